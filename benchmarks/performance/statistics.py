@@ -13,33 +13,31 @@ from statsmodels.stats.multitest import multipletests
 from fslcore.datasets.bank import Bank
 from fslcore.evaluation import evaluate
 from fslcore.learners import LogisticRegression, NearestCentroid
+from fslcore.report import Results
 from fslcore.stats import three_intervals
 from fslcore.tasks import sample_closed
-from fslcore.tools import report as results
 
 from .common import gaussian, now, paired, ratio
 
 __all__ = ["report", "resampling"]
 
 
-def report(quick: bool, repeats: int, methods: int = 150, tasks: int = 600) -> list[dict]:
+def report(quick: bool, repeats: int, methods: int = 60, tasks: int = 600) -> list[dict]:
     """All pairs of methods at once against one after the other."""
     methods, tasks = (6, 20) if quick else (methods, tasks)
     rng = np.random.default_rng(0)
     x = rng.normal(70, 8, (tasks, 1)) + 0.02 * np.arange(methods) + rng.normal(0, 4, (tasks, methods))
     frame = pd.DataFrame(x.clip(2, 100), columns=[f"m{i}" for i in range(methods)])
-    table = results.Results.of(frame, "bench.csv").table
-    pairs, (p, holm) = results.Results(table).pairs, pair_loop(table)
+    pairs, (p, holm) = Results.of(frame).pairs, pair_loop(frame)
     same = np.isclose(pairs["p"], p, atol=1e-9) & np.isclose(pairs["p_holm"], holm, atol=1e-9)
-    ours, theirs = paired(lambda: results.Results(table).pairs, lambda: pair_loop(table), 1 if quick else repeats)
+    ours, theirs = paired(lambda: Results.of(frame).pairs, lambda: pair_loop(frame), 1 if quick else repeats)
     what, n = f"report: paired tests of {methods} methods on {tasks} tasks", len(pairs)
     against = "SciPy a pair, statsmodels' correction"
     return [ratio("statistics", what, against, "pairs/s", n / ours, n / theirs, agree=float(same.mean()))]
 
 
-def pair_loop(table) -> tuple[np.ndarray, np.ndarray]:
+def pair_loop(grid: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
     """p-values of all pairs, and after Holm's correction, with one call of SciPy a pair and statsmodels' correction."""
-    grid = table.pivot(index="task", columns="method", values="accuracy")
     grid = grid[sorted(grid, key=lambda m: -grid[m].mean())]
     p = np.array([ttest_rel(grid[a], grid[b]).pvalue for a, b in combinations(grid, 2)])
     return p, multipletests(p, method="holm")[1]

@@ -17,8 +17,8 @@ import seaborn as sns
 from IPython.display import HTML
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
+from fslbook.style import COLOURS, MARKERS
 from fslcore.stats import Interval
-from fslcore.tools.report.figures import COLOURS, MARKERS
 
 if TYPE_CHECKING:
     from fslcore.datasets import Images

@@ -26,6 +26,7 @@ from .intervals import (
 )
 from .pilot import VarianceModel, best_queries, pilot, task_count
 from .power import detectable, plan, power
+from .proportions import paired_proportions
 from .published import from_printed
 from .ranks import picked, rank_correlation
 from .runs import chance_better, new_runs, plan_runs, run_intervals
@@ -58,6 +59,7 @@ __all__ = [
     "open_interval",
     "paired_differences",
     "paired_interval",
+    "paired_proportions",
     "picked",
     "pilot",
     "plan",

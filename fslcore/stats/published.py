@@ -27,8 +27,7 @@ CORRELATION = (0.28, 0.95)  # of the accuracies of two methods on the same tasks
 READINGS = ("interval", "standard error", "standard deviation")
 ANSWERS, SAMPLINGS = ("yes", "no", "unknown"), ("closed", "open", "unknown")
 MOST = 2**53
-WHERE = {"closed": "on these images", "open": "on images such as these", "unknown": "on tasks drawn in this way"}
-VERDICTS = ("apart", "depends", "not apart")
+VERDICTS = ("better", "open", "not significantly different")
 
 
 @dataclass(frozen=True)
@@ -64,7 +63,10 @@ class PrintedDifference:
 
     @property
     def verdict(self) -> str:
-        """'apart' where the widest leaves 0 out, 'not apart' where even the narrowest holds it, else 'depends'."""
+        """'better' where the widest leaves 0 out, 'not significantly different' where even the narrowest holds it.
+
+        Else 'open': the accuracies of the tasks would decide.
+        """
         return VERDICTS[0 if self.widest.conclusion else 1 if self.narrowest.conclusion else 2]
 
 
@@ -126,82 +128,6 @@ class Printed:
     n_tasks: tuple[int, int]
     level: float
     coarse: bool = False
-
-    @property
-    def sentence(self) -> str:
-        """What may be written, if ± is what is likely; its intervals are of the better method less the other."""
-        found, size = self.likely.tasks, f"{abs(self.difference):.2f} points"
-        which = ("first", "second") if self.difference >= 0 else ("second", "first")
-        where, wide, narrow = WHERE[self.sampling], self._text(found.widest), self._text(found.narrowest)
-        best = "" if self.same_tasks == "no" else f"; on the same tasks, {narrow} at best"
-        meaning, share = self.likely.meaning, f"the half-width of a {100 * self.level:g} % interval"
-        read = f"If ± is {share if meaning == 'interval' else f'a {meaning}'}, "
-        if found.verdict == "apart":
-            text = f"the {which[0]} method is {size} better than the {which[1]} {where} ({wide})."
-        elif found.verdict == "not apart":
-            text = f"the two methods are not significantly different {where}: the difference is {size} ({wide}{best})."
-        else:
-            text = (
-                f"whether the two methods differ {where} cannot be said from the printed figures: the difference is "
-                f"{size} ({wide}{best})."
-            )
-        return f"{read}{text} {self._of_images()}"
-
-    def _of_images(self) -> str:
-        new = self.likely.images
-        if self.sampling == "open":
-            return "Nothing is said of new classes."
-        if new is None:
-            again = "" if self.sampling == "closed" else "If images are used again in other tasks, "
-            return f"{again or 'Of new images '}the ± says nothing{' of new images' if again else ''}."
-        if new.verdict == "apart":
-            return f"That holds for new images too ({self._text(new.widest)})."
-        return f"For new images it cannot be said ({self._text(new.widest)})."
-
-    def _text(self, interval: Interval) -> str:
-        ends = (interval.low, interval.high) if self.difference >= 0 else (-interval.high, -interval.low)
-        low, high = (f"{x:.2f}".replace("-", "−") for x in ends)
-        return f"{100 * self.level:g} % interval {low} to {high}"
-
-    @property
-    def notes(self) -> list[str]:
-        """Sentences on what ± means, on what pairing would add, and on what is left out."""
-        likely, low, high = self.likely, *CORRELATION
-        a, b = likely.deviations
-        share = f"{100 * self.level:g} % interval" if likely.meaning == "interval" else likely.meaning
-        text = f"The ± is likely a {share}: accuracies then vary by {a:.1f} and {b:.1f} points from task to task"
-        out = [text + (", as is usual." if likely.usual else "; the nearest to what is usual, yet unusual.")]
-        found = likely.tasks
-        if self.same_tasks == "no":
-            out.append("The tasks are not the same, so the two figures are independent.")
-        elif found.verdict == "depends":
-            out.append(
-                f"On the same tasks a correlation above {found.correlation:.2f} between the two methods would make the "
-                f"difference significant; usual are {low:.2f} to {high:.2f}. Only the accuracy of each task can say it."
-            )
-        elif found.verdict == "apart":
-            out.append("On the same tasks the interval would be narrower still.")
-        else:
-            agree = "with methods that agree as much as is usual"
-            out.append(f"Not even the same tasks, {agree}, would make the difference significant.")
-        if self.coarse:
-            out.append(
-                "With one decimal the difference may be off by 0.1 points, and each ± by 0.05, from rounding alone."
-            )
-        if self.sampling == "open":
-            out.append("The tasks share no image, so the ± counts what new images would change.")
-        elif likely.images is None:
-            out.append("How much new images would change, the ± of tasks that share images leaves out.")
-        for what, new in (("images", likely.images), ("classes", likely.classes)):
-            if new is not None:
-                out.append(
-                    f"For new {what} the difference has an interval of at most about ± {new.widest.half_width:.2f}: "
-                    f"these {what} make {new.widest.n_tasks} tasks that share none."
-                )
-        return out
-
-    def __str__(self) -> str:
-        return self.sentence
 
 
 def from_printed(
@@ -270,7 +196,7 @@ def from_printed(
     --------
     >>> r = from_printed((79.59, 0.52), (76.87, 0.56), 600, images=840)
     >>> r.likely.meaning, r.likely.tasks.verdict, r.sampling
-    ('interval', 'apart', 'closed')
+    ('interval', 'better', 'closed')
     >>> print(r.likely.tasks.widest, r.likely.tasks.narrowest, r.likely.images.widest, sep=", ")
     2.72 ± 0.76, 2.72 ± 0.18, 2.72 ± 7.29
     """

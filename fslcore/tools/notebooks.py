@@ -380,7 +380,7 @@ def _engine(name: str, progress: bool) -> type:
     return Engine
 
 
-def executed(name: str, given: dict, progress: bool = False, made: dict[str, object] | None = None) -> NotebookNode:
+def executed(name: str, given: dict, progress: bool = False) -> NotebookNode:
     """The notebook executed with these parameters in this process, for notebooks faster than the start of a kernel.
 
     Parameters
@@ -389,9 +389,6 @@ def executed(name: str, given: dict, progress: bool = False, made: dict[str, obj
         As for `run`.
     progress : bool
         Show a bar if it takes more than five seconds.
-    made : dict, optional
-        Results for the notebook to show, by the names that its cells use: the cells tagged ``given``, which compute
-        them, are left out, and those tagged ``book``, which `page` leaves out.
 
     Raises
     ------
@@ -413,7 +410,6 @@ def executed(name: str, given: dict, progress: bool = False, made: dict[str, obj
 
     given = check(name, given)
     notebook = read_myst_markdown_notebook(source(name).read_text("utf-8"))
-    notebook.cells = [c for c in notebook.cells if not made or not {"given", "book"} & {*c.metadata.get("tags", [])}]
     if InteractiveShell.initialized():  # called from a notebook, whose names must not change
         with scratch() as folder:
             return nbformat.read(run(name, given, folder / f"{name}.ipynb"), as_version=4)
@@ -428,7 +424,6 @@ def executed(name: str, given: dict, progress: bool = False, made: dict[str, obj
         plt.switch_backend("agg")
         try:
             select_figure_formats(shell, {"png"}, bbox_inches="tight")  # like the kernel's own figures
-            shell.push(made or {})
             cells = [c for c in notebook.cells if c.cell_type == "code"]
             for cell in tqdm(cells, desc=name, unit="cell", delay=5, leave=False, disable=not progress):
                 with capture_output() as found:

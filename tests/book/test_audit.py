@@ -9,7 +9,7 @@ import pytest
 from fslbook import published
 from fslbook.checks import VERDICTS, worded
 from fslbook.oops import audit
-from fslcore.tools.report import released
+from fslcore.tools import released
 
 REAL = Path(__file__).parents[3] / "shared" / "oops-benchmark"
 

@@ -11,8 +11,8 @@ from matplotlib.colors import to_hex
 from fslbook.beyond import near_copies
 from fslbook.figures import LOOKS, forest, in_words
 from fslbook.oops import benchmark
+from fslbook.style import COLOURS, style
 from fslcore.tasks import sample_closed
-from fslcore.tools.report.figures import COLOURS, style
 
 ROWS = pd.DataFrame({"row": ["NCC", "LR $x$", "NCC"], "mean": [50.0, 60.0, 52.0], "half_width": [1.0, 2.0, 3.0]})
 
@@ -102,3 +102,10 @@ def test_a_panel_has_only_the_series_that_occur_in_it():
     assert {"ours", "theirs"} <= set(said(first)) and "other" not in said(first)
     assert "other" in said(second) and not {"ours", "theirs"} & set(said(second))
     assert to_hex(COLOURS[2]) in second and to_hex(COLOURS[0]) not in second
+
+
+def test_every_colour_of_lines_and_marks_stands_out_from_white():
+    linear = np.array(COLOURS)
+    linear = np.where(linear <= 0.04045, linear / 12.92, ((linear + 0.055) / 1.055) ** 2.4)
+    assert (1.05 / (linear @ [0.2126, 0.7152, 0.0722] + 0.05) >= 3).all()  # WCAG 2.2, 1.4.11
+    assert len(set(COLOURS)) == 10

@@ -22,7 +22,6 @@ from fslcore.errors import InputError
 from fslcore.evaluation import LEARNERS
 from fslcore.paths import DATA
 from fslcore.stats import runs as runs_module
-from fslcore.tools import report
 from fslcore.tools.training import RECIPES
 
 
@@ -357,81 +356,6 @@ def test_a_plan_that_no_runs_fulfil_says_so():
 def test_bad_input_is_named(call, says):
     with pytest.raises(InputError, match=says):
         call()
-
-
-def several(tmp_path, *, sampling="closed", wide=False, change=None):
-    """A file of three methods with 4, 3 and 1 runs on 30 tasks."""
-    rng, parts = np.random.default_rng(0), []
-    tasks = rng.normal(0, 6, 30)
-    for method, (level, runs) in {"ours": (70, 4), "base": (66, 3), "once": (60, 1)}.items():
-        for run in range(runs):
-            accuracy = level + rng.normal(0, 1.5) + tasks + rng.normal(0, 2, 30)
-            parts.append(pd.DataFrame({"method": method, "run": run, "task": range(30), "accuracy": accuracy}))
-    long = pd.concat(parts, ignore_index=True)
-    if wide:
-        long = long[long["run"] < 3].query("method != 'once'").pivot(
-            index=["run", "task"], columns="method", values="accuracy"
-        ).reset_index()  # fmt: skip
-    path = tmp_path / "mine.csv"
-    (change(long) if change else long).to_csv(path, index=False)
-    return path, long
-
-
-def test_a_report_of_runs_gives_their_intervals_beside_the_others(tmp_path):
-    path, long = several(tmp_path)
-    results = report.Results.read(path, sampling="closed")
-    assert any("one run of once, so nothing can be said of new runs" in note for note in results.notes)
-    of = {
-        m: part.pivot(index="run", columns="task", values="accuracy").to_numpy() for m, part in long.groupby("method")
-    }
-    found = results.new_runs.loc["mine"]
-    assert found.loc["ours", "new_runs"] == pytest.approx(stats.new_runs(of["ours"]).interval.half_width)
-    assert np.isnan(found.loc["once", "new_runs"]) and found.loc["once", "runs"] == 1
-    pairs = results.pairs  # on the mean over runs
-    usual = stats.paired_interval(of["ours"].mean(axis=0), of["base"].mean(axis=0))
-    first = pairs.query("a == 'ours' and b == 'base'").iloc[0]
-    assert (first["difference"], first["half_width"]) == pytest.approx((usual.mean, usual.half_width))
-    recipe = results.recipes.iloc[0]
-    against = stats.new_runs(of["ours"], of["base"])
-    assert len(results.recipes) == 1 and recipe["p"] == pytest.approx(against.interval.p_value)
-    assert recipe["runs_needed"] == stats.plan_runs(against, difference=against.interval.mean).n_runs
-    said = "\n".join(results.summary())
-    assert "once   " in said and "one run: nothing can be said of new runs" in said and "for new runs" in said
-    assert "for new runs" in results.tables["methods"]
-    made = json.loads(json.dumps(results.record(), default=float))
-    assert len(made["new_runs"]) == 3 and made["new_runs"][2]["new_runs"] is None
-    assert {p.stem for p in results.write_tables(tmp_path)} >= {"runs", "recipes"}
-
-
-def test_a_wide_file_of_runs_is_the_same_as_a_long_one(tmp_path):
-    wide = report.tables.read(several(tmp_path, wide=True)[0])[0]
-    one = report.Results(wide).new_runs
-    long = several(tmp_path, change=lambda x: x[(x["run"] < 3) & (x["method"] != "once")])[0]
-    pd.testing.assert_frame_equal(one, report.Results(report.tables.read(long)[0]).new_runs)
-
-
-def test_without_the_column_nothing_is_said_of_runs(tmp_path):
-    path, _ = several(tmp_path, change=lambda x: x[x["run"] == 0].drop(columns="run"))
-    found = report.Results.read(path)
-    assert found.new_runs.empty and found.recipes.empty and found.run_reading == []
-    assert "for new runs" not in found.tables["methods"] and "new_runs" not in found.record()
-    assert not any("new runs" in line for line in found.summary())
-
-
-@pytest.mark.parametrize(
-    "change, says",
-    [
-        (lambda x: x.drop(index=5), "method ours, run 0 lacks 1 of 30 tasks"),
-        (lambda x: x.assign(task=x["task"] + 100 * x["run"]), "same tasks for every run of every method"),
-        (lambda x: pd.concat([x, x.head(1)]), "method ours, run 0, has task 0 twice"),
-        (lambda x: x.assign(run=x["run"].where(x.index != 3)), "column run of mine.csv is empty in row 4"),
-        (lambda x: x.assign(run=x["run"] + 0.5), "run in row 1 of mine.csv is 0.5"),
-    ],
-)
-def test_bad_files_of_runs_are_told_in_one_line(tmp_path, change, says):
-    with pytest.raises(InputError, match=says) as error:
-        report.tables.read(several(tmp_path, change=change)[0])
-    assert "\n" not in str(error.value)
 
 
 # ---------------------------------------------------------------- the runs that ship

@@ -10,9 +10,9 @@ from scipy.stats import norm
 from fslbook.beyond import planning
 from fslbook.beyond.targets import verdicts
 from fslcore import evaluation, stats
+from fslcore.evaluation import three_targets
+from fslcore.evaluation.three_targets import interval_cells, legend
 from fslcore.stats.three_intervals import assembled
-from fslcore.tools.report import three_targets
-from fslcore.tools.report.targets import in_cells, legend
 
 SHAPE = dict(ways=5, shots=2, queries=3, seed=0)
 
@@ -27,7 +27,7 @@ def features(tmp_path, own_cache):
 
 
 def test_intervals_are_those_of_the_record(features):
-    found = three_targets.queries([features], ["none"], ["ncc", "lr"], tasks=60, groups=["family"], **SHAPE)
+    found = three_targets.answers([features], ["none"], ["ncc", "lr"], tasks=60, groups=["family"], **SHAPE)
     tasks, record = evaluation.run_queries(features, "none", "lr", "closed", tasks=60, **SHAPE)
     right = found[features].right["none", "lr"]
     assert (right == 100 * record.correct).all()
@@ -37,11 +37,11 @@ def test_intervals_are_those_of_the_record(features):
     )
     table = three_targets.intervals(found, 0.9)
     assert table["result"][1] == expected and table["n_images"][1] == 96 and table["classes"][1] == 8
-    shown = three_targets.shown(table)
+    shown = three_targets.interval_table(table)
     assert shown.iloc[1]["mean"] == f"{expected.closed.mean:.2f}"
     assert table["result"][1].images.bounds == (0, 100)
     assert shown.iloc[1]["these images"] == f"± {expected.closed.half_width:.2f}"
-    assert shown.iloc[1]["new classes"] == in_cells(expected)["new classes"]
+    assert shown.iloc[1]["new classes"] == interval_cells(expected)["new classes"]
 
 
 def test_one_interval_for_two_targets_is_named_once():
@@ -51,7 +51,7 @@ def test_one_interval_for_two_targets_is_named_once():
     )
 
     def cells(images, classes, **other):
-        return in_cells(assembled(found=np.array([images, classes]), level=0.95, **settled | other))
+        return interval_cells(assembled(found=np.array([images, classes]), level=0.95, **settled | other))
 
     apart, floor = cells(1.0, 4.0), cells(1.0, 0.2)
     assert apart["new images"].startswith("± ") and apart["new classes"].startswith("± ")
@@ -71,7 +71,7 @@ def test_one_interval_for_two_targets_is_named_once():
 
 
 def test_the_intervals_of_a_transductive_learner_count_its_other_answers(features):
-    found = three_targets.queries([features], ["none"], ["ncc", "lr", "opta"], tasks=400, **SHAPE)
+    found = three_targets.answers([features], ["none"], ["ncc", "lr", "opta"], tasks=400, **SHAPE)
     (of,) = found.values()
     result = pd.concat([three_targets.intervals(found), three_targets.pairs(found)], ignore_index=True)["result"]
     places = of.support, of.query, of.labels
@@ -85,7 +85,7 @@ def test_the_intervals_of_a_transductive_learner_count_its_other_answers(feature
 
 
 def test_pairs_verdicts_and_needs(features):
-    found = three_targets.queries([features], ["none"], ["ncc", "lr"], tasks=60, **SHAPE)
+    found = three_targets.answers([features], ["none"], ["ncc", "lr"], tasks=60, **SHAPE)
     pairs = three_targets.pairs(found)
     of = found[features]
     a, b = of.right.values()
@@ -123,9 +123,9 @@ def test_verdicts_are_corrected_for_the_pairs_of_all_data_sets():
 
 
 def test_all_classes_in_each_task_leave_a_dash(features):
-    found = three_targets.queries([features], ["none"], ["ncc", "lr"], tasks=60, **SHAPE | {"ways": 8})
+    found = three_targets.answers([features], ["none"], ["ncc", "lr"], tasks=60, **SHAPE | {"ways": 8})
     table = three_targets.pairs(found)
-    assert (three_targets.shown(table)["new classes"] == "—").all()
+    assert (three_targets.interval_table(table)["new classes"] == "—").all()
     assert planning.reach(table, power=0.8, level=0.95)["new classes"].tolist() == ["—"]
     needs = planning.needs(found, table, [5.0], ways=8, shots=2, power=0.8, level=0.95)
     assert planning.plan_table(needs)["classes"].tolist() == ["—"]
@@ -143,8 +143,8 @@ def test_groups_come_from_the_facts(monkeypatch):
         def record(self, tasks):
             return evaluation.Record(rng.random(tasks.query.shape) < 0.5, tasks.query_label)
 
-    monkeypatch.setattr(evaluation, "ready", lambda *_: Made())
-    found = three_targets.queries(["clipart"], ["x"], ["ncc"], tasks=30, groups=["family", "author"], **SHAPE)
+    monkeypatch.setattr(three_targets, "ready", lambda *_: Made())
+    found = three_targets.answers(["clipart"], ["x"], ["ncc"], tasks=30, groups=["family", "author"], **SHAPE)
     assert (found["clipart"].groups == images.facts["author"]).all()
     assert isinstance(images.facts, pd.DataFrame)
 
@@ -157,17 +157,17 @@ def test_class_groups_are_facts_that_tell_classes_apart():
         {"domain": np.array(list("aab"))[labels // 2], "family": np.tile(list("vwxy"), 6), "split": "s"}
     )
     source = SimpleNamespace(facts=facts, labels=labels)
-    assert (three_targets.kin(source, ["genus", "domain"]) == facts["domain"]).all()
-    assert three_targets.kin(source, ["split"]) is None  # all in one
-    assert three_targets.kin(source, ["family"]) is None  # a class is in several
+    assert (three_targets.groups_of_classes(source, ["genus", "domain"]) == facts["domain"]).all()
+    assert three_targets.groups_of_classes(source, ["split"]) is None  # all in one
+    assert three_targets.groups_of_classes(source, ["family"]) is None  # a class is in several
     assert (
-        three_targets.kin(source, ["genus"]) is None
-        and three_targets.kin(SimpleNamespace(facts=None, labels=labels), ["a"]) is None
+        three_targets.groups_of_classes(source, ["genus"]) is None
+        and three_targets.groups_of_classes(SimpleNamespace(facts=None, labels=labels), ["a"]) is None
     )
 
 
 def test_answers_pass_class_groups_on(features):
-    found = three_targets.queries([features], ["none"], ["ncc"], tasks=60, **SHAPE)[features]
+    found = three_targets.answers([features], ["none"], ["ncc"], tasks=60, **SHAPE)[features]
     kin = found.labels // 2
     grouped = three_targets.Answers(found.right, found.support, found.query, found.labels, class_groups=kin)
     ((method, right),) = found.right.items()

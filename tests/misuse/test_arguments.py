@@ -20,13 +20,12 @@ from fslbook.oops import difficulty, optima
 from fslcore import evaluation, stats
 from fslcore import tasks as samplers
 from fslcore.errors import InputError
+from fslcore.report import Options
 from fslcore.stats.intervals import limits, plus_minus
 from fslcore.stats.pilot import moments
 from fslcore.stats.power import smallest
 from fslcore.tools.attributes import Attributes
 from fslcore.tools.estimation import resampled
-from fslcore.tools.report import tasks_for_power, tasks_for_width
-from fslcore.tools.report.tables import Choices
 
 RNG = np.random.default_rng(0)
 ODD = [None, "x", "", [], {}, object(), (1, 2, 3, 4, 5, 6, 7, 8), 1j, pd.NaT, "5", "0.5"]
@@ -123,8 +122,8 @@ TAKEN = {
     ("plus_minus", "mean"): (*SINGLE, *TEXT),  # an empty text for what is no number
     ("plus_minus", "half_width"): (*SINGLE, *TEXT),
     ("plus_minus", "spec"): ("''",),
-    ("Choices", "drop"): ("[]",),
-    ("Choices", "methods"): ("[]",),
+    ("Options", "drop"): ("[]",),
+    ("Options", "methods"): ("[]",),
     ("task_count", "images"): (*SINGLE, *NONE),
     ("task_count", "queries"): (*SINGLE, *NONE),
     # Measures of any unit.
@@ -172,7 +171,7 @@ MODULES = {
     "resampled": resampled,
     "fewstab": SimpleNamespace(gaps=gaps),
     "difficulty": difficulty,
-    "report": SimpleNamespace(Choices=Choices, tasks_for_width=tasks_for_width, tasks_for_power=tasks_for_power),
+    "report": SimpleNamespace(Options=Options),
     "attributes": ATTRIBUTES,
 }
 
@@ -206,6 +205,11 @@ FUNCTIONS = {
         },
         "closed_interval": ONE,
         "open_interval": ONE,
+        "paired_proportions": {
+            "a": ("array", np.arange(40) % 3 % 2),
+            "b": ("array", np.arange(40) % 2),
+            "level": ("level", 0.95),
+        },
         "paired_interval": PAIR | ATOL | {"bounds": ("bounds", (-1, 1))},
         "independent_interval": PAIR | {"bounds": ("bounds", (-1, 1))},
         "bootstrap_interval": {
@@ -419,6 +423,7 @@ FUNCTIONS = {
             "max_tasks": ("count", 5),
             "skip_small_classes": ("flag", False),
             "groups": ("labels", None),
+            "balanced": ("flag", False),
         },
         "sample_all": {
             k: ("count", v[1]) if k == "shots" else v for k, v in SHAPE.items() if k not in ("ways", "queries")
@@ -463,20 +468,23 @@ FUNCTIONS = {
         },
     },
     "report": {
-        "Choices": {
+        "Options": {
             "sampling": ("choice", "open"),
-            "common": ("flag", True),
+            "seed": ("choice", "runs"),
+            "reference": ("any", "ours"),
+            "level": ("level", 0.95),
+            "margin": ("positive", 1.0),
             "drop": ("object", ()),
-            "runs": ("flag", True),
             "methods": ("object", ()),
-            "seed": ("choice", "run"),
-            "repeats": ("choice", "tasks"),
+            "common": ("flag", True),
+            "lower_is_better": ("flag", True),
             "out_of": ("positive", 100),
+            "tasks": ("count", 600),
             "separator": ("choice", "tab"),
             "decimal": ("choice", ","),
+            "pool": ("count", 40),
+            "shots": ("count", 8),
         },
-        "tasks_for_width": {"effect": ("effect", 0.5), "level": ("level", 0.95)},
-        "tasks_for_power": {"effect": ("effect", 0.5), "level": ("level", 0.95), "power": ("level", 0.8)},
     },
     "attributes": {
         "counts": {"labels": ("labels", np.array([0, 1, 0, 1]))},

@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from fslcore.tools import download
-from fslcore.tools.report import released
+from fslcore.tools import download, released
 
 from .judging import Trap, fill, fine, fslcore, judge, row, split
 

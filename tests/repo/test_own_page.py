@@ -12,8 +12,8 @@ from sklearn.neighbors import KNeighborsClassifier
 from fslcore import datasets
 from fslcore.models import backbones
 from fslcore.paths import ROOT
+from fslcore.report import Results
 from fslcore.tasks import sample_closed
-from fslcore.tools import report
 
 PAGE = (ROOT / "book/own.md").read_text("utf-8")
 
@@ -55,9 +55,9 @@ def test_it_prints_three_intervals_of_each_learner_and_of_their_difference(done)
 
 def test_the_report_reads_its_results(done):
     folder, _ = done
-    table = report.Results.read(folder / "results.csv").table
-    methods = {f"efficientnet-lite0 {learner}": 600 for learner in ("ncc", "nearest image")}
-    assert table.groupby("method")["task"].nunique().to_dict() == methods
+    methods = Results.read(folder / "results.csv").methods
+    expected = {f"efficientnet-lite0 {learner}": 600 for learner in ("ncc", "nearest image")}
+    assert methods.set_index("method")["n"].to_dict() == expected
     assert "nearest image" in (folder / "report.html").read_text("utf-8")
 
 

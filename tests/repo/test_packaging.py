@@ -5,16 +5,20 @@ import subprocess
 import sys
 import tomllib
 import zipfile
+from importlib.metadata import distribution
 from pathlib import Path
 
 import numpy as np
 import pytest
 import scipy
+from packaging.requirements import Requirement
 from PIL import Image
 
 from fslcore import __version__
 from fslcore.paths import ROOT
 
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+DEPENDENCIES = PROJECT["dependencies"] + PROJECT["optional-dependencies"]["report"]
 HEAVY = ("torch", "pandas", "matplotlib")
 # From Python itself: doctest needs no package.
 DOCTESTS = """
@@ -80,6 +84,30 @@ def alone(wheel, tmp_path_factory):
             (made.libraries / part.name).symlink_to(part)
     (made.here / "two.csv").write_text("task,ours,baseline\n0,0.7,0.6\n1,0.5,0.6\n")
     (made.here / "photos").mkdir()
+    return made
+
+
+def needed(requirements):
+    """Names of the distributions that requirements bring here, with what those require, and so on."""
+    names, waiting = set(), [Requirement(text) for text in requirements]
+    while waiting:
+        requirement = waiting.pop()
+        here = requirement.marker is None or requirement.marker.evaluate({"extra": ""})
+        if here and requirement.name.lower() not in names:
+            names.add(requirement.name.lower())
+            waiting += [Requirement(text) for text in distribution(requirement.name).requires or ()]
+    return names
+
+
+@pytest.fixture(scope="module")
+def report_only(wheel, tmp_path_factory):
+    """With what the extra `report` brings, and nothing else."""
+    made = Environment(tmp_path_factory.mktemp("report-only"), wheel)
+    for name in needed(DEPENDENCIES):
+        found = distribution(name)
+        for part in {file.parts[0] for file in found.files if file.parts[0] not in ("..", "__pycache__")}:
+            if not (made.libraries / part).exists():
+                (made.libraries / part).symlink_to(found.locate_file(part))
     return made
 
 
@@ -175,6 +203,27 @@ def test_what_is_not_installed_is_told_in_one_line_with_what_brings_it(alone, co
     code, out, told = alone.run("fslcore", *command.split())
     extra = "report" if command.startswith("report") else "evaluate"
     assert (code, out) == (2, "") and len(told.splitlines()) == 1 and f"pip install 'fslcore[{extra}]'" in told
+
+
+def test_a_report_needs_at_most_20_packages_and_nothing_of_notebooks():
+    assert len(needed(DEPENDENCIES)) + 1 <= 20  # and fslcore
+    assert not needed(DEPENDENCIES) & {"ipython", "ipykernel", "jupytext", "nbformat", "papermill", "pyyaml", "torch"}
+
+
+def test_its_commands_work_with_these_packages_alone(report_only):
+    rows = "".join(f"{task},{task % 7 / 10 + 0.2},{task % 5 / 10 + 0.1}\n" for task in range(40))
+    (report_only.here / "two.csv").write_text(f"task,ours,baseline\n{rows}")
+    out = report_only.fslcore("report two.csv --tables t --figures f")
+    assert out.startswith("ours is better than baseline by ") and (report_only.here / "two.html").is_file()
+    assert {path.name for path in (report_only.here / "f").iterdir()} == {"report.pdf", "report.png", "report.svg"}
+    assert report_only.fslcore("compare 79.6±0.5 76.9±0.6 --tasks 600")
+    code, out, told = report_only.run("fslcore", "list")
+    assert code == 0 and "protonet" in out and "fslcore[evaluate]" in told
+    (report_only.here / "two.parquet").write_bytes(b"")
+    code, out, told = report_only.run("fslcore", "report", "two.parquet")
+    assert (code, out) == (2, "") and "reading it needs pyarrow; pip install pyarrow installs it" in told
+    code, out, told = report_only.run("fslcore", "fetch", "oops-benchmark")
+    assert (code, out) == (2, "") and "pip install 'fslcore[evaluate]'" in told
 
 
 def test_a_report_needs_no_data_and_what_needs_them_says_so(reporting):

@@ -42,7 +42,6 @@ ALLOWED = {
     ("your-support-set", "with 25 of them it moves in steps of four points"): "an example, whatever the folder holds",
     ("data-and-backbones", "native 224 and more"): "the side that these networks are known for",
     ("ten-learners", "on 84×84 pixels, ours a Conv4 on 32×32"): "networks, with the images that they take",
-    ("your-results", "detect it in 80 % of repetitions"): "what the table *needed* plans for; its columns say it too",
 }
 
 ROLE = re.compile(

@@ -20,11 +20,11 @@ from fslcore.errors import InputError
 from fslcore.models import backbones
 from fslcore.models import features as feature_code
 from fslcore.paths import check_expanded
+from fslcore.report import Results
 from fslcore.tasks import Tasks
-from fslcore.tools import recorder, report
+from fslcore.tools import recorder, released
 from fslcore.tools.attributes import Attributes
 from fslcore.tools.cli import app
-from fslcore.tools.report import released
 
 GIB = 2**30
 SIZE = 3 * 2**27
@@ -75,7 +75,7 @@ READ = {
     "features: .pt of one number": lambda folder: load_features(folder / "same.pt"),
     "record: .npz": lambda folder: recorder.load(folder / "a.npz"),
     "record: blocks": lambda folder: recorder.load(folder / "e.npz"),
-    "results: .parquet": lambda folder: report.tables.read(folder / "d.parquet"),
+    "results: .parquet": lambda folder: Results.read(folder / "d.parquet"),
     "backbone conv4: .pt": lambda folder: backbones.load(f"conv4-baseline:{folder / 'b.pt'}"),
     "tasks: .npz": lambda folder: Tasks.load(folder / "a.npz"),
     "attributes: .npz": lambda folder: Attributes.load(folder / "a.npz"),
@@ -133,8 +133,8 @@ def test_parquet_is_read_as_before(tmp_path):
         {"ours": [0.5, 0.6, 0.7], "base": [0.4, 0.6, 0.5]}, index=pd.Index(["x", "y", "z"], name="task")
     )
     frame.to_parquet(tmp_path / "r.parquet")
-    table, _, _ = report.tables.read(tmp_path / "r.parquet")
-    assert set(table["task"]) == {"x", "y", "z"} and len(table) == 6
+    methods = Results.read(tmp_path / "r.parquet").methods.set_index("method")
+    assert methods["n"].to_dict() == {"ours": 3, "base": 3} and methods.loc["ours", "mean"] == pytest.approx(60)
 
 
 @contextmanager

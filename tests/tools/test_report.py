@@ -12,7 +12,7 @@ from fslbook import published
 from fslbook.oops import benchmark, figures, gaussians
 from fslcore.errors import InputError
 from fslcore.tasks import sample_closed
-from fslcore.tools.report import released
+from fslcore.tools import released
 
 REAL = Path(__file__).parents[3] / "shared" / "oops-benchmark"
 

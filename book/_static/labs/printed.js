@@ -26,7 +26,7 @@
   }
 
   function done(found) {
-    found.verdict = conclusion(found.widest) ? "apart" : conclusion(found.narrowest) ? "depends" : "not apart";
+    found.verdict = conclusion(found.widest) ? "better" : conclusion(found.narrowest) ? "open" : "not significantly different";
     return found;
   }
 
@@ -89,55 +89,61 @@
     if (classes !== null) whole("Classes", classes, ways);
   }
 
-  function between(found, interval) {
+  // The sentences are those of fslcore/report/printed.py.
+
+  const share = found => `${Number((100 * found.level).toPrecision(6))} % interval`;
+
+  function range(found, interval) {
     const [low, high] = found.difference >= 0 ? [interval.low, interval.high] : [-interval.high, -interval.low];
-    return `${Number((100 * found.level).toPrecision(6))} % interval ${signed(low)} to ${signed(high)}`;
+    return `${signed(low)} to ${signed(high)}`;
   }
+
+  const between = (found, interval) => `${share(found)} ${range(found, interval)}`;
 
   function sentence(found) {
     const of = found.likely.tasks, size = `${two(Math.abs(found.difference))} points`, where = WHERE[found.sampling];
-    const [better, worse] = found.difference >= 0 ? ["first", "second"] : ["second", "first"];
-    const wide = between(found, of.widest);
-    const best = found.sameTasks === "no" ? "" : `; on the same tasks, ${between(found, of.narrowest)} at best`;
-    const share = `the half-width of a ${Number((100 * found.level).toPrecision(6))} % interval`, meaning = found.likely.meaning;
-    const read = `If ± is ${meaning === "interval" ? share : `a ${meaning}`}, `;
-    let text = `whether the two methods differ ${where} cannot be said from the printed figures: the difference is ${size} (${wide}${best}).`;
-    if (of.verdict === "apart") text = `the ${better} method is ${size} better than the ${worse} ${where} (${wide}).`;
-    else if (of.verdict === "not apart") {
-      text = `the two methods are not significantly different ${where}: the difference is ${size} (${wide}${best}).`;
+    const ends = between(found, of.widest);
+    if (of.verdict === "better") return `The ${found.difference > 0 ? "first" : "second"} is better by ${size} ${where} (${ends}).`;
+    if (of.verdict === "open") {
+      return `It is open which is better ${where}: ${size} (${ends}), or ${range(found, of.narrowest)} if both ran on the `
+        + "same tasks and agree as much as methods may.";
     }
-    text = read + text;
+    return `The two are not significantly different ${where}: ${size} (${ends}).`;
+  }
+
+  function pairing(found) {
+    const of = found.likely.tasks;
+    if (found.sameTasks === "no") return "The tasks differ, so the two figures are independent.";
+    if (of.verdict === "better") return "On the same tasks the interval would be narrower still.";
+    if (of.verdict === "open") {
+      return `On the same tasks a correlation of the methods above ${two(of.correlation)} decides it; `
+        + `${two(CORRELATION[0])} to ${two(CORRELATION[1])} are usual. Accuracies per task would tell.`;
+    }
+    return "The same tasks would not decide it either, if methods agree as much as they may.";
+  }
+
+  function beyond(found) {
     const fresh = found.likely.images;
-    if (found.sampling === "open") return text + " Nothing is said of new classes.";
+    if (found.sampling === "open") return "No image is in two tasks, so this holds for new images of these classes.";
     if (!fresh) {
-      return text + (found.sampling === "closed" ? " Of new images the ± says nothing."
-        : " If images are used again in other tasks, the ± says nothing of new images.");
+      const condition = found.sampling === "closed" ? "" : ", if tasks share images";
+      return `For new images nothing follows${condition}: ± does not count what they would change.`;
     }
-    if (fresh.verdict === "apart") return `${text} That holds for new images too (${between(found, fresh.widest)}).`;
-    return `${text} For new images it cannot be said (${between(found, fresh.widest)}).`;
+    const verdict = fresh.verdict === "better" ? "it holds too" : "it is open";
+    return `For new images ${verdict} (${between(found, fresh.widest)}): these images make ${fresh.widest.tasks} tasks that share none.`;
   }
 
   function notes(found) {
-    const likely = found.likely, [a, b] = likely.deviations.map(x => L.fixed(x, 1)), of = likely.tasks;
-    const what = likely.meaning === "interval" ? `${Number((100 * found.level).toPrecision(6))} % interval` : likely.meaning;
-    const out = [`The ± is likely a ${what}: accuracies then vary by ${a} and ${b} points from task to task`
-      + (likely.usual ? ", as is usual." : "; the nearest to what is usual, yet unusual.")];
-    if (found.sameTasks === "no") out.push("The tasks are not the same, so the two figures are independent.");
-    else if (of.verdict === "depends") {
-      out.push(`On the same tasks a correlation above ${two(of.correlation)} between the two methods would make the difference significant; `
-        + `usual are ${two(CORRELATION[0])} to ${two(CORRELATION[1])}. Only the accuracy of each task can say it.`);
-    } else if (of.verdict === "apart") out.push("On the same tasks the interval would be narrower still.");
-    else out.push("Not even the same tasks, with methods that agree as much as is usual, would make the difference significant.");
-    if (found.coarse) out.push("With one decimal the difference may be off by 0.1 points, and each ± by 0.05, from rounding alone.");
-    if (found.sampling === "open") out.push("The tasks share no image, so the ± counts what new images would change.");
-    else if (!likely.images) out.push("How much new images would change, the ± of tasks that share images leaves out.");
-    for (const name of ["images", "classes"]) {
-      const of = likely[name];
-      if (of) {
-        out.push(`For new ${name} the difference has an interval of at most about ± ${two(of.widest.half)}: these ${name} make `
-          + `${of.widest.tasks} tasks that share none.`);
-      }
+    const likely = found.likely, [a, b] = likely.deviations.map(x => L.fixed(x, 1));
+    const meaning = likely.meaning === "interval" ? `half of a ${share(found)}` : `a ${likely.meaning}`;
+    const usual = likely.usual ? "as is usual" : "the nearest to what is usual, yet unusual";
+    const out = [`± is read as ${meaning}: accuracies then vary by ${a} and ${b} points from task to task, ${usual}.`,
+      pairing(found), beyond(found)];
+    if (likely.classes) {
+      const { widest } = likely.classes;
+      out.push(`For new classes: ${between(found, widest)} at most; these classes make ${widest.tasks} tasks that share none.`);
     }
+    if (found.coarse) out.push("With one decimal the difference may be off by 0.1 points, and each ± by 0.05, from rounding.");
     return out;
   }
 
@@ -145,10 +151,10 @@
 
   // ---------------------------------------------------------------- the page
 
-  /** Mean and ± from a text such as 71.2 ± 0.4 or 71.2+-0.4; null where it is none. */
+  /** Mean and ± from a text such as 71.2 ± 0.4, 71.2+-0.4 or 71.2 (0.4); null where it is none. */
   function figure(text) {
-    const found = /^\s*(\d+\.?\d*)\s*%?\s*(?:±|\+\/?-|\\pm)\s*(\d*\.?\d+)\s*%?\s*$/.exec(text);
-    return found && [Number(found[1]), Number(found[2])];
+    const found = /^\s*\$?(\d+[.,]?\d*)\s*%?\s*(?:(?:±|\+\s*\/?\s*-|\$?\\pm\$?)\s*(\d*[.,]?\d+)|\(\s*(\d*[.,]?\d+)\s*\))\s*%?\$?\s*$/.exec(text);
+    return found && [found[1], found[2] || found[3]].map(part => Number(part.replace(",", ".")));
   }
 
   L.register("printed", root => {

@@ -1,205 +1,230 @@
-// The lab "Drop your file, get the report": one CSV of per-task accuracies to tables, in the page and nowhere else.
-// What it reads stands in report_read.js, what it computes in report_stats.js.
+// The lab "Drop your file, get the report": a results file to verdicts, in the page and nowhere else. Its sentences are those of fslcore/report/words.py.
 (function () {
   "use strict";
-  const labs = window.fslLabs,
-    report = labs.compute.report;
-  const { el, fixed, plusMinus } = labs;
+  const labs = window.fslLabs, report = labs.compute.report;
+  const { el, fixed, number } = labs;
+
+  const MOST_LINES = 8, MOST_ROWS = 40; // of verdicts before the rest is folded, and of a figure
+  const LEVEL_TEXT = `${100 * report.LEVEL} %`;
+  const SAMPLINGS = { unknown: "I do not know", open: "no image is in two tasks (open)", closed: "images are used again (closed)" };
+
+  // ---------------------------------------------------------------- words
+
+  const signed = (value, digits) => fixed(value, digits).replace("-", "−");
+  const intervalText = ({ low, high }, digits) => `${signed(low, digits)} to ${signed(high, digits)}`;
+  const pText = p => (p < 0.0001 ? "p < 0.0001" : `p = ${p < 0.1 ? twoDigits(p) : fixed(p, 2)}`);
+  /** A share with two digits that count, as Python's format .2g. */
+  const twoDigits = share => String(Number(fixed(share, 1 - Math.floor(Math.log10(share)))));
+
+  /** Decimals that show two digits of the narrowest interval: 2 to 6. */
+  function digitsOf(rows) {
+    const widths = rows.map(row => row.half_width).filter(width => width > 0 && width < Infinity);
+    return widths.length ? Math.min(Math.max(1 - Math.floor(Math.log10(widths.reduce((a, b) => Math.min(a, b)))), 2), 6) : 2;
+  }
+
+  /** The p-value after Holm's correction; where only the correction makes a pair open, that before it too. */
+  function correctedP({ p, p_holm }, { pairs }) {
+    if (pairs.length === 1) return pText(p_holm);
+    const alpha = 1 - report.LEVEL;
+    return p < alpha && alpha <= p_holm ? `${pText(p)} alone, ${twoDigits(p_holm)} after Holm` : `${pText(p_holm)}, Holm`;
+  }
+
+  /** How many more units would settle a pair, if the observed difference is true. */
+  function settleText({ more_units, unit, difference }, digits) {
+    if (!(more_units > 0)) return "";
+    const power10 = 10 ** (Math.floor(Math.log10(more_units)) - 1), rounded = Number(fixed(more_units / power10, 0)) * power10;
+    const units = rounded > 1 ? report.plural(unit) : unit;
+    return ` ${number(rounded)} more such ${units} would settle a true ${signed(Math.abs(difference), digits)}.`;
+  }
+
+  /** One pair in words, with its interval and p-value. */
+  function verdictSentence(pair, answer, digits) {
+    const { place, a, b, difference } = pair, head = place ? `${place}: ` : "";
+    const ends = intervalText(pair, digits), p = correctedP(pair, answer);
+    if (pair.verdict === "better") return `${head}${a} is better than ${b} by ${signed(difference, digits)} points (${LEVEL_TEXT} interval ${ends}; ${p}).`;
+    const size = `${difference > 0 ? "+" : ""}${signed(difference, digits)}`;
+    return `${head}${a} and ${b} are not significantly different: ${size} (${ends}; ${p}).${settleText(pair, digits)}`;
+  }
+
+  /** The pairs that the verdicts are about, with the reference or the best method of each place; the significant ones first. */
+  function chosenPairs({ methods, pairs, reference }) {
+    const places = [...new Set(methods.map(row => row.place))];
+    return places.flatMap(place => {
+      const best = methods.find(row => row.place === place).method;
+      const chosen = pairs.filter(pair => pair.place === place && (reference !== undefined || pair.a === best || pair.b === best));
+      return [...chosen.filter(pair => pair.verdict === "better"), ...chosen.filter(pair => pair.verdict !== "better")];
+    });
+  }
+
+  /** The answer in sentences. */
+  function sentences(answer) {
+    const chosen = chosenPairs(answer);
+    if (chosen.length) return chosen.map(pair => verdictSentence(pair, answer, digitsOf(chosen)));
+    const [row] = answer.methods, digits = digitsOf(answer.methods);
+    return [`${row.method}: ${signed(row.mean, digits)} % (${LEVEL_TEXT} interval ${intervalText(row, digits)}).`];
+  }
+
+  /** '71.23 ± 0.54', or both ends where they are not equally far from the mean. */
+  function meanText(row, digits) {
+    const off = Math.max(Math.abs(row.mean - row.low - row.half_width), Math.abs(row.high - row.mean - row.half_width));
+    return signed(row.mean, digits) + (off > row.half_width / 10 ? ` (${intervalText(row, digits)})` : ` ± ${signed(row.half_width, digits)}`);
+  }
+
+  /** Names of columns and rows of texts, with the place where there are several. */
+  function placed(rows, names, cellsOf) {
+    const hasPlaces = rows.some(row => row.place);
+    return [hasPlaces ? ["place", ...names] : names, rows.map(row => (hasPlaces ? [row.place, ...cellsOf(row)] : cellsOf(row)))];
+  }
+
+  function methodTable({ methods, pairs }) {
+    const digits = digitsOf(methods), hasRanks = pairs.length > 0 && "best_rank" in methods[0];
+    const rank = ({ best_rank, worst_rank }) => (best_rank === worst_rank ? `${best_rank}` : `${best_rank} to ${worst_rank}`);
+    return placed(methods, ["method", "mean ± half-width", "n", ...(hasRanks ? ["rank"] : [])],
+      row => [row.method, meanText(row, digits), String(row.n), ...(hasRanks ? [rank(row)] : [])]);
+  }
+
+  function pairTable({ pairs }) {
+    const digits = digitsOf(pairs), bare = p => pText(p).replace(/^p (= )?/, "");
+    return placed(pairs, ["pair", "difference", "p", "p, Holm", "verdict"], pair => [`${pair.a} − ${pair.b}`,
+      `${signed(pair.difference, digits)} (${intervalText(pair, digits)})`, bare(pair.p), bare(pair.p_holm), pair.verdict]);
+  }
+
+  // ---------------------------------------------------------------- the figure
+
+  /** A label with its two ends, which tell names apart. */
+  const shortened = (label, most) => (label.length <= most ? label : `${label.slice(0, most / 2 - 1)}…${label.slice(-most / 2)}`);
+
+  /** Rows {label, middle, low, high, isFilled} with their intervals, the first on top; their names stand above the lines, so that phones have room. */
+  function forest(title, label, rows, { zero, mark }) {
+    const all = rows.flatMap(({ low, high }) => [low, high]).filter(Number.isFinite), ends = zero ? [...all, 0] : all;
+    const low = Math.min(...ends), high = Math.max(...ends), margin = (high - low) / 20 || 1;
+    return labs.picture({
+      title: `${title}: ${rows.map(row => row.label).join(", ")}`, height: 34 * rows.length + 60, margin: [8, 12, 46, 12],
+      draw(chart) {
+        const x = labs.scale([low - margin, high + margin], [0, chart.width]);
+        chart.axis("bottom", x, { label, about: 5 });
+        if (zero) chart.add("line", { class: "fsl-axis", x1: x(0), x2: x(0), y1: 0, y2: chart.height });
+        rows.forEach((row, i) => {
+          const y = 34 * i + 24, color = row.isFilled ? "a" : "base";
+          chart.add("text", { class: "fsl-row-name", x: 0, y: y - 9 }, row.label);
+          chart.add("line", { class: `fsl-${color} fsl-line`, x1: x(row.low), x2: x(row.high), y1: y, y2: y });
+          chart.add("path", { class: `fsl-${color} ${row.isFilled || !zero ? `fsl-${color}-fill` : "fsl-hollow"}`, d: mark(x(row.middle), y) });
+        });
+      },
+    }).node;
+  }
+
+  const disc = (x, y) => `M${x - 4.5} ${y}a4.5 4.5 0 1 0 9 0a4.5 4.5 0 1 0 -9 0`;
+  const diamond = (x, y) => `M${x - 6} ${y}L${x} ${y - 6}L${x + 6} ${y}L${x} ${y + 6}Z`;
+
+  function figure(answer) {
+    const labelOf = (name, { place }) => shortened(place ? `${name} (${place})` : name, 44), chosen = chosenPairs(answer).slice(0, MOST_ROWS);
+    const means = answer.methods.slice(0, MOST_ROWS).map(row => ({ ...row, label: labelOf(row.method, row), middle: row.mean, isFilled: false }));
+    const differences = chosen.map(pair => {
+      const isFilled = pair.verdict === "better";
+      return { ...pair, label: labelOf(`${shortened(pair.a, 18)} − ${shortened(pair.b, 18)}${isFilled ? " *" : ""}`, pair), middle: pair.difference, isFilled };
+    });
+    const panel = (title, ...drawn) => el("div", {}, el("h3", {}, title), forest(title, ...drawn));
+    const left = panel(`Means with ${LEVEL_TEXT} intervals`, "mean accuracy, %", means, { zero: false, mark: disc });
+    if (!chosen.length) return el("div", {}, left);
+    const right = panel("Differences (* significant after Holm)", "difference, points", differences, { zero: true, mark: diamond });
+    return el("div", { class: "fsl-pair" }, left, right);
+  }
+
+  // ---------------------------------------------------------------- the page
+
   const INSTALL = "pip install '.[report]'  # once, in a copy of the repository";
-  const SAMPLING =
-    "The file does not say how the tasks were drawn. If no two tasks share an image (open tasks), intervals and " +
-    "conclusions apply to new images of these classes. If images are used again (closed tasks, what most samplers " +
-    "draw), they apply to these images only, and say nothing about new ones.";
-
-  const pValue = (p) => (p < 1e-4 ? "< 0.0001" : fixed(p, 4));
-
-  /** Mean ± half-width, or the ends where they are not equally far, as Python formats an interval. */
-  function around({ mean, half, low, high, few }) {
-    const off = Math.max(Math.abs(mean - half - low), Math.abs(mean + half - high));
-    if (!(off > half / 10)) return plusMinus(mean, half) + (few ? " (few errors)" : "");
-    return `${fixed(mean, 2)} (${fixed(low, 2)} to ${fixed(high, 2)}${few ? ", few errors" : ""})`;
-  }
-
-  const letter = (i, of) => (of.length <= 26 ? String.fromCharCode(97 + i) : `g${i}`);
-
-  /** What one may conclude of a pair. Whether two intervals overlap decides nothing; the paired test does. */
-  function conclusion({ a, b, p, holm, bh, overlap }) {
-    if (holm) return `${a} is more accurate than ${b}${overlap ? ", although their intervals overlap" : ""}`;
-    if (bh) return `${a} is more accurate than ${b} by Benjamini and Hochberg's correction, not by Holm's`;
-    const corrected = p < 1 - report.LEVEL ? " after correction" : "";
-    const apart = overlap ? "" : ", although their intervals do not overlap";
-    return `${a} and ${b}: no significant difference${corrected}${apart}`;
-  }
 
   /** A sentence and the command that reads these files, for a shell. */
-  const command = (why, names, options = []) => [
-    el("p", {}, why),
-    el("pre", {}, el("code", {}, `${INSTALL}\n${["fslcore report", report.quoted(names), ...options].join(" ")}`)),
+  const command = (sentence, names, options) => [
+    el("p", {}, sentence),
+    el("pre", {}, el("code", {}, `${INSTALL}\n${["fslcore report", ...names.map(report.shellWord), ...options].join(" ")}`)),
   ];
 
-  /** The report as elements. */
-  function shown({ name, unit, tasks }, { methods, pairs, groups }, reference) {
-    const one = reference !== undefined;
-    const at = (method) => groups.map((_, i) => i).filter((i) => groups[i].includes(method));
-    const mark = ({ holm, bh }, up) => (holm ? "▼▲"[+up] : bh ? "▽△"[+up] : "○");
-    const against = ({ name: other }) => {
-      const pair = pairs.find(({ a, b }) => other !== reference && [a, b].includes(other));
-      return pair ? mark(pair, pair.a === other) : "—";
-    };
-    const letters = (method) =>
-      at(method)
-        .map((i) => letter(i, groups))
-        .join(" ") || "—";
-    const read = unit === "shares" ? "shares, as none is above 1, and shown in percent" : "percentages";
-    const parts = [
-      el("p", {}, `${name}: ${labs.number(tasks)} tasks, ${methods.length} methods; values are read as ${read}.`),
-      el("p", {}, SAMPLING),
-      el("h3", {}, "Each method by itself"),
-      el(
-        "p",
-        {},
-        "Mean accuracy and 95 % confidence interval in percent, the best first. Overlapping intervals carry no " +
-          "conclusion.",
-      ),
-      labs.table(
-        "Each method by itself",
-        ["method", "if tasks share images: on these images", "if they share none: on new images", one ? `against ${reference}` : "group"],
-        methods.map((of, i) => [of.name, around(of.closed), around(of.open), one ? against(of) : letters(i)]),
-      ),
-    ];
-    if (pairs.length) {
-      parts.push(
-        el(
-          "p",
-          {},
-          one
-            ? `▲ ▼: significantly more or less accurate than ${reference} after Holm's correction, △ ▽: by Benjamini ` +
-                "and Hochberg's only, ○: not significantly different."
-            : groups.length
-            ? "Methods that share a letter, their group, are not significantly different (below, after Holm's " +
-                "correction)."
-            : "The pairs without a significant difference form too many groups for letters.",
-        ),
-        ...(one ? [] : [el("ul", {}, groups.map((of, i) => el("li", {}, `${letter(i, groups)}: ${of.map((m) => methods[m].name).join(", ")}`)))]),
-        el("h3", {}, one ? `${reference} against the others` : "Every pair, on the same tasks"),
-        el(
-          "p",
-          {},
-          `Paired t-tests. Holm's correction for ${pairs.length} comparisons bounds the chance of even one false ` +
-            "conclusion by 5 %, Benjamini and Hochberg's (BH) the expected share of false ones among the " +
-            "conclusions. The ± are not corrected." +
-            (one ? " Those under all at once hold together (Dunnett)." : ""),
-        ),
-        labs.table(
-          "Every pair, on the same tasks",
-          ["conclusion", "difference (points)", "p", "p, Holm", "p, BH", ...(one ? ["all at once", "p, Dunnett"] : [])],
-          pairs.map((pair) => [
-            conclusion(pair),
-            plusMinus(pair.difference, pair.half_width),
-            ...[pair.p, pair.p_holm, pair.p_bh].map(pValue),
-            ...(one ? [`± ${fixed(pair.half_width_all, 2)}`, pValue(pair.p_all)] : []),
-          ]),
-        ),
-      );
-    }
-    const why = [
-      "The command writes the whole report, with figures and the number of tasks that would settle what is open. ",
-      "If you know how the tasks were drawn, add ",
-      el("code", {}, "--sampling open"),
-      " or ",
-      el("code", {}, "--sampling closed"),
-      ".",
-    ];
-    const options = one ? ["--reference", report.quoted([reference])] : [];
-    return [...parts, el("h3", {}, "The whole report"), ...command(why, [name], options)];
+  const list = (texts, attributes = {}) => el("ul", attributes, texts.map(text => el("li", {}, text)));
+  const folded = (summary, ...content) => el("details", {}, el("summary", {}, summary), content);
+
+  /** The verdicts and what they apply to. */
+  function verdictsOf(answer) {
+    const found = sentences(answer), rest = found.slice(MOST_LINES);
+    const more = rest.length ? [folded(`${rest.length} more verdicts`, list(rest, { class: "fsl-verdicts" }))] : [];
+    return [list(found.slice(0, MOST_LINES), { class: "fsl-verdicts" }), ...more, el("p", {}, answer.applies)];
   }
 
-  labs.register("report", (root) => {
-    const says = labs.sentence(),
-      out = el("div", { class: "fsl-report" });
+  /** Where to be careful, figure, tables, how the file was read, and the command. */
+  function explained({ name, reading }, answer, options) {
+    const count = answer.pairs.length, tests = [...new Set(answer.pairs.map(pair => `Test: ${pair.test}.`))];
+    const holm = `p-values are corrected for ${count} comparisons by Holm's method (1979): the chance of even one false verdict is at most 0.05. `
+      + "Intervals are not corrected.";
+    const pairs = count > chosenPairs(answer).length ? [folded(`All ${count} pairs`, labs.table("All pairs", ...pairTable(answer)))] : [];
+    return [
+      ...reading.filter(note => note.includes("--")).map(note => el("p", {}, note)),
+      ...answer.cautions.map(text => el("p", { class: "fsl-caution" }, text)),
+      figure(answer), labs.table("Methods", ...methodTable(answer)), ...pairs,
+      folded("How it was read, and the tests", list([...reading, ...(count > 1 ? [holm] : []), ...tests])),
+      ...command("The command writes the whole report: tables in LaTeX, the figure as PDF, and what more tasks would settle.", [name], options),
+    ];
+  }
 
-    function refuse(names, problems, options) {
-      const several = problems.length > 1;
-      says.node.classList.add("fsl-wrong");
-      says.say(
-        several
-          ? `${problems.length} problems: ${problems.map((of, i) => `(${i + 1}) ${of}`).join("; ")}`
-          : problems[0],
-      );
-      out.replaceChildren(
-        ...command("The command reads more than this page, and asks about the rest:", names, options),
-      );
+  labs.register("report", root => {
+    const problem = labs.sentence(), out = el("div", { class: "fsl-report" });
+
+    function refuse(names, message, options = []) {
+      problem.node.classList.add("fsl-wrong");
+      problem.say(message);
+      out.replaceChildren(...command("The command reads more than this page:", names, options));
     }
 
     function take(file) {
-      const found = report.read(file);
-      if (found.problems.length) return refuse([file.name], found.problems, found.options);
-      const names = found.methods.map((of) => of.name),
-        body = el("div"),
-        options = { every: "every two methods" };
-      names.forEach((method, i) => (options[`m${i}`] = `${method} with each other method`));
-      const choice = labs.select("Compare", { options, change: () => conclude() });
-      const conclude = () => {
-        const reference = names[choice.value().slice(1)],
-          made = report.conclude(found, reference),
-          told = made.pairs.filter((pair) => pair.holm),
-          [count, above] = [made.pairs.length, told.filter((pair) => pair.a === reference).length];
-        const said =
-          reference === undefined
-            ? `${told.length} of ${count} pairs of methods differ significantly`
-            : `${reference} is significantly more accurate than ${above} and less than ${told.length - above} of ${count} others`;
-        const how = "(paired t-tests, Holm's correction, 5 % level).";
-        says.say(count ? `${said} ${how}` : "One method: there is nothing to compare it with.");
-        body.replaceChildren(...shown(found, made, reference));
+      try {
+        answer(report.read(file));
+      } catch (error) {
+        if (!(error instanceof report.Refusal)) throw error;
+        refuse([file.name], error.message, error.option ? [error.option] : []);
+      }
+    }
+
+    /** Shows the answer, again after each choice. */
+    function answer(measured) {
+      const names = report.distinct(measured.rows, "method"), verdicts = el("div", { role: "status" }), body = el("div");
+      const references = Object.fromEntries([["every", "every two methods"], ...names.map((name, i) => [`m${i}`, `${name} with each other method`])]);
+      const update = () => {
+        const chosen = { sampling: sampling.value(), reference: names[compared.value().slice(1)] };
+        const options = chosen.reference === undefined ? [] : ["--reference", report.shellWord(chosen.reference)];
+        if (chosen.sampling !== "unknown") options.push("--sampling", chosen.sampling);
+        const found = report.analyse(measured, chosen);
+        verdicts.replaceChildren(...verdictsOf(found));
+        body.replaceChildren(...explained(measured, found, options));
       };
-      says.node.classList.remove("fsl-wrong");
-      conclude();
-      out.replaceChildren(...(names.length > 1 ? [choice.node] : []), body);
+      const sampling = labs.select("How were the tasks drawn?", { options: SAMPLINGS, change: update });
+      const compared = labs.select("Compare", { options: references, change: update });
+      update();
+      problem.node.classList.remove("fsl-wrong");
+      problem.say("");
+      const choices = [...(measured.shape === "tasks" ? [sampling] : []), ...(names.length > 2 ? [compared] : [])];
+      out.replaceChildren(verdicts, ...(choices.length ? [labs.controls("", ...choices)] : []), body);
     }
 
     const text = (name, content) => take({ name, bytes: new TextEncoder().encode(content) });
     async function open(files) {
-      const names = [...files].map((file) => file.name);
-      if (names.length > 1) refuse(names, [`${names.length} files were given; this page reads one`], []);
+      const names = [...files].map(file => file.name);
+      if (names.length > 1) refuse(names, `${names.length} files were given; this page reads one`);
       else if (names.length) take({ name: names[0], bytes: new Uint8Array(await files[0].arrayBuffer()) });
     }
 
-    const zone = labs.dropZone("Drop a file here, or choose it (.csv, .tsv, .txt)", open);
     const area = el("textarea", { rows: 5, spellcheck: "false", autocomplete: "off", id: labs.unique("paste") });
-    const label = el("label", { for: area.id }, "A line of names, then a line per task; it is called pasted.csv below");
-    const paste = el(
-      "details",
-      {},
-      el("summary", {}, "Paste a table instead"),
-      el("div", { class: "fsl-control" }, label, area),
-      labs.button("Read it", () => text("pasted.csv", area.value)),
-    );
-    const examples = Object.entries(report.EXAMPLES).map(([name, of]) =>
-      labs.button(of.title, () => text(name, of.text)),
-    );
-
+    const label = el("label", { for: area.id }, "A line of names, then the rows; it is called pasted.csv below");
+    const examples = Object.entries(report.EXAMPLES).map(([name, example]) => labs.button(example.title, () => text(name, example.text)));
     root.append(
       el("p", { class: "fsl-title" }, "Drop your file, get the report"),
-      el(
-        "p",
-        {},
-        "A CSV with a row per task: a column ",
-        el("code", {}, "task"),
-        ", then the accuracies of each method in a column. Or with " + "a row per task and method: columns ",
-        el("code", {}, "method"),
-        ", ",
-        el("code", {}, "task"),
-        " and ",
-        el("code", {}, "accuracy"),
-        ". ",
-        el("strong", {}, "Nothing leaves this page"),
-        ": your browser reads the file here.",
-      ),
-      zone,
-      paste,
+      el("p", {}, "A table of accuracies as text: a row per task, data set or seed and a column per method, or a row per measurement. ",
+        el("strong", {}, "Nothing leaves this page"), ": your browser reads the file here."),
+      labs.dropZone("Drop a file here, or choose it (.csv, .tsv, .txt)", open),
+      folded("Paste a table instead", el("div", { class: "fsl-control" }, label, area), labs.button("Read it", () => text("pasted.csv", area.value))),
       el("div", { class: "fsl-buttons" }, el("span", {}, "Or try one of the book's own results: "), examples),
-      says.node,
-      out,
+      problem.node, out,
     );
   });
+
+  Object.assign(report, { sentences, methodTable, pairTable });
 })();

@@ -1,440 +1,442 @@
-// One strict CSV of per-task accuracies, as fslcore/tools/report/{files,tables,questions}.py read it, in their words.
-// What is read here gives the numbers of `fslcore report`; anything else is refused, with all problems at once.
+// A results file as rows of measurements and what they are a sample of, by the rules and in the words of
+// fslcore/report/{read,columns,shapes}.py, whose tables stand in report_columns.js.
 (function () {
   "use strict";
-  const labs = window.fslLabs,
-    report = (labs.compute.report = {}),
-    grouped = (n) => labs.number(n);
+  const report = window.fslLabs.compute.report, { DECLARED } = report;
 
-  const ENDINGS = [".csv", ".tsv", ".txt"];
-  const METHODS = 40; // that somebody reads; the command compares more
-  const BYTES = 2e7;
-  const SEPARATORS = { ",": "comma", ";": "semicolon", "\t": "tab", "|": "bar" };
+  const MOST_BYTES = 2e7;
+  const ENDINGS = [".csv", ".tsv", ".txt", ".dat", ".md"];
+  const SEPARATORS = { tab: "\t", semicolon: ";", comma: ",", bar: "|" };
+  const PLACE_KEYS = ["dataset", "ways", "shots", "queries", "sampling"];
+  const UNIT_KEYS = ["task", "item", "class"];
   const NUMBER = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i;
-  const CONTROL = /(?![\u200c\u200d])[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/u; // errors.visible escapes them
-  const INDEX = /^(|Unnamed: \d+|index|level_\d+|__index_level_\d+__|nan|None)$/;
-  const LONG = ["method", "task", "accuracy"];
-  const COMMAND = "dataset sampling ways shots queries seed run query backbone learner".split(" "); // columns it knows
-  const SUMMARIES = (
-    "mean means average avg median min max sum total std sd stdev stddev stderr sem se var ci ci95 " +
-    "mittelwert durchschnitt moyenne promedio media"
-  ).split(" ");
-  const WHOLE = "test tasks task all overall of over acc accuracy".split(" "); // beside a summary of tasks
-  const OTHER = new Set([
-    ...SUMMARIES,
-    ...(
-      "err error errors loss losses nll ece brier ce entropy perplexity ppl confidence conf int interval " +
-      "variance f1 fscore precision recall auc auroc roc top2 top3 top5 top10 kappa mcc wer cer bleu iou rmse " +
-      "mse mae rate time times runtime timestamp duration elapsed sec secs seconds ms minutes hours mem memory " +
-      "gpu cpu ram gb mb flops params lr wd momentum temperature grad epoch epochs step steps iter iters " +
-      "iteration iterations batch episode episodes trial fold id idx row index num number count counts correct " +
-      "train training val valid validation dev diff difference delta gap gain"
-    ).split(" "),
-  ]);
+  const LINE_END = /\r\n|[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]/;
+  const sets = (...names) => names.map(name => new Set(DECLARED[name]));
+  const patterns = (...names) => names.map(name => new RegExp(`^(?:${DECLARED.patterns[name][0]})$`, DECLARED.patterns[name][1]));
+  const [LOWER_IS_BETTER, OTHER_MEASURES, SUMMARIES, BESIDE_SUMMARIES, EMPTY_CELLS] =
+    sets("LOWER_IS_BETTER", "OTHER_MEASURES", "SUMMARIES", "BESIDE_SUMMARIES", "EMPTY_CELLS");
+  const [CELL, INDEX_NAME, TRACKED, NUMBERED_METHOD, NUMBERED_UNIT, SHOTS] =
+    patterns("CELL", "INDEX_NAME", "TRACKED", "NUMBERED_METHOD", "NUMBERED_UNIT", "SHOTS");
+  const MARKUP = new RegExp(DECLARED.patterns.MARKUP[0], "g");
+  const AROUND_PLUS_MINUS = new RegExp(`\\s*(${DECLARED.patterns.PLUS_MINUS[0]})\\s*`, "g");
 
-  const number = (cell) => (NUMBER.test(cell) ? Number(cell) : null);
-  const quoted = (names) =>
-    names.map((name) => (/^[\w@%+=:,./-]+$/.test(name) ? name : `'${name.replace(/'/g, "'\"'\"'")}'`)).join(" ");
-  const repeat = (list) => list.find((one, i) => list.indexOf(one) < i);
-
-  /** The words of a name, in lower case: also those that begin with a capital, and without numbers behind them. */
-  function words(text) {
-    const parts =
-      text
-        .replace(/([a-z])(?=[A-Z])/g, "$1 ")
-        .toLowerCase()
-        .replace(/\btop[ _-](?=\d)/g, "top")
-        .match(/[\p{L}\p{N}]+/gu) || [];
-    return [...new Set([...parts, ...parts.map((part) => part.replace(/[0-9]+$/, ""))])].filter(Boolean);
+  /** What a file holds that has no true reading here; `option` is what the command needs to read it. */
+  class Refusal extends Error {
+    constructor(message, option = "") {
+      super(message);
+      this.option = option;
+    }
   }
 
-  /** To nine decimals, halves to the even one: `np.round(x, 9)`. */
-  function round9(x) {
-    const near = Math.round(x * 1e9);
-    return (near - x * 1e9 === 0.5 && near % 2 ? near - 1 : near) / 1e9;
+  const shellWord = name => (/^[\w@%+=:,./-]+$/.test(name) ? name : `'${name.replace(/'/g, "'\"'\"'")}'`);
+  const stemOf = name => name.replace(/(.)\.[^.]*$/, "$1");
+  const isNumeric = values => typeof values[0] === "number";
+
+  // ---------------------------------------------------------------- names of columns
+
+  /** A column's name as it is compared: lower case, without blanks, separators and remarks. */
+  const plainName = name => name.replace(/[([].*?[)\]]|[%↑↓]/g, "").replace(/[\s_\-/.]+/g, "").toLowerCase();
+
+  function wordsOf(name) {
+    const spaced = name.replace(/([a-z])(?=[A-Z])/g, "$1 ").toLowerCase();
+    return [plainName(name), ...(spaced.match(/\p{L}+\d*/gu) || [])];
   }
 
-  /** The cells of a line; null where a quotation mark stands within a cell or does not end. */
-  function cellsOf(line, sep) {
-    if (!line.includes('"')) return line.split(sep);
-    const cell = new RegExp(`(?:"((?:[^"]|"")*)"|([^"${sep}]*))(${sep}|$)`, "y"),
-      out = [];
-    for (let end = sep; end;) {
-      const found = cell.exec(line);
-      if (!found) return null;
-      out.push(found[1] === undefined ? found[2] : found[1].replace(/""/g, '"'));
-      end = found[3];
+  const isOtherMeasure = name => wordsOf(name).some(word => OTHER_MEASURES.has(word));
+  const isLowerBetter = name => wordsOf(name).some(word => LOWER_IS_BETTER.has(word));
+
+  function isSummary(name) {
+    const words = name.toLowerCase().match(/\p{L}+/gu) || [];
+    return words.some(word => SUMMARIES.has(word)) && words.every(word => SUMMARIES.has(word) || BESIDE_SUMMARIES.has(word));
+  }
+
+  /** By column its meaning, where every meaning has one column at most. */
+  function chosenMeanings(names) {
+    const columns = new Map();
+    for (const [meaning, synonyms] of Object.entries(DECLARED.SYNONYMS)) {
+      const rank = name => synonyms.indexOf(plainName(name));
+      columns.set(meaning, names.filter(name => rank(name) >= 0).sort((a, b) => rank(a) - rank(b)));
+    }
+    const runs = columns.get("run");
+    let methods = columns.get("method");
+    if (methods.length > 1 || columns.get("backbone").length) methods = methods.filter(name => !runs.includes(name));
+    columns.set("method", methods);
+    columns.set("run", runs.filter(name => !methods.includes(name)));
+    return new Map([...columns].filter(([, found]) => found.length).map(([meaning, found]) => [found[0], meaning]));
+  }
+
+  // ---------------------------------------------------------------- cells
+
+  /** The cells of a line, without the blanks around them. */
+  function splitLine(line, kind) {
+    if (kind === "one") return [line.trim()];
+    if (kind === "blanks") return line.replace(AROUND_PLUS_MINUS, "$1").trim().split(/\s+/);
+    if (kind === "bar") line = line.trim().replace(/^\|+|\|+$/g, "");
+    const separator = SEPARATORS[kind];
+    if (!line.includes('"')) return line.split(separator).map(cell => cell.trim());
+    // A cell is quoted, with quotation marks doubled inside, or goes on to the next separator.
+    const cells = line.match(new RegExp(`\\s*"(?:[^"]|"")*"[^${separator}]*|[^${separator}]+|(?<=^|[${separator}])(?=[${separator}]|$)`, "g"));
+    return cells.map(cell => cell.trim().replace(/^"(.*)"$/, "$1").replaceAll('""', '"'));
+  }
+
+  /** The kind of separator that splits the lines into equally many cells; 'one' for one cell a line. */
+  function separatorOf(lines) {
+    const sample = [...lines.slice(0, 50), ...lines.slice(-5)];
+    const widths = kind => sample.map(line => splitLine(line, kind).length);
+    for (const kind of ["tab", "semicolon", "comma", "bar", "blanks"]) {
+      const found = new Set(widths(kind));
+      if (found.size === 1 && !found.has(1)) return kind;
+    }
+    const isNumber = line => CELL.test(cleaned(line)), isOneName = isNumber(lines[0]) || !/[\t;,]/.test(lines[0]);
+    if (lines.length > 1 && (lines[0].trim() === "label" || (isOneName && lines.slice(1, 6).every(isNumber)))) return "one";
+    // One row may be damaged: then most lines still agree.
+    const half = sample.length / 2, isUsual = (width, _, all) => width > 1 && all.filter(other => other === width).length > half;
+    return ["tab", "semicolon", "comma"].find(kind => widths(kind).some(isUsual));
+  }
+
+  const withoutMarkup = text => text.replace(MARKUP, (_, ...groups) => groups.slice(0, 3).find(part => part !== undefined)).trim();
+  const cleaned = text => withoutMarkup(text.replaceAll("−", "-").trim());
+  const plainNumber = text => (NUMBER.test(text) ? Number(text) : /^[+-]?inf(inity)?$/i.test(text) ? Infinity : NaN);
+  const commaNumber = text => (text === undefined ? NaN : plainNumber(text.replace(",", ".")));
+
+  /** Numbers of a column's cells as [values, numbers behind ± or null]; null where a cell is other text. */
+  function parsedCells(cells, note) {
+    const values = cells.map(plainNumber);
+    const odd = [...cells.keys()].filter(i => Number.isNaN(values[i]) && !EMPTY_CELLS.has(cells[i].replaceAll("−", "-").toLowerCase()));
+    if (!odd.length) return values.some(value => !Number.isNaN(value)) ? [values, null] : null;
+    const texts = odd.map(i => cleaned(cells[i]));
+    if (texts.every(text => text.toLowerCase() in DECLARED.TRUTH)) {
+      odd.forEach((i, k) => (values[i] = DECLARED.TRUTH[texts[k].toLowerCase()]));
+      note("true and false are read as 1 and 0.");
+      return [values, null];
+    }
+    const parts = texts.map(text => CELL.exec(text));
+    if (parts.includes(null)) return null;
+    if (parts.some(part => part[1].includes(","))) {
+      if (parts.some(part => part[1].includes("."))) return null;
+      note("commas are read as decimal commas.");
+    }
+    if (texts.some(text => text.includes("%"))) note("percent signs are left out.");
+    const halfWidths = cells.map(() => NaN);
+    odd.forEach((i, k) => {
+      values[i] = commaNumber(parts[k][1]);
+      halfWidths[i] = commaNumber(parts[k][2] ?? parts[k][3]);
+    });
+    return [values, halfWidths.every(Number.isNaN) ? null : halfWidths];
+  }
+
+  // ---------------------------------------------------------------- the file
+
+  /** The text of a file in UTF-8, UTF-16 or Windows-1252. */
+  function decoded(bytes, name, notes) {
+    const zero = bytes.subarray(0, 1000).indexOf(0);
+    const coding = bytes[0] === 0xfe || zero === 0 ? "utf-16be" : bytes[0] === 0xff || zero > 0 ? "utf-16le" : "utf-8";
+    try {
+      const text = new TextDecoder(coding, { fatal: true }).decode(bytes);
+      if (coding !== "utf-8") notes.push(`${name} is read as UTF-16.`);
+      return text;
+    } catch (error) {
+      if (zero >= 0) throw new Refusal(`${name} is no text; a table of text is needed`);
+      notes.push(`${name} is read as Windows-1252.`);
+      return new TextDecoder("windows-1252").decode(bytes);
+    }
+  }
+
+  /** A file {name, bytes} as {name, headless, columns}: by name its numbers or texts. */
+  function tableOf({ name, bytes }, notes) {
+    if (!ENDINGS.some(ending => name.toLowerCase().endsWith(ending))) throw new Refusal(`${name}: ${ENDINGS.join(", ")} are read on this page`);
+    if (bytes.length > MOST_BYTES) throw new Refusal(`${name} has over 20 MB, and this page reads no more`);
+    let lines = decoded(bytes, name, notes).split(LINE_END).filter(line => line.trim());
+    const comments = lines.filter(line => /^\s*(#|\/\/)/.test(line)).length;
+    if (comments && comments < lines.length) {
+      notes.push(`Lines that begin with # are left out of ${name}: ${comments}.`);
+      lines = lines.filter(line => !/^\s*(#|\/\/)/.test(line));
+    }
+    lines = lines.filter(line => !/^[\s|:+-]*-[\s|:+-]*$/.test(line));
+    if (!lines.length) throw new Refusal(`${name} has no rows`);
+    const kind = separatorOf(lines);
+    if (!kind) throw new Refusal(`${name} is no table: its lines do not have equally many cells`);
+    const first = splitLine(lines[0], kind);
+    const headless = first.every(cell => CELL.test(cleaned(cell)));
+    if (headless && kind === "comma" && first.length === 2) {
+      throw new Refusal(`${name}: ${lines[0]} may be two numbers, or one with a decimal comma; say --separator comma or --separator semicolon --decimal ,`);
+    }
+    if (!["comma", "one"].includes(kind)) notes.push(`${name}: ${kind.replace(/s$/, "")}s separate the cells.`);
+    if (headless) notes.push(`${name} has no line of names.`);
+    const names = namedColumns(first, headless, name);
+    const rows = lines.slice(headless ? 0 : 1).map(line => splitLine(line, kind));
+    const uneven = rows.findIndex(cells => cells.length !== names.length);
+    if (uneven >= 0) {
+      const line = lines[uneven + !headless].slice(0, 80);
+      throw new Refusal(`row ${uneven + !headless} of ${name}, ${line}, has ${rows[uneven].length} cells and its first line ${names.length}; `
+        + "write nan where a value is missing, and quote cells that contain the separator");
+    }
+    if (!rows.length) throw new Refusal(`${name} has no rows`);
+    return { name, headless, columns: typedColumns(names, rows, name, notes) };
+  }
+
+  function namedColumns(cells, headless, file) {
+    if (headless) return cells.length === 1 ? ["value"] : cells.map((_, i) => `column ${i + 1}`);
+    const names = cells.map(withoutMarkup), repeated = names.find((name, i) => name && names.indexOf(name) < i);
+    if (repeated !== undefined) throw new Refusal(`${file} has two columns ${repeated}; give one of them another name`);
+    return names.map((name, i) => name || `Unnamed:${i}`);
+  }
+
+  /** Columns of numbers as numbers; one of 'mean ± half-width' gets a second column, named NAME ±. */
+  function typedColumns(names, rows, file, notes) {
+    const columns = new Map(), found = new Set();
+    names.forEach((name, i) => {
+      const cells = rows.map(row => row[i]), parsed = parsedCells(cells, note => found.add(`${file}: ${note}`));
+      columns.set(name, parsed ? parsed[0] : cells.map(withoutMarkup));
+      if (parsed && parsed[1]) columns.set(`${name} ±`, parsed[1]);
+    });
+    notes.push(...found);
+    return columns;
+  }
+
+  // ---------------------------------------------------------------- rows
+
+  /** Columns that only number the rows are left out; an unnamed one of text names the data sets. */
+  function withoutIndex(columns, file, notes) {
+    const out = new Map(columns), meanings = chosenMeanings([...columns.keys()]);
+    const countsRows = values => values.length > 2 && (values[0] === 0 || values[0] === 1) && values.every((value, i) => value === values[0] + i);
+    for (const [name, values] of columns) {
+      if (!INDEX_NAME.test(name) && (meanings.has(name) || !countsRows(values))) continue;
+      out.delete(name);
+      if (isNumeric(values) || values.every(value => value === "")) {
+        notes.push(`${file}: column '${name}', which numbers the rows, is left out.`);
+        continue;
+      }
+      const meaning = [...chosenMeanings([...out.keys()]).values()].includes("dataset") ? "method" : "dataset";
+      notes.push(`${file}: the column without a name is read as ${meaning === "dataset" ? "data set" : meaning}s.`);
+      out.set(meaning, values);
     }
     return out;
   }
 
-  /** How many values repeat others: each several times running, or all as one block again and again. */
-  function repeated(x) {
-    const n = x.length,
-      starts = [...x.keys()].filter((i) => x[i] !== x[i - 1]);
-    if (new Set(x).size < 3) return 0;
-    const gcd = (a, b) => (b ? gcd(b, a % b) : a);
-    const times = starts.map((start, i) => (starts[i + 1] ?? n) - start).reduce(gcd);
-    if (times > 1 && n - n / times >= 5) return n - n / times;
-    for (let block = 3; block <= n / 2; block++) {
-      let i = block;
-      while (i < n && x[i] === x[i - block]) i += 1;
-      if (i === n && n - block >= 5) return n - block;
+  /** A file as rows {method, accuracy, …}, with what else it says of a measurement: of one column of values, or of a column per method or data set. */
+  function rowsOf(table, notes) {
+    const { name: file } = table;
+    if ([...table.columns.keys()].some(name => TRACKED.test(name))) throw notComputed("columns of a tracking tool");
+    checkEpochs(table.columns, file, notes);
+    const columns = withoutIndex(table.columns, file, notes);
+    const names = chosenMeanings([...columns.keys()].filter(name => !name.endsWith(" ±")));
+    for (const name of names.keys()) if (plainName(name) === "run" && isNumeric(columns.get(name))) names.set(name, "run"); // numbers name no methods
+    const meanings = new Set(names.values()), isLong = meanings.has("accuracy");
+    let empty = 0;
+    const measured = (isLong ? columnOfValues : valueColumns)(columns, names, file, notes);
+    const countOfNotes = notes.length;
+    const described = isLong ? () => ({}) : nameByColumn(measured, meanings, table.headless, file, notes);
+    const isNumbered = !["accuracy", "method", "task", "dataset", "seed", "run", "item"].some(key => meanings.has(key)), rows = [];
+    for (const name of measured) {
+      const halfWidths = columns.get(`${name} ±`);
+      columns.get(name).forEach((accuracy, i) => {
+        if (Number.isNaN(accuracy)) return empty++;
+        const row = isNumbered ? { task: i } : {};
+        for (const [key, meaning] of names) if (meaning !== "half_width" || isLong) row[meaning] = columns.get(key)[i];
+        if (halfWidths) row.half_width = halfWidths[i];
+        if ("backbone" in row) row.method = "method" in row ? `${row.backbone} ${row.method}` : row.backbone;
+        Object.assign(row, described(name), { accuracy });
+        for (const key of ["ways", "shots", "queries"]) if (key in row) row[key] = Number((String(row[key]).match(/\d+/) || [NaN])[0]);
+        row.method = String(row.method ?? stemOf(file)).trim();
+        if (!row.method) throw new Refusal(`${file} has a row without a method; name it, or leave it out`);
+        rows.push(row);
+      });
     }
-    return 0;
+    if (empty) notes.splice(countOfNotes, 0, `${file}: ${empty} empty values are left out.`);
+    scale(rows, file, notes);
+    return rows;
+  }
+
+  /** Refuses a curve of training, whose rows are epochs; notes that steps may be. */
+  function checkEpochs(columns, file, notes) {
+    const names = [...columns.keys()], compared = names.map(plainName), meanings = new Set(chosenMeanings(names).values());
+    if (compared.some(name => /^epochs?$/.test(name)) && !["task", "item", "seed", "run", "dataset"].some(key => meanings.has(key))) {
+      throw new Refusal(`${file} has a row per epoch, and epochs of a training are no tasks; keep the final test, with a row per task, seed or data set`);
+    }
+    if (compared.includes("step")) notes.push(`${file}: a step is read as the number of a task, and not of a training.`);
+  }
+
+  /** The one column of values. */
+  function columnOfValues(columns, names, file, notes) {
+    const measured = [...names.keys()].find(name => names.get(name) === "accuracy"), values = columns.get(measured);
+    if (!isNumeric(values)) {
+      const row = values.findIndex(value => Number.isNaN(plainNumber(value)));
+      throw new Refusal(`${measured} in row ${row + 1} of ${file} is ${values[row] || "empty"}; a number is needed, or nan`);
+    }
+    const unread = [...columns.keys()].filter(name => !names.has(name) && name !== `${measured} ±`);
+    if (unread.length) notes.push(`${file}: not read: ${unread.join(", ")}.`);
+    return [measured];
+  }
+
+  /** The columns of values: of numbers, and no other measure, summary or ±. */
+  function valueColumns(columns, names, file, notes) {
+    const beside = [...columns.keys()].filter(name => !names.has(name) && !name.endsWith(" ±"));
+    const numeric = beside.filter(name => isNumeric(columns.get(name)));
+    const summaries = numeric.filter(isSummary), measured = numeric.filter(name => !isSummary(name) && !isOtherMeasure(name));
+    const unwanted = numeric.filter(name => !summaries.includes(name) && !measured.includes(name));
+    const texts = beside.filter(name => !numeric.includes(name)), lower = unwanted.filter(isLowerBetter);
+    texts.forEach(name => checkMostlyNumbers(name, columns.get(name), file));
+    if (!measured.length && lower.length) {
+      throw new Refusal(`${file}: ${lower.join(", ")}: lower is better of an error, a loss or a time; say --lower-is-better to compare methods by it`,
+        "--lower-is-better");
+    }
+    if (!measured.length) {
+      throw new Refusal(`${file} has the columns ${[...columns.keys()].join(", ")}; a column accuracy, or a column of numbers per method, is needed`);
+    }
+    if (summaries.length) notes.push(`${file}: left out, as a summary of the others: ${summaries.join(", ")}.`);
+    if (unwanted.length) notes.push(`${file}: left out, as their names are no methods': ${unwanted.join(", ")} (--methods names all methods).`);
+    if (texts.length) notes.push(`${file}: not read: ${texts.join(", ")}.`);
+    return measured;
+  }
+
+  /** Refuses a column of numbers in which a few cells are other text. */
+  function checkMostlyNumbers(name, cells, file) {
+    const wrong = cells.map(cell => Number.isNaN(plainNumber(cell))), row = wrong.indexOf(true);
+    if (wrong.filter(Boolean).length >= DECLARED.MOSTLY_TEXT * cells.length) return;
+    throw new Refusal(`${name} in row ${row + 1} of ${file} is ${cells[row] || "empty"}; a number is needed, or nan where a value is missing `
+      + `(--drop ${name} leaves the column out)`, `--drop ${shellWord(name)}`);
+  }
+
+  /** The key that a word in a column's name stands for. */
+  const keyOfWord = word => ([...chosenMeanings([word]).values()][0] || "seed").replace("method", "run");
+
+  /** What the names of the columns of values are, methods, seeds, shots, or data sets: a function of such a name. */
+  function nameByColumn(names, meanings, headless, file, notes) {
+    const groupsOf = pattern => new Map(names.map(name => [name, (pattern.exec(name) || {}).groups]));
+    const [units, methods, shots] = [NUMBERED_UNIT, NUMBERED_METHOD, SHOTS].map(groupsOf);
+    const all = (groups, isFine) => [...groups.values()].every(group => group && isFine(group));
+    const { word } = units.get(names[0]) || {}, hasMethods = meanings.has("method");
+    if (all(units, unit => unit.word === word)) {
+      const key = keyOfWord(word || "seed");
+      notes.push(`${file}: a column per ${key}.`);
+      return name => ({ [key]: Number(units.get(name).number) });
+    }
+    if (names.length > 1 && all(methods, () => true)) {
+      const key = keyOfWord(methods.get(names[0]).word);
+      notes.push(`${file}: columns are named after a method and a ${key}.`);
+      return name => ({ method: methods.get(name).method, [key]: Number(methods.get(name).number) });
+    }
+    if (names.length > 1 && all(shots, group => (group.method === undefined) === hasMethods)) {
+      notes.push(`${file}: the names of columns hold the number of shots.`);
+      return name => ({ shots: shots.get(name).number, ...(hasMethods ? {} : { method: shots.get(name).method }) });
+    }
+    if (hasMethods) {
+      notes.push(`${file}: a row per method and a column per data set.`);
+      return name => ({ [meanings.has("dataset") ? "sampling" : "dataset"]: name });
+    }
+    return names.length === 1 && (headless || chosenMeanings(names).size) ? () => ({}) : method => ({ method });
+  }
+
+  /** Puts accuracies in percent. */
+  function scale(rows, file, notes) {
+    if (!rows.length) throw new Refusal(`${file} has no number in its columns of values`);
+    const values = rows.map(row => row.accuracy), low = values.reduce((a, b) => Math.min(a, b)), high = values.reduce((a, b) => Math.max(a, b));
+    if (Math.max(-low, high) === Infinity) throw new Refusal(`${file} has an infinite value; finite numbers are needed, or nan`);
+    const most = high <= 1 ? 1 : 100;
+    if (low < 0 || high > most) {
+      throw new Refusal(`${file} has the value ${Number((low < 0 ? low : high).toPrecision(6))}, and accuracies go from 0 to ${most}; for right answers of 75 `
+        + "say --out-of 75, for errors, losses or times --lower-is-better, and leave other columns out with --drop NAME");
+    }
+    for (const row of rows) {
+      row.accuracy *= 100 / most;
+      if ("half_width" in row) row.half_width *= 100 / most;
+    }
+    if (most === 1 && !values.every(value => value === 0 || value === 1)) notes.push(`${file}: values from 0 to 1 are read as shares.`);
+    if (high > 1 && values.every(Number.isInteger)) {
+      notes.push(`${file}: whole numbers are read as percent; if they count right answers, say --out-of N. Sizes in points change, tests do not.`);
+    }
+  }
+
+  const distinct = (rows, key) => [...new Set(rows.map(row => row[key]))];
+
+  /** Groups of rows by their values of some keys, in order of appearance. */
+  function grouped(rows, keys) {
+    const groups = new Map();
+    for (const row of rows) {
+      const name = JSON.stringify(keys.map(key => row[key]));
+      if (!groups.has(name)) groups.set(name, []);
+      groups.get(name).push(row);
+    }
+    return [...groups.values()];
+  }
+
+  function withoutSummaries(rows, notes) {
+    for (const key of ["task", "item", "dataset", "class", "method", "seed", "run"]) {
+      const texts = distinct(rows, key).map(String), summaries = texts.filter(isSummary);
+      if (!summaries.length || summaries.length === texts.length) continue;
+      notes.push(`Left out, as a summary of the others: ${summaries.sort().join(", ")}.`);
+      rows = rows.filter(row => !summaries.includes(String(row[key])));
+    }
+    return rows;
+  }
+
+  /** Rows with the key of their unit: where they have none, row k of each method is task k. */
+  function withUnits(rows, notes) {
+    const names = ["method", ...PLACE_KEYS, "seed", "run", "support", ...UNIT_KEYS].filter(key => key in rows[0]);
+    if (names.includes("class") && names.includes("task")) throw notComputed("accuracies per class of a task");
+    const groups = grouped(rows, names);
+    if (groups.length === rows.length) return rows;
+    if (UNIT_KEYS.some(key => names.includes(key))) throw notComputed("training runs on tasks");
+    groups.forEach(group => group.forEach((row, i) => (row.task = i)));
+    notes.push("Rows name no task: row k of each method is read as task k. If they are different tasks, the tests still hold.");
+    return rows;
+  }
+
+  /** Refuses values of a method that are one block of values again and again. */
+  function checkBlocks(rows) {
+    for (const part of grouped(rows, ["method", ...PLACE_KEYS])) {
+      for (let times = 2; times <= 10; times++) {
+        const size = part.length / times;
+        if (!part.every((row, i) => row.accuracy === part[i % size]?.accuracy) || distinct(part, "accuracy").length <= DECLARED.FEW_VALUES) continue;
+        throw new Refusal(`${part[0].method}: ${part.length} values are the same ${size} values ${times} times; keep each task once, or number runs in a `
+          + "column run");
+      }
+    }
+  }
+
+  const notComputed = shape => new Refusal(`these are ${shape}, which the command compares and this page does not`);
+
+  /** What the rows are a sample of. */
+  function shapeOf(rows, notes) {
+    const several = key => key in rows[0] && distinct(rows, key).length > 1;
+    const seeded = ["run", "seed"].find(several), units = UNIT_KEYS.some(key => key in rows[0]);
+    if (("support" in rows[0] && (units || several("support"))) || ("group" in rows[0] && units)) throw notComputed("items under supports or in groups");
+    if (units) checkBlocks(rows);
+    if (units && seeded) throw notComputed("tasks under several seeds or runs");
+    if (!units && "half_width" in rows[0]) throw notComputed("printed means");
+    if (units && rows.every(row => row.accuracy === 0 || row.accuracy === 100)) throw notComputed("right or wrong answers");
+    if (units) return "tasks";
+    if (seeded && several("dataset")) return "data sets and seeds";
+    if (several("dataset")) return "data sets";
+    if (!seeded) {
+      throw new Refusal("one number per method: nothing shows how much it varies. Bring a row per task, per seed or per data set, or compare printed figures "
+        + "with their ±: fslcore compare 71.2±0.4 70.5±0.5 --tasks 600");
+    }
+    notes.push("Does a seed here vary the training, the tasks, or both? Verdicts are for whatever it varies.");
+    return "seeds";
   }
 
   /**
-   * A file {name, bytes} as {name, unit, tasks, methods: [{name, x}], problems, options}: accuracies in percent by
-   * method, each on the same tasks in the same order. Where there are problems nothing else is of use; options of
-   * `fslcore report` mend what has one answer; what has several, it asks about itself.
+   * A file {name, bytes} as {name, shape, rows, reading}: rows hold method, accuracy in percent and the keys of their place and unit. A file without a true
+   * reading here throws a Refusal.
    */
-  function read({ name, bytes }) {
-    const problems = [],
-      options = [],
-      out = { name, problems, options, methods: [], tasks: 0 };
-    const refuse = (problem, option) => {
-      if (!problems.includes(problem)) problems.push(problem);
-      if (!option || options.includes(option)) return;
-      const at = options.findIndex((one) => option.startsWith("--drop ") && one.startsWith("--drop "));
-      if (at < 0) options.push(option);
-      else options[at] += option.slice("--drop".length);
-    };
-    const table = rowsOf(name, bytes, refuse);
-    if (!table) return out;
-    const { names, rows } = table;
-    const long = names.some((column) => column === "accuracy" || column === "method");
-    const own = checkColumns(name, names, long, refuse);
-    if (!rows.length || !names.includes("task") || !own.length) return out;
-
-    // a cell a row: method, task, text, and where it stands
-    const at = Object.fromEntries(LONG.map((column) => [column, names.indexOf(column)]));
-    let entries = [];
-    for (const column of long ? [at.accuracy] : own.map((method) => names.indexOf(method))) {
-      rows.forEach(({ cells, row }) =>
-        entries.push({
-          method: long ? cells[at.method] : names[column],
-          task: cells[at.task],
-          text: cells[column],
-          where: `${names[column]} in row ${row} of ${name}`,
-          row,
-        }),
-      );
-    }
-    checkTasks(
-      name,
-      rows.map(({ cells }) => cells[at.task]),
-      refuse,
-    );
-    if (long) {
-      const methods = entries.map(({ method }) => method),
-        bare = methods.findIndex((method) => /^(nan)?$/i.test(method));
-      if (bare >= 0) refuse(`column method of ${name} is empty in row ${entries[bare].row}`);
-      const kept = checkMethods(name, [...new Set(methods)], refuse);
-      entries = entries.filter(({ method }) => kept.includes(method));
-    }
-    if (!entries.length) return out;
-    out.unit = checkValues(name, entries, refuse);
-    const by = new Map();
-    for (const entry of entries) {
-      if (!by.has(entry.method)) by.set(entry.method, []);
-      by.get(entry.method).push(entry);
-    }
-    if (out.unit) checkColumnsOfValues(name, by, out.unit, long, refuse);
-    out.tasks = checkGrid(
-      name,
-      by,
-      rows.every(({ cells }) => number(cells[at.task]) !== null),
-      refuse,
-    );
-    out.methods = [...by].map(([method, of]) => {
-      const x = of.map(({ value }) => round9(out.unit === "shares" ? 100 * value : value));
-      return { name: method, x: Float64Array.from(x) };
-    });
-    return out;
+  function read(file) {
+    const notes = [], table = tableOf(file, notes);
+    const rows = withUnits(withoutSummaries(rowsOf(table, notes), notes), notes);
+    const shape = shapeOf(rows, notes);
+    return { name: file.name, shape, rows, reading: [...new Set(notes)] };
   }
 
-  /** The line of names and the rows of as many cells; null where the text is no table of any kind. */
-  function rowsOf(name, bytes, refuse) {
-    if (!ENDINGS.some((ending) => name.toLowerCase().endsWith(ending))) {
-      return refuse(`${name}; ${ENDINGS.join(", ")} are read on this page`);
+  /** By method, its values by unit: what `rows` of one place hold. */
+  function gridOf(rows, unit) {
+    const grid = new Map();
+    for (const row of rows) {
+      if (!grid.has(row.method)) grid.set(row.method, new Map());
+      grid.get(row.method).set(row[unit], row.accuracy);
     }
-    if (bytes.length > BYTES) return refuse(`${name} has over 20 MB, and this page reads no more`);
-    let text = "\0";
-    try {
-      text = new TextDecoder("utf-8", { fatal: true }).decode(bytes).replace(/^[\r\n]+|[\r\n]+$/g, "");
-    } catch (error) {
-      // the sentence follows
-    }
-    if (text.includes("\0")) {
-      const coding = bytes.includes(0) ? "UTF-16" : "WINDOWS-1252";
-      return refuse(`${name} is not UTF-8; save it as UTF-8 (iconv -f ${coding} -t UTF-8 ${quoted([name])})`);
-    }
-    if (!text.trim()) return refuse(`${name} has no rows`);
-    if (text.startsWith("#")) {
-      return refuse(`${name} begins with #, and comments are not read: take them out (grep -v '^#' ${quoted([name])})`);
-    }
-    const lines = text.split(/\r\n|\r|\n/);
-    const found = Object.keys(SEPARATORS).filter((sep) => lines[0].replace(/"[^"]*"/g, "").includes(sep));
-    if (found.length > 1) {
-      const kinds = found.map((sep) => SEPARATORS[sep]);
-      return refuse(
-        `the line of names of ${name} has more than one separator (${kinds.join(", ")}); say which separates the ` +
-          `cells (--separator ${kinds[0]})`,
-      );
-    }
-    if (found[0] === "|") return refuse(`'|' separates the cells of ${name}; commas, semicolons or tabs are read here`);
-    const [header, ...rows] = lines.map((line) => cellsOf(line, found[0] ?? ","));
-    const open = [header, ...rows].indexOf(null);
-    if (open >= 0) {
-      return refuse(
-        `${open ? `row ${open}` : "the line of names"} of ${name} has a quotation mark within a cell, or one that ` +
-          "does not end",
-      );
-    }
-    const marked = [header, ...rows].findIndex((cells) =>
-      cells.some((cell) => CONTROL.test(cell.replace(/^[ \t]+|[ \t]+$/g, ""))),
-    );
-    if (marked >= 0)
-      refuse(
-        `${marked ? `row ${marked}` : "the line of names"} of ${name} has a control character, which this page ` +
-          "does not read",
-      );
-    const names = header
-      .map((cell) => cell.trim())
-      .map((cell) => {
-        const low = cell.toLowerCase();
-        return LONG.includes(low) || COMMAND.includes(low) ? low : cell; // else Task would be a method
-      });
-    if (!rows.length) refuse(`${name} has no rows`);
-    const numbers = names.filter((cell) => number(cell) !== null);
-    if (numbers.length)
-      refuse(
-        `the first line of ${name} has a number, ${numbers[0]}, among its names; a line that names the columns is ` +
-          "needed",
-      );
-    const twice = repeat(names);
-    if (twice !== undefined) refuse(`${name} has two columns ${twice}; each name may stand once`);
-    const other = rows.map((_, i) => i).filter((i) => rows[i].length !== names.length);
-    if (other.length) {
-      const line = lines[other[0] + 1],
-        more = other.length > 1 ? ` (and ${grouped(other.length - 1)} more rows like it)` : "";
-      refuse(
-        `row ${other[0] + 1} of ${name}, ${line.length > 80 ? `${line.slice(0, 77)}...` : line || "''"}, has ` +
-          `${line ? rows[other[0]].length : 0} cells and the line of names ${names.length}; write nan where a ` +
-          "value is " +
-          `missing, and no empty line${more}`,
-      );
-    }
-    const again = lines.indexOf(lines[0], 1);
-    if (again > 0) {
-      refuse(
-        `row ${again} of ${name} is its line of names again, as where files were put below one another; name the ` +
-          "files instead (fslcore report a.csv b.csv)",
-      );
-    }
-    const whole = rows.map((cells, i) => ({ cells: cells.map((cell) => cell.trim()), row: i + 1 }));
-    return { names, rows: whole.filter(({ cells }) => cells.length === names.length) };
+    return grid;
   }
 
-  /** The columns of accuracies. */
-  function checkColumns(name, names, long, refuse) {
-    for (const column of names.filter((one) => COMMAND.includes(one))) {
-      if (column === "seed")
-        refuse(
-          `column seed of ${name}; say what it numbers: --seed run for trainings of a method, --seed tasks for ` +
-            "draws of tasks",
-        );
-      else refuse(`column ${column} of ${name} is read by the command alone`);
-    }
-    if (long) {
-      const missing = LONG.filter((column) => !names.includes(column));
-      if (missing.length)
-        refuse(
-          `${name} lacks ${missing.join(" and ")}; method, task and accuracy are needed, or task and a column per ` +
-            "method",
-        );
-      const unread = names.filter((column) => !LONG.includes(column) && !COMMAND.includes(column));
-      if (unread.length)
-        refuse(
-          `${unread.join(", ")} of ${name} is none of method, task and accuracy; leave it out (--drop ` +
-            `${quoted(unread)})`,
-          `--drop ${quoted(unread)}`,
-        );
-      return missing.length ? [] : ["accuracy"];
-    }
-    const own = [...new Set(names)].filter((column) => column !== "task" && !COMMAND.includes(column));
-    if (!names.includes("task")) refuse(`${name} has no column task, which says on which task a row's accuracies are`);
-    if (!own.length) refuse(`${name} has no column of accuracies; it needs one per method, or a column accuracy`);
-    for (const column of own.filter((one) => INDEX.test(one))) {
-      refuse(
-        `column '${column}' of ${name} looks like an index, not a method; name it task, or leave it out (--drop ` +
-          `'${column}')`,
-        `--drop '${column}'`,
-      );
-    }
-    const named = own.filter((one) => !INDEX.test(one));
-    return checkMethods(name, named, refuse);
-  }
-
-  /** Refuses methods whose names have words of another measure, and too many; the others. */
-  function checkMethods(name, methods, refuse) {
-    const why = (method) => {
-      const found = words(method)
-        .filter((word) => OTHER.has(word))
-        .sort();
-      return found.length || !/±|\+\/-/.test(method) ? found : ["±"];
-    };
-    const found = methods.filter((method) => why(method).length),
-      others = methods.filter((method) => !why(method).length);
-    if (found.length) {
-      const [looks, it] = found.length === 1 ? ["looks", "it"] : ["look", "them"];
-      refuse(
-        `${found.map((method) => `${method} (${why(method).join(", ")})`).join(", ")} of ${name} ${looks} like ` +
-          "something " +
-          `else than accuracies; leave ${it} out (--drop ${quoted(found)}), or name all that are methods (--methods ` +
-          `${quoted(others.length ? others : found)})`,
-        `--drop ${quoted(found)}`,
-      );
-    }
-    if (methods.length > METHODS)
-      refuse(`${name} has ${grouped(methods.length)} methods; up to ${METHODS} are compared on this page`);
-    return others;
-  }
-
-  function checkTasks(name, tasks, refuse) {
-    const empty = tasks.findIndex((task) => /^([+-]?(nan|inf|infinity))?$/i.test(task));
-    if (empty >= 0) refuse(`column task of ${name} is empty in row ${empty + 1}`);
-    const all = [...new Set(tasks)];
-    const found = all.filter((task) => {
-      const said = words(task);
-      return (
-        said.length &&
-        number(task) === null &&
-        said.every((w) => SUMMARIES.includes(w) || WHOLE.includes(w)) &&
-        said.some((w) => SUMMARIES.includes(w) || w === "all" || w === "overall")
-      );
-    });
-    if (found.length && all.length > 1) {
-      refuse(
-        `task ${found.join(", ")} of ${name} looks like a summary of the others; leave it out (--drop ` +
-          `${quoted(found)}), or give it another name`,
-        `--drop ${quoted(found)}`,
-      );
-    }
-  }
-
-  /** Sets the value of each cell; the unit of all, or null where they are no accuracies in one unit. */
-  function checkValues(name, entries, refuse) {
-    let fine = true;
-    const refuseWhere = (bad, what, option) => {
-      const of = entries.filter(bad);
-      if (!of.length) return;
-      fine = false;
-      refuse(
-        `${of[0].where} ` +
-          what.replace("{}", () => of[0].text) +
-          (of.length > 1 ? ` (and ${grouped(of.length - 1)} more like it)` : ""),
-        option,
-      );
-    };
-    const kinds = [
-      [/^(|nan|na|n\/a|null|none)$/i, "is empty; fill it, or use the tasks that all methods share (--common)"],
-      [/\d,\d/, "is {}; a number is needed (--decimal , if it has a decimal comma)", "--decimal ,"],
-      [/\d\s+\d/, "is {}; a number is needed (--separator blanks if blanks separate the cells)", "--separator blanks"],
-      [/%/, "is {}; a number is needed, without a percent sign"],
-      [/(?:)/, "is {}; a number is needed"],
-    ];
-    for (const entry of entries) {
-      entry.value = number(entry.text);
-      if (entry.value === null) entry.kind = kinds.findIndex(([sign]) => sign.test(entry.text));
-    }
-    kinds.forEach(([, what, option], i) => refuseWhere(({ kind }) => kind === i, what, option));
-    const there = ({ value }) => value !== null;
-    refuseWhere(
-      (e) => there(e) && !(e.value >= 0 && e.value <= 100),
-      "is {}; 0 to 1 (shares) or 0 to 100 (percent) is allowed",
-    );
-    const top = entries.filter(there).reduce((most, e) => (most && most.value >= e.value ? most : e), null);
-    if (top && top.value > 1) {
-      refuseWhere(
-        (e) => there(e) && e.value > 0 && e.value <= 1,
-        `is {}, a share, while ${top.where.replace(` of ${name}`, "")} is ${top.text}, a percentage; one unit in a ` +
-          "file is allowed (divide percentages by 100)",
-      );
-    }
-    return fine && top ? (top.value > 1 ? "percent" : "shares") : null;
-  }
-
-  /** Numbers that are no accuracies of tasks: of single queries, of rows, counts of right answers, and copies. */
-  function checkColumnsOfValues(name, by, unit, long, refuse) {
-    const columns = [...by].map(([method, of]) => [method, of.map(({ value }) => value)]),
-      all = columns.flatMap(([, x]) => x);
-    const right = unit === "shares" ? 1 : 100,
-      varies = columns.some(([, x]) => new Set(x).size > 1);
-    if (varies && all.every((v) => v === 0 || v === right)) {
-      refuse(
-        `${name} holds only 0 and ${right}, as single queries do; the accuracy of each task is needed: average ` +
-          "them by task, or add columns task and query, and they are averaged here",
-      );
-      return;
-    }
-    for (const [method, x] of long ? [] : columns) {
-      if (x.length > 2 && x.every((v, i) => !i || v - x[i - 1] === 1)) {
-        refuse(
-          `column ${method} of ${name} counts the rows; name it task, or leave it out (--drop ${quoted([method])})`,
-          `--drop ${quoted([method])}`,
-        );
-      }
-    }
-    const counts = columns.filter(([, x]) => x.every((v) => v % 1 === 0)).map(([method]) => method);
-    if (unit === "percent" && counts.length && all.some((v) => v % 100)) {
-      refuse(
-        `${counts.join(", ")} of ${name} ${counts.length === 1 ? "has" : "have"} whole numbers alone, as counts of ` +
-          "right answers are; say what a full score is (--out-of 100 for percent, --out-of 75 for 75 queries), or " +
-          `leave out what is no accuracy (--drop ${quoted(counts)})`,
-      );
-    }
-    const copies = columns.reduce((sum, [, x]) => sum + repeated(x), 0);
-    if (copies) {
-      refuse(
-        `${grouped(copies)} of ${grouped(all.length)} accuracies of ${name} repeat those above them, task by task; ` +
-          "say what they are: --repeats copies leaves them out, --repeats tasks keeps them, and training runs are " +
-          "named in a column run",
-      );
-    }
-  }
-
-  /** Puts the entries of all methods in the order of the same tasks; how many there are. */
-  function checkGrid(name, by, numeric, refuse) {
-    const key = ({ task }) => (numeric ? Number(task) : task); // 1 and 1.0 are one task
-    const tasks = new Map(),
-      twice = [];
-    for (const of of by.values()) for (const entry of of) if (!tasks.has(key(entry))) tasks.set(key(entry), tasks.size);
-    for (const [method, of] of by) {
-      const rows = new Map();
-      for (const entry of of) {
-        if (rows.has(key(entry))) {
-          twice.push(
-            `method ${method} of ${name} has task ${entry.task} twice (rows ${rows.get(key(entry))} and ` +
-              `${entry.row})`,
-          );
-        }
-        rows.set(key(entry), entry.row);
-      }
-      const lost = [...tasks.keys()].filter((task) => !rows.has(task));
-      if (lost.length) {
-        refuse(
-          `method ${method} of ${name} lacks ${lost.length} of ${tasks.size} tasks (the first: ${lost[0]}); bring ` +
-            "the same tasks for every method, or use those that all share (--common)",
-        );
-      }
-      of.sort((a, b) => tasks.get(key(a)) - tasks.get(key(b)));
-    }
-    if (twice.length) refuse(twice[0] + (twice.length > 1 ? ` (and ${grouped(twice.length - 1)} more like it)` : ""));
-    if (tasks.size < 2) refuse(`${name}: ${tasks.size} task for every method; it needs 2 or more`);
-    return tasks.size;
-  }
-
-  Object.assign(report, { read, quoted, round9 });
+  Object.assign(report, { PLACE_KEYS, UNIT_KEYS, Refusal, chosenMeanings, isOtherMeasure, isSummary, read, gridOf, grouped, distinct, shellWord });
 })();

@@ -1,204 +1,207 @@
-// What a results table lets one conclude: intervals, paired differences, Holm, Benjamini and Hochberg, and groups, as
-// fslcore/tools/report/compare.py and fslcore.stats compute them; tests hold them to tests/site/golden.
+// Means, paired differences and what they apply to, as fslcore/report/{analysis,results}.py compute them with fslcore.stats; tests hold them to
+// tests/site/golden.
 (function () {
   "use strict";
-  const labs = window.fslLabs,
-    report = labs.compute.report;
-  const { quantile, survival, betas, moments, interval, closedDf } = labs,
-    { round9 } = report;
+  const labs = window.fslLabs, report = labs.compute.report, { DECLARED, PLACE_KEYS, UNIT_KEYS, Refusal, distinct, gridOf, grouped } = report;
+  const { quantile, survival, moments, interval, closedDf } = labs;
 
-  const LEVEL = 0.95,
-    BOUNDS = [0, 100]; // accuracies in percent
-  const ULPS = 4,
-    EPS = 2 ** -52,
-    EPS32 = 2 ** -23; // what differs by less differs by rounding
-  const GROUPS = 200; // sets of methods: they can double with each pair
-  const spread = (x) => x.reduce(([low, high], v) => [Math.min(low, v), Math.max(high, v)], [Infinity, -Infinity]);
+  const LEVEL = 0.95, POWER = 0.8, MOST_UNITS = 1e6;
+  const BOUNDS = [0, 100], DIFFERENCE_BOUNDS = [-100, 100];
+  const ROUNDING = 4 * 2 ** -52; // relative: accuracies that differ by less are equal
 
-  /** `stats.closed_interval` (df `closedDf`) or `stats.open_interval` of accuracies in percent. */
-  function single(x, df) {
-    const n = x.length,
-      [least, most] = spread(x),
-      [mean, sd] = moments(x),
-      q = quantile((1 + LEVEL) / 2, df);
-    const half = most - least > 2 * ULPS * EPS * most ? (q * sd) / Math.sqrt(n) : 0;
-    const out = interval(mean, half, { df, level: LEVEL, bounds: BOUNDS });
-    const room = Math.min(mean - BOUNDS[0], BOUNDS[1] - mean);
-    out.few = room ** 2 <= (half / q) ** 2 * (1 + 1e-9); // as if at most one error were behind it
-    if (half === 0 && room <= 0) {
-      // Clopper and Pearson
-      const reach = (BOUNDS[1] - BOUNDS[0]) * (1 - ((1 - LEVEL) / 2) ** (1 / n));
-      [out.low, out.high] = mean <= BOUNDS[0] ? [BOUNDS[0], BOUNDS[0] + reach] : [BOUNDS[1] - reach, BOUNDS[1]];
+  const least = x => x.reduce((a, b) => Math.min(a, b));
+  const largest = x => x.reduce((a, b) => Math.max(a, b));
+  const plural = unit => ({ class: "classes" }[unit] || `${unit}s`);
+
+  // ---------------------------------------------------------------- intervals
+
+  /** Student's interval of a mean, {mean, half, n, df}; values that spread by no more than `fine` are equal. */
+  function student(x, fine, df = x.length - 1) {
+    const [mean, deviation] = moments(x), spread = largest(x) - least(x) > 2 * fine ? deviation : 0;
+    return { mean, half: quantile((1 + LEVEL) / 2, df) * spread / Math.sqrt(x.length), n: x.length, units: x.length, df };
+  }
+
+  /** Where nothing varies, what the bounds leave possible (`stats.chance_of_equal`). */
+  function endsOfEqualValues(mean, units, [first, last]) {
+    const share = 1 - ((1 - LEVEL) / 2) ** (1 / units);
+    return { low: mean - share * (mean - first), high: mean + share * (last - mean) };
+  }
+
+  /** `stats.closed_interval` or `stats.open_interval` of accuracies in percent, as a row of methods. */
+  function methodRow(method, x, closed) {
+    const { mean, half, n, df } = student(x, ROUNDING * largest(x), closed ? closedDf(x.length) : undefined);
+    const { low, high } = half > 0 ? interval(mean, half, { df, level: LEVEL, bounds: BOUNDS }) : endsOfEqualValues(mean, n, BOUNDS);
+    return { method, mean, low, high, half_width: half, n };
+  }
+
+  /** `stats.paired_interval`. */
+  function pairedInterval(x, y) {
+    const fine = ROUNDING * Math.max(largest(x), largest(y));
+    const differences = x.map((value, i) => (Math.abs(value - y[i]) <= fine ? 0 : value - y[i]));
+    const low = least(differences), high = largest(differences);
+    const isConstant = high - low <= 2 * fine, kept = isConstant ? differences.map(() => (low <= 0 && high >= 0 ? 0 : low)) : differences;
+    return student(kept, ROUNDING * Math.max(-low, high));
+  }
+
+  /** `stats.independent_interval`. */
+  function independentInterval(x, y) {
+    const fine = [x, y].map(values => ROUNDING * largest(values)), [one, other] = [student(x, fine[0]), student(y, fine[1])];
+    const variances = [one, other].map(({ half, df }) => (half / quantile((1 + LEVEL) / 2, df)) ** 2), total = variances[0] + variances[1];
+    const df = total > 0 ? total ** 2 / (variances[0] ** 2 / one.df + variances[1] ** 2 / other.df) : Infinity;
+    const mean = Math.abs(one.mean - other.mean) > Math.max(...fine) ? one.mean - other.mean : 0;
+    return { mean, half: quantile((1 + LEVEL) / 2, df) * Math.sqrt(total), n: one.n + other.n, units: Math.min(one.n, other.n), df };
+  }
+
+  /** A row of pairs, with the better method first; the interval is of the first minus the second. */
+  function pairRow(a, b, { mean, half, n, units, df }, test) {
+    if (mean < 0) return pairRow(b, a, { mean: -mean, half, n, units, df }, test);
+    const error = half / quantile((1 + LEVEL) / 2, df);
+    const p = half > 0 ? 2 * survival(mean / error, df) : Math.min(2 * (1 - mean / (100 + mean)) ** units, 1);
+    const { low, high } = half > 0 ? { low: mean - half, high: mean + half } : endsOfEqualValues(mean, units, DIFFERENCE_BOUNDS);
+    return { a, b, difference: mean, low, high, half_width: half, p, n, spread: error * Math.sqrt(n), test };
+  }
+
+  // ---------------------------------------------------------------- samples
+
+  const bestFirst = methods => methods.sort((a, b) => b.mean - a.mean);
+
+  function comparedPairs(methods, reference) {
+    const pairs = methods.flatMap(({ method }, i) => methods.slice(i + 1).map(other => [method, other.method]));
+    return pairs.filter(pair => reference === undefined || pair.includes(reference));
+  }
+
+  const ofPlace = place => (place ? ` in ${place}` : "");
+
+  /** Methods on units, compared unit by unit; on different units, as independent samples. */
+  function sampleOfGrid(grid, place, unit, { sampling, reference }, sharedOnly = false) {
+    const methods = [];
+    for (const [name, values] of grid) {
+      if (values.size < 2) throw new Refusal(`${name} has ${values.size} ${unit}${ofPlace(place)}; 2 or more are needed`);
+      methods.push(methodRow(name, [...values.values()], sampling === "closed"));
     }
-    return out;
-  }
-
-  /** Methods [{name, x}], the best mean first, each with its mean and its two intervals. */
-  function intervals(methods) {
-    return methods
-      .map(({ name, x }) => ({
-        name,
-        x,
-        mean: moments(x)[0],
-        closed: single(x, closedDf(x.length)),
-        open: single(x, x.length - 1),
-      }))
-      .sort((a, b) => round9(b.mean) - round9(a.mean) || (a.name < b.name ? -1 : 1));
-  }
-
-  /** Every pair of methods in their order, by a paired t-test; with a reference, those that it belongs to. */
-  function pairs(methods, reference) {
-    const tasks = methods[0].x.length,
-      q = quantile((1 + LEVEL) / 2, tasks - 1),
-      out = [];
-    methods.forEach(({ name: a, x }, i) =>
-      methods.slice(i + 1).forEach(({ name: b, x: y }, k) => {
-        if (![undefined, a, b].includes(reference)) return;
-        const d = x.map((v, t) => round9(v - y[t]));
-        // What 32 bits cannot tell apart is equal: a file may hold one method in 32 bits and another in 64.
-        const near = ULPS * EPS32 * Math.fround(Math.max(spread(x)[1], spread(y)[1]));
-        const coarse = x.map((v, t) => {
-          const off = Math.fround(v) - Math.fround(y[t]);
-          return Math.abs(off) <= near ? 0 : off;
-        });
-        const [low, high] = spread(coarse),
-          varies = high - low > 2 * near,
-          same = !varies && low <= 0 && high >= 0;
-        const [mean, deviation] = moments(d),
-          difference = same ? 0 : Math.max(mean, 0),
-          sd = varies ? deviation : 0;
-        const error = sd / Math.sqrt(tasks);
-        const p = sd > 0 ? 2 * survival(difference / error, tasks - 1) : difference > 0 ? 2 ** (1 - tasks) : 1;
-        out.push({ a, b, i, j: i + 1 + k, difference, half_width: q * error, p, d: b === reference ? d.map((v) => -v) : d, error });
-      }),
-    );
-    return out;
-  }
-
-  const POINTS = 2 ** 14; // directions over which a probability is averaged
-
-  /** By direction, the largest coordinate of a point of radius 1 that is given the correlations of these differences. */
-  function reaches(differences) {
-    const k = differences.length,
-      scaled = (d, [mean, sd] = moments(d)) => d.map((v) => (v - mean) / sd / Math.sqrt(d.length - 1)),
-      unit = differences.map((d) => scaled(d)),
-      dot = (x, y) => x.reduce((sum, v, t) => sum + v * y[t], 0),
-      root = unit.map(() => Array(k).fill(0)); // Cholesky's, also of a matrix of lower rank
-    for (let j = 0; j < k; j++) {
-      const rest = root.map((row, i) => (i < j ? 0 : (i === j ? 1 : dot(unit[i], unit[j])) - dot(row.slice(0, j), root[j])));
-      if (rest[j] > 1e-10) for (let i = j; i < k; i++) root[i][j] = rest[i] / Math.sqrt(rest[j]);
-    }
-    const primes = [];
-    for (let p = 2; primes.length < k + (k % 2); p++) if (primes.every((q) => p % q)) primes.push(p);
-    return Float64Array.from({ length: POINTS }, (_, point) => {
-      const u = primes.map((prime) => ((point + 1) * Math.sqrt(prime)) % 1), // Richtmyer's sequence
-        normal = (turn) => (_, m) => Math.sqrt(-2 * Math.log(u[2 * m])) * turn(2 * Math.PI * u[2 * m + 1]),
-        z = [Math.cos, Math.sin].flatMap((turn) => Array.from({ length: u.length / 2 }, normal(turn))).slice(0, k);
-      return Math.max(...root.map((row) => Math.abs(dot(row, z)))) / Math.sqrt(dot(z, z));
+    bestFirst(methods);
+    const pairs = comparedPairs(methods, reference).map(([a, b]) => {
+      const [first, second] = [grid.get(a), grid.get(b)], shared = [...first.keys()].filter(key => second.has(key));
+      const isPaired = shared.length === Math.max(first.size, second.size) || (sharedOnly && shared.length > 1);
+      if (!isPaired) return pairRow(a, b, independentInterval([...first.values()], [...second.values()]), "Welch's t-test");
+      return pairRow(a, b, pairedInterval(shared.map(key => first.get(key)), shared.map(key => second.get(key))), "paired t-test");
     });
+    return { place, unit, methods, pairs };
   }
 
-  /** Adds intervals and p-values that hold for all pairs together, as `stats.simultaneous_intervals` does. */
-  function together(found) {
-    const varies = found.filter(({ error }) => error > 0),
-      [n, k] = [found.length, varies.length];
-    for (const pair of found) [pair.half_width_all, pair.p_all] = [0, Math.min(pair.difference > 0 ? n * pair.p : 1, 1)];
-    if (!k) return;
-    const df = varies[0].d.length - 1,
-      reach = reaches(varies.map(({ d }) => d));
-    const beyond = (c) =>
-      reach.reduce((sum, r) => {
-        const [square, all] = [c * c, c * c + df * r * r];
-        return sum + betas(square / all, k / 2, df / 2, (df * r * r) / all)[1];
-      }, 0) / POINTS;
-    const excess = (c) => beyond(c) - (1 - LEVEL),
-      [low, high] = [1, k].map((of) => quantile(1 - (1 - LEVEL) / 2 / of, df));
-    let [a, c, before, now] = [low, high, excess(low), excess(high)];
-    const within = before > 0 && now < 0; // the bounds hold exactly, the average nearly
-    if (before <= 0) c = low;
-    for (let step = 0; within && step < 50 && now !== before && Math.abs(c - a) > 1e-14 * c; step++) {
-      [a, c, before] = [c, c - (now * (c - a)) / (now - before), now];
-      now = excess(c);
+  const unitsOf = grid => [...new Set([...grid.values()].flatMap(values => [...values.keys()]))];
+  const sharedUnits = grid => unitsOf(grid).filter(unit => [...grid.values()].every(values => values.has(unit)));
+
+  function analyseTasks(rows, place, options, analysis) {
+    const unit = UNIT_KEYS.find(key => key in rows[0]), units = plural(unit), grid = gridOf(rows, unit), shared = sharedUnits(grid).length;
+    if (shared < unitsOf(grid).length) {
+      const advice = shared > 1 ? `${labs.number(shared)} ${units} are shared by all: --common compares on these.`
+        : `Run all methods on the same ${units} for shorter intervals.`;
+      analysis.cautions.push(`Methods have different ${units}, so their differences are unpaired (Welch): what makes ${units} hard for all methods does not `
+        + `cancel. ${advice}`);
     }
-    for (const pair of varies) {
-      pair.half_width_all = c * pair.error;
-      pair.p_all = Math.min(Math.max(beyond(pair.difference / pair.error), pair.p), k * pair.p, 1);
+    return [sampleOfGrid(grid, place, unit, options)];
+  }
+
+  /** Data sets are the sample. */
+  function analyseDatasets(rows, place, options, analysis) {
+    const grid = gridOf(rows, "dataset");
+    if (sharedUnits(grid).length < unitsOf(grid).length) {
+      analysis.cautions.push("Some methods lack data sets: each pair is compared on those that both have.");
     }
+    return [sampleOfGrid(grid, place, "data set", options, true)];
+  }
+
+  const analyseSeeds = (rows, place, options) => {
+    const key = distinct(rows, "seed").length > 1 ? "seed" : "run";
+    return [sampleOfGrid(gridOf(rows, key), place, key, options)];
+  };
+
+  /** Over data sets, on means over seeds; and within each data set over its seeds. */
+  function analyseDatasetsAndSeeds(rows, place, options, analysis) {
+    const means = grouped(rows, ["method", "dataset"]).map(group => ({ ...group[0], accuracy: moments(group.map(row => row.accuracy))[0] }));
+    const samples = analyseDatasets(means, `over data sets${ofPlace(place)}`, options, analysis);
+    for (const part of grouped(rows, ["dataset"])) {
+      const inside = place ? `${part[0].dataset}, ${place}` : String(part[0].dataset);
+      if (grouped(part, ["method"]).every(group => group.length > 1)) samples.push(...analyseSeeds(part, inside, options));
+    }
+    return samples;
+  }
+
+  const ANALYSES = { "tasks": analyseTasks, "data sets": analyseDatasets, "seeds": analyseSeeds, "data sets and seeds": analyseDatasetsAndSeeds };
+
+  // ---------------------------------------------------------------- the answer
+
+  /** The rows of each place with its name: what differs between places. */
+  function places({ rows, shape }) {
+    const over = shape.startsWith("data sets") ? ["dataset"] : [];
+    const keys = PLACE_KEYS.filter(key => key in rows[0] && !over.includes(key) && distinct(rows, key).length > 1);
+    const word = (key, value) => ({ ways: `${value}-way`, shots: `${value}-shot`, queries: `${value} queries` }[key] || String(value));
+    return grouped(rows, keys).map(part => [keys.map(key => word(key, part[0][key])).join(", "), part]);
+  }
+
+  /** What the verdicts apply to. */
+  function appliesTo({ rows, shape }, sampling) {
+    if (shape in DECLARED.APPLIES) return DECLARED.APPLIES[shape];
+    if ("class" in rows[0] && !("task" in rows[0])) return "The sample is the classes: verdicts apply to new classes like these, with these images.";
+    if ("item" in rows[0]) return "Verdicts apply to new items like these, if items are independent; the support stays as it was.";
+    const [only, ...others] = distinct(rows, "sampling");
+    return DECLARED.SAMPLING[sampling === "unknown" && !others.length && only in DECLARED.SAMPLING ? only : sampling];
   }
 
   /** p-values adjusted by Holm's method (1979). */
   function holm(p) {
+    const adjusted = [], order = [...p.keys()].sort((i, j) => p[i] - p[j]);
     let most = 0;
-    const out = [];
-    p.map((_, i) => i)
-      .sort((i, j) => p[i] - p[j])
-      .forEach((at, rank) => {
-        most = Math.max(most, p[at] * (p.length - rank));
-        out[at] = Math.min(most, 1);
-      });
-    return out;
-  }
-
-  /** p-values adjusted by Benjamini and Hochberg's method (1995). */
-  function benjaminiHochberg(p) {
-    let least = 1;
-    const out = [];
-    p.map((_, i) => i)
-      .sort((i, j) => p[j] - p[i])
-      .forEach((at, rank) => {
-        least = Math.min(least, (p[at] * p.length) / (p.length - rank));
-        out[at] = least;
-      });
-    return out;
-  }
-
-  /** Largest sets of n methods of which no two are significantly different, as lists of numbers; none where they are over GROUPS. */
-  function groups(n, apart) {
-    const told = new Set(apart.flatMap(([i, j]) => [i * n + j, j * n + i]));
-    const alike = (v) => (u) => u !== v && !told.has(v * n + u),
-      found = [];
-    const grow = (clique, left, done) => {
-      // Bron and Kerbosch, with a pivot
-      if (found.length > GROUPS) return;
-      if (!left.length) {
-        if (!done.length) found.push(clique.sort((i, j) => i - j));
-        return;
-      }
-      const joined = (u) => left.filter(alike(u)).length;
-      const pivot = [...left, ...done].reduce((best, u) => (joined(u) > joined(best) ? u : best));
-      let rest = left;
-      for (const v of left.filter((u) => !alike(pivot)(u))) {
-        grow([...clique, v], rest.filter(alike(v)), done.filter(alike(v)));
-        rest = rest.filter((u) => u !== v);
-        done = [...done, v];
-      }
-    };
-    grow([], [...Array(n).keys()], []);
-    const first = (a, b) => {
-      // the first at which two sets differ
-      const k = a.findIndex((v, i) => v !== b[i]);
-      return a[k] - (b[k] ?? -1);
-    };
-    return found.length > GROUPS ? [] : found.sort(first);
-  }
-
-  /** All of it, of what `report.read` gives; with a reference, of that method against each other one. */
-  function conclude({ methods }, reference) {
-    const ordered = intervals(methods),
-      found = pairs(ordered, reference),
-      p = found.map((pair) => pair.p);
-    const adjusted = { p_holm: holm(p), p_bh: benjaminiHochberg(p) };
-    found.forEach((pair, at) => {
-      for (const [how, values] of Object.entries(adjusted)) pair[how] = values[at];
-      pair.holm = pair.p_holm < 1 - LEVEL;
-      pair.bh = pair.p_bh < 1 - LEVEL;
-      const [one, other] = [ordered[pair.i].closed, ordered[pair.j].closed];
-      pair.overlap = one.low <= other.high && other.low <= one.high;
+    order.forEach((i, rank) => {
+      most = Math.max(most, p[i] * (p.length - rank));
+      adjusted[i] = Math.min(most, 1);
     });
-    if (reference !== undefined) together(found);
-    const apart = found.filter((pair) => pair.holm).map((pair) => [pair.i, pair.j]);
-    return { methods: ordered, pairs: found, groups: reference === undefined ? groups(ordered.length, apart) : [] };
+    return adjusted;
   }
 
-  Object.assign(report, { LEVEL, conclude });
+  /** Further units that would settle an open pair, if its difference is the true one; null where no number is known. */
+  function moreUnits({ difference, spread, n }, level) {
+    if (!(spread > 0) || difference === 0) return null;
+    const { size } = labs.size({ total: spread ** 2, df: Infinity, least: 2, ofStudy: units => units - 1, difference, power: POWER, level });
+    return size === null || size > MOST_UNITS ? null : Math.max(size - n, 0);
+  }
+
+  /** What a few units do to an answer. */
+  function fewUnits(samples) {
+    const fewest = {};
+    for (const { unit, methods } of samples) fewest[unit] = Math.min(fewest[unit] ?? Infinity, least(methods.map(row => row.n)));
+    return Object.entries(fewest).filter(([, count]) => count < DECLARED.FEW_UNITS).map(([unit, count]) =>
+      `Only ${count} ${plural(unit)} carry a verdict: one unusual ${unit} can change it, and intervals are right only if differences are nearly normal.`);
+  }
+
+  /**
+   * What a file shows, of what `read` gives: {methods, pairs, applies, cautions}. Options are `sampling` (how tasks were drawn: 'unknown', 'open',
+   * 'closed') and `reference`, the method that is compared with each other one.
+   */
+  function analyse(measured, { sampling = "unknown", reference } = {}) {
+    const names = distinct(measured.rows, "method");
+    if (names.length > DECLARED.MOST_METHODS && reference === undefined) {
+      throw new Refusal(`${names.length} methods; up to ${DECLARED.MOST_METHODS} are compared two by two, or one with all others (--reference NAME)`);
+    }
+    const analysis = { cautions: [] };
+    const samples = places(measured).flatMap(([place, rows]) => ANALYSES[measured.shape](rows, place, { sampling, reference }, analysis));
+    const pairs = samples.flatMap(({ place, unit, pairs: of }) => of.map(pair => ({ place, unit, ...pair })));
+    const adjusted = holm(pairs.map(pair => pair.p)), level = 1 - (1 - LEVEL) / pairs.length;
+    pairs.forEach((pair, i) => {
+      pair.p_holm = adjusted[i];
+      pair.verdict = pair.p_holm < 1 - LEVEL ? "better" : "not significantly different";
+      pair.more_units = pair.verdict === "better" ? null : moreUnits(pair, level);
+    });
+    const methods = samples.flatMap(({ place, methods: of }) => of.map(row => {
+      if (reference !== undefined) return { place, ...row };
+      const decided = pairs.filter(pair => pair.place === place && pair.verdict === "better");
+      const beaten = decided.filter(pair => pair.a === row.method).length;
+      return { place, ...row, best_rank: 1 + decided.filter(pair => pair.b === row.method).length, worst_rank: of.length - beaten };
+    }));
+    const cautions = [...new Set([...analysis.cautions, ...fewUnits(samples)])];
+    return { methods, pairs, applies: appliesTo(measured, sampling), cautions, reference };
+  }
+
+  Object.assign(report, { LEVEL, analyse, holm, pairedInterval, plural });
 })();

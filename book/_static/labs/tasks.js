@@ -5,8 +5,8 @@
   const L = window.fslLabs, { el } = L;
   const USUAL = 4000; // closed tasks where no difference is named
 
-  /** Standard deviation of the differences of two methods {x}, in points, as the report's paired tests have them. */
-  const spread = (a, b) => L.moments(a.x.map((v, i) => L.compute.report.round9(v - b.x[i])))[1];
+  /** Differences of two methods, in points, on the tasks that both have; a method maps tasks to accuracies. */
+  const differencesOf = (first, second) => [...first.keys()].filter(task => second.has(task)).map(task => first.get(task) - second.get(task));
 
   /** Open tasks that a test set has images for, if they take all classes equally often. */
   const openTasks = ({ classes, perClass, ways, shots, queries }) =>
@@ -98,7 +98,7 @@
     ] };
   }
 
-  L.compute.tasks = { USUAL, answer, checked, openTasks, spread, told };
+  L.compute.tasks = { USUAL, answer, checked, openTasks, told };
 
   // ---------------------------------------------------------------- the page
 
@@ -129,19 +129,35 @@
       }
     }
 
-    function take({ name, tasks, methods, problems }) {
+    /** Accuracies by method and task, of a file with tasks in one place. */
+    function methodsOf(file) {
+      const { Refusal, PLACE_KEYS, read, distinct, gridOf } = L.compute.report, { shape, rows } = read(file);
+      if (shape !== "tasks" || !("task" in rows[0])) throw new Refusal(`${file.name} holds ${shape}; accuracies per task are needed.`);
+      const several = PLACE_KEYS.find(key => distinct(rows, key).length > 1);
+      if (several) throw new Refusal(`${file.name} has ${distinct(rows, several).length} values of ${several}; one is needed.`);
+      return gridOf(rows, "task");
+    }
+
+    function take(file) {
+      const { name } = file;
+      let methods;
       choice.hidden = true;
-      const more = problems.length - 1;
-      if (problems.length) return write(problems[0] + (more ? ` (and ${many(more, "more problem")})` : ""), [], true);
+      try {
+        methods = [...methodsOf(file)];
+      } catch (error) {
+        return write(error.message, [], true);
+      }
       if (methods.length < 2) return write(`${name} has one method; two are needed for a difference.`, [], true);
-      const options = Object.fromEntries(methods.map((of, i) => [i, of.name]));
+      const options = Object.fromEntries(methods.map(([method], i) => [i, method]));
       const pair = [0, 1].map(value => L.select(value ? "minus" : `Difference in ${name}`, { options, value, change: use }));
       function use() {
-        const [a, b] = pair.map(of => methods[of.value()]), value = spread(a, b);
-        if (!(value >= 1e-6)) return write(`${a.name} − ${b.name} is the same on every task; two methods whose difference varies are needed.`, [], true);
+        const [[a, first], [b, second]] = pair.map(select => methods[select.value()]), differences = differencesOf(first, second);
+        if (differences.length < 2) return write(`${a} and ${b} share ${many(differences.length, "task")}; 2 or more are needed.`, [], true);
+        const value = L.moments(differences)[1];
+        if (!(value >= 1e-6)) return write(`${a} − ${b} is the same on every task; two methods whose difference varies are needed.`, [], true);
         kept = { value, text: String(Number(value.toPrecision(5))) };
         fields.deviation.set(kept.text);
-        fields.pilot.set(tasks);
+        fields.pilot.set(differences.length);
         update();
       }
       choice.replaceChildren(L.controls("", ...pair));
@@ -151,7 +167,7 @@
 
     async function open(files) {
       if (files.length > 1) write(`${files.length} files were given; this form reads one.`, [], true);
-      else if (files.length) take(L.compute.report.read({ name: files[0].name, bytes: new Uint8Array(await files[0].arrayBuffer()) }));
+      else if (files.length) take({ name: files[0].name, bytes: new Uint8Array(await files[0].arrayBuffer()) });
     }
 
     const { deviation, pilot, difference, power, alpha, ...set } = fields;

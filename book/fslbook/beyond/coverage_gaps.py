@@ -10,8 +10,8 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
+from fslcore.evaluation.three_targets import TARGETS
 from fslcore.stats.influence import Influence
-from fslcore.tools.report.three_targets import TARGETS
 
 from . import worst_class
 from .coverage import scaled_truth, share_of

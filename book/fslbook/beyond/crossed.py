@@ -16,9 +16,9 @@ from fslcore import datasets, learners, stats
 from fslcore.datasets.bank import Bank
 from fslcore.errors import InputError
 from fslcore.evaluation import evaluate
+from fslcore.evaluation.three_targets import groups_of_images
 from fslcore.models import backbones
 from fslcore.tasks import Tasks, sample_closed
-from fslcore.tools.report.three_targets import alike
 
 from .coverage import share_of
 from .worlds import part_of
@@ -405,7 +405,7 @@ def replay(
         if pool <= shots:
             raise InputError(f"pool = {pool}, shots = {shots}; a pool larger than a support is needed")
         tasks = protocol(bank.labels, supports, shots, pool=pool, items=items, rng=np.random.default_rng(seed))
-        known = alike(source, groups)
+        known = groups_of_images(source, groups)
         scores = {method: _scores((method,), bank, tasks) for method in methods}
         found[name] = Replay(scores, tasks.query_label[0], None if known is None else known[tasks.query[0]])
     return found

@@ -10,10 +10,10 @@ import pandas as pd
 import seaborn as sns
 from scipy.stats import t
 
+from fslbook.style import COLOURS, MARKERS
+from fslcore.evaluation.three_targets import TARGETS
 from fslcore.stats import Interval, power
 from fslcore.stats.crossed import CrossedIntervals
-from fslcore.tools.report.figures import COLOURS, MARKERS
-from fslcore.tools.report.three_targets import TARGETS
 
 from ..figures import interval_stack
 
@@ -108,7 +108,7 @@ def three_stacks(made: dict[str, pd.DataFrame]) -> plt.Figure:
 
 
 def three_rows(table: pd.DataFrame) -> pd.DataFrame:
-    """`fslcore.tools.report.three_targets.intervals` or ``pairs`` as `fslbook.figures.forest` draws them.
+    """`fslcore.evaluation.three_targets.intervals` or ``pairs`` as `fslbook.figures.forest` draws them.
 
     A panel per data set with a row per method, or a panel per pair of methods with a row per data set.
     """

@@ -1,4 +1,4 @@
-"""Example files of per-task accuracies for the report lab, from the book's stored results.
+"""Example files for the report lab, from the book's stored results.
 
 ``python -m fslbook.beyond.lab_examples`` writes ``book/_static/labs/report_examples.js``; a test fails if the file is
 out of date.
@@ -25,7 +25,7 @@ def examples() -> dict[str, dict[str, str]]:
     return {
         "clipart.csv": {"title": "Eight methods on clip art", "text": _wide()},
         "fashion.csv": {"title": "Two networks on Fashion-MNIST", "text": _semicolons()},
-        "recipes.csv": {"title": "Three training recipes", "text": _long()},
+        "datasets.csv": {"title": "Four methods on five data sets", "text": _datasets()},
     }
 
 
@@ -48,15 +48,14 @@ def _semicolons() -> str:
     return pd.DataFrame(means).round(2).to_csv(index_label="task", sep=";", lineterminator="\n")
 
 
-def _long() -> str:
-    """A row per task and method: one training run of each recipe on the same tasks of clip art."""
-    rows = pd.read_parquet(DATA / "runs" / "records.parquet").query("dataset == 'clipart'")
-    lines = ["method,task,accuracy"]
-    for learner in ("baseline", "protonet", "r2d2"):
-        row = rows[rows["learner"] == learner].sort_values("seed").iloc[0]
-        right = np.unpackbits(np.frombuffer(row.correct, np.uint8))[: row.tasks * 75].reshape(row.tasks, 75)
-        lines += [f"{learner},{t},{a:.4f}" for t, a in enumerate(right[:TASKS].mean(axis=1))]
-    return "\n".join(lines) + "\n"
+def _datasets() -> str:
+    """A row per data set: mean accuracies of four networks, each with its own classifier, on closed novel episodes."""
+    rows = pd.read_parquet(DATA / "episodes" / "episodes.parquet")
+    rows = rows[(rows["split"] == "novel") & (rows["block"] == -1)]
+    rows = rows[rows["backbone"].astype(str).str.startswith("conv4")]
+    names = rows["backbone"].astype(str).str.removeprefix("conv4-")
+    means = rows.assign(method=names).pivot_table("accuracy", "dataset", "method", observed=True)
+    return (100 * means).round(2).to_csv(lineterminator="\n")
 
 
 def script() -> str:

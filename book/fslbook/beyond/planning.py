@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from fslcore import stats
-from fslcore.tools.report.three_targets import TARGETS, Answers, indexed
+from fslcore.evaluation.three_targets import TARGETS, Answers, varying_keys
 
 from .targets import half
 
@@ -64,7 +64,7 @@ def plan_table(needed: pd.DataFrame) -> pd.DataFrame:
         return f"{int(size):,} ({low}–{high})"
 
     cells = {c: [cell(*of) for of in zip(needed[c], needed[f"{c}, range"])] for c in SIZES}
-    return indexed(needed.assign(**cells), ["dataset", "a", "b", "difference"], SIZES)
+    return varying_keys(needed.assign(**cells), ["dataset", "a", "b", "difference"], SIZES)
 
 
 def reach(table: pd.DataFrame, *, power: float, level: float) -> pd.DataFrame:
@@ -78,7 +78,7 @@ def reach(table: pd.DataFrame, *, power: float, level: float) -> pd.DataFrame:
         return half(stats.detectable(r.standard_error, r.df, power=power, level=level) if known else np.inf)
 
     found = {target: [least(result, kind) for result in table["result"]] for kind, target in TARGETS.items()}
-    return indexed(table.assign(**found), ["dataset", "a", "b"], list(found))
+    return varying_keys(table.assign(**found), ["dataset", "a", "b"], list(found))
 
 
 def coverage_table(summary: pd.DataFrame) -> pd.DataFrame:

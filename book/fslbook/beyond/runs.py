@@ -14,11 +14,11 @@ from scipy.stats import norm
 from fslcore import evaluation, learners, stats
 from fslcore.errors import InputError
 from fslcore.evaluation import LEARNERS
+from fslcore.evaluation.three_targets import IMAGE_FACTS, groups_of_images
 from fslcore.paths import DATA
 from fslcore.stats.runs import RunIntervals, RunPlan
 from fslcore.tasks import Tasks, sample_closed
 from fslcore.tools import training
-from fslcore.tools.report.three_targets import GROUPS, alike
 
 from .. import published
 
@@ -145,7 +145,7 @@ def places(dataset: str, tasks: int) -> dict[str, np.ndarray]:
     """
     drawn, source = _tasks(dataset)[:tasks], evaluation.load_source(dataset)
     known = {"support": drawn.support, "query": drawn.query, "labels": source.labels}
-    return known | {"groups": alike(source, GROUPS)}
+    return known | {"groups": groups_of_images(source, IMAGE_FACTS)}
 
 
 def intervals(dataset: str, level: float = stats.LEVEL) -> dict[str, RunIntervals]:

@@ -8,8 +8,8 @@ import matplotlib.pyplot as plt
 import pandas as pd
 from matplotlib.patches import Patch
 
+from fslbook.style import COLOURS, LINES, MARKERS
 from fslcore.tools import workload
-from fslcore.tools.report.figures import COLOURS, LINES, MARKERS
 
 __all__ = [
     "across",

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 import pandas as pd
 
-from fslcore.tools.report.targets import TARGETS
+from fslcore.evaluation.three_targets import TARGETS
 
 __all__ = ["half", "verdicts"]
 
@@ -20,7 +20,7 @@ def half(value: float) -> str:
 def verdicts(table: pd.DataFrame, adjust: Callable[[np.ndarray], np.ndarray] | None = None) -> pd.DataFrame:
     """How many differences of two methods are conclusive for each target, by data set and in all.
 
-    The table is of `fslcore.tools.report.three_targets.pairs`. With ``adjust``, `fslcore.stats.holm` or
+    The table is of `fslcore.evaluation.three_targets.pairs`. With ``adjust``, `fslcore.stats.holm` or
     `fslcore.stats.benjamini_hochberg`, they are corrected for the number of pairs of all data sets, target by target.
     """
     told = {}

@@ -17,12 +17,17 @@ import pandas as pd
 from fslcore import evaluation, stats
 from fslcore.errors import InputError
 from fslcore.evaluation import Method, Record
+from fslcore.evaluation.three_targets import (
+    CLASS_FACTS,
+    TARGETS,
+    groups_of_classes,
+    groups_of_images,
+    interval_cells,
+)
 from fslcore.stats.influence import Influence
 from fslcore.tasks import Tasks, sample_biased, sample_closed
 from fslcore.tools import attributes
 from fslcore.tools.estimation import resampled
-from fslcore.tools.report.targets import TARGETS, in_cells
-from fslcore.tools.report.three_targets import CLASS_GROUPS, alike, kin
 
 from .. import published
 from .figures import three_rows
@@ -259,7 +264,7 @@ def run(
             "queries one by one are allowed"
         )
     records = {kind: {name: run.record(drawn) for name, run in runs.items()} for kind, drawn in tasks.items()}
-    return Runs(names, tasks, pools, records, alike(source, groups), kin(source, CLASS_GROUPS))
+    return Runs(names, tasks, pools, records, groups_of_images(source, groups), groups_of_classes(source, CLASS_FACTS))
 
 
 def estimates(runs: Runs, dataset: str, methods: Sequence[str], tasks: int, level: float = 0.9) -> pd.DataFrame:
@@ -373,7 +378,7 @@ def shown(found: pd.DataFrame) -> pd.DataFrame:
     order = sorted(found["measure"].unique(), key=("mean accuracy", *MEASURES, *found["measure"]).index)
     who = found["learner"] if "learner" in found else found["a"] + " − " + found["b"]
     rows = {
-        (r.measure, name): {"mean": f"{r.result.closed.mean:.2f}"} | in_cells(r.result)
+        (r.measure, name): {"mean": f"{r.result.closed.mean:.2f}"} | interval_cells(r.result)
         for r, name in zip(found.itertuples(), who)
     }
     out = pd.DataFrame.from_dict(rows, orient="index").rename_axis(["measure", who.name or "difference"])

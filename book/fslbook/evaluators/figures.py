@@ -10,7 +10,7 @@ import pandas as pd
 import seaborn as sns
 from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullLocator
 
-from fslcore.tools.report.figures import COLOURS, LINES, MARKERS
+from fslbook.style import COLOURS, LINES, MARKERS
 
 from ..figures import LOOKS, plain_ticks
 

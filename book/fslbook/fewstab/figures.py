@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.ticker import MaxNLocator
 
-from fslcore.tools.report.figures import COLOURS, LINES, MARKERS
+from fslbook.style import COLOURS, LINES, MARKERS
 
 if TYPE_CHECKING:
     from fslcore.datasets import Images

@@ -11,11 +11,10 @@ from numpy.typing import ArrayLike
 from scipy import stats as scipy_stats
 
 from fslcore import stats
-from fslcore.tools.report.figures import CAP
 
 from .. import published
 from ..checks import Checks, count, share
-from . import benchmark, gaussians
+from . import CAP, benchmark, gaussians
 
 __all__ = ["Evidence", "audit"]
 
@@ -30,7 +29,7 @@ def audit(released: pd.DataFrame | None = None) -> pd.DataFrame:
     Parameters
     ----------
     released : DataFrame, optional
-        The released per-task accuracies, as `fslcore.tools.report.released.read` gives them.
+        The released per-task accuracies, as `fslcore.tools.released.read` gives them.
 
     Returns
     -------

@@ -6,10 +6,11 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 
+from fslbook.style import COLOURS, LINES, MARKERS
 from fslcore.stats.equivalence import Equivalence
-from fslcore.tools.report.figures import CAP, COLOURS, LINES, MARKERS
 
 from ..figures import plain_ticks
+from . import CAP
 
 __all__ = [
     "class_weights",
@@ -19,9 +20,13 @@ __all__ = [
     "optima",
     "paired_scatter",
     "query_panels",
+    "rank_diagram",
     "variance_curve",
     "variance_panels",
 ]
+
+RANK_STEP = 0.2  # inches between bars of a diagram of ranks
+NAME_STEP = 0.27  # and between its names
 
 
 def crossover(ours: pd.DataFrame, printed: pd.DataFrame, tasks: int, images_a_task: int) -> plt.Figure:
@@ -264,3 +269,67 @@ def optima(table: pd.DataFrame, rows: str = "dataset") -> plt.Figure:
 def _log_queries(ax: plt.Axes, digits: tuple[int, ...] = (1, 2, 5)) -> None:
     ax.set(xscale="log", xlabel="queries per class, Q")
     plain_ticks(ax.xaxis, digits)
+
+
+def rank_diagram(ranks: pd.Series, groups: list[list[str]], critical_difference: float) -> plt.Figure:
+    """Critical-difference diagram (Demšar, 2006, Figure 1): methods on an axis of mean rank, the best on the left.
+
+    Parameters
+    ----------
+    ranks : Series
+        Mean rank by method, the best first.
+    groups : list of lists
+        Sets of methods of which no two differ significantly; a bar with a dot at each member joins those of two
+        or more.
+    critical_difference : float
+        Drawn to scale above the axis.
+    """
+    bars = [group for group in groups if len(group) > 1]
+    half = -(-len(ranks) // 2)
+    first_name = 1.15 + RANK_STEP * len(bars)  # inches below the axis
+    figure, ax = plt.subplots(figsize=(6.4, 0.9 + first_name + NAME_STEP * half))
+    ax.set(xlim=(1.0, float(max(len(ranks), 2))), ylim=(-(first_name - 0.65 + NAME_STEP * half), 0.7))
+    draw_rank_axis(ax, len(ranks), critical_difference)
+    for i, group in enumerate(bars):
+        height = -0.18 - RANK_STEP * i
+        ax.plot(
+            [ranks[method] for method in group],
+            [height] * len(group),
+            "o-",
+            color=COLOURS[0],
+            linewidth=3,
+            markersize=5,
+        )
+    names = list(ranks.index)
+    for row, name in enumerate(names[:half]):
+        draw_ranked_name(ax, name, ranks[name], -(first_name - 0.8 + NAME_STEP * row), left=True)
+    for row, name in enumerate(names[half:][::-1]):
+        draw_ranked_name(ax, name, ranks[name], -(first_name - 0.8 + NAME_STEP * row), left=False)
+    ax.axis("off")
+    return figure
+
+
+def draw_rank_axis(ax: plt.Axes, count: int, critical_difference: float) -> None:
+    """The axis of ranks from 1, with the critical difference above it."""
+    low, high = ax.get_xlim()
+    ax.hlines(0, low, high, color="black", linewidth=1)
+    for tick in range(1, count + 1):
+        ax.vlines(tick, 0, 0.07, color="black", linewidth=1)
+        ax.annotate(str(tick), (tick, 0.1), ha="center", va="bottom", fontsize=9)
+    ax.annotate("mean rank", ((low + high) / 2, 0.62), ha="center", va="bottom", fontsize=10, annotation_clip=False)
+    end = low + min(critical_difference, high - low)
+    ax.hlines(0.42, low, end, color=COLOURS[1], linewidth=3)
+    label = f"critical difference {critical_difference:.2f}"
+    beside = dict(xytext=(6, 0), textcoords="offset points", va="center", fontsize=9, annotation_clip=False)
+    ax.annotate(label, (end, 0.42), **beside)
+
+
+def draw_ranked_name(ax: plt.Axes, name: str, rank: float, height: float, left: bool) -> None:
+    """A name at the left or right edge, with a line to its rank."""
+    edge = ax.get_xlim()[0 if left else 1]
+    ax.plot([rank, rank, edge], [0, height, height], color="grey", linewidth=0.8, zorder=0)
+    label = f"{name} ({rank:.2f})".replace("$", r"\$")  # a dollar sign begins no formula
+    side = dict(xytext=(-5, 0), ha="right") if left else dict(xytext=(5, 0), ha="left")
+    ax.annotate(
+        label, (edge, height), textcoords="offset points", va="center", fontsize=9, annotation_clip=False, **side
+    )

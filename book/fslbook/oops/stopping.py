@@ -6,8 +6,8 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 
+from fslbook.style import COLOURS
 from fslcore import stats
-from fslcore.tools.report.figures import COLOURS
 
 from ..figures import plain_ticks
 

@@ -196,37 +196,36 @@ def _result_commands(command: Callable) -> None:
         "results",
         nargs="+",
         type=path_of("results"),
-        help=".csv, .tsv, .txt or .parquet with a row per task, .npz by fslcore.record, or the output of LibFewShot's "
-        "tests; or scores of items under several supports, also as logged by lm-eval (.jsonl) or MTEB (.json); several "
-        "files are one table; see The results table in the book",
+        help="files or folders: text of any kind, .json, .jsonl, .npy, .npz, .xlsx, .parquet; a row per task, seed, "
+        "data set or item, or means with their ±; scores as logged by lm-eval or MTEB",
     )
     text = "the report, one HTML file (RESULTS.html in this folder; of several, report.html)"
     add("-o", "--output", type=path_of("output", file=True), help=text)
-    add("--sampling", choices=["open", "closed"], help="how tasks were drawn, if the file does not say")
-    add("--runs", action="store_true", help="each file is a training run: protonet-0.csv run 0 of protonet")
-    add("--common", action="store_true", help="use only the tasks that all methods share")
-    add("--drop", nargs="+", default=[], metavar="NAME", help="columns, methods and tasks to leave out")
-    add("--methods", nargs="+", default=[], metavar="NAME", help="the methods; no other column is used")
+    text = "how tasks were drawn: open, each image in one task at most"
+    add("--sampling", choices=["open", "closed"], default="unknown", help=text)
     add("--reference", metavar="NAME", help="compare this method with each other one, and nothing else")
-    text = "the meaning of a column seed: trainings of a method, or draws of tasks"
-    add("--seed", choices=["run", "tasks"], default="unknown", help=text)
-    add("--repeats", choices=["copies", "tasks"], default="unknown", help="the meaning of rows that recur in blocks")
+    text = "what a seed numbers: runs (trainings), or tasks (draws of tasks)"
+    add("--seed", choices=["runs", "tasks"], default="unknown", help=text)
+    add("--common", action="store_true", help="use only the tasks that all methods share")
+    add("--lower-is-better", action="store_true", help="the values are errors, losses or times")
+    add("--drop", nargs="+", default=[], metavar="NAME", help="columns, methods, data sets and tasks to leave out")
+    add("--methods", nargs="+", default=[], metavar="NAME", help="the methods; no other column is used")
+    text = "the full score: 75 for right answers of 75 (1 or 100)"
+    add("--out-of", type=number_of("out_of", above=0), metavar="N", help=text)
+    text = "the largest difference that does not matter, in points, chosen beforehand"
+    add("--margin", type=number_of("margin", above=0), metavar="POINTS", help=text)
+    text = "tasks behind each printed ±"
+    add("--tasks", type=count_of("tasks", 2), metavar="N", help=text)
     kinds = ["comma", "semicolon", "tab", "bar", "blanks"]
-    text = "separator of the cells of text, if the header is ambiguous"
-    add("--separator", choices=kinds, default="unknown", help=text)
-    add("--decimal", choices=[".", ","], default=".", help="the decimal sign of text (.)")
-    text = "the full score: 100 for percent, 75 for 75 queries"
-    add("--out-of", type=number_of("out-of", above=0), metavar="N", help=text)
-    add("--level", **LEVEL)
-    points = number_of("margin", above=0, most=100)
-    add("--margin", type=points, metavar="POINTS", help="the largest negligible difference")
-    text = "of scores of items whose supports were drawn from one pool: its labelled examples per class"
-    add("--pool", type=count_of("pool", least=1), metavar="N", help=text)
-    text = "of scores of items whose supports were drawn from one pool: examples per class in a support"
-    add("--shots", type=count_of("shots", least=1), metavar="N", help=text)
-    add("--json", action="store_true", help="print the whole report as strict JSON instead of the summary")
-    add("--tables", type=path_of("tables"), metavar="FOLDER", help="folder for the tables in LaTeX and Markdown")
-    add("--figures", type=path_of("figures"), metavar="FOLDER", help="folder for the figure as PNG, PDF and SVG")
+    add("--separator", choices=kinds, default="unknown", help="what separates the cells of text")
+    add("--decimal", choices=[".", ","], default="unknown", help="the decimal sign of text")
+    text = "labelled examples per class that supports were drawn from, if these share them"
+    add("--pool", type=count_of("pool", 1), metavar="N", help=text)
+    add("--shots", type=count_of("shots", 1), metavar="N", help="labelled examples of a class in each support")
+    add("--level", type=number_of("level", above=0, below=1), default=0.95, help="level of the intervals (0.95)")
+    add("--tables", type=path_of("tables"), metavar="FOLDER", help="write the tables as LaTeX and Markdown too")
+    add("--figures", type=path_of("figures"), metavar="FOLDER", help="write the figure as PDF, PNG and SVG too")
+    add("--json", action="store_true", help="print the whole report as strict JSON")
 
     add = command("compare", commands.compare, extra="report")
     add("a", type=printed_of("a"), help="mean±half in percent, such as 71.2±0.4 or 71.2+-0.4")

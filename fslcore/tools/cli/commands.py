@@ -106,53 +106,32 @@ def plan_run(options: argparse.Namespace) -> None:
 
 
 def report(options: argparse.Namespace) -> None:
-    """Report on per-task accuracies of your own methods.
+    """Report on results of your own methods: which is better, by how much, and for what.
 
     fslcore report results.csv
-    fslcore report protonet.csv maml.csv -o report.html
-    fslcore report protonet-0.csv protonet-1.csv maml-0.csv maml-1.csv --runs
-    fslcore report results.csv --sampling open --common --level 0.99 -o report.html
-    fslcore report results.csv --reference ours --tables paper --figures paper --json
+    fslcore report ours.csv protonet.csv -o report.html
+    fslcore report results.csv --sampling open --reference ours --tables paper --figures paper
+    fslcore report seed0.csv seed1.csv seed2.csv --seed tasks --json
     """
     several = len(options.results) > 1
-    output = options.output or Path("report.html" if several else f"{options.results[0].absolute().stem}.html")
+    first = options.results[0]
+    output = options.output or Path("report.html" if several else f"{first.absolute().stem}.html")
     output = check_output(output, [".html"], options.results)
     for name in ("tables", "figures"):
         if getattr(options, name):
-            setattr(options, name, check_folder(getattr(options, name), name))
-    reading = _of(options, "methods drop runs common seed repeats out_of separator decimal level margin reference")
-    reading |= {"sampling": options.sampling or "unknown"}
-    # Whatever else the page takes has been checked with the arguments.
-    given = {"results": [*map(str, options.results)], **_of(options, "methods drop level")}
-    notebooks.check("your-results", given)
-    from ..report import ItemScores, Results
-    from ..report.targets import legend
+            check_folder(getattr(options, name), name)
+    from ...report import Options, Results
 
-    of_items = _of(options, "pool shots")
-    if ItemScores.holds(options.results):
-        found = ItemScores.read(options.results, **reading, **of_items, figures=options.figures)
-    elif any(of_items.values()):
-        raise InputError(
-            "--pool and --shots apply to scores of items under several supports, not to accuracies of tasks"
-        )
-    else:
-        found = Results.read(options.results, **reading)
-    more = f" and {len(options.results) - 1} more" if several else ""
+    said = {name: getattr(options, name) for name in Options.__dataclass_fields__}
+    results = Results.read(options.results, **said)
+    title = f"{first.name} and {len(options.results) - 1} more" if several else first.name
     with together():
-        found.to_html(output, f"{visible(options.results[0].name)}{more}: report", not options.quiet)
+        results.to_html(output, f"{title}: report")
         if options.tables:
-            found.write_tables(options.tables)
+            results.write_tables(options.tables)
         if options.figures:
-            found.write_figures(options.figures)
-    recorded = {} if found.three is None else {"three_intervals": found.three, "without": found.reason}
-    lines = found.summary()
-    # Options that may change the lines above.
-    lines += [note for note in found.notes if any(word in note for word in ("--runs", "transductive", "not finished"))]
-    if found.three:
-        shown = found.tables["three_intervals"]
-        lines += ["", shown.to_string(), *legend(shown)]
-    lines += [found.reason] * bool(found.reason)
-    _show(options, found.record() | recorded | {"report": output}, *lines, output)
+            results.write_figures(options.figures)
+    _show(options, results.record() | {"report": output}, *results.lines(), "", f"The page: {output}")
 
 
 def compare(options: argparse.Namespace) -> None:
@@ -162,20 +141,24 @@ def compare(options: argparse.Namespace) -> None:
     fslcore compare 61.34+-0.65 62.64+-0.61 --tasks 1000 --images 12000 --classes 20 --shots 1 --same-tasks no
     fslcore compare 79.59±0.52 76.87±0.56 --tasks 600 --images 840 --json
     """
+    from ...report import printed
     from ...stats import from_printed
 
     if len(options.tasks) > 2:
         raise InputError(f"tasks = {' '.join(map(str, options.tasks))}; one number is allowed, or one for each figure")
     given = _of(options, "images classes ways shots queries same_tasks sampling level")
-    found = from_printed(options.a, options.b, (options.tasks * 2)[:2], **given)
-    lines = []
-    for reading in found.readings:
-        of = reading.tasks
-        best = "" if found.same_tasks == "no" else f", {of.narrowest:+.2f} at best on the same tasks"
-        mark = "  <- likely" if reading is found.likely else ""
-        lines.append(f"± as {reading.meaning}: difference {of.widest:+.2f}{best}: {of.verdict}{mark}")
-    record = asdict(found) | {"sentence": found.sentence, "notes": found.notes}
-    _show(options, record, *lines, *found.notes, found.sentence)
+    figures = in_percent(options.a, options.b)
+    found = from_printed(*figures, (options.tasks * 2)[:2], **given)
+    answer, notes = printed.answer(found), printed.details(found)
+    record = {"answer": answer, "notes": notes, **asdict(found)}
+    _show(options, record, answer, *notes, *printed.other_readings(found))
+
+
+def in_percent(a: tuple[float, float], b: tuple[float, float]) -> list[tuple[float, float]]:
+    """Two printed figures in percent, if both are shares."""
+    if max(a[0], b[0]) > 1:
+        return [a, b]
+    return [(100 * mean, 100 * wide) for mean, wide in (a, b)]
 
 
 def assess(options: argparse.Namespace) -> None:
@@ -265,20 +248,20 @@ def evaluate(options: argparse.Namespace) -> None:
         more = {"intervals": found, "until": ends, "neighbours": neighbours, "output": options.output}
         print_json({**asked, "means": means, **more})
     elif found is not None:
-        from ..report import targets, three_targets
+        from ...evaluation import three_targets
 
-        shown = three_targets.shown(found)
-        print(shown.to_string(), *targets.legend(shown), sep="\n")
+        table = three_targets.interval_table(found)
+        print(table.to_string(), *three_targets.legend(table), sep="\n")
 
 
 def _write_recording(options: argparse.Namespace, source, runs: dict) -> None:
     """Write which queries were right, with the known dependence of images and classes."""
+    from ...evaluation import three_targets
     from .. import recorder
-    from ..report import three_targets
 
     groups = {
-        "groups": three_targets.alike(source, three_targets.GROUPS),
-        "class_groups": three_targets.kin(source, three_targets.CLASS_GROUPS),
+        "groups": three_targets.groups_of_images(source, three_targets.IMAGE_FACTS),
+        "class_groups": three_targets.groups_of_classes(source, three_targets.CLASS_FACTS),
     }
     known = {name: of for name, of in groups.items() if of is not None}
     facts = _of(options, "dataset seed")
@@ -348,20 +331,20 @@ def _intervals(options: argparse.Namespace, **shape) -> pd.DataFrame:
     """Intervals from the closed tasks for these images, new images and new classes, one line per learner."""
     import pandas as pd
 
+    from ...evaluation import three_targets
     from ...stats import LEVEL
-    from ..report import three_targets
 
     counts = {learner: _count(options, learner, "closed") for learner in options.learners}
     tables = []
     for count in dict.fromkeys(counts.values()):
         learners = [learner for learner in options.learners if counts[learner] == count]
-        found = three_targets.queries(
+        found = three_targets.answers(
             [options.dataset],
             [options.backbone],
             learners,
             tasks=count,
-            groups=three_targets.GROUPS,
-            class_groups=three_targets.CLASS_GROUPS,
+            groups=three_targets.IMAGE_FACTS,
+            class_groups=three_targets.CLASS_FACTS,
             **shape,
         )
         tables.append(three_targets.intervals(found, options.level or LEVEL))
@@ -491,7 +474,7 @@ def fetch(options: argparse.Namespace) -> None:
         settings = dict(accept=options.accept_terms, complete=options.complete, downloads=options.given)
         print(*fetch.fetch(wanted, progress=progress, **settings), sep="\n")
     if RELEASED in options.what:
-        from ..report import released
+        from .. import released
 
         print(released.fetch(folder, progress=progress))
 

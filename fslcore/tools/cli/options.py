@@ -117,12 +117,15 @@ def printed_of(name: str) -> Callable[[str], object]:
     """A reader of a printed figure: its mean and the number after ±."""
 
     def check(text: str) -> tuple[float, float]:
-        found = re.fullmatch(r"\s*(\d+\.?\d*)\s*%?\s*(?:±|\+/?-|\\pm)\s*(\d*\.?\d+)\s*%?\s*", text)
-        if not found:
+        from ...report.read import CELL, without_markup
+
+        found = CELL.fullmatch(without_markup(text.strip()))
+        half = found and (found[2] or found[3])
+        if not half:
             raise InputError(
-                f"{name} = {shown(text)}; mean±half, in percent, such as 71.2±0.4 or 71.2+-0.4, is allowed"
+                f"{name} = {shown(text)}; a mean and its ±, such as 71.2±0.4, 71.2+-0.4 or 71.2 (0.4), is needed"
             )
-        return float(found[1]), float(found[2])
+        return float(found[1].replace(",", ".")), float(half.replace(",", "."))
 
     return check
 

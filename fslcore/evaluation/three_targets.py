@@ -1,0 +1,241 @@
+"""The three intervals of methods on a data set, and of their differences."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations, product, starmap
+
+import numpy as np
+import pandas as pd
+
+from .. import stats
+from ..datasets import Source
+from .methods import Method, load_source, ready
+from .settings import draw, groups_of
+
+__all__ = [
+    "TARGETS",
+    "Answers",
+    "answers",
+    "groups_of_classes",
+    "groups_of_images",
+    "interval_cells",
+    "interval_table",
+    "intervals",
+    "legend",
+    "pairs",
+    "varying_keys",
+]
+
+# What an interval applies to.
+TARGETS = {"closed": "these images", "images": "new images", "classes": "new classes"}
+MARKS = {  # of cells, by what stands in them
+    "(floor)": "the tasks do not show that classes add anything to new images, so this is the least that it can be",
+    "few errors": "so few errors, or right answers, are left that the limits are rough",
+    "as new images": "the tasks do not show that classes add anything",
+    "as new classes": "nothing is known of new images alone, so what new classes add is in it",
+    "—": "these tasks do not tell",
+}
+# Facts that make images dependent: of those that ship; then a filmed sign, a photo with several objects, who drew.
+IMAGE_FACTS = ["family", "author", "track", "photo", "drawer"]
+# Facts that make classes dependent: scripts of glyphs, data sets and groups of Meta-Album, alphabets of Omniglot.
+CLASS_FACTS = ["domain", "super_category", "alphabet"]
+
+
+@dataclass(frozen=True)
+class Answers:
+    """What methods got right on the closed tasks of one data set: the arguments of `fslcore.stats.three_intervals`.
+
+    Attributes
+    ----------
+    right : dict of (T, K·Q) floats
+        By `Method`, 100 for a right query, else 0.
+    support : (T, K·S), query : (T, K·Q) integers
+        Image of each place.
+    labels : (N,) integers
+        Class of each image.
+    groups : (N,) array or None
+        Images with equal entries depend on each other.
+    class_groups : (N,) array or None
+        So do classes whose images have equal entries.
+    apart : bool
+        Whether the tasks keep the groups apart.
+    transductive : frozenset of Method
+        Those whose answer to a query depends on the other queries of its task.
+    """
+
+    right: dict[Method, np.ndarray]
+    support: np.ndarray
+    query: np.ndarray
+    labels: np.ndarray
+    groups: np.ndarray | None = None
+    class_groups: np.ndarray | None = None
+    apart: bool = False
+    transductive: frozenset[Method] = frozenset()
+
+    def intervals(self, a: Method, b: Method | None = None, level: float = 0.95) -> stats.ThreeIntervals:
+        """Of one method, between 0 and 100, or of the difference of two, a - b, between -100 and 100."""
+        values = self.right[a] if b is None else self.right[a] - self.right[b]
+        return stats.three_intervals(
+            values,
+            self.support,
+            self.query,
+            self.labels,
+            groups=self.groups,
+            class_groups=self.class_groups,
+            apart=self.apart,
+            transductive=not self.transductive.isdisjoint({a, b}),
+            bounds=(0, 100) if b is None else (-100, 100),
+            level=level,
+        )
+
+
+def answers(
+    datasets: list[str],
+    backbones: list[str],
+    learners: list[str],
+    *,
+    tasks: int,
+    groups: list[str] = (),
+    class_groups: list[str] = (),
+    size: int | None = None,
+    apart: str | None = None,
+    **shape,
+) -> dict[str, Answers]:
+    """Which queries every method got right, on closed tasks that methods share.
+
+    Parameters
+    ----------
+    tasks : int
+        T.
+    groups : list of str
+        Names of facts of the images (``Images.facts``) that make those with equal entries dependent, such as
+        'family': of each data set the first that it knows. Where it knows none, images count as independent.
+    class_groups : list of str
+        The same for classes, such as 'domain', the script of glyphs. Where all are in one group, classes count as
+        independent, and the interval for new classes applies to more of that group.
+    size : int, optional
+        As for `fslcore.evaluation.load_source`.
+    apart : str, optional
+        Groups that the tasks keep apart, as for `fslcore.evaluation.groups_of`; they take the place of ``groups``.
+    **shape
+        ways, shots, queries, seed.
+
+    Returns
+    -------
+    dict of Answers
+        By data set.
+    """
+    by_dataset = {}
+    for dataset in datasets:
+        source = load_source(dataset, size)
+        runs = {method: ready(source, *method) for method in starmap(Method, product(backbones, learners))}
+        drawn = draw(source, "closed", tasks=tasks, apart=apart, **shape)
+        by_dataset[dataset] = Answers(
+            right={method: 100.0 * run.record(drawn).correct for method, run in runs.items()},
+            support=drawn.support,
+            query=drawn.query,
+            labels=source.labels,
+            groups=groups_of_images(source, groups) if apart is None else groups_of(source, apart),
+            class_groups=groups_of_classes(source, class_groups),
+            apart=apart is not None,
+            transductive=frozenset(method for method, run in runs.items() if run.learner.transductive),
+        )
+    return by_dataset
+
+
+def groups_of_images(source: Source, names: Sequence[str]) -> np.ndarray | None:
+    """(N,) the first of these facts that the images have: images with equal entries are dependent; else None."""
+    facts = source.facts
+    for name in names:
+        if facts is not None and name in facts:
+            return facts[name].to_numpy()
+    return None
+
+
+def groups_of_classes(source: Source, names: Sequence[str]) -> np.ndarray | None:
+    """(N,) the same, if the fact is equal within every class and differs between some classes; else None."""
+    groups = groups_of_images(source, names)
+    if groups is None or len(np.unique(groups)) < 2:
+        return None
+    divides_a_class = pd.Series(groups).groupby(source.labels).nunique().max() > 1
+    return None if divides_a_class else groups
+
+
+def intervals(by_dataset: dict[str, Answers], level: float = 0.95) -> pd.DataFrame:
+    """Three intervals of every method of `answers`.
+
+    Returns
+    -------
+    DataFrame
+        dataset, n_images, classes, method and ``result``, a `ThreeIntervals`.
+    """
+    rows = []
+    for dataset, right in by_dataset.items():
+        sizes = len(right.labels), len(np.unique(right.labels))
+        for method in right.right:
+            rows.append((dataset, *sizes, method.label, right.intervals(method, level=level)))
+    return pd.DataFrame(rows, columns=["dataset", "n_images", "classes", "method", "result"])
+
+
+def pairs(by_dataset: dict[str, Answers], level: float = 0.95) -> pd.DataFrame:
+    """Three intervals of the difference of every two methods: dataset, a, b, ``result`` of a - b."""
+    rows = []
+    for dataset, right in by_dataset.items():
+        for a, b in combinations(right.right, 2):
+            rows.append((dataset, a.label, b.label, right.intervals(a, b, level)))
+    return pd.DataFrame(rows, columns=["dataset", "a", "b", "result"])
+
+
+# For reading --------------------------------------------------------------------------------------------------------
+
+
+def interval_table(table: pd.DataFrame) -> pd.DataFrame:
+    """`intervals` or `pairs` for reading: the mean and a column per target; keys that all rows share are left out."""
+    cells = pd.DataFrame([interval_cells(result) for result in table["result"]], index=table.index)
+    means = [f"{result.closed.mean:.2f}" for result in table["result"]]
+    named = table.assign(mean=means, **cells)
+    if "classes" in table:
+        named["dataset"] += " (" + table["classes"].astype(str) + " classes)"
+    return varying_keys(named, ["dataset", "method", "a", "b"], ["mean", *cells])
+
+
+def varying_keys(table: pd.DataFrame, keys: list[str], columns: list[str]) -> pd.DataFrame:
+    """The columns, indexed by the keys of the table that vary; by its first key where none does."""
+    present = [key for key in keys if key in table]
+    varying = [key for key in present if table[key].nunique() > 1]
+    return table.set_index(varying or present[:1])[columns]
+
+
+def interval_cells(result: stats.ThreeIntervals) -> dict[str, str]:
+    """The three intervals for reading, by target.
+
+    New classes come with new images, so where classes are not seen to add anything the variance of images is a floor,
+    and the cell says so. Where nothing is known of new images alone, the interval for new classes stands for both.
+    """
+    cells = {target: interval_text(getattr(result, kind)) for kind, target in TARGETS.items()}
+    if not np.isfinite(result.classes.half_width):
+        return cells
+    images, classes = TARGETS["images"], TARGETS["classes"]
+    if not np.isfinite(result.image_variance):
+        cells[images] = f"as {classes}"
+    elif result.class_variance == result.image_variance:
+        same = result.classes.half_width == result.images.half_width
+        cells[classes] = f"as {images}" if same else f"{cells[classes]} (floor)"
+    return cells
+
+
+def interval_text(interval: stats.Interval) -> str:
+    """'± half-width' or 'low to high' for reading (`Interval.around`); a dash where nothing is known."""
+    if not np.isfinite(interval.half_width):
+        return "—"
+    text = interval.around(".2f")
+    return f"{text}, few errors" if interval.few_errors else text
+
+
+def legend(table: pd.DataFrame) -> list[str]:
+    """A line for each mark that stands in cells of `interval_cells`, with what it means."""
+    columns = [column for column in TARGETS.values() if column in table]
+    cells = table[columns].astype(str).to_numpy().ravel()
+    return [f"{mark}: {meaning}." for mark, meaning in MARKS.items() if any(mark in cell for cell in cells)]

@@ -1,0 +1,90 @@
+"""What a user may say about a results file, checked once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ..errors import InputError, choice, flag, number, shown, whole
+from ..stats import LEVEL
+
+CHOICES = {
+    "sampling": ("open", "closed", "unknown"),
+    "seed": ("runs", "tasks", "unknown"),
+    "separator": ("comma", "semicolon", "tab", "bar", "blanks", "unknown"),
+    "decimal": (".", ",", "unknown"),
+}
+
+
+@dataclass(frozen=True)
+class Options:
+    """Answers to what a file leaves open; every one may be left out.
+
+    Attributes
+    ----------
+    sampling : str
+        How tasks were drawn: 'closed' (images are reused between tasks), 'open' (each image is in
+        one task at most) or 'unknown'.
+    seed : str
+        What a seed numbers: 'runs' (trainings), 'tasks' (draws of tasks), or 'unknown'.
+    reference : str or None
+        The method that is compared with each other one; None for every two.
+    level : float
+        Confidence level of intervals; tests are made at 1 - ``level``.
+    margin : float or None
+        The largest difference that does not matter, chosen before the results are seen.
+    drop, methods : sequence of str
+        Columns, methods, data sets and tasks to leave out; the methods, if other columns are not
+        methods.
+    common : bool
+        Where methods have different tasks, use those that all share.
+    lower_is_better : bool
+        Values are errors, losses or times.
+    out_of : float or None
+        The full score, such as 75 for right answers of 75; None for shares or percent.
+    tasks : int or None
+        Tasks behind each printed ±.
+    separator, decimal : str
+        As for `fslcore.report.read.read_tables`.
+    pool, shots : int or None
+        As for `fslcore.stats.crossed_intervals`.
+    """
+
+    sampling: str = "unknown"
+    seed: str = "unknown"
+    reference: str | None = None
+    level: float = LEVEL
+    margin: float | None = None
+    drop: Sequence[str] = ()
+    methods: Sequence[str] = ()
+    common: bool = False
+    lower_is_better: bool = False
+    out_of: float | None = None
+    tasks: int | None = None
+    separator: str = "unknown"
+    decimal: str = "unknown"
+    pool: int | None = None
+    shots: int | None = None
+
+    def __post_init__(self) -> None:
+        for name, allowed in CHOICES.items():
+            choice(name, getattr(self, name), allowed)
+        flag("common", self.common)
+        flag("lower_is_better", self.lower_is_better)
+        number("level", self.level, above=0, below=1)
+        for name in ("margin", "out_of"):
+            if getattr(self, name) is not None:
+                number(name, getattr(self, name), above=0)
+        for name, least in (("tasks", 2), ("pool", 1), ("shots", 1)):
+            if getattr(self, name) is not None:
+                whole(name, getattr(self, name), least)
+        if self.reference is not None and not isinstance(self.reference, str):
+            raise InputError(
+                f"reference = {shown(self.reference)}; the name of a method is allowed"
+            )
+        for name in ("drop", "methods"):
+            names = getattr(self, name)
+            is_list = isinstance(names, (list, tuple))
+            if not is_list or not all(isinstance(part, str) for part in names):
+                raise InputError(f"{name} = {shown(names)}; a list of names is allowed")
+            object.__setattr__(self, name, tuple(names))

@@ -1,0 +1,323 @@
+"""Recordings of `fslcore.record`: three intervals of each method and of each difference.
+
+A recording tells which images each task used, so that it answers for these images, for new images
+and for new classes (`fslcore.stats.three_intervals`).
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from .. import stats
+from ..errors import InputError, visible
+from ..stats import ThreeIntervals
+from ..stats.influence import Influence
+from ..tools import recorder
+from ..tools.recorder import Recording
+from .analysis import (
+    FEW_UNITS,
+    PERCENT_BOUNDS,
+    Analysis,
+    analyse,
+    best_first,
+    compared_pairs,
+)
+from .items import sample_of_intervals
+from .options import Options
+from .shapes import PERCENT, Measurements, Shape, check_names
+
+# The most cautious target first.
+TARGETS = {"classes": "new classes", "images": "new images", "closed": "these images"}
+TEST = "t-test with jackknife variances of images and classes"
+MARKS = (b"about.npy", b"fslcore recording")  # begin a finished recording, an unfinished one
+APPLIES = {
+    "new classes": "a claim about methods needs the verdicts for new classes",
+    "new images": "verdicts for new images hold for these classes",
+    "these images": "verdicts for these images hold for this test set alone",
+}
+
+
+@dataclass(frozen=True)
+class MethodTasks:
+    """The recorded tasks of one method.
+
+    Attributes
+    ----------
+    number : (T,) integers
+        The same number for the same images, whichever method it is of.
+    support, query : (T, ·) integers
+        Images of each task; -1 is padding.
+    right : (T, ·) floats
+        100 for a right query, else 0.
+    transductive : bool
+        Whether an answer depends on the other queries of its task.
+    """
+
+    number: np.ndarray
+    support: np.ndarray
+    query: np.ndarray
+    right: np.ndarray
+    transductive: bool
+
+    def at(self, rows: np.ndarray) -> MethodTasks:
+        """Some of the tasks."""
+        parts = (self.number, self.support, self.query, self.right)
+        return MethodTasks(*(part[rows] for part in parts), self.transductive)
+
+    def images(self) -> np.ndarray:
+        """(T, ·) support and query together."""
+        return np.concatenate([self.support, self.query], axis=1)
+
+
+def is_recording(path: Path) -> bool:
+    """Whether a file begins as a recording does."""
+    if not os.path.isfile(path):
+        return False
+    with path.open("rb") as file:
+        head = file.read(100)
+    return any(mark in head for mark in MARKS)
+
+
+def analyse_recordings(paths: Sequence[Path], options: Options) -> tuple[Analysis, list[str]]:
+    """The analysis of recordings, and notes on how they were read.
+
+    Raises
+    ------
+    InputError
+        Files that are no recordings, or do not fit together; a name that no method has.
+    """
+    others = [path.name for path in paths if not is_recording(path)]
+    if others:
+        raise InputError(
+            f"{others[0]} is no recording of fslcore.record; report on recordings, or on tables, "
+            "alone"
+        )
+    recording = recorder.load(paths)
+    methods = chosen_methods(methods_of(recording), options)
+    sampling = "closed" if reuses_images(methods) else "open"
+    notes = [f"A recording of fslcore.record: its tasks are {sampling}."]
+    images = {"labels": recording.classes, **recording.groups}
+    try:
+        analysis = three_targets(methods, images, options)
+    except InputError as error:
+        measured = Measurements(task_rows(methods, sampling), Shape.TASKS, True, ())
+        analysis = analyse(measured, options)
+        if sampling == "closed":
+            analysis.cautions.append(
+                f"There are no intervals for new images and classes ({error})."
+            )
+    analysis.cautions = recording_cautions(recording, methods, sampling) + analysis.cautions
+    return analysis, notes
+
+
+def methods_of(recording: Recording) -> dict[str, MethodTasks]:
+    """By the name of each method, its tasks."""
+    numbers: dict[tuple, int] = {}
+    methods = {}
+    for method in recording.methods:
+        support, query = recording.support[method], recording.query[method]
+        methods[visible(method.strip())] = MethodTasks(
+            number=task_numbers(support, query, numbers),
+            support=support,
+            query=query,
+            right=PERCENT * recording.correct[method],
+            transductive=recording.transductive.get(method, False),
+        )
+    return methods
+
+
+def chosen_methods(methods: dict[str, MethodTasks], options: Options) -> dict[str, MethodTasks]:
+    """Methods that the user does not leave out; with --common, on the tasks that all share."""
+    check_names(task_rows(methods, ""), [], options)
+    names = options.methods or [name for name in methods if name not in options.drop]
+    if not names:
+        raise InputError("no method is left: --drop leaves out all")
+    chosen = {name: methods[name] for name in names}
+    if options.common:
+        for shared in [tasks.number for tasks in chosen.values()]:
+            for name, tasks in chosen.items():
+                chosen[name] = tasks.at(np.isin(tasks.number, shared))
+    return chosen
+
+
+def task_numbers(support: np.ndarray, query: np.ndarray, numbers: dict[tuple, int]) -> np.ndarray:
+    """The number of each task: the same for the same images, another the second time.
+
+    ``numbers`` holds those of earlier methods, and grows.
+    """
+    repeats: dict[tuple, int] = {}
+    result = []
+    for supported, queried in zip(support, query, strict=True):
+        key = supported[supported >= 0].tobytes(), queried[queried >= 0].tobytes()
+        repeats[key] = repeats.get(key, 0) + 1
+        result.append(numbers.setdefault((*key, repeats[key]), len(numbers)))
+    return np.array(result)
+
+
+def reuses_images(methods: dict[str, MethodTasks]) -> bool:
+    """Whether an image is in two tasks."""
+    images_of_task = {}
+    for tasks in methods.values():
+        images_of_task |= dict(zip(tasks.number.tolist(), tasks.images(), strict=True))
+    images = np.concatenate([*images_of_task.values()])
+    images = images[images >= 0]
+    return len(np.unique(images)) < len(images)
+
+
+def task_rows(methods: dict[str, MethodTasks], sampling: str) -> pd.DataFrame:
+    """A row per task and method, as those of a table."""
+    parts = []
+    for name, tasks in methods.items():
+        accuracy = tasks.right.sum(axis=1) / (tasks.query >= 0).sum(axis=1)
+        parts.append(pd.DataFrame({"method": name, "task": tasks.number, "accuracy": accuracy}))
+    return pd.concat(parts, ignore_index=True).assign(sampling=sampling)
+
+
+# Intervals ----------------------------------------------------------------------------------------
+
+
+def three_targets(
+    methods: dict[str, MethodTasks], images: dict[str, np.ndarray], options: Options
+) -> Analysis:
+    """A sample for each target that the tasks tell of."""
+    intervals = three_intervals(methods, images, options)
+    samples = []
+    for target, words in TARGETS.items():
+        of_target = {names: getattr(result, target) for names, result in intervals.items()}
+        sample = sample_of_intervals(of_target, "", words, "task", TEST)
+        if target != "closed":
+            sample.pairs["spread"] = np.nan  # more tasks do not settle what images leave open
+        if np.isfinite(sample.methods["half_width"]).any():
+            samples.append(sample)
+    applies = "; ".join(APPLIES[sample.target] for sample in samples)
+    applies = f"{applies[0].upper()}{applies[1:]}."
+    singles = {name: intervals[name,] for name in methods}
+    return Analysis(samples, applies=[applies], cautions=class_cautions(singles))
+
+
+def three_intervals(
+    methods: dict[str, MethodTasks], images: dict[str, np.ndarray], options: Options
+) -> dict[tuple[str, ...], ThreeIntervals]:
+    """By (method,), the best first, and by (a, b): `fslcore.stats.three_intervals`."""
+    singles = {name: paired_intervals(tasks, images, options) for name, tasks in methods.items()}
+    means = [{"method": name, "mean": result.closed.mean} for name, result in singles.items()]
+    ordered = best_first(means, options)
+    intervals = {(name,): singles[name] for name in ordered["method"]}
+    for names in compared_pairs(ordered, options):
+        tasks = [methods[name] for name in names]
+        intervals[names] = difference_intervals(*tasks, images, options)
+    return intervals
+
+
+def paired_intervals(
+    tasks: MethodTasks,
+    images: dict[str, np.ndarray],
+    options: Options,
+    bounds: tuple[float, float] | None = PERCENT_BOUNDS,
+) -> ThreeIntervals:
+    """Three intervals of one method, or of a difference of two on the same tasks."""
+    return stats.three_intervals(
+        tasks.right,
+        tasks.support,
+        tasks.query,
+        **images,
+        transductive=tasks.transductive,
+        level=options.level,
+        bounds=bounds,
+    )
+
+
+def difference_intervals(
+    first: MethodTasks, second: MethodTasks, images: dict[str, np.ndarray], options: Options
+) -> ThreeIntervals:
+    """Three intervals of a difference, paired on the tasks that both methods have.
+
+    Where there are none, tasks are independent given the images, which both have in common: the
+    variances from tasks add up, and what an image or a class changes is subtracted before it is
+    squared (`fslcore.stats.influence.Influence`).
+    """
+    _, of_first, of_second = np.intersect1d(first.number, second.number, return_indices=True)
+    if not len(of_first):
+        change = influence_of(first, images) - influence_of(second, images)
+        return change.intervals(options.level)
+    first, second = first.at(of_first), second.at(of_second)
+    difference = replace(
+        first,
+        right=first.right - second.right,
+        transductive=first.transductive or second.transductive,
+    )
+    return paired_intervals(difference, images, options, bounds=None)
+
+
+def influence_of(tasks: MethodTasks, images: dict[str, np.ndarray]) -> Influence:
+    """By how much the mean accuracy of a method changes without each image and each class."""
+    return stats.influence(tasks.right.mean(axis=1), tasks.images(), **images)
+
+
+# Cautions -----------------------------------------------------------------------------------------
+
+
+def recording_cautions(
+    recording: Recording, methods: dict[str, MethodTasks], sampling: str
+) -> list[str]:
+    """What is not finished, and whose answers may depend on each other."""
+    cautions = []
+    for name, count in recording.unfinished.items():
+        cautions.append(f"{name} is not finished: {count:,} tasks of it were recorded.")
+    for name, count in recording.left_out.items():
+        cautions.append(
+            f"Left out: {count:,} tasks of another recording of {name}, which is not finished."
+        )
+    unsaid = [name for name in recording.methods if name not in recording.transductive]
+    unsaid = [name for name in unsaid if visible(name.strip()) in methods]
+    if unsaid and sampling == "closed":
+        cautions.append(
+            f"Of {', '.join(unsaid)} it was not recorded whether an answer depends on the task's "
+            "other queries. If it does, the interval for new images is too narrow: record it with "
+            "transductive=True."
+        )
+    numbers = {frozenset(tasks.number.tolist()) for tasks in methods.values()}
+    if len(numbers) > 1:
+        cautions.append(
+            "Methods have different tasks: each pair is compared on those that both have "
+            "(--common: that all have), and unpaired where there are none."
+        )
+    return cautions
+
+
+def class_cautions(singles: dict[str, ThreeIntervals]) -> list[str]:
+    """Where the tasks tell little of new images or new classes."""
+    results = singles.values()
+    cautions = []
+    if not any(np.isfinite(result.classes.half_width) for result in results):
+        cautions.append(
+            "These tasks do not tell about new classes: each of them holds all classes."
+        )
+    elif not any(np.isfinite(result.image_variance) for result in results):
+        cautions.append(
+            "The intervals for new images are those for new classes: nothing is known of images "
+            "alone."
+        )
+    floors = [
+        name
+        for name, result in singles.items()
+        if np.isfinite(result.image_variance) and result.class_variance == result.image_variance
+    ]
+    if floors:
+        cautions.append(
+            f"The tasks do not show that classes add anything to new images for {', '.join(floors)}"
+            ": intervals for new classes are the least that they can be."
+        )
+    counts = [result.classes.classes for result in results if result.classes.classes]
+    if counts and min(counts) < FEW_UNITS:
+        cautions.append(
+            f"Only {min(counts)} classes carry the verdicts for new classes: one unusual class can "
+            "change them."
+        )
+    return cautions

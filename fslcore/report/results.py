@@ -1,0 +1,269 @@
+"""What a report says: frames of methods and pairs, and verdicts, from one read of the files."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from .. import stats
+from ..errors import InputError, choice, shown
+from . import analysis, page, read, recordings, shapes, words
+from .analysis import Analysis, Sample
+from .options import Options
+from .shapes import Measurements, Shape
+
+PAIR_COLUMNS = (
+    "place target unit a b difference low high half_width p p_holm n spread test verdict more_units"
+).split()
+BETTER, EQUIVALENT, SAME, OPEN = "better", "equivalent", "not significantly different", "open"
+
+
+@dataclass(frozen=True)
+class Results:
+    """Methods compared on the same tasks, data sets, seeds or items: made by `read` or `of`.
+
+    Attributes
+    ----------
+    shape : Shape
+        What was measured, as the file was read.
+    options : Options
+        What the user said of the file.
+    percent : bool
+        Whether values are in percent and differences in points.
+    methods : DataFrame
+        place, target, method, mean, low, high, half_width, n, best_rank, worst_rank; the best
+        first.
+    pairs : DataFrame
+        place, target, a, b (a has the better mean), difference (a - b), low, high, half_width, p,
+        p_holm (Holm's correction over all pairs of a target), n, spread, test, verdict, more_units
+        (further units that would settle a true difference of this size with 80 % power; NaN where
+        none is known).
+    reading : tuple of str
+        How the files were read.
+    applies, assumptions, cautions : tuple of str
+        What verdicts apply to, what they assume, and where to be careful.
+    frames : dict of DataFrame
+        Further tables by title, such as ranks over data sets.
+    """
+
+    shape: Shape
+    options: Options
+    percent: bool
+    methods: pd.DataFrame
+    pairs: pd.DataFrame
+    reading: tuple[str, ...]
+    applies: tuple[str, ...]
+    assumptions: tuple[str, ...]
+    cautions: tuple[str, ...]
+    frames: dict[str, pd.DataFrame] = field(default_factory=dict)
+
+    @classmethod
+    def read(cls, path: str | Path | Sequence[str | Path], **options: object) -> Results:
+        """Read results from files or folders: text, JSON, arrays, spreadsheets, Parquet.
+
+        Parameters
+        ----------
+        path : path, or sequence of paths
+        **options
+            Fields of `fslcore.report.options.Options`.
+
+        Raises
+        ------
+        InputError
+            What has no true reading; all problems of all files in one line, each with what to type.
+        """
+        chosen = checked_options(options)
+        paths = list(path) if isinstance(path, (list, tuple)) else [path]
+        if not paths or not all(isinstance(name, (str, os.PathLike)) and name for name in paths):
+            raise InputError(f"path = {shown(path)}; the names of files are allowed")
+        files = read.expanded([Path(name).expanduser() for name in paths])
+        if any(map(recordings.is_recording, files)):
+            analysed, notes = recordings.analyse_recordings(files, chosen)
+            return cls.of_analysis(analysed, Shape.RECORDED, True, notes, chosen)
+        tables = read.read_tables(files, chosen.separator, chosen.decimal)
+        return cls.of_measurements(shapes.measurements(tables, chosen), chosen)
+
+    @classmethod
+    def of(cls, frame: pd.DataFrame, name: str = "results", **options: object) -> Results:
+        """The results in a DataFrame, whose columns are read as those of a file.
+
+        Parameters
+        ----------
+        frame : DataFrame
+        name : str
+            What messages call it.
+        **options
+            As for `read`.
+        """
+        chosen = checked_options(options)
+        if not isinstance(frame, pd.DataFrame) or frame.columns.nlevels > 1:
+            raise InputError(
+                f"frame = {shown(frame)}; a DataFrame with one level of columns is allowed"
+            )
+        named = [level for level in frame.index.names if level is not None]
+        frame = frame.reset_index(level=named) if named else frame
+        table = read.Table(read.typed(frame.reset_index(drop=True)), name, Path(name).stem)
+        return cls.of_measurements(shapes.measurements([table], chosen), chosen)
+
+    @classmethod
+    def of_measurements(cls, measured: Measurements, options: Options) -> Results:
+        """The results of measurements of a known shape."""
+        analysed = analysis.analyse(measured, options)
+        return cls.of_analysis(analysed, measured.shape, measured.percent, measured.notes, options)
+
+    @classmethod
+    def of_analysis(
+        cls,
+        analysed: Analysis,
+        shape: Shape,
+        percent: bool,
+        reading: Sequence[str],
+        options: Options,
+    ) -> Results:
+        """The results of samples that were analysed."""
+        pairs = pairs_of(analysed.samples, options)
+        methods = methods_of(analysed.samples, pairs, options)
+        return cls(
+            shape=shape,
+            options=options,
+            percent=percent,
+            methods=methods,
+            pairs=pairs,
+            reading=tuple(reading),
+            applies=tuple(analysed.applies),
+            assumptions=tuple(analysed.assumptions),
+            cautions=tuple(analysed.cautions),
+            frames=analysed.frames,
+        )
+
+    @cached_property
+    def verdicts(self) -> pd.DataFrame:
+        """place, target, a, b, verdict and sentence of each pair with the best method, or the
+        reference.
+        """
+        return words.verdicts(self)
+
+    def lines(self) -> list[str]:
+        """The answer for a terminal."""
+        return words.terminal_lines(self)
+
+    def record(self) -> dict[str, object]:
+        """The whole report as plain values, by the schema in ``schema.json``; unknown numbers are
+        None.
+        """
+        frames = {"methods": self.methods, "pairs": self.pairs, "verdicts": self.verdicts}
+        return {
+            "version": 1,
+            "shape": str(self.shape),
+            "unit": "percent" if self.percent else "as written",
+            "level": self.options.level,
+            "reference": self.options.reference,
+            **{name: plain_rows(frame) for name, frame in frames.items()},
+            "applies": [*self.applies],
+            "assumptions": [*self.assumptions],
+            "cautions": [*self.cautions],
+            "reading": [*self.reading],
+            "tables": {title: plain_rows(frame) for title, frame in self.frames.items()},
+        }
+
+    def to_html(self, path: str | Path, title: str = "report") -> None:
+        """Write the report as one HTML file that needs no other."""
+        page.write(self, Path(path), title)
+
+    def write_tables(self, folder: str | Path) -> list[Path]:
+        """Write the tables of methods and pairs as LaTeX and Markdown; returns the paths."""
+        return page.write_tables(self, Path(folder))
+
+    def write_figures(self, folder: str | Path) -> list[Path]:
+        """Write the figure as report.pdf, .png and .svg; returns the paths."""
+        return page.write_figures(self, Path(folder))
+
+    def _repr_html_(self) -> str:
+        return page.fragment(self)
+
+
+def checked_options(options: dict[str, object]) -> Options:
+    """Options with known names and allowed values."""
+    for name in options:
+        choice("option", name, Options.__dataclass_fields__)
+    return Options(**options)
+
+
+def plain_rows(frame: pd.DataFrame) -> list[dict[str, object]]:
+    """Rows of a frame as dicts; NaN and infinity, which JSON lacks, are None."""
+    numbers = frame.select_dtypes("number").columns
+    finite = frame.astype(object)
+    for name in numbers:
+        finite[name] = finite[name].where(np.isfinite(frame[name].astype(float)), None)
+    return finite.to_dict("records")
+
+
+def pairs_of(samples: Sequence[Sample], options: Options) -> pd.DataFrame:
+    """The pairs of all samples with corrected p-values and verdicts."""
+    parts = [
+        sample.pairs.assign(place=sample.place, target=sample.target, unit=sample.unit)
+        for sample in samples
+        if len(sample.pairs)
+    ]
+    if not parts:
+        return pd.DataFrame(columns=PAIR_COLUMNS)
+    pairs = better_first(pd.concat(parts, ignore_index=True), options)
+    # Each target is a question of its own; its pairs in all places are one family of tests.
+    pairs["p_holm"] = pairs.groupby("target")["p"].transform(lambda p: stats.holm(p.to_numpy()))
+    pairs["verdict"] = np.where(pairs["p_holm"] < 1 - options.level, BETTER, SAME)
+    if "paired_half_width" in pairs:
+        undecided = pairs["verdict"].eq(SAME) & (
+            pairs["difference"].abs() > pairs["paired_half_width"]
+        )
+        pairs.loc[undecided, "verdict"] = OPEN
+    if options.margin is not None:
+        pairs = with_equivalence(pairs, options)
+    family = pairs.groupby("target")["p"].transform("size")
+    needed = analysis.units_to_settle(pairs, 1 - (1 - options.level) / family)
+    is_open = pairs["verdict"] == SAME
+    pairs["more_units"] = (needed - pairs["n"]).clip(lower=0).where(is_open)
+    return pairs[[*PAIR_COLUMNS, *[name for name in pairs if name not in PAIR_COLUMNS]]]
+
+
+def better_first(pairs: pd.DataFrame, options: Options) -> pd.DataFrame:
+    """The pairs with ``a`` the better on the units that both have, which may not be that of all."""
+    is_worse = pairs["difference"] > 0 if options.lower_is_better else pairs["difference"] < 0
+    turned = pairs[is_worse]
+    pairs.loc[is_worse, ["a", "b"]] = turned[["b", "a"]].to_numpy()
+    ends = ["difference", "low", "high"]
+    pairs.loc[is_worse, ends] = -turned[["difference", "high", "low"]].to_numpy()
+    return pairs
+
+
+def with_equivalence(pairs: pd.DataFrame, options: Options) -> pd.DataFrame:
+    """The pairs with ``p_equivalent``: two one-sided tests with the margin, Holm's correction."""
+    if "p_equivalent" not in pairs:
+        raise InputError(f"margin = {options.margin:g}; results of this kind have no such test")
+    pairs["p_equivalent"] = stats.holm(pairs["p_equivalent"].fillna(1.0).to_numpy())
+    pairs.loc[pairs["p_equivalent"] < 1 - options.level, "verdict"] = EQUIVALENT
+    return pairs
+
+
+def methods_of(samples: Sequence[Sample], pairs: pd.DataFrame, options: Options) -> pd.DataFrame:
+    """The methods of all samples with the ranks that significant pairs leave them."""
+    parts = []
+    for sample in samples:
+        part = sample.methods.assign(place=sample.place, target=sample.target)
+        if options.reference is None:
+            in_sample = (pairs["place"] == sample.place) & (pairs["target"] == sample.target)
+            decided = pairs[in_sample & (pairs["p_holm"] < 1 - options.level)]
+            names = list(part["method"])
+            better = pd.DataFrame(False, names, names)
+            for pair in decided.itertuples():
+                better.loc[pair.a, pair.b] = True
+            part["best_rank"], part["worst_rank"] = stats.rank_sets(better.to_numpy())
+        parts.append(part)
+    methods = pd.concat(parts, ignore_index=True)
+    first = ["place", "target", "method", "mean", "low", "high", "half_width", "n"]
+    return methods[[*first, *[name for name in methods if name not in first]]]

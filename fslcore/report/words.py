@@ -1,0 +1,258 @@
+"""The sentences of a report: verdicts, the answer in a terminal, the sentence for a paper."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+
+from .analysis import plural
+from .shapes import Shape
+
+if TYPE_CHECKING:
+    from .results import Results
+
+MOST_LINES = 8  # of verdicts, in a terminal
+MINUS = "−"
+
+
+def signed(value: float, digits: int = 2) -> str:
+    """A number with a true minus sign."""
+    return f"{value:.{digits}f}".replace("-", MINUS)
+
+
+def p_text(p: float) -> str:
+    """A p-value with two digits that count, or below what they can say."""
+    if p < 0.0001:
+        return "p < 0.0001"
+    return f"p = {p:.2g}" if p < 0.1 else f"p = {p:.2f}"
+
+
+def digits_of(frame: pd.DataFrame) -> int:
+    """Decimals that show two digits of the narrowest interval: 2 to 6."""
+    widths = frame["half_width"][(frame["half_width"] > 0) & np.isfinite(frame["half_width"])]
+    if widths.empty:
+        return 2
+    return int(np.clip(1 - np.floor(np.log10(widths.min())), 2, 6))
+
+
+def interval_text(low: float, high: float, digits: int) -> str:
+    """'1.80 to 2.94'."""
+    return f"{signed(low, digits)} to {signed(high, digits)}"
+
+
+def verdict_sentence(pair: pd.Series, results: Results, digits: int) -> str:
+    """One pair in words, with its interval and p-value."""
+    first, second, verdict = pair["a"], pair["b"], pair["verdict"]
+    points = " points" if results.percent else ""
+    ends = interval_text(pair["low"], pair["high"], digits)
+    size = signed(pair["difference"], digits)
+    if verdict == "better":
+        return better_sentence(pair, results, digits)
+    if pair["difference"] > 0:
+        size = f"+{size}"
+    if verdict == "equivalent":
+        margin = f"{results.options.margin:g}{points}"
+        p = p_text(pair["p_equivalent"])
+        return f"{first} and {second} are equivalent within {margin}: {size} ({ends}; {p})."
+    if verdict == "open":
+        half_width = signed(pair["half_width"], digits)
+        paired = signed(pair["paired_half_width"], digits)
+        sentence = (
+            f"{first} and {second}: {size} is open: ± {half_width} unpaired, ± {paired} at best"
+        )
+        return f"{sentence} on the same tasks; accuracies per task would decide."
+    p = corrected_p(pair, results)
+    sentence = f"{first} and {second} are not significantly different: {size} ({ends}; {p})."
+    return sentence + settle_text(pair, digits)
+
+
+def better_sentence(pair: pd.Series, results: Results, digits: int) -> str:
+    """A pair whose first method is significantly better."""
+    level = f"{100 * results.options.level:g} %"
+    size = signed(abs(pair["difference"]), digits)
+    word, points = "better", " points" if results.percent else ""
+    ends = interval_text(pair["low"], pair["high"], digits)
+    if results.options.lower_is_better:
+        word = "better (lower)"
+        ends = interval_text(-pair["high"], -pair["low"], digits)
+    p = corrected_p(pair, results)
+    return (
+        f"{pair['a']} is {word} than {pair['b']} by {size}{points} ({level} interval {ends}; {p})."
+    )
+
+
+def corrected_p(pair: pd.Series, results: Results) -> str:
+    """The p-value after Holm's correction; if only the correction leaves a pair open, both."""
+    if results.shape is Shape.PRINTED:
+        return "paired or not"
+    if len(results.pairs) == 1:
+        return p_text(pair["p_holm"])
+    alpha = 1 - results.options.level
+    if pair["p"] < alpha <= pair["p_holm"]:
+        return f"{p_text(pair['p'])} alone, {pair['p_holm']:.2g} after Holm"
+    return f"{p_text(pair['p_holm'])}, Holm"
+
+
+def settle_text(pair: pd.Series, digits: int) -> str:
+    """How many more units would settle a pair, if the observed difference is true."""
+    if not pair["more_units"] > 0:
+        return ""
+    rounded = float(f"{pair['more_units']:.2g}")
+    units = plural(pair["unit"]) if rounded > 1 else pair["unit"]
+    size = signed(abs(pair["difference"]), digits)
+    return f" {rounded:,.0f} more such {units} would settle a true {size}."
+
+
+def chosen_pairs(results: Results) -> pd.DataFrame:
+    """The pairs that the verdicts are about: with the reference, or with the best method of each
+    place.
+    """
+    pairs = results.pairs
+    if pairs.empty:
+        return pairs
+    reference = results.options.reference
+    if reference is not None:
+        return pairs[(pairs["a"] == reference) | (pairs["b"] == reference)]
+    best = results.methods.groupby(["place", "target"], sort=False)["method"].first()
+    names = [
+        best[place, target] for place, target in zip(pairs["place"], pairs["target"], strict=True)
+    ]
+    names = np.array(names, dtype=object)
+    return pairs[(pairs["a"] == names) | (pairs["b"] == names)]
+
+
+def decided_first(pairs: pd.DataFrame) -> pd.DataFrame:
+    """Pairs in the order of their places, in each those with a better method first."""
+    groups = pairs.groupby(["place", "target"], sort=False).ngroup()
+    order = np.lexsort((pairs["verdict"] != "better", groups))
+    return pairs.iloc[order]
+
+
+def verdicts(results: Results) -> pd.DataFrame:
+    """`Results.verdicts`."""
+    chosen = chosen_pairs(results)
+    columns = ["place", "target", "a", "b", "verdict", "sentence"]
+    if chosen.empty:
+        return pd.DataFrame(columns=columns)
+    chosen = decided_first(chosen)
+    digits = digits_of(chosen)
+    sentences = [verdict_sentence(pair, results, digits) for _, pair in chosen.iterrows()]
+    heads = [
+        ", ".join(part for part in (place, target) if part)
+        for place, target in zip(chosen["place"], chosen["target"], strict=True)
+    ]
+    full = [
+        f"{head}: {text}" if head else text for head, text in zip(heads, sentences, strict=True)
+    ]
+    return chosen.assign(sentence=full)[columns].reset_index(drop=True)
+
+
+def single_sentence(results: Results) -> str:
+    """The answer where there is one method, and nothing to compare it with."""
+    row = results.methods.iloc[0]
+    digits = digits_of(results.methods)
+    unit = " %" if results.percent else ""
+    ends = interval_text(row["low"], row["high"], digits)
+    level = f"{100 * results.options.level:g} %"
+    return f"{row['method']}: {signed(row['mean'], digits)}{unit} ({level} interval {ends})."
+
+
+def method_table(results: Results) -> pd.DataFrame:
+    """Methods for reading: mean ± half-width, and the ranks that a method may have."""
+    frame = results.methods
+    digits = digits_of(frame)
+    table = placed(frame)
+    table["method"] = frame["method"]
+    table["mean ± half-width"] = [mean_text(row, digits) for row in frame.itertuples()]
+    if frame["n"].any():
+        table["n"] = frame["n"]
+    if "best_rank" in frame and len(results.pairs):
+        ranks = zip(frame["best_rank"], frame["worst_rank"], strict=True)
+        table["rank"] = [
+            f"{best}" if best == worst else f"{best} to {worst}" for best, worst in ranks
+        ]
+    return table
+
+
+def placed(frame: pd.DataFrame) -> pd.DataFrame:
+    """A table with the columns of the place and the target, where there are several."""
+    keys = [key for key in ("place", "target") if frame[key].ne("").any()]
+    return frame[keys].copy()
+
+
+def mean_text(row: tuple, digits: int) -> str:
+    """'71.23 ± 0.54', or both ends where they are not equally far from the mean."""
+    mean = signed(row.mean, digits)
+    if not np.isfinite(row.half_width):
+        return f"{mean} ± ∞"
+    ends = np.array([row.mean - row.low, row.high - row.mean])
+    if np.abs(ends - row.half_width).max() > row.half_width / 10:
+        return f"{mean} ({interval_text(row.low, row.high, digits)})"
+    return f"{mean} ± {signed(row.half_width, digits)}"
+
+
+def pair_table(results: Results) -> pd.DataFrame:
+    """Pairs for reading: difference with its interval, p-values and verdict."""
+    frame = results.pairs
+    table = placed(frame)
+    if frame.empty:
+        return table
+    digits = digits_of(frame)
+    table["pair"] = frame["a"] + f" {MINUS} " + frame["b"]
+    table["difference"] = [
+        f"{signed(row.difference, digits)} ({interval_text(row.low, row.high, digits)})"
+        for row in frame.itertuples()
+    ]
+    table["p"] = frame["p"].map(lambda p: p_text(p).removeprefix("p = ").removeprefix("p "))
+    table["p, Holm"] = frame["p_holm"].map(
+        lambda p: p_text(p).removeprefix("p = ").removeprefix("p ")
+    )
+    if "p_wilcoxon" in frame:
+        table["p, Wilcoxon"] = frame["p_wilcoxon"].map(lambda p: "" if np.isnan(p) else f"{p:.2g}")
+    table["verdict"] = frame["verdict"]
+    return table
+
+
+def terminal_lines(results: Results) -> list[str]:
+    """The answer first, then what it applies to, the methods, and where to be careful."""
+    sentences = list(results.verdicts["sentence"]) or [single_sentence(results)]
+    lines = sentences[:MOST_LINES]
+    if len(sentences) > MOST_LINES:
+        lines.append(f"… and {len(sentences) - MOST_LINES} more verdicts, on the page.")
+    lines += results.applies
+    lines += readings_with_options(results)
+    lines += results.cautions[:2]
+    table = method_table(results)
+    lines += ["", *aligned(table.head(MOST_LINES + 2))]
+    if len(table) > MOST_LINES + 2:
+        lines.append(f"… and {len(table) - MOST_LINES - 2} more rows, on the page.")
+    return lines
+
+
+def aligned(table: pd.DataFrame) -> list[str]:
+    """The lines of a table, whose cells begin below their column's name."""
+    cells = [list(map(str, table)), *table.astype(str).to_numpy().tolist()]
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    rows = ["  ".join(map(str.ljust, row, widths)) for row in cells]
+    return [row.rstrip() for row in rows]
+
+
+def readings_with_options(results: Results) -> list[str]:
+    """The readings that an option could change, which a user has to see."""
+    return [note for note in results.reading if "--" in note][:3]
+
+
+def paper_sentence(results: Results) -> str:
+    """How the methods were compared, as a paper says it."""
+    tests = sorted(set(results.pairs["test"])) if "test" in results.pairs else []
+    unit = plural(results.pairs["unit"].iloc[0]) if len(results.pairs) else "tasks"
+    count = int(results.methods["n"].max())
+    level = f"{100 * results.options.level:g} %"
+    sentence = f"Means over {count:,} {unit} with {level} confidence intervals."
+    if tests:
+        family = len(results.pairs)
+        correction = f", with Holm's correction for {family} comparisons" if family > 1 else ""
+        sentence += f" Methods were compared by the {' and the '.join(tests)}{correction}."
+    return " ".join([sentence, *results.verdicts["sentence"].head(MOST_LINES)])

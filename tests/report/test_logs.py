@@ -1,0 +1,201 @@
+"""Logs of evaluation tools, under their own names and under any other."""
+
+import gzip
+import json
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from fslcore import stats
+from fslcore.errors import InputError
+from fslcore.report import Results, Shape
+
+ROOT = Path(__file__).resolve().parents[2]
+LOGS = ROOT / "tests" / "tools" / "logs"
+LM_EVAL = sorted(LOGS.glob("lm_eval/*/samples_same_support_*.jsonl"))
+OWN = sorted(LOGS.glob("lm_eval/*/samples_own_support_*.jsonl"))
+MTEB = sorted(LOGS.glob("mteb/*/results/*/*/Tiny*.json"))
+PREDICTIONS = sorted(LOGS.glob("mteb/*/predictions/*.json"))
+LABELS = LOGS / "mteb" / "labels.csv"
+CROSSED = ["new items and supports", "new items", "new supports"]
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+
+def targets(results):
+    return [*results.methods["target"].unique()]
+
+
+def half_width(results, target, method):
+    frame = results.methods
+    return frame[(frame["target"] == target) & (frame["method"] == method)]["half_width"].iloc[0]
+
+
+def scores_of(model):
+    """(4, 10) from the files, without the reader."""
+    lines = [path.read_text().splitlines() for path in LM_EVAL if path.parent.name == model]
+    return np.array([[json.loads(line)["exact_match"] for line in file] for file in lines])
+
+
+def test_one_support_for_all_items_is_crossed_with_them_under_any_name():
+    renamed = []
+    for number, path in enumerate(LM_EVAL):
+        renamed.append(Path(f"{path.parent.name}_{number % 4}.jsonl"))
+        shutil.copy(path, renamed[-1])
+    lists = Path("words.json")
+    records = [json.loads(line) for line in LM_EVAL[-1].read_text().splitlines()]
+    lists.write_text(json.dumps(records))
+    for results in (Results.read(LM_EVAL), Results.read(renamed)):
+        assert results.shape is Shape.ITEMS and targets(results) == CROSSED
+        for model in ("letters", "words"):
+            expected = stats.crossed_intervals(100 * scores_of(model), bounds=(0, 100)).both
+            assert half_width(results, CROSSED[0], model) == pytest.approx(expected.half_width)
+    single = Results.read(lists)
+    assert targets(single) == ["new items"] and len(single.lines()) > 3
+
+
+def test_a_support_per_item_speaks_of_items():
+    results = Results.read(OWN)
+    assert targets(results) == ["new items"] and "supports of its own" in results.applies[0]
+    assert {*results.methods["place"]} == {"own_support, acc", "own_support, acc_norm"}
+
+
+def changed(change):
+    """Copies of two logs; each line of the second one is changed."""
+    paths = [Path("m", path.name) for path in LM_EVAL[-2:]]
+    Path("m").mkdir()
+    for path, source in zip(paths, LM_EVAL[-2:], strict=True):
+        records = [json.loads(line) for line in source.read_text().splitlines()]
+        if path == paths[1]:
+            records = [change(record) for record in records]
+        path.write_text("\n".join(map(json.dumps, records)))
+    return paths
+
+
+def test_fields_that_are_missing_are_no_hindrance():
+    def older(record):
+        fields = {"metrics", "prompt_hash", "target_hash", "filter"}
+        kept = {name: value for name, value in record.items() if name not in fields}
+        return kept | {"arguments": [[record["arguments"]["gen_args_0"]["arg_0"], " x"]]}
+
+    assert targets(Results.read(changed(older))) == CROSSED
+
+
+def test_without_prompts_the_numbers_of_the_files_are_supports():
+    results = Results.read([*map(bare, LM_EVAL[-2:])])
+    assert targets(results) == CROSSED and any("--seed runs" in note for note in results.reading)
+
+
+def bare(path):
+    records = [json.loads(line) for line in path.read_text().splitlines()]
+    copy = Path(f"m_{LM_EVAL.index(path)}.jsonl")
+    copy.write_text("\n".join(json.dumps(record | {"arguments": None}) for record in records))
+    return copy
+
+
+def test_a_prompt_may_hold_half_a_pair_of_surrogates_and_may_be_a_chat():
+    def halved(record):
+        text = record["arguments"]["gen_args_0"]["arg_0"]
+        return record | {"arguments": {"gen_args_0": {"arg_0": "\ud83d" + text}}}
+
+    assert targets(Results.read(changed(halved))) == CROSSED
+
+
+def test_other_metrics_are_left_out_and_said():
+    results = Results.read(changed(lambda record: record | {"bleu": 31.5, "f1": [1, 2]}))
+    assert any("bleu, f1" in note for note in results.reading)
+    with pytest.raises(InputError, match="no metric has a number from 0 to 1 in every line"):
+        shutil.rmtree("m")
+        Results.read(changed(lambda record: record | {"exact_match": [1, 2]}))
+
+
+def test_results_of_mteb_say_nothing_about_items():
+    results = Results.read(MTEB)
+    assert targets(results) == ["new supports"] and "nothing about new items" in results.applies[0]
+    entry = json.loads(MTEB[0].read_text())["scores"]["test"][0]
+    accuracies = [100 * scores["accuracy"] for scores in entry["scores_per_experiment"]]
+    expected = stats.open_interval(accuracies, bounds=(0, 100))
+    assert half_width(results, "new supports", "local/all") == pytest.approx(expected.half_width)
+
+
+def test_predictions_and_labels_of_mteb_say_everything():
+    labels = pd.read_csv(LABELS)["label"].to_numpy()
+    predicted = np.array(json.loads(PREDICTIONS[0].read_text())["default"]["test"])
+    expected = stats.crossed_intervals(100.0 * (predicted == labels), bounds=(0, 100)).both
+    for files in ([*MTEB, *PREDICTIONS, LABELS], [*PREDICTIONS, LABELS]):
+        results = Results.read(files)
+        assert targets(results) == CROSSED
+        assert half_width(results, CROSSED[0], "local/all") == pytest.approx(expected.half_width)
+
+
+def test_labels_may_be_texts():
+    names = np.array(["cat", "dog", "bird"])
+    pd.DataFrame({"label": names[pd.read_csv(LABELS)["label"] % 3]}).to_csv("labels.csv", index=False)
+    content = json.loads(PREDICTIONS[0].read_text())
+    content["default"]["test"] = names[np.array(content["default"]["test"]) % 3].tolist()
+    Path("a.json").write_text(json.dumps(content))
+    assert targets(Results.read(["a.json", "labels.csv"])) == CROSSED
+
+
+def relabelled(change):
+    pd.DataFrame({"label": change(pd.read_csv(LABELS)["label"].to_numpy())}).to_csv("labels.csv", index=False)
+    return "labels.csv"
+
+
+def single_experiment():
+    content = json.loads(MTEB[0].read_text())
+    content["scores"]["test"][0]["scores_per_experiment"] = None
+    Path("Tiny.json").write_text(json.dumps(content))
+    return "Tiny.json"
+
+
+@pytest.mark.parametrize(
+    "files, words",
+    [
+        (lambda: [*MTEB, *PREDICTIONS], "predictions without the right answers"),
+        (lambda: [*MTEB, *PREDICTIONS, relabelled(lambda x: x[::-1])], "0.708333; the labels of the same"),
+        (lambda: [*MTEB, *PREDICTIONS, relabelled(lambda x: x[:-1])], "of 24 items, and .*csv has 23 labels"),
+        (lambda: [single_experiment()], "no accuracies of two or more experiments"),
+    ],
+)
+def test_files_of_mteb_that_do_not_fit_are_refused(files, words):
+    with pytest.raises(InputError, match=words):
+        Results.read(files())
+
+
+def unpacked(tool, name, path):
+    Path(path).parent.mkdir(parents=True, exist_ok=True)
+    Path(path).write_bytes(gzip.decompress((LOGS / tool / f"{name}.gz").read_bytes()))
+
+
+@pytest.mark.parametrize(
+    "tool, files, supports",
+    [
+        (
+            "helm",
+            {n: f"benchmark_output/runs/tiny/mcqa/{n}" for n in ("run_spec.json", "per_instance_stats.json")},
+            3,
+        ),
+        ("inspect", {f"{seed}.json": f"logs/{seed}.json" for seed in range(2)}, 2),
+        ("every_eval_ever", {f"{seed}.jsonl": f"data/{seed}/a.jsonl" for seed in range(4)}, 4),
+    ],
+)
+def test_what_the_guide_converts_is_read(tool, files, supports):
+    for name, path in files.items():
+        unpacked({"inspect": "inspect_ai"}.get(tool, tool), name, path)
+    guide = (ROOT / "book" / "guide.md").read_text("utf-8")
+    blocks = re.findall(r"^```python\n(.*?)^```$", guide, re.MULTILINE | re.DOTALL)
+    (block,) = (block for block in blocks if tool in block)
+    subprocess.run([sys.executable, "-c", block], check=True)
+    results = Results.read(f"{tool}.csv")
+    assert targets(results) == CROSSED
+    assert {*results.methods[results.methods["target"] == "new supports"]["n"]} == {supports}

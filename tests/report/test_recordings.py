@@ -1,0 +1,158 @@
+"""Recordings of an evaluation loop: three targets, which tasks methods share, and what is said of them."""
+
+import numpy as np
+import pytest
+import torch
+
+import fslcore
+from fslcore import stats
+from fslcore.datasets.bank import Bank
+from fslcore.errors import InputError
+from fslcore.evaluation import Record
+from fslcore.report import Results, Shape
+from fslcore.tasks import sample_closed, sample_open
+from fslcore.tools import recorder
+
+LABELS = np.arange(8).repeat(20)
+ALL = {"new classes": "classes", "new images": "images", "these images": "closed"}
+
+
+def played(path, tasks, method="A", share=0.7, seed=0, order=None, labels=LABELS, **facts):
+    """A loop that guesses; whether each query is right."""
+    right = np.random.default_rng(seed).random(tasks.query.shape) < share
+    with fslcore.record(path, method, **facts) as record:
+        for t in range(len(tasks)) if order is None else order:
+            support, query = tasks.support[t], tasks.query[t]
+            predicted = np.where(right[t], labels[query], (labels[query] + 1) % 8)
+            record.task(support, query, labels[query], predicted, labels[support])
+    return right
+
+
+@pytest.fixture(scope="module")
+def closed():
+    return sample_closed(LABELS, tasks=300, ways=5, shots=2, queries=4)
+
+
+def row(results, target, a, b=None):
+    frame = results.methods if b is None else results.pairs
+    names = frame["method"] == a if b is None else (frame["a"] == a) & (frame["b"] == b)
+    return frame[(frame["target"] == target) & names].iloc[0]
+
+
+def targets(results):
+    return [*results.methods["target"].unique()]
+
+
+def test_each_target_is_that_of_the_tasks_in_any_order(tmp_path, closed):
+    path = tmp_path / "r.npz"
+    a = played(path, closed, transductive=False)
+    order = np.random.default_rng(2).permutation(300)
+    b = played(path, closed, "B", 0.8, 1, order=order, transductive=True)
+    results = Results.read(path, level=0.9)
+    assert results.shape is Shape.RECORDED and targets(results) == [*ALL]
+    tasks = closed.support, closed.query, LABELS
+    single = stats.three_intervals(100.0 * a, *tasks, level=0.9, bounds=(0, 100))
+    pair = stats.three_intervals(100.0 * b - 100.0 * a, *tasks, level=0.9, transductive=True)
+    for target, kind in ALL.items():
+        mine, expected = row(results, target, "A"), getattr(single, kind)
+        assert mine["half_width"] == pytest.approx(expected.half_width, rel=1e-9)
+        assert mine["low"] == pytest.approx(expected.low, rel=1e-9)
+        mine, expected = row(results, target, "B", "A"), getattr(pair, kind)
+        assert mine["difference"] == pytest.approx(expected.mean, rel=1e-9)
+        # Half-widths take products of parts of the run, in the order of A's tasks there, of B's here.
+        close = 1e-9 if kind == "closed" else 0.15
+        assert mine["half_width"] == pytest.approx(expected.half_width, rel=close)
+    assert results.lines()[0].startswith("new classes: B is better than A by")
+    assert results.pairs["spread"].isna().tolist() == [True, True, False]  # whether more tasks settle it
+    assert any("Only 8 classes" in line for line in results.cautions)
+    assert not any("was not recorded" in line for line in results.cautions)
+
+
+def test_tasks_that_share_no_image_are_a_table_of_tasks(tmp_path):
+    tasks = sample_open(LABELS, ways=5, shots=1, queries=1)
+    right = played(tmp_path / "r.npz", tasks)
+    results = Results.read(tmp_path / "r.npz")
+    expected = stats.open_interval(100.0 * right.mean(axis=1), bounds=(0, 100))
+    assert results.methods["half_width"][0] == pytest.approx(expected.half_width)
+    assert targets(results) == [""] and "no image is in two tasks" in results.applies[0]
+    assert not any("was not recorded" in line for line in results.cautions)
+
+
+def test_what_the_tasks_do_not_tell_is_left_out_and_said(tmp_path, closed):
+    labels = np.arange(5).repeat(20)
+    tasks = sample_closed(labels, tasks=60, ways=5, shots=2, queries=3)
+    played(tmp_path / "r.npz", tasks, labels=labels)
+    results = Results.read(tmp_path / "r.npz")
+    assert targets(results) == ["new images", "these images"] and "new classes" not in results.applies[0]
+    assert any("do not tell about new classes" in line for line in results.cautions)
+    assert any(line.startswith("Of A it was not recorded whether") for line in results.cautions)
+    played(tmp_path / "few.npz", closed[:15])
+    results = Results.read(tmp_path / "few.npz")
+    assert targets(results) == [""] and any("no intervals for new images" in line for line in results.cautions)
+
+
+def test_unfinished_methods_are_named(tmp_path):
+    path = tmp_path / "r.npz"
+    record = fslcore.record(path, "B", transductive=False)
+    for _ in range(45):
+        record.task([0, 20], [1, 21], [0, 1], [0, 1], [0, 1])
+    results = Results.read(path)
+    assert results.cautions[0] == "B is not finished: 40 tasks of it were recorded."
+
+
+def test_methods_on_other_tasks_of_the_same_images_are_compared_unpaired(tmp_path):
+    """Against the same two learners on common tasks: images and classes change the difference as much."""
+    rng, count = np.random.default_rng(0), 6
+    noise, means = rng.normal(size=(160, count)), rng.normal(size=(8, count))[LABELS]
+    x = np.stack([noise + 0.6 * means, noise + 0.3 * rng.normal(size=noise.shape) + 0.9 * means])
+    shape = {"tasks": 6_000, "ways": 5, "shots": 2, "queries": 4}
+    drawn = {name: sample_closed(LABELS, **shape, seed=seed) for name, seed in (("A", 0), ("B", 1), ("C", 0))}
+
+    def right(learner, tasks):
+        centres = x[learner][tasks.support].reshape(len(tasks), 5, 2, count).mean(axis=2)
+        distances = ((x[learner][tasks.query][:, :, None] - centres[:, None]) ** 2).sum(axis=3)
+        return distances.argmin(axis=2) == tasks.query_label
+
+    source = Bank(torch.zeros(160, 1), LABELS, "r")
+    runs = {n: (t, Record(right(int(n != "A"), t), t.query_label), False) for n, t in drawn.items()}
+    path, groups = tmp_path / "r.npz", {"groups": np.arange(160) // 2}
+    recorder.save(path, recorder.recording(source.names, source.classes, runs, {"seed": 0}, groups))
+    results = Results.read(path, level=0.9)
+    assert any("unpaired" in line for line in results.cautions)
+    influence = {}
+    for name, (tasks, record, _) in runs.items():
+        images = np.concatenate([tasks.support, tasks.query], axis=1)
+        influence[name] = stats.influence(100.0 * record.correct.mean(axis=1), images, LABELS, **groups)
+    expected = (influence["B"] - influence["A"]).intervals(0.9)
+    for target, kind in ALL.items():
+        unpaired, paired = row(results, target, "B", "A"), row(results, target, "C", "A")
+        assert unpaired["half_width"] == pytest.approx(getattr(expected, kind).half_width, rel=0.05)
+        assert target == "these images" or 0.7 < unpaired["half_width"] / paired["half_width"] < 1.3
+
+
+def test_options_leave_out_and_the_better_is_first_where_two_are_compared(tmp_path, closed):
+    path = tmp_path / "r.npz"
+    right = played(path, closed)
+    hardest = np.argsort(right.mean(axis=1), kind="stable")
+    played(path, closed[hardest[:150]], "B", 0.67, 1)  # on the tasks that are hard for A
+    results = Results.read(path)
+    assert [*results.methods["method"][:2]] == ["A", "B"]  # by the mean of all tasks of each
+    pair = row(results, "these images", "B", "A")
+    assert pair["difference"] > 0 and pair["verdict"] == "better"
+    assert "these images: B is better than A" in " ".join(results.lines())
+    common = Results.read(path, common=True)
+    assert {*common.methods["n"]} == {150} and common.methods["method"][0] == "B"
+    played(path, closed, "C", 0.9, 2)
+    assert {*Results.read(path, drop=["B"]).methods["method"]} == {"A", "C"}
+    assert len(Results.read(path, reference="C").pairs) == 2 * len(ALL)
+    for options, words in (({"drop": ["Z"]}, "drop = Z"), ({"reference": "Z"}, "reference = Z")):
+        with pytest.raises(InputError, match=words):
+            Results.read(path, **options)
+
+
+def test_other_archives_are_arrays_and_other_files_do_not_fit(tmp_path, closed):
+    np.savez(tmp_path / "arrays.npz", ours=np.linspace(0.5, 0.7, 30), base=np.linspace(0.4, 0.7, 30))
+    assert Results.read(tmp_path / "arrays.npz").shape is Shape.TASKS
+    played(tmp_path / "r.npz", closed[:30])
+    with pytest.raises(InputError, match=r"arrays.npz is no recording"):
+        Results.read([tmp_path / "r.npz", tmp_path / "arrays.npz"])

@@ -1,0 +1,256 @@
+"""Each shape of the field's result files: what it is taken for, what is said, and which option reads it otherwise."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from fslcore.errors import InputError
+from fslcore.report import Results, Shape
+
+RNG = np.random.default_rng(2)
+DATASETS = "ImageNet Caltech Pets Cars Flowers Food Aircraft SUN DTD EuroSAT UCF".split()
+
+
+def accuracies(*means, tasks=60, spread=6):
+    hard = RNG.normal(0, spread, tasks)
+    return [np.clip(mean + hard + RNG.normal(0, 3, tasks), 0, 100) for mean in means]
+
+
+def long_table(**columns):
+    return pd.DataFrame(columns)
+
+
+def seeded(first_task_of_seed, seeds=3, tasks=40):
+    rows = []
+    for seed in range(seeds):
+        for method, values in zip(("ours", "theirs"), accuracies(70, 66, tasks=tasks), strict=True):
+            start = first_task_of_seed * seed
+            rows.append(long_table(seed=seed, method=method, task=np.arange(start, start + tasks), acc=values))
+    return pd.concat(rows)
+
+
+def datasets_by_methods():
+    base = RNG.uniform(50, 90, len(DATASETS))
+    table = pd.DataFrame({"Dataset": DATASETS, "CoOp": base, "Ours": base + RNG.normal(1.5, 0.8, len(DATASETS))})
+    table.loc[len(table)] = ["Average", table["CoOp"].mean(), table["Ours"].mean()]
+    return table
+
+
+def reading(results):
+    return " ".join(results.reading)
+
+
+def test_tasks_by_methods():
+    ours, theirs = accuracies(70, 66)
+    results = Results.of(pd.DataFrame({"ours": ours, "theirs": theirs}))
+    assert results.shape is Shape.TASKS
+    assert "--sampling closed or open" in results.applies[0]
+    assert "these images only" in Results.of(pd.DataFrame({"a": ours, "b": theirs}), sampling="closed").applies[0]
+    assert "new images" in Results.of(pd.DataFrame({"a": ours, "b": theirs}), sampling="open").applies[0]
+
+
+def test_other_tasks_in_each_seed_are_one_sample_of_tasks():
+    results = Results.of(seeded(first_task_of_seed=40))
+    assert results.shape is Shape.DRAWS and set(results.methods["n"]) == {120}
+    assert list(results.pairs["place"]) == [""]
+
+
+def test_the_same_tasks_under_several_seeds_are_training_runs_unless_said_otherwise():
+    table = seeded(first_task_of_seed=0)
+    runs = Results.of(table)
+    assert runs.shape is Shape.RUNS and "--seed tasks" in reading(runs)
+    draws = Results.of(table, seed="tasks")
+    assert draws.shape is Shape.DRAWS and draws.pairs["half_width"][0] < runs.pairs["half_width"][0]
+    assert "--seed tasks" not in reading(Results.of(table, seed="runs"))
+
+
+def test_a_method_with_one_run_is_left_out_and_said():
+    table = seeded(first_task_of_seed=0)
+    single = table[(table["seed"] == 0) & (table["method"] == "theirs")].assign(method="third")
+    single["acc"] += 0.1
+    results = Results.of(pd.concat([table, single]))
+    assert sorted(results.methods["method"]) == ["ours", "theirs"]
+    assert any("third: one seed" in caution for caution in results.cautions)
+    with pytest.raises(InputError, match="third has one seed"):
+        Results.of(pd.concat([table, single]), reference="third")
+
+
+def test_copies_of_the_same_numbers_are_refused():
+    table = seeded(first_task_of_seed=0)
+    first = table[table["seed"] == 0]
+    with pytest.raises(InputError, match="seed 0 and seed 7 have the very same numbers.*--drop 7"):
+        Results.of(pd.concat([table, first.assign(seed=7)]))
+
+
+def test_numbers_in_a_column_run_name_no_methods():
+    means = datasets_by_methods()[["CoOp", "Ours"]].head(5)
+    results = Results.of(means.assign(run=range(5)))
+    assert results.shape is Shape.SEEDS and set(results.methods["method"]) == {"CoOp", "Ours"}
+
+
+def test_columns_that_number_the_rows_are_no_methods(tmp_path):
+    path = tmp_path / "twice.csv"
+    lines = [",Unnamed: 0,trial no,ours,base", *(f"{row},{row},{row + 1},0.{row}5,0.{row}2" for row in range(6))]
+    path.write_text("\n".join(lines))
+    results = Results.read(path)
+    assert set(results.methods["method"]) == {"ours", "base"}
+    assert reading(results).count("which numbers the rows, is left out") == 3
+
+
+def test_files_with_a_seed_in_their_name_are_runs_of_the_method_before_it(tmp_path):
+    for seed in range(3):
+        for method, values in zip(("ours", "theirs"), accuracies(70, 66), strict=True):
+            pd.DataFrame({"acc": values}).to_csv(tmp_path / f"{method}_seed{seed}.csv", index=False)
+    results = Results.read(sorted(tmp_path.iterdir()))
+    assert results.shape is Shape.RUNS and sorted(results.methods["method"]) == ["ours", "theirs"]
+
+
+def test_columns_named_after_method_and_seed():
+    columns = {f"{m}_seed{s}": accuracies(70)[0] for m in ("ours", "theirs") for s in range(2)}
+    results = Results.of(pd.DataFrame(columns))
+    assert results.shape is Shape.RUNS and sorted(results.methods["method"]) == ["ours", "theirs"]
+
+
+@pytest.mark.parametrize("turned", [False, True])
+def test_data_sets_by_methods_without_their_average(turned):
+    table = datasets_by_methods()
+    if turned:
+        table = table.set_index("Dataset").T.rename_axis("Method").reset_index()
+        table.columns.name = None
+    results = Results.of(table)
+    assert results.shape is Shape.DATASETS and set(results.methods["n"]) == {11}
+    assert "Average" in reading(results) and "nothing about any single one" in results.applies[0]
+    assert any("Only 11 data sets" in caution for caution in results.cautions)
+
+
+def test_three_seeds_are_answered_and_not_refused():
+    results = Results.of(pd.DataFrame({"seed": [1, 2, 3], "ours": [71.2, 71.9, 70.8], "base": [69.9, 70.4, 70.1]}))
+    assert results.shape is Shape.SEEDS and len(results.pairs) == 1
+    assert "vary the training" in reading(results) and "Only 3 seeds" in results.cautions[0]
+
+
+def test_data_sets_and_seeds_are_answered_within_and_over():
+    rows = [
+        {"dataset": dataset, "seed": seed, "method": method, "acc": base + shift + RNG.normal(0, 0.3)}
+        for dataset, base in zip(DATASETS[:4], (60, 70, 80, 90), strict=True)
+        for seed in range(3)
+        for method, shift in (("a", 0), ("b", 1))
+    ]
+    results = Results.of(pd.DataFrame(rows))
+    assert results.shape is Shape.DATASETS_AND_SEEDS
+    assert list(results.pairs["place"]) == ["over data sets", *DATASETS[:4]]
+    assert list(results.pairs["n"]) == [4, 3, 3, 3, 3]
+
+
+PRINTED = [
+    "49.42 ± 0.78",
+    r"68.20 \pm 0.66",
+    "50.44 (0.82)",
+    "65.32 +- 0.70",
+    r"$43.56_{0.84}$",
+    r"\textbf{55.31} ± .73",
+]
+
+
+def test_printed_means_of_a_table():
+    table = pd.DataFrame({"Method": ["Proto", "Relation", "Matching"], "1-shot": PRINTED[::2], "5-shot": PRINTED[1::2]})
+    results = Results.of(table)
+    assert results.shape is Shape.PRINTED and list(results.methods["place"].unique()) == ["1-shot", "5-shot"]
+    assert sorted(results.methods["half_width"]) == pytest.approx([0.66, 0.7, 0.73, 0.78, 0.82, 0.84])
+    assert set(results.pairs["verdict"]) <= {"better", "open", "not significantly different"}
+    assert "half the width" in results.applies[0]
+    narrow = Results.of(table.drop(columns="5-shot"), tasks=600).assumptions
+    assert narrow == ("± is read as half the width of a confidence interval.",)
+    errors = table.assign(**{"1-shot": ["49.42 ± 0.40", "50.44 ± 0.42", "43.56 ± 0.43"]}).drop(columns="5-shot")
+    assert Results.of(errors, tasks=600).assumptions == ("± is read as a standard error.",)
+
+
+def test_methods_on_other_tasks_are_unpaired_unless_common_tasks_are_asked_for():
+    ours, theirs = accuracies(70, 66, tasks=50)
+    rows = pd.concat(
+        [
+            long_table(method="ours", task=np.arange(50), acc=ours),
+            long_table(method="theirs", task=np.arange(10, 60), acc=theirs),
+        ]
+    )
+    unpaired = Results.of(rows)
+    assert list(unpaired.pairs["test"]) == ["Welch's t-test"] and "--common" in unpaired.cautions[0]
+    common = Results.of(rows, common=True)
+    assert list(common.pairs["test"]) == ["paired t-test"] and set(common.methods["n"]) == {40}
+
+
+@pytest.mark.parametrize("values", [[0, 1], [False, True], ["no", "yes"]])
+def test_right_and_wrong_answers(values):
+    answers = RNG.integers(0, 2, (80, 2))
+    table = pd.DataFrame({name: [values[i] for i in column] for name, column in zip("ab", answers.T, strict=True)})
+    results = Results.of(table.assign(question=range(80)))
+    assert results.shape is Shape.OUTCOMES and set(results.pairs["test"]) <= {"exact McNemar test", "McNemar's test"}
+
+
+def test_losses_are_compared_only_when_asked_and_lower_wins():
+    losses = pd.DataFrame({"ours loss": RNG.uniform(0.1, 0.2, 50), "base loss": RNG.uniform(2, 3, 50)})
+    with pytest.raises(InputError, match="--lower-is-better"):
+        Results.of(losses)
+    results = Results.of(losses, lower_is_better=True)
+    assert results.pairs["a"][0] == "ours loss" and results.pairs["difference"][0] < 0
+    assert "ours loss is better (lower) than base loss by 2." in results.verdicts["sentence"][0]
+
+
+def test_the_same_block_of_rows_again_is_a_copy():
+    (ours,) = accuracies(70)
+    with pytest.raises(InputError, match="120 values are the same 60 values 2 times"):
+        Results.of(pd.DataFrame({"ours": [*ours, *ours]}))
+
+
+def test_epochs_of_a_training_are_no_tasks():
+    with pytest.raises(InputError, match="epochs of a training are no tasks"):
+        Results.of(pd.DataFrame({"epoch": range(30), "test_acc": RNG.uniform(40, 80, 30)}))
+
+
+def test_rows_of_classes_are_averaged_within_tasks_and_a_sample_without_them():
+    table = pd.DataFrame(
+        {
+            "method": np.repeat(["a", "b"], 40),
+            "task": np.tile(np.repeat(range(8), 5), 2),
+            "class": np.tile(range(5), 16),
+        }
+    ).assign(acc=RNG.uniform(40, 90, 80))
+    results = Results.of(table)
+    assert set(results.methods["n"]) == {8} and "averaged" in reading(results)
+    only_classes = table[table["task"] == 0].drop(columns="task")
+    assert "new classes" in Results.of(only_classes).applies[0]
+
+
+def test_several_places_are_answered_each():
+    ours, theirs = accuracies(70, 66)
+    parts = [pd.DataFrame({"shots": s, "task": range(60), "ours": ours + s / 10, "theirs": theirs}) for s in (1, 5)]
+    results = Results.of(pd.concat(parts))
+    assert list(results.pairs["place"]) == ["1-shot", "5-shot"]
+    assert results.verdicts["sentence"][0].startswith("1-shot: ours")
+
+
+def test_counts_of_right_answers_are_percent_unless_the_full_score_is_said():
+    table = pd.DataFrame({"ours": RNG.integers(40, 76, 60), "theirs": RNG.integers(40, 76, 60)})
+    assert "--out-of" in reading(Results.of(table))
+    counted = Results.of(table, out_of=75)
+    assert counted.methods["mean"].max() == pytest.approx(table.mean().max() / 0.75)
+    assert counted.pairs["p"][0] == pytest.approx(Results.of(table).pairs["p"][0])
+
+
+@pytest.mark.parametrize(
+    "options, message",
+    [
+        ({"reference": "our"}, "reference = our; .*did you mean ours"),
+        ({"drop": ["gone"]}, "drop = gone"),
+        ({"methods": ["gone"]}, "gone"),
+        ({"sampling": "both"}, "sampling = both; open, closed, unknown"),
+        ({"level": 95}, "level = 95"),
+        ({"margin": -1}, "margin = -1"),
+        ({"shape": 1}, "option = shape"),
+        ({"drop": "ours"}, "a list of names"),
+    ],
+)
+def test_options_that_no_file_has_are_refused(options, message):
+    ours, theirs = accuracies(70, 66)
+    with pytest.raises(InputError, match=message):
+        Results.of(pd.DataFrame({"ours": ours, "theirs": theirs}), **options)

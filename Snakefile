@@ -12,8 +12,6 @@ sys.path.insert(0, "book")
 from dependencies import House
 from jobs import Needs, asked
 
-from fslcore.tools.notebooks import current
-
 # One thread a job, as many jobs as cores; and no page is given back to the system between two batches of a
 # network, which takes as long as the batch.
 shell.prefix("set -euo pipefail; export OMP_NUM_THREADS=1 MALLOC_MMAP_MAX_=0 MALLOC_TRIM_THRESHOLD_=4294967296; ")
@@ -23,9 +21,7 @@ PARTS = asked(config, "parts", 1, least=1)  # jobs that share the features, then
 NEEDS = Needs(config)
 
 PROFILE = config.get("profile", "profiles/quick.yml")
-SETTINGS = {}
-for name, given in (yaml.safe_load(Path(PROFILE).read_text()) or {}).items():
-    SETTINGS.setdefault(current(name), {}).update(given)
+SETTINGS = yaml.safe_load(Path(PROFILE).read_text()) or {}
 NOTEBOOKS = sorted(p.stem for p in Path("notebooks").glob("*.md") if not SETTINGS or p.stem in SETTINGS)
 ALL = len(list(Path("notebooks").glob("*.md")))
 HOUSE = House()  # which modules and data a chapter is made from

@@ -31,20 +31,12 @@ from executed import KEY, SiteError, fill, glued
 from markdown_it import MarkdownIt
 
 from fslbook.figures import in_words
-from fslcore.tools.notebooks import MERGED
 
 PAPERS = {
     "oops": ("Reinterpreting confidence intervals (OOPS)", "lafargue2024oops"),
     "evaluators": ("Evaluating the evaluators", "shimabucoro2024evaluating"),
     "fewstab": ("Spurious bias (FewSTAB)", "zheng2024benchmarking"),
 }
-# At the address of a chapter that another one holds now.
-MOVED = """<!doctype html>
-<html lang="en"><meta charset="utf-8"><title>Moved</title>
-<script>location.replace("{page}" + location.hash)</script>
-<meta http-equiv="refresh" content="0; url={page}"><link rel="canonical" href="{page}">
-<p>This chapter is now part of <a href="{page}">another one</a>.</p></html>
-"""
 # What `how` of an item means, in the words of `fslbook.published.LABELS`.
 HOW = {
     "released": "released",
@@ -466,10 +458,6 @@ def gather(root, build, site, named=None, profile=None):
             f"_toc.yml asks for pages that are not there: {', '.join(missing)}. A chapter comes from"
             " notebooks/NAME.md by way of _build/notebooks/NAME.ipynb, prose from book/NAME.md."
         )
-
-    for old, new in [] if named else MERGED.items():
-        if old not in wanted:  # an executed notebook of that name may still lie there
-            (site / "_extra" / f"{old}.html").write_text(MOVED.format(page=f"{new}.html"), "utf-8")
 
     decks = sorted((root / "book" / "slides").glob("*.md"))
     if not named:

@@ -133,14 +133,9 @@ class House:
 
     @cache
     def _passed_on(self, name: str) -> dict[str, str]:
-        """Of a package that imports from its modules and does nothing else: where each name comes from.
-
-        It may have a ``__getattr__``, for names that it had before, with what that needs.
-        """
+        """Of a package that imports from its modules and does nothing else: where each name comes from."""
         body = self._tree(name).body
         lines = [n for n in body if not isinstance(n, ast.Assign | ast.Expr)]
-        lines = [n for n in lines if not (isinstance(n, ast.FunctionDef) and n.name == "__getattr__")]
-        lines = [n for n in lines if not (isinstance(n, ast.Import) and not any(self._ours(a.name) for a in n.names))]
         if self.files[name].name != "__init__.py" or not all(
             isinstance(n, ast.ImportFrom) and n.level == 1 for n in lines
         ):

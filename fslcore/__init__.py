@@ -8,9 +8,7 @@ The core has six subpackages. Data flow one way: ``datasets`` → ``models`` →
 NumPy and SciPy.
 """
 
-from . import moved
-
-__all__ = ["moved", "record"]
+__all__ = ["record"]
 
 __version__ = "0.1.0"
 

@@ -3,9 +3,6 @@
 Arrays of values with a largest magnitude outside 1e-30 to 1e30 are refused, except for p-values.
 """
 
-import sys
-import warnings
-
 from .across_datasets import across_datasets, probability_best
 from .anytime import anytime_interval
 from .bootstrap import bootstrap_interval
@@ -74,29 +71,3 @@ __all__ = [
     "three_intervals",
     "winner_interval",
 ]
-
-# Names that were public here, by module: results that no caller constructs, and helpers. Given for one release.
-_FORMER = {
-    "anytime": "AnytimeInterval",
-    "bootstrap": "BootstrapInterval",
-    "compare": "CONCLUSION",
-    "equivalence": "Equivalence",
-    "influence": "Influence",
-    "intervals": "limits plus_minus",
-    "across_datasets": "AcrossDatasets",
-    "pilot": "Moments Pilot moments",
-    "power": "Plan smallest",
-    "published": "Printed PrintedDifference PrintedReading",
-    "runs": "Chance NewRuns RunIntervals RunPlan",
-}
-
-
-def __getattr__(name: str) -> object:
-    for module, names in _FORMER.items():
-        if name in names.split():
-            where = f"{__name__}.{module}"
-            warnings.warn(f"{__name__}.{name} is now {where}.{name}", DeprecationWarning, stacklevel=2)
-            return getattr(sys.modules[where], name)
-    from ..moved import of_chapter  # here, so that this package only passes names on
-
-    return of_chapter(__name__, name)

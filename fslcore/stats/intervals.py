@@ -195,7 +195,7 @@ class Interval:
 
         It is below 1 - level exactly where ``conclusion`` is not 0, and equals the p-value of the
         paired t-test (``scipy.stats.ttest_rel``). Where nothing varies, that test has no value. Then it is twice the
-        largest chance of values all equal to this mean if the true mean is 0: 2 (b / (b + |mean|))^n for n units and
+        largest chance of values all equal to this mean m if the true mean is 0: ``2 (b / (b + |m|))^n`` for n units and
         bounds -b and b; without bounds 1. It is 1 where the half-width is infinite.
         """
         if self.half_width == 0:

@@ -45,9 +45,6 @@ __all__ = [
     "value",
 ]
 
-RENAMED = {"paper.yml": "large.yml"}  # shipped profiles, by their former names
-# Former notebooks, by the one that holds them now.
-MERGED = {"pilot": "sizing-tasks", "honest-gaps": "known-truth"}
 TYPES = {"int": int, "float": (int, float), "str": str, "bool": bool}
 
 
@@ -67,13 +64,8 @@ def names() -> list[str]:
     return sorted(path.stem for path in NOTEBOOKS.glob("*.md"))
 
 
-def current(name: str) -> str:
-    """A notebook's name, also by the name of a former one that it now holds."""
-    return name if name in names() else MERGED.get(name, name)
-
-
 def source(name: str) -> Path:
-    """The file of a notebook, also by the name of a former one that it now holds.
+    """The file of a notebook.
 
     Raises
     ------
@@ -81,7 +73,7 @@ def source(name: str) -> Path:
         Unknown notebook (the message lists them), or an installation without any.
     """
     check_shipped()
-    return NOTEBOOKS / f"{choice('notebook', current(name), names())}.md"
+    return NOTEBOOKS / f"{choice('notebook', name, names())}.md"
 
 
 def title(name: str) -> str:
@@ -248,8 +240,7 @@ def profile(path: str | Path, absent: bool = False) -> dict[str, dict]:
     if path.is_dir():
         raise InputError(f"profile: {path} is a folder, a file is needed")
     shipped = {file.name: file for file in sorted(PROFILES.glob("*.yml"))}
-    name = path.as_posix().removeprefix("profiles/")
-    file = path if path.is_file() else shipped.get(RENAMED.get(name, name))
+    file = path if path.is_file() else shipped.get(path.as_posix().removeprefix("profiles/"))
     if file is None:
         raise InputError(f"profile: no file {path}; {', '.join(shipped)} ship with fslcore{like(path.name, shipped)}")
     try:
@@ -263,13 +254,10 @@ def profile(path: str | Path, absent: bool = False) -> dict[str, dict]:
         raise InputError(f"profile: {path} holds {shown(found)}; notebooks with their parameters are needed")
     settings: dict[str, dict] = {}
     for name, given in found.items():
-        notebook = choice(f"profile: {path}: notebook", current(name), names())
+        choice(f"profile: {path}: notebook", name, names())
         if not isinstance(given, dict):
             raise InputError(f"profile: {path}: {name} has {shown(given)}; parameters with their values are needed")
-        mine = settings.setdefault(notebook, {})
-        for key, value in check(name, given, absent).items():
-            if mine.setdefault(key, value) != value:
-                raise InputError(f"profile: {path}: {key} is {mine[key]} and {value} of {notebook}, which holds {name}")
+        settings[name] = check(name, given, absent)
     return settings
 
 

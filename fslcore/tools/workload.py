@@ -263,10 +263,10 @@ class _Rates:
     def __init__(self, rows: list[dict]):
         self._features = [row for row in rows if row["kind"] == "features"]
         self._tasks = [row for row in rows if row["kind"] == "tasks"]
-        self.chapters: dict[str, dict] = {}  # of notebooks that one holds now, the sum
+        self.chapters: dict[str, dict] = {}  # the sum of those that were measured in parts
         for row in rows:
             if row["kind"] == "build" and row["job"] == "notebook":
-                held = self.chapters.setdefault(notebooks.current(row["name"]), {"seconds": 0.0, "parameters": {}})
+                held = self.chapters.setdefault(row["name"], {"seconds": 0.0, "parameters": {}})
                 held["seconds"] += row["seconds"]
                 held["parameters"] = held["parameters"] | row["parameters"]
 

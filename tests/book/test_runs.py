@@ -217,7 +217,7 @@ def test_chance_better_against_its_definition():
     assert stats.chance_better([1, 1, 1], [0, 0, 0]).value == 1 > stats.chance_better([1] * 9, [0] * 9).low > 0.6
     assert stats.chance_better(one, one).value == 0.5
     for n, more, level in ((3, 3, 0.95), (9, 12, 0.8)):  # all runs on one side: as n draws of n
-        sure, never = (stats.chance_better([x] * n, [1 - x] * more, level=level) for x in (1, 0))
+        sure, never = (stats.chance_better(np.full(n, x), np.full(more, 1 - x), level=level) for x in (1, 0))
         assert sure.level == never.level == level
         exact = scipy.stats.binomtest(n, n).proportion_ci(level, "exact").low
         assert (sure.low, sure.high) == pytest.approx((exact, 1)) and (never.low, never.high) == pytest.approx(
@@ -278,7 +278,7 @@ def test_chance_better_is_the_share_of_pairs_with_the_interval_of_independent_on
 
 def test_fewer_than_six_runs_never_exclude_a_half():
     for runs in range(2, 10):
-        assert (stats.chance_better([1.0] * runs, [0.0] * runs).low > 0.5) == (runs >= 6)
+        assert (stats.chance_better(np.ones(runs), np.zeros(runs)).low > 0.5) == (runs >= 6)
 
 
 def test_a_chance_names_its_level_and_a_plan_wants_a_difference():

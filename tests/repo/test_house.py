@@ -31,7 +31,6 @@ ONE_WAY, CORE, LAYERS, TOOLS, PAPERS, SHARED = CONTRACTS
 STATES = ("KEPT", "BROKEN")
 UNDOCUMENTED = {
     "__main__",
-    "moved",
     "app",
     "catalogue",
     "commands",

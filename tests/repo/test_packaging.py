@@ -211,7 +211,7 @@ def test_a_report_needs_at_most_20_packages_and_nothing_of_notebooks():
 
 
 def test_its_commands_work_with_these_packages_alone(report_only):
-    rows = "".join(f"{task},{task % 7 / 10 + 0.2},{task % 5 / 10 + 0.1}\n" for task in range(40))
+    rows = "".join(f"{task},{task * 37 % 41 / 60 + 0.3},{task * 29 % 43 / 60 + 0.1}\n" for task in range(40))
     (report_only.here / "two.csv").write_text(f"task,ours,baseline\n{rows}")
     out = report_only.fslcore("report two.csv --tables t --figures f")
     assert out.startswith("ours is better than baseline by ") and (report_only.here / "two.html").is_file()

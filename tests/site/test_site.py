@@ -12,13 +12,9 @@ from urllib.parse import unquote, urlsplit
 import pytest
 import yaml
 
-from fslcore.tools.notebooks import MERGED
-
 ROOT = Path(__file__).resolve().parents[2]
 SITE = ROOT / "_build" / "html"
-PAGES = sorted(
-    p.relative_to(SITE).as_posix() for p in SITE.rglob("*.html") if "_static" not in p.parts and p.stem not in MERGED
-)
+PAGES = sorted(p.relative_to(SITE).as_posix() for p in SITE.rglob("*.html") if "_static" not in p.parts)
 PHONE, DESK = {"width": 390, "height": 844}, {"width": 1280, "height": 900}
 
 if not (SITE / "index.html").is_file():
@@ -490,19 +486,6 @@ SOUGHT = {
     "spurious": {"spurious-bias"},
     "seeds": {"training-runs"},
 }
-
-
-@pytest.mark.parametrize("old", MERGED)
-def test_a_former_address_leads_to_the_chapter_that_holds_it(old, context):
-    page, faults = context.new_page(), []
-    try:
-        page.on("pageerror", lambda e: faults.append(str(e)))
-        page.goto((SITE.resolve() / f"{old}.html").as_uri() + "#what-to-remember", wait_until="commit")
-        page.wait_for_url(f"**/{MERGED[old]}.html#what-to-remember")
-        settle(page)
-        assert not faults and page.locator("#what-to-remember").count() == 1
-    finally:
-        page.close()
 
 
 @pytest.mark.parametrize("query", SOUGHT)

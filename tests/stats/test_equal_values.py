@@ -23,9 +23,9 @@ levels, counts = st.floats(0.5, 0.999), st.integers(2, 900)
 @pytest.mark.parametrize("tasks", [2, 6, 20, 600])
 def test_on_a_bound_the_ends_are_clopper_and_pearsons(tasks):
     exact = scipy_stats.binomtest(tasks, tasks).proportion_ci(0.95, "exact")
-    all_right = stats.open_interval([100.0] * tasks, bounds=PERCENT)
+    all_right = stats.open_interval(np.full(tasks, 100.0), bounds=PERCENT)
     assert (all_right.low, all_right.high) == pytest.approx((100 * exact.low, 100))
-    all_wrong = stats.open_interval([0.0] * tasks, bounds=PERCENT)
+    all_wrong = stats.open_interval(np.zeros(tasks), bounds=PERCENT)
     assert (all_wrong.low, all_wrong.high) == pytest.approx((0, 100 - 100 * exact.low))
 
 
@@ -60,7 +60,7 @@ def test_equivalence_is_the_narrower_interval_within_the_margin(mean, tasks, lev
 
 def test_without_bounds_nothing_is_concluded_of_equal_values():
     for tasks in (2, 6, 600):
-        found = stats.paired_interval([0.7] * tasks, [0.6] * tasks)
+        found = stats.paired_interval(np.full(tasks, 0.7), np.full(tasks, 0.6))
         assert (found.low, found.high, found.p_value, found.conclusion) == (-math.inf, math.inf, 1, 0)
         assert stats.equivalence(found, 5).p_value == 1 and str(found) == "0.10 ± ∞"
     assert stats.simultaneous_intervals([[1.0] * 600, [0.0] * 600]).p_values.tolist() == [1, 1]

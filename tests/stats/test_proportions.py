@@ -11,9 +11,10 @@ from fslcore.stats import paired_proportions
 TABLES = [(30, 12, 2, 6), (43, 0, 3, 4), (5, 0, 0, 5), (0, 20, 0, 0), (400, 60, 40, 100), (10, 1, 0, 0)]
 
 
-def answers(both, first, second, neither):
+def answers(both_count, first_count, second_count, neither_count):
     """Right answers of two methods, from the counts of items that both, only one and neither answers rightly."""
-    pairs = [(1, 1)] * both + [(1, 0)] * first + [(0, 1)] * second + [(0, 0)] * neither
+    pairs = [(1, 1)] * both_count + [(1, 0)] * first_count
+    pairs += [(0, 1)] * second_count + [(0, 0)] * neither_count
     return np.array(pairs).T
 
 

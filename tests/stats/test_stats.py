@@ -1,6 +1,5 @@
 """Intervals and conclusions against SciPy and statsmodels, by properties, and by simulation."""
 
-import importlib
 import inspect
 import re
 import subprocess
@@ -23,7 +22,6 @@ from statsmodels.stats.weightstats import DescrStatsW
 
 from fslcore import stats
 from fslcore.errors import InputError
-from fslcore.moved import OF_CHAPTERS
 from fslcore.stats import intervals
 from fslcore.stats.pilot import moments
 
@@ -582,20 +580,3 @@ def test_bounds_allow_for_rounding():
         assert np.isfinite([found.low, found.high]).all() and -1e-9 < found.low <= found.high < 100 + 1e-9
     with pytest.raises(InputError, match="bounds = "):
         stats.closed_interval([100.1, 60.0], bounds=(0, 100))
-
-
-def test_names_that_were_public_are_given_with_a_warning_or_say_where_they_are():
-    with pytest.warns(DeprecationWarning, match=r"fslcore\.stats\.limits is now fslcore\.stats\.intervals\.limits"):
-        assert stats.limits is intervals.limits
-    former = [name for names in vars(stats)["_FORMER"].values() for name in names.split()]
-    assert len(former) == 20 and not set(former) & set(stats.__all__)
-    for name in former:
-        with pytest.warns(DeprecationWarning, match=name):
-            assert getattr(stats, name) is not None
-    for package, moved in OF_CHAPTERS.items():
-        for where, names in moved.items():
-            for name in names.split():
-                with pytest.warns(DeprecationWarning, match=f"{package}.{name} is now {where}.{name}"):
-                    assert getattr(importlib.import_module(package), name).__module__ == where
-    with pytest.raises(AttributeError, match=r"no attribute 'attic'$"):
-        stats.attic  # noqa: B018

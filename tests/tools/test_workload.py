@@ -26,7 +26,7 @@ RATES = [
     dict(
         kind="tasks", name="ft", backbone="efficientnet-lite0", side=64, dim=0, per_second=0.04, peak_mb=900.0, **SHAPE
     ),
-    dict(kind="build", name="pilot", job="notebook", seconds=20.0, parameters={"sweep_images": 30000}),  # a former one
+    dict(kind="build", name="sizing-tasks", job="notebook", seconds=20.0, parameters={"sweep_images": 30000}),  # a part
     dict(kind="build", name="sizing-tasks", job="notebook", seconds=40.0, parameters={"sweep_images": 30000}),
 ]
 SETTINGS = dict(datasets=["clipart"], backbones=["efficientnet-lite0"], fine_tuning="run", ft_tasks=100, ft_open=3)

@@ -3,9 +3,3 @@
 from .matrix import Attributes, describe, from_captions, from_facts, from_words, of
 
 __all__ = ["Attributes", "describe", "from_captions", "from_facts", "from_words", "of"]
-
-
-def __getattr__(name: str) -> object:
-    from ...moved import of_chapter  # here, so that this package only passes names on
-
-    return of_chapter(__name__, name)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import io
+import re
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -68,7 +69,10 @@ def content(results: Results) -> dict[str, object]:
         "applies": results.applies,
         "readings": words.readings_with_options(results),
         "cautions": results.cautions,
-        "panels": [image_bytes(panel, "svg").decode() for panel in panels],
+        "panels": [
+            svg_text(panel, name)
+            for panel, name in zip(panels, figure.panels(results), strict=True)
+        ],
         "png": base64.b64encode(image_bytes(picture, "png")).decode(),
         "pdf": base64.b64encode(image_bytes(picture, "pdf")).decode(),
         "description": figure_text(results),
@@ -114,7 +118,9 @@ def matrices(results: Results) -> dict[str, str]:
     for (place, target), part in results.methods.groupby(["place", "target"], sort=False):
         if len(part) >= figure.MATRIX_FROM and results.options.reference is None:
             head = ", ".join(text for text in (place, target) if text)
-            pictures[head] = image_bytes(figure.draw_matrix(results, place, target), "svg").decode()
+            pictures[head] = svg_text(
+                figure.draw_matrix(results, place, target), f"matrix{len(pictures)}"
+            )
     return pictures
 
 
@@ -131,6 +137,12 @@ def settle_table(results: Results) -> pd.DataFrame:
     table[f"{units} now"] = open_pairs["n"].map("{:,.0f}".format)
     table[f"more {units}"] = open_pairs["more_units"].map("{:,.0f}".format)
     return table
+
+
+def svg_text(picture: Figure, prefix: str) -> str:
+    """A figure as SVG whose names begin with a prefix, so that a page may hold several."""
+    text = image_bytes(picture, "svg").decode()
+    return re.sub(r'(\bid="|href="#|url\(#)', rf"\g<1>{prefix}-", text)
 
 
 def image_bytes(picture: Figure, ending: str) -> bytes:

@@ -3,11 +3,10 @@
 Arrays of values with a largest magnitude outside 1e-30 to 1e30 are refused, except for p-values.
 """
 
-from .across_datasets import across_datasets, probability_best
+from .across_datasets import across_datasets
 from .anytime import anytime_interval
-from .bootstrap import bootstrap_interval
 from .chosen import rank_sets, winner_interval
-from .compare import benjamini_hochberg, compare, conclusions, holm
+from .compare import benjamini_hochberg, compare, holm
 from .conformal import conformal_quantile
 from .crossed import crossed_intervals
 from .equivalence import equivalence
@@ -39,11 +38,9 @@ __all__ = [
     "anytime_interval",
     "benjamini_hochberg",
     "best_queries",
-    "bootstrap_interval",
     "chance_better",
     "closed_interval",
     "compare",
-    "conclusions",
     "conformal_quantile",
     "crossed_intervals",
     "detectable",
@@ -62,7 +59,6 @@ __all__ = [
     "plan",
     "plan_runs",
     "power",
-    "probability_best",
     "rank_correlation",
     "rank_sets",
     "run_intervals",

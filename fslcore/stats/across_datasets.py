@@ -1,4 +1,4 @@
-"""Which of several methods is best over several data sets: mean ranks, and the probability of being the best.
+"""Which of several methods is best over several data sets: mean ranks, and which differ significantly.
 
 What is random here is the data set, so D is small and little can be told: of two methods alone, D data sets that all
 agree have a p-value of 2^(1 - D), however large their differences are.
@@ -7,23 +7,20 @@ agree have a p-value of 2^(1 - D), however large their differences are.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import linalg, special, stats
+from scipy import stats
 
-from ..errors import InputError, flag, floats, number, whole
+from ..errors import InputError, floats, number
 from .intervals import LEVEL, Floats
 from .ranks import DIGITS, comparable
 
-__all__ = ["AcrossDatasets", "across_datasets", "probability_best"]
+__all__ = ["AcrossDatasets", "across_datasets"]
 
 SHUFFLES = 20_000
 ROWS = 2**22  # numbers that are drawn at once
-SIZES = (np.arange(24) + 0.5) / 24  # of effects, as shares of the largest that is looked at
-SHARED = np.array([0.1, 0.3, 0.5, 0.7, 0.9])  # shares of their variance that are common to all data sets
 
 
 @dataclass(frozen=True)
@@ -138,84 +135,6 @@ def across_datasets(accuracies: ArrayLike, level: float = LEVEL) -> AcrossDatase
     )
 
 
-def probability_best(
-    accuracies: ArrayLike,
-    noise: ArrayLike | None = None,
-    *,
-    new_datasets: bool = False,
-    draws: int = 10_000,
-    seed: int = 0,
-) -> Floats:
-    """How probable it is, for each of M methods, that its mean rank over data sets is the best.
-
-    Parameters
-    ----------
-    accuracies : (M, D) array_like
-        Mean accuracy of M ≥ 2 methods on D ≥ 2 data sets, in any unit; higher is better.
-    noise : (D, M, M) array_like, optional
-        Covariances of the means on each data set, in squared units: of T tasks that methods share,
-        ``np.cov(values) / T`` with values (M, T). Without it, means are taken as known.
-    new_datasets : bool
-        False: best over these very data sets, where only ``noise`` is uncertain. True: best over data sets such as
-        these, which are resampled too. The two are different questions, and a report says which one it answers.
-    draws : int
-        Random draws; the standard error of a probability is at most 0.5/√draws.
-    seed : int
-        Same seed, same draws.
-
-    Returns
-    -------
-    (M,) array
-        Sums to 1: methods that tie for the best share a draw.
-
-    Raises
-    ------
-    InputError
-        Another shape, NaN or infinity, a matrix that is no covariance.
-
-    Notes
-    -----
-    With ``noise`` the true means are drawn from their posterior distribution in a model with a normal effect of each
-    method and one of each method on each data set, flat in the data sets' own levels. Otherwise the highest of several
-    nearly equal means would count as more than it is: noise has helped it to be the highest. How large the effects are,
-    and which share of their variance methods have on all data sets, is drawn from its posterior on a grid. In
-    simulations of five equal or nearly equal methods on four data sets, the one called the best with a probability of
-    39 % on average was it in 31 to 40 %; means drawn around what was observed say 50 %. Data sets are resampled by the
-    Bayesian bootstrap (Rubin, 1981): weights w₀, w₁ … w_D come from a flat Dirichlet distribution, in which w₀ goes to
-    a made-up data set, one of those there are with the names of its methods shuffled. That is the prior of a Dirichlet
-    process of strength 1 (as in Benavoli et al., 2017), in which every order is equally likely. Without it a method
-    that is the best on all of three data sets would be the best for certain. With it, of two methods the one that is
-    better on all D data sets is the best with probability 1 - 2^-(D + 1).
-
-    Examples
-    --------
-    >>> accuracies = [[81, 75, 90, 66], [79, 76, 85, 60]]
-    >>> probability_best(accuracies, [2 * np.eye(2)] * 4).round(2)
-    array([0.96, 0.04])
-    >>> probability_best(accuracies, new_datasets=True).round(2)
-    array([0.82, 0.18])
-    """
-    x, (methods, datasets) = _methods("accuracies", accuracies), np.shape(accuracies)
-    flag("new_datasets", new_datasets)
-    draws, seed = whole("draws", draws, least=1, most=10**8), whole("seed", seed, least=0)
-    drawn = None if noise is None else _posterior(x, covariances("noise", noise, methods, datasets))
-    rng = np.random.default_rng(seed)
-    wins = np.zeros(methods)
-    step = max(1, ROWS // (methods * (datasets + 1)))
-    for at in range(0, draws, step):
-        n = min(step, draws - at)
-        values = np.broadcast_to(x, (n, methods, datasets)) if drawn is None else drawn(n, rng)
-        weights = np.full((n, datasets), 1 / datasets)
-        if new_datasets:
-            chosen = values[np.arange(n), :, rng.integers(datasets, size=n)]
-            values = np.concatenate([values, rng.permuted(chosen, axis=1)[..., None]], axis=2)
-            weights = rng.dirichlet(np.ones(datasets + 1), n)
-        score = -np.einsum("nmd,nd->nm", _ranks(values), weights)
-        first = np.round(score, DIGITS) == np.round(score.max(axis=1, keepdims=True), DIGITS)
-        wins += (first / first.sum(axis=1, keepdims=True)).sum(axis=0)
-    return wins / draws
-
-
 def mean_ranks(values: Floats) -> Floats:
     """(M,) mean rank of each method over the data sets, from accuracies (M, D)."""
     return np.asarray(_ranks(values).mean(axis=1))
@@ -246,48 +165,3 @@ def _methods(name: str, values: ArrayLike) -> Floats:
     if min(x.shape) < 2:
         raise InputError(f"{name} has shape {x.shape}; (methods, data sets), at least 2 of each, are needed")
     return x
-
-
-def _posterior(x: Floats, noise: Floats) -> Callable[[int, np.random.Generator], Floats]:
-    """A function that draws true means (n, M, D), up to a constant on each data set, given the observed ones (M, D).
-
-    The true contrasts of methods on data set d are a + b_d, with variances ρτ² and (1 - ρ)τ²; given τ and ρ all is
-    normal. Contrasts are turned so that the noise of each data set has independent coordinates.
-    """
-    basis = linalg.null_space(np.ones((1, len(x))))
-    noise, turn = np.linalg.eigh(basis.T @ noise @ basis)
-    noise = noise.clip(min=0)  # (D, M - 1); turn is (D, M - 1, M - 1)
-    z = np.einsum("djk,jd->dk", turn, basis.T @ x)
-    largest = 2 * np.sqrt((z**2).mean()) or 1.0
-    size, shared = (grid.ravel() for grid in np.meshgrid((largest * SIZES) ** 2, SHARED))
-    own, common = size * (1 - shared), size * shared
-    total = own[:, None, None] + noise
-    precision = np.einsum("djk,gdk,dlk->gjl", turn, 1 / total, turn, optimize=True)
-    precision += np.eye(len(x) - 1) / common[:, None, None]
-    covariance, pull = np.linalg.inv(precision), np.einsum("djk,gdk->gj", turn, z / total)
-    mean = np.einsum("gml,gl->gm", covariance, pull)
-    fit = (np.log(total) + z**2 / total).sum(axis=(1, 2)) - (pull * mean).sum(axis=1)
-    fit += np.linalg.slogdet(precision)[1] + (len(x) - 1) * np.log(common)
-    chance, root = special.softmax(-fit / 2), np.linalg.cholesky(covariance)
-
-    def drawn(n: int, rng: np.random.Generator) -> Floats:
-        g = rng.choice(len(chance), n, p=chance)
-        effect = mean[g] + np.einsum("nml,nl->nm", root[g], rng.standard_normal(mean[g].shape))
-        expected = np.einsum("djk,nj->ndk", turn, effect)
-        kept = own[g, None, None] / total[g]
-        true = expected + kept * (z - expected) + np.sqrt(kept * noise) * rng.standard_normal((n, *z.shape))
-        return np.asarray(np.einsum("mj,djk,ndk->nmd", basis, turn, true, optimize=True))
-
-    return drawn
-
-
-def covariances(name: str, noise: ArrayLike, methods: int, datasets: int) -> Floats:
-    """(D, M, M) checked covariances."""
-    noise = floats(name, noise, None)
-    if noise.shape != (datasets, methods, methods):
-        raise InputError(f"{name} has shape {noise.shape}; ({datasets}, {methods}, {methods}), by data set, is needed")
-    values = np.linalg.eigvalsh(noise)
-    rounded = 1e-9 * max(np.abs(values).max(initial=0), np.finfo(float).tiny)
-    if not np.allclose(noise, noise.mT, rtol=1e-6, atol=rounded) or values.min(initial=0) < -rounded:
-        raise InputError(f"{name}: not all matrices are covariances, symmetric and without a negative eigenvalue")
-    return noise

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import combinations
 from typing import NamedTuple
 
 import numpy as np
@@ -14,11 +12,9 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import brentq
 from scipy.special import ndtr
 
-from ..errors import InputError, choice, floats, instance, number
-from .across_datasets import covariances
+from ..errors import InputError, floats, number
 from .intervals import LEVEL, Floats, Interval, checked_bounds
 from .simultaneous import factor, reach_of
-from .three_intervals import ThreeIntervals
 
 __all__ = ["RankSets", "Winner", "rank_sets", "winner_interval"]
 
@@ -63,56 +59,6 @@ class Winner:
     high: float
     half_width: float
     level: float
-
-
-def joint_means(
-    single: Sequence[ThreeIntervals], differences: Sequence[ThreeIntervals], target: str = "images"
-) -> tuple[Floats, Floats, Floats]:
-    """Means of M methods and their covariance for one target, from intervals of each and of every difference.
-
-    Parameters
-    ----------
-    single : M ThreeIntervals
-        Of each method.
-    differences : M (M - 1)/2 ThreeIntervals
-        Of the differences of every two, in the order of ``itertools.combinations(methods, 2)``.
-    target : str
-        'closed' (these images), 'images' (new images) or 'classes' (new classes).
-
-    Returns
-    -------
-    accuracies : (M,) array
-        The means, in the unit of the input. All three are the arguments of `winner_interval`.
-    covariance : (M, M) array
-        Of these means, in squared units: half of what the variance of a difference lacks to the sum of its two. It is
-        brought to the nearest covariance matrix where estimated variances contradict each other.
-    df : (M, M) array
-        Degrees of freedom: of each mean on the diagonal, of each difference elsewhere.
-
-    Raises
-    ------
-    InputError
-        Other objects, another number of differences, another target, a variance that is not known, as of new classes
-        where each task holds them all.
-    """
-    kind = choice("target", target, ("closed", "images", "classes"))
-    both = []
-    for name, given in (("single", single), ("differences", differences)):
-        listed = instance(name, given, (list, tuple))
-        both.append([getattr(instance(name, one, ThreeIntervals), kind) for one in listed])
-    count, (own, pairs) = len(both[0]), both
-    if len(pairs) != count * (count - 1) // 2 or not own:
-        needed = f"of every two of these, {count * (count - 1) // 2}, are needed"
-        raise InputError(f"single, differences: {count} methods, {len(pairs)} differences; {needed}")
-    if not all(math.isfinite(one.half_width) for one in own + pairs):
-        raise InputError(f"target = {kind}; a variance of it is not known from these tasks, another target is allowed")
-    variance, df = np.zeros((count, count)), np.diag([one.df for one in own])
-    alone = np.array([one.standard_error**2 for one in own])
-    for (i, j), one in zip(combinations(range(count), 2), pairs):
-        variance[i, j] = variance[j, i] = one.standard_error**2
-        df[i, j] = df[j, i] = one.df
-    values, vectors = np.linalg.eigh((alone[:, None] + alone - variance) / 2)
-    return np.array([one.mean for one in own]), (vectors * values.clip(min=0)) @ vectors.T, df
 
 
 def rank_sets(better: ArrayLike) -> RankSets:
@@ -291,10 +237,19 @@ def _checked(
         df = x.shape[1] - 1 if df is None else df
         mean, cov = x.mean(axis=1), np.atleast_2d(np.cov(x)) / x.shape[1]
     else:
-        mean, cov = x, covariances("covariance", cov[None], len(x), 1)[0]
+        mean, cov = x, _check_covariance(cov)
     free = floats("df", math.inf if df is None else df, None, finite=False)
     if free.shape not in ((), cov.shape) or not (free >= 1).all():
         raise InputError(f"df has shape {free.shape}; one number of at least 1, or {cov.shape} such, is allowed")
     order = np.lexsort((np.diag(cov), -mean))
     turned = np.ix_(order, order)
     return mean[order], cov[turned], np.broadcast_to(free, cov.shape)[turned], order
+
+
+def _check_covariance(matrix: Floats) -> Floats:
+    """The matrix, if it is symmetric and has no negative eigenvalue, but for rounding."""
+    eigenvalues = np.linalg.eigvalsh(matrix)
+    tolerance = 1e-9 * max(np.abs(eigenvalues).max(), np.finfo(float).tiny)
+    if not np.allclose(matrix, matrix.T, rtol=1e-6, atol=tolerance) or eigenvalues.min() < -tolerance:
+        raise InputError("covariance: no covariance matrix, which is symmetric and without a negative eigenvalue")
+    return matrix

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from itertools import combinations
-
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.stats import false_discovery_control
 
-from ..errors import InputError, choice, floats, instance, number
-from .intervals import LEVEL, Floats, Interval, check_units, closed_interval, open_interval, paired_interval
+from ..errors import InputError, floats, instance
+from .intervals import Floats, Interval
 
-__all__ = ["CONCLUSION", "benjamini_hochberg", "compare", "conclusions", "holm"]
+__all__ = ["CONCLUSION", "benjamini_hochberg", "compare", "holm"]
 
 CONCLUSION = {1: "+", -1: "−", 0: "0"}  # as the paper prints them
 
@@ -35,44 +32,6 @@ def compare(a: Interval, b: Interval) -> int:
             "two closed or two open ones at one level are allowed"
         )
     return 0 if a.meets(b) else int(np.sign(a.mean - b.mean))
-
-
-def conclusions(accuracies: Mapping[str, ArrayLike], kind: str, level: float = LEVEL) -> np.ndarray:
-    """Every method against every other.
-
-    Parameters
-    ----------
-    accuracies : mapping of M names to (T,) arrays
-        Accuracy of each task, in one unit; for 'paired' all on the same tasks.
-    kind : str
-        'closed', 'open' or 'paired'.
-    level : float
-        Nominal coverage.
-
-    Returns
-    -------
-    (M, M) int array
-        Entry (i, j) is +1 where method i is better than j, -1 where it is worse, else 0.
-        Antisymmetric; no correction for the number of comparisons, as in the paper.
-
-    Raises
-    ------
-    InputError
-        Unknown kind, and as for the intervals.
-    """
-    methods = list(instance("accuracies", accuracies, Mapping).values())
-    number("level", level, above=0, below=1)
-    interval = open_interval if choice("kind", kind, ("closed", "open", "paired")) == "open" else closed_interval
-    single = [interval(m, level) for m in methods]
-    check_units(accuracies)
-    out = np.zeros((len(methods), len(methods)), dtype=int)
-    for j, i in combinations(range(len(methods)), 2):
-        paired = kind == "paired"
-        out[i, j] = (
-            paired_interval(methods[i], methods[j], level).conclusion if paired else compare(single[i], single[j])
-        )
-        out[j, i] = -out[i, j]
-    return out
 
 
 def holm(p: ArrayLike) -> Floats:

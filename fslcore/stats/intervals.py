@@ -12,7 +12,7 @@ how far other values may lie, that is on the bounds (`chance_of_equal`).
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -610,7 +610,7 @@ def paired_interval(
     d = paired_differences(a, b, atol=atol)
     if d.ndim != 1 or d.size < 2:
         raise InputError(f"a and b have shape {d.shape}; one number per task for at least 2 tasks is needed")
-    check_units({"a": a, "b": b})
+    _check_units(a, b)
     return _interval(d, 0.0, level, "paired", lambda t: t - 1, bounds=bounds_of_difference(a, b, bounds))
 
 
@@ -673,22 +673,20 @@ def _in_order(a: Any, b: Any) -> Any:
     return b.reindex(a.index)
 
 
-def check_units(methods: Mapping[str, ArrayLike]) -> None:
-    """Raise `InputError` where one method's accuracies are in percent and another's are shares.
+def _check_units(a: ArrayLike, b: ArrayLike) -> None:
+    """Raise `InputError` where the accuracies of one method are in percent and those of the other are shares.
 
     So they are if one goes beyond 1, up to 100, while another varies within 0 and 1, not from 0 to 1 alone, and has a
     mean that is less than a fifth. All other numbers, constants, differences and sizes too, are taken as they come.
     """
-    of = {name: np.asarray(detached(values), dtype=float) for name, values in methods.items()}
-    percent = {name: float(x.mean()) for name, x in of.items() if x.min() >= 0 and 1 < x.max() <= 100}
-    if not percent:
-        return
-    large = max(percent, key=lambda name: percent[name])
-    for name, x in of.items():
-        if 0 <= x.min() < x.max() <= 1 and 5 * x.mean() < percent[large] and ((x > 0) & (x < 1)).any():
+    x, y = (np.asarray(detached(values), dtype=float) for values in (a, b))
+    for percent_name, percent, share_name, share in (("a", x, "b", y), ("b", y, "a", x)):
+        in_percent = percent.min() >= 0 and 1 < percent.max() <= 100
+        in_shares = 0 <= share.min() < share.max() <= 1 and ((share > 0) & (share < 1)).any()
+        if in_percent and in_shares and 5 * share.mean() < percent.mean():
             raise InputError(
-                f"{large} goes up to {of[large].max():g} and {name} to {x.max():g}: percent and shares? one unit is "
-                "needed (divide both by 100 if it is)"
+                f"{percent_name} goes up to {percent.max():g} and {share_name} to {share.max():g}: percent and shares? "
+                "one unit is needed (divide both by 100 if it is)"
             )
 
 
@@ -734,7 +732,7 @@ def independent_interval(a: ArrayLike, b: ArrayLike, level: float = LEVEL, *, bo
     (0.275, 0.202, 1)
     """
     (x, fine_x), (y, fine_y) = per_task("a", a), per_task("b", b)
-    check_units({"a": x, "b": y})
+    _check_units(x, y)
     one, other = (_interval(v, fine, level, "open", lambda t: t - 1) for v, fine in ((x, fine_x), (y, fine_y)))
     variances = np.array([one.standard_error, other.standard_error]) ** 2
     total = variances.sum()

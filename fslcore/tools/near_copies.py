@@ -24,7 +24,7 @@ from ..paths import replace_file
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["RULES", "Copies", "find", "hashes", "sheet", "write_sheet"]
+__all__ = ["RULES", "Copies", "find", "sheet", "write_sheet"]
 
 RULES = ("either", "both", "hash", "features")
 SIDE, LOW = 32, 8  # pixels of the grey image that is hashed, and its lowest frequencies, per side
@@ -283,24 +283,13 @@ def find(
     return Copies(dataset, table.assign(**compared[0]), compared[1], by, *most, reference, shares, pictures)
 
 
-def hashes(images: np.ndarray, *, progress: bool = False) -> np.ndarray:
-    """(N,) 64-bit perceptual hashes, the same as by ``phash`` of the package ImageHash.
-
-    A bit says whether one of the lowest 8 × 8 cosine frequencies of the grey image, at 32 × 32 pixels, is above their
-    median (Zauner, 2010). Copies differ in few bits; unrelated images in half of them.
-
-    Parameters
-    ----------
-    images : (N, H, W, 1 or 3) uint8
-        Or an object that gives such an array when sliced.
-    progress : bool
-        Show a progress bar.
-    """
-    return _hashed(images, progress=progress)[0]
-
-
 def _hashed(images: np.ndarray, *, progress: bool = False) -> tuple[np.ndarray, torch.Tensor]:
-    """(N,) `hashes`, and their frequencies, (N, 63) of length 1: all but the first, the mean grey."""
+    """Perceptual hashes, (N,) of 64 bits, and their frequencies, (N, 63) of length 1: all but the first, the mean grey.
+
+    The hashes are those of ``phash`` of the package ImageHash: a bit says whether one of the lowest 8 × 8 cosine
+    frequencies of the grey image, at 32 × 32 pixels, is above their median (Zauner, 2010). Copies differ in few bits;
+    unrelated images in half of them.
+    """
     out, waves = np.empty(len(images), np.uint64), np.empty((len(images), LOW * LOW - 1), np.float32)
     with tqdm(total=len(images), desc="hashes", unit="image", delay=5, disable=not progress) as bar:
         for at in range(0, len(images), BLOCK):

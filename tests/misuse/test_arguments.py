@@ -129,7 +129,6 @@ TAKEN = {
     # Measures of any unit.
     ("independent_interval", "a"): NEGATIVE,
     ("independent_interval", "b"): NEGATIVE,
-    ("bootstrap_interval", "accuracies"): NEGATIVE,
     ("simultaneous_intervals", "differences"): NEGATIVE,
     ("winner_interval", "df"): ("with inf",),  # of normal means
     ("chance_better", "a"): NEGATIVE,
@@ -212,21 +211,8 @@ FUNCTIONS = {
         },
         "paired_interval": PAIR | ATOL | {"bounds": ("bounds", (-1, 1))},
         "independent_interval": PAIR | {"bounds": ("bounds", (-1, 1))},
-        "bootstrap_interval": {
-            "accuracies": ("array", A),
-            "level": ("level", 0.95),
-            "method": ("choice", "BCa"),
-            "resamples": ("count", 99),
-            "seed": ("seed", 0),
-            "bounds": ("bounds", (-1, 1)),
-        },
         "paired_differences": {"a": ("array", A), "b": ("array", B), **ATOL, "axis": ("axis", 0)},
         "compare": {"a": ("object", INTERVAL), "b": ("object", INTERVAL)},
-        "conclusions": {
-            "accuracies": ("mapping", {"x": A, "y": B}),
-            "kind": ("choice", "paired"),
-            "level": ("level", 0.95),
-        },
         "conformal_quantile": {"scores": ("array", A), "level": ("level", 0.9)},
         "influence": {
             "values": ("array", PLACES["values"].mean(axis=1)),
@@ -366,13 +352,6 @@ FUNCTIONS = {
         "equivalence": {"difference": ("object", stats.paired_interval(A, B)), "margin": ("positive", 0.1)},
         "anytime_interval": {"values": ("array", A), "bounds": ("object", (0, 1)), "level": ("level", 0.95)},
         "across_datasets": {"accuracies": ("array", RIGHT[:3, 0]), "level": ("level", 0.95)},
-        "probability_best": {
-            "accuracies": ("array", RIGHT[:3, 0]),
-            "noise": ("array", [np.eye(3)] * 6),
-            "new_datasets": ("flag", True),
-            "draws": ("count", 100),
-            "seed": ("seed", 0),
-        },
         "picked": {"estimate": ("array", RIGHT[:, :, 0]), "value": ("array", RIGHT[:, :, 1]), "default": ("seed", 0)},
     },
     "inside stats": {

@@ -98,7 +98,7 @@ def is_text(node: ast.AST) -> bool:
 
 
 def is_truth(node: ast.AST) -> bool:
-    """Whether a node is a truth value, or a name that does not speak of a number."""
+    """Whether a node is a truth value, or a name that is not that of a number."""
     if isinstance(node, ast.Compare | ast.BoolOp):
         return True
     if isinstance(node, ast.UnaryOp):

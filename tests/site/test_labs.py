@@ -155,7 +155,9 @@ def test_three_intervals_are_those_of_the_library(labs, case):
     )  # fmt: skip
     found = labs("(run, label) => fslLabs.compute.anew.threeIntervals(run, label)", run, labels.tolist())
     t = len(right)
-    wanted = stats.three_intervals(right.reshape(t, -1), support.reshape(t, -1), query.reshape(t, -1), labels)
+    wanted = stats.three_intervals(
+        right.reshape(t, -1), support.reshape(t, -1), query.reshape(t, -1), labels, bounds=(0, 100)
+    )
     for kind in ("closed", "images", "classes"):
         close([found[kind][k] for k in ("mean", "half", "low", "high")], _numbers(getattr(wanted, kind)))
 
@@ -344,7 +346,7 @@ def test_the_sizing_curve_and_the_plan_are_those_of_the_library(labs):
         level, wanted = float(rng.choice([0.95, 0.9])), float(rng.choice([0.5, 0.8, 0.9]))
         model = stats.VarianceModel(alpha, beta, beta / shots + shots * alpha, shots)
         moments = Moments(0.0, 0.1, 0.01, 0.0, 0.0, ways)
-        known = Pilot(moments, model, 0.0, np.inf, level, 600, np.zeros((2, 2)), True)
+        known = Pilot(moments, model, 0.0, np.inf, level, 600, np.zeros((2, 2)))
         code = """(a, b, s, k, c, d, p, level) => {
           const of = fslLabs.compute.sizing, m = of.model(a, b, s);
           return [of.optimum(m), of.bestQueries(m), of.variance(m, 7, 33), of.taskCount(1200, k, s, 15),
@@ -373,7 +375,7 @@ def test_the_plan_of_three_intervals_is_that_of_the_library(labs):
         if not known:
             made[2] = stats.Interval(0.5, np.inf, 0.95, tasks, "classes", np.nan)
         errors = [i.standard_error**2 if np.isfinite(i.half_width) else np.inf for i in made]
-        pilot = stats.ThreeIntervals(*made, errors[0], errors[1] - errors[0], errors[2] - errors[0], True)
+        pilot = stats.ThreeIntervals(*made, errors[0], errors[1] - errors[0], errors[2] - errors[0])
         difference, wanted = float(rng.choice([1.0, 3.0, 30.0])), float(rng.choice([0.6, 0.8]))
         plan = stats.plan(
             pilot,

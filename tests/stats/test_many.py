@@ -11,7 +11,6 @@ from scipy import stats as scipy_stats
 from statsmodels.stats.libqsturng import qsturng
 
 from fslcore import stats
-from fslcore.errors import InputError
 
 across_datasets = import_module("fslcore.stats.across_datasets")  # the function of that name hides it
 
@@ -102,8 +101,6 @@ def test_two_methods_and_few_data_sets():
         found = stats.across_datasets([np.ones(datasets), np.zeros(datasets)])
         assert found.critical_difference < 1 and found.apart[0, 1] == told
         assert found.p_value == pytest.approx(found.smallest_pair, rel=0.2) == pytest.approx(2.0 ** (1 - datasets), 0.2)
-        best = stats.probability_best([np.ones(datasets), np.zeros(datasets)], new_datasets=True, draws=100_000)
-        assert best[0] == pytest.approx(1 - 2.0 ** -(datasets + 1), abs=2e-3)
 
 
 def test_equal_methods_are_seldom_told_apart():
@@ -115,65 +112,6 @@ def test_equal_methods_are_seldom_told_apart():
     assert found.apart[0, 4] and found.apart[0, 2] and len(found.groups) > 1  # and unequal ones are
 
 
-def test_equal_methods_are_seldom_called_best():
-    rng = np.random.default_rng(0)
-    sure = [stats.probability_best(rng.random((3, 5)), new_datasets=True, draws=400).max() for _ in range(300)]
-    assert np.mean(np.array(sure) >= 0.95) <= 0.05 and np.mean(np.array(sure) >= 0.6) >= 0.2
-
-
-def test_probability_best_is_that_of_the_posterior():
-    """Two methods on two data sets: against normal quadrants for each size of the effects."""
-    x, noise = np.array([[81.0, 75], [79, 74.5]]), np.array([np.eye(2), [[1, 0.5], [0.5, 3]]])
-    z, own = x[0] - x[1], np.diag([2.0, 3.0])  # differences, and the variances of their noise: 1 + 1, 1 + 3 - 1
-    top, found, weights = 2 * np.sqrt((z**2 / 2).mean()), 0.0, 0.0
-    for size in 2 * (top * across_datasets.SIZES) ** 2:  # of a difference, twice that of a contrast of length one
-        for shared in across_datasets.SHARED:
-            prior = size * np.array([[1, shared], [shared, 1]])
-            weight = scipy_stats.multivariate_normal.pdf(z, cov=prior + own)
-            gain = prior @ np.linalg.inv(prior + own)
-            mean, cov = gain @ z, prior - gain @ prior
-            both, neither = (scipy_stats.multivariate_normal.cdf(m, cov=cov) for m in (mean, -mean))
-            weights += weight
-            found += weight * (both + 0.5 * (1 - both - neither))
-    said = stats.probability_best(x, noise, draws=100_000)
-    assert said[0] == pytest.approx(found / weights, abs=0.01) and said.sum() == pytest.approx(1)
-
-
-def test_the_best_of_nearly_equal_methods_is_not_called_surer_than_it_is():
-    """Five methods on four data sets, with effects of known size: how often the one called the best is it."""
-    rng = np.random.default_rng(0)
-    for common, own, least in ((0.0, 0.0, 0.15), (0.2, 0.2, 0.3), (1.0, 0.5, 0.6)):
-        said, was = [], []
-        for _ in range(150):
-            true = common * rng.normal(size=(5, 1)) + own * rng.normal(size=(5, 4))
-            best = stats.probability_best(true + rng.normal(size=(5, 4)), [np.eye(5) + 3] * 4, draws=400)
-            ranks = scipy_stats.rankdata(-true, axis=0).mean(axis=1)
-            first = ranks == ranks.min()
-            said.append(best.max())
-            was.append(first[best.argmax()] / first.sum())
-        assert np.mean(was) > least and np.mean(said) < np.mean(was) + 0.22
-        assert np.mean(said) > np.mean(was) - 0.12
-
-
-def test_probability_best_by_noise_alone():
-    x = np.array([[80.0, 70], [79, 71]])
-    together = np.full((2, 2, 2), 4.0)  # noise that methods share changes no rank
-    assert (stats.probability_best([[81, 82], [80, 81]], together) == [1, 0]).all()
-    correlated = [[[1, 0.9], [0.9, 1]]] * 2
-    assert stats.probability_best([[81, 82], [80, 81]], correlated)[0] > 0.95
-    assert stats.probability_best([[81, 82], [80, 81]], [np.eye(2)] * 2)[0] < 0.9
-    assert (stats.probability_best([[1, 2], [1, 2]]) == 0.5).all()
-    assert (stats.probability_best(x, draws=50, seed=3) == stats.probability_best(x, draws=50, seed=3)).all()
-
-
-@pytest.mark.parametrize(
-    "noise", [np.eye(2), [-np.eye(2)] * 2, [[[1, 0.5], [0.2, 1]]] * 2, [[[1, np.nan], [np.nan, 1]]] * 2]
-)
-def test_bad_noise_is_told(noise):
-    with pytest.raises(InputError, match="noise"):
-        stats.probability_best([[1, 2], [3, 4]], noise)
-
-
 def test_as_many_shuffles_in_parts_as_at_once(monkeypatch):
     ranks = np.array(DEMSAR).T
     whole = stats.across_datasets(ranks).p_value
@@ -183,15 +121,3 @@ def test_as_many_shuffles_in_parts_as_at_once(monkeypatch):
     monkeypatch.setattr(across_datasets, "_among", lambda r: seen.append(np.shape(r)[:-1]) or among(r))
     assert stats.across_datasets(ranks).p_value == pytest.approx(whole, abs=0.01)
     assert sum(shape[0] for shape in seen if shape) == across_datasets.SHUFFLES and len(seen) > 5
-
-
-def test_one_draw_is_won_by_one_method():
-    assert sorted(stats.probability_best([[81, 75, 90], [79, 76, 85]], new_datasets=True, draws=1)) == [0, 1]
-
-
-def test_draws_in_parts_are_all_counted(monkeypatch):
-    table = [[81, 75, 90], [79, 76, 85], [60, 61, 62]]
-    monkeypatch.setattr(across_datasets, "ROWS", 3 * 4 * 100)  # eleven parts, the last one shorter
-    found = stats.probability_best(table, new_datasets=True, draws=1050)
-    assert found.sum() == pytest.approx(1)
-    assert found == pytest.approx(stats.probability_best(table, new_datasets=True, draws=10**5), abs=0.06)

@@ -19,8 +19,8 @@ from fslcore.tasks import sample_closed
 
 @given(st.floats(0.05, 3), st.integers(3, 400), st.floats(0.8, 0.99))
 def test_power_is_that_of_statsmodels(effect, n, level):
-    assume(effect * np.sqrt(n) < 7)  # beyond, SciPy's lower tail gives statsmodels a NaN
     theirs = TTestPower().power(effect, n, 1 - level)
+    assume(not np.isnan(theirs))  # as SciPy's lower tail gives for large effects
     assert power(effect, 1 / np.sqrt(n), n - 1, level) == pytest.approx(theirs, abs=1e-6)
 
 

@@ -1,7 +1,5 @@
 """Ranks that methods may have: from verdicts on pairs, and how often true ranks lie in them, by simulation."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -9,7 +7,6 @@ from hypothesis import strategies as st
 
 from fslcore import stats
 from fslcore.errors import InputError
-from fslcore.stats.chosen import joint_means
 
 
 def verdicts(accuracies, level=0.95):
@@ -59,12 +56,6 @@ def test_two_methods_are_ranked_where_their_test_decides():
     assert seen == {-1, 0, 1}
 
 
-def test_the_conclusions_of_a_table_give_ranks():
-    table = {"a": [81.0, 80, 82, 79], "b": [80.5, 80.5, 81, 80], "c": [60.0, 61, 59, 62]}
-    ranks = stats.rank_sets(stats.conclusions(table, "closed") > 0)
-    assert ranks.best.tolist() == [1, 1, 3] and ranks.worst.tolist() == [2, 2, 3]
-
-
 @pytest.mark.parametrize("rho", [0.0, 0.8])
 @pytest.mark.parametrize("means", [(0.0,) * 5, (0.0, 0.1, 0.2, 0.5, 0.9)], ids=["equal", "unlike"])
 def test_all_true_ranks_are_in_their_sets_as_often_as_said(rho, means):
@@ -77,49 +68,6 @@ def test_all_true_ranks_are_in_their_sets_as_often_as_said(rho, means):
         ranks = stats.rank_sets(verdicts(x))
         covered += ((ranks.best <= rank) & (rank <= ranks.worst)).all()
     assert 0.95 - 3 * 0.0089 < covered / 600 < (0.985 if len(set(means)) == 1 else 1.001)
-
-
-def intervals_of(right, where):
-    three = {i: stats.three_intervals(x, **where) for i, x in enumerate(right)}
-    pairs = [stats.three_intervals(right[i] - right[j], **where) for i in three for j in three if i < j]
-    return list(three.values()), pairs
-
-
-@pytest.fixture(scope="module")
-def tasks():
-    """Four methods on closed tasks of 12 classes with 15 images; which is better depends on the class."""
-    rng = np.random.default_rng(3)
-    labels = np.arange(12).repeat(15)
-    images = np.array([[rng.permutation(15)[:4] + 15 * c for c in rng.permutation(12)[:5]] for _ in range(500)])
-    where = {"support": images[..., 0], "query": images[..., 1:].reshape(500, 15), "labels": labels}
-    hard = rng.normal(0, 1, 12)[labels] + rng.normal(0, 1, 180)
-    draw = rng.normal(0, 1, where["query"].shape) + hard[where["query"]]
-    skills = rng.normal(0, 0.3, (4, 12))[:, labels[where["query"]]]
-    return [100.0 * (draw + skill + rng.normal(0, 0.5, draw.shape) < 0.5) for skill in skills], where
-
-
-@pytest.mark.parametrize("target", ["closed", "images", "classes"])
-def test_joint_means_give_each_difference_its_own_standard_error(tasks, target):
-    single, pairs = intervals_of(*tasks)
-    accuracies, covariance, df = joint_means(single, pairs, target)
-    own = np.diag(covariance)
-    errors = [np.sqrt(own[i] + own[j] - 2 * covariance[i, j]) for i in range(4) for j in range(i + 1, 4)]
-    assert errors == pytest.approx([getattr(p, target).standard_error for p in pairs], rel=0.05)
-    assert np.sqrt(own) == pytest.approx([getattr(s, target).standard_error for s in single], rel=0.05)
-    assert accuracies.tolist() == [s.closed.mean for s in single] and df[0, 1] == getattr(pairs[0], target).df
-
-
-def test_joint_means_of_nothing_known_are_told(tasks):
-    single, pairs = intervals_of(*tasks)
-    unknown = replace(single[0], classes=replace(single[0].classes, half_width=np.inf))
-    with pytest.raises(InputError, match="target = classes; a variance of it is not known from these tasks"):
-        joint_means([unknown, *single[1:]], pairs, "classes")
-    with pytest.raises(InputError, match="4 methods, 5 differences; of every two of these, 6, are needed"):
-        joint_means(single, pairs[1:])
-    with pytest.raises(InputError, match="target = scripts; closed, images, classes are allowed"):
-        joint_means(single, pairs, "scripts")
-    with pytest.raises(InputError, match="single = .*ThreeIntervals is allowed"):
-        joint_means([1.0], [])
 
 
 @pytest.mark.parametrize(

@@ -169,10 +169,10 @@ def test_differences_of_many_methods_are_those_of_each():
 def test_intervals_without_a_width_conclude_nothing_without_bounds(kind):
     of = stats.closed_interval if kind == "closed" else stats.open_interval
     for n in (2, 30, 600):
-        assert not stats.conclusions({"a": [0.8] * n, "b": [0.6] * n}, kind).any()
+        assert stats.compare(of([0.8] * n), of([0.6] * n)) == 0
         a, b = (of([value] * n, bounds=(0, 1)) for value in (0.8, 0.6))
         assert stats.compare(a, b) == -stats.compare(b, a) == int(n > 2)
-    assert not stats.conclusions({"a": [0.3] * 600, "b": [0.1 + 0.2] * 600}, kind).any()
+    assert stats.compare(of([0.3] * 600), of([0.1 + 0.2] * 600)) == 0
     assert stats.closed_interval([0.1] * 7).half_width == 0
 
 
@@ -230,9 +230,8 @@ def test_what_limits_refuse_is_named_with_what_is_allowed():
 
 
 def test_percent_and_shares_are_told_apart_from_just_over_one():
-    of = {"a": np.linspace(0.1, 0.3, 10), "b": np.linspace(1.0, 1.9, 10)}
-    with pytest.raises(InputError, match="goes up to 1.9 and . to 0.3: percent and shares"):
-        stats.conclusions(of, "paired")
+    with pytest.raises(InputError, match="b goes up to 1.9 and a to 0.3: percent and shares"):
+        stats.paired_interval(np.linspace(0.1, 0.3, 10), np.linspace(1.0, 1.9, 10))
 
 
 def test_limits_against_a_logistic_regression():
@@ -369,24 +368,6 @@ def test_conclusive_when_intervals_do_not_meet():
         stats.compare(*[stats.paired_interval([1, 2], [0, 2])] * 2)
 
 
-@pytest.mark.parametrize("kind", ["closed", "open", "paired"])
-def test_conclusions_of_all_pairs(kind):
-    rng = np.random.default_rng(2)
-    methods = {f"m{i}": rng.normal(70 + i, 5, 8) for i in range(16)}  # so few tasks that z and t disagree on some
-    verdict = stats.conclusions(methods, kind)
-    assert verdict.dtype.kind == "i"
-    assert (verdict == -verdict.T).all() and set(np.unique(verdict)) == {-1, 0, 1}
-    for i, a in enumerate(methods.values()):
-        for j, b in enumerate(methods.values()):
-            if i != j:
-                known = {
-                    "paired": lambda: stats.paired_interval(a, b).conclusion,
-                    "closed": lambda: stats.compare(stats.closed_interval(a), stats.closed_interval(b)),
-                    "open": lambda: stats.compare(stats.open_interval(a), stats.open_interval(b)),
-                }[kind]()
-                assert verdict[i, j] == known
-
-
 @pytest.mark.parametrize(
     "arguments, message",
     [
@@ -407,8 +388,6 @@ def test_bad_input(interval, arguments, message):
 def test_bad_pairs():
     with pytest.raises(InputError, match="share their tasks"):
         stats.paired_interval([1, 2, 3], [1, 2])
-    with pytest.raises(InputError, match="kind = opened; closed, open, paired are allowed"):
-        stats.conclusions({"a": [1, 2]}, "opened")
 
 
 def test_stats_needs_numpy_and_scipy_only():
@@ -446,10 +425,6 @@ def test_percent_is_not_compared_with_shares():
         ("b", "a", lambda: stats.paired_interval(shares, percent)),
         ("a", "b", lambda: stats.independent_interval(percent, shares[1:])),
         ("b", "a", lambda: stats.independent_interval(shares[1:], percent)),
-        *(
-            ("y", "x", lambda kind=k: stats.conclusions({"x": shares, "y": percent}, kind))
-            for k in ("closed", "open", "paired")
-        ),
     ):
         with pytest.raises(InputError, match=f"^{large} goes up to 80 and {small} to 0.9: percent and shares"):
             compared()

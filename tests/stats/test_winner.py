@@ -183,6 +183,8 @@ def test_fewer_tasks_are_refused_where_there_is_a_choice():
         (([1.0, 2.0],), "accuracies"),
         (([[1.0]],), "2 tasks or more"),
         (([1.0, 2.0], np.eye(3)), r"covariance \(3, 3\)"),
+        (([1.0, 2.0], [[1, 0.5], [0.2, 1]]), "covariance: no covariance matrix"),
+        (([1.0, 2.0], [[1, 2], [2, 1]]), "covariance: no covariance matrix"),
         (([1.0, 2.0], np.eye(2), -1), "df has shape"),
         (([1.0, 2.0], np.eye(2), 3, 1.0), "level"),
         (([1.0, 2.0], np.eye(2), 3, 0.9, (1, 0)), "bounds"),
@@ -191,3 +193,11 @@ def test_fewer_tasks_are_refused_where_there_is_a_choice():
 def test_bad_input_is_told(given, said):
     with pytest.raises(InputError, match=said):
         stats.winner_interval(*given)
+
+
+def test_a_covariance_may_be_off_by_rounding():
+    weights = np.array([0.1, 0.3, 0.7])
+    covariance = np.outer(weights, weights)  # of rank 1
+    covariance[0, 1] += 1e-12
+    assert np.linalg.eigvalsh(covariance).min() < 0
+    assert stats.winner_interval([1.0, 2.0, 3.0], covariance).method == 2

@@ -40,7 +40,6 @@ from .worlds import (
 
 __all__ = [
     "COLUMNS",
-    "GIVEN",
     "PILOT",
     "PLANNED",
     "check_plan",
@@ -59,14 +58,6 @@ __all__ = [
 ]
 
 COLUMNS = ["regime", "new", "world", "set", "interval", "given", "tasks", "mean", "low", "high"]
-GIVEN = {
-    "": "nothing",
-    "groups": "which images depend on each other",
-    "class groups": "which classes do",
-    "apart": "groups, and tasks draw from one on one side only",
-    "one of each": "one image of each group, the others dropped",
-    "transductive": "that answers depend on the other queries",
-}
 
 
 def replicates(regime: Regime, new: str, worlds: int, sets: int, *, seed: int = 0, first: int = 0) -> pd.DataFrame:
@@ -86,10 +77,10 @@ def replicates(regime: Regime, new: str, worlds: int, sets: int, *, seed: int = 
     -------
     DataFrame
         One row per test set and interval: ``regime`` (its name), new, world, set, ``interval``, what it was ``given``
-        (of `GIVEN`), how many ``tasks`` are behind it, ``mean``, ``low`` and ``high``. Intervals of the first backbone:
-        'closed' of all tasks, 'usual' of 600, 'images' or 'classes' as ``new`` says, and 'open Q'. Where the regime is
-        paired, also 'paired', of the difference of the two, and 'coin', closed, of their difference over 600 tasks
-        where a coin a task says which is which, so that they are equal on these very images.
+        (as in `Regime`), how many ``tasks`` are behind it, ``mean``, ``low`` and ``high``. Intervals of the first
+        backbone: 'closed' of all tasks, 'usual' of 600, 'images' or 'classes' as ``new`` says, and 'open Q'. Where the
+        regime is paired, also 'paired', of the difference of the two, and 'coin', closed, of their difference over 600
+        tasks where a coin a task says which is which, so that they are equal on these very images.
     """
     rows = []
     for number in range(first, first + worlds):

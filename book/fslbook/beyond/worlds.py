@@ -83,7 +83,9 @@ class Regime:
     new : tuple of str
         Targets that are asked for: 'images', 'classes'.
     given : tuple of str
-        What the intervals are given about dependence (`fslbook.beyond.coverage.GIVEN`).
+        What the intervals are given about dependence: '' (nothing), 'groups' (which images depend on each other),
+        'class groups' (which classes do), 'apart' (groups, and tasks draw from one on one side only), 'one of each'
+        (one image of each group, the others dropped), 'transductive' (that answers depend on the other queries).
     paired : bool
         Whether two backbones of equal merit are compared.
     opened : bool

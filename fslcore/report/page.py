@@ -63,6 +63,7 @@ def content(results: Results) -> dict[str, object]:
     """What the template shows."""
     picture = figure.draw(results)
     panels = [figure.draw(results, [panel]) for panel in figure.panels(results)]
+    methods = words.method_table(results)
     pairs = words.pair_table(results)
     return {
         "sentences": list(results.verdicts["sentence"]) or [words.single_sentence(results)],
@@ -77,9 +78,9 @@ def content(results: Results) -> dict[str, object]:
         "pdf": base64.b64encode(image_bytes(picture, "pdf")).decode(),
         "description": figure_text(results),
         "paper": words.paper_sentence(results),
-        "latex": latex(words.method_table(results)),
-        "markdown": markdown(words.method_table(results)),
-        "methods": rows_of(words.method_table(results)),
+        "latex": latex(methods),
+        "markdown": markdown(methods),
+        "methods": rows_of(methods),
         "pairs": rows_of(pairs.head(MOST_ROWS)),
         "more_pairs": max(len(pairs) - MOST_ROWS, 0),
         "matrices": matrices(results),

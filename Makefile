@@ -30,9 +30,9 @@ book: .venv/ready
 CAPTIONED := miniimagenet tieredimagenet 'cub?splits=fewstab'
 paper: .venv/ready $(if $(filter fewstab,$(PAPER)),.venv/captions)
 	$(BIN)/fslcore fetch $(PAPER) --complete $(if $(ACCEPT),--accept-terms)
-	$(BIN)/fslcore plan-run profiles/$(PAPER).yml
-	$(if $(filter evaluators fewstab,$(PAPER)),$(BIN)/fslcore train --paper $(PAPER))
-	$(if $(filter fewstab,$(PAPER)),for by in vit-gpt2 blip-large; do $(BIN)/fslcore caption $(CAPTIONED) --captioner $$by --size 384 || exit 1; done)
+	$(BIN)/fslbook plan profiles/$(PAPER).yml
+	$(if $(filter evaluators fewstab,$(PAPER)),$(BIN)/fslbook train --paper $(PAPER))
+	$(if $(filter fewstab,$(PAPER)),for by in vit-gpt2 blip-large; do $(BIN)/fslbook caption $(CAPTIONED) --captioner $$by --size 384 || exit 1; done)
 	$(MAKE) book PROFILE=profiles/$(PAPER).yml
 
 # The built site as one PDF; wants Chromium.

@@ -170,7 +170,7 @@ rule notebook:
         settings=lambda wildcards: SETTINGS.get(wildcards.name, {}),  # a changed profile is a reason to run
         sources=lambda wildcards: HOUSE.chapter(wildcards.name),
     shell:
-        "python -m fslcore run {wildcards.name} --profile {PROFILE} -o {output}"
+        "python -m fslbook run {wildcards.name} --profile {PROFILE} -o {output}"
 
 
 use rule notebook as first_notebook with:

@@ -149,7 +149,7 @@ def conv4(name: str) -> Backbone:
 
 
 def training_of(name: str, batch: int, steps: int) -> Callable[[torch.device], int]:
-    """Steps of AdamW on classes of random images, which start on the device as `fslcore train` keeps them."""
+    """Steps of AdamW on classes of random images, which start on the device as `fslbook train` keeps them."""
     torch.manual_seed(0)
     kind = NETWORKS[name]
     network, head = kind.build().train(), nn.Linear(kind.dim, 64)

@@ -212,7 +212,7 @@ def parameter_table(name, given):
     """What a chapter can be run with, and was, as an HTML table."""
     import pandas as pd
 
-    from fslcore.tools import notebooks
+    from fslbook import notebooks
 
     table = notebooks.parameter_table(name).rename_axis(None)
     table.insert(1, "on this page", [given.get(parameter, "") for parameter in table.index])

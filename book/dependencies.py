@@ -15,7 +15,7 @@ from functools import cache
 from pathlib import Path
 
 # What these import late, and read, is to check what a run is given: it changes no cell.
-CHECK_ONLY = {"fslcore.tools.notebooks", "fslcore.catalogue"}
+CHECK_ONLY = {"fslbook.notebooks", "fslbook.catalogue", "fslcore.catalogue"}
 # A cell's code, without its options: lines that start with a colon, or YAML between dashes.
 CODE = re.compile(r"^```\{code-cell\}[^\n]*\n(?:---\n.*?^---\n|(?::[^\n]*\n)+)?(.*?)^```$", re.MULTILINE | re.DOTALL)
 FOLDER = re.compile(r'\bDATA((?: / "[\w-]+")+)')
@@ -47,7 +47,7 @@ class House:
         """
         source = (self.root / "notebooks" / f"{chapter}.md").read_text("utf-8")
         found = self._imported(ast.parse("\n".join(CODE.findall(source))), chapter)
-        return self._reached({"fslcore.tools.notebooks", *found})
+        return self._reached({"fslbook.notebooks", *found})
 
     def reached(self, names: Iterable[str]) -> set[str]:
         """These modules, all that packages among them give, what those import, and so on."""

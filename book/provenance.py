@@ -37,9 +37,9 @@ def of_items(items, root, notebooks):
     SiteError
         A file in ``data/contributed`` that does not pass its checks.
     """
+    from fslbook import contributed
+    from fslbook.notebooks import profile
     from fslcore.errors import InputError
-    from fslcore.tools import contributed
-    from fslcore.tools.notebooks import profile
 
     try:
         packs = contributed.contributed(root / "data" / "contributed")
@@ -111,7 +111,7 @@ def here(asked, parameters):
 
 def by_others(chapter, asked, packs):
     """Who has contributed the evaluations of a chapter, all of them or a part; None where nobody has."""
-    from fslcore.tools import workload
+    from fslbook import plan as workload
 
     wanted = {e: _key(e) for e in workload.evaluations({chapter: asked}).get(chapter, ())}
     names = []

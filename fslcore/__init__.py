@@ -15,7 +15,7 @@ __version__ = "0.1.0"
 
 def __getattr__(name: str):
     if name == "record":  # on first use
-        from .tools.recorder import record
+        from .recorder import record
 
         return record
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -3,18 +3,22 @@
 import gc
 import signal
 import sys
+from importlib import import_module
 
 
 def main() -> int:
-    """`fslcore.tools.cli.app.main`; Ctrl-C is quiet also while it is imported and while Python ends."""
+    """`fslcore.cli.app.main`; Ctrl-C is quiet also while it is imported and while Python ends."""
+    return guarded("fslcore", "fslcore.cli.app")
+
+
+def guarded(program: str, module: str) -> int:
+    """Run the ``main`` of a module, without a traceback where it is stopped while it is imported or ends."""
     # Objects made by imports are permanent: collecting garbage among them takes a sixth of a report's time.
     gc.set_threshold(50_000)
     try:
-        from .tools.cli.app import main as command
-
-        return command()
+        return import_module(module).main()
     except KeyboardInterrupt:
-        print("fslcore: stopped", file=sys.stderr)
+        print(f"{program}: stopped", file=sys.stderr)
         return 130
     finally:
         for number in (signal.SIGINT, signal.SIGTERM):  # handled by the system from here on: no traceback

@@ -12,16 +12,15 @@ from .paths import DATA
 
 __all__ = [
     "BACKBONES",
-    "CAPTIONERS",
     "CHECKPOINTS",
-    "ESTIMATORS",
+    "EPISODIC",
     "LEARNERS",
     "NETWORKS",
     "OWN",
     "PINNED",
-    "RECIPES",
+    "PLAIN",
     "TRAINED",
-    "TRAINERS",
+    "UNLABELLED",
     "Known",
     "backbones",
     "by_kind",
@@ -82,21 +81,21 @@ PINNED = (
     {file: digest for digest, file in map(str.split, _SUMS.read_text("utf-8").splitlines())} if _SUMS.is_file() else {}
 )
 _INTERVENTIONAL = ("matchingnet", "maml-frozen", "mtl", "sib")  # each with and without the adjustment
-_EPISODIC = (
+EPISODIC = (
     *("protonet", "r2d2", "maml", "anil", "boil", "leo", "dn4", "can", "renet"),
     *(f"{learner}{how}" for learner in _INTERVENTIONAL for how in ("", "-ifsl")),
 )
-_UNLABELLED = ("unisiam", "psco", "beclr")
-_PLAIN = ("baseline", "baseline++", "rfs")
-# Networks that ship, and names for results of `fslcore train`: of other learners, or of a larger network.
+UNLABELLED = ("unisiam", "psco", "beclr")
+PLAIN = ("baseline", "baseline++", "rfs")
+# Networks that ship, and names for networks that users train: for other learners, or larger ones.
 TRAINED = (
     *(Path(file).stem for file in PINNED),
     "conv4-icons-baseline",  # on which other networks rest, before it ships
-    *(f"conv4-1shot-{learner}" for learner in _EPISODIC),
+    *(f"conv4-1shot-{learner}" for learner in EPISODIC),
     *(
         f"{network}-{learner}"
         for network in ("conv4", "resnet12", "resnet18")
-        for learner in (*_PLAIN, *_UNLABELLED, *_EPISODIC)
+        for learner in (*PLAIN, *UNLABELLED, *EPISODIC)
     ),
 )
 #: Networks trained by others: from a package, which ships with the library, or fetched from the model hub.
@@ -104,18 +103,9 @@ BACKBONES = {
     "shipped": ("efficientnet-lite0", "efficientnet-lite2"),
     "fetched": ("clip", "clip-b32", "dino", "dinov2", "dinov2-reg"),
 }
-OWN = "trained"  # trained:FILE, any network that `fslcore train` made: the file names it
+OWN = "trained"  # trained:FILE, any network in a checkpoint, which names it
 NETWORKS = ("conv4", "conv4-32", "conv4-map", "glyph-conv", "resnet12", "resnet12-map", "resnet18")
-TRAINERS = ("evaluators", "fewstab")  # papers whose own trainings are in `fslcore.tools.training`
-RECIPES = ("glyph-conv", *_PLAIN, *_EPISODIC, *_UNLABELLED)
-CAPTIONERS = ("pixels", "vit-gpt2", "blip", "blip-large")
-FACTS = "facts:"  # begins the name of a source of attributes that consists of known facts
 PRECISIONS = ("f32", "bf16", "auto")  # of networks that compute features or are fine-tuned; the first is the default
-#: Estimators of a task's own accuracy: the paper's four, and others.
-ESTIMATORS = {
-    "paper": ("hold-out", "5-fold", "leave-one-out", "bootstrap"),
-    "more": ("leave-one-out, refilled", "K-fold"),
-}
 
 
 def backbones() -> list[str]:
@@ -138,8 +128,7 @@ def by_kind() -> dict[str, dict[str, list[str]]]:
         ``backbones`` that are shipped (with weights), fetched (from the model hub, or from a file), released (the
         same, with the preprocessing of the code released with OOPS) and brought (as NAME:FILE, after a training);
         ``learners`` that read features, that train a network on the images of each task, and that are transductive
-        (use all queries of a task together); ``estimators`` of the paper and more;
-        ``captioners`` without weights and models.
+        (use all queries of a task together).
     """
     there = {Path(file).stem for file in PINNED}
     kinds = {"features": [], "images": [], "transductive": []}
@@ -153,6 +142,4 @@ def by_kind() -> dict[str, dict[str, list[str]]]:
             "brought": [OWN, *(name for name in dict.fromkeys(TRAINED) if name not in there)],
         },
         "learners": kinds,
-        "estimators": {kind: [*names] for kind, names in ESTIMATORS.items()},
-        "captioners": {"pixels": [*CAPTIONERS[:1]], "models": [*CAPTIONERS[1:]]},
     }

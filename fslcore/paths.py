@@ -1,4 +1,4 @@
-"""Locations of data, notebooks, profiles and outputs, and safe writing of files."""
+"""Locations of data and outputs, and safe writing of files."""
 
 from __future__ import annotations
 
@@ -29,23 +29,16 @@ from .errors import InputError, memory, number, reason, shown
 _PACKAGE = Path(__file__).resolve().parent
 ROOT = _PACKAGE.parent
 IN_CHECKOUT = (ROOT / "pyproject.toml").is_file()
-# The wheel contains in the package what is beside it in a checkout; the data are a separate distribution.
-_SHIPPED = ROOT if IN_CHECKOUT else _PACKAGE / "_shipped"
+# In a checkout the data are beside the package; otherwise they are a distribution of their own.
 _SPEC = None if IN_CHECKOUT else find_spec("fslcore_data")
-DATA = Path(_SPEC.submodule_search_locations[0]) if _SPEC else _SHIPPED / "data"
-NOTEBOOKS = _SHIPPED / "notebooks"
-PROFILES = _SHIPPED / "profiles"
+DATA = Path(_SPEC.submodule_search_locations[0]) if _SPEC else ROOT / "data"
 # Default folder of outputs: for an installed package, the current folder.
 BUILD = ROOT / "_build" if IN_CHECKOUT else Path()
-RUNS = BUILD / "runs" if IN_CHECKOUT else Path()
 
 
-def check_shipped(data: bool = False) -> None:
-    """Raise `InputError` if notebooks or profiles are missing, or the data if they are needed."""
-    for folder in (NOTEBOOKS, PROFILES):
-        if not folder.is_dir():
-            raise InputError(f"no folder {folder}: this installation of fslcore is incomplete; install its wheel again")
-    if data and not DATA.is_dir():
+def check_data() -> None:
+    """Raise `InputError` if the data are not installed."""
+    if not DATA.is_dir():
         raise InputError("fslcore-data is not installed; pip install 'fslcore[evaluate]' installs it")
 
 

@@ -1,4 +1,4 @@
-"""What `fslcore plan-run` reckons with: images and tasks a second on one thread, the memory they take, and a build."""
+"""What `fslbook plan` reckons with: images and tasks a second on one thread, the memory they take, and a build."""
 
 from __future__ import annotations
 

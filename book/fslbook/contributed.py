@@ -1,72 +1,376 @@
-"""Results on the papers' own data that others have contributed, beside what the papers print."""
+"""Files that `fslbook.pack` wrote and others sent: what is checked before a number of one is shown.
+
+A pack is a zip archive of ``about.json`` and one array per row of its ``results``, ``right-0000.npy``. By the sampling
+of the row the array contains
+
+- ``closed``, ``open``: (T, K) numbers of queries that were right, by task and class;
+- ``biased``: (T, 2 K), the classes of each task and then these numbers;
+- ``re-split``: (T, 6) accuracies by the oracle, by the four estimators and on the fresh test set.
+
+No names of files, no paths, nothing that is run. What `load` checks proves that a file is consistent: that its digests
+are those of the manifest, and that its tasks are those which the samplers draw from its class sizes and seeds. Biased
+tasks follow from attributes, which are not in the file: their number, classes and ranges are checked, and the row says
+that they were not drawn again. Of data that a person brought no digests are listed: the number of their classes and
+images is compared. It does not prove that the learners were ever run.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+import hashlib
+import io
+import json
+import os
+import zipfile
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
 
-import pandas as pd
+import numpy as np
 
-from fslcore.tools import contributed
+from fslcore import catalogue, sources
+from fslcore.datasets.load import source_of
+from fslcore.errors import InputError, reason, shown, visible
+from fslcore.paths import DATA
+from fslcore.tasks import ESTIMATORS, Tasks, resplit, sample_closed, sample_open
 
-from .published import LABELS, beside
+from .catalogue import CAPTIONERS, TRAINERS
+from .estimation import fresh
 
-__all__ = ["REPORTED", "UNDRAWN", "each", "reported", "results"]
+if TYPE_CHECKING:
+    import pandas as pd
 
-#: What stands above a table of `reported`.
-REPORTED = f"**Reported** by others: {LABELS['reported']}."
-#: And where tasks are biased.
-UNDRAWN = (
-    f"{REPORTED} **Biased tasks were not drawn again:** they follow from attributes, which are not in the file. "
-    "Checked are their number, their classes, and that no class has more right answers than queries."
-)
+__all__ = [
+    "ABOUT",
+    "FORMAT",
+    "REDRAWN",
+    "RESPLIT",
+    "Pack",
+    "contributed",
+    "load",
+    "member",
+    "plain",
+    "re_split",
+    "wrong_name",
+]
+
+FORMAT = 1
+BYTES, EXPANDED, MEMBERS = 16 * 2**20, 64 * 2**20, 5000  # of a file: at most so many, expanded, and arrays
+NAME = 80  # characters of the name of who reports
+IMAGES, CLASSES, DRAWN = 10**8, 10**5, 10**8  # of a data set; images in all tasks of a row
+BROKEN = (OSError, EOFError, KeyError, ValueError, RuntimeError, zipfile.BadZipFile, zlib.error)
+#: Columns of the array of a row of re-split tasks.
+RESPLIT = ("oracle", *ESTIMATORS, fresh.FRESH)
+#: By the sampling of a row, whether `load` draws its tasks again.
+REDRAWN = dict.fromkeys(("closed", "open", "re-split"), "yes") | {"biased": "no, they follow from attributes"}
+#: What ``about.json`` holds: a list or a mapping of a form, a mapping with these keys, a type, or one of several.
+ROW = {
+    **dict.fromkeys(("dataset", "backbone", "learner", "sampling", "digest", "redrawn"), str),
+    **dict.fromkeys(("ways", "shots", "queries", "seed"), int),
+    **dict.fromkeys(("tasks", "rounds"), int | None),
+    "captioner": str | None,
+}
+ABOUT = {
+    "format": int,
+    "by": str,
+    "profile": str,
+    "chapters": [str],
+    "code": {str: str},
+    "versions": {str: str},
+    "machine": {str: str | int | None},
+    "data": {str: {str: {str: str | int}}},
+    "weights": {str: str},
+    "classes": {str: [int]},
+    "parts": {str: [int]},
+    "results": [ROW],
+}
 
 
-def results(ways: int, sizes: Iterable[tuple[int, int]], seed: int) -> Iterator[tuple[str, pd.DataFrame, dict]]:
-    """Contributed results with these ways, (shots, queries) and seed: contributor, rows of results, images by set.
+@dataclass(frozen=True)
+class Pack:
+    """A file that `load` has read.
 
-    Errors: as for `fslcore.tools.contributed.contributed`, for a file that does not pass its checks.
-    """
-    sizes = list(sizes)
-    for one in contributed.contributed():
-        found = one.results[(one.results["ways"] == ways) & (one.results["seed"] == seed)]
-        found = found[[size in sizes for size in zip(found["shots"], found["queries"])]]
-        if len(found):
-            yield one.by, found, one.images
-
-
-def reported(
-    cells: Callable[[pd.DataFrame, dict[str, int]], pd.DataFrame],
-    printed: pd.DataFrame,
-    level: float,
-    **shape: object,
-) -> pd.DataFrame:
-    """Apply `fslbook.published.beside` to contributed results, by contributor; empty if there are none.
-
-    Parameters
+    Attributes
     ----------
-    cells : callable
-        Makes the long table for `beside` from results (a row per task) and the number of images by data set.
-    printed, level
-        As for `beside`.
-    **shape
-        As for `results`.
+    path : Path
+    about : dict
+        What ``about.json`` holds.
+    results : DataFrame
+        Results table of `fslcore.evaluation.run`, one row per task, of closed and open tasks.
+    arrays : list of (dict, array)
+        All rows of ``about["results"]``, each with its array.
     """
-    return _named((by, beside(cells(of, images), printed, level)) for by, of, images in results(**shape))
+
+    path: Path
+    about: dict
+    results: pd.DataFrame
+    arrays: list[tuple[dict, np.ndarray]]
+
+    @property
+    def by(self) -> str:
+        """Who reports it. Any text in one line: whoever shows it escapes it."""
+        return self.about["by"]
+
+    @property
+    def images(self) -> dict[str, int]:
+        """Number of images by data set."""
+        return {name: sum(sizes) for name, sizes in self.about["classes"].items()}
 
 
-def each(cells: Callable[[contributed.Pack], pd.DataFrame]) -> pd.DataFrame:
-    """The results of `fslbook.published.beside` for each contributed file, by contributor; empty if there are none.
+def contributed(folder: Path | None = None) -> list[Pack]:
+    """The packs in ``data/contributed`` (or another folder), in the order of their names; errors as for `load`."""
+    folder = DATA / "contributed" if folder is None else folder
+    there = [path for path in sorted(folder.glob("[!.]*")) if path.name != "README.md"]
+    return [_load(path, path.stat().st_mtime_ns, os.environ.get("FSLCORE_SOURCES")) for path in there]
 
-    Errors: as for `results`.
+
+def load(path: str | Path) -> Pack:
+    """Read a pack and check it.
+
+    Raises
+    ------
+    InputError
+        All that is wrong with the file: no such archive, one that is too large or would expand too far, another form,
+        digests that are not those of the manifest, tasks that the samplers do not draw from its class sizes and
+        seeds, numbers that cannot be.
     """
-    return _named((one.by, found) for one in contributed.contributed() if len(found := cells(one)))
+    path = Path(path)
+    try:
+        members = _members(path)
+        about = json.loads(members.pop("about.json"), parse_constant=_no_number)
+    except BROKEN as error:
+        raise InputError(f"{path.name}: no pack can be read ({reason(error)})") from None
+    problems = list(_unlike(about, ABOUT, "about.json"))
+    if not problems and about["format"] != FORMAT:
+        problems.append(f"format {about['format']}; {FORMAT} is read")
+    if not problems and members.keys() != {member(i) for i in range(len(about["results"]))}:
+        problems.append(f"{len(members)} arrays; one a row of results is needed, {len(about['results'])} in all")
+    if not problems:
+        problems += [wrong for wrong in [wrong_name(about["by"])] if wrong]
+        try:
+            problems += _other_sources(about)
+        except InputError as error:  # a data set with settings that it does not have
+            problems.append(str(error))
+        problems += _wrong_classes(about["classes"], about["parts"])
+    tables = []
+    for i, row in enumerate([] if problems else about["results"]):
+        right, wrong = _right(members[member(i)], row, about)
+        problems += [f"row {i} ({row['learner']} on {row['dataset']}, {row['backbone']}): {what}" for what in wrong]
+        tables.append((row, right))
+    if problems:
+        problems = list(dict.fromkeys(problems))
+        more = f" and {len(problems) - 20} more" if len(problems) > 20 else ""
+        raise InputError(f"{path.name}: {'; '.join(problems[:20])}{more}")
+    return Pack(path, about, _table([of for of in tables if of[0]["sampling"] in ("closed", "open")]), tables)
 
 
-def _named(found: Iterable[tuple[str, pd.DataFrame]]) -> pd.DataFrame:
-    tables = [
-        table.rename(columns={"live": "reported"}).assign(**{"reported by": by}).set_index("reported by", append=True)
-        for by, table in found
+_load = cache(lambda path, time, manifest: load(path))
+
+
+def _no_number(text: str) -> None:
+    raise ValueError(f"{text} is no number of JSON")
+
+
+def _members(path: Path) -> dict[str, bytes]:
+    """Contents by name, where they are as large as they say, and not too large."""
+    if path.stat().st_size > BYTES:
+        raise ValueError(f"{path.stat().st_size:,} bytes; {BYTES:,} are allowed")
+    found = {}
+    with zipfile.ZipFile(path) as archive:
+        there = archive.infolist()
+        if len(there) > MEMBERS or sum(one.file_size for one in there) > EXPANDED:
+            raise ValueError(f"it expands too far; {EXPANDED:,} bytes in {MEMBERS:,} parts are allowed")
+        for one in there:
+            with archive.open(one) as part:  # reads no further than the size that is declared, and compares the CRC
+                content = part.read(one.file_size + 1)
+            if one.filename in found or len(content) != one.file_size:
+                raise ValueError(f"{shown(one.filename)} is there twice, or not as large as it says")
+            found[one.filename] = content
+    return found
+
+
+def _unlike(value: object, form: object, where: str) -> Iterator[str]:
+    """Where a value of JSON has another form than `ABOUT` says."""
+    if isinstance(form, list | dict):
+        kind, of_any = type(form), isinstance(form, list) or str in form
+        if not isinstance(value, kind):
+            yield f"{where} is {shown(value)}; a {'list' if kind is list else 'mapping'} is needed"
+        elif of_any:
+            inner = form[0] if kind is list else form[str]
+            for key, one in enumerate(value) if kind is list else value.items():
+                yield from _unlike(one, inner, f"{where}, {shown(key)}")
+        elif value.keys() != form.keys():
+            yield f"{where} has {shown(sorted(value))}; {', '.join(sorted(form))} are needed"
+        else:
+            for key, inner in form.items():
+                yield from _unlike(value[key], inner, f"{where}, {key}")
+    elif isinstance(value, bool) or not isinstance(value, form):
+        yield f"{where} is {shown(value)}, which is of another kind"
+
+
+def wrong_name(by: str) -> str | None:
+    """What is wrong with the name of who reports; None where nothing is."""
+    fits = 0 < len(by) <= NAME and by == by.strip() and visible(by) == by
+    return None if fits else f"by = {shown(visible(by))}; a name in one line, of 1 to {NAME} characters, is needed"
+
+
+def _other_sources(about: dict) -> list[str]:
+    """Digests other than those that are listed, and names of data, networks and learners that are not known."""
+    wrong = sources.differing(about["data"], about["weights"], sources.read())[0]
+    same = [tuple(row[name] for name in ROW if name not in ("digest", "redrawn", "tasks")) for row in about["results"]]
+    wrong += ["rows of the same setting"] * (len(set(same)) < len(same))
+    lists = {"dataset": about["classes"], "learner": catalogue.known, "backbone": _backbones(about["results"])}
+    for kind, known in {**lists, "sampling": REDRAWN, "captioner": [None, *CAPTIONERS]}.items():
+        of = {row[kind] for row in about["results"]} - set(known)
+        wrong += [f"{kind} {shown(name)} is not known" for name in sorted(of)]
+    for row in about["results"] if not wrong else ():
+        wanted = (row["sampling"] == "biased", row["sampling"] == "re-split", REDRAWN[row["sampling"]])
+        if (row["captioner"] is not None, row["rounds"] is not None, row["redrawn"]) != wanted:
+            wrong.append(f"captioner, rounds or redrawn of a row of {row['sampling']} tasks")
+    for name, sizes in about["classes"].items():
+        source = sources.read().data.get(source_of(name))
+        problem = source.miscount("novel", len(sizes), sum(sizes)) if source and source.reader == name else ""
+        if problem:
+            wrong.append(f"{shown(name)}: {problem}")
+    return wrong or [
+        f"no digest of {shown(row[column])}"
+        for kind, column, name in (("data", "dataset", source_of), ("weights", "backbone", plain))
+        for row in about["results"]
+        if name(row[column]) not in about[kind]
     ]
-    if not tables:
-        return pd.DataFrame()
-    return pd.concat(tables).reorder_levels([-1, *range(tables[0].index.nlevels - 1)])
+
+
+def _backbones(rows: list[dict]) -> list[str]:
+    """Names of backbones, and of the papers' own networks where a row has one."""
+    known = catalogue.backbones()
+    if any(row["backbone"].startswith(f"{catalogue.OWN}:") for row in rows):
+        from .training.whole import networks
+
+        known += [f"{catalogue.OWN}:{of[-1]}" for paper in TRAINERS for of in networks(paper)]
+    return [name for name in known if name != catalogue.OWN]
+
+
+def _wrong_classes(classes: dict[str, list[int]], parts: dict[str, list[int]]) -> list[str]:
+    fits = {name: len(n) <= CLASSES and min(n, default=0) > 0 and sum(n) <= IMAGES for name, n in classes.items()}
+    for name, of in parts.items():
+        numbered = set(of) == set(range(len(set(of))))
+        fits[name] = fits.get(name, False) and len(of) == len(classes[name]) and numbered
+    return [f"classes of {shown(name)}: sizes that no data set has" for name, fit in fits.items() if not fit]
+
+
+def _right(content: bytes, row: dict, about: dict) -> tuple[np.ndarray | None, list[str]]:
+    """The array of a row, and what is wrong with it or the tasks of the row."""
+    ways, shots, queries, sampling = (row[name] for name in ("ways", "shots", "queries", "sampling"))
+    width, of, said = {"biased": (2 * ways, "<u2", "2 ways"), "re-split": (len(RESPLIT), "<f8", "columns")}.get(
+        sampling, (ways, "<u2", "ways")
+    )
+    try:
+        file = io.BytesIO(content)
+        version, (shape, fortran, kind) = np.lib.format.read_magic(file), np.lib.format.read_array_header_1_0(file)
+        if version != (1, 0) or fortran or kind != np.dtype(of) or len(shape) != 2 or shape[1] != width:
+            raise ValueError(f"an array {shape} of {kind}")
+        found = np.frombuffer(file.read(), of).reshape(shape)
+    except ValueError as error:
+        numbers = "64-bit numbers" if of == "<f8" else "16-bit whole numbers"
+        return None, [f"its array is not (tasks, {said}) of {numbers} ({reason(error)})"]
+    size = len(found) * ways * (shots + queries)
+    if not 0 < shots < DRAWN or not 0 < queries < DRAWN or size > DRAWN:
+        return None, [f"{shots} shots and {queries} queries in {len(found)} tasks"]
+    if row["tasks"] is not None and row["tasks"] > DRAWN:
+        return None, [f"{row['tasks']} tasks"]
+    if sampling == "re-split" and not 0 < len(found) * ways * shots * max(row["rounds"], ways * shots) <= DRAWN:
+        return None, [f"{row['rounds']} rounds in {len(found)} tasks"]
+    sizes = np.array(about["classes"][row["dataset"]])
+    if sampling == "biased":
+        return found, _wrong_biased(found, row, sizes)
+    drawn = (row[name] for name in ("sampling", "tasks", "ways", "shots", "queries", "seed", "rounds"))
+    try:
+        n, digest, tested = _drawn(tuple(sizes), tuple(about["parts"].get(row["dataset"], ())), *drawn)
+    except InputError as error:
+        return None, [f"its tasks cannot be drawn ({error})"]
+    wrong = _wrong_shares(found, tested) if sampling == "re-split" else _too_many(found, queries)
+    if (n, digest) != (len(found), row["digest"]):
+        wrong.append("its tasks are not those that its class sizes and seed give")
+    return found, wrong
+
+
+def _too_many(right: np.ndarray, queries: int) -> list[str]:
+    return [f"more than {queries} queries of a class are right"] if right.max(initial=0) > queries else []
+
+
+def _wrong_biased(found: np.ndarray, row: dict, sizes: np.ndarray) -> list[str]:
+    """What can be checked of tasks that cannot be drawn again: their number, their classes, and ranges."""
+    classes, right = np.split(found, 2, axis=1)
+    wrong = _too_many(right, row["queries"])
+    if len(found) != row["tasks"]:
+        wrong.append(f"{len(found)} tasks, not {row['tasks']}")
+    if classes.max(initial=0) >= len(sizes) or (np.diff(np.sort(classes, axis=1), axis=1) == 0).any():
+        wrong.append("classes that the data set does not have, or one twice in a task")
+    elif (sizes[classes] < row["shots"] + row["queries"]).any():
+        wrong.append("classes with too few images")
+    return wrong
+
+
+def _wrong_shares(found: np.ndarray, tested: tuple[int, ...]) -> list[str]:
+    """Accuracies that are none, or that so many test images (0: their number varies) cannot give."""
+    if not ((found >= 0) & (found <= 1)).all():
+        return ["accuracies that are not from 0 to 1"]
+    right = found * tested
+    return ["accuracies that no number of right images gives"] if (abs(right - right.round()) > 1e-6).any() else []
+
+
+def re_split(asked: Tasks, new: Tasks, rounds: int, seed: int) -> tuple[str, tuple[int, ...]]:
+    """Digest of tasks, their re-splits and their fresh test sets, and by `RESPLIT` how many images test each task.
+
+    0 where that number varies, as for the bootstrap.
+    """
+    cuts = [asked, *(resplit(asked, name, rounds=rounds, seed=seed).tasks for name in ESTIMATORS), new]
+    images = [(cut.query >= 0).sum(axis=1) for cut in cuts]
+    tested = (int(n[0]) * len(n) // len(asked) if (n == n[0]).all() else 0 for n in images)
+    return hashlib.sha256("".join(cut.digest for cut in cuts).encode()).hexdigest(), tuple(tested)
+
+
+@cache
+def _drawn(
+    sizes: tuple[int, ...], parts: tuple[int, ...], sampling: str, tasks: int | None, *shape: int | None
+) -> tuple[int, str, tuple[int, ...]]:
+    """Of the tasks that the samplers draw from images in the order of their classes: number, digest, `re_split`'s."""
+    labels = np.repeat(np.arange(len(sizes)), sizes)
+    *shape, rounds = shape
+    named, tasks = dict(zip(("ways", "shots", "queries", "seed"), shape)), 0 if tasks is None else tasks
+    if sampling == "re-split":
+        within = np.repeat(parts, sizes) if parts else None
+        asked, new = fresh.draw(labels, within, tasks=tasks, **named)
+        return len(asked), *re_split(asked, new, rounds, named["seed"])
+    if sampling == "closed":
+        found: Tasks = sample_closed(labels, tasks=tasks, skip_small_classes=True, **named)
+    else:
+        found = sample_open(labels, max_tasks=tasks or None, skip_small_classes=True, **named)
+    return len(found), found.digest, ()
+
+
+def _table(tables: list[tuple[dict, np.ndarray]]) -> pd.DataFrame:
+    import pandas as pd
+
+    from fslcore.evaluation.table import COLUMNS
+
+    made = [pd.DataFrame(columns=list(COLUMNS))] if not tables else []
+    for row, right in tables:
+        accuracy = 100 * right.sum(axis=1, dtype=np.int64) / (row["ways"] * row["queries"])
+        of = {name: row[name] for name in COLUMNS if name in row}
+        made.append(pd.DataFrame({"task": np.arange(len(right)), "accuracy": accuracy}).assign(**of)[list(COLUMNS)])
+    return pd.concat(made, ignore_index=True)
+
+
+def plain(name: str) -> str:
+    """'clip' of 'clip-released:FILE'; one of the papers' own networks by its whole name."""
+    if name.startswith(f"{catalogue.OWN}:"):
+        return name
+    return name.partition(":")[0].removesuffix("-released")
+
+
+def member(i: int) -> str:
+    """What the array of a row is called in the archive."""
+    return f"right-{i:04d}.npy"

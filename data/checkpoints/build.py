@@ -18,11 +18,11 @@ from pathlib import Path
 import pandas as pd
 from safetensors import safe_open
 
+from fslbook import training
 from fslbook.fewstab.tables import RECENT, REMEDIED
+from fslbook.training import recipes
 from fslcore import datasets, evaluation, learners
 from fslcore.stats import closed_interval
-from fslcore.tools import training
-from fslcore.tools.training import recipes
 
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
@@ -145,7 +145,7 @@ def named(dataset: str, name: str, shots: int) -> str:
 
 
 def parts() -> Iterator[tuple[str, dict]]:
-    """Every network: its file, without the ending, and what `fslcore.tools.training.train` is given."""
+    """Every network: its file, without the ending, and what `fslbook.training.train` is given."""
     # Short trainings with ink tied to class by a known share: bias/LEARNER-BIAS-SEED.safetensors.
     for seed, (name, short), bias in product(SEEDS, SHORT.items(), BIASES):
         dataset = "coloured" + f"?bias={bias:g}" * (bias > 0)
@@ -156,7 +156,7 @@ def parts() -> Iterator[tuple[str, dict]]:
 
 
 def on_icons(name: str, shots: int) -> dict:
-    """What `fslcore.tools.training.train` is given for a network trained on icons."""
+    """What `fslbook.training.train` is given for a network trained on icons."""
     usual = training.RECIPES[name]
     others = {what: named("icons", "baseline", 5) for what in ("frozen", "teacher") if getattr(usual, what)}
     epochs = BOIL if (name, shots) == ("boil", 1) else EPOCHS.get(name)

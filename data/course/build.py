@@ -13,9 +13,9 @@ import numpy as np
 import pandas as pd
 
 from fslbook.beyond import runs
+from fslcore import recorder
 from fslcore.evaluation import load_source
 from fslcore.paths import DATA, replace_file
-from fslcore.tools import recorder
 
 HERE = Path(__file__).resolve().parent
 TASKS = 200

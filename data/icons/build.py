@@ -25,7 +25,7 @@ from PIL import Image
 from scipy import ndimage
 from tqdm import tqdm
 
-from fslcore.tools.attributes import pixels
+from fslbook.attributes import pixels
 
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))

@@ -20,6 +20,7 @@ from pathlib import Path
 import torch
 import yaml
 
+from fslbook import notebooks
 from fslbook.evaluators import estimates
 from fslbook.fewstab import tables
 from fslcore import __version__, evaluation, learners
@@ -28,7 +29,6 @@ from fslcore.errors import InputError
 from fslcore.evaluation import cache
 from fslcore.models import backbones, registry
 from fslcore.tasks import ESTIMATORS, ORACLE, Tasks, resplit, sample_closed, sample_open
-from fslcore.tools import notebooks
 
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))

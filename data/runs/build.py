@@ -27,13 +27,13 @@ import numpy as np
 import pandas as pd
 import torch
 
+from fslbook import training
 from fslbook.beyond import runs
 from fslbook.fewstab.tables import RECENT, REMEDIED
 from fslcore import __version__, datasets, evaluation, learners, store
 from fslcore.models import backbones, networks
 from fslcore.paths import replace_file
 from fslcore.tasks import samplers
-from fslcore.tools import training
 
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))

@@ -13,7 +13,7 @@ import yaml
 from PIL import Image
 
 from ..errors import choice
-from ..paths import DATA, check_shipped
+from ..paths import DATA, check_data
 from .images import Images, OnDemand
 
 __all__ = ["cards", "load_embedded"]
@@ -28,7 +28,7 @@ def cards() -> dict[str, dict]:
     InputError
         The distribution of the data is not installed.
     """
-    check_shipped(data=True)
+    check_data()
     found = {}
     for path in sorted(DATA.glob("*/card.yml")):
         card = yaml.safe_load(path.read_text("utf-8"))

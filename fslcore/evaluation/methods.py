@@ -81,7 +81,7 @@ def load_backbone(name: str) -> backbones.Backbone:
     return backbones.load(name) if ":" in name else _named_backbone(name)
 
 
-# What ships with the book does not change while a process runs, and a chapter loads it many times.
+# What ships does not change while a process runs, and is loaded many times.
 _shipped_images = lru_cache(maxsize=8)(datasets.load)
 _named_backbone = lru_cache(maxsize=8)(backbones.load)
 

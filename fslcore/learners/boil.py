@@ -42,7 +42,7 @@ class BOIL(MAML):
         super().__init__(backbone, **settings)
         if backbone is not None:
             if "weight" not in backbone.head:
-                raise InputError(f"{backbone.name}: no head; the file that fslcore train boil wrote has one")
+                raise InputError(f"{backbone.name}: no head; the checkpoint of a training with boil has one")
             ways, dim = backbone.head["weight"].shape
         self.head = nn.Linear(dim, ways)
         if backbone is not None:

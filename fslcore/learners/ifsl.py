@@ -89,7 +89,7 @@ class Interventional(OnFeatures):
 
     def prepare(self, bank: Bank) -> Bank:
         if self.classes and not len(self.means):
-            raise InputError(f"learner = {self.name}; it needs a network that fslcore train made for it")
+            raise InputError(f"learner = {self.name}; it needs a network that was trained for it")
         return super().prepare(bank)
 
     def forward(self, support: torch.Tensor, members: torch.Tensor, query: torch.Tensor, *asked) -> torch.Tensor:

@@ -35,7 +35,7 @@ class Learner(Protocol):
         Whether its class has an argument ``dim``, the length of features of its trained weights, or ``map``, the
         shape of the map whose places it compares.
     knows_classes : bool
-        Whether `fslcore.tools.training` gives it the training classes of its network, by a method ``know``.
+        Whether a training gives it the training classes of its network, by a method ``know``.
     version : int
         Part of ``config()``: raised when the scores change.
     settings : tuple of str

@@ -166,7 +166,7 @@ def resnet18(stem: int = 7) -> nn.Module:
 
 @dataclass(frozen=True)
 class Network:
-    """A network that `fslcore.tools.training` can train, described by data.
+    """A network that can be trained, described by data.
 
     Attributes
     ----------

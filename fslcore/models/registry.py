@@ -91,7 +91,7 @@ def _trained_here(name: str) -> Entry:
     base = "icons" if learner.startswith("icons-") else "glyphs" if network == "glyph-conv" else "coloured glyphs"
     known = Backbone(
         name,
-        f"trained here on the base classes of {base} (fslcore train)",
+        f"trained here on the base classes of {base}",
         "MIT",
         NETWORKS[network].dim,
         mean=(0.5,) * 3,
@@ -103,9 +103,9 @@ def _trained_here(name: str) -> Entry:
 
 
 def _brought() -> Entry:
-    """Any network that `fslcore train` made, in a file of the user: none is there by the name alone."""
+    """Any network that was trained on base classes, in a file of the user: none is there by the name alone."""
     like = _trained_here("conv4-baseline")
-    known = replace(like.backbone, name=OWN, source="fslcore train, by its user")
+    known = replace(like.backbone, name=OWN, source="a training, by its user")
     return replace(like, backbone=known, local=CHECKPOINTS / f"{OWN}.safetensors", sha256=None)
 
 

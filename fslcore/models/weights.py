@@ -33,8 +33,8 @@ __all__ = ["load", "recipe_of", "trained_path"]
 def load(name: str) -> Backbone:
     """A backbone by name, or by ``name:path`` with a weights file of the user's own.
 
-    ``trained:path`` is a file that `fslcore train` made, of any network, which the file names; the backbone is
-    named after both. Without a suffix, it is one of those that ``fslcore train --paper`` stores in the cache:
+    ``trained:path`` is the checkpoint of a training, of any network, which the file names; the backbone is
+    named after both. Without a suffix, it is one of those that ``train --paper`` stores in the cache:
     ``trained:evaluators/cifar-fs/protonet``.
 
     Packaged weights must match their pinned SHA-256, and so must weights from the model hub if two sources list it
@@ -49,7 +49,7 @@ def load(name: str) -> Backbone:
     """
     name, _, own = name.partition(":")
     if name == OWN and not own:
-        raise InputError(f"backbone = {name}; the file that fslcore train made is needed, as {name}:FILE")
+        raise InputError(f"backbone = {name}; the checkpoint of a training is needed, as {name}:FILE")
     if name not in REGISTRY:
         raise InputError(
             f"backbone = {name}; known are {', '.join(REGISTRY)} (and NAME:WEIGHTS_FILE){like(name, REGISTRY)}"
@@ -65,7 +65,7 @@ def load(name: str) -> Backbone:
         state, recipe = _read_state(path)
         if isinstance(build, str):
             if name == OWN and not recipe:
-                raise ValueError("its training is not in it, as fslcore train writes it")
+                raise ValueError("it does not say how it was trained")
             trained = replace(NETWORKS[recipe.get("network", build)], **recipe.get("architecture", {}))
             build = partial(of_this_library, trained)
             known = replace(
@@ -96,12 +96,12 @@ def load(name: str) -> Backbone:
 
 
 def trained_path(name: str) -> Path:
-    """The place where ``fslcore train --paper`` stores a network: PAPER/DATASET/LEARNER, in the cache."""
+    """The place where ``train --paper`` stores a network: PAPER/DATASET/LEARNER, in the cache."""
     return store.path("trained", f"{name}.safetensors")
 
 
 def recipe_of(name: str) -> dict:
-    """The recipe of `fslcore.tools.training` that made a backbone's file, as JSON values; empty for others."""
+    """The recipe of the training that made a backbone's file, as JSON values; empty for others."""
     name, _, own = name.partition(":")
     return _read_state(_weights(name, _listed(name), own))[1]
 
@@ -138,7 +138,7 @@ def _weights(name: str, entry: Entry, own: str) -> Path:
         if name == OWN and not path.suffix:
             path = trained_path(own)
             if not path.is_file():
-                made = f"fslcore train --paper {own.partition('/')[0]} trains all networks of that paper"
+                made = f"the book's command train --paper {own.partition('/')[0]} makes all networks of that paper"
                 raise InputError(f"backbone {name}:{own}: no file {path}; {made}")
         if not path.is_file():
             raise InputError(
@@ -150,7 +150,7 @@ def _weights(name: str, entry: Entry, own: str) -> Path:
         path = Path(spec.origin).parent / entry.local[1] if spec and spec.origin else None
         origin = f"the Python package {entry.local[0]} (file {entry.local[1]})"
     elif entry.local:
-        path, origin = entry.local, f"{entry.local} (fslcore train makes such files)"
+        path, origin = entry.local, f"{entry.local} (a training makes such files)"
     else:
         path, origin = _from_hub(*entry.hub), f"{entry.hub[1]} of {entry.hub[0]} on the model hub"
     if path is None or not path.is_file():
@@ -192,7 +192,7 @@ def _pinned(pins: Path) -> dict[str, str]:
 
 
 def _read_state(path: Path) -> tuple[dict, dict]:
-    """Named tensors, and the recipe of `fslcore.tools.training` if the file has one."""
+    """Named tensors, and the recipe of its training if the file has one."""
     with open(path, "rb") as file:
         head = file.read(9)
     if path.suffix == ".safetensors" or head[8:] == b"{":

@@ -14,12 +14,11 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from .. import stats
+from .. import recorder, stats
 from ..errors import InputError, visible
+from ..recorder import Recording
 from ..stats import ThreeIntervals
 from ..stats.influence import Influence
-from ..tools import recorder
-from ..tools.recorder import Recording
 from .analysis import (
     FEW_UNITS,
     PERCENT_BOUNDS,

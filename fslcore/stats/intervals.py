@@ -38,7 +38,7 @@ __all__ = [
 
 Floats = NDArray[np.float64]
 Bounds = tuple[float, float] | None  # least and largest possible value, where they are known
-LEVEL = 0.95  # nominal coverage where none is asked for; `fslcore.tools.estimation` asks for its own, 0.9
+LEVEL = 0.95  # nominal coverage where none is asked for
 ULPS = 4  # an accuracy is a sum and a quotient: its last digits may be off by a few
 MANY_TASKS = 100  # from which a closed interval has a normal quantile, as in the paper
 NEAR = 0.1  # of the bounds' span: means closer to a bound are those that rare hard, or easy, classes would change

@@ -6,10 +6,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fslbook import published
+from fslbook import published, released
 from fslbook.checks import VERDICTS, worded
 from fslbook.oops import audit
-from fslcore.tools import released
 
 REAL = Path(__file__).parents[3] / "shared" / "oops-benchmark"
 

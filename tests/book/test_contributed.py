@@ -11,14 +11,14 @@ import pytest
 import yaml
 from markdown_it import MarkdownIt
 
+from fslbook import contributed, published
 from fslbook import contributed as shown_from
-from fslbook import published
+from fslbook import plan as workload
 from fslbook.evaluators import choosing, estimates
 from fslbook.fewstab import beside
 from fslbook.oops import benchmark
 from fslcore import evaluation, sources
 from fslcore.errors import InputError
-from fslcore.tools import contributed, workload
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "book"))

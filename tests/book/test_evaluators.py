@@ -7,9 +7,10 @@ from scipy import stats as scipy_stats
 
 from fslbook.evaluators import choosing, estimates, figures
 from fslbook.evaluators.estimates import FRESH
+from fslbook.paths import NOTEBOOKS
 from fslcore import datasets, evaluation
 from fslcore.errors import InputError
-from fslcore.paths import DATA, NOTEBOOKS
+from fslcore.paths import DATA
 from fslcore.tasks import ESTIMATORS, sample_closed
 
 METHODS = ["glyph-conv ncc", "glyph-conv lr"]

@@ -9,9 +9,9 @@ from safetensors import safe_open
 from fslbook import published
 from fslbook.fewstab import training
 from fslbook.fewstab.training import PRINTED, TEN, settings
+from fslbook.training import RECIPES, Recipe
 from fslcore.errors import InputError
 from fslcore.paths import DATA
-from fslcore.tools.training import RECIPES, Recipe
 
 
 @pytest.mark.parametrize("dataset", PRINTED)
@@ -45,7 +45,7 @@ def test_the_optimiser_is_what_the_table_says():
     """The names in the table are not read from the recipes: hold them against the code."""
     from inspect import getsource
 
-    from fslcore.tools.training import schedule
+    from fslbook.training import schedule
 
     source = getsource(schedule)
     assert "optim.AdamW" in source and "OneCycleLR" in source

@@ -9,6 +9,8 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from fslbook import attributes, notebooks
+from fslbook.attributes import Attributes
 from fslbook.fewstab import known_truth
 from fslcore import datasets, evaluation
 from fslcore.datasets.bank import Bank
@@ -17,8 +19,6 @@ from fslcore.errors import InputError
 from fslcore.evaluation import methods
 from fslcore.models import backbones
 from fslcore.tasks import sample_biased, sample_closed
-from fslcore.tools import attributes, notebooks
-from fslcore.tools.attributes import Attributes
 
 
 def mean(interval):

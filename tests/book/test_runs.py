@@ -17,12 +17,12 @@ from statsmodels.stats.anova import anova_lm
 from statsmodels.stats.power import TTestIndPower
 
 from fslbook.beyond import runs as stored
+from fslbook.training import RECIPES
 from fslcore import catalogue, datasets, stats
 from fslcore.errors import InputError
 from fslcore.evaluation import LEARNERS
 from fslcore.paths import DATA
 from fslcore.stats import runs as runs_module
-from fslcore.tools.training import RECIPES
 
 
 def crossed(rng, runs, tasks, run=1.0, task=1.0, both=1.0):

@@ -11,9 +11,9 @@ import pandas as pd
 import pytest
 from PIL import Image
 
+from fslbook import attributes
 from fslcore import datasets
 from fslcore.paths import DATA
-from fslcore.tools import attributes
 
 FOLDER = DATA / "icons"
 FACTS = ["style", "grid", "palette", "ink", "roundness", "symmetry", "colour"]

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from fslbook.estimation import assess
 from fslcore import datasets, evaluation
+from fslcore.cli import app
 from fslcore.datasets.decode import rgb
 from fslcore.errors import InputError
 from fslcore.models import backbones
-from fslcore.tools.cli import app
-from fslcore.tools.estimation import assess
 
 GREY = np.random.default_rng(0).integers(0, 256, (24, 24)).astype(np.uint8)
 GREY[0, :2] = 0, 255  # the whole range, whatever is drawn

@@ -8,9 +8,9 @@ import pytest
 from PIL import Image
 
 from fslcore import datasets
+from fslcore.cli import app
 from fslcore.datasets.load import READERS
 from fslcore.errors import InputError
-from fslcore.tools.cli import app
 
 SPLITS = {"base": "train", "validation": "val", "novel": "test"}
 CLASSES = {"train": ["apple", "bear"], "val": ["cup"], "test": ["dog", "elm"]}

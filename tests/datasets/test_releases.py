@@ -9,11 +9,11 @@ from PIL import Image
 from scipy.io import savemat
 
 from fslcore import datasets
+from fslcore.cli import app
 from fslcore.datasets.papers import SETS
 from fslcore.datasets.releases import RELEASES
 from fslcore.datasets.splits import listed_splits, of_split
 from fslcore.errors import InputError
-from fslcore.tools.cli import app
 
 
 def picture(path, shade, size=(24, 20)):

@@ -203,8 +203,8 @@ def test_results_files_are_csv_or_parquet(tmp_path):
 def test_finetuning_ships_for_every_row_of_the_default_build():
     if not SHIPPED:
         pytest.skip("no results under data/results")
-    from fslcore.paths import PROFILES
-    from fslcore.tools import notebooks
+    from fslbook import notebooks
+    from fslbook.paths import PROFILES
 
     rows = notebooks.profile(PROFILES / "quick.yml")["closed-vs-open"]["datasets"]
     made = {(m["dataset"], m["backbone"], m["sampling"]) for m in (evaluation.Record.load(p)[1] for p in SHIPPED)}

@@ -21,6 +21,7 @@ from safetensors.torch import load_file, save_file
 from test_probe import FEATURES, TASKS, UNEVEN, shipped
 
 from fslcore import datasets, evaluation, learners, store
+from fslcore.cli import app
 from fslcore.datasets.bank import Bank, load_features
 from fslcore.datasets.images import OnDemand
 from fslcore.errors import InputError, note
@@ -29,7 +30,6 @@ from fslcore.models import backbones, shards
 from fslcore.models import features as feature_code
 from fslcore.paths import ROOT
 from fslcore.tasks import sample_closed
-from fslcore.tools.cli import app
 
 N, BATCH = 70, 8  # the last batch is not full
 

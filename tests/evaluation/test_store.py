@@ -5,12 +5,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from fslbook.training import pixels
 from fslcore import store
 from fslcore.datasets import Images, images
 from fslcore.datasets.images import OnDemand
 from fslcore.errors import InputError, note
 from fslcore.paths import replace_file
-from fslcore.tools.training import pixels
 
 
 @pytest.fixture(autouse=True)

@@ -57,8 +57,8 @@ def script():
 @pytest.fixture(scope="module")
 def made_by(script):
     """What a function of the script makes, in a list: several parts are of one, and to draw all tasks takes seconds."""
-    from fslcore.paths import PROFILES
-    from fslcore.tools import notebooks
+    from fslbook import notebooks
+    from fslbook.paths import PROFILES
 
     profile = notebooks.profile(PROFILES / "quick.yml")
     return functools.cache(lambda name: list(getattr(script, name)(profile)))

@@ -10,6 +10,9 @@ from safetensors import safe_open
 from torch import nn
 from torch.nn import functional as F
 
+from fslbook import training
+from fslbook.training import run as loop
+from fslbook.training.run import _class_means
 from fslcore import datasets, learners
 from fslcore.datasets.bank import Bank
 from fslcore.errors import InputError
@@ -17,9 +20,6 @@ from fslcore.evaluation import evaluate, probe
 from fslcore.learners import MTL, SIB, FrozenMAML, MatchingNet, MatchingNetIFSL
 from fslcore.models import backbones
 from fslcore.tasks import Tasks, sample_closed
-from fslcore.tools import training
-from fslcore.tools.training import run as loop
-from fslcore.tools.training.run import _class_means
 
 DIM, CLASSES = 24, 7  # features, and classes that the network was trained on
 PLAIN = (MatchingNet, FrozenMAML, MTL, SIB)
@@ -330,7 +330,7 @@ def test_bad_settings(bank, tmp_path):
     for parts, message in ((0, "parts = 0; a whole number"), (5, "parts = 5; 24 features are not so many equal parts")):
         with pytest.raises(InputError, match=message):
             MatchingNetIFSL(DIM, parts=parts)
-    with pytest.raises(InputError, match="learner = mtl-ifsl; it needs a network that fslcore train made for it"):
+    with pytest.raises(InputError, match="learner = mtl-ifsl; it needs a network that fslbook train made for it"):
         ADJUSTED[MTL](DIM).scores(bank, tasks)
     with pytest.raises(InputError, match="frozen = ''; mtl-ifsl needs a backbone"):
         training.train("mtl-ifsl", tmp_path / "m.safetensors", frozen="")

@@ -841,7 +841,7 @@ def test_boil_knows_as_many_classes_as_its_head(pictures, boil_trained):
         BOIL(boil_trained).scores(pictures, sample_closed(pictures.labels, tasks=2, ways=3, queries=2))
     with pytest.raises(InputError, match="conv4-maml was not trained for it, conv4-boil was"):
         BOIL(replace(boil_trained, name="conv4-maml"))
-    with pytest.raises(InputError, match="conv4-1shot-boil: no head; the file that fslcore train boil wrote has one"):
+    with pytest.raises(InputError, match="conv4-1shot-boil: no head; the file that fslbook train boil wrote has one"):
         BOIL(replace(boil_trained, head={}))
 
 

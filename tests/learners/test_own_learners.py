@@ -10,12 +10,12 @@ import pandas as pd
 import pytest
 
 from fslcore import evaluation, learners
+from fslcore.cli.app import main
 from fslcore.datasets import Images
 from fslcore.errors import InputError
 from fslcore.learners.own import identity, made
 from fslcore.learners.protocol import Learner, complete
 from fslcore.tasks import sample_closed
-from fslcore.tools.cli.app import main
 
 MINE = """
 import torch

@@ -7,19 +7,22 @@ import sys
 
 import pytest
 
-from fslcore.tools.cli import app
+from fslbook import cli as book
+from fslcore.cli import app
 
 from .judging import SLOW
 
 os.environ.setdefault("HF_HUB_OFFLINE", "1")  # before the library that reads it is imported
 MEMORY = 12 * 2**30  # bytes a case may ask for: one that asks for more gets a MemoryError, and not the machine
-PARSER = functools.cache(app._parser)  # to build it takes longer than to refuse a line
+# To build a parser takes longer than to refuse a line.
+PROGRAMS = {module: functools.cache(module._program) for module in (app, book)}
 
 
 @pytest.fixture(autouse=True)
 def here(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(app, "_parser", PARSER)
+    for module, program in PROGRAMS.items():
+        monkeypatch.setattr(module, "_program", program)
     for name in ("FSLCORE_QUIET", "TQDM_DISABLE"):
         monkeypatch.delenv(name, raising=False)
     return tmp_path

@@ -24,8 +24,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from fslbook import cli as book
+from fslcore.cli import app
 from fslcore.errors import InputError
-from fslcore.tools.cli import app as cli
 
 SLOW = 30  # seconds, after which a case is one that does not end
 # What is no part of a refusal: progress bars, and the note on the size at which images are read.
@@ -61,18 +62,27 @@ def row(name: str, *rest: object) -> object:
 
 def fslcore(*arguments: object) -> Done:
     """``fslcore ARGUMENTS``, inside this process."""
+    return _run(app.main, arguments)
+
+
+def fslbook(*arguments: object) -> Done:
+    """``fslbook ARGUMENTS``, inside this process."""
+    return _run(book.main, arguments)
+
+
+def _run(main: Callable[[list[str]], int], arguments: tuple[object, ...]) -> Done:
     out, err = io.StringIO(), io.StringIO()
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
         try:
-            code = cli.main([str(a) for a in arguments])
+            code = main([str(a) for a in arguments])
         except SystemExit as end:
             code = end.code if isinstance(end.code, int) else 1 if end.code else 0
     return Done(int(code or 0), out.getvalue(), err.getvalue())
 
 
 def command(line: str, stop_after: float | None = None) -> Done:
-    """A line of bash in a process of its own, in which $FSLCORE stands for the command; Ctrl-C after some seconds."""
-    env = {**os.environ, "FSLCORE": f"{sys.executable} -m fslcore"}
+    """A line of bash in a process of its own; $FSLCORE and $FSLBOOK are the commands. Ctrl-C after some seconds."""
+    env = {**os.environ, "FSLCORE": f"{sys.executable} -m fslcore", "FSLBOOK": f"{sys.executable} -m fslbook"}
     process = subprocess.Popen(
         ["bash", "-c", line], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, errors="replace", env=env
     )

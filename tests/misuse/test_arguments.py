@@ -15,6 +15,8 @@ import pandas as pd
 import pytest
 import torch
 
+from fslbook.attributes import Attributes
+from fslbook.estimation import resampled
 from fslbook.fewstab.tables import gaps
 from fslbook.oops import difficulty, optima
 from fslcore import evaluation, stats
@@ -24,8 +26,6 @@ from fslcore.report import Options
 from fslcore.stats.intervals import limits, plus_minus
 from fslcore.stats.pilot import moments
 from fslcore.stats.power import smallest
-from fslcore.tools.attributes import Attributes
-from fslcore.tools.estimation import resampled
 
 RNG = np.random.default_rng(0)
 ODD = [None, "x", "", [], {}, object(), (1, 2, 3, 4, 5, 6, 7, 8), 1j, pd.NaT, "5", "0.5"]

@@ -1,4 +1,4 @@
-"""``fslcore assess``: folders, options and pages. For images in odd forms see `test_images`: one reader reads both."""
+"""``fslbook assess``: folders, options and pages. For images in odd forms see `test_images`: one reader reads both."""
 
 import shutil
 from pathlib import Path
@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from .judging import Warned, asked, fill, fslcore, judge, nowhere, refused, row, small_disk, split
+from .judging import Warned, asked, fill, fslbook, judge, nowhere, refused, row, small_disk, split
 from .pictures import array, cut, one, put, save, tree
 
 
 def assess(*more, data="data", output="out.html"):
-    return fslcore("assess", data, "-o", output, "--backbone", "glyph-conv", "--learner", "ncc", *more)
+    return fslbook("assess", data, "-o", output, "--backbone", "glyph-conv", "--learner", "ncc", *more)
 
 
 def photos(c, i, path):

@@ -1,4 +1,4 @@
-"""``fslcore caption``, tables of captions, and attributes that are made of them."""
+"""``fslbook caption``, tables of captions, and attributes that are made of them."""
 
 import os
 from pathlib import Path
@@ -7,11 +7,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from fslbook.attributes import Attributes, captions, matrix
 from fslbook.fewstab import detection
 from fslcore import datasets
-from fslcore.tools.attributes import Attributes, captions, matrix
 
-from .judging import Trap, asked, fill, fine, fslcore, judge, near, nowhere, refused, row, small_disk, split
+from .judging import Trap, asked, fill, fine, fslbook, judge, near, nowhere, refused, row, small_disk, split
 from .pictures import tree
 
 HEAD = "image,caption,captioner\n"
@@ -20,7 +20,7 @@ TABLE = "image,caption\n" + "".join(f"{n},a dark form number {i}\n" for i, n in 
 
 
 def caption(*more, data="folder:data"):
-    return fslcore("caption", data, *([] if "-o" in more else ["-o", "c.csv"]), *more)
+    return fslbook("caption", data, *([] if "-o" in more else ["-o", "c.csv"]), *more)
 
 
 def all_of_them(path="c.csv"):
@@ -141,8 +141,8 @@ def test_options(data, options, expected):
 
 
 def test_arguments_that_are_missing():
-    judge(lambda: fslcore("caption"), "dataset")
-    judge(lambda: fslcore("caption", "folder:data"), "-o")
+    judge(lambda: fslbook("caption"), "dataset")
+    judge(lambda: fslbook("caption", "folder:data"), "-o")
 
 
 @pytest.mark.parametrize("make, path, words", nowhere(".csv"))

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from fslcore.tools.cli import app as cli
+from fslcore.cli import app as cli
 
 from .judging import Done, command, fill, fslcore, has, holds, judge, refused, row
 from .test_features import good
 
-COMMANDS = next(a for a in cli._parser()._actions if isinstance(a, argparse._SubParsersAction)).choices
+COMMANDS = next(a for a in cli._program().parser._actions if isinstance(a, argparse._SubParsersAction)).choices
 OPTIONS = {
     "--quiet": ("evaluate", "train", "caption", "report", "assess", "run"),
     "--json": ("list", "report", "assess", "evaluate"),
@@ -115,7 +115,7 @@ def barred(name, *a, **k):
         raise ImportError(name)
     return real(name, *a, **k)
 builtins.__import__ = barred
-from fslcore.tools.cli.app import main
+from fslcore.cli.app import main
 for line in sys.stdin:
     print(main(eval(line)), file=sys.stderr)
 """

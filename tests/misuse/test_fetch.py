@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 import torch
 
-from fslcore.tools import download, released
+from fslbook import released
+from fslcore import download
 
 from .judging import Trap, fill, fine, fslcore, judge, row, split
 

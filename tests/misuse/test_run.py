@@ -1,4 +1,4 @@
-"""``fslcore run``: notebooks, parameters, profiles and outputs. No notebook is executed."""
+"""``fslbook run``: notebooks, parameters, profiles and outputs. No notebook is executed."""
 
 import os
 from pathlib import Path
@@ -6,10 +6,10 @@ from pathlib import Path
 import nbformat
 import pytest
 
+from fslbook import notebooks
 from fslcore.paths import replace_file
-from fslcore.tools import notebooks
 
-from .judging import fill, fslcore, judge, nowhere, row, split
+from .judging import fill, fslbook, judge, nowhere, row, split
 
 HERE = "closed-vs-open"
 
@@ -31,7 +31,7 @@ def wrote(_):
 
 
 def run(*more, notebook=HERE):
-    return fslcore("run", notebook, *([] if "-o" in more else ["-o", "out.ipynb"]), *more)
+    return fslbook("run", notebook, *([] if "-o" in more else ["-o", "out.ipynb"]), *more)
 
 
 BAD = {
@@ -149,7 +149,7 @@ def test_parameters(not_executed, notebook, name, value, expected):
     ],
 )
 def test_command_lines(not_executed, line, expected):
-    judge(lambda: fslcore("run", *split(line)), expected)
+    judge(lambda: fslbook("run", *split(line)), expected)
 
 
 LAUGHS = "a: &a [x,x,x,x,x,x,x,x,x]\n" + "".join(

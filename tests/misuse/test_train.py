@@ -1,4 +1,4 @@
-"""``fslcore train``: names, numbers, data and outputs. Recipes are cut to two steps, or a case would take minutes."""
+"""``fslbook train``: names, numbers, data and outputs. Recipes are cut to two steps, or a case would take minutes."""
 
 import os
 from dataclasses import replace
@@ -8,11 +8,11 @@ import pytest
 import torch
 from safetensors.numpy import load_file
 
+from fslbook.training import RECIPES
+from fslbook.training.run import VALIDATION
 from fslcore.models import backbones
-from fslcore.tools.training import RECIPES
-from fslcore.tools.training.run import VALIDATION
 
-from .judging import Warned, asked, fill, fslcore, holds, judge, nowhere, refused, row, small_disk, split
+from .judging import Warned, asked, fill, fslbook, holds, judge, nowhere, refused, row, small_disk, split
 from .pictures import one
 
 
@@ -21,7 +21,7 @@ def short(monkeypatch):
     """Recipes of two steps and few validation tasks."""
     for name, recipe in RECIPES.items():
         monkeypatch.setitem(RECIPES, name, replace(recipe, steps=2, epochs=1, size=min(recipe.size, 8)))
-    monkeypatch.setattr("fslcore.tools.training.run.VALIDATION", {**VALIDATION, "features": 5, "images": 3})
+    monkeypatch.setattr("fslbook.training.run.VALIDATION", {**VALIDATION, "features": 5, "images": 3})
 
 
 @pytest.fixture(scope="module")
@@ -39,7 +39,7 @@ def images(folder, classes, per):
 
 
 def train(*more, learner="protonet", data="data"):
-    return fslcore("train", learner, *([] if "-o" in more else ["-o", "out.safetensors"]), "--dataset", data, *more)
+    return fslbook("train", learner, *([] if "-o" in more else ["-o", "out.safetensors"]), "--dataset", data, *more)
 
 
 def whole(done):
@@ -107,7 +107,7 @@ def test_options(made, learner, options, expected):
 
 
 def test_no_learner():
-    judge(lambda: fslcore("train"), "learner")
+    judge(lambda: fslbook("train"), "learner")
 
 
 @pytest.mark.parametrize(

@@ -17,6 +17,8 @@ from torch.utils._python_dispatch import TorchDispatchMode, return_and_correct_a
 from torch.utils._pytree import tree_leaves, tree_map_only
 from torch.utils.backend_registration import _setup_privateuseone_for_python_backend
 
+from fslbook import training
+from fslbook.training import run as loop
 from fslcore import datasets, learners
 from fslcore.datasets.bank import Bank
 from fslcore.evaluation import evaluate, probe, record
@@ -25,8 +27,6 @@ from fslcore.models import features as feature_code
 from fslcore.models.networks import Conv4
 from fslcore.paths import ROOT
 from fslcore.tasks import sample_closed
-from fslcore.tools import training
-from fslcore.tools.training import run as loop
 
 aten = torch.ops.aten
 # What may read tensors of both: a copy from one to the other, and indices on the CPU.

@@ -17,7 +17,7 @@ def pack(profile: str, folder: Path, environ: dict) -> Path:
     """The file of a run that is done, written twice: as ``rehearsal.zip`` and as ``again.zip``."""
     paths = [folder / name for name in ("rehearsal.zip", "again.zip")]
     for path in paths:
-        command = [sys.executable, "-m", "fslcore", "pack", profile, "--by", BY, "-o", str(path), "--quiet"]
+        command = [sys.executable, "-m", "fslbook", "pack", profile, "--by", BY, "-o", str(path), "--quiet"]
         subprocess.run(command, cwd=folder, env=environ, check=True, stdout=subprocess.DEVNULL)
     print(f"pack: {paths[0].stat().st_size:,} bytes", flush=True)
     return paths[0]

@@ -32,8 +32,8 @@ from urllib.parse import quote, unquote, urlsplit
 
 import yaml
 
+from fslbook.training.papers import settings_of
 from fslcore import sources
-from fslcore.tools.training.papers import settings_of
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(Path(__file__).parent), str(ROOT / "tests")]
@@ -185,6 +185,7 @@ def checked(folder: Path) -> list[str]:
 def commands(paper: str, brought: Path) -> list[list[str]]:
     """What a person types, or `make paper` does."""
     fslcore = [sys.executable, "-m", "fslcore"]
+    fslbook = [sys.executable, "-m", "fslbook"]
     options = [
         word for key, value in TRAINED.get(paper, {}).items() for word in ("--set", f"{key}={json.dumps(value)}")
     ]
@@ -194,10 +195,10 @@ def commands(paper: str, brought: Path) -> list[list[str]]:
     given = ["--from", str(brought)] if brought.is_dir() else []
     found = [
         [*fslcore, "fetch", paper, "--complete", "--accept-terms", *given, "--quiet"],
-        [*fslcore, "plan-run", "small.yml"],
+        [*fslbook, "plan", "small.yml"],
     ]
     if paper in TRAINED:
-        train = [*fslcore, "train", "--paper", paper, "--epochs", "1", "--quiet", *options]
+        train = [*fslbook, "train", "--paper", paper, "--epochs", "1", "--quiet", *options]
         for of in settings_of(paper)["sets"] if paper == "evaluators" else ():  # ten steps a task take too long here
             own = sources.filled("cache/trained/evaluators/{dataset}/maml.safetensors", of)
             found.append([*train, "maml", "--dataset", of, "--set", "options.steps=1", "-o", own])
@@ -205,7 +206,7 @@ def commands(paper: str, brought: Path) -> list[list[str]]:
     if paper == "fewstab":
         sets = settings_of(paper)["sets"]
         for captioner in ("vit-gpt2", "blip-large"):
-            found.append([*fslcore, "caption", *sets, "--captioner", captioner, "--size", "64", "--quiet"])
+            found.append([*fslbook, "caption", *sets, "--captioner", captioner, "--size", "64", "--quiet"])
     build = [sys.executable, "-m", "snakemake", "--cores", "2", *limits]
     return [*found, [*build, "--config", "profile=small.yml"]]
 

@@ -16,13 +16,14 @@ import pytest
 from performance import growth, rates
 from scipy.stats import linregress
 
+from fslbook import notebooks
+from fslbook import plan as workload
 from fslbook.beyond import speed
 from fslcore.catalogue import LEARNERS
 from fslcore.learners import NearestCentroid
 from fslcore.models.registry import REGISTRY
 from fslcore.paths import ROOT
 from fslcore.tasks import sample_closed
-from fslcore.tools import notebooks, workload
 
 BENCH = [sys.executable, str(ROOT / "benchmarks" / "bench.py"), "--threads", "1", "--repeats", "1"]
 PIECES = (

@@ -87,13 +87,13 @@ def test_of_a_package_that_passes_names_on_the_modules_count_whose_names_are_use
 
 def test_what_only_checks_a_run_changes_no_chapter_by_what_it_knows():
     house = House(ROOT)
-    assert "fslcore.tools.notebooks" in house.modules("evaluators-audit")
+    assert "fslbook.notebooks" in house.modules("evaluators-audit")
     assert not [m for m in house.modules("evaluators-audit") if m.startswith(("fslcore.learners", "fslcore.datasets"))]
 
 
 def test_imports_inside_functions_count_and_those_for_type_checkers_do_not(copy):
     house = House(copy)
-    assert "fslcore.tools.near_copies" in house.reached({"fslcore.tools.cli.commands"})  # in duplicates
+    assert "fslcore.near_copies" in house.reached({"fslcore.cli.commands"})  # in duplicates
     (copy / "fslcore" / "attic.py").write_text(
         "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from .tasks import Tasks\n"
         "class A:\n    def f(self):\n        with open('x'):\n            from . import store\n"

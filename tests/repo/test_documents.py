@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 import yaml
 
+from fslbook import notebooks, training
+from fslcore.cli import app, commands
 from fslcore.paths import ROOT
 from fslcore.stats import pilot, plan
 from fslcore.tasks import sample_closed
-from fslcore.tools import notebooks, training
-from fslcore.tools.cli import app, commands
 
 LINES = [
     line
@@ -61,7 +61,7 @@ def test_every_printed_command_is_taken(line, there):
 
 
 def test_the_page_names_every_learner_that_can_be_trained():
-    (section,) = re.findall(r"^`fslcore train LEARNER` trains .*?```bash", PAGE, re.MULTILINE | re.DOTALL)
+    (section,) = re.findall(r"^`fslbook train LEARNER` trains .*?```bash", PAGE, re.MULTILINE | re.DOTALL)
     assert set(re.findall(r"`([\w+-]+)`", section)) == set(training.RECIPES)
 
 

@@ -8,10 +8,10 @@ import torch
 from torch.utils.data import DataLoader, Dataset, Sampler
 
 import fslcore
+from fslcore import recorder
 from fslcore.models import networks  # noqa: F401  after it torchvision imports, which these libraries do
 from fslcore.paths import ROOT
 from fslcore.report import Results
-from fslcore.tools import recorder
 
 PAGE = (ROOT / "book" / "running.md").read_text("utf-8")
 

@@ -286,8 +286,8 @@ def test_a_chapter_is_run_and_lies_in_the_present_folder(installed):
     "code",
     [
         "import fslcore.stats",
-        "from fslcore.tools.cli.app import main; main(['--help'])",
-        "from fslcore.tools.cli.app import main; main(['report', '--help'])",
+        "from fslcore.cli.app import main; main(['--help'])",
+        "from fslcore.cli.app import main; main(['report', '--help'])",
     ],
 )
 def test_what_starts_at_once_loads_nothing_heavy(code):

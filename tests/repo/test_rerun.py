@@ -9,8 +9,8 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "rerun"))
 
 import rerun as run
 
+from fslbook import notebooks
 from fslcore.errors import InputError
-from fslcore.tools import notebooks
 
 VARIED = {"shots", "ways", "level", "datasets", "dataset", "seeds"}  # a chapter that has one is run with another value
 

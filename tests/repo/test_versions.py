@@ -16,11 +16,11 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from fslbook.attributes import matrix, pixels
 from fslcore import learners
 from fslcore.datasets import Images, coloured, folder
 from fslcore.models import backbone, backbones, features, text
 from fslcore.paths import ROOT
-from fslcore.tools.attributes import matrix, pixels
 
 KEPT = Path(__file__).with_name("code_versions.json")
 
@@ -58,14 +58,14 @@ CODE = {
         ["fslcore/datasets/decode.py", "fslcore/datasets/folder.py:_Reader"],
     ),
     "pixels": (
-        "VERSION in fslcore/tools/attributes/pixels.py",
+        "VERSION in book/fslbook/attributes/pixels.py",
         lambda: pixels.VERSION,
-        ["fslcore/tools/attributes/pixels.py", "fslcore/tools/attributes/matrix.py:from_facts,from_words"],
+        ["book/fslbook/attributes/pixels.py", "book/fslbook/attributes/matrix.py:from_facts,from_words"],
     ),
     "captions": (
-        "EXTRACTION in fslcore/tools/attributes/matrix.py",
+        "EXTRACTION in book/fslbook/attributes/matrix.py",
         lambda: matrix.EXTRACTION,
-        ["fslcore/tools/attributes/matrix.py:_parsed,_words,_parser,from_words"],
+        ["book/fslbook/attributes/matrix.py:_parsed,_words,_parser,from_words"],
     ),
 }
 OF_LEARNERS = {

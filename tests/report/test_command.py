@@ -11,9 +11,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from fslcore.cli import app, output
 from fslcore.errors import visible
 from fslcore.report import Results
-from fslcore.tools.cli import app, output
 
 SIGNS = [*"\\$_{}%&#~^<>|*`[]=+-@\"'", "\n", "\t", "\x00", "\x1b[31m", "\x7f", "\x9b2J", "\u202e", "\u2028", "\u200b"]
 ODD_NAMES = ["$x$", "$\\frac$", "a$b", "<img src=x>", "*a* `b` [c](http://d)", "=1+1", *(f"x{s}y" for s in SIGNS)]
@@ -164,7 +164,7 @@ def test_it_imports_nothing_of_notebooks_and_networks(tmp_path):
     path = wide(tmp_path / "r.csv")
     code = f"""
 import sys
-from fslcore.tools.cli import app
+from fslcore.cli import app
 assert app.main(["report", {str(path)!r}, "-o", {str(tmp_path / "r.html")!r}]) == 0
 others = "torch sklearn statsmodels IPython jupytext nbformat papermill yaml tqdm fslbook"
 found = set(others.split()) & set(sys.modules)

@@ -17,7 +17,7 @@ from fslcore.errors import InputError
 from fslcore.report import Results, Shape
 
 ROOT = Path(__file__).resolve().parents[2]
-LOGS = ROOT / "tests" / "tools" / "logs"
+LOGS = ROOT / "tests" / "report" / "logs"
 LM_EVAL = sorted(LOGS.glob("lm_eval/*/samples_same_support_*.jsonl"))
 OWN = sorted(LOGS.glob("lm_eval/*/samples_own_support_*.jsonl"))
 MTEB = sorted(LOGS.glob("mteb/*/results/*/*/Tiny*.json"))

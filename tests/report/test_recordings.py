@@ -5,13 +5,12 @@ import pytest
 import torch
 
 import fslcore
-from fslcore import stats
+from fslcore import recorder, stats
 from fslcore.datasets.bank import Bank
 from fslcore.errors import InputError
 from fslcore.evaluation import Record
 from fslcore.report import Results, Shape
 from fslcore.tasks import sample_closed, sample_open
-from fslcore.tools import recorder
 
 LABELS = np.arange(8).repeat(20)
 ALL = {"new classes": "classes", "new images": "images", "these images": "closed"}

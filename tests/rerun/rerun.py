@@ -26,9 +26,9 @@ sys.path[:0] = [str(ROOT), str(ROOT / "book")]
 
 from executed import glued  # noqa: E402
 
+from fslbook import notebooks  # noqa: E402
 from fslcore.datasets.embedded import embedded_table  # noqa: E402
 from fslcore.errors import InputError  # noqa: E402
-from fslcore.tools import notebooks  # noqa: E402
 
 HERE = ROOT / "_build" / "rerun"
 FOLDERS = {"folder": (12, 30), "support": (5, 5)}  # of a user: so many classes, so many images of each

@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from fslbook import attributes
 from fslbook.fewstab import tables, trap
 from fslcore import evaluation
-from fslcore.tools import attributes
 
 LABS = Path(__file__).resolve().parents[2] / "book" / "_static" / "labs"
 SET, SHOTS, QUERIES, WAYS = "clipart", 5, 15, 5

@@ -492,7 +492,7 @@ def test_glued_values_resolve_on_a_page_of_one_file(tmp_path):
     """`fslcore report` and `assess` render a chapter without Sphinx."""
     import nbformat
 
-    from fslcore.tools import notebooks
+    from fslbook import notebooks
 
     path, said = one_run(tmp_path, count=12345, verdict=Markdown("**far** below $-1$"))
     glue = json.loads(path.read_text("utf-8"))["cells"][0]

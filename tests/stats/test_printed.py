@@ -13,13 +13,13 @@ from scipy import stats as sp
 from fslbook import published
 from fslbook.oops import gaussians
 from fslcore import stats
+from fslcore.cli import app
 from fslcore.errors import InputError
 from fslcore.paths import DATA
 from fslcore.report import printed as words
 from fslcore.stats import from_printed
 from fslcore.stats import published as printed
 from fslcore.tasks import sample_closed
-from fslcore.tools.cli import app
 
 
 @pytest.fixture(scope="module")

@@ -11,13 +11,13 @@ from hypothesis import strategies as st
 from sklearn.linear_model import LogisticRegression as SklearnLR
 from sklearn.model_selection import KFold, StratifiedKFold
 
+from fslbook.estimation import resampled
+from fslbook.estimation.resampled import estimate
 from fslcore.datasets.bank import Bank
 from fslcore.errors import InputError
 from fslcore.evaluation import Ready, Record, evaluate
 from fslcore.learners import LogisticRegression, NearestCentroid
 from fslcore.tasks import ESTIMATORS, Tasks, bootstrap, hold_out, k_fold, leave_one_out, resplit, sample_closed
-from fslcore.tools.estimation import resampled
-from fslcore.tools.estimation.resampled import estimate
 
 
 def bank(classes=8, n=30, dim=20, seed=0):

@@ -14,11 +14,10 @@ from scipy import fft, ndimage
 from scipy.sparse import csgraph
 from scipy.spatial import distance
 
-from fslcore import datasets, errors, evaluation
+from fslcore import datasets, errors, evaluation, near_copies
+from fslcore.cli import app
 from fslcore.errors import InputError
 from fslcore.paths import DATA
-from fslcore.tools import near_copies
-from fslcore.tools.cli import app
 
 SIDE = 96
 

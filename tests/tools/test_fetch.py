@@ -26,12 +26,13 @@ import numpy as np
 import pytest
 import yaml
 
-from fslcore import datasets, sources
+from fslbook import notebooks
+from fslbook import plan as workload
+from fslcore import datasets, download, fetch, sources
+from fslcore.cli import app
 from fslcore.datasets.papers import SETS
 from fslcore.datasets.splits import listed_splits
 from fslcore.errors import InputError
-from fslcore.tools import download, fetch, notebooks, workload
-from fslcore.tools.cli import app
 
 HERE = Path(__file__).parents[1] / "datasets"
 RELEASES = SimpleNamespace(**runpy.run_path(str(HERE / "test_releases.py")))
@@ -701,7 +702,7 @@ def test_a_disk_that_fills_while_unpacking_keeps_the_download(here, server, monk
 
 KILLED = """
 import os, signal, sys
-from fslcore.tools import fetch
+from fslcore import fetch
 do, at, count = fetch.{name}, {at}, [0]
 def killed(*arguments, **options):
     count[0] += sys._getframe(1).f_globals["__name__"] != "tempfile"  # some Pythons call it there, others do not
@@ -833,7 +834,7 @@ SMALL = {
 LOADED = """
 import sys, torch
 from fslcore.models import backbones
-from fslcore.tools.cli import app
+from fslcore.cli import app
 names = sys.argv[1:]
 code = app.main(["fetch", *names, "vit-gpt2"])
 assert code == 0, code

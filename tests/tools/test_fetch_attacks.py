@@ -31,9 +31,8 @@ import pytest
 import yaml
 from PIL import Image
 
-from fslcore import sources
+from fslcore import download, fetch, sources
 from fslcore.errors import InputError
-from fslcore.tools import download, fetch
 
 CLIENT = partial(httpx.Client, verify=ssl.create_default_context())  # one for all, since it takes a tenth of a second
 RNG = np.random.default_rng(0)

@@ -12,12 +12,11 @@ import pytest
 import torch
 
 import fslcore
-from fslcore import datasets
+from fslcore import datasets, recorder
 from fslcore.errors import InputError
 from fslcore.evaluation import Record, draw
 from fslcore.paths import locked
 from fslcore.tasks import sample_closed
-from fslcore.tools import recorder
 
 LABELS = np.arange(8).repeat(20)
 

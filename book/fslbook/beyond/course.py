@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pandas as pd
 
+from fslcore import recorder
 from fslcore.paths import DATA
-from fslcore.tools import recorder
 
 __all__ = ["recording", "table"]
 

@@ -18,9 +18,8 @@ from fslcore.evaluation.three_targets import IMAGE_FACTS, groups_of_images
 from fslcore.paths import DATA
 from fslcore.stats.runs import RunIntervals, RunPlan
 from fslcore.tasks import Tasks, sample_closed
-from fslcore.tools import training
 
-from .. import published
+from .. import published, training
 
 __all__ = [
     "RECORDS",

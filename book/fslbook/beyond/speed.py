@@ -1,4 +1,4 @@
-"""Tables and figures of the measurements by `benchmarks/bench.py`, read by `fslcore.tools.workload.stored`."""
+"""Tables and figures of the measurements by `benchmarks/bench.py`, read by `fslbook.plan.stored`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ import pandas as pd
 from matplotlib.patches import Patch
 
 from fslbook.style import COLOURS, LINES, MARKERS
-from fslcore.tools import workload
+
+from .. import plan as workload
 
 __all__ = [
     "across",

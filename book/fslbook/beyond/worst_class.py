@@ -26,10 +26,9 @@ from fslcore.evaluation.three_targets import (
 )
 from fslcore.stats.influence import Influence
 from fslcore.tasks import Tasks, sample_biased, sample_closed
-from fslcore.tools import attributes
-from fslcore.tools.estimation import resampled
 
-from .. import published
+from .. import attributes, published
+from ..estimation import resampled
 from .figures import three_rows
 
 __all__ = [
@@ -239,7 +238,7 @@ def run(
     methods : sequence of str
         As for `fslcore.evaluation.Method.parse`.
     attribute : str
-        Where attributes come from, as for `fslcore.tools.attributes.of`.
+        Where attributes come from, as for `fslbook.attributes.of`.
     groups : sequence of str
         Facts that make images dependent; the first that the data set knows counts.
     **shape

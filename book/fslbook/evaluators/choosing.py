@@ -20,11 +20,11 @@ from fslcore.evaluation import Method
 from fslcore.stats.chosen import FEWEST_TASKS
 from fslcore.tasks import ESTIMATORS, ORACLE, Tasks, sample_all
 from fslcore.tasks.resplits import Undrawn
-from fslcore.tools.contributed import Pack
-from fslcore.tools.estimation import resampled
 
 from .. import contributed, published
 from ..checks import DATASETS
+from ..contributed import Pack
+from ..estimation import resampled
 from . import estimates
 from .estimates import FRESH, HALVES, KEYS
 

@@ -9,7 +9,8 @@ from fslcore import evaluation
 from fslcore.datasets.bank import Bank
 from fslcore.errors import InputError
 from fslcore.tasks import Tasks, sample_closed
-from fslcore.tools.estimation.informed import signals
+
+from ..estimation.informed import signals
 
 __all__ = ["episodes", "mixed_shapes"]
 
@@ -56,7 +57,7 @@ def mixed_shapes(labels: np.ndarray, blocks: int, *, tasks: int = 10, queries: i
 def episodes(bank: Bank, learner, tasks: Tasks, **options) -> pd.DataFrame:
     """Signals of each task and its true ``accuracy`` on its query (0 to 1), with the number of ``queries``.
 
-    Parameters: as for `fslcore.tools.estimation.informed.signals`.
+    Parameters: as for `fslbook.estimation.informed.signals`.
     """
     record = evaluation.evaluate(learner, bank, tasks)
     table = signals(bank, learner, tasks, **options)

@@ -19,13 +19,13 @@ from fslcore.errors import InputError
 from fslcore.evaluation import LEARNERS, Method
 from fslcore.stats.intervals import plus_minus
 from fslcore.tasks import ESTIMATORS, ORACLE, REFILLED, Tasks
-from fslcore.tools.contributed import RESPLIT, Pack
-from fslcore.tools.estimation import fresh, resampled
-from fslcore.tools.estimation.fresh import FRESH
 
 from .. import contributed, published
 from ..cells import listed
 from ..checks import DATASETS
+from ..contributed import RESPLIT, Pack
+from ..estimation import fresh, resampled
+from ..estimation.fresh import FRESH
 
 __all__ = [
     "FRESH",
@@ -155,7 +155,7 @@ def own_cells(
     which : int
         1, 4, 5 (means), 2 or 3 (mean absolute errors).
     methods : sequence of str
-        As for `collect`. Nothing is compared unless `fslcore.tools.training.train_paper` made the networks of all.
+        As for `collect`. Nothing is compared unless `fslbook.training.train_paper` made the networks of all.
     theirs : DataFrame, optional
         The printed cells, by default those of `printed`.
 

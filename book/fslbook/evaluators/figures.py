@@ -50,7 +50,7 @@ def neighbours(probed: dict[str, Neighbours]) -> plt.Figure:
 
 
 def assessment(table: pd.DataFrame) -> plt.Figure:
-    """Each method's estimate with its interval, and the 5-fold estimate (`fslcore.tools.estimation.assess.assess`)."""
+    """Each method's estimate with its interval, and the 5-fold estimate (`fslbook.estimation.assess.assess`)."""
     figure, ax = plt.subplots(figsize=(6.4, 1.4 + 0.5 * len(table)))
     at, informed = np.arange(len(table)), (table["basis"] == "informed").to_numpy()
     ax.hlines(at, 100 * table["low"], 100 * table["high"], color=COLOURS[0], linewidth=3, label="interval")

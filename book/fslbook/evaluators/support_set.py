@@ -11,8 +11,9 @@ from fslcore import datasets, evaluation, learners
 from fslcore.datasets import Images
 from fslcore.models import backbones
 from fslcore.tasks import Tasks, sample_closed
-from fslcore.tools.estimation import assess, informed
-from fslcore.tools.estimation.calibration import METHOD
+
+from ..estimation import assess, informed
+from ..estimation.calibration import METHOD
 
 __all__ = ["example", "record", "truth"]
 
@@ -55,7 +56,7 @@ def record(chosen: Sequence[tuple[str, str]], level: float = 0.9) -> pd.DataFram
     Parameters
     ----------
     chosen : sequence of (backbone, learner)
-        From `fslcore.tools.estimation.calibration.methods`.
+        From `fslbook.estimation.calibration.methods`.
     level : float
         Nominal coverage.
 

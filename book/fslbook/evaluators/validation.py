@@ -14,8 +14,9 @@ from sklearn.ensemble import GradientBoostingRegressor, RandomForestRegressor
 from fslcore import stats, tasks
 from fslcore.errors import InputError
 from fslcore.evaluation import Method
-from fslcore.tools.estimation.calibration import stored
-from fslcore.tools.estimation.informed import RIDGE, SIGNALS, Informed
+
+from ..estimation.calibration import stored
+from ..estimation.informed import RIDGE, SIGNALS, Informed
 
 __all__ = [
     "REGRESSORS",

@@ -8,11 +8,11 @@ import numpy as np
 import pandas as pd
 
 from fslcore.stats import closed_interval, independent_interval
-from fslcore.tools.contributed import Pack
-from fslcore.tools.training import recipes
-from fslcore.tools.training.recipes import trained_with
 
 from .. import contributed, published
+from ..contributed import Pack
+from ..training import recipes
+from ..training.recipes import trained_with
 from . import training
 from .tables import REMEDIED, SETTING
 
@@ -44,7 +44,7 @@ def on_own_data(found: dict[str, pd.DataFrame] | pd.DataFrame, printed: pd.DataF
     printed : DataFrame
         Tables 3, S7 or S8 as transcribed.
     trained : str
-        As for `method`. Where it is none of `fslcore.tools.training.train_paper`, nothing is compared.
+        As for `method`. Where it is none of `fslbook.training.train_paper`, nothing is compared.
 
     Returns
     -------

@@ -9,13 +9,14 @@ import pandas as pd
 
 from fslcore.datasets import Images
 from fslcore.errors import InputError, instance
-from fslcore.tools.attributes import Attributes, describe, of
+
+from ..attributes import Attributes, describe, of
 
 __all__ = ["agreement", "agreement_table", "describe_table"]
 
 
 def describe_table(images: Iterable[Images], sources: Iterable[str] = ("captions", "pixels")) -> pd.DataFrame:
-    """FewSTAB's Table 2: `fslcore.tools.attributes.describe`, one row per data set and source of attributes."""
+    """FewSTAB's Table 2: `fslbook.attributes.describe`, one row per data set and source of attributes."""
     rows = {(one.name, source): describe(of(one, source), one.labels) for one in images for source in sources}
     table = pd.DataFrame.from_dict(rows, orient="index").rename_axis(["dataset", "source"])
     return table.astype(dict.fromkeys(("classes", "images", "attributes"), int))

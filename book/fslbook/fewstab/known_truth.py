@@ -30,9 +30,10 @@ from fslcore.models import backbones
 from fslcore.paths import DATA
 from fslcore.tasks import Tasks, sample_biased, sample_closed, sample_matched
 from fslcore.tasks.samplers import streams
-from fslcore.tools import attributes
-from fslcore.tools.attributes import Attributes
-from fslcore.tools.training import RECIPES
+
+from .. import attributes
+from ..attributes import Attributes
+from ..training import RECIPES
 
 __all__ = [
     "SCORES",
@@ -552,7 +553,7 @@ def error_rates(told: Attributes, true: Attributes) -> tuple[float, float]:
 
 
 def inks_seen(dataset: str) -> Attributes:
-    """The inks of coloured glyphs as `fslcore.tools.attributes.pixels` tells them, under the names of the true ones."""
+    """The inks of coloured glyphs as `fslbook.attributes.pixels` tells them, under the names of the true ones."""
     seen = attributes.of(_drawn(dataset), "pixels")
     column = {name: i for i, name in enumerate(seen.names)}
     true = attributes.of(_drawn(dataset), "facts:ink").names
@@ -585,7 +586,7 @@ def noise_curves(
     Returns
     -------
     DataFrame
-        A row a captioner, the last one `fslcore.tools.attributes.pixels`, whose rates are measured: ``captioner``
+        A row a captioner, the last one `fslbook.attributes.pixels`, whose rates are measured: ``captioner``
         (drop, invent, both or pixels), ``drop``, ``invent``; means over learners and biases of ``gap``, ``clue`` and
         ``mean gap`` in points; and Spearman's rank correlation with the truth, ``by gap`` and ``by relative gap``.
     """

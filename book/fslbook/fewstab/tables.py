@@ -17,18 +17,17 @@ import numpy as np
 import pandas as pd
 
 from fslcore import datasets, evaluation
-from fslcore.catalogue import FACTS
 from fslcore.errors import InputError, flag, instance, number, shown
 from fslcore.evaluation import Method, Record
 from fslcore.stats import Interval, closed_interval, independent_interval, paired_interval
 from fslcore.stats.intervals import plus_minus
 from fslcore.tasks import Tasks, biased, sample_biased, sample_closed, sample_matched
-from fslcore.tools import attributes
-from fslcore.tools.training import RECIPES, recipes
-from fslcore.tools.training.recipes import trained_with
 
-from .. import published
+from .. import attributes, published
+from ..catalogue import FACTS
 from ..checks import DATASETS
+from ..training import RECIPES, recipes
+from ..training.recipes import trained_with
 from . import training
 
 if TYPE_CHECKING:
@@ -134,7 +133,7 @@ def _attributes(dataset: str, captioner: str) -> attributes.Attributes:
 def draw(
     dataset: str, captioner: str, *, tasks: int, shots: int, ways: int = 5, queries: int = 15, seed: int = 0, **how: str
 ) -> tuple[Tasks, np.ndarray]:
-    """Biased tasks of a data set, with the attributes that a captioner finds (`fslcore.tools.attributes.of`).
+    """Biased tasks of a data set, with the attributes that a captioner finds (`fslbook.attributes.of`).
 
     Parameters and errors: as for `fslcore.tasks.sample_biased`; ``how`` is support, query and variant.
     """
@@ -215,7 +214,7 @@ def collect(
     names, options
         As for `records`.
     captioner : str
-        As for `fslcore.tools.attributes.of`.
+        As for `fslbook.attributes.of`.
     matched : bool
         Give the random tasks the classes of the biased ones, task by task; the gap is then a paired difference.
     shots, ways, queries, tasks, seed, how

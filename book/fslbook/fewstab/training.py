@@ -15,9 +15,9 @@ from fslcore.models.registry import shipped
 from fslcore.models.weights import recipe_of, trained_path
 from fslcore.stats import closed_interval
 from fslcore.stats.intervals import plus_minus
-from fslcore.tools.training import RECIPES, Recipe, recipes
 
 from .. import published
+from ..training import RECIPES, Recipe, recipes
 
 __all__ = [
     "PRINTED",
@@ -190,7 +190,7 @@ def curves(names: Iterable[str], shots: Iterable[int] = (1, 5), own: str = SHIPP
 
 
 def _curve(network: str) -> Path:
-    """The file that ``fslcore train`` writes beside a network."""
+    """The file that ``fslbook train`` writes beside a network."""
     file = network.partition(":")[2]
     path = Path(file) if Path(file).suffix else trained_path(file)
     return path.with_suffix(".csv") if file else CHECKPOINTS / f"{network}.csv"

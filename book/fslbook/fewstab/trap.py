@@ -13,8 +13,8 @@ from PIL import Image
 from fslcore import evaluation
 from fslcore.evaluation import Method
 from fslcore.tasks import Tasks
-from fslcore.tools import attributes
 
+from .. import attributes
 from . import known_truth, tables
 
 __all__ = ["html", "learners", "traps"]

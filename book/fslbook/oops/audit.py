@@ -29,7 +29,7 @@ def audit(released: pd.DataFrame | None = None) -> pd.DataFrame:
     Parameters
     ----------
     released : DataFrame, optional
-        The released per-task accuracies, as `fslcore.tools.released.read` gives them.
+        The released per-task accuracies, as `fslbook.released.read` gives them.
 
     Returns
     -------

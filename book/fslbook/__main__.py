@@ -1,0 +1,14 @@
+"""``python -m fslbook``: the command line of the book."""
+
+import sys
+
+from fslcore.__main__ import guarded
+
+
+def main() -> int:
+    """`fslbook.cli.main`; Ctrl-C is quiet also while it is imported and while Python ends."""
+    return guarded("fslbook", "fslbook.cli")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

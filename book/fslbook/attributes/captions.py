@@ -1,0 +1,218 @@
+"""Captions: one sentence per image, from a captioner or a table.
+
+A captioner is a function from (B, H, W, C) uint8 images to B sentences. `captioner` gives one by name,
+`write` runs it over a data set into a .csv, and `read` reads such a table from any source.
+"""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable
+from functools import partial
+from importlib.util import find_spec
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from tqdm import tqdm
+
+from fslcore import sources, store
+from fslcore.datasets import Images
+from fslcore.datasets.images import first_twice
+from fslcore.datasets.papers import text_table
+from fslcore.errors import InputError, instance, like, shown, visible
+from fslcore.paths import replace_file
+
+from . import pixels
+
+__all__ = ["NAMES", "Captioner", "captioner", "read", "table_of", "write"]
+
+Captioner = Callable[[np.ndarray], list[str]]
+#: Place of a captioner's weights on the model hub, and its settings: the search, the longest caption in tokens, and
+#: the beginning of each caption. For ViT-GPT2 and the large BLIP as in FewSTAB's released code, where BLIP has the
+#: library's defaults, which the small BLIP uses here too.
+HUB = {
+    "vit-gpt2": ("nlpconnect/vit-gpt2-image-captioning", dict(num_beams=4, max_length=16)),
+    "blip": ("Salesforce/blip-image-captioning-base", dict(num_beams=1, max_length=20)),
+    "blip-large": (
+        "Salesforce/blip-image-captioning-large",
+        dict(num_beams=1, max_length=20, prompt="there"),
+    ),
+}
+NAMES = ("pixels", *HUB)
+BATCH = 16
+CHUNK = 512  # images between two writes
+
+
+def captioner(name: str) -> Captioner:
+    """A captioner by name.
+
+    Parameters
+    ----------
+    name : str
+        ``pixels``, which needs no weights; ``vit-gpt2``, ``blip`` or ``blip-large``, whose weights come from the model
+        hub; ``vit-gpt2:WHERE`` and the like, with a folder that contains them or another name on the hub. FewSTAB's
+        released code uses ``vit-gpt2`` and ``blip-large``.
+
+    Raises
+    ------
+    InputError
+        Unknown name; no `transformers`; no weights (the message says where to get them), or incomplete
+        weights: random weights are never used. Nothing in them is executed.
+    """
+    kind, _, where = str(name).partition(":")
+    if name == "pixels":
+        return lambda images: pixels.sentences(pixels.look(images))
+    if kind not in HUB:
+        folders = ", ".join(f"{kind}:FOLDER" for kind in HUB)
+        raise InputError(f"captioner = {shown(name)}; {', '.join(NAMES)} and {folders} are allowed{like(kind, NAMES)}")
+    if not find_spec("transformers"):
+        raise InputError(
+            f"captioner {kind} needs the package transformers; make captions, in the book's repository, installs it"
+        )
+    repository, settings = HUB[kind]
+    listed = None if where else sources.weights(kind)
+    if listed:
+        return _transformer(kind, listed.repository, settings, listed.revision)
+    return _transformer(kind, where or repository, settings)
+
+
+def _transformer(name: str, where: str, settings: dict, revision: str | None = None) -> Captioner:
+    import torch
+
+    from fslcore.models import networks  # noqa: F401 (after it torchvision can be imported, as transformers does)
+    from fslcore.models.backbone import device
+
+    on = device()
+    from transformers import AutoImageProcessor, AutoModelForImageTextToText, AutoTokenizer
+    from transformers.utils import logging
+
+    logging.disable_progress_bar()
+    try:
+        model, found = AutoModelForImageTextToText.from_pretrained(where, revision=revision, output_loading_info=True)
+        processor = AutoImageProcessor.from_pretrained(where, revision=revision)
+        tokenizer = AutoTokenizer.from_pretrained(where, revision=revision)
+    except (OSError, ValueError, RuntimeError, KeyError, pickle.UnpicklingError) as error:
+        raise InputError(
+            f"captioner {name}: {where} gives no weights ({str(error).strip().splitlines()[0]}); "
+            f"bring {HUB[name][0]} from the model hub, and name its folder: {name}:FOLDER"
+        ) from None
+    # The pooling layer is not used for captions, and some checkpoints do not have it.
+    lacking = sorted(key for key in found["missing_keys"] if ".pooler." not in key) + sorted(found["mismatched_keys"])
+    if lacking:
+        raise InputError(f"captioner {name}: the weights in {where} are incomplete; {lacking[0]} is missing")
+    model = model.to(on).eval()
+
+    search = dict(settings)
+    prompt = search.pop("prompt", "")
+
+    @torch.inference_mode()
+    def caption(images: np.ndarray) -> list[str]:
+        out = []
+        for at in range(0, len(images), BATCH):
+            batch = [np.array(np.broadcast_to(image, (*image.shape[:2], 3))) for image in images[at : at + BATCH]]
+            seen = processor(images=batch, return_tensors="pt").pixel_values.to(model.device)
+            begun = tokenizer([prompt] * len(batch), return_tensors="pt", return_token_type_ids=False) if prompt else {}
+            begun = {name: ids.to(model.device) for name, ids in begun.items()}
+            written = model.generate(pixel_values=seen, **begun, **search)
+            out += tokenizer.batch_decode(written, skip_special_tokens=True)
+        return [" ".join(sentence.split()) for sentence in out]
+
+    return caption
+
+
+def table_of(name: str, dataset: str) -> Path:
+    """The default output of ``fslbook caption`` for a captioner and a data set."""
+    return store.path("captions", name.partition(":")[0], sources.filled("{dataset}.csv", dataset))
+
+
+def read(path: str | Path, images: Images) -> list[str]:
+    """Captions of a data set's images from a .csv.
+
+    Parameters
+    ----------
+    path : path
+        Has the columns ``image`` (or ``file``) and ``caption``. Images are identified by `Images.names`,
+        or, if the table has other names, by the last part of their paths. Rows of other images are not used. In a
+        table that `write` made, a caption may be empty.
+    images : Images
+        N images.
+
+    Returns
+    -------
+    list of N str
+
+    Raises
+    ------
+    InputError
+        No such file or column; an image twice, without a row, or without words: names the first, and how many.
+    """
+    table = text_table(Path(instance("captions", path, (str, Path))), ["caption"], what="captions")
+    column = next((c for c in ("image", "file") if c in table), None)
+    if column is None:
+        raise InputError(f"captions: {path} lacks the column image; it has {', '.join(table.columns)}")
+    given, wanted = [*map(visible, table[column])], images.names
+    if not set(given) & set(wanted):
+        given, wanted = ([name.replace("\\", "/").rsplit("/", 1)[-1] for name in names] for names in (given, wanted))
+    if twice := first_twice(wanted) or first_twice(given):
+        raise InputError(f"captions: {path} cannot distinguish images by name; {twice} is there twice")
+    caption = dict(zip(given, table["caption"]))
+    silent = "captioner" in table  # a network may return an empty caption; in a table by a person it is an omission
+    missing = [name for name in wanted if name not in caption or not (silent or caption[name].strip())]
+    if missing:
+        raise InputError(f"captions: {path} has none for {missing[0]} ({len(missing)} of {len(wanted)} are missing)")
+    return [caption[name] for name in wanted]
+
+
+def write(images: Images, name: str, path: str | Path, *, progress: bool = False) -> Path:
+    """Caption a data set's images into a .csv; an interrupted run is resumed from its written rows.
+
+    Parameters
+    ----------
+    images : Images
+        N images.
+    name : str
+        Of a captioner (see `captioner`).
+    path : path
+        One row per image: ``image`` (see `Images.names`), ``caption`` and ``captioner``. Written every `CHUNK` images,
+        whole or not at all.
+    progress : bool
+        Show a progress bar.
+
+    Raises
+    ------
+    InputError
+        Another suffix; a file with other columns, of another captioner or of other images; and as for `captioner`.
+    """
+    path, names = Path(path), images.names
+    if path.suffix != ".csv":
+        raise InputError(f"output = {path}; a name ending in .csv is allowed")
+    done = _begun(path, name, names)
+    if len(done) == len(names):
+        return path
+    caption = captioner(name)
+    what = dict(desc=f"{name} on {images.name}", unit="image", disable=not progress)
+    with tqdm(total=len(names), initial=len(done), **what) as bar:
+        for at in range(len(done), len(names), CHUNK):
+            chunk = slice(at, min(at + CHUNK, len(names)))
+            said = []
+            for first in range(at, chunk.stop, BATCH):
+                said += caption(images.images[first : min(first + BATCH, chunk.stop)])
+                bar.update(at + len(said) - first)
+            rows = {"image": names[chunk], "caption": said, "captioner": name}
+            done = pd.concat([done, pd.DataFrame(rows)], ignore_index=True)
+            replace_file(path, partial(done.to_csv, index=False))
+    return path
+
+
+def _begun(path: Path, name: str, names: list[str]) -> pd.DataFrame:
+    """The rows that an earlier run wrote, for the first images."""
+    if not path.exists():
+        return pd.DataFrame(columns=["image", "caption", "captioner"], dtype=str)
+    done = text_table(path, ["image", "caption", "captioner"], what="captions")
+    others = set(done["captioner"]) - {name}
+    if others:
+        raise InputError(f"captions: {path} holds captions of {others.pop()}, not of {name}; give another output")
+    if done["image"].tolist() != names[: len(done)]:
+        raise InputError(f"captions: {path} holds captions of other images; give another output")
+    return done

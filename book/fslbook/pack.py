@@ -1,0 +1,199 @@
+"""What a profile gave on the papers' own data as one file, which `fslbook.contributed` checks and reads."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.metadata
+import io
+import json
+import os
+import platform
+import zipfile
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fslcore import __version__, catalogue, sources
+from fslcore.catalogue import OWN
+from fslcore.datasets.load import source_of
+from fslcore.errors import InputError
+from fslcore.paths import check_output, replace_file
+from fslcore.tasks import Tasks, sample_biased
+
+from . import attributes, notebooks
+from . import plan as workload
+from .catalogue import TRAINERS
+from .contributed import FORMAT, REDRAWN, RESPLIT, ROW, member, plain, re_split, wrong_name
+from .estimation import fresh, resampled
+
+if TYPE_CHECKING:
+    from fslcore.evaluation import Ready
+
+__all__ = ["write"]
+
+LIBRARIES = ("numpy", "scipy", "pandas", "torch", "scikit-learn", "timm")
+
+
+def write(profile: str | Path, output: str | Path, by: str) -> Path:
+    """Write what a profile's run left in the cache, on data sets that `fslcore.sources` lists, as one file.
+
+    The same run gives the same bytes. Nothing is computed but the tasks.
+
+    Parameters
+    ----------
+    profile : path
+        As for `fslbook.notebooks.profile`.
+    output : path
+        The file, ``.zip`` or ``.npz``.
+    by : str
+        Who reports it, up to 80 characters in one line; shown wherever its numbers are.
+
+    Raises
+    ------
+    InputError
+        No evaluation on such a data set in the profile; and, all at once, what was never computed, data whose
+        digests are not known, or not those that are listed.
+    """
+    output = check_output(output, [".zip", ".npz"], [profile])
+    if wrong := wrong_name(by):
+        raise InputError(wrong)
+    given = notebooks.profile(profile, absent=True)
+    wanted = {chapter: _listed(found) for chapter, found in workload.evaluations(given).items()}
+    rows = list(workload.merged(e for found in wanted.values() for e in found))
+    if not rows:
+        raise InputError(
+            f"profile: {profile} has no evaluation on data that fslcore fetch knows; there is nothing to pack"
+        )
+    problems: dict[str, None] = {}
+    about = {
+        "format": FORMAT,
+        "by": by,
+        "profile": Path(profile).stem,
+        "chapters": sorted(k for k, v in wanted.items() if v),
+    }
+    about |= {"code": _code(), "versions": _versions(), "machine": _machine()}
+    about |= {"data": {}, "weights": {}, "classes": {}, "parts": {}, "results": []}
+    arrays = []
+    for e in rows:
+        try:
+            row, right = _packed(e, about)
+        except InputError as error:
+            problems[str(error)] = None
+        else:
+            about["results"].append(row)
+            arrays.append(right)
+    problems |= dict.fromkeys(sources.differing(about["data"], about["weights"], sources.read())[0])
+    if problems:
+        raise InputError(f"pack: {'; '.join(problems)}")
+    replace_file(output, lambda part: part.write_bytes(_bytes(about, arrays)))
+    return output
+
+
+def _listed(found: list) -> list:
+    """Evaluations on data sets of the manifest by learners of the library."""
+    known = sources.read()
+    names = {*known.data, *known.same}
+    return [e for e in found if source_of(e.dataset.partition(":")[0]) in names and e.learner in catalogue.known]
+
+
+def _packed(e, about: dict) -> tuple[dict, np.ndarray]:
+    """A row of results and its array; digests and class sizes go into ``about``."""
+    from fslcore import evaluation
+
+    name = source_of(e.dataset.partition(":")[0])
+    known = sources.read().data.get(name)
+    brought = known and known.bring and not known.files and sources.at_hand(name)  # no digest of it is listed
+    files = {} if ":" in e.dataset else sources.digests(name)
+    if ":" in e.dataset or not (files or brought):
+        raise InputError(f"{e.dataset}: its digests are not known; fslcore fetch {name} records them")
+    own, _, of = e.backbone.partition(":")
+    if own == OWN and (of.partition("/")[0] not in TRAINERS or Path(of).suffix):
+        raise InputError(
+            f"{own}: a file of your own; of networks that you trained, those of {', '.join(TRAINERS)} are packed"
+        )
+    method = evaluation.ready(e.dataset, e.backbone, e.learner)
+    labels = method.source.classes
+    place = np.empty(len(labels), np.int64)
+    place[np.argsort(labels, kind="stable")] = np.arange(len(labels))
+
+    def by_class(drawn: Tasks) -> Tasks:
+        return replace(drawn, support=place[drawn.support], query=place[drawn.query])
+
+    digest, array = _results(e, method, by_class)
+    about["data"][name] = {
+        file: {kind: of[kind] for kind in ("bytes", *sources.LENGTHS) if kind in of} for file, of in files.items()
+    }
+    about["weights"][plain(e.backbone)] = method.backbone.weights
+    about["classes"][e.dataset] = np.unique(labels, return_counts=True)[1].tolist()
+    if (parts := fresh.parts_of(method.source)) is not None:
+        about["parts"][e.dataset] = parts[np.unique(labels, return_index=True)[1]].tolist()
+    row = {name: getattr(e, name) for name in ROW if name not in ("digest", "redrawn")}
+    row |= {"backbone": e.backbone if own == OWN else own}
+    return row | {"digest": digest, "redrawn": REDRAWN[e.sampling]}, array
+
+
+def _results(e, method: Ready, by_class: Callable[[Tasks], Tasks]) -> tuple[str, np.ndarray]:
+    """Digest of the tasks by class, and the array of what was computed on them; `contributed` says what it contains."""
+    from fslcore import evaluation
+
+    labels, shape = method.source.classes, dict(ways=e.ways, shots=e.shots, queries=e.queries, seed=e.seed)
+    what = f"{e.learner} on {e.sampling} tasks of {e.dataset}, {e.backbone}"
+    if e.sampling == "re-split":
+        both = fresh.draw(labels, fresh.parts_of(method.source), tasks=e.tasks, **shape)
+        options = dict(rounds=e.rounds, seed=e.seed, stored=True)
+        found = [resampled.run(method, of, names, **options) for of, names in zip(both, (RESPLIT[:-1], RESPLIT[:1]))]
+        if any(table is None for table in found):
+            raise InputError(f"{what}, {e.shots}-shot, was never computed")
+        return re_split(*map(by_class, both), e.rounds, e.seed)[0], np.hstack(found).astype("<f8")
+    if e.sampling == "biased":
+        has = attributes.of(evaluation.load_source(e.dataset), e.captioner).has
+        drawn, _ = sample_biased(labels, has, tasks=e.tasks, **shape)
+    else:
+        drawn = evaluation.draw(method.source, e.sampling, tasks=e.tasks, skip_small_classes=True, **shape)
+    kept = method.record(drawn, stored=True)
+    if kept is None or len(kept.correct) < len(drawn):
+        there = f" ({len(kept.correct):,} of {len(drawn):,} tasks are there)" if kept is not None else ""
+        raise InputError(f"{what}, {e.shots}-shot, was never computed{there}")
+    right = kept.by_class().sum(axis=2)
+    if e.sampling == "biased":
+        classes = np.unique(labels, return_inverse=True)[1][drawn.support[:, :: e.shots]]
+        right = np.hstack([classes, right])
+    return by_class(drawn).digest, right.astype("<u2")
+
+
+def _code() -> dict[str, str]:
+    sha, folder = hashlib.sha256(), Path(__file__).parents[1]
+    for path in sorted(folder.rglob("*.py")):
+        sha.update(path.relative_to(folder).as_posix().encode() + hashlib.sha256(path.read_bytes()).digest())
+    return {"fslcore": __version__, "sha256": sha.hexdigest()}
+
+
+def _versions() -> dict[str, str]:
+    there = {of.metadata["Name"]: of.version for of in importlib.metadata.distributions()}
+    return {"python": platform.python_version()} | {name: there[name] for name in LIBRARIES if name in there}
+
+
+def _machine() -> dict[str, str | int | None]:
+    import torch
+
+    gpu = torch.cuda.get_device_name() if torch.cuda.is_available() else None
+    return {"system": platform.system(), "machine": platform.machine(), "cores": os.cpu_count(), "gpu": gpu}
+
+
+def _bytes(about: dict, arrays: list[np.ndarray]) -> bytes:
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w") as archive:
+        text = json.dumps(about, indent=1, sort_keys=True, ensure_ascii=False)
+        members = [("about.json", text.encode()), *((member(i), _npy(a)) for i, a in enumerate(arrays))]
+        for name, content in members:
+            archive.writestr(zipfile.ZipInfo(name), content, zipfile.ZIP_DEFLATED, 9)
+    return out.getvalue()
+
+
+def _npy(array: np.ndarray) -> bytes:
+    out = io.BytesIO()
+    np.lib.format.write_array(out, np.ascontiguousarray(array), (1, 0), allow_pickle=False)
+    return out.getvalue()

@@ -1,0 +1,172 @@
+"""Parsing of arguments: each check of one argument with the messages of `fslcore.errors`."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+from .. import catalogue
+from ..errors import InputError, choice, like, number, shown, whole
+from ..paths import at_home
+
+LARGEST = 2**53  # of seeds: integers up to here are exact in every file format
+
+
+class Parser(argparse.ArgumentParser):
+    """Reports an error in one line, with a similar name if there is one."""
+
+    def error(self, message: str):
+        raise InputError(f"{message}; see {self.prog} --help")
+
+    def parse_known_args(self, args=None, namespace=None):
+        found, unknown = super().parse_known_args(args, namespace)
+        if unknown:
+            options = [option for action in self._actions for option in action.option_strings]
+            raise InputError(f"{unknown[0]}: no such argument{like(unknown[0], options)}; see {self.prog} --help")
+        return found, unknown
+
+    def _get_value(self, action: argparse.Action, text: str) -> object:
+        """The value as the argument's ``type`` reads it, whose messages are kept."""
+        try:
+            return super()._get_value(action, text) if action.type is None else action.type(text)
+        except InputError as error:
+            raise argparse.ArgumentError(None, str(error)) from None
+
+    def _check_value(self, action: argparse.Action, value: object) -> None:
+        if action.choices is not None:
+            choice((action.metavar or action.dest).lower().replace("_", "-"), value, action.choices)
+
+
+class Once(argparse.Action):
+    """A list of names without repetition."""
+
+    def __call__(self, parser, namespace, values, option_string=None):
+        twice = next((value for value in values if values.count(value) > 1), None)
+        if twice:
+            raise argparse.ArgumentError(None, f"{self.dest} = {' '.join(values)}; {twice} is allowed once")
+        setattr(namespace, self.dest, values)
+
+
+def completing(names: Callable[[], list[str]], check: Callable[[str], object] = str) -> Callable[[str], object]:
+    """The check for ``type=``, with the words that complete its argument."""
+
+    def read(text: str) -> object:
+        return check(text)
+
+    read.names = names
+    return read
+
+
+def count_of(name: str, least: int, most: int | None = None) -> Callable[[str], object]:
+    """A check of a whole number."""
+    return lambda text: whole(name, int(text) if re.fullmatch(r"[+-]?\d{1,30}", text) else text, least, most)
+
+
+def part_of(text: str) -> tuple[int, int]:
+    """K and N of K/N, the K-th of N parts."""
+    found = re.fullmatch(r"(\d{1,9})/(\d{1,9})", text)
+    if not found or not 1 <= int(found[1]) <= int(found[2]):
+        raise InputError(f"part = {text}; K/N with K from 1 to N is allowed, such as 1/4")
+    return int(found[1]), int(found[2])
+
+
+def path_of(name: str, file: bool = False) -> Callable[[str], Path]:
+    """A reader of a path; with ``file``, of a file name."""
+
+    def check(text: str) -> Path:
+        if not text:  # the empty path would be the current folder
+            raise InputError(f"{name} = ''; a path is needed")
+        if file and text.endswith(("/", os.sep)):
+            raise InputError(f"{name} = {text}; the name of a file is allowed")
+        return Path(text)
+
+    return check
+
+
+def number_of(name: str, **bounds: float) -> Callable[[str], object]:
+    """A check of a number, within bounds as for `fslcore.errors.number`."""
+
+    def check(text: str) -> float:
+        try:
+            value = float(text)
+        except ValueError:
+            value = text
+        return number(name, value, **bounds)
+
+    return check
+
+
+def printed_of(name: str) -> Callable[[str], object]:
+    """A reader of a printed figure: its mean and the number after ±."""
+
+    def check(text: str) -> tuple[float, float]:
+        from ..report.read import CELL, without_markup
+
+        found = CELL.fullmatch(without_markup(text.strip()))
+        half = found and (found[2] or found[3])
+        if not half:
+            raise InputError(
+                f"{name} = {shown(text)}; a mean and its ±, such as 71.2±0.4, 71.2+-0.4 or 71.2 (0.4), is needed"
+            )
+        return float(found[1].replace(",", ".")), float(half.replace(",", "."))
+
+    return check
+
+
+def name_of(
+    what: str, names: Callable[[], list[str]], file: bool = False, own: bool = False
+) -> Callable[[str], object]:
+    """A check of a known name; with ``file``, also of NAME:FILE, and with ``own`` of a module:Class, read later."""
+
+    def check(text: str) -> str:
+        if not own or ":" not in text:
+            choice(what, text.partition(":")[0] if file else text, names())
+        return text
+
+    return completing(names, check)
+
+
+def dataset_of(split: str) -> Callable[[str], object]:
+    """A check of a data set's name with this split; the user's own features count as novel classes."""
+
+    def check(text: str) -> str:
+        from .. import datasets
+
+        if split == "novel" and text.startswith("features:"):
+            path = at_home(text.removeprefix("features:"), "features")
+            if not path.is_file():
+                raise InputError(f"features: no file {path}")
+        else:
+            datasets.check(text, split)
+        return text
+
+    return completing(lambda: datasets_named(split), check)
+
+
+def datasets_named(split: str = "novel") -> list[str]:
+    """Names for completion."""
+    from .. import datasets
+
+    return [*datasets.names(split), *(name for name, there in datasets.fetched().items() if there)]
+
+
+def device_of(text: str) -> str:
+    """A device's name; torch checks whether it is available."""
+    if not re.fullmatch(r"cpu|mps|cuda(:\d+)?", text):
+        raise InputError(f"device = {text}; cpu, cuda, cuda:NUMBER and mps are allowed")
+    return text
+
+
+# Arguments that several commands have.
+SPLITS = ["novel", "validation", "base"]
+BACKBONE = dict(type=completing(catalogue.backbones), help="a name from fslcore list, or NAME:WEIGHTS_FILE")
+DATASET = dict(type=completing(datasets_named), help="a name from fslcore list, folder:PATH and the like")
+JOBS = dict(type=count_of("jobs", 1, 1024), default=1, help="processes on this machine, which share its cores (1)")
+JSON = dict(action="store_true", help="print the result as strict JSON")
+LEARNERS = dict(nargs="+", type=name_of("learner", lambda: [*catalogue.known]), action=Once, default=["ncc", "lr"])
+LEVEL = dict(type=number_of("level", above=0, below=1), default=0.95, help="nominal coverage (0.95)")
+SIZE = dict(type=count_of("size", 8, 2048), help="pixels at which your own images are read (the model's own)")
+SPLIT = dict(choices=SPLITS, default="novel", help="classes of the data set (novel)")

@@ -1,0 +1,127 @@
+"""Output of commands for programs: results as strict JSON, and scripts for shell completion."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import re
+import textwrap
+from dataclasses import asdict, is_dataclass
+from pathlib import Path
+
+from ..errors import visible
+
+SCREEN = 100  # columns of a terminal, whose lines are 24
+TRAINED = ("conv4-", "resnet")  # how names of trainings begin
+
+EXPLAINED = {  # meaning of a kind of names, if its own name does not say it
+    "datasets": {
+        "shipped": "come with the package",
+        "at hand": "of the papers: fetched, or brought to the place named by fslcore fetch",
+        "to fetch": "of the papers: fslcore fetch NAME brings them",
+        "papers": "released by others: PATH is a folder with the release",
+        "own": "a folder of class folders; a file of features",
+    },
+    "backbones": {
+        "shipped": "come with weights",
+        "fetched": "from the model hub, or NAME:FILE",
+        "released": "the same, with the preprocessing of the code released with OOPS",
+        "brought": "NAME:FILE, after a training",
+    },
+    "learners": {
+        "features": "read features",
+        "images": "read images, and train a network on each task",
+        "transductive": "use all queries of a task together",
+    },
+}
+
+
+def print_json(value: object) -> None:
+    """Print a value as strict JSON, which has no NaN and no infinity: they become null.
+
+    Parameters
+    ----------
+    value
+        Of dicts, dataclasses, lists, text, paths, numbers (also of NumPy), booleans and None; a data frame becomes the
+        list of its rows.
+    """
+    text = json.dumps(_plain(value), allow_nan=False, ensure_ascii=False, indent=1)
+    # The control characters that JSON does not escape, but a terminal would interpret.
+    print(re.sub(r"[^\n -~]", lambda sign: _escaped(sign[0]), text))
+
+
+def show(options: argparse.Namespace, record: object, *lines: object) -> None:
+    """Print a result as strict JSON or as lines; names in them, and in tables, may contain control characters."""
+    if options.json:
+        print_json(record)
+        return
+    for text in lines:
+        for line in str(text).split("\n"):
+            print(visible(line))
+
+
+def overview(names: dict[str, list | dict]) -> list[str]:
+    """The names of each kind, as many as fit on one screen."""
+    lines = []
+    for kind, of_kind in names.items():
+        words = list(of_kind)
+        if isinstance(of_kind, dict) and all(isinstance(group, list) for group in of_kind.values()):
+            words = [name for group in of_kind.values() for name in group]
+        # The most informative names come first; domains of a data set, and names of trainings, last.
+        words.sort(key=lambda name: "/" in name or name.startswith(TRAINED))
+        screen = {"width": SCREEN, "subsequent_indent": "  ", "max_lines": 6, "placeholder": " …"}
+        lines += textwrap.wrap(f"{kind}: {joined(words)}", **screen, break_on_hyphens=False)
+    return lines
+
+
+def grouped_lines(kind: str, groups: dict[str, list[str]]) -> list[str]:
+    """The names of one kind, a line for each group, with its meaning."""
+    meanings = EXPLAINED[kind]
+    return [f"{group} ({meanings[group]}): {joined(names)}" for group, names in groups.items() if names]
+
+
+def joined(names: list[str]) -> str:
+    """Names with commas between them, in quotes if they contain one."""
+    return ", ".join(f"'{name}'" if "," in name else name for name in names)
+
+
+def _escaped(sign: str) -> str:
+    return sign if visible(sign) == sign else json.dumps(sign)[1:-1]
+
+
+def _plain(value: object) -> object:
+    if hasattr(value, "columns"):
+        value = value.to_dict("records")
+    elif is_dataclass(value):
+        value = asdict(value)
+    elif hasattr(value, "tolist"):  # arrays, and numbers of NumPy
+        value = value.tolist()
+    if isinstance(value, dict):
+        return {str(k): _plain(v) for k, v in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(v) for v in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return str(value) if isinstance(value, Path) else value
+
+
+def completion(program: str, shell: str, words: dict[str, list[str]]) -> str:
+    """A script with which bash, zsh or fish completes commands, from the words that may follow each command."""
+    if shell == "fish":
+        lines = [f"complete -c {program} -n __fish_use_subcommand -a '{' '.join(words)}'"]
+        lines += [
+            f"complete -c {program} -n '__fish_seen_subcommand_from {name}' -a '{' '.join(of)}'"
+            for name, of in words.items()
+        ]
+        return "\n".join(lines)
+    first = "autoload -U +X compinit bashcompinit && compinit && bashcompinit\n" if shell == "zsh" else ""
+    cases = "\n".join(f"    {name}) words='{' '.join(of)}' ;;" for name, of in words.items())
+    return f"""{first}_{program}() {{
+  local words='{" ".join(words)}'
+  [ "$COMP_CWORD" -gt 1 ] && case "${{COMP_WORDS[1]}}" in
+{cases}
+  esac
+  COMPREPLY=($(compgen -W "$words" -- "${{COMP_WORDS[COMP_CWORD]}}"))
+}}
+complete -o default -F _{program} {program}"""

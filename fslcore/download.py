@@ -1,0 +1,217 @@
+"""Download a file over HTTP: complete and of the listed length, or not at all.
+
+The protocol itself is httpx's. A kept part is continued only if the server confirms that the file is still the same
+(RFC 9110, section 13.1.5, If-Range); otherwise the download starts again.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import time
+from collections.abc import Iterable
+from itertools import chain
+from pathlib import Path
+
+import httpx
+from tqdm import tqdm
+
+from .errors import InputError, reason, shown
+
+__all__ = ["bytes_of", "download", "http_client"]
+
+TIMEOUT = 60  # seconds without an answer
+WAITS = (1, 2, 4, 8, 16)  # seconds before each retry
+TEMPORARY = {408, 425, 429, 500, 502, 503, 504}  # status codes after which a retry may succeed
+
+
+class _Refused(Exception):
+    """An answer that no retry will change."""
+
+
+class _Interrupted(Exception):
+    """An answer after which a retry may succeed."""
+
+
+def http_client() -> httpx.Client:
+    """A client that keeps its connections; to be closed.
+
+    Raises
+    ------
+    InputError
+        The proxy that the environment names cannot be used.
+    """
+    headers = {"User-Agent": "fslcore", "Accept-Encoding": "identity"}
+    try:
+        return httpx.Client(headers=headers, timeout=TIMEOUT, follow_redirects=True)
+    except (ValueError, ImportError) as error:
+        raise InputError(f"HTTP_PROXY, HTTPS_PROXY or ALL_PROXY cannot be used ({reason(error)})") from None
+
+
+def download(
+    client: httpx.Client, urls: Iterable[str], target: Path, *, size: int | None = None, progress: bool = False
+) -> None:
+    """Fetch a file to ``target``, through ``target.part``, which a later call can resume.
+
+    Parameters
+    ----------
+    client : httpx.Client
+        From `http_client`.
+    urls : of str
+        Addresses, tried in turn.
+    target : path
+    size : int, optional
+        The listed number of bytes.
+    progress : bool
+        Show a progress bar.
+
+    Raises
+    ------
+    InputError
+        No connection, or one lost at every try; another status than 200, or than 206 where a part was requested;
+        another length than is listed, or none at all; a compressed transfer; a web page. The part is kept.
+    OSError
+        The file cannot be written, for example because the disk is full.
+    """
+    part = target.with_name(f"{target.name}.part")
+    problems = []
+    for url in urls:
+        try:
+            _receive_with_retries(client, url, part, size, progress)
+        except _Refused as error:
+            problems.append(f"{url}: {error}")
+        except (httpx.HTTPError, httpx.InvalidURL) as error:
+            problems.append(f"{url}: {reason(error)}")
+        else:
+            _mark_file(part).unlink(missing_ok=True)
+            os.replace(part, target)
+            return
+    if _mark(part):
+        problems.append(f"{bytes_of(part):,} bytes are kept, and the same command resumes from there")
+    raise InputError("; ".join(problems))
+
+
+def bytes_of(path: Path) -> int:
+    """The size of a file; 0 if there is none."""
+    return path.stat().st_size if path.is_file() else 0
+
+
+def _receive_with_retries(client: httpx.Client, url: str, part: Path, size: int | None, progress: bool) -> None:
+    """Receive until the part is complete; tries that add nothing to it are limited to those of `WAITS`."""
+    furthest, failures = bytes_of(part), 0
+    while True:
+        try:
+            return _receive(client, url, part, size, progress)
+        except (_Interrupted, httpx.TransportError) as error:
+            failures = 0 if bytes_of(part) > furthest else failures + 1
+            furthest = max(furthest, bytes_of(part))
+            if isinstance(error, httpx.UnsupportedProtocol):
+                raise
+            if failures > len(WAITS):
+                raise _Refused(error if isinstance(error, _Interrupted) else reason(error)) from None
+        if failures:
+            time.sleep(WAITS[failures - 1])
+
+
+def _receive(client: httpx.Client, url: str, part: Path, size: int | None, progress: bool) -> None:
+    """Append the missing bytes to a part, or start it again if the server does not confirm its beginning."""
+    start = bytes_of(part)
+    if start and start == size:
+        return
+    known_mark = _mark(part)
+    headers = {"Range": f"bytes={start}-", "If-Range": known_mark.partition("\n")[0]} if known_mark else {}
+    with client.stream("GET", url, headers=headers) as response:
+        _check_status(response, part, bool(headers))
+        if response.status_code == 200:
+            start = 0
+        total = _total_length(response, start, size)
+        if size and total not in (None, size):
+            raise _Refused(f"it answers with {total:,} bytes, and {size:,} are listed")
+        new_mark = _new_mark(response, total)
+        if start and new_mark != known_mark:
+            part.unlink()
+            raise _Interrupted("the file has changed, or another part was sent than the one requested")
+        blocks = response.iter_raw()
+        first = next(blocks, b"")
+        _check_form(response, first, part.stem)
+        if not start:
+            part.unlink(missing_ok=True)  # before the mark changes, so that no old bytes get a new mark
+            _mark_file(part).write_text(new_mark, "ascii")
+        _append(part, chain([first], blocks), size if total is None else total, progress)
+
+
+def _mark_file(part: Path) -> Path:
+    return part.with_suffix(".tag")
+
+
+def _mark(part: Path) -> str:
+    """By what the server identifies the file of which a part is kept; empty if nothing can be resumed."""
+    return _mark_file(part).read_text("ascii") if bytes_of(part) and _mark_file(part).is_file() else ""
+
+
+def _check_status(response: httpx.Response, part: Path, part_requested: bool) -> None:
+    status = response.status_code
+    if status == 200 or (status == 206 and part_requested):
+        return
+    answer = f"it answers {status} {response.reason_phrase}".strip()
+    if status == 416 and part_requested:
+        part.unlink()
+    elif status not in TEMPORARY:
+        raise _Refused(answer)
+    raise _Interrupted(answer)
+
+
+def _total_length(response: httpx.Response, start: int, size: int | None) -> int | None:
+    """Bytes of the whole file; None if the answer does not say them, or does not continue the part."""
+    if start:
+        content_range = response.headers.get("content-range", "")
+        match = re.fullmatch(rf"bytes {start}-\d+/(\d{{1,18}})", content_range)
+        return int(match[1]) if match else None
+    if "transfer-encoding" in response.headers:  # in chunks, whose end is marked
+        return None
+    if "content-length" in response.headers:
+        return int(response.headers["content-length"])
+    if size is None:
+        raise _Refused("it does not say how long the file is, and no length is listed")
+    return None
+
+
+def _new_mark(response: httpx.Response, total: int | None) -> str:
+    """A strong entity tag, or else the time of the last change, and the length; empty if either is missing."""
+    entity_tag = response.headers.get("etag", "")
+    validator = entity_tag or response.headers.get("last-modified", "")
+    usable = re.fullmatch(r'"[!#-~]*"' if entity_tag else r"[ -~]+", validator)
+    return f"{validator}\n{total}" if usable and total else ""
+
+
+def _check_form(response: httpx.Response, first: bytes, name: str) -> None:
+    """Refuse an answer whose bytes are not those of the file."""
+    encoding = response.headers.get("content-encoding", "identity").lower()
+    # Some servers give the archive's own compression as the encoding of the transfer.
+    of_archive = encoding in ("gzip", "x-gzip") and name.endswith((".gz", ".tgz"))
+    if encoding != "identity" and not of_archive:
+        raise _Refused(f"it answers with Content-Encoding {shown(encoding)}, which was not requested")
+    start = first[:1024].lstrip(b"\xef\xbb\xbf\t\r\n ").lower()  # without the mark of UTF-8
+    of_page = start.startswith(b"<") and (b"<html" in start or b"<!doctype html" in start)
+    if of_page or response.headers.get("content-type", "").lower().startswith("text/html"):
+        raise _Refused(f"it sends a web page in place of {name}, as a login or a portal does")
+    if not first:
+        raise _Refused("it sends nothing")
+
+
+def _append(part: Path, blocks: Iterable[bytes], expected: int | None, progress: bool) -> None:
+    length = bytes_of(part)
+    bar = tqdm(desc=part.stem, total=expected, initial=length, unit="B", unit_scale=True, disable=not progress)
+    with bar, open(part, "ab") as file:
+        for block in blocks:
+            file.write(block)
+            file.flush()
+            length += len(block)
+            bar.update(len(block))
+            if expected is not None and length > expected:
+                break
+    if expected is not None and length > expected:
+        part.unlink()
+        raise _Refused(f"it sends more than {expected:,} bytes")
+    if expected is not None and length < expected:
+        raise _Interrupted(f"the connection was cut after {length:,} of {expected:,} bytes")

@@ -1,0 +1,368 @@
+"""Words of captions and of pixels, and what follows from the matrix that they make."""
+
+import itertools
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+from fslbook import attributes
+from fslbook.attributes import (
+    Attributes,
+    describe,
+    from_captions,
+    from_facts,
+    from_words,
+    matrix,
+    pixels,
+)
+from fslbook.fewstab.detection import agreement, agreement_table, describe_table
+from fslcore import store
+from fslcore.datasets import Images, load, load_coloured
+from fslcore.errors import InputError
+
+WORDS = st.lists(st.sets(st.sampled_from("abcdefg")), min_size=1, max_size=30)
+MATRIX = hnp.arrays(bool, st.tuples(st.integers(1, 30), st.integers(0, 20)))
+
+
+def named(has):
+    return Attributes(has, [f"a{i}" for i in range(has.shape[1])])
+
+
+def words_of(found):
+    return [{name for name, has in zip(found.names, row) if has} for row in found.has]
+
+
+@pytest.mark.parametrize(
+    "caption, words",
+    [
+        ("two dogs are running on a grassy field", {"dog", "grassy", "field"}),
+        (
+            "a large white polar bear next to red and green fire trucks",
+            {"large", "white", "polar", "bear", "red", "green", "fire truck"},
+        ),
+        ("a man holding baseball bats", {"man", "baseball bat"}),
+        ("the sky is blue", {"sky"}),  # an adjective outside a noun phrase
+        ("a black and white photo of women", {"black", "white", "photo", "woman"}),
+        ("running quickly", set()),
+        ("", set()),
+    ],
+)
+def test_words_of_a_caption(caption, words):
+    assert words_of(from_captions([caption])) == [words]
+
+
+def test_equal_captions_are_parsed_once_and_found_again_in_the_cache(monkeypatch):
+    captions = ["a red bird", "a blue bird", "a red bird"]
+    parsed, parser = [], matrix._parser(matrix._model()[0].replace("-", "_"))
+    pipe = parser.pipe
+    monkeypatch.setattr(parser, "pipe", lambda texts, **options: pipe(parsed.extend(texts) or texts, **options))
+    found = from_captions(captions)
+    assert sorted(parsed) == ["a blue bird", "a red bird"]
+    assert words_of(found) == [{"red", "bird"}, {"blue", "bird"}, {"red", "bird"}]
+    again = from_captions(captions)
+    assert len(parsed) == 2 and (again.has == found.has).all() and again.names == found.names
+    assert words_of(from_captions(captions[:2])) == [{"red", "bird"}, {"blue", "bird"}]
+    assert len(parsed) == 4  # other captions are not taken for these
+
+
+def test_without_the_model_the_error_says_what_to_install(monkeypatch):
+    monkeypatch.setattr(matrix, "MODELS", ("no-such-model", "en-no-such-model"))
+    with pytest.raises(InputError, match="pip install en-no-such-model"):
+        from_captions(["a bird"])
+
+
+@given(WORDS)
+def test_words_go_in_and_come_out(words):
+    found = from_words(words)
+    assert words_of(found) == words
+    assert list(found.names) == sorted(set().union(*words)) and found.has.any(axis=0).all()
+
+
+def test_facts():
+    facts = pd.DataFrame({"ink": ["red", "blue", None], "keywords": ["cat; dog", "", "dog"], "weight": [400, 700, 400]})
+    assert words_of(from_facts(facts)) == [
+        {"ink: red", "keywords: cat", "keywords: dog", "weight: 400"},
+        {"ink: blue", "weight: 700"},
+        {"keywords: dog", "weight: 400"},
+    ]
+
+
+@given(MATRIX, st.data())
+def test_spurious_is_some_but_not_all(has, data):
+    labels = data.draw(hnp.arrays(np.int64, len(has), elements=st.integers(0, 3)))
+    found, classes = named(has), labels.max() + 1
+    spurious = found.spurious(labels)
+    assert spurious.shape == (classes, has.shape[1])
+    for c, a in itertools.product(range(classes), range(has.shape[1])):
+        of_class = has[labels == c, a]
+        assert spurious[c, a] == (of_class.any() and not of_class.all())  # definition 1, word by word
+        assert found.counts(labels)[c, a] == of_class.sum()
+        wanted = of_class.sum() >= 2 and (~of_class).sum() >= 3
+        assert found.spurious(labels, present=2, absent=3)[c, a] == wanted
+    # Neither the order of the images nor an image told twice changes what is spurious.
+    order = np.random.default_rng(0).permutation(len(has))
+    assert (found[order].spurious(labels[order]) == spurious).all()
+    twice = np.tile(np.arange(len(has)), 2)
+    assert (found[twice].spurious(labels[twice]) == spurious).all()
+
+
+@given(has=MATRIX)
+@settings(max_examples=30)
+def test_saved_attributes_come_back(tmp_path_factory, has):
+    path, found = tmp_path_factory.mktemp("a") / "a.npz", named(has)
+    found.save(path)
+    again = Attributes.load(path)
+    assert (again.has == found.has).all() and again.has.dtype == bool and again.names == found.names
+
+
+def test_attributes_that_do_not_fit(tmp_path):
+    with pytest.raises(InputError, match=r"\(2, 3\) for 2 names"):
+        Attributes(np.ones((2, 3), bool), ["a", "b"])
+    with pytest.raises(InputError, match="int64"):
+        Attributes(np.ones((2, 2), np.int64), ["a", "b"])
+    with pytest.raises(InputError, match="twice"):
+        Attributes(np.ones((2, 2), bool), ["a", "a"])
+    with pytest.raises(InputError, match="3 labels for 2 images"):
+        named(np.ones((2, 2), bool)).spurious(np.zeros(3, int))
+    with pytest.raises(InputError, match="no file"):
+        Attributes.load(tmp_path / "none.npz")
+    np.savez(tmp_path / "pickle.npz", has=np.array([{}], object), names=np.array(["a"], object))
+    with pytest.raises(InputError, match="not a readable file"):
+        Attributes.load(tmp_path / "pickle.npz")
+
+
+@pytest.mark.parametrize(
+    "call, says",
+    [
+        *(
+            (lambda labels=labels: named(np.ones((2, 2), bool)).spurious(labels), r"labels( =|:| holds| has)")
+            for labels in (
+                [0, -1],
+                [0, 10**12],
+                [0.0, 1.0],
+                [[0, 1]],
+                ["a", "b"],
+                None,
+                [0, np.nan],
+                [[0], [0, 1]],
+                np.ma.masked_equal([0, 1], 1),
+            )
+        ),
+        (lambda: named(np.ones((0, 2), bool)).counts(np.zeros(0, int)), "0 labels for 0 images"),
+        *((lambda n=n: named(np.ones((2, 2), bool)).spurious([0, 1], present=n), "present = ") for n in (0, 1.5, None)),
+        (lambda: named(np.ones((2, 2), bool)).spurious([0, 1], absent=0), "absent = 0"),
+        (lambda: describe(named(np.ones((2, 2), bool)), [0, -1]), "labels = -1"),
+        (lambda: Attributes(np.ones((1, 1), bool), None), "names = None"),
+        (lambda: Attributes(np.ones((1, 1), bool), [1]), "names: 1 is not a text"),
+        (lambda: from_words(["red dog"]), "words of image 0 = red dog; a list of texts"),
+        (lambda: from_words([1]), "words of image 0 = 1"),
+        (lambda: from_words([["red", 1]]), "words of image 0: 1 is not a text"),
+        (lambda: from_words(None), "words = None"),
+        (lambda: from_facts([1, 2]), r"facts = \[1, 2\]; a data frame"),
+        (lambda: from_captions("a red dog"), "captions = a red dog; a list of texts"),
+        (lambda: from_captions(["a red dog", None]), "captions: None is not a text"),
+        (lambda: attributes.of(None, None), "source = None; captions, pixels"),
+        (lambda: attributes.of(None, ""), "source = ''; captions, pixels"),
+        (lambda: agreement(from_words([["a"]]), None), "reference = None; Attributes is allowed"),
+    ],
+)
+def test_bad_arguments_are_named(call, says):
+    with pytest.raises(InputError, match=says) as error:
+        call()
+    assert "\n" not in str(error.value)
+
+
+def test_attributes_from_lists_and_labels_of_any_integer_type():
+    found = Attributes([[True, False], [True, True]], ["a", "b"])
+    assert np.asarray(found).tolist() == [[True, False], [True, True]]  # what takes the matrix takes them too
+    assert found.counts([0, 1]).tolist() == found.counts(np.array([0, 1], np.uint8)).tolist() == [[1, 0], [1, 1]]
+
+
+def test_describe_by_hand():
+    #                  a  b  c
+    has = np.array([[1, 1, 0], [1, 0, 0], [0, 1, 0], [0, 1, 0]], bool)
+    told = describe(Attributes(has, list("abc")), np.array([0, 0, 2, 2]))  # no image of class 1
+    assert told.to_dict() == {
+        "classes": 2,
+        "images": 4,
+        "attributes": 2,
+        "per image": 5 / 4,
+        "per class": 3 / 2,
+        "spurious per class": 1 / 2,  # a, b of the first class and b of the last; b of the first
+    }
+
+
+@given(WORDS, st.data())
+def test_agreement_is_equation_9(words, data):
+    other = [data.draw(st.sets(st.sampled_from("abcdefgxyz"))) for _ in words]
+    shares = [len(a & b) / len(b) for a, b in zip(words, other) if b]
+    found = agreement(from_words(words), from_words(other))
+    assert np.isclose(found, np.mean(shares)) if shares else np.isnan(found)
+    if any(words):
+        assert agreement(from_words(words), from_words(words)) == 1
+
+
+def test_agreement_table_and_its_faults():
+    a, b = from_words([{"dog", "red"}, {"cat"}]), from_words([{"dog"}, {"cow", "cat"}])
+    table = agreement_table({"ours": a, "theirs": b})
+    assert table.loc["ours", "theirs"] == 75 and table.loc["theirs", "ours"] == 75
+    with pytest.raises(InputError, match="the same images"):
+        agreement(a, a[:1])
+
+
+def test_a_known_share_of_dropped_attributes_is_found_again():
+    has = np.random.default_rng(0).random((4000, 30)) < 0.4
+    seen = has & (np.random.default_rng(1).random(has.shape) > 0.2)
+    assert abs(agreement(named(seen), named(has)) - 0.8) < 0.01
+
+
+# --- pixels -------------------------------------------------------------------------------------------
+
+
+def test_pixels_name_what_was_drawn():
+    """On drawings whose truth is known, and on which no threshold was set (another seed)."""
+    images = load_coloured("hebrew", per_class=20, seed=11)
+    seen, facts = pixels.look(images.images), images.facts
+    first = seen["colour"].str.split("; ").str[0]
+    assert (first == facts["ink"]).mean() > 0.92
+    assert (seen["ground"] == facts["ground"]).mean() > 0.97
+    assert ((seen["texture"] == "textured") == (facts["texture"] != "plain")).mean() > 0.98
+    # Bold letters are solid more often than light ones.
+    solid, weight = seen["form"] == "solid", facts["weight"].astype(int)
+    assert solid[weight >= 700].mean() > solid[weight < 700].mean() + 0.1
+
+
+@pytest.mark.parametrize(
+    "colour, name",
+    [
+        ((0, 0, 0), "black"),
+        ((255, 255, 255), "white"),
+        ((128, 128, 128), "grey"),
+        ((220, 20, 30), "red"),
+        ((255, 140, 0), "orange"),
+        ((250, 230, 30), "yellow"),
+        ((30, 140, 40), "green"),
+        ((40, 80, 220), "blue"),
+        ((130, 40, 170), "purple"),
+        ((255, 150, 200), "pink"),
+        ((110, 65, 30), "brown"),
+    ],
+)
+def test_plain_colours_have_their_names(colour, name):
+    assert pixels.COLOURS[pixels.name_colours(np.array(colour))] == name
+
+
+def square(ink, ground, inside=None, side=64):
+    """A square of one colour, hollow where ``inside`` is another, on a ground."""
+    image = np.full((side, side, 3), ground, np.uint8)
+    image[16:48, 16:48] = ink
+    if inside is not None:
+        image[18:46, 18:46] = inside
+    return image
+
+
+def test_look_by_hand():
+    white, black, red, blue = (255,) * 3, (0,) * 3, (210, 30, 30), (40, 60, 210)
+    half = square(red, white)
+    half[16:48, 34:48] = blue
+    rough = square(red, white)
+    rough[::2, :14] = 190
+    seen = pixels.look(
+        np.stack(
+            [
+                square(red, white),
+                square(black, white, white),
+                square(white, blue),
+                half,
+                rough,
+                np.full((64, 64, 3), 128, np.uint8),
+            ]
+        )
+    )
+    assert seen.to_numpy().tolist() == [
+        ["dark", "solid", "red", "plain", "white"],
+        ["dark", "hollow", "black", "plain", "white"],
+        ["bright", "solid", "white", "plain", "blue"],
+        ["dark", "solid", "red; blue", "plain", "white"],
+        ["dark", "solid", "red", "textured", "white"],
+        ["", "", "", "plain", "grey"],
+    ]
+    grey = square(black, white)[..., :1]
+    assert pixels.look(grey[None]).equals(pixels.look(square(black, white)[None]))  # one channel is three equal ones
+
+
+SIDE = st.integers(1, 12)
+
+
+@given(hnp.arrays(np.uint8, st.tuples(st.integers(1, 2), SIDE, SIDE, st.sampled_from([1, 3]))))
+@settings(max_examples=50)
+def test_look_copes_with_any_pixels(images):
+    seen = pixels.look(images)
+    assert len(seen) == len(images) == len(pixels.sentences(seen))
+    assert set(seen["ground"]) <= set(pixels.COLOURS) and set(seen["texture"]) <= {"plain", "textured"}
+    assert all(set(cell.split("; ")) <= {*pixels.COLOURS, ""} for cell in seen["colour"])
+
+
+def test_the_words_of_a_sentence_are_what_was_seen():
+    pairs = [*((c,) for c in pixels.COLOURS), *itertools.permutations(pixels.COLOURS, 2)]
+    kinds = itertools.product(("bright", "dark", ""), ("solid", "hollow"), pairs, ("plain", "textured"))
+    seen = pd.DataFrame(
+        [
+            (light, form, "; ".join(c), texture, pixels.COLOURS[i % 11])
+            for i, (light, form, c, texture) in enumerate(kinds)
+        ]
+        + [("", "", "", "plain", "grey")],
+        columns=["light", "form", "colour", "texture", "ground"],
+    ).iloc[::7]
+    found = words_of(from_captions(pixels.sentences(seen)))
+    for words, row in zip(found, seen.itertuples(index=False)):
+        told = {word for cell in row for word in cell.split("; ") if word}
+        assert words - {"image", "object", "part", "background"} == told
+
+
+def test_attributes_of_a_data_set(tmp_path, monkeypatch):
+    clipart = load("clipart")
+    few = Images("few", clipart.images[:40], clipart.labels[:40], clipart.class_names, clipart.captions[:40])
+    assert {"bird", "animal"} <= set(attributes.of(few).names)
+    seen = attributes.of(few, "pixels")
+    assert {"ground: white", "colour: black"} <= set(seen.names) and len(seen) == 40
+    table = describe_table([few])
+    assert table.index.tolist() == [("few", "captions"), ("few", "pixels")] and (table["images"] == 40).all()
+    assert table.loc[("few", "pixels"), "attributes"] == len(seen.names)
+    monkeypatch.setattr(pixels, "look", None)
+    assert (attributes.of(few, "pixels").has == seen.has).all()  # from the cache
+    with pytest.raises(InputError, match="source = blib; captions, pixels, vit-gpt2, blip, .*did you mean blip"):
+        attributes.of(few, "blib")
+    with pytest.raises(InputError, match=r'it has not been run on few: fslbook caption "few" --captioner blip writes'):
+        attributes.of(few, "blip")
+    facts = pd.DataFrame({"style": ["filled", "outline"] * 20, "colour": ["red; blue", ""] * 20})
+    told = replace(few, facts=facts)
+    assert attributes.of(told, "facts:style").names == ("style: filled", "style: outline")
+    both = attributes.of(told, "facts:style+colour")
+    assert both.names == ("colour: blue", "colour: red", "style: filled", "style: outline")
+    assert both.has[:2].tolist() == [[True, True, True, False], [False, False, False, True]]
+    with pytest.raises(InputError, match="fact of few = size; style, colour are allowed"):
+        attributes.of(told, "facts:style+size")
+    with pytest.raises(InputError, match="facts:style; nothing is known of the images of few"):
+        attributes.of(replace(few, facts=None), "facts:style")
+    bare = Images("bare", few.images, few.labels, few.class_names)
+    with pytest.raises(InputError, match="bare has no captions"):
+        attributes.of(bare)
+
+
+def test_damaged_attributes_are_told_and_made_again(capsys):
+    def make():
+        return attributes.from_words([["red", "box"], ["blue"]])
+
+    whole = matrix._cached("key", make)
+    (path,) = store.path("attributes").iterdir()
+    for damaged in (b"", path.read_bytes()[:100], b"garbage"):
+        path.write_bytes(damaged)
+        again = matrix._cached("key", make)
+        assert again.names == whole.names and (again.has == whole.has).all()
+    assert capsys.readouterr().err.count(f"fslcore: {path} is damaged and made again") >= 1

@@ -1,0 +1,365 @@
+"""Tables of captions, and the captioners that write them."""
+
+import json
+import os
+import pickle
+import subprocess
+import sys
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+from PIL import Image
+
+from fslbook import attributes, cli
+from fslbook.attributes import captions, pixels
+from fslcore.datasets import Images, load
+from fslcore.errors import InputError
+from fslcore.models import networks  # noqa: F401  after it torchvision imports, which transformers does
+
+
+def some(n=5, side=8):
+    pixels_ = np.random.default_rng(0).integers(0, 256, (n, side, side, 3), dtype=np.uint8)
+    return Images("some", pixels_, np.arange(n) % 2, ["cat", "dog"])
+
+
+@pytest.fixture
+def folder(tmp_path):
+    for name, colour in (("cat", "red"), ("dog", "blue")):
+        (tmp_path / "data" / name).mkdir(parents=True)
+        for i in range(2):
+            Image.new("RGB", (20, 20), colour).save(tmp_path / "data" / name / f"{name}{i}.png")
+    return tmp_path / "data"
+
+
+@pytest.mark.parametrize(
+    "column, names",
+    [
+        ("image", ["dog/dog1.png", "cat/cat0.png", "cat/cat1.png", "dog/dog0.png", "other/x.png"]),
+        ("file", ["dog1.png", "cat0.png", "cat1.png", "dog0.png", "x.png"]),
+        ("image", [r"C:\my\dog1.png", "/my/cat0.png", "cat1.png", "dog0.png", "x.png"]),
+    ],
+)
+def test_captions_are_read_by_name_whatever_their_order(folder, column, names):
+    table = pd.DataFrame({column: names, "caption": ["d, one", 'c "zero"', "c one", "d zero\nor so", "other"]})
+    table.to_csv(folder / "c.csv", index=False)
+    images = load(f"folder:{folder}")
+    assert captions.read(folder / "c.csv", images) == ['c "zero"', "c one", "d zero\nor so", "d, one"]
+
+
+@pytest.mark.parametrize(
+    "table, message",
+    [
+        ({"image": ["cat/0"] * 2, "caption": "x"}, "cat/0 is there twice"),
+        ({"image": ["cat/0", "cat/2"], "caption": "x"}, r"has none for dog/1 \(3 of 5 are missing\)"),
+        ({"image": ["cat/0"], "text": "x"}, "lacks the column caption; it has image, text"),
+        ({"picture": ["cat/0"], "caption": "x"}, "lacks the column image; it has picture, caption"),
+        ({"image": [], "caption": []}, "c.csv is empty"),
+        (
+            {"image": ["cat/0", "dog/1", "cat/2", "dog/3", "cat/4"], "caption": ["x", "", "x", " ", "x"]},
+            r"has none for dog/1 \(2 of 5 are missing\)",
+        ),
+    ],
+)
+def test_faults_of_a_table_are_told_in_one_line(tmp_path, table, message):
+    pd.DataFrame(table).to_csv(tmp_path / "c.csv", index=False)
+    with pytest.raises(InputError, match=message) as error:
+        captions.read(tmp_path / "c.csv", some())
+    assert "\n" not in str(error.value) and str(error.value).startswith("captions: ")
+    with pytest.raises(InputError, match="captions: no file"):
+        captions.read(tmp_path / "none.csv", some())
+
+
+def test_a_name_that_is_no_text_is_told_before_the_work(folder, capsys):
+    os.rename(folder / "cat" / "cat0.png", os.fsencode(folder / "cat") + b"/\xff.png")
+    assert cli.main(["caption", f"folder:{folder}", "-o", str(folder / "c.csv")]) == 2
+    assert r"cat/\udcff.png holds bytes that are not UTF-8 text" in capsys.readouterr().err
+    assert not (folder / "c.csv").exists()
+
+
+@pytest.mark.parametrize("value", [None, 3])
+def test_other_things_than_names_and_paths(value):
+    with pytest.raises(InputError, match=f"captioner = {value}; pixels"):
+        captions.captioner(value)
+    with pytest.raises(InputError, match=f"captions = {value}; str or Path is allowed"):
+        captions.read(value, some())
+
+
+def test_two_images_of_one_name():
+    same = Images("same", some(2).images, [0, 1], ["cat", "dog"], facts=pd.DataFrame({"file": ["a/x.png", "a/x.png"]}))
+    with pytest.raises(InputError, match="same: two images are called a/x.png"):
+        _ = same.names
+
+
+def test_write_goes_on_where_it_was_stopped(tmp_path, monkeypatch):
+    monkeypatch.setattr(captions, "CHUNK", 2)
+    images, seen = some(5), []
+
+    def stops(after):
+        def describe(batch):
+            if len(seen) >= after:
+                raise KeyboardInterrupt
+            seen.extend(batch)
+            return [f"a picture\nof {image.sum()}" for image in batch]
+
+        return lambda name: describe
+
+    path = tmp_path / "c.csv"
+    monkeypatch.setattr(captions, "captioner", stops(after=4))
+    with pytest.raises(KeyboardInterrupt):
+        captions.write(images, "pixels", path)
+    assert len(pd.read_csv(path)) == 4 and [p.name for p in tmp_path.iterdir()] == ["c.csv"]
+    with pytest.raises(InputError, match="has none for cat/4"):
+        captions.read(path, images)
+    with pytest.raises(InputError, match="holds captions of pixels, not of blip; give another output"):
+        captions.write(images, "blip", path)
+    with pytest.raises(InputError, match="captions of other images"):
+        captions.write(Images("other", images.images, 1 - images.labels, images.class_names), "pixels", path)
+    monkeypatch.setattr(captions, "captioner", stops(after=5))
+    captions.write(images, "pixels", path)
+    assert np.array_equal(seen, images.images)  # each was looked at once
+    assert captions.read(path, images) == [f"a picture\nof {image.sum()}" for image in images.images]
+    monkeypatch.setattr(captions, "captioner", None)
+    captions.write(images, "pixels", path)  # done: no captioner is asked for
+
+
+def test_a_captioner_may_say_nothing_of_an_image_and_a_person_may_not(tmp_path, monkeypatch):
+    images = some(4)
+    monkeypatch.setattr(captions, "captioner", lambda name: lambda batch: ["", "a boat", " ", "a boat"][: len(batch)])
+    captions.write(images, "blip", tmp_path / "c.csv")
+    assert [said.strip() for said in captions.read(tmp_path / "c.csv", images)] == ["", "a boat", "", "a boat"]
+    assert attributes.of(images, str(tmp_path / "c.csv")).has.sum(axis=1).tolist() == [0, 1, 0, 1]
+    mine = pd.read_csv(tmp_path / "c.csv").drop(columns="captioner")
+    mine.to_csv(tmp_path / "mine.csv", index=False)
+    with pytest.raises(InputError, match=r"has none for cat/0 \(2 of 4 are missing\)"):
+        captions.read(tmp_path / "mine.csv", images)
+    pd.read_csv(tmp_path / "c.csv").iloc[1:].to_csv(tmp_path / "cut.csv", index=False)
+    with pytest.raises(InputError, match=r"has none for cat/0 \(1 of 4 are missing\)"):
+        captions.read(tmp_path / "cut.csv", images)
+
+
+def test_the_bar_moves_between_two_writes(tmp_path, monkeypatch):
+    images, moved = some(40), []
+    monkeypatch.setattr(captions, "captioner", lambda name: lambda batch: [f"{image.sum()}" for image in batch])
+    monkeypatch.setattr(captions.tqdm, "update", lambda bar, n: moved.append(n))
+    captions.write(images, "pixels", tmp_path / "c.csv")
+    assert moved == [16, 16, 8]
+    assert captions.read(tmp_path / "c.csv", images) == [f"{image.sum()}" for image in images.images]
+
+
+def test_command(folder, capsys):
+    out = folder / "c.csv"
+    assert cli.main(["caption", f"folder:{folder}", "-o", str(out)]) == 0
+    table = pd.read_csv(out)
+    assert table["image"].tolist() == ["cat/cat0.png", "cat/cat1.png", "dog/dog0.png", "dog/dog1.png"]
+    images = load(f"folder:{folder}")
+    assert captions.read(out, images) == pixels.sentences(pixels.look(images.images))
+    assert {"red", "blue", "plain"} <= set(attributes.of(images, str(out)).names)
+    capsys.readouterr()
+    for arguments, message in [
+        (["--captioner", "clip"], "captioner = clip; pixels, vit-gpt2, blip, blip-large are allowed"),
+        (["-o", "captions.txt"], "captions.txt; a name ending in .csv is allowed"),
+    ]:
+        assert cli.main(["caption", "clipart", "-o", str(folder / "d.csv"), *arguments]) == 2
+        error = capsys.readouterr().err.strip().splitlines()[-1]
+        assert error.startswith("fslcore: ") and message in error
+
+
+def test_words_of_a_captioner_are_known_by_its_name_on_several_data_sets(monkeypatch, own_cache, capsys):
+    monkeypatch.setattr(captions, "captioner", lambda name: lambda batch: [f"a blue boat {name}"] * len(batch))
+    small = {name: replace(some(n), name=name) for name, n in (("fashion", 3), ("coloured/hebrew?per_class=5", 4))}
+    monkeypatch.setattr("fslcore.datasets.load", lambda name, *_: small[name])
+    assert cli.main(["caption", *small, "--captioner", "blip", "--quiet"]) == 0
+    written = [own_cache / "captions" / "blip" / f"{name}.csv" for name in ("fashion", "coloured-hebrew-per_class-5")]
+    assert capsys.readouterr().out.splitlines() == [*map(str, written)] and len(pd.read_csv(written[1])) == 4
+    assert {"blue", "boat"} <= set(attributes.of(small["fashion"], "blip").names)
+    for arguments, line in (
+        ([*small, "-o", "c.csv"], "without it, the captions of 2 data sets are cached"),
+        ([f"folder:{own_cache}"], "has no name for cached captions, so -o FILE.csv is needed"),
+    ):
+        assert cli.main(["caption", *arguments]) == 2
+        said = capsys.readouterr().err
+        assert line in said and said.count("\n") == 1
+
+
+def test_a_table_for_each_data_set_goes_by_one_name(folder, tmp_path):
+    images = replace(load(f"folder:{folder}"), name="cub:/somewhere?splits=fewstab")
+    captions.write(images, "pixels", tmp_path / "cub-splits-fewstab.csv")
+    by_name = attributes.of(images, f"{tmp_path}/{{dataset}}.csv")
+    assert by_name.names == attributes.of(images, f"{tmp_path}/cub-splits-fewstab.csv").names
+    with pytest.raises(InputError, match="has no name that could stand for {dataset}; name the file itself"):
+        attributes.of(load(f"folder:{folder}"), "{dataset}.csv")
+
+
+def test_without_transformers_the_error_says_what_to_install(monkeypatch):
+    monkeypatch.setattr(captions, "find_spec", lambda name: None)
+    with pytest.raises(InputError, match=r"needs the package transformers; make captions"):
+        captions.captioner("blip")
+
+
+# --- vision-language models: tiny ones, built here from a config -----------------------------------------
+
+
+@pytest.fixture
+def transformers():
+    return pytest.importorskip("transformers")
+
+
+def words(special):
+    from tokenizers import Tokenizer, models, pre_tokenizers, processors
+    from transformers import PreTrainedTokenizerFast
+
+    vocabulary = {word: i for i, word in enumerate([*special, *"a red blue dog cat on the grass there".split()])}
+    tokenizer = Tokenizer(models.WordLevel(vocabulary, unk_token=special[0]))
+    around = [(special[1], 1), (special[2], 2)]
+    tokenizer.post_processor = processors.TemplateProcessing(f"{special[1]} $A {special[2]}", special_tokens=around)
+    tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
+    return PreTrainedTokenizerFast(
+        tokenizer_object=tokenizer,
+        unk_token=special[0],
+        pad_token=special[0],
+        bos_token=special[1],
+        eos_token=special[2],
+    )
+
+
+@pytest.fixture
+def vit_gpt2(tmp_path, transformers):
+    import torch
+
+    torch.manual_seed(0)
+    tokenizer = words(["[pad]", "[start]", "[end]"])
+    size = dict(hidden_size=16, num_hidden_layers=1, num_attention_heads=2, intermediate_size=16)
+    config = transformers.VisionEncoderDecoderConfig.from_encoder_decoder_configs(
+        transformers.ViTConfig(image_size=16, patch_size=8, **size),
+        transformers.GPT2Config(n_embd=16, n_layer=1, n_head=2, vocab_size=len(tokenizer)),
+    )
+    config.decoder_start_token_id, config.eos_token_id, config.pad_token_id = 1, 2, 0
+    model = transformers.VisionEncoderDecoderModel(config=config)
+    folder = tmp_path / "vit-gpt2"
+    model.save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    # The settings of the image processor, as the released model has them.
+    (folder / "preprocessor_config.json").write_text(
+        json.dumps(
+            {
+                "do_normalize": True,
+                "do_resize": True,
+                "feature_extractor_type": "ViTFeatureExtractor",
+                "image_mean": [0.5] * 3,
+                "image_std": [0.5] * 3,
+                "resample": 2,
+                "size": 16,
+            }
+        )
+    )
+    return folder, model, tokenizer
+
+
+@pytest.fixture
+def blip(tmp_path, transformers):
+    import torch
+
+    torch.manual_seed(0)
+    tokenizer = words(["[PAD]", "[DEC]", "[SEP]"])
+    size = dict(hidden_size=16, num_hidden_layers=1, num_attention_heads=2, intermediate_size=16)
+    ids = dict(bos_token_id=1, eos_token_id=2, sep_token_id=2, pad_token_id=0)
+    model = transformers.BlipForConditionalGeneration(
+        transformers.BlipConfig(
+            text_config=dict(vocab_size=len(tokenizer), encoder_hidden_size=16, **size, **ids),
+            vision_config=dict(image_size=16, patch_size=8, **size),
+            image_text_hidden_size=16,
+            projection_dim=16,
+        )
+    )
+    folder = tmp_path / "blip"
+    model.save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    transformers.BlipImageProcessor(size={"height": 16, "width": 16}).save_pretrained(folder)
+    return folder, model, tokenizer
+
+
+@pytest.fixture(params=["vit-gpt2", "blip", "blip-large"])
+def tiny(request):
+    return request.param, *request.getfixturevalue(request.param.removesuffix("-large").replace("-", "_"))
+
+
+def test_a_fresh_process_captions(vit_gpt2, folder):
+    """Where nothing else has made torchvision importable before."""
+    words = ["-m", "fslbook", "caption", f"folder:{folder}", "--captioner", f"vit-gpt2:{vit_gpt2[0]}", "--quiet"]
+    done = subprocess.run([sys.executable, *words, "-o", folder / "c.csv"], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert len(pd.read_csv(folder / "c.csv")) == 4
+
+
+def test_a_captioner_is_the_model_with_the_papers_settings(tiny, monkeypatch):
+    import torch
+    from transformers import AutoImageProcessor
+
+    kind, folder, model, tokenizer = tiny
+    images = some(5, side=20).images
+    seen = AutoImageProcessor.from_pretrained(folder)(images=list(images), return_tensors="pt").pixel_values
+    search = dict(num_beams=4, max_length=16) if kind == "vit-gpt2" else dict(num_beams=1, max_length=20)
+    if kind == "blip-large":
+        search |= tokenizer(["there"] * 5, return_tensors="pt", return_token_type_ids=False)
+        assert search["input_ids"].shape == (5, 3)
+    with torch.inference_mode():
+        written = tokenizer.batch_decode(model.eval().generate(pixel_values=seen, **search), skip_special_tokens=True)
+    monkeypatch.setattr(captions, "BATCH", 2)
+    describe = captions.captioner(f"{kind}:{folder}")
+    assert describe(images) == [" ".join(sentence.split()) for sentence in written]  # whatever the batches
+    assert any(written) and not any("[" in sentence for sentence in written)
+    assert all(sentence.startswith("there") for sentence in written) == (kind == "blip-large")
+    grey = images[..., :1]
+    assert describe(grey) == describe(np.repeat(grey, 3, axis=-1))
+
+
+def test_a_data_set_is_captioned_by_a_model(blip, folder):
+    spec = f"blip:{blip[0]}"
+    assert cli.main(["caption", f"folder:{folder}", "--captioner", spec, "-o", str(folder / "c.csv")]) == 0
+    table = pd.read_csv(folder / "c.csv", keep_default_na=False)
+    assert len(table) == 4 and set(table["captioner"]) == {spec}
+
+
+def test_there_is_never_a_random_model(tiny):
+    kind, folder, model, _ = tiny
+    from safetensors.torch import load_file, save_file
+
+    weights = load_file(folder / "model.safetensors")
+    gone = next(name for name in weights if name.endswith("query.weight") or name.endswith("c_attn.weight"))
+    save_file({n: w for n, w in weights.items() if n != gone}, folder / "model.safetensors", {"format": "pt"})
+    with pytest.raises(InputError, match="are incomplete; .* is missing"):
+        captions.captioner(f"{kind}:{folder}")
+    (folder / "model.safetensors").unlink()
+    with pytest.raises(InputError, match=f"captioner {kind}: .* gives no weights .* name its folder") as error:
+        captions.captioner(f"{kind}:{folder}")
+    assert "\n" not in str(error.value)
+
+
+class Touch:
+    """Makes a file when it is unpickled."""
+
+    def __init__(self, path):
+        self.path = str(path)
+
+    def __reduce__(self):
+        return open, (self.path, "w")
+
+
+def test_weights_in_the_older_form_are_read_and_nothing_is_unpickled(vit_gpt2, tmp_path):
+    import torch
+    from safetensors.torch import load_file
+
+    folder, images = vit_gpt2[0], some(2, side=20).images
+    before = captions.captioner(f"vit-gpt2:{folder}")(images)
+    torch.save(
+        load_file(folder / "model.safetensors"), folder / "pytorch_model.bin"
+    )  # the form of the released weights
+    (folder / "model.safetensors").unlink()
+    assert captions.captioner(f"vit-gpt2:{folder}")(images) == before
+    (folder / "pytorch_model.bin").write_bytes(pickle.dumps({"x": Touch(tmp_path / "trap")}))
+    (tmp_path / "trap").unlink(missing_ok=True)
+    with pytest.raises(InputError, match="gives no weights"):
+        captions.captioner(f"vit-gpt2:{folder}")
+    assert not (tmp_path / "trap").exists()

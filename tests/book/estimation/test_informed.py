@@ -1,0 +1,303 @@
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+from scipy.stats import norm, spearmanr
+from sklearn.metrics import silhouette_score
+
+from fslbook.estimation import informed, resampled
+from fslbook.evaluators import episodes, validation
+from fslcore import datasets, learners, stats
+from fslcore.datasets.bank import Bank
+from fslcore.errors import InputError
+from fslcore.evaluation import Ready
+from fslcore.models import backbones
+from fslcore.tasks import ESTIMATORS, Tasks, leave_one_out, sample_closed
+
+
+def fake_bank(noise: float) -> Bank:
+    rng = np.random.default_rng(0)
+    labels = np.repeat(np.arange(8), 30)
+    means = rng.normal(size=(8, 16))
+    beside = {"text": torch.from_numpy(means).float(), "center": torch.zeros(16)}
+    return Bank(torch.from_numpy(means[labels] + noise * rng.normal(size=(240, 16))).float(), labels, "fake", **beside)
+
+
+@pytest.fixture(scope="module")
+def bank() -> Bank:
+    return fake_bank(1.5)
+
+
+# Learners that compare places read the 16 features as a map.
+MAP = backbones.Backbone("map", "", "", 16, None, (0.5,) * 3, (0.5,) * 3, None, "bilinear", "map", map=(4, 2, 2))
+SHAPES = {"balanced": 5, "unequal": [2, 3, 5, 6, 9]}
+
+
+@pytest.mark.parametrize("shots", SHAPES.values(), ids=SHAPES)
+@pytest.mark.parametrize("name", learners.of_features)
+def test_estimates_among_the_signals_are_the_estimators(bank, name, shots):
+    tasks = sample_closed(bank.labels, tasks=6, shots=shots, queries=10)
+    torch.manual_seed(0)
+    learner = learners.make(name, MAP)
+    if isinstance(learner, learners.Interventional):
+        learner.know(torch.nn.Linear(16, 3), torch.rand(3, 16))
+    found = informed.signals(bank, learner, tasks, rounds=7, seed=3)
+    expected = resampled.run(Ready(bank, None, learner), tasks, ESTIMATORS, rounds=7, seed=3)
+    np.testing.assert_allclose(found[list(ESTIMATORS)], expected)
+
+
+def test_the_query_is_never_looked_at(bank):
+    tasks = sample_closed(bank.labels, tasks=4, queries=10)
+    other = Tasks(
+        tasks.support, tasks.support_label, tasks.query[:, ::-1] * 0, tasks.query_label, tasks.ways, unseen=False
+    )
+    both = [informed.signals(bank, learners.LogisticRegression(), t) for t in (tasks, other)]
+    pd.testing.assert_frame_equal(*both)
+
+
+def test_signals_do_not_depend_on_the_tasks_beside(bank):
+    tasks = sample_closed(bank.labels, tasks=6, queries=10)
+    whole = informed.signals(bank, learners.NearestCentroid(), tasks)
+    part = informed.signals(bank, learners.NearestCentroid(), tasks[:3])
+    pd.testing.assert_frame_equal(whole[:3], part)
+
+
+@pytest.mark.parametrize("shots", SHAPES.values(), ids=SHAPES)
+def test_separation_by_plain_loops(bank, shots):
+    tasks = sample_closed(bank.labels, tasks=3, shots=shots, queries=10)
+    found = informed.signals(bank, learners.NearestCentroid(), tasks)
+    for t in range(3):
+        x = torch.nn.functional.normalize(bank.data[tasks.support[t].copy()], dim=1).double().numpy()
+        label = tasks.support_label[t]
+        d = 1 - x @ x.T
+        same = [d[i, j] for i in range(len(x)) for j in range(i) if label[i] == label[j]]
+        apart = {(a, b): d[np.ix_(label == a, label == b)].mean() for a in range(tasks.ways) for b in range(a)}
+        row = found.loc[t]
+        assert row["ways"] == 5 and row["shots"] == np.mean(shots) and row["fewest"] == np.min(shots)
+        assert row["within"] == pytest.approx(np.mean(same), rel=1e-5)
+        assert row["between"] == pytest.approx(np.mean(list(apart.values())), rel=1e-5)
+        assert row["nearest"] == pytest.approx(min(apart.values()), rel=1e-5)
+        assert row["silhouette"] == pytest.approx(silhouette_score(x, label, metric="cosine"), abs=1e-5)
+
+
+@pytest.mark.parametrize("noise", [0.7, 1.5])
+def test_margins_by_plain_loops(noise):
+    bank = fake_bank(noise)
+    tasks = sample_closed(bank.labels, tasks=2, queries=10)
+    learner = learners.LogisticRegression()
+    split = leave_one_out(tasks)
+    scores = learner.scores(bank, split.tasks)[:, 0].double().numpy()
+    found = informed.signals(bank, learner, tasks)
+    for t in range(2):
+        mine, label = scores[split.owner == t], split.tasks.query_label[split.owner == t, 0]
+        margins = [s[k] - max(np.delete(s, k)) for s, k in zip(mine, label)]
+        margins = np.array(margins) / mine.std(axis=1).mean()
+        row = found.loc[t]
+        assert row["leave-one-out margin"] == pytest.approx(margins.mean(), rel=1e-5)
+        assert row["leave-one-out spread"] == pytest.approx(margins.std(), rel=1e-5)
+        assert row["leave-one-out smooth"] == pytest.approx(norm.sf(0, margins.mean(), margins.std()), rel=1e-5)
+        assert row["leave-one-out low"] == pytest.approx(np.quantile(margins, 0.1), rel=1e-5)
+        worst = min(np.mean(margins[label == k] > 0) for k in range(5))
+        assert row["leave-one-out worst"] == pytest.approx(worst)
+
+
+def test_a_class_of_one_image_leaves_what_needs_no_folds(bank):
+    tasks = sample_closed(bank.labels, tasks=3, shots=[1, 3, 3, 3, 3], queries=10)
+    found = informed.signals(bank, learners.NearestCentroid(), tasks)
+    assert set(found.columns[found.notna().all()]) == set(informed.BARE)
+    assert found.drop(columns=list(informed.BARE)).isna().all(axis=None)
+
+
+def test_mixed_shapes_repeat_and_hold_what_they_promise():
+    labels = np.repeat(np.arange(12), 40)
+    blocks, again = (episodes.mixed_shapes(labels, 20, tasks=3, seed=5) for _ in range(2))
+    assert [b.digest for b in blocks] == [b.digest for b in again]
+    ways = [b.ways for b in blocks]
+    assert min(ways) >= 2 and max(ways) <= 10 and len(set(ways)) > 4
+    counts = [np.bincount(b.support_label[0]) for b in blocks]
+    assert all(c.min() >= 1 and c.max() <= 20 for c in counts)
+    assert all(c.min() == c.max() for c in counts[::2]) and any(c.min() < c.max() for c in counts[1::2])
+
+
+def fake_episodes(count: int, seed: int, shift: float = 0.0) -> pd.DataFrame:
+    """Episodes whose accuracy is a known line in one signal, plus binomial noise of the query."""
+    rng = np.random.default_rng(seed)
+    table = pd.DataFrame({name: rng.normal(size=count) for name in informed.SIGNALS})
+    truth = (0.6 + 0.1 * table["silhouette"] + shift).clip(0.05, 0.95)
+    table["accuracy"] = rng.binomial(75, truth) / 75
+    ids = dict(backbone="b", learner="l", classes="c", block=-1)
+    return table.assign(ways=5.0, shots=5.0, fewest=5.0, queries=75, truth=truth, **ids)
+
+
+@pytest.mark.parametrize("regressor", validation.REGRESSORS)
+def test_learns_a_known_relation(regressor):
+    model = validation.fitted(fake_episodes(800, 0), regressor=regressor)
+    new = fake_episodes(300, 1)
+    assert np.abs(model.predict(new) - new["truth"]).mean() < 0.5 * np.abs(new["truth"] - 0.6).mean()
+
+
+def test_same_episodes_same_estimates():
+    new = fake_episodes(50, 1)
+    for regressor in validation.REGRESSORS:
+        a, b = (validation.fitted(fake_episodes(300, 0), regressor=regressor).predict(new) for _ in range(2))
+        np.testing.assert_array_equal(a, b)
+
+
+def test_the_error_of_a_perfect_estimator_is_the_floor():
+    table = fake_episodes(20_000, 2)
+    error = np.abs(table["truth"] - table["accuracy"]).mean()
+    assert validation.noise_floor(table["truth"], table["queries"]) == pytest.approx(error, rel=0.02)
+
+
+def test_intervals_cover_exchangeable_episodes_and_no_others():
+    model = informed.Informed(fake_episodes(300, 0))
+    inside, away = [], []
+    for seed in range(40):
+        scores = model.scores(fake_episodes(200, 100 + seed))
+        for shift, into in ((0.0, inside), (-0.15, away)):
+            new = fake_episodes(200, 1000 + seed, shift)
+            found = model.intervals(new, scores)
+            into.append(((found["low"] <= new["accuracy"]) & (new["accuracy"] <= found["high"])).mean())
+    # Errors of one calibration move together: judge by the spread over calibrations.
+    assert abs(np.mean(inside) - 0.9) < 4 * np.std(inside) / np.sqrt(len(inside)) + 1 / 201
+    assert np.mean(away) < 0.6
+
+
+def test_level_weights_keep_the_usual_accuracy_out():
+    rng = np.random.default_rng(0)
+    table = fake_episodes(4000, 0)
+    noisy = table.assign(silhouette=table["silhouette"] + rng.normal(size=len(table)))
+    low = table["truth"] < 0.45
+    bias = {
+        level: np.mean(informed.Informed(noisy, ("silhouette",), level=level).predict(noisy[low]) - table["truth"][low])
+        for level in (0, 1)
+    }
+    assert 0 < bias[1] < bias[0]
+
+
+@pytest.mark.parametrize("level", [0.0, 1.0])
+def test_leverage_is_that_of_the_hat_matrix(level):
+    table = fake_episodes(300, 0)
+    model = informed.Informed(table, ("silhouette", "ratio", "bootstrap"), level=level)
+    model._model[-1].alpha_ = 1e-9  # without a penalty: of X (XᵀWX)⁻¹ Xᵀ, less the part of the mean
+    weight = informed._level_weights(table["accuracy"].to_numpy()) ** level
+    x = np.column_stack([np.ones(300), table[model.columns]])
+    hat = (x @ np.linalg.inv((x.T * weight) @ x) * x).sum(axis=1)
+    np.testing.assert_allclose(model.leverage(table), hat - 1 / weight.sum(), atol=1e-6)
+
+
+def test_outside_is_what_extrapolates():
+    table = fake_episodes(300, 0)
+    table["ratio"] = table["silhouette"] + 0.1 * table["ratio"]
+    table["ways"] = np.tile([2.0, 5.0, 10.0], 100)
+    model = informed.Informed(table, ("ways", "silhouette", "ratio"))
+    assert not model.outside(table).any()
+    middle = table.assign(ways=5.0, silhouette=0.0, ratio=0.0)[:1]
+    pair = {"silhouette": 1.5, "ratio": -1.5}
+    cases = {"middle": {}, "far": {"ratio": 40.0}, "unusual pair": pair, "ways": {"ways": 11.0}}
+    found = {name: bool(model.outside(middle.assign(**given))[0]) for name, given in cases.items()}
+    assert found == {"middle": False, "far": True, "unusual pair": True, "ways": True}
+
+
+def test_selection_by_plain_loops():
+    rng = np.random.default_rng(0)
+    truth, guess = rng.integers(0, 5, (2, 40, 4)) / 4
+    correlation, accuracy = validation.selection(truth, {"guess": guess, "oracle": truth})
+    for t in range(40):
+        if np.ptp(truth[t]) and np.ptp(guess[t]):
+            assert correlation["guess"][t] == pytest.approx(spearmanr(truth[t], guess[t]).statistic)
+        else:
+            assert correlation["guess"][t] == 0
+        assert accuracy["guess"][t] == pytest.approx(truth[t][guess[t] == guess[t].max()].mean())
+    np.testing.assert_allclose(accuracy["oracle"], truth.max(axis=1))
+
+
+def test_errors_are_paired_with_the_reference():
+    table = fake_episodes(200, 3)
+    guess = {"5-fold": table["accuracy"] + 0.1, "informed": table["accuracy"] - 0.07}
+    found = validation.errors(table["accuracy"].to_numpy(), guess)
+    assert found.loc["informed", "share"] == pytest.approx(30)
+    assert found.loc["informed", "half_width"] == pytest.approx(0, abs=1e-9)
+    assert found.loc["informed", "bias"] == pytest.approx(-7)
+
+
+@pytest.mark.parametrize(
+    "make, says",
+    [
+        (lambda: informed.Informed(fake_episodes(20, 0)), "20 complete episodes"),
+        (lambda: episodes.mixed_shapes(np.arange(9).repeat(34), 1), "queries = 15; two classes of 35 images or more"),
+        (lambda: validation.of_dataset("photos", ["dino"]), "dataset = photos; there are episodes of clipart"),
+        (
+            lambda: validation.of_dataset("coloured", ["conv4-baseline", "glyph-conv"]),
+            "backbone = glyph-conv; there are no episodes of it on coloured",
+        ),
+    ],
+)
+def test_bad_input_is_told(make, says):
+    with pytest.raises(InputError, match=says):
+        make()
+
+
+def test_backbones_with_more_and_with_fewer_episodes_meet_on_the_same_tasks():
+    _, test = validation.of_dataset("clipart", ["conv4-baseline", "glyph-conv"])
+    few, *many = validation.by_method(test).values()
+    assert len(few) == 300 and len(many) == 2
+    for table in many:
+        assert table["task"].tolist() == few["task"].tolist()
+
+
+def test_stored_episodes_come_out_again():
+    stored, images = validation.stored(), datasets.load("clipart", "validation")
+    bank = backbones.features(images, backbones.load("glyph-conv"))
+    mine = stored[(stored["classes"] == "clipart validation") & (stored["backbone"] == "glyph-conv")]
+    for learner in ("ncc", "lr"):
+        rows = mine[mine["learner"] == learner]
+        drawn = {
+            -1: sample_closed(images.labels, tasks=4, skip_small_classes=True, seed=2),
+            1: episodes.mixed_shapes(images.labels, 2, seed=2000)[1][:4],
+        }
+        for block, tasks in drawn.items():
+            again = episodes.episodes(bank, learners.of_features[learner](), tasks, seed=2)
+            kept = rows[rows["block"] == block].head(4)
+            np.testing.assert_allclose(again, kept[again.columns].astype(float), rtol=2e-3, atol=2e-3)
+
+
+@pytest.mark.parametrize(
+    "dataset, chosen, least, mean, gains",
+    [
+        ("coloured", ["conv4-baseline", "conv4-baseline++", "conv4-protonet", "conv4-r2d2"], 25, 29, (1, 0)),
+        ("clipart", ["efficientnet-lite0", "glyph-conv"], 30, 30, (1, 1)),
+    ],
+)
+def test_what_the_chapter_says_of_novel_classes(dataset, chosen, least, mean, gains):
+    """A claim a line; the chapter shows the numbers."""
+    learning, test = validation.of_dataset(dataset, chosen)
+    fitting, calibration = validation.apart(learning)
+    options = dict(level=0.5 if dataset == "coloured" else 1.0)  # what the chapter chooses by validation
+    own, found = validation.by_method(test), validation.estimates(learning, test, **options)
+    shares = []
+    for method, table in found.items():
+        saved = validation.errors(own[method]["accuracy"].to_numpy(), table.to_dict("series")).loc["informed"]
+        assert saved["less"] > saved["half_width"]
+        shares.append(saved["share"])
+    assert min(shares) >= least and np.mean(shares) >= mean
+    truth = np.column_stack([t["accuracy"] for t in own.values()])
+    by = {n: np.column_stack([e[n] for e in found.values()]) for n in (*ESTIMATORS, "informed")}
+    for table, conclusion in zip(validation.selection(truth, by), gains):  # rank correlation, and accuracy chosen
+        best = table[list(ESTIMATORS)].mean().idxmax()
+        gain = stats.paired_interval(table["informed"], table[best])
+        assert gain.mean > 0 and gain.conclusion == conclusion
+    kinds = validation.interval_kinds(fitting, calibration, test, **options)
+    assert 88 <= validation.coverage(kinds["informed"])["coverage"] <= 92
+    for _, part in kinds["informed"].groupby(["backbone", "learner"], observed=True):
+        assert 87 <= validation.coverage(part)["coverage"] <= 93
+    assert (
+        validation.coverage(kinds["informed"])["width"] < 0.8 * validation.coverage(kinds["5-fold, conformal"])["width"]
+    )
+
+
+def test_it_fails_on_another_data_set():
+    chosen = ["efficientnet-lite0", "glyph-conv"]
+    learned, test = validation.of_dataset("clipart", chosen)[0], validation.of_dataset("glyphs", chosen)[1]
+    found = validation.transfer({"clipart": validation.apart(learned)}, {"glyphs": test})
+    assert found["coverage"][0] < 85 and found["saved"][0] < 0

@@ -1,0 +1,212 @@
+"""Fetching and reading the released accuracies: made-up files on a local server, and the real ones where present."""
+
+import hashlib
+import threading
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import ClassVar
+
+import numpy as np
+import pytest
+import torch
+
+from fslbook import released
+from fslcore import download
+from fslcore.cli import app
+from fslcore.errors import InputError
+from fslcore.evaluation import COLUMNS, write_table
+from fslcore.report import Results
+
+REAL = Path(__file__).parents[3] / "shared" / "oops-benchmark"
+LEARNERS = ("LR", "finetune", "matchingnet")
+NAMES = [f"{s}-shot/{b}/{m}/vgg_flower.pt" for s in (1, 5) for b in ("clip", "dino") for m in LEARNERS]
+
+
+class Quiet(SimpleHTTPRequestHandler):
+    busy: ClassVar[list[int]] = []  # status codes of the next answers
+
+    def log_message(self, *_):
+        pass
+
+    def do_GET(self):
+        return self.send_error(self.busy.pop()) if self.busy else super().do_GET()
+
+
+def put(folder, names, tasks=7):
+    rng = np.random.default_rng(0)
+    for name in names:
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        torch.save(torch.tensor(rng.integers(0, 26, tasks) * 4.0, dtype=torch.float32), folder / name)
+
+
+@pytest.fixture
+def copy(tmp_path):
+    """A folder in the authors' layout, and the registry of its files."""
+    put(tmp_path / "copy", NAMES)
+    lines = [f"{name} sha256:{hashlib.sha256((tmp_path / 'copy' / name).read_bytes()).hexdigest()}" for name in NAMES]
+    (tmp_path / "registry.txt").write_text("\n".join(lines) + "\n")
+    return tmp_path / "copy", tmp_path / "registry.txt"
+
+
+@pytest.fixture
+def server(copy):
+    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=str(copy[0])))
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield f"http://127.0.0.1:{server.server_port}/"
+    server.shutdown()
+    server.server_close()
+
+
+def files(folder):
+    return sorted(p.relative_to(folder).as_posix() for p in folder.rglob("*") if p.is_file())
+
+
+def test_fetch_into_the_cache_where_read_finds_it(copy, server):
+    folder, registry = copy
+    assert released.read(registry=registry) is None
+    got = released.fetch(url=server, registry=registry)
+    assert files(got) == sorted(NAMES)
+    table = released.read(registry=registry)
+    assert table.equals(released.read(str(folder), registry=registry))
+    assert len(table) == 7 * len(NAMES)
+    # what is there is not fetched again: it works without the server
+    assert released.fetch(url="http://127.0.0.1:9/", registry=registry) == got
+
+
+def test_a_wrong_digest_leaves_nothing_behind(copy, server, tmp_path):
+    folder, registry = copy
+    torch.save(torch.zeros(7), folder / NAMES[1])
+    with pytest.raises(InputError, match=rf"{NAMES[1]} does not have the SHA-256 in registry.txt$"):
+        released.fetch(tmp_path / "to", url=server, registry=registry)
+    assert files(tmp_path / "to") == [NAMES[0]]
+
+
+def test_a_busy_server_is_asked_again(copy, server, tmp_path, monkeypatch):
+    monkeypatch.setattr(download, "WAITS", (0, 0))
+    monkeypatch.setattr(Quiet, "busy", [503, 429])
+    assert files(released.fetch(tmp_path / "to", url=server, registry=copy[1])) == sorted(NAMES)
+
+
+def test_a_file_that_is_not_there(copy, server, tmp_path):
+    folder, registry = copy
+    (folder / NAMES[0]).unlink()
+    with pytest.raises(InputError, match=rf"{NAMES[0]}: it answers 404 File not found; fslbook run"):
+        released.fetch(tmp_path / "to", url=server, registry=registry)
+    assert files(tmp_path / "to") == []
+
+
+@pytest.mark.parametrize("content", [None, "", "this is no list of files\n"])
+def test_a_list_of_files_that_is_none(tmp_path, content):
+    registry = tmp_path / "registry.txt"
+    if content is None:
+        registry.mkdir()
+    elif content:
+        registry.write_text(content)
+    with pytest.raises(InputError, match="registry.txt is no list of files") as error:
+        released.fetch(tmp_path / "to", url="http://127.0.0.1:9/", registry=registry)
+    assert "\n" not in str(error.value)
+
+
+def test_without_a_network_the_command_says_how_to_name_a_folder(tmp_path, capsys, monkeypatch):
+    nowhere = {**released.fetch.__kwdefaults__, "url": "http://127.0.0.1:9/"}
+    monkeypatch.setattr(released.fetch, "__kwdefaults__", nowhere)
+    monkeypatch.setattr(download, "WAITS", ())
+    assert app.main(["fetch", "oops-benchmark", "--folder", str(tmp_path / "to")]) == 2
+    error = capsys.readouterr().err.splitlines()[-1]
+    assert error.startswith("fslcore: oops-benchmark: ") and "-p released FOLDER" in error
+    assert files(tmp_path / "to") == []
+
+
+def test_the_table_is_the_projects_own_format(copy, tmp_path):
+    folder, registry = copy
+    table = released.read(str(folder), registry=registry)
+    assert list(table) == list(COLUMNS)
+    write_table(table, tmp_path / "t.parquet")
+    again = Results.read(tmp_path / "t.parquet", out_of=100).methods
+    means = table.groupby(["shots", "backbone", "learner"])["accuracy"].mean()
+    assert np.sort(again["mean"]) == pytest.approx(np.sort(means))
+    assert set(again["method"]) == {f"{b} {m}" for b in ("clip", "dino") for m in ("lr", "ft", "matchingnet")}
+    assert set(table["learner"]) == {"lr", "ft", "matchingnet"} and set(table["dataset"]) == {"vgg-flower"}
+    assert set(zip(table["shots"], table["queries"])) == {(1, 1), (5, 5)}
+    one = table[(table["shots"] == 5) & (table["backbone"] == "dino") & (table["learner"] == "ft")]
+    assert one["accuracy"].tolist() == torch.load(folder / "5-shot/dino/finetune/vgg_flower.pt").tolist()
+    assert one["task"].tolist() == list(range(7))
+
+
+def test_a_clone_of_the_repository_and_a_part_of_the_files(copy, tmp_path):
+    folder, registry = copy
+    whole = released.read(str(folder), registry=registry)
+    (tmp_path / "clone" / "results").mkdir(parents=True)
+    folder.rename(tmp_path / "clone" / "results" / "benchmark")
+    clone = str(tmp_path / "clone")
+    assert released.read(clone, registry=registry).equals(whole)
+    for name in NAMES[:6]:
+        (Path(clone) / "results" / "benchmark" / name).unlink()
+    assert set(released.read(clone, registry=registry)["shots"]) == {5}
+
+
+@pytest.mark.parametrize(
+    "content, message",
+    [
+        (torch.zeros(7, 1), "one floating-point number per task"),
+        (torch.zeros(1), "at least 2 tasks"),
+        (torch.zeros(7, dtype=torch.int64), "one floating-point number per task"),
+        ([1.0] * 7, "one floating-point number per task"),
+        (torch.tensor([1.0] * 6 + [float("nan")]), "holds nan; 0 to 100"),
+        (torch.tensor([1.0] * 6 + [101.0]), "holds 101.0; 0 to 100"),
+        (torch.tensor([1.0] * 6 + [-1.0]), "holds -1.0; 0 to 100"),
+        (torch.linspace(0, 1, 7), "holds nothing above 1: shares, it seems; percent is needed"),
+        (torch.zeros(6), "holds 6 tasks, .*LR/vgg_flower.pt 7; methods share their tasks"),
+        (threading.Event, "cannot be read as a tensor"),  # code in a pickle is not run
+        (b"", "cannot be read as a tensor"),
+        (b"hello\n", "cannot be read as a tensor"),
+        (b"no tensor", "cannot be read as a tensor"),
+        (b"PK\x03\x04 half a file", "cannot be read as a tensor"),
+    ],
+)
+def test_a_bad_file_is_named(copy, content, message):
+    folder, registry = copy
+    path = folder / NAMES[1]
+    if isinstance(content, bytes):
+        path.write_bytes(content)
+    else:
+        torch.save(content, path)
+    with pytest.raises(InputError, match=message) as error:
+        released.read(str(folder), registry=registry)
+    assert str(path) in str(error.value) and "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize("how", [torch.Tensor.bfloat16, torch.Tensor.requires_grad_])
+def test_tensors_of_other_kinds(copy, how):
+    folder, registry = copy
+    torch.save(how(torch.full((7,), 48.0)), folder / NAMES[1])
+    table = released.read(str(folder), registry=registry)
+    assert 48 in table.groupby(["shots", "backbone", "learner"])["accuracy"].mean().tolist()
+
+
+def test_a_folder_without_the_files(tmp_path):
+    with pytest.raises(InputError, match="it has no file such as 1-shot/clip/LR/aircraft.pt"):
+        released.read(str(tmp_path))
+
+
+def test_the_registry_names_all_324_files():
+    lines = [line.split() for line in released.REGISTRY.read_text().splitlines()]
+    assert len({name for name, _ in lines}) == 324
+    shots, backbones, learners, _ = map(set, zip(*(Path(name).parts for name, _ in lines)))
+    assert (len(shots), len(backbones), learners) == (3, 3, set(released.LEARNERS))
+    assert {int(s.removesuffix("-shot")) for s in shots} == set(released.QUERIES)
+
+
+@pytest.mark.skipif(not REAL.is_dir(), reason="the authors' released accuracies are not at ../shared/oops-benchmark")
+def test_the_real_five_shot_files():
+    digest = dict(line.split() for line in released.REGISTRY.read_text().splitlines())
+    found = list(REAL.rglob("*.pt"))
+    assert len(found) == 108
+    for path in found:
+        name = path.relative_to(REAL).as_posix()
+        assert digest[name] == f"sha256:{hashlib.sha256(path.read_bytes()).hexdigest()}"
+    table = released.read(str(REAL))
+    assert table.groupby(["backbone", "learner"]).ngroups == 12 and table["dataset"].nunique() == 9
+    steps = table["accuracy"] / 4  # 25 queries per task
+    assert np.abs(steps - steps.round()).max() < 1e-5

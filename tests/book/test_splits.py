@@ -1,0 +1,320 @@
+"""What is learned from, chosen by and tested on stays apart: base, validation and novel; fit, calibration and test.
+
+Images carry the name of their split in a pixel, and tables are changed where a result must not look: so a test sees
+what was read, not only what came out.
+"""
+
+from collections import defaultdict
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from fslbook import training
+from fslbook.beyond import worst_class
+from fslbook.estimation import assess, informed, resampled
+from fslbook.evaluators import support_set, validation
+from fslbook.training import run as loop
+from fslbook.training.run import _Run
+from fslcore import datasets, evaluation
+from fslcore.evaluation import Record
+from fslcore.models import backbones
+from fslcore.models.backbones import Backbone
+from fslcore.tasks import ESTIMATORS, resplit, sample_closed
+
+SPLITS = ("base", "validation", "novel")
+PART = {"base": slice(0, 6), "validation": slice(6, 12), "novel": slice(12, 18)}
+EACH = 20  # images per class: 5 to learn from and 15 to ask
+SHORT = dict(epochs=2, steps=2, lr=0.003)
+
+
+def world(monkeypatch, easy: tuple[str, ...] = SPLITS):
+    """Eighteen classes, six a split, each image with its number in the first pixel; noise where not easy."""
+    rng = np.random.default_rng(0)
+    patterns = rng.integers(0, 256, (18, 8, 8, 3)).repeat(4, 1).repeat(4, 2).astype(float)
+    for split in set(SPLITS) - set(easy):
+        patterns[PART[split]] = 128.0
+    images = (patterns.repeat(EACH, 0) + rng.normal(0, 40, (18 * EACH, 32, 32, 3))).clip(0, 255).astype(np.uint8)
+    number = np.arange(len(images))
+    images[:, 0, 0] = np.stack([number // 256, number % 256, 0 * number], axis=1)
+
+    def load(name, split):
+        rows = slice(EACH * PART[split].start, EACH * PART[split].stop)
+        return datasets.Images("small", images[rows], np.arange(6).repeat(EACH), [f"{split} {k}" for k in "abcdef"])
+
+    monkeypatch.setattr(datasets, "load", load)
+    monkeypatch.setattr(loop, "VALIDATION", {"features": 30, "images": 3})
+    return load
+
+
+@pytest.fixture
+def small(monkeypatch):
+    return world(monkeypatch)
+
+
+@pytest.fixture
+def seen(monkeypatch):
+    """While what was done: the splits of the images that any network was shown."""
+    found, phase = defaultdict(set), ["prepared"]
+    preprocess, batches = Backbone.preprocess, {n: getattr(_Run, n) for n in ("train_epoch", "_validate")}
+
+    def looked(self, images):
+        first = images[:, 0, 0].numpy().astype(int)
+        for split, part in PART.items():
+            at = first[:, 0] * 256 + first[:, 1]
+            if ((at >= EACH * part.start) & (at < EACH * part.stop)).any():
+                found[phase[-1]].add(split)
+        return preprocess(self, images)
+
+    def during(name):
+        def call(run, *args):
+            phase.append(name)
+            try:
+                return batches[name](run, *args)
+            finally:
+                phase.pop()
+
+        return call
+
+    monkeypatch.setattr(Backbone, "preprocess", looked)
+    for name in batches:
+        monkeypatch.setattr(_Run, name, during(name))
+    return found
+
+
+@pytest.mark.parametrize("name", ["baseline", "baseline++", "protonet", "maml", "boil", "can", "beclr"])
+def test_base_trains_validation_selects_and_novel_is_never_seen(small, seen, name):
+    size = 1 if training.RECIPES[name].batch == "tasks" else 32
+    run = _Run("x", replace(training.RECIPES[name], size=size, **SHORT), 0)
+    run.train_epoch(False)
+    assert seen == {"train_epoch": {"base"}, "_validate": {"validation"}}
+    assert run.data == {split: small("", split).digest for split in ("base", "validation")}
+
+
+@pytest.mark.parametrize("name, other", [("leo", "frozen"), ("rfs", "teacher")])
+def test_what_another_network_adds_is_of_base_and_selects_by_validation(small, seen, tmp_path, name, other):
+    path = training.train("baseline", tmp_path / "b.safetensors", progress=False, **SHORT | {"size": 32})
+    seen.clear()
+    size = {"leo": 1, "rfs": 32}[name]
+    recipe = replace(training.RECIPES[name], size=size, **SHORT, **{other: f"conv4-baseline:{path}"})
+    run = _Run("x", recipe, 0)
+    run.train_epoch(False)
+    assert "novel" not in set().union(*seen.values())
+    backbone = backbones.load(f"conv4-baseline:{path}")
+    if name == "rfs":
+        assert seen == {"prepared": {"base"}, "train_epoch": {"base"}, "_validate": {"validation"}}
+        bank = backbones.features(small("", "base"), backbone)
+        assert (run.answers == loop._logits_of_all(bank, 6, 0)).all()
+    else:  # both are read once, at the start
+        for bank, split in ((run.features, "base"), (run.validation_bank, "validation")):
+            assert (bank.data == backbones.features(small("", split), backbone).data).all()
+
+
+@pytest.mark.parametrize("name", ["baseline", "protonet"])
+def test_what_is_learned_of_base_does_not_show_on_noise(monkeypatch, name):
+    """If validation classes cannot be distinguished, no epoch is better than chance, however easy the others are."""
+    world(monkeypatch, easy=("base", "novel"))
+    monkeypatch.setattr(loop, "VALIDATION", {"features": 200})
+    run = _Run(
+        "x", replace(training.RECIPES[name], size={"baseline": 40, "protonet": 1}[name], **SHORT | {"steps": 8}), 0
+    )
+    for _ in range(2):
+        run.train_epoch(False)
+    assert run.curve[-1]["loss"] < 0.6 * np.log(run.classes)  # base is learned
+    assert all(15 < row["validation"] < 27 for row in run.curve)
+
+
+@pytest.fixture
+def drawn(monkeypatch):
+    """Digests of the tasks that were drawn to train on, and to validate with."""
+    found = {"train": [], "validate": []}
+
+    def kept(labels, **shape):
+        tasks = sample_closed(labels, **shape)
+        if shape["tasks"] != 2:  # a check, before the work
+            found["validate" if shape["tasks"] == loop.VALIDATION["features"] else "train"].append(tasks.digest)
+        return tasks
+
+    monkeypatch.setattr(loop, "sample_closed", kept)
+    return found
+
+
+def test_every_epoch_has_tasks_of_its_own_and_is_judged_by_the_same(small, drawn):
+    for seed in (0, 1):
+        run = _Run("x", replace(training.RECIPES["protonet"], network="conv4-32", ways=2, epochs=3, steps=3), seed)
+        for _ in range(3):
+            run.train_epoch(False)
+    assert len(drawn["train"]) == 6 == len(set(drawn["train"]))  # nor do runs of other seeds share any
+    assert len(drawn["validate"]) == 6 and len(set(drawn["validate"])) == 1
+
+
+def test_every_epoch_goes_through_all_base_images_in_an_order_of_its_own(small, monkeypatch):
+    orders = []
+
+    def noted(run, rows):
+        orders[-1].extend(rows.tolist())
+        return real(run, rows)
+
+    real = _Run._prepared
+    monkeypatch.setattr(_Run, "_prepared", noted)
+    for seed in (0, 1):
+        run = _Run("x", replace(training.RECIPES["baseline"], epochs=2, size=30), seed)
+        for _ in range(2):
+            orders.append([])
+            run.train_epoch(False)
+    assert all(sorted(order) == list(range(6 * EACH)) for order in orders)
+    assert len({tuple(order) for order in orders}) == 4
+
+
+# Episodes: what the informed estimator learns from, is calibrated with and is tested on.
+
+
+def episodes(count: int, seed: int, classes: str = "c", split: str = "base", learner: str = "l") -> pd.DataFrame:
+    rng = np.random.default_rng(seed)
+    table = pd.DataFrame({name: rng.normal(size=count) for name in informed.SIGNALS})
+    table["leave-one-out"] = rng.integers(10, 25, count) / 25
+    table["accuracy"] = rng.binomial(75, (0.6 + 0.1 * table["silhouette"]).clip(0.05, 0.95)) / 75
+    ids = dict(backbone="b", learner=learner, classes=classes, split=split, block=-1, task=np.arange(count))
+    return table.assign(ways=5.0, shots=5.0, fewest=5.0, queries=75, **ids)
+
+
+def other_outcomes(table: pd.DataFrame) -> pd.DataFrame:
+    """The same episodes, whose accuracies are all others."""
+    return table.assign(accuracy=np.random.default_rng(9).uniform(0.05, 0.3, len(table)))
+
+
+@pytest.mark.parametrize("mixed", [False, True])
+@pytest.mark.parametrize("dataset", ["clipart", "coloured"])
+def test_no_class_is_learned_from_and_tested_on(dataset, mixed):
+    chosen = ["efficientnet-lite0", "glyph-conv"] if dataset == "clipart" else ["conv4-baseline", "conv4-protonet"]
+    learning, test = validation.of_dataset(dataset, chosen, mixed)
+    assert set(test["split"]) == {"novel"} and not set(learning["split"]) - {"base", "validation"}
+    assert not set(learning["classes"]) & set(test["classes"])
+    if len(set(learning["classes"])) > 1:
+        fitting, calibration = validation.apart(learning)
+        assert not set(fitting["classes"]) & set(calibration["classes"])
+        assert len(fitting) + len(calibration) == len(learning) and calibration["classes"].nunique() == 1
+
+
+@pytest.fixture(scope="module")
+def parts() -> dict[str, pd.DataFrame]:
+    """Episodes of two learners, in three parts that share no class."""
+    sizes = {"fitting": 120, "calibration": 80, "test": 60}
+    return {
+        name: pd.concat([episodes(n, 7 * i + j, name, learner=lr) for j, lr in enumerate("kl")], ignore_index=True)
+        for i, (name, n) in enumerate(sizes.items())
+    }
+
+
+def test_no_interval_looks_at_the_outcomes_it_is_judged_by(parts):
+    before = validation.interval_kinds(**parts)
+    after = validation.interval_kinds(**parts | {"test": other_outcomes(parts["test"])})
+    for kind, found in after.items():
+        pd.testing.assert_frame_equal(found.drop(columns="truth"), before[kind].drop(columns="truth"), obj=kind)
+
+
+def test_an_interval_is_fitted_and_calibrated_on_different_episodes(parts):
+    """By hand: a model of the one part, whose errors on the other make the width."""
+    learning = pd.concat([parts["fitting"], parts["calibration"]], ignore_index=True)
+    half = np.arange(len(learning)) % 2 == 0
+    halves = dict(fitting=learning[half], calibration=learning[~half])
+    made = validation.interval_kinds(**parts)
+    for kind, of in {"informed": parts, "informed, one width": parts, "informed, same classes": halves}.items():
+        model = informed.Informed(of["fitting"], validation.pooled())
+        kept, by_hand = validation.by_method(of["calibration"]), []
+        for method, new in validation.by_method(parts["test"]).items():
+            mine, estimate = kept[method], model.predict(new)
+            error = np.abs(mine["accuracy"] - model.predict(mine)).to_numpy()
+            spread = (1.0, 1.0) if kind.endswith("one width") else (model.spread(mine), model.spread(new))
+            size = np.sort(error / spread[0])[int(np.ceil(0.9 * (len(mine) + 1))) - 1] * spread[1]
+            by_hand.append(np.clip([estimate - size, estimate + size], 0, 1))
+        found = made[kind][["low", "high"]].to_numpy().T
+        np.testing.assert_allclose(found, np.concatenate(by_hand, axis=1), err_msg=kind)
+
+
+def test_a_group_is_scored_by_what_was_fitted_on_the_others():
+    table = pd.concat([episodes(80, k, name) for k, name in enumerate("abc")], ignore_index=True)
+    before = informed.cross_scores(table, table["classes"])
+    for name in "abc":
+        mine = (table["classes"] == name).to_numpy()
+        model = informed.Informed(table[~mine])
+        np.testing.assert_allclose(before[mine], model.scores(table[mine]))
+
+
+def test_a_spread_is_of_errors_on_episodes_out_of_the_fit():
+    """With noise for signals a forest fits its own episodes well and no others: its intervals must know."""
+    rng = np.random.default_rng(0)
+
+    def noise(count):
+        table = episodes(count, int(rng.integers(2**31)))
+        return table.assign(accuracy=rng.integers(15, 75, count) / 75)
+
+    model, new = validation.fitted(noise(150), regressor="forest"), noise(600)
+    error = np.abs(model.predict(new) - new["accuracy"])
+    assert np.sqrt((error**2).mean()) == pytest.approx(np.sqrt((model.spread(new) ** 2).mean()), rel=0.1)
+
+
+def test_the_folder_that_is_left_out_is_in_no_fit_and_no_calibration(monkeypatch):
+    """`support_set.record` tells what an unknown data set gets: that data set must be unknown indeed."""
+    table = pd.concat([episodes(80, k, d).assign(domain=d, ways=5.0) for k, d in enumerate("abc")], ignore_index=True)
+    fitted, judged = [], []
+
+    class Noted(informed.Informed):
+        def __init__(self, fitting, *args, **options):
+            fitted.append(set(fitting["domain"]))
+            super().__init__(fitting, *args, **options)
+
+    def noted(model, rest, scores, new, level):
+        judged.append((set(model._fitting["domain"]), set(rest["domain"]), len(scores), set(new["domain"])))
+        return real(model, rest, scores, new, level)
+
+    real = assess.judge
+    monkeypatch.setattr(informed, "Informed", Noted)
+    monkeypatch.setattr(assess, "judge", noted)
+    monkeypatch.setattr(assess, "of_method", lambda *a: table)
+    found = support_set.record([("b", "l")])
+    assert list(found["domain"]) == ["a", "b", "c"]
+    for left_out, (fit, rest, scores, new) in zip("abc", judged):
+        assert new == {left_out} and fit == rest == {"a", "b", "c"} - {left_out} and scores == 160
+    # A model of the two others, and one for the scores of each of these.
+    assert fitted == [
+        s for a in "abc" for s in ({*"abc"} - {a}, *({c} for b in "abc" if b != a for c in {*"abc"} - {a, b}))
+    ]
+
+
+def test_no_task_is_in_its_own_conformal_quantile(monkeypatch):
+    """The interval of a task is as wide as the errors of the others say, so its own outcome cannot widen it."""
+    rng = np.random.default_rng(0)
+    tasks = sample_closed(np.arange(6).repeat(20), tasks=20, queries=11, seed=0)
+    right = rng.random(tasks.query.shape) < 0.7
+    guess = pd.DataFrame({"5-fold": rng.uniform(0.6, 0.8, 20)})
+    monkeypatch.setattr(evaluation, "load_source", lambda name: None)
+    monkeypatch.setattr(evaluation, "ready", lambda source, *method: None)
+    monkeypatch.setattr(resampled, "run", lambda run, drawn, names: guess)
+
+    def widths(right):
+        record = Record(right, tasks.query_label)
+        records = {"random": {evaluation.Method.parse("glyph-conv ncc").title: record}}
+        runs = worst_class.Runs(np.arange(6).repeat(20), {"random": tasks}, {"random": None}, records)
+        found = worst_class.estimates(runs, "d", ["glyph-conv ncc"], 20, 0.9)
+        return (found["high"] - found["estimate"]).to_numpy()
+
+    before, moved = widths(right), 0
+    for task in range(20):  # all wrong: the largest error of all
+        wrong = right.copy()
+        wrong[task] = False
+        after, others = widths(wrong), np.delete(np.arange(20), task)
+        assert after[task] == before[task] and np.isfinite(after[task])
+        assert (after[others] >= before[others]).all()
+        moved += (after[others] > before[others]).any()
+    assert moved > 10  # it does widen those of others
+
+
+def test_every_estimator_of_a_task_is_blind_to_its_query():
+    tasks = sample_closed(np.arange(6).repeat(20), tasks=3, queries=10, seed=0)
+    for name in ESTIMATORS:
+        split = resplit(tasks, name, rounds=3, seed=0)
+        for images, owner in zip(np.concatenate([split.tasks.support, split.tasks.query], axis=1), split.owner):
+            assert set(images[images >= 0]) <= set(tasks.support[owner])
+            assert not set(images[images >= 0]) & set(tasks.query[owner])

@@ -1,0 +1,588 @@
+"""Training by recipe, on a set small enough to learn in seconds."""
+
+import io
+import json
+from dataclasses import replace
+from types import SimpleNamespace
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+from PIL import Image
+from safetensors import safe_open
+
+from fslbook import training
+from fslbook.training import augment
+from fslbook.training import run as loop
+from fslbook.training.recipes import Recipe
+from fslbook.training.run import _divergence, _logits_of_all, _Run
+from fslcore import datasets, evaluation, learners
+from fslcore.errors import InputError
+from fslcore.models import backbones
+from fslcore.tasks import sample_closed
+
+
+@pytest.fixture
+def small(monkeypatch):
+    """Twelve easy classes; six train and six validate."""
+    rng = np.random.default_rng(0)
+    patterns = rng.integers(0, 256, (12, 8, 8, 3)).repeat(4, 1).repeat(4, 2)
+    images = (patterns.repeat(30, 0) + rng.normal(0, 40, (360, 32, 32, 3))).clip(0, 255).astype(np.uint8)
+
+    def load(name, split):
+        rows = slice(0, 180) if split == "base" else slice(180, 360)
+        return datasets.Images("small", images[rows], np.arange(6).repeat(30), list("abcdef"))
+
+    monkeypatch.setattr(datasets, "load", load)
+    monkeypatch.setattr(loop, "VALIDATION", {"features": 40, "images": 10})
+    return load
+
+
+SHORT = dict(epochs=2, steps=8, lr=0.003)
+
+
+def other(tmp_path):
+    """A backbone to start from or to learn from, trained on the small set."""
+    path = training.train("baseline", tmp_path / "other.safetensors", progress=False, size=32, **SHORT)
+    return f"conv4-baseline:{path}"
+
+
+@pytest.mark.parametrize("name", [n for n in training.RECIPES if n != "glyph-conv"])
+def test_every_learner_learns_and_loads(small, tmp_path, name):
+    size = {"size": 2 if name in ("maml", "boil") else 1 if training.RECIPES[name].batch == "tasks" else 32}
+    size |= {field: other(tmp_path) for field in ("frozen", "teacher") if getattr(training.RECIPES[name], field)}
+    if name == "leo":
+        size |= {"steps": 40, "lr": 0.001}  # at 0.003 the loss diverges on some processors
+    path = training.train(name, tmp_path / f"conv4-{name}.safetensors", progress=False, **SHORT | size)
+    backbone = backbones.load(f"conv4-{name}:{path}")
+    learner = learners.make(training.RECIPES[name].learner, backbone)
+    images = small("coloured", "validation")
+    tasks = sample_closed(images.labels, tasks=20, queries=5)
+    found, _ = evaluation.record(images, backbone, learner, tasks)
+    assert found.accuracy().mean() > 0.5  # chance is 0.2
+    curve = pd.read_csv(path.with_suffix(".csv"))
+    assert list(curve) == ["epoch", "loss", "validation"] and len(curve) == 2
+    with safe_open(path, "pt") as file:
+        assert list(file.metadata()) == ["training"]  # of several keys the order is chance: equal runs, other bytes
+        made = json.loads(file.metadata()["training"])
+    assert made["recipe"]["learner"] == learner.name
+    rests_on = {f: backbones.load(size[f]).weights for f in ("frozen", "teacher") if f in size}
+    assert made["data"] == {s: small("", s).digest for s in ("base", "validation")} | rests_on
+    assert all(made["recipe"][field] == size[field] for field in rests_on)
+
+
+def test_an_auxiliary_loss_trains_and_leaves_no_head(small, tmp_path):
+    recipe = replace(training.RECIPES["can"], **SHORT)
+    plain, extra = (_Run("x", replace(recipe, auxiliary=a), 0) for a in (0.0, 1.0))
+    for run in (plain, extra):
+        run.train_epoch(False)
+    assert plain.head is None and extra.head.weight.shape == (6, 64)  # a class for each base class, not each way
+    assert extra.head.weight.grad.abs().max() > 0
+    assert extra.curve[0]["loss"] > plain.curve[0]["loss"] + 0.5
+    assert extra.kept.keys() == plain.kept.keys()  # thrown away
+    described = _Run("x", replace(training.RECIPES["protonet"], auxiliary=1.0, **SHORT), 0)
+    described.train_epoch(False)
+    assert described.head.weight.shape == (6, 256)
+    with pytest.raises(InputError, match="auxiliary = 1.0; 0 is allowed for maml"):
+        training.train("maml", tmp_path / "m.safetensors", auxiliary=1.0)
+
+
+def test_validation_tasks_have_the_shots_of_training(small, monkeypatch):
+    drawn = []
+
+    def kept(learner, bank, tasks):
+        drawn.append(tasks)
+        return evaluation.evaluate(learner, bank, tasks)
+
+    monkeypatch.setattr(loop, "evaluate", kept)
+    _Run("x", replace(training.RECIPES["dn4"], shots=1, **SHORT), 0).train_epoch(False)
+    assert drawn[0].support.shape == (40, 5)
+
+
+def test_resnet18_by_name(small, tmp_path):
+    short = dict(epochs=1, steps=2, ways=2, queries=2, progress=False)
+    path = training.train("protonet", tmp_path / "r.safetensors", network="resnet18", **short)
+    backbone = backbones.load(f"resnet18-protonet:{path}")
+    assert backbones.compute(small("", "base"), backbone).shape == (180, 512) and backbone.dim == 512
+    with pytest.raises(InputError, match="resnet18-protonet: no weights; bring .*fslbook train"):
+        backbones.load("resnet18-protonet")
+
+
+def test_same_seed_same_weights_and_a_stopped_run_goes_on_to_them(small, tmp_path, monkeypatch):
+    def made(file, seed=0):
+        given = dict(SHORT, network="conv4-32", seed=seed, progress=False)
+        path = training.train("r2d2", tmp_path / file, **given)
+        return path.read_bytes(), path.with_suffix(".csv").read_bytes()  # the best epoch may be the first: so each loss
+
+    first = made("a.safetensors")
+    assert made("b.safetensors") == first != made("c.safetensors", seed=1)
+
+    real, calls = _Run.train_epoch, []
+
+    def stopped(run, progress):
+        if calls:
+            raise KeyboardInterrupt
+        calls.append(run.epoch)
+        real(run, progress)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(_Run, "train_epoch", stopped)
+        with pytest.raises(KeyboardInterrupt):
+            made("d.safetensors")
+    assert not (tmp_path / "d.safetensors").exists()  # nothing that looks whole
+    monkeypatch.setattr(_Run, "train_epoch", lambda run, progress: (calls.append(run.epoch), real(run, progress)))
+    assert made("d.safetensors") == first and calls == [0, 1]
+    assert sorted(p.name for p in tmp_path.glob(".*")) == []  # what it went on from is gone
+
+
+def test_a_stopped_run_of_other_settings_starts_anew(small, tmp_path):
+    recipe = training.RECIPES["protonet"]
+    run = _Run("x", replace(recipe, **SHORT), 0)
+    run.train_epoch(False)
+    run.save(tmp_path / "state")
+    for seed, epoch in ((0, 1), (1, 0)):
+        other = _Run("x", replace(recipe, **SHORT), seed)
+        other.resume(tmp_path / "state")
+        assert other.epoch == epoch
+
+
+def test_a_frozen_network_stays_and_a_stopped_run_goes_on(small, tmp_path):
+    settings = SHORT | dict(frozen=other(tmp_path), options={"latent": 8})
+    whole = training.train("leo", tmp_path / "whole.safetensors", progress=False, **settings)
+    run = _Run("x", replace(training.RECIPES["leo"], **settings), 0)
+    run.train_epoch(False)
+    run.save(tmp_path / ".cut.training")
+    cut = training.train("leo", tmp_path / "cut.safetensors", progress=False, **settings)
+    assert cut.read_bytes() == whole.read_bytes()
+    with safe_open(whole, "pt") as file, safe_open(tmp_path / "other.safetensors", "pt") as start:
+        kept = [name for name in file.keys() if name.startswith("network.")]  # noqa: SIM118
+        assert kept and all((file.get_tensor(name) == start.get_tensor(name)).all() for name in kept)
+        assert file.get_tensor("head.encoder.weight").shape == (8, 256)
+    with pytest.raises(InputError, match="network = resnet18; that of conv4-baseline:.* is needed"):
+        training.train("leo", tmp_path / "r.safetensors", network="resnet18", progress=False, **settings)
+
+
+RESTS_ON = {name: field for name, r in training.RECIPES.items() for field in ("frozen", "teacher") if getattr(r, field)}
+
+
+@pytest.mark.parametrize("name", RESTS_ON)
+@pytest.mark.parametrize("dataset", ["folder:{}", "clipart", "glyphs/greek"])
+def test_on_other_data_the_network_that_a_recipe_rests_on_must_be_given(name, dataset, tmp_path, monkeypatch):
+    monkeypatch.setattr(loop, "_Run", None)
+    field, dataset = RESTS_ON[name], dataset.format(tmp_path)
+    message = f"{field}: {name} .* conv4-baseline, was trained on coloured, not on {dataset}; give --{field} .*:FILE"
+    with pytest.raises(InputError, match=message):
+        training.train(name, tmp_path / "x.safetensors", dataset=dataset)
+    for given in ("conv4-baseline", ""):
+        if given or field == "teacher":
+            with pytest.raises(TypeError, match="'NoneType' object is not callable"):  # the work begins
+                training.train(name, tmp_path / "x.safetensors", dataset=dataset, **{field: given})
+
+
+def test_the_usual_network_is_for_the_recipes_own_data_and_is_named(small, tmp_path, capsys):
+    given = dict(SHORT, size=1, options={"latent": 8}, dataset="coloured/greek?bias=0.5")
+    path = training.train("leo", tmp_path / "l.safetensors", **given)
+    assert (
+        "l: its network is that of conv4-baseline, and stays as it is (trained on coloured)" in capsys.readouterr().out
+    )
+    with safe_open(path, "pt") as file:
+        made = json.loads(file.metadata()["training"])
+    assert made["recipe"]["frozen"] == "conv4-baseline"
+    assert set(made["data"]) == {"base", "validation"}  # as in the files that ship
+    path = training.train("rfs", tmp_path / "r.safetensors", **SHORT, size=32, teacher=(own := other(tmp_path)))
+    assert f"r: it also learns the answers of {own} (trained on coloured)" in capsys.readouterr().out
+    training.train("rfs", path, **SHORT, size=32, teacher=own, progress=False)
+    assert not capsys.readouterr().out
+
+
+def test_another_teacher_in_the_same_file_does_not_go_on_with_a_stopped_run(small, tmp_path):
+    settings = SHORT | dict(size=32, teacher=other(tmp_path))
+    run = _Run("x", replace(training.RECIPES["rfs"], **settings), 0)
+    run.train_epoch(False)
+    run.save(tmp_path / "state")
+    training.train("baseline", tmp_path / "other.safetensors", progress=False, size=32, seed=1, **SHORT)
+    again = _Run("x", replace(training.RECIPES["rfs"], **settings), 0)
+    again.resume(tmp_path / "state")
+    assert again.epoch == 0
+
+
+def test_a_teachers_answers_are_learned(small, tmp_path):
+    """The divergence vanishes where student and teacher agree, and its head knows the base classes."""
+    logits = torch.randn(6, 4, generator=torch.Generator().manual_seed(0))
+    assert float(_divergence(logits + 1, logits, 4.0)) == pytest.approx(0, abs=1e-5)  # a softmax ignores a shift
+    p, q = (torch.softmax(v / 4, 1) for v in (logits.roll(1, 0), logits))
+    by_hand = 4**2 * (p * (p / q).log()).sum(1).mean()
+    assert float(_divergence(logits, logits.roll(1, 0), 4.0)) == pytest.approx(float(by_hand), rel=1e-4)
+    base = small("", "base")
+    bank = backbones.features(base, backbones.load(other(tmp_path)))
+    answers = _logits_of_all(bank, 6, 0)
+    assert (answers.argmax(1).numpy() == base.labels).mean() > 0.8
+    assert (_logits_of_all(bank, 6, 0) == answers).all()
+
+
+def test_one_shot_training_has_its_own_name_and_validation(small, tmp_path, monkeypatch):
+    monkeypatch.setattr(loop, "BUILD", tmp_path)
+    seen = []
+    real = sample_closed
+    monkeypatch.setattr(loop, "sample_closed", lambda *a, **k: (seen.append(k["shots"]), real(*a, **k))[1])
+    path = training.train("protonet", shots=1, epochs=1, steps=2, progress=False)
+    assert path.name == "conv4-1shot-protonet.safetensors"
+    assert seen == [1] * 4  # tasks to train and to validate on: whether the data give them, and then the tasks
+    assert training.train("protonet", epochs=1, steps=2, progress=False).name == "conv4-protonet.safetensors"
+    assert backbones.load(f"conv4-1shot-protonet:{path}").dim == 256
+
+
+def test_the_best_epoch_is_kept(small, tmp_path, monkeypatch):
+    accuracy = iter([0.4, 0.9, 0.6])
+    runs = []
+    monkeypatch.setattr(_Run, "_validate", lambda run: runs.append(run) or next(accuracy))
+    path = training.train("protonet", tmp_path / "p.safetensors", progress=False, epochs=3, steps=2)
+    assert pd.read_csv(path.with_suffix(".csv"))["validation"].tolist() == [40, 90, 60]
+    last = runs[-1].network.state_dict()
+    with safe_open(path, "pt") as file:
+        assert (file.get_tensor("network.0.0.weight") != last["0.0.weight"]).any()
+
+
+def test_bad_settings(tmp_path, monkeypatch):
+    monkeypatch.setattr(loop, "_Run", None)  # the work: none of these starts it
+    for given, message in (
+        (dict(name="x"), "learner = x; glyph-conv, baseline"),
+        (dict(name="maml", epochs=0), "epochs = 0"),
+        (dict(name="maml", epochs=10**26), "epochs = 1000.*; a whole number from 1 to 1,000,000 is allowed"),
+        (dict(name="maml", network="vgg"), "network = vgg; conv4"),
+        (dict(name="maml", shots=0), "shots = 0; a whole number of at least 1"),
+        (dict(name="maml", shots=2.5), "shots = 2.5"),
+        (dict(name="maml", seed=-1), "seed = -1"),
+        (dict(name="maml", seed=2**60), "seed = "),
+        (dict(name="maml", dataset="photos"), "dataset = photos"),
+        (dict(name="maml", dataset="folder:/none"), "no folder /none"),
+        (dict(name="rfs", shots=1), "shots = 1; none are allowed for rfs"),
+        (dict(name="maml", teacher="conv4-baseline"), "teacher = conv4-baseline; none is allowed for maml"),
+        (dict(name="rfs", frozen="conv4-baseline"), "frozen = conv4-baseline; none is allowed for rfs"),
+        (dict(name="leo", frozen="conv4-baseline:/none"), "conv4-baseline: no weights file /none"),
+    ):
+        with pytest.raises(InputError, match=message):
+            training.train(output=tmp_path / "x.safetensors", **given)
+    (tmp_path / "folder.safetensors").mkdir()
+    (tmp_path / "taken.csv").mkdir()
+    for output, message in (
+        ("curve.csv", "curve.csv; a name ending in .safetensors"),
+        ("x.pt", "x.pt; a name ending in .safetensors"),
+        ("folder.safetensors", "this is a folder"),
+        ("taken.safetensors", "taken.csv; this is a folder"),
+    ):
+        with pytest.raises(InputError, match=message):
+            training.train("maml", tmp_path / output)
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["folder.safetensors", "taken.csv"]
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """Makes a folder of class folders with PNGs of 8×8."""
+
+    def of(*sizes):
+        rng = np.random.default_rng(0)
+        for c, n in enumerate(sizes):
+            (tmp_path / f"photos/kind{c}").mkdir(parents=True)
+            for i in range(n):
+                pixels = rng.integers(0, 256, (8, 8, 3), dtype=np.uint8)
+                Image.fromarray(pixels).save(tmp_path / f"photos/kind{c}/{i}.png")
+        return f"folder:{tmp_path}/photos"
+
+    return of
+
+
+def test_a_folder_trains_on_some_classes_and_validates_on_others(folder, tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(loop, "VALIDATION", {"features": 4})
+    dataset = folder(*[16] * 12)
+    seen = []
+    real = loop.split_classes
+    monkeypatch.setattr(loop, "split_classes", lambda *a: seen.extend(real(*a)) or seen)
+    given = dict(dataset=dataset, epochs=1, steps=1, shots=1, queries=15)
+    training.train("protonet", tmp_path / "p.safetensors", **given)
+    base, validation = seen
+    assert len(base.class_names) == 7 and len(validation.class_names) == 5
+    assert sorted(base.class_names + validation.class_names) == sorted(f"kind{c}" for c in range(12))
+    assert validation.class_names == ["kind10", "kind2", "kind4", "kind5", "kind9"]  # of this rule, anywhere
+    whole = datasets.load(dataset).sized(32)  # as the network takes them, and not larger
+    for part in seen:  # every image of each class, with its own pixels
+        assert part.counts.tolist() == [16] * len(part.class_names)
+        name = part.class_names[2]
+        assert (part.images[part.labels == 2] == whole.images[:][whole.labels == whole.class_names.index(name)]).all()
+    told = capsys.readouterr().out
+    assert "photos: read at 32 × 32 pixels; 7 classes train (" in told
+    assert "5 classes validate (kind10, kind2, kind4, kind5, kind9); none is left to test on" in told
+    # Whoever tests on them all the same is told, however the folder is written; whoever tests on others is not.
+    network, same = f"conv4-protonet:{tmp_path}/p.safetensors", "was trained and selected on the classes of this folder"
+    monkeypatch.chdir(tmp_path)
+    evaluation.ready("folder:photos/", network, "protonet")
+    assert same in capsys.readouterr().err
+    (tmp_path / "photos").rename(tmp_path / "other")
+    evaluation.ready("folder:other", network, "protonet")
+    assert same not in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "sizes, message",
+    [
+        ([16] * 9, "9 classes; at least 10 are needed, 5 to train on and 5 others to validate on"),
+        ([12] * 10, "its classes do not do to validate on .*0 classes have shots . queries = 16"),
+    ],
+)
+def test_a_folder_too_small_to_train_on_is_refused(folder, tmp_path, sizes, message):
+    with pytest.raises(InputError, match=message):
+        training.train("protonet", tmp_path / "p.safetensors", dataset=folder(*sizes), shots=1)
+    assert not list(tmp_path.glob("*p.*"))
+
+
+def test_a_damaged_or_foreign_state_is_not_gone_on_from(small, tmp_path, capsys):
+    run = _Run("x", replace(training.RECIPES["protonet"], **SHORT), 0)
+    run.train_epoch(False)
+    run.save(tmp_path / "state")
+    whole = (tmp_path / "state").read_bytes()
+    weights = next(w for w in run.parts.state_dict().values() if w.ndim == 4)
+    at = whole.index(weights.numpy().tobytes("A"))  # in the order of the memory, which is channels last
+    other = whole[:at] + bytes([whole[at] ^ 1]) + whole[at + 1 :]  # a weight is another
+    listed = io.BytesIO()
+    torch.save([1, 2, 3], listed)
+    run.epoch = 0
+    for i, content in enumerate([whole[: len(whole) // 2], b"", b"hello\n", listed.getvalue(), other]):
+        path = tmp_path / f"state{i}"
+        path.write_bytes(content)
+        run.resume(path)
+        assert run.epoch == 0 and f"{path} is damaged" in capsys.readouterr().err
+    (tmp_path / "state").write_bytes(whole)
+    run.epoch, run.data = 0, {"base": "other", "validation": "images"}
+    run.resume(tmp_path / "state")
+    assert run.epoch == 0
+
+
+def test_a_recipe_says_which_network_images_optimiser_and_schedule(small, tmp_path):
+    """Another depth, width and side; the checkpoint brings them back."""
+    asked = dict(
+        architecture={"widths": [8, 8, 16], "side": 40},
+        augmentation=("crop", "flip", "colour"),
+        optimiser="sgd",
+        schedule="steps",
+        epochs=2,
+        steps=8,
+        lr=0.05,
+    )
+    path = training.train("protonet", tmp_path / "p.safetensors", progress=False, **asked)
+    backbone = backbones.load(f"conv4-protonet:{path}")
+    assert (backbone.dim, backbone.map, backbone.resolution) == (16 * 5 * 5, (16, 5, 5), 40)
+    assert len([m for m in backbone.network.modules() if isinstance(m, torch.nn.Conv2d)]) == 3
+    images = small("", "validation")
+    tasks = sample_closed(images.labels, tasks=20, queries=5)
+    found, _ = evaluation.record(images, backbone, learners.make("protonet", backbone), tasks)
+    assert found.accuracy().mean() > 0.5  # chance is 0.2
+    run = _Run("x", replace(training.RECIPES["protonet"], **asked), 0)
+    assert type(run.optimiser) is torch.optim.SGD and run.optimiser.param_groups[0]["momentum"] == 0.9
+    rates = []
+    for _ in range(16):
+        rates.append(run.optimiser.param_groups[0]["lr"])
+        run.optimiser.step(), run.schedule.step()
+    assert rates == pytest.approx([0.05] * 9 + [0.005] * 3 + [0.0005] * 4)
+    with safe_open(path, "pt") as file:
+        kept = json.loads(file.metadata()["training"])["recipe"]
+    assert kept["architecture"] == asked["architecture"] and kept["augmentation"] == ["crop", "flip", "colour"]
+    assert "temperature" not in kept  # as it always was
+
+
+@pytest.mark.parametrize("name", training.RECIPES)
+def test_what_a_recipe_always_had_is_what_a_checkpoint_says(name):
+    """No key is new where no field differs: metadata of checkpoints stay as they are."""
+    found = training.RECIPES[name].plain()
+    assert list(found)[-1] == "options" and len(found) == 18
+    assert Recipe(**found) == training.RECIPES[name]
+
+
+def test_the_teachers_weight_and_temperature_are_those_of_the_recipe(small, tmp_path):
+    settings = dict(teacher=other(tmp_path), size=32, epochs=1, steps=4)
+
+    def loss(**changes):
+        run = _Run("x", replace(training.RECIPES["rfs"], **settings | changes), 0)
+        torch.manual_seed(0)
+        return next(run._class_batches()).item()
+
+    alone, mixed, taught = (loss(taught=w) for w in (0.0, 0.5, 1.0))
+    assert mixed == pytest.approx((alone + taught) / 2, rel=1e-5) and alone != pytest.approx(taught, rel=1e-3)
+    assert loss() == mixed and loss(taught=1.0, temperature=2.0) != pytest.approx(taught, rel=1e-3)
+
+
+@pytest.mark.parametrize(
+    "given, message",
+    [
+        ({"architecture": {"depth": 6}}, "architecture = depth; kind, widths, side"),
+        ({"architecture": {"side": 15}}, "side = 15; 4 blocks of conv leave no place of such an image"),
+        ({"architecture": {"widths": []}}, "widths = \\[\\]; conv has at least one"),
+        ({"architecture": {"widths": [0]}}, "widths = 0; a whole number"),
+        ({"optimiser": "lion"}, "optimiser = lion; adamw, adam, sgd, sgd-momentum are allowed"),
+        ({"schedule": "wave"}, "schedule = wave; one-cycle, cosine, steps, constant are allowed"),
+        ({"augmentation": ("blur",)}, "augmentation = blur; jitter, crop, flip, colour are allowed"),
+        ({"temperature": 0}, "temperature = 0; a number over 0"),
+        ({"taught": 2}, "taught = 2; a number"),
+        ({"milestones": [0]}, "milestones = 0; a whole number of at least 1"),
+        ({"factor": 0}, "factor = 0; a number over 0"),
+        ({"patience": -1}, "patience = -1; a whole number"),
+        ({"validation": 1.5}, "validation = 1.5; a whole number"),
+    ],
+)
+def test_what_a_recipe_cannot_say(tmp_path, given, message):
+    with pytest.raises(InputError, match=message):
+        training.train("protonet", tmp_path / "x.safetensors", progress=False, **given)
+
+
+@pytest.mark.parametrize("name", augment.AUGMENTATIONS)
+def test_an_augmentation_keeps_the_form_and_the_range_of_images(name):
+    torch.manual_seed(0)
+    x = torch.rand(64, 3, 16, 16) * 2 - 1
+    before, found = x.clone(), augment.AUGMENTATIONS[name](x)
+    assert found.shape == x.shape and found.abs().max() <= 1 and (x == before).all()
+    assert (found != x).flatten(1).any(1).float().mean() > 0.2 and (found.std((1, 2, 3)) > 0).all()
+
+
+def test_a_crop_is_a_part_of_the_image_and_flips_are_half_of_them():
+    torch.manual_seed(0)
+    ramp = torch.linspace(-1, 1, 32).expand(400, 3, 32, 32)
+    found = augment.crop(ramp)[:, 0, 0]
+    width = (found[:, -1] - found[:, 0]) / (ramp[0, 0, 0, -1] - ramp[0, 0, 0, 0])
+    assert 0.55 < width.min() < 0.65 and 0.95 < width.max() <= 1 and found.min() >= -1 and found.max() <= 1
+    turned = (augment.flip(ramp)[:, 0, 0, 0] > 0).float().mean()
+    assert 0.4 < turned < 0.6
+
+
+def test_images_are_changed_by_the_jitter_and_then_by_what_the_recipe_names(monkeypatch):
+    done = []
+    for name in augment.AUGMENTATIONS:
+        monkeypatch.setitem(augment.AUGMENTATIONS, name, lambda x, name=name: done.append(name) or x)
+    for recipe, expected in (
+        (replace(training.RECIPES["glyph-conv"], augmentation=("flip", "crop")), ["jitter", "flip", "crop"]),
+        (training.RECIPES["glyph-conv"], ["jitter"]),
+        (training.RECIPES["baseline"], []),
+    ):
+        done.clear()
+        run = SimpleNamespace(_seen=lambda rows: torch.zeros(2, 3, 8, 8), _normalised=lambda x: x, recipe=recipe)
+        _Run._prepared(run, torch.arange(2))
+        assert done == expected
+
+
+SEEN = dict(read_at=42, mean=[0.5, 0.4, 0.3], std=[0.2, 0.3, 0.4])
+
+
+def photos(path, classes=12, each=20):
+    """Class folders of PNGs that are wider than high."""
+    rng = np.random.default_rng(0)
+    for c in range(classes):
+        (path / f"kind{c:02}").mkdir(parents=True)
+        for i in range(each):
+            coarse = Image.fromarray(rng.integers(0, 256, (5, 9, 3), dtype=np.uint8))
+            coarse.resize((60, 48)).save(path / f"kind{c:02}/{i}.png")
+    return f"folder:{path}"
+
+
+def test_training_and_evaluation_see_images_as_the_recipe_says(tmp_path, monkeypatch):
+    """Squeezed to 42, of which training sees 32 at a random place and evaluation the middle; by its own statistics."""
+    from torchvision import transforms
+
+    monkeypatch.setattr(loop, "VALIDATION", {"features": 4})
+    dataset = photos(tmp_path / "photos")
+    runs, real = [], loop._Run
+    monkeypatch.setattr(loop, "_Run", lambda *given: runs.append(real(*given)) or runs[-1])
+    path = training.train(
+        "protonet", tmp_path / "p.safetensors", dataset=dataset, epochs=1, steps=1, shots=1, progress=False, **SEEN
+    )
+    with safe_open(path, "pt") as file:
+        kept = json.loads(file.metadata()["training"])["recipe"]
+    assert {name: kept[name] for name in SEEN} == SEEN
+    backbone = backbones.load(f"conv4-protonet:{path}")
+    assert (backbone.read_at, backbone.resolution) == (42, 32)
+    images, backbone = backbones.fitted(datasets.load(dataset), backbone)
+    steps = [transforms.Resize([42, 42]), transforms.ToTensor(), transforms.CenterCrop(32)]
+    seen_there = transforms.Compose([*steps, transforms.Normalize(SEEN["mean"], SEEN["std"])])
+    file = sorted((tmp_path / "photos").glob("*/*.png"))[3]
+    seen = backbone.preprocess(torch.from_numpy(images.images[3:4]))[0]
+    assert torch.allclose(seen, seen_there(Image.open(file)), atol=1e-5)
+
+    (run,) = runs
+    assert run.images.shape[1:] == (42, 42, 3)
+    torch.manual_seed(0)
+    found = run._prepared(torch.zeros(200, dtype=torch.int64))
+    whole = replace(backbone, resolution=42, read_at=None).preprocess(run.images[:1])[0]
+    places = whole.unfold(1, 32, 1).unfold(2, 32, 1).flatten(1, 2).movedim(0, 1)  # all 11 × 11 squares
+    at = [int((places - one).abs().amax((1, 2, 3)).argmin()) for one in found]
+    assert all(torch.allclose(places[i], one, atol=1e-5) for i, one in zip(at, found))
+    assert {i // 11 for i in at} == {i % 11 for i in at} == set(range(11))
+
+
+def test_images_without_normalisation_are_pixels_in_0_to_1(small):
+    run = _Run("x", replace(training.RECIPES["protonet"], **SHORT, mean=[0] * 3, std=[1] * 3, read_at=32), 0)
+    rows = torch.arange(3)
+    assert torch.allclose(run._prepared(rows), run.images[rows].permute(0, 3, 1, 2) / 255, atol=1e-6)
+    bright = _Run(
+        "x", replace(training.RECIPES["protonet"], **SHORT, mean=[0] * 3, std=[1] * 3, augmentation=["colour"]), 0
+    )
+    assert bright._prepared(rows).min() >= 0 and bright._prepared(rows).max() <= 1  # changed before it is normalised
+
+
+def test_a_learner_on_a_frozen_network_takes_its_network_and_preprocessing(small, tmp_path):
+    own = dict(SEEN, architecture={"widths": [8, 8, 16], "side": 40})
+    frozen = training.train("baseline", tmp_path / "b.safetensors", progress=False, size=32, **SHORT, **own)
+    named = dict(frozen=f"conv4-baseline:{frozen}", options={"latent": 8}, progress=False)
+    path = training.train("leo", tmp_path / "l.safetensors", **SHORT, **named)
+    a, b = backbones.load(f"conv4-leo:{path}"), backbones.load(f"conv4-baseline:{frozen}")
+    assert (a.dim, a.resolution, a.read_at, a.mean, a.std) == (400, 40, 42, b.mean, b.std)
+    images = torch.from_numpy(small("", "base").images[:4])
+    with torch.inference_mode():
+        assert torch.allclose(*(x.network(x.preprocess(images)) for x in (a, b)))
+    with pytest.raises(InputError, match="network = conv4-map; that of .* is needed"):
+        training.train("leo", tmp_path / "m.safetensors", network="conv4-map", **SHORT, **named)
+
+
+@pytest.mark.parametrize(
+    "given, message",
+    [
+        ({"read_at": 31}, "read_at = 31; a whole number of at least 32"),
+        ({"mean": [0.5]}, r"mean = \[0.5\]; a number for each of the 3 channels"),
+        ({"mean": [0.5, 0.5, "x"]}, "mean = x; a number"),
+        ({"std": [0, 1, 1]}, "std = 0; a number over 0"),
+    ],
+)
+def test_a_preprocessing_that_cannot_be(tmp_path, given, message):
+    with pytest.raises(InputError, match=message):
+        training.train("protonet", tmp_path / "x.safetensors", progress=False, **given)
+
+
+@pytest.mark.parametrize(
+    "milestones, factor, expected",
+    [([1, 3], 0.5, [1.0] * 2 + [0.5] * 4 + [0.25] * 4), ((), 0.1, [1.0] * 6 + [0.1] * 2 + [0.01] * 2)],
+)
+def test_the_rate_falls_after_the_epochs_of_the_recipe(small, milestones, factor, expected):
+    given = dict(schedule="steps", optimiser="sgd-momentum", milestones=milestones, factor=factor)
+    run = _Run("x", replace(training.RECIPES["protonet"], epochs=5, steps=2, lr=1.0, **given), 0)
+    group, rates = run.optimiser.param_groups[0], []
+    for _ in range(10):
+        rates.append(group["lr"])
+        run.optimiser.step(), run.schedule.step()
+    assert rates == pytest.approx(expected)
+    assert group["momentum"] == 0.9 and not group["nesterov"]
+
+
+def test_training_ends_after_as_many_epochs_without_gain_as_the_recipe_is_patient(small, tmp_path, monkeypatch):
+    accuracy = [0.4, 0.6, 0.6, 0.5, 0.9, 0.8]
+    for patience, epochs in ((0, 6), (1, 3), (2, 4), (3, 6)):
+        left = iter(accuracy)
+        monkeypatch.setattr(_Run, "_validate", lambda run, left=left: next(left))
+        given = dict(epochs=6, steps=1, patience=patience, progress=False)
+        path = training.train("protonet", tmp_path / f"{patience}.safetensors", **given)
+        assert pd.read_csv(path.with_suffix(".csv"))["validation"].tolist() == [100 * a for a in accuracy[:epochs]]
+
+
+def test_a_recipe_says_how_many_tasks_validate(small, monkeypatch):
+    drawn = []
+    monkeypatch.setattr(loop, "evaluate", lambda *given: drawn.append(len(given[2])) or evaluation.evaluate(*given))
+    for validation in (0, 7):
+        run = _Run("x", replace(training.RECIPES["protonet"], **SHORT, validation=validation), 0)
+        run.train_epoch(False)
+    assert drawn == [40, 7]

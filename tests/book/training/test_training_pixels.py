@@ -1,0 +1,121 @@
+"""Training on more images than memory holds: their pixels are decoded once, into a file that is memory-mapped."""
+
+import hashlib
+import tracemalloc
+from collections import namedtuple
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from fslbook import training
+from fslbook.training import pixels
+from fslbook.training import run as loop
+from fslcore import datasets, store
+from fslcore.datasets.images import Images, OnDemand
+from fslcore.errors import InputError
+from fslcore.tasks import sample_closed
+
+SHORT = dict(epochs=2, steps=3, shots=1, queries=2, validation=3, read_at=36, progress=False)
+
+
+@pytest.fixture
+def cache(tmp_path, monkeypatch):
+    monkeypatch.setenv("FSLCORE_CACHE", str(tmp_path / "cache"))
+    return tmp_path / "cache"
+
+
+@pytest.fixture
+def kept(monkeypatch):
+    """Sets how many bytes of pixels stay in memory."""
+    return lambda number: monkeypatch.setattr("fslcore.datasets.images.KEPT", number)
+
+
+@pytest.fixture
+def photos(tmp_path):
+    rng = np.random.default_rng(0)
+    for c in range(12):
+        (tmp_path / f"photos/kind{c:02}").mkdir(parents=True)
+        for i in range(20):
+            coarse = Image.fromarray(rng.integers(0, 256, (6, 8, 3), dtype=np.uint8))
+            coarse.resize((48, 40)).save(tmp_path / f"photos/kind{c:02}/{i}.png")
+    return f"folder:{tmp_path}/photos"
+
+
+@pytest.mark.parametrize("name", ["protonet", "baseline", "maml", "unisiam"])
+def test_the_same_checkpoint_from_memory_and_from_a_map(name, photos, cache, kept, tmp_path):
+    given = SHORT | ({} if training.RECIPES[name].batch == "tasks" else {"size": 16})
+    if "size" in given:
+        del given["shots"]
+    made = {}
+    for number in (2**29, 1000):
+        kept(number)
+        path = training.train(name, tmp_path / f"{number}.safetensors", dataset=photos, **given)
+        made[number] = path.read_bytes(), path.with_suffix(".csv").read_bytes()
+        files = sorted((cache / "pixels").glob("*")) if number == 1000 else []
+        assert (cache / "pixels").exists() == (number == 1000)
+    assert made[2**29] == made[1000]
+    assert len(files) == 2 and all(file.suffix == ".npy" and len(file.stem) == 64 for file in files)
+    assert {np.load(file, mmap_mode="r").shape[1:] for file in files} == {(36, 36, 3)}
+
+
+def test_images_are_decoded_once(cache, kept):
+    kept(1000)
+    read = []
+    values = np.random.default_rng(0).integers(0, 256, (40, 8, 8, 3), dtype=np.uint8)
+    decoded = OnDemand(lambda i: read.append(i) or values[i], 40, (8, 8, 3))
+    images = Images("x", decoded, np.arange(4).repeat(10), list("abcd"), content="0" * 64)
+    assert decoded.large and isinstance(pixels.ready(images).images, np.memmap) and read == [*range(40)]
+    again = pixels.ready(images)
+    assert len(read) == 40 and (again.images == values).all() and again.digest == images.digest
+    few, tasks = pixels.only(again, sample_closed(again.labels, tasks=2, ways=2, shots=1, queries=2))
+    assert len(few) <= 12 and len(few.images) == len(few)
+    full = sample_closed(again.labels, tasks=2, ways=2, shots=1, queries=2)
+    for part in ("support", "query"):
+        assert (few.images[:][getattr(tasks, part)] == values[getattr(full, part)]).all()
+        assert (few.labels[getattr(tasks, part)] == again.labels[getattr(full, part)]).all()
+
+
+def test_a_disk_that_is_full_and_an_image_that_cannot_be_read_leave_nothing(cache, kept, monkeypatch):
+    kept(1000)
+
+    def broken(i):
+        if i > 6:
+            raise InputError(f"unreadable image {i}")
+        return np.zeros((8, 8, 3), np.uint8)
+
+    images = Images("x", OnDemand(broken, 10, (8, 8, 3)), np.arange(10), [*"abcdefghij"], content="0" * 64)
+    monkeypatch.setattr(pixels, "CHUNK", 1)
+    with pytest.raises(InputError, match="unreadable image 7"):
+        pixels.ready(images)
+    assert not list((cache / "pixels").iterdir())
+    usage = namedtuple("usage", "free")(1919)
+    monkeypatch.setattr(pixels.shutil, "disk_usage", lambda _: usage)
+    with pytest.raises(InputError, match="x; its pixels take 0.0 GB, and .*pixels has 0.0 GB left; set FSLCORE_CACHE"):
+        pixels.ready(images)
+    assert not list(store.path("pixels").iterdir())
+
+
+def test_peak_memory_is_bounded(cache, monkeypatch):
+    """Of 96 MB of pixels, training holds a sixth at most: that of a chunk, a batch and the tasks that validate."""
+    n, side = 4000, 90
+    kept, rng = 2**20, np.random.default_rng(0)
+    monkeypatch.setattr("fslcore.datasets.images.KEPT", kept)
+    monkeypatch.setattr(pixels, "CHUNK", 2**21)
+    tiles = rng.integers(0, 256, (20, side, side, 3), dtype=np.uint8)
+
+    def load(name, split):
+        read = OnDemand(lambda i: tiles[i % 20], n, (side, side, 3))
+        content = hashlib.sha256(split.encode()).hexdigest()
+        return Images("many", read, np.arange(n) % 20, [f"{c:02}" for c in range(20)], content=content)
+
+    monkeypatch.setattr(datasets, "load", load)
+    tracemalloc.start()
+    try:
+        recipe = dict(epochs=1, steps=2, size=16, validation=2, augmentation=("flip",))
+        run = loop._Run("x", loop.replace(training.RECIPES["baseline"], **recipe), 0)
+        run.train_epoch(False)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert n * side**2 * 3 > 96e6 and peak < 16e6

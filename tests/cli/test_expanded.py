@@ -1,0 +1,186 @@
+"""Small files that would expand to gigabytes are refused before they do, and a cache that can only be read is used."""
+
+import resource
+import shutil
+import subprocess
+import sys
+import zipfile
+from contextlib import contextmanager
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+import torch
+from PIL import Image
+
+import fslcore
+from fslbook import released
+from fslbook.attributes import Attributes
+from fslcore import recorder
+from fslcore.cli import app
+from fslcore.datasets.bank import load_features
+from fslcore.errors import InputError
+from fslcore.models import backbones
+from fslcore.models import features as feature_code
+from fslcore.paths import check_expanded
+from fslcore.report import Results
+from fslcore.tasks import Tasks
+
+GIB = 2**30
+SIZE = 3 * 2**27
+
+
+def zeros(path, name, head=b"", size=SIZE):
+    """A zip archive with a member of so many zero bytes, a thousandth in the file."""
+    with (
+        zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive,
+        archive.open(name, "w", force_zip64=True) as file,
+    ):
+        file.write(head)
+        for _ in range(size // 2**24):
+            file.write(bytes(2**24))
+
+
+@pytest.fixture(scope="module")
+def bombs(tmp_path_factory):
+    """Files that expand to 384 MiB, each of a few mebibytes."""
+    folder = tmp_path_factory.mktemp("bombs")
+    rows = SIZE // 4 // 64
+    head = np.lib.format.header_data_from_array_1_0(np.zeros((1, 64), np.float32)) | {"shape": (rows, 64)}
+    with open(folder / "head", "wb") as file:
+        np.lib.format.write_array_header_1_0(file, head)
+    zeros(folder / "a.npz", "features.npy", (folder / "head").read_bytes())
+    torch.save({"features": torch.zeros(2, 2), "labels": torch.zeros(2)}, folder / "b.pt")
+    with zipfile.ZipFile(folder / "b.pt") as archive:
+        (name,) = [n for n in archive.namelist() if n.endswith("data/0")]
+    zeros(folder / "b.pt", name)
+    torch.save(torch.ones(1).expand(SIZE // 4), folder / "one.pt")
+    torch.save({"features": torch.ones(1, 1).expand(SIZE // 16, 4), "labels": torch.ones(2)}, folder / "same.pt")
+    values = pa.array(np.zeros(2**20))
+    table = pa.Table.from_arrays([pa.chunked_array([values] * 48)], ["ours"])
+    pa.parquet.write_table(table, folder / "d.parquet")
+    r = fslcore.record(folder / "e.npz", "A")
+    r.task([0, 20], [1, 21], [0, 1], [0, 1], [0, 1])
+    r._keep()
+    whole = bytearray((folder / "e.npz").read_bytes())
+    at = len(recorder.UNFINISHED) + 8
+    whole[at : at + 4] = SIZE.to_bytes(4, "little")
+    (folder / "e.npz").write_bytes(whole)
+    return folder
+
+
+READ = {
+    "features: .npz": lambda folder: load_features(folder / "a.npz"),
+    "features: .pt": lambda folder: load_features(folder / "b.pt"),
+    "features: .pt of one number": lambda folder: load_features(folder / "same.pt"),
+    "record: .npz": lambda folder: recorder.load(folder / "a.npz"),
+    "record: blocks": lambda folder: recorder.load(folder / "e.npz"),
+    "results: .parquet": lambda folder: Results.read(folder / "d.parquet"),
+    "backbone conv4: .pt": lambda folder: backbones.load(f"conv4-baseline:{folder / 'b.pt'}"),
+    "tasks: .npz": lambda folder: Tasks.load(folder / "a.npz"),
+    "attributes: .npz": lambda folder: Attributes.load(folder / "a.npz"),
+    "released: .pt": lambda folder: released._accuracies(folder / "b.pt"),
+}
+
+
+@pytest.mark.parametrize("what", READ)
+def test_a_small_file_is_not_expanded_to_gigabytes(bombs, what, monkeypatch):
+    monkeypatch.setenv("FSLCORE_EXPANDED", "0.25")
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    with pytest.raises(InputError) as told:
+        READ[what](bombs)
+    kind = what.partition(":")[0]
+    assert str(told.value).startswith(kind) and "\n" not in str(told.value)
+    assert " would expand from " in str(told.value) and "FSLCORE_EXPANDED = 1 allows" in str(told.value)
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 2**17  # KiB
+
+
+def test_what_may_expand_is_said_by_a_variable_and_by_the_size_of_the_file(tmp_path, monkeypatch):
+    path = tmp_path / "f"
+    path.write_bytes(bytes(2**20))
+    check_expanded("f", path, GIB)
+    with pytest.raises(InputError, match=r"f: .* from 1.0 MiB to 1.0 GiB; up to 1.0 GiB are allowed .*EXPANDED = 2 al"):
+        check_expanded("f", path, GIB + 1)
+    monkeypatch.setenv("FSLCORE_EXPANDED", "1.5")
+    check_expanded("f", path, GIB + 2**29)
+    with pytest.raises(InputError, match="up to 1.5 GiB"):
+        check_expanded("f", path, GIB + 2**29 + 1)
+    monkeypatch.setattr("fslcore.paths.memory", lambda: GIB)
+    with pytest.raises(InputError, match="up to 1.0 GiB"):
+        check_expanded("f", path, GIB + 1)
+    monkeypatch.setenv("FSLCORE_EXPANDED", "0.001")
+    check_expanded("f", path, 20 * 2**20)
+    with pytest.raises(InputError, match="up to 0.0 GiB"):
+        check_expanded("f", path, 20 * 2**20 + 1)
+    for wrong in ("all", "0", "-1", "nan"):
+        monkeypatch.setenv("FSLCORE_EXPANDED", wrong)
+        with pytest.raises(InputError, match=f"FSLCORE_EXPANDED = {wrong}"):
+            check_expanded("f", path, 1)
+
+
+def test_of_an_archive_only_what_is_read_counts(tmp_path, monkeypatch):
+    monkeypatch.setenv("FSLCORE_EXPANDED", "0.001")
+    arrays = dict(features=np.eye(4), labels=np.arange(4) % 2)
+    np.savez_compressed(tmp_path / "f.npz", **arrays, images=np.zeros(2**22))
+    assert len(load_features(tmp_path / "f.npz")) == 4
+    np.savez_compressed(tmp_path / "f.npz", **arrays, text=np.zeros(2**22))
+    with pytest.raises(InputError, match="would expand"):
+        load_features(tmp_path / "f.npz")
+
+
+def test_parquet_is_read_as_before(tmp_path):
+    frame = pd.DataFrame(
+        {"ours": [0.5, 0.6, 0.7], "base": [0.4, 0.6, 0.5]}, index=pd.Index(["x", "y", "z"], name="task")
+    )
+    frame.to_parquet(tmp_path / "r.parquet")
+    methods = Results.read(tmp_path / "r.parquet").methods.set_index("method")
+    assert methods["n"].to_dict() == {"ours": 3, "base": 3} and methods.loc["ours", "mean"] == pytest.approx(60)
+
+
+@contextmanager
+def read_only(folder):
+    """The folder mounted so that it can only be read, as permissions do not bind root."""
+    mount = ["mount", "--bind", str(folder), str(folder)], ["mount", "-o", "remount,ro,bind", str(folder)]
+    if not shutil.which("mount") or any(subprocess.run(words, capture_output=True).returncode for words in mount):
+        pytest.skip("nothing can be mounted here")
+    try:
+        yield
+    finally:
+        subprocess.run(["umount", "-l", str(folder)], check=True)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="mounts of Linux")
+def test_a_cache_that_can_only_be_read_is_used(tmp_path, monkeypatch, capsys):
+    rng = np.random.default_rng(0)
+    for name in range(6):
+        (tmp_path / f"photos/class{name}").mkdir(parents=True)
+        for i in range(8):
+            pixels = rng.integers(0, 256, (12, 12, 3)).astype(np.uint8)
+            Image.fromarray(pixels).save(tmp_path / f"photos/class{name}/{i}.png")
+    cache = tmp_path / "cache"
+    monkeypatch.setenv("FSLCORE_CACHE", str(cache))
+    shape = f"evaluate folder:{tmp_path / 'photos'} conv4-protonet --shots 1 --queries 5 --learners ncc --quiet"
+    assert app.main([*shape.split(), "-o", str(tmp_path / "a.csv"), "--tasks", "30"]) == 0
+    there = sorted(cache.rglob("*"))
+    told = (
+        f"fslcore: FSLCORE_CACHE: nothing can be written to {cache} (Read-only file system), and it does not hold all "
+    )
+    told += "that is needed; set FSLCORE_CACHE to a folder that can be written to\n"
+    with read_only(cache):
+        capsys.readouterr()
+        assert app.main([*shape.split(), "-o", str(tmp_path / "b.csv"), "--tasks", "30"]) == 0
+        assert not capsys.readouterr().err
+        assert (tmp_path / "a.csv").read_bytes() == (tmp_path / "b.csv").read_bytes()
+        monkeypatch.setattr(feature_code, "compute", lambda *_: pytest.fail("computed what cannot be kept"))
+        other = shape.replace("conv4-protonet", "conv4-r2d2")
+        for words, more in ((shape, ["--seed", "1"]), (other, []), (shape, ["--seed", "1", "--jobs", "2"])):
+            assert app.main([*words.split(), "-o", str(tmp_path / "c.csv"), "--tasks", "30", *more]) == 2
+            assert capsys.readouterr().err == told
+    assert not (tmp_path / "c.csv").exists() and sorted(cache.rglob("*")) == there
+    (tmp_path / "home").mkdir()
+    with read_only(tmp_path / "home"):  # of an installed package the cache is there
+        monkeypatch.setenv("FSLCORE_CACHE", str(tmp_path / "home" / ".cache" / "fslcore"))
+        assert app.main([*shape.split(), "-o", str(tmp_path / "c.csv"), "--tasks", "30"]) == 2
+        assert "home (Read-only file system)" in (said := capsys.readouterr().err)
+        assert said.endswith("; set FSLCORE_CACHE to a folder that can be written to\n")

@@ -1,0 +1,290 @@
+"""Write the logs beside this file, with the tools themselves on tiny local data; nothing is fetched.
+
+In environments of their own (Python 3.11 and 3.12)::
+
+    pip install lm_eval==0.4.13 mteb==2.26.24 inspect_ai==0.3.285
+    python tests/report/logs/make_logs.py lm_eval mteb inspect_ai
+
+    pip install crfm-helm==0.5.16
+    python tests/report/logs/make_logs.py helm
+
+    pip install every-eval-ever==0.3.0  # a command; the logs it converts are written by the first environment
+    EVERY_EVAL_EVER=/its/bin/every_eval_ever python tests/report/logs/make_logs.py every_eval_ever
+
+The models are dummies of a few lines. They read the support, so that scores depend on it. Large logs are compressed.
+"""
+
+import gzip
+import json
+import os
+import random
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from itertools import product
+from pathlib import Path
+
+HERE = Path(__file__).parent
+WORDS = {"good": "fine kind warm bright fresh".split(), "bad": "dull cold grim stale harsh".split()}
+os.environ |= {"HF_HUB_OFFLINE": "1", "HF_DATASETS_OFFLINE": "1", "TOKENIZERS_PARALLELISM": "false"}
+
+
+def sentences(count: int, seed: int) -> list[dict]:
+    """Sentences whose words point to their label, most of the time."""
+    drawn, out = random.Random(seed), []
+    for i in range(count):
+        label = ("good", "bad")[i % 2]
+        other = ("good", "bad")[1 - i % 2]
+        words = [drawn.choice(WORDS[label if drawn.random() < 0.7 else other]) for _ in range(2)]
+        out.append({"text": f"{' '.join(words)} {i}", "label": label})
+    return out
+
+
+def vote(pairs: list[tuple[str, str]], text: str, like: int) -> str:
+    """The label of the shot that shares the most words (of their first ``like`` letters); of equals the last."""
+    parts = {word[:like] for word in text.split()}
+    return max(enumerate(pairs), key=lambda of: (len(parts & {w[:like] for w in of[1][0].split()}), of[0]))[1][1]
+
+
+# The data of lm-evaluation-harness are files; `fewshot_config.process_docs` orders the pool by the seed of a run, which
+# with `first_n` is one support for all items. Its default sampler draws a support per item.
+YAML = """
+task: {task}
+dataset_path: json
+dataset_kwargs: {{data_files: {{train: {folder}/train.jsonl, test: {folder}/test.jsonl}}}}
+training_split: train
+test_split: test
+fewshot_split: train
+output_type: {kind}
+doc_to_text: "{{{{text}}}} is"
+doc_to_target: label
+{more}
+"""
+SAME = """
+fewshot_config: {sampler: first_n, process_docs: !function of_seed.ordered}
+generation_kwargs: {until: ["\\n"]}
+metric_list: [{metric: exact_match}]
+"""
+OWN = """
+doc_to_choice: [good, bad]
+metric_list: [{metric: acc}, {metric: acc_norm}]
+"""
+ORDERED = """
+import os, random
+def ordered(docs):
+    return docs.select(random.Random(int(os.environ["SUPPORT"])).sample(range(len(docs)), len(docs)))
+"""
+
+
+def lm_eval_logs(folder: Path) -> None:
+    """Two models, three supports for all items; and one model, two supports per item."""
+    from lm_eval import simple_evaluate
+    from lm_eval.api.model import LM
+    from lm_eval.loggers import EvaluationTracker
+    from lm_eval.tasks import TaskManager
+
+    class Dummy(LM):
+        def __init__(self, like: int) -> None:
+            super().__init__()
+            self.like = like
+
+        def answer(self, prompt: str) -> str:
+            *shots, asked = re.findall(r"(.*?) is(?: (good|bad))?(?:\n\n|$)", prompt)
+            return vote(shots, asked[0], self.like)
+
+        def generate_until(self, requests, **_):
+            return [self.answer(request.args[0]) for request in requests]
+
+        def loglikelihood(self, requests, **_):
+            return [(-0.5 if self.answer(r.args[0]) == r.args[1].strip() else -1.5, False) for r in requests]
+
+        def loglikelihood_rolling(self, requests, **_):
+            raise NotImplementedError
+
+    for split, count, seed in (("train", 20, 0), ("test", 10, 1)):
+        lines = [json.dumps(of) + "\n" for of in sentences(count, seed)]
+        (folder / f"{split}.jsonl").write_text("".join(lines))
+    (folder / "of_seed.py").write_text(ORDERED)
+    for task, kind, target, more in (
+        ("same", "generate_until", "label", SAME),
+        ("own", "multiple_choice", "label", OWN),
+    ):
+        text = YAML.format(task=f"{task}_support", folder=folder, kind=kind, target=target, more=more)
+        (folder / f"{task}_support.yaml").write_text(text)
+    manager = TaskManager(include_path=str(folder), include_defaults=False)
+    for task, models, seeds in (("same_support", {"words": 9, "letters": 1}, 4), ("own_support", {"words": 9}, 2)):
+        for (model, like), seed in product(models.items(), range(seeds)):
+            os.environ["SUPPORT"] = str(seed)
+            out = folder / "out" / f"{task}-{model}-{seed}"
+            tracker = EvaluationTracker(output_path=str(out))
+            found = simple_evaluate(
+                model=Dummy(like),
+                model_args={"name": model},
+                tasks=[task],
+                num_fewshot=4,
+                task_manager=manager,
+                log_samples=True,
+                fewshot_random_seed=seed,
+                bootstrap_iters=0,
+            )
+            samples = found.pop("samples")
+            known = tracker.general_config_tracker
+            known.model_name, known.model_name_sanitized = f"local/{model}", model
+            tracker.save_results_aggregated(results=found, samples=samples)
+            tracker.save_results_samples(task_name=task, samples=samples[task])
+            (written,) = out.rglob("samples_*.jsonl")
+            named = f"samples_{task}_2026-11-25T12-00-0{seed}.000000.jsonl"  # the tool's name holds the time of day
+            kept = HERE / "lm_eval" / model / named
+            kept.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(written, kept)
+
+
+def every_eval_ever_logs(folder: Path) -> None:
+    """The first model of `lm_eval_logs`, a file per support, converted."""
+    lm_eval_logs(folder)
+    (HERE / "every_eval_ever").mkdir()
+    for seed in range(4):
+        logs, out = folder / "out" / f"same_support-words-{seed}", folder / "converted" / str(seed)
+        how = "--include_samples --source_organization_name local --evaluator_relationship other".split()
+        command = [os.environ["EVERY_EVAL_EVER"], "convert", "lm_eval", "--log_path", logs, "--output_dir", out, *how]
+        subprocess.run(command, check=True)
+        (written,) = out.rglob("*.jsonl")
+        keep(written, HERE / "every_eval_ever" / f"{seed}.jsonl.gz")
+
+
+def inspect_ai_logs(_: Path) -> None:
+    """One model, two supports, in the text format of logs."""
+    from inspect_ai import Task, eval, task
+    from inspect_ai.dataset import MemoryDataset, Sample
+    from inspect_ai.model import ModelAPI, ModelOutput, modelapi
+    from inspect_ai.scorer import match
+    from inspect_ai.solver import generate, system_message
+
+    @modelapi("local")
+    def local():
+        class Dummy(ModelAPI):
+            async def generate(self, input, tools, tool_choice, config):
+                text = " ".join(message.text for message in input)
+                return ModelOutput.from_content("dummy", random.Random(text).choice(["good", "bad"]))
+
+            async def count_text_tokens(self, text):  # the tool's own would fetch a vocabulary
+                return len(text.split())
+
+        return Dummy
+
+    @task
+    def tiny(seed: int = 0):
+        shots = random.Random(seed).sample(sentences(20, 0), 4)
+        asked = [Sample(id=i, input=of["text"], target=of["label"]) for i, of in enumerate(sentences(5, 1))]
+        shown = system_message(" ".join(f"{of['text']} is {of['label']}." for of in shots))
+        return Task(dataset=MemoryDataset(asked), solver=[shown, generate()], scorer=match())
+
+    with tempfile.TemporaryDirectory() as logs:
+        for seed in range(2):
+            eval(tiny(seed=seed), model="local/dummy", log_dir=logs, display="none", log_format="json")
+        for seed, written in enumerate(sorted(Path(logs).glob("*.json"))):
+            keep(written, HERE / "inspect_ai" / f"{seed}.json.gz")
+
+
+def helm_logs(folder: Path) -> None:
+    """A model that ships with the tool, on a scenario that it makes itself: three train trials."""
+    how = "-r simple_mcqa:model=simple/model1 -m 6 -t 3 --suite tiny".split()
+    subprocess.run([Path(sys.executable).parent / "helm-run", *how], cwd=folder, check=True)
+    (run,) = (folder / "benchmark_output" / "runs" / "tiny").glob("simple_mcqa*")
+    for name in ("run_spec.json", "per_instance_stats.json"):
+        keep(run / name, HERE / "helm" / f"{name}.gz")
+
+
+def keep(written: Path, path: Path) -> None:
+    """The same bytes, compressed."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(gzip.compress(written.read_bytes(), mtime=0))
+
+
+def mteb_logs(folder: Path) -> None:
+    """Results and predictions of two models on one task, and the labels of its test set."""
+    import mteb
+    import numpy as np
+    from datasets import Dataset, DatasetDict
+    from mteb.abstasks.classification import AbsTaskClassification
+    from mteb.abstasks.task_metadata import TaskMetadata
+
+    class Tiny(AbsTaskClassification):
+        metadata = TaskMetadata(
+            name="TinyClassification",
+            description="Two words each.",
+            reference=None,
+            dataset={"path": "local/tiny", "revision": "1"},
+            type="Classification",
+            category="t2c",
+            modalities=["text"],
+            eval_splits=["test"],
+            eval_langs=["eng-Latn"],
+            main_score="accuracy",
+            date=("2026-01-01", "2026-01-01"),
+            domains=["Written"],
+            task_subtypes=[],
+            license="mit",
+            annotations_creators="derived",
+            dialect=[],
+            sample_creation="created",
+            bibtex_citation="",
+        )
+        n_experiments = 5
+        samples_per_label = 4
+
+        def load_data(self, **_):
+            parts = {split: sentences(n, seed) for split, n, seed in (("train", 40, 0), ("test", 24, 1))}
+            rows = {s: [{"text": o["text"], "label": int(o["label"] == "bad")} for o in of] for s, of in parts.items()}
+            self.dataset = DatasetDict({split: Dataset.from_list(of) for split, of in rows.items()})
+            self.data_loaded = True
+
+    class Letters:
+        """Counts of letters: of the first of each word, or of all."""
+
+        def __init__(self, name: str, most: int) -> None:
+            self.most = most
+            self.mteb_model_meta = mteb.models.ModelMeta.create_empty(
+                overwrites={"name": f"local/{name}", "revision": "1"}
+            )
+
+        def encode(self, inputs, **_):
+            texts = [text for batch in inputs for text in batch["text"]]
+            parts = ["".join(word[: self.most] for word in text.split()) for text in texts]
+            return np.array([[part.count(chr(97 + i)) for i in range(26)] for part in parts], dtype=float)
+
+        def similarity(self, a, b):
+            return a @ b.T
+
+        def similarity_pairwise(self, a, b):
+            return (a * b).sum(axis=1)
+
+    out = HERE / "mteb"
+    for name, most in (("first", 1), ("all", 9)):
+        cache = mteb.ResultCache(folder / name)
+        mteb.evaluate(Letters(name, most), Tiny(), cache=cache, prediction_folder=folder / name / "predictions")
+        for written in (folder / name).rglob("*.json"):
+            kept = out / written.relative_to(folder)
+            kept.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(written, kept)
+    task = Tiny()
+    task.load_data()
+    labels = task.dataset["test"]["label"]
+    (out / "labels.csv").write_text("".join(f"{line}\n" for line in ["label", *labels]))
+
+
+MADE = {
+    "lm_eval": lm_eval_logs,
+    "mteb": mteb_logs,
+    "inspect_ai": inspect_ai_logs,
+    "helm": helm_logs,
+    "every_eval_ever": every_eval_ever_logs,
+}
+
+if __name__ == "__main__":
+    for name in sys.argv[1:]:
+        shutil.rmtree(HERE / name, ignore_errors=True)
+        with tempfile.TemporaryDirectory() as scratch:
+            MADE[name](Path(scratch))

@@ -1,7 +1,6 @@
 """Logs of lm-evaluation-harness and MTEB as tables of item scores, recognised by their fields.
 
-Checked with lm-evaluation-harness 0.4.13 (``--log_samples``) and MTEB 2.26.24 (results,
-``prediction_folder``).
+Checked with lm-evaluation-harness 0.4.13 (``--log_samples``) and MTEB 2.26.24.
 """
 
 from __future__ import annotations
@@ -16,7 +15,6 @@ from os.path import commonprefix
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import numpy as np
 import pandas as pd
 
 from ..errors import InputError
@@ -29,9 +27,7 @@ SAMPLE_FIELDS = (
     "doc_id doc target arguments resps filtered_resps filter metrics doc_hash prompt_hash "
     "target_hash"
 ).split()
-PROMPT, PREDICTED = "lm-eval prompt", "MTEB prediction"  # columns until all files are read
-ROUNDING = 1e-6  # MTEB rounds scores to six digits
-
+PROMPT = "lm-eval prompt"  # a column until all files are read
 
 # lm-evaluation-harness ----------------------------------------------------------------------------
 
@@ -139,20 +135,22 @@ def digest(text: str) -> str:
 
 
 def mteb_frame(content: dict, path: Path) -> pd.DataFrame | None:
-    """The rows of a result, or of predictions, of MTEB; None for other files."""
-    if {"task_name", "scores"} <= {*content}:
-        return result_frame(content, path)
+    """Of a result of MTEB a row per experiment, each with a support of its own; no items.
+
+    None for other files.
+    """
     if "mteb_model_meta" in content:
-        return predictions_frame(content, path)
-    return None
-
-
-def result_frame(content: dict, path: Path) -> pd.DataFrame:
-    """A row per experiment, each with a support of its own; no items."""
+        raise InputError(
+            f"{path.name} has predictions of MTEB without the right answers; the guide scores them "
+            "in a few lines (Other tools), or give the result with scores_per_experiment"
+        )
+    if not {"task_name", "scores"} <= {*content}:
+        return None
     rows = []
     for split, entries in content["scores"].items():
         for entry in entries:
-            dataset = dataset_name(content["task_name"], entry["hf_subset"], split)
+            names = (content["task_name"], entry["hf_subset"], split)
+            dataset = ", ".join(name for name in names if name != "default")
             experiments = entry.get("scores_per_experiment") or []
             if len(experiments) < 2 or "accuracy" not in experiments[0]:
                 raise InputError(
@@ -168,87 +166,3 @@ def result_frame(content: dict, path: Path) -> pd.DataFrame:
     if description.is_file():
         frame["method"] = json.loads(description.read_text("utf-8"))["name"]
     return frame
-
-
-def predictions_frame(content: dict, path: Path) -> pd.DataFrame:
-    """A row per experiment and item, with the class that was predicted."""
-    parts = []
-    for subset, splits in content.items():
-        if subset == "mteb_model_meta":
-            continue
-        for split, predictions in splits.items():
-            dataset = dataset_name(path.stem.removesuffix("_predictions"), subset, split)
-            if len({len(experiment) for experiment in predictions}) != 1:
-                raise InputError(
-                    f"{path.name}: a list per experiment of {dataset}, with a class for every "
-                    "item, is needed"
-                )
-            frame = pd.DataFrame(predictions).T.rename_axis("item").reset_index()
-            frame = frame.melt("item", var_name="support", value_name=PREDICTED)
-            frame["support"] = "experiment " + frame["support"].astype(str)
-            parts.append(frame.assign(dataset=dataset))
-    return pd.concat(parts, ignore_index=True).assign(
-        method=content["mteb_model_meta"]["model_name"]
-    )
-
-
-def dataset_name(task: str, subset: str, split: str) -> str:
-    """What a part of a task of MTEB is called."""
-    return ", ".join(name for name in (task, subset, split) if name != "default")
-
-
-def with_answers(tables: Sequence[Table]) -> list[Table]:
-    """Tables whose predictions are replaced by right and wrong answers.
-
-    Results in other files, whose accuracies must be the same, check them.
-    """
-    predicted = [table for table in tables if PREDICTED in table.frame]
-    if not predicted:
-        return list(tables)
-    labels = [table for table in tables if [*table.frame] == ["label"]]
-    if len(labels) != 1:
-        raise InputError(
-            f"{predicted[0].name} has predictions without the right answers; give one more file, a "
-            "csv with the column label alone, for the items of the test set in their order "
-            f"({len(labels)} are given)"
-        )
-    answers = labels[0].frame["label"].to_numpy()
-    scored = [with_scores(table, answers, labels[0].name) for table in predicted]
-    keys = ["method", "dataset", "support"]
-    means = pd.concat([table.frame for table in scored]).groupby(keys)["accuracy"].mean()
-    completed = []
-    for table in tables:
-        if PREDICTED in table.frame or [*table.frame] == ["label"]:
-            continue
-        if {*keys} <= {*table.frame}:
-            table = without_checked(table, means, keys, labels[0].name)
-        if len(table.frame):
-            completed.append(table)
-    return [*completed, *scored]
-
-
-def with_scores(table: Table, answers: np.ndarray, source: str) -> Table:
-    """A table of predictions as one of right and wrong answers."""
-    count = int(table.frame["item"].max()) + 1
-    if count != len(answers):
-        raise InputError(
-            f"{table.name} has predictions of {count} items, and {source} has {len(answers)} labels"
-        )
-    right = table.frame[PREDICTED].to_numpy() == answers[table.frame["item"]]
-    frame = table.frame.drop(columns=PREDICTED).assign(accuracy=right.astype(float))
-    return replace(table, frame=frame, notes=(f"{table.name} is scored by {source}.",))
-
-
-def without_checked(table: Table, means: pd.Series, keys: list[str], source: str) -> Table:
-    """A table of results without those that predictions repeat, with the same accuracies."""
-    results = table.frame.set_index(keys)["accuracy"]
-    repeated = results[results.index.isin(means.index)]
-    wrong = repeated[(repeated - means[repeated.index]).abs() > ROUNDING]
-    if len(wrong):
-        method, dataset, support = wrong.index[0]
-        raise InputError(
-            f"{dataset}, {support} of {method}: {source} gives an accuracy of "
-            f"{means[wrong.index[0]]:.6f}, and {table.name} has {wrong.iloc[0]:.6f}; the labels of "
-            "the same test set in its order are needed"
-        )
-    return replace(table, frame=table.frame[~results.index.isin(means.index)])

@@ -106,7 +106,7 @@ def read_tables(paths: Sequence[Path], separator: str, decimal: str) -> list[Tab
         except InputError as error:
             problems.append(str(error))
     refuse(problems)
-    return logs.with_answers(logs.with_supports(events.named_apart(tables)))
+    return logs.with_supports(tables)
 
 
 def expanded(paths: Sequence[Path]) -> list[Path]:
@@ -145,7 +145,8 @@ def read_table(path: Path, separator: str = "unknown", decimal: str = "unknown")
     }
     try:
         if events.MARK in path.name:
-            return Table(*events.test_run(path))
+            frame, notes = events.test_run(path)
+            return Table(frame, path.name, "events", tuple(notes))
         if ending in readers:
             return readers[ending](path)
         if ending in TEXT_ENDINGS:

@@ -83,6 +83,7 @@ def path_of(name: str, file: bool = False) -> Callable[[str], Path]:
             raise InputError(f"{name} = {text}; the name of a file is allowed")
         return Path(text)
 
+    check.of_files = True  # for completion
     return check
 
 

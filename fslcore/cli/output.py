@@ -1,4 +1,4 @@
-"""Output of commands for programs: results as strict JSON, and scripts for shell completion."""
+"""Output of commands: results as strict JSON, and names as many as fit on a screen."""
 
 from __future__ import annotations
 
@@ -104,24 +104,3 @@ def _plain(value: object) -> object:
     if isinstance(value, float) and not math.isfinite(value):
         return None
     return str(value) if isinstance(value, Path) else value
-
-
-def completion(program: str, shell: str, words: dict[str, list[str]]) -> str:
-    """A script with which bash, zsh or fish completes commands, from the words that may follow each command."""
-    if shell == "fish":
-        lines = [f"complete -c {program} -n __fish_use_subcommand -a '{' '.join(words)}'"]
-        lines += [
-            f"complete -c {program} -n '__fish_seen_subcommand_from {name}' -a '{' '.join(of)}'"
-            for name, of in words.items()
-        ]
-        return "\n".join(lines)
-    first = "autoload -U +X compinit bashcompinit && compinit && bashcompinit\n" if shell == "zsh" else ""
-    cases = "\n".join(f"    {name}) words='{' '.join(of)}' ;;" for name, of in words.items())
-    return f"""{first}_{program}() {{
-  local words='{" ".join(words)}'
-  [ "$COMP_CWORD" -gt 1 ] && case "${{COMP_WORDS[1]}}" in
-{cases}
-  esac
-  COMPREPLY=($(compgen -W "$words" -- "${{COMP_WORDS[COMP_CWORD]}}"))
-}}
-complete -o default -F _{program} {program}"""

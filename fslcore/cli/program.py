@@ -9,15 +9,16 @@ import sys
 import traceback
 import warnings
 from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
 from textwrap import dedent, indent
 from threading import current_thread, main_thread
 
 from .. import __version__, catalogue, store
-from ..errors import visible
+from ..errors import InputError, visible
 from ..paths import check_data
 from .faults import Terminated, message
 from .options import Parser, device_of
-from .output import completion
 
 __all__ = ["Program"]
 
@@ -84,18 +85,22 @@ class Program:
         """Add the command that prints a script for a shell."""
 
         def show_completion(options: argparse.Namespace) -> None:
-            words = {name: _words(parser) for name, parser in self._commands.choices.items()}
-            print(completion(self.name, options.shell, words))
+            import shtab
+
+            for parser in self._commands.choices.values():
+                for action in parser._actions:
+                    _complete(action, shtab.FILE)
+            print(shtab.complete(self.parser, options.shell))
 
         folder = f"completions/{self.name}"
         show_completion.__doc__ = (
-            "Print a script that lets a shell complete commands, options and names.\n\n"
+            "Print a script that lets a shell complete commands, options, names and files.\n\n"
             f"    {self.name} completion bash > ~/.local/share/bash-completion/{folder}\n"
-            f"    {self.name} completion zsh > ~/.{self.name}.zsh\n"
+            f"    {self.name} completion zsh > ~/.zfunc/_{self.name}\n"
             f"    {self.name} completion fish > ~/.config/fish/{folder}.fish\n"
         )
-        add = self.command("completion", show_completion)
-        add("shell", choices=["bash", "zsh", "fish"], help="bash, zsh or fish")
+        add = self.command("completion", show_completion, extra="report")
+        add("shell", choices=["bash", "zsh", "fish", "tcsh"], help="bash, zsh, fish or tcsh")
 
     def run(self, arguments: list[str]) -> int:
         """Run a command and return its exit code (see `EXIT_CODES`); an error is one line."""
@@ -198,10 +203,10 @@ def _epilog(examples: str) -> str:
     return f"examples:\n{indent(dedent(examples).strip(), '  ')}\n\n{EXIT_CODES}"
 
 
-def _words(parser: argparse.ArgumentParser) -> list[str]:
-    """The words after a command for completion: its options, and the names that its arguments take."""
-    words = []
-    for action in parser._actions:
-        names = getattr(action.type, "names", list)()
-        words += [*action.option_strings, *names, *(action.choices or ())]
-    return list(dict.fromkeys(words))
+def _complete(action: argparse.Action, files: object) -> None:
+    """Let a shell complete an argument with its names or with files; the parser then reads no other arguments."""
+    if action.type is Path or getattr(action.type, "of_files", False):
+        action.complete = files
+    elif hasattr(action.type, "names"):
+        with suppress(InputError, ModuleNotFoundError):  # names of data sets come with the extra `evaluate`
+            action.choices = action.type.names()

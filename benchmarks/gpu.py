@@ -29,7 +29,7 @@ from fslcore.datasets.bank import Bank
 from fslcore.evaluation import evaluate
 from fslcore.learners.maml import with_task_norm
 from fslcore.models.backbones import Backbone
-from fslcore.models.networks import NETWORKS
+from fslcore.models.networks import NETWORKS, import_torchvision
 from fslcore.tasks import sample_closed
 
 HALF = (0.5,) * 3
@@ -118,6 +118,7 @@ def pieces(quick: bool) -> Iterator[tuple[str, str, Callable[[torch.device], int
 
 def features_of(name: str, photos: np.ndarray, side: int) -> Callable[[torch.device], int]:
     """As `fslcore.models.backbones.compute` does it: from images on the CPU to 16-bit features there."""
+    import_torchvision()
     import timm
 
     size = {"img_size": side} if name.startswith("vit") else {}

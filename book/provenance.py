@@ -97,7 +97,7 @@ def here(asked, parameters):
     data = {name: sources.digests(name) for name in names if name not in known.weights}
     if not data or not wanted.items() <= named(parameters).items():
         return None
-    networks = {name: word for word, name in wanted.items() if word in registry.REGISTRY and name not in data}
+    networks = {name: word for word, name in wanted.items() if word in registry.entries() and name not in data}
     weights = {name: evaluation.load_backbone(word).weights for name, word in networks.items()}
     wrong, unlisted = sources.differing(data, weights, known)
     if wrong:

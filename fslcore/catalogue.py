@@ -5,6 +5,7 @@ The objects behind the names are defined elsewhere; the tests keep both consiste
 
 from __future__ import annotations
 
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -17,15 +18,15 @@ __all__ = [
     "LEARNERS",
     "NETWORKS",
     "OWN",
-    "PINNED",
     "PLAIN",
-    "TRAINED",
     "UNLABELLED",
     "Known",
     "backbones",
     "by_kind",
     "known",
+    "pinned_digests",
     "public_name",
+    "trained_names",
 ]
 
 
@@ -76,10 +77,6 @@ LEARNERS = {
     "baseline": "Baseline",
 }
 CHECKPOINTS = DATA / "checkpoints"
-_SUMS = CHECKPOINTS / "SHA256SUMS"
-PINNED = (
-    {file: digest for digest, file in map(str.split, _SUMS.read_text("utf-8").splitlines())} if _SUMS.is_file() else {}
-)
 _INTERVENTIONAL = ("matchingnet", "maml-frozen", "mtl", "sib")  # each with and without the adjustment
 EPISODIC = (
     *("protonet", "r2d2", "maml", "anil", "boil", "leo", "dn4", "can", "renet"),
@@ -87,17 +84,6 @@ EPISODIC = (
 )
 UNLABELLED = ("unisiam", "psco", "beclr")
 PLAIN = ("baseline", "baseline++", "rfs")
-# Networks that ship, and names for networks that users train: for other learners, or larger ones.
-TRAINED = (
-    *(Path(file).stem for file in PINNED),
-    "conv4-icons-baseline",  # on which other networks rest, before it ships
-    *(f"conv4-1shot-{learner}" for learner in EPISODIC),
-    *(
-        f"{network}-{learner}"
-        for network in ("conv4", "resnet12", "resnet18")
-        for learner in (*PLAIN, *UNLABELLED, *EPISODIC)
-    ),
-)
 #: Networks trained by others: from a package, which ships with the library, or fetched from the model hub.
 BACKBONES = {
     "shipped": ("efficientnet-lite0", "efficientnet-lite2"),
@@ -108,10 +94,34 @@ NETWORKS = ("conv4", "conv4-32", "conv4-map", "glyph-conv", "resnet12", "resnet1
 PRECISIONS = ("f32", "bf16", "auto")  # of networks that compute features or are fine-tuned; the first is the default
 
 
+@cache
+def pinned_digests() -> dict[str, str]:
+    """SHA-256 of each checkpoint that ships, by the name of its file; empty where the data are not installed."""
+    sums = CHECKPOINTS / "SHA256SUMS"
+    if not sums.is_file():
+        return {}
+    digests = {}
+    for line in sums.read_text("utf-8").splitlines():
+        digest, file = line.split()
+        digests[file] = digest
+    return digests
+
+
+@cache
+def trained_names() -> tuple[str, ...]:
+    """Names of networks that ship, and of networks that users train: for other learners, or larger ones."""
+    names = [Path(file).stem for file in pinned_digests()]
+    names.append("conv4-icons-baseline")  # on which other networks rest, before it ships
+    names += [f"conv4-1shot-{learner}" for learner in EPISODIC]
+    for network in ("conv4", "resnet12", "resnet18"):
+        names += [f"{network}-{learner}" for learner in (*PLAIN, *UNLABELLED, *EPISODIC)]
+    return tuple(dict.fromkeys(names))
+
+
 def backbones() -> list[str]:
     """The names in `fslcore.models.registry.available`."""
     released = (f"{name}-released" for name in BACKBONES["fetched"])
-    return list(dict.fromkeys([*BACKBONES["shipped"], *BACKBONES["fetched"], *TRAINED, OWN, *released]))
+    return list(dict.fromkeys([*BACKBONES["shipped"], *BACKBONES["fetched"], *trained_names(), OWN, *released]))
 
 
 def public_name(network: str) -> str:
@@ -130,16 +140,16 @@ def by_kind() -> dict[str, dict[str, list[str]]]:
         ``learners`` that read features, that train a network on the images of each task, and that are transductive
         (use all queries of a task together).
     """
-    there = {Path(file).stem for file in PINNED}
+    shipped = {Path(file).stem for file in pinned_digests()}
     kinds = {"features": [], "images": [], "transductive": []}
     for name, of in sorted(known.items()):
         kinds["transductive" if of.transductive else of.reads].append(name)
     return {
         "backbones": {
-            "shipped": [*BACKBONES["shipped"], *sorted(there)],
+            "shipped": [*BACKBONES["shipped"], *sorted(shipped)],
             "fetched": [*BACKBONES["fetched"]],
             "released": [f"{name}-released" for name in BACKBONES["fetched"]],
-            "brought": [OWN, *(name for name in dict.fromkeys(TRAINED) if name not in there)],
+            "brought": [OWN, *(name for name in trained_names() if name not in shipped)],
         },
         "learners": kinds,
     }

@@ -27,6 +27,7 @@ SIDE = 224
 
 def folded(quick: bool, repeats: int) -> list[dict]:
     """Images a second with folded normalisation, faster convolutions and layout, and without."""
+    networks.import_torchvision()
     import timm
 
     rows, rng = [], np.random.default_rng(0)

@@ -14,6 +14,7 @@ from fslcore.evaluation import evaluate, ready
 from fslcore.learners import make
 from fslcore.models import backbones
 from fslcore.models.backbones import Backbone
+from fslcore.models.networks import import_torchvision
 from fslcore.tasks import sample_closed
 
 from .common import CPU, fresh_peak, peak_mb, seconds
@@ -60,6 +61,7 @@ def _images(pixels: np.ndarray) -> datasets.Images:
 
 
 def _transformer(name: str, model: str) -> Backbone:
+    import_torchvision()
     import timm
 
     size = {"img_size": 224} if "dinov2" in model else {}

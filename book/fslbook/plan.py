@@ -275,7 +275,7 @@ class _Rates:
     def image(self, backbone: str, side: int) -> dict | None:
         """The row of a backbone at the size nearest to this one."""
         name = backbone.partition(":")[0].removesuffix("-released")
-        if name in catalogue.TRAINED and name != "glyph-conv":  # all of a network are as fast
+        if name in catalogue.trained_names() and name != "glyph-conv":  # all of a network are as fast
             name = next(
                 (row["name"] for row in self._features if row["name"].startswith(f"{name.split('-')[0]}-")), name
             )
@@ -644,12 +644,12 @@ def _source(dataset: str) -> _Source | None:
 
 def _seen(backbone: str, source: _Source) -> tuple[int, int]:
     """Side in pixels at which a backbone sees the images, and the length of its features."""
-    from fslcore.models.registry import REGISTRY
+    from fslcore.models.registry import entries
 
     own = trainings().get(backbone.partition(":")[2]) if backbone.startswith(f"{OWN}:") else None
     if own:
         return own[1].built.side, own[1].built.dim
-    known = REGISTRY[backbone.partition(":")[0]].backbone
+    known = entries()[backbone.partition(":")[0]].backbone
     side = max(source.shape[:2]) if source.shape else math.inf
     own = min(64, 32 * math.ceil(min(side, 64) / 32))
     large = known.trained_at if side > 96 else None  # the user's own images are read as large as that

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-import sys
 import warnings
 from dataclasses import dataclass
-from importlib.abc import MetaPathFinder
+from functools import cache
+from importlib import import_module
 
 import torch
 from torch import nn
@@ -14,7 +14,7 @@ from torch.nn import functional as F
 
 from ..errors import InputError, choice, number, whole
 
-__all__ = ["NETWORKS", "Conv4", "DropBlock", "GlyphConv", "Network", "ResNet12", "resnet18"]
+__all__ = ["NETWORKS", "Conv4", "DropBlock", "GlyphConv", "Network", "ResNet12", "import_torchvision", "resnet18"]
 
 
 class Conv4(nn.Sequential):
@@ -154,6 +154,7 @@ def resnet18(stem: int = 7) -> nn.Module:
         Side of the first convolution: 7, with stride 2 and max pooling after it; or 3, with stride 1 and no pooling,
         as in LibFewShot for small images.
     """
+    import_torchvision()
     from torchvision import models
 
     network = models.resnet18()
@@ -249,19 +250,19 @@ NETWORKS = {
 }
 
 
-class _Torchvision(MetaPathFinder):
-    """Lets torchvision import with a torch of another build (for example a CPU torch), once this module is imported.
+@cache
+def import_torchvision() -> None:
+    """Import torchvision, also one that was built for another torch (for example a CPU torch).
 
-    timm and open_clip import torchvision, whose import names two compiled operators. If they are missing, their
-    schemas are declared just before the part of torchvision that names them. They are never called here.
+    timm, open_clip and transformers import torchvision, whose import names two compiled operators. If they are
+    missing, their schemas are declared and the import is repeated. The operators are never called here.
     """
-
-    def find_spec(self, name: str, path: object = None, target: object = None) -> None:
-        if name == "torchvision._meta_registrations" and not hasattr(torch.ops.torchvision, "nms"):
-            self.schemas = torch.library.Library("torchvision", "FRAGMENT")  # they last as long as this object
-            self.schemas.define("nms(Tensor dets, Tensor scores, float iou_threshold) -> Tensor")
-            self.schemas.define("qnms(Tensor dets, Tensor scores, float iou_threshold) -> Tensor")
-
-
-sys.meta_path.insert(0, _Torchvision())
-warnings.filterwarnings("ignore", message="IProgress not found")  # from a library that timm imports
+    warnings.filterwarnings("ignore", message="IProgress not found")  # from a library that timm imports
+    try:
+        import_module("torchvision")
+    except RuntimeError:  # operator torchvision::nms does not exist
+        for operator in ("nms", "qnms"):
+            torch.library.define(
+                f"torchvision::{operator}", "(Tensor dets, Tensor scores, float iou_threshold) -> Tensor"
+            )
+        import_module("torchvision")

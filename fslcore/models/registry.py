@@ -4,20 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 
 import torch
 from torch import nn
 
-from ..catalogue import BACKBONES, CHECKPOINTS, OWN, PINNED, TRAINED
+from ..catalogue import BACKBONES, CHECKPOINTS, OWN, pinned_digests, trained_names
 from .backbone import Backbone
-from .networks import NETWORKS, Network
+from .networks import NETWORKS, Network, import_torchvision
 
-__all__ = ["available", "shipped"]
+__all__ = ["available", "entries", "shipped"]
 
 
 def _timm(model: str, state: dict, **options) -> nn.Module:
+    import_torchvision()
     import timm
 
     network = timm.create_model(model, pretrained=False, num_classes=0, **options)
@@ -35,6 +36,7 @@ def _timm(model: str, state: dict, **options) -> nn.Module:
 
 
 def _clip(state: dict, model: str, **options) -> nn.Module:
+    import_torchvision()
     import open_clip
 
     network = open_clip.create_model(model, pretrained=None, **options).visual
@@ -45,6 +47,7 @@ def _clip(state: dict, model: str, **options) -> nn.Module:
 
 def _clip_text(state: dict, sentences: list[str], model: str, **options) -> torch.Tensor:
     """(n, D) unit embeddings of sentences by the text tower of a CLIP checkpoint."""
+    import_torchvision()
     import open_clip
 
     whole = open_clip.create_model(model, pretrained=None, **options).eval()
@@ -99,7 +102,8 @@ def _trained_here(name: str) -> Entry:
         resolution=NETWORKS[network].side,
         base="glyphs" if network == "glyph-conv" else None,
     )
-    return Entry(known, network, CHECKPOINTS / f"{name}.safetensors", sha256=PINNED.get(f"{name}.safetensors"))
+    file = f"{name}.safetensors"
+    return Entry(known, network, CHECKPOINTS / file, sha256=pinned_digests().get(file))
 
 
 def _brought() -> Entry:
@@ -128,20 +132,6 @@ def _dino(name: str, model: str, what: str, **options) -> Entry:
 
 _LITE0 = "579344248a93e23026e6b78f1f6faf0bc1d282386f6c881cdbaacd49cabf77db"
 _LITE2 = "9656183eaeafe8cbf0cf560089305d34668787f6a26377ccbe5be192ed3f855d"
-REGISTRY: dict[str, Entry] = {
-    entry.backbone.name: entry
-    for entry in (
-        _lite(0, 224, "efficientnet-lite0-57934424.pth", _LITE0),
-        _lite(2, 260, "efficientnet-lite2-9656183e.pth", _LITE2),
-        *map(_trained_here, TRAINED),
-        _brought(),
-        _clip_entry("clip", 16),
-        _clip_entry("clip-b32", 32),
-        _dino("dino", "vit_base_patch16_224.dino", "DINO ViT-B/16"),
-        _dino("dinov2", "vit_base_patch14_dinov2.lvd142m", "DINOv2 ViT-B/14", img_size=224),
-        _dino("dinov2-reg", "vit_base_patch14_reg4_dinov2.lvd142m", "DINOv2 ViT-B/14 with registers", img_size=224),
-    )
-}
 # The preprocessing of the code released with OOPS, the same for all backbones and data sets.
 _RELEASED = {
     "mean": (0.4712, 0.4499, 0.4031),
@@ -149,17 +139,36 @@ _RELEASED = {
     "interpolation": "bilinear",
     "read_at": 256,
 }
-for _name in BACKBONES["fetched"]:
-    _tuned = {"lr": 1e-3} if _name == "dino" else {}
-    _known = replace(REGISTRY[_name].backbone, name=f"{_name}-released", **_RELEASED, fine_tuning=_tuned)
-    REGISTRY[_known.name] = replace(REGISTRY[_name], backbone=_known, pinned_as=_name)
+
+
+@cache
+def entries() -> dict[str, Entry]:
+    """The entry of each known backbone, by its name."""
+    listed = [
+        _lite(0, 224, "efficientnet-lite0-57934424.pth", _LITE0),
+        _lite(2, 260, "efficientnet-lite2-9656183e.pth", _LITE2),
+        *map(_trained_here, trained_names()),
+        _brought(),
+        _clip_entry("clip", 16),
+        _clip_entry("clip-b32", 32),
+        _dino("dino", "vit_base_patch16_224.dino", "DINO ViT-B/16"),
+        _dino("dinov2", "vit_base_patch14_dinov2.lvd142m", "DINOv2 ViT-B/14", img_size=224),
+        _dino("dinov2-reg", "vit_base_patch14_reg4_dinov2.lvd142m", "DINOv2 ViT-B/14 with registers", img_size=224),
+    ]
+    by_name = {entry.backbone.name: entry for entry in listed}
+    for name in BACKBONES["fetched"]:
+        entry = by_name[name]
+        fine_tuning = {"lr": 1e-3} if name == "dino" else {}
+        backbone = replace(entry.backbone, name=f"{name}-released", **_RELEASED, fine_tuning=fine_tuning)
+        by_name[backbone.name] = replace(entry, backbone=backbone, pinned_as=name)
+    return by_name
 
 
 def shipped(name: str) -> bool:
     """Whether a network trained here ships with the book."""
-    return f"{name}.safetensors" in PINNED
+    return f"{name}.safetensors" in pinned_digests()
 
 
 def available() -> list[str]:
     """Names that `load` takes."""
-    return list(REGISTRY)
+    return list(entries())

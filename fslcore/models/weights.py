@@ -25,7 +25,7 @@ from ..paths import at_home, check_zip, load_tensors, locked, replace_file
 from .backbone import Backbone, FromFile
 from .fused import with_fast_convolutions
 from .networks import NETWORKS
-from .registry import REGISTRY, Entry, of_this_library
+from .registry import Entry, entries, of_this_library
 
 __all__ = ["load", "recipe_of", "trained_path"]
 
@@ -50,9 +50,9 @@ def load(name: str) -> Backbone:
     name, _, own = name.partition(":")
     if name == OWN and not own:
         raise InputError(f"backbone = {name}; the checkpoint of a training is needed, as {name}:FILE")
-    if name not in REGISTRY:
+    if name not in entries():
         raise InputError(
-            f"backbone = {name}; known are {', '.join(REGISTRY)} (and NAME:WEIGHTS_FILE){like(name, REGISTRY)}"
+            f"backbone = {name}; known are {', '.join(entries())} (and NAME:WEIGHTS_FILE){like(name, entries())}"
         )
     entry = _listed(name)
     path, known, build = _weights(name, entry, own), entry.backbone, entry.build
@@ -108,7 +108,7 @@ def recipe_of(name: str) -> dict:
 
 def _listed(name: str) -> Entry:
     """An entry, with the repository, revision, digest and architecture that `fslcore.sources` lists for it, if any."""
-    entry = REGISTRY[name]
+    entry = entries()[name]
     listed = sources.weights(entry.pinned_as or name) if entry.hub else None
     if listed is None:
         return entry

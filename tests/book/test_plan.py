@@ -360,7 +360,11 @@ def test_released_preprocessing_takes_as_long_as_the_standard_one():
 
 def test_operations_of_networks_are_those_that_are_counted():
     """Of vision transformers by a formula, of our own networks as PyTorch counts them."""
-    timm, torch = pytest.importorskip("timm"), pytest.importorskip("torch")
+    torch = pytest.importorskip("torch")
+    from fslcore.models.networks import import_torchvision
+
+    import_torchvision()
+    timm = pytest.importorskip("timm")
     from torch.utils.flop_counter import FlopCounterMode
 
     for name, model in {"dino": "vit_base_patch16_224", "dinov2-reg": "vit_base_patch14_reg4_dinov2"}.items():

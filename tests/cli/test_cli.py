@@ -931,11 +931,11 @@ def test_the_table_of_learners_is_what_their_classes_say():
 
 def test_names_by_kind_are_those_of_the_registry():
     from fslcore import catalogue
-    from fslcore.models.registry import REGISTRY, shipped
+    from fslcore.models.registry import entries, shipped
 
     found = catalogue.by_kind()
     kinds = {name: kind for kind, names in found["backbones"].items() for name in names}
-    for name, entry in REGISTRY.items():
+    for name, entry in entries().items():
         packaged = shipped(name) or isinstance(entry.local, tuple)
         assert kinds.pop(name) == (
             "shipped" if packaged else "released" if entry.backbone.read_at else "fetched" if entry.hub else "brought"

@@ -16,6 +16,7 @@ from fslcore.datasets.bank import Bank, load_features
 from fslcore.errors import InputError
 from fslcore.learners import LogisticRegression, NearestCentroid, ProtoNet, SimpleShot, TextProbe, TipAdapter, logistic
 from fslcore.models import backbones, registry
+from fslcore.models.networks import import_torchvision
 from fslcore.tasks import Tasks, sample_closed
 
 CLASSES, EACH, DIM = 20, 40, 64
@@ -112,7 +113,7 @@ def test_base_classes_are_the_networks_else_the_data_sets(monkeypatch, capsys):
     monkeypatch.setattr(datasets, "load", lambda *a, **k: asked.append((a, k)) or base)
     backbone, images = backbones.load("glyph-conv"), pictures("clipart")
     assert backbone.base == "glyphs" and backbones.load("conv4-r2d2").base == "coloured"
-    assert registry.REGISTRY["efficientnet-lite0"].backbone.base is None
+    assert registry.entries()["efficientnet-lite0"].backbone.base is None
     mean = backbones.features(base, backbone).data.mean(dim=0)
     made = evaluation.ready(images, "glyph-conv", "simpleshot").learner
     assert made.center.numpy() == pytest.approx(mean.numpy(), abs=1e-6)
@@ -331,6 +332,7 @@ TINY = {
 @pytest.fixture
 def tiny_clip(tmp_path, monkeypatch):
     """A backbone that is built as CLIP is, with random weights in a file, and the whole model beside it."""
+    import_torchvision()
     import open_clip
 
     (tmp_path / "tiny-clip.json").write_text(json.dumps(TINY))
@@ -338,13 +340,13 @@ def tiny_clip(tmp_path, monkeypatch):
     torch.manual_seed(0)
     whole = open_clip.create_model("tiny-clip", pretrained=None).eval()
     save_file({k: v.contiguous().clone() for k, v in whole.state_dict().items()}, tmp_path / "w.safetensors")
-    entry = registry.REGISTRY["clip"]
+    entry = registry.entries()["clip"]
     parts = {
         "backbone": replace(entry.backbone, dim=24, resolution=32),
         "build": partial(entry.build, model="tiny-clip"),
         "text": partial(entry.text, model="tiny-clip"),
     }
-    monkeypatch.setitem(registry.REGISTRY, "clip", replace(entry, **parts))
+    monkeypatch.setitem(registry.entries(), "clip", replace(entry, **parts))
     return f"clip:{tmp_path}/w.safetensors", whole
 
 

@@ -33,8 +33,8 @@ def pictures(seed=0, n=70, side=28):
 @pytest.mark.parametrize("name", ["efficientnet-lite0", "efficientnet-lite2", "glyph-conv"])
 def test_packaged_weights_match_their_pin(name, monkeypatch):
     backbone = backbones.load(name)
-    assert backbone.weights == registry.REGISTRY[name].sha256
-    monkeypatch.setitem(registry.REGISTRY, name, replace(registry.REGISTRY[name], sha256="0" * 64))
+    assert backbone.weights == registry.entries()[name].sha256
+    monkeypatch.setitem(registry.entries(), name, replace(registry.entries()[name], sha256="0" * 64))
     with pytest.raises(InputError, match="pinned is 000"):
         backbones.load(name)
 
@@ -60,6 +60,7 @@ def test_missing_weights_say_which_file_and_from_where(name, monkeypatch):
     "name, dim", [("clip", 512), ("clip-b32", 512), ("dino", 768), ("dinov2", 768), ("dinov2-reg", 768)]
 )
 def test_vision_transformers_load_from_a_local_file(name, dim, tmp_path):
+    networks.import_torchvision()
     if name.startswith("clip"):
         import open_clip
 
@@ -117,7 +118,7 @@ def released(name, width=768):
 @pytest.mark.parametrize("name", ["clip", "clip-b32", "dino", "dinov2", "dinov2-reg"])
 def test_the_loader_takes_the_names_and_shapes_of_the_released_files(name):
     """The whole architecture, on the meta device: no released file has been loaded here."""
-    build = registry.REGISTRY[name].build
+    build = registry.entries()[name].build
     build = partial(build, device="meta") if name.startswith("clip") else build
     with torch.device("meta"):
         state = {key: torch.empty(shape) for key, shape in released(name).items()}
@@ -130,8 +131,8 @@ def test_the_loader_takes_the_names_and_shapes_of_the_released_files(name):
 
 
 def test_weights_from_the_hub_are_pinned_at_first_use(tmp_path, monkeypatch):
-    entry = replace(registry.REGISTRY["glyph-conv"], local=None, sha256=None, hub=("somebody/net", "w.safetensors"))
-    monkeypatch.setitem(registry.REGISTRY, "glyph-conv", entry)
+    entry = replace(registry.entries()["glyph-conv"], local=None, sha256=None, hub=("somebody/net", "w.safetensors"))
+    monkeypatch.setitem(registry.entries(), "glyph-conv", entry)
     path = tmp_path / "w.safetensors"
     monkeypatch.setattr(weights, "_from_hub", lambda *_: path)
     save_file(networks.GlyphConv().state_dict(), path)
@@ -264,10 +265,11 @@ def test_an_own_network_needs_its_name_and_no_more_and_is_run_in_evaluation_mode
         torch.testing.assert_close(found, network.eval()(small), rtol=1e-2, atol=1e-3)
 
 
-def test_torchvision_and_timm_import_after_the_backbones():
+def test_torchvision_and_timm_import_where_torch_is_of_another_build():
     code = (
         "import sys; from fslcore.models.backbones import Backbone\n"
         "assert 'torchvision' not in sys.modules\n"
+        "from fslcore.models.networks import import_torchvision; import_torchvision()\n"
         "import timm, torch, torchvision\n"
         "print(Backbone('mine', made=torchvision.models.resnet18(num_classes=7)).dim)\n"
         "print(Backbone('mine', made=lambda: timm.create_model('resnet10t', num_classes=0)).dim)"
@@ -582,6 +584,7 @@ def test_resnet12_and_its_map():
 
 
 def test_dropblock_is_torchvisions_with_a_rate_that_rises():
+    networks.import_torchvision()
     from torchvision.ops import drop_block2d
 
     block, x = networks.DropBlock(0.4, 3, batches=2), torch.rand(4, 5, 9, 9) + 1

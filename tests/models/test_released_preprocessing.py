@@ -12,14 +12,16 @@ from torch import nn
 from fslcore import catalogue, datasets, learners
 from fslcore.errors import InputError
 from fslcore.models import backbones, weights
-from fslcore.models.registry import REGISTRY
+from fslcore.models.networks import import_torchvision
+from fslcore.models.registry import entries
 
 MEAN, STD = (0.4712, 0.4499, 0.4031), (0.2726, 0.2634, 0.2794)  # of its configuration
 
 
 @pytest.fixture(scope="module")
 def torchvision_sees():
-    from torchvision import transforms  # after `backbones`, which makes it importable
+    import_torchvision()
+    from torchvision import transforms
 
     steps = [transforms.ToTensor(), transforms.Resize([256, 256]), transforms.CenterCrop(224)]
     of_pixels = [transforms.Resize([256, 256]), transforms.ToTensor(), transforms.CenterCrop(224)]
@@ -28,7 +30,7 @@ def torchvision_sees():
 
 
 def released(name="clip"):
-    return replace(REGISTRY[f"{name}-released"].backbone, dim=3, made=nn.Identity(), fine_tuning={})
+    return replace(entries()[f"{name}-released"].backbone, dim=3, made=nn.Identity(), fine_tuning={})
 
 
 def photos(folder: Path, sides=((320, 200), (190, 300), (256, 256))) -> list[Path]:
@@ -44,7 +46,7 @@ def photos(folder: Path, sides=((320, 200), (190, 300), (256, 256))) -> list[Pat
 
 @pytest.mark.parametrize("name", catalogue.BACKBONES["fetched"])
 def test_every_fetched_backbone_has_a_released_form(name):
-    plain, form = REGISTRY[name], REGISTRY[f"{name}-released"]
+    plain, form = entries()[name], entries()[f"{name}-released"]
     shown = form.backbone
     assert (shown.name, shown.mean, shown.std) == (f"{name}-released", MEAN, STD)
     assert (shown.read_at, shown.resolution, shown.interpolation) == (256, 224, "bilinear")
@@ -122,7 +124,7 @@ def test_standard_keys_are_as_they_were_and_a_file_is_pinned_once(monkeypatch):
 
 @pytest.mark.parametrize("name, rate", [("clip", 1e-4), ("dino", 1e-3), ("dinov2-reg", 1e-4)])
 def test_fine_tuning_has_the_rate_of_the_released_code(name, rate):
-    known = REGISTRY[f"{name}-released"].backbone
+    known = entries()[f"{name}-released"].backbone
     network = nn.Sequential(nn.AdaptiveAvgPool2d(1), nn.Flatten())
     backbone = replace(released(name), made=network, fine_tuning=known.fine_tuning)
     assert learners.make("ft", backbone).lr == rate and learners.make("ft", backbone, lr=0.5).lr == 0.5

@@ -21,7 +21,7 @@ from fslbook import plan as workload
 from fslbook.beyond import speed
 from fslcore.catalogue import LEARNERS
 from fslcore.learners import NearestCentroid
-from fslcore.models.registry import REGISTRY
+from fslcore.models.registry import entries
 from fslcore.paths import ROOT
 from fslcore.tasks import sample_closed
 
@@ -140,7 +140,7 @@ def test_stored_files_name_what_there_is():
             if row["kind"] == "build" and row["job"] == "notebook":
                 assert row["name"] in chapters, row["name"]
             for name in (row.get("backbone"), row["name"] if row["kind"] == "features" else None):
-                assert name is None or name in REGISTRY, name
+                assert name is None or name in entries(), name
             assert row["kind"] != "tasks" or row["name"] in LEARNERS, row["name"]
         for piece in found["pieces"].values():
             assert piece.keys() == {"of", "date", "threads", "quick", "versions", "load", "rows"} and not piece["quick"]

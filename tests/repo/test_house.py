@@ -202,6 +202,40 @@ def test_the_library_names_nothing_of_the_book():
     assert found == {}
 
 
+IMPORTS_ALL = """
+import importlib, sys
+
+root, *modules = sys.argv[1:]
+finders = [*sys.meta_path]
+importing = True
+
+def reads_data(event, arguments):
+    if importing and event == "open" and str(arguments[0]).startswith(root):
+        if not str(arguments[0]).endswith((".py", ".pyc")) and "site-packages" not in str(arguments[0]):
+            print("reads", arguments[0])
+
+sys.addaudithook(reads_data)
+for module in modules:
+    importlib.import_module(module)
+importing = False
+for finder in sys.meta_path:
+    if finder not in finders and type(finder).__module__.startswith("fslcore"):
+        print("adds", finder)
+"""
+
+
+def side_effects_of_import(names):
+    """Files of the repository that an import reads, and hooks that it adds; in a process of its own."""
+    command = [sys.executable, "-c", IMPORTS_ALL, f"{ROOT}{os.sep}", *names]
+    return subprocess.run(command, cwd=ROOT, text=True, capture_output=True, check=True).stdout.splitlines()
+
+
+def test_an_import_of_the_library_reads_no_data_and_changes_no_other_import():
+    names = [name.removesuffix(".__init__") for name in NAMES if name.startswith("fslcore") and "__main__" not in name]
+    assert len(names) > 100
+    assert side_effects_of_import(names) == []
+
+
 def test_no_module_is_too_long_to_read():
     lengths = {str(p.relative_to(ROOT)): len(p.read_text().splitlines()) for p in MODULES}
     assert not {name: n for name, n in lengths.items() if n > LONGEST}

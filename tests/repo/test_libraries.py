@@ -9,7 +9,7 @@ from torch.utils.data import DataLoader, Dataset, Sampler
 
 import fslcore
 from fslcore import recorder
-from fslcore.models import networks  # noqa: F401  after it torchvision imports, which these libraries do
+from fslcore.models.networks import import_torchvision
 from fslcore.paths import ROOT
 from fslcore.report import Results
 
@@ -42,6 +42,7 @@ class Images(Dataset):
 
 @pytest.fixture
 def easyfsl(monkeypatch):
+    import_torchvision()
     try:
         found = pytest.importorskip("easyfsl", reason="easyfsl is not installed")
     except (ImportError, RuntimeError) as error:
@@ -79,6 +80,7 @@ def test_easyfsl(tmp_path, easyfsl):
 
 
 def test_learn2learn(tmp_path):
+    import_torchvision()
     pytest.importorskip("learn2learn", reason="learn2learn is not installed", exc_type=ImportError)
     from learn2learn.algorithms import MAML
     from learn2learn.data import MetaDataset, Taskset

@@ -852,8 +852,9 @@ def small_networks():
     import torch
     from safetensors.torch import save
 
-    import fslcore.models.backbones  # noqa: F401 (it makes torchvision importable, which the next two import)
+    from fslcore.models.networks import import_torchvision
 
+    import_torchvision()  # as the next two do
     open_clip, timm = importlib.import_module("open_clip"), importlib.import_module("timm")
     for name, options in SMALL.items():
         torch.manual_seed(0)

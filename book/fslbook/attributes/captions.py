@@ -80,9 +80,10 @@ def captioner(name: str) -> Captioner:
 def _transformer(name: str, where: str, settings: dict, revision: str | None = None) -> Captioner:
     import torch
 
-    from fslcore.models import networks  # noqa: F401 (after it torchvision can be imported, as transformers does)
     from fslcore.models.backbone import device
+    from fslcore.models.networks import import_torchvision
 
+    import_torchvision()  # as transformers does
     on = device()
     from transformers import AutoImageProcessor, AutoModelForImageTextToText, AutoTokenizer
     from transformers.utils import logging

@@ -16,7 +16,7 @@ from fslbook import attributes, cli
 from fslbook.attributes import captions, pixels
 from fslcore.datasets import Images, load
 from fslcore.errors import InputError
-from fslcore.models import networks  # noqa: F401  after it torchvision imports, which transformers does
+from fslcore.models.networks import import_torchvision
 
 
 def some(n=5, side=8):
@@ -203,6 +203,7 @@ def test_without_transformers_the_error_says_what_to_install(monkeypatch):
 
 @pytest.fixture
 def transformers():
+    import_torchvision()
     return pytest.importorskip("transformers")
 
 

@@ -20,6 +20,7 @@ from fslbook.training.run import _divergence, _logits_of_all, _Run
 from fslcore import datasets, evaluation, learners
 from fslcore.errors import InputError
 from fslcore.models import backbones
+from fslcore.models.networks import import_torchvision
 from fslcore.tasks import sample_closed
 
 
@@ -484,6 +485,7 @@ def photos(path, classes=12, each=20):
 
 def test_training_and_evaluation_see_images_as_the_recipe_says(tmp_path, monkeypatch):
     """Squeezed to 42, of which training sees 32 at a random place and evaluation the middle; by its own statistics."""
+    import_torchvision()
     from torchvision import transforms
 
     monkeypatch.setattr(loop, "VALIDATION", {"features": 4})

@@ -24,7 +24,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import BinaryIO
 
-from .errors import InputError, memory, number, reason, shown
+from .errors import InputError, memory, missing, number, reason, shown
 
 _PACKAGE = Path(__file__).resolve().parent
 ROOT = _PACKAGE.parent
@@ -36,10 +36,10 @@ DATA = Path(_SPEC.submodule_search_locations[0]) if _SPEC else ROOT / "data"
 BUILD = ROOT / "_build" if IN_CHECKOUT else Path()
 
 
-def check_data() -> None:
-    """Raise `InputError` if the data are not installed."""
+def check_data(extra: str = "evaluate") -> None:
+    """Raise `InputError` if the data are not installed, which come with this extra."""
     if not DATA.is_dir():
-        raise InputError("fslcore-data is not installed; pip install 'fslcore[evaluate]' installs it")
+        raise InputError(missing("fslcore-data", extra))
 
 
 def check_output(

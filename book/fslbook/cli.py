@@ -55,7 +55,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 def _program() -> Program:
     text = "The book on the statistics of few-shot evaluation: its chapters, and what they are made from."
-    program = Program("fslbook", text, "fslbook list\nfslbook run --help")
+    program = Program("fslbook", text, "fslbook list\nfslbook run --help", extra="book")
     _notebook_commands(program.command)
     _support_set_command(program.command)
     _training_commands(program.command)
@@ -64,12 +64,12 @@ def _program() -> Program:
 
 
 def _notebook_commands(command: Callable) -> None:
-    add = command("list", show_names, extra="book")
+    add = command("list", show_names)
     listable = name_of("name", lambda: [*KINDS, *notebooks.names()])
     add("what", nargs="?", type=listable, help="a kind of names, or a notebook (an overview of all)")
     add("--json", **JSON)
 
-    add = command("run", run, computes=True, extra="book")
+    add = command("run", run, computes=True)
     add("notebook", type=completing(notebooks.names, notebook_of), help="a name from fslbook list")
     text = "a parameter of the notebook and its value, in YAML; may be repeated"
     add("-p", "--parameter", nargs=2, action="append", default=[], metavar=("NAME", "VALUE"), help=text)
@@ -77,19 +77,19 @@ def _notebook_commands(command: Callable) -> None:
     text = "executed notebook (NOTEBOOK.ipynb in this folder, or in _build/runs of the repository)"
     add("-o", "--output", type=Path, help=text)
 
-    add = command("plan", plan, extra="book")
+    add = command("plan", plan)
     add("profile", **PROFILE)
     add("--machine", help="a machine in data/performance (the one nearest to this)")
     add("--json", **JSON)
 
-    add = command("pack", pack, extra="book")
+    add = command("pack", pack)
     add("profile", **PROFILE | {"help": "file of parameters of a finished run"})
     add("--by", required=True, help="the author's name, shown with its numbers")
     add("-o", "--output", type=Path, required=True, help=".zip or .npz, of a few MB")
 
 
 def _support_set_command(command: Callable) -> None:
-    add = command("assess", assess, computes=True, extra="book")
+    add = command("assess", assess, computes=True)
     add("folder", type=path_of("folder"), help="one folder per class, with 1 to 20 images each")
     usual = dict(default=["efficientnet-lite0", "glyph-conv"], help="(efficientnet-lite0 glyph-conv)")
     backbone = name_of("backbone", catalogue.backbones)
@@ -101,7 +101,7 @@ def _support_set_command(command: Callable) -> None:
 
 
 def _training_commands(command: Callable) -> None:
-    add = command("train", train, computes=True, extra="book")
+    add = command("train", train, computes=True)
     text = f"one of {', '.join(RECIPES)}; without one, --paper trains all networks of that paper"
     add("learner", nargs="?", type=name_of("learner", lambda: [*RECIPES]), help=text)
     text = "checkpoint (NETWORK-LEARNER.safetensors in this folder, or in _build of the repository)"
@@ -121,7 +121,7 @@ def _training_commands(command: Callable) -> None:
     add("--set", type=setting_of, action="append", metavar="FIELD=VALUE", help=text)
     add("--seed", type=count_of("seed", 0, LARGEST), default=0, help="of weights and batches (0)")
 
-    add = command("caption", caption, computes=True, extra="book")
+    add = command("caption", caption, computes=True)
     add("datasets", nargs="+", metavar="dataset", **DATASET)
     captioner = name_of("captioner", lambda: [*CAPTIONERS], file=True)
     text = "pixels, vit-gpt2, blip, blip-large, or KIND:FOLDER (pixels)"

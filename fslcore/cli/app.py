@@ -44,7 +44,8 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _program() -> Program:
-    program = Program("fslcore", "The statistics of few-shot evaluation.", "fslcore list\nfslcore evaluate --help")
+    examples = "fslcore list\nfslcore evaluate --help"
+    program = Program("fslcore", "The statistics of few-shot evaluation.", examples, extra="report")
     _list_command(program.command)
     _result_commands(program.command)
     _evaluation_commands(program.command)
@@ -54,13 +55,13 @@ def _program() -> Program:
 
 
 def _list_command(command: Callable) -> None:
-    add = command("list", commands.show_names, extra="report")
+    add = command("list", commands.show_names)
     add("what", nargs="?", type=name_of("name", lambda: [*commands.KINDS]), help="a kind of names (an overview of all)")
     add("--json", **JSON)
 
 
 def _result_commands(command: Callable) -> None:
-    add = command("report", commands.report, extra="report")
+    add = command("report", commands.report)
     add(
         "results",
         nargs="+",
@@ -96,7 +97,7 @@ def _result_commands(command: Callable) -> None:
     add("--figures", type=path_of("figures"), metavar="FOLDER", help="write the figure as PDF, PNG and SVG too")
     add("--json", action="store_true", help="print the whole report as strict JSON")
 
-    add = command("compare", commands.compare, extra="report")
+    add = command("compare", commands.compare)
     add("a", type=printed_of("a"), help="mean±half in percent, such as 71.2±0.4 or 71.2+-0.4")
     add("b", type=printed_of("b"), help="likewise")
     count = dict(type=count_of("tasks", 2), required=True, metavar="T")
@@ -122,7 +123,7 @@ def _shape(add: Callable) -> None:
 
 
 def _evaluation_commands(command: Callable) -> None:
-    add = command("evaluate", commands.evaluate, computes=True)
+    add = command("evaluate", commands.evaluate, computes=True, extra="evaluate")
     add("dataset", type=dataset_of("novel"), help="a name from fslcore list, folder:PATH or features:PATH")
     add("backbone", **BACKBONE | {"help": f"{BACKBONE['help']}; none for features:PATH"})
     add("-o", "--output", type=Path, help=".parquet or .csv; .npz is a recording; not with --part")
@@ -154,7 +155,7 @@ def _evaluation_commands(command: Callable) -> None:
     add("--jobs", **JOBS)
     add("--json", **JSON)
 
-    add = command("features", commands.features, computes=True)
+    add = command("features", commands.features, computes=True, extra="evaluate")
     add("dataset", **DATASET)
     add("backbone", **BACKBONE)
     add("--split", **SPLIT)
@@ -166,7 +167,7 @@ def _evaluation_commands(command: Callable) -> None:
 
 
 def _data_commands(command: Callable) -> None:
-    add = command("fetch", commands.fetch)
+    add = command("fetch", commands.fetch, extra="evaluate")
     text = "data sets and weights by name; oops, evaluators, fewstab: all of that paper; oops-benchmark: its results"
     add("what", nargs="+", type=name_of("what", commands.fetchable), action=Once, help=text)
     add("--accept-terms", action="store_true", help="accept the printed licences and terms, if they limit the use")
@@ -174,7 +175,7 @@ def _data_commands(command: Callable) -> None:
     add("--from", dest="given", type=path_of("from"), metavar="FOLDER", help="a folder of files downloaded before")
     add("--folder", type=path_of("folder"), help="folder for oops-benchmark (the cache)")
 
-    add = command("duplicates", commands.duplicates, computes=True)
+    add = command("duplicates", commands.duplicates, computes=True, extra="evaluate")
     add("dataset", **DATASET)
     text = "backbone of the features to compare (efficientnet-lite0)"
     add("--backbone", **BACKBONE | {"default": "efficientnet-lite0", "help": text})

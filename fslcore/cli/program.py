@@ -40,10 +40,13 @@ class Program:
     description : str
     examples : str
         A line per example, for the help.
+    extra : str
+        The optional dependencies that its commands need, unless they name others.
     """
 
-    def __init__(self, name: str, description: str, examples: str) -> None:
+    def __init__(self, name: str, description: str, examples: str, extra: str) -> None:
         self.name = name
+        self.extra = extra
         self._common = _with_common_options()
         self._device = _with_device_options()
         self.parser = Parser(
@@ -56,7 +59,7 @@ class Program:
         self.parser.add_argument("--version", action="version", version=__version__, help="print the version and exit")
         self._commands = self.parser.add_subparsers(required=True, metavar="COMMAND", parser_class=Parser)
 
-    def command(self, name: str, run: Callable, computes: bool = False, extra: str = "evaluate") -> Callable:
+    def command(self, name: str, run: Callable, computes: bool = False, extra: str | None = None) -> Callable:
         """Add a command, and return the method that adds its arguments.
 
         Parameters
@@ -66,8 +69,8 @@ class Program:
             Takes the parsed options. Its docstring is the help: the first line, then a line per example.
         computes : bool
             Whether the command takes a device and a precision, and writes to the cache.
-        extra : str
-            The optional dependencies that the command needs.
+        extra : str, optional
+            The optional dependencies that the command needs, if not those of the program.
         """
         text, _, examples = (run.__doc__ or "").partition("\n")
         parser = self._commands.add_parser(
@@ -78,7 +81,7 @@ class Program:
             formatter_class=argparse.RawDescriptionHelpFormatter,
             epilog=_epilog(examples),
         )
-        parser.set_defaults(command=run, computes=computes, extra=extra)
+        parser.set_defaults(command=run, computes=computes, extra=extra or self.extra)
         return parser.add_argument
 
     def add_completion(self) -> None:
@@ -99,13 +102,14 @@ class Program:
             f"    {self.name} completion zsh > ~/.zfunc/_{self.name}\n"
             f"    {self.name} completion fish > ~/.config/fish/{folder}.fish\n"
         )
-        add = self.command("completion", show_completion, extra="report")
+        add = self.command("completion", show_completion)
         add("shell", choices=["bash", "zsh", "fish", "tcsh"], help="bash, zsh, fish or tcsh")
 
     def run(self, arguments: list[str]) -> int:
         """Run a command and return its exit code (see `EXIT_CODES`); an error is one line."""
         before = {name: os.environ[name] for name in OPTIONS_OF_CHILDREN if name in os.environ}
-        extra = "evaluate"
+        command = next((word for word in arguments if word in self._commands.choices), None)
+        extra = self._commands.choices[command].get_default("extra") if command else self.extra
         try:
             try:
                 _stop_on_sigterm()
@@ -114,7 +118,6 @@ class Program:
             except SystemExit:  # after --help or --version
                 sys.stdout.flush()
                 raise
-            extra = options.extra
             _prepare(options)
             options.command(options)
             sys.stdout.flush()
@@ -148,7 +151,7 @@ def _prepare(options: argparse.Namespace) -> None:
     environment = {"FSLCORE_DEVICE": options.device, "FSLCORE_PRECISION": options.precision}
     os.environ |= {name: value for name, value in environment.items() if value}  # read by `models.backbone`
     if options.extra != "report":
-        check_data()
+        check_data(options.extra)
     if options.computes:
         if not store.path().is_dir():  # an existing one may contain everything needed
             store.check_writable()

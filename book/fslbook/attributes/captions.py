@@ -20,7 +20,7 @@ from fslcore import sources, store
 from fslcore.datasets import Images
 from fslcore.datasets.images import first_twice
 from fslcore.datasets.papers import text_table
-from fslcore.errors import InputError, instance, like, shown, visible
+from fslcore.errors import InputError, instance, like, missing, shown, visible
 from fslcore.paths import replace_file
 
 from . import pixels
@@ -67,9 +67,7 @@ def captioner(name: str) -> Captioner:
         folders = ", ".join(f"{kind}:FOLDER" for kind in HUB)
         raise InputError(f"captioner = {shown(name)}; {', '.join(NAMES)} and {folders} are allowed{like(kind, NAMES)}")
     if not find_spec("transformers"):
-        raise InputError(
-            f"captioner {kind} needs the package transformers; make captions, in the book's repository, installs it"
-        )
+        raise InputError(missing("transformers", "captions"))
     repository, settings = HUB[kind]
     listed = None if where else sources.weights(kind)
     if listed:

@@ -194,7 +194,7 @@ def test_a_table_for_each_data_set_goes_by_one_name(folder, tmp_path):
 
 def test_without_transformers_the_error_says_what_to_install(monkeypatch):
     monkeypatch.setattr(captions, "find_spec", lambda name: None)
-    with pytest.raises(InputError, match=r"needs the package transformers; make captions"):
+    with pytest.raises(InputError, match=r"transformers; pip install .fslcore\[captions\]. installs it"):
         captions.captioner("blip")
 
 

@@ -3,20 +3,26 @@
 import gc
 import signal
 import sys
-from importlib import import_module
+from collections.abc import Callable
 
 
 def main() -> int:
     """`fslcore.cli.app.main`; Ctrl-C is quiet also while it is imported and while Python ends."""
-    return guarded("fslcore", "fslcore.cli.app")
+    return guarded("fslcore", _command)
 
 
-def guarded(program: str, module: str) -> int:
-    """Run the ``main`` of a module, without a traceback where it is stopped while it is imported or ends."""
+def _command() -> int:
+    from .cli import app
+
+    return app.main()
+
+
+def guarded(program: str, command: Callable[[], int]) -> int:
+    """Import and run a command, without a traceback where it is stopped while it is imported or ends."""
     # Objects made by imports are permanent: collecting garbage among them takes a sixth of a report's time.
     gc.set_threshold(50_000)
     try:
-        return import_module(module).main()
+        return command()
     except KeyboardInterrupt:
         print(f"{program}: stopped", file=sys.stderr)
         return 130

@@ -16,6 +16,7 @@ from fslcore import download
 from fslcore.cli import app
 from fslcore.errors import InputError
 from fslcore.evaluation import COLUMNS, write_table
+from fslcore.fetch import RESULTS_LIST, fetch_results
 from fslcore.report import Results
 
 REAL = Path(__file__).parents[3] / "shared" / "oops-benchmark"
@@ -65,34 +66,34 @@ def files(folder):
 def test_fetch_into_the_cache_where_read_finds_it(copy, server):
     folder, registry = copy
     assert released.read(registry=registry) is None
-    got = released.fetch(url=server, registry=registry)
+    got = fetch_results(url=server, registry=registry)
     assert files(got) == sorted(NAMES)
     table = released.read(registry=registry)
     assert table.equals(released.read(str(folder), registry=registry))
     assert len(table) == 7 * len(NAMES)
     # what is there is not fetched again: it works without the server
-    assert released.fetch(url="http://127.0.0.1:9/", registry=registry) == got
+    assert fetch_results(url="http://127.0.0.1:9/", registry=registry) == got
 
 
 def test_a_wrong_digest_leaves_nothing_behind(copy, server, tmp_path):
     folder, registry = copy
     torch.save(torch.zeros(7), folder / NAMES[1])
     with pytest.raises(InputError, match=rf"{NAMES[1]} does not have the SHA-256 in registry.txt$"):
-        released.fetch(tmp_path / "to", url=server, registry=registry)
+        fetch_results(tmp_path / "to", url=server, registry=registry)
     assert files(tmp_path / "to") == [NAMES[0]]
 
 
 def test_a_busy_server_is_asked_again(copy, server, tmp_path, monkeypatch):
     monkeypatch.setattr(download, "WAITS", (0, 0))
     monkeypatch.setattr(Quiet, "busy", [503, 429])
-    assert files(released.fetch(tmp_path / "to", url=server, registry=copy[1])) == sorted(NAMES)
+    assert files(fetch_results(tmp_path / "to", url=server, registry=copy[1])) == sorted(NAMES)
 
 
 def test_a_file_that_is_not_there(copy, server, tmp_path):
     folder, registry = copy
     (folder / NAMES[0]).unlink()
-    with pytest.raises(InputError, match=rf"{NAMES[0]}: it answers 404 File not found; fslbook run"):
-        released.fetch(tmp_path / "to", url=server, registry=registry)
+    with pytest.raises(InputError, match=rf"{NAMES[0]}: it answers 404 File not found$"):
+        fetch_results(tmp_path / "to", url=server, registry=registry)
     assert files(tmp_path / "to") == []
 
 
@@ -104,17 +105,17 @@ def test_a_list_of_files_that_is_none(tmp_path, content):
     elif content:
         registry.write_text(content)
     with pytest.raises(InputError, match="registry.txt is no list of files") as error:
-        released.fetch(tmp_path / "to", url="http://127.0.0.1:9/", registry=registry)
+        fetch_results(tmp_path / "to", url="http://127.0.0.1:9/", registry=registry)
     assert "\n" not in str(error.value)
 
 
-def test_without_a_network_the_command_says_how_to_name_a_folder(tmp_path, capsys, monkeypatch):
-    nowhere = {**released.fetch.__kwdefaults__, "url": "http://127.0.0.1:9/"}
-    monkeypatch.setattr(released.fetch, "__kwdefaults__", nowhere)
+def test_without_a_network_the_command_names_the_file_and_leaves_nothing(tmp_path, capsys, monkeypatch):
+    nowhere = {**fetch_results.__kwdefaults__, "url": "http://127.0.0.1:9/"}
+    monkeypatch.setattr(fetch_results, "__kwdefaults__", nowhere)
     monkeypatch.setattr(download, "WAITS", ())
     assert app.main(["fetch", "oops-benchmark", "--folder", str(tmp_path / "to")]) == 2
     error = capsys.readouterr().err.splitlines()[-1]
-    assert error.startswith("fslcore: oops-benchmark: ") and "-p released FOLDER" in error
+    assert error.startswith("fslcore: oops-benchmark: http://127.0.0.1:9/1-shot/clip/LR/aircraft.pt: ")
     assert files(tmp_path / "to") == []
 
 
@@ -191,7 +192,7 @@ def test_a_folder_without_the_files(tmp_path):
 
 
 def test_the_registry_names_all_324_files():
-    lines = [line.split() for line in released.REGISTRY.read_text().splitlines()]
+    lines = [line.split() for line in RESULTS_LIST.read_text().splitlines()]
     assert len({name for name, _ in lines}) == 324
     shots, backbones, learners, _ = map(set, zip(*(Path(name).parts for name, _ in lines)))
     assert (len(shots), len(backbones), learners) == (3, 3, set(released.LEARNERS))
@@ -200,7 +201,7 @@ def test_the_registry_names_all_324_files():
 
 @pytest.mark.skipif(not REAL.is_dir(), reason="the authors' released accuracies are not at ../shared/oops-benchmark")
 def test_the_real_five_shot_files():
-    digest = dict(line.split() for line in released.REGISTRY.read_text().splitlines())
+    digest = dict(line.split() for line in RESULTS_LIST.read_text().splitlines())
     found = list(REAL.rglob("*.pt"))
     assert len(found) == 108
     for path in found:

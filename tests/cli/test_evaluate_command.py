@@ -131,10 +131,10 @@ def test_small_classes_are_skipped_by_an_option(command, tmp_path, capsys):
 
 def test_fine_tuning_has_its_own_number_of_tasks(command, monkeypatch):
     given = command(*[60] * 6)
-    options = app._parser().parse_args([*given, "--ft-tasks", "3", "--ft-open", "2"])
+    options = app._program().parser.parse_args([*given, "--ft-tasks", "3", "--ft-open", "2"])
     assert [commands._count(options, "ft", s) for s in ("closed", "open")] == [3, 2]
     assert [commands._count(options, "lr", s) for s in ("closed", "open")] == [6, None]
-    options = app._parser().parse_args(given)
+    options = app._program().parser.parse_args(given)
     assert [commands._count(options, "ft", s) for s in ("closed", "open")] == [6, None]
 
 

@@ -9,6 +9,7 @@ import torch
 
 from fslbook import released
 from fslcore import download
+from fslcore.fetch import fetch_results
 
 from .judging import Trap, fill, fine, fslcore, judge, row, split
 
@@ -69,7 +70,7 @@ def test_fetching(registry, there, url, expected, monkeypatch):
     fill("registry.txt", registry)
     if there:
         fill("got/a.pt", there)
-    judge(lambda: released.fetch(Path("got"), url=url, registry=Path("registry.txt")), expected)
+    judge(lambda: fetch_results(Path("got"), url=url, registry=Path("registry.txt")), expected)
 
 
 @pytest.mark.parametrize(

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 import yaml
 
-from fslbook import notebooks, training
-from fslcore.cli import app, commands
+from fslbook import cli, notebooks, training
+from fslcore.cli import app
 from fslcore.paths import ROOT
 from fslcore.stats import pilot, plan
 from fslcore.tasks import sample_closed
@@ -23,7 +23,8 @@ LINES = [
     for block in re.findall(r"^```bash\n(.*?)^```", (ROOT / page).read_text("utf-8"), re.MULTILINE | re.DOTALL)
     for line in block.splitlines()
 ]
-COMMANDS = sorted({line for line in LINES if line.startswith("fslcore ")})
+COMMANDS = sorted({line for line in LINES if line.startswith(("fslcore ", "fslbook "))})
+PARSERS = {"fslcore": app._program().parser, "fslbook": cli._program().parser}
 PAGE = (ROOT / "book/running.md").read_text("utf-8")
 PAPERMILL = sorted({line for line in LINES if "| papermill " in line})
 
@@ -54,8 +55,8 @@ def test_the_pages_are_read():
 
 @pytest.mark.parametrize("line", COMMANDS)
 def test_every_printed_command_is_taken(line, there):
-    options = app._parser().parse_args(there(line))
-    if options.command is commands.run:
+    options = PARSERS[line.split()[0]].parse_args(there(line))
+    if options.command is cli.run:
         given = {name: notebooks.value(name, text) for name, text in options.parameter}
         assert notebooks.check(options.notebook, given) == given
 

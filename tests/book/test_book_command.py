@@ -1,0 +1,227 @@
+"""The command ``fslbook``: what it runs, and the one line it says about bad input."""
+
+import io
+import json
+import os
+import re
+import subprocess
+import sys
+
+import nbformat
+import pytest
+import tqdm
+
+from fslbook import catalogue, cli, notebooks, training
+from fslbook.attributes import captions
+from fslcore import tasks
+from fslcore.catalogue import LEARNERS
+from fslcore.paths import ROOT
+
+NOTEBOOK = """---
+jupytext:
+  text_representation:
+    extension: .md
+    format_name: myst
+kernelspec:
+  display_name: Python 3
+  language: python
+  name: python3
+---
+
+# A small notebook
+
+```{code-cell} ipython3
+:tags: [parameters]
+
+shots: int = 5  # 1..100: labelled images per class
+rate: float = 0.5  # 0..1: a share
+kind: str = "closed"  # closed|open: sampling
+sets: list[str] = ["clipart"]  # dataset: test sets
+folds: int = 5  # 2|5|10: a choice among numbers
+fast: bool = False  # True|False: a truth value
+where: str = ""  # folder: some files
+more: list[str] = ["glyph-conv"]  # backbone or none: others
+```
+
+```{code-cell} ipython3
+import numpy as np
+from fslcore.tasks import sample_closed
+tasks = sample_closed(np.repeat(np.arange(6), 30), tasks=3, shots=shots)
+print("shots", tasks.support.shape[1] // 5, "of", sets)
+```
+"""
+
+
+@pytest.fixture
+def small(tmp_path, monkeypatch):
+    (tmp_path / "nb").mkdir()
+    (tmp_path / "nb" / "small.md").write_text(NOTEBOOK)
+    (tmp_path / "profile.yml").write_text("small: {rate: 0.25}\n")
+    monkeypatch.setattr(notebooks, "NOTEBOOKS", tmp_path / "nb")
+    return ["run", "small", "--profile", str(tmp_path / "profile.yml"), "-o", str(tmp_path / "out.ipynb")]
+
+
+def printed(notebook):
+    cells = nbformat.read(notebook, 4).cells
+    return "".join(o.get("text", "") for c in cells if c.cell_type == "code" for o in c.outputs)
+
+
+def test_run_executes_with_the_given_parameters(small, tmp_path):
+    assert cli.main([*small, "-p", "shots", "7", "-p", "folds", "10", "-p", "fast", "true"]) == 0
+    assert "shots 7" in printed(tmp_path / "out.ipynb")
+
+
+def test_one_value_where_a_list_is_meant_is_the_list_of_it(small, tmp_path):
+    assert cli.main([*small, "-p", "sets", "fashion"]) == 0
+    assert "of ['fashion']" in printed(tmp_path / "out.ipynb")
+
+
+def test_classes_that_are_too_small_can_be_skipped_where_the_notebook_has_a_parameter_for_it(small, tmp_path, capfd):
+    assert cli.main([*small, "-p", "shots", "40"]) == 2
+    assert "fslbook: small: shots + queries = 55; class 0 has 30 images (lower them)\n" in capfd.readouterr().err
+    able = NOTEBOOK.replace("rate: float", "skip_small_classes: bool = False  # True|False: smaller ones\nrate: float")
+    (tmp_path / "nb" / "small.md").write_text(able)
+    assert cli.main([*small, "-p", "shots", "40"]) == 2
+    assert "30 images (lower them, or skip small classes: -p skip_small_classes true)" in capfd.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "given, message",
+    [
+        (["shot", "1"], "small takes shots, rate, kind, sets, folds, fast, where, more (did you mean shots?)"),
+        (["shots", "many"], "parameter shots = 'many'; int is needed"),
+        (["shots", "0"], "parameter shots = 0; 1..100 is allowed"),
+        (["folds", "3"], "parameter folds = 3; 2, 5, 10 are allowed"),
+        (["kind", "opened"], "parameter kind = opened; closed, open are allowed (did you mean open?)"),
+        (["where", "/etc/passwd"], "parameter where = /etc/passwd; this is a file, a folder is needed"),
+        (["sets", "{clipart: 1}"], "parameter sets = {'clipart': 1}; a list of str is allowed, such as "),
+        (["sets", "[]"], "parameter sets = []; a list of str, not an empty one, is allowed, such as "),
+        (["sets", "[clipard]"], "dataset = clipard; known are clipart"),
+    ],
+)
+def test_a_bad_parameter_is_one_line_that_says_what_is_allowed(small, tmp_path, capsys, given, message):
+    assert cli.main([*small, "-p", *given]) == 2
+    error = capsys.readouterr().err.strip()
+    assert message in error and error.startswith("fslbook: ") and "\n" not in error
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["nb", "profile.yml"]
+
+
+def test_a_notebook_whose_process_ends_or_fails_is_told_in_one_line(small, tmp_path, capsys):
+    book = tmp_path / "nb" / "small.md"
+    for code, message in [
+        ("import os; os._exit(1)", "not enough memory (small: its process was killed"),
+        ("open('/none/x')", "fslbook: small: [Errno 2] No such file or directory: '/none/x'"),
+        ("1 / 0", "a fault of fslcore: RuntimeError: small: ZeroDivisionError: division by zero; "),
+    ]:
+        book.write_text(NOTEBOOK.replace("import numpy as np", code))
+        assert cli.main(small) == (1 if "1 / 0" in code else 2)
+        error = capsys.readouterr().err
+        assert message in error and error.count("\n") == 1 and not (tmp_path / "out.ipynb").exists()
+
+
+def test_run_shows_a_bar_after_five_seconds_and_on_a_terminal_alone(small, tmp_path, monkeypatch):
+    real, shown, given = tqdm.tqdm, io.StringIO(), []
+
+    def bar(**options):
+        given.append(options)
+        return real(**{**options, "delay": 0, "disable": bool(options["disable"]), "file": shown})
+
+    monkeypatch.setattr(tqdm, "tqdm", bar)
+    notebooks.run("small", {}, tmp_path / "o.ipynb", progress=True)
+    assert given[0]["delay"] == 5 and given[0]["disable"] is None  # None: where it is no terminal
+    cells = [int(n) for n in re.findall(r"(\d+)/3 ", shown.getvalue())]
+    assert cells and cells == sorted(cells) and not re.search(r"\dcell ", shown.getvalue())  # more than there are
+    shown.truncate(0)
+    notebooks.run("small", {}, tmp_path / "o.ipynb")
+    assert given[1]["disable"] is True and not shown.getvalue().strip("\0")
+
+
+# Told before torch is imported.
+BAD = [
+    ("rn primer", "command = rn; list, run, plan"),
+    ("list closed-v-open", "(did you mean closed-vs-open?)"),
+    ("assess ''", "folder = ''; a path is needed"),
+    ("assess {t} --level 0 -o {t}/a.html", "level = 0.0; "),
+    ("assess {t} -o {t}/x.pdf", "a name ending in .html is allowed"),
+    ("assess {t} --backbone dinno -o {t}/a.html", "(did you mean dino?)"),
+    ("train protnet", "learner = protnet; one of 24 names is allowed (did you mean protonet?)"),
+    ("train protonet --epochs 0", "epochs = 0; a whole number of at least 1 is allowed"),
+    ("train protonet --network conv5", "network = conv5; "),
+    ("train protonet --dataset coloured/hebrw", "dataset = coloured/hebrw; known are "),
+    ("train protonet -o {t}/x.pt", "output = {t}/x.pt; a name ending in .safetensors is allowed"),
+    ("caption clipart --captioner blib -o {t}/c.csv", "captioner = blib; pixels, vit-gpt2, blip, blip-large are"),
+    ("caption clipart -o {t}/c.txt", "a name ending in .csv is allowed"),
+    ("run sizing", "notebook = sizing; one of 27 names is allowed (did you mean sizing-tasks?)"),
+    ("run sizing-tasks -p shots", "argument -p/--parameter: expected 2 arguments"),
+    ("run sizing-tasks -o {t}/out.ipynb -p shots [", "parameter shots = [; not a YAML value: "),
+    ("run sizing-tasks -o {t}/out.ipynb -p first glyf-conv", "parameter first = glyf-conv; one of 140 names"),
+    ("run sizing-tasks -o {t}/out.ipynb --profile {t}", "profile: {t} is a folder"),
+    ("run sizing-tasks -o {t}/out.html", "a name ending in .ipynb is allowed"),
+]
+
+
+def test_bad_command_lines_are_told_in_one_line_without_torch(tmp_path):
+    code = (
+        "import sys, shlex, json; sys.modules['torch'] = None\n"
+        "from fslbook import cli\n"
+        "for line in json.load(sys.stdin): assert cli.main(shlex.split(line)) == 2, line"
+    )
+    lines = [line.replace("{t}", str(tmp_path)) for line, _ in BAD]
+    command = [sys.executable, "-c", code]
+    done = subprocess.run(command, input=json.dumps(lines), text=True, capture_output=True, cwd=ROOT)
+    assert done.returncode == 0, done.stderr
+    errors = done.stderr.replace(str(tmp_path), "{t}").splitlines()
+    for (line, message), error in zip(BAD, errors, strict=True):
+        assert error.startswith("fslbook: ") and message in error, line
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("line", ["run primer", "plan quick.yml", "caption clipart"])
+def test_without_the_packages_of_the_book_one_line_says_what_to_install(line):
+    code = (
+        "import sys; sys.modules.update(dict.fromkeys('yaml papermill jupytext nbformat'.split()))\n"
+        "from fslbook import cli; sys.exit(cli.main(sys.argv[1:]))"
+    )
+    done = subprocess.run([sys.executable, "-c", code, *line.split()], text=True, capture_output=True, cwd=ROOT)
+    assert done.returncode == 2
+    assert done.stderr == "fslbook: this needs the package yaml; pip install 'fslcore[book]' installs it\n"
+
+
+def test_the_device_reaches_notebooks(monkeypatch, capsys):
+    monkeypatch.setattr(cli, "run", lambda options: print(os.environ["FSLCORE_DEVICE"]))
+    assert cli.main(["run", "sizing-tasks", "--device", "cpu"]) == 0
+    assert capsys.readouterr().out == "cpu\n" and "FSLCORE_DEVICE" not in os.environ
+
+
+def test_list_fits_one_screen(capsys):
+    assert cli.main(["list"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) <= 24 and max(map(len, lines)) <= 100
+    for kind, word in {"notebooks": "closed-vs-open", "captioners": "blip", "profiles": "quick.yml"}.items():
+        assert any(line.startswith(f"{kind}: ") for line in lines) and word in "\n".join(lines)
+
+
+def test_list_shows_all_of_a_kind_or_the_parameters_of_a_notebook(capsys):
+    def out(*arguments):
+        assert cli.main(["list", *arguments]) == 0
+        return capsys.readouterr().out
+
+    overview = json.loads(out("--json"))
+    assert set(overview) == {"notebooks", "estimators", "captioners", "profiles"}
+    assert json.loads(out("captioners", "--json")) == {"captioners": overview["captioners"]}
+    assert out("profiles").splitlines() == overview["profiles"]
+    assert len(out("notebooks").splitlines()) == len(notebooks.names())
+    title, *parameters = out("closed-vs-open").splitlines()
+    assert title == "closed-vs-open: Closed and open intervals"
+    assert any("ft_tasks = 600" in line for line in parameters)
+    (about,) = json.loads(out("sizing-tasks", "--json"))["notebooks"].values()
+    ways = {"name": "ways", "type": "int", "default": 5, "allowed": "2..50", "meaning": "classes per task, K"}
+    assert ways in about["parameters"]
+
+
+def test_names_known_without_torch_are_those_of_the_registries():
+    assert sorted(catalogue.RECIPES) == sorted(training.RECIPES)
+    assert sorted(catalogue.CAPTIONERS) == sorted(captions.NAMES)
+    assert sorted(catalogue.ESTIMATORS["paper"]) == sorted(tasks.ESTIMATORS)
+    assert tasks.REFILLED in catalogue.ESTIMATORS["more"]
+    assert {recipe.removesuffix("-32") for recipe in catalogue.RECIPES} - {"glyph-conv"} <= set(LEARNERS)

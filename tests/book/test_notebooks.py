@@ -1,0 +1,78 @@
+"""Parameters of the notebooks, profiles, and running a notebook."""
+
+import os
+import subprocess
+import sys
+
+import jupytext
+import nbformat
+import pytest
+from papermill.inspection import inspect_notebook
+
+from fslbook import notebooks
+from fslbook.paths import NOTEBOOKS, PROFILES
+from fslcore.errors import InputError
+from fslcore.paths import ROOT
+
+
+def test_a_list_may_be_empty_where_the_notebook_says_so():
+    """Its other lists are refused below."""
+    assert notebooks.check("selection", {"image_methods": []}) == {"image_methods": []}
+
+
+@pytest.mark.parametrize("name", ["large.yml", "profiles/large.yml"])
+def test_a_profile_that_ships_goes_by_its_name(tmp_path, monkeypatch, name):
+    monkeypatch.chdir(tmp_path)
+    profile = notebooks.profile(name)
+    assert profile == notebooks.profile(PROFILES / "large.yml")
+    assert profile["selection"]["features"] == "clip-b32"  # the evaluators' paper, of which the chapter is
+    (tmp_path / "profiles").mkdir()
+    (tmp_path / name).write_text("planning: {seed: 7}")  # a file of the user's comes first
+    assert notebooks.profile(name) == {"planning": {"seed": 7}}
+    with pytest.raises(
+        InputError,
+        match=r"no file lorge.yml; evaluators.yml, .* oops.yml, quick.yml ship .* \(did you mean large.yml\?\)",
+    ):
+        notebooks.profile("lorge.yml")
+
+
+def test_a_file_in_the_place_of_a_folder_is_named(tmp_path):
+    (tmp_path / "x.png").write_bytes(b"")
+    with pytest.raises(InputError, match="this is a file, a folder is needed"):
+        notebooks.check("your-support-set", {"folder": str(tmp_path / "x.png")})
+
+
+def test_the_plain_way_jupytext_and_papermill(tmp_path):
+    tools = os.path.dirname(sys.executable)
+    command = (
+        f"{tools}/jupytext --to ipynb -o - notebooks/primer.md"
+        f" | {tools}/papermill - {tmp_path}/out.ipynb -p tasks 60 -p spread 8"
+    )
+    subprocess.run(command, shell=True, check=True, cwd=ROOT, capture_output=True)
+    assert nbformat.read(tmp_path / "out.ipynb", 4).metadata.papermill.parameters == {"tasks": 60, "spread": 8}
+
+
+@pytest.mark.parametrize("name", notebooks.names())
+def test_parameters_are_read_as_papermill_reads_them(name, tmp_path):
+    jupytext.write(jupytext.read(NOTEBOOKS / f"{name}.md"), tmp_path / "n.ipynb")
+    for p in notebooks.parameters(name):
+        theirs = inspect_notebook(str(tmp_path / "n.ipynb"))[p.name]
+        assert theirs["inferred_type_name"] == p.type and eval(theirs["default"]) == p.default
+        assert theirs["help"] == f"{p.allowed}: {p.meaning}"
+    assert len(inspect_notebook(str(tmp_path / "n.ipynb"))) == len(notebooks.parameters(name))
+
+
+@pytest.mark.parametrize("name", notebooks.names())
+def test_every_parameter_is_described_and_its_default_allowed(name):
+    found = notebooks.parameters(name)
+    assert found and all(p.meaning and p.allowed for p in found)
+    assert notebooks.check(name, {p.name: p.default for p in found})
+    with pytest.raises(InputError):
+        notebooks.check(name, {"no_such_parameter": 1})
+
+
+@pytest.mark.parametrize("path", sorted(PROFILES.glob("*.yml")), ids=lambda p: p.stem)
+def test_profiles_fit_their_notebooks(path):
+    """Those of a paper name its chapters, and data that need not be here yet."""
+    found = set(notebooks.profile(path, absent=True))
+    assert found == set(notebooks.names()) if path.stem in ("quick", "large") else found <= set(notebooks.names())

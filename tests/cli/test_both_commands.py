@@ -1,0 +1,65 @@
+"""What holds for both commands, ``fslcore`` and ``fslbook``."""
+
+import argparse
+import os
+import shlex
+import subprocess
+import sys
+
+import pytest
+
+from fslbook import cli as book
+from fslcore import datasets
+from fslcore.cli import app
+from fslcore.errors import InputError
+from fslcore.paths import ROOT
+
+PROGRAMS = {"fslcore": app._program().parser, "fslbook": book._program().parser}
+
+
+def _commands(program):
+    (choices,) = (a.choices for a in PROGRAMS[program]._actions if isinstance(a, argparse._SubParsersAction))
+    return choices
+
+
+def test_a_word_typed_at_the_wrong_command_gets_one_line_that_names_the_other(capsys):
+    library, of_book = set(_commands("fslcore")), set(_commands("fslbook"))
+    assert set(app.OF_THE_BOOK) == of_book - library
+    assert set(book.OF_THE_LIBRARY) == library - of_book
+    assert app.main(["run", "primer"]) == 2
+    assert capsys.readouterr() == ("", "fslcore: run is a command of fslbook: fslbook run --help\n")
+    assert book.main(["report", "results.csv"]) == 2
+    assert capsys.readouterr() == ("", "fslbook: report is a command of fslcore: fslcore report --help\n")
+
+
+HELP = [(program, name) for program in PROGRAMS for name in (program, *_commands(program))]
+
+
+@pytest.mark.parametrize("program, name", HELP)
+def test_help_explains_every_argument_and_gives_examples_and_exit_codes(program, name):
+    parser = PROGRAMS[program] if name == program else _commands(program)[name]
+    for action in parser._actions:
+        assert action.help or isinstance(action, argparse._SubParsersAction), action.dest
+    assert "exit codes:" in parser.epilog and "130" in parser.epilog
+    text = parser.format_help()  # a stray % would fail here
+    assert name in text and "--debug" in text and "--quiet" in text
+    examples = [line.strip() for line in parser.epilog.splitlines() if line.startswith(f"  {program} ")]
+    assert examples
+    for example in examples:
+        _, *arguments = shlex.split(example.partition(" >")[0])
+        try:
+            options = PROGRAMS[program].parse_args(arguments)
+            kind, colon, _ = (getattr(options, "dataset", None) or "").partition(":")
+            assert not colon or f"{kind}:PATH" in [*datasets.forms(), "features:PATH"]
+        except InputError as error:  # the files are not here
+            assert "no folder /data" in str(error) or "no file my" in str(error)
+        except SystemExit as stop:
+            assert arguments[-1] == "--help" and not stop.code
+
+
+@pytest.mark.parametrize("command", ["fslcore list", "fslbook list", "fslbook plan quick.yml"])
+def test_what_ships_is_read_as_utf_8_in_every_locale(command):
+    """Windows has another one; here it is ASCII, which Python would else make UTF-8."""
+    env = {**os.environ, "LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+    done = subprocess.run([sys.executable, "-m", *command.split()], cwd=ROOT, env=env, capture_output=True)
+    assert (done.returncode, done.stderr) == (0, b"")

@@ -62,8 +62,8 @@ def run(tmp_path_factory):
     server.server_close()
 
 
-def fslcore(*words, cwd, env):
-    command = [sys.executable, "-m", "fslcore", *map(str, words), "--quiet"]
+def command(program, *words, cwd, env):
+    command = [sys.executable, "-m", program, *map(str, words), "--quiet"]
     return subprocess.run(command, cwd=cwd, env=env, capture_output=True, text=True)
 
 
@@ -76,15 +76,17 @@ def tables(path):
 def test_a_paper_from_nothing_to_a_file_that_another_build_shows(run):
     server, manifest, folder, environ = run
     assert faults.of_downloads(server, manifest, folder / "faults", environ) == []
-    done = fslcore("fetch", *FORMATS, "clip", "--accept-terms", cwd=folder, env=environ)
+    done = command("fslcore", "fetch", *FORMATS, "clip", "--accept-terms", cwd=folder, env=environ)
     assert done.returncode == 0, done.stderr
 
     given = {"datasets": list(FORMATS), "backbones": ["clip-released"], "learners": ["lr"], **SHAPE}
     profile = {"closed-vs-open": given}
     (folder / "small.yml").write_text(yaml.safe_dump(profile))
-    done = fslcore("pack", "small.yml", "--by", "x", "-o", "early.zip", cwd=folder, env=environ)
+    done = command("fslbook", "pack", "small.yml", "--by", "x", "-o", "early.zip", cwd=folder, env=environ)
     assert done.returncode == 2 and done.stderr.count("was never computed") == 2 * len(FORMATS)
-    done = fslcore("run", "closed-vs-open", "--profile", "small.yml", "-o", "own.ipynb", cwd=folder, env=environ)
+    done = command(
+        "fslbook", "run", "closed-vs-open", "--profile", "small.yml", "-o", "own.ipynb", cwd=folder, env=environ
+    )
     assert done.returncode == 0, done.stderr
     shown = tables(folder / "own.ipynb")
     assert "in standard errors" in shown and all(f"<th>{name}" in shown or f">{name}</th>" in shown for name in FORMATS)
@@ -99,10 +101,10 @@ def test_a_paper_from_nothing_to_a_file_that_another_build_shows(run):
     environ = packed.of_copy(second, environ)
     words = ("run", "closed-vs-open", "--profile", "second.yml", "-o", "other.ipynb")
     plain = {name: value for name, value in environ.items() if name != "FSLCORE_SOURCES"}
-    done = fslcore(*words, cwd=second, env=plain)
+    done = command("fslbook", *words, cwd=second, env=plain)
     assert done.returncode != 0, "the manifest that ships lists other files"
     assert "rehearsal.zip: " in done.stderr and "has SHA256" in done.stderr, done.stderr
-    done = fslcore(*words, cwd=second, env=environ)
+    done = command("fslbook", *words, cwd=second, env=environ)
     assert done.returncode == 0, done.stderr
     shown = tables(second / "other.ipynb")
     assert packed.SHOWN in shown and "<b class" not in shown and "<th>reported by</th>" in shown

@@ -350,7 +350,7 @@ def locked(path: Path) -> Iterator[None]:
             with suppress(OSError):
                 _wait_for(file.fileno())
             tries -= 1
-            if tries and not _is_at(lock, file.fileno()):  # the previous owner removed it: there is another, or none
+            if tries and not is_at(lock, file.fileno()):  # the previous owner removed it: there is another, or none
                 continue
             try:
                 yield
@@ -376,7 +376,8 @@ def _wait_for(file: int) -> None:
                 raise
 
 
-def _is_at(path: Path, file: int) -> bool:
+def is_at(path: Path, file: int) -> bool:
+    """Whether an open file is the one that the path names now."""
     try:
         return os.path.samestat(os.fstat(file), os.stat(path))
     except OSError:

@@ -3,39 +3,46 @@
 A mean and a ± cannot be compared, corrected or extended to new images afterwards. The record can: `fslcore report`
 reads it, and computes the three intervals of `fslcore.stats.three_intervals` from it. This module needs only NumPy, and
 takes tensors of any library.
+
+A recording is a text file with one JSON object per line. The first line is a header, the last one counts the tasks.
+Images have numbers, from 0 on, in the order in which the lines introduce them::
+
+    {"format":"fslcore recording 1","method":"ProtoNet","dataset":"birds"}
+    {"images":{"a.jpg":{"class":"cat"},"b.jpg":{"class":"cat"}},"support":[0],"query":[1],"correct":[1]}
+    {"tasks":1}
+
+Another header begins the recording of another method. `fslcore evaluate` writes such files; a loop writes one file per
+method. Images may have ``groups`` and ``class_groups`` beside their class.
 """
 
 from __future__ import annotations
 
 import errno
-import io
 import json
 import os
-import struct
-import zlib
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from itertools import count, islice
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .errors import InputError, flag, note, shown, whole
-from .paths import check_expanded, check_output, check_zip, locked, replace_file
+from .errors import InputError, flag, note, reason, shown, whole
+from .paths import check_output, is_at, replace_file
 
-__all__ = ["ENDING", "Recorder", "Recording", "load", "record", "recording", "save"]
+if TYPE_CHECKING:
+    from .tasks import Tasks
 
-ENDING = ".npz"
+__all__ = ["ENDING", "Recorder", "Recording", "is_recording", "load", "record", "save"]
+
+ENDING = ".jsonl"
 FORMAT = "fslcore recording 1"
+BEGINNING = b'{"format":"fslcore recording'
+FACTS = ("dataset", "seed")
 GROUPS = ("groups", "class_groups")
-MOST = 2**53  # of seeds: integers up to here are exact in every file format
-BLOCK = 20  # tasks after which a recording is written before it is finished
-# Unfinished tasks are appended to the archive in blocks. Each begins with this (no text contains the first byte), then
-# CRC-32, length and expanded length of compressed JSON, and the run. An incomplete block is ignored.
-UNFINISHED = b"\xff\nfslcore recording, not finished\n"
-HEAD = struct.Struct("<III16s")
-
-Tasks = list[tuple[list[str], list[tuple[str, bool]]]]  # the support of each, and its queries with: was it right
+LARGEST_SEED = 2**53  # integers up to here are exact in every file format
+LONGEST_LINE = 2**24  # bytes; a task of 100,000 images takes about half
 
 
 @dataclass(frozen=True)
@@ -58,10 +65,8 @@ class Recording:
         By method, if given: whether an answer depends on the other queries of its task.
     groups : dict of (N,) arrays of str
         ``groups`` and ``class_groups``, as for `fslcore.stats.three_intervals`, if known.
-    unfinished : dict of int
-        Methods whose loop was stopped or is still running, with the number of tasks written so far.
-    left_out : dict of int
-        Tasks of further unfinished recordings, by method, if the method is also finished or has a longer one.
+    unfinished : tuple of str
+        Methods whose loop was stopped or is still running.
     """
 
     images: np.ndarray
@@ -70,10 +75,9 @@ class Recording:
     query: dict[str, np.ndarray]
     correct: dict[str, np.ndarray]
     facts: dict
-    transductive: dict[str, bool] = field(default_factory=dict)
-    groups: dict[str, np.ndarray] = field(default_factory=dict)
-    unfinished: dict[str, int] = field(default_factory=dict)
-    left_out: dict[str, int] = field(default_factory=dict)
+    transductive: dict[str, bool]
+    groups: dict[str, np.ndarray]
+    unfinished: tuple[str, ...]
 
     @property
     def methods(self) -> list[str]:
@@ -81,32 +85,75 @@ class Recording:
         return list(self.correct)
 
 
-class Recorder:
-    """Records tasks of one method, and writes them every 20 tasks and when the ``with`` block ends; see `record`."""
+# Writing ------------------------------------------------------------------------------------------
 
-    def __init__(self, path: str | Path, method: str, transductive: bool | None = None, **facts: object):
-        # Every possible error is raised before hours of work, not after.
-        self.path = check_output(path, [ENDING], name="record")
-        self.method = _text("method", method if method is None else str(method))
-        self.transductive = transductive if transductive is None else flag("transductive", transductive)
-        unknown = sorted(set(facts) - {"dataset", "seed"})
-        if unknown:
-            raise InputError(f"{unknown[0]}: dataset, seed and transductive can be set for a recording")
-        self.facts = {name: value for name, value in facts.items() if value is not None}
-        if "dataset" in self.facts:
-            self.facts["dataset"] = _text("dataset", facts["dataset"])
-        if "seed" in self.facts:
-            self.facts["seed"] = whole("seed", facts["seed"], 0, MOST)
-        self._done, blocks = self._there()
-        self._before = _class_of(self._done)
-        self._replaced = {run for run, of in _runs(blocks).items() if of["method"] == self.method}
-        self._own = os.urandom(8)
-        self._kept: tuple = (0,)  # number of tasks written as unfinished, their run, and the file
-        self._place: dict[tuple[str, str | None], int] = {}  # of images with their classes, in these blocks
+
+def record(
+    path: str | Path,
+    method: str,
+    transductive: bool | None = None,
+    *,
+    dataset: str | Path | None = None,
+    seed: int | None = None,
+) -> Recorder:
+    """Record an evaluation loop: ``with record("mine.jsonl", "my method") as r: r.task(…)`` for each task.
+
+    Each task is written at once, to ``mine.part.jsonl``, which `load` and ``fslcore report`` read too: a loop that is
+    killed loses at most the task in hand. When the block ends without an error, the file becomes ``mine.jsonl``, in
+    place of an earlier recording of this method.
+
+    Parameters
+    ----------
+    path : path
+        A .jsonl for this method alone; ``~`` is the home folder.
+    method : str
+        The method's name.
+    transductive : bool, optional
+        Whether an answer depends on the other queries of its task, as with batch statistics of the queries
+        (`fslcore.evaluation.probe` checks this). If True, the interval for new images counts how an image changes the
+        other answers; if not given, the report has a note.
+    dataset : str or path, optional
+        Name of the data set, for the report.
+    seed : int, optional
+        A whole number of at least 0, for the report.
+
+    Raises
+    ------
+    InputError
+        At once, not when the block ends: another suffix, a path that cannot be written to, an existing file that is
+        not a recording of this method; an empty name; a seed that is not a whole number;
+        transductive neither True nor False.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> file = pathlib.Path(tempfile.mkdtemp()) / "mine.jsonl"
+    >>> with record(file, "guess") as r:
+    ...     r.task(support=["a", "b"], query=["c", "d"], labels=[0, 1], predictions=[0, 0], support_labels=[0, 1])
+    >>> load(file).correct["guess"].tolist()
+    [[True, False]]
+    """
+    path = Path(os.path.realpath(check_output(path, [ENDING], name="record")))
+    return Recorder(path, _checked_header(method, transductive, dataset, seed))
+
+
+class Recorder:
+    """Records the tasks of one method; see `record`."""
+
+    def __init__(self, path: Path, header: dict):
+        self.path, self.part = path, path.with_name(f"{path.stem}.part{ENDING}")
+        self.method = header["method"]
+        for existing in (self.path, self.part):
+            _check_same_method(existing, self.method)
+        self._numbers: dict[str, int] = {}  # of images
         self._class_of: dict[str, str] = {}
-        self._first: dict[str, int] = {}
-        self._tasks: list[tuple[list[str], list[tuple[str, bool]]]] = []
-        self._asked = self._strange = 0  # queries, and those whose prediction is not a class of their task
+        self._tasks = self._queries = self._foreign_predictions = 0
+        self._unwritten = b""
+        self._process = os.getpid()
+        path.parent.mkdir(parents=True, exist_ok=True)
+        self.part.unlink(missing_ok=True)
+        self._file = open(self.part, "xb", buffering=0)  # noqa: SIM115  closed by `save`
+        self._write({"format": FORMAT, **header})
 
     def __repr__(self) -> str:
         return f"Recorder({str(self.path)!r}, {self.method!r}): {len(self)} tasks"
@@ -117,11 +164,12 @@ class Recorder:
     def __exit__(self, kind: object, *_: object) -> None:
         if kind is None:
             self.save()
-        elif self._tasks and self._keep():
-            note(f"record: {self.path} holds the {len(self)} tasks of {shown(self.method)} until here; not finished")
+        else:
+            self._file.close()
+            note(f"record: {self.part} holds {len(self)} tasks of {shown(self.method)}, and is not finished")
 
     def __len__(self) -> int:
-        return len(self._tasks)
+        return self._tasks
 
     def task(
         self,
@@ -129,8 +177,8 @@ class Recorder:
         query: Iterable,
         labels: Iterable,
         predictions: Iterable,
-        support_labels: Iterable | None = None,
-        classes: Sequence | None = None,
+        support_labels: Iterable,
+        classes: Iterable | None = None,
     ) -> None:
         """Record one task.
 
@@ -142,489 +190,412 @@ class Recorder:
             True class of each query.
         predictions : (q,)
             Predictions of the method, in the same terms as ``labels``; None or a negative number if it made none.
-        support_labels : (n,), optional
-            Class of each support image; required for images that are never a query.
+        support_labels : (n,)
+            Class of each support image.
         classes : (K,), optional
             If labels are numbers within the task, 0 to K - 1: the class of the data set for each.
 
         Raises
         ------
         InputError
-            Different lengths, an image twice in the task, pixels in place of a name, an image of two classes or
-            none, a label without a class; predictions in other terms than the labels.
+            Different lengths, an image twice in the task, pixels in place of a name, an image of two classes, a label
+            without a class; predictions in other terms than the labels.
         """
-        number = len(self._tasks)
-        support, query, labels, predictions = map(_plain, (support, query, labels, predictions))
-        of_support = None if support_labels is None else _plain(support_labels)
-        for name, values, places in (
-            ("labels", labels, query),
-            ("predictions", predictions, query),
-            ("support_labels", of_support, support),
-        ):
-            if values is not None and len(values) != len(places):
-                raise InputError(f"task {number}: {len(values)} {name} for {len(places)} images")
-        if not query:
-            raise InputError(f"task {number}: no query")
-        if nested := [i for i in (*support, *query) if isinstance(i, list | dict)]:
-            raise InputError(f"task {number}: image {shown(nested[0])}; names or numbers are needed, not pixels")
-        images = [str(i) for i in (*support, *query)]
-        if len(set(images)) < len(images):
-            twice = next(i for i in images if images.count(i) > 1)
-            raise InputError(f"task {number}: image {shown(twice)} occurs twice in it")
-        true = [*(of_support or []), *labels]
-        if unsaid := [label for label in true if label is None or label != label]:
-            raise InputError(f"task {number}: label {unsaid[0]}; the class of each image is needed")
-        named = self._named(number, true, None if classes is None else _plain(classes))
-        self._same_terms(number, true, predictions, classes)
-        right = [label == said for label, said in zip(labels, predictions)]
-        places = images if of_support is not None else images[len(support) :]
-        for image, label in zip(places, named):
-            self._check_class(number, image, label)
-        for image, label in zip(places, named):  # nothing of a refused task is recorded
-            self._class_of[image] = label
-            self._first.setdefault(image, number)
-        self._tasks.append((images[: len(support)], list(zip(images[len(support) :], right))))
-        self._asked += len(right)
-        known = {None, *true}
-        self._strange += sum(said not in known for said in predictions)
-        if len(self._tasks) % BLOCK == 0:
-            self._keep()
+        support, query, labels, predictions, support_labels = map(
+            _plain_list, (support, query, labels, predictions, support_labels)
+        )
+        true_labels = [*support_labels, *labels]
+        try:
+            _check_counts(support, query, labels, predictions, support_labels)
+            _check_terms(true_labels, predictions)
+            images = _image_names([*support, *query])
+            class_of = dict(zip(images, _class_names(true_labels, classes)))
+            self._check_classes(class_of)
+        except InputError as error:
+            raise InputError(f"task {len(self)}: {error}") from None
+        self._tasks += 1
+        self._queries += len(query)
+        classes_of_task = {None, *true_labels}
+        self._foreign_predictions += sum(prediction not in classes_of_task for prediction in predictions)
+        correct = [int(label == prediction) for label, prediction in zip(labels, predictions)]
+        self._write_task(class_of, correct)
 
-    def _same_terms(self, number: int, labels: list, predictions: list, classes: Sequence | None) -> None:
-        """Raise `InputError` for predictions that could never be right: all would be wrong, without an error."""
-        said = [value for value in predictions if value is not None]
-        for name, values in (("label", labels), ("prediction", said)):
-            if several := [value for value in values if isinstance(value, list | tuple | dict)]:
-                hint = ", the argmax of its scores" * (name == "prediction")
-                raise InputError(f"task {number}: {name} {shown(several[0])}; one class per image is needed{hint}")
-        beyond = [] if classes is None else [v for v in said if isinstance(v, int | float) and v >= len(classes)]
-        if beyond:
-            raise InputError(
-                f"task {number}: prediction {beyond[0]}; 0 to {len(classes) - 1}, indices in classes like the labels, "
-                "are allowed"
-            )
-        kinds = [{type(v) if isinstance(v, str | bytes) else float for v in values} for values in (labels, said)]
-        if said and kinds[0].isdisjoint(kinds[1]):
-            raise InputError(
-                f"task {number}: label {labels[-1]!r} and prediction {said[-1]!r}; predictions in the same terms as "
-                "the labels are needed"
-            )
+    def _write_task(self, class_of: dict[str, str], correct: list[int]) -> None:
+        """Append the line of a task, whose last images are the queries."""
+        introduced = {image: {"class": name} for image, name in class_of.items() if image not in self._class_of}
+        self._class_of |= class_of
+        numbers = [self._numbers.setdefault(image, len(self._numbers)) for image in class_of]
+        first_query = len(numbers) - len(correct)
+        line = {"images": introduced} if introduced else {}
+        self._write(line | {"support": numbers[:first_query], "query": numbers[first_query:], "correct": correct})
 
-    def _named(self, number: int, labels: list, classes: list | None) -> list[str]:
-        if classes is None:
-            return [str(label) for label in labels]
-        for label in labels:
-            if not (isinstance(label, int) and 0 <= label < len(classes)):
+    def _check_classes(self, class_of: Mapping[str, str]) -> None:
+        for image, name in class_of.items():
+            earlier = self._class_of.get(image, name)
+            if earlier != name:
                 raise InputError(
-                    f"task {number}: label {shown(label)}; 0 to {len(classes) - 1}, indices in classes, are allowed"
+                    f"image {shown(image)} is of class {shown(name)}, and was of {shown(earlier)} in an earlier task; "
+                    "labels are classes of the data set: where yours are numbers within a task, give classes="
                 )
-        return [str(classes[label]) for label in labels]
-
-    def _check_class(self, number: int, image: str, label: str) -> None:
-        """Raise `InputError` for an image that had another class, in a task or in the file."""
-        known = self._class_of.get(image, label)
-        if known != label:
-            first = self._first[image]
-            raise InputError(
-                f"task {number}: image {shown(image)} is of class {shown(label)}, and was of {shown(known)} in task "
-                f"{first}; labels are classes of the data set: where yours are numbers within a task, give classes="
-            )
-        if (there := self._before.get(image, label)) != label:
-            raise InputError(
-                f"task {number}: image {shown(image)} is of class {shown(label)}, and of {shown(there)} in {self.path}"
-            )
 
     def save(self) -> Path:
-        """Write the tasks as finished, together with those of other methods in the file.
-
-        The recording of this method that the file contained when the recorder was made is replaced. One that
-        another process has written since then is kept; these tasks get the method's name with a number, and a note.
+        """Finish the recording, which gets its name.
 
         Raises
         ------
         InputError
-            No task, a support image without a class, other classes than in the file for an image.
+            No task was recorded.
         """
         if not self._tasks:
             raise InputError(f"record: no task of {self.method} was recorded")
-        if 2 * self._strange > self._asked:
+        if 2 * self._foreign_predictions > self._queries:
             note(
-                f"record: {self._strange / self._asked:.0%} of the predictions of {self.method} are not a class of "
-                "their task; are they in the same terms as the labels?"
+                f"record: {self._foreign_predictions / self._queries:.0%} of the predictions of {self.method} are not "
+                "a class of their task; are they in the same terms as the labels?"
             )
-        unknown = next((i for support, _ in self._tasks for i in support if i not in self._class_of), None)
-        if unknown is not None:
-            raise InputError(
-                f"record: image {shown(unknown)} is never a query, so its class is not known; give support_labels"
-            )
-        try:
-            with locked(self.path):
-                self._merge()
-        except (InputError, OSError):
-            self._keep()
-            raise
+        self._write({"tasks": self._tasks})
+        if self._unwritten:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(self.part))
+        self._file.close()
+        os.replace(self.part, self.path)
         return self.path
 
-    def _merge(self) -> None:
-        done, blocks = self._there()
-        class_of = _union({Path(): self._class_of, self.path: _class_of(done)}, "the class of image {}")
-        finished, method = {m: _tasks(done, m) for m in done.methods}, self.method
-        if method in finished and (method not in self._done.methods or finished[method] != _tasks(self._done, method)):
-            self.method = next(name for k in count(2) if (name := f"{method} ({k})") not in finished)
-            note(
-                f"record: {method} was recorded in {self.path} by another process meanwhile; this recording of it is "
-                f"{self.method} there"
-            )
-        made = _recording(finished | {self.method: self._tasks}, class_of, {**done.facts, **self.facts})
-        said = {m: yes for m, yes in done.transductive.items() if m != self.method}
-        said |= {} if self.transductive is None else {self.method: self.transductive}
-        made = replace(made, transductive=said)
-        others = [block for run, block in blocks if run not in {*self._replaced, self._run}]
-        save(self.path, made, b"".join(others))
-        self._done = made
-
-    def _there(self) -> tuple[Recording, list[tuple[bytes, bytes]]]:
-        """`_read` of the target file, which may be missing."""
-        if not self.path.is_file():
-            return _recording({}, {}, {}), []
-        done, blocks = _read(self.path)
-        if done.groups:
+    def _write(self, line: dict) -> None:
+        """Append a line; what a full disk does not take is written with a later one."""
+        if self._process != os.getpid() or self._file.closed or not is_at(self.part, self._file.fileno()):
             raise InputError(
-                f"record = {self.path}; it holds groups of images, which fslcore evaluate wrote and a loop does not "
-                "say; record into another file, and name both to fslcore report"
+                f"record: {self.part} is no longer the file of this recording: it was finished, removed, or begun by "
+                "another process; one file per method and process is needed"
             )
-        return done, blocks
-
-    @property
-    def _run(self) -> bytes:
-        return self._own + struct.pack("<Q", os.getpid())  # a fork continues with a copy of this recorder
-
-    def _keep(self) -> bool:
-        """Append the tasks that are missing in the file to it, as unfinished; returns whether they are there.
-
-        If nothing can be written, they stay in memory until the next block, and the loop continues.
-        """
+        self._unwritten += _encoded(line)
         try:
-            with locked(self.path), open(self.path, "ab", buffering=0) as file:
-                now = os.fstat(file.fileno())
-                where = self._run, now.st_ino
-                # Another process that rewrites the file may have left out earlier blocks.
-                start = self._kept[0] if self._kept[1:] == where else 0
-                written = start == len(self._tasks) or self._append(file, start)
-                if not written:  # a part of it
-                    file.truncate(now.st_size)
-                    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+            written = self._file.write(self._unwritten)
+            self._unwritten = self._unwritten[written:]
         except OSError as error:
-            note(f"record: {self.path}: {error.strerror}; tasks of {shown(self.method)} are in memory only")
-            self._kept = (0,)
-            return False
-        self._kept = (len(self._tasks), *where)
-        return True
-
-    def _append(self, file: io.FileIO, start: int) -> bool:
-        place = self._place = self._place if start else {}
-        before = len(place)
-
-        def places(images: Iterable[str]) -> list[int]:
-            return [place.setdefault((image, self._class_of.get(image)), len(place)) for image in images]
-
-        tasks = [
-            (places(support), places(image for image, _ in query), "".join("01"[right] for _, right in query))
-            for support, query in self._tasks[start:]
-        ]
-        images = [*islice(place, before, None)]
-        found = dict(method=self.method, facts=self.facts, transductive=self.transductive)
-        found |= dict(start=start, images=images, tasks=tasks)
-        text = json.dumps(found, separators=(",", ":")).encode()
-        packed = zlib.compress(text, 1)
-        head = HEAD.pack(zlib.crc32(packed), len(packed), len(text), self._run)
-        return file.write(UNFINISHED + head + packed) == len(UNFINISHED + head + packed)
+            note(f"record: {self.part}: {error.strerror}; tasks of {shown(self.method)} are in memory only")
 
 
-def recording(
-    names: Sequence[str],
-    classes: Sequence[str],
-    runs: Mapping[str, tuple],
-    facts: dict,
-    groups: dict[str, np.ndarray],
-) -> Recording:
-    """Results of learners on tasks, in the form of `record`.
-
-    Parameters
-    ----------
-    names, classes : (N,) str
-        Of the images.
-    runs : mapping
-        By the name of a method: its `fslcore.tasks.Tasks`, their `fslcore.evaluation.Record`, and whether its answers
-        depend on each other.
-    facts, groups : dict
-        As in `Recording`, with groups (N,) of all images.
-    """
-    parts = {
-        "support": {name: tasks.support for name, (tasks, *_) in runs.items()},
-        "query": {name: tasks.query for name, (tasks, *_) in runs.items()},
-        "correct": {name: record.correct for name, (_, record, _) in runs.items()},
-    }
-    given = Recording(np.array(names, str), np.array(classes, str), **parts, facts=facts)
-    made = _recording({name: _tasks(given, name) for name in runs}, _class_of(given), facts)
-    place = {image: i for i, image in enumerate(given.images.tolist())}
-    order = [place[image] for image in made.images.tolist()]
-    transductive = {name: bool(depends) for name, (*_, depends) in runs.items()}
-    return replace(made, transductive=transductive, groups={name: of[order].astype(str) for name, of in groups.items()})
-
-
-def save(path: str | Path, found: Recording, unfinished: bytes = b"") -> None:
-    """Write a recording, replacing the file's content, and blocks of other unfinished recordings."""
-    about = {"format": FORMAT, "methods": found.methods, "facts": found.facts}
-    about |= {"transductive": found.transductive} if found.transductive else {}
-    arrays = {"about": np.array(json.dumps(about, sort_keys=True)), "images": found.images, "classes": found.classes}
-    for k, method in enumerate(found.methods):
-        arrays |= {f"{name}_{k}": getattr(found, name)[method] for name in ("support", "query", "correct")}
-
-    def write(part: Path) -> None:
-        with open(part, "wb") as file:
-            np.savez_compressed(file, **arrays, **found.groups)
-            file.write(unfinished)
-
-    replace_file(Path(path), write)
-
-
-def record(path: str | Path, method: str, transductive: bool | None = None, **facts: object) -> Recorder:
-    """Record an evaluation loop: ``with record("mine.npz", "my method") as r: r.task(…)`` for each task.
-
-    Tasks are written every 20 tasks, as unfinished; the recording is finished when the block ends without an error.
-    If a loop is killed, at most 20 tasks are lost. Several methods go into one file, one after another or at the
-    same time. An existing method is replaced when the new recording is finished. If processes record
-    one method at the same time, each recording is kept, under names with a number.
+def save(path: str | Path, images: Mapping[str, Mapping[str, str]], runs: Mapping[str, tuple], facts: dict) -> None:
+    """Write results of learners on tasks as recordings, all in one file.
 
     Parameters
     ----------
     path : path
-        A .npz; ``~`` is the home folder.
-    method : str
-        The method's name.
-    transductive : bool, optional
-        Whether an answer depends on the other queries of its task, as with batch statistics of the queries
-        (`fslcore.evaluation.probe` checks this). If True, the interval for new images counts how an image changes the
-        other answers; if not given, the report has a note.
-    **facts
-        ``dataset``, a name or path, and ``seed``, a whole number of at least 0, for the report.
-
-    Raises
-    ------
-    InputError
-        At once, not when the block ends: another suffix, a path that cannot be written to, an existing file that is
-        not a recording; a name that is empty or not Unicode; other facts; transductive neither True nor False.
-
-    Examples
-    --------
-    >>> import tempfile, pathlib
-    >>> file = pathlib.Path(tempfile.mkdtemp()) / "mine.npz"
-    >>> with record(file, "guess") as r:
-    ...     r.task(support=["a", "b"], query=["c", "d"], labels=[0, 1], predictions=[0, 0], support_labels=[0, 1])
-    >>> load(file).correct["guess"].tolist()
-    [[True, False]]
+    images : mapping
+        By the name of each image: ``class``, and ``groups`` and ``class_groups`` where they are known.
+    runs : mapping
+        By the name of a method: its `fslcore.tasks.Tasks`, their `fslcore.evaluation.Record`, and whether its answers
+        depend on each other.
+    facts : dict
+        dataset and seed.
     """
-    return Recorder(path, method, transductive, **facts)
+
+    def write(part: Path) -> None:
+        with open(part, "wb") as file:
+            for method, (tasks, results, transductive) in runs.items():
+                header = _checked_header(method, transductive, **facts)
+                file.write(_encoded({"format": FORMAT, **header}))
+                for name in images:
+                    file.write(_encoded({"images": {name: images[name]}}))
+                file.writelines(_task_lines(tasks, results.correct.astype(int)))
+                file.write(_encoded({"tasks": len(tasks)}))
+
+    replace_file(Path(path), write)
+
+
+def _task_lines(tasks: Tasks, correct: np.ndarray) -> Iterator[bytes]:
+    for support, query, answers in zip(tasks.support, tasks.query, correct):
+        line = {"support": support[support >= 0], "query": query[query >= 0], "correct": answers[query >= 0]}
+        yield _encoded({name: values.tolist() for name, values in line.items()})
+
+
+def _encoded(line: dict) -> bytes:
+    return json.dumps(line, separators=(",", ":")).encode() + b"\n"
+
+
+# Checks -------------------------------------------------------------------------------------------
+
+
+def _checked_header(method: object, transductive: object = None, dataset: object = None, seed: object = None) -> dict:
+    header: dict = {"method": _checked_text("method", method)}
+    if transductive is not None:
+        header["transductive"] = flag("transductive", transductive)
+    if dataset is not None:
+        header["dataset"] = _checked_text("dataset", dataset)
+    if seed is not None:
+        header["seed"] = whole("seed", seed, 0, LARGEST_SEED)
+    return header
+
+
+def _checked_text(name: str, value: object) -> str:
+    """A name, or the text of a path, without blanks around it."""
+    text = str(value).strip()
+    if not text or not isinstance(value, str | Path):
+        raise InputError(f"{name} = {value!r}; a name is needed")
+    return text
+
+
+def _check_same_method(path: Path, method: str) -> None:
+    """Refuse a file that is not a recording of this method, and would be replaced."""
+    if not path.exists() or not path.stat().st_size:
+        return
+    _, header = next(_lines(path), (1, {"method": method}))  # none where even the header was not written whole
+    recorded = header.get("method")
+    if recorded != method:
+        raise InputError(
+            f"record = {path}; it is a recording of {shown(recorded)}; one file per method is needed, and "
+            "all of them to fslcore report"
+        )
+
+
+def _check_counts(support: list, query: list, labels: list, predictions: list, support_labels: list) -> None:
+    if not len(labels) == len(predictions) == len(query) > 0 or len(support_labels) != len(support):
+        raise InputError(
+            f"{len(query)} queries, {len(labels)} labels and {len(predictions)} predictions; {len(support)} support "
+            f"images and {len(support_labels)} support_labels; one for each image is needed"
+        )
+
+
+def _image_names(images: list) -> list[str]:
+    for image in images:
+        if isinstance(image, list | dict):
+            raise InputError(f"image {shown(image)}; names or numbers are needed, not pixels")
+    names = [str(image) for image in images]
+    name, count = Counter(names).most_common(1)[0]
+    if count > 1:
+        raise InputError(f"image {shown(name)} occurs twice in it")
+    return names
+
+
+def _check_terms(labels: list, predictions: list) -> None:
+    """Refuse predictions that could never be right: all would be wrong, without an error."""
+    predictions = [prediction for prediction in predictions if prediction is not None]
+    for value in [*labels, *predictions]:
+        if isinstance(value, list | tuple | dict):
+            raise InputError(f"label or prediction {shown(value)}; one class per image is needed, the argmax of scores")
+    for label in labels:
+        if label is None or label != label:
+            raise InputError(f"label {label}; the class of each image is needed")
+    kinds_of_labels, kinds = ({_kind(value) for value in values} for values in (labels, predictions))
+    if kinds and kinds.isdisjoint(kinds_of_labels):
+        raise InputError(
+            f"label {labels[-1]!r} and prediction {predictions[-1]!r}; predictions in the same terms as the labels are "
+            "needed"
+        )
+
+
+def _kind(value: object) -> type:
+    return type(value) if isinstance(value, str | bytes) else float
+
+
+def _class_names(labels: list, classes: Iterable | None) -> list[str]:
+    """The class of the data set for each label: an index in ``classes``, where there are any."""
+    if classes is not None:
+        classes = _plain_list(classes)
+        for label in labels:
+            if label not in range(len(classes)):
+                raise InputError(f"label {shown(label)}; 0 to {len(classes) - 1}, indices in classes, are allowed")
+        labels = [classes[label] for label in labels]
+    return [str(label) for label in labels]
+
+
+def _plain_list(values: Iterable) -> list:
+    """Python's own values, also from tensors and arrays."""
+    values = values.tolist() if hasattr(values, "tolist") else list(values)
+    return [_plain_value(value) for value in (values if isinstance(values, list) else [values])]
+
+
+def _plain_value(value: object) -> object:
+    """Python's own value; 1.0, True and a tensor of them become 1, since they are the same class or image."""
+    value = value.tolist() if hasattr(value, "tolist") else value
+    while isinstance(value, list) and len(value) == 1:
+        value = value[0]
+    is_whole = isinstance(value, bool) or (isinstance(value, float) and value.is_integer())
+    return int(value) if is_whole else value
+
+
+# Reading ------------------------------------------------------------------------------------------
+
+
+@dataclass
+class _Part:
+    """What the lines from one header to the next say.
+
+    Attributes
+    ----------
+    images : dict
+        By name, in the order of their numbers: class, groups and class groups.
+    tasks : list
+        Support, query and correct of each.
+    """
+
+    path: Path
+    header: dict
+    images: dict[str, dict[str, str]] = field(default_factory=dict)
+    tasks: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = field(default_factory=list)
+    finished: bool = False
+
+    def add(self, line: dict) -> None:
+        """Take up a line; `ValueError`, `TypeError` or the like if it is none of a recording."""
+        for image, facts in line.get("images", {}).items():
+            earlier = self.images.setdefault(image, facts)
+            if earlier != facts or not all(isinstance(facts[name], str) for name in ("class", *facts)):
+                raise ValueError(f"image {shown(image)} is {shown(facts)}; one class, as text, is needed")
+        self.finished = "tasks" in line
+        if self.finished and line["tasks"] != len(self.tasks):
+            raise ValueError(f"{line['tasks']} tasks, but {len(self.tasks)} lines of them")
+        if not self.finished and line.keys() != {"images"}:
+            self.add_task(line["support"], line["query"], line["correct"])
+
+    def add_task(self, support: list[int], query: list[int], correct: list[int]) -> None:
+        numbers = [*support, *query]
+        is_repeated = len({*numbers}) < len(numbers)
+        if {*map(type, numbers)} != {int} or min(numbers) < 0 or max(numbers) >= len(self.images) or is_repeated:
+            raise ValueError(f"images, numbered from 0 to {len(self.images) - 1}, each once in a task, are needed")
+        if not len(correct) == len(query) > 0 or {*correct, 0, 1} != {0, 1}:
+            raise ValueError(f"{len(correct)} answers to {len(query)} queries; 0 or 1 for each is needed")
+        self.tasks.append((np.array(support, np.int32), np.array(query, np.int32), np.array(correct, np.int8)))
+
+    def arrays(self, places: Mapping[str, int]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Support, query and correct, with places of images in place of their numbers, sorted by them."""
+        padding = len(places)  # beyond all others, so that it is sorted to the end
+        place_of_number = np.array([*(places[image] for image in self.images), padding], np.int32)
+        support, query, correct = map(_padded, zip(*self.tasks))
+        support, query = np.sort(place_of_number[support], axis=1), place_of_number[query]
+        order = query.argsort(axis=1)
+        query, correct = (np.take_along_axis(table, order, axis=1) for table in (query, correct))
+        for table in (support, query):
+            table[table == padding] = -1
+        return support, query, correct > 0
+
+
+def is_recording(path: Path) -> bool:
+    """Whether a file begins with the header of a recording."""
+    if not path.is_file():
+        return False
+    with path.open("rb") as file:
+        return file.read(len(BEGINNING)) == BEGINNING
 
 
 def load(path: str | Path | Sequence[str | Path]) -> Recording:
     """A recording from its file, or from several files, each with other methods on images of the same names.
 
-    For an unfinished method, the tasks written so far are returned, and `Recording.unfinished` names it. Its
-    tasks whose support has an image of unknown class are left out.
+    For an unfinished method, the tasks written so far are returned, and `Recording.unfinished` names it. A last line
+    that was not written to its end is left out, with a note.
 
     Raises
     ------
     InputError
-        No such file, or one that `Recorder` did not write. Nothing is unpickled. For several: a method in two,
+        No such file, or one that is not a recording, with the number of the line. For several: a method in two,
         an image of two classes, or facts that differ.
     """
-    if isinstance(path, (str, os.PathLike)):
-        return _load(Path(path))
-    paths = [Path(one) for one in path]
-    return _together({one: _load(one) for one in paths})
+    parts = _parts_by_method([path] if isinstance(path, str | os.PathLike) else path)
+    facts, images = _joined(parts.values())
+    places = {image: place for place, image in enumerate(images)}
+    arrays = [part.arrays(places) for part in parts.values()]
+    support, query, correct = (dict(zip(parts, tables)) for tables in zip(*arrays))
+    return Recording(
+        images=np.array(list(images)),
+        classes=np.array([images[image]["class"] for image in images]),
+        support=support,
+        query=query,
+        correct=correct,
+        facts=facts,
+        transductive={
+            method: part.header["transductive"] for method, part in parts.items() if "transductive" in part.header
+        },
+        groups=_groups(images),
+        unfinished=tuple(method for method, part in parts.items() if not part.finished),
+    )
 
 
-def _load(path: Path) -> Recording:
-    done, blocks = _read(path)
-    if done.methods and (not blocks or done.groups):
-        return done
-    class_of, facts = _class_of(done), done.facts
-    kept, unfinished, left_out = {m: _tasks(done, m) for m in done.methods}, {}, {}
-    said = dict(done.transductive)
-    for run in sorted(_runs(blocks).values(), key=lambda run: -len(run["tasks"])):
-        method, classes = run["method"], class_of | run["classes"]
-        tasks = [task for task in run["tasks"] if all(image in classes for image in task[0])]
-        if method in kept or not tasks or any(classes[image] != label for image, label in class_of.items()):
-            left_out[method] = left_out.get(method, 0) + len(run["tasks"])
-        else:
-            kept[method], unfinished[method], class_of, facts = tasks, len(tasks), classes, {**run["facts"], **facts}
-            said |= {} if run["transductive"] is None else {method: run["transductive"]}
-    if not kept:
-        raise InputError(f"record: {path} is not a recording (it was stopped before the first {BLOCK} tasks)")
-    more = dict(transductive=said, unfinished=unfinished, left_out=left_out)
-    return replace(_recording(kept, class_of, facts), **more)
+def _parts_by_method(paths: Iterable[str | Path]) -> dict[str, _Part]:
+    parts: dict[str, _Part] = {}
+    for path in map(Path, paths):
+        for part in _parts(path):
+            method = part.header["method"]
+            if method in parts:
+                raise InputError(f"record: method {method} is in {parts[method].path} and in {path}; one is allowed")
+            parts[method] = part
+    return parts
 
 
-def _read(path: Path) -> tuple[Recording, list[tuple[bytes, bytes]]]:
-    """The finished part of a file, and the blocks of the unfinished part, each with its run."""
+def _parts(path: Path) -> list[_Part]:
+    """The recordings in a file, each of one method."""
+    parts: list[_Part] = []
+    for number, line in _lines(path):
+        try:
+            if "format" in line:
+                if line.pop("format") != FORMAT:
+                    raise ValueError(f"{FORMAT} is read")
+                parts.append(_Part(path, _checked_header(**line)))
+            else:
+                parts[-1].add(line)
+        except (AttributeError, LookupError, TypeError, ValueError) as error:
+            raise InputError(f"record: line {number} of {path} is not that of a recording ({reason(error)})") from None
+    if not parts or not all(part.tasks for part in parts):
+        raise InputError(f"record: {path} has a header, but no task after it")
+    return parts
+
+
+def _lines(path: Path) -> Iterator[tuple[int, dict]]:
+    """The lines of a file with their numbers, without one at its end that was not written whole."""
     if not path.is_file():
         raise InputError(f"record: no file {path}")
-    try:
-        archive, *parts = path.read_bytes().split(UNFINISHED)
-        blocks, expanded = [], 0
-        for part in parts:
-            crc, length, size, run = HEAD.unpack(part[: HEAD.size]) if len(part) > HEAD.size else (0, 0, 0, b"")
-            packed = part[HEAD.size : HEAD.size + length]
-            if length and zlib.crc32(packed) == crc:  # otherwise it is incomplete
-                blocks.append((run, UNFINISHED + part[: HEAD.size + length]))
-                expanded += size
-        check_expanded("record", path, expanded)
-        if UNFINISHED.startswith(archive):  # nothing, or the beginning of a first block
-            return _recording({}, {}, {}), blocks
-        check_zip("record", path, file=io.BytesIO(archive))
-        with np.load(io.BytesIO(archive), allow_pickle=False) as z:
-            about = json.loads(str(z["about"]))
-            if about["format"] != FORMAT:
-                raise ValueError(f"its format is {about['format']}")
-            kept = {
-                name: {m: z[f"{name}_{k}"] for k, m in enumerate(about["methods"])}
-                for name in ("support", "query", "correct")
-            }
-            # Files of earlier versions contain neither.
-            more = {"transductive": about.get("transductive", {}), "groups": {k: z[k] for k in GROUPS if k in z}}
-            return Recording(z["images"], z["classes"], **kept, facts=about["facts"], **more), blocks
-    except InputError:
-        raise
-    except Exception as error:  # broken archives and other files raise many kinds
-        raise InputError(f"record: {path} is not a recording ({' '.join(str(error).split())[:120]})") from None
+    if not is_recording(path):
+        raise InputError(f"record: {path} is not a recording, which begins with a header")
+    with path.open("rb") as file:
+        for number, text in enumerate(iter(lambda: file.readline(LONGEST_LINE), b""), 1):
+            if len(text) == LONGEST_LINE:
+                raise InputError(f"record: line {number} of {path} is longer than {LONGEST_LINE / 2**20:g} MiB")
+            try:
+                line = json.loads(text)
+            except (ValueError, RecursionError) as error:
+                if not text.endswith(b"\n"):
+                    note(f"record: the last line of {path} was not written to its end, and is left out")
+                    return
+                raise InputError(f"record: line {number} of {path} is not JSON ({reason(error)})") from None
+            yield number, line
 
 
-def _runs(blocks: list[tuple[bytes, bytes]]) -> dict[bytes, dict]:
-    """Blocks by their run: its method, facts, tasks, and the known classes of its images."""
-    runs: dict[bytes, dict] = {}
-    for run, block in blocks:
-        size = HEAD.unpack_from(block, len(UNFINISHED))[2]
-        found = json.loads(zlib.decompressobj().decompress(block[len(UNFINISHED) + HEAD.size :], size))
-        if not found["start"]:
-            runs[run] = {name: found.get(name) for name in ("method", "facts", "transductive")}
-            runs[run] |= {"images": [], "tasks": [], "classes": {}}
-        of = runs.get(run)
-        if of is None or len(of["tasks"]) != found["start"]:  # an earlier block is damaged
-            continue
-        of["images"] += [image for image, _ in found["images"]]
-        of["classes"] |= {image: label for image, label in found["images"] if label is not None}
-        of["tasks"] += [
-            ([of["images"][i] for i in support], [(of["images"][i], r == "1") for i, r in zip(query, right)])
-            for support, query, right in found["tasks"]
-        ]
-    return runs
+def _joined(parts: Iterable[_Part]) -> tuple[dict, dict[str, dict]]:
+    """Facts on the tasks of all parts, and on each image by its name, sorted by class and name."""
+    facts: dict = {}
+    images: dict[str, dict] = {}
+    for part in parts:
+        _agree(facts, {name: part.header[name] for name in FACTS if name in part.header}, "", part.path)
+        for image in part.images:
+            _agree(images.setdefault(image, {}), part.images[image], f" of image {shown(image)}", part.path)
+    return facts, dict(sorted(images.items(), key=lambda image: (image[1]["class"], image[0])))
 
 
-def _class_of(found: Recording) -> dict[str, str]:
-    """The class of each image by its name."""
-    return dict(zip(found.images.tolist(), found.classes.tolist()))
+def _agree(facts: dict, facts_of_file: dict, subject: str, path: Path) -> None:
+    """Add facts of a subject from a file to those from others."""
+    for name, value in facts_of_file.items():
+        if facts.setdefault(name, value) != value:
+            raise InputError(
+                f"record: {name}{subject} is {shown(value)} in {path}, elsewhere {shown(facts[name])}; the same is "
+                "needed"
+            )
 
 
-def _tasks(found: Recording, method: str) -> Tasks:
-    images = found.images.tolist()
-    rows = zip(*(getattr(found, name)[method].tolist() for name in ("support", "query", "correct")))
-    return [
-        ([images[i] for i in support if i >= 0], [(images[i], right) for i, right in zip(query, correct) if i >= 0])
-        for support, query, correct in rows
-    ]
+def _groups(images: dict[str, dict]) -> dict[str, np.ndarray]:
+    """The groups of all images, if they are known of any."""
+    groups = {}
+    for name in GROUPS:
+        values = [facts[name] for facts in images.values() if name in facts]
+        if len(values) == len(images):
+            groups[name] = np.array(values)
+        elif values:
+            raise InputError(
+                f"record: {name} are known of {len(values)} of {len(images)} images; of all or none is needed"
+            )
+    return groups
 
 
-def _recording(tasks: dict[str, Tasks], class_of: dict[str, str], facts: dict) -> Recording:
-    """Tasks by method, by the names of images, as arrays."""
-    images = sorted(class_of, key=lambda image: (class_of[image], image))
-    place = {image: i for i, image in enumerate(images)}
-    support, query, correct = {}, {}, {}
-    for method, of in tasks.items():
-        ordered = [sorted((place[i], bool(r)) for i, r in asked) for _, asked in of]
-        support[method] = _padded([sorted(place[i] for i in shown) for shown, _ in of], -1, np.int32)
-        query[method] = _padded([[i for i, _ in asked] for asked in ordered], -1, np.int32)
-        correct[method] = _padded([[r for _, r in asked] for asked in ordered], False, bool)
-    classes = np.array([class_of[image] for image in images])
-    return Recording(np.array(images), classes, support, query, correct, facts)
-
-
-def _together(found: dict[Path, Recording]) -> Recording:
-    """One recording of all: images are identified by name."""
-    holder: dict[str, Path] = {}
-    for path, one in found.items():
-        for method in one.methods:
-            if method in holder:
-                raise InputError(f"record: method {method} is in {holder[method]} and in {path}; one is allowed")
-            holder[method] = path
-    class_of = _union({path: _class_of(one) for path, one in found.items()}, "the class of image {}")
-    facts = _union({path: one.facts for path, one in found.items()}, "{}")
-    made = _recording({m: _tasks(found[path], m) for m, path in holder.items()}, class_of, facts)
-    more = {
-        name: {m: value for one in found.values() for m, value in getattr(one, name).items()}
-        for name in ("transductive", "unfinished", "left_out")
-    }
-    known = [name for name in GROUPS if any(name in one.groups for one in found.values())]
-    return replace(made, groups={name: _groups(name, found, made.images.tolist()) for name in known}, **more)
-
-
-def _union(parts: dict[Path, dict], what: str) -> dict:
-    """What files say, which has to be the same where several say it of one key; ``what`` names it in a message."""
-    union: dict = {}
-    for path, part in parts.items():
-        for key, value in part.items():
-            if union.setdefault(key, value) != value:
-                raise InputError(
-                    f"record: {what.format(shown(key))} is {shown(value)} in {path}, elsewhere {shown(union[key])}; "
-                    "the same is needed"
-                )
-    return union
-
-
-def _groups(name: str, found: dict[Path, Recording], images: list[str]) -> np.ndarray:
-    """The group of each image, on which all files with groups must agree."""
-    said = {path: one for path, one in found.items() if name in one.groups}
-    parts = {path: dict(zip(one.images.tolist(), one.groups[name].tolist())) for path, one in said.items()}
-    of = _union(parts, f"{name} of image {{}}")
-    if lacking := [image for image in images if image not in of]:
-        raise InputError(
-            f"record: {name} of image {shown(lacking[0])} is in none of the files, but known for others; files "
-            "that all say it are needed"
-        )
-    return np.array([of[image] for image in images])
-
-
-def _text(name: str, value: object) -> str:
-    """A name, or the text of a path, that a report can print."""
-    text = str(value)
-    if not isinstance(value, (str, Path)) or not text.strip():
-        raise InputError(f"{name} = {value!r}; a name is needed")
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        raise InputError(f"{name} = {shown(ascii(text))}; text that can be written as UTF-8 is allowed") from None
-    return text
-
-
-def _plain(values: Iterable) -> list:
-    """A list of Python's own values, also from tensors and arrays; 1.0 and True become 1, the same class or image."""
-    found = values.tolist() if hasattr(values, "tolist") else list(values)
-    found = [_own(v) if hasattr(v, "item") else v for v in (found if isinstance(found, list) else [found])]
-    return [int(v) if isinstance(v, bool) or (isinstance(v, float) and v.is_integer()) else v for v in found]
-
-
-def _own(value: object) -> object:
-    """The value of an array or tensor of one number; the nested list of a larger one."""
-    found = value.tolist() if hasattr(value, "tolist") else value.item()
-    while isinstance(found, list) and len(found) == 1:
-        found = found[0]
-    return found
-
-
-def _padded(rows: list[list], pad: object, kind: type) -> np.ndarray:
-    """Rows of any lengths as one array."""
-    out = np.full((len(rows), max(map(len, rows))), pad, kind)
-    for at, row in enumerate(rows):
-        out[at, : len(row)] = row
-    return out
+def _padded(rows: list[np.ndarray]) -> np.ndarray:
+    """Rows of any lengths as one array, padded by -1."""
+    table = np.full((len(rows), max(map(len, rows))), -1, np.int32)
+    for number, row in enumerate(rows):
+        table[number, : len(row)] = row
+    return table

@@ -1,4 +1,4 @@
-"""Build the data of the longer exercises, ``*.csv`` and ``two-methods.npz``, from records that ship.
+"""Build the data of the longer exercises, ``*.csv`` and two recordings, ``*.jsonl``, from records that ship.
 
     python data/course/build.py
 
@@ -33,13 +33,13 @@ def networks():
     return pd.DataFrame(rows, columns=["dataset", "learner", "seed", "validation", "test"])
 
 
-def write_two_methods(path, dataset="coloured/hebrew", methods=("r2d2", "protonet"), seed=0):
-    """A recording of one run of two methods on the same closed tasks."""
+def write_recordings(folder, dataset="coloured/hebrew", methods=("r2d2", "protonet"), seed=0):
+    """A recording each of one run of two methods on the same closed tasks."""
     labels = load_source(dataset).labels
     drawn = runs.tasks_of(dataset, methods[0])[:TASKS]
     for method in methods:
         right = runs.answers(dataset, method)[seed, :TASKS] > 0
-        with recorder.record(path, method, dataset=dataset, seed=0) as record:
+        with recorder.record(folder / f"{method}.jsonl", method, dataset=dataset, seed=0) as record:
             for support, query, good in zip(drawn.support, drawn.query, right):
                 said = np.where(good, labels[query], -1)
                 record.task(support, query, labels[query], said, support_labels=labels[support])
@@ -123,9 +123,8 @@ def build(folder):
     for name, of in TABLES.items():
         text = of().to_csv(index=False, lineterminator="\n")
         replace_file(folder / f"{name}.csv", lambda part, text=text: part.write_text(text, "utf-8"))
-    (folder / "two-methods.npz").unlink(missing_ok=True)  # a recording takes up where it is
-    write_two_methods(folder / "two-methods.npz")
-    files = sorted([*folder.glob("*.csv"), *folder.glob("*.npz")])
+    write_recordings(folder)
+    files = sorted([*folder.glob("*.csv"), *folder.glob("*.jsonl")])
     sums = "".join(f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {path.name}\n" for path in files)
     replace_file(folder / "SHA256SUMS", lambda part: part.write_text(sums, "utf-8"))
 

@@ -126,11 +126,11 @@ def _evaluation_commands(command: Callable) -> None:
     add = command("evaluate", commands.evaluate, computes=True, extra="evaluate")
     add("dataset", type=dataset_of("novel"), help="a name from fslcore list, folder:PATH or features:PATH")
     add("backbone", **BACKBONE | {"help": f"{BACKBONE['help']}; none for features:PATH"})
-    add("-o", "--output", type=Path, help=".parquet or .csv; .npz is a recording; not with --part")
+    add("-o", "--output", type=Path, help=".parquet or .csv; .jsonl is a recording; not with --part")
     own = LEARNERS | {"type": name_of("learner", lambda: [*catalogue.known], own=True)}
     add("--learners", **own, help="names from fslcore list, or your own as module:Class (ncc lr)")
     sampling = name_of("sampling", lambda: ["closed", "open"])
-    text = "closed: images are used again; open: each at most once (both; only closed for .npz)"
+    text = "closed: images are used again; open: each at most once (both; only closed for .jsonl)"
     add("--samplings", nargs="+", type=sampling, action=Once, help=text)
     _shape(add)
     add("--seed", type=count_of("seed", 0, LARGEST), default=0, help="of the task samplers (0)")

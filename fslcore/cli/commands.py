@@ -191,13 +191,17 @@ def _write_recording(options: argparse.Namespace, source, runs: dict) -> None:
     from .. import recorder
     from ..evaluation import three_targets
 
-    groups = {
+    columns = {
+        "class": source.classes,
         "groups": three_targets.groups_of_images(source, three_targets.IMAGE_FACTS),
         "class_groups": three_targets.groups_of_classes(source, three_targets.CLASS_FACTS),
     }
-    known = {name: of for name, of in groups.items() if of is not None}
-    facts = _of(options, "dataset seed")
-    recorder.save(options.output, recorder.recording(source.names, source.classes, runs, facts, known))
+    images = {str(name): {} for name in source.names}
+    for column, values in columns.items():
+        if values is not None:
+            for facts, value in zip(images.values(), values):
+                facts[column] = str(value)
+    recorder.save(options.output, images, runs, _of(options, "dataset seed"))
 
 
 def _pieces(options: argparse.Namespace, methods: dict, drawn: dict) -> int:
@@ -315,7 +319,7 @@ def _check_evaluation(options: argparse.Namespace) -> None:
         raise InputError(f"--{name}: not with --part, which computes blocks of tasks and writes nothing")
     if options.output is None and not options.part:
         raise InputError(
-            "output: none; -o FILE.csv, FILE.parquet or FILE.npz is needed (or --part K/N, which writes nothing)"
+            "output: none; -o FILE.csv, FILE.parquet or FILE.jsonl is needed (or --part K/N, which writes nothing)"
         )
     options.output = options.output and check_output(
         options.output, [".parquet", ".csv", ENDING], [part for part in (path, weights) if part]

@@ -6,7 +6,6 @@ and for new classes (`fslcore.stats.three_intervals`).
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -16,7 +15,7 @@ import pandas as pd
 
 from .. import recorder, stats
 from ..errors import InputError, visible
-from ..recorder import Recording
+from ..recorder import Recording, is_recording
 from ..stats import ThreeIntervals
 from ..stats.influence import Influence
 from .analysis import (
@@ -34,7 +33,6 @@ from .shapes import PERCENT, Measurements, Shape, check_names
 # The most cautious target first.
 TARGETS = {"classes": "new classes", "images": "new images", "closed": "these images"}
 TEST = "t-test with jackknife variances of images and classes"
-MARKS = (b"about.npy", b"fslcore recording")  # begin a finished recording, an unfinished one
 APPLIES = {
     "new classes": "a claim about methods needs the verdicts for new classes",
     "new images": "verdicts for new images hold for these classes",
@@ -72,15 +70,6 @@ class MethodTasks:
     def images(self) -> np.ndarray:
         """(T, ·) support and query together."""
         return np.concatenate([self.support, self.query], axis=1)
-
-
-def is_recording(path: Path) -> bool:
-    """Whether a file begins as a recording does."""
-    if not os.path.isfile(path):
-        return False
-    with path.open("rb") as file:
-        head = file.read(100)
-    return any(mark in head for mark in MARKS)
 
 
 def analyse_recordings(paths: Sequence[Path], options: Options) -> tuple[Analysis, list[str]]:
@@ -121,7 +110,7 @@ def methods_of(recording: Recording) -> dict[str, MethodTasks]:
     methods = {}
     for method in recording.methods:
         support, query = recording.support[method], recording.query[method]
-        methods[visible(method.strip())] = MethodTasks(
+        methods[visible(method)] = MethodTasks(
             number=task_numbers(support, query, numbers),
             support=support,
             query=query,
@@ -267,14 +256,11 @@ def recording_cautions(
 ) -> list[str]:
     """What is not finished, and whose answers may depend on each other."""
     cautions = []
-    for name, count in recording.unfinished.items():
-        cautions.append(f"{name} is not finished: {count:,} tasks of it were recorded.")
-    for name, count in recording.left_out.items():
-        cautions.append(
-            f"Left out: {count:,} tasks of another recording of {name}, which is not finished."
-        )
-    unsaid = [name for name in recording.methods if name not in recording.transductive]
-    unsaid = [name for name in unsaid if visible(name.strip()) in methods]
+    for name in recording.unfinished:
+        count = len(recording.correct[name])
+        cautions.append(f"{visible(name)} is not finished: {count:,} tasks of it were recorded.")
+    unsaid = [visible(name) for name in recording.methods if name not in recording.transductive]
+    unsaid = [name for name in unsaid if name in methods]
     if unsaid and sampling == "closed":
         cautions.append(
             f"Of {', '.join(unsaid)} it was not recorded whether an answer depends on the task's "

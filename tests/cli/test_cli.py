@@ -58,7 +58,7 @@ def test_evaluate_writes_a_recording_whose_report_has_three_intervals(tmp_path, 
     np.savez(tmp_path / "f.npz", features=x, labels=labels)
     command = ["evaluate", f"features:{tmp_path}/f.npz", "none", "--tasks", "60", "--shots", "2", "--json", "--quiet"]
     command += ["--learners", "ncc", "lr", "opta", "--intervals", "--level", "0.8"]
-    table, path = tmp_path / "t.csv", tmp_path / "r.npz"
+    table, path = tmp_path / "t.csv", tmp_path / "r.jsonl"
     printed = {}
     for file in (table, path):
         assert app.main([*command, "-o", str(file)]) == 0
@@ -80,8 +80,8 @@ def test_evaluate_writes_a_recording_whose_report_has_three_intervals(tmp_path, 
     before = path.read_bytes()
     for more, words in (
         (["--learners", "ncc"], "it is a recording of none lr, which would be lost"),
-        (["--samplings", "closed", "open"], "samplings: closed and open; .npz holds tasks of one"),
-        (["--apart", "g.csv"], "--apart: not with .npz"),
+        (["--samplings", "closed", "open"], "samplings: closed and open; .jsonl holds tasks of one"),
+        (["--apart", "g.csv"], "--apart: not with .jsonl"),
     ):
         assert app.main([*command, *more, "-o", str(path)]) == 2
         assert words in capsys.readouterr().err and path.read_bytes() == before
@@ -103,7 +103,7 @@ BAD = [
     ("list learners extra", "extra: no such argument"),
     ("list --jsn", "--jsn: no such argument (did you mean --json?)"),
     ("evaluate", "required: dataset, backbone; see fslcore evaluate --help"),
-    ("evaluate features:{t}/f.npz none", "output: none; -o FILE.csv, FILE.parquet or FILE.npz is needed (or --"),
+    ("evaluate features:{t}/f.npz none", "output: none; -o FILE.csv, FILE.parquet or FILE.jsonl is needed (or --"),
     ("evaluate clipard glyph-conv -o {t}/t.csv", "(did you mean clipart?)"),
     ("evaluate folder:{t}/none glyph-conv -o {t}/t.csv", "dataset: no folder {t}/none"),
     ("evaluate features:{t}/none.npz none -o {t}/t.csv", "features: no file {t}/none.npz"),

@@ -14,10 +14,8 @@ import pytest
 import torch
 from PIL import Image
 
-import fslcore
 from fslbook import released
 from fslbook.attributes import Attributes
-from fslcore import recorder
 from fslcore.cli import app
 from fslcore.datasets.bank import load_features
 from fslcore.errors import InputError
@@ -60,13 +58,6 @@ def bombs(tmp_path_factory):
     values = pa.array(np.zeros(2**20))
     table = pa.Table.from_arrays([pa.chunked_array([values] * 48)], ["ours"])
     pa.parquet.write_table(table, folder / "d.parquet")
-    r = fslcore.record(folder / "e.npz", "A")
-    r.task([0, 20], [1, 21], [0, 1], [0, 1], [0, 1])
-    r._keep()
-    whole = bytearray((folder / "e.npz").read_bytes())
-    at = len(recorder.UNFINISHED) + 8
-    whole[at : at + 4] = SIZE.to_bytes(4, "little")
-    (folder / "e.npz").write_bytes(whole)
     return folder
 
 
@@ -74,8 +65,6 @@ READ = {
     "features: .npz": lambda folder: load_features(folder / "a.npz"),
     "features: .pt": lambda folder: load_features(folder / "b.pt"),
     "features: .pt of one number": lambda folder: load_features(folder / "same.pt"),
-    "record: .npz": lambda folder: recorder.load(folder / "a.npz"),
-    "record: blocks": lambda folder: recorder.load(folder / "e.npz"),
     "results: .parquet": lambda folder: Results.read(folder / "d.parquet"),
     "backbone conv4: .pt": lambda folder: backbones.load(f"conv4-baseline:{folder / 'b.pt'}"),
     "tasks: .npz": lambda folder: Tasks.load(folder / "a.npz"),

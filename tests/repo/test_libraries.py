@@ -64,12 +64,12 @@ def test_easyfsl(tmp_path, easyfsl):
     from easyfsl.samplers import TaskSampler
     from easyfsl.utils import evaluate
 
-    data, file = Images(), tmp_path / "results.npz"
+    data, file = Images(), tmp_path / "protonet.jsonl"
     sampler = TaskSampler(data, n_way=5, n_shot=2, n_query=3, n_tasks=200)
     model = PrototypicalNetworks(torch.nn.Identity())
     given = dict(torch=torch, fslcore=fslcore, DataLoader=DataLoader, sampler=sampler, data=data, model=model)
     given |= dict(n_way=5, n_shot=2, n_query=3)
-    exec(lines("easyfsl").replace('"results.npz"', repr(str(file))), given)
+    exec(lines("easyfsl").replace('"protonet.jsonl"', repr(str(file))), given)
     # The same tasks by the library's own evaluation.
     its = evaluate(model, given["loader"], device="cpu", use_tqdm=False)
     found = recorder.load(file)
@@ -86,14 +86,14 @@ def test_learn2learn(tmp_path):
     from learn2learn.data import MetaDataset, Taskset
     from learn2learn.data.transforms import ConsecutiveLabels, KShots, LoadData, NWays, RemapLabels
 
-    file, loss = tmp_path / "results.npz", torch.nn.CrossEntropyLoss()
+    file, loss = tmp_path / "maml.jsonl", torch.nn.CrossEntropyLoss()
     torch.manual_seed(0)
     data = MetaDataset(Images())
     transforms = [NWays(data, 5), KShots(data, 6), LoadData(data), RemapLabels(data), ConsecutiveLabels(data)]
     taskset = Taskset(data, transforms, num_tasks=150)
     maml = MAML(torch.nn.Linear(12, 5), lr=0.5)
     given = dict(torch=torch, fslcore=fslcore, taskset=taskset, data=data, maml=maml, ways=5, loss=loss)
-    exec(lines("learn2learn").replace('"results.npz"', repr(str(file))), given)
+    exec(lines("learn2learn").replace('"maml.jsonl"', repr(str(file))), given)
     # The same tasks in the way of its examples, which count and keep nothing.
     accuracies = []
     for images, labels in taskset:

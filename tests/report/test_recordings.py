@@ -2,11 +2,9 @@
 
 import numpy as np
 import pytest
-import torch
 
 import fslcore
 from fslcore import recorder, stats
-from fslcore.datasets.bank import Bank
 from fslcore.errors import InputError
 from fslcore.evaluation import Record
 from fslcore.report import Results, Shape
@@ -43,11 +41,10 @@ def targets(results):
 
 
 def test_each_target_is_that_of_the_tasks_in_any_order(tmp_path, closed):
-    path = tmp_path / "r.npz"
-    a = played(path, closed, transductive=False)
+    a = played(tmp_path / "a.jsonl", closed, transductive=False)
     order = np.random.default_rng(2).permutation(300)
-    b = played(path, closed, "B", 0.8, 1, order=order, transductive=True)
-    results = Results.read(path, level=0.9)
+    b = played(tmp_path / "b.jsonl", closed, "B", 0.8, 1, order=order, transductive=True)
+    results = Results.read(tmp_path, level=0.9)  # a folder with a file per method
     assert results.shape is Shape.RECORDED and targets(results) == [*ALL]
     tasks = closed.support, closed.query, LABELS
     single = stats.three_intervals(100.0 * a, *tasks, level=0.9, bounds=(0, 100))
@@ -69,8 +66,8 @@ def test_each_target_is_that_of_the_tasks_in_any_order(tmp_path, closed):
 
 def test_tasks_that_share_no_image_are_a_table_of_tasks(tmp_path):
     tasks = sample_open(LABELS, ways=5, shots=1, queries=1)
-    right = played(tmp_path / "r.npz", tasks)
-    results = Results.read(tmp_path / "r.npz")
+    right = played(tmp_path / "r.jsonl", tasks)
+    results = Results.read(tmp_path / "r.jsonl")
     expected = stats.open_interval(100.0 * right.mean(axis=1), bounds=(0, 100))
     assert results.methods["half_width"][0] == pytest.approx(expected.half_width)
     assert targets(results) == [""] and "no image is in two tasks" in results.applies[0]
@@ -80,23 +77,23 @@ def test_tasks_that_share_no_image_are_a_table_of_tasks(tmp_path):
 def test_what_the_tasks_do_not_tell_is_left_out_and_said(tmp_path, closed):
     labels = np.arange(5).repeat(20)
     tasks = sample_closed(labels, tasks=60, ways=5, shots=2, queries=3)
-    played(tmp_path / "r.npz", tasks, labels=labels)
-    results = Results.read(tmp_path / "r.npz")
+    played(tmp_path / "r.jsonl", tasks, labels=labels)
+    results = Results.read(tmp_path / "r.jsonl")
     assert targets(results) == ["new images", "these images"] and "new classes" not in results.applies[0]
     assert any("do not tell about new classes" in line for line in results.cautions)
     assert any(line.startswith("Of A it was not recorded whether") for line in results.cautions)
-    played(tmp_path / "few.npz", closed[:15])
-    results = Results.read(tmp_path / "few.npz")
+    played(tmp_path / "few.jsonl", closed[:15])
+    results = Results.read(tmp_path / "few.jsonl")
     assert targets(results) == [""] and any("no intervals for new images" in line for line in results.cautions)
 
 
 def test_unfinished_methods_are_named(tmp_path):
-    path = tmp_path / "r.npz"
-    record = fslcore.record(path, "B", transductive=False)
+    record = fslcore.record(tmp_path / "r.jsonl", "caf\udce9", transductive=False)
     for _ in range(45):
         record.task([0, 20], [1, 21], [0, 1], [0, 1], [0, 1])
-    results = Results.read(path)
-    assert results.cautions[0] == "B is not finished: 40 tasks of it were recorded."
+    results = Results.read(record.part)
+    assert results.cautions[0] == r"caf\udce9 is not finished: 45 tasks of it were recorded."
+    results.to_html(tmp_path / "report.html")
 
 
 def test_methods_on_other_tasks_of_the_same_images_are_compared_unpaired(tmp_path):
@@ -112,11 +109,11 @@ def test_methods_on_other_tasks_of_the_same_images_are_compared_unpaired(tmp_pat
         distances = ((x[learner][tasks.query][:, :, None] - centres[:, None]) ** 2).sum(axis=3)
         return distances.argmin(axis=2) == tasks.query_label
 
-    source = Bank(torch.zeros(160, 1), LABELS, "r")
     runs = {n: (t, Record(right(int(n != "A"), t), t.query_label), False) for n, t in drawn.items()}
-    path, groups = tmp_path / "r.npz", {"groups": np.arange(160) // 2}
-    recorder.save(path, recorder.recording(source.names, source.classes, runs, {"seed": 0}, groups))
-    results = Results.read(path, level=0.9)
+    groups = {"groups": np.arange(160) // 2}
+    images = {f"{i:03}": {"class": f"{LABELS[i]}", "groups": f"{i // 2}"} for i in range(160)}
+    recorder.save(tmp_path / "r.jsonl", images, runs, {"seed": 0})
+    results = Results.read(tmp_path / "r.jsonl", level=0.9)
     assert any("unpaired" in line for line in results.cautions)
     influence = {}
     for name, (tasks, record, _) in runs.items():
@@ -130,10 +127,10 @@ def test_methods_on_other_tasks_of_the_same_images_are_compared_unpaired(tmp_pat
 
 
 def test_options_leave_out_and_the_better_is_first_where_two_are_compared(tmp_path, closed):
-    path = tmp_path / "r.npz"
-    right = played(path, closed)
+    right = played(tmp_path / "a.jsonl", closed)
     hardest = np.argsort(right.mean(axis=1), kind="stable")
-    played(path, closed[hardest[:150]], "B", 0.67, 1)  # on the tasks that are hard for A
+    played(tmp_path / "b.jsonl", closed[hardest[:150]], "B", 0.67, 1)  # on the tasks that are hard for A
+    path = [tmp_path / "a.jsonl", tmp_path / "b.jsonl"]
     results = Results.read(path)
     assert [*results.methods["method"][:2]] == ["A", "B"]  # by the mean of all tasks of each
     pair = row(results, "these images", "B", "A")
@@ -141,7 +138,8 @@ def test_options_leave_out_and_the_better_is_first_where_two_are_compared(tmp_pa
     assert "these images: B is better than A" in " ".join(results.lines())
     common = Results.read(path, common=True)
     assert {*common.methods["n"]} == {150} and common.methods["method"][0] == "B"
-    played(path, closed, "C", 0.9, 2)
+    played(tmp_path / "c.jsonl", closed, "C", 0.9, 2)
+    path = tmp_path
     assert {*Results.read(path, drop=["B"]).methods["method"]} == {"A", "C"}
     assert len(Results.read(path, reference="C").pairs) == 2 * len(ALL)
     for options, words in (({"drop": ["Z"]}, "drop = Z"), ({"reference": "Z"}, "reference = Z")):
@@ -149,9 +147,9 @@ def test_options_leave_out_and_the_better_is_first_where_two_are_compared(tmp_pa
             Results.read(path, **options)
 
 
-def test_other_archives_are_arrays_and_other_files_do_not_fit(tmp_path, closed):
-    np.savez(tmp_path / "arrays.npz", ours=np.linspace(0.5, 0.7, 30), base=np.linspace(0.4, 0.7, 30))
-    assert Results.read(tmp_path / "arrays.npz").shape is Shape.TASKS
-    played(tmp_path / "r.npz", closed[:30])
-    with pytest.raises(InputError, match=r"arrays.npz is no recording"):
-        Results.read([tmp_path / "r.npz", tmp_path / "arrays.npz"])
+def test_other_lines_are_tables_and_other_files_do_not_fit(tmp_path, closed):
+    (tmp_path / "lines.jsonl").write_text('{"ours": 0.5, "base": 0.4}\n' * 9 + '{"ours": 0.7, "base": 0.5}\n')
+    assert Results.read(tmp_path / "lines.jsonl").shape is Shape.TASKS
+    played(tmp_path / "r.jsonl", closed[:30])
+    with pytest.raises(InputError, match=r"lines.jsonl is no recording"):
+        Results.read([tmp_path / "r.jsonl", tmp_path / "lines.jsonl"])

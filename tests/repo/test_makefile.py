@@ -22,6 +22,7 @@ CALLS = [[name] for name in TARGETS if name != "paper"]
 CALLS += [["paper", f"PAPER={paper}"] for paper in PAPERS]
 PROGRAMS = "make sh test echo rm touch true".split()  # that any system with make has
 FOLDERS = [ROOT, *(ROOT / name for name in ("book", "tests", "benchmarks", "tests/rehearsal", "tests/cluster"))]
+OURS = {"fslcore": ROOT / "fslcore", "fslbook": ROOT / "book" / "fslbook"}  # commands, and their code
 FOR_TESTS = ["tests/**/*.py", "fslcore/stats/**/*.py"]  # what pytest imports for its doctests
 LEFT_OUT_OF_TESTS = "rehearsal/captioners.py"  # by tests/conftest.py, where transformers is missing
 IMPORT = re.compile(r"^ *(?:from (\w+)[\w.]* import|import (\w+))", re.MULTILINE)
@@ -121,7 +122,7 @@ def imports_of_file(path, in_functions):
     if in_functions:  # in processes of its own
         found |= {f"{name}{end}" for name in re.findall(r'"-m", "(\w+)"', text) for end in ("", ".__main__")}
     asked = set(re.findall(r'importorskip\("(\w+)', text))
-    if path.is_relative_to(ROOT / "fslcore"):  # the library says in one line what is missing
+    if any(path.is_relative_to(folder) for folder in OURS.values()):  # which say in one line what is missing
         asked |= set(re.findall(r'find_spec\("(\w+)"\)', text))
     return {name for name in found if name.partition(".")[0] not in asked}
 
@@ -174,9 +175,9 @@ def needs(command):
     if "-m pytest" in command:
         files = {path for pattern in FOR_TESTS for path in ROOT.glob(pattern)} - {ROOT / "tests" / LEFT_OUT_OF_TESTS}
         packages |= {"pytest", "xdist"} | packages_of(files, in_functions=False)
-    if "fslcore" in programs:
-        programs.remove("fslcore")
-        packages |= packages_of(ROOT.glob("fslcore/**/*.py"), in_functions=True)
+    for name in programs & {*OURS}:
+        programs.remove(name)
+        packages |= packages_of(OURS[name].glob("**/*.py"), in_functions=True)
     if " snakemake " in command:
         programs.add("snakemake")
         packages |= packages_of([*ROOT.glob("fslcore/**/*.py"), *ROOT.glob("book/**/*.py")], in_functions=True)

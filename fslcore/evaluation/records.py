@@ -181,7 +181,7 @@ def used(tasks: Tasks) -> tuple[np.ndarray, Tasks]:
     both = np.concatenate([tasks.support, tasks.query], axis=1)
     rows = np.unique(both[both >= 0]).astype(np.int64)
     support, query = (np.where(a >= 0, np.searchsorted(rows, a), PAD) for a in (tasks.support, tasks.query))
-    return rows, replace(tasks, support=support, query=query)
+    return rows, replace(tasks, support=support, query=query, check=False)
 
 
 def progress_bar(learner: Learner, tasks: int, progress: bool) -> tqdm:

@@ -121,7 +121,7 @@ def draw(
         drawn = sample_closed(labels, tasks=0 if tasks is None else tasks, **shape)
     else:
         drawn = sample_open(labels, max_tasks=tasks, balanced=balanced, **shape)
-    return drawn if apart is None else replace(drawn, sampler={**drawn.sampler, "apart": apart})
+    return drawn if apart is None else replace(drawn, sampler={**drawn.sampler, "apart": apart}, check=False)
 
 
 def left_out(source: Source, *, apart: str | None = None, groups: np.ndarray | None = None, **shape) -> list[str]:

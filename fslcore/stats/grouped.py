@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from ..errors import InputError
 from .intervals import Floats
@@ -37,7 +38,7 @@ class Cells:
     span: bool
 
 
-def cells_of(labels: np.ndarray, groups: np.ndarray | None, support: np.ndarray, query: np.ndarray) -> Cells:
+def cells_of(labels: np.ndarray, groups: ArrayLike | None, support: np.ndarray, query: np.ndarray) -> Cells:
     """The cells of images, if tasks with this support and query (T, n) of images keep groups (N,) apart.
 
     Raises
@@ -47,6 +48,7 @@ def cells_of(labels: np.ndarray, groups: np.ndarray | None, support: np.ndarray,
     """
     if groups is None:
         raise InputError("apart = True; the groups that the tasks keep apart are needed")
+    groups = np.asarray(groups)
     group, label = (np.unique(a, return_inverse=True)[1] for a in (groups, labels))
     count = int(group.max()) + 1
     task = np.arange(len(support))[:, None]

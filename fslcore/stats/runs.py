@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -28,7 +29,7 @@ from .intervals import (
     rounding,
 )
 from .power import check_power, smallest
-from .three_intervals import ThreeIntervals, three_intervals
+from .three_intervals import ThreeIntervals, checked_design, intervals_on
 
 __all__ = ["Chance", "NewRuns", "RunIntervals", "RunPlan", "chance_better", "new_runs", "plan_runs", "run_intervals"]
 
@@ -232,23 +233,19 @@ def run_intervals(
     level, paired = number("level", level, above=0, below=1), flag("paired", paired)
     methods = _methods(3, "values", values, other, paired=paired)
     means = [x.mean(axis=0) for x in methods]
-
-    def three(of: Floats, bounds: Bounds = None) -> ThreeIntervals:
-        return three_intervals(
-            of,
-            support,
-            query,
-            labels,
-            groups=groups,
-            class_groups=class_groups,
-            transductive=transductive,
-            level=level,
-            bounds=bounds,
-        )
-
+    design = checked_design(
+        means[0],
+        support,
+        query,
+        labels,
+        groups=groups,
+        class_groups=class_groups,
+        transductive=transductive,
+    )
     difference = means[0] - means[1] if len(means) > 1 else means[0]
-    fixed = three(difference, _declared(values, other, bounds))
-    each = [(three(m), [three(run) for run in x]) for x, m in zip(methods, means, strict=True)]
+    intervals = partial(intervals_on, design, level=level)
+    fixed = intervals(difference, bounds=_declared(values, other, bounds))
+    each = [(intervals(mean), [*map(intervals, runs)]) for mean, runs in zip(means, methods, strict=True)]
     over_runs = [x.mean(axis=(1, 2)) for x in methods]
 
     def target(kind: str) -> NewRuns:
@@ -260,7 +257,7 @@ def run_intervals(
         shared = of.standard_error**2 if math.isfinite(of.half_width) else math.inf
         return _assembled(of, shared, of.df, over_runs, own)
 
-    closed, images, classes = (target(kind) for kind in ("closed", "images", "classes"))
+    closed, images, classes = map(target, ("closed", "images", "classes"))
     images = _no_wider(images, classes)
     return RunIntervals(_no_wider(closed, images), images, classes)
 

@@ -20,7 +20,7 @@ from ..errors import InputError, flag, floats, number, wholes
 from ..errors import labels as checked_labels
 from .dependence import Units, checked_groups, of_parts, units_of, variances
 from .grouped import cells_of, shrunk, without_groups
-from .intervals import LEVEL, Floats, Interval, closed_df, declared_bounds, together
+from .intervals import LEVEL, Bounds, Floats, Interval, closed_df, declared_bounds, together
 
 __all__ = ["ThreeIntervals", "three_intervals"]
 
@@ -29,14 +29,33 @@ PARTS = 50  # of the tasks, to see how noisy a variance is
 AT_ONCE = 2**16  # units whose changes are held as a table of parts, so that memory does not grow with it
 
 
-class _Run(NamedTuple):
-    """What tasks gave, by class: values (T, K, Q), support (T, K, S), query (T, K, Q), classes (T, K); labels (N,)."""
+class Design(NamedTuple):
+    """Tasks and images that `checked_design` has checked, for any number of results on these tasks.
 
-    values: Floats
+    Attributes
+    ----------
+    support : (T, K, S), query : (T, K, Q) integers
+        Images by class.
+    of_task : (T, K), label : (N,) integers
+        Classes of the tasks, and of the images: -1 where no task has the class.
+    order : (T, K·Q) integers
+        The places of ``query`` among the queries as they were given.
+    units : Units
+        What is independent.
+    apart : (N,) array or None
+        Groups that the tasks keep apart, if groups span classes; then the "images" here are cells.
+    transductive : bool
+        Whether each answer depends on all images of its task.
+    """
+
     support: np.ndarray
     query: np.ndarray
     of_task: np.ndarray
     label: np.ndarray
+    order: np.ndarray
+    units: Units
+    apart: np.ndarray | None
+    transductive: bool
 
 
 @dataclass(frozen=True)
@@ -81,7 +100,7 @@ def three_intervals(
     apart: bool = False,
     transductive: bool = False,
     level: float = LEVEL,
-    bounds: tuple[float, float] | None = None,
+    bounds: Bounds = None,
 ) -> ThreeIntervals:
     """Intervals for the mean accuracy on these images, on new images and on new classes.
 
@@ -169,26 +188,38 @@ def three_intervals(
     69.97 ± 1.19 (these images), ± 1.40 (new images), 48.40 to 85.26 (new classes)
     """
     level, bounds = number("level", level, above=0, below=1), declared_bounds(values, bounds)
-    whole = flag("transductive", transductive)
-    run, units = _checked(values, support, query, labels, groups=groups, class_groups=class_groups, whole=whole)
-    without = None
-    if flag("apart", apart):  # the images of a group in a class are one: a task has at most one of them
-        support, query, labels = np.asarray(support), np.asarray(query), np.asarray(labels)
-        cells = cells_of(labels, None if groups is None else np.asarray(groups), support, query)
-        of, kin = (None if a is None else np.asarray(a)[cells.first] for a in (groups, class_groups))
-        of = of if cells.span else None
-        places = cells.of[support], cells.of[query], labels[cells.first]
-        run, units = _checked(values, *places, groups=of, class_groups=kin, whole=whole)
-        if of is not None:
-            without = _without(run, of, whole)
-    accuracy = run.values.mean(axis=(1, 2))
-    tasks, ways = run.of_task.shape
-    found, freedom, noise = _variances(run, units, without, whole)
-    if ways == run.label.max() + 1:
+    values = floats("values", values, None)
+    design = checked_design(
+        values,
+        support,
+        query,
+        labels,
+        groups=groups,
+        class_groups=class_groups,
+        apart=apart,
+        transductive=transductive,
+    )
+    return intervals_on(design, values, level=level, bounds=bounds)
+
+
+def intervals_on(design: Design, values: Floats, *, level: float, bounds: Bounds = None) -> ThreeIntervals:
+    """`three_intervals` of values (T, K·Q) on a checked design; nothing is checked again."""
+    values = np.take_along_axis(values, design.order, axis=1).reshape(design.query.shape)
+    accuracy = values.mean(axis=(1, 2))
+    tasks, ways = design.of_task.shape
+    found, freedom, noise = _variances(values, design)
+    if ways == design.label.max() + 1:
         freedom[1] = 0
-    sampling = accuracy.var(ddof=1) / tasks
     return assembled(
-        accuracy.mean(), tasks, sampling, found, freedom, noise=noise, counts=units.counts, level=level, bounds=bounds
+        accuracy.mean(),
+        tasks,
+        accuracy.var(ddof=1) / tasks,
+        found,
+        freedom,
+        noise=noise,
+        counts=design.units.counts,
+        level=level,
+        bounds=bounds,
     )
 
 
@@ -202,7 +233,7 @@ def assembled(
     noise: Floats,
     counts: tuple[int, int],
     level: float,
-    bounds: tuple[float, float] | None = None,
+    bounds: Bounds = None,
 ) -> ThreeIntervals:
     """Three intervals from the variances of images and of classes, their degrees of freedom and noise.
 
@@ -239,35 +270,35 @@ def assembled(
     return ThreeIntervals(closed, images, of_classes, float(sampling), float(image_variance), float(class_variance))
 
 
-def _without(run: _Run, groups: np.ndarray, whole: bool) -> Floats:
-    """Changes (P, G) of a mean accuracy without each group, of tasks that keep groups apart; places are cells.
-
-    ``whole`` is whether each answer depends on all images of its task.
-    """
-    v, support, query, of_task, label = run
+def _without(values: Floats, design: Design) -> Floats:
+    """Changes (P, G) of a mean accuracy without each group, of tasks that keep groups apart."""
+    support, query, of_task, label = design[:4]
     there = label >= 0
     place = np.full(len(label), -1)
-    place[there] = np.unique(groups[there], return_inverse=True)[1]
+    place[there] = np.unique(np.asarray(design.apart)[there], return_inverse=True)[1]
     members = np.zeros((place.max() + 1, label.max() + 1), bool)
     members[place[there], label[there]] = True
-    parts = min(PARTS, len(v))
-    changes = without_groups(v, place[support], place[query], of_task, members, parts=parts, whole=whole)
+    changes = without_groups(
+        values,
+        place[support],
+        place[query],
+        of_task,
+        members,
+        parts=min(PARTS, len(values)),
+        whole=design.transductive,
+    )
     return shrunk(changes, members)
 
 
-def _variances(run: _Run, units: Units, without: Floats | None, whole: bool) -> tuple[Floats, Floats, Floats]:
-    """`variances` of a mean accuracy, without bias: noise may make them negative.
-
-    ``without`` are the changes (P, G) without each group, where they were computed by themselves; ``whole`` as for
-    `_without`.
-    """
-    v, support, query, of_task, label = run
+def _variances(v: Floats, design: Design) -> tuple[Floats, Floats, Floats]:
+    """`variances` of a mean accuracy from answers v (T, K, Q), without bias: noise may make them negative."""
+    support, query, of_task, label = design[:4]
     (tasks, ways, shots), size = support.shape, np.bincount(label[label >= 0])
     classes = len(size)
     accuracy = v.mean(axis=(1, 2))
     # By how much the mean over all tasks changes without an image, as estimated from each of its uses.
     n = size[of_task]
-    if whole:
+    if design.transductive:
         of_all = ways * _adjusted(accuracy, _table(np.ones((tasks, ways)), of_task, classes))[:, None]
         of_all = (of_all / (n - shots - query.shape[2]))[..., None]
         as_support, as_query = shots * of_all.repeat(shots, axis=2), of_all * np.full(query.shape, query.shape[2])
@@ -289,8 +320,8 @@ def _variances(run: _Run, units: Units, without: Floats | None, whole: bool) -> 
     average = _table(changes.sum(axis=2) / n, of_task, classes)
 
     def of_images(matrix: sparse.csr_array) -> tuple[float, Floats]:
-        if without is not None and matrix is units.images:
-            return of_parts(without)
+        if design.apart is not None and matrix is design.units.images:
+            return of_parts(_without(v, design))
         return _products(images @ matrix, average, members.T @ matrix)
 
     gap = (accuracy - accuracy.mean()) * classes / (tasks * max(classes - ways, 1))
@@ -301,7 +332,7 @@ def _variances(run: _Run, units: Units, without: Floats | None, whole: bool) -> 
     def of_classes(matrix: sparse.csr_array) -> tuple[float, Floats]:
         return _products(held @ matrix, usual, all_classes @ matrix)
 
-    return variances(units, of_images, of_classes)
+    return variances(design.units, of_images, of_classes)
 
 
 def _adjusted(accuracy: Floats, held: sparse.csr_array) -> Floats:
@@ -339,26 +370,27 @@ def _products(change: sparse.csr_array, average: sparse.csr_array, weight: spars
     return square - with_itself, len(products) ** 2 * products
 
 
-def _checked(
-    values: ArrayLike,
+def checked_design(
+    values: Floats,
     support: ArrayLike,
     query: ArrayLike,
     labels: ArrayLike,
     *,
     groups: ArrayLike | None,
     class_groups: ArrayLike | None,
-    whole: bool,
-) -> tuple[_Run, Units]:
-    """What the tasks gave, by class, and the units of the data."""
-    values, labels = floats("values", values, None), checked_labels("labels", labels)
+    transductive: bool,
+    apart: bool = False,
+) -> Design:
+    """The arguments of `three_intervals`, checked, for any values (T, K·Q) of the shape of these."""
+    labels = checked_labels("labels", labels)
     support, query = wholes("support", support), wholes("query", query)
     if values.shape != query.shape or query.ndim != 2 or support.ndim != 2 or len(support) != len(query):
         raise InputError(
             f"values have shape {values.shape}, query {query.shape}, support {support.shape}; "
             "(T, K·Q), the same and (T, K·S) are needed"
         )
-    if len(values) < LEAST:
-        raise InputError(f"{len(values)} tasks; at least {LEAST} are needed, and some thousand are better")
+    if len(query) < LEAST:
+        raise InputError(f"{len(query)} tasks; at least {LEAST} are needed, and some thousand are better")
     both = np.concatenate([support, query], axis=1)
     if both.min() < 0 or both.max() >= len(labels):
         raise InputError(
@@ -366,7 +398,7 @@ def _checked(
             f"images 0 to {len(labels) - 1} are allowed, without padding"
         )
     ordered = np.sort(both, axis=1)
-    if (ordered[:, 1:] == ordered[:, :-1]).any():
+    if (np.diff(ordered) == 0).any():
         raise InputError("an image stands twice in a task; tasks without repetition are needed")
     check_reuse("support and query", both)
     names, label, size = np.unique(labels, return_inverse=True, return_counts=True)
@@ -374,16 +406,24 @@ def _checked(
     place = np.full(len(names), -1)
     place[present] = np.arange(len(present))
     names, size, label = names[present], size[present], place[label]
-    support, of_task, _ = _by_class("support", support, label)
-    query, of_query, order = _by_class("query", query, label)
+    support_of_class, of_task, _ = _by_class("support", support, label)
+    query_of_class, of_query, order = _by_class("query", query, label)
     if of_task.shape != of_query.shape or (of_task != of_query).any():
         raise InputError("support and query of a task hold different classes")
-    needed = support.shape[2] + (query.shape[2] + 1 if whole else 2)
+    needed = support_of_class.shape[2] + (query_of_class.shape[2] + 1 if flag("transductive", transductive) else 2)
     if size.min() < needed:
         raise InputError(f"class {names[size.argmin()]} has {size.min()} images; {needed} are needed, to leave one out")
     units = units_of(label, *checked_groups(label, names, groups, class_groups))
-    values = np.take_along_axis(values, order, axis=1).reshape(query.shape)
-    return _Run(values, support, query, of_task, label), units
+    if not flag("apart", apart):
+        return Design(support_of_class, query_of_class, of_task, label, order, units, None, transductive)
+    # The images of a group in a class are one: a task has at most one of them.
+    cells = cells_of(labels, groups, support, query)
+    places = cells.of[support], cells.of[query], labels[cells.first]
+    groups = np.asarray(groups)[cells.first] if cells.span else None
+    if class_groups is not None:
+        class_groups = np.asarray(class_groups)[cells.first]
+    design = checked_design(values, *places, groups=groups, class_groups=class_groups, transductive=transductive)
+    return design._replace(apart=groups)
 
 
 def check_reuse(what: str, images: np.ndarray) -> None:
@@ -395,7 +435,7 @@ def check_reuse(what: str, images: np.ndarray) -> None:
         )
 
 
-def _by_class(what: str, images: np.ndarray, label: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _by_class(what: str, images: np.ndarray, label: np.ndarray) -> tuple[np.ndarray, ...]:
     """Images (T, K, m) in the order of their classes, the classes (T, K), and the order taken (T, K·m)."""
     order = np.argsort(label[images], axis=1, kind="stable")
     images, ways = np.take_along_axis(images, order, axis=1), len(np.unique(label[images[0]]))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from dataclasses import dataclass, field, replace
+from dataclasses import InitVar, dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
@@ -37,6 +37,8 @@ class Tasks:
     unseen : bool
         Require that no query is in the support of its task, since its accuracy would be that on a known image.
         False allows it, if the queries are not used.
+    check : bool
+        False for arrays that follow from checked tasks: they are not checked again.
 
     Raises
     ------
@@ -52,8 +54,11 @@ class Tasks:
     ways: int
     sampler: dict = field(default_factory=dict)
     unseen: bool = True
+    check: InitVar[bool] = True
 
-    def __post_init__(self):
+    def __post_init__(self, check: bool):
+        if not check:
+            return
         whole("ways", self.ways, least=1), instance("sampler", self.sampler, dict)
         for name in ARRAYS:
             object.__setattr__(self, name, wholes(name, getattr(self, name)))
@@ -74,7 +79,7 @@ class Tasks:
                 raise InputError(f"{name}: padding is -1 in both index and label")
             if (label >= self.ways).any():
                 raise InputError(f"{name}_label: {label.max()} is not below ways = {self.ways}")
-            empty = label.max(axis=1, initial=PAD) < 0
+            empty = (label < 0).all(axis=1)
             if empty.any():
                 raise InputError(f"{name}: task {int(empty.argmax())} is empty")
         if flag("unseen", self.unseen) and (found := _shared(self.support, self.query)):
@@ -88,13 +93,16 @@ class Tasks:
 
     def __getitem__(self, rows: slice | np.ndarray) -> Tasks:
         """The tasks of ``rows`` (a slice or an index array), as Tasks."""
-        return replace(self, **{name: getattr(self, name)[rows] for name in ARRAYS})
+        arrays = {name: getattr(self, name)[rows] for name in ARRAYS}
+        support = arrays["support"]
+        return replace(self, **arrays, check=support.ndim != 2 or not len(support))
 
     @cached_property
     def digest(self) -> str:
         """SHA-256 of what a learner sees: the four arrays and ``ways``."""
         sha = hashlib.sha256(str(self.ways).encode())
-        for array in (getattr(self, name) for name in ARRAYS):
+        for name in ARRAYS:
+            array = getattr(self, name)
             sha.update(str(array.shape).encode())
             sha.update(np.ascontiguousarray(array, dtype="<i8").tobytes())
         return sha.hexdigest()
@@ -102,7 +110,7 @@ class Tasks:
     def check_bank(self, n_images: int) -> None:
         """Raise `InputError` if a task names an image that is not in a bank of ``n_images``."""
         whole("n_images", n_images, least=0)
-        top = max(self.support.max(initial=PAD), self.query.max(initial=PAD))
+        top = max(self.support.max(), self.query.max())
         if top >= n_images:
             raise InputError(f"a task names image {top}; the bank has {n_images} images")
 
@@ -114,14 +122,13 @@ class Tasks:
         InputError
             A folder, or a path that cannot be written to.
         """
-        path = check_output(_path(path), name="path")
+        path = check_output(path, name="path")
 
         def write(part: Path) -> None:
             arrays = {name: getattr(self, name) for name in ARRAYS}
+            sampler = json.dumps(self.sampler)
             with open(part, "wb") as file:
-                np.savez_compressed(
-                    file, **arrays, ways=self.ways, sampler=json.dumps(self.sampler), unseen=self.unseen
-                )
+                np.savez_compressed(file, **arrays, ways=self.ways, sampler=sampler, unseen=self.unseen)
 
         replace_file(path, write)
 
@@ -134,13 +141,12 @@ class Tasks:
         InputError
             No such file, or one without tasks. Nothing is ever unpickled.
         """
-        path = _path(path)
+        path = Path(instance("path", path, (str, os.PathLike)))
         with readable("tasks", path, "a readable file of tasks"):
             check_zip("tasks", path)
             with np.load(path, allow_pickle=False) as z:
-                unseen = bool(z["unseen"]) if "unseen" in z else True
-                arrays = {name: z[name] for name in ARRAYS}
-                return cls(**arrays, ways=int(z["ways"]), sampler=json.loads(str(z["sampler"])), unseen=unseen)
+                arrays = [z[name] for name in ARRAYS]
+                return cls(*arrays, int(z["ways"]), json.loads(str(z["sampler"])), bool(z["unseen"]))
 
 
 def _shared(support: np.ndarray, query: np.ndarray) -> tuple[int, int] | None:
@@ -161,10 +167,6 @@ def _shared(support: np.ndarray, query: np.ndarray) -> tuple[int, int] | None:
             task, place = np.argwhere(both)[0]
             return at + int(task), int(query[at + task, place])
     return None
-
-
-def _path(path: object) -> Path:
-    return Path(instance("path", path, (str, os.PathLike)))
 
 
 def describe(name: str, ways: int, shots, queries, seed: int, **more) -> dict:

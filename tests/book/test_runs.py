@@ -187,6 +187,14 @@ def test_an_interval_is_never_wider_than_that_of_the_next_target():
         assert halves == sorted(halves)
 
 
+def test_tasks_of_many_runs_are_checked_once(monkeypatch):
+    right, places, _ = world(np.random.default_rng(1), 3)
+    module, calls = importlib.import_module("fslcore.stats.three_intervals"), []
+    monkeypatch.setattr(module, "check_reuse", lambda *given: calls.append(given))
+    stats.run_intervals(right, *places, other=right)
+    assert len(calls) == 1
+
+
 def test_three_targets_for_these_runs_are_three_intervals_of_their_mean():
     right, places, _ = world(np.random.default_rng(1), 3)
     found, fixed = stats.run_intervals(100 * right, *places), stats.three_intervals(100 * right.mean(axis=0), *places)

@@ -11,7 +11,6 @@ from . import commands
 from .options import (
     BACKBONE,
     DATASET,
-    JOBS,
     JSON,
     LARGEST,
     LEARNERS,
@@ -152,7 +151,6 @@ def _evaluation_commands(command: Callable) -> None:
     add("--level", **LEVEL | {"default": None, "help": "nominal coverage of --intervals (0.95)"})
     text = "compute the K-th of N parts and write nothing; the same without --part then finds all and writes"
     add("--part", type=part_of, metavar="K/N", help=text)
-    add("--jobs", **JOBS)
     add("--json", **JSON)
 
     add = command("features", commands.features, computes=True, extra="evaluate")
@@ -161,7 +159,6 @@ def _evaluation_commands(command: Callable) -> None:
     add("--split", **SPLIT)
     add("--size", **SIZE)
     add("--part", type=part_of, metavar="K/N", help="only the K-th of N parts, such as 1/4")
-    add("--jobs", **JOBS)
     add("-o", "--output", type=Path, help=".safetensors or .npz for features and labels, which features:FILE reads")
     add("--json", **JSON)
 

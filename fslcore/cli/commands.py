@@ -132,9 +132,8 @@ def evaluate(options: argparse.Namespace) -> None:
     source = evaluation.load_source(options.dataset, options.size)
     methods = {name: evaluation.ready(source, options.backbone, name) for name in options.learners}
     drawn = _drawn(options, source, **shape)
-    if options.part or options.jobs > 1:
-        blocks = _pieces(options, methods, drawn)
     if options.part:
+        blocks = _make_part(options, methods, drawn)
         k, n = options.part
         asked = {**_of(options, "dataset backbone"), "part": f"{k}/{n}"}
         line = " ".join([*asked.values(), f"of the blocks of tasks: {blocks} computed or found"])
@@ -204,19 +203,16 @@ def _write_recording(options: argparse.Namespace, source, runs: dict) -> None:
     recorder.save(options.output, images, runs, _of(options, "dataset seed"))
 
 
-def _pieces(options: argparse.Namespace, methods: dict, drawn: dict) -> int:
-    """Compute what `evaluate` needs, or a part of it, in a number of processes; returns the number of blocks."""
+def _make_part(options: argparse.Namespace, methods: dict, drawn: dict) -> int:
+    """Compute a part of what `evaluate` needs; returns its number of blocks of tasks."""
     from .. import evaluation
 
-    setting = evaluation.Setting(options.dataset, options.backbone, options.size)
     progress = not options.quiet
-    with evaluation.processes(options.jobs, setting) as pool:
-        reads = next((m for m in methods.values() if m.backbone is not None and not m.slow), None)
-        if reads is not None:
-            evaluation.make_features(reads.source, reads.backbone, options.part, pool, progress)
-        if options.until is not None:  # its number of tasks depends on earlier results
-            return 0
-        return evaluation.make_records(methods, drawn, options.part, pool, progress)
+    for method in methods.values():
+        if method.backbone is not None and not method.slow:  # the features are the same for all that read them
+            evaluation.make_features(method.source, method.backbone, options.part, progress=progress)
+            break
+    return evaluation.make_records(methods, drawn, options.part, progress=progress)
 
 
 def _count(options: argparse.Namespace, learner: str, sampling: str) -> int | None:
@@ -352,7 +348,7 @@ def _check_evaluation(options: argparse.Namespace) -> None:
 def features(options: argparse.Namespace) -> None:
     """Compute the features of a data set's images, which evaluate then uses.
 
-    fslcore features folder:/data/mushrooms efficientnet-lite0 --jobs 8 -o mushrooms.safetensors
+    fslcore features folder:/data/mushrooms efficientnet-lite0 -o mushrooms.safetensors
     fslcore features tieredimagenet:/data/tiered clip --part 3/40
     """
     inputs = [part for part in (options.dataset.partition(":")[2], options.backbone.partition(":")[2]) if part]
@@ -366,11 +362,10 @@ def features(options: argparse.Namespace) -> None:
     from .. import evaluation
     from ..models import backbones
 
-    setting = evaluation.Setting(options.dataset, options.backbone, options.size, options.split)
-    images, model = backbones.fitted(setting.source(), evaluation.load_backbone(options.backbone))
+    images = datasets.load(options.dataset, split=options.split, size=options.size)
+    images, model = backbones.fitted(images, evaluation.load_backbone(options.backbone))
     start = time.perf_counter()
-    with evaluation.processes(options.jobs, setting) as pool:
-        computed = evaluation.make_features(images, model, options.part, pool, not options.quiet)
+    computed = evaluation.make_features(images, model, options.part, progress=not options.quiet)
     seconds, kept = time.perf_counter() - start, backbones.shards_of(images, model)
     if output:
         evaluation.write_features(output, backbones.features(images, model), images)

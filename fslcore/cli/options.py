@@ -165,7 +165,6 @@ def device_of(text: str) -> str:
 SPLITS = ["novel", "validation", "base"]
 BACKBONE = dict(type=completing(catalogue.backbones), help="a name from fslcore list, or NAME:WEIGHTS_FILE")
 DATASET = dict(type=completing(datasets_named), help="a name from fslcore list, folder:PATH and the like")
-JOBS = dict(type=count_of("jobs", 1, 1024), default=1, help="processes on this machine, which share its cores (1)")
 JSON = dict(action="store_true", help="print the result as strict JSON")
 LEARNERS = dict(nargs="+", type=name_of("learner", lambda: [*catalogue.known]), action=Once, default=["ncc", "lr"])
 LEVEL = dict(type=number_of("level", above=0, below=1), default=0.95, help="nominal coverage (0.95)")

@@ -2,8 +2,8 @@
 
 from .cache import Ready, record
 from .export import write_features
-from .jobs import Setting, make_features, make_records, processes
 from .methods import LEARNERS, Method, load_backbone, load_source, ready
+from .parts import make_features, make_records
 from .probe import Neighbours, probe
 from .records import Record, evaluate, scores
 from .settings import class_of, draw, groups_of, left_out, run, run_queries
@@ -16,7 +16,6 @@ __all__ = [
     "Neighbours",
     "Ready",
     "Record",
-    "Setting",
     "class_of",
     "draw",
     "evaluate",
@@ -27,7 +26,6 @@ __all__ = [
     "make_features",
     "make_records",
     "probe",
-    "processes",
     "ready",
     "record",
     "results_table",

@@ -154,7 +154,6 @@ BAD = [
         "split = bas; novel, validation, base are allowed (did you mean base?)",
     ),
     ("features clipart glyph-conv --part 5/4", "part = 5/4; K/N with K from 1 to N is allowed, such as 1/4"),
-    ("features clipart glyph-conv --jobs many", "jobs = many; a whole number from 1 to 1024 is allowed"),
     ("features clipart glyph-conv -o {t}/f.csv", "a name ending in .safetensors or .npz is allowed"),
     ("features folder:{t} glyph-conv -o {t}/f.npz", "this is an input ({t}), which is never overwritten"),
     ("features clipart glyph-conv --part 1/2 -o {t}/g.npz", "parts of the features are not written"),

@@ -87,7 +87,7 @@ def test_a_stranger_evaluates_a_module_of_the_current_folder(folder, tmp_path):
     mine = f"{folder}:Nearest"
     asked = ["evaluate", "glyphs/hebrew", "glyph-conv", "--tasks", "30", "--samplings", "closed"]
     done = subprocess.run(
-        [*command, *asked, "--learners", mine, "ncc", "--jobs", "2", "-o", "r.csv"],
+        [*command, *asked, "--learners", mine, "ncc", "-o", "r.csv"],
         cwd=tmp_path,
         text=True,
         capture_output=True,

@@ -1,0 +1,99 @@
+"""Parts of an evaluation, which processes on one machine or on many compute in any order.
+
+The pieces are shards of features and blocks of tasks. Each is stored when it is done, under a name made of its content,
+so that a later call finds all pieces.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from tqdm import tqdm
+
+from .. import datasets
+from ..models import backbones
+from ..tasks import Tasks
+from .cache import Ready
+
+__all__ = ["make_features", "make_records"]
+
+
+def make_features(
+    images: datasets.Images,
+    backbone: backbones.Backbone,
+    part: tuple[int, int] | None = None,
+    *,
+    progress: bool = False,
+) -> int:
+    """Make missing shards of features: those of a part, or all, which are then gathered.
+
+    Parameters
+    ----------
+    images, backbone
+        The results of `fslcore.models.backbones.fitted`.
+    part : (K, N), optional
+        Only the K-th of N parts.
+    progress : bool
+        Show a progress bar.
+
+    Returns
+    -------
+    int
+        Number of images turned into features.
+    """
+    shards = backbones.shards_of(images, backbone)
+    missing = set(shards.missing())
+    computed = 0
+    for rows in _share(shards.bounds, part):
+        if rows in missing:
+            backbones.make_shard(images, backbone, rows, progress=progress)
+            computed += len(rows)
+    if part is None:
+        backbones.features(images, backbone)
+    return computed
+
+
+def make_records(
+    methods: dict[str, Ready], drawn: dict[tuple[str, str], Tasks], part: tuple[int, int], *, progress: bool = False
+) -> int:
+    """Compute a part of the blocks of tasks, unless their records are stored.
+
+    Parameters
+    ----------
+    methods : dict of Ready
+        By learner.
+    drawn : dict of Tasks
+        By learner and sampling.
+    part, progress
+        As for `make_features`.
+
+    Returns
+    -------
+    int
+        Number of blocks of the part.
+    """
+    pieces = []
+    for (learner, _), tasks in drawn.items():
+        record = methods[learner].record(tasks, stored=True)
+        n_stored = 0 if record is None else len(record.correct)
+        n_tasks = 0
+        for block in methods[learner].blocks(tasks):
+            n_tasks += len(block)
+            pieces.append((learner, block, n_tasks <= n_stored))
+    pieces = _share(pieces, part)
+    missing = [(learner, block) for learner, block, is_stored in pieces if not is_stored]
+    n_tasks = sum(len(block) for _, block in missing)
+    with tqdm(total=n_tasks, desc="tasks", unit="task", delay=5, disable=not progress) as bar:
+        prepared_for, bank = None, None  # of one learner at a time: it may be large
+        for learner, block in missing:
+            if learner != prepared_for:
+                prepared_for, bank = learner, methods[learner].prepared(progress=progress)
+            methods[learner].record(block, read=bank)
+            bar.update(len(block))
+    return len(pieces)
+
+
+def _share(pieces: Iterable, part: tuple[int, int] | None) -> list:
+    """The K-th of N parts of some pieces, for ``part`` = (K, N) with K from 1: every N-th of them; all for None."""
+    k, n = part or (1, 1)
+    return list(pieces)[k - 1 :: n]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -91,52 +91,73 @@ def probe(learner: Learner, bank: Bank, tasks: Tasks, *, queries: int = 5, seed:
     Equal answers are evidence for these tasks, not a proof for all. A learner that answers at random, without
     a seed of its own for each query, shows changes too.
     """
-    instance("bank", bank, Bank), instance("tasks", tasks, Tasks)
-    queries, rng = whole("queries", queries, least=1), np.random.default_rng(whole("seed", seed, least=0))
+    instance("bank", bank, Bank)
+    instance("tasks", tasks, Tasks)
+    queries, seed = whole("queries", queries, least=1), whole("seed", seed, least=0)
     if ((tasks.query >= 0).sum(axis=1) < 2).any():
         raise InputError("tasks: one has a single query; at least 2 are needed")
-    score = lambda of: np.concatenate([part.double().cpu().numpy() for part in scores(learner, bank, of)])  # noqa: E731
-    asked = score(tasks)
-    spread = asked[np.isfinite(asked) & (tasks.query >= 0)[..., None]].std()
-
-    places = [rng.permutation(np.flatnonzero(row >= 0))[:queries] for row in tasks.query]
-    task, place = np.repeat(np.arange(len(places)), [len(p) for p in places]), np.concatenate(places)
-    label = tasks.query_label[task, place]
-    found = {"alone": score(_asking(tasks, task, place[:, None]))[:, 0]}
+    together = _scores(learner, bank, tasks)
+    rng = np.random.default_rng(seed)
+    chosen = [rng.permutation(np.flatnonzero(row >= 0))[:queries] for row in tasks.query]
+    task = np.repeat(np.arange(len(chosen)), [len(places) for places in chosen])
+    place = np.concatenate(chosen)
+    usual = together[task, place]
+    others = {"alone": _scores(learner, bank, _asking(tasks, task, place[:, None]))[:, 0]}
     order = np.argsort(np.where(tasks.query >= 0, rng.random(tasks.query.shape), 2), axis=1)
-    mixed = score(_asking(tasks, np.arange(len(tasks)), order))
-    found["order"] = mixed[task, np.argsort(order, axis=1)[task, place]]
-    kin = (tasks.query_label[task] == label[:, None]) & (np.arange(tasks.query.shape[1]) != place[:, None])
-    if kin.any():
-        # The query itself, and the following ones of its class; the rest is padding.
-        rest = np.where(kin, np.arange(tasks.query.shape[1]), -1)
-        rest = -np.sort(-rest, axis=1)[:, : kin.sum(axis=1).max()]
-        found["class"] = score(_asking(tasks, task, np.concatenate([place[:, None], rest], axis=1)))[:, 0]
-    usual = asked[task, place]
-    finite = np.isfinite(usual)
+    reordered = _scores(learner, bank, _asking(tasks, np.arange(len(tasks)), order))
+    others["order"] = reordered[task, np.argsort(order, axis=1)[task, place]]
+    classmates = _classmates(tasks, task, place)
+    if classmates.shape[1]:
+        places = np.concatenate([place[:, None], classmates], axis=1)
+        others["class"] = _scores(learner, bank, _asking(tasks, task, places))[:, 0]
 
-    def moved(other: np.ndarray) -> float:
-        if (np.isfinite(other) != finite).any():
-            return np.inf
-        gap = np.abs(np.where(finite, other, 0) - np.where(finite, usual, 0)).max()
-        return float(gap / spread) if gap > 0 else 0.0
-
-    gaps = {name: moved(other) for name, other in found.items()}
-    answers = {name: other.argmax(axis=1) for name, other in found.items()}
+    spread = together[np.isfinite(together) & (tasks.query >= 0)[..., None]].std()
+    moved = {way: _largest_change(scores, usual, spread) for way, scores in others.items()}
+    answers = usual.argmax(axis=1)
+    changed = {way: float((scores.argmax(axis=1) != answers).mean()) for way, scores in others.items()}
+    label = tasks.query_label[task, place]
     return Neighbours(
-        complete(learner).name,
-        len(task),
-        gaps,
-        {name: float((answer != usual.argmax(axis=1)).mean()) for name, answer in answers.items()},
-        float((usual.argmax(axis=1) == label).mean()),
-        float((answers["alone"] == label).mean()),
-        max(gaps.values()) > TOLERANCE,
+        learner=complete(learner).name,
+        queries=len(task),
+        moved=moved,
+        changed=changed,
+        together=float((answers == label).mean()),
+        alone=float((others["alone"].argmax(axis=1) == label).mean()),
+        depends=max(moved.values()) > TOLERANCE,
     )
+
+
+def _scores(learner: Learner, bank: Bank, tasks: Tasks) -> np.ndarray:
+    """(T, n_query, K) scores of all tasks, in 64 bits."""
+    return np.concatenate([part.double().cpu().numpy() for part in scores(learner, bank, tasks)])
+
+
+def _classmates(tasks: Tasks, task: np.ndarray, place: np.ndarray) -> np.ndarray:
+    """Places (t, q) of the other queries of the class of one query in each of t tasks, then padding."""
+    places = np.arange(tasks.query.shape[1])
+    same_class = tasks.query_label[task] == tasks.query_label[task, place][:, None]
+    same_class &= places != place[:, None]
+    descending = -np.sort(-np.where(same_class, places, -1), axis=1)
+    return descending[:, : same_class.sum(axis=1).max()]
+
+
+def _largest_change(scores: np.ndarray, usual: np.ndarray, spread: float) -> float:
+    """The largest change of a score, in standard deviations; infinite if another score is infinite."""
+    finite = np.isfinite(usual)
+    if (np.isfinite(scores) != finite).any():
+        return np.inf
+    change = np.abs(np.where(finite, scores, 0) - np.where(finite, usual, 0)).max()
+    return float(change / spread) if change > 0 else 0.0
 
 
 def _asking(tasks: Tasks, task: np.ndarray, places: np.ndarray) -> Tasks:
     """The supports of these tasks with the queries at these places (t, q) of each; -1 is padding."""
     rows = task[:, None]
-    query, label = (np.where(places >= 0, a[rows, places], PAD) for a in (tasks.query, tasks.query_label))
-    support = tasks.support[task], tasks.support_label[task]
-    return Tasks(*support, query, label, tasks.ways, tasks.sampler, tasks.unseen)
+    return replace(
+        tasks,
+        support=tasks.support[task],
+        support_label=tasks.support_label[task],
+        query=np.where(places >= 0, tasks.query[rows, places], PAD),
+        query_label=np.where(places >= 0, tasks.query_label[rows, places], PAD),
+        check=False,
+    )

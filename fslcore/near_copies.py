@@ -312,7 +312,7 @@ def _picture(image: np.ndarray) -> Image.Image:
 
 
 def _rows(source: Source, split: str) -> pd.DataFrame:
-    classes = evaluation.class_of(source)
+    classes = source.classes
     names = source.names
     return pd.DataFrame({"split": split, "image": names, "class": classes.astype(str)})
 

@@ -241,7 +241,7 @@ def _drawn(options: argparse.Namespace, source, **shape) -> dict:
                 _note_weights(options, source.labels, max(map(len, tasks.values())))
     small = evaluation.left_out(source, **shape) if shape["skip_small_classes"] else []
     if small:
-        classes = len(set(evaluation.class_of(source).tolist()))
+        classes = len(set(source.classes.tolist()))
         note(f"{len(small)} of {classes} classes are left out as small: {', '.join(small)}")
     return found
 

@@ -1,12 +1,14 @@
 """Evaluation: a learner on tasks, the record of its right answers, and the results table."""
 
 from .cache import Ready, record
+from .draws import draw, left_out
 from .export import write_features
+from .groups import groups_of
 from .methods import LEARNERS, Method, load_backbone, load_source, ready
 from .parts import make_features, make_records
 from .probe import Neighbours, probe
 from .records import Record, evaluate, scores
-from .settings import class_of, draw, groups_of, left_out, run, run_queries
+from .runs import run, run_queries
 from .table import COLUMNS, results_table, write_table
 
 __all__ = [
@@ -16,7 +18,6 @@ __all__ = [
     "Neighbours",
     "Ready",
     "Record",
-    "class_of",
     "draw",
     "evaluate",
     "groups_of",

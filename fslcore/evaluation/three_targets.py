@@ -11,8 +11,9 @@ import pandas as pd
 
 from .. import stats
 from ..datasets import Source
+from .draws import draw
+from .groups import groups_of
 from .methods import Method, load_source, ready
-from .settings import draw, groups_of
 
 __all__ = [
     "TARGETS",

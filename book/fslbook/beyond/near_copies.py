@@ -44,8 +44,8 @@ def both_ways(source: Images, groups: np.ndarray, backbone: str, learner: str, *
     A third, mixed kind weights groups equally, as group-disjoint tasks do, but allows copies in support and query.
     """
     left = set(evaluation.left_out(source, groups=groups, **shape))
-    rows = np.flatnonzero([name not in left for name in evaluation.class_of(source)])
-    labels, groups = evaluation.class_of(source)[rows], groups[rows]
+    rows = np.flatnonzero([name not in left for name in source.classes])
+    labels, groups = source.classes[rows], groups[rows]
     found = Both(labels=labels, groups=groups)
     method = evaluation.ready(source, backbone, learner)
     drawn = {

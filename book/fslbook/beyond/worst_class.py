@@ -253,7 +253,7 @@ def run(
     source = evaluation.load_source(dataset)
     if not source.needs_backbone:
         raise InputError(f"dataset = {dataset}; images are needed, to have attributes")
-    names = evaluation.class_of(source)
+    names = source.classes
     tasks, pools = draw(names, attributes.of(source, attribute).has, **shape)
     runs = {m.title: evaluation.ready(source, *m) for m in map(Method.parse, methods)}
     shared = [title for title, run in runs.items() if run.learner.transductive]

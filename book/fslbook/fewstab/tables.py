@@ -152,7 +152,7 @@ def draw_matched(dataset: str, tasks: Tasks, *, seed: int = 0) -> Tasks:
 
 
 def _labels(dataset: str) -> np.ndarray:
-    return evaluation.class_of(images_of(dataset))
+    return images_of(dataset).classes
 
 
 def records(
@@ -713,7 +713,7 @@ def gaps(
         for record in instance(name, records, Mapping).values():
             if not hasattr(record, "worst_class"):
                 raise InputError(
-                    f"{name} holds {shown(record)}; records of `fslcore.evaluation.settings`, by learner, are allowed"
+                    f"{name} holds {shown(record)}; records of `fslcore.evaluation`, by learner, are allowed"
                 )
     flag("paired", paired), number("level", level, above=0, below=1)
     if random.keys() != biased.keys() or not random:

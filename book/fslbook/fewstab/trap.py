@@ -80,7 +80,7 @@ def traps(
         if free and len(chosen) < choices:
             chosen[int(a)] = int(free[0])
     biased = drawn[np.array([*chosen.values()])]
-    kinds = {"random": _random_queries(biased, evaluation.class_of(images), queries, seed), "biased": biased}
+    kinds = {"random": _random_queries(biased, images.classes, queries, seed), "biased": biased}
     said = {
         kind: {
             name: np.concatenate([s.argmax(dim=-1).numpy() for s in evaluation.scores(run.learner, run.bank(), of)])

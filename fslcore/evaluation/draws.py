@@ -1,0 +1,56 @@
+"""Tasks drawn from images or from rows of features, by the name of a sampling."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from ..datasets import Source
+from ..errors import choice
+from ..tasks import Tasks, sample_closed, sample_open
+from ..tasks.grouped import Cells
+from ..tasks.samplers import per_class
+from .groups import groups_of
+
+__all__ = ["check_sampling", "draw", "left_out"]
+
+
+def check_sampling(sampling: str) -> None:
+    """Raise `InputError` unless it is 'closed' or 'open'."""
+    choice("sampling", sampling, ("closed", "open"))
+
+
+def draw(
+    source: Source, sampling: str, *, tasks: int | None, apart: str | None = None, balanced: bool = False, **shape
+) -> Tasks:
+    """Tasks of a sampling by its name; ``shape`` and errors as for `fslcore.tasks.sample_closed`.
+
+    With ``apart``, groups of images are kept apart, which `groups_of` finds by that name; the tasks' ``sampler`` names
+    it. With ``balanced``, open tasks give all classes equal weight, as closed ones do.
+    """
+    check_sampling(sampling)
+    if apart is not None:
+        shape["groups"] = groups_of(source, apart)
+    if sampling == "closed":
+        drawn = sample_closed(source.classes, tasks=0 if tasks is None else tasks, **shape)
+    else:
+        drawn = sample_open(source.classes, max_tasks=tasks, balanced=balanced, **shape)
+    if apart is None:
+        return drawn
+    return replace(drawn, sampler={**drawn.sampler, "apart": apart}, check=False)
+
+
+def left_out(source: Source, *, apart: str | None = None, groups: np.ndarray | None = None, **shape) -> list[str]:
+    """Classes too small for tasks of a shape (``ways``, ``shots``, ``queries``), or with too few groups.
+
+    Groups (N,) are given, or found by `groups_of`.
+    """
+    ways = shape["ways"]
+    shots, queries = (per_class(name, shape[name], ways) for name in ("shots", "queries"))
+    if groups is None and apart is not None:
+        groups = groups_of(source, apart)
+    if groups is not None:
+        return Cells.of(source.classes, groups, ways, shots, queries, True).left_out
+    classes, sizes = np.unique(source.classes, return_counts=True)
+    return classes[sizes < (shots + queries).max()].astype(str).tolist()

@@ -1,0 +1,68 @@
+"""Groups of images that depend on each other, by a fact of the images or from a table."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+from ..datasets import Source
+from ..datasets.papers import text_table
+from ..errors import InputError, like, note, shown, visible
+from ..paths import at_home
+
+__all__ = ["groups_of"]
+
+MISSING_VALUES = ("", "na", "n/a", "#n/a", "nan", "none", "null")  # as written in tables
+MOST_MISSED = 0.1  # share of missed copies above which a note is written
+
+
+def groups_of(source: Source, name: str) -> np.ndarray:
+    """(N,) group of each image, by a fact of the images or from a table.
+
+    Parameters
+    ----------
+    source : Images or Bank
+        N images, or rows of features.
+    name : str
+        A column of ``source.facts``, such as family or author; or a .csv with the columns ``image`` and ``group``, as
+        ``fslcore duplicates -o`` writes it: images by the names of `fslcore.datasets.Images.names`, rows
+        of features by their number from 0. Rows of other images are not used. If its column ``missed`` says that the
+        groups miss more than 10 % of copies, a line on stderr says so too.
+
+    Raises
+    ------
+    InputError
+        No such fact, file or column; an image twice, or without a group (including NA and the like).
+    """
+    facts = source.facts
+    if facts is not None and name in facts:
+        return facts[name].to_numpy()
+    if not str(name).endswith(".csv"):
+        known = [] if facts is None else list(facts)
+        choices = f"{', '.join(known)} are known, or " if known else ""
+        raise InputError(f"apart = {shown(name)}; {choices}a .csv with the columns image and group{like(name, known)}")
+    table = text_table(at_home(name, "apart"), ["image", "group"], what="apart")
+    table["image"] = table["image"].map(visible)
+    table = table[table["image"].isin(set(source.names))]
+    twice = table["image"].duplicated()
+    if twice.any():
+        raise InputError(f"apart: {name} has {table['image'][twice].iloc[0]} twice")
+    if "missed" in table:
+        _note_missed_copies(name, table["missed"])
+    groups = table.set_index("image")["group"].str.strip().reindex(source.names)
+    missing = groups.isna() | groups.str.lower().isin(MISSING_VALUES)
+    if missing.any():
+        raise InputError(
+            f"apart: {name} has no group for {groups.index[missing][0]} ({missing.sum()} of {len(groups)} are missing, "
+            "left empty, or NA, NaN, null or the like)"
+        )
+    return groups.to_numpy(dtype=str)
+
+
+def _note_missed_copies(name: str, shares: pd.Series) -> None:
+    most = pd.to_numeric(shares.str.replace(",", "."), errors="coerce").max()
+    if most > MOST_MISSED:
+        note(
+            f"{name}: the groups miss {most:.0%} of re-encoded or downscaled copies, so a task may have copies "
+            "on both sides: accuracies may be too high, and intervals for new images too narrow"
+        )

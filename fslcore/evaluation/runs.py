@@ -1,0 +1,106 @@
+"""One setting, from the names of its data set, backbone, learner and sampling to its record or table."""
+
+from __future__ import annotations
+
+import inspect
+
+import pandas as pd
+
+from ..tasks import Tasks
+from .draws import check_sampling, draw
+from .methods import ready
+from .records import Record
+from .table import COLUMNS, results_table
+
+__all__ = ["run", "run_queries"]
+
+
+def run(dataset: str, backbone: str, learner: str, sampling: str, **options) -> pd.DataFrame | None:
+    """Results table of one setting, from the cache or from ``data/results`` if available.
+
+    Parameters and errors: as for `run_queries`.
+
+    Returns
+    -------
+    DataFrame or None
+        One row per task, with the columns of `COLUMNS`; accuracy in percent.
+    """
+    call = inspect.signature(run_queries).bind(dataset, backbone, learner, sampling, **options)
+    call.apply_defaults()
+    _, record = run_queries(*call.args, **call.kwargs)
+    if record is None:
+        return None
+    setting = {name: value for name, value in call.arguments.items() if name in COLUMNS}
+    return results_table(record, **setting)
+
+
+def run_queries(  # noqa: PLR0913 (the inputs of a table)
+    dataset: str,
+    backbone: str,
+    learner: str,
+    sampling: str,
+    *,
+    ways: int = 5,
+    shots: int = 5,
+    queries: int = 15,
+    tasks: int | None = 600,
+    seed: int = 0,
+    skip_small_classes: bool = False,
+    stored: bool = False,
+    progress: bool = False,
+    size: int | None = None,
+    apart: str | None = None,
+) -> tuple[Tasks, Record | None]:
+    """The tasks of one setting, and which queries were right.
+
+    Parameters
+    ----------
+    dataset : str
+        As for `fslcore.datasets.load`, or ``features:PATH`` for precomputed features.
+    backbone : str
+        As for `fslcore.models.backbones.load`; ignored for precomputed features.
+    learner : str
+        A name of `fslcore.learners.names`.
+    sampling : str
+        'closed' (images are used again) or 'open' (each image once, until the data are used up).
+    ways, shots, queries, seed : int
+        Of the tasks.
+    tasks : int or None
+        Number of closed tasks; upper bound on the number of open ones (None: no bound).
+    skip_small_classes : bool
+        Leave out classes with fewer than S + Q images instead of raising.
+    stored : bool
+        Compute nothing (fine-tuning takes hours on a CPU): return as many of the first tasks as
+        results are stored of, or None.
+    progress : bool
+        Show progress bars.
+    size : int, optional
+        Pixels at which the user's own images are read and used, as for `fslcore.datasets.load`.
+    apart : str, optional
+        As for `fslcore.evaluation.draw`.
+
+    Returns
+    -------
+    tasks : Tasks
+    record : Record or None
+        Of the first of these tasks, if fewer are stored.
+
+    Raises
+    ------
+    InputError
+        As for the loaders and samplers; an unknown learner or sampling.
+    """
+    check_sampling(sampling)
+    method = ready(dataset, backbone, learner, size=size)
+    drawn = draw(
+        method.source,
+        sampling,
+        tasks=tasks,
+        apart=apart,
+        ways=ways,
+        shots=shots,
+        queries=queries,
+        seed=seed,
+        skip_small_classes=skip_small_classes,
+    )
+    return drawn, method.record(drawn, stored=stored, progress=progress)

@@ -21,10 +21,10 @@ import torch
 import yaml
 
 from fslbook import notebooks
+from fslbook.catalogue import FACTS
 from fslbook.evaluators import estimates
 from fslbook.fewstab import tables
 from fslcore import __version__, evaluation, learners
-from fslcore.catalogue import FACTS
 from fslcore.errors import InputError
 from fslcore.evaluation import cache
 from fslcore.models import backbones, registry

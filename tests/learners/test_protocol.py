@@ -9,7 +9,7 @@ import torch
 from fslcore import datasets, learners
 from fslcore.datasets.bank import Bank
 from fslcore.errors import InputError
-from fslcore.evaluation import Ready, class_of, evaluate
+from fslcore.evaluation import Ready, evaluate
 from fslcore.learners.protocol import Learner, complete
 from fslcore.tasks import sample_closed
 
@@ -77,8 +77,8 @@ def test_images_and_features_are_sources_of_one_form(bank):
     pixels = np.zeros((3, 4, 4, 1), np.uint8)
     images = datasets.Images("x", pixels, np.array([1, 0, 1]), ["a", "b"])
     assert images.needs_backbone and not bank.needs_backbone and bank.facts is None
-    assert class_of(images).tolist() == images.classes.tolist() == ["b", "a", "b"]
+    assert images.classes.tolist() == ["b", "a", "b"]
     assert images.names == ["b/0", "a/1", "b/2"]
-    assert class_of(bank) is bank.labels and bank.names == [str(i) for i in range(120)]
+    assert bank.classes is bank.labels and bank.names == [str(i) for i in range(120)]
     named = Bank(bank.data[:2], np.array([1, 0]), "", np.array(["x", "y"]))
     assert named.classes.tolist() == ["y", "x"]

@@ -1,47 +1,42 @@
 """Download the papers' own data: each data set is complete or absent, and an interrupted download is resumed.
 
 The sources and their terms are in `fslcore.sources`. Beyond the transfer (`fslcore.download`), these are checked:
-lengths and digests; archives, to their end; the free disk space; numbers of classes and images, as the readers of
-`fslcore.datasets` count them after unpacking. A changed image in an archive is noticed only if a digest is listed.
+lengths and digests; archives, to their end (`fslcore.archives`); the free disk space; numbers of classes and images, as
+the readers of `fslcore.datasets` count them after unpacking. A changed image in an archive is noticed only if a digest
+is listed.
 """
 
 from __future__ import annotations
 
 import errno
-import gzip
 import hashlib
 import json
 import os
 import shutil
-import tarfile
-import zipfile
-from collections.abc import Callable, Iterable, Iterator
-from functools import partial
-from pathlib import Path, PurePosixPath
-from typing import IO, Self
+from collections.abc import Callable, Iterable
+from pathlib import Path
 
 from tqdm import tqdm
 
 from . import sources, store
+from .archives import unpack
 from .download import bytes_of, download, http_client
-from .errors import InputError, choice, note, reason, shown
+from .errors import InputError, choice, reason
 from .paths import DATA, check_folder, locked, replace_file
 from .sources import DataSet, File, Weights
 
-__all__ = ["described", "fetch", "fetch_results", "names", "room"]
+__all__ = ["described", "fetch", "fetch_results", "names"]
 
 CHUNK = 2**20  # bytes read together
 FULL = {errno.ENOSPC, errno.EDQUOT}  # errors of a full disk
-EXPANSION, SMALL = 20, 2**30  # an archive may expand by this factor, and always up to the second number of bytes
+UNPACKED = "unpacked"  # the folder in which a data set is made
 PINS = "digests.json"  # beside the data: SHA-256 of first downloads whose digest nobody lists
-REMOVED = "; it was removed, and the same command fetches it again"
-UNCONFIRMED_REMOVED = "; downloads without a listed digest were removed, and the same command fetches them again"
+AGAIN = "removed, and the same command fetches it again"
 UNCONFIRMED = "nobody: the digest is that of the first download"
 RESULTS = "oops-benchmark"
 COMMIT = "bd7ea17ac2b6065341d1d8177e6c168af3da9da5"
 RESULTS_URL = f"https://github.com/RafLaf/FSL-benchmark-again/raw/{COMMIT}/results/benchmark/"
 RESULTS_LIST = DATA / "published" / "oops_benchmark.txt"  # path and SHA-256 of each of the 324 files
-Member = tuple[str, str, int, Callable[[], IO[bytes]]]
 
 
 def names() -> list[str]:
@@ -110,31 +105,26 @@ def fetch(
         same call resumes from there.
     """
     chosen, optional = _chosen(wanted)
-    paths = {}
-    for name, source in chosen.items():
-        folder = sources.data_folder(name)
-        if isinstance(source, DataSet) and folder.is_dir():
-            paths[name] = folder
-            if not (folder / sources.RECORD).is_file():  # brought by hand
-                _check_counts(source, folder)
+    paths = _paths_at_hand(chosen)
     missing = {name: source for name, source in chosen.items() if name not in paths}
     for source in missing.values():
         for line in described(source):
             say(line)
-    coming = [source for source in missing.values() if not _is_brought(source, downloads)]
-    if absent := [name for name in missing if missing[name] not in coming and (complete or name not in optional)]:
-        raise InputError(f"{', '.join(absent)}: has to be brought, as said above, to {sources.data_folder()}")
+    to_bring = [name for name, source in missing.items() if _has_to_be_brought(source, downloads)]
+    _check_brought([name for name in to_bring if complete or name not in optional])
+    coming = [source for name, source in missing.items() if name not in to_bring]
     _check_terms(coming, accept)
-    if data := [source for source in coming if isinstance(source, DataSet)]:
-        check_folder(sources.data_folder(), "FSLCORE_DATA")
-        room(data)
-    for name, source in missing.items():
-        if isinstance(source, Weights):
-            paths[name] = _weights(source, progress, say)
-        elif source in coming:
-            paths[name] = _data_set(source, downloads, progress, say)
-        else:
-            say(f"{name}: not available; it has to be brought")
+    _check_disk([source for source in coming if isinstance(source, DataSet)])
+    for name in to_bring:
+        say(f"{name}: not available; it has to be brought")
+    for source in coming:
+        try:
+            if isinstance(source, Weights):
+                paths[source.name] = _weights(source, progress, say)
+            else:
+                paths[source.name] = _data_set(source, downloads, progress, say)
+        except InputError as error:
+            raise InputError(f"{source.name}: {error}") from None
     return [paths[name] for name in chosen if name in paths]
 
 
@@ -171,28 +161,21 @@ def fetch_results(
     try:
         listed = dict(line.split() for line in registry.read_text("utf-8").splitlines() if line)
     except (OSError, ValueError) as error:
-        told = getattr(error, "strerror", None) or error
-        raise InputError(f"oops-benchmark: {registry} is no list of files ({told})") from None
+        problem = getattr(error, "strerror", None) or error
+        raise InputError(f"{RESULTS}: {registry} is no list of files ({problem})") from None
     with http_client() as client:
-        for name, digest in tqdm(listed.items(), desc="oops-benchmark", unit="file", disable=not progress):
-            file = folder / name
-            if file.is_file() and _sha256(file.read_bytes()) == digest:
+        for name, digest in tqdm(listed.items(), RESULTS, unit="file", disable=not progress):
+            file = File((url + name,), sha256=digest.removeprefix("sha256:"), by=(registry.name,))
+            path = folder / name
+            if path.is_file() and _digests(file, path) == file.digests:
                 continue
-            file.parent.mkdir(parents=True, exist_ok=True)
-            unchecked = file.with_name(f"{file.name}.unchecked")
+            path.parent.mkdir(parents=True, exist_ok=True)
             try:
-                download(client, [url + name], unchecked)
+                download(client, file.url, path)
+                _facts(RESULTS, file, path, removable=True)
             except InputError as error:
-                raise InputError(f"oops-benchmark: {error}") from None
-            if _sha256(unchecked.read_bytes()) != digest:
-                unchecked.unlink()
-                raise InputError(f"oops-benchmark: {url}{name} does not have the SHA-256 in {registry.name}")
-            os.replace(unchecked, file)
+                raise InputError(f"{RESULTS}: {error}") from None
     return folder
-
-
-def _sha256(content: bytes) -> str:
-    return f"sha256:{hashlib.sha256(content).hexdigest()}"
 
 
 def _chosen(wanted: Iterable[str]) -> tuple[dict[str, DataSet | Weights], set[str]]:
@@ -209,36 +192,52 @@ def _chosen(wanted: Iterable[str]) -> tuple[dict[str, DataSet | Weights], set[st
     return chosen, optional
 
 
+def _paths_at_hand(chosen: dict[str, DataSet | Weights]) -> dict[str, Path]:
+    """Folders of the data sets that are available; those brought by hand are checked."""
+    paths = {}
+    for name, source in chosen.items():
+        folder = sources.data_folder(name)
+        if isinstance(source, DataSet) and folder.is_dir():
+            paths[name] = folder
+            if not (folder / sources.RECORD).is_file():
+                _check_counts(source, folder)
+    return paths
+
+
+def _has_to_be_brought(source: DataSet | Weights, downloads: Path | None) -> bool:
+    """Whether nothing of it can be fetched, and its files are not in the named folder either."""
+    in_folder = downloads and source.files and all((downloads / file.name).is_file() for file in source.files)
+    return bool(source.bring) and not in_folder
+
+
+def _check_brought(absent: list[str]) -> None:
+    if absent:
+        raise InputError(f"{', '.join(absent)}: has to be brought, as said above, to {sources.data_folder()}")
+
+
 def _check_terms(coming: list[DataSet | Weights], accept: bool) -> None:
     limited = [source.name for source in coming if source.accept]
     if limited and not accept:
         raise InputError(f"{', '.join(limited)}: read the terms above; --accept-terms accepts them")
 
 
-def _is_brought(source: DataSet | Weights, downloads: Path | None) -> bool:
-    """Whether nothing of it can be fetched; files of such a data set may still be in the named folder."""
-    given = downloads and source.files and all((downloads / file.name).is_file() for file in source.files)
-    return bool(source.bring) and not given
-
-
-def room(wanted: list[DataSet]) -> None:
-    """Raise `InputError` if downloading and unpacking need more than the free disk space."""
-    folder = sources.data_folder()
-    while not folder.exists():
-        folder = folder.parent
-    downloaded = sum(bytes_of(file) for source in wanted for file in _working(source.name).glob("*"))
+def _check_disk(wanted: list[DataSet]) -> None:
+    """Raise `InputError` if the folder cannot be written to, or the free disk space is too small."""
+    if not wanted:
+        return
+    folder = check_folder(sources.data_folder(), "FSLCORE_DATA")
+    downloaded = sum(bytes_of(path) for source in wanted for path in _working(source).glob("*"))
     # An archive is removed once it is unpacked, so the largest data set decides.
     archives = max(sum(file.bytes or 0 for file in source.files if file.packed) for source in wanted)
-    need, free = sum(source.unpacked for source in wanted) + archives - downloaded, shutil.disk_usage(folder).free
+    need = sum(source.unpacked for source in wanted) + archives - downloaded
+    free = shutil.disk_usage(next(path for path in (folder, *folder.parents) if path.exists())).free
     if need > free:
-        raise InputError(
-            f"FSLCORE_DATA = {sources.data_folder()}; {need / 1e9:,.2f} GB are needed, {free / 1e9:,.2f} GB are free"
-        )
+        raise InputError(f"FSLCORE_DATA = {folder}; {need / 1e9:,.2f} GB are needed, {free / 1e9:,.2f} GB are free")
 
 
-def _working(name: str) -> Path:
+def _working(source: DataSet) -> Path:
     """The folder in which a data set is made, beside its final place."""
-    return sources.data_folder(f".{name}")
+    return sources.data_folder(f".{source.name}")
 
 
 def _weights(source: Weights, progress: bool, say: Callable[[str], object]) -> Path:
@@ -253,102 +252,104 @@ def _weights(source: Weights, progress: bool, say: Callable[[str], object]) -> P
     try:
         folder = Path(snapshot_download(source.repository, revision=source.revision, allow_patterns=patterns))
     except (HfHubHTTPError, OSError) as error:
-        raise InputError(f"{source.name}: {source.repository} cannot be fetched ({reason(error)})") from None
+        raise InputError(f"{source.repository} cannot be fetched ({reason(error)})") from None
     if source.file is None:
         return folder
+    path = folder / source.file
     file = File((source.file,), source.bytes, source.sha256, by=source.by)
-    _pin(source.name, [file], {source.file: _checked(source.name, file, folder / source.file, None, progress)}, say)
-    return folder
+    _pin(source.name, {file.name: _facts(source.name, file, path, progress=progress)}, say)
+    return path
 
 
 def _data_set(source: DataSet, downloads: Path | None, progress: bool, say: Callable[[str], object]) -> Path:
     """A complete data set, made beside its final folder and then renamed."""
-    folder, work = sources.data_folder(source.name), _working(source.name)
-    unpacked = work / "unpacked"
+    folder, work = sources.data_folder(source.name), _working(source)
     try:
         with locked(folder):
-            if folder.is_dir():  # another process made it
-                return folder
-            work.mkdir(parents=True, exist_ok=True)
-            files = _files(source, downloads, work, progress)
-            record = {file.name: _checked(source.name, file, path, work, progress) for file, path in files}
-            try:
-                _make(source, files, unpacked)
-            except InputError as error:
-                unconfirmed = [path for file, path in files if path.parent == work and not file.digests]
-                for path in unconfirmed:
-                    path.unlink()
-                raise InputError(f"{error}{UNCONFIRMED_REMOVED if unconfirmed else ''}") from None
-            _pin(source.name, source.files, record, say)
-            text = json.dumps({"title": source.title, "licence": source.licence, "files": record}, indent=1)
-            (unpacked / sources.RECORD).write_text(text, "utf-8")
-            os.replace(unpacked, folder)
-            shutil.rmtree(work, ignore_errors=True)
+            if not folder.is_dir():  # it is there if another process made it
+                work.mkdir(parents=True, exist_ok=True)
+                record = _make(source, work, downloads, progress)
+                _pin(source.name, record, say)
+                text = json.dumps({"title": source.title, "licence": source.licence, "files": record}, indent=1)
+                (work / UNPACKED / sources.RECORD).write_text(text, "utf-8")
+                os.replace(work / UNPACKED, folder)
+                shutil.rmtree(work, ignore_errors=True)
     except OSError as error:
         if error.errno not in FULL:
             raise
-        shutil.rmtree(unpacked, ignore_errors=True)  # the downloads are kept
-        raise InputError(
-            f"{source.name}: the disk of {sources.data_folder()} is full; the same command resumes once there is space"
-        ) from None
+        shutil.rmtree(work / UNPACKED, ignore_errors=True)  # the downloads are kept
+        disk = f"the disk of {sources.data_folder()} is full"
+        raise InputError(f"{disk}; the same command resumes once there is space") from None
     return folder
 
 
-def _make(source: DataSet, files: list[tuple[File, Path]], unpacked: Path) -> None:
-    """Put all files of a data set in their places, and check what is there then."""
+def _make(source: DataSet, work: Path, downloads: Path | None, progress: bool) -> dict[str, dict]:
+    """Receive, check and unpack all files of a data set; the result has the facts on each file."""
+    unpacked = work / UNPACKED
     shutil.rmtree(unpacked, ignore_errors=True)  # left by a try that was stopped
-    for file, path in files:
-        _put(source.name, file, path, unpacked)
-    if missing := next((inside for inside in source.has if not (unpacked / inside).exists()), None):
-        raise InputError(f"{source.name}: {missing} is not in the download; its layout differs")
-    _check_counts(source, unpacked)
+    paths = _receive_all(source, work, downloads, progress)
+    record = {}
+    for file, path in paths.items():
+        removable = path.parent == work
+        record[file.name] = _facts(source.name, file, path, removable=removable, progress=progress)
+    try:
+        for file, path in paths.items():
+            _put(file, path, unpacked / file.to)
+        for inside in source.has:
+            if not (unpacked / inside).exists():
+                raise InputError(f"{inside} is not in the download; its layout differs")
+        _check_counts(source, unpacked)
+    except InputError as error:
+        unconfirmed = [path for file, path in paths.items() if path.parent == work and not file.digests]
+        for path in unconfirmed:
+            path.unlink()
+        raise InputError(f"{error}; downloads without a listed digest were {AGAIN}" if unconfirmed else error) from None
+    return record
 
 
-def _files(source: DataSet, downloads: Path | None, work: Path, progress: bool) -> list[tuple[File, Path]]:
-    """Each file with its path: in the named folder, or downloaded."""
-    paths = []
+def _receive_all(source: DataSet, work: Path, downloads: Path | None, progress: bool) -> dict[File, Path]:
+    """The paths of all files: in the named folder, or downloaded."""
+    paths = {}
     with http_client() as client:
         for file in source.files:
-            path = downloads / file.name if downloads else work / file.name
-            if not path.is_file():
-                path = work / file.name
-            if not path.is_file():
+            paths[file] = work / file.name
+            if downloads and (downloads / file.name).is_file():
+                paths[file] = downloads / file.name
+            if not paths[file].is_file():
                 try:
-                    download(client, file.url, path, size=file.bytes, progress=progress)
+                    download(client, file.url, paths[file], size=file.bytes, progress=progress)
                 except InputError as error:
-                    raise InputError(f"{source.name}: {error}; --from FOLDER takes files that you have") from None
-            paths.append((file, path))
+                    raise InputError(f"{error}; --from FOLDER takes files that you have") from None
     return paths
 
 
-def _checked(name: str, file: File, path: Path, work: Path | None, progress: bool) -> dict:
-    """Bytes and digests of a downloaded file, and who lists them; errors as for `fetch`."""
+def _facts(name: str, file: File, path: Path, *, removable: bool = False, progress: bool = False) -> dict:
+    """Bytes and digests of a file, and who lists them; one with others is refused, and removed if it may be."""
     facts = {"bytes": bytes_of(path), **_digests(file, path, progress)}
-    listed = {"bytes": file.bytes or facts["bytes"], **file.digests}
-    origin = f"listed by {'; '.join(file.by) or 'the manifest'}"
-    if not file.digests and facts["bytes"] == listed["bytes"]:
-        listed["sha256"] = _pins().get(f"{name}/{file.name}", facts["sha256"])
-        origin = f"of the first download; if the change is meant, take its line out of {sources.data_folder(PINS)}"
-    wrong = next((kind for kind, expected in listed.items() if facts[kind] != expected), None)
-    if wrong is None:
+    pinned = {"sha256": _pins().get(f"{name}/{file.name}", facts["sha256"])}
+    expected = {"bytes": file.bytes or facts["bytes"], **(file.digests or pinned)}
+    wrong = [kind for kind in expected if facts[kind] != expected[kind]]
+    if not wrong:
         return {**facts, "confirmed_by": "; ".join(file.by) if file.digests else UNCONFIRMED}
-    line = f"{name}: {file.name} has {wrong} {facts[wrong]}, not {listed[wrong]} ({origin})"
-    if path.parent == work:
+    origin = f"listed by {'; '.join(file.by) or 'the manifest'}"
+    if not file.digests and "bytes" not in wrong:
+        origin = f"of the first download; if the change is meant, take its line out of {sources.data_folder(PINS)}"
+    problem = f"{path} has {wrong[0]} {facts[wrong[0]]}, not {expected[wrong[0]]} ({origin})"
+    if removable:
         path.unlink()
-        line += REMOVED
-    raise InputError(line)
+        problem += f"; it was {AGAIN}"
+    raise InputError(problem)
 
 
-def _digests(file: File, path: Path, progress: bool) -> dict[str, str]:
+def _digests(file: File, path: Path, progress: bool = False) -> dict[str, str]:
     """SHA-256 of a file, and its digests of other kinds that are listed."""
-    hashes = {kind: hashlib.new(kind) for kind in ("sha256", *file.digests)}
-    bar = tqdm(desc=f"{file.name}: digest", total=bytes_of(path), unit="B", unit_scale=True, disable=not progress)
-    with bar, open(path, "rb") as read:
-        while block := read.read(CHUNK):
-            for computed in hashes.values():
+    hashes = [hashlib.new(kind) for kind in {"sha256", *file.digests}]
+    with open(path, "rb") as content:
+        blocks = iter(lambda: content.read(CHUNK), b"")
+        for block in tqdm(blocks, f"{file.name}: digest", bytes_of(path) // CHUNK, unit="MiB", disable=not progress):
+            for computed in hashes:
                 computed.update(block)
-            bar.update(len(block))
-    return {kind: computed.hexdigest() for kind, computed in hashes.items()}
+    return {computed.name: computed.hexdigest() for computed in hashes}
 
 
 def _pins() -> dict[str, str]:
@@ -359,15 +360,15 @@ def _pins() -> dict[str, str]:
         raise InputError(f"{path} is damaged; it holds the SHA-256 of first downloads: repair or remove it") from None
 
 
-def _pin(name: str, files: Iterable[File], record: dict[str, dict], say: Callable[[str], object]) -> None:
+def _pin(name: str, record: dict[str, dict], say: Callable[[str], object]) -> None:
     """Store the digests that nobody lists, and show new ones."""
     path = sources.data_folder(PINS)
-    unlisted = {f"{name}/{file.name}": file.name for file in files if not file.digests}
+    unlisted = {f"{name}/{file}": facts for file, facts in record.items() if facts["confirmed_by"] == UNCONFIRMED}
     with locked(path):
-        new = {key: record[file]["sha256"] for key, file in unlisted.items() if key not in _pins()}
-        text = json.dumps(_pins() | new, indent=1)
+        pins = _pins()
+        new = {key: facts["sha256"] for key, facts in unlisted.items() if key not in pins}
         if new:
-            replace_file(path, lambda part: part.write_text(text, "utf-8"))
+            replace_file(path, lambda part: part.write_text(json.dumps(pins | new, indent=1), "utf-8"))
     for key, digest in new.items():
         say(f"{key}: SHA-256 {digest}, confirmed by nobody, kept in {path}")
 
@@ -380,12 +381,11 @@ def _check_counts(source: DataSet, folder: Path) -> None:
     for split in source.counts:
         images = datasets.load(f"{reader}:{folder / source.path}{mark}{settings}", split)
         if problem := source.miscount(split, len(images.class_names), len(images)):
-            raise InputError(f"{source.name}: {problem}, which are listed; files are lost, or it is another version")
+            raise InputError(f"{problem}, which are listed; files are lost, or it is another version")
 
 
-def _put(name: str, file: File, path: Path, unpacked: Path) -> None:
-    """Put a file in its place in the data set, an archive unpacked."""
-    folder = unpacked / file.to
+def _put(file: File, path: Path, folder: Path) -> None:
+    """Put a file into its folder of the data set, an archive unpacked."""
     if not file.packed:
         folder.mkdir(parents=True, exist_ok=True)
         try:
@@ -394,84 +394,13 @@ def _put(name: str, file: File, path: Path, unpacked: Path) -> None:
             shutil.copyfile(path, folder / file.name)
         return
     try:
-        _unpack(name, path, folder)
+        unpack(path, folder)
     except Exception as error:  # readers raise anything on a broken file
         if isinstance(error, InputError | MemoryError) or getattr(error, "errno", None) in FULL:
             raise
-        raise InputError(f"{name}: {path} is not a readable archive ({reason(error)})") from None
+        raise InputError(f"{path} is not a readable archive ({reason(error)})") from None
     inside = list(folder.iterdir())
     if file.to != "." and len(inside) == 1 and inside[0].is_dir():  # an archive may contain the folder, or its content
         for entry in list(inside[0].iterdir()):
             entry.rename(folder / entry.name)
         inside[0].rmdir()
-
-
-def _unpack(name: str, archive: Path, folder: Path) -> None:
-    """Unpack files and folders; links and devices are left out, with a note, and a path that leads out is refused."""
-    size, total, omitted = bytes_of(archive), 0, []
-    allowed = max(SMALL, EXPANSION * size)
-    folder.mkdir(parents=True, exist_ok=True)
-    for path, kind, length, opened in _members(archive):
-        parts = PurePosixPath(path.replace("\\", "/"))
-        if parts.is_absolute() or ".." in parts.parts or ":" in path.split("/")[0] or "\0" in path:
-            raise InputError(f"{name}: {archive.name} holds {shown(path)}, which leads out of its folder")
-        total += length
-        if total > allowed:
-            raise InputError(f"{name}: {archive.name} expands from {size:,} to more than {allowed:,} bytes")
-        target = folder / parts
-        if kind == "folder":
-            target.mkdir(parents=True, exist_ok=True)
-        elif kind == "file" and not parts.parts:
-            raise InputError(f"{name}: {archive.name} holds a file without a name")
-        elif kind == "file":
-            target.parent.mkdir(parents=True, exist_ok=True)
-            with opened() as read, open(target, "wb") as out:
-                shutil.copyfileobj(read, out, CHUNK)
-        else:
-            omitted.append(path)
-    if not total:
-        raise InputError(f"{name}: {archive.name} holds nothing")
-    if omitted:
-        note(f"{name}: {archive.name}: {len(omitted)} links or devices are left out ({shown(omitted[0])} …)")
-
-
-def _members(archive: Path) -> Iterator[Member]:
-    """Path, kind (file, folder or other), bytes and opener of each member of an archive, in its order."""
-    return _zip_members(archive) if archive.suffix == ".zip" else _tar_members(archive)
-
-
-def _zip_members(archive: Path) -> Iterator[Member]:
-    """Members of a zip; a link becomes a text file, as no checksum protects the flag that makes a file a link."""
-    with zipfile.ZipFile(archive) as zip_file:
-        for info in zip_file.infolist():
-            kind = "folder" if info.is_dir() else "file"
-            if kind == "folder":
-                zip_file.open(info).close()  # compares both copies of the name
-                if info.file_size:
-                    raise zipfile.BadZipFile(f"{info.filename} is a folder with {info.file_size} bytes")
-            yield info.filename, kind, info.file_size, partial(zip_file.open, info)
-
-
-class _CheckedHeader(tarfile.TarInfo):
-    """A header of a tar; a damaged one is an error, where tarfile would take it for the end of the archive."""
-
-    @classmethod
-    def frombuf(cls, buf: bytes | bytearray, encoding: str | None, errors: str) -> Self:
-        try:
-            return super().frombuf(buf, encoding, errors)
-        except tarfile.EOFHeaderError:
-            raise
-        except tarfile.HeaderError as error:
-            raise tarfile.ReadError(f"{error} of a file") from None
-
-
-def _tar_members(archive: Path) -> Iterator[Member]:
-    """Members of a compressed tar, which is read to its end, where gzip keeps a checksum of all of it."""
-    with gzip.open(archive) as content, tarfile.open(fileobj=content, mode="r|", tarinfo=_CheckedHeader) as tar:
-        for info in tar:
-            kind = "folder" if info.isdir() else "file" if info.isreg() else "other"
-            yield info.name, kind, info.size, partial(tar.extractfile, info)
-        if tar.fileobj.read(tarfile.BLOCKSIZE) != bytes(tarfile.BLOCKSIZE):  # the first ended the loop
-            raise tarfile.ReadError("the second of its two end blocks is missing")
-        while tar.fileobj.read(CHUNK):
-            pass

@@ -53,14 +53,11 @@ def test_the_command(arguments, words, monkeypatch):
     [
         row("nobody answers", f"a.pt sha256:{SHA}\n", None, "http://127.0.0.1:9/", "127.0.0.1 & a.pt"),
         row("no such host", f"a.pt sha256:{SHA}\n", None, "http://nobody.invalid/", "nobody.invalid"),
-        row("no such scheme", f"a.pt sha256:{SHA}\n", None, "gopher://x/", "gopher"),
-        row("no address", f"a.pt sha256:{SHA}\n", None, "x/", "x/"),
         row("a file that is there and another", f"a.pt sha256:{SHA}\n", "other", "http://127.0.0.1:9/", "a.pt"),
         row("a file that is there", f"a.pt sha256:{SHA}\n", "x", "http://127.0.0.1:9/", fine),
         row("an empty list of files", "", None, "http://127.0.0.1:9/", fine),
         row("a list of files that is none", "this is no list of files\n", None, "x/", "registry.txt"),
         row("no list of files", lambda path: None, None, "x/", "registry.txt"),
-        row("a folder in the place of the list", Path.mkdir, None, "x/", "registry.txt"),
     ],
 )
 def test_fetching(registry, there, url, expected, monkeypatch):

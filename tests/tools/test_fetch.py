@@ -1,6 +1,7 @@
 """Fetching the papers' own data: miniatures in the official layouts, from a server on this machine, and its faults."""
 
 import errno
+import gzip
 import hashlib
 import importlib
 import io
@@ -28,7 +29,7 @@ import yaml
 
 from fslbook import notebooks
 from fslbook import plan as workload
-from fslcore import datasets, download, fetch, sources
+from fslcore import archives, datasets, download, fetch, sources
 from fslcore.cli import app
 from fslcore.datasets.papers import SETS
 from fslcore.datasets.splits import listed_splits
@@ -437,31 +438,9 @@ def test_a_connection_that_never_holds_is_named_and_gone_on_with_later(here, ser
     assert size == sources.digests("dtd")["dtd-r1.0.1.tar.gz"]["bytes"]
 
 
-def test_a_server_without_parts_begins_again(here, server):
-    server.faults["/dtd/dtd-r1.0.1.tar.gz"] = [("cut", 1000), "whole"]
-    quiet(["dtd"])
-    assert len(server.log) == 2 and len(datasets.load("dtd")) == 7
-
-
-def test_another_file_at_the_address_is_not_put_together_with_the_first(here, server):
-    path = "/omniglot/images_background.zip"
-    good, server.faults[path] = server.files[path], [("cut", 1000), *[503] * 20]
-    try:
-        server.files[path] = os.urandom(len(good))  # of the same length, and replaced while nobody asks
-        with pytest.raises(InputError, match="1,000 bytes are kept"):
-            quiet(["omniglot"])
-    finally:
-        server.files[path] = good
-    server.faults.clear(), server.log.clear()
-    quiet(["omniglot"])  # the server answers with all of it, since its tag is another
-    assert [of for at, of in server.log if at == path] == ["bytes=1000-"]
-    assert len(datasets.load("omniglot", size=16)) == 8
-
-
-@pytest.mark.parametrize("code, words", [(403, "it answers 403 Forbidden"), (404, "it answers 404 Not Found")])
-def test_a_refusal_is_named_once(here, server, code, words):
-    server.faults["/dtd/dtd-r1.0.1.tar.gz"] = [code]
-    with pytest.raises(InputError, match=rf"dtd: http://127.*gz: {words}; --from FOLDER takes files that you have"):
+def test_a_refusal_is_named_once(here, server):
+    server.faults["/dtd/dtd-r1.0.1.tar.gz"] = [403]
+    with pytest.raises(InputError, match=r"dtd: http://127.*gz: it answers 403 Forbidden; --from FOLDER takes files"):
         quiet(["dtd"])
     assert len(server.log) == 1 and not (here / "dtd").exists()
 
@@ -476,14 +455,6 @@ def test_the_next_address_is_tried(here, server, mirror, tmp_path, monkeypatch):
     monkeypatch.setenv("FSLCORE_SOURCES", str(tmp_path / "two.yml"))
     quiet(["dtd"])
     assert [path for path, _ in server.log] == ["/gone/dtd-r1.0.1.tar.gz", "/dtd/dtd-r1.0.1.tar.gz"]
-
-
-def test_nobody_answers(here, mirror, tmp_path, monkeypatch):
-    text = mirror.path.read_text().replace(mirror.data["dtd"]["files"][0]["url"], "http://127.0.0.1:9/x.tar.gz")
-    (tmp_path / "other.yml").write_text(text)
-    monkeypatch.setenv("FSLCORE_SOURCES", str(tmp_path / "other.yml"))
-    with pytest.raises(InputError, match=r"dtd: http://127.0.0.1:9/x.tar.gz: ConnectError: .*refused"):
-        quiet(["dtd"])
 
 
 # ---------------------------------------------------------------- digests
@@ -527,16 +498,6 @@ def test_a_first_download_is_kept_shown_and_held_to(here, server):
         server.files[path] = good
     quiet(["meta-album"])
     assert files(here / "meta-album") == fetched
-
-
-def test_what_one_source_alone_lists_is_enforced_too(here, server, mirror, tmp_path, monkeypatch):
-    entry = {**mirror.data["eurosat"], "by": ["somebody"]}
-    entry["files"] = [{**entry["files"][0], "sha256": "0" * 64}]
-    (tmp_path / "one.yml").write_text(yaml.safe_dump({"data": {"eurosat": entry}}))
-    monkeypatch.setenv("FSLCORE_SOURCES", str(tmp_path / "one.yml"))
-    with pytest.raises(InputError, match=r"EuroSAT.zip has sha256 \w+, not 0+ \(listed by somebody"):
-        quiet(["eurosat"])
-    assert not (here / "eurosat").exists()
 
 
 def test_numbers_of_classes_and_images_are_counted_after_unpacking(here, server, mirror, tmp_path, monkeypatch):
@@ -624,33 +585,48 @@ def test_a_path_that_leads_out_is_refused(here, served, name, path):
 
 
 @pytest.mark.parametrize("name", ["a.zip", "a.tgz"])
-def test_links_are_never_made(here, served, name, capsys):
+def test_links_are_never_made(here, served, name):
     served(name, archive(name, {"good.txt": b"x"}, ("evil", "/etc/passwd")))
-    made, err = files(here / "one"), capsys.readouterr().err
+    made = files(here / "one")
     assert not (here / "one" / "evil").is_symlink()
     if name == "a.zip":  # no checksum protects the flag, so what may be a file of its own is kept
         assert made["evil"] == b"/etc/passwd"
     else:
-        assert made.keys() == {"good.txt", "fetched.json"} and "1 links or devices are left out (evil" in err
+        assert made.keys() == {"good.txt", "fetched.json"}
 
 
 @pytest.mark.parametrize("name", ["a.zip", "a.tar.gz"])
 def test_an_archive_that_expands_without_end_is_refused(here, served, name, monkeypatch):
-    monkeypatch.setattr(fetch, "SMALL", 10**6)
+    monkeypatch.setattr(archives, "SMALL", 10**6)
     with pytest.raises(InputError, match=rf"one: {name} expands from [\d,]+ to more than 1,000,000 bytes"):
         served(name, archive(name, {f"{i}.txt": bytes(10**6) for i in range(3)}))
     assert not (here / "one").exists()
 
 
-@pytest.mark.parametrize("name", ["a.zip", "a.tar.gz"])
-def test_a_broken_archive_is_named_and_not_held_to(here, served, name):
-    good = archive(name, {f"{i}.txt": os.urandom(1000) for i in range(9)})
-    for bad in (good[: len(good) // 2], b"<html>log in</html>", b""):
-        words = {b"<": "sends a web page in place of", b"": "sends nothing"}.get(bad[:1], "not a readable .* removed")
-        with pytest.raises(InputError, match=f"one: .*{words}"):
-            served(name, bad)
-        assert not (here / "one").exists() and not (here / fetch.PINS).exists()
-    served(name, good)
+def test_a_broken_archive_is_named_and_not_held_to(here, served):
+    good = archive("a.zip", {"0.txt": os.urandom(1000)})
+    with pytest.raises(InputError, match=r"one: .*a.zip is not a readable archive \(.*were removed"):
+        served("a.zip", good[:500])
+    assert not (here / "one").exists() and not (here / fetch.PINS).exists()
+    served("a.zip", good)
+
+
+def test_files_that_a_damaged_archive_lacks_are_missed_without_a_count(here, served):
+    members = {"a/0.txt": b"x" * 600, "a/1.txt": b"y" * 600}
+    tar = gzip.decompress(archive("a.tar.gz", members))
+    end = 2 * (512 + 1024)
+    for damaged in (tar[:end], tar[:1536] + b"?" + tar[1537:]):
+        with pytest.raises(InputError, match=r"a.tar.gz is not a readable archive .*end blocks"):
+            served("a.tar.gz", gzip.compress(damaged))
+    zipped = archive("a.zip", members)
+    as_folder = zipped[: zipped.rindex(b"1.txt") + 4] + b"/" + zipped[zipped.rindex(b"1.txt") + 5 :]
+    with pytest.raises(InputError, match="a folder with 600 bytes"):
+        served("a.zip", as_folder)
+
+
+def test_a_zip_of_another_system_has_folders(here, served):
+    served("a.zip", archive("a.zip", {"a\\0.txt": b"x"}))
+    assert files(here / "one")["a/0.txt"] == b"x"
 
 
 def test_another_layout_is_named(here, served):
@@ -684,50 +660,48 @@ def test_a_disk_that_fills_while_downloading(here, server, monkeypatch):
 
 
 def test_a_disk_that_fills_while_unpacking_keeps_the_download(here, server, monkeypatch):
-    copy, left = fetch.shutil.copyfileobj, iter(range(3))
+    copy, left = tarfile.copyfileobj, iter(range(3))
 
     def fills(*arguments):
         if next(left, None) is None:
             raise OSError(errno.ENOSPC, "No space left on device")
         return copy(*arguments)
 
-    monkeypatch.setattr(fetch.shutil, "copyfileobj", fills)
+    monkeypatch.setattr(tarfile, "copyfileobj", fills)
     with pytest.raises(InputError, match="dtd: the disk of .* is full"):
         quiet(["dtd"])
     assert files(here / ".dtd").keys() == {"dtd-r1.0.1.tar.gz"} and not (here / "dtd").exists()
-    monkeypatch.setattr(fetch.shutil, "copyfileobj", copy)
+    monkeypatch.setattr(tarfile, "copyfileobj", copy)
     quiet(["dtd"])
     assert len(server.log) == 1 and len(datasets.load("dtd")) == 7
 
 
 KILLED = """
 import os, signal, sys
-from fslcore import fetch
-do, at, count = fetch.{name}, {at}, [0]
+from fslcore import archives, fetch
+do, at, count = {name}, {at}, [0]
 def killed(*arguments, **options):
     count[0] += sys._getframe(1).f_globals["__name__"] != "tempfile"  # some Pythons call it there, others do not
     if count[0] == at:
         os.kill(os.getpid(), signal.SIGKILL)
     return do(*arguments, **options)
-fetch.{name} = killed
+{name} = killed
 fetch.fetch(["dtd"], accept=True, say=str)
 """
 SITES = [
-    ("os.replace", 1),
-    ("shutil.copyfileobj", 1),
-    ("shutil.copyfileobj", 30),
-    ("os.replace", 2),
-    ("shutil.rmtree", 2),
+    ("fetch.os.replace", 1),
+    ("archives.tarfile.copyfileobj", 30),
+    ("fetch.os.replace", 2),
+    ("fetch.shutil.rmtree", 2),
 ]
 
 
 @pytest.mark.parametrize("name, at", SITES)
 def test_a_kill_leaves_nothing_that_looks_whole(here, server, name, at):
-    module, _, attribute = name.partition(".")
     code = KILLED.replace("{name}", name).replace("{at}", str(at))
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert done.returncode == -signal.SIGKILL, done.stderr
-    if (name, at) == ("shutil.rmtree", 2):  # it has its name, and is whole
+    if (name, at) == ("fetch.shutil.rmtree", 2):  # it has its name, and is whole
         assert (here / "dtd").is_dir()
     else:
         assert not (here / "dtd").exists()

@@ -197,7 +197,7 @@ def test_bad_input_is_told(given, said):
 
 def test_a_covariance_may_be_off_by_rounding():
     weights = np.array([0.1, 0.3, 0.7])
-    covariance = np.outer(weights, weights)  # of rank 1
+    covariance = np.outer(weights, weights) - 1e-14 * np.eye(3)  # of rank 1 before
     covariance[0, 1] += 1e-12
     assert np.linalg.eigvalsh(covariance).min() < 0
     assert stats.winner_interval([1.0, 2.0, 3.0], covariance).method == 2

@@ -104,9 +104,9 @@ def printed_of(name: str) -> Callable[[str], object]:
     """A reader of a printed figure: its mean and the number after ±."""
 
     def check(text: str) -> tuple[float, float]:
-        from ..report.read import CELL, without_markup
+        from ..report.read import number_in
 
-        found = CELL.fullmatch(without_markup(text.strip()))
+        found = number_in(text)
         half = found and (found[2] or found[3])
         if not half:
             raise InputError(

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -13,9 +14,10 @@ import scipy.stats
 from .. import stats
 from ..errors import InputError
 from ..stats import Interval
+from ..stats.intervals import Ends
 from ..stats.power import powers, smallest_each
 from .options import Options
-from .shapes import PLACE_KEYS, UNIT_KEYS, Measurements, Shape
+from .shapes import PERCENT, PLACE_KEYS, UNIT_KEYS, Measurements, Shape
 
 FEW_UNITS = 20
 DIGITS = 9
@@ -25,8 +27,6 @@ POWER = 0.8
 PERCENT_BOUNDS = (0.0, 100.0)
 DIFFERENCE_BOUNDS = (-100.0, 100.0)
 AGREEMENT = 0.95  # correlation of methods on the same tasks, at most; `fslcore.stats.published`
-PAIRED_T = "paired t-test"
-WELCH_T = "Welch's t-test"
 PLURAL = {"data set": "data sets", "class": "classes"}
 
 
@@ -67,20 +67,58 @@ class Analysis:
     frames: dict[str, pd.DataFrame] = field(default_factory=dict)
 
 
+@dataclass(frozen=True)
+class Place:
+    """The rows of one place, with what the user said of them.
+
+    Attributes
+    ----------
+    name : str
+        As in `Sample`.
+    rows : DataFrame
+        As in `fslcore.report.shapes.Measurements`.
+    options : Options
+    analysis : Analysis
+        Where sentences and further frames are added.
+    """
+
+    name: str
+    rows: pd.DataFrame
+    options: Options
+    analysis: Analysis
+
+    @property
+    def unit(self) -> str:
+        """The key of what is repeated in its rows."""
+        return next(key for key in UNIT_KEYS if key in self.rows)
+
+    def __str__(self) -> str:
+        return f" in {self.name}" if self.name else ""
+
+    def grid(self, *keys: str) -> pd.DataFrame:
+        """Values with a row per unit, which the keys name, and a column per method."""
+        return self.rows.pivot_table("accuracy", [*keys], "method", sort=False, observed=True)
+
+    def bounds(self, lowest: float) -> tuple[float, float] | None:
+        """Between which values of accuracies (from 0) or of their differences (from -100) lie."""
+        return None if self.options.lower_is_better else (lowest, PERCENT)
+
+
 def analyse(measured: Measurements, options: Options) -> Analysis:
     """What the measurements say, by their shape."""
     from .items import analyse_items  # late, as it is built on this module
 
     analyses = ANALYSES | {Shape.ITEMS: analyse_items}
     analysis = Analysis()
-    if measured.rows["method"].nunique() > MOST_METHODS and options.reference is None:
+    count = measured.rows["method"].nunique()
+    if count > MOST_METHODS and options.reference is None:
         raise InputError(
-            f"{measured.rows['method'].nunique()} methods; up to {MOST_METHODS} are compared two "
-            "by two, or "
-            "one with all others (--reference NAME)"
+            f"{count} methods; up to {MOST_METHODS} are compared two by two, or one with all "
+            "others (--reference NAME)"
         )
-    for place, rows in places(measured):
-        analysis.samples += analyses[measured.shape](rows, place, options, analysis)
+    for name, rows in places(measured):
+        place = Place(name, rows, options, analysis)
+        analysis.samples += analyses[measured.shape](place)
     if measured.shape is not Shape.ITEMS:
         analysis.applies += applies_to(measured, options)
     analysis.applies = list(dict.fromkeys(analysis.applies))
@@ -91,18 +129,14 @@ def analyse(measured: Measurements, options: Options) -> Analysis:
 def places(measured: Measurements) -> Iterator[tuple[str, pd.DataFrame]]:
     """The rows of each place, named by what differs between places."""
     rows = measured.rows
-    over_datasets = measured.shape in (Shape.DATASETS, Shape.DATASETS_AND_SEEDS)
     keys = [key for key in PLACE_KEYS if key in rows and rows[key].nunique() > 1]
-    if over_datasets and "dataset" in keys:
-        keys.remove("dataset")
+    if measured.shape in (Shape.DATASETS, Shape.DATASETS_AND_SEEDS):
+        keys = [key for key in keys if key != "dataset"]
     if not keys:
         yield "", rows
         return
     for values, part in rows.groupby(keys, sort=False):
-        yield (
-            ", ".join(place_word(key, value) for key, value in zip(keys, values, strict=True)),
-            part,
-        )
+        yield ", ".join(map(place_word, keys, values)), part
 
 
 def place_word(key: str, value: object) -> str:
@@ -114,39 +148,29 @@ def place_word(key: str, value: object) -> str:
 # Intervals of methods and differences ------------------------------------------------------------
 
 
-def method_row(name: str, interval: Interval) -> dict[str, object]:
-    """A row of `Sample.methods`."""
-    return {
-        "method": name,
-        "mean": interval.mean,
-        "low": interval.low,
-        "high": interval.high,
-        "half_width": interval.half_width,
-        "n": interval.n_tasks,
-    }
+def numbers_of(interval: Interval | Ends) -> dict[str, float]:
+    """The ends of an interval, its half-width and its number of units."""
+    numbers = {key: getattr(interval, key) for key in ("low", "high", "half_width")}
+    return numbers | {"n": interval.n_tasks}
 
 
-def pair_row(first: str, second: str, interval: Interval, test: str) -> dict[str, object]:
-    """A row of `Sample.pairs`; ``interval`` is of the first minus the second.
+def pair_row(pair: Sequence[str], interval: Interval | Ends, test: str) -> dict[str, object]:
+    """A row of `Sample.pairs`; ``interval`` is of the first of the pair minus the second.
 
     Where nothing varies, the ends are those that the bounds leave possible (`fslcore.stats`).
     """
-    finite = np.isfinite(interval.half_width)
+    row = {"a": pair[0], "b": pair[1], "difference": interval.mean, **numbers_of(interval)}
+    row |= {"p": interval.p_value, "spread": np.nan, "test": test}
+    if not isinstance(interval, Interval):
+        return row
     half_width = interval.half_width
-    ends = interval.mean - half_width, interval.mean + half_width
-    low, high = ends if half_width > 0 else (interval.low, interval.high)
-    return {
-        "a": first,
-        "b": second,
-        "difference": interval.mean,
-        "low": low,
-        "high": high,
-        "half_width": half_width,
-        "p": interval.p_value,
-        "n": interval.n_tasks,
-        "spread": interval.standard_error * np.sqrt(interval.n_tasks) if finite else np.nan,
-        "test": test,
-    }
+    if half_width > 0:
+        row |= {"low": interval.mean - half_width, "high": interval.mean + half_width}
+    if np.isfinite(half_width):
+        row["spread"] = interval.standard_error * np.sqrt(interval.n_tasks)
+    if interval.kind == "independent":
+        row["test"] = "Welch's t-test"
+    return row
 
 
 def best_first(methods: Sequence[dict], options: Options) -> pd.DataFrame:
@@ -162,71 +186,98 @@ def compared_pairs(methods: pd.DataFrame, options: Options) -> list[tuple[str, s
     return [pair for pair in pairs if options.reference is None or options.reference in pair]
 
 
+def named_intervals(
+    means: pd.Series,
+    options: Options,
+    method: Callable[[str], Any],
+    difference: Callable[[str, str], Any],
+) -> dict[tuple[str, ...], Any]:
+    """By (method,), the best first, and by (a, b), a with the better mean, what two functions give.
+
+    Parameters
+    ----------
+    means : Series
+        By method.
+    options : Options
+    method, difference : callable
+        Of one name, and of two, to an interval or several.
+    """
+    methods = best_first(means.rename("mean").rename_axis("method").reset_index(), options)
+    intervals = {(name,): method(name) for name in methods["method"]}
+    for pair in compared_pairs(methods, options):
+        intervals[pair] = difference(*pair)
+    return intervals
+
+
+def sample_of_intervals(
+    intervals: dict[Sequence[str], Interval], place: str, target: str, unit: str, test: str
+) -> Sample:
+    """A sample of intervals by (method,), the best first, and by (a, b)."""
+    methods, pairs = [], []
+    for names, interval in intervals.items():
+        if len(names) == 2:
+            pairs.append(pair_row(names, interval, test))
+        else:
+            row = {"method": names[0], "mean": interval.mean, **numbers_of(interval)}
+            methods.append(row)
+    return Sample(place, target, unit, pd.DataFrame(methods), pd.DataFrame(pairs))
+
+
+def sample_of(
+    place: Place,
+    intervals: dict[str, Interval],
+    difference: Callable[[str, str], Interval],
+    unit: str,
+    test: str,
+) -> Sample:
+    """A sample of one interval per method, and of those that ``difference`` gives; with the margin
+    of the options, tests of equivalence.
+    """
+    means = pd.Series({name: interval.mean for name, interval in intervals.items()})
+    named = named_intervals(means, place.options, intervals.get, difference)
+    sample = sample_of_intervals(named, place.name, "", unit, test)
+    margin = place.options.margin
+    if margin is not None:
+        differences = [interval for names, interval in named.items() if len(names) == 2]
+        equivalences = [stats.equivalence(interval, margin) for interval in differences]
+        sample.pairs["p_equivalent"] = [equivalence.p_value for equivalence in equivalences]
+    return sample
+
+
 def sample_of_grid(
-    grid: pd.DataFrame, place: str, unit: str, options: Options, *, shared_only: bool = False
+    place: Place, grid: pd.DataFrame, unit: str, *, shared_only: bool = False
 ) -> Sample:
     """Methods on units, compared unit by unit; on different units, as independent samples.
 
     Parameters
     ----------
+    place : Place
     grid : DataFrame
         A row per unit and a column per method; NaN where a method lacks a unit.
-    place, unit : str
+    unit : str
         As for `Sample`.
     shared_only : bool
         Compare two methods on the units that both have, however many each has.
     """
     for name, count in grid.count().items():
         if count < 2:
-            raise InputError(f"{name} has {count} {unit}{of_place(place)}; 2 or more are needed")
-    methods = best_first([method_row(name, mean_of(grid[name], options)) for name in grid], options)
+            raise InputError(f"{name} has {count} {unit}{place}; 2 or more are needed")
+    is_closed = place.options.sampling == "closed"
+    of_mean = stats.closed_interval if is_closed else stats.open_interval
+    level = place.options.level
+    intervals = {name: of_mean(grid[name].dropna(), level, place.bounds(0.0)) for name in grid}
 
-    def compare(first: str, second: str) -> tuple[Interval, str]:
-        return difference_of(grid[[first, second]], options, shared_only)
+    def difference(first: str, second: str) -> Interval:
+        shared = grid[[first, second]].dropna()
+        values = [grid[name].dropna().to_numpy() for name in (first, second)]
+        bounds = place.bounds(-PERCENT)
+        same_units = len(shared) == max(map(len, values))
+        if same_units or (shared_only and len(shared) > 1):
+            differences = stats.paired_differences(*shared.to_numpy().T)
+            return stats.open_interval(differences, level, bounds)
+        return stats.independent_interval(*values, level, bounds=bounds)
 
-    return Sample(place, "", unit, methods, paired_rows(methods, options, compare))
-
-
-def mean_of(values: pd.Series, options: Options) -> Interval:
-    """The interval of a mean, by how tasks were drawn."""
-    bounds = None if options.lower_is_better else PERCENT_BOUNDS
-    if options.sampling == "closed":
-        return stats.closed_interval(values.dropna(), options.level, bounds)
-    return stats.open_interval(values.dropna(), options.level, bounds)
-
-
-def paired_rows(
-    methods: pd.DataFrame, options: Options, compare: Callable[[str, str], tuple[Interval, str]]
-) -> pd.DataFrame:
-    """`Sample.pairs` of all compared pairs, whose interval and test ``compare`` gives."""
-    rows = []
-    for first, second in compared_pairs(methods, options):
-        interval, test = compare(first, second)
-        row = pair_row(first, second, interval, test)
-        if options.margin is not None:
-            row["p_equivalent"] = stats.equivalence(interval, options.margin).p_value
-        rows.append(row)
-    return pd.DataFrame(rows)
-
-
-def difference_of(
-    columns: pd.DataFrame, options: Options, shared_only: bool
-) -> tuple[Interval, str]:
-    """The interval of a difference of two columns, and the name of its test."""
-    shared = columns.dropna()
-    first, second = (columns[name].dropna() for name in columns)
-    same_units = len(shared) == max(len(first), len(second))
-    bounds = None if options.lower_is_better else DIFFERENCE_BOUNDS
-    if same_units or (shared_only and len(shared) > 1):
-        differences = stats.paired_differences(*shared.to_numpy().T)
-        return stats.open_interval(differences, options.level, bounds), PAIRED_T
-    values = first.to_numpy(), second.to_numpy()
-    return stats.independent_interval(*values, options.level, bounds=bounds), WELCH_T
-
-
-def of_place(place: str) -> str:
-    """The place behind a count in a message."""
-    return f" in {place}" if place else ""
+    return sample_of(place, intervals, difference, unit, "paired t-test")
 
 
 def plural(unit: str) -> str:
@@ -234,44 +285,40 @@ def plural(unit: str) -> str:
     return PLURAL.get(unit, f"{unit}s")
 
 
-def grid_of(rows: pd.DataFrame, index: Sequence[str]) -> pd.DataFrame:
-    """Values with a row per unit and a column per method."""
-    return rows.pivot_table("accuracy", list(index), "method", sort=False, observed=True)
-
-
 # Tasks --------------------------------------------------------------------------------------------
 
 
-def analyse_tasks(
-    rows: pd.DataFrame, place: str, options: Options, analysis: Analysis
-) -> list[Sample]:
+def analyse_tasks(place: Place) -> list[Sample]:
     """Methods on tasks, paired where they have the same tasks."""
-    unit = next(key for key in UNIT_KEYS if key in rows)
-    grid = grid_of(rows, [unit])
+    units, options, analysis = plural(place.unit), place.options, place.analysis
+    grid = place.grid(place.unit)
     shared = grid.dropna()
     if len(shared) < len(grid):
+        if options.common and len(shared) < 2:
+            raise InputError(f"--common: no two {units} are shared by all methods{place}")
         if options.common:
-            if len(shared) < 2:
-                raise InputError(
-                    f"--common: no two {plural(unit)} are shared by all methods{of_place(place)}"
-                )
             analysis.assumptions.append(
-                f"Only the {len(shared):,} {plural(unit)} that all methods share are used."
+                f"Only the {len(shared):,} {units} that all methods share are used."
             )
             grid = shared
         else:
-            analysis.cautions.append(different_units(grid, shared, unit))
+            way_out = f"Run all methods on the same {units} for shorter intervals."
+            if len(shared) > 1:
+                way_out = f"{len(shared):,} {units} are shared by all: --common compares on these."
+            analysis.cautions.append(
+                f"Methods have different {units}, so their differences are unpaired (Welch): what "
+                f"makes {units} hard for all methods does not cancel. {way_out}"
+            )
     elif grid.shape[1] > 1 and options.reference is None and not options.lower_is_better:
-        add_winner(grid, place, options, analysis)
-    return [sample_of_grid(grid, place, unit, options)]
+        add_winner(place, grid)
+    return [sample_of_grid(place, grid, place.unit)]
 
 
-def add_winner(grid: pd.DataFrame, place: str, options: Options, analysis: Analysis) -> None:
+def add_winner(place: Place, grid: pd.DataFrame) -> None:
     """What the highest mean is worth, given that it was chosen on the same tasks."""
+    level = place.options.level
     try:
-        winner = stats.winner_interval(
-            grid.to_numpy().T, level=options.level, bounds=PERCENT_BOUNDS
-        )
+        winner = stats.winner_interval(grid.to_numpy().T, level=level, bounds=PERCENT_BOUNDS)
     except InputError:  # too few tasks
         return
     row = {
@@ -281,113 +328,89 @@ def add_winner(grid: pd.DataFrame, place: str, options: Options, analysis: Analy
         "low": winner.low,
         "high": winner.high,
     }
-    title = f"the highest mean, corrected for its choice{of_place(place)}"
-    analysis.frames[title] = pd.DataFrame([row])
+    title = f"the highest mean, corrected for its choice{place}"
+    place.analysis.frames[title] = pd.DataFrame([row])
 
 
-def different_units(grid: pd.DataFrame, shared: pd.DataFrame, unit: str) -> str:
-    """What it costs that methods have different tasks."""
-    units = plural(unit)
-    sentence = (
-        f"Methods have different {units}, so their differences are unpaired (Welch): what makes "
-        f"{units} hard "
-        "for all methods does not cancel."
-    )
-    if len(shared) > 1:
-        return f"{sentence} {len(shared):,} {units} are shared by all: --common compares on these."
-    return f"{sentence} Run all methods on the same {units} for shorter intervals."
-
-
-def analyse_draws(
-    rows: pd.DataFrame, place: str, options: Options, analysis: Analysis
-) -> list[Sample]:
+def analyse_draws(place: Place) -> list[Sample]:
     """Tasks in several draws, as one sample that is stratified by draw."""
-    unit = next(key for key in UNIT_KEYS if key in rows)
-    grid = grid_of(rows, ["seed" if "seed" in rows else "run", unit])
+    unit = place.unit
+    grid = place.grid("seed" if "seed" in place.rows else "run", unit)
     if grid.isna().to_numpy().any():
-        return [sample_of_grid(grid, place, unit, options)]
-    strata = grid.index.get_level_values(0).to_numpy()
-    means = [
-        method_row(name, stratified_interval(grid[name], strata, options, PERCENT_BOUNDS))
-        for name in grid
-    ]
-    methods = best_first(means, options)
+        return [sample_of_grid(place, grid, unit)]
+    draws = grid.index.get_level_values(0).to_numpy()
+    level = place.options.level
+    intervals = {
+        name: stratified_interval(grid[name], draws, level, place.bounds(0.0)) for name in grid
+    }
 
-    def compare(first: str, second: str) -> tuple[Interval, str]:
+    def difference(first: str, second: str) -> Interval:
         differences = stats.paired_differences(grid[first].to_numpy(), grid[second].to_numpy())
-        interval = stratified_interval(pd.Series(differences), strata, options, DIFFERENCE_BOUNDS)
-        return interval, "paired t-test, stratified by draw"
+        bounds = place.bounds(-PERCENT)
+        return stratified_interval(pd.Series(differences), draws, level, bounds)
 
-    analysis.assumptions.append(f"Variances are taken within each of {len(set(strata))} draws.")
-    return [Sample(place, "", unit, methods, paired_rows(methods, options, compare))]
+    place.analysis.assumptions.append(
+        f"Variances are taken within each of {len(set(draws))} draws."
+    )
+    return [sample_of(place, intervals, difference, unit, "paired t-test, stratified by draw")]
 
 
 def stratified_interval(
-    values: pd.Series, strata: np.ndarray, options: Options, bounds: tuple[float, float]
+    values: pd.Series, strata: np.ndarray, level: float, bounds: tuple[float, float] | None
 ) -> Interval:
     """Interval of a mean whose variance is taken within strata (Cochran, 1977, chapter 5)."""
     groups = values.groupby(strata)
     count = groups.size()
     df = len(values) - len(count)
     if (count < 2).any():
-        return stats.open_interval(values, options.level)
+        return stats.open_interval(values, level)
     variance = float((count * groups.var()).sum()) / len(values) ** 2
-    half_width = float(scipy.stats.t.ppf((1 + options.level) / 2, df) * np.sqrt(variance))
+    half_width = float(scipy.stats.t.ppf((1 + level) / 2, df) * np.sqrt(variance))
     return Interval(
-        mean=float(values.mean()),
-        half_width=half_width,
-        level=options.level,
-        n_tasks=len(values),
-        kind="paired",
-        df=df,
-        bounds=None if options.lower_is_better else bounds,
+        float(values.mean()), half_width, level, len(values), "paired", df=df, bounds=bounds
     )
 
 
-def analyse_runs(
-    rows: pd.DataFrame, place: str, options: Options, analysis: Analysis
-) -> list[Sample]:
+# Training runs ------------------------------------------------------------------------------------
+
+
+def analyse_runs(place: Place) -> list[Sample]:
     """Training runs on tasks: both vary (`fslcore.stats.new_runs`)."""
-    run = "run" if "run" in rows else "seed"
-    rows = several_runs(rows, run, options, analysis)
-    values = crossed_runs(rows, run)
+    run = "run" if "run" in place.rows else "seed"
+    place = with_several_runs(place, run)
+    values = crossed_runs(place, run)
     if not values:
-        return means_of_runs(rows, run, place, options, analysis)
-    intervals = {
-        name: stats.new_runs(runs, level=options.level).interval for name, runs in values.items()
-    }
-    methods = best_first([method_row(*item) for item in intervals.items()], options)
+        return means_of_runs(place, run)
+    level = place.options.level
+    intervals = {name: stats.new_runs(runs, level=level).interval for name, runs in values.items()}
 
-    def compare(first: str, second: str) -> tuple[Interval, str]:
-        difference = stats.new_runs(values[first], values[second], level=options.level)
-        return difference.interval, "t-test over runs and tasks"
+    def difference(first: str, second: str) -> Interval:
+        return stats.new_runs(values[first], values[second], level=level).interval
 
-    pairs = paired_rows(methods, options, compare)
-    pairs["spread"] = np.nan  # more tasks alone do not settle what runs leave open
-    analysis.assumptions.append("Runs and tasks both vary; their variances add up.")
-    methods["n"] = methods["method"].map(lambda name: len(values[name]))
-    return [Sample(place, "", run, methods, pairs)]
+    sample = sample_of(place, intervals, difference, run, "t-test over runs and tasks")
+    sample.pairs["spread"] = np.nan  # more tasks alone do not settle what runs leave open
+    sample.methods["n"] = [len(values[name]) for name in sample.methods["method"]]
+    place.analysis.assumptions.append("Runs and tasks both vary; their variances add up.")
+    return [sample]
 
 
-def several_runs(
-    rows: pd.DataFrame, run: str, options: Options, analysis: Analysis
-) -> pd.DataFrame:
-    """Rows without methods of one run, unless all have one or the reference has."""
-    counts = rows.groupby("method", sort=False)[run].nunique()
+def with_several_runs(place: Place, run: str) -> Place:
+    """The place without methods of one run, unless all have one or the reference has."""
+    counts = place.rows.groupby("method", sort=False)[run].nunique()
     single = list(counts.index[counts < 2])
-    if len(single) in (0, len(counts)) or options.reference in single:
-        return rows
-    names = ", ".join(single)
-    analysis.cautions.append(f"Left out: {names}: one {run} shows nothing of other {plural(run)}.")
-    return rows[~rows["method"].isin(single)]
+    if len(single) in (0, len(counts)) or place.options.reference in single:
+        return place
+    place.analysis.cautions.append(
+        f"Left out: {', '.join(single)}: one {run} shows nothing of other {plural(run)}."
+    )
+    return replace(place, rows=place.rows[~place.rows["method"].isin(single)])
 
 
-def crossed_runs(rows: pd.DataFrame, run: str) -> dict[str, np.ndarray]:
+def crossed_runs(place: Place, run: str) -> dict[str, np.ndarray]:
     """By method its (R, T) values, if all runs of all methods have the same tasks; else empty."""
-    unit = next(key for key in UNIT_KEYS if key in rows)
     values, tasks = {}, set()
-    for name, part in rows.groupby("method", sort=False):
-        grid = part.pivot_table("accuracy", run, unit, sort=False)
+    for name, part in place.rows.groupby("method", sort=False):
+        grid = part.pivot_table("accuracy", run, place.unit, sort=False)
         tasks = tasks or set(grid)
         if len(grid) < 2 or grid.isna().to_numpy().any() or set(grid) != tasks:
             return {}
@@ -395,43 +418,42 @@ def crossed_runs(rows: pd.DataFrame, run: str) -> dict[str, np.ndarray]:
     return values
 
 
-def means_of_runs(
-    rows: pd.DataFrame, run: str, place: str, options: Options, analysis: Analysis
-) -> list[Sample]:
+def means_of_runs(place: Place, run: str) -> list[Sample]:
     """Means of runs, where runs have different tasks."""
-    means = rows.groupby(["method", run], sort=False, as_index=False)["accuracy"].mean()
-    if means.groupby("method").size().min() < 2:
-        single = means.groupby("method").size().idxmin()
+    means = place.grid(run)
+    single = means.count().idxmin()
+    if means[single].count() < 2:
         raise InputError(
-            f"{single} has one {run}{of_place(place)}, and nothing is known of other "
-            f"{plural(run)}; bring more, "
-            "or leave it out (--drop), or say --seed tasks if seeds number draws of tasks"
+            f"{single} has one {run}{place}, and nothing is known of other {plural(run)}; bring "
+            "more, or leave it out (--drop), or say --seed tasks if seeds number draws of tasks"
         )
-    analysis.assumptions.append(
+    place.analysis.assumptions.append(
         f"The {plural(run)} have different tasks: the mean of each {run} is one measurement."
     )
-    return [sample_of_grid(grid_of(means, [run]), place, run, options, shared_only=True)]
+    return [sample_of_grid(place, means, run, shared_only=True)]
 
 
 # Means --------------------------------------------------------------------------------------------
 
 
-def analyse_datasets(
-    rows: pd.DataFrame, place: str, options: Options, analysis: Analysis
-) -> list[Sample]:
-    """One mean per data set and method: data sets are the sample; ranks beside the differences."""
-    grid = grid_of(rows, ["dataset"])
-    sample = sample_of_grid(grid, place, "data set", options, shared_only=True)
+def analyse_datasets(place: Place) -> list[Sample]:
+    """One mean per data set and method: data sets are the sample; ranks beside the differences.
+
+    Means over seeds, where there are several.
+    """
+    grid = place.grid("dataset")
+    sample = sample_of_grid(place, grid, "data set", shared_only=True)
     sample.pairs["p_wilcoxon"] = [
         signed_rank_p(grid[[pair.a, pair.b]].dropna()) for pair in sample.pairs.itertuples()
     ]
     complete = grid.dropna()
     if len(complete) < len(grid):
-        analysis.cautions.append(
+        place.analysis.cautions.append(
             "Some methods lack data sets: each pair is compared on those that both have."
         )
     if len(complete) > 1 and grid.shape[1] > 2:
-        analysis.frames[f"ranks over data sets{of_place(place)}"] = rank_frame(complete, options)
+        ranks = rank_frame(complete, place.options)
+        place.analysis.frames[f"ranks over data sets{place}"] = ranks
     return [sample]
 
 
@@ -456,83 +478,48 @@ def rank_frame(grid: pd.DataFrame, options: Options) -> pd.DataFrame:
     return frame.sort_values("mean_rank", kind="stable").reset_index(drop=True)
 
 
-def analyse_seeds(
-    rows: pd.DataFrame, place: str, options: Options, analysis: Analysis
-) -> list[Sample]:
+def analyse_seeds(place: Place) -> list[Sample]:
     """One mean per seed and method, paired over seeds where the seeds are the same."""
+    rows = place.rows
     key = "seed" if "seed" in rows and rows["seed"].nunique() > 1 else "run"
-    return [sample_of_grid(grid_of(rows, [key]), place, key, options)]
+    return [sample_of_grid(place, place.grid(key), key)]
 
 
-def analyse_datasets_and_seeds(
-    rows: pd.DataFrame, place: str, options: Options, analysis: Analysis
-) -> list[Sample]:
+def analyse_datasets_and_seeds(place: Place) -> list[Sample]:
     """Over data sets, on means over seeds; and within each data set over its seeds."""
-    means = rows.groupby(["method", "dataset"], sort=False, as_index=False)["accuracy"].mean()
-    over = f"over data sets{of_place(place)}"
-    samples = analyse_datasets(means, over, options, analysis)
-    for dataset, part in rows.groupby("dataset", sort=False):
-        inside = f"{dataset}, {place}" if place else str(dataset)
+    samples = analyse_datasets(replace(place, name=f"over data sets{place}"))
+    for dataset, part in place.rows.groupby("dataset", sort=False):
         if part.groupby("method").size().min() > 1:
-            samples += analyse_seeds(part, inside, options, analysis)
+            name = f"{dataset}, {place.name}" if place.name else str(dataset)
+            samples += analyse_seeds(replace(place, name=name, rows=part))
     return samples
 
 
-def analyse_printed(
-    rows: pd.DataFrame, place: str, options: Options, analysis: Analysis
-) -> list[Sample]:
+def analyse_printed(place: Place) -> list[Sample]:
     """Means with a printed ±: the best and the worst that pairing could do."""
-    meaning = printed_meaning(rows, options)
-    analysis.assumptions.append(f"± is read as {meaning}.")
-    scale = half_widths_per(meaning, options)
+    options = place.options
+    meaning, scale = printed_meaning(place)
+    place.analysis.assumptions.append(f"± is read as {meaning}.")
+
+    rows = place.rows.itertuples()
     intervals = {
-        row.method: printed_interval(row.accuracy, scale * row.half_width, options)
-        for row in rows.itertuples()
+        row.method: printed_interval(row.accuracy, scale * row.half_width, options) for row in rows
     }
-    methods = best_first([method_row(*item) for item in intervals.items()], options)
 
-    def compare(first: str, second: str) -> tuple[Interval, str]:
-        worst = np.hypot(intervals[first].half_width, intervals[second].half_width)
-        difference = intervals[first].mean - intervals[second].mean
-        return printed_interval(difference, worst, options), "unpaired z-test"
+    def worst_difference(first: str, second: str) -> Interval:
+        a, b = intervals[first], intervals[second]
+        half_width = np.hypot(a.half_width, b.half_width)
+        return printed_interval(a.mean - b.mean, half_width, options)
 
-    pairs = paired_rows(methods, options, compare)
+    sample = sample_of(place, intervals, worst_difference, "task", "unpaired z-test")
+    pairs = sample.pairs
     if len(pairs):
-        widths = methods.set_index("method")["half_width"]
-        pairs["paired_half_width"] = best_pairing(pairs["a"].map(widths), pairs["b"].map(widths))
+        widths = sample.methods.set_index("method")["half_width"]
+        a, b = pairs["a"].map(widths), pairs["b"].map(widths)
+        # Of methods that agree on tasks as much as is usual.
+        pairs["paired_half_width"] = np.sqrt(a**2 + b**2 - 2 * AGREEMENT * a * b)
         pairs["spread"] = np.nan
-    return [Sample(place, "", "task", methods, pairs)]
-
-
-def best_pairing(first: pd.Series, second: pd.Series) -> pd.Series:
-    """Half-widths of differences of methods that agree on tasks as much as is usual."""
-    return np.sqrt(first**2 + second**2 - 2 * AGREEMENT * first * second)
-
-
-HALF_WIDTH, STANDARD_ERROR, DEVIATION = (
-    "half the width of a confidence interval",
-    "a standard error",
-    "a standard deviation over tasks",
-)
-
-
-def printed_meaning(rows: pd.DataFrame, options: Options) -> str:
-    """What ± is: a half-width, or if the number of tasks is known what it likely is."""
-    if options.tasks is None or len(rows) < 2:
-        return HALF_WIDTH
-    figures = rows[["accuracy", "half_width"]].to_numpy()[:2]
-    likely = stats.from_printed(*map(tuple, figures), options.tasks, level=options.level).likely
-    return {"standard error": STANDARD_ERROR, "standard deviation": DEVIATION}.get(
-        likely.meaning, HALF_WIDTH
-    )
-
-
-def half_widths_per(meaning: str, options: Options) -> float:
-    """Half-widths of an interval in one printed ±."""
-    if meaning == HALF_WIDTH:
-        return 1.0
-    z = float(scipy.stats.norm.ppf((1 + options.level) / 2))
-    return z if meaning == STANDARD_ERROR else z / np.sqrt(options.tasks)
+    return [sample]
 
 
 def printed_interval(mean: float, half_width: float, options: Options) -> Interval:
@@ -540,56 +527,52 @@ def printed_interval(mean: float, half_width: float, options: Options) -> Interv
     return Interval(float(mean), float(half_width), options.level, options.tasks or 0, "printed")
 
 
-def analyse_outcomes(
-    rows: pd.DataFrame, place: str, options: Options, analysis: Analysis
-) -> list[Sample]:
+def printed_meaning(place: Place) -> tuple[str, float]:
+    """What ± is: a half-width, or if the number of tasks is known what it likely is; and the
+    half-widths of an interval in one.
+    """
+    tasks, level = place.options.tasks, place.options.level
+    z = float(scipy.stats.norm.ppf((1 + level) / 2))
+    if tasks is not None and len(place.rows) > 1:
+        figures = place.rows[["accuracy", "half_width"]].to_numpy()[:2]
+        likely = stats.from_printed(*map(tuple, figures), tasks, level=level).likely.meaning
+        if likely == "standard error":
+            return "a standard error", z
+        if likely == "standard deviation":
+            return "a standard deviation over tasks", z / np.sqrt(tasks)
+    return "half the width of a confidence interval", 1.0
+
+
+def analyse_outcomes(place: Place) -> list[Sample]:
     """Right and wrong answers: Wilson's interval, and paired proportions (McNemar, Tango)."""
-    unit = next(key for key in ("item", "task", "class") if key in rows)
-    grid = grid_of(rows, [unit])
+    grid = place.grid(place.unit)
     if grid.isna().to_numpy().any():
-        return analyse_tasks(rows, place, options, analysis)
-    answers = {name: grid[name].to_numpy() > 0 for name in grid}
-    methods = best_first(
-        [share_row(name, right, options) for name, right in answers.items()], options
+        return analyse_tasks(place)
+    answers = grid > 0
+    level = place.options.level
+    shares = named_intervals(
+        answers.mean(),
+        place.options,
+        lambda name: wilson_interval(answers[name], level),
+        lambda first, second: stats.paired_proportions(answers[first], answers[second], level),
     )
-    pairs = [
-        outcome_row(first, second, answers, options)
-        for first, second in compared_pairs(methods, options)
-    ]
-    return [Sample(place, "", unit, methods, pd.DataFrame(pairs))]
+    sample = sample_of_intervals(shares, place.name, "", place.unit, "McNemar's test")
+    sample.methods[["mean", "low", "high", "half_width"]] *= PERCENT
+    for row, pair in sample.pairs.iterrows():
+        differences = grid[pair["a"]] - grid[pair["b"]]
+        sample.pairs.loc[row, "spread"] = differences.std()
+        if shares[pair["a"], pair["b"]].is_exact:
+            sample.pairs.loc[row, "test"] = "exact McNemar test"
+    if len(sample.pairs):
+        sample.pairs[["difference", "low", "high", "half_width"]] *= PERCENT
+    return [sample]
 
 
-def share_row(name: str, right: np.ndarray, options: Options) -> dict[str, object]:
-    """A row of `Sample.methods` for right and wrong answers, with Wilson's interval."""
-    counted = scipy.stats.binomtest(int(right.sum()), len(right))
-    ends = counted.proportion_ci(options.level, "wilson")
-    return {
-        "method": name,
-        "mean": 100 * right.mean(),
-        "low": 100 * ends.low,
-        "high": 100 * ends.high,
-        "half_width": 50 * (ends.high - ends.low),
-        "n": len(right),
-    }
-
-
-def outcome_row(
-    first: str, second: str, answers: dict[str, np.ndarray], options: Options
-) -> dict[str, object]:
-    """A row of `Sample.pairs` for right and wrong answers."""
-    compared = stats.paired_proportions(answers[first], answers[second], options.level)
-    return {
-        "a": first,
-        "b": second,
-        "difference": 100 * compared.mean,
-        "low": 100 * compared.low,
-        "high": 100 * compared.high,
-        "half_width": 100 * compared.half_width,
-        "p": compared.p_value,
-        "n": compared.n_tasks,
-        "spread": 100 * float(np.std(answers[first] * 1.0 - answers[second], ddof=1)),
-        "test": "exact McNemar test" if compared.is_exact else "McNemar's test",
-    }
+def wilson_interval(answers: pd.Series, level: float) -> Ends:
+    """Wilson's interval of a share of right answers."""
+    counted = scipy.stats.binomtest(int(answers.sum()), len(answers))
+    ends = counted.proportion_ci(level, "wilson")
+    return Ends(float(answers.mean()), ends.low, ends.high, level, len(answers))
 
 
 ANALYSES = {
@@ -684,14 +667,14 @@ def units_to_settle(pairs: pd.DataFrame, levels: pd.Series) -> pd.Series:
 
     NaN where no number is known or more than a million would be needed.
     """
-    known = (pairs["spread"] > 0) & (pairs["difference"] != 0)
-    effects = (pairs["difference"] / pairs["spread"])[known].to_numpy(float)
-    level = levels[known].to_numpy(float)
+    varies = (pairs["spread"] > 0) & (pairs["difference"] != 0)
+    effects = (pairs["difference"] / pairs["spread"])[varies].to_numpy(float)
+    level = levels[varies].to_numpy(float)
 
     def enough(cases: np.ndarray, units: np.ndarray) -> np.ndarray:
         return powers(effects[cases], 1 / np.sqrt(units), units - 1, level[cases]) >= POWER
 
     needed = pd.Series(np.nan, pairs.index)
     units = smallest_each(enough, len(effects), 2, MOST_UNITS)
-    needed[known] = np.where(units > 0, units, np.nan)
+    needed[varies] = np.where(units > 0, units, np.nan)
     return needed

@@ -44,15 +44,10 @@ def test_run(path: Path) -> tuple[pd.DataFrame, list[str]]:
     Raises
     ------
     InputError
-        No TensorBoard; events of a training run, or of another tool.
+        Events of a training run, or of another tool.
     """
-    try:
-        from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
-    except ModuleNotFoundError:
-        raise InputError(
-            f"{path.name}: reading TensorBoard's events needs tensorboard; pip install tensorboard "
-            "installs it"
-        ) from None
+    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
     events = EventAccumulator(str(path), {"scalars": 0}, purge_orphaned_data=False).Reload()
     tags = events.Tags()["scalars"]
     folder = run_folder(path)

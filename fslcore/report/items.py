@@ -15,24 +15,17 @@ import pandas as pd
 
 from .. import stats
 from ..errors import InputError
-from ..stats import Interval
 from ..stats.crossed import CrossedIntervals
 from .analysis import (
-    PERCENT_BOUNDS,
-    Analysis,
+    Place,
     Sample,
     analyse_outcomes,
     analyse_tasks,
-    best_first,
-    compared_pairs,
-    grid_of,
-    method_row,
-    of_place,
-    pair_row,
+    named_intervals,
     plural,
     sample_of_grid,
+    sample_of_intervals,
 )
-from .options import Options
 from .shapes import PERCENT, UNIT_KEYS
 
 # The most cautious target first: it is the one that a claim about methods needs.
@@ -71,43 +64,43 @@ APPLIES = {
 }
 
 
-def analyse_items(
-    rows: pd.DataFrame, place: str, options: Options, analysis: Analysis
-) -> list[Sample]:
+def analyse_items(place: Place) -> list[Sample]:
     """Methods on items under supports, for every target that the design supports."""
+    rows, analysis = place.rows, place.analysis
     if "support" not in rows:
         rows = rows.assign(support=rows.get("seed", ""))
     units = [key for key in UNIT_KEYS if key in rows and rows[key].notna().all()]
     if not units:
         analysis.applies.append(APPLIES[Design.MEANS])
-        sample = sample_of_grid(grid_of(rows, ["support"]), place, "support", options)
+        sample = sample_of_grid(place, place.grid("support"), "support")
         return [replace(sample, target=TARGETS["supports"])]
     unit = units[0]
-    scores = averaged(rows, ["method", "support", unit])
-    if len(scores) < len(rows):
+    place = averaged(replace(place, rows=rows), ["method", "support", unit])
+    if len(place.rows) < len(rows):
         analysis.cautions.append(
             f"Several scores of one {unit} under one support are averaged: what makes them differ "
             "is not counted."
         )
-    if design_of(scores, unit) is Design.UNEVEN:
-        scores = evened(scores, unit, options, analysis)
-    design = design_of(scores, unit)
+    if design_of(place.rows, unit) is Design.UNEVEN:
+        place = evened(place, unit)
+    design = design_of(place.rows, unit)
     analysis.applies.append(APPLIES[design])
     if design is Design.CROSSED:
-        return crossed_samples(scores, place, unit, options, analysis)
-    means = averaged(scores, ["method", unit]).assign(support="")
+        return crossed_samples(place, unit)
+    place = averaged(place, ["method", unit])
     if "group" in rows:
-        return grouped_samples(means, place, unit, options, analysis)
-    is_answer = means["accuracy"].isin([0.0, PERCENT]).all() and not options.lower_is_better
+        return [grouped_sample(place, unit)]
+    is_answer = place.rows["accuracy"].isin([0.0, PERCENT]).all()
+    is_answer &= not place.options.lower_is_better
     analyse = analyse_outcomes if is_answer else analyse_tasks
-    samples = analyse(means, place, options, analysis)
-    return [replace(sample, target=TARGETS["items"]) for sample in samples]
+    return [replace(sample, target=TARGETS["items"]) for sample in analyse(place)]
 
 
-def averaged(rows: pd.DataFrame, keys: Sequence[str]) -> pd.DataFrame:
-    """Mean scores by these keys, and by group where there are groups."""
-    keys = [*keys, *[key for key in ("group",) if key in rows]]
-    return rows.groupby(keys, sort=False, as_index=False)["accuracy"].mean()
+def averaged(place: Place, keys: Sequence[str]) -> Place:
+    """The place with mean scores by these keys, and by group where there are groups."""
+    groups = ["group"] if "group" in place.rows else []
+    scores = place.rows.groupby([*keys, *groups], sort=False, as_index=False)["accuracy"].mean()
+    return replace(place, rows=scores)
 
 
 def design_of(scores: pd.DataFrame, unit: str) -> Design:
@@ -116,34 +109,91 @@ def design_of(scores: pd.DataFrame, unit: str) -> Design:
         return Design.ONE
     if scores.groupby(["method", "support"]).size().max() == 1:
         return Design.NESTED
-    counts = [scores[key].nunique() for key in ("method", "support", unit)]
-    return Design.CROSSED if len(scores) == np.prod(counts) else Design.UNEVEN
+    counts = scores[["method", "support", unit]].nunique()
+    return Design.CROSSED if len(scores) == counts.prod() else Design.UNEVEN
 
 
-def is_complete(scores: pd.DataFrame, unit: str) -> pd.Series:
-    """Whether the item of a row is scored under every support of every method."""
-    combinations = len(scores[["method", "support"]].drop_duplicates())
-    return scores.groupby(unit)["method"].transform("size") == combinations
+def complete_rows(scores: pd.DataFrame, unit: str) -> pd.DataFrame:
+    """The rows of items that are scored under every support of every method."""
+    keys = scores.columns.intersection(["method", "support"])
+    combinations = len(scores[keys].drop_duplicates())
+    return scores[scores.groupby(unit)["method"].transform("size") == combinations]
 
 
-def evened(scores: pd.DataFrame, unit: str, options: Options, analysis: Analysis) -> pd.DataFrame:
+def evened(place: Place, unit: str) -> Place:
     """With --common the items that every support of every method scores, else all."""
-    complete = scores[is_complete(scores, unit)]
+    scores = place.rows
+    complete = complete_rows(scores, unit)
     items = f"{complete[unit].nunique():,} of {scores[unit].nunique():,} {plural(unit)}"
-    if options.common and len(complete):
-        analysis.assumptions.append(f"Only {items} are used, which all supports score.")
-        return complete
-    analysis.cautions.append(
+    if place.options.common and len(complete):
+        place.analysis.assumptions.append(f"Only {items} are used, which all supports score.")
+        return replace(place, rows=complete)
+    place.analysis.cautions.append(
         f"{items} are scored under all supports of all methods: --common compares on these alone."
     )
-    return scores
+    return place
 
 
-def groups_of(scores: pd.DataFrame, unit: str, analysis: Analysis) -> np.ndarray | None:
-    """The group of each item, as they first appear; None without groups."""
-    if "group" not in scores:
-        return None
-    groups_of_item = scores.groupby(unit, sort=False)["group"]
+def crossed_samples(place: Place, unit: str) -> list[Sample]:
+    """A sample for each target, and what more supports or items would give."""
+    intervals, unit = crossed_intervals(place, unit)
+    pool = place.options.pool
+    if pool:
+        place.analysis.applies.append(
+            f"Supports of {place.options.shots} out of {pool} labelled examples per class: new "
+            "supports come from another such pool."
+        )
+    title = f"half-widths for new items and supports, with more of either{place}"
+    place.analysis.frames[title] = planned_frame(intervals)
+    units = {"both": unit, "items": unit, "supports": "support"}
+    samples = [target_sample(place, intervals, target, units[target]) for target in TARGETS]
+    # More of one does not settle what both leave open, nor more supports what a pool leaves open.
+    samples[0].pairs["spread"] = np.nan
+    samples[0].methods["n"] = samples[1].methods["n"]
+    if pool:
+        samples[2].pairs["spread"] = np.nan
+    return samples
+
+
+def grouped_sample(place: Place, unit: str) -> Sample:
+    """A sample for new items, which come in groups."""
+    shared = complete_rows(place.rows, unit)
+    if len(shared) < len(place.rows):
+        place.analysis.cautions.append(
+            f"Only the {shared[unit].nunique():,} {plural(unit)} that all methods share are used, "
+            "as they are in groups."
+        )
+    intervals, unit = crossed_intervals(replace(place, rows=shared.assign(support="")), unit)
+    return target_sample(place, intervals, "items", unit)
+
+
+def crossed_intervals(place: Place, unit: str) -> tuple[dict[Sequence[str], CrossedIntervals], str]:
+    """By (method,), the best first, and by (a, b): `fslcore.stats.crossed_intervals`; and the unit,
+    which is a group where items are in groups.
+    """
+    scores, options = place.rows, place.options
+    groups = None
+    if "group" in scores:
+        groups = groups_of(place, unit)
+    settings = {"pool": options.pool, "shots": options.shots, "level": options.level}
+    settings["groups"] = groups
+    arrays = arrays_of(scores, unit)
+
+    def method(name: str) -> CrossedIntervals:
+        return stats.crossed_intervals(arrays[name], bounds=place.bounds(0.0), **settings)
+
+    def difference(first: str, second: str) -> CrossedIntervals:
+        differences = stats.paired_differences(arrays[first], arrays[second], axis=1)
+        return stats.crossed_intervals(differences, **settings)
+
+    means = pd.Series({name: values.mean() for name, values in arrays.items()})
+    intervals = named_intervals(means, options, method, difference)
+    return intervals, unit if groups is None else "group"
+
+
+def groups_of(place: Place, unit: str) -> np.ndarray:
+    """The group of each item, as they first appear."""
+    groups_of_item = place.rows.groupby(unit, sort=False)["group"]
     counts = groups_of_item.nunique()
     if counts.max() > 1:
         raise InputError(
@@ -151,104 +201,26 @@ def groups_of(scores: pd.DataFrame, unit: str, analysis: Analysis) -> np.ndarray
             "column, or leave it out with --drop"
         )
     groups = groups_of_item.first().to_numpy()
-    analysis.applies.append(
+    place.analysis.applies.append(
         f"Items are in {len(set(groups)):,} groups: new items come in new groups."
     )
     return groups
 
 
-def crossed_samples(
-    scores: pd.DataFrame, place: str, unit: str, options: Options, analysis: Analysis
-) -> list[Sample]:
-    """A sample for each target, and what more supports or items would give."""
-    groups = groups_of(scores, unit, analysis)
-    intervals = crossed_intervals(arrays_of(scores, unit), groups, options)
-    if options.pool:
-        analysis.applies.append(
-            f"Supports of {options.shots} out of {options.pool} labelled examples per class: new "
-            "supports come from another such pool."
-        )
-    title = f"half-widths for new items and supports, with more of either{of_place(place)}"
-    analysis.frames[title] = planned_frame(intervals)
-    name = unit if groups is None else "group"
-    return [target_sample(intervals, target, place, name, options) for target in TARGETS]
-
-
-def grouped_samples(
-    means: pd.DataFrame, place: str, unit: str, options: Options, analysis: Analysis
-) -> list[Sample]:
-    """A sample for new items, which come in groups."""
-    shared = means[is_complete(means, unit)]
-    if len(shared) < len(means):
-        analysis.cautions.append(
-            f"Only the {shared[unit].nunique():,} {plural(unit)} that all methods share are used, "
-            "as they are in groups."
-        )
-    groups = groups_of(shared, unit, analysis)
-    intervals = crossed_intervals(arrays_of(shared, unit), groups, options)
-    return [target_sample(intervals, "items", place, "group", options)]
-
-
 def arrays_of(scores: pd.DataFrame, unit: str) -> dict[str, np.ndarray]:
     """By method, scores with a row per support and a column per item, as they first appear."""
     supports, items = scores["support"].unique(), scores[unit].unique()
-    arrays = {}
-    for method, part in scores.groupby("method", sort=False):
-        grid = part.pivot(index="support", columns=unit, values="accuracy")
-        arrays[method] = grid.loc[supports, items].to_numpy()
-    return arrays
-
-
-def crossed_intervals(
-    arrays: dict[str, np.ndarray], groups: np.ndarray | None, options: Options
-) -> dict[Sequence[str], CrossedIntervals]:
-    """By (method,) and by (a, b), a with the better mean: `fslcore.stats.crossed_intervals`."""
-    arguments = {"groups": groups, "pool": options.pool, "shots": options.shots}
-    arguments["level"] = options.level
-    means = [{"method": name, "mean": values.mean()} for name, values in arrays.items()]
-    methods = best_first(means, options)
-    bounds = None if options.lower_is_better else PERCENT_BOUNDS
-    intervals = {}
-    for name in methods["method"]:
-        intervals[name,] = stats.crossed_intervals(arrays[name], bounds=bounds, **arguments)
-    for first, second in compared_pairs(methods, options):
-        differences = stats.paired_differences(arrays[first], arrays[second], axis=1)
-        intervals[first, second] = stats.crossed_intervals(differences, **arguments)
-    return intervals
+    grid = scores.set_index(["method", "support", unit])["accuracy"].unstack()[items]
+    return {name: grid.loc[name].loc[supports].to_numpy() for name in scores["method"].unique()}
 
 
 def target_sample(
-    intervals: dict[Sequence[str], CrossedIntervals],
-    target: str,
-    place: str,
-    unit: str,
-    options: Options,
+    place: Place, intervals: dict[Sequence[str], CrossedIntervals], target: str, unit: str
 ) -> Sample:
     """The sample of one target."""
-    if target == "supports":
-        unit = "support"
     words = TARGETS[target]
     of_target = {names: getattr(result, target) for names, result in intervals.items()}
-    sample = sample_of_intervals(of_target, place, words, unit, f"paired t-test for {words}")
-    if target == "both":
-        sample.methods["n"] = next(iter(intervals.values())).items.n_tasks
-    # More of one does not settle what both leave open, nor more supports what a pool leaves open.
-    if target == "both" or (target == "supports" and options.pool):
-        sample.pairs["spread"] = np.nan
-    return sample
-
-
-def sample_of_intervals(
-    intervals: dict[Sequence[str], Interval], place: str, target: str, unit: str, test: str
-) -> Sample:
-    """A sample of intervals by (method,), the best first, and by (a, b)."""
-    methods, pairs = [], []
-    for names, interval in intervals.items():
-        if len(names) == 1:
-            methods.append(method_row(*names, interval))
-        else:
-            pairs.append(pair_row(*names, interval, test))
-    return Sample(place, target, unit, pd.DataFrame(methods), pd.DataFrame(pairs))
+    return sample_of_intervals(of_target, place.name, words, unit, f"paired t-test for {words}")
 
 
 def planned_frame(intervals: dict[Sequence[str], CrossedIntervals]) -> pd.DataFrame:

@@ -24,18 +24,8 @@ if TYPE_CHECKING:
 
 MOST_ROWS = 200  # of a table on the page
 ENDINGS = ("pdf", "png", "svg")
-LATEX_SIGNS = str.maketrans(
-    {
-        **{sign: rf"\{sign}" for sign in "&%$#_{}"},
-        "\\": r"\textbackslash{}",
-        "~": r"\textasciitilde{}",
-        "^": r"\textasciicircum{}",
-        "±": r"$\pm$",
-        "−": "$-$",
-        "∞": r"$\infty$",
-        "<": "$<$",
-    }
-)
+PNG_COLORS = 64
+LATEX_SIGNS = {"±": r"$\pm$", "−": "$-$", "∞": r"$\infty$", "<": "$<$"}
 
 
 @cache
@@ -43,9 +33,8 @@ def template() -> Template:
     """The page's template; every value is escaped."""
     from jinja2 import Environment, PackageLoader
 
-    return Environment(loader=PackageLoader("fslcore.report", "."), autoescape=True).get_template(
-        "page.html.j2"
-    )
+    loader = PackageLoader("fslcore.report", ".")
+    return Environment(loader=loader, autoescape=True).get_template("page.html.j2")
 
 
 def write(results: Results, path: Path, title: str) -> None:
@@ -60,80 +49,53 @@ def fragment(results: Results) -> str:
 
 
 def content(results: Results) -> dict[str, object]:
-    """What the template shows."""
+    """What the template shows beside the attributes of the results."""
     picture = figure.draw(results)
-    panels = [figure.draw(results, [panel]) for panel in figure.panels(results)]
     methods = words.method_table(results)
-    pairs = words.pair_table(results)
     return {
-        "sentences": list(results.verdicts["sentence"]) or [words.single_sentence(results)],
-        "applies": results.applies,
+        "results": results,
+        "sentences": words.answers(results),
         "readings": words.readings_with_options(results),
-        "cautions": results.cautions,
-        "panels": [
-            svg_text(panel, name)
-            for panel, name in zip(panels, figure.panels(results), strict=True)
-        ],
+        "panels": {
+            panel: svg_text(figure.draw(results, [panel]), panel)
+            for panel in figure.panels(results)
+        },
         "png": base64.b64encode(image_bytes(picture, "png")).decode(),
         "pdf": base64.b64encode(image_bytes(picture, "pdf")).decode(),
-        "description": figure_text(results),
         "paper": words.paper_sentence(results),
         "latex": latex(methods),
         "markdown": markdown(methods),
-        "methods": rows_of(methods),
-        "pairs": rows_of(pairs.head(MOST_ROWS)),
-        "more_pairs": max(len(pairs) - MOST_ROWS, 0),
+        "methods": methods,
+        "pairs": words.pair_table(results),
+        "most_rows": MOST_ROWS,
         "matrices": matrices(results),
-        "settled": rows_of(settle_table(results)),
-        "frames": {name: rows_of(frame.round(4)) for name, frame in results.frames.items()},
-        "reading": results.reading,
-        "assumptions": results.assumptions,
-        "tests": sorted(set(results.pairs["test"])) if "test" in results.pairs else [],
+        "settled": settle_table(results),
+        "tests": sorted(set(results.pairs["test"])),
         "version": __version__,
-        "level": f"{100 * results.options.level:g} %",
-        "count": len(results.pairs),
     }
-
-
-def rows_of(table: pd.DataFrame) -> dict[str, list]:
-    """A frame as the names of its columns and its rows of text."""
-    return {
-        "names": [str(name).replace("_", " ") for name in table],
-        "rows": table.astype(str).to_numpy().tolist(),
-    }
-
-
-def figure_text(results: Results) -> str:
-    """What the figure shows, for readers who do not see it."""
-    return (
-        f"Left, the means of {results.methods['method'].nunique()} methods with their intervals, "
-        "the best on top. "
-        "Right, differences with their intervals and a line at 0; significant ones are filled "
-        "and starred. " + " ".join(results.verdicts["sentence"].head(3))
-    )
 
 
 def matrices(results: Results) -> dict[str, str]:
     """By place, all pairs as a picture, where there are many methods."""
     pictures = {}
-    for (place, target), part in results.methods.groupby(["place", "target"], sort=False):
-        if len(part) >= figure.MATRIX_FROM and results.options.reference is None:
-            head = ", ".join(text for text in (place, target) if text)
-            pictures[head] = svg_text(
-                figure.draw_matrix(results, place, target), f"matrix{len(pictures)}"
-            )
+    pairs_of_place = dict(iter(results.pairs.groupby(["place", "target"])))
+    for place, methods in results.methods.groupby(["place", "target"], sort=False)["method"]:
+        if len(methods) >= figure.MATRIX_FROM and results.options.reference is None:
+            picture = figure.draw_matrix(methods, pairs_of_place[place])
+            head = ", ".join(filter(None, place))
+            pictures[head] = svg_text(picture, f"matrix{len(pictures)}")
     return pictures
 
 
 def settle_table(results: Results) -> pd.DataFrame:
     """Open pairs with the number of further units that would settle them."""
     pairs = results.pairs
-    if "more_units" not in pairs or not (pairs["more_units"] > 0).any():
-        return pd.DataFrame()
     open_pairs = pairs[pairs["more_units"] > 0].sort_values("more_units").head(MOST_ROWS)
+    if open_pairs.empty:
+        return open_pairs
     units = words.plural(open_pairs["unit"].iloc[0])
     table = words.placed(open_pairs)
-    table["pair"] = open_pairs["a"] + f" {words.MINUS} " + open_pairs["b"]
+    table["pair"] = words.pair_names(open_pairs)
     table["difference"] = open_pairs["difference"].map(words.signed)
     table[f"{units} now"] = open_pairs["n"].map("{:,.0f}".format)
     table[f"more {units}"] = open_pairs["more_units"].map("{:,.0f}".format)
@@ -142,30 +104,33 @@ def settle_table(results: Results) -> pd.DataFrame:
 
 def svg_text(picture: Figure, prefix: str) -> str:
     """A figure as SVG whose names begin with a prefix, so that a page may hold several."""
-    text = image_bytes(picture, "svg").decode()
+    text = re.sub(r"<!--.*?-->|\n *", "", image_bytes(picture, "svg").decode())
     return re.sub(r'(\bid="|href="#|url\(#)', rf"\g<1>{prefix}-", text)
 
 
 def image_bytes(picture: Figure, ending: str) -> bytes:
     """A figure as the bytes of a file; the same figure gives the same bytes."""
     import matplotlib
+    from PIL import Image
 
     buffer = io.BytesIO()
     dates = {"svg": {"Date": None}, "pdf": {"CreationDate": None}, "png": {}}
     with matplotlib.rc_context({"svg.hashsalt": "fslcore", "svg.fonttype": "path"}):
         picture.savefig(buffer, format=ending, dpi=150, metadata=dates[ending])
+    if ending == "png":  # a palette takes a third of the bytes
+        image = Image.open(buffer).convert("RGB").quantize(PNG_COLORS)
+        buffer = io.BytesIO()
+        image.save(buffer, "png", optimize=True)
     raw = buffer.getvalue()
     return raw[raw.index(b"<svg") :] if ending == "svg" else raw
 
 
 def latex(table: pd.DataFrame) -> str:
     """A table for LaTeX, with the package booktabs."""
-    signs = table.astype(str).map(lambda cell: cell.translate(LATEX_SIGNS))
-    lines = [" & ".join(str(name).translate(LATEX_SIGNS) for name in table) + r" \\"]
-    lines += [" & ".join(row) + r" \\" for row in signs.to_numpy()]
-    layout = "l" * table.shape[1]
-    head = [rf"\begin{{tabular}}{{{layout}}}", r"\toprule", lines[0], r"\midrule"]
-    return "\n".join([*head, *lines[1:], r"\bottomrule", r"\end{tabular}"]) + "\n"
+    text = table.astype(str).to_latex(index=False, escape=True)
+    for sign, command in LATEX_SIGNS.items():
+        text = text.replace(sign, command)
+    return text
 
 
 def markdown(table: pd.DataFrame) -> str:

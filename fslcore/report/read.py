@@ -21,8 +21,9 @@ from ..errors import InputError, reason, shown, visible
 from ..paths import check_expanded
 from . import events, logs
 
-SEPARATORS = {"comma": ",", "semicolon": ";", "tab": "\t", "bar": "|", "blanks": " "}
-TRIED = 20  # different cells of a column, to see whether they are numbers
+Reading = tuple[pd.DataFrame, list[str]]  # a frame, and a sentence for each choice
+# In the order in which they are tried.
+SEPARATORS = {"tab": "\t", "semicolon": ";", "comma": ",", "bar": "|", "blanks": " "}
 TEXT_ENDINGS = (".csv", ".tsv", ".txt", ".dat", ".log", ".out", ".md", "")
 # Formats that may hold code, or that need another library; the line writes them as a CSV.
 CONVERSIONS = {
@@ -55,22 +56,21 @@ class Table:
     Attributes
     ----------
     frame : DataFrame
-        Columns named as in the file; ``value`` where the file has no names and one column.
+        Columns named as in the file; of a file without names ``value``, or ``column 1``, ….
     name : str
         The file's name in messages.
-    stem : str
-        The name without its ending, which may be a method's or a data set's.
     notes : tuple of str
         A sentence for each choice that reading took.
-    headless : bool
-        Whether the file has no names of columns.
     """
 
     frame: pd.DataFrame
     name: str
-    stem: str
     notes: tuple[str, ...] = ()
-    headless: bool = False
+
+    @property
+    def stem(self) -> str:
+        """The name without its ending, which may be a method's or a data set's."""
+        return Path(self.name).stem
 
 
 def refuse(problems: Sequence[str]) -> None:
@@ -134,44 +134,41 @@ def read_table(path: Path, separator: str = "unknown", decimal: str = "unknown")
     if not os.path.isfile(path):
         raise InputError(f"no file {path}")
     ending = path.suffix.lower()
-    readers = {
-        ".npy": read_arrays,
-        ".npz": read_arrays,
-        ".json": read_json,
-        ".jsonl": read_json_lines,
-        ".ndjson": read_json_lines,
-        ".xlsx": read_spreadsheet,
-        ".parquet": read_parquet,
-    }
     try:
         if events.MARK in path.name:
             frame, notes = events.test_run(path)
-            return Table(frame, path.name, "events", tuple(notes))
-        if ending in readers:
-            return readers[ending](path)
-        if ending in TEXT_ENDINGS:
-            return read_text(path, separator, decimal)
+        elif ending in READERS:
+            frame, notes = READERS[ending](path)
+        elif ending in TEXT_ENDINGS:
+            frame, notes = read_text(path, separator, decimal)
+        else:
+            raise InputError(other_format(path))
+    except InputError:
+        raise
+    except ModuleNotFoundError as error:
+        package = error.name.partition(".")[0]
+        raise InputError(
+            f"{path.name}: reading it needs {package}; pip install {package} installs it"
+        ) from None
     except (OSError, ValueError, KeyError, EOFError) as error:
-        if isinstance(error, InputError):
-            raise
         raise InputError(f"{path.name} cannot be read ({reason(error)})") from None
-    allowed = f"{', '.join(e for e in TEXT_ENDINGS if e)}, {', '.join(readers)} are read"
-    raise InputError(f"{path.name}: {allowed}{conversion(path)}")
+    return Table(frame, path.name, tuple(notes))
 
 
-def conversion(path: Path) -> str:
-    """A line of Python that writes a file of another format as a CSV; empty if none is known."""
+def other_format(path: Path) -> str:
+    """The refusal of another format, with a line of Python that writes it as a CSV, if known."""
+    message = f"{path.name}: {', '.join(filter(None, [*TEXT_ENDINGS, *READERS]))} are read"
     line = CONVERSIONS.get(path.suffix.lower())
     if line is None:
-        return ""
+        return message
     command = line.format(path=repr(path.name), target=repr(f"{path.stem}.csv"))
-    return f'; this writes it as a CSV: python -c "{command}"'
+    return f'{message}; this writes it as a CSV: python -c "{command}"'
 
 
 # Text ---------------------------------------------------------------------------------------------
 
 
-def read_text(path: Path, separator: str, decimal: str) -> Table:
+def read_text(path: Path, separator: str, decimal: str) -> Reading:
     """A table of text: a line of names, or none, and rows of as many cells."""
     text, notes = decoded(path.read_bytes(), path.name)
     lines = [line for line in text.splitlines() if line.strip()]
@@ -185,23 +182,25 @@ def read_text(path: Path, separator: str, decimal: str) -> Table:
     kind = separator_of(lines) if separator == "unknown" else separator
     if kind is None:
         raise InputError(unlike_a_table(path, lines))
-    if kind == "bar":
-        lines = [line.strip().strip("|") for line in lines]
-    first_cells = split_line(lines[0], kind)
-    headless = all(as_number(cell) is not None for cell in first_cells)
-    undeclared = separator == decimal == "unknown"
-    if headless and undeclared and kind == "comma" and len(first_cells) == 2:
+    rows = split_rows(lines, kind)
+    check_widths(rows, lines, path.name)
+    headless = all(map(number_in, rows[0]))
+    if headless and (separator, decimal, kind, len(rows[0])) == ("unknown", "unknown", "comma", 2):
         raise InputError(
             f"{path.name}: {lines[0]} may be two numbers, or one with a decimal comma; say "
             "--separator comma or --separator semicolon --decimal ,"
         )
-    frame = split_lines(lines, kind, headless, path.name)
     if kind not in ("comma", "one"):
         notes.append(f"{path.name}: {kind.removesuffix('s')}s separate the cells.")
     if headless:
         notes.append(f"{path.name} has no line of names.")
-    frame, more_notes = numeric_columns(frame, path.name, decimal)
-    return Table(frame, path.name, path.stem, (*notes, *more_notes), headless)
+        names = ["value"]
+        if len(rows[0]) > 1:
+            names = [f"column {number}" for number in range(1, len(rows[0]) + 1)]
+    else:
+        names = checked_names(rows.pop(0), path.name)
+    frame, more_notes = typed(pd.DataFrame(rows, columns=names, dtype=object), path.name, decimal)
+    return frame, [*notes, *more_notes]
 
 
 def decoded(raw: bytes, name: str) -> tuple[str, list[str]]:
@@ -225,66 +224,51 @@ def separator_of(lines: Sequence[str]) -> str | None:
     line.
     """
     sample = [*lines[:50], *lines[-5:]]
-    for kind in ("tab", "semicolon", "comma", "bar", "blanks"):
-        counts = {len(split_line(line, kind)) for line in sample}
-        if len(counts) == 1 and counts != {1}:
+    counts_of_kind = {kind: Counter(map(len, split_rows(sample, kind))) for kind in SEPARATORS}
+    for kind, counts in counts_of_kind.items():
+        if len(counts) == 1 and 1 not in counts:
             return kind
-    one_name = not any(sign in lines[0] for sign in "\t;,") or as_number(lines[0]) is not None
-    are_numbers = one_name and all(as_number(line) is not None for line in lines[1:6])
-    if len(lines) > 1 and (are_numbers or lines[0].strip() == "label"):
+    one_name = not any(sign in lines[0] for sign in "\t;,") or number_in(lines[0])
+    if len(lines) > 1 and one_name and all(map(number_in, lines[1:6])):
         return "one"
     # One row may be damaged: then the first lines still agree.
     for kind in ("tab", "semicolon", "comma"):
-        counts = Counter(len(split_line(line, kind)) for line in sample)
-        usual, times = counts.most_common(1)[0]
+        usual, times = counts_of_kind[kind].most_common(1)[0]
         if usual > 1 and times > len(sample) / 2:
             return kind
     return None
 
 
-def split_line(line: str, kind: str) -> list[str]:
-    """The cells of a line, without the blanks around them."""
+def split_rows(lines: Sequence[str], kind: str) -> list[list[str]]:
+    """The cells of each line."""
     if kind == "one":
-        return [line.strip()]
+        return [[line] for line in lines]
     if kind == "blanks":
-        return re.sub(rf"\s*({PLUS_MINUS})\s*", r"\1", line).split()
+        return [re.sub(rf"\s*({PLUS_MINUS})\s*", r"\1", line).split() for line in lines]
     if kind == "bar":
-        line = line.strip().strip("|")
-    return [cell.strip() for cell in next(csv.reader([line], delimiter=SEPARATORS[kind]))]
+        lines = [line.strip().strip("|") for line in lines]
+    return list(csv.reader(lines, delimiter=SEPARATORS[kind], skipinitialspace=True))
 
 
-def split_lines(lines: list[str], kind: str, headless: bool, name: str) -> pd.DataFrame:
-    """All lines as a frame of text; refused if a row has another number of cells."""
-    if kind in ("blanks", "one"):
-        rows = [split_line(line, kind) for line in lines]
-    else:
-        rows = list(csv.reader(lines, delimiter=SEPARATORS[kind], skipinitialspace=True))
+def check_widths(rows: Sequence[Sequence[str]], lines: Sequence[str], file: str) -> None:
+    """Raise `InputError` for a row with another number of cells than the first."""
     width = len(rows[0])
-    uneven = [number for number, row in enumerate(rows) if len(row) != width]
-    if uneven:
-        number = uneven[0]
-        raise InputError(
-            f"row {number} of {name}, {shown(lines[number])}, has {len(rows[number])} cells and "
-            f"its first line {width}; write nan where a value is missing, and quote cells that "
-            "contain the separator"
-        )
-    names = named_columns(rows[0], headless, name)
-    if not headless:
-        del rows[0]
-    if not rows:
-        raise InputError(f"{name} has no rows")
-    return pd.DataFrame(rows, columns=names, dtype=object)
+    for number, row in enumerate(rows):
+        if len(row) != width:
+            raise InputError(
+                f"row {number} of {file}, {shown(lines[number])}, has {len(row)} cells and its "
+                f"first line {width}; write nan where a value is missing, and quote cells that "
+                "contain the separator"
+            )
 
 
-def named_columns(names: list[str], headless: bool, file: str) -> list[str]:
-    """Names of columns: those of the file, or numbers where it has none; each may stand once."""
-    if headless:
-        return ["value"] if len(names) == 1 else [f"column {i}" for i in range(1, len(names) + 1)]
-    names = [without_markup(name.strip()) for name in names]
+def checked_names(names: list[str], file: str) -> list[str]:
+    """The names of columns; each may stand once."""
+    names = [without_markup(name) for name in names]
     repeated = [name for name, count in Counter(names).items() if count > 1 and name]
     if repeated:
         raise InputError(f"{file} has two columns {repeated[0]}; give one of them another name")
-    return [name or f"Unnamed:{i}" for i, name in enumerate(names)]
+    return [name or f"Unnamed:{number}" for number, name in enumerate(names)]
 
 
 def unlike_a_table(path: Path, lines: Sequence[str]) -> str:
@@ -310,266 +294,201 @@ def unlike_a_table(path: Path, lines: Sequence[str]) -> str:
 
 def without_markup(text: str) -> str:
     """Text without bold, italic and underlining of LaTeX and Markdown."""
-    return MARKUP.sub(
-        lambda match: next(part for part in match.groups() if part is not None), text
-    ).strip()
+    return MARKUP.sub(lambda match: match[match.lastindex], text).strip()
 
 
-def as_number(text: str) -> float | None:
-    """The number that a cell begins with, such as 71.3 of '71.3 ± 0.4 %'; None for other text."""
-    match = CELL.fullmatch(without_markup(text.replace("−", "-")))
-    return float(match[1].replace(",", ".")) if match else None
+def number_in(text: str) -> re.Match | None:
+    """The number of a cell such as '71.3 ± 0.4 %', and the one behind ±; None for other text."""
+    return CELL.fullmatch(without_markup(text.replace("−", "-")))
 
 
-def numeric_columns(frame: pd.DataFrame, name: str, decimal: str) -> tuple[pd.DataFrame, list[str]]:
-    """Columns of numbers as numbers; one of 'mean ± half' gets a second column, named NAME ±."""
-    out, notes = {}, []
-    for column in frame:
-        values, half_widths, kinds = parsed_cells(frame[column], decimal)
-        if values is None:
-            out[column] = visible_texts(frame[column])
-            continue
-        out[column] = values
-        if half_widths is not None:
-            out[f"{column} ±"] = half_widths
-        notes += kinds
-    counted = Counter(notes)
-    return pd.DataFrame(out), [f"{name}: {note}" for note in counted]
-
-
-def parsed_cells(
-    cells: pd.Series, decimal: str
-) -> tuple[pd.Series | None, pd.Series | None, list[str]]:
-    """Numbers of cells, the numbers behind ±, and notes; None where a cell is other text."""
-    values = pd.to_numeric(cells, errors="coerce")
-    odd = cells[values.isna()]
-    if any(is_other_text(text) for text in pd.unique(odd)[:TRIED]):
-        return None, None, []
-    bare = odd.str.strip().str.replace("−", "-", regex=False)
-    lower = bare.str.lower()
-    odd = bare[~lower.isin(EMPTY_CELLS)]
-    if odd.empty:
-        return (values.astype(float), None, []) if values.notna().any() else (None, None, [])
-    if lower[odd.index].isin(TRUTH).all():
-        values = values.astype(float)
-        values[odd.index] = lower[odd.index].map(TRUTH)
-        return values, None, ["true and false are read as 1 and 0."]
-    if odd.str.contains(r"[\\*]").any():
-        odd = odd.map(without_markup)
-    parts = odd.str.extract(rf"^{CELL.pattern}$")
-    if parts[0].isna().any():
-        return None, None, []
-    return numbers_of_parts(values, odd, parts, decimal)
-
-
-def is_other_text(text: str) -> bool:
-    """Whether a cell is neither a number, nor empty, nor true or false."""
+def number_and_half_width(text: str) -> tuple[str, str] | None:
+    """The number of a cell and the one behind ±, empty if there is none; None for other text."""
     word = text.strip().lower()
-    return word not in EMPTY_CELLS and word not in TRUTH and as_number(text) is None
+    if word in EMPTY_CELLS:
+        return "", ""
+    if word in TRUTH:
+        return f"{TRUTH[word]:g}", ""
+    match = number_in(text)
+    return match and (match[1], match[2] or match[3] or "")
 
 
-def visible_texts(texts: pd.Series) -> pd.Series:
-    """Texts without markup and with control characters made visible; each different text once."""
-    codes, different = pd.factorize(texts)
-    clean = np.array([visible(without_markup(text)) for text in different], dtype=object)
-    return pd.Series(clean[codes], index=texts.index, name=texts.name)
+def typed(frame: pd.DataFrame, file: str, decimal: str = "unknown") -> Reading:
+    """Columns as numbers, or as text with its control characters made visible.
+
+    One of 'mean ± half' gets a second column, named NAME ±.
+    """
+    columns, notes = {}, []
+    for name, cells in frame.items():
+        if cells.dtype.kind in "biuf":
+            has_gaps = cells.dtype.kind == "b" or cells.isna().any()
+            columns[str(name)] = cells.astype(float) if has_gaps else cells
+            continue
+        texts = cells.astype(object).where(cells.notna(), "").astype(str)
+        parsed = parsed_cells(texts, decimal)
+        if parsed is None:
+            clean = {text: visible(without_markup(text)) for text in texts.unique()}
+            columns[str(name)] = texts.map(clean).astype(object)
+            continue
+        columns[str(name)], half_widths, more_notes = parsed
+        if half_widths.notna().any():
+            columns[f"{name} ±"] = half_widths
+        notes += more_notes
+    notes = [f"{file}: {note}" for note in dict.fromkeys(notes)]
+    return pd.DataFrame(columns, index=frame.index), notes
 
 
-def numbers_of_parts(
-    values: pd.Series, odd: pd.Series, parts: pd.DataFrame, decimal: str
-) -> tuple[pd.Series, pd.Series | None, list[str]]:
-    """`parsed_cells` of cells that are numbers with a sign, a decimal comma or a ± beside them."""
-    notes, texts = [], parts.fillna("")
-    if texts[0].str.contains(",", regex=False).any():
-        if decimal == "." or texts[0].str.contains(".", regex=False).any():
-            return None, None, []
+def parsed_cells(texts: pd.Series, decimal: str) -> tuple[pd.Series, pd.Series, list[str]] | None:
+    """Numbers of cells, the numbers behind ±, and notes; None where a cell is other text."""
+    values = pd.to_numeric(texts, errors="coerce").astype(float)
+    unusual = texts[values.isna()]
+    parts = {}
+    for text in unusual.unique():
+        parts[text] = number_and_half_width(text)
+        if parts[text] is None:
+            return None
+    numbers = [number for number, _ in parts.values()]
+    notes = []
+    if any("," in number for number in numbers):
+        if decimal == "." or any("." in number for number in numbers):
+            return None
         notes.append("commas are read as decimal commas.")
-    if odd.str.contains("%", regex=False).any():
+    if any("%" in text for text in parts):
         notes.append("percent signs are left out.")
-    numbers = texts.apply(
-        lambda column: pd.to_numeric(column.str.replace(",", "."), errors="coerce")
-    )
-    values = values.astype(float)
-    values[odd.index] = numbers[0]
-    half_widths = numbers[1].fillna(numbers[2])
-    if half_widths.isna().all():
-        return values, None, notes
-    return values, half_widths.reindex(values.index), notes
+    if any(text.strip().lower() in TRUTH for text in parts):
+        notes.append("true and false are read as 1 and 0.")
+    table = pd.DataFrame([*parts.values()], [*parts], columns=["number", "half_width"])
+    table = table.replace("", "nan").replace(",", ".", regex=True).astype(float)
+    values = values.fillna(texts.map(table["number"]))
+    half_widths = texts.map(table["half_width"])
+    return (values, half_widths, notes) if values.notna().any() else None
 
 
 # Other formats ------------------------------------------------------------------------------------
 
 
-def read_arrays(path: Path) -> Table:
+def read_arrays(path: Path) -> Reading:
     """Arrays of NumPy: a vector is a method, of a matrix the longer axis is the tasks."""
     loaded = np.load(path, allow_pickle=False)
-    arrays = (
-        {path.stem: loaded}
-        if isinstance(loaded, np.ndarray)
-        else {name: loaded[name] for name in loaded}
-    )
-    notes, columns = [], {}
-    for name, values in arrays.items():
+    is_single = isinstance(loaded, np.ndarray)
+    columns, notes = {}, []
+    for name, values in ({path.stem: loaded} if is_single else dict(loaded)).items():
         if values.dtype.kind not in "biuf" or values.ndim not in (1, 2) or not values.size:
             raise InputError(
                 f"{path.name}: {name} holds {values.dtype} of shape {values.shape}; a number per "
-                "task, "
-                "or a row per task and a column per method, is needed"
+                "task, or a row per task and a column per method, is needed"
             )
         if values.ndim == 1:
-            columns[name] = pd.Series(values, dtype=float)
+            columns[name] = values
             continue
-        tasks = values if values.shape[0] >= values.shape[1] else values.T
-        notes.append(
-            f"{path.name}: {tasks.shape[0]} rows are read as tasks, {tasks.shape[1]} as methods."
-        )
-        for number, column in enumerate(tasks.T, 1):
-            columns[f"{name} {number}"] = pd.Series(column, dtype=float)
-    frame = pd.DataFrame(columns)
-    headless = isinstance(loaded, np.ndarray) and frame.shape[1] == 1
-    if headless:
-        frame.columns = ["value"]
-    return Table(frame, path.name, path.stem, tuple(notes), headless)
+        tasks, methods = sorted(values.shape, reverse=True)
+        notes.append(f"{path.name}: {tasks} rows are read as tasks, {methods} as methods.")
+        by_method = values.T if len(values) == tasks else values
+        columns |= {f"{name} {number}": row for number, row in enumerate(by_method, 1)}
+    if is_single and len(columns) == 1:
+        columns = {"value": columns.popitem()[1]}
+    return pd.DataFrame({n: pd.Series(row, dtype=float) for n, row in columns.items()}), notes
 
 
-def read_json(path: Path) -> Table:
+def read_json(path: Path) -> Reading:
     """A list of records; a list of numbers; or lists, or records, by method."""
-    text = path.read_text("utf-8-sig")
-    content = json.loads(text)
-    if isinstance(content, list) and content and all(isinstance(row, dict) for row in content):
-        return table_of_records(content, path)
+    content = json.loads(path.read_text("utf-8-sig"))
     if isinstance(content, list):
-        return Table(
-            pd.DataFrame({"value": numbers_in(content, path)}), path.name, path.stem, (), True
-        )
+        if content and isinstance(content[0], dict):
+            return frame_of_records(content, path)
+        return typed(pd.DataFrame({"value": content}), path.name)
     if isinstance(content, dict) and content:
         frame = logs.mteb_frame(content, path)
         if frame is not None:
-            return Table(frame, path.name, path.stem)
+            return frame, []
         kinds = {type(value) for value in content.values()}
         if kinds == {list}:
-            columns = {
-                str(name): pd.Series(numbers_in(values, path)) for name, values in content.items()
-            }
-            return Table(pd.DataFrame(columns), path.name, path.stem)
+            columns = {name: pd.Series(values) for name, values in content.items()}
+            return typed(pd.DataFrame(columns), path.name)
         if kinds == {dict}:
-            return table_of_dicts(content, path)
+            return frame_of_dicts(content, path)
     raise InputError(
         f'{path.name}: a list of records, or an object such as {{"method": [numbers]}}, is needed'
     )
 
 
-def numbers_in(values: Sequence[object], path: Path) -> list[float]:
-    """Numbers of a list in JSON; null is a missing one."""
-    wrong = [value for value in values if value is not None and not isinstance(value, (int, float))]
-    if wrong:
-        raise InputError(f"{path.name}: {shown(wrong[0])} stands among numbers; numbers are needed")
-    return [np.nan if value is None else float(value) for value in values]
-
-
-def table_of_dicts(content: dict[str, dict], path: Path) -> Table:
+def frame_of_dicts(content: dict[str, dict], path: Path) -> Reading:
     """Numbers by method and data set, or lists of them by method and seed or data set."""
     rows = []
     for method, inner in content.items():
         for column, values in inner.items():
             values = values if isinstance(values, list) else [values]
-            for task, value in enumerate(numbers_in(values, path)):
-                rows.append({"method": method, "column": column, "task": task, "accuracy": value})
-    frame = pd.DataFrame(rows)
+            rows += [(method, column, task, value) for task, value in enumerate(values)]
+    frame = pd.DataFrame(rows, columns=["method", "column", "task", "accuracy"])
     if frame["task"].max() == 0:
-        frame = frame.drop(columns="task")
-    seeds = frame["column"].str.extract(r"(?i)^(?:seed|run)?[-_ ]*(\d+)$")[0]
-    meaning = "dataset" if seeds.isna().any() else "seed"
-    frame[meaning] = frame["column"] if meaning == "dataset" else seeds.astype(int)
-    inner = "data sets" if meaning == "dataset" else "seeds"
-    note = f"{path.name}: outer names are read as methods, inner names as {inner}."
-    return Table(frame.drop(columns="column"), path.name, path.stem, (note,))
+        del frame["task"]
+    column = frame.pop("column")
+    seeds = column.str.extract(r"(?i)^(?:seed|run)?[-_ ]*(\d+)$")[0]
+    is_seed = seeds.notna().all()
+    frame["seed" if is_seed else "dataset"] = seeds.astype(int) if is_seed else column
+    values, notes = typed(frame[["accuracy"]], path.name)
+    inner = "seeds" if is_seed else "data sets"
+    notes.append(f"{path.name}: outer names are read as methods, inner names as {inner}.")
+    return frame.drop(columns="accuracy").join(values), notes
 
 
-def read_json_lines(path: Path) -> Table:
+def read_json_lines(path: Path) -> Reading:
     """A record per line."""
-    lines = [line for line in path.read_text("utf-8-sig").splitlines() if line.strip()]
-    return table_of_records([json.loads(line) for line in lines], path)
+    lines = path.read_text("utf-8-sig").splitlines()
+    return frame_of_records([json.loads(line) for line in lines if line.strip()], path)
 
 
-def table_of_records(records: list[dict], path: Path) -> Table:
+def frame_of_records(records: list[dict], path: Path) -> Reading:
     """Records with simple values; those with lists or objects inside are left out and named."""
     if records and logs.are_samples(records):
-        frame, notes = logs.samples_frame(records, path)
-        return Table(frame, path.name, path.stem, tuple(notes))
+        return logs.samples_frame(records, path)
     frame = pd.DataFrame.from_records(records)
-    nested = [
-        name for name in frame if frame[name].map(lambda cell: isinstance(cell, (list, dict))).any()
-    ]
-    notes = []
-    if nested:
-        notes.append(
-            f"{path.name}: not read, as they hold lists or objects: {', '.join(map(str, nested))}."
-        )
-    return Table(typed(frame.drop(columns=nested)), path.name, path.stem, tuple(notes))
+    is_nested = frame.map(lambda cell: isinstance(cell, (list, dict))).any()
+    frame, notes = typed(frame.loc[:, ~is_nested], path.name)
+    if is_nested.any():
+        names = ", ".join(map(str, is_nested.index[is_nested]))
+        notes.append(f"{path.name}: not read, as they hold lists or objects: {names}.")
+    return frame, notes
 
 
-def read_spreadsheet(path: Path) -> Table:
+def read_spreadsheet(path: Path) -> Reading:
     """The first sheet of a workbook."""
-    try:
-        import openpyxl  # noqa: F401
-    except ModuleNotFoundError:
-        raise InputError(
-            f"{path.name}: reading it needs openpyxl; pip install openpyxl installs it"
-        ) from None
+    import openpyxl  # noqa: F401  its absence is said by `read_table`
+
     sheets = pd.read_excel(path, sheet_name=None)
     first = next(iter(sheets))
-    notes = (
-        (f"{path.name}: the first of {len(sheets)} sheets, {first}, is read.",)
-        if len(sheets) > 1
-        else ()
-    )
     frame = sheets[first].dropna(how="all")
     if frame.empty:
         raise InputError(f"{path.name}: its first sheet has no rows")
-    return Table(typed(frame), path.name, path.stem, notes)
+    frame, notes = typed(frame, path.name)
+    if len(sheets) > 1:
+        notes.append(f"{path.name}: the first of {len(sheets)} sheets, {first}, is read.")
+    return frame, notes
 
 
-def read_parquet(path: Path) -> Table:
+def read_parquet(path: Path) -> Reading:
     """A Parquet file; refused if its unpacked size exceeds the memory."""
-    try:
-        from pyarrow.parquet import ParquetFile
-    except ModuleNotFoundError:
-        raise InputError(
-            f"{path.name}: reading it needs pyarrow; pip install pyarrow installs it"
-        ) from None
+    from pyarrow.parquet import ParquetFile
+
     with ParquetFile(path) as file:
-        groups = [file.metadata.row_group(i) for i in range(file.metadata.num_row_groups)]
-    columns = [group.column(i) for group in groups for i in range(group.num_columns)]
+        metadata = file.metadata
+    groups = [metadata.row_group(number) for number in range(metadata.num_row_groups)]
     # A value that repeats takes next to nothing in the file, and 8 bytes each time in the table.
-    check_expanded(
-        "results", path, sum(max(c.total_uncompressed_size, 8 * c.num_values) for c in columns)
-    )
+    cells = metadata.num_rows * metadata.num_columns
+    unpacked = max(8 * cells, sum(group.total_byte_size for group in groups))
+    check_expanded("results", path, unpacked)
     frame = pd.read_parquet(path)
     if frame.index.names != [None]:
         frame = frame.reset_index()
-    return Table(typed(frame), path.name, path.stem)
+    return typed(frame, path.name)
 
 
-def typed(frame: pd.DataFrame) -> pd.DataFrame:
-    """Columns of a frame as numbers, or as text with its control characters made visible."""
-    out = {}
-    for column in frame:
-        values = frame[column]
-        if values.dtype.kind == "b":
-            out[str(column)] = values.astype(float)
-        elif values.dtype.kind in "iuf":
-            out[str(column)] = values.astype(float) if values.isna().any() else values
-        else:
-            texts = values.map(text_of)
-            numbers, half_widths, _ = parsed_cells(texts, "unknown")
-            out[str(column)] = visible_texts(texts) if numbers is None else numbers
-            if half_widths is not None:
-                out[f"{column} ±"] = half_widths
-    return pd.DataFrame(out, index=frame.index)
-
-
-def text_of(cell: object) -> str:
-    """A cell as text; empty for a missing value."""
-    missing = pd.api.types.is_scalar(cell) and pd.isna(cell)
-    return "" if missing else str(cell).strip()
+READERS = {
+    ".npy": read_arrays,
+    ".npz": read_arrays,
+    ".json": read_json,
+    ".jsonl": read_json_lines,
+    ".ndjson": read_json_lines,
+    ".xlsx": read_spreadsheet,
+    ".parquet": read_parquet,
+}

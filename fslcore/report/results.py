@@ -21,6 +21,7 @@ from .shapes import Measurements, Shape
 PAIR_COLUMNS = (
     "place target unit a b difference low high half_width p p_holm n spread test verdict more_units"
 ).split()
+METHOD_COLUMNS = "place target method mean low high half_width n".split()
 BETTER, EQUIVALENT, SAME, OPEN = "better", "equivalent", "not significantly different", "open"
 
 
@@ -108,7 +109,8 @@ class Results:
             )
         named = [level for level in frame.index.names if level is not None]
         frame = frame.reset_index(level=named) if named else frame
-        table = read.Table(read.typed(frame.reset_index(drop=True)), name, Path(name).stem)
+        frame, notes = read.typed(frame.reset_index(drop=True), name)
+        table = read.Table(frame, name, tuple(notes))
         return cls.of_measurements(shapes.measurements([table], chosen), chosen)
 
     @classmethod
@@ -141,6 +143,11 @@ class Results:
             cautions=tuple(analysed.cautions),
             frames=analysed.frames,
         )
+
+    @property
+    def level(self) -> str:
+        """The confidence level in words: '95 %'."""
+        return f"{100 * self.options.level:g} %"
 
     @cached_property
     def verdicts(self) -> pd.DataFrame:
@@ -197,11 +204,8 @@ def checked_options(options: dict[str, object]) -> Options:
 
 def plain_rows(frame: pd.DataFrame) -> list[dict[str, object]]:
     """Rows of a frame as dicts; NaN and infinity, which JSON lacks, are None."""
-    numbers = frame.select_dtypes("number").columns
-    finite = frame.astype(object)
-    for name in numbers:
-        finite[name] = finite[name].where(np.isfinite(frame[name].astype(float)), None)
-    return finite.to_dict("records")
+    finite = frame.replace([np.inf, -np.inf], np.nan)
+    return finite.astype(object).where(finite.notna(), None).to_dict("records")
 
 
 def pairs_of(samples: Sequence[Sample], options: Options) -> pd.DataFrame:
@@ -214,21 +218,29 @@ def pairs_of(samples: Sequence[Sample], options: Options) -> pd.DataFrame:
     if not parts:
         return pd.DataFrame(columns=PAIR_COLUMNS)
     pairs = better_first(pd.concat(parts, ignore_index=True), options)
+    alpha = 1 - options.level
     # Each target is a question of its own; its pairs in all places are one family of tests.
-    pairs["p_holm"] = pairs.groupby("target")["p"].transform(lambda p: stats.holm(p.to_numpy()))
-    pairs["verdict"] = np.where(pairs["p_holm"] < 1 - options.level, BETTER, SAME)
+    p_of_target = pairs.groupby("target")["p"]
+    pairs["p_holm"] = p_of_target.transform(lambda p: stats.holm(p.to_numpy()))
+    pairs["verdict"] = np.where(pairs["p_holm"] < alpha, BETTER, SAME)
     if "paired_half_width" in pairs:
-        undecided = pairs["verdict"].eq(SAME) & (
-            pairs["difference"].abs() > pairs["paired_half_width"]
-        )
-        pairs.loc[undecided, "verdict"] = OPEN
+        may_decide = pairs["difference"].abs() > pairs["paired_half_width"]
+        pairs.loc[may_decide & (pairs["verdict"] == SAME), "verdict"] = OPEN
     if options.margin is not None:
-        pairs = with_equivalence(pairs, options)
-    family = pairs.groupby("target")["p"].transform("size")
-    needed = analysis.units_to_settle(pairs, 1 - (1 - options.level) / family)
+        if "p_equivalent" not in pairs:
+            message = f"margin = {options.margin:g}; results of this kind have no such test"
+            raise InputError(message)
+        pairs["p_equivalent"] = stats.holm(pairs["p_equivalent"].fillna(1.0).to_numpy())
+        pairs.loc[pairs["p_equivalent"] < alpha, "verdict"] = EQUIVALENT
+    needed = analysis.units_to_settle(pairs, 1 - alpha / p_of_target.transform("size"))
     is_open = pairs["verdict"] == SAME
     pairs["more_units"] = (needed - pairs["n"]).clip(lower=0).where(is_open)
-    return pairs[[*PAIR_COLUMNS, *[name for name in pairs if name not in PAIR_COLUMNS]]]
+    return columns_first(pairs, PAIR_COLUMNS)
+
+
+def columns_first(frame: pd.DataFrame, names: Sequence[str]) -> pd.DataFrame:
+    """The frame with these columns first."""
+    return frame[[*names, *frame.columns.difference(names, sort=False)]]
 
 
 def better_first(pairs: pd.DataFrame, options: Options) -> pd.DataFrame:
@@ -241,15 +253,6 @@ def better_first(pairs: pd.DataFrame, options: Options) -> pd.DataFrame:
     return pairs
 
 
-def with_equivalence(pairs: pd.DataFrame, options: Options) -> pd.DataFrame:
-    """The pairs with ``p_equivalent``: two one-sided tests with the margin, Holm's correction."""
-    if "p_equivalent" not in pairs:
-        raise InputError(f"margin = {options.margin:g}; results of this kind have no such test")
-    pairs["p_equivalent"] = stats.holm(pairs["p_equivalent"].fillna(1.0).to_numpy())
-    pairs.loc[pairs["p_equivalent"] < 1 - options.level, "verdict"] = EQUIVALENT
-    return pairs
-
-
 def methods_of(samples: Sequence[Sample], pairs: pd.DataFrame, options: Options) -> pd.DataFrame:
     """The methods of all samples with the ranks that significant pairs leave them."""
     parts = []
@@ -257,13 +260,9 @@ def methods_of(samples: Sequence[Sample], pairs: pd.DataFrame, options: Options)
         part = sample.methods.assign(place=sample.place, target=sample.target)
         if options.reference is None:
             in_sample = (pairs["place"] == sample.place) & (pairs["target"] == sample.target)
-            decided = pairs[in_sample & (pairs["p_holm"] < 1 - options.level)]
-            names = list(part["method"])
-            better = pd.DataFrame(False, names, names)
-            for pair in decided.itertuples():
+            better = pd.DataFrame(False, part["method"], part["method"])
+            for pair in pairs[in_sample & (pairs["p_holm"] < 1 - options.level)].itertuples():
                 better.loc[pair.a, pair.b] = True
             part["best_rank"], part["worst_rank"] = stats.rank_sets(better.to_numpy())
         parts.append(part)
-    methods = pd.concat(parts, ignore_index=True)
-    first = ["place", "target", "method", "mean", "low", "high", "half_width", "n"]
-    return methods[[*first, *[name for name in methods if name not in first]]]
+    return columns_first(pd.concat(parts, ignore_index=True), METHOD_COLUMNS)

@@ -205,8 +205,8 @@ def without_index(frame: pd.DataFrame, table: Table, notes: list[str]) -> pd.Dat
     """
     file = table.name
     unnamed = [name for name in frame if INDEX_NAME.fullmatch(str(name))]
-    if table.headless and len(frame.columns) > 1 and is_numbering(frame.iloc[:, 0]):
-        unnamed = [frame.columns[0]]
+    if [*frame.columns[:1]] == ["column 1"] and is_numbering(frame["column 1"]):
+        unnamed = ["column 1"]
     meanings = chosen_meanings(frame)
     others = [name for name in frame if name not in unnamed and str(name) not in meanings]
     unnamed += [name for name in others if numbers_rows(frame[name])]
@@ -387,7 +387,7 @@ def named_by_column(
         key = "dataset" if "dataset" not in rows else "sampling"
         notes.append(f"{table.name}: a row per method and a column per data set.")
         return rows.assign(**{key: column})
-    if len(columns) == 1 and (table.headless or chosen_meanings(columns)):
+    if len(columns) == 1 and (str(columns[0]).startswith("column ") or chosen_meanings(columns)):
         return rows
     return rows.assign(method=column)
 

@@ -31,10 +31,22 @@ def p_text(p: float) -> str:
 
 def digits_of(frame: pd.DataFrame) -> int:
     """Decimals that show two digits of the narrowest interval: 2 to 6."""
-    widths = frame["half_width"][(frame["half_width"] > 0) & np.isfinite(frame["half_width"])]
+    widths = frame["half_width"].astype(float)
+    widths = widths[(widths > 0) & np.isfinite(widths)]
     if widths.empty:
         return 2
     return int(np.clip(1 - np.floor(np.log10(widths.min())), 2, 6))
+
+
+def places_of(frame: pd.DataFrame) -> list[str]:
+    """The place and the target of each row, empty where a file has one of each."""
+    rows = frame[["place", "target"]].to_numpy()
+    return [", ".join(filter(None, row)) for row in rows]
+
+
+def pair_names(pairs: pd.DataFrame) -> pd.Series:
+    """'a − b' of each pair."""
+    return pairs["a"] + f" {MINUS} " + pairs["b"]
 
 
 def interval_text(low: float, high: float, digits: int) -> str:
@@ -44,43 +56,30 @@ def interval_text(low: float, high: float, digits: int) -> str:
 
 def verdict_sentence(pair: pd.Series, results: Results, digits: int) -> str:
     """One pair in words, with its interval and p-value."""
-    first, second, verdict = pair["a"], pair["b"], pair["verdict"]
+    names, verdict, difference = f"{pair['a']} and {pair['b']}", pair["verdict"], pair["difference"]
     points = " points" if results.percent else ""
     ends = interval_text(pair["low"], pair["high"], digits)
-    size = signed(pair["difference"], digits)
     if verdict == "better":
-        return better_sentence(pair, results, digits)
-    if pair["difference"] > 0:
-        size = f"+{size}"
+        word = "better"
+        if results.options.lower_is_better:
+            word = "better (lower)"
+            ends = interval_text(-pair["high"], -pair["low"], digits)
+        size = f"{signed(abs(difference), digits)}{points}"
+        p = corrected_p(pair, results)
+        sentence = f"{pair['a']} is {word} than {pair['b']} by {size}"
+        return f"{sentence} ({results.level} interval {ends}; {p})."
+    size = f"{'+' if difference > 0 else ''}{signed(difference, digits)}"
     if verdict == "equivalent":
-        margin = f"{results.options.margin:g}{points}"
-        p = p_text(pair["p_equivalent"])
-        return f"{first} and {second} are equivalent within {margin}: {size} ({ends}; {p})."
+        margin = f"{results.options.margin:g}{points}: {size}"
+        return f"{names} are equivalent within {margin} ({ends}; {p_text(pair['p_equivalent'])})."
     if verdict == "open":
         half_width = signed(pair["half_width"], digits)
         paired = signed(pair["paired_half_width"], digits)
-        sentence = (
-            f"{first} and {second}: {size} is open: ± {half_width} unpaired, ± {paired} at best"
-        )
+        sentence = f"{names}: {size} is open: ± {half_width} unpaired, ± {paired} at best"
         return f"{sentence} on the same tasks; accuracies per task would decide."
     p = corrected_p(pair, results)
-    sentence = f"{first} and {second} are not significantly different: {size} ({ends}; {p})."
+    sentence = f"{names} are not significantly different: {size} ({ends}; {p})."
     return sentence + settle_text(pair, digits)
-
-
-def better_sentence(pair: pd.Series, results: Results, digits: int) -> str:
-    """A pair whose first method is significantly better."""
-    level = f"{100 * results.options.level:g} %"
-    size = signed(abs(pair["difference"]), digits)
-    word, points = "better", " points" if results.percent else ""
-    ends = interval_text(pair["low"], pair["high"], digits)
-    if results.options.lower_is_better:
-        word = "better (lower)"
-        ends = interval_text(-pair["high"], -pair["low"], digits)
-    p = corrected_p(pair, results)
-    return (
-        f"{pair['a']} is {word} than {pair['b']} by {size}{points} ({level} interval {ends}; {p})."
-    )
 
 
 def corrected_p(pair: pd.Series, results: Results) -> str:
@@ -109,18 +108,12 @@ def chosen_pairs(results: Results) -> pd.DataFrame:
     """The pairs that the verdicts are about: with the reference, or with the best method of each
     place.
     """
-    pairs = results.pairs
-    if pairs.empty:
-        return pairs
-    reference = results.options.reference
-    if reference is not None:
-        return pairs[(pairs["a"] == reference) | (pairs["b"] == reference)]
-    best = results.methods.groupby(["place", "target"], sort=False)["method"].first()
-    names = [
-        best[place, target] for place, target in zip(pairs["place"], pairs["target"], strict=True)
-    ]
-    names = np.array(names, dtype=object)
-    return pairs[(pairs["a"] == names) | (pairs["b"] == names)]
+    keys = ["place", "target"]
+    pairs, reference = results.pairs, results.options.reference
+    if reference is None:
+        best = results.methods.groupby(keys, sort=False)["method"].first().rename("best")
+        reference = pairs.join(best, on=keys)["best"]
+    return pairs[(pairs["a"] == reference) | (pairs["b"] == reference)]
 
 
 def decided_first(pairs: pd.DataFrame) -> pd.DataFrame:
@@ -132,21 +125,17 @@ def decided_first(pairs: pd.DataFrame) -> pd.DataFrame:
 
 def verdicts(results: Results) -> pd.DataFrame:
     """`Results.verdicts`."""
-    chosen = chosen_pairs(results)
-    columns = ["place", "target", "a", "b", "verdict", "sentence"]
-    if chosen.empty:
-        return pd.DataFrame(columns=columns)
-    chosen = decided_first(chosen)
+    chosen = decided_first(chosen_pairs(results))
     digits = digits_of(chosen)
     sentences = [verdict_sentence(pair, results, digits) for _, pair in chosen.iterrows()]
-    heads = [
-        ", ".join(part for part in (place, target) if part)
-        for place, target in zip(chosen["place"], chosen["target"], strict=True)
-    ]
-    full = [
-        f"{head}: {text}" if head else text for head, text in zip(heads, sentences, strict=True)
-    ]
-    return chosen.assign(sentence=full)[columns].reset_index(drop=True)
+    named = zip(places_of(chosen), sentences, strict=True)
+    chosen["sentence"] = [f"{head}: {text}" if head else text for head, text in named]
+    return chosen[["place", "target", "a", "b", "verdict", "sentence"]].reset_index(drop=True)
+
+
+def answers(results: Results) -> list[str]:
+    """The verdicts, or the mean of the only method."""
+    return list(results.verdicts["sentence"]) or [single_sentence(results)]
 
 
 def single_sentence(results: Results) -> str:
@@ -155,8 +144,9 @@ def single_sentence(results: Results) -> str:
     digits = digits_of(results.methods)
     unit = " %" if results.percent else ""
     ends = interval_text(row["low"], row["high"], digits)
-    level = f"{100 * results.options.level:g} %"
-    return f"{row['method']}: {signed(row['mean'], digits)}{unit} ({level} interval {ends})."
+    return (
+        f"{row['method']}: {signed(row['mean'], digits)}{unit} ({results.level} interval {ends})."
+    )
 
 
 def method_table(results: Results) -> pd.DataFrame:
@@ -200,24 +190,22 @@ def pair_table(results: Results) -> pd.DataFrame:
     if frame.empty:
         return table
     digits = digits_of(frame)
-    table["pair"] = frame["a"] + f" {MINUS} " + frame["b"]
+    table["pair"] = pair_names(frame)
     table["difference"] = [
         f"{signed(row.difference, digits)} ({interval_text(row.low, row.high, digits)})"
         for row in frame.itertuples()
     ]
-    table["p"] = frame["p"].map(lambda p: p_text(p).removeprefix("p = ").removeprefix("p "))
-    table["p, Holm"] = frame["p_holm"].map(
-        lambda p: p_text(p).removeprefix("p = ").removeprefix("p ")
-    )
+    for heading, key in (("p", "p"), ("p, Holm", "p_holm")):
+        table[heading] = frame[key].map(p_text).str.removeprefix("p = ").str.removeprefix("p ")
     if "p_wilcoxon" in frame:
-        table["p, Wilcoxon"] = frame["p_wilcoxon"].map(lambda p: "" if np.isnan(p) else f"{p:.2g}")
+        table["p, Wilcoxon"] = frame["p_wilcoxon"].map("{:.2g}".format).replace("nan", "")
     table["verdict"] = frame["verdict"]
     return table
 
 
 def terminal_lines(results: Results) -> list[str]:
     """The answer first, then what it applies to, the methods, and where to be careful."""
-    sentences = list(results.verdicts["sentence"]) or [single_sentence(results)]
+    sentences = answers(results)
     lines = sentences[:MOST_LINES]
     if len(sentences) > MOST_LINES:
         lines.append(f"… and {len(sentences) - MOST_LINES} more verdicts, on the page.")
@@ -246,11 +234,10 @@ def readings_with_options(results: Results) -> list[str]:
 
 def paper_sentence(results: Results) -> str:
     """How the methods were compared, as a paper says it."""
-    tests = sorted(set(results.pairs["test"])) if "test" in results.pairs else []
+    tests = sorted(set(results.pairs["test"]))
     unit = plural(results.pairs["unit"].iloc[0]) if len(results.pairs) else "tasks"
     count = int(results.methods["n"].max())
-    level = f"{100 * results.options.level:g} %"
-    sentence = f"Means over {count:,} {unit} with {level} confidence intervals."
+    sentence = f"Means over {count:,} {unit} with {results.level} confidence intervals."
     if tests:
         family = len(results.pairs)
         correction = f", with Holm's correction for {family} comparisons" if family > 1 else ""

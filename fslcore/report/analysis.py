@@ -239,8 +239,9 @@ def sample_of(
     margin = place.options.margin
     if margin is not None:
         differences = [interval for names, interval in named.items() if len(names) == 2]
-        equivalences = [stats.equivalence(interval, margin) for interval in differences]
-        sample.pairs["p_equivalent"] = [equivalence.p_value for equivalence in equivalences]
+        sample.pairs["p_equivalent"] = [
+            stats.equivalence(interval, margin).p_value for interval in differences
+        ]
     return sample
 
 
@@ -262,10 +263,8 @@ def sample_of_grid(
     for name, count in grid.count().items():
         if count < 2:
             raise InputError(f"{name} has {count} {unit}{place}; 2 or more are needed")
-    is_closed = place.options.sampling == "closed"
-    of_mean = stats.closed_interval if is_closed else stats.open_interval
     level = place.options.level
-    intervals = {name: of_mean(grid[name].dropna(), level, place.bounds(0.0)) for name in grid}
+    intervals = {name: mean_interval(grid[name].dropna(), place) for name in grid}
 
     def difference(first: str, second: str) -> Interval:
         shared = grid[[first, second]].dropna()
@@ -278,6 +277,13 @@ def sample_of_grid(
         return stats.independent_interval(*values, level, bounds=bounds)
 
     return sample_of(place, intervals, difference, unit, "paired t-test")
+
+
+def mean_interval(values: pd.Series, place: Place) -> Interval:
+    """The interval of a mean, by how tasks were drawn."""
+    if place.options.sampling == "closed":
+        return stats.closed_interval(values, place.options.level, place.bounds(0.0))
+    return stats.open_interval(values, place.options.level, place.bounds(0.0))
 
 
 def plural(unit: str) -> str:

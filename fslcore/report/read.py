@@ -157,7 +157,8 @@ def read_table(path: Path, separator: str = "unknown", decimal: str = "unknown")
 
 def other_format(path: Path) -> str:
     """The refusal of another format, with a line of Python that writes it as a CSV, if known."""
-    message = f"{path.name}: {', '.join(filter(None, [*TEXT_ENDINGS, *READERS]))} are read"
+    endings = filter(None, [*TEXT_ENDINGS, *READERS])
+    message = f"{path.name}: {', '.join(endings)} are read"
     line = CONVERSIONS.get(path.suffix.lower())
     if line is None:
         return message
@@ -372,7 +373,8 @@ def read_arrays(path: Path) -> Reading:
     loaded = np.load(path, allow_pickle=False)
     is_single = isinstance(loaded, np.ndarray)
     columns, notes = {}, []
-    for name, values in ({path.stem: loaded} if is_single else dict(loaded)).items():
+    arrays = {path.stem: loaded} if is_single else dict(loaded)
+    for name, values in arrays.items():
         if values.dtype.kind not in "biuf" or values.ndim not in (1, 2) or not values.size:
             raise InputError(
                 f"{path.name}: {name} holds {values.dtype} of shape {values.shape}; a number per "
@@ -387,7 +389,8 @@ def read_arrays(path: Path) -> Reading:
         columns |= {f"{name} {number}": row for number, row in enumerate(by_method, 1)}
     if is_single and len(columns) == 1:
         columns = {"value": columns.popitem()[1]}
-    return pd.DataFrame({n: pd.Series(row, dtype=float) for n, row in columns.items()}), notes
+    series = {name: pd.Series(row, dtype=float) for name, row in columns.items()}
+    return pd.DataFrame(series), notes
 
 
 def read_json(path: Path) -> Reading:

@@ -95,19 +95,15 @@ def measurements(tables: Sequence[Table], options: Options) -> Measurements:
     parts = []
     for table in tables:
         try:
-            rows, more_notes = rows_of(table, options)
+            parts.append(rows_of(table, options, notes))
         except InputError as error:
             problems.append(str(error))
-            continue
-        parts.append(rows)
-        notes += more_notes
     refuse(problems)
-    rows, more_notes = joined(parts, tables)
-    rows, summary_notes = without_summaries(rows, options)
+    rows = joined(parts, tables, notes)
+    rows = without_summaries(rows, options, notes)
     check_names(rows, tables, options)
-    rows, unit_notes = with_units(rows)
-    shape, shape_notes = shape_of(rows, options)
-    notes += [*more_notes, *summary_notes, *unit_notes, *shape_notes]
+    rows = with_units(rows, notes)
+    shape = shape_of(rows, options, notes)
     percent = not options.lower_is_better
     return Measurements(rows.reset_index(drop=True), shape, percent, tuple(dict.fromkeys(notes)))
 
@@ -115,9 +111,8 @@ def measurements(tables: Sequence[Table], options: Options) -> Measurements:
 # One file -----------------------------------------------------------------------------------------
 
 
-def rows_of(table: Table, options: Options) -> tuple[pd.DataFrame, list[str]]:
+def rows_of(table: Table, options: Options, notes: list[str]) -> pd.DataFrame:
     """One file as rows with ``accuracy``, and ``method`` where the file names it."""
-    notes: list[str] = []
     if table.frame.empty and len(table.frame.columns):
         raise InputError(f"{table.name} has no rows")
     frame = table.frame.drop(columns=[name for name in options.drop if name in table.frame])
@@ -125,7 +120,10 @@ def rows_of(table: Table, options: Options) -> tuple[pd.DataFrame, list[str]]:
     check_epochs(frame, table.name, notes)
     frame = without_index(frame, table, notes)
     measured = [name for name in frame if not str(name).endswith(" ±")]
-    names = with_numbered_runs(chosen_meanings(measured), frame)
+    names = chosen_meanings(measured)
+    for name in names:
+        if plain_name(name) == "run" and is_numeric(frame[name]):  # no names of methods
+            names[name] = "run"
     names = {
         name: meaning
         for name, meaning in names.items()
@@ -149,15 +147,7 @@ def rows_of(table: Table, options: Options) -> tuple[pd.DataFrame, list[str]]:
         rows["method"] = rows["method"].map(lambda name: visible(str(name).strip()))
         if rows["method"].eq("").any():
             raise InputError(f"{table.name} has a row without a method; name it, or leave it out")
-    return rows, notes
-
-
-def with_numbered_runs(names: dict[str, str], frame: pd.DataFrame) -> dict[str, str]:
-    """The meanings of columns, where numbers in a column run are no names of methods."""
-    numbered = [
-        name for name in names if plain_name(name) == "run" and frame[name].dtype.kind in "iuf"
-    ]
-    return names | dict.fromkeys(numbered, "run")
+    return rows
 
 
 def is_mean_of_methods(name: str, frame: pd.DataFrame, names: dict[str, str]) -> bool:
@@ -211,7 +201,7 @@ def without_index(frame: pd.DataFrame, table: Table, notes: list[str]) -> pd.Dat
     others = [name for name in frame if name not in unnamed and str(name) not in meanings]
     unnamed += [name for name in others if numbers_rows(frame[name])]
     for name in unnamed:
-        numeric = frame[name].dtype.kind in "iuf"
+        numeric = is_numeric(frame[name])
         if numeric and (frame[name] % 1 != 0).any():
             position = list(frame).index(name) + 1
             raise InputError(f"column {position} of {file} has no name; name it after its method")
@@ -227,6 +217,11 @@ def without_index(frame: pd.DataFrame, table: Table, notes: list[str]) -> pd.Dat
     return frame
 
 
+def is_numeric(values: pd.Series) -> bool:
+    """Whether a column holds numbers."""
+    return values.dtype.kind in "iuf"
+
+
 def numbers_rows(values: pd.Series) -> bool:
     """Whether values are 0, 1, 2, … or 1, 2, 3, … from row to row, of three rows or more."""
     return is_numbering(values) and len(values) > 2 and values.iloc[0] in (0, 1)
@@ -234,7 +229,7 @@ def numbers_rows(values: pd.Series) -> bool:
 
 def is_numbering(values: pd.Series) -> bool:
     """Whether values are consecutive whole numbers."""
-    return values.dtype.kind in "iuf" and values.diff().iloc[1:].eq(1).all()
+    return is_numeric(values) and values.diff().iloc[1:].eq(1).all()
 
 
 def lower_column(names: Sequence[str]) -> dict[str, str]:
@@ -248,7 +243,7 @@ def long_rows(
 ) -> pd.DataFrame:
     """Rows of a table with one column of values."""
     measured = next(name for name, meaning in names.items() if meaning == "accuracy")
-    if frame[measured].dtype.kind not in "iuf":
+    if not is_numeric(frame[measured]):
         wrong = frame[measured][pd.to_numeric(frame[measured], errors="coerce").isna()]
         row = int(np.flatnonzero(frame.index == wrong.index[0])[0]) + 1
         raise InputError(
@@ -305,7 +300,7 @@ def value_columns(
     frame: pd.DataFrame, keys: Sequence[str], file: str, options: Options, notes: list[str]
 ) -> list[str]:
     """The columns of values: of numbers, and no other measure, summary or ±."""
-    numeric = [name for name in frame if frame[name].dtype.kind in "iuf" and name not in keys]
+    numeric = [name for name in frame if is_numeric(frame[name]) and name not in keys]
     numeric = [name for name in numeric if not str(name).endswith(" ±")]
     if options.methods:
         unwanted = [name for name in numeric if name not in options.methods]
@@ -366,24 +361,29 @@ def named_by_column(
 ) -> pd.DataFrame:
     """What the names of the columns of values are: methods, seeds, shots, or data sets."""
     column = rows.pop("column")
-    parts = column.str.extract(f"^{NUMBERED_UNIT.pattern}$", flags=re.IGNORECASE)
-    if parts["number"].notna().all() and parts["word"].nunique(dropna=False) == 1:
-        word = parts["word"].iloc[0]
-        key = "seed" if pd.isna(word) else key_of_word(word)
-        notes.append(f"{table.name}: a column per {key}.")
-        return rows.assign(**{key: parts["number"].astype(int)})
-    if len(columns) > 1:
-        parts = column.str.extract(f"^{NUMBERED_METHOD.pattern}$", flags=re.IGNORECASE)
-        if parts["number"].notna().all():
-            key = key_of_word(parts["word"].iloc[0])
+    has_methods = "method" in rows
+    for pattern in (NUMBERED_UNIT, NUMBERED_METHOD, SHOTS):
+        parts = column.str.extract(rf"^{pattern.pattern}$", flags=re.IGNORECASE)
+        parts = parts.reindex(columns=["method", "word", "number"])
+        words, methods = parts["word"].dropna(), parts["method"]
+        if parts["number"].isna().any() or (pattern is not NUMBERED_UNIT and len(columns) == 1):
+            continue
+        key = key_of_word(words.iloc[0]) if len(words) else "seed"
+        if pattern is NUMBERED_UNIT:
+            if parts["word"].nunique(dropna=False) > 1:
+                continue
+            notes.append(f"{table.name}: a column per {key}.")
+        elif pattern is NUMBERED_METHOD:
             notes.append(f"{table.name}: columns are named after a method and a {key}.")
-            return rows.assign(method=parts["method"], **{key: parts["number"].astype(int)})
-        parts = column.str.extract(f"^{SHOTS.pattern}$", flags=re.IGNORECASE)
-        if parts["number"].notna().all() and parts["method"].isna().all() == ("method" in rows):
+        elif methods.isna().all() == has_methods:
+            key = "shots"
             notes.append(f"{table.name}: the names of columns hold the number of shots.")
-            names = {} if "method" in rows else {"method": parts["method"]}
-            return rows.assign(shots=parts["number"].astype(int), **names)
-    if "method" in rows:
+        else:
+            continue
+        if methods.notna().all():
+            rows["method"] = methods
+        return rows.assign(**{key: parts["number"].astype(int)})
+    if has_methods:
         key = "dataset" if "dataset" not in rows else "sampling"
         notes.append(f"{table.name}: a row per method and a column per data set.")
         return rows.assign(**{key: column})
@@ -451,15 +451,12 @@ def check_one_unit(rows: pd.DataFrame, file: str) -> None:
 
 
 def joined(
-    parts: Sequence[pd.DataFrame], tables: Sequence[Table]
-) -> tuple[pd.DataFrame, list[str]]:
+    parts: Sequence[pd.DataFrame], tables: Sequence[Table], notes: list[str]
+) -> pd.DataFrame:
     """The rows of all files; what files do not say of themselves is taken from their names."""
-    notes: list[str] = []
     if len(parts) == 1:
         rows = parts[0]
-        if "method" not in rows:
-            rows = rows.assign(method=visible(tables[0].stem))
-        return rows, notes
+        return rows if "method" in rows else rows.assign(method=visible(tables[0].stem))
     numbered = [NUMBERED_FILE.fullmatch(table.stem) for table in tables]
     prefixes = [match["method"] for match in numbered if match]
     are_seeds = len(prefixes) == len(tables) and len(set(prefixes)) < len(prefixes)
@@ -480,12 +477,11 @@ def joined(
     if several_files and not {"seed", "run", "dataset"} & {*rows}:
         rows["dataset"] = rows["file"]
         notes.append("Files with the same methods are read as data sets, named after the files.")
-    return rows.drop(columns="file"), notes
+    return rows.drop(columns="file")
 
 
-def without_summaries(rows: pd.DataFrame, options: Options) -> tuple[pd.DataFrame, list[str]]:
+def without_summaries(rows: pd.DataFrame, options: Options, notes: list[str]) -> pd.DataFrame:
     """Rows of means over the others, and what the user drops, are left out."""
-    notes = []
     for key in ("task", "item", "dataset", "class", "method", "seed", "run"):
         if key not in rows:
             continue
@@ -501,23 +497,21 @@ def without_summaries(rows: pd.DataFrame, options: Options) -> tuple[pd.DataFram
         rows = rows[rows["method"].isin(options.methods)]
     if rows.empty:
         raise InputError("nothing is left: --drop and --methods leave every row out")
-    return rows.copy(), notes
+    return rows.copy()
 
 
 def check_names(rows: pd.DataFrame, tables: Sequence[Table], options: Options) -> None:
     """Raise `InputError` for a method, a reference or a dropped name that the files do not have."""
     methods = set(rows["method"])
-    columns = {str(name) for table in tables for name in table.frame}
-    cells = {
-        str(cell)
-        for table in tables
-        for name in table.frame
-        for cell in named_cells(table.frame[name])
-    }
+    names = {*methods}
+    for table in tables:
+        names |= {*map(str, table.frame)}
+        for column in table.frame.select_dtypes(exclude="floating"):
+            names |= {*map(str, table.frame[column].unique())}
     problems = []
     for option in ("methods", "drop"):
         for name in getattr(options, option):
-            if name not in methods | columns | cells:
+            if name not in names:
                 problems.append(
                     f"{option} = {name}; no column, method or row has that "
                     f"name{like(name, methods)}"
@@ -531,62 +525,56 @@ def check_names(rows: pd.DataFrame, tables: Sequence[Table], options: Options) -
     refuse(problems)
 
 
-def named_cells(column: pd.Series) -> Sequence[object]:
-    """The texts of a column that can be dropped by name."""
-    return column.unique() if column.dtype.kind not in "f" else ()
+def with_units(rows: pd.DataFrame, notes: list[str]) -> pd.DataFrame:
+    """Rows with the key of their unit, and no row twice.
 
-
-def with_units(rows: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
-    """Rows with the key of their unit, and no row twice."""
-    notes = []
-    keys = [
-        key for key in ("method", *PLACE_KEYS, "seed", "run", "support", *UNIT_KEYS) if key in rows
-    ]
+    Raises
+    ------
+    InputError
+        Rows with the same keys.
+    """
+    keys = ["method", *PLACE_KEYS, "seed", "run", "support", *UNIT_KEYS]
+    keys = [key for key in keys if key in rows]
     if "class" in keys and "task" in keys:
-        rows = rows.groupby([key for key in keys if key != "class"], sort=False, as_index=False)
-        rows = rows["accuracy"].mean()
         keys.remove("class")
         notes.append("The accuracies of the classes of a task are averaged.")
+        return averaged(rows, keys)
     repeated = rows.duplicated(keys, keep=False)
     if not repeated.any():
-        return rows, notes
+        return rows
     rows = rows.copy()
     if not {*UNIT_KEYS} & {*keys}:
         rows["task"] = rows.groupby(keys, sort=False).cumcount()
         notes.append(
             "Rows name no task: row k of each method is read as task k. If they are different "
-            "tasks, the "
-            "tests still hold."
+            "tasks, the tests still hold."
         )
-        return rows, notes
+        return rows
     if "support" not in keys and rows["accuracy"].isin([0.0, PERCENT]).all():
-        rows = rows.groupby(keys, sort=False, as_index=False)["accuracy"].mean()
         notes.append("Right and wrong answers of the same task are averaged.")
-        return rows, notes
-    counts = rows.groupby(keys).size()
-    if counts.nunique() > 1 or "run" in keys:
-        raise InputError(same_row_twice(rows, keys, repeated))
+        return averaged(rows, keys)
+    if rows.groupby(keys).size().nunique() > 1 or "run" in keys:
+        first = rows[repeated].iloc[0]
+        place = ", ".join(f"{key} {first[key]}" for key in keys)
+        raise InputError(
+            f"{int(repeated.sum())} rows come more than once (the first: {place}); keep each once, "
+            "or number training runs in a column run"
+        )
     rows["run"] = rows.groupby(keys, sort=False).cumcount()
     notes.append("A task that comes again for a method is read as another training run of it.")
-    return rows, notes
+    return rows
 
 
-def same_row_twice(rows: pd.DataFrame, keys: Sequence[str], repeated: pd.Series) -> str:
-    """The refusal of rows with the same keys."""
-    first = rows[repeated].iloc[0]
-    place = ", ".join(f"{key} {first[key]}" for key in keys)
-    return (
-        f"{int(repeated.sum())} rows come more than once (the first: {place}); keep each once, "
-        "or number "
-        "training runs in a column run"
-    )
+def averaged(rows: pd.DataFrame, keys: Sequence[str]) -> pd.DataFrame:
+    """Mean values by these keys."""
+    return rows.groupby([*keys], sort=False, as_index=False)["accuracy"].mean()
 
 
 # The shape ----------------------------------------------------------------------------------------
 
 
-def shape_of(rows: pd.DataFrame, options: Options) -> tuple[Shape, list[str]]:
-    """What the rows are a sample of, and notes on the choice.
+def shape_of(rows: pd.DataFrame, options: Options, notes: list[str]) -> Shape:
+    """What the rows are a sample of.
 
     Raises
     ------
@@ -595,68 +583,66 @@ def shape_of(rows: pd.DataFrame, options: Options) -> tuple[Shape, list[str]]:
     """
     units = {*UNIT_KEYS} & {*rows}
     seeded = [key for key in ("run", "seed") if key in rows and rows[key].nunique() > 1]
-    if units and "group" in rows:
-        return Shape.ITEMS, []
     if "support" in rows and (units or rows["support"].nunique() > 1):
-        return Shape.ITEMS, []
+        return Shape.ITEMS
+    if units and "group" in rows:
+        return Shape.ITEMS
     if seeded:
         check_copies(rows, seeded[0])
     if not units:
-        return shape_of_means(rows, seeded)
+        return shape_of_means(rows, seeded, notes)
     check_blocks(rows)
     if seeded:
-        return shape_of_seeded(rows, seeded[0], options)
+        return shape_of_seeded(rows, seeded[0], options, notes)
     if rows["accuracy"].isin([0.0, PERCENT]).all() and not options.lower_is_better:
-        return Shape.OUTCOMES, [
-            "Values are 0 and 1 alone: each is read as one wrong or right answer."
-        ]
-    return Shape.TASKS, []
+        notes.append("Values are 0 and 1 alone: each is read as one wrong or right answer.")
+        return Shape.OUTCOMES
+    return Shape.TASKS
 
 
-def shape_of_means(rows: pd.DataFrame, seeded: Sequence[str]) -> tuple[Shape, list[str]]:
+def shape_of_means(rows: pd.DataFrame, seeded: Sequence[str], notes: list[str]) -> Shape:
     """`shape_of` one mean per cell."""
     datasets = rows["dataset"].nunique() if "dataset" in rows else 1
     if "half_width" in rows and rows["half_width"].notna().all():
-        return Shape.PRINTED, []
-    if seeded and datasets > 1:
-        return Shape.DATASETS_AND_SEEDS, []
+        return Shape.PRINTED
+    if datasets > 1:
+        return Shape.DATASETS_AND_SEEDS if seeded else Shape.DATASETS
     if seeded:
-        return Shape.SEEDS, [
+        notes.append(
             "Does a seed here vary the training, the tasks, or both? Verdicts are for whatever "
             "it varies."
-        ]
-    if datasets > 1:
-        return Shape.DATASETS, []
+        )
+        return Shape.SEEDS
     raise InputError(
         "one number per method: nothing shows how much it varies. Bring a row per task, per seed "
-        "or per "
-        "data set, or compare printed figures with their ±: fslcore compare 71.2±0.4 70.5±0.5 "
-        "--tasks 600"
+        "or per data set, or compare printed figures with their ±: "
+        "fslcore compare 71.2±0.4 70.5±0.5 --tasks 600"
     )
 
 
-def shape_of_seeded(rows: pd.DataFrame, key: str, options: Options) -> tuple[Shape, list[str]]:
+def shape_of_seeded(rows: pd.DataFrame, key: str, options: Options, notes: list[str]) -> Shape:
     """`shape_of` tasks under several seeds: draws of tasks, or the more cautious training runs."""
     unit = next(name for name in UNIT_KEYS if name in rows)
     of_unit = rows.groupby([name for name in (*PLACE_KEYS, unit) if name in rows])[key].nunique()
-    if options.seed == "tasks" or (options.seed == "unknown" and of_unit.max() == 1):
-        return Shape.DRAWS, [
+    is_unknown = options.seed == "unknown"
+    if options.seed == "tasks" or (is_unknown and of_unit.max() == 1):
+        notes.append(
             f"Each {key} has tasks of its own: they are read as one sample of tasks in several "
             "draws."
-        ]
-    notes = []
-    if unit == "item" and key == "seed" and options.seed == "unknown":
-        return Shape.ITEMS, [
+        )
+        return Shape.DRAWS
+    if key == "seed" and is_unknown and unit == "item":
+        notes.append(
             "Each seed is read as a support (labelled examples, or a prompt) of all items; "
             "--seed runs reads trainings."
-        ]
-    if key == "seed" and options.seed == "unknown":
+        )
+        return Shape.ITEMS
+    if key == "seed" and is_unknown:
         notes.append(
             "A seed may number trainings or draws of tasks: it is read as trainings, the more "
-            "cautious; "
-            "--seed tasks reads draws of tasks."
+            "cautious; --seed tasks reads draws of tasks."
         )
-    return Shape.RUNS, notes
+    return Shape.RUNS
 
 
 def check_blocks(rows: pd.DataFrame) -> None:

@@ -19,6 +19,9 @@ CHECK_ONLY = {"fslbook.notebooks", "fslbook.catalogue", "fslcore.catalogue"}
 # A cell's code, without its options: lines that start with a colon, or YAML between dashes.
 CODE = re.compile(r"^```\{code-cell\}[^\n]*\n(?:---\n.*?^---\n|(?::[^\n]*\n)+)?(.*?)^```$", re.MULTILINE | re.DOTALL)
 FOLDER = re.compile(r'\bDATA((?: / "[\w-]+")+)')
+# `fslcore.learners` imports the modules that the catalogue names, each with its class.
+LEARNERS, CATALOGUE = "fslcore.learners", "fslcore.catalogue"
+LISTED_CLASS = re.compile(r'"(\w+):([A-Z]\w*)"')
 BLOCKS = (ast.stmt, ast.excepthandler, ast.match_case)
 NO_DATA = {".py", ".pyc", ".md", ".tmpl"}  # beside the data: how they are made, and their cards for people
 
@@ -82,7 +85,14 @@ class House:
     @cache
     def _imports(self, name: str) -> set[str]:
         # A package that only passes names on is no reason to depend on all that it has.
-        return set() if self._passed_on(name) else self._imported(self._tree(name), name)
+        imported = set() if self._passed_on(name) else self._imported(self._tree(name), name)
+        return imported | set(self._learners().values()) if name == LEARNERS else imported
+
+    @cache
+    def _learners(self) -> dict[str, str]:
+        """The module of each class that the catalogue lists."""
+        listed = LISTED_CLASS.findall(self.files[CATALOGUE].read_text("utf-8"))
+        return {name: f"{LEARNERS}.{module}" for module, name in listed}
 
     def _imported(self, tree: ast.Module, name: str) -> set[str]:
         """Modules that a tree uses, with the packages that they are in."""
@@ -124,6 +134,8 @@ class House:
         passed = self._passed_on(base)
         if attribute in passed:
             return passed[attribute]
+        if base == LEARNERS and attribute in self._learners():
+            return base
         if f"{base}.{attribute}" in self.files or attribute in _bound(self._tree(base)):
             return f"{base}.{attribute}" if f"{base}.{attribute}" in self.files else base
         raise LookupError(f"{name} imports {base}.{attribute}, which is not there")

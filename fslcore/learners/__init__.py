@@ -1,65 +1,23 @@
 """Learners: from a task's support to scores for its queries.
 
-All learners follow the protocol `Learner`.
+All learners follow the protocol `Learner`. Each is a line of `fslcore.catalogue.known`, which names its module
+and class.
 """
+
+from importlib import import_module
 
 from ..catalogue import known
 from ..errors import InputError, like
 from ..models.backbone import Backbone
-from .anil import ANIL
-from .boil import BOIL
-from .can import CAN
-from .centroid import NearestCentroid
 from .check import check_learner
 from .common import OnMaps
-from .cosine import CosineClassifier
-from .dn4 import DN4
-from .finetune import FineTune
-from .ifsl import MTLIFSL, SIBIFSL, FrozenMAMLIFSL, Interventional, MatchingNetIFSL
-from .leo import LEO
-from .logistic import LogisticRegression
-from .maml import MAML
-from .maml_frozen import FrozenMAML
-from .matchingnet import MatchingNet
-from .mtl import MTL
-from .opta import OpTA
+from .ifsl import Interventional
 from .protocol import Learner
-from .protonet import ProtoNet
-from .r2d2 import R2D2
-from .renet import RENet
-from .sib import SIB
-from .simpleshot import SimpleShot
-from .text import TextProbe, TipAdapter
 
 __all__ = [
-    "ANIL",
-    "BOIL",
-    "CAN",
-    "DN4",
-    "LEO",
-    "MAML",
-    "MTL",
-    "MTLIFSL",
-    "R2D2",
-    "SIB",
-    "SIBIFSL",
-    "CosineClassifier",
-    "FineTune",
-    "FrozenMAML",
-    "FrozenMAMLIFSL",
     "Interventional",
     "Learner",
-    "LogisticRegression",
-    "MatchingNet",
-    "MatchingNetIFSL",
-    "NearestCentroid",
     "OnMaps",
-    "OpTA",
-    "ProtoNet",
-    "RENet",
-    "SimpleShot",
-    "TextProbe",
-    "TipAdapter",
     "check_learner",
     "make",
     "names",
@@ -67,11 +25,15 @@ __all__ = [
     "of_images",
 ]
 
-_classes = {name: globals()[of.place.partition(":")[2]] for name, of in known.items()}
+_classes = {}
+for _name, _entry in known.items():
+    _module, _, _class = _entry.place.partition(":")
+    _classes[_name] = getattr(import_module(f".{_module}", __name__), _class)
+    globals()[_class] = _classes[_name]
+    __all__ += [_class]
+
 of_features = {name: kind for name, kind in _classes.items() if kind.reads == "features"}
-of_images = {
-    name: kind for name, kind in _classes.items() if kind.reads == "images"
-}  # they train a network on each task
+of_images = {name: kind for name, kind in _classes.items() if kind.reads == "images"}  # they train on each task
 names = (*of_features, *of_images)
 
 
@@ -95,8 +57,11 @@ def make(name: str, backbone: Backbone | None = None, **settings) -> Learner:
     if name in of_images:
         if backbone is None:
             raise InputError(f"learner = {name}; precomputed features allow {', '.join(of_features)}")
-        trained = backbone.options if backbone.name.endswith(f"-{name}") else {}
-        return of_images[name](backbone, **(backbone.fine_tuning if name == "ft" else trained) | settings)
+        if name == "ft":
+            settings = backbone.fine_tuning | settings
+        elif backbone.name.endswith(f"-{name}"):
+            settings = backbone.options | settings
+        return of_images[name](backbone, **settings)
     if name not in of_features:
         raise InputError(f"learner = {name}; {', '.join(names)} are allowed{like(name, names)}")
     trained = backbone is not None and backbone.name.endswith(f"-{name}")

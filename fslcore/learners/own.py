@@ -57,12 +57,13 @@ def made(name: str, backbone: Backbone | None, settings: dict) -> Learner:
     """
     found = load(name)
     if isinstance(found, type):
-        offered = {} if backbone is None else dict(backbone=backbone, dim=backbone.dim, map=backbone.map)
+        offered = {}
+        if backbone is not None:
+            offered = {"backbone": backbone, "dim": backbone.dim, "map": backbone.map}
         try:
-            asked = inspect.signature(found).parameters
-            found = found(
-                **{key: value for key, value in offered.items() if key in asked and value is not None}, **settings
-            )
+            parameters = inspect.signature(found).parameters
+            offered = {key: value for key, value in offered.items() if key in parameters and value is not None}
+            found = found(**offered, **settings)
         except InputError:
             raise
         except Exception as error:
@@ -98,21 +99,24 @@ def identity(learner: Learner) -> dict:
         return config
     given = _given(learner)
     kind = type(given)
-    told = getattr(kind, "config", Learner.config).__module__.startswith("fslcore.")
-    loose = [
-        key for key in vars(given) if told and not key.startswith("_") and key not in {*config, "name", "training"}
-    ]
-    if loose:
+    has_own_config = not getattr(kind, "config", Learner.config).__module__.startswith("fslcore.")
+    attributes = [key for key in vars(given) if not key.startswith("_")]
+    missing = [key for key in attributes if key not in {*config, "name", "training"}]
+    if missing and not has_own_config:
         raise InputError(
-            f"learner = {learner.name}; {', '.join(loose)}: to cache its records, it needs a method config() that "
+            f"learner = {learner.name}; {', '.join(missing)}: to cache its records, it needs a method config() that "
             "returns all settings as JSON values, or the names of these attributes in settings"
         )
     try:
         json.dumps(config, sort_keys=True)
     except (TypeError, ValueError) as error:
         raise InputError(f"learner = {learner.name}; its config() is not JSON ({reason(error)})") from None
-    own = {"class": f"{kind.__module__}:{kind.__qualname__}", "source": _source(kind), "config": config}
-    return {"learner": learner.name, "own": own}
+    source = {
+        "class": f"{kind.__module__}:{kind.__qualname__}",
+        "source": _source(kind),
+        "config": config,
+    }
+    return {"learner": learner.name, "own": source}
 
 
 def _source(kind: type) -> str:
@@ -124,13 +128,21 @@ def _source(kind: type) -> str:
             f"learner = {kind.__qualname__}; no file holds its class, which would identify its records: write "
             "it into a module, or use fslcore.evaluation.evaluate, which caches nothing"
         )
-    names = [] if module.__name__ == "__main__" else module.__name__.split(".")
+    names = []
+    if module.__name__ != "__main__":
+        names = module.__name__.split(".")
     package = hasattr(module, "__path__")
     root = Path(file).resolve().parents[max(0, len(names) - 1 + package)]
     finder = _Beside(root, names[0] if names else "")
-    finder.import_hook(module.__name__) if names else finder.run_script(file)
-    files = {name: found.__file__ for name, found in finder.modules.items() if found.__file__}
-    parts = [f"{name} {hashlib.sha256(Path(path).read_bytes()).hexdigest()}" for name, path in sorted(files.items())]
+    if names:
+        finder.import_hook(module.__name__)
+    else:
+        finder.run_script(file)
+    parts = []
+    for name, imported in sorted(finder.modules.items()):
+        if imported.__file__:
+            digest = hashlib.sha256(Path(imported.__file__).read_bytes()).hexdigest()
+            parts.append(f"{name} {digest}")
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()
 
 

@@ -54,6 +54,30 @@ def test_a_learner_changes_the_chapters_that_evaluate_and_their_results(copy):
     assert after.digest(after.reached({"fslcore.evaluation"})) != results
 
 
+NEAREST = """from .centroid import NearestCentroid
+
+
+class Nearest(NearestCentroid):
+    name = "nearest"
+"""
+
+
+def test_a_learner_is_a_file_and_a_line_of_the_catalogue(copy):
+    """Then it has a name, is listed, is public and is found by the build."""
+    (copy / "fslcore/learners/nearest.py").write_text(NEAREST)
+    catalogue = copy / "fslcore/catalogue.py"
+    line = '    "ncc": Known('
+    catalogue.write_text(
+        catalogue.read_text().replace(line, f'    "nearest": Known("Nearest", "nearest:Nearest"),\n{line}')
+    )
+    assert "fslcore.learners.nearest" in House(copy).reached({"fslcore.evaluation"})
+    code = (
+        "from fslcore.catalogue import by_kind; from fslcore.learners import Nearest, __all__, make, names\n"
+        "print(type(make('nearest')) is Nearest, 'Nearest' in __all__, 'nearest' in by_kind()['learners']['features'])"
+    )
+    assert subprocess.check_output([sys.executable, "-c", code], cwd=copy, text=True).split() == ["True"] * 3
+
+
 def test_an_interval_changes_the_chapters_that_use_it_and_no_evaluation(copy):
     before = House(copy)
     results = before.digest(before.reached({"fslcore.evaluation"}))
@@ -131,7 +155,8 @@ def test_every_folder_of_data_belongs_to_a_chapter():
 
 
 def test_no_module_is_imported_by_a_name_made_at_run_time():
-    for path in (path for name, path in House(ROOT).files.items() if name != "fslcore.learners.own"):
+    by_name = {"fslcore.learners.own", "fslcore.learners"}  # a user's own; those of the catalogue, which `House` reads
+    for path in (path for name, path in House(ROOT).files.items() if name not in by_name):
         assert not re.search(r"import_module\((?!\"torch)|__import__|runpy|sys\.executable", path.read_text("utf-8")), (
             path
         )

@@ -25,7 +25,7 @@ book: .venv/ready
 	@echo "The book is at $(CURDIR)/_build/html/index.html"
 
 # A paper's own tables on its own data: PAPER=oops (or evaluators, or fewstab) fetches them (ACCEPT=yes accepts the terms that are
-# printed), says what the run takes, trains and captions where the paper does, and builds the chapters of profiles/oops.yml.
+# printed), says what the run asks for, trains and captions where the paper does, and builds the chapters of profiles/oops.yml.
 # Wants a GPU and a network; stopped, it goes on from where it was.
 CAPTIONED := miniimagenet tieredimagenet 'cub?splits=fewstab'
 paper: .venv/ready $(if $(filter fewstab,$(PAPER)),.venv/captions)

@@ -4,7 +4,7 @@
 
 Each piece runs in a process of its own. Both sides of a ratio run in turn, several times, with the same number of
 threads; the figures are medians. With one thread all is processor time, as the build's jobs run; with more, small
-problems of scikit-learn take several times as long. Growth, and what `fslbook plan` reckons with, is always that of
+problems of scikit-learn take several times as long. Growth, and the rates of `fslbook plan`, are always those of
 one thread. Use a quiet machine: what else runs on it slows the batched side more. Each piece is stored when
 it is measured, with its date, threads, versions, and the load before and after; those that are not run stay as they
 are. The times of a build's jobs are read from the last one.

@@ -111,9 +111,9 @@ def here(asked, parameters):
 
 def by_others(chapter, asked, packs):
     """Who has contributed the evaluations of a chapter, all of them or a part; None where nobody has."""
-    from fslbook import plan as workload
+    from fslbook.evaluations import evaluations
 
-    wanted = {e: _key(e) for e in workload.evaluations({chapter: asked}).get(chapter, ())}
+    wanted = {e: _key(e) for e in evaluations({chapter: asked}).get(chapter, ())}
     names = []
     for one in packs:
         kept = {_key(row): row["tasks"] for row in one.about["results"]}

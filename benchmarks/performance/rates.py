@@ -1,4 +1,4 @@
-"""What `fslbook plan` reckons with: images and tasks a second on one thread, the memory they take, and a build."""
+"""The rates of `fslbook plan`: images and tasks per second of one thread, their memory, and the times of a build."""
 
 from __future__ import annotations
 

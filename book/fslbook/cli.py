@@ -200,14 +200,14 @@ def run(options: argparse.Namespace) -> None:
 
 
 def plan(options: argparse.Namespace) -> None:
-    """Estimate the cost of a profile from measured rates.
+    """Show what a profile downloads and computes, with measured hours.
 
     fslbook plan profiles/large.yml --json
     """
-    from .plan import reckon
+    from .plan import plan_profile
 
-    workload = reckon(options.profile, options.machine)
-    show(options, workload.plain(), *workload.lines())
+    profile_plan = plan_profile(options.profile, options.machine)
+    show(options, profile_plan.as_record(), *profile_plan.lines())
 
 
 def assess(options: argparse.Namespace) -> None:

@@ -24,10 +24,10 @@ from fslcore.paths import check_output, replace_file
 from fslcore.tasks import Tasks, sample_biased
 
 from . import attributes, notebooks
-from . import plan as workload
 from .catalogue import TRAINERS
 from .contributed import FORMAT, REDRAWN, RESPLIT, ROW, member, plain, re_split, wrong_name
 from .estimation import fresh, resampled
+from .evaluations import evaluations, without_repeats
 
 if TYPE_CHECKING:
     from fslcore.evaluation import Ready
@@ -61,8 +61,8 @@ def write(profile: str | Path, output: str | Path, by: str) -> Path:
     if wrong := wrong_name(by):
         raise InputError(wrong)
     given = notebooks.profile(profile, absent=True)
-    wanted = {chapter: _listed(found) for chapter, found in workload.evaluations(given).items()}
-    rows = list(workload.merged(e for found in wanted.values() for e in found))
+    wanted = {chapter: _listed(found) for chapter, found in evaluations(given).items()}
+    rows = without_repeats(e for found in wanted.values() for e in found)
     if not rows:
         raise InputError(
             f"profile: {profile} has no evaluation on data that fslcore fetch knows; there is nothing to pack"

@@ -13,7 +13,7 @@ from markdown_it import MarkdownIt
 
 from fslbook import contributed, published
 from fslbook import contributed as shown_from
-from fslbook import plan as workload
+from fslbook.evaluations import evaluations
 from fslbook.evaluators import choosing, estimates
 from fslbook.fewstab import beside
 from fslbook.oops import benchmark
@@ -223,7 +223,7 @@ def test_a_manifest_of_ones_own_gives_no_yes(site, tmp_path, monkeypatch):
 
 
 def test_an_item_is_reported_where_a_file_has_all_its_evaluations(site, monkeypatch):
-    wanted = workload.evaluations({"closed-vs-open": PROFILE["closed-vs-open"]})["closed-vs-open"]
+    wanted = evaluations({"closed-vs-open": PROFILE["closed-vs-open"]})["closed-vs-open"]
     rows = [{name: getattr(e, name) for name in (*provenance.KEY, "tasks")} for e in wanted]
     one = SimpleNamespace(by="A_B", about={"results": rows})
     monkeypatch.setattr(contributed, "contributed", lambda folder=None: [one])
@@ -241,7 +241,7 @@ def test_an_item_is_reported_where_a_file_has_all_its_evaluations(site, monkeypa
 
 
 def test_of_biased_tasks_an_item_is_reported_where_a_file_has_its_tasks_and_its_captioner(site, monkeypatch):
-    wanted = workload.evaluations({"spurious-bias": OTHERS["spurious-bias"]})["spurious-bias"]
+    wanted = evaluations({"spurious-bias": OTHERS["spurious-bias"]})["spurious-bias"]
     assert len(wanted) == 3 * 2 * 10 * 2 and {e.captioner for e in wanted} == {None, "vit-gpt2"}
     rows = [{name: getattr(e, name) for name in (*provenance.KEY, "tasks")} for e in wanted]
     one = SimpleNamespace(by="A", about={"results": rows})

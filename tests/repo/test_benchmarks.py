@@ -16,8 +16,7 @@ import pytest
 from performance import growth, rates
 from scipy.stats import linregress
 
-from fslbook import notebooks
-from fslbook import plan as workload
+from fslbook import measurements, notebooks
 from fslbook.beyond import speed
 from fslcore.catalogue import LEARNERS
 from fslcore.learners import NearestCentroid
@@ -59,8 +58,8 @@ def stored(tmp_path_factory):
 
 def test_what_is_measured_is_stored_and_printed(stored, monkeypatch):
     path, printed = stored
-    monkeypatch.setattr(workload, "FOLDER", path.parent)
-    found = workload.stored("here")
+    monkeypatch.setattr(measurements, "FOLDER", path.parent)
+    found = measurements.load_machine("here")
     assert {row["what"] for row in found["ratios"]} >= {"LR, 5-way 5-shot", "LR, 20-way 5-shot", "LR, 50-way 5-shot"}
     for row in found["ratios"]:
         assert row["ratio"] == pytest.approx(row["ours"] / row["theirs"], rel=1e-3) and row["ours"] > 0
@@ -134,8 +133,8 @@ def test_the_times_of_a_build_are_those_of_its_chapters(tmp_path):
 def test_stored_files_name_what_there_is():
     """Names of chapters, backbones and learners of stored rates are those that a profile may ask for."""
     chapters = set(notebooks.names())
-    for machine in workload.machines():
-        found = workload.stored(machine)
+    for machine in measurements.machines():
+        found = measurements.load_machine(machine)
         for row in found["rates"]:
             if row["kind"] == "build" and row["job"] == "notebook":
                 assert row["name"] in chapters, row["name"]
@@ -193,7 +192,7 @@ def test_images_that_are_drawn_do_not_depend_on_how_they_are_sliced():
 
 
 def machine(cpu, cores, pieces):
-    """What `workload.stored` gives, of ratios by piece with a date and a load before."""
+    """What `measurements.load_machine` gives, of ratios by piece with a date and a load before."""
     made = {}
     for name, (date, load, ratios) in pieces.items():
         rows = [{"what": what, "ratio": ratio} for what, ratio in ratios.items()]
@@ -212,7 +211,7 @@ def test_machines_stand_side_by_side_by_what_they_compared():
 
 
 def test_what_a_machine_has_not_measured_is_shown_of_another_and_said():
-    found = workload.stored()
+    found = measurements.load_machine()
     own, words = speed.measured_by(found, lambda of: of["scale"])
     assert own is found and not words
     partly = {**found, "scale": []}

@@ -1,4 +1,4 @@
-"""Tables and figures of the measurements by `benchmarks/bench.py`, read by `fslbook.plan.stored`."""
+"""Tables and figures of the measurements by `benchmarks/bench.py`, read by `fslbook.measurements`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from matplotlib.patches import Patch
 
 from fslbook.style import COLOURS, LINES, MARKERS
 
-from .. import plan as workload
+from ..measurements import load_machine, machines
 
 __all__ = [
     "across",
@@ -23,6 +23,7 @@ __all__ = [
     "powers",
     "ratio_bars",
     "ratios",
+    "task_rates",
 ]
 
 SUBJECTS = {"learners": "Learners", "tasks": "Drawing tasks", "features": "Features", "statistics": "Statistics"}
@@ -30,7 +31,7 @@ SUBJECTS = {"learners": "Learners", "tasks": "Drawing tasks", "features": "Featu
 
 def measured_by(found: dict, has: Callable[[dict], object]) -> tuple[dict, str]:
     """This machine if it has what is asked for, else another one; and a sentence that says so."""
-    for one in (found, *map(workload.stored, workload.machines())):
+    for one in (found, *map(load_machine, machines())):
         if has(one):
             words = f"It was measured on another machine ({one['cpu']}, {one['cores']} cores)."
             return one, "" if one is found else words
@@ -106,6 +107,15 @@ def million(found: dict) -> pd.DataFrame:
         columns[(f"{images:,} images", "seconds")] = of["seconds"].map("{:,.1f}".format)
         columns[(f"{images:,} images", "peak (MB)")] = of["peak_mb"].map("{:,.0f}".format)
     return pd.DataFrame(columns).reindex(rows["stage"].unique()).drop(index="start")
+
+
+def task_rates(found: dict) -> pd.DataFrame:
+    """Tasks per second by learner, and the backbone of those that train on the images of each task."""
+    rows = [row for row in found["rates"] if row["kind"] == "tasks"]
+    table = pd.DataFrame({"learner": [row["name"] for row in rows]})
+    table["backbone"] = [row.get("backbone", "features") for row in rows]
+    table["tasks per second"] = [number(row["per_second"]) for row in rows]
+    return table.set_index("learner")
 
 
 def powers(found: dict) -> pd.DataFrame:

@@ -12,7 +12,7 @@ import yaml
 from markdown_it import MarkdownIt
 
 from fslbook import contributed, published
-from fslbook import contributed as shown_from
+from fslbook import reported as shown_from
 from fslbook.evaluations import evaluations
 from fslbook.evaluators import choosing, estimates
 from fslbook.fewstab import beside

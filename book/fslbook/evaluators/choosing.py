@@ -21,10 +21,11 @@ from fslcore.stats.chosen import FEWEST_TASKS
 from fslcore.tasks import ESTIMATORS, ORACLE, Tasks, sample_all
 from fslcore.tasks.resplits import Undrawn
 
-from .. import contributed, published
+from .. import published
 from ..checks import DATASETS
 from ..contributed import Pack
 from ..estimation import resampled
+from ..reported import each
 from . import estimates
 from .estimates import FRESH, HALVES, KEYS
 
@@ -538,7 +539,7 @@ def reported(level: float = 0.95, **shape: int) -> pd.DataFrame:
         )
         return own_cells(5, picks(five), [estimates.NETWORKS], level) if len(five) else five
 
-    return contributed.each(cells)
+    return each(cells)
 
 
 def tally(differences: pd.DataFrame) -> str:

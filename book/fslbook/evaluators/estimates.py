@@ -20,12 +20,13 @@ from fslcore.evaluation import LEARNERS, Method
 from fslcore.stats.intervals import plus_minus
 from fslcore.tasks import ESTIMATORS, ORACLE, REFILLED, Tasks
 
-from .. import contributed, published
+from .. import published
 from ..cells import listed
 from ..checks import DATASETS
 from ..contributed import RESPLIT, Pack
 from ..estimation import fresh, resampled
 from ..estimation.fresh import FRESH
+from ..reported import each
 
 __all__ = [
     "FRESH",
@@ -198,7 +199,7 @@ def reported(which: int, level: float = 0.95, **shape: int) -> pd.DataFrame:
         table = contributed_table(one, **shape)
         return own_cells(table, which, [NETWORKS], level) if len(table) else table
 
-    return contributed.each(cells)
+    return each(cells)
 
 
 def by_normalisation(

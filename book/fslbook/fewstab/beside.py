@@ -9,8 +9,9 @@ import pandas as pd
 
 from fslcore.stats import closed_interval, independent_interval
 
-from .. import contributed, published
+from .. import published
 from ..contributed import Pack
+from ..reported import each
 from ..training import recipes
 from ..training.recipes import trained_with
 from . import training
@@ -207,4 +208,4 @@ def reported(printed: pd.DataFrame, captioners: Sequence[str], columns: Sequence
         found = {by: table for by, table in found.items() if len(table)}
         return on_own_data(found, printed, NETWORKS) if found else pd.DataFrame()
 
-    return contributed.each(cells)
+    return each(cells)

@@ -14,7 +14,7 @@ from fslcore.evaluation import LEARNERS, Method
 from fslcore.stats.compare import CONCLUSION
 from fslcore.stats.intervals import plus_minus
 
-from .. import contributed, published
+from .. import published, reported
 from ..checks import OOPS_BACKBONES, OOPS_DATASETS
 from ..published import claims
 
@@ -288,11 +288,11 @@ def agreement(pairs: pd.DataFrame, printed: pd.DataFrame) -> pd.Series:
 def reported_agreement(level: float, **shape) -> pd.DataFrame:
     """`agreement` with Tables 1 and 3 of what others have contributed, a row per reporter and table; empty without any.
 
-    ``shape`` as for `fslbook.contributed.results`.
+    ``shape`` as for `fslbook.reported.results`.
     """
     rows = {
         (by, f"Table {n}"): agreement(pair_table(found, level), printed_pairs(n))
-        for by, found, _ in contributed.results(**shape)
+        for by, found, _ in reported.results(**shape)
         for n in (1, 3)
     }
     if not rows:

@@ -281,9 +281,9 @@ def sample_of_grid(
 
 def mean_interval(values: pd.Series, place: Place) -> Interval:
     """The interval of a mean, by how tasks were drawn."""
-    if place.options.sampling == "closed":
-        return stats.closed_interval(values, place.options.level, place.bounds(0.0))
-    return stats.open_interval(values, place.options.level, place.bounds(0.0))
+    is_closed = place.options.sampling == "closed"
+    of_mean = stats.closed_interval if is_closed else stats.open_interval
+    return of_mean(values, place.options.level, place.bounds(0.0))
 
 
 def plural(unit: str) -> str:

@@ -61,9 +61,8 @@ def draw_forest(
     axes.hlines(rows, ends["low"], ends["high"], colors=colors, linewidth=2.5)
     faces = np.where(filled, colors, "white")
     axes.scatter(middles, rows, marker="D", color=faces, edgecolors=colors, zorder=3)
-    heads = words.places_of(frame)
-    pairs = zip(names, heads, strict=True)
-    labels = [f"{name} ({head})" if head else name for name, head in pairs]
+    named = zip(names, words.places_of(frame), strict=True)
+    labels = [f"{name} ({head})" if head else name for name, head in named]
     axes.set_yticks(rows, [*map(shortened, labels)], fontsize=9)
     axes.set_ylim(len(frame) - 0.4, -0.6)
     axes.spines[["top", "right", "left"]].set_visible(False)

@@ -228,8 +228,7 @@ def pairs_of(samples: Sequence[Sample], options: Options) -> pd.DataFrame:
         pairs.loc[may_decide & (pairs["verdict"] == SAME), "verdict"] = OPEN
     if options.margin is not None:
         if "p_equivalent" not in pairs:
-            message = f"margin = {options.margin:g}; results of this kind have no such test"
-            raise InputError(message)
+            raise InputError(f"margin = {options.margin:g}; results of this kind have no such test")
         pairs["p_equivalent"] = stats.holm(pairs["p_equivalent"].fillna(1.0).to_numpy())
         pairs.loc[pairs["p_equivalent"] < alpha, "verdict"] = EQUIVALENT
     needed = analysis.units_to_settle(pairs, 1 - alpha / p_of_target.transform("size"))

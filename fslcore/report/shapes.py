@@ -199,7 +199,9 @@ def without_index(frame: pd.DataFrame, table: Table, notes: list[str]) -> pd.Dat
         unnamed = ["column 1"]
     meanings = chosen_meanings(frame)
     others = [name for name in frame if name not in unnamed and str(name) not in meanings]
-    unnamed += [name for name in others if numbers_rows(frame[name])]
+    if len(frame) > 2:
+        counters = [name for name in others if is_numbering(frame[name])]
+        unnamed += [name for name in counters if frame[name].iloc[0] in (0, 1)]
     for name in unnamed:
         numeric = is_numeric(frame[name])
         if numeric and (frame[name] % 1 != 0).any():
@@ -222,11 +224,6 @@ def is_numeric(values: pd.Series) -> bool:
     return values.dtype.kind in "iuf"
 
 
-def numbers_rows(values: pd.Series) -> bool:
-    """Whether values are 0, 1, 2, … or 1, 2, 3, … from row to row, of three rows or more."""
-    return is_numbering(values) and len(values) > 2 and values.iloc[0] in (0, 1)
-
-
 def is_numbering(values: pd.Series) -> bool:
     """Whether values are consecutive whole numbers."""
     return is_numeric(values) and values.diff().iloc[1:].eq(1).all()
@@ -244,12 +241,8 @@ def long_rows(
     """Rows of a table with one column of values."""
     measured = next(name for name, meaning in names.items() if meaning == "accuracy")
     if not is_numeric(frame[measured]):
-        wrong = frame[measured][pd.to_numeric(frame[measured], errors="coerce").isna()]
-        row = int(np.flatnonzero(frame.index == wrong.index[0])[0]) + 1
-        raise InputError(
-            f"{measured} in row {row} of {file} is {wrong.iloc[0] or 'empty'}; a number is "
-            "needed, or nan"
-        )
+        cell = first_text(frame[measured], file)
+        raise InputError(f"{measured} in {cell}; a number is needed, or nan")
     half_width = frame.get(f"{measured} ±")
     unread = [str(name) for name in frame if name not in names and name != f"{measured} ±"]
     if unread:
@@ -346,14 +339,18 @@ def check_mostly_numbers(texts: pd.DataFrame, file: str) -> None:
     """Raise `InputError` for columns of numbers in which a few cells are other text."""
     problems = []
     for name, cells in texts.items():
-        wrong = pd.to_numeric(cells, errors="coerce").isna()
-        if wrong.mean() < MOSTLY_TEXT:
-            row = int(wrong.to_numpy().argmax())
+        if pd.to_numeric(cells, errors="coerce").isna().mean() < MOSTLY_TEXT:
             problems.append(
-                f"{name} in row {row + 1} of {file} is {cells.iloc[row] or 'empty'}; a number is "
-                f"needed, or nan where a value is missing (--drop {name} leaves the column out)"
+                f"{name} in {first_text(cells, file)}; a number is needed, or nan where a value is "
+                f"missing (--drop {name} leaves the column out)"
             )
     refuse(problems)
+
+
+def first_text(cells: pd.Series, file: str) -> str:
+    """Where the first cell that is no number stands, and what it is."""
+    row = int(pd.to_numeric(cells, errors="coerce").isna().to_numpy().argmax())
+    return f"row {row + 1} of {file} is {cells.iloc[row] or 'empty'}"
 
 
 def named_by_column(
@@ -535,10 +532,11 @@ def with_units(rows: pd.DataFrame, notes: list[str]) -> pd.DataFrame:
     """
     keys = ["method", *PLACE_KEYS, "seed", "run", "support", *UNIT_KEYS]
     keys = [key for key in keys if key in rows]
-    if "class" in keys and "task" in keys:
-        keys.remove("class")
-        notes.append("The accuracies of the classes of a task are averaged.")
-        return averaged(rows, keys)
+    parts = {"class": "accuracies of the classes", "item": "answers to the items"}
+    parts_of_task = [key for key in parts if key in keys]
+    if "task" in keys and parts_of_task and "support" not in keys:
+        notes += [f"The {parts[key]} of a task are averaged." for key in parts_of_task]
+        return averaged(rows, [key for key in keys if key not in parts])
     repeated = rows.duplicated(keys, keep=False)
     if not repeated.any():
         return rows

@@ -40,8 +40,7 @@ def digits_of(frame: pd.DataFrame) -> int:
 
 def places_of(frame: pd.DataFrame) -> list[str]:
     """The place and the target of each row, empty where a file has one of each."""
-    rows = frame[["place", "target"]].to_numpy()
-    return [", ".join(filter(None, row)) for row in rows]
+    return [", ".join(filter(None, row)) for row in frame[["place", "target"]].to_numpy()]
 
 
 def pair_names(pairs: pd.DataFrame) -> pd.Series:

@@ -254,3 +254,14 @@ def test_options_that_no_file_has_are_refused(options, message):
     ours, theirs = accuracies(70, 66)
     with pytest.raises(InputError, match=message):
         Results.of(pd.DataFrame({"ours": ours, "theirs": theirs}), **options)
+
+
+def test_answers_to_the_queries_of_tasks_are_averaged_by_task():
+    right = RNG.random((2, 30, 15)) < [[[0.6]], [[0.5]]]
+    method, episode, query = np.indices(right.shape).reshape(3, -1)
+    answers = long_table(model=np.array(["a", "b"])[method], episode=episode, query=query, correct=right.ravel() * 1)
+    results = Results.of(answers)
+    assert results.shape is Shape.TASKS and "items of a task are averaged" in reading(results)
+    of_tasks = Results.of(pd.DataFrame(100 * right.mean(axis=2).T, columns=["a", "b"]))
+    np.testing.assert_allclose(results.methods["mean"], of_tasks.methods["mean"])
+    assert results.pairs["p"][0] == pytest.approx(of_tasks.pairs["p"][0])

@@ -375,6 +375,7 @@
   function withUnits(rows, notes) {
     const names = ["method", ...PLACE_KEYS, "seed", "run", "support", ...UNIT_KEYS].filter(key => key in rows[0]);
     if (names.includes("class") && names.includes("task")) throw notComputed("accuracies per class of a task");
+    if (names.includes("item") && names.includes("task")) throw notComputed("answers per item of a task");
     const groups = grouped(rows, names);
     if (groups.length === rows.length) return rows;
     if (UNIT_KEYS.some(key => names.includes(key))) throw notComputed("training runs on tasks");

@@ -49,7 +49,7 @@ def _unpack_tar(archive: Path, folder: Path) -> None:
     """Unpack a compressed tar, which is read to its end, where gzip keeps a checksum of all of it."""
     size = 0
 
-    def admitted(member: tarfile.TarInfo, path: str) -> tarfile.TarInfo | None:
+    def admitted(member, path):
         nonlocal size
         size += member.size
         _check_size(archive, size)

@@ -19,7 +19,7 @@ from pathlib import Path
 from tqdm import tqdm
 
 from . import sources, store
-from .archives import unpack
+from .archives import CHUNK, unpack
 from .download import bytes_of, download, http_client
 from .errors import InputError, choice, reason
 from .paths import DATA, check_folder, locked, replace_file
@@ -27,7 +27,6 @@ from .sources import DataSet, File, Weights
 
 __all__ = ["described", "fetch", "fetch_results", "names"]
 
-CHUNK = 2**20  # bytes read together
 FULL = {errno.ENOSPC, errno.EDQUOT}  # errors of a full disk
 UNPACKED = "unpacked"  # the folder in which a data set is made
 PINS = "digests.json"  # beside the data: SHA-256 of first downloads whose digest nobody lists
@@ -181,8 +180,7 @@ def fetch_results(
 def _chosen(wanted: Iterable[str]) -> tuple[dict[str, DataSet | Weights], set[str]]:
     """The sources of names and groups, and the names that come from groups."""
     listed = sources.read()
-    chosen: dict[str, DataSet | Weights] = {}
-    optional: set[str] = set()
+    chosen, optional = {}, set()
     for name in wanted:
         choice("name", name, names())
         optional.update(listed.groups.get(name, ()))

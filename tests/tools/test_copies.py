@@ -17,6 +17,7 @@ from scipy.spatial import distance
 from fslcore import datasets, errors, evaluation, near_copies
 from fslcore.cli import app
 from fslcore.errors import InputError
+from fslcore.near_copies import fingerprints, pairs, search, thresholds
 from fslcore.paths import DATA
 
 SIDE = 96
@@ -89,8 +90,8 @@ def test_the_threshold_of_the_data_is_the_smaller_of_two(folder):
     """Which find enough of the own copies here."""
     found = near_copies.find(folder, "glyph-conv", size=28)
     own, others = found.reference["own"], found.reference["others"]
-    assert found.bits == max(0, min(own[0], others[0])) and found.distance == max(1e-6, min(own[1], others[1]))
-    assert 0 <= own[0] <= 6 < 64 and 0 < own[1] < 0.05
+    assert found.bits == min(own["bits"], others["bits"]) and found.distance == min(own["distance"], others["distance"])
+    assert 0 <= own["bits"] <= 6 < 64 and 0 < own["distance"] < 0.05
     assert found.missed <= 0.05 and found.frequencies is None and "WARNING" not in "".join(found.lines())
 
 
@@ -133,15 +134,27 @@ def test_copies_at_several_sizes_are_found(icons):
     """Although few bits would be too many: icons of another class are as near by these."""
     spec, twins = icons
     found = near_copies.find(spec, by="hash", size=96)
-    bits = min(of[0] for of in found.reference.values())
+    bits = min(limits["bits"] for limits in found.reference.values())
     by_bits = near_copies.find(spec, by="hash", size=96, bits=bits)
     recall, precision = shares(found.images)
     assert shares(by_bits.images)[0] < 0.85 and by_bits.missed > 0.1 and by_bits.frequencies is None
     assert f"WARNING: {by_bits.missed:.0%} of such copies are missed" in "".join(by_bits.lines())
     assert recall > 0.99 and precision > 0.9 and found.missed <= 0.05 and "WARNING" not in "".join(found.lines())
     assert found.shares["others"] <= 0.05 and found.bits is None
-    assert f"near-copies: their low frequencies are at most {found.frequencies:.2g} apart" in "".join(found.lines())
+    assert f"the cosine distance of their low frequencies is at most {found.frequencies:.3g}" in found.rule
     assert "frequencies" in found.examples() and "frequencies" not in by_bits.examples()
+
+
+def hashes(images):
+    """Hashes of 64 bits, as the definition says, step by step: equal to what the package ImageHash gives."""
+    k, x = np.arange(8)[:, None], np.arange(32)
+    cosines = np.cos(np.pi * k * (2 * x + 1) / 64)
+    texts = []
+    for image in images:
+        grey = Image.fromarray(image.squeeze()).convert("L").resize((32, 32), Image.Resampling.LANCZOS)
+        low = cosines @ np.asarray(grey, float) @ cosines.T
+        texts.append("".join("01"[int(value)] for value in (low > np.median(low)).ravel()))
+    return np.array([int(text, 2) for text in texts], np.uint64)
 
 
 def changed(image):
@@ -162,15 +175,13 @@ def test_the_distance_of_frequencies_is_that_of_the_definition(icons):
         low = fft.dctn(np.stack(grey).astype(float), axes=(1, 2))[:, :8, :8].reshape(len(images), 64)[:, 1:]
         return low / np.linalg.norm(low, axis=1, keepdims=True)
 
-    hashed, seen = near_copies._hashed(images)[0], waves(images)
+    hashed, seen = hashes(images), waves(images)
     bits, far = np.bitwise_count(hashed[:, None] ^ hashed), np.maximum(1 - seen @ seen.T, 0)
     others = found.images["class"].to_numpy()[:, None] != found.images["class"].to_numpy()
     others = [np.where(others, apart, 64).min(axis=1) for apart in (bits, far)]
     others = [apart[others[0] > 0] for apart in others]
     own = [np.stack(kind) for kind in zip(*(changed(image) for image in images))]
-    own = [
-        (np.bitwise_count(near_copies._hashed(c)[0] ^ hashed), np.maximum(1 - (waves(c) * seen).sum(1), 0)) for c in own
-    ]
+    own = [(np.bitwise_count(hashes(c) ^ hashed), np.maximum(1 - (waves(c) * seen).sum(1), 0)) for c in own]
 
     def near(apart, most):
         return (apart[1] <= most).mean()
@@ -194,7 +205,7 @@ def test_frequencies_take_the_place_of_the_hash(icons, by, distance, rule):
     near, told = found.images, " and " if by == "both" else " or "
     parts = near["frequencies"] / found.frequencies, near["distance"] / distance
     assert near["closeness"].to_numpy() == pytest.approx(rule(*parts).to_numpy(), rel=0.02, abs=0.02)
-    assert f"apart (cosine){told}their features are at most {distance:.4f} apart" in found.rule and found.bits is None
+    assert f"{told}the cosine distance of their features is at most {distance:.3g}" in found.rule and found.bits is None
     if by == "either":
         found = near_copies.find(icons[0], "glyph-conv", size=28)
         assert found.distance is None and shares(found.images)[0] > 0.99
@@ -203,17 +214,17 @@ def test_frequencies_take_the_place_of_the_hash(icons, by, distance, rule):
 def test_without_another_class_only_the_hash_is_asked(icons, tmp_path, monkeypatch):
     """Then nothing says how many images would be taken for copies by mistake."""
     shutil.copytree(Path(icons[0].partition(":")[2]) / "c", tmp_path / "set" / "c")
-    monkeypatch.setattr(near_copies, "LEAST", 1)
+    monkeypatch.setattr(thresholds, "LEAST", 1)
     found = near_copies.find(f"folder:{tmp_path}/set", by="hash", size=28)
-    assert found.missed > 0 and found.frequencies is None and found.bits == found.reference["own"][0]
+    assert found.missed > 0 and found.frequencies is None and found.bits == found.reference["own"]["bits"]
 
 
 def test_what_finds_enough_or_mistakes_too_many_stays(icons, monkeypatch):
-    monkeypatch.setattr(near_copies, "MISTAKEN", -1)
+    monkeypatch.setattr(thresholds, "MISTAKEN", -1)
     assert near_copies.find(icons[0], by="hash", size=96).frequencies is None
-    monkeypatch.setattr(near_copies, "MISTAKEN", 0.05)
+    monkeypatch.setattr(thresholds, "MISTAKEN", 0.05)
     assert near_copies.find(icons[0], by="hash", size=96).frequencies
-    monkeypatch.setattr(near_copies, "LEAST", 0.6)
+    monkeypatch.setattr(thresholds, "LEAST", 0.6)
     found = near_copies.find(icons[0], by="hash", size=96)
     assert found.frequencies is None and 0 < found.missed <= 0.4
 
@@ -240,15 +251,12 @@ def test_groups_that_miss_copies_say_so_wherever_they_are_used(icons, tmp_path, 
 
 
 def test_hashes_are_those_of_the_definition():
-    """Step by step, by a matrix of cosines: equal to what the package ImageHash gives, when it was compared."""
-    images = datasets.load("fashion").images[:40]
-    k, x = np.arange(8)[:, None], np.arange(32)
-    cosines = np.cos(np.pi * k * (2 * x + 1) / 64)
-    for image, found in zip(images, near_copies._hashed(images)[0]):
-        grey = Image.fromarray(image[..., 0]).resize((32, 32), Image.Resampling.LANCZOS)
-        low = cosines @ np.asarray(grey, float) @ cosines.T
-        bits = "".join("01"[int(value)] for value in (low > np.median(low)).ravel())
-        assert int(found) == int(bits, 2)
+    source = datasets.load("fashion")
+    bits = fingerprints.fingerprints([source], "hash", None)["bits"][:40]
+    expected = hashes(source.images[:40])
+    differing = fingerprints.distances({"bits": bits}, {"bits": bits})["bits"]
+    assert (differing == np.bitwise_count(expected[:, None] ^ expected)).all()
+    assert ((bits > 0).numpy() == np.unpackbits(expected.astype(">u8").view(np.uint8)).reshape(40, 64)).all()
 
 
 def test_blocks_agree_with_all_pairs_at_once(monkeypatch, tmp_path):
@@ -260,14 +268,14 @@ def test_blocks_agree_with_all_pairs_at_once(monkeypatch, tmp_path):
     apart = distance.squareform(distance.pdist(features.astype(np.float32), "cosine"))
     assert (found.images["group"].to_numpy() == csgraph.connected_components(apart <= 0.03)[1]).all()
     i, j = np.triu_indices(60, 1)
-    for name, step in near_copies.STEPS.items():
+    for name, step in pairs.STEPS.items():
         near = apart[i, j] <= 0.03 * step
         expected = [(near & (labels[i] == labels[j])).sum(), (near & (labels[i] != labels[j])).sum()]
         assert found.pairs.loc[name].tolist() == expected
     np.fill_diagonal(apart, 9)
     assert (found.images["nearest"] == apart.argmin(axis=1)).all()
     assert found.images["distance"].to_numpy() == pytest.approx(apart.min(axis=1), abs=1e-6)
-    monkeypatch.setattr(near_copies, "BLOCK", 7)
+    monkeypatch.setattr(pairs, "BLOCK", 7)
     again = near_copies.find(f"features:{tmp_path}/f.npz", distance=0.03)
     pd.testing.assert_frame_equal(again.images, found.images, rtol=1e-4)
     pd.testing.assert_frame_equal(again.pairs, found.pairs)
@@ -284,7 +292,7 @@ def test_both_asks_for_hash_and_features(folder):
 
 def test_copies_across_splits_are_counted_apart(monkeypatch, folder):
     real = datasets.load
-    monkeypatch.setattr(near_copies, "load", lambda spec, split, size: real(spec, size=size))  # the same images twice
+    monkeypatch.setattr(search, "load", lambda spec, split, size: real(spec, size=size))  # the same images twice
     found = near_copies.find(folder, by="hash", bits=0, splits=["novel", "base"], size=28)
     assert found.pairs.loc["the threshold", "across splits"] >= 29
     assert found.images["split"].tolist() == ["novel"] * 29 + ["base"] * 29

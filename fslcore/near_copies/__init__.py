@@ -1,0 +1,7 @@
+"""Near-copies: images that show nearly the same, by a perceptual hash of pixels and by features of a backbone."""
+
+from .result import Copies
+from .search import RULES, find
+from .sheet import sheet, write_sheet
+
+__all__ = ["RULES", "Copies", "find", "sheet", "write_sheet"]

@@ -91,13 +91,19 @@ def _notebook_commands(command: Callable) -> None:
 def _support_set_command(command: Callable) -> None:
     add = command("assess", assess, computes=True)
     add("folder", type=path_of("folder"), help="one folder per class, with 1 to 20 images each")
-    usual = dict(default=["efficientnet-lite0", "glyph-conv"], help="(efficientnet-lite0 glyph-conv)")
-    backbone = name_of("backbone", catalogue.backbones)
-    add("--backbone", nargs="+", dest="backbones", type=backbone, action=Once, **usual)
+    add(
+        "--backbone",
+        dest="backbones",
+        nargs="+",
+        type=name_of("backbone", catalogue.backbones),
+        action=Once,
+        default=["efficientnet-lite0", "glyph-conv"],
+        help="(efficientnet-lite0 glyph-conv)",
+    )
     add("--learner", dest="learners", **LEARNERS, help="(ncc lr)")
     add("--level", **LEVEL | {"default": 0.9, "help": "nominal coverage (0.9)"})
     add("-o", "--output", type=Path, help="the page, one HTML file (FOLDER.html in this folder)")
-    add("--json", action="store_true", help="print methods, intervals and warnings as strict JSON")
+    add("--json", **JSON)
 
 
 def _training_commands(command: Callable) -> None:
@@ -111,8 +117,10 @@ def _training_commands(command: Callable) -> None:
     text = "its base classes for training, its validation classes for selection (the learner's own)"
     add("--dataset", type=dataset_of("base"), help=text)
     text = "(conv4-baseline for the learner's own data; needed for other data)"
-    frozen = f"backbone whose features leo, matchingnet and the like use, NAME or NAME:FILE {text}"
-    add("--frozen", **BACKBONE | {"help": frozen})
+    add(
+        "--frozen",
+        **BACKBONE | {"help": f"backbone of the features of leo and others, NAME or NAME:FILE {text}"},
+    )
     add("--teacher", **BACKBONE | {"help": f"backbone whose outputs rfs learns, NAME or NAME:FILE {text}"})
     add("--shots", type=count_of("shots", 1), help="images per class in the training tasks (5)")
     add("--epochs", type=count_of("epochs", 1), help="number of epochs (the learner's own)")
@@ -173,8 +181,8 @@ def show_names(options: argparse.Namespace) -> None:
 
 
 def _parameter_line(parameter: dict) -> str:
-    kind = f"{parameter['type']}; {parameter['allowed']}"
-    return f"  {parameter['name']} = {parameter['default']!r}  ({kind})  {parameter['meaning']}"
+    value = f"{parameter['name']} = {parameter['default']!r}"
+    return f"  {value}  ({parameter['type']}; {parameter['allowed']})  {parameter['meaning']}"
 
 
 def _name_lines(names: dict | list) -> list[str]:
@@ -188,8 +196,7 @@ def run(options: argparse.Namespace) -> None:
 
     fslbook run closed-vs-open -p shots 1 -p datasets "[clipart, fashion]"
     """
-    output = options.output or RUNS / f"{options.notebook}.ipynb"
-    output = check_output(output, [".ipynb"])
+    output = check_output(options.output or RUNS / f"{options.notebook}.ipynb", [".ipynb"])
     names = [name for name, _ in options.parameter]
     for name in names:
         if names.count(name) > 1:
@@ -291,7 +298,3 @@ def caption(options: argparse.Namespace) -> None:
         path = output or check_output(captions.table_of(options.captioner, images.name), [".csv"])
         path.parent.mkdir(parents=True, exist_ok=True)
         print(captions.write(images, options.captioner, path, progress=not options.quiet))
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -220,7 +220,8 @@ def _other_sources(about: dict) -> list[str]:
     """Digests other than those that are listed, and names of data, networks and learners that are not known."""
     wrong = sources.differing(about["data"], about["weights"], sources.read())[0]
     same = [tuple(row[name] for name in ROW if name not in ("digest", "redrawn", "tasks")) for row in about["results"]]
-    wrong += ["rows of the same setting"] * (len(set(same)) < len(same))
+    if len(set(same)) < len(same):
+        wrong.append("rows of the same setting")
     lists = {"dataset": about["classes"], "learner": catalogue.known, "backbone": _backbones(about["results"])}
     for kind, known in {**lists, "sampling": REDRAWN, "captioner": [None, *CAPTIONERS]}.items():
         of = {row[kind] for row in about["results"]} - set(known)

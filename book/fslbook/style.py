@@ -1,4 +1,4 @@
-"""The style that all figures share: colours, marks, lines, and readable type."""
+"""The style that all figures and tables share: colours, marks, lines, readable type, and counts in words."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import matplotlib.pyplot as plt
 import pandas as pd
 import seaborn as sns
 
-__all__ = ["COLOURS", "LINES", "MARKERS", "style"]
+__all__ = ["COLOURS", "LINES", "MARKERS", "counted", "style"]
 
 # Seaborn's palette for the colour-blind. Members with too little contrast on white are darkened to a ratio of 3 or
 # more, as thin lines and small marks need (WCAG 2.2, 1.4.11), and so that no two look the same.
@@ -17,6 +17,11 @@ COLOURS = sns.color_palette(
 )
 MARKERS = ["o", "s", "^", "D", "v", "P", "X", "<", ">", "*", "h", "d"]
 LINES = ["-", "--", ":", "-."]
+
+
+def counted(number: int, unit: str) -> str:
+    """'1 shot' or '5 shots'."""
+    return f"{number} {unit}{'' if number == 1 else 's'}"
 
 
 def style() -> None:

@@ -326,5 +326,5 @@ def _check(bank: Bank, name: str) -> None:
             remedy = "leave them out" if what.endswith(" 0") else "scale the features"
             raise InputError(
                 f"features: {len(rows)} rows of {name} {what} ({', '.join(map(str, rows[:5]))}"
-                f"{' …' * (len(rows) > 5)}); {remedy}"
+                f"{' …' if len(rows) > 5 else ''}); {remedy}"
             )

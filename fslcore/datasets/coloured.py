@@ -34,6 +34,7 @@ COLOURS = {
 }
 TEXTURES = ("plain", "striped", "checked", "speckled")
 PLACES = np.mgrid[:SIDE, :SIDE] / 3.0
+DEFAULTS = {"per_class": 60, "bias": 0, "seed": 0, "ink": None}
 DRAWING = "coloured 1"  # part of the content's digest: raise it when the drawing changes
 
 
@@ -119,14 +120,12 @@ def load_coloured(
         for what, f in zip(table["caption"], facts.itertuples())
     ]
     content = hashlib.sha256(b"".join(encoded))
-    content.update(f"{DRAWING} {per_class} {bias} {seed}{f' {ink}' * bool(ink)}".encode())
-    given = ("per_class", per_class, 60), ("bias", bias, 0), ("seed", seed, 0)
-    settings = "&".join(
-        [f"{key}={str(value).removesuffix('.0')}" for key, value, usual in given if value != usual]
-        + [f"ink={ink}"] * bool(ink)
-    )
+    content.update(f"{DRAWING} {per_class} {bias} {seed}{f' {ink}' if ink else ''}".encode())
+    options = {"per_class": per_class, "bias": bias, "seed": seed, "ink": ink}
+    settings = [f"{key}={str(value).removesuffix('.0')}" for key, value in options.items() if value != DEFAULTS[key]]
+    name = f"coloured/{domain}" if domain else "coloured"
     return Images(
-        "coloured" + f"/{domain}" * bool(domain) + f"?{settings}" * bool(settings),
+        f"{name}?{'&'.join(settings)}" if settings else name,
         OnDemand(read, n, (SIDE, SIDE, 3)),
         classes.codes.astype(np.int64),
         list(classes.categories),

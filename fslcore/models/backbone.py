@@ -40,9 +40,10 @@ def device() -> torch.device:
     wanted = os.environ.get("FSLCORE_DEVICE")
     if not wanted:
         return torch.device("cuda" if gpus else "cpu")
-    there = ["cpu"] + ["cuda"] * (gpus > 0) + [f"cuda:{i}" for i in range(gpus)]
-    there += ["mps"] * torch.backends.mps.is_available()
-    return torch.device(choice("device", wanted, there))
+    devices = ["cpu", "cuda", *(f"cuda:{i}" for i in range(gpus))] if gpus else ["cpu"]
+    if torch.backends.mps.is_available():
+        devices.append("mps")
+    return torch.device(choice("device", wanted, devices))
 
 
 def autocast(where: torch.device) -> AbstractContextManager:
@@ -224,8 +225,8 @@ def check_features(backbone: Backbone, found: object, images: int) -> torch.Tens
     if len(shape) != 2 or shape[0] != images or backbone.dim not in (None, shape[1]):
         what = f"shape {shape}" if shape else f"a {type(found).__name__}"
         raise InputError(
-            f"backbone {backbone.name}: of {images} image{'s' * (images > 1)} its network makes {what}; a tensor of "
-            f"shape ({images}, {backbone.dim or 'D'}), a feature vector for each, is needed"
+            f"backbone {backbone.name}: of {images} image{'' if images == 1 else 's'} its network makes {what}; a "
+            f"tensor of shape ({images}, {backbone.dim or 'D'}), a feature vector for each, is needed"
         )
     return found
 

@@ -491,7 +491,7 @@ def decimals(half: float) -> int:
 def together(found: dict[str, Interval]) -> str:
     """Intervals of one mean, by what is new in each: the mean once, and all with the digits of the narrowest."""
     spec = f".{max(decimals(r.half_width) for r in found.values())}f"
-    cells = (f"{r.around(spec)} ({what}{', few errors' * r.few_errors})" for what, r in found.items())
+    cells = (f"{r.around(spec)} ({what}{', few errors' if r.few_errors else ''})" for what, r in found.items())
     return f"{next(iter(found.values())).mean:{spec}} {', '.join(cells)}"
 
 

@@ -82,7 +82,7 @@ def as_in_the_paper(
     if support != "SC1":
         fits &= data.count >= shots
     able = fits.any(axis=1)
-    needs = f"{shots} images have and " * (support != "SC1") + f"{lacking} lack"
+    needs = f"{lacking} lack" if support == "SC1" else f"{shots} images have and {lacking} lack"
     if able.sum() < ways:
         raise InputError(
             f"ways = {ways}; {able.sum()} of {len(able)} classes have an attribute that {needs}; "
@@ -359,8 +359,7 @@ def as_released(data: Candidates, ways: int, shots: int, queries: int, rng: np.r
             raise InputError(
                 f"variant = released: {TRIES:,} tries made no task of {ways} ways: {failed['class']:,} found no class "
                 f"for an attribute, {failed['support']:,} no support and {failed['query']:,} no query"
-                + f" of {_listed(data.names[sorted(poor)])}"
-                * bool(poor)
+                f"{f' of {_listed(data.names[sorted(poor)])}' if poor else ''}"
             )
         scored = np.zeros(data.count.shape[1], dtype=bool)
         scored[pool] = True
@@ -368,4 +367,5 @@ def as_released(data: Candidates, ways: int, shots: int, queries: int, rng: np.r
 
 
 def _listed(names: np.ndarray) -> str:
-    return ", ".join(map(str, names[:5])) + f" and {len(names) - 5} more" * (len(names) > 5)
+    first = ", ".join(map(str, names[:5]))
+    return f"{first} and {len(names) - 5} more" if len(names) > 5 else first

@@ -67,7 +67,7 @@ class Cells:
         small = count < needed
         if small.any() and not skip_small_classes:
             worst = int((count - needed).argmin())
-            others = f", and {passed[worst]} more that other classes of a task may hold" * bool(passed[worst])
+            others = f", and {passed[worst]} more that other classes of a task may hold" if passed[worst] else ""
             raise InputError(
                 f"shots + queries = {enough}, each of another group{others}; class {classes[worst]} has "
                 f"{count[worst]} groups (lower them, or skip small classes: --skip-small-classes)"

@@ -367,7 +367,7 @@ def _half_off_by_ten(said: str, e: Evidence):
         f"on {OF_FIGURE_2}, of which Figure 2 is, Markov's inequality allows an error of {t['mae'][best]:.2f} "
         f"({' '.join(best)}) to be beyond 10 points in {t['mae'][best] / 10:.1%} of episodes at most; "
         f"if errors are normal, the chance is below {chance:.0%} in {len(below)} of the {len(known)} cells in which "
-        "they can be" + f" ({below.min():.2f} to {below.max():.2f})" * (len(below) > 0)
+        f"they can be{f' ({below.min():.2f} to {below.max():.2f})' if len(below) else ''}"
     )
     return given, below.empty and bool((t["mae"] >= 10 * chance).all())  # P(|e| > 10) ≤ E|e| / 10
 

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.ticker import MaxNLocator
 
-from fslbook.style import COLOURS, LINES, MARKERS
+from fslbook.style import COLOURS, LINES, MARKERS, counted
 
 if TYPE_CHECKING:
     from fslcore.datasets import Images
@@ -50,7 +50,7 @@ def gap_bars(
     for ax, name in zip(axes[:, 0], sets):
         for i, (s, hatch) in enumerate(zip(shots, ["", "//", ".."])):
             rows = np.arange(len(learners)) + height * (i - (len(shots) - 1) / 2)
-            style = dict(color=COLOURS[i], hatch=hatch, edgecolor="white", label=f"{s} shot{'s' * (s > 1)}")
+            style = dict(color=COLOURS[i], hatch=hatch, edgecolor="white", label=counted(s, "shot"))
             length, width = (of.xs((name, s), level=["dataset", "shots"]).reindex(learners) for of in (gaps, half))
             bars = ax.barh(rows, length, height, xerr=width, error_kw=dict(elinewidth=1), **style)
             for bar, learner in zip(bars, learners):
@@ -87,7 +87,7 @@ def accuracy_panels(table: pd.DataFrame, guess: tuple[float, float] | None = Non
             ax.set_xlim(*ax.get_xlim())  # learners far above guessing fill their panel
             ax.axvline(guess[0], color="grey", linestyle=":", zorder=0)
             ax.axhline(guess[1], color="grey", linestyle=":", zorder=0)
-        ax.set_title(f"{name}, {s} shot{'s' * (s > 1)}", fontsize=11)
+        ax.set_title(f"{name}, {counted(s, 'shot')}", fontsize=11)
         ax.set(xlabel="Acc (%)" if i == len(sets) - 1 else "", ylabel="wAcc-A (%)" if j == 0 else "")
     figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=4, fontsize=9)
     return figure

@@ -480,7 +480,7 @@ def ranks(
     places[f"recomputed from Table {source}"] = rank_correlations(theirs, *columns)
     order = [*live.index.unique("dataset"), *DATASETS]
     rows = {
-        (place, known_as(name)): {f"{s} shot{'s' * (s > 1)}": f"{r:.2f}" for s, r in rho[name].dropna().items()}
+        (place, known_as(name)): {f"{s} shot{'' if s == 1 else 's'}": f"{r:.2f}" for s, r in rho[name].dropna().items()}
         for place, rho in places.items()
         for name in sorted(rho.index.unique("dataset"), key=order.index)
         if rho[name].notna().any()  # one learner has no rank

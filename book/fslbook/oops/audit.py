@@ -459,7 +459,7 @@ def _q_star_synthetic(said: str, e: Evidence):
 @CHECKS
 def _one_task(said: str, e: Evidence):
     found = {s: _best(s, 500) for s in (20, 30, 50)}
-    given = "; ".join(f"{s} shots: Q = {q}, {n} task{'s' * (n > 1)}" for s, (q, n) in found.items())
+    given = "; ".join(f"{s} shots: Q = {q}, {n} task{'' if n == 1 else 's'}" for s, (q, n) in found.items())
     return f"{given} (and one task gives no interval)", all(n == int(said) for _, n in found.values())
 
 

@@ -6,7 +6,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 
-from fslbook.style import COLOURS, LINES, MARKERS
+from fslbook.style import COLOURS, LINES, MARKERS, counted
 from fslcore.stats.equivalence import Equivalence
 
 from ..figures import plain_ticks
@@ -229,8 +229,8 @@ def query_panels(curves: pd.DataFrame) -> plt.Figure:
                 ax.plot(part["queries"], part[column], **look)
             least = part.loc[part["half_width"].idxmin()]
             left.plot(least["queries"], least["half_width"], "o", markersize=12, color=COLOURS[i], fillstyle="none")
-        left.set(yscale="log", ylabel="half-width (points)", title=f"{s} shot{'s' * (s > 1)}")
-        right.set(yscale="log", ylabel="tasks, T", title=f"{s} shot{'s' * (s > 1)}")
+        left.set(yscale="log", ylabel="half-width (points)", title=counted(s, "shot"))
+        right.set(yscale="log", ylabel="tasks, T", title=counted(s, "shot"))
         for ax in (left, right):
             _log_queries(ax, (1, 3))
             plain_ticks(ax.yaxis)
@@ -259,7 +259,7 @@ def optima(table: pd.DataFrame, rows: str = "dataset") -> plt.Figure:
             ax.hlines(y, part["low"], part["high"].clip(upper=edge), color=COLOURS[i], linewidth=2)
             ax.plot(part["optimum"].where(part["optimum"] < np.inf), y, MARKERS[i], color=COLOURS[i], label=method)
         _log_queries(ax)
-        ax.set(yticks=range(len(names)), yticklabels=names, title=f"{s} shot{'s' * (s > 1)}", xlabel="")
+        ax.set(yticks=range(len(names)), yticklabels=names, title=counted(s, "shot"), xlabel="")
         ax.invert_yaxis()
     axes[-1, 0].set_xlabel("best number of queries per class, Q*")
     figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside upper left", fontsize=9)

@@ -22,11 +22,11 @@ class Parser(argparse.ArgumentParser):
         raise InputError(f"{message}; see {self.prog} --help")
 
     def parse_known_args(self, args=None, namespace=None):
-        found, unknown = super().parse_known_args(args, namespace)
+        options, unknown = super().parse_known_args(args, namespace)
         if unknown:
-            options = [option for action in self._actions for option in action.option_strings]
-            raise InputError(f"{unknown[0]}: no such argument{like(unknown[0], options)}; see {self.prog} --help")
-        return found, unknown
+            near = like(unknown[0], self._option_string_actions)
+            raise InputError(f"{unknown[0]}: no such argument{near}; see {self.prog} --help")
+        return options, unknown
 
     def _get_value(self, action: argparse.Action, text: str) -> object:
         """The value as the argument's ``type`` reads it, whose messages are kept."""
@@ -44,9 +44,9 @@ class Once(argparse.Action):
     """A list of names without repetition."""
 
     def __call__(self, parser, namespace, values, option_string=None):
-        twice = next((value for value in values if values.count(value) > 1), None)
-        if twice:
-            raise argparse.ArgumentError(None, f"{self.dest} = {' '.join(values)}; {twice} is allowed once")
+        for value in values:
+            if values.count(value) > 1:
+                raise argparse.ArgumentError(None, f"{self.dest} = {' '.join(values)}; {value} is allowed once")
         setattr(namespace, self.dest, values)
 
 
@@ -60,17 +60,23 @@ def completing(names: Callable[[], list[str]], check: Callable[[str], object] = 
     return read
 
 
-def count_of(name: str, least: int, most: int | None = None) -> Callable[[str], object]:
+def count_of(name: str, minimum: int, maximum: int | None = None) -> Callable[[str], object]:
     """A check of a whole number."""
-    return lambda text: whole(name, int(text) if re.fullmatch(r"[+-]?\d{1,30}", text) else text, least, most)
+
+    def check(text: str) -> int:
+        value = int(text) if re.fullmatch(r"[+-]?\d{1,30}", text) else text
+        return whole(name, value, minimum, maximum)
+
+    return check
 
 
 def part_of(text: str) -> tuple[int, int]:
     """K and N of K/N, the K-th of N parts."""
-    found = re.fullmatch(r"(\d{1,9})/(\d{1,9})", text)
-    if not found or not 1 <= int(found[1]) <= int(found[2]):
-        raise InputError(f"part = {text}; K/N with K from 1 to N is allowed, such as 1/4")
-    return int(found[1]), int(found[2])
+    if re.fullmatch(r"\d{1,9}/\d{1,9}", text):
+        k, n = map(int, text.split("/"))
+        if 1 <= k <= n:
+            return k, n
+    raise InputError(f"part = {text}; K/N with K from 1 to N is allowed, such as 1/4")
 
 
 def path_of(name: str, file: bool = False) -> Callable[[str], Path]:
@@ -106,25 +112,26 @@ def printed_of(name: str) -> Callable[[str], object]:
     def check(text: str) -> tuple[float, float]:
         from ..report.read import number_in
 
-        found = number_in(text)
-        half = found and (found[2] or found[3])
-        if not half:
+        match = number_in(text)
+        half_width = match and (match[2] or match[3])
+        if not half_width:
             raise InputError(
                 f"{name} = {shown(text)}; a mean and its ±, such as 71.2±0.4, 71.2+-0.4 or 71.2 (0.4), is needed"
             )
-        return float(found[1].replace(",", ".")), float(half.replace(",", "."))
+        return float(match[1].replace(",", ".")), float(half_width.replace(",", "."))
 
     return check
 
 
 def name_of(
-    what: str, names: Callable[[], list[str]], file: bool = False, own: bool = False
+    noun: str, names: Callable[[], list[str]], file: bool = False, classes: bool = False
 ) -> Callable[[str], object]:
-    """A check of a known name; with ``file``, also of NAME:FILE, and with ``own`` of a module:Class, read later."""
+    """A check of a name; with ``file``, also of NAME:FILE, and with ``classes`` of a module:Class, read later."""
 
     def check(text: str) -> str:
-        if not own or ":" not in text:
-            choice(what, text.partition(":")[0] if file else text, names())
+        name, colon, _ = text.partition(":")
+        if not (classes and colon):
+            choice(noun, name if file else text, names())
         return text
 
     return completing(names, check)
@@ -151,7 +158,7 @@ def datasets_named(split: str = "novel") -> list[str]:
     """Names for completion."""
     from .. import datasets
 
-    return [*datasets.names(split), *(name for name, there in datasets.fetched().items() if there)]
+    return datasets.names(split) + [name for name, is_fetched in datasets.fetched().items() if is_fetched]
 
 
 def device_of(text: str) -> str:
@@ -159,6 +166,22 @@ def device_of(text: str) -> str:
     if not re.fullmatch(r"cpu|mps|cuda(:\d+)?", text):
         raise InputError(f"device = {text}; cpu, cuda, cuda:NUMBER and mps are allowed")
     return text
+
+
+def check_backbone(text: str) -> None:
+    """Raise `InputError` unless it is the name of a backbone, or NAME:FILE."""
+    choice("backbone", text.partition(":")[0], catalogue.backbones())
+
+
+def files_in(*names: str) -> list[str]:
+    """The files and folders in arguments such as ``folder:PATH`` and ``NAME:FILE``."""
+    paths = [name.partition(":")[2] for name in names]
+    return [path for path in paths if path]
+
+
+def values_of(options: argparse.Namespace, names: str) -> dict[str, object]:
+    """The options of these names, which blanks separate."""
+    return {name: getattr(options, name) for name in names.split()}
 
 
 # Arguments that several commands have.

@@ -93,7 +93,8 @@ def test_without_a_network_the_command_names_the_file_and_leaves_nothing(tmp_pat
     nowhere = {**fetch_results.__kwdefaults__, "url": "http://127.0.0.1:9/"}
     monkeypatch.setattr(fetch_results, "__kwdefaults__", nowhere)
     monkeypatch.setattr(download, "WAITS", ())
-    assert app.main(["fetch", "oops-benchmark", "--folder", str(tmp_path / "to")]) == 2
+    monkeypatch.setenv("FSLCORE_CACHE", str(tmp_path / "to"))
+    assert app.main(["fetch", "oops-benchmark"]) == 2
     error = capsys.readouterr().err.splitlines()[-1]
     assert error.startswith("fslcore: oops-benchmark: http://127.0.0.1:9/1-shot/clip/LR/aircraft.pt: ")
     assert files(tmp_path / "to") == []

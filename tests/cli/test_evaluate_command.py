@@ -8,7 +8,8 @@ import pandas as pd
 import pytest
 
 from fslcore import evaluation, learners
-from fslcore.cli import app, commands
+from fslcore.cli import app
+from fslcore.cli.evaluate import task_count
 from fslcore.datasets.bank import Bank
 from fslcore.evaluation import records
 from fslcore.stats import anytime_interval
@@ -132,10 +133,10 @@ def test_small_classes_are_skipped_by_an_option(command, tmp_path, capsys):
 def test_fine_tuning_has_its_own_number_of_tasks(command, monkeypatch):
     given = command(*[60] * 6)
     options = app._program().parser.parse_args([*given, "--ft-tasks", "3", "--ft-open", "2"])
-    assert [commands._count(options, "ft", s) for s in ("closed", "open")] == [3, 2]
-    assert [commands._count(options, "lr", s) for s in ("closed", "open")] == [6, None]
+    assert [task_count(options, "ft", s) for s in ("closed", "open")] == [3, 2]
+    assert [task_count(options, "lr", s) for s in ("closed", "open")] == [6, None]
     options = app._program().parser.parse_args(given)
-    assert [commands._count(options, "ft", s) for s in ("closed", "open")] == [6, None]
+    assert [task_count(options, "ft", s) for s in ("closed", "open")] == [6, None]
 
 
 def test_the_bar_counts_tasks(monkeypatch):

@@ -377,7 +377,6 @@ def there(path):
         row("output without a name", "", "output|results & .csv"),
         row("output R.CSV", "R.CSV", ".csv"),
         row("output r.tsv", "r.tsv", ".csv"),
-        row("output is the input", "f.npz", "f.npz & never overwritten"),
         row("a new folder", "new/deep/r.csv", there("new/deep/r.csv")),
         row("blanks", "r é 1.csv", there("r é 1.csv")),
         row("parquet", "r.parquet", there("r.parquet")),

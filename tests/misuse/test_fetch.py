@@ -30,16 +30,10 @@ def length(n):
         row("terms that are not accepted", "oops", "aircraft & --accept-terms"),
         row("what has to be brought", "fungi --accept-terms", "fungi & has to be brought"),
         row("a data set twice", "dtd dtd", "dtd & once"),
-        row("a folder for a data set", "dtd --folder x", "--folder & FSLCORE_DATA"),
         row("from a folder that is none", "dtd --from nowhere", "nowhere"),
         row("data where nobody may write", "dtd --accept-terms", "/proc"),
         row("nothing given", "", "what"),
         row("two", "oops-benchmark more", "more"),
-        row("a folder without a name", "oops-benchmark --folder", "--folder"),
-        row("a folder that is a file", "oops-benchmark --folder plain", "plain"),
-        row("a folder through a file", "oops-benchmark --folder plain/g", "plain"),
-        row("where nobody may write", "oops-benchmark --folder /proc/x", "/proc"),
-        row("a name too long", "oops-benchmark --folder " + "x" * 300, "xxx"),
     ],
 )
 def test_the_command(arguments, words, monkeypatch):

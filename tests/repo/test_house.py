@@ -35,6 +35,7 @@ UNDOCUMENTED = {
     "app",
     "catalogue",
     "commands",
+    "evaluate",
     "errors",
     "faults",
     "figures",

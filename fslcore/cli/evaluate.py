@@ -1,0 +1,311 @@
+"""The command ``fslcore evaluate``: learners on tasks, written as a results table or a recording."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING
+
+from ..errors import InputError, note, whole
+from ..paths import check_output
+from ..recorder import ENDING
+from .options import check_backbone, files_in, values_of
+from .output import show
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from ..datasets import Source
+    from ..evaluation import Neighbours, Ready, Record
+    from ..stats.anytime import AnytimeInterval
+    from ..tasks import Tasks
+
+    Methods = dict[str, Ready]  # by learner
+    TasksOf = dict[tuple[str, str], Tasks]  # by learner and sampling
+    RecordOf = dict[tuple[str, str], Record]
+    NeighboursOf = dict[str, Neighbours]
+
+LEAST_WEIGHT = 2 / 3  # of the smallest class in open tasks, below which a note is written; 1 is the average
+SHAPE = "ways shots queries seed skip_small_classes apart balanced"  # the options that shape tasks
+
+
+def evaluate(options: argparse.Namespace) -> None:
+    """Run learners on tasks and write the results table.
+
+    fslcore evaluate folder:/data/mushrooms efficientnet-lite0 -o mushrooms.csv
+    fslcore evaluate features:my.npz none -o mine.parquet --learners ncc --samplings closed --tasks 2000
+    """
+    _check_output(options)  # what can fail does so before the work, which may take hours
+    _check_evaluation(options)
+    from .. import evaluation
+
+    source = evaluation.load_source(options.dataset, options.size)
+    methods = {name: evaluation.ready(source, options.backbone, name) for name in options.learners}
+    tasks_of = _draw_tasks(options, source)
+    if options.part:
+        return _compute_part(options, methods, tasks_of)
+    records, at_stop = {}, None
+    if options.until:
+        from ..evaluation.stopping import until
+
+        tasks = tasks_of[options.learners[0], "closed"]
+        first_records, at_stop = until(methods, tasks, options.until, progress=not options.quiet)
+        records = {(learner, "closed"): record for learner, record in first_records.items()}
+    table = _run_all(options, methods, tasks_of, records)
+    neighbours = _probe_learners(methods, tasks_of)
+    if options.output.suffix == ENDING:
+        _write_recording(options, source, tasks_of, records, neighbours)
+    else:
+        evaluation.write_table(table, options.output)
+    intervals = _three_intervals(options, records) if options.intervals else None
+    _show_results(options, table, neighbours, at_stop, intervals)
+
+
+def task_count(options: argparse.Namespace, learner: str, sampling: str) -> int | None:
+    """Number of tasks of a sampling for a learner; None for as many as the data allow."""
+    if sampling == "open":
+        count, fine_tuning_count = options.max_open, options.ft_open
+    else:
+        count, fine_tuning_count = options.tasks, options.ft_tasks
+    return fine_tuning_count if learner == "ft" and fine_tuning_count is not None else count
+
+
+def _draw_tasks(options: argparse.Namespace, source: Source) -> TasksOf:
+    """The tasks of each learner and sampling; impossible open ones are reported, and left out."""
+    from .. import evaluation
+
+    shape = values_of(options, SHAPE)
+    tasks_by_count = {}
+    for sampling in options.samplings:
+        counts = {task_count(options, learner, sampling) for learner in options.learners}
+        try:
+            for count in counts:
+                tasks_by_count[sampling, count] = evaluation.draw(source, sampling, tasks=count, **shape)
+        except InputError as error:
+            # Closed tasks need the least data: if they cannot be drawn, nothing can.
+            if sampling == "closed" or "closed" not in options.samplings:
+                raise
+            note(f"no open tasks: {error}")
+        else:
+            if sampling == "open" and options.apart is None:
+                _note_weights(options, source, max(len(tasks_by_count[sampling, count]) for count in counts))
+    small_classes = evaluation.left_out(source, **shape) if options.skip_small_classes else []
+    if small_classes:
+        n_classes = len(set(source.classes.tolist()))
+        note(f"{len(small_classes)} of {n_classes} classes are left out as small: {', '.join(small_classes)}")
+    tasks_of = {}
+    for learner in options.learners:
+        for sampling in options.samplings:
+            tasks = tasks_by_count.get((sampling, task_count(options, learner, sampling)))
+            if tasks is not None:
+                tasks_of[learner, sampling] = tasks
+    return tasks_of
+
+
+def _note_weights(options: argparse.Namespace, source: Source, n_tasks: int) -> None:
+    """Write a note if the smallest class is in far fewer of the open tasks than classes are on average."""
+    import numpy as np
+
+    possible = np.bincount(source.labels) // (options.shots + options.queries)  # open tasks of each class
+    possible = possible[possible > 0]
+    n_balanced = len(possible) * int(possible.min()) / options.ways  # tasks in which all have the same weight
+    if n_balanced < LEAST_WEIGHT * n_tasks:
+        line = f"the smallest has {n_balanced / n_tasks:.2f} times the average weight in their mean"
+        if n_balanced >= 2:
+            line += f" (--balanced gives all classes the same weight, in {int(n_balanced)} tasks)"
+        note(f"open tasks: larger classes are in more of them; {line}")
+
+
+def _compute_part(options: argparse.Namespace, methods: Methods, tasks_of: TasksOf) -> None:
+    """Compute some of the pieces that an evaluation needs, and store them."""
+    from .. import evaluation
+
+    progress = not options.quiet
+    for method in methods.values():
+        if method.backbone is not None and not method.slow:  # the features are the same for all that read them
+            evaluation.make_features(method.source, method.backbone, options.part, progress=progress)
+            break
+    blocks = evaluation.make_records(methods, tasks_of, options.part, progress=progress)
+    record = values_of(options, "dataset backbone")
+    record["part"] = "{}/{}".format(*options.part)
+    line = " ".join([*record.values(), f"of the blocks of tasks: {blocks} computed or found"])
+    show(options, {**record, "blocks": blocks}, line)
+
+
+def _run_all(options: argparse.Namespace, methods: Methods, tasks_of: TasksOf, records: RecordOf) -> pd.DataFrame:
+    """The results table; adds the records that are missing, and prints each mean when it is known."""
+    import pandas as pd
+
+    from .. import evaluation
+
+    tables = []
+    for (learner, sampling), tasks in tasks_of.items():
+        if (learner, sampling) not in records:
+            records[learner, sampling] = methods[learner].record(tasks, progress=not options.quiet)
+        setting = values_of(options, "dataset backbone") | {"learner": learner, "sampling": sampling}
+        table = evaluation.results_table(records[learner, sampling], **setting, **values_of(options, SHAPE))
+        tables.append(table)
+        if not options.json:
+            mean = f"mean accuracy {table.accuracy.mean():.2f} %"
+            print(f"{' '.join(setting.values())}: {len(table)} tasks, {mean}", flush=True)
+    return pd.concat(tables)
+
+
+def _probe_learners(methods: Methods, tasks_of: TasksOf) -> NeighboursOf:
+    """Whether each learner's answers depend on the other queries of a task."""
+    from .. import evaluation
+
+    last_tasks = {learner: tasks for (learner, _), tasks in tasks_of.items()}
+    neighbours = {}
+    for learner, tasks in last_tasks.items():
+        method = methods[learner]
+        n_tasks, n_queries = (1, 2) if method.slow else (2, 5)  # fine-tuning takes seconds per task
+        neighbours[learner] = evaluation.probe(method.learner, *method.reading(tasks[:n_tasks]), queries=n_queries)
+    return neighbours
+
+
+def _write_recording(
+    options: argparse.Namespace, source: Source, tasks_of: TasksOf, records: RecordOf, neighbours: NeighboursOf
+) -> None:
+    """Write which queries were right, with the known dependence of images and classes."""
+    from .. import recorder
+
+    runs = {}
+    for (learner, sampling), record in records.items():
+        tasks = tasks_of[learner, sampling][: len(record.correct)]
+        runs[_method_name(options, learner)] = tasks, record, neighbours[learner].depends
+    recorder.save(options.output, _image_facts(source), runs, values_of(options, "dataset seed"))
+
+
+def _image_facts(source: Source) -> dict[str, dict[str, str]]:
+    """The class of each image, and its groups where they are known."""
+    from ..evaluation import three_targets
+
+    columns = {
+        "class": source.classes,
+        "groups": three_targets.groups_of_images(source, three_targets.IMAGE_FACTS),
+        "class_groups": three_targets.groups_of_classes(source, three_targets.CLASS_FACTS),
+    }
+    facts_of = {str(name): {} for name in source.names}
+    for column, values in columns.items():
+        if values is not None:
+            for facts, value in zip(facts_of.values(), values):
+                facts[column] = str(value)
+    return facts_of
+
+
+def _method_name(options: argparse.Namespace, learner: str) -> str:
+    """The name of a method in a recording; features from a file have no backbone."""
+    return f"none {learner}" if options.dataset.startswith("features:") else f"{options.backbone} {learner}"
+
+
+def _three_intervals(options: argparse.Namespace, records: RecordOf) -> pd.DataFrame:
+    """Intervals from the closed tasks for these images, new images and new classes, one line per learner."""
+    import pandas as pd
+
+    from ..evaluation import three_targets
+
+    learners_by_count = {}
+    for learner in options.learners:
+        record = records.get((learner, "closed"))
+        count = task_count(options, learner, "closed") if record is None else len(record.correct)
+        learners_by_count.setdefault(count, []).append(learner)
+    tables = []
+    for count, learners in learners_by_count.items():
+        answers = three_targets.answers(
+            [options.dataset],
+            [options.backbone],
+            learners,
+            tasks=count,
+            groups=three_targets.IMAGE_FACTS,
+            class_groups=three_targets.CLASS_FACTS,
+            **values_of(options, f"size {SHAPE}"),
+        )
+        tables.append(three_targets.intervals(answers))
+    return pd.concat(tables, ignore_index=True)
+
+
+def _show_results(
+    options: argparse.Namespace,
+    table: pd.DataFrame,
+    neighbours: NeighboursOf,
+    at_stop: dict[str, AnytimeInterval] | None,
+    intervals: pd.DataFrame | None,
+) -> None:
+    from ..evaluation import three_targets
+
+    lines = [*neighbours.values()]
+    for learner, interval in (at_stop or {}).items():
+        lines.append(f"{learner}: {interval} % whenever one stops")
+    if intervals is not None:
+        interval_table = three_targets.interval_table(intervals)
+        lines += [interval_table.to_string(), *three_targets.legend(interval_table)]
+    means = table.groupby(["learner", "sampling"], sort=False, as_index=False)["accuracy"]
+    record = values_of(options, f"dataset backbone size {SHAPE}") | {
+        "means": means.agg(tasks="size", accuracy="mean"),
+        "intervals": intervals,
+        "until": at_stop,
+        "neighbours": neighbours,
+        "output": options.output,
+    }
+    show(options, record, *lines)
+
+
+def _check_output(options: argparse.Namespace) -> None:
+    """Check where results go, and let a recording have closed tasks alone unless the options say otherwise."""
+    if options.output is None:
+        if not options.part:
+            raise InputError(
+                "output: none; -o FILE.csv, FILE.parquet or FILE.jsonl is needed (or --part K/N, which writes nothing)"
+            )
+        is_recording = False
+    else:
+        inputs = files_in(options.dataset, options.backbone)
+        options.output = check_output(options.output, [".parquet", ".csv", ENDING], inputs)
+        is_recording = options.output.suffix == ENDING
+    if is_recording:
+        _check_recording(options)
+    if options.samplings is None:
+        options.samplings = ["closed"] if is_recording else ["closed", "open"]
+
+
+def _check_recording(options: argparse.Namespace) -> None:
+    """Refuse what a recording cannot contain, or would overwrite."""
+    if options.samplings and len(options.samplings) > 1:
+        raise InputError(
+            f"samplings: {' and '.join(options.samplings)}; {ENDING} holds tasks of one, closed by default"
+        )
+    if options.apart is not None:
+        raise InputError(f"--apart: not with {ENDING}, which does not record it; .csv and .parquet do, and --intervals")
+    if options.output.is_file():
+        from ..recorder import load
+
+        replaced = [_method_name(options, learner) for learner in options.learners]
+        lost = [method for method in load(options.output).methods if method not in replaced]
+        if lost:
+            raise InputError(
+                f"output = {options.output}; it is a recording of {lost[0]}, which would be lost: name another file "
+                "(fslcore report takes several)"
+            )
+
+
+def _check_evaluation(options: argparse.Namespace) -> None:
+    """Check the arguments together, before torch is imported or an image read."""
+    if not options.dataset.startswith("features:"):
+        check_backbone(options.backbone)
+    for learner in options.learners:
+        if ":" in learner:
+            from ..learners.own import load
+
+            load(learner)
+    if options.part and (options.intervals or options.until):
+        name = "intervals" if options.intervals else "until"
+        raise InputError(f"--{name}: not with --part, which computes blocks of tasks and writes nothing")
+    if options.balanced and (options.apart is not None or "open" not in options.samplings):
+        raise InputError("--balanced: only with open tasks, and not with --apart, whose groups may span classes")
+    if options.until and ("closed" not in options.samplings or options.ft_tasks is not None):
+        raise InputError(f"until = {options.until:g}; closed tasks, of one number for all (no --ft-tasks), are needed")
+    if options.intervals:
+        from ..stats.three_intervals import LEAST
+
+        for learner in options.learners:
+            whole(f"tasks with --intervals ({learner})", task_count(options, learner, "closed"), LEAST)

@@ -23,7 +23,7 @@ from ..learners.protocol import complete
 from ..models import backbones
 from ..paths import DATA
 from ..tasks import Tasks
-from .records import Record, evaluate, narrow, progress_bar, used
+from .records import Record, evaluate, narrow, progress_bar, used_rows
 
 __all__ = ["Ready", "record"]
 
@@ -61,44 +61,46 @@ class Ready:
         return self.learner.reads == "images"
 
     @property
-    def _by_tasks(self) -> bool:
+    def _reads_by_block(self) -> bool:
         """Whether the learner reads images that are too many to be held in memory."""
         return self.slow and self.source.needs_backbone and math.prod(self.source.images.shape) > KEPT
 
     def bank(self, *, progress: bool = False) -> Bank:
         """The input of the learner: the bank itself, the images, or their features, computed unless cached."""
         if not self.source.needs_backbone:
-            found = self.source
+            bank = self.source
         elif self.slow:
-            pixels = torch.from_numpy(np.ascontiguousarray(self.source.images[:]))
-            found = Bank(pixels, self.source.labels, self.source.digest)
+            bank = self._bank_of_images(slice(None))
         else:
-            found = backbones.features(self.source, self.backbone, progress=progress)
+            bank = backbones.features(self.source, self.backbone, progress=progress)
             if self.learner.reads_text:
-                found = replace(found, text=backbones.names_embedded(self.source.class_names, self.backbone))
-        return narrow(found, self.learner).to(backbones.device(), wide=False)
+                bank = replace(bank, text=backbones.names_embedded(self.source.class_names, self.backbone))
+        return narrow(bank, self.learner).to(backbones.device(), wide=False)
+
+    def _bank_of_images(self, rows: np.ndarray | slice) -> Bank:
+        pixels = np.ascontiguousarray(self.source.images[rows])
+        return Bank(torch.from_numpy(pixels), self.source.labels[rows], self.source.digest)
 
     def prepared(self, *, progress: bool = False) -> Bank | None:
         """`bank`, shared by many blocks of tasks; None if each block reads its own images."""
-        if self._by_tasks:
+        if self._reads_by_block:
             return None
-        found = self.bank(progress=progress)
-        return self.learner.prepare(found) if self.learner.places and not found.large else found
+        bank = self.bank(progress=progress)
+        return self.learner.prepare(bank) if self.learner.places and not bank.large else bank
 
     def reading(self, tasks: Tasks) -> tuple[Bank, Tasks]:
         """The input of the learner for some tasks, and the tasks by its rows; only their images if very many."""
-        return self._of_tasks(tasks) if self._by_tasks else (self.bank(), tasks)
+        return self._used_images(tasks) if self._reads_by_block else (self.bank(), tasks)
 
-    def _of_tasks(self, tasks: Tasks) -> tuple[Bank, Tasks]:
+    def _used_images(self, tasks: Tasks) -> tuple[Bank, Tasks]:
         """The images named by some tasks, and the tasks by their positions among these."""
-        rows, placed = used(tasks)
-        pixels = torch.from_numpy(np.ascontiguousarray(self.source.images[rows]))
-        return Bank(pixels, self.source.labels[rows], self.source.digest).to(backbones.device()), placed
+        rows, renumbered_tasks = used_rows(tasks)
+        return self._bank_of_images(rows).to(backbones.device()), renumbered_tasks
 
     def blocks(self, tasks: Tasks) -> list[Tasks]:
         """The tasks, divided into blocks whose records are stored together, and which several processes may compute."""
         size = BLOCK if self.slow else BLOCK_OF_MAPS if self.learner.places else BLOCK_OF_FEATURES
-        return [tasks[at : at + size] for at in range(0, len(tasks), size)]
+        return [tasks[start : start + size] for start in range(0, len(tasks), size)]
 
     def keys(self) -> Callable[[Tasks], str]:
         """A function that gives the key of a record, for any tasks."""
@@ -113,46 +115,47 @@ class Ready:
 
         return key
 
-    def record(
-        self, tasks: Tasks, *, stored: bool = False, progress: bool = False, read: Bank | None = None
-    ) -> Record | None:
-        """Which queries of the tasks the learner classifies correctly; see `fslcore.evaluation.record`."""
-        return self.keyed_record(tasks, stored=stored, progress=progress, read=read)[0]
+    def record(self, tasks: Tasks, **options) -> Record | None:
+        """Which queries of the tasks the learner classifies correctly; ``options`` as for `keyed_record`."""
+        return self.keyed_record(tasks, **options)[0]
 
     def keyed_record(
-        self, tasks: Tasks, *, stored: bool = False, progress: bool = False, read: Bank | None = None
+        self, tasks: Tasks, *, stored: bool = False, progress: bool = False, bank: Bank | None = None
     ) -> tuple[Record | None, str]:
-        """`fslcore.evaluation.record`, where ``read`` is the result of `prepared`, if available."""
-        key, own = self.keys(), self.blocks(tasks)
-        if (found := _find(key(tasks))) is not None:
-            return found, key(tasks)
+        """`fslcore.evaluation.record`, where ``bank`` is the result of `prepared`, if available."""
+        key, blocks = self.keys(), self.blocks(tasks)
+        record = _find(key(tasks))
+        if record is not None:
+            return record, key(tasks)
         if stored:
-            return self._first(tasks)
+            return self._first_stored(tasks)
 
-        def make(block: Tasks, path: Path) -> None:
-            nonlocal read
-            if read is None and not self._by_tasks:
-                read = self.prepared(progress=progress)
-            asked = (read, block) if read is not None else self._of_tasks(block)
-            made = evaluate(self.learner, *asked, progress=progress and len(own) == 1)
-            made.save(path, {"key": key(block)})
+        def compute(block: Tasks, path: Path) -> None:
+            nonlocal bank
+            if bank is None:  # prepared once, and only if a block is missing
+                bank = self.prepared(progress=progress)
+            inputs = (bank, block) if bank is not None else self._used_images(block)
+            block_record = evaluate(self.learner, *inputs, progress=progress and len(blocks) == 1)
+            block_record.save(path, {"key": key(block)})
 
         parts = []
-        with progress_bar(self.learner, len(tasks), progress and len(own) > 1) as bar:
-            for block in own:
-                parts.append(_find(key(block), partial(make, block)))
+        with progress_bar(self.learner, len(tasks), progress and len(blocks) > 1) as bar:
+            for block in blocks:
+                parts.append(_find(key(block), partial(compute, block)))
                 bar.update(len(block))
-        return joined(parts), key(tasks)
+        return concatenated(parts), key(tasks)
 
-    def _first(self, tasks: Tasks) -> tuple[Record | None, str]:
+    def _first_stored(self, tasks: Tasks) -> tuple[Record | None, str]:
         """The record of as many of the first tasks as are stored, in blocks or in one piece, and its key."""
-        key, own = self.keys(), self.blocks(tasks)
-        parts = [*takewhile(lambda part: part is not None, (_find(key(block)) for block in own))]
-        for n in range(len(own) - 1, len(parts), -1):
-            first = tasks[: n * len(own[0])]
-            if (found := _find(key(first))) is not None:
-                return found, key(first)
-        return (joined(parts), key(tasks[: len(parts) * len(own[0])])) if parts else (None, key(tasks))
+        key, blocks = self.keys(), self.blocks(tasks)
+        parts = list(takewhile(lambda part: part is not None, (_find(key(block)) for block in blocks)))
+        size = len(blocks[0]) if blocks else 0
+        for n_blocks in range(len(blocks) - 1, len(parts), -1):
+            first_tasks = tasks[: n_blocks * size]
+            record = _find(key(first_tasks))
+            if record is not None:
+                return record, key(first_tasks)
+        return (concatenated(parts), key(tasks[: len(parts) * size])) if parts else (None, key(tasks))
 
 
 def record(
@@ -184,33 +187,38 @@ def record(
     return Ready(source, backbone, learner).keyed_record(tasks, **options)
 
 
-def joined(parts: list[Record]) -> Record:
-    return Record(*(np.concatenate([getattr(p, name) for p in parts]) for name in ("correct", "query_label")))
+def concatenated(records: list[Record]) -> Record:
+    """One record of the tasks of several."""
+    return Record(
+        correct=np.concatenate([record.correct for record in records]),
+        query_label=np.concatenate([record.query_label for record in records]),
+    )
 
 
-def _find(key: str, make: Callable[[Path], None] | None = None) -> Record | None:
-    """The record stored under this key, among the shipped results or in the cache, where ``make`` may put it."""
+def _find(key: str, compute: Callable[[Path], None] | None = None) -> Record | None:
+    """The record stored under this key, among the shipped results or in the cache, to which ``compute`` may add it."""
     if key[:SHORT] in _shipped():
-        path, rows = _shipped()[key[:SHORT]]
-        whole = Record.load(path)[0]
-        return Record(whole.correct[rows], whole.query_label[rows])
+        path, tasks = _shipped()[key[:SHORT]]
+        record, _ = Record.load(path)
+        return Record(record.correct[tasks], record.query_label[tasks])
 
     def read(path: Path) -> Record:
-        found, made = Record.load(path)
-        if made["key"] != key or found.correct.shape != found.query_label.shape:
+        record, provenance = Record.load(path)
+        if provenance["key"] != key or record.correct.shape != record.query_label.shape:
             raise ValueError("other content")
-        return found
+        return record
 
     path = store.path("records", f"{key}.npz")
-    return store.find(path, read) if make is None else store.get(path, read, make)
+    return store.find(path, read) if compute is None else store.get(path, read, compute)
 
 
 @cache
 def _shipped() -> dict[str, tuple[Path, slice]]:
     """The place of a record among the shipped results: all tasks of a file, or a block of them."""
-    found = {}
+    places = {}
     for path in sorted((DATA / "results").glob("*.npz")):
-        made = Record.load(path)[1]
-        found[made["key"][:SHORT]] = path, slice(made["tasks"])
-        found |= {key: (path, slice(i * BLOCK, (i + 1) * BLOCK)) for i, key in enumerate(made.get("blocks", ()))}
-    return found
+        _, provenance = Record.load(path)
+        places[provenance["key"][:SHORT]] = path, slice(provenance["tasks"])
+        for i, key in enumerate(provenance.get("blocks", ())):
+            places[key] = path, slice(i * BLOCK, (i + 1) * BLOCK)
+    return places

@@ -16,8 +16,8 @@ from .cache import Ready
 
 __all__ = ["LEARNERS", "Method", "load_backbone", "load_source", "ready"]
 
-PAPER = ("baseline", "baseline++", "protonet", "r2d2", "maml")  # of Evaluating the evaluators
-DECIDES = {"baseline": "lr", "baseline++": "cosine"}  # after a training on batches
+PAPER_LEARNERS = ("baseline", "baseline++", "protonet", "r2d2", "maml")  # of Evaluating the evaluators
+TEST_LEARNERS = {"baseline": "lr", "baseline++": "cosine"}  # after a training on batches
 
 
 class Method(NamedTuple):
@@ -45,12 +45,12 @@ class Method(NamedTuple):
         """
         backbone, _, learner = text.rpartition(" ")
         network = backbone.partition(":")[0]
-        known = registry.available()
-        if network not in known or (learner not in learners.names and ":" not in learner):
-            near = like(network, known) if network not in known else ""
+        networks = registry.available()
+        if network not in networks or (learner not in learners.names and ":" not in learner):
+            similar = like(network, networks) if network not in networks else ""
             raise InputError(
-                f"method = {text}; a backbone ({', '.join(known)}), a space and a learner "
-                f"({', '.join(learners.names)}) are needed{near or like(learner, learners.names)}"
+                f"method = {text}; a backbone ({', '.join(networks)}), a space and a learner "
+                f"({', '.join(learners.names)}) are needed{similar or like(learner, learners.names)}"
             )
         return cls(backbone, learner)
 
@@ -64,7 +64,9 @@ class Method(NamedTuple):
         """'ProtoNet' for ('conv4-protonet', 'protonet'); the label if the two were not trained together."""
         name, _, file = self.backbone.partition(":")
         trained = Path(file).stem if name == OWN else name.partition("-")[2]
-        return LEARNERS[trained] if trained in PAPER and self.learner == DECIDES.get(trained, trained) else self.label
+        if trained in PAPER_LEARNERS and self.learner == TEST_LEARNERS.get(trained, trained):
+            return LEARNERS[trained]
+        return self.label
 
 
 def load_source(dataset: str, size: int | None = None) -> datasets.Source:
@@ -118,24 +120,24 @@ def ready(
     """
     if isinstance(source, str):
         source = load_source(source, size)
-    make = learners.make if isinstance(learner, str) else _given
+    make = learners.make if isinstance(learner, str) else _complete_object
     if not source.needs_backbone:
-        made = make(learner, None, **settings)
-        made.check(source)
-        return Ready(source, None, made)
+        configured = make(learner, None, **settings)
+        configured.check(source)
+        return Ready(source, None, configured)
     images, model = backbones.fitted(source, load_backbone(sources.filled(backbone, source.name)))
-    made = make(learner, model, **settings)
-    if made.reads_text and model.text is None:
+    configured = make(learner, model, **settings)
+    if configured.reads_text and model.text is None:
         raise InputError(
-            f"learner = {made.name}; it reads embeddings of the names of classes, and {model.name} has no text tower: "
-            "clip has one, and features:FILE.npz may bring them as an array 'text'"
+            f"learner = {configured.name}; it reads embeddings of the names of classes, and {model.name} has no text "
+            "tower: clip has one, and features:FILE.npz may bring them as an array 'text'"
         )
-    if made.reads_center:
-        made = make(learner, model, **settings, center=backbones.base_mean(images, model))
-    return Ready(images, model, made)
+    if configured.reads_center:
+        configured = make(learner, model, **settings, center=backbones.base_mean(images, model))
+    return Ready(images, model, configured)
 
 
-def _given(learner: object, _: object, **settings) -> learners.Learner:
+def _complete_object(learner: object, _: object, **settings) -> learners.Learner:
     """A learner object, which takes no settings."""
     if settings:
         raise InputError(f"{', '.join(settings)}: none is taken with a learner that is made; give them to its class")

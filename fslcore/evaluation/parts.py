@@ -88,7 +88,7 @@ def make_records(
         for learner, block in missing:
             if learner != prepared_for:
                 prepared_for, bank = learner, methods[learner].prepared(progress=progress)
-            methods[learner].record(block, read=bank)
+            methods[learner].record(block, bank=bank)
             bar.update(len(block))
     return len(pieces)
 

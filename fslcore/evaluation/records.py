@@ -44,9 +44,9 @@ class Record:
     def class_accuracy(self) -> np.ndarray:
         """(T, K) share of each class's correct queries; NaN for a class without queries."""
         ways = self.query_label.max() + 1
-        of_class = self.query_label[:, None] == np.arange(ways)[:, None]
+        is_of_class = self.query_label[:, None] == np.arange(ways)[:, None]
         with np.errstate(invalid="ignore"):
-            return (self.correct[:, None] & of_class).sum(axis=2) / of_class.sum(axis=2)
+            return (self.correct[:, None] & is_of_class).sum(axis=2) / is_of_class.sum(axis=2)
 
     def by_class(self) -> np.ndarray:
         """(T, K, Q) array, 1 for a correct query and 0 otherwise, as `fslcore.stats.moments` takes it.
@@ -59,8 +59,8 @@ class Record:
         order = np.argsort(self.query_label, axis=1, kind="stable")
         label = np.take_along_axis(self.query_label, order, axis=1)
         ways = int(label.max()) + 1
-        queries, rest = divmod(label.shape[1], ways)
-        if rest or (label != np.repeat(np.arange(ways), queries)).any():
+        queries, remainder = divmod(label.shape[1], ways)
+        if remainder or (label != np.repeat(np.arange(ways), queries)).any():
             raise InputError("record: classes have different numbers of queries; equal numbers are needed")
         return np.take_along_axis(self.correct, order, axis=1).reshape(-1, ways, queries).astype(np.int8)
 
@@ -85,8 +85,9 @@ class Record:
     @classmethod
     def load(cls, path: str | Path) -> tuple[Record, dict]:
         """The record and its provenance."""
-        with np.load(path, allow_pickle=False) as z:
-            return cls(z["correct"], z["query_label"].astype(np.int64)), json.loads(str(z["provenance"]))
+        with np.load(path, allow_pickle=False) as arrays:
+            record = cls(arrays["correct"], arrays["query_label"].astype(np.int64))
+            return record, json.loads(str(arrays["provenance"]))
 
 
 def evaluate(learner: Learner, bank: Bank, tasks: Tasks, *, chunk: int | None = None, progress: bool = False) -> Record:
@@ -131,13 +132,13 @@ def scores(
     chunk = learner.at_once(tasks, bank.data.device) if chunk is None else whole("chunk", chunk, least=1)
     if learner.places:
         if bank.large:  # all of it, prepared, would not fit into memory
-            rows, tasks = used(tasks)
+            rows, tasks = used_rows(tasks)
             index = torch.from_numpy(rows).to(bank.data.device)
             bank = Bank(bank.rows(index), bank.labels[rows], bank.digest)
         bank = learner.prepare(bank)  # once, not for each chunk
     with progress_bar(learner, len(tasks), progress) as bar:
-        for at in range(0, len(tasks), chunk):
-            part = tasks[at : at + chunk]
+        for start in range(0, len(tasks), chunk):
+            part = tasks[start : start + chunk]
             yield _checked(learner, _scored(learner, bank, part), part)
             bar.update(len(part))
 
@@ -161,26 +162,27 @@ def _scored(learner: Learner, bank: Bank, tasks: Tasks) -> object:
         raise InputError(f"learner = {learner.name}; its method scores fails ({reason(error)})") from error
 
 
-def _checked(learner: Learner, found, tasks: Tasks) -> torch.Tensor:
+def _checked(learner: Learner, output, tasks: Tasks) -> torch.Tensor:
     """The output of a learner, perhaps the user's own, for tasks, if it is a score for each query and class."""
-    wanted = (*tasks.query.shape, tasks.ways)
-    if what := misshapen(found, wanted):
+    shape = (*tasks.query.shape, tasks.ways)
+    fault = misshapen(output, shape)
+    if fault:
         raise InputError(
-            f"learner = {learner.name}; its scores are {what}; a tensor or array of shape {wanted} is needed: a "
+            f"learner = {learner.name}; its scores are {fault}; a tensor or array of shape {shape} is needed: a "
             "score for each task, query and class"
         )
-    found = torch.as_tensor(found).detach()
-    nan = found.isnan().any(dim=-1).cpu().numpy() & (tasks.query >= 0)
-    if nan.any():
-        raise InputError(f"learner = {learner.name}; its scores are NaN for {nan.sum()} of {nan.size} queries")
-    return found
+    output = torch.as_tensor(output).detach()
+    is_nan = output.isnan().any(dim=-1).cpu().numpy() & (tasks.query >= 0)
+    if is_nan.any():
+        raise InputError(f"learner = {learner.name}; its scores are NaN for {is_nan.sum()} of {is_nan.size} queries")
+    return output
 
 
-def used(tasks: Tasks) -> tuple[np.ndarray, Tasks]:
+def used_rows(tasks: Tasks) -> tuple[np.ndarray, Tasks]:
     """The rows of a bank that tasks name, sorted, and the tasks by their positions among these."""
-    both = np.concatenate([tasks.support, tasks.query], axis=1)
-    rows = np.unique(both[both >= 0]).astype(np.int64)
-    support, query = (np.where(a >= 0, np.searchsorted(rows, a), PAD) for a in (tasks.support, tasks.query))
+    images = np.concatenate([tasks.support, tasks.query], axis=1)
+    rows = np.unique(images[images >= 0]).astype(np.int64)
+    support, query = (np.where(index >= 0, np.searchsorted(rows, index), PAD) for index in (tasks.support, tasks.query))
     return rows, replace(tasks, support=support, query=query, check=False)
 
 

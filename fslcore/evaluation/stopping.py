@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-import numpy as np
-
 from .. import stats
 from ..errors import number
 from ..stats.anytime import AnytimeInterval
 from ..tasks import Tasks
-from . import Ready, Record
-from .cache import joined
+from .cache import Ready, concatenated
+from .records import Record
 
 __all__ = ["until"]
 
-BLOCK = 100  # tasks between two checks; a multiple of the blocks of fine-tuning
+TASKS_PER_CHECK = 100  # a multiple of the blocks of fine-tuning
 
 
 def until(
@@ -52,11 +50,16 @@ def until(
     """
     number("width", width, above=0)
     parts = {name: [] for name in runs}
-    for at in range(0, len(tasks), BLOCK):
+    for start in range(0, len(tasks), TASKS_PER_CHECK):
+        next_tasks = tasks[start : start + TASKS_PER_CHECK]
         for name, run in runs.items():
-            parts[name].append(run.record(tasks[at : at + BLOCK], progress=progress))
-        so_far = {name: 100 * np.concatenate([p.accuracy() for p in own]) for name, own in parts.items()}
-        found = {name: stats.anytime_interval(x, bounds=(0, 100), level=level) for name, x in so_far.items()}
-        if all(interval.half_width <= width for interval in found.values()):
+            parts[name].append(run.record(next_tasks, progress=progress))
+        records = {name: concatenated(parts[name]) for name in runs}
+        intervals = {name: _interval(record, level) for name, record in records.items()}
+        if all(interval.half_width <= width for interval in intervals.values()):
             break
-    return {name: joined(own) for name, own in parts.items()}, found
+    return records, intervals
+
+
+def _interval(record: Record, level: float) -> AnytimeInterval:
+    return stats.anytime_interval(100 * record.accuracy(), bounds=(0, 100), level=level)

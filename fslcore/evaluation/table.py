@@ -28,13 +28,15 @@ COLUMNS = {
 }
 
 
-def results_table(kept: Record, **setting) -> pd.DataFrame:
+def results_table(record: Record, **setting) -> pd.DataFrame:
     """One row per task, with the columns of `COLUMNS` that ``setting`` gives to all rows; accuracy in percent."""
     if setting["dataset"].startswith("features:"):
         setting["backbone"] = "none"
-    table = pd.DataFrame({"task": np.arange(len(kept.correct)), "accuracy": 100 * kept.accuracy()})
-    # A folder may have any name, and a table is opened by any program.
-    setting = {name: visible(value) if isinstance(value, str) else value for name, value in setting.items()}
+    for name, value in setting.items():
+        if isinstance(value, str):  # a folder may have any name, and a table is opened by any program
+            setting[name] = visible(value)
+    accuracy = 100 * record.accuracy()
+    table = pd.DataFrame({"task": np.arange(len(accuracy)), "accuracy": accuracy})
     return table.assign(**setting)[list(COLUMNS)]
 
 

@@ -132,11 +132,11 @@ def answers(
     for dataset in datasets:
         source = load_source(dataset, size)
         runs = {method: ready(source, *method) for method in starmap(Method, product(backbones, learners))}
-        drawn = draw(source, "closed", tasks=tasks, apart=apart, **shape)
+        closed_tasks = draw(source, "closed", tasks=tasks, apart=apart, **shape)
         by_dataset[dataset] = Answers(
-            right={method: 100.0 * run.record(drawn).correct for method, run in runs.items()},
-            support=drawn.support,
-            query=drawn.query,
+            right={method: 100.0 * run.record(closed_tasks).correct for method, run in runs.items()},
+            support=closed_tasks.support,
+            query=closed_tasks.query,
             labels=source.labels,
             groups=groups_of_images(source, groups) if apart is None else groups_of(source, apart),
             class_groups=groups_of_classes(source, class_groups),
@@ -173,19 +173,19 @@ def intervals(by_dataset: dict[str, Answers], level: float = 0.95) -> pd.DataFra
         dataset, n_images, classes, method and ``result``, a `ThreeIntervals`.
     """
     rows = []
-    for dataset, right in by_dataset.items():
-        sizes = len(right.labels), len(np.unique(right.labels))
-        for method in right.right:
-            rows.append((dataset, *sizes, method.label, right.intervals(method, level=level)))
+    for dataset, of_dataset in by_dataset.items():
+        sizes = len(of_dataset.labels), len(np.unique(of_dataset.labels))
+        for method in of_dataset.right:
+            rows.append((dataset, *sizes, method.label, of_dataset.intervals(method, level=level)))
     return pd.DataFrame(rows, columns=["dataset", "n_images", "classes", "method", "result"])
 
 
 def pairs(by_dataset: dict[str, Answers], level: float = 0.95) -> pd.DataFrame:
     """Three intervals of the difference of every two methods: dataset, a, b, ``result`` of a - b."""
     rows = []
-    for dataset, right in by_dataset.items():
-        for a, b in combinations(right.right, 2):
-            rows.append((dataset, a.label, b.label, right.intervals(a, b, level)))
+    for dataset, of_dataset in by_dataset.items():
+        for a, b in combinations(of_dataset.right, 2):
+            rows.append((dataset, a.label, b.label, of_dataset.intervals(a, b, level)))
     return pd.DataFrame(rows, columns=["dataset", "a", "b", "result"])
 
 
@@ -222,8 +222,8 @@ def interval_cells(result: stats.ThreeIntervals) -> dict[str, str]:
     if not np.isfinite(result.image_variance):
         cells[images] = f"as {classes}"
     elif result.class_variance == result.image_variance:
-        same = result.classes.half_width == result.images.half_width
-        cells[classes] = f"as {images}" if same else f"{cells[classes]} (floor)"
+        has_equal_widths = result.classes.half_width == result.images.half_width
+        cells[classes] = f"as {images}" if has_equal_widths else f"{cells[classes]} (floor)"
     return cells
 
 

@@ -258,7 +258,7 @@ def test_a_bank_of_16_bits_gives_what_its_numbers_in_32_bits_give(name, tasks):
 
 def test_only_the_rows_of_the_tasks_are_prepared_of_many_maps(monkeypatch):
     learner, bank = shipped("renet")
-    rows, placed = records.used(UNEVEN)
+    rows, placed = records.used_rows(UNEVEN)
     assert (np.unique(rows) == rows).all() and ((placed.support < 0) == (UNEVEN.support < 0)).all()
     assert (rows[placed.query[placed.query >= 0]] == UNEVEN.query[UNEVEN.query >= 0]).all()
     seen, embed = [], type(learner).embed
@@ -292,7 +292,7 @@ def test_of_too_many_images_those_of_a_block_are_read(monkeypatch):
     images = pictures(lambda i: read.append(i) or drawn(i), 700)
     found, _ = evaluation.record(images, network, learner, tasks)
     assert (found.correct == whole.correct).all() and files("records") == files("other")
-    assert sorted(read) == sorted(i for b in (tasks[:2], tasks[2:]) for i in records.used(b)[0])
+    assert sorted(read) == sorted(i for b in (tasks[:2], tasks[2:]) for i in records.used_rows(b)[0])
     bank, few = evaluation.Ready(images, network, learner).reading(tasks[:1])
     assert len(bank) == 15 == len(np.unique(few.query)) + len(np.unique(few.support))
 

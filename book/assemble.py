@@ -25,6 +25,7 @@ from pathlib import Path
 import panels
 import provenance
 import slides
+import weight
 import yaml
 from bs4 import BeautifulSoup
 from executed import KEY, SiteError, fill, glued
@@ -511,6 +512,7 @@ def build_site(root, build, strict=True, named=None, profile=None):
             raise SiteError("Jupyter Book found faults, listed above; the former site, if any, stays as it was")
         slides.check_images(made)
         panels.mark(made)
+        weight.lighten(made)
         (made / ".buildinfo").unlink(missing_ok=True)
         swap(made, build / "html")
     return build / "html" / "index.html"

@@ -43,7 +43,9 @@ PAGE = """<!doctype html>
 </body>
 </html>
 """
-MATH = '<script src="../_static/mathjax/tex-chtml.js" defer></script>\n'
+MATH = """<script src="../_static/formulas.js"></script>
+<script src="../_static/mathjax/tex-chtml.js" defer></script>
+"""
 ELSEWHERE = re.compile(r"[a-z]+:|#|\.\./", re.I)  # a link that is no page's name
 
 

@@ -22,6 +22,7 @@ import sys
 import tempfile
 from pathlib import Path
 
+import markup
 import panels
 import provenance
 import slides
@@ -512,6 +513,7 @@ def build_site(root, build, strict=True, named=None, profile=None):
             raise SiteError("Jupyter Book found faults, listed above; the former site, if any, stays as it was")
         slides.check_images(made)
         panels.mark(made)
+        markup.mend(made)
         weight.lighten(made)
         (made / ".buildinfo").unlink(missing_ok=True)
         swap(made, build / "html")

@@ -72,19 +72,26 @@
     var kind = box.querySelector("table") ? "Table" : box.querySelector("img") ? "Figure" : "Formula";
     var said = box.querySelector("caption, .caption-text");
     if (!said) { var section = box.closest("section"); said = section && section.querySelector("h1, h2, h3, h4"); }
-    return kind + (said ? ": " + said.textContent.trim().replace(/#$/, "").slice(0, 80) : "");
+    return numbered(kind + (said ? ": " + said.textContent.trim().replace(/#$/, "").slice(0, 80) : ""));
+  }
+
+  // Two boxes of one page have two names: the second is counted.
+  var uses = {};
+  function numbered(name) {
+    uses[name] = (uses[name] || 0) + 1;
+    return uses[name] > 1 ? name + " (" + uses[name] + ")" : name;
   }
 
   function watchWidth(box) {
     if (!box.querySelector("table, img, mjx-container")) return;
-    var sentences = box.querySelector("table.sentences"), formula = box.querySelector("mjx-container");
+    var sentences = box.querySelector("table.sentences"), formula = box.querySelector("mjx-container"), name = nameOf(box);
     function look() {
       if (sentences && phone.matches && box.scrollWidth > box.clientWidth + 1) sentences.classList.add("cards");
       // What MathJax writes for screen readers counts for scrollWidth, and is not seen.
       var wide = box.classList.contains("math") ? formula.offsetWidth : box.scrollWidth;
       var scrolls = wide > box.clientWidth + 1;
       if (!box.classList.contains("math")) box.classList.toggle("goes-on", box.scrollLeft + box.clientWidth < wide - 1);
-      if (scrolls) { box.tabIndex = 0; box.setAttribute("role", "region"); box.setAttribute("aria-label", nameOf(box)); }
+      if (scrolls) { box.tabIndex = 0; box.setAttribute("role", "region"); box.setAttribute("aria-label", name); }
       else { box.removeAttribute("tabindex"); box.removeAttribute("role"); box.removeAttribute("aria-label"); }
     }
     box.addEventListener("scroll", look, { passive: true });
@@ -163,6 +170,13 @@
     });
     document.querySelectorAll(".bd-article img[data-panels]").forEach(stackPanels);
     document.querySelectorAll(".bd-article .cell_output img:not([data-panels])").forEach(keepReadable);
+    // The theme lets the keyboard scroll wide code that is in sight at first; what a reader opens is looked at then.
+    var opened = new ResizeObserver(function (entries) {
+      entries.forEach(function (entry) {
+        if (entry.target.scrollWidth > entry.target.clientWidth) entry.target.tabIndex = 0;
+      });
+    });
+    document.querySelectorAll(".bd-article pre").forEach(function (code) { opened.observe(code); });
     window.addEventListener("beforeprint", fitToPaper); // after the theme, which opens solutions
     window.addEventListener("afterprint", unfit);
     document.querySelectorAll(".pst-scrollable-table-container, .text_html, .table-box, .cell_output figure, .cell_output .image_svg")

@@ -26,5 +26,9 @@
   Reveal.initialize(Object.assign(frame(), {
     center: false, hash: true, slideNumber: "c/t", transition: "none", display: "flex", minScale: 0.1, maxScale: 4,
     scrollActivationWidth: 0, pdfMaxPagesPerSlide: 1, plugins: [RevealNotes]
-  })).then(function () { upright.addEventListener("change", fit); });
+  })).then(function () {
+    upright.addEventListener("change", fit);
+    // The arrows are no aside of the text, which reveal.js makes them.
+    document.querySelector(".reveal > .controls").setAttribute("role", "none");
+  });
 })();

@@ -325,6 +325,29 @@ def test_page(name, context):
     assert not faults, "\n".join(faults)
 
 
+# Every rule of axe, also those that it calls best practice or experimental.
+EVERY_RULE = {
+    "resultTypes": ["violations"],
+    "runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "best-practice", "experimental"],
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", PAGES)
+def test_axe_finds_no_fault(name, context):
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="axe is not installed").Axe()
+    page = visit(context, name, [])
+    try:
+        page.evaluate(UNFOLD)
+        page.add_style_tag(content=AT_ONCE)
+        found = axe.run(page, options=EVERY_RULE).response["violations"]
+        page.evaluate(SET_THEME, "dark")
+        found += axe.run(page, options={"runOnly": ["color-contrast"]}).response["violations"]
+        assert [(fault["id"], node["html"][:80]) for fault in found for node in fault["nodes"]] == []
+    finally:
+        page.close()
+
+
 def test_a_wide_table_of_sentences_is_cards_on_a_phone(context):
     page = visit(context, "guide.html", [])
     try:

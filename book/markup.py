@@ -1,0 +1,44 @@
+"""What the HTML of the theme and of pandas lacks for screen readers.
+
+`mend` rewrites the pages of a built site. Each entry of ``REPLACEMENTS`` answers a rule of axe, which the test of the
+site runs on every page: icons are hidden, buttons are named by their own words, and headers of tables have words.
+"""
+
+import html
+import re
+from pathlib import Path
+
+REPLACEMENTS = [
+    # Icons are letters of a font, without a meaning to a screen reader.
+    (re.compile(r'<(i|span) class="(?=[^"]*\bfa-)'), r'<\1 aria-hidden="true" class="'),
+    # label-content-name-mismatch: the words on a button are its name.
+    (re.compile(r'<summary aria-label="Toggle hidden content">'), "<summary>"),
+    (re.compile(r'(<button class="[^"]*search-button-field[^>]*?) aria-label="Search"'), r"\1"),
+    # region: the title of the book and the button beside it are part of a landmark.
+    (re.compile(r'<div id="pst-primary-sidebar"'), r'\g<0> role="navigation" aria-label="Book"'),
+    # empty-table-header: the corner above the labels of rows is no header.
+    (re.compile(r"<th\b[^>]*>(?:\s|&nbsp;|</?p>)*</th>"), "<td></td>"),
+    # aria-deprecated-role: an entry of the bibliography is an item of its list.
+    (re.compile(r'role="doc-biblioentry"'), 'role="listitem"'),
+]
+# summary-name: the arrow in the list of pages.
+ARROW = re.compile(r">(?P<title>[^<>]+)</a><details(?P<state>[^>]*)><summary><span class=\"toctree-toggle\"")
+
+
+def _named_arrow(match: re.Match) -> str:
+    title = html.escape(html.unescape(match["title"]))
+    opening = f'<details{match["state"]}><summary aria-label="Pages of {title}">'
+    return f'>{match["title"]}</a>{opening}<span class="toctree-toggle"'
+
+
+def mended(text: str) -> str:
+    """The HTML of a page with all ``REPLACEMENTS`` made, and its arrows named."""
+    for pattern, replacement in REPLACEMENTS:
+        text = pattern.sub(replacement, text)
+    return ARROW.sub(_named_arrow, text)
+
+
+def mend(site: Path) -> None:
+    """Rewrite every page of a built site."""
+    for page in site.glob("*.html"):
+        page.write_text(mended(page.read_text("utf-8")), "utf-8")

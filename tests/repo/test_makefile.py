@@ -166,6 +166,10 @@ def distribution_of_program(name):
     return canonicalize_name(script.dist.name)
 
 
+# Of users alone: a line asks for them where a file of their kind is read.
+ASKED_FOR = {"openpyxl", "tensorboard"}
+
+
 @cache
 def needs(command):
     """Sets of distributions: one of each is needed by a command of a target."""
@@ -184,6 +188,7 @@ def needs(command):
         packages |= packages_written_in([ROOT / "Snakefile", *ROOT.glob("notebooks/*.md")])
     if "--captioner" in command:
         packages.add("transformers")
+    packages -= ASKED_FOR
     return [*map(distribution_of, packages), *({distribution_of_program(name)} for name in programs)]
 
 

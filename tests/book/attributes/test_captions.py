@@ -163,7 +163,7 @@ def test_command(folder, capsys):
     ]:
         assert cli.main(["caption", "clipart", "-o", str(folder / "d.csv"), *arguments]) == 2
         error = capsys.readouterr().err.strip().splitlines()[-1]
-        assert error.startswith("fslcore: ") and message in error
+        assert error.startswith("fslbook: ") and message in error
 
 
 def test_words_of_a_captioner_are_known_by_its_name_on_several_data_sets(monkeypatch, own_cache, capsys):

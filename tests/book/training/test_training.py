@@ -106,7 +106,7 @@ def test_resnet18_by_name(small, tmp_path):
     path = training.train("protonet", tmp_path / "r.safetensors", network="resnet18", **short)
     backbone = backbones.load(f"resnet18-protonet:{path}")
     assert backbones.compute(small("", "base"), backbone).shape == (180, 512) and backbone.dim == 512
-    with pytest.raises(InputError, match="resnet18-protonet: no weights; bring .*fslbook train"):
+    with pytest.raises(InputError, match="resnet18-protonet: no weights; bring .*a training makes such files"):
         backbones.load("resnet18-protonet")
 
 

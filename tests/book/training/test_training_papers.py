@@ -11,11 +11,12 @@ from safetensors import safe_open
 from safetensors.torch import save_file
 
 from fslbook import cli, training
+from fslbook.catalogue import TRAINERS
 from fslbook.training import run as loop
 from fslbook.training import whole
 from fslbook.training.papers import _file, of_paper
 from fslbook.training.run import _Run
-from fslcore import catalogue, datasets, evaluation, learners
+from fslcore import datasets, evaluation, learners
 from fslcore.errors import InputError
 from fslcore.models import backbones
 
@@ -96,7 +97,7 @@ def test_papers_have_their_learners():
     five, ten = ({"baseline", "baseline++", "protonet", "maml", "r2d2"}, "anil leo boil protonet dn4 r2d2 can renet")
     assert {*_file()["evaluators"]["learners"]} == five
     assert {*ten.split(), "baseline++", "rfs", "mtl", "mtl-ifsl"} < {*_file()["fewstab"]["learners"]}
-    assert {*_file()} == {*catalogue.TRAINERS}
+    assert {*_file()} == {*TRAINERS}
 
 
 @pytest.fixture
@@ -278,13 +279,13 @@ def test_a_paper_is_trained_whole_goes_on_and_its_networks_are_known_by_name(sma
     tasks = evaluation.draw(run.source, "closed", tasks=3, ways=5, shots=1, queries=2)
     assert run.record(tasks).correct.shape == (3, 10)
     assert evaluation.Method.parse("trained:evaluators/{dataset}/baseline++ cosine").title == "Baseline++"
-    with pytest.raises(InputError, match="trained:fewstab/cifar-fs/dn4: no file .*fslbook train --paper fewstab"):
+    with pytest.raises(InputError, match="fewstab/cifar-fs/dn4: no file .*the book's command train --paper fewstab"):
         backbones.load("trained:fewstab/cifar-fs/dn4")
-    with pytest.raises(InputError, match="backbone = trained; the file that fslbook train made is needed"):
+    with pytest.raises(InputError, match="backbone = trained; the checkpoint of a training is needed"):
         backbones.load("trained")
     plain = folder / "plain.safetensors"
     save_file({"network.0.0.weight": torch.zeros(3)}, plain)
-    with pytest.raises(InputError, match="plain.safetensors is not a checkpoint .*its training is not in it"):
+    with pytest.raises(InputError, match="plain.safetensors is not a checkpoint .*it does not say how it was trained"):
         backbones.load(f"trained:{plain}")
 
 

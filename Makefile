@@ -7,7 +7,7 @@ BROWSERS := chromium chromium-browser google-chrome chrome
 BIN := .venv/bin
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: book check paper pdf test cluster-test rerun rehearsal bench mutants captions clean
+.PHONY: book check paper pdf test test-all cluster-test rerun rehearsal bench mutants captions clean
 
 # $(call need,TARGET,COMMAND,WORDS): if the command fails, the target ends with these words before anything is installed.
 GOALS := $(or $(MAKECMDGOALS),book)
@@ -39,8 +39,13 @@ paper: .venv/ready $(if $(filter fewstab,$(PAPER)),.venv/captions)
 pdf: .venv/ready
 	$(BIN)/python book/pdf.py
 
+# The tests but those marked slow, which take more than two seconds of processor each; test-all runs every one.
+PYTEST := OMP_NUM_THREADS=1 OMP_WAIT_POLICY=PASSIVE MALLOC_MMAP_MAX_=0 MALLOC_TRIM_THRESHOLD_=4294967296 $(BIN)/python -m pytest -n 2
 test: .venv/ready
-	OMP_NUM_THREADS=1 OMP_WAIT_POLICY=PASSIVE MALLOC_MMAP_MAX_=0 MALLOC_TRIM_THRESHOLD_=4294967296 $(BIN)/python -m pytest -n 2
+	$(PYTEST) -m 'not slow'
+
+test-all: .venv/ready
+	$(PYTEST)
 
 # For everyday work, in less than a minute: layout, likely bugs, contracts, types, spelling, budgets and the quickest tests.
 check: .venv/ready

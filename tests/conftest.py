@@ -5,6 +5,7 @@ import itertools
 import os
 import shutil
 import signal
+import time
 from importlib.util import find_spec
 
 import hypothesis
@@ -38,13 +39,20 @@ def pytest_collection():
 
 
 def pytest_collection_modifyitems(items):
-    """Those that take minutes begin first: at the end one worker would wait for the other."""
-    first = (
-        "test_devices",
-        "test_stored_results",
-        "test_rehearsal",
-    )  # PyTorch counts devices at its first gradient, so the first come before
-    items.sort(key=lambda item: [name not in item.nodeid for name in first])
+    """The slow ones begin first: at the end one worker would wait for the other."""
+    # PyTorch counts devices at its first gradient, so those tests come before all others.
+    items.sort(key=lambda item: ("test_devices" not in item.nodeid, "slow" not in item.keywords))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_pyfunc_call(pyfuncitem):
+    """A test that is not marked slow fails where it takes more seconds of processor than FAST_TEST_LIMIT, if set."""
+    begin = time.process_time()
+    result = yield
+    seconds = time.process_time() - begin
+    limit = float(os.environ.get("FAST_TEST_LIMIT", "inf"))
+    assert seconds <= limit or "slow" in pyfuncitem.keywords, f"{seconds:.1f} s of processor: mark it as slow"
+    return result
 
 
 @pytest.fixture(autouse=True)

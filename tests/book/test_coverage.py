@@ -269,6 +269,7 @@ def test_on_real_images():
     assert (shares["closed"] < 75).all()
 
 
+@pytest.mark.slow
 def test_a_test_set_of_real_images_comes_out_again(script, shared_cache, monkeypatch):
     from fslcore import datasets
     from fslcore.models import backbones
@@ -282,6 +283,7 @@ def test_a_test_set_of_real_images_comes_out_again(script, shared_cache, monkeyp
         assert stored[column].tolist() == pytest.approx(again[column].tolist(), rel=1e-4), column
 
 
+@pytest.mark.slow
 def test_planned_studies_are_complete_and_come_out_again(script):
     plans = coverage.load("plans")
     kinds = {(regime.name, new, better) for regime, new, better in coverage.PLANNED}

@@ -22,6 +22,7 @@ def clouds(classes=80, designers=24, hand=0.6, seed=0):
     return Bank(torch.from_numpy(x).float(), labels, digest=f"clouds-{hand}-{seed}"), authors
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("new, ours", [("classes", "classes"), ("designers", "designers")])
 def test_only_the_interval_for_the_question_allows_for_the_difference(new, ours):
     found = held_out.splits(*clouds(), new, 1, 40)
@@ -57,6 +58,7 @@ def test_random_splits_of_a_population_overlap_without_harm():
     assert np.std(shares) == pytest.approx(np.sqrt(0.05 * 0.95 / 400), rel=0.25)
 
 
+@pytest.mark.slow
 def test_stored_splits_are_complete_and_come_out_again():
     stored = coverage.load("real")
     counts = stored.groupby(["backbone", "new", "shots", "interval"], observed=True).size()

@@ -58,6 +58,7 @@ def counted(tiny):
     return whole, image, classes
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("spare", [False, True])
 def test_the_worst_class_against_deleting_each_image_and_counting_all_tasks_again(tiny, counted, spare):
     whole, image, classes = counted

@@ -42,6 +42,7 @@ def test_a_file_in_the_place_of_a_folder_is_named(tmp_path):
         notebooks.check("your-support-set", {"folder": str(tmp_path / "x.png")})
 
 
+@pytest.mark.slow
 def test_the_plain_way_jupytext_and_papermill(tmp_path):
     tools = os.path.dirname(sys.executable)
     command = (

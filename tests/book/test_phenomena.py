@@ -58,6 +58,7 @@ def test_finetuning_is_never_better_than_the_cheap_learners(results):
 # ------------------------------------------------------------ the trained learners
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name, learner",
     [

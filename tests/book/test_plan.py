@@ -108,6 +108,7 @@ def test_images_that_are_not_here_count_as_listed_or_not_at_all(tmp_path, monkey
         notebooks.profile(profile)
 
 
+@pytest.mark.slow
 def test_the_command_prints_a_page_and_strict_json(capsys):
     path = str(PROFILES / "large.yml")
     assert main(["plan", path]) == 0

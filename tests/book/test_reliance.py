@@ -237,6 +237,7 @@ def found(tmp_path_factory):
         return truth.droplevel("shots"), gaps.droplevel("shots")
 
 
+@pytest.mark.slow
 def test_reliance_and_gap_rise_with_the_bias_of_each_learner(found):
     for table, column in zip(found, ("reliance", "gap")):
         low, high = (table[column].xs(bias, level="bias") for bias in (0.0, 1.0))

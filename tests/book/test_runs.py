@@ -433,6 +433,7 @@ def test_records_of_other_tasks_are_refused(monkeypatch):
     stored._tasks.cache_clear()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["baseline", "protonet", "anil", "maml", "boil", "dn4", "unisiam"])
 def test_the_code_trains_as_it_did(script, shipped, name):
     noted = shipped[shipped["learner"] == name]["provenance"].iloc[0]["first_losses"]
@@ -508,6 +509,7 @@ def test_three_runs_of_every_learner():
         assert table.loc[name, "runs"][seed] == max(r[seed] for r in table["runs"])
 
 
+@pytest.mark.slow
 def test_pairs_and_plans_of_the_chapter():
     dataset = "clipart"
     table = stored.intervals(dataset)

@@ -64,6 +64,7 @@ def test_the_study_that_ships_has_every_design_and_is_found_again(stored):
         assert again["width"].to_numpy() == pytest.approx(kept["width"].to_numpy(), rel=1e-5)
 
 
+@pytest.mark.slow
 def test_studies_on_images_are_found_again(stored):
     number = 5
     kind = crossed.PROTOCOLS[number]

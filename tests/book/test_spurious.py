@@ -215,6 +215,7 @@ def icons():
     return {c: tables.collect(["icons"], NAMES, captioner=c, tasks=300) for c in (PIXELS, SETS)}
 
 
+@pytest.mark.slow
 def test_learners_work_on_icons_and_fall_when_biased(icons):
     guess, _ = audit.lowest(100 / 5, 5, 15)
     found = icons[PIXELS]
@@ -230,11 +231,13 @@ def test_sources_of_attributes_rank_learners_alike_on_icons(icons):
     assert both[0].corr(both[1], "spearman") > 0.5
 
 
+@pytest.mark.slow
 def test_clue_and_selected_queries_both_count_on_icons():
     parts = tables.averages(["icons"], FEW, ["SC1", "SC3"], captioner=PIXELS, tasks=300).loc["icons"]
     assert parts["SC1"].conclusion == 1 and parts["SC3 − SC1"].conclusion == 1
 
 
+@pytest.mark.slow
 def test_the_two_parts_of_a_gap_add_up_for_every_learner():
     shape = dict(captioner=PIXELS, tasks=60, seed=1)
     rows = tables.parts(["icons"], ["protonet", "rfs"], **shape)
@@ -243,11 +246,13 @@ def test_the_two_parts_of_a_gap_add_up_for_every_learner():
     assert rows.groupby("row")["mean"].sum().tolist() == pytest.approx(gap.tolist())
 
 
+@pytest.mark.slow
 def test_the_gap_is_there_with_equal_classes_and_pairs_too():
     paired = tables.collect(["icons"], FEW, shots=[5], captioner=PIXELS, matched=True, tasks=300)
     assert all(r.conclusion == 1 and r.kind == "paired" for r in paired["gap"])
 
 
+@pytest.mark.slow
 def test_a_remedy_is_a_paired_difference_on_the_same_tasks():
     shape = dict(tasks=40, queries=5, seed=3)
     found = tables.remedy(["clipart"], shots=[5], **shape)

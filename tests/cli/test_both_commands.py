@@ -57,6 +57,7 @@ def test_help_explains_every_argument_and_gives_examples_and_exit_codes(program,
             assert arguments[-1] == "--help" and not stop.code
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", ["fslcore list", "fslbook list", "fslbook plan quick.yml"])
 def test_what_ships_is_read_as_utf_8_in_every_locale(command):
     """Windows has another one; here it is ASCII, which Python would else make UTF-8."""

@@ -296,6 +296,7 @@ def test_output_to_a_closed_pipe_or_a_full_disk_makes_no_noise(command):
     assert (done.returncode, done.stderr) == (2, "fslcore: No space left on device\n")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number, code", [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_ctrl_c_and_sigterm_stop_with_one_line(number, code, tmp_path):
     rng, labels = np.random.default_rng(0), np.arange(7).repeat(60)

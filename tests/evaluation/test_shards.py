@@ -474,6 +474,7 @@ t.backbones.features(images, t.flat())
 """
 
 
+@pytest.mark.slow
 @pytest.mark.processes
 def test_a_kill_loses_one_shard_at_most(tmp_path, monkeypatch):
     """Shards of 2 batches of 30: killed at random, and begun again until it ends by itself."""
@@ -537,6 +538,7 @@ print(made, anonymous() - resting)
 """
 
 
+@pytest.mark.slow
 @pytest.mark.processes
 def test_memory_is_bounded_by_a_shard(tmp_path):
     """Pixels of 370 MB and features of 120 MB: made, checked and read with less, as much as a shard and tasks take.
@@ -561,6 +563,7 @@ def photos(tmp_path):
     return tmp_path / "photos"
 
 
+@pytest.mark.slow
 @pytest.mark.processes
 def test_two_processes_at_once_give_what_one_gives(photos, tmp_path, monkeypatch):
     monkeypatch.setattr(shards, "BATCHES", 1)

@@ -109,6 +109,7 @@ def test_every_file_is_looked_at():
     assert sorted(name for _, names in PARTS.values() for name in names) == sorted(path.stem for path in FILES)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("part", PARTS)
 def test_a_random_part_of_every_file_comes_out_again(part, script, made_by, bank_of):
     makes, names = PARTS[part]
@@ -146,6 +147,7 @@ def test_a_random_part_of_every_file_comes_out_again(part, script, made_by, bank
     assert not wrong, f"FSLCORE_PART={PART}: " + "; ".join(wrong)
 
 
+@pytest.mark.slow
 def test_tasks_in_another_order_would_be_seen():
     """The tolerance elsewhere: of a file with its tasks shuffled, hardly any part would pass."""
     passed = {path.stem: chosen(evaluation.Record.load(path)[0].correct, PART)[1] for path in FILES}

@@ -88,6 +88,7 @@ ON_MAPS = [on_map(DN4), on_map(CAN), on_map(RENet)]
 SHAPES = [{}, dict(shots=1), dict(ways=15, queries=5), dict(ways=2, shots=10), dict(shots=(4, 4, 5, 6, 6))]
 
 
+@pytest.mark.slow
 def test_lr_predicts_as_scikit_learn_on_550_tasks():
     """On real features, at five shapes. A few queries lie so near to a tie that scikit-learn's own
     stopping (tol=1e-4) decides them, so that it is run to convergence for the strict bound."""
@@ -357,6 +358,7 @@ def padded(tasks):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("learner", OF_FEATURES + ON_MAPS, ids=lambda learner: learner.name)
 def test_padding_chunks_and_threads_change_nothing(learner):
     bank = features(spread=0.12, dim=96 if learner in ON_MAPS else 512)
@@ -685,6 +687,7 @@ def plain_finetuning(backbone, bank, tasks, t, epochs):
         return head(F.normalize(network(backbone.preprocess(bank.data[tasks.query[t]])), dim=-1))
 
 
+@pytest.mark.slow
 def test_finetuning_of_a_batch_is_that_of_each_task(pictures):
     backbone = glyph_like()
     before = copy.deepcopy(backbone.network.state_dict())

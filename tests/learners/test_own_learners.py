@@ -82,6 +82,7 @@ def images():
     return Images("noise", pixels, np.repeat(np.arange(6), 10), list("abcdef"))
 
 
+@pytest.mark.slow
 def test_a_stranger_evaluates_a_module_of_the_current_folder(folder, tmp_path):
     command = [sys.executable, "-c", "import sys; sys.path.pop(0); from fslcore.__main__ import main; sys.exit(main())"]
     mine = f"{folder}:Nearest"

@@ -36,6 +36,7 @@ def too_many():
         one(f"data/disk/x{i}.png", 2, i % 6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "write, change, expected",  # list: no change
     [

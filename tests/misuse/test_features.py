@@ -417,6 +417,7 @@ def test_the_same_results_again_also_from_a_damaged_cache(spoil):
     assert found[0] == Path("r.csv").read_bytes()
 
 
+@pytest.mark.slow
 def test_ctrl_c():
     fill("f.npz", of(20, 600))
     line = "exec $FSLCORE evaluate features:f.npz none -o r.csv --tasks 300000 --learners lr --samplings closed"

@@ -419,6 +419,7 @@ ENDINGS = [  # in a file of another name
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("content, expected", [*FORMS, *DIALECTS, *SHAPES, *BROKEN])
 def test_a_table_is_refused_or_read_rightly(content, expected):
     refused_or_read("r.csv", content, expected)

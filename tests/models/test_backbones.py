@@ -39,6 +39,7 @@ def test_packaged_weights_match_their_pin(name, monkeypatch):
         backbones.load(name)
 
 
+@pytest.mark.slow
 def test_a_known_network_is_built_when_images_come_and_once():
     code = (
         "import sys; from dataclasses import replace; from fslcore.models import backbones\n"
@@ -56,6 +57,7 @@ def test_missing_weights_say_which_file_and_from_where(name, monkeypatch):
         backbones.load(name)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name, dim", [("clip", 512), ("clip-b32", 512), ("dino", 768), ("dinov2", 768), ("dinov2-reg", 768)]
 )
@@ -265,6 +267,7 @@ def test_an_own_network_needs_its_name_and_no_more_and_is_run_in_evaluation_mode
         torch.testing.assert_close(found, network.eval()(small), rtol=1e-2, atol=1e-3)
 
 
+@pytest.mark.slow
 def test_torchvision_and_timm_import_where_torch_is_of_another_build():
     code = (
         "import sys; from fslcore.models.backbones import Backbone\n"
@@ -482,6 +485,7 @@ print(min(kept), pages())  # the least: a busy machine takes pages away
 """
 
 
+@pytest.mark.slow
 def test_memory_stays_while_features_are_computed_and_no_longer():
     if not hasattr(ctypes.CDLL(None), "mallopt"):
         pytest.skip("not glibc")

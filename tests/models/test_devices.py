@@ -203,6 +203,7 @@ def test_features_are_computed_there(pretend):
     assert backbones.speed(backbone, images.images[:8]) > 0
 
 
+@pytest.mark.slow
 def test_the_script_for_a_gpu_runs_and_goes_on(tmp_path, monkeypatch, capsys):
     """On the CPU, in small; what was measured is not measured again."""
     path = tmp_path / "gpu.json"

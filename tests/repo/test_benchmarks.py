@@ -56,6 +56,7 @@ def stored(tmp_path_factory):
     return path, out.getvalue()
 
 
+@pytest.mark.slow
 def test_what_is_measured_is_stored_and_printed(stored, monkeypatch):
     path, printed = stored
     monkeypatch.setattr(measurements, "FOLDER", path.parent)

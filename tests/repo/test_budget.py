@@ -23,6 +23,7 @@ def limit(room: dict, what: str) -> float:
     return max(room["cap"][what], room.get("over", {}).get(what, 0))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ROOMS)
 def test_a_room_keeps_its_cap_of_tokens(name):
     measured = measure_all(ROOMS[name]["paths"])
@@ -30,6 +31,7 @@ def test_a_room_keeps_its_cap_of_tokens(name):
     assert measured.tokens / measured.lines <= limit(ROOMS[name], "per_line")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ROOMS)
 def test_no_ceiling_stands_where_the_cap_is_kept(name):
     measured = measure_all(ROOMS[name]["paths"])
@@ -47,6 +49,7 @@ def test_every_module_is_in_one_room():
         assert len(homes) == 1, place
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("package", HABITS)
 def test_no_habit_gets_worse(package):
     measured, most = measure_path(ROOT / package), HABITS[package]

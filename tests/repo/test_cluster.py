@@ -117,6 +117,7 @@ def test_a_part_is_kept_and_nothing_is_gathered(monkeypatch, own_cache):
     assert kept == ["gaps-1-images.parquet"]
 
 
+@pytest.mark.slow
 def test_every_rule_has_resources(of_book, of_data):
     """Time and memory of each job, of the book in parts and of all that ships."""
     done = of_book + of_data

@@ -40,6 +40,7 @@ def changed(copy, module):
     return {name for name in CHAPTERS if after.chapter(name) != before[name]}
 
 
+@pytest.mark.slow
 def test_a_paper_s_figures_change_its_chapters_alone(copy):
     assert changed(copy, "book/fslbook/fewstab/figures.py") == FEWSTAB_FIGURES
 
@@ -162,6 +163,7 @@ def test_no_module_is_imported_by_a_name_made_at_run_time():
         )
 
 
+@pytest.mark.slow
 def test_snakemake_reruns_the_same_chapters(copy):
     """With commands that only make their files: the graph is the build's own."""
     snakefile = copy / "Snakefile"

@@ -113,6 +113,7 @@ def test_ruff_would_lay_out_no_file_otherwise():
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+@pytest.mark.slow
 def test_the_statistics_are_typed():
     done = tool("mypy")
     assert done.returncode == 0, done.stdout + done.stderr
@@ -232,6 +233,7 @@ def side_effects_of_import(names):
     return subprocess.run(command, cwd=ROOT, text=True, capture_output=True, check=True).stdout.splitlines()
 
 
+@pytest.mark.slow
 def test_an_import_of_the_library_reads_no_data_and_changes_no_other_import():
     names = [name.removesuffix(".__init__") for name in NAMES if name.startswith("fslcore") and "__main__" not in name]
     assert len(names) > 100

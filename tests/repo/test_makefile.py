@@ -196,6 +196,7 @@ def test_a_call_of_every_target_is_looked_at():
     assert {call[0] for call in CALLS} == set(TARGETS) and len(TARGETS) > 10
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("call", CALLS, ids=" ".join)
 def test_a_target_installs_all_that_its_work_imports(tree, call):
     before, work = split_commands(dry_run(tree, *call))
@@ -280,6 +281,7 @@ runpy.run_path(sys.argv[0], run_name="__main__")
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("words, line", SCRIPTS, ids=lambda value: " ".join(value) if isinstance(value, list) else "")
 def test_scripts_say_in_one_line_what_is_missing(tmp_path, words, line):
     environ = os.environ | {"PATH": str(tmp_path / "bin"), "CHROMIUM": ""}

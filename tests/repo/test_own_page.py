@@ -38,6 +38,7 @@ def done(tmp_path_factory):
     return folder, ran.stdout.splitlines()
 
 
+@pytest.mark.slow
 def test_it_prints_three_intervals_of_each_learner_and_of_their_difference(done):
     _, printed = done
     table = pd.read_csv(done[0] / "results.csv")

@@ -155,6 +155,7 @@ def test_the_wheel_holds_every_module_and_what_comes_with_them_and_nothing_else(
     assert wheel.stat().st_size < 1.5e6
 
 
+@pytest.mark.slow
 def test_the_wheel_of_the_data_holds_all_of_them_and_not_what_builds_them(data_wheel):
     with zipfile.ZipFile(data_wheel) as file:
         names = {name for name in file.namelist() if ".dist-info/" not in name}
@@ -195,6 +196,7 @@ def direct(*extras):
     return {canonicalize_name(Requirement(text).name) for extra in extras for text in EXTRAS[extra]} - {"fslcore"}
 
 
+@pytest.mark.slow
 def test_extras_bring_what_the_library_imports_and_the_book_what_its_code_imports():
     assert direct("", "report", "evaluate") - OF_THE_DATA == imported(ROOT / "fslcore") - ASKED_FOR_WHERE_NEEDED
     assert imported(ROOT / "book" / "fslbook") - ASKED_FOR_WHERE_NEEDED <= needed("book")
@@ -202,6 +204,7 @@ def test_extras_bring_what_the_library_imports_and_the_book_what_its_code_import
     assert not needed("evaluate") & {"ipython", "jupytext", "papermill", "scikit-learn", "spacy", "sphinx"}
 
 
+@pytest.mark.slow
 def test_statistics_and_the_first_commands_work_with_numpy_and_scipy_alone(alone):
     assert alone.run("python", "-c", DOCTESTS) == (0, "True 0 False\n", "")
     for program, word in {"fslcore": "evaluate", "fslbook": "train"}.items():
@@ -221,6 +224,7 @@ LACKING["report"]["book"] = "fslbook list;fslbook run planning;fslbook assess ph
 LACKING[""]["book"] = LACKING["report"]["book"] + ";fslbook caption clipart"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("installed, fixture", {"": "alone", "report": "reporting", "evaluate": "evaluating"}.items())
 def test_a_command_that_lacks_a_package_says_in_one_line_what_brings_it(request, installed, fixture):
     environment = request.getfixturevalue(fixture)
@@ -230,6 +234,7 @@ def test_a_command_that_lacks_a_package_says_in_one_line_what_brings_it(request,
             assert f"; pip install 'fslcore[{extra}]' installs it" in environment.lacking(line), line
 
 
+@pytest.mark.slow
 def test_a_report_works_with_its_extra(reporting):
     rows = "".join(f"{task},{task * 37 % 41 / 60 + 0.3},{task * 29 % 43 / 60 + 0.1}\n" for task in range(40))
     (reporting.here / "two.csv").write_text(f"task,ours,baseline\n{rows}")
@@ -243,6 +248,7 @@ def test_a_report_works_with_its_extra(reporting):
     assert "reading it needs pyarrow; pip install pyarrow installs it" in errors
 
 
+@pytest.mark.slow
 def test_the_embedded_data_are_evaluated_with_the_extra_of_evaluation(evaluating):
     here = subprocess.run([sys.executable, "-m", "fslcore", "list", "--json"], cwd=ROOT, text=True, capture_output=True)
     assert evaluating.out("fslcore list --json") == here.stdout != ""
@@ -263,6 +269,7 @@ def photographs(folder):
             Image.fromarray(pixels).save(folder / name / f"{seed}.png")
 
 
+@pytest.mark.slow
 def test_both_commands_work_with_the_extra_of_the_book(reading):
     (reading.here / "two.csv").write_text("task,ours,baseline\n0,0.7,0.6\n1,0.5,0.6\n2,0.6,0.5\n")
     assert "ours" in reading.out("fslcore report two.csv")

@@ -73,6 +73,7 @@ def tables(path):
     return "".join("".join(o["data"]["text/html"]) for o in outputs if "text/html" in o.get("data", {}))
 
 
+@pytest.mark.slow
 def test_a_paper_from_nothing_to_a_file_that_another_build_shows(run):
     server, manifest, folder, environ = run
     assert faults.of_downloads(server, manifest, folder / "faults", environ) == []

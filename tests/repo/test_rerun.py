@@ -10,7 +10,6 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "rerun"))
 import rerun as run
 
 from fslbook import notebooks
-from fslcore.errors import InputError
 
 VARIED = {"shots", "ways", "level", "datasets", "dataset", "seeds"}  # a chapter that has one is run with another value
 
@@ -121,25 +120,6 @@ def test_a_notebook_is_read_as_its_reader_sees_it(tmp_path):
     ]
 
 
-@pytest.mark.parametrize("refused, fine", [("no 9 ways", True), ("another line", False), ("", False)])
-def test_a_refusal_is_right_where_it_is_expected(tmp_path, monkeypatch, refused, fine):
-    def refuse(*_):
-        raise InputError("pilot: no 9 ways here")
-
-    monkeypatch.setattr(notebooks, "run", refuse)
-    assert run.rerun("pilot", {}, refused, {}, tmp_path) == ([] if fine else ["refused: pilot: no 9 ways here"])
-
-
-def test_a_crash_is_a_fault_and_so_is_a_refusal_that_does_not_come(tmp_path, monkeypatch):
-    def crash(*_):
-        raise RuntimeError("pilot: IndexError: no row 0")
-
-    monkeypatch.setattr(notebooks, "run", crash)
-    assert run.rerun("pilot", {}, "", {}, tmp_path) == ["ended: pilot: IndexError: no row 0"]
-    monkeypatch.setattr(notebooks, "run", lambda *_: None)
-    assert run.rerun("pilot", {}, "no 9 ways", {}, tmp_path)[0].startswith("not refused")
-
-
 def test_every_chapter_is_run_with_other_values_of_what_it_takes(tmp_path, monkeypatch):
     given = {}
     monkeypatch.chdir(tmp_path)
@@ -159,22 +139,3 @@ def test_every_chapter_is_run_with_other_values_of_what_it_takes(tmp_path, monke
 def test_parts_are_all_runs_once():
     parts = [r for k in range(4) for r in run.runs(part=(k + 1, 4))]
     assert sorted(map(str, parts)) == sorted(map(str, run.runs()))
-
-
-def test_the_folder_is_one_that_can_be_read(tmp_path):
-    from fslcore import datasets
-
-    run.make_folder(tmp_path / "folder", 3, 2)
-    assert list(datasets.load(f"folder:{tmp_path}/folder").counts) == [1, 2, 2]
-
-
-def test_an_exercise_may_set_what_it_likes_and_code_is_no_text(tmp_path):
-    import nbformat
-    from nbformat.v4 import new_markdown_cell, new_notebook
-
-    text = (
-        "```{exercise}\nA 95 % interval, 5-way 5-shot.\n```\n\nAt 95 %.\n\n```python\nx = 'at 95 %'\n```\n\n$$ a , $$"
-    )
-    nbformat.write(new_notebook(cells=[new_markdown_cell(text)]), tmp_path / "a.ipynb")
-    given = {"level": 0.9, "ways": 10, "shots": 1}
-    assert len(run.faults(run.texts(tmp_path / "a.ipynb"), given, {})) == 1

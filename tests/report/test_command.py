@@ -53,6 +53,7 @@ class Page(HTMLParser):
         self.text += data
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:Glyph")
 def test_names_of_any_signs_are_shown_as_they_are_and_obeyed_by_nothing(tmp_path, capsys):
     dataset = "- <script>d</script>\x1b[2J"
@@ -160,6 +161,7 @@ def test_an_error_is_one_line_and_leaves_nothing(tmp_path, capsys, monkeypatch, 
     assert [path.name for path in tmp_path.iterdir()] == ["r.csv"]
 
 
+@pytest.mark.slow
 def test_it_imports_nothing_of_notebooks_and_networks(tmp_path):
     path = wide(tmp_path / "r.csv")
     code = f"""

@@ -581,6 +581,7 @@ class TestSite:
             for name in MINE:
                 assert (f"labs/{name}.js" in text) == (f'data-lab="{name}"' in text), path.name
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("name", PLACES)
     def test_a_lab_answers_on_its_page(self, browser, name):
         faults = []

@@ -378,6 +378,7 @@ def test_a_file_that_is_not_read_gets_one_line_and_the_command(page):
     assert wrong.count() == 0 and "ours: 70.88 %" in page.locator(".fsl-verdicts").inner_text()
 
 
+@pytest.mark.slow
 def test_all_labs_together_are_small():
     files = [path for path in LABS.rglob("*") if path.is_file()]
     assert sum(path.stat().st_size for path in files) < 1_000_000

@@ -212,6 +212,7 @@ def test_a_bad_file_gets_one_line(page, tmp_path):
     assert other == "a and b share 1 task; 2 or more are needed."
 
 
+@pytest.mark.slow
 def test_every_input_has_a_label_and_a_phone_is_wide_enough(page):
     unlabelled = "() => [...document.querySelectorAll(':is(input, select)')].filter(e => !e.labels.length).length"
     assert page.evaluate(unlabelled) == 0

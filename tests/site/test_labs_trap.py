@@ -30,6 +30,7 @@ def digits(text):
     return np.array([int(c, 32) for c in text])
 
 
+@pytest.mark.slow
 def test_tasks_are_the_chapter_s_and_each_attribute_is_the_clue_of_one_class(made):
     drawn, attribute = tables.draw(SET, "pixels", tasks=60, shots=SHOTS, queries=QUERIES, seed=0)
     known = attributes.of(tables.images_of(SET), "pixels")

@@ -229,6 +229,7 @@ def shares():
     return pd.concat(found).pivot(index="design", columns="interval", values="share")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("interval", ["items", "supports", "both"])
 def test_intervals_hold_their_truth_as_often_as_said(shares, interval):
     assert len(shares) >= 10

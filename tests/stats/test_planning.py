@@ -80,6 +80,7 @@ def test_the_least_that_is_planned_is_what_leaves_one_out():
     assert (found.n_tasks, found.images_per_class, found.n_classes) == (2, 5, 6)
 
 
+@pytest.mark.slow
 def test_a_planned_number_of_images_gives_the_wanted_chance():
     """Two backbones, one a little better on these classes: plan from one test set, then draw many."""
     found = coverage.check_plan(40, power=0.8, level=0.95, seed=3)

@@ -91,6 +91,7 @@ def test_constant_differences_have_bonferronis_correction_and_no_part_in_the_fac
     assert stats.simultaneous_intervals(np.ones((2, 3))).factor == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("alike", [0.0, 2.0])
 def test_all_intervals_hold_at_once_as_often_as_said(monkeypatch, alike):
     """1,500 studies of one method and 5 others on 40 tasks; separate intervals would hold together far less often."""

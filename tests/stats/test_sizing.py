@@ -559,6 +559,7 @@ def test_pilots_of_learners_with_a_trained_head_and_of_fine_tuning_are_those_of_
     assert (trained != plain).any()
 
 
+@pytest.mark.slow
 def test_tasks_by_difficulty_pay_only_where_the_difficulty_is_known():
     """With the measured method's own errors as difficulty the interval is narrower than with those of another."""
     ncc, other = Method("efficientnet-lite0", "ncc"), Method("conv4-protonet", "protonet")

@@ -119,6 +119,7 @@ def test_groups_of_one_image_or_one_class_change_nothing(run):
     )
 
 
+@pytest.mark.slow
 def test_groups_cover_when_images_of_a_group_are_alike():
     """Test sets of 20 scenes, each seen in every class; the spread of their means is known from themselves."""
     rng = np.random.default_rng(2)
@@ -139,6 +140,7 @@ def test_groups_cover_when_images_of_a_group_are_alike():
     assert np.mean(plain) < 0.8 * np.mean(grouped)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("new", ["images", "classes"])
 def test_variance_is_that_of_repeated_test_sets(new):
     sets = {"images": (2, 30), "classes": (60, 1)}[new]

@@ -873,6 +873,7 @@ def from_hub(server, tmp_path, hub, *command):
     return subprocess.run([sys.executable, *command], env=os.environ | places, capture_output=True, text=True)
 
 
+@pytest.mark.slow
 def test_weights_come_by_revision_and_digest_from_the_hub_that_is_named(here, server, hub, tmp_path):
     done = from_hub(server, tmp_path, hub, "-c", LOADED, *SMALL)
     assert done.returncode == 0, done.stderr

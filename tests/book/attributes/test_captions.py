@@ -286,6 +286,7 @@ def tiny(request):
     return request.param, *request.getfixturevalue(request.param.removesuffix("-large").replace("-", "_"))
 
 
+@pytest.mark.slow
 def test_a_fresh_process_captions(vit_gpt2, folder):
     """Where nothing else has made torchvision importable before."""
     words = ["-m", "fslbook", "caption", f"folder:{folder}", "--captioner", f"vit-gpt2:{vit_gpt2[0]}", "--quiet"]

@@ -259,6 +259,7 @@ def test_an_example_keeps_all_other_images_of_its_classes_for_the_truth():
     assert 0.3 < found < 1
 
 
+@pytest.mark.slow
 def test_what_the_episodes_tell_of_unknown_data_sets():
     found = support_set.record(calibration.methods())
     assert found["coverage"].mean() >= 90 and found["coverage"].min() >= 88
@@ -325,6 +326,7 @@ def test_options_are_checked_before_torch_is_imported(tmp_path, given, says):
     assert done.returncode == 2 and says in done.stderr and len(done.stderr.splitlines()) == 1
 
 
+@pytest.mark.slow
 def test_the_page_is_written(tmp_path, capsys):
     folder = folder_of(tmp_path / "mine", [3, 4, 3])
     page = tmp_path / "page.html"

@@ -262,6 +262,7 @@ def test_stored_episodes_come_out_again():
             np.testing.assert_allclose(again, kept[again.columns].astype(float), rtol=2e-3, atol=2e-3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "dataset, chosen, least, mean, gains",
     [

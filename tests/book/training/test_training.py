@@ -49,6 +49,7 @@ def other(tmp_path):
     return f"conv4-baseline:{path}"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [n for n in training.RECIPES if n != "glyph-conv"])
 def test_every_learner_learns_and_loads(small, tmp_path, name):
     size = {"size": 2 if name in ("maml", "boil") else 1 if training.RECIPES[name].batch == "tasks" else 32}
@@ -73,6 +74,7 @@ def test_every_learner_learns_and_loads(small, tmp_path, name):
     assert all(made["recipe"][field] == size[field] for field in rests_on)
 
 
+@pytest.mark.slow
 def test_an_auxiliary_loss_trains_and_leaves_no_head(small, tmp_path):
     recipe = replace(training.RECIPES["can"], **SHORT)
     plain, extra = (_Run("x", replace(recipe, auxiliary=a), 0) for a in (0.0, 1.0))
@@ -110,6 +112,7 @@ def test_resnet18_by_name(small, tmp_path):
         backbones.load("resnet18-protonet")
 
 
+@pytest.mark.slow
 def test_same_seed_same_weights_and_a_stopped_run_goes_on_to_them(small, tmp_path, monkeypatch):
     def made(file, seed=0):
         given = dict(SHORT, network="conv4-32", seed=seed, progress=False)

@@ -138,6 +138,7 @@ def test_a_paper_is_followed_from_images_to_a_backbone(cifar_fs, tmp_path, monke
         assert learners.make("maml", backbone, steps=3).steps == 3
 
 
+@pytest.mark.slow
 def test_resnet12_and_resnet18_of_the_papers_train_and_a_stopped_run_goes_on(cifar_fs, tmp_path, monkeypatch):
     monkeypatch.setitem(_file()["fewstab"]["datasets"], "cifar-fs", {})
     tiny = {"architecture.widths": [4, 4, 4, 4], "architecture.side": 32, "read_at": 36, "queries": 2, "size": 1}
@@ -178,6 +179,7 @@ def test_resnet12_and_resnet18_of_the_papers_train_and_a_stopped_run_goes_on(cif
     assert network.conv1.kernel_size == (3, 3) and isinstance(network.maxpool, torch.nn.Identity)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "given, message",
     [

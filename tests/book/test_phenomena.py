@@ -29,6 +29,7 @@ def results(shared_cache):
         }
 
 
+@pytest.mark.slow
 def test_open_is_far_wider_on_small_data_and_level_where_the_line_says(results):
     ratio = {}
     for dataset, table in results.items():

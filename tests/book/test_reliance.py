@@ -246,6 +246,7 @@ def test_reliance_and_gap_rise_with_the_bias_of_each_learner(found):
     assert (found[0]["reliance"].xs(0.0, level="bias").map(mean) < 25).all()
 
 
+@pytest.mark.slow
 def test_the_gap_fails_across_learners_and_the_relative_gap_does_not(found):
     truth, gaps = (table.xs(1.0, level="bias") for table in found)
     # These three lean on ink about alike; their gaps differ by a factor, since so does what they had to lose.

@@ -226,6 +226,7 @@ def test_learners_work_on_icons_and_fall_when_biased(icons):
     assert told["of"] == 20 and told["holds"] >= 16 and told["opposite"] == 0
 
 
+@pytest.mark.slow
 def test_sources_of_attributes_rank_learners_alike_on_icons(icons):
     both = [tables.means(t).xs(5, level="shots")["wacc-a"] for t in icons.values()]
     assert both[0].corr(both[1], "spearman") > 0.5

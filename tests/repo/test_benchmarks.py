@@ -73,6 +73,7 @@ def test_what_is_measured_is_stored_and_printed(stored, monkeypatch):
     assert {row["name"] for row in found["rates"]} >= {"ncc", "lr", "protonet"}
 
 
+@pytest.mark.slow
 def test_growth_is_measured_by_each_size_in_seconds_and_memory(stored):
     curves = json.loads(stored[0].read_text())["pieces"]["growth"]["rows"]
     shown = {"closed tasks", "NCC", "three intervals", "paired comparison"}

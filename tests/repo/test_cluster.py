@@ -128,6 +128,7 @@ def test_every_rule_has_resources(of_book, of_data):
             assert int(needs["runtime"]) > 0 and int(needs["mem_mb"]) > 0, (rule, wildcards)
 
 
+@pytest.mark.slow
 def test_parts_share_one_evaluation(checkout, of_book):
     pair = [rule for rule, wildcards, _ in of_book if re.match(r"pair=fashion\.glyph-conv\b", wildcards)]
     assert sorted(pair) == ["blocks"] * 3 + ["evaluate", "features"] + ["shards"] * 3

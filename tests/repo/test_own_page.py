@@ -54,6 +54,7 @@ def test_it_prints_three_intervals_of_each_learner_and_of_their_difference(done)
     assert dim == "512"
 
 
+@pytest.mark.slow
 def test_the_report_reads_its_results(done):
     folder, _ = done
     methods = Results.read(folder / "results.csv").methods

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -25,7 +24,7 @@ from fslcore.cli.options import (
     path_of,
 )
 from fslcore.cli.output import joined, overview, show
-from fslcore.cli.program import Program, open_outputs
+from fslcore.cli.program import Program
 from fslcore.errors import InputError
 from fslcore.paths import check_output
 
@@ -45,12 +44,8 @@ KINDS = {
 
 def main(arguments: list[str] | None = None) -> int:
     """Run a command and return its exit code (0 for done); an error is one line."""
-    arguments = sys.argv[1:] if arguments is None else arguments
-    open_outputs()
-    if arguments and arguments[0] in OF_THE_LIBRARY:
-        print(f"fslbook: {arguments[0]} is a command of fslcore: fslcore {arguments[0]} --help", file=sys.stderr)
-        return 2
-    return _program().run(arguments)
+    hints = {name: f"{name} is a command of fslcore: fslcore {name} --help" for name in OF_THE_LIBRARY}
+    return _program().run(arguments, hints)
 
 
 def _program() -> Program:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -27,19 +26,15 @@ from .options import (
     path_of,
     printed_of,
 )
-from .program import Program, open_outputs
+from .program import Program
 
 OF_THE_BOOK = ("assess", "caption", "pack", "plan", "run", "train")  # commands of the other program
 
 
 def main(arguments: list[str] | None = None) -> int:
     """Run a command and return its exit code (0 for done); an error is one line."""
-    arguments = sys.argv[1:] if arguments is None else arguments
-    open_outputs()
-    if arguments and arguments[0] in OF_THE_BOOK:
-        print(f"fslcore: {arguments[0]} is a command of fslbook: fslbook {arguments[0]} --help", file=sys.stderr)
-        return 2
-    return _program().run(arguments)
+    hints = {name: f"{name} is a command of fslbook: fslbook {name} --help" for name in OF_THE_BOOK}
+    return _program().run(arguments, hints)
 
 
 def _program() -> Program:
@@ -255,7 +250,3 @@ def _data_commands(command: Callable) -> None:
     add("-o", "--output", type=Path, help="a .csv: the group of each image, which evaluate --apart takes")
     add("--sheet", type=Path, help="a .png, .pdf or .svg: pairs at and around the threshold")
     add("--json", **JSON)
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -252,16 +252,15 @@ def _show_results(
 
 def _check_output(options: argparse.Namespace) -> None:
     """Check where results go, and let a recording have closed tasks alone unless the options say otherwise."""
-    if options.output is None:
-        if not options.part:
-            raise InputError(
-                "output: none; -o FILE.csv, FILE.parquet or FILE.jsonl is needed (or --part K/N, which writes nothing)"
-            )
-        is_recording = False
-    else:
+    is_recording = False
+    if options.output is not None:
         inputs = files_in(options.dataset, options.backbone)
         options.output = check_output(options.output, [".parquet", ".csv", ENDING], inputs)
         is_recording = options.output.suffix == ENDING
+    elif not options.part:
+        raise InputError(
+            "output: none; -o FILE.csv, FILE.parquet or FILE.jsonl is needed (or --part K/N, which writes nothing)"
+        )
     if is_recording:
         _check_recording(options)
     if options.samplings is None:
@@ -298,8 +297,10 @@ def _check_evaluation(options: argparse.Namespace) -> None:
 
             load(learner)
     if options.part and (options.intervals or options.until):
-        name = "intervals" if options.intervals else "until"
-        raise InputError(f"--{name}: not with --part, which computes blocks of tasks and writes nothing")
+        raise InputError(
+            f"--{'intervals' if options.intervals else 'until'}: not with --part, which computes blocks of tasks and "
+            "writes nothing"
+        )
     if options.balanced and (options.apart is not None or "open" not in options.samplings):
         raise InputError("--balanced: only with open tasks, and not with --apart, whose groups may span classes")
     if options.until and ("closed" not in options.samplings or options.ft_tasks is not None):

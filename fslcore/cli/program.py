@@ -8,7 +8,7 @@ import signal
 import sys
 import traceback
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from textwrap import dedent, indent
@@ -105,8 +105,21 @@ class Program:
         add = self.command("completion", show_completion)
         add("shell", choices=["bash", "zsh", "fish", "tcsh"], help="bash, zsh, fish or tcsh")
 
-    def run(self, arguments: list[str]) -> int:
-        """Run a command and return its exit code (see `EXIT_CODES`); an error is one line."""
+    def run(self, arguments: list[str] | None, hints: Mapping[str, str]) -> int:
+        """Run a command and return its exit code (see `EXIT_CODES`); an error is one line.
+
+        Parameters
+        ----------
+        arguments : list of str, optional
+            By default those of the process.
+        hints : mapping
+            By a command of another program: the line that names that program.
+        """
+        arguments = sys.argv[1:] if arguments is None else arguments
+        _open_outputs()
+        if arguments and arguments[0] in hints:
+            print(f"{self.name}: {hints[arguments[0]]}", file=sys.stderr)
+            return 2
         before = {name: os.environ[name] for name in OPTIONS_OF_CHILDREN if name in os.environ}
         command = next((word for word in arguments if word in self._commands.choices), None)
         extra = self._commands.choices[command].get_default("extra") if command else self.extra
@@ -137,7 +150,7 @@ class Program:
         return 0
 
 
-def open_outputs() -> None:
+def _open_outputs() -> None:
     """Replace outputs that the shell has closed, and let a console without ± or → show another sign."""
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:

@@ -126,8 +126,7 @@ def _check_writable(folder: Path, name: str) -> None:
     try:
         # Tested by writing, since permissions are not reliable (read-only file systems, root), and in a new folder,
         # since /proc creates files of its own.
-        with tempfile.TemporaryDirectory(dir=folder, prefix=".fslcore."):
-            pass
+        os.rmdir(tempfile.mkdtemp(dir=folder, prefix=".fslcore."))
     except OSError as error:
         raise InputError(f"{name}: nothing can be written to {folder} ({error.strerror})") from None
 

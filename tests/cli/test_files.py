@@ -1,7 +1,9 @@
 """Where files are written: checked before the work, whole or absent, and nothing is left behind."""
 
+import itertools
 import os
 import subprocess
+import sys
 import tempfile
 import threading
 import time
@@ -40,6 +42,29 @@ def test_output_is_checked_and_nothing_left_behind(tmp_path):
         with pytest.raises(InputError, match="folder"):
             check_folder(path)
     assert sorted(p.name for p in tmp_path.iterdir()) == ["in.csv", "link.csv"]
+
+
+def test_an_interrupt_while_a_folder_is_checked_leaves_next_to_nothing(tmp_path):
+    def interrupted_at(line):
+        lines, before = itertools.count(), sys.gettrace()
+
+        def trace(frame, event, argument):
+            if event == "line" and next(lines) == line:
+                raise KeyboardInterrupt
+            return trace
+
+        sys.settrace(trace)
+        try:
+            check_folder(tmp_path)
+        except KeyboardInterrupt:
+            return True
+        finally:
+            sys.settrace(before)
+        return False
+
+    check_folder(tmp_path)  # what is made once per process is there
+    assert sum(interrupted_at(line) for line in range(250)) > 100
+    assert len(list(tmp_path.iterdir())) < 5  # between making the folder and the next line
 
 
 def test_a_link_stays_and_what_it_leads_to_is_written(tmp_path):

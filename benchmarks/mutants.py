@@ -1,7 +1,7 @@
 """Do the tests see a fault? Single faults as mutmut makes them, one at a time in a copy of the checkout.
 
     python benchmarks/mutants.py stats --sample 150 --seed 1
-    python benchmarks/mutants.py estimation --files informed resampled --jobs 4
+    python benchmarks/mutants.py estimation --files informed resampled --jobs 2
     python benchmarks/mutants.py stats --faults stats/pilot.py#12 stats/runs.py#345
 
 Each test of the room runs once, and is known by the lines that it reaches. A fault then meets the tests that reach its
@@ -36,12 +36,45 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 BUILD = ROOT / "_build"
-#: Room of the library: the tests that are to see its faults, besides all in the folder of its name.
+#: Each room: its modules, and the tests that are to see its faults.
 ROOMS = {
-    "stats": "target_tables runs difficulty honest results item_scores arguments selection reliance",
-    "tasks": "difficulty arguments",
-    "estimation": "informed splits estimators assess arguments",
-    "training": "training unlabelled splits hyperparameters",
+    "stats": (
+        "fslcore/stats",
+        "tests/stats tests/misuse/test_arguments.py tests/misuse/test_statistics.py tests/book/test_difficulty.py"
+        " tests/book/test_honest.py tests/book/test_reliance.py tests/book/test_runs.py tests/book/test_selection.py"
+        " tests/book/test_target_tables.py",
+    ),
+    "tasks": (
+        "fslcore/tasks",
+        "tests/tasks tests/misuse/test_arguments.py tests/misuse/test_tasks.py tests/book/test_difficulty.py",
+    ),
+    "datasets": ("fslcore/datasets", "tests/datasets tests/misuse/test_images.py"),
+    "models": ("fslcore/models", "tests/models"),
+    "learners": ("fslcore/learners", "tests/learners tests/misuse/test_features.py"),
+    "evaluation": (
+        "fslcore/evaluation",
+        "tests/evaluation tests/cli/test_evaluate_command.py tests/misuse/test_run.py",
+    ),
+    "report": (
+        "fslcore/report",
+        "tests/report tests/misuse/test_report_files.py tests/misuse/test_report_tables.py"
+        " tests/misuse/test_statistics.py",
+    ),
+    "tools": (
+        "fslcore/archives.py fslcore/download.py fslcore/fetch.py fslcore/near_copies fslcore/recorder.py",
+        "tests/tools tests/misuse/test_fetch.py",
+    ),
+    "base": (
+        "fslcore/catalogue.py fslcore/errors.py fslcore/paths.py fslcore/sources.py fslcore/store.py",
+        "tests/cli tests/evaluation/test_store.py tests/repo/test_errors.py tests/datasets",
+    ),
+    "cli": ("fslcore/cli", "tests/cli tests/misuse/test_command_line.py"),
+    "fslbook": (
+        "book/fslbook",
+        "tests/book tests/misuse/test_assess.py tests/misuse/test_captions.py tests/misuse/test_train.py",
+    ),
+    "estimation": ("book/fslbook/estimation", "tests/book/estimation tests/misuse/test_assess.py"),
+    "training": ("book/fslbook/training", "tests/book/training tests/book/test_hyperparameters.py"),
 }
 COPIED = "pyproject.toml README.md CHANGELOG.md CONTRIBUTING.md book fslcore tests benchmarks notebooks profiles"
 SEEN = "from fslcore._seen import line as _seen_line"
@@ -78,13 +111,13 @@ def main() -> None:
     given = parser.parse_args()
     shutil.rmtree(BUILD / "mutants" / given.room, ignore_errors=True)
     os.chdir(copied(given.room, 0))
-    files = sorted(map(str, next(Path("fslcore").rglob(given.room)).glob("*.py")))
-    asked = [path for path in files if not given.files or Path(path).stem in given.files]
+    modules, tests = (python_files(paths) for paths in ROOMS[given.room])
+    asked = [path for path in modules if not given.files or Path(path).stem in given.files]
     made = faults(asked, given.sample, given.seed, given.faults)
-    names = given.tests or ROOMS[given.room].split()
-    tests = [str(path) for name in names for path in Path("tests").rglob(f"test_{name}.py")]
-    tests += [] if given.tests else map(str, sorted(Path("tests", given.room).glob("test_*.py")))
-    known, seconds = reached(given.room, tests, files, given.slow)
+    if given.tests:
+        tests = [str(path) for name in given.tests for path in Path("tests").rglob(f"test_{name}.py")]
+    tests = [path for path in tests if Path(path).name.startswith("test_")]
+    known, seconds = reached(given.room, tests, modules, given.slow)
     work = []
     for fault in made:
         found = known.get(f"{fault.path}:{statement(fault)}", ())
@@ -103,6 +136,15 @@ def main() -> None:
     told(results)
 
 
+def python_files(paths: str) -> list[str]:
+    """All files of these folders, and these files."""
+    return [
+        str(file)
+        for path in map(Path, paths.split())
+        for file in ([path] if path.is_file() else sorted(path.rglob("*.py")))
+    ]
+
+
 def copied(room: str, worker: int) -> Path:
     """A copy of the checkout, to break; each worker has its own."""
     folder = BUILD / "mutants" / room / str(worker)
@@ -114,7 +156,7 @@ def copied(room: str, worker: int) -> Path:
             shutil.copy2(ROOT / name, folder)
     (folder / "data").symlink_to(ROOT / "data")
     with open(folder / "pyproject.toml", "a") as file:
-        file.write('\n[tool.mutmut]\nsource_paths = ["fslcore"]\n')
+        file.write('\n[tool.mutmut]\nsource_paths = ["fslcore", "book/fslbook"]\n')
     os.environ["PYTHONPATH"] = os.pathsep.join(map(str, (folder, folder / "book", folder / "benchmarks")))
     return folder
 

@@ -78,7 +78,8 @@ def main() -> None:
         under = conditions(threads or options.threads, options.quick) | {"load": load}
         pieces = json.loads(output.read_text()).get("pieces", {}) if output.is_file() else {}
         pieces[name] = {"of": kind, **under, "rows": rows}
-        write(output, facts | {"pieces": {of: pieces[of] for of in PIECES if of in pieces}})  # a stop loses one piece
+        # After each piece, so that a stop loses one.
+        write(output, facts | {"pieces": {piece: pieces[piece] for piece in PIECES if piece in pieces}})
         print(f"{name} ({time.perf_counter() - start:.0f} s)", *map(line, rows), sep="\n", flush=True)
     print(output)
 
@@ -120,15 +121,15 @@ def slug(facts: dict) -> str:
 
 def line(row: dict) -> str:
     """A row as it is printed."""
-    shown = {k: f"{v:,.4g}" if isinstance(v, float) else v for k, v in row.items() if v is not None}
-    shown.pop("parameters", None)
-    return "  " + "  ".join(f"{k} {v}" for k, v in shown.items())
+    cells = {k: f"{v:,.4g}" if isinstance(v, float) else v for k, v in row.items() if v is not None}
+    cells.pop("parameters", None)
+    return "  " + "  ".join(f"{k} {v}" for k, v in cells.items())
 
 
-def write(output: Path, found: dict) -> None:
+def write(output: Path, measured: dict) -> None:
     from fslcore.paths import replace_file
 
-    replace_file(output, lambda part: part.write_text(json.dumps(rounded(found), indent=1) + "\n"))
+    replace_file(output, lambda part: part.write_text(json.dumps(rounded(measured), indent=1) + "\n"))
 
 
 def rounded(value):

@@ -89,8 +89,8 @@ class World:
     def run(self, **options) -> tuple[int, str]:
         """The exit code, and what was said on stderr."""
         process = self.start(**options)
-        _, told = process.communicate(timeout=600)
-        return process.returncode, told
+        _, output = process.communicate(timeout=600)
+        return process.returncode, output
 
     def files(self) -> dict[str, str]:
         """SHA-256 of all there is, by path."""
@@ -102,8 +102,8 @@ def content(path: Path) -> str:
     """SHA-256 of a file; of a notebook, of the outputs of its cells, since it holds times too."""
     if path.suffix == ".ipynb" and not path.name.startswith("."):
         cells = json.loads(path.read_text("utf-8"))["cells"]
-        kept = [{k: v for k, v in o.items() if k != "execution_count"} for c in cells for o in c.get("outputs", [])]
-        return hashlib.sha256(json.dumps(kept, sort_keys=True).encode()).hexdigest()
+        outputs = [{k: v for k, v in o.items() if k != "execution_count"} for c in cells for o in c.get("outputs", [])]
+        return hashlib.sha256(json.dumps(outputs, sort_keys=True).encode()).hexdigest()
     return hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else "no file"
 
 
@@ -112,14 +112,13 @@ class Row:
     """What one disturbance led to. ``faults`` is empty where all is as it should be."""
 
     command: str
-    how: str
+    disturbance: str
     seconds: float
     faults: list[str]
 
     def __str__(self) -> str:
-        return (
-            f"{self.command:9} {self.how:42} {self.seconds:6.1f} s  {'; '.join(self.faults) or 'equal, nothing left'}"
-        )
+        outcome = "; ".join(self.faults) or "equal, nothing left"
+        return f"{self.command:9} {self.disturbance:42} {self.seconds:6.1f} s  {outcome}"
 
 
 class Chaos:
@@ -128,7 +127,7 @@ class Chaos:
     def __init__(self, folder: Path, seed: int = 0, images: int = 45):
         self.folder, self.random, self.count = folder, random.Random(seed), 0
         make_data(folder / "data", images)
-        self.whole: dict[str, tuple[dict[str, str], float]] = {}
+        self.undisturbed_runs: dict[str, tuple[dict[str, str], float]] = {}
 
     def world(self, name: str, folder: Path | None = None) -> World:
         self.count += 1
@@ -136,33 +135,33 @@ class Chaos:
 
     def undisturbed(self, name: str) -> tuple[dict[str, str], float]:
         """The files of a run that nothing disturbs, and its seconds."""
-        if name not in self.whole:
+        if name not in self.undisturbed_runs:
             world, start = self.world(name), time.monotonic()
-            code, told = world.run()
-            assert code == 0, told
-            self.whole[name] = world.files(), time.monotonic() - start
-        return self.whole[name]
+            code, output = world.run()
+            assert code == 0, output
+            self.undisturbed_runs[name] = world.files(), time.monotonic() - start
+        return self.undisturbed_runs[name]
 
     def again(self, world: World) -> list[str]:
         """The command given once more: what is not as after an undisturbed run."""
-        code, told = world.run()
-        return ([f"again: exit code {code}: {told[-300:]}"] if code else []) + self.differences(world, "again: ")
+        code, output = world.run()
+        return ([f"again: exit code {code}: {output[-300:]}"] if code else []) + self.differences(world, "again: ")
 
     def differences(self, world: World, when: str = "") -> list[str]:
-        whole, found = self.undisturbed(world.name)[0], world.files()
+        undisturbed, files = self.undisturbed(world.name)[0], world.files()
         return (
-            [f"{when}{p} differs" for p in whole.keys() & found.keys() if whole[p] != found[p]]
-            + [f"{when}{p} is missing" for p in sorted(whole.keys() - found.keys())]
-            + [f"{when}{p} is left over" for p in sorted(found.keys() - whole.keys())]
+            [f"{when}{p} differs" for p in undisturbed.keys() & files.keys() if undisturbed[p] != files[p]]
+            + [f"{when}{p} is missing" for p in sorted(undisturbed.keys() - files.keys())]
+            + [f"{when}{p} is left over" for p in sorted(files.keys() - undisturbed.keys())]
         )
 
     def half_written(self, world: World) -> list[str]:
         """Files under their own names that an undisturbed run makes otherwise: captions are written in whole parts."""
-        whole, found = self.undisturbed(world.name)[0], world.files()
+        undisturbed, files = self.undisturbed(world.name)[0], world.files()
         return [
             f"{p} looks whole"
-            for p in sorted(whole.keys() & found.keys())
-            if whole[p] != found[p] and not (world.name == "caption" and is_beginning(world.folder / p))
+            for p in sorted(undisturbed.keys() & files.keys())
+            if undisturbed[p] != files[p] and not (world.name == "caption" and is_beginning(world.folder / p))
         ]
 
     def kill(self, name: str, number: signal.Signals, share: float | None = None) -> Row:
@@ -175,16 +174,16 @@ class Chaos:
             process.wait(moment)
         kernels = psutil.Process(process.pid).children(recursive=True) if process.poll() is None else []
         process.send_signal(number)
-        _, told = process.communicate(timeout=120)
+        _, output = process.communicate(timeout=120)
         faults = self.half_written(world)
         if number != signal.SIGKILL:
             faults += [f"{p} is left over" for p in world.files() if temporary(p)]
             # Before its first line runs, nobody listens but Python itself.
-            early = process.returncode == -number or "<frozen" in told or ("site-packages" in told and moment < 1)
+            early = process.returncode == -number or "<frozen" in output or ("site-packages" in output and moment < 1)
             program = COMMANDS[name].split()[0]
             codes = {0: "", 128 + number: f"{program}: stopped\n"}
-            if codes.get(process.returncode) != told and not early:
-                faults.append(f"exit code {process.returncode}: {told[-300:]}")
+            if codes.get(process.returncode) != output and not early:
+                faults.append(f"exit code {process.returncode}: {output[-300:]}")
         _, alive = psutil.wait_procs(kernels, timeout=10)
         faults += [f"process {p.pid} is left over" for p in alive]
         faults += self.again(world)
@@ -194,11 +193,11 @@ class Chaos:
     def twice(self, name: str) -> Row:
         """Two at once, on one cache and with one output."""
         world, start = self.world(name), time.monotonic()
-        both = [world.start(), world.start()]
+        processes = [world.start(), world.start()]
         faults = []
-        for process in both:
-            _, told = process.communicate(timeout=600)
-            faults += [f"exit code {process.returncode}: {told[-300:]}"] if process.returncode else []
+        for process in processes:
+            _, output = process.communicate(timeout=600)
+            faults += [f"exit code {process.returncode}: {output[-300:]}"] if process.returncode else []
         return Row(name, "two at once", time.monotonic() - start, faults + self.differences(world))
 
     def full(self, name: str) -> Row:
@@ -207,10 +206,10 @@ class Chaos:
         with small_disk(self.folder / f"disk{self.count}", left) as (disk, mounted):
             world = self.world(name, disk / "w")
             options = {} if mounted else {"preexec_fn": lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (left, -1))}
-            code, told = world.run(**options)
+            code, output = world.run(**options)
             faults = self.half_written(world)
-            if code not in (0, 2) or len(told.splitlines()) != (code == 2):
-                faults.append(f"exit code {code}: {told[-300:]}")
+            if code not in (0, 2) or len(output.splitlines()) != (code == 2):
+                faults.append(f"exit code {code}: {output[-300:]}")
             if mounted:
                 (disk / "filler").unlink()
             faults += [f"{p} is left over" for p in world.files() if temporary(p)] + self.again(world)
@@ -221,16 +220,16 @@ class Chaos:
     def damage(self, name: str, cut: bool) -> Row:
         """A byte flipped or a file cut off, among what the command keeps for later."""
         world, start = self.world(name), time.monotonic()
-        kept = world.folder / "out/.out.training"
+        state = world.folder / "out/.out.training"
         if name == "train":
             process = world.start()
-            while process.poll() is None and not kept.exists():
+            while process.poll() is None and not state.exists():
                 time.sleep(0.01)
             process.kill()
             process.communicate()
         else:
             world.run()
-        paths = [kept] if name == "train" else sorted(p for p in (world.folder / "cache").rglob("*") if p.is_file())
+        paths = [state] if name == "train" else sorted(p for p in (world.folder / "cache").rglob("*") if p.is_file())
         if name == "caption":
             paths = [world.folder / "out/out.csv"]
         path = self.random.choice(paths)
@@ -242,15 +241,15 @@ class Chaos:
             damaged[at] ^= 1 << self.random.randrange(8)
         path.write_bytes(damaged)
         if name == "evaluate":  # nothing else that would spare it from reading this one
-            for made in [*(world.folder / "out").iterdir(), *paths]:
-                if made != path:
-                    made.unlink()
+            for file in [*(world.folder / "out").iterdir(), *paths]:
+                if file != path:
+                    file.unlink()
         faults = self.again(world)
         if name == "caption" and faults and "again: exit code 2" in faults[0] and str(path) in faults[0]:
             path.unlink()  # it is the user's own file, which is refused by its name, and not replaced
             faults = self.again(world)
-        what = f"{'cut at' if cut else 'a bit flipped at'} {at:,} of {path.suffix or path.name}"
-        return Row(name, what, time.monotonic() - start, faults)
+        description = f"{'cut at' if cut else 'a bit flipped at'} {at:,} of {path.suffix or path.name}"
+        return Row(name, description, time.monotonic() - start, faults)
 
 
 def temporary(path: str) -> bool:
@@ -281,7 +280,7 @@ def small_disk(folder: Path, left: int) -> Iterator[tuple[Path, bool]]:
 
 def book(folder: Path, kills: int, seed: int) -> Iterator[Row]:
     """`make book` in a clone, killed with all its jobs, against one that nothing disturbs."""
-    made = {}
+    contents = {}
     for name in ("undisturbed", "disturbed"):
         subprocess.run(["git", "clone", "--quiet", str(ROOT), str(folder / name)], check=True)
         start, moments = time.monotonic(), random.Random(seed)
@@ -290,18 +289,18 @@ def book(folder: Path, kills: int, seed: int) -> Iterator[Row]:
                 ["make", "book"], cwd=folder / name, start_new_session=True, stdout=-3, stderr=-3
             )
             try:
-                process.wait(moments.random() * made["seconds"] / kills)
+                process.wait(moments.random() * contents["seconds"] / kills)
             except subprocess.TimeoutExpired:
                 os.killpg(process.pid, SIGNALS[i % len(SIGNALS)])
                 process.wait()
         subprocess.run(["make", "book"], cwd=folder / name, check=True, stdout=-3)
         built = folder / name / "_build"
-        made[name] = {str(p.relative_to(built)): content(p) for p in sorted(built.rglob("*.ipynb"))}
-        made[name] |= {str(p.relative_to(built)): "" for p in built.rglob("*") if p.is_file() and p.suffix != ".ipynb"}
-        made.setdefault("seconds", time.monotonic() - start)
-    one, two = made["undisturbed"], made["disturbed"]
-    faults = [f"{p} differs" for p in one.keys() & two.keys() if one[p] != two[p]]
-    faults += [f"{p} is missing or left over" for p in sorted(one.keys() ^ two.keys())]
+        files = sorted(p for p in built.rglob("*") if p.is_file())
+        contents[name] = {str(p.relative_to(built)): content(p) if p.suffix == ".ipynb" else "" for p in files}
+        contents.setdefault("seconds", time.monotonic() - start)
+    expected, built_again = contents["undisturbed"], contents["disturbed"]
+    faults = [f"{p} differs" for p in expected.keys() & built_again.keys() if expected[p] != built_again[p]]
+    faults += [f"{p} is missing or left over" for p in sorted(expected.keys() ^ built_again.keys())]
     yield Row("make book", f"killed {kills} times", time.monotonic() - start, faults)
 
 
@@ -324,10 +323,10 @@ def main() -> int:
     options = parser.parse_args()
     bad = 0
     with tempfile.TemporaryDirectory() as folder:
-        made = Chaos(Path(folder), options.seed)
+        chaos = Chaos(Path(folder), options.seed)
         for name in options.only:
-            print(f"{name:9} {'undisturbed':42} {made.undisturbed(name)[1]:6.1f} s", flush=True)
-        for row in rows(made, options.kills, options.only):
+            print(f"{name:9} {'undisturbed':42} {chaos.undisturbed(name)[1]:6.1f} s", flush=True)
+        for row in rows(chaos, options.kills, options.only):
             print(row, flush=True)
             bad += bool(row.faults)
         for row in book(Path(folder), options.book, options.seed) if options.book else ():

@@ -40,26 +40,26 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--quick", action="store_true", help="small sizes")
     parser.add_argument("-o", "--output", type=Path, default=paths.DATA / "performance" / "gpu.json")
-    given = parser.parse_args()
-    kept = json.loads(given.output.read_text()) if given.output.is_file() else {"pieces": {}}
+    options = parser.parse_args()
+    results = json.loads(options.output.read_text()) if options.output.is_file() else {"pieces": {}}
     devices = ["cpu", *(["cuda"] if torch.cuda.is_available() else [])]
-    for name, unit, run in pieces(given.quick):
+    for name, unit, run in pieces(options.quick):
         for device in devices:
             key = f"{name}, {device}"
-            if key in kept["pieces"]:
+            if key in results["pieces"]:
                 continue
             try:
-                speed = measured(run, device, *((0, 1) if given.quick else ()))
+                speed = measured(run, device, *((0, 1) if options.quick else ()))
             except torch.cuda.OutOfMemoryError as error:
                 speed = None
                 print(f"{key}: {str(error).splitlines()[0]}")
-            kept["pieces"][key] = {"unit": f"{unit}/s", "speed": speed}
-            kept |= {"date": date.today().isoformat(), "quick": given.quick, "machine": machine()}
-            given.output.parent.mkdir(parents=True, exist_ok=True)
-            paths.replace_file(given.output, lambda part: part.write_text(json.dumps(kept, indent=1) + "\n"))
+            results["pieces"][key] = {"unit": f"{unit}/s", "speed": speed}
+            results |= {"date": date.today().isoformat(), "quick": options.quick, "machine": machine()}
+            options.output.parent.mkdir(parents=True, exist_ok=True)
+            paths.replace_file(options.output, lambda part: part.write_text(json.dumps(results, indent=1) + "\n"))
             if speed is not None:
-                beside = kept["pieces"].get(f"{name}, cpu", {}).get("speed")
-                ratio = f"{speed / beside:8.1f} times the CPU" if device != "cpu" and beside else ""
+                cpu_speed = results["pieces"].get(f"{name}, cpu", {}).get("speed")
+                ratio = f"{speed / cpu_speed:8.1f} times the CPU" if device != "cpu" and cpu_speed else ""
                 print(f"{key:<60}{speed:>12,.1f} {unit}/s{ratio}", flush=True)
 
 
@@ -71,11 +71,11 @@ def machine() -> dict:
 
 def measured(run: Callable[[torch.device], int], device: str, warm: int = 1, repeats: int = 3) -> float:
     """Items a second; ``run`` does its work on a device and says how many items it did."""
-    where, speeds, began = torch.device(device), [], time.perf_counter()
+    target, speeds, began = torch.device(device), [], time.perf_counter()
     for turn in range(warm + repeats):
         start = time.perf_counter()
-        items = run(where)
-        if where.type == "cuda":
+        items = run(target)
+        if target.type == "cuda":
             torch.cuda.synchronize()
         if turn >= warm:
             speeds.append(items / (time.perf_counter() - start))
@@ -104,13 +104,13 @@ def pieces(quick: bool) -> Iterator[tuple[str, str, Callable[[torch.device], int
     images = rng.integers(0, 256, (20 * 20, side, side, 3), np.uint8)
     pictures = Bank(torch.from_numpy(images), np.arange(20).repeat(20), "")
     backbone = conv4("conv4-maml")
-    asked = sample_closed(pictures.labels, tasks=2 if quick else 32, queries=2 if quick else 15)
+    tasks_on_images = sample_closed(pictures.labels, tasks=2 if quick else 32, queries=2 if quick else 15)
     for chunk in (1, 16):
         for name in ("ft", "maml"):
             if name == "ft" or chunk == 1:  # MAML adapts one task after the other
                 learner = learners.make(name, backbone, **({"epochs": 1} if quick and name == "ft" else {}))
                 at_once = f", {chunk} at once" if name == "ft" else ""
-                yield f"{name} of a Conv4{at_once}", "tasks", evaluated(learner, pictures, asked, chunk)
+                yield f"{name} of a Conv4{at_once}", "tasks", evaluated(learner, pictures, tasks_on_images, chunk)
     for name in ("conv4", "resnet12"):
         yield f"training of {name}", "images", training_of(name, 4 if quick else 64, 1 if quick else 5)
     yield "training of conv4 by MAML", "tasks", training_by_maml(1 if quick else 4)
@@ -126,18 +126,18 @@ def features_of(name: str, photos: np.ndarray, side: int) -> Callable[[torch.dev
     backbone = Backbone(name, "", "", network.num_features, network, HALF, HALF, side, "bicubic", name)
 
     @torch.inference_mode()
-    def run(where: torch.device) -> int:
+    def run(device: torch.device) -> int:
         for at in range(0, len(photos), 64):
-            x = backbone.preprocess(torch.from_numpy(photos[at : at + 64]).to(where))
-            network.to(where, memory_format=torch.channels_last)(x).half().cpu()
+            x = backbone.preprocess(torch.from_numpy(photos[at : at + 64]).to(device))
+            network.to(device, memory_format=torch.channels_last)(x).half().cpu()
         return len(photos)
 
     return run
 
 
 def evaluated(learner, bank: Bank, tasks, chunk: int | None = None) -> Callable[[torch.device], int]:
-    def run(where: torch.device) -> int:
-        evaluate(learner, bank.to(where), tasks, chunk=chunk)
+    def run(device: torch.device) -> int:
+        evaluate(learner, bank.to(device), tasks, chunk=chunk)
         return len(tasks)
 
     return run
@@ -156,9 +156,9 @@ def training_of(name: str, batch: int, steps: int) -> Callable[[torch.device], i
     network, head = kind.build().train(), nn.Linear(kind.dim, 64)
     x, y = torch.rand(batch, 3, kind.side, kind.side), torch.arange(batch) % 64
 
-    def run(where: torch.device) -> int:
-        parts = nn.ModuleList([network.to(where, memory_format=torch.channels_last), head.to(where)])
-        images, labels = x.to(where, memory_format=torch.channels_last), y.to(where)
+    def run(device: torch.device) -> int:
+        parts = nn.ModuleList([network.to(device, memory_format=torch.channels_last), head.to(device)])
+        images, labels = x.to(device, memory_format=torch.channels_last), y.to(device)
         optimiser = torch.optim.AdamW(parts.parameters(), lr=1e-3)
         for _ in range(steps):
             optimiser.zero_grad()
@@ -178,9 +178,9 @@ def training_by_maml(tasks: int) -> Callable[[torch.device], int]:
     members = F.one_hot(torch.arange(25) % 5, 5).float().expand(tasks, -1, -1)
     target = (torch.arange(75) % 5).expand(tasks, -1)
 
-    def run(where: torch.device) -> int:
-        scores = learner.on_images(network.to(where), *(t.to(where) for t in (support, members, query)))
-        learner.loss(scores, target.to(where)).backward()
+    def run(device: torch.device) -> int:
+        scores = learner.on_images(network.to(device), *(t.to(device) for t in (support, members, query)))
+        learner.loss(scores, target.to(device)).backward()
         return tasks
 
     return run

@@ -44,8 +44,8 @@ class Drawn:
 
     def __getitem__(self, rows: slice | np.ndarray) -> np.ndarray:
         rows = np.arange(len(self), dtype=np.uint64)[rows] if isinstance(rows, slice) else np.asarray(rows, np.uint64)
-        seen = self._pictures[rows % np.uint64(CLASSES)] // 4 + 3 * (_noise(rows).astype(np.int16) // 4)
-        return seen.astype(np.uint8).reshape(-1, *self.shape[1:])
+        pixels = self._pictures[rows % np.uint64(CLASSES)] // 4 + 3 * (_noise(rows).astype(np.int16) // 4)
+        return pixels.astype(np.uint8).reshape(-1, *self.shape[1:])
 
 
 def _noise(index: np.ndarray) -> np.ndarray:
@@ -61,22 +61,22 @@ def network() -> backbones.Backbone:
     torch.manual_seed(0)
     layers = [nn.Conv2d(3, 16, 3, 2, 1), nn.ReLU(), nn.Conv2d(16, 64, 3, 2, 1), nn.ReLU()]
     layers += [nn.AdaptiveAvgPool2d(2), nn.Flatten()]
-    made = nn.Sequential(*layers).eval()
+    model = nn.Sequential(*layers).eval()
     return backbones.Backbone(
-        "two-convolutions", "", "", 256, made, (0.5,) * 3, (0.5,) * 3, SIDE, "bilinear", "random, seed 0"
+        "two-convolutions", "", "", 256, model, (0.5,) * 3, (0.5,) * 3, SIDE, "bilinear", "random, seed 0"
     )
 
 
 def stages(n: int) -> list[dict]:
     """Seconds of one thread and peak memory (MB) of each stage on n images, one after the other in this process."""
-    found = []
+    rows = []
 
-    def stage(name: str, run: Callable, **more) -> object:
+    def stage(name: str, run: Callable, **measures) -> object:
         fresh_peak()
         start = CPU()
         result = run()
         row = dict(subject="million", images=n, stage=name, seconds=CPU() - start, peak_mb=peak_mb())
-        found.append(row | {name: of(result) for name, of in more.items()})
+        rows.append(row | {name: measure(result) for name, measure in measures.items()})
         return result
 
     classes = min(CLASSES, n // 40)
@@ -88,7 +88,7 @@ def stages(n: int) -> list[dict]:
     of_record = dict(tasks=lambda r: len(r.correct), accuracy=lambda r: float(r.accuracy().mean()))
     bank = stage("features", lambda: backbones.features(images, network()))
     stage("features, again", lambda: backbones.features(images, network()))
-    kept = stage(
+    record = stage(
         "NCC",
         lambda: evaluate(NearestCentroid(), bank, closed),
         **of_record,
@@ -100,10 +100,10 @@ def stages(n: int) -> list[dict]:
     )
     stage(
         "three intervals",
-        lambda: three_intervals(kept.correct, closed.support, closed.query, labels),
+        lambda: three_intervals(record.correct, closed.support, closed.query, labels),
         tasks=lambda _: len(closed),
     )
-    return found
+    return rows
 
 
 def main() -> None:

@@ -108,24 +108,24 @@ def main() -> None:
     parser.add_argument("--faults", nargs="+", help="these alone, by name")
     parser.add_argument("--slow", type=float, default=5, help="seconds of a test that comes last (5)")
     parser.add_argument("--jobs", type=int, default=1, help="at once (1)")
-    given = parser.parse_args()
-    shutil.rmtree(BUILD / "mutants" / given.room, ignore_errors=True)
-    os.chdir(copied(given.room, 0))
-    modules, tests = (python_files(paths) for paths in ROOMS[given.room])
-    asked = [path for path in modules if not given.files or Path(path).stem in given.files]
-    made = faults(asked, given.sample, given.seed, given.faults)
-    if given.tests:
-        tests = [str(path) for name in given.tests for path in Path("tests").rglob(f"test_{name}.py")]
+    options = parser.parse_args()
+    shutil.rmtree(BUILD / "mutants" / options.room, ignore_errors=True)
+    os.chdir(copied(options.room, 0))
+    modules, tests = (python_files(paths) for paths in ROOMS[options.room])
+    chosen_modules = [path for path in modules if not options.files or Path(path).stem in options.files]
+    chosen_faults = faults(chosen_modules, options.sample, options.seed, options.faults)
+    if options.tests:
+        tests = [str(path) for name in options.tests for path in Path("tests").rglob(f"test_{name}.py")]
     tests = [path for path in tests if Path(path).name.startswith("test_")]
-    known, seconds = reached(given.room, tests, modules, given.slow)
+    tests_of, seconds = reached(options.room, tests, modules, options.slow)
     work = []
-    for fault in made:
-        found = known.get(f"{fault.path}:{statement(fault)}", ())
-        work.append((fault, sorted(found, key=seconds.get), 20 + 2 * sum(seconds[test] for test in found)))
+    for fault in chosen_faults:
+        tests = tests_of.get(f"{fault.path}:{statement(fault)}", ())
+        work.append((fault, sorted(tests, key=seconds.get), 20 + 2 * sum(seconds[test] for test in tests)))
     results = {}
-    with ProcessPoolExecutor(given.jobs, get_context("spawn"), prepared, (given.room,)) as pool:
+    with ProcessPoolExecutor(options.jobs, get_context("spawn"), prepared, (options.room,)) as pool:
         try:
-            for done, future in enumerate(as_completed([pool.submit(judged, *each) for each in work]), 1):
+            for done, future in enumerate(as_completed([pool.submit(judged, *arguments) for arguments in work]), 1):
                 fault, outcome, seconds = future.result()
                 results[fault] = outcome
                 if outcome != KILLED:
@@ -133,7 +133,7 @@ def main() -> None:
                 print(f"{done} of {len(work)}, the last {seconds:.0f} s", end="\r", file=sys.stderr)
         except KeyboardInterrupt:
             pool.shutdown(wait=False, cancel_futures=True)
-    told(results)
+    print_results(results)
 
 
 def python_files(paths: str) -> list[str]:
@@ -167,28 +167,27 @@ def faults(files: list[str], sample: int | None, seed: int, names: list[str] | N
     from libcst import FunctionDef
     from mutmut.mutation.file_mutation import create_mutations
 
-    made = {}
+    every_fault = {}
     for path in files:
         module, mutations, *_ = create_mutations(path, Path(path).read_text())
         inside = [m for m in mutations if m.contained_by_top_level_function is not None]
-        made |= {
-            (path, place): (module, mutation)
-            for place, mutation in enumerate(inside)
-            if isinstance(mutation.contained_by_top_level_function, FunctionDef)
-        }
-    print(f"{len(made)} faults in {len(files)} files", flush=True)
+        for place, mutation in enumerate(inside):
+            if isinstance(mutation.contained_by_top_level_function, FunctionDef):
+                every_fault[path, place] = module, mutation
+    print(f"{len(every_fault)} faults in {len(files)} files", flush=True)
     # In random order, so that what is done is a sample whenever it is stopped.
-    chosen = random.Random(seed).sample(list(made), len(made) if sample is None else min(sample, len(made)))
+    size = len(every_fault) if sample is None else min(sample, len(every_fault))
+    places = random.Random(seed).sample(list(every_fault), size)
     if names is not None:
-        chosen = [key for key in made if f"{key[0].removeprefix('fslcore/')}#{key[1]}" in names]
-    found = []
-    for path, place in chosen:
-        module, mutation = made[path, place]
+        places = [key for key in every_fault if f"{key[0].removeprefix('fslcore/')}#{key[1]}" in names]
+    chosen_faults = []
+    for path, place in places:
+        module, mutation = every_fault[path, place]
         source = module.deep_replace(mutation.original_node, mutation.mutated_node).code
         pairs = zip(module.code.splitlines(), source.splitlines())
         line = next((n for n, (old, new) in enumerate(pairs, 1) if old != new), 0)
-        found.append(Fault(path, place, source, line))
-    return found
+        chosen_faults.append(Fault(path, place, source, line))
+    return chosen_faults
 
 
 def statement(fault: Fault) -> int:
@@ -196,8 +195,9 @@ def statement(fault: Fault) -> int:
     best = 0
     for node in ast.walk(ast.parse(Path(fault.path).read_text())):
         if isinstance(node, ast.stmt) and node.lineno <= fault.line <= node.end_lineno:
-            of = node.body[0].lineno if isinstance(node, ast.FunctionDef) and fault.line < node.body[0].lineno else 0
-            best = max(best, node.lineno, of)
+            best = max(best, node.lineno)
+            if isinstance(node, ast.FunctionDef) and fault.line < node.body[0].lineno:
+                best = max(best, node.body[0].lineno)
     return best
 
 
@@ -226,10 +226,10 @@ class Marked(ast.NodeTransformer):
         statements = getattr(node, field, None)
         if isinstance(statements, list) and statements and isinstance(statements[0], ast.stmt):
             marked = []
-            for n, each in enumerate(statements):
-                text = isinstance(each, ast.Expr) and isinstance(each.value, ast.Constant)
-                mark = ast.parse(f"_seen_line({f'{self.path}:{each.lineno}'!r})").body
-                marked += [each, *mark] if text and n == 0 else [*mark, each]
+            for n, child in enumerate(statements):
+                text = isinstance(child, ast.Expr) and isinstance(child.value, ast.Constant)
+                mark = ast.parse(f"_seen_line({f'{self.path}:{child.lineno}'!r})").body
+                marked += [child, *mark] if text and n == 0 else [*mark, child]
             setattr(node, field, marked)
 
 
@@ -240,8 +240,8 @@ class TooSlow(BaseException):
 class Recorder:
     """A plug-in of pytest: which lines each test reaches, and how long it takes."""
 
-    def __init__(self, seen: set, slow: float):
-        self.seen, self.slow = seen, slow
+    def __init__(self, lines: set, slow: float):
+        self.seen, self.slow = lines, slow
         self.reached, self.failed, self.stopped, self.early, self.fixtures = {}, set(), set(), set(), {}
 
     def pytest_collection_finish(self, session):
@@ -272,12 +272,12 @@ class Recorder:
             return (yield)
         finally:
             signal.setitimer(signal.ITIMER_PROF, 0)
-            found = set(self.seen)
+            reached_lines = set(self.seen)
             for name in item.fixturenames:
                 for definition in item._fixtureinfo.name2fixturedefs.get(name, ()):
-                    found |= self.fixtures.get(definition, set())
+                    reached_lines |= self.fixtures.get(definition, set())
             seconds = STOPPED if item.nodeid in self.stopped else time.process_time() - begun
-            self.reached[item.nodeid] = seconds, sorted(found)
+            self.reached[item.nodeid] = seconds, sorted(reached_lines)
 
     def pytest_runtest_logreport(self, report):
         if report.outcome != "passed" and report.nodeid not in self.stopped:
@@ -291,35 +291,35 @@ def reached(
 
     Only of tests that changed since the last run, if the room did not.
     """
-    kept = BUILD / "mutants" / f"{room}.json"
-    made = {"slow": slow, **{path: hashlib.sha256(Path(path).read_bytes()).hexdigest() for path in files}}
-    found = json.loads(kept.read_text()) if kept.exists() else {}
-    if found.get("made") != made:
-        found = {"made": made, "tests": {}, "early": []}
+    stored_file = BUILD / "mutants" / f"{room}.json"
+    key = {"slow": slow, **{path: hashlib.sha256(Path(path).read_bytes()).hexdigest() for path in files}}
+    stored = json.loads(stored_file.read_text()) if stored_file.exists() else {}
+    if stored.get("made") != key:
+        stored = {"made": key, "tests": {}, "early": []}
     digests = {path: hashlib.sha256(Path(path).read_bytes()).hexdigest() for path in tests}
-    changed = [path for path in tests if found["tests"].get(path, {}).get("digest") != digests[path]]
+    changed = [path for path in tests if stored["tests"].get(path, {}).get("digest") != digests[path]]
     if changed:
         new = recorded(changed, files, slow)
-        found["early"] = sorted({*found["early"], *new["early"]})
+        stored["early"] = sorted({*stored["early"], *new["early"]})
         for path in changed:
-            found["tests"][path] = {
+            stored["tests"][path] = {
                 "digest": digests[path],
                 "reached": {
                     test: [seconds, lines] for test, (seconds, lines) in new["reached"].items() if test.startswith(path)
                 },
             }
-        kept.write_text(json.dumps(found))
-    known, seconds = {}, {}
+        stored_file.write_text(json.dumps(stored))
+    tests_by_line, seconds = {}, {}
     for path in tests:
-        for test, (taken, lines) in found["tests"][path]["reached"].items():
+        for test, (taken, lines) in stored["tests"][path]["reached"].items():
             seconds[test] = taken
             for line in lines:
-                known.setdefault(line, []).append(test)
+                tests_by_line.setdefault(line, []).append(test)
     # What runs when tests are collected belongs to all: the quickest of them will do.
     quick = sorted(seconds, key=seconds.get)[:50]
-    for line in found["early"]:
-        known[line] = list(dict.fromkeys([*known.get(line, ()), *quick]))
-    return known, seconds
+    for line in stored["early"]:
+        tests_by_line[line] = list(dict.fromkeys([*tests_by_line.get(line, ()), *quick]))
+    return tests_by_line, seconds
 
 
 def recorded(tests: list[str], files: list[str], slow: float) -> dict:
@@ -341,7 +341,7 @@ def recorded(tests: list[str], files: list[str], slow: float) -> dict:
         seen = import_module("fslcore._seen")
         recorder = Recorder(seen.lines, slow)
         pytest.main([*QUIET, *tests], plugins=[recorder])
-        passed = {test: of for test, of in recorder.reached.items() if test not in recorder.failed}
+        passed = {test: lines for test, lines in recorder.reached.items() if test not in recorder.failed}
         print(
             f"{len(passed)} tests, of which {len(recorder.stopped)} are slow; {len(recorder.failed)} failed or skipped",
             flush=True,
@@ -411,7 +411,7 @@ def change(fault: Fault) -> str:
     return "\n".join(line for line in lines if not line.startswith(("---", "+++", "@@")))
 
 
-def told(results: dict[Fault, str]) -> None:
+def print_results(results: dict[Fault, str]) -> None:
     by_file = Counter(fault.path for fault in results)
     for path, count in sorted(by_file.items()):
         print(f"{path}: {sum(o == KILLED for f, o in results.items() if f.path == path)} of {count} killed")

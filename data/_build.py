@@ -152,8 +152,8 @@ def part_option(parser):
 
 def part_of(parser, parts, name):
     """What makes the part of that name; ends the program with a line where there is none."""
-    found = dict(parts).get(name)
-    return found or parser.error(f"part = {name}; data/parts.yml names the parts")
+    recipe = dict(parts).get(name)
+    return recipe or parser.error(f"part = {name}; data/parts.yml names the parts")
 
 
 def bind(folder, pattern, inputs):

@@ -36,8 +36,8 @@ def seconds(run: Callable[[], object], repeats: int = 5, warm: bool = True, cloc
 
 def paired(ours: Callable[[], object], theirs: Callable[[], object], repeats: int) -> tuple[float, float]:
     """Median seconds of two calls that run in turn, so that what else the machine does slows both."""
-    found = [(_once(ours), _once(theirs)) for _ in range(repeats)]
-    return median(a for a, _ in found), median(b for _, b in found)
+    pairs = [(_once(ours), _once(theirs)) for _ in range(repeats)]
+    return median(a for a, _ in pairs), median(b for _, b in pairs)
 
 
 def _once(run: Callable[[], object], clock=now) -> float:
@@ -77,8 +77,8 @@ def conditions(threads: int, quick: bool) -> dict:
 
 def _cpu() -> str:
     info = Path("/proc/cpuinfo")
-    found = re.search(r"model name\s*: (.+)", info.read_text()) if info.is_file() else None
-    return re.sub(r"\((R|TM)\)", "", found[1] if found else platform.processor() or platform.machine()).strip()
+    model = re.search(r"model name\s*: (.+)", info.read_text()) if info.is_file() else None
+    return re.sub(r"\((R|TM)\)", "", model[1] if model else platform.processor() or platform.machine()).strip()
 
 
 def fresh_peak() -> None:

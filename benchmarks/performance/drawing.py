@@ -23,9 +23,9 @@ def samplers(quick: bool, repeats: int) -> list[dict]:
         lambda: sample_closed(labels, tasks=many), lambda: redraw_loop(labels, few), 1 if quick else repeats
     )
     rows = [ratio("tasks", "closed tasks", REDRAWS, "tasks/s", many / ours, few / theirs)]
-    there = len(sample_open(labels))
+    open_tasks = len(sample_open(labels))
     ours, theirs = paired(lambda: sample_open(labels), lambda: remaining_loop(labels, few), 1 if quick else repeats)
-    return [*rows, ratio("tasks", "open tasks, to exhaustion", REMAINING, "tasks/s", there / ours, few / theirs)]
+    return [*rows, ratio("tasks", "open tasks, to exhaustion", REMAINING, "tasks/s", open_tasks / ours, few / theirs)]
 
 
 def quickdraw(quick: bool, repeats: int) -> list[dict]:
@@ -50,8 +50,8 @@ def biased(quick: bool, repeats: int) -> list[dict]:
             lambda: restart_loop(labels, has, few, shots),
             1 if quick else min(3, repeats),
         )
-        what = f"biased tasks, {shots}-shot, {variant} construction"
-        rows.append(ratio("tasks", what, RESTARTS, "tasks/s", many / ours, few / theirs))
+        title = f"biased tasks, {shots}-shot, {variant} construction"
+        rows.append(ratio("tasks", title, RESTARTS, "tasks/s", many / ours, few / theirs))
     return rows
 
 
@@ -62,9 +62,9 @@ def redraw_loop(labels: np.ndarray, tasks: int, ways: int = 5, shots: int = 5, q
     out = []
     while len(out) < tasks:
         chosen = rng.permutation(len(by_class))[:ways]
-        drawn = [rng.permutation(by_class[c])[: shots + queries] for c in chosen]
-        if all(len(images) == shots + queries for images in drawn):
-            out.append([(images[:shots], images[shots:]) for images in drawn])
+        images_of_class = [rng.permutation(by_class[c])[: shots + queries] for c in chosen]
+        if all(len(images) == shots + queries for images in images_of_class):
+            out.append([(images[:shots], images[shots:]) for images in images_of_class])
     return out
 
 
@@ -110,10 +110,10 @@ def restart_loop(labels: np.ndarray, has: np.ndarray, tasks: int, shots: int, wa
         for k, c in enumerate(classes):
             images = by_class[c]
             x = has[images]
-            own, others = x[:, chosen[k]], x[:, np.delete(chosen, k)].any(axis=1)
-            support, query = images[own & ~others], images[~own & others]
+            own_class, others = x[:, chosen[k]], x[:, np.delete(chosen, k)].any(axis=1)
+            support, query = images[own_class & ~others], images[~own_class & others]
             if len(query) < queries:
-                query = images[~own]
+                query = images[~own_class]
             if len(support) < shots or len(query) < queries:
                 break
             x = has[query].astype(float)

@@ -60,19 +60,19 @@ def growth(quick: bool, repeats: int) -> list[dict]:
 
     Open tasks are drawn until the images are used up; of all others the number is fixed.
     """
-    found = []
-    for by, (subjects, sizes, other) in CURVES.items():
+    curves = []
+    for by, (subjects, sizes, settings) in CURVES.items():
         if quick:
-            sizes, other = sizes[:2], other | dict(tasks=20, images=10_000)
-        for what in subjects:
-            points = [(replace(Point(what), **other | {by: size}), 1 if quick else repeats) for size in sizes]
+            sizes, settings = sizes[:2], settings | dict(tasks=20, images=10_000)
+        for subject in subjects:
+            points = [(replace(Point(subject), **settings | {by: size}), 1 if quick else repeats) for size in sizes]
             took, held = zip(*in_processes(points))
             fixed = {name: n for name, n in vars(points[0][0]).items() if name not in ("what", by)}
-            row = {"what": what, "by": by, "fixed": fixed, "at": sizes, "seconds": took, "memory_mb": held}
+            row = {"what": subject, "by": by, "fixed": fixed, "at": sizes, "seconds": took, "memory_mb": held}
             time, memory = fitted(sizes, took), fitted(sizes, held, LEAST_MB)
             row |= dict(zip(("time_power", "time_error", "memory_power", "memory_error"), (*time, *memory)))
-            found.append(row)
-    return found
+            curves.append(row)
+    return curves
 
 
 def in_processes(points: list[tuple[Point, int]]) -> list[tuple[float, float]]:
@@ -83,7 +83,7 @@ def in_processes(points: list[tuple[Point, int]]) -> list[tuple[float, float]]:
         return list(pool.map(measured, *zip(*points)))
 
 
-def fitted(at, values, least: float = 0.0) -> tuple[float | None, float | None]:
+def fitted(at, values, lower_bound: float = 0.0) -> tuple[float | None, float | None]:
     """The power with which values grow over the upper half of the sizes, and its standard error.
 
     In the lower half the fixed cost of a call dominates. None where a value of the upper half is not above ``least``,
@@ -91,7 +91,7 @@ def fitted(at, values, least: float = 0.0) -> tuple[float | None, float | None]:
     """
     upper = slice(-max(2, (len(at) + 1) // 2), None)
     x, y = np.array(at, float)[upper], np.array(values, float)[upper]
-    if (y <= least).any():
+    if (y <= lower_bound).any():
         return None, None
     line = linregress(np.log(x), np.log(y))
     return float(line.slope), float(line.stderr) if len(x) > 2 else None
@@ -105,10 +105,10 @@ def measured(point: Point, repeats: int) -> tuple[float, float]:
     before = peak_mb()
     start = CPU()
     run()
-    took, most = CPU() - start, peak_mb() - before
+    took, peak = CPU() - start, peak_mb() - before
     if took < SHORT and repeats > 1:
         took = seconds(run, repeats, warm=False, clock=CPU)
-    return took, max(most, 0.0)
+    return took, max(peak, 0.0)
 
 
 def prepared(point: Point) -> Callable[[], object]:
@@ -126,7 +126,7 @@ def prepared(point: Point) -> Callable[[], object]:
         bank = Bank(torch.from_numpy(features).half(), labels, "")
         del features  # so that only its half is held when the measurement begins
         return lambda: evaluate(learner, bank, tasks)
-    right, other = (rng.random(tasks.query.shape) < share for share in (0.8, 0.75))
+    right, other_right = (rng.random(tasks.query.shape) < share for share in (0.8, 0.75))
     if point.what == PAIRED:
-        return lambda: paired_interval(right.mean(axis=1), other.mean(axis=1))
+        return lambda: paired_interval(right.mean(axis=1), other_right.mean(axis=1))
     return lambda: three_intervals(right, tasks.support, tasks.query, labels)

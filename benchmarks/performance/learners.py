@@ -65,7 +65,7 @@ def many_ways(quick: bool, repeats: int) -> list[dict]:
             ("both to 1e-6", 1e-6, 1e-6 / n),
             ("both to 1e-4 of the mean", 1e-4 * n, 1e-4),
         ):
-            found = compare(
+            row = compare(
                 lambda t: predictions(LogisticRegression(tol=our_tol), bank, t),
                 tasks,
                 lambda t: scikit_learn(bank, t, their_tol),
@@ -73,7 +73,7 @@ def many_ways(quick: bool, repeats: int) -> list[dict]:
                 min(repeats, 3),
             )
             name = f"LR, {ways}-way 5-shot" + (f", {what}" if what else "")
-            rows.append(ratio("learners", name, SCIKIT_LEARN, "tasks/s", **found, target=target if what else None))
+            rows.append(ratio("learners", name, SCIKIT_LEARN, "tasks/s", **row, target=target if what else None))
     return rows
 
 
@@ -81,14 +81,14 @@ def rounds(quick: bool, repeats: int) -> list[dict]:
     """LR in every round of the bootstrap of a support."""
     bank = bank_of()
     tasks = bootstrap(sample_closed(bank.labels, tasks=4 if quick else 600), rounds=3 if quick else 30).tasks
-    found = compare(
+    row = compare(
         lambda t: evaluate(LogisticRegression(), bank, t).accuracy(),
         tasks,
         lambda t: scikit_learn_rounds(bank, t),
         tasks[: 8 if quick else 300],
         min(repeats, 3),
     )
-    return [ratio("learners", "LR, 30 bootstrap rounds a task", SCIKIT_LEARN, "rounds/s", **found, target=20)]
+    return [ratio("learners", "LR, 30 bootstrap rounds a task", SCIKIT_LEARN, "rounds/s", **row, target=20)]
 
 
 def fine_tuning(quick: bool, repeats: int) -> list[dict]:
@@ -115,22 +115,22 @@ def _tuned(what: str, network: nn.Module, side: int, quick: bool, repeats: int) 
 
     rows = []
     for how, run in (("4 tasks at once", by_vmap), ("bf16", in_bfloat16)):
-        found = compare(run, tasks, lambda t: predictions(tune, bank, t), tasks, min(repeats, 3))
-        rows.append(ratio("learners", f"FT of {what}, {how}", "one task at a time", "tasks/s", **found))
+        row = compare(run, tasks, lambda t: predictions(tune, bank, t), tasks, min(repeats, 3))
+        rows.append(ratio("learners", f"FT of {what}, {how}", "one task at a time", "tasks/s", **row))
     return rows
 
 
 def compare(ours: Callable, ours_tasks, theirs: Callable, theirs_tasks, repeats: int) -> dict[str, float]:
     """Tasks a second of two functions of tasks, and the share of equal predictions or accuracies."""
     ours(ours_tasks[:64]), theirs(theirs_tasks[:8])  # warm up
-    speeds, found = ([], []), [None, None]
+    speeds, results = ([], []), [None, None]
     for _ in range(repeats):
         for i, (run, tasks) in enumerate(((ours, ours_tasks), (theirs, theirs_tasks))):
             start = now()
-            found[i] = run(tasks)
+            results[i] = run(tasks)
             speeds[i].append(len(tasks) / (now() - start))
-    n = min(map(len, found))
-    agree = float((found[0][:n] == found[1][:n]).mean())
+    n = min(map(len, results))
+    agree = float((results[0][:n] == results[1][:n]).mean())
     return dict(ours=median(speeds[0]), theirs=median(speeds[1]), agree=agree)
 
 

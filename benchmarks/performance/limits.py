@@ -38,10 +38,10 @@ def learners(quick: bool, repeats: int) -> list[dict]:
         dict(what="rows gathered", unit="GB/s", value=moved / 1e9, limit=bandwidth / 1e9, of="a large copy in memory")
     ]
     for learner in (NearestCentroid(), LogisticRegression()):
-        whole = len(tasks) / seconds(lambda: evaluate(learner, bank, tasks), repeats)
-        for of, part in (("its matrix products alone", _products(learner, tasks)), ("its gather alone", gather)):
-            least = len(tasks) / seconds(part, repeats)
-            found.append(dict(what=learner.name.upper(), unit="tasks/s", value=whole, limit=least, of=of))
+        rate = len(tasks) / seconds(lambda: evaluate(learner, bank, tasks), repeats)
+        for limit, part in (("its matrix products alone", _products(learner, tasks)), ("its gather alone", gather)):
+            bound = len(tasks) / seconds(part, repeats)
+            found.append(dict(what=learner.name.upper(), unit="tasks/s", value=rate, limit=bound, of=limit))
     return [dict(subject="learners", **row, share=row["value"] / row["limit"]) for row in found]
 
 
@@ -49,8 +49,8 @@ def features(quick: bool, repeats: int) -> list[dict]:
     """Networks against the fastest matrix product of this machine, in floating-point operations a second."""
     n = 64 if quick else 2048
     a = torch.rand(n, n)
-    most = 2 * n**3 / seconds(lambda: a @ a, 1 if quick else repeats)
-    found = []
+    fastest = 2 * n**3 / seconds(lambda: a @ a, 1 if quick else repeats)
+    rows = []
     for name, side, images in (("glyph-conv", 28, 2048), ("efficientnet-lite0", 64, 256)):
         backbone = backbones.load(name)
         network = backbone.network  # built here: weights that are made in inference mode serve nowhere else
@@ -59,8 +59,8 @@ def features(quick: bool, repeats: int) -> list[dict]:
             network(backbone.preprocess(pixels[:1]))
         done = counter.get_total_flops() * backbones.speed(backbone, pixels.numpy())
         row = dict(subject="features", what=f"{name} at {side} pixels", unit="Gflop/s", value=done / 1e9)
-        found.append({**row, "limit": most / 1e9, "of": "one large matrix product", "share": done / most})
-    return found
+        rows.append({**row, "limit": fastest / 1e9, "of": "one large matrix product", "share": done / fastest})
+    return rows
 
 
 def _bandwidth(numbers: int, repeats: int) -> float:

@@ -36,7 +36,7 @@ TRAINED = ("protonet", "r2d2", "anil", "leo", "dn4", "can", "renet", "matchingne
 
 def features(quick: bool, repeats: int) -> list[dict]:
     """Images a second of each backbone; of those whose weights do not ship, by random weights, which are as fast."""
-    found, rng = [], np.random.default_rng(0)
+    rows, rng = [], np.random.default_rng(0)
 
     def add(backbone: Backbone, side: int, images: int) -> None:
         pixels = rng.integers(0, 256, (images, side, side, 3), np.uint8)
@@ -45,7 +45,7 @@ def features(quick: bool, repeats: int) -> list[dict]:
             backbones.compute(_images(pixels[:2]), backbone)  # warm up
         speed = images / seconds(lambda: backbones.compute(_images(pixels), backbone), 1, warm=False, clock=CPU)
         row = dict(kind="features", name=backbone.name, side=side, dim=backbone.dim)
-        found.append(row | dict(per_second=speed, peak_mb=peak_mb()))
+        rows.append(row | dict(per_second=speed, peak_mb=peak_mb()))
 
     for name, images in IMAGES.items():
         backbone = backbones.load(name)
@@ -53,7 +53,7 @@ def features(quick: bool, repeats: int) -> list[dict]:
             add(backbone, side, 8 if quick else images)
     for name, model in {} if quick else TRANSFORMERS.items():
         add(_transformer(name, model), 224, 4)
-    return found
+    return rows
 
 
 def _images(pixels: np.ndarray) -> datasets.Images:
@@ -71,14 +71,14 @@ def _transformer(name: str, model: str) -> Backbone:
 
 def fast_learners(quick: bool, repeats: int) -> list[dict]:
     """Tasks a second of learners that read features."""
-    bank, found = bank_of(), []
+    bank, rows = bank_of(), []
     for name in ("ncc", "lr", "cosine"):
-        found.append(_tasks(name, make(name), bank, 8 if quick else 512))
+        rows.append(_tasks(name, make(name), bank, 8 if quick else 512))
     source = datasets.load("icons")
     for name in TRAINED[:1] if quick else TRAINED:
         method = ready(source, f"conv4-icons-{name}", name)
-        found.append(_tasks(name, method.learner, method.bank(), 8 if quick else 64))
-    return found
+        rows.append(_tasks(name, method.learner, method.bank(), 8 if quick else 64))
+    return rows
 
 
 def slow_learners(quick: bool, repeats: int) -> list[dict]:
@@ -86,37 +86,38 @@ def slow_learners(quick: bool, repeats: int) -> list[dict]:
     settings = [("glyph-conv", "ft", "glyphs/hebrew"), ("conv4-maml", "maml", "coloured/hebrew?per_class=40")]
     settings += [("conv4-icons-boil", "boil", "icons")]
     settings += [("efficientnet-lite0", "ft", "clipart")]
-    found = []
+    rows = []
     for backbone, learner, dataset in settings[1:2] if quick else settings:
         method = ready(dataset, backbone, learner)
         row = _tasks(learner, method.learner, method.bank(), 1 if learner == "ft" else 2)
         side = method.backbone.side(*method.source.images.shape[1:3])
-        found.append(row | dict(backbone=backbone, side=side))
-    return found
+        rows.append(row | dict(backbone=backbone, side=side))
+    return rows
 
 
 def _tasks(name: str, learner, bank: Bank, tasks: int) -> dict:
-    drawn = sample_closed(bank.labels, tasks=max(2, tasks), **SHAPE)[:tasks]
+    closed = sample_closed(bank.labels, tasks=max(2, tasks), **SHAPE)[:tasks]
     fresh_peak()
     slow = learner.reads == "images"
-    took = seconds(lambda: evaluate(learner, bank, drawn), 1 if slow else 3, warm=not slow, clock=CPU)
+    took = seconds(lambda: evaluate(learner, bank, closed), 1 if slow else 3, warm=not slow, clock=CPU)
     row = dict(kind="tasks", name=name, dim=0 if slow else int(np.prod(bank.data.shape[1:])), **SHAPE)
     return row | dict(per_second=tasks / took, peak_mb=peak_mb())
 
 
 def build(checkout: Path) -> list[dict]:
     """Seconds of each job of the last build of a checkout, with the parameters of its notebooks; none without one."""
-    found = []
+    rows = []
     for record in sorted((checkout / ".snakemake" / "metadata").glob("*")):
         output = Path(base64.b64decode(record.name).decode())
-        made = json.loads(record.read_text())
-        if not (checkout / output).is_file() or not made.get("endtime") or output.suffix not in (".ipynb", ".parquet"):
+        metadata = json.loads(record.read_text())
+        finished = (checkout / output).is_file() and metadata.get("endtime")
+        if not finished or output.suffix not in (".ipynb", ".parquet"):
             continue
         row = dict(kind="build", name=output.stem, job="notebook" if output.suffix == ".ipynb" else "evaluate")
-        row |= dict(seconds=made["endtime"] - made["starttime"])
+        row |= dict(seconds=metadata["endtime"] - metadata["starttime"])
         if output.suffix == ".ipynb":
             row["parameters"] = json.loads((checkout / output).read_text("utf-8"))["metadata"]["papermill"][
                 "parameters"
             ]
-        found.append(row)
-    return found
+        rows.append(row)
+    return rows

@@ -29,11 +29,11 @@ def report(quick: bool, repeats: int, methods: int = 60, tasks: int = 600) -> li
     x = rng.normal(70, 8, (tasks, 1)) + 0.02 * np.arange(methods) + rng.normal(0, 4, (tasks, methods))
     frame = pd.DataFrame(x.clip(2, 100), columns=[f"m{i}" for i in range(methods)])
     pairs, (p, holm) = Results.of(frame).pairs, pair_loop(frame)
-    same = np.isclose(pairs["p"], p, atol=1e-9) & np.isclose(pairs["p_holm"], holm, atol=1e-9)
+    equal = np.isclose(pairs["p"], p, atol=1e-9) & np.isclose(pairs["p_holm"], holm, atol=1e-9)
     ours, theirs = paired(lambda: Results.of(frame).pairs, lambda: pair_loop(frame), 1 if quick else repeats)
-    what, n = f"report: paired tests of {methods} methods on {tasks} tasks", len(pairs)
+    title, n = f"report: paired tests of {methods} methods on {tasks} tasks", len(pairs)
     against = "SciPy a pair, statsmodels' correction"
-    return [ratio("statistics", what, against, "pairs/s", n / ours, n / theirs, agree=float(same.mean()))]
+    return [ratio("statistics", title, against, "pairs/s", n / ours, n / theirs, agree=float(equal.mean()))]
 
 
 def pair_loop(grid: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
@@ -47,19 +47,20 @@ def resampling(quick: bool, repeats: int) -> list[dict]:
     """Intervals for new images of 2,000: ten groups left out in turn, 3,000 tasks each, against one run of as many."""
     x, labels = gaussian(20, 100, 512, seed=1)
     bank = Bank(torch.from_numpy(x), labels, "")
-    group, each, rows = np.arange(2000) % 10, 20 if quick else 3000, []
+    group, per_group, rows = np.arange(2000) % 10, 20 if quick else 3000, []
     for learner in (NearestCentroid(), LogisticRegression()):
         start = now()
         for g in range(10):
-            kept = np.flatnonzero(group != g)
-            tasks = sample_closed(bank.labels[kept], tasks=each, seed=g)
-            evaluate(learner, Bank(bank.data[kept], bank.labels[kept], ""), tasks)
+            others = np.flatnonzero(group != g)
+            tasks = sample_closed(bank.labels[others], tasks=per_group, seed=g)
+            evaluate(learner, Bank(bank.data[others], bank.labels[others], ""), tasks)
         ten = now()
-        tasks = sample_closed(bank.labels, tasks=10 * each)
+        tasks = sample_closed(bank.labels, tasks=10 * per_group)
         record = evaluate(learner, bank, tasks)
         three_intervals(record.correct, tasks.support, tasks.query, bank.labels)
-        one = now() - ten
-        what = f"three intervals, {learner.name.upper()}, {10 * each:,} tasks"
+        per_interval = now() - ten
+        title = f"three intervals, {learner.name.upper()}, {10 * per_group:,} tasks"
         against = "ten runs, each without a tenth of the images"
-        rows.append(ratio("statistics", what, against, "tasks/s", 10 * each / one, 10 * each / (ten - start)))
+        ours, theirs = 10 * per_group / per_interval, 10 * per_group / (ten - start)
+        rows.append(ratio("statistics", title, against, "tasks/s", ours, theirs))
     return rows

@@ -30,7 +30,7 @@ sys.path.insert(0, str(HERE.parent))
 import _build  # noqa: E402
 
 # On frozen features, each plain and with the adjustment of Yue et al. (2020): those of FewSTAB's Table S10.
-FROZEN = tuple(f"{name}{how}" for name in REMEDIED.values() for how in ("", "-ifsl"))
+FROZEN = tuple(f"{name}{adjustment}" for name in REMEDIED.values() for adjustment in ("", "-ifsl"))
 LEARNERS = (
     "baseline",
     "baseline++",
@@ -87,47 +87,45 @@ def main() -> None:
         if not path.is_file():
             continue
         with safe_open(path, "pt") as file:
-            made = json.loads(file.metadata()["training"])
+            metadata = json.loads(file.metadata()["training"])
         curve = pd.read_csv(path.with_suffix(".csv"))
         best = curve.loc[curve["validation"].idxmax()]
-        recipe = made["recipe"]
-        kinds = {"classes": "images", "views": "pairs of views", "tasks": "task" + "s" * (recipe["size"] > 1)}
-        batch = kinds[recipe["batch"]]
-        what = f"{recipe['size']} {batch} a step"
+        recipe = metadata["recipe"]
+        kinds = {"classes": "images", "views": "pairs of views", "tasks": "tasks" if recipe["size"] > 1 else "task"}
         row = {
             "checkpoint": f"`{path.name}`",
             "learner": f"`{recipe['learner']}`",
-            "batch": what,
+            "batch": f"{recipe['size']} {kinds[recipe['batch']]} a step",
             "shots": shots,
             "best epoch": f"{best['epoch']:.0f} of {recipe['epochs']}",
             "validation": f"{best['validation']:.1f}",
         }
-        for what, tested in (("novel classes", dataset), ("clip art", "clipart")):
+        for column, tested in (("novel classes", dataset), ("clip art", "clipart")):
             count = IMAGE_TASKS if recipe["learner"] in learners.of_images else TASKS
             table = evaluation.run(
                 tested, f"{backbone}:{path}", recipe["learner"], "closed", shots=shots, tasks=count, progress=True
             )
-            found = closed_interval(table["accuracy"])
-            row[what] = f"{found.mean:.1f} ± {found.half_width:.1f}"
+            interval = closed_interval(table["accuracy"])
+            row[column] = f"{interval.mean:.1f} ± {interval.half_width:.1f}"
         rows.append(row)
     table = pd.DataFrame(rows)
-    shown = table.to_markdown(index=False)
-    write_card(shown)
+    markdown = table.to_markdown(index=False)
+    write_card(markdown)
     for folder in (HERE, HERE / "bias"):
         files = sorted(folder.glob("*.safetensors"))
         digests = (f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {path.name}\n" for path in files)
         (folder / "SHA256SUMS").write_text("".join(digests))
-    print(shown)
+    print(markdown)
 
 
 def write_card(table: str) -> None:
     """The card for people, with the numbers that it names."""
-    said: dict = {"table": table, "tasks": TASKS, "image_tasks": IMAGE_TASKS}
+    numbers: dict = {"table": table, "tasks": TASKS, "image_tasks": IMAGE_TASKS}
     for dataset in ("coloured", "icons", "glyphs"):
         base = datasets.load(dataset, split="base")
-        said |= {f"{dataset}_classes": len(base.class_names), f"{dataset}_images": f"{len(base):,}"}
-    said["glyph_conv"] = pd.read_csv(HERE / "glyph-conv.csv")["validation"].max()
-    (HERE / "README.md").write_text((HERE / "card.tmpl").read_text().format(**said))
+        numbers |= {f"{dataset}_classes": len(base.class_names), f"{dataset}_images": f"{len(base):,}"}
+    numbers["glyph_conv"] = pd.read_csv(HERE / "glyph-conv.csv")["validation"].max()
+    (HERE / "README.md").write_text((HERE / "card.tmpl").read_text().format(**numbers))
 
 
 def methods() -> list[tuple[str, str, int]]:
@@ -141,14 +139,15 @@ def methods() -> list[tuple[str, str, int]]:
 
 def named(dataset: str, name: str, shots: int) -> str:
     """The network's name: conv4-protonet, conv4-icons-1shot-protonet."""
-    return f"conv4-{'icons-' * (dataset == 'icons')}{recipes.with_shots(name, shots)}"
+    prefix = "conv4-icons-" if dataset == "icons" else "conv4-"
+    return f"{prefix}{recipes.with_shots(name, shots)}"
 
 
 def parts() -> Iterator[tuple[str, dict]]:
     """Every network: its file, without the ending, and what `fslbook.training.train` is given."""
     # Short trainings with ink tied to class by a known share: bias/LEARNER-BIAS-SEED.safetensors.
     for seed, (name, short), bias in product(SEEDS, SHORT.items(), BIASES):
-        dataset = "coloured" + f"?bias={bias:g}" * (bias > 0)
+        dataset = f"coloured?bias={bias:g}" if bias > 0 else "coloured"
         yield f"bias/{name}-{bias:g}-{seed}", dict(name=name, seed=seed, network="conv4-32", dataset=dataset, **short)
     for dataset, name, shots in methods():
         recipe = {} if dataset == "coloured" else on_icons(name, shots)
@@ -158,7 +157,7 @@ def parts() -> Iterator[tuple[str, dict]]:
 def on_icons(name: str, shots: int) -> dict:
     """What `fslbook.training.train` is given for a network trained on icons."""
     usual = training.RECIPES[name]
-    others = {what: named("icons", "baseline", 5) for what in ("frozen", "teacher") if getattr(usual, what)}
+    others = {option: named("icons", "baseline", 5) for option in ("frozen", "teacher") if getattr(usual, option)}
     epochs = BOIL if (name, shots) == ("boil", 1) else EPOCHS.get(name)
     return dict(dataset="icons", epochs=epochs, **others) | (dict(shots=1) if shots == 1 else {})
 

@@ -54,9 +54,9 @@ def metadata(svg):
     author = re.search(r"<dc:creator>.*?<dc:title>(.*?)</dc:title>.*?</dc:creator>", text, re.S)
     author = EMAIL.sub("", clean(author.group(1))).strip() if author else ""
     licence = re.search(r"<cc:license[^>]*rdf:resource=\"([^\"]*)\"", text)
-    own = re.sub(r"<cc:Agent.*?</cc:Agent>", "", text, flags=re.S)  # titles of people go
-    title = re.search(r"<dc:title>(.*?)</dc:title>", own, re.S)
-    keywords = {clean(k).lower() for k in re.findall(r"<rdf:li>(.*?)</rdf:li>", own, re.S)}
+    drawing = re.sub(r"<cc:Agent.*?</cc:Agent>", "", text, flags=re.S)  # titles of people go
+    title = re.search(r"<dc:title>(.*?)</dc:title>", drawing, re.S)
+    keywords = {clean(k).lower() for k in re.findall(r"<rdf:li>(.*?)</rdf:li>", drawing, re.S)}
     keywords = {k for k in keywords if not DEBRIS.fullmatch(k)} - {author.lower()}
     title = EMAIL.sub("", clean(title.group(1))).strip() if title else ""
     return title, sorted(keywords), author, licence.group(1) if licence else ""
@@ -147,7 +147,7 @@ def collect(library, classes, drop_keywords, drop_files):
 
 def without_near_copies(records, classes):
     """Keep the first of every group of near copies of a class, and at most `limit` of a class."""
-    kept = []
+    chosen_images = []
     for name, rule in classes.items():
         rows = [r for r in records if r["class_name"] == name]
         # Hash order is fixed but unrelated to content, so a limit takes a fair sample.
@@ -161,8 +161,8 @@ def without_near_copies(records, classes):
         mine = mine[: rule.get("limit")]
         if len(mine) < FEWEST:
             raise SystemExit(f"class {name!r} has {len(mine)} images, fewer than {FEWEST}")
-        kept += mine
-    return kept
+        chosen_images += mine
+    return chosen_images
 
 
 def main():

@@ -36,13 +36,13 @@ def networks():
 def write_recordings(folder, dataset="coloured/hebrew", methods=("r2d2", "protonet"), seed=0):
     """A recording each of one run of two methods on the same closed tasks."""
     labels = load_source(dataset).labels
-    drawn = runs.tasks_of(dataset, methods[0])[:TASKS]
+    tasks = runs.tasks_of(dataset, methods[0])[:TASKS]
     for method in methods:
         right = runs.answers(dataset, method)[seed, :TASKS] > 0
         with recorder.record(folder / f"{method}.jsonl", method, dataset=dataset, seed=0) as record:
-            for support, query, good in zip(drawn.support, drawn.query, right):
-                said = np.where(good, labels[query], -1)
-                record.task(support, query, labels[query], said, support_labels=labels[support])
+            for support, query, good in zip(tasks.support, tasks.query, right):
+                predictions = np.where(good, labels[query], -1)
+                record.task(support, query, labels[query], predictions, support_labels=labels[support])
 
 
 def episodes(dataset):
@@ -75,8 +75,10 @@ def trap():
     rows = []
     for dataset, clue in (("clipart", "pixels"), ("icons", "ink+roundness+symmetry+colour")):
         name = f"{dataset}.conv4-icons-boil"
-        of = {k: worst(DATA / "results" / f"{name}.{what.format(clue)}.npz")[:SLOW] for k, what in kinds.items()}
-        rows.append(pd.DataFrame(of).round(2).rename_axis("task").reset_index().assign(dataset=dataset))
+        columns = {
+            k: worst(DATA / "results" / f"{name}.{pattern.format(clue)}.npz")[:SLOW] for k, pattern in kinds.items()
+        }
+        rows.append(pd.DataFrame(columns).round(2).rename_axis("task").reset_index().assign(dataset=dataset))
     return pd.concat(rows, ignore_index=True)[["dataset", "task", *kinds]]
 
 
@@ -120,8 +122,8 @@ TABLES = {
 
 def build(folder):
     """All files, and their digests in SHA256SUMS."""
-    for name, of in TABLES.items():
-        text = of().to_csv(index=False, lineterminator="\n")
+    for name, table_of in TABLES.items():
+        text = table_of().to_csv(index=False, lineterminator="\n")
         replace_file(folder / f"{name}.csv", lambda part, text=text: part.write_text(text, "utf-8"))
     write_recordings(folder)
     files = sorted([*folder.glob("*.csv"), *folder.glob("*.jsonl")])

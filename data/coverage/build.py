@@ -119,8 +119,8 @@ def trained_on_icons(name: str, shots: int) -> pd.DataFrame:
     network = backbones.load(tables.method(name, shots).backbone)
     bank, designers = held_out.icons(network.name, ["novel"])
     learner = learners.make(name, network)
-    found = held_out.splits(bank, designers, "classes", shots, NOVEL, tested=held_out.NOVEL, learner=learner)
-    return found.assign(backbone=name)
+    splits = held_out.splits(bank, designers, "classes", shots, NOVEL, tested=held_out.NOVEL, learner=learner)
+    return splits.assign(backbone=name)
 
 
 def supports() -> Iterator[Part]:
@@ -135,17 +135,17 @@ STUDIED = {study.__name__: study for study in (replicates, many, population, gap
 
 def parts() -> Iterator[Part]:
     """Of all studies, each by the name under which it is kept."""
-    return ((f"{name}-{key}", made) for name, study in STUDIED.items() for key, made in study())
+    return ((f"{name}-{key}", study_part) for name, study in STUDIED.items() for key, study_part in study())
 
 
-def kept(part: str, made: Callable[[], pd.DataFrame] | None) -> Path:
+def kept(part: str, make: Callable[[], pd.DataFrame] | None) -> Path:
     """Where a part is kept, those of images by these and weights too; computed if missing, but for None."""
     of_images = {"population": "populations", "real": "icons", "novel": "novel", "supports": "supports"}
     images = of_images.get(part.partition("-")[0])
-    of = f"-{store.digest(json.dumps(inputs()[images]))[:12]}" if images else ""
-    path = store.path("coverage", f"{part}{of}.parquet")
-    if not path.is_file() and made:
-        replace_file(path, made().to_parquet)
+    suffix = f"-{store.digest(json.dumps(inputs()[images]))[:12]}" if images else ""
+    path = store.path("coverage", f"{part}{suffix}.parquet")
+    if not path.is_file() and make:
+        replace_file(path, make().to_parquet)
         print(part, flush=True)
     return path
 
@@ -197,8 +197,8 @@ def inputs() -> dict:
 def gather(name: str, parts: Iterator[Part], only_stored: bool) -> None:
     """Write the table of a study from its parts, each of which is kept."""
     tables = []
-    for key, made in parts:
-        path = kept(f"{name}-{key}", None if only_stored else made)
+    for key, make in parts:
+        path = kept(f"{name}-{key}", None if only_stored else make)
         if path.is_file():
             tables.append(pd.read_parquet(path))
     table = pd.concat(tables, ignore_index=True)

@@ -75,14 +75,14 @@ def episodes(dataset: str, split: str, backbone: str, learner: str, count: int, 
 def inputs() -> dict:
     """All that decides the episodes: the pieces, and digests of their images, of weights, and of learners' settings."""
     models = {name: backbones.load(name) for name in sorted({b for piece in PIECES for b, _ in piece[2]})}
-    made = {method: learners.make(method[1], models[method[0]]) for piece in PIECES for method in piece[2]}
+    learner_of = {method: learners.make(method[1], models[method[0]]) for piece in PIECES for method in piece[2]}
     return {
         "pieces": [[*piece[:2], [" ".join(m) for m in piece[2]], *piece[3:]] for piece in PIECES],
         "seeds": SEEDS,
         "images": {f"{d} {split}": datasets.load(d, split).digest for d, split in dict.fromkeys(p[:2] for p in PIECES)},
         "backbones": {name: model.digest for name, model in models.items()},
         "learners": {
-            " ".join(m): store.digest(json.dumps(learner.config(), sort_keys=True)) for m, learner in made.items()
+            " ".join(m): store.digest(json.dumps(learner.config(), sort_keys=True)) for m, learner in learner_of.items()
         },
     }
 

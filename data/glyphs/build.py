@@ -123,8 +123,8 @@ def fetch(packages: list[tuple[str, str]], work: Path) -> dict[str, Path]:
     roots.mkdir(exist_ok=True)
 
     def deb(name: str, version: str) -> Path | None:
-        found = sorted(debs.glob(f"{name}_{version.replace(':', '%3a')}_*.deb"))
-        return found[0] if found else None
+        packages = sorted(debs.glob(f"{name}_{version.replace(':', '%3a')}_*.deb"))
+        return packages[0] if packages else None
 
     missing = [f"{n}={v}" for n, v in packages if not deb(n, v)]
     _build.check_installed("dpkg", "dpkg-deb", *(["apt-get"] if missing else []))
@@ -328,8 +328,8 @@ def scan_file(job: tuple[str, str, str]) -> list[dict]:
             count = len(TTCollection(os.path.join(root, file), lazy=True).fonts)
         except Exception:
             return []
-    found = [scan_face(package, root, file, i, count > 1) for i in range(count)]
-    return [f for f in found if f]
+    faces = [scan_face(package, root, file, i, count > 1) for i in range(count)]
+    return [f for f in faces if f]
 
 
 def scan(folders: dict[str, Path], pool) -> list[dict]:
@@ -338,11 +338,11 @@ def scan(folders: dict[str, Path], pool) -> list[dict]:
         for path in sorted(root.rglob("*")):
             if path.suffix.lower() in (".ttf", ".otf", ".ttc", ".otc") and not path.is_symlink():
                 jobs.append((package, str(root), str(path.relative_to(root))))
-    faces, seen = [], set()
-    for found in tqdm(pool.imap(scan_file, jobs, chunksize=8), total=len(jobs), desc="scan"):
-        for face in found:
-            if face["chars"] and face["font"] not in seen:
-                seen.add(face["font"])
+    faces, fonts = [], set()
+    for file_faces in tqdm(pool.imap(scan_file, jobs, chunksize=8), total=len(jobs), desc="scan"):
+        for face in file_faces:
+            if face["chars"] and face["font"] not in fonts:
+                fonts.add(face["font"])
                 faces.append(face)
     return few_per_family(faces)
 
@@ -358,25 +358,25 @@ def few_per_family(faces: list[dict]) -> list[dict]:
     families = defaultdict(list)
     for face in sorted(faces, key=plainness):
         families[face["family"], len(face["chars"]) < 200].append(face)
-    kept = []
+    ordered = []
     for members in families.values():
         at = np.array([(f["weight"] / 300, 2 * (f["slant"] == "italic"), f["width"] / 2) for f in members])
         order = spread(at, list(range(len(members))), DRAWN_PER_FAMILY)
-        kept += [members[i] for i in order]
-    return sorted(kept, key=lambda f: f["font"])
+        ordered += [members[i] for i in order]
+    return sorted(ordered, key=lambda f: f["font"])
 
 
-def spread(points: np.ndarray, rows: list[int], most: int) -> list[int]:
+def spread(points: np.ndarray, rows: list[int], count: int) -> list[int]:
     """The first row, then again and again the one farthest from all that are chosen."""
-    if len(rows) <= most:
+    if len(rows) <= count:
         return rows
     points = points[rows].astype(np.float32)
     chosen = [0]
-    far = ((points - points[0]) ** 2).sum(1)
-    while len(chosen) < most:
-        far[chosen] = -1
-        chosen.append(int(far.argmax()))
-        far = np.minimum(far, ((points - points[chosen[-1]]) ** 2).sum(1))
+    distances = ((points - points[0]) ** 2).sum(1)
+    while len(chosen) < count:
+        distances[chosen] = -1
+        chosen.append(int(distances.argmax()))
+        distances = np.minimum(distances, ((points - points[chosen[-1]]) ** 2).sum(1))
     return [rows[i] for i in chosen]
 
 
@@ -454,7 +454,7 @@ def render_face(job: tuple[dict, list[int]]) -> tuple[list[int], np.ndarray, lis
         by_script = defaultdict(list)
         for code in boxes:
             by_script[script_of(code)].append(code)
-        drawn, pens = {}, {}
+        pictures_of, pens = {}, {}
         for script, members in by_script.items():
             core = [c for c in members if chr(c) in BASIC] if script == "Latn" else members
             if len(core) < 10:
@@ -476,8 +476,8 @@ def render_face(job: tuple[dict, list[int]]) -> tuple[list[int], np.ndarray, lis
                     continue  # a placeholder, a speck or a box
                 if missing is not None and missing.any() and apart(picture, missing) < 0.02:
                     continue
-                drawn[code] = picture
-        order = sorted(drawn, key=rank)
+                pictures_of[code] = picture
+        order = sorted(pictures_of, key=rank)
         twins = []
         if order:
             table = np.array([boxes[c] for c in order], float)
@@ -485,12 +485,12 @@ def render_face(job: tuple[dict, list[int]]) -> tuple[list[int], np.ndarray, lis
             for i, a in enumerate(order):
                 close = np.flatnonzero(np.abs(shape[i + 1 :] - shape[i]).max(1) <= 2) + i + 1
                 for b in (order[j] for j in close):
-                    other = drawn[b]
+                    second = pictures_of[b]
                     if script_of(a) != script_of(b):
-                        other = pens[script_of(a)].draw(chr(b), boxes[b])
-                    if other is not None and apart(drawn[a], other) < TWIN:
+                        second = pens[script_of(a)].draw(chr(b), boxes[b])
+                    if second is not None and apart(pictures_of[a], second) < TWIN:
                         twins.append((a, b))
-        images = np.array([drawn[c] for c in order], np.uint8).reshape(len(order), SIZE, SIZE)
+        images = np.array([pictures_of[c] for c in order], np.uint8).reshape(len(order), SIZE, SIZE)
         return order, pack(images), twins
     except Exception:
         return [], np.zeros((0, SIZE * SIZE // 2), np.uint8), []
@@ -608,24 +608,24 @@ def without_base(font: np.ndarray, code: np.ndarray, packed: np.ndarray) -> np.n
         rows = np.array([i for i in np.flatnonzero(code == c) if (int(font[i]), base) in at], int)
         if not len(rows):
             continue
-        plain = unpack(packed[[at[int(font[i]), base] for i in rows]]).reshape(-1, SIZE, SIZE)
-        whole = unpack(packed[rows]).reshape(-1, SIZE, SIZE)
+        base_images = unpack(packed[[at[int(font[i]), base] for i in rows]]).reshape(-1, SIZE, SIZE)
+        accented_images = unpack(packed[rows]).reshape(-1, SIZE, SIZE)
         reach = 8
-        padded = np.pad(plain, ((0, 0), (reach, reach), (reach, reach)))
+        padded = np.pad(base_images, ((0, 0), (reach, reach), (reach, reach)))
         best = np.zeros(len(rows))
         for dy in range(-3, reach + 1):
             for dx in range(-4, 5):
                 top, left = reach - dy, reach - dx
                 moved = padded[:, top : top + SIZE, left : left + SIZE]
-                best = np.maximum(best, np.minimum(moved, whole).sum((1, 2), dtype=np.int32))
-        bad[rows] = best < COVERED * plain.sum((1, 2), dtype=np.int32)
+                best = np.maximum(best, np.minimum(moved, accented_images).sum((1, 2), dtype=np.int32))
+        bad[rows] = best < COVERED * base_images.sum((1, 2), dtype=np.int32)
         if script_of(c) == "Latn":
             latin[rows] = True
-            bad[rows] |= best < EXPLAINED * whole.sum((1, 2), dtype=np.int32)
+            bad[rows] |= best < EXPLAINED * accented_images.sum((1, 2), dtype=np.int32)
     of_font = np.bincount(font[latin], minlength=font.max() + 1)
     odd = np.bincount(font[latin & bad], minlength=font.max() + 1) > ODD * of_font
-    beyond = np.array([script_of(int(c)) == "Latn" and c > 127 for c in code])
-    return bad | (beyond & odd[font])
+    accented_latin = np.array([script_of(int(c)) == "Latn" and c > 127 for c in code])
+    return bad | (accented_latin & odd[font])
 
 
 def without_alphabet(font: np.ndarray, code: np.ndarray) -> np.ndarray:
@@ -665,18 +665,18 @@ def latin_lookalikes(
         means[c] = mean / np.linalg.norm(mean)
     basic = [ord(c) for c in BASIC if ord(c) in means]
     table = np.array([means[c] for c in basic])
-    found = {}
+    scores = {}
     for c, mean in means.items():
         if script_of(c) != "Latn":
-            alike = table @ mean
-            found[c] = (chr(basic[int(alike.argmax())]), float(alike.max()))
-    return found
+            similarity = table @ mean
+            scores[c] = (chr(basic[int(similarity.argmax())]), float(similarity.max()))
+    return scores
 
 
 def twin_images(code: np.ndarray, font: np.ndarray, twins: np.ndarray) -> tuple[np.ndarray, set[int]]:
     """Images that show an earlier character's picture, and the characters that mostly do."""
     index = {(int(f), int(c)): i for i, (f, c) in enumerate(zip(font, code))}
-    same = np.zeros(len(code), bool)
+    twin = np.zeros(len(code), bool)
     lost: set[int] = set()
     held = defaultdict(set)
     for f, c in zip(font.tolist(), code.tolist()):
@@ -686,13 +686,13 @@ def twin_images(code: np.ndarray, font: np.ndarray, twins: np.ndarray) -> tuple[
         if (f, b) in index and (f, a) in index:
             pairs[a, b].add(f)
     for (a, b), fonts in sorted(pairs.items(), key=lambda p: (rank(p[0][1]), rank(p[0][0]))):
-        both = len(held[a] & held[b])
-        if a not in lost and len(fonts) > TWIN_SHARE * both and chr(b) not in BASIC:
+        common = len(held[a] & held[b])
+        if a not in lost and len(fonts) > TWIN_SHARE * common and chr(b) not in BASIC:
             lost.add(b)
     for f, a, b in twins.tolist():
         if (f, b) in index and (f, a) in index:
-            same[index[f, b]] = True
-    return same, lost
+            twin[index[f, b]] = True
+    return twin, lost
 
 
 def thin(x: np.ndarray, order: list[int]) -> list[int]:
@@ -704,36 +704,36 @@ def thin(x: np.ndarray, order: list[int]) -> list[int]:
     x = x[order].astype(np.float32)
     power = (x * x).sum(1)
     gap = power[:, None] + power[None] - 2 * (x @ x.T)
-    near = gap < NEAR * 0.5 * (power[:, None] + power[None])
-    kept: list[int] = []
+    copies = gap < NEAR * 0.5 * (power[:, None] + power[None])
+    chosen_rows: list[int] = []
     free = np.ones(len(order), bool)
     for i in range(len(order)):
         if free[i]:
-            kept.append(i)
-            free &= ~near[i]
-    return [order[i] for i in kept]
+            chosen_rows.append(i)
+            free &= ~copies[i]
+    return [order[i] for i in chosen_rows]
 
 
-def choose(faces: list[dict], drawn: dict) -> list[int]:
-    font, code, packed = drawn["font"], drawn["code"], drawn["images"]
+def choose(faces: list[dict], glyphs: dict) -> list[int]:
+    font, code, packed = glyphs["font"], glyphs["code"], glyphs["images"]
     bad = unreadable(faces, font, code, packed)
     tell(f"{bad.sum():,} of {len(code):,} drawings come from fonts that were not readable")
     odd = (without_base(font, code, packed) | without_alphabet(font, code)) & ~bad
     tell(f"{odd.sum():,} more are letters of fonts with hardly any alphabet, or lack the letter under the accent")
     bad |= odd
-    same, lost = twin_images(code, font, drawn["twins"])
-    tell(f"{same.sum():,} drawings and {len(lost):,} characters look like an earlier character of their font")
-    usable = ~bad & ~same & ~np.isin(code, sorted(lost))
+    twin, lost = twin_images(code, font, glyphs["twins"])
+    tell(f"{twin.sum():,} drawings and {len(lost):,} characters look like an earlier character of their font")
+    usable = ~bad & ~twin & ~np.isin(code, sorted(lost))
     rows_of = defaultdict(list)
     for row in np.flatnonzero(usable):
         rows_of[int(code[row])].append(int(row))
     upright = np.array([f["slant"] == "upright" for f in faces])[font]
-    alike = latin_lookalikes(rows_of, packed, upright)
-    for c, (latin, cosine) in sorted(alike.items()):
+    lookalike = latin_lookalikes(rows_of, packed, upright)
+    for c, (latin, cosine) in sorted(lookalike.items()):
         if cosine >= LOOKALIKE:
             tell(f"left out: {chr(c)} {unicodedata.name(chr(c))} looks like {latin} ({cosine:.3f})")
             del rows_of[c]
-    kept: dict[int, list[int]] = {}
+    chosen_codes: dict[int, list[int]] = {}
     for c in tqdm(sorted(rows_of), desc="thin"):
         rows = np.array(rows_of[c])
         x = unpack(packed[rows])
@@ -742,15 +742,15 @@ def choose(faces: list[dict], drawn: dict) -> list[int]:
         families = defaultdict(list)
         for i in order:
             families[faces[font[rows[i]]]["family"]].append(i)
-        kept[c] = [int(rows[i]) for members in families.values() for i in spread(x, members, PER_FAMILY)]
+        chosen_codes[c] = [int(rows[i]) for members in families.values() for i in spread(x, members, PER_FAMILY)]
     chosen: list[int] = []
-    for script, (domain, split, cap, most, least) in DOMAINS.items():
-        classes = [c for c in kept if script_of(c) == script and len(kept[c]) >= least]
-        classes.sort(key=lambda c: (chr(c) not in BASIC, -len(kept[c]), c))
-        for c in classes[:most]:
-            rows = sorted(kept[c], key=lambda r: draw_key(c, faces[font[r]]["font"]))
+    for script, (domain, split, cap, largest, smallest) in DOMAINS.items():
+        classes = [c for c in chosen_codes if script_of(c) == script and len(chosen_codes[c]) >= smallest]
+        classes.sort(key=lambda c: (chr(c) not in BASIC, -len(chosen_codes[c]), c))
+        for c in classes[:largest]:
+            rows = sorted(chosen_codes[c], key=lambda r: draw_key(c, faces[font[r]]["font"]))
             chosen += rows[:cap]
-        sizes = [min(cap, len(kept[c])) for c in classes[:most]]
+        sizes = [min(cap, len(chosen_codes[c])) for c in classes[:largest]]
         tell(f"{split:10} {domain:12} {len(sizes):4} classes {sum(sizes):7,} images "
              f"({min(sizes, default=0)}-{max(sizes, default=0)} each; {len(classes)} classes possible)")  # fmt: skip
     return chosen
@@ -784,10 +784,10 @@ def character_words(code: int) -> str:
     script = words[0].capitalize() if words[0] in SCRIPT_WORDS else words[0]
     words = words[1:]
     noun = words[0] if words and words[0] in ("letter", "digit", "syllable") else "sign"
-    rest = words[1:] if noun != "sign" else words
-    if script == "Latin" and rest and len(rest[0]) <= 2:
-        rest[0] = rest[0].upper() if capital else rest[0]
-    return f"the {case}{script} {noun} {' '.join(rest)}"
+    name_words = words[1:] if noun != "sign" else words
+    if script == "Latin" and name_words and len(name_words[0]) <= 2:
+        name_words[0] = name_words[0].upper() if capital else name_words[0]
+    return f"the {case}{script} {noun} {' '.join(name_words)}"
 
 
 def caption(code: int, face: dict) -> str:
@@ -812,8 +812,8 @@ def class_name(code: int) -> str:
     return f"{DOMAINS[script_of(code)][0]}/U+{code:04X} {chr(code)}"
 
 
-def write(faces: list[dict], drawn: dict, chosen: list[int], target: Path, pool) -> pa.Table:
-    font, code = drawn["font"], drawn["code"]
+def write(faces: list[dict], glyphs: dict, chosen: list[int], target: Path, pool) -> pa.Table:
+    font, code = glyphs["font"], glyphs["code"]
     order = {"base": 0, "validation": 1, "novel": 2}
 
     def key(row: int) -> tuple:
@@ -822,7 +822,7 @@ def write(faces: list[dict], drawn: dict, chosen: list[int], target: Path, pool)
         return order[split], domain, c, face["family"], face["font"]
 
     chosen = sorted(chosen, key=key)
-    levels = unpack(drawn["images"][chosen])
+    levels = unpack(glyphs["images"][chosen])
     columns = defaultdict(list)
     columns["image"] = list(tqdm(pool.imap(encode, levels, chunksize=256), total=len(levels), desc="encode"))
     for row in chosen:
@@ -905,12 +905,12 @@ def main() -> None:
         faces = scan(folders, pool)
         tell(f"{len(faces):,} fonts of {len({f['family'] for f in faces}):,} families")
         describe(faces, args.work)
-        drawn = render(faces, args.work, pool)
-        chosen = choose(faces, drawn)
+        glyphs = render(faces, args.work, pool)
+        chosen = choose(faces, glyphs)
         target = args.out / "images.parquet"
-        table = write(faces, drawn, chosen, target, pool)
+        table = write(faces, glyphs, chosen, target, pool)
     write_fonts(
-        faces, {faces[i]["font"] for i in drawn["font"][chosen]}, dict(packages), folders, args.out / "fonts.csv"
+        faces, {faces[i]["font"] for i in glyphs["font"][chosen]}, dict(packages), folders, args.out / "fonts.csv"
     )
     write_card(table, target, args.out / "card.yml")
     tell(f"{target.name}: {table.num_rows:,} images, {target.stat().st_size / 1e6:.2f} MB")

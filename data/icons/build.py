@@ -74,9 +74,9 @@ def fetch(work):
     if not path.is_file():
         _build.check_installed("npm")
         subprocess.run(["npm", "pack", "--silent", f"{PACKAGE}@{VERSION}"], cwd=work, check=True)
-    found = base64.b64encode(hashlib.sha512(path.read_bytes()).digest()).decode()
-    if found != SHA512:
-        raise SystemExit(f"{path}: SHA-512 is {found}; {SHA512} is needed")
+    digest = base64.b64encode(hashlib.sha512(path.read_bytes()).digest()).decode()
+    if digest != SHA512:
+        raise SystemExit(f"{path}: SHA-512 is {digest}; {SHA512} is needed")
     return path
 
 
@@ -84,10 +84,10 @@ def read(path):
     """(facts, drawings) of every icon set that is used, by its name in the package."""
     with tarfile.open(path) as archive:
         facts = json.load(archive.extractfile("package/collections.json"))
-        chosen = {name: of for name, of in facts.items() if used(name, of)}
+        chosen = {name: set_facts for name, set_facts in facts.items() if used(name, set_facts)}
         wanted = {f"package/json/{name}.json": name for name in chosen}
-        found = {wanted[m.name]: json.load(archive.extractfile(m)) for m in archive if m.name in wanted}
-    return {name: (chosen[name], found[name]) for name in sorted(chosen)}
+        icons = {wanted[m.name]: json.load(archive.extractfile(m)) for m in archive if m.name in wanted}
+    return {name: (chosen[name], icons[name]) for name in sorted(chosen)}
 
 
 def used(name, facts):
@@ -105,14 +105,14 @@ def words(name):
 
 def concepts():
     """Names of icons by concept: the concept's own first, then its aliases in their order."""
-    found, owner = {}, {}
+    names, owner = {}, {}
     for line in words("concepts.txt"):
         concept, _, others = line.partition(":")
-        found[concept] = [concept.replace(" ", "-"), *others.split()]
-        for name in found[concept]:
+        names[concept] = [concept.replace(" ", "-"), *others.split()]
+        for name in names[concept]:
             if owner.setdefault(name, concept) != concept:
                 raise SystemExit(f"concepts.txt: {name} belongs to {owner[name]} and to {concept}")
-    return found
+    return names
 
 
 def branded(name, brands):
@@ -148,20 +148,20 @@ def author_of(facts):
 
 def candidates(sets, brands, left_out):
     """{plain name: {author: [(variants, set, icon, style stated)]}} without what is hidden, a brand or left out."""
-    found = defaultdict(lambda: defaultdict(list))
+    icons_named = defaultdict(lambda: defaultdict(list))
     for name, (facts, drawings) in sets.items():
         for icon, drawing in drawings["icons"].items():
             if not drawing.get("hidden") and f"{name}:{icon}" not in left_out:
                 short, variants, style = plain(icon, name)
                 if not branded(short, brands):
-                    found[short][author_of(facts)].append((variants, name, icon, style))
-    return found
+                    icons_named[short][author_of(facts)].append((variants, name, icon, style))
+    return icons_named
 
 
-def refused(found, names, left_out):
+def refused(drawings, names, left_out):
     """Frequent names that no list has, so that nobody has looked at them."""
-    known = {alias for aliases in names.values() for alias in aliases} | left_out
-    return sorted(n for n, of in found.items() if len(of) >= FEWEST and n not in known)
+    listed = {alias for aliases in names.values() for alias in aliases} | left_out
+    return sorted(n for n, sets in drawings.items() if len(sets) >= FEWEST and n not in listed)
 
 
 def draw_key(*parts):
@@ -169,13 +169,13 @@ def draw_key(*parts):
     return hashlib.sha256("\0".join([SEED, *map(str, parts)]).encode()).hexdigest()
 
 
-def choose(found, names):
+def choose(drawings, names):
     """One icon per concept and author: of the plainest names, a set and a style by hash."""
     chosen = []
     for concept, aliases in names.items():
-        for author in sorted({author for alias in aliases for author in found.get(alias, {})}):
-            alias = next(a for a in aliases if author in found.get(a, {}))
-            icons = found[alias][author]
+        for author in sorted({author for alias in aliases for author in drawings.get(alias, {})}):
+            alias = next(a for a in aliases if author in drawings.get(a, {}))
+            icons = drawings[alias][author]
             icons = [icon for icon in icons if icon[0] == min(i[0] for i in icons)]
             # A style first, then one of its sets and names, so that an author's many sizes of a style count once.
             style = min({icon[3] for icon in icons}, key=lambda s: draw_key(concept, author, s))
@@ -220,24 +220,24 @@ def without_copies(records):
 
     The distance within a concept is the squared difference of two inks over the mean of their squares.
     """
-    seen = defaultdict(set)
+    shapes = defaultdict(set)
     for record in records:
-        seen[record["image"].tobytes()].add(record["class_name"])
+        shapes[record["image"].tobytes()].add(record["class_name"])
     counts = Counter()
-    kept, of_class = [], defaultdict(list)
+    distinct, of_class = [], defaultdict(list)
     for record in sorted(records, key=lambda r: (r["class_name"], draw_key(r["author"]))):
-        if len(seen[record["image"].tobytes()]) > 1:
+        if len(shapes[record["image"].tobytes()]) > 1:
             counts["the same picture in two concepts"] += 1
             continue
         shape = ink(record["image"]).ravel()
         others = of_class[record["class_name"]]
-        gaps = [((shape - other) ** 2).sum() / (0.5 * ((shape**2).sum() + (other**2).sum())) for other in others]
+        gaps = [((shape - earlier) ** 2).sum() / (0.5 * ((shape**2).sum() + (earlier**2).sum())) for earlier in others]
         if gaps and min(gaps) < NEAR:
             counts["copies" if min(gaps) == 0 else "near-copies"] += 1
             continue
         others.append(shape)
-        kept.append(record)
-    return kept, counts
+        distinct.append(record)
+    return distinct, counts
 
 
 def style_of(record, facts, drawings, form):
@@ -270,11 +270,11 @@ def shape_of(image):
     disc = len(y) / (np.pi * reach**2)  # 1 for a disc, 0.64 for a square
     power = (dark**2).sum()
     box = dark[min(y) : max(y) + 1, min(x) : max(x) + 1]
-    same = [((box - turned) ** 2).sum() / (2 * power) < 0.1 for turned in (box[:, ::-1], box[::-1])]
+    symmetric = [((box - turned) ** 2).sum() / (2 * power) < 0.1 for turned in (box[:, ::-1], box[::-1])]
     return {
         "ink": "light" if share < 0.12 else "heavy" if share > 0.25 else "medium",
         "roundness": "round" if disc > 0.75 else "compact" if disc > 0.5 else "spread",
-        "symmetry": "; ".join(w for w, s in zip(("left-right", "top-bottom"), same) if s) or "none",
+        "symmetry": "; ".join(w for w, s in zip(("left-right", "top-bottom"), symmetric) if s) or "none",
     }
 
 
@@ -297,28 +297,28 @@ def caption(row):
 
 def build(sets, names, brands, left_out):
     """(rows with decoded images, counts of what was left out) for a collection of icon sets."""
-    found = candidates(sets, brands, left_out)
-    if unknown := refused(found, names, left_out):
+    drawings = candidates(sets, brands, left_out)
+    if unknown := refused(drawings, names, left_out):
         raise SystemExit(f"no list has these names of {FEWEST} authors or more: {', '.join(unknown)}")
     records, counts = [], Counter()
-    for record in tqdm(choose(found, names), "drawing", disable=None):
+    for record in tqdm(choose(drawings, names), "drawing", disable=None):
         image = render(svg_of(sets[record["set"]][1], record["icon"]))
         if image is None:
             counts["not drawn, or blank"] += 1
         else:
             records.append({**record, "image": image})
-    records, more = without_copies(records)
-    return records, counts + more
+    records, copies = without_copies(records)
+    return records, counts + copies
 
 
 def described(records, sets):
     """The rows of the table, with facts and attributes, sorted."""
-    seen = pixels.look(np.stack([r["image"] for r in records]))
+    clues = pixels.look(np.stack([r["image"] for r in records]))
     of_class, of_author = (split({r[key] for r in records}) for key in ("class_name", "author"))
     rows = []
-    for record, (form, colour) in zip(records, seen[["form", "colour"]].itertuples(index=False, name=None)):
+    for record, (form, colour) in zip(records, clues[["form", "colour"]].itertuples(index=False, name=None)):
         facts, drawings = sets[record["set"]]
-        style, known = style_of(record, facts, drawings, form)
+        style, certain = style_of(record, facts, drawings, form)
         row = {
             "image": _build.webp(record["image"]),
             "class_name": record["class_name"],
@@ -329,7 +329,7 @@ def described(records, sets):
             "set": record["set"],
             "icon": record["icon"],
             "style": style,
-            "style_from": known,
+            "style_from": certain,
             "grid": str(facts.get("height") or ""),
             "palette": "several colours" if facts.get("palette") else "one colour",
             **shape_of(record["image"]),
@@ -370,16 +370,16 @@ def write_sets(frame, sets, folder):
 
 def agreement(frame):
     """How many of the icons in `labels.csv`, and of each style there, have the style that was seen."""
-    seen = pd.read_csv(HERE / "labels.csv", comment="#")
-    both = seen.merge(frame, on=["class_name", "set", "icon"], how="left", validate="1:1")
-    if lost := both.loc[both["style"].isna(), "icon"].tolist():
+    labels = pd.read_csv(HERE / "labels.csv", comment="#")
+    merged = labels.merge(frame, on=["class_name", "set", "icon"], how="left", validate="1:1")
+    if lost := merged.loc[merged["style"].isna(), "icon"].tolist():
         raise SystemExit(f"labels.csv has icons that do not ship: {', '.join(lost)}")
-    same = both["style"] == both["seen"]
-    by = same.groupby(both["seen"]).agg(["sum", "size"])
+    agreed = merged["style"] == merged["seen"]
+    by = agreed.groupby(merged["seen"]).agg(["sum", "size"])
     return "\n".join(
         ["| style by eye | icons | the same |", "| --- | ---: | ---: |"]
-        + [f"| {style} | {of['size']} | {of['sum']} |" for style, of in by.iterrows()]
-        + [f"| **all** | {len(same)} | {same.sum()} ({same.mean():.1%}) |"]
+        + [f"| {style} | {row['size']} | {row['sum']} |" for style, row in by.iterrows()]
+        + [f"| **all** | {len(agreed)} | {agreed.sum()} ({agreed.mean():.1%}) |"]
     )
 
 
@@ -410,7 +410,7 @@ def main():
     }
     text = (HERE / "card.tmpl").read_text(encoding="utf-8")
     text = text.replace("{sets}", write_sets(frame, sets, args.out)).replace("{agreement}", agreement(frame))
-    text = text.replace("{left_out}", "; ".join(f"{what}: {n:,}" for what, n in sorted(counts.items())))
+    text = text.replace("{left_out}", "; ".join(f"{reason}: {n:,}" for reason, n in sorted(counts.items())))
     text = text.replace("{authors}", str(frame["author"].nunique()))
     for column, place in {"style": "style", "licence": "licence_counts", "designers": "designers"}.items():
         lines = [f"| {value} | {n:,} |" for value, n in frame[column].value_counts().items()]

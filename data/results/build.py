@@ -55,7 +55,9 @@ def main() -> None:
     _build.part_option(parser)
     parser.add_argument("--only", default="*", metavar="PATTERN", help="files of such names, *conv4-maml* say")
     chosen = parser.parse_args()
-    wanted = (of for of in settings() if chosen.part in (None, of[0]) and fnmatchcase(of[0], chosen.only))
+    wanted = (setting for setting in settings() if fnmatchcase(setting[0], chosen.only))
+    if chosen.part:
+        wanted = (setting for setting in wanted if setting[0] == chosen.part)
     if chosen.part:  # no others are drawn once it is found
         wanted = [next(wanted, None) or _build.part_of(parser, {}, chosen.part)]
     for name, run, tasks, facts in wanted:
@@ -66,8 +68,8 @@ def settings() -> Iterator[tuple[str, evaluation.Ready, Tasks, dict]]:
     """Every file: its name, the method and the tasks it is the record of, and facts for its provenance."""
     profile = yaml.safe_load((HERE.parents[1] / "profiles" / "quick.yml").read_text())
     for part in (of_finetuning, of_estimators, on_biased_tasks):
-        for name, *rest in part(profile):
-            yield name.replace("/", "-"), *rest
+        for name, *options in part(profile):
+            yield name.replace("/", "-"), *options
 
 
 def of_finetuning(profile: dict) -> Iterator[tuple]:
@@ -87,22 +89,22 @@ def of_finetuning(profile: dict) -> Iterator[tuple]:
 
 def of_estimators(profile: dict) -> Iterator[tuple]:
     """The chapter on estimators: MAML by the oracle, on fresh images, and on the re-splits of every estimator."""
-    given = parameters("estimators", profile)
-    shape = {name: given[name] for name in ("ways", "shots", "queries", "seed")}
-    methods = [evaluation.Method.parse(m) for m in given["methods"]]
-    for (backbone, learner), dataset in product([m for m in methods if m[1] in learners.of_images], given["datasets"]):
+    values = parameters("estimators", profile)
+    shape = {name: values[name] for name in ("ways", "shots", "queries", "seed")}
+    methods = [evaluation.Method.parse(m) for m in values["methods"]]
+    for (backbone, learner), dataset in product([m for m in methods if m[1] in learners.of_images], values["datasets"]):
         images = evaluation.load_source(dataset)
-        drawn = estimates.draw(images, tasks=given["tasks"], **shape)
-        asked, fresh = (part[: given["image_tasks"]] for part in drawn)
+        parts = estimates.draw(images, tasks=values["tasks"], **shape)
+        asked, fresh = (part[: values["image_tasks"]] for part in parts)
         splits = {ORACLE: asked, estimates.FRESH: fresh}
         for name in ESTIMATORS:
-            splits[name] = resplit(asked, name, rounds=given["rounds"], seed=given["seed"]).tasks
+            splits[name] = resplit(asked, name, rounds=values["rounds"], seed=values["seed"]).tasks
         for name, tasks in splits.items():
             facts = dict(sampling="closed", estimator=name, **shape)
             yield f"{dataset}.{backbone}.{name}", evaluation.ready(images, backbone, learner), tasks, facts
         if learner != "maml":
             continue
-        if dataset == given["sweep_dataset"]:
+        if dataset == values["sweep_dataset"]:
             for name in (ORACLE, "leave-one-out"):
                 facts = dict(sampling="closed", estimator=name, transductive=True, **shape)
                 released = evaluation.ready(images, backbone, learner, transductive=True)
@@ -118,10 +120,10 @@ def of_estimators(profile: dict) -> Iterator[tuple]:
 
 def on_biased_tasks(profile: dict) -> Iterator[tuple]:
     """The chapters on spurious bias: random tasks, and biased ones by captioner, technique and shots."""
-    given = parameters("captioners-and-tasks", profile)
-    sizes = {name: given[name] for name in ("ways", "queries", "seed")} | {"tasks": given["image_tasks"]}
-    slow = [name for name in given["learners"] if tables.DECIDES[name] in learners.of_images]
-    of_chapters = [(dataset, given["captioners"], sizes, None) for dataset in given["datasets"]]
+    values = parameters("captioners-and-tasks", profile)
+    sizes = {name: values[name] for name in ("ways", "queries", "seed")} | {"tasks": values["image_tasks"]}
+    slow = [name for name in values["learners"] if tables.DECIDES[name] in learners.of_images]
+    of_chapters = [(dataset, values["captioners"], sizes, None) for dataset in values["datasets"]]
     of_exercise = [("clipart", ["pixels"], sizes | {"tasks": EXERCISE_TASKS}, EXERCISE)]
     for (dataset, captioners, sizes, only), name in product(of_chapters + of_exercise, slow):
         images = tables.images_of(dataset)
@@ -131,28 +133,28 @@ def on_biased_tasks(profile: dict) -> Iterator[tuple]:
         first = captioners[0]
         wanted[f"biased.{words[first]}.10-shot"] = 10, first, {}
         wanted["matched.5-shot"] = 5, first, {}
-        for technique, how in tables.CONSTRUCTIONS.items():
-            if how:
-                wanted[f"biased.{words[first]}.{technique}"] = 5, first, how
-        for what in only or wanted:
-            shots, captioner, how = wanted[what]
+        for technique, construction in tables.CONSTRUCTIONS.items():
+            if construction:
+                wanted[f"biased.{words[first]}.{technique}"] = 5, first, construction
+        for key in only or wanted:
+            shots, captioner, construction = wanted[key]
             try:
                 tasks = (
-                    tables.draw(dataset, captioner, shots=shots, **sizes, **how)[0]
+                    tables.draw(dataset, captioner, shots=shots, **sizes, **construction)[0]
                     if captioner
                     else tables.draw_random(dataset, shots=shots, **sizes)
                 )
             except InputError:  # no such tasks: the chapter leaves them out too
                 continue
-            if what.startswith("matched"):
-                tasks = tables.draw_matched(dataset, tasks, seed=given["seed"])
-            facts = dict(what=what, **{k: v for k, v in tasks.sampler.items() if k != "tasks"})
-            figure_6 = what.startswith(f"biased.{words[first]}") and not how and not only  # compares trainings
+            if key.startswith("matched"):
+                tasks = tables.draw_matched(dataset, tasks, seed=values["seed"])
+            facts = dict(what=key, **{k: v for k, v in tasks.sampler.items() if k != "tasks"})
+            figure_6 = key.startswith(f"biased.{words[first]}") and not construction and not only  # compares trainings
             trainings = (1, 5) if figure_6 else (tables.trained_with(shots),)
-            for method in (tables.method(name, s, given["trained"]) for s in trainings):
+            for method in (tables.method(name, s, values["trained"]) for s in trainings):
                 if registry.shipped(method.backbone):
                     run = evaluation.ready(images, *method)
-                    yield f"{dataset.partition('?')[0]}.{method.backbone}.{what}", run, tasks, facts
+                    yield f"{dataset.partition('?')[0]}.{method.backbone}.{key}", run, tasks, facts
 
 
 def machine() -> str:
@@ -212,10 +214,10 @@ def held(path: Path, inputs: tuple, tasks: Tasks) -> tuple[int, list[str]]:
     """How many of these tasks a file holds, from the first on, and on what machines they were computed."""
     if not path.is_file():
         return 0, []
-    record, made = evaluation.Record.load(path)
-    if evaluation.Ready(*inputs).keys()(tasks[: len(record.correct)]) != made["key"]:
+    record, provenance = evaluation.Record.load(path)
+    if evaluation.Ready(*inputs).keys()(tasks[: len(record.correct)]) != provenance["key"]:
         return 0, []  # of other images, weights, tasks or settings
-    return len(record.correct), made.get("machine", "not known").split("; ")
+    return len(record.correct), provenance.get("machine", "not known").split("; ")
 
 
 def blocks(inputs: tuple, tasks: Tasks) -> list[str]:

@@ -60,7 +60,7 @@ RECIPES = {
     "boil": {"epochs": 3, "steps": 100, "size": 2},
     "leo": {"epochs": 3, "steps": 100},
     **{name: {"epochs": 2} for name in RECENT},
-    **{f"{name}{how}": {"epochs": 2, "steps": 100} for name in REMEDIED.values() for how in ("", "-ifsl")},
+    **{name + suffix: {"epochs": 2, "steps": 100} for name in REMEDIED.values() for suffix in ("", "-ifsl")},
 }
 
 
@@ -77,8 +77,8 @@ def main() -> None:
     if chosen.same:
         return save(pd.DataFrame([same(row) for row in pd.read_parquet(runs.RECORDS).to_dict("records")]))
     if not chosen.stored:
-        there = kept()
-        for run in dict.fromkeys(run[1:] for run in wanted() if run not in there):
+        stored = kept()
+        for run in dict.fromkeys(run[1:] for run in wanted() if run not in stored):
             train(*run)
     write()
 
@@ -135,7 +135,7 @@ def code_digest(name: str) -> str:
     """SHA-256 of the code that trains a learner: of its syntax, so that comments and docstrings do not count."""
     recipe = training.RECIPES[name]
     learner = {**learners.of_features, **learners.of_images}[recipe.learner]
-    own = dict.fromkeys(c.__module__ for c in learner.__mro__ if c.__module__.startswith(learners.__name__))
+    ancestors = dict.fromkeys(c.__module__ for c in learner.__mro__ if c.__module__.startswith(learners.__name__))
     views = [training.unlabelled] if recipe.batch == "views" else []
     modules = (
         training.run,
@@ -144,7 +144,7 @@ def code_digest(name: str) -> str:
         networks,
         samplers,
         *views,
-        *(sys.modules[module] for module in own),
+        *(sys.modules[module] for module in ancestors),
     )
     return hashlib.sha256("\n".join(syntax(Path(module.__file__)) for module in modules).encode()).hexdigest()
 
@@ -204,14 +204,14 @@ def save(table: pd.DataFrame) -> None:
 
 def same(row: dict) -> dict:
     """A row whose provenance names the code as it is now, which must train as the code that made the row."""
-    made, now = json.loads(row["provenance"]), facts(row["dataset"], row["learner"], row["seed"])
-    if changed := [name for name in now if name not in ("code", "rests_on") and now[name] != made[name]]:
+    stored, now = json.loads(row["provenance"]), facts(row["dataset"], row["learner"], row["seed"])
+    if changed := [name for name in now if name not in ("code", "rests_on") and now[name] != stored[name]]:
         sys.exit(f"{row['learner']}: {', '.join(changed)} changed; make the row again, without --same")
-    if made["first_losses"] and made["code"] != now["code"]:
-        again = probe_losses(row["learner"])
-        if not np.allclose(again, made["first_losses"], rtol=0.01):  # another processor rounds otherwise
-            sys.exit(f"{row['learner']}: first losses {made['first_losses']} were noted, now {again}")
-    return row | {"provenance": json.dumps(made | now, sort_keys=True)}
+    if stored["first_losses"] and stored["code"] != now["code"]:
+        losses = probe_losses(row["learner"])
+        if not np.allclose(losses, stored["first_losses"], rtol=0.01):  # another processor rounds otherwise
+            sys.exit(f"{row['learner']}: first losses {stored['first_losses']} were noted, now {losses}")
+    return row | {"provenance": json.dumps(stored | now, sort_keys=True)}
 
 
 def wanted() -> Iterator[tuple[str, str, int]]:
@@ -222,11 +222,11 @@ def wanted() -> Iterator[tuple[str, str, int]]:
 def kept() -> dict[tuple[str, str, int], dict]:
     """Rows of the file that would be made of the same now; they need no weights at hand."""
     rows = pd.read_parquet(runs.RECORDS).to_dict("records") if runs.RECORDS.is_file() else []
-    found = {(row["dataset"], row["learner"], row["seed"]): row for row in rows}
+    stored = {(row["dataset"], row["learner"], row["seed"]): row for row in rows}
     return {
-        run: found[run]
+        run: stored[run]
         for run in wanted()
-        if run in found and facts(*run).items() <= json.loads(found[run]["provenance"]).items()
+        if run in stored and facts(*run).items() <= json.loads(stored[run]["provenance"]).items()
     }
 
 

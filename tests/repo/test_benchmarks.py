@@ -98,7 +98,7 @@ def test_a_power_is_fitted_to_the_upper_half_and_has_an_error():
     noisy = growth.fitted(at, [1.0, 1.0, 1.0, 1.0, 20.0, 100.0])
     line = linregress([3, 4, 5], np.log10([1.0, 20.0, 100.0]))
     assert noisy == pytest.approx((line.slope, line.stderr)) and noisy[1] > 0
-    assert growth.fitted(at, [9.0] * 4 + [1.0, 9.0], least=2.0) == (None, None)
+    assert growth.fitted(at, [9.0] * 4 + [1.0, 9.0], lower_bound=2.0) == (None, None)
     assert growth.fitted([1, 2], [1.0, 4.0]) == (pytest.approx(2), None)
 
 

@@ -68,7 +68,7 @@ ROOMS = {
         "fslcore/catalogue.py fslcore/errors.py fslcore/paths.py fslcore/sources.py fslcore/store.py",
         "tests/cli tests/evaluation/test_store.py tests/repo/test_errors.py tests/datasets",
     ),
-    "cli": ("fslcore/cli", "tests/cli tests/misuse/test_command_line.py"),
+    "cli": ("fslcore/cli", "tests/cli"),
     "fslbook": (
         "book/fslbook",
         "tests/book tests/misuse/test_assess.py tests/misuse/test_captions.py tests/misuse/test_train.py",

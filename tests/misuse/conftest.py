@@ -4,13 +4,12 @@ import functools
 import os
 import signal
 import sys
+from pathlib import Path
 
 import pytest
 
 from fslbook import cli as book
 from fslcore.cli import app
-
-from .judging import SLOW
 
 os.environ.setdefault("HF_HUB_OFFLINE", "1")  # before the library that reads it is imported
 MEMORY = 12 * 2**30  # bytes a case may ask for: one that asks for more gets a MemoryError, and not the machine
@@ -23,27 +22,27 @@ def here(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     for module, program in PROGRAMS.items():
         monkeypatch.setattr(module, "_program", program)
-    for name in ("FSLCORE_QUIET", "TQDM_DISABLE"):
-        monkeypatch.delenv(name, raising=False)
     return tmp_path
 
 
 @pytest.fixture(autouse=True)
-def limits():
-    def late(*_):
-        pytest.fail(f"no end in {SLOW} s")
+def limited_memory():
+    if sys.platform != "linux":
+        yield
+        return
+    import resource
 
-    before = signal.signal(signal.SIGALRM, late)
-    signal.setitimer(signal.ITIMER_REAL, SLOW)
-    if sys.platform == "linux":
-        import resource
+    used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+    soft, hard = resource.getrlimit(resource.RLIMIT_AS)
+    resource.setrlimit(resource.RLIMIT_AS, (used + MEMORY, hard))
+    yield
+    resource.setrlimit(resource.RLIMIT_AS, (soft, hard))
 
-        with open("/proc/self/statm") as file:
-            used = int(file.read().split()[0]) * resource.getpagesize()
-        soft, hard = resource.getrlimit(resource.RLIMIT_AS)
-        resource.setrlimit(resource.RLIMIT_AS, (used + MEMORY, hard))
+
+@pytest.fixture(autouse=True)
+def limited_time():
+    before = signal.signal(signal.SIGALRM, lambda *_: pytest.fail("no end in time"))
+    signal.setitimer(signal.ITIMER_REAL, 30)
     yield
     signal.setitimer(signal.ITIMER_REAL, 0)
     signal.signal(signal.SIGALRM, before)
-    if sys.platform == "linux":
-        resource.setrlimit(resource.RLIMIT_AS, (soft, hard))

@@ -2,8 +2,6 @@
 
 import hashlib
 import importlib.util
-import re
-from collections import Counter
 from io import BytesIO
 
 import numpy as np
@@ -11,22 +9,14 @@ import pandas as pd
 import pytest
 from PIL import Image
 
-from fslbook import attributes
-from fslcore import datasets
 from fslcore.paths import DATA
 
 FOLDER = DATA / "icons"
-FACTS = ["style", "grid", "palette", "ink", "roundness", "symmetry", "colour"]
 
 
-def script():
-    spec = importlib.util.spec_from_file_location("icons_build", FOLDER / "build.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-build = script()
+spec = importlib.util.spec_from_file_location("icons_build", FOLDER / "build.py")
+build = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(build)
 
 
 @pytest.fixture(scope="module")
@@ -51,14 +41,11 @@ def test_no_brand_is_a_class_or_ships(table):
 
 
 @pytest.mark.parametrize(
-    "name, found",
-    [
-        *[("github", True), ("github-circle", True), ("brand-anything", True), ("logo-anything", True)],
-        *[("zoom", True), ("zoom-in", False), ("pineapple", False), ("book", False)],
-    ],
+    "name, is_brand",
+    [("github", True), ("github-circle", True), ("brand-anything", True), ("zoom-in", False), ("pineapple", False)],
 )
-def test_brands_are_found_as_words(name, found):
-    assert build.branded(name, build.words("brands.txt")) == found
+def test_brands_are_recognised_as_words(name, is_brand):
+    assert build.branded(name, build.words("brands.txt")) == is_brand
 
 
 def test_every_icon_has_a_permissive_licence_and_an_attribution(table):
@@ -127,27 +114,6 @@ def test_icons_of_a_class_differ(table):
     assert not table["image"].duplicated().any()
 
 
-def test_icons_load_by_name_with_their_designers():
-    images = datasets.load("icons")
-    assert len(images.class_names) > 100 and images.images[:3].shape == (3, 48, 48, 3)
-    assert images.facts["author"].nunique() > 80
-    new = images.facts["designers"] == "novel"
-    assert 500 < new.sum() < len(images) / 2
-
-
-# ------------------------------------------------------------ attributes
-
-
-def test_attributes_from_facts_and_from_captions_agree():
-    images = datasets.load("icons", "validation")
-    facts = attributes.from_facts(images.facts[FACTS])
-    assert {"style: filled", "style: outline", "grid: 24", "ink: heavy", "symmetry: left-right"} <= set(facts.names)
-    said = attributes.of(images)
-    for fact, word in (("style: filled", "solid"), ("style: outline", "outlined"), ("ink: light", "light")):
-        ours, theirs = facts.has[:, facts.names.index(fact)], said.has[:, said.names.index(word)]
-        assert (ours == theirs).mean() > 0.98
-
-
 def test_attributes_are_those_of_the_pixels(table):
     for row in table[:: len(table) // 40].itertuples():
         assert build.shape_of(decoded(row.image)) == {
@@ -157,24 +123,13 @@ def test_attributes_are_those_of_the_pixels(table):
         }
 
 
-def test_words_for_shapes():
-    y, x = np.mgrid[:48, :48] - 23.5
-    disc, bar, corner = np.hypot(x, y) < 20, (abs(y) < 3) & (abs(x) < 20), (x < 0) & (y < x) & (y > -20) & (x > -20)
-    drawn = [build.shape_of(np.repeat(np.where(shape, 0, 255)[..., None], 3, axis=2)) for shape in (disc, bar, corner)]
-    assert [d["roundness"] for d in drawn] == ["round", "spread", "spread"]
-    assert [d["ink"] for d in drawn] == ["heavy", "light", "light"]
-    assert [d["symmetry"] for d in drawn] == ["left-right; top-bottom", "left-right; top-bottom", "none"]
-
-
 def test_styles_are_those_that_the_eye_sees(table):
-    seen = pd.read_csv(FOLDER / "labels.csv", comment="#")
-    both = seen.merge(table, on=["class_name", "set", "icon"], validate="1:1")
-    assert len(both) == len(seen) == 200
-    same = (both["style"] == both["seen"]).sum()
-    assert same >= 180
-    assert f"| **all** | 200 | {same} ({same / 200:.1%}) |" in (FOLDER / "README.md").read_text("utf-8")
-    lines = both["seen"].isin(["filled", "outline"])
-    assert pd.crosstab(both.loc[lines, "seen"], both.loc[lines, "style"]).to_numpy().diagonal().min() > 50
+    labels = pd.read_csv(FOLDER / "labels.csv", comment="#")
+    compared = labels.merge(table, on=["class_name", "set", "icon"], validate="1:1")
+    assert len(compared) == len(labels) == 200
+    equal = (compared["style"] == compared["seen"]).sum()
+    assert equal >= 180
+    assert f"| **all** | 200 | {equal} ({equal / 200:.1%}) |" in (FOLDER / "README.md").read_text("utf-8")
 
 
 # ------------------------------------------------------------ a small build
@@ -214,22 +169,12 @@ def test_a_small_build_gives_the_same_bytes_twice(tmp_path):
     assert frame.loc[frame["class_name"] == "square", "style"].value_counts().min() > 5
 
 
-def test_names_that_no_list_has_end_the_build():
+def test_names_that_do_not_fit_the_lists_end_the_build(monkeypatch):
     with pytest.raises(SystemExit, match="no list has these names of 20 authors or more: menu"):
         build.build(world(), {name: [name] for name in ("square", "circle", "minus")}, ["github"], set())
-
-
-def test_a_name_of_two_concepts_is_refused(monkeypatch):
     monkeypatch.setattr(build, "words", lambda name: ["gear: cog", "wheel: cog"])
     with pytest.raises(SystemExit, match="cog belongs to gear and to wheel"):
         build.concepts()
-
-
-def test_sets_of_one_designer_have_one_author():
-    known = {
-        name: build.author_of({"author": {"name": name}}) for name in ("Lucide Contributors", "Cole Bemis", "Mono")
-    }
-    assert known == {"Lucide Contributors": "Cole Bemis", "Cole Bemis": "Cole Bemis", "Mono": "Mono"}
 
 
 def test_style_words_and_numbers_are_no_part_of_a_concept():
@@ -237,10 +182,3 @@ def test_style_words_and_numbers_are_no_part_of_a_concept():
     assert build.plain("twotone-home", "ic") == ("home", 0, "duotone")
     assert build.plain("heart-broken", "any")[0] == "heart-broken"
     assert build.plain("mail-24-two-tone", "any") == ("mail", 0, "duotone")
-
-
-def test_lists_are_in_plain_words():
-    for name in ("brands.txt", "concepts.txt", "left-out.txt"):
-        lines = build.words(name)
-        assert max(Counter(lines).values()) == 1
-        assert all(re.fullmatch(r"[\w:= .-]+", line) for line in lines)

@@ -99,8 +99,8 @@ def test_each_form_is_read(tmp_path, name, make):
         other = datasets.load(f"{name}:{tmp_path}", split, 48)
         assert other.images.shape == (len(images), 48, 48, 3) and other.side == 48
         middle = np.asarray(images.images)[:, SIZES[name] // 2, SIZES[name] // 2, 0].astype(int)
-        for label, of in enumerate(CLASSES[part]):  # each image under the label of its class
-            assert sorted(middle[images.labels == label]) == [shade(of, i) for i in range(IMAGES)]
+        for label, class_name in enumerate(CLASSES[part]):
+            assert sorted(middle[images.labels == label]) == [shade(class_name, i) for i in range(IMAGES)]
 
 
 def test_meta_album_keeps_its_super_categories(tmp_path):
@@ -113,29 +113,31 @@ def test_meta_album_keeps_its_super_categories(tmp_path):
 
 def test_cub_is_split_by_rule_or_by_the_users_files(tmp_path):
     names = cub(tmp_path, classes=16)
-    found = {split: datasets.load(f"cub:{tmp_path}", split).class_names for split in SPLITS}
-    assert found == {"base": names[::2], "validation": names[1::4], "novel": names[3::4]}
-    assert [len(c) / 16 for c in found.values()] == [0.5, 0.25, 0.25]  # of 200 classes 100, 50, 50
+    by_rule = {split: datasets.load(f"cub:{tmp_path}", split).class_names for split in SPLITS}
+    assert by_rule == {"base": names[::2], "validation": names[1::4], "novel": names[3::4]}  # of 200: 100, 50, 50
     novel = datasets.load(f"cub:{tmp_path}")
     assert sorted(np.asarray(novel.images)[novel.labels == 1, 0, 0, 0]) == [105, 106, 107]  # class 7
 
-    parts = {"train": names[:8], "val": names[8:12], "test": names[12:]}
-    for part, chosen in parts.items():
-        pd.DataFrame({"filename": "x.jpg", "label": chosen}).to_csv(tmp_path / f"{part}.csv", index=False)
+    for part, classes in {"train": names[:8], "val": names[8:12], "test": names[12:]}.items():
+        pd.DataFrame({"filename": "x.jpg", "label": classes}).to_csv(tmp_path / f"{part}.csv", index=False)
     assert datasets.load(f"cub:{tmp_path}").class_names == names[12:]
-    for stem, chosen in zip(("base", "val", "novel"), (names[4:], names[:2], names[2:4])):
-        listed = {"image_names": [f"/somewhere/images/{name}/1.jpg" for name in chosen]}
+
+    def write_json(stem, classes):
+        listed = {"image_names": [f"/somewhere/images/{name}/1.jpg" for name in classes]}
         (tmp_path / f"{stem}.json").write_text(json.dumps(listed))
+
+    for stem, classes in (("base", names[4:]), ("val", names[:2]), ("novel", names[2:4])):
+        write_json(stem, classes)
     assert datasets.load(f"cub:{tmp_path}").class_names == names[2:4]
-    (tmp_path / "val.json").write_text("[]")
-    with pytest.raises(InputError, match="val.json is not a split file"):
-        datasets.load(f"cub:{tmp_path}")
-    (tmp_path / "val.json").write_text(json.dumps({"image_names": [f"{names[2]}/1.jpg"]}))
+    write_json("val", names[2:3])
     with pytest.raises(InputError, match=f"class {names[2]} is in two splits"):
         datasets.load(f"cub:{tmp_path}")
-    (tmp_path / "val.json").write_text(json.dumps({"image_names": []}))
-    (tmp_path / "novel.json").write_text(json.dumps({"image_names": ["images/201.Dodo/1.jpg"]}))
+    write_json("val", [])
+    write_json("novel", ["201.Dodo"])
     with pytest.raises(InputError, match="class 201.Dodo is not in the lists"):
+        datasets.load(f"cub:{tmp_path}")
+    (tmp_path / "val.json").write_text("[]")
+    with pytest.raises(InputError, match="val.json is not a split file"):
         datasets.load(f"cub:{tmp_path}")
 
 
@@ -161,7 +163,6 @@ LISTS = "splits/bertinetto"
             "class elm is in two splits of .*, val and test",
         ),
         ("cifar-fs", cifar_fs, write(f"{LISTS}/test.txt", "dog\nunicorn\n"), "no class folder .*data/unicorn"),
-        ("cifar-fs", cifar_fs, write(f"{LISTS}/test.txt", ""), r"test\.txt is not a readable table"),
         ("miniimagenet", csv_splits, drop("test.csv"), r"no file .*test\.csv"),
         ("miniimagenet", folders, lambda root: None, r"no file .*train\.csv"),
         ("miniimagenet", csv_splits, write("val.csv", "filename,label\n"), r"val\.csv is empty"),
@@ -183,7 +184,6 @@ LISTS = "splits/bertinetto"
             drop("images/elm00000001.png"),
             r"images/elm00000001\.png \(no such file; 1 of 6 are missing\)",
         ),
-        ("miniimagenet", csv_splits, write("test.csv", 'filename,label\n"a,b\n'), r"test\.csv is not a readable table"),
         (  # else one could be in a task's support, and the other a query
             "miniimagenet",
             csv_splits,
@@ -203,7 +203,6 @@ LISTS = "splits/bertinetto"
             lambda root: (root / "val" / "dog").mkdir(),
             "class dog is in two splits of .*, val and test",
         ),
-        ("meta-album", meta_album, drop("labels.csv"), r"no file .*labels\.csv"),
         ("meta-album", meta_album, write("labels.csv", "FILE_NAME\na\n"), "lacks the column CATEGORY"),
         ("cub", cub, drop("classes.txt"), r"no file .*classes\.txt"),
         (
@@ -243,27 +242,6 @@ def test_names_are_known_to_the_command_line_and_to_notebooks(tmp_path, capsys):
             datasets.check(spec)
     with pytest.raises(InputError, match="split = train; base, validation, novel are allowed"):
         datasets.load(f"tieredimagenet:{tmp_path}", "train")
-
-
-def test_evaluate_runs_on_them(tmp_path):
-    folders(tmp_path)
-    table = tmp_path / "table.csv"
-    shape = [
-        "--ways",
-        "2",
-        "--shots",
-        "1",
-        "--queries",
-        "2",
-        "--tasks",
-        "3",
-        "--learners",
-        "ncc",
-        "--samplings",
-        "closed",
-    ]
-    assert app.main(["evaluate", f"tieredimagenet:{tmp_path}", "glyph-conv", "-o", str(table), *shape]) == 0
-    assert len(pd.read_csv(table)) == 3
 
 
 @pytest.mark.parametrize("read", [*READERS.values(), datasets.load_folder], ids=[*READERS, "folder"])

@@ -83,12 +83,12 @@ def tiff(make) -> Callable:
 
 
 def png(kind=2, top=1.0) -> Callable:
-    """Writes a PNG by hand: 16 bits a channel in colour or grey, which Pillow does not write."""
+    """Writes a PNG by hand: 16 bits a channel in colour, which Pillow does not write."""
 
     def write(c, i, path):
         value = ((0.9 - 0.8 * shape(c, i)) * top * 65535).astype(">u2")
-        pixels = np.repeat(value[..., None], {2: 3, 4: 2, 6: 4}[kind], axis=2)
-        if kind in (4, 6):
+        pixels = np.repeat(value[..., None], {2: 3, 6: 4}[kind], axis=2)
+        if kind == 6:
             pixels[..., -1] = 65535
         raw = b"".join(b"\0" + row.tobytes() for row in pixels)
         head = struct.pack(">IIBBBBB", SIDE, SIDE, 16, kind, 0, 0, 0)
@@ -101,7 +101,7 @@ def png(kind=2, top=1.0) -> Callable:
     return write
 
 
-def pgm(top=65535) -> Callable:
+def pgm(top) -> Callable:
     """Writes a grey map of 16 bits, by hand."""
     return lambda c, i, path: path.write_bytes(
         f"P5 {SIDE} {SIDE} {top}\n".encode() + ((0.9 - 0.8 * shape(c, i)) * top).astype(">u2").tobytes()
@@ -111,38 +111,3 @@ def pgm(top=65535) -> Callable:
 def icon(ink=0, under=0) -> Callable:
     """A drawing whose form is in its alpha, and in its colours only where ink and ground differ."""
     return lambda s: np.dstack([np.where(s > 0, ink, under).astype("u1")] * 3 + [(255 * s).astype("u1")])
-
-
-def turned(c, i, path):
-    """A photo that lies on its side, and says so, for every second image."""
-    exif = Image.Exif()
-    exif[274] = 6  # turn by 90° to see it
-    on_its_side = lambda image: image.transpose(Image.Transpose.ROTATE_90)  # noqa: E731
-    (save(on_its_side, exif=exif, quality=95) if i % 2 else save(quality=95))(c, i, path)
-
-
-def moving(c, i, path):
-    """Three frames; the first is the image."""
-    frame = Image.fromarray((230 - 200 * shape(c, i)).astype("u1")).convert("RGB")
-    frame.save(path, save_all=True, append_images=[frame.copy(), frame.copy()])
-
-
-def nested(c, i, path):
-    """CLASS/PART/IMAGE."""
-    inner = path.parent / "ab"[i % 2]
-    inner.mkdir(exist_ok=True)
-    save()(c, i, inner / path.name)
-
-
-def deep(c, i, path):
-    """Some images in the class folder, some below."""
-    (nested if i % 2 else save())(c, i, path)
-
-
-def bomb():
-    """A PNG that says it is 60,000 pixels wide and high."""
-    path = Path("data/lying/0.png")
-    raw = bytearray(path.read_bytes())
-    raw[16:24] = struct.pack(">II", 60000, 60000)
-    raw[29:33] = struct.pack(">I", zlib.crc32(bytes(raw[12:29])))
-    path.write_bytes(raw)

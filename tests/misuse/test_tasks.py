@@ -21,17 +21,11 @@ SAMPLERS = {
 @pytest.mark.parametrize(
     "sampler, given, expected",
     [
-        *(row(f"closed, {k} {v}", sample_closed, {k: v}, k) for k, v in [("tasks", 1), ("ways", 1), ("ways", 9)]),
         *(row(f"closed, shots {v}", sample_closed, {"shots": v}, "shots") for v in (23, [2, 2], [2, 2, 2, 2, 0])),
         row("closed, no queries", sample_closed, {"queries": []}, "queries"),
         row("open, 9 ways", sample_open, {"ways": 9}, "ways"),
-        row("open, 23 shots", sample_open, {"shots": 23}, "shots"),
         row("all, 25 shots", sample_all, {"shots": 25}, "shots"),
-        row("closed, 10^9 tasks", sample_closed, {"tasks": 10**9}, "tasks"),
-        row("closed, 10^10 tasks", sample_closed, {"tasks": 10**10}, "tasks"),
         row("open, at most 10^12", sample_open, {"max_tasks": 10**12}, fine),
-        row("all, 10^8 tasks", sample_all, {"tasks": 10**8}, "tasks"),
-        row("all, 10^12 tasks", sample_all, {"tasks": 10**12}, "tasks"),
         row("closed, a seed of 10^30", sample_closed, {"seed": 10**30}, fine),
     ],
 )
@@ -41,27 +35,18 @@ def test_numbers_out_of_range(sampler, given, expected):
 
 KINDS = {
     "texts": (LABELS.astype(str), fine),
-    "a list": (LABELS.tolist(), fine),
-    "a Series": (pd.Series(LABELS), fine),
     "a Series with another index": (pd.Series(LABELS, index=range(500, 700)), fine),
     "a category": (pd.Series(LABELS).astype("category"), fine),
     "negative": (LABELS - 5, fine),
-    "floats": (LABELS + 0.5, fine),
     "objects": (LABELS.astype(object), fine),
-    "truth values": (LABELS > 3, "ways & 2"),
     "a NaN": (np.where(np.arange(200) == 3, np.nan, LABELS), "labels & NaN"),
-    "many NaN": (np.where(LABELS == 3, np.nan, LABELS), "labels & NaN"),
     "None": (np.where(np.arange(200) == 3, None, LABELS), "labels & None"),
     "texts and numbers": (np.array(["a", 1] * 100, object), "labels"),
-    "pandas' NA": (pd.array([pd.NA, *LABELS[1:]], "Int64"), "labels|NA"),
     "infinite": (np.where(LABELS == 3, np.inf, LABELS), "labels & inf"),
     "masked": (np.ma.masked_equal(LABELS, 3), "mask"),
-    "two-dimensional": (LABELS[:, None], "labels & shape"),
     "one-hot": (np.eye(8)[LABELS], "labels & shape"),
     "a number": (3, "labels & shape"),
-    "no labels": ([], "labels & shape"),
     "a text": ("abc", "labels & shape"),
-    "a dictionary": ({"a": 1}, "labels & shape"),
     "one class": (0 * LABELS, "class"),
     "a class each": (np.arange(200), "shots|images"),
     "a class of one": (np.r_[LABELS, 99], "99 & 1"),
@@ -71,67 +56,44 @@ KINDS = {
 @pytest.mark.parametrize(
     "sampler, labels, expected",
     [
-        row(f"{sampler.__name__}, {name}", sampler, *of)
+        row(f"{sampler.__name__}, {name}", sampler, *case)
         for sampler in SAMPLERS
-        for name, of in KINDS.items()
-        if sampler is not sample_all or name not in ("truth values", "a class of one")  # of which it takes all
+        for name, case in KINDS.items()
+        if sampler is not sample_all or name != "a class of one"  # of which it takes all
     ],
 )
 def test_labels(sampler, labels, expected):
     judge(lambda: sampler(labels, **SAMPLERS[sampler]), expected)
 
 
-def tasks(**changed):
-    """Two tasks of two classes, made by hand, but for these."""
-    given = dict(
-        support=np.array([[0, 5], [1, 6]]),
-        support_label=np.array([[0, 1], [0, 1]]),
-        query=np.array([[2, 3, 7, 8], [2, 3, 7, 8]]),
-        query_label=np.array([[0, 0, 1, 1], [0, 0, 1, 1]]),
-        ways=2,
-    )
-    return Tasks(**{**given, **{k: np.array(v) if isinstance(v, list) else v for k, v in changed.items()}})
-
-
-NONE = dict.fromkeys(("support", "support_label", "query", "query_label"), np.zeros((0, 2), int))
+def tasks(**changes):
+    """Two tasks of two classes, made by hand, but for these changes."""
+    arrays = {
+        "support": np.array([[0, 5], [1, 6]]),
+        "support_label": np.array([[0, 1], [0, 1]]),
+        "query": np.array([[2, 3, 7, 8], [2, 3, 7, 8]]),
+        "query_label": np.array([[0, 0, 1, 1], [0, 0, 1, 1]]),
+    }
+    return Tasks(**{**arrays, "ways": 2, **changes})
 
 
 @pytest.mark.parametrize(
-    "changed, expected",
+    "changes, expected",
     [
-        row("good", {}, fine),
-        row("a query that is in the support", {"query": [[0, 3, 7, 8], [2, 3, 7, 8]]}, "0|image|support"),
-        row("the last query is in the support", {"query": [[2, 3, 7, 8], [2, 3, 7, 6]]}, "6|image|support"),
-        row("query is support", {"query": [[0, 5], [1, 6]], "query_label": [[0, 1], [0, 1]]}, "support|query"),
-        row("a query twice", {"query": [[2, 2, 7, 8], [2, 3, 7, 8]]}, fine),
-        row("an image twice in the support", {"support": [[0, 0], [1, 6]]}, fine),
-        row("lists", {"support": ((0, 5), (1, 6))}, fine),
-        row("floats", {"support": [[0.0, 5], [1, 6]]}, "support & float"),
-        row("texts", {"support": [["a", "b"], ["c", "d"]]}, "support"),
-        row("one dimension", {"support": [0, 5]}, "support"),
-        row("other numbers of tasks", {"query": [[2, 3, 7, 8]], "query_label": [[0, 0, 1, 1]]}, "query & 1"),
-        row("labels of another shape", {"support_label": [[0, 1, 1], [0, 1, 1]]}, "support"),
-        row("a label that is not below ways", {"query_label": [[0, 0, 2, 1], [0, 0, 1, 1]]}, "query_label & 2"),
-        row("a label below -1", {"query_label": [[0, 0, -2, 1], [0, 0, 1, 1]]}, "query"),
-        row("an index below -1", {"query": [[2, 3, -2, 8], [2, 3, 7, 8]]}, "query"),
-        row("padding in the index alone", {"query": [[2, 3, -1, 8], [2, 3, 7, 8]]}, "query & padding"),
-        row(
-            "a task without query",
-            {"query": [[-1] * 4, [2, 3, 7, 8]], "query_label": [[-1] * 4, [0, 0, 1, 1]]},
-            "query & empty",
-        ),
-        row("a query of a class without support", {"support_label": [[0, 0], [0, 1]]}, fine),
-        row("no tasks", NONE, "0|tasks|empty"),
+        row("a query twice", {"query": np.array([[2, 2, 7, 8], [2, 3, 7, 8]])}, fine),
+        row("an image twice in the support", {"support": np.array([[0, 0], [1, 6]])}, fine),
+        row("tuples", {"support": ((0, 5), (1, 6))}, fine),
+        row("texts", {"support": np.array([["a", "b"], ["c", "d"]])}, "support"),
+        row("one dimension", {"support": np.array([0, 5])}, "support"),
+        row("a label below -1", {"query_label": np.array([[0, 0, -2, 1], [0, 0, 1, 1]])}, "query"),
+        row("an index below -1", {"query": np.array([[2, 3, -2, 8], [2, 3, 7, 8]])}, "query"),
+        row("a query of a class without support", {"support_label": np.zeros((2, 2), int)}, fine),
         row("one way", {"ways": 1}, "ways|label"),
         row("ways above the labels", {"ways": 5}, fine),
     ],
 )
-def test_tasks_of_ones_own(changed, expected):
-    judge(lambda: tasks(**changed), expected)
-
-
-def test_an_image_beyond_the_bank():
-    judge(lambda: tasks().check_bank(5), "8 & 5")
+def test_tasks_of_ones_own(changes, expected):
+    judge(lambda: tasks(**changes), expected)
 
 
 def cut(path):

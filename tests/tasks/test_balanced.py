@@ -22,6 +22,12 @@ def uses(tasks, labels):
     return Counter(c for task in classes for c in task), meetings
 
 
+def check_images(tasks):
+    """No image is in two tasks, or twice in one."""
+    images = np.concatenate([tasks.support, tasks.query], axis=1)
+    assert len(np.unique(images)) == images.size
+
+
 @settings(max_examples=150)
 @given(
     sizes=st.lists(st.integers(1, 60), min_size=2, max_size=11),
@@ -41,17 +47,15 @@ def test_classes_are_in_equally_many_tasks_to_within_one(sizes, ways, shots, que
         return
     tasks = sample_open(labels, **shape)
     assert len(tasks) == count  # as many as the smallest class allows
-    images = np.concatenate([tasks.support, tasks.query], axis=1)
-    assert len(np.unique(images)) == images.size  # no image twice in all tasks
-    for name, of_place in (("support", shots), ("query", queries)):
-        label = labels[getattr(tasks, name)].reshape(count, ways, of_place)
+    check_images(tasks)
+    for index, per_class in ((tasks.support, shots), (tasks.query, queries)):
+        label = labels[index].reshape(count, ways, per_class)
         assert (label == label[..., :1]).all()
-        assert all(len(set(row)) == ways for row in label[..., 0].tolist())
+        assert (np.diff(np.sort(label[..., 0])) > 0).all()
     for first in range(2, count + 1):  # also of the first tasks, so that a smaller number keeps the balance
         often = uses(tasks[:first], labels)[0]
-        assert len(often) == len(times) or first * ways < len(times)
-        assert max(often.values()) - min(often.values()) <= (1 if len(often) == len(times) else 0)
-    assert tasks.digest == sample_open(labels, **shape).digest
+        assert len(often) == min(len(times), first * ways)
+        assert max(often.values()) - min(often.values()) <= (len(often) == len(times))
     if count > 2:
         assert tasks[:2].digest == sample_open(labels, **shape, max_tasks=2).digest
 
@@ -107,8 +111,7 @@ def test_uneven_supports_take_their_images_from_all_classes():
     labels = np.repeat(np.arange(7), [22, 60, 25, 90, 31, 22, 40])
     tasks = sample_open(labels, ways=3, shots=(1, 2, 6), queries=(3, 4, 5), seed=1, balanced=True)
     assert len(tasks) == 4  # 7 classes, each twice, as 11 images may be taken of one
-    images = np.concatenate([tasks.support, tasks.query], axis=1)
-    assert len(np.unique(images)) == images.size
+    check_images(tasks)
     often = uses(tasks, labels)[0]
     assert set(often.values()) <= {1, 2}
     assert len(often) == 7

@@ -41,29 +41,43 @@ def cases(draw):
 def parts(labels, has, classes, attributes):
     """By class of a task: all its images, those with its attribute and those with another class's attribute."""
     for k, c in enumerate(classes):
-        of_class = labels == c
+        is_of_class = labels == c
         others = has[:, np.delete(attributes, k)].any(axis=1)
-        own = of_class & has[:, attributes[k]]
-        yield np.flatnonzero(of_class), set(np.flatnonzero(own)), set(np.flatnonzero(others))
+        own = is_of_class & has[:, attributes[k]]
+        yield set(np.flatnonzero(is_of_class)), set(np.flatnonzero(own)), set(np.flatnonzero(others))
+
+
+def candidates_of_support(support, images, own, others):
+    return {"SC1": images, "SC2": own, "SC3": own - others}[support]
 
 
 def choices(labels, has, ways, shots, queries, support):
     """Every set of (class, attribute) that starting again from scratch would accept, with its weight."""
     names = np.unique(labels)
     spurious = {c: [a for a in range(has.shape[1]) if 0 < has[labels == c, a].mean() < 1] for c in names}
-    out = {}
+    weights = {}
     for classes in combinations(names, ways):
         for attributes in product(*(spurious[c] for c in classes)):
-            if len(set(attributes)) < ways:
-                continue
-            good = True
+            is_feasible = len(set(attributes)) == ways
             for images, own, others in parts(labels, has, classes, attributes):
-                candidates = {"SC1": set(images), "SC2": own, "SC3": own - others}[support]
-                lacking = len(images) - len(own) - shots * (support == "SC1")
-                good &= len(candidates) >= shots and lacking >= queries
-            if good:
-                out[frozenset(zip(classes, attributes))] = prod(Fraction(1, len(spurious[c])) for c in classes)
-    return out
+                candidates = candidates_of_support(support, images, own, others)
+                n_without = len(images) - len(own) - shots * (support == "SC1")
+                is_feasible &= len(candidates) >= shots and n_without >= queries
+            if is_feasible:
+                choice = frozenset(zip(classes, attributes))
+                weights[choice] = prod(Fraction(1, len(spurious[c])) for c in classes)
+    return weights
+
+
+def check_frequencies(drawn, weights):
+    """Choices are drawn in proportion to their weights."""
+    observed = np.array([drawn.count(choice) for choice in weights])
+    assert observed.sum() == len(drawn)
+    weight = np.array([float(value) for value in weights.values()])
+    expected = len(drawn) * weight / weight.sum()
+    rare = expected < 5  # chi-square wants no small cells
+    observed, expected = (np.append(x[~rare], x[rare].sum()) for x in (observed, expected))
+    assert stats.chisquare(observed[expected > 0], expected[expected > 0]).pvalue > 1e-3
 
 
 def score(image, candidates, has, attributes):
@@ -77,41 +91,39 @@ def score(image, candidates, has, attributes):
 @given(case=cases())
 def test_a_task_has_what_its_construction_asks_for(monkeypatch, patience, case):
     monkeypatch.setattr(biased, "PATIENCE", patience)
-    labels, has, shape, how = case
-    possible = choices(labels, has, **shape, support=how["support"])
+    labels, has, shape, methods = case
+    possible = choices(labels, has, **shape, support=methods["support"])
     if not possible:
         with pytest.raises(InputError) as error:
-            sample_biased(labels, has, tasks=4, **shape, **how)
+            sample_biased(labels, has, tasks=4, **shape, **methods)
         assert "\n" not in str(error.value)
         return
-    tasks, attribute = sample_biased(labels, has, tasks=12, seed=3, **shape, **how)
+    tasks, attribute = sample_biased(labels, has, tasks=12, seed=3, **shape, **methods)
     shots, queries, ways = shape["shots"], shape["queries"], shape["ways"]
     assert attribute.shape == (12, ways) and tasks.sampler["relaxed"] == 0
     assert tasks.sampler["sampling"] == "biased"
     fallbacks = 0
-    for t in range(12):
-        used = np.concatenate([tasks.support[t], tasks.query[t]])
-        assert len(set(used)) == ways * (shots + queries)
-        classes = [labels[tasks.support[t]][tasks.support_label[t] == k][0] for k in range(ways)]
-        assert frozenset(zip(classes, attribute[t])) in possible
-        for k, (images, own, others) in enumerate(parts(labels, has, classes, attribute[t])):
-            s = set(tasks.support[t][tasks.support_label[t] == k])
-            q = tasks.query[t][tasks.query_label[t] == k]
-            assert len(s) == shots and len(q) == queries
-            assert s <= {"SC1": set(images), "SC2": own, "SC3": own - others}[how["support"]]
-            candidates = set(images) - own - s
-            if how["query"] != "QC1":
+    for support, query, attributes in zip(tasks.support, tasks.query, attribute):
+        assert len({*support, *query}) == ways * (shots + queries)
+        classes = labels[support[::shots]]
+        assert frozenset(zip(classes, attributes)) in possible
+        supports, queries_by_class = support.reshape(ways, shots), query.reshape(ways, queries)
+        for s, q, sets in zip(supports, queries_by_class, parts(labels, has, classes, attributes)):
+            assert set(s) <= candidates_of_support(methods["support"], *sets)
+            images, own, others = sets
+            candidates = images - own - set(s)
+            if methods["query"] != "QC1":
                 if len(candidates & others) >= queries:
                     candidates &= others
                 else:
                     fallbacks += 1
             assert set(q) <= candidates
-            if how["query"] == "QC3":
-                found = {i: score(i, candidates, has, attribute[t]) for i in candidates}
-                assert max(found[i] for i in q) <= min((found[i] for i in candidates - set(q)), default=np.inf)
+            if methods["query"] == "QC3":
+                scores = {i: score(i, candidates, has, attributes) for i in candidates}
+                assert max(scores[i] for i in q) <= min((scores[i] for i in candidates - set(q)), default=np.inf)
     assert tasks.sampler["fallbacks"] == fallbacks
-    fewer, of_fewer = sample_biased(labels, has, tasks=5, seed=3, **shape, **how)
-    assert fewer.digest == tasks[:5].digest and (of_fewer == attribute[:5]).all()
+    fewer, first_attributes = sample_biased(labels, has, tasks=5, seed=3, **shape, **methods)
+    assert fewer.digest == tasks[:5].digest and (first_attributes == attribute[:5]).all()
 
 
 @pytest.mark.parametrize("support, patience", [("SC1", 500), ("SC2", 500), ("SC3", 500), ("SC3", 0)])
@@ -125,17 +137,8 @@ def test_choices_are_those_of_starting_again_from_scratch(monkeypatch, support, 
     # The first tasks of many draws: later ones profit from what the sampler has learnt of its bounds.
     runs = [sample_biased(labels, has, tasks=2, seed=s, support=support, query="QC1", **shape) for s in range(1000)]
     images, attribute = np.concatenate([r[0].support for r in runs]), np.concatenate([r[1] for r in runs])
-    drawn = [frozenset(zip(labels[s[::2]], a)) for s, a in zip(images, attribute)]
-    keys = list(possible)
-    place = {key: i for i, key in enumerate(keys)}
-    found = np.bincount([place[key] for key in drawn], minlength=len(keys))
-    weight = np.array([float(possible[key]) for key in keys])
-    assert np.ptp(weight) > 0  # classes differ in their numbers of spurious attributes
-    expected = len(drawn) * weight / weight.sum()
-    few = expected < 5  # chi-square wants no small cells
-    found, expected = (np.append(x[~few], x[few].sum()) for x in (found, expected))
-    found, expected = found[expected > 0], expected[expected > 0]
-    assert stats.chisquare(found, expected).pvalue > 1e-3
+    check_frequencies([frozenset(zip(labels[s[::2]], a)) for s, a in zip(images, attribute)], possible)
+    assert len(set(possible.values())) > 1  # classes differ in their numbers of spurious attributes
     # the order of the classes, too, is any
     first = np.bincount(labels[images[:, 0]] // 3, minlength=4)
     third = np.bincount(labels[images[:, 4]] // 3, minlength=4)
@@ -148,32 +151,33 @@ def test_every_candidate_is_equally_likely():
     has = np.zeros((24, 2), dtype=bool)
     has[:8, 0] = has[12:20, 1] = True
     has[6:10, 1] = has[18:22, 0] = True  # of class 0, 6 images suit the support; 2 the query across classes, 4 within
+
+    def counts(index, attribute):
+        """How often the images of class 0 are drawn where each class has the attribute of its number."""
+        is_own = (labels[tasks.support[:, ::3]] == attribute).all(axis=1)
+        return np.bincount(index[is_own].ravel(), minlength=24)[:12]
+
     tasks, attribute = sample_biased(labels, has, tasks=6000, ways=2, shots=3, queries=2, query="QC1", seed=2)
-    own = labels[tasks.support[:, ::3]] == attribute
-    found = np.bincount(tasks.support[own.all(axis=1)].ravel(), minlength=24)
-    assert stats.chisquare(found[:6]).pvalue > 1e-3 and (found[6:12] == 0).all()
-    found = np.bincount(tasks.query[own.all(axis=1)].ravel(), minlength=24)
-    assert stats.chisquare(found[8:12]).pvalue > 1e-3 and (found[:8] == 0).all()
+    support, query = counts(tasks.support, attribute), counts(tasks.query, attribute)
+    assert stats.chisquare(support[:6]).pvalue > 1e-3 and (support[6:] == 0).all()
+    assert stats.chisquare(query[8:]).pvalue > 1e-3 and (query[:8] == 0).all()
     # Equal scores: the lowest are taken at random.
-    tasks, _ = sample_biased(labels, has, tasks=6000, ways=2, shots=3, queries=1, query="QC3", seed=2)
-    found = np.bincount(tasks.query[own.all(axis=1)].ravel(), minlength=24)
-    assert stats.chisquare(found[8:10]).pvalue > 1e-3 and found[10:12].sum() == 0
+    tasks, attribute = sample_biased(labels, has, tasks=6000, ways=2, shots=3, queries=1, query="QC3", seed=2)
+    query = counts(tasks.query, attribute)
+    assert stats.chisquare(query[8:10]).pvalue > 1e-3 and query[10:].sum() == 0
 
 
 def test_what_is_rare_is_found():
     # 12 classes with 40 attributes each; only attributes 0 to 4 of classes 0 to 4 leave each other a support:
     # one choice of some 10^11.
-    classes, n, attributes = 12, 40, 60
     rng = np.random.default_rng(0)
-    labels = np.arange(classes).repeat(n)
-    has = np.zeros((classes * n, attributes), dtype=bool)
-    for c in range(classes):
-        of_class = np.flatnonzero(labels == c)
-        for a in range(20, 60):  # each with the others on all of its images but one
-            has[of_class[:20], a] = True
-            has[rng.choice(of_class[:20]), a] = False
+    labels = np.arange(12).repeat(40)
+    has = np.zeros((480, 60), dtype=bool)
+    for c, images in enumerate(np.arange(480).reshape(12, 40)):
+        has[images[:20], 20:] = True  # each with the others on all of its images but one
+        has[rng.choice(images[:20], 40), np.arange(20, 60)] = False
         if c < 5:
-            has[of_class[:10], c] = True
+            has[images[:10], c] = True
     tasks, attribute = sample_biased(labels, has, tasks=20, shots=5, queries=10)
     assert (np.sort(attribute, axis=1) == np.arange(5)).all()
     assert (labels[tasks.support[:, ::5]] == attribute).all()
@@ -199,12 +203,12 @@ def test_where_pairs_go_together_and_all_at_once_hardly_ever_attributes_come_fir
 def test_weight_of_a_set_is_the_permanent_and_only_possible_classes_are_drawn(ways, classes, seed):
     rng = np.random.default_rng(seed)
     weight = rng.random((ways, classes)) * (rng.random((ways, classes)) < 0.7)
-    each = {of: np.prod(weight[np.arange(ways), list(of)]) for of in permutations(range(classes), ways)}
-    total = sum(each.values())
+    places = np.arange(ways)
+    products = {chosen: weight[places, list(chosen)].prod() for chosen in permutations(range(classes), ways)}
+    total = sum(products.values())
     assert _Sets._matchings(weight)[-1, -1] == pytest.approx(total)
     if total:
-        drawn = [tuple(_Sets._classes(weight, rng).tolist()) for _ in range(40)]
-        assert all(each[of] > 0 for of in drawn)
+        assert all(products[tuple(_Sets._classes(weight, rng).tolist())] > 0 for _ in range(40))
 
 
 @pytest.mark.parametrize(
@@ -218,7 +222,6 @@ def test_weight_of_a_set_is_the_permanent_and_only_possible_classes_are_drawn(wa
         (dict(queries=50), "that 2 images have and 50 lack"),
         (dict(support="SC4"), "support = SC4; SC1, SC2, SC3 are allowed"),
         (dict(query="QC0"), "query = QC0; QC1, QC2, QC3"),
-        (dict(variant="mine"), "variant = mine; paper, released"),
         (dict(variant="released", query="QC1"), "the released variant knows SC3 and QC3 only"),
         (dict(variant="released", shots=11), "that, in a class, 11 images have and 3 lack: 0; at least 3"),
         (dict(shots=(1, 2, 3)), "equal numbers per class"),
@@ -231,9 +234,9 @@ def test_weight_of_a_set_is_the_permanent_and_only_possible_classes_are_drawn(wa
 def test_bad_input_names_value_and_bound(change, message):
     labels = np.arange(6).repeat(10)
     has = np.random.default_rng(0).random((60, 4)) < 0.4
-    given = {"labels": labels, "has": has, "tasks": 4, "ways": 3, "shots": 2, "queries": 3, **change}
+    shape = {"tasks": 4, "ways": 3, "shots": 2, "queries": 3, **change}
     with pytest.raises(InputError) as error:
-        sample_biased(given.pop("labels"), given.pop("has"), **given)
+        sample_biased(labels, shape.pop("has", has), **shape)
     assert message in str(error.value) and "\n" not in str(error.value)
 
 
@@ -296,13 +299,9 @@ def test_released_variant_draws_attributes_first():
             has[60 * c + 12 * i : 60 * c + 12 * i + 12, a] = True
     shape = dict(ways=3, shots=2, queries=3)
     possible = released_choices(labels, has, **shape)
+    assert len(possible) > 20 and len(set(possible.values())) > 1
     tasks, attribute = sample_biased(labels, has, tasks=4000, variant="released", seed=4, **shape)
-    keys = {key: i for i, key in enumerate(possible)}
-    assert len(keys) > 20 and len(set(possible.values())) > 1
-    drawn = [frozenset(zip(labels[s[::2]], a)) for s, a in zip(tasks.support, attribute)]
-    found = np.bincount([keys[d] for d in drawn], minlength=len(keys))
-    weight = np.array(list(possible.values()))
-    assert stats.chisquare(found, len(drawn) * weight / weight.sum()).pvalue > 1e-3
+    check_frequencies([frozenset(zip(labels[s[::2]], a)) for s, a in zip(tasks.support, attribute)], possible)
     assert tasks.sampler["fallbacks"] == 0
 
 
@@ -318,30 +317,25 @@ def test_released_variant_ranks_by_the_number_of_other_attributes(seed):
         assert "tries made no task" in str(error) or "at least 3 are needed" in str(error)
         return
     count = np.array([has[labels == c].sum(axis=0) for c in np.unique(labels)])
-    size = np.array([[np.sum(labels == c)] for c in np.unique(labels)])
-    pool = ((count >= 2) & (size - count >= 5)).any(axis=0)
-    intra = loose = 0
-    for t in range(6):
-        classes = labels[tasks.support[t, ::2]]
-        for k, (images, own, others) in enumerate(parts(labels, has, classes, attribute[t])):
-            s, q = (
-                set(x[label == k])
-                for x, label in ((tasks.support[t], tasks.support_label[t]), (tasks.query[t], tasks.query_label[t]))
-            )
+    size = np.bincount(labels)[::3, None]
+    pool = np.flatnonzero(((count >= 2) & (size - count >= 5)).any(axis=0))
+    fallbacks = relaxed = 0
+    for support, query, attributes in zip(tasks.support, tasks.query, attribute):
+        sets = parts(labels, has, labels[support[::2]], attributes)
+        for s, q, (images, own, others) in zip(support.reshape(3, 2), query.reshape(3, 5), sets):
+            s, q, candidates = set(s), set(q), images - own
             assert s <= own
-            loose += not s.isdisjoint(others)
-            candidates = set(images) - own
+            relaxed += not s.isdisjoint(others)
             if q <= others and len(candidates & others) >= 5:
                 candidates &= others
             else:
-                intra += 1
+                fallbacks += 1
             assert q <= candidates
-            free = [a for a in np.flatnonzero(pool) if a not in attribute[t]]
-            x = has[sorted(candidates)][:, free]
-            found = dict(zip(sorted(candidates), np.log(x * x.mean(axis=0) + 1e-10).sum(axis=1)))
-            if q <= others or intra:
-                assert max(found[i] for i in q) <= min((found[i] for i in candidates - q), default=np.inf) + 1e-6
-    assert loose == tasks.sampler["relaxed"] and intra <= tasks.sampler["fallbacks"]
+            x = has[sorted(candidates)][:, np.setdiff1d(pool, attributes)]
+            scores = dict(zip(sorted(candidates), np.log(x * x.mean(axis=0) + 1e-10).sum(axis=1)))
+            lowest_left = min((scores[i] for i in candidates - q), default=np.inf)
+            assert max(scores[i] for i in q) <= lowest_left + 1e-6 or not (q <= others or fallbacks)
+    assert relaxed == tasks.sampler["relaxed"] and fallbacks <= tasks.sampler["fallbacks"]
 
 
 def test_released_variant_relaxes_and_gives_up():
@@ -352,9 +346,9 @@ def test_released_variant_relaxes_and_gives_up():
     shape = dict(tasks=10, ways=2, shots=3, queries=2)
     tasks, attribute = sample_biased(labels, has, **shape, variant="released")
     assert tasks.sampler["relaxed"] == 10 and tasks.sampler["fallbacks"] == 0
-    for t in range(10):
-        images = {labels[i]: has[s].all(axis=1).sum() for s in tasks.support[t].reshape(2, 3) for i in s}
-        assert images[0] >= 1 and images[1] == 0  # as many as needed, where needed
+    for support in tasks.support:
+        with_both = [has[support[labels[support] == c]].all(axis=1).sum() for c in (0, 1)]
+        assert with_both[0] >= 1 and with_both[1] == 0  # as many as needed, where needed
     with pytest.raises(InputError, match="SC3 with 3 shots: no task of 2 ways; .* 0, 1"):
         sample_biased(labels, has, **shape)
     # Where both classes need it, the first success takes the tolerance away: that goes on for ever.
@@ -396,10 +390,8 @@ def test_gaps_are_those_of_the_worst_class():
     random, of_bias = ({m: Record(rng.random((50, 18)) < p, label) for m in ("ncc", "lr")} for p in (0.8, 0.6))
     table = gaps(random, of_bias, level=0.9)
     r, a = (100 * x["lr"].correct.reshape(50, 3, 6).mean(axis=2).min(axis=1) for x in (random, of_bias))
-    assert list(table.index) == ["ncc", "lr"]
-    assert table.loc["lr", "wAcc-R"] == closed_interval(r, 0.9) and table.loc["lr", "wAcc-A"] == closed_interval(a, 0.9)
-    assert table.loc["lr", "gap"] == independent_interval(r, a, 0.9)
-    assert table.loc["lr", "gap"].mean == pytest.approx(table.loc["lr", "wAcc-R"].mean - table.loc["lr", "wAcc-A"].mean)
+    expected = [closed_interval(r, 0.9), closed_interval(a, 0.9), independent_interval(r, a, 0.9)]
+    assert table.loc["lr", ["wAcc-R", "wAcc-A", "gap"]].tolist() == expected
     assert gaps(random, of_bias, paired=True).loc["lr", "gap"] == paired_interval(r, a)
     with pytest.raises(InputError, match="the same are needed for both"):
         gaps(random, {"ncc": of_bias["ncc"]})

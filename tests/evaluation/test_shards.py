@@ -4,6 +4,7 @@ import hashlib
 import json
 import os
 import random
+import shutil
 import subprocess
 import sys
 import time
@@ -67,14 +68,31 @@ def files(folder="features"):
     return {p.name: p.read_bytes() for p in store.path(folder).glob("*") if p.is_file()}
 
 
+def read_features():
+    return backbones.features(pictures(), flat())
+
+
+@pytest.fixture
+def counted(monkeypatch):
+    """The rows of each call that computes features."""
+    computed, compute = [], backbones.compute
+    monkeypatch.setattr(feature_code, "compute", lambda *a: computed.append(a[3]) or compute(*a))
+    return computed
+
+
+def damaged(content):
+    """The content with one byte changed."""
+    return content[:-5] + b"x" + content[-4:]
+
+
 @pytest.mark.parametrize("batches", [1, 2, 3, 64])
 def test_features_are_the_same_bytes_whatever_a_shard_holds(monkeypatch, batches, tmp_path):
-    whole = backbones.compute(pictures(), flat())
+    computed = backbones.compute(pictures(), flat())
     monkeypatch.setattr(shards, "BATCHES", batches)
-    bank = backbones.features(pictures(), flat())
+    bank = read_features()
     (path,) = store.path("features").iterdir()  # no shard is left
-    assert bank.data.dtype == torch.float32 and torch.equal(bank.data, whole.float())
-    save_file({"features": whole}, tmp_path / "f", metadata={"sha256": shards.digest([whole])})
+    assert bank.data.dtype == torch.float32 and torch.equal(bank.data, computed.float())
+    save_file({"features": computed}, tmp_path / "f", metadata={"sha256": shards.digest([computed])})
     assert path.read_bytes() == (tmp_path / "f").read_bytes()
 
 
@@ -87,72 +105,55 @@ def test_the_first_images_say_which_form_of_the_network_is_taken(monkeypatch):
     assert len(seen) == 2 and torch.equal(*seen) and len(seen[0]) == feature_code.TRIED
 
 
-def test_processes_share_the_shards_in_parts(monkeypatch):
-    images, computed = pictures(), []
-    compute = backbones.compute
-    monkeypatch.setattr(feature_code, "compute", lambda *a: computed.append(a[3]) or compute(*a))
+def test_processes_share_the_shards_in_parts(monkeypatch, counted):
+    images = pictures()
     for k in (3, 1, 2):
-        done = evaluation.make_features(images, flat(), (k, 3))
-        assert done == sum(map(len, backbones.shards_of(images, flat()).bounds[k - 1 :: 3]))
+        n_computed = evaluation.make_features(images, flat(), (k, 3))
+        assert n_computed == sum(map(len, backbones.shards_of(images, flat()).bounds[k - 1 :: 3]))
     assert evaluation.make_features(images, flat(), (2, 3)) == 0
     assert evaluation.make_features(images, flat()) == 0  # gathers
-    assert sorted(map(len, computed)) == [6, 16, 16, 16, 16] and len(files()) == 1
+    assert sorted(map(len, counted)) == [6, 16, 16, 16, 16] and len(files()) == 1
     monkeypatch.setattr(feature_code, "compute", None)  # would fail if it were called
-    assert torch.equal(backbones.features(images, flat()).data, compute(images, flat()).float())
+    assert torch.equal(read_features().data, backbones.compute(images, flat()).float())
     assert evaluation.make_features(images, flat(), (1, 1)) == 0
 
 
-@pytest.mark.parametrize("gathered", [False, True], ids=["shards", "gathered"])
-@pytest.mark.parametrize("mapped", [False, True], ids=["small", "mapped"])
-def test_another_process_may_have_been_faster(monkeypatch, gathered, mapped):
+@pytest.mark.parametrize("function", ["compute", "kept"])
+@pytest.mark.parametrize("limit", [shards.MAPPED, 0], ids=["small", "mapped"])
+def test_another_process_may_have_been_faster(monkeypatch, function, limit):
     """It gathers, and removes the shards, while this one computes one of them or is about to read it."""
-    if mapped:
-        monkeypatch.setattr(shards, "MAPPED", 0)
-    images, compute, calls = pictures(), backbones.compute, []
-
-    def slow(*a):
-        calls.append(a)
-        if len(calls) == 3:
-            monkeypatch.setattr(feature_code, "compute", compute)
-            backbones.features(pictures(), flat())
-        return compute(*a)
-
-    if gathered:
+    monkeypatch.setattr(shards, "MAPPED", limit)
+    images, calls, module = pictures(), [], feature_code if function == "compute" else shards
+    if function == "kept":
         for rows in backbones.shards_of(images, flat()).bounds:
             backbones.make_shard(images, flat(), rows)
-        real = shards.kept
+    original = getattr(module, function)
 
-        def late(path, rows):
-            calls.append(path)
-            if len(calls) == 3:
-                monkeypatch.setattr(shards, "kept", real)
-                backbones.features(pictures(), flat())
-            return real(path, rows)
+    def late(*arguments):
+        calls.append(arguments)
+        if len(calls) == 3:
+            monkeypatch.setattr(module, function, original)
+            read_features()
+        return original(*arguments)
 
-        monkeypatch.setattr(shards, "kept", late)
-    else:
-        monkeypatch.setattr(feature_code, "compute", slow)
-    assert torch.equal(backbones.features(images, flat()).data.float(), compute(images, flat()).float())
-    assert len(calls) == 3 and [p.suffix for p in sorted(store.path("features").iterdir())] == (
-        [".checked", ".safetensors"] if mapped else [".safetensors"]
-    )
+    monkeypatch.setattr(module, function, late)
+    assert torch.equal(read_features().data.float(), backbones.compute(images, flat()).float())
+    endings = {path.suffix for path in store.path("features").iterdir()}
+    assert len(calls) == 3 and endings == {".safetensors", *([] if limit else [".checked"])}
 
 
-@pytest.mark.parametrize("damage", [b"", b"garbage" * 9, None])
-def test_a_damaged_shard_is_told_and_made_again(monkeypatch, capsys, damage):
-    images, of = pictures(), backbones.shards_of(pictures(), flat())
-    whole = backbones.compute(images, flat())
-    for rows in of.bounds:
+@pytest.mark.parametrize("damage", [lambda content: b"", lambda content: b"garbage" * 9, damaged])
+def test_a_damaged_shard_is_reported_and_made_again(counted, capsys, damage):
+    images, parts = pictures(), backbones.shards_of(pictures(), flat())
+    for rows in parts.bounds:
         backbones.make_shard(images, flat(), rows)
-    file = of.file(of.bounds[1])
-    bytes_ = file.read_bytes()
-    file.write_bytes(bytes_[:-5] + b"x" + bytes_[-4:] if damage is None else damage)
-    computed, compute = [], backbones.compute
-    monkeypatch.setattr(feature_code, "compute", lambda *a: computed.append(a[3]) or compute(*a))
-    assert torch.equal(backbones.features(images, flat()).data, whole.float())
-    assert computed == [of.bounds[1]]
-    said = capsys.readouterr().err
-    assert f"fslcore: {file} is damaged and made again" in said and said.count("\n") == 1
+    counted.clear()
+    file = parts.file(parts.bounds[1])
+    file.write_bytes(damage(file.read_bytes()))
+    assert torch.equal(read_features().data, backbones.compute(images, flat()).float())
+    assert counted == [parts.bounds[1]]
+    message = capsys.readouterr().err
+    assert f"fslcore: {file} is damaged and made again" in message and message.count("\n") == 1
 
 
 def test_an_image_that_cannot_be_read_is_named_and_finished_shards_stay(tmp_path):
@@ -160,14 +161,13 @@ def test_an_image_that_cannot_be_read_is_named_and_finished_shards_stay(tmp_path
     for i in range(40):
         Image.fromarray(drawn(i)[..., 0]).save(tmp_path / f"{'ab'[i // 20]}/{i:02}.png")
     bad = tmp_path / "b/35.png"
-    whole = bad.read_bytes()
-    bad.write_bytes(whole[:60])
+    bad.write_bytes(bad.read_bytes()[:60])
     images = datasets.load(f"folder:{tmp_path}", size=8)
     with pytest.raises(InputError, match=f"unreadable image {bad}"):
         backbones.features(images, flat())
-    of = backbones.shards_of(images, flat())
-    assert of.missing() == of.bounds[2:] and len(of.bounds) == 3
-    assert not of.path.exists()
+    parts = backbones.shards_of(images, flat())
+    assert parts.missing() == parts.bounds[2:] and len(parts.bounds) == 3
+    assert not parts.path.exists()
 
 
 # ---- many features, which are mapped
@@ -175,59 +175,58 @@ def test_an_image_that_cannot_be_read_is_named_and_finished_shards_stay(tmp_path
 
 def test_many_features_are_mapped_and_looked_at_once(monkeypatch, capsys):
     monkeypatch.setattr(shards, "MAPPED", 0)
-    whole = backbones.compute(pictures(), flat())
-    bank = backbones.features(pictures(), flat())
-    assert bank.large and bank.data.dtype == torch.float16 and torch.equal(bank.data, whole)
+    computed = backbones.compute(pictures(), flat())
+    bank = read_features()
+    assert bank.large and bank.data.dtype == torch.float16 and torch.equal(bank.data, computed)
     assert bank.to("cpu", wide=False).data is bank.data and bank.to("cpu").data.dtype == torch.float32
     assert replace(bank, text=torch.ones(7, 12)).finite is bank.data
     path = next(store.path("features").glob("*.safetensors"))
     with monkeypatch.context() as patch:
         patch.setattr(shards, "_check", None)  # would fail if it were called
         patch.setattr("fslcore.datasets.bank.check_finite", None)
-        assert torch.equal(backbones.features(pictures(), flat()).data, whole)
-    bytes_ = path.read_bytes()
-    for damage in (bytes_[:-5] + b"x" + bytes_[-4:], bytes_[:100], b""):
-        os.utime(path)
+        assert torch.equal(read_features().data, computed)
+    content = path.read_bytes()
+    for damage in (damaged(content), content[:100], b""):
         path.write_bytes(damage)
         os.utime(path, (1, 1))
-        assert torch.equal(backbones.features(pictures(), flat()).data, whole)
-        assert f"{path} is damaged and made again" in capsys.readouterr().err and path.read_bytes() == bytes_
+        assert torch.equal(read_features().data, computed)
+        assert f"{path} is damaged and made again" in capsys.readouterr().err and path.read_bytes() == content
         note.cache_clear()
     path.with_suffix(".checked").write_bytes(b"\xff")
-    assert torch.equal(backbones.features(pictures(), flat()).data, whole) and not capsys.readouterr().err
+    assert torch.equal(read_features().data, computed) and not capsys.readouterr().err
 
 
 def test_few_features_are_looked_at_once_a_process_and_again_when_the_file_is_another(monkeypatch, capsys):
-    whole = backbones.features(pictures(), flat()).data
-    looked, digest = [], shards.digest
-    monkeypatch.setattr(shards, "digest", lambda parts: looked.append("sha") or digest(parts))
-    monkeypatch.setattr("fslcore.datasets.bank.check_finite", lambda data: looked.append("finite"))
+    computed = read_features().data
+    checks, digest = [], shards.digest
+    monkeypatch.setattr(shards, "digest", lambda parts: checks.append("sha") or digest(parts))
+    monkeypatch.setattr("fslcore.datasets.bank.check_finite", lambda data: checks.append("finite"))
     path = next(store.path("features").glob("*.safetensors"))
     for _ in range(3):
-        assert torch.equal(backbones.features(pictures(), flat()).data, whole)
-    assert looked == ["sha"] * looked.count("sha") and len(looked) <= 1  # at most the first reading, none after it
-    bytes_ = path.read_bytes()
-    path.write_bytes(bytes_[:-5] + b"x" + bytes_[-4:])
+        assert torch.equal(read_features().data, computed)
+    assert checks in ([], ["sha"])  # at most the first reading, none after it
+    content = path.read_bytes()
+    path.write_bytes(damaged(content))
     os.utime(path, (1, 1))
-    assert torch.equal(backbones.features(pictures(), flat()).data, whole)
-    assert f"{path} is damaged and made again" in capsys.readouterr().err and path.read_bytes() == bytes_
+    assert torch.equal(read_features().data, computed)
+    assert f"{path} is damaged and made again" in capsys.readouterr().err and path.read_bytes() == content
 
 
-@pytest.mark.parametrize("most", [0, 2**28], ids=["mapped", "small"])
-def test_features_that_are_not_finite_stop_whatever_their_number(monkeypatch, most):
-    monkeypatch.setattr(shards, "MAPPED", most)
+@pytest.mark.parametrize("limit", [0, 2**28], ids=["mapped", "small"])
+def test_features_that_are_not_finite_stop_whatever_their_number(monkeypatch, limit):
+    monkeypatch.setattr(shards, "MAPPED", limit)
     compute = backbones.compute
 
-    def broken(*a):
-        found = compute(*a).clone()
-        if a[3].start == 32:
-            found[5, 3] = torch.inf
-        return found
+    def broken(*arguments):
+        features = compute(*arguments).clone()
+        if arguments[3].start == 32:
+            features[5, 3] = torch.inf
+        return features
 
     monkeypatch.setattr(feature_code, "compute", broken)
     for _ in range(2):  # found in the cache, too
         with pytest.raises(InputError, match="features: 1 rows hold NaN or infinity, the first is row 37"):
-            backbones.features(pictures(), flat())
+            read_features()
 
 
 def test_rows_are_looked_at_in_chunks(monkeypatch):
@@ -248,11 +247,10 @@ def test_a_bank_of_16_bits_gives_what_its_numbers_in_32_bits_give(name, tasks):
     if name in learners.of_images:
         assert not bank.large and bank.dtype == torch.uint8
         return
-    wide = replace(bank, data=bank.data.half().float())
-    narrow = replace(bank, data=bank.data.half())
+    wide, narrow = (replace(bank, data=data) for data in (bank.data.half().float(), bank.data.half()))
     assert narrow.large and not wide.large
-    found, same = (torch.cat(list(evaluation.scores(learner, of, tasks))) for of in (narrow, wide))
-    assert found.dtype == same.dtype == torch.float32 and torch.equal(found, same)
+    of_wide, of_narrow = (torch.cat(list(evaluation.scores(learner, given, tasks))) for given in (wide, narrow))
+    assert of_narrow.dtype == of_wide.dtype == torch.float32 and torch.equal(of_narrow, of_wide)
     assert torch.equal(learner.scores(narrow, tasks), learner.scores(wide, tasks))
 
 
@@ -283,62 +281,57 @@ def test_of_too_many_images_those_of_a_block_are_read(monkeypatch):
     images = pictures(lambda i: read.append(i) or drawn(i), 700)
     tasks = sample_closed(images.labels, tasks=3, shots=1, queries=2)
     monkeypatch.setattr(cache, "BLOCK", 2)
-    whole, _ = evaluation.record(images, network, learner, tasks)
+    record, _ = evaluation.record(images, network, learner, tasks)
     assert len(set(read)) == 700
     store.path("records").rename(store.path("other"))
     monkeypatch.setattr("fslcore.datasets.images.KEPT", 0)
     monkeypatch.setattr(cache, "KEPT", 0)
     read.clear()
     images = pictures(lambda i: read.append(i) or drawn(i), 700)
-    found, _ = evaluation.record(images, network, learner, tasks)
-    assert (found.correct == whole.correct).all() and files("records") == files("other")
-    assert sorted(read) == sorted(i for b in (tasks[:2], tasks[2:]) for i in records.used_rows(b)[0])
-    bank, few = evaluation.Ready(images, network, learner).reading(tasks[:1])
-    assert len(bank) == 15 == len(np.unique(few.query)) + len(np.unique(few.support))
+    again, _ = evaluation.record(images, network, learner, tasks)
+    assert (again.correct == record.correct).all() and files("records") == files("other")
+    assert sorted(read) == sorted(i for block in (tasks[:2], tasks[2:]) for i in records.used_rows(block)[0])
+    bank, renumbered = evaluation.Ready(images, network, learner).reading(tasks[:1])
+    assert len(bank) == 15 == len(np.unique(renumbered.query)) + len(np.unique(renumbered.support))
 
 
 def test_the_digest_of_images_reads_them_a_few_at_a_time(monkeypatch):
-    most = []
     monkeypatch.setattr("fslcore.datasets.images.CHUNK", 6400)
     images = replace(pictures(n=300), content=None)
-    bytes_ = images.images[:].tobytes()
+    content, sizes = hashlib.sha256(images.images[:].tobytes()).hexdigest(), []
 
     class Counting(OnDemand):
         def __getitem__(self, rows):
-            found = super().__getitem__(rows)
-            most.append(len(found))
-            return found
+            pixels = super().__getitem__(rows)
+            sizes.append(len(pixels))
+            return pixels
 
     again = replace(images, images=Counting(drawn, 300, (8, 8, 1)))
-    content = hashlib.sha256(bytes_).hexdigest()
-    assert again.digest == replace(images, content=content).digest and max(most) == 100 and sum(most) == 300
+    assert again.digest == replace(images, content=content).digest and sizes == [100] * 3
 
 
 @pytest.mark.parametrize("kind", [np.float16, np.float32])
-def test_many_features_of_the_users_own_are_mapped_too(tmp_path, monkeypatch, kind):
+@pytest.mark.parametrize("name", ["f.safetensors", "f.npy"])
+def test_many_features_of_the_users_own_are_mapped_too(tmp_path, monkeypatch, kind, name):
     x = (FEATURES.data.half().numpy() + 1).astype(kind)
-    save_file(
-        {"features": torch.from_numpy(x), "labels": torch.from_numpy(FEATURES.labels)}, tmp_path / "f.safetensors"
-    )
-    np.save(tmp_path / "f.npy", x), np.save(tmp_path / "labels.npy", FEATURES.labels)
-    for name in ("f.safetensors", "f.npy"):
-        few = load_features(tmp_path / name)
-        with monkeypatch.context() as patch:
-            patch.setattr("fslcore.datasets.bank.MAPPED", 0)
-            patch.setattr("fslcore.datasets.bank.CHUNK", 1000)
-            many = load_features(tmp_path / name)
-        assert few.data.dtype == torch.float32 and many.data.numpy().dtype == kind and few.digest == many.digest
-        found, same = (evaluation.evaluate(learners.LogisticRegression(), bank, TASKS) for bank in (few, many))
-        assert (found.correct == same.correct).all()
-        broken = x.copy()
-        broken[150] = 0
-        np.save(tmp_path / "f.npy", broken)
-        with monkeypatch.context() as patch:
-            patch.setattr("fslcore.datasets.bank.MAPPED", 0)
-            patch.setattr("fslcore.datasets.bank.CHUNK", 1000)
-            with pytest.raises(InputError, match=r"1 rows of f.npy have length 0 \(150\)"):
-                load_features(tmp_path / "f.npy")
-        np.save(tmp_path / "f.npy", x)
+
+    def write():
+        tensors = {"features": torch.from_numpy(x), "labels": torch.from_numpy(FEATURES.labels)}
+        save_file(tensors, tmp_path / "f.safetensors")
+        np.save(tmp_path / "f.npy", x), np.save(tmp_path / "labels.npy", FEATURES.labels)
+
+    write()
+    few = load_features(tmp_path / name)
+    monkeypatch.setattr("fslcore.datasets.bank.MAPPED", 0)
+    monkeypatch.setattr("fslcore.datasets.bank.CHUNK", 1000)
+    many = load_features(tmp_path / name)
+    assert few.data.dtype == torch.float32 and many.data.numpy().dtype == kind and few.digest == many.digest
+    of_few, of_many = (evaluation.evaluate(learners.LogisticRegression(), bank, TASKS) for bank in (few, many))
+    assert (of_many.correct == of_few.correct).all()
+    x[150] = 0
+    write()
+    with pytest.raises(InputError, match=rf"1 rows of {name} have length 0 \(150\)"):
+        load_features(tmp_path / name)
 
 
 # ---- what is exported
@@ -349,13 +342,13 @@ def test_exported_features_are_read_again(tmp_path, ending):
     images = replace(pictures(), class_names=["ζ", "b c", "a", "d", "e", "f", "g"])
     bank = backbones.features(images, flat())
     evaluation.write_features(tmp_path / f"f{ending}", bank, images)
-    found = load_features(tmp_path / f"f{ending}")
-    assert torch.equal(found.data, bank.data)
-    assert (found.classes == np.array(images.class_names)[images.labels]).all()
+    again = load_features(tmp_path / f"f{ending}")
+    assert torch.equal(again.data, bank.data)
+    assert (again.classes == np.array(images.class_names)[images.labels]).all()
     if ending == ".safetensors":
-        assert load_file(tmp_path / "f.safetensors")["labels"].tolist() == images.labels.tolist()
+        tensors = load_file(tmp_path / "f.safetensors")
+        assert tensors["labels"].tolist() == images.labels.tolist()
         for names in (["a"], "abcdefg", {"a": 1}):
-            tensors = load_file(tmp_path / "f.safetensors")
             save_file(tensors, tmp_path / "g.safetensors", metadata={"class_names": json.dumps(names)})
             with pytest.raises(InputError, match="the names of classes in its metadata do not fit"):
                 load_features(tmp_path / "g.safetensors")
@@ -376,19 +369,30 @@ def command(tmp_path):
 def test_blocks_join_to_the_same_record_under_the_same_key(monkeypatch, learner):
     tasks = sample_closed(FEATURES.labels, tasks=23)
     learner = learners.make(learner)
-    whole, key = evaluation.record(FEATURES, None, learner, tasks)
+
+    def record(tasks, **options):
+        return evaluation.record(FEATURES, None, learner, tasks, **options)
+
+    at_once, key = record(tasks)
     assert list(files("records")) == [f"{key}.npz"]  # one file, as before there were blocks
     store.path("records", f"{key}.npz").unlink()
+    with monkeypatch.context() as patch:
+        patch.setattr(cache, "BLOCK_OF_FEATURES", 5)
+        for block in evaluation.Ready(FEATURES, None, learner).blocks(tasks)[::-2]:
+            record(block)
+        assert len(files("records")) == 3
+        first, _ = record(tasks, stored=True)
+        assert (first.correct == at_once.correct[:5]).all()
+        joined, same_key = record(tasks)
+        assert same_key == key and (joined.correct == at_once.correct).all() and len(files("records")) == 5
+        shutil.rmtree(store.path("records"))
+    # Of more tasks the first are found that are stored in one piece.
+    _, key = record(tasks[:20])
     monkeypatch.setattr(cache, "BLOCK_OF_FEATURES", 5)
-    for block in evaluation.Ready(FEATURES, None, learner).blocks(tasks)[::-2]:
-        evaluation.record(FEATURES, None, learner, block)
-    assert len(files("records")) == 3
-    first, _ = evaluation.record(FEATURES, None, learner, tasks, stored=True)
-    assert (first.correct == whole.correct[: len(first.correct)]).all() and len(first.correct) == 5
-    joined, same = evaluation.record(FEATURES, None, learner, tasks)
-    assert same == key and (joined.correct == whole.correct).all() and len(files("records")) == 5
     monkeypatch.setattr(cache, "evaluate", None)  # would fail if it were called
-    assert (evaluation.record(FEATURES, None, learner, tasks)[0].correct == whole.correct).all()
+    first, first_key = record(tasks, stored=True)
+    assert (first.correct == at_once.correct[:20]).all() and first_key == key
+    assert (record(tasks[:20])[0].correct == at_once.correct[:20]).all()
 
 
 def test_parts_in_any_order_join_to_the_same_table(command, tmp_path, monkeypatch, capsys):
@@ -416,21 +420,17 @@ def test_parts_of_what_is_kept_whole_compute_nothing(command, tmp_path, monkeypa
 
 
 @pytest.mark.parametrize(
-    "given, message",
+    "options, message",
     [
-        (["--part", "0/2"], "part = 0/2; K/N with K from 1 to N is allowed"),
-        (["--part", "3/2"], "part = 3/2; K/N"),
-        (["--part", "1"], "part = 1; K/N"),
-        (["--part", "1/2/3"], "part = 1/2/3; K/N"),
-        (["--part", "1/2", "--until", "1"], "--until: not with --part"),
-        (["--part", "1/2", "--intervals"], "--intervals: not with --part"),
-        ([], "output: none; -o FILE.csv, FILE.parquet or FILE.jsonl is needed"),
+        ("--part 3/2", "part = 3/2; K/N with K from 1 to N is allowed"),
+        ("--part 1/2 --until 1", "--until: not with --part"),
+        ("--part 1/2 --intervals", "--intervals: not with --part"),
+        ("", "output: none; -o FILE.csv, FILE.parquet or FILE.jsonl is needed"),
     ],
 )
-def test_bad_parts_are_told(command, capsys, given, message):
-    assert app.main([*command, *given]) == 2
-    told = capsys.readouterr().err.strip()
-    assert told.startswith(f"fslcore: {message}") and "\n" not in told
+def test_bad_parts_are_refused(command, capsys, options, message):
+    assert app.main([*command, *options.split()]) == 2
+    assert capsys.readouterr().err.startswith(f"fslcore: {message}")
 
 
 def test_the_command_features(tmp_path, capsys, monkeypatch):
@@ -439,20 +439,18 @@ def test_the_command_features(tmp_path, capsys, monkeypatch):
     for i in range(12):
         (tmp_path / f"photos/{i % 3}").mkdir(parents=True, exist_ok=True)
         Image.fromarray(drawn(i)[..., 0]).save(tmp_path / f"photos/{i % 3}/{i}.png")
-    given = ["features", f"folder:{tmp_path}/photos", "glyph-conv", "--quiet"]
-    assert app.main([*given, "--part", "2/2", "--json"]) == 0  # there is one shard, of the first part
-    told = json.loads(capsys.readouterr().out)
-    assert told["computed"] == 0 and told["shards_left"] == 1 and told["features"] is None
-    assert app.main([*given, "--part", "2/2"]) == 0
-    assert "0 of 12 images computed; 1 of 1 shards are still to be made" in capsys.readouterr().out
-    assert app.main([*given, "-o", f"{tmp_path}/f.npz"]) == 0
-    assert "12 of 12 images computed" in capsys.readouterr().out
+
+    def output(*options):
+        assert app.main(["features", f"folder:{tmp_path}/photos", "glyph-conv", "--quiet", *options]) == 0
+        return capsys.readouterr().out
+
+    facts = json.loads(output("--part", "2/2", "--json"))  # there is one shard, of the first part
+    assert facts["computed"] == 0 and facts["shards_left"] == 1 and facts["features"] is None
+    assert "0 of 12 images computed; 1 of 1 shards are still to be made" in output("--part", "2/2")
+    assert "12 of 12 images computed" in output("-o", f"{tmp_path}/f.npz")
     assert load_features(tmp_path / "f.npz").classes.tolist() == [str(i) for i in range(3) for _ in range(4)]
-    assert app.main([*given, "--json"]) == 0
-    told = json.loads(capsys.readouterr().out)
-    assert told["computed"] == 0 and Path(told["features"]).is_file()
-    assert app.main([*given, "--part", "1/2", "-o", f"{tmp_path}/f.npz"]) == 2
-    assert "parts of the features are not written" in capsys.readouterr().err
+    facts = json.loads(output("--json"))
+    assert facts["computed"] == 0 and Path(facts["features"]).is_file()
 
 
 # ---- processes

@@ -31,18 +31,18 @@ ALIKE = 0.02  # share of the other tasks that may be so near
 pytestmark = pytest.mark.skipif(not FILES, reason="no results under data/results")
 
 
-def of(pattern: str) -> list[str]:
+def stems(pattern: str) -> list[str]:
     return sorted(path.stem for path in (DATA / "results").glob(pattern))
 
 
 # What the script makes together, by the learner that takes the time.
 PARTS = {
-    "glyph-conv": ("of_finetuning", of("*.glyph-conv.ft.*")),
-    "efficientnet closed": ("of_finetuning", of("*.efficientnet-lite0.ft.closed*")),
-    "efficientnet open": ("of_finetuning", of("*.efficientnet-lite0.ft.open.npz")),
-    "efficientnet benchmark": ("of_finetuning", of("*.efficientnet-lite0.ft.open.*-shot*")),
-    "maml": ("of_estimators", of("*maml*")),
-    "boil": ("on_biased_tasks", of("*boil*")),
+    "glyph-conv": ("of_finetuning", stems("*.glyph-conv.ft.*")),
+    "efficientnet closed": ("of_finetuning", stems("*.efficientnet-lite0.ft.closed*")),
+    "efficientnet open": ("of_finetuning", stems("*.efficientnet-lite0.ft.open.npz")),
+    "efficientnet benchmark": ("of_finetuning", stems("*.efficientnet-lite0.ft.open.*-shot*")),
+    "maml": ("of_estimators", stems("*maml*")),
+    "boil": ("on_biased_tasks", stems("*boil*")),
 }
 
 
@@ -105,45 +105,50 @@ def test_every_file_comes_to_its_turn(part, monkeypatch):
     assert set().union(*days) == set(names)
 
 
-def test_every_file_is_looked_at():
+def test_every_file_belongs_to_a_part():
     assert sorted(name for _, names in PARTS.values() for name in names) == sorted(path.stem for path in FILES)
+
+
+def check_stored(name, run, tasks, facts, script):
+    """The shipped record of a file, if it is found under its key and says how it was made."""
+    shipped, provenance = evaluation.Record.load(DATA / "results" / f"{name}.npz")
+    inputs = run.source, run.backbone, run.learner
+    record, key = evaluation.record(*inputs, tasks, stored=True)
+    assert key == provenance["key"] and (record.correct == shipped.correct).all()
+    assert provenance["blocks"] == script.blocks(inputs, tasks)
+    if provenance["blocks"]:  # fewer tasks, or more, are given the first of them
+        for first_tasks in (tasks[: cache.BLOCK], tasks[: len(tasks) - 1]):
+            record, _ = evaluation.record(*inputs, first_tasks, stored=True)
+            size = len(first_tasks) // cache.BLOCK * cache.BLOCK
+            assert (record.correct == shipped.correct[:size]).all() and len(record.correct) == size > 0
+    digests = {"images": run.source.digest, "weights": run.backbone.weights, "tasks_digest": tasks.digest}
+    named = {"dataset": run.source.name, "backbone": run.backbone.name, "learner": run.learner.name}
+    assert {**facts, **digests, **named, "tasks": len(tasks)}.items() <= provenance.items()
+    assert (shipped.query_label == tasks.query_label).all()
+    return shipped, provenance
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("part", PARTS)
 def test_a_random_part_of_every_file_comes_out_again(part, script, made_by, bank_of):
-    makes, names = PARTS[part]
-    seen, wrong = [], []
-    for name, run, tasks, facts in made_by(makes):
+    function, names = PARTS[part]
+    compared, wrong = [], []
+    for name, run, tasks, facts in made_by(function):
         name = name.replace("/", "-")
         if name not in names:
             assert (DATA / "results" / f"{name}.npz").is_file(), f"{name}: missing"
             continue
-        seen.append(name)
-        shipped, made = evaluation.Record.load(DATA / "results" / f"{name}.npz")
-        tasks = tasks[: len(shipped.correct)]
-        inputs = run.source, run.backbone, run.learner
-        found, key = evaluation.record(*inputs, tasks, stored=True)
-        assert key == made["key"] and (found.correct == shipped.correct).all()
-        assert made["blocks"] == script.blocks(inputs, tasks)
-        if made["blocks"]:  # whoever asks for fewer tasks, or for more, is given the first of them
-            for asked in (tasks[: cache.BLOCK], tasks[: len(tasks) - 1]):
-                some, _ = evaluation.record(*inputs, asked, stored=True)
-                whole = len(asked) // cache.BLOCK * cache.BLOCK
-                assert (some.correct == shipped.correct[:whole]).all() and len(some.correct) == whole > 0
-        digests = {"images": run.source.digest, "weights": run.backbone.weights, "tasks_digest": tasks.digest}
-        named = {"dataset": run.source.name, "backbone": run.backbone.name, "learner": run.learner.name}
-        assert {**facts, **digests, **named, "tasks": len(tasks)}.items() <= made.items()
-        assert (shipped.query_label == tasks.query_label).all()
-
+        compared.append(name)
+        tasks = tasks[: len(evaluation.Record.load(DATA / "results" / f"{name}.npz")[0].correct)]
+        shipped, provenance = check_stored(name, run, tasks, facts, script)
         if name not in due(part, names):
             continue
         places, _ = chosen(shipped.correct, PART + len(name))
         again = evaluation.evaluate(run.learner, bank_of(run.source, tasks[places]), tasks[places])
-        off = (again.correct != shipped.correct[places]).mean()
-        if off > (0 if exact(made, script) else OFF):
-            wrong.append(f"{name}: {100 * off:.0f} % of the answers of tasks {places[0]} to {places[-1]} differ")
-    assert seen and sorted(seen) == names
+        share = (again.correct != shipped.correct[places]).mean()
+        if share > (0 if exact(provenance, script) else OFF):
+            wrong.append(f"{name}: {100 * share:.0f} % of the answers of tasks {places[0]} to {places[-1]} differ")
+    assert compared and sorted(compared) == names
     assert not wrong, f"FSLCORE_PART={PART}: " + "; ".join(wrong)
 
 
@@ -155,15 +160,11 @@ def test_tasks_in_another_order_would_be_seen():
 
 
 def test_a_machine_is_named_by_what_rounds(script, monkeypatch):
-    name = script.machine()
-    threads = torch.get_num_threads()
+    name, threads = script.machine(), torch.get_num_threads()
+    assert name.startswith(platform.machine()) and torch.backends.cpu.get_cpu_capability() in name
+    made_here = {"machine": name, "versions": {"torch": torch.__version__}, "device": str(backbones.device())}
+    assert exact(made_here, script)
+    assert not exact({**made_here, "machine": None}, script)
+    assert not exact({**made_here, "versions": {"torch": "1.0"}}, script)
     monkeypatch.setattr(torch, "get_num_threads", lambda: threads + 1)
     assert script.machine() != name  # with two threads 4 of 75 answers were others than with one
-    monkeypatch.setattr(torch, "get_num_threads", lambda: threads)
-    assert name.startswith(platform.machine()) and torch.backends.cpu.get_cpu_capability() in name
-    for made, same in (
-        ({"machine": name, "versions": {"torch": torch.__version__}, "device": str(backbones.device())}, True),
-        ({"versions": {"torch": torch.__version__}, "device": str(backbones.device())}, False),
-        ({"machine": name, "versions": {"torch": "1.0"}, "device": str(backbones.device())}, False),
-    ):
-        assert exact(made, script) is same

@@ -20,18 +20,19 @@ RNG = np.random.default_rng(11)
 def tasks_by_methods(tasks=50, methods=4):
     hard = RNG.normal(0, 7, (tasks, 1))
     values = 60 + np.arange(methods) % 7 + hard + RNG.normal(0, 5, (tasks, methods))
-    return pd.DataFrame(values, columns=[f"m{i}" for i in range(methods)])
+    return pd.DataFrame(values.clip(0, 100), columns=[f"m{i}" for i in range(methods)])
 
 
-def test_paired_differences_and_holm():
+@pytest.mark.parametrize("level", [0.95, 0.9])
+def test_paired_differences_and_holm(level):
     table = tasks_by_methods()
-    pairs = Results.of(table).pairs
+    pairs = Results.of(table, level=level).pairs
     for pair in pairs.itertuples():
         expected = scipy.stats.ttest_rel(table[pair.a], table[pair.b])
-        ends = expected.confidence_interval(0.95)
+        ends = expected.confidence_interval(level)
         assert (pair.p, pair.low, pair.high) == pytest.approx((expected.pvalue, ends.low, ends.high), rel=1e-9)
     np.testing.assert_allclose(pairs["p_holm"], multipletests(pairs["p"], method="holm")[1], rtol=1e-9)
-    assert list(pairs["verdict"] == "better") == list(pairs["p_holm"] < 0.05)
+    assert list(pairs["verdict"] == "better") == list(pairs["p_holm"] < 1 - level)
 
 
 def test_unpaired_differences():
@@ -136,10 +137,8 @@ def test_a_reference_is_compared_with_each_other_method_and_nothing_else():
 def test_within_a_margin_methods_are_equivalent():
     table = tasks_by_methods(400, 2)
     table["m1"] = table["m0"] + RNG.normal(0, 0.5, 400)
-    results = Results.of(table, margin=1.0)
+    results = Results.of(table, margin=1.0, level=0.9)
     assert results.pairs["verdict"][0] == "equivalent" and "equivalent within 1" in results.verdicts["sentence"][0]
-    difference = (table["m1"] - table["m0"]).abs()
-    assert difference.mean() < 1
 
 
 def test_missing_data_sets_leave_the_pairs_that_have_them():
@@ -161,11 +160,3 @@ def test_equal_methods_are_not_different():
     ours = tasks_by_methods(30, 1)["m0"]
     results = Results.of(pd.DataFrame({"a": ours, "b": ours}))
     assert results.pairs["p"][0] == 1 and results.pairs["verdict"][0] == "not significantly different"
-
-
-def test_the_level_is_that_of_intervals_and_verdicts():
-    table = tasks_by_methods(50, 2)
-    wide, narrow = Results.of(table, level=0.99), Results.of(table, level=0.9)
-    assert wide.pairs["half_width"][0] > narrow.pairs["half_width"][0]
-    table["m0"] -= 15
-    assert "99 % interval" in Results.of(table, level=0.99).verdicts["sentence"][0]

@@ -20,10 +20,8 @@ ODD_NAMES = ["$x$", "$\\frac$", "a$b", "<img src=x>", "*a* `b` [c](http://d)", "
 
 
 def table_of(names, tasks=12):
-    rng = np.random.default_rng(0)
-    parts = [pd.DataFrame({"method": name, "task": range(tasks)}) for name in names]
-    table = pd.concat(parts, ignore_index=True)
-    return table.assign(accuracy=rng.integers(40, 80, len(table)) / 80)
+    table = pd.DataFrame({"method": np.repeat(names, tasks), "task": np.tile(range(tasks), len(names))})
+    return table.assign(accuracy=np.random.default_rng(0).integers(40, 80, len(table)) / 80)
 
 
 def control_characters(text):
@@ -38,6 +36,10 @@ def wide(path, columns=("ours", "base"), tasks=30):
 
 def report(*arguments):
     return app.main(["report", *map(str, arguments), "--quiet"])
+
+
+def contents(folder):
+    return {path: path.is_file() and path.read_bytes() for path in folder.rglob("*")}
 
 
 class Page(HTMLParser):
@@ -78,7 +80,12 @@ def test_latex_stays_balanced_whatever_the_names(tmp_path):
     Results.of(table_of(ODD_NAMES)).write_tables(tmp_path)
     text = (tmp_path / "methods.tex").read_text("utf-8")
     bare = re.sub(r"\\[\\&%$#_{}]|\\text\w+(\{\})?", "", text)
-    assert bare.count("$") % 2 == 0 and bare.count("{") == bare.count("}") and not set("#%^") & set(bare)
+    assert (
+        r"$\pm$" in text
+        and bare.count("$") % 2 == 0
+        and bare.count("{") == bare.count("}")
+        and not set("#%^") & set(bare)
+    )
 
 
 def test_errors_and_json_print_no_control_characters(tmp_path, capsys):
@@ -103,13 +110,13 @@ def test_of_a_report_that_fails_nothing_is_left(tmp_path, capsys, monkeypatch, e
         for name in ("r.html", "t/methods.tex"):
             (tmp_path / name).write_text("as it was")
     (tmp_path / "f" / "report.svg").mkdir(parents=True)  # where a file is to go
-    before = {path: path.is_file() and path.read_bytes() for path in tmp_path.rglob("*")}
+    before = contents(tmp_path)
     assert report("r.csv", "-o", "r.html", "--tables", "t", "--figures", "f") == 2
     assert "report.svg: Is a directory" in capsys.readouterr().err
-    assert {path: path.is_file() and path.read_bytes() for path in tmp_path.rglob("*")} == before
+    assert contents(tmp_path) == before
     monkeypatch.setattr(Results, "write_figures", lambda *_: 1 / 0)
     assert report("r.csv", "-o", "r.html", "--tables", "t", "--figures", "g") == 1
-    assert {path: path.is_file() and path.read_bytes() for path in tmp_path.rglob("*")} == before
+    assert contents(tmp_path) == before
 
 
 def test_the_page_is_named_after_the_file_or_report_where_there_are_several(tmp_path, capsys, monkeypatch):
@@ -138,18 +145,14 @@ def test_terminal_page_and_json_say_the_same(tmp_path, capsys):
     "arguments, words",
     [
         (["gone.csv"], "gone.csv"),
-        (["r.csv", "gone.csv"], "gone.csv"),
         (["r.csv", "r.csv"], "r.csv is given twice"),
         (["r.csv", "--level", "95"], "level = 95"),
         (["r.csv", "--sampling", "random"], "sampling = random; open, closed are allowed"),
         (["r.csv", "--seed", "run"], "seed = run; runs, tasks are allowed"),
         (["r.csv", "--reference", "our"], "reference = our; base, ours are allowed (did you mean ours?)"),
         (["r.csv", "--drop", "bass"], "drop = bass; no column, method or row has that name (did you mean base?)"),
-        (["r.csv", "--drop", "ours", "base"], "r.csv"),
         (["r.csv", "--tables", ""], "tables = ''"),
         (["r.csv", "-o", "r.csv"], ".html"),
-        (["r.csv", "-o", "/proc/x.html"], "/proc"),
-        (["r.csv", "--runs"], "--runs: no such argument"),
     ],
 )
 def test_an_error_is_one_line_and_leaves_nothing(tmp_path, capsys, monkeypatch, arguments, words):
@@ -168,9 +171,6 @@ def test_it_imports_nothing_of_notebooks_and_networks(tmp_path):
 import sys
 from fslcore.cli import app
 assert app.main(["report", {str(path)!r}, "-o", {str(tmp_path / "r.html")!r}]) == 0
-others = "torch sklearn statsmodels IPython jupytext nbformat papermill yaml tqdm fslbook"
-found = set(others.split()) & set(sys.modules)
-assert not found, found
+print(set("torch sklearn statsmodels IPython jupytext nbformat papermill yaml tqdm fslbook".split()) & set(sys.modules))
 """
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
+    assert subprocess.check_output([sys.executable, "-c", code], text=True).endswith("\nset()\n")

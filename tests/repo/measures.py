@@ -4,6 +4,7 @@ import ast
 import io
 import tokenize
 from dataclasses import dataclass, fields
+from functools import cache
 from pathlib import Path
 
 # Pronouns, prepositions, participles and adverbs: alone they do not say what a variable holds.
@@ -34,6 +35,7 @@ class Measures:
         return Measures(*(getattr(self, f.name) + getattr(other, f.name) for f in fields(self)))
 
 
+@cache
 def measure_path(path: Path) -> Measures:
     """Of a file, or of all files of a folder."""
     files = [path] if path.suffix == ".py" else sorted(path.rglob("*.py"))

@@ -10,7 +10,6 @@ import sys
 import warnings
 
 import bench
-import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 from performance import growth, rates
@@ -19,10 +18,8 @@ from scipy.stats import linregress
 from fslbook import measurements, notebooks
 from fslbook.beyond import speed
 from fslcore.catalogue import LEARNERS
-from fslcore.learners import NearestCentroid
 from fslcore.models.registry import entries
 from fslcore.paths import ROOT
-from fslcore.tasks import sample_closed
 
 BENCH = [sys.executable, str(ROOT / "benchmarks" / "bench.py"), "--threads", "1", "--repeats", "1"]
 PIECES = (
@@ -73,17 +70,6 @@ def test_what_is_measured_is_stored_and_printed(stored, monkeypatch):
     assert {row["name"] for row in found["rates"]} >= {"ncc", "lr", "protonet"}
 
 
-@pytest.mark.slow
-def test_growth_is_measured_by_each_size_in_seconds_and_memory(stored):
-    curves = json.loads(stored[0].read_text())["pieces"]["growth"]["rows"]
-    shown = {"closed tasks", "NCC", "three intervals", "paired comparison"}
-    for by in ("images", "tasks", "ways", "classes"):
-        assert {row["what"] for row in curves if row["by"] == by} >= shown
-    for row in curves:
-        assert len(row["at"]) == len(row["seconds"]) == len(row["memory_mb"]) == 2 and row["by"] not in row["fixed"]
-        assert min(row["seconds"]) > 0 and min(row["memory_mb"]) >= 0 and row["time_power"] is not None
-
-
 def test_a_point_has_the_memory_that_its_input_leads_to():
     """A point of more tasks holds more, and a peak does not depend on what was measured before in this process."""
     few, many = (growth.Point("closed tasks", tasks=tasks) for tasks in (100, 50_000))
@@ -100,23 +86,6 @@ def test_a_power_is_fitted_to_the_upper_half_and_has_an_error():
     assert noisy == pytest.approx((line.slope, line.stderr)) and noisy[1] > 0
     assert growth.fitted(at, [9.0] * 4 + [1.0, 9.0], lower_bound=2.0) == (None, None)
     assert growth.fitted([1, 2], [1.0, 4.0]) == (pytest.approx(2), None)
-
-
-def test_a_build_is_read_under_no_load_and_kept_where_there_is_none(stored, tmp_path, monkeypatch):
-    path, was = tmp_path / "here.json", json.loads(stored[0].read_text())
-    path.write_text(json.dumps(was))
-    monkeypatch.setattr(os, "getloadavg", lambda: (7.5, 7.5, 7.5))
-    rows = [dict(kind="build", name="primer", job="notebook", seconds=1.0, parameters={})]
-    for only, found, load in (
-        ("build", rows, [None, None]),
-        ("build", [], [None, None]),
-        ("samplers", None, [7.5, 7.5]),
-    ):
-        monkeypatch.setattr(bench, "in_process", bench.run_piece if found is None else lambda *_: found)
-        monkeypatch.setattr(sys, "argv", [*BENCH[1:], "--quick", "-o", str(path), "--only", only])
-        bench.main()
-        piece = json.loads(path.read_text())["pieces"][only]
-        assert piece["load"] == load and (piece["rows"] == rows or found is None)
 
 
 def test_the_times_of_a_build_are_those_of_its_chapters(tmp_path):
@@ -165,53 +134,6 @@ def test_pieces_that_are_not_run_are_kept(stored, tmp_path):
     assert after["report"] == before["pieces"]["report"] and after["quickdraw"]["of"] == "scale"
 
 
-def test_batched_centroids_agree_with_the_loop():
-    from performance import learners
-
-    bank = learners.bank_of(classes=8, per_class=40, dim=64)
-    tasks = sample_closed(bank.labels, tasks=8)
-    both = learners.predictions(NearestCentroid(), bank, tasks), learners.centroid_loop(bank, tasks)
-    assert (both[0] == both[1]).mean() > 0.99
-
-
-def test_open_tasks_that_look_through_what_is_left_share_no_image():
-    from performance.drawing import redraw_loop, remaining_loop
-
-    labels = np.repeat(np.arange(6), 45)
-    drawn = np.concatenate([np.concatenate(images) for task in remaining_loop(labels, 100) for images in task])
-    assert len(np.unique(drawn)) == len(drawn) == 200  # two tasks; after them five classes have five images or 25
-    assert all(len({labels[i[0][0]] for i in task}) == 5 for task in redraw_loop(labels, 4))
-
-
-def test_images_that_are_drawn_do_not_depend_on_how_they_are_sliced():
-    from million import Drawn
-
-    images = Drawn(20_000)
-    some = np.array([999, 3, 500])
-    assert (images[some] == images[:][some]).all() and (images[400:600] == images[:][400:600]).all()
-    half, rest, other = (images[start::200].mean(axis=0) for start in (0, 100, 101))  # two of class 0, one of class 1
-    assert np.abs(half - rest).mean() < np.abs(half - other).mean()  # of one class they are nearer than of two
-
-
-def machine(cpu, cores, pieces):
-    """What `measurements.load_machine` gives, of ratios by piece with a date and a load before."""
-    made = {}
-    for name, (date, load, ratios) in pieces.items():
-        rows = [{"what": what, "ratio": ratio} for what, ratio in ratios.items()]
-        made[name] = dict(of="ratios", date=date, load=[load, None], threads=1, versions={"python": "3"}, rows=rows)
-    return dict(cpu=cpu, cores=cores, pieces=made, ratios=[row for piece in made.values() for row in piece["rows"]])
-
-
-def test_machines_stand_side_by_side_by_what_they_compared():
-    one = machine("A", 2, {"few": ("2020-01-03", 10.2, {"LR": 20.0}), "more": ("2020-01-01", 3.6, {"NCC": 3.0})})
-    other = machine("B", 8, {"few": ("2021-01-01", 0.1, {"LR": 5.0})})
-    table = speed.across([one, other])
-    of_one = "A, 2 cores", "2020-01-01 to 2020-01-03, load 4 to 10"
-    assert table.columns.tolist() == [of_one, ("B, 8 cores", "2021-01-01, load 0")]
-    assert table.loc["LR"].tolist() == [20, 5] and table.loc["NCC"].isna().tolist() == [False, True]
-    assert speed.measured(one).loc["more"].tolist() == ["2020-01-01", 1, "3.6", "—", "python 3"]
-
-
 def test_what_a_machine_has_not_measured_is_shown_of_another_and_said():
     found = measurements.load_machine()
     own, words = speed.measured_by(found, lambda of: of["scale"])
@@ -221,14 +143,3 @@ def test_what_a_machine_has_not_measured_is_shown_of_another_and_said():
     assert other["scale"] and f"another machine ({other['cpu']}, {other['cores']} cores)" in words
     with pytest.raises(ValueError, match="no machine"):
         speed.measured_by(found, lambda of: False)
-
-
-def test_the_figure_of_growth_shows_the_stored_powers():
-    row = dict(by="tasks", at=[1, 10], seconds=[1.0, 10.0], memory_mb=[5.0, 5.0])
-    powers = dict(time_power=0.996, time_error=0.004, memory_power=None, memory_error=None)
-    found = {"growth": [row | powers | {"what": "LR"}, row | powers | {"what": "NCC", "by": "ways", "memory_mb": None}]}
-    assert speed.powers(found).loc[("LR", "tasks")].tolist() == ["0.996 ± 0.004", "—"]
-    figure = speed.growth_curves(found, "tasks")
-    assert [text.get_text() for text in figure.legends[0].get_texts()] == ["LR: 0.996 ± 0.004; —"]
-    assert [ax.lines[0].get_ydata().tolist() for ax in figure.axes] == [[1, 10], [5, 5]]
-    plt.close(figure)

@@ -58,28 +58,6 @@ def test_no_habit_gets_worse(package):
     assert measured.crowded_functions <= most["crowded"]
 
 
-def test_docstrings_comments_and_blank_lines_do_not_count():
-    source = '"""Module.\n\nMore."""\n\n# why\nx = """a\n\nb"""\n\n\ndef f():\n    """F."""\n    return x\n'
-    measured = measure_source(source)
-    assert (measured.tokens, measured.lines) == (10, 5)
-
-
-def test_names_that_say_nothing_are_counted():
-    measured = measure_source("def mean(of, rows):\n    found = of + rows\n    return [one for one in found]\n")
-    assert (measured.names, measured.vague_names) == (4, 3)
-
-
-def test_text_times_a_truth_value_is_counted_and_repetition_is_not():
-    source = "a = 'x' * bool(y)\nb = ['x'] * (n > 1)\nc = f'{x}' * flag\nd = '-' * width_count\ne = [0] * len(x)\n"
-    assert measure_source(source).products == 3
-
-
-def test_functions_with_more_than_fifteen_names_are_counted():
-    for count, crowded in ((15, 0), (16, 1)):
-        body = "".join(f"    a{i} = 0\n" for i in range(count))
-        assert measure_source(f"def f():\n{body}").crowded_functions == crowded
-
-
 def test_each_package_keeps_its_budget_of_public_names():
     learners = {entry.place.partition(":")[2] for entry in known.values()}  # any number of them
     counted = {
@@ -87,3 +65,11 @@ def test_each_package_keeps_its_budget_of_public_names():
     }
     over = {name: f"{n} of {BUDGET['names'][name]}" for name, n in counted.items() if n > BUDGET["names"][name]}
     assert not over, "fewer public names, or a reason for more in the commit that raises the number"
+
+
+def test_each_habit_is_counted():
+    source = 'def mean(of, rows):\n    """Docstring."""\n    x = \'x\' * bool(rows)  # why\n    return x * len(of)\n'
+    names = "".join(f"    a{number} = 0\n" for number in range(16))
+    expected = Measures(tokens=23, lines=3, names=3, vague_names=1, products=1, crowded_functions=0)
+    assert measure_source(source) == expected
+    assert measure_source(f"def f():\n{names}").crowded_functions == 1

@@ -13,11 +13,10 @@ import sys
 
 import pytest
 import yaml
-from jobs import Needs, asked
+from jobs import asked
 from snakemake.cli import get_argument_parser
 from snakemake.exceptions import WorkflowError
 
-from fslcore import datasets
 from fslcore.paths import DATA, ROOT
 
 PARTS = DATA / "parts.yml"
@@ -92,31 +91,6 @@ def test_parts_of_results_and_networks_are_the_files_that_ship():
     assert set(parts["checkpoints"]) == {str(p.with_suffix("")) for p in networks} - {"glyph-conv"}
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_an_unknown_part_is_told_in_a_line(kind, monkeypatch, capsys):
-    build = script(kind)
-    monkeypatch.setattr(sys, "argv", ["build.py", "--part", "attic"])
-    monkeypatch.setattr(datasets, "load", datasets.load)  # some scripts keep what they load
-    if kind == "results":
-        monkeypatch.setattr(build, "settings", lambda: iter(()))
-    with pytest.raises(SystemExit, match="2"):
-        build.main()
-    assert "part = attic; data/parts.yml names the parts" in capsys.readouterr().err
-
-
-def test_a_part_is_kept_and_nothing_is_gathered(monkeypatch, own_cache):
-    """Of the coverage study: the bytes that the whole command keeps, and no table."""
-    build = script("coverage")
-    table = lambda: build.pd.DataFrame({"a": [1.0]})  # noqa: E731
-    monkeypatch.setattr(build, "STUDIED", {"gaps": lambda: iter([("0-images", table), ("1-images", table)])})
-    monkeypatch.setattr(build, "gather", lambda *a: pytest.fail("gathered"))
-    monkeypatch.setattr(build._build, "bind", lambda *a: pytest.fail("bound"))
-    monkeypatch.setattr(sys, "argv", ["build.py", "--part", "gaps-1-images"])
-    build.main()
-    kept = [p.name for p in (own_cache / "coverage").iterdir()]
-    assert kept == ["gaps-1-images.parquet"]
-
-
 @pytest.mark.slow
 def test_every_rule_has_resources(of_book, of_data):
     """Time and memory of each job, of the book in parts and of all that ships."""
@@ -164,12 +138,6 @@ def test_a_wrong_number_is_told(name, value, least):
         asked({name: value}, name, 1, least)
 
 
-def test_a_job_gets_more_at_each_retry():
-    needs = Needs({"slower": 10})
-    assert [needs.minutes(30)(None, attempt) for attempt in (1, 2)] == [300, 600]
-    assert [needs.memory(500)(None, attempt) for attempt in (1, 2)] == [500, 1000]
-
-
 def test_the_profile_names_options_that_snakemake_has(of_book):
     """It passes over others in silence. (Those of the executor are seen by `make cluster-test`.)"""
     options = {o.removeprefix("--") for action in get_argument_parser()._actions for o in action.option_strings}
@@ -185,11 +153,6 @@ def test_chapters_that_share_run_one_at_a_time_on_a_cluster_too():
     """What the Makefile allows one of on a machine, the profile allows one of on a cluster."""
     makefile = re.search(r"--resources ((?:\w+=1 )+)", (ROOT / "Makefile").read_text())[1]
     assert PROFILE["resources"] == dict.fromkeys(re.findall(r"(\w+)=1", makefile), 1)
-
-
-def test_the_executor_is_pinned():
-    lines = [n for n in (SLURM / "requirements.txt").read_text().splitlines() if not n.startswith("#")]
-    assert len(lines) == 2 and all(re.fullmatch(r"[\w-]+==[\d.]+", line) for line in lines)
 
 
 def write():

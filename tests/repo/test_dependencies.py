@@ -40,11 +40,6 @@ def changed(copy, module):
     return {name for name in CHAPTERS if after.chapter(name) != before[name]}
 
 
-@pytest.mark.slow
-def test_a_paper_s_figures_change_its_chapters_alone(copy):
-    assert changed(copy, "book/fslbook/fewstab/figures.py") == FEWSTAB_FIGURES
-
-
 def test_a_learner_changes_the_chapters_that_evaluate_and_their_results(copy):
     before = House(copy)
     results = before.digest(before.reached({"fslcore.evaluation"}))
@@ -108,12 +103,6 @@ def test_of_a_package_that_passes_names_on_the_modules_count_whose_names_are_use
         only = again.reached({f"fslcore.stats.{name}" for name in found})
         assert have == {name for name in only if name.startswith("fslcore.stats.")} or "getattr" in code, code
         assert {f"fslcore.stats.{name}" for name in found} <= have, code
-
-
-def test_what_only_checks_a_run_changes_no_chapter_by_what_it_knows():
-    house = House(ROOT)
-    assert "fslbook.notebooks" in house.modules("evaluators-audit")
-    assert not [m for m in house.modules("evaluators-audit") if m.startswith(("fslcore.learners", "fslcore.datasets"))]
 
 
 def test_imports_inside_functions_count_and_those_for_type_checkers_do_not(copy):

@@ -49,10 +49,6 @@ def there(tmp_path, monkeypatch):
     return take
 
 
-def test_the_pages_are_read():
-    assert len(COMMANDS) > 30 and len(PAPERMILL) == 1
-
-
 @pytest.mark.parametrize("line", COMMANDS)
 def test_every_printed_command_is_taken(line, there):
     options = PARSERS[line.split()[0]].parse_args(there(line))
@@ -122,9 +118,3 @@ def test_lines_on_statistics_run_on_whether_queries_were_right():
     assert len(in_text) == 2
     for line in in_text:
         eval(line, known | {"pilot": pilot, "plan": plan})
-
-
-def test_a_name_that_is_gone_is_found():
-    text = "```python\nfrom fslcore import attic, stats\nstats.holm, stats.honest\n```\n"
-    cell = "```{code-cell} ipython3\n:tags: [x]\n\nfrom fslcore.stats import pilot, target\n```\n"
-    assert strangers(text + cell) == ["fslcore.attic", "fslcore.stats.honest", "fslcore.stats.target"]

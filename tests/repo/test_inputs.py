@@ -60,17 +60,3 @@ def test_the_card_of_the_networks_is_of_the_images_that_are_there():
         found = stats.closed_interval(table["accuracy"])
         assert found.mean == pytest.approx(mean, abs=0.15), dataset
         assert found.half_width == pytest.approx(half, abs=0.06), dataset
-
-
-def test_what_changes_is_told(tmp_path):
-    """A file written over, and an input that is another."""
-    build = script("episodes")
-    (tmp_path / "a.parquet").write_bytes(b"one")
-    build._build.bind(tmp_path, "*.parquet", {"images": {"d": "0"}})
-    first = json.loads((tmp_path / "inputs.json").read_text())
-    (tmp_path / "a.parquet").write_bytes(b"two")
-    build._build.bind(tmp_path, "*.parquet", {"images": {"d": "1"}})
-    second = json.loads((tmp_path / "inputs.json").read_text())
-    assert first["files"].keys() == second["files"].keys() == {"a.parquet"}
-    assert first["files"] != second["files"] and first["inputs"] != second["inputs"]
-    assert [p.name for p in sorted(tmp_path.iterdir())] == ["a.parquet", "inputs.json"]

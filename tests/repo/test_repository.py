@@ -10,7 +10,6 @@ from pathlib import Path
 
 import assemble
 import codecheck
-import nbformat
 import picture
 import pybtex.database
 import pytest
@@ -33,22 +32,9 @@ def test_the_readme_is_short_with_one_table_one_picture_and_three_commands():
     assert len(README.split()) < 600
 
 
-def test_the_readme_links_to_what_is_there():
-    targets = re.findall(r"\]\(([^)]+)\)", README)
-    assert len(targets) > 5
-    assert [t for t in targets if "://" not in t and not (ROOT / t).exists()] == []
-
-
 def test_the_picture_is_the_one_that_the_printed_tables_give():
     assert picture.TARGET.read_text("utf-8") == picture.picture(), "run python book/picture.py"
     assert f"]({picture.TARGET.relative_to(ROOT).as_posix()})" in README
-
-
-def test_the_picture_shows_the_figures_of_the_readme():
-    """Both take them from the same rows of the papers' tables: see test_published.py."""
-    figure = r"−?\d+\.\d+ ± \d+\.\d+"
-    drawn = re.findall(figure, picture.picture())
-    assert len(drawn) == 7 and sorted(drawn) == sorted(re.findall(figure, README))
 
 
 def test_intervals_of_the_picture_are_as_long_as_printed():
@@ -81,12 +67,6 @@ def faults(path, schema):
 @pytest.mark.parametrize("path", SCHEMAS, ids=lambda path: path.name)
 def test_files_keep_their_schema(path):
     assert faults(path, SCHEMAS[path]) == ""
-
-
-def test_a_fault_in_a_workflow_is_seen(tmp_path):
-    path = tmp_path / "tests.yml"
-    path.write_text(WORKFLOWS[-1].read_text("utf-8").replace("runs-on:", "runs:"))
-    assert "runs-on" in faults(path, "vendor.github-workflows")
 
 
 def jobs():
@@ -132,22 +112,6 @@ def test_what_a_workflow_calls_is_there(file, name, job):
     assert missing(job["steps"]) == []
 
 
-@pytest.mark.parametrize(
-    "line, lacking",
-    [
-        ("make books", "books"),
-        ("python -m pytest tests/test_attic.py", "tests/test_attic.py"),
-        ("python -m pip install '.[evaluation]'", "evaluation"),
-        ("python -m twine check", "twine"),
-        (".venv/bin/attic build", ".venv/bin/attic"),
-        ("tox", "tox"),
-        ("python -m pip install -c constraints.txt pytest", "constraints.txt"),
-    ],
-)
-def test_a_workflow_that_calls_what_is_not_there_is_found(line, lacking):
-    assert lacking in missing([{"run": line}])
-
-
 def test_workflows_may_read_and_no_more_but_for_the_jobs_that_publish():
     for path in WORKFLOWS:
         assert yaml.safe_load(path.read_text("utf-8"))["permissions"] == {"contents": "read"}, path.name
@@ -168,16 +132,6 @@ def test_every_python_that_the_makefile_takes_is_tested_on_linux():
     workflow = yaml.safe_load((ROOT / ".github" / "workflows" / "tests.yml").read_text("utf-8"))
     tested = workflow["jobs"]["linux"]["strategy"]["matrix"]["python"]
     assert tested == [f"3.{minor}" for minor in range(int(ends[1]), int(ends[2]) + 1)]
-
-
-def test_the_minimal_environment_holds_what_the_package_asks_for_and_no_more():
-    """At the oldest versions that it takes."""
-    workflow = yaml.safe_load((ROOT / ".github" / "workflows" / "tests.yml").read_text("utf-8"))
-    installed = [step["run"] for step in workflow["jobs"]["minimal"]["steps"] if "pip install" in step.get("run", "")]
-    bounds = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["dependencies"]
-    oldest = [re.sub(r">=([\d.]+)$", r"==\1.*", bound) for bound in bounds]
-    assert shlex.split(installed[0])[4:] == [".", *oldest]
-    assert {word for line in installed[1:] for word in shlex.split(line)[4:]} <= {"pytest", "hypothesis"}
 
 
 # ---------------------------------------------------------------- how to cite it
@@ -224,27 +178,11 @@ def test_the_papers_have_the_authors_of_the_bibliography():
         assert str(paper["year"]) == entries[key].fields["year"]
 
 
-def test_the_catalogue_names_what_the_package_needs():
-    codemeta = json.loads((ROOT / "codemeta.json").read_text("utf-8"))
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    assert codemeta["softwareRequirements"] == project["dependencies"]
-    assert codemeta["runtimePlatform"] == f"Python {project['requires-python']}"
-
-
 # ---------------------------------------------------------------- how to check it
 
 
 def test_the_manifest_of_a_codecheck_is_that_of_the_ledger():
     assert codecheck.TARGET.read_text("utf-8") == codecheck.configuration(), "run python book/codecheck.py"
-
-
-def test_the_build_makes_every_file_of_the_manifest_from_a_chapter():
-    written = yaml.safe_load(codecheck.TARGET.read_text("utf-8"))
-    names = [file["file"] for file in written["manifest"]]
-    assert len(set(names)) == len(names) > 5
-    assert '"_build/notebooks/{name}.ipynb"' in (ROOT / "Snakefile").read_text("utf-8")
-    assert {Path(name).parent.as_posix() for name in names} == {"_build/notebooks"}
-    assert {Path(name).stem for name in names} <= {path.stem for path in (ROOT / "notebooks").glob("*.md")}
 
 
 def test_the_manifest_has_every_table_and_figure_with_a_result_once():
@@ -256,50 +194,9 @@ def test_the_manifest_has_every_table_and_figure_with_a_result_once():
     assert len(items) > len(wanted) > 40
 
 
-def test_the_codecheck_has_what_its_specification_wants_of_authors_and_invents_no_one():
-    """Version 2.0: the document's start, manifest, title, authors, reference. It wants ORCIDs too: there are none."""
-    text = codecheck.TARGET.read_text("utf-8")
-    written = yaml.safe_load(text)
-    assert text.startswith("%YAML 1.1\n---\n") and written["version"] == "https://codecheck.org.uk/spec/config/2.0/"
-    assert written["paper"]["authors"] == [{"name": "The fslcore authors"}] and written["paper"]["reference"]
-    assert not {"codechecker", "certificate", "report"} & set(written)
-
-
 # ---------------------------------------------------------------- where it lies
 
 ADDRESS = "https://github.com/owner/name"
-
-
-def links_of_site(folder, address):
-    """Links out of a chapter, in a site of two pages with the book's settings and this address of the repository."""
-    config = yaml.safe_load((ROOT / "_config.yml").read_text("utf-8"))
-    config["repository"]["url"] = address
-    (folder / "_config.yml").write_text(yaml.safe_dump(assemble.with_buttons(config)), "utf-8")
-    (folder / "_toc.yml").write_text("format: jb-book\nroot: index\nchapters:\n- file: pilot\n", "utf-8")
-    (folder / "index.md").write_text("# First\n", "utf-8")
-    (folder / "references.bib").touch()
-    book = nbformat.v4.new_notebook(cells=[nbformat.v4.new_markdown_cell("# A chapter")])
-    book["metadata"]["kernelspec"] = {"name": "python3", "display_name": "Python 3"}
-    nbformat.write(book, folder / "pilot.ipynb")
-    for name in ("_extra", "_static"):
-        (folder / name).mkdir()
-    (folder / "_static" / "favicon.svg").touch()
-    command = [sys.executable, "-c", "from jupyter_book.cli.main import main; main()", "build", str(folder), "--quiet"]
-    done = subprocess.run(command, cwd=folder, text=True, capture_output=True)
-    assert done.returncode == 0, done.stdout + done.stderr
-    page = (folder / "_build" / "html" / "pilot.html").read_text("utf-8")
-    return re.findall(r'href="(https?://[^"]+)"', page)
-
-
-def test_pages_of_a_site_without_an_address_have_no_buttons(tmp_path):
-    assert not [link for link in links_of_site(tmp_path, "") if "binder" in link or "github.com" in link]
-
-
-def test_with_an_address_pages_lead_to_the_repository_its_issues_and_binder(tmp_path):
-    links = links_of_site(tmp_path, ADDRESS)
-    assert ADDRESS in links and any(link.startswith(f"{ADDRESS}/issues/new") for link in links)
-    assert "https://mybinder.org/v2/gh/owner/name/main?urlpath=lab/tree/notebooks/pilot.ipynb" in links
-    assert "jupytext --to ipynb notebooks/*.md" in (ROOT / "binder" / "postBuild").read_text()
 
 
 def without(address):

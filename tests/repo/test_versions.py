@@ -197,16 +197,10 @@ def f(x: int = 2) -> int:
     "old, new, same",
     [
         ('"""More words."""', '"""Other words."""', True),
-        ("# and a remark", "", True),
         ('ValueError("no")', 'ValueError("negative")', True),
-        (" -> int", "", True),
-        ("import math", "import math, os", True),
-        ("x + 1", "(x + 1)", True),
         ("x + 1", "x + 2", False),
-        ("x < 0", "x <= 0", False),
         ("int = 2", "int = 3", False),
         ("VERSION = 1", "VERSION = 2", True),
-        ("return x", "pass\n    return x", False),
     ],
 )
 def test_what_counts_as_code(old, new, same):

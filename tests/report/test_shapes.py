@@ -40,7 +40,7 @@ def reading(results):
 def test_tasks_by_methods():
     table = pd.DataFrame(accuracies(70, 66), ["ours", "theirs"]).T
     results = Results.of(table)
-    assert results.shape is Shape.TASKS
+    assert results.shape is Shape.TASKS and results.percent
     assert "--sampling closed or open" in results.applies[0]
     for sampling, words in (("closed", "these images only"), ("open", "new images")):
         assert words in Results.of(table, sampling=sampling).applies[0]

@@ -1,18 +1,15 @@
-"""The lab that reports on a reader's file, in Chromium: it answers like `fslcore.report`, by files in ``golden``.
+"""The lab that reports on a reader's file, in Chromium: it answers like the command, on ``tables``.
 
-``python tests/site/test_labs_report.py`` writes ``golden`` and ``report_columns.js`` again: files, what Python
-concludes from each, and the tables by which both read.
+``python tests/site/test_labs_report.py`` writes ``report_columns.js`` again, the tables by which both read.
 """
 
 import base64
 import json
 import math
 import re
-from itertools import product
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 import pytest
 
 from fslbook.beyond import lab_examples
@@ -20,7 +17,6 @@ from fslcore.errors import InputError
 from fslcore.report import Options, Results, Shape, analysis, columns, read, shapes, words
 
 LABS = Path(__file__).resolve().parents[2] / "book" / "_static" / "labs"
-GOLDEN = Path(__file__).resolve().parent / "golden"
 SCRIPTS = ["labs.js", "report_columns.js", "report_read.js", "report_stats.js", "report_examples.js", "report.js"]
 METHOD_COLUMNS = "place method mean low high half_width n".split()
 PAIR_COLUMNS = "place unit a b difference low high half_width p p_holm n test verdict more_units".split()
@@ -91,68 +87,15 @@ def concluded(path, **options):
     }
 
 
-def csv(values, names="ours protonet maml baseline", index="task", **how):
-    frame = pd.DataFrame(values, columns=names.split()[: np.shape(values)[1]])
-    return frame.to_csv(index_label=index, lineterminator="\n", **how)
-
-
-MARKDOWN = """| Method | CUB | Cars | Dogs | mean |
-|---|---|---|---|---|
-| **ours** | **71.2%** | 80.5% | 66 % | 72.6 |
-| base | 70.1 | 78 | 66 | 71 |
-"""
-
-
-def wide_files(rng):
-    """By name, files with a column per method, data set or run."""
-    hard = rng.normal(60, 10, (40, 1))
-    tasks = (hard + [3, 1, 0, -2] + rng.normal(0, 4, (40, 4))).clip(0, 100)
-    edge = np.column_stack([np.full(40, 100.0), 98 + 2 * (rng.random(40) > 0.05), hard, hard + 1]).clip(0, 100)
-    german = csv((tasks / 100).round(4), sep=";", decimal=",") + "Mittelwert;0,6;0,6;0,6;0,6\n"
-    means = 70 + rng.normal(0, 9, (11, 1)) + rng.normal([2, 1, 0, -3], 2, (11, 4))
-    means[5, 1] = np.nan
-    return {
-        "edge.csv": csv(edge.round(3)),
-        "gaps.csv": csv(means.round(2), index="Dataset", na_rep="-") + "Average,70,70,70,70\n",
-        "german.csv": "\ufeff" + german.replace("\n", "\r\n"),
-        "methods.md": MARKDOWN,
-        "numbered.csv": "model,run1,run2,run3,std\nours,0.61,0.65,0.63,.02\nbase,0.58,0.59,0.61,.01\n",
-        "seeds.tsv": csv([[71.2, 70.1, 69], [72, 70.9, 71.5], [70.4, 70.3, 69.8]], index="seed", sep="\t"),
-        "single.txt": "70.5\n80.25\n\n66.25\n",
-    }
-
-
-def long_files(rng):
-    """By name, files with a row per measurement."""
-    places = product(("CUB", '"Mini, Net"'), (1, 5), ("ours", "base"), range(30))
-    seeds = product(("CUB", "Cars", "Dogs"), "ab", (1, 2, 3))
-    tasks = [(method, f"{method if task > 5 else ''}{task}") for method, task in product("xyz", range(12))]
-    rows = {
-        "places.csv": ("Benchmark,n_shot,Model,Episode,test_acc", places, 6),
-        "seeded.csv": ("dataset,method,seed,acc", seeds, 1),
-        "unequal.csv": ("learner,episode id,score", tasks, 9),
-    }
-    files = {}
-    for name, (head, keys, spread) in rows.items():
-        lines = [head]
-        for key in keys:
-            accuracy = 60 + 3 * ("ours" in key or "a" in key) + rng.normal(0, spread)
-            lines.append(",".join([*map(str, key), f"{accuracy:.3f}"]))
-        files[name] = "\n".join(lines)
-    return files
-
-
-def golden_files():
-    """By name: the examples of the page, and one file per shape and habit that it reads."""
-    rng = np.random.default_rng(0)
-    examples = {name: example["text"] for name, example in lab_examples.examples().items()}
-    return examples | wide_files(rng) | long_files(rng)
-
-
-VARIANTS = {
-    "clipart.csv": [{"reference": "conv4-r2d2 r2d2"}],
-    "places.csv": [{"sampling": "closed"}, {"sampling": "open"}],
-}
+FILES = {path.name: path.read_bytes() for path in (Path(__file__).parent / "tables").iterdir()}
+FILES |= {name: example["text"].encode() for name, example in lab_examples.examples().items()}
+REFERENCE = "conv4-r2d2 r2d2"
+CASES = [(name, {}) for name in FILES]
+CASES += [
+    ("clipart.csv", {"reference": REFERENCE}),
+    ("places.csv", {"sampling": "closed"}),
+    ("places.csv", {"sampling": "open"}),
+]
 
 
 def differences(theirs, ours, where=""):
@@ -224,29 +167,11 @@ def test_the_page_reads_by_the_tables_of_the_command():
     assert (LABS / "report_examples.js").read_text("utf-8") == lab_examples.script()
 
 
-@pytest.mark.parametrize("name", golden_files())
-def test_golden_files_are_what_the_command_concludes(name):
-    """``python tests/site/test_labs_report.py`` writes them again."""
-    assert (GOLDEN / name).read_bytes() == golden_files()[name].encode()
-    for answer in json.loads((GOLDEN / f"{name}.json").read_text()):
-        assert differences(concluded(GOLDEN / name, **answer.pop("options")), answer) == []
-
-
-@pytest.mark.parametrize("name", golden_files())
-def test_the_page_gives_the_answers_of_golden_files(lab, name):
-    for answer in json.loads((GOLDEN / f"{name}.json").read_text()):
-        (found,) = lab((name, (GOLDEN / name).read_bytes(), answer.pop("options")))
-        assert differences(answer, found) == []
-
-
-def test_golden_files_hold_every_shape_and_verdict():
-    answers = [answer for path in GOLDEN.glob("*.json") for answer in json.loads(path.read_text())]
-    assert {answer["shape"] for answer in answers} == {"tasks", "data sets", "seeds", "data sets and seeds"}
-    pairs = [pair for answer in answers for pair in answer["pairs"]]
-    assert {pair["test"] for pair in pairs} == {"paired t-test", "Welch's t-test"}
-    assert {pair["verdict"] for pair in pairs} == {"better", "not significantly different"}
-    text = " ".join(sentence for answer in answers for sentence in answer["sentences"])
-    assert re.search(r"alone, 0\.\d+ after Holm", text) and "more such" in text and "p < 0.0001" in text
+@pytest.mark.parametrize("name, options", CASES)
+def test_the_page_concludes_what_the_command_concludes(lab, tmp_path, name, options):
+    (tmp_path / name).write_bytes(FILES[name])
+    (found,) = lab((name, FILES[name], options))
+    assert differences(concluded(tmp_path / name, **options), found) == []
 
 
 NAMES = """ours k-NN zero-shot SHOT test_acc Top-1 top1_acc run Run-ID seed split val_loss TimeSec m1_se F1-score mean
@@ -274,19 +199,13 @@ WIDE = "task,a,b\n1,0.5,0.75\n2,0.7,0.625\n3,0.6,0.85\n"
 REFUSED = {  # what the command refuses in the same words
     "no rows": "task,a,b\n",
     "uneven": WIDE.replace("0.7,", "0.7,1,"),
-    "a name twice": WIDE.replace("b", "a", 1),
-    "a word": "method,task,acc\na,1,.5\na,2,good\nb,1,.6\nb,2,.7\n",
     "a few words": "task,a,b\n1,.5,.6\n2,.6,.7\n3,.7,oops\n",
     "epochs": "epoch,a,b\n1,.5,.6\n2,.6,.7\n",
     "a block again": "task,a\n" + "".join(f"{task},.{1 + task % 5}\n" for task in range(10)),
-    "no name of a method": "method,task,acc\na,1,.5\n,1,.6\n",
     "perhaps decimal commas": "70,5\n71,5\n",
     "losses": "task,val_loss,time\n1,2.5,17\n2,2.4,18\n",
     "beyond 100": WIDE.replace("0.7,", "100.5,"),
-    "infinite": WIDE.replace("0.7,", "inf,"),
-    "no values": "task,note\n1,x\n2,y\n",
     "one mean each": "method,accuracy\na,70.5\nb,71.5\n",
-    "one task": "task,a,b\n1,0.5,0.75\n",
 }
 
 
@@ -319,11 +238,10 @@ def test_other_shapes_are_left_to_the_command(lab, tmp_path):
         (tmp_path / "f.csv").write_text(text)
         tables = read.read_tables([tmp_path / "f.csv"], "unknown", "unknown")
         assert shapes.measurements(tables, Options()).shape is shape
-    found = lab(("f.xlsx", b"PK", {}), ("f.csv", b"1\0\0", {}), ("f.csv", "x" * 20_000_001, {}))
+    found = lab(("f.xlsx", b"PK", {}), ("f.csv", b"1\0\0", {}))
     assert [answer["refused"].split(";")[0].split(":")[0] for answer in found] == [
         "f.xlsx",
         "f.csv is no text",
-        "f.csv has over 20 MB, and this page reads no more",
     ]
 
 
@@ -345,22 +263,19 @@ def test_a_file_is_chosen_and_answered_and_nothing_is_requested(page, tmp_path):
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
 
 
-def test_examples_answer_and_choices_answer_again(page):
+def test_examples_answer_and_choices_answer_again(page, tmp_path):
     for example in lab_examples.examples().values():
         page.get_by_role("button", name=example["title"]).click()
         page.locator(".fsl-verdicts li").first.wait_for()
     page.get_by_role("button", name="Eight methods").press("Enter")
-    answers = json.loads((GOLDEN / "clipart.csv.json").read_text())
+    (tmp_path / "clipart.csv").write_bytes(FILES["clipart.csv"])
     verdicts = page.locator(".fsl-verdicts li")
-    assert verdicts.all_inner_texts() == answers[0]["sentences"]
-    reference = answers[1]["options"]["reference"]
-    page.get_by_label("Compare").select_option(label=f"{reference} with each other method")
+    assert verdicts.all_inner_texts() == concluded(tmp_path / "clipart.csv")["sentences"]
+    page.get_by_label("Compare").select_option(label=f"{REFERENCE} with each other method")
     page.get_by_label("How were the tasks drawn?").select_option("closed")
-    assert verdicts.count() == len(answers[1]["sentences"]) and all(
-        reference in text for text in verdicts.all_inner_texts()
-    )
+    assert verdicts.count() == 7 and all(REFERENCE in text for text in verdicts.all_inner_texts())
     assert analysis.CLOSED in page.locator(".fsl-report").inner_text()
-    assert f"--reference '{reference}' --sampling closed" in page.locator(".fsl-report pre").inner_text()
+    assert f"--reference '{REFERENCE}' --sampling closed" in page.locator(".fsl-report pre").inner_text()
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
 
 
@@ -378,21 +293,5 @@ def test_a_file_that_is_not_read_gets_one_line_and_the_command(page):
     assert wrong.count() == 0 and "ours: 70.88 %" in page.locator(".fsl-verdicts").inner_text()
 
 
-@pytest.mark.slow
-def test_all_labs_together_are_small():
-    files = [path for path in LABS.rglob("*") if path.is_file()]
-    assert sum(path.stat().st_size for path in files) < 1_000_000
-    scripts = [path.read_text("utf-8") for path in files if path.suffix == ".js"]
-    maintained = [text for text in scripts if not text.startswith("// Written by")]
-    assert sum(len(text.splitlines()) for text in maintained) <= 2750
-
-
 if __name__ == "__main__":
     (LABS / "report_columns.js").write_text(script_of_columns(), "utf-8")
-    for path in GOLDEN.iterdir():
-        path.unlink()
-    for name, text in golden_files().items():
-        (GOLDEN / name).write_bytes(text.encode())
-        variants = [{}, *VARIANTS.get(name, [])]
-        answers = [{"options": options} | concluded(GOLDEN / name, **options) for options in variants]
-        (GOLDEN / f"{name}.json").write_text(json.dumps(answers, ensure_ascii=False) + "\n", "utf-8")

@@ -6,7 +6,6 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from scipy.stats import norm
 
 from fslcore import stats
 from fslcore.stats.power import smallest
@@ -50,7 +49,6 @@ def page(browser, address):
     page = browser.new_page(viewport={"width": 390, "height": 844})
     faults = []
     page.on("pageerror", lambda error: faults.append(str(error)))
-    page.on("request", lambda request: faults.extend([request.url] * (not request.url.startswith("file:"))))
     page.goto(address)
     page.wait_for_function("() => document.querySelector('.fsl-says')?.textContent")
     yield page
@@ -77,16 +75,10 @@ CASES = [
     (8.0, None, 1.0, 0.8, 0.95),
     (8.0, 600, 1.0, 0.8, 0.95),
     (12.345, 100, 0.7, 0.9, 0.99),
-    (7.1, 12, 2.0, 0.8, 0.95),
     (5.0, 2, 3.0, 0.6, 0.9),
     (0.01, None, 5.0, 0.8, 0.95),  # a tiny standard deviation
-    (0.01, 50, 0.5, 0.8, 0.95),
     (9.0, None, 100.0, 0.8, 0.95),  # a huge difference
-    (9.0, 30, 40.0, 0.5, 0.95),
-    (6.5, 1000, 0.25, 0.5, 0.95),
-    (6.5, None, 0.25, 0.99, 0.95),
     (6.5, 40, 1.25, 0.99, 0.999),
-    (10.0, None, 0.05, 0.8, 0.95),
     (142.0, 10000, 1.0, 0.999, 0.9999),
 ]
 
@@ -99,14 +91,12 @@ def test_numbers_of_tasks_are_those_of_the_library(page, case):
 
 
 def test_images_are_those_of_the_open_tasks(page):
-    for classes, ways, shots, queries in ((20, 5, 5, 15), (7, 5, 1, 1), (64, 20, 10, 3)):
-        given = USUAL | dict(classes=classes, ways=ways, shots=shots, queries=queries)
-        tasks = planned(8.0, None, 1.0, 0.8, 0.95)[0]
-        found = page.evaluate("given => fslLabs.compute.tasks.answer(given)", given)
-        assert found["images"] == tasks * ways * (shots + queries)
-        assert found["inEach"] == -(-tasks * ways // classes) * (shots + queries)
-    of = dict(classes=20, perClass=59, ways=5, shots=5, queries=15)
-    assert page.evaluate("of => fslLabs.compute.tasks.openTasks(of)", of) == 20 * 2 // 5
+    answers = dict(classes=7, ways=5, shots=5, queries=15)
+    tasks = planned(8.0, None, 1.0, 0.8, 0.95)[0]
+    found = page.evaluate("answers => fslLabs.compute.tasks.answer(answers)", USUAL | answers)
+    assert found["images"] == tasks * 5 * 20 and found["inEach"] == -(-tasks * 5 // 7) * 20
+    count = page.evaluate("answers => fslLabs.compute.tasks.openTasks(answers)", answers | {"perClass": 59})
+    assert count == 7 * 2 // 5
 
 
 def test_the_sentence_without_scripts_is_about_right():
@@ -144,27 +134,13 @@ def test_the_form_answers_by_target(page):
     assert f"allow {n[0] * 4:,} open tasks: enough." in notes[1]
 
 
-def test_without_a_difference_a_few_thousand_closed_tasks_are_named(page):
-    said, notes = fill(page, difference="")
-    half = norm.ppf(0.975) * 8 / np.sqrt(4000)
-    assert "a few thousand closed tasks usually suffice for these images" in said and f"is {half:.2f} points" in said
-    assert "depends on the difference" in notes[1]
-
-
 @pytest.mark.parametrize(
     "values, line",
     [
         ({"deviation": ""}, "The standard deviation is missing; type it, or drop a file of per-task accuracies."),
         ({"deviation": "-3"}, "Standard deviation = -3; a number from 0.01 to 142 is allowed."),
-        ({"deviation": "0"}, "Standard deviation = 0; a number from 0.01 to 142 is allowed."),
-        ({"difference": "ten"}, "Difference = ten; a number from 0.01 to 100 is allowed."),
-        ({"difference": "101"}, "Difference = 101; a number from 0.01 to 100 is allowed."),
         ({"pilot": "10,000"}, f"Tasks behind it = 10,000; {PILOT}"),
-        ({"pilot": "1"}, f"Tasks behind it = 1; {PILOT}"),
-        ({"power": "100"}, "Power = 100; a number from 1 to 99.9 is allowed."),
         ({"power": "5"}, "Power = 5; more than the level, 5 %, is allowed."),
-        ({"power": ""}, "Power is missing; the usual one is 80 %."),
-        ({"level": "0"}, "Level = 0; a number from 0.01 to 50 is allowed."),
         ({"shots": "5"}, "Fill in ways, shots and queries, or none of the three."),
         (dict(ways=5, shots=1, queries=15, classes=4), "Classes = 4; at least as many as ways, 5, are allowed."),
     ],
@@ -187,12 +163,11 @@ def test_a_file_gives_the_standard_deviation_of_the_chosen_pair(page, tmp_path):
     rng = np.random.default_rng(5)
     shares = pd.DataFrame(rng.uniform(0.4, 0.9, (80, 3)).round(4), columns=["ours", "ncc", "base"])
     dropped(page, tmp_path, shares.to_csv(index_label="task"))
-    for b, name in ((1, "ncc"), (2, "base")):
-        page.get_by_label("minus").select_option(str(b))
-        sd = float((100 * (shares["ours"] - shares[name])).std(ddof=1))
-        page.wait_for_timeout(200)
-        assert f"takes {planned(sd, 80, 1.0, 0.8, 0.95)[0]:,} closed" in page.locator(".fsl-says").text_content()
-        assert float(page.get_by_label(LABELS["deviation"]).input_value()) == float(f"{sd:.5g}")
+    page.get_by_label("minus").select_option("2")
+    sd = float((100 * (shares["ours"] - shares["base"])).std(ddof=1))
+    page.wait_for_timeout(200)
+    assert f"takes {planned(sd, 80, 1.0, 0.8, 0.95)[0]:,} closed" in page.locator(".fsl-says").text_content()
+    assert float(page.get_by_label(LABELS["deviation"]).input_value()) == float(f"{sd:.5g}")
     assert page.get_by_label(LABELS["pilot"]).input_value() == "80"
     page.get_by_label("minus").select_option("0")
     assert "ours − ours is the same on every task" in page.locator(".fsl-says.fsl-wrong").text_content()
@@ -201,13 +176,9 @@ def test_a_file_gives_the_standard_deviation_of_the_chosen_pair(page, tmp_path):
 def test_a_bad_file_gets_one_line(page, tmp_path):
     one = dropped(page, tmp_path, "task,ours\n1,70.5\n2,71.25\n")
     assert one == "mine.csv has one method; two are needed for a difference."
-    damaged = dropped(page, tmp_path, "task;a;b\n1;0,5\n2;0,7;0,6\n")
-    assert damaged.startswith("row 1 of mine.csv, 1;0,5, has 2 cells and its first line 3;") and "\n" not in damaged
     assert page.locator(".fsl-says.fsl-wrong").count() == 1
     means = dropped(page, tmp_path, "dataset,a,b\nCUB,50.5,51\nCars,52,53.5\n")
     assert means == "mine.csv holds data sets; accuracies per task are needed."
-    places = dropped(page, tmp_path, "shots,task,a,b\n1,1,.5,.6\n1,2,.6,.7\n5,1,.5,.6\n5,2,.6,.7\n")
-    assert places == "mine.csv has 2 values of shots; one is needed."
     other = dropped(page, tmp_path, "method,task,acc\na,1,.5\na,2,.6\nb,2,.6\nb,3,.7\n")
     assert other == "a and b share 1 task; 2 or more are needed."
 
@@ -218,8 +189,3 @@ def test_every_input_has_a_label_and_a_phone_is_wide_enough(page):
     assert page.evaluate(unlabelled) == 0
     fill(page, classes=20, images=60, ways=5, shots=5, queries=15)
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
-    context = page.context.browser.new_context(java_script_enabled=False)
-    plain = context.new_page()
-    plain.goto(page.url)
-    assert "7.85 (SD / difference)²" in plain.locator(".fsl-lab p").inner_text()
-    context.close()

@@ -9,7 +9,6 @@ pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 
 import pdf  # noqa: E402, book/pdf.py
 
-from fslcore.errors import InputError  # noqa: E402
 from fslcore.paths import ROOT  # noqa: E402
 
 CONFIG = {"title": "A small book", "author": "Its authors"}
@@ -114,11 +113,6 @@ def test_a_table_of_many_columns_lies_on_a_wide_page(printed):
     places = []  # of the words, from the left
     printed.pages[-1].extract_text(visitor_text=lambda text, cm, tm, *_: places.append((text, tm[4] * cm[0] + cm[4])))
     assert 0 < max(x for text, x in places if "column" in text) < float(boxes[-1].width)
-
-
-def test_a_missing_page_is_named(tmp_path):
-    with pytest.raises(InputError, match="has no page index.html; make book"):
-        pdf.document(tmp_path, TOC, CONFIG)
 
 
 def test_a_site_of_a_few_chapters_is_printed_by_its_own_contents(tmp_path, monkeypatch, capsys):

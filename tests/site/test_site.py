@@ -76,20 +76,15 @@ def test_ids_are_unique(name, parsed):
 
 
 def ledger():
-    path = ROOT / "book" / "ledger.yml"
-    return yaml.safe_load(path.read_text("utf-8"))["items"] if path.is_file() else []
+    return yaml.safe_load((ROOT / "book" / "ledger.yml").read_text("utf-8"))["items"]
 
 
-@pytest.mark.skipif(not ledger(), reason="no ledger")
-class TestLedger:
-    def test_every_item_stands_once_with_its_anchor(self, parsed):
-        ids = parsed["ledger.html"].ids
-        assert {i["id"]: ids.count(i["id"]) for i in ledger() if ids.count(i["id"]) != 1} == {}
-
-    def test_the_ledger_links_to_the_place_of_each_item(self, parsed):
-        """A chapter marks an item with ``(its-id)=`` before the heading or the cell."""
-        places = {f"{item['chapter']}.html#{item['id']}" for item in ledger()}
-        assert places - {link for _, link in parsed["ledger.html"].links} == set()
+def test_the_ledger_has_every_item_once_and_links_to_its_place(parsed):
+    """A chapter marks an item with ``(its-id)=`` before the heading or the cell."""
+    items, page = ledger(), parsed["ledger.html"]
+    assert [item["id"] for item in items if page.ids.count(item["id"]) != 1] == []
+    places = {f"{item['chapter']}.html#{item['id']}" for item in items}
+    assert places - {link for _, link in page.links} == set()
 
 
 # ---------------------------------------------------------------- what the site weighs
@@ -128,14 +123,25 @@ def settle(page):
     page.evaluate("() => window.MathJax && MathJax.startup && MathJax.startup.promise")
 
 
-def visit(context, name, faults):
-    page = context.new_page()
-    page.on("console", lambda m: m.type == "error" and faults.append(f"console: {m.text}"))
-    page.on("pageerror", lambda e: faults.append(f"script: {e}"))
-    page.on("requestfailed", lambda r: faults.append(f"not loaded: {r.url}"))
-    page.goto((SITE.resolve() / name).as_uri(), wait_until="load")
-    settle(page)
-    return page
+@pytest.fixture
+def visit(context):
+    """Opens a page of the site; console errors and what is not loaded go into its ``faults``."""
+    pages = []
+
+    def opened(name):
+        page = context.new_page()
+        pages.append(page)
+        page.faults = []
+        page.on("console", lambda m: m.type == "error" and page.faults.append(f"console: {m.text}"))
+        page.on("pageerror", lambda e: page.faults.append(f"script: {e}"))
+        page.on("requestfailed", lambda r: page.faults.append(f"not loaded: {r.url}"))
+        page.goto((SITE.resolve() / name).as_uri(), wait_until="load")
+        settle(page)
+        return page
+
+    yield opened
+    for page in pages:
+        page.close()
 
 
 # The theme keeps one more, never shown, for the printer.
@@ -203,86 +209,40 @@ PROSE = """() => {
   return copy.textContent;
 }"""
 
-# Texts whose contrast with what lies behind them is below 4.5.
-CONTRAST = r"""() => {
-  const canvas = document.createElement('canvas').getContext('2d', {willReadFrequently: true});
-  const cache = new Map();
-  const rgba = text => {
-    if (!cache.has(text)) {
-      canvas.clearRect(0, 0, 1, 1); canvas.fillStyle = text; canvas.fillRect(0, 0, 1, 1);
-      const d = canvas.getImageData(0, 0, 1, 1).data;
-      cache.set(text, [d[0], d[1], d[2], d[3] / 255]);
-    }
-    return cache.get(text);
-  };
-  const over = (top, below) => [0, 1, 2].map(i => top[i] * top[3] + below[i] * (1 - top[3]));
-  const ground = e => {
-    const layers = [];
-    for (; e; e = e.parentElement) {
-      const c = rgba(getComputedStyle(e).backgroundColor);
-      if (c[3] > 0) layers.push(c);
-      if (c[3] > 0.999) break;
-    }
-    return layers.reverse().reduce((below, c) => over(c, below), [255, 255, 255]);
-  };
-  const luminance = c => c.map(v => v / 255).map(v => v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4)
-    .reduce((sum, v, i) => sum + v * [0.2126, 0.7152, 0.0722][i], 0);
-  const low = [];
-  const holders = 'p, li, td, th, dt, dd, figcaption, caption, h1, h2, h3, h4, a, span, code, strong, em';
-  for (const e of document.querySelectorAll('article :is(' + holders + ')')) {
-    if (![...e.childNodes].some(n => n.nodeType === 3 && n.textContent.trim())) continue;
-    if (!e.checkVisibility() || e.closest('mjx-container, .headerlink')) continue;
-    const behind = ground(e);
-    const [a, b] = [luminance(over(rgba(getComputedStyle(e).color), behind)), luminance(behind)];
-    const ratio = (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
-    if (ratio < 4.5) low.push(ratio.toFixed(2) + ' ' + e.tagName.toLowerCase() + '.' + e.className + ': '
-      + e.textContent.trim().slice(0, 40));
-  }
-  return low.slice(0, 8);
-}"""
-
 
 def is_file_name(alt):
     return bool(re.fullmatch(r"\S*\.(png|svg|jpe?g|gif|webp)|[0-9a-f]{16,}|\S*/\S*", alt.strip(), re.I))
 
 
 @pytest.mark.parametrize("name", PAGES)
-def test_page(name, context):
-    faults = []
-    page = visit(context, name, faults)
-    try:
-        titles = page.evaluate(TITLES)
-        if len(titles) != 1:
-            faults.append(f"{len(titles)} first-level headings: {titles}")
-        for source, alt, whole in page.evaluate(IMAGES):
-            if not alt or is_file_name(alt):
-                faults.append(f"image without words for who cannot see it: {source[:80]} (alt {alt!r})")
-            if not whole:
-                faults.append(f"broken image: {source}")
+def test_page(name, visit):
+    page = visit(name)
+    faults = page.faults
+    titles = page.evaluate(TITLES)
+    if len(titles) != 1:
+        faults.append(f"{len(titles)} first-level headings: {titles}")
+    for source, alt, whole in page.evaluate(IMAGES):
+        if not alt or is_file_name(alt):
+            faults.append(f"image without words for who cannot see it: {source[:80]} (alt {alt!r})")
+        if not whole:
+            faults.append(f"broken image: {source}")
 
-        prose = page.evaluate(PROSE)
-        faults += [f"raw formula: {m.group()}" for m in re.finditer(r"\$\$.{0,40}|\\[(\[].{0,40}", prose)]
-        if page.locator("article .math").count():
-            assert page.locator("article mjx-container").count(), "formulas, and none typeset"
-            if page.locator("article mjx-merror").count():
-                faults.append("MathJax could not read a formula")
-        faults += [f"in a table: {text}" for text in page.evaluate(UNTIDY)]
-        faults += [f"not above its column: {text}" for text in page.evaluate(ASKEW)]
+    prose = page.evaluate(PROSE)
+    faults += [f"raw formula: {m.group()}" for m in re.finditer(r"\$\$.{0,40}|\\[(\[].{0,40}", prose)]
+    if page.locator("article .math").count():
+        assert page.locator("article mjx-container").count(), "formulas, and none typeset"
+        if page.locator("article mjx-merror").count():
+            faults.append("MathJax could not read a formula")
+    faults += [f"in a table: {text}" for text in page.evaluate(UNTIDY)]
+    faults += [f"not above its column: {text}" for text in page.evaluate(ASKEW)]
 
-        page.evaluate(UNFOLD)
-        for size in (DESK, PHONE):
-            page.set_viewport_size(size)
-            width, culprits = page.evaluate(WIDTH)
-            if width > size["width"] + 1:
-                faults.append(f"{width} px wide on a screen of {size['width']}: {culprits}")
-            faults += [f"cut off at {size['width']}: {text}" for text in page.evaluate(CUT)]
-
-        page.add_style_tag(content=AT_ONCE)
-        for theme in ("light", "dark"):
-            page.evaluate(SET_THEME, theme)
-            faults += [f"contrast, {theme}: {text}" for text in page.evaluate(CONTRAST)]
-    finally:
-        page.close()
+    page.evaluate(UNFOLD)
+    for size in (DESK, PHONE):
+        page.set_viewport_size(size)
+        width, culprits = page.evaluate(WIDTH)
+        if width > size["width"] + 1:
+            faults.append(f"{width} px wide on a screen of {size['width']}: {culprits}")
+        faults += [f"cut off at {size['width']}: {text}" for text in page.evaluate(CUT)]
     assert not faults, "\n".join(faults)
 
 
@@ -298,123 +258,59 @@ OF_VIEW = {"runOnly": ["color-contrast", "scrollable-region-focusable", "landmar
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", PAGES)
-def test_axe_finds_no_fault(name, context):
+def test_axe_finds_no_fault(name, visit):
     axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="axe is not installed").Axe()
-    page = visit(context, name, [])
-    try:
-        page.evaluate(UNFOLD)
-        page.add_style_tag(content=AT_ONCE)
-        found = axe.run(page, options=EVERY_RULE).response["violations"]
-        page.evaluate(SET_THEME, "dark")
-        page.set_viewport_size(PHONE)
-        found += axe.run(page, options=OF_VIEW).response["violations"]
-        assert [(fault["id"], node["html"][:80]) for fault in found for node in fault["nodes"]] == []
-    finally:
-        page.close()
+    page = visit(name)
+    page.evaluate(UNFOLD)
+    page.add_style_tag(content=AT_ONCE)
+    found = axe.run(page, options=EVERY_RULE).response["violations"]
+    page.evaluate(SET_THEME, "dark")
+    page.set_viewport_size(PHONE)
+    found += axe.run(page, options=OF_VIEW).response["violations"]
+    assert [(fault["id"], node["html"][:80]) for fault in found for node in fault["nodes"]] == []
 
 
-def test_a_wide_table_of_sentences_is_cards_on_a_phone(context):
-    page = visit(context, "guide.html", [])
-    try:
-        table = page.locator("article table").first
-        said = table.inner_text().split()
-        assert table.locator("td").first.evaluate("e => getComputedStyle(e).display") == "table-cell"
-        page.set_viewport_size(PHONE)
-        settle(page)
-        first = table.locator("tbody tr").first.locator("td")
-        assert [first.nth(i).evaluate("e => e.offsetWidth") > 300 for i in range(4)] == [True] * 4
-        names = first.evaluate_all("all => all.map(e => getComputedStyle(e, '::before').content)")
-        assert names == ["none", '"Repetition"', '"Draw tasks"', '"Report"']
-        assert table.evaluate("e => e.parentElement.scrollWidth <= e.parentElement.clientWidth")
-        assert table.get_by_role("cell").count() == table.locator("td").count() and table.inner_text().split() == said
-        page.set_viewport_size(DESK)
-        assert table.locator("td").first.evaluate("e => getComputedStyle(e).display") == "table-cell"
-    finally:
-        page.close()
+def test_a_wide_table_of_sentences_is_cards_on_a_phone(visit):
+    page = visit("guide.html")
+    table = page.locator("article table").first
+    said = table.inner_text().split()
+    assert table.locator("td").first.evaluate("e => getComputedStyle(e).display") == "table-cell"
+    page.set_viewport_size(PHONE)
+    settle(page)
+    first = table.locator("tbody tr").first.locator("td")
+    assert [first.nth(i).evaluate("e => e.offsetWidth") > 300 for i in range(4)] == [True] * 4
+    names = first.evaluate_all("all => all.map(e => getComputedStyle(e, '::before').content)")
+    assert names == ["none", '"Repetition"', '"Draw tasks"', '"Report"']
+    assert table.evaluate("e => e.parentElement.scrollWidth <= e.parentElement.clientWidth")
+    assert table.get_by_role("cell").count() == table.locator("td").count() and table.inner_text().split() == said
+    page.set_viewport_size(DESK)
+    assert table.locator("td").first.evaluate("e => getComputedStyle(e).display") == "table-cell"
 
 
-def test_the_caption_of_a_table_stays_while_the_table_scrolls(context):
+def test_the_caption_of_a_table_stays_while_the_table_scrolls(visit):
     """And so do the labels of its rows, with the name above them: here the second of two columns of labels."""
-    page = visit(context, "informed.html", [])
-    try:
-        page.set_viewport_size(PHONE)
-        settle(page)
-        box = page.locator(".text_html:has(caption)", has_text="outside its domain")
-        parts = [box.locator(name).first for name in ("caption", "thead th:nth-child(2)", "tbody tr:nth-child(2) th")]
-        assert box.evaluate("e => e.scrollWidth > e.clientWidth + 40")
-        assert parts[0].evaluate("e => e.offsetWidth") < PHONE["width"]
-        box.evaluate("e => { e.scrollLeft = 1000; }")
-        left = box.bounding_box()["x"]
-        assert [round(part.bounding_box()["x"] - left) for part in parts] == [0, 0, 0]
-    finally:
-        page.close()
+    page = visit("informed.html")
+    page.set_viewport_size(PHONE)
+    settle(page)
+    box = page.locator(".text_html:has(caption)", has_text="outside its domain")
+    parts = [box.locator(name).first for name in ("caption", "thead th:nth-child(2)", "tbody tr:nth-child(2) th")]
+    assert box.evaluate("e => e.scrollWidth > e.clientWidth + 40")
+    assert parts[0].evaluate("e => e.offsetWidth") < PHONE["width"]
+    box.evaluate("e => { e.scrollLeft = 1000; }")
+    left = box.bounding_box()["x"]
+    assert [round(part.bounding_box()["x"] - left) for part in parts] == [0, 0, 0]
 
 
-def test_formulas_are_typeset_for_who_chose_svg_elsewhere(context):
-    profile = context.browser.new_context(offline=True)
-    try:
-        page = profile.new_page()
-        page.add_init_script('localStorage.setItem(\'MathJax-Menu-Settings\', \'{"renderer": "SVG", "scale": 1.1}\')')
-        page.goto((SITE.resolve() / "primer.html").as_uri(), wait_until="load")
-        settle(page)
-        assert page.locator("mjx-container").count()
-        assert page.evaluate("MathJax.startup.document.menu.menu.findID('Settings', 'Renderer').disabled")
-        assert json.loads(page.evaluate("localStorage['MathJax-Menu-Settings']"))["scale"] == 1.1
-    finally:
-        profile.close()
-
-
-def test_a_figure_has_no_pale_frame_in_the_dark(context):
-    page = visit(context, "estimators.html", [])
-    try:
-        page.evaluate("document.documentElement.dataset.theme = 'dark'")
-        grounds = page.locator("figure .text_html").evaluate_all(
-            "all => all.map(e => getComputedStyle(e).backgroundColor)"
-        )
-        assert grounds
-        assert set(grounds) == {"rgba(0, 0, 0, 0)"}
-    finally:
-        page.close()
-
-
-def test_the_theme_remembers_dark(context):
-    # A profile of its own. What one page stores may reach the next one late, so the second is told before its scripts.
-    profile = context.browser.new_context(viewport=DESK, color_scheme="light", offline=True)
-    try:
-        page = profile.new_page()
-        page.goto((SITE.resolve() / "index.html").as_uri(), wait_until="load")
-        switch = page.locator("button.theme-switch-button").locator("visible=true").first
-        for _ in range(3):  # automatic, light, dark
-            switch.click()
-            if page.evaluate("document.documentElement.dataset.mode") == "dark":
-                break
-        kept = page.evaluate("({...localStorage})")
-        assert (kept["mode"], kept["theme"]) == ("dark", "dark")
-
-        again = profile.new_page()
-        again.add_init_script(f"Object.assign(localStorage, {json.dumps(kept)})")
-        again.goto((SITE.resolve() / "index.html").as_uri(), wait_until="load")
-        assert again.evaluate("document.documentElement.dataset.theme") == "dark"
-    finally:
-        profile.close()
-
-
-def test_a_hidden_solution_opens_on_a_tap(context):
+def test_a_hidden_solution_opens_on_a_tap(visit):
     """On a phone, by its own button, and the page stays as wide as the screen."""
-    with_solution = [n for n in PAGES if "solution dropdown" in (SITE / n).read_text("utf-8")]
-    if not with_solution:
-        pytest.skip("no hidden solution in the book")
-    page = visit(context, with_solution[0], [])
-    try:
-        page.set_viewport_size(PHONE)
-        box = page.locator("article .solution.dropdown").first
-        content = box.locator(".section, section").first
-        assert not content.is_visible()
-        box.locator("button").first.click()
-        content.wait_for(state="visible")
-        assert page.evaluate(WIDTH)[0] <= PHONE["width"] + 1
-    finally:
-        page.close()
+    page = visit(next(name for name in PAGES if "solution dropdown" in (SITE / name).read_text("utf-8")))
+    page.set_viewport_size(PHONE)
+    box = page.locator("article .solution.dropdown").first
+    content = box.locator(".section, section").first
+    assert not content.is_visible()
+    box.locator("button").first.click()
+    content.wait_for(state="visible")
+    assert page.evaluate(WIDTH)[0] <= PHONE["width"] + 1
 
 
 # Tables and formulas wider than their place on paper, code that is cut there, and what still is folded.
@@ -435,55 +331,46 @@ UNPRINTED = """() => {
 
 
 @pytest.mark.parametrize("name", [name for name in PAGES if not name.startswith("slides/")])
-def test_a_printed_page_cuts_no_table_and_folds_nothing(name, context):
-    page = visit(context, name, [])
-    try:
-        page.set_viewport_size({"width": 658, "height": 1000})  # the text of A4
-        page.emulate_media(media="print")
-        page.evaluate("window.dispatchEvent(new Event('beforeprint'))")
-        assert page.evaluate(UNPRINTED) == []
-        page.evaluate("window.dispatchEvent(new Event('afterprint'))")
-        assert not page.locator("article .landscape, article [style*='zoom']").count()
-    finally:
-        page.close()
+def test_a_printed_page_cuts_no_table_and_folds_nothing(name, visit):
+    page = visit(name)
+    page.set_viewport_size({"width": 658, "height": 1000})  # the text of A4
+    page.emulate_media(media="print")
+    page.evaluate("window.dispatchEvent(new Event('beforeprint'))")
+    assert page.evaluate(UNPRINTED) == []
+    page.evaluate("window.dispatchEvent(new Event('afterprint'))")
+    assert not page.locator("article .landscape, article [style*='zoom']").count()
 
 
 @pytest.mark.parametrize("name", [name for name in PAGES if "data-panels" in (SITE / name).read_text("utf-8")])
-def test_no_panel_of_a_figure_is_out_of_sight_on_a_phone(name, context):
-    page = visit(context, name, [])
-    try:
-        page.set_viewport_size(PHONE)
-        page.evaluate("() => Promise.all([...document.images].map(i => { i.loading = 'eager'; return i.decode(); }))")
-        page.wait_for_function("document.querySelectorAll('.panels').length >= 0")
-        frames = "article .panels:not([hidden]) > div, article img[data-panels]:not([hidden], .panels img)"
-        ends = page.locator(frames).evaluate_all("all => all.map(e => e.getBoundingClientRect().right)")
-        assert ends and max(ends) <= PHONE["width"]
-        parts = page.locator("article .panels > div").count()
-        named = re.findall(r'<img data-panels="([^"]+)"', (SITE / name).read_text("utf-8"))
-        assert parts == sum(len(places.split()) for places in named if " " in places)
-    finally:
-        page.close()
+def test_no_panel_of_a_figure_is_out_of_sight_on_a_phone(name, visit):
+    page = visit(name)
+    page.set_viewport_size(PHONE)
+    page.evaluate("() => Promise.all([...document.images].map(i => { i.loading = 'eager'; return i.decode(); }))")
+    page.wait_for_function("document.querySelectorAll('.panels').length >= 0")
+    frames = "article .panels:not([hidden]) > div, article img[data-panels]:not([hidden], .panels img)"
+    ends = page.locator(frames).evaluate_all("all => all.map(e => e.getBoundingClientRect().right)")
+    assert ends and max(ends) <= PHONE["width"]
+    parts = page.locator("article .panels > div").count()
+    named = re.findall(r'<img data-panels="([^"]+)"', (SITE / name).read_text("utf-8"))
+    assert parts == sum(len(places.split()) for places in named if " " in places)
 
 
-def test_the_keyboard_reaches_and_shows_everything(context):
+def test_the_keyboard_reaches_and_shows_everything(visit):
     """The link that skips to the text, rings around what has the focus, names of buttons and of boxes that scroll."""
-    page = visit(context, "comparing-methods.html", [])
-    try:
+    page = visit("comparing-methods.html")
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.textContent.trim()") == "Skip to main content"
+    page.keyboard.press("Enter")
+    assert page.evaluate("location.hash") == "#main-content" and page.locator("#main-content").count() == 1
+    page.set_viewport_size(PHONE)
+    settle(page)
+    for kind in ("a.reference", "button.copybtn", "summary", "[role=region][tabindex='0']"):
+        first = page.locator(f"article {kind}").locator("visible=true").first
+        first.focus()
+        page.keyboard.press("Shift+Tab")
         page.keyboard.press("Tab")
-        assert page.evaluate("document.activeElement.textContent.trim()") == "Skip to main content"
-        page.keyboard.press("Enter")
-        assert page.evaluate("location.hash") == "#main-content" and page.locator("#main-content").count() == 1
-        page.set_viewport_size(PHONE)
-        settle(page)
-        for kind in ("a.reference", "button.copybtn", "summary", "[role=region][tabindex='0']"):
-            first = page.locator(f"article {kind}").locator("visible=true").first
-            first.focus()
-            page.keyboard.press("Shift+Tab")
-            page.keyboard.press("Tab")
-            ring = page.evaluate("(s => s.outlineStyle + s.outlineWidth)(getComputedStyle(document.activeElement))")
-            assert ring == "solid3px", kind
-    finally:
-        page.close()
+        ring = page.evaluate("(s => s.outlineStyle + s.outlineWidth)(getComputedStyle(document.activeElement))")
+        assert ring == "solid3px", kind
 
 
 # What readers type, and the pages of which one should be among the first three that are found.
@@ -501,36 +388,22 @@ SOUGHT = {
 
 
 @pytest.mark.parametrize("query", SOUGHT)
-def test_search_puts_the_chapter_before_the_reference(query, context):
-    page = visit(context, "search.html", [])
-    try:
-        page.goto((SITE.resolve() / "search.html").as_uri() + f"?q={query.replace(' ', '+')}")
-        page.wait_for_function("document.querySelector('.search-summary')?.innerText.includes('found')")
-        links = page.locator("#search-results ul.search > li > a").evaluate_all("all => all.map(a => a.pathname)")
-        found = [Path(link).stem for link in links]
-        assert SOUGHT[query] & set(found[:3]), found[:5]
-        below = [name.startswith(("api", "genindex")) for name in found]
-        assert below == sorted(below), "pages of the reference stand above prose"
-    finally:
-        page.close()
+def test_search_puts_the_chapter_before_the_reference(query, visit):
+    page = visit("search.html")
+    page.goto((SITE.resolve() / "search.html").as_uri() + f"?q={query.replace(' ', '+')}")
+    page.wait_for_function("document.querySelector('.search-summary')?.innerText.includes('found')")
+    links = page.locator("#search-results ul.search > li > a").evaluate_all("all => all.map(a => a.pathname)")
+    found = [Path(link).stem for link in links]
+    assert SOUGHT[query] & set(found[:3]), found[:5]
+    below = [name.startswith(("api", "genindex")) for name in found]
+    assert below == sorted(below), "pages of the reference stand above prose"
 
 
-def test_the_first_page_has_its_doors_above_the_fold(context):
+def test_the_first_page_has_its_doors_above_the_fold(visit):
     """Table, picture and the three doors in one view of a laptop, also once the picture has said its sentence."""
-    page = context.new_page()
+    page = visit("index.html")
     page.set_viewport_size({"width": 1280, "height": 800})
-    page.goto((SITE.resolve() / "index.html").as_uri(), wait_until="load")
     page.wait_for_function("() => document.querySelector('.fsl-says')?.textContent")
-    bottoms = page.evaluate(
-        "() => [...document.querySelectorAll('.doors .sd-card')].map(e => e.getBoundingClientRect().bottom)"
-    )
-    assert len(bottoms) == 3 and max(bottoms) <= 800
-    assert page.evaluate("() => document.querySelectorAll('.front tbody tr').length") == 2
-    page.close()
-
-
-def test_the_first_page_says_how_to_cite():
-    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text("utf-8"))
-    text = re.sub(r"<[^>]*>", "", (SITE / "index.html").read_text("utf-8"))
-    for said in (citation["title"], f"version {citation['version']}", citation["authors"][0]["name"]):
-        assert said in text
+    doors = page.locator(".doors .sd-card").evaluate_all("all => all.map(e => e.getBoundingClientRect().bottom)")
+    assert len(doors) == 3 and max(doors) <= 800
+    assert page.locator(".front tbody tr").count() == 2

@@ -98,49 +98,17 @@ def test_prose_is_plain_english(page):
 
 
 @pytest.mark.parametrize(
-    "text",
+    "text, count",
     [
-        "The two cannot be told apart.",
-        "It is told in one line.",
-        "The table tells how many are needed.",
-        "The interval speaks of these images.",
-        "What it says\nof new classes is little.",
-        "Precision hangs on classes.",
-        "Whoever knows them can go on.",
-        "Who takes one run reverses the order.",
-        "It ends. Who runs it sees more.",
-        "if images are drawn anew",
-        "where a method is dear, and dearer still",
-        "This reckons the time.",
-        "No formula mends that.",
-        "with 20 queries a class",
-        "with {glue:text}`n` a class",
-        "a row a task",
-        "{doc}`what is drawn anew <closed-vs-open>`",
-        "five **shots** a class",
-        "```{exercise}\n:label: a\n\nTake 7 images a class.\n```",
-        "```{code-cell} ipython3\n---\nmystnb:\n  image:\n    alt: Bars, a row a learner.\n---\nx = 1\n```",
-        '```{code-cell} ipython3\n:tags: [hide-input]\n\nx = f"{3} a class, told apart"\n```',
-        "```{code-cell} ipython3\nx = 1  # a row a study\n```",
+        ("The two cannot be told apart.", 2),
+        ("It ends. Who runs it sees more.", 1),
+        ("with {glue:text}`n` a class", 1),
+        ("```{exercise}\n:label: a\n\nTake 7 images a class.\n```", 1),
+        ('```{code-cell} ipython3\n:tags: [hide-input]\n\nx = f"{3} a class"  # a row a study\n```', 2),
+        ("Who chooses the classes? Authors do; the form reports it per class.", 0),
+        ("`images a class`, $told apart$ and [x](told apart)", 0),
+        ("```python\nanew = 'told apart'\n```", 0),
     ],
 )
-def test_finds_what_is_not_plain(text):
-    assert faults(text)
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "They cannot be distinguished; the form reports it per class.",
-        "Who falls in?",
-        "Who chooses the classes? Authors do.",
-        "each of a class, and how a class differs from a task",
-        "`images a class`, $told apart$ and [x](told apart)",
-        "```python\nanew = 'told apart'\n```",
-        '<img src="anew.svg" class="anew">',
-        '```{code-cell} ipython3\nx = table["images a class"]\n```',
-        "recommended, amended and held on",
-    ],
-)
-def test_lets_plain_english_be(text):
-    assert not faults(text)
+def test_what_is_not_plain_is_found(text, count):
+    assert len(faults(text)) == count

@@ -17,8 +17,8 @@ def test_the_table_of_learners_is_what_their_classes_say():
 
 
 def test_names_by_kind_are_those_of_the_registry():
-    found = catalogue.by_kind()
-    kinds = {name: kind for kind, names in found["backbones"].items() for name in names}
+    groups = catalogue.by_kind()
+    kinds = {name: kind for kind, names in groups["backbones"].items() for name in names}
     for name, entry in entries().items():
         packaged = shipped(name) or isinstance(entry.local, tuple)
         assert kinds.pop(name) == (

@@ -3,7 +3,6 @@
 import errno
 import json
 import os
-import pickle
 import shlex
 import signal
 import subprocess
@@ -33,70 +32,41 @@ def features(tmp_path):
     return ["evaluate", f"features:{tmp_path}/f.npz", "none", "-o", str(tmp_path / "t.csv")]
 
 
-@pytest.mark.parametrize(
-    "arguments, message",
-    [
-        (["--ways", "8"], "ways = 8; the data have 7 classes"),
-        (["--shots", "30", "--queries", "31"], "shots + queries = 61; class 0 has 60 images"),
-    ],
-)
-def test_evaluate_refuses_more_than_the_data_give(features, tmp_path, capsys, arguments, message):
-    assert app.main([*features, *arguments]) == 2
-    assert message in capsys.readouterr().err and not (tmp_path / "t.csv").exists()
-
-
-def test_evaluate_writes_a_row_per_task_and_prints_intervals(features, tmp_path, capsys):
-    assert app.main([*features, "--tasks", "40", "--intervals"]) == 0
-    assert len((tmp_path / "t.csv").read_text().splitlines()) == 1 + 2 * (40 + 4)
-    out = capsys.readouterr().out
-    assert "new images" in out and "new classes" in out and "none LR" in out
-
-
-def test_evaluate_writes_a_recording_whose_report_has_three_intervals(tmp_path, capsys, own_cache):
-    rng, labels = np.random.default_rng(0), np.arange(7).repeat(60)
-    x = rng.normal(size=(420, 8)) + rng.normal(size=(7, 8))[labels]
-    np.savez(tmp_path / "f.npz", features=x, labels=labels)
-    command = ["evaluate", f"features:{tmp_path}/f.npz", "none", "--tasks", "60", "--shots", "2", "--json", "--quiet"]
-    command += ["--learners", "ncc", "lr", "opta", "--intervals"]
+def test_evaluate_writes_a_recording_whose_report_has_three_intervals(features, tmp_path, capsys):
     table, path = tmp_path / "t.csv", tmp_path / "r.jsonl"
+    command = [*features[:3], "--tasks", "60", "--shots", "2", "--json", "--quiet", "--learners", "ncc", "lr", "opta"]
     printed = {}
     for file in (table, path):
-        assert app.main([*command, "-o", str(file)]) == 0
+        assert app.main([*command, "--intervals", "-o", str(file)]) == 0
         printed[file] = json.loads(capsys.readouterr().out)
     assert printed[path]["intervals"] == printed[table]["intervals"]
-    assert [row["sampling"] for row in printed[path]["means"]] == ["closed"] * 3  # without being asked
+    assert [row["sampling"] for row in printed[path]["means"]] == ["closed"] * 3  # without an option
     methods = Results.read(path).methods.set_index(["target", "method"])
     for row, name in zip(printed[path]["intervals"], ("ncc", "lr", "opta")):
         for kind, target in three_targets.TARGETS.items():
-            theirs = row["result"][kind]
-            if theirs["half_width"] is not None:
-                ours = methods.loc[(target, f"none {name}")]
-                assert theirs["level"] == 0.95 and ours["mean"] == pytest.approx(theirs["mean"])
-                assert ours["half_width"] == pytest.approx(theirs["half_width"])
+            interval = row["result"][kind]
+            if interval["half_width"] is not None:
+                reported = methods.loc[(target, f"none {name}"), ["mean", "half_width"]]
+                assert reported.tolist() == pytest.approx([interval["mean"], interval["half_width"]])
     assert recorder.load(path).transductive == {"none ncc": False, "none lr": False, "none opta": True}
-    closed = pd.read_csv(table).query("sampling == 'closed'").groupby("learner")["accuracy"].mean()
-    means = methods.xs("these images")["mean"]
-    assert means.to_dict() == pytest.approx({f"none {name}": mean for name, mean in closed.items()})
     before = path.read_bytes()
-    for more, words in (
+    for changes, words in (
         (["--learners", "ncc"], "it is a recording of none lr, which would be lost"),
         (["--samplings", "closed", "open"], "samplings: closed and open; .jsonl holds tasks of one"),
         (["--apart", "g.csv"], "--apart: not with .jsonl"),
     ):
-        assert app.main([*command, *more, "-o", str(path)]) == 2
+        assert app.main([*command, *changes, "-o", str(path)]) == 2
         assert words in capsys.readouterr().err and path.read_bytes() == before
 
 
-# Told before torch is imported: {t} is a folder with the file f.npz, which is not read either.
+# Reported before torch is imported: {t} is a folder with the file f.npz, which is not read either.
 EVALUATE = "evaluate features:{t}/f.npz none -o {t}/t.csv"
 
 
 BAD = [
     ("", "the following arguments are required: COMMAND"),
     ("evalute", "command = evalute; list, report, compare, evaluate"),
-    ("evalute", "(did you mean evaluate?)"),
     ("lst", "(did you mean list?)"),
-    ("list extra", "name = extra; datasets, backbones, learners are allowed"),
     ("list dataset", "(did you mean datasets?)"),
     ("list learners extra", "extra: no such argument"),
     ("list --jsn", "--jsn: no such argument (did you mean --json?)"),
@@ -111,41 +81,28 @@ BAD = [
     (EVALUATE + " --learners nc", "one of 25 names is allowed (did you mean ncc?)"),
     (EVALUATE + " --learners", "argument --learners: expected at least one argument"),
     (EVALUATE + " --learners ncc ncc", "learners = ncc ncc; ncc is allowed once"),
-    (EVALUATE + " --samplings closed closed", "samplings = closed closed; closed is allowed once"),
     (EVALUATE + " --samplings opened", "sampling = opened; closed, open are allowed (did you mean open?)"),
     *(
-        (f"{EVALUATE} --{name} {least - 1}", f"{name} = {least - 1}; a whole number of at least {least} is allowed")
-        for name, least in (("ways", 2), ("shots", 1), ("queries", 1), ("tasks", 2), ("ft-tasks", 2), ("ft-open", 2))
+        (
+            f"{EVALUATE} --{name} {minimum - 1}",
+            f"{name} = {minimum - 1}; a whole number of at least {minimum} is allowed",
+        )
+        for name, minimum in (("ways", 2), ("shots", 1), ("queries", 1), ("tasks", 2), ("ft-tasks", 2), ("ft-open", 2))
     ),
-    *(
-        (f"{EVALUATE} --ways {value}", f"ways = {value}; a whole number of at least 2 is allowed")
-        for value in (-5, "five", 2.5, "1e3", "nan")
-    ),
+    *((f"{EVALUATE} --ways {value}", f"ways = {value}; a whole number") for value in (-5, "five", 2.5, "1e3")),
     (EVALUATE + " --seed -1", "seed = -1; a whole number from 0 to 9,007,199,254,740,992 is allowed"),
-    (EVALUATE + " --seed 99999999999999999999", "seed = 99999999999999999999; "),
     (EVALUATE + " --tasks " + "9" * 5000, "tasks = 9999"),
-    ("report ''", "results = ''; a path is needed"),
     ("report r.csv --tables ''", "tables = ''; a path is needed"),  # a variable of the shell that is not set
-    ("report r.csv --figures ''", "figures = ''; a path is needed"),
     (EVALUATE + " --device gpu", "device = gpu; cpu, cuda, cuda:NUMBER and mps are allowed"),
     ("evaluate features:{t}/f.npz none -o {t}/t.txt", "t.txt; a name ending in .parquet or .csv or .jsonl is allowed"),
-    ("evaluate features:{t}/f.npz none -o {t}", "a name ending in .parquet or .csv"),
-    ("evaluate features:{t}/f.npz none -o {t}/folder.csv", "this is a folder, the name of a file is needed"),
-    ("evaluate features:{t}/f.npz none -o {t}/f.npz/t.csv", "{t}/f.npz is a file, a folder is needed"),
-    ("evaluate features:{t}/f.npz none -o /proc/t.csv", "nothing can be written to /proc"),
-    ("evaluate features:{t}/f.npz none -o {t}/" + "x" * 251 + ".csv", ".csv; File name too long"),
     ("evaluate folder:{t} glyph-conv -o {t}/old.csv", "this is an input ({t}), which is never overwritten"),
-    ("features clipard glyph-conv", "(did you mean clipart?)"),
     ("features features:{t}/f.npz none", "dataset = features:{t}/f.npz; "),
-    ("features clipart glif-conv", "one of 140 names is allowed (did you mean glyph-conv?)"),
-    ("features folder:{t}/none glyph-conv", "dataset: no folder {t}/none"),
     (
         "features clipart glyph-conv --split bas",
         "split = bas; novel, validation, base are allowed (did you mean base?)",
     ),
     ("features clipart glyph-conv --part 5/4", "part = 5/4; K/N with K from 1 to N is allowed, such as 1/4"),
     ("features clipart glyph-conv -o {t}/f.csv", "a name ending in .safetensors or .npz is allowed"),
-    ("features folder:{t} glyph-conv -o {t}/f.npz", "this is an input ({t}), which is never overwritten"),
     ("features clipart glyph-conv --part 1/2 -o {t}/g.npz", "parts of the features are not written"),
     ("fetch opps-benchmark", "(did you mean oops-benchmark?)"),
     ("report {t}/old.csv --level 1", "level = 1.0; a number between 0 and 1 is allowed"),
@@ -156,38 +113,30 @@ BAD = [
 
 
 @pytest.fixture
-def told(tmp_path, capsys):
-    """A bad command line's one line on stderr; nothing else is said and nothing written."""
+def folder(tmp_path):
+    """A folder with files of bad content, which are not read."""
     (tmp_path / "f.npz").write_bytes(b"not read")
     (tmp_path / "old.csv").write_text("a,b\n")
-    (tmp_path / "folder.csv").mkdir()
-    before = sorted(tmp_path.rglob("*"))
-
-    def of(line):
-        assert app.main(shlex.split(line.replace("{t}", str(tmp_path)))) == 2
-        out, error = capsys.readouterr()
-        assert error.startswith("fslcore: ") and error.count("\n") == 1 and not out
-        assert sorted(tmp_path.rglob("*")) == before
-        return error.replace(str(tmp_path), "{t}")
-
-    return of
+    return tmp_path
 
 
 @pytest.mark.parametrize("line, message", BAD, ids=lambda text: text[:60])
-def test_bad_command_lines_are_told_in_one_line(told, line, message):
-    assert message in told(line)
+def test_bad_command_lines_are_reported_in_one_line(folder, capsys, line, message):
+    before = sorted(folder.iterdir())
+    assert app.main(shlex.split(line.replace("{t}", str(folder)))) == 2
+    out, error = capsys.readouterr()
+    assert error.startswith("fslcore: ") and error.count("\n") == 1 and not out
+    assert message in error.replace(str(folder), "{t}")
+    assert sorted(folder.iterdir()) == before
 
 
-def test_bad_command_lines_are_told_without_torch(tmp_path):
-    (tmp_path / "f.npz").write_bytes(b"not read")
-    (tmp_path / "old.csv").write_text("a,b\n")
-    (tmp_path / "folder.csv").mkdir()
+def test_bad_command_lines_are_reported_without_torch(folder):
     code = (
         "import sys, shlex, json; sys.modules['torch'] = None\n"
         "from fslcore.cli import app\n"
         "for line in json.load(sys.stdin): assert app.main(shlex.split(line)) == 2, line"
     )
-    lines = [line.replace("{t}", str(tmp_path)) for line, _ in BAD]
+    lines = [line.replace("{t}", str(folder)) for line, _ in BAD]
     command = [sys.executable, "-c", code]
     done = subprocess.run(command, input=json.dumps(lines), text=True, capture_output=True, cwd=ROOT)
     assert done.stderr.count("\n") == len(BAD) and "torch" not in done.stderr and done.returncode == 0
@@ -220,8 +169,6 @@ def test_version_help_and_list_need_numpy_and_scipy_alone():
         (RecursionError("maximum recursion depth exceeded"), 2, "the input is nested too deeply (maximum"),
         (UnicodeDecodeError("utf-8", b"\xff", 0, 1, "invalid start byte"), 2, "a file is not UTF-8 text ("),
         (zipfile.BadZipFile("File is not a zip file"), 2, "a file is damaged or of another kind (BadZipFile: File is"),
-        (pickle.UnpicklingError("x"), 2, "a file is damaged or of another kind (UnpicklingError: x)"),
-        (json.JSONDecodeError("x", "", 0), 2, "a file is damaged or of another kind (JSONDecodeError: "),
         (ModuleNotFoundError(name="yaml"), 2, "this needs the package yaml; pip install 'fslcore[report]' installs it"),
         (ModuleNotFoundError(name="fslcore.report"), 1, "a fault of fslcore: ModuleNotFoundError"),
         (
@@ -237,12 +184,12 @@ def test_what_goes_wrong_is_one_line_and_an_exit_code(monkeypatch, capsys, error
 
     monkeypatch.setattr(commands, "show_names", fails)
     assert app.main(["list"]) == code
-    said = capsys.readouterr().err
-    assert said.startswith(f"fslcore: {line}") and said.count("\n") == 1
+    printed = capsys.readouterr().err
+    assert printed.startswith(f"fslcore: {line}") and printed.count("\n") == 1
     for arguments in (["--debug", "list"], ["list", "--debug"]):
         assert app.main(arguments) == code
-        said = capsys.readouterr().err
-        assert said.startswith("Traceback") and f"\nfslcore: {line}" in said
+        printed = capsys.readouterr().err
+        assert printed.startswith("Traceback") and f"\nfslcore: {line}" in printed
 
 
 def test_a_cache_that_cannot_be_is_told_before_the_work(monkeypatch, capsys):
@@ -266,10 +213,6 @@ def test_a_path_from_the_home_folder_is_that_also_where_no_shell_has_seen_it(mon
     "line, name",
     [
         ("evaluate folder:~nobody-9/x glyph-conv -o t.csv", "dataset"),
-        ("evaluate folder:~nobody-9/x?grund=black glyph-conv -o t.csv", "dataset"),
-        ("evaluate glyphs/hebrew glyph-conv:~nobody-9/w.pt -o t.csv", "input"),
-        ("evaluate features:~nobody-9/f.npz none -o t.csv", "features"),
-        ("evaluate glyphs/hebrew glyph-conv -o t.csv --apart ~nobody-9/x.csv", "apart"),
         ("report r.csv --tables ~nobody-9/x", "tables"),
         ("features clipart glyph-conv", "FSLCORE_CACHE"),
     ],
@@ -313,14 +256,9 @@ def test_ctrl_c_and_sigterm_stop_with_one_line(number, code, tmp_path):
 
 
 def test_json_is_strict(capsys):
-    assert app.main(["list", "--json"]) == 0
-    found = json.loads(capsys.readouterr().out)
-    assert set(found) == {"datasets", "backbones", "learners"}
-    assert "cub:PATH" in found["datasets"]["papers"] and found["learners"]["images"] == ["boil", "ft", "maml"]
     table = pd.DataFrame({"x": [1.5, np.nan], "n": [1, 2]})
-    output.print_json(
-        {"t": table, "p": Path("a/b"), 3: (np.float32(np.inf), np.arange(2), np.bool_(True)), "none": None}
-    )
+    numbers = (np.float32(np.inf), np.arange(2), np.bool_(True))
+    output.print_json({"t": table, "p": Path("a/b"), 3: numbers, "none": None})
     rows = [{"x": 1.5, "n": 1}, {"x": None, "n": 2}]
     assert json.loads(capsys.readouterr().out) == {"t": rows, "p": "a/b", "3": [None, [0, 1], True], "none": None}
 
@@ -336,15 +274,15 @@ def test_evaluate_prints_json_alone(features, tmp_path, capsys, environment):
     command = [*features, "--tasks", "40", "--json"]
     assert app.main([*command, "--quiet", "--intervals"]) == 0
     out, error = capsys.readouterr()
-    found = json.loads(out)
-    assert not error and found["output"] == str(tmp_path / "t.csv") and found["ways"] == 5
-    table = np.genfromtxt(tmp_path / "t.csv", delimiter=",", names=True, dtype=None, encoding="utf-8")
-    for mean in found["means"]:
-        rows = table[(table["learner"] == mean["learner"]) & (table["sampling"] == mean["sampling"])]
-        assert mean["tasks"] == len(rows) and mean["accuracy"] == pytest.approx(rows["accuracy"].mean())
-    assert len(found["means"]) == 4 and [row["method"] for row in found["intervals"]] == ["none NCC", "none LR"]
-    closed = found["intervals"][0]["result"]["closed"]
-    assert closed["mean"] == pytest.approx(found["means"][0]["accuracy"]) and closed["half_width"] > 0
+    record = json.loads(out)
+    assert not error and record["output"] == str(tmp_path / "t.csv") and record["ways"] == 5
+    table = pd.read_csv(tmp_path / "t.csv").groupby(["learner", "sampling"])["accuracy"].agg(["mean", "size"])
+    for mean in record["means"]:
+        expected = table.loc[(mean["learner"], mean["sampling"])]
+        assert [mean["accuracy"], mean["tasks"]] == pytest.approx(expected.tolist())
+    assert len(record["means"]) == 4 and [row["method"] for row in record["intervals"]] == ["none NCC", "none LR"]
+    closed = record["intervals"][0]["result"]["closed"]
+    assert closed["mean"] == pytest.approx(record["means"][0]["accuracy"]) and closed["half_width"] > 0
     assert app.main(command) == 0
     assert json.loads(capsys.readouterr().out)["intervals"] is None
 
@@ -353,8 +291,8 @@ def test_a_device_that_is_not_there_is_told_before_anything_is_looked_up(monkeyp
     monkeypatch.setattr(evaluate, "evaluate", lambda options: print("from the cache"))
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
     assert app.main(["evaluate", "clipart", "glyph-conv", "-o", "x.csv", "--device", "cuda"]) == 2
-    told = capsys.readouterr()
-    assert not told.out and told.err.startswith("fslcore: device = cuda; cpu")
+    out, err = capsys.readouterr()
+    assert not out and err.startswith("fslcore: device = cuda; cpu")
 
 
 def test_a_closed_output_is_no_fault(environment):
@@ -362,16 +300,6 @@ def test_a_closed_output_is_no_fault(environment):
         line = f"{sys.executable} -m fslcore --version {closed}"
         done = subprocess.run(["bash", "-c", line], capture_output=True)
         assert done.returncode == 0 and b"fault" not in done.stderr, done.stderr
-
-
-def test_list_fits_one_screen(capsys):
-    assert app.main(["list"]) == 0
-    lines = capsys.readouterr().out.splitlines()
-    assert len(lines) <= 24 and max(map(len, lines)) <= 100
-    for word in ("clipart", "glyph-conv", "dinov2", "tip-adapter"):
-        assert word in "\n".join(lines)
-    for kind in commands.KINDS:
-        assert any(line.startswith(f"{kind}: ") for line in lines)
 
 
 @pytest.mark.parametrize("when", ["import", "end"])
@@ -398,22 +326,25 @@ def test_options_reach_what_a_command_starts_and_end_with_it(monkeypatch, capsys
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
     command = ["--quiet", "features", "clipart", "glyph-conv", "--device", "cuda:1", "--precision", "bf16"]
     assert app.main(command) == 0
-    told = capsys.readouterr()
-    assert told.out == "cuda:1 bf16 1\n" and not told.err
+    assert capsys.readouterr() == ("cuda:1 bf16 1\n", "")
     assert not any(os.environ.get(name) for name in program.OPTIONS_OF_CHILDREN)  # the next command has its own
     note("of some weight")
     assert capsys.readouterr().err == "fslcore: of some weight\n"
 
 
-def test_list_shows_all_of_a_kind(capsys):
+def test_list_fits_one_screen_and_shows_all_of_a_kind(capsys):
+    assert app.main(["list"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) <= 24 and max(map(len, lines)) <= 100
+    for word in ("clipart", "glyph-conv", "dinov2", "tip-adapter"):
+        assert word in "\n".join(lines)
     assert app.main(["list", "--json"]) == 0
     names = json.loads(capsys.readouterr().out)
+    assert names["learners"]["images"] == ["boil", "ft", "maml"] and "cub:PATH" in names["datasets"]["papers"]
     for kind in commands.KINDS:
+        assert any(line.startswith(f"{kind}: ") for line in lines)
         assert app.main(["list", kind, "--json"]) == 0
         assert json.loads(capsys.readouterr().out) == {kind: names[kind]}
         assert app.main(["list", kind]) == 0
         out = capsys.readouterr().out
         assert all(name in out for group in names[kind].values() for name in group)
-    assert app.main(["list", "backbones"]) == 0
-    fetched = "fetched (from the model hub, or NAME:FILE): clip, clip-b32, dino, dinov2, dinov2-reg"
-    assert fetched in capsys.readouterr().out.splitlines()

@@ -6,29 +6,22 @@
 A server on this machine has small archives in the official layouts (`miniatures.py`) and small networks in the official
 layouts of their files, under the addresses of the model hub; ``FSLCORE_SOURCES`` names a manifest of them. Then the
 paper's profile, with fewer and smaller tasks, is fetched, planned, trained and built in a folder of its own, with an
-empty cache. Faults come on the way (`faults.py`). What is checked at the end: every data set is in the tables, where
-live cells stand beside the printed ones; results are those of an undisturbed run; the run is packed, and a second,
-clean build shows the file (`packed.py`). The real files were never loaded.
+empty cache. Builds are killed on the way (`faults.py`). What is checked at the end: every data set is in the tables,
+where live cells stand beside the printed ones; results are those of an undisturbed run; the run is packed, and a
+second, clean build shows the file (`packed.py`). The real files were never loaded.
 """
 
 import argparse
-import copy
-import hashlib
 import json
 import os
 import resource
-import runpy
 import shutil
 import subprocess
 import sys
 import tempfile
-import threading
 import time
-from functools import cache
-from http.server import ThreadingHTTPServer
 from importlib.util import find_spec
 from pathlib import Path
-from urllib.parse import quote, unquote, urlsplit
 
 import yaml
 
@@ -41,6 +34,7 @@ sys.path[:0] = [str(Path(__file__).parent), str(ROOT / "tests")]
 import faults  # noqa: E402
 import miniatures  # noqa: E402
 import packed  # noqa: E402
+import served  # noqa: E402
 from checkout import copy_sources  # noqa: E402
 
 HERE = ROOT / "_build" / "rehearsal"
@@ -89,67 +83,39 @@ BESIDE = {  # chapters with live cells beside printed ones: how many tables, and
 }
 
 
-@cache
-def of_fetch() -> dict:
-    """What the tests of downloads have: a server, and small networks."""
-    return runpy.run_path(str(ROOT / "tests" / "tools" / "test_fetch.py"))
-
-
 def manifest(paper: str, server, folder: Path, data: Path) -> Path:
     """The shipped manifest with the addresses, sizes and digests of miniatures, which the server then has.
 
-    What a person brings without an archive goes to ``data``, where the book says.
+    What a person brings goes to ``folder/brought``, and without an archive to ``data``, where the book says.
     """
-    made, makers = copy.deepcopy(of_fetch()["SHIPPED"]), miniatures.OF_PAPER[paper]
-    made["groups"] = {paper: made["groups"][paper]}
-    aliases = {name: of for name, of in made["data"].items() if [*of] == ["of"] and of["of"] in makers}
-    made["data"] = {name: made["data"][name] for name in makers}
-    for name, entry in made["data"].items():
-        by_hand = "files" not in entry
-        root = (data if by_hand else folder) / name
-        root.mkdir(parents=True)
-        makers[name](root)
-        entry["counts"] = of_fetch()["own_counts"](name, entry, root)
-        if by_hand:
-            continue
-        base = entry.pop("base", "")
-        entry.pop("disk", None)
-        for file in entry["files"]:
-            own = unquote(Path(urlsplit(base + file["url"]).path).name)
-            if (root / own).is_file():
-                content = (root / own).read_bytes()
-            else:
-                inside = root / file["to"] if "to" in file else root
-                tops = of_fetch()["PARTS"].get(own) or [path.name for path in inside.iterdir()]
-                content = of_fetch()["packed"](inside, tops, own)
-            file |= {"url": f"{server.url}/{name}/{quote(own)}", "bytes": len(content)}
-            file |= {kind: hashlib.new(kind, content).hexdigest() for kind in {"sha256", "md5"} & file.keys()}
-            if "bring" in entry:
-                (folder / "brought").mkdir(exist_ok=True)
-                (folder / "brought" / own).write_bytes(content)
-            else:
-                server.files[f"/{name}/{own}"] = content
-    made["data"] |= aliases
-    weights = {**of_fetch()["hosted"](server), **(captioners_of(server, folder) if paper == "fewstab" else {})}
-    made["weights"] = {name: of for name, of in weights.items() if name in made["groups"][paper]}
-    (folder / "manifest.yml").write_text(yaml.safe_dump(made))
-    return folder / "manifest.yml"
+    makers, shipped = miniatures.OF_PAPER[paper], served.SHIPPED
+    entries = {}
+    for name, make in makers.items():
+        by_hand = "files" not in shipped["data"][name]
+        entries[name] = served.data_set(name, make, server, (data if by_hand else folder) / name)
+        for path in [path for path in server.files if "bring" in entries[name] and path.startswith(f"/{name}/")]:
+            (folder / "brought").mkdir(exist_ok=True)
+            (folder / "brought" / Path(path).name).write_bytes(server.files.pop(path))
+    entries |= {name: entry for name, entry in shipped["data"].items() if [*entry] == ["of"] and entry["of"] in makers}
+    weights = served.networks(server) | (captioners_of(server, folder) if paper == "fewstab" else {})
+    group = shipped["groups"][paper]
+    listed = {"data": entries, "weights": {name: weights[name] for name in weights if name in group}}
+    path = folder / "manifest.yml"
+    path.write_text(yaml.safe_dump({**shipped, **listed, "groups": {paper: group}}))
+    return path
 
 
 def captioners_of(server, folder: Path) -> dict[str, dict]:
     """The entries of a manifest for small captioners, which the server then has."""
     import captioners
 
-    made = {}
+    entries = {}
     for name, make in captioners.MAKERS.items():
         (folder / name).mkdir()
         make(folder / name)
         files = {path.name: path.read_bytes() for path in (folder / name).iterdir()}
-        shipped = of_fetch()["SHIPPED"]["weights"][name]
-        digest = {"sha256": hashlib.sha256(files[shipped["file"]]).hexdigest(), "bytes": len(files[shipped["file"]])}
-        made[name] = {**shipped, **digest, "revision": of_fetch()["REVISION"]}
-        of_fetch()["host"](server, shipped["repository"], files)
-    return made
+        entries[name] = served.weights(server, name, files, files.pop(served.SHIPPED["weights"][name]["file"]))
+    return entries
 
 
 def profile(paper: str, target: Path) -> None:
@@ -216,11 +182,7 @@ def rehearse(paper: str) -> list[str]:
     folder = HERE / paper
     shutil.rmtree(folder, ignore_errors=True)
     copy_sources(folder)
-    server = ThreadingHTTPServer(("127.0.0.1", 0), of_fetch()["Handler"])
-    server.daemon_threads, server.files, server.faults, server.log = True, {}, {}, []
-    server.stalled = threading.Event()
-    server.url = f"http://127.0.0.1:{server.server_port}"
-    threading.Thread(target=server.serve_forever, daemon=True).start()
+    server = served.start()
     start = time.monotonic()
     with tempfile.TemporaryDirectory(dir=HERE) as made:
         listed = manifest(paper, server, Path(made), folder / "cache" / "data")
@@ -236,7 +198,7 @@ def rehearse(paper: str) -> list[str]:
             "HF_HOME": str(folder / "hub"),
             "OMP_NUM_THREADS": "1",
         }
-        wrong = faults.of_downloads(server, listed, folder / "faults", environ)
+        wrong = []
         for command in commands(paper, Path(made) / "brought"):
             begun = time.monotonic()
             wrong += faults.of_builds(command, folder, environ) if "snakemake" in command else []

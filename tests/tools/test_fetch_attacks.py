@@ -1,7 +1,5 @@
 """Attacks on `fslcore fetch`: damaged archives, odd answers, changed files. Each ends in one line, or in right data.
 
-    python tests/tools/test_fetch_attacks.py    # a table of outcomes by kind
-
 The server is a socket on this machine that sends any bytes. Only a changed image in an archive of which nobody lists a
 digest cannot be noticed; its record says that nobody confirmed it.
 """
@@ -10,20 +8,14 @@ import gzip
 import hashlib
 import io
 import json
-import os
 import socket
 import ssl
-import sys
 import tarfile
-import tempfile
 import threading
 import zipfile
-import zlib
-from collections import Counter
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
-from pathlib import Path
 
 import httpx
 import numpy as np
@@ -31,7 +23,7 @@ import pytest
 import yaml
 from PIL import Image
 
-from fslcore import download, fetch, sources
+from fslcore import download, fetch
 from fslcore.errors import InputError
 
 CLIENT = partial(httpx.Client, verify=ssl.create_default_context())  # one for all, since it takes a tenth of a second
@@ -186,11 +178,11 @@ def digest(body):
 
 
 def archives():
-    for place in np.linspace(0, END + 1023, 35).astype(int):
+    for place in np.linspace(0, END + 1023, 25).astype(int):
         body = packed(flipped(TAR, place))
         of_image = content_at(place)
         yield Attack("tar, flipped, no digest", f"byte {place}", "a.tar.gz", [answer(body)], undetectable=of_image)
-    for place in np.linspace(0, END - 1, 7).astype(int):
+    for place in np.linspace(0, END - 1, 3).astype(int):
         body = packed(flipped(TAR, place))
         listed = digest(ARCHIVES["a.tar.gz"])
         yield Attack("tar, flipped, a digest", f"byte {place}", "a.tar.gz", [answer(body)], listed=listed)
@@ -222,7 +214,7 @@ def content_at(place):
 
 def truncations():
     for name, body in ARCHIVES.items():
-        for share in (0.02, 0.3, 0.7, 0.99):
+        for share in (0.02, 0.7):
             sent = [answer(body[: int(share * len(body))])]
             yield Attack("truncated", f"{name}, {share:.0%}", name, sent)
     for what, body in (
@@ -244,8 +236,6 @@ def members():
     for what, other in (
         ("an empty name", {"": b"x"}),
         ("a name of a dot", {".": b"x"}),
-        ("a way out", {"../out.txt": b"x"}),
-        ("an absolute way out", {"/tmp/fslcore-attack.txt": b"x"}),
         ("a file in the place of a folder", {"2750/River/River_0.png/a.png": b"x"}),
         ("a name that is too long", {"2750/" + "x" * 300 + ".png": b"x"}),
     ):
@@ -255,35 +245,40 @@ def members():
 
 def statuses():
     for status in (
-        "201 Created", "202 Accepted", "203 Non-Authoritative Information", "204 No Content", "205 Reset Content",
-        "206 Partial Content", "207 Multi-Status", "226 IM Used", "300 Multiple Choices", "304 Not Modified",
-        "401 Unauthorized", "403 Forbidden", "404 Not Found", "410 Gone", "416 Range Not Satisfiable", "451 No",
-        "500 Internal Server Error", "503 Busy", "511 Network Authentication Required", "999 Odd", "200",
-    ):  # fmt: skip
-        body = b"" if status[:3] in ("204", "205", "304") else NOTES
-        yield Attack("status", status, notes=[answer(body, status)])
+        "201 Created",
+        "204 No Content",
+        "206 Partial Content",
+        "304 Not Modified",
+        "404 Not Found",
+        "503",
+        "999 Odd",
+    ):
+        yield Attack("status", status, notes=[answer(b"" if status[:3] in ("204", "304") else NOTES, status)])
     yield Attack("status", "302 to itself", notes=[answer(status="302 Found", Location="/notes.bin")])
-    yield Attack("status", "302 to nowhere", notes=[answer(status="302 Found")])
     yield Attack("status", "206 with a range", notes=[answer(NOTES[:3000], "206 P", Content_Range="bytes 0-2999/6000")])
 
 
 def lengths():
     listed = {"bytes": len(NOTES)}
-    yield Attack("length", "less than announced", notes=[answer(NOTES, length=7000)])
-    yield Attack("length", "listed, and another file", notes=[answer(NOTES + b"x")], listed_notes=listed)
-    yield Attack("length", "listed, and a shorter file", notes=[answer(NOTES[:-1])], listed_notes=listed)
-    yield Attack("length", "listed, not announced, cut", notes=[answer(NOTES[:-1], length=None)], listed_notes=listed)
-    yield Attack("length", "listed, not announced, longer", notes=[answer(NOTES * 2, length=None)], listed_notes=listed)
-    yield Attack("length", "not announced, cut", notes=[answer(NOTES[:-1], length=None)])
-    yield Attack("length", "in chunks", notes=[chunked(NOTES)])
-    yield Attack("length", "in chunks, cut", notes=[chunked(NOTES)[:-500]])
-    yield Attack("length", "in chunks, without the last", notes=[chunked(NOTES, b"")])
-    yield Attack("length", "in chunks, too many", notes=[chunked(NOTES * 2)], listed_notes=listed)
-    yield Attack("length", "in chunks, too few", notes=[chunked(NOTES[:-9])], listed_notes=listed)
-    unsized = answer(b"zz\r\n" + NOTES, length=None, Transfer_Encoding="chunked")
-    yield Attack("length", "in chunks of no size", notes=[unsized])
-    yield Attack("length", "nothing", notes=[answer()])
-    yield Attack("length", "negative", notes=[answer(NOTES, length=-6000)])
+    for name, sent in (
+        ("another file", answer(NOTES + b"x")),
+        ("a shorter file", answer(NOTES[:-1])),
+        ("not announced, cut", answer(NOTES[:-1], length=None)),
+        ("not announced, longer", answer(NOTES * 2, length=None)),
+        ("in chunks, too many", chunked(NOTES * 2)),
+        ("in chunks, too few", chunked(NOTES[:-9])),
+    ):
+        yield Attack("listed length", name, notes=[sent], listed_notes=listed)
+    for name, sent in (
+        ("less than announced", answer(NOTES, length=7000)),
+        ("not announced, cut", answer(NOTES[:-1], length=None)),
+        ("in chunks", chunked(NOTES)),
+        ("in chunks, cut", chunked(NOTES)[:-500]),
+        ("in chunks, without the last", chunked(NOTES, b"")),
+        ("nothing", answer()),
+        ("negative", answer(NOTES, length=-6000)),
+    ):
+        yield Attack("length", name, notes=[sent])
     of_zip = {"bytes": len(ARCHIVES["a.zip"])}
     yield Attack("length", "of another archive", sent=[answer(ARCHIVES["a.zip"] + b"\0\0")], listed=of_zip)
     yield Attack("length", "of a file that was brought", brought={"notes.bin": NOTES + b"x"}, listed_notes=listed)
@@ -302,18 +297,14 @@ def resumptions():
     yield attack("of another file, without a tag", rest(other, ETag=None), right=(NOTES, other))
     yield attack("of a longer file, with the old tag", rest(longer), right=(NOTES, longer))
     yield attack("of another file, with a weak tag", rest(other, ETag='W/"one"'), right=(NOTES, other))
-    yield attack("all of another file", answer(other, ETag='"two"'), right=(other,))
     yield attack("another range", rest(NOTES, Content_Range="bytes 2000-5999/6000"))
     yield attack("another total", rest(NOTES, Content_Range="bytes 2500-5999/9000"))
-    yield attack("an unknown total", rest(NOTES, Content_Range="bytes 2500-5999/*"))
     yield attack("no range", rest(NOTES, Content_Range=None))
-    yield attack("a range of words", rest(NOTES, Content_Range="bytes 2500 apples"))
     yield attack("a range of digits without end", rest(NOTES, Content_Range="bytes 2500-5999/" + "9" * 5000))
     for name, total in (("no such range", 6000), ("complete, as it says", 2500)):
         none = answer(status="416 No", Content_Range=f"bytes */{total}")
         yield attack(name, lambda asked, none=none: none if "range" in asked else answer(NOTES))
     yield attack("a page", page(Content_Type="text/html"))
-    yield attack("no content", answer(status="204 No Content"))
     plain = answer(NOTES[:2500], length=6000)
     yield attack("without any tag", rest(other, ETag=None), before=plain, right=(NOTES, other))
     weak = answer(NOTES[:2500], length=6000, ETag='W/"one"')
@@ -323,54 +314,35 @@ def resumptions():
     newer = rest(other, ETag=None, Last_Modified=later)
     yield attack("of a file that is newer", newer, before=dated, right=(NOTES, other))
     yield attack("of the same date", rest(NOTES, ETag=None, Last_Modified=first), before=dated)
-    twice = [
-        answer(other[:4000], length=6000),
-        rest(NOTES),
-    ]  # a whole file without a tag, cut, and then the first again
-    yield attack("of two files in turn", *twice, right=(NOTES, other))
+    # A whole file without a tag, cut, and then the first again.
+    yield attack("of two files in turn", answer(other[:4000], length=6000), rest(NOTES), right=(NOTES, other))
 
 
 def digests():
     wrong, right = {"sha256": "0" * 64}, digest(NOTES)
-    pair = ["one", "another"]
-    yield Attack("digest", "another SHA-256, of one source", notes=[answer(NOTES)], listed_notes=wrong, right=())
-    yield Attack("digest", "another SHA-256, of two", notes=[answer(NOTES)], listed_notes=wrong, by=pair, right=())
+    yield Attack("digest", "another SHA-256", notes=[answer(NOTES)], listed_notes=wrong, right=())
     yield Attack("digest", "another MD5", notes=[answer(NOTES)], listed_notes={"md5": "0" * 32, **right}, right=())
     yield Attack("digest", "another of an archive", sent=[answer(ARCHIVES["a.zip"])], listed=wrong, right=())
     yield Attack("digest", "another, brought", brought={"notes.bin": NOTES}, listed_notes=wrong, right=())
     yield Attack("digest", "changed by a bit", notes=[answer(flipped(NOTES, 77))], listed_notes=right)
-    yield Attack(
-        "digest", "other than the first", notes=[answer(NOTES)], pinned={"eurosat/notes.bin": "1" * 64}, right=()
-    )
-    yield Attack("digest", "as the first", notes=[answer(NOTES)], pinned={"eurosat/notes.bin": right["sha256"]})
+    key = "eurosat/notes.bin"
+    yield Attack("digest", "other than the first", notes=[answer(NOTES)], pinned={key: "1" * 64}, right=())
+    yield Attack("digest", "as the first", notes=[answer(NOTES)], pinned={key: right["sha256"]})
 
 
 def encodings():
-    double = gzip.compress(ARCHIVES["a.tar.gz"])
-    for encoding, body in (
-        ("gzip", gzip.compress(NOTES)),
-        ("x-gzip", gzip.compress(NOTES)),
-        ("GZIP", gzip.compress(NOTES)),
-        ("deflate", zlib.compress(NOTES)),
-        ("br", NOTES[::-1]),
-        ("zstd", NOTES[::-1]),
-        ("identity", NOTES),
-        ("gzip, identity", gzip.compress(NOTES)),
-    ):
+    packed_twice = gzip.compress(ARCHIVES["a.tar.gz"])
+    for encoding, body in (("GZIP", gzip.compress(NOTES)), ("br", NOTES[::-1]), ("identity", NOTES)):
         yield Attack("encoding", encoding, notes=[answer(body, Content_Encoding=encoding)])
     yield Attack("encoding", "gzip of a zip", sent=[answer(gzip.compress(ARCHIVES["a.zip"]), Content_Encoding="gzip")])
-    yield Attack("encoding", "gzip of a tar.gz", "a.tar.gz", [answer(double, Content_Encoding="gzip")])
+    yield Attack("encoding", "gzip of a tar.gz", "a.tar.gz", [answer(packed_twice, Content_Encoding="gzip")])
     yield Attack("encoding", "its own gzip", "a.tar.gz", [answer(ARCHIVES["a.tar.gz"], Content_Encoding="gzip")])
 
 
 def pages():
-    for name in ARCHIVES:
-        yield Attack("page", f"for {name}", name, [page(Content_Type="text/html; charset=utf-8")])
-        yield Attack("page", f"for {name}, of no type", name, [page()])
-    yield Attack("page", "for a file", notes=[page(Content_Type="text/html")])
+    yield Attack("page", "for an archive", sent=[page(Content_Type="text/html; charset=utf-8")])
     yield Attack("page", "for a file, of no type", notes=[page()])
     yield Attack("page", "for a file, with a mark", notes=[answer(b"\xef\xbb\xbf \r\n<HTML><title>portal</title>")])
-    yield Attack("page", "for a file, XHTML", notes=[answer(b"<?xml version='1.0'?>\n<html><title>portal</title>")])
     yield Attack("page", "behind a redirect", notes=[answer(status="302 Found", Location="/portal")])
     yield Attack("page", "that was brought", brought={"a.zip": b"<!doctype html><html></html>"})
 
@@ -380,25 +352,14 @@ def headers():
         ("Content-Length: 12 apples", answer(NOTES, length="12 apples")),
         ("two lengths", answer(NOTES, content_length="12")),
         ("a length of 5,000 digits", answer(NOTES, length="9" * 5000)),
-        ("an ETag that is not ASCII", answer(NOTES, ETag='"día"'.encode())),
-        ("an ETag of bytes", answer(NOTES[:3000], length=6000, ETag=b'"\xff\xfe"')),
-        ("an ETag of two lines", answer(NOTES, ETag=b'"a\r\n b"')),
+        ("an ETag that is not ASCII", answer(NOTES[:3000], length=6000, ETag='"día"'.encode())),
         ("an ETag without quotes", answer(NOTES[:3000], length=6000, ETag="one")),
         ("a date that is not ASCII", answer(NOTES[:3000], length=6000, Last_Modified=b"Mi\xe9")),
-        ("a name that is not ASCII", answer(NOTES).replace(b"Connection", b"Conn\xe9ction")),
-        ("a null", answer(NOTES, ETag=b'"\0"')),
-        ("no colon", answer(NOTES).replace(b"Connection: close", b"Connection")),
-        ("300,000 bytes", answer(NOTES, X_Long="x" * 300_000)),
-        ("an unknown transfer", answer(NOTES, length=None, Transfer_Encoding="apples")),
         ("an encoding that is not ASCII", answer(NOTES, Content_Encoding=b"\xff")),
         ("a type that is not ASCII", answer(NOTES, Content_Type=b"\xff\xfe")),
         ("no protocol", NOTES),
         ("no answer", b""),
-        ("a protocol of its own", answer(NOTES).replace(b"HTTP/1.1", b"ICY")),
-        ("a status of words", answer(NOTES, "fine")),
-        ("a redirect of bytes", answer(status="302 Found", Location=b"/\xff\xfe")),
         ("a redirect to ftp", answer(status="302 Found", Location="ftp://127.0.0.1/x")),
-        ("a redirect to no host", answer(status="302 Found", Location="http://")),
         ("a redirect to a port of words", answer(status="302 Found", Location="http://127.0.0.1:apples/")),
     ):
         yield Attack("header", name, notes=[sent])
@@ -411,107 +372,66 @@ ATTACKS = [attack for kind in KINDS for attack in kind()]
 # ---------------------------------------------------------------- outcomes
 
 
-@contextmanager
-def environment(folder, **variables):
-    before = dict(os.environ)
-    os.environ.update(variables, FSLCORE_DATA=str(folder / "data"), FSLCORE_SOURCES=str(folder / "manifest.yml"))
-    sources._read.cache_clear()
-    try:
-        yield
-    finally:
-        os.environ.clear()
-        os.environ.update(before)
-        sources._read.cache_clear()
+@pytest.fixture(scope="module")
+def server():
+    server = Server()
+    yield server
+    server.listening.close()
 
 
-def outcome(attack, server, folder):
-    """What an attack ends in: right data, refused, or what must not be; with the line, and what follows without it."""
-    data = folder / "data"
-    made = {"title": "one", "licence": "none", "by": attack.by, "has": ["2750/River"], "counts": COUNTS}
-    made["files"] = [
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """A folder with files that a person has, the manifest, and the data, of a client that does not wait."""
+    monkeypatch.setenv("FSLCORE_DATA", str(tmp_path / "data"))
+    monkeypatch.setenv("FSLCORE_SOURCES", str(tmp_path / "manifest.yml"))
+    monkeypatch.setattr(download, "WAITS", (0, 0))
+    monkeypatch.setattr(httpx, "Client", CLIENT)
+    return tmp_path
+
+
+def fetched(folder):
+    (path,) = fetch.fetch(["eurosat"], accept=True, say=str, downloads=folder)
+    return path
+
+
+def prepare(attack, server, folder):
+    """The manifest and the files of a person, and what is left of an earlier call."""
+    facts = {"title": "one", "licence": "none", "by": attack.by, "has": ["2750/River"], "counts": COUNTS}
+    facts["files"] = [
         {"url": f"{server.url}/{attack.archive}", **attack.listed},
         {"url": f"{server.url}/notes.bin", **attack.listed_notes},
     ]
-    (folder / "manifest.yml").write_text(yaml.safe_dump({"data": {"eurosat": made}}))
-    good = {f"/{attack.archive}": [answer(ARCHIVES[attack.archive])], "/notes.bin": [answer(NOTES, ETag='"one"')]}
-    sent = {f"/{attack.archive}": attack.sent, "/notes.bin": attack.notes}
-    sent = good | {path: [*answers] for path, answers in sent.items() if answers} | {"/portal": [page()]}
-    if attack.pinned:
-        data.mkdir()
-        (data / "digests.json").write_text(json.dumps(attack.pinned))
+    (folder / "manifest.yml").write_text(yaml.safe_dump({"data": {"eurosat": facts}}))
     for name, body in attack.brought.items():
         (folder / name).write_bytes(body)
-    with environment(folder):
-        if attack.before:
-            server.answers = good | {"/notes.bin": [*attack.before, answer(status="403 No")]}
-            with suppress(InputError):
-                call(folder)
-        server.answers = sent
-        try:
-            call(folder)
-        except InputError as error:
-            lines = str(error).splitlines()
-            whole = (data / "eurosat").exists()
-            return ("refused" if len(lines) == 1 and not whole else "half-made"), str(error)
-        except Exception as error:
-            return "traceback", f"{type(error).__name__}: {error}"
-    top = data / "eurosat"
-    there = {path.relative_to(top).as_posix(): path.read_bytes() for path in top.rglob("*") if path.is_file()}
-    record = json.loads(there.pop("fetched.json"))["files"]
-    if there in ({**MEMBERS, "notes.bin": notes} for notes in attack.right):
-        return "right data", ""
-    unconfirmed = record[attack.archive].get("confirmed_by", "").startswith("nobody")
-    if attack.undetectable and unconfirmed and there.keys() == {*MEMBERS, "notes.bin"}:
-        return "confirmed by nobody", ""
-    return "wrong data", ""
-
-
-def call(folder):
-    return fetch.fetch(["eurosat"], accept=True, say=lambda line: None, downloads=folder)
-
-
-@pytest.fixture(scope="module")
-def server():
-    made = Server()
-    yield made
-    made.listening.close()
+    if attack.pinned:
+        (folder / "data").mkdir()
+        (folder / "data" / "digests.json").write_text(json.dumps(attack.pinned))
+    good = {f"/{attack.archive}": [answer(ARCHIVES[attack.archive])], "/notes.bin": [answer(NOTES, ETag='"one"')]}
+    if attack.before:
+        server.answers = good | {"/notes.bin": [*attack.before, answer(status="403 No")]}
+        with suppress(InputError):
+            fetched(folder)
+    sent = {f"/{attack.archive}": attack.sent, "/notes.bin": attack.notes}
+    server.answers = good | {path: [*answers] for path, answers in sent.items() if answers} | {"/portal": [page()]}
 
 
 @pytest.mark.parametrize("attack", ATTACKS, ids=str)
-def test_an_attack_ends_in_one_line_or_in_right_data(attack, server, tmp_path, monkeypatch):
-    monkeypatch.setattr(download, "WAITS", (0, 0))
-    monkeypatch.setattr(httpx, "Client", CLIENT)
-    found, line = outcome(attack, server, tmp_path)
-    assert found in ("refused", "right data", "confirmed by nobody"), line
-    assert not list(tmp_path.parent.glob("out.txt")) and not Path("/tmp/fslcore-attack.txt").exists()
-    server.answers = {f"/{name}": [answer(body)] for name, body in ARCHIVES.items()} | {"/notes.bin": [answer(NOTES)]}
-    if found == "refused" and attack.right and not attack.brought:  # the same command ends well once the source does
-        with environment(tmp_path):
-            (folder,) = call(tmp_path)
-        assert (folder / "notes.bin").read_bytes() == NOTES
-
-
-def test_the_attacks_are_of_all_kinds():
-    assert len(ATTACKS) > 105 and len({str(attack) for attack in ATTACKS}) == len(ATTACKS)
-    assert sum(attack.undetectable for attack in ATTACKS) < 25
-
-
-def main():
-    download.WAITS, httpx.Client = (0, 0), CLIENT
-    server, outcomes = Server(), Counter()
-    for attack in ATTACKS:
-        with tempfile.TemporaryDirectory() as folder:
-            found, line = outcome(attack, server, Path(folder))
-        outcomes[attack.kind, found] += 1
-        if "-v" in sys.argv or found not in ("refused", "right data", "confirmed by nobody"):
-            print(f"{found}: {attack}: {line}", file=sys.stderr)
-    columns = sorted({found for _, found in outcomes})
-    print(f"{'':28}", *(f"{column:>20}" for column in columns))
-    for kind in dict.fromkeys(attack.kind for attack in ATTACKS):
-        print(f"{kind:28}", *(f"{outcomes[kind, column] or '':>20}" for column in columns))
-    sums = [sum(n for (_, found), n in outcomes.items() if found == column) for column in columns]
-    print(f"{f'{len(ATTACKS)} in all':28}", *(f"{n:>20}" for n in sums))
-
-
-if __name__ == "__main__":
-    main()
+def test_an_attack_ends_in_one_line_or_in_right_data(attack, server, folder):
+    prepare(attack, server, folder)
+    try:
+        data = fetched(folder)
+    except InputError as error:
+        assert len(str(error).splitlines()) == 1 and not (folder / "data" / "eurosat").exists()
+        server.answers = {f"/{name}": [answer(body)] for name, body in ARCHIVES.items()}
+        server.answers["/notes.bin"] = [answer(NOTES)]
+        if attack.right and not attack.brought:  # the same command ends well once the source does
+            assert (fetched(folder) / "notes.bin").read_bytes() == NOTES
+    else:
+        content = {path.relative_to(data).as_posix(): path.read_bytes() for path in data.rglob("*") if path.is_file()}
+        record = json.loads(content.pop("fetched.json"))["files"]
+        unconfirmed = record[attack.archive].get("confirmed_by", "").startswith("nobody")
+        if attack.undetectable and unconfirmed:
+            assert content.keys() == {*MEMBERS, "notes.bin"}
+        else:
+            assert content in [{**MEMBERS, "notes.bin": notes} for notes in attack.right]

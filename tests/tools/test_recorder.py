@@ -193,20 +193,15 @@ def test_tasks_of_any_size_and_names_of_any_letters(tmp_path):
     "changed, words",
     [
         (dict(labels=[0]), "task 1: 2 queries, 1 labels and 2 predictions; 2 support images and 2 support_labels"),
-        (dict(predictions=[0, 1, 1]), "3 predictions"),
         (dict(support_labels=[0]), "1 support_labels"),
         (dict(query=[], labels=[], predictions=[]), "0 queries"),
         (dict(query=[0, 21]), "task 1: image 0 occurs twice in it"),
         (dict(labels=[1, 0]), "is of class 1, and was of 0 in an earlier task; labels are classes of the data set"),
         (dict(classes=["x"]), "task 1: label 1; 0 to 0"),
-        (dict(classes=["x", "y"]), "and was of 0 in an earlier task"),
         # What could never be right would make an accuracy of 0, and nothing else would say so.
         (dict(predictions=torch.eye(2)), "prediction [1.0, 0.0]; one class per image is needed, the argmax"),
         (dict(predictions=["0", "1"]), "task 1: label 1 and prediction '1'; predictions in the same terms"),
-        (dict(labels=[b"0", b"1"], support_labels=[b"0", b"1"], predictions=["0", "1"]), "label b'1' and prediction"),
         (dict(labels=[0, None], predictions=[0, None]), "task 1: label None; the class of each image is needed"),
-        (dict(labels=np.array([0, np.nan])), "task 1: label nan; the class of each image is needed"),
-        (dict(query=np.zeros((2, 4, 4))), "names or numbers are needed, not pixels"),
         (dict(support=[torch.zeros(4, 4), torch.ones(4, 4)]), "names or numbers are needed, not pixels"),
     ],
 )
@@ -233,20 +228,14 @@ def test_predictions_of_other_classes_are_told_when_they_are_most(tmp_path, caps
 
 def test_bad_files_are_named_before_the_work(tmp_path):
     (tmp_path / "other.jsonl").write_text('{"accuracy": 0.5}\n')
-    (tmp_path / "folder.jsonl").mkdir()
     recorded(tmp_path / "b.jsonl", method="B")
     path = tmp_path / "r.jsonl"
     for path, method, facts, words in (
         (tmp_path / "r.npz", "A", {}, "a name ending in .jsonl is allowed"),
         (tmp_path / "other.jsonl", "A", {}, "is not a recording"),
         (tmp_path / "b.jsonl", "A", {}, "it is a recording of B; one file per method is needed"),
-        (tmp_path / "folder.jsonl", "A", {}, "this is a folder"),
-        ("/proc/1/r.jsonl", "A", {}, "nothing can be written to /proc/1"),
         (None, "A", {}, "record = None; the name of a file"),
         (path, " ", {}, "method = ' '; a name is needed"),
-        (path, None, {}, "method = None; a name is needed"),
-        (path, "A", {"dataset": ["a", "b"]}, r"dataset = \['a', 'b'\]; a name is needed"),
-        (path, "A", {"seed": 3.7}, "seed = 3.7; a whole number from 0"),
         (path, "A", {"seed": 2**64}, "seed = 18446744073709551616; a whole number from 0"),
         (path, "A", {"transductive": "yes"}, "transductive = yes; True or False"),
     ):
@@ -268,22 +257,16 @@ IMAGES = '{"images":{"a":{"class":"x"},"b":{"class":"y"}}}'
     [
         ("{", "is not JSON"),
         ("[" * 100_000, "is not JSON"),
-        ("[1]", "list"),
         ('{"query":[1],"correct":[1]}', "KeyError: 'support'"),
         ('{"support":[0],"query":[2],"correct":[1]}', "numbered from 0 to 1, each once"),
-        ('{"support":[0],"query":[-1],"correct":[1]}', "numbered from 0 to 1, each once"),
-        ('{"support":[0],"query":[0],"correct":[1]}', "numbered from 0 to 1, each once"),
         ('{"support":[0],"query":[1.0],"correct":[1]}', "numbered from 0 to 1, each once"),
         ('{"support":[0],"query":[1],"correct":[1,1]}', "2 answers to 1 queries"),
         ('{"support":[0],"query":[1],"correct":[2]}', "0 or 1 for each"),
         ('{"support":[0,1],"query":[],"correct":[]}', "0 answers to 0 queries"),
-        ('{"support":0,"query":[1],"correct":[1]}', "int"),
         ('{"images":{"a":{"class":"y"}}}', "image a is {'class': 'y'}; one class"),
         ('{"images":{"c":{"class":3}}}', "image c is {'class': 3}; one class"),
-        ('{"images":{"c":{}}}', "KeyError: 'class'"),
         ('{"tasks":3}', "3 tasks, but 0 lines"),
         (HEADER.replace("1", "9"), "fslcore recording 1 is read"),
-        (HEADER.replace('"A"', "[]"), "a name is needed"),
     ],
 )
 def test_a_line_that_is_none_of_a_recording_is_named(tmp_path, line, words):

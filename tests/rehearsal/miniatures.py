@@ -15,8 +15,8 @@ N = 20  # images per class
 
 def picture(path: Path, kind: int, i: int, size=(40, 32), grey=False) -> None:
     """Coarse noise, of which one half belongs to the class: classes can be distinguished, but not perfectly."""
-    of_class, own = np.random.default_rng([7, kind]), np.random.default_rng([8, kind, i])
-    coarse = (of_class.integers(0, 256, (5, 6, 3)) + own.integers(0, 256, (5, 6, 3))) // 2
+    of_class, of_image = np.random.default_rng([7, kind]), np.random.default_rng([8, kind, i])
+    coarse = (of_class.integers(0, 256, (5, 6, 3)) + of_image.integers(0, 256, (5, 6, 3))) // 2
     image = Image.fromarray(coarse.astype(np.uint8)).resize(size, Image.Resampling.BICUBIC)
     path.parent.mkdir(parents=True, exist_ok=True)
     (image.convert("L") if grey else image).save(path)
@@ -67,19 +67,20 @@ def fungi(root: Path) -> None:
             images.append({"id": n, "file_name": f"images/{c}/{part}_{i}.jpg", "width": 20, "height": 16})
             annotations.append({"id": n, "image_id": n, "category_id": c})
             picture(root / images[-1]["file_name"], c, i, (20, 16))
-        found = {"images": images, "annotations": annotations, "categories": categories}
-        (root / f"{part}.json").write_text(json.dumps(found))
+        content = {"images": images, "annotations": annotations, "categories": categories}
+        (root / f"{part}.json").write_text(json.dumps(content))
 
 
 def flowers(root: Path) -> None:
-    labels = np.repeat(listed_splits()["vgg-flower"]["novel"], N)
-    rest = [c for c in range(1, 103) if c not in labels]
-    labels = np.concatenate([labels, rest])
+    """Five classes with the images that a chapter takes at 16 shots, and others with those that tasks of all take."""
+    labels = np.concatenate([np.full(48 if c <= 5 else N, c) for c in range(1, 103)])
     savemat(root / "imagelabels.mat", {"labels": labels[None].astype(np.uint8)})
-    numbers = np.arange(1, len(labels) + 1)[None]
-    savemat(root / "setid.mat", {"trnid": numbers[:, ::4], "valid": numbers[:, 1::4], "tstid": numbers[:, 2::2]})
+    numbers = np.arange(1, len(labels) + 1)
+    test = numbers % 10 == 0
+    rest = numbers[~test]
+    savemat(root / "setid.mat", {"trnid": rest[None, ::2], "valid": rest[None, 1::2], "tstid": numbers[test][None]})
     for i, label in enumerate(labels):
-        picture(root / "jpg" / f"image_{i + 1:05d}.jpg", int(label), i)
+        picture(root / "jpg" / f"image_{i + 1:05d}.jpg", int(label), i, (24, 24))
 
 
 def signs(root: Path, each: int = 20 * N) -> None:
@@ -101,8 +102,8 @@ def mscoco(root: Path) -> None:
         annotations.append({"id": n, "image_id": n // 20, "category_id": c, "bbox": [x, y, 36, 36], "iscrowd": 0})
     (root / "annotations").mkdir()
     categories = [{"id": i, "name": kind} for i, kind in enumerate(kinds)]
-    found = {"images": images, "categories": categories, "annotations": annotations}
-    (root / "annotations" / "instances_train2017.json").write_text(json.dumps(found))
+    content = {"images": images, "categories": categories, "annotations": annotations}
+    (root / "annotations" / "instances_train2017.json").write_text(json.dumps(content))
 
 
 def quickdraw(root: Path) -> None:
@@ -140,8 +141,8 @@ def cifar_fs(root: Path) -> None:
     root = root / "cifar-100-binary"
     root.mkdir()
     (root / "fine_label_names.txt").write_text("\n".join(names) + "\n")
-    for file, of in (("train.bin", records[::2]), ("test.bin", records[1::2])):
-        (root / file).write_bytes(b"".join(of))
+    (root / "train.bin").write_bytes(b"".join(records[::2]))
+    (root / "test.bin").write_bytes(b"".join(records[1::2]))
 
 
 def lists(root: Path, classes: dict[str, int], each: int, side: int, tested: int = 2 * N) -> None:
@@ -191,18 +192,6 @@ def food(root: Path) -> None:
         (root / "food-101" / "meta" / f"{part}.txt").write_text("\n".join(names) + "\n")
 
 
-def flowers102(root: Path) -> None:
-    """Five classes with the images that a chapter takes at 16 shots, and others with those that tasks of all take."""
-    labels = np.concatenate([np.full(48 if c <= 5 else N, c) for c in range(1, 103)])
-    savemat(root / "imagelabels.mat", {"labels": labels[None].astype(np.uint8)})
-    numbers = np.arange(1, len(labels) + 1)
-    test = numbers % 10 == 0
-    rest = numbers[~test]
-    savemat(root / "setid.mat", {"trnid": rest[None, ::2], "valid": rest[None, 1::2], "tstid": numbers[test][None]})
-    for i, label in enumerate(labels):
-        picture(root / "jpg" / f"image_{i + 1:05d}.jpg", int(label), i, (24, 24))
-
-
 OF_PAPER = {
     "oops": MAKERS,
     "evaluators": {
@@ -210,7 +199,7 @@ OF_PAPER = {
         "miniimagenet": lambda root: lists(root, {"train": 21, "val": 6, "test": 6}, N, 40),
         "meta-album": meta_album,
         "eurosat": eurosat,
-        "vgg-flower": flowers102,
+        "vgg-flower": flowers,
         "food101": food,
     },
     "fewstab": {

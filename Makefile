@@ -5,6 +5,7 @@ PROFILE ?= profiles/quick.yml
 PAPERS := oops evaluators fewstab
 BROWSERS := chromium chromium-browser google-chrome chrome
 BIN := .venv/bin
+ONE_THREAD := OMP_NUM_THREADS=1 MALLOC_MMAP_MAX_=0 MALLOC_TRIM_THRESHOLD_=4294967296
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 .PHONY: book check paper pdf test test-all cluster-test rerun rehearsal bench mutants captions clean
@@ -21,7 +22,7 @@ $(call need,pdf,test -f _build/html/index.html -o '$(filter book,$(GOALS))',ther
 
 book: .venv/ready
 	@test -f _build/html/index.html || rm -f _build/site.done
-	@PATH="$(CURDIR)/$(BIN):$$PATH" snakemake --cores all --resources estimators=1 bias=1 --nolock --rerun-incomplete --keep-going --quiet rules --config profile=$(PROFILE)
+	@PATH="$(CURDIR)/$(BIN):$$PATH" $(ONE_THREAD) python book/warm.py snakemake --cores all --resources estimators=1 bias=1 --nolock --rerun-incomplete --keep-going --quiet rules --config profile=$(PROFILE)
 	@echo "The book is at $(CURDIR)/_build/html/index.html"
 
 # A paper's own tables on its own data: PAPER=oops (or evaluators, or fewstab) fetches them (ACCEPT=yes accepts the terms that are
@@ -40,7 +41,7 @@ pdf: .venv/ready
 	$(BIN)/python book/pdf.py
 
 # The tests but those marked slow, which take more than two seconds of processor each; test-all runs every one.
-PYTEST := OMP_NUM_THREADS=1 OMP_WAIT_POLICY=PASSIVE MALLOC_MMAP_MAX_=0 MALLOC_TRIM_THRESHOLD_=4294967296 $(BIN)/python -m pytest -n 2
+PYTEST := $(ONE_THREAD) OMP_WAIT_POLICY=PASSIVE $(BIN)/python -m pytest -n 2
 test: .venv/ready
 	$(PYTEST) -m 'not slow'
 

@@ -16,6 +16,8 @@ from jobs import Needs, asked
 # network, which takes as long as the batch.
 shell.prefix("set -euo pipefail; export OMP_NUM_THREADS=1 MALLOC_MMAP_MAX_=0 MALLOC_TRIM_THRESHOLD_=4294967296; ")
 
+# As `python -m`, but `make book` imports torch and the rest once for all these jobs.
+WARM = "python book/warm.py -m"
 
 PARTS = asked(config, "parts", 1, least=1)  # jobs that share the features, then the tasks, of a data set and backbone
 NEEDS = Needs(config)
@@ -149,7 +151,7 @@ rule evaluate:
         mem_mb=NEEDS.memory(8000),
         gpu=NEEDS.gpu,
     shell:
-        "python -m fslcore evaluate {params.pair:q} --learners {params.learners} {params.tasks} -o {output}"
+        "{WARM} fslcore evaluate {params.pair:q} --learners {params.learners} {params.tasks} -o {output}"
 
 
 rule notebook:
@@ -170,7 +172,7 @@ rule notebook:
         settings=lambda wildcards: SETTINGS.get(wildcards.name, {}),  # a changed profile is a reason to run
         sources=lambda wildcards: HOUSE.chapter(wildcards.name),
     shell:
-        "python -m fslbook run {wildcards.name} --profile {PROFILE} -o {output}"
+        "{WARM} fslbook run {wildcards.name} --profile {PROFILE} -o {output}"
 
 
 use rule notebook as first_notebook with:

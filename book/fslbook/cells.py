@@ -47,12 +47,12 @@ def glue(**values: object) -> None:
 
 def listed(items: object) -> str:
     """'1, 5 and 10' of ``[1, 5, 10]``."""
-    *most, last = map(str, items)
-    return f"{', '.join(most)} and {last}" if most else last
+    *leading, last = map(str, items)
+    return f"{', '.join(leading)} and {last}" if leading else last
 
 
-def two_or_more(what: str, **parameters: list) -> None:
+def two_or_more(things: str, **parameters: list) -> None:
     """Raise `InputError` if the chapter's parameters together give fewer than two things to compare."""
     if math.prod(map(len, parameters.values())) < 2:
-        given = ", ".join(f"{name} = [{', '.join(map(str, of))}]" for name, of in parameters.items())
-        raise InputError(f"{given}; two {what} or more are needed, which this chapter compares")
+        values = ", ".join(f"{name} = [{', '.join(map(str, items))}]" for name, items in parameters.items())
+        raise InputError(f"{values}; two {things} or more are needed, which this chapter compares")

@@ -95,19 +95,19 @@ class Checks:
         claims = published.claims(self.paper)
         question = [self.repeats.get(name, name) for name in claims.index]
         checks = [self.of.get(name) or self.of[first] for name, first in zip(claims.index, question)]
-        found = [check(value, evidence) for check, value in zip(checks, claims["value"])]
-        verdicts = [VERDICTS[holds] for _, holds in found]
-        return claims.assign(gives=[g for g, _ in found], verdict=verdicts, question=question)
+        results = [check(value, evidence) for check, value in zip(checks, claims["value"])]
+        verdicts = [VERDICTS[holds] for _, holds in results]
+        return claims.assign(gives=[g for g, _ in results], verdict=verdicts, question=question)
 
 
-def share(truths: pd.Series, what: str = "") -> tuple[str, bool]:
+def share(truths: pd.Series, things: str = "") -> tuple[str, bool]:
     """'8 of 8 cells', and whether these are all."""
-    return f"{int(truths.sum())} of {len(truths)} {what}".strip(), bool(truths.all())
+    return f"{int(truths.sum())} of {len(truths)} {things}".strip(), bool(truths.all())
 
 
-def count(number: int, said: str) -> tuple[str, bool]:
+def count(number: int, printed: str) -> tuple[str, bool]:
     """The number, and whether it equals the number claimed."""
-    return str(int(number)), int(number) == int(said)
+    return str(int(number)), int(number) == int(printed)
 
 
 def tally(rows: pd.DataFrame) -> pd.DataFrame:
@@ -122,11 +122,11 @@ def worded(text: str) -> str:
     The learner CAN is distinguished from the verb by its context: data set and shots before it, or a number after.
     """
 
-    def setting(found: re.Match) -> str:
-        dataset, shots, learner = found.groups()
+    def setting(match: re.Match) -> str:
+        dataset, shots, learner = match.groups()
         return f"{dataset} {shots}-shot {LEARNERS.get(learner, learner)}"
 
-    text = NAMED.sub(lambda found: NAMES[found[1]], text)
+    text = NAMED.sub(lambda match: NAMES[match[1]], text)
     return re.sub(r"\bcan(?= \d)", LEARNERS["can"], SETTING.sub(setting, text))
 
 
@@ -146,8 +146,8 @@ def as_printed(table: pd.DataFrame) -> pd.DataFrame:
     def written(label):
         if not isinstance(label, str):
             return label
-        first, *rest = label.split(" ")
-        return OOPS_DATASETS.get(label) or " ".join([OOPS_BACKBONES.get(first, first), *rest])
+        first, *words = label.split(" ")
+        return OOPS_DATASETS.get(label) or " ".join([OOPS_BACKBONES.get(first, first), *words])
 
     table = table.rename(index=written, columns=written)
     if "n_images" in table.index.names:

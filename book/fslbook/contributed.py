@@ -122,8 +122,8 @@ class Pack:
 def contributed(folder: Path | None = None) -> list[Pack]:
     """The packs in ``data/contributed`` (or another folder), in the order of their names; errors as for `load`."""
     folder = DATA / "contributed" if folder is None else folder
-    there = [path for path in sorted(folder.glob("[!.]*")) if path.name != "README.md"]
-    return [_load(path, path.stat().st_mtime_ns, os.environ.get("FSLCORE_SOURCES")) for path in there]
+    paths = [path for path in sorted(folder.glob("[!.]*")) if path.name != "README.md"]
+    return [_load(path, path.stat().st_mtime_ns, os.environ.get("FSLCORE_SOURCES")) for path in paths]
 
 
 def load(path: str | Path) -> Pack:
@@ -157,13 +157,20 @@ def load(path: str | Path) -> Pack:
     tables = []
     for i, row in enumerate([] if problems else about["results"]):
         right, wrong = _right(members[member(i)], row, about)
-        problems += [f"row {i} ({row['learner']} on {row['dataset']}, {row['backbone']}): {what}" for what in wrong]
+        problems += [
+            f"row {i} ({row['learner']} on {row['dataset']}, {row['backbone']}): {problem}" for problem in wrong
+        ]
         tables.append((row, right))
     if problems:
         problems = list(dict.fromkeys(problems))
-        more = f" and {len(problems) - 20} more" if len(problems) > 20 else ""
-        raise InputError(f"{path.name}: {'; '.join(problems[:20])}{more}")
-    return Pack(path, about, _table([of for of in tables if of[0]["sampling"] in ("closed", "open")]), tables)
+        unlisted = f" and {len(problems) - 20} more" if len(problems) > 20 else ""
+        raise InputError(f"{path.name}: {'; '.join(problems[:20])}{unlisted}")
+    return Pack(
+        path,
+        about,
+        _table([row_and_array for row_and_array in tables if row_and_array[0]["sampling"] in ("closed", "open")]),
+        tables,
+    )
 
 
 _load = cache(lambda path, time, manifest: load(path))
@@ -177,37 +184,37 @@ def _members(path: Path) -> dict[str, bytes]:
     """Contents by name, where they are as large as they say, and not too large."""
     if path.stat().st_size > BYTES:
         raise ValueError(f"{path.stat().st_size:,} bytes; {BYTES:,} are allowed")
-    found = {}
+    contents = {}
     with zipfile.ZipFile(path) as archive:
-        there = archive.infolist()
-        if len(there) > MEMBERS or sum(one.file_size for one in there) > EXPANDED:
+        entries = archive.infolist()
+        if len(entries) > MEMBERS or sum(entry.file_size for entry in entries) > EXPANDED:
             raise ValueError(f"it expands too far; {EXPANDED:,} bytes in {MEMBERS:,} parts are allowed")
-        for one in there:
-            with archive.open(one) as part:  # reads no further than the size that is declared, and compares the CRC
-                content = part.read(one.file_size + 1)
-            if one.filename in found or len(content) != one.file_size:
-                raise ValueError(f"{shown(one.filename)} is there twice, or not as large as it says")
-            found[one.filename] = content
-    return found
+        for entry in entries:
+            with archive.open(entry) as part:  # reads no further than the size that is declared, and compares the CRC
+                content = part.read(entry.file_size + 1)
+            if entry.filename in contents or len(content) != entry.file_size:
+                raise ValueError(f"{shown(entry.filename)} is there twice, or not as large as it says")
+            contents[entry.filename] = content
+    return contents
 
 
-def _unlike(value: object, form: object, where: str) -> Iterator[str]:
+def _unlike(value: object, form: object, place: str) -> Iterator[str]:
     """Where a value of JSON has another form than `ABOUT` says."""
     if isinstance(form, list | dict):
         kind, of_any = type(form), isinstance(form, list) or str in form
         if not isinstance(value, kind):
-            yield f"{where} is {shown(value)}; a {'list' if kind is list else 'mapping'} is needed"
+            yield f"{place} is {shown(value)}; a {'list' if kind is list else 'mapping'} is needed"
         elif of_any:
             inner = form[0] if kind is list else form[str]
-            for key, one in enumerate(value) if kind is list else value.items():
-                yield from _unlike(one, inner, f"{where}, {shown(key)}")
+            for key, item in enumerate(value) if kind is list else value.items():
+                yield from _unlike(item, inner, f"{place}, {shown(key)}")
         elif value.keys() != form.keys():
-            yield f"{where} has {shown(sorted(value))}; {', '.join(sorted(form))} are needed"
+            yield f"{place} has {shown(sorted(value))}; {', '.join(sorted(form))} are needed"
         else:
             for key, inner in form.items():
-                yield from _unlike(value[key], inner, f"{where}, {key}")
+                yield from _unlike(value[key], inner, f"{place}, {key}")
     elif isinstance(value, bool) or not isinstance(value, form):
-        yield f"{where} is {shown(value)}, which is of another kind"
+        yield f"{place} is {shown(value)}, which is of another kind"
 
 
 def wrong_name(by: str) -> str | None:
@@ -219,13 +226,15 @@ def wrong_name(by: str) -> str | None:
 def _other_sources(about: dict) -> list[str]:
     """Digests other than those that are listed, and names of data, networks and learners that are not known."""
     wrong = sources.differing(about["data"], about["weights"], sources.read())[0]
-    same = [tuple(row[name] for name in ROW if name not in ("digest", "redrawn", "tasks")) for row in about["results"]]
-    if len(set(same)) < len(same):
+    settings = [
+        tuple(row[name] for name in ROW if name not in ("digest", "redrawn", "tasks")) for row in about["results"]
+    ]
+    if len(set(settings)) < len(settings):
         wrong.append("rows of the same setting")
     lists = {"dataset": about["classes"], "learner": catalogue.known, "backbone": _backbones(about["results"])}
-    for kind, known in {**lists, "sampling": REDRAWN, "captioner": [None, *CAPTIONERS]}.items():
-        of = {row[kind] for row in about["results"]} - set(known)
-        wrong += [f"{kind} {shown(name)} is not known" for name in sorted(of)]
+    for kind, allowed in {**lists, "sampling": REDRAWN, "captioner": [None, *CAPTIONERS]}.items():
+        strange = {row[kind] for row in about["results"]} - set(allowed)
+        wrong += [f"{kind} {shown(name)} is not known" for name in sorted(strange)]
     for row in about["results"] if not wrong else ():
         wanted = (row["sampling"] == "biased", row["sampling"] == "re-split", REDRAWN[row["sampling"]])
         if (row["captioner"] is not None, row["rounds"] is not None, row["redrawn"]) != wanted:
@@ -245,68 +254,69 @@ def _other_sources(about: dict) -> list[str]:
 
 def _backbones(rows: list[dict]) -> list[str]:
     """Names of backbones, and of the papers' own networks where a row has one."""
-    known = catalogue.backbones()
+    allowed = catalogue.backbones()
     if any(row["backbone"].startswith(f"{catalogue.OWN}:") for row in rows):
         from .training.whole import networks
 
-        known += [f"{catalogue.OWN}:{of[-1]}" for paper in TRAINERS for of in networks(paper)]
-    return [name for name in known if name != catalogue.OWN]
+        allowed += [f"{catalogue.OWN}:{network[-1]}" for paper in TRAINERS for network in networks(paper)]
+    return [name for name in allowed if name != catalogue.OWN]
 
 
 def _wrong_classes(classes: dict[str, list[int]], parts: dict[str, list[int]]) -> list[str]:
     fits = {name: len(n) <= CLASSES and min(n, default=0) > 0 and sum(n) <= IMAGES for name, n in classes.items()}
-    for name, of in parts.items():
-        numbered = set(of) == set(range(len(set(of))))
-        fits[name] = fits.get(name, False) and len(of) == len(classes[name]) and numbered
+    for name, numbers in parts.items():
+        numbered = set(numbers) == set(range(len(set(numbers))))
+        fits[name] = fits.get(name, False) and len(numbers) == len(classes[name]) and numbered
     return [f"classes of {shown(name)}: sizes that no data set has" for name, fit in fits.items() if not fit]
 
 
 def _right(content: bytes, row: dict, about: dict) -> tuple[np.ndarray | None, list[str]]:
     """The array of a row, and what is wrong with it or the tasks of the row."""
     ways, shots, queries, sampling = (row[name] for name in ("ways", "shots", "queries", "sampling"))
-    width, of, said = {"biased": (2 * ways, "<u2", "2 ways"), "re-split": (len(RESPLIT), "<f8", "columns")}.get(
-        sampling, (ways, "<u2", "ways")
-    )
+    width, number_type, columns_word = {
+        "biased": (2 * ways, "<u2", "2 ways"),
+        "re-split": (len(RESPLIT), "<f8", "columns"),
+    }.get(sampling, (ways, "<u2", "ways"))
     try:
         file = io.BytesIO(content)
         version, (shape, fortran, kind) = np.lib.format.read_magic(file), np.lib.format.read_array_header_1_0(file)
-        if version != (1, 0) or fortran or kind != np.dtype(of) or len(shape) != 2 or shape[1] != width:
+        if version != (1, 0) or fortran or kind != np.dtype(number_type) or len(shape) != 2 or shape[1] != width:
             raise ValueError(f"an array {shape} of {kind}")
-        found = np.frombuffer(file.read(), of).reshape(shape)
+        array = np.frombuffer(file.read(), number_type).reshape(shape)
     except ValueError as error:
-        numbers = "64-bit numbers" if of == "<f8" else "16-bit whole numbers"
-        return None, [f"its array is not (tasks, {said}) of {numbers} ({reason(error)})"]
-    size = len(found) * ways * (shots + queries)
+        numbers = "64-bit numbers" if number_type == "<f8" else "16-bit whole numbers"
+        return None, [f"its array is not (tasks, {columns_word}) of {numbers} ({reason(error)})"]
+    size = len(array) * ways * (shots + queries)
     if not 0 < shots < DRAWN or not 0 < queries < DRAWN or size > DRAWN:
-        return None, [f"{shots} shots and {queries} queries in {len(found)} tasks"]
+        return None, [f"{shots} shots and {queries} queries in {len(array)} tasks"]
     if row["tasks"] is not None and row["tasks"] > DRAWN:
         return None, [f"{row['tasks']} tasks"]
-    if sampling == "re-split" and not 0 < len(found) * ways * shots * max(row["rounds"], ways * shots) <= DRAWN:
-        return None, [f"{row['rounds']} rounds in {len(found)} tasks"]
+    if sampling == "re-split" and not 0 < len(array) * ways * shots * max(row["rounds"], ways * shots) <= DRAWN:
+        return None, [f"{row['rounds']} rounds in {len(array)} tasks"]
     sizes = np.array(about["classes"][row["dataset"]])
     if sampling == "biased":
-        return found, _wrong_biased(found, row, sizes)
-    drawn = (row[name] for name in ("sampling", "tasks", "ways", "shots", "queries", "seed", "rounds"))
+        return array, _wrong_biased(array, row, sizes)
+    facts = (row[name] for name in ("sampling", "tasks", "ways", "shots", "queries", "seed", "rounds"))
     try:
-        n, digest, tested = _drawn(tuple(sizes), tuple(about["parts"].get(row["dataset"], ())), *drawn)
+        n, digest, tested = _drawn(tuple(sizes), tuple(about["parts"].get(row["dataset"], ())), *facts)
     except InputError as error:
         return None, [f"its tasks cannot be drawn ({error})"]
-    wrong = _wrong_shares(found, tested) if sampling == "re-split" else _too_many(found, queries)
-    if (n, digest) != (len(found), row["digest"]):
+    wrong = _wrong_shares(array, tested) if sampling == "re-split" else _too_many(array, queries)
+    if (n, digest) != (len(array), row["digest"]):
         wrong.append("its tasks are not those that its class sizes and seed give")
-    return found, wrong
+    return array, wrong
 
 
 def _too_many(right: np.ndarray, queries: int) -> list[str]:
     return [f"more than {queries} queries of a class are right"] if right.max(initial=0) > queries else []
 
 
-def _wrong_biased(found: np.ndarray, row: dict, sizes: np.ndarray) -> list[str]:
+def _wrong_biased(array: np.ndarray, row: dict, sizes: np.ndarray) -> list[str]:
     """What can be checked of tasks that cannot be drawn again: their number, their classes, and ranges."""
-    classes, right = np.split(found, 2, axis=1)
+    classes, right = np.split(array, 2, axis=1)
     wrong = _too_many(right, row["queries"])
-    if len(found) != row["tasks"]:
-        wrong.append(f"{len(found)} tasks, not {row['tasks']}")
+    if len(array) != row["tasks"]:
+        wrong.append(f"{len(array)} tasks, not {row['tasks']}")
     if classes.max(initial=0) >= len(sizes) or (np.diff(np.sort(classes, axis=1), axis=1) == 0).any():
         wrong.append("classes that the data set does not have, or one twice in a task")
     elif (sizes[classes] < row["shots"] + row["queries"]).any():
@@ -314,22 +324,22 @@ def _wrong_biased(found: np.ndarray, row: dict, sizes: np.ndarray) -> list[str]:
     return wrong
 
 
-def _wrong_shares(found: np.ndarray, tested: tuple[int, ...]) -> list[str]:
+def _wrong_shares(shares: np.ndarray, tested: tuple[int, ...]) -> list[str]:
     """Accuracies that are none, or that so many test images (0: their number varies) cannot give."""
-    if not ((found >= 0) & (found <= 1)).all():
+    if not ((shares >= 0) & (shares <= 1)).all():
         return ["accuracies that are not from 0 to 1"]
-    right = found * tested
+    right = shares * tested
     return ["accuracies that no number of right images gives"] if (abs(right - right.round()) > 1e-6).any() else []
 
 
-def re_split(asked: Tasks, new: Tasks, rounds: int, seed: int) -> tuple[str, tuple[int, ...]]:
+def re_split(tasks: Tasks, new: Tasks, rounds: int, seed: int) -> tuple[str, tuple[int, ...]]:
     """Digest of tasks, their re-splits and their fresh test sets, and by `RESPLIT` how many images test each task.
 
     0 where that number varies, as for the bootstrap.
     """
-    cuts = [asked, *(resplit(asked, name, rounds=rounds, seed=seed).tasks for name in ESTIMATORS), new]
+    cuts = [tasks, *(resplit(tasks, name, rounds=rounds, seed=seed).tasks for name in ESTIMATORS), new]
     images = [(cut.query >= 0).sum(axis=1) for cut in cuts]
-    tested = (int(n[0]) * len(n) // len(asked) if (n == n[0]).all() else 0 for n in images)
+    tested = (int(n[0]) * len(n) // len(tasks) if (n == n[0]).all() else 0 for n in images)
     return hashlib.sha256("".join(cut.digest for cut in cuts).encode()).hexdigest(), tuple(tested)
 
 
@@ -342,14 +352,14 @@ def _drawn(
     *shape, rounds = shape
     named, tasks = dict(zip(("ways", "shots", "queries", "seed"), shape)), 0 if tasks is None else tasks
     if sampling == "re-split":
-        within = np.repeat(parts, sizes) if parts else None
-        asked, new = fresh.draw(labels, within, tasks=tasks, **named)
-        return len(asked), *re_split(asked, new, rounds, named["seed"])
+        image_parts = np.repeat(parts, sizes) if parts else None
+        with_oracle, new = fresh.draw(labels, image_parts, tasks=tasks, **named)
+        return len(with_oracle), *re_split(with_oracle, new, rounds, named["seed"])
     if sampling == "closed":
-        found: Tasks = sample_closed(labels, tasks=tasks, skip_small_classes=True, **named)
+        sampled: Tasks = sample_closed(labels, tasks=tasks, skip_small_classes=True, **named)
     else:
-        found = sample_open(labels, max_tasks=tasks or None, skip_small_classes=True, **named)
-    return len(found), found.digest, ()
+        sampled = sample_open(labels, max_tasks=tasks or None, skip_small_classes=True, **named)
+    return len(sampled), sampled.digest, ()
 
 
 def _table(tables: list[tuple[dict, np.ndarray]]) -> pd.DataFrame:
@@ -357,12 +367,12 @@ def _table(tables: list[tuple[dict, np.ndarray]]) -> pd.DataFrame:
 
     from fslcore.evaluation.table import COLUMNS
 
-    made = [pd.DataFrame(columns=list(COLUMNS))] if not tables else []
+    parts = [pd.DataFrame(columns=list(COLUMNS))] if not tables else []
     for row, right in tables:
         accuracy = 100 * right.sum(axis=1, dtype=np.int64) / (row["ways"] * row["queries"])
-        of = {name: row[name] for name in COLUMNS if name in row}
-        made.append(pd.DataFrame({"task": np.arange(len(right)), "accuracy": accuracy}).assign(**of)[list(COLUMNS)])
-    return pd.concat(made, ignore_index=True)
+        facts = {name: row[name] for name in COLUMNS if name in row}
+        parts.append(pd.DataFrame({"task": np.arange(len(right)), "accuracy": accuracy}).assign(**facts)[list(COLUMNS)])
+    return pd.concat(parts, ignore_index=True)
 
 
 def plain(name: str) -> str:

@@ -124,22 +124,22 @@ def forest(
     others = [name for name in series if name not in hollow and name not in looks]
     looks |= {name: dict(color=COLOURS[i], marker=MARKERS[i]) for i, name in enumerate(others)}
     looks |= {name: dict(color="black", mfc="white", marker="D") for name in hollow}
-    drawn = []
+    pictures = []
     for panel in panels:
         mine = rows[rows["panel"] == panel]
-        labels, here = list(mine["row"].unique()), [name for name in series if name in set(mine["series"])]
+        labels, present = list(mine["row"].unique()), [name for name in series if name in set(mine["series"])]
         names = [textwrap.fill(_drawn(label), LABEL) for label in labels]
         lines = 1 + max(name.count("\n") for name in names)
-        height = len(labels) * max(0.27, 0.17 * lines, 0.16 * len(here)) + 0.75
+        height = len(labels) * max(0.27, 0.17 * lines, 0.16 * len(present)) + 0.75
         size = (4.4 if len(panels) == 1 else 3.5, height + 0.25 * (len(series) > 1))
         figure, ax = plt.subplots(figsize=size, layout="constrained")
-        for i, name in enumerate(here):
-            of = mine[mine["series"] == name]
-            y = np.array([labels.index(label) for label in of["row"]]) + 0.7 * ((i + 0.5) / len(here) - 0.5)
+        for i, name in enumerate(present):
+            points_of = mine[mine["series"] == name]
+            y = np.array([labels.index(label) for label in points_of["row"]]) + 0.7 * ((i + 0.5) / len(present) - 0.5)
             style = looks[name] | dict(linestyle="", markersize=5, zorder=3)
-            ax.plot(of["mean"], y, label=_drawn(name), **style)
-            if "low" in of:
-                ax.hlines(y, of["low"], of["high"], color=style["color"], linewidth=1.5)
+            ax.plot(points_of["mean"], y, label=_drawn(name), **style)
+            if "low" in points_of:
+                ax.hlines(y, points_of["low"], points_of["high"], color=style["color"], linewidth=1.5)
         if zero:
             ax.axvline(0, color="black", linewidth=1)
         ax.set_yticks(range(len(labels)), names, fontsize=9)
@@ -149,13 +149,13 @@ def forest(
         ax.tick_params(axis="x", labelsize=9)
         ax.grid(axis="y", visible=False)
         if len(series) > 1:  # below the axis, where no mark can lie under it
-            narrow = len(panels) > 1 or max(map(len, map(str, here))) > 14
-            columns = min(len(here), 2 if narrow else 3)
+            narrow = len(panels) > 1 or max(map(len, map(str, present))) > 14
+            columns = min(len(present), 2 if narrow else 3)
             figure.legend(loc="outside lower center", ncols=columns, fontsize=9, frameon=False)
         points = (f"{f'{r.row} {r.series}'.strip()} {r.mean:.4g}" for r in mine.itertuples())
         alt = html.escape(f"{panel} {xlabel}: {', '.join(points)}".strip())
-        drawn.append(f'<img alt="{alt}" src="data:image/svg+xml;base64,{_svg(figure)}">')
-    return HTML(f'<div class="forest">{"".join(drawn)}</div>')
+        pictures.append(f'<img alt="{alt}" src="data:image/svg+xml;base64,{_svg(figure)}">')
+    return HTML(f'<div class="forest">{"".join(pictures)}</div>')
 
 
 def in_words(name: str) -> str:

@@ -94,7 +94,7 @@ def parameters(name: str) -> list[Parameter]:
     """
     cell = re.search(r"^:tags: \[parameters\]$(.*?)^```$", source(name).read_text("utf-8"), re.MULTILINE | re.DOTALL)[1]
     lines = re.findall(r"^(\w+): (\S+) = (.+?)  # (.+?): (.+)$", cell, re.MULTILINE)
-    return [Parameter(of, kind, ast.literal_eval(default), *rest) for of, kind, default, *rest in lines]
+    return [Parameter(key, kind, ast.literal_eval(default), *texts) for key, kind, default, *texts in lines]
 
 
 def parameter_table(name: str) -> pd.DataFrame:
@@ -106,7 +106,7 @@ def parameter_table(name: str) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=columns, dtype=object).set_index("parameter")  # prevents 600.00 tasks
 
 
-def check(name: str, given: dict, absent: bool = False) -> dict:
+def check(name: str, settings: dict, absent: bool = False) -> dict:
     """The given parameters, if the notebook takes them; ``absent`` also allows data sets without a folder yet.
 
     A single value for a list parameter becomes a list of it.
@@ -116,15 +116,15 @@ def check(name: str, given: dict, absent: bool = False) -> dict:
     InputError
         Unknown parameter, wrong type, or a value that is not allowed: the message names all three.
     """
-    known = {p.name: p for p in parameters(name)}
-    given = dict(given)
-    for key, value in given.items():
-        if key not in known:
-            raise InputError(f"parameter {key}: {name} takes {', '.join(known)}{like(key, list(known))}")
-        if known[key].type.startswith("list[") and isinstance(value, (str, int, float)):
-            value = given[key] = [value]
-        _check_value(known[key], value, absent)
-    return given
+    takes = {p.name: p for p in parameters(name)}
+    settings = dict(settings)
+    for key, value in settings.items():
+        if key not in takes:
+            raise InputError(f"parameter {key}: {name} takes {', '.join(takes)}{like(key, list(takes))}")
+        if takes[key].type.startswith("list[") and isinstance(value, (str, int, float)):
+            value = settings[key] = [value]
+        _check_value(takes[key], value, absent)
+    return settings
 
 
 def _check_value(p: Parameter, value: object, absent: bool) -> None:
@@ -169,13 +169,13 @@ def _check_allowed(p: Parameter, item, absent: bool) -> None:
         path = Path(item)
         fits = {"file": path.is_file(), "folder": path.is_dir(), "path": path.is_file() or path.is_dir()}
         if item and not fits[p.allowed]:
-            there = "a folder" if path.is_dir() else "a file" if path.is_file() else "no ordinary file"
+            kind_there = "a folder" if path.is_dir() else "a file" if path.is_file() else "no ordinary file"
             kind = "file or folder" if p.allowed == "path" else p.allowed
-            what = f"this is {there}, a {kind} is needed" if path.exists() else f"there is no such {kind}"
-            raise InputError(f"parameter {p.name} = {item}; {what}")
+            problem = f"this is {kind_there}, a {kind} is needed" if path.exists() else f"there is no such {kind}"
+            raise InputError(f"parameter {p.name} = {item}; {problem}")
     else:
-        known = {"learner": [*catalogue.known], "captioner": ["captions", *CAPTIONERS]}
-        choices = known.get(p.allowed) or p.allowed.split("|")
+        lists = {"learner": [*catalogue.known], "captioner": ["captions", *CAPTIONERS]}
+        choices = lists.get(p.allowed) or p.allowed.split("|")
         choice(f"parameter {p.name}", str(item), choices)  # of numbers and truth values (True|False) too
 
 
@@ -190,7 +190,7 @@ def value(name: str, text: str) -> object:
     return _yaml(text, f"parameter {name} = {shown(text)}")
 
 
-def _yaml(text: str, what: str) -> object:
+def _yaml(text: str, place: str) -> object:
     import yaml
 
     class Once(yaml.SafeLoader):
@@ -217,13 +217,13 @@ def _yaml(text: str, what: str) -> object:
         return yaml.load(text, Once)
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
-        where = f" (line {mark.line + 1}, column {mark.column + 1})" if mark else ""
+        line_and_column = f" (line {mark.line + 1}, column {mark.column + 1})" if mark else ""
         problem = getattr(error, "problem", None) or str(error)
-        raise InputError(f"{what}; not a YAML value: {shown(problem)}{where}") from None
+        raise InputError(f"{place}; not a YAML value: {shown(problem)}{line_and_column}") from None
     except ValueError as error:  # such as an invalid date
-        raise InputError(f"{what}; not a YAML value: {shown(str(error))}") from None
+        raise InputError(f"{place}; not a YAML value: {shown(str(error))}") from None
     except RecursionError:
-        raise InputError(f"{what}; nested too deeply") from None
+        raise InputError(f"{place}; nested too deeply") from None
 
 
 def profile(path: str | Path, absent: bool = False) -> dict[str, dict]:
@@ -248,21 +248,21 @@ def profile(path: str | Path, absent: bool = False) -> dict[str, dict]:
         text = file.read_text("utf-8")
     except UnicodeDecodeError:
         raise InputError(f"profile: {path} is not UTF-8 text") from None
-    found = _yaml(text, f"profile: {path}")
-    if found is None:
+    content = _yaml(text, f"profile: {path}")
+    if content is None:
         return {}
-    if not isinstance(found, dict):
-        raise InputError(f"profile: {path} holds {shown(found)}; notebooks with their parameters are needed")
+    if not isinstance(content, dict):
+        raise InputError(f"profile: {path} holds {shown(content)}; notebooks with their parameters are needed")
     settings: dict[str, dict] = {}
-    for name, given in found.items():
+    for name, values in content.items():
         choice(f"profile: {path}: notebook", name, names())
-        if not isinstance(given, dict):
-            raise InputError(f"profile: {path}: {name} has {shown(given)}; parameters with their values are needed")
-        settings[name] = check(name, given, absent)
+        if not isinstance(values, dict):
+            raise InputError(f"profile: {path}: {name} has {shown(values)}; parameters with their values are needed")
+        settings[name] = check(name, values, absent)
     return settings
 
 
-def run(name: str, given: dict, output: str | Path, progress: bool = False) -> Path:
+def run(name: str, settings: dict, output: str | Path, progress: bool = False) -> Path:
     """Execute a notebook with these parameters and write it with its outputs to ``output``.
 
     Parameters
@@ -283,7 +283,7 @@ def run(name: str, given: dict, output: str | Path, progress: bool = False) -> P
     from papermill.engines import papermill_engines
     from traitlets.config import Config
 
-    given = check(name, given)
+    settings = check(name, settings)
     output = Path(output)
     papermill_engines.register("fslcore", _engine(name, progress))
     with scratch() as folder:
@@ -297,7 +297,7 @@ def run(name: str, given: dict, output: str | Path, progress: bool = False) -> P
                 lambda part: papermill.execute_notebook(
                     jupytext.read(source(name)),
                     part,
-                    given,
+                    settings,
                     kernel_name="python3",
                     engine_name="fslcore",
                     progress_bar=False,
@@ -307,9 +307,9 @@ def run(name: str, given: dict, output: str | Path, progress: bool = False) -> P
         except papermill.PapermillExecutionError as error:
             if error.ename in ("InputError", "Undrawn"):
                 raise InputError(f"{name}: {_advice(name, error.evalue)}") from None
-            lacking = re.fullmatch(r"No module named '(.+)'", error.evalue)
-            if lacking:
-                raise ModuleNotFoundError(f"{name}: {error.evalue}", name=lacking[1]) from error
+            missing = re.fullmatch(r"No module named '(.+)'", error.evalue)
+            if missing:
+                raise ModuleNotFoundError(f"{name}: {error.evalue}", name=missing[1]) from error
             kind = getattr(builtins, error.ename, None)
             if isinstance(kind, type) and issubclass(kind, (OSError, MemoryError, RecursionError)):
                 raise kind(f"{name}: {error.evalue}") from error
@@ -319,11 +319,11 @@ def run(name: str, given: dict, output: str | Path, progress: bool = False) -> P
     return output
 
 
-def _advice(name: str, said: str) -> str:
+def _advice(name: str, message: str) -> str:
     """An error with the option that it advises as a parameter of the notebook, or without it if there is none."""
     if any(p.name == "skip_small_classes" for p in parameters(name)):
-        return said.replace("--skip-small-classes", "-p skip_small_classes true")
-    return said.replace(", or skip small classes: --skip-small-classes", "")
+        return message.replace("--skip-small-classes", "-p skip_small_classes true")
+    return message.replace(", or skip small classes: --skip-small-classes", "")
 
 
 def _engine(name: str, progress: bool) -> type:
@@ -358,9 +358,9 @@ def _engine(name: str, progress: bool) -> type:
             level = asyncio.level
             asyncio.setLevel(logging.CRITICAL)
             try:
-                made = super().execute_managed_notebook(nb_man, kernel_name, **options)
+                executed = super().execute_managed_notebook(nb_man, kernel_name, **options)
                 asyncio.setLevel(level)
-                return made
+                return executed
             finally:
                 ended.set()
                 clock.join()
@@ -369,7 +369,7 @@ def _engine(name: str, progress: bool) -> type:
     return Engine
 
 
-def executed(name: str, given: dict, progress: bool = False) -> NotebookNode:
+def executed(name: str, settings: dict, progress: bool = False) -> NotebookNode:
     """The notebook executed with these parameters in this process, for notebooks faster than the start of a kernel.
 
     Parameters
@@ -397,15 +397,15 @@ def executed(name: str, given: dict, progress: bool = False) -> NotebookNode:
     from tqdm import tqdm
     from traitlets.config import Config
 
-    given = check(name, given)
+    settings = check(name, settings)
     notebook = read_myst_markdown_notebook(source(name).read_text("utf-8"))
     if InteractiveShell.initialized():  # called from a notebook, whose names must not change
         with scratch() as folder:
-            return nbformat.read(run(name, given, folder / f"{name}.ipynb"), as_version=4)
+            return nbformat.read(run(name, settings, folder / f"{name}.ipynb"), as_version=4)
     backend = plt.get_backend()
     # The chapter's pandas settings end with it.
-    kept = [(name, pd.get_option(name)) for name in ("display.max_rows", "display.max_columns")]
-    options = pd.option_context("display.max_colwidth", None, *(x for pair in kept for x in pair))
+    pandas_settings = [(name, pd.get_option(name)) for name in ("display.max_rows", "display.max_columns")]
+    options = pd.option_context("display.max_colwidth", None, *(x for pair in pandas_settings for x in pair))
     with scratch() as folder, plt.rc_context(), options:
         shell = InteractiveShell.instance(
             ipython_dir=str(folder), config=Config({"HistoryManager": {"enabled": False}})
@@ -415,7 +415,7 @@ def executed(name: str, given: dict, progress: bool = False) -> NotebookNode:
             select_figure_formats(shell, {"png"}, bbox_inches="tight")  # like the kernel's own figures
             cells = [c for c in notebook.cells if c.cell_type == "code"]
             for cell in tqdm(cells, desc=name, unit="cell", delay=5, leave=False, disable=not progress):
-                with capture_output() as found:
+                with capture_output() as captured:
                     result = shell.run_cell(cell.source)
                     # The value of the last line, which is otherwise captured as text only.
                     if result.result is not None and not cell.source.rstrip().endswith(";"):
@@ -424,10 +424,10 @@ def executed(name: str, given: dict, progress: bool = False) -> NotebookNode:
                         display(plt.figure(number))
                     plt.close("all")
                 result.raise_error()
-                made = [(o.data, o.metadata) for o in found.outputs]
-                cell.outputs = [nbformat.v4.new_output("display_data", d, metadata=m) for d, m in made]
+                data = [(o.data, o.metadata) for o in captured.outputs]
+                cell.outputs = [nbformat.v4.new_output("display_data", d, metadata=m) for d, m in data]
                 if "parameters" in cell.metadata.get("tags", []):
-                    shell.push(given)
+                    shell.push(settings)
         finally:
             shell.restore_sys_module_state()
             InteractiveShell.clear_instance()

@@ -60,9 +60,9 @@ def write(profile: str | Path, output: str | Path, by: str) -> Path:
     output = check_output(output, [".zip", ".npz"], [profile])
     if wrong := wrong_name(by):
         raise InputError(wrong)
-    given = notebooks.profile(profile, absent=True)
-    wanted = {chapter: _listed(found) for chapter, found in evaluations(given).items()}
-    rows = without_repeats(e for found in wanted.values() for e in found)
+    profiled = notebooks.profile(profile, absent=True)
+    wanted = {chapter: _listed(chapter_evaluations) for chapter, chapter_evaluations in evaluations(profiled).items()}
+    rows = without_repeats(e for chapter_evaluations in wanted.values() for e in chapter_evaluations)
     if not rows:
         raise InputError(
             f"profile: {profile} has no evaluation on data that fslcore fetch knows; there is nothing to pack"
@@ -92,11 +92,15 @@ def write(profile: str | Path, output: str | Path, by: str) -> Path:
     return output
 
 
-def _listed(found: list) -> list:
+def _listed(chapter_evaluations: list) -> list:
     """Evaluations on data sets of the manifest by learners of the library."""
-    known = sources.read()
-    names = {*known.data, *known.same}
-    return [e for e in found if source_of(e.dataset.partition(":")[0]) in names and e.learner in catalogue.known]
+    manifest = sources.read()
+    names = {*manifest.data, *manifest.same}
+    return [
+        e
+        for e in chapter_evaluations
+        if source_of(e.dataset.partition(":")[0]) in names and e.learner in catalogue.known
+    ]
 
 
 def _packed(e, about: dict) -> tuple[dict, np.ndarray]:
@@ -104,34 +108,35 @@ def _packed(e, about: dict) -> tuple[dict, np.ndarray]:
     from fslcore import evaluation
 
     name = source_of(e.dataset.partition(":")[0])
-    known = sources.read().data.get(name)
-    brought = known and known.bring and not known.files and sources.at_hand(name)  # no digest of it is listed
+    entry = sources.read().data.get(name)
+    brought = entry and entry.bring and not entry.files and sources.at_hand(name)  # no digest of it is listed
     files = {} if ":" in e.dataset else sources.digests(name)
     if ":" in e.dataset or not (files or brought):
         raise InputError(f"{e.dataset}: its digests are not known; fslcore fetch {name} records them")
-    own, _, of = e.backbone.partition(":")
-    if own == OWN and (of.partition("/")[0] not in TRAINERS or Path(of).suffix):
+    kind, _, facts = e.backbone.partition(":")
+    if kind == OWN and (facts.partition("/")[0] not in TRAINERS or Path(facts).suffix):
         raise InputError(
-            f"{own}: a file of your own; of networks that you trained, those of {', '.join(TRAINERS)} are packed"
+            f"{kind}: a file of your own; of networks that you trained, those of {', '.join(TRAINERS)} are packed"
         )
     method = evaluation.ready(e.dataset, e.backbone, e.learner)
     labels = method.source.classes
     place = np.empty(len(labels), np.int64)
     place[np.argsort(labels, kind="stable")] = np.arange(len(labels))
 
-    def by_class(drawn: Tasks) -> Tasks:
-        return replace(drawn, support=place[drawn.support], query=place[drawn.query])
+    def by_class(tasks: Tasks) -> Tasks:
+        return replace(tasks, support=place[tasks.support], query=place[tasks.query])
 
     digest, array = _results(e, method, by_class)
     about["data"][name] = {
-        file: {kind: of[kind] for kind in ("bytes", *sources.LENGTHS) if kind in of} for file, of in files.items()
+        file: {kind: facts[kind] for kind in ("bytes", *sources.LENGTHS) if kind in facts}
+        for file, facts in files.items()
     }
     about["weights"][plain(e.backbone)] = method.backbone.weights
     about["classes"][e.dataset] = np.unique(labels, return_counts=True)[1].tolist()
     if (parts := fresh.parts_of(method.source)) is not None:
         about["parts"][e.dataset] = parts[np.unique(labels, return_index=True)[1]].tolist()
     row = {name: getattr(e, name) for name in ROW if name not in ("digest", "redrawn")}
-    row |= {"backbone": e.backbone if own == OWN else own}
+    row |= {"backbone": e.backbone if kind == OWN else kind}
     return row | {"digest": digest, "redrawn": REDRAWN[e.sampling]}, array
 
 
@@ -140,28 +145,30 @@ def _results(e, method: Ready, by_class: Callable[[Tasks], Tasks]) -> tuple[str,
     from fslcore import evaluation
 
     labels, shape = method.source.classes, dict(ways=e.ways, shots=e.shots, queries=e.queries, seed=e.seed)
-    what = f"{e.learner} on {e.sampling} tasks of {e.dataset}, {e.backbone}"
+    evaluated = f"{e.learner} on {e.sampling} tasks of {e.dataset}, {e.backbone}"
     if e.sampling == "re-split":
-        both = fresh.draw(labels, fresh.parts_of(method.source), tasks=e.tasks, **shape)
+        halves = fresh.draw(labels, fresh.parts_of(method.source), tasks=e.tasks, **shape)
         options = dict(rounds=e.rounds, seed=e.seed, stored=True)
-        found = [resampled.run(method, of, names, **options) for of, names in zip(both, (RESPLIT[:-1], RESPLIT[:1]))]
-        if any(table is None for table in found):
-            raise InputError(f"{what}, {e.shots}-shot, was never computed")
-        return re_split(*map(by_class, both), e.rounds, e.seed)[0], np.hstack(found).astype("<f8")
+        tables = [
+            resampled.run(method, half, names, **options) for half, names in zip(halves, (RESPLIT[:-1], RESPLIT[:1]))
+        ]
+        if any(table is None for table in tables):
+            raise InputError(f"{evaluated}, {e.shots}-shot, was never computed")
+        return re_split(*map(by_class, halves), e.rounds, e.seed)[0], np.hstack(tables).astype("<f8")
     if e.sampling == "biased":
         has = attributes.of(evaluation.load_source(e.dataset), e.captioner).has
-        drawn, _ = sample_biased(labels, has, tasks=e.tasks, **shape)
+        tasks, _ = sample_biased(labels, has, tasks=e.tasks, **shape)
     else:
-        drawn = evaluation.draw(method.source, e.sampling, tasks=e.tasks, skip_small_classes=True, **shape)
-    kept = method.record(drawn, stored=True)
-    if kept is None or len(kept.correct) < len(drawn):
-        there = f" ({len(kept.correct):,} of {len(drawn):,} tasks are there)" if kept is not None else ""
-        raise InputError(f"{what}, {e.shots}-shot, was never computed{there}")
-    right = kept.by_class().sum(axis=2)
+        tasks = evaluation.draw(method.source, e.sampling, tasks=e.tasks, skip_small_classes=True, **shape)
+    record = method.record(tasks, stored=True)
+    if record is None or len(record.correct) < len(tasks):
+        stored = f" ({len(record.correct):,} of {len(tasks):,} tasks are there)" if record is not None else ""
+        raise InputError(f"{evaluated}, {e.shots}-shot, was never computed{stored}")
+    right = record.by_class().sum(axis=2)
     if e.sampling == "biased":
-        classes = np.unique(labels, return_inverse=True)[1][drawn.support[:, :: e.shots]]
+        classes = np.unique(labels, return_inverse=True)[1][tasks.support[:, :: e.shots]]
         right = np.hstack([classes, right])
-    return by_class(drawn).digest, right.astype("<u2")
+    return by_class(tasks).digest, right.astype("<u2")
 
 
 def _code() -> dict[str, str]:
@@ -172,8 +179,10 @@ def _code() -> dict[str, str]:
 
 
 def _versions() -> dict[str, str]:
-    there = {of.metadata["Name"]: of.version for of in importlib.metadata.distributions()}
-    return {"python": platform.python_version()} | {name: there[name] for name in LIBRARIES if name in there}
+    installed = {
+        distribution.metadata["Name"]: distribution.version for distribution in importlib.metadata.distributions()
+    }
+    return {"python": platform.python_version()} | {name: installed[name] for name in LIBRARIES if name in installed}
 
 
 def _machine() -> dict[str, str | int | None]:

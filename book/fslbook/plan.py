@@ -361,17 +361,17 @@ def _texts(parameters: dict[str, dict]) -> list[str]:
 
 def _downloads(texts: Iterable[str]) -> tuple[Download, ...]:
     """Data sets of the papers that are not here, and weights."""
-    known = sources.read()
+    manifest = sources.read()
     datasets = dict.fromkeys(source_of(text) for text in texts if text.partition("?")[0] in READERS)
     weights = dict.fromkeys(text.partition(" ")[0].removesuffix("-released") for text in texts)
     downloads = []
     for name in datasets:
-        entry = known.data[name]
+        entry = manifest.data[name]
         if sources.at_hand(name) is None:
             downloads.append(Download(name, entry.bytes, entry.unpacked, entry.accept, bool(entry.bring)))
     for name in weights:
-        if name in known.weights:
-            size = known.weights[name].bytes
+        if name in manifest.weights:
+            size = manifest.weights[name].bytes
             downloads.append(Download(name, size, size))
     return tuple(downloads)
 

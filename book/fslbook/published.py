@@ -72,15 +72,15 @@ def recomputed(table: int) -> pd.DataFrame:
 
     All cells at 5 shots, and at 1 and 10 shots those of Table 4 whose print is illegible: keys, mean and half_width.
     """
-    found = pd.read_csv(DATA / "published" / "oops_recomputed.csv")
-    return found[found["table"] == table].drop(columns="table")
+    cells = pd.read_csv(DATA / "published" / "oops_recomputed.csv")
+    return cells[cells["table"] == table].drop(columns="table")
 
 
 def own_data(dataset: str) -> str | None:
     """OOPS' name of a data set, if it is one of its own: 'dtd' for 'dtd:/data'; CUB with Meta-Dataset's split alone."""
     name = dataset.partition("?")[0].partition(":")[0]
-    other = name == "cub" and not dataset.endswith("?splits=meta-dataset")
-    return name if name in OWN and not other else None
+    another_split = name == "cub" and not dataset.endswith("?splits=meta-dataset")
+    return name if name in OWN and not another_split else None
 
 
 def own_backbone(backbone: str) -> str | None:
@@ -117,16 +117,16 @@ def beside(
     ours = live.assign(dataset=live["dataset"].map(own)).dropna(subset="dataset")
     for column in [c for c in keys if c.endswith("backbone")]:
         ours = ours.assign(**{column: ours[column].map(own_backbone)}).dropna(subset=column)
-    both = printed.dropna(subset="mean").merge(ours, on=keys, suffixes=("_printed", "_live"))
+    pairs = printed.dropna(subset="mean").merge(ours, on=keys, suffixes=("_printed", "_live"))
     error = {"printed": norm.ppf(0.975), "live": norm.ppf((1 + level) / 2)}
-    squares = sum((both[f"half_width_{of}"] / z) ** 2 for of, z in error.items())
-    gap = both["mean_live"] - both["mean_printed"]
-    cells = {of: _cells(both[f"mean_{of}"], both[f"half_width_{of}"]) for of in error}
+    squares = sum((pairs[f"half_width_{side}"] / z) ** 2 for side, z in error.items())
+    gap = pairs["mean_live"] - pairs["mean_printed"]
+    cells = {side: _cells(pairs[f"mean_{side}"], pairs[f"half_width_{side}"]) for side in error}
     away = {
         "difference": [f"{g:+.2f}" for g in gap],
         "in standard errors": [f"{z:+.1f}" for z in gap / np.sqrt(squares)],
     }
-    table = both[keys].assign(**cells, **away).replace({name: {r"\+nan": "—", "-": "−"} for name in away}, regex=True)
+    table = pairs[keys].assign(**cells, **away).replace({name: {r"\+nan": "—", "-": "−"} for name in away}, regex=True)
     return table.set_index(keys)
 
 

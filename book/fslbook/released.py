@@ -61,9 +61,11 @@ def read(folder: str = "", *, registry: Path = RESULTS_LIST) -> pd.DataFrame | N
         setting, backbone, method, file = Path(name).parts
         dataset, shots = Path(file).stem.replace("_", "-"), int(setting.removesuffix("-shot"))
         accuracy = _accuracies(path)
-        other, n = first.setdefault((dataset, shots), (path, len(accuracy)))
+        first_path, n = first.setdefault((dataset, shots), (path, len(accuracy)))
         if n != len(accuracy):
-            raise InputError(f"released: {path} holds {len(accuracy)} tasks, {other} {n}; methods share their tasks")
+            raise InputError(
+                f"released: {path} holds {len(accuracy)} tasks, {first_path} {n}; methods share their tasks"
+            )
         ids = dict(
             dataset=dataset,
             backbone=backbone,

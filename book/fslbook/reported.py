@@ -26,11 +26,11 @@ def results(ways: int, sizes: Iterable[tuple[int, int]], seed: int) -> Iterator[
     Errors: as for `fslbook.contributed.contributed`, for a file that does not pass its checks.
     """
     sizes = list(sizes)
-    for one in contributed.contributed():
-        found = one.results[(one.results["ways"] == ways) & (one.results["seed"] == seed)]
-        found = found[[size in sizes for size in zip(found["shots"], found["queries"])]]
-        if len(found):
-            yield one.by, found, one.images
+    for file in contributed.contributed():
+        rows = file.results[(file.results["ways"] == ways) & (file.results["seed"] == seed)]
+        rows = rows[[size in sizes for size in zip(rows["shots"], rows["queries"])]]
+        if len(rows):
+            yield file.by, rows, file.images
 
 
 def reported(
@@ -50,7 +50,7 @@ def reported(
     **shape
         As for `results`.
     """
-    return _named((by, beside(cells(of, images), printed, level)) for by, of, images in results(**shape))
+    return _named((by, beside(cells(rows, images), printed, level)) for by, rows, images in results(**shape))
 
 
 def each(cells: Callable[[contributed.Pack], pd.DataFrame]) -> pd.DataFrame:
@@ -58,13 +58,13 @@ def each(cells: Callable[[contributed.Pack], pd.DataFrame]) -> pd.DataFrame:
 
     Errors: as for `results`.
     """
-    return _named((one.by, found) for one in contributed.contributed() if len(found := cells(one)))
+    return _named((file.by, table) for file in contributed.contributed() if len(table := cells(file)))
 
 
-def _named(found: Iterable[tuple[str, pd.DataFrame]]) -> pd.DataFrame:
+def _named(tables_by_name: Iterable[tuple[str, pd.DataFrame]]) -> pd.DataFrame:
     tables = [
         table.rename(columns={"live": "reported"}).assign(**{"reported by": by}).set_index("reported by", append=True)
-        for by, table in found
+        for by, table in tables_by_name
     ]
     if not tables:
         return pd.DataFrame()

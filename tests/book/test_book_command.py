@@ -2,7 +2,6 @@
 
 import io
 import json
-import os
 import re
 import subprocess
 import sys
@@ -74,15 +73,6 @@ def test_run_executes_with_the_given_parameters(small, tmp_path):
 def test_one_value_where_a_list_is_meant_is_the_list_of_it(small, tmp_path):
     assert cli.main([*small, "-p", "sets", "fashion"]) == 0
     assert "of ['fashion']" in printed(tmp_path / "out.ipynb")
-
-
-def test_classes_that_are_too_small_can_be_skipped_where_the_notebook_has_a_parameter_for_it(small, tmp_path, capfd):
-    assert cli.main([*small, "-p", "shots", "40"]) == 2
-    assert "fslbook: small: shots + queries = 55; class 0 has 30 images (lower them)\n" in capfd.readouterr().err
-    able = NOTEBOOK.replace("rate: float", "skip_small_classes: bool = False  # True|False: smaller ones\nrate: float")
-    (tmp_path / "nb" / "small.md").write_text(able)
-    assert cli.main([*small, "-p", "shots", "40"]) == 2
-    assert "30 images (lower them, or skip small classes: -p skip_small_classes true)" in capfd.readouterr().err
 
 
 @pytest.mark.parametrize(
@@ -185,20 +175,6 @@ def test_without_the_packages_of_the_book_one_line_says_what_to_install(line):
     done = subprocess.run([sys.executable, "-c", code, *line.split()], text=True, capture_output=True, cwd=ROOT)
     assert done.returncode == 2
     assert done.stderr == "fslbook: this needs the package yaml; pip install 'fslcore[book]' installs it\n"
-
-
-def test_the_device_reaches_notebooks(monkeypatch, capsys):
-    monkeypatch.setattr(cli, "run", lambda options: print(os.environ["FSLCORE_DEVICE"]))
-    assert cli.main(["run", "sizing-tasks", "--device", "cpu"]) == 0
-    assert capsys.readouterr().out == "cpu\n" and "FSLCORE_DEVICE" not in os.environ
-
-
-def test_list_fits_one_screen(capsys):
-    assert cli.main(["list"]) == 0
-    lines = capsys.readouterr().out.splitlines()
-    assert len(lines) <= 24 and max(map(len, lines)) <= 100
-    for kind, word in {"notebooks": "closed-vs-open", "captioners": "blip", "profiles": "quick.yml"}.items():
-        assert any(line.startswith(f"{kind}: ") for line in lines) and word in "\n".join(lines)
 
 
 def test_list_shows_all_of_a_kind_or_the_parameters_of_a_notebook(capsys):

@@ -58,11 +58,6 @@ def test_data_sets_meet_the_networks_of_their_own_figures_only():
     assert len(pairs) == 3 * (7 * 2 + 2)  # networks of 1 and of 5 shots, and two that are trained on batches
 
 
-def test_features_of_a_file_are_not_computed():
-    given = SETTINGS | {"datasets": ["features:x.npz", "clipart"], "learners": ["ncc"]}
-    assert features({"closed-vs-open": given}) == {("clipart", "efficientnet-lite0")}
-
-
 def test_the_parameters_of_networks_are_those_of_the_chapters():
     for chapter, networks_of in NETWORKS_OF.items():
         kinds = {parameter.name: parameter.allowed.partition(" ")[0] for parameter in notebooks.parameters(chapter)}

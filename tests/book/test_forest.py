@@ -9,7 +9,7 @@ import pytest
 from matplotlib.colors import to_hex
 
 from fslbook.beyond import near_copies
-from fslbook.figures import LOOKS, forest, in_words
+from fslbook.figures import forest
 from fslbook.oops import benchmark
 from fslbook.style import COLOURS, style
 from fslcore.tasks import sample_closed
@@ -43,26 +43,6 @@ def test_the_same_picture_is_the_same_bytes():
     assert svgs(ROWS) == svgs(ends.drop(columns="half_width")) != svgs(ROWS[["row", "mean"]])
 
 
-def test_an_estimator_keeps_its_look_wherever_it_stands():
-    series = ["new", "bootstrap", "5-fold"]
-    for names in (series, series[::-1], ["5-fold"]):
-        picture = svgs(pd.DataFrame({"row": "NCC", "series": names, "mean": 50.0, "half_width": 1.0}))[0]
-        assert to_hex(LOOKS["5-fold"]["color"]) in picture
-        assert (to_hex(LOOKS["bootstrap"]["color"]) in picture) is ("bootstrap" in names)
-
-
-def test_long_labels_wrap_and_options_are_words():
-    (one,) = svgs(ROWS.assign(row="coloured/cyrillic?per_class=100"))
-    assert {"coloured/cyrillic (100", "per class)"} <= set(said(one))
-    assert in_words("clipart?per_class=9&ink=red") == "clipart (9 per class)&ink=red"
-
-
-@pytest.mark.parametrize("zero", [False, True])
-def test_a_line_at_zero_is_in_sight(zero):
-    (one,) = svgs(ROWS, zero=zero)
-    assert ("0" in said(one)) is zero
-
-
 def test_nothing_is_drawn_of_nothing():
     assert forest(ROWS[:0]) is None
 
@@ -72,12 +52,6 @@ def test_differences_name_their_backbone_once():
     rows = benchmark.difference_rows(pd.DataFrame({**keys, "b_learner": "lr", "mean": [1.0, 2.0], "half_width": 1.0}))
     assert list(rows["panel"]) == ["CLIP: FT − LR", "FT on DINO − CLIP LR"]
     assert list(rows["row"]) == ["CUB"] * 2 and list(rows["series"]) == ["1-shot"] * 2
-
-
-def test_correlations_are_drawn_where_there_are_any():
-    found = pd.DataFrame({"pairs": [3, 0], "lowest": [0.1, None], "median": [0.4, None], "highest": [0.9, None]})
-    (only,) = benchmark.correlation_rows(found.set_axis(["fashion", "clipart"])).to_dict("records")
-    assert only == {"row": "fashion", "pairs": 3, "low": 0.1, "mean": 0.4, "high": 0.9}
 
 
 def test_copies_and_what_else_differs_are_drawn():

@@ -3,7 +3,6 @@
 import numpy as np
 import pandas as pd
 import pytest
-import scipy.stats
 import torch
 
 from fslbook.beyond import coverage, held_out
@@ -45,19 +44,6 @@ def test_a_summary_by_hand():
     assert row["spread"] == pytest.approx(np.sqrt(14 / 3)) and row["predicted"] == 1
 
 
-def test_random_splits_of_a_population_overlap_without_harm():
-    """The share of 400 splits varies over populations of class means as that of 400 independent test sets."""
-    rng, shares = np.random.default_rng(0), []
-    for _ in range(150):
-        x = rng.normal(size=200)[np.argsort(rng.random((400, 200)), axis=1)]
-        one, other = x[:, :60], x[:, 60:]
-        error = np.sqrt(one.var(axis=1, ddof=1) / 60 + other.var(axis=1, ddof=1) / 140)
-        t = np.abs(one.mean(axis=1) - other.mean(axis=1)) / error
-        shares.append((t < scipy.stats.t.ppf(0.975, 100)).mean())
-    assert np.mean(shares) == pytest.approx(0.95, abs=0.005)
-    assert np.std(shares) == pytest.approx(np.sqrt(0.05 * 0.95 / 400), rel=0.25)
-
-
 @pytest.mark.slow
 def test_stored_splits_are_complete_and_come_out_again():
     stored = coverage.load("real")
@@ -93,12 +79,3 @@ def test_intervals_for_new_classes_hold_for_learners_trained_on_other_icons():
     kept = stored[stored["backbone"].eq("r2d2") & stored["shots"].eq(1) & stored["split"].eq(3)]
     assert kept["difference"].tolist() == pytest.approx(again["difference"].tolist(), rel=2e-2, abs=0.02)
     assert kept["error"].tolist() == pytest.approx(again["error"].tolist(), rel=2e-2, abs=0.02)
-
-
-def test_rows_and_table_for_a_reader():
-    shares = held_out.summary(coverage.load("real"))
-    rows = held_out.in_rows(shares)
-    assert rows["panel"].nunique() == 2 and len(rows) == len(shares)
-    assert rows.groupby("panel")["series"].nunique().eq(3).all()
-    table = held_out.errors(shares)
-    assert table.shape == (8, 5) and (table == "—").sum().sum() == 8

@@ -31,12 +31,6 @@ def test_the_last_measured_machine_without_a_gpu_is_the_default(write):
     assert measurements.load_machine("cuda")["rates"] == ["a row"]
 
 
-def test_the_measurements_of_a_gpu_have_another_form_and_are_no_machine(write, tmp_path):
-    write("first")
-    (tmp_path / "gpu.json").write_text("{}")
-    assert measurements.machines() == ["first"]
-
-
 def test_a_missing_or_damaged_machine_is_bad_input(write, tmp_path):
     with pytest.raises(InputError, match="no rates are stored in"):
         measurements.load_machine()

@@ -15,11 +15,6 @@ from fslcore.errors import InputError
 from fslcore.paths import ROOT
 
 
-def test_a_list_may_be_empty_where_the_notebook_says_so():
-    """Its other lists are refused below."""
-    assert notebooks.check("selection", {"image_methods": []}) == {"image_methods": []}
-
-
 @pytest.mark.parametrize("name", ["large.yml", "profiles/large.yml"])
 def test_a_profile_that_ships_goes_by_its_name(tmp_path, monkeypatch, name):
     monkeypatch.chdir(tmp_path)
@@ -34,12 +29,6 @@ def test_a_profile_that_ships_goes_by_its_name(tmp_path, monkeypatch, name):
         match=r"no file lorge.yml; evaluators.yml, .* oops.yml, quick.yml ship .* \(did you mean large.yml\?\)",
     ):
         notebooks.profile("lorge.yml")
-
-
-def test_a_file_in_the_place_of_a_folder_is_named(tmp_path):
-    (tmp_path / "x.png").write_bytes(b"")
-    with pytest.raises(InputError, match="this is a file, a folder is needed"):
-        notebooks.check("your-support-set", {"folder": str(tmp_path / "x.png")})
 
 
 @pytest.mark.slow

@@ -51,34 +51,11 @@ def test_pairing_narrows_the_interval_of_every_pair_of_learners(results):
             assert stats.paired_interval(a, b).half_width < stats.open_interval(a).half_width
 
 
-def test_finetuning_is_never_better_than_the_cheap_learners(results):
-    for table in results.values():
-        assert benchmark.finetuning_verdicts(benchmark.pair_table(table))["fine-tuning better"] == 0
-
-
-# ------------------------------------------------------------ the trained learners
-
-
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "name, learner",
-    [
-        ("baseline", "lr"),
-        ("baseline++", "cosine"),
-        ("protonet", "protonet"),
-        ("r2d2", "r2d2"),
-        ("maml", "maml"),
-    ],
-)
+@pytest.mark.parametrize("name, learner", [("baseline", "lr"), ("protonet", "protonet"), ("r2d2", "r2d2")])
 def test_trained_learners_are_as_good_as_their_card_says(name, learner):
     card = (DATA / "checkpoints" / "README.md").read_text()
-    header, row = (
-        re.search(rf"\| {start}.*", card)[0].split("|") for start in ("checkpoint", f"`conv4-{re.escape(name)}.s")
-    )
-    stated = dict(zip((h.strip() for h in header), row))
-    slow = learner == "maml"  # a few tasks have to do
-    table = evaluation.run("clipart", f"conv4-{name}", learner, "closed", tasks=20 if slow else 600)
-    mean, half_width = map(float, stated["clip art"].split("±"))
-    assert table["accuracy"].mean() == pytest.approx(mean, abs=3 * half_width if slow else 0.1)
-    found = evaluation.run("coloured/hebrew", f"conv4-{name}", learner, "closed", tasks=20 if slow else 200)
-    assert found["accuracy"].mean() > (55 if slow else 70)  # chance is 20
+    header, row = (re.search(rf"\| {start}.*", card)[0].split("|") for start in ("checkpoint", f"`conv4-{name}.s"))
+    (stated,) = (cell for title, cell in zip(header, row) if title.strip() == "clip art")
+    table = evaluation.run("clipart", f"conv4-{name}", learner, "closed", tasks=600)
+    assert table["accuracy"].mean() == pytest.approx(float(stated.split("±")[0]), abs=0.1)

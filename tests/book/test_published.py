@@ -149,7 +149,8 @@ def released():
     accuracies = {}
     for dataset, backbone, learner in product(DATASETS, ("clip", "dino", "dinov2"), folders):
         path = RELEASED / backbone / folders[learner] / f"{dataset.replace('-', '_')}.pt"
-        accuracies[dataset, backbone, learner] = torch.load(path, weights_only=True, map_location="cpu").double().numpy()
+        tensor = torch.load(path, weights_only=True, map_location="cpu")
+        accuracies[dataset, backbone, learner] = tensor.double().numpy()
     return accuracies
 
 

@@ -18,7 +18,6 @@ from fslbook.beyond import runs as stored
 from fslbook.training import RECIPES
 from fslcore import datasets, stats
 from fslcore.errors import InputError
-from fslcore.evaluation import LEARNERS
 from fslcore.paths import DATA
 from fslcore.stats import runs as runs_module
 
@@ -210,27 +209,19 @@ def test_what_differs_by_rounding_alone_is_no_difference(rounded):
 
 
 def collapsing(rng, shift, runs):
-    """Runs of which 15 % collapse, for both methods."""
-    return [at + rng.normal(0, 1, runs) - 20 * (rng.random(runs) < 0.15) for at in (shift, 0)]
+    """Runs of two methods, of which 15 % collapse."""
+    return [mean + rng.normal(0, 1, runs) - 20 * (rng.random(runs) < 0.15) for mean in (shift, 0)]
 
 
-def skewed(rng, shift, runs):
-    """One method has a long tail below, the other has none; a run's accuracy is measured with noise and rounded."""
-    tail = shift - np.exp(rng.normal(0, 1, runs)) + rng.normal(0, 0.3, runs)
-    return [tail.round(1), rng.normal(-1.6, 0.4, runs).round(1)]
-
-
-@pytest.mark.parametrize("world", [collapsing, skewed])
-@pytest.mark.parametrize("shift", [0.0, 1.5, 3.0])
-def test_chance_better_is_covered_without_normal_runs(world, shift):
+@pytest.mark.parametrize("shift", [0.0, 3.0])
+def test_chance_better_is_covered_without_normal_runs(shift):
     """400 studies of 2 to 10 runs; the former interval, of normal runs, held 70 to 88 % where runs collapse."""
     rng = np.random.default_rng([7, int(2 * shift)])
-    large = [np.sort(x) for x in world(rng, shift, 400_000)]
-    below = [np.searchsorted(large[1], large[0], side) for side in ("left", "right")]
-    truth = np.mean(below) / len(large[1])
+    first, second = (np.sort(runs) for runs in collapsing(rng, shift, 400_000))
+    truth = np.mean([np.searchsorted(second, first, side) for side in ("left", "right")]) / len(second)
     for runs in (2, 3, 5, 10):
-        found = [stats.chance_better(*world(rng, shift, runs)) for _ in range(400)]
-        assert np.mean([chance.low <= truth <= chance.high for chance in found]) >= 0.93, runs
+        chances = [stats.chance_better(*collapsing(rng, shift, runs)) for _ in range(400)]
+        assert np.mean([chance.low <= truth <= chance.high for chance in chances]) >= 0.93, runs
 
 
 def test_chance_better_is_mann_whitneys_share_with_the_exact_interval_of_independent_pairs():
@@ -400,32 +391,3 @@ def test_luck_of_runs_that_share_nothing_is_none(one_base):
     rng = np.random.default_rng(1)
     luck = pd.concat([stored.luck(few_of(rng.normal(60, 2, (8, 3)))) for _ in range(400)])
     assert 0.02 <= (luck["p"] < 0.05).mean() <= 0.08 and luck["share"].median() < 0.05
-
-
-def test_three_runs_of_every_learner():
-    table = stored.few("clipart", 0.9)
-    assert table["mean"].is_monotonic_decreasing and set(table.index) == {LEARNERS[n] for n in stored.names(3)}
-    runs, row = stored.accuracies("clipart", "dn4")[:3], table.loc["DN4"]
-    assert row["runs"] == pytest.approx(runs.mean(axis=1))
-    assert row["closed"] == pytest.approx(np.mean([stats.closed_interval(run, 0.9).half_width for run in runs]))
-    by_seed = pd.DataFrame(table["runs"].tolist(), index=table.index)
-    assert stored.first_places(table) == by_seed.idxmax().tolist()
-
-
-@pytest.mark.slow
-def test_pairs_and_plans_of_the_chapter():
-    table = stored.intervals("clipart")
-    assert len(stored.shown(table)) == len(stored.components(table)) == 5
-    pairs = stored.pairs("clipart").round({"difference": 6})
-    assert len(pairs) == 10 and (pairs["difference"] >= 0).all() and pairs["difference"].is_monotonic_decreasing
-    row = pairs.iloc[0]
-    assert all(row[kind].mean == pytest.approx(row["difference"]) for kind in ("fixed", "runs", "images"))
-    assert all(len(verdicts) == len(stored.answers("clipart", "r2d2")) ** 2 for verdicts in pairs["studies"])
-    assert stored.pair_table(pairs).shape == (10, 6) and stored.needed(pairs.head(1), [5.0], 0.8).shape == (1, 1)
-    counts = stored.verdicts(pairs).iloc[:, 0].astype(float)
-    assert counts.iloc[1] <= counts.iloc[0] <= 10 and counts.iloc[5] <= counts.iloc[3]
-    assert stored.together("clipart").shape == (5, 5)
-    assert stored.reversals("clipart")["reversed"].between(0, 0.6).all()
-    printed = stored.printed_pairs()
-    assert len(printed) == 6 * 45
-    assert np.allclose(printed["survives"] * 1.96 * math.sqrt(2), printed["difference"], rtol=1e-4)

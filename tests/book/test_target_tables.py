@@ -86,28 +86,25 @@ def test_the_intervals_of_a_transductive_learner_count_its_other_answers(feature
 
 def test_pairs_verdicts_and_needs(features):
     found = three_targets.answers([features], ["none"], ["ncc", "lr"], tasks=60, **SHAPE)
-    pairs = three_targets.pairs(found)
-    of = found[features]
-    a, b = of.right.values()
-    assert pairs["result"][0] == stats.three_intervals(a - b, of.support, of.query, of.labels, bounds=(-100, 100))
-    counted = verdicts(pairs)
-    assert counted.loc["all", "pairs"] == 1
-    assert counted.loc["all", "these images"] == int(pairs["result"][0].closed.conclusion != 0)
+    pairs, answers = three_targets.pairs(found), found[features]
+    first, second = answers.right.values()
+    places = answers.support, answers.query, answers.labels
+    (result,) = pairs["result"]
+    assert result == stats.three_intervals(first - second, *places, bounds=(-100, 100))
+    counts = verdicts(pairs)
+    assert counts.loc["all", "pairs"] == 1
+    assert counts.loc["all", "these images"] == int(result.closed.conclusion != 0)
     needs = planning.needs(found, pairs, [1.0, 5.0], ways=5, shots=2, power=0.8, level=0.95)
-    plan = stats.plan(pairs["result"][0], images_per_class=12, n_classes=8, ways=5, shots=2, difference=5.0)
+    plan = stats.plan(result, images_per_class=12, n_classes=8, ways=5, shots=2, difference=5.0)
     sizes = [plan.n_tasks, plan.images_per_class, plan.n_classes]
     assert needs.loc[1, ["tasks", "images per class", "classes"]].tolist() == sizes
-    assert (needs["tasks"].diff()[1:] <= 0).all()
     reach = planning.reach(pairs, power=0.8, level=0.95)
-    r = pairs["result"][0].images
-    assert reach["new images"].iloc[0] == f"{stats.detectable(r.standard_error, r.df):.2f}"
-    cells = planning.plan_table(needs)
-    assert cells.shape == (2, 3)
-    assert not cells["tasks"].str.contains("†").any()
-    twice = needs.assign(tasks=[7 * needs["tasks"][0], 1], classes=[np.inf, 1])
-    grown = planning.growth(twice, needs)  # for the smaller difference, of the first row
-    assert grown["tasks"].tolist() == [7.0] and grown["images per class"].tolist() == [1.0]
-    assert grown["classes"].isna().all() and grown.index.tolist() == [features]
+    assert reach["new images"].iloc[0] == f"{stats.detectable(result.images.standard_error, result.images.df):.2f}"
+    assert planning.plan_table(needs).shape == (2, 3)
+    more = needs.assign(tasks=[7 * needs["tasks"][0], 1], classes=[np.inf, 1])
+    growth = planning.growth(more, needs)  # for the smaller difference, of the first row
+    assert growth["tasks"].tolist() == [7.0] and growth["images per class"].tolist() == [1.0]
+    assert growth["classes"].isna().all() and growth.index.tolist() == [features]
 
 
 def test_verdicts_are_corrected_for_the_pairs_of_all_data_sets():
@@ -120,15 +117,6 @@ def test_verdicts_are_corrected_for_the_pairs_of_all_data_sets():
     counts = {how: verdicts(pairs, how)["new images"] for how in (None, stats.holm, stats.benjamini_hochberg)}
     assert [c["all"] for c in counts.values()] == [3, 1, 3]
     assert counts[stats.holm][["one", "other"]].tolist() == [1, 0]
-
-
-def test_all_classes_in_each_task_leave_a_dash(features):
-    found = three_targets.answers([features], ["none"], ["ncc", "lr"], tasks=60, **SHAPE | {"ways": 8})
-    table = three_targets.pairs(found)
-    assert (three_targets.interval_table(table)["new classes"] == "—").all()
-    assert planning.reach(table, power=0.8, level=0.95)["new classes"].tolist() == ["—"]
-    needs = planning.needs(found, table, [5.0], ways=8, shots=2, power=0.8, level=0.95)
-    assert planning.plan_table(needs)["classes"].tolist() == ["—"]
 
 
 def test_groups_come_from_the_facts(monkeypatch):
@@ -164,13 +152,3 @@ def test_class_groups_are_facts_that_tell_classes_apart():
         three_targets.groups_of_classes(source, ["genus"]) is None
         and three_targets.groups_of_classes(SimpleNamespace(facts=None, labels=labels), ["a"]) is None
     )
-
-
-def test_answers_pass_class_groups_on(features):
-    found = three_targets.answers([features], ["none"], ["ncc"], tasks=60, **SHAPE)[features]
-    kin = found.labels // 2
-    grouped = three_targets.Answers(found.right, found.support, found.query, found.labels, class_groups=kin)
-    ((method, right),) = found.right.items()
-    places = right, found.support, found.query, found.labels
-    expected = stats.three_intervals(*places, class_groups=kin, bounds=(0, 100))
-    assert grouped.intervals(method) == expected != found.intervals(method)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from .judging import Warned, asked, fill, fslbook, judge, nowhere, refused, row, small_disk, split
+from .judging import Warned, asked, fslbook, judge, refused, row, small_disk
 from .pictures import array, cut, one, put, save, tree
 
 
@@ -54,62 +54,6 @@ def test_supports(write, change, expected):
     tree(write)
     change()
     judge(assess, expected)
-
-
-@pytest.mark.parametrize(
-    "name, make, words",
-    [
-        row("an empty folder", "data", Path.mkdir, "data & class"),
-        row("no such folder", "gone", lambda path: None, "gone"),
-        row("a file", "data", "x", "data"),
-        row("an empty name", "", None, "folder"),
-        row("a name too long", "x" * 300, lambda path: None, "xxx"),
-        row("folder: before the name", "folder:data", None, "folder:data"),
-    ],
-)
-def test_names_of_the_folder(name, make, words):
-    if make:
-        fill(name, make)
-    judge(lambda: assess(data=name), words)
-
-
-@pytest.mark.parametrize(
-    "options, expected",
-    [
-        *(
-            row(f"level {v}", f"--level '{v}'", f"level & {v}")
-            for v in ("0", "1", "-0.5", "90", "nan", "inf", "high", "", "0,9")
-        ),
-        row("backbone efficientnet-lite1", "--backbone efficientnet-lite1", "efficientnet-lite1"),
-        row("backbone clip", "--backbone clip", "clip & efficientnet-lite0"),
-        row("backbone glyphconv", "--backbone glyphconv", "glyphconv & glyph-conv"),
-        row("backbone without a name", "--backbone ''", "backbone"),
-        row("a backbone twice", "--backbone glyph-conv glyph-conv", "glyph-conv & twice|once|double"),
-        row("a learner twice", "--learner ncc ncc", "ncc & twice|once|double"),
-        row("learner ft", "--learner ft", "ft & ncc"),
-        row("learner NCC", "--learner NCC", "NCC & ncc"),
-        row("learner lrr", "--learner lrr", "lrr & lr"),
-        row("learner without a name", "--learner ''", "learner"),
-        row("no learner", "--learner", "learner"),
-        row("learner protonet", "--learner protonet", "protonet & ncc"),
-        row("size", "--size 0", "size"),
-        row("one argument too many", "extra", "extra"),
-        *(row(f"page {v}", f"-o {v}", f"{v} & .html") for v in ("out.pdf", "out", "-", "out.csv")),
-        row("page without a name", "-o ''", "output|-o"),
-    ],
-)
-def test_options(options, expected):
-    tree()
-    if isinstance(expected, str):
-        cut()()  # what is wrong with the options is said before an image is read
-    judge(lambda: assess(*split(options)), expected)
-
-
-@pytest.mark.parametrize("make, path, words", nowhere(".html"))
-def test_where_no_page_can_be_written(make, path, words):
-    tree()
-    make()
-    judge(lambda: assess(output=path), words)
 
 
 def test_a_page_inside_the_support_and_a_disk_without_room():

@@ -7,8 +7,6 @@ import pandas as pd
 from fslcore import recorder
 from fslcore.paths import DATA
 
-__all__ = ["recording", "table"]
-
 
 def table(name: str) -> pd.DataFrame:
     """A table of ``data/course``; the README there describes the columns."""

@@ -1,9 +1,8 @@
 """Do the intervals for the worst class and for gaps hold what they promise? Replicates on worlds with attributes.
 
-A world is a set of classes and of attributes: an image's features are its class's mean, plus a shift for
-each attribute it has, plus noise. What attributes do is the same for all classes: new classes come with the same
-attributes.
-"""
+A world is a set of classes and of attributes: an image's features are its class's mean, plus a
+shift for each attribute it has, plus noise. What attributes do is the same for all classes: new
+classes come with the same attributes."""
 
 from __future__ import annotations
 
@@ -17,17 +16,17 @@ from . import worst_class
 from .coverage import scaled_truth, share_of
 from .worlds import NAMES, World, classes_of, shifts_of, test_set
 
-__all__ = ["replicates", "rows", "summary"]
 
-
-def replicates(world: World, new: str, worlds: int, sets: int, *, seed: int = 0, first: int = 0) -> pd.DataFrame:
+def replicates(
+    world: World, new: str, worlds: int, sets: int, *, seed: int = 0, first: int = 0
+) -> pd.DataFrame:
     """Means and half-widths of many test sets, in percent.
 
     Parameters
     ----------
     new : str
-        'images': the test sets of a world differ in their images. 'classes': a world has one test set (``sets`` = 1),
-        and all worlds have the same attributes.
+        'images': the test sets of a world differ in their images. 'classes': a world has one test
+        set (``sets`` = 1), and all worlds have the same attributes.
     worlds, sets : int
         Worlds, and test sets of each.
     seed, first : int
@@ -36,24 +35,32 @@ def replicates(world: World, new: str, worlds: int, sets: int, *, seed: int = 0,
     Returns
     -------
     DataFrame
-        A row a test set, statement ('wAcc-R', 'wAcc-A', 'gap' of the first backbone, and 'difference of gaps' of
-        the two) and interval ('closed', 'images' or 'classes'): new, world, set, statement, interval, mean, low, high,
-        and ``halves``, the mean over even tasks minus that over odd ones.
+        A row a test set, statement ('wAcc-R', 'wAcc-A', 'gap' of the first backbone, and
+        'difference of gaps' of the two) and interval ('closed', 'images' or 'classes'): new, world,
+        set, statement, interval, mean, low, high, and ``halves``, the mean over even tasks minus
+        that over odd ones.
     """
     rows = []
     for number in range(first, first + worlds):
         rng = np.random.default_rng([seed, number])
         shifts = shifts_of(world, rng if new == "images" else np.random.default_rng(seed))
-        made = shifts, *classes_of(world, rng)
+        population = shifts, *classes_of(world, rng)
         for repeat in range(sets):
-            runs = test_set(world, *made, rng, int(rng.integers(2**31)))
+            runs = test_set(world, *population, rng, int(rng.integers(2**31)))
             even, odd = (_statements(runs[part]) for part in (slice(0, None, 2), slice(1, None, 2)))
             for statement, influence in _statements(runs).items():
-                bounds = (0, 100) if statement.startswith("wAcc") else (-200, 200)  # of a difference of gaps
-                found, halves = influence.intervals(bounds=bounds), even[statement].mean - odd[statement].mean
+                bounds = (
+                    (0, 100) if statement.startswith("wAcc") else (-200, 200)
+                )  # of a difference of gaps
+                result, halves = (
+                    influence.intervals(bounds=bounds),
+                    even[statement].mean - odd[statement].mean,
+                )
                 for kind in ("closed", new):
-                    r = getattr(found, kind)
-                    rows.append((new, number, repeat, statement, kind, r.mean, r.low, r.high, halves))
+                    r = getattr(result, kind)
+                    rows.append(
+                        (new, number, repeat, statement, kind, r.mean, r.low, r.high, halves)
+                    )
     columns = ["new", "world", "set", "statement", "interval", "mean", "low", "high", "halves"]
     return pd.DataFrame(rows, columns=columns)
 
@@ -62,18 +69,19 @@ def _statements(runs: worst_class.Runs) -> dict[str, Influence]:
     return runs.measures("a") | {"difference of gaps": runs.measures(*NAMES)["gap"]}
 
 
-def summary(made: pd.DataFrame) -> pd.DataFrame:
+def summary(test_sets: pd.DataFrame) -> pd.DataFrame:
     """Share (percent) of intervals that hold the truth, for what was drawn new, by statement.
 
-    The truth is the mean over the replicates (of a world, for new images), for which errors are scaled.
+    The truth is the mean over the replicates (of a world, for new images), for which errors are
+    scaled.
 
     Returns
     -------
     DataFrame
-        target ('these images', 'new images' or 'new classes'), statement, interval ('closed', 'images' or 'classes'),
-        share, low, high (its 95 % interval, by Clopper and Pearson; test sets of a world count as
-        independent), n and half_width (mean). Closed intervals on these images are judged by the two halves of the
-        tasks.
+        target ('these images', 'new images' or 'new classes'), statement, interval ('closed',
+        'images' or 'classes'), share, low, high (its 95 % interval, by Clopper and Pearson; test
+        sets of a world count as independent), n and half_width (mean). Closed intervals on these
+        images are judged by the two halves of the tasks.
     """
     rows = []
 
@@ -82,13 +90,17 @@ def summary(made: pd.DataFrame) -> pd.DataFrame:
         half = (part["high"] - part["low"]).mean() / 2
         rows.append((target, statement, interval, share, low, high, n, half))
 
-    closed = made[made["interval"] == "closed"]
+    closed = test_sets[test_sets["interval"] == "closed"]
     for statement, part in closed.groupby("statement", sort=False):
         add(TARGETS["closed"], statement, "closed", part, part["mean"] - part["halves"] / 2)
-    for (new, statement, interval), part in made.groupby(["new", "statement", "interval"], sort=False):
+    for (new, statement, interval), part in test_sets.groupby(
+        ["new", "statement", "interval"], sort=False
+    ):
         world = part["world"] if new == "images" else part["world"] * 0
         add(f"new {new}", statement, interval, part, scaled_truth(part["mean"], world))
-    return pd.DataFrame(rows, columns=["target", "statement", "interval", "share", "low", "high", "n", "half_width"])
+    return pd.DataFrame(
+        rows, columns=["target", "statement", "interval", "share", "low", "high", "n", "half_width"]
+    )
 
 
 def rows(study: pd.DataFrame) -> pd.DataFrame:

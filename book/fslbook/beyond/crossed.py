@@ -1,8 +1,7 @@
 """One test set and several supports: simulated studies with known truth, and a benchmark's protocol on real features.
 
-A simulated score is a chance Φ(μ + support + item + interaction), with Gaussian effects, or a right or wrong answer
-with that chance: the mean over whatever is new then has a closed form.
-"""
+A simulated score is a chance Φ(μ + support + item + interaction), with Gaussian effects, or a right
+or wrong answer with that chance: the mean over whatever is new then has a closed form."""
 
 from __future__ import annotations
 
@@ -23,24 +22,6 @@ from fslcore.tasks import Tasks, sample_closed
 from .coverage import share_of
 from .worlds import part_of
 
-__all__ = [
-    "DESIGNS",
-    "PROTOCOLS",
-    "TARGETS",
-    "Design",
-    "Protocol",
-    "Replay",
-    "coverage_rows",
-    "coverage_table",
-    "in_rows",
-    "measured",
-    "protocol",
-    "replay",
-    "simulated",
-    "sizes",
-    "summary",
-]
-
 TARGETS = {  # what each interval is held against
     "naive": "both",
     "items": "items",
@@ -50,7 +31,12 @@ TARGETS = {  # what each interval is held against
 }
 
 ROW = ["design", "study", "interval", "hit", "width"]
-SHOWN = {"naive": "spread over supports", "supports": "new supports", "items": "new items", "both": "both"}
+SHOWN = {
+    "naive": "spread over supports",
+    "supports": "new supports",
+    "items": "new items",
+    "both": "both",
+}
 COLUMNS = {
     "naive": "spread over supports, for both",
     "items": "new items",
@@ -70,19 +56,22 @@ class Design:
     supports, items, shots : int
         R, N and S.
     pool : int or None
-        n labelled examples per class from which the supports are drawn; None for independent supports.
+        n labelled examples per class from which the supports are drawn; None for independent
+        supports.
     mean, support, item, interaction : float
         μ, and what supports, items and both together vary by.
     soft : bool
         Whether a score is the chance itself; else an answer with that chance.
     classes : int
-        C; their μ lie within 0.5 of the mean. Labels are given to the interval if there are several.
+        C; their μ lie within 0.5 of the mean. Labels are given to the interval if there are
+        several.
     skewed : bool
         Whether classes differ in size, and count alike in the mean.
     group : int
         Consecutive items that share their effects.
     second : float or None
-        μ of a second model, which shares half of the variance of each effect: scores are differences.
+        μ of a second model, which shares half of the variance of each effect: scores are
+        differences.
     """
 
     called: str
@@ -135,52 +124,68 @@ def simulated(
     Returns
     -------
     DataFrame
-        A row per study and interval, those of `TARGETS`: ``design``, ``study``, ``interval``, whether it held the truth
-        of its target (``hit``) and half of its ``width``. 'naive' is Student's of the R means, and
-        'items alone' that for new items, each read as one for both.
+        A row per study and interval, those of `TARGETS`: ``design``, ``study``, ``interval``,
+        whether it held the truth of its target (``hit``) and half of its ``width``. 'naive' is
+        Student's of the R means, and 'items alone' that for new items, each read as one for both.
     """
     rows = []
     for study in range(first, first + studies):
         rng = np.random.default_rng([seed, study])
         scores, label, group, truth = _drawn(design, rng)
-        several = dict(weights=np.ones(design.classes)) if design.skewed else {}
+        options = dict(weights=np.ones(design.classes)) if design.skewed else {}
         if design.pool is not None:
-            several |= dict(pool=design.pool, shots=design.shots)
-        labels, groups = (label if design.classes > 1 else None), (group if design.group > 1 else None)
-        several["bounds"] = (0, 1) if design.second is None else (-1, 1)
-        found = stats.crossed_intervals(scores, labels, groups=groups, level=level, **several)
+            options |= dict(pool=design.pool, shots=design.shots)
+        labels, groups = (
+            (label if design.classes > 1 else None),
+            (group if design.group > 1 else None),
+        )
+        options["bounds"] = (0, 1) if design.second is None else (-1, 1)
+        result = stats.crossed_intervals(scores, labels, groups=groups, level=level, **options)
         naive = stats.open_interval(scores @ _weights(design, label), level)
-        made = dict(zip(TARGETS, (naive, found.items, found.supports, found.items, found.both), strict=True))
-        rows += [(design.called, study, name, *_held(of, truth[TARGETS[name]])) for name, of in made.items()]
+        intervals = dict(
+            zip(
+                TARGETS,
+                (naive, result.items, result.supports, result.items, result.both),
+                strict=True,
+            )
+        )
+        rows += [
+            (design.called, study, name, *_held(interval, truth[TARGETS[name]]))
+            for name, interval in intervals.items()
+        ]
     return pd.DataFrame(rows, columns=ROW)
 
 
-def _held(found: stats.Interval, truth: float) -> tuple[bool, float]:
+def _held(interval: stats.Interval, truth: float) -> tuple[bool, float]:
     """Whether an interval holds the truth, and half of its width."""
-    return bool(found.low <= truth <= found.high), float(found.high - found.low) / 2
+    return bool(interval.low <= truth <= interval.high), float(interval.high - interval.low) / 2
 
 
 def _weights(design: Design, label: np.ndarray) -> np.ndarray:
     """Of each item in the mean."""
     size = np.bincount(label)
-    return 1 / (design.classes * size[label]) if design.skewed else np.full(len(label), 1 / len(label))
+    return (
+        1 / (design.classes * size[label]) if design.skewed else np.full(len(label), 1 / len(label))
+    )
 
 
-def _drawn(design: Design, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray, np.ndarray, dict[str, float]]:
+def _drawn(
+    design: Design, rng: np.random.Generator
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, dict[str, float]]:
     """Scores (R, N), class and group of each item, and the truth by target."""
     d, items = design, np.arange(design.items)
     label = (d.classes * items / d.items * (items / d.items if d.skewed else 1)).astype(int)
     label = label if d.group == 1 else items % d.classes
     group = items // d.group
     weight = _weights(d, label)
-    drawn = None
+    chosen = None
     if d.pool is not None:  # which of the pool of a class are in each support
-        drawn = rng.random((d.supports, d.classes, d.pool)).argsort(axis=2) < d.shots
+        chosen = rng.random((d.supports, d.classes, d.pool)).argsort(axis=2) < d.shots
     means = [d.mean] if d.second is None else [d.mean, d.second]
     common = None
     scores, truth = [], []
     for mean in means:
-        effects = _effects(d, label, group, drawn, rng)
+        effects = _effects(d, label, group, chosen, rng)
         if common is None:
             common = effects
         else:
@@ -199,29 +204,37 @@ def _drawn(design: Design, rng: np.random.Generator) -> tuple[np.ndarray, np.nda
             }
         )
     first, *second = scores
-    found = first.astype(float) - second[0] if second else first
-    truths = {name: np.mean(truth[0][name]) - (np.mean(truth[1][name]) if second else 0) for name in truth[0]}
-    return found, label, group, truths
+    difference = first.astype(float) - second[0] if second else first
+    truths = {
+        name: np.mean(truth[0][name]) - (np.mean(truth[1][name]) if second else 0)
+        for name in truth[0]
+    }
+    return difference, label, group, truths
 
 
 def _effects(
-    d: Design, label: np.ndarray, group: np.ndarray, drawn: np.ndarray | None, rng: np.random.Generator
+    d: Design,
+    label: np.ndarray,
+    group: np.ndarray,
+    chosen: np.ndarray | None,
+    rng: np.random.Generator,
 ) -> list[np.ndarray]:
     """Standard normal effects of supports (R, C), items (N,) and both (R, N): of sums over labelled examples."""
     by_item, groups = rng.standard_normal(group.max() + 1)[group], group.max() + 1
-    if drawn is None:
+    if chosen is None:
         return [
             rng.standard_normal((d.supports, d.classes)),
             by_item,
             rng.standard_normal((d.supports, groups))[:, group],
         ]
     examples = rng.standard_normal((d.classes, d.pool))
-    by_support = (drawn * examples).sum(axis=2) / np.sqrt(d.shots)
-    # An example changes an item of its own class; groups have their changes in common within a class.
+    by_support = (chosen * examples).sum(axis=2) / np.sqrt(d.shots)
+    # An example changes an item of its own class; groups have their changes in common within a
+    # class.
     in_item = rng.standard_normal((groups, d.pool))[group]
     by_both = np.empty((d.supports, len(label)))
     for c in range(d.classes):
-        by_both[:, label == c] = drawn[:, c] @ in_item[label == c].T / np.sqrt(d.shots)
+        by_both[:, label == c] = chosen[:, c] @ in_item[label == c].T / np.sqrt(d.shots)
     return [by_support, by_item, by_both]
 
 
@@ -254,10 +267,9 @@ class Protocol:
     @property
     def called(self) -> str:
         """Its name."""
-        what = (
-            f"{self.dataset}, {self.supports} supports of {self.shots} from {self.pool}, {self.items} items per class"
-        )
-        return what + (", difference" if len(self.learners) > 1 else "")
+        supports = f"{self.supports} supports of {self.shots} from {self.pool}"
+        sizes = f"{self.dataset}, {supports}, {self.items} items per class"
+        return sizes + (", difference" if len(self.learners) > 1 else "")
 
 
 PROTOCOLS = (
@@ -273,7 +285,9 @@ PROTOCOLS = (
 TRUTH = 600  # supports whose mean is the truth, each with its own items
 
 
-def measured(kind: Protocol, worlds: int, studies: int, *, seed: int = 0, first: int = 0) -> pd.DataFrame:
+def measured(
+    kind: Protocol, worlds: int, studies: int, *, seed: int = 0, first: int = 0
+) -> pd.DataFrame:
     """Intervals of a protocol's studies, each with its own labelled examples and items from the population.
 
     Parameters
@@ -287,8 +301,8 @@ def measured(kind: Protocol, worlds: int, studies: int, *, seed: int = 0, first:
     Returns
     -------
     DataFrame
-        As of `simulated`, in percent, for 'naive', 'items alone' and 'both', each held against the mean of 600 supports
-        with their own items from the whole population.
+        As of `simulated`, in percent, for 'naive', 'items alone' and 'both', each held against the
+        mean of 600 supports with their own items from the whole population.
     """
     bank = backbones.features(datasets.load(kind.dataset), backbones.load(kind.backbone))
     rows = []
@@ -296,22 +310,41 @@ def measured(kind: Protocol, worlds: int, studies: int, *, seed: int = 0, first:
         rng = np.random.default_rng([seed, world])
         chosen = rng.permutation(np.unique(bank.labels))[: kind.classes]
         part = part_of(bank, np.flatnonzero(np.isin(bank.labels, chosen)))
-        drawn = dict(ways=kind.classes, shots=kind.shots, queries=15, tasks=TRUTH)
-        truth = _scores(kind.learners, part, sample_closed(part.labels, seed=int(rng.integers(2**31)), **drawn)).mean()
+        truth_shape = dict(ways=kind.classes, shots=kind.shots, queries=15, tasks=TRUTH)
+        truth = _scores(
+            kind.learners,
+            part,
+            sample_closed(part.labels, seed=int(rng.integers(2**31)), **truth_shape),
+        ).mean()
         for study in range(studies):
-            tasks = protocol(part.labels, kind.supports, kind.shots, pool=kind.pool, items=kind.items, rng=rng)
+            tasks = protocol(
+                part.labels, kind.supports, kind.shots, pool=kind.pool, items=kind.items, rng=rng
+            )
             scores = _scores(kind.learners, part, tasks)
-            known = dict(pool=kind.pool, shots=kind.shots)
-            known["bounds"] = (0, 100) if len(kind.learners) == 1 else (-100, 100)
-            found = stats.crossed_intervals(scores, tasks.query_label[0], **known)
-            made = {"naive": stats.open_interval(scores.mean(axis=1)), "items alone": found.items, "both": found.both}
+            options = dict(pool=kind.pool, shots=kind.shots)
+            options["bounds"] = (0, 100) if len(kind.learners) == 1 else (-100, 100)
+            result = stats.crossed_intervals(scores, tasks.query_label[0], **options)
+            intervals = {
+                "naive": stats.open_interval(scores.mean(axis=1)),
+                "items alone": result.items,
+                "both": result.both,
+            }
             number = world * studies + study
-            rows += [(kind.called, number, name, *_held(of, truth)) for name, of in made.items()]
+            rows += [
+                (kind.called, number, name, *_held(interval, truth))
+                for name, interval in intervals.items()
+            ]
     return pd.DataFrame(rows, columns=ROW)
 
 
 def protocol(
-    labels: np.ndarray, supports: int, shots: int, *, pool: int, items: int, rng: np.random.Generator
+    labels: np.ndarray,
+    supports: int,
+    shots: int,
+    *,
+    pool: int,
+    items: int,
+    rng: np.random.Generator,
 ) -> Tasks:
     """R supports from a pool of labelled images, and one test set for all of them.
 
@@ -331,9 +364,13 @@ def protocol(
         R tasks with the same queries.
     """
     names = np.unique(labels)
-    of_class = np.stack([rng.permutation(np.flatnonzero(labels == c))[: pool + items] for c in names])
+    of_class = np.stack(
+        [rng.permutation(np.flatnonzero(labels == c))[: pool + items] for c in names]
+    )
     chosen = rng.random((supports, len(names), pool)).argsort(axis=2)[..., :shots]
-    support = np.take_along_axis(np.broadcast_to(of_class[:, :pool], (supports, len(names), pool)), chosen, axis=2)
+    support = np.take_along_axis(
+        np.broadcast_to(of_class[:, :pool], (supports, len(names), pool)), chosen, axis=2
+    )
     label = np.arange(len(names))
     query = of_class[:, pool:].reshape(1, -1).repeat(supports, axis=0)
     of_support, of_query = (label.repeat(n)[None].repeat(supports, axis=0) for n in (shots, items))
@@ -358,7 +395,9 @@ class Replay:
         """Of one learner, or of the difference of two; ``chosen`` are ``pool``, ``shots`` and ``level``."""
         first, *second = (self.scores[name] for name in names)
         values, bounds = (first - second[0], (-100, 100)) if second else (first, (0, 100))
-        return stats.crossed_intervals(values, self.labels, groups=self.groups, bounds=bounds, **chosen)
+        return stats.crossed_intervals(
+            values, self.labels, groups=self.groups, bounds=bounds, **chosen
+        )
 
 
 def replay(
@@ -391,9 +430,10 @@ def replay(
     Raises
     ------
     InputError
-        A class with fewer images than ``pool`` + ``items``; a pool that is not larger than a support.
+        A class with fewer images than ``pool`` + ``items``; a pool that is not larger than a
+        support.
     """
-    found = {}
+    replays = {}
     for name in names:
         source = datasets.load(name)
         bank = backbones.features(source, backbones.load(backbone))
@@ -403,43 +443,59 @@ def replay(
                 f"pool = {pool}, items = {items}; {name} has a class of {sizes.min()} images (lower pool or items)"
             )
         if pool <= shots:
-            raise InputError(f"pool = {pool}, shots = {shots}; a pool larger than a support is needed")
-        tasks = protocol(bank.labels, supports, shots, pool=pool, items=items, rng=np.random.default_rng(seed))
-        known = groups_of_images(source, groups)
+            raise InputError(
+                f"pool = {pool}, shots = {shots}; a pool larger than a support is needed"
+            )
+        tasks = protocol(
+            bank.labels, supports, shots, pool=pool, items=items, rng=np.random.default_rng(seed)
+        )
+        item_groups = groups_of_images(source, groups)
         scores = {method: _scores((method,), bank, tasks) for method in methods}
-        found[name] = Replay(scores, tasks.query_label[0], None if known is None else known[tasks.query[0]])
-    return found
+        replays[name] = Replay(
+            scores,
+            tasks.query_label[0],
+            None if item_groups is None else item_groups[tasks.query[0]],
+        )
+    return replays
 
 
-def in_rows(found: dict[str, Replay], method: str, level: float, **chosen) -> pd.DataFrame:
+def in_rows(replays: dict[str, Replay], method: str, level: float, **chosen) -> pd.DataFrame:
     """A panel per data set and a row per interval, as `fslbook.figures.forest` draws them."""
     rows = []
-    for name, of in found.items():
-        made = of.intervals(method, level=level, **chosen)
-        naive = stats.open_interval(of.scores[method].mean(axis=1), level)
-        for kind, r in zip(SHOWN.values(), (naive, made.supports, made.items, made.both), strict=True):
+    for name, replay in replays.items():
+        result = replay.intervals(method, level=level, **chosen)
+        naive = stats.open_interval(replay.scores[method].mean(axis=1), level)
+        for kind, r in zip(
+            SHOWN.values(), (naive, result.supports, result.items, result.both), strict=True
+        ):
             rows.append((name, kind, r.mean, r.half_width, r.low, r.high))
     return pd.DataFrame(rows, columns=["panel", "row", "mean", "width", "low", "high"])
 
 
-def sizes(found: stats.crossed.CrossedIntervals, supports: list[int], items: list[int]) -> pd.DataFrame:
+def sizes(
+    result: stats.crossed.CrossedIntervals, supports: list[int], items: list[int]
+) -> pd.DataFrame:
     """Half-widths to expect of other numbers of supports (rows) and items (columns)."""
-    table = [[found.planned(r, n).half_width for n in items] for r in supports]
-    return pd.DataFrame(table, index=pd.Index(supports, name="supports"), columns=[f"{n:,} items" for n in items])
+    table = [[result.planned(r, n).half_width for n in items] for r in supports]
+    return pd.DataFrame(
+        table, index=pd.Index(supports, name="supports"), columns=[f"{n:,} items" for n in items]
+    )
 
 
-def coverage_rows(found: pd.DataFrame) -> pd.DataFrame:
+def coverage_rows(shares: pd.DataFrame) -> pd.DataFrame:
     """`summary` of the protocols on real features, as `fslbook.figures.forest` draws it."""
-    real = found[found["design"].isin([kind.called for kind in PROTOCOLS])]
+    real = shares[shares["design"].isin([kind.called for kind in PROTOCOLS])]
     panel = real["design"].str.partition(",")[0]
-    names = real["interval"].map({"naive": SHOWN["naive"], "items alone": SHOWN["items"], "both": SHOWN["both"]})
+    names = real["interval"].map(
+        {"naive": SHOWN["naive"], "items alone": SHOWN["items"], "both": SHOWN["both"]}
+    )
     row = real["design"].str.partition(", ")[2]
     return real.assign(row=row, panel=panel, series=names, mean=real["share"])
 
 
-def coverage_table(found: pd.DataFrame) -> pd.DataFrame:
+def coverage_table(shares: pd.DataFrame) -> pd.DataFrame:
     """Shares (`summary`) of the simulated designs: a row per design, a column per interval and its target."""
-    simulated = found[found["design"].isin([design.called for design in DESIGNS])]
+    simulated = shares[shares["design"].isin([design.called for design in DESIGNS])]
     wide = simulated.pivot(index="design", columns="interval", values="share")[list(TARGETS)]
     wide = wide.reindex([design.called for design in DESIGNS]).rename(columns=COLUMNS)
     return wide.map("{:.1f}".format).rename_axis(columns=None)
@@ -451,9 +507,12 @@ def summary(table: pd.DataFrame) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        design, interval, share, n (studies), low and high (95 %, Clopper and Pearson), width (the mean half-width).
+        design, interval, share, n (studies), low and high (95 %, Clopper and Pearson), width (the
+        mean half-width).
     """
     rows = []
-    for (design, interval), of in table.groupby(["design", "interval"], sort=False, observed=True):
-        rows.append((design, interval, *share_of(of["hit"]), float(of["width"].mean())))
+    for (design, interval), studies in table.groupby(
+        ["design", "interval"], sort=False, observed=True
+    ):
+        rows.append((design, interval, *share_of(studies["hit"]), float(studies["width"].mean())))
     return pd.DataFrame(rows, columns=["design", "interval", "share", "n", "low", "high", "width"])

@@ -21,27 +21,19 @@ if TYPE_CHECKING:
     from fslcore.datasets import Images
     from fslcore.tasks import Tasks
 
-__all__ = [
-    "coverage",
-    "crossed_curves",
-    "lens_intervals",
-    "power_curves",
-    "ratio_bars",
-    "run_strip",
-    "seed_strip",
-    "task_images",
-    "three_rows",
-    "three_stacks",
-]
-
 
 def task_images(images: Images, tasks: Tasks, task: int, queries: int = 5) -> plt.Figure:
     """The support of one task, one row per class; to the right of the gap, its first query images."""
-    figure, axes = plt.subplots(tasks.ways, 1, figsize=(6.4, 0.75 * tasks.ways + 0.2), layout="constrained")
+    figure, axes = plt.subplots(
+        tasks.ways, 1, figsize=(6.4, 0.75 * tasks.ways + 0.2), layout="constrained"
+    )
     for k, ax in enumerate(axes):
         support, query = (
             index[task][label[task] == k]
-            for index, label in ((tasks.support, tasks.support_label), (tasks.query, tasks.query_label))
+            for index, label in (
+                (tasks.support, tasks.support_label),
+                (tasks.query, tasks.query_label),
+            )
         )
         pixels = list(images.images[np.concatenate([support, query[:queries]])])
         gap = np.full((pixels[0].shape[0], 16, pixels[0].shape[2]), 255, np.uint8)
@@ -55,28 +47,36 @@ def task_images(images: Images, tasks: Tasks, task: int, queries: int = 5) -> pl
     return figure
 
 
-def lens_intervals(found: pd.DataFrame) -> plt.Figure:
+def lens_intervals(lenses: pd.DataFrame) -> plt.Figure:
     """Two learners' differences by measure, with intervals for three targets (`fslbook.beyond.worst_class.lenses`)."""
-    figure, ax = plt.subplots(figsize=(6.4, 0.8 * len(found) + 1.4), layout="constrained")
+    figure, ax = plt.subplots(figsize=(6.4, 0.8 * len(lenses) + 1.4), layout="constrained")
     targets = {"closed": "these images", "images": "new images", "classes": "new classes"}
     for k, (kind, name) in enumerate(targets.items()):
-        of = [getattr(r, kind) for r in found["result"]]
-        rows = np.arange(len(of)) + 0.22 * (k - 1)
-        halves = [r.half_width if np.isfinite(r.half_width) else np.nan for r in of]
-        ax.errorbar([r.mean for r in of], rows, xerr=halves, fmt=MARKERS[k], color=COLOURS[k], capsize=4, label=name)
+        intervals = [getattr(r, kind) for r in lenses["result"]]
+        rows = np.arange(len(intervals)) + 0.22 * (k - 1)
+        halves = [r.half_width if np.isfinite(r.half_width) else np.nan for r in intervals]
+        ax.errorbar(
+            [r.mean for r in intervals],
+            rows,
+            xerr=halves,
+            fmt=MARKERS[k],
+            color=COLOURS[k],
+            capsize=4,
+            label=name,
+        )
     ax.axvline(0, color="black", linewidth=1)
     ax.set(
-        yticks=range(len(found)),
-        yticklabels=found["measure"],
-        ylim=(len(found) - 0.5, -0.5),
-        xlabel=f"{found['a'].iloc[0]} − {found['b'].iloc[0]} (points)",
+        yticks=range(len(lenses)),
+        yticklabels=lenses["measure"],
+        ylim=(len(lenses) - 0.5, -0.5),
+        xlabel=f"{lenses['a'].iloc[0]} − {lenses['b'].iloc[0]} (points)",
     )
     ax.grid(axis="y", visible=False)
     figure.legend(*ax.get_legend_handles_labels(), loc="outside upper center", ncols=3, fontsize=10)
     return figure
 
 
-def three_stacks(made: dict[str, pd.DataFrame]) -> plt.Figure:
+def three_stacks(studies: dict[str, pd.DataFrame]) -> plt.Figure:
     """Closed intervals and those made for the question, for test sets with new images and with new classes.
 
     Parameters
@@ -85,11 +85,14 @@ def three_stacks(made: dict[str, pd.DataFrame]) -> plt.Figure:
         'images' and 'classes': `fslbook.beyond.coverage.replicates` of one regime.
     """
     figure, axes = plt.subplots(2, 2, figsize=(6.8, 6.4), sharex="col", sharey=True)
-    for column, (new, sets) in zip(axes.T, made.items()):
-        of = dict(list(sets.groupby("interval")))
-        truth = of["closed"]["mean"].mean()
+    for column, (new, sets) in zip(axes.T, studies.items()):
+        by_interval = dict(list(sets.groupby("interval")))
+        truth = by_interval["closed"]["mean"].mean()
         for ax, kind, name in zip(column, ("usual", new), ("closed", f"for new {new}")):
-            middle, half = (of[kind]["low"] + of[kind]["high"]) / 2, (of[kind]["high"] - of[kind]["low"]) / 2
+            middle, half = (
+                (by_interval[kind]["low"] + by_interval[kind]["high"]) / 2,
+                (by_interval[kind]["high"] - by_interval[kind]["low"]) / 2,
+            )
             stack = [Interval(m, h, 0.95, 0, name) for m, h in zip(middle.head(40), half)]
             interval_stack(stack, truth, name, ax)
             ax.set(
@@ -110,16 +113,20 @@ def three_stacks(made: dict[str, pd.DataFrame]) -> plt.Figure:
 def three_rows(table: pd.DataFrame) -> pd.DataFrame:
     """`fslcore.evaluation.three_targets.intervals` or ``pairs`` as `fslbook.figures.forest` draws them.
 
-    A panel per data set with a row per method, or a panel per pair of methods with a row per data set.
-    """
+    A panel per data set with a row per method, or a panel per pair of methods with a row per data
+    set."""
     rows = []
     for at in table.itertuples():
         pair = "a" in table
-        place = dict(row=at.dataset, panel=f"{at.a} − {at.b}") if pair else dict(row=at.method, panel=at.dataset)
-        found = {target: getattr(at.result, kind) for kind, target in TARGETS.items()}
+        place = (
+            dict(row=at.dataset, panel=f"{at.a} − {at.b}")
+            if pair
+            else dict(row=at.method, panel=at.dataset)
+        )
+        intervals = {target: getattr(at.result, kind) for kind, target in TARGETS.items()}
         rows += [
             dict(place, series=target, mean=i.mean, low=i.low, high=i.high)
-            for target, i in found.items()
+            for target, i in intervals.items()
             if np.isfinite(i.low) and np.isfinite(i.high)
         ]
     return pd.DataFrame(rows)
@@ -130,33 +137,44 @@ def coverage(summary: pd.DataFrame, height: float = 0.4) -> plt.Figure:
 
     ``height`` is that of a row, in inches.
     """
-    own = {"new images": "images", "new classes": "classes"}
-    rows = summary[summary["interval"].isin(own.values())][["regime", "given"]].drop_duplicates()
+    made_for = {"new images": "images", "new classes": "classes"}
+    rows = summary[summary["interval"].isin(made_for.values())][
+        ["regime", "given"]
+    ].drop_duplicates()
     place = {key: at for at, key in enumerate(rows.itertuples(index=False, name=None))}
-    figure, axes = plt.subplots(1, 2, figsize=(5.4, height * len(rows) + 1.4), sharey=True, layout="constrained")
+    figure, axes = plt.subplots(
+        1, 2, figsize=(5.4, height * len(rows) + 1.4), sharey=True, layout="constrained"
+    )
     marks = {
         "closed": (COLOURS[1], "x", "closed, 600 tasks"),
         "open": (COLOURS[2], "^", "open, best Q"),
         "own": (COLOURS[0], "o", "made for the target"),
     }
-    for ax, target in zip(axes, own):
+    for ax, target in zip(axes, made_for):
         ax.axvspan(93, 97, color="0.88", zorder=0)
         for (kind, (colour, mark, name)), shift in zip(marks.items(), (0.22, 0, -0.22)):
-            interval = own[target] if kind == "own" else kind
+            interval = made_for[target] if kind == "own" else kind
             part = summary[(summary["target"] == target) & (summary["interval"] == interval)]
             if len(part):
                 error = np.abs(part[["low", "high"]].to_numpy().T - part["share"].to_numpy())
                 at = np.array([place[key] for key in zip(part["regime"], part["given"])]) + shift
-                ax.errorbar(part["share"], at, xerr=error, fmt=mark, color=colour, markersize=5, label=name)
+                ax.errorbar(
+                    part["share"], at, xerr=error, fmt=mark, color=colour, markersize=5, label=name
+                )
         ax.set_title(target)
         ax.set(xlim=(0, 100.5))
-        # Good intervals lie within a few points of each other, poor ones anywhere below: both are to be read.
-        ax.set_xscale("function", functions=(lambda x: -np.log(104 - x), lambda y: 104 - np.exp(-y)))
+        # Good intervals lie within a few points of each other, poor ones anywhere below: both are
+        # to be read.
+        ax.set_xscale(
+            "function", functions=(lambda x: -np.log(104 - x), lambda y: 104 - np.exp(-y))
+        )
         ax.set_xticks([0, 50, 80, 90, 95, 100], [0, 50, 80, "", 95, 100], fontsize=9)
     axes[0].set_yticks(range(len(rows)), [f"{a}: {b}" if b else a for a, b in place], fontsize=9)
     axes[0].invert_yaxis()
     figure.supxlabel("intervals that contain the truth for this target (%)", fontsize=10)
-    figure.legend(*axes[1].get_legend_handles_labels(), loc="outside upper center", ncols=3, fontsize=9)
+    figure.legend(
+        *axes[1].get_legend_handles_labels(), loc="outside upper center", ncols=3, fontsize=9
+    )
     return figure
 
 
@@ -170,7 +188,9 @@ def ratio_bars(ratios: pd.DataFrame) -> plt.Figure:
         ax.annotate(f"{ratio:.1f}  (Q = {q})", (ratio + 0.05, row), va="center", fontsize=9)
     ax.set_yticks(rows, ratios["regime"], fontsize=9)
     ax.invert_yaxis()
-    ax.set(xlabel="half-width, open / this chapter's (ratio)", xlim=(0, ratios["ratio"].max() + 1.2))
+    ax.set(
+        xlabel="half-width, open / this chapter's (ratio)", xlim=(0, ratios["ratio"].max() + 1.2)
+    )
     return figure
 
 
@@ -182,28 +202,48 @@ def power_curves(degrees: list[float], level: float) -> plt.Figure:
         name = "many degrees of freedom" if np.isinf(df) else f"{df:.0f} degrees of freedom"
         ax.plot(x, [100 * power(d, 1.0, df, level) for d in x], line, linewidth=2, label=name)
     ax.axhline(80, color="grey", linewidth=1)
-    ax.set(xlabel="true difference (standard errors)", ylabel="power (%)", ylim=(0, 101), xlim=(0, 6))
+    ax.set(
+        xlabel="true difference (standard errors)", ylabel="power (%)", ylim=(0, 101), xlim=(0, 6)
+    )
     ax.legend(loc="lower right")
 
 
-def crossed_curves(found: CrossedIntervals, supports: list[int], times: list[int], unit: str) -> plt.Figure:
+def crossed_curves(
+    result: CrossedIntervals, supports: list[int], times: list[int], unit: str
+) -> plt.Figure:
     """Half-widths to expect against the number of supports: of their spread alone, and for both on more items."""
     figure, ax = plt.subplots(figsize=(6.4, 4.2))
-    alone = [t.ppf((1 + found.both.level) / 2, r - 1) * _spread(found, r) for r in supports]
-    ax.plot(supports, alone, "--", color="black", linewidth=2, label=f"spread over supports, {found.n_items:,} items")
-    for k, more in enumerate(times):
-        n = more * found.n_items
-        both = [found.planned(r, n).half_width for r in supports]
-        ax.plot(supports, both, MARKERS[k], color=COLOURS[k], linestyle="-", label=f"both, {n:,} items")
+    alone = [t.ppf((1 + result.both.level) / 2, r - 1) * _spread(result, r) for r in supports]
+    ax.plot(
+        supports,
+        alone,
+        "--",
+        color="black",
+        linewidth=2,
+        label=f"spread over supports, {result.n_items:,} items",
+    )
+    for k, factor in enumerate(times):
+        n = factor * result.n_items
+        half_widths = [result.planned(r, n).half_width for r in supports]
+        ax.plot(
+            supports,
+            half_widths,
+            MARKERS[k],
+            color=COLOURS[k],
+            linestyle="-",
+            label=f"both, {n:,} items",
+        )
     ax.set(xlabel="supports", ylabel=f"half-width ({unit})", xscale="log", ylim=(0, None))
     ax.set_xticks(supports, list(map(str, supports)))
     ax.minorticks_off()
     ax.legend()
 
 
-def _spread(found: CrossedIntervals, supports: int) -> float:
+def _spread(result: CrossedIntervals, supports: int) -> float:
     """Standard error of a mean over supports that their spread shows."""
-    return float(np.sqrt((found.support_variance + found.interaction_variance / found.n_items) / supports))
+    return float(
+        np.sqrt((result.support_variance + result.interaction_variance / result.n_items) / supports)
+    )
 
 
 def run_strip(panels: dict[str, dict[str, np.ndarray]]) -> plt.Figure:
@@ -212,18 +252,27 @@ def run_strip(panels: dict[str, dict[str, np.ndarray]]) -> plt.Figure:
     Parameters
     ----------
     panels : dict
-        Data set → learner → (R,) accuracies in percent. A learner has the same mark and colour in every panel.
+        Data set → learner → (R,) accuracies in percent. A learner has the same mark and colour in
+        every panel.
     """
     height = 0.55 * max(map(len, panels.values())) + 1.2
     figure, axes = plt.subplots(1, len(panels), figsize=(6.8, height), sharey=True, squeeze=False)
-    for ax, (name, of) in zip(axes[0], panels.items()):
-        for row, values in enumerate(of.values()):
+    for ax, (name, learners) in zip(axes[0], panels.items()):
+        for row, values in enumerate(learners.values()):
             mark, colour = MARKERS[row % len(MARKERS)], COLOURS[row % len(COLOURS)]
             ax.vlines(np.mean(values), row - 0.3, row + 0.3, color="black", linewidth=2)
-            ax.plot(values, np.full(len(values), row), mark, color=colour, markersize=9, alpha=0.75, clip_on=False)
-        ax.set(title=name, xlabel="mean accuracy (%)", ylim=(len(of) - 0.5, -0.5))
+            ax.plot(
+                values,
+                np.full(len(values), row),
+                mark,
+                color=colour,
+                markersize=9,
+                alpha=0.75,
+                clip_on=False,
+            )
+        ax.set(title=name, xlabel="mean accuracy (%)", ylim=(len(learners) - 0.5, -0.5))
         ax.grid(axis="y", visible=False)
-    axes[0, 0].set_yticks(range(len(of)), list(of))
+    axes[0, 0].set_yticks(range(len(learners)), list(learners))
     return figure
 
 
@@ -233,21 +282,37 @@ def seed_strip(panels: dict[str, pd.DataFrame]) -> plt.Figure:
     Parameters
     ----------
     panels : dict
-        Data set → table with a column ``runs``, (R,) accuracies in percent, by learner. Rows are in the order of the
-        first table.
+        Data set → table with a column ``runs``, (R,) accuracies in percent, by learner. Rows are in
+        the order of the first table.
     """
     order = next(iter(panels.values())).index
     figure, axes = plt.subplots(
-        1, len(panels), figsize=(5.4, 0.3 * len(order) + 1.5), sharey=True, squeeze=False, layout="constrained"
+        1,
+        len(panels),
+        figsize=(5.4, 0.3 * len(order) + 1.5),
+        sharey=True,
+        squeeze=False,
+        layout="constrained",
     )
-    for ax, (name, of) in zip(axes[0], panels.items()):
-        runs = np.stack(of.loc[order, "runs"])
+    for ax, (name, table) in zip(axes[0], panels.items()):
+        runs = np.stack(table.loc[order, "runs"])
         rows = np.arange(len(order))
         ax.hlines(rows, runs.min(axis=1), runs.max(axis=1), color="grey", linewidth=1)
         for seed, (values, mark, colour) in enumerate(zip(runs.T, MARKERS, COLOURS)):
-            ax.plot(values, rows, mark, color=colour, markersize=7, alpha=0.8, label=f"seed {seed}", clip_on=False)
+            ax.plot(
+                values,
+                rows,
+                mark,
+                color=colour,
+                markersize=7,
+                alpha=0.8,
+                label=f"seed {seed}",
+                clip_on=False,
+            )
         ax.set(title=name, xlabel="mean accuracy (%)", ylim=(len(order) - 0.5, -0.5))
         ax.grid(axis="y", visible=False)
     axes[0, 0].set_yticks(rows, list(order), fontsize=10)
-    figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside upper center", ncols=len(runs.T))
+    figure.legend(
+        *axes[0, 0].get_legend_handles_labels(), loc="outside upper center", ncols=len(runs.T)
+    )
     return figure

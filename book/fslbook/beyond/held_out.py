@@ -1,9 +1,8 @@
 """Do the intervals hold on real data? A data set of many classes and designers is split in two at random.
 
-One part is a test set with its interval, the other has what the interval is about: other classes, or images by other
-designers. The two means differ by chance alone, so the intervals of both say by how much they may differ. Many random
-splits show how often that holds.
-"""
+One part is a test set with its interval, the other has what the interval is about: other classes,
+or images by other designers. The two means differ by chance alone, so the intervals of both say by
+how much they may differ. Many random splits show how often that holds."""
 
 from __future__ import annotations
 
@@ -22,14 +21,15 @@ from fslcore.tasks import sample_closed
 from .coverage import share_of
 from .worlds import WAYS, answers, part_of
 
-__all__ = ["NEW", "QUERIES", "SPLITS", "TESTED", "classes", "errors", "icons", "in_rows", "splits", "summary"]
-
 NEW = {"classes": "other classes", "designers": "other designers"}  # what the second part has
 SPLITS = ("base", "validation", "novel")
 TESTED = 60  # classes of a test set; the others are the rest
 LEARNERS = ("protonet", "r2d2")  # trained on the base classes, and tested on novel ones
 NOVEL = 45  # of the novel classes, as `TESTED`
-QUERIES = {1: 5, 5: 3}  # by shots; few, as half of the designers draw a concept twelve times or more
+QUERIES = {
+    1: 5,
+    5: 3,
+}  # by shots; few, as half of the designers draw a concept twelve times or more
 TASKS = 2000
 KEY = ["new", "backbone", "shots", "interval"]
 INTERVALS = {
@@ -41,7 +41,7 @@ INTERVALS = {
 COLUMNS = ["new", "backbone", "shots", "split", "interval", "difference", "error", "df"]
 
 
-def icons(backbone: str, of: Sequence[str] = SPLITS) -> tuple[Bank, np.ndarray]:
+def icons(backbone: str, split_names: Sequence[str] = SPLITS) -> tuple[Bank, np.ndarray]:
     """Features of icons, and their designers.
 
     Parameters
@@ -58,7 +58,7 @@ def icons(backbone: str, of: Sequence[str] = SPLITS) -> tuple[Bank, np.ndarray]:
     designers : (N,) array
         Number of each icon's author.
     """
-    parts = [datasets.load("icons", split=split) for split in of]
+    parts = [datasets.load("icons", split=split) for split in split_names]
     network = backbones.load(backbone)
     data = torch.cat([backbones.features(part, network).data for part in parts])
     facts = pd.concat([part.facts for part in parts])
@@ -85,8 +85,8 @@ def splits(
     bank, designers
         As from `icons`.
     new : str
-        Of `NEW`. 'classes': some classes against all others. 'designers': half of the designers against the other half,
-        on classes of which each half drew enough.
+        Of `NEW`. 'classes': some classes against all others. 'designers': half of the designers
+        against the other half, on classes of which each half drew enough.
     shots : int
         S, 1 or 5.
     count : int
@@ -101,25 +101,34 @@ def splits(
     Returns
     -------
     DataFrame
-        A row a split and ``interval`` ('closed', 'images', then 'classes' or 'designers'): ``difference`` of the two
-        means in points, its standard ``error`` by that interval of both parts, and degrees of freedom (Satterthwaite).
+        A row a split and ``interval`` ('closed', 'images', then 'classes' or 'designers'):
+        ``difference`` of the two means in points, its standard ``error`` by that interval of both
+        parts, and degrees of freedom (Satterthwaite).
     """
     rows = []
     for number in range(first, first + count):
         rng = np.random.default_rng([seed, number])
-        units, of = (bank.labels, tested) if new == "classes" else (designers, (designers.max() + 1) // 2)
-        one = np.isin(units, rng.permutation(units.max() + 1)[:of])
+        units, unit_count = (
+            (bank.labels, tested) if new == "classes" else (designers, (designers.max() + 1) // 2)
+        )
+        first_part = np.isin(units, rng.permutation(units.max() + 1)[:unit_count])
         if new == "designers":
-            drawn = np.minimum(
-                *(np.bincount(bank.labels[side], minlength=bank.labels.max() + 1) for side in (one, ~one))
+            per_class = np.minimum(
+                *(
+                    np.bincount(bank.labels[side], minlength=bank.labels.max() + 1)
+                    for side in (first_part, ~first_part)
+                )
             )
-            kept = (drawn >= shots + max(QUERIES.values()))[bank.labels]
-            one, other = one & kept, ~one & kept
+            large_enough = (per_class >= shots + max(QUERIES.values()))[bank.labels]
+            first_part, second_part = first_part & large_enough, ~first_part & large_enough
         else:
-            other = ~one
-        found = [_intervals(bank, designers, np.flatnonzero(side), new, shots, learner, rng) for side in (one, other)]
-        for name in found[0]:
-            a, b = (part[name] for part in found)
+            second_part = ~first_part
+        intervals = [
+            _intervals(bank, designers, np.flatnonzero(side), new, shots, learner, rng)
+            for side in (first_part, second_part)
+        ]
+        for name in intervals[0]:
+            a, b = (part[name] for part in intervals)
             squares = np.array([a.standard_error, b.standard_error]) ** 2
             df = squares.sum() ** 2 / (squares**2 / [min(a.df, 1e9), min(b.df, 1e9)]).sum()
             rows.append((new, "", shots, number, name, a.mean - b.mean, np.sqrt(squares.sum()), df))
@@ -138,13 +147,17 @@ def _intervals(
     part = part_of(bank, rows)
     sizes = dict(ways=WAYS, shots=shots, queries=QUERIES[shots], tasks=TASKS)
     tasks = sample_closed(part.labels, seed=int(rng.integers(2**31)), **sizes)
-    right = 100 * evaluation.evaluate(learner, part, tasks).correct if learner else answers([part], tasks)[0]
-    drawn = right, tasks.support, tasks.query, part.labels
-    found = stats.three_intervals(*drawn, bounds=(0, 100))
-    out = {"closed": found.closed, "images": found.images}
+    right = (
+        100 * evaluation.evaluate(learner, part, tasks).correct
+        if learner
+        else answers([part], tasks)[0]
+    )
+    places = right, tasks.support, tasks.query, part.labels
+    result = stats.three_intervals(*places, bounds=(0, 100))
+    out = {"closed": result.closed, "images": result.images}
     if new == "classes":
-        return out | {"classes": found.classes}
-    grouped = stats.three_intervals(*drawn, groups=designers[rows], bounds=(0, 100))
+        return out | {"classes": result.classes}
+    grouped = stats.three_intervals(*places, groups=designers[rows], bounds=(0, 100))
     return out | {"designers": grouped.images}
 
 
@@ -154,12 +167,14 @@ def summary(table: pd.DataFrame, level: float = stats.LEVEL) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        share, n (splits), low and high (95 %), spread (standard deviation of the differences over the splits) and
-        predicted (root of the mean squared standard error).
+        share, n (splits), low and high (95 %), spread (standard deviation of the differences over
+        the splits) and predicted (root of the mean squared standard error).
     """
     limit = scipy.stats.t.ppf((1 + level) / 2, table["df"]) * table["error"]
     hits = (table["difference"].abs() <= limit).groupby([table[c] for c in KEY], observed=True)
-    out = pd.DataFrame([share_of(of) for _, of in hits], columns=["share", "n", "low", "high"])
+    out = pd.DataFrame(
+        [share_of(split_hits) for _, split_hits in hits], columns=["share", "n", "low", "high"]
+    )
     parts = table.groupby(KEY, observed=True)
     spread = parts["difference"].agg(lambda d: np.sqrt((d**2).mean()))
     predicted = parts["error"].agg(lambda e: np.sqrt((e**2).mean()))
@@ -168,11 +183,22 @@ def summary(table: pd.DataFrame, level: float = stats.LEVEL) -> pd.DataFrame:
 
 def in_rows(shares: pd.DataFrame) -> pd.DataFrame:
     """`summary` as `fslbook.figures.forest` draws it: a panel a question, a row a network and number of shots."""
-    rows = shares["backbone"].replace(evaluation.LEARNERS) + ", " + shares["shots"].map("{}-shot".format)
-    named = dict(row=rows, mean=shares["share"], series=shares["interval"].map(INTERVALS), panel=shares["new"].map(NEW))
-    found = pd.DataFrame(named).assign(low=shares["low"], high=shares["high"])
+    rows = (
+        shares["backbone"].replace(evaluation.LEARNERS)
+        + ", "
+        + shares["shots"].map("{}-shot".format)
+    )
+    named = dict(
+        row=rows,
+        mean=shares["share"],
+        series=shares["interval"].map(INTERVALS),
+        panel=shares["new"].map(NEW),
+    )
+    rows_by_question = pd.DataFrame(named).assign(low=shares["low"], high=shares["high"])
     order = [*INTERVALS.values()]
-    return found.sort_values("series", key=lambda s: s.map(order.index), kind="stable").reset_index(drop=True)
+    return rows_by_question.sort_values(
+        "series", key=lambda s: s.map(order.index), kind="stable"
+    ).reset_index(drop=True)
 
 
 def errors(shares: pd.DataFrame) -> pd.DataFrame:
@@ -180,7 +206,9 @@ def errors(shares: pd.DataFrame) -> pd.DataFrame:
     named = shares.assign(new=shares["new"].map(NEW), interval=shares["interval"].map(INTERVALS))
     named["backbone"] = named["backbone"].replace(evaluation.LEARNERS)
     index = ["new", "backbone", "shots"]
-    wide = named.pivot(index=index, columns="interval", values="predicted").reindex(columns=[*INTERVALS.values()])
+    wide = named.pivot(index=index, columns="interval", values="predicted").reindex(
+        columns=[*INTERVALS.values()]
+    )
     out = wide.map(lambda error: "—" if np.isnan(error) else f"{error:.2f}")
     out.insert(0, "spread", named.groupby(index)["spread"].first().map("{:.2f}".format))
     return out.rename_axis(columns=None)
@@ -188,4 +216,8 @@ def errors(shares: pd.DataFrame) -> pd.DataFrame:
 
 def classes() -> int:
     """How many concepts the icons show."""
-    return sum(of["classes"] for domains in datasets.cards()["icons"]["splits"].values() for of in domains.values())
+    return sum(
+        domain["classes"]
+        for domains in datasets.cards()["icons"]["splits"].values()
+        for domain in domains.values()
+    )

@@ -1,8 +1,7 @@
 """Example files for the report lab, from the book's stored results.
 
-``python -m fslbook.beyond.lab_examples`` writes ``book/_static/labs/report_examples.js``; a test fails if the file is
-out of date.
-"""
+``python -m fslbook.beyond.lab_examples`` writes ``book/_static/labs/report_examples.js``; a test
+fails if the file is out of date."""
 
 from __future__ import annotations
 
@@ -13,8 +12,6 @@ import numpy as np
 import pandas as pd
 
 from fslcore.paths import DATA, replace_file
-
-__all__ = ["examples", "script"]
 
 SCRIPT = Path(__file__).resolve().parents[2] / "_static" / "labs" / "report_examples.js"
 TASKS = 60
@@ -33,7 +30,9 @@ def _wide() -> str:
     """Shares: the first closed 5-way 5-shot episodes of clip art's novel classes."""
     rows = pd.read_parquet(DATA / "episodes" / "episodes.parquet")
     rows = rows[(rows["dataset"] == "clipart") & (rows["split"] == "novel") & (rows["block"] == -1)]
-    learner = rows["learner"].astype(str).replace("lr", "logistic regression")  # lr is a learning rate to the reader
+    learner = (
+        rows["learner"].astype(str).replace("lr", "logistic regression")
+    )  # lr is a learning rate to the reader
     rows = rows.assign(method=rows["backbone"].astype(str) + " " + learner)
     wide = rows.pivot(index="task", columns="method", values="accuracy")
     return wide.head(TASKS).dropna(axis=1).round(4).to_csv(lineterminator="\n")
@@ -60,10 +59,10 @@ def _datasets() -> str:
 
 def script() -> str:
     """The contents of `report_examples.js`."""
-    made = json.dumps(examples(), indent=1, sort_keys=True)
+    data = json.dumps(examples(), indent=1, sort_keys=True)
     return (
         "// Written by `python -m fslbook.beyond.lab_examples` from the book's stored results.\n"
-        f"window.fslLabs.compute.report.EXAMPLES = {made};\n"
+        f"window.fslLabs.compute.report.EXAMPLES = {data};\n"
     )
 
 

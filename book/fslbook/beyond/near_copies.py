@@ -13,59 +13,66 @@ from fslcore.tasks import Tasks, sample_closed
 
 from .targets import half
 
-__all__ = ["Both", "both_ways", "of_facts", "rows", "share_of_mates", "table"]
-
 
 class Both(dict):
     """``ordinary``, ``mixed`` and ``apart``, each (tasks, accuracies in percent), and ``labels`` and ``groups``."""
 
     def copies(self, level: float = 0.95) -> stats.Interval:
         """Mixed minus group-disjoint: the effect of copies on these images (same supports, groups weighted equally)."""
-        return stats.paired_interval(self["mixed"][1], self["apart"][1], level=level, bounds=(-100, 100))
+        return stats.paired_interval(
+            self["mixed"][1], self["apart"][1], level=level, bounds=(-100, 100)
+        )
 
     def difference(self, level: float = 0.95) -> stats.ThreeIntervals:
         """Ordinary minus group-disjoint, for these images, new groups and new classes."""
-        known = dict(labels=self["labels"], groups=self["groups"])
-        of = {
+        facts = dict(labels=self["labels"], groups=self["groups"])
+        influences = {
             name: stats.influence(
                 self[name][1],
                 np.concatenate([self[name][0].support, self[name][0].query], axis=1),
-                **known,
-                apart=apart,
+                **facts,
+                apart=disjoint,
             )
-            for name, apart in (("ordinary", False), ("apart", True))
+            for name, disjoint in (("ordinary", False), ("apart", True))
         }
-        return (of["ordinary"] - of["apart"]).intervals(level, (-100, 100))
+        return (influences["ordinary"] - influences["apart"]).intervals(level, (-100, 100))
 
 
-def both_ways(source: Images, groups: np.ndarray, backbone: str, learner: str, *, tasks: int, **shape) -> Both:
+def both_ways(
+    source: Images, groups: np.ndarray, backbone: str, learner: str, *, tasks: int, **shape
+) -> Both:
     """Accuracies on ordinary and on group-disjoint tasks, both of the classes that have enough groups (N,).
 
-    A third, mixed kind weights groups equally, as group-disjoint tasks do, but allows copies in support and query.
-    """
+    A third, mixed kind weights groups equally, as group-disjoint tasks do, but allows copies in
+    support and query."""
     left = set(evaluation.left_out(source, groups=groups, **shape))
     rows = np.flatnonzero([name not in left for name in source.classes])
     labels, groups = source.classes[rows], groups[rows]
-    found = Both(labels=labels, groups=groups)
+    results = Both(labels=labels, groups=groups)
     method = evaluation.ready(source, backbone, learner)
-    drawn = {
-        n: sample_closed(labels, tasks=tasks, groups=g, **shape) for n, g in (("ordinary", None), ("apart", groups))
+    by_kind = {
+        n: sample_closed(labels, tasks=tasks, groups=g, **shape)
+        for n, g in (("ordinary", None), ("apart", groups))
     }
-    drawn["mixed"] = _mixed(drawn["apart"], labels, groups, shape["seed"])
-    for name, of in drawn.items():
-        there = replace(of, support=rows[of.support], query=rows[of.query])
-        found[name] = of, 100 * method.record(there).accuracy()
-    return found
+    by_kind["mixed"] = _mixed(by_kind["apart"], labels, groups, shape["seed"])
+    for name, kind_tasks in by_kind.items():
+        in_source = replace(
+            kind_tasks, support=rows[kind_tasks.support], query=rows[kind_tasks.query]
+        )
+        results[name] = kind_tasks, 100 * method.record(in_source).accuracy()
+    return results
 
 
 def of_facts(facts: list[str], backbone: str, learner: str, **shape) -> dict[str, Both]:
     """`both_ways` for each data set and the fact that groups its images, such as 'glyphs/hebrew family'."""
-    found = {}
+    results = {}
     for dataset_fact in facts:
         name, fact = dataset_fact.split()
         source = evaluation.load_source(name)
-        found[dataset_fact] = both_ways(source, source.facts[fact].to_numpy(), backbone, learner, **shape)
-    return found
+        results[dataset_fact] = both_ways(
+            source, source.facts[fact].to_numpy(), backbone, learner, **shape
+        )
+    return results
 
 
 def _mixed(tasks: Tasks, labels: np.ndarray, groups: np.ndarray, seed: int) -> Tasks:
@@ -77,9 +84,11 @@ def _mixed(tasks: Tasks, labels: np.ndarray, groups: np.ndarray, seed: int) -> T
     for t in range(len(tasks)):
         for k in range(tasks.ways):
             places = np.flatnonzero(tasks.query_label[t] == k)
-            own = by_class[label[query[t, places[0]]]]
-            own = own[~np.isin(own, tasks.support[t])]
-            shuffled = own[rng.permutation(len(own))]  # the first of each group is any of its images
+            candidates = by_class[label[query[t, places[0]]]]
+            candidates = candidates[~np.isin(candidates, tasks.support[t])]
+            shuffled = candidates[
+                rng.permutation(len(candidates))
+            ]  # the first of each group is any of its images
             _, first = np.unique(group[shuffled], return_index=True)
             query[t, places] = shuffled[rng.permutation(first)[: len(places)]]
     return replace(tasks, query=query)
@@ -93,36 +102,41 @@ def share_of_mates(tasks: Tasks, labels: np.ndarray, groups: np.ndarray) -> floa
     return float((query[:, :, None] == support[:, None]).any(axis=2).mean())
 
 
-def rows(found: dict[str, Both], level: float = 0.95) -> pd.DataFrame:
+def rows(results: dict[str, Both], level: float = 0.95) -> pd.DataFrame:
     """The effect of copies, and ordinary minus group-disjoint for three targets, for `fslbook.figures.forest`."""
     parts = []
-    for name, of in found.items():
-        gap = of.difference(level)
+    for name, comparison in results.items():
+        gap = comparison.difference(level)
         series = {
-            "copies, these images": of.copies(level),
+            "copies, these images": comparison.copies(level),
             "difference, these images": gap.closed,
             "difference, new groups": gap.images,
             "difference, new classes": gap.classes,
         }
-        parts += [dict(row=name, series=said, mean=i.mean, half_width=i.half_width) for said, i in series.items()]
+        parts += [
+            dict(row=name, series=label, mean=i.mean, half_width=i.half_width)
+            for label, i in series.items()
+        ]
     return pd.DataFrame(parts)
 
 
-def table(found: dict[str, Both], level: float = 0.95) -> pd.DataFrame:
+def table(results: dict[str, Both], level: float = 0.95) -> pd.DataFrame:
     """By name: groups, the share of queries with a mate, both means, and their difference for the three targets."""
     rows = {}
-    for name, of in found.items():
-        gap = of.difference(level)
-        mates = share_of_mates(of["ordinary"][0], of["labels"], of["groups"])
+    for name, comparison in results.items():
+        gap = comparison.difference(level)
+        mates = share_of_mates(
+            comparison["ordinary"][0], comparison["labels"], comparison["groups"]
+        )
         rows[name] = {
-            "classes": len(np.unique(of["labels"])),
-            "images": f"{len(of['labels']):,}",
-            "groups": f"{len(np.unique(of['groups'])):,}",
+            "classes": len(np.unique(comparison["labels"])),
+            "images": f"{len(comparison['labels']):,}",
+            "groups": f"{len(np.unique(comparison['groups'])):,}",
             "queries with a mate (%)": f"{100 * mates:.1f}",
-            "ordinary": f"{of['ordinary'][1].mean():.2f}",
-            "groups alike": f"{of['mixed'][1].mean():.2f}",
-            "apart": f"{of['apart'][1].mean():.2f}",
-            "copies": f"{of.copies(level).mean:+.2f} ± {of.copies(level).half_width:.2f}",
+            "ordinary": f"{comparison['ordinary'][1].mean():.2f}",
+            "groups alike": f"{comparison['mixed'][1].mean():.2f}",
+            "apart": f"{comparison['apart'][1].mean():.2f}",
+            "copies": f"{comparison.copies(level).mean:+.2f} ± {comparison.copies(level).half_width:.2f}",
             "difference": f"{gap.closed.mean:+.2f}",
             "± these images": half(gap.closed.half_width),
             "± new groups": half(gap.images.half_width),

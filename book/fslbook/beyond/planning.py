@@ -12,13 +12,11 @@ from fslcore.evaluation.three_targets import TARGETS, Answers, varying_keys
 
 from .targets import half
 
-__all__ = ["coverage_table", "growth", "harder_table", "needs", "plan_table", "plans_table", "reach"]
-
 SIZES = ["tasks", "images per class", "classes"]
 
 
 def needs(
-    found: dict[str, Answers],
+    answers: dict[str, Answers],
     table: pd.DataFrame,
     differences: list[float],
     *,
@@ -30,7 +28,7 @@ def needs(
     """Sizes that detect a difference of d points between the methods of each row of `pairs`; see `stats.plan`."""
     rows = []
     for row, d in product(table.itertuples(), differences):
-        size = np.unique(found[row.dataset].labels, return_counts=True)[1]
+        size = np.unique(answers[row.dataset].labels, return_counts=True)[1]
         plan = stats.plan(
             row.result,
             images_per_class=len(size) / (1 / size).sum(),
@@ -50,8 +48,16 @@ def needs(
 
 def growth(needed: pd.DataFrame, before: pd.DataFrame) -> pd.DataFrame:
     """Sizes of ``needed`` divided by those of ``before``, for the smallest difference; one row per data set."""
-    least = [of[of["difference"] == of["difference"].min()].set_index("dataset")[SIZES] for of in (needed, before)]
-    return (least[0] / least[1]).astype(float).replace([np.inf, -np.inf], np.nan).dropna(how="all")
+    smallest = [
+        sizes[sizes["difference"] == sizes["difference"].min()].set_index("dataset")[SIZES]
+        for sizes in (needed, before)
+    ]
+    return (
+        (smallest[0] / smallest[1])
+        .astype(float)
+        .replace([np.inf, -np.inf], np.nan)
+        .dropna(how="all")
+    )
 
 
 def plan_table(needed: pd.DataFrame) -> pd.DataFrame:
@@ -63,7 +69,10 @@ def plan_table(needed: pd.DataFrame) -> pd.DataFrame:
         low, high = ("∞" if np.isinf(end) else f"{int(end):,}" for end in ends)
         return f"{int(size):,} ({low}–{high})"
 
-    cells = {c: [cell(*of) for of in zip(needed[c], needed[f"{c}, range"])] for c in SIZES}
+    cells = {
+        c: [cell(*size_and_ends) for size_and_ends in zip(needed[c], needed[f"{c}, range"])]
+        for c in SIZES
+    }
     return varying_keys(needed.assign(**cells), ["dataset", "a", "b", "difference"], SIZES)
 
 
@@ -71,48 +80,67 @@ def reach(table: pd.DataFrame, *, power: float, level: float) -> pd.DataFrame:
     """The difference (points) that each pair of `pairs` would have detected with this power, by target."""
 
     def least(result: stats.ThreeIntervals, kind: str) -> str:
-        if kind == "images" and np.isinf(result.image_variance) and np.isfinite(result.classes.half_width):
+        if (
+            kind == "images"
+            and np.isinf(result.image_variance)
+            and np.isfinite(result.classes.half_width)
+        ):
             return "as new classes"
         r = getattr(result, kind)
-        known = np.isfinite(r.half_width)
-        return half(stats.detectable(r.standard_error, r.df, power=power, level=level) if known else np.inf)
+        finite = np.isfinite(r.half_width)
+        return half(
+            stats.detectable(r.standard_error, r.df, power=power, level=level) if finite else np.inf
+        )
 
-    found = {target: [least(result, kind) for result in table["result"]] for kind, target in TARGETS.items()}
-    return varying_keys(table.assign(**found), ["dataset", "a", "b"], list(found))
+    detectable = {
+        target: [least(result, kind) for result in table["result"]]
+        for kind, target in TARGETS.items()
+    }
+    return varying_keys(table.assign(**detectable), ["dataset", "a", "b"], list(detectable))
 
 
 def coverage_table(summary: pd.DataFrame) -> pd.DataFrame:
     """`fslbook.beyond.coverage.summary` by kind of world, in percent: three intervals on two targets."""
     tables = {}
-    plain = summary[(summary["given"] == "") & (summary["interval"] != "paired")]
+    uninformed = summary[(summary["given"] == "") & (summary["interval"] != "paired")]
     for target in ("new images", "new classes"):
-        wide = plain[plain["target"] == target].pivot(index="regime", columns="interval", values="share")
-        own = target.removeprefix("new ")
-        tables[target] = wide[["closed", "open", own]].rename(columns={own: "ours"})
+        wide = uninformed[uninformed["target"] == target].pivot(
+            index="regime", columns="interval", values="share"
+        )
+        suited = target.removeprefix("new ")
+        tables[target] = wide[["closed", "open", suited]].rename(columns={suited: "ours"})
     return pd.concat(tables, axis=1).loc[summary["regime"].unique()].round(1).rename_axis(None)
 
 
 def harder_table(summary: pd.DataFrame) -> pd.DataFrame:
     """`fslbook.beyond.coverage.summary` of harder worlds, by world, question and what the interval was given."""
-    own = summary[summary["interval"] == summary["target"].str.removeprefix("new ")]
+    suited = summary[summary["interval"] == summary["target"].str.removeprefix("new ")]
     closed = summary[summary["interval"] == "closed"].set_index(["regime", "target"])["share"]
-    shown = {
-        "mean (%)": own["mean"].map("{:.1f}".format),
-        "bias (points)": own["bias"].map(lambda bias: f"{bias:+.1f}" if abs(bias) >= 0.05 else "0"),
-        "closed": [f"{closed[key]:.0f}" for key in zip(own["regime"], own["target"])],
-        "ours": [f"{r.share:.0f} ({r.low:.0f}–{r.high:.0f})" for r in own.itertuples()],
-        "± ours": own["half_width"].map(lambda half: f"{half:.2f}" if np.isfinite(half) else "—"),
+    columns = {
+        "mean (%)": suited["mean"].map("{:.1f}".format),
+        "bias (points)": suited["bias"].map(
+            lambda bias: f"{bias:+.1f}" if abs(bias) >= 0.05 else "0"
+        ),
+        "closed": [f"{closed[key]:.0f}" for key in zip(suited["regime"], suited["target"])],
+        "ours": [f"{r.share:.0f} ({r.low:.0f}–{r.high:.0f})" for r in suited.itertuples()],
+        "± ours": suited["half_width"].map(
+            lambda half: f"{half:.2f}" if np.isfinite(half) else "—"
+        ),
     }
-    told = own["given"].replace({"": "—"})
-    return own.assign(**shown, told=told).set_index(["regime", "target", "told"])[list(shown)]
+    knowledge = suited["given"].replace({"": "—"})
+    return suited.assign(**columns, told=knowledge).set_index(["regime", "target", "told"])[
+        list(columns)
+    ]
 
 
 def plans_table(summary: pd.DataFrame) -> pd.DataFrame:
     """`fslbook.beyond.coverage.plan_summary` as text; one row per target, kind of pilot and true difference."""
-    shown = {
+    columns = {
         "planned (median)": summary["planned"].round().astype(int),
         "found by the pilot (%)": summary["in_pilot"].map("{:.0f}".format),
-        "found as planned (%)": [f"{r.share:.0f} ({r.low:.0f}–{r.high:.0f})" for r in summary.itertuples()],
+        "found as planned (%)": [
+            f"{r.share:.0f} ({r.low:.0f}–{r.high:.0f})" for r in summary.itertuples()
+        ],
     }
     keys = dict(pilot=summary["regime"], difference=summary["difference"].map("{:.2f}".format))
-    return summary.assign(**shown | keys).set_index(["target", *keys])[list(shown)]
+    return summary.assign(**columns | keys).set_index(["target", *keys])[list(columns)]

@@ -21,46 +21,21 @@ from fslcore.tasks import Tasks, sample_closed
 
 from .. import published, training
 
-__all__ = [
-    "RECORDS",
-    "accuracies",
-    "answers",
-    "bases",
-    "components",
-    "coverage",
-    "every",
-    "few",
-    "first_places",
-    "intervals",
-    "luck",
-    "luck_elsewhere",
-    "luck_table",
-    "names",
-    "needed",
-    "pair_rows",
-    "pair_table",
-    "pairs",
-    "places",
-    "printed_pairs",
-    "reversals",
-    "rows",
-    "shown",
-    "tasks_of",
-    "together",
-    "verdicts",
-]
-
 RECORDS = DATA / "runs" / "records.parquet"
 SHAPE = dict(ways=5, shots=5, queries=15, seed=0)
 TASKS, IMAGE_TASKS = 400, 100  # closed tasks; those of learners that read images
 MANY, FEW = 5, 3  # runs of the learners that the chapter studies, and of all
-SHARED = ("one trained network", "the first weights", "the number alone")  # by runs of different learners from one seed
+SHARED = (
+    "one trained network",
+    "the first weights",
+    "the number alone",
+)  # by runs of different learners from one seed
 
 
 def tasks_of(dataset: str, learner: str) -> Tasks:
     """The tasks on which every run of a learner is tested; slow learners are tested on the first of these only."""
-    drawn = _tasks(dataset)
-    return drawn[:IMAGE_TASKS] if learner in learners.of_images else drawn
+    tasks = _tasks(dataset)
+    return tasks[:IMAGE_TASKS] if learner in learners.of_images else tasks
 
 
 @lru_cache
@@ -88,20 +63,25 @@ def answers(dataset: str, learner: str) -> np.ndarray:
     InputError
         No runs of this learner; records of other images or tasks.
     """
-    found = _table().query("dataset == @dataset and learner == @learner").sort_values("seed")
-    if found.empty:
-        known = ", ".join(dict.fromkeys(_table()["dataset"] + " " + _table()["learner"]))
-        raise InputError(f"dataset, learner = {dataset}, {learner}; runs are stored of {known}")
-    drawn = _tasks(dataset)[: int(found["tasks"].iloc[0])]
-    made = {"images": evaluation.load_source(dataset).digest, "tasks": drawn.digest}
-    for row in found.itertuples():
-        if any(json.loads(row.provenance)[key] != digest for key, digest in made.items()):
+    rows = _table().query("dataset == @dataset and learner == @learner").sort_values("seed")
+    if rows.empty:
+        stored = ", ".join(dict.fromkeys(_table()["dataset"] + " " + _table()["learner"]))
+        raise InputError(f"dataset, learner = {dataset}, {learner}; runs are stored of {stored}")
+    tasks = _tasks(dataset)[: int(rows["tasks"].iloc[0])]
+    digests = {"images": evaluation.load_source(dataset).digest, "tasks": tasks.digest}
+    for row in rows.itertuples():
+        if any(json.loads(row.provenance)[key] != digest for key, digest in digests.items()):
             raise InputError(
                 f"{RECORDS.name}: {dataset}, {learner}, seed {row.seed}, is of other images or tasks; "
                 "python data/runs/build.py makes it again"
             )
-    bits = np.stack([np.unpackbits(np.frombuffer(of, np.uint8), count=drawn.query.size) for of in found["correct"]])
-    out = 100.0 * bits.reshape(len(found), *drawn.query.shape)
+    bits = np.stack(
+        [
+            np.unpackbits(np.frombuffer(packed, np.uint8), count=tasks.query.size)
+            for packed in rows["correct"]
+        ]
+    )
+    out = 100.0 * bits.reshape(len(rows), *tasks.query.shape)
     out.flags.writeable = False
     return out
 
@@ -113,26 +93,37 @@ def accuracies(dataset: str, learner: str) -> np.ndarray:
 
 def every(dataset: str) -> np.ndarray:
     """(M, T, K·Q) correct queries of the first runs of every learner that has all tasks, as of `answers`."""
-    known = [answers(dataset, name)[:FEW] for name in names(FEW)]
-    return np.concatenate([right for right in known if right.shape[1] == TASKS])
+    by_learner = [answers(dataset, name)[:FEW] for name in names(FEW)]
+    return np.concatenate([right for right in by_learner if right.shape[1] == TASKS])
 
 
 def luck_elsewhere(dataset: str, splits: int = 200, seed: int = 0) -> dict[str, float]:
     """What the best run gains, in points over the average one, by being tested on the images that chose it.
 
-    Of each split one half chooses, and the gain there is compared with that on the other half, both ways round: halves
-    of the query ``images``, and of the ``classes``. Mean over splits.
-    """
-    right, query, labels = every(dataset), _tasks(dataset).query, evaluation.load_source(dataset).labels
+    Of each split one half chooses, and the gain there is compared with that on the other half, both
+    ways round: halves of the query ``images``, and of the ``classes``. Mean over splits."""
+    right, query, labels = (
+        every(dataset),
+        _tasks(dataset).query,
+        evaluation.load_source(dataset).labels,
+    )
     counts = np.bincount(query.ravel(), minlength=len(labels))
-    sums = np.array([np.bincount(query.ravel(), of.ravel(), len(labels)) for of in right])
+    sums = np.array([np.bincount(query.ravel(), run.ravel(), len(labels)) for run in right])
     rng, out = np.random.default_rng(seed), {}
-    for name, unit in (("images", np.arange(len(labels))), ("classes", np.unique(labels, return_inverse=True)[1])):
+    for name, unit in (
+        ("images", np.arange(len(labels))),
+        ("classes", np.unique(labels, return_inverse=True)[1]),
+    ):
         gains = []
         for _ in range(splits):
             half = (rng.permutation(unit.max() + 1) % 2)[unit]
-            a, b = (sums[:, half == side].sum(axis=1) / counts[half == side].sum() for side in (0, 1))
-            gains += [(one - other)[one.argmax()] - (one - other).mean() for one, other in ((a, b), (b, a))]
+            a, b = (
+                sums[:, half == side].sum(axis=1) / counts[half == side].sum() for side in (0, 1)
+            )
+            gains += [
+                (choosing - testing)[choosing.argmax()] - (choosing - testing).mean()
+                for choosing, testing in ((a, b), (b, a))
+            ]
         out[name] = float(np.mean(gains))
     return out
 
@@ -142,9 +133,9 @@ def places(dataset: str, tasks: int) -> dict[str, np.ndarray]:
 
     Groups are font families or authors, where known: images of the same group are not independent.
     """
-    drawn, source = _tasks(dataset)[:tasks], evaluation.load_source(dataset)
-    known = {"support": drawn.support, "query": drawn.query, "labels": source.labels}
-    return known | {"groups": groups_of_images(source, IMAGE_FACTS)}
+    first, source = _tasks(dataset)[:tasks], evaluation.load_source(dataset)
+    arrays = {"support": first.support, "query": first.query, "labels": source.labels}
+    return arrays | {"groups": groups_of_images(source, IMAGE_FACTS)}
 
 
 def intervals(dataset: str, level: float = stats.LEVEL) -> dict[str, RunIntervals]:
@@ -152,27 +143,32 @@ def intervals(dataset: str, level: float = stats.LEVEL) -> dict[str, RunInterval
     out = {}
     for name in names():
         right = answers(dataset, name)
-        out[LEARNERS[name]] = stats.run_intervals(right, **places(dataset, right.shape[1]), level=level)
+        out[LEARNERS[name]] = stats.run_intervals(
+            right, **places(dataset, right.shape[1]), level=level
+        )
     return out
 
 
-def shown(found: dict[str, RunIntervals]) -> pd.DataFrame:
+def shown(by_learner: dict[str, RunIntervals]) -> pd.DataFrame:
     """`intervals` as text: mean, half-widths for these and for new runs, and standard deviation of runs."""
     rows = {}
-    for name, of in found.items():
+    for name, result in by_learner.items():
         halves = {
-            "± these images": of.closed.fixed,
-            "± new images": of.images.fixed,
-            "± new classes": of.classes.fixed,
-            "± new runs": of.closed.interval,
-            "± new runs, new images": of.images.interval,
-            "± new runs, new classes": of.classes.interval,
+            "± these images": result.closed.fixed,
+            "± new images": result.images.fixed,
+            "± new classes": result.classes.fixed,
+            "± new runs": result.closed.interval,
+            "± new runs, new images": result.images.interval,
+            "± new runs, new classes": result.classes.interval,
         }
         rows[name] = {
-            "mean": f"{of.closed.interval.mean:.1f}",
-            **{k: f"{r.half_width:.1f}" if np.isfinite(r.half_width) else "—" for k, r in halves.items()},
-            "sd of runs": f"{of.closed.spreads[0]:.1f}",
-            "another run": f"± {of.closed.another:.1f}",
+            "mean": f"{result.closed.interval.mean:.1f}",
+            **{
+                k: f"{r.half_width:.1f}" if np.isfinite(r.half_width) else "—"
+                for k, r in halves.items()
+            },
+            "sd of runs": f"{result.closed.spreads[0]:.1f}",
+            "another run": f"± {result.closed.another:.1f}",
         }
     return pd.DataFrame.from_dict(rows, orient="index").rename_axis("learner")
 
@@ -180,19 +176,26 @@ def shown(found: dict[str, RunIntervals]) -> pd.DataFrame:
 KINDS = {"closed": "these images", "images": "new images", "classes": "new classes"}
 
 
-def rows(found: dict[str, RunIntervals]) -> pd.DataFrame:
+def rows(by_learner: dict[str, RunIntervals]) -> pd.DataFrame:
     """`intervals` as `fslbook.figures.forest` draws them: a panel for these runs and one for new ones."""
     table = [
-        dict(row=name, panel=panel, series=said, mean=interval.mean, low=interval.low, high=interval.high)
+        dict(
+            row=name,
+            panel=panel,
+            series=target,
+            mean=interval.mean,
+            low=interval.low,
+            high=interval.high,
+        )
         for panel, kind_of in (("these runs", "fixed"), ("new runs", "interval"))
-        for name, of in found.items()
-        for kind, said in KINDS.items()
-        if np.isfinite((interval := getattr(getattr(of, kind), kind_of)).half_width)
+        for name, result in by_learner.items()
+        for kind, target in KINDS.items()
+        if np.isfinite((interval := getattr(getattr(result, kind), kind_of)).half_width)
     ]
     return pd.DataFrame(table)
 
 
-def pair_rows(found: pd.DataFrame) -> pd.DataFrame:
+def pair_rows(compared: pd.DataFrame) -> pd.DataFrame:
     """`pairs` as `fslbook.figures.forest` draws them: a row per pair, for these runs and for new ones."""
     kinds = {
         "fixed": "these runs",
@@ -202,24 +205,30 @@ def pair_rows(found: pd.DataFrame) -> pd.DataFrame:
     }
     return pd.DataFrame(
         [
-            dict(row=f"{pair.a} − {pair.b}", series=said, mean=of.mean, low=of.low, high=of.high)
-            for pair in found.itertuples()
-            for kind, said in kinds.items()
-            if np.isfinite((of := getattr(pair, kind)).half_width)
+            dict(
+                row=f"{pair.a} − {pair.b}",
+                series=label,
+                mean=interval.mean,
+                low=interval.low,
+                high=interval.high,
+            )
+            for pair in compared.itertuples()
+            for kind, label in kinds.items()
+            if np.isfinite((interval := getattr(pair, kind)).half_width)
         ]
     )
 
 
-def components(found: dict[str, RunIntervals]) -> pd.DataFrame:
+def components(by_learner: dict[str, RunIntervals]) -> pd.DataFrame:
     """Components of the variance of one run's mean: runs, images, classes, and their interactions."""
     rows = {}
-    for name, of in found.items():
+    for name, result in by_learner.items():
         rows[name] = {
-            "runs": of.images.run_variance,
-            "images": of.images.rest_variance,
-            "runs × images": of.images.interaction_variance,
-            "classes with their images": of.classes.rest_variance,
-            "runs × classes": of.classes.interaction_variance,
+            "runs": result.images.run_variance,
+            "images": result.images.rest_variance,
+            "runs × images": result.images.interaction_variance,
+            "classes with their images": result.classes.rest_variance,
+            "runs × classes": result.classes.interaction_variance,
         }
     return pd.DataFrame.from_dict(rows, orient="index").rename_axis("learner").map("{:.2f}".format)
 
@@ -232,24 +241,28 @@ WORLDS = {  # standard deviations of runs, of tasks and of a run on a task
 }
 
 
-def coverage(replicates: int, tasks: int = 60, level: float = stats.LEVEL, seed: int = 0) -> pd.DataFrame:
+def coverage(
+    replicates: int, tasks: int = 60, level: float = stats.LEVEL, seed: int = 0
+) -> pd.DataFrame:
     """Coverage (percent) of intervals for new runs, by kind of world and number of runs.
 
-    Columns by number of runs; ``tasks alone`` is the interval over tasks of the mean over five runs.
-    """
+    Columns by number of runs; ``tasks alone`` is the interval over tasks of the mean over five
+    runs."""
     rows = {}
-    for number, (name, (run, task, both)) in enumerate(WORLDS.items()):
+    for number, (name, (run, task, interaction)) in enumerate(WORLDS.items()):
         rng = np.random.default_rng([seed, number])
         rows[name] = {}
         for count in (3, 5, 10):
             of_runs = rng.normal(0, run, (replicates, count, 1))
-            made = (
-                of_runs + rng.normal(0, task, (replicates, 1, tasks)) + rng.normal(0, both, (replicates, count, tasks))
+            accuracies = (
+                of_runs
+                + rng.normal(0, task, (replicates, 1, tasks))
+                + rng.normal(0, interaction, (replicates, count, tasks))
             )
-            found = [stats.new_runs(x, level=level) for x in made]
-            rows[name][f"{count} runs"] = _holds([r.interval for r in found])
+            results = [stats.new_runs(x, level=level) for x in accuracies]
+            rows[name][f"{count} runs"] = _holds([r.interval for r in results])
             if count == 5:
-                alone = _holds([r.fixed for r in found])
+                alone = _holds([r.fixed for r in results])
         rows[name]["tasks alone"] = alone
     return pd.DataFrame.from_dict(rows, orient="index")
 
@@ -264,76 +277,87 @@ def pairs(dataset: str, level: float = stats.LEVEL) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        a, b, difference; ``fixed``, ``runs``, ``paired`` and ``images``, intervals of the difference: for these runs on
-        these images, for new ones on these, the same paired by seed, and for new runs on new images; ``studies``, the
-        verdict of each study with one run of a and one of b, by its interval for new images (+1 for a, -1, 0);
-        ``chance`` that one run of a is above one of b; ``pilot``, as `fslcore.stats.plan_runs` takes it.
+        a, b, difference; ``fixed``, ``runs``, ``paired`` and ``images``, intervals of the
+        difference: for these runs on these images, for new ones on these, the same paired by seed,
+        and for new runs on new images; ``studies``, the verdict of each study with one run of a and
+        one of b, by its interval for new images (+1 for a, -1, 0); ``chance`` that one run of a is
+        above one of b; ``pilot``, as `fslcore.stats.plan_runs` takes it.
     """
     rows = []
-    for one, other in combinations(names(), 2):
-        x, y = answers(dataset, one), answers(dataset, other)
+    for first, second in combinations(names(), 2):
+        x, y = answers(dataset, first), answers(dataset, second)
         tasks = min(x.shape[1], y.shape[1])
         x, y = x[:, :tasks], y[:, :tasks]
         if x.mean() < y.mean():
-            one, other, x, y = other, one, y, x
+            first, second, x, y = second, first, y, x
         at = places(dataset, tasks)
         at |= dict(level=level, bounds=(-100, 100))
-        found = stats.run_intervals(x, **at, other=y)
+        result = stats.run_intervals(x, **at, other=y)
         means = x.mean(axis=2), y.mean(axis=2)
-        each = [stats.three_intervals(i - j, **at).images.conclusion for i, j in product(x, y)]
+        conclusions = [
+            stats.three_intervals(i - j, **at).images.conclusion for i, j in product(x, y)
+        ]
         rows.append(
             {
-                "a": LEARNERS[one],
-                "b": LEARNERS[other],
-                "difference": round(found.closed.interval.mean, 9) + 0.0,
-                "fixed": found.closed.fixed,
-                "runs": found.closed.interval,
+                "a": LEARNERS[first],
+                "b": LEARNERS[second],
+                "difference": round(result.closed.interval.mean, 9) + 0.0,
+                "fixed": result.closed.fixed,
+                "runs": result.closed.interval,
                 "paired": stats.new_runs(*means, paired=True, level=level).interval,
-                "images": found.images.interval,
-                "studies": np.array(each),
+                "images": result.images.interval,
+                "studies": np.array(conclusions),
                 "chance": stats.chance_better(*(m.mean(axis=1) for m in means), level=level),
-                "pilot": found.closed,
+                "pilot": result.closed,
             }
         )
     return pd.DataFrame(rows).sort_values("difference", ascending=False, ignore_index=True)
 
 
-def pair_table(found: pd.DataFrame) -> pd.DataFrame:
+def pair_table(compared: pd.DataFrame) -> pd.DataFrame:
     """`pairs` for reading."""
 
-    def said(column: str) -> list[str]:
-        return [f"± {r.half_width:.1f}" for r in found[column]]
+    def half_widths(column: str) -> list[str]:
+        return [f"± {r.half_width:.1f}" for r in compared[column]]
 
     table = pd.DataFrame(
         {
-            "better": found["a"],
-            "than": found["b"],
-            "difference": found["difference"].map("{:.1f}".format),
-            "these runs": said("fixed"),
-            "new runs": said("runs"),
-            "new runs, same starts": said("paired"),
-            "new runs, new images": said("images"),
-            "one run beats one": [str(c) for c in found["chance"]],
+            "better": compared["a"],
+            "than": compared["b"],
+            "difference": compared["difference"].map("{:.1f}".format),
+            "these runs": half_widths("fixed"),
+            "new runs": half_widths("runs"),
+            "new runs, same starts": half_widths("paired"),
+            "new runs, new images": half_widths("images"),
+            "one run beats one": [str(c) for c in compared["chance"]],
         }
     )
     return table.set_index(["better", "than"])
 
 
-def verdicts(found: pd.DataFrame) -> pd.DataFrame:
+def verdicts(compared: pd.DataFrame) -> pd.DataFrame:
     """Number of significantly different pairs, by what a study has and what its interval applies to."""
-    told = {
-        "one run of each, new images: on average": sum((v != 0).mean() for v in found["studies"]),
-        "and against the order that all runs give": sum((v == -1).mean() for v in found["studies"]),
-        "all runs, as if there were no others": sum(r.conclusion != 0 for r in found["fixed"]),
-        "new runs": sum(r.conclusion != 0 for r in found["runs"]),
-        "new runs, paired by what they start from": sum(r.conclusion != 0 for r in found["paired"]),
-        "new runs, new images": sum(r.conclusion != 0 for r in found["images"]),
+    counts = {
+        "one run of each, new images: on average": sum(
+            (v != 0).mean() for v in compared["studies"]
+        ),
+        "and against the order that all runs give": sum(
+            (v == -1).mean() for v in compared["studies"]
+        ),
+        "all runs, as if there were no others": sum(r.conclusion != 0 for r in compared["fixed"]),
+        "new runs": sum(r.conclusion != 0 for r in compared["runs"]),
+        "new runs, paired by what they start from": sum(
+            r.conclusion != 0 for r in compared["paired"]
+        ),
+        "new runs, new images": sum(r.conclusion != 0 for r in compared["images"]),
     }
-    shown = pd.Series(told).map(lambda n: f"{n:.1f}" if n % 1 else f"{n:.0f}")
-    return shown.rename(f"significant, of {len(found)}").to_frame()
+    texts = pd.Series(counts).map(lambda n: f"{n:.1f}" if n % 1 else f"{n:.0f}")
+    return texts.rename(f"significant, of {len(compared)}").to_frame()
 
 
-def needed(found: pd.DataFrame, differences: list[float], power: float, level: float = stats.LEVEL) -> pd.DataFrame:
+def needed(
+    compared: pd.DataFrame, differences: list[float], power: float, level: float = stats.LEVEL
+) -> pd.DataFrame:
     """Runs of each of two learners that detect a true difference, by pair, with the range that the pilot leaves."""
 
     def text(plan: RunPlan) -> str:
@@ -342,10 +366,12 @@ def needed(found: pd.DataFrame, differences: list[float], power: float, level: f
 
     rows = {
         (row.a, row.b): {
-            f"{d:g} points": text(stats.plan_runs(row.pilot, difference=d, power=power, level=level))
+            f"{d:g} points": text(
+                stats.plan_runs(row.pilot, difference=d, power=power, level=level)
+            )
             for d in differences
         }
-        for row in found.itertuples()
+        for row in compared.itertuples()
     }
     return pd.DataFrame.from_dict(rows, orient="index").rename_axis(["first", "second"])
 
@@ -356,16 +382,19 @@ def printed_pairs(level: float = stats.LEVEL) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        dataset, shots, a, b, the printed difference a - b, ``apart``: whether the printed intervals do not meet, and
-        ``survives``: the standard deviation of runs that would make one run of each a half-width as large as it.
+        dataset, shots, a, b, the printed difference a - b, ``apart``: whether the printed intervals
+        do not meet, and ``survives``: the standard deviation of runs that would make one run of
+        each a half-width as large as it.
     """
     table = published.table("S7", "fewstab").query("metric == 'acc'")
     rows = []
     for (dataset, shots), part in table.groupby(["dataset", "shots"]):
-        for one, other in combinations(part.sort_values("mean", ascending=False).itertuples(), 2):
-            difference = one.mean - other.mean
-            apart = difference > one.half_width + other.half_width
-            rows.append((dataset, shots, one.learner, other.learner, difference, apart))
+        for better, worse in combinations(
+            part.sort_values("mean", ascending=False).itertuples(), 2
+        ):
+            difference = better.mean - worse.mean
+            disjoint = difference > better.half_width + worse.half_width
+            rows.append((dataset, shots, better.learner, worse.learner, difference, disjoint))
     out = pd.DataFrame(rows, columns=["dataset", "shots", "a", "b", "difference", "apart"])
     return out.assign(survives=out["difference"] / (norm.ppf((1 + level) / 2) * np.sqrt(2)))
 
@@ -382,17 +411,19 @@ def few(dataset: str, level: float = stats.LEVEL) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        By the learner's name: ``runs``, (3,) mean accuracies; their ``mean``; ``closed``, the mean closed half-width of
-        one run; all in percent.
+        By the learner's name: ``runs``, (3,) mean accuracies; their ``mean``; ``closed``, the mean
+        closed half-width of one run; all in percent.
     """
     rows = {}
     for name in names(FEW):
-        found = accuracies(dataset, name)[:FEW]
-        means = found.mean(axis=1)
+        run_accuracies = accuracies(dataset, name)[:FEW]
+        means = run_accuracies.mean(axis=1)
         rows[LEARNERS[name]] = {
             "runs": means,
             "mean": means.mean(),
-            "closed": np.mean([stats.closed_interval(run, level).half_width for run in found]),
+            "closed": np.mean(
+                [stats.closed_interval(run, level).half_width for run in run_accuracies]
+            ),
         }
     return pd.DataFrame.from_dict(rows, orient="index").sort_values("mean", ascending=False)
 
@@ -410,22 +441,24 @@ def bases() -> dict[str, str]:
     return out
 
 
-def luck(found: pd.DataFrame) -> pd.DataFrame:
+def luck(few_runs: pd.DataFrame) -> pd.DataFrame:
     """The part of the variance of `few` due to the seed, for learners whose runs have something in common.
 
-    A two-way analysis of variance (learners and seeds) without replication. With L learners and R seeds, the mean
-    square of seeds is L times the variance of their means; the residual has (L - 1)(R - 1) degrees of freedom.
+    A two-way analysis of variance (learners and seeds) without replication. With L learners and R
+    seeds, the mean square of seeds is L times the variance of their means; the residual has (L -
+    1)(R - 1) degrees of freedom.
 
     Returns
     -------
     DataFrame
-        By what they share: ``learners``; ``sd``, of a run's mean accuracy; ``left``, the same within a seed, in points;
-        ``share`` of the variance that is the seed's, at least 0; ``p`` that seeds make no difference (F test).
+        By what they share: ``learners``; ``sd``, of a run's mean accuracy; ``left``, the same
+        within a seed, in points; ``share`` of the variance that is the seed's, at least 0; ``p``
+        that seeds make no difference (F test).
     """
     rows = {}
     kinds = pd.Series(bases())
     for shared in [kind for kind in SHARED if kind in set(kinds)]:
-        runs = np.stack(found["runs"][kinds[found.index] == shared])
+        runs = np.stack(few_runs["runs"][kinds[few_runs.index] == shared])
         learners, seeds = runs.shape
         off = runs - runs.mean(axis=1, keepdims=True)
         by_seed = off.mean(axis=0)
@@ -442,15 +475,17 @@ def luck(found: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame.from_dict(rows, orient="index").rename_axis("shared by the runs of a seed")
 
 
-def luck_table(found: pd.DataFrame) -> pd.DataFrame:
+def luck_table(table: pd.DataFrame) -> pd.DataFrame:
     """`luck` for reading."""
     forms = {"sd": "{:.1f}", "left": "{:.1f}", "share": "{:.0%}", "p": "{:.2g}"}
-    return found.assign(**{column: found[column].map(form.format) for column, form in forms.items()})
+    return table.assign(
+        **{column: table[column].map(form.format) for column, form in forms.items()}
+    )
 
 
-def first_places(found: pd.DataFrame) -> list[str]:
+def first_places(few_runs: pd.DataFrame) -> list[str]:
     """The best learner of `few` by each seed."""
-    by_seed = pd.DataFrame(np.stack(found["runs"]), index=found.index)
+    by_seed = pd.DataFrame(np.stack(few_runs["runs"]), index=few_runs.index)
     return by_seed.idxmax().to_list()
 
 
@@ -460,14 +495,21 @@ def reversals(dataset: str) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        By pair: a, b (a with the higher mean), ``reversed``, the share of all R × R pairs of runs that b wins.
+        By pair: a, b (a with the higher mean), ``reversed``, the share of all R × R pairs of runs
+        that b wins.
     """
     rows = []
-    for one, other in combinations(names(), 2):
-        x, y = accuracies(dataset, one), accuracies(dataset, other)
+    for first, second in combinations(names(), 2):
+        x, y = accuracies(dataset, first), accuracies(dataset, second)
         tasks = min(x.shape[1], y.shape[1])
         x, y = x[:, :tasks].mean(axis=1), y[:, :tasks].mean(axis=1)
         if x.mean() < y.mean():
-            one, other, x, y = other, one, y, x
-        rows.append({"a": LEARNERS[one], "b": LEARNERS[other], "reversed": float((x[:, None] < y).mean())})
+            first, second, x, y = second, first, y, x
+        rows.append(
+            {
+                "a": LEARNERS[first],
+                "b": LEARNERS[second],
+                "reversed": float((x[:, None] < y).mean()),
+            }
+        )
     return pd.DataFrame(rows)

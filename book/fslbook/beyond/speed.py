@@ -12,35 +12,28 @@ from fslbook.style import COLOURS, LINES, MARKERS
 
 from ..measurements import load_machine, machines
 
-__all__ = [
-    "across",
-    "growth_curves",
-    "limits",
-    "measured",
-    "measured_by",
-    "million",
-    "number",
-    "powers",
-    "ratio_bars",
-    "ratios",
-    "task_rates",
-]
-
-SUBJECTS = {"learners": "Learners", "tasks": "Drawing tasks", "features": "Features", "statistics": "Statistics"}
+SUBJECTS = {
+    "learners": "Learners",
+    "tasks": "Drawing tasks",
+    "features": "Features",
+    "statistics": "Statistics",
+}
 
 
-def measured_by(found: dict, has: Callable[[dict], object]) -> tuple[dict, str]:
+def measured_by(here: dict, has: Callable[[dict], object]) -> tuple[dict, str]:
     """This machine if it has what is asked for, else another one; and a sentence that says so."""
-    for one in (found, *map(load_machine, machines())):
-        if has(one):
-            words = f"It was measured on another machine ({one['cpu']}, {one['cores']} cores)."
-            return one, "" if one is found else words
+    for machine in (here, *map(load_machine, machines())):
+        if has(machine):
+            words = (
+                f"It was measured on another machine ({machine['cpu']}, {machine['cores']} cores)."
+            )
+            return machine, "" if machine is here else words
     raise ValueError("no machine has these rows; benchmarks/bench.py measures them")
 
 
-def ratios(found: dict, subject: str) -> pd.DataFrame:
+def ratios(machine: dict, subject: str) -> pd.DataFrame:
     """Speeds here and of the alternative, their ratio, the intended ratio, and the share of equal results."""
-    rows = [row for row in found["ratios"] if row["subject"] == subject]
+    rows = [row for row in machine["ratios"] if row["subject"] == subject]
     table = pd.DataFrame(
         {
             "what": [row["what"] for row in rows],
@@ -50,7 +43,9 @@ def ratios(found: dict, subject: str) -> pd.DataFrame:
             "there": [number(row["theirs"]) for row in rows],
             "ratio": [number(row["ratio"]) for row in rows],
             "aim": [f"{row['target']:g}" if row["target"] else "" for row in rows],
-            "equal results": [f"{100 * row['agree']:.1f} %" if row["agree"] is not None else "" for row in rows],
+            "equal results": [
+                f"{100 * row['agree']:.1f} %" if row["agree"] is not None else "" for row in rows
+            ],
         }
     ).set_index("what")
     return table.loc[:, (table != "").any()]  # no column without an entry
@@ -59,11 +54,16 @@ def ratios(found: dict, subject: str) -> pd.DataFrame:
 def across(machines: list[dict]) -> pd.DataFrame:
     """The ratio of each comparison, a column per machine with its processor, dates and loads; NaN where it has none."""
     columns = {}
-    for found in (one for one in machines if one["ratios"]):
-        pieces = [piece for piece in found["pieces"].values() if piece["of"] == "ratios"]
-        dates, loads = (sorted(values) for values in zip(*((piece["date"], piece["load"][0]) for piece in pieces)))
+    for machine in (candidate for candidate in machines if candidate["ratios"]):
+        pieces = [piece for piece in machine["pieces"].values() if piece["of"] == "ratios"]
+        dates, loads = (
+            sorted(values)
+            for values in zip(*((piece["date"], piece["load"][0]) for piece in pieces))
+        )
         words = f"{_span(dates)}, load {_span([f'{load:.0f}' for load in loads])}"
-        columns[f"{found['cpu']}, {found['cores']} cores", words] = {r["what"]: r["ratio"] for r in found["ratios"]}
+        columns[f"{machine['cpu']}, {machine['cores']} cores", words] = {
+            r["what"]: r["ratio"] for r in machine["ratios"]
+        }
     return pd.DataFrame(columns).rename_axis("what").rename_axis(["machine", "measured"], axis=1)
 
 
@@ -72,20 +72,20 @@ def _span(values: list[str]) -> str:
     return " to ".join(dict.fromkeys([values[0], values[-1]]))
 
 
-def measured(found: dict) -> pd.DataFrame:
+def measured(machine: dict) -> pd.DataFrame:
     """When each piece was measured, with how many threads and which versions, and the load before and after."""
     rows = {}
-    for name, piece in found["pieces"].items():
+    for name, piece in machine["pieces"].items():
         before, after = ("—" if load is None else f"{load:.1f}" for load in piece["load"])
-        versions = ", ".join(f"{of} {number}" for of, number in piece["versions"].items())
+        versions = ", ".join(f"{package} {number}" for package, number in piece["versions"].items())
         rows[name] = (piece["date"], piece["threads"], before, after, versions)
     columns = ["date", "threads", "load before", "load after", "versions"]
     return pd.DataFrame.from_dict(rows, orient="index", columns=columns).rename_axis("piece")
 
 
-def limits(found: dict) -> pd.DataFrame:
+def limits(machine: dict) -> pd.DataFrame:
     """Each speed relative to its bound."""
-    rows = found["limits"]
+    rows = machine["limits"]
     return pd.DataFrame(
         {
             "what": [row["what"] for row in rows],
@@ -98,63 +98,76 @@ def limits(found: dict) -> pd.DataFrame:
     ).set_index("what")
 
 
-def million(found: dict) -> pd.DataFrame:
+def million(machine: dict) -> pd.DataFrame:
     """Seconds and peak memory by stage, for each number of images."""
-    rows = pd.DataFrame([row for row in found["scale"] if row["subject"] == "million"])
+    rows = pd.DataFrame([row for row in machine["scale"] if row["subject"] == "million"])
     columns = {}
-    for images, of in rows.groupby("images"):
-        of = of.set_index("stage")
-        columns[(f"{images:,} images", "seconds")] = of["seconds"].map("{:,.1f}".format)
-        columns[(f"{images:,} images", "peak (MB)")] = of["peak_mb"].map("{:,.0f}".format)
+    for images, stages in rows.groupby("images"):
+        stages = stages.set_index("stage")
+        columns[(f"{images:,} images", "seconds")] = stages["seconds"].map("{:,.1f}".format)
+        columns[(f"{images:,} images", "peak (MB)")] = stages["peak_mb"].map("{:,.0f}".format)
     return pd.DataFrame(columns).reindex(rows["stage"].unique()).drop(index="start")
 
 
-def task_rates(found: dict) -> pd.DataFrame:
+def task_rates(machine: dict) -> pd.DataFrame:
     """Tasks per second by learner, and the backbone of those that train on the images of each task."""
-    rows = [row for row in found["rates"] if row["kind"] == "tasks"]
+    rows = [row for row in machine["rates"] if row["kind"] == "tasks"]
     table = pd.DataFrame({"learner": [row["name"] for row in rows]})
     table["backbone"] = [row.get("backbone", "features") for row in rows]
     table["tasks per second"] = [number(row["per_second"]) for row in rows]
     return table.set_index("learner")
 
 
-def powers(found: dict) -> pd.DataFrame:
+def powers(machine: dict) -> pd.DataFrame:
     """The power of each size with which time and memory grow, with its standard error."""
-    rows = found["growth"]
-    index = pd.MultiIndex.from_tuples([(row["what"], row["by"]) for row in rows], names=["what", "by"])
-    return pd.DataFrame({of: [_power(row, of) for row in rows] for of in ("time", "memory")}, index)
+    rows = machine["growth"]
+    index = pd.MultiIndex.from_tuples(
+        [(row["what"], row["by"]) for row in rows], names=["what", "by"]
+    )
+    return pd.DataFrame(
+        {quantity: [_power(row, quantity) for row in rows] for quantity in ("time", "memory")},
+        index,
+    )
 
 
-def _power(row: dict, of: str) -> str:
-    power, error = row[f"{of}_power"], row[f"{of}_error"]
+def _power(row: dict, quantity: str) -> str:
+    power, error = row[f"{quantity}_power"], row[f"{quantity}_error"]
     if power is None or error is None:
         return "—" if power is None else f"{power:.2f}"
     digits = 2 if error >= 0.01 else 3
     return f"{power:.{digits}f} ± {error:.{digits}f}".replace("-", "−")
 
 
-def growth_curves(found: dict, by: str) -> plt.Figure:
+def growth_curves(machine: dict, by: str) -> plt.Figure:
     """Seconds and peak memory against a size, on logarithmic axes; the powers stand in the legend."""
-    rows = [row for row in found["growth"] if row["by"] == by]
-    names = list(dict.fromkeys(row["what"] for row in found["growth"]))
+    rows = [row for row in machine["growth"] if row["by"] == by]
+    names = list(dict.fromkeys(row["what"] for row in machine["growth"]))
     figure, axes = plt.subplots(1, 2, figsize=(5.4, 3.9), layout="constrained")
     for row in rows:
         i = names.index(row["what"])
         label = f"{row['what']}: {_power(row, 'time')}; {_power(row, 'memory')}"
-        style = dict(color=COLOURS[i], marker=MARKERS[i], linestyle=LINES[i % len(LINES)], markersize=5, label=label)
+        style = dict(
+            color=COLOURS[i],
+            marker=MARKERS[i],
+            linestyle=LINES[i % len(LINES)],
+            markersize=5,
+            label=label,
+        )
         for ax, values in zip(axes, (row["seconds"], row["memory_mb"])):
             ax.plot(row["at"], values, **style)
     for ax, title in zip(axes, ("seconds", "peak memory (MB)")):
         ax.set(xscale="log", yscale="log", xlabel=by, title=title)
     handles, labels = axes[0].get_legend_handles_labels()
     title = "power of time; of memory (± standard error)"
-    figure.legend(handles, labels, title=title, fontsize=10, title_fontsize=10, loc="outside lower center")
+    figure.legend(
+        handles, labels, title=title, fontsize=10, title_fontsize=10, loc="outside lower center"
+    )
     return figure
 
 
-def ratio_bars(found: dict) -> plt.Figure:
+def ratio_bars(machine: dict) -> plt.Figure:
     """All ratios on one logarithmic axis; a black line marks the aim."""
-    rows = found["ratios"][::-1]
+    rows = machine["ratios"][::-1]
     figure, ax = plt.subplots(figsize=(6.2, 0.26 * len(rows) + 1.1), layout="constrained")
     for at, row in enumerate(rows):
         colour = COLOURS[list(SUBJECTS).index(row["subject"])]
@@ -166,9 +179,13 @@ def ratio_bars(found: dict) -> plt.Figure:
     ax.axvline(1, color="black", linewidth=1)
     ax.set(xscale="log", yticks=range(len(rows)), xlabel="times as fast as the alternative")
     ax.set_yticklabels([row["what"] for row in rows], fontsize=9)
-    ax.set_xlim(min(0.5, *(0.8 * row["ratio"] for row in rows)), 3 * max(row["ratio"] for row in rows))
-    ax.set_title(found["cpu"], fontsize=10)
-    patches = [Patch(color=colour, label=subject) for colour, subject in zip(COLOURS, SUBJECTS.values())]
+    ax.set_xlim(
+        min(0.5, *(0.8 * row["ratio"] for row in rows)), 3 * max(row["ratio"] for row in rows)
+    )
+    ax.set_title(machine["cpu"], fontsize=10)
+    patches = [
+        Patch(color=colour, label=subject) for colour, subject in zip(COLOURS, SUBJECTS.values())
+    ]
     figure.legend(handles=patches, loc="outside lower center", ncols=len(patches), fontsize=9)
     return figure
 

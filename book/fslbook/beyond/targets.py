@@ -9,28 +9,30 @@ import pandas as pd
 
 from fslcore.evaluation.three_targets import TARGETS
 
-__all__ = ["half", "verdicts"]
-
 
 def half(value: float) -> str:
     """A half-width for reading; a dash where there is none."""
     return f"{value:.2f}" if np.isfinite(value) else "—"
 
 
-def verdicts(table: pd.DataFrame, adjust: Callable[[np.ndarray], np.ndarray] | None = None) -> pd.DataFrame:
+def verdicts(
+    table: pd.DataFrame, adjust: Callable[[np.ndarray], np.ndarray] | None = None
+) -> pd.DataFrame:
     """How many differences of two methods are conclusive for each target, by data set and in all.
 
-    The table is of `fslcore.evaluation.three_targets.pairs`. With ``adjust``, `fslcore.stats.holm` or
-    `fslcore.stats.benjamini_hochberg`, they are corrected for the number of pairs of all data sets, target by target.
-    """
-    told = {}
+    The table is of `fslcore.evaluation.three_targets.pairs`. With ``adjust``, `fslcore.stats.holm`
+    or `fslcore.stats.benjamini_hochberg`, they are corrected for the number of pairs of all data
+    sets, target by target."""
+    conclusive = {}
     for kind, target in TARGETS.items():
-        of = [getattr(r, kind) for r in table["result"]]
+        intervals = [getattr(r, kind) for r in table["result"]]
         if adjust is None:
-            told[target] = [r.conclusion != 0 for r in of]
+            conclusive[target] = [r.conclusion != 0 for r in intervals]
         else:
-            told[target] = adjust(np.array([r.p_value for r in of])) < 1 - np.array([r.level for r in of])
-    told = pd.DataFrame(told)
-    told.insert(0, "pairs", 1)
-    by_set = told.groupby(table["dataset"], sort=False).sum()
+            conclusive[target] = adjust(np.array([r.p_value for r in intervals])) < 1 - np.array(
+                [r.level for r in intervals]
+            )
+    conclusive = pd.DataFrame(conclusive)
+    conclusive.insert(0, "pairs", 1)
+    by_set = conclusive.groupby(table["dataset"], sort=False).sum()
     return pd.concat([by_set, by_set.sum().rename("all").to_frame().T])

@@ -15,25 +15,12 @@ from fslcore.tasks import Tasks
 
 from . import worst_class
 
-__all__ = [
-    "HARDER",
-    "MANY",
-    "REGIMES",
-    "WORLD",
-    "Population",
-    "Regime",
-    "Sample",
-    "World",
-    "answers",
-    "correct",
-    "draw",
-    "world",
-]
-
 WAYS, DIMENSIONS, USUAL_TASKS = 5, 16, 600
 QUERIES = (1, 2, 3, 5, 8)  # of the open intervals; the narrowest lie between
 SHARP = 10.0  # by what cosines are multiplied before they become chances
-OWN_MEANS = 0.6  # of the noise that two backbones have for themselves, so much is in their class means
+OWN_MEANS = (
+    0.6  # of the noise that two backbones have for themselves, so much is in their class means
+)
 
 
 @dataclass(frozen=True)
@@ -58,10 +45,11 @@ class Regime:
     drawn : int
         Closed tasks; 0 for enough that their own noise matters little.
     clump, clumped : int, float
-        Classes of a superclass, and the share of the variance of class means that they have in common.
+        Classes of a superclass, and the share of the variance of class means that they have in
+        common.
     copies, near : int, float
-        Images of a group (at most so many where they do not go up), and the share of an image's noise that its group
-        has in common. Groups lie within classes.
+        Images of a group (at most so many where they do not go up), and the share of an image's
+        noise that its group has in common. Groups lie within classes.
     largest : int
         Where not 0, class sizes vary between ``images`` and so many, evenly on a logarithmic scale.
     dimensions : int
@@ -71,21 +59,25 @@ class Regime:
     modes : int
         Clouds that make up a class, which have unequal shares of its images.
     skew : float
-        Standard deviation, in logarithms, of noise to one side that each cloud has in directions of its own.
+        Standard deviation, in logarithms, of noise to one side that each cloud has in directions of
+        its own.
     wrong : float
         Share of images whose label is of another class.
     rare : float
         Share of hard classes, whose images scatter four times as much.
     steps : int
-        Number of steps of the centroids towards nearby queries; above 0 the learner is transductive.
+        Number of steps of the centroids towards nearby queries; above 0 the learner is
+        transductive.
     soft : bool
-        Whether a query's value is the predicted probability of its class, rather than whether it is correct.
+        Whether a query's value is the predicted probability of its class, rather than whether it is
+        correct.
     new : tuple of str
         Targets that are asked for: 'images', 'classes'.
     given : tuple of str
-        What the intervals are given about dependence: '' (nothing), 'groups' (which images depend on each other),
-        'class groups' (which classes do), 'apart' (groups, and tasks draw from one on one side only), 'one of each'
-        (one image of each group, the others dropped), 'transductive' (that answers depend on the other queries).
+        What the intervals are given about dependence: '' (nothing), 'groups' (which images depend
+        on each other), 'class groups' (which classes do), 'apart' (groups, and tasks draw from one
+        on one side only), 'one of each' (one image of each group, the others dropped),
+        'transductive' (that answers depend on the other queries).
     paired : bool
         Whether two backbones of equal merit are compared.
     opened : bool
@@ -171,8 +163,24 @@ HARDER = tuple(
         dict(called="3 groups a class", spread=0.7, copies=10, near=0.3, given=GROUPED),
         dict(called="6 groups a class", spread=0.7, copies=5, near=0.3, given=GROUPED),
         dict(called="50 tasks, C = 15", classes=15, images=40, drawn=50, paired=True),
-        dict(called="heavy tails, 20 to 120 images", classes=30, images=20, largest=120, **OTHER, tails=3, spread=0.9),
-        dict(called="modes, skew, wrong labels", classes=15, images=60, **OTHER, modes=3, skew=0.7, wrong=0.05),
+        dict(
+            called="heavy tails, 20 to 120 images",
+            classes=30,
+            images=20,
+            largest=120,
+            **OTHER,
+            tails=3,
+            spread=0.9,
+        ),
+        dict(
+            called="modes, skew, wrong labels",
+            classes=15,
+            images=60,
+            **OTHER,
+            modes=3,
+            skew=0.7,
+            wrong=0.05,
+        ),
         dict(called="rare hard classes, C = 60", classes=60, spread=1.8, rare=0.03),
         dict(called="transductive, 1-shot", shots=1, steps=3, given=("", "transductive")),
         dict(called="soft scores", soft=True),
@@ -200,7 +208,8 @@ class Sample:
     ----------
     banks : list of Bank
     labels, groups, class_groups : (N,) integers
-        Class of each image, its group (images with equal entries are near-copies of each other) and its superclass.
+        Class of each image, its group (images with equal entries are near-copies of each other) and
+        its superclass.
     """
 
     banks: list[Bank]
@@ -209,39 +218,45 @@ class Sample:
     class_groups: np.ndarray
 
 
-def world(regime: Regime, own: float, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+def world(
+    regime: Regime, own_share: float, rng: np.random.Generator
+) -> tuple[np.ndarray, np.ndarray]:
     """Class means (2, C, D) of two backbones, a share ``own`` of their variance its own; scales (C, 1) of classes."""
-    means = two_views(regime.classes, own, rng, regime.dimensions)
+    means = two_views(regime.classes, own_share, rng, regime.dimensions)
     scale = np.exp(0.2 * rng.normal(size=(regime.classes, 1)))
     if regime.clump > 1:
-        common = two_views(regime.classes, own, rng, regime.dimensions)[:, np.arange(regime.classes) // regime.clump]
+        common = two_views(regime.classes, own_share, rng, regime.dimensions)[
+            :, np.arange(regime.classes) // regime.clump
+        ]
         means = np.sqrt(1 - regime.clumped) * means + np.sqrt(regime.clumped) * common
     return regime.spread * means, scale
 
 
-def population(regime: Regime, own: float, rng: np.random.Generator) -> Population:
+def population(regime: Regime, own_share: float, rng: np.random.Generator) -> Population:
     """A population of the regime, whose two backbones have a share ``own`` of their class means for themselves."""
-    means, scale = world(regime, own, rng)
+    means, scale = world(regime, own_share, rng)
     c, m, d = regime.classes, regime.modes, regime.dimensions
     if regime.rare:
         scale = np.where(rng.random((c, 1)) < regime.rare, 4 * scale, scale)
     centres, shares, aside = means[:, :, None], np.ones((c, 1)), np.zeros((c, 1, d))
     sizes = np.full(c, regime.images)
     if m > 1:
-        centres = centres + 0.7 * two_views(c * m, own, rng, d).reshape(2, c, m, d)
+        centres = centres + 0.7 * two_views(c * m, own_share, rng, d).reshape(2, c, m, d)
         shares = rng.dirichlet(np.full(m, 2.0), c).cumsum(axis=1)
         shares[:, -1] = 1
     if regime.skew:
         aside = rng.normal(size=(c, m, d)) / np.sqrt(d)
     if regime.largest:
-        sizes = np.rint(regime.images * (regime.largest / regime.images) ** rng.random(c)).astype(int)
+        sizes = np.rint(regime.images * (regime.largest / regime.images) ** rng.random(c)).astype(
+            int
+        )
     return Population(regime, centres, scale, sizes, shares, aside)
 
 
-def sample(of: Population, rng: np.random.Generator) -> Sample:
+def sample(source: Population, rng: np.random.Generator) -> Sample:
     """A test set of the population. Of a plain regime it is what `draw` gives."""
-    regime, n = of.regime, int(of.sizes.sum())
-    labels = np.arange(regime.classes).repeat(of.sizes)
+    regime, n = source.regime, int(source.sizes.sum())
+    labels = np.arange(regime.classes).repeat(source.sizes)
     noise = two_views(n, 1 - regime.alike, rng, regime.dimensions)
     if np.isfinite(regime.tails):
         noise *= np.sqrt((regime.tails - 2) / rng.chisquare(regime.tails, (n, 1)))
@@ -254,30 +269,36 @@ def sample(of: Population, rng: np.random.Generator) -> Sample:
     if regime.wrong:
         true = np.where(rng.random(n) < regime.wrong, rng.integers(regime.classes, size=n), labels)
     if regime.modes > 1:
-        mode = (rng.random((n, 1)) > of.shares[true]).sum(axis=1)
-    x = of.centres[:, true, mode] + of.scale[true] * noise
+        mode = (rng.random((n, 1)) > source.shares[true]).sum(axis=1)
+    x = source.centres[:, true, mode] + source.scale[true] * noise
     if regime.skew:
-        x = x + of.aside[true, mode] * np.exp(regime.skew * rng.normal(size=(n, 1)))
+        x = x + source.aside[true, mode] * np.exp(regime.skew * rng.normal(size=(n, 1)))
     return Sample(banks_of(x, labels), labels, groups, labels // regime.clump)
 
 
 def draw(
-    means: np.ndarray, scale: np.ndarray, n: int, alike: float, rng: np.random.Generator
+    means: np.ndarray, scale: np.ndarray, n: int, common_share: float, rng: np.random.Generator
 ) -> tuple[list[Bank], np.ndarray]:
     """A bank for each backbone, with features whose noise is common to both in a share ``alike``, and labels."""
     labels = np.arange(means.shape[1]).repeat(n)
-    return banks_of(means[:, labels] + scale[labels] * two_views(len(labels), 1 - alike, rng), labels), labels
+    return banks_of(
+        means[:, labels] + scale[labels] * two_views(len(labels), 1 - common_share, rng), labels
+    ), labels
 
 
-def two_views(n: int, own: float, rng: np.random.Generator, dimensions: int = DIMENSIONS) -> np.ndarray:
+def two_views(
+    n: int, own_share: float, rng: np.random.Generator, dimensions: int = DIMENSIONS
+) -> np.ndarray:
     """(2, n, D) standard normal numbers as two backbones see them, with a share ``own`` of the variance their own."""
-    return views(2, n, own, rng, dimensions)
+    return views(2, n, own_share, rng, dimensions)
 
 
-def views(count: int, n: int, own: float, rng: np.random.Generator, dimensions: int) -> np.ndarray:
+def views(
+    count: int, n: int, own_share: float, rng: np.random.Generator, dimensions: int
+) -> np.ndarray:
     """The same, (count, n, D), of any number of backbones."""
-    common, apart = rng.normal(size=(n, dimensions)), rng.normal(size=(count, n, dimensions))
-    return np.sqrt(1 - own) * common + np.sqrt(own) * apart
+    common, separate = rng.normal(size=(n, dimensions)), rng.normal(size=(count, n, dimensions))
+    return np.sqrt(1 - own_share) * common + np.sqrt(own_share) * separate
 
 
 def banks_of(features: np.ndarray, labels: np.ndarray) -> list[Bank]:
@@ -298,19 +319,32 @@ def answers(
     ``steps`` and ``soft`` as in `Regime`.
     """
     x = torch.stack([functional.normalize(bank.data, dim=-1) for bank in banks], 1)  # (N, B, D)
-    places = (torch.from_numpy(np.array(a, np.int64)) for a in (tasks.support, tasks.query, tasks.query_label))
+    places = (
+        torch.from_numpy(np.array(a, np.int64))
+        for a in (tasks.support, tasks.query, tasks.query_label)
+    )
     right = []
     for support, query, label in zip(*(a.split(chunk) for a in places)):
-        centroids = functional.embedding(support, x.flatten(1)).reshape(len(support), tasks.ways, -1, *x.shape[1:])
-        centroids = functional.normalize(centroids.sum(2), dim=-1).permute(2, 0, 3, 1)  # (B, t, D, K)
-        queries = functional.embedding(query, x.flatten(1)).reshape(*query.shape, *x.shape[1:]).permute(2, 0, 1, 3)
+        centroids = functional.embedding(support, x.flatten(1)).reshape(
+            len(support), tasks.ways, -1, *x.shape[1:]
+        )
+        centroids = functional.normalize(centroids.sum(2), dim=-1).permute(
+            2, 0, 3, 1
+        )  # (B, t, D, K)
+        queries = (
+            functional.embedding(query, x.flatten(1))
+            .reshape(*query.shape, *x.shape[1:])
+            .permute(2, 0, 1, 3)
+        )
         held = centroids * (tasks.support.shape[1] // tasks.ways)
         for _ in range(steps):
-            near = (SHARP * queries @ centroids).softmax(-1)
-            centroids = functional.normalize(held + queries.mT @ near, dim=-2)
+            assignment = (SHARP * queries @ centroids).softmax(-1)
+            centroids = functional.normalize(held + queries.mT @ assignment, dim=-2)
         if soft:
             chances = (SHARP * queries @ centroids).softmax(-1)
-            right.append(chances.gather(-1, label.expand(len(banks), -1, -1)[..., None])[..., 0].double())
+            right.append(
+                chances.gather(-1, label.expand(len(banks), -1, -1)[..., None])[..., 0].double()
+            )
         else:
             right.append((queries @ centroids).argmax(-1) == label)
     return list((1.0 if soft else 100.0) * torch.cat(right, 1).numpy())
@@ -338,8 +372,8 @@ class World:
     ways, shots, queries, tasks : int
         Of the tasks of each kind.
     spread, reliance : float
-        Standard deviation of the class means, and length of the shift of an attribute, in each of 16 dimensions and
-        in units of an image's noise.
+        Standard deviation of the class means, and length of the shift of an attribute, in each of
+        16 dimensions and in units of an image's noise.
     """
 
     classes: int = 16
@@ -365,10 +399,14 @@ def shifts_of(world: World, rng: np.random.Generator) -> np.ndarray:
 def classes_of(world: World, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
     """Class means (2, C, D) as two backbones see them, and chances (C, A) of the attributes."""
     means = world.spread * two_views(world.classes, OWN, rng)
-    return means, np.clip(world.share + 0.1 * rng.normal(size=(world.classes, world.attributes)), 0.15, 0.6)
+    return means, np.clip(
+        world.share + 0.1 * rng.normal(size=(world.classes, world.attributes)), 0.15, 0.6
+    )
 
 
-def test_set(world: World, shifts, means, chance, rng: np.random.Generator, seed: int) -> worst_class.Runs:
+def test_set(
+    world: World, shifts, means, chance, rng: np.random.Generator, seed: int
+) -> worst_class.Runs:
     """A test set of the world, and nearest centroids of both backbones on random and on biased tasks of it."""
     labels = np.arange(world.classes).repeat(world.images)
     has = rng.random((len(labels), world.attributes)) < chance[labels]
@@ -377,7 +415,10 @@ def test_set(world: World, shifts, means, chance, rng: np.random.Generator, seed
     tasks, pools = worst_class.draw(labels, has, seed=seed, **shape)
     banks = banks_of(x, labels)
     records = {
-        kind: {name: evaluate(learners.NearestCentroid(), bank, drawn) for name, bank in zip(NAMES, banks)}
-        for kind, drawn in tasks.items()
+        kind: {
+            name: evaluate(learners.NearestCentroid(), bank, kind_tasks)
+            for name, bank in zip(NAMES, banks)
+        }
+        for kind, kind_tasks in tasks.items()
     }
     return worst_class.Runs(labels, tasks, pools, records)

@@ -1,9 +1,8 @@
 """Intervals for the worst class, on random and on attribute-biased tasks, that apply to new images and new classes.
 
-Every task is drawn with one query a class more than it is tested on, the *spare*: the one that would be taken if
-another were not there. `fslcore.stats.influence` needs to know that, because the queries of a biased task are picked
-and not drawn at random. All numbers are in percent.
-"""
+Every task is drawn with one query a class more than it is tested on, the *spare*: the one that
+would be taken if another were not there. `fslcore.stats.influence` needs to know that, because the
+queries of a biased task are picked and not drawn at random. All numbers are in percent."""
 
 from __future__ import annotations
 
@@ -31,29 +30,6 @@ from .. import attributes, published
 from ..estimation import resampled
 from .figures import three_rows
 
-__all__ = [
-    "KINDS",
-    "MEASURES",
-    "Runs",
-    "by_task",
-    "draw",
-    "estimates",
-    "lenses",
-    "mean_accuracy",
-    "one_task",
-    "orderings",
-    "pool",
-    "printed_orderings",
-    "rows",
-    "run",
-    "scaled",
-    "shown",
-    "sized",
-    "table",
-    "verdicts",
-    "worst_class",
-]
-
 KINDS = ("random", "biased")
 MEASURES = ("wAcc-R", "wAcc-A", "gap")
 
@@ -64,8 +40,8 @@ def worst_class(record: Record) -> tuple[np.ndarray, np.ndarray]:
     Parameters
     ----------
     record : Record
-        Of tasks with Q + 1 queries per class, the last of each class its spare. The learner must take queries one by
-        one.
+        Of tasks with Q + 1 queries per class, the last of each class its spare. The learner must
+        take queries one by one.
 
     Returns
     -------
@@ -97,7 +73,9 @@ def _class_shares(record: Record) -> tuple[np.ndarray, np.ndarray]:
     """Class accuracies (T, K) without the spare, and (T, K, Q) with it in the place of each query."""
     right = record.by_class()
     if right.shape[2] < 2:
-        raise InputError("record: one query a class; at least 2 are needed, of which the last is the spare")
+        raise InputError(
+            "record: one query a class; at least 2 are needed, of which the last is the spare"
+        )
     used, spare = right[..., :-1], right[..., -1:]
     count, queries = used.sum(axis=2, keepdims=True), used.shape[2]
     return 100 * count[..., 0] / queries, 100 * (count - used + spare) / queries
@@ -117,9 +95,12 @@ def pool(labels: np.ndarray, has: np.ndarray, tasks: Tasks, attribute: np.ndarra
     of_class = {c: np.flatnonzero(labels == c) for c in np.unique(labels)}
     first = [int((tasks.support_label[0] == k).argmax()) for k in range(tasks.ways)]
     rows = []
-    for classes, own in zip(labels[tasks.support[:, first]], attribute):
-        marks = [has[of_class[c]][:, own] for c in classes]
-        fits = [of_class[c][m[:, k] & (m.sum(axis=1) == 1)] for k, (c, m) in enumerate(zip(classes, marks))]
+    for classes, number in zip(labels[tasks.support[:, first]], attribute):
+        marks = [has[of_class[c]][:, number] for c in classes]
+        fits = [
+            of_class[c][m[:, k] & (m.sum(axis=1) == 1)]
+            for k, (c, m) in enumerate(zip(classes, marks))
+        ]
         rows.append(np.concatenate(fits))
     out = np.full((len(rows), max(map(len, rows))), -1)
     for row, images in zip(out, rows):
@@ -160,8 +141,8 @@ class Runs:
             {k: t[part] for k, t in self.tasks.items()},
             {k: p if p is None else p[part] for k, p in self.pools.items()},
             {
-                k: {n: Record(r.correct[part], r.query_label[part]) for n, r in of.items()}
-                for k, of in self.records.items()
+                k: {n: Record(r.correct[part], r.query_label[part]) for n, r in by_learner.items()}
+                for k, by_learner in self.records.items()
             },
             self.groups,
             self.class_groups,
@@ -172,17 +153,19 @@ class Runs:
         """Learners."""
         return list(self.records[KINDS[0]])
 
-    def influence(self, kind: str, learner: str, other: str | None = None, value=worst_class) -> Influence:
+    def influence(
+        self, kind: str, learner: str, second: str | None = None, value=worst_class
+    ) -> Influence:
         """On the mean of a value on this kind of tasks; with ``other``, of the difference, learner - other."""
-        drawn = self.tasks[kind]
+        tasks = self.tasks[kind]
         values, replaced = value(self.records[kind][learner])
-        if other is not None:
-            theirs = value(self.records[kind][other])
+        if second is not None:
+            theirs = value(self.records[kind][second])
             values, replaced = values - theirs[0], replaced - theirs[1]
-        query = drawn.query.reshape(len(drawn), drawn.ways, -1)[..., :-1].reshape(len(drawn), -1)
+        query = tasks.query.reshape(len(tasks), tasks.ways, -1)[..., :-1].reshape(len(tasks), -1)
         return stats.influence(
             values,
-            drawn.support,
+            tasks.support,
             self.labels,
             pool=self.pools[kind],
             query=query,
@@ -191,18 +174,26 @@ class Runs:
             class_groups=self.class_groups,
         )
 
-    def measures(self, learner: str, other: str | None = None, value=worst_class) -> dict[str, Influence]:
+    def measures(
+        self, learner: str, second: str | None = None, value=worst_class
+    ) -> dict[str, Influence]:
         """Influences on the value on random and on biased tasks and on their gap, by `MEASURES`."""
-        r, a = (self.influence(kind, learner, other, value) for kind in KINDS)
+        r, a = (self.influence(kind, learner, second, value) for kind in KINDS)
         return dict(zip(MEASURES, (r, a, r - a)))
 
 
 def sized(dataset: str, per_class: int) -> str:
     """The name of a coloured data set with so many images per class, unless it says itself; other names as they are."""
-    return f"{dataset}?per_class={per_class}" if dataset.startswith("coloured") and "?" not in dataset else dataset
+    return (
+        f"{dataset}?per_class={per_class}"
+        if dataset.startswith("coloured") and "?" not in dataset
+        else dataset
+    )
 
 
-def draw(labels: np.ndarray, has: np.ndarray, *, queries: int, seed: int = 0, **shape) -> tuple[dict, dict]:
+def draw(
+    labels: np.ndarray, has: np.ndarray, *, queries: int, seed: int = 0, **shape
+) -> tuple[dict, dict]:
     """Random and biased tasks with a spare query a class, and the pools of their supports.
 
     Parameters
@@ -223,11 +214,18 @@ def draw(labels: np.ndarray, has: np.ndarray, *, queries: int, seed: int = 0, **
     """
     random = sample_closed(labels, queries=queries + 1, seed=seed, **shape)
     biased, attribute = sample_biased(labels, has, queries=queries + 1, seed=seed + 1, **shape)
-    return dict(zip(KINDS, (random, biased))), dict(zip(KINDS, (None, pool(labels, has, biased, attribute))))
+    return dict(zip(KINDS, (random, biased))), dict(
+        zip(KINDS, (None, pool(labels, has, biased, attribute)))
+    )
 
 
 def run(
-    dataset: str, methods: Sequence[str], *, attribute: str = "captions", groups: Sequence[str] = (), **shape
+    dataset: str,
+    methods: Sequence[str],
+    *,
+    attribute: str = "captions",
+    groups: Sequence[str] = (),
+    **shape,
 ) -> Runs:
     """Methods on the random and biased tasks of a data set.
 
@@ -247,8 +245,8 @@ def run(
     Raises
     ------
     InputError
-        What the loaders and samplers raise; precomputed features, which have no captions; a learner that is
-        transductive.
+        What the loaders and samplers raise; precomputed features, which have no captions; a learner
+        that is transductive.
     """
     source = evaluation.load_source(dataset)
     if not source.needs_backbone:
@@ -262,11 +260,23 @@ def run(
             f"methods: {shared[0]} is transductive: an answer depends on the task's other queries; learners that take "
             "queries one by one are allowed"
         )
-    records = {kind: {name: run.record(drawn) for name, run in runs.items()} for kind, drawn in tasks.items()}
-    return Runs(names, tasks, pools, records, groups_of_images(source, groups), groups_of_classes(source, CLASS_FACTS))
+    records = {
+        kind: {name: run.record(kind_tasks) for name, run in runs.items()}
+        for kind, kind_tasks in tasks.items()
+    }
+    return Runs(
+        names,
+        tasks,
+        pools,
+        records,
+        groups_of_images(source, groups),
+        groups_of_classes(source, CLASS_FACTS),
+    )
 
 
-def estimates(runs: Runs, dataset: str, methods: Sequence[str], tasks: int, level: float = 0.9) -> pd.DataFrame:
+def estimates(
+    runs: Runs, dataset: str, methods: Sequence[str], tasks: int, level: float = 0.9
+) -> pd.DataFrame:
     """What 5-fold on its support says of each random task, with an interval learned from the other tasks.
 
     Parameters
@@ -276,21 +286,25 @@ def estimates(runs: Runs, dataset: str, methods: Sequence[str], tasks: int, leve
     tasks : int
         So many of the first.
     level : float
-        Nominal coverage for a single task. The half-width is the conformal quantile of the errors of all other tasks.
+        Nominal coverage for a single task. The half-width is the conformal quantile of the errors
+        of all other tasks.
 
     Returns
     -------
     DataFrame
-        A row per task and learner: learner, task, accuracy (on the query), estimate, low, high; percent.
+        A row per task and learner: learner, task, accuracy (on the query), estimate, low, high;
+        percent.
     """
     source, tables = evaluation.load_source(dataset), []
-    drawn = runs.tasks["random"][:tasks]
+    asked_tasks = runs.tasks["random"][:tasks]
     for method in map(Method.parse, methods):
         run = evaluation.ready(source, *method)
-        estimate = 100 * resampled.run(run, drawn, ["5-fold"])["5-fold"].to_numpy()
+        estimate = 100 * resampled.run(run, asked_tasks, ["5-fold"])["5-fold"].to_numpy()
         accuracy = mean_accuracy(runs.records["random"][method.title])[0][:tasks]
         error = np.abs(estimate - accuracy)
-        half = np.array([stats.conformal_quantile(np.delete(error, t), level) for t in range(len(error))])
+        half = np.array(
+            [stats.conformal_quantile(np.delete(error, t), level) for t in range(len(error))]
+        )
         tables.append(
             pd.DataFrame(
                 {
@@ -308,13 +322,13 @@ def estimates(runs: Runs, dataset: str, methods: Sequence[str], tasks: int, leve
 
 def one_task(runs: Runs, estimated: pd.DataFrame, task: int) -> pd.DataFrame:
     """What each paper's measure is on one task: a row a learner, percent."""
-    of = estimated[estimated["task"] == task].set_index("learner")
+    row = estimated[estimated["task"] == task].set_index("learner")
     rows = {
         name: {
             "accuracy": f"{mean_accuracy(runs.records['random'][name])[0][task]:.1f}",
             "worst class": f"{worst_class(runs.records['random'][name])[0][task]:.1f}",
             "worst class, biased": f"{worst_class(runs.records['biased'][name])[0][task]:.1f}",
-            "5-fold": f"{of.loc[name, 'estimate']:.1f} ({of.loc[name, 'low']:.0f} to {of.loc[name, 'high']:.0f})",
+            "5-fold": f"{row.loc[name, 'estimate']:.1f} ({row.loc[name, 'low']:.0f} to {row.loc[name, 'high']:.0f})",
         }
         for name in runs.names
     }
@@ -324,7 +338,9 @@ def one_task(runs: Runs, estimated: pd.DataFrame, task: int) -> pd.DataFrame:
 def by_task(estimated: pd.DataFrame, a: str, b: str) -> pd.Series:
     """How well 5-fold tells, task by task, which of two learners is better: tasks, and percentages of them."""
     wide = estimated.pivot(index="task", columns="learner", values=["accuracy", "estimate"])
-    true, guess = (np.sign(wide[of][a] - wide[of][b]) for of in ("accuracy", "estimate"))
+    true, guess = (
+        np.sign(wide[quantity][a] - wide[quantity][b]) for quantity in ("accuracy", "estimate")
+    )
     decided = true != 0
     return pd.Series(
         {
@@ -340,8 +356,10 @@ def by_task(estimated: pd.DataFrame, a: str, b: str) -> pd.Series:
 
 def lenses(runs: Runs, a: str, b: str, level: float = 0.95) -> pd.DataFrame:
     """a - b by each measure of the mean and the worst class, with three intervals: measure, a, b, result."""
-    found = {"mean accuracy": runs.influence("random", a, b, mean_accuracy)} | runs.measures(a, b)
-    rows = [(m, a, b, i.intervals(level, bounds_of_pair(m))) for m, i in found.items()]
+    influences = {"mean accuracy": runs.influence("random", a, b, mean_accuracy)} | runs.measures(
+        a, b
+    )
+    rows = [(m, a, b, i.intervals(level, bounds_of_pair(m))) for m, i in influences.items()]
     return pd.DataFrame(rows, columns=["measure", "a", "b", "result"])
 
 
@@ -363,33 +381,52 @@ def table(runs: Runs, level: float = 0.95) -> pd.DataFrame:
 def rows(tables: dict[str, pd.DataFrame], leave_out: Sequence[str] = ()) -> pd.DataFrame:
     """`table` or `orderings` of each data set as `fslbook.figures.forest` draws them: a panel per measure."""
     parts = []
-    for name, found in tables.items():
-        found = found[~found["measure"].isin(leave_out)]
-        who = found["learner"] if "learner" in found else found["a"] + " − " + found["b"]
+    for name, measured in tables.items():
+        measured = measured[~measured["measure"].isin(leave_out)]
+        methods = (
+            measured["learner"] if "learner" in measured else measured["a"] + " − " + measured["b"]
+        )
         parts.append(
-            three_rows(pd.DataFrame(dict(dataset=name + ", " + found["measure"], method=who, result=found["result"])))
+            three_rows(
+                pd.DataFrame(
+                    dict(
+                        dataset=name + ", " + measured["measure"],
+                        method=methods,
+                        result=measured["result"],
+                    )
+                )
+            )
         )
     return pd.concat(parts, ignore_index=True)
 
 
-def shown(found: pd.DataFrame) -> pd.DataFrame:
+def shown(measured: pd.DataFrame) -> pd.DataFrame:
     """`table` or `orderings` for reading: mean and intervals by measure and learner, or pair."""
-    order = sorted(found["measure"].unique(), key=("mean accuracy", *MEASURES, *found["measure"]).index)
-    who = found["learner"] if "learner" in found else found["a"] + " − " + found["b"]
+    order = sorted(
+        measured["measure"].unique(), key=("mean accuracy", *MEASURES, *measured["measure"]).index
+    )
+    methods = (
+        measured["learner"] if "learner" in measured else measured["a"] + " − " + measured["b"]
+    )
     rows = {
         (r.measure, name): {"mean": f"{r.result.closed.mean:.2f}"} | interval_cells(r.result)
-        for r, name in zip(found.itertuples(), who)
+        for r, name in zip(measured.itertuples(), methods)
     }
-    out = pd.DataFrame.from_dict(rows, orient="index").rename_axis(["measure", who.name or "difference"])
+    out = pd.DataFrame.from_dict(rows, orient="index").rename_axis(
+        ["measure", methods.name or "difference"]
+    )
     return out.loc[list(order)]
 
 
 def orderings(runs: Runs, level: float = 0.95) -> pd.DataFrame:
     """Every two learners by measure: a, b, ``result`` of a - b on the same tasks, and ``apart``.
 
-    ``apart`` is 1, 0 or -1 as the closed intervals of a and b alone tell, which must not meet (as the paper compares).
-    """
-    single = {name: {m: i.intervals(level).closed for m, i in runs.measures(name).items()} for name in runs.names}
+    ``apart`` is 1, 0 or -1 as the closed intervals of a and b alone tell, which must not meet (as
+    the paper compares)."""
+    single = {
+        name: {m: i.intervals(level).closed for m, i in runs.measures(name).items()}
+        for name in runs.names
+    }
     rows = []
     for a, b in combinations(runs.names, 2):
         for m, influence in runs.measures(a, b).items():
@@ -398,7 +435,9 @@ def orderings(runs: Runs, level: float = 0.95) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["measure", "a", "b", "result", "apart"])
 
 
-def verdicts(ordered: dict[str, pd.DataFrame], level: float = 0.95, holm: bool = False) -> pd.DataFrame:
+def verdicts(
+    ordered: dict[str, pd.DataFrame], level: float = 0.95, holm: bool = False
+) -> pd.DataFrame:
     """How many `orderings` are conclusive, by data set and measure.
 
     Parameters
@@ -415,19 +454,24 @@ def verdicts(ordered: dict[str, pd.DataFrame], level: float = 0.95, holm: bool =
         part = t[t["measure"] == m]
         row = {"pairs": len(part), "intervals apart": int((part["apart"] != 0).sum())}
         for kind, target in TARGETS.items():
-            found = [getattr(r, kind) for r in part["result"]]
-            p = [i.p_value if np.isfinite(i.half_width) else 1.0 for i in found]
-            told = stats.holm(p) < 1 - level if holm else [i.conclusion != 0 for i in found]
-            row[f"paired, {target}"] = int(np.sum(told))
+            intervals = [getattr(r, kind) for r in part["result"]]
+            p = [i.p_value if np.isfinite(i.half_width) else 1.0 for i in intervals]
+            conclusive = (
+                stats.holm(p) < 1 - level if holm else [i.conclusion != 0 for i in intervals]
+            )
+            row[f"paired, {target}"] = int(np.sum(conclusive))
         rows[dataset, m] = row
     return pd.DataFrame.from_dict(rows, orient="index").rename_axis(["dataset", "measure"])
 
 
-def scaled(runs: Runs, ordered: pd.DataFrame, sizes: pd.DataFrame, tasks: int = 3000) -> pd.DataFrame:
+def scaled(
+    runs: Runs, ordered: pd.DataFrame, sizes: pd.DataFrame, tasks: int = 3000
+) -> pd.DataFrame:
     """By what factor the closed interval of a paired difference would widen on data sets of other sizes.
 
-    The variance owed to images is taken to fall with their number, that owed to classes with theirs, and that of
-    the tasks with T. All else, such as how hard the data are, is taken to be as here.
+    The variance owed to images is taken to fall with their number, that owed to classes with
+    theirs, and that of the tasks with T. All else, such as how hard the data are, is taken to be as
+    here.
 
     Parameters
     ----------
@@ -441,18 +485,21 @@ def scaled(runs: Runs, ordered: pd.DataFrame, sizes: pd.DataFrame, tasks: int = 
     Returns
     -------
     DataFrame
-        Median over pairs of learners of the factors for new images and for new classes, by dataset and measure.
+        Median over pairs of learners of the factors for new images and for new classes, by dataset
+        and measure.
     """
     images, classes = len(runs.labels), len(np.unique(runs.labels))
-    here = len(runs.tasks[KINDS[0]])
+    task_count = len(runs.tasks[KINDS[0]])
     rows = {}
     for (name, size), m in product(sizes.iterrows(), MEASURES):
         factors = []
         for r in ordered.loc[ordered["measure"] == m, "result"]:
             of_classes = r.class_variance * classes / size["classes"]
-            known = np.isfinite(r.image_variance)  # else new classes stand in, as in the interval
-            parts = r.image_variance * images / size["images"] if known else of_classes, of_classes
-            factors.append([np.sqrt(1 + part / (r.sampling_variance * here / tasks)) for part in parts])
+            finite = np.isfinite(r.image_variance)  # else new classes stand in, as in the interval
+            parts = r.image_variance * images / size["images"] if finite else of_classes, of_classes
+            factors.append(
+                [np.sqrt(1 + part / (r.sampling_variance * task_count / tasks)) for part in parts]
+            )
         rows[name, m] = np.median(factors, axis=0)
     out = pd.DataFrame.from_dict(rows, orient="index", columns=["new images", "new classes"])
     return out.set_axis(pd.MultiIndex.from_tuples(out.index, names=["dataset", "measure"]))
@@ -469,15 +516,17 @@ def printed_orderings(factors: pd.DataFrame) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        By measure and shots: pairs; how many are conclusive by intervals that do not meet; by the difference of two
-        means with independent errors (the printed ones; a gap has those of its two means); and by that difference
-        widened by each column of factors.
+        By measure and shots: pairs; how many are conclusive by intervals that do not meet; by the
+        difference of two means with independent errors (the printed ones; a gap has those of its
+        two means); and by that difference widened by each column of factors.
     """
     printed = published.table(3, "fewstab").pivot(
         index=["dataset", "shots", "learner"], columns="metric", values=["mean", "half_width"]
     )
     rows = []
-    for ((dataset, shots), t), m in product(printed.groupby(level=["dataset", "shots"], sort=False), MEASURES):
+    for ((dataset, shots), t), m in product(
+        printed.groupby(level=["dataset", "shots"], sort=False), MEASURES
+    ):
         if m == "gap":
             mean = t["mean"]["wacc-r"] - t["mean"]["wacc-a"]
             half = np.hypot(t["half_width"]["wacc-r"], t["half_width"]["wacc-a"])
@@ -486,7 +535,14 @@ def printed_orderings(factors: pd.DataFrame) -> pd.DataFrame:
         i, j = np.triu_indices(len(t), 1)
         mean, half = mean.to_numpy(), half.to_numpy()
         difference, closed = np.abs(mean[i] - mean[j]), np.hypot(half[i], half[j])
-        row = {"measure": m, "shots": shots, "pairs": len(i), "intervals apart": (difference > half[i] + half[j]).sum()}
-        wide = {name: (difference > f * closed).sum() for name, f in factors.loc[(dataset, m)].items()}
+        row = {
+            "measure": m,
+            "shots": shots,
+            "pairs": len(i),
+            "intervals apart": (difference > half[i] + half[j]).sum(),
+        }
+        wide = {
+            name: (difference > f * closed).sum() for name, f in factors.loc[(dataset, m)].items()
+        }
         rows.append(row | {"difference": (difference > closed).sum()} | wide)
     return pd.DataFrame(rows).groupby(["measure", "shots"]).sum().loc[list(MEASURES)]

@@ -56,7 +56,9 @@ def load(folder: str | Path) -> Images:
     images = datasets.load_folder(folder, size=SIZE)
     counts = images.counts
     if len(counts) < 2:
-        raise InputError(f"{folder}: one class folder, {counts.index[0]}; at least 2 classes are needed")
+        raise InputError(
+            f"{folder}: one class folder, {counts.index[0]}; at least 2 classes are needed"
+        )
     if counts.max() > MOST:
         raise InputError(
             f"{folder}: class {counts.idxmax()} has {counts.max()} images; up to {MOST} are assessed here. With "
@@ -84,9 +86,9 @@ def assess(
     Returns
     -------
     DataFrame
-        One row per method, the best estimate first: backbone, learner, low, estimate, high, 5-fold (NaN if a
-        class has one image), shares, 0 to 1; basis and guess, as in `judge`; outside, in words, how the support
-        exceeds the range of the episodes, or else empty.
+        One row per method, the best estimate first: backbone, learner, low, estimate, high, 5-fold
+        (NaN if a class has one image), shares, 0 to 1; basis and guess, as in `judge`; outside, in
+        words, how the support exceeds the range of the episodes, or else empty.
 
     Raises
     ------
@@ -107,42 +109,55 @@ def assess_bank(bank: Bank, backbone: str, learner: str, level: float = 0.9) -> 
     """The row of `assess` for one method, for a support whose features by that backbone are given."""
     n, label = np.arange(len(bank))[None], bank.labels[None]
     task = Tasks(n, label, n, label, int(label.max()) + 1, unseen=False)  # the query is never used
-    own = informed.signals(bank, learners.make(learner), task).assign(queries=QUERIES * task.ways)
-    # Distances between single images mislead: on left-out data sets their errors are larger than from the shape alone.
-    columns = informed.SIGNALS if own[list(informed.SIGNALS)].notna().all(axis=None) else informed.SHAPE
+    signals = informed.signals(bank, learners.make(learner), task).assign(
+        queries=QUERIES * task.ways
+    )
+    # Distances between single images mislead: on left-out data sets their errors are larger than
+    # from the shape alone.
+    columns = (
+        informed.SIGNALS
+        if signals[list(informed.SIGNALS)].notna().all(axis=None)
+        else informed.SHAPE
+    )
     model, table, scores = _calibration(backbone, learner, columns)
-    found = judge(model, table, scores, own, level).iloc[0]
+    judged = judge(model, table, scores, signals, level).iloc[0]
     return {
         "backbone": backbone,
         "learner": learner,
-        **found[["low", "estimate", "high"]].astype(float),
-        "5-fold": own["5-fold"].iloc[0],
-        "basis": found["basis"],
-        "guess": bool(found["guess"]),
-        "outside": _beyond(table, own.iloc[0], columns) if model.outside(own)[0] else "",
+        **judged[["low", "estimate", "high"]].astype(float),
+        "5-fold": signals["5-fold"].iloc[0],
+        "basis": judged["basis"],
+        "guess": bool(judged["guess"]),
+        "outside": _beyond(table, signals.iloc[0], columns) if model.outside(signals)[0] else "",
     }
 
 
 def judge(
-    model: informed.Informed, table: pd.DataFrame, scores: np.ndarray, tasks: pd.DataFrame, level: float
+    model: informed.Informed,
+    table: pd.DataFrame,
+    scores: np.ndarray,
+    tasks: pd.DataFrame,
+    level: float,
 ) -> pd.DataFrame:
     """Estimate and interval of a method for each task, by the informed estimator within its range.
 
-    *Inside* the range of the episodes the estimate is the informed one, limited relative to the lowest and
-    highest of the four classical estimators: the truth exceeded these limits in only `EDGE` of the `LIKE` episodes of
-    nearest shape of each data set. If a class has one image, none of the four exists, and the estimate is the mean for
-    tasks of this shape, within the accuracies of these episodes. Its interval is calibrated on errors
-    with the data set left out of the fit, because a user's folder is not from those data sets either,
-    and on the `NEAR` episodes of nearest shape.
+    *Inside* the range of the episodes the estimate is the informed one, limited relative to the
+    lowest and highest of the four classical estimators: the truth exceeded these limits in only
+    `EDGE` of the `LIKE` episodes of nearest shape of each data set. If a class has one image, none
+    of the four exists, and the estimate is the mean for tasks of this shape, within the accuracies
+    of these episodes. Its interval is calibrated on errors with the data set left out of the fit,
+    because a user's folder is not from those data sets either, and on the `NEAR` episodes of
+    nearest shape.
 
-    *Outside*, where `informed.Informed.outside` says that it would extrapolate, the estimate is 5-fold (the bootstrap
-    if a class has fewer than `FEW` images), corrected by its median error on those `LIKE` episodes. The interval is
-    as wide as the data set with the largest errors requires, and never narrower than inside. If a class has one
-    image, the estimate is the median accuracy of these episodes, and the interval goes from chance to 1.
+    *Outside*, where `informed.Informed.outside` says that it would extrapolate, the estimate is
+    5-fold (the bootstrap if a class has fewer than `FEW` images), corrected by its median error on
+    those `LIKE` episodes. The interval is as wide as the data set with the largest errors requires,
+    and never narrower than inside. If a class has one image, the estimate is the median accuracy of
+    these episodes, and the interval goes from chance to 1.
 
-    No estimate is below chance, one over the number of ways. Cross-validation of few images can be, since it leaves
-    out the very images that define their class. But if it is not `GUESS` standard errors above chance, the
-    interval starts at chance or below.
+    No estimate is below chance, one over the number of ways. Cross-validation of few images can be,
+    since it leaves out the very images that define their class. But if it is not `GUESS` standard
+    errors above chance, the interval starts at chance or below.
 
     Parameters
     ----------
@@ -160,55 +175,78 @@ def judge(
     Returns
     -------
     DataFrame
-        One row per task: low, estimate, high, shares, 0 to 1; basis: 'informed', '5-fold', 'bootstrap', or 'shape' for
-        the accuracies of tasks of that shape; guess: whether cross-validation allows a guess.
+        One row per task: low, estimate, high, shares, 0 to 1; basis: 'informed', '5-fold',
+        'bootstrap', or 'shape' for the accuracies of tasks of that shape; guess: whether
+        cross-validation allows a guess.
     """
     shapes, at = np.unique(tasks[list(informed.SHAPE)].to_numpy(float), axis=0, return_inverse=True)
-    near = [_near(table, scores, dict(zip(informed.SHAPE, shape)), model.columns, level) for shape in shapes]
-    near = pd.DataFrame(near).iloc[at.ravel()].set_index(tasks.index)
-    first, last, fallback = _classical(tasks, near["basis"])
+    calibrated = [
+        _near(table, scores, dict(zip(informed.SHAPE, shape)), model.columns, level)
+        for shape in shapes
+    ]
+    calibrated = pd.DataFrame(calibrated).iloc[at.ravel()].set_index(tasks.index)
+    first, last, fallback = _classical(tasks, calibrated["basis"])
     chance, outside = 1 / tasks["ways"], model.outside(tasks)
     predicted = pd.Series(model.predict(tasks), tasks.index)
-    estimate = predicted.clip(first + near["below"], last + near["above"])
-    estimate = estimate.mask(outside, fallback + near["shift"]).clip(chance, 1)
-    half = near["factor"] * model.spread(tasks, predicted.mask(outside, estimate).to_numpy())
-    half = half.mask(outside, np.maximum(half, near["half"]))
+    estimate = predicted.clip(first + calibrated["below"], last + calibrated["above"])
+    estimate = estimate.mask(outside, fallback + calibrated["shift"]).clip(chance, 1)
+    half = calibrated["factor"] * model.spread(tasks, predicted.mask(outside, estimate).to_numpy())
+    half = half.mask(outside, np.maximum(half, calibrated["half"]))
     low, high = (estimate - half).clip(0, 1), (estimate + half).clip(0, 1)
-    bare = near["basis"] == SHAPE
+    bare = calibrated["basis"] == SHAPE
     error = np.sqrt(chance * (1 - chance) / (tasks["ways"] * tasks["shots"]))
-    guess = (fallback + near["shift"] <= chance + GUESS * error) & ~bare
+    guess = (fallback + calibrated["shift"] <= chance + GUESS * error) & ~bare
     low = low.mask(guess, np.minimum(low, chance)).mask(outside & bare, chance)
-    found = {"low": low, "estimate": estimate, "high": high.mask(outside & bare, 1.0)}
-    return pd.DataFrame({**found, "basis": near["basis"].where(outside | bare, INFORMED), "guess": guess})
+    ends = {"low": low, "estimate": estimate, "high": high.mask(outside & bare, 1.0)}
+    return pd.DataFrame(
+        {**ends, "basis": calibrated["basis"].where(outside | bare, INFORMED), "guess": guess}
+    )
 
 
-def _near(table: pd.DataFrame, scores: np.ndarray, shape: dict, columns: Sequence[str], level: float) -> dict:
+def _near(
+    table: pd.DataFrame, scores: np.ndarray, shape: dict, columns: Sequence[str], level: float
+) -> dict:
     """From the episodes of nearest shape: the factor of the spread, and the errors of the classical estimators."""
     order = nearest(table, shape, len(table))
     like = table.iloc[order].groupby("domain", observed=True).head(LIKE)
-    basis = SHAPE if "5-fold" not in columns else "5-fold" if shape["fewest"] >= FEW else "bootstrap"
-    truth, (first, last, fallback) = like["accuracy"].astype(float), _classical(like, pd.Series(basis, like.index))
-    below, above = (truth - first).quantile(EDGE), (truth - last).quantile(1 - EDGE)
+    basis = (
+        SHAPE if "5-fold" not in columns else "5-fold" if shape["fewest"] >= FEW else "bootstrap"
+    )
+    truth, (first, last, fallback) = (
+        like["accuracy"].astype(float),
+        _classical(like, pd.Series(basis, like.index)),
+    )
+    lower, upper = (truth - first).quantile(EDGE), (truth - last).quantile(1 - EDGE)
     if basis != SHAPE:  # every value between the lowest and the highest is allowed
-        below, above = min(below, 0), max(above, 0)
+        lower, upper = min(lower, 0), max(upper, 0)
     shift = (truth - fallback).median()
     errors = (truth - (fallback + shift).clip(1 / like["ways"], 1)).abs()
     half = max(stats.conformal_quantile(e, level) for _, e in errors.groupby(like["domain"]))
     factor = stats.conformal_quantile(scores[order[:NEAR]], level)
-    return {"factor": factor, "below": below, "above": above, "basis": basis, "shift": shift, "half": half}
+    return {
+        "factor": factor,
+        "below": lower,
+        "above": upper,
+        "basis": basis,
+        "shift": shift,
+        "half": half,
+    }
 
 
 def _classical(tasks: pd.DataFrame, basis: pd.Series) -> tuple[pd.Series, pd.Series, pd.Series]:
     """Lowest and highest classical estimate of each task, and the one named by ``basis``; 0 if there are none."""
     names = [SHAPE] if (basis == SHAPE).all() else list(ESTIMATORS)
-    found = tasks.assign(**{SHAPE: 0.0})[names].astype(float)
-    named = found.to_numpy()[np.arange(len(tasks)), found.columns.get_indexer(basis)]
-    return found.min(axis=1), found.max(axis=1), pd.Series(named, tasks.index)
+    estimates = tasks.assign(**{SHAPE: 0.0})[names].astype(float)
+    named = estimates.to_numpy()[np.arange(len(tasks)), estimates.columns.get_indexer(basis)]
+    return estimates.min(axis=1), estimates.max(axis=1), pd.Series(named, tasks.index)
 
 
 def nearest(table: pd.DataFrame, task: pd.Series | dict, count: int = NEAR) -> np.ndarray:
     """Positions of the episodes whose ways, shots and images of the smallest class are nearest, as ratios."""
-    gap = sum(np.abs(np.log(table[name].to_numpy(float)) - np.log(float(task[name]))) for name in informed.SHAPE)
+    gap = sum(
+        np.abs(np.log(table[name].to_numpy(float)) - np.log(float(task[name])))
+        for name in informed.SHAPE
+    )
     return np.argsort(gap, kind="stable")[:count]
 
 
@@ -218,7 +256,11 @@ def _calibration(
 ) -> tuple[informed.Informed, pd.DataFrame, np.ndarray]:
     """Estimator of a method, its episodes, and their scores with their own data set left out of the fit."""
     table = of_method(backbone, learner, columns)
-    return informed.Informed(table, columns), table, informed.cross_scores(table, table["domain"], columns=columns)
+    return (
+        informed.Informed(table, columns),
+        table,
+        informed.cross_scores(table, table["domain"], columns=columns),
+    )
 
 
 def of_method(backbone: str, learner: str, columns: Sequence[str]) -> pd.DataFrame:
@@ -230,13 +272,13 @@ def of_method(backbone: str, learner: str, columns: Sequence[str]) -> pd.DataFra
 
 def _beyond(table: pd.DataFrame, task: pd.Series, columns: Sequence[str]) -> str:
     """The signal farthest outside the range of the episodes, in words."""
-    known, own = table[list(columns)].astype(float), task[list(columns)].astype(float)
-    low, high = known.min(), known.max()
-    away = np.maximum(low - own, own - high) / known.std()
+    fitted, values = table[list(columns)].astype(float), task[list(columns)].astype(float)
+    low, high = fitted.min(), fitted.max()
+    away = np.maximum(low - values, values - high) / fitted.std()
     name = away.idxmax()
     if away[name] <= 0:
         return "an unusual combination of signals"
-    return f"{name} {own[name]:.3g} (tasks: {low[name]:.2g} to {high[name]:.2g})"
+    return f"{name} {values[name]:.3g} (tasks: {low[name]:.2g} to {high[name]:.2g})"
 
 
 def summary(images: Images, table: pd.DataFrame, level: float = 0.9) -> list[str]:
@@ -273,19 +315,27 @@ def cautions(images: Images, table: pd.DataFrame, level: float = 0.9) -> list[st
     """Warnings: what the intervals were calibrated on, and whether the support is of that kind."""
     counts = images.counts
     name, percent = (table["backbone"] + " " + table["learner"]).to_numpy(), f"{100 * level:.6g} %"
-    known = episodes()
-    domains = known["domain"][known["backbone"].isin(table["backbone"]) & known["learner"].isin(table["learner"])]
+    fitted = episodes()
+    domains = fitted["domain"][
+        fitted["backbone"].isin(table["backbone"]) & fitted["learner"].isin(table["learner"])
+    ]
     lines = [
         f"The interval is for the accuracy on {QUERIES} further images of each class. It was calibrated on tasks of "
         f"{', '.join(sorted(domains.unique()))}, each data set left out in turn; its coverage is {percent} if "
         "your images differ from those no more than these do from each other."
     ]
-    for (basis, beyond), rows in table[table["outside"] != ""].groupby(["basis", "outside"], sort=False):
+    for (basis, range_words), rows in table[table["outside"] != ""].groupby(
+        ["basis", "outside"], sort=False
+    ):
         names = ", ".join(rows["backbone"] + " " + rows["learner"])
         rests = f"that of {BY[basis]}, corrected by its usual error on tasks of this shape; the interval is wider"
         if basis == SHAPE:
-            rests = "the median accuracy of tasks of this shape; the interval goes from chance to 100 %"
-        lines.append(f"Outside the calibrated range, {names}: {beyond}. The estimate is {rests}.")
+            rests = (
+                "the median accuracy of tasks of this shape; the interval goes from chance to 100 %"
+            )
+        lines.append(
+            f"Outside the calibrated range, {names}: {range_words}. The estimate is {rests}."
+        )
     if table["outside"].str.contains("ratio").any():
         lines.append(
             "The ratio is the distance between classes divided by that within them. Above its range, the images of a "
@@ -308,9 +358,10 @@ def cautions(images: Images, table: pd.DataFrame, level: float = 0.9) -> list[st
             f"One image only: {alone}. Such a class cannot be held out. So the estimate is the usual one for tasks "
             "of this shape, whatever their images; a second image would improve it greatly."
         )
-    beyond = (table["outside"] != "").to_numpy()
-    for known, mine in ((NEAR, ~beyond), (LIKE, beyond & (table["basis"] != SHAPE).to_numpy())):
-        if mine.any() and level > known / (known + 1):
-            vouched = f"{known} tasks are too few for {percent}"
+    outside = (table["outside"] != "").to_numpy()
+    shifted = outside & (table["basis"] != SHAPE).to_numpy()
+    for count, mine in ((NEAR, ~outside), (LIKE, shifted)):
+        if mine.any() and level > count / (count + 1):
+            vouched = f"{count} tasks are too few for {percent}"
             lines.append(f"{vouched}, so the interval is 0 to 100 %: {', '.join(name[mine])}.")
     return lines

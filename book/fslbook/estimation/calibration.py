@@ -41,7 +41,9 @@ def calibrated() -> list[tuple[str, str]]:
     return list(domains.index[domains > 1])
 
 
-def methods(backbones: Sequence[str] | None = None, learners: Sequence[str] | None = None) -> list[tuple[str, str]]:
+def methods(
+    backbones: Sequence[str] | None = None, learners: Sequence[str] | None = None
+) -> list[tuple[str, str]]:
     """The methods of `calibrated` with these backbones and learners; all by default.
 
     Raises
@@ -49,10 +51,12 @@ def methods(backbones: Sequence[str] | None = None, learners: Sequence[str] | No
     InputError
         A backbone or learner without shipped episodes.
     """
-    known = calibrated()
-    for what, names, have in zip(METHOD, (backbones, learners), zip(*known)):
+    available = calibrated()
+    for field, names, have in zip(METHOD, (backbones, learners), zip(*available)):
         for name in names or ():
             if name not in have:
-                there = ", ".join(dict.fromkeys(have))
-                raise InputError(f"{what} = {name}; there are episodes to learn from of {there}{like(name, have)}")
-    return [(b, k) for b, k in known if b in (backbones or [b]) and k in (learners or [k])]
+                listed = ", ".join(dict.fromkeys(have))
+                raise InputError(
+                    f"{field} = {name}; there are episodes to learn from of {listed}{like(name, have)}"
+                )
+    return [(b, k) for b, k in available if b in (backbones or [b]) and k in (learners or [k])]

@@ -17,8 +17,8 @@ FRESH = "fresh"
 def parts_of(source: datasets.Source) -> np.ndarray | None:
     """(N,) number of the part of each image of which tasks are drawn in turn; None where tasks may hold any class.
 
-    The parts of a set of Meta-Album are its data sets, in order of appearance: as in the paper, no task mixes two.
-    """
+    The parts of a set of Meta-Album are its data sets, in order of appearance: as in the paper, no
+    task mixes two."""
     facts = source.facts
     if facts is None or "domain" not in facts or not source.name.startswith("meta-album"):
         return None
@@ -49,24 +49,42 @@ def draw(
         As for `fslcore.tasks.sample_closed`; classes with too few images are left out.
     """
     shots, queries = (np.broadcast_to(n, ways) for n in (shots, queries))
-    shape = dict(ways=ways, shots=shots, queries=queries + shots, seed=seed, skip_small_classes=True)
-    drawn = sample_closed(labels, tasks=tasks, **shape) if parts is None else _in_turn(labels, parts, tasks, shape)
-    label = drawn.query_label[0]  # alike in all tasks, class by class
+    shape = dict(
+        ways=ways, shots=shots, queries=queries + shots, seed=seed, skip_small_classes=True
+    )
+    sampled = (
+        sample_closed(labels, tasks=tasks, **shape)
+        if parts is None
+        else _in_turn(labels, parts, tasks, shape)
+    )
+    label = sampled.query_label[0]  # alike in all tasks, class by class
     number = np.arange(len(label)) - np.searchsorted(label, label)
     first = number < queries[label]
-    both = ((drawn.query[:, part], drawn.query_label[:, part]) for part in (first, ~first))
-    return tuple(Tasks(drawn.support, drawn.support_label, *query, ways, drawn.sampler) for query in both)
+    halves = ((sampled.query[:, part], sampled.query_label[:, part]) for part in (first, ~first))
+    return tuple(
+        Tasks(sampled.support, sampled.support_label, *query, ways, sampled.sampler)
+        for query in halves
+    )
 
 
 def _in_turn(labels: np.ndarray, parts: np.ndarray, tasks: int, shape: dict) -> Tasks:
     rows = [np.flatnonzero(parts == part) for part in range(parts.max() + 1)]
-    found = [sample_closed(labels[of], tasks=max(2, -(-tasks // len(rows))), **shape) for of in rows]
+    sampled = [
+        sample_closed(labels[part_rows], tasks=max(2, -(-tasks // len(rows))), **shape)
+        for part_rows in rows
+    ]
 
     def merged(arrays: list[np.ndarray]) -> np.ndarray:
         return np.stack(arrays, axis=1).reshape(-1, arrays[0].shape[1])[:tasks]
 
-    images = ([of[getattr(one, kind)] for of, one in zip(rows, found)] for kind in ("support", "query"))
+    images = (
+        [part_rows[getattr(part_tasks, kind)] for part_rows, part_tasks in zip(rows, sampled)]
+        for kind in ("support", "query")
+    )
     support, query = map(merged, images)
-    label = [merged([getattr(one, f"{kind}_label") for one in found]) for kind in ("support", "query")]
-    sampler = {**found[0].sampler, "tasks": tasks, "within": "domain"}
+    label = [
+        merged([getattr(part_tasks, f"{kind}_label") for part_tasks in sampled])
+        for kind in ("support", "query")
+    ]
+    sampler = {**sampled[0].sampler, "tasks": tasks, "within": "domain"}
     return Tasks(support, label[0], query, label[1], shape["ways"], sampler)

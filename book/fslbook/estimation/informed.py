@@ -1,10 +1,9 @@
 """An estimator of a task's accuracy that has learned from other tasks, and an interval for one task.
 
-Hold-out, cross-validation and the bootstrap use one support only. Many tasks of
-known accuracy, *episodes*, allow learning how properties of a support (its *signals*) relate to the accuracy on
+Hold-out, cross-validation and the bootstrap use one support only. Many tasks of known accuracy,
+*episodes*, allow learning how properties of a support (its *signals*) relate to the accuracy on
 queries, and a prediction for a new support. The errors on separate episodes then give an interval:
-split conformal prediction.
-"""
+split conformal prediction."""
 
 from __future__ import annotations
 
@@ -53,12 +52,19 @@ RIDGE = partial(RidgeCV, np.logspace(-1, 4, 11))
 
 
 def signals(
-    bank: Bank, learner, tasks: Tasks, *, features: Bank | None = None, rounds: int = 20, seed: int = 0
+    bank: Bank,
+    learner,
+    tasks: Tasks,
+    *,
+    features: Bank | None = None,
+    rounds: int = 20,
+    seed: int = 0,
 ) -> pd.DataFrame:
     """Signals of each task's support; its query is never used.
 
-    Among the held-out images of each re-split: the *margin*, score of the true class minus the best other, divided
-    by the mean standard deviation of an image's scores, so that learners with different scales are comparable.
+    Among the held-out images of each re-split: the *margin*, score of the true class minus the best
+    other, divided by the mean standard deviation of an image's scores, so that learners with
+    different scales are comparable.
 
     Parameters
     ----------
@@ -76,49 +82,54 @@ def signals(
     Returns
     -------
     DataFrame
-        One row per task, columns `COLUMNS`. ``ways``; ``shots``, mean images per class; ``fewest``, of the smallest
-        class. From cosine distances between support images: ``within`` (mean over pairs of one class),
-        ``between`` (mean over pairs of classes), ``nearest`` (of the closest two classes),
-        ``ratio`` (between / within) and ``silhouette`` (mean; Rousseeuw, 1987). From the held-out images of
-        5-fold, leave-one-out (above 25 images: 25-fold) and bootstrap: the estimated accuracy, mean
-        ``margin`` and its ``spread`` (standard deviation), ``smooth`` = Φ(margin / spread), ``low``
-        (the 10 % quantile of the margins) and ``worst`` (lowest accuracy of a class). ``hold-out`` is
-        the first of the 5 folds. If a class has a single image, only the columns of `BARE` have values. The
-        bootstrap's have none if there are too many classes for a draw to contain all of them.
+        One row per task, columns `COLUMNS`. ``ways``; ``shots``, mean images per class; ``fewest``,
+        of the smallest class. From cosine distances between support images: ``within`` (mean over
+        pairs of one class), ``between`` (mean over pairs of classes), ``nearest`` (of the closest
+        two classes), ``ratio`` (between / within) and ``silhouette`` (mean; Rousseeuw, 1987). From
+        the held-out images of 5-fold, leave-one-out (above 25 images: 25-fold) and bootstrap: the
+        estimated accuracy, mean ``margin`` and its ``spread`` (standard deviation), ``smooth`` =
+        Φ(margin / spread), ``low`` (the 10 % quantile of the margins) and ``worst`` (lowest
+        accuracy of a class). ``hold-out`` is the first of the 5 folds. If a class has a single
+        image, only the columns of `BARE` have values. The bootstrap's have none if there are too
+        many classes for a draw to contain all of them.
     """
     out = _separation(features or bank, tasks)
-    whole = out["fewest"].to_numpy() > 1
+    held_outable = out["fewest"].to_numpy() > 1
     table = pd.DataFrame(np.nan, index=range(len(tasks)), columns=list(COLUMNS)).rename_axis("task")
     table.loc[:, out.columns] = out
-    if not whole.all():
-        table.loc[~whole, list(set(COLUMNS) - set(BARE))] = np.nan
-    if not whole.any():
+    if not held_outable.all():
+        table.loc[~held_outable, list(set(COLUMNS) - set(BARE))] = np.nan
+    if not held_outable.any():
         return table
-    part = tasks[np.flatnonzero(whole)]
+    part = tasks[np.flatnonzero(held_outable)]
     size = (part.support_label >= 0).sum(axis=1)
     names = {
         "5-fold": f"{min(5, size.min())}-fold",
-        "leave-one-out": "leave-one-out" if size.max() <= FOLDS else f"{min(FOLDS, size.min())}-fold",
+        "leave-one-out": "leave-one-out"
+        if size.max() <= FOLDS
+        else f"{min(FOLDS, size.min())}-fold",
         "bootstrap": "bootstrap",
     }
-    for name, made in names.items():
+    for name, resampling in names.items():
         try:
-            split = resplit(part, made, rounds=rounds, seed=seed)
+            split = resplit(part, resampling, rounds=rounds, seed=seed)
         except resplits.Undrawn:
             continue
         held = _held_out(bank, learner, split)
-        found = _summary(held, name)
+        summary = _summary(held, name)
         if name == "5-fold":
             first = held[held["split"].isin(np.unique(split.owner, return_index=True)[1])]
-            found["hold-out"] = first.groupby("task")["right"].mean()
-        table.loc[whole, found.columns] = found.to_numpy()
+            summary["hold-out"] = first.groupby("task")["right"].mean()
+        table.loc[held_outable, summary.columns] = summary.to_numpy()
     return table
 
 
 def _held_out(bank: Bank, learner, split: Resplit) -> pd.DataFrame:
     """One row per held-out image: task, split, label, right (whether it was classified correctly), margin, scale."""
     label = split.tasks.query_label
-    scores = np.concatenate([s.double().cpu().numpy() for s in evaluation.scores(learner, bank, split.tasks)])
+    scores = np.concatenate(
+        [s.double().cpu().numpy() for s in evaluation.scores(learner, bank, split.tasks)]
+    )
     row, image = np.nonzero(label >= 0)
     scores, label = scores[row, image], label[row, image]
     at = np.arange(len(label))
@@ -144,7 +155,9 @@ def _held_out(bank: Bank, learner, split: Resplit) -> pd.DataFrame:
 
 def _summary(held: pd.DataFrame, name: str) -> pd.DataFrame:
     """Signals of the held-out images, one row per task."""
-    held = held.assign(margin=held["margin"] / held.groupby("task")["scale"].transform("mean").clip(lower=1e-12))
+    held = held.assign(
+        margin=held["margin"] / held.groupby("task")["scale"].transform("mean").clip(lower=1e-12)
+    )
     by_split = held.groupby(["task", "split"])["right"].mean()
     margins = held.groupby("task")["margin"]
     mean, spread = margins.mean(), margins.std(ddof=0)
@@ -170,27 +183,38 @@ def _separation(bank: Bank, tasks: Tasks) -> pd.DataFrame:
     to_class = distance @ members  # (T, n, K) sum of distances from an image to those of a class
     pairs = members.mT @ to_class  # (T, K, K)
     classes = (size > 0).double()
-    apart = classes[:, :, None] * classes[:, None] * (1 - torch.eye(tasks.ways, dtype=torch.float64, device=x.device))
+    different = (
+        classes[:, :, None]
+        * classes[:, None]
+        * (1 - torch.eye(tasks.ways, dtype=torch.float64, device=x.device))
+    )
     mean = pairs / (size[:, :, None] * size[:, None]).clamp(min=1)
     own_pairs = (size * (size - 1)).sum(dim=1)
-    within = pairs.diagonal(dim1=1, dim2=2).sum(dim=1) / own_pairs.clamp(min=1)
-    between = (mean * apart).sum((1, 2)) / apart.sum((1, 2))
-    nearest = mean.masked_fill(apart == 0, np.inf).amin((1, 2))
-    # Silhouette: an image's distance to its own class, without itself, compared with the nearest other class.
+    within_class = pairs.diagonal(dim1=1, dim2=2).sum(dim=1) / own_pairs.clamp(min=1)
+    between_classes = (mean * different).sum((1, 2)) / different.sum((1, 2))
+    nearest = mean.masked_fill(different == 0, np.inf).amin((1, 2))
+    # Silhouette: an image's distance to its own class, without itself, compared with the nearest
+    # other class.
     own_size = (members * size[:, None]).sum(dim=-1)
-    own = (to_class * members).sum(dim=-1) / (own_size - 1).clamp(min=1)
-    other = (to_class / size[:, None].clamp(min=1)).masked_fill((members > 0) | (size[:, None] == 0), np.inf).amin(-1)
+    own_distance = (to_class * members).sum(dim=-1) / (own_size - 1).clamp(min=1)
+    other_distance = (
+        (to_class / size[:, None].clamp(min=1))
+        .masked_fill((members > 0) | (size[:, None] == 0), np.inf)
+        .amin(-1)
+    )
     real = own_size > 1
-    silhouette = ((other - own) / other.maximum(own).clamp(min=1e-12)).masked_fill(~real, 0)
+    silhouette = (
+        (other_distance - own_distance) / other_distance.maximum(own_distance).clamp(min=1e-12)
+    ).masked_fill(~real, 0)
     counts = size.masked_fill(size == 0, np.inf)
     columns = {
         "ways": classes.sum(1),
         "shots": size.sum(1) / classes.sum(1),
         "fewest": counts.amin(1),
-        "between": between,
+        "between": between_classes,
         "nearest": nearest,
-        "within": within,
-        "ratio": between / within.clamp(min=1e-12),
+        "within": within_class,
+        "ratio": between_classes / within_class.clamp(min=1e-12),
         "silhouette": silhouette.sum(1) / real.sum(1).clamp(min=1),
     }
     return pd.DataFrame({name: value.cpu().numpy() for name, value in columns.items()})
@@ -199,12 +223,12 @@ def _separation(bank: Bank, tasks: Tasks) -> pd.DataFrame:
 class Informed:
     """Accuracy of a task predicted from signals of its support.
 
-    Fitted at once from the given episodes, and not stored. Episodes are weighted so that
-    every level of accuracy counts equally: the accuracy to expect before seeing an image varies between
-    data sets, and must not be learned. The standard deviation of its error is
-    modelled as the square root of a sum of three variances with weights of at least 0: the noise of the
-    query, p (1 - p) / queries, that of the support, p (1 - p) / images, and a constant, fitted to
-    squared errors of 5-fold cross-validation over the episodes.
+    Fitted at once from the given episodes, and not stored. Episodes are weighted so that every
+    level of accuracy counts equally: the accuracy to expect before seeing an image varies between
+    data sets, and must not be learned. The standard deviation of its error is modelled as the
+    square root of a sum of three variances with weights of at least 0: the noise of the query, p (1
+    - p) / queries, that of the support, p (1 - p) / images, and a constant, fitted to squared
+    errors of 5-fold cross-validation over the episodes.
 
     Parameters
     ----------
@@ -214,7 +238,8 @@ class Informed:
         Columns to predict from; non-numeric ones, such as the method, become
         indicators. Rows with missing values are left out.
     regressor : callable
-        Makes the regression, which takes weights of the episodes; only that of a ridge regression has a leverage.
+        Makes the regression, which takes weights of the episodes; only that of a ridge regression
+        has a leverage.
     level : float
         Degree of the weighting, from 0 (as drawn) to 1 (full).
 
@@ -238,7 +263,9 @@ class Informed:
             raise InputError(f"{len(fitting)} complete episodes to fit on; at least 50 are needed")
         names = fitting[self.columns].select_dtypes(exclude="number").columns
         self._model = make_pipeline(
-            make_column_transformer((OneHotEncoder(handle_unknown="ignore"), list(names)), remainder=StandardScaler()),
+            make_column_transformer(
+                (OneHotEncoder(handle_unknown="ignore"), list(names)), remainder=StandardScaler()
+            ),
             regressor(),
         )
         x, y = fitting[self.columns], fitting["accuracy"].to_numpy(dtype=float)
@@ -249,7 +276,10 @@ class Informed:
     @cached_property
     def _geometry(self) -> tuple[np.ndarray, np.ndarray]:
         """Mean of the standardised columns and inverse of their penalised scatter, as in the ridge regressor."""
-        x, (weight,) = self._model[:-1].transform(self._fitting[self.columns]), self._weight.values()
+        x, (weight,) = (
+            self._model[:-1].transform(self._fitting[self.columns]),
+            self._weight.values(),
+        )
         mean = np.average(x, axis=0, weights=weight)
         scatter = (x - mean).T @ (weight[:, None] * (x - mean))
         return mean, np.linalg.inv(scatter + self._model[-1].alpha_ * np.eye(len(mean)))
@@ -257,9 +287,9 @@ class Informed:
     def leverage(self, table: pd.DataFrame) -> np.ndarray:
         """(T,) leverage of each task, for ridge: its squared distance from the centre of the episodes.
 
-        It is relative to their spread in that direction, so that an unusual combination of usual signals counts
-        too. The variance of a linear prediction grows with it (Hoaglin and Welsch, 1978).
-        """
+        It is relative to their spread in that direction, so that an unusual combination of usual
+        signals counts too. The variance of a linear prediction grows with it (Hoaglin and Welsch,
+        1978)."""
         mean, inverse = self._geometry
         away = self._model[:-1].transform(table[self.columns]) - mean
         return np.einsum("ti,ij,tj->t", away, inverse, away)
@@ -267,12 +297,12 @@ class Informed:
     def outside(self, table: pd.DataFrame) -> np.ndarray:
         """(T,) whether a task is outside the range of the fitted episodes, so that the estimate extrapolates.
 
-        That is, its number of ways or images is beyond theirs, or its `leverage` is larger than any of theirs.
-        """
+        That is, its number of ways or images is beyond theirs, or its `leverage` is larger than any
+        of theirs."""
         shape = [name for name in SHAPE if name in self.columns]
-        known = self._fitting[shape].astype(float)
-        beyond = (table[shape] < known.min()) | (table[shape] > known.max())
-        return beyond.any(axis=1).to_numpy() | (self.leverage(table) > self._farthest)
+        fitted = self._fitting[shape].astype(float)
+        exceeds = (table[shape] < fitted.min()) | (table[shape] > fitted.max())
+        return exceeds.any(axis=1).to_numpy() | (self.leverage(table) > self._farthest)
 
     @cached_property
     def _farthest(self) -> float:
@@ -283,9 +313,9 @@ class Informed:
         """From the parts of the variance to the variance of the error; only intervals need it."""
         x, y = self._fitting[self.columns], self._fitting["accuracy"].to_numpy(dtype=float)
         folds = KFold(5, shuffle=True, random_state=0)
-        found = cross_val_predict(self._model, x, y, cv=folds, params=self._weight).clip(0, 1)
+        predicted = cross_val_predict(self._model, x, y, cv=folds, params=self._weight).clip(0, 1)
         spread = LinearRegression(positive=True, fit_intercept=False)
-        return spread.fit(_variances(found, self._fitting), (y - found) ** 2)
+        return spread.fit(_variances(predicted, self._fitting), (y - predicted) ** 2)
 
     def predict(self, table: pd.DataFrame) -> np.ndarray:
         """(T,) estimated accuracies, 0 to 1."""
@@ -296,14 +326,20 @@ class Informed:
 
         For `predict`, or for another ``estimate``, (T,), as if it were as good.
         """
-        variance = self._spread.predict(_variances(self.predict(table) if estimate is None else estimate, table))
+        variance = self._spread.predict(
+            _variances(self.predict(table) if estimate is None else estimate, table)
+        )
         return np.sqrt(variance.clip(min=1e-4))  # at least one point
 
     def scores(self, table: pd.DataFrame) -> np.ndarray:
         """(T,) size of the error on episodes, relative to the spread; `intervals` is calibrated with it."""
-        return np.abs(table["accuracy"].to_numpy(dtype=float) - self.predict(table)) / self.spread(table)
+        return np.abs(table["accuracy"].to_numpy(dtype=float) - self.predict(table)) / self.spread(
+            table
+        )
 
-    def intervals(self, table: pd.DataFrame, scores: np.ndarray, level: float = 0.9) -> pd.DataFrame:
+    def intervals(
+        self, table: pd.DataFrame, scores: np.ndarray, level: float = 0.9
+    ) -> pd.DataFrame:
         """Estimate with an interval for the accuracy on ``queries`` queries of each task.
 
         Parameters
@@ -360,4 +396,6 @@ def _variances(estimate: np.ndarray, table: pd.DataFrame) -> np.ndarray:
     p = np.clip(estimate, 0.03, 0.97)
     images = (table["ways"] * table["shots"]).to_numpy(dtype=float)
     binomial = p * (1 - p)
-    return np.column_stack([binomial / table["queries"].to_numpy(dtype=float), binomial / images, np.ones_like(p)])
+    return np.column_stack(
+        [binomial / table["queries"].to_numpy(dtype=float), binomial / images, np.ones_like(p)]
+    )

@@ -82,7 +82,9 @@ def run(
         One row per task, one column per name; shares, 0 to 1.
     """
     instance("tasks", tasks, Tasks), flag("stored", stored), flag("progress", progress)
-    if isinstance(names, str) or not all(isinstance(n, str) for n in instance("names", names, Iterable)):
+    if isinstance(names, str) or not all(
+        isinstance(n, str) for n in instance("names", names, Iterable)
+    ):
         raise InputError(f"names = {shown(names)}; a sequence of names is allowed")
     columns = {}
     for name in names:
@@ -90,8 +92,8 @@ def run(
             split = Resplit(tasks, np.arange(len(tasks)))
         else:
             split = resplit(tasks, name, rounds=rounds, seed=seed)
-        kept = method.record(split.tasks, stored=stored, progress=progress)
-        if kept is None or len(kept.correct) < len(split.tasks):
+        record = method.record(split.tasks, stored=stored, progress=progress)
+        if record is None or len(record.correct) < len(split.tasks):
             return None
-        columns[name] = estimate(kept, split.owner, len(tasks))
+        columns[name] = estimate(record, split.owner, len(tasks))
     return pd.DataFrame(columns).rename_axis("task")

@@ -18,59 +18,16 @@ from .. import published, reported
 from ..checks import OOPS_BACKBONES, OOPS_DATASETS
 from ..published import claims
 
-__all__ = [
-    "against_printed",
-    "agreement",
-    "all_differences",
-    "collect",
-    "common",
-    "conclusive_counts",
-    "conclusive_rows",
-    "corrected_counts",
-    "correlations",
-    "counts_by_size",
-    "counts_table",
-    "crossed_pairs",
-    "difference_rows",
-    "difference_table",
-    "figure_6",
-    "finetuning_pairs",
-    "finetuning_table",
-    "finetuning_verdicts",
-    "grid_table",
-    "in_rows",
-    "intervals",
-    "mean_gaps",
-    "methods",
-    "pair_table",
-    "paired_differences",
-    "papers_methods",
-    "printed_pairs",
-    "reported_agreement",
-    "side_by_side",
-    "task_counts",
-    "verdict_counts",
-    "wide",
-    "width_ratios",
-]
 
-
-def collect(  # noqa: PLR0913 (what a table is made of)
+def collect(
     datasets: list[str],
     backbones: list[str],
     learners: list[str],
     *,
-    ways: int = 5,
     shots: int | Sequence[int] = 5,
     queries: int | Sequence[int] = 15,
-    seed: int = 0,
     samplings: Sequence[str] = ("closed", "open"),
-    tasks: int = 600,
-    max_tasks: int | None = None,
-    ft_tasks: int = 100,
-    ft_open: int | None = None,
-    fine_tuning: str = "stored",
-    skip_small_classes: bool = False,
+    **options,
 ) -> pd.DataFrame:
     """Evaluate every combination of data set, backbone and learner, and return one results table.
 
@@ -80,49 +37,35 @@ def collect(  # noqa: PLR0913 (what a table is made of)
         S and Q; of sequences, the first S goes with the first Q and so on.
     samplings : sequence of str
         'closed', 'open' or both.
-    tasks, ft_tasks : int
-        Closed tasks of the learners and of fine-tuning.
-    max_tasks, ft_open : int, optional
-        Maximum number of open tasks of the learners and of fine-tuning; by default, until the data are used up.
-    fine_tuning : str
-        'stored': only results that are at hand; 'run': compute what is missing.
-    ways, seed, skip_small_classes
-        As for `fslcore.evaluation.run`.
+    **options
+        ``tasks`` (600) and ``ft_tasks`` (100), the closed tasks of the learners and of fine-tuning;
+        ``max_tasks`` and ``ft_open``, their maximum number of open tasks, by default until the data
+        are used up; ``fine_tuning``, 'stored' for only results that are at hand, or 'run' to
+        compute what is missing; the others as for `fslcore.evaluation.run`.
 
     Raises
     ------
     InputError
-        As for `fslcore.evaluation.run`; shots and queries of different lengths.
+        As for `fslcore.evaluation.run`; shots and queries of different lengths; no results at hand.
     """
-    sizes = [np.atleast_1d(n).tolist() for n in (shots, queries)]
+    sizes = [np.atleast_1d(numbers).tolist() for numbers in (shots, queries)]
     if len(sizes[0]) != len(sizes[1]):
-        raise InputError(f"shots = {shots}, queries = {queries}; as many of one as of the other are needed")
-    tables = []
-    for dataset, backbone, learner, sampling, (s, q) in product(datasets, backbones, learners, samplings, zip(*sizes)):
-        ft = learner == "ft"
-        count = {"closed": ft_tasks if ft else tasks, "open": ft_open if ft else max_tasks}[sampling]
-        tables.append(
-            evaluation.run(
-                dataset,
-                backbone,
-                learner,
-                sampling,
-                ways=ways,
-                shots=s,
-                queries=q,
-                seed=seed,
-                tasks=count,
-                skip_small_classes=skip_small_classes,
-                stored=ft and fine_tuning == "stored",
-            )
+        raise InputError(
+            f"shots = {shots}, queries = {queries}; as many of one as of the other are needed"
         )
-    tables = [t for t in tables if t is not None]
-    if not tables:
-        raise InputError(f"learners = {learners}; no results of them are at hand, and fine_tuning = {fine_tuning}")
+    settings = product(datasets, backbones, learners, samplings, zip(*sizes))
+    tables = [_table(*setting, **options) for setting in settings]
+    if all(table is None for table in tables):
+        raise InputError(
+            f"learners = {learners}; no results of them are at hand, and fine_tuning = "
+            f"{options.get('fine_tuning', 'stored')}"
+        )
     return pd.concat(tables, ignore_index=True)
 
 
-def intervals(results: pd.DataFrame, level: float = 0.95, images: dict[str, int] | None = None) -> pd.DataFrame:
+def intervals(
+    results: pd.DataFrame, level: float = 0.95, images: dict[str, int] | None = None
+) -> pd.DataFrame:
     """One row per setting: n_images of the test set, mean, half_width (percent) and T (n_tasks).
 
     Parameters
@@ -137,8 +80,10 @@ def intervals(results: pd.DataFrame, level: float = 0.95, images: dict[str, int]
         rows.append((*key, r.mean, r.half_width, r.n_tasks))
     columns = ["dataset", "backbone", "learner", "sampling", "mean", "half_width", "n_tasks"]
     table = pd.DataFrame(rows, columns=columns)
-    there = table["dataset"].unique()
-    sizes = {name: len(evaluation.load_source(name)) for name in there} if images is None else images
+    names = table["dataset"].unique()
+    sizes = (
+        {name: len(evaluation.load_source(name)) for name in names} if images is None else images
+    )
     table.insert(1, "n_images", table["dataset"].map(sizes))
     return table.sort_values("n_images", kind="stable", ignore_index=True)
 
@@ -154,19 +99,27 @@ def in_rows(table: pd.DataFrame) -> pd.DataFrame:
 
     A panel per data set, a row per method, the sampling as the series.
     """
-    of = table.dropna(subset="mean")
-    of = of.assign(dataset=of["dataset"].replace(OOPS_DATASETS), backbone=of["backbone"].replace(OOPS_BACKBONES))
-    return of.assign(
-        panel=of["dataset"],
-        row=[f"{b} {n.upper()}" for b, n in zip(of["backbone"], of["learner"])],
-        series=of["sampling"],
+    rows = table.dropna(subset="mean")
+    rows = rows.assign(
+        dataset=rows["dataset"].replace(OOPS_DATASETS),
+        backbone=rows["backbone"].replace(OOPS_BACKBONES),
+    )
+    return rows.assign(
+        panel=rows["dataset"],
+        row=[f"{b} {n.upper()}" for b, n in zip(rows["backbone"], rows["learner"])],
+        series=rows["sampling"],
     )
 
 
 def task_counts(table: pd.DataFrame) -> pd.DataFrame:
     """Number of tasks T behind each cell, in one row per data set; from least to most where backbones differ."""
-    count = table.groupby(["dataset", "n_images", "learner", "sampling"], sort=False)["n_tasks"].agg(["min", "max"])
-    cells = [f"{low}" if low == high else f"{low} to {high}" for low, high in count.itertuples(index=False)]
+    count = table.groupby(["dataset", "n_images", "learner", "sampling"], sort=False)[
+        "n_tasks"
+    ].agg(["min", "max"])
+    cells = [
+        f"{low}" if low == high else f"{low} to {high}"
+        for low, high in count.itertuples(index=False)
+    ]
     out = _laid_out(count.reset_index().assign(cell=cells), ["sampling"])
     return out.unstack("learner", sort=False)
 
@@ -176,32 +129,49 @@ def _laid_out(table: pd.DataFrame, columns: list[str]) -> pd.DataFrame:
     table = table.assign(learner=table["learner"].map(LEARNERS))
     rows = ["dataset", "n_images", "learner"]
     out = table.pivot(index=rows, columns=columns, values="cell")
-    index, header = (pd.MultiIndex.from_frame(table[c].drop_duplicates()) for c in (rows, sorted(columns)))
+    index, header = (
+        pd.MultiIndex.from_frame(table[c].drop_duplicates()) for c in (rows, sorted(columns))
+    )
     index = index.sortlevel("n_images", sort_remaining=False)[0]
-    return out.reindex(index=index, columns=header if len(columns) > 1 else header.get_level_values(0)).fillna("—")
+    return out.reindex(
+        index=index, columns=header if len(columns) > 1 else header.get_level_values(0)
+    ).fillna("—")
 
 
 def width_ratios(table: pd.DataFrame) -> pd.DataFrame:
     """Open over closed half-width of every setting that has both, in column ``ratio``."""
     keys = ["dataset", "n_images", "backbone", "learner"]
-    half = table.pivot(index=keys, columns="sampling", values="half_width").reindex(columns=["closed", "open"]).dropna()
-    return (half["open"] / half["closed"]).rename("ratio").reset_index().sort_values("n_images", ignore_index=True)
+    half = (
+        table.pivot(index=keys, columns="sampling", values="half_width")
+        .reindex(columns=["closed", "open"])
+        .dropna()
+    )
+    return (
+        (half["open"] / half["closed"])
+        .rename("ratio")
+        .reset_index()
+        .sort_values("n_images", ignore_index=True)
+    )
 
 
 def mean_gaps(table: pd.DataFrame) -> pd.DataFrame:
     """Open minus closed mean by data set, and the number of settings whose two intervals do not overlap."""
     keys = ["dataset", "n_images", "backbone", "learner"]
-    both = table.pivot(index=keys, columns="sampling", values=["mean", "half_width"]).dropna()
-    gap = both["mean", "open"] - both["mean", "closed"]
-    apart = gap.abs() > both["half_width", "open"] + both["half_width", "closed"]
-    out = pd.DataFrame({"mean of open − closed (points)": gap, "settings": 1, "intervals apart": apart})
+    settings = table.pivot(index=keys, columns="sampling", values=["mean", "half_width"]).dropna()
+    gap = settings["mean", "open"] - settings["mean", "closed"]
+    disjoint = gap.abs() > settings["half_width", "open"] + settings["half_width", "closed"]
+    out = pd.DataFrame(
+        {"mean of open − closed (points)": gap, "settings": 1, "intervals apart": disjoint}
+    )
     out = out.groupby(["dataset", "n_images"]).agg(dict(zip(out, ("mean", "sum", "sum"))))
     return out.sort_index(level="n_images")
 
 
 def methods(results: pd.DataFrame, dataset: str, sampling: str) -> dict[Method, np.ndarray]:
     """`Method` → per-task accuracies on one data set, tasks in the same order."""
-    part = results[(results["dataset"] == dataset) & (results["sampling"] == sampling)].sort_values("task")
+    part = results[(results["dataset"] == dataset) & (results["sampling"] == sampling)].sort_values(
+        "task"
+    )
     groups = part.groupby(["backbone", "learner"], sort=False)["accuracy"]
     return {Method(*key): accuracies.to_numpy() for key, accuracies in groups}
 
@@ -210,9 +180,18 @@ def correlations(results: pd.DataFrame) -> pd.DataFrame:
     """Lowest, median and highest correlation of two methods over open tasks, by data set; only where both vary."""
     rows = {}
     for dataset in results["dataset"].unique():
-        pairs = [common(a, b) for a, b in combinations(methods(results, dataset, "open").values(), 2)]
-        r = pd.Series([np.corrcoef(a, b)[0, 1] for a, b in pairs if np.ptp(a) and np.ptp(b)], dtype=float)
-        rows[dataset] = {"pairs": len(r), "lowest": r.min(), "median": r.median(), "highest": r.max()}
+        pairs = [
+            common(a, b) for a, b in combinations(methods(results, dataset, "open").values(), 2)
+        ]
+        r = pd.Series(
+            [np.corrcoef(a, b)[0, 1] for a, b in pairs if np.ptp(a) and np.ptp(b)], dtype=float
+        )
+        rows[dataset] = {
+            "pairs": len(r),
+            "lowest": r.min(),
+            "median": r.median(),
+            "highest": r.max(),
+        }
     return pd.DataFrame(rows).T.astype({"pairs": int}).round(2)
 
 
@@ -222,16 +201,17 @@ def common(a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return a[:n], b[:n]
 
 
-def telling_pair(per_task: dict[Method, np.ndarray], level: float = 0.95) -> dict[Method, np.ndarray]:
+def telling_pair(
+    per_task: dict[Method, np.ndarray], level: float = 0.95
+) -> dict[Method, np.ndarray]:
     """Accuracies of the first two methods whose open intervals overlap although the paired interval excludes 0.
 
-    If there is no such pair, those of the first two methods. ``per_task`` has the (T,) accuracies of each
-    method on the same open tasks, or on the first of them.
-    """
+    If there is no such pair, those of the first two methods. ``per_task`` has the (T,) accuracies
+    of each method on the same open tasks, or on the first of them."""
     for a, b in combinations(per_task, 2):
         x, y = common(per_task[a], per_task[b])
-        apart = stats.compare(stats.open_interval(x, level), stats.open_interval(y, level))
-        if not apart and stats.paired_interval(x, y, level).conclusion:
+        open_verdict = stats.compare(stats.open_interval(x, level), stats.open_interval(y, level))
+        if not open_verdict and stats.paired_interval(x, y, level).conclusion:
             return {a: x, b: y}
     a, b = list(per_task)[:2]
     return dict(zip((a, b), common(per_task[a], per_task[b])))
@@ -241,24 +221,31 @@ def pair_table(results: pd.DataFrame, level: float = 0.95) -> pd.DataFrame:
     """Every pair of methods on every data set, with its conclusions by each rule.
 
     Closed conclusions come from the closed tasks and the others from the open tasks, paired ones
-    from those that both methods were run on. Closed and open: the two intervals do not overlap. Unpaired: the
-    interval of the difference excludes 0, as if the two methods had been run on unrelated tasks. ``results`` holds one
-    number of shots and of queries; without any closed tasks there is no column of closed conclusions.
+    from those that both methods were run on. Closed and open: the two intervals do not overlap.
+    Unpaired: the interval of the difference excludes 0, as if the two methods had been run on
+    unrelated tasks. ``results`` holds one number of shots and of queries; without any closed tasks
+    there is no column of closed conclusions.
 
     Returns
     -------
     DataFrame
-        dataset, a, b (each (backbone, learner)), closed, open, unpaired, paired: +1 a is better, -1, 0; and
-        the p_value of the paired comparison.
+        dataset, a, b (each (backbone, learner)), closed, open, unpaired, paired: +1 a is better,
+        -1, 0; and the p_value of the paired comparison.
     """
     rows = []
     only_open = not (results["sampling"] == "closed").any()
     for dataset in results["dataset"].unique():
         closed, opened = (methods(results, dataset, s) for s in ("closed", "open"))
         for a, b in combinations([m for m in opened if only_open or m in closed], 2):
-            row = {"dataset": dataset, "a": tuple(a), "b": tuple(b)}  # pandas tells a named tuple from a plain one
+            row = {
+                "dataset": dataset,
+                "a": tuple(a),
+                "b": tuple(b),
+            }  # pandas tells a named tuple from a plain one
             if not only_open:
-                row["closed"] = stats.compare(*(stats.closed_interval(closed[m], level) for m in (a, b)))
+                row["closed"] = stats.compare(
+                    *(stats.closed_interval(closed[m], level) for m in (a, b))
+                )
             row["open"] = stats.compare(*(stats.open_interval(opened[m], level) for m in (a, b)))
             row["unpaired"] = stats.independent_interval(opened[a], opened[b], level).conclusion
             paired = stats.paired_interval(*common(opened[a], opened[b]), level)
@@ -269,7 +256,9 @@ def pair_table(results: pd.DataFrame, level: float = 0.95) -> pd.DataFrame:
 def printed_pairs(table: int) -> pd.DataFrame:
     """Table 1 or 3 of the OOPS paper in the form of `pair_table`, each pair as printed."""
     t = published.table(table)
-    values = {k: t[k].map({"+": 1, "-": -1, "0": 0}) for k in ("closed", "open", "paired") if k in t}
+    values = {
+        k: t[k].map({"+": 1, "-": -1, "0": 0}) for k in ("closed", "open", "paired") if k in t
+    }
     a, b = (list(zip(t[f"{side}_backbone"], t[f"{side}_learner"])) for side in "ab")
     return pd.DataFrame({"dataset": t["dataset"], "a": a, "b": b, **values})
 
@@ -277,12 +266,18 @@ def printed_pairs(table: int) -> pd.DataFrame:
 def agreement(pairs: pd.DataFrame, printed: pd.DataFrame) -> pd.Series:
     """Number of pairs of `pair_table` on the paper's own data that are also printed, and how many agree."""
     ours = pairs.assign(dataset=pairs["dataset"].map(published.own_data)).dropna(subset="dataset")
-    ours = ours.assign(**{side: [(published.own_backbone(b), m) for b, m in ours[side]] for side in "ab"})
+    ours = ours.assign(
+        **{side: [(published.own_backbone(b), m) for b, m in ours[side]] for side in "ab"}
+    )
     kinds = [kind for kind in ("closed", "open", "paired") if kind in printed]
-    back = ours.rename(columns={"a": "b", "b": "a"}).assign(**{kind: -ours[kind] for kind in kinds if kind in ours})
-    both = printed.merge(pd.concat([ours, back]), on=["dataset", "a", "b"], suffixes=("_printed", ""))
-    same = {kind: int((both[kind] == both[f"{kind}_printed"]).sum()) for kind in kinds}
-    return pd.Series({"pairs": len(both), **same})
+    back = ours.rename(columns={"a": "b", "b": "a"}).assign(
+        **{kind: -ours[kind] for kind in kinds if kind in ours}
+    )
+    shared = printed.merge(
+        pd.concat([ours, back]), on=["dataset", "a", "b"], suffixes=("_printed", "")
+    )
+    agreeing = {kind: int((shared[kind] == shared[f"{kind}_printed"]).sum()) for kind in kinds}
+    return pd.Series({"pairs": len(shared), **agreeing})
 
 
 def reported_agreement(level: float, **shape) -> pd.DataFrame:
@@ -291,14 +286,14 @@ def reported_agreement(level: float, **shape) -> pd.DataFrame:
     ``shape`` as for `fslbook.reported.results`.
     """
     rows = {
-        (by, f"Table {n}"): agreement(pair_table(found, level), printed_pairs(n))
-        for by, found, _ in reported.results(**shape)
+        (by, f"Table {n}"): agreement(pair_table(results, level), printed_pairs(n))
+        for by, results, _ in reported.results(**shape)
         for n in (1, 3)
     }
     if not rows:
         return pd.DataFrame()
-    found = pd.DataFrame(rows).T.rename_axis(["reported by", "table"])
-    return found[found["pairs"] > 0]
+    results = pd.DataFrame(rows).T.rename_axis(["reported by", "table"])
+    return results[results["pairs"] > 0]
 
 
 def conclusive_counts(pairs: pd.DataFrame) -> pd.Series:
@@ -329,41 +324,50 @@ def conclusive_counts(pairs: pd.DataFrame) -> pd.Series:
 def conclusive_rows(pairs: pd.DataFrame) -> pd.DataFrame:
     """Conclusive pairs of each data set by each rule, as `fslbook.figures.forest` draws them."""
     kinds = ("closed", "open", "unpaired", "paired")
-    counts = pairs.groupby("dataset", sort=False)[list(kinds)].agg(lambda verdicts: (verdicts != 0).sum())
-    return counts.melt(ignore_index=False, var_name="series", value_name="mean").rename_axis("row").reset_index()
+    counts = pairs.groupby("dataset", sort=False)[list(kinds)].agg(
+        lambda verdicts: (verdicts != 0).sum()
+    )
+    return (
+        counts.melt(ignore_index=False, var_name="series", value_name="mean")
+        .rename_axis("row")
+        .reset_index()
+    )
 
 
 def corrected_counts(pairs: pd.DataFrame, level: float = 0.95) -> pd.Series:
     """Number of conclusive pairs of `pair_table`: open, unpaired, paired, and paired with a correction for all pairs.
 
-    Holm's method bounds the probability of any false conclusion by 1 - level; that of Benjamini and Hochberg
-    bounds the expected share of false conclusions among all conclusions.
-    """
+    Holm's method bounds the probability of any false conclusion by 1 - level; that of Benjamini and
+    Hochberg bounds the expected share of false conclusions among all conclusions."""
     corrected = {
         f"paired, {name}": (adjust(pairs["p_value"]) < 1 - level).sum()
         for name, adjust in (("Holm", stats.holm), ("Benjamini–Hochberg", stats.benjamini_hochberg))
     }
-    plain = {kind: (pairs[kind] != 0).sum() for kind in ("open", "unpaired", "paired")}
-    return pd.Series({"pairs": len(pairs), **plain, **corrected}, name="count")
+    uncorrected = {kind: (pairs[kind] != 0).sum() for kind in ("open", "unpaired", "paired")}
+    return pd.Series({"pairs": len(pairs), **uncorrected, **corrected}, name="count")
 
 
-def correlation_rows(found: pd.DataFrame) -> pd.DataFrame:
+def correlation_rows(correlations: pd.DataFrame) -> pd.DataFrame:
     """What `correlations` gives, as `fslbook.figures.forest` draws it: the median and the range of each data set."""
     names = {"lowest": "low", "median": "mean", "highest": "high"}
-    return found.dropna().rename(columns=names).rename_axis("row").reset_index()
+    return correlations.dropna().rename(columns=names).rename_axis("row").reset_index()
 
 
 def counts_by_size(tables: Iterable[pd.DataFrame], level: float = 0.95) -> pd.DataFrame:
     """`corrected_counts` of each number of shots S and queries Q in results tables, in rows (shots, Q)."""
     rows = {}
-    for size, part in ((size, part) for t in tables for size, part in t.groupby(["shots", "queries"])):
+    for size, part in (
+        (size, part) for t in tables for size, part in t.groupby(["shots", "queries"])
+    ):
         rows[size] = corrected_counts(pair_table(part, level), level)
     return pd.DataFrame(rows).T.rename_axis(["shots", "Q"]).sort_index(kind="stable")
 
 
 def papers_methods(released: pd.DataFrame) -> pd.DataFrame:
     """The released results of the paper's six methods: LR, NCC and FT on CLIP and DINO."""
-    return released[released["backbone"].isin(["clip", "dino"]) & released["learner"].isin(["lr", "ncc", "ft"])]
+    return released[
+        released["backbone"].isin(["clip", "dino"]) & released["learner"].isin(["lr", "ncc", "ft"])
+    ]
 
 
 def figure_6(counts: pd.DataFrame, usual: int) -> pd.DataFrame:
@@ -389,24 +393,26 @@ def figure_6(counts: pd.DataFrame, usual: int) -> pd.DataFrame:
         "… and Holm": (~is_usual, "paired, Holm", None),
         "… and\nBenjamini–Hochberg": (~is_usual, "paired, Benjamini–Hochberg", None),
     }
-    said = claims()["value"]
+    printed = claims()["value"]
     rows = []
-    for rule, (which, column, claim) in bars.items():
-        rows += [(rule, s, row[column], row["pairs"]) for (s, _), row in counts[which].iterrows()]
-        rows += [(rule, 0, int(said[claim]), int(said["n-comparisons"]))] if claim else []
+    for rule, (selected, column, claim) in bars.items():
+        rows += [
+            (rule, s, row[column], row["pairs"]) for (s, _), row in counts[selected].iterrows()
+        ]
+        rows += [(rule, 0, int(printed[claim]), int(printed["n-comparisons"]))] if claim else []
     return pd.DataFrame(rows, columns=["rule", "shots", "conclusive", "pairs"])
 
 
 def counts_table(live: pd.DataFrame, released: pd.DataFrame | None) -> pd.DataFrame:
     """`counts_by_size` of the live results and of the released ones, beside what the paper prints."""
-    said = claims()["value"]
-    pairs = said["n-comparisons"]
+    printed = claims()["value"]
+    pairs = printed["n-comparisons"]
     parts = {
         "this book": live.astype(str),
         "OOPS, printed": pd.DataFrame(
             [
-                [pairs, said["open-conclusive"], said["paired-conclusive"]],
-                [pairs, None, said["paired-optimised-conclusive"]],
+                [pairs, printed["open-conclusive"], printed["paired-conclusive"]],
+                [pairs, None, printed["paired-optimised-conclusive"]],
             ],
             columns=["pairs", "open", "paired"],
             index=pd.MultiIndex.from_tuples([(5, 15), (5, 5)]),
@@ -419,15 +425,19 @@ def counts_table(live: pd.DataFrame, released: pd.DataFrame | None) -> pd.DataFr
 
 def finetuning_pairs(results: pd.DataFrame) -> list[tuple[tuple[str, str], tuple[str, str]]]:
     """(FT, other learner) on every backbone, as (backbone, learner) each."""
-    found = results[["backbone", "learner"]].drop_duplicates().itertuples(index=False, name=None)
-    return [((backbone, "ft"), (backbone, learner)) for backbone, learner in found if learner != "ft"]
+    methods = results[["backbone", "learner"]].drop_duplicates().itertuples(index=False, name=None)
+    return [
+        ((backbone, "ft"), (backbone, learner)) for backbone, learner in methods if learner != "ft"
+    ]
 
 
 def crossed_pairs(results: pd.DataFrame) -> list[tuple[tuple[str, str], tuple[str, str]]]:
     """Table 4's pairs: FT on the last backbone, against LR on each backbone and NCC on its own."""
     backbones = results["backbone"].unique()
     last = backbones[-1]
-    return [((last, "ft"), (backbone, "lr")) for backbone in backbones] + [((last, "ft"), (last, "ncc"))]
+    return [((last, "ft"), (backbone, "lr")) for backbone in backbones] + [
+        ((last, "ft"), (last, "ncc"))
+    ]
 
 
 def paired_differences(results: pd.DataFrame, pairs: Iterable, level: float = 0.95) -> pd.DataFrame:
@@ -456,9 +466,13 @@ def paired_differences(results: pd.DataFrame, pairs: Iterable, level: float = 0.
 
 def all_differences(results: pd.DataFrame, level: float = 0.95) -> pd.DataFrame:
     """`paired_differences` of the open tasks, of all pairs of Tables 4 to 6: within a backbone, and across."""
-    found = results[results["sampling"] == "open"]
-    pairs = dict.fromkeys([*finetuning_pairs(found), *crossed_pairs(found)]) if len(found) else ()
-    return paired_differences(found, pairs, level)
+    open_tasks = results[results["sampling"] == "open"]
+    pairs = (
+        dict.fromkeys([*finetuning_pairs(open_tasks), *crossed_pairs(open_tasks)])
+        if len(open_tasks)
+        else ()
+    )
+    return paired_differences(open_tasks, pairs, level)
 
 
 PAIR_KEYS = ["dataset", "shots", "a_backbone", "a_learner", "b_backbone", "b_learner"]
@@ -470,39 +484,47 @@ def against_printed(table: int, released: pd.DataFrame | None) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        The printed table with the columns ``recomputed_mean``, ``recomputed_half_width`` (without the
-        tasks those of `fslbook.published.recomputed`, NaN where it has none) and ``same``: whether both agree in
-        every printed digit; None where one of them is missing, or the printed cell was not read from the paper.
+        The printed table with the columns ``recomputed_mean``, ``recomputed_half_width`` (without
+        the tasks those of `fslbook.published.recomputed`, NaN where it has none) and ``same``:
+        whether both agree in every printed digit; None where one of them is missing, or the printed
+        cell was not read from the paper.
     """
-    shown = published.table(table)
-    a, b = (zip(shown[f"{side}_backbone"], shown[f"{side}_learner"]) for side in "ab")
+    printed = published.table(table)
+    a, b = (zip(printed[f"{side}_backbone"], printed[f"{side}_learner"]) for side in "ab")
     if released is None:
         ours = published.recomputed(table)
     else:
         ours = paired_differences(released, dict.fromkeys(zip(a, b))).drop(columns="n_tasks")
     values = {v: f"recomputed_{v}" for v in ("mean", "half_width")}
-    out = shown.merge(ours.rename(columns=values), on=PAIR_KEYS, how="left")
+    out = printed.merge(ours.rename(columns=values), on=PAIR_KEYS, how="left")
     digits = [out[[v, w]].astype(float).map("{:.3f}".format) for v, w in values.items()]
-    same = np.logical_and.reduce([d.iloc[:, 0] == d.iloc[:, 1] for d in digits])
-    known = out["recomputed_mean"].notna() & (out["reading"] == "printed")
-    return out.assign(same=pd.Series(same, out.index, dtype=object).where(known, None))
+    agree = np.logical_and.reduce([d.iloc[:, 0] == d.iloc[:, 1] for d in digits])
+    comparable = out["recomputed_mean"].notna() & (out["reading"] == "printed")
+    return out.assign(same=pd.Series(agree, out.index, dtype=object).where(comparable, None))
 
 
 def difference_table(table: pd.DataFrame, digits: int = 3) -> pd.DataFrame:
     """Tables 4 to 6's layout: a row per data set and shots, a column per method b, cells 'mean ± half-width'.
 
-    An asterisk marks a conclusive difference, a dash one that is not at hand, a dagger one that could not be read
-    and is recomputed.
-    """
-    mark = (table["mean"].abs() > table["half_width"]).map({True: "\u00a0*", False: "\u00a0\u2007"})  # of equal width
+    An asterisk marks a conclusive difference, a dash one that is not at hand, a dagger one that
+    could not be read and is recomputed."""
+    mark = (table["mean"].abs() > table["half_width"]).map(
+        {True: "\u00a0*", False: "\u00a0\u2007"}
+    )  # of equal width
     if "reading" in table:
         mark += (table["reading"] == "recomputed").map({True: "†", False: ""})
     cell = pd.Series(plus_minus(table["mean"], table["half_width"], f".{digits}f"), table.index)
     cell = (cell.str.replace("-", "−") + mark).where(table["mean"].notna(), "—")
     column = [Method(*b).label for b in zip(table["b_backbone"], table["b_learner"])]
-    out = table.assign(cell=cell, column=column).pivot(index=["dataset", "shots"], columns="column", values="cell")
+    out = table.assign(cell=cell, column=column).pivot(
+        index=["dataset", "shots"], columns="column", values="cell"
+    )
     order = pd.MultiIndex.from_frame(table[["dataset", "shots"]].drop_duplicates())
-    return out.reindex(index=order, columns=pd.unique(np.array(column))).fillna("—").rename_axis(columns=None)
+    return (
+        out.reindex(index=order, columns=pd.unique(np.array(column)))
+        .fillna("—")
+        .rename_axis(columns=None)
+    )
 
 
 def difference_rows(table: pd.DataFrame) -> pd.DataFrame:
@@ -510,30 +532,32 @@ def difference_rows(table: pd.DataFrame) -> pd.DataFrame:
 
     A panel per method that is subtracted, a row per data set, a series per number of shots.
     """
-    of = table.dropna(subset="mean")
-    a, b = (of[side].replace(OOPS_BACKBONES) for side in ("a_backbone", "b_backbone"))
+    rows = table.dropna(subset="mean")
+    a, b = (rows[side].replace(OOPS_BACKBONES) for side in ("a_backbone", "b_backbone"))
     panels = [
         f"{x}: FT − {LEARNERS[learner]}" if x == y else f"FT on {x} − {Method(y, learner).label}"
-        for x, y, learner in zip(a, b, of["b_learner"])
+        for x, y, learner in zip(a, b, rows["b_learner"])
     ]
-    shown = of.assign(panel=panels, row=of["dataset"].replace(OOPS_DATASETS))
-    return shown.assign(series=of["shots"].map("{}-shot".format))
+    rows_by_panel = rows.assign(panel=panels, row=rows["dataset"].replace(OOPS_DATASETS))
+    return rows_by_panel.assign(series=rows["shots"].map("{}-shot".format))
 
 
 def side_by_side(compared: pd.DataFrame) -> pd.DataFrame:
     """What `against_printed` gives, in the layout of the paper: the printed cell, and the recomputed one beside it.
 
-    Rows without any recomputed cell say 'printed only'; if all are such, only printed cells are shown.
-    """
+    Rows without any recomputed cell say 'printed only'; if all are such, only printed cells are
+    shown."""
     theirs = difference_table(compared)
     ours = compared[[*PAIR_KEYS, "recomputed_mean", "recomputed_half_width"]]
     ours = difference_table(ours.rename(columns=lambda c: c.removeprefix("recomputed_")))
     missing = (ours == "—").all(axis=1)
     if missing.all():
         return theirs
-    both = pd.concat({"printed": theirs, "recomputed": ours}, axis=1).swaplevel(axis=1)[list(theirs)]
+    columns = pd.concat({"printed": theirs, "recomputed": ours}, axis=1).swaplevel(axis=1)[
+        list(theirs)
+    ]
     rows = [(d, f"{s}, printed only" if gone else str(s)) for (d, s), gone in missing.items()]
-    return both.set_axis(pd.MultiIndex.from_tuples(rows, names=both.index.names))
+    return columns.set_axis(pd.MultiIndex.from_tuples(rows, names=columns.index.names))
 
 
 def verdict_counts(table: pd.DataFrame, by: str = "shots") -> pd.DataFrame:
@@ -548,22 +572,24 @@ def verdict_counts(table: pd.DataFrame, by: str = "shots") -> pd.DataFrame:
 def symbols(pairs: pd.DataFrame, kinds: tuple[str, ...]) -> pd.Series:
     """The pairs' symbols, such as '+ 0 +', by dataset, a and b, in both directions."""
     back = pairs.rename(columns={"a": "b", "b": "a"}).assign(**{k: -pairs[k] for k in kinds})
-    both = pd.concat([pairs, back]).drop_duplicates(["dataset", "a", "b"])
-    text = both[list(kinds)].map(lambda v: CONCLUSION.get(v, "?")).agg(" ".join, axis=1)
-    return pd.Series(text.to_numpy(), pd.MultiIndex.from_frame(both[["dataset", "a", "b"]]))
+    either_way = pd.concat([pairs, back]).drop_duplicates(["dataset", "a", "b"])
+    text = either_way[list(kinds)].map(lambda v: CONCLUSION.get(v, "?")).agg(" ".join, axis=1)
+    return pd.Series(text.to_numpy(), pd.MultiIndex.from_frame(either_way[["dataset", "a", "b"]]))
 
 
-def grid_table(pairs: pd.DataFrame, lower: str, upper: str, shown: list[tuple[str, str]]) -> pd.DataFrame:
+def grid_table(
+    pairs: pd.DataFrame, lower: str, upper: str, methods: list[tuple[str, str]]
+) -> pd.DataFrame:
     """Table 1's layout: row against column method; below the diagonal one data set, above it another.
 
     A question mark stands for a symbol that is unknown, a dash for a pair that is not at hand.
     """
     cells = symbols(pairs, ("closed", "open", "paired"))
-    names = [Method(*m).label for m in shown]
+    names = [Method(*m).label for m in methods]
     grid = pd.DataFrame("", index=names, columns=names)
-    for i, j in product(range(len(shown)), repeat=2):
+    for i, j in product(range(len(methods)), repeat=2):
         if i != j:
-            grid.iat[i, j] = cells.get((lower if i > j else upper, shown[i], shown[j]), "—")
+            grid.iat[i, j] = cells.get((lower if i > j else upper, methods[i], methods[j]), "—")
     return grid
 
 
@@ -571,7 +597,9 @@ def finetuning_table(pairs: pd.DataFrame) -> pd.DataFrame:
     """Table 3's layout: fine-tuning (row) against every other method, open and paired symbols."""
     cells = symbols(pairs, ("open", "paired")).rename("symbols").reset_index()
     ft = cells[cells["a"].map(lambda m: m[1] == "ft")]
-    ft = ft.assign(**{k: [Method(*m).label for m in ft[c]] for k, c in (("row", "a"), ("column", "b"))})
+    ft = ft.assign(
+        **{k: [Method(*m).label for m in ft[c]] for k, c in (("row", "a"), ("column", "b"))}
+    )
     order = {c: ft[c].drop_duplicates() for c in ("row", "dataset")}
     out = ft.pivot(index=["row", "dataset"], columns="column", values="symbols").fillna("")
     return out.reindex(pd.MultiIndex.from_product(order.values(), names=order))
@@ -579,8 +607,12 @@ def finetuning_table(pairs: pd.DataFrame) -> pd.DataFrame:
 
 def finetuning_verdicts(pairs: pd.DataFrame) -> pd.Series:
     """Paired verdicts on fine-tuning against the other learners on the same backbone."""
-    both = pd.concat([pairs, pairs.rename(columns={"a": "b", "b": "a"}).assign(paired=-pairs["paired"])])
-    ft = both[[a[1] == "ft" and a[0] == b[0] for a, b in zip(both["a"], both["b"])]]
+    either_way = pd.concat(
+        [pairs, pairs.rename(columns={"a": "b", "b": "a"}).assign(paired=-pairs["paired"])]
+    )
+    ft = either_way[
+        [a[1] == "ft" and a[0] == b[0] for a, b in zip(either_way["a"], either_way["b"])]
+    ]
     verdict = ft.drop_duplicates(["dataset", "a", "b"])["paired"]
     return pd.Series(
         {
@@ -590,3 +622,24 @@ def finetuning_verdicts(pairs: pd.DataFrame) -> pd.Series:
             "fine-tuning worse": (verdict == -1).sum(),
         }
     )
+
+
+def _table(
+    dataset: str,
+    backbone: str,
+    learner: str,
+    sampling: str,
+    size: tuple[int, int],
+    *,
+    tasks: int = 600,
+    max_tasks: int | None = None,
+    ft_tasks: int = 100,
+    ft_open: int | None = None,
+    fine_tuning: str = "stored",
+    **shape,
+) -> pd.DataFrame | None:
+    """Results of one setting; None for fine-tuning that is not at hand and not to be run."""
+    closed, opened = (ft_tasks, ft_open) if learner == "ft" else (tasks, max_tasks)
+    shape |= dict(zip(("shots", "queries"), size), tasks=closed if sampling == "closed" else opened)
+    stored = learner == "ft" and fine_tuning == "stored"
+    return evaluation.run(dataset, backbone, learner, sampling, stored=stored, **shape)

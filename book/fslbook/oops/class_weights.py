@@ -12,8 +12,6 @@ from fslcore.tasks import sample_open
 
 from ..checks import OOPS_DATASETS
 
-__all__ = ["class_sizes", "coverage", "expected_uses", "paper_weights"]
-
 ACCURACIES = (0.5, 1.0)  # of classes in the simulation: uniform, whatever their size
 
 
@@ -21,14 +19,17 @@ def class_sizes() -> dict[str, np.ndarray]:
     """Images of each novel class by data set, as Meta-Dataset lists them (``data/published/oops_class_sizes.csv``)."""
     table = pd.read_csv(DATA / "published" / "oops_class_sizes.csv")
     by_set = table.groupby("dataset", sort=False)
-    return {name: np.repeat(of["n_images"], of["classes"]).to_numpy() for name, of in by_set}
+    return {
+        name: np.repeat(classes["n_images"], classes["classes"]).to_numpy()
+        for name, classes in by_set
+    }
 
 
 def expected_uses(sizes: np.ndarray, *, ways: int, images: int, most: int) -> np.ndarray:
     """About how many open tasks hold each class, without classes that are too small for one.
 
-    All classes are used at the same rate until their images run out, and sampling stops when fewer than K classes are
-    left, or at a number of tasks.
+    All classes are used at the same rate until their images run out, and sampling stops when fewer
+    than K classes are left, or at a number of tasks.
 
     Parameters
     ----------
@@ -40,8 +41,9 @@ def expected_uses(sizes: np.ndarray, *, ways: int, images: int, most: int) -> np
     Returns
     -------
     (C',) floats
-        min(r, h), with r = ⌊n/(S + Q)⌋ of each class with r of at least 1, and h the K-th largest r, or less where
-        the sum would exceed K times ``most``. Empty if there are fewer than K classes.
+        min(r, h), with r = ⌊n/(S + Q)⌋ of each class with r of at least 1, and h the K-th largest
+        r, or less where the sum would exceed K times ``most``. Empty if there are fewer than K
+        classes.
     """
     possible = np.sort(sizes // images)
     possible = possible[possible > 0]
@@ -50,7 +52,8 @@ def expected_uses(sizes: np.ndarray, *, ways: int, images: int, most: int) -> np
     uses = np.minimum(possible, possible[-ways])
     if uses.sum() <= ways * most:
         return uses.astype(float)
-    # The height at which uses add up to K · most: the classes below it are used up, the others share what is left.
+    # The height at which uses add up to K · most: the classes below it are used up, the others
+    # share what is left.
     used_up = np.concatenate([[0], possible.cumsum()[:-1]])
     height = (ways * most - used_up) / np.arange(len(possible), 0, -1)
     return np.minimum(possible, height[height <= possible][0])
@@ -62,7 +65,12 @@ def paper_weights(*, ways: int, images: int, most: int) -> pd.DataFrame:
     for name, sizes in class_sizes().items():
         uses = expected_uses(sizes, ways=ways, images=images, most=most)
         parts.append(
-            pd.DataFrame({"dataset": OOPS_DATASETS[name], "weight": uses / uses.mean() if len(uses) else uses})
+            pd.DataFrame(
+                {
+                    "dataset": OOPS_DATASETS[name],
+                    "weight": uses / uses.mean() if len(uses) else uses,
+                }
+            )
         )
     return pd.concat(parts, ignore_index=True)
 
@@ -72,8 +80,9 @@ def coverage(
 ) -> pd.DataFrame:
     """How often open intervals contain the mean in which classes have equal weight, in simulated test sets.
 
-    Each test set has the class sizes of one of the paper's data sets, and new accuracies of the classes, drawn
-    uniformly and unrelated to size. Queries are right with the accuracy of their class.
+    Each test set has the class sizes of one of the paper's data sets, and new accuracies of the
+    classes, drawn uniformly and unrelated to size. Queries are right with the accuracy of their
+    class.
 
     Parameters
     ----------
@@ -89,8 +98,8 @@ def coverage(
     Returns
     -------
     DataFrame
-        dataset, drawn ('by size' or 'balanced'), tasks (of the last test set), share (%). Only data sets whose classes
-        differ in weight, and that hold 2 tasks.
+        dataset, drawn ('by size' or 'balanced'), tasks (of the last test set), share (%). Only data
+        sets whose classes differ in weight, and that hold 2 tasks.
     """
     rows = []
     for name, sizes in class_sizes().items():
@@ -98,20 +107,25 @@ def coverage(
         if not len(uses) or uses.min() == uses.max():
             continue
         possible = sizes[sizes >= shots + queries] // (shots + queries)
-        for drawn in ("by size", "balanced"):
-            shape = dict(ways=ways, max_tasks=most, balanced=drawn == "balanced")
-            found = [_interval(possible, queries, level, [seed, i], shape) for i in range(test_sets)]
-            held = [low <= truth <= high for low, high, truth, _ in found if not np.isnan(low)]
+        for scheme in ("by size", "balanced"):
+            shape = dict(ways=ways, max_tasks=most, balanced=scheme == "balanced")
+            intervals = [
+                _interval(possible, queries, level, [seed, i], shape) for i in range(test_sets)
+            ]
+            held = [low <= truth <= high for low, high, truth, _ in intervals if not np.isnan(low)]
             if held:
-                rows.append((OOPS_DATASETS[name], drawn, found[-1][-1], 100 * np.mean(held)))
+                rows.append((OOPS_DATASETS[name], scheme, intervals[-1][-1], 100 * np.mean(held)))
     return pd.DataFrame(rows, columns=["dataset", "drawn", "tasks", "share"])
 
 
-def _interval(possible: np.ndarray, queries: int, level: float, seed: list[int], shape: dict) -> tuple:
+def _interval(
+    possible: np.ndarray, queries: int, level: float, seed: list[int], shape: dict
+) -> tuple:
     """Ends of an open interval, the mean in which classes have equal weight, and the number of tasks; NaN below 2."""
     rng = np.random.default_rng(seed)
     accuracy = rng.uniform(*ACCURACIES, len(possible))
-    # Two labels for each task that a class could be in: tasks of one shot and one query then draw classes the same way.
+    # Two labels for each task that a class could be in: tasks of one shot and one query then draw
+    # classes the same way.
     labels = np.repeat(np.arange(len(possible)), 2 * possible)
     try:
         tasks = sample_open(labels, shots=1, queries=1, seed=int(rng.integers(2**31)), **shape)

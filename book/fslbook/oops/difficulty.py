@@ -1,7 +1,7 @@
 """Tasks sampled uniformly over their difficulty, with weights that make their mean that of uniformly sampled tasks.
 
-Beside their weighted mean: the mean of plain tasks that a cheap method on many more tasks makes more precise.
-"""
+Beside their weighted mean: the mean of plain tasks that a cheap method on many more tasks makes
+more precise."""
 
 from __future__ import annotations
 
@@ -17,8 +17,6 @@ from fslcore.stats.intervals import TINY, per_task
 from fslcore.tasks.samplers import streams
 from fslcore.tasks.tasks import Tasks
 
-__all__ = ["regression_interval", "sample_by_difficulty", "weighted_interval"]
-
 FAR = 4.5  # standard deviations off the mean, beyond which all difficulties count as equally rare
 
 
@@ -27,10 +25,11 @@ def sample_by_difficulty(
 ) -> tuple[Tasks, np.ndarray]:
     """Choose tasks uniformly over their difficulty from many uniformly sampled tasks (Arnold et al., 2021).
 
-    As in that paper, difficulties are modelled as normal. The probability of choosing a task is inversely proportional
-    to this density; the rarest tasks are always chosen. Arnold et al. train on such tasks and truncate the uniform
-    distribution. Here it is not truncated: each weight is the inverse of the probability of choosing the task, which
-    is valid for any distribution of difficulties.
+    As in that paper, difficulties are modelled as normal. The probability of choosing a task is
+    inversely proportional to this density; the rarest tasks are always chosen. Arnold et al. train
+    on such tasks and truncate the uniform distribution. Here it is not truncated: each weight is
+    the inverse of the probability of choosing the task, which is valid for any distribution of
+    difficulties.
 
     Parameters
     ----------
@@ -53,25 +52,39 @@ def sample_by_difficulty(
     Raises
     ------
     InputError
-        No proposals; not one finite number per proposal; fewer than 2 tasks, or more tasks than proposals.
+        No proposals; not one finite number per proposal; fewer than 2 tasks, or more tasks than
+        proposals.
     """
     instance("proposals", proposals, Tasks)
     d, count = floats("difficulty", difficulty), len(proposals)
     if len(d) != count:
-        raise InputError(f"difficulty: {len(d)} numbers; one for each of {count} proposals is needed")
+        raise InputError(
+            f"difficulty: {len(d)} numbers; one for each of {count} proposals is needed"
+        )
     tasks = whole("tasks", tasks, 2, count)
     order_rng, start_rng = streams(seed, 2)
     chance = _chances(d, tasks)
-    # All that are sure; of the others a systematic sample in random order, in which each has its own chance.
+    # All that are sure; of the others a systematic sample in random order, in which each has its
+    # own chance.
     sure = np.flatnonzero(chance >= 1)
-    rest = order_rng.permutation(np.flatnonzero(chance < 1))
-    ends = np.cumsum(chance[rest])
+    candidates = order_rng.permutation(np.flatnonzero(chance < 1))
+    ends = np.cumsum(chance[candidates])
     places = start_rng.random() + np.arange(tasks - len(sure))
     if len(places):
-        rest = rest[np.searchsorted(ends * (len(places) / ends[-1]), places, side="right").clip(max=len(rest) - 1)]
-    chosen = order_rng.permutation(np.concatenate([sure, rest[: len(places)]]))
-    made = {**proposals.sampler, "difficulty": "uniform", "proposals": count, "tasks": tasks, "chosen by": seed}
-    return replace(proposals[chosen], sampler=made), 1 / chance[chosen]
+        candidates = candidates[
+            np.searchsorted(ends * (len(places) / ends[-1]), places, side="right").clip(
+                max=len(candidates) - 1
+            )
+        ]
+    chosen = order_rng.permutation(np.concatenate([sure, candidates[: len(places)]]))
+    sampler = {
+        **proposals.sampler,
+        "difficulty": "uniform",
+        "proposals": count,
+        "tasks": tasks,
+        "chosen by": seed,
+    }
+    return replace(proposals[chosen], sampler=sampler), 1 / chance[chosen]
 
 
 def _chances(difficulty: np.ndarray, tasks: int) -> np.ndarray:
@@ -88,8 +101,8 @@ def _chances(difficulty: np.ndarray, tasks: int) -> np.ndarray:
     common = np.flatnonzero(factor * rarity[order][:tasks] < 1 - 1e-12)
     chance = np.ones(len(d))
     if len(common):
-        rest = order[common[0] :]
-        chance[rest] = factor[common[0]] * rarity[rest]
+        random = order[common[0] :]
+        chance[random] = factor[common[0]] * rarity[random]
     return chance
 
 
@@ -99,21 +112,23 @@ def weighted_interval(accuracies: ArrayLike, weights: ArrayLike, level: float = 
     Parameters
     ----------
     accuracies : (T,) array_like
-        One number per task, T ≥ 2: accuracies, or the differences of two methods (`paired_differences`).
+        One number per task, T ≥ 2: accuracies, or the differences of two methods
+        (`paired_differences`).
     weights : (T,) array_like
-        Over 0: the probability of each task where all are drawn alike, over that with which it was drawn, up to a
-        common factor, as `sample_by_difficulty` gives them.
+        Over 0: the probability of each task where all are drawn alike, over that with which it was
+        drawn, up to a common factor, as `sample_by_difficulty` gives them.
     level : float
         Nominal coverage, between 0 and 1.
 
     Returns
     -------
     Interval
-        Of the self-normalised mean Σwx / Σw. Its variance by the delta method is T / (T - 1) · Σw²(x - mean)² / (Σw)²
-        (Owen, 2013, chapter 9); Student's quantile has n - 1 degrees of freedom, n = (Σw)² / Σw² the effective number
-        of tasks (Kish, 1965). With equal weights it is `open_interval`. Where a few tasks have most of the weight it is
-        too narrow: with log-normal weights that go along with the accuracies it covered in 92 to 94 % of cases for
-        n = T / 3, 85 to 87 % for n = T / 9, and 71 to 77 % for n = T / 50.
+        Of the self-normalised mean Σwx / Σw. Its variance by the delta method is T / (T - 1) ·
+        Σw²(x - mean)² / (Σw)² (Owen, 2013, chapter 9); Student's quantile has n - 1 degrees of
+        freedom, n = (Σw)² / Σw² the effective number of tasks (Kish, 1965). With equal weights it
+        is `open_interval`. Where a few tasks have most of the weight it is too narrow: with
+        log-normal weights that go along with the accuracies it covered in 92 to 94 % of cases for n
+        = T / 3, 85 to 87 % for n = T / 9, and 71 to 77 % for n = T / 50.
 
     Raises
     ------
@@ -135,14 +150,22 @@ def weighted_interval(accuracies: ArrayLike, weights: ArrayLike, level: float = 
     share = w / w.max()  # their squares then have room
     share /= share.sum()
     mean = float(share @ x)
-    level, df = number("level", level, above=0, below=1), float(max(1 / (share @ share) - 1, np.finfo(float).tiny))
+    level, df = (
+        number("level", level, above=0, below=1),
+        float(max(1 / (share @ share) - 1, np.finfo(float).tiny)),
+    )
     spread = np.sqrt(x.size / (x.size - 1) * (share**2 @ (x - mean) ** 2))
-    # The squares of tiny weights may be 0; what varies is then not known, and is not taken for equal.
-    half = float(stats.t.ppf((1 + level) / 2, df) * max(spread, TINY)) if np.ptp(x) > 2 * fine else 0.0
+    # The squares of tiny weights may be 0; what varies is then not known, and is not taken for
+    # equal.
+    half = (
+        float(stats.t.ppf((1 + level) / 2, df) * max(spread, TINY)) if np.ptp(x) > 2 * fine else 0.0
+    )
     return Interval(mean, half, level, x.size, "weighted", df)
 
 
-def regression_interval(accuracies: ArrayLike, cheap: ArrayLike, more: ArrayLike, level: float = LEVEL) -> Interval:
+def regression_interval(
+    accuracies: ArrayLike, cheap: ArrayLike, more: ArrayLike, level: float = LEVEL
+) -> Interval:
     """Interval of the mean accuracy of a dear method, with what a cheap one tells of many more tasks.
 
     Parameters
@@ -159,10 +182,11 @@ def regression_interval(accuracies: ArrayLike, cheap: ArrayLike, more: ArrayLike
     Returns
     -------
     Interval
-        Of the regression estimator x̄ + b(m̄ - c̄), with b the slope of the T accuracies on the cheap ones, c̄ the mean
-        of these and m̄ that of all P (double sampling: Cochran, 1977, section 12.6). Its variance is
-        s²(1/T + (m̄ - c̄)² / Σ(c - c̄)²) + b² s²_P / P, with s² that of the residuals; Student's quantile has T - 2
-        degrees of freedom. Where both methods correlate by ρ and P is large, it is √(1 - ρ²) times as wide as without.
+        Of the regression estimator x̄ + b(m̄ - c̄), with b the slope of the T accuracies on the
+        cheap ones, c̄ the mean of these and m̄ that of all P (double sampling: Cochran, 1977,
+        section 12.6). Its variance is s²(1/T + (m̄ - c̄)² / Σ(c - c̄)²) + b² s²_P / P, with s² that
+        of the residuals; Student's quantile has T - 2 degrees of freedom. Where both methods
+        correlate by ρ and P is large, it is √(1 - ρ²) times as wide as without.
 
     Raises
     ------
@@ -175,7 +199,11 @@ def regression_interval(accuracies: ArrayLike, cheap: ArrayLike, more: ArrayLike
     >>> round(r.mean, 4), round(r.half_width, 4), r.df
     (0.7659, 0.135, 2)
     """
-    (x, fine), (c, near), (m, _) = per_task("accuracies", accuracies), per_task("cheap", cheap), per_task("more", more)
+    (x, fine), (c, cheap_rounding), (m, _) = (
+        per_task("accuracies", accuracies),
+        per_task("cheap", cheap),
+        per_task("more", more),
+    )
     if not 3 <= x.size == c.size <= m.size:
         raise InputError(
             f"accuracies, cheap and more hold {x.size}, {c.size} and {m.size} numbers; as many of the first two, at "
@@ -183,7 +211,7 @@ def regression_interval(accuracies: ArrayLike, cheap: ArrayLike, more: ArrayLike
         )
     level, df = number("level", level, above=0, below=1), x.size - 2
     off = c - c.mean()
-    square = off @ off if np.ptp(c) > 2 * near else 0.0
+    square = off @ off if np.ptp(c) > 2 * cheap_rounding else 0.0
     slope = off @ x / square if square else 0.0  # a method that is always equal tells nothing
     moved = m.mean() - c.mean()
     left = x - x.mean() - slope * off

@@ -12,24 +12,13 @@ from fslcore.stats.equivalence import Equivalence
 from ..figures import plain_ticks
 from . import CAP
 
-__all__ = [
-    "class_weights",
-    "conclusive_bars",
-    "crossover",
-    "margins",
-    "optima",
-    "paired_scatter",
-    "query_panels",
-    "rank_diagram",
-    "variance_curve",
-    "variance_panels",
-]
-
 RANK_STEP = 0.2  # inches between bars of a diagram of ranks
 NAME_STEP = 0.27  # and between its names
 
 
-def crossover(ours: pd.DataFrame, printed: pd.DataFrame, tasks: int, images_a_task: int) -> plt.Figure:
+def crossover(
+    ours: pd.DataFrame, printed: pd.DataFrame, tasks: int, images_a_task: int
+) -> plt.Figure:
     """Ratio of open to closed half-width against the number of test images.
 
     Parameters
@@ -44,7 +33,13 @@ def crossover(ours: pd.DataFrame, printed: pd.DataFrame, tasks: int, images_a_ta
     figure, ax = plt.subplots(figsize=(6.4, 4.6))
     sizes = np.geomspace(*[f(pd.concat([ours, printed])["n_images"]) for f in (min, max)])
     line = np.sqrt(tasks * images_a_task / sizes)
-    ax.plot(sizes, line, color="grey", linewidth=1.5, label=f"√({tasks} tasks × {images_a_task} images / CN)")
+    ax.plot(
+        sizes,
+        line,
+        color="grey",
+        linewidth=1.5,
+        label=f"√({tasks} tasks × {images_a_task} images / CN)",
+    )
     cap = np.sqrt(tasks / CAP)
     ax.plot(
         sizes[line < cap],
@@ -54,12 +49,32 @@ def crossover(ours: pd.DataFrame, printed: pd.DataFrame, tasks: int, images_a_ta
         linewidth=1.5,
         label=f"the released sampler stops at {CAP:,} tasks",
     )
-    ax.scatter(printed["n_images"], printed["ratio"], marker="x", color=COLOURS[1], s=45, label="OOPS, Table 2")
-    ax.scatter(ours["n_images"], ours["ratio"], marker="o", color=COLOURS[0], s=45, alpha=0.8, label="this book")
+    ax.scatter(
+        printed["n_images"],
+        printed["ratio"],
+        marker="x",
+        color=COLOURS[1],
+        s=45,
+        label="OOPS, Table 2",
+    )
+    ax.scatter(
+        ours["n_images"],
+        ours["ratio"],
+        marker="o",
+        color=COLOURS[0],
+        s=45,
+        alpha=0.8,
+        label="this book",
+    )
     ax.axhline(1, color="black", linewidth=1)
     ax.annotate("open wider than closed", (sizes[0], 1.15), fontsize=10)
     ax.annotate("open narrower", (sizes[0], 0.78), fontsize=10)
-    ax.set(xscale="log", yscale="log", xlabel="number of test images, CN", ylabel="half-width, open / closed (ratio)")
+    ax.set(
+        xscale="log",
+        yscale="log",
+        xlabel="number of test images, CN",
+        ylabel="half-width, open / closed (ratio)",
+    )
     ax.legend()
     return figure
 
@@ -70,16 +85,29 @@ def class_weights(weights: pd.DataFrame, coverage: pd.DataFrame, level: float) -
     ``weights`` and ``coverage`` as `fslbook.oops.class_weights` gives them.
     """
     names = list(weights["dataset"].unique())
-    figure, (left, right) = plt.subplots(1, 2, figsize=(6.8, 4.2), sharey=True, layout="constrained")
+    figure, (left, right) = plt.subplots(
+        1, 2, figsize=(6.8, 4.2), sharey=True, layout="constrained"
+    )
     scattered = np.random.default_rng(0).uniform(-0.25, 0.25, len(weights))
     rows = weights["dataset"].map(names.index)
     left.axvline(1, color="black", linewidth=1)
     left.scatter(weights["weight"], rows + scattered, s=12, alpha=0.5, color=COLOURS[0])
-    left.set(xscale="log", xlabel="weight of a class (1: the average)", yticks=range(len(names)), yticklabels=names)
+    left.set(
+        xscale="log",
+        xlabel="weight of a class (1: the average)",
+        yticks=range(len(names)),
+        yticklabels=names,
+    )
     plain_ticks(left.xaxis)
     right.axvline(100 * level, color="black", linewidth=1)
-    for i, (drawn, part) in enumerate(coverage.groupby("drawn", sort=False)):
-        right.plot(part["share"], part["dataset"].map(names.index), MARKERS[i], color=COLOURS[i], label=drawn)
+    for i, (scheme, part) in enumerate(coverage.groupby("drawn", sort=False)):
+        right.plot(
+            part["share"],
+            part["dataset"].map(names.index),
+            MARKERS[i],
+            color=COLOURS[i],
+            label=scheme,
+        )
     right.set(xlim=(-3, 103), xlabel="intervals with the mean (%)")
     left.invert_yaxis()
     if len(coverage):
@@ -87,7 +115,9 @@ def class_weights(weights: pd.DataFrame, coverage: pd.DataFrame, level: float) -
     return figure
 
 
-def paired_scatter(a: np.ndarray, b: np.ndarray, names: tuple[str, str], dataset: str) -> plt.Figure:
+def paired_scatter(
+    a: np.ndarray, b: np.ndarray, names: tuple[str, str], dataset: str
+) -> plt.Figure:
     """Per-task accuracies of two methods against each other (OOPS, Figure 1)."""
     figure, ax = plt.subplots(figsize=(5.4, 5.2))
     # Accuracies are multiples of 1/75: jitter by half a step, or points hide each other.
@@ -118,15 +148,28 @@ def margins(tested: dict[str, Equivalence]) -> plt.Figure:
     margin = next(iter(tested.values())).margin
     ax.axvspan(-margin, margin, color="grey", alpha=0.2)
     ax.axvline(0, color="black", linewidth=1)
-    for row, found in enumerate(tested.values()):
-        verdict = found.verdict if found.verdict in looks else "significantly different"
+    for row, test in enumerate(tested.values()):
+        verdict = test.verdict if test.verdict in looks else "significantly different"
         marker, colour = looks[verdict]
-        known = {text.get_label() for text in ax.lines}
-        ax.hlines(row, found.difference.low, found.difference.high, color=colour, linewidth=2)
-        ax.plot(found.difference.mean, row, marker, color=colour, label=verdict if verdict not in known else None)
+        labels = {text.get_label() for text in ax.lines}
+        ax.hlines(row, test.difference.low, test.difference.high, color=colour, linewidth=2)
+        ax.plot(
+            test.difference.mean,
+            row,
+            marker,
+            color=colour,
+            label=verdict if verdict not in labels else None,
+        )
     ax.set(yticks=range(len(tested)), yticklabels=list(tested), xlabel="difference (points)")
     ax.invert_yaxis()
-    ax.legend(loc="lower right", bbox_to_anchor=(1, 1), ncols=3, fontsize=9, columnspacing=1, handletextpad=0.3)
+    ax.legend(
+        loc="lower right",
+        bbox_to_anchor=(1, 1),
+        ncols=3,
+        fontsize=9,
+        columnspacing=1,
+        handletextpad=0.3,
+    )
     return figure
 
 
@@ -137,22 +180,31 @@ def conclusive_bars(bars: pd.DataFrame) -> plt.Figure:
     shots = [s for s in bars["shots"].unique() if s]
     figure, ax = plt.subplots(figsize=(5.4, 0.85 * len(rules) + 1))
     theirs = bars["shots"] == 0
-    slots = len(shots) + bool(theirs.any())  # the paper's stand below the bars, clear of their numbers
+    slots = len(shots) + bool(
+        theirs.any()
+    )  # the paper's stand below the bars, clear of their numbers
     height = 0.8 / slots
     for i, (s, hatch) in enumerate(zip(shots, ["", "//", "..", "xx", "--"])):
         mine = bars["shots"] == s
         name = f"{s} shot" if s == 1 else f"{s} shots"
         offset = (i - (slots - 1) / 2) * height
         style = dict(color=COLOURS[i], hatch=hatch, edgecolor="white", label=name)
-        drawn = ax.barh(y[mine] + offset, share[mine], height, **style)
-        ax.bar_label(drawn, bars["conclusive"][mine].astype(str), padding=3, fontsize=9)
+        patches = ax.barh(y[mine] + offset, share[mine], height, **style)
+        ax.bar_label(patches, bars["conclusive"][mine].astype(str), padding=3, fontsize=9)
     below = (slots - 1) / 2 * height
-    ax.plot(share[theirs], y[theirs] + below, "D", color="black", markersize=6, label="OOPS, printed")
-    ax.set(yticks=range(len(rules)), yticklabels=rules, xlim=(0, 100), xlabel="conclusive pairs of methods (%)")
+    ax.plot(
+        share[theirs], y[theirs] + below, "D", color="black", markersize=6, label="OOPS, printed"
+    )
+    ax.set(
+        yticks=range(len(rules)),
+        yticklabels=rules,
+        xlim=(0, 100),
+        xlabel="conclusive pairs of methods (%)",
+    )
     ax.invert_yaxis()
     ax.grid(axis="y", visible=False)
-    above = dict(loc="lower center", bbox_to_anchor=(0.35, 1), ncols=len(shots) + 1)
-    ax.legend(**above, fontsize=9, columnspacing=1, handlelength=1.5)
+    place = dict(loc="lower center", bbox_to_anchor=(0.35, 1), ncols=len(shots) + 1)
+    ax.legend(**place, fontsize=9, columnspacing=1, handlelength=1.5)
     return figure
 
 
@@ -169,7 +221,9 @@ def variance_curve(measured: pd.DataFrame, models: dict[str, np.ndarray]) -> plt
     figure, ax = plt.subplots(figsize=(5.4, 4.2))
     q = measured["queries"]
     for i, (name, variance) in enumerate(models.items()):
-        ax.plot(q, 1e4 * variance, color=COLOURS[i + 1], linestyle=LINES[i], linewidth=2, label=name)
+        ax.plot(
+            q, 1e4 * variance, color=COLOURS[i + 1], linestyle=LINES[i], linewidth=2, label=name
+        )
     ax.errorbar(
         q,
         1e4 * measured["variance"],
@@ -192,22 +246,36 @@ def variance_panels(groups: dict[str, dict[str, pd.DataFrame]]) -> plt.Figure:
     Parameters
     ----------
     groups : dict
-        Title of a row → name of a setting → columns queries, variance (of shares), error, tasks and predicted.
+        Title of a row → name of a setting → columns queries, variance (of shares), error, tasks and
+        predicted.
     """
     figure = plt.figure(figsize=(5.6, 3.3 * len(groups)), layout="constrained")
-    for row, (title, settings) in zip(figure.subfigures(len(groups), 1, squeeze=False)[:, 0], groups.items()):
+    for row, (title, settings) in zip(
+        figure.subfigures(len(groups), 1, squeeze=False)[:, 0], groups.items()
+    ):
         left, right = row.subplots(1, 2)
         for i, (name, t) in enumerate(settings.items()):
             look = dict(color=COLOURS[i], label=name)
             left.plot(t["queries"], 1e4 * t["predicted"], color=COLOURS[i], linewidth=1)
-            left.errorbar(t["queries"], 1e4 * t["variance"], 2e4 * t["error"], fmt=MARKERS[i], markersize=4, **look)
-            right.plot(t["queries"], t["tasks"], marker=MARKERS[i], markersize=4, linewidth=1, **look)
+            left.errorbar(
+                t["queries"],
+                1e4 * t["variance"],
+                2e4 * t["error"],
+                fmt=MARKERS[i],
+                markersize=4,
+                **look,
+            )
+            right.plot(
+                t["queries"], t["tasks"], marker=MARKERS[i], markersize=4, linewidth=1, **look
+            )
         left.set(yscale="log", ylabel="variance (points²)", title=title)
         right.set(yscale="log", ylabel="tasks, T", title=title)
         for ax in (left, right):
             _log_queries(ax, (1, 3))
             plain_ticks(ax.yaxis)
-        row.legend(*right.get_legend_handles_labels(), loc="outside upper center", ncols=3, fontsize=10)
+        row.legend(
+            *right.get_legend_handles_labels(), loc="outside upper center", ncols=3, fontsize=10
+        )
     return figure
 
 
@@ -217,25 +285,39 @@ def query_panels(curves: pd.DataFrame) -> plt.Figure:
     Parameters
     ----------
     curves : DataFrame
-        Of one method: dataset, shots, queries, half_width (points), n_tasks. The least half-width is circled.
+        Of one method: dataset, shots, queries, half_width (points), n_tasks. The least half-width
+        is circled.
     """
     shots = curves["shots"].unique().tolist()
     size = (5.6, 0.6 + 2.5 * len(shots))
-    figure, axes = plt.subplots(len(shots), 2, figsize=size, sharex=True, squeeze=False, layout="constrained")
+    figure, axes = plt.subplots(
+        len(shots), 2, figsize=size, sharex=True, squeeze=False, layout="constrained"
+    )
     for (left, right), s in zip(axes, shots):
-        for i, (name, part) in enumerate(curves[curves["shots"] == s].groupby("dataset", sort=False)):
+        for i, (name, part) in enumerate(
+            curves[curves["shots"] == s].groupby("dataset", sort=False)
+        ):
             look = dict(color=COLOURS[i], marker=MARKERS[i], markersize=4, linewidth=1, label=name)
             for ax, column in ((left, "half_width"), (right, "n_tasks")):
                 ax.plot(part["queries"], part[column], **look)
-            least = part.loc[part["half_width"].idxmin()]
-            left.plot(least["queries"], least["half_width"], "o", markersize=12, color=COLOURS[i], fillstyle="none")
+            minimum = part.loc[part["half_width"].idxmin()]
+            left.plot(
+                minimum["queries"],
+                minimum["half_width"],
+                "o",
+                markersize=12,
+                color=COLOURS[i],
+                fillstyle="none",
+            )
         left.set(yscale="log", ylabel="half-width (points)", title=counted(s, "shot"))
         right.set(yscale="log", ylabel="tasks, T", title=counted(s, "shot"))
         for ax in (left, right):
             _log_queries(ax, (1, 3))
             plain_ticks(ax.yaxis)
             ax.set_xlabel("queries per class, Q" if s == shots[-1] else "")
-    figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside upper center", ncols=2, fontsize=10)
+    figure.legend(
+        *axes[0, 0].get_legend_handles_labels(), loc="outside upper center", ncols=2, fontsize=10
+    )
     return figure
 
 
@@ -245,11 +327,14 @@ def optima(table: pd.DataFrame, rows: str = "dataset") -> plt.Figure:
     Parameters
     ----------
     table : DataFrame
-        Columns shots, method, ``rows``, optimum, low and high; an infinite end is drawn to the panel's edge.
+        Columns shots, method, ``rows``, optimum, low and high; an infinite end is drawn to the
+        panel's edge.
     """
     shots, names, methods = (table[c].unique().tolist() for c in ("shots", rows, "method"))
     size = (5.4, 1.3 + 1.8 * len(shots))
-    figure, axes = plt.subplots(len(shots), 1, figsize=size, sharex=True, squeeze=False, layout="constrained")
+    figure, axes = plt.subplots(
+        len(shots), 1, figsize=size, sharex=True, squeeze=False, layout="constrained"
+    )
     finite = table[["optimum", "low", "high"]].replace(np.inf, np.nan)
     edge = 1.3 * np.nanmax(finite.to_numpy())
     for ax, s in zip(axes[:, 0], shots):
@@ -257,7 +342,13 @@ def optima(table: pd.DataFrame, rows: str = "dataset") -> plt.Figure:
             part = table[(table["shots"] == s) & (table["method"] == method)]
             y = np.array([names.index(n) for n in part[rows]]) + 0.22 * (i - (len(methods) - 1) / 2)
             ax.hlines(y, part["low"], part["high"].clip(upper=edge), color=COLOURS[i], linewidth=2)
-            ax.plot(part["optimum"].where(part["optimum"] < np.inf), y, MARKERS[i], color=COLOURS[i], label=method)
+            ax.plot(
+                part["optimum"].where(part["optimum"] < np.inf),
+                y,
+                MARKERS[i],
+                color=COLOURS[i],
+                label=method,
+            )
         _log_queries(ax)
         ax.set(yticks=range(len(names)), yticklabels=names, title=counted(s, "shot"), xlabel="")
         ax.invert_yaxis()
@@ -271,7 +362,9 @@ def _log_queries(ax: plt.Axes, digits: tuple[int, ...] = (1, 2, 5)) -> None:
     plain_ticks(ax.xaxis, digits)
 
 
-def rank_diagram(ranks: pd.Series, groups: list[list[str]], critical_difference: float) -> plt.Figure:
+def rank_diagram(
+    ranks: pd.Series, groups: list[list[str]], critical_difference: float
+) -> plt.Figure:
     """Critical-difference diagram (Demšar, 2006, Figure 1): methods on an axis of mean rank, the best on the left.
 
     Parameters
@@ -279,8 +372,8 @@ def rank_diagram(ranks: pd.Series, groups: list[list[str]], critical_difference:
     ranks : Series
         Mean rank by method, the best first.
     groups : list of lists
-        Sets of methods of which no two differ significantly; a bar with a dot at each member joins those of two
-        or more.
+        Sets of methods of which no two differ significantly; a bar with a dot at each member joins
+        those of two or more.
     critical_difference : float
         Drawn to scale above the axis.
     """
@@ -288,7 +381,9 @@ def rank_diagram(ranks: pd.Series, groups: list[list[str]], critical_difference:
     half = -(-len(ranks) // 2)
     first_name = 1.15 + RANK_STEP * len(bars)  # inches below the axis
     figure, ax = plt.subplots(figsize=(6.4, 0.9 + first_name + NAME_STEP * half))
-    ax.set(xlim=(1.0, float(max(len(ranks), 2))), ylim=(-(first_name - 0.65 + NAME_STEP * half), 0.7))
+    ax.set(
+        xlim=(1.0, float(max(len(ranks), 2))), ylim=(-(first_name - 0.65 + NAME_STEP * half), 0.7)
+    )
     draw_rank_axis(ax, len(ranks), critical_difference)
     for i, group in enumerate(bars):
         height = -0.18 - RANK_STEP * i
@@ -316,12 +411,21 @@ def draw_rank_axis(ax: plt.Axes, count: int, critical_difference: float) -> None
     for tick in range(1, count + 1):
         ax.vlines(tick, 0, 0.07, color="black", linewidth=1)
         ax.annotate(str(tick), (tick, 0.1), ha="center", va="bottom", fontsize=9)
-    ax.annotate("mean rank", ((low + high) / 2, 0.62), ha="center", va="bottom", fontsize=10, annotation_clip=False)
+    ax.annotate(
+        "mean rank",
+        ((low + high) / 2, 0.62),
+        ha="center",
+        va="bottom",
+        fontsize=10,
+        annotation_clip=False,
+    )
     end = low + min(critical_difference, high - low)
     ax.hlines(0.42, low, end, color=COLOURS[1], linewidth=3)
     label = f"critical difference {critical_difference:.2f}"
-    beside = dict(xytext=(6, 0), textcoords="offset points", va="center", fontsize=9, annotation_clip=False)
-    ax.annotate(label, (end, 0.42), **beside)
+    placement = dict(
+        xytext=(6, 0), textcoords="offset points", va="center", fontsize=9, annotation_clip=False
+    )
+    ax.annotate(label, (end, 0.42), **placement)
 
 
 def draw_ranked_name(ax: plt.Axes, name: str, rank: float, height: float, left: bool) -> None:
@@ -331,5 +435,11 @@ def draw_ranked_name(ax: plt.Axes, name: str, rank: float, height: float, left: 
     label = f"{name} ({rank:.2f})".replace("$", r"\$")  # a dollar sign begins no formula
     side = dict(xytext=(-5, 0), ha="right") if left else dict(xytext=(5, 0), ha="left")
     ax.annotate(
-        label, (edge, height), textcoords="offset points", va="center", fontsize=9, annotation_clip=False, **side
+        label,
+        (edge, height),
+        textcoords="offset points",
+        va="center",
+        fontsize=9,
+        annotation_clip=False,
+        **side,
     )

@@ -10,19 +10,6 @@ from fslcore import stats
 from fslcore.stats.pilot import Moments
 from fslcore.tasks import Tasks, sample_closed, sample_open
 
-__all__ = [
-    "PAPER",
-    "centres",
-    "coverage",
-    "gaussian_classes",
-    "gaussian_moments",
-    "gaussian_pilot",
-    "gaussian_tasks",
-    "nearest_mean",
-    "nearest_mean_accuracy",
-    "open_variances",
-]
-
 # The classes of the OOPS paper's synthetic study: one-dimensional, N(-1, 1) and N(1, 1).
 PAPER = np.array([[-1.0], [1.0]])
 
@@ -59,11 +46,11 @@ def _nearest(support: np.ndarray, query: np.ndarray) -> np.ndarray:
     """(T, K, Q) from supports (T, K, S, D) and queries (T, K, Q, D)."""
     means = support.mean(axis=2)
     ways = means.shape[1]
-    least, nearest = np.full(query.shape[:-1], np.inf), np.zeros(query.shape[:-1], np.intp)
+    smallest, nearest = np.full(query.shape[:-1], np.inf), np.zeros(query.shape[:-1], np.intp)
     for k in range(ways):  # faster than an argmin over all distances
         distance = ((query - means[:, k, None, None]) ** 2).sum(axis=-1)
-        nearest[distance < least] = k
-        np.minimum(least, distance, out=least)
+        nearest[distance < smallest] = k
+        np.minimum(smallest, distance, out=smallest)
     return nearest == np.arange(ways)[:, None]
 
 
@@ -94,14 +81,16 @@ def coverage(
     shape = dict(ways=2, shots=shots, queries=queries)
     x, labels = gaussian_classes(400_000, rng)
     truth = 100 * nearest_mean_accuracy(x, sample_open(labels, seed=seed, **shape)).mean()
-    made: dict[str, list[stats.Interval]] = {"closed": [], "open": []}
+    intervals: dict[str, list[stats.Interval]] = {"closed": [], "open": []}
     for repetition in range(repetitions):
         x, labels = gaussian_classes(n, rng)
         closed = sample_closed(labels, tasks=tasks, seed=repetition, **shape)
         opened = sample_open(labels, seed=repetition, **shape)
-        made["closed"].append(stats.closed_interval(100 * nearest_mean_accuracy(x, closed), level))
-        made["open"].append(stats.open_interval(100 * nearest_mean_accuracy(x, opened), level))
-    return float(truth), made
+        intervals["closed"].append(
+            stats.closed_interval(100 * nearest_mean_accuracy(x, closed), level)
+        )
+        intervals["open"].append(stats.open_interval(100 * nearest_mean_accuracy(x, opened), level))
+    return float(truth), intervals
 
 
 def centres(ways: int, separation: float) -> np.ndarray:
@@ -110,7 +99,12 @@ def centres(ways: int, separation: float) -> np.ndarray:
 
 
 def gaussian_tasks(
-    means: np.ndarray, tasks: int, shots: int, queries: int, rng: np.random.Generator, noise: float = 0.0
+    means: np.ndarray,
+    tasks: int,
+    shots: int,
+    queries: int,
+    rng: np.random.Generator,
+    noise: float = 0.0,
 ) -> np.ndarray:
     """(T, K, Q) whether each query is nearest to its own class's support mean, in fresh tasks.
 
@@ -149,27 +143,32 @@ def gaussian_pilot(
     ways, dimensions = means.shape
     x = rng.normal(np.repeat(means, n, axis=0))
     labels = np.repeat(np.arange(ways), n)
-    drawn = sample_closed(labels, tasks=tasks, ways=ways, shots=shots, queries=queries, seed=seed)
-    values = nearest_mean(x, drawn).astype(np.int8)
-    return values - nearest_mean(x + rng.normal(0, noise, x.shape), drawn) if noise else values
+    closed_tasks = sample_closed(
+        labels, tasks=tasks, ways=ways, shots=shots, queries=queries, seed=seed
+    )
+    values = nearest_mean(x, closed_tasks).astype(np.int8)
+    return (
+        values - nearest_mean(x + rng.normal(0, noise, x.shape), closed_tasks) if noise else values
+    )
 
 
 def gaussian_moments(shots: int, separation: float = 2.0) -> Moments:
     """Moments of the two Gaussian classes in one dimension, without sampling.
 
     The midpoint of the two support means is N(0, 1/2S) and their difference N(separation, 2/S),
-    independent of it. Given both, a class's accuracy is a value of the normal distribution function;
-    where the difference is negative, right and wrong change places. The integral over the midpoint is by
-    Gauss-Hermite quadrature.
-    """
+    independent of it. Given both, a class's accuracy is a value of the normal distribution
+    function; where the difference is negative, right and wrong change places. The integral over the
+    midpoint is by Gauss-Hermite quadrature."""
     nodes, weights = np.polynomial.hermite_e.hermegauss(200)
     weights = weights / weights.sum()
     midpoint = nodes / np.sqrt(2 * shots)
     left, right = normal.cdf(separation / 2 + midpoint), normal.cdf(separation / 2 - midpoint)
     swapped = normal.cdf(-separation / np.sqrt(2 / shots))
 
-    def mean(of) -> float:
-        return float(weights @ ((1 - swapped) * of(left, right) + swapped * of(1 - left, 1 - right)))
+    def mean(moment) -> float:
+        return float(
+            weights @ ((1 - swapped) * moment(left, right) + swapped * moment(1 - left, 1 - right))
+        )
 
     m1 = mean(lambda a, b: (a + b) / 2)
     m2, m3 = mean(lambda a, b: (a**2 + b**2) / 2), mean(lambda a, b: a * b / 2)
@@ -177,7 +176,12 @@ def gaussian_moments(shots: int, separation: float = 2.0) -> Moments:
 
 
 def open_variances(
-    n: int, shots: int, queries: list[int], repetitions: int, rng: np.random.Generator, means: np.ndarray = PAPER
+    n: int,
+    shots: int,
+    queries: list[int],
+    repetitions: int,
+    rng: np.random.Generator,
+    means: np.ndarray = PAPER,
 ) -> pd.DataFrame:
     """Variance, over fresh data sets, of the mean accuracy of open tasks until the images are used up.
 
@@ -195,8 +199,8 @@ def open_variances(
     Returns
     -------
     DataFrame
-        One row a Q: queries, tasks (T), variance of the mean share of right queries, and its standard
-        error, by the fourth moment.
+        One row a Q: queries, tasks (T), variance of the mean share of right queries, and its
+        standard error, by the fourth moment.
     """
     rows = []
     for q in queries:

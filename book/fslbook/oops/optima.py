@@ -12,16 +12,16 @@ from scipy.stats import chi2, norm
 
 from fslcore import stats
 from fslcore.errors import InputError, choice, floats, instance, whole
-from fslcore.stats.pilot import TARGETS, Pilot, checked_values, classes_held, jackknife, left_out, moments, positive
-
-__all__ = [
-    "CommonOptimum",
-    "OptimumRatio",
-    "VarianceFit",
-    "common_optimum",
-    "compare_optima",
-    "fit_variance",
-]
+from fslcore.stats.pilot import (
+    TARGETS,
+    Pilot,
+    checked_values,
+    classes_held,
+    jackknife,
+    left_out,
+    moments,
+    positive,
+)
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,8 @@ class OptimumRatio:
     ratio : float
         First over second; NaN where an estimate of α is not positive.
     z : float
-        Test statistic, standard normal where the two Q* are equal; positive where the first is larger.
+        Test statistic, standard normal where the two Q* are equal; positive where the first is
+        larger.
     p_value : float
         Two-sided.
     """
@@ -52,7 +53,8 @@ class CommonOptimum:
     optimum : float
         The Q* that fits all runs best, in queries per class.
     chi_square : float
-        How far the runs are from it together; chi-square with ``df`` degrees of freedom where they share a Q*.
+        How far the runs are from it together; chi-square with ``df`` degrees of freedom where they
+        share a Q*.
     df : int
         Number of runs less one.
     p_value : float
@@ -94,14 +96,15 @@ def compare_optima(
 ) -> OptimumRatio:
     """Test whether two sets of values on the same tasks have the same Q*.
 
-    Q* is the same where α_b β_a - α_a β_b = 0. The test divides the estimate of that by its standard
-    error, from leaving out one task at a time for both. It pairs tasks, so that their common
-    difficulty cancels, and needs no positive estimate of α.
+    Q* is the same where α_b β_a - α_a β_b = 0. The test divides the estimate of that by its
+    standard error, from leaving out one task at a time for both. It pairs tasks, so that their
+    common difficulty cancels, and needs no positive estimate of α.
 
     Parameters
     ----------
     a, b : (T, K, Q) array_like
-        Values of two methods on the same queries; or of a difference and of one of its methods. T ≥ 3.
+        Values of two methods on the same queries; or of a difference and of one of its methods. T ≥
+        3.
     labels : (T, K) array_like, optional
         Class of each group of queries, for the target 'images'.
     target : str
@@ -117,7 +120,8 @@ def compare_optima(
         raise InputError(f"a has shape {a.shape}, b has {b.shape}; both are of the same tasks")
     classes = classes_held(a, labels) if choice("target", target, TARGETS) == "images" else None
     (alpha_a, beta_a), (alpha_b, beta_b) = (
-        (m.alpha, m.beta) for m in (moments(x, labels=labels, target=target).model(1) for x in (a, b))
+        (m.alpha, m.beta)
+        for m in (moments(x, labels=labels, target=target).model(1) for x in (a, b))
     )
     left_a, left_b = left_out(a, 1, classes), left_out(b, 1, classes)
     spread = jackknife((left_b[:, 0] * left_a[:, 1] - left_a[:, 0] * left_b[:, 1])[:, None])[0, 0]
@@ -130,8 +134,9 @@ def compare_optima(
 def common_optimum(pilots: Sequence[Pilot]) -> CommonOptimum:
     """Fit one Q* to independent runs with equal shots, and test whether they share it.
 
-    The optimum is the q with the least sum of (β̂ - α̂q²)² / Var(β̂ - α̂q²) over the runs. As in `fslcore.stats.pilot`,
-    no estimate of α needs to be positive. Runs on the same tasks are not independent: see `compare_optima`.
+    The optimum is the q with the least sum of (β̂ - α̂q²)² / Var(β̂ - α̂q²) over the runs. As in
+    `fslcore.stats.pilot`, no estimate of α needs to be positive. Runs on the same tasks are not
+    independent: see `compare_optima`.
 
     Raises
     ------
@@ -146,16 +151,18 @@ def common_optimum(pilots: Sequence[Pilot]) -> CommonOptimum:
 
     def distance(log_q: np.ndarray) -> np.ndarray:
         square = np.exp(2 * np.atleast_1d(log_q))[:, None]
-        spread = covariance[:, 1, 1] - 2 * square * covariance[:, 0, 1] + square**2 * covariance[:, 0, 0]
+        spread = (
+            covariance[:, 1, 1] - 2 * square * covariance[:, 0, 1] + square**2 * covariance[:, 0, 0]
+        )
         return ((beta - alpha * square) ** 2 / spread).sum(axis=1)
 
     grid = np.linspace(np.log(0.01), np.log(1e4), 500)  # there may be more than one local minimum
-    near = int(distance(grid).argmin())
-    ends = grid[max(near - 1, 0)], grid[min(near + 1, len(grid) - 1)]
-    found = optimize.minimize_scalar(lambda v: distance(v)[0], bounds=ends, method="bounded")
+    nearest = int(distance(grid).argmin())
+    ends = grid[max(nearest - 1, 0)], grid[min(nearest + 1, len(grid) - 1)]
+    minimum = optimize.minimize_scalar(lambda v: distance(v)[0], bounds=ends, method="bounded")
     df = len(pilots) - 1
-    p_value = float(chi2.sf(found.fun, df))
-    return CommonOptimum(float(np.exp(found.x)), float(found.fun), df, p_value)
+    p_value = float(chi2.sf(minimum.fun, df))
+    return CommonOptimum(float(np.exp(minimum.x)), float(minimum.fun), df, p_value)
 
 
 def fit_variance(
@@ -168,7 +175,8 @@ def fit_variance(
     queries : (n,) array_like
         Q of each measurement, at least 4 different ones.
     tasks : (n,) array_like
-        T behind each: from `fslcore.stats.task_count` for the paper's smooth model, or the whole numbers of tasks.
+        T behind each: from `fslcore.stats.task_count` for the paper's smooth model, or the whole
+        numbers of tasks.
     variance, error : (n,) array_like
         Measured Var(Ā) and its standard error.
     shots : int
@@ -177,8 +185,8 @@ def fit_variance(
     Raises
     ------
     InputError
-        Different lengths, fewer than 4 values of Q, numbers that are not over 0 (of ``variance``: below 0), NaN or
-        infinity, fewer than 1 shot.
+        Different lengths, fewer than 4 values of Q, numbers that are not over 0 (of ``variance``:
+        below 0), NaN or infinity, fewer than 1 shot.
     """
     whole("shots", shots, least=1)
     q, t, e = positive("queries", queries), positive("tasks", tasks), positive("error", error)

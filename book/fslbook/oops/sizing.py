@@ -6,7 +6,8 @@ difference, is in the column ``method`` of every table; variances are in squared
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from itertools import combinations, product
 
 import numpy as np
@@ -22,27 +23,6 @@ from fslcore.tasks import Tasks, sample_closed, sample_open
 
 from . import gaussians, optima
 
-__all__ = [
-    "QUERIES",
-    "by_difficulty",
-    "by_method",
-    "by_size",
-    "by_target",
-    "common_optima",
-    "curve",
-    "equal_optima",
-    "gaussian_curve",
-    "gaussian_optima",
-    "gaussian_regrets",
-    "minima",
-    "pilot_values",
-    "ratio_table",
-    "recommended",
-    "regret_rows",
-    "regret_table",
-    "sweep",
-]
-
 QUERIES = [1, 2, 3, 4, 5, 6, 8, 10, 12, 15, 20, 30, 40, 60, 100]
 
 
@@ -52,45 +32,35 @@ def sweep(
     shots: list[int],
     queries: list[int] = QUERIES,
     *,
-    ways: int = 5,
     images: int = 60_000,
     seed: int = 0,
-    skip_small_classes: bool = False,
+    **shape,
 ) -> pd.DataFrame:
-    """Open intervals for each Q, over several trials: one row a trial and method, and one a pair of methods.
+    """Open intervals for each Q over several trials, of each method and each pair of methods.
 
-    A trial draws tasks until the images are used up. Small data get more trials, about ``images`` images in
-    all for each Q and at least 2 trials, with seeds ``seed``, ``seed`` + 1, …; all methods see the same tasks.
-    A Q that some class cannot serve, or that leaves fewer than 2 tasks, is left out.
+    A trial draws tasks until the images are used up. Small data sets get more trials, about
+    ``images`` images in all for each Q and at least 2 trials, with seeds ``seed``, ``seed`` + 1, …;
+    all methods see the same tasks. A Q that some class cannot serve, or that leaves fewer than 2
+    tasks, is left out. ``shape`` is ``ways`` and ``skip_small_classes``, as for `sample_open`.
 
     Returns
     -------
     DataFrame
-        dataset, method, shots, queries, trial, n_tasks, variance (s²/T, squared points), fourth (fourth
-        central moment over T²), half_width (points, 95 %).
+        dataset, method, shots, queries, trial, n_tasks, variance (s²/T, squared points), fourth
+        (fourth central moment over T²), half_width (points, 95 %).
     """
     rows = []
     for dataset in datasets:
         source = evaluation.load_source(dataset)
-        runs_of = _runs(source, methods)
-        room = np.sort(np.bincount(source.labels))[-ways if skip_small_classes else 0]
-        for s, q in product(shots, queries):
-            if s + q > room or len(source.labels) < 4 * ways * (s + q):
-                continue
-            seeds = range(seed, seed + max(2, round(images / len(source.labels))))
-            shape = dict(ways=ways, shots=s, queries=q, skip_small_classes=skip_small_classes)
-            trials = [sample_open(source.labels, seed=i, **shape) for i in seeds]
-            ends = np.cumsum([len(t) for t in trials])[:-1]
-            values = _values(runs_of, _joined(trials))
-            for method, v in _with_pairs(values).items():
-                accuracy = 100 * v.mean(axis=(1, 2))
-                for trial, part in enumerate(np.split(accuracy, ends)):
-                    r = stats.open_interval(part)
-                    t, square = r.n_tasks, part.var(ddof=1)
-                    fourth = ((part - r.mean) ** 4).mean() * (t / (t - 1)) ** 2
-                    rows.append((dataset, method, s, q, trial, t, square / t, fourth / t**2, r.half_width))
-    columns = ["dataset", "method", "shots", "queries", "trial", "n_tasks", "variance", "fourth", "half_width"]
-    return pd.DataFrame(rows, columns=columns)
+        ready = _ready(source, methods)
+        seeds = range(seed, seed + max(2, round(images / len(source.labels))))
+        for size in product(shots, queries):
+            if _has_room(source.labels, sum(size), **shape):
+                rows += [
+                    (dataset, *row) for row in _trials(source.labels, ready, seeds, size, **shape)
+                ]
+    columns = ["dataset", "method", "shots", "queries", "trial", "n_tasks"]
+    return pd.DataFrame(rows, columns=[*columns, "variance", "fourth", "half_width"])
 
 
 def curve(trials: pd.DataFrame) -> pd.DataFrame:
@@ -99,9 +69,9 @@ def curve(trials: pd.DataFrame) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        dataset, method, shots, queries; n_tasks, variance, half_width; ``error`` of the variance, from the
-        fourth moment; ``fitted``, the variance by the model, fitted with whole numbers of tasks; p_value of the
-        fit's chi-square; trials.
+        dataset, method, shots, queries; n_tasks, variance, half_width; ``error`` of the variance,
+        from the fourth moment; ``fitted``, the variance by the model, fitted with whole numbers of
+        tasks; p_value of the fit's chi-square; trials.
 
     Raises
     ------
@@ -137,17 +107,50 @@ def minima(curves: pd.DataFrame, within: float = 1.05) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        dataset, method, shots; best (Q on the grid); low and high, the least and largest Q with at most
-        ``within`` times the least half-width; half_width (points); at_15, the half-width at 15 queries over
-        the least one (NaN where 15 is not on the grid).
+        dataset, method, shots; best (Q on the grid); low and high, the least and largest Q with at
+        most ``within`` times the least half-width; half_width (points); at_15, the half-width at 15
+        queries over the least one (NaN where 15 is not on the grid).
     """
     rows = []
     for key, part in curves.groupby(["dataset", "method", "shots"], sort=False):
         width = part.set_index("queries")["half_width"]
         good = width.index[width <= within * width.min()]
-        rows.append((*key, width.idxmin(), good.min(), good.max(), width.min(), width.get(15, np.nan) / width.min()))
+        rows.append(
+            (
+                *key,
+                width.idxmin(),
+                good.min(),
+                good.max(),
+                width.min(),
+                width.get(15, np.nan) / width.min(),
+            )
+        )
     columns = ["dataset", "method", "shots", "best", "low", "high", "half_width", "at_15"]
     return pd.DataFrame(rows, columns=columns)
+
+
+def _has_room(
+    labels: np.ndarray, images: int, *, ways: int = 5, skip_small_classes: bool = False
+) -> bool:
+    """Whether each class can serve a task with so many of its images, and all at least 4 tasks."""
+    sizes = np.sort(np.bincount(labels))
+    smallest = sizes[-ways if skip_small_classes else 0]
+    return images <= smallest and len(labels) >= 4 * ways * images
+
+
+def _trials(
+    labels: np.ndarray, ready: dict, seeds: range, size: tuple[int, int], **shape
+) -> Iterator[tuple]:
+    """The rows of `sweep` for one number of shots and queries, without the data set."""
+    shots, queries = size
+    trials = [sample_open(labels, shots=shots, queries=queries, seed=s, **shape) for s in seeds]
+    ends = np.cumsum([len(tasks) for tasks in trials])[:-1]
+    for method, values in _with_pairs(_values(ready, _joined(trials))).items():
+        for trial, part in enumerate(np.split(100 * values.mean(axis=(1, 2)), ends)):
+            interval = stats.open_interval(part)
+            t, square = interval.n_tasks, part.var(ddof=1)
+            fourth = ((part - interval.mean) ** 4).mean() * (t / (t - 1)) ** 2
+            yield method, *size, trial, t, square / t, fourth / t**2, interval.half_width
 
 
 def pilot_values(
@@ -156,39 +159,32 @@ def pilot_values(
     shots: list[int],
     *,
     sampling: str = "closed",
-    ways: int = 5,
-    queries: int = 15,
     tasks: int | None = 600,
     runs: int = 1,
     seed: int = 0,
-    skip_small_classes: bool = False,
+    **shape,
 ) -> dict[tuple[str, int, int], dict[str, np.ndarray]]:
-    """What `stats.pilot` takes: (dataset, shots, run) → method or pair of methods → (T, K, Q) values.
+    """(dataset, shots, run) → method or pair of methods → (T, K, Q) values, for `stats.pilot`.
 
-    Run i draws its tasks with seed ``seed`` + i.
+    Run i draws its tasks with seed ``seed`` + i; ``shape`` as for `sample_closed`.
 
     Raises
     ------
     InputError
         Fewer than 3 open tasks, of which `stats.pilot` can tell nothing; what the samplers raise.
     """
-    out = {}
+    values = {}
     for dataset in datasets:
         source = evaluation.load_source(dataset)
-        runs_of = _runs(source, methods)
+        ready = _ready(source, methods)
         for s, run in product(shots, range(runs)):
-            shape = dict(ways=ways, shots=s, queries=queries, seed=seed + run, skip_small_classes=skip_small_classes)
+            options = dict(shots=s, seed=seed + run, **shape)
             if sampling == "closed":
-                drawn = sample_closed(source.labels, tasks=tasks, **shape)
+                sampled = sample_closed(source.labels, tasks=tasks, **options)
             else:
-                drawn = sample_open(source.labels, max_tasks=tasks, **shape)
-            if len(drawn) < 3 and sampling == "open":
-                raise InputError(
-                    f"{dataset} holds {len(drawn)} open tasks of {ways} ways, {s} shots and {queries} queries, and a "
-                    "pilot needs 3: lower ways, shots or queries, or leave this data set out"
-                )
-            out[dataset, s, run] = _with_pairs(_values(runs_of, drawn))
-    return out
+                sampled = _enough_open_tasks(dataset, source.labels, tasks, **options)
+            values[dataset, s, run] = _with_pairs(_values(ready, sampled))
+    return values
 
 
 def by_method(values: dict[str, np.ndarray], shots: int) -> dict[str, Pilot]:
@@ -196,18 +192,30 @@ def by_method(values: dict[str, np.ndarray], shots: int) -> dict[str, Pilot]:
     return {method: stats.pilot(v, shots) for method, v in values.items()}
 
 
+def _enough_open_tasks(
+    dataset: str, labels: np.ndarray, max_tasks: int | None, *, shots: int, **shape
+) -> Tasks:
+    tasks = sample_open(labels, max_tasks=max_tasks, shots=shots, **shape)
+    if len(tasks) < 3:
+        raise InputError(
+            f"{dataset} holds {len(tasks)} open tasks of {tasks.ways} ways, {shots} shots and "
+            f"{_queries(tasks)} queries, and a pilot needs 3: lower ways, shots or queries, or leave "
+            "this data set out"
+        )
+    return tasks
+
+
+def _queries(tasks: Tasks) -> int:
+    """Q, of tasks with equally many queries per class."""
+    return tasks.query.shape[1] // tasks.ways
+
+
 def by_target(
-    datasets: list[str],
-    methods: list[Method],
-    shots: int,
-    *,
-    ways: int = 5,
-    queries: int = 15,
-    tasks: int = 600,
-    seed: int = 0,
-    skip_small_classes: bool = False,
+    datasets: list[str], methods: list[Method], shots: int, *, tasks: int = 600, **shape
 ) -> pd.DataFrame:
-    """Q* of one closed run, for tasks with new classes each and for new images of these classes (`stats.pilot`).
+    """Q* of a closed run, for tasks with new classes each, and for new images (`stats.pilot`).
+
+    ``shape`` as for `sample_closed`.
 
     Returns
     -------
@@ -215,16 +223,17 @@ def by_target(
         dataset, method; ``classes`` and ``images``, a `Pilot` each.
     """
     rows = []
-    shape = dict(ways=ways, shots=shots, queries=queries, seed=seed, skip_small_classes=skip_small_classes)
     for dataset in datasets:
         source = evaluation.load_source(dataset)
-        drawn = sample_closed(source.labels, tasks=tasks, **shape)
+        sampled = sample_closed(source.labels, tasks=tasks, shots=shots, **shape)
         # As `Record.by_class` has them: the classes of a task by their number in it.
-        order = np.argsort(drawn.query_label, axis=1, kind="stable")[:, ::queries]
-        labels = np.asarray(source.labels)[np.take_along_axis(drawn.query, order, axis=1)]
-        for method, values in _with_pairs(_values(_runs(source, methods), drawn)).items():
-            of = {target: stats.pilot(values, shots, labels=labels, target=target) for target in ("classes", "images")}
-            rows.append((dataset, method, of["classes"], of["images"]))
+        order = np.argsort(sampled.query_label, axis=1, kind="stable")[:, :: _queries(sampled)]
+        labels = np.asarray(source.labels)[np.take_along_axis(sampled.query, order, axis=1)]
+        values_of = _with_pairs(_values(_ready(source, methods), sampled))
+        for method, values in values_of.items():
+            by_classes = stats.pilot(values, shots, labels=labels, target="classes")
+            by_images = stats.pilot(values, shots, labels=labels, target="images")
+            rows.append((dataset, method, by_classes, by_images))
     return pd.DataFrame(rows, columns=["dataset", "method", "classes", "images"])
 
 
@@ -232,9 +241,9 @@ def recommended(curves: pd.DataFrame, runs: dict) -> pd.DataFrame:
     """What each pilot run recommends and what that costs.
 
     The recommendation is the Q of the grid with the least expected variance, given the numbers of
-    tasks, which the sampler tells without any evaluation. Its *regret* is the variance there over the
-    least variance of the sweep: of measured variances, whose errors make the least one look too small
-    and the regret too large, and of the curve fitted to them.
+    tasks, which the sampler tells without any evaluation. Its *regret* is the variance there over
+    the least variance of the sweep: of measured variances, whose errors make the least one look too
+    small and the regret too large, and of the curve fitted to them.
 
     Parameters
     ----------
@@ -246,8 +255,8 @@ def recommended(curves: pd.DataFrame, runs: dict) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        dataset, method, shots, run, optimum (Q*), low, high, chosen (Q), measured and regret (of the fitted
-        curve).
+        dataset, method, shots, run, optimum (Q*), low, high, chosen (Q), measured and regret (of the
+        fitted curve).
 
     Raises
     ------
@@ -258,28 +267,29 @@ def recommended(curves: pd.DataFrame, runs: dict) -> pd.DataFrame:
     rows = []
     for (dataset, shots, run), values in runs.items():
         for method, p in by_method(values, shots).items():
-            if (dataset, method, shots) not in grids:
+            key = dataset, method, shots
+            if key not in grids:
                 raise InputError(
-                    f"{dataset} holds too few images for open tasks at {shots} shots and any number of queries: lower "
-                    "ways or shots, or leave this data set out"
+                    f"{dataset} holds too few images for open tasks at {shots} shots and any number "
+                    "of queries: lower ways or shots, or leave this data set out"
                 )
-            grid = grids[dataset, method, shots]
-            chosen = stats.best_queries(p.expected, grid["queries"], grid["n_tasks"])
-            there = grid[grid["queries"] == chosen].iloc[0]
-            regret = [there[name] / grid[name].min() for name in ("variance", "fitted")]
-            rows.append((dataset, method, shots, run, p.optimum, p.low, p.high, chosen, *regret))
-    columns = ["dataset", "method", "shots", "run", "optimum", "low", "high", "chosen", "measured", "regret"]
-    return pd.DataFrame(rows, columns=columns)
+            rows.append((*key, run, p.optimum, p.low, p.high, *_choice(p, grids[key])))
+    columns = ["dataset", "method", "shots", "run", "optimum", "low", "high"]
+    return pd.DataFrame(rows, columns=[*columns, "chosen", "measured", "regret"])
 
 
 def regret_rows(trials: pd.DataFrame, row: str) -> pd.DataFrame:
     """Regrets of pilots as `fslbook.figures.forest` draws them: the median, with a line to the 90th percentile.
 
-    A panel for one method and one for differences, a row per value of the column ``row``, a series per kind of pilot.
-    """
-    found = trials.groupby(["values", row, "pilot"], sort=False)["regret"]
-    rows = found.agg(low="median", mean="median", high=lambda regret: regret.quantile(0.9)).reset_index()
-    return rows.rename(columns={"values": "panel", row: "row"}).assign(series=rows["pilot"] + " pilot")
+    A panel for one method and one for differences, a row per value of the column ``row``, a series
+    per kind of pilot."""
+    regrets = trials.groupby(["values", row, "pilot"], sort=False)["regret"]
+    rows = regrets.agg(
+        low="median", mean="median", high=lambda regret: regret.quantile(0.9)
+    ).reset_index()
+    return rows.rename(columns={"values": "panel", row: "row"}).assign(
+        series=rows["pilot"] + " pilot"
+    )
 
 
 def regret_table(choices: pd.DataFrame, rows: list[str], regrets: dict[str, str]) -> pd.DataFrame:
@@ -299,7 +309,19 @@ def regret_table(choices: pd.DataFrame, rows: list[str], regrets: dict[str, str]
     for column, name in regrets.items():
         middle, high = (groups[column].quantile(q).map("{:.2f}".format) for q in (0.5, 0.9))
         out[f"{name}: median (90 %)"] = middle + " (" + high + ")"
-    return pd.DataFrame(out).unstack("pilot").reindex(choices.drop_duplicates(rows).set_index(rows).index)
+    return (
+        pd.DataFrame(out)
+        .unstack("pilot")
+        .reindex(choices.drop_duplicates(rows).set_index(rows).index)
+    )
+
+
+def _choice(p: Pilot, grid: pd.DataFrame) -> tuple[int, float, float]:
+    """The Q that a pilot recommends, and its measured and fitted variance over the least."""
+    chosen = stats.best_queries(p.expected, grid["queries"], grid["n_tasks"])
+    row = grid[grid["queries"] == chosen].iloc[0]
+    measured, fitted = (row[name] / grid[name].min() for name in ("variance", "fitted"))
+    return chosen, measured, fitted
 
 
 def equal_optima(runs: dict, pairs: Iterable[tuple[str, str]]) -> pd.DataFrame:
@@ -308,26 +330,31 @@ def equal_optima(runs: dict, pairs: Iterable[tuple[str, str]]) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        dataset, shots, first, second, ratio of Q*, z, p, and ``cost``: the variance of the first at the
-        Q* of the second over its least, by the expected model and for many tasks.
+        dataset, shots, first, second, ratio of Q*, z, p, and ``cost``: the variance of the first at
+        the Q* of the second over its least, by the expected model and for many tasks.
     """
     rows = []
-    for (dataset, shots, _), values in runs.items():
-        for first, second in pairs:
-            r = optima.compare_optima(values[first], values[second])
-            model, other = (stats.pilot(values[name], shots).expected for name in (first, second))
-            at = np.array([other.optimum, model.optimum])
-            there, least = model.variance(at, 1 / (shots + at))
-            rows.append((dataset, shots, first, second, r.ratio, r.z, r.p_value, there / least))
-    return pd.DataFrame(rows, columns=["dataset", "shots", "first", "second", "ratio", "z", "p", "cost"])
+    for ((dataset, shots, _), values), (first, second) in product(runs.items(), pairs):
+        test = optima.compare_optima(values[first], values[second])
+        model, model_2 = (stats.pilot(values[name], shots).expected for name in (first, second))
+        queries = np.array([model_2.optimum, model.optimum])
+        variance, least_variance = model.variance(queries, 1 / (shots + queries))
+        facts = test.ratio, test.z, test.p_value, variance / least_variance
+        rows.append((dataset, shots, first, second, *facts))
+    columns = ["dataset", "shots", "first", "second", "ratio", "z", "p", "cost"]
+    return pd.DataFrame(rows, columns=columns)
 
 
 def ratio_table(tests: pd.DataFrame, rows: list[str], level: float = 0.95) -> pd.DataFrame:
     """Ratios of Q* by ``rows`` and data set, '*' where different from 1 after Holm's correction for all tests."""
     tests = tests.assign(star=np.where(stats.holm(tests["p"]) < 1 - level, " *", ""))
-    tests["cell"] = tests["ratio"].map("{:.2f}".format).replace("nan", "—") + tests["star"]  # where both are infinite
+    tests["cell"] = (
+        tests["ratio"].map("{:.2f}".format).replace("nan", "—") + tests["star"]
+    )  # where both are infinite
     out = tests.pivot(index=rows, columns="dataset", values="cell")
-    return out.reindex(columns=tests["dataset"].unique(), index=tests.drop_duplicates(rows).set_index(rows).index)
+    return out.reindex(
+        columns=tests["dataset"].unique(), index=tests.drop_duplicates(rows).set_index(rows).index
+    )
 
 
 def common_optima(runs: dict) -> pd.DataFrame:
@@ -357,14 +384,14 @@ def by_size(
     shots: int,
     parts: int = 4,
     *,
-    ways: int = 5,
     queries: int = 5,
     seed: int = 0,
-    skip_small_classes: bool = False,
+    **shape,
 ) -> tuple[pd.DataFrame, optima.CommonOptimum]:
-    """Q* from disjoint parts of one data set, each half as large as the one before, and a test of equality.
+    """Q* from disjoint parts of a data set, each half as large as the last, and a test of equality.
 
-    Each part takes the same share of every class and gives one open run.
+    Each part takes the same share of every class and gives one open run; ``shape`` as for
+    `sample_open`.
 
     Raises
     ------
@@ -372,27 +399,31 @@ def by_size(
         The smallest part holds too few images for 3 tasks.
     """
     source = evaluation.load_source(dataset)
-    (run,) = _runs(source, [method]).values()
-    rng = np.random.default_rng(seed)
-    # Position of an image in its shuffled class, from 0 to 1, decides its part: 1/2, 1/4, 1/8, …
-    rank = pd.Series(rng.random(len(source.labels))).groupby(source.labels).rank(pct=True).to_numpy()
-    part = np.minimum(np.ceil(-np.log2(np.clip(rank, 1e-9, 1))).astype(int).clip(1), parts)
-    rows, pilots = [], []
-    shape = dict(ways=ways, shots=shots, queries=queries, seed=seed, skip_small_classes=skip_small_classes)
-    for size in range(1, parts + 1):
-        of_part = np.flatnonzero(part == size)
-        drawn = sample_open(source.labels[of_part], **shape)
-        if len(drawn) < 3:
+    (ready,) = _ready(source, [method]).values()
+    sizes, pilots = [], []
+    for rows in _halving_parts(source.labels, parts, seed):
+        tasks = sample_open(source.labels[rows], shots=shots, queries=queries, seed=seed, **shape)
+        if len(tasks) < 3:
             raise InputError(
-                f"large = {dataset}; of its parts one of {len(of_part)} images holds {len(drawn)} tasks, and at least "
-                "3 are needed: name a larger data set"
+                f"large = {dataset}; of its parts one of {len(rows)} images holds {len(tasks)} "
+                "tasks, and at least 3 are needed: name a larger data set"
             )
-        there = Tasks(of_part[drawn.support], drawn.support_label, of_part[drawn.query], drawn.query_label, ways)
-        p = stats.pilot(run.record(there).by_class(), shots)
-        pilots.append(p)
-        rows.append((len(of_part), len(there), p.optimum, p.low, p.high))
-    table = pd.DataFrame(rows, columns=["images", "tasks", "optimum", "low", "high"])
-    return table, optima.common_optimum(pilots)
+        support, query = rows[tasks.support], rows[tasks.query]
+        tasks = Tasks(support, tasks.support_label, query, tasks.query_label, tasks.ways)
+        pilots.append(stats.pilot(ready.record(tasks).by_class(), shots))
+        sizes.append((len(rows), len(tasks)))
+    table = pd.DataFrame(sizes, columns=["images", "tasks"])
+    optimum = {name: [getattr(p, name) for p in pilots] for name in ("optimum", "low", "high")}
+    return table.assign(**optimum), optima.common_optimum(pilots)
+
+
+def _halving_parts(labels: np.ndarray, parts: int, seed: int) -> list[np.ndarray]:
+    """Rows of 1/2, 1/4, 1/8, … of every class, and of what is left in the last part."""
+    random = pd.Series(np.random.default_rng(seed).random(len(labels)))
+    # The position of an image in its shuffled class, from 0 to 1, decides its part.
+    rank = random.groupby(labels).rank(pct=True).to_numpy()
+    part = np.ceil(-np.log2(np.clip(rank, 1e-9, 1))).astype(int).clip(1)
+    return [np.flatnonzero(np.minimum(part, parts) == number) for number in range(1, parts + 1)]
 
 
 def gaussian_regrets(
@@ -407,8 +438,9 @@ def gaussian_regrets(
     """Regret of pilots on Gaussian classes, for one method and for the difference of two.
 
     The method is the nearest mean; the second one, for the difference, sees the same images with
-    noise added. Variances are those of Q = 1, 2, … with whole numbers of tasks: for fresh tasks, the variance
-    of a task is exactly α + β/(SQ). α and β are integrals for one method on two classes, else from a long run.
+    noise added. Variances are those of Q = 1, 2, … with whole numbers of tasks: for fresh tasks,
+    the variance of a task is exactly α + β/(SQ). α and β are integrals for one method on two
+    classes, else from a long run.
 
     Parameters
     ----------
@@ -424,51 +456,30 @@ def gaussian_regrets(
     Returns
     -------
     DataFrame
-        A row per run: ways, separation, shots, n, values ('one method', 'difference'), pilot ('closed',
-        'open'), truth (the true Q*), optimum, low, high, chosen (Q), regret, plain (regret of the Q
-        chosen by the plain estimates in place of the expected model).
+        A row per run: ways, separation, shots, n, values ('one method', 'difference'), pilot
+        ('closed', 'open'), truth (the true Q*), optimum, low, high, chosen (Q), regret, plain
+        (regret of the Q chosen by the plain estimates in place of the expected model).
     """
     rows = []
-    for (ways, separation, shots, n), (kind, noise) in product(regimes, [("one method", 0.0), ("difference", 0.5)]):
-        rng = np.random.default_rng([seed, ways, int(100 * separation), shots, n, int(noise > 0)])
-        means = gaussians.centres(ways, separation)
-        if ways == 2 and not noise:
-            truth = gaussians.gaussian_moments(shots, separation).model(shots)
-        else:
-            long = truth_numbers // (means.size * (shots + 50))
-            truth = moments(gaussians.gaussian_tasks(means, long, shots, 50, rng, noise)).model(shots)
-        grid = np.arange(1, n // 2 - shots + 1)
-        count = n // (shots + grid)
-        variance = truth.variance(grid, count)
-        for pilot, _ in product(("closed", "open"), range(runs)):
-            if pilot == "closed":
-                values = gaussians.gaussian_pilot(means, n, tasks, shots, queries, int(rng.integers(2**31)), noise)
-            else:
-                values = gaussians.gaussian_tasks(means, n // (shots + queries), shots, queries, rng, noise)
-            p = stats.pilot(values, shots)
-            chosen, plain = (stats.best_queries(m, grid, count) for m in (p.expected, p.model))
-            regret = variance[[chosen - 1, plain - 1]] / variance.min()
-            facts = (ways, separation, shots, n, kind, pilot, truth.optimum)
-            rows.append((*facts, p.optimum, p.low, p.high, chosen, *regret))
-    columns = [
-        "ways",
-        "separation",
-        "shots",
-        "n",
-        "values",
-        "pilot",
-        "truth",
-        "optimum",
-        "low",
-        "high",
-        "chosen",
-        "regret",
-        "plain",
-    ]
+    for regime, kind in product(regimes, NOISE):
+        ways, separation, shots, n = regime
+        rng = np.random.default_rng(
+            [seed, ways, int(100 * separation), shots, n, int(NOISE[kind] > 0)]
+        )
+        world = GaussianWorld(*regime, NOISE[kind])
+        truth = world.truth(truth_numbers, rng)
+        for sampling, _ in product(("closed", "open"), range(runs)):
+            values = world.pilot(sampling, tasks, queries, rng)
+            facts = (*regime, kind, sampling, truth.optimum)
+            rows.append((*facts, *_gaussian_regret(stats.pilot(values, shots), truth, shots, n)))
+    columns = ["ways", "separation", "shots", "n", "values", "pilot", "truth"]
+    columns += ["optimum", "low", "high", "chosen", "regret", "plain"]
     return pd.DataFrame(rows, columns=columns)
 
 
-def gaussian_curve(images: int, shots: int, largest: int, repetitions: int, seed: int = 0) -> pd.DataFrame:
+def gaussian_curve(
+    images: int, shots: int, largest: int, repetitions: int, seed: int = 0
+) -> pd.DataFrame:
     """Variance of the mean accuracy against Q on the OOPS paper's two Gaussian classes.
 
     Parameters
@@ -498,8 +509,9 @@ def gaussian_optima(settings: Iterable[tuple[int, int]]) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        images, shots, Q* (for any number of tasks), the best whole Q with whole numbers of tasks, tasks there;
-        cost_of_one_query and cost_of_one_task: the variance at Q = 1 and at T = 1 over the least.
+        images, shots, Q* (for any number of tasks), the best whole Q with whole numbers of tasks,
+        tasks there; cost_of_one_query and cost_of_one_task: the variance at Q = 1 and at T = 1 over
+        the least.
     """
     rows = []
     for images, shots in settings:
@@ -514,22 +526,43 @@ def gaussian_optima(settings: Iterable[tuple[int, int]]) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=columns)
 
 
-def _runs(source: Source, methods: list[Method]) -> dict[str, evaluation.Ready]:
-    """The methods by their labels, ready to run; those of one backbone read one bank, which is computed once."""
-    out, banks = {}, {}
+def _difficulty_ratios(
+    cheap: evaluation.Ready,
+    measured: evaluation.Ready,
+    proposals: Tasks,
+    tasks: int,
+    seed: int,
+    level: float,
+) -> tuple[float, float, float]:
+    """Correlation of two methods, and the ratios of half-widths of `by_difficulty`, for one seed."""
+    easy, accuracy = (
+        cheap.record(proposals).accuracy(),
+        measured.record(proposals[:tasks]).accuracy(),
+    )
+    chosen, weights = sample_by_difficulty(proposals, 1 - easy, tasks=tasks, seed=seed)
+    uniform = stats.closed_interval(accuracy, level).half_width
+    weighted = weighted_interval(measured.record(chosen).accuracy(), weights, level).half_width
+    regressed = regression_interval(accuracy, easy[:tasks], easy, level).half_width
+    correlation = np.corrcoef(easy[:tasks], accuracy)[0, 1]
+    return correlation, weighted / uniform, regressed / uniform
+
+
+def _ready(source: Source, methods: list[Method]) -> dict[str, evaluation.Ready]:
+    """The methods by their labels; those of one backbone read one bank, which is computed once."""
+    by_label, banks = {}, {}
     for method in (Method(*m) for m in methods):
-        run = evaluation.ready(source, *method)
-        if not run.slow and run.backbone is not None:
+        ready = evaluation.ready(source, *method)
+        if not ready.slow and ready.backbone is not None:
             if method.backbone not in banks:
-                banks[method.backbone] = run.bank()
-            run = evaluation.Ready(banks[method.backbone], None, run.learner)
-        out[method.label] = run
-    return out
+                banks[method.backbone] = ready.bank()
+            ready = evaluation.Ready(banks[method.backbone], None, ready.learner)
+        by_label[method.label] = ready
+    return by_label
 
 
-def _values(runs: dict[str, evaluation.Ready], tasks: Tasks) -> dict[str, np.ndarray]:
+def _values(ready: dict[str, evaluation.Ready], tasks: Tasks) -> dict[str, np.ndarray]:
     """(T, K, Q) values of each method on the same tasks; records are kept in the cache."""
-    return {name: run.record(tasks).by_class() for name, run in runs.items()}
+    return {name: method.record(tasks).by_class() for name, method in ready.items()}
 
 
 def _with_pairs(values: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
@@ -545,6 +578,58 @@ def _joined(trials: list[Tasks]) -> Tasks:
     return Tasks(*arrays, trials[0].ways)
 
 
+NOISE = {"one method": 0.0, "difference": 0.5}
+
+
+@dataclass(frozen=True)
+class GaussianWorld:
+    """Gaussian classes at equal distances, with ``n`` images each, and nearest means on them.
+
+    With ``noise``, values are the difference to a second learner, which sees noisier images.
+    """
+
+    ways: int
+    separation: float
+    shots: int
+    n: int
+    noise: float
+
+    @property
+    def means(self) -> np.ndarray:
+        """(K, D) class means."""
+        return gaussians.centres(self.ways, self.separation)
+
+    def truth(self, numbers: int, rng: np.random.Generator) -> stats.VarianceModel:
+        """α and β, exact for one method on two classes, else from that many numbers drawn."""
+        if self.ways == 2 and not self.noise:
+            exact = gaussians.gaussian_moments(self.shots, self.separation)
+            return exact.model(self.shots)
+        tasks = numbers // (self.means.size * (self.shots + 50))
+        values = gaussians.gaussian_tasks(self.means, tasks, self.shots, 50, rng, self.noise)
+        return moments(values).model(self.shots)
+
+    def pilot(
+        self, sampling: str, tasks: int, queries: int, rng: np.random.Generator
+    ) -> np.ndarray:
+        """(T, K, Q) values of a closed pilot, or of as many open tasks as the images allow."""
+        if sampling == "closed":
+            seed = int(rng.integers(2**31))
+            sizes = self.n, tasks, self.shots, queries
+            return gaussians.gaussian_pilot(self.means, *sizes, seed, self.noise)
+        sizes = self.n // (self.shots + queries), self.shots, queries
+        return gaussians.gaussian_tasks(self.means, *sizes, rng, self.noise)
+
+
+def _gaussian_regret(p: Pilot, truth: stats.VarianceModel, shots: int, n: int) -> tuple:
+    """Q* with its interval, the Q chosen from n images, and two regrets, as in `gaussian_regrets`."""
+    grid = np.arange(1, n // 2 - shots + 1)
+    tasks = n // (shots + grid)
+    variance = truth.variance(grid, tasks)
+    chosen, plain_choice = (stats.best_queries(m, grid, tasks) for m in (p.expected, p.model))
+    regret = variance[[chosen - 1, plain_choice - 1]] / variance.min()
+    return p.optimum, p.low, p.high, chosen, *regret
+
+
 def by_difficulty(
     dataset: str,
     pairs: Iterable[tuple[Method, Method]],
@@ -552,43 +637,38 @@ def by_difficulty(
     tasks: int = 600,
     proposals: int = 6000,
     seeds: Iterable[int] = range(5),
-    ways: int = 5,
-    shots: int = 5,
-    queries: int = 15,
     level: float = 0.95,
-    skip_small_classes: bool = False,
+    **shape,
 ) -> pd.DataFrame:
-    """Tasks drawn uniformly over their difficulty against tasks drawn alike, as many of each (Arnold et al., 2021).
+    """Tasks uniform over their difficulty against as many uniform tasks (Arnold et al., 2021).
 
     Parameters
     ----------
     pairs : of (Method, Method)
-        A cheap one, whose errors on ``proposals`` tasks are the difficulty, and one measured on ``tasks`` of them.
+        A cheap one, whose errors on ``proposals`` tasks are the difficulty, and one measured on
+        ``tasks`` of them.
     seeds : of int
         Of the proposals; a repetition each.
+    **shape
+        As for `sample_closed`.
 
     Returns
     -------
     DataFrame
-        A row a pair: ``difficulty``, ``measured``, ``correlation`` of the two over tasks, ``weighted`` and
-        ``regressed``: half-widths of the weighted mean (`weighted_interval`), and of tasks drawn alike
-        with what the cheap method tells (`regression_interval`), over that of these tasks alone; means over seeds with
-        a Student interval, as `fslcore.stats.Interval`.
+        A row per pair: ``difficulty``, ``measured``, ``correlation`` of the two over tasks,
+        ``weighted`` and ``regressed``: half-widths of the weighted mean (`weighted_interval`), and
+        of uniform tasks with what the cheap method tells (`regression_interval`), over that of
+        these tasks alone; means over seeds with a Student interval, as `fslcore.stats.Interval`.
     """
     images, rows = evaluation.load_source(dataset), []
-    for cheap, dear in pairs:
-        easy, hard = (evaluation.ready(images, *method) for method in (cheap, dear))
-        ratios, regressed, correlations = [], [], []
+    for pair in pairs:
+        ready = [evaluation.ready(images, *method) for method in pair]
+        repeats = []
         for seed in seeds:
-            shape = dict(ways=ways, shots=shots, queries=queries, seed=seed, skip_small_classes=skip_small_classes)
-            drawn = sample_closed(images.labels, tasks=proposals, **shape)
-            known, plain = easy.record(drawn).accuracy(), hard.record(drawn[:tasks]).accuracy()
-            chosen, weights = sample_by_difficulty(drawn, 1 - known, tasks=tasks, seed=seed)
-            alone = stats.closed_interval(plain, level).half_width
-            weighted = weighted_interval(hard.record(chosen).accuracy(), weights, level)
-            ratios.append(weighted.half_width / alone)
-            regressed.append(regression_interval(plain, known[:tasks], known, level).half_width / alone)
-            correlations.append(np.corrcoef(known[:tasks], plain)[0, 1])
-        of = (stats.open_interval(r, level) for r in (ratios, regressed))
-        rows.append((cheap.label, dear.label, np.mean(correlations), *of))
-    return pd.DataFrame(rows, columns=["difficulty", "measured", "correlation", "weighted", "regressed"])
+            sampled = sample_closed(images.labels, tasks=proposals, seed=seed, **shape)
+            repeats.append(_difficulty_ratios(*ready, sampled, tasks, seed, level))
+        correlations, *ratios = np.transpose(repeats)
+        intervals = [stats.open_interval(values, level) for values in ratios]
+        rows.append((*(method.label for method in pair), np.mean(correlations), *intervals))
+    columns = ["difficulty", "measured", "correlation", "weighted", "regressed"]
+    return pd.DataFrame(rows, columns=columns)

@@ -11,8 +11,6 @@ from fslcore import stats
 
 from ..figures import plain_ticks
 
-__all__ = ["figure", "missed", "path", "studies"]
-
 
 def studies(differences: np.ndarray, most: int, repeats: int, seed: int = 0) -> np.ndarray:
     """(repeats, most) differences of two equally good methods: resampled from those given, with random signs.
@@ -33,8 +31,8 @@ def path(differences: np.ndarray, looks: np.ndarray, level: float = stats.LEVEL)
     for tasks in looks:
         so_far = differences[:tasks]
         usual = stats.closed_interval(so_far, level)
-        found = stats.anytime_interval(so_far, bounds=(-100, 100), level=level)
-        rows.append((tasks, usual.mean, usual.half_width, found.low, found.high))
+        anytime = stats.anytime_interval(so_far, bounds=(-100, 100), level=level)
+        rows.append((tasks, usual.mean, usual.half_width, anytime.low, anytime.high))
     return pd.DataFrame(rows, columns=["tasks", "mean", "half", "low", "high"])
 
 
@@ -43,7 +41,10 @@ def missed(drawn: np.ndarray, looks: np.ndarray, level: float = stats.LEVEL) -> 
     paths = [path(x, looks, level) for x in drawn]
     usual = np.array([np.abs(p["mean"]) > p["half"] for p in paths])
     anytime = np.array([(p["low"] > 0) | (p["high"] < 0) for p in paths])
-    ever = {name: np.maximum.accumulate(x, axis=1).mean(axis=0) for name, x in (("usual", usual), ("anytime", anytime))}
+    ever = {
+        name: np.maximum.accumulate(x, axis=1).mean(axis=0)
+        for name, x in (("usual", usual), ("anytime", anytime))
+    }
     return pd.DataFrame({"tasks": looks, **ever})
 
 
@@ -52,17 +53,28 @@ def figure(one: pd.DataFrame, shares: pd.DataFrame, level: float = stats.LEVEL) 
     figure, (top, bottom) = plt.subplots(2, 1, figsize=(5.6, 5.8), sharex=True)
     names = ("usual closed interval", "anytime-valid interval")
     ends = (one["mean"] - one["half"], one["mean"] + one["half"]), (one["low"], one["high"])
-    for name, (low, high), colour, line, hatch in zip(names, ends, COLOURS[1::-1], ("--", "-"), ("//", "")):
+    for name, (low, high), colour, line, hatch in zip(
+        names, ends, COLOURS[1::-1], ("--", "-"), ("//", "")
+    ):
         top.fill_between(one["tasks"], low, high, alpha=0.25, color=colour, hatch=hatch, label=name)
         top.plot(one["tasks"], low, color=colour, linestyle=line, linewidth=1)
         top.plot(one["tasks"], high, color=colour, linestyle=line, linewidth=1)
     top.axhline(0, color="black", linewidth=1)
     top.set(ylabel="difference (points)", title="one study of two equal methods")
-    late = one[one["tasks"] >= one["tasks"].max() ** 0.6]  # the first look would make all others flat
+    late = one[
+        one["tasks"] >= one["tasks"].max() ** 0.6
+    ]  # the first look would make all others flat
     top.set_ylim(late["low"].min(), late["high"].max())
     top.legend(fontsize=9)
     for name, column, colour, line in zip(names, ("usual", "anytime"), COLOURS[1::-1], ("--", "-")):
-        bottom.plot(shares["tasks"], 100 * shares[column], color=colour, linestyle=line, linewidth=2, label=name)
+        bottom.plot(
+            shares["tasks"],
+            100 * shares[column],
+            color=colour,
+            linestyle=line,
+            linewidth=2,
+            label=name,
+        )
     bottom.axhline(100 * (1 - level), color="black", linewidth=1)
     bottom.set(
         xscale="log",

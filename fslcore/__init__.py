@@ -1,11 +1,9 @@
 """Few-shot evaluation: draw tasks, adapt a learner, record its right answers, compute statistics.
 
 The core has six subpackages. Data flow one way: ``datasets`` → ``models`` → ``tasks`` → ``learners`` →
-``evaluation`` → ``stats``. ``report`` compares any methods from a file of their results.
-``tools`` builds on them and is never imported by them: ``fslcore.record`` records any evaluation loop,
-``tools.attributes`` finds the words that describe an image, ``tools.training`` trains backbones, and
-``tools.estimation`` estimates accuracy from a support. Nothing is imported here, so that ``fslcore.stats`` needs only
-NumPy and SciPy.
+``evaluation`` → ``stats``. ``report`` compares any methods from a file of their results, ``fslcore.record`` records
+any evaluation loop, and ``near_copies`` finds images that show nearly the same. Nothing is imported here, so that
+``fslcore.stats`` needs only NumPy and SciPy.
 """
 
 __all__ = ["record"]

@@ -11,24 +11,6 @@ from typing import NamedTuple
 
 from .paths import DATA
 
-__all__ = [
-    "BACKBONES",
-    "CHECKPOINTS",
-    "EPISODIC",
-    "LEARNERS",
-    "NETWORKS",
-    "OWN",
-    "PLAIN",
-    "UNLABELLED",
-    "Known",
-    "backbones",
-    "by_kind",
-    "known",
-    "pinned_digests",
-    "public_name",
-    "trained_names",
-]
-
 
 class Known(NamedTuple):
     """A learner of the library: its name in print, the place of its class, and its input."""
@@ -68,7 +50,7 @@ known = {
 }
 #: Printed names of learners, by their names here; includes the trainings of a backbone.
 LEARNERS = {
-    **{name: of.title for name, of in known.items()},
+    **{name: learner.title for name, learner in known.items()},
     "baseline++": "Baseline++",
     "rfs": "RFS",
     "unisiam": "UniSiam",
@@ -80,7 +62,7 @@ CHECKPOINTS = DATA / "checkpoints"
 _INTERVENTIONAL = ("matchingnet", "maml-frozen", "mtl", "sib")  # each with and without the adjustment
 EPISODIC = (
     *("protonet", "r2d2", "maml", "anil", "boil", "leo", "dn4", "can", "renet"),
-    *(f"{learner}{how}" for learner in _INTERVENTIONAL for how in ("", "-ifsl")),
+    *(f"{learner}{adjustment}" for learner in _INTERVENTIONAL for adjustment in ("", "-ifsl")),
 )
 UNLABELLED = ("unisiam", "psco", "beclr")
 PLAIN = ("baseline", "baseline++", "rfs")
@@ -142,8 +124,8 @@ def by_kind() -> dict[str, dict[str, list[str]]]:
     """
     shipped = {Path(file).stem for file in pinned_digests()}
     kinds = {"features": [], "images": [], "transductive": []}
-    for name, of in sorted(known.items()):
-        kinds["transductive" if of.transductive else of.reads].append(name)
+    for name, learner in sorted(known.items()):
+        kinds["transductive" if learner.transductive else learner.reads].append(name)
     return {
         "backbones": {
             "shipped": [*BACKBONES["shipped"], *sorted(shipped)],

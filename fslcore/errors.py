@@ -38,12 +38,12 @@ def whole(name: str, value: object, least: int | None = None, most: int | None =
         Another type, or outside the range.
     """
     try:
-        found = None if isinstance(value, (bool, np.bool_)) else operator.index(value)
+        integer = None if isinstance(value, (bool, np.bool_)) else operator.index(value)
     except TypeError:
-        found = None
-    if found is None or (least is not None and found < least) or (most is not None and found > most):
+        integer = None
+    if integer is None or not _is_within(integer, least, most):
         raise InputError(f"{name} = {shown(value)}; a whole number{_range(least, most)} is allowed")
-    return found
+    return integer
 
 
 def number(
@@ -68,19 +68,17 @@ def number(
     InputError
         Another type, NaN, infinity unless allowed, or outside the range.
     """
-    given = value[()] if isinstance(value, np.ndarray) and not value.ndim else value
+    scalar = value[()] if isinstance(value, np.ndarray) and not value.ndim else value
+    is_real = isinstance(scalar, (numbers.Real, Decimal)) and not isinstance(scalar, bool)
     try:
-        real = isinstance(given, (numbers.Real, Decimal)) and not isinstance(given, bool)
-        found = float(given) if real else math.nan
+        real = float(scalar) if is_real else math.nan
     except (OverflowError, ValueError):  # 10**400; a signalling NaN
-        found = math.nan
-    inside = (least is None or found >= least) and (most is None or found <= most)
-    inside &= (above is None or found > above) and (below is None or found < below)
-    if math.isnan(found) or not inside or not (infinite or math.isfinite(found)):
-        bounds = _range(least, most, above, below)
-        finite = "" if infinite or bounds else " that is finite"
-        raise InputError(f"{name} = {shown(value)}; a number{bounds}{finite} is allowed")
-    return found
+        real = math.nan
+    bounds = (least, most, above, below)
+    if math.isnan(real) or not (infinite or math.isfinite(real)) or not _is_within(real, *bounds):
+        finite = "" if infinite or any(bound is not None for bound in bounds) else " that is finite"
+        raise InputError(f"{name} = {shown(value)}; a number{_range(*bounds)}{finite} is allowed")
+    return real
 
 
 def flag(name: str, value: object) -> bool:
@@ -104,18 +102,20 @@ def choice(name: str, value: object, allowed: Iterable[str]) -> str:
     InputError
         Another name; the message lists those allowed, and a similar one.
     """
-    known = list(allowed)
-    if not isinstance(value, str) or value not in known:
-        near, many = like(value, known), "is" if len(known) == 1 else "are"
-        named = f"one of {len(known)} names is" if near and len(known) > 20 else f"{', '.join(known)} {many}"
-        raise InputError(f"{name} = {shown(value)}; {named} allowed{near}")
+    names = list(allowed)
+    if not isinstance(value, str) or value not in names:
+        suggestion, verb = like(value, names), "is" if len(names) == 1 else "are"
+        listed = f"{', '.join(names)} {verb}"
+        if suggestion and len(names) > 20:
+            listed = f"one of {len(names)} names is"
+        raise InputError(f"{name} = {shown(value)}; {listed} allowed{suggestion}")
     return value
 
 
-def like(name: object, known: Iterable[str]) -> str:
-    """`` (did you mean …?)`` if a known name is similar, else an empty text."""
-    close = difflib.get_close_matches(name, list(known), 1) if isinstance(name, str) else []
-    return f" (did you mean {close[0]}?)" if close else ""
+def like(name: object, names: Iterable[str]) -> str:
+    """`` (did you mean …?)`` if one of these names is similar, else an empty text."""
+    similar = difflib.get_close_matches(name, list(names), 1) if isinstance(name, str) else []
+    return f" (did you mean {similar[0]}?)" if similar else ""
 
 
 def floats(
@@ -139,17 +139,19 @@ def floats(
         Not an array of real numbers (ragged, text, complex, objects), masked values, another
         number of dimensions, NaN or infinity, values that are all too small, or one that is too large, to compute with.
     """
-    found = array(name, values, "an array of numbers", float)
-    if found.dtype.kind not in "biuf":
-        raise InputError(f"{name} holds {found.dtype}; numbers are allowed")
-    _check_dimensions(name, found, ndim)
-    found = found.astype(float)
-    if finite and not np.isfinite(found).all():
-        raise InputError(f"{name}: {int((~np.isfinite(found)).sum())} values are NaN or infinite")
-    largest = np.abs(found).max(initial=0.0)
-    if finite and not extreme and largest and not 1 / HUGE <= largest <= HUGE:
+    result = array(name, values, "an array of numbers", float)
+    if result.dtype.kind not in "biuf":
+        raise InputError(f"{name} holds {result.dtype}; numbers are allowed")
+    _check_dimensions(name, result, ndim)
+    result = result.astype(float)
+    if not finite:
+        return result
+    if not np.isfinite(result).all():
+        raise InputError(f"{name}: {int((~np.isfinite(result)).sum())} values are NaN or infinite")
+    largest = np.abs(result).max(initial=0.0)
+    if not extreme and largest and not 1 / HUGE <= largest <= HUGE:
         raise InputError(f"{name}: the largest magnitude is {largest:g}; 0 or {1 / HUGE:g} to {HUGE:g} is allowed")
-    return found
+    return result
 
 
 def wholes(name: str, values: ArrayLike, ndim: int | None = None) -> np.ndarray:
@@ -161,15 +163,15 @@ def wholes(name: str, values: ArrayLike, ndim: int | None = None) -> np.ndarray:
         Not an array of whole numbers (5.0 and True are none), masked values, another number of
         dimensions.
     """
-    found = array(name, values, "an array of whole numbers")
-    if found.dtype.kind not in "iu":
-        raise InputError(f"{name} holds {found.dtype} (shape {found.shape}); whole numbers (integers) are allowed")
-    _check_dimensions(name, found, ndim)
-    if found.dtype.kind == "i":
-        return found
-    if found.max(initial=0) > np.iinfo(np.int64).max:
-        raise InputError(f"{name} holds {found.max()}; whole numbers of up to 63 bits are allowed")
-    return found.astype(np.int64)
+    result = array(name, values, "an array of whole numbers")
+    if result.dtype.kind not in "iu":
+        raise InputError(f"{name} holds {result.dtype} (shape {result.shape}); whole numbers (integers) are allowed")
+    _check_dimensions(name, result, ndim)
+    if result.dtype.kind == "i":
+        return result
+    if result.max(initial=0) > np.iinfo(np.int64).max:
+        raise InputError(f"{name} holds {result.max()}; whole numbers of up to 63 bits are allowed")
+    return result.astype(np.int64)
 
 
 def array(name: str, values: ArrayLike, allowed: str, of_objects: type | None = None) -> np.ndarray:
@@ -177,8 +179,8 @@ def array(name: str, values: ArrayLike, allowed: str, of_objects: type | None = 
     if np.ma.is_masked(values):
         raise InputError(f"{name}: {int(np.ma.getmaskarray(values).sum())} values are masked; leave them out first")
     try:
-        found = np.asarray(detached(values))
-        return found.astype(of_objects) if of_objects and found.dtype == object else found
+        result = np.asarray(detached(values))
+        return result.astype(of_objects) if of_objects and result.dtype == object else result
     except (ValueError, TypeError, RuntimeError):  # the last of a list of tensors that carry gradients
         raise InputError(f"{name} = {shown(values)}; {allowed} is allowed") from None
 
@@ -191,9 +193,9 @@ def detached(values: object) -> object:
     return values.float() if str(values.dtype) == "torch.bfloat16" else values  # a type that NumPy does not have
 
 
-def _check_dimensions(name: str, found: np.ndarray, ndim: int | None) -> None:
-    if ndim is not None and found.ndim != ndim:
-        raise InputError(f"{name} has shape {found.shape}; {ndim} dimension{'s are' if ndim != 1 else ' is'} needed")
+def _check_dimensions(name: str, values: np.ndarray, ndim: int | None) -> None:
+    if ndim is not None and values.ndim != ndim:
+        raise InputError(f"{name} has shape {values.shape}; {ndim} dimension{'s are' if ndim != 1 else ' is'} needed")
 
 
 def labels(name: str, values: ArrayLike, count: int | None = None) -> np.ndarray:
@@ -210,19 +212,20 @@ def labels(name: str, values: ArrayLike, count: int | None = None) -> np.ndarray
         Not one dimension, empty, another number of images, masked values, NaN or infinity, None,
         other objects, or texts and numbers together.
     """
-    found = array(name, values, "one number or text per image")
-    if found.ndim != 1 or not found.size or (count is not None and len(found) != count):
-        wanted = "(N,), one per image," if count is None else f"({count},), one per image,"
-        raise InputError(f"{name}: shape {found.shape}; {wanted} is needed")
-    if found.dtype.kind == "f" and not np.isfinite(found).all():
-        raise InputError(f"{name}: {int((~np.isfinite(found)).sum())} are NaN or infinite; every image needs one")
-    text = sum(isinstance(x, str) for x in found) if found.dtype == object else 0
-    if found.dtype.kind not in "biufSUTO" or (
-        found.dtype == object
-        and not (text == len(found) or all(isinstance(x, numbers.Real) and math.isfinite(x) for x in found))
-    ):
+    result = array(name, values, "one number or text per image")
+    if result.ndim != 1 or not result.size or (count is not None and len(result) != count):
+        needed = "(N,), one per image," if count is None else f"({count},), one per image,"
+        raise InputError(f"{name}: shape {result.shape}; {needed} is needed")
+    if result.dtype.kind == "f" and not np.isfinite(result).all():
+        raise InputError(f"{name}: {int((~np.isfinite(result)).sum())} are NaN or infinite; every image needs one")
+    if result.dtype == object:
+        are_texts = all(isinstance(label, str) for label in result)
+        valid = are_texts or all(isinstance(label, numbers.Real) and math.isfinite(label) for label in result)
+    else:
+        valid = result.dtype.kind in "biufSUT"
+    if not valid:
         raise InputError(f"{name} = {shown(values)}; numbers alone or texts alone are allowed, without None and NaN")
-    return found
+    return result
 
 
 def instance(name: str, value: object, kind: type[T] | tuple[type[T], ...]) -> T:
@@ -234,8 +237,8 @@ def instance(name: str, value: object, kind: type[T] | tuple[type[T], ...]) -> T
         A value of another class.
     """
     if not isinstance(value, kind):
-        known = " or ".join(k.__name__ for k in (kind if isinstance(kind, tuple) else (kind,)))
-        raise InputError(f"{name} = {shown(value)}; {known} is allowed")
+        kinds = kind if isinstance(kind, tuple) else (kind,)
+        raise InputError(f"{name} = {shown(value)}; {' or '.join(k.__name__ for k in kinds)} is allowed")
     return value
 
 
@@ -294,13 +297,24 @@ def _is_control(sign: str) -> bool:
     return unicodedata.category(sign) in ("Cc", "Cf", "Cs", "Zl", "Zp") and sign not in "\u200c\u200d"
 
 
+def _is_within(
+    value: float, least: float | None, most: float | None, above: float | None = None, below: float | None = None
+) -> bool:
+    reaches = (least is None or value >= least) and (above is None or value > above)
+    return reaches and (most is None or value <= most) and (below is None or value < below)
+
+
 def _range(least: float | None, most: float | None, above: float | None = None, below: float | None = None) -> str:
     """Inclusive and exclusive bounds in words."""
     if least is not None and most is not None:
         return f" from {least:g} to {most:g}" if abs(most) < 1e6 else f" from {least:g} to {most:,}"
     if above is not None and below is not None:
         return f" between {above:g} and {below:g}"
-    low = f" over {above:g}" if above is not None else f" of at least {least:g}" if least is not None else ""
+    low = ""
+    if least is not None or above is not None:
+        low = f" of at least {least:g}" if above is None else f" over {above:g}"
     if below is not None:
-        return f"{low and f'{low} and'} below {below:g}"
-    return low if most is None else f"{low} and up to {most:g}" if low else f" of at most {most:,}"
+        return f"{low} and below {below:g}" if low else f" below {below:g}"
+    if most is not None:
+        return f"{low} and up to {most:g}" if low else f" of at most {most:,}"
+    return low

@@ -73,9 +73,7 @@ def check_output(
             raise InputError(f"{name} = {path}; this is a folder, the name of a file is needed")
         if path.exists() and not path.is_file():
             raise InputError(f"{name} = {path}; this is not a regular file, and would be replaced")
-        for other in (at_home(i, "input") for i in inputs):
-            if path.exists() and (path.resolve() == other.resolve() or other.resolve() in path.resolve().parents):
-                raise InputError(f"{name} = {path}; this is an input ({other}), which is never overwritten")
+        _check_no_input(path, inputs, name)
         target = Path(os.path.realpath(path))
         with suppress(FileNotFoundError, NotADirectoryError):
             # Also reports a name that is too long only for the temporary file.
@@ -86,6 +84,13 @@ def check_output(
     except (OSError, ValueError, RuntimeError) as error:  # the others: a null byte, and a ~ of an unknown user
         raise InputError(f"{name} = {path}; {getattr(error, 'strerror', None) or error}") from None
     return path
+
+
+def _check_no_input(path: Path, inputs: Iterable[str | Path], name: str) -> None:
+    resolved = path.resolve()
+    for read_path in (at_home(source, "input") for source in inputs):
+        if path.exists() and read_path.resolve() in (resolved, *resolved.parents):
+            raise InputError(f"{name} = {path}; this is an input ({read_path}), which is never overwritten")
 
 
 def at_home(path: str | Path, name: str) -> Path:
@@ -137,13 +142,14 @@ def check_expanded(name: str, path: Path, size: int) -> None:
     Allowed are 1 GiB, or the number of GiB in ``FSLCORE_EXPANDED``, and 20 times the file; never more than the memory
     of this machine.
     """
-    told = os.environ.get("FSLCORE_EXPANDED") or "1"
-    gib = number("FSLCORE_EXPANDED", float(told) if re.fullmatch(r"\d+(\.\d+)?", told) else told, above=0)
-    now = path.stat().st_size
-    if size > (most := min(max(gib * 2**30, 20 * now), memory())):
+    text = os.environ.get("FSLCORE_EXPANDED") or "1"
+    gib = number("FSLCORE_EXPANDED", float(text) if re.fullmatch(r"\d+(\.\d+)?", text) else text, above=0)
+    packed_size = path.stat().st_size
+    allowed = min(max(gib * 2**30, 20 * packed_size), memory())
+    if size > allowed:
         raise InputError(
-            f"{name}: {path} would expand from {now / 2**20:,.1f} MiB to {size / 2**30:,.1f} GiB; up to "
-            f"{most / 2**30:,.1f} GiB are allowed (FSLCORE_EXPANDED = {math.ceil(size / 2**30)} allows more)"
+            f"{name}: {path} would expand from {packed_size / 2**20:,.1f} MiB to {size / 2**30:,.1f} GiB; up to "
+            f"{allowed / 2**30:,.1f} GiB are allowed (FSLCORE_EXPANDED = {math.ceil(size / 2**30)} allows more)"
         )
 
 
@@ -159,17 +165,18 @@ def check_zip(name: str, path: Path, inside: Iterable[str] | None = None, file: 
     """
     if zipfile.is_zipfile(file or path):
         with zipfile.ZipFile(file or path) as archive:
-            parts = [i for i in archive.infolist() if inside is None or i.filename.removesuffix(".npy") in inside]
-        check_expanded(name, path, sum(part.file_size for part in parts))
+            members = archive.infolist()
+        sizes = [m.file_size for m in members if inside is None or m.filename.removesuffix(".npy") in inside]
+        check_expanded(name, path, sum(sizes))
 
 
 @contextmanager
-def readable(what: str, path: Path, form: str) -> Iterator[None]:
+def readable(name: str, path: Path, form: str) -> Iterator[None]:
     """Refuse a file that is missing, or that a reader fails on, in one line.
 
     Parameters
     ----------
-    what : str
+    name : str
         The argument or the kind of input, with which the line begins.
     form : str
         What the file should be: "a readable table".
@@ -180,13 +187,13 @@ def readable(what: str, path: Path, form: str) -> Iterator[None]:
         The file is missing or a folder; the block raises any error but this one and a lack of memory.
     """
     if not path.is_file():
-        raise InputError(f"{what}: {path} is a folder" if path.is_dir() else f"{what}: no file {path}")
+        raise InputError(f"{name}: {path} is a folder" if path.is_dir() else f"{name}: no file {path}")
     try:
         yield
     except (InputError, MemoryError):
         raise
     except Exception as error:  # readers raise anything on a broken file
-        raise InputError(f"{what}: {path} is not {form} ({reason(error)})") from None
+        raise InputError(f"{name}: {path} is not {form} ({reason(error)})") from None
 
 
 def load_tensors(path: Path) -> object:
@@ -268,7 +275,7 @@ def replace_file(path: Path, write: Callable[[Path], object]) -> None:
     part = _part(target.with_name(path.name))
     try:
         if waiting is not None:
-            waiting.folders += [above for above in target.parents if not above.exists()]
+            waiting.folders += [folder for folder in target.parents if not folder.exists()]
         target.parent.mkdir(parents=True, exist_ok=True)
         _remove_stale(target.parent, rf"\.{_OWNER}\.{re.escape(path.name)}")
         part.touch()  # with the default permissions of a new file; some libraries restrict theirs to the owner
@@ -281,19 +288,25 @@ def replace_file(path: Path, write: Callable[[Path], object]) -> None:
         else:
             os.replace(part, target)
     except Exception as error:
-        # Libraries reword the system's message, and none names the file.
-        told = re.search(r"(?:errno|os error) (\d+)", str(error), re.IGNORECASE)
-        of_writing = isinstance(error, OSError) or type(error).__name__ == "SafetensorError"
-        number = getattr(error, "errno", None) or (int(told[1]) if told and of_writing else None)
-        if number is None and shutil.disk_usage(target.parent).free < 4096:
-            number = errno.ENOSPC
-        if number is None or getattr(error, "filename", None) not in (None, str(part)):
+        code = _error_code(error, target.parent)
+        if code is None or getattr(error, "filename", None) not in (None, str(part)):
             raise
-        raise OSError(number, os.strerror(number), str(path)) from error
+        raise OSError(code, os.strerror(code), str(path)) from error
     finally:
         if waiting is None or target not in waiting.parts:
             with suppress(OSError):  # the first error is reported
                 part.unlink()
+
+
+def _error_code(error: Exception, folder: Path) -> int | None:
+    """The system's number of an error of writing; libraries reword its message, and none names the file."""
+    if getattr(error, "errno", None):
+        return error.errno
+    if isinstance(error, OSError) or type(error).__name__ == "SafetensorError":
+        match = re.search(r"(?:errno|os error) (\d+)", str(error), re.IGNORECASE)
+        if match:
+            return int(match[1])
+    return errno.ENOSPC if shutil.disk_usage(folder).free < 4096 else None
 
 
 @dataclass
@@ -316,20 +329,20 @@ def together() -> Iterator[None]:
     IsADirectoryError
         One of the names is that of a folder.
     """
-    made = _Waiting()
-    token = _waiting.set(made)
+    waiting = _Waiting()
+    token = _waiting.set(waiting)
     try:
         yield
-        for target in made.parts:
+        for target in waiting.parts:
             if target.is_dir():
                 raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(target))
-        for target, part in made.parts.items():
+        for target, part in waiting.parts.items():
             os.replace(part, target)
     finally:
         _waiting.reset(token)
-        for part in made.parts.values():
+        for part in waiting.parts.values():
             part.unlink(missing_ok=True)
-        for folder in made.folders:
+        for folder in waiting.folders:
             with suppress(OSError):  # the folder is not empty
                 folder.rmdir()
 

@@ -8,7 +8,8 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path, PurePosixPath
@@ -17,21 +18,6 @@ from urllib.parse import unquote, urlsplit
 from . import store
 from .errors import InputError, choice, reason
 from .paths import at_home
-
-__all__ = [
-    "DataSet",
-    "File",
-    "Sources",
-    "Weights",
-    "at_hand",
-    "data_folder",
-    "differing",
-    "digests",
-    "filled",
-    "read",
-    "shipped",
-    "weights",
-]
 
 SHIPPED = Path(__file__).with_suffix(".yml")
 RECORD = "fetched.json"  # in the folder of a fetched data set: the files it was made from
@@ -152,8 +138,8 @@ def read() -> Sources:
     InputError
         No such file, or one of another form than ``sources.yml`` explains; the message says where.
     """
-    own = os.environ.get("FSLCORE_SOURCES")
-    path = at_home(own, "FSLCORE_SOURCES") if own else SHIPPED
+    named = os.environ.get("FSLCORE_SOURCES")
+    path = at_home(named, "FSLCORE_SOURCES") if named else SHIPPED
     try:
         return _read(path, path.stat().st_mtime_ns)
     except OSError as error:
@@ -169,49 +155,65 @@ def shipped() -> Sources:
 def _read(path: Path, _: int) -> Sources:
     import yaml
 
-    def wrong(what: str) -> InputError:
-        return InputError(f"FSLCORE_SOURCES: {path}: {what}")
-
     try:
-        found = yaml.load(path.read_bytes(), getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+        content = yaml.load(path.read_bytes(), getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+        if not isinstance(content, dict) or not isinstance(content.get("data"), dict):
+            raise InputError("data are needed, by their names")
+        return _sources(content["data"], content.get("weights") or {}, content.get("groups") or {})
     except yaml.YAMLError as error:
-        raise wrong(f"this is not YAML ({reason(error)})") from None
-    if not isinstance(found, dict) or not isinstance(found.get("data"), dict):
-        raise wrong("data are needed, by their names")
-    data, same, of_weights = {}, {}, {}
-    for kind, made in (("data", _data_set), ("weights", Weights)):
-        for name, entry in (found.get(kind) or {}).items():
-            try:
-                if list(entry) == ["of"]:
-                    same[name] = choice("of", entry["of"], found["data"])
-                else:
-                    (data if kind == "data" else of_weights)[_plain(name)] = made(name=name, **_tuples(entry))
-            except (TypeError, ValueError) as error:  # a missing or unknown field, or one of another type
-                raise wrong(f"{kind}, {name}: {error}") from None
-    groups = dict(found.get("groups") or {})
-    for group, names in groups.items():
-        if unknown := [name for name in names if name not in {**data, **same, **of_weights}]:
-            raise wrong(f"groups, {group}: {unknown[0]} is not there")
-    return Sources(data, of_weights, groups, same)
+        raise InputError(f"FSLCORE_SOURCES: {path}: this is not YAML ({reason(error)})") from None
+    except InputError as error:
+        raise InputError(f"FSLCORE_SOURCES: {path}: {error}") from None
+
+
+def _sources(data: dict[str, dict], weights: dict[str, dict], groups: dict[str, list]) -> Sources:
+    """The sources of a file's content; the message of an error names the entry."""
+    same, data_sets, weights_of = {}, {}, {}
+    for name, entry in data.items():
+        with _naming("data", name):
+            if list(entry) == ["of"]:
+                same[name] = choice("of", entry["of"], data)
+            else:
+                data_sets[_inside(name)] = _data_set(name, **_tuples(entry))
+    for name, entry in weights.items():
+        with _naming("weights", name):
+            weights_of[_inside(name)] = Weights(name, **_tuples(entry))
+    names = {*data_sets, *same, *weights_of}
+    for group, members in groups.items():
+        unknown = [name for name in members if name not in names]
+        if unknown:
+            raise InputError(f"groups, {group}: {unknown[0]} is not there")
+    return Sources(data_sets, weights_of, dict(groups), same)
+
+
+@contextmanager
+def _naming(kind: str, name: str) -> Iterator[None]:
+    try:
+        yield
+    except (TypeError, ValueError) as error:  # a missing or unknown field, or one of another type
+        raise InputError(f"{kind}, {name}: {error}") from None
 
 
 def _data_set(name: str, base: str = "", by: tuple[str, ...] = (), files: Iterable[dict] = (), **entry) -> DataSet:
-    listed = []
-    for fields in files:
-        urls = tuple(base + url for url in ([fields["url"]] if isinstance(fields["url"], str) else fields["url"]))
-        file = File(**{"by": by, **_tuples(fields), "url": urls})
-        if bad := [url for url in urls if not re.match(r"https?://[\w.-]+", url)]:
-            raise InputError(f"{bad[0]} is not an address beginning with https:// or http://")
-        for kind, length in LENGTHS.items():
-            if (digest := getattr(file, kind)) and not re.fullmatch(f"[0-9a-f]{{{length}}}", digest):
-                raise InputError(f"{file.name}: {digest} is not a digest of {length} hexadecimal digits")
-        _plain(file.name), _plain(file.to)
-        listed.append(file)
     entry = {"reader": name, **entry, "counts": _counts(entry.get("counts", {}))}
-    source = DataSet(name, files=tuple(listed), **entry)
-    for inside in (source.path, *source.has):
-        _plain(inside)
+    source = DataSet(name, files=tuple(_file(base, {"by": by, **_tuples(fields)}) for fields in files), **entry)
+    for path in (source.path, *source.has):
+        _inside(path)
     return source
+
+
+def _file(base: str, fields: dict) -> File:
+    urls = (fields["url"],) if isinstance(fields["url"], str) else fields["url"]
+    file = File(**{**fields, "url": tuple(base + url for url in urls)})
+    for url in file.url:
+        if not re.match(r"https?://[\w.-]+", url):
+            raise InputError(f"{url} is not an address beginning with https:// or http://")
+    for kind, digest in file.digests.items():
+        if not re.fullmatch(f"[0-9a-f]{{{LENGTHS[kind]}}}", digest):
+            raise InputError(f"{file.name}: {digest} is not a digest of {LENGTHS[kind]} hexadecimal digits")
+    _inside(file.name)
+    _inside(file.to)
+    return file
 
 
 def _counts(listed: object) -> dict[str, tuple[int, int | str]]:
@@ -226,10 +228,10 @@ def _counts(listed: object) -> dict[str, tuple[int, int | str]]:
 
 
 def _tuples(fields: dict) -> dict:
-    return {k: tuple(v) if isinstance(v, list) and k != "files" else v for k, v in fields.items()}
+    return {key: tuple(value) if isinstance(value, list) else value for key, value in fields.items()}
 
 
-def _plain(path: str) -> str:
+def _inside(path: str) -> str:
     """A path that stays in its folder."""
     if not path or PurePosixPath(path).is_absolute() or ".." in PurePosixPath(path).parts or "\\" in path:
         raise InputError(f"{path!r} is not a path inside a folder")
@@ -268,9 +270,9 @@ def filled(text: str, dataset: str) -> str:
 
 def at_hand(name: str) -> Path | None:
     """The folder of a fetched or brought data set, as readers take it; None if it is missing."""
-    known = read()
-    name = known.same.get(name, name)
-    folder = data_folder(name, known.data[name].path if name in known.data else ".")
+    listed = read()
+    source = listed.data.get(listed.same.get(name, name))
+    folder = data_folder(source.name, source.path) if source else data_folder(name)
     return folder if folder.is_dir() else None
 
 
@@ -295,22 +297,23 @@ def differing(data: dict[str, dict[str, dict]], weights: dict[str, str], known: 
     known : Sources
         `read` or `shipped`.
     """
-    wrong, unlisted = [], []
+    deviations, unlisted = [], []
     for name, files in data.items():
         source = known.data.get(known.same.get(name, name))
-        listed = {file.name: file for file in source.files} if source else {}
-        if source is None or (listed and files.keys() != listed.keys()):
-            wrong.append(f"{name}: other files than those of the manifest")
+        if source is None or (source.files and files.keys() != {file.name for file in source.files}):
+            deviations.append(f"{name}: other files than those of the manifest")
             continue
-        pairs = [(file, kind) for file in listed.values() for kind in LENGTHS if getattr(file, kind)]
-        for file, kind in pairs:
-            if (got := files[file.name].get(kind)) != getattr(file, kind):
-                wrong.append(f"{name}: {file.name} has {kind.upper()} {got}, not {getattr(file, kind)}")
-        if not listed or len({file.name for file, _ in pairs}) < len(listed):
+        for file in source.files:
+            for kind, listed in file.digests.items():
+                digest = files[file.name].get(kind)
+                if digest != listed:
+                    deviations.append(f"{name}: {file.name} has {kind.upper()} {digest}, not {listed}")
+        if not source.files or not all(file.digests for file in source.files):
             unlisted.append(name)
     for name, digest in weights.items():
-        if (one := known.weights.get(name)) and one.sha256 is None:
+        source = known.weights.get(name)
+        if source and source.sha256 is None:
             unlisted.append(name)
-        elif one and digest != one.sha256:
-            wrong.append(f"{name}: its weights have SHA-256 {digest}, not {one.sha256}")
-    return wrong, unlisted
+        elif source and source.sha256 != digest:
+            deviations.append(f"{name}: its weights have SHA-256 {digest}, not {source.sha256}")
+    return deviations, unlisted

@@ -11,8 +11,6 @@ from typing import TypeVar
 from .errors import InputError, note
 from .paths import BUILD, IN_CHECKOUT, at_home, check_folder
 
-__all__ = ["check_writable", "digest", "find", "get", "path"]
-
 T = TypeVar("T")
 
 
@@ -41,11 +39,12 @@ def get(path: Path, read: Callable[[Path], T], make: Callable[[Path], object]) -
     InputError
         It has to be made, and the cache cannot be written to.
     """
-    if (found := find(path, read)) is None:
+    content = find(path, read)
+    if content is None:
         check_writable()
         make(path)
-        found = read(path)
-    return found
+        content = read(path)
+    return content
 
 
 def find(path: Path, read: Callable[[Path], T]) -> T | None:

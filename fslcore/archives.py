@@ -9,8 +9,6 @@ from pathlib import Path, PureWindowsPath
 
 from .errors import InputError, shown
 
-__all__ = ["unpack"]
-
 EXPANSION, SMALL = 20, 2**30  # an archive may expand by this factor, and always up to the second number of bytes
 CHUNK = 2**20  # bytes read together
 

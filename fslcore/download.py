@@ -18,8 +18,6 @@ from tqdm import tqdm
 
 from .errors import InputError, reason, shown
 
-__all__ = ["bytes_of", "download", "http_client"]
-
 TIMEOUT = 60  # seconds without an answer
 WAITS = (1, 2, 4, 8, 16)  # seconds before each retry
 TEMPORARY = {408, 425, 429, 500, 502, 503, 504}  # status codes after which a retry may succeed

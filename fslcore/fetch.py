@@ -25,8 +25,6 @@ from .errors import InputError, choice, reason
 from .paths import DATA, check_folder, locked, replace_file
 from .sources import DataSet, File, Weights
 
-__all__ = ["described", "fetch", "fetch_results", "names"]
-
 FULL = {errno.ENOSPC, errno.EDQUOT}  # errors of a full disk
 UNPACKED = "unpacked"  # the folder in which a data set is made
 PINS = "digests.json"  # beside the data: SHA-256 of first downloads whose digest nobody lists

@@ -50,7 +50,12 @@ def _program() -> Program:
 
 def _list_command(command: Callable) -> None:
     add = command("list", commands.show_names)
-    add("what", nargs="?", type=name_of("name", lambda: [*commands.KINDS]), help="a kind of names (an overview of all)")
+    add(
+        "what",
+        nargs="?",
+        type=name_of("name", lambda: [*commands.KINDS]),
+        help="a kind of names (an overview of all)",
+    )
     add("--json", **JSON)
 
 
@@ -60,7 +65,8 @@ def _result_commands(command: Callable) -> None:
         "results",
         nargs="+",
         type=path_of("results"),
-        help="files or folders: text of any kind, .json, .jsonl, .npy, .npz, .xlsx, .parquet; a row per task, seed, "
+        help="files or folders: text of any kind, .json, .jsonl, .npy, .npz, .xlsx, .parquet; a "
+        "row per task, seed, "
         "data set or item, or means with their ±; scores as logged by lm-eval or MTEB",
     )
     add(
@@ -75,7 +81,11 @@ def _result_commands(command: Callable) -> None:
         default="unknown",
         help="how tasks were drawn: open, each image in one task at most",
     )
-    add("--reference", metavar="NAME", help="compare this method with each other one, and nothing else")
+    add(
+        "--reference",
+        metavar="NAME",
+        help="compare this method with each other one, and nothing else",
+    )
     add(
         "--seed",
         choices=["runs", "tasks"],
@@ -84,8 +94,20 @@ def _result_commands(command: Callable) -> None:
     )
     add("--common", action="store_true", help="use only the tasks that all methods share")
     add("--lower-is-better", action="store_true", help="the values are errors, losses or times")
-    add("--drop", nargs="+", default=[], metavar="NAME", help="columns, methods, data sets and tasks to leave out")
-    add("--methods", nargs="+", default=[], metavar="NAME", help="the methods; no other column is used")
+    add(
+        "--drop",
+        nargs="+",
+        default=[],
+        metavar="NAME",
+        help="columns, methods, data sets and tasks to leave out",
+    )
+    add(
+        "--methods",
+        nargs="+",
+        default=[],
+        metavar="NAME",
+        help="the methods; no other column is used",
+    )
     add(
         "--out-of",
         type=number_of("out_of", above=0),
@@ -98,29 +120,50 @@ def _result_commands(command: Callable) -> None:
         metavar="POINTS",
         help="the largest difference that does not matter, in points, chosen beforehand",
     )
-    add("--tasks", type=count_of("tasks", 2), metavar="N", help="tasks behind each printed ±")
-    kinds = ["comma", "semicolon", "tab", "bar", "blanks"]
-    add("--separator", choices=kinds, default="unknown", help="what separates the cells of text")
-    add("--decimal", choices=[".", ","], default="unknown", help="the decimal sign of text")
+    _count(add, "--tasks", 2, metavar="N", help="tasks behind each printed ±")
     add(
+        "--separator",
+        choices=["comma", "semicolon", "tab", "bar", "blanks"],
+        default="unknown",
+        help="what separates the cells of text",
+    )
+    add("--decimal", choices=[".", ","], default="unknown", help="the decimal sign of text")
+    _count(
+        add,
         "--pool",
-        type=count_of("pool", 1),
+        1,
         metavar="N",
         help="labelled examples per class that supports were drawn from, if these share them",
     )
-    add("--shots", type=count_of("shots", 1), metavar="N", help="labelled examples of a class in each support")
+    _count(add, "--shots", 1, metavar="N", help="labelled examples of a class in each support")
     add("--level", **LEVEL)
-    add("--tables", type=path_of("tables"), metavar="FOLDER", help="write the tables as LaTeX and Markdown too")
-    add("--figures", type=path_of("figures"), metavar="FOLDER", help="write the figure as PDF, PNG and SVG too")
+    add(
+        "--tables",
+        type=path_of("tables"),
+        metavar="FOLDER",
+        help="write the tables as LaTeX and Markdown too",
+    )
+    add(
+        "--figures",
+        type=path_of("figures"),
+        metavar="FOLDER",
+        help="write the figure as PDF, PNG and SVG too",
+    )
     add("--json", **JSON)
 
     add = command("compare", commands.compare)
     add("a", type=printed_of("a"), help="mean±half in percent, such as 71.2±0.4 or 71.2+-0.4")
     add("b", type=printed_of("b"), help="likewise")
-    text = "tasks of each mean; two numbers if they differ"
-    add("--tasks", nargs="+", type=count_of("tasks", 2), required=True, metavar="T", help=text)
-    add("--images", type=count_of("images", 1), help="in the test set, if known")
-    add("--classes", type=count_of("classes", 1), help="in the test set, if known")
+    add(
+        "--tasks",
+        nargs="+",
+        type=count_of("tasks", 2),
+        required=True,
+        metavar="T",
+        help="tasks of each mean; two numbers if they differ",
+    )
+    _count(add, "--images", 1, help="in the test set, if known")
+    _count(add, "--classes", 1, help="in the test set, if known")
     _shape(add)
     add(
         "--same-tasks",
@@ -138,38 +181,52 @@ def _result_commands(command: Callable) -> None:
     add("--json", **JSON)
 
 
+def _count(
+    add: Callable, option: str, minimum: int, maximum: int | None = None, **settings: object
+) -> None:
+    """Add an option that takes a whole number."""
+    add(option, type=count_of(option.removeprefix("--"), minimum, maximum), **settings)
+
+
 def _shape(add: Callable) -> None:
-    add("--ways", type=count_of("ways", 2), default=5, help="classes per task (5)")
-    add("--shots", type=count_of("shots", 1), default=5, help="labelled images per class (5)")
-    add("--queries", type=count_of("queries", 1), default=15, help="test images per class (15)")
+    _count(add, "--ways", 2, default=5, help="classes per task (5)")
+    _count(add, "--shots", 1, default=5, help="labelled images per class (5)")
+    _count(add, "--queries", 1, default=15, help="test images per class (15)")
 
 
 def _evaluation_commands(command: Callable) -> None:
     add = command("evaluate", evaluate.evaluate, computes=True, extra="evaluate")
-    add("dataset", type=dataset_of("novel"), help="a name from fslcore list, folder:PATH or features:PATH")
+    add(
+        "dataset",
+        type=dataset_of("novel"),
+        help="a name from fslcore list, folder:PATH or features:PATH",
+    )
     add("backbone", **BACKBONE | {"help": f"{BACKBONE['help']}; none for features:PATH"})
-    add("-o", "--output", type=Path, help=".parquet or .csv; .jsonl is a recording; not with --part")
-    learner = name_of("learner", lambda: [*catalogue.known], classes=True)
+    add(
+        "-o", "--output", type=Path, help=".parquet or .csv; .jsonl is a recording; not with --part"
+    )
     add(
         "--learners",
-        **LEARNERS | {"type": learner},
+        **LEARNERS | {"type": name_of("learner", lambda: [*catalogue.known], classes=True)},
         help="names from fslcore list, or your own as module:Class (ncc lr)",
     )
-    sampling = name_of("sampling", lambda: ["closed", "open"])
     add(
         "--samplings",
         nargs="+",
-        type=sampling,
+        type=name_of("sampling", lambda: ["closed", "open"]),
         action=Once,
-        help="closed: images are used again; open: each at most once (both; only closed for .jsonl)",
+        help="closed: images are used again; open: each at most once (both; only closed for "
+        ".jsonl)",
     )
     _shape(add)
-    add("--seed", type=count_of("seed", 0, LARGEST), default=0, help="of the task samplers (0)")
-    add("--tasks", type=count_of("tasks", 2), default=600, help="closed tasks; open ones: as many as possible (600)")
+    _count(add, "--seed", 0, LARGEST, default=0, help="of the task samplers (0)")
+    _count(
+        add, "--tasks", 2, default=600, help="closed tasks; open ones: as many as possible (600)"
+    )
     add("--size", **SIZE)
-    add("--ft-tasks", type=count_of("ft-tasks", 2), help="closed tasks of fine-tuning, if fewer than the others")
-    add("--max-open", type=count_of("max-open", 2), help="maximum number of open tasks (all)")
-    add("--ft-open", type=count_of("ft-open", 2), help="maximum for fine-tuning (as --max-open)")
+    _count(add, "--ft-tasks", 2, help="closed tasks of fine-tuning, if fewer than the others")
+    _count(add, "--max-open", 2, help="maximum number of open tasks (all)")
+    _count(add, "--ft-open", 2, help="maximum for fine-tuning (as --max-open)")
     add(
         "--skip-small-classes",
         action="store_true",
@@ -179,17 +236,20 @@ def _evaluation_commands(command: Callable) -> None:
         "--until",
         type=number_of("until", above=0, most=50),
         metavar="WIDTH",
-        help="stop at fewer than --tasks closed tasks, once the accuracy on these images is known to ± WIDTH points",
+        help="stop at fewer than --tasks closed tasks, once the accuracy on these images is known "
+        "to ± WIDTH points",
     )
     add(
         "--apart",
         metavar="FACT",
-        help="keep images with the same family, author … apart, never on both sides of a task; or a .csv of duplicates",
+        help="keep images with the same family, author … apart, never on both sides of a task; or "
+        "a .csv of duplicates",
     )
     add(
         "--balanced",
         action="store_true",
-        help="open tasks with all classes in equally many: as many tasks as the smallest class allows",
+        help="open tasks with all classes in equally many: as many tasks as the smallest class "
+        "allows",
     )
     add(
         "--intervals",
@@ -200,7 +260,8 @@ def _evaluation_commands(command: Callable) -> None:
         "--part",
         type=part_of,
         metavar="K/N",
-        help="compute the K-th of N parts and write nothing; the same without --part then finds all and writes",
+        help="compute the K-th of N parts and write nothing; the same without --part then finds "
+        "all and writes",
     )
     add("--json", **JSON)
 
@@ -210,7 +271,12 @@ def _evaluation_commands(command: Callable) -> None:
     add("--split", **SPLIT)
     add("--size", **SIZE)
     add("--part", type=part_of, metavar="K/N", help="only the K-th of N parts, such as 1/4")
-    add("-o", "--output", type=Path, help=".safetensors or .npz for features and labels, which features:FILE reads")
+    add(
+        "-o",
+        "--output",
+        type=Path,
+        help=".safetensors or .npz for features and labels, which features:FILE reads",
+    )
     add("--json", **JSON)
 
 
@@ -227,26 +293,57 @@ def _data_commands(command: Callable) -> None:
         nargs="+",
         type=name_of("what", _sources),
         action=Once,
-        help="data sets and weights by name; oops, evaluators, fewstab: all of that paper; oops-benchmark: its results",
+        help="data sets and weights by name; oops, evaluators, fewstab: all of that paper; "
+        "oops-benchmark: its results",
     )
-    add("--accept-terms", action="store_true", help="accept the printed licences and terms, if they limit the use")
-    add("--complete", action="store_true", help="download nothing if a member of a group has to be brought")
-    add("--from", dest="downloads", type=path_of("from"), metavar="FOLDER", help="a folder of files downloaded before")
+    add(
+        "--accept-terms",
+        action="store_true",
+        help="accept the printed licences and terms, if they limit the use",
+    )
+    add(
+        "--complete",
+        action="store_true",
+        help="download nothing if a member of a group has to be brought",
+    )
+    add(
+        "--from",
+        dest="downloads",
+        type=path_of("from"),
+        metavar="FOLDER",
+        help="a folder of files downloaded before",
+    )
 
     add = command("duplicates", commands.duplicates, computes=True, extra="evaluate")
     add("dataset", **DATASET)
     text = "backbone of the features to compare (efficientnet-lite0)"
     add("--backbone", **BACKBONE | {"default": "efficientnet-lite0", "help": text})
-    add("--splits", nargs="+", choices=SPLITS, action=Once, default=["novel"], help="searched together (novel)")
+    add(
+        "--splits",
+        nargs="+",
+        choices=SPLITS,
+        action=Once,
+        default=["novel"],
+        help="searched together (novel)",
+    )
     add(
         "--by",
         choices=["either", "both", "hash", "features"],
         default="either",
         help="what must be near: hash, features, both, either (either)",
     )
-    add("--bits", type=count_of("bits", 0, 64), help="maximum of differing bits, out of 64 (from the data)")
-    add("--distance", type=number_of("distance", above=0, most=2), help="largest distance of features (from the data)")
+    _count(add, "--bits", 0, 64, help="maximum of differing bits, out of 64 (from the data)")
+    add(
+        "--distance",
+        type=number_of("distance", above=0, most=2),
+        help="largest distance of features (from the data)",
+    )
     add("--size", **SIZE)
-    add("-o", "--output", type=Path, help="a .csv: the group of each image, which evaluate --apart takes")
+    add(
+        "-o",
+        "--output",
+        type=Path,
+        help="a .csv: the group of each image, which evaluate --apart takes",
+    )
     add("--sheet", type=Path, help="a .png, .pdf or .svg: pairs at and around the threshold")
     add("--json", **JSON)

@@ -1,4 +1,6 @@
-"""The commands: one function per command, which prints its results; its docstring is the help, with examples."""
+"""The commands: one function per command, which prints its results; its docstring is the help, with
+examples.
+"""
 
 from __future__ import annotations
 
@@ -66,33 +68,40 @@ def report(options: argparse.Namespace) -> None:
             check_folder(folder, name)
     from ..report import Options, Results
 
-    results = Results.read(options.results, **values_of(options, " ".join(Options.__dataclass_fields__)))
+    results = Results.read(
+        options.results, **values_of(options, " ".join(Options.__dataclass_fields__))
+    )
     with together():
         results.to_html(output, f"{title}: report")
         if options.tables:
             results.write_tables(options.tables)
         if options.figures:
             results.write_figures(options.figures)
-    show(options, results.record() | {"report": output}, *results.lines(), "", f"The page: {output}")
+    show(
+        options, results.record() | {"report": output}, *results.lines(), "", f"The page: {output}"
+    )
 
 
 def compare(options: argparse.Namespace) -> None:
     """Compare two printed accuracies with their ±, without the underlying results.
 
     fslcore compare 71.2±0.4 70.5±0.5 --tasks 600
-    fslcore compare 61.34+-0.65 62.64+-0.61 --tasks 1000 --images 12000 --classes 20 --shots 1 --same-tasks no
+    fslcore compare 61.34+-0.65 62.64+-0.61 --tasks 1000 --images 12000 --classes 20 --same-tasks no
     fslcore compare 79.59±0.52 76.87±0.56 --tasks 600 --images 840 --json
     """
     from ..report import printed
     from ..stats import from_printed
 
     if len(options.tasks) > 2:
-        raise InputError(f"tasks = {' '.join(map(str, options.tasks))}; one number is allowed, or one for each figure")
+        raise InputError(
+            f"tasks = {' '.join(map(str, options.tasks))}; one number is allowed, or one for each "
+            "figure"
+        )
     figures = [options.a, options.b]
     if max(mean for mean, _ in figures) <= 1:  # both are shares
         figures = [(100 * mean, 100 * half_width) for mean, half_width in figures]
-    settings = "images classes ways shots queries same_tasks sampling level"
-    comparison = from_printed(*figures, (options.tasks * 2)[:2], **values_of(options, settings))
+    settings = values_of(options, "images classes ways shots queries same_tasks sampling level")
+    comparison = from_printed(*figures, (options.tasks * 2)[:2], **settings)
     answer, notes = printed.answer(comparison), printed.details(comparison)
     record = {"answer": answer, "notes": notes, **asdict(comparison)}
     show(options, record, answer, *notes, *printed.other_readings(comparison))
@@ -106,9 +115,13 @@ def features(options: argparse.Namespace) -> None:
     """
     output = options.output
     if output:
-        output = check_output(output, [".safetensors", ".npz"], files_in(options.dataset, options.backbone))
+        output = check_output(
+            output, [".safetensors", ".npz"], files_in(options.dataset, options.backbone)
+        )
         if options.part:
-            raise InputError(f"output = {output}; parts of the features are not written; without --part, all are")
+            raise InputError(
+                f"output = {output}; parts of the features are not written; without --part, all are"
+            )
     from .. import datasets
 
     datasets.check(options.dataset, options.split)
@@ -168,14 +181,23 @@ def duplicates(options: argparse.Namespace) -> None:
     """
     inputs = files_in(options.dataset)
     output = options.output and check_output(options.output, [".csv"], inputs)
-    picture = options.sheet and check_output(options.sheet, [".png", ".pdf", ".svg"], inputs, "sheet")
+    picture = options.sheet and check_output(
+        options.sheet, [".png", ".pdf", ".svg"], inputs, "sheet"
+    )
     from .. import near_copies
 
     settings = values_of(options, "splits by bits distance size")
-    copies = near_copies.find(options.dataset, options.backbone, **settings, progress=not options.quiet)
+    copies = near_copies.find(
+        options.dataset, options.backbone, **settings, progress=not options.quiet
+    )
     if output:
         copies.write(output)
     if picture:
         near_copies.write_sheet(copies, picture)
-    record = values_of(options, "dataset backbone") | settings | copies.plain() | {"output": output, "sheet": picture}
+    record = (
+        values_of(options, "dataset backbone")
+        | settings
+        | copies.record()
+        | {"output": output, "sheet": picture}
+    )
     show(options, record, *copies.lines(), *filter(None, (output, picture)))

@@ -1,4 +1,6 @@
-"""The command ``fslcore evaluate``: learners on tasks, written as a results table or a recording."""
+"""The command ``fslcore evaluate``: learners on tasks, written as a results table or a
+recording.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,9 @@ if TYPE_CHECKING:
     RecordOf = dict[tuple[str, str], Record]
     NeighboursOf = dict[str, Neighbours]
 
-LEAST_WEIGHT = 2 / 3  # of the smallest class in open tasks, below which a note is written; 1 is the average
+LEAST_WEIGHT = (
+    2 / 3
+)  # of the smallest class in open tasks, below which a note is written; 1 is the average
 SHAPE = "ways shots queries seed skip_small_classes apart balanced"  # the options that shape tasks
 
 
@@ -32,7 +36,7 @@ def evaluate(options: argparse.Namespace) -> None:
     """Run learners on tasks and write the results table.
 
     fslcore evaluate folder:/data/mushrooms efficientnet-lite0 -o mushrooms.csv
-    fslcore evaluate features:my.npz none -o mine.parquet --learners ncc --samplings closed --tasks 2000
+    fslcore evaluate features:my.npz none -o mine.csv --learners ncc --samplings closed --tasks 2000
     """
     _check_output(options)  # what can fail does so before the work, which may take hours
     _check_evaluation(options)
@@ -79,7 +83,9 @@ def _draw_tasks(options: argparse.Namespace, source: Source) -> TasksOf:
         counts = {task_count(options, learner, sampling) for learner in options.learners}
         try:
             for count in counts:
-                tasks_by_count[sampling, count] = evaluation.draw(source, sampling, tasks=count, **shape)
+                tasks_by_count[sampling, count] = evaluation.draw(
+                    source, sampling, tasks=count, **shape
+                )
         except InputError as error:
             # Closed tasks need the least data: if they cannot be drawn, nothing can.
             if sampling == "closed" or "closed" not in options.samplings:
@@ -87,11 +93,16 @@ def _draw_tasks(options: argparse.Namespace, source: Source) -> TasksOf:
             note(f"no open tasks: {error}")
         else:
             if sampling == "open" and options.apart is None:
-                _note_weights(options, source, max(len(tasks_by_count[sampling, count]) for count in counts))
+                _note_weights(
+                    options, source, max(len(tasks_by_count[sampling, count]) for count in counts)
+                )
     small_classes = evaluation.left_out(source, **shape) if options.skip_small_classes else []
     if small_classes:
         n_classes = len(set(source.classes.tolist()))
-        note(f"{len(small_classes)} of {n_classes} classes are left out as small: {', '.join(small_classes)}")
+        note(
+            f"{len(small_classes)} of {n_classes} classes are left out as small: "
+            f"{', '.join(small_classes)}"
+        )
     tasks_of = {}
     for learner in options.learners:
         for sampling in options.samplings:
@@ -102,12 +113,18 @@ def _draw_tasks(options: argparse.Namespace, source: Source) -> TasksOf:
 
 
 def _note_weights(options: argparse.Namespace, source: Source, n_tasks: int) -> None:
-    """Write a note if the smallest class is in far fewer of the open tasks than classes are on average."""
+    """Write a note if the smallest class is in far fewer of the open tasks than classes are on
+    average.
+    """
     import numpy as np
 
-    possible = np.bincount(source.labels) // (options.shots + options.queries)  # open tasks of each class
+    possible = np.bincount(source.labels) // (
+        options.shots + options.queries
+    )  # open tasks of each class
     possible = possible[possible > 0]
-    n_balanced = len(possible) * int(possible.min()) / options.ways  # tasks in which all have the same weight
+    n_balanced = (
+        len(possible) * int(possible.min()) / options.ways
+    )  # tasks in which all have the same weight
     if n_balanced < LEAST_WEIGHT * n_tasks:
         line = f"the smallest has {n_balanced / n_tasks:.2f} times the average weight in their mean"
         if n_balanced >= 2:
@@ -121,8 +138,12 @@ def _compute_part(options: argparse.Namespace, methods: Methods, tasks_of: Tasks
 
     progress = not options.quiet
     for method in methods.values():
-        if method.backbone is not None and not method.slow:  # the features are the same for all that read them
-            evaluation.make_features(method.source, method.backbone, options.part, progress=progress)
+        if (
+            method.backbone is not None and not method.slow
+        ):  # the features are the same for all that read them
+            evaluation.make_features(
+                method.source, method.backbone, options.part, progress=progress
+            )
             break
     blocks = evaluation.make_records(methods, tasks_of, options.part, progress=progress)
     record = values_of(options, "dataset backbone")
@@ -131,8 +152,12 @@ def _compute_part(options: argparse.Namespace, methods: Methods, tasks_of: Tasks
     show(options, {**record, "blocks": blocks}, line)
 
 
-def _run_all(options: argparse.Namespace, methods: Methods, tasks_of: TasksOf, records: RecordOf) -> pd.DataFrame:
-    """The results table; adds the records that are missing, and prints each mean when it is known."""
+def _run_all(
+    options: argparse.Namespace, methods: Methods, tasks_of: TasksOf, records: RecordOf
+) -> pd.DataFrame:
+    """The results table; adds the records that are missing, and prints each mean when it is
+    known.
+    """
     import pandas as pd
 
     from .. import evaluation
@@ -141,8 +166,13 @@ def _run_all(options: argparse.Namespace, methods: Methods, tasks_of: TasksOf, r
     for (learner, sampling), tasks in tasks_of.items():
         if (learner, sampling) not in records:
             records[learner, sampling] = methods[learner].record(tasks, progress=not options.quiet)
-        setting = values_of(options, "dataset backbone") | {"learner": learner, "sampling": sampling}
-        table = evaluation.results_table(records[learner, sampling], **setting, **values_of(options, SHAPE))
+        setting = values_of(options, "dataset backbone") | {
+            "learner": learner,
+            "sampling": sampling,
+        }
+        table = evaluation.results_table(
+            records[learner, sampling], **setting, **values_of(options, SHAPE)
+        )
         tables.append(table)
         if not options.json:
             mean = f"mean accuracy {table.accuracy.mean():.2f} %"
@@ -159,12 +189,18 @@ def _probe_learners(methods: Methods, tasks_of: TasksOf) -> NeighboursOf:
     for learner, tasks in last_tasks.items():
         method = methods[learner]
         n_tasks, n_queries = (1, 2) if method.slow else (2, 5)  # fine-tuning takes seconds per task
-        neighbours[learner] = evaluation.probe(method.learner, *method.reading(tasks[:n_tasks]), queries=n_queries)
+        neighbours[learner] = evaluation.probe(
+            method.learner, *method.reading(tasks[:n_tasks]), queries=n_queries
+        )
     return neighbours
 
 
 def _write_recording(
-    options: argparse.Namespace, source: Source, tasks_of: TasksOf, records: RecordOf, neighbours: NeighboursOf
+    options: argparse.Namespace,
+    source: Source,
+    tasks_of: TasksOf,
+    records: RecordOf,
+    neighbours: NeighboursOf,
 ) -> None:
     """Write which queries were right, with the known dependence of images and classes."""
     from .. import recorder
@@ -195,11 +231,17 @@ def _image_facts(source: Source) -> dict[str, dict[str, str]]:
 
 def _method_name(options: argparse.Namespace, learner: str) -> str:
     """The name of a method in a recording; features from a file have no backbone."""
-    return f"none {learner}" if options.dataset.startswith("features:") else f"{options.backbone} {learner}"
+    return (
+        f"none {learner}"
+        if options.dataset.startswith("features:")
+        else f"{options.backbone} {learner}"
+    )
 
 
 def _three_intervals(options: argparse.Namespace, records: RecordOf) -> pd.DataFrame:
-    """Intervals from the closed tasks for these images, new images and new classes, one line per learner."""
+    """Intervals from the closed tasks for these images, new images and new classes, one line per
+    learner.
+    """
     import pandas as pd
 
     from ..evaluation import three_targets
@@ -251,7 +293,9 @@ def _show_results(
 
 
 def _check_output(options: argparse.Namespace) -> None:
-    """Check where results go, and let a recording have closed tasks alone unless the options say otherwise."""
+    """Check where results go, and let a recording have closed tasks alone unless the options say
+    otherwise.
+    """
     is_recording = False
     if options.output is not None:
         inputs = files_in(options.dataset, options.backbone)
@@ -259,7 +303,8 @@ def _check_output(options: argparse.Namespace) -> None:
         is_recording = options.output.suffix == ENDING
     elif not options.part:
         raise InputError(
-            "output: none; -o FILE.csv, FILE.parquet or FILE.jsonl is needed (or --part K/N, which writes nothing)"
+            "output: none; -o FILE.csv, FILE.parquet or FILE.jsonl is needed (or --part K/N, "
+            "which writes nothing)"
         )
     if is_recording:
         _check_recording(options)
@@ -271,10 +316,14 @@ def _check_recording(options: argparse.Namespace) -> None:
     """Refuse what a recording cannot contain, or would overwrite."""
     if options.samplings and len(options.samplings) > 1:
         raise InputError(
-            f"samplings: {' and '.join(options.samplings)}; {ENDING} holds tasks of one, closed by default"
+            f"samplings: {' and '.join(options.samplings)}; {ENDING} holds tasks of one, closed "
+            "by default"
         )
     if options.apart is not None:
-        raise InputError(f"--apart: not with {ENDING}, which does not record it; .csv and .parquet do, and --intervals")
+        raise InputError(
+            f"--apart: not with {ENDING}, which does not record it; .csv and .parquet do, and "
+            "--intervals"
+        )
     if options.output.is_file():
         from ..recorder import load
 
@@ -282,8 +331,8 @@ def _check_recording(options: argparse.Namespace) -> None:
         lost = [method for method in load(options.output).methods if method not in replaced]
         if lost:
             raise InputError(
-                f"output = {options.output}; it is a recording of {lost[0]}, which would be lost: name another file "
-                "(fslcore report takes several)"
+                f"output = {options.output}; it is a recording of {lost[0]}, which would be lost: "
+                "name another file (fslcore report takes several)"
             )
 
 
@@ -298,15 +347,22 @@ def _check_evaluation(options: argparse.Namespace) -> None:
             load(learner)
     if options.part and (options.intervals or options.until):
         raise InputError(
-            f"--{'intervals' if options.intervals else 'until'}: not with --part, which computes blocks of tasks and "
-            "writes nothing"
+            f"--{'intervals' if options.intervals else 'until'}: not with --part, which computes "
+            "blocks of tasks and writes nothing"
         )
     if options.balanced and (options.apart is not None or "open" not in options.samplings):
-        raise InputError("--balanced: only with open tasks, and not with --apart, whose groups may span classes")
+        raise InputError(
+            "--balanced: only with open tasks, and not with --apart, whose groups may span classes"
+        )
     if options.until and ("closed" not in options.samplings or options.ft_tasks is not None):
-        raise InputError(f"until = {options.until:g}; closed tasks, of one number for all (no --ft-tasks), are needed")
+        raise InputError(
+            f"until = {options.until:g}; closed tasks, of one number for all (no --ft-tasks), are "
+            "needed"
+        )
     if options.intervals:
         from ..stats.three_intervals import LEAST
 
         for learner in options.learners:
-            whole(f"tasks with --intervals ({learner})", task_count(options, learner, "closed"), LEAST)
+            whole(
+                f"tasks with --intervals ({learner})", task_count(options, learner, "closed"), LEAST
+            )

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from ..errors import InputError, missing
 
-__all__ = ["Terminated", "message"]
-
 
 class Terminated(KeyboardInterrupt):
     """SIGTERM: triggers the same clean-up as Ctrl-C."""
 
 
 def message(error: BaseException, extra: str) -> tuple[str, int]:
-    """The one-line message for an error, and the exit code; ``extra`` installs what the command needs."""
+    """The one-line message for an error, and the exit code; ``extra`` installs what the command
+    needs.
+    """
     text = " ".join(str(error).split())
     kind = type(error).__name__
     if isinstance(error, InputError):
@@ -24,8 +24,12 @@ def message(error: BaseException, extra: str) -> tuple[str, int]:
     if isinstance(error, MemoryError) or (isinstance(error, RuntimeError) and "allocate" in text):
         return f"not enough memory{f' ({text})' if text else ''}", 2
     if isinstance(error, OSError):
-        return (f"{error.filename}: " if error.filename is not None else "") + (error.strerror or text), 2
-    if isinstance(error, ModuleNotFoundError) and error.name and not error.name.startswith("fsl"):  # of ours: internal
+        return (f"{error.filename}: " if error.filename is not None else "") + (
+            error.strerror or text
+        ), 2
+    if (
+        isinstance(error, ModuleNotFoundError) and error.name and not error.name.startswith("fsl")
+    ):  # of ours: internal
         return missing(error.name, extra), 2
     if isinstance(error, RecursionError):
         return f"the input is nested too deeply ({text})", 2
@@ -33,10 +37,14 @@ def message(error: BaseException, extra: str) -> tuple[str, int]:
         return f"a file is not UTF-8 text ({text})", 2
     if kind in _BROKEN:
         return f"a file is damaged or of another kind ({kind}: {text[:200]})", 2
-    return f"a fault of fslcore: {kind}: {text[:200]}; please report it with the output of --debug", 1
+    return (
+        f"a fault of fslcore: {kind}: {text[:200]}; please report it with the output of --debug",
+        1,
+    )
 
 
-# Errors of libraries on files that are truncated or of another kind; by name, since they are imported late.
+# Errors of libraries on files that are truncated or of another kind; by name, since they are
+# imported late.
 _BROKEN = {
     "ArrowInvalid",
     "BadZipFile",

@@ -46,11 +46,15 @@ class Once(argparse.Action):
     def __call__(self, parser, namespace, values, option_string=None):
         for value in values:
             if values.count(value) > 1:
-                raise argparse.ArgumentError(None, f"{self.dest} = {' '.join(values)}; {value} is allowed once")
+                raise argparse.ArgumentError(
+                    None, f"{self.dest} = {' '.join(values)}; {value} is allowed once"
+                )
         setattr(namespace, self.dest, values)
 
 
-def completing(names: Callable[[], list[str]], check: Callable[[str], object] = str) -> Callable[[str], object]:
+def completing(
+    names: Callable[[], list[str]], check: Callable[[str], object] = str
+) -> Callable[[str], object]:
     """The check for ``type=``, with the words that complete its argument."""
 
     def read(text: str) -> object:
@@ -116,7 +120,8 @@ def printed_of(name: str) -> Callable[[str], object]:
         half_width = match and (match[2] or match[3])
         if not half_width:
             raise InputError(
-                f"{name} = {shown(text)}; a mean and its ±, such as 71.2±0.4, 71.2+-0.4 or 71.2 (0.4), is needed"
+                f"{name} = {shown(text)}; a mean and its ±, such as 71.2±0.4, 71.2+-0.4 or 71.2 "
+                "(0.4), is needed"
             )
         return float(match[1].replace(",", ".")), float(half_width.replace(",", "."))
 
@@ -126,7 +131,9 @@ def printed_of(name: str) -> Callable[[str], object]:
 def name_of(
     noun: str, names: Callable[[], list[str]], file: bool = False, classes: bool = False
 ) -> Callable[[str], object]:
-    """A check of a name; with ``file``, also of NAME:FILE, and with ``classes`` of a module:Class, read later."""
+    """A check of a name; with ``file``, also of NAME:FILE, and with ``classes`` of a module:Class,
+    read later.
+    """
 
     def check(text: str) -> str:
         name, colon, _ = text.partition(":")
@@ -138,7 +145,9 @@ def name_of(
 
 
 def dataset_of(split: str) -> Callable[[str], object]:
-    """A check of a data set's name with this split; the user's own features count as novel classes."""
+    """A check of a data set's name with this split; the user's own features count as novel
+    classes.
+    """
 
     def check(text: str) -> str:
         from .. import datasets
@@ -158,7 +167,9 @@ def datasets_named(split: str = "novel") -> list[str]:
     """Names for completion."""
     from .. import datasets
 
-    return datasets.names(split) + [name for name, is_fetched in datasets.fetched().items() if is_fetched]
+    return datasets.names(split) + [
+        name for name, is_fetched in datasets.fetched().items() if is_fetched
+    ]
 
 
 def device_of(text: str) -> str:
@@ -186,10 +197,24 @@ def values_of(options: argparse.Namespace, names: str) -> dict[str, object]:
 
 # Arguments that several commands have.
 SPLITS = ["novel", "validation", "base"]
-BACKBONE = dict(type=completing(catalogue.backbones), help="a name from fslcore list, or NAME:WEIGHTS_FILE")
-DATASET = dict(type=completing(datasets_named), help="a name from fslcore list, folder:PATH and the like")
+BACKBONE = dict(
+    type=completing(catalogue.backbones), help="a name from fslcore list, or NAME:WEIGHTS_FILE"
+)
+DATASET = dict(
+    type=completing(datasets_named), help="a name from fslcore list, folder:PATH and the like"
+)
 JSON = dict(action="store_true", help="print the result as strict JSON")
-LEARNERS = dict(nargs="+", type=name_of("learner", lambda: [*catalogue.known]), action=Once, default=["ncc", "lr"])
-LEVEL = dict(type=number_of("level", above=0, below=1), default=0.95, help="nominal coverage (0.95)")
-SIZE = dict(type=count_of("size", 8, 2048), help="pixels at which your own images are read (the model's own)")
+LEARNERS = dict(
+    nargs="+",
+    type=name_of("learner", lambda: [*catalogue.known]),
+    action=Once,
+    default=["ncc", "lr"],
+)
+LEVEL = dict(
+    type=number_of("level", above=0, below=1), default=0.95, help="nominal coverage (0.95)"
+)
+SIZE = dict(
+    type=count_of("size", 8, 2048),
+    help="pixels at which your own images are read (the model's own)",
+)
 SPLIT = dict(choices=SPLITS, default="novel", help="classes of the data set (novel)")

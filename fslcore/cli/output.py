@@ -43,8 +43,8 @@ def print_json(value: object) -> None:
     Parameters
     ----------
     value
-        Of dicts, dataclasses, lists, text, paths, numbers (also of NumPy), booleans and None; a data frame becomes the
-        list of its rows.
+        Of dicts, dataclasses, lists, text, paths, numbers (also of NumPy), booleans and None; a
+        data frame becomes the list of its rows.
     """
     text = json.dumps(_plain(value), allow_nan=False, ensure_ascii=False, indent=1)
     # The control characters that JSON does not escape, but a terminal would interpret.
@@ -52,7 +52,9 @@ def print_json(value: object) -> None:
 
 
 def show(options: argparse.Namespace, record: object, *lines: object) -> None:
-    """Print a result as strict JSON or as lines; names in them, and in tables, may contain control characters."""
+    """Print a result as strict JSON or as lines; names in them, and in tables, may contain control
+    characters.
+    """
     if options.json:
         print_json(record)
         return
@@ -68,17 +70,26 @@ def overview(names: dict[str, list | dict]) -> list[str]:
         words = list(of_kind)
         if isinstance(of_kind, dict) and all(isinstance(group, list) for group in of_kind.values()):
             words = [name for group in of_kind.values() for name in group]
-        # The most informative names come first; domains of a data set, and names of trainings, last.
+        # The most informative names come first; domains of a data set, and names of trainings,
+        # last.
         words.sort(key=lambda name: "/" in name or name.startswith(TRAINED))
-        screen = {"width": SCREEN, "subsequent_indent": "  ", "max_lines": 6, "placeholder": " …"}
-        lines += textwrap.wrap(f"{kind}: {joined(words)}", **screen, break_on_hyphens=False)
+        lines += textwrap.wrap(
+            f"{kind}: {joined(words)}",
+            width=SCREEN,
+            subsequent_indent="  ",
+            max_lines=6,
+            placeholder=" …",
+            break_on_hyphens=False,
+        )
     return lines
 
 
 def grouped_lines(kind: str, groups: dict[str, list[str]]) -> list[str]:
     """The names of one kind, a line for each group, with its meaning."""
     meanings = EXPLAINED[kind]
-    return [f"{group} ({meanings[group]}): {joined(names)}" for group, names in groups.items() if names]
+    return [
+        f"{group} ({meanings[group]}): {joined(names)}" for group, names in groups.items() if names
+    ]
 
 
 def joined(names: list[str]) -> str:

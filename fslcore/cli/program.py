@@ -20,8 +20,6 @@ from ..paths import check_data
 from .faults import Terminated, message
 from .options import Parser, device_of
 
-__all__ = ["Program"]
-
 EXIT_CODES = """exit codes:
   0    done
   1    a fault of fslcore
@@ -56,17 +54,24 @@ class Program:
             formatter_class=argparse.RawDescriptionHelpFormatter,
             epilog=_epilog(examples),
         )
-        self.parser.add_argument("--version", action="version", version=__version__, help="print the version and exit")
-        self._commands = self.parser.add_subparsers(required=True, metavar="COMMAND", parser_class=Parser)
+        self.parser.add_argument(
+            "--version", action="version", version=__version__, help="print the version and exit"
+        )
+        self._commands = self.parser.add_subparsers(
+            required=True, metavar="COMMAND", parser_class=Parser
+        )
 
-    def command(self, name: str, run: Callable, computes: bool = False, extra: str | None = None) -> Callable:
+    def command(
+        self, name: str, run: Callable, computes: bool = False, extra: str | None = None
+    ) -> Callable:
         """Add a command, and return the method that adds its arguments.
 
         Parameters
         ----------
         name : str
         run : callable
-            Takes the parsed options. Its docstring is the help: the first line, then a line per example.
+            Takes the parsed options. Its docstring is the help: the first line, then a line per
+            example.
         computes : bool
             Whether the command takes a device and a precision, and writes to the cache.
         extra : str, optional
@@ -151,7 +156,9 @@ class Program:
 
 
 def _open_outputs() -> None:
-    """Replace outputs that the shell has closed, and let a console without ± or → show another sign."""
+    """Replace outputs that the shell has closed, and let a console without ± or → show another
+    sign.
+    """
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:
             setattr(sys, name, open(os.devnull, "w"))  # noqa: SIM115 (open until Python ends)
@@ -160,9 +167,13 @@ def _open_outputs() -> None:
 
 
 def _prepare(options: argparse.Namespace) -> None:
-    """Set what a command and its processes read from the environment, and check that it can start."""
+    """Set what a command and its processes read from the environment, and check that it can
+    start.
+    """
     environment = {"FSLCORE_DEVICE": options.device, "FSLCORE_PRECISION": options.precision}
-    os.environ |= {name: value for name, value in environment.items() if value}  # read by `models.backbone`
+    os.environ |= {
+        name: value for name, value in environment.items() if value
+    }  # read by `models.backbone`
     if options.extra != "report":
         check_data(options.extra)
     if options.computes:
@@ -180,20 +191,24 @@ def _prepare(options: argparse.Namespace) -> None:
 def _with_common_options() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(add_help=False, argument_default=argparse.SUPPRESS)
     parser.add_argument("--debug", action="store_true", help="show the full traceback of an error")
-    text = "no progress bars or notes: only the result and errors"
-    parser.add_argument("--quiet", action="store_true", help=text)
+    parser.add_argument(
+        "--quiet", action="store_true", help="no progress bars or notes: only the result and errors"
+    )
     return parser
 
 
 def _with_device_options() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(add_help=False, argument_default=argparse.SUPPRESS)
-    text = "cpu, cuda, cuda:NUMBER or mps (the first CUDA GPU, or else the CPU)"
-    parser.add_argument("--device", type=device_of, help=text)
+    parser.add_argument(
+        "--device",
+        type=device_of,
+        help="cpu, cuda, cuda:NUMBER or mps (the first CUDA GPU, or else the CPU)",
+    )
     parser.add_argument(
         "--precision",
         choices=catalogue.PRECISIONS,
-        help="of networks that compute features or are fine-tuned: bf16 is mostly faster where there are instructions "
-        "for it, and rounds more; auto is bf16 there, else f32 (f32)",
+        help="of networks that compute features or are fine-tuned: bf16 is mostly faster where "
+        "there are instructions for it, and rounds more; auto is bf16 there, else f32 (f32)",
     )
     return parser
 
@@ -208,7 +223,9 @@ def _stop_on_sigterm() -> None:
 
 
 def _drop_output() -> None:
-    """Discard output still to be written to a closed pipe or a full disk, so that it raises nothing at the end."""
+    """Discard output still to be written to a closed pipe or a full disk, so that it raises nothing
+    at the end.
+    """
     try:
         sys.stdout.flush()
     except OSError:
@@ -220,9 +237,13 @@ def _epilog(examples: str) -> str:
 
 
 def _complete(action: argparse.Action, files: object) -> None:
-    """Let a shell complete an argument with its names or with files; the parser then reads no other arguments."""
+    """Let a shell complete an argument with its names or with files; the parser then reads no other
+    arguments.
+    """
     if action.type is Path or getattr(action.type, "of_files", False):
         action.complete = files
     elif hasattr(action.type, "names"):
-        with suppress(InputError, ModuleNotFoundError):  # names of data sets come with the extra `evaluate`
+        with suppress(
+            InputError, ModuleNotFoundError
+        ):  # names of data sets come with the extra `evaluate`
             action.choices = action.type.names()

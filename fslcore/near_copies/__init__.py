@@ -1,4 +1,6 @@
-"""Near-copies: images that show nearly the same, by a perceptual hash of pixels and by features of a backbone."""
+"""Near-copies: images that show nearly the same, by a perceptual hash of pixels and by features of
+a backbone.
+"""
 
 from .result import Copies
 from .search import RULES, find

@@ -1,4 +1,6 @@
-"""What images are compared by: perceptual hashes, the frequencies behind them, and features of a backbone."""
+"""What images are compared by: perceptual hashes, the frequencies behind them, and features of a
+backbone.
+"""
 
 from __future__ import annotations
 
@@ -17,41 +19,62 @@ from ..models.backbone import Backbone
 SIDE, LOW = 32, 8  # pixels per side of the grey picture, and its lowest cosine frequencies per side
 BITS = LOW * LOW
 BLOCK = 256  # images compared with all others at a time
-SCALES = {"bits": BITS / 2, "frequencies": 1, "distance": 1}  # from cosine distances to those of each measure
+SCALES = {
+    "bits": BITS / 2,
+    "frequencies": 1,
+    "distance": 1,
+}  # from cosine distances to those of each measure
 Vectors = dict[str, torch.Tensor]  # by measure, one row per image
 
 
 def picture(pixels: np.ndarray) -> Image.Image:
     """The picture of (H, W, C) pixels."""
-    return Image.fromarray(np.ascontiguousarray(pixels[..., 0] if pixels.shape[-1] == 1 else pixels))
+    return Image.fromarray(
+        np.ascontiguousarray(pixels[..., 0] if pixels.shape[-1] == 1 else pixels)
+    )
 
 
 def low_frequencies(images: np.ndarray, progress: bool) -> np.ndarray:
     """The lowest 8 × 8 cosine frequencies of each grey image at 32 × 32 pixels, (N, 64)."""
     frequencies = np.empty((len(images), BITS))
-    for row, pixels in enumerate(tqdm(images, "hashes", unit="image", delay=5, disable=not progress)):
+    for row, pixels in enumerate(
+        tqdm(images, "hashes", unit="image", delay=5, disable=not progress)
+    ):
         grey = picture(pixels).convert("L").resize((SIDE, SIDE), Image.Resampling.LANCZOS)
         frequencies[row] = fft.dctn(np.asarray(grey, float))[:LOW, :LOW].ravel()
     return frequencies
 
 
-def fingerprints(sources: Sequence[Source], by: str, model: Backbone | None, progress: bool = False) -> Vectors:
-    """Vectors of length 1 by measure; for bits they are ±1/8, so that 32 cosine distances are the differing bits.
+def fingerprints(
+    sources: Sequence[Source], by: str, model: Backbone | None, progress: bool = False
+) -> Vectors:
+    """Vectors of length 1 by measure; for bits they are ±1/8, so that 32 cosine distances are the
+    differing bits.
 
-    The bits are those of ``phash`` of the package ImageHash, which does not return frequencies: a bit says whether
-    one of the lowest 8 × 8 frequencies is above their median (Zauner, 2010). Copies differ in few bits, unrelated
-    images in half of them. The frequencies leave out the first, the mean grey.
+    The bits are those of ``phash`` of the package ImageHash, which does not return frequencies: a
+    bit says whether one of the lowest 8 × 8 frequencies is above their median (Zauner, 2010).
+    Copies differ in few bits, unrelated images in half of them. The frequencies leave out the
+    first, the mean grey.
     """
     vectors = {}
     if by != "features":
-        frequencies = np.concatenate([low_frequencies(source.images, progress) for source in sources])
+        frequencies = np.concatenate(
+            [low_frequencies(source.images, progress) for source in sources]
+        )
         bits = frequencies > np.median(frequencies, axis=1, keepdims=True)
         vectors["bits"] = np.where(bits, 1, -1) / LOW
         frequencies = frequencies[:, 1:]
-        vectors["frequencies"] = frequencies / np.maximum(np.linalg.norm(frequencies, axis=1, keepdims=True), 1)
+        vectors["frequencies"] = frequencies / np.maximum(
+            np.linalg.norm(frequencies, axis=1, keepdims=True), 1
+        )
     if by != "hash":
-        banks = [backbones.features(s, model, progress=progress) if s.needs_backbone else s for s in sources]
-        vectors["distance"] = torch.nn.functional.normalize(torch.cat([bank.data for bank in banks]).float(), dim=1)
+        banks = [
+            backbones.features(s, model, progress=progress) if s.needs_backbone else s
+            for s in sources
+        ]
+        vectors["distance"] = torch.nn.functional.normalize(
+            torch.cat([bank.data for bank in banks]).float(), dim=1
+        )
     return {measure: torch.as_tensor(values).float() for measure, values in vectors.items()}
 
 
@@ -61,7 +84,9 @@ def of_rows(vectors: Vectors, rows: slice | np.ndarray) -> Vectors:
 
 
 def distances(first: Vectors, second: Vectors, *, paired: bool = False) -> dict[str, np.ndarray]:
-    """By measure, distances of each image from each of the second, (N, M), or if paired from that of its row, (N,)."""
+    """By measure, distances of each image from each of the second, (N, M), or if paired from that
+    of its row, (N,).
+    """
     result = {}
     for measure, values in first.items():
         others = second[measure]

@@ -1,4 +1,6 @@
-"""The comparison of all pairs of images, block by block, so that memory grows with the number of images."""
+"""The comparison of all pairs of images, block by block, so that memory grows with the number of
+images.
+"""
 
 from __future__ import annotations
 
@@ -15,9 +17,11 @@ KINDS = ["within a class", "across classes", "across splits"]
 
 
 def compare(
-    vectors: Vectors, rule: Rule, classes: np.ndarray, splits: np.ndarray, progress: bool = False
+    vectors: Vectors, rule: Rule, classes: np.ndarray, splits: np.ndarray, progress: bool
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Group and nearest image of each image, with the distances of these two; and the numbers of pairs."""
+    """Group and nearest image of each image, with the distances of these two; and the numbers of
+    pairs.
+    """
     group, nearest = np.arange(len(classes)), np.full(len(classes), -1)
     closeness, counts = np.full(len(classes), np.inf, np.float32), 0
     for rows, columns, block in _blocks(vectors, rule, group, progress):
@@ -28,14 +32,20 @@ def compare(
         group = _joined(group, pairs[pairs["closeness"] <= 1])
     numbers = pd.DataFrame(counts, pd.Index([*STEPS], name="pairs up to"), KINDS)
     images = {"group": pd.factorize(group)[0], "nearest": nearest, **_measured(vectors, nearest)}
-    return pd.DataFrame({**images, "closeness": closeness}), numbers if splits.any() else numbers[KINDS[:2]]
+    return pd.DataFrame({**images, "closeness": closeness}), numbers if splits.any() else numbers[
+        KINDS[:2]
+    ]
 
 
 def _blocks(vectors, rule, rows, progress):
-    """Rows and columns of blocks of pairs, and their closeness; each pair counts once, and is infinite elsewhere."""
+    """Rows and columns of blocks of pairs, and their closeness; each pair counts once, and is
+    infinite elsewhere.
+    """
     used = {measure: vectors[measure] for measure in rule.thresholds}
     starts = range(0, len(rows), BLOCK)
-    for start in tqdm(starts, "comparing", unit="image", unit_scale=BLOCK, delay=5, disable=not progress):
+    for start in tqdm(
+        starts, "comparing", unit="image", unit_scale=BLOCK, delay=5, disable=not progress
+    ):
         block, later = slice(start, start + BLOCK), slice(start, None)
         closeness = rule.closeness(distances(of_rows(used, block), of_rows(used, later)))
         closeness[np.tri(*closeness.shape, dtype=bool)] = np.inf
@@ -67,7 +77,9 @@ def _counts(pairs, classes, splits):
     """Numbers of pairs, (`STEPS`, `KINDS`)."""
     a, b = pairs["a"], pairs["b"]
     kinds = np.where(splits[a] != splits[b], 2, classes[a] != classes[b])
-    return np.array([np.bincount(kinds[pairs["closeness"] <= step], minlength=3) for step in STEPS.values()])
+    return np.array(
+        [np.bincount(kinds[pairs["closeness"] <= step], minlength=3) for step in STEPS.values()]
+    )
 
 
 def _joined(group, pairs):

@@ -20,8 +20,8 @@ LIMITS = {
     "others": f"{OTHERS:.0%} of images have one of another class within",
 }
 MISSED = (
-    "WARNING: {:.0%} of such copies are missed, so tasks that keep these groups apart may have copies in support and "
-    "query; look at the pairs (--sheet), and give larger --bits or --distance"
+    "WARNING: {:.0%} of such copies are missed, so tasks that keep these groups apart may have "
+    "copies in support and query; look at the pairs (--sheet), and give larger --bits or --distance"
 )
 
 
@@ -34,12 +34,13 @@ class Copies:
     name : str
         Name of the data set.
     images : DataFrame
-        One row per image, N in all: ``split``, ``image`` (its name), ``class``, ``group`` (a whole number; images
-        connected by near-copies, over any number of steps, share one) and its nearest image: ``nearest`` (a row),
-        ``bits``, ``frequencies`` and ``distance`` to it, and ``closeness``, up to 1 for near-copies.
+        One row per image, N in all: ``split``, ``image`` (its name), ``class``, ``group`` (a whole
+        number; images connected by near-copies, over any number of steps, share one) and its
+        nearest image: ``nearest`` (a row), ``bits``, ``frequencies`` and ``distance`` to it, and
+        ``closeness``, up to 1 for near-copies.
     pairs : DataFrame
-        Numbers of pairs up to the threshold, half of it and half as much again: within a class, across classes of a
-        split, and across splits.
+        Numbers of pairs up to the threshold, half of it and half as much again: within a class,
+        across classes of a split, and across splits.
     by : str
         One of `RULES`.
     bits : int or None
@@ -49,11 +50,12 @@ class Copies:
     distance : float or None
         The largest cosine distance of features; None if they are not used.
     reference : dict
-        The basis of ``bits`` and ``distance`` that were not given: ``own`` and ``others``, each with
-        those that are used.
+        The basis of ``bits`` and ``distance`` that were not given: ``own`` and ``others``, each
+        with those that are used.
     shares : dict
-        Of a sample of images, the share whose own copy is a near-copy at these thresholds, for each kind of copy; and
-        ``others``, the share with a near-copy of another class. Empty for features without images.
+        Of a sample of images, the share whose own copy is a near-copy at these thresholds, for each
+        kind of copy; and ``others``, the share with a near-copy of another class. Empty for
+        features without images.
     sources : of Images
         The data sets of the images, in this order; empty for features without images.
     """
@@ -72,12 +74,14 @@ class Copies:
     @property
     def sizes(self) -> pd.Series:
         """Number of images of each group of two or more, in descending order."""
-        sizes = self.images["group"].value_counts(sort=True)
+        sizes = self.images["group"].value_counts()
         return sizes[sizes > 1]
 
     @property
     def missed(self) -> float | None:
-        """Share of images whose own copy is not found, for the kind found least; None without images."""
+        """Share of images whose own copy is not found, for the kind found least; None without
+        images.
+        """
         return 1 - min(self.shares[kind] for kind in COPIES) if self.shares else None
 
     @property
@@ -86,13 +90,20 @@ class Copies:
         conditions = []
         if self.bits is not None:
             conditions.append(f"at most {self.bits} of {BITS} bits of their hashes differ")
-        for threshold, values in ((self.frequencies, "low frequencies"), (self.distance, "features")):
+        for threshold, values in (
+            (self.frequencies, "low frequencies"),
+            (self.distance, "features"),
+        ):
             if threshold is not None:
-                conditions.append(f"the cosine distance of their {values} is at most {threshold:.3g}")
+                conditions.append(
+                    f"the cosine distance of their {values} is at most {threshold:.3g}"
+                )
         return (" and " if self.by == "both" else " or ").join(conditions)
 
     def examples(self, count: int = 4) -> pd.DataFrame:
-        """Pairs for judging the threshold: the nearest, the last below it, and the first above; ``count`` of a kind."""
+        """Pairs for judging the threshold: the nearest, the last below it, and the first above;
+        ``count`` of a kind.
+        """
         count = whole("count", count, least=1)
         pairs = self._nearest_pairs()
         below = pairs[pairs["closeness"] <= 1]
@@ -101,16 +112,24 @@ class Copies:
             "last below": below[count:].tail(count),
             "first beyond": pairs[len(below) :][:count],
         }
-        table = pd.concat([part.assign(pair=kind) for kind, part in kinds.items()], ignore_index=True)
+        table = pd.concat(
+            [part.assign(pair=kind) for kind, part in kinds.items()], ignore_index=True
+        )
         measures = ["bits", "frequencies", "distance"] if self.frequencies else ["bits", "distance"]
         return table[["pair", *measures, "same_class", "first", "second", "a", "b"]]
 
     def _nearest_pairs(self) -> pd.DataFrame:
-        """Each image with its nearest one, as rows ``a`` and ``b``; each pair once, by closeness."""
+        """Each image with its nearest one, as rows ``a`` and ``b``; each pair once, by
+        closeness.
+        """
         names, classes = self.images["image"].to_numpy(), self.images["class"].to_numpy()
         a, b = np.sort([np.arange(len(names)), self.images["nearest"]], axis=0)
-        pairs = self.images.assign(a=a, b=b, first=names[a], second=names[b], same_class=classes[a] == classes[b])
-        return pairs.drop_duplicates(["a", "b"]).sort_values(["closeness", "distance", "bits", "a"], kind="stable")
+        pairs = self.images.assign(
+            a=a, b=b, first=names[a], second=names[b], same_class=classes[a] == classes[b]
+        )
+        return pairs.drop_duplicates(["a", "b"]).sort_values(
+            ["closeness", "distance", "bits", "a"], kind="stable"
+        )
 
     def lines(self) -> list[str]:
         """The result in words and tables."""
@@ -118,7 +137,9 @@ class Copies:
         held = f"{sizes.sum():,} images ({sizes.sum() / len(self.images):.1%})"
         return [
             f"near-copies in {self.name}: {self.rule}",
-            self.images.groupby("split", sort=False)["class"].agg(images="size", classes="nunique").to_string(),
+            self.images.groupby("split", sort=False)["class"]
+            .agg(images="size", classes="nunique")
+            .to_string(),
             *self._basis(),
             self.pairs.to_string(),
             f"{len(sizes):,} groups of two or more hold {held}; the largest: {sizes[:5].tolist()}",
@@ -126,16 +147,26 @@ class Copies:
         ]
 
     def _basis(self) -> list[str]:
-        """The limits that the thresholds are based on, and the shares of images with near-copies."""
-        lines = [pd.DataFrame.from_dict(self.reference, orient="index").rename(LIMITS).round(4).to_string()]
+        """The limits that the thresholds are based on, and the shares of images with
+        near-copies.
+        """
+        lines = [
+            pd.DataFrame.from_dict(self.reference, orient="index")
+            .rename(LIMITS)
+            .round(4)
+            .to_string()
+        ]
         if self.shares:
             shares = pd.Series(self.shares).rename({"others": "another class"}).map("{:.0%}".format)
-            lines += ["images with a near-copy, among their own copies and in another class:", shares.to_string()]
+            lines += [
+                "images with a near-copy, among their own copies and in another class:",
+                shares.to_string(),
+            ]
             if self.missed > 1 - LEAST:
                 lines.append(MISSED.format(self.missed))
         return lines
 
-    def plain(self) -> dict:
+    def record(self) -> dict:
         """Thresholds, numbers of pairs, sizes of groups and examples, for a program."""
         names = ("by", "bits", "frequencies", "distance", "reference", "shares", "missed")
         return {
@@ -147,7 +178,9 @@ class Copies:
         }
 
     def write(self, path: str | Path) -> None:
-        """Write split, image, class and group of every image, and `missed`, to a .csv for `evaluation.groups_of`."""
+        """Write split, image, class and group of every image, and `missed`, to a .csv for
+        `evaluation.groups_of`.
+        """
         table = self.images[["split", "image", "class", "group"]].copy()
         table["class"] = table["class"].map(visible)
         if self.shares:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import pandas as pd
 
 from .. import evaluation
-from ..datasets import Source, load
+from ..datasets import load
 from ..errors import InputError, choice, number, whole
 from ..models import backbones
 from .fingerprints import BITS, SCALES, fingerprints
@@ -31,33 +31,38 @@ def find(
 ) -> Copies:
     """Find near-copies within and across the classes and splits of a data set.
 
-    Two images are near-copies if few of the 64 bits of their perceptual hashes differ, or if their features
-    are near. No threshold fits all data: a large distance for photos is small for letters. A missing threshold
-    is initially the smaller of two numbers. Within the first are 95 % of (a sample of) the images and their own copies,
-    saved as JPEG of quality 75, or at 80 % of their size and back. Within the second, 1 % of the images have one of
-    another class, exact copies excluded; beyond it, similar images are the same kind of picture rather than copies.
+    Two images are near-copies if few of the 64 bits of their perceptual hashes differ, or if their
+    features are near. No threshold fits all data: a large distance for photos is small for letters.
+    A missing threshold is initially the smaller of two numbers. Within the first are 95 % of (a
+    sample of) the images and their own copies, saved as JPEG of quality 75, or at 80 % of their
+    size and back. Within the second, 1 % of the images have one of another class, exact copies
+    excluded; beyond it, similar images are the same kind of picture rather than copies.
 
-    A bit of a hash is random if its frequency is near the median, as many are in symmetric icons. And drawings of
-    one object by two people can be as near by features as copies. So if these thresholds find less than 90 % of the
-    own copies of some kind, including JPEG thumbnails of 48 pixels, near-copies are found by the distance of the
-    frequencies themselves, instead of the hash and, for 'either', of features. This threshold maximises the share of
-    own copies found, up to 99 %, minus the share of images with a near-copy of another class, which is at most 5 %. It
-    is four times the distance of an own copy, the largest possible between two copies of an image. Given thresholds
-    are kept, and with ``bits`` the hash. `Copies.missed` is the share of own copies that are not found.
+    A bit of a hash is random if its frequency is near the median, as many are in symmetric icons.
+    And drawings of one object by two people can be as near by features as copies. So if these
+    thresholds find less than 90 % of the own copies of some kind, including JPEG thumbnails of 48
+    pixels, near-copies are found by the distance of the frequencies themselves, instead of the hash
+    and, for 'either', of features. This threshold maximises the share of own copies found, up to 99
+    %, minus the share of images with a near-copy of another class, which is at most 5 %. It is four
+    times the distance of an own copy, the largest possible between two copies of an image. Given
+    thresholds are kept, and with ``bits`` the hash. `Copies.missed` is the share of own copies that
+    are not found.
 
-    Check the pairs around the threshold (`Copies.examples`, `sheet`), and set your own. All pairs are compared,
-    in blocks, so that memory grows with the number of images.
+    Check the pairs around the threshold (`Copies.examples`, `sheet`), and set your own. All pairs
+    are compared, in blocks, so that memory grows with the number of images.
 
     Parameters
     ----------
     dataset : str
-        As for `fslcore.evaluation.load_source`; ``features:PATH`` has no pixels, so only features are compared.
+        As for `fslcore.evaluation.load_source`; ``features:PATH`` has no pixels, so only features
+        are compared.
     backbone : str
         As for `fslcore.models.backbones.load`. Its features are taken from the cache if available.
     splits : of str
         Among novel, base and validation; several are searched together.
     by : str
-        The rule for near-copies: 'either' of hash and features, 'both', 'hash' only or 'features' only.
+        The rule for near-copies: 'either' of hash and features, 'both', 'hash' only or 'features'
+        only.
     bits : int, optional
         The largest number of differing bits, 0 to 64.
     distance : float, optional
@@ -70,23 +75,33 @@ def find(
     Raises
     ------
     InputError
-        As for the loaders; an unknown rule or split, a split twice; a threshold out of range or not used by the
-        rule; hashes for features; fewer than 2 images.
+        As for the loaders; an unknown rule or split, a split twice; a threshold out of range or not
+        used by the rule; hashes for features; fewer than 2 images.
     """
     rule = _check_rule(by, bits, distance)
     splits = [choice("split", split, ("novel", "validation", "base")) for split in splits]
     if not splits or len(set(splits)) < len(splits):
-        raise InputError(f"splits = {' '.join(splits)}; each of novel, validation, base once, and at least one")
+        raise InputError(
+            f"splits = {' '.join(splits)}; each of novel, validation, base once, and at least one"
+        )
     if dataset.startswith("features:"):
         sources = [evaluation.load_source(dataset, size)]
         if by not in ("either", "features") or bits is not None or splits != ["novel"]:
-            raise InputError(f"dataset = {dataset}; there are no pixels to hash and no splits; use only features")
+            raise InputError(
+                f"dataset = {dataset}; there are no pixels to hash and no splits; use only features"
+            )
         rule = Rule("features", rule.thresholds)
     else:
         sources = [load(dataset, split, size) for split in splits]
-    images = pd.concat([_rows(source, split) for source, split in zip(sources, splits)], ignore_index=True)
+    tables = [
+        pd.DataFrame({"split": split, "image": source.names, "class": source.classes.astype(str)})
+        for source, split in zip(sources, splits)
+    ]
+    images = pd.concat(tables, ignore_index=True)
     if len(images) < 2:
-        raise InputError(f"dataset = {dataset}; it holds {len(images)} image; at least 2 are needed")
+        raise InputError(
+            f"dataset = {dataset}; it holds {len(images)} image; at least 2 are needed"
+        )
     return _search(dataset, sources, images, rule, backbone, progress=progress)
 
 
@@ -99,24 +114,25 @@ def _check_rule(by: str, bits: int | None, distance: float | None) -> Rule:
         thresholds["distance"] = number("distance", distance, above=0, most=2)
     unused = {"features": "bits", "hash": "distance"}.get(by)
     if unused in thresholds:
-        raise InputError(f"{unused} = {thresholds[unused]}; it is not used if near-copies are found by {by} alone")
+        raise InputError(
+            f"{unused} = {thresholds[unused]}; it is not used if near-copies are found by {by} "
+            "alone"
+        )
     return Rule(by, thresholds)
 
 
-def _rows(source: Source, split: str) -> pd.DataFrame:
-    return pd.DataFrame({"split": split, "image": source.names, "class": source.classes.astype(str)})
-
-
 def _search(name, sources, images, rule, backbone, *, progress) -> Copies:
+    """`find` in images that were loaded, by the given thresholds and those of the data."""
     has_pixels, model = sources[0].needs_backbone, None
     if has_pixels and rule.by != "hash":
-        model = evaluation.load_backbone(backbone)
-        sources, (model, *_) = zip(*(backbones.fitted(source, model) for source in sources))
+        sources, model = _fitted(sources, backbone)
     vectors = fingerprints(sources, rule.by, model, progress)
     classes = pd.factorize(images["split"] + " " + images["class"])[0]
     samples = sample_other_classes(vectors, classes)
     if has_pixels:
-        samples = pd.concat([sample_own_copies(sources, rule.by, model, vectors), samples], ignore_index=True)
+        samples = pd.concat(
+            [sample_own_copies(sources, rule.by, model, vectors), samples], ignore_index=True
+        )
     rule = complete_rule(rule, samples, several_classes=classes.any())
     columns, pairs = compare(vectors, rule, classes, pd.factorize(images["split"])[0], progress)
     return Copies(
@@ -129,3 +145,10 @@ def _search(name, sources, images, rule, backbone, *, progress) -> Copies:
         shares=rule.shares(samples).to_dict() if has_pixels else {},
         sources=tuple(sources) if has_pixels else (),
     )
+
+
+def _fitted(sources, backbone):
+    """The data sets at the size of the backbone's images, and the backbone at this size."""
+    model = evaluation.load_backbone(backbone)
+    pairs = [backbones.fitted(source, model) for source in sources]
+    return [source for source, _ in pairs], pairs[0][1]

@@ -1,7 +1,8 @@
-"""Thresholds from the data: images and their own copies should be near-copies, images of different classes should not.
+"""Thresholds from the data: images and their own copies should be near-copies, images of different
+classes should not.
 
-`fslcore.near_copies.find` describes the rule. Samples are tables of distances: a column per measure, and the ``kind``
-of own copy, or "others" for images of other classes.
+`fslcore.near_copies.find` describes the rule. Samples are tables of distances: a column per
+measure, and the ``kind`` of own copy, or "others" for images of other classes.
 """
 
 from __future__ import annotations
@@ -20,14 +21,21 @@ from ..models.backbone import Backbone
 from .fingerprints import BLOCK, SCALES, Vectors, distances, fingerprints, of_rows, picture
 
 SAMPLE = 1000  # images whose nearest of another class is sought
-OWN, OTHERS = 0.95, 0.01  # shares of images within the two limits, of own copies and of other classes
+OWN, OTHERS = (
+    0.95,
+    0.01,
+)  # shares of images within the two limits, of own copies and of other classes
 LEAST, MOST = 0.9, 0.99  # shares of own copies: with fewer, frequencies are tried; more are no gain
 MISTAKEN = 0.05  # largest share of images with a near-copy of another class by frequencies
 EXACT = 1e-3  # bits or distance
 SMALLEST = 1e-6  # a distance that rounding does not reach
 WITHOUT_PIXELS = 0.05  # the largest distance of features without images
 THUMBNAIL = 48  # pixels per side of the smallest own copies
-COPIES = ["saved as JPEG", "at 80 % of the size", f"as thumbnails of {THUMBNAIL} pixels"]  # the first two change little
+COPIES = [
+    "saved as JPEG",
+    "at 80 % of the size",
+    f"as thumbnails of {THUMBNAIL} pixels",
+]  # the first two change little
 BICUBIC = Image.Resampling.BICUBIC
 
 
@@ -67,7 +75,9 @@ def _as_jpeg(image: Image.Image) -> Image.Image:
     return Image.open(file)
 
 
-def sample_own_copies(sources: Sequence[Images], by: str, model: Backbone | None, vectors: Vectors) -> pd.DataFrame:
+def sample_own_copies(
+    sources: Sequence[Images], by: str, model: Backbone | None, vectors: Vectors
+) -> pd.DataFrame:
     """Distances of some images from their own copies."""
     rows = _spread(sum(map(len, sources)), BLOCK)
     pixels = np.stack(pixels_of(sources, rows))
@@ -96,14 +106,18 @@ def _spread(count, size):
 def sample_other_classes(vectors: Vectors, classes: np.ndarray) -> pd.DataFrame:
     """Distances of some images from the nearest image of another class.
 
-    Images with an exact copy there do not count: they are an error in the data, not a chance similarity.
+    Images with an exact copy there do not count: they are an error in the data, not a chance
+    similarity.
     """
     rows = _spread(len(classes), SAMPLE)
     tables = []
     for block in np.array_split(rows, -(-len(rows) // BLOCK)):
         same_class = classes[block, None] == classes
         measured = distances(of_rows(vectors, block), vectors)
-        nearest = {m: np.where(same_class, 2 * SCALES[m], values).min(axis=1) for m, values in measured.items()}
+        nearest = {
+            m: np.where(same_class, 2 * SCALES[m], values).min(axis=1)
+            for m, values in measured.items()
+        }
         tables.append(pd.DataFrame(nearest))
     samples = pd.concat(tables).assign(kind="others")
     exact = (samples.filter(["bits", "distance"]) < EXACT).all(axis=1)
@@ -111,21 +125,34 @@ def sample_other_classes(vectors: Vectors, classes: np.ndarray) -> pd.DataFrame:
 
 
 def limits_of(samples: pd.DataFrame) -> dict[str, dict[str, float]]:
-    """The bits and the distance within which own copies are, and those within which images of other classes are."""
+    """The bits and the distance within which own copies are, and those within which images of other
+    classes are.
+    """
     limits = {}
-    for name, kinds, share, method in (("others", ["others"], OTHERS, "lower"), ("own", COPIES[:2], OWN, "linear")):
+    for name, kinds, share, method in (
+        ("others", ["others"], OTHERS, "lower"),
+        ("own", COPIES[:2], OWN, "linear"),
+    ):
         rows = samples[samples["kind"].isin(kinds)]
         if len(rows):
             methods = {"bits": "higher", "distance": method}
-            limits[name] = {m: np.quantile(rows[m], share, method=methods[m]).item() for m in methods if m in rows}
-    if "bits" in samples:  # whole numbers: that of the last own copy, and that below the first image too many
+            limits[name] = {
+                m: np.quantile(rows[m], share, method=methods[m]).item()
+                for m in methods
+                if m in rows
+            }
+    if (
+        "bits" in samples
+    ):  # whole numbers: that of the last own copy, and that below the first image too many
         limits["own"]["bits"] = int(limits["own"]["bits"])
         limits["others"]["bits"] = max(0, int(limits["others"]["bits"]) - 1)
     return limits
 
 
 def complete_rule(rule: Rule, samples: pd.DataFrame, several_classes: bool) -> Rule:
-    """The rule with the thresholds that were not given; mistakes can be estimated if there are several classes."""
+    """The rule with the thresholds that were not given; mistakes can be estimated if there are
+    several classes.
+    """
     limits = limits_of(samples)
     own, others = limits.get("own", {"distance": WITHOUT_PIXELS}), limits["others"]
     thresholds = dict(rule.thresholds)
@@ -140,17 +167,23 @@ def complete_rule(rule: Rule, samples: pd.DataFrame, several_classes: bool) -> R
 
 
 def _by_frequencies(by_hash, thresholds, samples) -> Rule:
-    """The rule with frequencies in place of the hash, if the share of own copies minus that of mistakes is larger."""
+    """The rule with frequencies in place of the hash, if the share of own copies minus that of
+    mistakes is larger.
+    """
     shares = by_hash.shares(samples)
     best, best_gain = by_hash, shares[COPIES].min() - shares["others"]
-    for step in np.unique(samples["frequencies"][samples["kind"] != "others"]).clip(SMALLEST).tolist():
-        # Two copies of an image are up to twice as far from each other as from it, which is four times by the cosine.
-        # For "both" the mistaken share is an upper bound: the nearest by frequencies may be far by features.
+    for step in (
+        np.unique(samples["frequencies"][samples["kind"] != "others"]).clip(SMALLEST).tolist()
+    ):
+        # Two copies of an image are up to twice as far from each other as from it, which is four
+        # times by the cosine. For "both" the mistaken share is an upper bound: the nearest by
+        # frequencies may be far by features.
         rule = Rule(by_hash.by, {"frequencies": 4 * step, **thresholds})
         mistaken = rule.shares(samples)["others"]
         if mistaken > MISTAKEN:
             break
         copied = Rule(by_hash.by, {"frequencies": step, **thresholds}).shares(samples)[COPIES].min()
-        if min(MOST, copied) - mistaken > best_gain:
-            best, best_gain = rule, min(MOST, copied) - mistaken
+        gain = min(MOST, copied) - mistaken
+        if gain > best_gain:
+            best, best_gain = rule, gain
     return best

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats as scipy_stats
 
-from fslbook import checks, published
+from fslbook import published
 from fslbook.checks import VERDICTS
 from fslbook.evaluators import audit, figures
 
@@ -89,15 +89,6 @@ def test_another_figure_gets_another_verdict():
     assert [VERDICTS[check(said, audit.Evidence())[1]] for said in ("37", "38")] == ["holds", "differs"]
 
 
-def test_statements_that_one_check_answers_count_once(rows):
-    counted = checks.tally(rows)["statements"]
-    assert counted.sum() == len(rows) - len(audit.CHECKS.repeats)
-    same = rows.loc[["low-folds-best", "best-of-bad", "five-fold-lowest"]]
-    assert same["question"].nunique() == same["gives"].nunique() == 1
-    without = rows[~rows.index.isin(audit.CHECKS.repeats)]
-    assert (checks.tally(without)["statements"] == counted).all()
-
-
 # ---- arithmetic
 
 
@@ -153,7 +144,6 @@ def simulated(rng, related: bool, n: int = 5):
         if not related:
             best = np.max([rng.permutation(x) for x in scores.values()], axis=0)
         picked = {"oracle": best} | dict.fromkeys(audit.ESTIMATORS, scores["r2d2"])
-        picked = {"oracle": best} | dict.fromkeys(audit.ESTIMATORS, scores["r2d2"])
         five += [(d, e, x.mean(), width(x)) for e, x in picked.items()]
     names = ["dataset", "learner", "estimator", "mean", "half_width"]
     return {
@@ -175,27 +165,9 @@ def test_related_and_unrelated_episodes_are_told_apart(monkeypatch, related):
     assert (implied > 0.4).all() if related else implied.abs().max() < 0.15
 
 
-def test_hold_out_of_three_images_is_noticed(monkeypatch):
-    three, five = (simulated(np.random.default_rng(1), True, n)[1] for n in (3, 5))
-    mixed = pd.concat([three[three["learner"] == "maml"], five[five["learner"] != "maml"]])
-    printed = published.table
-    monkeypatch.setattr(published, "table", lambda n, paper: mixed if n == 1 else printed(n, paper))
-    assert audit.audit()["verdict"]["hold-out-size"] == "cannot be checked here"  # the paper does not say one for all
-    assert (audit.Evidence().held_out < 4).sum() == 3
-
-
 def test_with_few_episodes_behind_the_means_no_sentence_lacks_a_number():
     found = audit.audit(100)["gives"]
     assert found["hold-out-size"].startswith("the spreads of Table 1 fit 1") and not found.str.contains("nan").any()
-
-
-def test_averages_of_four_episodes(monkeypatch):
-    rng, tables, printed = np.random.default_rng(2), simulated(np.random.default_rng(2), True), published.table
-    p = np.clip(0.55 + rng.normal(0, 0.12, 200_000), 0.05, 0.95)
-    error = 100 * (rng.binomial(25, p) / 25 - rng.binomial(75, p) / 75)
-    monkeypatch.setattr(published, "table", lambda n, paper: tables.get(n, printed(n, paper)))
-    found = audit.Evidence(EPISODES).averaged(("cifar-fs", "baseline"), ("cifar-fs", "protonet"), 4)
-    assert found["5-fold"] == pytest.approx(np.abs(error.reshape(-1, 4).mean(axis=1)).mean(), rel=0.1)
 
 
 def test_figure_has_a_mark_for_each_cell():

@@ -41,27 +41,11 @@ def test_every_printed_setting_stands_beside_the_recipe_and_a_difference_has_its
         assert bool(row.why) == (row.printed != row.ours)
 
 
-def test_the_optimiser_is_what_the_table_says():
-    """The names in the table are not read from the recipes: hold them against the code."""
-    from inspect import getsource
-
-    from fslbook.training import schedule
-
-    source = getsource(schedule)
-    assert "optim.AdamW" in source and "OneCycleLR" in source
-
-
 def test_layout():
     wide = training.shown(settings("cub"), "printed")
     assert wide.shape == (18, 7)
     assert wide.loc[("can", "1"), "rate"] == "0.01" and wide.loc[("rfs", "—"), "tasks a step"] == "—"
     assert wide.loc[("anil", "5"), "tasks per epoch"] == "2,000" and wide.loc[("anil", "5"), "schedule"] == "none"
-
-
-def test_reasons_are_used():
-    """No reason without a difference that it explains."""
-    given = set(pd.concat([settings(name) for name in PRINTED])["why"]) - {""}
-    assert set(training.reasons()["why"]) == given
 
 
 def test_splits():

@@ -25,24 +25,6 @@ def mean(interval):
     return interval.mean
 
 
-def test_an_image_in_another_ink_is_the_same_but_for_the_ink():
-    plain = datasets.load("coloured/hebrew?per_class=8")
-    red = datasets.load("coloured/hebrew?per_class=8&ink=red")
-    was_red = (plain.facts["ink"] == "red").to_numpy()
-    a, b = plain.images[:], red.images[:]
-    assert was_red.any() and (a[was_red] == b[was_red]).all()
-    assert (a[~was_red] != b[~was_red]).any(axis=(1, 2, 3)).all()
-    # The ground is the same where no ink is, but for rounding at the edges of a glyph.
-    others = [datasets.load(f"coloured/hebrew?per_class=8&ink={ink}").images[:] for ink in ("blue", "yellow", "green")]
-    ground = np.all([(other == b).all(axis=-1) for other in others], axis=0)
-    assert ground.mean() > 0.4 and np.abs(a[ground].astype(int) - b[ground]).max() <= 1
-    assert (red.facts["ink"] == "red").all() and (red.labels == plain.labels).all()
-    assert red.facts.drop(columns="ink").equals(plain.facts.drop(columns="ink"))
-    assert red.digest != plain.digest and red.name == "coloured/hebrew?per_class=8&ink=red"
-    with pytest.raises(InputError, match="ink = mauve; red, "):
-        datasets.load("coloured?ink=mauve")
-
-
 @settings(max_examples=30, deadline=None)
 @given(ways=st.integers(2, 7), shots=st.integers(1, 3), queries=st.integers(1, 4), seed=st.integers(0, 99))
 def test_conflict_tasks_differ_in_the_ink_of_the_query_only(ways, shots, queries, seed):
@@ -63,11 +45,6 @@ def test_conflict_tasks_differ_in_the_ink_of_the_query_only(ways, shots, queries
         assert (of.support == own.support).all()
     again = known_truth.sample_conflict(labels, 8, tasks=6, ways=ways, shots=shots, queries=queries, seed=seed)
     assert all(made[name].digest == again[name].digest for name in made)
-
-
-def test_there_must_be_a_free_ink():
-    with pytest.raises(InputError, match="ways = 8; fewer than the 8 inks"):
-        known_truth.sample_conflict(np.repeat(np.arange(9), 10), 8, tasks=2, ways=8)
 
 
 def test_random_supports_keep_the_queries_and_never_show_them():
@@ -188,23 +165,19 @@ def test_unknown_networks_are_named():
 
 
 @pytest.mark.parametrize(
-    "asked, message",
+    "changes, message",
     [
         (dict(shots=[1, 10]), "shown = 5; one of shots, 1, 10, is allowed"),
         (dict(shots=[1, 10], shown=10), "redrawn = 10; 10 shots and 5 queries .*: redrawn = 15 or more is needed"),
         (dict(per_class=19), "per_class = 19; 5 shots and 15 queries .*: per_class = 20 or more is needed"),
     ],
 )
-def test_a_refusal_of_the_chapter_names_its_own_parameters(asked, message):
+def test_a_refusal_of_the_chapter_names_its_own_parameters(changes, message):
     defaults = {p.name: p.default for p in notebooks.parameters("known-truth")}
-    names = ("shots", "shown", "redrawn", "per_class", "queries")
-    known_truth.check_shots(**{name: defaults[name] for name in names})
+    values = {name: defaults[name] for name in ("shots", "shown", "redrawn", "per_class", "queries")}
+    known_truth.check_shots(**values)
     with pytest.raises(InputError, match=message):
-        known_truth.check_shots(**{name: (defaults | asked)[name] for name in names})
-    assert (
-        "known_truth.check_shots(shots, shown, redrawn, per_class, queries)"
-        in notebooks.source("known-truth").read_text()
-    )
+        known_truth.check_shots(**values | changes)
 
 
 def test_too_few_images_of_an_ink_ask_for_more_a_class():
@@ -228,8 +201,7 @@ def test_shipped_networks_are_those_that_were_trained():
 def found(tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("FSLCORE_CACHE", str(tmp_path_factory.mktemp("cache")))
-        chosen, dataset = known_truth.networks([0.0, 0.5, 1.0]), "coloured/hebrew?per_class=60"
-        chosen = chosen[(chosen["bias"] != 0.5) | (chosen["learner"] == "ProtoNet")]  # of the others no test reads it
+        chosen, dataset = known_truth.networks([0.0, 1.0]), "coloured/hebrew?per_class=60"
         truth = known_truth.counterfactual(chosen, "coloured/hebrew?per_class=8", shots=[5], tasks=300, queries=3)
         gaps = known_truth.split_gap(
             chosen, dataset, attributes.of(datasets.load(dataset), "facts:ink").has, shots=[5], tasks=400
@@ -244,32 +216,3 @@ def test_reliance_and_gap_rise_with_the_bias_of_each_learner(found):
         assert all(low[learner].high < high[learner].low for learner in low.index)
     assert (found[0]["reliance"].xs(1.0, level="bias").map(mean) > 70).all()
     assert (found[0]["reliance"].xs(0.0, level="bias").map(mean) < 25).all()
-
-
-@pytest.mark.slow
-def test_the_gap_fails_across_learners_and_the_relative_gap_does_not(found):
-    truth, gaps = (table.xs(1.0, level="bias") for table in found)
-    # These three lean on ink about alike; their gaps differ by a factor, since so does what they had to lose.
-    three = ["Baseline++", "ProtoNet", "R2D2"]
-    reliant, gap = truth["reliance"].map(mean)[three], gaps["gap"].map(mean)[three]
-    assert reliant.max() / reliant.min() < 1.2
-    assert gap.max() / gap.min() > 1.8 and gap.idxmin() == reliant.idxmax() == "ProtoNet"
-    assert gaps["relative"][three].min() > 0.9
-    # All lean on ink about alike; their gaps differ by a factor and the wrong way round, as what they had to lose does.
-    reliant, gap = truth["reliance"].map(mean), gaps["gap"].map(mean)
-    assert reliant.max() / reliant.min() < 1.35
-    assert gap.max() / gap.min() > 1.8 and gap.corr(reliant, "spearman") < -0.5
-    assert gaps["relative"].min() > 0.8 and gaps["relative"].corr(reliant, "spearman") > 0.5
-
-
-def test_the_gap_hardly_grows_while_reliance_doubles(found):
-    truth, gaps = (table.loc["ProtoNet"] for table in found)
-    assert truth["reliance"][1.0].low > 2 * truth["reliance"][0.5].high
-    assert gaps["gap"][1.0].mean < 1.4 * gaps["gap"][0.5].mean
-    assert gaps["relative"].is_monotonic_increasing
-
-
-def test_without_bias_no_query_is_harder_and_with_it_random_supports_do_not_help(found):
-    difficulty = found[1]["difficulty"]
-    assert all(abs(r.mean) < 2 * r.half_width for r in difficulty.xs(0.0, level="bias"))
-    assert all(r.conclusion == 1 for r in difficulty.xs(1.0, level="bias"))

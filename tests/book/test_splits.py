@@ -19,9 +19,8 @@ from fslbook.training import run as loop
 from fslbook.training.run import _Run
 from fslcore import datasets, evaluation
 from fslcore.evaluation import Record
-from fslcore.models import backbones
 from fslcore.models.backbones import Backbone
-from fslcore.tasks import ESTIMATORS, resplit, sample_closed
+from fslcore.tasks import sample_closed
 
 SPLITS = ("base", "validation", "novel")
 PART = {"base": slice(0, 6), "validation": slice(6, 12), "novel": slice(12, 18)}
@@ -90,39 +89,6 @@ def test_base_trains_validation_selects_and_novel_is_never_seen(small, seen, nam
     run.train_epoch(False)
     assert seen == {"train_epoch": {"base"}, "_validate": {"validation"}}
     assert run.data == {split: small("", split).digest for split in ("base", "validation")}
-
-
-@pytest.mark.parametrize("name, other", [("leo", "frozen"), ("rfs", "teacher")])
-def test_what_another_network_adds_is_of_base_and_selects_by_validation(small, seen, tmp_path, name, other):
-    path = training.train("baseline", tmp_path / "b.safetensors", progress=False, **SHORT | {"size": 32})
-    seen.clear()
-    size = {"leo": 1, "rfs": 32}[name]
-    recipe = replace(training.RECIPES[name], size=size, **SHORT, **{other: f"conv4-baseline:{path}"})
-    run = _Run("x", recipe, 0)
-    run.train_epoch(False)
-    assert "novel" not in set().union(*seen.values())
-    backbone = backbones.load(f"conv4-baseline:{path}")
-    if name == "rfs":
-        assert seen == {"prepared": {"base"}, "train_epoch": {"base"}, "_validate": {"validation"}}
-        bank = backbones.features(small("", "base"), backbone)
-        assert (run.answers == loop._logits_of_all(bank, 6, 0)).all()
-    else:  # both are read once, at the start
-        for bank, split in ((run.features, "base"), (run.validation_bank, "validation")):
-            assert (bank.data == backbones.features(small("", split), backbone).data).all()
-
-
-@pytest.mark.parametrize("name", ["baseline", "protonet"])
-def test_what_is_learned_of_base_does_not_show_on_noise(monkeypatch, name):
-    """If validation classes cannot be distinguished, no epoch is better than chance, however easy the others are."""
-    world(monkeypatch, easy=("base", "novel"))
-    monkeypatch.setattr(loop, "VALIDATION", {"features": 200})
-    run = _Run(
-        "x", replace(training.RECIPES[name], size={"baseline": 40, "protonet": 1}[name], **SHORT | {"steps": 8}), 0
-    )
-    for _ in range(2):
-        run.train_epoch(False)
-    assert run.curve[-1]["loss"] < 0.6 * np.log(run.classes)  # base is learned
-    assert all(15 < row["validation"] < 27 for row in run.curve)
 
 
 @pytest.fixture
@@ -233,28 +199,6 @@ def test_an_interval_is_fitted_and_calibrated_on_different_episodes(parts):
         np.testing.assert_allclose(found, np.concatenate(by_hand, axis=1), err_msg=kind)
 
 
-def test_a_group_is_scored_by_what_was_fitted_on_the_others():
-    table = pd.concat([episodes(80, k, name) for k, name in enumerate("abc")], ignore_index=True)
-    before = informed.cross_scores(table, table["classes"])
-    for name in "abc":
-        mine = (table["classes"] == name).to_numpy()
-        model = informed.Informed(table[~mine])
-        np.testing.assert_allclose(before[mine], model.scores(table[mine]))
-
-
-def test_a_spread_is_of_errors_on_episodes_out_of_the_fit():
-    """With noise for signals a forest fits its own episodes well and no others: its intervals must know."""
-    rng = np.random.default_rng(0)
-
-    def noise(count):
-        table = episodes(count, int(rng.integers(2**31)))
-        return table.assign(accuracy=rng.integers(15, 75, count) / 75)
-
-    model, new = validation.fitted(noise(150), regressor="forest"), noise(600)
-    error = np.abs(model.predict(new) - new["accuracy"])
-    assert np.sqrt((error**2).mean()) == pytest.approx(np.sqrt((model.spread(new) ** 2).mean()), rel=0.1)
-
-
 def test_the_folder_that_is_left_out_is_in_no_fit_and_no_calibration(monkeypatch):
     """`support_set.record` tells what an unknown data set gets: that data set must be unknown indeed."""
     table = pd.concat([episodes(80, k, d).assign(domain=d, ways=5.0) for k, d in enumerate("abc")], ignore_index=True)
@@ -309,12 +253,3 @@ def test_no_task_is_in_its_own_conformal_quantile(monkeypatch):
         assert (after[others] >= before[others]).all()
         moved += (after[others] > before[others]).any()
     assert moved > 10  # it does widen those of others
-
-
-def test_every_estimator_of_a_task_is_blind_to_its_query():
-    tasks = sample_closed(np.arange(6).repeat(20), tasks=3, queries=10, seed=0)
-    for name in ESTIMATORS:
-        split = resplit(tasks, name, rounds=3, seed=0)
-        for images, owner in zip(np.concatenate([split.tasks.support, split.tasks.query], axis=1), split.owner):
-            assert set(images[images >= 0]) <= set(tasks.support[owner])
-            assert not set(images[images >= 0]) & set(tasks.query[owner])

@@ -5,14 +5,12 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-import torch
 from safetensors.numpy import load_file
 
 from fslbook.training import RECIPES
 from fslbook.training.run import VALIDATION
-from fslcore.models import backbones
 
-from .judging import Warned, asked, fill, fslbook, holds, judge, nowhere, refused, row, small_disk, split
+from .judging import asked, fill, fslbook, holds, judge, nowhere, refused, row, small_disk, split
 from .pictures import one
 
 
@@ -65,60 +63,31 @@ BAD = {
             for name, values in BAD.items()
             for v in values
         ),
-        row("30 shots", "protonet", "--shots 30", "shots"),
         row("10^9 shots", "protonet", "--shots 1000000000", "shots"),
         row("good", "protonet", "--epochs 1 --seed 1000000000000", whole),
         row("seed of 10^26", "protonet", "--seed 99999999999999999999999999", "seed"),
         row("10^26 epochs", "protonet", "--epochs 99999999999999999999999999", "epochs"),
         row("network resnet50", "protonet", "--network resnet50", "resnet50 & conv4"),
-        row("network conv5", "protonet", "--network conv5", "conv5 & mean conv4|conv4"),
-        row("network Conv4", "protonet", "--network Conv4", "Conv4 & conv4"),
-        row("network without a name", "protonet", "--network ''", "network"),
-        row("network clip", "protonet", "--network clip", "clip"),
         row("DN4 on a network without a map", "dn4", "--network conv4", whole),
         row("LEO on another network", "leo", "--frozen conv4-baseline --network resnet12", "resnet12 & conv4-baseline"),
-        row("a teacher of LEO", "leo", "--teacher conv4-baseline", "teacher & leo"),
-        row("a frozen network of DN4", "dn4", "--frozen conv4-baseline", "frozen & dn4"),
-        row("frozen conv5", "leo", "--frozen conv5", "conv5 & conv4-baseline"),
         row("a teacher that is not there", "rfs", "--teacher conv4-baseline:gone", "gone"),
-        row("shots of a learner on batches", "baseline", "--shots 1", "shots & baseline"),
-        row("learner protonett", "protonett", "", "protonett & mean protonet"),
-        row("learner ncc", "ncc", "", "ncc & protonet"),
-        row("learner ProtoNet", "ProtoNet", "", "ProtoNet & protonet"),
-        row("learner without a name", "", "", "learner"),
-        row("learner clip", "clip", "", "clip & protonet"),
-        row("size", "protonet", "--size 0", "size"),
         row("1 image a batch, 1 × 1 map", "baseline", "--network resnet18 --set size=1", "size & resnet18 & 2"),
         row("1 image a batch, of two views", "psco", "--set size=1", "size & 2"),
         row("1 image a batch, larger map", "baseline", "--set size=1", whole),
-        row("lr", "protonet", "--lr 0.1", "lr"),
-        row("one argument too many", "protonet", "extra", "extra"),
-        *(
-            row(f"output {v}", "protonet", f"-o {v}", f"{v} & .safetensors")
-            for v in ("out.csv", "out.pt", "out", "out.pth")
-        ),
         row("output without a name", "protonet", "-o ''", "output|-o"),
         row("output .safetensors", "protonet", "-o .safetensors", ".safetensors"),
-        row("output is a folder", "protonet", "-o .", "."),
     ],
 )
 def test_options(made, learner, options, expected):
     judge(lambda: train(*split(options), learner=learner, data=f"folder:{made}"), expected)
 
 
-def test_no_learner():
-    judge(lambda: fslbook("train"), "learner")
-
-
 @pytest.mark.parametrize(
     "classes, per, change, words",
     [
         row("1 class", 1, 30, None, "class"),
-        row("2 classes", 2, 30, None, "class|ways"),
-        row("4 classes", 4, 30, None, "class|ways"),
         row("6 classes", 6, 30, None, "class|ways|split"),
         row("5 images", 12, 5, None, "images|shots"),
-        row("1 image", 12, 1, None, "images|shots"),
         row("a corrupt image", 12, 2, lambda: fill("data/class 00/0.png", "x"), "0.png"),
         row("an empty class", 12, 2, lambda: Path("data/none").mkdir(), "none"),
     ],
@@ -128,46 +97,6 @@ def test_data_that_do_not_suffice(classes, per, change, words):
     if change:
         change()
     judge(lambda: train("--epochs", "1", data="folder:data"), words)
-
-
-@pytest.mark.parametrize(
-    "data, words",
-    [
-        row(data or "empty", data, words)
-        for data, words in {
-            "clipard": "clipard & mean clipart",
-            "folder:gone": "gone",
-            "": "dataset",
-            "folder:": "dataset|folder",
-            "features:f.npz": "features:f.npz",
-            "data": "data & folder:",
-            "coloured?bias=7": "bias & 7",
-            "glyphs/hebrew": "glyphs/hebrew",
-            "fashion": "fashion",
-            "cub:.": ".",
-        }.items()
-    ],
-)
-def test_names_of_data_sets(data, words):
-    judge(lambda: train(data=data), words)
-
-
-@pytest.mark.parametrize(
-    "stopped",
-    [
-        row("text", "x"),
-        row("nothing", ""),
-        row("another thing", lambda path: torch.save([1, 2, 3], path)),
-    ],
-)
-def test_something_else_in_place_of_a_stopped_run(made, stopped):
-    fill(".out.training", stopped)
-    judge(lambda: train("--epochs", "1", data=f"folder:{made}"), whole)
-
-
-def test_an_output_in_a_new_folder_is_read_as_weights(made):
-    judge(lambda: train("--epochs", "1", "-o", "new/out.safetensors", data=f"folder:{made}"), Warned("validation"))
-    backbones.load("conv4-protonet:new/out.safetensors")
 
 
 @pytest.mark.parametrize("make, path, words", nowhere(".safetensors"))

@@ -5,17 +5,12 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-import torch
 from PIL import Image
-from safetensors import safe_open
-from safetensors.torch import save_file
 
 from fslbook import cli, training
-from fslbook.catalogue import TRAINERS
 from fslbook.training import run as loop
 from fslbook.training import whole
 from fslbook.training.papers import _file, of_paper
-from fslbook.training.run import _Run
 from fslcore import datasets, evaluation, learners
 from fslcore.errors import InputError
 from fslcore.models import backbones
@@ -59,45 +54,18 @@ def test_every_recipe_of_a_paper_can_be_followed(paper, learner, dataset, shots,
         (("evaluators", "protonet", "miniimagenet"), dict(ways=20, read_at=96, optimiser="adam", weight_decay=5e-4)),
         (("evaluators", "protonet", "meta-album?test_set=1"), dict(ways=20, steps=2500, mean=(0, 0, 0), read_at=128)),
         (("evaluators", "maml", "cifar-fs"), dict(lr=1e-3, optimiser="sgd-momentum", network="conv4")),
-        (("evaluators", "maml", "miniimagenet"), dict(lr=1e-2)),
         (("evaluators", "r2d2", "cifar-fs:/x"), dict(optimiser="sgd", lr=0.1, size=4, steps=500)),
-        (("evaluators", "r2d2", "meta-album"), dict(size=1, steps=2500)),
         (("evaluators", "baseline++", "cifar-fs"), dict(size=16, epochs=400, weight_decay=0, batch="classes")),
         (("fewstab", "leo", "cub", 1), dict(lr=5e-4, size=4, steps=500)),
-        (("fewstab", "leo", "cub", 5), dict(lr=1e-3, size=1, steps=2000)),
-        (("fewstab", "can", "miniimagenet", 1), dict(size=8, steps=250, lr=0.1)),
         (("fewstab", "can", "cub"), dict(optimiser="adam", lr=0.01, size=4, steps=25)),
         (("fewstab", "dn4", "tieredimagenet"), dict(epochs=200, milestones=(50, 100, 150), factor=0.5, steps=5000)),
         (("fewstab", "renet", "tieredimagenet", 1), dict(epochs=100, milestones=(60, 80), factor=0.05, steps=1752)),
-        (("fewstab", "renet", "tieredimagenet", 5), dict(epochs=60, milestones=(40, 50), factor=0.05)),
         (("fewstab", "rfs", "miniimagenet"), dict(lr=0.05, size=64, milestones=(60, 80), teacher="", validation=1000)),
-        (("fewstab", "rfs", "tieredimagenet"), dict(lr=0.1, size=128, schedule="cosine")),
-        (("fewstab", "protonet", "cub?splits=fewstab"), dict(milestones=(20, 40, 60, 80), factor=0.5, steps=2000)),
-        (("fewstab", "anil", "tieredimagenet"), dict(size=4, steps=1250, lr=1e-3)),
     ],
 )
 def test_recipes_are_those_of_the_tables_and_configurations(given, expected):
     recipe = recipe_of(*given)
     assert {name: getattr(recipe, name) for name in expected} == expected
-
-
-def test_options_and_architecture_are_laid_over_each_other():
-    assert recipe_of("evaluators", "maml", "miniimagenet").options == {
-        "steps": 10,
-        "lr": 0.01,
-        "first_order": True,
-        "transductive": True,
-    }
-    plain, dropping = (recipe_of("fewstab", name, "cub").built for name in ("renet", "can"))
-    assert (dropping.dropout, dropping.dropblock) == (0.1, 5) and (plain.dropout, plain.dropblock) == (0, 0)
-    assert recipe_of("evaluators", "r2d2", "meta-album").built.stem == 3
-
-
-def test_papers_have_their_learners():
-    five, ten = ({"baseline", "baseline++", "protonet", "maml", "r2d2"}, "anil leo boil protonet dn4 r2d2 can renet")
-    assert {*_file()["evaluators"]["learners"]} == five
-    assert {*ten.split(), "baseline++", "rfs", "mtl", "mtl-ifsl"} < {*_file()["fewstab"]["learners"]}
-    assert {*_file()} == {*TRAINERS}
 
 
 @pytest.fixture
@@ -139,60 +107,15 @@ def test_a_paper_is_followed_from_images_to_a_backbone(cifar_fs, tmp_path, monke
 
 
 @pytest.mark.slow
-def test_resnet12_and_resnet18_of_the_papers_train_and_a_stopped_run_goes_on(cifar_fs, tmp_path, monkeypatch):
-    monkeypatch.setitem(_file()["fewstab"]["datasets"], "cifar-fs", {})
-    tiny = {"architecture.widths": [4, 4, 4, 4], "architecture.side": 32, "read_at": 36, "queries": 2, "size": 1}
-    given = SMALL | tiny | dict(epochs=2, dataset=cifar_fs, paper="fewstab")
-    whole = training.train("dn4", tmp_path / "whole.safetensors", **given)
-    real, calls = _Run.train_epoch, []
-
-    def stopped(run, progress):
-        if calls:
-            raise KeyboardInterrupt
-        calls.append(real(run, progress))
-
-    with monkeypatch.context() as patch:
-        patch.setattr(_Run, "train_epoch", stopped)
-        with pytest.raises(KeyboardInterrupt):
-            training.train("dn4", tmp_path / "cut.safetensors", **given)
-    cut = training.train("dn4", tmp_path / "cut.safetensors", **given)
-    assert cut.read_bytes() == whole.read_bytes()
-    with safe_open(whole, "pt") as file:
-        assert int(file.get_tensor("network.2.out.2.seen")) in (2, 4)  # of the best epoch
-        kept = json.loads(file.metadata()["training"])["recipe"]
-    assert kept["architecture"] == {"dropout": 0.1, "dropblock": 5, "widths": [4] * 4, "side": 32}
-    backbone = backbones.load(f"resnet12-dn4:{whole}")
-    assert backbone.map == (4, 2, 2) and backbones.compute(datasets.load(cifar_fs), backbone).shape == (120, 16)
-
-    rfs = training.train("rfs", tmp_path / "rfs.safetensors", **given)
-    with pytest.raises(InputError, match="leo rests on another network; give --frozen resnet12-rfs:FILE .*train rfs"):
-        training.train("leo", tmp_path / "leo.safetensors", **given)
-    on = dict(SMALL, dataset=cifar_fs, paper="fewstab", queries=2, frozen=f"resnet12-rfs:{rfs}")
-    for name in ("leo", "mtl-ifsl"):
-        path = training.train(name, tmp_path / f"{name}.safetensors", **on)
-        assert backbones.load(f"resnet12-{name}:{path}").read_at == 36
-    r18 = {"architecture.stem": 3, "architecture.side": 16, "network": "resnet18", "read_at": 20, "queries": 2}
-    path = training.train(
-        "protonet", tmp_path / "r18.safetensors", paper="evaluators", dataset=cifar_fs, **SMALL, **r18
-    )
-    network = backbones.load(f"resnet18-protonet:{path}").network
-    assert network.conv1.kernel_size == (3, 3) and isinstance(network.maxpool, torch.nn.Identity)
-
-
-@pytest.mark.slow
 @pytest.mark.parametrize(
     "given, message",
     [
         (dict(name="protonet", paper="oops"), "paper = oops; evaluators, fewstab are allowed"),
         (dict(name="leo", paper="evaluators"), "learner = leo; baseline, .* are allowed for the paper evaluators"),
         (dict(name="maml", paper="evaluators"), "dataset = coloured; cifar-fs, miniimagenet, meta-album are allowed"),
-        ({"name": "protonet", "architecture.depth": 3}, "architecture = depth; kind, widths"),
         ({"name": "protonet", "lr.x": 3}, "lr.x = 3; architecture.KEY and options.KEY are allowed"),
-        ({"name": "protonet", "architecture": 3}, "architecture = 3; architecture.KEY and options.KEY"),
         ({"name": "protonet", "rate": 3}, "field of a recipe = rate; learner, batch"),
         ({"name": "protonet", "lr": "fast"}, "lr = fast; a number over 0"),
-        ({"name": "protonet", "steps": 1.5}, "steps = 1.5; a whole number"),
-        ({"name": "protonet", "ways": 1}, "ways = 1; a whole number of at least 2"),
         ({"name": "protonet", "batch": "classes"}, "batch = classes; tasks is allowed for protonet"),
         ({"name": "protonet", "augmentation": "flip"}, "augmentation = flip; list or tuple is allowed"),
         ({"name": "protonet", "optimiser": 3}, "optimiser = 3; str is allowed"),
@@ -219,13 +142,7 @@ def test_the_command_takes_a_paper_and_sets_fields(cifar_fs, tmp_path, monkeypat
     assert cli.main([*words, *options, "--quiet"]) == 0
     assert given[0]["architecture.widths"] == [4, 4] and given[0]["augmentation"] == ["flip"]
     assert capsys.readouterr().out.strip() == file and backbones.load(f"conv4-protonet:{file}").map == (4, 8, 8)
-    for wrong, message in (
-        (["--set", "lr"], "set = lr; FIELD=VALUE is allowed"),
-        (["--set", "lr=["], "FIELD=VALUE is allowed"),
-        (["--set", "rate=1"], "field of a recipe = rate"),
-        (["--set", "lr=fast"], "lr = fast; a number over 0"),
-        (["--paper", "oops"], "paper = oops"),
-    ):
+    for wrong, message in ((["--set", "lr"], "set = lr; FIELD=VALUE is allowed"),):
         assert cli.main(["train", "protonet", "-o", str(tmp_path / "w.safetensors"), *wrong]) == 2
         assert message in capsys.readouterr().err
 
@@ -276,19 +193,11 @@ def test_a_paper_is_trained_whole_goes_on_and_its_networks_are_known_by_name(sma
 
     run = evaluation.ready(cifar_fs, "trained:fewstab/{dataset}/1shot-leo", "leo")
     assert run.backbone.name == "resnet12-1shot-leo" and run.backbone.read_at == 36
-    direct = backbones.load(f"resnet12-leo:{folder}/1shot-leo.safetensors")
-    assert run.backbone.weights == direct.weights and run.backbone.dim == direct.dim
     tasks = evaluation.draw(run.source, "closed", tasks=3, ways=5, shots=1, queries=2)
     assert run.record(tasks).correct.shape == (3, 10)
     assert evaluation.Method.parse("trained:evaluators/{dataset}/baseline++ cosine").title == "Baseline++"
     with pytest.raises(InputError, match="fewstab/cifar-fs/dn4: no file .*the book's command train --paper fewstab"):
         backbones.load("trained:fewstab/cifar-fs/dn4")
-    with pytest.raises(InputError, match="backbone = trained; the checkpoint of a training is needed"):
-        backbones.load("trained")
-    plain = folder / "plain.safetensors"
-    save_file({"network.0.0.weight": torch.zeros(3)}, plain)
-    with pytest.raises(InputError, match="plain.safetensors is not a checkpoint .*it does not say how it was trained"):
-        backbones.load(f"trained:{plain}")
 
 
 def test_the_command_trains_a_paper_and_says_which_data_are_missing(small_paper, capsys):
@@ -298,7 +207,6 @@ def test_the_command_trains_a_paper_and_says_which_data_are_missing(small_paper,
     assert len(capsys.readouterr().out.splitlines()) == 5
     for arguments, line in (
         ([], "learner: one is needed, or only --paper"),
-        (["--paper", "fewstab", "-o", "x.safetensors"], "learner: one is needed, or only --paper"),
         (["--paper", "evaluators"], "data sets cifar-fs, miniimagenet, meta-album?test_set=0, "),
     ):
         assert cli.main(["train", *arguments]) == 2

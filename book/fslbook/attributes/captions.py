@@ -1,7 +1,7 @@
 """Captions: one sentence per image, from a captioner or a table.
 
-A captioner is a function from (B, H, W, C) uint8 images to B sentences. `captioner` gives one by name,
-`write` runs it over a data set into a .csv, and `read` reads such a table from any source.
+A captioner is a function from (B, H, W, C) uint8 images to B sentences. `captioner` gives one by
+name, `write` runs it over a data set into a .csv, and `read` reads such a table from any source.
 """
 
 from __future__ import annotations
@@ -28,9 +28,10 @@ from . import pixels
 __all__ = ["NAMES", "Captioner", "captioner", "read", "table_of", "write"]
 
 Captioner = Callable[[np.ndarray], list[str]]
-#: Place of a captioner's weights on the model hub, and its settings: the search, the longest caption in tokens, and
-#: the beginning of each caption. For ViT-GPT2 and the large BLIP as in FewSTAB's released code, where BLIP has the
-#: library's defaults, which the small BLIP uses here too.
+#: Place of a captioner's weights on the model hub, and its settings: the search, the longest
+#: caption in tokens, and the beginning of each caption. For ViT-GPT2 and the large BLIP as in
+#: FewSTAB's released code, where BLIP has the library's defaults, which the small BLIP uses here
+#: too.
 HUB = {
     "vit-gpt2": ("nlpconnect/vit-gpt2-image-captioning", dict(num_beams=4, max_length=16)),
     "blip": ("Salesforce/blip-image-captioning-base", dict(num_beams=1, max_length=20)),
@@ -50,32 +51,35 @@ def captioner(name: str) -> Captioner:
     Parameters
     ----------
     name : str
-        ``pixels``, which needs no weights; ``vit-gpt2``, ``blip`` or ``blip-large``, whose weights come from the model
-        hub; ``vit-gpt2:WHERE`` and the like, with a folder that contains them or another name on the hub. FewSTAB's
-        released code uses ``vit-gpt2`` and ``blip-large``.
+        ``pixels``, which needs no weights; ``vit-gpt2``, ``blip`` or ``blip-large``, whose weights
+        come from the model hub; ``vit-gpt2:WHERE`` and the like, with a folder that contains them
+        or another name on the hub. FewSTAB's released code uses ``vit-gpt2`` and ``blip-large``.
 
     Raises
     ------
     InputError
-        Unknown name; no `transformers`; no weights (the message says where to get them), or incomplete
-        weights: random weights are never used. Nothing in them is executed.
+        Unknown name; no `transformers`; no weights (the message says where to get them), or
+        incomplete weights: random weights are never used. Nothing in them is executed.
     """
-    kind, _, where = str(name).partition(":")
+    kind, _, source = str(name).partition(":")
     if name == "pixels":
         return lambda images: pixels.sentences(pixels.look(images))
     if kind not in HUB:
         folders = ", ".join(f"{kind}:FOLDER" for kind in HUB)
-        raise InputError(f"captioner = {shown(name)}; {', '.join(NAMES)} and {folders} are allowed{like(kind, NAMES)}")
+        raise InputError(
+            f"captioner = {shown(name)}; {', '.join(NAMES)} and {folders} are "
+            f"allowed{like(kind, NAMES)}"
+        )
     if not find_spec("transformers"):
         raise InputError(missing("transformers", "captions"))
     repository, settings = HUB[kind]
-    listed = None if where else sources.weights(kind)
+    listed = None if source else sources.weights(kind)
     if listed:
         return _transformer(kind, listed.repository, settings, listed.revision)
-    return _transformer(kind, where or repository, settings)
+    return _transformer(kind, source or repository, settings)
 
 
-def _transformer(name: str, where: str, settings: dict, revision: str | None = None) -> Captioner:
+def _transformer(name: str, source: str, settings: dict, revision: str | None = None):
     import torch
 
     from fslcore.models.backbone import device
@@ -88,18 +92,24 @@ def _transformer(name: str, where: str, settings: dict, revision: str | None = N
 
     logging.disable_progress_bar()
     try:
-        model, found = AutoModelForImageTextToText.from_pretrained(where, revision=revision, output_loading_info=True)
-        processor = AutoImageProcessor.from_pretrained(where, revision=revision)
-        tokenizer = AutoTokenizer.from_pretrained(where, revision=revision)
+        model, loading = AutoModelForImageTextToText.from_pretrained(
+            source, revision=revision, output_loading_info=True
+        )
+        processor = AutoImageProcessor.from_pretrained(source, revision=revision)
+        tokenizer = AutoTokenizer.from_pretrained(source, revision=revision)
     except (OSError, ValueError, RuntimeError, KeyError, pickle.UnpicklingError) as error:
         raise InputError(
-            f"captioner {name}: {where} gives no weights ({str(error).strip().splitlines()[0]}); "
+            f"captioner {name}: {source} gives no weights ({str(error).strip().splitlines()[0]}); "
             f"bring {HUB[name][0]} from the model hub, and name its folder: {name}:FOLDER"
         ) from None
     # The pooling layer is not used for captions, and some checkpoints do not have it.
-    lacking = sorted(key for key in found["missing_keys"] if ".pooler." not in key) + sorted(found["mismatched_keys"])
-    if lacking:
-        raise InputError(f"captioner {name}: the weights in {where} are incomplete; {lacking[0]} is missing")
+    absent = sorted(key for key in loading["missing_keys"] if ".pooler." not in key) + sorted(
+        loading["mismatched_keys"]
+    )
+    if absent:
+        raise InputError(
+            f"captioner {name}: the weights in {source} are incomplete; {absent[0]} is missing"
+        )
     model = model.to(on).eval()
 
     search = dict(settings)
@@ -109,11 +119,20 @@ def _transformer(name: str, where: str, settings: dict, revision: str | None = N
     def caption(images: np.ndarray) -> list[str]:
         out = []
         for at in range(0, len(images), BATCH):
-            batch = [np.array(np.broadcast_to(image, (*image.shape[:2], 3))) for image in images[at : at + BATCH]]
-            seen = processor(images=batch, return_tensors="pt").pixel_values.to(model.device)
-            begun = tokenizer([prompt] * len(batch), return_tensors="pt", return_token_type_ids=False) if prompt else {}
+            batch = [
+                np.array(np.broadcast_to(image, (*image.shape[:2], 3)))
+                for image in images[at : at + BATCH]
+            ]
+            pixel_values = processor(images=batch, return_tensors="pt").pixel_values.to(
+                model.device
+            )
+            begun = (
+                tokenizer([prompt] * len(batch), return_tensors="pt", return_token_type_ids=False)
+                if prompt
+                else {}
+            )
             begun = {name: ids.to(model.device) for name, ids in begun.items()}
-            written = model.generate(pixel_values=seen, **begun, **search)
+            written = model.generate(pixel_values=pixel_values, **begun, **search)
             out += tokenizer.batch_decode(written, skip_special_tokens=True)
         return [" ".join(sentence.split()) for sentence in out]
 
@@ -131,9 +150,9 @@ def read(path: str | Path, images: Images) -> list[str]:
     Parameters
     ----------
     path : path
-        Has the columns ``image`` (or ``file``) and ``caption``. Images are identified by `Images.names`,
-        or, if the table has other names, by the last part of their paths. Rows of other images are not used. In a
-        table that `write` made, a caption may be empty.
+        Has the columns ``image`` (or ``file``) and ``caption``. Images are identified by
+        `Images.names`, or, if the table has other names, by the last part of their paths. Rows of
+        other images are not used. In a table that `write` made, a caption may be empty.
     images : Images
         N images.
 
@@ -144,22 +163,37 @@ def read(path: str | Path, images: Images) -> list[str]:
     Raises
     ------
     InputError
-        No such file or column; an image twice, without a row, or without words: names the first, and how many.
+        No such file or column; an image twice, without a row, or without words: names the first,
+        and how many.
     """
     table = text_table(Path(instance("captions", path, (str, Path))), ["caption"], what="captions")
     column = next((c for c in ("image", "file") if c in table), None)
     if column is None:
-        raise InputError(f"captions: {path} lacks the column image; it has {', '.join(table.columns)}")
+        raise InputError(
+            f"captions: {path} lacks the column image; it has {', '.join(table.columns)}"
+        )
     given, wanted = [*map(visible, table[column])], images.names
     if not set(given) & set(wanted):
-        given, wanted = ([name.replace("\\", "/").rsplit("/", 1)[-1] for name in names] for names in (given, wanted))
+        given, wanted = (
+            [name.replace("\\", "/").rsplit("/", 1)[-1] for name in names]
+            for names in (given, wanted)
+        )
     if twice := first_twice(wanted) or first_twice(given):
-        raise InputError(f"captions: {path} cannot distinguish images by name; {twice} is there twice")
+        raise InputError(
+            f"captions: {path} cannot distinguish images by name; {twice} is there twice"
+        )
     caption = dict(zip(given, table["caption"]))
-    silent = "captioner" in table  # a network may return an empty caption; in a table by a person it is an omission
-    missing = [name for name in wanted if name not in caption or not (silent or caption[name].strip())]
+    silent = (
+        "captioner" in table
+    )  # a network may return an empty caption; in a table by a person it is an omission
+    missing = [
+        name for name in wanted if name not in caption or not (silent or caption[name].strip())
+    ]
     if missing:
-        raise InputError(f"captions: {path} has none for {missing[0]} ({len(missing)} of {len(wanted)} are missing)")
+        raise InputError(
+            f"captions: {path} has none for {missing[0]} ({len(missing)} of {len(wanted)} are "
+            "missing)"
+        )
     return [caption[name] for name in wanted]
 
 
@@ -173,15 +207,16 @@ def write(images: Images, name: str, path: str | Path, *, progress: bool = False
     name : str
         Of a captioner (see `captioner`).
     path : path
-        One row per image: ``image`` (see `Images.names`), ``caption`` and ``captioner``. Written every `CHUNK` images,
-        whole or not at all.
+        One row per image: ``image`` (see `Images.names`), ``caption`` and ``captioner``. Written
+        every `CHUNK` images, whole or not at all.
     progress : bool
         Show a progress bar.
 
     Raises
     ------
     InputError
-        Another suffix; a file with other columns, of another captioner or of other images; and as for `captioner`.
+        Another suffix; a file with other columns, of another captioner or of other images; and as
+        for `captioner`.
     """
     path, names = Path(path), images.names
     if path.suffix != ".csv":
@@ -190,8 +225,8 @@ def write(images: Images, name: str, path: str | Path, *, progress: bool = False
     if len(done) == len(names):
         return path
     caption = captioner(name)
-    what = dict(desc=f"{name} on {images.name}", unit="image", disable=not progress)
-    with tqdm(total=len(names), initial=len(done), **what) as bar:
+    bar = dict(desc=f"{name} on {images.name}", unit="image", disable=not progress)
+    with tqdm(total=len(names), initial=len(done), **bar) as bar:
         for at in range(len(done), len(names), CHUNK):
             chunk = slice(at, min(at + CHUNK, len(names)))
             said = []
@@ -204,14 +239,16 @@ def write(images: Images, name: str, path: str | Path, *, progress: bool = False
     return path
 
 
-def _begun(path: Path, name: str, names: list[str]) -> pd.DataFrame:
+def _begun(path: Path, name: str, names: list[str]):
     """The rows that an earlier run wrote, for the first images."""
     if not path.exists():
         return pd.DataFrame(columns=["image", "caption", "captioner"], dtype=str)
     done = text_table(path, ["image", "caption", "captioner"], what="captions")
     others = set(done["captioner"]) - {name}
     if others:
-        raise InputError(f"captions: {path} holds captions of {others.pop()}, not of {name}; give another output")
+        raise InputError(
+            f"captions: {path} holds captions of {others.pop()}, not of {name}; give another output"
+        )
     if done["image"].tolist() != names[: len(done)]:
         raise InputError(f"captions: {path} holds captions of other images; give another output")
     return done

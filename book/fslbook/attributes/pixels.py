@@ -15,10 +15,31 @@ from scipy import ndimage
 __all__ = ["COLOURS", "look", "name_colours", "sentences"]
 
 #: The eleven basic colour terms of English (Berlin and Kay, 1969).
-COLOURS = ("black", "grey", "white", "red", "orange", "yellow", "green", "blue", "purple", "pink", "brown")
+COLOURS = (
+    "black",
+    "grey",
+    "white",
+    "red",
+    "orange",
+    "yellow",
+    "green",
+    "blue",
+    "purple",
+    "pink",
+    "brown",
+)
 # Hues in degrees at which a name ends; past the last it is red again.
-ENDS = {"red": 14, "orange": 45, "yellow": 70, "green": 170, "blue": 260, "purple": 305, "pink": 348}
-SHADE = 0.3  # weight of lighter or darker relative to other hues, below 1 so that shadows are not objects
+ENDS = {
+    "red": 14,
+    "orange": 45,
+    "yellow": 70,
+    "green": 170,
+    "blue": 260,
+    "purple": 305,
+    "pink": 348,
+}
+# Weight of lighter or darker relative to other hues, below 1 so that shadows are not objects.
+SHADE = 0.3
 FAR = 40  # distance from the ground's colour that makes a pixel one of the object; 0 to 441
 ROUGH = 25  # standard deviation of the ground's shade above which it is textured; same scale
 SMALL = 0.01  # share of the image below which there is no object
@@ -30,7 +51,8 @@ VERSION = "pixels 1"  # raise it when `look` changes: cached results are then re
 def name_colours(rgb: np.ndarray) -> np.ndarray:
     """Names of colours: by hue, and for little saturation by lightness.
 
-    Pale colours are named by their hue too (a pale red is ``red``); dark or dull orange is ``brown``.
+    Pale colours are named by their hue too (a pale red is ``red``); dark or dull orange is
+    ``brown``.
 
     Parameters
     ----------
@@ -54,8 +76,9 @@ def name_colours(rgb: np.ndarray) -> np.ndarray:
 def look(images: np.ndarray) -> pd.DataFrame:
     """Properties shown by the pixels of images.
 
-    The ground's colour is the median of the outermost pixels. The object is what differs from it, with a
-    larger threshold for pixels that are only darker or lighter, as the shadows and patterns of a ground are.
+    The ground's colour is the median of the outermost pixels. The object is what differs from it,
+    with a larger threshold for pixels that are only darker or lighter, as the shadows and patterns
+    of a ground are.
 
     Parameters
     ----------
@@ -65,22 +88,25 @@ def look(images: np.ndarray) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        One row per image, all of it text. ``light``: bright, dark or empty, of the object; ``form``: solid
-        or hollow; ``colour``: of the object, one to three `COLOURS` separated by "; ", the most frequent
-        first; ``texture``: plain or textured, and ``ground``: one of `COLOURS`, of the ground. The first
-        three are empty if no object was found.
+        One row per image, all of it text. ``light``: bright, dark or empty, of the object;
+        ``form``: solid or hollow; ``colour``: of the object, one to three `COLOURS` separated by ";
+        ", the most frequent first; ``texture``: plain or textured, and ``ground``: one of
+        `COLOURS`, of the ground. The first three are empty if no object was found.
     """
-    rows = [_look(image) for at in range(0, len(images), BATCH) for image in images[at : at + BATCH]]
+    rows = [
+        _look(image) for at in range(0, len(images), BATCH) for image in images[at : at + BATCH]
+    ]
     return pd.DataFrame(rows, columns=["light", "form", "colour", "texture", "ground"])
 
 
-def _look(image: np.ndarray) -> tuple[str, str, str, str, str]:
+def _look(image: np.ndarray):
     x = np.broadcast_to(image, (*image.shape[:2], 3)).astype(np.float32)
     side = min(x.shape[:2])
     edge, width = np.ones(x.shape[:2], bool), max(1, side // 16)
     edge[width:-width, width:-width] = False
     ground = np.median(x[edge], axis=0)
-    # A difference is split into shade, along the ground's own colour, and the rest, a change of hue.
+    # A difference is split into shade, along the ground's own colour, and the rest, a change of
+    # hue.
     length = np.linalg.norm(ground)
     axis = ground / length if length > FAR else np.full(3, 3**-0.5)  # the hue of black is noise
     difference = x - ground
@@ -93,8 +119,13 @@ def _look(image: np.ndarray) -> tuple[str, str, str, str, str]:
     if shape.mean() < SMALL:
         return "", "", "", *told
     # Pixels far from the ground count more, since the nearer ones are mixed with it.
-    shares = np.bincount(name_colours(x[shape]), weights=far[shape], minlength=len(COLOURS)) / far[shape].sum()
-    colours = [i for i in np.argsort(-shares, kind="stable")[:3] if shares[i] > SHARE] or [shares.argmax()]
+    shares = (
+        np.bincount(name_colours(x[shape]), weights=far[shape], minlength=len(COLOURS))
+        / far[shape].sum()
+    )
+    colours = [i for i in np.argsort(-shares, kind="stable")[:3] if shares[i] > SHARE] or [
+        shares.argmax()
+    ]
     light = (x[shape] @ [0.2126, 0.7152, 0.0722]).mean() / 255
     inside = ndimage.binary_erosion(shape, iterations=max(1, round(side / 32)))
     return (
@@ -108,14 +139,20 @@ def _look(image: np.ndarray) -> tuple[str, str, str, str, str]:
 def sentences(seen: pd.DataFrame) -> list[str]:
     """The output of `look` as one sentence per image.
 
-    Worded so that spaCy takes each of the words as a noun or an adjective, unlike in "a plain red ground".
-    """
-    return [_sentence(*row) for row in seen[["light", "form", "colour", "texture", "ground"]].itertuples(index=False)]
+    Worded so that spaCy takes each of the words as a noun or an adjective, unlike in "a plain red
+    ground"."""
+    return [
+        _sentence(*row)
+        for row in seen[["light", "form", "colour", "texture", "ground"]].itertuples(index=False)
+    ]
 
 
-def _sentence(light: str, form: str, colour: str, texture: str, ground: str) -> str:
+def _sentence(light: str, form: str, colour: str, texture: str, ground: str):
     background = f"a {texture} and {ground} background"
     if not form:
         return f"an image of {background}"
     parts = " and ".join(f"{'an' if c == 'orange' else 'a'} {c} part" for c in colour.split("; "))
-    return f"an image of a {f'{light} and ' if light else ''}{form} object with {parts} on {background}"
+    return (
+        f"an image of a {f'{light} and ' if light else ''}{form} object with {parts} on "
+        f"{background}"
+    )

@@ -1,20 +1,22 @@
-"""Choosing a learner or a setting for each task: Figures 4, 5 and 8, Tables 4 and 5 of Shimabucoro et al. (2024).
+"""Choosing a learner or a setting for each task: Figures 4, 5 and 8, Tables 4 and 5 of Shimabucoro
+et al. (2024).
 
-All start from the table of `fslbook.evaluators.estimates.collect`, in which every candidate ran on the same tasks. A
-candidate is a method, or one method with another setting (`grid`). An estimator sees a task's support and
-names the candidate with the highest estimate; the oracle gives its accuracy. Accuracies are in percent.
-"""
+All start from the table of `fslbook.evaluators.estimates.collect`, in which every candidate ran on
+the same tasks. A candidate is a method, or one method with another setting (`grid`). An estimator
+sees a task's support and names the candidate with the highest estimate; the oracle gives its
+accuracy. Accuracies are in percent."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
+from itertools import product
 
 import numpy as np
 import pandas as pd
 import statsmodels.formula.api as smf
 
 from fslcore import evaluation, stats
-from fslcore.datasets import Source
 from fslcore.errors import InputError
 from fslcore.evaluation import Method
 from fslcore.stats.chosen import FEWEST_TASKS
@@ -66,8 +68,11 @@ DIGITS = 6  # printed means have two decimals
 EVEN = "even folds"  # with equally many images of each class; not in the paper
 
 
-def grid(sets: Sequence[str], method: str, setting: str, values: Sequence, **options) -> pd.DataFrame:
-    """`fslbook.evaluators.estimates.collect` of one method with each value of a setting; they are the candidates.
+def grid(
+    sets: Sequence[str], method: str, setting: str, values: Sequence, **options
+) -> pd.DataFrame:
+    """`fslbook.evaluators.estimates.collect` of one method with each value of a setting; they are
+    the candidates.
 
     Parameters
     ----------
@@ -88,20 +93,24 @@ def grid(sets: Sequence[str], method: str, setting: str, values: Sequence, **opt
     """
     tables = []
     for value in values:
-        found = estimates.collect(sets, [method], settings={setting: value}, **options)
-        tables.append(found.assign(method=f"{setting} = {value:g}"))
+        table = estimates.collect(sets, [method], settings={setting: value}, **options)
+        tables.append(table.assign(method=f"{setting} = {value:g}"))
     return pd.concat(tables, ignore_index=True)
 
 
-def _grids(table: pd.DataFrame, names: Sequence[str]):
-    """Data set by data set: its name, tasks, and for each name the accuracies (T, M) of all candidates.
+def _grids(table, names):
+    """Data set by data set: its name, tasks, and for each name the accuracies (T, M) of all
+    candidates.
 
     Of the tasks that all candidates of the data set ran on: slow ones run on the first few.
     """
     for dataset, part in table.groupby("dataset", sort=False):
         wide = part.pivot(index="task", columns="method", values=list(names)).dropna()
         if wide.columns.get_level_values("method").nunique() < 2:
-            raise InputError(f"{dataset}: {part['method'].iloc[0]} alone; at least 2 candidates are needed to choose")
+            raise InputError(
+                f"{dataset}: {part['method'].iloc[0]} alone; at least 2 candidates are needed "
+                "to choose"
+            )
         yield dataset, wide.index.to_numpy(), {name: wide[name] for name in names}
 
 
@@ -111,7 +120,8 @@ def ranks(
     of: str = "learners",
     empty: float = 0.0,
 ) -> pd.DataFrame:
-    """Figure 4: Spearman's rank correlation of each estimator with the oracle over the candidates, task by task.
+    """Figure 4: Spearman's rank correlation of each estimator with the oracle over the candidates,
+    task by task.
 
     Parameters
     ----------
@@ -122,28 +132,36 @@ def ranks(
     of : str
         What the candidates are; goes to the column ``method``.
     empty : float
-        What stands where the estimates or the oracle rank all candidates equal: 0, as no order was found. NaN
-        to see where that is.
+        What stands where the estimates or the oracle rank all candidates equal: 0, as no order was
+        found. NaN to see where that is.
 
     Returns
     -------
     DataFrame
-        dataset, method, task and a column per name, as `fslbook.evaluators.estimates.means` takes it.
+        dataset, method, task and a column per name, as `fslbook.evaluators.estimates.means` takes
+        it.
     """
     tables = []
     for dataset, tasks, by in _grids(table, [ORACLE, *names]):
-        found = {name: np.nan_to_num(stats.rank_correlation(by[name], by[ORACLE]), nan=empty) for name in names}
+        correlations = {
+            name: np.nan_to_num(stats.rank_correlation(by[name], by[ORACLE]), nan=empty)
+            for name in names
+        }
         ids = {"dataset": dataset, "method": f"{by[ORACLE].shape[1]} {of}", "task": tasks}
-        tables.append(pd.DataFrame({**ids, **found}))
+        tables.append(pd.DataFrame({**ids, **correlations}))
     return pd.concat(tables, ignore_index=True)
 
 
 def undefined(table: pd.DataFrame, names: Sequence[str] = JUDGES) -> pd.DataFrame:
-    """How many tasks (percent) have no rank correlation, and its mean over the others, by dataset and estimator."""
-    found = ranks(table, names, empty=np.nan).set_index("dataset")[list(names)]
-    found.columns.name = "estimator"
-    by = found.groupby("dataset", sort=False)
-    columns = {"undefined (%)": by.agg(lambda c: 100 * c.isna().mean()), "mean of the others": by.mean()}
+    """How many tasks (percent) have no rank correlation, and its mean over the others, by dataset
+    and estimator."""
+    correlations = ranks(table, names, empty=np.nan).set_index("dataset")[list(names)]
+    correlations.columns.name = "estimator"
+    by = correlations.groupby("dataset", sort=False)
+    columns = {
+        "undefined (%)": by.agg(lambda c: 100 * c.isna().mean()),
+        "mean of the others": by.mean(),
+    }
     return pd.concat(columns, axis=1).stack("estimator", future_stack=True)
 
 
@@ -156,22 +174,24 @@ def picks(
 ) -> pd.DataFrame:
     """Accuracy (oracle) of the candidate that each rule takes, task by task; ties in equal shares.
 
-    Rules besides the estimators: `FRESH`, the best on as many new images as the support has, and the oracle itself;
-    `ALWAYS` takes one candidate for all tasks, that with the best mean on the other half of the tasks
-    (those of even number for the odd ones, and the reverse), so it has no hindsight; `ANY` is the mean of all.
+    Rules besides the estimators: `FRESH`, the best on as many new images as the support has, and
+    the oracle itself; `ALWAYS` takes one candidate for all tasks, that with the best mean on the
+    other half of the tasks (those of even number for the odd ones, and the reverse), so it has no
+    hindsight; `ANY` is the mean of all.
 
     Parameters
     ----------
     table, names, of
         As for `ranks`.
     default : str, optional
-        The candidate that is in use if nothing is chosen, 'C = 1' say. It is kept wherever it ties for the
-        first place, and has the column `DEFAULT`.
+        The candidate that is in use if nothing is chosen, 'C = 1' say. It is kept wherever it ties
+        for the first place, and has the column `DEFAULT`.
 
     Returns
     -------
     DataFrame
-        dataset, method, task and a column per rule, in percent, as `fslbook.evaluators.estimates.means` takes it.
+        dataset, method, task and a column per rule, in percent, as
+        `fslbook.evaluators.estimates.means` takes it.
 
     Raises
     ------
@@ -186,14 +206,20 @@ def picks(
         at = None if default is None else oracle.columns.get_loc(default)
         rules = {} if default is None else {DEFAULT: oracle[default]}
         rules |= {name: stats.picked(by[name], oracle, at) for name in names}
-        rules |= {ALWAYS: _always(oracle), ANY: oracle.mean(axis=1), FRESH: stats.picked(by[FRESH], oracle, at)}
+        rules |= {
+            ALWAYS: _always(oracle),
+            ANY: oracle.mean(axis=1),
+            FRESH: stats.picked(by[FRESH], oracle, at),
+        }
         rules |= {ORACLE: oracle.max(axis=1)}
         ids = {"dataset": dataset, "method": f"{oracle.shape[1]} {of}", "task": tasks}
-        tables.append(pd.DataFrame({**ids, **{name: np.asarray(column) for name, column in rules.items()}}))
+        tables.append(
+            pd.DataFrame({**ids, **{name: np.asarray(column) for name, column in rules.items()}})
+        )
     return pd.concat(tables, ignore_index=True)
 
 
-def _always(oracle: pd.DataFrame) -> np.ndarray:
+def _always(oracle):
     """(T,) accuracy of the candidate that is best on average over the tasks of the other parity."""
     odd = np.arange(len(oracle)) % 2
     best = [int(oracle[odd != parity].to_numpy().mean(axis=0).argmax()) for parity in (0, 1)]
@@ -201,7 +227,8 @@ def _always(oracle: pd.DataFrame) -> np.ndarray:
 
 
 def optimism(table: pd.DataFrame, level: float = 0.95) -> pd.DataFrame:
-    """The chance part of the oracle's choice: its accuracy on the queries used for choosing, and on other queries.
+    """The chance part of the oracle's choice: its accuracy on the queries used for choosing, and on
+    other queries.
 
     Parameters
     ----------
@@ -211,18 +238,19 @@ def optimism(table: pd.DataFrame, level: float = 0.95) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        By dataset: ``same half`` and ``other half``, the accuracy on the half chosen by and on the other one, mean of
-        both ways around; their difference with its paired half_width; and ``rank correlation`` of the halves.
+        By dataset: ``same half`` and ``other half``, the accuracy on the half chosen by and on the
+        other one, mean of both ways around; their difference with its paired half_width; and ``rank
+        correlation`` of the halves.
     """
     rows = {}
     for dataset, _, by in _grids(table, HALVES):
         a, b = (by[name] for name in HALVES)
-        same = (a.max(axis=1) + b.max(axis=1)) / 2
-        other = (stats.picked(a, b) + stats.picked(b, a)) / 2
-        r = stats.paired_interval(same, other, level)
+        same_half = (a.max(axis=1) + b.max(axis=1)) / 2
+        other_half = (stats.picked(a, b) + stats.picked(b, a)) / 2
+        r = stats.paired_interval(same_half, other_half, level)
         rows[dataset] = {
-            "same half": same.mean(),
-            "other half": other.mean(),
+            "same half": same_half.mean(),
+            "other half": other_half.mean(),
             "difference": r.mean,
             "half_width": r.half_width,
             "rank correlation": np.nan_to_num(stats.rank_correlation(a, b)).mean(),
@@ -231,9 +259,13 @@ def optimism(table: pd.DataFrame, level: float = 0.95) -> pd.DataFrame:
 
 
 def chosen_on(
-    candidates: dict[str, np.ndarray], tables: dict[str, pd.DataFrame], size: int, level: float = 0.95
+    candidates: dict[str, np.ndarray],
+    tables: dict[str, pd.DataFrame],
+    size: int,
+    level: float = 0.95,
 ) -> pd.DataFrame:
-    """One candidate chosen on a few tasks, and its accuracy there and on all other tasks, block by block.
+    """One candidate chosen on a few tasks, and its accuracy there and on all other tasks, block by
+    block.
 
     Parameters
     ----------
@@ -242,71 +274,97 @@ def chosen_on(
     tables : dict of DataFrames
         More of them, from `grid`: of each data set.
     size : int
-        Tasks of a block, of which no two share a task; half of the tasks where there are fewer than twice as many.
-        Candidates whose blocks would have fewer tasks than `fslcore.stats.winner_interval` needs are left out.
+        Tasks of a block, of which no two share a task; half of the tasks where there are fewer than
+        twice as many. Candidates whose blocks would have fewer tasks than
+        `fslcore.stats.winner_interval` needs are left out.
 
     Returns
     -------
     DataFrame
-        A row per block: ``row``, what is chosen; ``candidates``; ``other``, the accuracy of the chosen one on the other
-        tasks; ``added``, by how much it gains more over the average candidate on its own tasks; and ``found``, the
-        `fslcore.stats.chosen.Winner`.
+        A row per block: ``row``, what is chosen; ``candidates``; ``other``, the accuracy of the
+        chosen one on the other tasks; ``added``, by how much it gains more over the average
+        candidate on its own tasks; and ``found``, the `fslcore.stats.chosen.Winner`.
     """
     for name, table in tables.items():
-        candidates = candidates | {f"{name}, {d}": by[ORACLE].to_numpy().T for d, _, by in _grids(table, [ORACLE])}
-    out = []
-    for name, x in candidates.items():
-        step = min(size, x.shape[1] // 2)
-        if step < FEWEST_TASKS:
-            continue
-        for at in range(0, x.shape[1] - step + 1, step):
-            here, other = x[:, at : at + step], np.delete(x, np.s_[at : at + step], axis=1).mean(axis=1)
-            found, gap = stats.winner_interval(here, level=level, bounds=(0, 100)), here.mean(axis=1) - other
-            added = gap[found.method] - gap.mean()
-            out.append(dict(row=name, candidates=len(x), other=other[found.method], added=added, found=found))
-    return pd.DataFrame(out)
+        for dataset, _, by in _grids(table, [ORACLE]):
+            candidates = candidates | {f"{name}, {dataset}": by[ORACLE].to_numpy().T}
+    rows = []
+    for name, accuracies in candidates.items():
+        step = min(size, accuracies.shape[1] // 2)
+        if step >= FEWEST_TASKS:
+            for first in range(0, accuracies.shape[1] - step + 1, step):
+                rows.append(_chosen_on(name, accuracies, slice(first, first + step), level))
+    return pd.DataFrame(rows)
+
+
+def _chosen_on(name, accuracies, block, level):
+    """A row of `chosen_on`, from the accuracies (M, T) and the tasks on which one is chosen."""
+    on_block = accuracies[:, block]
+    on_others = np.delete(accuracies, block, axis=1).mean(axis=1)
+    winner = stats.winner_interval(on_block, level=level, bounds=(0, 100))
+    gap = on_block.mean(axis=1) - on_others
+    return {
+        "row": name,
+        "candidates": len(accuracies),
+        "other": on_others[winner.method],
+        "added": gap[winner.method] - gap.mean(),
+        "found": winner,
+    }
 
 
 def chosen_table(blocks: pd.DataFrame) -> pd.DataFrame:
-    """`chosen_on` by what is chosen: means over blocks, and how often intervals hold the accuracy on other tasks."""
-    found, other = blocks["found"], blocks["other"]
-    corrected = [w.low <= x <= w.high for w, x in zip(found, other)]
-    longer = [(w.high - w.low) / 2 / w.half_width if w.half_width else 1.0 for w in found]
-    naive = [abs(w.mean - x) <= w.half_width for w, x in zip(found, other)]
+    """`chosen_on` by what is chosen: means over blocks, and how often intervals hold the accuracy
+    on other tasks."""
+    winners, accuracies = blocks["found"], blocks["other"]
+    corrected = [w.low <= x <= w.high for w, x in zip(winners, accuracies)]
+    longer = [(w.high - w.low) / 2 / w.half_width if w.half_width else 1.0 for w in winners]
+    naive = [abs(w.mean - x) <= w.half_width for w, x in zip(winners, accuracies)]
     all_of = blocks.assign(naive=naive, corrected=corrected, longer=longer, blocks=1)
-    by = {"candidates": "first", "blocks": "sum", "added": "mean", "naive": "sum", "corrected": "sum", "longer": "mean"}
+    by = {
+        "candidates": "first",
+        "blocks": "sum",
+        "added": "mean",
+        "naive": "sum",
+        "corrected": "sum",
+        "longer": "mean",
+    }
     return all_of.groupby("row", sort=False).agg(by)
 
 
 def chosen_rows(blocks: pd.DataFrame) -> pd.DataFrame:
-    """The first block of each row of `chosen_on`, minus the accuracy on other tasks, for `fslbook.figures.forest`."""
-    first = blocks.drop_duplicates("row")
-    ends = [
-        dict(row=of.row, series=name, mean=mean - of.other, low=low - of.other, high=high - of.other)
-        for of in first.itertuples()
-        for w in [of.found]
-        for name, mean, low, high in (
-            ("naive", w.mean, w.mean - w.half_width, w.mean + w.half_width),
-            ("corrected for the choice", w.estimate, w.low, w.high),
-        )
-    ]
-    return pd.DataFrame(ends)
+    """The first block of each row of `chosen_on`, minus the accuracy on other tasks, for
+    `fslbook.figures.forest`."""
+    rows = []
+    for block in blocks.drop_duplicates("row").itertuples():
+        winner = block.found
+        low, high = winner.mean - winner.half_width, winner.mean + winner.half_width
+        for series, mean, *ends in (
+            ("naive", winner.mean, low, high),
+            ("corrected for the choice", winner.estimate, winner.low, winner.high),
+        ):
+            mean, low, high = (value - block.other for value in (mean, *ends))
+            rows.append(dict(row=block.row, series=series, mean=mean, low=low, high=high))
+    return pd.DataFrame(rows)
 
 
-def against(picked: pd.DataFrame, base: str, names: Sequence[str], level: float = 0.95) -> pd.DataFrame:
-    """Paired differences, rules minus ``base``, as of `fslbook.evaluators.estimates.biases` (Holm over all rows)."""
+def against(
+    picked: pd.DataFrame, base: str, names: Sequence[str], level: float = 0.95
+) -> pd.DataFrame:
+    """Paired differences, rules minus ``base``, as of `fslbook.evaluators.estimates.biases` (Holm
+    over all rows)."""
     return estimates.paired(picked, names, lambda t, name: (t[name], t[base]), level)
 
 
 def even_folds(shots: int) -> str:
-    """The estimator '4-fold' for 8 shots: the most folds, up to five, that hold equally many images of each class.
+    """The estimator '4-fold' for 8 shots: the most folds, up to five, that hold equally many images
+    of each class.
 
-    A prime number of shots above five has that many folds. One shot cannot be divided: its two folds are uninformative.
-    """
+    A prime number of shots above five has that many folds. One shot cannot be divided: its two
+    folds are uninformative."""
     return f"{max((k for k in range(2, 6) if shots % k == 0), default=max(shots, 2))}-fold"
 
 
-def _five(images: int) -> str:
+def _five(images):
     """5-fold, or as many folds as there are images."""
     return f"{min(5, images)}-fold"
 
@@ -342,20 +400,28 @@ def by_shots(
     Returns
     -------
     DataFrame
-        dataset, ways, shots, task, and in percent the accuracy at the ``default``, tuned by `TUNED` (with as many folds
-        as images, where these are fewer than five) and by `EVEN`, and with the value that is best on average.
+        dataset, ways, shots, task, and in percent the accuracy at the ``default``, tuned by `TUNED`
+        (with as many folds as images, where these are fewer than five) and by `EVEN`, and with the
+        value that is best on average.
     """
-    tables, rules = [], [DEFAULT, TUNED, EVEN, ALWAYS]
-    most = 2 * max(shots) + queries
-    for k in ways:
-        for s in shots:
-            five, even = _five(k * s), even_folds(s)
-            names = list(dict.fromkeys([five, even]))
-            found = grid(sets, method, setting, values, ways=k, shots=s, queries=most - 2 * s, names=names, **options)
-            found = picks(found, names, default=default)
-            found[EVEN], found[TUNED] = found[even], found[five]
-            tables.append(found.assign(ways=k, shots=s)[["dataset", "ways", "shots", "task", *rules]])
+    run = partial(grid, sets, method, setting, values, **options)
+    images = 2 * max(shots) + queries
+    tables = [
+        _by_rule(run, default, ways=k, shots=s, queries=images - 2 * s)
+        for k, s in product(ways, shots)
+    ]
     return pd.concat(tables, ignore_index=True)
+
+
+def _by_rule(run, default, **shape):
+    """`by_shots` at one number of ways and shots."""
+    ways, shots = shape["ways"], shape["shots"]
+    five, even = _five(ways * shots), even_folds(shots)
+    names = list(dict.fromkeys([five, even]))
+    table = picks(run(names=names, **shape), names, default=default)
+    table[EVEN], table[TUNED] = table[even], table[five]
+    columns = ["dataset", "ways", "shots", "task", DEFAULT, TUNED, EVEN, ALWAYS]
+    return table.assign(ways=ways, shots=shots)[columns]
 
 
 def all_classes(
@@ -370,7 +436,8 @@ def all_classes(
 ) -> pd.DataFrame:
     """Figure 5: estimates on tasks of all classes of a data set, tested on all its other images.
 
-    Where the release of a data set has a test part, it is the query set, and supports are of its other images.
+    Where the release of a data set has a test part, it is the query set, and supports are of its
+    other images.
 
     Parameters
     ----------
@@ -387,39 +454,50 @@ def all_classes(
     Returns
     -------
     DataFrame
-        dataset, ways, shots, task, oracle, `ESTIMATORS` and `EVEN`, in percent; NaN where there is none.
+        dataset, ways, shots, task, oracle, `ESTIMATORS` and `EVEN`, in percent; NaN where there is
+        none.
     """
     tables = []
     for dataset in sets:
         run = evaluation.ready(dataset, *Method.parse(method))
-        for s in shots:
-            drawn = _of_all_classes(run.source, shots=s, tasks=tasks, seed=seed)
-            images = drawn.support.shape[1]
-            left_out = {TUNED: True, "bootstrap": s == 1, "leave-one-out": images > most}
-            rest = [n for n in ESTIMATORS if not left_out.get(n)]
-            names = list(dict.fromkeys([ORACLE, *rest, _five(images), even_folds(s)]))
-            try:
-                found = 100 * resampled.run(run, drawn, names, rounds=rounds, seed=seed)
-            except Undrawn:  # of a hundred classes with two images each, a draw holds all but never
-                names.remove("bootstrap")
-                found = 100 * resampled.run(run, drawn, names, rounds=rounds, seed=seed)
-            found[EVEN], found[TUNED] = found[even_folds(s)], found[_five(images)]
-            ids = dict(dataset=dataset, ways=drawn.ways, shots=s)
-            tables.append(found.reset_index().assign(**ids).reindex(columns=[*ids, "task", ORACLE, *ESTIMATORS, EVEN]))
-    return pd.concat(tables, ignore_index=True)
+        for count in shots:
+            sampled = _of_all_classes(run.source, shots=count, tasks=tasks, seed=seed)
+            options = dict(rounds=rounds, seed=seed)
+            table = _estimates_of(run, sampled, count, most, options)
+            tables.append(table.assign(dataset=dataset, ways=sampled.ways, shots=count))
+    columns = ["dataset", "ways", "shots", "task", ORACLE, *ESTIMATORS, EVEN]
+    return pd.concat(tables, ignore_index=True).reindex(columns=columns)
 
 
-def _of_all_classes(source: Source, *, shots: int, tasks: int, seed: int) -> Tasks:
+def _estimates_of(run, tasks, shots, most, options):
+    images = tasks.support.shape[1]
+    five, even = _five(images), even_folds(shots)
+    names = [ORACLE, "hold-out"]
+    if shots > 1:
+        names.append("bootstrap")
+    if images <= most:
+        names.append("leave-one-out")
+    names += dict.fromkeys([five, even])
+    try:
+        table = resampled.run(run, tasks, names, **options)
+    except Undrawn:  # of a hundred classes with two images each, a draw holds all but never
+        names.remove("bootstrap")
+        table = resampled.run(run, tasks, names, **options)
+    table[EVEN], table[TUNED] = table[even], table[five]
+    return (100 * table).reset_index()
+
+
+def _of_all_classes(source, *, shots, tasks, seed):
     labels, facts = source.labels, source.facts
     part = None if facts is None or "part" not in facts else facts["part"].to_numpy()
     if part is None or set(part) <= {"test"} or "test" not in part:
         return sample_all(labels, shots=shots, tasks=tasks, seed=seed)
     train, test = np.flatnonzero(part != "test"), np.flatnonzero(part == "test")
-    drawn = sample_all(labels[train], shots=shots, tasks=tasks, seed=seed)
+    sampled = sample_all(labels[train], shots=shots, tasks=tasks, seed=seed)
     query = np.tile(test, (tasks, 1))
     label = np.tile(np.searchsorted(np.unique(labels[train]), labels[test]), (tasks, 1))
-    sampler = {**drawn.sampler, "queries": "test"}
-    return Tasks(train[drawn.support], drawn.support_label, query, label, drawn.ways, sampler)
+    sampler = {**sampled.sampler, "queries": "test"}
+    return Tasks(train[sampled.support], sampled.support_label, query, label, sampled.ways, sampler)
 
 
 def curves(table: pd.DataFrame, panels: dict[str, pd.DataFrame]) -> pd.DataFrame:
@@ -435,7 +513,8 @@ def curves(table: pd.DataFrame, panels: dict[str, pd.DataFrame]) -> pd.DataFrame
     Returns
     -------
     DataFrame
-        dataset, panel, ways, rule, shots, mean, error (one standard error); without rows that have no value.
+        dataset, panel, ways, rule, shots, mean, error (one standard error); without rows that have
+        no value.
     """
     by = ["dataset", "panel", "ways", "rule", "shots"]
     parts = [
@@ -449,7 +528,8 @@ def curves(table: pd.DataFrame, panels: dict[str, pd.DataFrame]) -> pd.DataFrame
 
 
 def exponents(table: pd.DataFrame, estimator: str = EVEN, level: float = 0.95) -> pd.DataFrame:
-    """Fitted exponents of the error in the variance p (1 - p) of a single test and in n, and those of chance alone.
+    """Fitted exponents of the error in the variance p (1 - p) of a single test and in n, and those
+    of chance alone.
 
     A test of an unbiased estimator on n images is off by √(2 p (1 - p) / (π n)) on average. So in
     log(mean absolute error) = c + a log(p (1 - p)) + b log n, by least squares over the settings
@@ -465,13 +545,15 @@ def exponents(table: pd.DataFrame, estimator: str = EVEN, level: float = 0.95) -
     Returns
     -------
     DataFrame
-        Rows p (1 - p) and n: exponent, low and high of its interval, chance, and ``alone``: the share of the
-        variance of log(error) that this factor explains by itself.
+        Rows p (1 - p) and n: exponent, low and high of its interval, chance, and ``alone``: the
+        share of the variance of log(error) that this factor explains by itself.
     """
     t = table[table["shots"] > 1].assign(error=lambda t: (t[estimator] - t[ORACLE]).abs())
     t = t.groupby(["dataset", "ways", "shots"], sort=False)[["error", ORACLE]].mean().reset_index()
     p = t[ORACLE] / 100
-    t = t.assign(error=np.log(t["error"]), spread=np.log(p * (1 - p)), size=np.log(t["ways"] * t["shots"]))
+    t = t.assign(
+        error=np.log(t["error"]), spread=np.log(p * (1 - p)), size=np.log(t["ways"] * t["shots"])
+    )
     fit = smf.ols("error ~ spread + size", t).fit()
     ends = fit.conf_int(1 - level)
     rows = {
@@ -490,13 +572,13 @@ def exponents(table: pd.DataFrame, estimator: str = EVEN, level: float = 0.95) -
 def printed(table: int) -> pd.DataFrame:
     """Table 4 or 5 of the paper in the form of `fslbook.evaluators.estimates.means`.
 
-    In Table 4 the columns are `DEFAULT` and '5-fold'. To Table 5 `ALWAYS` and `ANY` are added from Table 1: the
-    best of the five learners, by hindsight, and their mean.
-    """
+    In Table 4 the columns are `DEFAULT` and '5-fold'. To Table 5 `ALWAYS` and `ANY` are added from
+    Table 1: the best of the five learners, by hindsight, and their mean."""
     read = published.table(table, "evaluators")
     if table == 4:
         read = read.assign(
-            estimator=read["tuned"].map({"no": DEFAULT, "yes": TUNED}), method=read["learner"].map(evaluation.LEARNERS)
+            estimator=read["tuned"].map({"no": DEFAULT, "yes": TUNED}),
+            method=read["learner"].map(evaluation.LEARNERS),
         )
     else:
         read["method"] = FIVE
@@ -504,15 +586,23 @@ def printed(table: int) -> pd.DataFrame:
     read = read[[*KEYS, "estimator", "mean", "half_width"]]
     if table == 5:
         alone = estimates.printed(1).query("estimator == @ORACLE").groupby("dataset", sort=False)
-        best = alone.apply(lambda t: t.loc[t["mean"].idxmax(), ["mean", "half_width"]], include_groups=False)
+        best = alone.apply(
+            lambda t: t.loc[t["mean"].idxmax(), ["mean", "half_width"]], include_groups=False
+        )
         mean = alone["mean"].mean().to_frame()
-        more = [t.assign(method=FIVE, estimator=name).reset_index() for name, t in ((ALWAYS, best), (ANY, mean))]
-        read = pd.concat([read, *more], ignore_index=True)
+        from_table_1 = [
+            t.assign(method=FIVE, estimator=name).reset_index()
+            for name, t in ((ALWAYS, best), (ANY, mean))
+        ]
+        read = pd.concat([read, *from_table_1], ignore_index=True)
     return read.astype({"mean": float, "half_width": float})
 
 
-def own_cells(which: int, picked: pd.DataFrame, methods: Sequence[str], level: float = 0.95) -> pd.DataFrame:
-    """Table 4 or 5 on the paper's own data, by networks trained as it has them, beside the printed cells.
+def own_cells(
+    which: int, picked: pd.DataFrame, methods: Sequence[str], level: float = 0.95
+) -> pd.DataFrame:
+    """Table 4 or 5 on the paper's own data, by networks trained as it has them, beside the printed
+    cells.
 
     Parameters
     ----------
@@ -528,10 +618,11 @@ def own_cells(which: int, picked: pd.DataFrame, methods: Sequence[str], level: f
 
 
 def reported(level: float = 0.95, **shape: int) -> pd.DataFrame:
-    """Table 5 as others report it, beside the printed cells; ``shape`` as for `estimates.contributed_table`."""
+    """Table 5 as others report it, beside the printed cells; ``shape`` as for
+    `estimates.contributed_table`."""
 
-    def cells(one: Pack) -> pd.DataFrame:
-        table = estimates.contributed_table(one, **shape)
+    def cells(pack: Pack) -> pd.DataFrame:
+        table = estimates.contributed_table(pack, **shape)
         five = (
             table.groupby("dataset").filter(lambda t: f"{t['method'].nunique()} learners" == FIVE)
             if len(table)
@@ -549,11 +640,14 @@ def tally(differences: pd.DataFrame) -> str:
     return f"{up} of {len(differences)} better, {down} worse; " + " to ".join(ends) + " points"
 
 
-def findings(picked: pd.DataFrame, tuned: dict[str, pd.DataFrame], level: float = 0.95) -> pd.DataFrame:
-    """The paper's findings on choosing: in how many comparisons (data sets, estimators) each holds, there and here.
+def findings(
+    picked: pd.DataFrame, tuned: dict[str, pd.DataFrame], level: float = 0.95
+) -> pd.DataFrame:
+    """The paper's findings on choosing: in how many comparisons (data sets, estimators) each holds,
+    there and here.
 
-    Printed means are compared as they stand. Here differences are paired, and corrected by Holm's method over
-    the comparisons of a row.
+    Printed means are compared as they stand. Here differences are paired, and corrected by Holm's
+    method over the comparisons of a row.
 
     Parameters
     ----------
@@ -562,26 +656,30 @@ def findings(picked: pd.DataFrame, tuned: dict[str, pd.DataFrame], level: float 
     tuned : dict
         'Baseline' and 'MAML', or one of them, to `picks` among settings, with a default.
     """
-    table_5, table_4 = printed(5), printed(4)
-
-    def row(mine: pd.DataFrame, theirs: pd.DataFrame, names: Sequence[str], base: str) -> tuple[str, str]:
-        mean = theirs.pivot(index="dataset", columns="estimator", values="mean")
-        gap = pd.concat([mean[name] - mean[base] for name in names]) if base in mean else None
-        said = "—" if gap is None else tally(pd.DataFrame({"mean": gap, "verdict": np.sign(gap.round(DIGITS))}))
-        return said, tally(against(mine, base, names, level))
-
+    printed_5, printed_4 = printed(5), printed(4)
     many = ["leave-one-out", "bootstrap"]
-    rows = {
-        "Resampling chooses better than hold-out": row(picked, table_5, [TUNED, *many], "hold-out"),
-        "Leave-one-out and bootstrap choose better than 5-fold": row(picked, table_5, many, TUNED),
-        "Estimators come up to the oracle": row(picked, table_5, ESTIMATORS, ORACLE),
-        "… to as many fresh images": row(picked, table_5, ESTIMATORS, FRESH),
-        "Choosing beats the learner that is best on average": row(picked, table_5, ESTIMATORS, ALWAYS),
-        "Choosing beats a learner at random": row(picked, table_5, ESTIMATORS, ANY),
+    comparisons = {
+        "Resampling chooses better than hold-out": ([TUNED, *many], "hold-out"),
+        "Leave-one-out and bootstrap choose better than 5-fold": (many, TUNED),
+        "Estimators come up to the oracle": (ESTIMATORS, ORACLE),
+        "… to as many fresh images": (ESTIMATORS, FRESH),
+        "Choosing beats the learner that is best on average": (ESTIMATORS, ALWAYS),
+        "Choosing beats a learner at random": (ESTIMATORS, ANY),
     }
-    for name, what in (("Baseline", "the regularisation"), ("MAML", "MAML's steps")):
+    rows = {name: _counts(printed_5, picked, *rules, level) for name, rules in comparisons.items()}
+    for name, setting in (("Baseline", "the regularisation"), ("MAML", "MAML's steps")):
         if name in tuned:
-            theirs = table_4[table_4["method"] == name]
-            rows[f"Tuning {what} by 5-fold helps"] = row(tuned[name], theirs, [TUNED], DEFAULT)
-            rows[f"… beats one value for all tasks ({name})"] = row(tuned[name], theirs, [TUNED], ALWAYS)
+            data = printed_4[printed_4["method"] == name], tuned[name], [TUNED]
+            rows[f"Tuning {setting} by 5-fold helps"] = _counts(*data, DEFAULT, level)
+            rows[f"… beats one value for all tasks ({name})"] = _counts(*data, ALWAYS, level)
     return pd.DataFrame(rows, index=["printed", "here"]).T.rename_axis("finding")
+
+
+def _counts(theirs, ours, names, base, level):
+    """`tally` of these rules against another one, as printed and here."""
+    mean = theirs.pivot(index="dataset", columns="estimator", values="mean")
+    text = tally(against(ours, base, names, level))
+    if base not in mean:
+        return "—", text
+    gap = pd.concat([mean[name] - mean[base] for name in names])
+    return tally(pd.DataFrame({"mean": gap, "verdict": np.sign(gap.round(DIGITS))})), text

@@ -1,4 +1,5 @@
-"""Episodes, tasks of known accuracy from which the informed estimator learns, as ``data/episodes`` stores them."""
+"""Episodes, tasks of known accuracy from which the informed estimator learns, as ``data/episodes``
+stores them."""
 
 from __future__ import annotations
 
@@ -17,7 +18,9 @@ __all__ = ["episodes", "mixed_shapes"]
 SHOTS = (1, 2, 3, 4, 5, 7, 10, 15, 20)  # of tasks of mixed shapes
 
 
-def mixed_shapes(labels: np.ndarray, blocks: int, *, tasks: int = 10, queries: int = 15, seed: int = 0) -> list[Tasks]:
+def mixed_shapes(
+    labels: np.ndarray, blocks: int, *, tasks: int = 10, queries: int = 15, seed: int = 0
+) -> list[Tasks]:
     """Blocks of closed tasks, each block with its own shape: 2 to 10 ways and 1 to 20 shots.
 
     In every second block the classes have different numbers of support images, uniform between two
@@ -41,7 +44,9 @@ def mixed_shapes(labels: np.ndarray, blocks: int, *, tasks: int = 10, queries: i
     """
     sizes = np.sort(np.bincount(labels))[::-1]
     if (sizes >= queries + max(SHOTS)).sum() < 2:
-        raise InputError(f"queries = {queries}; two classes of {queries + max(SHOTS)} images or more are needed")
+        raise InputError(
+            f"queries = {queries}; two classes of {queries + max(SHOTS)} images or more are needed"
+        )
     rng = np.random.default_rng(seed)
     out = []
     while len(out) < blocks:
@@ -49,13 +54,14 @@ def mixed_shapes(labels: np.ndarray, blocks: int, *, tasks: int = 10, queries: i
         low, high = np.sort(rng.choice(SHOTS, 2))
         shots = rng.integers(low, high + 1, ways) if len(out) % 2 else np.full(ways, low)
         if (sizes >= queries + shots.max()).sum() >= ways:
-            made = dict(ways=ways, shots=shots.tolist(), queries=queries, seed=seed + len(out))
-            out.append(sample_closed(labels, tasks=tasks, skip_small_classes=True, **made))
+            shape = dict(ways=ways, shots=shots.tolist(), queries=queries, seed=seed + len(out))
+            out.append(sample_closed(labels, tasks=tasks, skip_small_classes=True, **shape))
     return out
 
 
 def episodes(bank: Bank, learner, tasks: Tasks, **options) -> pd.DataFrame:
-    """Signals of each task and its true ``accuracy`` on its query (0 to 1), with the number of ``queries``.
+    """Signals of each task and its true ``accuracy`` on its query (0 to 1), with the number of
+    ``queries``.
 
     Parameters: as for `fslbook.estimation.informed.signals`.
     """

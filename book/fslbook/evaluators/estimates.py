@@ -1,10 +1,10 @@
-"""How accurately estimators predict the accuracy on a task: tables and figures of Shimabucoro et al. (2024).
+"""How accurately estimators predict the accuracy on a task: tables and figures of Shimabucoro et
+al. (2024).
 
-`collect` runs methods on tasks and keeps, a row per task, the accuracy by the oracle, as each estimator
-puts it, and on a *fresh* test set as large as the support. All else is arithmetic on that table.
-Accuracies and errors are in percent (points). A method is a backbone and a learner, written with a
-space between them: ``conv4-protonet protonet``.
-"""
+`collect` runs methods on tasks and keeps, a row per task, the accuracy by the oracle, as each
+estimator puts it, and on a *fresh* test set as large as the support. All else is arithmetic on that
+table. Accuracies and errors are in percent (points). A method is a backbone and a learner, written
+with a space between them: ``conv4-protonet protonet``."""
 
 from __future__ import annotations
 
@@ -58,26 +58,20 @@ __all__ = [
 
 HALVES = ("even queries", "odd queries")  # of each class, so that both are balanced
 KEYS = ["dataset", "method"]
+SHAPE = {"ways": 5, "shots": 5, "queries": 15, "tasks": 600}  # of tasks, by default
 NETWORKS = "trained:evaluators/"  # those that are trained as the paper has them
 
 
-def collect(  # noqa: PLR0913 (what a table is made of)
+def collect(
     sets: Sequence[str],
     methods: Sequence[str],
     *,
-    ways: int = 5,
-    shots: int | Sequence[int] = 5,
-    queries: int | Sequence[int] = 15,
-    tasks: int = 600,
-    image_tasks: int = 100,
     seed: int = 0,
-    rounds: int = 30,
-    names: Sequence[str] = ESTIMATORS,
-    stored: bool = True,
     settings: dict | None = None,
-    halves: bool = False,
+    **options,
 ) -> pd.DataFrame:
-    """Accuracy of each task by the oracle, by estimators, and on a fresh test set of the support's size.
+    """Accuracy of each task by the oracle, by estimators, and on a fresh test set of the support's
+    size.
 
     The tasks are closed ones. Each is drawn with S more queries per class than asked; these are the
     fresh test set, and the oracle does not see them.
@@ -85,7 +79,8 @@ def collect(  # noqa: PLR0913 (what a table is made of)
     Parameters
     ----------
     sets, methods : sequences of str
-        Data sets as for `fslcore.evaluation.load_source`; methods as for `fslcore.evaluation.Method.parse`.
+        Data sets as for `fslcore.evaluation.load_source`; methods as for
+        `fslcore.evaluation.Method.parse`.
     ways, shots, queries, tasks, seed
         As for `fslcore.tasks.sample_closed`; classes with too few images are left out.
     image_tasks : int
@@ -95,7 +90,8 @@ def collect(  # noqa: PLR0913 (what a table is made of)
     names : sequence of str
         Estimators, as for `fslcore.tasks.resplit`.
     stored : bool
-        Compute nothing for learners that read images, and leave out those of which no results are kept.
+        Compute nothing for learners that read images, and leave out those of which no results are
+        kept.
     settings : dict, optional
         Arguments of the learners, {'C': 10} say.
     halves : bool
@@ -111,41 +107,67 @@ def collect(  # noqa: PLR0913 (what a table is made of)
     InputError
         What `Method.parse`, the loaders, samplers and estimators raise.
     """
+    shape = {name: options.pop(name, default) for name, default in SHAPE.items()}
     tables = []
     for dataset in sets:
         source = evaluation.load_source(dataset)
-        asked, new = draw(source, ways=ways, shots=shots, queries=queries, tasks=tasks, seed=seed)
-        for name in map(Method.parse, methods):
-            run = evaluation.ready(source, *name, **(settings or {}))
-            few = slice(image_tasks if run.slow else tasks)
-            options = dict(rounds=rounds, seed=seed, stored=stored and run.slow)
-            found = resampled.run(run, asked[few], [ORACLE, *names], **options)
-            other = resampled.run(run, new[few], [ORACLE], **options)
-            if found is not None and other is not None:
-                found[FRESH] = other[ORACLE]
-                if halves:
-                    kept = run.record(asked[few], stored=True)
-                    for i, half in enumerate(HALVES):
-                        found[half] = kept.by_class()[..., i::2].mean(axis=(1, 2))
-                found = (100 * found).reset_index()
-                found.insert(0, "dataset", dataset)
-                found.insert(1, "method", name.title)
-                tables.append(found)
+        drawn = draw(source, seed=seed, **shape)
+        for method in map(Method.parse, methods):
+            run = evaluation.ready(source, *method, **(settings or {}))
+            table = _estimates(run, *drawn, seed, **options)
+            if table is not None:
+                table = (100 * table).reset_index()
+                tables.append(table.assign(dataset=dataset, method=method.title))
     if not tables:
         raise InputError(f"methods = {methods}; no results of them are at hand")
-    return pd.concat(tables, ignore_index=True)
+    table = pd.concat(tables, ignore_index=True)
+    return table[[*KEYS, *table.columns.drop(KEYS)]]
+
+
+def _estimates(
+    run,
+    drawn,
+    new,
+    seed,
+    *,
+    image_tasks=100,
+    rounds=30,
+    names=ESTIMATORS,
+    stored=True,
+    halves=False,
+):
+    """The accuracies of `collect`, or None if not all results are kept."""
+    if run.slow:
+        drawn, new = drawn[:image_tasks], new[:image_tasks]
+    options = dict(rounds=rounds, seed=seed, stored=stored and run.slow)
+    table = resampled.run(run, drawn, [ORACLE, *names], **options)
+    on_new = resampled.run(run, new, [ORACLE], **options)
+    if table is None or on_new is None:
+        return None
+    table[FRESH] = on_new[ORACLE]
+    if halves:
+        correct = run.record(drawn, stored=True).by_class()
+        for i, half in enumerate(HALVES):
+            table[half] = correct[..., i::2].mean(axis=(1, 2))
+    return table
 
 
 def draw(source: datasets.Source, **shape: int | Sequence[int]) -> tuple[Tasks, Tasks]:
-    """The tasks of `collect`: with the queries of the oracle, and the same with the fresh test set; as `fresh.draw`."""
+    """The tasks of `collect`: with the queries of the oracle, and the same with the fresh test set;
+    as `fresh.draw`."""
     labels = source.classes if source.needs_backbone else source.labels
     return fresh.draw(labels, fresh.parts_of(source), **shape)
 
 
 def own_cells(
-    table: pd.DataFrame, which: int, methods: Sequence[str], level: float = 0.95, theirs: pd.DataFrame | None = None
+    table: pd.DataFrame,
+    which: int,
+    methods: Sequence[str],
+    level: float = 0.95,
+    theirs: pd.DataFrame | None = None,
 ) -> pd.DataFrame:
-    """A table of the paper on its own data, by networks trained as it has them, beside the printed cells.
+    """A table of the paper on its own data, by networks trained as it has them, beside the printed
+    cells.
 
     The three sets of Meta-Album, each tested on once, count as one data set, of all their tasks.
 
@@ -156,7 +178,8 @@ def own_cells(
     which : int
         1, 4, 5 (means), 2 or 3 (mean absolute errors).
     methods : sequence of str
-        As for `collect`. Nothing is compared unless `fslbook.training.train_paper` made the networks of all.
+        As for `collect`. Nothing is compared unless `fslbook.training.train_paper` made the
+        networks of all.
     theirs : DataFrame, optional
         The printed cells, by default those of `printed`.
 
@@ -165,16 +188,19 @@ def own_cells(
     DataFrame
         As of `fslbook.published.beside`.
     """
-    pooled = table.assign(dataset=table["dataset"].str.replace(r"^meta-album\?test_set=\d$", "meta-album", regex=True))
+    pooled = table.assign(
+        dataset=table["dataset"].str.replace(r"^meta-album\?test_set=\d$", "meta-album", regex=True)
+    )
     live = maes(pooled, level) if which in (2, 3) else means(pooled, level)
     theirs = printed(which) if theirs is None else theirs
     live, theirs = (cells.rename(columns={"mae": "mean"}) for cells in (live, theirs))
-    own = DATASETS if all(name.startswith(NETWORKS) for name in methods) else {}
-    return published.beside(live, theirs, level, own.get)
+    names = DATASETS if all(name.startswith(NETWORKS) for name in methods) else {}
+    return published.beside(live, theirs, level, names.get)
 
 
-def contributed_table(one: Pack, **shape: int) -> pd.DataFrame:
-    """The table of `collect` as a contributed file has it, by networks trained as the paper has them.
+def contributed_table(pack: Pack, **shape: int) -> pd.DataFrame:
+    """The table of `collect` as a contributed file has it, by networks trained as the paper has
+    them.
 
     Parameters
     ----------
@@ -183,20 +209,25 @@ def contributed_table(one: Pack, **shape: int) -> pd.DataFrame:
         ways, shots, queries, seed and rounds.
     """
     tables = []
-    for row, found in one.arrays:
-        asked = {name: row[name] for name in shape} == shape and row["sampling"] == "re-split"
-        if asked and row["backbone"].startswith(NETWORKS):
-            table = pd.DataFrame(100 * found, columns=list(RESPLIT)).rename_axis("task").reset_index()
+    for row, accuracies in pack.arrays:
+        same_shape = {name: row[name] for name in shape} == shape and row["sampling"] == "re-split"
+        if same_shape and row["backbone"].startswith(NETWORKS):
+            table = (
+                pd.DataFrame(100 * accuracies, columns=list(RESPLIT))
+                .rename_axis("task")
+                .reset_index()
+            )
             name = Method(row["backbone"], row["learner"]).title
             tables.append(table.assign(dataset=row["dataset"], method=name)[[*KEYS, *table]])
     return pd.concat(tables, ignore_index=True) if tables else pd.DataFrame()
 
 
 def reported(which: int, level: float = 0.95, **shape: int) -> pd.DataFrame:
-    """Table 1 or 2 as others report it, beside the printed cells; ``shape`` as for `contributed_table`."""
+    """Table 1 or 2 as others report it, beside the printed cells; ``shape`` as for
+    `contributed_table`."""
 
-    def cells(one: Pack) -> pd.DataFrame:
-        table = contributed_table(one, **shape)
+    def cells(pack: Pack) -> pd.DataFrame:
+        table = contributed_table(pack, **shape)
         return own_cells(table, which, [NETWORKS], level) if len(table) else table
 
     return each(cells)
@@ -206,40 +237,39 @@ def by_normalisation(
     dataset: str,
     backbone: str,
     *,
-    ways: int = 5,
-    shots: int = 5,
-    queries: int = 15,
-    tasks: int = 600,
     image_tasks: int = 100,
-    seed: int = 0,
     stored: bool = False,
     level: float = 0.95,
+    seed: int = 0,
+    **shape: int,
 ) -> pd.DataFrame | None:
     """MAML with the batch statistics of the support, and of the queries as released code has it.
 
     Returns
     -------
     DataFrame or None
-        By statistics: mean accuracy by the oracle and by leave-one-out, with closed intervals, as text. None if results
-        are not kept and ``stored``.
+        By statistics: mean accuracy by the oracle and by leave-one-out, with closed intervals, as
+        text. None if results are not kept and ``stored``.
     """
     source = evaluation.load_source(dataset)
-    asked, _ = draw(source, ways=ways, shots=shots, queries=queries, tasks=tasks, seed=seed)
+    tasks = draw(source, seed=seed, **SHAPE | shape)[0]
     rows = {}
     for name, transductive in (("the support", False), ("the queries", True)):
         run = evaluation.ready(source, backbone, "maml", transductive=transductive)
-        found = resampled.run(run, asked[:image_tasks], [ORACLE, "leave-one-out"], stored=stored)
-        if found is None:
+        table = resampled.run(run, tasks[:image_tasks], [ORACLE, "leave-one-out"], stored=stored)
+        if table is None:
             return None
-        rows[name] = {column: str(stats.closed_interval(100 * found[column], level)) for column in found}
+        rows[name] = (100 * table).apply(
+            lambda accuracy: str(stats.closed_interval(accuracy, level))
+        )
     return pd.DataFrame(rows).T.rename_axis("statistics of")
 
 
 def by_shots(dataset: str, methods: Sequence[str], shots: Sequence[int], **options) -> pd.DataFrame:
     """`collect` at each number of shots, in a column ``shots`` (Figure 3).
 
-    At one shot there is no bootstrap: a draw that holds every class holds every image, and leaves none to test on.
-    """
+    At one shot there is no bootstrap: a draw that holds every class holds every image, and leaves
+    none to test on."""
     tables = []
     for s in shots:
         names = [n for n in ESTIMATORS if s > 1 or n != "bootstrap"]
@@ -252,8 +282,11 @@ def by_folds(dataset: str, methods: Sequence[str], folds: Sequence[int], **optio
     return collect([dataset], methods, names=[f"{k}-fold" for k in folds], **options)
 
 
-def by_ways(dataset: str, methods: Sequence[str], ways: Sequence[int], size: int, **options) -> pd.DataFrame:
-    """`collect` with leave-one-out at each number of ways, the support ``size`` images each time (Figure 7, right).
+def by_ways(
+    dataset: str, methods: Sequence[str], ways: Sequence[int], size: int, **options
+) -> pd.DataFrame:
+    """`collect` with leave-one-out at each number of ways, the support ``size`` images each time
+    (Figure 7, right).
 
     Raises
     ------
@@ -266,38 +299,48 @@ def by_ways(dataset: str, methods: Sequence[str], ways: Sequence[int], size: int
     names = ["leave-one-out", REFILLED]
     tables = []
     for k in ways:
-        there = names if size > k else names[:1]  # one image a class has no other to take its place
-        tables.append(collect([dataset], methods, ways=k, shots=size // k, names=there, **options).assign(ways=k))
+        estimators = (
+            names if size > k else names[:1]
+        )  # one image a class has no other to take its place
+        tables.append(
+            collect(
+                [dataset], methods, ways=k, shots=size // k, names=estimators, **options
+            ).assign(ways=k)
+        )
     return pd.concat(tables, ignore_index=True)
 
 
 def errors(table: pd.DataFrame) -> pd.DataFrame:
-    """Long form: the columns that are no accuracy, estimator, accuracy, and error = accuracy - oracle (points)."""
-    known = [c for c in table if c in ("dataset", "method", "task", "shots", "ways", ORACLE)]
-    out = table.melt(known, var_name="estimator", value_name="accuracy").dropna(subset="accuracy")
+    """Long form: the columns that are no accuracy, estimator, accuracy, and error = accuracy -
+    oracle (points)."""
+    keys = [c for c in table if c in ("dataset", "method", "task", "shots", "ways", ORACLE)]
+    out = table.melt(keys, var_name="estimator", value_name="accuracy").dropna(subset="accuracy")
     return out.assign(error=out["accuracy"] - out[ORACLE])
 
 
 def means(table: pd.DataFrame, level: float = 0.95) -> pd.DataFrame:
-    """Table 1: dataset, method, estimator (the oracle too), mean and half_width of the closed interval, tasks."""
+    """Table 1: dataset, method, estimator (the oracle too), mean and half_width of the closed
+    interval, tasks."""
     long = table.melt([*KEYS, "task"], var_name="estimator", value_name="accuracy")
     return _by(long, "accuracy", stats.closed_interval, level)
 
 
 def maes(table: pd.DataFrame, level: float = 0.95) -> pd.DataFrame:
-    """Tables 2 and 3: dataset, method, estimator, mean absolute error (``mae``), half_width of its closed interval."""
+    """Tables 2 and 3: dataset, method, estimator, mean absolute error (``mae``), half_width of its
+    closed interval."""
     long = errors(table).eval("size = abs(error)")
     return _by(long, "size", stats.closed_interval, level).rename(columns={"mean": "mae"})
 
 
 def far(table: pd.DataFrame, points: float = 10, level: float = 0.95) -> pd.DataFrame:
-    """Share of tasks (percent) where an estimator is off by more than so many points, with its closed interval."""
+    """Share of tasks (percent) where an estimator is off by more than so many points, with its
+    closed interval."""
     long = errors(table)
     long["far"] = 100.0 * (long["error"].abs() > points)
     return _by(long, "far", stats.closed_interval, level)
 
 
-def _by(long: pd.DataFrame, column: str, interval, level: float) -> pd.DataFrame:
+def _by(long, column, interval, level):
     rows = []
     for key, part in long.groupby([*KEYS, "estimator"], sort=False):
         r = interval(part[column], level)
@@ -305,22 +348,28 @@ def _by(long: pd.DataFrame, column: str, interval, level: float) -> pd.DataFrame
     return pd.DataFrame(rows, columns=[*KEYS, "estimator", "mean", "half_width", "tasks"])
 
 
-def biases(table: pd.DataFrame, names: Sequence[str] = ESTIMATORS, level: float = 0.95) -> pd.DataFrame:
+def biases(
+    table: pd.DataFrame, names: Sequence[str] = ESTIMATORS, level: float = 0.95
+) -> pd.DataFrame:
     """Bias of each estimator: paired differences estimate - oracle.
 
     Returns
     -------
     DataFrame
-        dataset, method, estimator, mean, half_width (points), p_value, tasks and ``verdict``: -1, 0 or +1 by
-        Holm's correction over all rows at once.
+        dataset, method, estimator, mean, half_width (points), p_value, tasks and ``verdict``: -1, 0
+        or +1 by Holm's correction over all rows at once.
     """
     return paired(table, names, lambda t, name: (t[name], t[ORACLE]), level)
 
 
 def against(
-    table: pd.DataFrame, best: str = "5-fold", names: Sequence[str] = ESTIMATORS, level: float = 0.95
+    table: pd.DataFrame,
+    best: str = "5-fold",
+    names: Sequence[str] = ESTIMATORS,
+    level: float = 0.95,
 ) -> pd.DataFrame:
-    """Paired differences of absolute errors, other - best, to test whether the error of one estimator is the smallest.
+    """Paired differences of absolute errors, other - best, to test whether the error of one
+    estimator is the smallest.
 
     Returns
     -------
@@ -344,7 +393,8 @@ def paired(table: pd.DataFrame, names: Sequence[str], pair, level: float = 0.95)
     names : sequence of str
         What goes to the column ``estimator``.
     pair : callable
-        From a table of one dataset and method, and a name, to the two columns whose difference it is.
+        From a table of one dataset and method, and a name, to the two columns whose difference it
+        is.
     """
     rows = []
     for (key, part), name in product(table.groupby(KEYS, sort=False), names):
@@ -356,57 +406,64 @@ def paired(table: pd.DataFrame, names: Sequence[str], pair, level: float = 0.95)
 
 
 def differences(table: pd.DataFrame) -> pd.DataFrame:
-    """`biases` or `against` as a page shows them: 'mean ± half-width', a column per estimator; * by verdict."""
+    """`biases` or `against` as a page shows them: 'mean ± half-width', a column per estimator; * by
+    verdict."""
     mark = np.where(table["verdict"] != 0, "\u00a0*", "\u00a0\u2007")  # of equal width
     cell = pd.Series(plus_minus(table["mean"], table["half_width"], "+.1f"), table.index)
     return _laid_out(table, cell.str.replace("-", "−") + mark)
 
 
 def findings(table: pd.DataFrame, points: float = 10, level: float = 0.95) -> pd.DataFrame:
-    """The paper's findings, and in how many settings (data set and method) each holds, there and here.
+    """The paper's findings, and in how many settings (data set and method) each holds, there and
+    here.
 
     Printed numbers are compared as they stand; here verdicts are paired and Holm-corrected.
     """
-    other, bias, size = against(table, level=level), biases(table, level=level), maes(table, level)
+    rivals, bias = against(table, level=level), biases(table, level=level)
     far_off = far(table, points, level).set_index("estimator")
+    theirs = printed(1).pivot(index=KEYS, columns="estimator", values="mean")
     settings = len(table[KEYS].drop_duplicates())
-
-    def lowest(t):
-        t = t[t["estimator"] != FRESH]
-        return (t.loc[t.groupby(KEYS)["mae"].idxmin(), "estimator"] == "5-fold").sum()
-
-    means_printed = printed(1).pivot(index=KEYS, columns="estimator", values="mean")
-    worse, better = (other["verdict"] == 1).sum(), (other["verdict"] == -1).sum()
     rows = {
         "5-fold has the lowest mean absolute error": (
-            f"{lowest(printed(2))} of {len(means_printed)}",
-            f"{lowest(size)} of {settings}; of {len(other)} paired comparisons {worse} for it, {better} against it",
-        ),
-        **{
-            f"{name} underestimates": (
-                f"{(means_printed[name] < means_printed[ORACLE]).sum()} of {len(means_printed)}",
-                f"{(bias.loc[bias['estimator'] == name, 'verdict'] == -1).sum()} of {settings}",
-            )
-            for name in ("leave-one-out", "bootstrap")
-        },
+            f"{_lowest_by_5_fold(printed(2))} of {len(theirs)}",
+            f"{_lowest_by_5_fold(maes(table, level))} of {settings}; of {len(rivals)} paired "
+            f"comparisons {(rivals['verdict'] == 1).sum()} for it, "
+            f"{(rivals['verdict'] == -1).sum()} against it",
+        )
     }
-    for name in ("5-fold", FRESH):
-        t = far_off.loc[[name]]
-        least, most = t["mean"].min(), t["mean"].max()
+    for name in ("leave-one-out", "bootstrap"):
+        below = bias.loc[bias["estimator"] == name, "verdict"] == -1
+        rows[f"{name} underestimates"] = (
+            f"{(theirs[name] < theirs[ORACLE]).sum()} of {len(theirs)}",
+            f"{below.sum()} of {settings}",
+        )
+    for name, said_there in (("5-fold", "yes, says the prose"), (FRESH, "—")):
+        share = far_off.loc[[name]]
+        most_tasks = share["mean"] - share["half_width"] > 50
         rows[f"{name} is off by more than {points:g} points in most tasks"] = (
-            "yes, says the prose" if name != FRESH else "—",
-            f"{(t['mean'] - t['half_width'] > 50).sum()} of {settings}; {least:.0f} to {most:.0f} % of tasks",
+            said_there,
+            f"{most_tasks.sum()} of {settings}; {share['mean'].min():.0f} to "
+            f"{share['mean'].max():.0f} % of tasks",
         )
     return pd.DataFrame(rows, index=["printed", "here"]).T.rename_axis("finding")
 
 
-def parts(table: pd.DataFrame, support: int, query: int, names: Sequence[str] = ESTIMATORS) -> pd.DataFrame:
+def _lowest_by_5_fold(errors):
+    """In how many settings 5-fold has the lowest mean absolute error of the estimators."""
+    errors = errors[errors["estimator"] != FRESH]
+    lowest = errors.loc[errors.groupby(KEYS)["mae"].idxmin(), "estimator"]
+    return (lowest == "5-fold").sum()
+
+
+def parts(
+    table: pd.DataFrame, support: int, query: int, names: Sequence[str] = ESTIMATORS
+) -> pd.DataFrame:
     """Parts of the mean squared error of estimators, in squared points; mean over the settings.
 
-    Fresh and oracle test the same model on images drawn alike, so their mean squared difference is the
-    sum of two variances, one for n fresh images and one for m of the oracle, in the ratio m : n. So each
-    is known without a model. The oracle's is in the error of every estimator. Fresh images' is what
-    n tests of the true accuracy would add.
+    Fresh and oracle test the same model on images drawn alike, so their mean squared difference is
+    the sum of two variances, one for n fresh images and one for m of the oracle, in the ratio m :
+    n. So each is known without a model. The oracle's is in the error of every estimator. Fresh
+    images' is what n tests of the true accuracy would add.
 
     Parameters
     ----------
@@ -418,25 +475,29 @@ def parts(table: pd.DataFrame, support: int, query: int, names: Sequence[str] = 
     Returns
     -------
     DataFrame
-        A row per estimator: mean squared error; the parts ``oracle's images``, ``few test images`` (n of them; n/5 for
-        hold-out), ``bias²`` and ``rest``, which may be negative: smaller training sets, folds that share images.
+        A row per estimator: mean squared error; the parts ``oracle's images``, ``few test images``
+        (n of them; n/5 for hold-out), ``bias²`` and ``rest``, which may be negative: smaller
+        training sets, folds that share images.
     """
     rows = []
-    for _, t in table.groupby(KEYS, sort=False):
-        fresh = ((t[FRESH] - t[ORACLE]) ** 2).mean()
-        oracle, few = fresh * support / (support + query), fresh * query / (support + query)
-        for name in names:
-            error = t[name] - t[ORACLE]
-            bias = error.mean() ** 2 - error.var() / len(error)  # the square of a mean is too large by its variance
-            tested = few * (5 if name == "hold-out" else 1)
-            made = {"oracle's images": oracle, "few test images": tested, "bias²": bias}
-            total = (error**2).mean()
-            rows.append({"estimator": name, "mean squared error": total, **made, "rest": total - sum(made.values())})
+    for (_, group), name in product(table.groupby(KEYS, sort=False), names):
+        noise = ((group[FRESH] - group[ORACLE]) ** 2).mean() / (support + query)
+        error = group[name] - group[ORACLE]
+        total = (error**2).mean()
+        row = {
+            "oracle's images": noise * support,
+            "few test images": noise * query * (5 if name == "hold-out" else 1),
+            # The square of a mean is too large by its variance.
+            "bias²": error.mean() ** 2 - error.var() / len(error),
+        }
+        row["rest"] = total - sum(row.values())
+        rows.append({"estimator": name, "mean squared error": total, **row})
     return pd.DataFrame(rows).groupby("estimator", sort=False).mean()
 
 
 def curve(table: pd.DataFrame, by: str) -> pd.DataFrame:
-    """Mean absolute error with its standard error against a column, ``shots`` or ``ways``, or against ``folds``.
+    """Mean absolute error with its standard error against a column, ``shots`` or ``ways``, or
+    against ``folds``.
 
     Returns
     -------
@@ -446,64 +507,84 @@ def curve(table: pd.DataFrame, by: str) -> pd.DataFrame:
     long = errors(table)
     if by == "folds":
         folds = long["estimator"].str.extract(r"^(\d+)-fold$")[0].astype(float)
-        long = long.assign(folds=folds, estimator=np.where(folds.isna(), long["estimator"], "K-fold"))
-    groups = long.assign(size=long["error"].abs()).groupby([*KEYS, "estimator", by], sort=False, dropna=False)["size"]
+        long = long.assign(
+            folds=folds, estimator=np.where(folds.isna(), long["estimator"], "K-fold")
+        )
+    groups = long.assign(size=long["error"].abs()).groupby(
+        [*KEYS, "estimator", by], sort=False, dropna=False
+    )["size"]
     return groups.agg(mae="mean", error="sem").reset_index()
 
 
 def rises(curve: pd.DataFrame, by: str) -> list[str]:
-    """Where the error of `curve` does not fall: a text for each method and step between two values of ``by``."""
+    """Where the error of `curve` does not fall: a text for each method and step between two values
+    of ``by``."""
     steps = curve.pivot(index=["method", "estimator"], columns=by, values="mae")
-    found = []
+    texts = []
     for low, high in zip(steps.columns, steps.columns[1:]):
         for method, part in steps[steps[high] > steps[low]].groupby(level="method", sort=False):
-            change = f"{part[low].mean():.1f} points at {low}, {part[high].mean():.1f} at {high} {by}"
-            found.append(f"{method} by {listed(part.index.unique('estimator'))} ({change})")
-    return found
+            change = (
+                f"{part[low].mean():.1f} points at {low}, {part[high].mean():.1f} at {high} {by}"
+            )
+            texts.append(f"{method} by {listed(part.index.unique('estimator'))} ({change})")
+    return texts
 
 
 def printed(table: int) -> pd.DataFrame:
-    """Table 1, 2 or 3 of the paper in the form of `means` and `maes`; half_width is NaN where none is printed."""
+    """Table 1, 2 or 3 of the paper in the form of `means` and `maes`; half_width is NaN where none
+    is printed."""
     read = published.table(table, "evaluators")
     read = read.assign(dataset=read["dataset"].map(DATASETS), method=read["learner"].map(LEARNERS))
     return read.reindex(columns=[*KEYS, "estimator", "mean" if table == 1 else "mae", "half_width"])
 
 
-def rows(here: pd.DataFrame, printed: pd.DataFrame | None = None, row: str = "method") -> pd.DataFrame:
+def rows(
+    here: pd.DataFrame, printed: pd.DataFrame | None = None, row: str = "method"
+) -> pd.DataFrame:
     """Tables of `means`, `maes`, `biases` or `against` as `fslbook.figures.forest` draws them.
 
-    A panel per data set, those of the paper after ours, a row per method and a series per estimator; or, with
-    ``row="estimator"``, the other way round.
-    """
-    tables = [here] if printed is None else [here, printed.assign(dataset=printed["dataset"] + ", as printed")]
+    A panel per data set, those of the paper after ours, a row per method and a series per
+    estimator; or, with ``row="estimator"``, the other way round."""
+    tables = (
+        [here]
+        if printed is None
+        else [here, printed.assign(dataset=printed["dataset"] + ", as printed")]
+    )
     table = pd.concat([t.rename(columns={"mae": "mean"}) for t in tables], ignore_index=True)
     table = table[["dataset", "method", "estimator", "mean", "half_width"]]
-    other = "estimator" if row == "method" else "method"
-    return table.rename(columns={"dataset": "panel", row: "row", other: "series"})
+    series = "estimator" if row == "method" else "method"
+    return table.rename(columns={"dataset": "panel", row: "row", series: "series"})
 
 
 def wide(*tables: pd.DataFrame, digits: int = 1) -> pd.DataFrame:
-    """Tables of `means` or `maes` below each other, a column per estimator; a dash where there is none."""
+    """Tables of `means` or `maes` below each other, a column per estimator; a dash where there is
+    none."""
     table = pd.concat(tables, ignore_index=True)
     value = table["mean"] if "mean" in table else table["mae"]
     return _laid_out(table, plus_minus(value, table["half_width"], f".{digits}f"))
 
 
 def as_printed(table: pd.DataFrame) -> pd.DataFrame:
-    """A table of `printed` laid out as by `wide`, with the paper's digits: two, and three of a half-width."""
+    """A table of `printed` laid out as by `wide`, with the paper's digits: two, and three of a
+    half-width."""
     value = table["mean"] if "mean" in table else table["mae"]
     half = table["half_width"].map(" ± {:.3f}".format).where(table["half_width"].notna(), "")
     return _laid_out(table, value.map("{:.2f}".format) + half)
 
 
-def _laid_out(table: pd.DataFrame, cell: pd.Series | np.ndarray) -> pd.DataFrame:
-    """Cells by dataset and method, and by estimator, in order of appearance; a dash where there is none.
+def _laid_out(table, cell):
+    """Cells by dataset and method, and by estimator, in order of appearance; a dash where there is
+    none.
 
     A method that was run on fewer tasks than others says so.
     """
     if "tasks" in table and (few := table["tasks"] < table["tasks"].max()).any():
-        beside = " (" + table["tasks"].astype("Int64").astype(str) + " tasks)"
-        table = table.assign(method=table["method"] + beside.where(few, ""))
+        count = " (" + table["tasks"].astype("Int64").astype(str) + " tasks)"
+        table = table.assign(method=table["method"] + count.where(few, ""))
     rows = pd.MultiIndex.from_frame(table[KEYS].drop_duplicates())
     out = table.assign(cell=cell).pivot(index=KEYS, columns="estimator", values="cell")
-    return out.reindex(index=rows, columns=table["estimator"].unique()).fillna("—").rename_axis(columns=None)
+    return (
+        out.reindex(index=rows, columns=table["estimator"].unique())
+        .fillna("—")
+        .rename_axis(columns=None)
+    )

@@ -34,15 +34,20 @@ SHARP = 160  # dots per inch of the clouds of points, which would make a drawing
 
 
 def neighbours(probed: dict[str, Neighbours]) -> plt.Figure:
-    """Share of answers that change with the way of asking, one bar per learner (`fslcore.evaluation.probe`)."""
+    """Share of answers that change with the way of asking, one bar per learner
+    (`fslcore.evaluation.probe`)."""
     ways = {"alone": "one by one", "order": "in another order", "class": "beside their own class"}
     figure, ax = plt.subplots(figsize=(5.6, 2.8))
     for i, ((name, found), hatch) in enumerate(zip(probed.items(), ("", "//"))):
         at = np.arange(len(ways)) + 0.4 * (i - (len(probed) - 1) / 2)
         share = [100 * found.changed[way] for way in ways]
-        bars = ax.barh(at, share, 0.36, color=COLOURS[i], hatch=hatch, edgecolor="white", label=name)
+        bars = ax.barh(
+            at, share, 0.36, color=COLOURS[i], hatch=hatch, edgecolor="white", label=name
+        )
         ax.bar_label(bars, [f"{s:.0f}" for s in share], padding=3, fontsize=9)
-    ax.set(yticks=range(len(ways)), yticklabels=list(ways.values()), xlabel="answers that change (%)")
+    ax.set(
+        yticks=range(len(ways)), yticklabels=list(ways.values()), xlabel="answers that change (%)"
+    )
     ax.set_xlim(0, max(10, 1.15 * ax.get_xlim()[1]))
     ax.invert_yaxis()
     ax.legend(title="statistics", fontsize=9)
@@ -50,19 +55,38 @@ def neighbours(probed: dict[str, Neighbours]) -> plt.Figure:
 
 
 def assessment(table: pd.DataFrame) -> plt.Figure:
-    """Each method's estimate with its interval, and the 5-fold estimate (`fslbook.estimation.assess.assess`)."""
+    """Each method's estimate with its interval, and the 5-fold estimate
+    (`fslbook.estimation.assess.assess`)."""
     figure, ax = plt.subplots(figsize=(6.4, 1.4 + 0.5 * len(table)))
     at, informed = np.arange(len(table)), (table["basis"] == "informed").to_numpy()
-    ax.hlines(at, 100 * table["low"], 100 * table["high"], color=COLOURS[0], linewidth=3, label="interval")
+    ax.hlines(
+        at, 100 * table["low"], 100 * table["high"], color=COLOURS[0], linewidth=3, label="interval"
+    )
     for rows, face, size, label in (
         (informed, COLOURS[0], 8, "informed estimate"),
         (~informed, "white", 11, "other estimate"),
     ):
         if rows.any():
-            dots = dict(color=COLOURS[0], markerfacecolor=face, markersize=size, mew=2, label=label, clip_on=False)
+            dots = dict(
+                color=COLOURS[0],
+                markerfacecolor=face,
+                markersize=size,
+                mew=2,
+                label=label,
+                clip_on=False,
+            )
             ax.plot(100 * table["estimate"][rows], at[rows], "o", **dots)
     size = 8 if informed.all() else 6  # inside a dot that is empty
-    ax.plot(100 * table["5-fold"], at, "x", color="black", markersize=size, mew=2, label="5-fold", clip_on=False)
+    ax.plot(
+        100 * table["5-fold"],
+        at,
+        "x",
+        color="black",
+        markersize=size,
+        mew=2,
+        label="5-fold",
+        clip_on=False,
+    )
     ax.set_yticks(at, table["backbone"] + "\n" + table["learner"], fontsize=10)
     ax.set(xlim=(0, 100), ylim=(len(table) - 0.5, -0.5), xlabel="accuracy (%)")
     ax.grid(axis="y", visible=False)
@@ -78,7 +102,9 @@ def estimate_scatter(table: pd.DataFrame, estimators: list[str]) -> plt.Figure:
     table : DataFrame
         A row per task: accuracy and a column per estimator, shares.
     """
-    figure, axes = plt.subplots(1, len(estimators), figsize=(6.8, 3.8), sharex=True, sharey=True, dpi=SHARP)
+    figure, axes = plt.subplots(
+        1, len(estimators), figsize=(6.8, 3.8), sharex=True, sharey=True, dpi=SHARP
+    )
     # 5-fold gives multiples of 1/25 and the query of 1/75: jitter, or points hide each other.
     noise = np.random.default_rng(0).uniform(-1, 1, (2, len(table)))
     truth = 100 * table["accuracy"] + 0.6 * noise[0]
@@ -101,7 +127,9 @@ def task_intervals(table: pd.DataFrame) -> plt.Figure:
     table : DataFrame
         low, high and truth, a row per task, shares.
     """
-    table = table.assign(middle=(table["low"] + table["high"]) / 2).sort_values("middle", ignore_index=True)
+    table = table.assign(middle=(table["low"] + table["high"]) / 2).sort_values(
+        "middle", ignore_index=True
+    )
     inside = (table["low"] <= table["truth"]) & (table["truth"] <= table["high"])
     figure, ax = plt.subplots(figsize=(6.8, 3.8))
     ends = 100 * table["low"], 100 * table["high"]
@@ -110,7 +138,14 @@ def task_intervals(table: pd.DataFrame) -> plt.Figure:
         (inside, "o", 5, "black", "accuracy"),
         (~inside, "X", 8, COLOURS[3], "outside"),
     ):
-        ax.plot(table.index[mine], 100 * table["truth"][mine], mark, color=colour, markersize=size, label=name)
+        ax.plot(
+            table.index[mine],
+            100 * table["truth"][mine],
+            mark,
+            color=colour,
+            markersize=size,
+            label=name,
+        )
     ax.set(xlabel="task, by estimate", ylabel="accuracy (%)", ylim=(0, 102))
     ax.set_title(f"{inside.sum()} of {len(table)} inside")
     ax.legend(loc="lower right", ncols=3, fontsize=10)
@@ -118,12 +153,15 @@ def task_intervals(table: pd.DataFrame) -> plt.Figure:
 
 
 def estimates(table: pd.DataFrame, names: list[str], of: str) -> plt.Figure:
-    """Estimated accuracy against the oracle's, a panel per estimator, a dot per task (evaluators paper, Figure 1).
+    """Estimated accuracy against the oracle's, a panel per estimator, a dot per task (evaluators
+    paper, Figure 1).
 
-    ``table`` as `fslbook.evaluators.estimates.collect` gives it, of one data set and method, which ``of`` names.
-    """
+    ``table`` as `fslbook.evaluators.estimates.collect` gives it, of one data set and method, which
+    ``of`` names."""
     figure, axes = plt.subplots(2, 2, figsize=(6.2, 6.2), sharex=True, sharey=True, dpi=SHARP)
-    noise = np.random.default_rng(0).uniform(-1.5, 1.5, (2, len(table)))  # accuracies take few values
+    noise = np.random.default_rng(0).uniform(
+        -1.5, 1.5, (2, len(table))
+    )  # accuracies take few values
     for ax, name in zip(axes.flat, names):
         ax.plot([0, 100], [0, 100], color="black", linewidth=1)
         look = dict(s=10, alpha=0.4, color=LOOKS[name]["color"], rasterized=True)
@@ -177,12 +215,14 @@ def error_boxes(errors: pd.DataFrame, of: str, rows: str = "method") -> plt.Figu
 
 
 def error_curves(curve: pd.DataFrame, by: str, panels: str = "method", log: str = "") -> plt.Figure:
-    """Mean absolute error ± its standard error, a line per estimator (evaluators paper, Figures 3 and 7).
+    """Mean absolute error ± its standard error, a line per estimator (evaluators paper, Figures 3
+    and 7).
 
     Parameters
     ----------
     curve : DataFrame
-        As `fslbook.evaluators.estimates.curve` gives it; where ``by`` has no value, the error is drawn as a level.
+        As `fslbook.evaluators.estimates.curve` gives it; where ``by`` has no value, the error is
+        drawn as a level.
     by, panels : str
         Columns: the horizontal axis, and the one whose values have a panel each.
     log : str
@@ -191,16 +231,35 @@ def error_curves(curve: pd.DataFrame, by: str, panels: str = "method", log: str 
     titles = curve[panels].unique()
     rows = -(-len(titles) // 2)
     figure, axes = plt.subplots(
-        rows, 2, figsize=(6.4, 0.7 + 2.7 * rows), sharex=True, sharey=True, squeeze=False, layout="constrained"
+        rows,
+        2,
+        figsize=(6.4, 0.7 + 2.7 * rows),
+        sharex=True,
+        sharey=True,
+        squeeze=False,
+        layout="constrained",
     )
     for ax, name in zip(axes.flat, titles):
         for estimator, part in curve[curve[panels] == name].groupby("estimator", sort=False):
             look = LOOKS[estimator]
             if part[by].isna().all():
-                ax.axhline(part["mae"].iloc[0], color=look["color"], linestyle=look["linestyle"], label=estimator)
+                ax.axhline(
+                    part["mae"].iloc[0],
+                    color=look["color"],
+                    linestyle=look["linestyle"],
+                    label=estimator,
+                )
             else:
                 part = part.sort_values(by)
-                ax.errorbar(part[by], part["mae"], part["error"], markersize=4, linewidth=1.2, label=estimator, **look)
+                ax.errorbar(
+                    part[by],
+                    part["mae"],
+                    part["error"],
+                    markersize=4,
+                    linewidth=1.2,
+                    label=estimator,
+                    **look,
+                )
         ax.set_title(name)
         for letter, axis in (("x", ax.xaxis), ("y", ax.yaxis)):
             if letter in log:
@@ -214,12 +273,15 @@ def error_curves(curve: pd.DataFrame, by: str, panels: str = "method", log: str 
         ax.set_visible(False)
     figure.supxlabel(by, fontsize=12)
     figure.supylabel("mean absolute error (points)", fontsize=12)
-    figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside upper center", ncols=3, fontsize=9)
+    figure.legend(
+        *axes[0, 0].get_legend_handles_labels(), loc="outside upper center", ncols=3, fontsize=9
+    )
     return figure
 
 
 def rank_points(means: pd.DataFrame, printed: float) -> plt.Figure:
-    """Mean rank correlation with its interval by estimator, a mark per data set (evaluators paper, Figure 4).
+    """Mean rank correlation with its interval by estimator, a mark per data set (evaluators paper,
+    Figure 4).
 
     Parameters
     ----------
@@ -236,7 +298,11 @@ def rank_points(means: pd.DataFrame, printed: float) -> plt.Figure:
         ax.errorbar(part["mean"], y, xerr=part["half_width"], label=dataset, **look)
     ax.axvline(0, color="black", linewidth=1)
     ax.axvline(printed, color="grey", linestyle="--", linewidth=1.2, label="largest in the paper")
-    ax.set(yticks=range(len(names)), yticklabels=names, xlabel="rank correlation with the oracle, mean over tasks")
+    ax.set(
+        yticks=range(len(names)),
+        yticklabels=names,
+        xlabel="rank correlation with the oracle, mean over tasks",
+    )
     ax.invert_yaxis()
     ax.grid(axis="y", visible=False)
     ax.legend(loc="lower center", bbox_to_anchor=(0.4, 1), ncols=2, fontsize=10)
@@ -244,33 +310,44 @@ def rank_points(means: pd.DataFrame, printed: float) -> plt.Figure:
 
 
 def shot_panels(curves: pd.DataFrame) -> plt.Figure:
-    """Means ± one standard error against shots, a row per data set (evaluators paper, Figures 5 and 8).
+    """Means ± one standard error against shots, a row per data set (evaluators paper, Figures 5 and
+    8).
 
     Parameters
     ----------
     curves : DataFrame
-        As `fslbook.evaluators.choosing.curves` gives it. Each rule has its colour in `LOOKS`; with several
-        numbers of ways, marks and lines distinguish these.
+        As `fslbook.evaluators.choosing.curves` gives it. Each rule has its colour in `LOOKS`; with
+        several numbers of ways, marks and lines distinguish these.
     """
     sets, panels, ways = (list(curves[c].unique()) for c in ("dataset", "panel", "ways"))
     several = curves.groupby("dataset")["ways"].nunique().max() > 1
     size = (6.4, 0.9 + 2.4 * len(sets))
-    figure, axes = plt.subplots(len(sets), len(panels), figsize=size, sharex=True, squeeze=False, layout="constrained")
+    figure, axes = plt.subplots(
+        len(sets), len(panels), figsize=size, sharex=True, squeeze=False, layout="constrained"
+    )
     shown = {}
-    for (dataset, panel, k, rule), part in curves.groupby(["dataset", "panel", "ways", "rule"], sort=False):
+    for (dataset, panel, k, rule), part in curves.groupby(
+        ["dataset", "panel", "ways", "rule"], sort=False
+    ):
         look = LOOKS[rule]
         if several:
-            look = dict(color=look["color"], marker=MARKERS[ways.index(k)], linestyle=LINES[ways.index(k)])
+            look = dict(
+                color=look["color"], marker=MARKERS[ways.index(k)], linestyle=LINES[ways.index(k)]
+            )
         name = f"{k} ways, {rule}" if several else rule
         ax = axes[sets.index(dataset), panels.index(panel)]
-        shown[name] = ax.errorbar(part["shots"], part["mean"], part["error"], markersize=5, linewidth=1.2, **look)
+        shown[name] = ax.errorbar(
+            part["shots"], part["mean"], part["error"], markersize=5, linewidth=1.2, **look
+        )
         ax.set(xscale="log", ylabel=panel, title=dataset)
         ax.xaxis.set_major_locator(FixedLocator(sorted(curves["shots"].unique())))
         ax.xaxis.set_major_formatter(FuncFormatter(lambda v, _: f"{v:g}"))
         ax.xaxis.set_minor_locator(NullLocator())
         ax.tick_params(labelbottom=True)
     figure.supxlabel("shots", fontsize=12)
-    figure.legend(shown.values(), shown, loc="outside upper center", ncols=2 if several else 3, fontsize=9)
+    figure.legend(
+        shown.values(), shown, loc="outside upper center", ncols=2 if several else 3, fontsize=9
+    )
     return figure
 
 
@@ -280,11 +357,16 @@ def implied_correlations(cells: pd.DataFrame) -> plt.Figure:
     Parameters
     ----------
     cells : DataFrame
-        Column correlation by dataset, learner and estimator, as `fslbook.evaluators.audit.Evidence.cells`.
+        Column correlation by dataset, learner and estimator, as
+        `fslbook.evaluators.audit.Evidence.cells`.
     """
     t = cells["correlation"].dropna()
-    sets, learners, estimators = (list(t.index.unique(level)) for level in ("dataset", "learner", "estimator"))
-    figure, axes = plt.subplots(len(sets), 1, figsize=(6.4, 2.2 * len(sets) + 0.9), sharex=True, layout="constrained")
+    sets, learners, estimators = (
+        list(t.index.unique(level)) for level in ("dataset", "learner", "estimator")
+    )
+    figure, axes = plt.subplots(
+        len(sets), 1, figsize=(6.4, 2.2 * len(sets) + 0.9), sharex=True, layout="constrained"
+    )
     for ax, name in zip(axes, sets):
         ax.axvline(0, color="black", linewidth=1)
         ax.axvspan(1, t.max() + 0.1, color="grey", alpha=0.25, label="impossible")
@@ -293,8 +375,16 @@ def implied_correlations(cells: pd.DataFrame) -> plt.Figure:
             rows = np.array([learners.index(m) for m in of.index]) + 0.16 * (k - 1.5)
             look = LOOKS[estimator]
             ax.scatter(of, rows, marker=look["marker"], color=look["color"], s=36, label=estimator)
-        ax.set(title=name, yticks=range(len(learners)), yticklabels=learners, ylim=(len(learners) - 0.5, -0.5))
-    axes[-1].set(xlabel="implied correlation of estimate and oracle over episodes", xlim=(t.min() - 0.1, t.max() + 0.1))
+        ax.set(
+            title=name,
+            yticks=range(len(learners)),
+            yticklabels=learners,
+            ylim=(len(learners) - 0.5, -0.5),
+        )
+    axes[-1].set(
+        xlabel="implied correlation of estimate and oracle over episodes",
+        xlim=(t.min() - 0.1, t.max() + 0.1),
+    )
     handles, labels = axes[0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", ncols=3)
     return figure

@@ -39,7 +39,14 @@ __all__ = [
 
 REGRESSORS = {
     "ridge": RIDGE,
-    "forest": partial(RandomForestRegressor, 40, min_samples_leaf=5, max_features=0.2, max_samples=0.5, random_state=0),
+    "forest": partial(
+        RandomForestRegressor,
+        40,
+        min_samples_leaf=5,
+        max_features=0.2,
+        max_samples=0.5,
+        random_state=0,
+    ),
     "boosting": partial(
         GradientBoostingRegressor,
         n_estimators=80,
@@ -52,8 +59,11 @@ REGRESSORS = {
 }
 
 
-def of_dataset(name: str, backbones: Sequence[str], mixed: bool = False) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Stored episodes of a data set: those to learn from (base and validation classes) and those to test on (novel).
+def of_dataset(
+    name: str, backbones: Sequence[str], mixed: bool = False
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Stored episodes of a data set: those to learn from (base and validation classes) and those to
+    test on (novel).
 
     Parameters
     ----------
@@ -70,45 +80,62 @@ def of_dataset(name: str, backbones: Sequence[str], mixed: bool = False) -> tupl
     """
     table = stored().dropna(subset=list(SIGNALS))
     domain = table["dataset"].astype(str).str.partition("/")[0]
-    for what, given, known in (("dataset", [name], domain), ("backbone", backbones, table["backbone"])):
-        for one in given:
-            if one not in set(known):
-                raise InputError(f"{what} = {one}; there are episodes of {', '.join(known.unique())}")
-    table = table[(domain == name) & table["backbone"].isin(backbones) & ((table["block"] >= 0) == mixed)]
-    missing = [one for one in backbones if one not in set(table["backbone"])]
+    for argument, names, available in (
+        ("dataset", [name], domain),
+        ("backbone", backbones, table["backbone"]),
+    ):
+        for wanted in names:
+            if wanted not in set(available):
+                raise InputError(
+                    f"{argument} = {wanted}; there are episodes of {', '.join(available.unique())}"
+                )
+    table = table[
+        (domain == name) & table["backbone"].isin(backbones) & ((table["block"] >= 0) == mixed)
+    ]
+    missing = [wanted for wanted in backbones if wanted not in set(table["backbone"])]
     if missing and not mixed:
         raise InputError(f"backbone = {', '.join(missing)}; there are no episodes of it on {name}")
     novel = table["split"] == "novel"
     test = table[novel]
     if not mixed:  # some backbones have more tasks than others, of which the first are the same
-        met = test.groupby(["dataset", "classes", "task"], observed=True)["backbone"].transform("nunique")
+        met = test.groupby(["dataset", "classes", "task"], observed=True)["backbone"].transform(
+            "nunique"
+        )
         test = test[met == met.max()]
     return table[~novel].reset_index(drop=True), test.reset_index(drop=True)
 
 
 def by_method(table: pd.DataFrame) -> dict[tuple[str, str], pd.DataFrame]:
-    """(backbone, learner) → its episodes, in order of task, so that methods meet on the same tasks."""
+    """(backbone, learner) → its episodes, in order of task, so that methods meet on the same
+    tasks."""
     groups = table.groupby(["backbone", "learner"], observed=True, sort=False)
-    return {method: part.sort_values(["classes", "block", "task"], ignore_index=True) for method, part in groups}
+    return {
+        method: part.sort_values(["classes", "block", "task"], ignore_index=True)
+        for method, part in groups
+    }
 
 
 def noise_floor(accuracy: np.ndarray, queries: np.ndarray) -> float:
     """Mean absolute error of an estimate that equals the true accuracy, since queries are few.
 
-    That of a binomial share around its mean, √(2 p (1 - p) / (π q)) (normal approximation, a percent off
-    at q = 75), with the observed accuracy for p; queries of a task are treated as independent.
-    """
+    That of a binomial share around its mean, √(2 p (1 - p) / (π q)) (normal approximation, a
+    percent off at q = 75), with the observed accuracy for p; queries of a task are treated as
+    independent."""
     return float(np.sqrt(2 * accuracy * (1 - accuracy) / (np.pi * queries)).mean())
 
 
-def errors(truth: np.ndarray, estimates: dict[str, np.ndarray], reference: str = "5-fold") -> pd.DataFrame:
-    """Mean absolute error of each estimator and by how much it is below the reference's, paired by task.
+def errors(
+    truth: np.ndarray, estimates: dict[str, np.ndarray], reference: str = "5-fold"
+) -> pd.DataFrame:
+    """Mean absolute error of each estimator and by how much it is below the reference's, paired by
+    task.
 
     Returns
     -------
     DataFrame
-        A row per estimator: error and bias (points), less (reference minus this error, points), half_width
-        (of its 95 % paired interval) and share (of the reference's error that is saved, percent).
+        A row per estimator: error and bias (points), less (reference minus this error, points),
+        half_width (of its 95 % paired interval) and share (of the reference's error that is saved,
+        percent).
     """
     size = {name: 100 * np.abs(e - truth) for name, e in estimates.items()}
     rows = {}
@@ -124,7 +151,9 @@ def errors(truth: np.ndarray, estimates: dict[str, np.ndarray], reference: str =
     return pd.DataFrame(rows).T
 
 
-def selection(truth: np.ndarray, estimates: dict[str, np.ndarray]) -> tuple[pd.DataFrame, pd.DataFrame]:
+def selection(
+    truth: np.ndarray, estimates: dict[str, np.ndarray]
+) -> tuple[pd.DataFrame, pd.DataFrame]:
     """How well estimators rank M methods on each task.
 
     Parameters
@@ -135,8 +164,9 @@ def selection(truth: np.ndarray, estimates: dict[str, np.ndarray]) -> tuple[pd.D
     Returns
     -------
     correlation, accuracy : (T, names) DataFrames
-        Spearman's rank correlation of estimates and truth over the methods (0 where either ranks all
-        equal), and the accuracy of the method with the largest estimate (mean of those that tie).
+        Spearman's rank correlation of estimates and truth over the methods (0 where either ranks
+        all equal), and the accuracy of the method with the largest estimate (mean of those that
+        tie).
     """
     correlation = {n: np.nan_to_num(stats.rank_correlation(e, truth)) for n, e in estimates.items()}
     accuracy = {n: stats.picked(e, truth) for n, e in estimates.items()}
@@ -144,79 +174,98 @@ def selection(truth: np.ndarray, estimates: dict[str, np.ndarray]) -> tuple[pd.D
 
 
 def apart(learning: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Episodes for fitting and for calibration: the last set of ``classes`` is for calibration, others for fitting."""
+    """Episodes for fitting and for calibration: the last set of ``classes`` is for calibration,
+    others for fitting."""
     last = learning["classes"] == learning["classes"].iloc[-1]
     return learning[~last].reset_index(drop=True), learning[last].reset_index(drop=True)
 
 
 def fitted(
-    fitting: pd.DataFrame, columns: Sequence[str] = SIGNALS, regressor: str = "ridge", level: float = 1.0
+    fitting: pd.DataFrame,
+    columns: Sequence[str] = SIGNALS,
+    regressor: str = "ridge",
+    level: float = 1.0,
 ) -> Informed:
     """`Informed` by the name of one of the `REGRESSORS` that the chapter compares."""
     return Informed(fitting, columns, REGRESSORS[regressor], level)
 
 
 def pooled(columns: Sequence[str] = SIGNALS) -> tuple[str, ...]:
-    """These columns and the method, for an estimator that learns from the episodes of all methods."""
+    """These columns and the method, for an estimator that learns from the episodes of all
+    methods."""
     return (*columns, "backbone", "learner")
 
 
 def saved(model: Informed, test: pd.DataFrame) -> float:
     """Reduction of the mean absolute error compared with 5-fold (percent)."""
-    mine, fold = (np.abs(e - test["accuracy"]).mean() for e in (model.predict(test), test["5-fold"]))
+    mine, fold = (
+        np.abs(e - test["accuracy"]).mean() for e in (model.predict(test), test["5-fold"])
+    )
     return float(100 * (1 - mine / fold))
 
 
 def validate(learning: pd.DataFrame) -> pd.DataFrame:
-    """Reduction of 5-fold's error (percent) by each choice, to select one before novel classes are used.
+    """Reduction of 5-fold's error (percent) by each choice, to select one before novel classes are
+    used.
 
     Each set of ``classes`` is left out in turn, and tested on.
 
     Returns
     -------
     DataFrame
-        A row per regressor, fitted to each method by itself or to all together (``episodes of``), with weights by
-        ``level`` (0.5 only for those slower than ridge); a column per method, and their ``mean``. Means over the sets
-        of classes.
+        A row per regressor, fitted to each method by itself or to all together (``episodes of``),
+        with weights by ``level`` (0.5 only for those slower than ridge); a column per method, and
+        their ``mean``. Means over the sets of classes.
     """
     rows = {}
     for regressor, together, level in product(REGRESSORS, (False, True), (0.0, 0.5, 1.0)):
         if regressor != "ridge" and level != 0.5:
             continue  # the slow ones
-        options, found = dict(regressor=regressor, level=level), {}
-        for classes in learning["classes"].unique():
-            out = learning["classes"] == classes
-            fitting, own = learning[~out], by_method(learning[~out])
-            every = fitted(fitting, pooled(), **options) if together else None
-            for method, new in by_method(learning[out]).items():
-                model = every or fitted(own[method], **options)
-                found.setdefault(Method(*method).title, []).append(saved(model, new))
-        of = "all methods" if together else "the method"
-        rows[regressor, of, level] = {method: np.mean(values) for method, values in found.items()}
+        parts = [
+            _saved_without(learning, classes, together, regressor=regressor, level=level)
+            for classes in learning["classes"].unique()
+        ]
+        kind = "all methods" if together else "the method"
+        rows[regressor, kind, level] = pd.DataFrame(parts).mean()
     table = pd.DataFrame(rows).T.rename_axis(["regressor", "episodes of", "level"])
     return table.assign(mean=table.mean(axis=1))
 
 
+def _saved_without(learning, classes, together, **options):
+    """By method, what `saved` is on episodes of these classes, if those of the others are
+    fitted."""
+    left_out = learning["classes"] == classes
+    fitting = by_method(learning[~left_out])
+    model = fitted(learning[~left_out], pooled(), **options) if together else None
+    return {
+        Method(*method).title: saved(model or fitted(fitting[method], **options), test)
+        for method, test in by_method(learning[left_out]).items()
+    }
+
+
 def choose(validated: pd.DataFrame) -> dict:
-    """Options of `fitted` that `validate` finds best on average, for the episodes of all methods together."""
+    """Options of `fitted` that `validate` finds best on average, for the episodes of all methods
+    together."""
     regressor, level = validated.xs("all methods", level="episodes of")["mean"].idxmax()
     return dict(regressor=regressor, level=float(level))
 
 
-def estimates(learning: pd.DataFrame, test: pd.DataFrame, **options) -> dict[tuple[str, str], pd.DataFrame]:
+def estimates(
+    learning: pd.DataFrame, test: pd.DataFrame, **options
+) -> dict[tuple[str, str], pd.DataFrame]:
     """Every estimate of every test episode, by method; rows are those of `by_method`.
 
-    Columns: the classical ones; ``informed``, from the episodes of all methods; ``of the method``, from its
-    own; ``constant``, the mean accuracy of its episodes, for comparison. ``options`` are those of `fitted`.
-    """
-    own = by_method(learning)
-    every = fitted(learning, pooled(), **options)
+    Columns: the classical ones; ``informed``, from the episodes of all methods; ``of the method``,
+    from its own; ``constant``, the mean accuracy of its episodes, for comparison. ``options`` are
+    those of `fitted`."""
+    own_episodes = by_method(learning)
+    pooled_model = fitted(learning, pooled(), **options)
     return {
         method: new[list(tasks.ESTIMATORS)].assign(
             **{
-                "informed": every.predict(new),
-                "of the method": fitted(own[method], **options).predict(new),
-                "constant": own[method]["accuracy"].mean(),
+                "informed": pooled_model.predict(new),
+                "of the method": fitted(own_episodes[method], **options).predict(new),
+                "constant": own_episodes[method]["accuracy"].mean(),
             }
         )
         for method, new in by_method(test).items()
@@ -224,47 +273,69 @@ def estimates(learning: pd.DataFrame, test: pd.DataFrame, **options) -> dict[tup
 
 
 def interval_kinds(
-    fitting: pd.DataFrame, calibration: pd.DataFrame, test: pd.DataFrame, nominal: float = 0.9, **options
+    fitting: pd.DataFrame,
+    calibration: pd.DataFrame,
+    test: pd.DataFrame,
+    nominal: float = 0.9,
+    **options,
 ) -> dict[str, pd.DataFrame]:
     """Intervals for the accuracy of each test episode, made in several ways.
 
-    Each method is calibrated by itself, on its own episodes, for the ``nominal`` coverage. ``options`` are those of
-    `fitted`.
+    Each method is calibrated by itself, on its own episodes, for the ``nominal`` coverage.
+    ``options`` are those of `fitted`.
 
     Returns
     -------
     dict of str to DataFrame
-        Kind → low, high (shares), truth, backbone, learner. ``leave-one-out, exact`` is Clopper and Pearson's
-        (1934), which treats held-out images as independent trials; ``5-fold, conformal`` has one width for all;
-        so has ``informed, one width``; that of ``informed`` follows the predicted spread. ``informed, same
-        classes`` is fitted and calibrated on halves of the episodes of all classes but the novel ones.
+        Kind → low, high (shares), truth, backbone, learner. ``leave-one-out, exact`` is Clopper and
+        Pearson's (1934), which treats held-out images as independent trials; ``5-fold, conformal``
+        has one width for all; so has ``informed, one width``; that of ``informed`` follows the
+        predicted spread. ``informed, same classes`` is fitted and calibrated on halves of the
+        episodes of all classes but the novel ones.
     """
-    model, learning = fitted(fitting, pooled(), **options), pd.concat([fitting, calibration], ignore_index=True)
-    half = np.arange(len(learning)) % 2 == 0
-    seen = fitted(learning[half], pooled(), **options)
-    spare, kept = by_method(learning[~half]), by_method(calibration)
-    out: dict[str, list[pd.DataFrame]] = {}
-    for method, new in by_method(test).items():
-        images = (new["ways"] * new["shots"]).round().astype(int)
-        right = (new["leave-one-out"] * images).round().astype(int)
-        exact = [binomtest(k, n).proportion_ci(nominal) for k, n in zip(right, images)]
-        mine = kept[method]
-        fold, equal = (
-            stats.conformal_quantile(np.abs(e - mine["accuracy"]), nominal)
-            for e in (mine["5-fold"], model.predict(mine))
-        )
-        middle = model.predict(new)
-        made = {
-            "leave-one-out, exact": pd.DataFrame(exact, columns=["low", "high"]),
-            "5-fold, conformal": pd.DataFrame({"low": new["5-fold"] - fold, "high": new["5-fold"] + fold}),
-            "informed, one width": pd.DataFrame({"low": middle - equal, "high": middle + equal}),
-            "informed": model.intervals(new, model.scores(mine), nominal),
-            "informed, same classes": seen.intervals(new, seen.scores(spare[method]), nominal),
+    learning = pd.concat([fitting, calibration], ignore_index=True)
+    even = np.arange(len(learning)) % 2 == 0
+    models = fitted(fitting, pooled(), **options), fitted(learning[even], pooled(), **options)
+    calibrations = by_method(calibration), by_method(learning[~even])
+    tables = []
+    for method, episodes in by_method(test).items():
+        kept, halves = (part[method] for part in calibrations)
+        kinds = {
+            "leave-one-out, exact": _exact(episodes, nominal),
+            "5-fold, conformal": _one_width(
+                kept["accuracy"], kept["5-fold"], episodes["5-fold"], nominal
+            ),
+            "informed, one width": _one_width(
+                kept["accuracy"], models[0].predict(kept), models[0].predict(episodes), nominal
+            ),
+            "informed": models[0].intervals(episodes, models[0].scores(kept), nominal),
+            "informed, same classes": models[1].intervals(
+                episodes, models[1].scores(halves), nominal
+            ),
         }
-        for kind, ends in made.items():
-            ends = ends[["low", "high"]].clip(0, 1).assign(truth=new["accuracy"], backbone=method[0], learner=method[1])
-            out.setdefault(kind, []).append(ends)
-    return {kind: pd.concat(parts, ignore_index=True) for kind, parts in out.items()}
+        for kind, ends in kinds.items():
+            tables.append(_with_truth(ends, episodes, method).assign(kind=kind))
+    groups = pd.concat(tables).groupby("kind", sort=False)
+    return {kind: part.drop(columns="kind").reset_index(drop=True) for kind, part in groups}
+
+
+def _exact(episodes, nominal):
+    images = (episodes["ways"] * episodes["shots"]).round().astype(int)
+    right = (episodes["leave-one-out"] * images).round().astype(int)
+    ends = [binomtest(k, n).proportion_ci(nominal) for k, n in zip(right, images)]
+    return pd.DataFrame(ends, columns=["low", "high"])
+
+
+def _one_width(truth, calibrated, estimate, nominal):
+    """Estimates ± the conformal quantile of the errors of the calibration episodes."""
+    half = stats.conformal_quantile(np.abs(calibrated - truth), nominal)
+    return pd.DataFrame({"low": estimate - half, "high": estimate + half})
+
+
+def _with_truth(ends, episodes, method):
+    backbone, learner = method
+    ends = ends[["low", "high"]].clip(0, 1)
+    return ends.assign(truth=episodes["accuracy"], backbone=backbone, learner=learner)
 
 
 def coverage(intervals: pd.DataFrame) -> dict[str, float]:
@@ -294,19 +365,27 @@ def transfer(
     Returns
     -------
     DataFrame
-        A row per pair of names: learned, used, saved (part of 5-fold's error, percent), bias (points), coverage and
-        width (percent), over all methods that both have.
+        A row per pair of names: learned, used, saved (part of 5-fold's error, percent), bias
+        (points), coverage and width (percent), over all methods that both have.
     """
     rows = []
     for (source, (fitting, calibration)), (target, test) in product(learned.items(), used.items()):
         model = fitted(fitting, pooled(), **options)
-        kept = by_method(calibration)
-        parts = [
-            model.intervals(new, model.scores(kept[method]), nominal).assign(truth=new["accuracy"])
-            for method, new in by_method(test).items()
-            if method in kept
-        ]
+        intervals = _calibrated_intervals(model, calibration, test, nominal)
         bias = 100 * float((model.predict(test) - test["accuracy"]).mean())
-        found = coverage(pd.concat(parts))
-        rows.append((source, target, saved(model, test), bias, found["coverage"], found["width"]))
+        measured = coverage(intervals)
+        rows.append(
+            (source, target, saved(model, test), bias, measured["coverage"], measured["width"])
+        )
     return pd.DataFrame(rows, columns=["learned", "used", "saved", "bias", "coverage", "width"])
+
+
+def _calibrated_intervals(model, calibration, test, nominal):
+    """Intervals and truth of the test episodes of all methods that can be calibrated."""
+    calibrations = by_method(calibration)
+    parts = []
+    for method, new in by_method(test).items():
+        if method in calibrations:
+            intervals = model.intervals(new, model.scores(calibrations[method]), nominal)
+            parts.append(intervals.assign(truth=new["accuracy"]))
+    return pd.concat(parts)

@@ -1,4 +1,5 @@
-"""Cells of FewSTAB's tables on its own data, computed here or reported by others, compared with the printed cells."""
+"""Cells of FewSTAB's tables on its own data, computed here or reported by others, compared with the
+printed cells."""
 
 from __future__ import annotations
 
@@ -30,13 +31,20 @@ __all__ = [
 ]
 
 #: The paper's data sets and captioners, by their names here.
-OWN = {"miniimagenet": "miniimagenet", "tieredimagenet": "tieredimagenet", "cub?splits=fewstab": "cub"}
+OWN = {
+    "miniimagenet": "miniimagenet",
+    "tieredimagenet": "tieredimagenet",
+    "cub?splits=fewstab": "cub",
+}
 BY = {"vit-gpt2": "vit-gpt2", "blip-large": "blip"}
 NETWORKS = "trained:fewstab/"  # those that are trained as the paper has them
 
 
-def on_own_data(found: dict[str, pd.DataFrame] | pd.DataFrame, printed: pd.DataFrame, trained: str) -> pd.DataFrame:
-    """Live cells on the paper's own data, by networks trained as it has them, beside the printed ones.
+def on_own_data(
+    found: dict[str, pd.DataFrame] | pd.DataFrame, printed: pd.DataFrame, trained: str
+) -> pd.DataFrame:
+    """Live cells on the paper's own data, by networks trained as it has them, beside the printed
+    ones.
 
     Parameters
     ----------
@@ -52,24 +60,33 @@ def on_own_data(found: dict[str, pd.DataFrame] | pd.DataFrame, printed: pd.DataF
     DataFrame
         As of `fslbook.published.beside`.
     """
-    named = {BY.get(name, ""): of for name, of in found.items()} if isinstance(found, dict) else {None: found}
+    named = (
+        {BY.get(name, ""): of for name, of in found.items()}
+        if isinstance(found, dict)
+        else {None: found}
+    )
     live = pd.concat([_long(table).assign(captioner=by) for by, table in named.items()])
     return _of_paper(live, printed, trained, next(iter(named.values())).iloc[0, 0].level)
 
 
-def _long(table: pd.DataFrame) -> pd.DataFrame:
+def _long(table):
     """A table of intervals in long form: its index, metric (the column), mean and half_width."""
-    rows = [(*key, metric, r.mean, r.half_width) for metric in table for key, r in table[metric].items()]
+    rows = [
+        (*key, metric, r.mean, r.half_width) for metric in table for key, r in table[metric].items()
+    ]
     return pd.DataFrame(rows, columns=[*table.index.names, "metric", "mean", "half_width"])
 
 
-def _of_paper(live: pd.DataFrame, printed: pd.DataFrame, trained: str, level: float) -> pd.DataFrame:
-    own = OWN if trained.startswith(NETWORKS) else {}
-    return published.beside(live, printed, level, own.get)
+def _of_paper(live, printed, trained, level):
+    names = OWN if trained.startswith(NETWORKS) else {}
+    return published.beside(live, printed, level, names.get)
 
 
-def own_ablation(gaps: pd.DataFrame, average: pd.DataFrame, table: str, trained: str, level: float) -> pd.DataFrame:
-    """Gaps of Table S5 or S6 on the paper's own data, and their average over learners, beside the printed ones.
+def own_ablation(
+    gaps: pd.DataFrame, average: pd.DataFrame, table: str, trained: str, level: float
+) -> pd.DataFrame:
+    """Gaps of Table S5 or S6 on the paper's own data, and their average over learners, beside the
+    printed ones.
 
     Parameters
     ----------
@@ -82,23 +99,35 @@ def own_ablation(gaps: pd.DataFrame, average: pd.DataFrame, table: str, trained:
     """
     mean = average[list(gaps)].assign(learner="average").set_index("learner", append=True)
     printed = published.table(table, "fewstab").query("tasks != 'random'")
-    printed = printed.assign(metric=printed["tasks"].str.upper(), mean=printed["gap"], half_width=np.nan)
+    printed = printed.assign(
+        metric=printed["tasks"].str.upper(), mean=printed["gap"], half_width=np.nan
+    )
     return _of_paper(_long(pd.concat([gaps, mean])), printed, trained, level)
 
 
 def own_accuracies(found: pd.DataFrame, trained: str, level: float) -> pd.DataFrame:
-    """The first half of Table S7 on the paper's own data; ``found`` is of `fslbook.fewstab.training.accuracies`."""
+    """The first half of Table S7 on the paper's own data; ``found`` is of
+    `fslbook.fewstab.training.accuracies`."""
     printed = published.table("S7", "fewstab").query("metric == 'acc'")
     return _of_paper(found.assign(metric="acc"), printed, trained, level)
 
 
 def own_training(found: pd.DataFrame, trained: str, level: float) -> pd.DataFrame:
-    """The sides of Figure 6 that Table 3 prints, wAcc-A with as many shots in training as in tasks, beside it.
+    """The sides of Figure 6 that Table 3 prints, wAcc-A with as many shots in training as in tasks,
+    beside it.
 
     ``found`` is of `training_gap`; the differences themselves are not printed.
     """
-    sides = [found[[of]].xs(s, level="shots", drop_level=False) for s, of in ((1, "one"), (5, "five")) if len(found)]
-    live = pd.concat([_long(side.set_axis(["wacc-a"], axis=1)) for side in sides]) if sides else pd.DataFrame()
+    sides = [
+        found[[of]].xs(s, level="shots", drop_level=False)
+        for s, of in ((1, "one"), (5, "five"))
+        if len(found)
+    ]
+    live = (
+        pd.concat([_long(side.set_axis(["wacc-a"], axis=1)) for side in sides])
+        if sides
+        else pd.DataFrame()
+    )
     printed = published.table(3, "fewstab")
     return _of_paper(live, printed, trained, level) if len(live) else live
 
@@ -115,12 +144,15 @@ def own_recent(found: dict[str, pd.DataFrame], trained: str, level: float) -> pd
     """
     printed = published.table("S9", "fewstab").rename(columns={"tasks": "metric"})
     live = [_long(next(iter(found.values()))[["wacc-r"]].set_axis(["random"], axis=1))]
-    live += [_long(table[["wacc-a"]].set_axis([BY.get(by, "")], axis=1)) for by, table in found.items()]
+    live += [
+        _long(table[["wacc-a"]].set_axis([BY.get(by, "")], axis=1)) for by, table in found.items()
+    ]
     return _of_paper(pd.concat(live), printed, NETWORKS if trained else "", level)
 
 
 def own_remedy(found: pd.DataFrame, trained: str, level: float) -> pd.DataFrame:
-    """Table S10, wAcc-A without and with the remedy, on the paper's own data; ``found`` is of `remedy`."""
+    """Table S10, wAcc-A without and with the remedy, on the paper's own data; ``found`` is of
+    `remedy`."""
     printed = published.table("S10", "fewstab").rename(columns={"ifsl": "metric"})
     names = {name: short for short, name in REMEDIED.items()}
     live = _long(found[["no", "yes"]].rename(index=names, level="learner"))
@@ -128,7 +160,8 @@ def own_remedy(found: pd.DataFrame, trained: str, level: float) -> pd.DataFrame:
 
 
 def own_agreement(agree: dict[str, pd.DataFrame], ranks: pd.Series, trained: str) -> pd.DataFrame:
-    """Table S11, detection accuracy and rank correlations of two captioners, on the paper's own data beside it.
+    """Table S11, detection accuracy and rank correlations of two captioners, on the paper's own
+    data beside it.
 
     Parameters
     ----------
@@ -141,7 +174,9 @@ def own_agreement(agree: dict[str, pd.DataFrame], ranks: pd.Series, trained: str
     """
     printed = published.table("S11", "fewstab")
     shots = printed["shots"].map("correlation, {:.0f}-shot".format)
-    printed["metric"] = shots.where(printed["shots"].notna(), "detection by " + printed["captioner"].astype(str))
+    printed["metric"] = shots.where(
+        printed["shots"].notna(), "detection by " + printed["captioner"].astype(str)
+    )
     detection = [
         (name, f"detection by {BY.get(by, '')}", table.loc[by].drop(by).item())
         for name, table in agree.items()
@@ -154,10 +189,9 @@ def own_agreement(agree: dict[str, pd.DataFrame], ranks: pd.Series, trained: str
     return published.beside(live, printed, own=OWN.get)
 
 
-def contributed_table(
-    one: Pack, captioner: str, *, ways: int, queries: int, seed: int, level: float = 0.95
-) -> pd.DataFrame:
-    """The table of `collect` as a contributed file has it, by networks trained as the paper has them.
+def contributed_table(one: Pack, captioner: str, *, level: float = 0.95, **shape) -> pd.DataFrame:
+    """The table of `collect` as a contributed file has it, by networks trained as the paper has
+    them.
 
     Parameters
     ----------
@@ -165,26 +199,42 @@ def contributed_table(
     captioner, ways, queries, seed, level
         As for `collect`.
     """
-    shape, columns = dict(ways=ways, queries=queries, seed=seed), ("dataset", "shots", "backbone", "learner")
-    found = [(row, a) for row, a in one.arrays if {name: row[name] for name in shape} == shape]
-    plain = {tuple(row[c] for c in columns): a for row, a in found if row["sampling"] == "closed"}
+    same_shape = [
+        (row, right) for row, right in one.arrays if {name: row[name] for name in shape} == shape
+    ]
+    random = {_run_of(row): right for row, right in same_shape if row["sampling"] == "closed"}
     cells = {}
-    for row, array in found:
-        random, name = plain.get(tuple(row[c] for c in columns)), _trained_as(row)
-        if row["captioner"] == captioner and random is not None and name:
-            acc, r, a = (
-                100 * of / queries for of in (random.mean(axis=1), random.min(axis=1), array[:, ways:].min(axis=1))
-            )
-            cells[row["dataset"], row["shots"], name] = {
-                **{k: closed_interval(v, level) for k, v in (("acc", acc), ("wacc-r", r), ("wacc-a", a))},
-                "gap": independent_interval(r, a, level),
-            }
-    table = pd.DataFrame.from_dict(cells, orient="index", columns=["acc", "wacc-r", "wacc-a", "gap"])
-    return table.set_axis(pd.MultiIndex.from_tuples(cells, names=[*SETTING, "learner"])) if cells else table
+    for row, right in same_shape:
+        name = _trained_as(row)
+        if row["captioner"] == captioner and _run_of(row) in random and name:
+            key = row["dataset"], row["shots"], name
+            biased = right[:, shape["ways"] :]
+            cells[key] = _intervals(random[_run_of(row)], biased, shape["queries"], level)
+    columns = ["acc", "wacc-r", "wacc-a", "gap"]
+    table = pd.DataFrame.from_dict(cells, orient="index", columns=columns)
+    if cells:
+        table.index = pd.MultiIndex.from_tuples(cells, names=[*SETTING, "learner"])
+    return table
 
 
-def _trained_as(row: dict) -> str | None:
-    """The training of a contributed row's network, where it is the paper's for tasks of so many shots."""
+def _run_of(row):
+    return row["dataset"], row["shots"], row["backbone"], row["learner"]
+
+
+def _intervals(random, biased, queries, level):
+    """A row of `collect` from the numbers of right answers by task and class."""
+    worst_random, worst_biased = (100 * right.min(axis=1) / queries for right in (random, biased))
+    return {
+        "acc": closed_interval(100 * random.mean(axis=1) / queries, level),
+        "wacc-r": closed_interval(worst_random, level),
+        "wacc-a": closed_interval(worst_biased, level),
+        "gap": independent_interval(worst_random, worst_biased, level),
+    }
+
+
+def _trained_as(row):
+    """The training of a contributed row's network, where it is the paper's for tasks of so many
+    shots."""
     for name in training.TEN if row["backbone"].startswith(NETWORKS) else ():
         called, learner = recipes.method(name, trained_with(row["shots"]), "{learner}")
         if row["backbone"].rpartition("/")[2] == called and row["learner"] == learner:
@@ -192,7 +242,9 @@ def _trained_as(row: dict) -> str | None:
     return None
 
 
-def reported(printed: pd.DataFrame, captioners: Sequence[str], columns: Sequence[str], **options) -> pd.DataFrame:
+def reported(
+    printed: pd.DataFrame, captioners: Sequence[str], columns: Sequence[str], **options
+) -> pd.DataFrame:
     """Tables 3, S7 or S8 as others report them, beside the printed cells.
 
     Parameters

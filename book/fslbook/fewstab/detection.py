@@ -1,4 +1,5 @@
-"""The chapter on captioners and tasks: what each source of attributes finds, and how far two of them agree."""
+"""The chapter on captioners and tasks: what each source of attributes finds, and how far two of
+them agree."""
 
 from __future__ import annotations
 
@@ -15,18 +16,26 @@ from ..attributes import Attributes, describe, of
 __all__ = ["agreement", "agreement_table", "describe_table"]
 
 
-def describe_table(images: Iterable[Images], sources: Iterable[str] = ("captions", "pixels")) -> pd.DataFrame:
-    """FewSTAB's Table 2: `fslbook.attributes.describe`, one row per data set and source of attributes."""
-    rows = {(one.name, source): describe(of(one, source), one.labels) for one in images for source in sources}
+def describe_table(
+    images: Iterable[Images], sources: Iterable[str] = ("captions", "pixels")
+) -> pd.DataFrame:
+    """FewSTAB's Table 2: `fslbook.attributes.describe`, one row per data set and source of
+    attributes."""
+    rows = {
+        (one.name, source): describe(of(one, source), one.labels)
+        for one in images
+        for source in sources
+    }
     table = pd.DataFrame.from_dict(rows, orient="index").rename_axis(["dataset", "source"])
     return table.astype(dict.fromkeys(("classes", "images", "attributes"), int))
 
 
 def agreement(captioner: Attributes, reference: Attributes) -> float:
-    """Share, 0 to 1, of an image's attributes in ``reference`` that ``captioner`` finds too: FewSTAB, equation 9.
+    """Share, 0 to 1, of an image's attributes in ``reference`` that ``captioner`` finds too:
+    FewSTAB, equation 9.
 
-    Mean over the images; those without attributes in ``reference``, for which the equation divides by zero,
-    are left out. NaN if that leaves none. Not symmetric.
+    Mean over the images; those without attributes in ``reference``, for which the equation divides
+    by zero, are left out. NaN if that leaves none. Not symmetric.
 
     Raises
     ------
@@ -36,7 +45,9 @@ def agreement(captioner: Attributes, reference: Attributes) -> float:
     for name, value in (("captioner", captioner), ("reference", reference)):
         instance(name, value, Attributes)
     if len(captioner) != len(reference):
-        raise InputError(f"{len(captioner)} images against {len(reference)}; the same images are needed")
+        raise InputError(
+            f"{len(captioner)} images against {len(reference)}; the same images are needed"
+        )
     column = {name: a for a, name in enumerate(captioner.names)}
     shared = [(column[name], a) for a, name in enumerate(reference.names) if name in column]
     ours, theirs = np.array(shared, int).reshape(-1, 2).T
@@ -51,4 +62,6 @@ def agreement_table(captioners: dict[str, Attributes]) -> pd.DataFrame:
         name: {reference: 100 * agreement(a, b) for reference, b in captioners.items()}
         for name, a in captioners.items()
     }
-    return pd.DataFrame.from_dict(rows, orient="index").rename_axis(index="captioner", columns="reference")
+    return pd.DataFrame.from_dict(rows, orient="index").rename_axis(
+        index="captioner", columns="reference"
+    )

@@ -1,34 +1,36 @@
-"""Learners on attribute-biased tasks: the tables and figures of FewSTAB (Zheng, Ye and Zhang, 2024), run here.
+"""Learners on attribute-biased tasks: the tables and figures of FewSTAB (Zheng, Ye and Zhang,
+2024), run here.
 
-`collect` draws random and biased tasks of each data set and number of shots, runs the learners on them, and
-gives their accuracies with closed intervals; all else is arithmetic on that table. A learner goes by the
-name of its training (`DECIDES`), and what it was trained with comes with its backbone. Accuracies and gaps are in
-percent (points).
-"""
+`collect` draws random and biased tasks of each data set and number of shots, runs the learners on
+them, and gives their accuracies with closed intervals; all else is arithmetic on that table. A
+learner goes by the name of its training (`DECIDES`), and what it was trained with comes with its
+backbone. Accuracies and gaps are in percent (points)."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
-from itertools import combinations, product
+from functools import lru_cache, partial
+from itertools import chain, combinations, product
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 
 from fslcore import datasets, evaluation
-from fslcore.errors import InputError, flag, instance, number, shown
+from fslcore.errors import InputError
 from fslcore.evaluation import Method, Record
-from fslcore.stats import Interval, closed_interval, independent_interval, paired_interval
+from fslcore.stats import closed_interval, independent_interval, paired_interval
 from fslcore.stats.intervals import plus_minus
 from fslcore.tasks import Tasks, biased, sample_biased, sample_closed, sample_matched
 
 from .. import attributes, published
-from ..catalogue import FACTS
 from ..checks import DATASETS
 from ..training import RECIPES, recipes
 from ..training.recipes import trained_with
 from . import training
+from .cells import NEAR, known_as, near_chance, text, texts, titled
+from .gaps import gaps, rank_correlations
 
 if TYPE_CHECKING:
     from fslcore.evaluation import Method, Record
@@ -51,6 +53,7 @@ __all__ = [
     "findings",
     "gaps",
     "images_of",
+    "known_as",
     "means",
     "method",
     "named",
@@ -62,6 +65,8 @@ __all__ = [
     "records",
     "remedy",
     "spoken",
+    "text",
+    "texts",
     "titled",
     "training_gap",
 ]
@@ -70,16 +75,20 @@ __all__ = [
 RECENT = ("unisiam", "psco", "beclr")
 #: Those of Table S10, by their names there: on frozen features, with "-ifsl" the remedied ones.
 REMEDIED = {"maml": "maml-frozen", "mn": "matchingnet", "sib": "sib", "mtl": "mtl"}
-#: What decides on a task, by the name of the training: the paper's ten in its order, two more, and its other tables'.
+#: What decides on a task, by the name of the training: the paper's ten in its order, two more, and
+#: its other tables'.
 DECIDES = {
     name: RECIPES[name].learner
     for name in (
         *(*training.TEN, "baseline", "maml", *RECENT),
-        *(name + how for name in REMEDIED.values() for how in ("", "-ifsl")),
+        *(name + remedy for name in REMEDIED.values() for remedy in ("", "-ifsl")),
     )
 }
-ON_BATCHES = tuple(name for name in DECIDES if RECIPES[name].batch != "tasks")  # of images: no shots in training
-#: Ways to build tasks (Tables S5 and S6; and the released code's), as arguments of `fslcore.tasks.sample_biased`.
+ON_BATCHES = tuple(
+    name for name in DECIDES if RECIPES[name].batch != "tasks"
+)  # of images: no shots in training
+#: Ways to build tasks (Tables S5 and S6; and the released code's), as arguments of
+#: `fslcore.tasks.sample_biased`.
 CONSTRUCTIONS = {
     "SC1": {"support": "SC1"},
     "SC2": {"support": "SC2"},
@@ -90,17 +99,17 @@ CONSTRUCTIONS = {
     "released": {"variant": "released"},
 }
 SETTING = ["dataset", "shots"]
-NEAR = "°"  #: what marks a cell near chance (`near_chance`)
 
 
 def method(name: str, train_shots: int = 5, trained: str = training.SHIPPED) -> Method:
-    """Backbone and learner of a training: ('conv4-icons-1shot-r2d2', 'r2d2') for 'r2d2' trained on 1-shot tasks.
+    """Backbone and learner of a training: ('conv4-icons-1shot-r2d2', 'r2d2') for 'r2d2' trained on
+    1-shot tasks.
 
     Parameters
     ----------
     trained : str
-        The backbone, where ``{learner}`` stands for the training and its shots ('1shot-r2d2') and ``{dataset}`` for the
-        data set; by default the network that ships.
+        The backbone, where ``{learner}`` stands for the training and its shots ('1shot-r2d2') and
+        ``{dataset}`` for the data set; by default the network that ships.
 
     Raises
     ------
@@ -125,33 +134,46 @@ def images_of(dataset: str) -> datasets.Images:
 
 
 @lru_cache(maxsize=8)
-def _attributes(dataset: str, captioner: str) -> attributes.Attributes:
+def _attributes(dataset, captioner):
     return attributes.of(images_of(dataset), captioner)
 
 
 @lru_cache(maxsize=64)
 def draw(
-    dataset: str, captioner: str, *, tasks: int, shots: int, ways: int = 5, queries: int = 15, seed: int = 0, **how: str
+    dataset: str,
+    captioner: str,
+    *,
+    tasks: int,
+    shots: int,
+    ways: int = 5,
+    queries: int = 15,
+    seed: int = 0,
+    **how: str,
 ) -> tuple[Tasks, np.ndarray]:
-    """Biased tasks of a data set, with the attributes that a captioner finds (`fslbook.attributes.of`).
+    """Biased tasks of a data set, with the attributes that a captioner finds
+    (`fslbook.attributes.of`).
 
-    Parameters and errors: as for `fslcore.tasks.sample_biased`; ``how`` is support, query and variant.
-    """
+    Parameters and errors: as for `fslcore.tasks.sample_biased`; ``how`` is support, query and
+    variant."""
     has, labels = _attributes(dataset, captioner).has, _labels(dataset)
-    return sample_biased(labels, has, tasks=tasks, ways=ways, shots=shots, queries=queries, seed=seed, **how)
+    return sample_biased(
+        labels, has, tasks=tasks, ways=ways, shots=shots, queries=queries, seed=seed, **how
+    )
 
 
 def draw_random(dataset: str, *, seed: int = 0, **shape: int) -> Tasks:
-    """Random tasks of a data set, without classes that have too few images; as for `fslcore.tasks.sample_closed`."""
+    """Random tasks of a data set, without classes that have too few images; as for
+    `fslcore.tasks.sample_closed`."""
     return sample_closed(_labels(dataset), seed=seed, skip_small_classes=True, **shape)
 
 
 def draw_matched(dataset: str, tasks: Tasks, *, seed: int = 0) -> Tasks:
-    """Random tasks of a data set with the classes of ``tasks``, one by one; as for `fslcore.tasks.sample_matched`."""
+    """Random tasks of a data set with the classes of ``tasks``, one by one; as for
+    `fslcore.tasks.sample_matched`."""
     return sample_matched(_labels(dataset), tasks, seed=seed)
 
 
-def _labels(dataset: str) -> np.ndarray:
+def _labels(dataset):
     return images_of(dataset).classes
 
 
@@ -176,7 +198,8 @@ def records(
     train_shots : int, optional
         Of the training. By default that of the tasks, where there is such a checkpoint, else 5.
     stored : bool
-        Compute nothing for learners that read images, and leave out those of which no results are kept.
+        Compute nothing for learners that read images, and leave out those of which no results are
+        kept.
     trained : str
         As for `method`.
     """
@@ -197,12 +220,8 @@ def collect(
     shots: Sequence[int] = (1, 5),
     captioner: str = "pixels",
     matched: bool = False,
-    ways: int = 5,
-    queries: int = 15,
-    tasks: int = 1000,
-    seed: int = 0,
     level: float = 0.95,
-    how: dict | None = None,
+    how: Mapping[str, str] = MappingProxyType({}),
     **options,
 ) -> pd.DataFrame:
     """Tables 3 and S7: accuracies on random and on biased tasks, and the gap.
@@ -216,7 +235,8 @@ def collect(
     captioner : str
         As for `fslbook.attributes.of`.
     matched : bool
-        Give the random tasks the classes of the biased ones, task by task; the gap is then a paired difference.
+        Give the random tasks the classes of the biased ones, task by task; the gap is then a paired
+        difference.
     shots, ways, queries, tasks, seed, how
         Of the tasks, as for `draw`. Random tasks leave out classes with too few images.
     level : float
@@ -225,40 +245,79 @@ def collect(
     Returns
     -------
     DataFrame
-        By dataset, shots and learner: acc, wacc-r, wacc-a and gap, each a closed `fslcore.stats.Interval`.
+        By dataset, shots and learner: acc, wacc-r, wacc-a and gap, each a closed
+        `fslcore.stats.Interval`.
 
     Raises
     ------
     InputError
         What the loaders and samplers raise; no results.
     """
-    tables, shape = {}, dict(ways=ways, queries=queries, seed=seed, tasks=tasks)
-    for dataset, s in product(sets, shots):
-        trapped, _ = draw(dataset, captioner, shots=s, **shape, **(how or {}))
-        plain = draw_matched(dataset, trapped, seed=seed) if matched else draw_random(dataset, shots=s, **shape)
-        r, a = (records(dataset, drawn, names, **options) for drawn in (plain, trapped))
-        r, a = ({name: of[name] for name in names if name in r and name in a} for of in (r, a))
-        if not r:
-            continue
-        found = gaps(r, a, paired=matched, level=level).rename(columns=str.lower)
-        found.insert(0, "acc", [closed_interval(100 * of.accuracy(), level) for of in r.values()])
-        tables[dataset, s] = found
+    shape, options = _shape_of_tasks(options)
+    tables = {}
+    for dataset, count in product(sets, shots):
+        kinds = _random_and_biased(dataset, captioner, matched, {"shots": count, **shape}, how)
+        both = _of_all([records(dataset, tasks, names, **options) for tasks in kinds])
+        if both[0]:
+            tables[dataset, count] = _accuracies(*both, paired=matched, level=level)
     if not tables:
-        raise InputError(f"learners = {', '.join(names)}; no results of them are at hand")
+        raise _no_results(names)
     return pd.concat(tables, names=[*SETTING, "learner"])
 
 
+def _random_and_biased(dataset, captioner, matched, shape, how):
+    biased, _ = draw(dataset, captioner, **shape, **how)
+    if matched:
+        return draw_matched(dataset, biased, seed=shape["seed"]), biased
+    return draw_random(dataset, **shape), biased
+
+
+def _shape_of_tasks(options, tasks=1000):
+    """Options that shape the tasks, with their defaults, and the others, which are those of
+    `records`."""
+    defaults = {"ways": 5, "queries": 15, "seed": 0, "tasks": tasks}
+    shape = {name: options.get(name, default) for name, default in defaults.items()}
+    return shape, {name: value for name, value in options.items() if name not in defaults}
+
+
+def _of_all(tables):
+    """Records by learner, each table without the learners that another one lacks."""
+    common = [name for name in tables[0] if all(name in table for table in tables)]
+    return [{name: table[name] for name in common} for table in tables]
+
+
+def _accuracies(random, biased, *, paired, level):
+    table = gaps(random, biased, paired=paired, level=level).rename(columns=str.lower)
+    accuracy = [closed_interval(100 * record.accuracy(), level) for record in random.values()]
+    table.insert(0, "acc", accuracy)
+    return table
+
+
+def _no_results(names):
+    return InputError(f"learners = {', '.join(names)}; no results of them are at hand")
+
+
 def ablation(
-    sets: Sequence[str], names: Sequence[str], techniques: Sequence[str], *, shots: int = 5, **options
+    sets: Sequence[str],
+    names: Sequence[str],
+    techniques: Sequence[str],
+    *,
+    shots: int = 5,
+    **options,
 ) -> pd.DataFrame:
-    """Tables S5 and S6: gaps by dataset and learner, a column a technique of `CONSTRUCTIONS`; options of `collect`."""
+    """Tables S5 and S6: gaps by dataset and learner, a column a technique of `CONSTRUCTIONS`;
+    options of `collect`."""
     if not len(sets):
         raise InputError(
-            f"captioner = {options.get('captioner')}; on no data set do all of {', '.join(techniques)} build "
-            f"{shots}-shot tasks from what it finds: name another first, or other data sets"
+            f"captioner = {options.get('captioner')}; on no data set do all of "
+            f"{', '.join(techniques)} build {shots}-shot tasks from what it finds: name another "
+            "first, or other data sets"
         )
-    gaps = {t: collect(sets, names, shots=[shots], how=CONSTRUCTIONS[t], **options)["gap"] for t in techniques}
-    return pd.DataFrame(gaps).droplevel("shots")
+    columns = {}
+    for technique in techniques:
+        table = collect(sets, names, shots=[shots], how=CONSTRUCTIONS[technique], **options)
+        columns[technique] = table["gap"]
+    return pd.DataFrame(columns).droplevel("shots")
 
 
 def averages(
@@ -268,18 +327,14 @@ def averages(
     *,
     captioner: str = "pixels",
     shots: int = 5,
-    tasks: int = 1000,
     level: float = 0.95,
-    ways: int = 5,
-    queries: int = 15,
-    seed: int = 0,
     **options,
 ) -> pd.DataFrame:
     """Average drops of Tables 5, S5 and S6 with intervals, on the tasks that all learners have run.
 
-    The gap is averaged over learners task by task, so that what a task does to all of them is not taken for noise of
-    each. Two techniques share the random tasks, and their difference is paired: the t-th tasks of both may begin with
-    the same classes.
+    The gap is averaged over learners task by task, so that what a task does to all of them is not
+    taken for noise of each. Two techniques share the random tasks, and their difference is paired:
+    the t-th tasks of both may begin with the same classes.
 
     Parameters
     ----------
@@ -291,53 +346,78 @@ def averages(
     Returns
     -------
     DataFrame of Interval
-        By dataset, in points: a column a technique, and one for each later technique less an earlier, 'QC2 − QC1'.
+        By dataset, in points: a column a technique, and one for each later technique less an
+        earlier, 'QC2 − QC1'.
 
     Raises
     ------
     InputError
         What the samplers raise; no results.
     """
-    rows, shape = {}, dict(shots=shots, ways=ways, queries=queries, seed=seed, tasks=tasks)
+    shape, options = _shape_of_tasks(options)
+    shape["shots"] = shots
+    rows = {}
     for dataset in sets:
-        drawn = {t: draw(dataset, captioner, **shape, **CONSTRUCTIONS[t])[0] for t in techniques}
-        found = [records(dataset, of, names, **options) for of in (draw_random(dataset, **shape), *drawn.values())]
-        kept = [name for name in names if all(name in of for of in found)]
-        if not kept:
-            raise InputError(f"learners = {', '.join(names)}; no results of them are at hand")
-        n = min(len(of[name].worst_class()) for of in found for name in kept)
-        plain, *trapped = (100 * np.mean([of[name].worst_class()[:n] for name in kept], axis=0) for of in found)
-        worst = dict(zip(techniques, trapped))
-        rows[dataset] = {t: independent_interval(plain, of, level) for t, of in worst.items()} | {
-            f"{b} − {a}": paired_interval(worst[a], worst[b], level) for a, b in combinations(techniques, 2)
-        }
+        kinds = [draw_random(dataset, **shape)]
+        for technique in techniques:
+            kinds.append(draw(dataset, captioner, **shape, **CONSTRUCTIONS[technique])[0])
+        tables = _of_all([records(dataset, tasks, names, **options) for tasks in kinds])
+        if not tables[0]:
+            raise _no_results(names)
+        rows[dataset] = _drops(_average_worst_class(tables), techniques, level)
     return pd.DataFrame.from_dict(rows, orient="index").rename_axis("dataset")
 
 
+def _average_worst_class(tables):
+    """Accuracy of the worst class averaged over learners, task by task, on the tasks that all ran
+    on."""
+    worst = [[record.worst_class() for record in table.values()] for table in tables]
+    count = min(len(values) for values in chain.from_iterable(worst))
+    return [100 * np.mean([values[:count] for values in learners], axis=0) for learners in worst]
+
+
+def _drops(worst, techniques, level):
+    """The gap of each technique, and by how much that of a later one exceeds that of an earlier."""
+    random, *biased = worst
+    biased = dict(zip(techniques, biased))
+    row = {name: independent_interval(random, worst, level) for name, worst in biased.items()}
+    for earlier, later in combinations(biased, 2):
+        difference = paired_interval(biased[earlier], biased[later], level)
+        row[f"{later} − {earlier}"] = difference
+    return row
+
+
 def parts(sets: Sequence[str], names: Sequence[str], **options) -> pd.DataFrame:
-    """The gap of each learner in two parts, as `fslbook.figures.forest` draws them; options of `averages`."""
-    told = {"SC1": "selected queries", "SC3 − SC1": "clue"}
-    return pd.DataFrame(
-        {
-            "panel": known_as(dataset),
-            "row": evaluation.LEARNERS[name],
-            "series": series,
-            "mean": of[part].mean,
-            "half_width": of[part].half_width,
-        }
-        for dataset, name in product(sets, names)
-        for of in [averages([dataset], [name], ["SC1", "SC3"], **options).loc[dataset]]
-        for part, series in told.items()
-    )
+    """The gap of each learner in two parts, as `fslbook.figures.forest` draws them; options of
+    `averages`."""
+    rows = []
+    for dataset, name in product(sets, names):
+        gap = averages([dataset], [name], ["SC1", "SC3"], **options).loc[dataset]
+        for part, series in (("SC1", "selected queries"), ("SC3 − SC1", "clue")):
+            rows.append(
+                {
+                    "panel": known_as(dataset),
+                    "row": evaluation.LEARNERS[name],
+                    "series": series,
+                    "mean": gap[part].mean,
+                    "half_width": gap[part].half_width,
+                }
+            )
+    return pd.DataFrame(rows)
 
 
 def printed_ablation(table: str) -> pd.DataFrame:
-    """Table S5 or S6 as the paper prints it, by dataset and learner: wAcc-R, and by technique 'wAcc-A (gap)'."""
-    t = published.table(table, "fewstab").assign(tasks=lambda t: t["tasks"].str.upper().replace("RANDOM", "wAcc-R"))
+    """Table S5 or S6 as the paper prints it, by dataset and learner: wAcc-R, and by technique
+    'wAcc-A (gap)'."""
+    t = published.table(table, "fewstab").assign(
+        tasks=lambda t: t["tasks"].str.upper().replace("RANDOM", "wAcc-R")
+    )
     wacc = t["wacc"].map("{:.2f}".format).where(t["wacc"].notna(), "")
     t["cell"] = (wacc + t["gap"].map(" ({:.2f})".format).where(t["gap"].notna(), "")).str.strip()
     order = pd.MultiIndex.from_frame(t[["dataset", "learner"]].drop_duplicates())
-    wide = t.pivot(index=order.names, columns="tasks", values="cell").reindex(index=order, columns=t["tasks"].unique())
+    wide = t.pivot(index=order.names, columns="tasks", values="cell").reindex(
+        index=order, columns=t["tasks"].unique()
+    )
     return named(wide.fillna("—")).rename_axis(columns=None)
 
 
@@ -347,38 +427,46 @@ def training_gap(
     *,
     shots: Sequence[int] = (1, 5, 10),
     captioner: str = "pixels",
-    ways: int = 5,
-    queries: int = 15,
-    tasks: int = 300,
-    seed: int = 0,
     level: float = 0.95,
     trained: str = training.SHIPPED,
     **options,
 ) -> pd.DataFrame:
-    """Figure 6: wAcc-A of the learner trained with 5 shots less that of the one trained with 1, on the same tasks.
+    """Figure 6: wAcc-A of the learner trained with 5 shots less that of the one trained with 1, on
+    the same tasks.
 
-    Learners that are trained on batches, or of which there is no 1-shot checkpoint, are left out, and so are shots of
-    which a data set has no such tasks.
+    Learners that are trained on batches, or of which there is no 1-shot checkpoint, are left out,
+    and so are shots of which a data set has no such tasks.
 
     Returns
     -------
     DataFrame
-        By dataset, shots (of the tasks) and learner, each a `fslcore.stats.Interval`: five and one, wAcc-A by the shots
-        of the training, and gap, paired. Maybe empty.
+        By dataset, shots (of the tasks) and learner, each a `fslcore.stats.Interval`: five and one,
+        wAcc-A by the shots of the training, and gap, paired. Maybe empty.
     """
-    both = [n for n in names if n not in ON_BATCHES and all(training.trained(n, s, trained) for s in (1, 5))]
-    options["trained"] = trained
+    shape, options = _shape_of_tasks(options, tasks=300)
+    names = _trained_with_both(names, trained)
     tables = {}
-    for dataset, s in product(sets, shots if both else ()):
+    for dataset, count in product(sets, shots if names else ()):
         try:
-            drawn, _ = draw(dataset, captioner, shots=s, ways=ways, queries=queries, seed=seed, tasks=tasks)
+            tasks = draw(dataset, captioner, shots=count, **shape)[0]
         except InputError:  # the most shots may be more than a data set has images for
             continue
-        one, five = (records(dataset, drawn, both, train_shots=train, **options) for train in (1, 5))
-        if kept := [name for name in both if name in one and name in five]:
-            one, five = ({name: of[name] for name in kept} for of in (one, five))
-            tables[dataset, s] = gaps(five, one, paired=True, level=level).set_axis(["five", "one", "gap"], axis=1)
-    return pd.concat(tables, names=[*SETTING, "learner"]) if tables else pd.DataFrame(columns=["five", "one", "gap"])
+        run = partial(records, dataset, tasks, names, trained=trained, **options)
+        both = _of_all([run(train_shots=5), run(train_shots=1)])
+        if both[0]:
+            table = gaps(*both, paired=True, level=level)
+            tables[dataset, count] = table.set_axis(["five", "one", "gap"], axis=1)
+    if not tables:
+        return pd.DataFrame(columns=["five", "one", "gap"])
+    return pd.concat(tables, names=[*SETTING, "learner"])
+
+
+def _trained_with_both(names, trained):
+    """The learners with networks that are trained on 1-shot tasks and on 5-shot tasks."""
+    names = [name for name in names if name not in ON_BATCHES]
+    for shots in (1, 5):
+        names = [name for name in names if training.trained(name, shots, trained)]
+    return names
 
 
 def remedy(
@@ -386,65 +474,83 @@ def remedy(
     *,
     shots: Sequence[int] = (1, 5),
     captioner: str = "pixels",
-    ways: int = 5,
-    queries: int = 15,
-    tasks: int = 1000,
-    seed: int = 0,
     level: float = 0.95,
     **options,
 ) -> pd.DataFrame:
-    """Table S10: what interventional training adds to wAcc-R and to wAcc-A, on the same tasks, in points.
+    """Table S10: what interventional training adds to wAcc-R and to wAcc-A, on the same tasks, in
+    points.
 
     Options are those of `records`, other parameters those of `collect`.
 
     Returns
     -------
     DataFrame
-        By dataset, shots and learner (without the remedy), each a `fslcore.stats.Interval`: wacc-r and wacc-a, paired,
-        without, wAcc-R of the learner without the remedy, and no and yes, wAcc-A without and with it.
+        By dataset, shots and learner (without the remedy), each a `fslcore.stats.Interval`: wacc-r
+        and wacc-a, paired, without, wAcc-R of the learner without the remedy, and no and yes,
+        wAcc-A without and with it.
     """
-    tables, shape = {}, dict(ways=ways, queries=queries, seed=seed, tasks=tasks)
-    names = [name + how for name in REMEDIED.values() for how in ("", "-ifsl")]
-    for dataset, s in product(sets, shots):
-        drawn = {
-            "wacc-r": draw_random(dataset, shots=s, **shape),
-            "wacc-a": draw(dataset, captioner, shots=s, **shape)[0],
-        }
-        columns = {}
-        for kind, of in drawn.items():
-            found = records(dataset, of, names, **options)
-            with_, without = ({name: found[name + how] for name in REMEDIED.values()} for how in ("-ifsl", ""))
-            sides = gaps(with_, without, paired=True, level=level)
-            columns[kind] = sides.set_axis(["yes", "no", "gap"], axis=1)  # with the remedy, and without
-        tables[dataset, s] = pd.DataFrame({kind: of["gap"] for kind, of in columns.items()}).assign(
-            without=columns["wacc-r"]["no"], **columns["wacc-a"][["no", "yes"]]
-        )
+    shape, options = _shape_of_tasks(options)
+    tables = {}
+    for dataset, count in product(sets, shots):
+        random = draw_random(dataset, shots=count, **shape)
+        biased = draw(dataset, captioner, shots=count, **shape)[0]
+        on_random = _with_and_without(dataset, random, level, options)
+        on_biased = _with_and_without(dataset, biased, level, options)
+        gain = pd.DataFrame({"wacc-r": on_random["gap"], "wacc-a": on_biased["gap"]})
+        columns = {"without": on_random["no"], **on_biased[["no", "yes"]]}
+        tables[dataset, count] = gain.assign(**columns)
     return pd.concat(tables, names=[*SETTING, "learner"])
 
 
+def _with_and_without(dataset, tasks, level, options):
+    """wAcc of the learners of Table S10 with the remedy (yes) and without (no), and the paired
+    gap."""
+    learners = list(REMEDIED.values())
+    remedied = [f"{name}-ifsl" for name in learners]
+    found = records(dataset, tasks, [*learners, *remedied], **options)
+    with_remedy = {name: found[f"{name}-ifsl"] for name in learners}
+    without = {name: found[name] for name in learners}
+    table = gaps(with_remedy, without, paired=True, level=level)
+    return table.set_axis(["yes", "no", "gap"], axis=1)
+
+
 def constructions(
-    sets: Sequence[str], captioners: Sequence[str], *, shots: Sequence[int] = (1, 5), tasks: int = 300, **shape
+    sets: Sequence[str],
+    captioners: Sequence[str],
+    *,
+    shots: Sequence[int] = (1, 5),
+    tasks: int = 300,
+    **shape,
 ) -> pd.DataFrame:
-    """How far tasks can be built as asked: share of queries that fall back to QC1, and of supports that are relaxed.
+    """How far tasks can be built as asked: share of queries that fall back to QC1, and of supports
+    that are relaxed.
 
     Returns
     -------
     DataFrame
-        By dataset, captioner and shots: both in percent, by variant of the sampler; 'none' where it finds no task.
+        By dataset, captioner and shots: both in percent, by variant of the sampler; 'none' where it
+        finds no task.
     """
     rows = {}
-    for dataset, captioner, s in product(sets, captioners, shots):
+    for dataset, captioner, count in product(sets, captioners, shots):
         cells = {}
         for variant in biased.METHODS["variant"]:
-            try:
-                drawn, attribute = draw(dataset, captioner, shots=s, tasks=tasks, variant=variant, **shape)
-            except InputError:
-                cells |= {(variant, "fall back"): "none", (variant, "relaxed"): "none"}
-                continue
-            share = {"fall back": drawn.sampler["fallbacks"], "relaxed": drawn.sampler["relaxed"]}
-            cells |= {(variant, what): f"{100 * n / attribute.size:.1f}" for what, n in share.items()}
-        rows[dataset, captioner, s] = cells
-    return pd.DataFrame.from_dict(rows, orient="index").rename_axis(["dataset", "captioner", "shots"])
+            options = dict(shots=count, tasks=tasks, variant=variant, **shape)
+            fallbacks, relaxed = _shares_built_otherwise(dataset, captioner, options)
+            cells |= {(variant, "fall back"): fallbacks, (variant, "relaxed"): relaxed}
+        rows[dataset, captioner, count] = cells
+    return pd.DataFrame.from_dict(rows, orient="index").rename_axis(
+        ["dataset", "captioner", "shots"]
+    )
+
+
+def _shares_built_otherwise(dataset, captioner, options):
+    try:
+        tasks, attribute = draw(dataset, captioner, **options)
+    except InputError:
+        return "none", "none"
+    counts = tasks.sampler["fallbacks"], tasks.sampler["relaxed"]
+    return tuple(f"{100 * count / attribute.size:.1f}" for count in counts)
 
 
 def ranks(
@@ -456,7 +562,8 @@ def ranks(
     source: str,
     table: int | None = None,
 ) -> pd.DataFrame:
-    """Spearman's rank correlations over learners, as text: a row per data set, ours first; a column a number of shots.
+    """Spearman's rank correlations over learners, as text: a row per data set, ours first; a column
+    a number of shots.
 
     Parameters
     ----------
@@ -465,22 +572,28 @@ def ranks(
     live_columns, columns : two str each
         Their columns whose ranks are compared.
     source : str
-        Table of the paper that ``theirs`` is: the coefficients recomputed from it stand in rows of their own.
+        Table of the paper that ``theirs`` is: the coefficients recomputed from it stand in rows of
+        their own.
     table : int, optional
         Table of the paper that prints these coefficients (4 or 6), if one does.
 
     Returns
     -------
     DataFrame
-        By place ('here', 'printed in Table 4', 'recomputed from Table 3') and dataset; a dash where there is none.
+        By place ('here', 'printed in Table 4', 'recomputed from Table 3') and dataset; a dash where
+        there is none.
     """
     places = {"here": rank_correlations(live, *live_columns)}
     if table is not None:
-        places[f"printed in Table {table}"] = published.table(table, "fewstab").set_index(SETTING)["correlation"]
+        places[f"printed in Table {table}"] = published.table(table, "fewstab").set_index(SETTING)[
+            "correlation"
+        ]
     places[f"recomputed from Table {source}"] = rank_correlations(theirs, *columns)
     order = [*live.index.unique("dataset"), *DATASETS]
     rows = {
-        (place, known_as(name)): {f"{s} shot{'' if s == 1 else 's'}": f"{r:.2f}" for s, r in rho[name].dropna().items()}
+        (place, known_as(name)): {
+            f"{s} shot{'' if s == 1 else 's'}": f"{r:.2f}" for s, r in rho[name].dropna().items()
+        }
         for place, rho in places.items()
         for name in sorted(rho.index.unique("dataset"), key=order.index)
         if rho[name].notna().any()  # one learner has no rank
@@ -493,34 +606,19 @@ def means(table: pd.DataFrame) -> pd.DataFrame:
     return table.map(lambda r: r.mean)
 
 
-def near_chance(worst: pd.Series, guess: float) -> pd.Series:
-    """Whether a learner's worst class on random tasks is near that of guessing: no trap can take from it what it lacks.
-
-    It is if the interval of wAcc-R reaches down to the mean of guessing, or lies below it.
-
-    Parameters
-    ----------
-    worst : Series of Interval
-        wAcc-R, in percent.
-    guess : float
-        The mean accuracy of the worst class if each query is guessed (`fslbook.fewstab.audit.lowest`), in percent.
-
-    Returns
-    -------
-    Series of bool
-    """
-    return worst.map(lambda r: r.low <= guess).astype(bool)
-
-
-def beside(live: pd.Series, printed: pd.DataFrame, column: str, near: pd.Series | None = None) -> pd.DataFrame:
-    """Intervals of learners on data sets as text, and printed ones beside them, with the paper's two decimals.
+def beside(
+    live: pd.Series, printed: pd.DataFrame, column: str, near: pd.Series | None = None
+) -> pd.DataFrame:
+    """Intervals of learners on data sets as text, and printed ones beside them, with the paper's
+    two decimals.
 
     Parameters
     ----------
     live : Series
         Intervals by dataset, shots and learner.
     printed : DataFrame
-        dataset, shots, learner, metric, mean and half_width, as Tables 3, S7 and S8 are transcribed.
+        dataset, shots, learner, metric, mean and half_width, as Tables 3, S7 and S8 are
+        transcribed.
     column : str
         Its metric that is wanted.
     near : Series of bool, optional
@@ -529,7 +627,8 @@ def beside(live: pd.Series, printed: pd.DataFrame, column: str, near: pd.Series 
     Returns
     -------
     DataFrame
-        'mean ± half-width' by shots and learner; data sets of here, then the paper's. A dash where there is none.
+        'mean ± half-width' by shots and learner; data sets of here, then the paper's. A dash where
+        there is none.
     """
     theirs = printed[printed["metric"] == column].set_index([*SETTING, "learner"])
     theirs = pd.Series(plus_minus(theirs["mean"], theirs["half_width"], ".2f"), theirs.index)
@@ -540,44 +639,13 @@ def beside(live: pd.Series, printed: pd.DataFrame, column: str, near: pd.Series 
     return named(pd.concat(columns, axis=1).sort_index().fillna("—")).rename_axis(columns=None)
 
 
-def text(r: Interval) -> str:
-    """'12.3 ± 0.4'."""
-    return f"{r:.1f}".replace("-", "−")
-
-
-def texts(table: pd.DataFrame | pd.Series, near: pd.Series | None = None) -> pd.DataFrame | pd.Series:
-    """`text` of every interval, beside it the number of tasks where others in the table rest on more.
-
-    Parameters
-    ----------
-    table : DataFrame or Series of Interval
-    near : Series of bool, optional
-        By the table's rows: those that are marked by `NEAR`, as near chance.
-    """
-    tasks = table.map(lambda r: r.n_tasks // (1 + (r.kind == "independent")))  # such a gap comes from two runs
-    few = tasks < np.max(tasks.to_numpy())
-    said = table.map(text) + (" (" + tasks.astype(str) + " tasks)").where(few, "")
-    return (
-        said
-        if near is None
-        else said.add(near.reindex(table.index, fill_value=False).map({True: f" {NEAR}", False: ""}), axis=0)
-    )
-
-
-def known_as(dataset: str) -> str:
-    """A data set by the name it has in the paper, or without its settings."""
-    return DATASETS.get(dataset, dataset.partition("?")[0])
-
-
-def titled(captioner: str) -> str:
-    """A source of attributes for readers: 'style, grid' for 'facts:style+grid'."""
-    return captioner.removeprefix(FACTS).replace("+", ", ")
-
-
 def named(table: pd.DataFrame | pd.Series) -> pd.DataFrame | pd.Series:
-    """Rows in the order of the paper, learners and data sets by its names for them, ours without their settings."""
+    """Rows in the order of the paper, learners and data sets by its names for them, ours without
+    their settings."""
     levels = table.index.names
-    order = {level: {name: i for i, name in enumerate(table.index.unique(level))} for level in levels}
+    order = {
+        level: {name: i for i, name in enumerate(table.index.unique(level))} for level in levels
+    }
     order["learner"] = {name: i for i, name in enumerate(DECIDES)}
     table = table.sort_index(key=lambda values: values.map(order[values.name]), level=levels)
     short = {"learner": evaluation.LEARNERS, "dataset": known_as}
@@ -587,46 +655,63 @@ def named(table: pd.DataFrame | pd.Series) -> pd.DataFrame | pd.Series:
 
 
 def findings(table: pd.DataFrame, guess: float) -> pd.DataFrame:
-    """How often what the paper finds holds in a table of `collect`, and how often the opposite, beyond the intervals.
+    """How often what the paper finds holds in a table of `collect`, and how often the opposite,
+    beyond the intervals.
 
-    The gap is above 0; it is larger at the most shots than at the fewest, in points and as a share of wAcc-R; learner
-    by learner in each data set. Intervals of a share leave out the noise of wAcc-R, which is small beside the gap's.
+    The gap is above 0; it is larger at the most shots than at the fewest, in points and as a share
+    of wAcc-R; learner by learner in each data set. Intervals of a share leave out the noise of
+    wAcc-R, which is small beside the gap's.
 
     Parameters
     ----------
     guess : float
-        As for `near_chance`: cases with a cell near chance count neither for a finding nor against it.
+        As for `near_chance`: cases with a cell near chance count neither for a finding nor against
+        it.
 
     Returns
     -------
     DataFrame
-        One row per finding: of (cases), holds, opposite, open (neither by the intervals), and near chance, the cases
-        that are left out.
+        One row per finding: of (cases), holds, opposite, open (neither by the intervals), and near
+        chance, the cases that are left out.
     """
-    few, many = (table.index.unique("shots")[i] for i in (0, -1))
+    fewest, most = (table.index.unique("shots")[i] for i in (0, -1))
     near = near_chance(table["wacc-r"], guess)
-    rows = {"wAcc-A is below wAcc-R": (table["gap"].map(lambda r: r.conclusion), near)}
-    if many != few:
-        for name, unit in (("in points", 1.0), ("as a share of wAcc-R", means(table)["wacc-r"] / 100)):
-            middle, half = (table["gap"].map(f) / unit for f in (lambda r: r.mean, lambda r: r.half_width))
-            middle, half = (t.unstack("shots")[[few, many]].dropna() for t in (middle, half))
-            difference, noise = middle[many] - middle[few], np.hypot(half[many], half[few])
-            either = near.unstack("shots").loc[difference.index, [few, many]].any(axis=1)
-            rows[f"gap grows, {name}"] = np.sign(difference).where(difference.abs() > noise, 0), either
-    return pd.DataFrame(
-        {
-            what: {
-                "of": (~out).sum(),
-                **{how: (signs[~out] == sign).sum() for how, sign in (("holds", 1), ("opposite", -1), ("open", 0))},
-                "near chance": out.sum(),
-            }
-            for what, (signs, out) in rows.items()
-        }
-    ).T
+    signs = table["gap"].map(lambda gap: gap.conclusion)
+    rows = {"wAcc-A is below wAcc-R": _counted_signs(signs, near)}
+    if most == fewest:
+        return pd.DataFrame(rows).T
+    units = {"in points": 1.0, "as a share of wAcc-R": means(table)["wacc-r"] / 100}
+    for name, unit in units.items():
+        signs = _growth(table["gap"], unit, fewest, most)
+        either = near.unstack("shots").loc[signs.index, [fewest, most]].any(axis=1)
+        rows[f"gap grows, {name}"] = _counted_signs(signs, either)
+    return pd.DataFrame(rows).T
+
+
+def _growth(gaps, unit, fewest, most):
+    """Signs of the changes of the gap from the fewest shots to the most; 0 within the intervals."""
+    middle = gaps.map(lambda gap: gap.mean) / unit
+    half = gaps.map(lambda gap: gap.half_width) / unit
+    middle, half = (values.unstack("shots")[[fewest, most]].dropna() for values in (middle, half))
+    difference = middle[most] - middle[fewest]
+    noise = np.hypot(half[most], half[fewest])
+    return np.sign(difference).where(difference.abs() > noise, 0)
+
+
+def _counted_signs(signs, left_out):
+    counted = signs[~left_out]
+    return {
+        "of": len(counted),
+        "holds": (counted == 1).sum(),
+        "opposite": (counted == -1).sum(),
+        "open": (counted == 0).sum(),
+        "near chance": left_out.sum(),
+    }
 
 
 def spoken(dataset: str, captioner: str) -> attributes.Attributes:
-    """Attributes as bare words, so that captioners can be compared: ``red`` for ``colour: red`` and ``ground: red``."""
+    """Attributes as bare words, so that captioners can be compared: ``red`` for ``colour: red`` and
+    ``ground: red``."""
     found = _attributes(dataset, captioner)
     words = np.array([name.split(": ")[-1] for name in found.names], object)
     return attributes.from_words(words[row] for row in found.has)
@@ -638,12 +723,10 @@ def example(
     captioner: str = "pixels",
     *,
     shots: int = 1,
-    queries: int = 15,
     shown: int = 5,
     task: int = 0,
-    seed: int = 0,
     trained: str = training.SHIPPED,
-    **how: str,
+    **how,
 ) -> pd.DataFrame:
     """A biased task to look at (Figures 3, S2, S3): its images, with what matters said of each.
 
@@ -661,80 +744,50 @@ def example(
     Returns
     -------
     DataFrame
-        A row per image: class, role (support or query), image (index), attribute (of its class in the support; those of
-        other classes in a query, after a comma each), predicted (a class; of queries) and right.
+        A row per image: class, role (support or query), image (index), attribute (of its class in
+        the support; those of other classes in a query, after a comma each), predicted (a class; of
+        queries) and right.
     """
-    drawn, attribute = draw(dataset, captioner, tasks=task + 2, shots=shots, queries=queries, seed=seed, **how)
-    drawn, attribute, images = drawn[task : task + 1], attribute[task], images_of(dataset)
+    images = images_of(dataset)
     run = evaluation.ready(images, *method(name, trained_with(shots), trained))
     if run.slow:
         raise InputError(f"learner = {name}; one that reads features is needed for a picture")
-    scores = next(evaluation.scores(run.learner, run.bank(), drawn))
+    tasks, clues = draw(dataset, captioner, tasks=task + 2, shots=shots, **how)
+    tasks = tasks[task : task + 1]
+    scores = next(evaluation.scores(run.learner, run.bank(), tasks))
     predicted = scores[0].argmax(dim=-1).tolist()
-    classes = [images.class_names[images.labels[i]] for i in drawn.support[0, ::shots]]
-    known = _attributes(dataset, captioner)
+    rows = _rows_of_images(images, tasks, clues[task], _attributes(dataset, captioner), predicted)
+    table = pd.DataFrame(rows)
+    queries = table[table["role"] == "query"].groupby("class").cumcount()
+    return table.drop(index=queries.index[queries >= shown]).reset_index(drop=True)
+
+
+def _rows_of_images(
+    images,
+    task,
+    clues,
+    described,
+    predicted,
+):
+    """A row of `example` for each image of the task."""
+    labels = images.labels[task.support[0]]
+    names = [images.class_names[label] for label in labels[:: len(labels) // task.ways]]
     rows = []
-    for i, k in zip(drawn.support[0], drawn.support_label[0]):
-        rows.append((classes[k], "support", i, known.names[attribute[k]], None, None))
-    for i, k, guess in zip(drawn.query[0], drawn.query_label[0], predicted):
-        others = [known.names[a] for j, a in enumerate(attribute) if j != k and known.has[i, a]]
-        rows.append((classes[k], "query", i, ", ".join(others), classes[guess], guess == k))
-    out = pd.DataFrame(rows, columns=["class", "role", "image", "attribute", "predicted", "right"])
-    return out[(out["role"] == "support") | (out.groupby(["class", "role"]).cumcount() < shown)].reset_index(drop=True)
-
-
-def gaps(
-    random: dict[str, Record], biased: dict[str, Record], *, paired: bool = False, level: float = 0.95
-) -> pd.DataFrame:
-    """Mean accuracy of the worst class (equation 2) on random and on biased tasks, and their gap, in percent.
-
-    Parameters
-    ----------
-    random, biased : dict of str to Record
-        By learner, the record on random tasks (`fslcore.tasks.sample_closed` or `sample_matched`) and on biased ones.
-    paired : bool
-        The random tasks are those that `sample_matched` made of the biased: the interval of the gap is
-        then that of the differences task by task. Else the tasks of the two are independent.
-    level : float
-        Nominal coverage, between 0 and 1.
-
-    Returns
-    -------
-    DataFrame
-        By learner: ``wAcc-R``, ``wAcc-A`` and ``gap`` = wAcc-R - wAcc-A, each a `fslcore.stats.Interval`. All
-        apply to these very images, on which other tasks might have been drawn.
-
-    Raises
-    ------
-    InputError
-        Learners that differ, no learner, or paired records of different numbers of tasks.
-    """
-    for name, records in (("random", random), ("biased", biased)):
-        for record in instance(name, records, Mapping).values():
-            if not hasattr(record, "worst_class"):
-                raise InputError(
-                    f"{name} holds {shown(record)}; records of `fslcore.evaluation`, by learner, are allowed"
-                )
-    flag("paired", paired), number("level", level, above=0, below=1)
-    if random.keys() != biased.keys() or not random:
-        raise InputError(f"learners {', '.join(random)} and {', '.join(biased)}; the same are needed for both")
-    difference = paired_interval if paired else independent_interval
-    rows = {}
-    for name in random:
-        r, a = (100 * records[name].worst_class() for records in (random, biased))
-        rows[name] = (closed_interval(r, level), closed_interval(a, level), difference(r, a, level))
-    return pd.DataFrame.from_dict(rows, orient="index", columns=["wAcc-R", "wAcc-A", "gap"])
-
-
-def rank_correlations(table: pd.DataFrame, a: str, b: str) -> pd.Series:
-    """Spearman's rank correlation over learners of two columns, in each setting.
-
-    Parameters
-    ----------
-    table : DataFrame
-        A row a learner, indexed by the setting's levels and, the last, learner.
-    a, b : str
-        Columns.
-    """
-    settings = table.groupby(level=table.index.names[:-1])
-    return settings.apply(lambda t: t[a].corr(t[b], method="spearman")).rename("correlation")
+    for image, k in zip(task.support[0], task.support_label[0]):
+        row = {"class": names[k], "role": "support", "image": image}
+        rows.append(
+            row | {"attribute": described.names[clues[k]], "predicted": None, "right": None}
+        )
+    for image, k, guess in zip(task.query[0], task.query_label[0], predicted):
+        others = [clue for j, clue in enumerate(clues) if j != k and described.has[image, clue]]
+        rows.append(
+            {
+                "class": names[k],
+                "role": "query",
+                "image": image,
+                "attribute": ", ".join(described.names[clue] for clue in others),
+                "predicted": names[guess],
+                "right": guess == k,
+            }
+        )
+    return rows

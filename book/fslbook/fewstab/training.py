@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import product
 from pathlib import Path
 
 import pandas as pd
@@ -33,7 +34,18 @@ __all__ = [
 ]
 
 SHIPPED = "conv4-icons-{learner}"  # the networks that ship, of the chapters on FewSTAB
-TEN = ("anil", "leo", "boil", "protonet", "dn4", "r2d2", "can", "renet", "baseline++", "rfs")  # the paper's order
+TEN = (
+    "anil",
+    "leo",
+    "boil",
+    "protonet",
+    "dn4",
+    "r2d2",
+    "can",
+    "renet",
+    "baseline++",
+    "rfs",
+)  # the paper's order
 PRINTED = {"miniimagenet": "S2", "tieredimagenet": "S3", "cub": "S4"}  # the table of each data set
 COLUMNS = {
     "batch_size": "images a step",
@@ -72,7 +84,9 @@ def splits(names: Iterable[str]) -> pd.DataFrame:
     cell = table["classes"].map("{:,}".format) + " (" + table["images"].map("{:,}".format) + ")"
     wide = table.assign(cell=cell).pivot(index=["where", "dataset"], columns="split", values="cell")
     order = table[["where", "dataset"]].drop_duplicates()
-    return wide.loc[pd.MultiIndex.from_frame(order), ["base", "validation", "novel"]].rename_axis(columns=None)
+    return wide.loc[pd.MultiIndex.from_frame(order), ["base", "validation", "novel"]].rename_axis(
+        columns=None
+    )
 
 
 def settings(dataset: str) -> pd.DataFrame:
@@ -86,8 +100,9 @@ def settings(dataset: str) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        Columns learner, train_shots (missing for training on batches of images), setting, printed, ours, why: ours is
-        None for a learner without a recipe, why is empty where both agree or one of them is missing.
+        Columns learner, train_shots (missing for training on batches of images), setting, printed,
+        ours, why: ours is None for a learner without a recipe, why is empty where both agree or one
+        of them is missing.
 
     Raises
     ------
@@ -96,25 +111,41 @@ def settings(dataset: str) -> pd.DataFrame:
     """
     if dataset not in PRINTED:
         raise InputError(f"dataset = {dataset}; {', '.join(PRINTED)} are allowed")
-    table = published.table(PRINTED[dataset], "fewstab").drop(columns=["dataset", "reading", "note"]).astype(object)
+    table = published.table(PRINTED[dataset], "fewstab")
+    table = table.drop(columns=["dataset", "reading", "note"]).astype(object)
     long = table.melt(["learner", "train_shots"], list(COLUMNS), "setting", "printed")
-    tasks = long["train_shots"].notna()
-    applies = ~long["setting"].isin(["episodes", "episode_size"]) & ~tasks | tasks & (long["setting"] != "batch_size")
-    long = long[applies].reset_index(drop=True)
-    long["printed"] = long["printed"].map(lambda v: int(v) if isinstance(v, float) and v.is_integer() else v)
+    on_tasks = long["train_shots"].notna()
+    of_tasks = long["setting"].isin(["episodes", "episode_size"])
+    of_batches = long["setting"] == "batch_size"
+    long = long[~(of_tasks & ~on_tasks) & ~(of_batches & on_tasks)].reset_index(drop=True)
+    long["printed"] = long["printed"].map(_whole_number)
     long["printed"] = long["printed"].where(long["printed"].notna(), "none")  # no schedule
-    shots = long["train_shots"].astype(float).fillna(5).astype(int)  # those on batches are selected on 5-shot tasks
+    # Those on batches are selected on 5-shot tasks.
+    shots = long["train_shots"].astype(float).fillna(5).astype(int)
     ours = {key: _ours(*key) for key in set(zip(long["learner"], shots))}
-    long["ours"] = [ours[name, s].get(setting) for name, s, setting in zip(long["learner"], shots, long["setting"])]
-    why = pd.read_csv(CHECKPOINTS / "why.csv", keep_default_na=False).set_index(["setting", "learner"])["why"]
-    differs = long["ours"].notna() & (long["printed"] != long["ours"])
-    found = [
-        why.get((s, n), why.get((s, ""), "")) if d else "" for s, n, d in zip(long["setting"], long["learner"], differs)
+    long["ours"] = [
+        ours[name, s].get(setting)
+        for name, s, setting in zip(long["learner"], shots, long["setting"])
     ]
-    return long.assign(why=found)
+    return long.assign(why=_reasons(long))
 
 
-def _ours(name: str, shots: int) -> dict:
+def _whole_number(value):
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+def _reasons(table):
+    """Why ours differs in each row of `settings`, for all learners or for one; empty if it does
+    not."""
+    why = pd.read_csv(CHECKPOINTS / "why.csv", keep_default_na=False)
+    reasons = why.set_index(["setting", "learner"])["why"].to_dict()
+    differs = table["ours"].notna() & (table["printed"] != table["ours"])
+    keys = zip(table["setting"], table["learner"])
+    texts = [reasons.get(key, reasons.get((key[0], ""), "")) for key in keys]
+    return pd.Series(texts).where(differs, "").tolist()
+
+
+def _ours(name, shots):
     """The settings of the network that ships; empty without one."""
     network = recipes.method(name, shots, SHIPPED)[0] if name in RECIPES else ""
     if not shipped(network):
@@ -132,32 +163,40 @@ def _ours(name: str, shots: int) -> dict:
 
 
 def shown(table: pd.DataFrame, column: str) -> pd.DataFrame:
-    """One column of `settings` in the paper's layout: a row per learner and number of shots, a column per setting."""
-    table = table.assign(shots=table["train_shots"].map("{:.0f}".format, na_action="ignore").fillna("—"))
+    """One column of `settings` in the paper's layout: a row per learner and number of shots, a
+    column per setting."""
+    table = table.assign(
+        shots=table["train_shots"].map("{:.0f}".format, na_action="ignore").fillna("—")
+    )
     wide = table.pivot(index=["learner", "shots"], columns="setting", values=column)
     order = table[["learner", "shots"]].drop_duplicates()
-    wide = wide.loc[pd.MultiIndex.from_frame(order), list(COLUMNS)].rename(columns=COLUMNS).rename_axis(columns=None)
+    wide = (
+        wide.loc[pd.MultiIndex.from_frame(order), list(COLUMNS)]
+        .rename(columns=COLUMNS)
+        .rename_axis(columns=None)
+    )
     return wide.map(lambda v: "—" if pd.isna(v) else f"{v:,}" if isinstance(v, int) else str(v))
 
 
 def reasons() -> pd.DataFrame:
     """Why settings differ: columns setting, learner (empty: all) and why."""
     table = pd.read_csv(CHECKPOINTS / "why.csv", keep_default_na=False)
-    return table.assign(setting=table["setting"].map(COLUMNS), learner=table["learner"].replace("", "all")).set_index(
-        ["setting", "learner"]
-    )
+    return table.assign(
+        setting=table["setting"].map(COLUMNS), learner=table["learner"].replace("", "all")
+    ).set_index(["setting", "learner"])
 
 
 def trained(name: str, shots: int, own: str = SHIPPED) -> str | None:
-    """The network of a learner trained with so many shots, or on batches of images; None without one.
+    """The network of a learner trained with so many shots, or on batches of images; None without
+    one.
 
     Parameters
     ----------
     name, shots
         A recipe, and its shots.
     own : str
-        The backbone, where ``{learner}`` stands for the training and its shots; by default the Conv4 trained on icons
-        that ships.
+        The backbone, where ``{learner}`` stands for the training and its shots; by default the
+        Conv4 trained on icons that ships.
 
     Raises
     ------
@@ -166,11 +205,13 @@ def trained(name: str, shots: int, own: str = SHIPPED) -> str | None:
     """
     if name not in RECIPES:
         raise InputError(f"learner = {name}; {', '.join(TEN)} are allowed")
-    found = recipes.method(name, shots, own)[0]
-    return found if own != SHIPPED or shipped(found) else None
+    network = recipes.method(name, shots, own)[0]
+    return network if own != SHIPPED or shipped(network) else None
 
 
-def curves(names: Iterable[str], shots: Iterable[int] = (1, 5), own: str = SHIPPED, dataset: str = "") -> pd.DataFrame:
+def curves(
+    names: Iterable[str], shots: Iterable[int] = (1, 5), own: str = SHIPPED, dataset: str = ""
+) -> pd.DataFrame:
     """Training curves: columns learner, shots, epoch, loss, validation (accuracy in percent).
 
     Parameters
@@ -183,13 +224,15 @@ def curves(names: Iterable[str], shots: Iterable[int] = (1, 5), own: str = SHIPP
     parts = [pd.DataFrame(columns=["learner", "shots", "epoch", "loss", "validation"])] + [
         pd.read_csv(_curve(sources.filled(backbone, dataset))).assign(learner=name, shots=s)
         for name in names
-        for s in (shots if RECIPES[name].batch == "tasks" else (5,))  # those on batches are selected on 5-shot tasks
+        for s in (
+            shots if RECIPES[name].batch == "tasks" else (5,)
+        )  # those on batches are selected on 5-shot tasks
         if (backbone := trained(name, s, own))
     ]
     return pd.concat([p for p in parts if len(p)] or parts, ignore_index=True)
 
 
-def _curve(network: str) -> Path:
+def _curve(network):
     """The file that ``fslbook train`` writes beside a network."""
     file = network.partition(":")[2]
     path = Path(file) if Path(file).suffix else trained_path(file)
@@ -203,12 +246,12 @@ def accuracies(
     *,
     tasks: int,
     image_tasks: int,
-    seed: int = 0,
     level: float = 0.95,
-    skip_small_classes: bool = False,
     own: str = SHIPPED,
+    **options,
 ) -> pd.DataFrame:
-    """Accuracy of each learner on 5-way tasks of novel classes, with the network trained at the same number of shots.
+    """Accuracy of each learner on 5-way tasks of novel classes, with the network trained at the
+    same number of shots.
 
     Parameters
     ----------
@@ -228,34 +271,39 @@ def accuracies(
     Returns
     -------
     DataFrame
-        Columns learner, dataset, shots, backbone, mean, half_width in percent; rows where a network ships.
+        Columns learner, dataset, shots, backbone, mean, half_width in percent; rows where a network
+        ships.
     """
-    rows, options = [], dict(seed=seed, skip_small_classes=skip_small_classes)
-    for name in names:
-        for s in shots:
-            if not (backbone := trained(name, s, own)):
-                continue
+    rows = []
+    for name, count, dataset in product(names, shots, sets):
+        backbone = trained(name, count, own)
+        if backbone:
             learner = RECIPES[name].learner
-            count = image_tasks if learner in learners.of_images else tasks
-            for dataset in sets:
-                found = closed_interval(
-                    evaluation.run(dataset, backbone, learner, "closed", shots=s, tasks=count, **options)["accuracy"],
-                    level,
-                )
-                rows.append((name, dataset, s, backbone, found.mean, found.half_width))
-    return pd.DataFrame(rows, columns=["learner", "dataset", "shots", "backbone", "mean", "half_width"])
+            options["tasks"] = image_tasks if learner in learners.of_images else tasks
+            run = evaluation.run(dataset, backbone, learner, "closed", shots=count, **options)
+            interval = closed_interval(run["accuracy"], level)
+            row = dict(learner=name, dataset=dataset, shots=count, backbone=backbone)
+            rows.append({**row, "mean": interval.mean, "half_width": interval.half_width})
+    columns = ["learner", "dataset", "shots", "backbone", "mean", "half_width"]
+    return pd.DataFrame(rows, columns=columns)
 
 
 def accuracy_table(found: pd.DataFrame, names: Iterable[str]) -> pd.DataFrame:
-    """`accuracies` with a row per learner, a column per data set and number of shots, and a dash for no network."""
+    """`accuracies` with a row per learner, a column per data set and number of shots, and a dash
+    for no network."""
     cell = plus_minus(found["mean"], found["half_width"], ".1f")
-    columns = pd.MultiIndex.from_frame(found[["dataset", "shots"]].drop_duplicates().sort_values(["dataset", "shots"]))
-    wide = found.assign(cell=cell).pivot(index="learner", columns=["dataset", "shots"], values="cell")
+    columns = pd.MultiIndex.from_frame(
+        found[["dataset", "shots"]].drop_duplicates().sort_values(["dataset", "shots"])
+    )
+    wide = found.assign(cell=cell).pivot(
+        index="learner", columns=["dataset", "shots"], values="cell"
+    )
     return wide.reindex(index=list(names), columns=columns).fillna("—").rename_axis(index="learner")
 
 
 def accuracy_rows(found: pd.DataFrame, names: Iterable[str]) -> pd.DataFrame:
-    """`accuracies` as `fslbook.figures.forest` draws them: a panel per data set, a row per learner, shots as series."""
+    """`accuracies` as `fslbook.figures.forest` draws them: a panel per data set, a row per learner,
+    shots as series."""
     order = {name: at for at, name in enumerate(names)}
     rows = found.assign(at=found["learner"].map(order)).sort_values(["dataset", "at", "shots"])
     named = rows["learner"].map(lambda name: LEARNERS.get(name, name))

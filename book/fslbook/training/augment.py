@@ -10,7 +10,8 @@ __all__ = ["AUGMENTATIONS"]
 
 
 def jitter(x: torch.Tensor) -> torch.Tensor:
-    """(B, 3, H, W) images rotated by up to 10°, scaled by up to 15 % and shifted by up to 2 pixels."""
+    """(B, 3, H, W) images rotated by up to 10°, scaled by up to 15 % and shifted by up to 2
+    pixels."""
     uniform = torch.rand(len(x), 4, device=x.device) * 2 - 1
     angle, scale = uniform[:, 0] * torch.pi / 18, 1 + 0.15 * uniform[:, 1]
     return warped(x, angle, scale, uniform[:, 2:] * 2 * 2 / x.shape[-1], "border")
@@ -20,7 +21,9 @@ def crop(x: torch.Tensor) -> torch.Tensor:
     """A random square of 60 to 100 % of the side, resized to the full size."""
     uniform = torch.rand(len(x), 3, device=x.device)
     part = 1 - 0.4 * uniform[:, 0]
-    return warped(x, torch.zeros_like(part), part, (2 * uniform[:, 1:] - 1) * (1 - part[:, None]), "border")
+    return warped(
+        x, torch.zeros_like(part), part, (2 * uniform[:, 1:] - 1) * (1 - part[:, None]), "border"
+    )
 
 
 def flip(x: torch.Tensor) -> torch.Tensor:
@@ -29,7 +32,8 @@ def flip(x: torch.Tensor) -> torch.Tensor:
 
 
 def colour(x: torch.Tensor) -> torch.Tensor:
-    """Brightness, contrast and saturation times 0.6 to 1.4 (Chen et al., 2019); images are in -1 … 1."""
+    """Brightness, contrast and saturation times 0.6 to 1.4 (Chen et al., 2019); images are in -1 …
+    1."""
     bright, contrast, saturation = 0.6 + 0.8 * torch.rand(3, len(x), 1, 1, 1, device=x.device)
     x = (x + 1) / 2 * bright
     mean = x.mean((1, 2, 3), keepdim=True)

@@ -19,16 +19,19 @@ WHOLE = ("sets", "trained_with")  # for all trainings together
 
 
 @lru_cache
-def _file() -> dict:
+def _file():
     return yaml.safe_load(Path(__file__).with_name("papers.yml").read_text("utf-8"))
 
 
 def settings_of(paper: str) -> dict:
-    """The trainings of a paper: its ``learners``, its data sets as loaded (``sets``), its shots (``trained_with``)."""
+    """The trainings of a paper: its ``learners``, its data sets as loaded (``sets``), its shots
+    (``trained_with``)."""
     return _file()[choice("paper", paper, TRAINERS)]
 
 
-def of_paper(paper: str, learner: str, dataset: str, shots: int = 5) -> tuple[dict, dict[str, list[str]]]:
+def of_paper(
+    paper: str, learner: str, dataset: str, shots: int = 5
+) -> tuple[dict, dict[str, list[str]]]:
     """Settings with which a paper trains a learner on a data set.
 
     Parameters
@@ -47,32 +50,37 @@ def of_paper(paper: str, learner: str, dataset: str, shots: int = 5) -> tuple[di
     fields : dict
         Fields of `Recipe` with their values, if they differ from the learner's own recipe.
     told : dict of list of str
-        ``source``: the source of the values; ``unverified``: settings that it does not state, or that differ here.
+        ``source``: the source of the values; ``unverified``: settings that it does not state, or
+        that differ here.
 
     Raises
     ------
     InputError
         Another paper; a learner or a data set that it does not have.
     """
-    known = settings_of(paper)
+    recipes = settings_of(paper)
     kind = dataset.partition(":")[0].partition("?")[0]
     named = {"learners": learner, "datasets": kind, "shots": shots}
-    for what in ("learner", "dataset"):
-        if named[f"{what}s"] not in known[f"{what}s"]:
-            names = ", ".join(known[f"{what}s"])
-            raise InputError(f"{what} = {named[f'{what}s']}; {names} are allowed for the paper {paper}")
+    for kind in ("learner", "dataset"):
+        if named[f"{kind}s"] not in recipes[f"{kind}s"]:
+            names = ", ".join(recipes[f"{kind}s"])
+            raise InputError(
+                f"{kind} = {named[f'{kind}s']}; {names} are allowed for the paper {paper}"
+            )
     fields: dict = {}
-    told: dict[str, list[str]] = {name: [] for name in TOLD}
+    notes: dict[str, list[str]] = {name: [] for name in TOLD}
 
     def lay(node: dict) -> None:
         for name, value in node.items():
             if name in TOLD:
-                told[name] += value if isinstance(value, list) else [value]
+                notes[name] += value if isinstance(value, list) else [value]
             elif name not in (*BELOW, *WHOLE):
-                fields[name] = {**fields.get(name, {}), **value} if isinstance(value, dict) else value
+                fields[name] = (
+                    {**fields.get(name, {}), **value} if isinstance(value, dict) else value
+                )
         for name in BELOW:
             if below := node.get(name, {}).get(named[name]):
                 lay(below)
 
-    lay(known)
-    return fields, told
+    lay(recipes)
+    return fields, notes

@@ -21,7 +21,8 @@ __all__ = ["chosen", "only", "ready"]
 
 
 def ready(images: Images, progress: bool = False) -> Images:
-    """The images with their pixels as an array: in memory, or memory-mapped if `OnDemand` considers them too many.
+    """The images with their pixels as an array: in memory, or memory-mapped if `OnDemand` considers
+    them too many.
 
     The file is named after the content of the images, written once, and whole or absent.
 
@@ -37,8 +38,9 @@ def ready(images: Images, progress: bool = False) -> Images:
     return replace(images, images=store.get(path, mapped, partial(_write, images, progress)))
 
 
-def _write(images: Images, progress: bool, path: Path) -> None:
-    """Write all pixels as .npy, a few images at a time; writing to a mapped array would crash on a full disk."""
+def _write(images: Images, progress: bool, path: Path):
+    """Write all pixels as .npy, a few images at a time; writing to a mapped array would crash on a
+    full disk."""
     path.parent.mkdir(parents=True, exist_ok=True)
     shape, step = images.images.shape, max(1, CHUNK // math.prod(images.images.shape[1:]))
     need, free = math.prod(shape), shutil.disk_usage(path.parent).free
@@ -50,9 +52,11 @@ def _write(images: Images, progress: bool, path: Path) -> None:
 
     def write(part: Path) -> None:
         with open(part, "wb") as file:
-            np.lib.format.write_array_header_1_0(file, {"descr": "|u1", "fortran_order": False, "shape": shape})
-            what = dict(desc=f"pixels of {images.name}", delay=5, disable=not progress)
-            for at in tqdm(range(0, len(images), step), **what):
+            np.lib.format.write_array_header_1_0(
+                file, {"descr": "|u1", "fortran_order": False, "shape": shape}
+            )
+            bar = dict(desc=f"pixels of {images.name}", delay=5, disable=not progress)
+            for at in tqdm(range(0, len(images), step), **bar):
                 file.write(np.ascontiguousarray(images.images[at : at + step]).data)
 
     replace_file(path, write)

@@ -28,13 +28,15 @@ class Recipe:
         A name of `fslcore.learners.names`: tested on the validation tasks, and trained if ``batch``
         is 'tasks'.
     batch : str
-        'classes': batches of images, cross-entropy over all base classes, with a head that is discarded
-        afterwards; 'tasks': few-shot tasks, cross-entropy of the learner's scores on their queries; 'views': two random
-        views of each image, without labels. Validation tasks, which select the epoch, have labels in all cases.
+        'classes': batches of images, cross-entropy over all base classes, with a head that is
+        discarded afterwards; 'tasks': few-shot tasks, cross-entropy of the learner's scores on
+        their queries; 'views': two random views of each image, without labels. Validation tasks,
+        which select the epoch, have labels in all cases.
     network : str
         A name of `fslcore.models.networks.NETWORKS`.
     dataset : str
-        Its base classes are for training, its validation classes for selection (as for `fslcore.datasets.load`).
+        Its base classes are for training, its validation classes for selection (as for
+        `fslcore.datasets.load`).
     epochs, steps : int
         Epochs, and optimiser steps per epoch; 0 steps: one pass over the images.
     size : int
@@ -46,39 +48,43 @@ class Recipe:
     jitter : bool
         Rotate, scale and shift each image slightly; for data without such variation.
     frozen : str
-        With tasks: a backbone (as for `fslcore.models.backbones.load`) whose network is used and stays frozen; only the
-        learner is trained.
+        With tasks: a backbone (as for `fslcore.models.backbones.load`) whose network is used and
+        stays frozen; only the learner is trained.
     teacher : str
-        With classes: a backbone whose outputs are learned in addition to the labels (Tian et al., 2020). Its
-        head is fitted again on its features.
+        With classes: a backbone whose outputs are learned in addition to the labels (Tian et al.,
+        2020). Its head is fitted again on its features.
     auxiliary : float
-        With tasks: weight of a second cross-entropy, of the queries over all base classes, with a head that is
-        discarded afterwards. It reads the learner's descriptors of the queries (of each place, if it compares places).
+        With tasks: weight of a second cross-entropy, of the queries over all base classes, with a
+        head that is discarded afterwards. It reads the learner's descriptors of the queries (of
+        each place, if it compares places).
     objective : str
         With views: the loss, a name of `fslbook.training.unlabelled.OBJECTIVES`.
     options : dict
         Options of the objective, with views; otherwise of the learner.
     architecture : dict
-        Fields of `fslcore.models.networks.Network` that differ from those of ``network``: ``widths`` (one number per
-        block, which sets the depth too), ``side`` (pixels of the images) and the like.
+        Fields of `fslcore.models.networks.Network` that differ from those of ``network``:
+        ``widths`` (one number per block, which sets the depth too), ``side`` (pixels of the images)
+        and the like.
     augmentation : tuple of str
         Names of `fslbook.training.augment.AUGMENTATIONS`, after ``jitter``.
     optimiser, schedule : str
         Names of `fslbook.training.schedule.OPTIMISERS` and ``SCHEDULES``.
     temperature, taught : float
-        With a teacher: the divisor of both outputs before the softmax, and the weight of the divergence from the
-        teacher's, with 1 - ``taught`` for the cross-entropy.
+        With a teacher: the divisor of both outputs before the softmax, and the weight of the
+        divergence from the teacher's, with 1 - ``taught`` for the cross-entropy.
     read_at : int or None
-        Side in pixels that the whole image is squeezed to. Training uses a random square of the network's side,
-        evaluation the central one. None: the centre square of an image, at the network's side.
+        Side in pixels that the whole image is squeezed to. Training uses a random square of the
+        network's side, evaluation the central one. None: the centre square of an image, at the
+        network's side.
     mean, std : 3 floats
-        Channel statistics by which pixels in 0 … 1 are normalised, after the augmentation; (0, 0, 0) and (1, 1, 1)
-        leave them unchanged. The checkpoint stores them, and ``read_at`` too.
+        Channel statistics by which pixels in 0 … 1 are normalised, after the augmentation; (0, 0,
+        0) and (1, 1, 1) leave them unchanged. The checkpoint stores them, and ``read_at`` too.
     milestones, factor : tuple of int, float
-        Epochs after which the schedule 'steps' multiplies the learning rate by ``factor``; by default six and eight
-        tenths of them.
+        Epochs after which the schedule 'steps' multiplies the learning rate by ``factor``; by
+        default six and eight tenths of them.
     patience : int
-        Training ends after this many epochs without a better validation accuracy; 0: after all epochs.
+        Training ends after this many epochs without a better validation accuracy; 0: after all
+        epochs.
     validation : int
         Number of validation tasks; 0: 1,000, or 150 for a learner that trains a network on each.
     """
@@ -126,36 +132,44 @@ class Recipe:
         Raises
         ------
         InputError
-            No such network or field, or as for `fslcore.models.networks.Network`; batches of one image where batch
-            normalisation needs more.
+            No such network or field, or as for `fslcore.models.networks.Network`; batches of one
+            image where batch normalisation needs more.
         """
         for name in self.architecture:
             choice("architecture", name, [field.name for field in fields(Network)])
-        made = replace(NETWORKS[choice("network", self.network, NETWORKS)], **self.architecture)
-        if self.size == 1 and (self.batch == "views" or (self.batch == "classes" and _needs_batches(made))):
+        network = replace(NETWORKS[choice("network", self.network, NETWORKS)], **self.architecture)
+        if self.size == 1 and (
+            self.batch == "views" or (self.batch == "classes" and _needs_batches(network))
+        ):
             raise InputError(
-                f"size = 1; {self.network} at {made.side} pixels is normalised over a batch here; 2 images or more are "
-                "needed"
+                f"size = 1; {self.network} at {network.side} pixels is normalised over a batch "
+                "here; 2 images or more are needed"
             )
-        return made
+        return network
 
     def plain(self) -> dict:
-        """The recipe as JSON values, for the metadata of a checkpoint; fields after ``options`` if not the default."""
-        found, default = asdict(self), asdict(Recipe(self.learner, self.batch))
-        names = [field.name for field in fields(self)]
-        late = names[names.index("options") + 1 :]
-        return {name: value for name, value in found.items() if name not in late or value != default[name]}
+        """The recipe as JSON values, for the metadata of a checkpoint; fields after ``options`` if
+        not the default."""
+        values, defaults = asdict(self), asdict(Recipe(self.learner, self.batch))
+        names = list(values)
+        for name in names[names.index("options") + 1 :]:
+            if values[name] == defaults[name]:
+                del values[name]
+        return values
 
 
 @cache
-def _needs_batches(network: Network) -> bool:
-    """Whether batch normalisation sees one value per channel where a batch is one image; as PyTorch itself says."""
+def _needs_batches(network: Network):
+    """Whether batch normalisation sees one value per channel where a batch is one image; as PyTorch
+    itself says."""
     import torch
 
-    plain = replace(network, dropout=0.0, dropblock=0)  # drawn by values, which tensors without any do not have
+    single = replace(
+        network, dropout=0.0, dropblock=0
+    )  # drawn by values, which tensors without any do not have
     with torch.device("meta"):
         try:
-            plain.build().train()(torch.empty(1, 3, network.side, network.side))
+            single.build().train()(torch.empty(1, 3, network.side, network.side))
         except ValueError:
             return True
     return False
@@ -164,26 +178,52 @@ def _needs_batches(network: Network) -> bool:
 # On the features of a frozen network, which are computed once (FewSTAB, Table S10).
 _FROZEN = dict(batch="tasks", steps=250, size=4, lr=0.002, epochs=4, frozen="conv4-baseline")
 RECIPES = {
-    "glyph-conv": Recipe("ncc", "classes", network="glyph-conv", dataset="glyphs", size=256, jitter=True),
+    "glyph-conv": Recipe(
+        "ncc", "classes", network="glyph-conv", dataset="glyphs", size=256, jitter=True
+    ),
     "baseline": Recipe("lr", "classes", epochs=12),
     "baseline++": Recipe("cosine", "classes", epochs=12),
     "protonet": Recipe("protonet", "tasks", steps=250, size=1, lr=0.002, epochs=15),
     "r2d2": Recipe("r2d2", "tasks", steps=250, size=1, lr=0.002, epochs=15),
     "maml": Recipe(
-        "maml", "tasks", network="conv4-32", steps=60, size=4, lr=0.002, epochs=15, options={"first_order": True}
+        "maml",
+        "tasks",
+        network="conv4-32",
+        steps=60,
+        size=4,
+        lr=0.002,
+        epochs=15,
+        options={"first_order": True},
     ),
     "anil": Recipe("anil", "tasks", steps=250, size=1, lr=0.002, epochs=8),
     "boil": Recipe(
-        "boil", "tasks", network="conv4-32", steps=50, size=4, lr=0.002, epochs=8, options={"first_order": True}
+        "boil",
+        "tasks",
+        network="conv4-32",
+        steps=50,
+        size=4,
+        lr=0.002,
+        epochs=8,
+        options={"first_order": True},
     ),
     "leo": Recipe("leo", "tasks", steps=250, size=4, lr=0.0005, epochs=8, frozen="conv4-baseline"),
     "rfs": Recipe("lr", "classes", epochs=8, teacher="conv4-baseline"),
     "dn4": Recipe("dn4", "tasks", network="conv4-map", steps=250, size=1, lr=0.002, epochs=8),
-    "can": Recipe("can", "tasks", network="conv4-map", steps=250, size=1, lr=0.002, epochs=8, auxiliary=1.0),
-    "renet": Recipe("renet", "tasks", network="conv4-map", steps=250, size=1, lr=0.002, epochs=8, auxiliary=1.0),
-    "unisiam": Recipe("lr", "views", network="conv4-32", size=64, lr=0.002, epochs=9, objective="unisiam"),
-    "psco": Recipe("lr", "views", network="conv4-32", size=64, lr=0.003, epochs=13, objective="psco"),
-    "beclr": Recipe("opta", "views", network="conv4-32", size=64, lr=0.002, epochs=9, objective="beclr"),
+    "can": Recipe(
+        "can", "tasks", network="conv4-map", steps=250, size=1, lr=0.002, epochs=8, auxiliary=1.0
+    ),
+    "renet": Recipe(
+        "renet", "tasks", network="conv4-map", steps=250, size=1, lr=0.002, epochs=8, auxiliary=1.0
+    ),
+    "unisiam": Recipe(
+        "lr", "views", network="conv4-32", size=64, lr=0.002, epochs=9, objective="unisiam"
+    ),
+    "psco": Recipe(
+        "lr", "views", network="conv4-32", size=64, lr=0.003, epochs=13, objective="psco"
+    ),
+    "beclr": Recipe(
+        "opta", "views", network="conv4-32", size=64, lr=0.002, epochs=9, objective="beclr"
+    ),
     "matchingnet": Recipe("matchingnet", **_FROZEN),
     "maml-frozen": Recipe("maml-frozen", **_FROZEN),
     "mtl": Recipe("mtl", **_FROZEN),
@@ -214,11 +254,13 @@ def method(name: str, shots: int, trained: str) -> tuple[str, str]:
     name : str
         Of `RECIPES`.
     trained : str
-        The backbone, where ``{learner}`` stands for the training and its shots: 'conv4-icons-{learner}' is
-        'conv4-icons-1shot-r2d2' for 'r2d2' and 1.
+        The backbone, where ``{learner}`` stands for the training and its shots:
+        'conv4-icons-{learner}' is 'conv4-icons-1shot-r2d2' for 'r2d2' and 1.
     """
     recipe = RECIPES[name]
-    return trained.replace("{learner}", with_shots(name, shots) if recipe.batch == "tasks" else name), recipe.learner
+    return trained.replace(
+        "{learner}", with_shots(name, shots) if recipe.batch == "tasks" else name
+    ), recipe.learner
 
 
 def trained_with(shots: int) -> int:
@@ -226,11 +268,14 @@ def trained_with(shots: int) -> int:
     return 1 if shots == 1 else 5
 
 
-def split_classes(images: datasets.Images, ways: int = 5) -> tuple[datasets.Images, datasets.Images]:
+def split_classes(
+    images: datasets.Images, ways: int = 5
+) -> tuple[datasets.Images, datasets.Images]:
     """Classes for training and classes for validation, of images without a split.
 
-    In the order of the SHA-256 of their names, the first quarter is for validation, at least five classes, the rest for
-    training: the split does not depend on the machine, nor on the sorting of class names.
+    In the order of the SHA-256 of their names, the first quarter is for validation, at least five
+    classes, the rest for training: the split does not depend on the machine, nor on the sorting of
+    class names.
 
     Parameters
     ----------
@@ -247,13 +292,13 @@ def split_classes(images: datasets.Images, ways: int = 5) -> tuple[datasets.Imag
     held = max(WAYS, len(order) // 4)
     if len(order) - held < ways:
         raise InputError(
-            f"dataset = {images.name}; {len(order)} classes; at least {ways + WAYS} are needed, {ways} to train on and "
-            f"{WAYS} others to validate on"
+            f"dataset = {images.name}; {len(order)} classes; at least {ways + WAYS} are needed, "
+            f"{ways} to train on and {WAYS} others to validate on"
         )
     return _of_classes(images, sorted(order[held:])), _of_classes(images, sorted(order[:held]))
 
 
-def _of_classes(images: datasets.Images, names: list[str]) -> datasets.Images:
+def _of_classes(images: datasets.Images, names: list[str]):
     place = {name: i for i, name in enumerate(names)}
     label = np.array([place.get(name, -1) for name in images.class_names])[images.labels]
     rows = np.flatnonzero(label >= 0)

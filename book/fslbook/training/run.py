@@ -1,9 +1,9 @@
 """Train the learners of the book on base classes: one loop, one recipe per learner.
 
-A recipe names the network and the learner, and whether a batch is images of all base classes, views of
-images without labels, or few-shot tasks. After each epoch the learner is tested on tasks of validation classes;
-the weights of the best epoch are kept. A stopped run resumes from its last epoch, to the same weights.
-"""
+A recipe names the network and the learner, and whether a batch is images of all base classes, views
+of images without labels, or few-shot tasks. After each epoch the learner is tested on tasks of
+validation classes; the weights of the best epoch are kept. A stopped run resumes from its last
+epoch, to the same weights."""
 
 from __future__ import annotations
 
@@ -59,85 +59,97 @@ def train(
 ) -> Path:
     """Train by a recipe and write the checkpoint, with its training curve beside it (.csv).
 
-    A folder of class folders has no splits: some of its classes are for training and the others for validation (see
-    `split_classes`), which is reported with ``progress``.
+    A folder of class folders has no splits: some of its classes are for training and the others for
+    validation (see `split_classes`), which is reported with ``progress``.
 
-    Some recipes depend on another network: ``frozen`` or ``teacher``. The default was trained on the recipe's
-    own data, so for other data it must be given among the changes.
+    Some recipes depend on another network: ``frozen`` or ``teacher``. The default was trained on
+    the recipe's own data, so for other data it must be given among the changes.
 
     Parameters
     ----------
     name : str
         A name of `RECIPES`.
     output : path, optional
-        A path with the suffix .safetensors. Default: ``_build/NETWORK-NAME.safetensors``, or ``NETWORK-1shot-NAME`` for
-        another number of shots than 5; use it as ``NETWORK-NAME:PATH``.
+        A path with the suffix .safetensors. Default: ``_build/NETWORK-NAME.safetensors``, or
+        ``NETWORK-1shot-NAME`` for another number of shots than 5; use it as ``NETWORK-NAME:PATH``.
     paper : str, optional
-        'evaluators' or 'fewstab': train as that paper does on the data set (`fslbook.training.papers`), which
-        must be among the changes. The default output then names both.
+        'evaluators' or 'fewstab': train as that paper does on the data set
+        (`fslbook.training.papers`), which must be among the changes. The default output then names
+        both.
     seed : int
         The same seed and machine give the same weights.
     progress : bool
-        Report the other network that the recipe depends on and the result of each epoch, with a bar if one takes longer
-        than five seconds.
+        Report the other network that the recipe depends on and the result of each epoch, with a bar
+        if one takes longer than five seconds.
     **changes
-        Fields of `Recipe` that differ, such as ``epochs``; ``NAME.KEY`` is one key of a field that has several, such as
-        ``architecture.side``.
+        Fields of `Recipe` that differ, such as ``epochs``; ``NAME.KEY`` is one key of a field that
+        has several, such as ``architecture.side``.
 
     Returns
     -------
     Path
         The checkpoint, in safetensors format: the network, the learner's own weights, and as
-        metadata the recipe, digests of the images for training and selection, and the digest of a frozen
-        network or teacher that did not ship.
+        metadata the recipe, digests of the images for training and selection, and the digest of a
+        frozen network or teacher that did not ship.
 
     Raises
     ------
     InputError
         Unknown name, network or data set; epochs or shots below 1, too many epochs, a seed below 0;
-        an output with another suffix or that cannot be written to; shots of a learner that is trained on batches of
-        images; another network than that of the frozen backbone; other data than the recipe's, without the frozen
-        network or teacher for them; one of these for a recipe without it; an auxiliary loss for a learner that
-        reads images; too few or too small classes for training and validation. All errors are raised before
-        the work.
+        an output with another suffix or that cannot be written to; shots of a learner that is
+        trained on batches of images; another network than that of the frozen backbone; other data
+        than the recipe's, without the frozen network or teacher for them; one of these for a recipe
+        without it; an auxiliary loss for a learner that reads images; too few or too small classes
+        for training and validation. All errors are raised before the work.
     """
     changes = {k: v for k, v in changes.items() if v is not None}
     usual = RECIPES[choice("learner", name, RECIPES)]
-    of_its_own, told = "", {}
+    suffix, notes = "", {}
     if paper is not None:
         dataset = changes.get("dataset", usual.dataset)
-        laid, told = of_paper(paper, name, dataset, changes.get("shots", 5))
-        usual, of_its_own = replace(usual, **laid), f"-{paper}-{dataset.partition(':')[0].partition('?')[0]}"
+        fields_of_paper, notes = of_paper(paper, name, dataset, changes.get("shots", 5))
+        usual = replace(usual, **fields_of_paper)
+        suffix = f"-{paper}-{dataset.partition(':')[0].partition('?')[0]}"
     recipe = _checked(name, usual, changes, paper)
     seed = whole("seed", seed, 0, 2**53)
-    path = check_output(output or BUILD / f"{file_name(name, recipe)}{of_its_own}.safetensors", [".safetensors"])
+    output = output or BUILD / f"{file_name(name, recipe)}{suffix}.safetensors"
+    path = check_output(output, [".safetensors"])
     check_output(path.with_suffix(".csv"))
     if progress and paper:
-        tqdm.write(f"{path.stem}: as {paper} has it ({'; '.join(told['source'])})")
-        tqdm.write(f"{path.stem}: not verified, or other here: {'; '.join(told['unverified']) or 'nothing'}")
+        tqdm.write(f"{path.stem}: as {paper} has it ({'; '.join(notes['source'])})")
+        tqdm.write(
+            f"{path.stem}: not verified, or other here: "
+            f"{'; '.join(notes['unverified']) or 'nothing'}"
+        )
     run = _Run(path.stem, recipe, seed, progress)
-    kept = path.with_name(f".{path.stem}.training")
-    run.resume(kept)
+    state = path.with_name(f".{path.stem}.training")
+    run.resume(state)
     while run.epoch < recipe.epochs and not run.stalled:
         run.train_epoch(progress)
-        run.save(kept)
+        run.save(state)
     replace_file(path.with_suffix(".csv"), partial(pd.DataFrame(run.curve).to_csv, index=False))
-    # One key: the format does not preserve the order of several, and equal trainings must give equal files.
-    made = json.dumps(json.loads(run.settings) | {"data": run.data}, sort_keys=True)
-    replace_file(path, partial(save_file, run.kept, metadata={"training": made}))
-    kept.unlink(missing_ok=True)  # a second process may have trained the same weights
+    # One key: the format does not preserve the order of several, and equal trainings must give
+    # equal files.
+    settings = json.dumps(json.loads(run.settings) | {"data": run.data}, sort_keys=True)
+    replace_file(path, partial(save_file, run.kept, metadata={"training": settings}))
+    state.unlink(missing_ok=True)  # a second process may have trained the same weights
     return path
 
 
-def _laid(recipe: Recipe, changes: dict) -> dict:
+def _laid(recipe: Recipe, changes: dict):
     """The changes as values of whole fields; some name one key of a field."""
     found: dict = {}
     for given, value in changes.items():
         name, dot, key = given.partition(".")
-        now = getattr(recipe, choice("field of a recipe", name, [field.name for field in fields(Recipe)]))
-        if (isinstance(now, dict) and not isinstance(value, dict) and not dot) or (dot and not isinstance(now, dict)):
+        now = getattr(
+            recipe, choice("field of a recipe", name, [field.name for field in fields(Recipe)])
+        )
+        if (isinstance(now, dict) and not isinstance(value, dict) and not dot) or (
+            dot and not isinstance(now, dict)
+        ):
             raise InputError(
-                f"{given} = {shown(value)}; architecture.KEY and options.KEY are allowed, and other fields"
+                f"{given} = {shown(value)}; architecture.KEY and options.KEY are allowed, and "
+                "other fields"
             )
         found[name] = {**found.get(name, now), key: value} if dot else value
         if isinstance(now, (str, tuple)):
@@ -145,21 +157,28 @@ def _laid(recipe: Recipe, changes: dict) -> dict:
     return found
 
 
-def _checked(name: str, usual: Recipe, changes: dict, paper: str | None) -> Recipe:
+def _checked(name: str, usual: Recipe, changes: dict, paper: str | None):
     """The default recipe of this name with its changes, if it can be trained."""
     changes = _laid(usual, changes)
     recipe = _as_frozen(replace(usual, **changes), changes)
     for field in ("learner", "batch"):
         if getattr(recipe, field) != getattr(usual, field):
-            raise InputError(f"{field} = {getattr(recipe, field)}; {getattr(usual, field)} is allowed for {name}")
+            raise InputError(
+                f"{field} = {getattr(recipe, field)}; {getattr(usual, field)} is allowed for {name}"
+            )
     _check_values(recipe)
     if recipe.batch == "views":
         choice("objective", recipe.objective, OBJECTIVES)
     datasets.check(recipe.dataset, "base")
     if recipe.batch != "tasks" and "shots" in changes:
-        raise InputError(f"shots = {recipe.shots}; none are allowed for {name}, which is trained on batches of images")
+        raise InputError(
+            f"shots = {recipe.shots}; none are allowed for {name}, which is trained on "
+            "batches of images"
+        )
     if recipe.auxiliary and recipe.learner in learners.of_images:
-        raise InputError(f"auxiliary = {recipe.auxiliary}; 0 is allowed for {recipe.learner}, which reads images")
+        raise InputError(
+            f"auxiliary = {recipe.auxiliary}; 0 is allowed for {recipe.learner}, which reads images"
+        )
     for field in ("frozen", "teacher"):
         if changes.get(field) and not getattr(usual, field):
             raise InputError(f"{field} = {changes[field]}; none is allowed for {name}")
@@ -169,13 +188,23 @@ def _checked(name: str, usual: Recipe, changes: dict, paper: str | None) -> Reci
         elif changes[field] and field == "teacher":
             backbones.load(changes[field])
     if _interventional(recipe) and not recipe.frozen:
-        raise InputError(f"frozen = {recipe.frozen!r}; {recipe.learner} needs a backbone whose classes it adjusts for")
+        raise InputError(
+            f"frozen = {recipe.frozen!r}; {recipe.learner} needs a backbone whose classes it "
+            "adjusts for"
+        )
     return recipe
 
 
 # Integer fields, with minimum and maximum; real numbers; and names.
 COUNTS = {
-    **{"epochs": (1, EPOCHS), "steps": (0,), "size": (1,), "ways": (2,), "shots": (1,), "queries": (1,)},
+    **{
+        "epochs": (1, EPOCHS),
+        "steps": (0,),
+        "size": (1,),
+        "ways": (2,),
+        "shots": (1,),
+        "queries": (1,),
+    },
     **{"patience": (0,), "validation": (0,)},
 }
 AMOUNTS = {
@@ -186,7 +215,7 @@ AMOUNTS = {
 NAMED = {"optimiser": OPTIMISERS, "schedule": SCHEDULES}
 
 
-def _check_values(recipe: Recipe) -> None:
+def _check_values(recipe: Recipe):
     """Raise `InputError` if a field of a recipe has an invalid value."""
     for name, bounds in COUNTS.items():
         whole(name, getattr(recipe, name), *bounds)
@@ -205,30 +234,45 @@ def _check_values(recipe: Recipe) -> None:
     for name, limits in (("mean", {}), ("std", {"above": 0})):
         values = getattr(recipe, name)
         if len([number(name, value, **limits) for value in values]) != 3:
-            raise InputError(f"{name} = {list(values)}; a number for each of the 3 channels is allowed")
+            raise InputError(
+                f"{name} = {list(values)}; a number for each of the 3 channels is allowed"
+            )
 
 
-def _as_frozen(recipe: Recipe, changes: dict) -> Recipe:
-    """The recipe with the network and the preprocessing of a given frozen backbone, unless these were given."""
+def _as_frozen(recipe: Recipe, changes: dict):
+    """The recipe with the network and the preprocessing of a given frozen backbone, unless these
+    were given."""
     if not changes.get("frozen"):
         return recipe
     backbones.load(changes["frozen"])  # before images are read
     made = recipe_of(changes["frozen"])
-    taken = [*(("network", "architecture") if "network" not in changes else ()), "read_at", "mean", "std"]
-    return replace(recipe, **{name: made[name] for name in taken if name in made and name not in changes})
+    taken = [
+        *(("network", "architecture") if "network" not in changes else ()),
+        "read_at",
+        "mean",
+        "std",
+    ]
+    return replace(
+        recipe, **{name: made[name] for name in taken if name in made and name not in changes}
+    )
 
 
-def _check_usual(name: str, field: str, usual: str, dataset: str, paper: str | None) -> None:
-    """Raise `InputError` if a recipe depends on a network that was trained on other data than these."""
+def _check_usual(name: str, field: str, usual: str, dataset: str, paper: str | None):
+    """Raise `InputError` if a recipe depends on a network that was trained on other data than
+    these."""
     own = RECIPES[name].dataset
     if usual and paper:
-        made = f"fslbook train {usual.partition('-')[2]} --paper {paper} --dataset {dataset} writes it"
-        raise InputError(f"{field}: {name} rests on another network; give --{field} {usual}:FILE (as {made})")
+        made = (
+            f"fslbook train {usual.partition('-')[2]} --paper {paper} --dataset {dataset} writes it"
+        )
+        raise InputError(
+            f"{field}: {name} rests on another network; give --{field} {usual}:FILE (as {made})"
+        )
     if usual and dataset.partition("?")[0].partition("/")[0] != own:
         raise InputError(
-            f"{field}: {name} rests on another network, and its usual one, {usual}, was trained on {own}, not on "
-            f"{dataset}; give --{field} {usual}:FILE (as fslbook train baseline --dataset {dataset} writes it), or "
-            f"--{field} {usual} for the usual one"
+            f"{field}: {name} rests on another network, and its usual one, {usual}, was trained "
+            f"on {own}, not on {dataset}; give --{field} {usual}:FILE (as fslbook train baseline "
+            f"--dataset {dataset} writes it), or --{field} {usual} for the usual one"
         )
 
 
@@ -252,11 +296,13 @@ class _Run:
         self.steps = recipe.steps or max(1, len(self.labels) // recipe.size)
         rates = dict(lr=recipe.lr, weight_decay=recipe.weight_decay)
         self.optimiser = OPTIMISERS[recipe.optimiser](self.parts.parameters(), **rates)
-        self.schedule = SCHEDULES[recipe.schedule](self.optimiser, recipe, recipe.epochs * self.steps)
+        self.schedule = SCHEDULES[recipe.schedule](
+            self.optimiser, recipe, recipe.epochs * self.steps
+        )
         self.curve: list[dict] = []  # epoch, loss, validation accuracy in percent
         self.kept: dict[str, torch.Tensor] = {}  # `_tensors` of the best epoch
 
-    def _read(self, recipe: Recipe, progress: bool) -> None:
+    def _read(self, recipe: Recipe, progress: bool):
         """The images for training and selection, and their outputs from other networks."""
         base = datasets.load(recipe.dataset, split="base")
         if recipe.dataset.startswith("folder:"):  # without splits and without a size of its own
@@ -273,7 +319,9 @@ class _Run:
         else:
             validation = datasets.load(recipe.dataset, split="validation")
             if recipe.read_at and base.squeezed:
-                base, validation = (images.squeezed(recipe.read_at) for images in (base, validation))
+                base, validation = (
+                    images.squeezed(recipe.read_at) for images in (base, validation)
+                )
         self.data = {"base": base.digest, "validation": validation.digest}
         self.labels, self.classes = base.labels, len(base.class_names)
         self.validation = pixels.ready(validation, progress)
@@ -283,16 +331,22 @@ class _Run:
                 self.images = torch.from_numpy(self.images).to(self.where)
         self.frozen, self.answers = None, None
         if recipe.frozen:
-            self.frozen = self._other("frozen", "its network is that of {}, and stays as it is", progress)
-            banks = (backbones.features(images, self.frozen).to(self.where) for images in (base, self.validation))
+            self.frozen = self._other(
+                "frozen", "its network is that of {}, and stays as it is", progress
+            )
+            banks = (
+                backbones.features(images, self.frozen).to(self.where)
+                for images in (base, self.validation)
+            )
             self.features, self.validation_bank = banks
         if recipe.teacher:
             teacher = self._other("teacher", "it also learns the answers of {}", progress)
             bank = backbones.features(base, teacher).to(self.where)
             self.answers = _logits_of_all(bank, self.classes, self.seed)
 
-    def _other(self, field: str, role: str, progress: bool) -> Backbone:
-        """Another network that the recipe depends on; the digest of one that did not ship goes into the metadata."""
+    def _other(self, field: str, role: str, progress: bool):
+        """Another network that the recipe depends on; the digest of one that did not ship goes into
+        the metadata."""
         name = getattr(self.recipe, field)
         found = backbones.load(name)
         if not shipped(name):
@@ -302,18 +356,26 @@ class _Run:
             tqdm.write(f"{self.name}: {role.format(name)}{of}")
         return found
 
-    def _check_tasks(self, recipe: Recipe) -> None:
+    def _check_tasks(self, recipe: Recipe):
         """Raise `InputError` if the data allow no tasks for training or validation."""
         parts = [("validate", self.validation.labels, dict(shots=recipe.shots, queries=15))]
         if recipe.batch == "tasks":
-            parts.append(("train", self.labels, dict(ways=recipe.ways, shots=recipe.shots, queries=recipe.queries)))
+            parts.append(
+                (
+                    "train",
+                    self.labels,
+                    dict(ways=recipe.ways, shots=recipe.shots, queries=recipe.queries),
+                )
+            )
         for what, labels, shape in parts:
             try:
                 sample_closed(labels, tasks=2, skip_small_classes=True, **shape)
             except InputError as error:
-                raise InputError(f"dataset = {recipe.dataset}; its classes do not do to {what} on ({error})") from None
+                raise InputError(
+                    f"dataset = {recipe.dataset}; its classes do not do to {what} on ({error})"
+                ) from None
 
-    def _build(self, recipe: Recipe) -> None:
+    def _build(self, recipe: Recipe):
         """Network, learner and head, in their initial state."""
         kind = recipe.built
         network = kind.build()
@@ -322,7 +384,8 @@ class _Run:
                 network.load_state_dict(self.frozen.network.state_dict())
             except RuntimeError:
                 raise InputError(
-                    f"network = {recipe.network}; that of {recipe.frozen}, which stays frozen, is needed"
+                    f"network = {recipe.network}; that of {recipe.frozen}, which stays "
+                    "frozen, is needed"
                 ) from None
         on_images = recipe.learner in learners.of_images
         self.network = (with_task_norm(network) if on_images else network).to(
@@ -342,11 +405,17 @@ class _Run:
             map=kind.map,
             read_at=recipe.read_at,
         )
-        shown = dict(mean=(0.5,) * 3, std=(0.5,) * 3, resolution=recipe.read_at or kind.side, read_at=None)
-        self.shown = replace(self.backbone, **shown)  # the input of augmentations: the whole images, in -1 … 1
+        shown = dict(
+            mean=(0.5,) * 3, std=(0.5,) * 3, resolution=recipe.read_at or kind.side, read_at=None
+        )
+        self.shown = replace(
+            self.backbone, **shown
+        )  # the input of augmentations: the whole images, in -1 … 1
         if on_images:
             made = learners.of_images[recipe.learner]
-            self.learner = made(**recipe.options, **({"dim": kind.dim, "ways": recipe.ways} if made.sized else {}))
+            self.learner = made(
+                **recipe.options, **({"dim": kind.dim, "ways": recipe.ways} if made.sized else {})
+            )
         else:
             options = {} if recipe.objective else recipe.options
             self.learner = learners.make(recipe.learner, self.backbone, **options)
@@ -357,7 +426,9 @@ class _Run:
         self.own = self.learner.trained and self.learner.trained.to(self.where)
         self.head = None
         if recipe.batch == "classes":
-            self.head = nn.Linear(self.backbone.dim, self.classes, bias=recipe.learner != "cosine").to(self.where)
+            self.head = nn.Linear(
+                self.backbone.dim, self.classes, bias=recipe.learner != "cosine"
+            ).to(self.where)
         elif recipe.auxiliary:
             width = self.backbone.map[0] if self.learner.places else self.backbone.dim
             self.head = nn.Linear(width, self.classes).to(self.where)
@@ -365,20 +436,28 @@ class _Run:
         if recipe.batch == "views":
             made = OBJECTIVES[recipe.objective]
             self.objective = made(self.network, kind.dim, **recipe.options).to(self.where)
-        self.parts = nn.ModuleList([m for m in (self.network, self.head, self.own, self.objective) if m])
+        self.parts = nn.ModuleList(
+            [m for m in (self.network, self.head, self.own, self.objective) if m]
+        )
 
     @property
     def stalled(self) -> bool:
-        """Whether the validation accuracy has not improved for as many epochs as the recipe's patience."""
+        """Whether the validation accuracy has not improved for as many epochs as the recipe's
+        patience."""
         found = [row["validation"] for row in self.curve]
         return bool(found) and 0 < self.recipe.patience < len(found) - found.index(max(found))
 
     def train_epoch(self, progress: bool) -> None:
-        """One epoch and its test on validation tasks; all randomness depends only on seed and epoch."""
+        """One epoch and its test on validation tasks; all randomness depends only on seed and
+        epoch."""
         torch.manual_seed(1000 * self.seed + self.epoch)
         self.parts.train()
         total = 0.0
-        batches = {"classes": self._class_batches, "tasks": self._task_batches, "views": self._view_batches}
+        batches = {
+            "classes": self._class_batches,
+            "tasks": self._task_batches,
+            "views": self._view_batches,
+        }
         bar = tqdm(
             batches[self.recipe.batch](),
             desc=f"{self.name} {self.epoch + 1}/{self.recipe.epochs}",
@@ -396,10 +475,13 @@ class _Run:
         self.epoch += 1
         if 100 * accuracy > max((row["validation"] for row in self.curve), default=-1):
             self.kept = {k: v.detach().cpu().clone() for k, v in self._tensors().items()}
-        self.curve.append({"epoch": self.epoch, "loss": total / self.steps, "validation": 100 * accuracy})
+        self.curve.append(
+            {"epoch": self.epoch, "loss": total / self.steps, "validation": 100 * accuracy}
+        )
         if progress:
             tqdm.write(
-                f"{self.name} epoch {self.epoch}: loss {total / self.steps:.3f}, validation {100 * accuracy:.2f} %"
+                f"{self.name} epoch {self.epoch}: loss {total / self.steps:.3f}, validation "
+                f"{100 * accuracy:.2f} %"
             )
 
     def _rows(self):
@@ -441,8 +523,15 @@ class _Run:
             seed=1 + self.seed * r.epochs + self.epoch,
             skip_small_classes=True,
         )
-        support, query = (torch.from_numpy(a.astype(np.int64)).to(self.where) for a in (tasks.support, tasks.query))
-        members = F.one_hot(torch.from_numpy(tasks.support_label[0].copy()), r.ways).float().to(self.where)
+        support, query = (
+            torch.from_numpy(a.astype(np.int64)).to(self.where)
+            for a in (tasks.support, tasks.query)
+        )
+        members = (
+            F.one_hot(torch.from_numpy(tasks.support_label[0].copy()), r.ways)
+            .float()
+            .to(self.where)
+        )
         target = torch.from_numpy(tasks.query_label[0].copy()).to(self.where)
         for at in range(0, self.steps * r.size, r.size):
             shown, asked = (i[at : at + r.size] for i in (support, query))
@@ -451,29 +540,39 @@ class _Run:
                 x, z = self.features.data[shown], self.features.data[asked]
                 scores = self.learner(x, share, z)
             else:
-                x, z = (self._prepared(i.flatten()).unflatten(0, (r.size, -1)) for i in (shown, asked))
+                x, z = (
+                    self._prepared(i.flatten()).unflatten(0, (r.size, -1)) for i in (shown, asked)
+                )
                 if r.auxiliary:
                     x, z = self.learner.embed_images(self.network, x, z)
                     scores = self.learner(x, share, z)
                 else:
                     scores = self.learner.on_images(self.network, x, share, z)
             loss = self.learner.loss(scores, target.expand(r.size, -1))
-            yield loss + r.auxiliary * self._auxiliary(z, tasks.query[at : at + r.size]) if r.auxiliary else loss
+            yield (
+                loss + r.auxiliary * self._auxiliary(z, tasks.query[at : at + r.size])
+                if r.auxiliary
+                else loss
+            )
 
-    def _auxiliary(self, query: torch.Tensor, rows: np.ndarray) -> torch.Tensor:
-        """Cross-entropy over all base classes of embedded queries (T, q, ...), the images ``rows`` (T, q)."""
+    def _auxiliary(self, query: torch.Tensor, rows: np.ndarray):
+        """Cross-entropy over all base classes of embedded queries (T, q, ...), the images ``rows``
+        (T, q)."""
         logits = self.head(self.learner.descriptors(query))  # (T, q, V, classes)
-        target = torch.from_numpy(self.labels[rows]).to(self.where)[..., None].expand(logits.shape[:-1])
+        target = (
+            torch.from_numpy(self.labels[rows]).to(self.where)[..., None].expand(logits.shape[:-1])
+        )
         return F.cross_entropy(logits.flatten(0, -2), target.flatten())
 
-    def _prepared(self, rows: torch.Tensor) -> torch.Tensor:
+    def _prepared(self, rows: torch.Tensor):
         x = self._seen(rows)
         for name in [*(["jitter"] if self.recipe.jitter else []), *self.recipe.augmentation]:
             x = AUGMENTATIONS[name](x)
         return self._normalised(x).contiguous(memory_format=torch.channels_last)
 
-    def _seen(self, rows: torch.Tensor) -> torch.Tensor:
-        """The training input of these images, (B, 3, side, side) in -1 … 1, as augmentations take it."""
+    def _seen(self, rows: torch.Tensor):
+        """The training input of these images, (B, 3, side, side) in -1 … 1, as augmentations take
+        it."""
         if isinstance(self.images, np.memmap):
             found = torch.from_numpy(self.images[rows.cpu().numpy()]).to(self.where)
         else:
@@ -481,15 +580,19 @@ class _Run:
         x = self.shown.preprocess(found)
         return window(x, self.backbone.resolution) if self.recipe.read_at else x
 
-    def _normalised(self, x: torch.Tensor) -> torch.Tensor:
+    def _normalised(self, x: torch.Tensor):
         """Images in -1 … 1 by the recipe's statistics."""
         if {*self.recipe.mean, *self.recipe.std} == {0.5}:
             return x
-        mean, std = (torch.tensor(v, device=x.device).view(3, 1, 1) for v in (self.recipe.mean, self.recipe.std))
+        mean, std = (
+            torch.tensor(v, device=x.device).view(3, 1, 1)
+            for v in (self.recipe.mean, self.recipe.std)
+        )
         return ((x + 1) / 2 - mean) / std
 
-    def _validate(self) -> float:
-        """Mean accuracy on 5-way tasks of validation classes, the same in every epoch, with the shots of training."""
+    def _validate(self):
+        """Mean accuracy on 5-way tasks of validation classes, the same in every epoch, with the
+        shots of training."""
         self.parts.eval()
         images = self.validation
         tasks = sample_closed(
@@ -509,14 +612,20 @@ class _Run:
         elif self.frozen:
             bank = self.validation_bank
         else:
-            bank = Bank(backbones.compute(images, self.backbone).float().to(self.where), images.labels, "")
+            bank = Bank(
+                backbones.compute(images, self.backbone).float().to(self.where), images.labels, ""
+            )
         return float(evaluate(self.learner, bank, tasks).accuracy().mean())
 
-    def _tensors(self) -> dict[str, torch.Tensor]:
+    def _tensors(self):
         """The content of the checkpoint."""
         own = self.own.state_dict() if self.own else {}
         parts = {"network": self.network.state_dict(), "head": own}
-        return {f"{part}.{name}": w.detach().cpu().contiguous() for part, of in parts.items() for name, w in of.items()}
+        return {
+            f"{part}.{name}": w.detach().cpu().contiguous()
+            for part, of in parts.items()
+            for name, w in of.items()
+        }
 
     def save(self, path: Path) -> None:
         """Write everything that the next epoch depends on."""
@@ -535,11 +644,14 @@ class _Run:
         replace_file(path, lambda part: part.write_bytes(made.getbuffer()))
 
     def resume(self, path: Path) -> None:
-        """Resume from the file of `save`, if it exists, is complete, and has the same settings and data."""
+        """Resume from the file of `save`, if it exists, is complete, and has the same settings and
+        data."""
         if not path.is_file():
             return
         try:
-            with zipfile.ZipFile(path) as file:  # torch.load reads weights with a wrong check sum without an error
+            with zipfile.ZipFile(
+                path
+            ) as file:  # torch.load reads weights with a wrong check sum without an error
                 if damaged := file.testzip():
                     raise zipfile.BadZipFile(f"bad check sum of {damaged}")
             state = torch.load(path, map_location=self.where, weights_only=True)
@@ -554,25 +666,28 @@ class _Run:
             getattr(self, part).load_state_dict(state[part])
 
 
-def _interventional(recipe: Recipe) -> bool:
-    return recipe.learner in learners.of_features and learners.of_features[recipe.learner].knows_classes
+def _interventional(recipe: Recipe):
+    return (
+        recipe.learner in learners.of_features
+        and learners.of_features[recipe.learner].knows_classes
+    )
 
 
-def _class_means(bank: Bank, classes: int) -> torch.Tensor:
+def _class_means(bank: Bank, classes: int):
     """(classes, D) means of the unit features of each class."""
     unit = F.normalize(bank.data, dim=1)
     members = F.one_hot(torch.from_numpy(bank.labels).to(unit.device), classes).to(unit.dtype)
     return class_means(unit[None], members[None])[0]
 
 
-def _logits_of_all(bank: Bank, classes: int, seed: int) -> torch.Tensor:
+def _logits_of_all(bank: Bank, classes: int, seed: int):
     """(N, classes) logits of `_head_of_all` for the features it was fitted to."""
     head = _head_of_all(bank, classes, seed)
     with torch.no_grad():
         return head(bank.data)
 
 
-def _head_of_all(bank: Bank, classes: int, seed: int) -> nn.Linear:
+def _head_of_all(bank: Bank, classes: int, seed: int):
     """A linear head fitted to (N, D) features of known classes, in five epochs."""
     torch.manual_seed(seed)
     x, y = bank.data, torch.from_numpy(bank.labels).to(bank.data.device)
@@ -586,7 +701,8 @@ def _head_of_all(bank: Bank, classes: int, seed: int) -> nn.Linear:
     return head
 
 
-def _divergence(logits: torch.Tensor, answers: torch.Tensor, temperature: float) -> torch.Tensor:
-    """Kullback-Leibler divergence of softened (B, classes) logits from the teacher's (Hinton et al., 2015)."""
+def _divergence(logits: torch.Tensor, answers: torch.Tensor, temperature: float):
+    """Kullback-Leibler divergence of softened (B, classes) logits from the teacher's (Hinton et
+    al., 2015)."""
     ours, theirs = (F.log_softmax(v / temperature, dim=1) for v in (logits, answers))
     return temperature**2 * F.kl_div(ours, theirs, reduction="batchmean", log_target=True)

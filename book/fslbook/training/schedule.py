@@ -18,16 +18,22 @@ OPTIMISERS = {
     "sgd": partial(optim.SGD, momentum=0.9, nesterov=True),
     "sgd-momentum": partial(optim.SGD, momentum=0.9),
 }
-#: From an optimiser, a recipe and the total number of steps to a schedule, which changes at each step.
+#: From an optimiser, a recipe and the total number of steps to a schedule, which changes at each
+#: step.
 SCHEDULES = {
-    "one-cycle": lambda optimiser, recipe, steps: lr_scheduler.OneCycleLR(optimiser, recipe.lr, total_steps=steps),
+    "one-cycle": lambda optimiser, recipe, steps: lr_scheduler.OneCycleLR(
+        optimiser, recipe.lr, total_steps=steps
+    ),
     "cosine": lambda optimiser, recipe, steps: lr_scheduler.CosineAnnealingLR(optimiser, steps),
-    "steps": lambda optimiser, recipe, steps: lr_scheduler.MultiStepLR(optimiser, _at(recipe, steps), recipe.factor),
+    "steps": lambda optimiser, recipe, steps: lr_scheduler.MultiStepLR(
+        optimiser, _at(recipe, steps), recipe.factor
+    ),
     "constant": lambda optimiser, recipe, steps: lr_scheduler.ConstantLR(optimiser, factor=1.0),
 }
 
 
-def _at(recipe: Recipe, steps: int) -> list[int]:
-    """Steps at which the rate falls: those of the recipe's epochs, or else six and eight tenths of all."""
+def _at(recipe: Recipe, steps: int):
+    """Steps at which the rate falls: those of the recipe's epochs, or else six and eight tenths of
+    all."""
     epochs = [epoch * (steps // recipe.epochs) for epoch in recipe.milestones]
     return epochs or [steps * 6 // 10, steps * 8 // 10]

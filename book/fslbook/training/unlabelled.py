@@ -1,10 +1,9 @@
 """Training on images without labels: two views of each, and the objectives.
 
-An objective is a module: its ``forward(network, views)`` is a loss of normalised images (2B, 3, H, W), the first views
-of B images and then their second views. It contains the heads that are discarded after training and, as buffers, all
-its state, so that a stopped training resumes to the same weights. After each step of the optimiser
-``follow(network)`` updates the momentum copies.
-"""
+An objective is a module: its ``forward(network, views)`` is a loss of normalised images (2B, 3, H,
+W), the first views of B images and then their second views. It contains the heads that are
+discarded after training and, as buffers, all its state, so that a stopped training resumes to the
+same weights. After each step of the optimiser ``follow(network)`` updates the momentum copies."""
 
 from __future__ import annotations
 
@@ -19,28 +18,34 @@ from fslcore.learners.opta import transport
 
 __all__ = ["BECLR", "OBJECTIVES", "PsCo", "UniSiam", "two_views"]
 
-EPSILON, ITERATIONS = 0.05, 3  # of Sinkhorn's algorithm on cosines: ε of BECLR's released code, iterations of PsCo's
+EPSILON, ITERATIONS = (
+    0.05,
+    3,
+)  # of Sinkhorn's algorithm on cosines: ε of BECLR's released code, iterations of PsCo's
 ROUNDS = 10  # of k-means
 
 
 def two_views(images: torch.Tensor) -> torch.Tensor:
-    """(2B, 3, H, W): two random views of each of (B, 3, H, W) images in -1 … 1, all first ones before all second ones.
+    """(2B, 3, H, W): two random views of each of (B, 3, H, W) images in -1 … 1, all first ones
+    before all second ones.
 
-    A view is rotated by up to 20°, magnified by a factor of 0.8 to 1.6 and shifted by up to a tenth of the side. Half
-    of the views are recoloured: the mean colour is replaced, deviations from it are mixed by a random
-    matrix, and half of these views have lost the channel of lightness before. All randomness is torch's.
-    """
+    A view is rotated by up to 20°, magnified by a factor of 0.8 to 1.6 and shifted by up to a tenth
+    of the side. Half of the views are recoloured: the mean colour is replaced, deviations from it
+    are mixed by a random matrix, and half of these views have lost the channel of lightness before.
+    All randomness is torch's."""
     x = images.repeat(2, 1, 1, 1)
     return _recoloured(_moved(x))
 
 
-def _moved(x: torch.Tensor) -> torch.Tensor:
+def _moved(x: torch.Tensor):
     uniform = torch.rand(len(x), 4, device=x.device) * 2 - 1
     angle, scale = uniform[:, 0] * torch.pi / 9, 0.88 * (1.42 ** uniform[:, 1])
     return warped(x, angle, scale, 0.2 * uniform[:, 2:], "reflection")
 
 
-def warped(x: torch.Tensor, angle: torch.Tensor, scale: torch.Tensor, shift: torch.Tensor, beyond: str) -> torch.Tensor:
+def warped(
+    x: torch.Tensor, angle: torch.Tensor, scale: torch.Tensor, shift: torch.Tensor, beyond: str
+) -> torch.Tensor:
     """Images (B, 3, H, W), each rotated by its angle (B,), reduced by its scale (B,), and shifted.
 
     Shifts (B, 2) are in halves of the side; ``beyond`` fills the edges (`F.grid_sample`'s padding).
@@ -51,7 +56,7 @@ def warped(x: torch.Tensor, angle: torch.Tensor, scale: torch.Tensor, shift: tor
     return F.grid_sample(x, grid, padding_mode=beyond, align_corners=False)
 
 
-def _recoloured(x: torch.Tensor) -> torch.Tensor:
+def _recoloured(x: torch.Tensor):
     mix = torch.randn(len(x), 3, 3, device=x.device)
     uniform = torch.rand(len(x), 5, device=x.device)
     changed, dropped = ((uniform[:, i] < 0.5)[:, None, None] for i in (0, 1))
@@ -61,8 +66,9 @@ def _recoloured(x: torch.Tensor) -> torch.Tensor:
     return torch.where(changed[..., None], other.clamp(-1, 1), x)
 
 
-def _mlp(*widths: int, last_norm: bool) -> nn.Sequential:
-    """Linear layers with batch normalisation and ReLU between; after the last one at most normalisation."""
+def _mlp(*widths: int, last_norm: bool):
+    """Linear layers with batch normalisation and ReLU between; after the last one at most
+    normalisation."""
     layers: list[nn.Module] = []
     for i, (narrow, wide) in enumerate(itertools.pairwise(widths)):
         last = i == len(widths) - 2
@@ -75,31 +81,40 @@ def _mlp(*widths: int, last_norm: bool) -> nn.Sequential:
 def uniformity(embedded: torch.Tensor, temperature: float) -> torch.Tensor:
     """Log of the mean of exp(cosine / τ) over ordered pairs of views (2B, D) of different images.
 
-    The mean is inside the logarithm: one estimate of the whole batch, where InfoNCE takes a logarithm for each
-    image (Lu et al., 2022).
-    """
+    The mean is inside the logarithm: one estimate of the whole batch, where InfoNCE takes a
+    logarithm for each image (Lu et al., 2022)."""
     z = F.normalize(embedded, dim=1)
     others = ~torch.eye(len(z) // 2, dtype=torch.bool, device=z.device).repeat(2, 2)
     return ((z @ z.T)[others] / temperature).exp().mean().log()
 
 
 class UniSiam(nn.Module):
-    """Siamese network with a uniform term (Lu et al., 2022, *Self-supervision can be a good few-shot learner*).
+    """Siamese network with a uniform term (Lu et al., 2022, *Self-supervision can be a good
+    few-shot learner*).
 
-    Minus the mean cosine of each view's prediction with the projection of the image's other view, through which no
-    gradient flows, and ``weight`` times `uniformity` of the projections. No larger teacher is used.
+    Minus the mean cosine of each view's prediction with the projection of the image's other view,
+    through which no gradient flows, and ``weight`` times `uniformity` of the projections. No larger
+    teacher is used.
 
     Parameters
     ----------
     network : nn.Module
         Images to (B, dim) features.
     dim, width : int
-        Features of the network; width of the projector, whose predictor has a bottleneck of a quarter.
+        Features of the network; width of the projector, whose predictor has a bottleneck of a
+        quarter.
     weight, temperature : float
         λ and τ of the uniform term (released code: 0.1 and 2).
     """
 
-    def __init__(self, network: nn.Module, dim: int, width: int = 256, weight: float = 0.1, temperature: float = 2.0):
+    def __init__(
+        self,
+        network: nn.Module,
+        dim: int,
+        width: int = 256,
+        weight: float = 0.1,
+        temperature: float = 2.0,
+    ):
         super().__init__()
         self.weight, self.temperature = weight, temperature
         self.projector = _mlp(dim, width, width, width, last_norm=True)
@@ -138,15 +153,18 @@ class _Momentum(nn.Module):
 
 
 class PsCo(_Momentum):
-    """Pseudo-supervised contrast (Jang et al., 2023), combined with momentum contrast (He et al., 2020).
+    """Pseudo-supervised contrast (Jang et al., 2023), combined with momentum contrast (He et al.,
+    2020).
 
-    A queue contains projections of earlier images by a momentum network. Each batch is a task of B classes: the shots
-    of an image's class are the members of the queue to which optimal transport assigns most of its second view; its
-    first view is the query. The loss is that of supervised contrast of queries with all shots, plus MoCo, in which
-    an image's second view is distinguished from the whole queue.
+    A queue contains projections of earlier images by a momentum network. Each batch is a task of B
+    classes: the shots of an image's class are the members of the queue to which optimal transport
+    assigns most of its second view; its first view is the query. The loss is that of supervised
+    contrast of queries with all shots, plus MoCo, in which an image's second view is distinguished
+    from the whole queue.
 
-    Its features are tested by logistic regression, like those of `UniSiam`. The paper's test within a domain compares
-    projections with class means; the projector is discarded here, so that one bank of features serves every learner.
+    Its features are tested by logistic regression, like those of `UniSiam`. The paper's test within
+    a domain compares projections with class means; the projector is discarded here, so that one
+    bank of features serves every learner.
 
     Parameters
     ----------
@@ -198,17 +216,20 @@ class PsCo(_Momentum):
 
 
 class BECLR(_Momentum):
-    """Batch-enhanced contrast with a dynamic clustered memory, DyCE (Poulakakis-Daktylidis and Jamali-Rad, 2024).
+    """Batch-enhanced contrast with a dynamic clustered memory, DyCE (Poulakakis-Daktylidis and
+    Jamali-Rad, 2024).
 
-    Like `UniSiam`, with a momentum network in place of the stopped gradient, and more positives: a view's prediction
-    is attracted to the other view and to the ``neighbours`` nearest to that view in the memory, from one partition,
-    that of the nearest prototype. The memory has the latest projections of the momentum network. When it is full for
-    the first time, k-means partitions it; from then on optimal transport distributes each batch evenly over the
-    prototypes, which are the means of their partitions.
+    Like `UniSiam`, with a momentum network in place of the stopped gradient, and more positives: a
+    view's prediction is attracted to the other view and to the ``neighbours`` nearest to that view
+    in the memory, from one partition, that of the nearest prototype. The memory has the latest
+    projections of the momentum network. When it is full for the first time, k-means partitions it;
+    from then on optimal transport distributes each batch evenly over the prototypes, which are the
+    means of their partitions.
 
-    Unlike the released code: one memory, of the momentum network, not three (the neighbours of a student's projection
-    come from a memory without gradients there, so that pairs of neighbours teach nothing); neighbours are looked
-    up before the batch is stored, so that none is the view itself; a prototype is the mean itself.
+    Unlike the released code: one memory, of the momentum network, not three (the neighbours of a
+    student's projection come from a memory without gradients there, so that pairs of neighbours
+    teach nothing); neighbours are looked up before the batch is stored, so that none is the view
+    itself; a prototype is the mean itself.
 
     Parameters
     ----------
@@ -223,7 +244,8 @@ class BECLR(_Momentum):
     memory, prototypes : int
         Number of stored projections; number of partitions.
     neighbours : int
-        k, for each view (released code: 5, for classes of 600 images; those of the glyphs have some 50).
+        k, for each view (released code: 5, for classes of 600 images; those of the glyphs have some
+        50).
     start : int
         Views that are stored before neighbours are used, so that partitions are meaningful.
     """
@@ -242,7 +264,12 @@ class BECLR(_Momentum):
         start: int = 200_000,
     ):
         super().__init__(network, _mlp(dim, width, width, width, last_norm=True), momentum)
-        self.weight, self.temperature, self.neighbours, self.start = weight, temperature, neighbours, start
+        self.weight, self.temperature, self.neighbours, self.start = (
+            weight,
+            temperature,
+            neighbours,
+            start,
+        )
         self.predictor = _mlp(width, width // 4, width, last_norm=False)
         self.register_buffer("memory", torch.zeros(memory, width))
         self.register_buffer("partition", torch.zeros(memory, dtype=torch.long))
@@ -258,12 +285,18 @@ class BECLR(_Momentum):
 
     @torch.no_grad()
     def enhanced(self, slow: torch.Tensor) -> torch.Tensor:
-        """(2B, 1 + k, D): unit projections (2B, D), each with its neighbours, alone before ``start``."""
+        """(2B, 1 + k, D): unit projections (2B, D), each with its neighbours, alone before
+        ``start``."""
         if self.seen < max(self.start, len(self.memory)):
             return slow[:, None]
         own = self.partition == (slow @ self.prototypes.T).argmax(1, keepdim=True)  # (2B, M)
         few = own.sum(1, keepdim=True) < self.neighbours  # then the whole memory is searched
-        near = (slow @ self.memory.T).masked_fill(~(own | few), -torch.inf).topk(self.neighbours, dim=1).indices
+        near = (
+            (slow @ self.memory.T)
+            .masked_fill(~(own | few), -torch.inf)
+            .topk(self.neighbours, dim=1)
+            .indices
+        )
         return torch.cat([slow[:, None], self.memory[near]], dim=1)
 
     @torch.no_grad()
@@ -280,16 +313,18 @@ class BECLR(_Momentum):
             self.prototypes, self.partition = _k_means(self.memory, len(self.prototypes))
 
 
-def _k_means(points: torch.Tensor, clusters: int) -> tuple[torch.Tensor, torch.Tensor]:
-    """Unit means (P, D) of unit points (M, D), and the nearest mean of each (M,); starts at random points."""
+def _k_means(points: torch.Tensor, clusters: int):
+    """Unit means (P, D) of unit points (M, D), and the nearest mean of each (M,); starts at random
+    points."""
     means = points[torch.randperm(len(points))[:clusters].to(points.device)]
     for _ in range(ROUNDS):
         means = _means(points, (points @ means.T).argmax(1), means)
     return means, (points @ means.T).argmax(1)
 
 
-def _means(points: torch.Tensor, partition: torch.Tensor, before: torch.Tensor) -> torch.Tensor:
-    """Unit means (P, D) of the points (M, D) in each partition; the previous mean if it is empty."""
+def _means(points: torch.Tensor, partition: torch.Tensor, before: torch.Tensor):
+    """Unit means (P, D) of the points (M, D) in each partition; the previous mean if it is
+    empty."""
     members = F.one_hot(partition, len(before)).to(points.dtype)
     means = F.normalize(members.T @ points, dim=1)
     return torch.where((members.sum(0) > 0)[:, None], means, before)

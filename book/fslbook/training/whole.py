@@ -19,10 +19,11 @@ __all__ = ["missing", "networks", "train_paper"]
 
 
 def networks(paper: str, dataset: str | None = None) -> Iterator[tuple[str, str, int, str]]:
-    """The trainings of a paper: learner, data set, shots and the name of the network, PAPER/DATASET/LEARNER.
+    """The trainings of a paper: learner, data set, shots and the name of the network,
+    PAPER/DATASET/LEARNER.
 
-    A learner that is trained on tasks has one network per number of shots, named after it if that is not 5
-    (``1shot-protonet``). Learners on a frozen network come after it.
+    A learner that is trained on tasks has one network per number of shots, named after it if that
+    is not 5 (``1shot-protonet``). Learners on a frozen network come after it.
 
     Parameters
     ----------
@@ -37,19 +38,29 @@ def networks(paper: str, dataset: str | None = None) -> Iterator[tuple[str, str,
         Another paper or data set.
     """
     all_of_it = settings_of(paper)
-    names = sorted(all_of_it["learners"], key=lambda name: "frozen" in of_paper(paper, name, all_of_it["sets"][0])[0])
-    for of, name in product([dataset] if dataset else all_of_it["sets"], names):
-        of_paper(paper, name, of)  # raises for a data set that it does not have
+    names = sorted(
+        all_of_it["learners"],
+        key=lambda name: "frozen" in of_paper(paper, name, all_of_it["sets"][0])[0],
+    )
+    for dataset_name, name in product([dataset] if dataset else all_of_it["sets"], names):
+        of_paper(paper, name, dataset_name)  # raises for a data set that it does not have
         for shots in all_of_it["trained_with"] if RECIPES[name].batch == "tasks" else (5,):
-            yield name, of, shots, sources.filled(f"{paper}/{{dataset}}/{with_shots(name, shots)}", of)
+            yield (
+                name,
+                dataset_name,
+                shots,
+                sources.filled(f"{paper}/{{dataset}}/{with_shots(name, shots)}", dataset_name),
+            )
 
 
 def missing(paper: str, dataset: str | None = None) -> list[str]:
     """Names of the networks of a paper (as for `networks`) that are not trained yet."""
-    return [network for *_, network in networks(paper, dataset) if not trained_path(network).is_file()]
+    return [
+        network for *_, network in networks(paper, dataset) if not trained_path(network).is_file()
+    ]
 
 
-def _at_hand(dataset: str) -> bool:
+def _at_hand(dataset: str):
     try:
         datasets.check(dataset, "base")
     except InputError:
@@ -57,12 +68,23 @@ def _at_hand(dataset: str) -> bool:
     return True
 
 
+def _check_available(names: list[str], paper: str):
+    absent = [name for name in names if not _at_hand(name)]
+    if absent:
+        raise InputError(
+            f"data sets {', '.join(absent)} of {paper} are not available; fslcore fetch {paper} "
+            "brings them or says what to bring; --dataset NAME trains for one data set only"
+        )
+
+
 def train_paper(
     paper: str, dataset: str | None = None, *, seed: int = 0, progress: bool = True, **changes
 ) -> Iterator[Path]:
-    """Train all networks of a paper, one after the other, and yield each file; existing ones are kept.
+    """Train all networks of a paper, one after the other, and yield each file; existing ones are
+    kept.
 
-    They go to the cache, where ``trained:PAPER/DATASET/LEARNER`` finds them. After a stop, the same call resumes.
+    They go to the cache, where ``trained:PAPER/DATASET/LEARNER`` finds them. After a stop, the same
+    call resumes.
 
     Parameters
     ----------
@@ -77,24 +99,22 @@ def train_paper(
         As for `networks` and `train`; all data sets that are not available, before the work.
     """
     todo = [*networks(paper, dataset)]
-    wanted = dict.fromkeys(of for _, of, _, _ in todo)
-    absent = [of for of in wanted if not dataset and not _at_hand(of)]
-    if absent:
-        raise InputError(
-            f"data sets {', '.join(absent)} of {paper} are not available; fslcore fetch {paper} brings them or says "
-            "what to bring; --dataset NAME trains for one data set only"
-        )
-    datasets.check(next(iter(wanted)), "base")
-    for name, of, shots, network in todo:
+    names = [*dict.fromkeys(dataset_name for _, dataset_name, _, _ in todo)]
+    if not dataset:
+        _check_available(names, paper)
+    datasets.check(names[0], "base")
+    for name, dataset_name, shots, network in todo:
         path = trained_path(network)
         if path.is_file():
             note(f"{network} is already trained; without the file {path} it is trained again")
         else:
             path.parent.mkdir(parents=True, exist_ok=True)
-            given = dict(changes, dataset=of)
+            settings = dict(changes, dataset=dataset_name)
             if RECIPES[name].batch == "tasks":
-                given["shots"] = shots
-            if frozen := of_paper(paper, name, of, shots)[0].get("frozen"):
-                given.setdefault("frozen", f"{OWN}:{network.rpartition('/')[0]}/{frozen.partition('-')[2]}")
-            train(name, path, paper=paper, seed=seed, progress=progress, **given)
+                settings["shots"] = shots
+            if frozen := of_paper(paper, name, dataset_name, shots)[0].get("frozen"):
+                settings.setdefault(
+                    "frozen", f"{OWN}:{network.rpartition('/')[0]}/{frozen.partition('-')[2]}"
+                )
+            train(name, path, paper=paper, seed=seed, progress=progress, **settings)
         yield path

@@ -1,0 +1,77 @@
+"""Cells of FewSTAB's tables as text, and data sets by the names that readers know."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+from fslcore.stats import Interval
+
+from ..catalogue import FACTS
+from ..checks import DATASETS
+
+__all__ = ["NEAR", "known_as", "near_chance", "text", "texts", "titled"]
+
+NEAR = "°"  #: what marks a cell near chance (`near_chance`)
+
+
+def known_as(dataset: str) -> str:
+    """A data set by the name it has in the paper, or without its settings."""
+    return DATASETS.get(dataset, dataset.partition("?")[0])
+
+
+def titled(captioner: str) -> str:
+    """A source of attributes for readers: 'style, grid' for 'facts:style+grid'."""
+    return captioner.removeprefix(FACTS).replace("+", ", ")
+
+
+def text(r: Interval) -> str:
+    """'12.3 ± 0.4'."""
+    return f"{r:.1f}".replace("-", "−")
+
+
+def texts(
+    table: pd.DataFrame | pd.Series, near: pd.Series | None = None
+) -> pd.DataFrame | pd.Series:
+    """`text` of every interval, beside it the number of tasks where others in the table rest on
+    more.
+
+    Parameters
+    ----------
+    table : DataFrame or Series of Interval
+    near : Series of bool, optional
+        By the table's rows: those that are marked by `NEAR`, as near chance.
+    """
+    tasks = table.map(_tasks_of_a_run)
+    fewer = tasks < np.max(tasks.to_numpy())
+    cells = table.map(text) + (" (" + tasks.astype(str) + " tasks)").where(fewer, "")
+    if near is None:
+        return cells
+    marks = near.reindex(table.index, fill_value=False).map({True: f" {NEAR}", False: ""})
+    return cells.add(marks, axis=0)
+
+
+def _tasks_of_a_run(interval):
+    """An independent difference comes from the tasks of two runs."""
+    return interval.n_tasks // 2 if interval.kind == "independent" else interval.n_tasks
+
+
+def near_chance(worst: pd.Series, guess: float) -> pd.Series:
+    """Whether a learner's worst class on random tasks is near that of guessing: no trap can take
+    from it what it lacks.
+
+    It is if the interval of wAcc-R reaches down to the mean of guessing, or lies below it.
+
+    Parameters
+    ----------
+    worst : Series of Interval
+        wAcc-R, in percent.
+    guess : float
+        The mean accuracy of the worst class if each query is guessed
+        (`fslbook.fewstab.audit.lowest`), in percent.
+
+    Returns
+    -------
+    Series of bool
+    """
+    return worst.map(lambda r: r.low <= guess).astype(bool)

@@ -19,14 +19,19 @@ MEAN, STD = (0.4712, 0.4499, 0.4031), (0.2726, 0.2634, 0.2794)  # of its configu
 
 
 @pytest.fixture(scope="module")
-def torchvision_sees():
+def as_torchvision():
+    """From images to pixels, as the released code reads files and arrays."""
     import_torchvision()
     from torchvision import transforms
 
-    steps = [transforms.ToTensor(), transforms.Resize([256, 256]), transforms.CenterCrop(224)]
-    of_pixels = [transforms.Resize([256, 256]), transforms.ToTensor(), transforms.CenterCrop(224)]
-    end = transforms.Normalize(MEAN, STD)
-    return {"tensor": transforms.Compose([*steps, end]), "image": transforms.Compose([*of_pixels, end])}
+    steps = {"resize": transforms.Resize([256, 256]), "tensor": transforms.ToTensor()}
+    end = [transforms.CenterCrop(224), transforms.Normalize(MEAN, STD)]
+
+    def seen(images, *order):
+        read = transforms.Compose([*(steps[name] for name in order or ("resize", "tensor")), *end])
+        return torch.stack([read(image) for image in images])
+
+    return seen
 
 
 def released(name="clip"):
@@ -46,72 +51,68 @@ def photos(folder: Path, sides=((320, 200), (190, 300), (256, 256))) -> list[Pat
 
 @pytest.mark.parametrize("name", catalogue.BACKBONES["fetched"])
 def test_every_fetched_backbone_has_a_released_form(name):
-    plain, form = entries()[name], entries()[f"{name}-released"]
-    shown = form.backbone
-    assert (shown.name, shown.mean, shown.std) == (f"{name}-released", MEAN, STD)
-    assert (shown.read_at, shown.resolution, shown.interpolation) == (256, 224, "bilinear")
-    assert plain.backbone.read_at is None and shown.dim == plain.backbone.dim
-    assert form.hub == plain.hub and form.pinned_as == name
+    standard, form = entries()[name], entries()[f"{name}-released"]
+    backbone = form.backbone
+    assert (backbone.name, backbone.mean, backbone.std) == (f"{name}-released", MEAN, STD)
+    assert (backbone.read_at, backbone.resolution, backbone.interpolation) == (256, 224, "bilinear")
+    assert standard.backbone.read_at is None and backbone.dim == standard.backbone.dim
+    assert form.hub == standard.hub and form.pinned_as == name
 
 
-def test_images_are_seen_as_the_released_code_sees_them(tmp_path, torchvision_sees):
+def test_images_are_seen_as_the_released_code_sees_them(tmp_path, as_torchvision):
     files = photos(tmp_path)
     images, backbone = backbones.fitted(datasets.load(f"folder:{tmp_path}"), released())
     assert images.images.shape[1:] == (256, 256, 3) and backbone.resolution == 224
     seen = backbone.preprocess(torch.from_numpy(images.images[:]))
-    wanted = torch.stack([torchvision_sees["image"](Image.open(file)) for file in sorted(files)])
-    assert seen.shape == (3, 3, 224, 224) and torch.allclose(seen, wanted, atol=1e-6)
+    assert seen.shape == (3, 3, 224, 224)
+    assert torch.allclose(seen, as_torchvision(map(Image.open, sorted(files))), atol=1e-6)
     standard, _ = backbones.fitted(datasets.load(f"folder:{tmp_path}"), replace(released(), read_at=None))
     assert standard.digest != images.digest and standard.images.shape[1:] == (224, 224, 3)
-
-
-def test_images_of_a_fixed_size_are_enlarged_first(torchvision_sees):
-    images = datasets.load("glyphs/hebrew")
-    same, backbone = backbones.fitted(images, released())
-    assert same is images
-    few = torch.from_numpy(np.ascontiguousarray(images.images[:4]))
-    wanted = torch.stack([torchvision_sees["tensor"](image.numpy()) for image in few.expand(-1, -1, -1, 3)])
-    assert torch.allclose(backbone.preprocess(few), wanted, atol=1e-5)
-
-
-def test_strokes_of_omniglot_are_inverted(tmp_path, torchvision_sees):
-    for part in ("images_background", "images_evaluation"):
-        for character in ("character01", "character02"):
-            folder = tmp_path / part / "Alphabet" / character
-            folder.mkdir(parents=True)
-            drawn = np.full((105, 105), 255, np.uint8)
-            drawn[20:60, 40:50] = 0
-            Image.fromarray(drawn).convert("1").save(folder / "0001_01.png")
-    images, backbone = backbones.fitted(datasets.load(f"omniglot:{tmp_path}"), released())
-    seen = backbone.preprocess(torch.from_numpy(images.images[:1]))[0]
-    file = tmp_path / "images_evaluation" / "Alphabet" / "character01" / "0001_01.png"
-    wanted = torchvision_sees["image"](ImageOps.invert(Image.open(file).convert("RGB")))
-    assert torch.allclose(seen, wanted, atol=1e-6)
-    light = images.images[0].mean()
-    plain, _ = backbones.fitted(datasets.load(f"omniglot:{tmp_path}"), replace(released(), read_at=None))
-    assert light < 128 < plain.images[0].mean()
-
-
-def test_what_a_box_holds_is_cut_out_and_then_squeezed(tmp_path, torchvision_sees):
-    (file,) = photos(tmp_path, [(320, 200)])
-    box = np.array([[10.0, 20.0, 200.0, 120.0]])
-    made = datasets.folder.from_files("x", [file], np.zeros(1, int), ["a"], None, boxes=box)
-    images, backbone = backbones.fitted(made, released())
-    wanted = torchvision_sees["image"](Image.open(file).crop((10, 20, 200, 120)))
-    assert torch.allclose(backbone.preprocess(torch.from_numpy(images.images[:]))[0], wanted, atol=1e-6)
-
-
-def test_a_size_of_ones_own_is_refused(tmp_path):
-    photos(tmp_path)
     with pytest.raises(InputError, match="size = 64; clip-released reads images at 256 pixels only"):
         backbones.fitted(datasets.load(f"folder:{tmp_path}", size=64), released())
+
+
+def test_images_of_a_fixed_size_are_enlarged_first(as_torchvision):
+    images = datasets.load("glyphs/hebrew")
+    fitted, backbone = backbones.fitted(images, released())
+    assert fitted is images
+    few = torch.from_numpy(np.ascontiguousarray(images.images[:4]))
+    expected = as_torchvision(few.expand(-1, -1, -1, 3).numpy(), "tensor", "resize")
+    assert torch.allclose(backbone.preprocess(few), expected, atol=1e-5)
+
+
+def test_strokes_of_omniglot_are_inverted(tmp_path, as_torchvision):
+    drawing = np.full((105, 105), 255, np.uint8)
+    drawing[20:60, 40:50] = 0
+    for part in ("images_background", "images_evaluation"):
+        for character in ("character01", "character02"):
+            file = tmp_path / part / "Alphabet" / character / "0001_01.png"
+            file.parent.mkdir(parents=True)
+            Image.fromarray(drawing).convert("1").save(file)
+    images, backbone = backbones.fitted(datasets.load(f"omniglot:{tmp_path}"), released())
+    seen = backbone.preprocess(torch.from_numpy(images.images[:1]))
+    expected = as_torchvision([ImageOps.invert(Image.open(file).convert("RGB"))])
+    assert torch.allclose(seen, expected, atol=1e-6)
+    plain, _ = backbones.fitted(datasets.load(f"omniglot:{tmp_path}"), replace(released(), read_at=None))
+    assert images.images[0].mean() < 128 < plain.images[0].mean()
+
+
+@pytest.mark.parametrize("box", [(10, 20, 200, 120), None])
+def test_a_box_and_a_photo_of_a_release_are_squeezed(tmp_path, as_torchvision, box):
+    (file,) = photos(tmp_path, [(320, 200)])
+    boxes = None if box is None else np.array([box], float)
+    one = datasets.folder.from_files("x", [file], np.zeros(1, int), ["a"], 84, boxes=boxes)
+    images, backbone = backbones.fitted(one, released())
+    expected = as_torchvision([Image.open(file).crop(box)])
+    assert torch.allclose(backbone.preprocess(torch.from_numpy(images.images[:])), expected, atol=1e-6)
+    assert backbones.fitted(one, replace(released(), read_at=None))[0] is one
 
 
 def test_standard_keys_are_as_they_were_and_a_file_is_pinned_once(monkeypatch):
     plain = replace(released(), name="n", read_at=None)
     assert plain.digest != replace(plain, read_at=256).digest
-    of_before = backbones.Backbone("x", "", "", 4, None, (0.5,) * 3, (0.5,) * 3, 32, "bilinear", "w")
-    assert of_before.digest == "b5e5765594ecfeb1bb470d23abfc08880d17dfd64921f65be16d6e7a3c83ae34"
+    standard = backbones.Backbone("x", "", "", 4, None, (0.5,) * 3, (0.5,) * 3, 32, "bilinear", "w")
+    assert standard.digest == "b5e5765594ecfeb1bb470d23abfc08880d17dfd64921f65be16d6e7a3c83ae34"
     pinned = []
     monkeypatch.setattr(weights, "_first_seen", lambda name, digest: pinned.append(name) or digest)
     path = catalogue.CHECKPOINTS / "glyph-conv.safetensors"
@@ -129,13 +130,3 @@ def test_fine_tuning_has_the_rate_of_the_released_code(name, rate):
     backbone = replace(released(name), made=network, fine_tuning=known.fine_tuning)
     assert learners.make("ft", backbone).lr == rate and learners.make("ft", backbone, lr=0.5).lr == 0.5
     assert learners.make("ft", replace(backbone, fine_tuning={})).lr == 1e-4
-
-
-def test_a_release_of_a_size_of_its_own_is_squeezed_too(tmp_path, torchvision_sees):
-    (file,) = photos(tmp_path, [(320, 200)])
-    made = datasets.folder.from_files("x", [file], np.zeros(1, int), ["a"], 84)
-    images, backbone = backbones.fitted(made, released())
-    wanted = torchvision_sees["image"](Image.open(file))
-    assert torch.allclose(backbone.preprocess(torch.from_numpy(images.images[:]))[0], wanted, atol=1e-6)
-    same, _ = backbones.fitted(made, replace(released(), read_at=None))
-    assert same is made

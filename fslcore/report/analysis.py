@@ -173,19 +173,6 @@ def pair_row(pair: Sequence[str], interval: Interval | Ends, test: str) -> dict[
     return row
 
 
-def best_first(methods: Sequence[dict], options: Options) -> pd.DataFrame:
-    """Rows of methods, the best mean first."""
-    frame = pd.DataFrame(methods)
-    order = frame["mean"] if options.lower_is_better else -frame["mean"]
-    return frame.iloc[order.argsort(kind="stable")].reset_index(drop=True)
-
-
-def compared_pairs(methods: pd.DataFrame, options: Options) -> list[tuple[str, str]]:
-    """The pairs that are compared, each with the better mean first."""
-    pairs = combinations(methods["method"], 2)
-    return [pair for pair in pairs if options.reference is None or options.reference in pair]
-
-
 def named_intervals(
     means: pd.Series,
     options: Options,
@@ -202,10 +189,12 @@ def named_intervals(
     method, difference : callable
         Of one name, and of two, to an interval or several.
     """
-    methods = best_first(means.rename("mean").rename_axis("method").reset_index(), options)
-    intervals = {(name,): method(name) for name in methods["method"]}
-    for pair in compared_pairs(methods, options):
-        intervals[pair] = difference(*pair)
+    order = means if options.lower_is_better else -means
+    names = means.index[order.argsort(kind="stable")]
+    intervals = {(name,): method(name) for name in names}
+    for pair in combinations(names, 2):
+        if options.reference is None or options.reference in pair:
+            intervals[pair] = difference(*pair)
     return intervals
 
 

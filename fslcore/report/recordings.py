@@ -23,10 +23,9 @@ from .analysis import (
     PERCENT_BOUNDS,
     Analysis,
     analyse,
-    best_first,
-    compared_pairs,
+    named_intervals,
+    sample_of_intervals,
 )
-from .items import sample_of_intervals
 from .options import Options
 from .shapes import PERCENT, Measurements, Shape, check_names
 
@@ -194,13 +193,12 @@ def three_intervals(
 ) -> dict[tuple[str, ...], ThreeIntervals]:
     """By (method,), the best first, and by (a, b): `fslcore.stats.three_intervals`."""
     singles = {name: paired_intervals(tasks, images, options) for name, tasks in methods.items()}
-    means = [{"method": name, "mean": result.closed.mean} for name, result in singles.items()]
-    ordered = best_first(means, options)
-    intervals = {(name,): singles[name] for name in ordered["method"]}
-    for names in compared_pairs(ordered, options):
-        tasks = [methods[name] for name in names]
-        intervals[names] = difference_intervals(*tasks, images, options)
-    return intervals
+    means = pd.Series({name: result.closed.mean for name, result in singles.items()})
+
+    def difference(first: str, second: str) -> ThreeIntervals:
+        return difference_intervals(methods[first], methods[second], images, options)
+
+    return named_intervals(means, options, singles.get, difference)
 
 
 def paired_intervals(

@@ -14,7 +14,7 @@ import pytest
 
 from fslbook.beyond import lab_examples
 from fslcore.errors import InputError
-from fslcore.report import Options, Results, Shape, analysis, columns, read, shapes, words
+from fslcore.report import Options, Results, Shape, analysis, columns, read, rows, shapes, words
 
 LABS = Path(__file__).resolve().parents[2] / "book" / "_static" / "labs"
 SCRIPTS = ["labs.js", "report_columns.js", "report_read.js", "report_stats.js", "report_examples.js", "report.js"]
@@ -61,7 +61,7 @@ def script_of_columns():
         "FEW_UNITS": analysis.FEW_UNITS,
         "MOST_METHODS": analysis.MOST_METHODS,
         "FEW_VALUES": shapes.FEW_VALUES,
-        "MOSTLY_TEXT": shapes.MOSTLY_TEXT,
+        "MOSTLY_TEXT": rows.MOSTLY_TEXT,
     }
     lines = [f"  {name}: {json.dumps(table, ensure_ascii=False)}," for name, table in tables.items()]
     head = "// Written by `python tests/site/test_labs_report.py` from the tables of fslcore/report.\n"
@@ -98,16 +98,16 @@ CASES += [
 ]
 
 
-def differences(theirs, ours, where=""):
+def differences(theirs, ours, place=""):
     """Where two nested values differ, numbers by more than a billionth of them."""
     if isinstance(theirs, dict) and isinstance(ours, dict) and theirs.keys() == ours.keys():
-        return [line for key in theirs for line in differences(theirs[key], ours[key], f"{where}/{key}")]
+        return [line for key in theirs for line in differences(theirs[key], ours[key], f"{place}/{key}")]
     if isinstance(theirs, list) and isinstance(ours, list) and len(theirs) == len(ours):
-        return [line for i, pair in enumerate(zip(theirs, ours)) for line in differences(*pair, f"{where}/{i}")]
+        return [line for i, pair in enumerate(zip(theirs, ours)) for line in differences(*pair, f"{place}/{i}")]
     numbers = all(isinstance(value, (int, float)) for value in (theirs, ours))
-    absolute = 1e-290 if "/p" in where.replace("/pairs", "") else 1e-9
-    same = math.isclose(theirs, ours, rel_tol=1e-9, abs_tol=absolute) if numbers else theirs == ours
-    return [] if same else [f"{where}: {theirs!r}, and in the page {ours!r}"]
+    absolute = 1e-290 if "/p" in place.replace("/pairs", "") else 1e-9
+    equal = math.isclose(theirs, ours, rel_tol=1e-9, abs_tol=absolute) if numbers else theirs == ours
+    return [] if equal else [f"{place}: {theirs!r}, and in the page {ours!r}"]
 
 
 # ---------------------------------------------------------------- the page
@@ -170,8 +170,8 @@ def test_the_page_reads_by_the_tables_of_the_command():
 @pytest.mark.parametrize("name, options", CASES)
 def test_the_page_concludes_what_the_command_concludes(lab, tmp_path, name, options):
     (tmp_path / name).write_bytes(FILES[name])
-    (found,) = lab((name, FILES[name], options))
-    assert differences(concluded(tmp_path / name, **options), found) == []
+    (by_page,) = lab((name, FILES[name], options))
+    assert differences(concluded(tmp_path / name, **options), by_page) == []
 
 
 NAMES = """ours k-NN zero-shot SHOT test_acc Top-1 top1_acc run Run-ID seed split val_loss TimeSec m1_se F1-score mean
@@ -188,8 +188,8 @@ def test_names_mean_what_they_mean_to_the_command(browser, address):
     ]
     rng = np.random.default_rng(0)
     draws = [list(rng.choice(names, 5, replace=False)) for _ in range(60)]
-    found = page.evaluate(f"draws => draws.map(draw => [...{lab}.chosenMeanings(draw)])", draws)
-    assert [dict(pairs) for pairs in found] == [columns.chosen_meanings(draw) for draw in draws]
+    by_page = page.evaluate(f"draws => draws.map(draw => [...{lab}.chosenMeanings(draw)])", draws)
+    assert [dict(pairs) for pairs in by_page] == [columns.chosen_meanings(draw) for draw in draws]
     page.close()
 
 
@@ -215,9 +215,9 @@ def test_refusals_have_the_words_of_the_command(lab, tmp_path, name):
     path.write_text(REFUSED[name])
     with pytest.raises(InputError) as refusal:
         Results.read(path)
-    (found,) = lab(("f.csv", REFUSED[name], {}))
-    assert found["refused"] == str(refusal.value)
-    assert found["option"] == {"losses": "--lower-is-better", "a few words": "--drop b"}.get(name, "")
+    (by_page,) = lab(("f.csv", REFUSED[name], {}))
+    assert by_page["refused"] == str(refusal.value)
+    assert by_page["option"] == {"losses": "--lower-is-better", "a few words": "--drop b"}.get(name, "")
 
 
 OTHER_SHAPES = {  # what the page says that a file holds, the file, and its shape
@@ -233,13 +233,13 @@ OTHER_SHAPES = {  # what the page says that a file holds, the file, and its shap
 
 def test_other_shapes_are_left_to_the_command(lab, tmp_path):
     for name, (text, shape) in OTHER_SHAPES.items():
-        (found,) = lab(("f.csv", text, {}))
-        assert found["refused"] == f"these are {name}, which the command compares and this page does not"
+        (by_page,) = lab(("f.csv", text, {}))
+        assert by_page["refused"] == f"these are {name}, which the command compares and this page does not"
         (tmp_path / "f.csv").write_text(text)
         tables = read.read_tables([tmp_path / "f.csv"], "unknown", "unknown")
         assert shapes.measurements(tables, Options()).shape is shape
-    found = lab(("f.xlsx", b"PK", {}), ("f.csv", b"1\0\0", {}))
-    assert [answer["refused"].split(";")[0].split(":")[0] for answer in found] == [
+    by_page = lab(("f.xlsx", b"PK", {}), ("f.csv", b"1\0\0", {}))
+    assert [answer["refused"].split(";")[0].split(":")[0] for answer in by_page] == [
         "f.xlsx",
         "f.csv is no text",
     ]

@@ -1,5 +1,5 @@
 // Means, paired differences and what they apply to, as fslcore/report/{analysis,results}.py compute them with fslcore.stats; tests hold them to
-// tests/site/golden.
+// tests/site/test_labs_report.py.
 (function () {
   "use strict";
   const labs = window.fslLabs, report = labs.compute.report, { DECLARED, PLACE_KEYS, UNIT_KEYS, Refusal, distinct, gridOf, grouped } = report;

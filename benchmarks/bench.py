@@ -35,6 +35,7 @@ PIECES = {
     "biased": ("ratios", "drawing.biased", None),
     "report": ("ratios", "statistics.report", None),
     "resampling": ("ratios", "statistics.resampling", None),
+    "startup": ("startup", "startup.startup", 1),
     "networks": ("ratios", "features.folded", None),
     "photos": ("ratios", "features.photos", None),
     "limits": ("limits", "limits.learners", None),

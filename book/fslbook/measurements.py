@@ -12,7 +12,7 @@ __all__ = ["load_machine", "machines"]
 
 FOLDER = DATA / "performance"
 GPU = "gpu.json"  # in that folder, in a form of its own: what `benchmarks/gpu.py` measured
-KINDS = ("ratios", "limits", "growth", "rates", "scale")
+KINDS = ("ratios", "limits", "growth", "rates", "scale", "startup")
 
 
 def machines() -> list[str]:
@@ -24,7 +24,7 @@ def load_machine(name: str | None = None) -> dict:
     """What was measured on a machine: facts about it, ``pieces``, and all rows of each kind in a list.
 
     ``pieces`` are the measurements of one process each, with date, threads, load and versions; ``date`` is the last.
-    The kinds of rows, ``ratios``, ``limits``, ``growth``, ``rates`` and ``scale``, are described in
+    The kinds of rows, ``ratios``, ``limits``, ``growth``, ``rates``, ``scale`` and ``startup``, are described in
     ``data/performance/README.md``.
 
     Parameters

@@ -8,7 +8,7 @@ there. Items that only give a paper's settings reproduce no result, and are left
 from pathlib import Path
 
 import yaml
-from assemble import PAPERS, read_ledger
+from ledger_page import PAPERS, read_ledger
 
 ROOT = Path(__file__).resolve().parent.parent
 TARGET = ROOT / "codecheck.yml"
@@ -25,10 +25,13 @@ def manifest(items):
     chapters = {}
     for item in items:
         if item["how"] != ["settings"]:
-            of_paper = chapters.setdefault(item["chapter"], {}).setdefault(PAPERS[item["paper"]][0], [])
-            of_paper.append(item["item"])
-    comments = {name: "; ".join(f"{p}: {', '.join(of)}" for p, of in found.items()) for name, found in chapters.items()}
-    return [{"file": f"_build/notebooks/{name}.ipynb", "comment": text} for name, text in comments.items()]
+            papers = chapters.setdefault(item["chapter"], {})
+            papers.setdefault(PAPERS[item["paper"]][0], []).append(item["item"])
+    files = []
+    for name, papers in chapters.items():
+        comment = "; ".join(f"{paper}: {', '.join(names)}" for paper, names in papers.items())
+        files.append({"file": f"_build/notebooks/{name}.ipynb", "comment": comment})
+    return files
 
 
 def configuration():

@@ -49,21 +49,21 @@ class House:
             An import of the house's that leads nowhere.
         """
         source = (self.root / "notebooks" / f"{chapter}.md").read_text("utf-8")
-        found = self._imported(ast.parse("\n".join(CODE.findall(source))), chapter)
-        return self._reached({"fslbook.notebooks", *found})
+        imported = self._imported(ast.parse("\n".join(CODE.findall(source))), chapter)
+        return self._reached({"fslbook.notebooks", *imported})
 
     def reached(self, names: Iterable[str]) -> set[str]:
         """These modules, all that packages among them give, what those import, and so on."""
-        return self._reached({name for given in names for name in self._whole(given)})
+        return self._reached({module for name in names for module in self._whole(name)})
 
     def _reached(self, names: Iterable[str]) -> set[str]:
-        waiting, seen = list(names), set()
+        waiting, modules = list(names), set()
         while waiting:
             name = waiting.pop()
-            if name not in seen:
-                seen.add(name)
+            if name not in modules:
+                modules.add(name)
                 waiting += self._imports(name)
-        return seen
+        return modules
 
     def data(self, names: Iterable[str]) -> list[Path]:
         """Files under ``data/`` that these modules can read: of folders they name, or of all data sets."""
@@ -96,38 +96,45 @@ class House:
 
     def _imported(self, tree: ast.Module, name: str) -> set[str]:
         """Modules that a tree uses, with the packages that they are in."""
-        found = set()
+        modules = set()
         for node in _run(tree.body, late=name not in CHECK_ONLY):
             if isinstance(node, ast.Import):
-                for full in (a.name for a in node.names if self._ours(a.name)):
-                    found |= self._whole(self._there(full, name))
+                for alias in node.names:
+                    if self._ours(alias.name):
+                        modules |= self._whole(self._checked(alias.name, name))
                 continue
             base = self._base(node, name)
-            if not self._ours(base):
-                continue
-            found.add(self._there(base, name))
-            for a in node.names:
-                full = f"{base}.{a.name}"
-                used = _attributes(tree, a.asname or a.name) if full in self.files and self._passed_on(full) else None
-                if used is not None:
-                    found |= {full} | {self._origin(full, attribute, name) for attribute in used}
-                elif full in self.files:
-                    found |= self._whole(full)
-                else:
-                    found.add(self._origin(base, a.name, name))
-        return {".".join(full.split(".")[: n + 1]) for full in found for n in range(full.count(".") + 1)}
+            if self._ours(base):
+                modules.add(self._checked(base, name))
+                for alias in node.names:
+                    modules |= self._imported_name(tree, base, alias, name)
+        return modules | {parent for module in modules for parent in _packages(module)}
+
+    def _imported_name(self, tree: ast.Module, base: str, alias: ast.alias, name: str) -> set[str]:
+        """Modules that a tree uses by one name that it imports from `base`."""
+        module = f"{base}.{alias.name}"
+        if module not in self.files:
+            return {self._origin(base, alias.name, name)}
+        if self._passed_on(module):
+            attributes = _attributes(tree, alias.asname or alias.name)
+            if attributes is not None:
+                return {module, *(self._origin(module, attribute, name) for attribute in attributes)}
+        return self._whole(module)
 
     def _base(self, node: ast.ImportFrom, name: str) -> str:
         """The module that a tree of this name imports from, in full."""
         if not node.level:
             return node.module
-        parts = name.split(".") + ["__init__"] * (self.files[name].name == "__init__.py")
+        parts = name.split(".")
+        if self.files[name].name == "__init__.py":
+            parts.append("__init__")
         return ".".join([*parts[: -node.level], *(node.module or "").split(".")]).removesuffix(".")
 
-    def _there(self, full: str, name: str) -> str:
-        if full not in self.files:
-            raise LookupError(f"{name} imports {full}, which is not there")
-        return full
+    def _checked(self, module: str, name: str) -> str:
+        """A module that `name` imports; raises `LookupError` if there is none."""
+        if module not in self.files:
+            raise LookupError(f"{name} imports {module}, which is not there")
+        return module
 
     def _origin(self, base: str, attribute: str, name: str) -> str:
         """The module that a name comes from which `base` has."""
@@ -147,14 +154,16 @@ class House:
     def _passed_on(self, name: str) -> dict[str, str]:
         """Of a package that imports from its modules and does nothing else: where each name comes from."""
         body = self._tree(name).body
-        lines = [n for n in body if not isinstance(n, ast.Assign | ast.Expr)]
-        if self.files[name].name != "__init__.py" or not all(
-            isinstance(n, ast.ImportFrom) and n.level == 1 for n in lines
-        ):
+        imports = [node for node in body if not isinstance(node, ast.Assign | ast.Expr)]
+        only_imports = all(isinstance(node, ast.ImportFrom) and node.level == 1 for node in imports)
+        if self.files[name].name != "__init__.py" or not only_imports:
             return {}
-        if not all(n.targets[0].id.startswith("_") for n in body if isinstance(n, ast.Assign)):
+        if not all(node.targets[0].id.startswith("_") for node in body if isinstance(node, ast.Assign)):
             return {}
-        return {a.asname or a.name: self._base(n, name) for n in lines for a in n.names}
+        origins = {}
+        for node in imports:
+            origins |= {alias.asname or alias.name: self._base(node, name) for alias in node.names}
+        return origins
 
     @staticmethod
     def _ours(name: str) -> bool:
@@ -167,12 +176,12 @@ class House:
     @cache
     def _folders(self, name: str) -> set[str]:
         source = self.files[name].read_text("utf-8")
-        found = {"/".join(re.findall(r'"(.+?)"', path)) for path in FOLDER.findall(source)}
+        folders = {"/".join(re.findall(r'"(.+?)"', path)) for path in FOLDER.findall(source)}
         if re.search(r"\bCHECKPOINTS /", source):
-            found.add("checkpoints")
+            folders.add("checkpoints")
         if re.search(r"\bDATA(\.| / (?!\"))", source):  # any folder, that is, any data set's
-            found |= {card.parent.name for card in (self.root / "data").glob("*/card.yml")}
-        return found
+            folders |= {card.parent.name for card in (self.root / "data").glob("*/card.yml")}
+        return folders
 
     @cache
     def _tree(self, name: str) -> ast.Module:
@@ -185,18 +194,24 @@ def _parsed(source: str) -> ast.Module:
     return ast.parse(source)
 
 
+def _packages(module: str) -> list[str]:
+    """The packages that a module is in."""
+    parts = module.split(".")
+    return [".".join(parts[:count]) for count in range(1, len(parts))]
+
+
 @cache
 def _bound(tree: ast.Module) -> set[str]:
     """Names that a module binds at its top, or may bind: all that it mentions as such."""
-    found = set()
+    names = set()
     for node in ast.walk(tree):
         if isinstance(node, ast.FunctionDef | ast.ClassDef):
-            found.add(node.name)
+            names.add(node.name)
         elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-            found.add(node.id)
+            names.add(node.id)
         elif isinstance(node, ast.Import | ast.ImportFrom):
-            found |= {a.asname or a.name for a in node.names}
-    return found
+            names |= {alias.asname or alias.name for alias in node.names}
+    return names
 
 
 @cache

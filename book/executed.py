@@ -38,57 +38,72 @@ def figures(path: Path) -> dict[str, Figure]:
     SiteError
         A figure without a text for who cannot see it.
     """
-    found = {}
+    figures_by_name = {}
     for cell in json.loads(path.read_text("utf-8"))["cells"]:
         options = cell["metadata"].get("mystnb", {})
         name = options.get("figure", {}).get("name")
-        shown = [output.get("data", {}) for output in cell.get("outputs", [])]
-        image = next(((mime, data[mime]) for data in shown for mime in ENDINGS if mime in data), None)
-        if name and image:
+        image = first_image(cell) if name else None
+        if image:
             alt = options.get("image", {}).get("alt", "").strip()
             if not alt:
                 raise SiteError(
                     f"{path.stem}: {name} has no alternative text; its cell says it under mystnb, image, alt"
                 )
-            text = "".join(image[1])
-            data = "\n".join(text.splitlines()).encode() if "svg" in image[0] else base64.b64decode(text)
-            found[name] = Figure(hashlib.sha256(data).hexdigest() + ENDINGS[image[0]], alt)
-    return found
+            figures_by_name[name] = Figure(image, alt)
+    return figures_by_name
+
+
+def first_image(cell: dict) -> str | None:
+    """The name of the file of the first image that a cell shows."""
+    for output in cell.get("outputs", []):
+        data = output.get("data", {})
+        for kind, ending in ENDINGS.items():
+            if kind in data:
+                text = "".join(data[kind])
+                lines = "\n".join(text.splitlines())
+                content = lines.encode() if ending == ".svg" else base64.b64decode(text)
+                return hashlib.sha256(content).hexdigest() + ending
+    return None
 
 
 def glued(path):
     """What an executed notebook glues: its key and text each, as Markdown."""
-    found = {}
+    values = {}
     for cell in json.loads(path.read_text("utf-8"))["cells"]:
         for output in cell.get("outputs", []):
-            of = output.get("metadata", {}).get("scrapbook")
-            if of:
-                data = {mime.removeprefix(of["mime_prefix"]): text for mime, text in output["data"].items()}
-                plain = "text/markdown" not in data
-                text = "".join(data["text/plain" if plain else "text/markdown"])
-                # MyST-NB keeps a text in quotes; what it says is no markup.
-                found[of["name"]] = re.sub(r"([\\`*_<\[$])", r"\\\1", ast.literal_eval(text)) if plain else text
-    return found
+            record = output.get("metadata", {}).get("scrapbook")
+            if record:
+                prefix = record["mime_prefix"]
+                values[record["name"]] = markdown_of(output["data"], prefix)
+    return values
 
 
-def fill(text, values, where, chapter=""):
+def markdown_of(data, prefix):
+    """What is glued, as Markdown: MyST-NB keeps a text in quotes, and what a text says is no markup."""
+    if f"{prefix}text/markdown" in data:
+        return "".join(data[f"{prefix}text/markdown"])
+    text = ast.literal_eval("".join(data[f"{prefix}text/plain"]))
+    return re.sub(r"([\\`*_<\[$])", r"\\\1", text)
+
+
+def fill(text, values, page, chapter=""):
     """A text with what chapters glue in the place of their keys.
 
     In a verdict of the ledger ``{key}`` stands for what the item's own chapter glues under this name, ``{chapter:key}``
     for what another does; in a prose page, ``{glue:text}`` reads ``chapter::key``. ``values`` maps the name of each
-    executed chapter to what ``glued`` gives; ``where`` is what an error names.
+    executed chapter to what ``glued`` gives; ``page`` is what an error names.
     """
 
     def value(match):
-        of, key = match[1] or chapter, match[2]
-        if of not in values:
-            raise SiteError(f"{where}: {match[0]}: there is no executed chapter {of}")
-        if key not in values[of]:
-            near = difflib.get_close_matches(key, values[of], 3) or sorted(values[of]) or ["nothing"]
-            raise SiteError(f"{where}: {match[0]}: {of} glues no such key; it glues {', '.join(near)}")
-        return values[of][key]
+        name, key = match[1] or chapter, match[2]
+        if name not in values:
+            raise SiteError(f"{page}: {match[0]}: there is no executed chapter {name}")
+        if key not in values[name]:
+            keys = difflib.get_close_matches(key, values[name], 3) or sorted(values[name]) or ["nothing"]
+            raise SiteError(f"{page}: {match[0]}: {name} glues no such key; it glues {', '.join(keys)}")
+        return values[name][key]
 
     pattern = KEY if chapter else ROLE
     if chapter and re.search(r"[{}]", re.sub(pattern, "", text)):
-        raise SiteError(f"{where}: braces hold a key, or chapter:key: {text}")
+        raise SiteError(f"{page}: braces hold a key, or chapter:key: {text}")
     return re.sub(pattern, value, text)

@@ -57,14 +57,14 @@ def panels(svg):
 def mark(site):
     """Write ``data-panels`` on the images of a built site that have panels side by side; how many."""
     count = 0
-    found = {f"_images/{path.name}": panels(path.read_text("utf-8")) for path in (site / "_images").glob("*.svg")}
+    panels_of = {f"_images/{path.name}": panels(path.read_text("utf-8")) for path in (site / "_images").glob("*.svg")}
 
     def marked(match):
         nonlocal count
-        places = found.get(match[1])
+        places = panels_of.get(match[1])
         count += bool(places)
-        said = " ".join(f"{start:.4f}-{end:.4f}" for start, end in places or [])
-        return f'<img data-panels="{said}"' if said else match[0]
+        shares = " ".join(f"{start:.4f}-{end:.4f}" for start, end in places or [])
+        return f'<img data-panels="{shares}"' if shares else match[0]
 
     for page in sorted(Path(site).glob("*.html")):
         page.write_text(IMAGE.sub(marked, page.read_text("utf-8")), "utf-8")

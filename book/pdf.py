@@ -10,6 +10,7 @@ import argparse
 import html
 import logging
 import os
+import re
 import shutil
 import sys
 import tempfile
@@ -42,37 +43,41 @@ def chapters(toc):
     """Parts in order: the caption, and the pages with those below them, each by name."""
 
     def names(entries):
-        return [n for e in entries for n in (e["file"], *names(e.get("sections", [])))]
+        pages = []
+        for entry in entries:
+            pages += [entry["file"], *names(entry.get("sections", []))]
+        return pages
 
     return [("", [toc["root"]]), *((part.get("caption", ""), names(part["chapters"])) for part in toc["parts"])]
 
 
-def article(site, name, known):
+def article(site, name, pages):
     """The text of a page, its anchors named after it, its links inside the document where they lead to a page of it."""
     soup = BeautifulSoup((site / f"{name}.html").read_text("utf-8"), "html.parser")
-    found = soup.select_one("article.bd-article")
-    for lab in found.select(".fsl-lab"):
+    text = soup.select_one("article.bd-article")
+    for lab in text.select(".fsl-lab"):
         picture = lab.find("img")
         lab.clear()
-        lab.extend([picture] * bool(picture) + [BeautifulSoup(f"<p><em>{LAB}</em></p>", "html.parser").p])
-    for gone in found.select("script, link, a.headerlink, button, .tag_hide-input > details.hide"):
+        note = BeautifulSoup(f"<p><em>{LAB}</em></p>", "html.parser").p
+        lab.extend([picture, note] if picture else [note])
+    for gone in text.select("script, link, a.headerlink, button, .tag_hide-input > details.hide"):
         gone.decompose()
-    for details in found.select("details"):
+    for details in text.select("details"):
         details["open"] = ""
-    for element in found.select("[id]"):
+    for element in text.select("[id]"):
         element["id"] = f"{name}--{element['id']}"
-    for link in found.select("a[href]"):
+    for link in text.select("a[href]"):
         page, _, anchor = link["href"].partition("#")
         target = page.removesuffix(".html") or name
-        if target in known and (not page or page.endswith(".html")):
+        if target in pages and (not page or page.endswith(".html")):
             link["href"] = f"#{target}--{anchor}" if anchor else f"#{target}"
         elif "://" not in page:
             link.unwrap()  # the site's index and search
     for level in (5, 4, 3, 2, 1):  # above them stands the part
-        for heading in found.find_all(f"h{level}"):
+        for heading in text.find_all(f"h{level}"):
             heading.name, heading["class"] = f"h{level + 1}", [*heading.get("class", []), f"was-h{level}"]
-    found["id"] = name
-    return found
+    text["id"] = name
+    return text
 
 
 def title_of(article):
@@ -82,8 +87,8 @@ def title_of(article):
 def document(site, toc, config):
     """All pages as one, with the style sheets and the formulas' script of theirs."""
     parts = chapters(toc)
-    known = {name for _, names in parts for name in names}
-    missing = sorted(name for name in known if not (site / f"{name}.html").is_file())
+    pages = {name for _, names in parts for name in names}
+    missing = sorted(name for name in pages if not (site / f"{name}.html").is_file())
     if missing:
         raise InputError(f"pdf: {site} has no page {missing[0]}.html; make book builds the site")
     heads, scripts, body, contents = {}, {}, [], []
@@ -94,7 +99,7 @@ def document(site, toc, config):
             heads |= {str(link): None for link in soup.select("link[rel=stylesheet]")}
             scripts |= {str(s): None for s in soup.find_all("script") if "mathjax" in str(s).lower()}
             scripts |= {str(s): None for s in soup.select('script[src*="reading.js"]')}
-            text = article(site, name, known)
+            text = article(site, name, pages)
             if caption and not i:
                 text.insert(0, BeautifulSoup(f'<h1 class="part">{html.escape(caption)}</h1>', "html.parser"))
             listed.append(f'<li><a href="#{name}">{html.escape(title_of(text))}</a></li>')
@@ -112,28 +117,34 @@ def print_pdf(site, text, target):
     """Print the document; what it shows besides lies in the site."""
     from playwright.sync_api import sync_playwright
 
+    with sync_playwright() as driver:
+        browser = driver.chromium.launch(executable_path=BROWSER)
+        print_by(browser, site, text, target)
+        browser.close()
+
+
+def print_by(browser, site, text, target):
+    """`print_pdf` by a browser that runs."""
     with tempfile.TemporaryDirectory(prefix="fslcore-pdf.") as folder:
         folder = Path(folder)
         for part in ("_static", "_images"):
             if (site / part).is_dir():
                 (folder / part).symlink_to((site / part).resolve())
         (folder / "book.html").write_text(text, "utf-8")
-        with sync_playwright() as driver:
-            opened = driver.chromium.launch(executable_path=BROWSER)
-            page = opened.new_page(viewport={"width": WIDTH, "height": 1000}, color_scheme="light", offline=True)
-            page.set_default_timeout(600_000)
-            page.emulate_media(media="print")
-            page.goto((folder / "book.html").as_uri(), wait_until="load")
-            page.evaluate(READY)
-            footer = dict(display_header_footer=True, header_template="<p></p>", footer_template=FOOTER)
-            page.pdf(path=target, outline=True, tagged=True, prefer_css_page_size=True, print_background=True, **footer)
-            opened.close()
+        page = browser.new_page(viewport={"width": WIDTH, "height": 1000}, color_scheme="light", offline=True)
+        page.set_default_timeout(600_000)
+        page.emulate_media(media="print")
+        page.goto((folder / "book.html").as_uri(), wait_until="load")
+        page.evaluate(READY)
+        footer = dict(display_header_footer=True, header_template="<p></p>", footer_template=FOOTER)
+        page.pdf(path=target, outline=True, tagged=True, prefer_css_page_size=True, print_background=True, **footer)
+        page.close()
 
 
 def headings(text):
     """Headings of a document in order, in plain words."""
-    found = BeautifulSoup(text, "html.parser").find_all([f"h{level}" for level in range(1, 7)])
-    return [" ".join(h.get_text().replace("\\(", "").replace("\\)", "").split()) for h in found]
+    elements = BeautifulSoup(text, "html.parser").find_all([f"h{level}" for level in range(1, 7)])
+    return [" ".join(re.sub(r"\\[()]", "", element.get_text()).split()) for element in elements]
 
 
 def describe(target, titles, config):
@@ -157,17 +168,17 @@ def describe(target, titles, config):
 
 
 def main(argv=None):
-    here = Path(__file__).resolve().parent.parent
+    root = Path(__file__).resolve().parent.parent
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
-    parser.add_argument("--site", type=Path, default=here / "_build" / "html", help="the built site (_build/html)")
-    parser.add_argument("-o", "--output", type=Path, default=here / "_build" / "book.pdf", help="(_build/book.pdf)")
+    parser.add_argument("--site", type=Path, default=root / "_build" / "html", help="the built site (_build/html)")
+    parser.add_argument("-o", "--output", type=Path, default=root / "_build" / "book.pdf", help="(_build/book.pdf)")
     args = parser.parse_args(argv)
     try:
         if not BROWSER:
             raise InputError(f"pdf: no program {' '.join(CANDIDATES)}; CHROMIUM may name one")
         built = args.site.parent / "site" / "_toc.yml"  # of the pages that a profile has
-        toc = yaml.safe_load((built if built.is_file() else here / "_toc.yml").read_text("utf-8"))
-        config = yaml.safe_load((here / "_config.yml").read_text("utf-8"))
+        toc = yaml.safe_load((built if built.is_file() else root / "_toc.yml").read_text("utf-8"))
+        config = yaml.safe_load((root / "_config.yml").read_text("utf-8"))
         text = document(args.site, toc, config)
 
         def write(part):

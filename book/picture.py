@@ -45,26 +45,26 @@ def minus(number):
     return str(number).replace("-", "−")
 
 
-def accuracies(means, start=20, least=74, most=90):
-    out, unit = axis(range(least, most + 1, 4), start, 380)
+def accuracies(means, start=20, low=74, high=90):
+    out, unit = axis(range(low, high + 1, 4), start, 380)
     out.append(text(10, 24, "Accuracy (%), each method with its own ±", "head"))
     for block, (sampling, question) in enumerate(QUESTIONS.items()):
         rows = means[means["sampling"] == sampling]
         top = 52 + 100 * block
         out.append(text(10, top, question.format(rows["n_images"].iloc[0])))
         for y, row in zip((top + 26, top + 58), rows.itertuples()):
-            out += interval(start + (row.mean - least) * unit, row.half_width * unit, y, row.learner)
+            out += interval(start + (row.mean - low) * unit, row.half_width * unit, y, row.learner)
             out.append(text(10, y - 8, f"{NAMES[row.learner]} {row.mean:.2f} ± {row.half_width:.2f}", row.learner))
     return out
 
 
-def differences(rows, start=450, least=-9, most=3):
-    out, unit = axis(range(least, most + 1, 3), start, 280)
-    zero = start - least * unit
+def differences(rows, start=450, low=-9, high=3):
+    out, unit = axis(range(low, high + 1, 3), start, 280)
+    zero = start - low * unit
     out.append(f'<line class="axis" stroke-dasharray="4" x1="{zero}" x2="{zero}" y1="40" y2="250"/>')
     out.append(text(440, 24, "Fine-tuning − LR, on the same tasks (points)", "head"))
     for y, row in zip((78, 146, 214), rows.itertuples()):
-        out += interval(start + (row.mean - least) * unit, row.half_width * unit, y, "ft-lr")
+        out += interval(start + (row.mean - low) * unit, row.half_width * unit, y, "ft-lr")
         out.append(text(440, y - 14, f"{row.shots}-shot: {minus(f'{row.mean:.3f}')} ± {row.half_width:.3f}"))
     return out
 

@@ -47,20 +47,21 @@ def of_items(items, root, notebooks):
         raise SiteError(f"data/contributed: {error}") from None
     names = {item["profile"] for item in items} - {"none"}
     profiles = {name: path for name in names if (path := root / "profiles" / f"{name}.yml").is_file()}
-    given = {name: profile(path, absent=True) for name, path in profiles.items()}
-    found = {}
+    parameters = {name: profile(path, absent=True) for name, path in profiles.items()}
+    status = {}
     for item in items:
-        asked = given.get(item["profile"], {}).get(item["chapter"])
+        name, chapter = item["id"], item["chapter"]
+        wanted = parameters.get(item["profile"], {}).get(chapter)
         if item["profile"] == "none":
-            found[item["id"]] = Status(NEEDLESS)
-        elif asked is None:
-            found[item["id"]] = Status(NOT_YET)
+            status[name] = Status(NEEDLESS)
+        elif wanted is None:
+            status[name] = Status(NOT_YET)
         else:
-            done = executed(notebooks / f"{item['chapter']}.ipynb")
-            covered = item["id"] in BY_TASK.get(item["chapter"], [item["id"]])
-            reported = by_others(item["chapter"], asked, packs) if covered else None
-            found[item["id"]] = here(asked, done) or reported or Status(NOT_YET)
-    return found
+            status[name] = by_this_build(wanted, executed(notebooks / f"{chapter}.ipynb"))
+            if status[name] is None and name in BY_TASK.get(chapter, [name]):
+                status[name] = by_others(chapter, wanted, packs)
+            status[name] = status[name] or Status(NOT_YET)
+    return status
 
 
 def executed(path):
@@ -74,52 +75,55 @@ def named(parameters):
     """What parameters name of the shipped manifest, with its name there; no files and folders of one's own."""
     from fslcore import sources
 
-    known = sources.shipped()
-    values = chain.from_iterable(v if isinstance(v, list) else [v] for v in parameters.values())
-    found = {word: plain(word) for value in values if isinstance(value, str) for word in value.split(" ")}
-    return {word: name for word, name in found.items() if name in {**known.data, **known.same, **known.weights}}
+    manifest = sources.shipped()
+    listed = {**manifest.data, **manifest.same, **manifest.weights}
+    values = chain.from_iterable(value if isinstance(value, list) else [value] for value in parameters.values())
+    words = chain.from_iterable(value.split(" ") for value in values if isinstance(value, str))
+    names = {word: name_in_manifest(word) for word in words}
+    return {word: name for word, name in names.items() if name in listed}
 
 
-def plain(name):
+def name_in_manifest(word):
     """'cub-fewstab' of 'cub?splits=fewstab', 'clip' of 'clip-released'; 'dtd:PATH' stays, and is not listed."""
     from fslcore.datasets.load import READERS, source_of
 
-    return source_of(name) if name.partition("?")[0] in READERS else name.removesuffix("-released")
+    return source_of(word) if word.partition("?")[0] in READERS else word.removesuffix("-released")
 
 
-def here(asked, parameters):
+def by_this_build(wanted, parameters):
     """What this build ran of what the profile names; None where that is nothing, or other data."""
     from fslcore import evaluation, sources
     from fslcore.models import registry
 
-    wanted, known = named(asked), sources.shipped()
-    names = set(wanted.values())
-    data = {name: sources.digests(name) for name in names if name not in known.weights}
-    if not data or not wanted.items() <= named(parameters).items():
+    words, manifest = named(wanted), sources.shipped()
+    names = set(words.values())
+    data = {name: sources.digests(name) for name in names if name not in manifest.weights}
+    if not data or not words.items() <= named(parameters).items():
         return None
-    networks = {name: word for word, name in wanted.items() if word in registry.entries() and name not in data}
+    networks = {name: word for word, name in words.items() if word in registry.entries() and name not in data}
     weights = {name: evaluation.load_backbone(word).weights for name, word in networks.items()}
-    wrong, unlisted = sources.differing(data, weights, known)
+    wrong, unlisted = sources.differing(data, weights, manifest)
     if wrong:
         return None
     unlisted += names - data.keys() - weights.keys()
-    other = [name for name, value in asked.items() if parameters.get(name) != value]
-    said = f"yes, with other {', '.join(other)}" if other else "yes"
-    more = f" (no digest is listed of {', '.join(sorted(unlisted))})" if unlisted else ""
-    return Status(f"{said}{more}", ("live on the paper's data",))
+    changed = [name for name, value in wanted.items() if parameters.get(name) != value]
+    text = f"yes, with other {', '.join(changed)}" if changed else "yes"
+    if unlisted:
+        text += f" (no digest is listed of {', '.join(sorted(unlisted))})"
+    return Status(text, ("live on the paper's data",))
 
 
-def by_others(chapter, asked, packs):
+def by_others(chapter, wanted, packs):
     """Who has contributed the evaluations of a chapter, all of them or a part; None where nobody has."""
     from fslbook.evaluations import evaluations
 
-    wanted = {e: _key(e) for e in evaluations({chapter: asked}).get(chapter, ())}
+    keys = {evaluation: _key(evaluation) for evaluation in evaluations({chapter: wanted}).get(chapter, ())}
     names = []
-    for one in packs:
-        kept = {_key(row): row["tasks"] for row in one.about["results"]}
-        there = [e for e, key in wanted.items() if key in kept and _enough(kept[key], e.tasks)]
-        if there:
-            names.append(escaped(one.by) + (" (in part)" if len(there) < len(wanted) else ""))
+    for pack in packs:
+        tasks = {_key(row): row["tasks"] for row in pack.about["results"]}
+        reported = [run for run, key in keys.items() if key in tasks and _enough(tasks[key], run.tasks)]
+        if reported:
+            names.append(escaped(pack.by) + (" (in part)" if len(reported) < len(keys) else ""))
     return Status(f"reported by {', '.join(names)}", ("reported",)) if names else None
 
 
@@ -137,5 +141,5 @@ def _key(row):
     return tuple(row[name] if isinstance(row, dict) else getattr(row, name) for name in KEY)
 
 
-def _enough(kept, wanted):
-    return kept is None or (wanted is not None and kept >= wanted)
+def _enough(tasks, wanted):
+    return tasks is None or (wanted is not None and tasks >= wanted)

@@ -52,11 +52,11 @@ ELSEWHERE = re.compile(r"[a-z]+:|#|\.\./", re.I)  # a link that is no page's nam
 class _Deck:
     """One source, with what it may show: figures by chapter, and the names of pages."""
 
-    def __init__(self, where: str, shown: dict[str, dict[str, Figure]], pages: set[str]) -> None:
-        self.where, self.shown, self.pages = where, shown, pages
+    def __init__(self, source: str, figures: dict[str, dict[str, Figure]], pages: set[str]) -> None:
+        self.source, self.figures, self.pages = source, figures, pages
         self.markdown = MarkdownIt("commonmark", {"html": False}).enable("table")
         self.markdown.use(dollarmath_plugin, allow_space=False, double_inline=True, renderer=self._math)
-        self.markdown.add_render_rule("image", lambda _, tokens, at, *rest: self._figure(tokens[at]))
+        self.markdown.add_render_rule("image", lambda _, tokens, at, *__: self._figure(tokens[at]))
         self.markdown.core.ruler.push("pages", self._link_pages)
 
     @staticmethod
@@ -66,12 +66,12 @@ class _Deck:
 
     def _figure(self, token: Token) -> str:
         chapter, _, name = token.attrs["src"].partition("::")
-        if chapter not in self.shown:
-            raise SiteError(f"{self.where}: {chapter}::{name}: there is no executed chapter {chapter}")
-        if name not in self.shown[chapter]:
-            has = ", ".join(self.shown[chapter]) or "none"
-            raise SiteError(f"{self.where}: {chapter}::{name}: {chapter} shows no such figure; it shows {has}")
-        figure = self.shown[chapter][name]
+        if chapter not in self.figures:
+            raise SiteError(f"{self.source}: {chapter}::{name}: there is no executed chapter {chapter}")
+        if name not in self.figures[chapter]:
+            names = ", ".join(self.figures[chapter]) or "none"
+            raise SiteError(f"{self.source}: {chapter}::{name}: {chapter} shows no such figure; it shows {names}")
+        figure = self.figures[chapter][name]
         words = self.markdown.renderer.render(token.children, self.markdown.options, {})
         caption = f"<figcaption>{words}</figcaption>" if words else ""
         return (
@@ -84,35 +84,37 @@ class _Deck:
             page, _, anchor = link.attrs["href"].partition("#")
             if not ELSEWHERE.match(link.attrs["href"]):
                 if page not in self.pages:
-                    raise SiteError(f"{self.where}: [...]({page}): the book has no page of this name")
+                    raise SiteError(f"{self.source}: [...]({page}): the book has no page of this name")
                 link.attrs["href"] = f"../{page}.html" + (f"#{anchor}" if anchor else "")
 
     def slide(self, text: str, first: bool) -> str:
-        said, _, note = re.sub(r"^Note:", "\0", text.strip(), count=1, flags=re.M).partition("\0")
-        if not re.match(r"# \S" if first else r"## \S", said):
+        words, _, note = re.sub(r"^Note:", "\0", text.strip(), count=1, flags=re.M).partition("\0")
+        if not re.match(r"# \S" if first else r"## \S", words):
             wanted = "the first begins with `# Title`" if first else "each begins with `## Heading`"
-            raise SiteError(f"{self.where}: a slide begins with {said.strip()[:40]!r}; {wanted}")
-        body = self.markdown.render(said)
+            raise SiteError(f"{self.source}: a slide begins with {words.strip()[:40]!r}; {wanted}")
+        body = self.markdown.render(words)
         figure = re.search(r"<p>(<figure>.*?</figure>)</p>\n", body, re.S)
         if body.count("<figure>") > bool(figure):
-            raise SiteError(f"{self.where}: {said.splitlines()[0]}: a slide has one figure, in a paragraph of its own")
+            raise SiteError(
+                f"{self.source}: {words.splitlines()[0]}: a slide has one figure, in a paragraph of its own"
+            )
         if figure:  # beside the words, or above them
-            head, rest = re.fullmatch(r"(<h2>.*?</h2>\n)(.*)", body.replace(figure[0], ""), re.S).groups()
-            rest = f'<div class="beside">\n{rest}</div>\n' if rest.strip() else ""
-            body = f'{head}<div class="room">\n{figure[1]}\n{rest}</div>\n'
+            head, others = re.fullmatch(r"(<h2>.*?</h2>\n)(.*)", body.replace(figure[0], ""), re.S).groups()
+            others = f'<div class="beside">\n{others}</div>\n' if others.strip() else ""
+            body = f'{head}<div class="room">\n{figure[1]}\n{others}</div>\n'
         kind = "title" if first else "figure" if figure else "words"
         notes = f'<aside class="notes">{self.markdown.render(note)}</aside>\n' if note.strip() else ""
         return f'<section class="{kind}">\n{body}{notes}</section>'
 
 
-def deck(text: str, where: str, values: dict, shown: dict[str, dict[str, Figure]], pages: set[str]) -> str:
+def deck(text: str, source: str, values: dict, figures_of: dict[str, dict[str, Figure]], pages: set[str]) -> str:
     """A page of slides from Markdown.
 
     Parameters
     ----------
-    text, where : str
+    text, source : str
         The source, and the name of it that an error tells.
-    values, shown : dict
+    values, figures_of : dict
         By chapter, what `executed.glued` and `executed.figures` find in it.
     pages : set of str
         Names of the book's pages, which slides may link.
@@ -122,15 +124,15 @@ def deck(text: str, where: str, values: dict, shown: dict[str, dict[str, Figure]
     SiteError
         A key, a figure or a page that is not there, a slide without a heading, or a role that slides do not have.
     """
-    text = fill(text, values, where)
+    text = fill(text, values, source)
     if role := re.search(r"\{[a-z:]+\}`[^`]*`", text):
-        raise SiteError(f"{where}: {role[0]}: of roles, slides have only {{glue:text}}`chapter::key`")
-    maker = _Deck(where, shown, pages)
+        raise SiteError(f"{source}: {role[0]}: of roles, slides have only {{glue:text}}`chapter::key`")
+    maker = _Deck(source, figures_of, pages)
     parts = re.split(r"\n---+\n", "\n" + text.strip() + "\n")
-    made = [maker.slide(part, first=not at) for at, part in enumerate(parts)]
+    sections = [maker.slide(part, first=not number) for number, part in enumerate(parts)]
     title = re.search(r"^# +(.*?)\s*$", text, re.M)[1]
-    math = MATH if re.search(r"\\\(|\\\[", "".join(made)) else ""
-    return PAGE.format(title=html.escape(title), math=math, slides="\n".join(made))
+    math = MATH if re.search(r"\\\(|\\\[", "".join(sections)) else ""
+    return PAGE.format(title=html.escape(title), math=math, slides="\n".join(sections))
 
 
 def build(sources: list[Path], notebooks: Path, pages: set[str], target: Path) -> list[Path]:
@@ -143,15 +145,15 @@ def build(sources: list[Path], notebooks: Path, pages: set[str], target: Path) -
     """
     books = sorted(notebooks.glob("[!.]*.ipynb"))
     values = {path.stem: glued(path) for path in books}
-    shown = {path.stem: figures(path) for path in books}
-    made = {path: deck(path.read_text("utf-8"), path.name, values, shown, pages) for path in sources}
+    figures_of = {path.stem: figures(path) for path in books}
+    decks = {path: deck(path.read_text("utf-8"), path.name, values, figures_of, pages) for path in sources}
     home = Path(__file__).resolve().parent / "slides"
     ours = shutil.ignore_patterns("README.md", "SHA256SUMS")
     shutil.copytree(home / "reveal", target / "reveal", dirs_exist_ok=True, ignore=ours)
     for name in ("slides.css", "slides.js"):
         shutil.copy(home / name, target / name)
     written = []
-    for path, page in made.items():
+    for path, page in decks.items():
         written.append(target / f"{path.stem}.html")
         written[-1].write_text(page, "utf-8")
     return written
@@ -186,12 +188,12 @@ def main(argv: list[str] | None = None) -> int:
                 raise SiteError(f"{path}: there is no such file")
         sources = args.sources or sorted((root / "book" / "slides").glob("*.md"))
         pages = {page.stem for page in site.glob("*.html")}
-        made = build(sources, args.build / "notebooks", pages, site / "slides")
+        written = build(sources, args.build / "notebooks", pages, site / "slides")
         check_images(site)
     except SiteError as exc:
         print(f"slides: {exc}", file=sys.stderr)
         return 1
-    print(*made, sep="\n")
+    print(*written, sep="\n")
     return 0
 
 

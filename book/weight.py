@@ -73,9 +73,9 @@ def with_image_files(text: str, folder: Path) -> str:
 
 def _keep_only(folder: Path, patterns: list[str]) -> None:
     """Delete all files in a folder but those of these patterns, and the folders that are empty then."""
-    kept = {path for pattern in patterns for path in folder.glob(pattern)}
+    needed = {path for pattern in patterns for path in folder.glob(pattern)}
     for path in sorted(folder.rglob("*"), reverse=True):  # files before the folder that holds them
-        if path.is_file() and path not in kept:
+        if path.is_file() and path not in needed:
             path.unlink()
         elif path.is_dir() and not any(path.iterdir()):
             path.rmdir()

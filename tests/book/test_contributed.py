@@ -26,7 +26,8 @@ from fslcore.errors import InputError
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "book"))
 
-import assemble  # noqa: E402
+import executed  # noqa: E402
+import ledger_page  # noqa: E402
 import provenance  # noqa: E402
 
 ODD = "A. <b>Name</b> & $x_1$ | *y* `z` {doc}"
@@ -148,7 +149,7 @@ def test_cells_on_biased_tasks_are_those_of_the_papers_networks_and_captioners(c
 
 
 def item(name):
-    return next(i for i in assemble.read_ledger(ROOT / "book" / "ledger.yml") if i["id"] == name)
+    return next(i for i in ledger_page.read_ledger(ROOT / "book" / "ledger.yml") if i["id"] == name)
 
 
 @pytest.fixture
@@ -225,7 +226,7 @@ def test_a_file_that_does_not_pass_its_checks_stops_chapters_and_site(tmp_path, 
     (folder / "README.md").write_text("card")
     assert contributed.contributed(folder) == []
     (folder / "x.zip").write_bytes(b"no archive")
-    with pytest.raises(assemble.SiteError, match=r"data/contributed: x\.zip: no pack can be read"):
+    with pytest.raises(executed.SiteError, match=r"data/contributed: x\.zip: no pack can be read"):
         provenance.of_items([item("oops-table-2")], tmp_path, tmp_path)
     monkeypatch.setattr(contributed, "DATA", tmp_path / "data")
     with pytest.raises(InputError, match=r"x\.zip: no pack can be read"):
@@ -233,16 +234,16 @@ def test_a_file_that_does_not_pass_its_checks_stops_chapters_and_site(tmp_path, 
 
 
 def test_the_page_defines_each_label_once_and_shows_every_status():
-    items = assemble.read_ledger(ROOT / "book" / "ledger.yml")
+    items = ledger_page.read_ledger(ROOT / "book" / "ledger.yml")
     status = {item["id"]: provenance.Status(f"said of {item['id']}") for item in items}
     status["oops-table-2"] = provenance.Status("yes", ("live on the paper's data",))
-    text = assemble.render_ledger(items, {}, status)
+    text = ledger_page.render_ledger(items, {}, status)
     for label, meaning in published.LABELS.items():
         assert text.count(f"\n**{label}**\n: {meaning}.\n") == 1
     assert text.count("| said of ") == len(items) - 1
     assert '<span class="how">live on the paper\'s data</span> | yes |' in text
     for word, number in Counter(item["status"] for item in items).items():
-        assert re.search(rf"\| {re.escape(assemble.STATUS[word])} \|.* \| {number} \|\n", text)
+        assert re.search(rf"\| {re.escape(ledger_page.STATUS[word])} \|.* \| {number} \|\n", text)
         assert text.count(f'status-{word}"') == number + 1
     totals = next(line for line in text.splitlines() if line.startswith("| **All**"))
     counts = dict(zip(published.LABELS, map(int, totals.split("|")[2:])))

@@ -8,8 +8,8 @@ import sys
 import tomllib
 from pathlib import Path
 
-import assemble
 import codecheck
+import ledger_page
 import picture
 import pybtex.database
 import pytest
@@ -80,31 +80,31 @@ def missing(steps):
     """What commands of a job name and the repository, the environment or the job's own installations lack."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     targets = set(re.findall(r"^([\w./-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
-    lacking, brought = [], {"pip"}
+    absent, brought = [], {"pip"}
     for words in (shlex.split(step["run"]) for step in steps if "run" in step):
         if words[:1] == ["make"]:
-            lacking += [word for word in words[1:] if "=" not in word and word not in targets]
+            absent += [word for word in words[1:] if "=" not in word and word not in targets]
         elif words[0].startswith(".venv/bin/"):
-            lacking += [words[0]] if not (Path(sys.executable).parent / Path(words[0]).name).exists() else []
+            absent += [words[0]] if not (Path(sys.executable).parent / Path(words[0]).name).exists() else []
         elif words[0] not in ("python", "test"):
-            lacking.append(words[0])
+            absent.append(words[0])
         if words[1:4] == ["-m", "pip", "install"]:
             brought |= {word for word in words[4:] if re.fullmatch(r"[\w-]+", word)}
-            given = [extra for word in words for extra in re.findall(r"^\.\[(.*)\]$", word)]
-            extras = {extra for names in given for extra in names.split(",")}
-            lacking += extras - set(project["optional-dependencies"])
+            extras_given = [extra for word in words for extra in re.findall(r"^\.\[(.*)\]$", word)]
+            extras = {extra for names in extras_given for extra in names.split(",")}
+            absent += extras - set(project["optional-dependencies"])
             brought |= {"pytest"} if "test" in extras else set()
         elif words[1:2] == ["-m"]:
-            lacking += [words[2]] if words[2] not in brought else []
+            absent += [words[2]] if words[2] not in brought else []
         written = ("_build/", "dist/", "../dist", ".venv/")  # by the steps before
-        lacking += [
+        absent += [
             word
             for word in words
             if re.fullmatch(r"[\w.-]+(/[\w.-]+)+|[\w-]+\.(txt|lock|py)", word)
             and not word.startswith(written)
             and not (ROOT / word).exists()
         ]
-    return lacking
+    return absent
 
 
 @pytest.mark.parametrize("file, name, job", list(jobs()), ids=lambda value: value if isinstance(value, str) else "")
@@ -115,9 +115,9 @@ def test_what_a_workflow_calls_is_there(file, name, job):
 def test_workflows_may_read_and_no_more_but_for_the_jobs_that_publish():
     for path in WORKFLOWS:
         assert yaml.safe_load(path.read_text("utf-8"))["permissions"] == {"contents": "read"}, path.name
-    more = {(file, name): job["permissions"] for file, name, job in jobs() if "permissions" in job}
+    permissions = {(file, name): job["permissions"] for file, name, job in jobs() if "permissions" in job}
     pages = {"pages": "write", "id-token": "write"}
-    assert more == {("book.yml", "publish"): pages, ("release.yml", "publish"): {"id-token": "write"}}
+    assert permissions == {("book.yml", "publish"): pages, ("release.yml", "publish"): {"id-token": "write"}}
     assert not [path.name for path in WORKFLOWS if "secrets." in path.read_text("utf-8")]
 
 
@@ -161,7 +161,7 @@ def test_files_that_say_how_to_cite_agree_with_the_package_and_the_book():
     entries = pybtex.database.parse_file(str(ROOT / "book" / "references.bib")).entries
     papers = [
         (Text.from_latex(entries[key].fields["title"]).render_as("text"), entries[key].fields["url"])
-        for _, key in assemble.PAPERS.values()
+        for _, key in ledger_page.PAPERS.values()
     ]
     people = [person["name"] for person in project["authors"]]
     expected = (title, fslcore.__version__, project["license"], people, project["keywords"], papers)
@@ -171,7 +171,7 @@ def test_files_that_say_how_to_cite_agree_with_the_package_and_the_book():
 def test_the_papers_have_the_authors_of_the_bibliography():
     citation = yaml.safe_load((ROOT / "CITATION.cff").read_text("utf-8"))
     entries = pybtex.database.parse_file(str(ROOT / "book" / "references.bib")).entries
-    for paper, (_, key) in zip(citation["references"], assemble.PAPERS.values(), strict=True):
+    for paper, (_, key) in zip(citation["references"], ledger_page.PAPERS.values(), strict=True):
         people = entries[key].persons["author"]
         of_entry = [" ".join(n.render_as("text") for n in p.rich_first_names + p.rich_last_names) for p in people]
         assert [f"{p['given-names']} {p['family-names']}" for p in paper["authors"]] == of_entry
@@ -186,11 +186,11 @@ def test_the_manifest_of_a_codecheck_is_that_of_the_ledger():
 
 
 def test_the_manifest_has_every_table_and_figure_with_a_result_once():
-    items = assemble.read_ledger(ROOT / "book" / "ledger.yml")
-    wanted = sorted((assemble.PAPERS[i["paper"]][0], i["item"]) for i in items if i["how"] != ["settings"])
+    items = ledger_page.read_ledger(ROOT / "book" / "ledger.yml")
+    wanted = sorted((ledger_page.PAPERS[i["paper"]][0], i["item"]) for i in items if i["how"] != ["settings"])
     comments = [file["comment"] for file in yaml.safe_load(codecheck.TARGET.read_text("utf-8"))["manifest"]]
     parts = [part.rpartition(": ") for comment in comments for part in comment.split("; ")]
-    assert sorted((paper, item) for paper, _, found in parts for item in found.split(", ")) == wanted
+    assert sorted((paper, item) for paper, _, item_names in parts for item in item_names.split(", ")) == wanted
     assert len(items) > len(wanted) > 40
 
 

@@ -5,7 +5,6 @@ import shutil
 import pytest
 
 pypdf = pytest.importorskip("pypdf", reason="pypdf is not installed; requirements.txt has it")
-pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 
 import pdf  # noqa: E402, book/pdf.py
 
@@ -58,11 +57,9 @@ def site(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def printed(site):
-    if not pdf.BROWSER:
-        pytest.skip("no Chromium on PATH, nor in CHROMIUM")
+def printed(site, browser):
     text = pdf.document(site, TOC, CONFIG)
-    pdf.print_pdf(site, text, site / "book.pdf")
+    pdf.print_by(browser, site, text, site / "book.pdf")
     pdf.describe(site / "book.pdf", pdf.headings(text), CONFIG)
     return pypdf.PdfReader(site / "book.pdf")
 

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import assemble
 import executed
+import ledger_page
 import numpy as np
 import pandas as pd
 import pytest
@@ -123,7 +124,7 @@ def used(text):
 
 
 def ledger():
-    return assemble.read_ledger(ROOT / "book" / "ledger.yml")
+    return ledger_page.read_ledger(ROOT / "book" / "ledger.yml")
 
 
 GLUED = {name: [pair for cell in code_cells(source(name)) for pair in cell.glued] for name in CHAPTERS}

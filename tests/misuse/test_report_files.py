@@ -127,6 +127,7 @@ FORMS = [  # in r.csv
     row("a title on top", "My results of May\n" + WIDE, "row 1 & cells"),
     row("a title and an empty line on top", "My results,,\n,,\n" + WIDE, "My results"),
     row("no header", "\n".join(LINES[1:]), renamed("column 2", "column 3")),
+    row("no header, shares only", BARE.split("\n", 1)[1], "--separator comma"),
     row("two header lines, as pandas writes", ",clip,clip\n" + WIDE, "two columns clip"),
     row("the header once more in the middle", "\n".join(LINES[:20] + LINES[:1] + LINES[20:]), "row 20 & number"),
     row("mean ± half-width in a cell", cell("61.2 ± 0.5"), "shares and percent"),

@@ -31,8 +31,8 @@ class Measures:
     products: int = 0
     crowded_functions: int = 0
 
-    def __add__(self, other):
-        return Measures(*(getattr(self, f.name) + getattr(other, f.name) for f in fields(self)))
+    def __add__(self, others):
+        return Measures(*(getattr(self, f.name) + getattr(others, f.name) for f in fields(self)))
 
 
 @cache

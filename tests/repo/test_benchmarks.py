@@ -57,17 +57,21 @@ def stored(tmp_path_factory):
 def test_what_is_measured_is_stored_and_printed(stored, monkeypatch):
     path, printed = stored
     monkeypatch.setattr(measurements, "FOLDER", path.parent)
-    found = measurements.load_machine("here")
-    assert {row["what"] for row in found["ratios"]} >= {"LR, 5-way 5-shot", "LR, 20-way 5-shot", "LR, 50-way 5-shot"}
-    for row in found["ratios"]:
+    stored_machine = measurements.load_machine("here")
+    assert {row["what"] for row in stored_machine["ratios"]} >= {
+        "LR, 5-way 5-shot",
+        "LR, 20-way 5-shot",
+        "LR, 50-way 5-shot",
+    }
+    for row in stored_machine["ratios"]:
         assert row["ratio"] == pytest.approx(row["ours"] / row["theirs"], rel=1e-3) and row["ours"] > 0
         assert row["what"] in printed
-    assert found["cpu"] and found["pieces"].keys() == set(PIECES)
-    for piece in found["pieces"].values():
+    assert stored_machine["cpu"] and stored_machine["pieces"].keys() == set(PIECES)
+    for piece in stored_machine["pieces"].values():
         assert piece["versions"].keys() >= {"python", "numpy", "torch"} and piece["quick"] and piece["threads"] == 1
-        assert found["date"] == piece["date"] and all(load >= 0 for load in piece["load"])
-    assert all(row["seconds"] >= 0 and row["peak_mb"] > 50 for row in found["scale"])
-    assert {row["name"] for row in found["rates"]} >= {"ncc", "lr", "protonet"}
+        assert stored_machine["date"] == piece["date"] and all(load >= 0 for load in piece["load"])
+    assert all(row["seconds"] >= 0 and row["peak_mb"] > 50 for row in stored_machine["scale"])
+    assert {row["name"] for row in stored_machine["rates"]} >= {"ncc", "lr", "protonet"}
 
 
 def test_a_point_has_the_memory_that_its_input_leads_to():
@@ -105,14 +109,14 @@ def test_stored_files_name_what_there_is():
     """Names of chapters, backbones and learners of stored rates are those that a profile may ask for."""
     chapters = set(notebooks.names())
     for machine in measurements.machines():
-        found = measurements.load_machine(machine)
-        for row in found["rates"]:
+        stored_machine = measurements.load_machine(machine)
+        for row in stored_machine["rates"]:
             if row["kind"] == "build" and row["job"] == "notebook":
                 assert row["name"] in chapters, row["name"]
             for name in (row.get("backbone"), row["name"] if row["kind"] == "features" else None):
                 assert name is None or name in entries(), name
             assert row["kind"] != "tasks" or row["name"] in LEARNERS, row["name"]
-        for piece in found["pieces"].values():
+        for piece in stored_machine["pieces"].values():
             assert piece.keys() == {"of", "date", "threads", "quick", "versions", "load", "rows"} and not piece["quick"]
 
 
@@ -135,11 +139,13 @@ def test_pieces_that_are_not_run_are_kept(stored, tmp_path):
 
 
 def test_what_a_machine_has_not_measured_is_shown_of_another_and_said():
-    found = measurements.load_machine()
-    own, words = speed.measured_by(found, lambda of: of["scale"])
-    assert own is found and not words
-    partly = {**found, "scale": []}
-    other, words = speed.measured_by(partly, lambda of: of["scale"])
-    assert other["scale"] and f"another machine ({other['cpu']}, {other['cores']} cores)" in words
+    stored_machine = measurements.load_machine()
+    this_machine, words = speed.measured_by(stored_machine, lambda of: of["scale"])
+    assert this_machine is stored_machine and not words
+    partly = {**stored_machine, "scale": []}
+    other_machine, words = speed.measured_by(partly, lambda of: of["scale"])
+    assert (
+        other_machine["scale"] and f"another machine ({other_machine['cpu']}, {other_machine['cores']} cores)" in words
+    )
     with pytest.raises(ValueError, match="no machine"):
-        speed.measured_by(found, lambda of: False)
+        speed.measured_by(stored_machine, lambda of: False)

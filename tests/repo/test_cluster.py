@@ -43,8 +43,8 @@ def dry_run(folder, *options):
     done = subprocess.run(command, cwd=folder, text=True, capture_output=True)
     assert done.returncode == 0, done.stderr + done.stdout
     # Those of a group stand further in.
-    found = re.findall(r"^( *)(?:local)?rule (\S+):\n((?:\1    .*\n)+)", done.stdout, re.MULTILINE)
-    lines = [(rule, dict(re.findall(r"^ +(\w+): (.*)$", text, re.MULTILINE))) for _, rule, text in found]
+    matches = re.findall(r"^( *)(?:local)?rule (\S+):\n((?:\1    .*\n)+)", done.stdout, re.MULTILINE)
+    lines = [(rule, dict(re.findall(r"^ +(\w+): (.*)$", text, re.MULTILINE))) for _, rule, text in matches]
     return [
         (r, of.get("wildcards", ""), dict(re.findall(r"(\w+)=([^,]+)", of.get("resources", "")))) for r, of in lines
     ]
@@ -67,9 +67,9 @@ def checkout(tmp_path_factory):
 @pytest.fixture(scope="module")
 def of_book(checkout):
     """By the profile, all of it but the lines of the executor, which is no part of the environment; in parts."""
-    own = {key: value for key, value in PROFILE.items() if key != "executor" and not key.startswith("slurm-")}
+    profile = {key: value for key, value in PROFILE.items() if key != "executor" and not key.startswith("slurm-")}
     (checkout / "profiles" / "own").mkdir()
-    (checkout / "profiles" / "own" / "config.yaml").write_text(yaml.safe_dump(own))
+    (checkout / "profiles" / "own" / "config.yaml").write_text(yaml.safe_dump(profile))
     return dry_run(checkout, "--workflow-profile", "profiles/own", "--config", "parts=3")
 
 
@@ -118,13 +118,13 @@ def test_every_part_is_a_job(of_data):
 
 def test_a_network_that_is_missing_comes_before_what_reads_it(checkout):
     networks = checkout / "data" / "checkpoints"
-    there = networks.readlink()
+    target = networks.readlink()
     networks.unlink()
     networks.mkdir()
-    found = dry_run(checkout, "-s", "data/Snakefile", "_build/data/results/clipart.conv4-maml.oracle.done")
+    matches = dry_run(checkout, "-s", "data/Snakefile", "_build/data/results/clipart.conv4-maml.oracle.done")
     networks.rmdir()
-    networks.symlink_to(there)
-    assert {w for _, w, _ in found} == {
+    networks.symlink_to(target)
+    assert {w for _, w, _ in matches} == {
         "kind=checkpoints, part=conv4-maml",
         "kind=results, part=clipart.conv4-maml.oracle",
     }
@@ -145,8 +145,8 @@ def test_the_profile_names_options_that_snakemake_has(of_book):
     assert {key for key in PROFILE if not key.startswith("slurm-")} <= options
     rules = {rule for rule, *_ in of_book}
     assert set(PROFILE["groups"]) <= rules and set(PROFILE["group-components"]) == set(PROFILE["groups"].values())
-    given = yaml.safe_load((ROOT / PROFILE["configfile"]).read_text())
-    assert set(given) == {"parts", "slower", "gpu"}
+    config = yaml.safe_load((ROOT / PROFILE["configfile"]).read_text())
+    assert set(config) == {"parts", "slower", "gpu"}
 
 
 def test_chapters_that_share_run_one_at_a_time_on_a_cluster_too():

@@ -43,9 +43,9 @@ def changed(copy, module):
 def test_a_learner_changes_the_chapters_that_evaluate_and_their_results(copy):
     before = House(copy)
     results = before.digest(before.reached({"fslcore.evaluation"}))
-    found = changed(copy, "fslcore/learners/r2d2.py")
-    assert {"closed-vs-open", "ten-learners", "selection"} <= found
-    assert not found & (PRINTED_ONLY | {"data-and-backbones"})
+    chapters = changed(copy, "fslcore/learners/r2d2.py")
+    assert {"closed-vs-open", "ten-learners", "selection"} <= chapters
+    assert not chapters & (PRINTED_ONLY | {"data-and-backbones"})
     after = House(copy)
     assert after.digest(after.reached({"fslcore.evaluation"})) != results
 
@@ -91,18 +91,18 @@ def test_of_a_package_that_passes_names_on_the_modules_count_whose_names_are_use
     assert users("fslcore.report.words") == {"your-results", "benchmark"}
     assert {"sizing-tasks", "planning"} <= users("fslcore.stats.pilot") < set(CHAPTERS)
     new = copy / "fslcore" / "attic.py"
-    for code, found in {
+    for code, chapters in {
         "from .stats import pilot": {"pilot"},
         "from . import stats\nstats.rank_correlation": {"ranks"},
         "from . import stats as s\ns.power, s.pilot": {"power", "pilot"},
         "from . import stats\ngetattr(stats, 'plan')": {"compare", "power", "pilot", "ranks", "conformal", "influence"},
     }.items():
         new.write_text(code)
-        again = House(copy)
-        have = {name for name in again.reached({"fslcore.attic"}) if name.startswith("fslcore.stats.")}
-        only = again.reached({f"fslcore.stats.{name}" for name in found})
+        new_house = House(copy)
+        have = {name for name in new_house.reached({"fslcore.attic"}) if name.startswith("fslcore.stats.")}
+        only = new_house.reached({f"fslcore.stats.{name}" for name in chapters})
         assert have == {name for name in only if name.startswith("fslcore.stats.")} or "getattr" in code, code
-        assert {f"fslcore.stats.{name}" for name in found} <= have, code
+        assert {f"fslcore.stats.{name}" for name in chapters} <= have, code
 
 
 def test_imports_inside_functions_count_and_those_for_type_checkers_do_not(copy):
@@ -140,8 +140,10 @@ def test_data_are_those_that_a_chapter_s_modules_name():
 def test_every_folder_of_data_belongs_to_a_chapter():
     house = House(ROOT)
     read = {path.parent for path in house.data(house.files)}
-    there = {path.parent for path in (ROOT / "data").rglob("*") if path.suffix in {".parquet", ".csv", ".npz", ".txt"}}
-    assert there <= read
+    folders_there = {
+        path.parent for path in (ROOT / "data").rglob("*") if path.suffix in {".parquet", ".csv", ".npz", ".txt"}
+    }
+    assert folders_there <= read
 
 
 def test_no_module_is_imported_by_a_name_made_at_run_time():

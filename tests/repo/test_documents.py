@@ -30,7 +30,7 @@ PAPERMILL = sorted({line for line in LINES if "| papermill " in line})
 
 
 @pytest.fixture
-def there(tmp_path, monkeypatch):
+def attribute(tmp_path, monkeypatch):
     """Takes a printed line; the folders and files that its reader has are there."""
     (tmp_path / "data").mkdir()
     monkeypatch.chdir(tmp_path)
@@ -50,11 +50,11 @@ def there(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("line", COMMANDS)
-def test_every_printed_command_is_taken(line, there):
-    options = PARSERS[line.split()[0]].parse_args(there(line))
+def test_every_printed_command_is_taken(line, attribute):
+    options = PARSERS[line.split()[0]].parse_args(attribute(line))
     if options.command is cli.run:
-        given = {name: notebooks.value(name, text) for name, text in options.parameter}
-        assert notebooks.check(options.notebook, given) == given
+        parameters = {name: notebooks.value(name, text) for name, text in options.parameter}
+        assert notebooks.check(options.notebook, parameters) == parameters
 
 
 def test_the_page_names_every_learner_that_can_be_trained():
@@ -67,9 +67,9 @@ def test_every_printed_papermill_line_gives_what_the_notebook_takes(line):
     from papermill.cli import _resolve_type, papermill
 
     notebook = re.search(r"notebooks/([\w-]+)\.md", line)[1]
-    given = papermill.make_context("papermill", shlex.split(line.partition("| papermill ")[2])).params
-    values = {name: _resolve_type(text) for name, text in given["parameters"]}  # lists stay texts, and are refused
-    for text in given["parameters_yaml"]:
+    parameters = papermill.make_context("papermill", shlex.split(line.partition("| papermill ")[2])).params
+    values = {name: _resolve_type(text) for name, text in parameters["parameters"]}  # lists stay texts, and are refused
+    for text in parameters["parameters_yaml"]:
         values |= yaml.safe_load(text)
     assert values and notebooks.check(notebook, values) == values
 
@@ -82,21 +82,23 @@ PAGES = [ROOT / "README.md", *sorted((ROOT / "book").glob("*.md")), *sorted((ROO
 
 def strangers(text):
     """Names that code of a page takes from our packages and that are not there."""
-    modules, found = {}, []
+    modules, missing = {}, []
     for node in (n for _, code in CODE.findall(text) for n in ast.walk(ast.parse(code))):
         if isinstance(node, ast.ImportFrom) and node.module.partition(".")[0] in ("fslcore", "fslbook"):
             package = importlib.import_module(node.module)
             for name in node.names:
                 if not hasattr(package, name.name) and not find_spec(f"{node.module}.{name.name}"):
-                    found.append(f"{node.module}.{name.name}")
+                    missing.append(f"{node.module}.{name.name}")
                 else:
-                    there = getattr(package, name.name, None)
-                    modules[name.asname or name.name] = there or importlib.import_module(f"{node.module}.{name.name}")
+                    attribute = getattr(package, name.name, None)
+                    modules[name.asname or name.name] = attribute or importlib.import_module(
+                        f"{node.module}.{name.name}"
+                    )
         elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id in modules:
             module = modules[node.value.id]
             if inspect.ismodule(module) and not hasattr(module, node.attr):
-                found.append(f"{module.__name__}.{node.attr}")
-    return found
+                missing.append(f"{module.__name__}.{node.attr}")
+    return missing
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
@@ -109,12 +111,12 @@ def test_lines_on_statistics_run_on_whether_queries_were_right():
     labels = np.arange(8).repeat(40)
     tasks = sample_closed(labels, tasks=200, ways=5, shots=5, queries=6)
     right, right_a, right_b = rng.random((3, *tasks.query.shape)) < [[[0.7]], [[0.8]], [[0.6]]]
-    known = {"right": right, "right_a": right_a, "right_b": right_b, "labels": labels}
-    known |= {"support": tasks.support, "query": tasks.query}
-    known |= {"accuracies_a": right_a.mean(axis=1), "accuracies_b": right_b.mean(axis=1)}
+    variables = {"right": right, "right_a": right_a, "right_b": right_b, "labels": labels}
+    variables |= {"support": tasks.support, "query": tasks.query}
+    variables |= {"accuracies_a": right_a.mean(axis=1), "accuracies_b": right_b.mean(axis=1)}
     (lines,) = [code for _, code in CODE.findall(PAGE) if "accuracies_a" in code]
-    exec(lines, known)
+    exec(lines, variables)
     in_text = re.findall(r"`((?:pilot|plan)\([^`…]*right[^`…]*\))`", PAGE)
     assert len(in_text) == 2
     for line in in_text:
-        eval(line, known | {"pilot": pilot, "plan": plan})
+        eval(line, variables | {"pilot": pilot, "plan": plan})

@@ -35,9 +35,9 @@ def requirements(name="requirements.txt"):
 
 def test_conda_users_get_the_direct_dependencies_at_the_versions_of_requirements():
     dependencies = yaml.safe_load((ROOT / "environment.yml").read_text())["dependencies"]
-    found = pinned(next(d["pip"] for d in dependencies if isinstance(d, dict)))
-    assert set(found) == set(direct())
-    assert found == {name: version for name, version in requirements().items() if name in found}
+    pinned_for_conda = pinned(next(d["pip"] for d in dependencies if isinstance(d, dict)))
+    assert set(pinned_for_conda) == set(direct())
+    assert pinned_for_conda == {name: version for name, version in requirements().items() if name in pinned_for_conda}
 
 
 def test_requirements_pin_every_direct_dependency_within_its_bounds():
@@ -53,12 +53,12 @@ def test_captioners_are_pinned_within_their_bounds_with_all_that_they_ask_for():
     for name in pins:
         with suppress(metadata.PackageNotFoundError):
             wanted += map(Requirement, metadata.requires(name) or [])
-    there = requirements() | pins
+    all_pins = requirements() | pins
     unmet = {
         str(requirement)
         for requirement in wanted
         if not requirement.marker or requirement.marker.evaluate({"extra": ""})
-        if not requirement.specifier.contains(there.get(canonicalize_name(requirement.name), "0"))
+        if not requirement.specifier.contains(all_pins.get(canonicalize_name(requirement.name), "0"))
     }
     assert unmet == set() and not set(pins) & set(requirements())
 
@@ -78,9 +78,11 @@ def locked():
     """(name, version, marker, hashes) of every entry of the lock file."""
     text = re.sub(r"^#.*\n", "", (ROOT / "requirements.lock").read_text(), flags=re.MULTILINE)
     entry = r"(\S+)==([^\s;]+)(?: ; (.*?))? \\\n((?:    --hash=sha256:[0-9a-f]{64}(?: \\)?\n)+)"
-    found = re.findall(entry, text)
+    pinned_for_conda = re.findall(entry, text)
     assert not re.sub(entry, "", text).strip(), "lines that are no entry: an address of an index, say"
-    return [(canonicalize_name(name), version, marker, hashes.split()) for name, version, marker, hashes in found]
+    return [
+        (canonicalize_name(name), version, marker, hashes.split()) for name, version, marker, hashes in pinned_for_conda
+    ]
 
 
 def test_the_lock_has_the_pins_of_requirements_and_hashes_of_every_file_of_the_index():

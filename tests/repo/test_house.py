@@ -57,15 +57,17 @@ def contracts(folder):
     """Names of the contracts that a tree breaks, and what the tool printed."""
     done = tool("lint-imports", "--no-cache", "--no-logo", folder=folder)
     lines = done.stdout.splitlines()
-    kept, broken = ([n for n in CONTRACTS if any(line.startswith(f"{n} {how}") for line in lines)] for how in STATES)
-    assert sorted(kept + broken) == sorted(CONTRACTS), done.stdout + done.stderr
+    kept_contracts, broken = (
+        [n for n in CONTRACTS if any(line.startswith(f"{n} {state}") for line in lines)] for state in STATES
+    )
+    assert sorted(kept_contracts + broken) == sorted(CONTRACTS), done.stdout + done.stderr
     assert bool(broken) == bool(done.returncode)
     return broken, done.stdout
 
 
 def test_imports_keep_the_contracts():
-    broken, told = contracts(ROOT)
-    assert not broken, told
+    broken, printed = contracts(ROOT)
+    assert not broken, printed
 
 
 @pytest.mark.parametrize(
@@ -84,13 +86,15 @@ def test_a_breach_of_a_contract_is_seen(tmp_path, module, line, contract):
         shutil.copytree(
             folder,
             tmp_path / folder.relative_to(ROOT),
-            ignore=lambda where, names: [n for n in names if not n.endswith(".py") and not Path(where, n).is_dir()],
+            ignore=lambda folder_name, names: [
+                n for n in names if not n.endswith(".py") and not Path(folder_name, n).is_dir()
+            ],
         )
     shutil.copy(ROOT / "pyproject.toml", tmp_path)
     with open(tmp_path / module, "a") as file:
         file.write(f"\n\n{line}\n")
-    broken, told = contracts(tmp_path)
-    assert contract in broken, told  # and maybe those that forbid what follows from it
+    broken, printed = contracts(tmp_path)
+    assert contract in broken, printed  # and maybe those that forbid what follows from it
 
 
 def test_ruff_has_nothing_to_say():
@@ -131,20 +135,22 @@ def private(name):
 
 def borrowed(tree):
     """Private names of other modules of the house that a module imports or reaches through a module it imports."""
-    ours, found = set(), []
+    ours, names_found = set(), []
     for node in ast.walk(tree):
         if isinstance(node, ast.ImportFrom) and (node.level or node.module.split(".")[0] in PACKAGES):
-            found += [a.name for a in node.names if private(a.name)]
-            found += [part for part in (node.module or "").split(".") if private(part)]
+            names_found += [a.name for a in node.names if private(a.name)]
+            names_found += [part for part in (node.module or "").split(".") if private(part)]
             ours |= {a.asname or a.name for a in node.names if a.name.islower()}
     for node in ast.walk(tree):
         if isinstance(node, ast.Attribute) and private(node.attr) and getattr(node.value, "id", None) in ours:
-            found.append(f"{node.value.id}.{node.attr}")
-    return found
+            names_found.append(f"{node.value.id}.{node.attr}")
+    return names_found
 
 
 def test_no_module_uses_a_private_name_of_another():
-    assert not [(str(p.relative_to(ROOT)), found) for p in MODULES if (found := borrowed(ast.parse(p.read_text())))]
+    assert not [
+        (str(p.relative_to(ROOT)), names_found) for p in MODULES if (names_found := borrowed(ast.parse(p.read_text())))
+    ]
 
 
 def test_every_module_says_what_it_is():
@@ -154,22 +160,24 @@ def test_every_module_says_what_it_is():
 def test_a_package_lists_what_it_gives():
     for path in (p for p in MODULES if p.name == "__init__.py"):
         body = ast.parse(path.read_text()).body
-        given = {a.asname or a.name for n in body if isinstance(n, ast.ImportFrom) and n.level == 1 for a in n.names}
+        names_given = {
+            a.asname or a.name for n in body if isinstance(n, ast.ImportFrom) and n.level == 1 for a in n.names
+        }
         listed = [n.value for n in body if isinstance(n, ast.Assign) and n.targets[0].id == "__all__"]
         names = {name for value in listed for name in ast.literal_eval(value)}
-        given = {name for name in given if not name.startswith("__")}  # a hook of Python
-        assert given <= names, f"{path.relative_to(ROOT)}: __all__ lacks {sorted(given - names)}"
+        names_given = {name for name in names_given if not name.startswith("__")}  # a hook of Python
+        assert names_given <= names, f"{path.relative_to(ROOT)}: __all__ lacks {sorted(names_given - names)}"
 
 
 def test_the_api_reference_has_every_module_of_the_library_and_none_of_the_chapters():
     pages = "".join(page.read_text() for page in sorted((ROOT / "book").glob("api-*.md")))
-    shown = set(re.findall(r"automodule:: (\S+)", pages))
+    documented = set(re.findall(r"automodule:: (\S+)", pages))
     library = PACKAGES["fslcore"]
     names = [".".join(["fslcore", *p.relative_to(library).with_suffix("").parts]) for p in library.rglob("*.py")]
     modules = {name for name in names if name.split(".")[-1] not in UNDOCUMENTED | {"__init__"}}
-    assert {name for name in modules if name not in shown and name.rpartition(".")[0] not in shown} == set()
+    assert {name for name in modules if name not in documented and name.rpartition(".")[0] not in documented} == set()
     chapters = tuple(f"fslbook.{room}" for room in ("oops", "evaluators", "fewstab", "beyond"))
-    assert [name for name in shown if name.startswith(chapters)] == []
+    assert [name for name in documented if name.startswith(chapters)] == []
 
 
 def test_the_library_names_nothing_of_the_book():
@@ -177,15 +185,15 @@ def test_the_library_names_nothing_of_the_book():
     chapters = [path.stem for path in NOTEBOOKS.glob("*.md") if "-" in path.stem]
     chapters.remove("near-copies")  # an English word too
     forbidden = re.compile(rf"fslbook|papermill|nbformat|jupyter|{'|'.join(chapters)}", re.IGNORECASE)
-    found = {}
+    names_found = {}
     for path in (ROOT / "fslcore").rglob("*"):
         if path.is_file() and path.suffix in {".py", ".yml", ".j2", ".json"}:
             lines = [line.strip() for line in path.read_text("utf-8").splitlines() if forbidden.search(line)]
             if lines:
-                found[path.relative_to(ROOT).as_posix()] = lines
-    (line,) = found.pop("fslcore/cli/app.py")
+                names_found[path.relative_to(ROOT).as_posix()] = lines
+    (line,) = names_found.pop("fslcore/cli/app.py")
     assert "is a command of fslbook" in line
-    assert found == {}
+    assert names_found == {}
 
 
 IMPORTS_ALL = """

@@ -25,17 +25,17 @@ def script(folder):
 
 @pytest.mark.parametrize("folder", MADE)
 def test_files_are_those_that_were_bound(folder):
-    kept = json.loads((DATA / folder / "inputs.json").read_text())["files"]
-    there = (DATA / folder).rglob("*.parquet")
-    assert kept == {p.name: hashlib.sha256(p.read_bytes()).hexdigest() for p in there}
+    noted = json.loads((DATA / folder / "inputs.json").read_text())["files"]
+    files_there = (DATA / folder).rglob("*.parquet")
+    assert noted == {p.name: hashlib.sha256(p.read_bytes()).hexdigest() for p in files_there}
 
 
 @pytest.mark.parametrize("folder", MADE)
 def test_what_files_were_made_of_is_what_is_there(folder):
-    kept = json.loads((DATA / folder / "inputs.json").read_text())["inputs"]
+    noted = json.loads((DATA / folder / "inputs.json").read_text())["inputs"]
     now = json.loads(json.dumps(script(folder).inputs()))
-    for name in sorted({*kept, *now}):
-        assert kept.get(name) == now.get(name), f"{name} changed: make data/{folder} again, by its build.py"
+    for name in sorted({*noted, *now}):
+        assert noted.get(name) == now.get(name), f"{name} changed: make data/{folder} again, by its build.py"
 
 
 def test_networks_were_trained_on_the_images_that_are_there():
@@ -43,11 +43,13 @@ def test_networks_were_trained_on_the_images_that_are_there():
     assert len(files) > 50
     for path in files:
         with safe_open(path, "pt") as file:
-            made = json.loads(file.metadata()["training"])
-        dataset = made["recipe"]["dataset"]
+            training = json.loads(file.metadata()["training"])
+        dataset = training["recipe"]["dataset"]
         if dataset not in loaded:
             loaded[dataset] = {s: datasets.load(dataset, split=s).digest for s in ("base", "validation")}
-        assert made["data"] == loaded[dataset], f"{path.name}: {dataset} is not what it was trained on; train it again"
+        assert training["data"] == loaded[dataset], (
+            f"{path.name}: {dataset} is not what it was trained on; train it again"
+        )
 
 
 def test_the_card_of_the_networks_is_of_the_images_that_are_there():
@@ -57,6 +59,6 @@ def test_the_card_of_the_networks_is_of_the_images_that_are_there():
     for dataset, cell in printed.items():
         mean, half = map(float, cell.split("±"))
         table = evaluation.run(dataset, "conv4-icons-rfs", "lr", "closed", shots=5, tasks=600)
-        found = stats.closed_interval(table["accuracy"])
-        assert found.mean == pytest.approx(mean, abs=0.15), dataset
-        assert found.half_width == pytest.approx(half, abs=0.06), dataset
+        interval = stats.closed_interval(table["accuracy"])
+        assert interval.mean == pytest.approx(mean, abs=0.15), dataset
+        assert interval.half_width == pytest.approx(half, abs=0.06), dataset

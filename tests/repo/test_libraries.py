@@ -44,14 +44,14 @@ class Images(Dataset):
 def easyfsl(monkeypatch):
     import_torchvision()
     try:
-        found = pytest.importorskip("easyfsl", reason="easyfsl is not installed")
+        recording = pytest.importorskip("easyfsl", reason="easyfsl is not installed")
     except (ImportError, RuntimeError) as error:
         pytest.skip(f"easyfsl does not import here ({error})")
     try:
         Sampler(None)
     except TypeError:  # an argument that PyTorch has taken away, and easyfsl 1.5.0 gives
         monkeypatch.setattr(Sampler, "__init__", lambda self, data_source=None: None)
-    return found
+    return recording
 
 
 def assert_wider_for_new_classes(file):
@@ -67,15 +67,15 @@ def test_easyfsl(tmp_path, easyfsl):
     data, file = Images(), tmp_path / "protonet.jsonl"
     sampler = TaskSampler(data, n_way=5, n_shot=2, n_query=3, n_tasks=200)
     model = PrototypicalNetworks(torch.nn.Identity())
-    given = dict(torch=torch, fslcore=fslcore, DataLoader=DataLoader, sampler=sampler, data=data, model=model)
-    given |= dict(n_way=5, n_shot=2, n_query=3)
-    exec(lines("easyfsl").replace('"protonet.jsonl"', repr(str(file))), given)
+    names = dict(torch=torch, fslcore=fslcore, DataLoader=DataLoader, sampler=sampler, data=data, model=model)
+    names |= dict(n_way=5, n_shot=2, n_query=3)
+    exec(lines("easyfsl").replace('"protonet.jsonl"', repr(str(file))), names)
     # The same tasks by the library's own evaluation.
-    its = evaluate(model, given["loader"], device="cpu", use_tqdm=False)
-    found = recorder.load(file)
-    assert found.correct["ProtoNet"].mean() == pytest.approx(its)
+    its = evaluate(model, names["loader"], device="cpu", use_tqdm=False)
+    recording = recorder.load(file)
+    assert recording.correct["ProtoNet"].mean() == pytest.approx(its)
     assert 0.3 < its < 0.95
-    assert (found.classes == data.labels[found.images.astype(int)].astype(str)).all()
+    assert (recording.classes == data.labels[recording.images.astype(int)].astype(str)).all()
     assert_wider_for_new_classes(file)
 
 
@@ -92,8 +92,8 @@ def test_learn2learn(tmp_path):
     transforms = [NWays(data, 5), KShots(data, 6), LoadData(data), RemapLabels(data), ConsecutiveLabels(data)]
     taskset = Taskset(data, transforms, num_tasks=150)
     maml = MAML(torch.nn.Linear(12, 5), lr=0.5)
-    given = dict(torch=torch, fslcore=fslcore, taskset=taskset, data=data, maml=maml, ways=5, loss=loss)
-    exec(lines("learn2learn").replace('"maml.jsonl"', repr(str(file))), given)
+    names = dict(torch=torch, fslcore=fslcore, taskset=taskset, data=data, maml=maml, ways=5, loss=loss)
+    exec(lines("learn2learn").replace('"maml.jsonl"', repr(str(file))), names)
     # The same tasks in the way of its examples, which count and keep nothing.
     accuracies = []
     for images, labels in taskset:
@@ -102,8 +102,8 @@ def test_learn2learn(tmp_path):
         learner = maml.clone()
         learner.adapt(loss(learner(images[adaptation]), labels[adaptation]))
         accuracies.append((learner(images[~adaptation]).argmax(1) == labels[~adaptation]).float().mean().item())
-    found = recorder.load(file)
-    assert len(found.correct["MAML"]) == 150 and 0.25 < np.mean(accuracies) < 0.95
-    assert np.allclose(found.correct["MAML"].mean(axis=1), accuracies)
-    assert (found.classes == data.dataset.labels[found.images.astype(int)].astype(str)).all()
+    recording = recorder.load(file)
+    assert len(recording.correct["MAML"]) == 150 and 0.25 < np.mean(accuracies) < 0.95
+    assert np.allclose(recording.correct["MAML"].mean(axis=1), accuracies)
+    assert (recording.classes == data.dataset.labels[recording.images.astype(int)].astype(str)).all()
     assert_wider_for_new_classes(file)

@@ -43,14 +43,14 @@ def test_it_prints_three_intervals_of_each_learner_and_of_their_difference(done)
     _, printed = done
     table = pd.read_csv(done[0] / "results.csv")
     mean = table.groupby("learner")["accuracy"].mean()
-    ours, other, difference, neighbours, own, dim = printed
+    ours, centroid, difference, neighbours, own_backbone, dim = printed
     three = r"[-\d.]+ ± [\d.]+ \(these images\), ± [\d.]+ \(new images\), ± [\d.]+ \(new classes\)"
     assert re.fullmatch(f"nearest image {three}", ours) and f" {mean['nearest image']:.2f} ±" in ours
-    assert re.fullmatch(f"ncc {three}", other) and f" {mean['ncc']:.2f} ±" in other
+    assert re.fullmatch(f"ncc {three}", centroid) and f" {mean['ncc']:.2f} ±" in centroid
     assert re.fullmatch(f"nearest image - ncc {three}", difference)
     assert f" {mean['nearest image'] - mean['ncc']:.2f} ±" in difference
     assert neighbours.startswith("nearest image: answers do not depend")
-    assert re.fullmatch(three, own) and float(own.split()[0]) > 25  # chance is 20
+    assert re.fullmatch(three, own_backbone) and float(own_backbone.split()[0]) > 25  # chance is 20
     assert dim == "512"
 
 
@@ -76,8 +76,8 @@ def test_its_learner_is_the_nearest_neighbour_of_another_library(done):
     tasks = sample_closed(images.labels, tasks=600, ways=5, shots=5, queries=15, seed=0)
     expected = []
     for t in range(20):
-        near = KNeighborsClassifier(1, metric="cosine").fit(x[tasks.support[t]], tasks.support_label[t])
-        expected.append(100 * np.mean(near.predict(x[tasks.query[t]]) == tasks.query_label[t]))
+        neighbour = KNeighborsClassifier(1, metric="cosine").fit(x[tasks.support[t]], tasks.support_label[t])
+        expected.append(100 * np.mean(neighbour.predict(x[tasks.query[t]]) == tasks.query_label[t]))
     table = pd.read_csv(done[0] / "results.csv")
-    found = table[table["learner"] == "nearest image"]["accuracy"].head(20)
-    assert found.tolist() == pytest.approx(expected)
+    accuracies = table[table["learner"] == "nearest image"]["accuracy"].head(20)
+    assert accuracies.tolist() == pytest.approx(expected)

@@ -59,7 +59,11 @@ def needed(extra):
         elif name not in names and name != "fslcore-data":
             names.add(name)
             further = [Requirement(text) for text in distribution(name).requires or ()]
-            waiting += [other for other in further if not other.marker or other.marker.evaluate({"extra": ""})]
+            waiting += [
+                dependency
+                for dependency in further
+                if not dependency.marker or dependency.marker.evaluate({"extra": ""})
+            ]
     return names
 
 
@@ -149,10 +153,10 @@ def test_the_wheel_of_the_data_holds_all_of_them_and_not_what_builds_them(data_w
         facts = file.read(f"fslcore_data-{__version__}.dist-info/METADATA").decode()
         licences = {name.partition("/licenses/")[2] for name in file.namelist() if "/licenses/" in name}
     building = {"Snakefile", "parts.yml", "pyproject.toml", "packages.txt"}
-    there = [p for p in files(ROOT / "data") if p.suffix not in {".py", ".tmpl"} and p.name not in building]
-    assert names == {f"fslcore_data/{p.relative_to(ROOT / 'data').as_posix()}" for p in there}
-    own = ["Public-Domain", "Fonts-of-glyphs", "Sets-of-icons"]
-    assert f"License-Expression: {' AND '.join(['MIT', *(f'LicenseRef-{name}' for name in own)])}\n" in facts
+    shipped_files = [p for p in files(ROOT / "data") if p.suffix not in {".py", ".tmpl"} and p.name not in building]
+    assert names == {f"fslcore_data/{p.relative_to(ROOT / 'data').as_posix()}" for p in shipped_files}
+    own_licences = ["Public-Domain", "Fonts-of-glyphs", "Sets-of-icons"]
+    assert f"License-Expression: {' AND '.join(['MIT', *(f'LicenseRef-{name}' for name in own_licences)])}\n" in facts
     assert {"glyphs/fonts.csv", "icons/licences.txt", "icons/sets.csv"} < licences
     assert {p.relative_to(ROOT / "data").as_posix() for p in (ROOT / "data").glob("*/README.md")} < licences
     assert data_wheel.stat().st_size < 100e6  # what the Python package index takes
@@ -237,8 +241,10 @@ def test_a_report_works_with_its_extra(reporting):
 
 @pytest.mark.slow
 def test_the_embedded_data_are_evaluated_with_the_extra_of_evaluation(evaluating):
-    here = subprocess.run([sys.executable, "-m", "fslcore", "list", "--json"], cwd=ROOT, text=True, capture_output=True)
-    assert evaluating.out("fslcore list --json") == here.stdout != ""
+    folder_here = subprocess.run(
+        [sys.executable, "-m", "fslcore", "list", "--json"], cwd=ROOT, text=True, capture_output=True
+    )
+    assert evaluating.out("fslcore list --json") == folder_here.stdout != ""
     line = "fslcore evaluate clipart conv4-protonet --learners protonet --samplings closed --tasks 8 -o clipart.csv"
     assert "8 tasks" in evaluating.out(line)
     assert len((evaluating.here / "clipart.csv").read_text().splitlines()) == 9

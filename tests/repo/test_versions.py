@@ -88,10 +88,10 @@ def version_of(learner: str) -> int:
     """The version in a learner's key, which needs no weights to be read."""
     if learner in learners.of_features:
         return learners.of_features[learner]().config()["version"]
-    made = learners.of_images[learner].__new__(learners.of_images[learner])
-    vars(made).update(epochs=1, steps=1, lr=1, head_lr=1, transductive=False)
-    made.backbone = SimpleNamespace(digest="")
-    return made.config()["version"]
+    built = learners.of_images[learner].__new__(learners.of_images[learner])
+    vars(built).update(epochs=1, steps=1, lr=1, head_lr=1, transductive=False)
+    built.backbone = SimpleNamespace(digest="")
+    return built.config()["version"]
 
 
 for _name, _code in OF_LEARNERS.items():
@@ -125,40 +125,41 @@ def names_of(node) -> list[str]:
 
 
 def named(body: list, name: str) -> ast.AST:
-    first, _, rest = name.partition(".")
-    (found,) = (node for node in body if first in names_of(node))
-    return named(found.body, rest) if rest else found
+    first, _, inner = name.partition(".")
+    (current,) = (node for node in body if first in names_of(node))
+    return named(current.body, inner) if inner else current
 
 
-def digest(where: list[str], read=lambda path: (ROOT / path).read_text("utf-8")) -> str:
+def digest(places: list[str], read=lambda path: (ROOT / path).read_text("utf-8")) -> str:
     parts = []
-    for one in where:
-        path, _, names = one.partition(":")
+    for place in places:
+        path, _, names = place.partition(":")
         body = ast.parse(read(path)).body
         # The version itself is no code that it stands for.
-        whole = [node for node in body if not {"VERSION", "DRAWING"} & set(names_of(node))]
-        parts.append(plain([named(body, name) for name in names.split(",")] if names else whole))
+        nodes = [node for node in body if not {"VERSION", "DRAWING"} & set(names_of(node))]
+        parts.append(plain([named(body, name) for name in names.split(",")] if names else nodes))
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:16]
 
 
-def found() -> dict:
+def current() -> dict:
     return {key: {"version": version(), "code": digest(code)} for key, (_, version, code) in CODE.items()}
 
 
 @pytest.mark.parametrize("key", CODE)
 def test_code_of_what_is_kept_changes_with_its_version(key):
     raised, version, code = CODE[key]
-    kept, now = json.loads(KEPT.read_text())[key], {"version": version(), "code": digest(code)}
-    if now == kept:
+    stored, now = json.loads(KEPT.read_text())[key], {"version": version(), "code": digest(code)}
+    if now == stored:
         return
     files = ", ".join(code)
-    if now["version"] == kept["version"]:
+    if now["version"] == stored["version"]:
         pytest.fail(
             f"{key}: code in {files} changed. If it gives other results, raise {raised}, or what was kept is served "
             "stale. Then, or if all results stay the same to the last bit, run: python tests/repo/test_versions.py"
         )
     pytest.fail(
-        f"{key}: its version is {now['version']}, no longer {kept['version']}; run: python tests/repo/test_versions.py"
+        f"{key}: its version is {now['version']}, no longer {stored['version']}; "
+        "run: python tests/repo/test_versions.py"
     )
 
 
@@ -169,16 +170,16 @@ def test_every_learner_has_a_version_that_is_looked_at():
 def test_a_version_decides_its_key(monkeypatch, tmp_path):
     """Raised, it gives another key: what was kept is not found."""
     images = np.zeros((2, 4, 4, 3), np.uint8)
-    made = Images("x", images, np.array([0, 1]), ["a", "b"])
+    built = Images("x", images, np.array([0, 1]), ["a", "b"])
     model = backbones.Backbone("x", "", "", 4, None, (0.5,) * 3, (0.5,) * 3, 32, "bilinear", "w")
-    before = backbones.feature_key(made, model)
+    before = backbones.feature_key(built, model)
     for module, name in ((features, "COMPUTED"), (backbone, "PREPARED")):
         with monkeypatch.context() as patch:
             patch.setattr(module, name, "other")
-            assert backbones.feature_key(made, model) != before
-    drawn = coloured.load_coloured("hebrew", per_class=2).digest
+            assert backbones.feature_key(built, model) != before
+    digest_before = coloured.load_coloured("hebrew", per_class=2).digest
     monkeypatch.setattr(coloured, "DRAWING", "coloured 0")
-    assert coloured.load_coloured("hebrew", per_class=2).digest != drawn
+    assert coloured.load_coloured("hebrew", per_class=2).digest != digest_before
 
 
 SOURCE = '''
@@ -194,7 +195,7 @@ def f(x: int = 2) -> int:
 
 
 @pytest.mark.parametrize(
-    "old, new, same",
+    "old, new, equal",
     [
         ('"""More words."""', '"""Other words."""', True),
         ('ValueError("no")', 'ValueError("negative")', True),
@@ -203,12 +204,12 @@ def f(x: int = 2) -> int:
         ("VERSION = 1", "VERSION = 2", True),
     ],
 )
-def test_what_counts_as_code(old, new, same):
+def test_what_counts_as_code(old, new, equal):
     assert old in SOURCE
     before, after = (digest(["f.py"], lambda _: text) for text in (SOURCE, SOURCE.replace(old, new)))
-    assert (before == after) == same
+    assert (before == after) == equal
 
 
 if __name__ == "__main__":
-    KEPT.write_text(json.dumps(found(), indent=1) + "\n")
+    KEPT.write_text(json.dumps(current(), indent=1) + "\n")
     print(f"{KEPT}: {len(CODE)} versions")

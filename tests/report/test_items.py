@@ -42,11 +42,11 @@ def test_crossed_scores_have_three_targets():
     single = stats.crossed_intervals(100 * values["a"], bounds=(0, 100))
     pair = stats.crossed_intervals(100 * values["a"] - 100 * values["b"])
     for target, kind in zip(CROSSED, ("both", "items", "supports"), strict=True):
-        found, expected = row(results, target, "a"), getattr(single, kind)
-        assert found[NUMBERS].tolist() == pytest.approx([getattr(expected, name) for name in NUMBERS], rel=1e-9)
-        found, expected = row(results, target, "a", "b"), getattr(pair, kind)
-        assert found["half_width"] == pytest.approx(expected.half_width, rel=1e-9)
-        assert found["p"] == pytest.approx(expected.p_value, rel=1e-9)
+        mine, expected = row(results, target, "a"), getattr(single, kind)
+        assert mine[NUMBERS].tolist() == pytest.approx([getattr(expected, name) for name in NUMBERS], rel=1e-9)
+        mine, expected = row(results, target, "a", "b"), getattr(pair, kind)
+        assert mine["half_width"] == pytest.approx(expected.half_width, rel=1e-9)
+        assert mine["p"] == pytest.approx(expected.p_value, rel=1e-9)
     (planned,) = results.frames.values()
     assert [*planned["method or difference"]] == ["a", "b", "a − b"]
     assert planned["10 × items"][0] == pytest.approx(single.planned(SUPPORTS, 10 * ITEMS).half_width)

@@ -42,14 +42,14 @@ def test_each_target_is_that_of_the_tasks_in_any_order(tmp_path, closed):
     single = stats.three_intervals(100.0 * a, *images, level=0.9, bounds=(0, 100))
     pair = stats.three_intervals(100.0 * b - 100.0 * a, *images, level=0.9, transductive=True)
     for target, kind in ALL.items():
-        found, expected = row(results, target, "A"), getattr(single, kind)
-        assert found["half_width"] == pytest.approx(expected.half_width, rel=1e-9)
-        assert found["low"] == pytest.approx(expected.low, rel=1e-9)
-        found, expected = row(results, target, "B", "A"), getattr(pair, kind)
-        assert found["difference"] == pytest.approx(expected.mean, rel=1e-9)
+        mine, expected = row(results, target, "A"), getattr(single, kind)
+        assert mine["half_width"] == pytest.approx(expected.half_width, rel=1e-9)
+        assert mine["low"] == pytest.approx(expected.low, rel=1e-9)
+        mine, expected = row(results, target, "B", "A"), getattr(pair, kind)
+        assert mine["difference"] == pytest.approx(expected.mean, rel=1e-9)
         # Half-widths take products of parts of the run, in the order of A's tasks there, of B's here.
         close = 1e-9 if kind == "closed" else 0.15
-        assert found["half_width"] == pytest.approx(expected.half_width, rel=close)
+        assert mine["half_width"] == pytest.approx(expected.half_width, rel=close)
     assert results.lines()[0].startswith("new classes: B is better than A by")
     assert results.pairs["spread"].isna().tolist() == [True, True, False]  # whether more tasks settle it
     assert any("Only 8 classes" in line for line in results.cautions)
@@ -94,7 +94,7 @@ def test_methods_on_other_tasks_of_the_same_images_are_compared_unpaired(tmp_pat
     noise, means = rng.normal(size=(160, 6)), rng.normal(size=(8, 6))[LABELS]
     x = np.stack([noise + 0.6 * means, noise + 0.3 * rng.normal(size=noise.shape) + 0.9 * means])
     shape = {"tasks": 6_000, "ways": 5, "shots": 2, "queries": 4}
-    drawn = {name: sample_closed(LABELS, **shape, seed=seed) for name, seed in (("A", 0), ("B", 1), ("C", 0))}
+    tasks_of = {name: sample_closed(LABELS, **shape, seed=seed) for name, seed in (("A", 0), ("B", 1), ("C", 0))}
 
     def right(learner, tasks):
         centres = x[learner][tasks.support].reshape(len(tasks), 5, 2, 6).mean(axis=2)
@@ -102,7 +102,7 @@ def test_methods_on_other_tasks_of_the_same_images_are_compared_unpaired(tmp_pat
         return distances.argmin(axis=2) == tasks.query_label
 
     runs, changes = {}, {}
-    for name, tasks in drawn.items():
+    for name, tasks in tasks_of.items():
         answers = right(int(name != "A"), tasks)
         runs[name] = tasks, Record(answers, tasks.query_label), False
         used = np.concatenate([tasks.support, tasks.query], axis=1)

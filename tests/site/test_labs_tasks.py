@@ -63,9 +63,9 @@ def planned(deviation, pilot, difference, power, level):
         return [n, n, n]
     closed = stats.Interval(0.0, 1.0, level, pilot, "closed", np.inf)
     unknown = [stats.Interval(0.0, np.inf, level, pilot, kind, np.nan) for kind in ("images", "classes")]
-    found = stats.ThreeIntervals(closed, *unknown, deviation**2 / pilot, np.inf, np.inf)
+    answer = stats.ThreeIntervals(closed, *unknown, deviation**2 / pilot, np.inf, np.inf)
     plan = stats.plan(
-        found, difference=difference, n_classes=5, images_per_class=20, ways=5, shots=1, power=power, level=level
+        answer, difference=difference, n_classes=5, images_per_class=20, ways=5, shots=1, power=power, level=level
     )
     assert plan.images_per_class is None and plan.n_classes is None
     return [plan.n_tasks, *plan.tasks_range]
@@ -85,16 +85,16 @@ CASES = [
 
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_numbers_of_tasks_are_those_of_the_library(page, case):
-    given = USUAL | dict(zip(USUAL, case)) | {"classes": None}
-    found = page.evaluate("given => fslLabs.compute.tasks.answer(given).tasks", given)
-    assert [found["size"], found["low"], found["high"]] == planned(*case)
+    inputs = USUAL | dict(zip(USUAL, case)) | {"classes": None}
+    answer = page.evaluate("given => fslLabs.compute.tasks.answer(given).tasks", inputs)
+    assert [answer["size"], answer["low"], answer["high"]] == planned(*case)
 
 
 def test_images_are_those_of_the_open_tasks(page):
     answers = dict(classes=7, ways=5, shots=5, queries=15)
     tasks = planned(8.0, None, 1.0, 0.8, 0.95)[0]
-    found = page.evaluate("answers => fslLabs.compute.tasks.answer(answers)", USUAL | answers)
-    assert found["images"] == tasks * 5 * 20 and found["inEach"] == -(-tasks * 5 // 7) * 20
+    answer = page.evaluate("answers => fslLabs.compute.tasks.answer(answers)", USUAL | answers)
+    assert answer["images"] == tasks * 5 * 20 and answer["inEach"] == -(-tasks * 5 // 7) * 20
     count = page.evaluate("answers => fslLabs.compute.tasks.openTasks(answers)", answers | {"perClass": 59})
     assert count == 7 * 2 // 5
 
@@ -119,15 +119,15 @@ def fill(page, **values):
 
 def test_the_form_answers_by_target(page):
     n = planned(11.5, 300, 2.5, 0.9, 0.99)
-    said, notes = fill(page, deviation="11,5", pilot=300, difference=2.5, power=90, level=1)
-    assert said.startswith(
+    sentence, notes = fill(page, deviation="11,5", pilot=300, difference=2.5, power=90, level=1)
+    assert sentence.startswith(
         f"Finding a difference of 2.5 points with 90 % power (level 1 %) takes {n[0]:,} closed tasks for these images, "
         f"or at least {n[0]:,} open tasks for new images of these classes. The number of classes"
     )
     assert [note.split(":")[0] for note in notes] == ["These images", "New images of these classes", "New classes"]
     assert f"from 300 tasks leaves open {n[1]:,} to {n[2]:,}." in notes[0] and "these images only" in notes[0]
     assert "Enter ways, shots and queries" in notes[1] and "stats.plan" in notes[1] and "stats.plan" in notes[2]
-    said, notes = fill(page, classes=20, images=60, ways=5, shots=5, queries=15)
+    sentence, notes = fill(page, classes=20, images=60, ways=5, shots=5, queries=15)
     assert f"{n[0]:,} × 5 × (5 + 15) = {n[0] * 100:,} images, or {-(-n[0] // 4) * 20:,} in each of 20 cl" in notes[1]
     assert "Your 60 images per class allow 12 open tasks: too few." in notes[1]
     _, notes = fill(page, images=n[0] * 20)
@@ -146,8 +146,8 @@ def test_the_form_answers_by_target(page):
     ],
 )  # fmt: skip
 def test_bad_input_gets_one_line(page, values, line):
-    said, notes = fill(page, **values)
-    assert said == line and notes == [] and page.locator(".fsl-says.fsl-wrong").count() == 1
+    sentence, notes = fill(page, **values)
+    assert sentence == line and notes == [] and page.locator(".fsl-says.fsl-wrong").count() == 1
     fill(page, deviation=8, pilot="", difference=1, power=80, level=5, ways="", shots="", queries="", classes="")
     assert page.locator(".fsl-says.fsl-wrong").count() == 0 and page.locator(".fsl-notes li").count() == 3
 
@@ -174,13 +174,13 @@ def test_a_file_gives_the_standard_deviation_of_the_chosen_pair(page, tmp_path):
 
 
 def test_a_bad_file_gets_one_line(page, tmp_path):
-    one = dropped(page, tmp_path, "task,ours\n1,70.5\n2,71.25\n")
-    assert one == "mine.csv has one method; two are needed for a difference."
+    single = dropped(page, tmp_path, "task,ours\n1,70.5\n2,71.25\n")
+    assert single == "mine.csv has one method; two are needed for a difference."
     assert page.locator(".fsl-says.fsl-wrong").count() == 1
     means = dropped(page, tmp_path, "dataset,a,b\nCUB,50.5,51\nCars,52,53.5\n")
     assert means == "mine.csv holds data sets; accuracies per task are needed."
-    other = dropped(page, tmp_path, "method,task,acc\na,1,.5\na,2,.6\nb,2,.6\nb,3,.7\n")
-    assert other == "a and b share 1 task; 2 or more are needed."
+    unshared = dropped(page, tmp_path, "method,task,acc\na,1,.5\na,2,.6\nb,2,.6\nb,3,.7\n")
+    assert unshared == "a and b share 1 task; 2 or more are needed."
 
 
 @pytest.mark.slow

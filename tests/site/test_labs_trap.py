@@ -22,7 +22,7 @@ def methods():
 
 
 @pytest.fixture(scope="module")
-def made(methods):
+def lab_data(methods):
     return trap.traps(SET, methods, tasks=60)
 
 
@@ -31,44 +31,44 @@ def digits(text):
 
 
 @pytest.mark.slow
-def test_tasks_are_the_chapter_s_and_each_attribute_is_the_clue_of_one_class(made):
-    drawn, attribute = tables.draw(SET, "pixels", tasks=60, shots=SHOTS, queries=QUERIES, seed=0)
-    known = attributes.of(tables.images_of(SET), "pixels")
-    assert len(made["tasks"]) == len({t["attribute"] for t in made["tasks"]}) == 6
+def test_tasks_are_the_chapter_s_and_each_attribute_is_the_clue_of_one_class(lab_data):
+    drawn_tasks, attribute = tables.draw(SET, "pixels", tasks=60, shots=SHOTS, queries=QUERIES, seed=0)
+    matrix = attributes.of(tables.images_of(SET), "pixels")
+    assert len(lab_data["tasks"]) == len({t["attribute"] for t in lab_data["tasks"]}) == 6
     used = np.bincount(attribute.ravel())
-    assert known.names[used.argmax()] == made["tasks"][0]["attribute"]
-    for task in made["tasks"]:
+    assert matrix.names[used.argmax()] == lab_data["tasks"][0]["attribute"]
+    for task in lab_data["tasks"]:
         assert task["clues"][task["at"]] == task["attribute"] and len(set(task["clues"])) == WAYS
-        assert any([known.names[a] for a in row] == task["clues"] for row in attribute)
+        assert any([matrix.names[a] for a in row] == task["clues"] for row in attribute)
 
 
-def test_random_queries_are_other_images_of_the_class_and_biased_ones_lack_the_clue(made):
+def test_random_queries_are_other_images_of_the_class_and_biased_ones_lack_the_clue(lab_data):
     shares = []
-    for task in made["tasks"]:
+    for task in lab_data["tasks"]:
         for k in range(WAYS):
             support, random = set(task["support"][k]), set(task["query"]["random"][k])
             assert len(support) == SHOTS and len(random) == 3 and not support & random
-            own = digits(task["shows"]["biased"])[k * QUERIES : (k + 1) * QUERIES] >> k & 1
-            assert not own.any()
+            lures = digits(task["shows"]["biased"])[k * QUERIES : (k + 1) * QUERIES] >> k & 1
+            assert not lures.any()
         others = [(digits(task["shows"][kind]) & ~(1 << np.arange(WAYS).repeat(QUERIES)) > 0) for kind in KINDS]
         shares.append([of.mean() for of in others])
     random, biased = np.mean(shares, axis=0)
     assert biased > random + 0.05
 
 
-def test_answers_are_those_of_the_learners_on_these_tasks(made, methods):
-    drawn, _ = tables.draw(SET, "pixels", tasks=60, shots=SHOTS, queries=QUERIES, seed=0)
+def test_answers_are_those_of_the_learners_on_these_tasks(lab_data, methods):
+    drawn_tasks, _ = tables.draw(SET, "pixels", tasks=60, shots=SHOTS, queries=QUERIES, seed=0)
     images = tables.images_of(SET)
     for at, method in enumerate(methods.values()):
         run = evaluation.ready(images, *method)
-        right = run.record(drawn).correct
-        for task in made["tasks"]:
+        right = run.record(drawn_tasks).correct
+        for task in lab_data["tasks"]:
             ours = digits(task["answers"]["biased"][at]) == np.repeat(np.arange(WAYS), QUERIES)
             assert any((ours == row).all() for row in right)
 
 
-def test_the_place_in_a_page_holds_the_data_whole_and_no_markup_of_theirs(made):
-    evil = {**made, "learners": ["</script><img src=x>", *made["learners"][1:]]}
+def test_the_place_in_a_page_holds_the_data_whole_and_no_markup_of_theirs(lab_data):
+    evil = {**lab_data, "learners": ["</script><img src=x>", *lab_data["learners"][1:]]}
     html = trap.html({SET: evil})
     data = re.search(r'<script type="application/json" id="fsl-trap-data">(.*?)</script>', html, re.DOTALL)[1]
     assert json.loads(data) == {SET: evil} and "<img" not in html
@@ -79,9 +79,9 @@ def test_the_place_in_a_page_holds_the_data_whole_and_no_markup_of_theirs(made):
 
 
 @pytest.fixture(scope="module")
-def page(browser, made, tmp_path_factory):
+def page(browser, lab_data, tmp_path_factory):
     path = tmp_path_factory.mktemp("lab") / "page.html"
-    html = trap.html({SET: made}).replace("_static/labs", LABS.as_uri())
+    html = trap.html({SET: lab_data}).replace("_static/labs", LABS.as_uri())
     path.write_text(f'<!DOCTYPE html><html lang="en"><meta charset="utf-8"><article>{html}</article></html>', "utf-8")
     page = browser.new_page(viewport={"width": 390, "height": 844})
     page.faults = []
@@ -93,43 +93,44 @@ def page(browser, made, tmp_path_factory):
 
 
 def counted(task, kind, learner):
-    said, shows = digits(task["answers"][kind][learner]), digits(task["shows"][kind])
+    predicted, shows = digits(task["answers"][kind][learner]), digits(task["shows"][kind])
     truth = np.repeat(np.arange(WAYS), QUERIES)
-    right = said == truth
+    right = predicted == truth
     return {
-        "of": len(said),
+        "of": len(predicted),
         "right": int(right.sum()),
         "share": 100 * right.mean(),
         "worst": 100 * right.reshape(WAYS, -1).mean(axis=1).min(),
         "wrong": int((~right).sum()),
-        "lured": int(((shows >> said & 1) & ~right).sum()),
+        "lured": int(((shows >> predicted & 1) & ~right).sum()),
     }
 
 
-def test_every_number_is_that_of_numpy(page, made):
+def test_every_number_is_that_of_numpy(page, lab_data):
     call = "([task, kind, learner]) => fslLabs.compute.trap.summary(task, kind, learner)"
-    for task in made["tasks"]:
+    for task in lab_data["tasks"]:
         for kind in KINDS:
-            for learner in range(len(made["learners"])):
+            for learner in range(len(lab_data["learners"])):
                 assert page.evaluate(call, [task, kind, learner]) == pytest.approx(counted(task, kind, learner), 1e-9)
 
 
-def test_the_reader_chooses_by_keyboard_and_reads_the_result(page, made):
+def test_the_reader_chooses_by_keyboard_and_reads_the_result(page, lab_data):
     page.get_by_label("Clue of one class").focus()
     page.keyboard.press("ArrowDown")
     page.get_by_label("Learner that answers").select_option("0")
-    task = made["tasks"][1]
+    task = lab_data["tasks"][1]
     r, a = (counted(task, kind, 0) for kind in KINDS)
     says = page.locator(".fsl-says").text_content()
-    assert says.startswith(f"{made['learners'][0]}: {r['share']:.0f} % of the random queries right, {a['share']:.0f} %")
+    name = lab_data["learners"][0]
+    assert says.startswith(f"{name}: {r['share']:.0f} % of the random queries right, {a['share']:.0f} %")
     assert f"{a['lured']} of {a['wrong']} wrong answers name a class" in page.locator(".fsl-lab").inner_text()
     assert page.locator(".fsl-row").count() == WAYS and page.locator(".fsl-name", has_text="(yours)").count() == 1
     pictures = page.locator(".fsl-row img")
     assert pictures.count() == WAYS * (SHOTS + 2 * 3)
     assert page.evaluate("[...document.images].every(i => i.complete && i.naturalWidth === 48 && i.alt)")
     hits = page.locator(".fsl-hit").count()
-    shown = [digits(task["answers"][kind][0]).reshape(WAYS, -1)[:, :3] for kind in KINDS]
-    assert hits == sum(int((of == np.arange(WAYS)[:, None]).sum()) for of in shown)
+    visible = [digits(task["answers"][kind][0]).reshape(WAYS, -1)[:, :3] for kind in KINDS]
+    assert hits == sum(int((of == np.arange(WAYS)[:, None]).sum()) for of in visible)
     assert page.locator(".fsl-hit", has_text="✓").count() == hits
     assert page.locator(".fsl-miss", has_text="✗").count() == 30 - hits
     assert page.evaluate("document.documentElement.scrollWidth") <= 390

@@ -9,8 +9,8 @@ import pytest
 
 def drawn(columns, shared=False, legend=False):
     figure, axes = plt.subplots(1, columns, figsize=(6, 2), sharey=shared)
-    for one in [axes] if columns == 1 else axes:
-        one.plot([0, 1], [0, 1], label="a")
+    for axis in [axes] if columns == 1 else axes:
+        axis.plot([0, 1], [0, 1], label="a")
     if legend:
         figure.legend()
     figure.tight_layout()

@@ -221,10 +221,10 @@ def test_page(name, visit):
     titles = page.evaluate(TITLES)
     if len(titles) != 1:
         faults.append(f"{len(titles)} first-level headings: {titles}")
-    for source, alt, whole in page.evaluate(IMAGES):
+    for source, alt, loaded in page.evaluate(IMAGES):
         if not alt or is_file_name(alt):
             faults.append(f"image without words for who cannot see it: {source[:80]} (alt {alt!r})")
-        if not whole:
+        if not loaded:
             faults.append(f"broken image: {source}")
 
     prose = page.evaluate(PROSE)
@@ -263,17 +263,17 @@ def test_axe_finds_no_fault(name, visit):
     page = visit(name)
     page.evaluate(UNFOLD)
     page.add_style_tag(content=AT_ONCE)
-    found = axe.run(page, options=EVERY_RULE).response["violations"]
+    matches = axe.run(page, options=EVERY_RULE).response["violations"]
     page.evaluate(SET_THEME, "dark")
     page.set_viewport_size(PHONE)
-    found += axe.run(page, options=OF_VIEW).response["violations"]
-    assert [(fault["id"], node["html"][:80]) for fault in found for node in fault["nodes"]] == []
+    matches += axe.run(page, options=OF_VIEW).response["violations"]
+    assert [(fault["id"], node["html"][:80]) for fault in matches for node in fault["nodes"]] == []
 
 
 def test_a_wide_table_of_sentences_is_cards_on_a_phone(visit):
     page = visit("guide.html")
     table = page.locator("article table").first
-    said = table.inner_text().split()
+    words = table.inner_text().split()
     assert table.locator("td").first.evaluate("e => getComputedStyle(e).display") == "table-cell"
     page.set_viewport_size(PHONE)
     settle(page)
@@ -282,7 +282,7 @@ def test_a_wide_table_of_sentences_is_cards_on_a_phone(visit):
     names = first.evaluate_all("all => all.map(e => getComputedStyle(e, '::before').content)")
     assert names == ["none", '"Repetition"', '"Draw tasks"', '"Report"']
     assert table.evaluate("e => e.parentElement.scrollWidth <= e.parentElement.clientWidth")
-    assert table.get_by_role("cell").count() == table.locator("td").count() and table.inner_text().split() == said
+    assert table.get_by_role("cell").count() == table.locator("td").count() and table.inner_text().split() == words
     page.set_viewport_size(DESK)
     assert table.locator("td").first.evaluate("e => getComputedStyle(e).display") == "table-cell"
 
@@ -393,9 +393,9 @@ def test_search_puts_the_chapter_before_the_reference(query, visit):
     page.goto((SITE.resolve() / "search.html").as_uri() + f"?q={query.replace(' ', '+')}")
     page.wait_for_function("document.querySelector('.search-summary')?.innerText.includes('found')")
     links = page.locator("#search-results ul.search > li > a").evaluate_all("all => all.map(a => a.pathname)")
-    found = [Path(link).stem for link in links]
-    assert SOUGHT[query] & set(found[:3]), found[:5]
-    below = [name.startswith(("api", "genindex")) for name in found]
+    matches = [Path(link).stem for link in links]
+    assert SOUGHT[query] & set(matches[:3]), matches[:5]
+    below = [name.startswith(("api", "genindex")) for name in matches]
     assert below == sorted(below), "pages of the reference stand above prose"
 
 

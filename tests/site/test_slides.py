@@ -60,9 +60,9 @@ def test_a_deck_from_markdown():
     ],
 )
 def test_what_makes_no_slide_is_told_in_one_line(text, message):
-    with pytest.raises(SiteError) as told:
+    with pytest.raises(SiteError) as error:
         deck(text)
-    assert str(told.value).startswith("t.md: ") and message in str(told.value) and "\n" not in str(told.value)
+    assert str(error.value).startswith("t.md: ") and message in str(error.value) and "\n" not in str(error.value)
 
 
 def notebook(folder, **image):
@@ -74,8 +74,10 @@ def notebook(folder, **image):
 
 
 def test_a_figure_comes_with_its_words(tmp_path):
-    found = figures(notebook(tmp_path, alt="A curve that rises."))
-    assert found == {"fig-a": Figure(hashlib.sha256(b"<svg>\n</svg>").hexdigest() + ".svg", "A curve that rises.")}
+    shown_figures = figures(notebook(tmp_path, alt="A curve that rises."))
+    assert shown_figures == {
+        "fig-a": Figure(hashlib.sha256(b"<svg>\n</svg>").hexdigest() + ".svg", "A curve that rises.")
+    }
     with pytest.raises(SiteError, match="one: fig-a has no alternative text"):
         figures(notebook(tmp_path))
 

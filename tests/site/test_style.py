@@ -77,12 +77,12 @@ def prose(text):
 
 def faults(text):
     """What on a page is not plain, with the words around it and what to say instead."""
-    found = []
+    complaints = []
     for part in prose(text):
         for pattern, instead in PATTERNS.items():
             around = [part[max(0, m.start() - 40) : m.end() + 30] for m in pattern.finditer(part)]
-            found += [f"… {words} … — rather: {instead}" for words in around]
-    return found
+            complaints += [f"… {words} … — rather: {instead}" for words in around]
+    return complaints
 
 
 def pages():
@@ -93,8 +93,8 @@ def pages():
 
 @pytest.mark.parametrize("page", pages())
 def test_prose_is_plain_english(page):
-    found = faults((ROOT / page).read_text("utf-8"))
-    assert not found, f"{page}: say it in plain English:\n" + "\n".join(found)
+    complaints = faults((ROOT / page).read_text("utf-8"))
+    assert not complaints, f"{page}: say it in plain English:\n" + "\n".join(complaints)
 
 
 @pytest.mark.parametrize(

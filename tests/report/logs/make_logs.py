@@ -33,11 +33,11 @@ os.environ |= {"HF_HUB_OFFLINE": "1", "HF_DATASETS_OFFLINE": "1", "TOKENIZERS_PA
 
 def sentences(count: int, seed: int) -> list[dict]:
     """Sentences whose words point to their label, most of the time."""
-    drawn, out = random.Random(seed), []
+    generator, out = random.Random(seed), []
     for i in range(count):
         label = ("good", "bad")[i % 2]
-        other = ("good", "bad")[1 - i % 2]
-        words = [drawn.choice(WORDS[label if drawn.random() < 0.7 else other]) for _ in range(2)]
+        opposite = ("good", "bad")[1 - i % 2]
+        words = [generator.choice(WORDS[label if generator.random() < 0.7 else opposite]) for _ in range(2)]
         out.append({"text": f"{' '.join(words)} {i}", "label": label})
     return out
 
@@ -45,7 +45,9 @@ def sentences(count: int, seed: int) -> list[dict]:
 def vote(pairs: list[tuple[str, str]], text: str, like: int) -> str:
     """The label of the shot that shares the most words (of their first ``like`` letters); of equals the last."""
     parts = {word[:like] for word in text.split()}
-    return max(enumerate(pairs), key=lambda of: (len(parts & {w[:like] for w in of[1][0].split()}), of[0]))[1][1]
+    shared = [len(parts & {word[:like] for word in shot.split()}) for shot, _ in pairs]
+    best = max(range(len(pairs)), key=lambda number: (shared[number], number))
+    return pairs[best][1]
 
 
 # The data of lm-evaluation-harness are files; `fewshot_config.process_docs` orders the pool by the seed of a run, which
@@ -91,8 +93,8 @@ def lm_eval_logs(folder: Path) -> None:
             self.like = like
 
         def answer(self, prompt: str) -> str:
-            *shots, asked = re.findall(r"(.*?) is(?: (good|bad))?(?:\n\n|$)", prompt)
-            return vote(shots, asked[0], self.like)
+            *shots, queries = re.findall(r"(.*?) is(?: (good|bad))?(?:\n\n|$)", prompt)
+            return vote(shots, queries[0], self.like)
 
         def generate_until(self, requests, **_):
             return [self.answer(request.args[0]) for request in requests]
@@ -104,14 +106,14 @@ def lm_eval_logs(folder: Path) -> None:
             raise NotImplementedError
 
     for split, count, seed in (("train", 20, 0), ("test", 10, 1)):
-        lines = [json.dumps(of) + "\n" for of in sentences(count, seed)]
+        lines = [json.dumps(entry) + "\n" for entry in sentences(count, seed)]
         (folder / f"{split}.jsonl").write_text("".join(lines))
     (folder / "of_seed.py").write_text(ORDERED)
-    for task, kind, target, more in (
+    for task, kind, target, fields in (
         ("same", "generate_until", "label", SAME),
         ("own", "multiple_choice", "label", OWN),
     ):
-        text = YAML.format(task=f"{task}_support", folder=folder, kind=kind, target=target, more=more)
+        text = YAML.format(task=f"{task}_support", folder=folder, kind=kind, target=target, more=fields)
         (folder / f"{task}_support.yaml").write_text(text)
     manager = TaskManager(include_path=str(folder), include_defaults=False)
     for task, models, seeds in (("same_support", {"words": 9, "letters": 1}, 4), ("own_support", {"words": 9}, 2)):
@@ -119,7 +121,7 @@ def lm_eval_logs(folder: Path) -> None:
             os.environ["SUPPORT"] = str(seed)
             out = folder / "out" / f"{task}-{model}-{seed}"
             tracker = EvaluationTracker(output_path=str(out))
-            found = simple_evaluate(
+            results = simple_evaluate(
                 model=Dummy(like),
                 model_args={"name": model},
                 tasks=[task],
@@ -129,16 +131,16 @@ def lm_eval_logs(folder: Path) -> None:
                 fewshot_random_seed=seed,
                 bootstrap_iters=0,
             )
-            samples = found.pop("samples")
-            known = tracker.general_config_tracker
-            known.model_name, known.model_name_sanitized = f"local/{model}", model
-            tracker.save_results_aggregated(results=found, samples=samples)
+            samples = results.pop("samples")
+            config = tracker.general_config_tracker
+            config.model_name, config.model_name_sanitized = f"local/{model}", model
+            tracker.save_results_aggregated(results=results, samples=samples)
             tracker.save_results_samples(task_name=task, samples=samples[task])
             (written,) = out.rglob("samples_*.jsonl")
             named = f"samples_{task}_2026-11-25T12-00-0{seed}.000000.jsonl"  # the tool's name holds the time of day
-            kept = HERE / "lm_eval" / model / named
-            kept.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy(written, kept)
+            target_path = HERE / "lm_eval" / model / named
+            target_path.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(written, target_path)
 
 
 def every_eval_ever_logs(folder: Path) -> None:
@@ -147,8 +149,8 @@ def every_eval_ever_logs(folder: Path) -> None:
     (HERE / "every_eval_ever").mkdir()
     for seed in range(4):
         logs, out = folder / "out" / f"same_support-words-{seed}", folder / "converted" / str(seed)
-        how = "--include_samples --source_organization_name local --evaluator_relationship other".split()
-        command = [os.environ["EVERY_EVAL_EVER"], "convert", "lm_eval", "--log_path", logs, "--output_dir", out, *how]
+        flags = "--include_samples --source_organization_name local --evaluator_relationship other".split()
+        command = [os.environ["EVERY_EVAL_EVER"], "convert", "lm_eval", "--log_path", logs, "--output_dir", out, *flags]
         subprocess.run(command, check=True)
         (written,) = out.rglob("*.jsonl")
         keep(written, HERE / "every_eval_ever" / f"{seed}.jsonl.gz")
@@ -177,9 +179,9 @@ def inspect_ai_logs(_: Path) -> None:
     @task
     def tiny(seed: int = 0):
         shots = random.Random(seed).sample(sentences(20, 0), 4)
-        asked = [Sample(id=i, input=of["text"], target=of["label"]) for i, of in enumerate(sentences(5, 1))]
-        shown = system_message(" ".join(f"{of['text']} is {of['label']}." for of in shots))
-        return Task(dataset=MemoryDataset(asked), solver=[shown, generate()], scorer=match())
+        queries = [Sample(id=i, input=entry["text"], target=entry["label"]) for i, entry in enumerate(sentences(5, 1))]
+        support_prompt = system_message(" ".join(f"{entry['text']} is {entry['label']}." for entry in shots))
+        return Task(dataset=MemoryDataset(queries), solver=[support_prompt, generate()], scorer=match())
 
     with tempfile.TemporaryDirectory() as logs:
         for seed in range(2):
@@ -190,8 +192,8 @@ def inspect_ai_logs(_: Path) -> None:
 
 def helm_logs(folder: Path) -> None:
     """A model that ships with the tool, on a scenario that it makes itself: three train trials."""
-    how = "-r simple_mcqa:model=simple/model1 -m 6 -t 3 --suite tiny".split()
-    subprocess.run([Path(sys.executable).parent / "helm-run", *how], cwd=folder, check=True)
+    flags = "-r simple_mcqa:model=simple/model1 -m 6 -t 3 --suite tiny".split()
+    subprocess.run([Path(sys.executable).parent / "helm-run", *flags], cwd=folder, check=True)
     (run,) = (folder / "benchmark_output" / "runs" / "tiny").glob("simple_mcqa*")
     for name in ("run_spec.json", "per_instance_stats.json"):
         keep(run / name, HERE / "helm" / f"{name}.gz")
@@ -237,15 +239,17 @@ def mteb_logs(folder: Path) -> None:
 
         def load_data(self, **_):
             parts = {split: sentences(n, seed) for split, n, seed in (("train", 40, 0), ("test", 24, 1))}
-            rows = {s: [{"text": o["text"], "label": int(o["label"] == "bad")} for o in of] for s, of in parts.items()}
-            self.dataset = DatasetDict({split: Dataset.from_list(of) for split, of in rows.items()})
+            rows = {
+                s: [{"text": o["text"], "label": int(o["label"] == "bad")} for o in entry] for s, entry in parts.items()
+            }
+            self.dataset = DatasetDict({split: Dataset.from_list(entry) for split, entry in rows.items()})
             self.data_loaded = True
 
     class Letters:
         """Counts of letters: of the first of each word, or of all."""
 
-        def __init__(self, name: str, most: int) -> None:
-            self.most = most
+        def __init__(self, name: str, letters: int) -> None:
+            self.most = letters
             self.mteb_model_meta = mteb.models.ModelMeta.create_empty(
                 overwrites={"name": f"local/{name}", "revision": "1"}
             )
@@ -262,13 +266,13 @@ def mteb_logs(folder: Path) -> None:
             return (a * b).sum(axis=1)
 
     out = HERE / "mteb"
-    for name, most in (("first", 1), ("all", 9)):
+    for name, letters in (("first", 1), ("all", 9)):
         cache = mteb.ResultCache(folder / name)
-        mteb.evaluate(Letters(name, most), Tiny(), cache=cache, prediction_folder=folder / name / "predictions")
+        mteb.evaluate(Letters(name, letters), Tiny(), cache=cache, prediction_folder=folder / name / "predictions")
         for written in (folder / name).rglob("*.json"):
-            kept = out / written.relative_to(folder)
-            kept.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy(written, kept)
+            target_path = out / written.relative_to(folder)
+            target_path.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(written, target_path)
     task = Tiny()
     task.load_data()
     labels = task.dataset["test"]["label"]

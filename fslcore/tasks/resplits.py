@@ -1,10 +1,12 @@
-"""Estimates of the accuracy from a support set alone: hold-out, k-fold, leave-one-out and bootstrap.
+"""Estimates of the accuracy from a support set alone: hold-out, k-fold, leave-one-out and
+bootstrap.
 
-Each of them trains on some of a task's support images and tests on others. That is a smaller task, so
-it is represented as one: a *re-split* contains R tasks whose support and query are both inside the supports
-of T given tasks. Every learner runs on them as on any other tasks, batched; the estimate for a task is
-the mean accuracy over its re-splits. The query of the given tasks is never used: the accuracy on it is the
-*oracle* with which estimates are compared (Shimabucoro et al., 2024).
+Each of them trains on some of a task's support images and tests on others. That is a smaller task,
+so it is represented as one: a *re-split* contains R tasks whose support and query are both inside
+the supports of T given tasks. Every learner runs on them as on any other tasks, batched; the
+estimate for a task is the mean accuracy over its re-splits. The query of the given tasks is never
+used: the accuracy on it is the *oracle* with which estimates are compared (Shimabucoro et al.,
+2024).
 """
 
 from __future__ import annotations
@@ -13,11 +15,22 @@ import re
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..errors import InputError, flag, instance, like, room, shown, whole
 from .tasks import PAD, Tasks
 
-__all__ = ["ESTIMATORS", "ORACLE", "REFILLED", "Resplit", "bootstrap", "hold_out", "k_fold", "leave_one_out", "resplit"]
+__all__ = [
+    "ESTIMATORS",
+    "ORACLE",
+    "REFILLED",
+    "Resplit",
+    "bootstrap",
+    "hold_out",
+    "k_fold",
+    "leave_one_out",
+    "resplit",
+]
 
 ORACLE = "oracle"
 ESTIMATORS = ("hold-out", "5-fold", "leave-one-out", "bootstrap")
@@ -42,15 +55,15 @@ class Resplit:
     """
 
     tasks: Tasks
-    owner: np.ndarray
+    owner: NDArray
 
 
 def k_fold(tasks: Tasks, k: int = 5) -> Resplit:
     """Cross-validation: every image of the support is held out once, in one of k folds.
 
-    The support is put in an order that takes one image of each class in turn, and divided into k runs
-    of nearly equal length, the longer first; so 5-fold at 5 shots holds out one image per class each
-    time. This is the order of the paper's released code, without randomness: images of a
+    The support is put in an order that takes one image of each class in turn, and divided into k
+    runs of nearly equal length, the longer first; so 5-fold at 5 shots holds out one image per
+    class each time. This is the order of the paper's released code, without randomness: images of a
     support are in random order.
 
     Parameters
@@ -103,24 +116,29 @@ def leave_one_out(tasks: Tasks, refill: bool = False) -> Resplit:
     if not refill:
         return split
     support, label, _ = _packed(tasks)
-    held = split.tasks.query
-    mates = (label[split.owner] == split.tasks.query_label) & (support[split.owner] != held)
-    if not mates.any(axis=1).all():
-        worst = split.owner[mates.any(axis=1).argmin()]
-        raise InputError(f"leave-one-out, refilled: task {worst} has a class with one image; at least 2 are needed")
-    width = label.shape[1]
-    at = (support[split.owner] == held).argmax(axis=1)[:, None]
-    follows = np.where(mates, (np.arange(width) - at) % width, width)  # how far behind the image held out
-    chosen = np.where(label >= 0, np.arange(width), PAD)[split.owner]
-    np.put_along_axis(chosen, at, follows.argmin(axis=1)[:, None], axis=1)
-    return _assembled(tasks, split.owner, chosen, at, {"estimator": REFILLED})
+    support, label, held_out = support[split.owner], label[split.owner], split.tasks.query
+    is_classmate = (label == split.tasks.query_label) & (support != held_out)
+    has_classmate = is_classmate.any(axis=1)
+    if not has_classmate.all():
+        worst = split.owner[has_classmate.argmin()]
+        raise InputError(
+            f"leave-one-out, refilled: task {worst} has a class with one image; at least 2 are "
+            "needed"
+        )
+    places = np.arange(label.shape[1])
+    place = (support == held_out).argmax(axis=1)[:, None]
+    # How far behind the image held out, in a circle.
+    distance = np.where(is_classmate, (places - place) % len(places), len(places))
+    chosen = np.where(label >= 0, places, PAD)
+    np.put_along_axis(chosen, place, distance.argmin(axis=1)[:, None], axis=1)
+    return _assembled(tasks, split.owner, chosen, place, estimator=REFILLED)
 
 
 def bootstrap(tasks: Tasks, rounds: int = 30, seed: int = 0) -> Resplit:
     """Draw n of the n support images with replacement and test on those that were not drawn.
 
-    A draw is repeated until it contains every class of the support and leaves an image out. On average
-    training uses 0.63 n different images, some several times.
+    A draw is repeated until it contains every class of the support and leaves an image out. On
+    average training uses 0.63 n different images, some several times.
 
     Parameters
     ----------
@@ -129,8 +147,8 @@ def bootstrap(tasks: Tasks, rounds: int = 30, seed: int = 0) -> Resplit:
     rounds : int
         Re-splits per task; the paper's released code takes 20 to 30.
     seed : int
-        The same seed gives the same draws. Those of the first t tasks are the same for any T, for tasks
-        of one support width.
+        The same seed gives the same draws. Those of the first t tasks are the same for any T, for
+        tasks of one support width.
 
     Returns
     -------
@@ -140,42 +158,51 @@ def bootstrap(tasks: Tasks, rounds: int = 30, seed: int = 0) -> Resplit:
     Raises
     ------
     InputError
-        Fewer than 1 round, a negative seed; a support with one image per class, all of which every draw
-        of all classes uses; too many classes for a draw that contains them all to be found.
+        Fewer than 1 round, a negative seed; a support with one image per class, all of which every
+        draw of all classes uses; too many classes for a draw that contains them all to be found.
     """
     rounds, seed = whole("rounds", rounds, least=1), whole("seed", seed, least=0)
     _, label, n = _packed(tasks)
     room("rounds", rounds, 64 * rounds * label.size)
-    classes = (label[..., None] == np.arange(tasks.ways)).any(axis=1)  # (T, K), of the support
-    single = n <= classes.sum(axis=1)
-    if single.any():
+    classes = np.arange(tasks.ways)
+    has_class = (label[..., None] == classes).any(axis=1)  # (T, K)
+    n_classes = has_class.sum(axis=1)
+    if (n <= n_classes).any():
         raise InputError(
-            f"bootstrap: task {int(single.argmax())} has one support image per class, so a draw of all classes leaves "
-            "none to test on; a class with 2 images is needed"
+            f"bootstrap: task {int((n <= n_classes).argmax())} has one support image per class, so "
+            "a draw of all classes leaves none to test on; a class with 2 images is needed"
         )
     owner = np.repeat(np.arange(len(n)), rounds)
-    drawn = np.zeros((len(owner), label.shape[1]), dtype=np.int64)
-    times = np.zeros_like(drawn)
-    real = label[owner] >= 0
+    positions = np.zeros((len(owner), label.shape[1]), dtype=np.int64)
+    times = np.zeros_like(positions)
+    is_image = label[owner] >= 0
     left = np.arange(len(owner))
     for attempt in range(DRAWS):
         # All are redrawn, and those that need one take theirs: so no task depends on the others.
         rng = np.random.default_rng([seed, attempt])
-        drawn[left] = rng.integers(n[owner][:, None], size=drawn.shape)[left]
-        times[left] = _counts(drawn[left], real[left])
-        holds = (label[owner[left], :, None] == np.arange(tasks.ways)) & (times[left] > 0)[..., None]
-        unused = real[left] & (times[left] == 0)
-        left = left[(holds.any(axis=1) < classes[owner[left]]).any(axis=1) | ~unused.any(axis=1)]
+        positions[left] = rng.integers(n[owner][:, None], size=positions.shape)[left]
+        times[left] = _counts(positions[left], is_image[left])
+        is_drawn = times[left] > 0
+        has_drawn = ((label[owner[left], :, None] == classes) & is_drawn[..., None]).any(axis=1)
+        lacks_class = (has_drawn < has_class[owner[left]]).any(axis=1)
+        left = left[lacks_class | ~(is_image[left] & ~is_drawn).any(axis=1)]
         if not len(left):
             break
     else:
         worst = owner[left[0]]
         raise Undrawn(
-            f"bootstrap: none of {DRAWS} draws of {n[worst]} support images held all {classes[worst].sum()} classes; "
-            "fewer ways or more shots are needed"
+            f"bootstrap: none of {DRAWS} draws of {n[worst]} support images held all "
+            f"{n_classes[worst]} classes; fewer ways or more shots are needed"
         )
-    made = {"estimator": "bootstrap", "rounds": rounds, "bootstrap_seed": seed}
-    return _assembled(tasks, owner, np.where(real, drawn, PAD), _positions(real & (times == 0)), made)
+    return _assembled(
+        tasks,
+        owner,
+        np.where(is_image, positions, PAD),
+        _positions(is_image & (times == 0)),
+        estimator="bootstrap",
+        rounds=rounds,
+        bootstrap_seed=seed,
+    )
 
 
 def resplit(tasks: Tasks, name: str, *, rounds: int = 30, seed: int = 0) -> Resplit:
@@ -185,7 +212,8 @@ def resplit(tasks: Tasks, name: str, *, rounds: int = 30, seed: int = 0) -> Resp
     ----------
     tasks : Tasks
     name : str
-        'hold-out', 'leave-one-out', 'leave-one-out, refilled', 'bootstrap', or 'K-fold' with a number K.
+        'hold-out', 'leave-one-out', 'leave-one-out, refilled', 'bootstrap', or 'K-fold' with a
+        number K.
     rounds, seed : int
         For the bootstrap.
 
@@ -203,65 +231,82 @@ def resplit(tasks: Tasks, name: str, *, rounds: int = 30, seed: int = 0) -> Resp
         return leave_one_out(tasks, refill=name == REFILLED)
     k = re.fullmatch(r"(\d{1,9})-fold", name)
     if k is None:
-        near = like(name, [*ESTIMATORS, REFILLED])
-        raise InputError(f"name = {shown(name)}; hold-out, leave-one-out, bootstrap and K-fold are allowed{near}")
+        similar = like(name, [*ESTIMATORS, REFILLED])
+        raise InputError(
+            f"name = {shown(name)}; hold-out, leave-one-out, bootstrap and K-fold are allowed"
+            f"{similar}"
+        )
     return k_fold(tasks, int(k[1]))
 
 
-def _packed(tasks: Tasks) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _packed(tasks: Tasks) -> tuple[NDArray, NDArray, NDArray]:
     """Support and labels (T, n) with padding last, and the number of images of each task."""
     instance("tasks", tasks, Tasks)
     order = np.argsort(tasks.support_label < 0, axis=1, kind="stable")
-    support, label = (np.take_along_axis(a, order, axis=1) for a in (tasks.support, tasks.support_label))
+    support, label = (
+        np.take_along_axis(a, order, axis=1) for a in (tasks.support, tasks.support_label)
+    )
     return support, label, (label >= 0).sum(axis=1)
 
 
-def _folds(tasks: Tasks, k: int | None, only_first: bool = False) -> Resplit:
+def _folds(tasks: Tasks, k: int | None, only_first=False) -> Resplit:
     """Re-splits into k folds; None for as many as there are images."""
     _, label, n = _packed(tasks)
     k = n if k is None else np.full(len(n), min(k, 10**9))
-    wrong = (k < 2) | (k > n)
-    if wrong.any():
-        worst = int(wrong.argmax())
-        allowed = f"2 to {n[worst]} folds are allowed" if n[worst] > 1 else "at least 2 images are needed"
+    is_wrong = (k < 2) | (k > n)
+    if is_wrong.any():
+        worst = int(is_wrong.argmax())
+        allowed = (
+            f"2 to {n[worst]} folds are allowed" if n[worst] > 1 else "at least 2 images are needed"
+        )
         raise InputError(f"k = {k[worst]}; task {worst} has a support of {n[worst]}: {allowed}")
-    # One image of each class in turn: in order of how many of its class come before it, then of the class.
-    members = label[..., None] == np.arange(tasks.ways)
-    before = np.where(members, members.cumsum(axis=1) - 1, 0).sum(axis=2)
-    key = np.where(label >= 0, before * tasks.ways + label, members[0].size)
-    place = key.argsort(axis=1, kind="stable").argsort(axis=1)
-    # Runs of nearly equal length: the first n mod k have one more image.
-    short, longer = (n // k)[:, None], (n % k)[:, None]
-    cut = longer * (short + 1)
-    fold = np.where(place < cut, place // (short + 1), longer + (place - cut) // short)
-
+    fold = _fold_of_image(label, tasks.ways, n, k)
     count = np.ones_like(k) if only_first else k
     owner = np.repeat(np.arange(len(n)), count)
     number = np.arange(len(owner)) - np.repeat(count.cumsum() - count, count)
-    held, real = fold[owner] == number[:, None], label[owner] >= 0
-    made = {"estimator": "hold-out" if only_first else "k-fold", "k": int(k.max())}
-    return _assembled(tasks, owner, _positions(real & ~held), _positions(real & held), made)
+    is_held_out, is_image = fold[owner] == number[:, None], label[owner] >= 0
+    return _assembled(
+        tasks,
+        owner,
+        _positions(is_image & ~is_held_out),
+        _positions(is_image & is_held_out),
+        estimator="hold-out" if only_first else "k-fold",
+        k=int(k.max()),
+    )
 
 
-def _counts(drawn: np.ndarray, real: np.ndarray) -> np.ndarray:
+def _fold_of_image(label, ways, n, k):
+    """(T, n) fold of each image: images of the classes come in turn, and runs of them are folds."""
+    is_of_class = label[..., None] == np.arange(ways)
+    n_before = np.where(is_of_class, is_of_class.cumsum(axis=1) - 1, 0).sum(axis=2)
+    key = np.where(label >= 0, n_before * ways + label, is_of_class[0].size)
+    place = key.argsort(axis=1, kind="stable").argsort(axis=1)
+    # Runs of nearly equal length: the first n mod k have one more image.
+    length, n_longer = (n // k)[:, None], (n % k)[:, None]
+    end = n_longer * (length + 1)
+    return np.where(place < end, place // (length + 1), n_longer + (place - end) // length)
+
+
+def _counts(positions, is_image):
     """(R, n) how many times each image was drawn; draws that are padding do not count."""
-    flat = (np.arange(len(drawn))[:, None] * drawn.shape[1] + drawn)[real]
-    return np.bincount(flat, minlength=drawn.size).reshape(drawn.shape)
+    times = np.zeros_like(positions)
+    np.add.at(times, (np.nonzero(is_image)[0], positions[is_image]), 1)
+    return times
 
 
-def _positions(chosen: np.ndarray) -> np.ndarray:
-    """The (R, n) booleans as positions of the true ones, first; -1 after them, as wide as needed."""
+def _positions(chosen):
+    """The (R, n) booleans as positions of the true ones, then -1; as wide as needed."""
     count = chosen.sum(axis=1)
     order = np.argsort(~chosen, axis=1, kind="stable")[:, : count.max()]
     return np.where(np.arange(order.shape[1]) < count[:, None], order, PAD)
 
 
-def _assembled(tasks: Tasks, owner: np.ndarray, support: np.ndarray, query: np.ndarray, made: dict) -> Resplit:
+def _assembled(tasks: Tasks, owner, support, query, **estimator) -> Resplit:
     """Tasks from positions in the packed supports of their owners; -1 is padding."""
-    arrays = [a[owner] for a in _packed(tasks)[:2]]
+    arrays = [array[owner] for array in _packed(tasks)[:2]]
     parts = [
         np.where(position >= 0, np.take_along_axis(array, position.clip(min=0), axis=1), PAD)
         for position in (support, query)
         for array in arrays
     ]
-    return Resplit(Tasks(*parts, tasks.ways, {**tasks.sampler, **made}), owner)
+    return Resplit(Tasks(*parts, tasks.ways, {**tasks.sampler, **estimator}), owner)

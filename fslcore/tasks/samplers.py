@@ -1,15 +1,16 @@
-"""Draw tasks at random: closed (images are used again), open (each image once), and with all classes."""
+"""Draw tasks at random: closed (images are used again), open (each once), and with all classes."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from ..errors import InputError, flag, room, shown, whole, wholes
 from ..errors import labels as checked_labels
-from .grouped import Cells, distinct, draw_closed, draw_open
+from .grouped import Cells, classes_of, distinct, draw_closed, draw_open, first_to_front
 from .tasks import Tasks, describe
 
 __all__ = ["sample_all", "sample_closed", "sample_open"]
@@ -19,7 +20,7 @@ AT_ONCE = 2**20  # random numbers by which classes are chosen
 
 
 def sample_closed(
-    labels: np.ndarray,
+    labels: NDArray,
     *,
     tasks: int,
     ways: int = 5,
@@ -31,17 +32,19 @@ def sample_closed(
 ) -> Tasks:
     """Draw tasks that use images again (OOPS, Algorithm 1).
 
-    Each task takes ``ways`` classes, then images without repetition inside the task; the next
-    task starts from the whole data again. The first t tasks are the same for any number of ``tasks``.
+    Each task takes ``ways`` classes, then images without repetition inside the task; the next task
+    starts from the whole data again. The first t tasks are the same for any number of ``tasks``.
 
-    All sets of K classes are equally likely, and so are all images of a class. The mean accuracy over tasks therefore
-    estimates the mean over all tasks of these images, in which **all classes have equal weight**, whatever their sizes:
-    each of the C classes is expected in K·T/C of T tasks.
+    All sets of K classes are equally likely, and so are all images of a class. The mean accuracy
+    over tasks therefore estimates the mean over all tasks of these images, in which **all classes
+    have equal weight**, whatever their sizes: each of the C classes is expected in K·T/C of T
+    tasks.
 
-    With ``groups``, no group is in both the support and the query of a task, in any class. The support of each of
-    its classes is S of the class's groups, all equally likely, with one random image of each. Its queries
-    are Q of its groups that are in no support of the task, with one image of each. So groups count equally, for any
-    number of images, and the mean over tasks is an estimate for new groups.
+    With ``groups``, no group is in both the support and the query of a task, in any class. The
+    support of each of its classes is S of the class's groups, all equally likely, with one random
+    image of each. Its queries are Q of its groups that are in no support of the task, with one
+    image of each. So groups count equally, for any number of images, and the mean over tasks is an
+    estimate for new groups.
 
     Parameters
     ----------
@@ -63,29 +66,32 @@ def sample_closed(
     Raises
     ------
     InputError
-        More ways than classes, shots + queries beyond a class, fewer than 2 tasks, too many tasks for the memory;
-        a class with fewer than S + Q groups besides those that the supports of other classes may contain.
+        More ways than classes, shots + queries beyond a class, fewer than 2 tasks, too many tasks
+        for the memory; a class with fewer than S + Q groups besides those that the supports of
+        other classes may contain.
     """
     tasks = whole("tasks", tasks, least=2)
     shots, queries = per_class("shots", shots, ways), per_class("queries", queries, ways)
+    skip_small_classes = flag("skip_small_classes", skip_small_classes)
+    sampler = describe("closed", ways, shots, queries, seed, tasks=tasks)
     if groups is not None:
-        cells = Cells.of(labels, groups, ways, shots, queries, flag("skip_small_classes", skip_small_classes))
+        cells = Cells.of(labels, groups, ways, shots, queries, skip_small_classes)
         room("tasks", tasks, 32 * tasks * ways * int(cells.needed.max()))
         class_rng, *rngs = streams(seed, 4)
         chosen = some_classes(tasks, len(cells.first), ways, class_rng)
-        made = describe("closed", ways, shots, queries, seed, tasks=tasks, groups=cells.n_groups)
-        return assemble(draw_closed(cells, chosen, shots, queries, *rngs), shots, queries, made)
-    order, start, size = _by_class(labels, ways, shots, queries, skip_small_classes)
-    room("tasks", tasks, 24 * tasks * int((shots + queries).sum()))
-    class_rng, image_rng, order_rng = streams(seed, 3)
-
-    chosen = some_classes(tasks, len(size), ways, class_rng)
-    picks = fill(chosen, order, start, size, shots, queries, image_rng, order_rng)
-    return assemble(picks, shots, queries, describe("closed", ways, shots, queries, seed, tasks=tasks))
+        picks = draw_closed(cells, chosen, shots, queries, *rngs)
+        sampler["groups"] = cells.n_groups
+    else:
+        images = ImagesOfClasses.of(labels, ways, shots, queries, skip_small_classes)
+        room("tasks", tasks, 24 * tasks * int((shots + queries).sum()))
+        class_rng, *rngs = streams(seed, 3)
+        chosen = some_classes(tasks, len(images.size), ways, class_rng)
+        picks = fill(images, chosen, shots, queries, *rngs)
+    return assemble(picks, shots, queries, sampler)
 
 
 def sample_open(
-    labels: np.ndarray,
+    labels: NDArray,
     *,
     ways: int = 5,
     shots: int | Sequence[int] = 5,
@@ -98,68 +104,89 @@ def sample_open(
 ) -> Tasks:
     """Draw tasks that share no image, until the data are used up (OOPS, Algorithm 2).
 
-    Each task takes ``ways`` random classes among those with at least S + Q images left, and
-    uses up its images. Sampling stops when fewer than ``ways`` such classes are left. Time and memory
-    are linear in the number of images.
+    Each task takes ``ways`` random classes among those with at least S + Q images left, and uses up
+    its images. Sampling stops when fewer than ``ways`` such classes are left. Time and memory are
+    linear in the number of images.
 
-    **Classes with more images have more weight.** A class of n images has enough for r = ⌊n/(S + Q)⌋ tasks. All classes
-    are used at the same rate until they are used up, and sampling stops when K - 1 are left. So a class is in about
-    min(r, h) tasks, with h the K-th largest r, or with ``max_tasks`` the number at which these add up to K·T. Where
-    classes differ in size, the mean accuracy over tasks is therefore not an estimate of the mean that
-    `sample_closed` estimates; late tasks also hold only large classes, which may be easier or harder to tell apart.
+    **Classes with more images have more weight.** A class of n images has enough for r = ⌊n/(S +
+    Q)⌋ tasks. All classes are used at the same rate until they are used up, and sampling stops when
+    K - 1 are left. So a class is in about min(r, h) tasks, with h the K-th largest r, or with
+    ``max_tasks`` the number at which these add up to K·T. Where classes differ in size, the mean
+    accuracy over tasks is therefore not an estimate of the mean that `sample_closed` estimates;
+    late tasks also hold only large classes, which may be easier or harder to tell apart.
 
-    With ``balanced``, **all classes have equal weight**, at the cost of fewer tasks: ⌊C·r/K⌋, with r of the smallest of
-    the C classes. Rounds of all classes in random order are cut into tasks of K; where a task spans two rounds, the
-    second begins with random classes that the task does not hold yet. So after any number of tasks, the classes have
-    been in equally many, or some in one fewer. The draw treats all classes the same: each task, by itself, holds any
-    set of K classes with equal probability, as in `sample_closed`, and the mean has the same expectation.
+    With ``balanced``, **all classes have equal weight**, at the cost of fewer tasks: ⌊C·r/K⌋, with
+    r of the smallest of the C classes. Rounds of all classes in random order are cut into tasks of
+    K; where a task spans two rounds, the second begins with random classes that the task does not
+    hold yet. So after any number of tasks, the classes have been in equally many, or some in one
+    fewer. The draw treats all classes the same: each task, by itself, holds any set of K classes
+    with equal probability, as in `sample_closed`, and the mean has the same expectation.
 
-    With ``groups``, no group is in two tasks either, so that an interval over tasks applies to new groups. A task takes
-    its groups like those of `sample_closed`, among the unused groups, and uses them up with all
-    their images in all classes.
+    With ``groups``, no group is in two tasks either, so that an interval over tasks applies to new
+    groups. A task takes its groups like those of `sample_closed`, among the unused groups, and uses
+    them up with all their images in all classes.
 
     Parameters
     ----------
     max_tasks : int, optional
         Stop after this many tasks (the released code stops at 2,000; the paper at exhaustion).
     balanced : bool
-        Give all classes equal weight; not with ``groups``, which may use up images of several classes at once.
+        Give all classes equal weight; not with ``groups``, which may use up images of several
+        classes at once.
     labels, ways, shots, queries, seed, skip_small_classes, groups
         As for `sample_closed`.
 
     Raises
     ------
     InputError
-        As for `sample_closed`; also if the data allow fewer than 2 tasks, and for ``balanced`` with ``groups``.
+        As for `sample_closed`; also if the data allow fewer than 2 tasks, and for ``balanced`` with
+        ``groups``.
     """
     if flag("balanced", balanced) and groups is not None:
-        raise InputError("balanced: not with groups, which may use up images of several classes at once; leave one out")
+        raise InputError(
+            "balanced: not with groups, which may use up images of several classes at once; "
+            "leave one out"
+        )
     if max_tasks is not None:
         max_tasks = whole("max_tasks", max_tasks, least=2)
     shots, queries = per_class("shots", shots, ways), per_class("queries", queries, ways)
+    skip_small_classes = flag("skip_small_classes", skip_small_classes)
+    sampler = describe("open", ways, shots, queries, seed, max_tasks=max_tasks)
     if groups is not None:
-        cells = Cells.of(labels, groups, ways, shots, queries, flag("skip_small_classes", skip_small_classes))
+        cells = Cells.of(labels, groups, ways, shots, queries, skip_small_classes)
         picks = draw_open(cells, ways, shots, queries, max_tasks, *streams(seed, 3))
-        _check_two(len(picks[0]), ways, f"{int((shots + queries).max())} groups")
-        made = describe("open", ways, shots, queries, seed, max_tasks=max_tasks, groups=cells.n_groups)
-        return assemble(picks, shots, queries, made)
-    order, start, size = _by_class(labels, ways, shots, queries, skip_small_classes)
-    image_rng, class_rng = streams(seed, 2)
+        sampler["groups"] = cells.n_groups
+    else:
+        images = ImagesOfClasses.of(labels, ways, shots, queries, skip_small_classes)
+        choose = _balanced_classes if balanced else _classes_with_images_left
+        picks = _images_used_once(images, shots + queries, max_tasks, choose, *streams(seed, 2))
+    if balanced:
+        sampler["balanced"] = True
+    unit = "images" if groups is None else "groups"
+    _check_two(len(picks[0]), ways, f"{(shots + queries).max()} {unit}", balanced)
+    return assemble(picks, shots, queries, sampler)
+
+
+def _images_used_once(
+    images: ImagesOfClasses,
+    need,
+    max_tasks: int | None,
+    choose,
+    image_rng,
+    class_rng,
+) -> list[NDArray]:
+    """Images (T, S_k + Q_k) by place of tasks whose classes ``choose`` gives."""
     # One shuffle per class; taking the next images of a shuffled class is random sampling.
-    for first, n in zip(start, size):
-        image_rng.shuffle(order[first : first + n])
-
-    draw_classes = _balanced_classes if balanced else _classes_with_images_left
-    chosen = draw_classes(size, shots + queries, len(order) if max_tasks is None else max_tasks, class_rng)
-    _check_two(len(chosen), ways, f"{(shots + queries).max()} images", balanced)
-    first = start[chosen] + _images_used(chosen, shots + queries)
-    picks = [order[first[:, k, None] + np.arange(n)] for k, n in enumerate(shots + queries)]
-    made = describe("open", ways, shots, queries, seed, max_tasks=max_tasks)
-    return assemble(picks, shots, queries, made | {"balanced": True} if balanced else made)
+    order = images.order
+    for start, size in zip(images.start, images.size):
+        image_rng.shuffle(order[start : start + size])
+    chosen = choose(images.size, need, len(order) if max_tasks is None else max_tasks, class_rng)
+    first = images.start[chosen] + _images_used(chosen, need)
+    return [order[first[:, k, None] + np.arange(n)] for k, n in enumerate(need)]
 
 
-def _classes_with_images_left(size: np.ndarray, need: np.ndarray, limit: int, rng: np.random.Generator) -> np.ndarray:
-    """Random classes (T, K) of each task among those that have enough images left, until fewer than K have."""
+def _classes_with_images_left(size, need, limit, rng):
+    """Random classes (T, K) among those with enough images left, until fewer than K have them."""
     left, ways, enough = size.tolist(), len(need), need.max()
     eligible = [c for c, n in enumerate(left) if n >= enough]
     chosen: list[int] = []
@@ -167,10 +194,9 @@ def _classes_with_images_left(size: np.ndarray, need: np.ndarray, limit: int, rn
     while len(eligible) >= ways and len(chosen) < ways * limit:
         if at == len(block):
             block, at = rng.random(ways * 4096).tolist(), 0
-        for k, n in enumerate(need.tolist()):  # the first K steps of a Fisher-Yates shuffle
-            j = k + int(block[at + k] * (len(eligible) - k))
-            eligible[k], eligible[j] = eligible[j], eligible[k]
-            left[eligible[k]] -= n
+        first_to_front(eligible, block[at : at + ways])
+        for c, n in zip(eligible, need.tolist()):
+            left[c] -= n
         chosen += eligible[:ways]
         at += ways
         for k in reversed(range(ways)):
@@ -180,20 +206,22 @@ def _classes_with_images_left(size: np.ndarray, need: np.ndarray, limit: int, rn
     return np.array(chosen, int).reshape(-1, ways)
 
 
-def _balanced_classes(size: np.ndarray, need: np.ndarray, limit: int, rng: np.random.Generator) -> np.ndarray:
-    """Random classes (T, K) of each task, each class in as many as the smallest class allows, or in one fewer."""
+def _balanced_classes(size, need, limit, rng):
+    """Random classes (T, K), each in the tasks that the smallest class allows, or in one fewer."""
     classes, ways = np.arange(len(size)), len(need)
     tasks = min(limit, len(size) * int(size.min() // need.max()) // ways)
     chosen: list[int] = []
     while len(chosen) < tasks * ways:  # a round holds each class once
-        begun = chosen[len(chosen) - len(chosen) % ways :]  # classes of a task that the last round left incomplete
+        begun = chosen[
+            len(chosen) - len(chosen) % ways :
+        ]  # classes of a task that the last round left incomplete
         completing = rng.permutation(np.setdiff1d(classes, begun))[: ways - len(begun)]
         chosen += [*completing, *rng.permutation(np.setdiff1d(classes, completing))]
     return np.array(chosen[: tasks * ways], int).reshape(-1, ways)
 
 
-def _images_used(chosen: np.ndarray, need: np.ndarray) -> np.ndarray:
-    """Images (T, K) of each class that earlier tasks use, of tasks that take ``need`` (K,) from classes (T, K)."""
+def _images_used(chosen, need):
+    """(T, K) number of images of each class that earlier tasks use; each uses ``need`` (K,)."""
     by_class = chosen.ravel().argsort(kind="stable")
     taken = np.broadcast_to(need, chosen.shape).ravel()[by_class]
     before = taken.cumsum() - taken
@@ -203,18 +231,20 @@ def _images_used(chosen: np.ndarray, need: np.ndarray) -> np.ndarray:
     return used.reshape(chosen.shape)
 
 
-def _check_two(tasks: int, ways: int, what: str, balanced: bool = False) -> None:
+def _check_two(tasks, ways, images: str, balanced) -> None:
     if tasks < 2:
-        number = "1 task" if tasks == 1 else f"{tasks} tasks"
-        reuse = "without reuse, balanced by their smallest class" if balanced else "without reuse"
+        number = "1 task" if tasks else "0 tasks"
+        smallest = ", balanced by their smallest class" if balanced else ""
         raise InputError(
-            f"the data hold {number} of {ways} ways and up to {what} a class {reuse}; at least 2 are needed: lower "
-            "ways, shots or queries, or draw closed tasks alone (--samplings closed)"
+            f"the data hold {number} of {ways} ways and up to {images} a class without reuse"
+            f"{smallest}; at least 2 are needed: lower ways, shots or queries, or draw closed "
+            "tasks alone (--samplings closed)"
         )
 
 
-def sample_all(labels: np.ndarray, *, shots: int, tasks: int, seed: int = 0) -> Tasks:
-    """Tasks of all classes, tested on all images that are not in the support (as CLIP was on few shots).
+def sample_all(labels: NDArray, *, shots: int, tasks: int, seed: int = 0) -> Tasks:
+    """Tasks of all classes, tested on all images that are not in the support (as CLIP was on few
+    shots).
 
     Parameters
     ----------
@@ -230,7 +260,8 @@ def sample_all(labels: np.ndarray, *, shots: int, tasks: int, seed: int = 0) -> 
     Raises
     ------
     InputError
-        Fewer than 2 classes, a class with S images or fewer, fewer than 1 task, too many tasks for the memory.
+        Fewer than 2 classes, a class with S images or fewer, fewer than 1 task, too many tasks for
+        the memory.
     """
     tasks, shots = whole("tasks", tasks, least=1), whole("shots", shots, least=1)
     labels = checked_labels("labels", labels)
@@ -238,18 +269,27 @@ def sample_all(labels: np.ndarray, *, shots: int, tasks: int, seed: int = 0) -> 
     if ways < 2:
         raise InputError(f"labels: they hold {ways} class; at least 2 are needed")
     room("tasks", tasks, 24 * tasks * len(labels))
-    take = per_class("shots", shots, ways)
-    order, start, size = _by_class(labels, ways, take, np.ones_like(take), skip_small_classes=False)
+    images = ImagesOfClasses.of(labels, ways, shots, 1, skip_small_classes=False)
     (rng,) = streams(seed, 1)
-    label = np.repeat(np.arange(ways), size)
-    first = np.arange(len(order)) - start[label] < take[label]
-    shuffled = []
-    for _ in range(tasks):
-        within = np.lexsort((rng.random(len(order)), label))  # class by class, in random order
-        shuffled.append(order[within])
-    images, label = np.array(shuffled), np.tile(label, (tasks, 1))
-    made = {"sampling": "all classes", "ways": ways, "shots": int(take[0]), "seed": seed, "tasks": tasks}
-    return Tasks(images[:, first], label[:, first], images[:, ~first], label[:, ~first], ways, made)
+    label = np.repeat(np.arange(ways), images.size)
+    is_support = np.arange(len(label)) - images.start[label] < shots
+    # Class by class, in random order.
+    orders = [np.lexsort((rng.random(len(label)), label)) for _ in range(tasks)]
+    index, label = images.order[np.array(orders)], np.tile(label, (tasks, 1))
+    return Tasks(
+        support=index[:, is_support],
+        support_label=label[:, is_support],
+        query=index[:, ~is_support],
+        query_label=label[:, ~is_support],
+        ways=ways,
+        sampler={
+            "sampling": "all classes",
+            "ways": ways,
+            "shots": shots,
+            "seed": seed,
+            "tasks": tasks,
+        },
+    )
 
 
 def streams(seed: int, n: int) -> list[np.random.Generator]:
@@ -257,7 +297,7 @@ def streams(seed: int, n: int) -> list[np.random.Generator]:
     return [np.random.default_rng(s) for s in np.random.SeedSequence(seed).spawn(n)]
 
 
-def per_class(name: str, count: int | Sequence[int], ways: int) -> np.ndarray:
+def per_class(name: str, count: int | Sequence[int], ways: int) -> NDArray:
     if whole("ways", ways, most=MOST_WAYS) < 2:
         raise InputError(f"ways = {ways}; at least 2 are needed")
     try:
@@ -265,36 +305,56 @@ def per_class(name: str, count: int | Sequence[int], ways: int) -> np.ndarray:
     except InputError:  # a number too large for 64 bits does not give an integer array
         counts = np.zeros(0, int)
     if not counts.size or counts.ndim > 1 or counts.min() < 1 or counts.max() > MOST:
-        raise InputError(f"{name} = {shown(count)}; whole numbers of at least 1, up to {MOST:,}, are allowed")
+        raise InputError(
+            f"{name} = {shown(count)}; whole numbers of at least 1, up to {MOST:,}, are allowed"
+        )
     if counts.size not in (1, ways):
         raise InputError(f"{name} = {count}; one number, or one for each of {ways} ways")
     return np.broadcast_to(counts, ways)
 
 
-def _by_class(labels, ways, shots, queries, skip_small_classes):
-    """Image indices sorted by class, and the start and size of each class."""
-    flag("skip_small_classes", skip_small_classes)
-    labels = checked_labels("labels", labels)
-    classes, size = np.unique(labels, return_counts=True)
-    if ways > len(classes):
-        raise InputError(f"ways = {ways}; the data have {len(classes)} classes")
-    order = np.argsort(labels, kind="stable").astype(np.int64 if len(labels) > 2**31 - 1 else np.int32)
-    start = np.cumsum(size) - size
-    enough = int((shots + queries).max())
-    small = size < enough
-    if small.any() and not skip_small_classes:
-        worst = int(size.argmin())
-        raise InputError(
-            f"shots + queries = {enough}; class {classes[worst]} has {size[worst]} images "
-            "(lower them, or skip small classes: --skip-small-classes)"
-        )
-    if (~small).sum() < ways:
-        raise InputError(f"ways = {ways}; {(~small).sum()} classes have shots + queries = {enough} images or more")
-    return order, start[~small], size[~small]
+@dataclass(frozen=True)
+class ImagesOfClasses:
+    """Images by class.
+
+    Attributes
+    ----------
+    order : (N,) integers
+        All images; those of a class are together.
+    start, size : (C,) integers
+        Start of a class in ``order``, and its number of images.
+    """
+
+    order: NDArray
+    start: NDArray
+    size: NDArray
+
+    @classmethod
+    def of(cls, labels, ways: int, shots, queries, skip_small_classes: bool) -> ImagesOfClasses:
+        """Of classes with S + Q images; raises `InputError` if there are fewer than K."""
+        labels = checked_labels("labels", labels)
+        classes, label = classes_of(labels, ways)
+        size = np.bincount(label)
+        enough = int(np.max(shots + queries))
+        is_large = size >= enough
+        if not (is_large.all() or skip_small_classes):
+            worst = int(size.argmin())
+            raise InputError(
+                f"shots + queries = {enough}; class {classes[worst]} has {size[worst]} images "
+                "(lower them, or skip small classes: --skip-small-classes)"
+            )
+        if is_large.sum() < ways:
+            raise InputError(
+                f"ways = {ways}; {is_large.sum()} classes have shots + queries = {enough} images "
+                "or more"
+            )
+        kind = np.int64 if len(labels) > 2**31 - 1 else np.int32
+        order, start = np.argsort(label, kind="stable").astype(kind), np.cumsum(size) - size
+        return cls(order, start[is_large], size[is_large])
 
 
-def some_classes(tasks: int, classes: int, ways: int, rng: np.random.Generator) -> np.ndarray:
-    """Random classes (T, K) of each task, without repetition; the memory does not grow with tasks times classes."""
+def some_classes(tasks, classes, ways, rng) -> NDArray:
+    """Random classes (T, K), without repetition in a task; memory is linear in the tasks."""
     chosen, rows = np.empty((tasks, ways), np.int64), max(1, AT_ONCE // classes)
     for at in range(0, tasks, rows):  # the same numbers, whatever the rows
         uniform = rng.random((min(rows, tasks - at), classes))
@@ -302,29 +362,28 @@ def some_classes(tasks: int, classes: int, ways: int, rng: np.random.Generator) 
     return chosen
 
 
-def fill(chosen: np.ndarray, order, start, size, shots, queries, image_rng, order_rng) -> list[np.ndarray]:
-    """Random images, without repetition in a task, for the classes (T, K) of tasks: for `assemble`.
-
-    ``order`` contains the images by class; class c has ``size[c]`` of them from ``start[c]`` on.
-    """
-    tasks, ways = chosen.shape
-    m = int((shots + queries).max())
-    uniform = image_rng.random((tasks, ways, m))
-    shuffle = order_rng.random((tasks, ways, m))
+def fill(images: ImagesOfClasses, chosen, shots, queries, image_rng, order_rng) -> list[NDArray]:
+    """Random images of the classes (T, K), without repetition in a task: for `assemble`."""
+    need = shots + queries
+    uniform, shuffle = (
+        rng.random((*chosen.shape, int(need.max()))) for rng in (image_rng, order_rng)
+    )
     picks = []
-    for k in range(ways):
-        take = shots[k] + queries[k]
-        within = distinct(uniform[:, k, :take], size[chosen[:, k]])
-        within = np.take_along_axis(within, shuffle[:, k, :take].argsort(axis=1), axis=1)
-        picks.append(order[start[chosen[:, k], None] + within])
+    for k, n in enumerate(need):
+        c = chosen[:, k]
+        places = distinct(uniform[:, k, :n], images.size[c])
+        in_random_order = shuffle[:, k, :n].argsort(axis=1)
+        places = np.take_along_axis(places, in_random_order, axis=1)
+        picks.append(images.order[images.start[c, None] + places])
     return picks
 
 
-def assemble(picks: list[np.ndarray], shots, queries, sampler: dict) -> Tasks:
+def assemble(picks: list[NDArray], shots, queries, sampler: dict) -> Tasks:
     """Tasks from one (T, S_k + Q_k) index array per class: shots first, then queries."""
     tasks, ways = len(picks[0]), len(picks)
-    label = [np.repeat(np.arange(ways), n) for n in (shots, queries)]
-    label = [np.broadcast_to(row, (tasks, len(row))) for row in label]
-    support = np.concatenate([p[:, :s] for p, s in zip(picks, shots)], axis=1)
-    query = np.concatenate([p[:, s:] for p, s in zip(picks, shots)], axis=1)
-    return Tasks(support, label[0], query, label[1], ways, sampler)
+    support_label, query_label = (
+        np.broadcast_to(np.repeat(np.arange(ways), n), (tasks, n.sum())) for n in (shots, queries)
+    )
+    support = np.concatenate([index[:, :s] for index, s in zip(picks, shots)], axis=1)
+    query = np.concatenate([index[:, s:] for index, s in zip(picks, shots)], axis=1)
+    return Tasks(support, support_label, query, query_label, ways, sampler)

@@ -10,6 +10,7 @@ from functools import cached_property
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..errors import InputError, flag, instance, whole, wholes
 from ..paths import check_output, check_zip, readable, replace_file
@@ -17,6 +18,7 @@ from ..paths import check_output, check_zip, readable, replace_file
 __all__ = ["Tasks"]
 
 PAD = -1
+AT_ONCE = 2**18  # images of supports that are compared at once
 ARRAYS = ("support", "support_label", "query", "query_label")
 
 
@@ -35,8 +37,8 @@ class Tasks:
     sampler : dict
         How the tasks were drawn (name, parameters, seed); plain JSON values.
     unseen : bool
-        Require that no query is in the support of its task, since its accuracy would be that on a known image.
-        False allows it, if the queries are not used.
+        Require that no query is in the support of its task, since its accuracy would be that on a
+        known image. False allows it, if the queries are not used.
     check : bool
         False for arrays that follow from checked tasks: they are not checked again.
 
@@ -47,10 +49,10 @@ class Tasks:
         a task has an empty support or query, or a query is in the support of its task.
     """
 
-    support: np.ndarray
-    support_label: np.ndarray
-    query: np.ndarray
-    query_label: np.ndarray
+    support: NDArray
+    support_label: NDArray
+    query: NDArray
+    query_label: NDArray
     ways: int
     sampler: dict = field(default_factory=dict)
     unseen: bool = True
@@ -59,12 +61,14 @@ class Tasks:
     def __post_init__(self, check: bool):
         if not check:
             return
-        whole("ways", self.ways, least=1), instance("sampler", self.sampler, dict)
+        whole("ways", self.ways, least=1)
+        instance("sampler", self.sampler, dict)
         for name in ARRAYS:
             object.__setattr__(self, name, wholes(name, getattr(self, name)))
         if not self.support.size:
             raise InputError(
-                f"support: shape {self.support.shape}; at least 1 task of 1 image is needed, none is empty"
+                f"support: shape {self.support.shape}; at least 1 task of 1 image is needed, "
+                "none is empty"
             )
         for name in ("support", "query"):
             index, label = getattr(self, name), getattr(self, f"{name}_label")
@@ -82,16 +86,16 @@ class Tasks:
             empty = (label < 0).all(axis=1)
             if empty.any():
                 raise InputError(f"{name}: task {int(empty.argmax())} is empty")
-        if flag("unseen", self.unseen) and (found := _shared(self.support, self.query)):
+        if flag("unseen", self.unseen) and (shared := _shared(self.support, self.query)):
             raise InputError(
-                f"query: image {found[1]} of task {found[0]} is in its support too; "
+                f"query: image {shared[1]} of task {shared[0]} is in its support too; "
                 "queries that the learner has not seen are needed"
             )
 
     def __len__(self) -> int:
         return len(self.support)
 
-    def __getitem__(self, rows: slice | np.ndarray) -> Tasks:
+    def __getitem__(self, rows: slice | NDArray) -> Tasks:
         """The tasks of ``rows`` (a slice or an index array), as Tasks."""
         arrays = {name: getattr(self, name)[rows] for name in ARRAYS}
         support = arrays["support"]
@@ -128,7 +132,9 @@ class Tasks:
             arrays = {name: getattr(self, name) for name in ARRAYS}
             sampler = json.dumps(self.sampler)
             with open(part, "wb") as file:
-                np.savez_compressed(file, **arrays, ways=self.ways, sampler=sampler, unseen=self.unseen)
+                np.savez_compressed(
+                    file, **arrays, ways=self.ways, sampler=sampler, unseen=self.unseen
+                )
 
         replace_file(path, write)
 
@@ -146,29 +152,31 @@ class Tasks:
             check_zip("tasks", path)
             with np.load(path, allow_pickle=False) as z:
                 arrays = [z[name] for name in ARRAYS]
-                return cls(*arrays, int(z["ways"]), json.loads(str(z["sampler"])), bool(z["unseen"]))
+                return cls(
+                    *arrays, int(z["ways"]), json.loads(str(z["sampler"])), bool(z["unseen"])
+                )
 
 
-def _shared(support: np.ndarray, query: np.ndarray) -> tuple[int, int] | None:
+def _shared(support: NDArray, query: NDArray) -> tuple[int, int] | None:
     """A task, and an image in both its support and its query; None if there is none."""
-    images = int(max(support.max(), query.max())) + 1
-    if images > 2**40:  # beyond any bank: positions among the images of these tasks suffice
-        known = np.unique(np.concatenate([support.ravel(), query.ravel()]))
-        found = _shared(*(np.where(a < 0, PAD, np.searchsorted(known, a)) for a in (support, query)))
-        return found and (found[0], int(known[found[1]]))
-    rows = max(1, 2**16 // support.shape[1])  # as many tasks at once as fit into a processor's cache
-    for at in range(0, len(support), rows):
-        held, wanted = (a[at : at + rows].astype(np.int64) for a in (support, query))
-        of_task = np.arange(len(held))[:, None] * (images + 1)  # separates the images of different tasks, and padding
-        held = np.sort(held + of_task, axis=None)
-        place = np.searchsorted(held, wanted + of_task).clip(max=held.size - 1)
-        both = (held[place] == wanted + of_task) & (wanted >= 0)
-        if both.any():
-            task, place = np.argwhere(both)[0]
-            return at + int(task), int(query[at + task, place])
+    shots = support.shape[1]
+    step = max(1, AT_ONCE // shots)
+    for start in range(0, len(support), step):
+        rows = slice(start, start + step)
+        index = np.concatenate([support[rows], query[rows]], axis=1)
+        order = index.argsort(axis=1, kind="stable")  # of equal images those of the support first
+        images, is_query = np.take_along_axis(index, order, axis=1), order >= shots
+        is_shared = (images[:, 1:] == images[:, :-1]) & (is_query[:, 1:] > is_query[:, :-1])
+        is_shared &= images[:, 1:] >= 0
+        if is_shared.any():
+            task = int(is_shared.any(axis=1).argmax())
+            place = order[task, 1:][is_shared[task]].min() - shots
+            return start + task, int(query[start + task, place])
     return None
 
 
-def describe(name: str, ways: int, shots, queries, seed: int, **more) -> dict:
-    plain = [int(x[0]) if (x == x[0]).all() else [int(v) for v in x] for x in (shots, queries)]
-    return {"sampling": name, "ways": ways, "shots": plain[0], "queries": plain[1], "seed": seed, **more}
+def describe(name: str, ways: int, shots, queries, seed: int, **options) -> dict:
+    """How tasks were drawn; equal numbers per class are one number."""
+    shape = {"shots": shots, "queries": queries}
+    numbers = {key: n.tolist() if np.ptp(n) else int(n[0]) for key, n in shape.items()}
+    return {"sampling": name, "ways": ways, **numbers, "seed": seed, **options}

@@ -15,9 +15,8 @@ from fslbook.fewstab.tables import gaps
 from fslcore.errors import InputError
 from fslcore.evaluation import Record
 from fslcore.stats import closed_interval, independent_interval, paired_interval
-from fslcore.tasks import choices as biased
-from fslcore.tasks import sample_biased, sample_matched
-from fslcore.tasks.choices import _Sets
+from fslcore.tasks import sample_biased, sample_matched, weighted_sampler
+from fslcore.tasks.weighted_sampler import _AttributeTree, _matching, _matching_weights
 
 METHODS = [("SC1", "QC3"), ("SC2", "QC2"), ("SC3", "QC1"), ("SC3", "QC2"), ("SC3", "QC3")]
 
@@ -90,7 +89,7 @@ def score(image, candidates, has, attributes):
 @settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(case=cases())
 def test_a_task_has_what_its_construction_asks_for(monkeypatch, patience, case):
-    monkeypatch.setattr(biased, "PATIENCE", patience)
+    monkeypatch.setattr(weighted_sampler, "PATIENCE", patience)
     labels, has, shape, methods = case
     possible = choices(labels, has, **shape, support=methods["support"])
     if not possible:
@@ -129,7 +128,7 @@ def test_a_task_has_what_its_construction_asks_for(monkeypatch, patience, case):
 @pytest.mark.parametrize("support, patience", [("SC1", 500), ("SC2", 500), ("SC3", 500), ("SC3", 0)])
 @pytest.mark.parametrize("seed, share", [(9, 0.3), (4, 0.4)])
 def test_choices_are_those_of_starting_again_from_scratch(monkeypatch, support, patience, seed, share):
-    monkeypatch.setattr(biased, "PATIENCE", patience)
+    monkeypatch.setattr(weighted_sampler, "PATIENCE", patience)
     labels, has = world(seed, (14, 16, 22, 15), 5, share)
     shape = dict(ways=3, shots=2, queries=3)
     possible = choices(labels, has, **shape, support=support)
@@ -188,12 +187,12 @@ def test_where_pairs_go_together_and_all_at_once_hardly_ever_attributes_come_fir
     labels = np.arange(40).repeat(60)
     has = np.random.default_rng(0).random((2400, 8)) < 0.39
     shape = dict(tasks=100, shots=6, queries=15)
-    monkeypatch.setattr(biased, "TRIES", 500)
+    monkeypatch.setattr(weighted_sampler, "TRIES", 500)
     tasks, attribute = sample_biased(labels, has, **shape)
     other = has[tasks.support[..., None], attribute[:, None]].sum(axis=-1)
     assert (other == 1).all() and len(np.unique(attribute)) == 8
-    monkeypatch.setattr(_Sets, "WAYS", 4)
-    monkeypatch.setattr(biased, "TRIES", 2000)
+    monkeypatch.setattr(_AttributeTree, "WAYS", 4)
+    monkeypatch.setattr(weighted_sampler, "TRIES", 2000)
     with pytest.raises(InputError, match="in 2,000 tries no task of 5 ways"):  # what it took before
         sample_biased(labels, has, **shape)
 
@@ -206,9 +205,9 @@ def test_weight_of_a_set_is_the_permanent_and_only_possible_classes_are_drawn(wa
     places = np.arange(ways)
     products = {chosen: weight[places, list(chosen)].prod() for chosen in permutations(range(classes), ways)}
     total = sum(products.values())
-    assert _Sets._matchings(weight)[-1, -1] == pytest.approx(total)
+    assert _matching_weights(weight)[-1, -1] == pytest.approx(total)
     if total:
-        assert all(products[tuple(_Sets._classes(weight, rng).tolist())] > 0 for _ in range(40))
+        assert all(products[tuple(_matching(weight, rng).tolist())] > 0 for _ in range(40))
 
 
 @pytest.mark.parametrize(

@@ -1,9 +1,10 @@
 """FewSTAB's gap against known truth: how far do learners rely on ink, and does the gap say so?
 
 In coloured glyphs any image can be drawn again in another ink with all else unchanged, so what a
-learner makes of ink is measured by itself (`counterfactual`). The gap of `fslcore.tasks.choices` is
-then set against it, split into what is planted and what is mere difficulty (`split_gap`), and
-measured again with attributes of a captioner that errs at known rates (`noisy`).
+learner makes of ink is measured by itself (`counterfactual`). The gap of
+`fslcore.tasks.sample_biased` is then set against it, split into what is planted and what is mere
+difficulty (`split_gap`), and measured again with attributes of a captioner that errs at known rates
+(`noisy`).
 
 Networks that differ in nothing but the seed of their training are averaged, task by task: they are
 alike, and not evidence of their own on how a score orders learners."""

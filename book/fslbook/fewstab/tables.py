@@ -534,7 +534,7 @@ def constructions(
     rows = {}
     for dataset, captioner, count in product(sets, captioners, shots):
         cells = {}
-        for variant in biased.METHODS["variant"]:
+        for variant in biased.VARIANTS:
             options = dict(shots=count, tasks=tasks, variant=variant, **shape)
             fallbacks, relaxed = _shares_built_otherwise(dataset, captioner, options)
             cells |= {(variant, "fall back"): fallbacks, (variant, "relaxed"): relaxed}

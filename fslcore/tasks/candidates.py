@@ -1,0 +1,106 @@
+"""Images and attributes by class, from which biased tasks are drawn."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import InputError, array
+from ..errors import labels as checked_labels
+
+TRIES = 20_000  # for one task, before the samplers give up
+
+
+@dataclass(frozen=True)
+class Choice:
+    """K classes with their attributes, and for each class what the released variant adds.
+
+    Attributes
+    ----------
+    classes, attributes : (K,) integers
+    tolerated : list of K ints
+        How many of the other classes' attributes a support image may have.
+    intra : list of K bools
+        Whether the query may have none of the other classes' attributes.
+    scored : (A,) bool, optional
+        Attributes that count for an image's score, by logarithms.
+    """
+
+    classes: NDArray
+    attributes: NDArray
+    tolerated: list[int]
+    intra: list[bool]
+    scored: NDArray | None = None
+
+
+class Candidates:
+    """Images and attributes by class.
+
+    Attributes
+    ----------
+    names : (C,) array
+    images : list of C arrays (n,)
+    columns : list of C arrays (A, n) bool
+        Which images have an attribute.
+    lists : list of C arrays (n, m)
+        The attributes of each image, with A as padding.
+    count : (C, A) integers
+        How many images have an attribute.
+    size : (C, 1) integers
+    """
+
+    def __init__(self, labels, has):
+        labels = checked_labels("labels", labels)
+        has = array("has", has, "an array of (images, attributes)")
+        if has.dtype != bool or has.ndim != 2 or labels.shape != (len(has),):
+            raise InputError(
+                f"labels {labels.shape} and has {has.dtype} {has.shape}; "
+                "(images,) and bool (images, attributes) are needed"
+            )
+        self.names, label = np.unique(labels, return_inverse=True)
+        ends = np.bincount(label).cumsum()[:-1]
+        self.images = np.split(np.argsort(label, kind="stable"), ends)
+        self.columns = [np.ascontiguousarray(has[images].T) for images in self.images]
+        self.count = np.array([np.count_nonzero(columns, axis=1) for columns in self.columns])
+        self.size = np.array([[len(images)] for images in self.images])
+        lists = _attributes_of_images(has)
+        self.lists = [lists[images] for images in self.images]
+
+    def marks(self, c: int, attributes, k: int) -> tuple[NDArray, NDArray]:
+        """Whether each image of class c, the k-th of a task, has the attribute of its class, and
+        how many it has of the other classes.
+        """
+        chosen = self.columns[c][attributes]
+        has_own = chosen[k].copy()
+        chosen[k] = False
+        return has_own, chosen.sum(axis=0)
+
+    def scores(self, c: int, candidates, choice: Choice) -> NDArray:
+        """Score of each candidate of a class (equation 6).
+
+        It is multiplied by the number of candidates: integers, so that ties are exact.
+        """
+        lists = self.lists[c][candidates]
+        weight = np.bincount(lists.ravel(), minlength=self.count.shape[1] + 1)
+        if choice.scored is not None:
+            weight = np.log(weight / len(candidates) + 1e-10) - np.log(1e-10)
+            weight[:-1][~choice.scored] = 0
+        weight[choice.attributes] = weight[-1] = 0
+        return weight[lists].sum(axis=1)
+
+
+def _attributes_of_images(has) -> NDArray:
+    """(N, m) attributes of each image, then A."""
+    image, attribute = np.nonzero(has)
+    number = has.sum(axis=1)
+    lists = np.full((len(has), number.max(initial=1)), has.shape[1])
+    lists[image, np.arange(len(image)) - np.repeat(number.cumsum() - number, number)] = attribute
+    return lists
+
+
+def first_names(names) -> str:
+    """The first five, and how many follow."""
+    first = ", ".join(map(str, names[:5]))
+    return f"{first} and {len(names) - 5} more" if len(names) > 5 else first

@@ -334,6 +334,7 @@ def write_settings(root, site, chosen):
     config = with_buttons(yaml.safe_load((root / "_config.yml").read_text("utf-8")))
     sphinx = config["sphinx"]["config"]
     sphinx["html_search_scorer"] = str(root / "book" / "search.js")
+    sphinx["extensions"].append("pages")
     toc = yaml.safe_load((root / "_toc.yml").read_text("utf-8"))
     if chosen:
         sphinx.setdefault("suppress_warnings", []).extend(ELSEWHERE)
@@ -384,10 +385,11 @@ def build_site(root, build, strict=True, chosen=None, profile=None):
         gather(root, build, work / "source", chosen, profile)
         swap(work / "source", build / "site")
 
-        command = [sys.executable, "-c", "from jupyter_book.cli.main import main; main()", "build"]
-        command += [str(build / "site"), "--path-output", str(work), "--quiet"]
+        here = Path(__file__).resolve().parent
+        command = [sys.executable, str(here / "warm.py"), "-m", "pages", "build", str(build / "site")]
+        command += ["--path-output", str(work), "--quiet"]
         command += ["-W", "-n", "--keep-going"] if strict else []
-        path = os.pathsep.join(filter(None, [str(root), os.environ.get("PYTHONPATH")]))
+        path = os.pathsep.join(filter(None, [str(root), str(here), os.environ.get("PYTHONPATH")]))
         # Its own report names a folder that is about to move; it is worth showing on failure only.
         environment = {**os.environ, "PYTHONPATH": path}
         done = subprocess.run(command, env=environment, stdout=subprocess.PIPE, text=True)

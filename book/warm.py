@@ -154,7 +154,8 @@ def _run_job(request: dict, descriptors: list[int]) -> int:
     os.environ.clear()
     os.environ.update(request["variables"])
     module, *sys.argv[1:] = request["arguments"]
-    sys.path[0] = request["folder"]
+    search_path = request["variables"].get("PYTHONPATH", "").split(os.pathsep)
+    sys.path[:1] = [request["folder"], *filter(None, search_path)]
     runpy.run_module(module, run_name="__main__", alter_sys=True)
     return 0
 

@@ -30,7 +30,7 @@ SYNONYMS = {
     "sampling": "sampling sampler",
     "class": "class classname label category",
     "item": "item itemid query queryid docid sampleid question questionid instanceid exampleid "
-    "image",
+    "image imageid imgid filename",
     "support": "support supportid supportset prompt promptid",
     "group": "group cluster subject",
 }
@@ -52,6 +52,7 @@ SUMMARIES = set(
 # Words beside those of a summary that do not make it a method.
 BESIDE_SUMMARIES = {"acc", "accuracy", "test", "of", "over", "tasks", "datasets", "rank"}
 INDEX_NAME = re.compile(r"|unnamed: ?\d+|index|level_\d+|__index_level_\d+__|#", re.IGNORECASE)
+ROW_NAME = re.compile(rf"{INDEX_NAME.pattern}|(?:.*[^a-z])?u?u?id", re.IGNORECASE)
 TRACKED = re.compile(r"(?P<run>.+?) - (?P<metric>.+?)(?P<bound>__MIN|__MAX)?")
 # Names of columns that hold a number: of a seed, a run or a task, alone or behind a method, or of
 # shots.

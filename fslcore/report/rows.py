@@ -15,6 +15,7 @@ from .columns import (
     LOWER_IS_BETTER,
     NUMBERED_METHOD,
     NUMBERED_UNIT,
+    ROW_NAME,
     SHOTS,
     TRACKED,
     chosen_meanings,
@@ -27,6 +28,7 @@ from .options import Options
 from .read import Table, refuse
 
 COUNT_KEYS = ("ways", "shots", "queries")
+UNIT_KEYS = ("task", "item", "class")
 ROW_KEYS = {"method", "task", "item", "dataset", "seed", "run"}
 PERCENT = 100.0
 MOSTLY_TEXT = 0.6  # share of cells that are no numbers, in a column that is not read
@@ -44,6 +46,7 @@ def rows_of(table: Table, options: Options, notes: list[str]) -> pd.DataFrame:
     file = FileRows(frame, table.name, options, notes)
     file.read_tracked_columns()
     file.check_epochs()
+    file.name_rows()
     file.drop_numbering()
     file.find_meanings()
     rows = file.long_rows() if "accuracy" in file.meanings.values() else file.melted_rows()
@@ -117,6 +120,26 @@ class FileRows:
             )
         if "step" in names:
             self.note("a step is read as the number of a task, and not of a training.")
+
+    def name_rows(self) -> None:
+        """Read a column that names the rows as their task, where no known column does.
+
+        In a file of several methods, methods have to share its values.
+        """
+        frame, meanings = self.frame, chosen_meanings(self.frame)
+        is_long = "accuracy" in meanings.values()
+        keys = [name for name in meanings if meanings[name] not in ("accuracy", "half_width")]
+        if {*UNIT_KEYS} & {*meanings.values()} or (keys and not frame.duplicated(keys).any()):
+            return
+        for name in frame.columns.difference([*meanings], sort=False):
+            cells = frame[name]
+            if not may_name_rows(name, cells, is_long) or frame.duplicated([*keys, name]).any():
+                continue
+            if "method" in meanings.values() and cells.is_unique:
+                continue
+            self.note(f"column '{name}' names the rows; methods are paired by it.")
+            self.frame = frame.rename(columns={name: "task"})
+            return
 
     def drop_numbering(self) -> None:
         """Drop columns that only number the rows; one of text without a name names data sets."""
@@ -373,6 +396,17 @@ def is_numeric(values: pd.Series) -> bool:
 def is_numbering(values: pd.Series) -> bool:
     """Whether values are consecutive whole numbers."""
     return is_numeric(values) and values.diff().iloc[1:].eq(1).all()
+
+
+def may_name_rows(name: object, cells: pd.Series, is_long: bool) -> bool:
+    """Whether a column without a known meaning may name rows, and not hold accuracies."""
+    if is_other_measure(name) or cells.nunique() < 3:
+        return False
+    if not is_numeric(cells):
+        return not INDEX_NAME.fullmatch(str(name)) and cells.ne("").all()
+    if is_long or ROW_NAME.fullmatch(str(name)):
+        return (cells % 1 == 0).all()
+    return len(cells) > 9 and is_numbering(cells.sort_values())  # no accuracies: nearly certain
 
 
 def key_of_word(word: str) -> str:

@@ -19,10 +19,9 @@ from ..errors import InputError, like, visible
 from .columns import is_summary
 from .options import Options
 from .read import Table, refuse
-from .rows import PERCENT, key_of_word, rows_of
+from .rows import PERCENT, UNIT_KEYS, key_of_word, rows_of
 
 PLACE_KEYS = ("dataset", "ways", "shots", "queries", "sampling")
-UNIT_KEYS = ("task", "item", "class")
 FEW_VALUES = 4  # different values of a block that may come again by chance
 NUMBERED_FILE = re.compile(
     r"(?P<method>.*?)[-_. ]*(?P<word>seed|run|split|(?<![a-z])[sr])?[-_. ]*(?P<number>\d+)",

@@ -139,11 +139,6 @@ FORMS = [  # in r.csv
     row("a row is short", WIDE + "40,0.5\n", "41|base"),
 ]
 LAYOUTS = [  # in r.csv
-    row(
-        "index called id, from 100",
-        frame(lambda f, path: f.set_axis(range(100, 140)).rename_axis("id").to_csv(path)),
-        "139 & --drop",
-    ),
     row("a row without name at the end", WIDE + f",{mean(OURS)},{mean(BASE)}\n", means()),
     row("pandas' describe below", WIDE + "count,40,40\nmean,0.7,0.6\nstd,0.1,0.1\nmin,0.5,0.4\n", "shares and percent"),
     row("long, a row of means a method", LONG + "ours,mean,0.73\nbase,all,0.65\n", means()),

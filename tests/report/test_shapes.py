@@ -91,7 +91,30 @@ def test_columns_that_number_the_rows_are_no_methods(tmp_path):
     path.write_text("\n".join(lines))
     results = Results.read(path)
     assert set(results.methods["method"]) == {"ours", "base"}
-    assert reading(results).count("which numbers the rows, is left out") == 3
+    assert reading(results).count("which numbers the rows, is left out") == 2
+
+
+@pytest.mark.parametrize("name", ["id", "index", "", "uid", "image_id", "filename", "sample"])
+@pytest.mark.parametrize("first", [0, 1, 7])
+def test_files_in_another_order_are_paired_by_the_column_that_names_their_rows(name, first, tmp_path):
+    def write(file, measured, rows):
+        values = rows.rename("img{}.png".format) if name in ("uid", "filename") else rows
+        values.rename(measured).to_csv(tmp_path / file, index_label=name)
+
+    easy = np.random.default_rng(0).normal(60, 9, 80)
+    better = pd.Series(easy + np.tile([1.0, 3.0], 40), range(first, first + 80))
+    for columns in (("accuracy", "accuracy"), ("ours", "base")):
+        write("a.csv", columns[0], better)
+        write("b.csv", columns[1], pd.Series(easy, better.index).sample(frac=1, random_state=0))
+        difference = Results.read([tmp_path / "a.csv", tmp_path / "b.csv"]).pairs.iloc[0]
+        assert difference["difference"] == pytest.approx(2) and difference["half_width"] < 0.3
+
+
+def test_a_column_that_numbers_the_rows_of_all_methods_pairs_nothing(tmp_path):
+    easy = np.random.default_rng(0).normal(60, 9, 80)
+    table = pd.concat([pd.DataFrame({"method": m, "accuracy": easy + gap}) for m, gap in (("a", 2), ("b", 0))])
+    table.reset_index(drop=True).to_csv(tmp_path / "long.csv", index_label="id")
+    assert Results.read(tmp_path / "long.csv").pairs["difference"].tolist() == pytest.approx([2])
 
 
 def test_files_and_columns_with_a_seed_in_their_name_are_runs_of_the_method_before_it(tmp_path):

@@ -15,8 +15,8 @@
   const patterns = (...names) => names.map(name => new RegExp(`^(?:${DECLARED.patterns[name][0]})$`, DECLARED.patterns[name][1]));
   const [LOWER_IS_BETTER, OTHER_MEASURES, SUMMARIES, BESIDE_SUMMARIES, EMPTY_CELLS] =
     sets("LOWER_IS_BETTER", "OTHER_MEASURES", "SUMMARIES", "BESIDE_SUMMARIES", "EMPTY_CELLS");
-  const [CELL, INDEX_NAME, TRACKED, NUMBERED_METHOD, NUMBERED_UNIT, SHOTS] =
-    patterns("CELL", "INDEX_NAME", "TRACKED", "NUMBERED_METHOD", "NUMBERED_UNIT", "SHOTS");
+  const [CELL, ROW_NAME, INDEX_NAME, TRACKED, NUMBERED_METHOD, NUMBERED_UNIT, SHOTS] =
+    patterns("CELL", "ROW_NAME", "INDEX_NAME", "TRACKED", "NUMBERED_METHOD", "NUMBERED_UNIT", "SHOTS");
   const MARKUP = new RegExp(DECLARED.patterns.MARKUP[0], "g");
   const AROUND_PLUS_MINUS = new RegExp(`\\s*(${DECLARED.patterns.PLUS_MINUS[0]})\\s*`, "g");
 
@@ -31,6 +31,7 @@
   const shellWord = name => (/^[\w@%+=:,./-]+$/.test(name) ? name : `'${name.replace(/'/g, "'\"'\"'")}'`);
   const stemOf = name => name.replace(/(.)\.[^.]*$/, "$1");
   const isNumeric = values => typeof values[0] === "number";
+  const isNumbering = values => isNumeric(values) && Float64Array.from(values).sort().every((value, i, sorted) => value === sorted[0] + i);
 
   // ---------------------------------------------------------------- names of columns
 
@@ -199,9 +200,11 @@
   /** Columns that only number the rows are left out; an unnamed one of text names the data sets. */
   function withoutIndex(columns, file, notes) {
     const out = new Map(columns), meanings = chosenMeanings([...columns.keys()]);
+    let key;
     const countsRows = values => values.length > 2 && (values[0] === 0 || values[0] === 1) && values.every((value, i) => value === values[0] + i);
     for (const [name, values] of columns) {
       if (!INDEX_NAME.test(name) && (meanings.has(name) || !countsRows(values))) continue;
+      if (!key && isNumeric(values) && (key = rowKey(columns, meanings, [name]))) continue;
       out.delete(name);
       if (isNumeric(values) || values.every(value => value === "")) {
         notes.push(`${file}: column '${name}', which numbers the rows, is left out.`);
@@ -214,6 +217,18 @@
     return out;
   }
 
+  /** The column that names the rows, where no known column does: `row_key` of the command. */
+  function rowKey(columns, names, candidates) {
+    const keys = [...names.keys()].filter(name => !["accuracy", "half_width"].includes(names.get(name))), meanings = [...names.values()];
+    const rows = [...columns.values()][0].map((_, i) => i);
+    const different = used => new Set(rows.map(i => JSON.stringify(used.map(name => columns.get(name)[i])))).size;
+    const isNeeded = !UNIT_KEYS.some(key => meanings.includes(key)) && (!keys.length || different(keys) < rows.length);
+    const isComplete = values => values.every(value => value !== "" && (typeof value === "string" || value % 1 === 0));
+    const isKey = name => !isOtherMeasure(name) && different([name]) > 2 && isComplete(columns.get(name))
+      && different([...keys, name]) === rows.length && !(meanings.includes("method") && different([name]) === rows.length);
+    return isNeeded ? candidates.find(name => !names.has(name) && isKey(name)) : undefined;
+  }
+
   /** A file as rows {method, accuracy, …}, with what else it says of a measurement: of one column of values, or of a column per method or data set. */
   function rowsOf(table, notes) {
     const { name: file } = table;
@@ -223,6 +238,9 @@
     const names = chosenMeanings([...columns.keys()].filter(name => !name.endsWith(" ±")));
     for (const name of names.keys()) if (plainName(name) === "run" && isNumeric(columns.get(name))) names.set(name, "run"); // numbers name no methods
     const meanings = new Set(names.values()), isLong = meanings.has("accuracy");
+    const mayNameRows = name => isLong || ROW_NAME.test(name) || !isNumeric(columns.get(name)) || (columns.get(name).length > 9 && isNumbering(columns.get(name)));
+    const key = rowKey(columns, names, [...columns.keys()].filter(name => !name.endsWith(" ±") && (mayNameRows(name))));
+    if (key) names.set(key, "task"), meanings.add("task"), notes.push(`${file}: column '${key}' names the rows; methods are paired by it.`);
     let empty = 0;
     const measured = (isLong ? columnOfValues : valueColumns)(columns, names, file, notes);
     const countOfNotes = notes.length;
@@ -351,15 +369,7 @@
   const distinct = (rows, key) => [...new Set(rows.map(row => row[key]))];
 
   /** Groups of rows by their values of some keys, in order of appearance. */
-  function grouped(rows, keys) {
-    const groups = new Map();
-    for (const row of rows) {
-      const name = JSON.stringify(keys.map(key => row[key]));
-      if (!groups.has(name)) groups.set(name, []);
-      groups.get(name).push(row);
-    }
-    return [...groups.values()];
-  }
+  const grouped = (rows, keys) => [...Map.groupBy(rows, row => JSON.stringify(keys.map(key => row[key]))).values()];
 
   function withoutSummaries(rows, notes) {
     for (const key of ["task", "item", "dataset", "class", "method", "seed", "run"]) {
@@ -431,12 +441,8 @@
 
   /** By method, its values by unit: what `rows` of one place hold. */
   function gridOf(rows, unit) {
-    const grid = new Map();
-    for (const row of rows) {
-      if (!grid.has(row.method)) grid.set(row.method, new Map());
-      grid.get(row.method).set(row[unit], row.accuracy);
-    }
-    return grid;
+    const valuesOf = ([method, rowsOfMethod]) => [method, new Map(rowsOfMethod.map(row => [row[unit], row.accuracy]))];
+    return new Map([...Map.groupBy(rows, row => row.method)].map(valuesOf));
   }
 
   Object.assign(report, { PLACE_KEYS, UNIT_KEYS, Refusal, chosenMeanings, isOtherMeasure, isSummary, read, gridOf, grouped, distinct, shellWord });

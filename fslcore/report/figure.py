@@ -81,21 +81,24 @@ def draw_matrix(methods: pd.Series, pairs: pd.DataFrame) -> Figure:
     """All pairs of one place: the row's method minus the column's, starred where significant."""
     from matplotlib.figure import Figure
 
-    place = {name: number for number, name in enumerate(methods)}
-    rows, columns = pairs["a"].map(place), pairs["b"].map(place)
-    values = np.full((len(place), len(place)), np.nan)
-    values[rows, columns] = pairs["difference"]
-    values[columns, rows] = -pairs["difference"]
-    size = 0.28 * len(place) + 2.2
+    names = list(methods)
+    size = 0.28 * len(names) + 2.2
     figure = Figure(figsize=(size + 1, size), layout="constrained")
     axes = figure.subplots()
     largest = 1.3 * pairs["difference"].abs().max()  # no colour so dark that stars are lost
-    image = axes.imshow(values, cmap="RdBu", vmin=-largest, vmax=largest)
+    differences = matrix_of(names, pairs)
+    image = axes.imshow(differences, cmap="RdBu", vmin=-largest, vmax=largest)
     figure.colorbar(image, shrink=0.7, label="row minus column (* significant)")
-    stars = pd.concat([rows, columns], axis=1)[pairs["verdict"] == "better"].to_numpy()
-    for cells in (stars, stars[:, ::-1]):
-        axes.plot(*cells.T, "*", color=INK, markeredgecolor="white", markersize=7)
-    labels = [*map(shortened, place)]
-    axes.set_xticks(range(len(place)), labels, rotation=90)
-    axes.set_yticks(range(len(place)), labels)
+    decided = np.isfinite(matrix_of(names, pairs[pairs["verdict"] == "better"]))
+    axes.plot(*np.nonzero(decided), "*", color=INK, markeredgecolor="white", markersize=7)
+    labels = [*map(shortened, names)]
+    axes.set_xticks(range(len(names)), labels, rotation=90)
+    axes.set_yticks(range(len(names)), labels)
     return figure
+
+
+def matrix_of(names: list[str], pairs: pd.DataFrame) -> np.ndarray:
+    """Differences, the row's method minus the column's; NaN where there is no pair."""
+    frame = pairs.pivot(index="a", columns="b", values="difference").reindex(names, columns=names)
+    values = frame.to_numpy(float)
+    return np.where(np.isnan(values), -values.T, values)

@@ -64,7 +64,8 @@ class Cell:
     def __post_init__(self):
         for call in ast.walk(ast.parse(self.code)):
             if isinstance(call, ast.Call) and ast.unparse(call.func).rpartition(".")[2] == "glue":
-                self.glued += [pair for of in call.keywords for pair in _keys(of)]
+                for argument in call.keywords:
+                    self.glued += _keys(argument)
 
 
 def _keys(keyword):
@@ -88,14 +89,14 @@ FENCE = re.compile(r"^(`{3,})(\{[\w:-]+\})?([^\n]*)\n(.*?)^\1$", re.MULTILINE | 
 
 
 def code_cells(text):
-    found = []
+    blocks = []
     for block in FENCE.finditer(text):
         if block[2] == "{code-cell}":
             head = re.match(r"---\n.*?^---\n|(?::[^\n]*\n)*", block[4], re.MULTILINE | re.DOTALL)[0]
             tags = re.search(r"tags: \[(.*)\]", head)
             line = text.count("\n", 0, block.start()) + 1
-            found.append(Cell(re.findall(r"[\w-]+", tags[1]) if tags else [], block[4][len(head) :], line))
-    return found
+            blocks.append(Cell(re.findall(r"[\w-]+", tags[1]) if tags else [], block[4][len(head) :], line))
+    return blocks
 
 
 def source(name):
@@ -130,16 +131,16 @@ def ledger():
 GLUED = {name: [pair for cell in code_cells(source(name)) for pair in cell.glued] for name in CHAPTERS}
 # Where a page names a key: (place, chapter, key).
 USES = [
-    (f"notebooks/{name}.md", of or name, key)
+    (f"notebooks/{name}.md", chapter or name, key)
     for name in CHAPTERS
-    for of, key in used(markdown(source(name)) + captions(source(name)))
+    for chapter, key in used(markdown(source(name)) + captions(source(name)))
 ]
-USES += [(f"book/{p.name}", of, key) for p in sorted((ROOT / "book").glob("*.md")) for of, key in used(p.read_text())]
-USES += [(f"book/slides/{p.name}", of, key) for p in SLIDES for of, key in used(p.read_text("utf-8"))]
+USES += [(f"book/{p.name}", *use) for p in sorted((ROOT / "book").glob("*.md")) for use in used(p.read_text())]
+USES += [(f"book/slides/{p.name}", *use) for p in SLIDES for use in used(p.read_text("utf-8"))]
 USES += [
-    (f"book/ledger.yml, {item['id']}", of or item["chapter"], key)
+    (f"book/ledger.yml, {item['id']}", chapter or item["chapter"], key)
     for item in ledger()
-    for of, key in re.findall(executed.KEY, item["verdict"])
+    for chapter, key in re.findall(executed.KEY, item["verdict"])
 ]
 
 
@@ -172,10 +173,10 @@ def test_every_solution_answers_in_words(name):
 def test_every_key_that_prose_names_is_glued():
     """A chapter reads its own keys, so that it can be read alone; the ledger and prose pages say of which chapter."""
     unknown = [
-        f"notebooks/{name}.md: reads {of}::{key}; glue it there"
+        f"notebooks/{name}.md: reads {chapter}::{key}; glue it there"
         for name in CHAPTERS
-        for of, key in used(markdown(source(name)))
-        if of
+        for chapter, key in used(markdown(source(name)))
+        if chapter
     ]
     unknown += [
         f"notebooks/{name}.md: {role} is read as CommonMark, without formulas: write {role[:-1]}:myst`"
@@ -288,8 +289,8 @@ def prose(text):
     while block := FENCE.search(text, at):
         at = block.start()
         gone = not block[2] or block[2] in ("{exercise}", "{solution}", "{math}", "{code-cell}")
-        shown = blank(block[0], r".*" if gone else r"^`{3,}(\{[\w:-]+\})?")  # what other directives hold is prose
-        text = text[:at] + shown + text[block.end() :]
+        visible = blank(block[0], r".*" if gone else r"^`{3,}(\{[\w:-]+\})?")  # what other directives hold is prose
+        text = text[:at] + visible + text[block.end() :]
     for pattern in NO_PROSE:
         text = blank(text, pattern, re.MULTILINE | re.DOTALL)
     return text
@@ -299,12 +300,12 @@ def numerals(text, page=""):
     """(offset, numeral) of those that come from no run and that ``ALLOWED`` has not."""
     spans = [
         m.span()
-        for (of, words) in ALLOWED
-        if of == page
+        for (place, words) in ALLOWED
+        if place == page
         for m in re.finditer(r"\s+".join(map(re.escape, words.split())), text)
     ]
-    found = [(m.start(), m[0]) for m in NUMERAL.finditer(prose(text))]
-    return [(at, number) for at, number in found if not any(a <= at < b for a, b in spans)]
+    matches = [(m.start(), m[0]) for m in NUMERAL.finditer(prose(text))]
+    return [(at, number) for at, number in matches if not any(a <= at < b for a, b in spans)]
 
 
 def complaint(place, line, text, at, number):
@@ -322,10 +323,10 @@ PAGES = {name: ROOT / "notebooks" / f"{name}.md" for name in CHAPTERS} | {
 @pytest.mark.parametrize("name", PAGES)
 def test_numerals_come_from_a_run(name):
     path = PAGES[name]
-    whole = path.read_text("utf-8")
-    text = markdown(whole)
+    full_text = path.read_text("utf-8")
+    text = markdown(full_text)
     faults = [
-        complaint(path.relative_to(ROOT), text.count("\n", 0, at) + 1, whole, at, number)
+        complaint(path.relative_to(ROOT), text.count("\n", 0, at) + 1, full_text, at, number)
         for at, number in numerals(text, name)
     ]
     assert not faults, HELP + "\n".join(faults)
@@ -367,7 +368,7 @@ def test_numerals_of_the_ledger_come_from_a_run():
 
 
 @pytest.mark.parametrize(
-    "text, found",
+    "text, expected",
     [
         ("below the diagonal in 12 of 15 settings", ["12", "15"]),
         ("by −0.5 to 1.2 points, 30 % more, of 50,000 queries", ["−0.5", "1.2", "30 %", "50,000"]),
@@ -378,8 +379,8 @@ def test_numerals_of_the_ledger_come_from_a_run():
         ("```{note}\nTake 7.\n```\n", ["7"]),
     ],
 )
-def test_finds_numerals(text, found):
-    assert [number for _, number in numerals(text)] == found
+def test_finds_numerals(text, expected):
+    assert [number for _, number in numerals(text)] == expected
 
 
 # ---------------------------------------------------------------- the tools
@@ -389,12 +390,12 @@ def one_run(tmp_path, **values):
     """A notebook that has glued these values, as a kernel writes it."""
     from IPython.utils.capture import capture_output
 
-    with capture_output() as said:
+    with capture_output() as output:
         cells.glue(**values)
-    outputs = [{"output_type": "display_data", "data": o.data, "metadata": o.metadata} for o in said.outputs]
+    outputs = [{"output_type": "display_data", "data": o.data, "metadata": o.metadata} for o in output.outputs]
     path = tmp_path / "one.ipynb"
     path.write_text(json.dumps({"cells": [{"cell_type": "code", "metadata": {}, "outputs": outputs}]}), "utf-8")
-    return path, said.stdout
+    return path, output.stdout
 
 
 @pytest.fixture(autouse=True)
@@ -407,7 +408,7 @@ def shell():
 
 
 def test_what_is_glued_reads_as_on_the_page(tmp_path):
-    path, said = one_run(
+    path, printed = one_run(
         tmp_path,
         count=12345,
         gain="-0.5 to 10%",
@@ -424,7 +425,7 @@ def test_what_is_glued_reads_as_on_the_page(tmp_path):
         "odd": r"it's \*Q\* 1\_000",
         "said": "**no** $−1$",
     }
-    assert "gain: −0.5 to 10 %\n" in said  # for those who run the notebook
+    assert "gain: −0.5 to 10 %\n" in printed  # for those who run the notebook
 
 
 VALUES = {"one": {"best": "2"}, "two": {"worst": "9"}}
@@ -456,10 +457,10 @@ def rows_of(html):
 def test_tables_are_tidied_and_nothing_is_lost():
     frame = pd.DataFrame({"n_tasks": [-1.5, -0.0], "half_width": ["-0.00 ± 0.3", "[-1, 2-3]"]}, index=["a-1", "b_c"])
     body = [["a-1", "−1.5", "0.00 ± 0.3"], ["b_c", "0.0", "[−1, 2-3]"]]
-    plain = assemble.tidy_tables(frame.rename_axis("what").to_html())
-    assert rows_of(plain) == [["what", "tasks", "half width"], *body] and 'border="1"' not in plain
-    both = frame.rename_axis(index="what", columns="which").to_html()  # each name needs a row of its own
-    assert rows_of(assemble.tidy_tables(both)) == [["which", "tasks", "half width"], ["what", "", ""], *body]
+    first_table = assemble.tidy_tables(frame.rename_axis("what").to_html())
+    assert rows_of(first_table) == [["what", "tasks", "half width"], *body] and 'border="1"' not in first_table
+    named_twice = frame.rename_axis(index="what", columns="which").to_html()  # each name needs a row of its own
+    assert rows_of(assemble.tidy_tables(named_twice)) == [["which", "tasks", "half width"], ["what", "", ""], *body]
 
 
 def test_tables_get_numbers_captions_and_scopes():
@@ -469,15 +470,16 @@ def test_tables_get_numbers_captions_and_scopes():
         output = {"output_type": "display_data", "data": {"text/html": assemble.tidy_tables(html)}, "metadata": {}}
         return {"cell_type": "code", "metadata": options, "outputs": [output]}
 
-    said = {"caption": "Means of {glue:text}`n` *tasks*, a < b.", "name": "tab-means"}
+    facts = {"caption": "Means of {glue:text}`n` *tasks*, a < b.", "name": "tab-means"}
     text = {"cell_type": "markdown", "metadata": {}, "source": ["See {numref}`tab-means`."]}
-    book = {"cells": [text, cell(), cell(table=said), cell(table=said | {"folded": True, "name": "tab-again"})]}
+    book = {"cells": [text, cell(), cell(table=facts), cell(table=facts | {"folded": True, "name": "tab-again"})]}
     assemble.number_tables(book, "planning", "7.", {"planning": {"n": "12"}})
-    plain, first, second = (
+    plain_table, first, second = (
         BeautifulSoup(c["outputs"][0]["data"]["text/html"], "html.parser") for c in book["cells"][1:]
     )
     assert book["cells"][0]["source"] == 'See <a class="internal" href="#tab-means">Table 7.1</a>.'
-    assert not plain.select("caption") and [th["scope"] for th in plain.select("th")] == ["col", "col", "row"]
+    assert not plain_table.select("caption")
+    assert [head["scope"] for head in plain_table.select("th")] == ["col", "col", "row"]
     assert first.select_one("#tab-means table > caption").get_text() == "Table 7.1. Means of 12 tasks, a < b."
     assert second.select_one("#tab-again > details > summary").get_text() == "Table 7.2. Means of 12 tasks, a < b."
     assert second.table["aria-label"] == "Table 7.2. Means of 12 tasks, a < b."
@@ -493,7 +495,7 @@ MOST_OPEN, MOST_WORDS = 6, 2000
 
 def shown_tables(name):
     """(caption or None, folded) of each table that an executed chapter shows, but those of solutions."""
-    found, hidden = [], False
+    tables, hidden = [], False
     for cell in json.loads((EXECUTED / f"{name}.ipynb").read_text("utf-8"))["cells"]:
         text, tags = "".join(cell["source"]), cell["metadata"].get("tags", [])
         if cell["cell_type"] == "markdown":
@@ -502,8 +504,8 @@ def shown_tables(name):
         elif "remove-cell" not in tags and "parameters" not in tags:
             options = cell["metadata"].get("table", {})
             html = "".join("".join(o.get("data", {}).get("text/html", "")) for o in cell.get("outputs", []))
-            found += [(options.get("caption"), options.get("folded") or hidden)] * html.count("<table")
-    return found
+            tables += [(options.get("caption"), options.get("folded") or hidden)] * html.count("<table")
+    return tables
 
 
 @pytest.mark.parametrize("name", CHAPTERS)

@@ -19,9 +19,10 @@ from fslcore import recorder, store
 from fslcore.cli import app, commands, evaluate, options, output, program
 from fslcore.datasets.bank import load_features
 from fslcore.errors import InputError, note
-from fslcore.evaluation import three_targets
+from fslcore.evaluation import Record, three_targets
 from fslcore.paths import ROOT
 from fslcore.report import Results
+from fslcore.tasks import sample_closed
 
 
 @pytest.fixture
@@ -32,12 +33,16 @@ def features(tmp_path):
     return ["evaluate", f"features:{tmp_path}/f.npz", "none", "-o", str(tmp_path / "t.csv")]
 
 
-def test_evaluate_writes_a_recording_whose_report_has_three_intervals(features, tmp_path, capsys):
+@pytest.fixture
+def recorded(features):
+    return [*features[:3], "--tasks", "60", "--shots", "2", "--json", "--quiet", "--learners", "ncc", "lr", "opta"]
+
+
+def test_evaluate_writes_a_recording_whose_report_has_three_intervals(recorded, tmp_path, capsys):
     table, path = tmp_path / "t.csv", tmp_path / "r.jsonl"
-    command = [*features[:3], "--tasks", "60", "--shots", "2", "--json", "--quiet", "--learners", "ncc", "lr", "opta"]
     printed = {}
     for file in (table, path):
-        assert app.main([*command, "--intervals", "-o", str(file)]) == 0
+        assert app.main([*recorded, "--intervals", "-o", str(file)]) == 0
         printed[file] = json.loads(capsys.readouterr().out)
     assert printed[path]["intervals"] == printed[table]["intervals"]
     assert [row["sampling"] for row in printed[path]["means"]] == ["closed"] * 3  # without an option
@@ -49,14 +54,25 @@ def test_evaluate_writes_a_recording_whose_report_has_three_intervals(features, 
                 reported = methods.loc[(target, f"none {name}"), ["mean", "half_width"]]
                 assert reported.tolist() == pytest.approx([interval["mean"], interval["half_width"]])
     assert recorder.load(path).transductive == {"none ncc": False, "none lr": False, "none opta": True}
-    before = path.read_bytes()
-    for changes, words in (
+
+
+@pytest.mark.parametrize(
+    "changes, words",
+    [
         (["--learners", "ncc"], "it is a recording of none lr, which would be lost"),
         (["--samplings", "closed", "open"], "samplings: closed and open; .jsonl holds tasks of one"),
         (["--apart", "g.csv"], "--apart: not with .jsonl"),
-    ):
-        assert app.main([*command, *changes, "-o", str(path)]) == 2
-        assert words in capsys.readouterr().err and path.read_bytes() == before
+    ],
+)
+def test_a_recording_is_refused_what_it_cannot_hold(recorded, tmp_path, capsys, changes, words):
+    path = tmp_path / "r.jsonl"
+    tasks = sample_closed([0, 0, 1, 1], tasks=2, ways=2, shots=1, queries=1)
+    answers = Record(np.ones((2, 2), bool), tasks.query_label)
+    images = {str(i): {"class": str(i // 2)} for i in range(4)}
+    recorder.save(path, images, {f"none {name}": (tasks, answers, False) for name in ("ncc", "lr")}, {})
+    before = path.read_bytes()
+    assert app.main([*recorded, *changes, "-o", str(path)]) == 2
+    assert words in capsys.readouterr().err and path.read_bytes() == before
 
 
 # Reported before torch is imported: {t} is a folder with the file f.npz, which is not read either.

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 from PIL import Image
+from PIL.TiffImagePlugin import ImageFileDirectory_v2
 
 from .judging import fill
 
@@ -28,10 +29,10 @@ def shape(c, i, side=SIDE):
 def tree(write=None, root="data", ending=".png"):
     """Class folders with images, each by ``write(c, i, path)``."""
     for c, name in enumerate(CLASSES):
-        of = Path(root, name)
-        of.mkdir(parents=True)
+        folder = Path(root, name)
+        folder.mkdir(parents=True)
         for i in range(PER):
-            (write or save())(c, i, of / f"{i}{ending}")
+            (write or save())(c, i, folder / f"{i}{ending}")
 
 
 def save(change=lambda image: image, **options) -> Callable:
@@ -63,21 +64,16 @@ def tiff(make) -> Callable:
     """Writes a plain TIFF by hand: any type of number, one sample or three, as cameras and microscopes do."""
 
     def write(c, i, path):
-        a = np.ascontiguousarray(make(shape(c, i)))
-        samples = a.shape[2] if a.ndim == 3 else 1
-        bits, form = 8 * a.itemsize, {"u": 1, "i": 2, "f": 3}[a.dtype.kind]
-        data = a.astype(a.dtype.newbyteorder("<")).tobytes()
-        tags = {256: a.shape[1], 257: a.shape[0], 273: 8, 278: a.shape[0], 279: len(data)}
-        short = {258: bits, 259: 1, 262: 2 if samples == 3 else 1, 277: samples, 339: form}
-        tags = [(k, 4, 1, v) for k, v in tags.items()] + [(k, 3, 1, v) for k, v in short.items()]
-        extra = b""
-        if samples == 3:  # three numbers do not fit into a tag
-            at = 8 + len(data) + 2 + 12 * len(tags) + 4
-            tags = [t for t in tags if t[0] not in (258, 339)] + [(258, 3, 3, at), (339, 3, 3, at + 6)]
-            extra = struct.pack("<6H", *[bits] * 3, *[form] * 3)
-        entries = b"".join(struct.pack("<HHII", *tag) for tag in sorted(tags))
-        head = b"II*\0" + struct.pack("<I", 8 + len(data)) + data + struct.pack("<H", len(tags))
-        path.write_bytes(head + entries + b"\0\0\0\0" + extra)
+        values = np.atleast_3d(make(shape(c, i)))
+        height, width, samples = values.shape
+        data = values.astype(values.dtype.newbyteorder("<")).tobytes()
+        fields = {256: width, 257: height, 259: 1, 262: 2 if samples == 3 else 1}
+        fields |= {273: 0, 277: samples, 278: height, 279: len(data)}
+        fields |= {258: (8 * values.itemsize,) * samples, 339: ("_uif".index(values.dtype.kind),) * samples}
+        directory = ImageFileDirectory_v2()
+        for tag, value in fields.items():
+            directory[tag] = value
+        path.write_bytes(b"II*\0" + struct.pack("<I", 8) + directory.tobytes(8) + data)  # which moves the 0 of 273
 
     return write
 

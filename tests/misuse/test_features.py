@@ -49,8 +49,8 @@ def changed(array, index, value):
     return copy
 
 
-def evaluate(*more, file="f.npz", output="r.csv", shape=SMALL):
-    return fslcore("evaluate", f"features:{file}", "none", "-o", output, *shape, *more)
+def evaluate(*options, file="f.npz", output="r.csv", shape=SMALL):
+    return fslcore("evaluate", f"features:{file}", "none", "-o", output, *shape, *options)
 
 
 def results():

@@ -18,8 +18,8 @@ HERE = "closed-vs-open"
 def not_executed(monkeypatch):
     """A notebook that is to be executed, which takes long, gives an empty one; all before and after is real."""
 
-    def run(name, given, output, *_, **__):
-        notebooks.check(name, given)
+    def run(name, parameters, output, *_, **__):
+        notebooks.check(name, parameters)
         replace_file(Path(output), lambda part: nbformat.write(nbformat.v4.new_notebook(), part))
         return Path(output)
 
@@ -30,8 +30,8 @@ def wrote(_):
     return os.path.isfile("out.ipynb")
 
 
-def run(*more, notebook=HERE):
-    return fslbook("run", notebook, *([] if "-o" in more else ["-o", "out.ipynb"]), *more)
+def run(*options, notebook=HERE):
+    return fslbook("run", notebook, *([] if "-o" in options else ["-o", "out.ipynb"]), *options)
 
 
 BAD = {

@@ -15,8 +15,8 @@ SIZE = dict(hidden_size=32, num_hidden_layers=1, num_attention_heads=2, intermed
 
 
 def words(special: list[str]) -> transformers.PreTrainedTokenizerFast:
-    every = [*special, "there", *(f"a {noun}," for noun in NOUNS.split())]
-    tokenizer = Tokenizer(models.WordLevel({word: i for i, word in enumerate(every)}, unk_token=special[0]))
+    vocabulary = [*special, "there", *(f"a {noun}," for noun in NOUNS.split())]
+    tokenizer = Tokenizer(models.WordLevel({word: i for i, word in enumerate(vocabulary)}, unk_token=special[0]))
     tokenizer.post_processor = processors.TemplateProcessing(
         f"{special[1]} $A {special[2]}", special_tokens=[(special[1], 1), (special[2], 2)]
     )
@@ -41,9 +41,9 @@ def vit_gpt2(folder: Path) -> None:
     (folder / "model.safetensors").unlink()
     torch.save(model.state_dict(), folder / "pytorch_model.bin")  # as the release has it
     tokenizer.save_pretrained(folder)
-    seen = dict(image_mean=[0.5] * 3, image_std=[0.5] * 3, resample=2, size=16)
-    known = dict(do_normalize=True, do_resize=True, feature_extractor_type="ViTFeatureExtractor", **seen)
-    (folder / "preprocessor_config.json").write_text(json.dumps(known))
+    image_options = dict(image_mean=[0.5] * 3, image_std=[0.5] * 3, resample=2, size=16)
+    options = dict(do_normalize=True, do_resize=True, feature_extractor_type="ViTFeatureExtractor", **image_options)
+    (folder / "preprocessor_config.json").write_text(json.dumps(options))
 
 
 def blip_large(folder: Path) -> None:

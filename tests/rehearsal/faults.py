@@ -46,5 +46,5 @@ def alone(folder: Path, environ: dict) -> list[str]:
     data = environ.get("FSLCORE_DATA", str(Path(environ["FSLCORE_CACHE"]) / "data"))
     environ = environ | {"FSLCORE_CACHE": str(folder / "undisturbed"), "FSLCORE_DATA": data}
     subprocess.run(command, cwd=folder, env=environ, check=True, stdout=subprocess.DEVNULL)
-    same = (folder / "undisturbed.parquet").read_bytes() == result.read_bytes()
-    return [] if same else [f"{result.name} differs from what an undisturbed run gives"]
+    equal = (folder / "undisturbed.parquet").read_bytes() == result.read_bytes()
+    return [] if equal else [f"{result.name} differs from what an undisturbed run gives"]

@@ -61,9 +61,9 @@ def dtd(root: Path) -> None:
 def fungi(root: Path) -> None:
     categories = [{"id": i, "name": f"species {i}"} for i in range(1394)]
     chosen = listed_splits()["fungi"]["novel"]
-    for part, each in (("train", range(N)), ("val", range(N, N + 2))):  # few classes have as many, as in the release
+    for part, numbers in (("train", range(N)), ("val", range(N, N + 2))):  # few classes have as many, as in the release
         images, annotations = [], []
-        for n, (c, i) in enumerate((c, i) for k, c in enumerate(chosen) for i in each[: None if k < 20 else 6]):
+        for n, (c, i) in enumerate((c, i) for k, c in enumerate(chosen) for i in numbers[: None if k < 20 else 6]):
             images.append({"id": n, "file_name": f"images/{c}/{part}_{i}.jpg", "width": 20, "height": 16})
             annotations.append({"id": n, "image_id": n, "category_id": c})
             picture(root / images[-1]["file_name"], c, i, (20, 16))
@@ -77,16 +77,17 @@ def flowers(root: Path) -> None:
     savemat(root / "imagelabels.mat", {"labels": labels[None].astype(np.uint8)})
     numbers = np.arange(1, len(labels) + 1)
     test = numbers % 10 == 0
-    rest = numbers[~test]
-    savemat(root / "setid.mat", {"trnid": rest[None, ::2], "valid": rest[None, 1::2], "tstid": numbers[test][None]})
+    others = numbers[~test]
+    parts = {"trnid": others[None, ::2], "valid": others[None, 1::2], "tstid": numbers[test][None]}
+    savemat(root / "setid.mat", parts)
     for i, label in enumerate(labels):
         picture(root / "jpg" / f"image_{i + 1:05d}.jpg", int(label), i, (24, 24))
 
 
-def signs(root: Path, each: int = 20 * N) -> None:
+def signs(root: Path, count: int = 20 * N) -> None:
     for c in range(10):  # few, and large: a chapter cuts this set into parts of several sizes
         folder = root / "GTSRB/Final_Training/Images" / f"{c:05d}"
-        for i in range(each):
+        for i in range(count):
             picture(folder / f"{i // 3:05d}_{i % 3:05d}.ppm", c, i, (30, 28))
         (folder / f"GT-{c:05d}.csv").write_text("Filename;Width\n")
 
@@ -145,16 +146,16 @@ def cifar_fs(root: Path) -> None:
     (root / "test.bin").write_bytes(b"".join(records[1::2]))
 
 
-def lists(root: Path, classes: dict[str, int], each: int, side: int, tested: int = 2 * N) -> None:
+def lists(root: Path, classes: dict[str, int], count: int, side: int, tested: int = 2 * N) -> None:
     """A folder images, and train.csv, val.csv and test.csv, as LibFewShot has miniImageNet and CUB."""
     kind = 0
-    for part, count in classes.items():
+    for part, class_count in classes.items():
         rows = ["filename,label"]
-        for c in range(count):
-            for i in range(tested if part == "test" else each):
+        for c in range(class_count):
+            for i in range(tested if part == "test" else count):
                 rows.append(f"{part}{c:03d}_{i}.jpg,{part}{c:03d}")
                 picture(root / "images" / f"{part}{c:03d}_{i}.jpg", kind + c, i, (side, side))
-        kind += count
+        kind += class_count
         (root / f"{part}.csv").write_text("\n".join(rows) + "\n")
 
 
@@ -166,7 +167,7 @@ def tiered(root: Path) -> None:
 
 
 def meta_album(root: Path) -> None:
-    for k, name in enumerate(name for of in SETS for name in of):
+    for k, name in enumerate(name for names in SETS for name in names):
         rows = ["FILE_NAME,CATEGORY,SUPER_CATEGORY"]
         for c in range(5):
             for i in range(N):

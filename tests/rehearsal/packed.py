@@ -11,6 +11,7 @@ from checkout import ROOT, copy_sources
 BY = 'Rehearsal & <b class="no">co</b>, $x_1$'  # as odd as a name may be
 SHOWN = "Rehearsal &amp; &lt;b"
 CHAPTERS = ("closed-vs-open", "comparing-methods", "benchmark")
+SHAPE = ("shots", "queries", "usual_queries", "tasks", "max_open", "max_tasks")  # of which both runs have the same
 
 
 def pack(profile: str, folder: Path, environ: dict) -> Path:
@@ -23,21 +24,21 @@ def pack(profile: str, folder: Path, environ: dict) -> Path:
     return paths[0]
 
 
-def copied(packed: Path, here: Path) -> None:
+def copied(packed: Path, folder: Path) -> None:
     """The sources in a new folder, with the file in ``data/contributed``."""
-    shutil.rmtree(here, ignore_errors=True)
-    copy_sources(here)
-    (here / "data").unlink()  # a link to all that ships
-    (here / "data" / "contributed").mkdir(parents=True)
+    shutil.rmtree(folder, ignore_errors=True)
+    copy_sources(folder)
+    (folder / "data").unlink()  # a link to all that ships
+    (folder / "data" / "contributed").mkdir(parents=True)
     for path in (ROOT / "data").iterdir():
         if path.name != "contributed":
-            (here / "data" / path.name).symlink_to(path)
-    shutil.copy(packed, here / "data" / "contributed")
+            (folder / "data" / path.name).symlink_to(path)
+    shutil.copy(packed, folder / "data" / "contributed")
 
 
-def of_copy(here: Path, environ: dict) -> dict:
+def of_copy(folder: Path, environ: dict) -> dict:
     """The environment of commands of such a copy, with a cache of its own."""
-    return environ | {"FSLCORE_CACHE": str(here / "cache"), "PYTHONPATH": f"{here}:{here / 'book'}"}
+    return environ | {"FSLCORE_CACHE": str(folder / "cache"), "PYTHONPATH": f"{folder}:{folder / 'book'}"}
 
 
 #: What the chapters of a paper show of the file, and the name that a reader would look for.
@@ -60,22 +61,22 @@ REPORTED = {
 CELLS = {"evaluators": "75 60 15", "fewstab": "120 120 120"}  # data sets, learners, shots, and what is printed of each
 
 
-def reported(packed: Path, paper: str, here: Path, environ: dict) -> list[str]:
+def reported(packed: Path, paper: str, folder: Path, environ: dict) -> list[str]:
     """What is wrong with the cells of a copy with the file in ``data/contributed``, and by the manifest that ships."""
-    copied(packed, here)
-    command, environ = [sys.executable, "-c", "\n".join(REPORTED[paper])], of_copy(here, environ)
-    done = subprocess.run(command, cwd=here, env=environ, capture_output=True, text=True)
+    copied(packed, folder)
+    command, environ = [sys.executable, "-c", "\n".join(REPORTED[paper])], of_copy(folder, environ)
+    done = subprocess.run(command, cwd=folder, env=environ, capture_output=True, text=True)
     wrong = []
     if done.stdout.strip() != CELLS[paper]:
         wrong.append(f"{paper}: cells of the packed run: {done.stdout} {done.stderr[-500:]}, not {CELLS[paper]}")
-    plain = {name: value for name, value in environ.items() if name != "FSLCORE_SOURCES"}
-    done = subprocess.run(command, cwd=here, env=plain, capture_output=True, text=True)
+    shipped_environ = {name: value for name, value in environ.items() if name != "FSLCORE_SOURCES"}
+    done = subprocess.run(command, cwd=folder, env=shipped_environ, capture_output=True, text=True)
     if done.returncode == 0 or packed.name not in done.stderr:
         wrong.append(f"a rehearsal's file is not refused by the manifest that ships: exit code {done.returncode}")
     return wrong
 
 
-def second_build(packed: Path, first: dict, build: list[str], here: Path, environ: dict) -> list[str]:
+def second_build(packed: Path, first: dict, build: list[str], folder: Path, environ: dict) -> list[str]:
     """What is wrong with a clean build that has the file in ``data/contributed``.
 
     By the manifest that ships it is refused, and the build stops; by the rehearsal's own its cells are shown.
@@ -87,33 +88,34 @@ def second_build(packed: Path, first: dict, build: list[str], here: Path, enviro
         The profile of the run that was packed.
     build : list of str
         The command, whose last word names the profile.
-    here : Path
+    folder : Path
         The folder of this build.
     environ : dict
         Of the commands, with ``FSLCORE_SOURCES``.
     """
-    copied(packed, here)
+    copied(packed, folder)
     small = {}
     for name in CHAPTERS:
-        same = ("shots", "queries", "usual_queries", "tasks", "max_open", "max_tasks")
-        given = {key: value for key, value in first[name].items() if key in same}
-        small[name] = given | {"datasets": ["clipart"], "backbones": ["glyph-conv", "efficientnet-lite0"]}
+        small[name] = {key: value for key, value in first[name].items() if key in SHAPE}
+        small[name] |= {"datasets": ["clipart"], "backbones": ["glyph-conv", "efficientnet-lite0"]}
         small[name] |= {"learners": ["ncc", "lr"]}
-    (here / "second.yml").write_text(yaml.safe_dump(small))
-    environ = of_copy(here, environ)
+    (folder / "second.yml").write_text(yaml.safe_dump(small))
+    environ = of_copy(folder, environ)
     command = [*build[:-1], "profile=second.yml"]
-    plain = {name: value for name, value in environ.items() if name != "FSLCORE_SOURCES"}
-    done = subprocess.run(command, cwd=here, env=plain, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    shipped_environ = {name: value for name, value in environ.items() if name != "FSLCORE_SOURCES"}
+    done = subprocess.run(
+        command, cwd=folder, env=shipped_environ, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    )
     wrong = []
     if done.returncode == 0 or f"{packed.name}: " not in done.stdout or "has SHA256" not in done.stdout:
         wrong.append(f"a rehearsal's file is not refused by the manifest that ships: exit code {done.returncode}")
-    if (here / "_build" / "html").exists():
+    if (folder / "_build" / "html").exists():
         wrong.append("there is a site although the file was refused")
-    done = subprocess.run(command, cwd=here, env=environ)
+    done = subprocess.run(command, cwd=folder, env=environ)
     if done.returncode:
         return [*wrong, f"the second build ends with exit code {done.returncode}"]
     for name in CHAPTERS:
-        page = (here / "_build" / "html" / f"{name}.html").read_text("utf-8")
+        page = (folder / "_build" / "html" / f"{name}.html").read_text("utf-8")
         if SHOWN not in page or "<b class=" in page.replace(SHOWN, ""):
             wrong.append(f"{name}: the contributed cells are not shown, or with a name that is markup")
     return wrong

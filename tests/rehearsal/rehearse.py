@@ -120,10 +120,10 @@ def captioners_of(server, folder: Path) -> dict[str, dict]:
 
 def profile(paper: str, target: Path) -> None:
     """The paper's profile with fewer and smaller tasks."""
-    found = yaml.safe_load((ROOT / "profiles" / f"{paper}.yml").read_text())
-    for name, given in found.items():
-        given |= {key: value for key, value in SMALLER.items() if key in given} | SHAPES.get(name, {})
-    target.write_text(yaml.safe_dump(found))
+    chapters = yaml.safe_load((ROOT / "profiles" / f"{paper}.yml").read_text())
+    for name, parameters in chapters.items():
+        parameters |= {key: value for key, value in SMALLER.items() if key in parameters} | SHAPES.get(name, {})
+    target.write_text(yaml.safe_dump(chapters))
 
 
 def checked(folder: Path) -> list[str]:
@@ -135,46 +135,63 @@ def checked(folder: Path) -> list[str]:
     for name, (count, sets) in BESIDE.items():
         if name not in names:
             continue
-        shown = [
-            "".join(output["data"]["text/html"])
-            for cell in json.loads((folder / "_build" / "notebooks" / f"{name}.ipynb").read_text())["cells"]
-            for output in cell.get("outputs", [])
-            if "text/html" in output.get("data", {})
-        ]
-        beside = [table for table in shown if "in standard errors" in table]
-        if len(beside) != count:
-            wrong.append(f"{name} has {len(beside)} tables of live cells beside printed ones, not {count}")
-        wrong += [f"{name}: {data} is not beside the printed cells" for data in sets if data not in "".join(beside)]
+        pages = html_outputs(folder / "_build" / "notebooks" / f"{name}.ipynb")
+        tables = [page for page in pages if "in standard errors" in page]
+        if len(tables) != count:
+            wrong.append(f"{name} has {len(tables)} tables of live cells beside printed ones, not {count}")
+        wrong += [f"{name}: {data} is not beside the printed cells" for data in sets if data not in "".join(tables)]
     return wrong
 
 
+def html_outputs(notebook: Path) -> list[str]:
+    """HTML of the outputs of an executed notebook."""
+    pages = []
+    for cell in json.loads(notebook.read_text())["cells"]:
+        contents = [output.get("data", {}) for output in cell.get("outputs", [])]
+        pages += ["".join(content["text/html"]) for content in contents if "text/html" in content]
+    return pages
+
+
 def commands(paper: str, brought: Path) -> list[list[str]]:
-    """What a person types, or `make paper` does."""
-    fslcore = [sys.executable, "-m", "fslcore"]
-    fslbook = [sys.executable, "-m", "fslbook"]
-    options = [
-        word for key, value in TRAINED.get(paper, {}).items() for word in ("--set", f"{key}={json.dumps(value)}")
-    ]
-    options += ["--set", "steps=2", "--set", "validation=4"]
-    limits = ["--resources", "estimators=1", "bias=1", "--nolock", "--keep-going", "--rerun-incomplete"]
-    limits += ["--quiet", "rules"]
-    given = ["--from", str(brought)] if brought.is_dir() else []
-    found = [
-        [*fslcore, "fetch", paper, "--complete", "--accept-terms", *given, "--quiet"],
-        [*fslbook, "plan", "small.yml"],
-    ]
+    """What a person types, or `make paper` does; the last one is the build."""
+    fslcore, fslbook, snakemake = ([sys.executable, "-m", name] for name in ("fslcore", "fslbook", "snakemake"))
+    fetch = [*fslcore, "fetch", paper, "--complete", "--accept-terms", "--quiet"]
+    if brought.is_dir():
+        fetch += ["--from", str(brought)]
+    lines = [fetch, [*fslbook, "plan", "small.yml"]]
     if paper in TRAINED:
-        train = [*fslbook, "train", "--paper", paper, "--epochs", "1", "--quiet", *options]
-        for of in settings_of(paper)["sets"] if paper == "evaluators" else ():  # ten steps a task take too long here
-            own = sources.filled("cache/trained/evaluators/{dataset}/maml.safetensors", of)
-            found.append([*train, "maml", "--dataset", of, "--set", "options.steps=1", "-o", own])
-        found.append(train)
+        lines += trainings(paper, fslbook)
     if paper == "fewstab":
-        sets = settings_of(paper)["sets"]
-        for captioner in ("vit-gpt2", "blip-large"):
-            found.append([*fslbook, "caption", *sets, "--captioner", captioner, "--size", "64", "--quiet"])
-    build = [sys.executable, "-m", "snakemake", "--cores", "2", *limits]
-    return [*found, [*build, "--config", "profile=small.yml"]]
+        caption = [*fslbook, "caption", *settings_of(paper)["sets"], "--size", "64", "--quiet"]
+        lines += [[*caption, "--captioner", captioner] for captioner in ("vit-gpt2", "blip-large")]
+    limits = "--resources estimators=1 bias=1 --nolock --keep-going --rerun-incomplete --quiet rules".split()
+    return [*lines, [*snakemake, "--cores", "2", *limits, "--config", "profile=small.yml"]]
+
+
+def trainings(paper: str, fslbook: list[str]) -> list[list[str]]:
+    """The commands that train the networks of a paper for two steps."""
+    train = [*fslbook, "train", "--paper", paper, "--epochs", "1", "--quiet"]
+    for key, value in {**TRAINED[paper], "steps": 2, "validation": 4}.items():
+        train += ["--set", f"{key}={json.dumps(value)}"]
+    lines = []
+    for dataset in settings_of(paper)["sets"] if paper == "evaluators" else ():  # ten steps a task take too long here
+        output = sources.filled("cache/trained/evaluators/{dataset}/maml.safetensors", dataset)
+        lines.append([*train, "maml", "--dataset", dataset, "--set", "options.steps=1", "-o", output])
+    return [*lines, train]
+
+
+def environment(folder: Path, server, listed: Path) -> dict[str, str]:
+    """The environment of a machine that has nothing yet but the sources."""
+    clean = {k: v for k, v in os.environ.items() if not k.startswith(("FSLCORE", "PYTHON", "HF_"))}
+    return clean | {
+        "PATH": os.pathsep.join([str(Path(sys.executable).parent), clean["PATH"]]),
+        "PYTHONPATH": os.pathsep.join(map(str, (folder, folder / "book"))),
+        "FSLCORE_CACHE": str(folder / "cache"),
+        "FSLCORE_SOURCES": str(listed),
+        "HF_ENDPOINT": server.url,
+        "HF_HOME": str(folder / "hub"),
+        "OMP_NUM_THREADS": "1",
+    }
 
 
 def rehearse(paper: str) -> list[str]:
@@ -184,49 +201,44 @@ def rehearse(paper: str) -> list[str]:
     copy_sources(folder)
     server = served.start()
     start = time.monotonic()
-    with tempfile.TemporaryDirectory(dir=HERE) as made:
-        listed = manifest(paper, server, Path(made), folder / "cache" / "data")
+    wrong = []
+    with tempfile.TemporaryDirectory(dir=HERE) as archives:
+        listed = manifest(paper, server, Path(archives), folder / "cache" / "data")
         profile(paper, folder / "small.yml")
-        print(f"{paper}: miniatures: {time.monotonic() - start:.0f} s", flush=True)
-        clean = {k: v for k, v in os.environ.items() if not k.startswith(("FSLCORE", "PYTHON", "HF_"))}
-        environ = clean | {
-            "PATH": os.pathsep.join([str(Path(sys.executable).parent), clean["PATH"]]),
-            "PYTHONPATH": os.pathsep.join(map(str, (folder, folder / "book"))),
-            "FSLCORE_CACHE": str(folder / "cache"),
-            "FSLCORE_SOURCES": str(listed),
-            "HF_ENDPOINT": server.url,
-            "HF_HOME": str(folder / "hub"),
-            "OMP_NUM_THREADS": "1",
-        }
-        wrong = []
-        for command in commands(paper, Path(made) / "brought"):
-            begun = time.monotonic()
-            wrong += faults.of_builds(command, folder, environ) if "snakemake" in command else []
-            done = subprocess.run(command, cwd=folder, env=environ)
-            what = f"{paper}: {' '.join(command[2:4])}"
-            print(f"{what}: {time.monotonic() - begun:.0f} s, exit code {done.returncode}", flush=True)
-            if done.returncode:
-                return [*wrong, f"{what} ended with exit code {done.returncode}"]
+        environ = environment(folder, server, listed)
+        for command in commands(paper, Path(archives) / "brought"):
+            if "snakemake" in command:
+                wrong += faults.of_builds(command, folder, environ)
+            label = f"{paper}: {' '.join(command[2:4])}"
+            print(f"{label}: begun after {time.monotonic() - start:.0f} s", flush=True)
+            code = subprocess.run(command, cwd=folder, env=environ).returncode
+            if code:
+                return [*wrong, f"{label} ended with exit code {code}"]
         wrong += checked(folder)
-        small = yaml.safe_load((folder / "small.yml").read_text())
-        plain = set(packed.CHAPTERS) <= set(small)  # tables that rest on plain evaluations
-        wrong += faults.alone(folder, environ) if plain else []
-        file = packed.pack("small.yml", folder, environ)
-        if file.read_bytes() != (folder / "again.zip").read_bytes():
-            wrong.append("the same run, packed again, gives other bytes")
-        if plain:
-            wrong += packed.second_build(file, small, command, HERE / f"{paper}-second", environ)
-        else:
-            wrong += packed.reported(file, paper, HERE / f"{paper}-second", environ)
+        wrong += packed_run(paper, folder, environ, command)
     print(f"{paper}: {time.monotonic() - start:.0f} s", flush=True)
     return wrong
+
+
+def packed_run(paper: str, folder: Path, environ: dict, build: list[str]) -> list[str]:
+    """What is wrong with the results of a build, with their file, and with another build that shows it."""
+    second = HERE / f"{paper}-second"
+    file = packed.pack("small.yml", folder, environ)
+    equal = file.read_bytes() == (folder / "again.zip").read_bytes()
+    wrong = [] if equal else ["the same run, packed again, gives other bytes"]
+    chapters = yaml.safe_load((folder / "small.yml").read_text())
+    if set(packed.CHAPTERS) <= set(chapters):  # tables that rest on plain evaluations
+        wrong += faults.alone(folder, environ)
+        return wrong + packed.second_build(file, chapters, build, second, environ)
+    return wrong + packed.reported(file, paper, second, environ)
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("papers", nargs="*", metavar="PAPER", help=f"of {', '.join(miniatures.OF_PAPER)} (all)")
     papers = parser.parse_args().papers or [*miniatures.OF_PAPER]
-    if unknown := set(papers) - set(miniatures.OF_PAPER):
+    unknown = set(papers) - set(miniatures.OF_PAPER)
+    if unknown:
         sys.exit(f"rehearsal: PAPER = {' '.join(sorted(unknown))}; {', '.join(miniatures.OF_PAPER)} are allowed")
     if "fewstab" in papers and not find_spec("transformers"):
         sys.exit("rehearsal: fewstab needs the package transformers; make captions installs it")

@@ -39,7 +39,7 @@ def run(tmp_path_factory):
     server = served.start()
     (folder / "made").mkdir()
     with pytest.MonkeyPatch.context() as patch:  # many are for a chapter that is not run here
-        few = partial(miniatures.signs, each=miniatures.N)
+        few = partial(miniatures.signs, count=miniatures.N)
         patch.setitem(miniatures.OF_PAPER["oops"], "traffic-signs", few)
         manifest = rehearse.manifest("oops", server, folder / "made", folder / "cache" / "data")
     clean = {k: v for k, v in os.environ.items() if not k.startswith(("FSLCORE", "HF_"))}

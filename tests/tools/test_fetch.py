@@ -57,7 +57,7 @@ def cub(root):
 
 
 def traffic_signs(root):
-    miniatures.signs(root, each=4)
+    miniatures.signs(root, count=4)
 
 
 # ---------------------------------------------------------------- a server, and what it serves
@@ -92,9 +92,9 @@ def mirror(server, tmp_path_factory):
 def listed(tmp_path, monkeypatch):
     """Write a manifest of these data sets, and use it."""
 
-    def write(data, **more):
+    def write(data, **groups):
         path = tmp_path / f"{len(list(tmp_path.glob('*.yml')))}.yml"
-        path.write_text(yaml.safe_dump({"data": data, **more}))
+        path.write_text(yaml.safe_dump({"data": data, **groups}))
         monkeypatch.setenv("FSLCORE_SOURCES", str(path))
 
     return write
@@ -380,12 +380,12 @@ def test_a_path_that_leads_out_is_refused(data_folder, fetched, name, path):
 @pytest.mark.parametrize("name", ["a.zip", "a.tgz"])
 def test_links_are_never_made(data_folder, fetched, name):
     fetched(name, archive(name, {"good.txt": b"x"}, ("evil", "/etc/passwd")))
-    made = files(data_folder / "one")
+    content = files(data_folder / "one")
     assert not (data_folder / "one" / "evil").is_symlink()
     if name == "a.zip":  # no checksum protects the flag, so what may be a file of its own is kept
-        assert made["evil"] == b"/etc/passwd"
+        assert content["evil"] == b"/etc/passwd"
     else:
-        assert made.keys() == {"good.txt", "fetched.json"}
+        assert content.keys() == {"good.txt", "fetched.json"}
 
 
 @pytest.mark.parametrize("name", ["a.zip", "a.tar.gz"])

@@ -121,10 +121,10 @@ class Server:
                 return
             request += block
         lines = request.decode("latin-1").split("\r\n")
-        asked = {name.lower(): value for name, _, value in (line.partition(": ") for line in lines[1:])}
+        request_headers = {name.lower(): value for name, _, value in (line.partition(": ") for line in lines[1:])}
         listed = self.answers.get(lines[0].split()[1], [answer(status="404 Not Found")])
         reply = listed.pop(0) if len(listed) > 1 else listed[0]
-        connection.sendall(reply(asked) if callable(reply) else reply)
+        connection.sendall(reply(request_headers) if callable(reply) else reply)
         connection.shutdown(socket.SHUT_WR)
         while connection.recv(65536):
             pass
@@ -133,10 +133,10 @@ class Server:
 def rest(body, **changes):
     """A right answer to a request for a part of a body, with changes of its headers, or its status."""
 
-    def reply(asked):
-        if "range" not in asked:
+    def reply(request_headers):
+        if "range" not in request_headers:
             return answer(body, ETag='"one"')
-        start = int(asked["range"].removeprefix("bytes=").removesuffix("-"))
+        start = int(request_headers["range"].removeprefix("bytes=").removesuffix("-"))
         headers = {"ETag": '"one"', "Content_Range": f"bytes {start}-{len(body) - 1}/{len(body)}"} | changes
         headers = {name: value for name, value in headers.items() if value is not None}
         return answer(body[start:], "206 Partial Content", **headers)
@@ -195,7 +195,7 @@ def archives():
             yield Attack("zip, flipped", f"{method}, byte {place}", sent=[answer(flipped(body, place))])
     body = ARCHIVES["a.zip"]
     start = body.index(b"PK\1\2")
-    for what, place, by in (
+    for name, place, by in (
         ("a file becomes a link", start + 41, 0xA0),
         ("a name becomes a folder's", start + 46 + len(next(iter(MEMBERS))) - 1, ord("g") ^ ord("/")),
         ("encrypted", start + 8, 1),
@@ -203,7 +203,7 @@ def archives():
         ("no directory", len(body) - 10, body[-10]),
         ("fewer files", len(body) - 12, 1),
     ):
-        yield Attack("zip, flipped", what, sent=[answer(flipped(body, place, by))])
+        yield Attack("zip, flipped", name, sent=[answer(flipped(body, place, by))])
 
 
 def content_at(place):
@@ -217,14 +217,14 @@ def truncations():
         for share in (0.02, 0.7):
             sent = [answer(body[: int(share * len(body))])]
             yield Attack("truncated", f"{name}, {share:.0%}", name, sent)
-    for what, body in (
+    for name, body in (
         ("before the end blocks", TAR[:END]),
         ("after one end block", TAR[: END + 512]),
         ("in a header", TAR[:700]),
         ("in an image", TAR[:1800]),
         ("at a header", TAR[:512] + bytes(512) + TAR[1024:]),
     ):
-        yield Attack("truncated", f"tar within gzip, {what}", "a.tar.gz", [answer(packed(body))])
+        yield Attack("truncated", f"tar within gzip, {name}", "a.tar.gz", [answer(packed(body))])
     yield Attack("truncated", "one image less in a zip", sent=[answer(zip_of(dict([*MEMBERS.items()][:-1])))])
     fewer = dict([*MEMBERS.items()][3:])
     yield Attack("truncated", "one class less in a tar", "a.tar.gz", [answer(packed(tar_of(fewer)))])
@@ -233,14 +233,14 @@ def truncations():
 
 
 def members():
-    for what, other in (
+    for name, added in (
         ("an empty name", {"": b"x"}),
         ("a name of a dot", {".": b"x"}),
         ("a file in the place of a folder", {"2750/River/River_0.png/a.png": b"x"}),
         ("a name that is too long", {"2750/" + "x" * 300 + ".png": b"x"}),
     ):
-        yield Attack("members", f"zip, {what}", sent=[answer(zip_of(MEMBERS | other))])
-        yield Attack("members", f"tar, {what}", "a.tar.gz", [answer(packed(tar_of(MEMBERS | other)))])
+        yield Attack("members", f"zip, {name}", sent=[answer(zip_of(MEMBERS | added))])
+        yield Attack("members", f"tar, {name}", "a.tar.gz", [answer(packed(tar_of(MEMBERS | added)))])
 
 
 def statuses():
@@ -285,37 +285,35 @@ def lengths():
 
 
 def resumptions():
-    other = bytes(reversed(NOTES))
-    longer = other + b"longer"
+    another = bytes(reversed(NOTES))
     cut = answer(NOTES[:2500], length=6000, ETag='"one"')
 
-    def attack(name, *notes, before=cut, right=(NOTES,), **more):
-        return Attack("resumption", name, notes=[*notes], before=[before], right=right, **more)
+    def attack(name, *notes, before=cut, right=(NOTES,), **facts):
+        return Attack("resumption", name, notes=[*notes], before=[before], right=right, **facts)
 
     yield attack("of the same file", rest(NOTES))
-    yield attack("of another file, with its tag", rest(other, ETag='"two"'), right=(NOTES, other))
-    yield attack("of another file, without a tag", rest(other, ETag=None), right=(NOTES, other))
-    yield attack("of a longer file, with the old tag", rest(longer), right=(NOTES, longer))
-    yield attack("of another file, with a weak tag", rest(other, ETag='W/"one"'), right=(NOTES, other))
+    yield attack("of another file, with its tag", rest(another, ETag='"two"'), right=(NOTES, another))
+    yield attack("of another file, without a tag", rest(another, ETag=None), right=(NOTES, another))
+    yield attack("of a longer file, with the old tag", rest(another * 2), right=(NOTES, another * 2))
+    yield attack("of another file, with a weak tag", rest(another, ETag='W/"one"'), right=(NOTES, another))
     yield attack("another range", rest(NOTES, Content_Range="bytes 2000-5999/6000"))
     yield attack("another total", rest(NOTES, Content_Range="bytes 2500-5999/9000"))
     yield attack("no range", rest(NOTES, Content_Range=None))
     yield attack("a range of digits without end", rest(NOTES, Content_Range="bytes 2500-5999/" + "9" * 5000))
     for name, total in (("no such range", 6000), ("complete, as it says", 2500)):
         none = answer(status="416 No", Content_Range=f"bytes */{total}")
-        yield attack(name, lambda asked, none=none: none if "range" in asked else answer(NOTES))
+        yield attack(name, lambda request, none=none: none if "range" in request else answer(NOTES))
     yield attack("a page", page(Content_Type="text/html"))
-    plain = answer(NOTES[:2500], length=6000)
-    yield attack("without any tag", rest(other, ETag=None), before=plain, right=(NOTES, other))
+    untagged = answer(NOTES[:2500], length=6000)
+    yield attack("without any tag", rest(another, ETag=None), before=untagged, right=(NOTES, another))
     weak = answer(NOTES[:2500], length=6000, ETag='W/"one"')
-    yield attack("after a weak tag", rest(other, ETag='W/"one"'), before=weak, right=(NOTES, other))
-    first, later = "Mon, 01 Jan 2024 00:00:00 GMT", "Tue, 02 Jan 2024 00:00:00 GMT"
-    dated = answer(NOTES[:2500], length=6000, Last_Modified=first)
-    newer = rest(other, ETag=None, Last_Modified=later)
-    yield attack("of a file that is newer", newer, before=dated, right=(NOTES, other))
-    yield attack("of the same date", rest(NOTES, ETag=None, Last_Modified=first), before=dated)
+    yield attack("after a weak tag", rest(another, ETag='W/"one"'), before=weak, right=(NOTES, another))
+    dates = [{"ETag": None, "Last_Modified": f"Mon, {day} Jan 2024 00:00:00 GMT"} for day in ("01", "08")]
+    dated = answer(NOTES[:2500], length=6000, Last_Modified=dates[0]["Last_Modified"])
+    yield attack("of a file that is newer", rest(another, **dates[1]), before=dated, right=(NOTES, another))
+    yield attack("of the same date", rest(NOTES, **dates[0]), before=dated)
     # A whole file without a tag, cut, and then the first again.
-    yield attack("of two files in turn", answer(other[:4000], length=6000), rest(NOTES), right=(NOTES, other))
+    yield attack("of two files in turn", answer(another[:4000], length=6000), rest(NOTES), right=(NOTES, another))
 
 
 def digests():

@@ -47,24 +47,30 @@ def closed():
     return sample_closed(LABELS, tasks=30, ways=5, shots=2, queries=4)
 
 
+def record_tensors(path, tasks, right):
+    """The same tasks as `played`, in tensors, with labels within a task."""
+    with fslcore.record(path, "A") as record:
+        for support, query, correct in zip(tasks.support, tasks.query, right):
+            names, labels = np.unique(LABELS[query], return_inverse=True)
+            predictions = [torch.tensor([label]) for label in np.where(correct, labels, (labels + 1) % 5)]
+            support_labels = torch.from_numpy(np.searchsorted(names, LABELS[support])).float()
+            images = torch.from_numpy(support), torch.from_numpy(query)
+            record.task(*images, torch.from_numpy(labels), predictions, support_labels, classes=names)
+
+
 def test_names_numbers_and_tensors_are_the_same(tmp_path, closed):
     right = played(tmp_path / "a.jsonl", closed)
     played(tmp_path / "b.jsonl", closed, name=str)
-    with fslcore.record(tmp_path / "c.jsonl", "A") as record:
-        for support, query, correct in zip(closed.support, closed.query, right):
-            names, labels = np.unique(LABELS[query], return_inverse=True)
-            predictions = [torch.tensor([label if yes else (label + 1) % 5]) for label, yes in zip(labels, correct)]
-            of_support = torch.from_numpy(np.searchsorted(names, LABELS[support])).float()
-            images = torch.from_numpy(support), torch.from_numpy(query)
-            record.task(*images, torch.from_numpy(labels), predictions, of_support, classes=names)
-    a, b, c = (recorder.load(tmp_path / f"{name}.jsonl") for name in "abc")
-    order = np.argsort(closed.query.astype(str), axis=1)  # of one class by name, which are texts
-    order = np.take_along_axis(order, np.argsort(np.take_along_axis(LABELS[closed.query], order, 1), 1, "stable"), 1)
-    assert (a.correct["A"] == np.take_along_axis(right, order, axis=1)).all()
-    for other in (b, c):
-        assert (a.images == other.images).all() and (a.classes == other.classes).all()
+    record_tensors(tmp_path / "c.jsonl", closed, right)
+    numbers, *others = (recorder.load(tmp_path / f"{name}.jsonl") for name in "abc")
+    query = numbers.images[numbers.query["A"]].astype(int)
+    for task in range(len(closed)):
+        correct = dict(zip(closed.query[task], right[task]))
+        assert numbers.correct["A"][task].tolist() == [correct[image] for image in query[task]]
+    for recording in others:
+        assert (numbers.images == recording.images).all() and (numbers.classes == recording.classes).all()
         for part in ("support", "query", "correct"):
-            assert (getattr(a, part)["A"] == getattr(other, part)["A"]).all()
+            assert (getattr(numbers, part)["A"] == getattr(recording, part)["A"]).all()
 
 
 LOOP = """
@@ -84,10 +90,12 @@ def test_a_loop_that_is_killed_loses_at_most_the_task_in_hand(tmp_path):
         done = next(int(line) for line in process.stdout if int(line) >= 53)
         process.kill()
         done += len(process.stdout.read().split())
-    found = recorder.load(part)
-    assert len(found.correct["ours"]) in (done, done + 1) and found.unfinished == ("ours",) and not path.exists()
-    assert (found.correct["ours"] == [True, False]).all() and found.facts == {"dataset": "birds"}
-    assert found.support["ours"].shape[1] == 2 and len(found.images) == 36
+    recording = recorder.load(part)
+    assert (
+        len(recording.correct["ours"]) in (done, done + 1) and recording.unfinished == ("ours",) and not path.exists()
+    )
+    assert (recording.correct["ours"] == [True, False]).all() and recording.facts == {"dataset": "birds"}
+    assert recording.support["ours"].shape[1] == 2 and len(recording.images) == 36
     recorded(path, method="ours")  # begins anew
     assert os.listdir(tmp_path) == ["r.jsonl"] and not recorder.load(path).unfinished
 
@@ -103,9 +111,9 @@ def test_a_file_that_is_cut_off_anywhere_holds_whole_lines(tmp_path, capsys):
             with pytest.raises(InputError, match=r"is not a recording|no task after it"):
                 recorder.load(cut)
             continue
-        found = recorder.load(cut)
-        assert found.correct["A"].tolist() == [[True, True], [False, True], [True, False]][:tasks]
-        assert found.unfinished == (() if size >= ends[4] else ("A",))
+        recording = recorder.load(cut)
+        assert recording.correct["A"].tolist() == [[True, True], [False, True], [True, False]][:tasks]
+        assert recording.unfinished == (() if size >= ends[4] else ("A",))
     assert capsys.readouterr().err.endswith(f"the last line of {cut} was not written to its end, and is left out\n")
 
 
@@ -168,9 +176,9 @@ def test_where_the_disk_is_full_the_loop_goes_on_and_writes_later(tmp_path):
     done = subprocess.run([sys.executable, "-c", FULL, path], capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr
     assert done.stderr.count("tasks of A are in memory only") == 1
-    found = recorder.load(path)
-    assert found.correct["A"][:, 1].tolist() == [False, True] * 50 and not found.unfinished
-    assert {f"{t} new" for t in range(100)} < set(found.images)
+    recording = recorder.load(path)
+    assert recording.correct["A"][:, 1].tolist() == [False, True] * 50 and not recording.unfinished
+    assert {f"{t} new" for t in range(100)} < set(recording.images)
 
 
 def test_tasks_of_any_size_and_names_of_any_letters(tmp_path):
@@ -178,15 +186,15 @@ def test_tasks_of_any_size_and_names_of_any_letters(tmp_path):
     with fslcore.record(tmp_path / "r.jsonl", " m: ü", dataset=Path("/data/birds"), seed=np.int64(3)) as record:
         record.task([], names[:1], ["x"], ["x"], [])
         record.task(names[1:3], names[3:], ["y", "y", "x"], ["y", None, "y"], ["x", "x"])
-    found = recorder.load(tmp_path / "r.jsonl")
-    assert found.methods == ["m: ü"] and found.facts == {"dataset": "/data/birds", "seed": 3}
+    recording = recorder.load(tmp_path / "r.jsonl")
+    assert recording.methods == ["m: ü"] and recording.facts == {"dataset": "/data/birds", "seed": 3}
     tasks = [([], [("", True)]), (names[1:3], sorted(zip(names[3:], [True, False, False])))]
     for number, (support, query) in enumerate(tasks):
-        of_support, of_query = (part["m: ü"][number] for part in (found.support, found.query))
-        correct = found.correct["m: ü"][number][of_query >= 0]
-        assert sorted(found.images[of_support[of_support >= 0]]) == sorted(support)
-        assert sorted(zip(found.images[of_query[of_query >= 0]], correct)) == query
-    assert dict(zip(found.images, found.classes))["caf\udce9"] == "x"
+        of_support, of_query = (part["m: ü"][number] for part in (recording.support, recording.query))
+        correct = recording.correct["m: ü"][number][of_query >= 0]
+        assert sorted(recording.images[of_support[of_support >= 0]]) == sorted(support)
+        assert sorted(zip(recording.images[of_query[of_query >= 0]], correct)) == query
+    assert dict(zip(recording.images, recording.classes))["caf\udce9"] == "x"
 
 
 @pytest.mark.parametrize(
@@ -292,13 +300,13 @@ def test_several_files_are_one_recording_of_the_same_images(tmp_path, closed):
     a, b = tmp_path / "a.jsonl", tmp_path / "b.jsonl"
     recorder.save(a, authors, {"A": (closed, results, False), "D": (closed, results, True)}, {"seed": 0})
     recorder.save(b, without, {"B": (closed[::-1], results, False)}, {"seed": 0})
-    found = recorder.load([a, b])
-    assert found.methods == ["A", "D", "B"] and found.transductive == {"A": False, "D": True, "B": False}
-    assert found.images.tolist() == [*authors] and found.facts == {"seed": 0} and not found.unfinished
-    assert found.groups["groups"].tolist() == [facts["groups"] for facts in authors.values()]
-    assert (found.support["B"] == np.sort(closed.support[::-1], axis=1)).all()
+    recording = recorder.load([a, b])
+    assert recording.methods == ["A", "D", "B"] and recording.transductive == {"A": False, "D": True, "B": False}
+    assert recording.images.tolist() == [*authors] and recording.facts == {"seed": 0} and not recording.unfinished
+    assert recording.groups["groups"].tolist() == [facts["groups"] for facts in authors.values()]
+    assert (recording.support["B"] == np.sort(closed.support[::-1], axis=1)).all()
     order = np.argsort(closed.query, axis=1)
-    assert (found.correct["D"] == np.take_along_axis(results.correct, order, axis=1)).all()
+    assert (recording.correct["D"] == np.take_along_axis(results.correct, order, axis=1)).all()
     played(tmp_path / "c.jsonl", closed, "C", name="other {}".format)
     with pytest.raises(InputError, match="^record: groups are known of 160 of .* images; of all or none is needed"):
         recorder.load([a, tmp_path / "c.jsonl"])
@@ -323,18 +331,18 @@ def test_links_and_the_home_folder_are_followed(tmp_path, monkeypatch):
 
 
 def test_the_lock_of_windows_is_waited_for_too(tmp_path, monkeypatch):
-    asked = []
+    calls = []
 
     def locking(file, mode, size):
-        asked.append((mode, size))
-        if len(asked) < 3:
+        calls.append((mode, size))
+        if len(calls) < 3:
             raise OSError(errno.EDEADLOCK, "after ten seconds")
 
     monkeypatch.setattr("sys.platform", "win32")
     monkeypatch.setitem(sys.modules, "msvcrt", SimpleNamespace(LK_LOCK=1, locking=locking))
     with locked(tmp_path / "r.jsonl"):
         assert [p.name for p in tmp_path.iterdir()] == [".r.jsonl.lock"]
-    assert asked == [(1, 1)] * 3 and not list(tmp_path.iterdir())
+    assert calls == [(1, 1)] * 3 and not list(tmp_path.iterdir())
 
 
 def test_without_locks_and_with_another_who_removed_it_the_file_is_written(tmp_path, monkeypatch):

@@ -37,10 +37,8 @@ OF_THE_RUN = ("papermill", "execution")
 
 def plugin() -> str:
     """Why Snakemake's executor cannot be had, or nothing: it is installed beside the rest where it is missing."""
-    found = subprocess.run(
-        [sys.executable, "-c", "import snakemake_executor_plugin_slurm"], capture_output=True, env=environment(ROOT)
-    )
-    if found.returncode == 0:
+    check = [sys.executable, "-c", "import snakemake_executor_plugin_slurm"]
+    if subprocess.run(check, capture_output=True, env=environment(ROOT)).returncode == 0:
         return ""
     install = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps"]
     wanted = ["--upgrade", "--target", HERE / "plugins", "-r", ROOT / "profiles" / "slurm" / "requirements.txt"]
@@ -48,9 +46,9 @@ def plugin() -> str:
     return f"pip: {done.stderr.strip().splitlines()[-1]}" if done.returncode else ""
 
 
-def environment(folder: Path, given: dict[str, str] = os.environ) -> dict[str, str]:
+def environment(folder: Path, variables: dict[str, str] = os.environ) -> dict[str, str]:
     """The folder's own code and cache, and this Python."""
-    clean = {k: v for k, v in given.items() if not k.startswith(("FSLCORE", "PYTHON"))}
+    clean = {k: v for k, v in variables.items() if not k.startswith(("FSLCORE", "PYTHON"))}
     return clean | {
         "PATH": os.pathsep.join([str(Path(sys.executable).parent), clean["PATH"]]),
         "PYTHONPATH": os.pathsep.join(map(str, (folder, folder / "book", HERE / "plugins"))),
@@ -66,7 +64,7 @@ def copy(name: str) -> Path:
     return folder
 
 
-def build(folder: Path, *options: str, during=lambda process: None, given=os.environ) -> float:
+def build(folder: Path, *options: str, during=lambda process: None, variables=os.environ) -> float:
     """Run Snakemake in a folder, and something beside it; the seconds it took.
 
     Raises
@@ -78,7 +76,7 @@ def build(folder: Path, *options: str, during=lambda process: None, given=os.env
     config = ["--config", "profile=small.yml", "--"]
     command = [sys.executable, "-m", "snakemake", "--nolock", *options, *config, *TARGETS]
     with log.open("w") as out:
-        process = subprocess.Popen(command, cwd=folder, env=environment(folder, given), stdout=out, stderr=out)
+        process = subprocess.Popen(command, cwd=folder, env=environment(folder, variables), stdout=out, stderr=out)
         try:
             during(process)
             code = process.wait(timeout=max(1, LIMIT - (time.monotonic() - start)))
@@ -89,8 +87,8 @@ def build(folder: Path, *options: str, during=lambda process: None, given=os.env
             process.wait()
     if code:
         logs = [log, *sorted((folder / ".snakemake" / "slurm_logs").rglob("*.log"))]
-        said = "\n".join(line for one in logs for line in one.read_text(errors="replace").splitlines()[-30:])
-        raise RuntimeError(f"{folder.name}: snakemake ended with {code}\n{said}")
+        ends = ["\n".join(log.read_text(errors="replace").splitlines()[-30:]) for log in logs]
+        raise RuntimeError("\n".join([f"{folder.name}: snakemake ended with {code}", *ends]))
     return time.monotonic() - start
 
 
@@ -99,7 +97,7 @@ def on(cluster: slurm.Slurm, folder: Path, during=lambda process: None) -> float
     profile = ["--workflow-profile", "profiles/slurm", "--configfile", "few.yaml"]
     quick = ["--slurm-init-seconds-before-status-checks", "3", "--slurm-status-command", "squeue"]
     (folder / "few.yaml").write_text(f"parts: {PARTS}\n")
-    return build(folder, *profile, *quick, during=during, given=cluster.environ)
+    return build(folder, *profile, *quick, during=during, variables=cluster.environ)
 
 
 class Faults:
@@ -158,13 +156,13 @@ def content(path: Path) -> bytes:
     return json.dumps(notebook, sort_keys=True).encode()
 
 
-def made(folder: Path) -> dict[str, bytes]:
+def results(folder: Path) -> dict[str, bytes]:
     """All results in a folder, by name: cache, tables and notebooks."""
-    found = [*folder.glob("cache/**/*"), *folder.glob("_build/results/*"), *folder.glob("_build/notebooks/*")]
-    return {str(path.relative_to(folder)): content(path) for path in found if path.is_file()}
+    paths = [*folder.glob("cache/**/*"), *folder.glob("_build/results/*"), *folder.glob("_build/notebooks/*")]
+    return {str(path.relative_to(folder)): content(path) for path in paths if path.is_file()}
 
 
-def compare(wanted: Path, found: Path) -> int:
+def compare(expected: Path, folder: Path) -> int:
     """The number of files, all equal.
 
     Raises
@@ -172,24 +170,27 @@ def compare(wanted: Path, found: Path) -> int:
     RuntimeError
         Names the files that differ, or that only one has.
     """
-    a, b = made(wanted), made(found)
-    one = sorted(a.keys() ^ b.keys())
-    other = sorted(name for name in a.keys() & b.keys() if a[name] != b[name])
-    if one or other or not a:
-        raise RuntimeError(f"{wanted.name} and {found.name}: differ {other}; only in one {one}; {len(a)} files")
+    a, b = results(expected), results(folder)
+    missing = sorted(a.keys() ^ b.keys())
+    different = sorted(name for name in a.keys() & b.keys() if a[name] != b[name])
+    if missing or different or not a:
+        differences = f"differ {different}; only in one {missing}; {len(a)} files"
+        raise RuntimeError(f"{expected.name} and {folder.name}: {differences}")
     return len(a)
 
 
 def main() -> int:
-    why = slurm.installed() or plugin()
-    if why:
-        print(f"cluster test skipped: {why}")
+    obstacle = slurm.installed() or plugin()
+    if obstacle:
+        print(f"cluster test skipped: {obstacle}")
         return 0
-    local, whole, broken = (copy(name) for name in ("local", "whole", "broken"))
+    local, undisturbed, broken = (copy(name) for name in ("local", "whole", "broken"))
     print(f"on this machine: {build(local, '--cores', '2'):.0f} s", flush=True)
     # The name of a socket has at most 107 bytes: not below this folder, wherever it lies.
     with tempfile.TemporaryDirectory(prefix="slurm.") as short, slurm.Slurm(Path(short), nodes=NODES) as cluster:
-        print(f"on {NODES} nodes: {on(cluster, whole):.0f} s, {compare(local, whole)} files equal", flush=True)
+        print(
+            f"on {NODES} nodes: {on(cluster, undisturbed):.0f} s, {compare(local, undisturbed)} files equal", flush=True
+        )
         faults = Faults(cluster)
         took = on(cluster, broken, during=faults)
         print("; ".join(faults.done))

@@ -175,8 +175,8 @@ class Slurm:
             dead = [name for name, daemon in self.daemons.items() if daemon.poll() is not None]
             if dead or time.monotonic() > end:
                 name = dead[0] if dead else "slurmctld"
-                said = (self.folder / f"{name}.out").read_text(errors="replace").strip().splitlines()[-5:]
-                raise RuntimeError(f"{name} {'ended' if dead else 'is not ready'}: {' | '.join(said)}")
+                lines = (self.folder / f"{name}.out").read_text(errors="replace").strip().splitlines()[-5:]
+                raise RuntimeError(f"{name} {'ended' if dead else 'is not ready'}: {' | '.join(lines)}")
             time.sleep(0.2)
 
     def ask(self, *command: str) -> list[list[str]]:
@@ -216,16 +216,16 @@ class Slurm:
 
 def kill(pid: int) -> int:
     """Kill a process and all below it, from the top, until none is left; the number of those that were killed."""
-    seen: set[psutil.Process] = set()
+    killed: set[psutil.Process] = set()
     with suppress(psutil.NoSuchProcess):
         top = psutil.Process(pid)
         # Stopped first, it takes in what its children leave behind, and starts nothing new meanwhile.
         top.suspend()
-        while below := set(top.children(recursive=True)) - seen:
-            for process in below:
+        while children := set(top.children(recursive=True)) - killed:
+            for process in children:
                 with suppress(psutil.NoSuchProcess):
                     process.kill()
-            seen |= below
+            killed |= children
         top.kill()
-        seen.add(top)
-    return len(seen)
+        killed.add(top)
+    return len(killed)

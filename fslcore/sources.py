@@ -285,7 +285,9 @@ def digests(name: str) -> dict[str, dict]:
     return json.loads(record.read_text("utf-8"))["files"] if record.is_file() else {}
 
 
-def differing(data: dict[str, dict[str, dict]], weights: dict[str, str], known: Sources) -> tuple[list[str], list[str]]:
+def differing(
+    data: dict[str, dict[str, dict]], weights: dict[str, str], manifest: Sources
+) -> tuple[list[str], list[str]]:
     """Deviations from the listed digests, and the names that have unlisted digests.
 
     Parameters
@@ -294,12 +296,12 @@ def differing(data: dict[str, dict[str, dict]], weights: dict[str, str], known: 
         By data set, the result of `digests`.
     weights : dict of str
         SHA-256 of the file by backbone; backbones without a listed source, such as shipped ones, are ignored.
-    known : Sources
+    manifest : Sources
         `read` or `shipped`.
     """
     deviations, unlisted = [], []
     for name, files in data.items():
-        source = known.data.get(known.same.get(name, name))
+        source = manifest.data.get(manifest.same.get(name, name))
         if source is None or (source.files and files.keys() != {file.name for file in source.files}):
             deviations.append(f"{name}: other files than those of the manifest")
             continue
@@ -311,7 +313,7 @@ def differing(data: dict[str, dict[str, dict]], weights: dict[str, str], known: 
         if not source.files or not all(file.digests for file in source.files):
             unlisted.append(name)
     for name, digest in weights.items():
-        source = known.weights.get(name)
+        source = manifest.weights.get(name)
         if source and source.sha256 is None:
             unlisted.append(name)
         elif source and source.sha256 != digest:

@@ -77,7 +77,7 @@ def holds(text: str, words: str) -> bool:
     return all(any(word in text for word in words_of.split("|")) for words_of in words.lower().split(" & "))
 
 
-def refused(done: Done, words: str, late: bool = False) -> None:
+def refused(done: Done, words: str) -> None:
     """Refused in one line with these words, without a traceback."""
     assert done.code == 2, f"exit code {done.code}: {done.text or done.value}"
     assert holds(done.err.strip().splitlines()[-1], words) and "Traceback" not in done.err, done.err
@@ -121,7 +121,6 @@ def has(words: str) -> Callable[[Done], bool]:
     return lambda done: holds(done.text, words)
 
 
-Warned = has
 split = shlex.split
 
 
@@ -142,9 +141,10 @@ def fill(path: str | Path, content: str | bytes | Callable[[Path], object]) -> N
         path.write_bytes(content.encode() if isinstance(content, str) else content)
 
 
-def nowhere(ending: str) -> list:
-    """Rows of places where no file can be written: (a function that makes the place, its path, words)."""
-    return [row("through a file", lambda: fill("plain", ""), f"plain/out{ending}", "plain")]
+def nowhere(ending: str) -> str:
+    """A path where nothing can be written, as it leads through a file, which is called plain."""
+    Path("plain").touch()
+    return f"plain/out{ending}"
 
 
 @contextlib.contextmanager

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from .judging import Warned, asked, fslbook, judge, refused, row, small_disk
+from .judging import asked, fslbook, has, judge, refused, row, small_disk
 from .pictures import array, cut, one, put, save, tree
 
 
@@ -40,7 +40,7 @@ def too_many():
 @pytest.mark.parametrize(
     "write, change, expected",  # list: no change
     [
-        row("near-identical photos", photos, list, Warned("outside & 5-fold|range")),
+        row("near-identical photos", photos, list, has("outside & 5-fold|range")),
         row("one class", save(), classes("disk", "standing"), "class & 2"),
         row("21 images in a class", save(), too_many, "disk & 21 & 20"),
         row("no images", save(), only("*/*"), "disk & image"),

@@ -12,7 +12,7 @@ import torch
 
 from fslcore import store
 
-from .judging import Trap, Warned, fill, fine, fslcore, judge, row, split
+from .judging import Trap, fill, fine, fslcore, has, judge, row, split
 from .pictures import HEIC, PER, array, cut, icon, one, pgm, png, put, save, tiff, tree
 
 SMALL = split("--ways 3 --shots 2 --queries 3 --tasks 30 --samplings closed --learners ncc")
@@ -53,7 +53,7 @@ FORMS = {  # `tests/datasets/test_images.py` has the pixels of those that are re
         "10 of 16 bits": (array(u16(1023)), RANGE),
         "12 of 16 bits in colour": (png(top=1 / 16), RANGE),
         "white icon, form in the alpha": (array(icon(255, 255)), FLAT),
-        "one pixel": (save(lambda im: im.resize((1, 1))), Warned("flat|colour")),
+        "one pixel": (save(lambda im: im.resize((1, 1))), has("flat|colour")),
     },
     ".tif": {
         "16 bits, signed": (tiff(lambda s: ((0.9 - 0.8 * s) * 32767).astype("i2")), "0."),

@@ -263,11 +263,10 @@ def test_the_command(content, options, expected):
     judge(lambda: fslcore("report", "r.csv", "-o", "out.html", *options), expected)
 
 
-@pytest.mark.parametrize("make, path, words", nowhere(".html"))
-def test_where_no_page_can_be_written(make, path, words):
+def test_where_no_page_can_be_written():
     fill("r.csv", WIDE)
-    make()
-    judge(lambda: fslcore("report", "r.csv", "-o", path), words)
+    path = nowhere(".html")
+    judge(lambda: fslcore("report", "r.csv", "-o", path), "plain")
 
 
 def test_where_a_page_is_written(here):

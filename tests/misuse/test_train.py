@@ -99,14 +99,13 @@ def test_data_that_do_not_suffice(classes, per, change, words):
     judge(lambda: train("--epochs", "1", data="folder:data"), words)
 
 
-@pytest.mark.parametrize("make, path, words", nowhere(".safetensors"))
-def test_where_no_weights_can_be_written(made, make, path, words):
-    make()
-    judge(lambda: train("--epochs", "1", "-o", path, data=f"folder:{made}"), words)
+def test_where_no_weights_can_be_written(made):
+    path = nowhere(".safetensors")
+    judge(lambda: train("--epochs", "1", "-o", path, data=f"folder:{made}"), "plain")
 
 
 def test_a_disk_without_room(made):
     with small_disk():
         done = asked(lambda: train("--epochs", "1", data=f"folder:{made}"))
-    refused(done, "out|room|space|large", late=True)
+    refused(done, "out|room|space|large")
     assert not os.listdir()

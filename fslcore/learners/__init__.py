@@ -1,7 +1,7 @@
 """Learners: from a task's support to scores for its queries.
 
-All learners follow the protocol `Learner`. Each is a line of `fslcore.catalogue.known`, which names its module
-and class.
+All learners follow the protocol `Learner`. Each is a line of `fslcore.catalogue.known`, which names
+its module and class.
 """
 
 from importlib import import_module
@@ -33,22 +33,24 @@ for _name, _entry in known.items():
     __all__ += [_class]
 
 of_features = {name: kind for name, kind in _classes.items() if kind.reads == "features"}
-of_images = {name: kind for name, kind in _classes.items() if kind.reads == "images"}  # they train on each task
+of_images = {
+    name: kind for name, kind in _classes.items() if kind.reads == "images"
+}  # they train on each task
 names = (*of_features, *of_images)
 
 
 def make(name: str, backbone: Backbone | None = None, **settings) -> Learner:
-    """A learner by name, or by ``module:Class``, with weights that were trained with the backbone's network (R2D2: λ).
+    """A learner by name or ``module:Class``, with the weights trained beside the backbone, if any.
 
-    ``settings`` are arguments of its class, such as ``C`` of `LogisticRegression`. The defaults are the settings of its
-    training, and for fine-tuning those of released code for the backbone.
+    ``settings`` are arguments of its class, such as ``C`` of `LogisticRegression`. The defaults are
+    the settings of its training, and for fine-tuning those of released code for the backbone.
 
     Raises
     ------
     InputError
-        Unknown name; a learner that reads images without a backbone, or with one it cannot use; a learner that
-        compares places with a backbone whose features are not a map; a module or a class of your own that is missing or
-        is not a learner.
+        Unknown name; a learner that reads images without a backbone, or with one it cannot use; a
+        learner that compares places with a backbone whose features are not a map; a module or a
+        class of your own that is missing or is not a learner.
     """
     if ":" in name:
         from .own import made
@@ -56,7 +58,9 @@ def make(name: str, backbone: Backbone | None = None, **settings) -> Learner:
         return made(name, backbone, settings)
     if name in of_images:
         if backbone is None:
-            raise InputError(f"learner = {name}; precomputed features allow {', '.join(of_features)}")
+            raise InputError(
+                f"learner = {name}; precomputed features allow {', '.join(of_features)}"
+            )
         if name == "ft":
             settings = backbone.fine_tuning | settings
         elif backbone.name.endswith(f"-{name}"):
@@ -71,7 +75,10 @@ def make(name: str, backbone: Backbone | None = None, **settings) -> Learner:
         settings.setdefault("dim", backbone.dim)
     if backbone is not None and of_features[name].places:
         if backbone.map is None:
-            raise InputError(f"learner = {name}; the features of {backbone.name} are no map; those of conv4-{name} are")
+            raise InputError(
+                f"learner = {name}; the features of {backbone.name} are no map; those of "
+                f"conv4-{name} are"
+            )
         settings.setdefault("map", backbone.map)
     learner = of_features[name](**settings)
     if trained and backbone.head:

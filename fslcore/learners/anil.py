@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import torch
+from torch import Tensor
 
 from ..errors import whole
 from .common import OnFeatures, descended_head
@@ -11,11 +11,12 @@ __all__ = ["ANIL"]
 
 
 class ANIL(OnFeatures):
-    """MAML whose inner loop updates only the head: a few steps of gradient descent on a linear head.
+    """MAML whose inner loop updates only the head, by a few steps of gradient descent.
 
-    The network is trained through the steps, including second derivatives. As in our `MAML`, the head and its bias
-    start at zero, where the paper trains the start; so a task may have any number of classes, in any order.
-    The steps are fewer and larger than those of a fitted classifier; the features are trained for them.
+    The network is trained through the steps, including second derivatives. As in our `MAML`, the
+    head and its bias start at zero, where the paper trains the start; so a task may have any number
+    of classes, in any order. The steps are fewer and larger than those of a fitted classifier; the
+    features are trained for them.
 
     Parameters
     ----------
@@ -37,6 +38,8 @@ class ANIL(OnFeatures):
         super().__init__()
         self.steps, self.lr = whole("steps", steps, least=1), lr
 
-    def forward(self, support: torch.Tensor, members: torch.Tensor, query: torch.Tensor) -> torch.Tensor:
-        head, bias = descended_head(support, members, self.steps, self.lr, create_graph=self.training)
+    def forward(self, support, members, query) -> Tensor:
+        head, bias = descended_head(
+            support, members, self.steps, self.lr, create_graph=self.training
+        )
         return query @ head.mT + bias

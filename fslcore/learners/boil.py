@@ -14,11 +14,12 @@ __all__ = ["BOIL"]
 
 
 class BOIL(MAML):
-    """MAML whose inner loop updates only the network: the head is trained with it and then stays fixed.
+    """MAML whose inner loop updates only the network, under a fixed head trained with it.
 
-    So the features of a task must adapt to the head, not the head to the features. The head has a fixed number of
-    classes, from its training, and their order matters. The statistics of batch normalisation are
-    those of the support, as in our `MAML`; released code uses those of the queries.
+    So the features of a task must adapt to the head, not the head to the features. The head has a
+    fixed number of classes, from its training, and their order matters. The statistics of batch
+    normalisation are those of the support, as in our `MAML`; released code uses those of the
+    queries.
 
     Parameters
     ----------
@@ -32,17 +33,22 @@ class BOIL(MAML):
     Raises
     ------
     InputError
-        As `MAML`; a backbone without a head; in `scores` and `on_images`, tasks with another number of classes.
+        As `MAML`; a backbone without a head; in `scores` and `on_images`, tasks with another number
+        of classes.
     """
 
     name = "boil"
     sized = True
 
-    def __init__(self, backbone: Backbone | None = None, *, dim: int = 128, ways: int = 5, **settings):
+    def __init__(
+        self, backbone: Backbone | None = None, *, dim: int = 128, ways: int = 5, **settings
+    ):
         super().__init__(backbone, **settings)
         if backbone is not None:
             if "weight" not in backbone.head:
-                raise InputError(f"{backbone.name}: no head; the checkpoint of a training with boil has one")
+                raise InputError(
+                    f"{backbone.name}: no head; the checkpoint of a training with boil has one"
+                )
             ways, dim = backbone.head["weight"].shape
         self.head = nn.Linear(dim, ways)
         if backbone is not None:
@@ -55,6 +61,7 @@ class BOIL(MAML):
     def _start(self, features, ways: int):
         if ways != self.head.out_features:
             raise InputError(
-                f"ways = {ways}; {self.head.out_features}, those that BOIL's head was trained with, are allowed"
+                f"ways = {ways}; {self.head.out_features}, those that BOIL's head was trained "
+                "with, are allowed"
             )
         return self.head.weight, self.head.bias

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 from torch.nn import functional as F
 
 from .common import OnMaps, class_means
@@ -12,15 +12,17 @@ __all__ = ["CAN"]
 
 
 class CAN(OnMaps):
-    """Cosine of a class and a query, each weighted where the other resembles it (cross attention module).
+    """Cosine of a class and a query, each weighted where the other resembles it.
 
-    The correlation map contains the cosines between all places of the class (mean map of its shots) and all places of
-    the query. A small network reads the mean correlations of a map's places and returns a kernel that fuses the
-    correlations of each place into one number; a softmax of these, added to 1, weights the places.
+    The correlation map contains the cosines between all places of the class (mean map of its shots)
+    and all places of the query. A small network reads the mean correlations of a map's places and
+    returns a kernel that fuses the correlations of each place into one number; a softmax of these,
+    added to 1, weights the places.
 
-    Unlike the paper: the fusion has no batch normalisation, so that a score depends only on its own pair; the loss is
-    that of the pooled cosine, as in the paper's test, not of each place of the query; the auxiliary classifier reads
-    queries before the attention. The transductive form is not implemented.
+    Unlike the paper: the fusion has no batch normalisation, so that a score depends only on its own
+    pair; the loss is that of the pooled cosine, as in the paper's test, not of each place of the
+    query; the auxiliary classifier reads queries before the attention. The transductive form is not
+    implemented.
 
     Parameters
     ----------
@@ -35,24 +37,28 @@ class CAN(OnMaps):
     name = "can"
     settings = ("temperature", "scale")
 
-    def __init__(self, map: tuple[int, int, int] = (64, 4, 4), temperature: float = 0.025, scale: float = 7.0):
+    def __init__(
+        self, map: tuple[int, int, int] = (64, 4, 4), temperature: float = 0.025, scale: float = 7.0
+    ):
         super().__init__(map)
         self.temperature, self.scale = temperature, scale
         places = map[1] * map[2]
         hidden = max(4, places // 6)  # the paper's ratio, for maps of 36 places
         self.fusion = nn.Sequential(nn.Linear(places, hidden), nn.ReLU(), nn.Linear(hidden, places))
 
-    def forward(self, support: torch.Tensor, members: torch.Tensor, query: torch.Tensor) -> torch.Tensor:
+    def forward(self, support, members, query) -> Tensor:
         classes = class_means(support, members)  # (T, K, P, C)
         places = F.normalize(query, dim=-1).flatten(1, 2)
         cosines = places @ F.normalize(classes, dim=-1).flatten(1, 2).mT  # (T, qP, KP)
-        correlation = cosines.view(*query.shape[:3], *classes.shape[1:3]).transpose(2, 3)  # (T, q, K, P, P)
+        correlation = cosines.view(*query.shape[:3], *classes.shape[1:3]).transpose(
+            2, 3
+        )  # (T, q, K, P, P)
         attended_query = torch.einsum("tqkp,tqpc->tqkc", self.attention(correlation), query)
         attended_class = torch.einsum("tqkp,tkpc->tqkc", self.attention(correlation.mT), classes)
         return self.scale * F.cosine_similarity(attended_query, attended_class, dim=-1)
 
-    def attention(self, correlation: torch.Tensor) -> torch.Tensor:
-        """Weights (..., P) of places, from their correlations (..., P, P') with those of the other map."""
+    def attention(self, correlation: Tensor) -> Tensor:
+        """Weights (..., P) of places, from their correlations (..., P, P') with the other map."""
         kernel = self.fusion(correlation.mean(dim=-2))
         fused = (correlation @ kernel[..., None]).squeeze(-1) / correlation.shape[-1]
         return 1 + torch.softmax(fused / self.temperature, dim=-1)

@@ -14,7 +14,7 @@ __all__ = ["NearestCentroid"]
 
 
 class NearestCentroid(Learner):
-    """Cosine to the mean of each class's L2-normalised support features (NCC in OOPS, section 2.2)."""
+    """Cosine to each class's mean of L2-normalised support features (NCC in OOPS, section 2.2)."""
 
     name = "ncc"
 
@@ -22,5 +22,7 @@ class NearestCentroid(Learner):
     def scores(self, bank: Bank, tasks: Tasks) -> torch.Tensor:
         """Cosines (T, n_query, K) from a bank of features; -inf for a class without support."""
         x, members, scale, query = fetch(bank, tasks)
-        centroids = F.normalize((members * scale).mT @ x, dim=-1)  # after normalisation, sum and mean are equal
+        centroids = F.normalize(
+            (members * scale).mT @ x, dim=-1
+        )  # after normalisation, sum and mean are equal
         return without_empty(query_scores(bank, query, centroids), members)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 import numpy as np
@@ -24,20 +25,21 @@ QUERIES = 2
 
 
 def check_learner(learner: Learner, bank: Bank | None = None, *, seed: int = 0) -> None:
-    """Run a learner on a few small tasks and report all faults, as scikit-learn's `check_estimator` does.
+    """Run a learner on small tasks and report all faults, as scikit-learn's `check_estimator`.
 
-    Its configuration must be JSON and stay the same. Its scores must have the shape (T, n_query, K), be on the bank's
-    device and be finite. They must not change when it is asked again, when tasks come in batches of another size or in
-    another order, or when they are padded with -1. Without ``transductive`` they must not depend on other queries of
-    a task. The bank and the tasks must not be changed.
+    Its configuration must be JSON and stay the same. Its scores must have the shape (T, n_query,
+    K), be on the bank's device and be finite. They must not change when it is asked again, when
+    tasks come in batches of another size or in another order, or when they are padded with -1.
+    Without ``transductive`` they must not depend on other queries of a task. The bank and the tasks
+    must not be changed.
 
     Parameters
     ----------
     learner
         As for `fslcore.evaluation.evaluate`.
     bank : Bank, optional
-        Its input: at least 3 classes of at least 4 rows. By default 36 random rows of 6 classes: 64 features
-        with embeddings of names and a mean, or images of 32 × 32 pixels.
+        Its input: at least 3 classes of at least 4 rows. By default 36 random rows of 6 classes: 64
+        features with embeddings of names and a mean, or images of 32 × 32 pixels.
     seed : int
         Seed of the default bank and the tasks.
 
@@ -49,9 +51,11 @@ def check_learner(learner: Learner, bank: Bank | None = None, *, seed: int = 0) 
     learner = complete(learner)
     if bank is None:
         bank = _bank(learner, seed)
-    drawn = sample_closed(bank.labels, tasks=4, ways=WAYS, shots=SHOTS, queries=QUERIES, seed=seed)
-    writable = {name: np.array(getattr(drawn, name)) for name in ARRAYS}
-    tasks = replace(drawn, **writable)
+    sampled = sample_closed(
+        bank.labels, tasks=4, ways=WAYS, shots=SHOTS, queries=QUERIES, seed=seed
+    )
+    writable = {name: np.array(getattr(sampled, name)) for name in ARRAYS}
+    tasks = replace(sampled, **writable)
     faults = list(dict.fromkeys(_faults(learner, bank, tasks)))
     if faults:
         count = "1 fault" if len(faults) == 1 else f"{len(faults)} faults"
@@ -74,13 +78,7 @@ def _faults(learner: Learner, bank: Bank, tasks: Tasks) -> Iterator[str]:
     """The faults, in the order of the checks; a fault that makes the rest meaningless ends them."""
     config, fault = _config(learner)
     yield from fault
-    tensors = {}
-    for name in ("data", "text", "center"):
-        tensor = getattr(bank, name)
-        if tensor is not None:
-            tensors[name] = tensor.clone()
-    labels = bank.labels.copy()
-    arrays = {name: getattr(tasks, name).copy() for name in ARRAYS}
+    bank_before, tasks_before = copy.deepcopy((bank, tasks))
     try:
         scores = learner.scores(bank, tasks)
         fault = _form(scores, bank, tasks)
@@ -92,19 +90,26 @@ def _faults(learner: Learner, bank: Bank, tasks: Tasks) -> Iterator[str]:
         yield from _changed(learner, bank, tasks, scores, TOLERANCE * spread)
     except Exception as error:  # of any kind: it is the user's code
         yield f"scores fails with {reason(error)}"
-    same_tensors = all(torch.equal(getattr(bank, name), tensor) for name, tensor in tensors.items())
-    if not same_tensors or (bank.labels != labels).any():
+    if _differ(bank, bank_before, ("data", "text", "center", "labels")):
         yield "it changes the bank"
-    if any((getattr(tasks, name) != array).any() for name, array in arrays.items()):
+    if _differ(tasks, tasks_before, ARRAYS):
         yield "it changes the tasks"
     if not fault and _config(learner)[0] != config:
         yield "config() differs after scores"
 
 
+def _differ(changed: object, before: object, names: Iterable[str]) -> bool:
+    """Whether one of these arrays of two objects differs."""
+    pairs = [(getattr(changed, name), getattr(before, name)) for name in names]
+    return any(array is not None and bool((array != copied).any()) for array, copied in pairs)
+
+
 def _config(learner: Learner) -> tuple[str | None, list[str]]:
     """The configuration as text, and its faults."""
     try:
-        first, second = (json.dumps(learner.config(), sort_keys=True, allow_nan=False) for _ in range(2))
+        first, second = (
+            json.dumps(learner.config(), sort_keys=True, allow_nan=False) for _ in range(2)
+        )
     except Exception as error:
         return None, [f"config() does not give JSON ({reason(error)})"]
     return first, [] if first == second else ["config() differs each time"]
@@ -120,7 +125,10 @@ def _form(scores: object, bank: Bank, tasks: Tasks) -> list[str]:
         return [f"scores are on {scores.device}, not on the bank's device, {bank.data.device}"]
     infinite = ~np.isfinite(_plain(scores))
     if infinite.any():
-        return [f"{infinite.sum()} of {infinite.size} scores are NaN or infinite, although all classes have support"]
+        return [
+            f"{infinite.sum()} of {infinite.size} scores are NaN or infinite, although all "
+            "classes have support"
+        ]
     return []
 
 
@@ -128,15 +136,17 @@ def _plain(scores: torch.Tensor | np.ndarray) -> np.ndarray:
     return torch.as_tensor(scores).detach().double().cpu().numpy()
 
 
-def _changed(learner: Learner, bank: Bank, tasks: Tasks, scores: np.ndarray, most: float) -> Iterator[str]:
+def _changed(
+    learner: Learner, bank: Bank, tasks: Tasks, scores: np.ndarray, tolerance: float
+) -> Iterator[str]:
     """Equivalent ways of asking in which scores change, though they must not."""
     n = len(tasks)
 
     def score(tasks: Tasks) -> np.ndarray:
         return _plain(learner.scores(bank, tasks))
 
-    def differ(again: np.ndarray) -> bool:
-        return again.shape != scores.shape or not (np.abs(again - scores) <= most).all()
+    def differ(repeated: np.ndarray) -> bool:
+        return repeated.shape != scores.shape or not (np.abs(repeated - scores) <= tolerance).all()
 
     if differ(score(tasks)):
         yield "scores differ when it is asked again"
@@ -147,7 +157,10 @@ def _changed(learner: Learner, bank: Bank, tasks: Tasks, scores: np.ndarray, mos
     if differ(score(backwards)[::-1]):
         yield "scores depend on the order of tasks"
     if differ(score(_padded(tasks, "support"))):
-        yield "scores depend on padding of the support: support and support_label of -1 are not an image"
+        yield (
+            "scores depend on padding of the support: "
+            "support and support_label of -1 are not an image"
+        )
     if differ(score(_padded(tasks, "query"))[:, : scores.shape[1]]):
         yield "scores depend on padding of the queries: a query of -1 is not an image"
     if learner.transductive:

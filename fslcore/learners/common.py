@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Callable, Sequence
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 from torch.nn import functional as F
 
 from ..datasets.bank import Bank
@@ -16,20 +16,24 @@ from .protocol import Learner
 
 
 class OnFeatures(nn.Module, Learner):
-    """A learner that reads features, with one implementation for training and evaluation, batched over tasks.
+    """A learner that reads features: one implementation for training and evaluation.
 
     A subclass has a ``name`` and a differentiable ``forward(support, members, query)``: support
-    features (T, n, D), one-hot labels (T, n, K), query features (T, q, D) to scores (T, q, K). Rows of
-    ``members`` without a class are padding. ``embed`` is applied to each image alone, before. A learner that is
-    ``transductive`` uses all queries of a task at once: its ``forward`` takes as a fourth argument which queries
-    (T, q) are not padding.
+    features (T, n, D), one-hot labels (T, n, K), query features (T, q, D) to scores (T, q, K). Rows
+    of ``members`` without a class are padding. ``embed`` is applied to each image alone, before. A
+    learner that is ``transductive`` uses all queries of a task at once: its ``forward`` takes as a
+    fourth argument which queries (T, q) are not padding.
     """
 
     digested = False  # whether its many weights are represented by their digest in a key
 
     def config(self) -> dict:
         state = self.state_dict()
-        weights = {"weights": weights_digest(self)} if self.digested else {k: v.tolist() for k, v in state.items()}
+        weights = (
+            {"weights": weights_digest(self)}
+            if self.digested
+            else {k: v.tolist() for k, v in state.items()}
+        )
         return {**super().config(), **weights}
 
     @property
@@ -37,49 +41,51 @@ class OnFeatures(nn.Module, Learner):
         return self
 
     @torch.no_grad()
-    def scores(self, bank: Bank, tasks: Tasks) -> torch.Tensor:
+    def scores(self, bank: Bank, tasks: Tasks) -> Tensor:
         """Scores (T, n_query, K) from a bank of features; -inf for a class without support."""
         self.eval().to(bank.data.device)
         bank = self.prepare(bank)
         support, label, query = indices(tasks, bank.data.device)
         members = one_hot(label, tasks.ways).to(bank.dtype)
         support, query = bank.rows(support), bank.rows(query)
-        asked = (torch.as_tensor(tasks.query >= 0, device=query.device),) if self.transductive else ()
-        return without_empty(self(support, members, query, *asked), members)
+        present = (queries_present(tasks, query.device),) if self.transductive else ()
+        return without_empty(self(support, members, query, *present), members)
 
     def prepare(self, bank: Bank) -> Bank:
         """The bank with its features embedded; one call serves many calls of `scores`."""
         check_features(bank)
         return bank
 
-    def embed(self, features: torch.Tensor) -> torch.Tensor:
+    def embed(self, features: Tensor) -> Tensor:
         """The learner's embedding of the features (..., D) of each image alone."""
         return features
 
-    def descriptors(self, embedded: torch.Tensor) -> torch.Tensor:
-        """The input of an auxiliary classifier of the training classes: (..., V, C), V vectors per image."""
+    def descriptors(self, embedded: Tensor) -> Tensor:
+        """The input (..., V, C) of an auxiliary classifier: V vectors per image."""
         return embedded[..., None, :]
 
-    def on_images(self, network: nn.Module, support, members, query) -> torch.Tensor:
-        """As ``forward``, from normalised images: (T, n, 3, H, W), (T, n, K) and (T, q, 3, H, W)."""
+    def on_images(self, network: nn.Module, support, members, query) -> Tensor:
+        """As ``forward``, from normalised images (T, n, 3, H, W) and (T, q, 3, H, W)."""
         support, query = self.embed_images(network, support, query)
         return self(support, members, query)
 
-    def embed_images(self, network: nn.Module, support, query) -> tuple[torch.Tensor, torch.Tensor]:
-        """Embedded features of normalised images (T, n, 3, H, W) and (T, q, 3, H, W), in one batch."""
-        features = network(torch.cat([support, query], dim=1).flatten(0, 1)).unflatten(0, (len(support), -1))
+    def embed_images(self, network: nn.Module, support, query) -> tuple[Tensor, Tensor]:
+        """Embedded features of images (T, n, 3, H, W) and (T, q, 3, H, W), in one batch."""
+        features = network(torch.cat([support, query], dim=1).flatten(0, 1)).unflatten(
+            0, (len(support), -1)
+        )
         return self.embed(features).split([support.shape[1], query.shape[1]], dim=1)
 
-    def loss(self, scores: torch.Tensor, target: torch.Tensor) -> torch.Tensor:
+    def loss(self, scores: Tensor, target: Tensor) -> Tensor:
         """The training loss, from the scores (T, q, K) of queries and their labels (T, q)."""
         return query_loss(scores, target)
 
 
 class OnMaps(OnFeatures):
-    """A learner that compares places of the last map of a network, H × W local descriptors of C numbers per image.
+    """A learner that compares places of a network's last map, H × W descriptors per image.
 
-    It reads the flattened map, as features are stored, and ``embed`` gives ``forward`` the descriptors:
-    (T, n, HW, C) for support and (T, q, HW, C) for queries.
+    It reads the flattened map, as features are stored, and ``embed`` gives ``forward`` the
+    descriptors: (T, n, HW, C) for support and (T, q, HW, C) for queries.
 
     Parameters
     ----------
@@ -110,43 +116,50 @@ class OnMaps(OnFeatures):
         check_features(bank)
         self.to(bank.data.device)
         with torch.no_grad():
-            every = torch.arange(len(bank), device=bank.data.device)
-            embedded = torch.cat([self.embed(bank.rows(part)) for part in every.split(256)])
+            rows = torch.arange(len(bank), device=bank.data.device)
+            embedded = torch.cat([self.embed(bank.rows(part)) for part in rows.split(256)])
             return Bank(embedded, bank.labels, bank.digest)
 
-    def embed(self, features: torch.Tensor) -> torch.Tensor:
+    def embed(self, features: Tensor) -> Tensor:
         channels, height, width = self.map
         if features.shape[-1] != channels * height * width:
             raise InputError(
-                f"learner = {self.name}; features of length {features.shape[-1]}, the flattening of a map of "
-                f"{channels} × {height} × {width} is needed"
+                f"learner = {self.name}; features of length {features.shape[-1]}, the flattening "
+                f"of a map of {channels} × {height} × {width} is needed"
             )
         return features.unflatten(-1, (channels, -1)).mT
 
-    def descriptors(self, embedded: torch.Tensor) -> torch.Tensor:
+    def descriptors(self, embedded: Tensor) -> Tensor:
         return embedded
 
 
-def indices(tasks: Tasks, where: torch.device) -> tuple[torch.Tensor, ...]:
+def indices(tasks: Tasks, device: torch.device) -> tuple[Tensor, ...]:
     """support, support_label, query as int64 tensors; padded indices refer to row 0."""
     support, label, query = (
-        torch.as_tensor(a.copy(), dtype=torch.int64, device=where)
+        torch.as_tensor(a.copy(), dtype=torch.int64, device=device)
         for a in (tasks.support, tasks.support_label, tasks.query)
     )
     return support.clamp(min=0), label, query.clamp(min=0)
 
 
+def queries_present(tasks: Tasks, device: torch.device) -> Tensor:
+    """(T, n_query) which queries are not padding."""
+    return torch.as_tensor(tasks.query >= 0, device=device)
+
+
 def check_features(bank: Bank) -> None:
     """Raise `InputError` unless the bank contains features."""
     if bank.data.ndim != 2 or not bank.data.is_floating_point():
-        raise InputError(f"bank: {bank.data.dtype} of shape {tuple(bank.data.shape)}; (N, D) features are needed")
+        raise InputError(
+            f"bank: {bank.data.dtype} of shape {tuple(bank.data.shape)}; (N, D) features are needed"
+        )
 
 
-def fetch(bank: Bank, tasks: Tasks) -> tuple[torch.Tensor, ...]:
-    """Support features x (T, n, D), one-hot labels (T, n, K), scale (T, n, 1), query indices (T, q).
+def fetch(bank: Bank, tasks: Tasks) -> tuple[Tensor, ...]:
+    """Support features x (T, n, D), one-hot labels (T, n, K), scale (T, n, 1), queries (T, q).
 
-    ``scale * x`` are the unit features, zeros for padding. The scale is applied in the products with x, which
-    have far fewer numbers than x itself.
+    ``scale * x`` are the unit features, zeros for padding. The scale is applied in the products
+    with x, which have far fewer numbers than x itself.
     """
     check_features(bank)
     support, label, query = indices(tasks, bank.data.device)
@@ -156,7 +169,7 @@ def fetch(bank: Bank, tasks: Tasks) -> tuple[torch.Tensor, ...]:
     return x, members, scale, query
 
 
-def query_scores(bank: Bank, query: torch.Tensor, weights: torch.Tensor) -> torch.Tensor:
+def query_scores(bank: Bank, query: Tensor, weights: Tensor) -> Tensor:
     """Products (T, q, K) of unit query features with ``weights`` (T, K, D).
 
     A few tasks at a time, so that on a CPU their features stay in its cache.
@@ -170,18 +183,20 @@ def query_scores(bank: Bank, query: torch.Tensor, weights: torch.Tensor) -> torc
     return out.mT
 
 
-def one_hot(label: torch.Tensor, ways: int) -> torch.Tensor:
+def one_hot(label: Tensor, ways: int) -> Tensor:
     """(T, n) labels to (T, n, K) booleans; padding (-1) gives a row without any."""
     return label[..., None] == torch.arange(ways, device=label.device)
 
 
-def query_loss(scores: torch.Tensor, target: torch.Tensor) -> torch.Tensor:
+def query_loss(scores: Tensor, target: Tensor) -> Tensor:
     """Mean cross-entropy of scores (T, q, K) with labels (T, q)."""
     return F.cross_entropy(scores.flatten(0, 1), target.flatten())
 
 
-def support_loss(logits: torch.Tensor, members: torch.Tensor) -> torch.Tensor:
-    """(T,) mean cross-entropy of each task's support; classes without support are excluded from the softmax.
+def support_loss(logits: Tensor, members: Tensor) -> Tensor:
+    """(T,) mean cross-entropy of each task's support.
+
+    Classes without support are excluded from the softmax.
 
     ``logits`` and the one-hot ``members`` are (T, n, K).
     """
@@ -192,11 +207,16 @@ def support_loss(logits: torch.Tensor, members: torch.Tensor) -> torch.Tensor:
 
 
 def descended_head(
-    support: torch.Tensor, members: torch.Tensor, steps: int, lr: float | torch.Tensor, create_graph: bool
-) -> tuple[torch.Tensor, torch.Tensor]:
-    """Linear heads (T, K, D) and biases (T, 1, K) after gradient descent on each task's support, from zero.
+    support: Tensor,
+    members: Tensor,
+    steps: int,
+    lr: float | Tensor,
+    create_graph: bool,
+) -> tuple[Tensor, Tensor]:
+    """Linear heads (T, K, D) and biases (T, 1, K) after gradient descent on supports, from zero.
 
-    ``support`` is (T, n, D), the one-hot ``members`` (T, n, K); ``create_graph`` allows training through the steps.
+    ``support`` is (T, n, D), the one-hot ``members`` (T, n, K); ``create_graph`` allows training
+    through the steps.
     """
     tasks, ways = len(support), members.shape[-1]
     head = support.new_zeros(tasks, ways, support.shape[-1], requires_grad=True)
@@ -206,12 +226,12 @@ def descended_head(
 
 
 def descended(
-    loss: Callable[..., torch.Tensor],
-    weights: Sequence[torch.Tensor],
+    loss: Callable[..., Tensor],
+    weights: Sequence[Tensor],
     steps: int,
-    lr: float | torch.Tensor,
+    lr: float | Tensor,
     create_graph: bool,
-) -> Sequence[torch.Tensor]:
+) -> Sequence[Tensor]:
     """Each task's weights after gradient descent on its ``loss(*weights)`` (T,)."""
     with torch.enable_grad():
         for _ in range(steps):
@@ -228,22 +248,25 @@ def weights_digest(learner: nn.Module) -> str:
     return sha.hexdigest()
 
 
-def by_class(members: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-    """Each class's support: indices (T, K, s) into the n of ``members`` (T, n, K), and which of them are not padding.
+def by_class(members: Tensor) -> tuple[Tensor, Tensor]:
+    """Indices (T, K, s) of each class's support in ``members`` (T, n, K), and which are no padding.
 
     s is the largest number of shots of a class.
     """
     filled, index = members.mT.sort(dim=-1, descending=True, stable=True)
-    most = int(members.sum(dim=1).max())
-    return index[..., :most], filled[..., :most] > 0
+    shots = int(members.sum(dim=1).max())
+    return index[..., :shots], filled[..., :shots] > 0
 
 
-def class_means(support: torch.Tensor, members: torch.Tensor) -> torch.Tensor:
-    """Means (T, K, ...) over the support (T, n, ...) of each class; zeros for a class without support."""
+def class_means(support: Tensor, members: Tensor) -> Tensor:
+    """Means (T, K, ...) over the support (T, n, ...) of each class.
+
+    Zeros for a class without support.
+    """
     size = members.sum(dim=1).clamp(min=1)[..., None]
     return (members.mT @ support.flatten(2) / size).unflatten(-1, support.shape[2:])
 
 
-def without_empty(scores: torch.Tensor, members: torch.Tensor) -> torch.Tensor:
+def without_empty(scores: Tensor, members: Tensor) -> Tensor:
     """Scores (T, q, K) with -inf for classes that have no support; ``members`` is (T, n, K)."""
     return scores.masked_fill(members.sum(dim=1, keepdim=True) == 0, -torch.inf)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import torch
+from torch import Tensor
 from torch.nn import functional as F
 
 from .common import OnFeatures
@@ -11,11 +12,12 @@ __all__ = ["CosineClassifier"]
 
 
 class CosineClassifier(OnFeatures):
-    """Softmax over scaled cosines to one weight vector per class, fitted to the support by gradient descent.
+    """Softmax over scaled cosines to weight vectors that gradient descent fits to the support.
 
     The weights start at the class means of the unit features, so that the result is deterministic
-    (the paper starts them at random). They stay linear combinations of the support, W = AX, so a step of
-    full-batch gradient descent is a product with the n × n Gram matrix of the unit features.
+    (the paper starts them at random). They stay linear combinations of the support, W = AX, so a
+    step of full-batch gradient descent is a product with the n × n Gram matrix of the unit
+    features.
 
     Parameters
     ----------
@@ -34,12 +36,14 @@ class CosineClassifier(OnFeatures):
         super().__init__()
         self.scale, self.steps, self.lr = scale, steps, lr
 
-    def forward(self, support: torch.Tensor, members: torch.Tensor, query: torch.Tensor) -> torch.Tensor:
+    def forward(self, support, members, query) -> Tensor:
         mask = members.sum(dim=-1, keepdim=True)
         x = F.normalize(support, dim=-1) * mask
         gram = x @ x.mT
         y = members.mT.contiguous()  # (T, K, n)
-        absent = torch.zeros_like(y[..., :1]).masked_fill(y.sum(dim=-1, keepdim=True) == 0, -torch.inf)
+        absent = torch.zeros_like(y[..., :1]).masked_fill(
+            y.sum(dim=-1, keepdim=True) == 0, -torch.inf
+        )
         pull = self.scale * mask.mT / mask.sum(dim=1, keepdim=True)
         a = y
         for _ in range(self.steps):

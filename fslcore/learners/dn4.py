@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import torch
+from torch import Tensor
 from torch.nn import functional as F
 
 from ..errors import whole
@@ -12,10 +13,11 @@ __all__ = ["DN4"]
 
 
 class DN4(OnMaps):
-    """Image-to-class measure: for each place of a query, the sum of the ``neighbours`` highest cosines to a class.
+    """Sum over the places of a query of the ``neighbours`` highest cosines to a class.
 
-    A class is the pool of the local descriptors of all its shots. Only the network is trained. The paper's
-    map is 21×21, of a network that pools twice; here it has the size of the network's last map.
+    A class is the pool of the local descriptors of all its shots. Only the network is trained. The
+    paper's map is 21×21, of a network that pools twice; here it has the size of the network's last
+    map.
 
     Parameters
     ----------
@@ -35,25 +37,31 @@ class DN4(OnMaps):
 
     def __init__(self, map: tuple[int, int, int] = (64, 4, 4), neighbours: int = 3):
         super().__init__(map)
-        self.neighbours = whole("neighbours", neighbours, 1, map[1] * map[2])  # the places of an image's map
+        self.neighbours = whole(
+            "neighbours", neighbours, 1, map[1] * map[2]
+        )  # the places of an image's map
 
-    def forward(self, support: torch.Tensor, members: torch.Tensor, query: torch.Tensor) -> torch.Tensor:
+    def forward(self, support, members, query) -> Tensor:
         index, filled = by_class(members)  # (T, K, s)
         task = torch.arange(len(index), device=index.device)[:, None, None]
         pools = F.normalize(support, dim=-1)[task, index]  # (T, K, s, P, C)
         places = F.normalize(query, dim=-1).flatten(1, 2)  # (T, qP, C)
-        cosines = (pools.flatten(1, 3) @ places.mT).unflatten(1, pools.shape[1:4])  # (T, K, s, P, qP)
+        cosines = (pools.flatten(1, 3) @ places.mT).unflatten(
+            1, pools.shape[1:4]
+        )  # (T, K, s, P, qP)
         if not filled.all():
             cosines = cosines.masked_fill(~filled[..., None, None], -torch.inf)
         nearest = self._nearest(cosines.flatten(2, 3)).mT.contiguous()  # (T, qP, K)
         return nearest.unflatten(1, query.shape[1:3]).sum(dim=2)
 
-    def _nearest(self, cosines: torch.Tensor) -> torch.Tensor:
+    def _nearest(self, cosines: Tensor) -> Tensor:
         """Sum (T, K, qP) of the highest cosines (T, K, sP, qP)."""
         if torch.is_grad_enabled():
             return cosines.topk(self.neighbours, dim=2, sorted=False).values.sum(dim=2)
         best = list(cosines[:, :, : self.neighbours].sort(dim=2, descending=True).values.unbind(2))
-        for other in cosines[:, :, self.neighbours :].unbind(2):  # much faster than topk, which works row by row
-            for i, known in enumerate(best):
-                best[i], other = torch.maximum(known, other), torch.minimum(known, other)
+        for cosine in cosines[:, :, self.neighbours :].unbind(
+            2
+        ):  # much faster than topk, which works row by row
+            for i, highest in enumerate(best):
+                best[i], cosine = torch.maximum(highest, cosine), torch.minimum(highest, cosine)
         return sum(best)

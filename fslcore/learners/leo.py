@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 from torch.nn import functional as F
 
 from .common import OnFeatures, descended, support_loss
@@ -14,16 +14,18 @@ __all__ = ["LEO"]
 
 
 class LEO(OnFeatures):
-    """Gradient descent on a short code of each class, from which the weights of a linear classifier are decoded.
+    """Gradient descent on a short code of each class, which is decoded to a linear classifier.
 
-    An encoder and a relation network turn the support into a distribution of codes z, one per class; a decoder turns a
-    code into a distribution of weights. ``steps`` of gradient descent on the support update the codes, then
-    ``fine_steps`` the weights; both rates are trained. In training, codes and weights are sampled; in evaluation
-    they are the means, so that scores are reproducible. The network for the features is trained before and frozen.
+    An encoder and a relation network turn the support into a distribution of codes z, one per
+    class; a decoder turns a code into a distribution of weights. ``steps`` of gradient descent on
+    the support update the codes, then ``fine_steps`` the weights; both rates are trained. In
+    training, codes and weights are sampled; in evaluation they are the means, so that scores are
+    reproducible. The network for the features is trained before and frozen.
 
-    The sizes and weights are ours: the paper uses a random search, on a wide residual network. Standard
-    deviations are exponentials, for the weights times √(2 / (D + 1)), for the codes times a tenth, so that the first
-    samples do not dominate the encoding. Features have unit length, as in the paper.
+    The sizes and weights are ours: the paper uses a random search, on a wide residual network.
+    Standard deviations are exponentials, for the weights times √(2 / (D + 1)), for the codes times
+    a tenth, so that the first samples do not dominate the encoding. Features have unit length, as
+    in the paper.
 
     Parameters
     ----------
@@ -36,8 +38,9 @@ class LEO(OnFeatures):
     dropout : float
         Share of the features that are dropped for the encoder in training.
     kl, drift, correlation : float
-        Weights of the penalties in training: divergence of the codes from a standard normal; squared distance of
-        the codes from their values after the steps; correlation between rows of the decoder.
+        Weights of the penalties in training: divergence of the codes from a standard normal;
+        squared distance of the codes from their values after the steps; correlation between rows of
+        the decoder.
     """
 
     name = "leo"
@@ -71,9 +74,9 @@ class LEO(OnFeatures):
         )
         self.decoder = nn.Linear(latent, 2 * dim, bias=False)
         self.rate, self.fine_rate = nn.Parameter(torch.tensor(1.0)), nn.Parameter(torch.tensor(1.0))
-        self.penalties: dict[str, torch.Tensor] = {}
+        self.penalties: dict[str, Tensor] = {}
 
-    def forward(self, support: torch.Tensor, members: torch.Tensor, query: torch.Tensor) -> torch.Tensor:
+    def forward(self, support, members, query) -> Tensor:
         """As for all learners; in training the ``penalties`` of these tasks are kept for `loss`."""
         x = F.normalize(support, dim=-1)
         mean, log_sd = self._encode(x, members)
@@ -92,31 +95,37 @@ class LEO(OnFeatures):
             }
         return F.normalize(query, dim=-1) @ weights.mT
 
-    def loss(self, scores: torch.Tensor, target: torch.Tensor) -> torch.Tensor:
-        """Cross-entropy of the queries plus the weighted penalties of the last `forward`, the paper's objective."""
-        return super().loss(scores, target) + sum(self.weight_of[name] * p for name, p in self.penalties.items())
+    def loss(self, scores: Tensor, target: Tensor) -> Tensor:
+        """Cross-entropy of the queries plus the weighted penalties of the last `forward`."""
+        return super().loss(scores, target) + sum(
+            self.weight_of[name] * p for name, p in self.penalties.items()
+        )
 
-    def _encode(self, x: torch.Tensor, members: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        """Mean and log standard deviation (T, K, latent) of each class's code, over all pairs of support images."""
+    def _encode(self, x: Tensor, members: Tensor) -> tuple[Tensor, Tensor]:
+        """Mean and log standard deviation (T, K, latent) of codes, over pairs of images."""
         h = self.encoder(F.dropout(x, self.dropout, self.training))
         real = members.sum(dim=-1)
-        found = []
-        for one, here in zip(h, real):  # one task at a time: n² pairs
-            n = len(one)
-            pairs = torch.cat([one[:, None].expand(n, n, -1), one.expand(n, n, -1)], dim=-1)
-            found.append((self.relation(pairs) * here[:, None]).sum(dim=1) / here.sum())
+        related = []
+        for codes, weight in zip(h, real):  # one task at a time: n² pairs
+            n = len(codes)
+            pairs = torch.cat(
+                [codes[:, None].expand(n, n, -1), codes.expand(n, n, -1)],
+                dim=-1,
+            )
+            weighted = self.relation(pairs) * weight[:, None]
+            related.append(weighted.sum(dim=1) / weight.sum())
         size = members.sum(dim=1).clamp(min=1)[..., None]
-        mean, log_sd = (members.mT @ torch.stack(found) / size).chunk(2, dim=-1)
+        mean, log_sd = (members.mT @ torch.stack(related) / size).chunk(2, dim=-1)
         return mean, log_sd + math.log(0.1)
 
-    def _decode(self, code: torch.Tensor) -> torch.Tensor:
+    def _decode(self, code: Tensor) -> Tensor:
         """Weights (T, K, D), sampled in training."""
         mean, log_sd = self.decoder(code).chunk(2, dim=-1)
         if not self.training:
             return mean
         return mean + torch.randn_like(mean) * log_sd.exp() * (2 / (mean.shape[-1] + 1)) ** 0.5
 
-    def _correlation(self) -> torch.Tensor:
-        """Mean squared deviation from orthogonality of the decoder's outputs for the numbers of a code."""
+    def _correlation(self) -> Tensor:
+        """Mean squared deviation from orthogonality of the decoder's columns."""
         rows = F.normalize(self.decoder.weight, dim=0)
         return (rows.T @ rows - torch.eye(rows.shape[1], device=rows.device)).square().mean()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import torch
+from torch import Tensor
 
 from ..datasets.bank import Bank
 from ..errors import number
@@ -26,23 +27,24 @@ LARGE = 1000.0  # C above which 32-bit rounding is not small compared with the p
 class LogisticRegression(Learner):
     """L2-regularised multinomial logistic regression on L2-normalised features (LR in OOPS).
 
-    Minimises, for each task, C · Σ cross-entropy + ½‖W‖² over weights W and a free intercept b,
-    as scikit-learn does by default. For two classes the penalty is ‖W‖², because scikit-learn then fits one
-    weight vector, their difference. With n support images, n ≪ D, the weights are W = XᵀA, so a
-    task is a problem in the n × n Gram matrix. Up to 9 classes it is solved with a fixed Hessian hI in place of
-    diag(p) - ppᵀ, and Nesterov's momentum with restarts: one Cholesky factor per task, then only matrix
-    products. h = ½ is a bound (Böhning, 1992) that always converges. A smaller h, near the truth where
-    several classes have a share, takes half the steps and is tried first. With 10 or more classes both are far
-    too large, and L-BFGS starts at h = 1/K. In all cases a task is done when its gradient vanishes, which is
-    the optimum. Each task stops by itself, so its result does not depend on the other tasks.
+    Minimises, for each task, C · Σ cross-entropy + ½‖W‖² over weights W and a free intercept b, as
+    scikit-learn does by default. For two classes the penalty is ‖W‖², because scikit-learn then
+    fits one weight vector, their difference. With n support images, n ≪ D, the weights are W = XᵀA,
+    so a task is a problem in the n × n Gram matrix. Up to 9 classes it is solved with a fixed
+    Hessian hI in place of diag(p) - ppᵀ, and Nesterov's momentum with restarts: one Cholesky factor
+    per task, then only matrix products. h = ½ is a bound (Böhning, 1992) that always converges. A
+    smaller h, near the truth where several classes have a share, takes half the steps and is tried
+    first. With 10 or more classes both are far too large, and L-BFGS starts at h = 1/K. In all
+    cases a task is done when its gradient vanishes, which is the optimum. Each task stops by
+    itself, so its result does not depend on the other tasks.
 
     Parameters
     ----------
     C : float
         Inverse regularisation strength, over 0.
     tol : float
-        Stop a task when no entry of its gradient is larger, in double precision; with 10 or more classes, a ``tol``
-        over 0.001 is compared in single precision.
+        Stop a task when no entry of its gradient is larger, in double precision; with 10 or more
+        classes, a ``tol`` over 0.001 is compared in single precision.
     max_iter : int
         The maximum number of steps with h = ½, or of L-BFGS.
     """
@@ -59,15 +61,17 @@ class LogisticRegression(Learner):
         return 4 if self.C > LARGE else 3
 
     @torch.inference_mode()
-    def scores(self, bank: Bank, tasks: Tasks) -> torch.Tensor:
+    def scores(self, bank: Bank, tasks: Tasks) -> Tensor:
         """Logits (T, n_query, K) from a bank of features; -inf for a class without support."""
         if tasks.ways < MANY or bank.data.is_cuda:
             return self._scores(bank, tasks)
         # A few tasks at a time, whose matrices fit into the cache of a CPU.
         step = max(1, IN_CACHE // tasks.support.shape[1] ** 2)
-        return torch.cat([self._scores(bank, tasks[at : at + step]) for at in range(0, max(len(tasks), 1), step)])
+        return torch.cat(
+            [self._scores(bank, tasks[at : at + step]) for at in range(0, max(len(tasks), 1), step)]
+        )
 
-    def _scores(self, bank: Bank, tasks: Tasks) -> torch.Tensor:
+    def _scores(self, bank: Bank, tasks: Tasks) -> Tensor:
         x, members, scale, query = fetch(bank, tasks)
         gram, y = products(x, self.C, scale), members.mT.double()
         two = (y.sum(dim=-1, keepdim=True) > 0).sum(dim=1, keepdim=True) == 2
@@ -76,11 +80,12 @@ class LogisticRegression(Learner):
         return without_empty(query_scores(bank, query, weights) + b.mT.to(x.dtype), members)
 
 
-def products(x: torch.Tensor, C: float, scale: torch.Tensor | None = None) -> torch.Tensor:
+def products(x: Tensor, C: float, scale: Tensor | None = None) -> Tensor:
     """(T, n, n) products of features x (T, n, D), each times its ``scale`` (T, n, 1), in 64 bits.
 
-    Rounding in 32 bits leaves eigenvalues below 0 if there are more images than features, or one occurs twice. This is
-    negligible compared with the penalty 1 / C, unless C is large: the objective would then have no minimum.
+    Rounding in 32 bits leaves eigenvalues below 0 if there are more images than features, or one
+    occurs twice. This is negligible compared with the penalty 1 / C, unless C is large: the
+    objective would then have no minimum.
     """
     if C > LARGE:
         x = x.double() if scale is None else (scale * x).double()
@@ -89,9 +94,14 @@ def products(x: torch.Tensor, C: float, scale: torch.Tensor | None = None) -> to
 
 
 def solve(
-    gram: torch.Tensor, y: torch.Tensor, lam: torch.Tensor, tol: float, max_iter: int, start: torch.Tensor | None = None
-) -> tuple[torch.Tensor, torch.Tensor]:
-    """Dual weights A (T, K, n) and intercepts b (T, K, 1) of the logistic regression of a batch of tasks.
+    gram: Tensor,
+    y: Tensor,
+    lam: Tensor,
+    tol: float,
+    max_iter: int,
+    start: Tensor | None = None,
+) -> tuple[Tensor, Tensor]:
+    """Dual weights A (T, K, n) and intercepts b (T, K, 1) of logistic regression on T tasks.
 
     Parameters
     ----------
@@ -104,8 +114,8 @@ def solve(
     tol, max_iter
         As for `LogisticRegression`.
     start : (T, K, n) floats, optional
-        Logits of the support by the weights from which departures are penalised, in place of zero weights; there
-        is then no intercept.
+        Logits of the support by the weights from which departures are penalised, in place of zero
+        weights; there is then no intercept.
     """
     if start is None and y.shape[1] >= MANY:
         return _quasi_newton(gram, y, lam, tol, max_iter)
@@ -118,25 +128,32 @@ def solve(
 
 
 def _quasi_newton(
-    gram: torch.Tensor, y: torch.Tensor, lam: torch.Tensor, tol: float, max_iter: int
-) -> tuple[torch.Tensor, torch.Tensor]:
-    """A and b of `solve`, for many classes: L-BFGS from the Hessian at equal probabilities, h gram + λI with h = 1/K.
+    gram: Tensor, y: Tensor, lam: Tensor, tol: float, max_iter: int
+) -> tuple[Tensor, Tensor]:
+    """A and b of `solve` for many classes, by L-BFGS from h gram + λI with h = 1/K.
 
-    Among many classes the probability of an image's own class stays far from 1, unless C is large, so few steps
-    suffice. The last `PAIRS` of them estimate the rest of the Hessian (Liu and Nocedal, 1989). A step is halved until
-    the objective falls enough (Armijo), so that it converges for every C. Unless C is large, the first `SINGLE` steps
-    are in 32 bits, which takes half the time, and the rest in 64.
+    Among many classes the probability of an image's own class stays far from 1, unless C is large,
+    so few steps suffice. The last `PAIRS` of them estimate the rest of the Hessian (Liu and
+    Nocedal, 1989). A step is halved until the objective falls enough (Armijo), so that it converges
+    for every C. Unless C is large, the first `SINGLE` steps are in 32 bits, which takes half the
+    time, and the rest in 64.
     """
     wide, single = y.dtype, torch.float32 if MILD * lam.min() >= 1 else y.dtype
-    problem = _Problem.of(gram.to(single), y.to(single, memory_format=torch.contiguous_format), lam.to(single))
-    a, z = torch.zeros_like(problem.y), problem.y.new_zeros(*y.shape[:2], y.shape[2] + 1)  # A; its logits beside b
+    problem = _Problem.of(
+        gram.to(single), y.to(single, memory_format=torch.contiguous_format), lam.to(single)
+    )
+    # A; its logits beside b
+    a = torch.zeros_like(problem.y)
+    z = problem.y.new_zeros(*y.shape[:2], y.shape[2] + 1)
     value, slope = problem.objective(a, z)
     pairs = []  # steps of a and z, their changes of the gradient, and 1 over the product of both
     out_a, out_b = torch.zeros_like(y), torch.zeros_like(y[..., :1])
     live = torch.arange(len(y), device=y.device)
     for step in range(max_iter):
         if step == SINGLE and single != wide:
-            problem, a, pairs = problem.at(gram), a.to(wide), [[t.to(wide) for t in pair] for pair in pairs]
+            problem = problem.at(gram)
+            a = a.to(wide)
+            pairs = [[t.to(wide) for t in pair] for pair in pairs]
             z = torch.cat([a @ gram, z[..., -1:]], dim=-1)
             value, slope = problem.objective(a, z)
         done = (slope[..., -1].abs().amax(1) < tol) & (step >= SINGLE or tol > ROUGH)
@@ -147,7 +164,8 @@ def _quasi_newton(
             if done.all():
                 return out_a, out_b
             live, a, z, value, slope = (t[~done] for t in (live, a, z, value, slope))
-            problem, pairs = _Problem(*(t[~done] for t in problem)), [[t[~done] for t in pair] for pair in pairs]
+            problem = _Problem(*(t[~done] for t in problem))
+            pairs = [[t[~done] for t in pair] for pair in pairs]
         pair, value, slope = problem.step(a, z, value, slope, pairs)
         a, z, pairs = a - pair[0], z - pair[1], [*pairs[1 - PAIRS :], pair]
     out_a[live], out_b[live] = a.to(wide), z[..., -1:].to(wide)
@@ -155,127 +173,186 @@ def _quasi_newton(
 
 
 class _Problem(NamedTuple):
-    """What `_quasi_newton` knows of T tasks: floats of one kind, except ``inverse``, which need not be exact."""
+    """T tasks of `_quasi_newton`: floats of one kind, except ``inverse``, which may be inexact."""
 
-    gram: torch.Tensor  # (T, n, n)
-    sums: torch.Tensor  # (T, n, 1) of its rows
-    lam: torch.Tensor
-    y: torch.Tensor  # (T, K, n)
-    label: torch.Tensor  # (T, 1, n) class of each image
-    mask: torch.Tensor  # (T, 1, n), 1 for an image, 0 for padding
-    fixed: torch.Tensor  # (T, K, 1), -inf for a class without support
-    h: torch.Tensor
-    inverse: torch.Tensor  # (T, n, n) of h gram + λI
-    v: torch.Tensor  # (T, 1, n): by how much an intercept of 1 lowers A
+    gram: Tensor  # (T, n, n)
+    sums: Tensor  # (T, n, 1) of its rows
+    lam: Tensor
+    y: Tensor  # (T, K, n)
+    label: Tensor  # (T, 1, n) class of each image
+    mask: Tensor  # (T, 1, n), 1 for an image, 0 for padding
+    fixed: Tensor  # (T, K, 1), -inf for a class without support
+    h: Tensor
+    inverse: Tensor  # (T, n, n) of h gram + λI
+    v: Tensor  # (T, 1, n): by how much an intercept of 1 lowers A
 
     @classmethod
-    def of(cls, gram: torch.Tensor, y: torch.Tensor, lam: torch.Tensor) -> _Problem:
+    def of(cls, gram: Tensor, y: Tensor, lam: Tensor) -> _Problem:
         size, mask = y.sum(dim=-1, keepdim=True), y.sum(dim=1, keepdim=True)
         label = (torch.arange(y.shape[1], dtype=y.dtype, device=y.device) @ y)[:, None].long()
         h = 1 / (size > 0).sum(dim=1, keepdim=True).to(y.dtype)
         hessian = h * gram
         hessian.diagonal(dim1=1, dim2=2).add_(lam[..., 0])
-        inverse = torch.cholesky_inverse(torch.linalg.cholesky(hessian)).mT  # symmetric; so its rows lie in a row
+        inverse = torch.cholesky_inverse(
+            torch.linalg.cholesky(hessian)
+        ).mT  # symmetric; so its rows lie in a row
         fixed = torch.zeros_like(size).masked_fill_(size == 0, -torch.inf)
-        return cls(gram, gram.sum(-1, keepdim=True), lam, y, label, mask, fixed, h, inverse, h * (mask @ inverse))
+        return cls(
+            gram,
+            gram.sum(-1, keepdim=True),
+            lam,
+            y,
+            label,
+            mask,
+            fixed,
+            h,
+            inverse,
+            h * (mask @ inverse),
+        )
 
-    def at(self, gram: torch.Tensor) -> _Problem:
+    def at(self, gram: Tensor) -> _Problem:
         """The same problem in the precision of ``gram``."""
-        rest = (t if t is self.label or t is self.inverse else t.to(gram.dtype) for t in self[2:])
-        return _Problem(gram, gram.sum(-1, keepdim=True), *rest)
+        converted = (
+            t if t is self.label or t is self.inverse else t.to(gram.dtype) for t in self[2:]
+        )
+        return _Problem(gram, gram.sum(-1, keepdim=True), *converted)
 
-    def objective(self, a: torch.Tensor, z: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    def objective(self, a: Tensor, z: Tensor) -> tuple[Tensor, Tensor]:
         """(T,) of the objective over C, and its gradient: E (of W = XᵀA) beside that of b."""
         n = a.shape[-1]
         log_p = torch.log_softmax((z[..., :n] + z[..., n:]).add_(self.fixed), dim=1)
         value = self.lam / 2 * _dot(a, z[..., :n])
-        value = value - log_p.gather(1, self.label).masked_fill(self.mask == 0, 0).sum(dim=-1, keepdim=True)
+        value = value - log_p.gather(1, self.label).masked_fill(self.mask == 0, 0).sum(
+            dim=-1, keepdim=True
+        )
         residual = log_p.exp_().sub_(self.y).mul_(self.mask)
         slope = torch.empty_like(z)
         slope[..., n] = residual.sum(dim=-1)
         torch.addcmul(residual, self.lam, a, out=slope[..., :n])
         return value.flatten(), slope
 
-    def step(self, a, z, value, slope, pairs) -> tuple[tuple[torch.Tensor, ...], torch.Tensor, torch.Tensor]:
+    def step(self, a, z, value, slope, pairs) -> tuple[tuple[Tensor, ...], Tensor, Tensor]:
         """The next of the ``pairs``, and the objective and its gradient after it."""
         q, shares = slope, []
         for _, step_z, change, over in reversed(pairs):
             shares.append(over * _dot(step_z, q))
             q = torch.addcmul(q, shares[-1], change, value=-1)
         move_a = (q[..., :-1].to(self.inverse.dtype) @ self.inverse).to(q.dtype)
-        b = (q[..., -1:] / self.h - move_a @ self.sums) / (self.mask.sum(dim=-1, keepdim=True) - self.v @ self.sums)
+        b = (q[..., -1:] / self.h - move_a @ self.sums) / (
+            self.mask.sum(dim=-1, keepdim=True) - self.v @ self.sums
+        )
         move_a.addcmul_(b, self.v, value=-1)
         move_z = torch.cat([move_a @ self.gram, b], dim=-1)
         for (step_a, step_z, change, over), share in zip(pairs, reversed(shares)):
-            rest = share - over * _dot(change, move_z)
-            move_a.addcmul_(rest, step_a), move_z.addcmul_(rest, step_z)
+            remainder = share - over * _dot(change, move_z)
+            move_a.addcmul_(remainder, step_a), move_z.addcmul_(remainder, step_z)
 
-        fall, slack = 1e-4 * _dot(slope, move_z).flatten(), 1e4 * torch.finfo(a.dtype).eps * value.abs()
+        fall = 1e-4 * _dot(slope, move_z).flatten()
+        slack = 1e4 * torch.finfo(a.dtype).eps * value.abs()
         for _ in range(30):
             new_value, new_slope = self.objective(a - move_a, z - move_z)
-            far = new_value > value - fall + slack
-            if not far.any():
+            too_high = new_value > value - fall + slack
+            if not too_high.any():
                 break
-            part = torch.where(far, 0.5, 1.0).to(a.dtype)
+            part = torch.where(too_high, 0.5, 1.0).to(a.dtype)
             fall = part * fall
             move_a, move_z = part[:, None, None] * move_a, part[:, None, None] * move_z
         change = slope - new_slope
         curved = _dot(move_z, change)  # below 0 by rounding alone: such a step tells nothing
-        return (move_a, move_z, change, torch.where(curved > 0, 1 / curved, 0)), new_value, new_slope
+        return (
+            (move_a, move_z, change, torch.where(curved > 0, 1 / curved, 0)),
+            new_value,
+            new_slope,
+        )
 
 
-def _dot(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+def _dot(x: Tensor, y: Tensor) -> Tensor:
     """(T, 1, 1) sums of the products of all entries of x and y (T, K, n)."""
     return (x * y).sum((1, 2), keepdim=True)
 
 
 def _descend(
-    gram: torch.Tensor,
-    y: torch.Tensor,
-    lam: torch.Tensor,
+    gram: Tensor,
+    y: Tensor,
+    lam: Tensor,
     tol: float,
     h: float,
     steps: int,
-    start: torch.Tensor | None,
-) -> tuple[torch.Tensor, ...]:
+    start: Tensor | None,
+) -> tuple[Tensor, ...]:
     """A and b of `solve`, and which tasks are not done after ``steps``.
 
-    The gradient of the objective over C is Xᵀ(R + λA) for W and 1ᵀR for b, with R = P - Y. A step solves the
-    fixed Hessian's linear system for both together.
+    The gradient of the objective over C is Xᵀ(R + λA) for W and 1ᵀR for b, with R = P - Y. A step
+    solves the fixed Hessian's linear system for both together.
     """
-    mask = y.sum(dim=1, keepdim=True)  # 1 for an image, 0 for padding
-    size = y.sum(dim=-1, keepdim=True)  # images of each class
-    # Classes without support are excluded from the softmax.
-    fixed = torch.zeros_like(size).masked_fill_(size == 0, -torch.inf)
-    eye = torch.eye(gram.shape[-1], dtype=gram.dtype, device=gram.device)
-    inverse = torch.cholesky_inverse(torch.linalg.cholesky(h * gram + lam * eye))
-    v = mask @ inverse
-    mean = v / v.sum(dim=-1, keepdim=True)
-    a, b = torch.zeros_like(y), torch.zeros_like(fixed)
-    if start is not None:
-        fixed, mean = fixed + start, torch.zeros_like(mean)
-    project = inverse - v.mT @ mean  # the inverse with the intercept eliminated
-    za, zb, momentum = a, b, torch.ones_like(v[..., :1])
+    problem = _FixedHessian.of(gram, y, lam, h, start)
+    a, b = torch.zeros_like(y), torch.zeros_like(y[..., :1])
+    point = _Point(a, b, a, b, torch.ones_like(lam))
     out_a, out_b = a.clone(), b.clone()
     live = torch.arange(len(y), device=y.device)
     for _ in range(steps):
-        residual = (torch.softmax(za @ gram + zb + fixed, dim=1) - y) * mask
-        error = residual + lam * za
-        gradient, slope = error @ gram, residual.sum(dim=-1, keepdim=True) * (start is None)
-        new_a, new_b = za - error @ project, zb - error @ mean.mT / h
-        done = torch.maximum(gradient.abs().amax((1, 2)), slope.abs().amax((1, 2))) < tol
-        # Momentum, reset after an uphill step (gradient restart).
-        uphill = (gradient * (new_a - a)).sum((1, 2)) + (slope * (new_b - b)).sum((1, 2)) > 0
-        following = (1 + torch.sqrt(1 + 4 * momentum**2)) / 2
-        factor = (momentum - 1) / following
-        factor[uphill], following[uphill] = 0, 1
-        za, zb = new_a + factor * (new_a - a), new_b + factor * (new_b - b)
-        a, b, momentum = new_a, new_b, following
+        point, largest = problem.step(point, h)
+        done = largest < tol
         if done.any():
-            out_a[live[done]], out_b[live[done]] = a[done], b[done]
-            state = (live, gram, y, mask, fixed, lam, project, mean, a, b, za, zb, momentum)
-            live, gram, y, mask, fixed, lam, project, mean, a, b, za, zb, momentum = (t[~done] for t in state)
+            out_a[live[done]], out_b[live[done]] = point.a[done], point.b[done]
+            live = live[~done]
+            point = _Point(*(t[~done] for t in point))
+            problem = _FixedHessian(*(t[~done] for t in problem))
             if not len(live):
                 break
-    out_a[live], out_b[live] = a, b
+    out_a[live], out_b[live] = point.a, point.b
     return out_a, out_b, live
+
+
+class _Point(NamedTuple):
+    """A and b of T tasks, and those of Nesterov's momentum."""
+
+    a: Tensor
+    b: Tensor
+    ahead_a: Tensor
+    ahead_b: Tensor
+    momentum: Tensor  # (T, 1, 1)
+
+
+class _FixedHessian(NamedTuple):
+    """What each step of `_descend` reads of T tasks."""
+
+    gram: Tensor
+    lam: Tensor
+    y: Tensor
+    mask: Tensor  # (T, 1, n), 1 for an image, 0 for padding
+    fixed: Tensor  # added to the logits; -inf for a class without support
+    intercept: Tensor  # (T, 1, 1), 1 if there is one
+    mean: Tensor  # (T, 1, n), from a gradient to the step of the intercept
+    project: Tensor  # (T, n, n), the inverse with the intercept eliminated
+
+    @classmethod
+    def of(cls, gram, y, lam, h: float, start: Tensor | None) -> _FixedHessian:
+        mask, size = y.sum(dim=1, keepdim=True), y.sum(dim=-1, keepdim=True)
+        fixed = torch.zeros_like(size).masked_fill_(size == 0, -torch.inf)
+        eye = torch.eye(gram.shape[-1], dtype=gram.dtype, device=gram.device)
+        inverse = torch.cholesky_inverse(torch.linalg.cholesky(h * gram + lam * eye))
+        v = mask @ inverse
+        mean, intercept = v / v.sum(dim=-1, keepdim=True), torch.ones_like(v[..., :1])
+        if start is not None:
+            fixed, mean, intercept = fixed + start, torch.zeros_like(mean), 0 * intercept
+        project = inverse - v.mT @ mean
+        return cls(gram, lam, y, mask, fixed, intercept, mean, project)
+
+    def step(self, point: _Point, h: float) -> tuple[_Point, Tensor]:
+        """The next point, and the largest entry (T,) of the gradient before it."""
+        a, b = point.ahead_a, point.ahead_b
+        p = torch.softmax(a @ self.gram + b + self.fixed, dim=1)
+        residual = (p - self.y) * self.mask
+        error = residual + self.lam * a
+        gradient = error @ self.gram
+        slope = residual.sum(dim=-1, keepdim=True) * self.intercept
+        largest = torch.maximum(gradient.abs().amax((1, 2)), slope.abs().amax((1, 2)))
+        a, b = a - error @ self.project, b - error @ self.mean.mT / h
+        move_a, move_b = a - point.a, b - point.b
+        # Momentum, reset after an uphill step (gradient restart).
+        uphill = (gradient * move_a).sum((1, 2)) + (slope * move_b).sum((1, 2)) > 0
+        following = (1 + torch.sqrt(1 + 4 * point.momentum**2)) / 2
+        factor = (point.momentum - 1) / following
+        factor[uphill], following[uphill] = 0, 1
+        return _Point(a, b, a + factor * move_a, b + factor * move_b, following), largest

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 from torch.func import functional_call
 from torch.nn import functional as F
 
@@ -13,7 +13,7 @@ from ..datasets.bank import Bank
 from ..errors import InputError, whole
 from ..models.backbone import Backbone
 from ..tasks import Tasks
-from .common import indices, one_hot, query_loss, without_empty
+from .common import indices, one_hot, queries_present, query_loss, without_empty
 from .protocol import Learner
 
 __all__ = ["MAML"]
@@ -22,10 +22,10 @@ __all__ = ["MAML"]
 class MAML(Learner):
     """A few steps of gradient descent on the support, from weights trained for this purpose.
 
-    The linear head starts at zero, so a task may have any number of classes and their order does not
-    matter. Batch normalisation uses the statistics of the support, so that a query's score does not
-    depend on the other queries. ``transductive`` uses those of the support in the steps and those of the
-    queries at the end, as released code does.
+    The linear head starts at zero, so a task may have any number of classes and their order does
+    not matter. Batch normalisation uses the statistics of the support, so that a query's score does
+    not depend on the other queries. ``transductive`` uses those of the support in the steps and
+    those of the queries at the end, as released code does.
 
     Parameters
     ----------
@@ -49,7 +49,9 @@ class MAML(Learner):
     name = "maml"
     reads = "images"
     settings = ("steps", "lr", "transductive")
-    head: nn.Linear | None = None  # a head that is trained with the network and not changed by the steps
+    head: nn.Linear | None = (
+        None  # a head that is trained with the network and not changed by the steps
+    )
 
     def __init__(
         self,
@@ -61,11 +63,18 @@ class MAML(Learner):
         first_order: bool = False,
     ):
         if backbone is not None and not backbone.name.endswith(f"-{self.name}"):
-            raise InputError(f"learner = {self.name}; {backbone.name} was not trained for it, conv4-{self.name} was")
+            raise InputError(
+                f"learner = {self.name}; {backbone.name} was not trained for it, "
+                f"conv4-{self.name} was"
+            )
         self.backbone, self.steps, self.lr = backbone, whole("steps", steps, least=1), lr
         self.transductive, self.first_order = transductive, first_order
         if backbone is not None:
-            self.network = with_task_norm(copy.deepcopy(backbone.network)).eval().to(memory_format=torch.channels_last)
+            self.network = (
+                with_task_norm(copy.deepcopy(backbone.network))
+                .eval()
+                .to(memory_format=torch.channels_last)
+            )
 
     def config(self) -> dict:
         return {**super().config(), "backbone": self.backbone.digest}
@@ -74,28 +83,39 @@ class MAML(Learner):
     def trained(self) -> nn.Module | None:
         return self.head
 
-    def scores(self, bank: Bank, tasks: Tasks) -> torch.Tensor:
-        """Logits (T, n_query, K) from a bank of (N, H, W, C) uint8 images; -inf for a class without support."""
-        where = bank.data.device
-        network = self.network.to(where)
-        support, label, query = indices(tasks, where)
+    def scores(self, bank: Bank, tasks: Tasks) -> Tensor:
+        """Logits (T, n_query, K) from a bank of (N, H, W, C) uint8 images.
+
+        -inf for a class without support.
+        """
+        device = bank.data.device
+        network = self.network.to(device)
+        support, label, query = indices(tasks, device)
         members = one_hot(label, tasks.ways).float()
+        present = queries_present(tasks, device)
         out = members.new_full((*query.shape, tasks.ways), -torch.inf)
         for t in range(len(tasks)):
-            mine, asked = label[t] >= 0, torch.as_tensor(tasks.query[t] >= 0, device=where)
-            x, z = (self.backbone.preprocess(bank.data[i]) for i in (support[t, mine], query[t, asked]))
-            weights = {name: w.detach().requires_grad_() for name, w in network.named_parameters()}
-            with torch.enable_grad():
-                adapted = self._adapt(network, weights, x, members[t, mine], create_graph=False)
-            with torch.no_grad():
-                out[t, asked] = self._answer(network, *adapted, x, z)
+            rows = label[t] >= 0
+            x, z = (
+                self.backbone.preprocess(bank.data[index])
+                for index in (support[t, rows], query[t, present[t]])
+            )
+            out[t, present[t]] = self._task_scores(network, x, members[t, rows], z)
         return without_empty(out, members)
 
-    def on_images(self, network: nn.Module, support, members, query) -> torch.Tensor:
-        """Scores (T, q, K) from normalised images (T, n, 3, H, W), one-hot labels and (T, q, 3, H, W).
+    def _task_scores(self, network: nn.Module, x, y, z) -> Tensor:
+        """Scores (q, K) of queries z by the weights of the network, adapted to x and y."""
+        weights = {name: w.detach().requires_grad_() for name, w in network.named_parameters()}
+        with torch.enable_grad():
+            adapted = self._adapt(network, weights, x, y, create_graph=False)
+        with torch.no_grad():
+            return self._answer(network, *adapted, x, z)
 
-        ``network`` must have passed through `with_task_norm`. Differentiable; with ``first_order`` only
-        through the final weights of the steps.
+    def on_images(self, network: nn.Module, support, members, query) -> Tensor:
+        """Scores (T, q, K) from normalised images (T, n, 3, H, W) and (T, q, 3, H, W).
+
+        ``network`` must have passed through `with_task_norm`. Differentiable; with ``first_order``
+        only through the final weights of the steps.
         """
         out = []
         for x, y, z in zip(support, members, query):
@@ -104,28 +124,36 @@ class MAML(Learner):
             out.append(self._answer(network, *adapted, x, z))
         return torch.stack(out)
 
-    def loss(self, scores: torch.Tensor, target: torch.Tensor) -> torch.Tensor:
+    def loss(self, scores: Tensor, target: Tensor) -> Tensor:
         """The training loss, from the scores (T, q, K) of queries and their labels (T, q)."""
         return query_loss(scores, target)
 
-    def _start(self, features: torch.Tensor, ways: int) -> tuple[torch.Tensor, torch.Tensor]:
+    def _start(self, features: Tensor, ways: int) -> tuple[Tensor, Tensor]:
         """Head (K, D) and bias before the first step."""
-        return (features.new_zeros(shape, requires_grad=True) for shape in ((ways, features.shape[1]), ways))
+        return (
+            features.new_zeros(shape, requires_grad=True)
+            for shape in ((ways, features.shape[1]), ways)
+        )
 
-    def _adapt(self, network, weights: dict, x, y, create_graph: bool) -> tuple[dict, torch.Tensor, torch.Tensor]:
-        """Weights, head (K, D) and bias after the steps on support x (n, 3, H, W) with one-hot labels y (n, K)."""
-        target = y.argmax(dim=1)
-        absent = torch.zeros_like(y[0]).masked_fill(y.sum(dim=0) == 0, -torch.inf)  # out of the softmax
+    def _adapt(
+        self, network, weights: dict, x, y, create_graph: bool
+    ) -> tuple[dict, Tensor, Tensor]:
+        """Weights, head (K, D) and bias after the steps on a support.
+
+        Its images x are (n, 3, H, W), its one-hot labels y (n, K).
+        """
         x = x.contiguous(memory_format=torch.channels_last)
         features = self._features(network, weights, x, len(x))
         head, bias = self._start(features, y.shape[1])
         for step in range(self.steps):
-            loss = F.cross_entropy(features @ head.T + bias + absent, target)
+            loss = _support_loss(features @ head.T + bias, y)
             # A head of zeros passes no gradient on: the first step changes only the head.
             body = weights if step or self.head else {}
-            moving = [*body.values(), *(() if self.head else (head, bias))]
+            moving = list(body.values())
+            if not self.head:
+                moving += [head, bias]
             slopes = torch.autograd.grad(loss, moving, create_graph=create_graph)
-            moved = [w - self.lr * g for w, g in zip(moving, slopes)]
+            moved = [w - self.lr * slope for w, slope in zip(moving, slopes)]
             weights = {**weights, **dict(zip(body, moved))}
             if not self.head:
                 head, bias = moved[-2:]
@@ -133,27 +161,34 @@ class MAML(Learner):
                 features = self._features(network, weights, x, len(x))
         return weights, head, bias
 
-    def _answer(self, network, weights: dict, head, bias, x, z) -> torch.Tensor:
+    def _answer(self, network, weights: dict, head, bias, x, z) -> Tensor:
         """Scores (q, K) of queries z by the weights adapted to support x."""
         if self.transductive:
             return self._features(network, weights, z, len(z)) @ head.T + bias
         return self._features(network, weights, torch.cat([x, z]), len(x))[len(x) :] @ head.T + bias
 
-    def _features(self, network, weights: dict, x, rows: int) -> torch.Tensor:
+    def _features(self, network, weights: dict, x, rows: int) -> Tensor:
         for norm in network.modules():
             if isinstance(norm, TaskNorm):
                 norm.rows = rows
         return functional_call(network, weights, (x,))
 
 
+def _support_loss(logits: Tensor, y: Tensor) -> Tensor:
+    """Cross-entropy of logits (n, K); classes without an image are out of the softmax."""
+    absent = torch.zeros_like(y[0]).masked_fill(y.sum(dim=0) == 0, -torch.inf)
+    return F.cross_entropy(logits + absent, y.argmax(dim=1))
+
+
 class TaskNorm(nn.BatchNorm2d):
-    """Batch normalisation with the statistics of the first ``rows`` images, those of the task's support."""
+    """Batch normalisation with the statistics of the first ``rows`` images, the support."""
 
     rows: int | None = None
 
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
+    def forward(self, x: Tensor) -> Tensor:
         if self.rows == len(x):
-            # In training the running statistics are updated, so that the network serves other learners too.
+            # In training the running statistics are updated, so that the network serves other
+            # learners too.
             running = (self.running_mean, self.running_var) if self.training else (None, None)
             return F.batch_norm(x, *running, self.weight, self.bias, True, self.momentum, self.eps)
         variance, mean = torch.var_mean(x[: self.rows], dim=(0, 2, 3), correction=0, keepdim=True)

@@ -1,9 +1,12 @@
-"""Model-agnostic meta-learning of a small network on frozen features (Finn et al., 2017; Yue et al., 2020)."""
+"""Model-agnostic meta-learning of a small network on frozen features (Finn et al., 2017.
+
+Yue et al., 2020).
+"""
 
 from __future__ import annotations
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 from torch.nn import functional as F
 
 from .common import OnFeatures, descended, support_loss
@@ -12,12 +15,12 @@ __all__ = ["FrozenMAML"]
 
 
 class FrozenMAML(OnFeatures):
-    """MAML whose network is one hidden layer on frozen features: the steps update the layer and the head.
+    """MAML whose network is one hidden layer on frozen features.
 
-    This is the form of `MAML` compared with interventional learners, whose features are frozen (Yue et al., 2020, with
-    two layers and a trained start of the head). As in our `MAML` the head starts at zero, so that a task may have
-    any number of classes, in any order. Training goes through the steps, including second derivatives. Feature vectors
-    are scaled to the length √D.
+    This is the form of `MAML` compared with interventional learners, whose features are frozen (Yue
+    et al., 2020, with two layers and a trained start of the head). As in our `MAML` the head starts
+    at zero, so that a task may have any number of classes, in any order. Training goes through the
+    steps, including second derivatives. Feature vectors are scaled to the length √D.
 
     Parameters
     ----------
@@ -41,7 +44,7 @@ class FrozenMAML(OnFeatures):
         self.steps, self.lr = steps, lr
         self.layer = nn.Linear(dim, hidden)
 
-    def forward(self, support: torch.Tensor, members: torch.Tensor, query: torch.Tensor) -> torch.Tensor:
+    def forward(self, support, members, query) -> Tensor:
         (tasks, _, dim), ways = support.shape, members.shape[-1]
         support, query = (F.normalize(x, dim=-1) * dim**0.5 for x in (support, query))
         with torch.enable_grad():
@@ -55,6 +58,6 @@ class FrozenMAML(OnFeatures):
         return _scores(query, *descended(loss, weights, self.steps, self.lr, self.training))
 
 
-def _scores(x: torch.Tensor, weight, bias, head, head_bias) -> torch.Tensor:
+def _scores(x: Tensor, weight, bias, head, head_bias) -> Tensor:
     """(T, n, K) scores of features (T, n, D) by each task's layer (T, H, D) and head (T, K, H)."""
     return F.relu(x @ weight.mT + bias) @ head.mT + head_bias

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 from torch.nn import functional as F
 
 from .common import OnFeatures
@@ -14,13 +14,14 @@ __all__ = ["MatchingNet"]
 
 
 class MatchingNet(OnFeatures):
-    """Attention of a query over the support: a class's score is the log of the attention on its images.
+    """Log of the attention that a query pays to the support images of each class.
 
-    The attention is a softmax of the cosines to all support images, times a scale (the paper's equations 1 and 2, where
-    the scale is 1). The scale is trained, and nothing else if the network for the features is frozen.
+    The attention is a softmax of the cosines to all support images, times a scale (the paper's
+    equations 1 and 2, where the scale is 1). The scale is trained, and nothing else if the network
+    for the features is frozen.
 
-    Fully contextual embeddings are not implemented: they read the support as a sequence, so that scores depend on the
-    order of its images, which a task does not have.
+    Fully contextual embeddings are not implemented: they read the support as a sequence, so that
+    scores depend on the order of its images, which a task does not have.
 
     Parameters
     ----------
@@ -34,8 +35,10 @@ class MatchingNet(OnFeatures):
         super().__init__()
         self.log_scale = nn.Parameter(torch.tensor(math.log(scale)))
 
-    def forward(self, support: torch.Tensor, members: torch.Tensor, query: torch.Tensor) -> torch.Tensor:
+    def forward(self, support, members, query) -> Tensor:
         cosine = F.normalize(query, dim=-1) @ F.normalize(support, dim=-1).mT
         padding = members.sum(dim=-1)[:, None] == 0
-        attention = torch.softmax((self.log_scale.exp() * cosine).masked_fill(padding, -torch.inf), dim=-1)
+        attention = torch.softmax(
+            (self.log_scale.exp() * cosine).masked_fill(padding, -torch.inf), dim=-1
+        )
         return (attention @ members).clamp(min=torch.finfo(attention.dtype).tiny).log()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 from torch.nn import functional as F
 
 from .common import OnFeatures, descended_head
@@ -14,20 +14,22 @@ __all__ = ["MTL"]
 
 
 class MTL(OnFeatures):
-    """A linear classifier fitted to the support by gradient descent, on frozen features that are scaled and shifted.
+    """A linear classifier, fitted by gradient descent on scaled and shifted frozen features.
 
-    The paper freezes a pre-trained network and trains, over many tasks, a scale and a shift of its neurons and a start
-    of the classifier. Here they belong to the last layer, so that features are computed once: one scale and one
-    shift per feature, on features of unit length. The rate of the steps is trained too. The classifier starts at zero,
-    so that a task may have any number of classes in any order. A start shared by all classes would change all scores of
-    a query by the same amount, and no answer.
+    The paper freezes a pre-trained network and trains, over many tasks, a scale and a shift of its
+    neurons and a start of the classifier. Here they belong to the last layer, so that features are
+    computed once: one scale and one shift per feature, on features of unit length. The rate of the
+    steps is trained too. The classifier starts at zero, so that a task may have any number of
+    classes in any order. A start shared by all classes would change all scores of a query by the
+    same amount, and no answer.
 
     Parameters
     ----------
     dim : int
         Length D of a feature vector.
     steps : int
-        Steps of gradient descent on the support (paper: 100), through which the parameters are trained.
+        Steps of gradient descent on the support (paper: 100), through which the parameters are
+        trained.
     lr : float
         Their learning rate, before training.
     """
@@ -43,7 +45,11 @@ class MTL(OnFeatures):
         self.scale, self.shift = nn.Parameter(torch.ones(dim)), nn.Parameter(torch.zeros(dim))
         self.log_rate = nn.Parameter(torch.tensor(math.log(lr)))
 
-    def forward(self, support: torch.Tensor, members: torch.Tensor, query: torch.Tensor) -> torch.Tensor:
-        support, query = (F.normalize(x, dim=-1) * self.scale + self.shift for x in (support, query))
-        head, bias = descended_head(support, members, self.steps, self.log_rate.exp(), create_graph=self.training)
+    def forward(self, support, members, query) -> Tensor:
+        support, query = (
+            F.normalize(x, dim=-1) * self.scale + self.shift for x in (support, query)
+        )
+        head, bias = descended_head(
+            support, members, self.steps, self.log_rate.exp(), create_graph=self.training
+        )
         return query @ head.mT + bias

@@ -1,14 +1,22 @@
-"""Class prototypes aligned with a task's queries by optimal transport (Poulakakis-Daktylidis and Jamali-Rad, 2024)."""
+"""Prototypes aligned with queries by transport (Poulakakis-Daktylidis and Jamali-Rad, 2024)."""
 
 from __future__ import annotations
 
 import torch
+from torch import Tensor
 from torch.nn import functional as F
 
 from ..datasets.bank import Bank
 from ..errors import number, whole
 from ..tasks import Tasks
-from .common import check_features, class_means, indices, one_hot, without_empty
+from .common import (
+    check_features,
+    class_means,
+    indices,
+    one_hot,
+    queries_present,
+    without_empty,
+)
 from .protocol import Learner
 
 __all__ = ["OpTA", "transport"]
@@ -17,17 +25,18 @@ TOLERANCE = 1e-6  # change of a potential over ε below which a plan is final
 
 
 def transport(
-    cost: torch.Tensor,
+    cost: Tensor,
     epsilon: float,
     *,
-    rows: torch.Tensor | None = None,
-    columns: torch.Tensor | None = None,
+    rows: Tensor | None = None,
+    columns: Tensor | None = None,
     iterations: int = 1000,
-) -> torch.Tensor:
-    """Entropy-regularised optimal transport between two sets of equal weights, by Sinkhorn's algorithm in logarithms.
+) -> Tensor:
+    """Entropy-regularised optimal transport between equal weights, by Sinkhorn's algorithm.
 
-    The plan π minimises ⟨π, cost⟩ - ε · entropy(π); its rows sum to 1 / n and its columns to 1 / m (Cuturi, 2013). Each
-    plan of a batch stops by itself, so that it does not depend on the other plans.
+    The plan π minimises ⟨π, cost⟩ - ε · entropy(π); its rows sum to 1 / n and its columns to 1 / m
+    (Cuturi, 2013). Each plan of a batch stops by itself, so that it does not depend on the other
+    plans.
 
     Parameters
     ----------
@@ -46,36 +55,43 @@ def transport(
         π. Its columns have the exact sums to the last digit; its rows do after convergence.
     """
     scaled = -cost / epsilon
-    n, m = cost.shape[-2:]
-    rows = torch.ones_like(cost[..., 0], dtype=torch.bool) if rows is None else rows
-    columns = torch.ones_like(cost[..., 0, :], dtype=torch.bool) if columns is None else columns
-    # Logarithms of the weights; minus infinity for absent rows and columns.
-    a, b = ((there / there.sum(-1, keepdim=True)).to(cost.dtype).log() for there in (rows, columns))
+    if rows is None:
+        rows = torch.ones_like(cost[..., 0], dtype=torch.bool)
+    if columns is None:
+        columns = torch.ones_like(cost[..., 0, :], dtype=torch.bool)
+    a, b = (_log_weights(present, cost.dtype) for present in (rows, columns))
     f, g = torch.zeros_like(a), torch.zeros_like(b).masked_fill(~columns, -torch.inf)
     live = torch.ones_like(a[..., :1], dtype=torch.bool)
     for _ in range(iterations):
         new = a - (scaled + g[..., None, :]).logsumexp(-1)
-        moved = (new - f).masked_fill(~rows, 0).abs().amax(-1, keepdim=True)
+        change = (new - f).masked_fill(~rows, 0).abs().amax(-1, keepdim=True)
         f = torch.where(live, new, f)
         g = torch.where(live, b - (scaled + f[..., None]).logsumexp(-2), g)
-        live = live & (moved > TOLERANCE)
+        live = live & (change > TOLERANCE)
         if not live.any():
             break
     return (scaled + f[..., None] + g[..., None, :]).exp()
 
 
+def _log_weights(present: Tensor, dtype: torch.dtype) -> Tensor:
+    """Logarithms of equal weights (..., n); minus infinity for what is absent."""
+    return (present / present.sum(-1, keepdim=True)).to(dtype).log()
+
+
 class OpTA(Learner):
     """Nearest prototype, after the prototypes are moved towards the queries by optimal transport.
 
-    Prototypes are the means of each class's support. A transport plan between them and all queries of the task gives
-    every class the same share of the queries, at the least cost (squared distances, over the largest of the task); each
-    prototype becomes the mean of the queries, weighted by its row of the plan. Features are centred and of unit length.
+    Prototypes are the means of each class's support. A transport plan between them and all queries
+    of the task gives every class the same share of the queries, at the least cost (squared
+    distances, over the largest of the task); each prototype becomes the mean of the queries,
+    weighted by its row of the plan. Features are centred and of unit length.
 
-    The learner is transductive: an answer depends on the task's other queries, and the equal shares assume equally
-    many queries of each class. A single query has no answer: all prototypes are moved onto it.
+    The learner is transductive: an answer depends on the task's other queries, and the equal shares
+    assume equally many queries of each class. A single query has no answer: all prototypes are
+    moved onto it.
 
-    Unlike the released code, the nearest transported prototype decides, not a logistic regression fitted to these
-    few points.
+    Unlike the released code, the nearest transported prototype decides, not a logistic regression
+    fitted to these few points.
 
     Parameters
     ----------
@@ -94,24 +110,33 @@ class OpTA(Learner):
         self.epsilon, self.passes = epsilon, whole("passes", passes, least=1)
 
     @torch.inference_mode()
-    def scores(self, bank: Bank, tasks: Tasks) -> torch.Tensor:
-        """Minus squared distances (T, n_query, K) from a bank of features; -inf for a class without support."""
+    def scores(self, bank: Bank, tasks: Tasks) -> Tensor:
+        """Minus squared distances (T, n_query, K) from a bank of features.
+
+        -inf for a class without support.
+        """
         check_features(bank)
         support, label, query = indices(tasks, bank.data.device)
         members = one_hot(label, tasks.ways).double()
-        asked = torch.as_tensor(tasks.query >= 0, device=bank.data.device)
-        there = members.sum(dim=1) > 0
-        x, z = (_standard(bank.rows(i).double()) for i in (support, query))
+        x, z = (_standard(bank.rows(index).double()) for index in (support, query))
         prototypes = class_means(x, members)
+        classes = members.sum(dim=1) > 0
+        queries = queries_present(tasks, bank.data.device)
         for _ in range(self.passes):
-            cost = torch.cdist(prototypes, z).square()
-            largest = cost.masked_fill(~(there[..., None] & asked[:, None]), 0).amax((1, 2), keepdim=True)
-            plan = transport(cost / largest.clamp(min=1e-12), self.epsilon, rows=there, columns=asked)
-            moved = plan @ z / plan.sum(dim=-1, keepdim=True).clamp(min=1e-300)
-            prototypes = torch.where(there[..., None], moved, prototypes)
-        return without_empty(-torch.cdist(z, prototypes).square().to(bank.dtype), members)
+            prototypes = self._moved(prototypes, z, classes, queries)
+        distances = torch.cdist(z, prototypes).square()
+        return without_empty(-distances.to(bank.dtype), members)
+
+    def _moved(self, prototypes, z, classes, queries) -> Tensor:
+        """Prototypes (T, K, D) after a step towards queries z (T, q, D); absent ones stay."""
+        cost = torch.cdist(prototypes, z).square()
+        pairs = classes[..., None] & queries[:, None]
+        largest = cost.masked_fill(~pairs, 0).amax((1, 2), keepdim=True).clamp(min=1e-12)
+        plan = transport(cost / largest, self.epsilon, rows=classes, columns=queries)
+        moved = plan @ z / plan.sum(dim=-1, keepdim=True).clamp(min=1e-300)
+        return torch.where(classes[..., None], moved, prototypes)
 
 
-def _standard(features: torch.Tensor) -> torch.Tensor:
+def _standard(features: Tensor) -> Tensor:
     """Features (..., D), each image's own mean subtracted, of unit length."""
     return F.normalize(features - features.mean(dim=-1, keepdim=True), dim=-1)

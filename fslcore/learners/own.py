@@ -33,84 +33,103 @@ def load(name: str) -> object:
     if folder not in sys.path:
         sys.path.insert(0, folder)  # as Python does for a script in that folder
     try:
-        found = importlib.import_module(module)
+        loaded = importlib.import_module(module)
     except (Exception, SystemExit) as error:  # of any kind: it is the user's code
         absent = isinstance(error, ModuleNotFoundError) and error.name
         if absent and f"{module}.".startswith(f"{absent}."):
-            near = f" (did you mean {name.replace('.py:', ':')}?)" if module.endswith(".py") else ""
-            raise InputError(f"learner = {name}; no module {absent}, in {folder} or installed{near}") from None
-        why = f"it imports {absent}, which is not installed" if absent else reason(error)
-        raise InputError(f"learner = {name}; the module {module} cannot be imported ({why})") from error
-    where = getattr(found, "__file__", None) or module
+            hint = ""
+            if module.endswith(".py"):
+                hint = f" (did you mean {name.replace('.py:', ':')}?)"
+            message = f"learner = {name}; no module {absent}, in {folder} or installed{hint}"
+            raise InputError(message) from None
+        cause = f"it imports {absent}, which is not installed" if absent else reason(error)
+        message = f"learner = {name}; the module {module} cannot be imported ({cause})"
+        raise InputError(message) from error
+    file = getattr(loaded, "__file__", None) or module
     for part in path.split("."):
-        if not hasattr(found, part):
-            known = [key for key, value in vars(found).items() if hasattr(value, "scores")]
-            raise InputError(f"learner = {name}; {where} has no {part}{like(part, known)}")
-        found = getattr(found, part)
-    return found
+        if not hasattr(loaded, part):
+            learners = [key for key, value in vars(loaded).items() if hasattr(value, "scores")]
+            raise InputError(f"learner = {name}; {file} has no {part}{like(part, learners)}")
+        loaded = getattr(loaded, part)
+    return loaded
 
 
 def made(name: str, backbone: Backbone | None, settings: dict) -> Learner:
-    """The learner named by ``module:Class``, with the arguments of its class among ``backbone``, ``dim`` and ``map``.
+    """The learner named by ``module:Class``.
+
+    Its class gets those of ``backbone``, ``dim`` and ``map`` that it has arguments for.
 
     Errors: as for `load`; a class that cannot be made so, or whose objects are not learners.
     """
-    found = load(name)
-    if isinstance(found, type):
-        offered = {}
-        if backbone is not None:
-            offered = {"backbone": backbone, "dim": backbone.dim, "map": backbone.map}
+    learner = load(name)
+    if isinstance(learner, type):
         try:
-            parameters = inspect.signature(found).parameters
-            offered = {key: value for key, value in offered.items() if key in parameters and value is not None}
-            found = found(**offered, **settings)
+            arguments = _arguments(learner, backbone)
+            learner = learner(**arguments, **settings)
         except InputError:
             raise
         except Exception as error:
             raise InputError(f"learner = {name}; it cannot be made ({reason(error)})") from error
     elif settings:
         raise InputError(
-            f"learner = {name}; {', '.join(settings)}: an object has its settings already, a class takes them"
+            f"learner = {name}; {', '.join(settings)}: "
+            "an object has its settings already, a class takes them"
         )
-    return complete(found)
+    return complete(learner)
+
+
+def _arguments(kind: type, backbone: Backbone | None) -> dict:
+    """The arguments of a class that a backbone answers."""
+    if backbone is None:
+        return {}
+    parameters = inspect.signature(kind).parameters
+    offered = {"backbone": backbone, "dim": backbone.dim, "map": backbone.map}
+    return {
+        name: value for name, value in offered.items() if name in parameters and value is not None
+    }
 
 
 def is_own(learner: Learner) -> bool:
     """Whether its class is the user's own."""
-    return not type(_given(learner)).__module__.startswith("fslcore.")
+    return not type(_original(learner)).__module__.startswith("fslcore.")
 
 
-def _given(learner: Learner) -> object:
+def _original(learner: Learner) -> object:
     return learner.given if isinstance(learner, Completed) else learner
 
 
 def identity(learner: Learner) -> dict:
-    """The basis of a learner's scores, for cache keys: its configuration, and for the user's own its class and source.
+    """The configuration of a learner for cache keys, and of a user's own its class and source.
 
-    The source is that of its module and of the modules in the same folder or package that this imports.
+    The source is that of its module and of the modules in the same folder or package that this
+    imports.
 
     Raises
     ------
     InputError
-        Settings that its configuration does not contain, a configuration that is not JSON, or a class without a file.
+        Settings that its configuration does not contain, a configuration that is not JSON, or a
+        class without a file.
     """
     config = learner.config()
     if not is_own(learner):
         return config
-    given = _given(learner)
-    kind = type(given)
+    original = _original(learner)
+    kind = type(original)
     has_own_config = not getattr(kind, "config", Learner.config).__module__.startswith("fslcore.")
-    attributes = [key for key in vars(given) if not key.startswith("_")]
+    attributes = [key for key in vars(original) if not key.startswith("_")]
     missing = [key for key in attributes if key not in {*config, "name", "training"}]
     if missing and not has_own_config:
         raise InputError(
-            f"learner = {learner.name}; {', '.join(missing)}: to cache its records, it needs a method config() that "
+            f"learner = {learner.name}; {', '.join(missing)}: to cache its records, it needs a "
+            "method config() that "
             "returns all settings as JSON values, or the names of these attributes in settings"
         )
     try:
         json.dumps(config, sort_keys=True)
     except (TypeError, ValueError) as error:
-        raise InputError(f"learner = {learner.name}; its config() is not JSON ({reason(error)})") from None
+        raise InputError(
+            f"learner = {learner.name}; its config() is not JSON ({reason(error)})"
+        ) from None
     source = {
         "class": f"{kind.__module__}:{kind.__qualname__}",
         "source": _source(kind),
@@ -125,7 +144,8 @@ def _source(kind: type) -> str:
     file = getattr(module, "__file__", None)
     if file is None:
         raise InputError(
-            f"learner = {kind.__qualname__}; no file holds its class, which would identify its records: write "
+            f"learner = {kind.__qualname__}; no file holds its class, which would identify its "
+            "records: write "
             "it into a module, or use fslcore.evaluation.evaluate, which caches nothing"
         )
     names = []
@@ -147,13 +167,17 @@ def _source(kind: type) -> str:
 
 
 class _Beside(ModuleFinder):
-    """Reads which modules of a folder import which; among installed packages, only the learner's own."""
+    """Reads which modules of a folder import which.
 
-    def __init__(self, root: Path, own: str):
+    Among installed packages, only the learner's own.
+    """
+
+    def __init__(self, root: Path, package: str):
         super().__init__([str(root)], excludes=["fslcore"])
-        self.own = own if "site-packages" in root.parts or "dist-packages" in root.parts else None
+        installed = "site-packages" in root.parts or "dist-packages" in root.parts
+        self.package = package if installed else None
 
     def find_module(self, name: str, path: object, parent: object = None):
-        if path is None and parent is None and self.own is not None and name != self.own:
+        if path is None and parent is None and self.package is not None and name != self.package:
             raise ImportError(name)
         return super().find_module(name, path, parent)

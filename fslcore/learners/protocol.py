@@ -18,8 +18,9 @@ __all__ = ["Completed", "Learner", "complete", "misshapen"]
 class Learner(Protocol):
     """From the support of tasks to scores for their queries; a subclass has the defaults.
 
-    A learner of your own needs no base class: a ``name`` and ``scores`` are enough for `fslcore.evaluation.evaluate`,
-    and `complete` adds the defaults. To be cached, a learner with settings also needs ``config()``.
+    A learner of your own needs no base class: a ``name`` and ``scores`` are enough for
+    `fslcore.evaluation.evaluate`, and `complete` adds the defaults. To be cached, a learner with
+    settings also needs ``config()``.
 
     Attributes
     ----------
@@ -29,11 +30,11 @@ class Learner(Protocol):
     transductive : bool
         Whether a score may depend on the other queries of its task.
     reads_text, reads_center : bool
-        Whether it reads ``bank.text``, embeddings of the names of classes, or ``bank.center``, the mean feature of base
-        classes; the latter is then an argument ``center`` of its class, too.
+        Whether it reads ``bank.text``, embeddings of the names of classes, or ``bank.center``, the
+        mean feature of base classes; the latter is then an argument ``center`` of its class, too.
     sized, places : bool
-        Whether its class has an argument ``dim``, the length of features of its trained weights, or ``map``, the
-        shape of the map whose places it compares.
+        Whether its class has an argument ``dim``, the length of features of its trained weights, or
+        ``map``, the shape of the map whose places it compares.
     knows_classes : bool
         Whether a training gives it the training classes of its network, by a method ``know``.
     version : int
@@ -55,11 +56,14 @@ class Learner(Protocol):
 
     def config(self) -> dict:
         """The configuration that determines the scores, for cache keys: JSON values."""
-        own = {name: getattr(self, name) for name in self.settings}
-        return {"learner": self.name, "version": self.version, **own}
+        values = {name: getattr(self, name) for name in self.settings}
+        return {"learner": self.name, "version": self.version, **values}
 
     def scores(self, bank: Bank, tasks: Tasks) -> torch.Tensor:
-        """Scores (T, n_query, K) on the bank's device; the class with the largest is the prediction."""
+        """Scores (T, n_query, K) on the bank's device.
+
+        The class with the largest is the prediction.
+        """
         ...
 
     @property
@@ -71,12 +75,13 @@ class Learner(Protocol):
         """Raise `InputError` unless it can read these features, which come without a network."""
         if self.sized:
             raise InputError(
-                f"learner = {self.name}; it needs weights that were trained beside a network, not features"
+                f"learner = {self.name}; it needs weights that were trained beside a network, not "
+                "features"
             )
         if self.reads_text and bank.text is None:
             raise InputError(
-                f"learner = {self.name}; it reads an embedding of each class's name, (K, D), which features:FILE.npz "
-                "brings as an array 'text'"
+                f"learner = {self.name}; it reads an embedding of each class's name, (K, D), "
+                "which features:FILE.npz brings as an array 'text'"
             )
 
     def prepare(self, bank: Bank) -> Bank:
@@ -93,10 +98,12 @@ class Learner(Protocol):
 class Completed(Learner):
     """A given learner with the defaults for missing attributes."""
 
-    def __init__(self, given: object):
+    def __init__(self, learner: object):
         members = [*Learner.__annotations__, "config", "scores", "prepare", "at_once"]
-        vars(self).update({name: getattr(given, name) for name in members if hasattr(given, name)})
-        self.name, self.given = getattr(given, "name", type(given).__name__), given
+        vars(self).update(
+            {name: getattr(learner, name) for name in members if hasattr(learner, name)}
+        )
+        self.name, self.given = getattr(learner, "name", type(learner).__name__), learner
 
     def __getattr__(self, name: str) -> object:
         if name == "given":  # before it is set
@@ -110,24 +117,35 @@ def complete(learner: object) -> Learner:
     Raises
     ------
     InputError
-        It has no method ``scores``, ``config`` is not a method, or ``reads`` is neither 'features' nor 'images'.
+        It has no method ``scores``, ``config`` is not a method, or ``reads`` is neither 'features'
+        nor 'images'.
     """
     if Learner in type(learner).__mro__:
         return learner
     if not callable(getattr(learner, "scores", None)):
         name = learner.__name__ if isinstance(learner, type) else type(learner).__name__
-        raise InputError(f"learner = {name}; it has no method scores(bank, tasks), so it is no learner")
-    found = Completed(learner)
-    if not callable(found.config):
         raise InputError(
-            f"learner = {found.name}; config = {shown(found.config)}; a method that returns a dict is needed"
+            f"learner = {name}; it has no method scores(bank, tasks), so it is no learner"
         )
-    choice(f"reads of learner {found.name}", found.reads, ("features", "images"))
-    return found
+    completed = Completed(learner)
+    if not callable(completed.config):
+        raise InputError(
+            f"learner = {completed.name}; config = {shown(completed.config)}; a method that "
+            "returns a dict is needed"
+        )
+    choice(f"reads of learner {completed.name}", completed.reads, ("features", "images"))
+    return completed
 
 
 def misshapen(scores: object, wanted: tuple[int, ...]) -> str:
-    """A description of scores of another form than the wanted shape; an empty text if the form is right."""
+    """A description of scores of another form than the wanted shape.
+
+    An empty text if the form is right.
+    """
     if isinstance(scores, torch.Tensor | np.ndarray) and tuple(scores.shape) == wanted:
         return ""
-    return f"of shape {tuple(scores.shape)}" if hasattr(scores, "shape") else f"a {type(scores).__name__}"
+    return (
+        f"of shape {tuple(scores.shape)}"
+        if hasattr(scores, "shape")
+        else f"a {type(scores).__name__}"
+    )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import torch
+from torch import Tensor
 
 from .common import OnFeatures, class_means
 
@@ -10,9 +11,11 @@ __all__ = ["ProtoNet"]
 
 
 class ProtoNet(OnFeatures):
-    """Negative squared Euclidean distance to each class's prototype, the mean of its support features."""
+    """Negative squared Euclidean distance to the mean of each class's support features."""
 
     name = "protonet"
 
-    def forward(self, support: torch.Tensor, members: torch.Tensor, query: torch.Tensor) -> torch.Tensor:
-        return -torch.cdist(query, class_means(support, members), compute_mode="donot_use_mm_for_euclid_dist").square()
+    def forward(self, support, members, query) -> Tensor:
+        return -torch.cdist(
+            query, class_means(support, members), compute_mode="donot_use_mm_for_euclid_dist"
+        ).square()

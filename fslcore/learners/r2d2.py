@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from .common import OnFeatures
 
@@ -27,8 +27,10 @@ class R2D2(OnFeatures):
         self.scale = nn.Parameter(torch.tensor(10.0))
         self.bias = nn.Parameter(torch.zeros(()))
 
-    def forward(self, support: torch.Tensor, members: torch.Tensor, query: torch.Tensor) -> torch.Tensor:
-        support = support * members.sum(dim=-1, keepdim=True)  # padding is a row of zeros, which changes nothing
+    def forward(self, support, members, query) -> Tensor:
+        support = support * members.sum(
+            dim=-1, keepdim=True
+        )  # padding is a row of zeros, which changes nothing
         penalty = self.log_lambda.exp()
         large = (support.square().sum((1, 2)) > LARGE * penalty)[:, None, None]
         x = support.masked_fill(large, 0)  # tasks solved separately must not be singular here
@@ -39,9 +41,13 @@ class R2D2(OnFeatures):
         return self.scale * (query @ weights) + self.bias
 
 
-def _in_64_bits(support: torch.Tensor, members: torch.Tensor, penalty: torch.Tensor) -> torch.Tensor:
-    """Weights (T, D, K), by singular values: λ is lost in the squares of long features, not in the features."""
-    x, y, ridge = (v.to("cpu", torch.float64) for v in (support, members, penalty))  # not all GPUs have 64 bits
+def _in_64_bits(support: Tensor, members: Tensor, penalty: Tensor) -> Tensor:
+    """Weights (T, D, K) by singular values: λ is lost in the squares of long features."""
+    x, y, ridge = (
+        v.to("cpu", torch.float64) for v in (support, members, penalty)
+    )  # not all GPUs have 64 bits
     u, s, v = torch.linalg.svd(x, full_matrices=False)
     noise = s <= s[:, :1] * max(x.shape[1:]) * torch.finfo(s.dtype).eps
-    return (v.mT @ ((s / (s.square() + ridge)).masked_fill(noise, 0)[..., None] * (u.mT @ y))).to(support)
+    return (v.mT @ ((s / (s.square() + ridge)).masked_fill(noise, 0)[..., None] * (u.mT @ y))).to(
+        support
+    )

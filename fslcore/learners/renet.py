@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 from torch.nn import functional as F
 
 from .common import OnMaps, class_means
@@ -12,17 +12,19 @@ __all__ = ["RENet"]
 
 
 class RENet(OnMaps):
-    """Cosine of a query and a class, from maps that encode their own structure, weighted where they match.
+    """Cosine of a query and a class, from self-correlated maps, weighted where they match.
 
-    Self-correlation (SCR): the products of each unit descriptor with those of its 5×5 neighbours go through
-    convolutions that shrink the neighbourhood to one place; the result is added to the map. Cross-correlation
-    (CCA): the cosines of all places of a query with all places of a support image are refined by 4-D convolutions;
-    softmaxes over the places of one image, averaged over those of the other, weight the places. With several shots
-    the attended embeddings of the pairs are averaged.
+    Self-correlation (SCR): the products of each unit descriptor with those of its 5×5 neighbours go
+    through convolutions that shrink the neighbourhood to one place; the result is added to the map.
+    Cross-correlation (CCA): the cosines of all places of a query with all places of a support image
+    are refined by 4-D convolutions; softmaxes over the places of one image, averaged over those of
+    the other, weight the places. With several shots the attended embeddings of the pairs are
+    averaged.
 
-    Unlike the paper: layer normalisation (over one place's neighbourhood) instead of batch normalisation, so that a
-    score depends only on its own pair; the 4-D convolutions are two separable ones of one channel with a
-    rectifier between them, where the paper has 16 channels; 16 channels in the self-correlation of a map of 64.
+    Unlike the paper: layer normalisation (over one place's neighbourhood) instead of batch
+    normalisation, so that a score depends only on its own pair; the 4-D convolutions are two
+    separable ones of one channel with a rectifier between them, where the paper has 16 channels; 16
+    channels in the self-correlation of a map of 64.
 
     Parameters
     ----------
@@ -38,70 +40,82 @@ class RENet(OnMaps):
     settings = ("temperature", "attention_temperature")
 
     def __init__(
-        self, map: tuple[int, int, int] = (64, 4, 4), temperature: float = 0.2, attention_temperature: float = 5.0
+        self,
+        map: tuple[int, int, int] = (64, 4, 4),
+        temperature: float = 0.2,
+        attention_temperature: float = 5.0,
     ):
         super().__init__(map)
         self.temperature, self.attention_temperature = temperature, attention_temperature
         channels, width = map[0], max(16, map[0] // 10)
 
-        def layer(before: int, after: int, side: int) -> list[nn.Module]:
-            return [nn.Conv2d(before, after, side, bias=False), nn.GroupNorm(1, after)]
-
-        self.self_correlation = nn.Sequential(
-            *layer(channels, width, 1),
-            nn.ReLU(),
-            *layer(width, width, 3),
-            nn.ReLU(),
-            *layer(width, width, 3),
-            nn.ReLU(),
-            *layer(width, channels, 1),
-        )
+        shapes = [(channels, width, 1), (width, width, 3), (width, width, 3), (width, channels, 1)]
+        layers = []
+        for before, after, side in shapes:
+            convolution = nn.Conv2d(before, after, side, bias=False)
+            layers += [nn.ReLU(), convolution, nn.GroupNorm(1, after)]
+        self.self_correlation = nn.Sequential(*layers[1:])
         self.reduce = nn.Linear(channels, width, bias=False)
-        kernels = torch.zeros(2, 2, 1, 1, 3, 3)  # (first and last, over support and query places, ...)
+        kernels = torch.zeros(
+            2, 2, 1, 1, 3, 3
+        )  # (first and last, over support and query places, ...)
         kernels[..., 1, 1] = 1  # initially the correlations themselves
         self.kernels = nn.Parameter(kernels)
         self.threshold = nn.Parameter(torch.zeros(()))
 
-    def embed(self, features: torch.Tensor) -> torch.Tensor:
-        """The map with its self-correlational representation added, shifted by each place's mean over channels."""
+    def embed(self, features: Tensor) -> Tensor:
+        """The map plus its self-correlation, centred over the channels of each place."""
         channels, height, width = self.map
         maps = super().embed(features)  # (..., P, C)
         unit = F.normalize(maps.flatten(0, -3).relu(), dim=-1)  # (B, P, C)
-        around = F.unfold(unit.mT.unflatten(-1, (height, width)), 5, padding=2).unflatten(1, (channels, 25))
+        around = F.unfold(unit.mT.unflatten(-1, (height, width)), 5, padding=2).unflatten(
+            1, (channels, 25)
+        )
         products = (around * unit.mT[:, :, None]).permute(0, 3, 1, 2)  # (B, P, C, 25)
-        found = self.self_correlation(products.reshape(-1, channels, 5, 5))  # (BP, C, 1, 1)
-        maps = maps + found.view(maps.shape)
+        structure = self.self_correlation(products.reshape(-1, channels, 5, 5))  # (BP, C, 1, 1)
+        maps = maps + structure.view(maps.shape)
         return maps - maps.mean(dim=-1, keepdim=True)
 
-    def descriptors(self, embedded: torch.Tensor) -> torch.Tensor:
+    def descriptors(self, embedded: Tensor) -> Tensor:
         return embedded.mean(dim=-2, keepdim=True)
 
-    def forward(self, support: torch.Tensor, members: torch.Tensor, query: torch.Tensor) -> torch.Tensor:
+    def forward(self, support, members, query) -> Tensor:
         n, places = support.shape[1:3]
         a, b = (F.normalize(self.reduce(maps), dim=-1).flatten(1, 2) for maps in (query, support))
-        correlation = self.refine((a @ b.mT).view(*query.shape[:3], n, places))  # (T, q, P of query, n, P of support)
+        correlation = self.refine(
+            (a @ b.mT).view(*query.shape[:3], n, places)
+        )  # (T, q, P of query, n, P of support)
         to_query = self.attention(correlation, dim=2).mean(dim=4)  # (T, q, P, n)
         to_support = self.attention(correlation, dim=4).mean(dim=2)  # (T, q, n, P)
         pairs = torch.cat(
-            [torch.einsum("tqpn,tqpc->tnqc", to_query, query), torch.einsum("tqnp,tnpc->tnqc", to_support, support)],
+            [
+                torch.einsum("tqpn,tqpc->tnqc", to_query, query),
+                torch.einsum("tqnp,tnpc->tnqc", to_support, support),
+            ],
             dim=-1,
         )
-        of_query, of_class = class_means(pairs, members).transpose(1, 2).chunk(2, dim=-1)  # (T, q, K, C) each
+        of_query, of_class = (
+            class_means(pairs, members).transpose(1, 2).chunk(2, dim=-1)
+        )  # (T, q, K, C) each
         return F.cosine_similarity(of_query, of_class, dim=-1) / self.temperature
 
-    def refine(self, correlation: torch.Tensor) -> torch.Tensor:
-        """4-D convolutions of (T, q, P, n, P) correlations: over support places, then over query places, twice."""
+    def refine(self, correlation: Tensor) -> Tensor:
+        """4-D convolutions of (T, q, P, n, P) correlations, over both places, twice."""
         first, last = self.kernels
         return self._convolve((self._convolve(correlation, first) - self.threshold).relu(), last)
 
-    def _convolve(self, correlation: torch.Tensor, kernels: torch.Tensor) -> torch.Tensor:
+    def _convolve(self, correlation: Tensor, kernels: Tensor) -> Tensor:
         _, height, width = self.map
         places = torch.eye(height * width, device=kernels.device).view(-1, 1, height, width)
-        over_support, over_query = (F.conv2d(places, k, padding=1).flatten(1) for k in kernels)  # as products (P, P)
+        over_support, over_query = (
+            F.conv2d(places, k, padding=1).flatten(1) for k in kernels
+        )  # as products (P, P)
         return (over_query.mT @ (correlation @ over_support).flatten(3)).view(correlation.shape)
 
-    def attention(self, correlation: torch.Tensor, dim: int) -> torch.Tensor:
-        """Softmax over the places of one image, of correlations brought to mean 0 and variance 1 among them."""
+    def attention(self, correlation: Tensor, dim: int) -> Tensor:
+        """Softmax over the places of an image of correlations with mean 0 and variance 1."""
         off = correlation - correlation.mean(dim=dim, keepdim=True)
         variance = off.square().mean(dim=dim, keepdim=True)
-        return torch.softmax(off * (torch.rsqrt(variance + 1e-5) / self.attention_temperature), dim=dim)
+        return torch.softmax(
+            off * (torch.rsqrt(variance + 1e-5) / self.attention_temperature), dim=dim
+        )

@@ -1,4 +1,4 @@
-"""SimpleShot: nearest centroid of features that are centred by base classes and normalised (Wang et al., 2019)."""
+"""SimpleShot: nearest centroid of centred and normalised features (Wang et al., 2019)."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import torch
 from numpy.typing import ArrayLike
+from torch import Tensor
 from torch.nn import functional as F
 
 from ..datasets.bank import Bank
@@ -28,8 +29,8 @@ class SimpleShot(Learner):
     Parameters
     ----------
     transform : str
-        'CL2N': the mean of base features is subtracted, then each feature is L2-normalised; 'L2N': only normalised;
-        'UN': unchanged.
+        'CL2N': the mean of base features is subtracted, then each feature is L2-normalised; 'L2N':
+        only normalised; 'UN': unchanged.
     center : (D,) array_like or path of a .npy, optional
         The mean of base features, for 'CL2N'. By default the mean in the bank, ``bank.center``;
         `fslcore.evaluation.ready` sets it to the mean over the images of base classes.
@@ -56,11 +57,15 @@ class SimpleShot(Learner):
 
     def config(self) -> dict:
         """The configuration that determines the scores, for cache keys."""
-        center = None if self.center is None else hashlib.sha256(self.center.numpy().tobytes()).hexdigest()
+        center = (
+            None
+            if self.center is None
+            else hashlib.sha256(self.center.numpy().tobytes()).hexdigest()
+        )
         return {"learner": self.name, "version": 1, "transform": self.transform, "center": center}
 
     @torch.inference_mode()
-    def scores(self, bank: Bank, tasks: Tasks) -> torch.Tensor:
+    def scores(self, bank: Bank, tasks: Tasks) -> Tensor:
         """Scores (T, n_query, K) from a bank of features; -inf for a class without support.
 
         Errors: as for `shift`.
@@ -70,10 +75,12 @@ class SimpleShot(Learner):
         members = one_hot(label, tasks.ways).to(bank.dtype)
         shift = self.shift(bank)
         support, query = (self._transformed(bank.rows(i), shift) for i in (support, query))
-        distance = torch.cdist(query, class_means(support, members), compute_mode="donot_use_mm_for_euclid_dist")
+        distance = torch.cdist(
+            query, class_means(support, members), compute_mode="donot_use_mm_for_euclid_dist"
+        )
         return without_empty(-distance.square(), members)
 
-    def shift(self, bank: Bank) -> torch.Tensor | float:
+    def shift(self, bank: Bank) -> Tensor | float:
         """The vector subtracted from each feature: the mean of base features (D,), or 0.
 
         Raises
@@ -86,14 +93,15 @@ class SimpleShot(Learner):
         center = bank.center if self.center is None else self.center
         if center is None:
             raise InputError(
-                "center: none; SimpleShot needs the mean feature (D,) of base classes: center=VECTOR or FILE.npy, "
+                "center: none; SimpleShot needs the mean feature (D,) of base classes: "
+                "center=VECTOR or FILE.npy, "
                 "the array 'center' beside the features, or transform='L2N'"
             )
         if center.shape != bank.data.shape[1:]:
             raise InputError(f"center: {len(center)} numbers; features have {bank.data.shape[1]}")
         return center.to(bank.data.device, bank.dtype)
 
-    def _transformed(self, x: torch.Tensor, shift: torch.Tensor | float) -> torch.Tensor:
+    def _transformed(self, x: Tensor, shift: Tensor | float) -> Tensor:
         return x if self.transform == "UN" else F.normalize(x - shift, dim=-1)
 
 
@@ -102,6 +110,6 @@ def _vector(center: ArrayLike | str | Path) -> np.ndarray:
         path = at_home(center, "center")
         with readable("center", path, "a .npy of (D,) numbers"):
             center = np.load(path, allow_pickle=False)
-    elif isinstance(center, torch.Tensor):
+    elif isinstance(center, Tensor):
         center = center.detach().cpu().numpy()
     return floats("center", center)

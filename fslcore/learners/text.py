@@ -1,8 +1,9 @@
-"""Learners that read the support and an embedding of each class's name: Tip-Adapter, and a linear probe."""
+"""Learners that also read embeddings of class names: Tip-Adapter, and a linear probe."""
 
 from __future__ import annotations
 
 import torch
+from torch import Tensor
 from torch.nn import functional as F
 
 from ..datasets.bank import Bank
@@ -18,9 +19,10 @@ __all__ = ["TextProbe", "TipAdapter"]
 class TipAdapter(Learner):
     """CLIP's text classifier plus a cache of the support, without training (Zhang et al., 2022).
 
-    A query with unit features z scores s·z·t for a class whose name has the unit embedding t, and α·exp(-β(1 - z·x))
-    more for each unit feature x of its support. Only β, α and s determine the weight of the names: where they
-    are unrelated to the images, s·z·t is noise that a support of a few images does not outweigh.
+    A query with unit features z scores s·z·t for a class whose name has the unit embedding t, and
+    α·exp(-β(1 - z·x)) more for each unit feature x of its support. Only β, α and s determine the
+    weight of the names: where they are unrelated to the images, s·z·t is noise that a support of a
+    few images does not outweigh.
 
     Parameters
     ----------
@@ -41,29 +43,34 @@ class TipAdapter(Learner):
         self.scale = number("scale", scale, least=0)
 
     @torch.inference_mode()
-    def scores(self, bank: Bank, tasks: Tasks) -> torch.Tensor:
-        """Logits (T, n_query, K) from a bank of features with text; -inf for a class without support."""
+    def scores(self, bank: Bank, tasks: Tasks) -> Tensor:
+        """Logits (T, n_query, K) from a bank of features with text.
+
+        -inf for a class without support.
+        """
         x, members, scale, query = fetch(bank, tasks)
-        near = torch.exp(self.beta * (query_scores(bank, query, scale * x) - 1))
+        affinity = torch.exp(self.beta * (query_scores(bank, query, scale * x) - 1))
         named = query_scores(bank, query, names_of(bank, tasks))
-        return without_empty(self.scale * named + self.alpha * (near @ members), members)
+        return without_empty(self.scale * named + self.alpha * (affinity @ members), members)
 
 
 class TextProbe(Learner):
-    """Logistic regression on L2-normalised features, from the embeddings of the names and penalised towards them.
+    """Logistic regression on L2-normalised features, penalised towards embeddings of the names.
 
-    Minimises, for each task, C · Σ cross-entropy + ½‖W - sT‖² over weights W without intercept; T are the unit
-    embeddings of the classes' names. So CLIP's text classifier is the limit for C → 0, and the optimum
-    nearest to it the limit for C → ∞. Linear probes that start at the names and stop early (Lin et al., 2023) or are
-    penalised to depart from them (Silva-Rodríguez et al., 2024) interpolate in a similar way. Here the penalty is the
-    same for all classes, and no step size matters. Solved in the n × n Gram matrix, like `LogisticRegression`.
+    Minimises, for each task, C · Σ cross-entropy + ½‖W - sT‖² over weights W without intercept; T
+    are the unit embeddings of the classes' names. So CLIP's text classifier is the limit for C → 0,
+    and the optimum nearest to it the limit for C → ∞. Linear probes that start at the names and
+    stop early (Lin et al., 2023) or are penalised to depart from them (Silva-Rodríguez et al.,
+    2024) interpolate in a similar way. Here the penalty is the same for all classes, and no step
+    size matters. Solved in the n × n Gram matrix, like `LogisticRegression`.
 
     Parameters
     ----------
     C : float
         Inverse strength of the penalty, over 0.
     scale : float
-        s, scale of the cosines to the names, 100 in CLIP; 0 gives logistic regression without an intercept.
+        s, scale of the cosines to the names, 100 in CLIP; 0 gives logistic regression without an
+        intercept.
     tol, max_iter
         As for `LogisticRegression`.
     """
@@ -72,7 +79,9 @@ class TextProbe(Learner):
     reads_text = True
     settings = ("C", "scale", "tol", "max_iter")
 
-    def __init__(self, C: float = 1000.0, scale: float = 100.0, tol: float = 1e-6, max_iter: int = 1000):
+    def __init__(
+        self, C: float = 1000.0, scale: float = 100.0, tol: float = 1e-6, max_iter: int = 1000
+    ):
         self.C, self.scale = number("C", C, above=0), number("scale", scale, least=0)
         self.tol, self.max_iter = tol, max_iter
 
@@ -81,8 +90,11 @@ class TextProbe(Learner):
         return 2 if self.C > LARGE else 1
 
     @torch.inference_mode()
-    def scores(self, bank: Bank, tasks: Tasks) -> torch.Tensor:
-        """Logits (T, n_query, K) from a bank of features with text; -inf for a class without support."""
+    def scores(self, bank: Bank, tasks: Tasks) -> Tensor:
+        """Logits (T, n_query, K) from a bank of features with text.
+
+        -inf for a class without support.
+        """
         x, members, scale, query = fetch(bank, tasks)
         x, first = scale * x, self.scale * names_of(bank, tasks)
         y = members.mT.double()
@@ -91,28 +103,33 @@ class TextProbe(Learner):
         return without_empty(query_scores(bank, query, first + a.to(x.dtype) @ x), members)
 
 
-def names_of(bank: Bank, tasks: Tasks) -> torch.Tensor:
+def names_of(bank: Bank, tasks: Tasks) -> Tensor:
     """(T, K, D) unit embeddings of the names of each task's classes.
 
     Raises
     ------
     InputError
-        A bank without text; a class of a task whose support has images of several classes of the bank.
+        A bank without text; a class of a task whose support has images of several classes of the
+        bank.
     """
     if bank.text is None:
         raise InputError(
-            "text: none in the bank; an embedding of each class's name, (K, D), is needed: of CLIP's text tower, or an "
-            "array 'text' beside the features"
+            "text: none in the bank; an embedding of each class's name, (K, D), is needed: "
+            "of CLIP's text tower, or an array 'text' beside the features"
         )
     support, label, _ = indices(tasks, bank.data.device)
-    of = torch.as_tensor(bank.labels, device=bank.data.device)[support]
-    place = label.masked_fill(label < 0, tasks.ways)  # padding, which is left out
-    most, least = (
-        torch.full((len(tasks), tasks.ways + 1), start, device=of.device).scatter_reduce(1, place, of, kind)
-        for start, kind in ((-1, "amax"), (len(bank.text), "amin"))
-    )
-    most, least = most[:, :-1], least[:, :-1]
-    if ((most != least) & (most >= 0)).any():
-        task, k = ((most != least) & (most >= 0)).nonzero()[0].tolist()
-        raise InputError(f"tasks: class {k} of task {task} has images of several classes, so it has no name")
-    return F.embedding(most.clamp(min=0), F.normalize(bank.text.to(bank.dtype), dim=-1))
+    classes = torch.as_tensor(bank.labels, device=bank.data.device)[support]
+    column = label.masked_fill(label < 0, tasks.ways)  # padding, which is left out
+
+    def extreme(start: int, kind: str) -> Tensor:
+        out = torch.full((len(tasks), tasks.ways + 1), start, device=classes.device)
+        return out.scatter_reduce(1, column, classes, kind)[:, :-1]
+
+    highest, lowest = extreme(-1, "amax"), extreme(len(bank.text), "amin")
+    mixed = (highest != lowest) & (highest >= 0)
+    if mixed.any():
+        task, k = mixed.nonzero()[0].tolist()
+        raise InputError(
+            f"tasks: class {k} of task {task} has images of several classes, so it has no name"
+        )
+    return F.embedding(highest.clamp(min=0), F.normalize(bank.text.to(bank.dtype), dim=-1))

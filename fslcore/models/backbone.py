@@ -14,14 +14,23 @@ from itertools import chain
 from pathlib import Path
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 from torch.nn import functional as F
 
 from ..catalogue import PRECISIONS
 from ..datasets import Images
 from ..errors import InputError, choice, instance, note
 
-__all__ = ["Backbone", "FromFile", "autocast", "check_features", "device", "fitted", "has_bfloat16", "precision"]
+__all__ = [
+    "Backbone",
+    "FromFile",
+    "autocast",
+    "check_features",
+    "device",
+    "fitted",
+    "has_bfloat16",
+    "precision",
+]
 
 PREPARED = "v1"  # part of a backbone's digest: raise it when `Backbone.preprocess` changes
 
@@ -46,17 +55,17 @@ def device() -> torch.device:
     return torch.device(choice("device", wanted, devices))
 
 
-def autocast(where: torch.device) -> AbstractContextManager:
+def autocast(device: torch.device) -> AbstractContextManager:
     """A context in which networks on a device compute in `precision`."""
-    return torch.autocast(where.type, torch.bfloat16) if precision() == "bf16" else nullcontext()
+    return torch.autocast(device.type, torch.bfloat16) if precision() == "bf16" else nullcontext()
 
 
 def precision() -> str:
-    """How networks compute features and are fine-tuned: 'f32' (32-bit floats), or 'bf16' (bfloat16 where autocast can).
+    """The precision of networks: 'f32' (32-bit floats), or 'bf16' (bfloat16 where autocast can).
 
-    The environment variable ``FSLCORE_PRECISION`` sets it. 'auto' is bf16 on a processor or GPU with instructions for
-    it, else f32. Features of the two differ by rounding (their cosine is about 0.999) and have cache keys of their own;
-    so have results of `fslcore.learners.FineTune`.
+    The environment variable ``FSLCORE_PRECISION`` sets it. 'auto' is bf16 on a processor or GPU
+    with instructions for it, else f32. Features of the two differ by rounding (their cosine is
+    about 0.999) and have cache keys of their own; so have results of `fslcore.learners.FineTune`.
 
     Raises
     ------
@@ -71,16 +80,20 @@ def precision() -> str:
 
 def has_bfloat16() -> bool:
     """Whether the device has instructions for bfloat16."""
-    where = device().type
-    can = getattr(torch.cpu, "get_capabilities", dict)() if where == "cpu" else {}
-    return bool(torch.cuda.is_bf16_supported() if where == "cuda" else can.get("avx512_bf16") or can.get("amx_bf16"))
+    kind = device().type
+    if kind == "cuda":
+        return torch.cuda.is_bf16_supported()
+    read = getattr(torch.cpu, "get_capabilities", dict)
+    capabilities = read() if kind == "cpu" else {}
+    return any(capabilities.get(name) for name in ("avx512_bf16", "amx_bf16"))
 
 
 @dataclass(frozen=True)
 class Backbone:
     """A network with its preprocessing and weights.
 
-    ``Backbone("mine", made=network, mean=…, std=…)`` is a network of your own; `load` gives the known ones.
+    ``Backbone("mine", made=network, mean=…, std=…)`` is a network of your own; `load` gives the
+    known ones.
 
     Attributes
     ----------
@@ -90,7 +103,8 @@ class Backbone:
     dim : int
         Length D of a feature vector; if it is not given, the network is run once to find it.
     made : nn.Module or callable
-        The network, or a function that builds it: `network` calls it once, when features are to be computed.
+        The network, or a function that builds it: `network` calls it once, when features are to be
+        computed.
     mean, std : 3 floats
         Channel statistics, for pixels in 0 … 1; by default these pixels are not normalised.
     resolution : int or None
@@ -99,12 +113,13 @@ class Backbone:
     interpolation : str
         How images are resized: 'bilinear' or 'bicubic', with antialiasing.
     read_at : int or None
-        Side in pixels that whole images are squeezed to, of which the network reads the central ``resolution``, as in
-        released code; None: the centre square of an image, at ``resolution``.
+        Side in pixels that whole images are squeezed to, of which the network reads the central
+        ``resolution``, as in released code; None: the centre square of an image, at ``resolution``.
     fine_tuning : dict
         Settings of `fslcore.learners.FineTune` for this network in released code.
     weights : str
-        SHA-256 of the weights file; for a network of your own, any text that belongs in its keys (see `digest`).
+        SHA-256 of the weights file; for a network of your own, any text that belongs in its keys
+        (see `digest`).
     head : dict of str to tensors
         Weights of a learner trained with the network (see `fslcore.learners.make`).
     map : (C, H, W) or None
@@ -114,15 +129,16 @@ class Backbone:
     options : dict
         Settings of the learner that was trained with the network, if its recipe has any.
     text : callable or None
-        From n sentences to their (n, D) unit embeddings in the space of the features, by the text tower trained
-        with the network.
+        From n sentences to their (n, D) unit embeddings in the space of the features, by the text
+        tower trained with the network.
     base : str or None
         Data set on whose base classes the network was trained, if known.
 
     Raises
     ------
     InputError
-        Without ``dim``: a network that cannot read images of that side, or does not return (B, D) features.
+        Without ``dim``: a network that cannot read images of that side, or does not return (B, D)
+        features.
     """
 
     name: str
@@ -135,11 +151,11 @@ class Backbone:
     resolution: int | None = None
     interpolation: str = "bilinear"
     weights: str = ""
-    head: dict[str, torch.Tensor] = field(default_factory=dict, repr=False)
+    head: dict[str, Tensor] = field(default_factory=dict, repr=False)
     map: tuple[int, int, int] | None = None
     trained_at: int | None = None
     options: dict = field(default_factory=dict, repr=False)
-    text: Callable[[list[str]], torch.Tensor] | None = field(default=None, repr=False, compare=False)
+    text: Callable[[list[str]], Tensor] | None = field(default=None, repr=False, compare=False)
     base: str | None = None
     read_at: int | None = None
     fine_tuning: dict = field(default_factory=dict, repr=False)
@@ -148,18 +164,19 @@ class Backbone:
         if self.dim is not None:
             return
         instance("made", self.made, (nn.Module, Callable))
-        side, network = self.side(32, 32), self.network.to(device())
+        side = self.side(32, 32)
+        network = self.network.to(device())
         try:
             with torch.inference_mode():
-                found = network(torch.zeros(1, 3, side, side, device=device()))
+                features = network(torch.zeros(1, 3, side, side, device=device()))
         except (RuntimeError, ValueError, AssertionError) as error:
             reason = " ".join(str(error).split())[:200]
             raise InputError(
-                f"backbone {self.name}: its network cannot read images of {side} × {side} pixels ({reason}); "
-                "resolution=PIXELS says at which side it reads them"
+                f"backbone {self.name}: its network cannot read images of {side} × {side} pixels "
+                f"({reason}); resolution=PIXELS says at which side it reads them"
             ) from None
-        check_features(self, found, 1)
-        object.__setattr__(self, "dim", found.shape[1])
+        check_features(self, features, 1)
+        object.__setattr__(self, "dim", features.shape[1])
 
     @cached_property
     def _network(self) -> nn.Module | None:
@@ -174,18 +191,30 @@ class Backbone:
     def digest(self) -> str:
         """SHA-256 of everything except the image that determines a feature.
 
-        For a network from `load`: its name, the preprocessing and the SHA-256 of its file. Once you change its
-        parameters it is a network of your own, ``replace(backbone, made=network)``. For your own network: also its
-        parameters, buffers and `repr`, at each use. The code of its ``forward`` and plain
-        attributes are not covered, so nothing is for a network without parameters. If these change, or the
-        tower of ``text`` does, change ``weights`` or ``name``.
+        For a network from `load`: its name, the preprocessing and the SHA-256 of its file. Once you
+        change its parameters it is a network of your own, ``replace(backbone, made=network)``. For
+        your own network: also its parameters, buffers and `repr`, at each use. The code of its
+        ``forward`` and plain attributes are not covered, so nothing is for a network without
+        parameters. If these change, or the tower of ``text`` does, change ``weights`` or ``name``.
         """
-        facts = [self.name, self.dim, self.mean, self.std, self.resolution, self.interpolation, self.weights, PREPARED]
+        facts = [
+            self.name,
+            self.dim,
+            self.mean,
+            self.std,
+            self.resolution,
+            self.interpolation,
+            self.weights,
+            PREPARED,
+        ]
         facts += [] if self.read_at is None else [self.read_at]
         return hashlib.sha256(json.dumps([*facts, *self._own()]).encode()).hexdigest()
 
     def _own(self) -> list[str]:
-        """SHA-256 of the content of a network of the user's own; empty for one identified by ``weights``."""
+        """SHA-256 of the content of a network of the user's own.
+
+        Empty for one identified by ``weights``.
+        """
         if self.made is None or isinstance(self.made, FromFile):
             return []
         sha = hashlib.sha256(repr(self.network).encode())
@@ -198,18 +227,21 @@ class Backbone:
         """Side in pixels of the square that images of this size are resized to."""
         return self.resolution or min(64, 32 * math.ceil(max(height, width) / 32))
 
-    def preprocess(self, images: torch.Tensor) -> torch.Tensor:
+    def preprocess(self, images: Tensor) -> Tensor:
         """(B, H, W, C) uint8, C 1 or 3, to (B, 3, side, side) normalised floats."""
         if images.ndim != 4 or images.shape[-1] not in (1, 3) or images.dtype != torch.uint8:
             raise InputError(
-                f"images: {images.dtype} of shape {tuple(images.shape)}; (N, H, W, 1 or 3) uint8 is needed"
+                f"images: {images.dtype} of shape {tuple(images.shape)}; (N, H, W, 1 or 3) uint8 "
+                "is needed"
             )
         x = images.permute(0, 3, 1, 2).float() / 255
-        seen = self.side(*x.shape[-2:])
-        side = self.read_at or seen
+        crop = self.side(*x.shape[-2:])
+        side = self.read_at or crop
         if x.shape[-2:] != (side, side):
-            x = F.interpolate(x, (side, side), mode=self.interpolation, antialias=True, align_corners=False)
-        x = x[..., (side - seen) // 2 :, (side - seen) // 2 :][..., :seen, :seen]
+            x = F.interpolate(
+                x, (side, side), mode=self.interpolation, antialias=True, align_corners=False
+            )
+        x = x[..., (side - crop) // 2 :, (side - crop) // 2 :][..., :crop, :crop]
         x = x.expand(-1, 3, -1, -1)
         mean, std = (torch.tensor(v, device=x.device).view(3, 1, 1) for v in (self.mean, self.std))
         return (x - mean) / std
@@ -219,25 +251,29 @@ class FromFile(partial):
     """Builds a network from a file whose SHA-256 is the `Backbone.weights`."""
 
 
-def check_features(backbone: Backbone, found: object, images: int) -> torch.Tensor:
-    """The output of a network, perhaps the user's own, for a number of images, if it is a feature vector for each."""
-    shape = tuple(found.shape) if isinstance(found, torch.Tensor) else ()
+def check_features(backbone: Backbone, output: object, images: int) -> Tensor:
+    """The output of a network for a number of images, if it is a feature vector for each."""
+    shape = tuple(output.shape) if isinstance(output, Tensor) else ()
     if len(shape) != 2 or shape[0] != images or backbone.dim not in (None, shape[1]):
-        what = f"shape {shape}" if shape else f"a {type(found).__name__}"
+        form = f"shape {shape}" if shape else f"a {type(output).__name__}"
         raise InputError(
-            f"backbone {backbone.name}: of {images} image{'' if images == 1 else 's'} its network makes {what}; a "
-            f"tensor of shape ({images}, {backbone.dim or 'D'}), a feature vector for each, is needed"
+            f"backbone {backbone.name}: of {images} image{'' if images == 1 else 's'} its network "
+            f"makes {form}; a "
+            f"tensor of shape ({images}, {backbone.dim or 'D'}), a feature vector for each, is "
+            "needed"
         )
-    return found
+    return output
 
 
 def fitted(images: Images, backbone: Backbone) -> tuple[Images, Backbone]:
-    """The user's own images and a backbone at one size, so that the network gets the pixels that are read.
+    """The user's own images and a backbone at one size.
 
-    The size is the one the user set (`fslcore.datasets.load`); otherwise, for a folder of class folders,
-    the one the network was trained at, instead of the limit of 64 pixels for embedded data. All other images and
-    their backbone are returned unchanged. A line on stderr reports the size, and a folder that the network
-    was trained on.
+    So the network gets the pixels that are read.
+
+    The size is the one the user set (`fslcore.datasets.load`); otherwise, for a folder of class
+    folders, the one the network was trained at, instead of the limit of 64 pixels for embedded
+    data. All other images and their backbone are returned unchanged. A line on stderr reports the
+    size, and a folder that the network was trained on.
 
     Raises
     ------
@@ -248,24 +284,32 @@ def fitted(images: Images, backbone: Backbone) -> tuple[Images, Backbone]:
         return images, backbone
     if backbone.read_at:
         if images.side:
-            raise InputError(f"size = {images.side}; {backbone.name} reads images at {backbone.read_at} pixels only")
+            raise InputError(
+                f"size = {images.side}; {backbone.name} reads images at {backbone.read_at} pixels "
+                "only"
+            )
         note(
-            f"{images.name}: the whole image at {backbone.read_at} × {backbone.read_at} pixels, of which "
-            f"{backbone.name} reads the central {backbone.resolution}"
+            f"{images.name}: the whole image at {backbone.read_at} × {backbone.read_at} pixels, "
+            f"of which {backbone.name} reads the central {backbone.resolution}"
         )
         return images.squeezed(backbone.read_at), backbone
     side = images.side or backbone.resolution or backbone.trained_at
     if side is None:
         raise InputError(
-            f"size: {backbone.name} does not say at which side it reads {images.name}; resolution=PIXELS of the "
-            "backbone or size=PIXELS of the images is needed"
+            f"size: {backbone.name} does not say at which side it reads {images.name}; "
+            "resolution=PIXELS of the backbone or size=PIXELS of the images is needed"
         )
     if backbone.resolution not in (None, side):
-        raise InputError(f"size = {side}; {backbone.name} takes images of {backbone.resolution} pixels per side only")
+        raise InputError(
+            f"size = {side}; {backbone.name} takes images of {backbone.resolution} pixels per "
+            "side only"
+        )
     note(f"{images.name}: read at {side} × {side} pixels for {backbone.name}")
-    if _folder(images.name) and _folder(images.name) == _folder(backbone.base or ""):
+    folder = _folder(images.name)
+    if folder and folder == _folder(backbone.base or ""):
         note(
-            f"{images.name}: {backbone.name} was trained and selected on the classes of this folder, so that its "
+            f"{images.name}: {backbone.name} was trained and selected on the classes of this "
+            "folder, so that its "
             "accuracies do not apply to new classes; evaluate on classes of another folder"
         )
     return images.sized(side) if images.sized else images, replace(backbone, resolution=side)

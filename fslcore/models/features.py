@@ -1,6 +1,7 @@
 """Features of images by a backbone, from the cache if they were computed before.
 
-They are stored by content, so that a changed image, weight or preprocessing is recomputed and never served stale.
+They are stored by content, so that a changed image, weight or preprocessing is recomputed and never
+served stale.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from itertools import chain
 
 import numpy as np
 import torch
-from torch import nn
+from torch import Tensor, nn
 from tqdm import tqdm
 
 from .. import datasets, store
@@ -30,29 +31,35 @@ __all__ = ["base_mean", "compute", "feature_key", "features", "make_shard", "sha
 
 BATCH = 256  # fixed, so that a feature does not depend on the available memory
 LARGE = 128  # pixels per side; batches of larger images have fewer
-CACHED = 2**18  # pixels of the images that a CPU takes at once, so that their maps stay in its cache
+CACHED = (
+    2**18
+)  # pixels of the images that a CPU takes at once, so that their maps stay in its cache
 TRIED = 8  # images on which a faster form of a network is compared with the network
 DECODING = 8  # threads at most: each holds a whole photo
-# For glibc's mallopt: no maps of their own for large arrays (-4), nothing back to the system (-1); and what it comes to
-# by itself in a process that has freed large arrays, with maps from 16 MiB (-3).
+# For glibc's mallopt: no maps of their own for large arrays (-4), nothing back to the system (-1);
+# and what it comes to by itself in a process that has freed large arrays, with maps from 16 MiB
+# (-3).
 KEEPING, USUAL = ((-4, 0), (-1, -1)), ((-4, 2**16), (-3, 2**24), (-1, 2**25))
 MANY = 1000  # images, from which a faster way is worth a note
-COMPUTED = "folded"  # part of the features' cache key: raise it when the output of `compute` changes
+COMPUTED = (
+    "folded"  # part of the features' cache key: raise it when the output of `compute` changes
+)
 
 
 def feature_key(images: Images, backbone: Backbone) -> str:
     """SHA-256 of everything that determines the features of these images."""
-    of = "" if precision() == "f32" else f" {precision()}"  # keys of 32-bit features stay as they were
-    return store.digest(f"{images.digest} {backbone.digest} {COMPUTED}{of}")
+    # Keys of 32-bit features stay as they were.
+    suffix = "" if precision() == "f32" else f" {precision()}"
+    return store.digest(f"{images.digest} {backbone.digest} {COMPUTED}{suffix}")
 
 
 def features(images: Images, backbone: Backbone, *, progress: bool = False) -> Bank:
     """Features of all images, from the cache if they were computed before.
 
-    The cache key consists of the content of the images and labels, the digest of the weights, the preprocessing
-    and the precision (see `fslcore.models.backbone.precision`). Features are stored as 16-bit floats (relative error
-    below 0.05 %). Those of many images are made and stored shard by shard (see `fslcore.models.shards`), which several
-    processes may do at once.
+    The cache key consists of the content of the images and labels, the digest of the weights, the
+    preprocessing and the precision (see `fslcore.models.backbone.precision`). Features are stored
+    as 16-bit floats (relative error below 0.05 %). Those of many images are made and stored shard
+    by shard (see `fslcore.models.shards`), which several processes may do at once.
 
     Parameters
     ----------
@@ -65,14 +72,15 @@ def features(images: Images, backbone: Backbone, *, progress: bool = False) -> B
     Returns
     -------
     Bank
-        (N, D) features: float32, or those of large data sets float16 that stay in their file (`Bank.rows`).
+        (N, D) features: float32, or those of large data sets float16 that stay in their file
+        (`Bank.rows`).
     """
-    kept = shards_of(images, backbone)
-    while (found := kept.read()) is None:
-        for rows in kept.missing():
+    shards = shards_of(images, backbone)
+    while (read := shards.read()) is None:
+        for rows in shards.missing():
             make_shard(images, backbone, rows, progress=progress)
-        kept.gather(lambda rows: compute(images, backbone, progress, rows))
-    data, finite = found
+        shards.gather(lambda rows: compute(images, backbone, progress, rows))
+    data, finite = read
     return Bank(data, images.labels, feature_key(images, backbone), finite=data if finite else None)
 
 
@@ -85,24 +93,25 @@ def shards_of(images: Images, backbone: Backbone) -> Shards:
 def make_shard(images: Images, backbone: Backbone, rows: range, *, progress: bool = False) -> None:
     """Make and store one of the shards that `shards_of` names, unless it exists by now."""
     store.check_writable()
-    waits = images.squeezed and len(images) >= MANY  # they are in files
-    if waits and not os.environ.get("FSLCORE_PRECISION") and has_bfloat16():
+    many_files = images.squeezed and len(images) >= MANY
+    if many_files and not os.environ.get("FSLCORE_PRECISION") and has_bfloat16():
         note(
-            "features are computed in 32 bits; --precision auto uses bfloat16 here, which is 1.2 to 5 times as fast, "
-            "depending on the network, and rounds more"
+            "features are computed in 32 bits; --precision auto uses bfloat16 here, which is 1.2 "
+            "to 5 times as fast, depending on the network, and rounds more"
         )
     shards_of(images, backbone).make(rows, lambda rows: compute(images, backbone, progress, rows))
 
 
-def base_mean(images: Images, backbone: Backbone, *, progress: bool = False) -> torch.Tensor:
-    """Mean feature (D,) of the images of base classes: those of the network's training, or else of the data set.
+def base_mean(images: Images, backbone: Backbone, *, progress: bool = False) -> Tensor:
+    """Mean feature (D,) of base classes: of the network's training, or else of the data set.
 
     A line on stderr names them.
 
     Parameters
     ----------
     images : Images
-        Images for the tasks; the base split of their data set is used if that of the network does not ship.
+        Images for the tasks; the base split of their data set is used if that of the network does
+        not ship.
     backbone : Backbone
     progress : bool
         Show a progress bar.
@@ -112,44 +121,56 @@ def base_mean(images: Images, backbone: Backbone, *, progress: bool = False) -> 
     InputError
         Neither has base classes.
     """
-    fetched = images.name.partition("?")[0] in datasets.fetched()
-    own = images.name if ":" in images.name or fetched else images.name.partition("?")[0].partition("/")[0]
+    dataset = images.name.partition("?")[0]
+    fetched = dataset in datasets.fetched()
+    dataset = images.name if ":" in images.name or fetched else dataset.partition("/")[0]
     shipped = datasets.names("base")
-    name = backbone.base if backbone.base in shipped else own
+    name = backbone.base if backbone.base in shipped else dataset
     if name not in shipped and not fetched and (":" not in name or name.startswith("folder:")):
         raise InputError(
-            f"center: neither {backbone.name} nor {images.name} has base classes for the mean feature; "
-            "center=VECTOR or FILE.npy is needed, or transform='L2N'"
+            f"center: neither {backbone.name} nor {images.name} has base classes for the mean "
+            "feature; center=VECTOR or FILE.npy is needed, or transform='L2N'"
         )
     base = datasets.load(name, split="base", size=images.side)
     note(
-        f"features of {backbone.name} are centred by their mean over the {len(base):,} images of base classes of {name}"
+        f"features of {backbone.name} are centred by their mean over the {len(base):,} images of "
+        f"base classes of {name}"
     )
-    found = features(base, backbone, progress=progress)
-    if not found.large:
-        return found.data.double().mean(dim=0).float()
-    return (sum(part.double().sum(dim=0) for part in chunks(found.data)) / len(found)).float()
+    bank = features(base, backbone, progress=progress)
+    if not bank.large:
+        return bank.data.double().mean(dim=0).float()
+    return (sum(part.double().sum(dim=0) for part in chunks(bank.data)) / len(bank)).float()
 
 
 @torch.inference_mode()
-def compute(images: Images, backbone: Backbone, progress: bool = False, rows: range | None = None) -> torch.Tensor:
+def compute(
+    images: Images, backbone: Backbone, progress: bool = False, rows: range | None = None
+) -> Tensor:
     """(N, D) 16-bit features of all images, computed; or of some rows, which start at a batch.
 
-    Images are read a batch at a time; those in files are decoded in threads while the network works.
+    Images are read a batch at a time; those in files are decoded in threads while the network
+    works.
     """
-    where, size = device(), _batch(images, backbone)
+    target, size = device(), _batch(images, backbone)
     rows = range(len(images)) if rows is None else rows
 
-    def prepared(pixels: np.ndarray) -> torch.Tensor:
-        return backbone.preprocess(torch.from_numpy(np.ascontiguousarray(pixels)).to(where))
+    def prepared(pixels: np.ndarray) -> Tensor:
+        return backbone.preprocess(torch.from_numpy(np.ascontiguousarray(pixels)).to(target))
 
     # The form that is fastest for the first images, for any rows.
     network = _for_features(backbone, prepared(images.images[: min(size, TRIED)]))
     parts = [rows[at : at + size] for at in range(0, len(rows), size)]
     out = []
-    what = dict(desc=f"{backbone.name} on {images.name}", unit="image", delay=5, disable=not progress)
-    bar = tqdm(total=len(images), initial=rows.start, leave=rows.stop == len(images), **what)
-    with bar, autocast(where), _freed_memory_kept(), closing(_read(images, parts)) as read:
+    bar = tqdm(
+        total=len(images),
+        initial=rows.start,
+        leave=rows.stop == len(images),
+        desc=f"{backbone.name} on {images.name}",
+        unit="image",
+        delay=5,
+        disable=not progress,
+    )
+    with bar, autocast(target), _freed_memory_kept(), closing(_read(images, parts)) as read:
         for batch in map(prepared, read):
             for x in _at_once(batch):
                 out.append(check_features(backbone, network(x), len(x)).half().cpu())
@@ -162,9 +183,13 @@ def _batch(images: Images, backbone: Backbone) -> int:
     return max(1, min(BATCH, BATCH * LARGE**2 // backbone.side(*images.images.shape[1:3]) ** 2))
 
 
-def _at_once(batch: torch.Tensor) -> Sequence[torch.Tensor]:
+def _at_once(batch: Tensor) -> Sequence[Tensor]:
     """The parts in which a network reads a batch (B, C, H, W)."""
-    return batch.split(max(1, CACHED // batch[0, 0].numel())) if batch.device.type == "cpu" else [batch]
+    return (
+        batch.split(max(1, CACHED // batch[0, 0].numel()))
+        if batch.device.type == "cpu"
+        else [batch]
+    )
 
 
 def _read(images: Images, parts: list[range]) -> Iterator[np.ndarray]:
@@ -178,11 +203,13 @@ def _read(images: Images, parts: list[range]) -> Iterator[np.ndarray]:
 def _freed_memory_kept() -> Iterator[None]:
     """Memory that is freed meanwhile stays with this process, where the C library is glibc.
 
-    Otherwise it goes back to the system after a layer and comes again for the next, page by page and each filled with
-    zeros: for some networks half of their time.
+    Otherwise it goes back to the system after a layer and comes again for the next, page by page
+    and each filled with zeros: for some networks half of their time.
     """
     libc = ctypes.CDLL(None) if sys.platform == "linux" else None
-    if "MALLOC_MMAP_MAX_" in os.environ or not hasattr(libc, "mallopt"):  # set from outside; or musl
+    if "MALLOC_MMAP_MAX_" in os.environ or not hasattr(
+        libc, "mallopt"
+    ):  # set from outside; or musl
         yield
         return
     for setting in KEEPING:
@@ -203,11 +230,11 @@ def speed(backbone: Backbone, images: np.ndarray) -> float:
     ----------
     images : (N, H, W, C) uint8
     """
-    where = device()
-    batches = torch.from_numpy(images).to(where).split(BATCH)
+    target = device()
+    batches = torch.from_numpy(images).to(target).split(BATCH)
     first = backbone.preprocess(batches[0])
     network = _for_features(backbone, first)
-    with autocast(where), _freed_memory_kept():
+    with autocast(target), _freed_memory_kept():
         network(first)
         start = time.perf_counter()
         for x in chain.from_iterable(_at_once(backbone.preprocess(batch)) for batch in batches):
@@ -215,8 +242,10 @@ def speed(backbone: Backbone, images: np.ndarray) -> float:
     return len(images) / (time.perf_counter() - start)
 
 
-def _for_features(backbone: Backbone, images: torch.Tensor) -> nn.Module:
+def _for_features(backbone: Backbone, images: Tensor) -> nn.Module:
     """The network in its fastest form for the device of the images; a few of these are tried."""
-    with torch.inference_mode(False):  # otherwise a network of the user's own could not be trained further
+    with torch.inference_mode(
+        False
+    ):  # otherwise a network of the user's own could not be trained further
         network = backbone.network.to(images.device, memory_format=torch.channels_last)
     return folded(network, images[:TRIED])

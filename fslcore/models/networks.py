@@ -1,4 +1,4 @@
-"""Networks that are trained here, from scratch: images in, one flat feature vector per image out."""
+"""Networks that are trained here, from scratch: images to flat feature vectors."""
 
 from __future__ import annotations
 
@@ -9,12 +9,21 @@ from functools import cache
 from importlib import import_module
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 from torch.nn import functional as F
 
 from ..errors import InputError, choice, number, whole
 
-__all__ = ["NETWORKS", "Conv4", "DropBlock", "GlyphConv", "Network", "ResNet12", "import_torchvision", "resnet18"]
+__all__ = [
+    "NETWORKS",
+    "Conv4",
+    "DropBlock",
+    "GlyphConv",
+    "Network",
+    "ResNet12",
+    "import_torchvision",
+    "resnet18",
+]
 
 
 class Conv4(nn.Sequential):
@@ -23,10 +32,11 @@ class Conv4(nn.Sequential):
     Parameters
     ----------
     width : int, or tuple of them
-        Channels of each of four blocks: 64, or 32 as in MAML (Finn et al., 2017); or one number for each of any
-        number of blocks.
+        Channels of each of four blocks: 64, or 32 as in MAML (Finn et al., 2017); or one number for
+        each of any number of blocks.
     pooled : int
-        Blocks that pool. With 3 of them a 32×32 image gives a 4×4 map, for learners that compare places.
+        Blocks that pool. With 3 of them a 32×32 image gives a 4×4 map, for learners that compare
+        places.
     """
 
     def __init__(self, width: int | tuple[int, ...] = 64, pooled: int = 4):
@@ -35,7 +45,10 @@ class Conv4(nn.Sequential):
         def block(channels: int, width: int, pool: bool) -> nn.Sequential:
             convolution = nn.Conv2d(channels, width, 3, padding=1, bias=False)
             return nn.Sequential(
-                convolution, nn.BatchNorm2d(width), nn.ReLU(), nn.MaxPool2d(2) if pool else nn.Identity()
+                convolution,
+                nn.BatchNorm2d(width),
+                nn.ReLU(),
+                nn.MaxPool2d(2) if pool else nn.Identity(),
             )
 
         pairs = enumerate(zip((3, *widths), widths))
@@ -43,7 +56,9 @@ class Conv4(nn.Sequential):
 
 
 class GlyphConv(nn.Module):
-    """Four 3×3 convolutions with stride 2, batch norm and ReLU; the last map, 2×2×128, is the feature.
+    """Four 3×3 convolutions with stride 2, batch norm and ReLU.
+
+    The last map, 2×2×128, is the feature.
 
     Small enough to be trained and fine-tuned on a CPU. It reads the mean over colour channels.
     """
@@ -54,28 +69,36 @@ class GlyphConv(nn.Module):
         super().__init__()
         layers, last = [], 1
         for width in widths:
-            layers += [nn.Conv2d(last, width, 3, 2, 1, bias=False), nn.BatchNorm2d(width), nn.ReLU()]
+            layers += [
+                nn.Conv2d(last, width, 3, 2, 1, bias=False),
+                nn.BatchNorm2d(width),
+                nn.ReLU(),
+            ]
             last = width
         self.layers = nn.Sequential(*layers)
 
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
+    def forward(self, x: Tensor) -> Tensor:
         return self.layers(x.mean(dim=1, keepdim=True)).flatten(1)
 
 
 class ResNet12(nn.Sequential):
-    """Four residual blocks of three 3×3 convolutions, each block ending in 2×2 max pooling; leaky ReLU.
+    """Four residual blocks of three 3×3 convolutions, each block ending in 2×2 max pooling.
+
+    Leaky ReLU.
 
     The widths are those of Lee et al. (2019), the blocks those of Oreshkin et al. (2018).
 
     Parameters
     ----------
     pooled : bool
-        Average the last map over its places, to 640 features; else flatten it, for learners that compare places.
+        Average the last map over its places, to 640 features; else flatten it, for learners that
+        compare places.
     widths : tuple of int
         Channels of each block.
     dropout : float
-        Share of the outputs of each block that training sets to zero: of the first two blocks single numbers, of the
-        others squares of places (`DropBlock`), as Lee et al. (2019) and LibFewShot have it.
+        Share of the outputs of each block that training sets to zero: of the first two blocks
+        single numbers, of the others squares of places (`DropBlock`), as Lee et al. (2019) and
+        LibFewShot have it.
     dropblock : int
         Side of these squares, in places; 0: single numbers in all blocks.
     """
@@ -89,11 +112,15 @@ class ResNet12(nn.Sequential):
     ):
         blocks = [_ResidualBlock(*pair) for pair in zip((3, *widths), widths)]
         for i, block in enumerate(blocks if dropout else ()):
-            block.out.append(DropBlock(dropout, dropblock) if i > 1 and dropblock else nn.Dropout(dropout))
+            block.out.append(
+                DropBlock(dropout, dropblock) if i > 1 and dropblock else nn.Dropout(dropout)
+            )
         super().__init__(*blocks, *((nn.AdaptiveAvgPool2d(1),) if pooled else ()), nn.Flatten())
         for module in self.modules():
             if isinstance(module, nn.Conv2d):
-                nn.init.kaiming_normal_(module.weight, a=_SLOPE, mode="fan_out", nonlinearity="leaky_relu")
+                nn.init.kaiming_normal_(
+                    module.weight, a=_SLOPE, mode="fan_out", nonlinearity="leaky_relu"
+                )
 
 
 _SLOPE = 0.1  # of the leaky ReLU
@@ -104,18 +131,25 @@ class _ResidualBlock(nn.Module):
         super().__init__()
         layers = []
         for i in range(3):
-            layers += [nn.Conv2d(width if i else channels, width, 3, padding=1, bias=False), nn.BatchNorm2d(width)]
+            layers += [
+                nn.Conv2d(width if i else channels, width, 3, padding=1, bias=False),
+                nn.BatchNorm2d(width),
+            ]
             layers += [nn.LeakyReLU(_SLOPE)] if i < 2 else []
         self.layers = nn.Sequential(*layers)
-        self.shortcut = nn.Sequential(nn.Conv2d(channels, width, 1, bias=False), nn.BatchNorm2d(width))
+        self.shortcut = nn.Sequential(
+            nn.Conv2d(channels, width, 1, bias=False), nn.BatchNorm2d(width)
+        )
         self.out = nn.Sequential(nn.LeakyReLU(_SLOPE), nn.MaxPool2d(2))
 
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
+    def forward(self, x: Tensor) -> Tensor:
         return self.out(self.layers(x) + self.shortcut(x))
 
 
 class DropBlock(nn.Module):
-    """In training, sets squares of places of each channel to zero and scales what is left (Ghiasi et al., 2018).
+    """Dropout of squares of places of each channel (Ghiasi et al., 2018).
+
+    The places that are left are scaled.
 
     Parameters
     ----------
@@ -130,19 +164,27 @@ class DropBlock(nn.Module):
     def __init__(self, rate: float, side: int, batches: int = 40_000):
         super().__init__()
         self.rate, self.side, self.batches = rate, side, batches
-        self.register_buffer("seen", torch.zeros((), dtype=torch.int64))  # batches; kept for a resumed training
+        self.register_buffer(
+            "seen", torch.zeros((), dtype=torch.int64)
+        )  # batches; kept for a resumed training
 
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
+    def forward(self, x: Tensor) -> Tensor:
         if not self.training:
             return x
         self.seen += 1
         height, width = x.shape[-2:]
         side = min(self.side, height, width)
         inner = (height - side + 1, width - side + 1)  # where a square may begin
-        share = self.rate * min(1, int(self.seen) / self.batches) * height * width / (side**2 * math.prod(inner))
+        share = (
+            self.rate
+            * min(1, int(self.seen) / self.batches)
+            * height
+            * width
+            / (side**2 * math.prod(inner))
+        )
         begins = x.new_empty(*x.shape[:2], *inner).bernoulli_(min(1, share))
-        kept = 1 - F.max_pool2d(F.pad(begins, [side - 1] * 4), side, 1)
-        return x * kept * (kept.numel() / kept.sum().clamp(min=1))
+        mask = 1 - F.max_pool2d(F.pad(begins, [side - 1] * 4), side, 1)
+        return x * mask * (mask.numel() / mask.sum().clamp(min=1))
 
 
 def resnet18(stem: int = 7) -> nn.Module:
@@ -151,8 +193,8 @@ def resnet18(stem: int = 7) -> nn.Module:
     Parameters
     ----------
     stem : int
-        Side of the first convolution: 7, with stride 2 and max pooling after it; or 3, with stride 1 and no pooling,
-        as in LibFewShot for small images.
+        Side of the first convolution: 7, with stride 2 and max pooling after it; or 3, with stride
+        1 and no pooling, as in LibFewShot for small images.
     """
     import_torchvision()
     from torchvision import models
@@ -189,7 +231,8 @@ class Network:
     Raises
     ------
     InputError
-        Another kind, or a field that it does not have; widths or a side below 1; an image too small for the blocks.
+        Another kind, or a field that it does not have; widths or a side below 1; an image too small
+        for the blocks.
     """
 
     kind: str
@@ -205,16 +248,25 @@ class Network:
         choice("kind of network", self.kind, ("conv", "strided", "residual", "resnet18"))
         number("dropout", self.dropout, least=0, below=1), whole("dropblock", self.dropblock, 0)
         if (self.dropout or self.dropblock) and self.kind != "residual":
-            raise InputError(f"dropout = {self.dropout}, dropblock = {self.dropblock}; 0 is allowed for {self.kind}")
+            raise InputError(
+                f"dropout = {self.dropout}, dropblock = {self.dropblock}; 0 is allowed for "
+                f"{self.kind}"
+            )
         if self.stem != 7 and (self.kind, self.stem) != ("resnet18", 3):
             raise InputError(f"stem = {self.stem}; 7 is allowed, and 3 for resnet18")
         whole("side", self.side, 1), whole("pooled", self.pooled, 0)
         widths = tuple(whole("widths", width, 1) for width in self.widths)
         if bool(widths) == (self.kind == "resnet18"):
-            raise InputError(f"widths = {list(widths)}; {self.kind} has {'its own' if widths else 'at least one'}")
+            raise InputError(
+                f"widths = {list(widths)}; {self.kind} has "
+                f"{'its own' if widths else 'at least one'}"
+            )
         object.__setattr__(self, "widths", widths)
         if 0 in (self.map or ()):
-            raise InputError(f"side = {self.side}; {len(widths)} blocks of {self.kind} leave no place of such an image")
+            raise InputError(
+                f"side = {self.side}; {len(widths)} blocks of {self.kind} leave no place of such "
+                "an image"
+            )
 
     def build(self) -> nn.Module:
         """The network, with random weights."""
@@ -254,15 +306,19 @@ NETWORKS = {
 def import_torchvision() -> None:
     """Import torchvision, also one that was built for another torch (for example a CPU torch).
 
-    timm, open_clip and transformers import torchvision, whose import names two compiled operators. If they are
-    missing, their schemas are declared and the import is repeated. The operators are never called here.
+    timm, open_clip and transformers import torchvision, whose import names two compiled operators.
+    If they are missing, their schemas are declared and the import is repeated. The operators are
+    never called here.
     """
-    warnings.filterwarnings("ignore", message="IProgress not found")  # from a library that timm imports
+    warnings.filterwarnings(
+        "ignore", message="IProgress not found"
+    )  # from a library that timm imports
     try:
         import_module("torchvision")
     except RuntimeError:  # operator torchvision::nms does not exist
         for operator in ("nms", "qnms"):
             torch.library.define(
-                f"torchvision::{operator}", "(Tensor dets, Tensor scores, float iou_threshold) -> Tensor"
+                f"torchvision::{operator}",
+                "(Tensor dets, Tensor scores, float iou_threshold) -> Tensor",
             )
         import_module("torchvision")

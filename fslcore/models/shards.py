@@ -1,12 +1,12 @@
-"""Features of a data set of any size: made shard by shard, gathered into one file, and mapped into memory for reading.
+"""Features of a data set of any size: made shard by shard, gathered into one file, and mapped.
 
-A shard is a run of rows that begins and ends with a whole batch, so that no number depends on the division. It is
-written when it is done, under the rows it contains. A stopped run loses at most its current shard, and processes
-that share a folder, on one machine or on several, each make some without a lock. At worst two make the same shard,
-with the same bytes.
+A shard is a run of rows that begins and ends with a whole batch, so that no number depends on the
+division. It is written when it is done, under the rows it contains. A stopped run loses at most its
+current shard, and processes that share a folder, on one machine or on several, each make some
+without a lock. At worst two make the same shard, with the same bytes.
 
-When all exist, they are copied in order into one file and removed. Reading uses the file instead of the shards,
-because a task's images may be anywhere in it, and one index reaches them.
+When all exist, they are copied in order into one file and removed. Reading uses the file instead of
+the shards, because a task's images may be anywhere in it, and one index reaches them.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from pathlib import Path
 import numpy as np
 import torch
 from safetensors import safe_open
+from torch import Tensor
 
 from .. import store
 from ..datasets.bank import MAPPED, chunks
@@ -44,8 +45,8 @@ class Shards:
     Attributes
     ----------
     path : Path
-        The file of all of them, a .safetensors with ``features`` (N, D) of 16 bits and their SHA-256. Shards are in a
-        folder beside it, until they are gathered.
+        The file of all of them, a .safetensors with ``features`` (N, D) of 16 bits and their
+        SHA-256. Shards are in a folder beside it, until they are gathered.
     rows : int
         N.
     batch : int
@@ -64,36 +65,44 @@ class Shards:
 
     def missing(self) -> list[range]:
         """The rows of each shard that is still to be made; empty if all exist."""
-        return [] if self.path.is_file() else [rows for rows in self.bounds if not self.file(rows).is_file()]
+        return (
+            []
+            if self.path.is_file()
+            else [rows for rows in self.bounds if not self.file(rows).is_file()]
+        )
 
     def file(self, rows: range) -> Path:
         """The file of one shard."""
         return self.path.with_suffix("") / f"{rows.start}-{rows.stop}.safetensors"
 
-    def make(self, rows: range, compute: Callable[[range], torch.Tensor]) -> None:
+    def make(self, rows: range, compute: Callable[[range], Tensor]) -> None:
         """Make one shard by ``compute(rows)``, unless it exists by now."""
         if self.path.is_file() or self.file(rows).is_file():
             return
-        found = compute(rows)
+        features = compute(rows)
         if len(rows) == self.rows:
-            write_features(self.path, self.rows, [found])
+            write_features(self.path, self.rows, [features])
         elif not self.path.is_file():  # otherwise another process has gathered all
-            write_features(self.file(rows), len(rows), [found])
+            write_features(self.file(rows), len(rows), [features])
 
-    def gather(self, compute: Callable[[range], torch.Tensor]) -> None:
-        """Put all shards into one file, and remove them; missing or damaged ones are made by ``compute(rows)``.
+    def gather(self, compute: Callable[[range], Tensor]) -> None:
+        """Put all shards into one file, and remove them.
+
+        Missing or damaged ones are made by ``compute(rows)``.
 
         For a short time the disk holds all of them twice.
         """
 
-        def parts() -> Iterator[torch.Tensor]:
+        def parts() -> Iterator[Tensor]:
             for rows in self.bounds:
-                while (found := kept(self.file(rows), len(rows))) is None:
-                    if self.path.is_file():  # another process was faster, and has removed the shards
+                while (features := kept(self.file(rows), len(rows))) is None:
+                    if (
+                        self.path.is_file()
+                    ):  # another process was faster, and has removed the shards
                         raise _Gathered
                     self.file(rows).unlink(missing_ok=True)
                     self.make(rows, compute)
-                yield found
+                yield features
 
         if not self.path.is_file():
             with suppress(_Gathered):
@@ -101,66 +110,78 @@ class Shards:
         for rows in self.bounds:
             with suppress(OSError):
                 self.file(rows).unlink()
-        with suppress(OSError):  # none, or not empty: a process still working there ends with nothing to do
+        with suppress(
+            OSError
+        ):  # none, or not empty: a process still working there ends with nothing to do
             self.path.with_suffix("").rmdir()
 
-    def read(self) -> tuple[torch.Tensor, bool] | None:
+    def read(self) -> tuple[Tensor, bool] | None:
         """All features, and whether they were found finite.
 
-        Small files are read at once, their SHA-256 is checked, and they become 32-bit floats. A process checks them
-        once, and again only if the file's length or time has changed. Large files are mapped into memory unchanged:
-        16-bit floats, of which only the indexed rows are read. Checking the SHA-256 of gigabytes takes as
-        long as reading them, so ``.checked``, beside the file, records it for other processes too. None if
-        there is no file, or a damaged one, which is reported and removed.
+        Small files are read at once, their SHA-256 is checked, and they become 32-bit floats. A
+        process checks them once, and again only if the file's length or time has changed. Large
+        files are mapped into memory unchanged: 16-bit floats, of which only the indexed rows are
+        read. Checking the SHA-256 of gigabytes takes as long as reading them, so ``.checked``,
+        beside the file, records it for other processes too. None if there is no file, or a damaged
+        one, which is reported and removed.
         """
-        found = store.find(self.path, self._read)
-        if found is None:
+        features = store.find(self.path, self._read)
+        if features is None:
             self.path.unlink(missing_ok=True)
-        return found
+        return features
 
-    def _read(self, path: Path) -> tuple[torch.Tensor, bool]:
+    def _read(self, path: Path) -> tuple[Tensor, bool]:
         now = path.stat()
         if now.st_size <= MAPPED:
             state = (path.absolute(), now.st_ino, now.st_size, now.st_mtime_ns)
-            found = (mapped(path)[0] if state in _SEEN else intact(path, self.rows)).float()
-            if state not in _SEEN and bool(torch.isfinite(found).all()):
+            features = (mapped(path)[0] if state in _SEEN else intact(path, self.rows)).float()
+            if state not in _SEEN and bool(torch.isfinite(features).all()):
                 _SEEN.add(state)
-            return found, state in _SEEN
-        found, sha = mapped(path)
+            return features, state in _SEEN
+        features, sha = mapped(path)
         state, checked = f"{now.st_size} {now.st_mtime_ns}".encode(), path.with_suffix(".checked")
         finite = checked.is_file() and checked.read_bytes() == state
-        if finite and len(found) != self.rows:
+        if finite and len(features) != self.rows:
             raise ValueError("other content")
-        if not finite and (finite := _check(path, found, self.rows, sha)):
+        if not finite and (finite := _check(path, features, self.rows, sha)):
             with suppress(OSError):  # a read-only cache of another user
                 replace_file(checked, lambda part: part.write_bytes(state))
-        return found, finite
+        return features, finite
 
 
 class _Gathered(Exception):
     """Another process has gathered the shards."""
 
 
-def kept(path: Path, rows: int) -> torch.Tensor | None:
-    """The features in a file of the cache; None if there is none, or a damaged one, which is reported."""
+def kept(path: Path, rows: int) -> Tensor | None:
+    """The features in a file of the cache.
+
+    None if there is none, or a damaged one, which is reported.
+    """
     return store.find(path, partial(intact, rows=rows))
 
 
-def intact(path: Path, rows: int) -> torch.Tensor:
-    """The features in a file; raises an error unless they are of this many rows, with the SHA-256 it names."""
-    found, sha = mapped(path)
-    if len(found) != rows or sha not in (None, digest([found])):  # None: written before digests were
+def intact(path: Path, rows: int) -> Tensor:
+    """The features in a file.
+
+    Raises an error unless they are of this many rows, with the SHA-256 it names.
+    """
+    features, sha = mapped(path)
+    if len(features) != rows or sha not in (
+        None,
+        digest([features]),
+    ):  # None: written before digests were
         raise ValueError("other content")
-    return found
+    return features
 
 
-def mapped(path: Path) -> tuple[torch.Tensor, str | None]:
+def mapped(path: Path) -> tuple[Tensor, str | None]:
     """The features in a file, which are read on access, and the SHA-256 it names."""
     with safe_open(path, "pt") as file:
         return file.get_tensor("features"), (file.metadata() or {}).get("sha256")
 
 
-def digest(parts: Iterable[torch.Tensor]) -> str:
+def digest(parts: Iterable[Tensor]) -> str:
     """SHA-256 of the numbers of tensors, in sequence."""
     sha = hashlib.sha256()
     for part in parts:
@@ -172,55 +193,64 @@ def _bytes(array: np.ndarray) -> np.ndarray:
     return np.ascontiguousarray(array).reshape(-1).view(np.uint8)
 
 
-def _check(path: Path, found: torch.Tensor, rows: int, sha: str | None) -> bool:
+def _check(path: Path, features: Tensor, rows: int, sha: str | None) -> bool:
     """Whether all features are finite; raises ValueError unless they are those of this many rows.
 
     The file is read, not mapped, so that it does not fill the memory of this process.
     """
     finite = []
 
-    def looked_at() -> Iterator[torch.Tensor]:
+    def chunks_read() -> Iterator[Tensor]:
         with open(path, "rb") as file:
             file.seek(8 + int.from_bytes(file.read(8), "little"))
-            for part in chunks(found):
-                part = torch.from_numpy(np.fromfile(file, np.float16, part.numel())).view(part.shape)
+            for part in chunks(features):
+                part = torch.from_numpy(np.fromfile(file, np.float16, part.numel())).view(
+                    part.shape
+                )
                 finite.append(bool(torch.isfinite(part).all()))
                 yield part
 
-    if len(found) != rows or found.dtype != torch.float16 or digest(looked_at()) != (sha or ""):
+    if (
+        len(features) != rows
+        or features.dtype != torch.float16
+        or digest(chunks_read()) != (sha or "")
+    ):
         raise ValueError("other content")
     return all(finite)
 
 
-def write_features(path: Path, rows: int, parts: Iterable[torch.Tensor]) -> None:
-    """Write the features of this many rows, given as (n, D) tensors of 16 bits, with their SHA-256."""
+def write_features(path: Path, rows: int, parts: Iterable[Tensor]) -> None:
+    """Write the features of some rows, given as (n, D) tensors of 16 bits, with their SHA-256."""
     parts = iter(parts)
     first = next(parts)
     arrays = (part.numpy() for part in chain([first], parts))
     write_tensors(path, {"features": ("float16", (rows, first.shape[1]), arrays)})
 
 
-def write_tensors(path: Path, tensors: Mapping[str, tuple], metadata: Mapping[str, str] | None = None) -> None:
+def write_tensors(
+    path: Path, tensors: Mapping[str, tuple], metadata: Mapping[str, str] | None = None
+) -> None:
     """Write a .safetensors with only one part in memory at a time.
 
     Parameters
     ----------
     path : Path
     tensors : mapping of (dtype, shape, parts)
-        By name: NumPy's name of the type, the shape, and arrays that are joined along its first axis.
+        By name: NumPy's name of the type, the shape, and arrays that are joined along its first
+        axis.
     metadata : mapping of str, optional
         Added to the SHA-256 of the first tensor, under ``sha256``.
     """
 
     def header(sha: str) -> bytes:
-        made, at = {"__metadata__": {"sha256": sha, **(metadata or {})}}, 0
+        entries, at = {"__metadata__": {"sha256": sha, **(metadata or {})}}, 0
         for name, (kind, shape, _) in tensors.items():
             end = at + np.dtype(kind).itemsize * math.prod(shape)
-            made[name] = {"dtype": FORMATS[kind], "shape": shape, "data_offsets": (at, end)}
+            entries[name] = {"dtype": FORMATS[kind], "shape": shape, "data_offsets": (at, end)}
             at = end
-        found = json.dumps(made, separators=(",", ":")).encode()
-        found += b" " * (-len(found) % 8)
-        return len(found).to_bytes(8, "little") + found
+        text = json.dumps(entries, separators=(",", ":")).encode()
+        text += b" " * (-len(text) % 8)
+        return len(text).to_bytes(8, "little") + text
 
     def write(part: Path) -> None:
         with open(part, "wb") as file:

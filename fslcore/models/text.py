@@ -21,18 +21,32 @@ __all__ = ["names_embedded", "names_key"]
 
 BATCH = 256  # names per batch
 TEMPLATES = ("a photo of a {}.",)  # prompts for a text tower
-EMBEDDED = "v1"  # part of the cache key of embedded names: raise it when the output of `names_embedded` changes
+# Part of the cache key of embedded names: raise it when the output of `names_embedded` changes.
+EMBEDDED = "v1"
 
 
-def names_key(names: Sequence[str], backbone: Backbone, templates: Sequence[str] = TEMPLATES) -> str:
+def names_key(
+    names: Sequence[str], backbone: Backbone, templates: Sequence[str] = TEMPLATES
+) -> str:
     """SHA-256 of everything that determines the embeddings of these names."""
     return store.digest(
-        json.dumps([list(names), backbone.name, backbone.weights, list(templates), EMBEDDED, *backbone._own()])
+        json.dumps(
+            [
+                list(names),
+                backbone.name,
+                backbone.weights,
+                list(templates),
+                EMBEDDED,
+                *backbone._own(),
+            ]
+        )
     )
 
 
-def names_embedded(names: Sequence[str], backbone: Backbone, templates: Sequence[str] = TEMPLATES) -> torch.Tensor:
-    """Embeddings of class names, in the space of the features, from the cache if they were computed before.
+def names_embedded(
+    names: Sequence[str], backbone: Backbone, templates: Sequence[str] = TEMPLATES
+) -> torch.Tensor:
+    """Embeddings of class names in the space of the features, from the cache if possible.
 
     Parameters
     ----------
@@ -54,20 +68,28 @@ def names_embedded(names: Sequence[str], backbone: Backbone, templates: Sequence
         A backbone without a text tower, or a file of weights without one; a template without {}.
     """
     if backbone.text is None:
-        raise InputError(f"backbone {backbone.name}: it has no text tower to embed names of classes; clip has one")
+        raise InputError(
+            f"backbone {backbone.name}: it has no text tower to embed names of classes; clip has "
+            "one"
+        )
     if not templates or any("{}" not in t for t in templates):
-        raise InputError(f"templates = {list(templates)}; texts with {{}} for the name of a class are needed")
+        raise InputError(
+            f"templates = {list(templates)}; texts with {{}} for the name of a class are needed"
+        )
 
     def make(path: Path) -> None:
-        plain = [name.replace("_", " ") for name in names]
+        words = [name.replace("_", " ") for name in names]
         with torch.inference_mode():
             parts = [
-                backbone.text([t.format(n) for n in plain[at : at + BATCH] for t in templates])
-                for at in range(0, len(plain), BATCH)
+                backbone.text([t.format(n) for n in words[at : at + BATCH] for t in templates])
+                for at in range(0, len(words), BATCH)
             ]
-            mean = torch.cat(parts).float().unflatten(0, (len(plain), len(templates))).mean(dim=1)
-            found = F.normalize(mean, dim=-1).cpu()
-        replace_file(path, partial(save_file, {"features": found}, metadata={"sha256": digest([found])}))
+            mean = torch.cat(parts).float().unflatten(0, (len(words), len(templates))).mean(dim=1)
+            embeddings = F.normalize(mean, dim=-1).cpu()
+        replace_file(
+            path,
+            partial(save_file, {"features": embeddings}, metadata={"sha256": digest([embeddings])}),
+        )
 
     path = store.path("text", f"{names_key(names, backbone, templates)}.safetensors")
     return store.get(path, partial(intact, rows=len(names)), make)

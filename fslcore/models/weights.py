@@ -1,4 +1,4 @@
-"""The origin of a backbone's weights: this library, a Python package, the model hub, or the user's file.
+"""Weights of a backbone: from this library, a Python package, the model hub, or a file.
 
 Nothing in a file is executed, and a file whose SHA-256 is not the pinned one is refused.
 """
@@ -29,36 +29,52 @@ from .registry import Entry, entries, of_this_library
 
 __all__ = ["load", "recipe_of", "trained_path"]
 
+#: Errors of reading a file that is not a checkpoint of the network.
+UNREADABLE = (
+    RuntimeError,
+    ValueError,
+    KeyError,
+    EOFError,
+    pickle.UnpicklingError,
+    SafetensorError,
+)
+
 
 def load(name: str) -> Backbone:
     """A backbone by name, or by ``name:path`` with a weights file of the user's own.
 
-    ``trained:path`` is the checkpoint of a training, of any network, which the file names; the backbone is
-    named after both. Without a suffix, it is one of those that ``train --paper`` stores in the cache:
-    ``trained:evaluators/cifar-fs/protonet``.
+    ``trained:path`` is the checkpoint of a training, of any network, which the file names; the
+    backbone is named after both. Without a suffix, it is one of those that ``train --paper`` stores
+    in the cache: ``trained:evaluators/cifar-fs/protonet``.
 
-    Packaged weights must match their pinned SHA-256, and so must weights from the model hub if two sources list it
-    (`fslcore.sources`). Others are pinned at their first download: a later file with another digest is refused.
-    Checkpoints are read as safetensors or with ``weights_only``: nothing in them is executed.
+    Packaged weights must match their pinned SHA-256, and so must weights from the model hub if two
+    sources list it (`fslcore.sources`). Others are pinned at their first download: a later file
+    with another digest is refused. Checkpoints are read as safetensors or with ``weights_only``:
+    nothing in them is executed.
 
     Raises
     ------
     InputError
-        Unknown name; no weights (the message names the file and its origin); wrong digest; a file that is not
-        a checkpoint of this network. A network with random weights is never used.
+        Unknown name; no weights (the message names the file and its origin); wrong digest; a file
+        that is not a checkpoint of this network. A network with random weights is never used.
     """
-    name, _, own = name.partition(":")
-    if name == OWN and not own:
-        raise InputError(f"backbone = {name}; the checkpoint of a training is needed, as {name}:FILE")
+    name, _, file = name.partition(":")
+    if name == OWN and not file:
+        raise InputError(
+            f"backbone = {name}; the checkpoint of a training is needed, as {name}:FILE"
+        )
     if name not in entries():
         raise InputError(
-            f"backbone = {name}; known are {', '.join(entries())} (and NAME:WEIGHTS_FILE){like(name, entries())}"
+            f"backbone = {name}; known are {', '.join(entries())} (and "
+            f"NAME:WEIGHTS_FILE){like(name, entries())}"
         )
     entry = _listed(name)
-    path, known, build = _weights(name, entry, own), entry.backbone, entry.build
+    path, backbone, build = _weights(name, entry, file), entry.backbone, entry.build
     check_zip(f"backbone {name}", path)
     digest = hashlib.sha256(path.read_bytes()).hexdigest()
-    pinned = None if own else entry.sha256 or (_first_seen(entry.pinned_as or name, digest) if entry.hub else None)
+    pinned = None if file else entry.sha256
+    if entry.hub and not file and not pinned:
+        pinned = _first_seen(entry.pinned_as or name, digest)
     if pinned and digest != pinned:
         raise InputError(f"backbone {name}: {path} has SHA-256 {digest}, pinned is {pinned}")
     try:
@@ -66,32 +82,37 @@ def load(name: str) -> Backbone:
         if isinstance(build, str):
             if name == OWN and not recipe:
                 raise ValueError("it does not say how it was trained")
-            trained = replace(NETWORKS[recipe.get("network", build)], **recipe.get("architecture", {}))
+            trained = replace(
+                NETWORKS[recipe.get("network", build)], **recipe.get("architecture", {})
+            )
             build = partial(of_this_library, trained)
-            known = replace(
-                known,
+            backbone = replace(
+                backbone,
                 name=f"{public_name(recipe['network'])}-{path.stem}" if name == OWN else name,
                 dim=trained.dim,
                 resolution=trained.side,
                 map=trained.map,
                 read_at=recipe.get("read_at"),
-                mean=tuple(recipe.get("mean", known.mean)),
-                std=tuple(recipe.get("std", known.std)),
+                mean=tuple(recipe.get("mean", backbone.mean)),
+                std=tuple(recipe.get("std", backbone.std)),
             )
         network = cache(lambda: with_fast_convolutions(build(state)).eval())
-        if own or not entry.sha256:  # other weights are known, and it can wait: timm alone takes seconds to import
+        # Weights with a digest can wait: timm alone takes seconds to import.
+        if file or not entry.sha256:
             network()
-    except (RuntimeError, ValueError, KeyError, EOFError, pickle.UnpicklingError, SafetensorError) as error:
+    except UNREADABLE as error:
         reason = (str(error).splitlines() or ["the file is empty or cut off"])[0]
-        raise InputError(f"backbone {name}: {path} is not a checkpoint of this network ({reason})") from None
+        raise InputError(
+            f"backbone {name}: {path} is not a checkpoint of this network ({reason})"
+        ) from None
     return replace(
-        known,
+        backbone,
         made=FromFile(network),
         weights=digest,
         head={key.removeprefix("head."): w for key, w in state.items() if key.startswith("head.")},
         options=recipe.get("options", {}),
         text=partial(_embed, name, path, entry.text) if entry.text else None,
-        base=recipe.get("dataset", None if own else known.base),
+        base=recipe.get("dataset", None if file else backbone.base),
     )
 
 
@@ -102,12 +123,12 @@ def trained_path(name: str) -> Path:
 
 def recipe_of(name: str) -> dict:
     """The recipe of the training that made a backbone's file, as JSON values; empty for others."""
-    name, _, own = name.partition(":")
-    return _read_state(_weights(name, _listed(name), own))[1]
+    name, _, file = name.partition(":")
+    return _read_state(_weights(name, _listed(name), file))[1]
 
 
 def _listed(name: str) -> Entry:
-    """An entry, with the repository, revision, digest and architecture that `fslcore.sources` lists for it, if any."""
+    """An entry, with the repository, digest and architecture in `fslcore.sources`, if any."""
     entry = entries()[name]
     listed = sources.weights(entry.pinned_as or name) if entry.hub else None
     if listed is None:
@@ -129,20 +150,26 @@ def _embed(name: str, path: Path, text: Callable, sentences: list[str]) -> torch
         return text(_read_state(path)[0], sentences)
     except RuntimeError as error:
         reason = str(error).splitlines()[0]
-        raise InputError(f"backbone {name}: {path} has no text tower beside its network ({reason})") from None
+        raise InputError(
+            f"backbone {name}: {path} has no text tower beside its network ({reason})"
+        ) from None
 
 
-def _weights(name: str, entry: Entry, own: str) -> Path:
-    if own:
-        path = at_home(own, f"backbone {name}")
+def _weights(name: str, entry: Entry, file: str) -> Path:
+    if file:
+        path = at_home(file, f"backbone {name}")
         if name == OWN and not path.suffix:
-            path = trained_path(own)
+            path = trained_path(file)
             if not path.is_file():
-                made = f"the book's command train --paper {own.partition('/')[0]} makes all networks of that paper"
-                raise InputError(f"backbone {name}:{own}: no file {path}; {made}")
+                paper = file.partition("/")[0]
+                raise InputError(
+                    f"backbone {name}:{file}: no file {path}; "
+                    f"the book's command train --paper {paper} makes all networks of that paper"
+                )
         if not path.is_file():
             raise InputError(
-                f"backbone {name}: {f'{path} is a folder' if path.is_dir() else f'no weights file {path}'}"
+                f"backbone {name}: "
+                f"{f'{path} is a folder' if path.is_dir() else f'no weights file {path}'}"
             )
         return path
     if isinstance(entry.local, tuple):
@@ -154,7 +181,9 @@ def _weights(name: str, entry: Entry, own: str) -> Path:
     else:
         path, origin = _from_hub(*entry.hub), f"{entry.hub[1]} of {entry.hub[0]} on the model hub"
     if path is None or not path.is_file():
-        raise InputError(f"backbone {name}: no weights; bring {origin}, or give a file as {name}:PATH")
+        raise InputError(
+            f"backbone {name}: no weights; bring {origin}, or give a file as {name}:PATH"
+        )
     return path
 
 
@@ -173,13 +202,13 @@ def _from_hub(repository: str, file: str, revision: str | None = None) -> Path |
 def _first_seen(name: str, digest: str) -> str:
     """The digest of a hub's weights at their first use on this machine."""
     pins = store.path("weights.json")
-    if name in (seen := _pinned(pins)):
-        return seen[name]
+    if name in (digests := _pinned(pins)):
+        return digests[name]
     store.check_writable()
     with locked(pins):  # what another process pins at the same time is kept
-        seen = {name: digest, **_pinned(pins)}
-        replace_file(pins, lambda part: part.write_text(json.dumps(seen, indent=1)))
-    return seen[name]
+        digests = {name: digest, **_pinned(pins)}
+        replace_file(pins, lambda part: part.write_text(json.dumps(digests, indent=1)))
+    return digests[name]
 
 
 def _pinned(pins: Path) -> dict[str, str]:
@@ -187,7 +216,10 @@ def _pinned(pins: Path) -> dict[str, str]:
     try:
         return dict(json.loads(pins.read_text("utf-8"))) if pins.is_file() else {}
     except (ValueError, TypeError):
-        note(f"{pins} is damaged and made again: weights from the model hub are pinned as they are now")
+        note(
+            f"{pins} is damaged and made again: weights from the model hub are pinned as they are "
+            "now"
+        )
         return {}
 
 
@@ -197,8 +229,8 @@ def _read_state(path: Path) -> tuple[dict, dict]:
         head = file.read(9)
     if path.suffix == ".safetensors" or head[8:] == b"{":
         with safe_open(path, "pt") as file:
-            made = json.loads((file.metadata() or {}).get("training", "{}"))
-        return load_file(path), made.get("recipe", {})
+            training = json.loads((file.metadata() or {}).get("training", "{}"))
+        return load_file(path), training.get("recipe", {})
     if not head:
         raise ValueError("the file is empty")
     if not head.startswith((b"PK", b"\x80")):  # a zip, or an older pickle

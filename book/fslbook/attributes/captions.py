@@ -79,7 +79,7 @@ def captioner(name: str) -> Captioner:
     return _transformer(kind, source or repository, settings)
 
 
-def _transformer(name: str, source: str, settings: dict, revision: str | None = None):
+def _transformer(name, source, settings, revision=None):
     import torch
 
     from fslcore.models.backbone import device
@@ -172,20 +172,19 @@ def read(path: str | Path, images: Images) -> list[str]:
         raise InputError(
             f"captions: {path} lacks the column image; it has {', '.join(table.columns)}"
         )
-    given, wanted = [*map(visible, table[column])], images.names
-    if not set(given) & set(wanted):
-        given, wanted = (
+    listed_names, wanted = [*map(visible, table[column])], images.names
+    if not set(listed_names) & set(wanted):
+        listed_names, wanted = (
             [name.replace("\\", "/").rsplit("/", 1)[-1] for name in names]
-            for names in (given, wanted)
+            for names in (listed_names, wanted)
         )
-    if twice := first_twice(wanted) or first_twice(given):
+    if twice := first_twice(wanted) or first_twice(listed_names):
         raise InputError(
             f"captions: {path} cannot distinguish images by name; {twice} is there twice"
         )
-    caption = dict(zip(given, table["caption"]))
-    silent = (
-        "captioner" in table
-    )  # a network may return an empty caption; in a table by a person it is an omission
+    caption = dict(zip(listed_names, table["caption"]))
+    # A network may return an empty caption; in a table by a person it is an omission.
+    silent = "captioner" in table
     missing = [
         name for name in wanted if name not in caption or not (silent or caption[name].strip())
     ]
@@ -229,17 +228,17 @@ def write(images: Images, name: str, path: str | Path, *, progress: bool = False
     with tqdm(total=len(names), initial=len(done), **bar) as bar:
         for at in range(len(done), len(names), CHUNK):
             chunk = slice(at, min(at + CHUNK, len(names)))
-            said = []
+            texts = []
             for first in range(at, chunk.stop, BATCH):
-                said += caption(images.images[first : min(first + BATCH, chunk.stop)])
-                bar.update(at + len(said) - first)
-            rows = {"image": names[chunk], "caption": said, "captioner": name}
+                texts += caption(images.images[first : min(first + BATCH, chunk.stop)])
+                bar.update(at + len(texts) - first)
+            rows = {"image": names[chunk], "caption": texts, "captioner": name}
             done = pd.concat([done, pd.DataFrame(rows)], ignore_index=True)
             replace_file(path, partial(done.to_csv, index=False))
     return path
 
 
-def _begun(path: Path, name: str, names: list[str]):
+def _begun(path, name, names):
     """The rows that an earlier run wrote, for the first images."""
     if not path.exists():
         return pd.DataFrame(columns=["image", "caption", "captioner"], dtype=str)

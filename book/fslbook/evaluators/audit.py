@@ -70,9 +70,8 @@ def error_sd(mae: float, bias: float) -> float:
     bias = abs(bias)
     if not mae > bias:
         return np.nan
-    return optimize.brentq(
-        lambda s: _mean_absolute(bias, s) - mae, 1e-3 * mae, 2 * mae
-    )  # E|e| ≥ 0.79 s
+    # E|e| ≥ 0.79 s.
+    return optimize.brentq(lambda s: _mean_absolute(bias, s) - mae, 1e-3 * mae, 2 * mae)
 
 
 def _mean_absolute(bias, sd):
@@ -164,9 +163,8 @@ class Evidence:
         t["oracle"] = self.spreads["oracle"].reindex(t.index.droplevel("estimator")).to_numpy()
         error = np.array([error_sd(m, b) for m, b in zip(t["mae"], t["bias"])])
         total = t["sd"] ** 2 + t["oracle"] ** 2
-        has_spread = (
-            t["mae"] - t["bias"].abs() > 0.1
-        )  # else what the spread adds is of the order of rounding
+        # Else what the spread adds is of the order of rounding.
+        has_spread = t["mae"] - t["bias"].abs() > 0.1
         t["correlation"] = ((total - error**2) / (2 * t["sd"] * t["oracle"])).where(has_spread)
         t["unrelated"] = [_mean_absolute(b, s) for b, s in zip(t["bias"], np.sqrt(total))]
         t["standard_error"] = np.sqrt(

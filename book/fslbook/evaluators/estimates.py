@@ -299,9 +299,8 @@ def by_ways(
     names = ["leave-one-out", REFILLED]
     tables = []
     for k in ways:
-        estimators = (
-            names if size > k else names[:1]
-        )  # one image a class has no other to take its place
+        # One image a class has no other to take its place.
+        estimators = names if size > k else names[:1]
         tables.append(
             collect(
                 [dataset], methods, ways=k, shots=size // k, names=estimators, **options

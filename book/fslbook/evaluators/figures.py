@@ -38,9 +38,9 @@ def neighbours(probed: dict[str, Neighbours]) -> plt.Figure:
     (`fslcore.evaluation.probe`)."""
     ways = {"alone": "one by one", "order": "in another order", "class": "beside their own class"}
     figure, ax = plt.subplots(figsize=(5.6, 2.8))
-    for i, ((name, found), hatch) in enumerate(zip(probed.items(), ("", "//"))):
+    for i, ((name, shares), hatch) in enumerate(zip(probed.items(), ("", "//"))):
         at = np.arange(len(ways)) + 0.4 * (i - (len(probed) - 1) / 2)
-        share = [100 * found.changed[way] for way in ways]
+        share = [100 * shares.changed[way] for way in ways]
         bars = ax.barh(
             at, share, 0.36, color=COLOURS[i], hatch=hatch, edgecolor="white", label=name
         )
@@ -159,9 +159,8 @@ def estimates(table: pd.DataFrame, names: list[str], of: str) -> plt.Figure:
     ``table`` as `fslbook.evaluators.estimates.collect` gives it, of one data set and method, which
     ``of`` names."""
     figure, axes = plt.subplots(2, 2, figsize=(6.2, 6.2), sharex=True, sharey=True, dpi=SHARP)
-    noise = np.random.default_rng(0).uniform(
-        -1.5, 1.5, (2, len(table))
-    )  # accuracies take few values
+    # Accuracies take few values.
+    noise = np.random.default_rng(0).uniform(-1.5, 1.5, (2, len(table)))
     for ax, name in zip(axes.flat, names):
         ax.plot([0, 100], [0, 100], color="black", linewidth=1)
         look = dict(s=10, alpha=0.4, color=LOOKS[name]["color"], rasterized=True)
@@ -320,23 +319,23 @@ def shot_panels(curves: pd.DataFrame) -> plt.Figure:
         several numbers of ways, marks and lines distinguish these.
     """
     sets, panels, ways = (list(curves[c].unique()) for c in ("dataset", "panel", "ways"))
-    several = curves.groupby("dataset")["ways"].nunique().max() > 1
+    by_ways = curves.groupby("dataset")["ways"].nunique().max() > 1
     size = (6.4, 0.9 + 2.4 * len(sets))
     figure, axes = plt.subplots(
         len(sets), len(panels), figsize=size, sharex=True, squeeze=False, layout="constrained"
     )
-    shown = {}
+    handles = {}
     for (dataset, panel, k, rule), part in curves.groupby(
         ["dataset", "panel", "ways", "rule"], sort=False
     ):
         look = LOOKS[rule]
-        if several:
+        if by_ways:
             look = dict(
                 color=look["color"], marker=MARKERS[ways.index(k)], linestyle=LINES[ways.index(k)]
             )
-        name = f"{k} ways, {rule}" if several else rule
+        name = f"{k} ways, {rule}" if by_ways else rule
         ax = axes[sets.index(dataset), panels.index(panel)]
-        shown[name] = ax.errorbar(
+        handles[name] = ax.errorbar(
             part["shots"], part["mean"], part["error"], markersize=5, linewidth=1.2, **look
         )
         ax.set(xscale="log", ylabel=panel, title=dataset)
@@ -346,7 +345,7 @@ def shot_panels(curves: pd.DataFrame) -> plt.Figure:
         ax.tick_params(labelbottom=True)
     figure.supxlabel("shots", fontsize=12)
     figure.legend(
-        shown.values(), shown, loc="outside upper center", ncols=2 if several else 3, fontsize=9
+        handles.values(), handles, loc="outside upper center", ncols=2 if by_ways else 3, fontsize=9
     )
     return figure
 
@@ -371,10 +370,17 @@ def implied_correlations(cells: pd.DataFrame) -> plt.Figure:
         ax.axvline(0, color="black", linewidth=1)
         ax.axvspan(1, t.max() + 0.1, color="grey", alpha=0.25, label="impossible")
         for k, estimator in enumerate(estimators):
-            of = t.xs((name, estimator), level=("dataset", "estimator"))
-            rows = np.array([learners.index(m) for m in of.index]) + 0.16 * (k - 1.5)
+            correlations = t.xs((name, estimator), level=("dataset", "estimator"))
+            rows = np.array([learners.index(m) for m in correlations.index]) + 0.16 * (k - 1.5)
             look = LOOKS[estimator]
-            ax.scatter(of, rows, marker=look["marker"], color=look["color"], s=36, label=estimator)
+            ax.scatter(
+                correlations,
+                rows,
+                marker=look["marker"],
+                color=look["color"],
+                s=36,
+                label=estimator,
+            )
         ax.set(
             title=name,
             yticks=range(len(learners)),

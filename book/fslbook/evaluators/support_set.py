@@ -35,17 +35,17 @@ def example(dataset: str, ways: int = 5, shots: int = 5, seed: int = 0) -> tuple
     return tuple(_subset(images, rows, classes) for rows in (support, others))
 
 
-def truth(support: Images, rest: Images, chosen: Sequence[tuple[str, str]]) -> pd.DataFrame:
+def truth(support: Images, others: Images, chosen: Sequence[tuple[str, str]]) -> pd.DataFrame:
     """backbone, learner and truth: accuracy on all the other images, averaged over classes; shares,
     0 to 1."""
-    pixels = np.concatenate([support.images[:], rest.images[:]])
-    together = Images("both", pixels, np.r_[support.labels, rest.labels], support.class_names)
-    n, m = len(support), len(rest)
+    pixels = np.concatenate([support.images[:], others.images[:]])
+    together = Images("both", pixels, np.r_[support.labels, others.labels], support.class_names)
+    n, m = len(support), len(others)
     task = Tasks(
         np.arange(n)[None],
         support.labels[None],
         np.arange(n, n + m)[None],
-        rest.labels[None],
+        others.labels[None],
         len(support.class_names),
     )
     rows = []

@@ -294,29 +294,28 @@ def interval_kinds(
         episodes of all classes but the novel ones.
     """
     learning = pd.concat([fitting, calibration], ignore_index=True)
-    even = np.arange(len(learning)) % 2 == 0
-    models = fitted(fitting, pooled(), **options), fitted(learning[even], pooled(), **options)
-    calibrations = by_method(calibration), by_method(learning[~even])
-    tables = []
+    model = fitted(fitting, pooled(), **options)
+    of_half = fitted(learning.iloc[::2], pooled(), **options)
+    calibrations, halves = by_method(calibration), by_method(learning.iloc[1::2])
+    tables: dict[str, list[pd.DataFrame]] = {}
     for method, episodes in by_method(test).items():
-        kept, halves = (part[method] for part in calibrations)
-        kinds = {
-            "leave-one-out, exact": _exact(episodes, nominal),
-            "5-fold, conformal": _one_width(
-                kept["accuracy"], kept["5-fold"], episodes["5-fold"], nominal
-            ),
-            "informed, one width": _one_width(
-                kept["accuracy"], models[0].predict(kept), models[0].predict(episodes), nominal
-            ),
-            "informed": models[0].intervals(episodes, models[0].scores(kept), nominal),
-            "informed, same classes": models[1].intervals(
-                episodes, models[1].scores(halves), nominal
-            ),
-        }
+        kinds = _kinds(episodes, model, calibrations[method], nominal)
+        scores = of_half.scores(halves[method])
+        kinds["informed, same classes"] = of_half.intervals(episodes, scores, nominal)
         for kind, ends in kinds.items():
-            tables.append(_with_truth(ends, episodes, method).assign(kind=kind))
-    groups = pd.concat(tables).groupby("kind", sort=False)
-    return {kind: part.drop(columns="kind").reset_index(drop=True) for kind, part in groups}
+            tables.setdefault(kind, []).append(_with_truth(ends, episodes, method))
+    return {kind: pd.concat(parts, ignore_index=True) for kind, parts in tables.items()}
+
+
+def _kinds(episodes, model, calibration, nominal):
+    """The intervals of one method that are calibrated on other classes, or not at all."""
+    truth, estimate = calibration["accuracy"], model.predict(episodes)
+    return {
+        "leave-one-out, exact": _exact(episodes, nominal),
+        "5-fold, conformal": _one_width(truth, calibration["5-fold"], episodes["5-fold"], nominal),
+        "informed, one width": _one_width(truth, model.predict(calibration), estimate, nominal),
+        "informed": model.intervals(episodes, model.scores(calibration), nominal),
+    }
 
 
 def _exact(episodes, nominal):

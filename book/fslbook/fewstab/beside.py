@@ -61,7 +61,7 @@ def on_own_data(
         As of `fslbook.published.beside`.
     """
     named = (
-        {BY.get(name, ""): of for name, of in found.items()}
+        {BY.get(name, ""): table_of for name, table_of in found.items()}
         if isinstance(found, dict)
         else {None: found}
     )
@@ -119,8 +119,8 @@ def own_training(found: pd.DataFrame, trained: str, level: float) -> pd.DataFram
     ``found`` is of `training_gap`; the differences themselves are not printed.
     """
     sides = [
-        found[[of]].xs(s, level="shots", drop_level=False)
-        for s, of in ((1, "one"), (5, "five"))
+        found[[side_name]].xs(s, level="shots", drop_level=False)
+        for s, side_name in ((1, "one"), (5, "five"))
         if len(found)
     ]
     live = (
@@ -182,8 +182,8 @@ def own_agreement(agree: dict[str, pd.DataFrame], ranks: pd.Series, trained: str
         for name, table in agree.items()
         for by in table.index
     ]
-    of = ranks.items() if trained.startswith(NETWORKS) else ()
-    rows = [*detection, *((name, f"correlation, {s}-shot", rho) for (name, s), rho in of)]
+    coefficients = ranks.items() if trained.startswith(NETWORKS) else ()
+    rows = [*detection, *((name, f"correlation, {s}-shot", rho) for (name, s), rho in coefficients)]
     live = pd.DataFrame(rows, columns=["dataset", "metric", "mean"]).assign(half_width=np.nan)
     printed = printed.rename(columns={"value": "mean"}).assign(half_width=np.nan)[[*live]]
     return published.beside(live, printed, own=OWN.get)

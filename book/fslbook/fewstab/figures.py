@@ -15,7 +15,6 @@ from fslbook.style import COLOURS, LINES, MARKERS, counted
 
 if TYPE_CHECKING:
     from fslcore.datasets import Images
-if TYPE_CHECKING:
     from fslcore.tasks import Tasks
 
 __all__ = [
@@ -60,8 +59,8 @@ def gap_bars(
             rows = np.arange(len(learners)) + height * (i - (len(shots) - 1) / 2)
             style = dict(color=COLOURS[i], hatch=hatch, edgecolor="white", label=counted(s, "shot"))
             length, width = (
-                of.xs((name, s), level=["dataset", "shots"]).reindex(learners)
-                for of in (gaps, half)
+                values.xs((name, s), level=["dataset", "shots"]).reindex(learners)
+                for values in (gaps, half)
             )
             bars = ax.barh(rows, length, height, xerr=width, error_kw=dict(elinewidth=1), **style)
             for bar, learner in zip(bars, learners):
@@ -116,10 +115,7 @@ def accuracy_panels(table: pd.DataFrame, guess: tuple[float, float] | None = Non
         ax.set(
             xlabel="Acc (%)" if i == len(sets) - 1 else "", ylabel="wAcc-A (%)" if j == 0 else ""
         )
-    figure.legend(
-        *axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=4, fontsize=9
-    )
-    return figure
+    return _with_legend(figure, axes[0, 0], ncols=4, fontsize=9)
 
 
 def training_curves(curves: pd.DataFrame) -> plt.Figure:
@@ -149,10 +145,7 @@ def training_curves(curves: pd.DataFrame) -> plt.Figure:
         ax.set(xlabel="epoch", ylabel="validation accuracy (%)")
         ax.xaxis.set_major_locator(MaxNLocator(integer=True))
         ax.set_title(f"{s} shot{'s' if s > 1 else ''}", fontsize=11)
-    figure.legend(
-        *axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=4, fontsize=9
-    )
-    return figure
+    return _with_legend(figure, axes[0, 0], ncols=4, fontsize=9)
 
 
 def biased_task(images: Images, task: pd.DataFrame) -> plt.Figure:
@@ -286,8 +279,7 @@ def dial(panels: dict[str, pd.Series]) -> plt.Figure:
             ylim=(min(0, ax.get_ylim()[0]), None),
         )
     axes[0, 0].set_ylabel("points")
-    figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=3)
-    return figure
+    return _with_legend(figure, axes[0, 0], ncols=3)
 
 
 def against_truth(truth: pd.Series, scores: dict[str, pd.Series]) -> plt.Figure:
@@ -305,11 +297,11 @@ def against_truth(truth: pd.Series, scores: dict[str, pd.Series]) -> plt.Figure:
         1, len(scores), figsize=(6.8, 3.9), layout="constrained", squeeze=False
     )
     for ax, (name, score) in zip(axes[0], scores.items()):
-        for k, (learner, of) in enumerate(truth.groupby(level="learner", sort=False)):
-            size = 25 + 75 * of.index.get_level_values("bias").to_numpy(float)
+        for k, (learner, values) in enumerate(truth.groupby(level="learner", sort=False)):
+            size = 25 + 75 * values.index.get_level_values("bias").to_numpy(float)
             ax.scatter(
-                of,
-                score[of.index],
+                values,
+                score[values.index],
                 size,
                 marker=MARKERS[k],
                 color=COLOURS[k],
@@ -317,12 +309,15 @@ def against_truth(truth: pd.Series, scores: dict[str, pd.Series]) -> plt.Figure:
                 label=learner,
             )
             ax.plot(
-                of, score[of.index], color=COLOURS[k], linestyle=LINES[k % len(LINES)], linewidth=1
+                values,
+                score[values.index],
+                color=COLOURS[k],
+                linestyle=LINES[k % len(LINES)],
+                linewidth=1,
             )
         ax.set(xlabel="true reliance on ink (points)", ylabel=name)
         ax.margins(0.15)
-    figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=3)
-    return figure
+    return _with_legend(figure, axes[0, 0], ncols=3)
 
 
 def captioner_noise(curves: pd.DataFrame) -> plt.Figure:
@@ -338,10 +333,10 @@ def captioner_noise(curves: pd.DataFrame) -> plt.Figure:
     }
     for ax, (column, label) in zip(axes, panels):
         for k, (captioner, name) in enumerate(names.items()):
-            of = curves[curves["captioner"] == captioner]
+            part = curves[curves["captioner"] == captioner]
             ax.plot(
-                100 * of[["drop", "invent"]].max(axis=1),
-                of[column],
+                100 * part[["drop", "invent"]].max(axis=1),
+                part[column],
                 MARKERS[k],
                 linestyle=("-", "--", ":", "")[k],
                 color=COLOURS[k],
@@ -351,5 +346,11 @@ def captioner_noise(curves: pd.DataFrame) -> plt.Figure:
         ax.set(xlabel="error rate (%)", ylabel=label)
     axes[0].set_ylim(0, None)
     axes[1].set_ylim(min(0, curves["by relative gap"].min()), 1.05)
-    figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=2)
+    return _with_legend(figure, axes[0], ncols=2)
+
+
+def _with_legend(figure, ax, **options):
+    """The figure with a legend below of what these axes show."""
+    handles, labels = ax.get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside lower center", **options)
     return figure

@@ -134,10 +134,10 @@ def check_shots(
         ("redrawn", redrawn, CONFLICT_QUERIES),
         ("per_class", per_class, queries),
     ):
-        if images < (least := max(shots) + tested):
+        if images < (needed := max(shots) + tested):
             raise InputError(
-                f"{name} = {images}; {max(shots)} shots and {tested} queries take {least} images "
-                f"per class: {name} = {least} or more is needed, or fewer shots"
+                f"{name} = {images}; {max(shots)} shots and {tested} queries take {needed} images "
+                f"per class: {name} = {needed} or more is needed, or fewer shots"
             )
 
 
@@ -281,7 +281,7 @@ def counterfactual(
         count: sample_conflict(inks[0].labels, len(inks), shots=count, **shape) for count in shots
     }
     records = _records(chosen, sampled, partial(_ready_in_each_ink, inks))
-    return _by_cell({key: _reliance(runs, level) for key, runs in records.items()})
+    return _by_cell(records, _reliance, level)
 
 
 def _ready_in_each_ink(inks, network):
@@ -414,10 +414,12 @@ def split_gap(
             "S": random_supports(images.labels, biased, seed=shape["seed"]),
             "A": biased,
         }
-    records = _records(
-        chosen, sampled, lambda network: evaluation.ready(images, network.backbone, network.name)
-    )
-    return _by_cell({key: _gap_and_parts(runs, level) for key, runs in records.items()})
+    records = _records(chosen, sampled, partial(_ready, images))
+    return _by_cell(records, _gap_and_parts, level)
+
+
+def _ready(images, network):
+    return evaluation.ready(images, network.backbone, network.name)
 
 
 def _gap_and_parts(runs, level):
@@ -517,13 +519,15 @@ def _rank_correlation(pairs, level, seed):
         **shared,
     )
     by_learner = pairs.groupby("learner")
-    within = [stats.rank_correlation(part["truth"], part["score"]) for _, part in by_learner]
+    within_learners = [
+        stats.rank_correlation(part["truth"], part["score"]) for _, part in by_learner
+    ]
     return {
         "rank correlation": float(stats.rank_correlation(*pair)),
         "low": interval.low,
         "high": interval.high,
         "p": test.pvalue,
-        "within": np.mean(within),
+        "within": np.mean(within_learners),
     }
 
 
@@ -675,7 +679,9 @@ def _cells(chosen):
     return list(chosen[CELL].drop_duplicates().itertuples(index=False, name=None))
 
 
-def _by_cell(rows):
+def _by_cell(records, row_of, level):
+    """A row of intervals for each learner, bias and number of shots."""
+    rows = {key: row_of(runs, level) for key, runs in records.items()}
     table = pd.DataFrame.from_dict(rows, orient="index")
     table.index = pd.MultiIndex.from_tuples(table.index, names=[*CELL, "shots"])
     return table

@@ -12,7 +12,6 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache, partial
 from itertools import chain, combinations, product
 from types import MappingProxyType
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
@@ -31,9 +30,6 @@ from ..training.recipes import trained_with
 from . import training
 from .cells import NEAR, known_as, near_chance, text, texts, titled
 from .gaps import gaps, rank_correlations
-
-if TYPE_CHECKING:
-    from fslcore.evaluation import Method, Record
 
 __all__ = [
     "CONSTRUCTIONS",
@@ -84,9 +80,8 @@ DECIDES = {
         *(name + remedy for name in REMEDIED.values() for remedy in ("", "-ifsl")),
     )
 }
-ON_BATCHES = tuple(
-    name for name in DECIDES if RECIPES[name].batch != "tasks"
-)  # of images: no shots in training
+# Of images: no shots in training.
+ON_BATCHES = tuple(name for name in DECIDES if RECIPES[name].batch != "tasks")
 #: Ways to build tasks (Tables S5 and S6; and the released code's), as arguments of
 #: `fslcore.tasks.sample_biased`.
 CONSTRUCTIONS = {
@@ -207,9 +202,9 @@ def records(
     for name in names:
         shots = train_shots or trained_with(tasks.sampler["shots"])
         run = evaluation.ready(images, *method(name, shots, trained))
-        found = run.record(tasks[:image_tasks] if run.slow else tasks, stored=stored and run.slow)
-        if found is not None:
-            out[name] = found
+        record = run.record(tasks[:image_tasks] if run.slow else tasks, stored=stored and run.slow)
+        if record is not None:
+            out[name] = record
     return out
 
 
@@ -257,9 +252,9 @@ def collect(
     tables = {}
     for dataset, count in product(sets, shots):
         kinds = _random_and_biased(dataset, captioner, matched, {"shots": count, **shape}, how)
-        both = _of_all([records(dataset, tasks, names, **options) for tasks in kinds])
-        if both[0]:
-            tables[dataset, count] = _accuracies(*both, paired=matched, level=level)
+        by_kind = _of_all([records(dataset, tasks, names, **options) for tasks in kinds])
+        if by_kind[0]:
+            tables[dataset, count] = _accuracies(*by_kind, paired=matched, level=level)
     if not tables:
         raise _no_results(names)
     return pd.concat(tables, names=[*SETTING, "learner"])
@@ -452,9 +447,9 @@ def training_gap(
         except InputError:  # the most shots may be more than a data set has images for
             continue
         run = partial(records, dataset, tasks, names, trained=trained, **options)
-        both = _of_all([run(train_shots=5), run(train_shots=1)])
-        if both[0]:
-            table = gaps(*both, paired=True, level=level)
+        by_training = _of_all([run(train_shots=5), run(train_shots=1)])
+        if by_training[0]:
+            table = gaps(*by_training, paired=True, level=level)
             tables[dataset, count] = table.set_axis(["five", "one", "gap"], axis=1)
     if not tables:
         return pd.DataFrame(columns=["five", "one", "gap"])
@@ -507,9 +502,9 @@ def _with_and_without(dataset, tasks, level, options):
     gap."""
     learners = list(REMEDIED.values())
     remedied = [f"{name}-ifsl" for name in learners]
-    found = records(dataset, tasks, [*learners, *remedied], **options)
-    with_remedy = {name: found[f"{name}-ifsl"] for name in learners}
-    without = {name: found[name] for name in learners}
+    by_learner = records(dataset, tasks, [*learners, *remedied], **options)
+    with_remedy = {name: by_learner[f"{name}-ifsl"] for name in learners}
+    without = {name: by_learner[name] for name in learners}
     table = gaps(with_remedy, without, paired=True, level=level)
     return table.set_axis(["yes", "no", "gap"], axis=1)
 
@@ -712,9 +707,9 @@ def _counted_signs(signs, left_out):
 def spoken(dataset: str, captioner: str) -> attributes.Attributes:
     """Attributes as bare words, so that captioners can be compared: ``red`` for ``colour: red`` and
     ``ground: red``."""
-    found = _attributes(dataset, captioner)
-    words = np.array([name.split(": ")[-1] for name in found.names], object)
-    return attributes.from_words(words[row] for row in found.has)
+    described = _attributes(dataset, captioner)
+    words = np.array([name.split(": ")[-1] for name in described.names], object)
+    return attributes.from_words(words[row] for row in described.has)
 
 
 def example(
@@ -748,36 +743,28 @@ def example(
         the support; those of other classes in a query, after a comma each), predicted (a class; of
         queries) and right.
     """
-    images = images_of(dataset)
-    run = evaluation.ready(images, *method(name, trained_with(shots), trained))
+    run = evaluation.ready(images_of(dataset), *method(name, trained_with(shots), trained))
     if run.slow:
         raise InputError(f"learner = {name}; one that reads features is needed for a picture")
     tasks, clues = draw(dataset, captioner, tasks=task + 2, shots=shots, **how)
     tasks = tasks[task : task + 1]
     scores = next(evaluation.scores(run.learner, run.bank(), tasks))
-    predicted = scores[0].argmax(dim=-1).tolist()
-    rows = _rows_of_images(images, tasks, clues[task], _attributes(dataset, captioner), predicted)
-    table = pd.DataFrame(rows)
+    described = images_of(dataset), _attributes(dataset, captioner)
+    table = pd.DataFrame(
+        _rows_of_images(*described, tasks, clues[task], scores[0].argmax(dim=-1).tolist())
+    )
     queries = table[table["role"] == "query"].groupby("class").cumcount()
     return table.drop(index=queries.index[queries >= shown]).reset_index(drop=True)
 
 
-def _rows_of_images(
-    images,
-    task,
-    clues,
-    described,
-    predicted,
-):
+def _rows_of_images(images, described, task, clues, predicted):
     """A row of `example` for each image of the task."""
     labels = images.labels[task.support[0]]
     names = [images.class_names[label] for label in labels[:: len(labels) // task.ways]]
     rows = []
     for image, k in zip(task.support[0], task.support_label[0]):
-        row = {"class": names[k], "role": "support", "image": image}
-        rows.append(
-            row | {"attribute": described.names[clues[k]], "predicted": None, "right": None}
-        )
+        rows.append({"class": names[k], "role": "support", "image": image})
+        rows[-1] |= {"attribute": described.names[clues[k]], "predicted": None, "right": None}
     for image, k, guess in zip(task.query[0], task.query_label[0], predicted):
         others = [clue for j, clue in enumerate(clues) if j != k and described.has[image, clue]]
         rows.append(

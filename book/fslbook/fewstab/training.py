@@ -34,6 +34,7 @@ __all__ = [
 ]
 
 SHIPPED = "conv4-icons-{learner}"  # the networks that ship, of the chapters on FewSTAB
+# The paper's order.
 TEN = (
     "anil",
     "leo",
@@ -45,8 +46,9 @@ TEN = (
     "renet",
     "baseline++",
     "rfs",
-)  # the paper's order
+)
 PRINTED = {"miniimagenet": "S2", "tieredimagenet": "S3", "cub": "S4"}  # the table of each data set
+ACCURACIES = ["learner", "dataset", "shots", "backbone", "mean", "half_width"]
 COLUMNS = {
     "batch_size": "images a step",
     "learning_rate": "rate",
@@ -137,8 +139,8 @@ def _whole_number(value):
 def _reasons(table):
     """Why ours differs in each row of `settings`, for all learners or for one; empty if it does
     not."""
-    why = pd.read_csv(CHECKPOINTS / "why.csv", keep_default_na=False)
-    reasons = why.set_index(["setting", "learner"])["why"].to_dict()
+    table_of_reasons = pd.read_csv(CHECKPOINTS / "why.csv", keep_default_na=False)
+    reasons = table_of_reasons.set_index(["setting", "learner"])["why"].to_dict()
     differs = table["ours"].notna() & (table["printed"] != table["ours"])
     keys = zip(table["setting"], table["learner"])
     texts = [reasons.get(key, reasons.get((key[0], ""), "")) for key in keys]
@@ -282,10 +284,8 @@ def accuracies(
             options["tasks"] = image_tasks if learner in learners.of_images else tasks
             run = evaluation.run(dataset, backbone, learner, "closed", shots=count, **options)
             interval = closed_interval(run["accuracy"], level)
-            row = dict(learner=name, dataset=dataset, shots=count, backbone=backbone)
-            rows.append({**row, "mean": interval.mean, "half_width": interval.half_width})
-    columns = ["learner", "dataset", "shots", "backbone", "mean", "half_width"]
-    return pd.DataFrame(rows, columns=columns)
+            rows.append((name, dataset, count, backbone, interval.mean, interval.half_width))
+    return pd.DataFrame(rows, columns=ACCURACIES)
 
 
 def accuracy_table(found: pd.DataFrame, names: Iterable[str]) -> pd.DataFrame:

@@ -7,11 +7,13 @@ import base64
 import io
 import json
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 import numpy as np
 from PIL import Image
 
 from fslcore import evaluation
+from fslcore.datasets import Images
 from fslcore.evaluation import Method
 from fslcore.tasks import Tasks
 
@@ -49,9 +51,8 @@ def traps(
     choices: int = 6,
     shown: int = 3,
     tasks: int = 100,
-    shots: int = 5,
-    queries: int = 15,
     seed: int = 0,
+    **shape: int,
 ) -> dict:
     """One biased task for each of several attributes, with random queries beside the biased ones.
 
@@ -74,66 +75,98 @@ def traps(
         (by kind, of each learner: a digit for each query, the class that it says; class by class).
         ``pictures``: WebP as data addresses.
     """
+    shape = {"shots": 5, "queries": 15} | shape
     images = tables.images_of(dataset)
-    drawn, attribute = tables.draw(
-        dataset, captioner, tasks=tasks, shots=shots, queries=queries, seed=seed
-    )
-    runs = {name: evaluation.ready(images, *method) for name, method in methods.items()}
-    known, counts = attributes.of(images, captioner), np.bincount(attribute.ravel())
-    chosen: dict[int, int] = {}
-    for a in np.argsort(-counts, kind="stable"):
-        free = [t for t in np.flatnonzero((attribute == a).any(axis=1)) if t not in chosen.values()]
-        if free and len(chosen) < choices:
-            chosen[int(a)] = int(free[0])
+    drawn, clues = tables.draw(dataset, captioner, tasks=tasks, seed=seed, **shape)
+    chosen = _task_of_each(clues, choices)
     biased = drawn[np.array([*chosen.values()])]
-    kinds = {"random": _random_queries(biased, images.classes, queries, seed), "biased": biased}
-    said = {
-        kind: {
-            name: np.concatenate(
-                [s.argmax(dim=-1).numpy() for s in evaluation.scores(run.learner, run.bank(), of)]
-            )
-            for name, run in runs.items()
-        }
-        for kind, of in kinds.items()
-    }
-    pictures: dict[int, int] = {}  # image -> its number
-
-    def numbers(of: np.ndarray, most: int) -> list[list[int]]:
-        return [
-            [pictures.setdefault(int(i), len(pictures)) for i in row[:most]]
-            for row in of.reshape(biased.ways, -1)
-        ]
-
-    made = []
-    for t, (a, source) in enumerate(chosen.items()):
-        made.append(
-            {
-                "attribute": known.names[a],
-                "at": int(np.flatnonzero(attribute[source] == a)[0]),
-                "classes": [
-                    _short(images.class_names[images.labels[i]]) for i in biased.support[t, ::shots]
-                ],
-                "clues": [known.names[i] for i in attribute[source]],
-                "support": numbers(biased.support[t], shots),
-                "query": {kind: numbers(of.query[t], shown) for kind, of in kinds.items()},
-                "shows": {
-                    kind: _shows(known.has[of.query[t]][:, attribute[source]])
-                    for kind, of in kinds.items()
-                },
-                "answers": {
-                    kind: ["".join(map(str, guess[t])) for guess in of.values()]
-                    for kind, of in said.items()
-                },
-            }
-        )
+    page = _Page(images, attributes.of(images, captioner), shape["shots"], shown)
+    described = page.tasks(
+        {
+            "random": _random_queries(biased, images.classes, shape["queries"], seed),
+            "biased": biased,
+        },
+        clues,
+        chosen,
+        [evaluation.ready(images, *method) for method in methods.values()],
+    )
     return {
         "dataset": dataset,
-        "shots": shots,
-        "queries": queries,
-        "learners": [*runs],
-        "tasks": made,
-        "pictures": [_picture(images.images[[i]][0]) for i in pictures],
+        **shape,
+        "learners": [*methods],
+        "tasks": described,
+        "pictures": page.pictures(),
     }
+
+
+def _task_of_each(clues, most):
+    """By attribute, the frequent ones first, the first task that has it and is not taken yet."""
+    chosen = {}
+    for attribute in np.argsort(-np.bincount(clues.ravel()), kind="stable").tolist():
+        having = np.flatnonzero((clues == attribute).any(axis=1)).tolist()
+        free = [task for task in having if task not in chosen.values()]
+        if free and len(chosen) < most:
+            chosen[attribute] = free[0]
+    return chosen
+
+
+@dataclass
+class _Page:
+    """Tasks as plain values; their pictures are numbered in the order in which they appear."""
+
+    images: Images
+    described: attributes.Attributes
+    shots: int
+    shown: int
+    numbers: dict[int, int] = field(default_factory=dict)
+
+    def tasks(self, kinds, clues, chosen, runs):
+        """The tasks of `traps`; ``kinds`` are of queries, and ``chosen`` is by attribute."""
+        answers = {kind: [_classes(run, tasks) for run in runs] for kind, tasks in kinds.items()}
+        rows = []
+        for t, (attribute, source) in enumerate(chosen.items()):
+            task = {kind: tasks[t : t + 1] for kind, tasks in kinds.items()}
+            row = {
+                "attribute": self.described.names[attribute],
+                "at": int(np.flatnonzero(clues[source] == attribute)[0]),
+                **self._task(task, clues[source]),
+                "answers": {},
+            }
+            for kind, guesses in answers.items():
+                row["answers"][kind] = ["".join(map(str, guess[t])) for guess in guesses]
+            rows.append(row)
+        return rows
+
+    def _task(self, kinds, clues):
+        support, has = kinds["biased"].support[0], self.described.has
+        labels = self.images.labels[support[:: self.shots]]
+        queries = {kind: task.query[0] for kind, task in kinds.items()}
+        row = {
+            "classes": [_short(self.images.class_names[label]) for label in labels],
+            "clues": [self.described.names[clue] for clue in clues],
+            "support": self._numbered(support.reshape(len(labels), -1)),
+        }
+        row["query"] = {
+            kind: self._numbered(query.reshape(len(labels), -1)[:, : self.shown])
+            for kind, query in queries.items()
+        }
+        row["shows"] = {kind: _shows(has[query][:, clues]) for kind, query in queries.items()}
+        return row
+
+    def _numbered(self, images):
+        rows = []
+        for row in images.tolist():
+            rows.append([self.numbers.setdefault(image, len(self.numbers)) for image in row])
+        return rows
+
+    def pictures(self):
+        return [_picture(self.images.images[[image]][0]) for image in self.numbers]
+
+
+def _classes(run, tasks):
+    """(T, Q) classes that a learner gives the queries."""
+    scores = evaluation.scores(run.learner, run.bank(), tasks)
+    return np.concatenate([part.argmax(dim=-1).numpy() for part in scores])
 
 
 def _random_queries(tasks, labels, queries, seed):
@@ -141,8 +174,8 @@ def _random_queries(tasks, labels, queries, seed):
     rng, shots = np.random.default_rng(seed), tasks.support.shape[1] // tasks.ways
     query = np.empty_like(tasks.query)
     for t, support in enumerate(tasks.support):
-        for k, own in enumerate(support.reshape(tasks.ways, shots)):
-            left = np.setdiff1d(np.flatnonzero(labels == labels[own[0]]), own)
+        for k, own_images in enumerate(support.reshape(tasks.ways, shots)):
+            left = np.setdiff1d(np.flatnonzero(labels == labels[own_images[0]]), own_images)
             query[t, k * queries : (k + 1) * queries] = rng.choice(left, queries, replace=False)
     return Tasks(
         tasks.support,

@@ -38,7 +38,7 @@ def ready(images: Images, progress: bool = False) -> Images:
     return replace(images, images=store.get(path, mapped, partial(_write, images, progress)))
 
 
-def _write(images: Images, progress: bool, path: Path):
+def _write(images, progress, path):
     """Write all pixels as .npy, a few images at a time; writing to a mapped array would crash on a
     full disk."""
     path.parent.mkdir(parents=True, exist_ok=True)

@@ -159,14 +159,13 @@ class Recipe:
 
 
 @cache
-def _needs_batches(network: Network):
+def _needs_batches(network):
     """Whether batch normalisation sees one value per channel where a batch is one image; as PyTorch
     itself says."""
     import torch
 
-    single = replace(
-        network, dropout=0.0, dropblock=0
-    )  # drawn by values, which tensors without any do not have
+    # Drawn by values, which tensors without any do not have.
+    single = replace(network, dropout=0.0, dropblock=0)
     with torch.device("meta"):
         try:
             single.build().train()(torch.empty(1, 3, network.side, network.side))
@@ -298,7 +297,7 @@ def split_classes(
     return _of_classes(images, sorted(order[held:])), _of_classes(images, sorted(order[:held]))
 
 
-def _of_classes(images: datasets.Images, names: list[str]):
+def _of_classes(images, names):
     place = {name: i for i, name in enumerate(names)}
     label = np.array([place.get(name, -1) for name in images.class_names])[images.labels]
     rows = np.flatnonzero(label >= 0)

@@ -136,11 +136,11 @@ def train(
     return path
 
 
-def _laid(recipe: Recipe, changes: dict):
+def _laid(recipe, changes):
     """The changes as values of whole fields; some name one key of a field."""
-    found: dict = {}
-    for given, value in changes.items():
-        name, dot, key = given.partition(".")
+    values: dict = {}
+    for setting, value in changes.items():
+        name, dot, key = setting.partition(".")
         now = getattr(
             recipe, choice("field of a recipe", name, [field.name for field in fields(Recipe)])
         )
@@ -148,16 +148,16 @@ def _laid(recipe: Recipe, changes: dict):
             dot and not isinstance(now, dict)
         ):
             raise InputError(
-                f"{given} = {shown(value)}; architecture.KEY and options.KEY are allowed, and "
+                f"{setting} = {shown(value)}; architecture.KEY and options.KEY are allowed, and "
                 "other fields"
             )
-        found[name] = {**found.get(name, now), key: value} if dot else value
+        values[name] = {**values.get(name, now), key: value} if dot else value
         if isinstance(now, (str, tuple)):
             instance(name, value, str if isinstance(now, str) else (list, tuple))
-    return found
+    return values
 
 
-def _checked(name: str, usual: Recipe, changes: dict, paper: str | None):
+def _checked(name, usual, changes, paper):
     """The default recipe of this name with its changes, if it can be trained."""
     changes = _laid(usual, changes)
     recipe = _as_frozen(replace(usual, **changes), changes)
@@ -215,18 +215,18 @@ AMOUNTS = {
 NAMED = {"optimiser": OPTIMISERS, "schedule": SCHEDULES}
 
 
-def _check_values(recipe: Recipe):
+def _check_values(recipe):
     """Raise `InputError` if a field of a recipe has an invalid value."""
     for name, bounds in COUNTS.items():
         whole(name, getattr(recipe, name), *bounds)
     for name, limits in AMOUNTS.items():
         number(name, getattr(recipe, name), **limits)
-    for name, known in NAMED.items():
-        choice(name, getattr(recipe, name), known)
+    for name, allowed in NAMED.items():
+        choice(name, getattr(recipe, name), allowed)
     flag("jitter", recipe.jitter)
     side = recipe.built.side
-    for one in recipe.augmentation:
-        choice("augmentation", one, AUGMENTATIONS)
+    for augmentation in recipe.augmentation:
+        choice("augmentation", augmentation, AUGMENTATIONS)
     for epoch in recipe.milestones:
         whole("milestones", epoch, 1)
     if recipe.read_at is not None:
@@ -239,13 +239,13 @@ def _check_values(recipe: Recipe):
             )
 
 
-def _as_frozen(recipe: Recipe, changes: dict):
+def _as_frozen(recipe, changes):
     """The recipe with the network and the preprocessing of a given frozen backbone, unless these
     were given."""
     if not changes.get("frozen"):
         return recipe
     backbones.load(changes["frozen"])  # before images are read
-    made = recipe_of(changes["frozen"])
+    original = recipe_of(changes["frozen"])
     taken = [
         *(("network", "architecture") if "network" not in changes else ()),
         "read_at",
@@ -253,26 +253,27 @@ def _as_frozen(recipe: Recipe, changes: dict):
         "std",
     ]
     return replace(
-        recipe, **{name: made[name] for name in taken if name in made and name not in changes}
+        recipe,
+        **{name: original[name] for name in taken if name in original and name not in changes},
     )
 
 
-def _check_usual(name: str, field: str, usual: str, dataset: str, paper: str | None):
+def _check_usual(name, field, usual, dataset, paper):
     """Raise `InputError` if a recipe depends on a network that was trained on other data than
     these."""
-    own = RECIPES[name].dataset
+    usual_dataset = RECIPES[name].dataset
     if usual and paper:
-        made = (
+        command = (
             f"fslbook train {usual.partition('-')[2]} --paper {paper} --dataset {dataset} writes it"
         )
         raise InputError(
-            f"{field}: {name} rests on another network; give --{field} {usual}:FILE (as {made})"
+            f"{field}: {name} rests on another network; give --{field} {usual}:FILE (as {command})"
         )
-    if usual and dataset.partition("?")[0].partition("/")[0] != own:
+    if usual and dataset.partition("?")[0].partition("/")[0] != usual_dataset:
         raise InputError(
             f"{field}: {name} rests on another network, and its usual one, {usual}, was trained "
-            f"on {own}, not on {dataset}; give --{field} {usual}:FILE (as fslbook train baseline "
-            f"--dataset {dataset} writes it), or --{field} {usual} for the usual one"
+            f"on {usual_dataset}, not on {dataset}; give --{field} {usual}:FILE (as fslbook train "
+            f"baseline --dataset {dataset} writes it), or --{field} {usual} for the usual one"
         )
 
 
@@ -302,7 +303,7 @@ class _Run:
         self.curve: list[dict] = []  # epoch, loss, validation accuracy in percent
         self.kept: dict[str, torch.Tensor] = {}  # `_tensors` of the best epoch
 
-    def _read(self, recipe: Recipe, progress: bool):
+    def _read(self, recipe, progress):
         """The images for training and selection, and their outputs from other networks."""
         base = datasets.load(recipe.dataset, split="base")
         if recipe.dataset.startswith("folder:"):  # without splits and without a size of its own
@@ -310,12 +311,14 @@ class _Run:
             read = base.squeezed(side) if recipe.read_at else base.sized(side)
             base, validation = split_classes(read, recipe.ways)
             if progress:
-                told = "; ".join(
-                    f"{len(part.class_names)} classes {what} ({', '.join(part.class_names)})"
-                    for part, what in ((base, "train"), (validation, "validate"))
+                splits = "; ".join(
+                    f"{len(part.class_names)} classes {purpose} ({', '.join(part.class_names)})"
+                    for part, purpose in ((base, "train"), (validation, "validate"))
                 )
-                rest = "none is left to test on: evaluate on classes of another folder"
-                tqdm.write(f"{recipe.dataset}: read at {side} × {side} pixels; {told}; {rest}")
+                remainder = "none is left to test on: evaluate on classes of another folder"
+                tqdm.write(
+                    f"{recipe.dataset}: read at {side} × {side} pixels; {splits}; {remainder}"
+                )
         else:
             validation = datasets.load(recipe.dataset, split="validation")
             if recipe.read_at and base.squeezed:
@@ -344,19 +347,19 @@ class _Run:
             bank = backbones.features(base, teacher).to(self.where)
             self.answers = _logits_of_all(bank, self.classes, self.seed)
 
-    def _other(self, field: str, role: str, progress: bool):
+    def _other(self, field, role, progress):
         """Another network that the recipe depends on; the digest of one that did not ship goes into
         the metadata."""
         name = getattr(self.recipe, field)
-        found = backbones.load(name)
+        backbone = backbones.load(name)
         if not shipped(name):
-            self.data[field] = found.weights
+            self.data[field] = backbone.weights
         if progress:
-            of = f" (trained on {found.base})" if found.base else ""
-            tqdm.write(f"{self.name}: {role.format(name)}{of}")
-        return found
+            trained_on = f" (trained on {backbone.base})" if backbone.base else ""
+            tqdm.write(f"{self.name}: {role.format(name)}{trained_on}")
+        return backbone
 
-    def _check_tasks(self, recipe: Recipe):
+    def _check_tasks(self, recipe):
         """Raise `InputError` if the data allow no tasks for training or validation."""
         parts = [("validate", self.validation.labels, dict(shots=recipe.shots, queries=15))]
         if recipe.batch == "tasks":
@@ -367,15 +370,15 @@ class _Run:
                     dict(ways=recipe.ways, shots=recipe.shots, queries=recipe.queries),
                 )
             )
-        for what, labels, shape in parts:
+        for purpose, labels, shape in parts:
             try:
                 sample_closed(labels, tasks=2, skip_small_classes=True, **shape)
             except InputError as error:
                 raise InputError(
-                    f"dataset = {recipe.dataset}; its classes do not do to {what} on ({error})"
+                    f"dataset = {recipe.dataset}; its classes do not do to {purpose} on ({error})"
                 ) from None
 
-    def _build(self, recipe: Recipe):
+    def _build(self, recipe):
         """Network, learner and head, in their initial state."""
         kind = recipe.built
         network = kind.build()
@@ -405,16 +408,16 @@ class _Run:
             map=kind.map,
             read_at=recipe.read_at,
         )
-        shown = dict(
+        changes = dict(
             mean=(0.5,) * 3, std=(0.5,) * 3, resolution=recipe.read_at or kind.side, read_at=None
         )
-        self.shown = replace(
-            self.backbone, **shown
-        )  # the input of augmentations: the whole images, in -1 … 1
+        # The input of augmentations: the whole images, in -1 … 1.
+        self.shown = replace(self.backbone, **changes)
         if on_images:
-            made = learners.of_images[recipe.learner]
-            self.learner = made(
-                **recipe.options, **({"dim": kind.dim, "ways": recipe.ways} if made.sized else {})
+            constructor = learners.of_images[recipe.learner]
+            self.learner = constructor(
+                **recipe.options,
+                **({"dim": kind.dim, "ways": recipe.ways} if constructor.sized else {}),
             )
         else:
             options = {} if recipe.objective else recipe.options
@@ -434,8 +437,8 @@ class _Run:
             self.head = nn.Linear(width, self.classes).to(self.where)
         self.objective = None
         if recipe.batch == "views":
-            made = OBJECTIVES[recipe.objective]
-            self.objective = made(self.network, kind.dim, **recipe.options).to(self.where)
+            constructor = OBJECTIVES[recipe.objective]
+            self.objective = constructor(self.network, kind.dim, **recipe.options).to(self.where)
         self.parts = nn.ModuleList(
             [m for m in (self.network, self.head, self.own, self.objective) if m]
         )
@@ -444,8 +447,10 @@ class _Run:
     def stalled(self) -> bool:
         """Whether the validation accuracy has not improved for as many epochs as the recipe's
         patience."""
-        found = [row["validation"] for row in self.curve]
-        return bool(found) and 0 < self.recipe.patience < len(found) - found.index(max(found))
+        accuracies = [row["validation"] for row in self.curve]
+        return bool(accuracies) and 0 < self.recipe.patience < len(accuracies) - accuracies.index(
+            max(accuracies)
+        )
 
     def train_epoch(self, progress: bool) -> None:
         """One epoch and its test on validation tasks; all randomness depends only on seed and
@@ -507,8 +512,8 @@ class _Run:
                 logits = self.head(x)
             loss = F.cross_entropy(logits, labels[rows])
             if self.answers is not None:
-                far = _divergence(logits, self.answers[rows], self.recipe.temperature)
-                loss = (1 - self.recipe.taught) * loss + self.recipe.taught * far
+                divergence = _divergence(logits, self.answers[rows], self.recipe.temperature)
+                loss = (1 - self.recipe.taught) * loss + self.recipe.taught * divergence
             yield loss
 
     def _task_batches(self):
@@ -534,14 +539,15 @@ class _Run:
         )
         target = torch.from_numpy(tasks.query_label[0].copy()).to(self.where)
         for at in range(0, self.steps * r.size, r.size):
-            shown, asked = (i[at : at + r.size] for i in (support, query))
+            support_rows, query_rows = (i[at : at + r.size] for i in (support, query))
             share = members.expand(r.size, -1, -1)
             if self.frozen:
-                x, z = self.features.data[shown], self.features.data[asked]
+                x, z = self.features.data[support_rows], self.features.data[query_rows]
                 scores = self.learner(x, share, z)
             else:
                 x, z = (
-                    self._prepared(i.flatten()).unflatten(0, (r.size, -1)) for i in (shown, asked)
+                    self._prepared(i.flatten()).unflatten(0, (r.size, -1))
+                    for i in (support_rows, query_rows)
                 )
                 if r.auxiliary:
                     x, z = self.learner.embed_images(self.network, x, z)
@@ -555,7 +561,7 @@ class _Run:
                 else loss
             )
 
-    def _auxiliary(self, query: torch.Tensor, rows: np.ndarray):
+    def _auxiliary(self, query, rows):
         """Cross-entropy over all base classes of embedded queries (T, q, ...), the images ``rows``
         (T, q)."""
         logits = self.head(self.learner.descriptors(query))  # (T, q, V, classes)
@@ -564,23 +570,23 @@ class _Run:
         )
         return F.cross_entropy(logits.flatten(0, -2), target.flatten())
 
-    def _prepared(self, rows: torch.Tensor):
+    def _prepared(self, rows):
         x = self._seen(rows)
         for name in [*(["jitter"] if self.recipe.jitter else []), *self.recipe.augmentation]:
             x = AUGMENTATIONS[name](x)
         return self._normalised(x).contiguous(memory_format=torch.channels_last)
 
-    def _seen(self, rows: torch.Tensor):
+    def _seen(self, rows):
         """The training input of these images, (B, 3, side, side) in -1 … 1, as augmentations take
         it."""
         if isinstance(self.images, np.memmap):
-            found = torch.from_numpy(self.images[rows.cpu().numpy()]).to(self.where)
+            images = torch.from_numpy(self.images[rows.cpu().numpy()]).to(self.where)
         else:
-            found = self.images[rows]
-        x = self.shown.preprocess(found)
+            images = self.images[rows]
+        x = self.shown.preprocess(images)
         return window(x, self.backbone.resolution) if self.recipe.read_at else x
 
-    def _normalised(self, x: torch.Tensor):
+    def _normalised(self, x):
         """Images in -1 … 1 by the recipe's statistics."""
         if {*self.recipe.mean, *self.recipe.std} == {0.5}:
             return x
@@ -619,12 +625,12 @@ class _Run:
 
     def _tensors(self):
         """The content of the checkpoint."""
-        own = self.own.state_dict() if self.own else {}
-        parts = {"network": self.network.state_dict(), "head": own}
+        learner_state = self.own.state_dict() if self.own else {}
+        parts = {"network": self.network.state_dict(), "head": learner_state}
         return {
             f"{part}.{name}": w.detach().cpu().contiguous()
-            for part, of in parts.items()
-            for name, w in of.items()
+            for part, weights in parts.items()
+            for name, w in weights.items()
         }
 
     def save(self, path: Path) -> None:
@@ -639,9 +645,9 @@ class _Run:
             "optimiser": self.optimiser.state_dict(),
             "schedule": self.schedule.state_dict(),
         }
-        made = io.BytesIO()  # written by Python, which raises the system's own errors
-        torch.save(state, made)
-        replace_file(path, lambda part: part.write_bytes(made.getbuffer()))
+        buffer = io.BytesIO()  # written by Python, which raises the system's own errors
+        torch.save(state, buffer)
+        replace_file(path, lambda part: part.write_bytes(buffer.getbuffer()))
 
     def resume(self, path: Path) -> None:
         """Resume from the file of `save`, if it exists, is complete, and has the same settings and
@@ -655,39 +661,39 @@ class _Run:
                 if damaged := file.testzip():
                     raise zipfile.BadZipFile(f"bad check sum of {damaged}")
             state = torch.load(path, map_location=self.where, weights_only=True)
-            same = state["settings"] == self.settings and state.get("data") == self.data
+            unchanged = state["settings"] == self.settings and state.get("data") == self.data
         except Exception as error:  # of any kind: a text is read as the commands of a pickle
             note(f"{path} is damaged ({type(error).__name__}); training starts anew")
             return
-        if not same:
+        if not unchanged:
             return
         self.epoch, self.curve, self.kept = state["epoch"], state["curve"], state["kept"]
         for part in ("parts", "optimiser", "schedule"):
             getattr(self, part).load_state_dict(state[part])
 
 
-def _interventional(recipe: Recipe):
+def _interventional(recipe):
     return (
         recipe.learner in learners.of_features
         and learners.of_features[recipe.learner].knows_classes
     )
 
 
-def _class_means(bank: Bank, classes: int):
+def _class_means(bank, classes):
     """(classes, D) means of the unit features of each class."""
     unit = F.normalize(bank.data, dim=1)
     members = F.one_hot(torch.from_numpy(bank.labels).to(unit.device), classes).to(unit.dtype)
     return class_means(unit[None], members[None])[0]
 
 
-def _logits_of_all(bank: Bank, classes: int, seed: int):
+def _logits_of_all(bank, classes, seed):
     """(N, classes) logits of `_head_of_all` for the features it was fitted to."""
     head = _head_of_all(bank, classes, seed)
     with torch.no_grad():
         return head(bank.data)
 
 
-def _head_of_all(bank: Bank, classes: int, seed: int):
+def _head_of_all(bank, classes, seed):
     """A linear head fitted to (N, D) features of known classes, in five epochs."""
     torch.manual_seed(seed)
     x, y = bank.data, torch.from_numpy(bank.labels).to(bank.data.device)
@@ -701,7 +707,7 @@ def _head_of_all(bank: Bank, classes: int, seed: int):
     return head
 
 
-def _divergence(logits: torch.Tensor, answers: torch.Tensor, temperature: float):
+def _divergence(logits, answers, temperature):
     """Kullback-Leibler divergence of softened (B, classes) logits from the teacher's (Hinton et
     al., 2015)."""
     ours, theirs = (F.log_softmax(v / temperature, dim=1) for v in (logits, answers))

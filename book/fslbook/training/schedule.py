@@ -7,8 +7,6 @@ from functools import partial
 from torch import optim
 from torch.optim import lr_scheduler
 
-from .recipes import Recipe
-
 __all__ = ["OPTIMISERS", "SCHEDULES"]
 
 #: From parameters, ``lr`` and ``weight_decay`` to an optimiser.
@@ -32,7 +30,7 @@ SCHEDULES = {
 }
 
 
-def _at(recipe: Recipe, steps: int):
+def _at(recipe, steps):
     """Steps at which the rate falls: those of the recipe's epochs, or else six and eight tenths of
     all."""
     epochs = [epoch * (steps // recipe.epochs) for epoch in recipe.milestones]

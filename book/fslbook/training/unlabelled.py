@@ -18,10 +18,11 @@ from fslcore.learners.opta import transport
 
 __all__ = ["BECLR", "OBJECTIVES", "PsCo", "UniSiam", "two_views"]
 
+# Of Sinkhorn's algorithm on cosines: ε of BECLR's released code, iterations of PsCo's.
 EPSILON, ITERATIONS = (
     0.05,
     3,
-)  # of Sinkhorn's algorithm on cosines: ε of BECLR's released code, iterations of PsCo's
+)
 ROUNDS = 10  # of k-means
 
 
@@ -37,7 +38,7 @@ def two_views(images: torch.Tensor) -> torch.Tensor:
     return _recoloured(_moved(x))
 
 
-def _moved(x: torch.Tensor):
+def _moved(x):
     uniform = torch.rand(len(x), 4, device=x.device) * 2 - 1
     angle, scale = uniform[:, 0] * torch.pi / 9, 0.88 * (1.42 ** uniform[:, 1])
     return warped(x, angle, scale, 0.2 * uniform[:, 2:], "reflection")
@@ -56,17 +57,17 @@ def warped(
     return F.grid_sample(x, grid, padding_mode=beyond, align_corners=False)
 
 
-def _recoloured(x: torch.Tensor):
+def _recoloured(x):
     mix = torch.randn(len(x), 3, 3, device=x.device)
     uniform = torch.rand(len(x), 5, device=x.device)
     changed, dropped = ((uniform[:, i] < 0.5)[:, None, None] for i in (0, 1))
     mix = torch.where(dropped, mix - mix.mean(2, keepdim=True), mix)
     mean = uniform[:, 2:, None, None] - 0.5
-    other = torch.einsum("bij,bjhw->bihw", mix, x - x.mean((2, 3), keepdim=True)) + mean
-    return torch.where(changed[..., None], other.clamp(-1, 1), x)
+    mixed = torch.einsum("bij,bjhw->bihw", mix, x - x.mean((2, 3), keepdim=True)) + mean
+    return torch.where(changed[..., None], mixed.clamp(-1, 1), x)
 
 
-def _mlp(*widths: int, last_norm: bool):
+def _mlp(*widths, last_norm):
     """Linear layers with batch normalisation and ReLU between; after the last one at most
     normalisation."""
     layers: list[nn.Module] = []
@@ -123,8 +124,8 @@ class UniSiam(nn.Module):
     def forward(self, network: nn.Module, views: torch.Tensor) -> torch.Tensor:
         z = self.projector(network(views))
         others = z.detach().roll(len(z) // 2, 0)  # the other view of each image
-        alike = F.cosine_similarity(self.predictor(z), others, dim=1).mean()
-        return self.weight * uniformity(z, self.temperature) - alike
+        similarity = F.cosine_similarity(self.predictor(z), others, dim=1).mean()
+        return self.weight * uniformity(z, self.temperature) - similarity
 
     def follow(self, network: nn.Module) -> None:
         """Nothing: no network follows another."""
@@ -208,11 +209,13 @@ class PsCo(_Momentum):
             shots = queue[plan.topk(self.shots, dim=1).indices]  # (B, K, D)
             self.queue = torch.cat([key, queue])[: len(queue)]
         logits = query @ shots.flatten(0, 1).T / self.shot_temperature  # (B, B K)
-        own = torch.einsum("bd,bkd->bk", query, shots) / self.shot_temperature
-        pseudo = (logits.logsumexp(1) - own.mean(1)).mean()
+        shot_logits = torch.einsum("bd,bkd->bk", query, shots) / self.shot_temperature
+        pseudo = (logits.logsumexp(1) - shot_logits.mean(1)).mean()
         positive = (query * key).sum(1, keepdim=True)
-        told = torch.cat([positive, query @ queue.T], dim=1) / self.temperature
-        return pseudo + F.cross_entropy(told, told.new_zeros(len(told), dtype=torch.long))
+        query_logits = torch.cat([positive, query @ queue.T], dim=1) / self.temperature
+        return pseudo + F.cross_entropy(
+            query_logits, query_logits.new_zeros(len(query_logits), dtype=torch.long)
+        )
 
 
 class BECLR(_Momentum):
@@ -280,8 +283,10 @@ class BECLR(_Momentum):
         z, slow = self.projector(network(views)), self.slowly(views)
         positives = self.enhanced(slow).roll(len(z) // 2, 0)  # those of the other view
         self.remember(slow)
-        alike = torch.einsum("bd,bkd->bk", F.normalize(self.predictor(z), dim=1), positives).mean()
-        return self.weight * uniformity(z, self.temperature) - alike
+        similarity = torch.einsum(
+            "bd,bkd->bk", F.normalize(self.predictor(z), dim=1), positives
+        ).mean()
+        return self.weight * uniformity(z, self.temperature) - similarity
 
     @torch.no_grad()
     def enhanced(self, slow: torch.Tensor) -> torch.Tensor:
@@ -289,15 +294,17 @@ class BECLR(_Momentum):
         ``start``."""
         if self.seen < max(self.start, len(self.memory)):
             return slow[:, None]
-        own = self.partition == (slow @ self.prototypes.T).argmax(1, keepdim=True)  # (2B, M)
-        few = own.sum(1, keepdim=True) < self.neighbours  # then the whole memory is searched
-        near = (
+        # (2B, M)
+        same_partition = self.partition == (slow @ self.prototypes.T).argmax(1, keepdim=True)
+        # Then the whole memory is searched.
+        few = same_partition.sum(1, keepdim=True) < self.neighbours
+        nearest = (
             (slow @ self.memory.T)
-            .masked_fill(~(own | few), -torch.inf)
+            .masked_fill(~(same_partition | few), -torch.inf)
             .topk(self.neighbours, dim=1)
             .indices
         )
-        return torch.cat([slow[:, None], self.memory[near]], dim=1)
+        return torch.cat([slow[:, None], self.memory[nearest]], dim=1)
 
     @torch.no_grad()
     def remember(self, slow: torch.Tensor) -> None:
@@ -313,7 +320,7 @@ class BECLR(_Momentum):
             self.prototypes, self.partition = _k_means(self.memory, len(self.prototypes))
 
 
-def _k_means(points: torch.Tensor, clusters: int):
+def _k_means(points, clusters):
     """Unit means (P, D) of unit points (M, D), and the nearest mean of each (M,); starts at random
     points."""
     means = points[torch.randperm(len(points))[:clusters].to(points.device)]
@@ -322,7 +329,7 @@ def _k_means(points: torch.Tensor, clusters: int):
     return means, (points @ means.T).argmax(1)
 
 
-def _means(points: torch.Tensor, partition: torch.Tensor, before: torch.Tensor):
+def _means(points, partition, before):
     """Unit means (P, D) of the points (M, D) in each partition; the previous mean if it is
     empty."""
     members = F.one_hot(partition, len(before)).to(points.dtype)

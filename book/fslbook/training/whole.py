@@ -60,7 +60,7 @@ def missing(paper: str, dataset: str | None = None) -> list[str]:
     ]
 
 
-def _at_hand(dataset: str):
+def _at_hand(dataset):
     try:
         datasets.check(dataset, "base")
     except InputError:
@@ -68,7 +68,7 @@ def _at_hand(dataset: str):
     return True
 
 
-def _check_available(names: list[str], paper: str):
+def _check_available(names, paper):
     absent = [name for name in names if not _at_hand(name)]
     if absent:
         raise InputError(

@@ -76,3 +76,9 @@ def test_curves_and_accuracies_of_what_ships():
     assert found["shots"].tolist() == [5] and (found["mean"] - found["half_width"] > 25).all()  # chance is 20
     table = training.accuracy_table(found, ["protonet", "anil"])
     assert list(table.index) == ["protonet", "anil"] and table.iloc[1, 0] == "—" and "±" in table.iloc[0, 0]
+
+
+def test_reasons_are_used():
+    """No reason without a difference that it explains."""
+    reasons = set(pd.concat([settings(name) for name in PRINTED])["why"]) - {""}
+    assert set(training.reasons()["why"]) == reasons

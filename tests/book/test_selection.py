@@ -14,7 +14,7 @@ from fslbook.evaluators.choosing import ALWAYS, ANY, DEFAULT, EVEN, TUNED
 from fslbook.evaluators.estimates import FRESH, HALVES
 from fslcore import datasets, stats
 from fslcore.errors import InputError
-from fslcore.tasks import ESTIMATORS, sample_all
+from fslcore.tasks import ESTIMATORS, resplits, sample_all
 
 few_values = st.integers(1, 6).flatmap(
     lambda t: st.integers(2, 5).flatmap(
@@ -236,3 +236,10 @@ def test_the_luck_of_networks_is_that_of_equal_ones_at_least(monkeypatch):
     assert trained.luck_elsewhere("clipart", 20)["images"] > 0.2
     monkeypatch.setattr(trained, "every", lambda dataset: np.stack([np.zeros(shape), np.full(shape, 100.0)]))
     assert trained.luck_elsewhere("clipart", 20) == {"images": 0.0, "classes": 0.0}
+
+
+def test_where_no_bootstrap_holds_all_classes_the_others_stay(monkeypatch):
+    monkeypatch.setattr(resplits, "DRAWS", 0)
+    table = choosing.all_classes(["glyphs/hebrew"], "glyph-conv lr", [2], tasks=2, rounds=2, most=100)
+    assert table["bootstrap"].isna().all()
+    assert table[["hold-out", TUNED, EVEN, "oracle"]].notna().all(axis=None)

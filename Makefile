@@ -60,7 +60,7 @@ cluster-test: .venv/ready
 rerun: .venv/ready
 	OMP_NUM_THREADS=1 OMP_WAIT_POLICY=PASSIVE $(BIN)/python tests/rerun/rerun.py --part $(or $(PART),1/1) --jobs $(or $(JOBS),2)
 
-# A paper's run from nothing, on miniatures that a server on this machine has: from fetch to pack, with faults (tests/rehearsal).
+# A paper's run from nothing, on miniatures that a server on this machine has: from fetch to pack, with builds that are killed (tests/rehearsal).
 rehearsal: .venv/ready .venv/captions
 	$(BIN)/python tests/rehearsal/rehearse.py $(PAPER)
 

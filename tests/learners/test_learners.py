@@ -552,7 +552,7 @@ def test_learners_by_name(meta_trained):
     assert learners.make("maml", meta_trained).name == "maml"
     head = {"log_lambda": torch.tensor(-1.0), "scale": torch.tensor(3.0), "bias": torch.tensor(0.0)}
     assert learners.make("r2d2", replace(meta_trained, name="conv4-r2d2", head=head)).log_lambda == -1
-    assert learners.make("r2d2", meta_trained).log_lambda == 0  # trained for another learner
+    assert learners.make("r2d2", meta_trained).config()["log_lambda"] == 0  # trained for another learner
     assert learners.make("renet", replace(meta_trained, map=(8, 2, 2))).map == (8, 2, 2)
 
 

@@ -23,7 +23,10 @@ from ..paths import at_home, check_expanded, check_zip, load_tensors, readable
 __all__ = ["Bank", "load_features"]
 
 ARRAYS = ("features", "labels", "text", "center")  # arrays of a file; the last two are optional
-SHORTEST, LONGEST = 1e-10, 1e15  # length of a row: its square, and sums of squares, fit into 32 bits
+SHORTEST, LONGEST = (
+    1e-10,
+    1e15,
+)  # length of a row: its square, and sums of squares, fit into 32 bits
 CHUNK = 2**22  # numbers processed together
 MAPPED = 2**28  # bytes of features; larger ones stay in their file, which is mapped into memory
 
@@ -35,7 +38,8 @@ class Bank:
     Attributes
     ----------
     data : (N, D) float features, or (N, H, W, C) uint8 images
-        Features of large data sets have 16 bits, in a file mapped into memory; `rows` converts them for learners.
+        Features of large data sets have 16 bits, in a file mapped into memory; `rows` converts them
+        for learners.
     labels : (N,) integers
     digest : str
         Identifies the content of ``data`` and ``labels`` in cache keys.
@@ -62,33 +66,44 @@ class Bank:
 
     def __post_init__(self):
         if len(self.data) != len(self.labels):
-            raise InputError(f"{len(self.labels)} labels for {len(self.data)} rows; one per row is needed")
+            raise InputError(
+                f"{len(self.labels)} labels for {len(self.data)} rows; one per row is needed"
+            )
         for name, ndim in (("text", 2), ("center", 1)):
-            self._check_beside(name, getattr(self, name), ndim)
+            self._check_optional(name, getattr(self, name), ndim)
         if self.text is not None:
             classes = int(self.labels.max(initial=-1)) + 1
-            if len(self.text) < classes or (self.class_names is not None and len(self.text) != classes):
-                raise InputError(f"text: {len(self.text)} rows for {classes} classes; one per class is needed")
+            if len(self.text) < classes or (
+                self.class_names is not None and len(self.text) != classes
+            ):
+                raise InputError(
+                    f"text: {len(self.text)} rows for {classes} classes; one per class is needed"
+                )
             if not self.text.any(dim=1).all():
-                raise InputError(f"text: row {int((~self.text.any(dim=1)).nonzero()[0])} has length 0")
+                raise InputError(
+                    f"text: row {int((~self.text.any(dim=1)).nonzero()[0])} has length 0"
+                )
         if self.data.is_floating_point() and self.finite is not self.data:
             check_finite(self.data)
 
-    def _check_beside(self, name: str, found: torch.Tensor | None, ndim: int) -> None:
+    def _check_optional(self, name, values, ndim):
         """Raise `InputError` unless the optional array fits the features."""
-        if found is None:
+        if values is None:
             return
-        wanted = f"{'(K, D)' if ndim == 2 else '(D,)'} floats, D as of the features {tuple(self.data.shape)}"
-        if found.ndim != ndim or self.data.ndim != 2 or found.shape[-1] != self.data.shape[1]:
-            raise InputError(f"{name}: {found.dtype} of shape {tuple(found.shape)}; {wanted}, are needed")
-        if not torch.isfinite(found).all():
+        shape = "(K, D)" if ndim == 2 else "(D,)"
+        wanted = f"{shape} floats, D as of the features {tuple(self.data.shape)}"
+        if values.ndim != ndim or self.data.ndim != 2 or values.shape[-1] != self.data.shape[1]:
+            raise InputError(
+                f"{name}: {values.dtype} of shape {tuple(values.shape)}; {wanted}, are needed"
+            )
+        if not torch.isfinite(values).all():
             raise InputError(f"{name}: it holds NaN or infinity; {wanted}, are needed")
 
     def __len__(self) -> int:
         return len(self.data)
 
     def to(self, device: str | torch.device, *, wide: bool = True) -> Bank:
-        """The same bank on another device, in memory; 16-bit features as 32-bit floats, if ``wide``."""
+        """The bank on another device, in memory; 16-bit features as 32-bit floats, if ``wide``."""
         tensors = {name: getattr(self, name) for name in ("data", "text", "center")}
         moved = {name: t.to(device) for name, t in tensors.items() if t is not None}
         if wide:
@@ -97,7 +112,7 @@ class Bank:
 
     @property
     def large(self) -> bool:
-        """Whether features are in a file of 16-bit floats, too many to be held in memory or converted."""
+        """Whether features are in a file of 16-bit floats, too many to be held in memory."""
         return self.data.dtype in (torch.float16, torch.bfloat16)
 
     @property
@@ -106,9 +121,9 @@ class Bank:
         return torch.float32 if self.large else self.data.dtype
 
     def rows(self, index: torch.Tensor) -> torch.Tensor:
-        """Features (..., D) of an index of any shape, on the device of the bank; 16-bit features as 32-bit floats."""
-        found = F.embedding(index, self.data.flatten(1))
-        return (found.float() if self.large else found).unflatten(-1, self.data.shape[1:])
+        """Features (..., D) of an index of any shape, never in 16 bits, on the bank's device."""
+        rows = F.embedding(index, self.data.flatten(1))
+        return (rows.float() if self.large else rows).unflatten(-1, self.data.shape[1:])
 
     @property
     def classes(self) -> np.ndarray:
@@ -127,7 +142,8 @@ def check_finite(data: torch.Tensor) -> None:
     bad = torch.cat(bad) if bad else torch.zeros(0, dtype=torch.bool)
     if bad.any():
         raise InputError(
-            f"features: {int(bad.sum())} rows hold NaN or infinity, the first is row {int(bad.nonzero()[0])}"
+            f"features: {int(bad.sum())} rows hold NaN or infinity, the first is row "
+            f"{int(bad.nonzero()[0])}"
         )
 
 
@@ -141,20 +157,21 @@ def chunks(data: torch.Tensor | np.ndarray) -> Iterator[torch.Tensor | np.ndarra
 def load_features(path: str | Path) -> Bank:
     """Precomputed features from a file: .npz, .safetensors, .pt or .pth, .npy, .csv or .tsv.
 
-    The first three contain ``features``, (N, D) numbers, and ``labels``, (N,) integers or text. For some learners they
-    also contain ``text``, (K, D), an embedding of each class's name, and ``center``, (D,), the mean feature of base
-    classes. Row k of ``text`` is for label k, or for the k-th label in sorted order if labels are text, negative or
-    larger than the number of rows. The metadata of a .safetensors may give the names of classes, a list in JSON
-    under ``class_names``, in the order of the labels. A .npy contains
-    the features; their labels are in ``labels.npy`` beside it. A table has a column ``label``; all others are features.
+    The first three contain ``features``, (N, D) numbers, and ``labels``, (N,) integers or text. For
+    some learners they also contain ``text``, (K, D), an embedding of each class's name, and
+    ``center``, (D,), the mean feature of base classes. Row k of ``text`` is for label k, or for the
+    k-th label in sorted order if labels are text, negative or larger than the number of rows. The
+    metadata of a .safetensors may give the names of classes, a list in JSON under ``class_names``,
+    in the order of the labels. A .npy contains the features; their labels are in ``labels.npy``
+    beside it. A table has a column ``label``; all others are features.
 
     Raises
     ------
     InputError
-        No such file, another suffix, a missing array, wrong shapes or types, NaN or infinity, different lengths; rows
-        of length 0, or too long or short to be squared in 32 bits; features that are all equal; only one class;
-        ``text`` or ``center`` that do not fit.
-        Nothing is unpickled. More than 256 MB of 16-bit or 32-bit features in a .safetensors or a .npy stay in
+        No such file, another suffix, a missing array, wrong shapes or types, NaN or infinity,
+        different lengths; rows of length 0, or too long or short to be squared in 32 bits; features
+        that are all equal; only one class; ``text`` or ``center`` that do not fit. Nothing is
+        unpickled. More than 256 MB of 16-bit or 32-bit features in a .safetensors or a .npy stay in
         their file, which is mapped into memory.
     """
     path = at_home(path, "features")
@@ -178,9 +195,13 @@ def load_features(path: str | Path) -> Bank:
         sha.update(np.ascontiguousarray(part).tobytes())
     sha.update(labels.tobytes())
     sha.update(f"{features.dtype} {features.shape}".encode())
-    beside = {name: _beside(name, arrays[name], path.name) for name in ("text", "center") if name in arrays}
-    for name, found in beside.items():
-        sha.update(f"{name} {found.shape}".encode() + found.tobytes())
+    options = {
+        name: _optional(name, arrays[name], path.name)
+        for name in ("text", "center")
+        if name in arrays
+    }
+    for name, values in options.items():
+        sha.update(f"{name} {values.shape}".encode() + values.tobytes())
     if names is None and labels.size and not 0 <= labels.min() <= labels.max() < len(labels):
         names, labels = np.unique(labels, return_inverse=True)
     stays = path.suffix in (".safetensors", ".npy") and features.dtype in (np.float16, np.float32)
@@ -190,65 +211,89 @@ def load_features(path: str | Path) -> Bank:
         with np.errstate(over="ignore"):
             narrow = features.astype(np.float32)
         if np.isinf(narrow).any() and np.isfinite(features).all():
-            raise InputError(f"features: {path.name} holds {np.abs(features).max():g}; scale the features")
-    beside = {name: torch.from_numpy(found) for name, found in beside.items()}
-    bank = Bank(torch.from_numpy(narrow), labels, sha.hexdigest(), names, **beside)
+            raise InputError(
+                f"features: {path.name} holds {np.abs(features).max():g}; scale the features"
+            )
+    options = {name: torch.from_numpy(values) for name, values in options.items()}
+    bank = Bank(torch.from_numpy(narrow), labels, sha.hexdigest(), names, **options)
     _check(bank, path.name)
     return bank
 
 
-def _beside(name: str, found: np.ndarray, file: str) -> np.ndarray:
+def _optional(name, values, file):
     """Optional arrays of a features file, as 32-bit floats."""
     with np.errstate(over="ignore"):
-        narrow = np.ascontiguousarray(found, np.float32) if found.dtype.kind in "fiub" else None
+        narrow = np.ascontiguousarray(values, np.float32) if values.dtype.kind in "fiub" else None
     if narrow is None or not np.isfinite(narrow).all():
         raise InputError(
-            f"features: '{name}' in {file} is {found.dtype} of shape {found.shape}; finite floats are needed"
+            f"features: '{name}' in {file} is {values.dtype} of shape {values.shape}; finite "
+            "floats are needed"
         )
     return narrow
 
 
-def _npz(path: Path) -> dict[str, np.ndarray]:
+def _npz(path):
     check_zip("features", path, ARRAYS)
     with np.load(path, allow_pickle=False) as z:
         return {k: z[k] for k in z.files if k in ARRAYS}
 
 
-def _npy(path: Path) -> dict[str, np.ndarray]:
-    beside = path.with_name("labels.npy")
-    if path == beside or not beside.is_file():
-        raise InputError(f"features: {path.name} holds one array; labels.npy beside it, or a .npz of both, is needed")
+def _npy(path):
+    labels = path.with_name("labels.npy")
+    if path == labels or not labels.is_file():
+        raise InputError(
+            f"features: {path.name} holds one array; labels.npy beside it, or a .npz of both, is "
+            "needed"
+        )
     # Mapped copy-on-write: torch needs writable memory, and the file stays unchanged.
     mapped = "c" if path.stat().st_size > MAPPED else None
-    return {"features": np.load(path, mapped, allow_pickle=False), "labels": np.load(beside, allow_pickle=False)}
+    return {
+        "features": np.load(path, mapped, allow_pickle=False),
+        "labels": np.load(labels, allow_pickle=False),
+    }
 
 
-def _tensors(path: Path) -> dict[str, np.ndarray]:
+def _tensors(path):
     safe = path.suffix == ".safetensors"
     check_zip("features", path)
-    found = safetensors_file(path) if safe else load_tensors(path)
-    if not isinstance(found, dict):
-        raise ValueError(f"it holds a {type(found).__name__}, not named tensors")
-    texts = found.get("labels")
-    texts = {"labels": np.array(texts)} if isinstance(texts, list) and all(type(t) is str for t in texts) else {}
-    tensors = {k: torch.as_tensor(found[k]).detach() for k in ARRAYS if k in found and k not in texts}
+    content = safetensors_file(path) if safe else load_tensors(path)
+    if not isinstance(content, dict):
+        raise ValueError(f"it holds a {type(content).__name__}, not named tensors")
+    texts = content.get("labels")
+    texts = (
+        {"labels": np.array(texts)}
+        if isinstance(texts, list) and all(type(t) is str for t in texts)
+        else {}
+    )
+    tensors = {
+        k: torch.as_tensor(content[k]).detach() for k in ARRAYS if k in content and k not in texts
+    }
     if not safe:  # a tensor may repeat one number in memory
-        check_expanded("features", path, sum(t.numel() * t.element_size() for t in tensors.values()))
-    known = (torch.float16, torch.float32, torch.float64)  # the types of NumPy, which has no bfloat16
+        check_expanded(
+            "features", path, sum(t.numel() * t.element_size() for t in tensors.values())
+        )
+    numpy_types = (
+        torch.float16,
+        torch.float32,
+        torch.float64,
+    )  # the types of NumPy, which has no bfloat16
     arrays = {
-        k: (t.float() if t.is_floating_point() and t.dtype not in known else t).numpy() for k, t in tensors.items()
+        k: (t.float() if t.is_floating_point() and t.dtype not in numpy_types else t).numpy()
+        for k, t in tensors.items()
     }
     return _named(path, arrays) if safe else arrays | texts
 
 
-def _named(path: Path, arrays: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """The arrays, with the class names in the metadata, if any, as labels; ``fslcore features`` writes them."""
+def _named(path, arrays):
+    """The arrays, with the class names in the metadata, if any, as labels."""
     with safe_open(path, "np") as file:
         names = json.loads((file.metadata() or {}).get("class_names", "null"))
     labels = arrays.get("labels")
     if names is None or labels is None or labels.dtype.kind not in "iu":
         return arrays
-    if not isinstance(names, list) or not 0 <= labels.min(initial=0) <= labels.max(initial=-1) < len(names):
+    if not isinstance(names, list) or not 0 <= labels.min(initial=0) <= labels.max(
+        initial=-1
+    ) < len(names):
         raise ValueError("its labels and the names of classes in its metadata do not fit")
     names = np.array(names, dtype=str)
     if len(np.unique(names)) < len(names):
@@ -256,24 +301,37 @@ def _named(path: Path, arrays: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
     text = arrays.get("text")
     if text is not None:  # reorder from the integers to the names, which become the labels
         if len(text) != len(names):
-            raise InputError(f"text: {len(text)} rows for {len(names)} classes; one per class is needed")
-        there = np.unique(labels)
-        arrays = arrays | {"text": text[there[np.argsort(names[there])]]}
+            raise InputError(
+                f"text: {len(text)} rows for {len(names)} classes; one per class is needed"
+            )
+        present = np.unique(labels)
+        arrays = arrays | {"text": text[present[np.argsort(names[present])]]}
     return arrays | {"labels": names[labels]}
 
 
-def _table(path: Path) -> dict[str, np.ndarray]:
+def _table(path):
     table = pd.read_csv(path, sep="\t" if path.suffix == ".tsv" else ",", encoding="utf-8-sig")
     label = next((c for c in ("label", "labels") if c in table), None)
     if label is None:
-        raise InputError(f"features: {path} lacks the column label; it has {shown(', '.join(map(str, table)))}")
+        raise InputError(
+            f"features: {path} lacks the column label; it has {shown(', '.join(map(str, table)))}"
+        )
     features, labels = table.drop(columns=label), table[label]
-    other = [c for c, kind in features.dtypes.items() if kind.kind not in "fiub" or str(c).startswith("Unnamed:")]
-    if other:
-        raise InputError(f"features: column {other[0]} of {path.name} is not a feature; leave it out")
+    not_features = [
+        c
+        for c, kind in features.dtypes.items()
+        if kind.kind not in "fiub" or str(c).startswith("Unnamed:")
+    ]
+    if not_features:
+        raise InputError(
+            f"features: column {not_features[0]} of {path.name} is not a feature; leave it out"
+        )
     if labels.isna().any():
         raise InputError(f"features: {path.name} has {labels.isna().sum()} rows without a label")
-    return {"features": features.to_numpy(), "labels": labels.to_numpy(str if labels.dtype.kind == "O" else None)}
+    return {
+        "features": features.to_numpy(),
+        "labels": labels.to_numpy(str if labels.dtype.kind == "O" else None),
+    }
 
 
 READERS = {
@@ -287,44 +345,55 @@ READERS = {
 }
 
 
-def _classes(labels: np.ndarray, name: str) -> tuple[np.ndarray, np.ndarray | None]:
+def _classes(labels, name):
     """Labels as integers, and the names of text labels."""
 
-    def refuse(bad: np.ndarray, what: str) -> None:
+    def refuse(bad, fault):
         if bad.any():
-            raise InputError(f"features: {bad.sum()} labels in {name} are {what}, the first in row {bad.argmax()}")
+            raise InputError(
+                f"features: {bad.sum()} labels in {name} are {fault}, the first in row "
+                f"{bad.argmax()}"
+            )
 
     if labels.dtype.kind in "US":
         labels = np.char.decode(labels, "utf-8") if labels.dtype.kind == "S" else labels
         refuse(np.char.strip(labels) == "", "empty")
         # The result of astype(str) for a missing value.
-        refuse(labels == "nan", "nan, the text of a missing value (leave them out, or give the class another name)")
-        names, found = np.unique(labels, return_inverse=True)
-        return found.astype(np.int64), names
+        refuse(
+            labels == "nan",
+            "nan, the text of a missing value (leave them out, or give the class another name)",
+        )
+        names, label = np.unique(labels, return_inverse=True)
+        return label.astype(np.int64), names
     if labels.dtype.kind == "f":
         refuse(~np.isfinite(labels), "NaN or infinite")
         refuse(labels % 1 != 0, "no classes (integers are needed, or text)")
     return labels.astype(np.int64), None
 
 
-def _check(bank: Bank, name: str) -> None:
+def _check(bank, name):
     """Raise `InputError` for features on which every learner would fail without an error."""
     if not len(bank) or not bank.data.shape[1]:
         raise InputError(f"features: {name} holds {len(bank)} rows of {bank.data.shape[1]} numbers")
     if len(np.unique(bank.labels)) < 2:
-        raise InputError(f"features: {name} holds one class, {bank.classes[0]}; at least 2 are needed")
+        raise InputError(
+            f"features: {name} holds one class, {bank.classes[0]}; at least 2 are needed"
+        )
     if all((part == bank.data[0]).all() for part in chunks(bank.data)):
-        raise InputError(f"features: the {len(bank)} rows of {name} are all equal; classes cannot be distinguished")
+        raise InputError(
+            f"features: the {len(bank)} rows of {name} are all equal; classes cannot be "
+            "distinguished"
+        )
     length = torch.cat([part.double().norm(dim=1) for part in chunks(bank.data)])
-    for bad, what in (
+    for bad, fault in (
         (length == 0, "have length 0"),
         (length > LONGEST, f"are longer than {LONGEST:g}"),
         (length < SHORTEST, f"are shorter than {SHORTEST:g}"),
     ):
         if bad.any():
             rows = bad.nonzero().flatten().tolist()
-            remedy = "leave them out" if what.endswith(" 0") else "scale the features"
+            remedy = "leave them out" if fault.endswith(" 0") else "scale the features"
             raise InputError(
-                f"features: {len(rows)} rows of {name} {what} ({', '.join(map(str, rows[:5]))}"
-                f"{' …' if len(rows) > 5 else ''}); {remedy}"
+                f"features: {len(rows)} rows of {name} {fault} "
+                f"({', '.join(map(str, rows[:5]))}{' …' if len(rows) > 5 else ''}); {remedy}"
             )

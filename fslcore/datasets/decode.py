@@ -67,7 +67,9 @@ def colour(ground: str) -> str:
     try:
         ImageColor.getrgb(ground)
     except (ValueError, AttributeError, TypeError):
-        raise InputError(f"ground = {ground}; white, black, grey and other names of colours are allowed") from None
+        raise InputError(
+            f"ground = {ground}; white, black, grey and other names of colours are allowed"
+        ) from None
     return ground
 
 
@@ -75,7 +77,8 @@ def colour(ground: str) -> str:
 def large_allowed() -> Iterator[None]:
     """No warning of a large image meanwhile; a decompression bomb is an error.
 
-    For the main thread: the filters of warnings belong to the process, so threads that decode leave them as they are.
+    For the main thread: the filters of warnings belong to the process, so threads that decode leave
+    them as they are.
     """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", Image.DecompressionBombWarning)
@@ -88,10 +91,13 @@ def is_image(file: Path) -> bool:
     Raises
     ------
     InputError
-        The file has the suffix of an image but is none, has a format that Pillow does not read, or cannot be opened.
+        The file has the suffix of an image but is none, has a format that Pillow does not read, or
+        cannot be opened.
     """
     ending = file.suffix.lower()
-    looks = ending in FOREIGN or (ending in Image.registered_extensions() and ending not in NO_IMAGE_ENDINGS)
+    looks = ending in FOREIGN or (
+        ending in Image.registered_extensions() and ending not in NO_IMAGE_ENDINGS
+    )
     try:
         if not file.is_file():
             raise FileNotFoundError
@@ -111,10 +117,11 @@ def is_image(file: Path) -> bool:
 def rgb(file: Path, ground: str = "white", white: float | None = None) -> Image.Image:
     """The first picture of a file, as 8-bit RGB, rotated by its EXIF orientation.
 
-    Transparent parts show the ``ground``. Numbers of more than 8 bits are scaled by their
-    format, never by the content of the image: 16-bit grey by 65535, TIFF of fewer bits by its BitsPerSample,
-    floats from 0 … 1. An image that stays below a sixteenth of the range needs another
-    white level, and so do 32-bit integers: ``white`` sets this value. Within `large_allowed`, any thread may call it.
+    Transparent parts show the ``ground``. Numbers of more than 8 bits are scaled by their format,
+    never by the content of the image: 16-bit grey by 65535, TIFF of fewer bits by its
+    BitsPerSample, floats from 0 … 1. An image that stays below a sixteenth of the range needs
+    another white level, and so do 32-bit integers: ``white`` sets this value. Within
+    `large_allowed`, any thread may call it.
 
     Raises
     ------
@@ -125,19 +132,23 @@ def rgb(file: Path, ground: str = "white", white: float | None = None) -> Image.
     """
     try:
         with Image.open(file) as image:
-            halved = ";16" in str([tile.args for tile in image.tile])  # Pillow keeps 8 of 16 bits of colours
+            halved = ";16" in str(
+                [tile.args for tile in image.tile]
+            )  # Pillow keeps 8 of 16 bits of colours
             image.load()
             deep = image.mode.startswith(("I", "F"))
-            found = _eight_bits(image, white) if deep else _scaled(image, white) if halved else image
-            if found.has_transparency_data:
-                laid = Image.new("RGBA", found.size, ground)
-                laid.alpha_composite(found.convert("RGBA"))
-                found = laid
-            found = found.convert("RGB")
-            if not _varies(found) and _varies(image):
-                raise Lost(_why_lost(image, found, ground))
+            decoded = (
+                _eight_bits(image, white) if deep else _scaled(image, white) if halved else image
+            )
+            if decoded.has_transparency_data:
+                composite = Image.new("RGBA", decoded.size, ground)
+                composite.alpha_composite(decoded.convert("RGBA"))
+                decoded = composite
+            decoded = decoded.convert("RGB")
+            if not _varies(decoded) and _varies(image):
+                raise Lost(_why_lost(image, decoded, ground))
             turn = image.getexif().get(ExifTags.Base.Orientation)
-            return found.transpose(UPRIGHT[turn]) if turn in UPRIGHT else found
+            return decoded.transpose(UPRIGHT[turn]) if turn in UPRIGHT else decoded
     except InputError as error:
         raise type(error)(f"image {file}: {error}") from None
     except Exception as error:  # Pillow's readers raise anything on a broken file
@@ -153,12 +164,13 @@ def centre_square(image: Image.Image, size: int) -> np.ndarray:
 
 
 def squeezed(image: Image.Image, size: int) -> np.ndarray:
-    """A whole RGB image squeezed to ``size`` × ``size`` pixels, as torchvision's ``Resize([size, size])`` does."""
+    """A whole RGB image at ``size`` × ``size``, like torchvision's ``Resize([size, size])``."""
     return np.asarray(image.resize((size, size), Image.Resampling.BILINEAR))
 
 
 def cut(image: Image.Image, box: np.ndarray, size: int, released: bool = False) -> np.ndarray:
-    """The content of a box of an RGB image (left, top, right, bottom), squeezed to (size, size, 3) uint8.
+    """The content of a box of an RGB image (left, top, right, bottom), squeezed to (size, size, 3)
+    uint8.
 
     For ``released``, the box is cut out first and then `squeezed`, as released code does.
     """
@@ -166,7 +178,8 @@ def cut(image: Image.Image, box: np.ndarray, size: int, released: bool = False) 
     inside = max(left, 0.0), max(top, 0.0), min(right, image.width), min(bottom, image.height)
     if inside[2] - inside[0] < 1 or inside[3] - inside[1] < 1:
         raise InputError(
-            f"box {left:g} {top:g} {right:g} {bottom:g} is not in an image of {image.width}x{image.height}"
+            f"box {left:g} {top:g} {right:g} {bottom:g} is not in an image of "
+            f"{image.width}x{image.height}"
         )
     if released:
         return squeezed(image.crop(tuple(map(round, inside))), size)
@@ -174,7 +187,7 @@ def cut(image: Image.Image, box: np.ndarray, size: int, released: bool = False) 
 
 
 def _eight_bits(image: Image.Image, white: float | None) -> Image.Image:
-    """A grey image of 16-bit or 32-bit numbers with 8 bits; LA if one of its greys is transparent."""
+    """A grey image of 16-bit or 32-bit numbers in 8 bits; LA if one of its greys is transparent."""
     values = np.asarray(image).astype(np.float64)
     if not np.isfinite(values).all():
         raise InputError("it holds NaN or infinity")
@@ -185,13 +198,19 @@ def _eight_bits(image: Image.Image, white: float | None) -> Image.Image:
     elif image.mode == "F":
         full = 1.0
         if low < -SLACK or high > 1 + SLACK:
-            raise InputError(f"it holds floats from {low:g} to {high:g}, and 0 to 1 is read; {_say_white(255)}")
+            raise InputError(
+                f"it holds floats from {low:g} to {high:g}, and 0 to 1 is read; {_say_white(255)}"
+            )
     elif image.mode == "I" and image.format != "PPM":  # Pillow gives PGM from 0 to 65535
-        raise InputError(f"numbers from {low:g} to {high:g} of a type without a known white; {_say_white(high)}")
+        raise InputError(
+            f"numbers from {low:g} to {high:g} of a type without a known white; {_say_white(high)}"
+        )
     else:
         full = 2 ** min(np.atleast_1d(tags.get(BITS_PER_SAMPLE, 16))[0], 16) - 1
     if white is None and 0 < high < DIM * full:
-        raise InputError(f"it holds numbers up to {high:g} of {full:g}, all nearly black; {_say_white(4095)}")
+        raise InputError(
+            f"it holds numbers up to {high:g} of {full:g}, all nearly black; {_say_white(4095)}"
+        )
     scaled = (255 * np.clip(values / full, 0, 1)).round().astype(np.uint8)
     if tags.get(PHOTOMETRIC) == WHITE_IS_ZERO:
         scaled = 255 - scaled
@@ -209,11 +228,14 @@ def _scaled(image: Image.Image, white: float | None) -> Image.Image:
         if 0 < high < DIM * 255:
             raise InputError(
                 f"it holds colours of 16 bits up to about {256 * high} of 65535, all nearly black; "
-                f"{_say_white(4095)}, or save it with 8 bits per colour, since only the upper 8 are read"
+                f"{_say_white(4095)}, or save it with 8 bits per colour, since only the upper 8 "
+                "are read"
             )
         return image
     bands = [
-        band if name == "A" else band.point([min(255, round(v * 65535 / white)) for v in range(256)])
+        band
+        if name == "A"
+        else band.point([min(255, round(v * 65535 / white)) for v in range(256)])
         for name, band in zip(image.getbands(), image.split())
     ]
     return Image.merge(image.mode, bands)
@@ -235,8 +257,11 @@ def _varies(image: Image.Image) -> bool:
 def _why_lost(image: Image.Image, decoded: Image.Image, ground: str) -> str:
     flat = "#{:02x}{:02x}{:02x}".format(*decoded.getpixel((0, 0)))
     if image.has_transparency_data:
-        other = "black" if ImageColor.getrgb(ground)[:3] == (255, 255, 255) else "white"
-        return f"laid on {ground} it is all {flat}; give it another ground, as in folder:PATH?ground={other}"
+        contrast = "black" if ImageColor.getrgb(ground)[:3] == (255, 255, 255) else "white"
+        return (
+            f"laid on {ground} it is all {flat}; give it another ground, as in "
+            f"folder:PATH?ground={contrast}"
+        )
     return f"decoded it is all {flat}, and its file is not; {_say_white(4095)}"
 
 

@@ -29,15 +29,13 @@ def cards() -> dict[str, dict]:
         The distribution of the data is not installed.
     """
     check_data()
-    found = {}
-    for path in sorted(DATA.glob("*/card.yml")):
-        card = yaml.safe_load(path.read_text("utf-8"))
-        found[card["name"]] = card
-    return found
+    paths = sorted(DATA.glob("*/card.yml"))
+    cards = [yaml.safe_load(path.read_text("utf-8")) for path in paths]
+    return {card["name"]: card for card in cards}
 
 
 def embedded_table(name: str, split: str, domain: str | None) -> tuple[pd.DataFrame, dict]:
-    """Rows of an embedded data set (encoded images and facts) and its card; raises as `load_embedded`."""
+    """Rows of an embedded data set and its card; raises as `load_embedded`."""
     card = cards()[choice("dataset", name, cards())]
     domains = card["splits"][choice(f"split of {name}", split, card["splits"])]
     if domain is not None:

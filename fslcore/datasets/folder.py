@@ -21,8 +21,24 @@ __all__ = ["from_class_folders", "from_files", "is_junk", "load_folder"]
 
 SIZE = 224  # pixels, by default
 SIZES = 8, 2048
-JUNK = {"__MACOSX", "@eaDir", "Thumbs.db", "desktop.ini"}  # files left by operating systems, besides hidden ones
-SPLITS = {"train", "training", "val", "valid", "validation", "dev", "test", "testing", "base", "novel"}
+JUNK = {
+    "__MACOSX",
+    "@eaDir",
+    "Thumbs.db",
+    "desktop.ini",
+}  # files left by operating systems, besides hidden ones
+SPLITS = {
+    "train",
+    "training",
+    "val",
+    "valid",
+    "validation",
+    "dev",
+    "test",
+    "testing",
+    "base",
+    "novel",
+}
 DECODING = 2  # raise it when the output of `decode` changes; cached features are then not reused
 MANY = 0.05  # share of one-coloured images above which a note is written
 LOOKED_AT = 1000  # images checked before an error counts the lost ones
@@ -37,18 +53,24 @@ class _Reader:
         files: list[Path],
         size: int,
         *,
-        how: tuple[str, float | None],
+        options: tuple[str, float | None],
         boxes: np.ndarray | None,
         squeezed: bool,
         inverted: bool,
     ):
-        self.name, self.files, self.size, self.how, self.boxes = name, files, size, how, boxes
+        self.name, self.files, self.size, self.options, self.boxes = (
+            name,
+            files,
+            size,
+            options,
+            boxes,
+        )
         self.squeezed, self.inverted = squeezed, inverted
         self.flat: dict[int, Path] = {}
 
     def decode(self, i: int) -> np.ndarray:
         """The pixels alone, which threads may decode."""
-        image = rgb(self.files[i], *self.how)
+        image = rgb(self.files[i], *self.options)
         image = ImageOps.invert(image) if self.inverted else image
         if self.boxes is not None:
             return self._cut(image, i)
@@ -63,7 +85,10 @@ class _Reader:
             self.flat[i] = self.files[i]
             if len(self.flat) == max(2, round(MANY * len(self.files))):
                 first = ", ".join(str(file) for file in list(self.flat.values())[:3])
-                note(f"{self.name}: {len(self.flat)} or more of {len(self.files)} images show one colour ({first} …)")
+                note(
+                    f"{self.name}: {len(self.flat)} or more of {len(self.files)} images show one "
+                    f"colour ({first} …)"
+                )
         return pixels
 
     def _cut(self, image: Image.Image, i: int) -> np.ndarray:
@@ -74,10 +99,10 @@ class _Reader:
 
     def _with_others(self, i: int, error: Lost) -> InputError:
         """The error for image i, with the number of further images of its kind."""
-        rest, lost = self.files[i + 1 :][:LOOKED_AT], []
-        for file in rest:
+        following, lost = self.files[i + 1 :][:LOOKED_AT], []
+        for file in following:
             try:
-                rgb(file, *self.how)
+                rgb(file, *self.options)
             except Lost:
                 lost.append(file)
             except InputError:
@@ -85,8 +110,10 @@ class _Reader:
         if not lost:
             return error
         names = ", ".join(file.name for file in lost[:3])
-        more = " …" if len(lost) > 3 else ""
-        return InputError(f"{error}; so are {len(lost)} of the next {len(rest)} images: {names}{more}")
+        ellipsis = " …" if len(lost) > 3 else ""
+        return InputError(
+            f"{error}; so are {len(lost)} of the next {len(following)} images: {names}{ellipsis}"
+        )
 
 
 def from_files(
@@ -116,15 +143,18 @@ def from_files(
         Index into ``class_names``.
     class_names : list of str
     size : int or None
-        Pixels, 8 to 2048. None: 224, until `fslcore.models.backbones.fitted` sets a backbone's own size.
+        Pixels, 8 to 2048. None: 224, until `fslcore.models.backbones.fitted` sets a backbone's own
+        size.
     facts : DataFrame, optional
-        One row per image. The last two parts of its path are added, as the column ``file``, if it is missing.
+        One row per image. The last two parts of its path are added, as the column ``file``, if it
+        is missing.
     ground : str
         Colour under transparent parts.
     white : float, optional
         The white level in grey images of more than 8 bits, if their format does not give it.
     boxes : (N, 4) array, optional
-        Left, top, right, bottom in pixels: the box, instead of the centre square, is squeezed into the square.
+        Left, top, right, bottom in pixels: the box, instead of the centre square, is squeezed into
+        the square.
     inverted : bool
         Whether dark and light are exchanged for backbones with the preprocessing of released code.
 
@@ -132,9 +162,9 @@ def from_files(
     ------
     InputError
         A missing file (the first, and how many) or one that cannot be opened. When it is read, also
-        an image that cannot be decoded, that becomes one colour when decoded, or that does not contain its
-        box, by name.
-        No image is silently dropped. If one image in twenty shows one colour, a line on stderr says so.
+        an image that cannot be decoded, that becomes one colour when decoded, or that does not
+        contain its box, by name. No image is silently dropped. If one image in twenty shows one
+        colour, a line on stderr says so.
     """
     if size is not None:
         whole("size", size, *SIZES)
@@ -143,8 +173,10 @@ def from_files(
     digests = dict.fromkeys(files, b"")  # several boxes may be in one file, which is read once
     missing = [f for f in digests if not f.is_file()]
     if missing:
-        why = "a folder" if missing[0].is_dir() else "no such file"
-        raise InputError(f"unreadable image {missing[0]} ({why}; {len(missing)} of {len(digests)} are missing)")
+        fault = "a folder" if missing[0].is_dir() else "no such file"
+        raise InputError(
+            f"unreadable image {missing[0]} ({fault}; {len(missing)} of {len(digests)} are missing)"
+        )
     for file in digests:
         try:
             digests[file] = hashlib.sha256(file.read_bytes()).digest()
@@ -163,8 +195,15 @@ def from_files(
         turned = squeezed and inverted
         form = "squeezed inverted" if turned else "squeezed" if squeezed else "centre square"
         read = f"{form} {side} {DECODING} {ground} {white} {of_files.hexdigest()}{cuts}"
-        how = dict(how=(ground, white), boxes=boxes, squeezed=squeezed, inverted=turned)
-        reader = _Reader(name, files, side, **how)
+        reader = _Reader(
+            name,
+            files,
+            side,
+            options=(ground, white),
+            boxes=boxes,
+            squeezed=squeezed,
+            inverted=turned,
+        )
         return Images(
             name,
             OnDemand(reader, len(files), (side, side, 3), reader.decode),
@@ -189,16 +228,17 @@ def load_folder(
 ) -> Images:
     """A folder of class folders: ``path/CLASS/IMAGE``, read as `from_files` does.
 
-    Images are recognised by their content, whatever the file name ends in. All images below a class folder, also in
-    its subfolders, are of that class; links are followed. Hidden files, files that are not images, and
-    images outside the class folders are left out: a line on stderr counts and names them.
+    Images are recognised by their content, whatever the file name ends in. All images below a class
+    folder, also in its subfolders, are of that class; links are followed. Hidden files, files that
+    are not images, and images outside the class folders are left out: a line on stderr counts and
+    names them.
 
     Raises
     ------
     InputError
-        A missing folder, no class folder, a class without images; folders that look like splits, or like one level too
-        many, in place of classes; a file with the suffix or form of an image that cannot be read;
-        and as for `from_files`.
+        A missing folder, no class folder, a class without images; folders that look like splits, or
+        like one level too many, in place of classes; a file with the suffix or form of an image
+        that cannot be read; and as for `from_files`.
     """
     path = at_home(path, "dataset")
     if not path.is_dir():
@@ -208,31 +248,35 @@ def load_folder(
             else f"dataset: no folder {path}"
         )
     classes = [d for d in _listed(path) if d.is_dir() and not is_junk(d)]
-    beside = [f for f in _listed(path) if not f.is_dir() and not is_junk(f)]
-    _check_levels(path, classes, beside)
-    here = path.resolve()
+    loose = [f for f in _listed(path) if not f.is_dir() and not is_junk(f)]
+    _check_levels(path, classes, loose)
+    resolved = path.resolve()
     for folder in classes:
-        if here.is_relative_to(folder.resolve()):
+        if resolved.is_relative_to(folder.resolve()):
             raise InputError(
                 f"dataset: class folder {folder} is a link to {folder.resolve()}, which holds all "
                 "classes; remove the link"
             )
     name = name or f"folder:{path}"
     files, labels = from_class_folders(classes, name)
-    if beside:
+    if loose:
         note(
-            f"{name}: {len(beside)} files beside the class folders belong to no class and are left out "
-            f"({_some(beside)})"
+            f"{name}: {len(loose)} files beside the class folders belong to no class and are left "
+            f"out ({_some(loose)})"
         )
     # Objects, as pandas' own texts refuse names that are not UTF-8.
-    facts = pd.DataFrame({"file": [file.relative_to(path).as_posix() for file in files]}, dtype=object)
-    return from_files(name, files, labels, [d.name for d in classes], size, facts, ground=ground, white=white)
+    facts = pd.DataFrame(
+        {"file": [file.relative_to(path).as_posix() for file in files]}, dtype=object
+    )
+    return from_files(
+        name, files, labels, [d.name for d in classes], size, facts, ground=ground, white=white
+    )
 
 
-def _check_levels(path: Path, classes: list[Path], beside: list[Path]) -> None:
+def _check_levels(path: Path, classes: list[Path], loose: list[Path]) -> None:
     """Raise `InputError` if these folders are not classes, by their names or their content."""
     if not classes:
-        images = sum(map(is_image, beside))
+        images = sum(map(is_image, loose))
         raise InputError(
             f"dataset: {path} holds no class folders{f' but {images} images' if images else ''} "
             "(PATH/CLASS/IMAGE is needed)"
@@ -240,13 +284,13 @@ def _check_levels(path: Path, classes: list[Path], beside: list[Path]) -> None:
     splits = [d.name for d in classes if d.name.lower() in SPLITS]
     if len(splits) > 1:
         raise InputError(
-            f"dataset: {', '.join(splits)} in {path} look like splits, not classes; name one of them, "
-            f"as in folder:{path / splits[-1]}"
+            f"dataset: {', '.join(splits)} in {path} look like splits, not classes; name one of "
+            f"them, as in folder:{path / splits[-1]}"
         )
     if len(classes) == 1 and not any(f.is_file() for f in _listed(classes[0]) if not is_junk(f)):
         raise InputError(
-            f"dataset: {path} holds one folder, {classes[0].name}, and that holds only folders; if they "
-            f"are the classes, name folder:{classes[0]}"
+            f"dataset: {path} holds one folder, {classes[0].name}, and that holds only folders; if "
+            f"they are the classes, name folder:{classes[0]}"
         )
 
 
@@ -258,29 +302,31 @@ def from_class_folders(classes: list[Path], name: str) -> tuple[list[Path], np.n
     Raises
     ------
     InputError
-        A folder that is missing or contains no image; a file that looks like an image and cannot be read.
+        A folder that is missing or contains no image; a file that looks like an image and cannot be
+        read.
     """
     files, labels, left, broken = [], [], [], []
     for label, folder in enumerate(classes):
         if not folder.is_dir():
             raise InputError(f"dataset: no class folder {folder}")
-        found = []
+        images = []
         for file in sorted(_below(folder)):
             try:
-                (left if is_junk(file) or not is_image(file) else found).append(file)
+                is_left_out = is_junk(file) or not is_image(file)
+                (left if is_left_out else images).append(file)
             except InputError as error:
                 broken.append(error)
-        if not found and not broken:
+        if not images and not broken:
             others = [f.name for f in _listed(folder)]
             raise InputError(
                 f"dataset: class folder {folder} holds no image"
                 + (f"; {len(others)} others are in it: {', '.join(others[:3])}" if others else "")
             )
-        files += found
-        labels += [label] * len(found)
+        files += images
+        labels += [label] * len(images)
     if broken:
-        more = f"; {len(broken) - 1} more files are like that" if len(broken) > 1 else ""
-        raise InputError(f"{broken[0]}{more}")
+        others = f"; {len(broken) - 1} more files are like that" if len(broken) > 1 else ""
+        raise InputError(f"{broken[0]}{others}")
     if left:
         kinds = Counter(f.suffix.lower() or f.name for f in left).most_common(4)
         kinds = ", ".join(f"{n} {kind}" for kind, n in kinds)
@@ -288,8 +334,8 @@ def from_class_folders(classes: list[Path], name: str) -> tuple[list[Path], np.n
     deep = [f for f, label in zip(files, labels) if f.parent != classes[label]]
     if deep:
         note(
-            f"{name}: {len(deep)} of {len(files)} images lie in folders below the class folders, and are taken for "
-            f"that class ({_some(deep)})"
+            f"{name}: {len(deep)} of {len(files)} images lie in folders below the class folders, "
+            f"and are taken for that class ({_some(deep)})"
         )
     return files, np.array(labels)
 
@@ -299,7 +345,7 @@ def _some(files: list[Path]) -> str:
 
 
 def is_junk(path: Path) -> bool:
-    """Whether a file is hidden, or left by an operating system, such as thumbnails of a network drive."""
+    """Whether a file is hidden, or left by an operating system, such as thumbnails."""
     return path.name.startswith(".") or path.name in JUNK
 
 
@@ -310,11 +356,11 @@ def _listed(folder: Path) -> list[Path]:
         raise InputError(f"dataset: unreadable folder {folder} ({error.strerror})") from None
 
 
-def _below(folder: Path, above: tuple[Path, ...] = ()) -> Iterator[Path]:
+def _below(folder: Path, parents: tuple[Path, ...] = ()) -> Iterator[Path]:
     """All files in and below a folder, and its junk, without following cycles of links."""
-    above = (*above, folder.resolve())
+    parents = (*parents, folder.resolve())
     for path in _listed(folder):
         if not path.is_dir() or is_junk(path):
             yield path
-        elif path.resolve() not in above:
-            yield from _below(path, above)
+        elif path.resolve() not in parents:
+            yield from _below(path, parents)

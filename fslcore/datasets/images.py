@@ -25,20 +25,28 @@ CHUNK = 2**24  # bytes of pixels read together
 
 
 class OnDemand:
-    """Images decoded when they are indexed like an array: ``read(i)`` gives image i, (H, W, C) uint8.
+    """Images decoded when they are indexed like an array: ``read(i)`` gives image i, (H, W, C)
+    uint8.
 
-    Several backbones read them, so images stay in memory once read, if all together have at most `KEPT` bytes.
+    Several backbones read them, so images stay in memory once read, if all together have at most
+    `KEPT` bytes.
 
-    With ``decode``, the part of the reading that threads may do, there is `ahead`: ``read(i, found)`` then takes a
-    function that returns or raises what ``decode(i)`` did.
+    With ``decode``, the part of the reading that threads may do, there is `ahead`: ``read(i,
+    found)`` then takes a function that returns or raises what ``decode(i)`` did.
     """
 
     def __init__(
-        self, read: Callable[..., np.ndarray], n: int, size: tuple[int, int, int], decode: Callable | None = None
+        self,
+        read: Callable[..., np.ndarray],
+        n: int,
+        size: tuple[int, int, int],
+        decode: Callable | None = None,
     ):
         self._read, self.decode, self.shape = read, decode, (n, *size)
         small = math.prod(self.shape) <= KEPT
-        self._kept = np.zeros(self.shape, np.uint8) if small else None  # uses memory only as it is filled
+        self._kept = (
+            np.zeros(self.shape, np.uint8) if small else None
+        )  # uses memory only as it is filled
         self._has = np.zeros(n, bool)
 
     def __len__(self) -> int:
@@ -57,18 +65,24 @@ class OnDemand:
             return self._filled(rows, self._read)
 
     def ahead(self, parts: Sequence[range], threads: int) -> Iterator[np.ndarray]:
-        """The images of each of some ranges, in this order; threads decode the next range while the caller uses one.
+        """The images of each of some ranges, in this order; threads decode the next range while the
+        caller uses one.
 
-        At most two ranges are in memory. An image that cannot be read raises its error when its range is due.
+        At most two ranges are in memory. An image that cannot be read raises its error when its
+        range is due.
         """
         begun, pool = {}, ThreadPoolExecutor(threads)
         with large_allowed():
             try:
                 for part, following in pairwise([range(0), *parts, range(0)]):
-                    begun.update({i: pool.submit(self.decode, i) for i in following if not self._has[i]})
+                    begun.update(
+                        {i: pool.submit(self.decode, i) for i in following if not self._has[i]}
+                    )
                     if part:
-                        yield self._filled(np.array(part), lambda i: self._read(i, begun.pop(i).result))
-            finally:  # an error, or Ctrl-C, waits for the images that are being decoded, not for all
+                        yield self._filled(
+                            np.array(part), lambda i: self._read(i, begun.pop(i).result)
+                        )
+            finally:  # an error, or Ctrl-C, waits only for the images that are being decoded
                 pool.shutdown(cancel_futures=True)
 
     def _filled(self, rows: np.ndarray, read: Callable[[int], np.ndarray]) -> np.ndarray:
@@ -103,13 +117,16 @@ class Images:
     facts : DataFrame, optional
         One row per image: properties known to the data set (family, weight, author, …).
     content : str
-        SHA-256 that identifies the pixels (for example of the encoded files); computed from the pixels by default.
+        SHA-256 that identifies the pixels (for example of the encoded files); computed from the
+        pixels by default.
     side : int, optional
         Pixels for a backbone, if the user set a size (`fslcore.models.backbones.fitted`).
     sized : callable, optional
-        ``sized(size)`` reads the same files at another size, if neither the user nor the release sets one.
+        ``sized(size)`` reads the same files at another size, if neither the user nor the release
+        sets one.
     squeezed : callable, optional
-        ``squeezed(size)`` reads the whole images of the same files, squeezed into the square, as released code does.
+        ``squeezed(size)`` reads the whole images of the same files, squeezed into the square, as
+        released code does.
     """
 
     name: str
@@ -127,10 +144,10 @@ class Images:
 
     def __post_init__(self):
         n = len(self.images)
-        for what in ("labels", "captions", "facts"):
-            value = getattr(self, what)
+        for name in ("labels", "captions", "facts"):
+            value = getattr(self, name)
             if value is not None and len(value) != n:
-                raise InputError(f"{self.name}: {len(value)} {what} for {n} images")
+                raise InputError(f"{self.name}: {len(value)} {name} for {n} images")
 
     def __len__(self) -> int:
         return len(self.images)
@@ -144,7 +161,8 @@ class Images:
     def names(self) -> list[str]:
         """Names of images in a table, all different; control characters are escaped.
 
-        The end of the path, ``CLASS/IMAGE``, for images in files; class and row in the data set for others.
+        The end of the path, ``CLASS/IMAGE``, for images in files; class and row in the data set for
+        others.
 
         Raises
         ------
@@ -160,17 +178,24 @@ class Images:
                 name.encode()
             except UnicodeEncodeError:  # the system's form of names written in another encoding
                 safe = name.encode("utf-8", "backslashreplace").decode()
-                raise InputError(f"{self.name}: {safe} holds bytes that are not UTF-8 text; rename the file") from None
+                raise InputError(
+                    f"{self.name}: {safe} holds bytes that are not UTF-8 text; rename the file"
+                ) from None
         names = [*map(visible, names)]
         if twice := first_twice(names):
-            raise InputError(f"{self.name}: two images are called {twice}; captions cannot distinguish them")
+            raise InputError(
+                f"{self.name}: two images are called {twice}; captions cannot distinguish them"
+            )
         return names
 
     @property
     def counts(self) -> pd.Series:
         """Number of images per class, by class name."""
         # Objects: the name of a class folder need not be UTF-8.
-        return pd.Series(np.bincount(self.labels, minlength=len(self.class_names)), pd.Index(self.class_names, object))
+        return pd.Series(
+            np.bincount(self.labels, minlength=len(self.class_names)),
+            pd.Index(self.class_names, object),
+        )
 
     @cached_property
     def digest(self) -> str:

@@ -20,7 +20,11 @@ from .releases import RELEASES, load_quickdraw, load_release
 __all__ = ["check", "fetched", "forms", "load", "names", "source_of"]
 
 #: Readers of the user's own data, by the name before the colon; each takes a path and a split.
-READERS = {**PAPERS, **{name: partial(load_release, name) for name in RELEASES}, "quickdraw": load_quickdraw}
+READERS = {
+    **PAPERS,
+    **{name: partial(load_release, name) for name in RELEASES},
+    "quickdraw": load_quickdraw,
+}
 SETTINGS = {  # after a question mark: settings of the readers
     "coloured": {"per_class": int, "bias": float, "seed": int, "ink": str},
     "folder": {"ground": colour, "white": float},
@@ -30,29 +34,33 @@ SETTINGS = {  # after a question mark: settings of the readers
     **{name: {"part": str} for name, release in RELEASES.items() if release.parts},
 }
 #: Settings that a fetched data set requires, where papers split it differently.
-NEEDED = {"cub": ("splits", ("chen", "fewstab", "meta-dataset")), "meta-album": ("test_set", (0, 1, 2))}
+NEEDED = {
+    "cub": ("splits", ("chen", "fewstab", "meta-dataset")),
+    "meta-album": ("test_set", (0, 1, 2)),
+}
 
 
 def names(split: str = "novel") -> list[str]:
     """Names of the embedded data sets and, for several domains, NAME/DOMAIN."""
-    found = []
     splits = {name: card["splits"] for name, card in cards().items()}
     splits["coloured"] = splits["glyphs"]
-    for name, domains in ((name, of.get(split, {})) for name, of in sorted(splits.items())):
+    names = []
+    for name, domains_by_split in sorted(splits.items()):
+        domains = domains_by_split.get(split, {})
         if domains:
-            found.append(name)
+            names.append(name)
         if len(domains) > 1:
-            found += [f"{name}/{domain}" for domain in domains]
-    return found
+            names += [f"{name}/{domain}" for domain in domains]
+    return names
 
 
 def forms() -> list[str]:
-    """Forms that name a folder of the user: ``folder:PATH`` and one for each of the papers' data sets."""
+    """Forms that name a folder: ``folder:PATH`` and one for each of the papers' data sets."""
     return [f"{kind}:PATH" for kind in ("folder", *READERS)]
 
 
 def fetched() -> dict[str, bool]:
-    """Data sets that ``fslcore fetch`` brings, by name, and whether each is available (see `fslcore.sources`)."""
+    """Data sets that ``fslcore fetch`` brings: whether each is available, by name."""
     return {name: sources.at_hand(name) is not None for name in READERS}
 
 
@@ -61,12 +69,12 @@ def check(spec: str, split: str = "novel") -> None:
     _read_as(spec, split)
 
 
-def _read_as(given: str, split: str) -> tuple[str, str | Path, dict]:
-    """The kind of a data set's name, what is read (a folder, or for kind '' an embedded name), and the settings."""
-    spec, settings = _settings(given)
+def _read_as(text: str, split: str) -> tuple[str, str | Path, dict]:
+    """The kind of a data set, its folder or (for kind '') embedded name, and the settings."""
+    spec, settings = _settings(text)
     kind, colon, path = spec.partition(":")
     if not colon and kind in READERS:
-        return kind, _folder_of(given, kind, split, settings), settings
+        return kind, _folder_of(text, kind, split, settings), settings
     if colon and f"{kind}:PATH" in forms():
         if not path:  # the empty path would be the current folder
             raise InputError(f"dataset = {spec}; the path of a folder is needed, as {kind}:PATH")
@@ -74,54 +82,61 @@ def _read_as(given: str, split: str) -> tuple[str, str | Path, dict]:
             raise InputError(f"dataset: no folder {path}")
         return kind, path, settings
     if spec not in names(split):
-        form_of = f"{kind}:PATH" if colon else spec
-        form = "features" if Path(spec).is_file() else "folder"
-        known = [*names(split), *forms()]
-        near = f" (did you mean {form}:{spec}?)" if Path(spec).exists() else like(form_of, [*known, *READERS])
-        raise InputError(f"dataset = {spec}; known are {', '.join(known)}{near}")
+        allowed = [*names(split), *forms()]
+        if Path(spec).exists():
+            form = "features" if Path(spec).is_file() else "folder"
+            similar = f" (did you mean {form}:{spec}?)"
+        else:
+            similar = like(f"{kind}:PATH" if colon else spec, [*allowed, *READERS])
+        raise InputError(f"dataset = {spec}; known are {', '.join(allowed)}{similar}")
     return "", spec, settings
 
 
 def source_of(spec: str, split: str = "novel") -> str:
     """The name in `fslcore.sources` for a bare name: cub-fewstab for cub?splits=fewstab."""
     name, settings = _settings(spec)
-    own = _source_of(name, split, settings)
-    return sources.read().same.get(own, own)
+    source = _source_of(name, split, settings)
+    return sources.read().same.get(source, source)
 
 
 def _source_of(name: str, split: str, settings: dict) -> str:
-    known = sources.read().data
-    return next((one for of in (*settings.values(), split) if (one := f"{name}-{of}") in known), name)
+    """NAME-SETTING or NAME-SPLIT, if it is a source of its own; else NAME."""
+    for value in (*settings.values(), split):
+        if f"{name}-{value}" in sources.read().data:
+            return f"{name}-{value}"
+    return name
 
 
-def _folder_of(given: str, name: str, split: str, settings: dict) -> Path:
-    """The folder of a fetched data set; some settings and splits have their own (cub-fewstab, quickdraw-base)."""
+def _folder_of(text: str, name: str, split: str, settings: dict) -> Path:
+    """The folder of a fetched data set; some settings and splits have their own."""
     key, allowed = NEEDED.get(name, ("", ()))
     if key and key not in settings:
         raise InputError(
-            f"dataset = {given}; papers split {name} differently, so name the split: "
+            f"dataset = {text}; papers split {name} differently, so name the split: "
             + ", ".join(f"{name}?{key}={value}" for value in allowed)
         )
-    own = _source_of(name, split, settings)
-    folder = sources.at_hand(own)
+    source = _source_of(name, split, settings)
+    folder = sources.at_hand(source)
     if folder is None:
         raise InputError(
-            f"dataset = {given}; {own} is not in {sources.data_folder()}: fslcore fetch {own} brings it "
-            f"({name}:PATH names a folder of yours)"
+            f"dataset = {text}; {source} is not in {sources.data_folder()}: fslcore fetch {source} "
+            f"brings it ({name}:PATH names a folder of yours)"
         )
     return folder
 
 
 def load(spec: str, split: str = "novel", size: int | None = None) -> Images:
-    """``clipart``, ``glyphs/latin`` …, ``folder:PATH`` for a folder of class folders, ``cub:PATH`` and the like.
+    """``clipart``, ``glyphs/latin`` …, ``folder:PATH`` for a folder of class folders, ``cub:PATH``
+    and the like.
 
-    ``dtd`` and the other names of `fetched` are data sets brought by ``fslcore fetch``; they have the same content and
-    digest as ``dtd:PATH``.
+    ``dtd`` and the other names of `fetched` are data sets brought by ``fslcore fetch``; they have
+    the same content and digest as ``dtd:PATH``.
 
-    ``coloured?per_class=200&bias=0.5`` sets arguments of `load_coloured`, ``folder:PATH?ground=black`` the background
-    for transparent images in `load_folder`, and ``folder:PATH?white=4095`` the white level of deep images;
-    ``cub:PATH?splits=meta-dataset``, ``meta-album:PATH?test_set=0``, ``quickdraw:PATH?per_class=1000`` and
-    ``food101:PATH?part=test`` select the split, set or images of a release.
+    ``coloured?per_class=200&bias=0.5`` sets arguments of `load_coloured`,
+    ``folder:PATH?ground=black`` the background for transparent images in `load_folder`, and
+    ``folder:PATH?white=4095`` the white level of deep images; ``cub:PATH?splits=meta-dataset``,
+    ``meta-album:PATH?test_set=0``, ``quickdraw:PATH?per_class=1000`` and ``food101:PATH?part=test``
+    select the split, set or images of a release.
 
     Parameters
     ----------
@@ -131,27 +146,33 @@ def load(spec: str, split: str = "novel", size: int | None = None) -> Images:
         ``novel``, ``validation`` or ``base``; a folder of class folders has no splits and is
         read completely.
     size : int, optional
-        Pixels, 8 to 2048, at which the user's own images are read and used (`fslcore.models.backbones.fitted`).
-        By default images are read at the size of the backbone; those of `fslcore.datasets.papers`, and
-        quickdraw, at their own pixels.
+        Pixels, 8 to 2048, at which the user's own images are read and used
+        (`fslcore.models.backbones.fitted`). By default images are read at the size of the backbone;
+        those of `fslcore.datasets.papers`, and quickdraw, at their own pixels.
 
     Raises
     ------
     InputError
-        A size for an embedded data set, whose pixels are fixed; an unknown name (the message lists the known ones) or
-        missing folder; a name of `fetched` with other numbers of classes and images than `fslcore.sources` lists; and
-        as for the reader.
+        A size for an embedded data set, whose pixels are fixed; an unknown name (the message lists
+        the known ones) or missing folder; a name of `fetched` with other numbers of classes and
+        images than `fslcore.sources` lists; and as for the reader.
     """
     if size is not None:
         whole("size", size, *SIZES)
     kind, path, settings = _read_as(spec, split)
     if kind:
         settings |= {} if size is None else {"size": size}
-        read = load_folder(path, name=spec, **settings) if kind == "folder" else READERS[kind](path, split, **settings)
+        read = (
+            load_folder(path, name=spec, **settings)
+            if kind == "folder"
+            else READERS[kind](path, split, **settings)
+        )
         _check_counts(read, spec, split)
         return replace(read if ":" in spec else _called(read, spec), side=size)
     if size is not None:
-        raise InputError(f"size = {size}; the pixels of {path} are fixed; {', '.join(forms())} take a size")
+        raise InputError(
+            f"size = {size}; the pixels of {path} are fixed; {', '.join(forms())} take a size"
+        )
     name, _, domain = path.partition("/")
     if name == "coloured":
         return load_coloured(domain or None, split=split, **settings)
@@ -159,7 +180,7 @@ def load(spec: str, split: str = "novel", size: int | None = None) -> Images:
 
 
 def _check_counts(images: Images, spec: str, split: str) -> None:
-    """Refuse a data set, fetched or brought, that has other numbers of classes and images than are listed."""
+    """Refuse a data set with other numbers of classes and images than are listed."""
     source = sources.read().data.get(source_of(spec, split))
     if source is None or spec != source.reader:
         return
@@ -169,17 +190,17 @@ def _check_counts(images: Images, spec: str, split: str) -> None:
 
 def _called(images: Images, name: str) -> Images:
     """The images under a name without a path of this machine, at every size."""
-    sized = images.sized
-    return replace(images, name=name, sized=sized and (lambda *how: _called(sized(*how), name)))
+    sized = images.sized and (lambda *arguments: _called(images.sized(*arguments), name))
+    return replace(images, name=name, sized=sized)
 
 
 def _settings(spec: str) -> tuple[str, dict]:
     """Name and settings of ``NAME?KEY=VALUE&KEY=VALUE``; a path may contain a question mark."""
-    own = ":" in spec
-    name, mark, given = spec.rpartition("?") if own else spec.partition("?")
-    allowed = SETTINGS.get(name.partition(":" if own else "/")[0], {})
-    first, equals, _ = given.partition("=")
-    if not mark or (own and first not in allowed):
+    has_path = ":" in spec
+    name, mark, query = spec.rpartition("?") if has_path else spec.partition("?")
+    allowed = SETTINGS.get(name.partition(":" if has_path else "/")[0], {})
+    first, equals, _ = query.partition("=")
+    if not mark or (has_path and first not in allowed):
         # A path, unless the text before the question mark is one.
         if mark and equals and allowed and not _is_folder(spec) and _is_folder(name):
             raise _unknown(spec, first, allowed)
@@ -187,19 +208,23 @@ def _settings(spec: str) -> tuple[str, dict]:
     if not allowed and name in READERS:
         raise InputError(f"dataset = {spec}; {name} takes no settings")
     if not allowed:
-        raise InputError(f"dataset = {spec}; only coloured takes settings ({', '.join(SETTINGS['coloured'])})")
-    found = {}
-    for part in given.split("&"):
+        raise InputError(
+            f"dataset = {spec}; only coloured takes settings ({', '.join(SETTINGS['coloured'])})"
+        )
+    settings = {}
+    for part in query.split("&"):
         key, _, value = part.partition("=")
         if key not in allowed:
             raise _unknown(spec, key, allowed)
         try:
-            found[key] = allowed[key](value)
+            settings[key] = allowed[key](value)
         except InputError:
             raise
         except ValueError:
-            raise InputError(f"dataset = {spec}; {key} = {value} is not an allowed number") from None
-    return name, found
+            raise InputError(
+                f"dataset = {spec}; {key} = {value} is not an allowed number"
+            ) from None
+    return name, settings
 
 
 def _is_folder(spec: str) -> bool:

@@ -1,4 +1,5 @@
-"""Releases used by few-shot benchmarks, read from a folder that contains them; described by data, in `RELEASES`.
+"""Releases used by few-shot benchmarks, read from a folder that contains them; described by data,
+in `RELEASES`.
 
 ============= ============================================================================== =========================
 name          what PATH, or a folder in it, holds                                            classes that are novel
@@ -16,12 +17,13 @@ flowers102    as vgg-flower; with ``setid.mat`` for ``part``                    
 food101       ``images/CLASS/IMAGE`` and ``meta/{train,test}.txt``                           all 101
 ============= ============================================================================== =========================
 
-The classes of a split are those of Meta-Dataset (Triantafillou et al., ICLR 2020), as listed in ``splits.yml``; the
-last three are used as a whole (Evaluating the evaluators, section 4). Differences from Meta-Dataset's records:
-images are not compressed again; an image without a box is read from its centre square, where Meta-Dataset
-squeezes the whole image; strokes of Omniglot stay dark on light, where Meta-Dataset inverts them. Backbones whose
-name ends in ``-released`` (`fslcore.models.backbones`) read both as Meta-Dataset does.
-"""
+The classes of a split are those of Meta-Dataset (Triantafillou et al., ICLR 2020), as listed in
+``splits.yml``; the last three are used as a whole (Evaluating the evaluators, section 4).
+Differences from Meta-Dataset's records: images are not compressed again; an image without a box is
+read from its centre square, where Meta-Dataset squeezes the whole image; strokes of Omniglot stay
+dark on light, where Meta-Dataset inverts them. Backbones whose name ends in ``-released``
+(`fslcore.models.backbones`) read both as Meta-Dataset does.
+"""  # noqa: E501 (the table)
 
 from __future__ import annotations
 
@@ -64,10 +66,11 @@ class Release:
     mark : str
         A file or folder by which its folder is recognised.
     listed : callable
-        ``listed(root, name, split)`` gives one row per image of the split: columns ``file`` (a path), ``class``, facts,
-        and ``left``, ``top``, ``right``, ``bottom`` if a box is cut out.
+        ``listed(root, name, split)`` gives one row per image of the split: columns ``file`` (a
+        path), ``class``, facts, and ``left``, ``top``, ``right``, ``bottom`` if a box is cut out.
     parts : callable, optional
-        ``parts(root)`` gives the part of the release (train, val, test) of images, by their paths below ``root``.
+        ``parts(root)`` gives the part of the release (train, val, test) of images, by their paths
+        below ``root``.
     inverted : bool
         Whether released code exchanges dark and light.
     """
@@ -79,7 +82,12 @@ class Release:
 
 
 def load_release(
-    name: str, path: str | Path, split: str = "novel", *, size: int | None = None, part: str | None = None
+    name: str,
+    path: str | Path,
+    split: str = "novel",
+    *,
+    size: int | None = None,
+    part: str | None = None,
 ) -> Images:
     """Load a release by its name.
 
@@ -99,21 +107,21 @@ def load_release(
     Returns
     -------
     Images
-        Their facts have the path of an image (``file``) and further facts of the release: alphabet and drawer of
-        omniglot, the track of a traffic sign (one sign, filmed from a car), the photo of an object of mscoco,
-        and ``part``.
+        Their facts have the path of an image (``file``) and further facts of the release: alphabet
+        and drawer of omniglot, the track of a traffic sign (one sign, filmed from a car), the photo
+        of an object of mscoco, and ``part``.
 
     Raises
     ------
     InputError
-        An unknown release, split or part; a file or a class that is missing or cannot be read, by name; and as for
-        `fslcore.datasets.folder.from_files`.
+        An unknown release, split or part; a file or a class that is missing or cannot be read, by
+        name; and as for `fslcore.datasets.folder.from_files`.
     """
     release = RELEASES[choice("release", name, RELEASES)]
     choice("split", split, SPLITS)
     root = _home(at_home(path, "dataset"), release.mark, name)
-    given = f"{name}:{path}"
-    table = release.listed(root, given, split)
+    title = f"{name}:{path}"
+    table = release.listed(root, title, split)
     table.insert(1, "image", [file.relative_to(root).as_posix() for file in table["file"]])
     if release.parts:
         table["part"] = table["image"].map(release.parts(root)).fillna("")
@@ -127,18 +135,29 @@ def load_release(
     if "crop" in table:  # several objects per file, which need different names
         table["image"] = table["image"] + "#" + table.pop("crop").astype(str)
     classes = pd.Categorical(table["class"])
-    facts = table.drop(columns=["file", "class", *(box if boxes is not None else [])]).rename(columns={"image": "file"})
-    how = dict(boxes=boxes, inverted=release.inverted)
-    return from_files(given, table["file"].tolist(), classes.codes, list(classes.categories), size, facts, **how)
+    facts = table.drop(columns=["file", "class", *(box if boxes is not None else [])]).rename(
+        columns={"image": "file"}
+    )
+    options = dict(boxes=boxes, inverted=release.inverted)
+    return from_files(
+        title,
+        table["file"].tolist(),
+        classes.codes,
+        list(classes.categories),
+        size,
+        facts,
+        **options,
+    )
 
 
 def load_quickdraw(
     path: str | Path, split: str = "novel", *, size: int | None = None, per_class: int | None = None
 ) -> Images:
-    """The bitmaps of Quick, Draw! (Jongejan et al., 2016), white on black, one file of 28 × 28 pixels per word.
+    """The bitmaps of Quick, Draw! (Jongejan et al., 2016), white on black, one file of 28 × 28
+    pixels per word.
 
-    Meta-Dataset takes all of them; the 52 novel words have 7.7 million drawings. Files of strokes (``.ndjson``, and
-    ``.npz``, which are pickles) are not read.
+    Meta-Dataset takes all of them; the 52 novel words have 7.7 million drawings. Files of strokes
+    (``.ndjson``, and ``.npz``, which are pickles) are not read.
 
     Parameters
     ----------
@@ -158,118 +177,152 @@ def load_quickdraw(
     root, size = at_home(path, "dataset"), DRAWN if size is None else whole("size", size, *SIZES)
     per_class = None if per_class is None else whole("per_class", per_class, 1)
     names = listed_splits()["quickdraw"][choice("split", split, SPLITS)]
-    files = [
-        next((f for f in (root / f"{n}.npy", root / f"full_numpy_bitmap_{n}.npy") if f.is_file()), n) for n in names
-    ]
-    missing = [f for f in files if not isinstance(f, Path)]
+    files = {name: _bitmap_file(root, name) for name in names}
+    missing = [name for name, file in files.items() if file is None]
     if missing:
-        raise InputError(f"dataset: no file {root / missing[0]}.npy ({len(missing)} of {len(names)} are missing)")
-    drawings = [_bitmaps(file)[:per_class] for file in files]
-    ends, content = np.cumsum([len(of) for of in drawings]), hashlib.sha256()
-    for of in drawings:
-        content.update(hashlib.sha256(np.ascontiguousarray(of)).digest())
+        raise InputError(
+            f"dataset: no file {root / missing[0]}.npy ({len(missing)} of {len(names)} are missing)"
+        )
+    drawings = [_bitmaps(file)[:per_class] for file in files.values()]
+    sizes = [len(bitmaps) for bitmaps in drawings]
+    ends, content = np.cumsum(sizes), hashlib.sha256()
+    for bitmaps in drawings:
+        content.update(hashlib.sha256(np.ascontiguousarray(bitmaps)).digest())
 
     def read(i: int) -> np.ndarray:
-        of = int(np.searchsorted(ends, i, side="right"))
-        bitmap = Image.fromarray(np.asarray(drawings[of][i - ends[of]]).reshape(DRAWN, DRAWN)).convert("RGB")
-        return np.asarray(bitmap if size == DRAWN else bitmap.resize((size, size), Image.Resampling.BICUBIC))
+        label = int(np.searchsorted(ends, i, side="right"))
+        pixels = np.asarray(drawings[label][i - ends[label]]).reshape(DRAWN, DRAWN)
+        image = Image.fromarray(pixels).convert("RGB")
+        if size != DRAWN:
+            image = image.resize((size, size), Image.Resampling.BICUBIC)
+        return np.asarray(image)
 
     return Images(
         f"quickdraw:{path}",
         OnDemand(read, int(ends[-1]), (size, size, 3)),
-        np.repeat(np.arange(len(names)), [len(of) for of in drawings]),
+        np.repeat(np.arange(len(names)), sizes),
         names,
-        facts=pd.DataFrame({"drawing": np.concatenate([np.arange(len(of)) for of in drawings])}),
+        facts=pd.DataFrame({"drawing": np.concatenate([*map(np.arange, sizes)])}),
         content=hashlib.sha256(f"bitmaps {size} {content.hexdigest()}".encode()).hexdigest(),
     )
 
 
-def _bitmaps(file: Path) -> np.ndarray:
+def _bitmap_file(root, name):
+    files = (root / f"{name}.npy", root / f"full_numpy_bitmap_{name}.npy")
+    return next((file for file in files if file.is_file()), None)
+
+
+def _bitmaps(file):
     """(N, 784) uint8, mapped and not read yet."""
     with readable("dataset", file, "a readable .npy"):
-        found = np.load(file, mmap_mode="r", allow_pickle=False)
-    if found.dtype != np.uint8 or found.ndim != 2 or found.shape[1] != DRAWN**2 or not len(found):
-        raise InputError(f"dataset: {file} holds {found.dtype} {found.shape}; (N, {DRAWN**2}) of uint8 are needed")
-    return found
+        bitmaps = np.load(file, mmap_mode="r", allow_pickle=False)
+    if (
+        bitmaps.dtype != np.uint8
+        or bitmaps.ndim != 2
+        or bitmaps.shape[1] != DRAWN**2
+        or not len(bitmaps)
+    ):
+        raise InputError(
+            f"dataset: {file} holds {bitmaps.dtype} {bitmaps.shape}; (N, {DRAWN**2}) of uint8 are "
+            "needed"
+        )
+    return bitmaps
 
 
-def _home(root: Path, mark: str, name: str) -> Path:
+def _home(root, mark, name):
     """The folder that contains the mark of a release: the named one, or one in it."""
     if not root.is_dir():
         raise InputError(f"dataset: no folder {root}")
     for folder in (root, *sorted(d for d in root.iterdir() if d.is_dir())):
         if (folder / mark).exists():
             return folder
-    raise InputError(f"dataset: no {mark} in {root} or in a folder in it; {name} is read as it was released")
+    raise InputError(
+        f"dataset: no {mark} in {root} or in a folder in it; {name} is read as it was released"
+    )
 
 
-def _folders(where: str, key: str | None = None, fact: str = "") -> Callable[[Path, str, str], pd.DataFrame]:
-    """One folder per class; ``fact`` is a regular expression whose named groups are facts in the file name."""
+def _folders(folder, key=None, fact=""):
+    """One folder per class; ``fact`` is a regular expression for file names, with named groups."""
 
-    def listed(root: Path, name: str, split: str) -> pd.DataFrame:
-        found = {
-            d.name: d
-            for d in sorted((root / where).iterdir())
-            if d.is_dir() and not d.name.startswith("_") and not is_junk(d)
-        }
-        table = _in_folders({c: found[c] for c in of_split(key, split, found, root / where)}, name)
-        told = pd.Series([f"{file.parent.name}/{file.name}" for file in table["file"]])
-        return table.join(told.str.extract(fact)) if fact else table
+    def listed(root, name, split):
+        folders = sorted(path for path in (root / folder).iterdir() if path.is_dir())
+        by_class = {d.name: d for d in folders if not (d.name.startswith("_") or is_junk(d))}
+        classes = of_split(key, split, by_class, root / folder)
+        table = _in_folders({c: by_class[c] for c in classes}, name)
+        if not fact:
+            return table
+        names = pd.Series([f"{file.parent.name}/{file.name}" for file in table["file"]])
+        return table.join(names.str.extract(fact))
 
     return listed
 
 
-def _omniglot(root: Path, name: str, split: str) -> pd.DataFrame:
+def _omniglot(root, name, split):
     top = root / ("images_evaluation" if split == "novel" else "images_background")
-    found = {
-        f"{d.parent.name}/{d.name}": d
-        for d in sorted(top.glob("*/*"))
-        if d.is_dir() and not (is_junk(d) or is_junk(d.parent))
-    }
+    folders = [d for d in sorted(top.glob("*/*")) if d.is_dir()]
+    folders = [d for d in folders if not (is_junk(d) or is_junk(d.parent))]
     if split != "novel":
-        held = split == "validation"
-        found = {c: d for c, d in found.items() if (d.parent.name in VALIDATION_ALPHABETS) == held}
-    table = _in_folders(found, name)
+        is_wanted = split == "validation"
+        folders = [d for d in folders if (d.parent.name in VALIDATION_ALPHABETS) == is_wanted]
+    table = _in_folders({f"{d.parent.name}/{d.name}": d for d in folders}, name)
     table["alphabet"] = [file.parents[1].name for file in table["file"]]
     # Twenty people drew all characters of an alphabet; other people drew the next alphabet.
-    table["drawer"] = [f"{a}/{file.stem.rpartition('_')[2]}" for a, file in zip(table["alphabet"], table["file"])]
+    table["drawer"] = [
+        f"{a}/{file.stem.rpartition('_')[2]}" for a, file in zip(table["alphabet"], table["file"])
+    ]
     return table
 
 
-def _in_folders(folders: dict[str, Path], name: str) -> pd.DataFrame:
+def _in_folders(folders, name):
     if not folders:
         raise InputError(f"dataset: {name} holds no class folder of this split")
     files, labels = from_class_folders(list(folders.values()), name)
     return pd.DataFrame({"file": files, "class": np.array(list(folders))[labels]})
 
 
-def _aircraft(root: Path, name: str, split: str) -> pd.DataFrame:
-    """Variants, cut out by their boxes as in Meta-Dataset, without the strip with the photographer's name."""
+def _aircraft(root, name, split):
+    """Variants, cut out by their boxes as in Meta-Dataset, without the photographer's name."""
     data = root / "data"
-    lists = {file: _lines(file) for file in (data / f"images_variant_{part}.txt" for part in ("trainval", "test"))}
-    for file, of in lists.items():
-        if bad := [line for line in of if " " not in line]:
-            raise InputError(f"dataset: {file} has a line without a variant: {shown(bad[0])}")
-    rows = pd.DataFrame([line.split(" ", 1) for of in lists.values() for line in of], columns=["id", "class"])
+    rows = []
+    for part in ("trainval", "test"):
+        file = data / f"images_variant_{part}.txt"
+        for line in _lines(file):
+            if " " not in line:
+                raise InputError(f"dataset: {file} has a line without a variant: {shown(line)}")
+            rows.append(line.split(" ", 1))
+    rows = pd.DataFrame(rows, columns=["id", "class"])
     table = rows[rows["class"].isin(of_split("aircraft", split, sorted(set(rows["class"])), data))]
-    box = text_table(data / "images_box.txt", header=None, sep=" ", names=["id", "left", "top", "right", "bottom"])
+    box = text_table(
+        data / "images_box.txt",
+        header=None,
+        sep=" ",
+        names=["id", "left", "top", "right", "bottom"],
+    )
     table = table.merge(box, on="id", how="left")
     edges = list(box.columns[1:])
     table[edges] = table[edges].apply(pd.to_numeric, errors="coerce").astype(float)
-    if (bad := table[edges].isna().any(axis=1)).any():
-        raise InputError(f"dataset: {data / 'images_box.txt'} has no box of four numbers of {table['id'][bad].iloc[0]}")
-    return table.assign(file=[data / "images" / f"{i}.jpg" for i in table["id"]])[["file", "class", *edges]]
+    bad = table[edges].isna().any(axis=1)
+    if bad.any():
+        raise InputError(
+            f"dataset: {data / 'images_box.txt'} has no box of four numbers of "
+            f"{table['id'][bad].iloc[0]}"
+        )
+    return table.assign(file=[data / "images" / f"{i}.jpg" for i in table["id"]])[
+        ["file", "class", *edges]
+    ]
 
 
-def _flowers(key: str | None) -> Callable[[Path, str, str], pd.DataFrame]:
+def _flowers(key):
     """Flowers by their numbers, which ``imagelabels.mat`` gives in the order of the images."""
 
-    def listed(root: Path, name: str, split: str) -> pd.DataFrame:
+    def listed(root, name, split):
         labels = _mat(root / "imagelabels.mat", "labels")
         table = pd.DataFrame({"file": [root / _FLOWER.format(i + 1) for i in range(len(labels))]})
         table["class"] = [f"{label:03d}" for label in labels]
-        known = sorted(set(table["class"]))
-        return table[table["class"].isin(of_split(key, split, known, root))].reset_index(drop=True)
+        classes = sorted(set(table["class"]))
+        return table[table["class"].isin(of_split(key, split, classes, root))].reset_index(
+            drop=True
+        )
 
     return listed
 
@@ -277,79 +330,94 @@ def _flowers(key: str | None) -> Callable[[Path, str, str], pd.DataFrame]:
 _FLOWER = "jpg/image_{:05d}.jpg"
 
 
-def _flower_parts(root: Path) -> dict[str, str]:
+def _flower_parts(root):
     file = root / "setid.mat"
     parts = {"trnid": "train", "valid": "val", "tstid": "test"}
-    return (
-        {_FLOWER.format(i): part for array, part in parts.items() for i in _mat(file, array)} if file.is_file() else {}
-    )
+    if not file.is_file():
+        return {}
+    numbers = {part: _mat(file, array) for array, part in parts.items()}
+    return {_FLOWER.format(i): part for part, images in numbers.items() for i in images}
 
 
-def _mat(file: Path, array: str) -> np.ndarray:
+def _mat(file, array):
     from scipy.io import loadmat  # late, since checking names does not need it
 
     with readable("dataset", file, f"a MATLAB file with {array}"):
         return np.ravel(loadmat(file, variable_names=[array])[array]).astype(int)
 
 
-def _food_parts(root: Path) -> dict[str, str]:
-    return {f"images/{of}.jpg": part for part in ("train", "test") for of in _lines(root / "meta" / f"{part}.txt")}
+def _food_parts(root):
+    lists = {part: _lines(root / "meta" / f"{part}.txt") for part in ("train", "test")}
+    return {f"images/{name}.jpg": part for part, names in lists.items() for name in names}
 
 
-def _lines(file: Path) -> list[str]:
+def _lines(file):
     with readable("dataset", file, "a readable list"):
         return [line for line in map(str.strip, file.read_text("utf-8").splitlines()) if line]
 
 
-def _fungi(root: Path, name: str, split: str) -> pd.DataFrame:
-    """Both lists together, by category; some categories share a name, so class names include the number."""
+def _fungi(root, name, split):
+    """Both lists together; some categories share a name, so class names include the number."""
     tables = []
     for file in ("train.json", "val.json"):
-        images, categories, found = _coco(root / file)
-        named = {i: f"{i:04d}.{of['name'].strip()}" for i, of in categories.items()}
-        chosen = set(of_split("fungi", split, named.values(), root / file))
-        found["class"] = found["category_id"].map(named)
-        found["file"] = [root / images[i]["file_name"] for i in found["image_id"]]
-        tables.append(found.loc[found["class"].isin(chosen), ["file", "class"]])
+        images, categories, table = _coco(root / file)
+        class_names = {
+            i: f"{i:04d}.{category['name'].strip()}" for i, category in categories.items()
+        }
+        classes = of_split("fungi", split, class_names.values(), root / file)
+        table["class"] = table["category_id"].map(class_names)
+        table["file"] = [root / images[i]["file_name"] for i in table["image_id"]]
+        tables.append(table.loc[table["class"].isin(classes), ["file", "class"]])
     return pd.concat(tables, ignore_index=True)
 
 
-def _mscoco(root: Path, name: str, split: str) -> pd.DataFrame:
-    """Objects, cut out with a fifth more than their boxes, in whole pixels; empty cut-outs are left out.
+def _mscoco(root, name, split):
+    """Objects, cut out with a fifth more than their boxes, in whole pixels.
 
-    Groups of objects (``iscrowd``) count as one, as in Meta-Dataset.
+    Empty cut-outs are left out. Groups of objects (``iscrowd``) count as one, as in Meta-Dataset.
     """
     file = root / "annotations" / "instances_train2017.json"
     file = file if file.is_file() else root / "instances_train2017.json"
-    images, categories, found = _coco(file, box=True)
-    named = {i: of["name"] for i, of in categories.items()}
-    chosen = set(of_split("mscoco", split, named.values(), file))
-    found["class"] = found["category_id"].map(named)
-    found = found[found["class"].isin(chosen)].reset_index(drop=True)
-    photos = [images[i] for i in found["image_id"]]
-    for low, high, at, extent, side in (("left", "right", 0, 2, "width"), ("top", "bottom", 1, 3, "height")):
-        start, length = found["bbox"].str[at], found["bbox"].str[extent]
-        first = start - (AROUND - 1) / 2 * length - 0.5  # annotations count from the centre of a pixel
-        found[low] = first.round().clip(lower=0)
-        found[high] = np.minimum((first + AROUND * length).round() + 1, [photo[side] for photo in photos])
-    found["file"] = [root / "train2017" / photo["file_name"] for photo in photos]
-    found["photo"] = [photo["file_name"] for photo in photos]
-    kept = found[(found["right"] > found["left"]) & (found["bottom"] > found["top"])].rename(columns={"id": "crop"})
-    return kept[["file", "class", "photo", "crop", "left", "top", "right", "bottom"]].reset_index(drop=True)
+    images, categories, table = _coco(file, box=True)
+    class_names = {i: category["name"] for i, category in categories.items()}
+    table["class"] = table["category_id"].map(class_names)
+    classes = of_split("mscoco", split, class_names.values(), file)
+    table = table[table["class"].isin(classes)].reset_index(drop=True)
+    photos = [images[i] for i in table["image_id"]]
+    widths, heights = ([photo[side] for photo in photos] for side in ("width", "height"))
+    box = table["bbox"].str
+    table["left"], table["right"] = _enlarged(box[0], box[2], widths)
+    table["top"], table["bottom"] = _enlarged(box[1], box[3], heights)
+    table["photo"] = [photo["file_name"] for photo in photos]
+    table["file"] = [root / "train2017" / photo for photo in table["photo"]]
+    is_empty = (table["right"] <= table["left"]) | (table["bottom"] <= table["top"])
+    columns = ["file", "class", "photo", "id", "left", "top", "right", "bottom"]
+    return table.loc[~is_empty, columns].rename(columns={"id": "crop"}).reset_index(drop=True)
 
 
-def _coco(file: Path, box: bool = False) -> tuple[dict, dict, pd.DataFrame]:
+def _enlarged(start, length, limit):
+    """The ends of one side of a box, a fifth longer, in whole pixels from 0 to the limits."""
+    first = start - (AROUND - 1) / 2 * length - 0.5  # annotations count from the centre of a pixel
+    return first.round().clip(lower=0), np.minimum((first + AROUND * length).round() + 1, limit)
+
+
+def _coco(file, box=False):
     """Images and categories of COCO annotations by their numbers, and one row per annotation."""
     columns = ["id", "image_id", "category_id", *(["bbox"] if box else [])]
     with readable("dataset", file, "a file of COCO annotations"):
-        found = json.loads(file.read_text("utf-8"))
-        images, categories = ({of["id"]: of for of in found[what]} for what in ("images", "categories"))
-        rows = pd.DataFrame([{c: a[c] for c in columns} for a in found["annotations"]], columns=columns)
-    for what, known in (("image_id", images), ("category_id", categories)):
-        unknown = sorted(set(rows[what]) - set(known))
+        content = json.loads(file.read_text("utf-8"))
+        images, categories = (
+            {entry["id"]: entry for entry in content[key]} for key in ("images", "categories")
+        )
+        rows = [{c: entry[c] for c in columns} for entry in content["annotations"]]
+    table = pd.DataFrame(rows, columns=columns)
+    for column, entries in (("image_id", images), ("category_id", categories)):
+        unknown = sorted(set(table[column]) - set(entries))
         if unknown:
-            raise InputError(f"dataset: {file} has annotations of {what} {unknown[0]}, which it does not list")
-    return images, categories, rows
+            raise InputError(
+                f"dataset: {file} has annotations of {column} {unknown[0]}, which it does not list"
+            )
+    return images, categories, table
 
 
 RELEASES: dict[str, Release] = {

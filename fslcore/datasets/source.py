@@ -11,7 +11,8 @@ __all__ = ["Source"]
 
 
 class Source(Protocol):
-    """N images, as images (`fslcore.datasets.Images`) or as features (`fslcore.datasets.bank.Bank`).
+    """N images, as images (`fslcore.datasets.Images`) or as features
+    (`fslcore.datasets.bank.Bank`).
 
     Attributes
     ----------

@@ -21,27 +21,37 @@ def listed_splits() -> dict[str, dict[str, list]]:
     return yaml.safe_load(Path(__file__).with_name("splits.yml").read_text("utf-8"))
 
 
-def of_split(key: str | None, split: str, known: Iterable[str], where: Path) -> list[str]:
-    """The known classes that belong to a split, in their order; for ``key`` None all are novel.
+def of_split(key: str | None, split: str, classes: Iterable[str], folder: Path) -> list[str]:
+    """The classes classes that belong to a split, in their order; for ``key`` None all are novel.
 
     Raises
     ------
     InputError
-        A split that the data set does not have; a class of the split that is not known (the first, and how many).
+        A split that the data set does not have; a class of the split that is
+        missing (the first, and how many).
     """
-    known = list(known)
-    lists = {"novel": known} if key is None else listed_splits()[key]
+    classes = list(classes)
+    lists = {"novel": classes} if key is None else listed_splits()[key]
     numbers = lists.get("numbers")
     if numbers:
-        rest = set(range(numbers[0], numbers[1] + 1)).difference(lists["novel"], lists["validation"])
-        lists = {"base": sorted(rest), **lists}
+        base = {*range(numbers[0], numbers[1] + 1)}.difference(lists["novel"], lists["validation"])
+        lists = {"base": sorted(base), **lists}
     if split not in lists:
-        raise InputError(f"split = {split}; of this data set there is {' and '.join(s for s in SPLITS if s in lists)}")
-    called = {int(n) if numbers and (n := c.partition(".")[0]).isdecimal() else c: c for c in known}
-    missing = [c for c in lists[split] if c not in called]
+        existing = " and ".join(name for name in SPLITS if name in lists)
+        raise InputError(f"split = {split}; of this data set there is {existing}")
+    by_entry = {_number(name) if numbers else name: name for name in classes}
+    missing = [entry for entry in lists[split] if entry not in by_entry]
     if missing:
-        of = f"{len(missing)} of the {len(lists[split])} classes of the split {split} are missing"
-        near = "" if numbers else like(missing[0], known)
-        raise InputError(f"dataset: no class {missing[0]} in {where} ({of}){near}")
-    chosen = {called[c] for c in lists[split]}
-    return [c for c in known if c in chosen]
+        similar = "" if numbers else like(missing[0], classes)
+        raise InputError(
+            f"dataset: no class {missing[0]} in {folder} ({len(missing)} of the "
+            f"{len(lists[split])} classes of the split {split} are missing){similar}"
+        )
+    chosen = {by_entry[entry] for entry in lists[split]}
+    return [name for name in classes if name in chosen]
+
+
+def _number(name: str) -> int | str:
+    """The number before the first point of a class name, if it is one."""
+    number = name.partition(".")[0]
+    return int(number) if number.isdecimal() else name

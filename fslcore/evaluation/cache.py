@@ -1,4 +1,4 @@
-"""Records by the content of all inputs: from the cache or the shipped results, or else computed and cached."""
+"""Records by the content of all inputs: stored, shipped, or else computed and stored."""
 
 from __future__ import annotations
 
@@ -27,7 +27,8 @@ from .records import Record, evaluate, narrow, progress_bar, used_rows
 
 __all__ = ["Ready", "record"]
 
-# Tasks that are stored together and computed at once: a stopped run loses little, and storing is cheap.
+# Tasks that are stored together and computed at once: a stopped run loses little, and storing is
+# cheap.
 BLOCK = 20  # of learners that train a network on each task
 BLOCK_OF_MAPS = 256
 BLOCK_OF_FEATURES = 1024
@@ -63,10 +64,12 @@ class Ready:
     @property
     def _reads_by_block(self) -> bool:
         """Whether the learner reads images that are too many to be held in memory."""
-        return self.slow and self.source.needs_backbone and math.prod(self.source.images.shape) > KEPT
+        return (
+            self.slow and self.source.needs_backbone and math.prod(self.source.images.shape) > KEPT
+        )
 
     def bank(self, *, progress: bool = False) -> Bank:
-        """The input of the learner: the bank itself, the images, or their features, computed unless cached."""
+        """The input of the learner: the bank itself, the images, or their features."""
         if not self.source.needs_backbone:
             bank = self.source
         elif self.slow:
@@ -74,7 +77,9 @@ class Ready:
         else:
             bank = backbones.features(self.source, self.backbone, progress=progress)
             if self.learner.reads_text:
-                bank = replace(bank, text=backbones.names_embedded(self.source.class_names, self.backbone))
+                bank = replace(
+                    bank, text=backbones.names_embedded(self.source.class_names, self.backbone)
+                )
         return narrow(bank, self.learner).to(backbones.device(), wide=False)
 
     def _bank_of_images(self, rows: np.ndarray | slice) -> Bank:
@@ -89,7 +94,7 @@ class Ready:
         return self.learner.prepare(bank) if self.learner.places and not bank.large else bank
 
     def reading(self, tasks: Tasks) -> tuple[Bank, Tasks]:
-        """The input of the learner for some tasks, and the tasks by its rows; only their images if very many."""
+        """The input of the learner for some tasks, and the tasks by its rows."""
         return self._used_images(tasks) if self._reads_by_block else (self.bank(), tasks)
 
     def _used_images(self, tasks: Tasks) -> tuple[Bank, Tasks]:
@@ -98,29 +103,40 @@ class Ready:
         return self._bank_of_images(rows).to(backbones.device()), renumbered_tasks
 
     def blocks(self, tasks: Tasks) -> list[Tasks]:
-        """The tasks, divided into blocks whose records are stored together, and which several processes may compute."""
+        """The tasks in blocks, whose records are stored together; processes may share them."""
         size = BLOCK if self.slow else BLOCK_OF_MAPS if self.learner.places else BLOCK_OF_FEATURES
         return [tasks[start : start + size] for start in range(0, len(tasks), size)]
 
     def keys(self) -> Callable[[Tasks], str]:
         """A function that gives the key of a record, for any tasks."""
         images = self.source.needs_backbone
-        digest = backbones.feature_key(self.source, self.backbone) if images and not self.slow else self.source.digest
+        digest = (
+            backbones.feature_key(self.source, self.backbone)
+            if images and not self.slow
+            else self.source.digest
+        )
         if self.learner.reads_text and images:
             digest += f" {backbones.names_key(self.source.class_names, self.backbone)}"
         config = identity(self.learner)  # for some learners it contains all weights
 
         def key(part: Tasks) -> str:
-            return store.digest(json.dumps({"bank": digest, "tasks": part.digest, **config}, sort_keys=True))
+            return store.digest(
+                json.dumps({"bank": digest, "tasks": part.digest, **config}, sort_keys=True)
+            )
 
         return key
 
     def record(self, tasks: Tasks, **options) -> Record | None:
-        """Which queries of the tasks the learner classifies correctly; ``options`` as for `keyed_record`."""
+        """Which queries are classified correctly; ``options`` as for `keyed_record`."""
         return self.keyed_record(tasks, **options)[0]
 
     def keyed_record(
-        self, tasks: Tasks, *, stored: bool = False, progress: bool = False, bank: Bank | None = None
+        self,
+        tasks: Tasks,
+        *,
+        stored: bool = False,
+        progress: bool = False,
+        bank: Bank | None = None,
     ) -> tuple[Record | None, str]:
         """`fslcore.evaluation.record`, where ``bank`` is the result of `prepared`, if available."""
         key, blocks = self.keys(), self.blocks(tasks)
@@ -146,22 +162,27 @@ class Ready:
         return concatenated(parts), key(tasks)
 
     def _first_stored(self, tasks: Tasks) -> tuple[Record | None, str]:
-        """The record of as many of the first tasks as are stored, in blocks or in one piece, and its key."""
+        """The record of the first tasks that are stored, in blocks or in one piece, and its key."""
         key, blocks = self.keys(), self.blocks(tasks)
-        parts = list(takewhile(lambda part: part is not None, (_find(key(block)) for block in blocks)))
+        parts = list(
+            takewhile(lambda part: part is not None, (_find(key(block)) for block in blocks))
+        )
         size = len(blocks[0]) if blocks else 0
         for n_blocks in range(len(blocks) - 1, len(parts), -1):
             first_tasks = tasks[: n_blocks * size]
             record = _find(key(first_tasks))
             if record is not None:
                 return record, key(first_tasks)
-        return (concatenated(parts), key(tasks[: len(parts) * size])) if parts else (None, key(tasks))
+        return (
+            (concatenated(parts), key(tasks[: len(parts) * size])) if parts else (None, key(tasks))
+        )
 
 
 def record(
     source: Source, backbone: backbones.Backbone | None, learner: Learner, tasks: Tasks, **options
 ) -> tuple[Record | None, str]:
-    """The record of a learner on tasks, found by the content of all inputs or else computed and cached.
+    """The record of a learner on tasks, found by the content of all inputs or else computed and
+    cached.
 
     Parameters
     ----------
@@ -196,7 +217,7 @@ def concatenated(records: list[Record]) -> Record:
 
 
 def _find(key: str, compute: Callable[[Path], None] | None = None) -> Record | None:
-    """The record stored under this key, among the shipped results or in the cache, to which ``compute`` may add it."""
+    """The shipped or cached record of this key, which ``compute`` may add to the cache."""
     if key[:SHORT] in _shipped():
         path, tasks = _shipped()[key[:SHORT]]
         record, _ = Record.load(path)

@@ -22,27 +22,37 @@ def check_sampling(sampling: str) -> None:
 
 
 def draw(
-    source: Source, sampling: str, *, tasks: int | None, apart: str | None = None, balanced: bool = False, **shape
+    source: Source,
+    sampling: str,
+    *,
+    tasks: int | None,
+    apart: str | None = None,
+    balanced: bool = False,
+    **shape,
 ) -> Tasks:
     """Tasks of a sampling by its name; ``shape`` and errors as for `fslcore.tasks.sample_closed`.
 
-    With ``apart``, groups of images are kept apart, which `groups_of` finds by that name; the tasks' ``sampler`` names
-    it. With ``balanced``, open tasks give all classes equal weight, as closed ones do.
+    With ``apart``, groups of images are kept apart, which `groups_of` finds by that name; the
+    tasks' ``sampler`` names it. With ``balanced``, open tasks give all classes equal weight, as
+    closed ones do.
     """
     check_sampling(sampling)
     if apart is not None:
         shape["groups"] = groups_of(source, apart)
     if sampling == "closed":
-        drawn = sample_closed(source.classes, tasks=0 if tasks is None else tasks, **shape)
+        sampled = sample_closed(source.classes, tasks=0 if tasks is None else tasks, **shape)
     else:
-        drawn = sample_open(source.classes, max_tasks=tasks, balanced=balanced, **shape)
+        sampled = sample_open(source.classes, max_tasks=tasks, balanced=balanced, **shape)
     if apart is None:
-        return drawn
-    return replace(drawn, sampler={**drawn.sampler, "apart": apart}, check=False)
+        return sampled
+    return replace(sampled, sampler={**sampled.sampler, "apart": apart}, check=False)
 
 
-def left_out(source: Source, *, apart: str | None = None, groups: np.ndarray | None = None, **shape) -> list[str]:
-    """Classes too small for tasks of a shape (``ways``, ``shots``, ``queries``), or with too few groups.
+def left_out(
+    source: Source, *, apart: str | None = None, groups: np.ndarray | None = None, **shape
+) -> list[str]:
+    """Classes too small for tasks of a shape (``ways``, ``shots``, ``queries``), or with too few
+    groups.
 
     Groups (N,) are given, or found by `groups_of`.
     """

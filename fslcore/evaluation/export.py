@@ -1,4 +1,4 @@
-"""Features with their labels as a file for the user, which `fslcore.datasets.bank.load_features` reads."""
+"""Features with their labels as a file that `fslcore.datasets.bank.load_features` reads."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ def write_features(path: Path, bank: Bank, images: Images) -> None:
     Parameters
     ----------
     path : Path
-        A .npz, whose ``labels`` are the names of classes, or a .safetensors, whose ``labels`` are integers and whose
-        metadata contain the names, in JSON under ``class_names``.
+        A .npz, whose ``labels`` are the names of classes, or a .safetensors, whose ``labels`` are
+        integers and whose metadata contain the names, in JSON under ``class_names``.
     bank : Bank
         Features of the images.
     images : Images
@@ -39,6 +39,10 @@ def write_features(path: Path, bank: Bank, images: Images) -> None:
         return
     tensors = {  # in this order, in which every number is aligned to its length
         "labels": ("int64", images.labels.shape, [images.labels.astype(np.int64)]),
-        "features": ("float16", tuple(bank.data.shape), (part.half().numpy() for part in chunks(bank.data))),
+        "features": (
+            "float16",
+            tuple(bank.data.shape),
+            (part.half().numpy() for part in chunks(bank.data)),
+        ),
     }
     write_tensors(path, tensors, {"class_names": json.dumps(list(images.class_names))})

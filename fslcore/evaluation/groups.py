@@ -24,15 +24,17 @@ def groups_of(source: Source, name: str) -> np.ndarray:
     source : Images or Bank
         N images, or rows of features.
     name : str
-        A column of ``source.facts``, such as family or author; or a .csv with the columns ``image`` and ``group``, as
-        ``fslcore duplicates -o`` writes it: images by the names of `fslcore.datasets.Images.names`, rows
-        of features by their number from 0. Rows of other images are not used. If its column ``missed`` says that the
-        groups miss more than 10 % of copies, a line on stderr says so too.
+        A column of ``source.facts``, such as family or author; or a .csv with the columns ``image``
+        and ``group``, as ``fslcore duplicates -o`` writes it: images by the names of
+        `fslcore.datasets.Images.names`, rows of features by their number from 0. Rows of other
+        images are not used. If its column ``missed`` says that the groups miss more than 10 % of
+        copies, a line on stderr says so too.
 
     Raises
     ------
     InputError
-        No such fact, file or column; an image twice, or without a group (including NA and the like).
+        No such fact, file or column; an image twice, or without a group (including NA and the
+        like).
     """
     facts = source.facts
     if facts is not None and name in facts:
@@ -40,7 +42,10 @@ def groups_of(source: Source, name: str) -> np.ndarray:
     if not str(name).endswith(".csv"):
         known = [] if facts is None else list(facts)
         choices = f"{', '.join(known)} are known, or " if known else ""
-        raise InputError(f"apart = {shown(name)}; {choices}a .csv with the columns image and group{like(name, known)}")
+        raise InputError(
+            f"apart = {shown(name)}; {choices}a .csv with the columns image and "
+            f"group{like(name, known)}"
+        )
     table = text_table(at_home(name, "apart"), ["image", "group"], what="apart")
     table["image"] = table["image"].map(visible)
     table = table[table["image"].isin(set(source.names))]
@@ -53,16 +58,17 @@ def groups_of(source: Source, name: str) -> np.ndarray:
     missing = groups.isna() | groups.str.lower().isin(MISSING_VALUES)
     if missing.any():
         raise InputError(
-            f"apart: {name} has no group for {groups.index[missing][0]} ({missing.sum()} of {len(groups)} are missing, "
-            "left empty, or NA, NaN, null or the like)"
+            f"apart: {name} has no group for {groups.index[missing][0]} ({missing.sum()} of "
+            f"{len(groups)} are missing, left empty, or NA, NaN, null or the like)"
         )
     return groups.to_numpy(dtype=str)
 
 
-def _note_missed_copies(name: str, shares: pd.Series) -> None:
-    most = pd.to_numeric(shares.str.replace(",", "."), errors="coerce").max()
-    if most > MOST_MISSED:
+def _note_missed_copies(name, shares):
+    highest = pd.to_numeric(shares.str.replace(",", "."), errors="coerce").max()
+    if highest > MOST_MISSED:
         note(
-            f"{name}: the groups miss {most:.0%} of re-encoded or downscaled copies, so a task may have copies "
-            "on both sides: accuracies may be too high, and intervals for new images too narrow"
+            f"{name}: the groups miss {highest:.0%} of re-encoded or downscaled copies, so a task "
+            "may have copies on both sides: accuracies may be too high, and intervals for new "
+            "images too narrow"
         )

@@ -1,4 +1,4 @@
-"""Methods, by name and ready to run: a backbone with a learner, on images or on a bank of features."""
+"""Methods: a backbone with a learner, by name, and ready to run on images or features."""
 
 from __future__ import annotations
 
@@ -16,7 +16,13 @@ from .cache import Ready
 
 __all__ = ["LEARNERS", "Method", "load_backbone", "load_source", "ready"]
 
-PAPER_LEARNERS = ("baseline", "baseline++", "protonet", "r2d2", "maml")  # of Evaluating the evaluators
+PAPER_LEARNERS = (
+    "baseline",
+    "baseline++",
+    "protonet",
+    "r2d2",
+    "maml",
+)  # of Evaluating the evaluators
 TEST_LEARNERS = {"baseline": "lr", "baseline++": "cosine"}  # after a training on batches
 
 
@@ -50,7 +56,8 @@ class Method(NamedTuple):
             similar = like(network, networks) if network not in networks else ""
             raise InputError(
                 f"method = {text}; a backbone ({', '.join(networks)}), a space and a learner "
-                f"({', '.join(learners.names)}) are needed{similar or like(learner, learners.names)}"
+                f"({', '.join(learners.names)}) are "
+                f"needed{similar or like(learner, learners.names)}"
             )
         return cls(backbone, learner)
 
@@ -61,7 +68,7 @@ class Method(NamedTuple):
 
     @property
     def title(self) -> str:
-        """'ProtoNet' for ('conv4-protonet', 'protonet'); the label if the two were not trained together."""
+        """'ProtoNet' for ('conv4-protonet', 'protonet'); the label if not trained together."""
         name, _, file = self.backbone.partition(":")
         trained = Path(file).stem if name == OWN else name.partition("-")[2]
         if trained in PAPER_LEARNERS and self.learner == TEST_LEARNERS.get(trained, trained):
@@ -70,12 +77,16 @@ class Method(NamedTuple):
 
 
 def load_source(dataset: str, size: int | None = None) -> datasets.Source:
-    """The images of a data set (see `fslcore.datasets.load`), or the bank named by ``features:PATH``."""
+    """The images of a data set (`fslcore.datasets.load`), or the bank of ``features:PATH``."""
     if dataset.startswith("features:"):
         if size is not None:
             raise InputError(f"size = {size}; {dataset} are features, not images")
         return load_features(dataset.removeprefix("features:"))
-    return datasets.load(dataset, size=size) if ":" in dataset or size is not None else _shipped_images(dataset)
+    return (
+        datasets.load(dataset, size=size)
+        if ":" in dataset or size is not None
+        else _shipped_images(dataset)
+    )
 
 
 def load_backbone(name: str) -> backbones.Backbone:
@@ -96,15 +107,16 @@ def ready(
     size: int | None = None,
     **settings,
 ) -> Ready:
-    """A method on a data set, with the learner's weights if it was trained together with the backbone.
+    """A method on a data set, with the learner's weights if it was trained together with the
+    backbone.
 
     Parameters
     ----------
     source : str, Images or Bank
         A name as for `load_source`, or its result.
     backbone : str
-        As for `fslcore.models.backbones.load`, with ``{dataset}`` replaced by the data set (`fslcore.sources.filled`);
-        ignored for a bank.
+        As for `fslcore.models.backbones.load`, with ``{dataset}`` replaced by the data set
+        (`fslcore.sources.filled`); ignored for a bank.
     learner : str or Learner
         A name of `fslcore.learners.names`, ``module:Class`` for a class of your own, or an object.
     size : int, optional
@@ -115,8 +127,8 @@ def ready(
     Raises
     ------
     InputError
-        As for the loaders; a learner that cannot read the features, or that needs embeddings of class names or a mean
-        over base classes where there are none.
+        As for the loaders; a learner that cannot read the features, or that needs embeddings of
+        class names or a mean over base classes where there are none.
     """
     if isinstance(source, str):
         source = load_source(source, size)
@@ -129,16 +141,20 @@ def ready(
     configured = make(learner, model, **settings)
     if configured.reads_text and model.text is None:
         raise InputError(
-            f"learner = {configured.name}; it reads embeddings of the names of classes, and {model.name} has no text "
-            "tower: clip has one, and features:FILE.npz may bring them as an array 'text'"
+            f"learner = {configured.name}; it reads embeddings of the names of classes, and "
+            f"{model.name} has no text tower: clip has one, and features:FILE.npz may bring them "
+            "as an array 'text'"
         )
     if configured.reads_center:
         configured = make(learner, model, **settings, center=backbones.base_mean(images, model))
     return Ready(images, model, configured)
 
 
-def _complete_object(learner: object, _: object, **settings) -> learners.Learner:
+def _complete_object(learner: object, _, **settings) -> learners.Learner:
     """A learner object, which takes no settings."""
     if settings:
-        raise InputError(f"{', '.join(settings)}: none is taken with a learner that is made; give them to its class")
+        raise InputError(
+            f"{', '.join(settings)}: none is taken with a learner that is made; give them to its "
+            "class"
+        )
     return complete(learner)

@@ -1,7 +1,7 @@
 """Parts of an evaluation, which processes on one machine or on many compute in any order.
 
-The pieces are shards of features and blocks of tasks. Each is stored when it is done, under a name made of its content,
-so that a later call finds all pieces.
+The pieces are shards of features and blocks of tasks. Each is stored when it is done, under a name
+made of its content, so that a later call finds all pieces.
 """
 
 from __future__ import annotations
@@ -54,7 +54,11 @@ def make_features(
 
 
 def make_records(
-    methods: dict[str, Ready], drawn: dict[tuple[str, str], Tasks], part: tuple[int, int], *, progress: bool = False
+    methods: dict[str, Ready],
+    drawn: dict[tuple[str, str], Tasks],
+    part: tuple[int, int],
+    *,
+    progress: bool = False,
 ) -> int:
     """Compute a part of the blocks of tasks, unless their records are stored.
 
@@ -94,6 +98,6 @@ def make_records(
 
 
 def _share(pieces: Iterable, part: tuple[int, int] | None) -> list:
-    """The K-th of N parts of some pieces, for ``part`` = (K, N) with K from 1: every N-th of them; all for None."""
+    """Every N-th of the pieces from the K-th on, for ``part`` = (K, N); all for None."""
     k, n = part or (1, 1)
     return list(pieces)[k - 1 :: n]

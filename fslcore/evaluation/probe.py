@@ -15,8 +15,13 @@ from .records import scores
 
 __all__ = ["Neighbours", "probe"]
 
-TOLERANCE = 1e-3  # of the standard deviation of the scores; 32-bit rounding and batching move scores far less
-COMPANY = {"alone": "asked one by one", "order": "asked in another order", "class": "asked with their own class only"}
+# Of the standard deviation of the scores; 32-bit rounding and batching move scores far less.
+TOLERANCE = 1e-3
+COMPANY = {
+    "alone": "asked one by one",
+    "order": "asked in another order",
+    "class": "asked with their own class only",
+}
 
 
 @dataclass(frozen=True)
@@ -30,8 +35,8 @@ class Neighbours:
     queries : int
         Number of queries asked in each way.
     moved : dict of float
-        By way of asking ('alone', 'order', 'class'): the largest change of a score, in standard deviations of the
-        scores.
+        By way of asking ('alone', 'order', 'class'): the largest change of a score, in standard
+        deviations of the scores.
     changed : dict of float
         By way of asking: the share of queries whose answer changes.
     together, alone : float
@@ -50,20 +55,27 @@ class Neighbours:
 
     def __str__(self) -> str:
         if not self.depends:
-            return f"{self.learner}: answers do not depend on the other queries ({self.queries} asked one by one)"
+            return (
+                f"{self.learner}: answers do not depend on the other queries ({self.queries} asked "
+                "one by one)"
+            )
         way = max(self.moved, key=lambda name: (self.changed[name], self.moved[name]))
         return (
-            f"{self.learner}: answers DEPEND on the other queries of a task: {self.changed[way]:.0%} of "
-            f"{self.queries} change when {COMPANY[way]}; right {self.together:.0%} together, {self.alone:.0%} alone"
+            f"{self.learner}: answers DEPEND on the other queries of a task: "
+            f"{self.changed[way]:.0%} of {self.queries} change when {COMPANY[way]}; right "
+            f"{self.together:.0%} together, {self.alone:.0%} alone"
         )
 
 
-def probe(learner: Learner, bank: Bank, tasks: Tasks, *, queries: int = 5, seed: int = 0) -> Neighbours:
-    """Ask a learner the same queries together, one by one, in another order and with others, and compare.
+def probe(
+    learner: Learner, bank: Bank, tasks: Tasks, *, queries: int = 5, seed: int = 0
+) -> Neighbours:
+    """Ask a learner the same queries together, one by one, in another order and with others, and
+    compare.
 
     A learner that uses all queries of a task at once, as batch normalisation in training mode does,
-    classifies a batch instead of single images. Its accuracy depends on the number of queries of a task
-    and on how evenly they come from its classes. That may be intended, but has to be stated.
+    classifies a batch instead of single images. Its accuracy depends on the number of queries of a
+    task and on how evenly they come from its classes. That may be intended, but has to be stated.
 
     Parameters
     ----------
@@ -88,8 +100,8 @@ def probe(learner: Learner, bank: Bank, tasks: Tasks, *, queries: int = 5, seed:
 
     Notes
     -----
-    Equal answers are evidence for these tasks, not a proof for all. A learner that answers at random, without
-    a seed of its own for each query, shows changes too.
+    Equal answers are evidence for these tasks, not a proof for all. A learner that answers at
+    random, without a seed of its own for each query, shows changes too.
     """
     instance("bank", bank, Bank)
     instance("tasks", tasks, Tasks)
@@ -102,19 +114,13 @@ def probe(learner: Learner, bank: Bank, tasks: Tasks, *, queries: int = 5, seed:
     task = np.repeat(np.arange(len(chosen)), [len(places) for places in chosen])
     place = np.concatenate(chosen)
     usual = together[task, place]
-    others = {"alone": _scores(learner, bank, _asking(tasks, task, place[:, None]))[:, 0]}
-    order = np.argsort(np.where(tasks.query >= 0, rng.random(tasks.query.shape), 2), axis=1)
-    reordered = _scores(learner, bank, _asking(tasks, np.arange(len(tasks)), order))
-    others["order"] = reordered[task, np.argsort(order, axis=1)[task, place]]
-    classmates = _classmates(tasks, task, place)
-    if classmates.shape[1]:
-        places = np.concatenate([place[:, None], classmates], axis=1)
-        others["class"] = _scores(learner, bank, _asking(tasks, task, places))[:, 0]
-
+    others = _asked_otherwise(learner, bank, tasks, (task, place), rng)
     spread = together[np.isfinite(together) & (tasks.query >= 0)[..., None]].std()
     moved = {way: _largest_change(scores, usual, spread) for way, scores in others.items()}
     answers = usual.argmax(axis=1)
-    changed = {way: float((scores.argmax(axis=1) != answers).mean()) for way, scores in others.items()}
+    changed = {
+        way: float((scores.argmax(axis=1) != answers).mean()) for way, scores in others.items()
+    }
     label = tasks.query_label[task, place]
     return Neighbours(
         learner=complete(learner).name,
@@ -127,13 +133,30 @@ def probe(learner: Learner, bank: Bank, tasks: Tasks, *, queries: int = 5, seed:
     )
 
 
-def _scores(learner: Learner, bank: Bank, tasks: Tasks) -> np.ndarray:
+def _asked_otherwise(learner, bank, tasks, queries, rng):
+    """Scores (n, K) of n queries by way of asking; those of 'class' if there are classmates."""
+    task, place = queries
+    alone = _scores(learner, bank, _asking(tasks, task, place[:, None]))
+    order = np.argsort(np.where(tasks.query >= 0, rng.random(tasks.query.shape), 2), axis=1)
+    reordered = _scores(learner, bank, _asking(tasks, np.arange(len(tasks)), order))
+    scores = {
+        "alone": alone[:, 0],
+        "order": reordered[task, np.argsort(order, axis=1)[task, place]],
+    }
+    classmates = _classmates(tasks, task, place)
+    if classmates.shape[1]:
+        places = np.concatenate([place[:, None], classmates], axis=1)
+        scores["class"] = _scores(learner, bank, _asking(tasks, task, places))[:, 0]
+    return scores
+
+
+def _scores(learner, bank, tasks):
     """(T, n_query, K) scores of all tasks, in 64 bits."""
     return np.concatenate([part.double().cpu().numpy() for part in scores(learner, bank, tasks)])
 
 
-def _classmates(tasks: Tasks, task: np.ndarray, place: np.ndarray) -> np.ndarray:
-    """Places (t, q) of the other queries of the class of one query in each of t tasks, then padding."""
+def _classmates(tasks, task, place):
+    """Places (t, q) of the other queries of one query's class in each of t tasks, then padding."""
     places = np.arange(tasks.query.shape[1])
     same_class = tasks.query_label[task] == tasks.query_label[task, place][:, None]
     same_class &= places != place[:, None]
@@ -141,8 +164,8 @@ def _classmates(tasks: Tasks, task: np.ndarray, place: np.ndarray) -> np.ndarray
     return descending[:, : same_class.sum(axis=1).max()]
 
 
-def _largest_change(scores: np.ndarray, usual: np.ndarray, spread: float) -> float:
-    """The largest change of a score, in standard deviations; infinite if another score is infinite."""
+def _largest_change(scores, usual, spread):
+    """The largest change of a score, in standard deviations; infinite if finiteness changes."""
     finite = np.isfinite(usual)
     if (np.isfinite(scores) != finite).any():
         return np.inf
@@ -150,8 +173,8 @@ def _largest_change(scores: np.ndarray, usual: np.ndarray, spread: float) -> flo
     return float(change / spread) if change > 0 else 0.0
 
 
-def _asking(tasks: Tasks, task: np.ndarray, places: np.ndarray) -> Tasks:
-    """The supports of these tasks with the queries at these places (t, q) of each; -1 is padding."""
+def _asking(tasks, task, places):
+    """These tasks with the queries at these places (t, q) of each; -1 is padding."""
     rows = task[:, None]
     return replace(
         tasks,

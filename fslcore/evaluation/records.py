@@ -49,7 +49,8 @@ class Record:
             return (self.correct[:, None] & is_of_class).sum(axis=2) / is_of_class.sum(axis=2)
 
     def by_class(self) -> np.ndarray:
-        """(T, K, Q) array, 1 for a correct query and 0 otherwise, as `fslcore.stats.moments` takes it.
+        """(T, K, Q) array, 1 for a correct query and 0 otherwise, as `fslcore.stats.moments` takes
+        it.
 
         Raises
         ------
@@ -61,8 +62,14 @@ class Record:
         ways = int(label.max()) + 1
         queries, remainder = divmod(label.shape[1], ways)
         if remainder or (label != np.repeat(np.arange(ways), queries)).any():
-            raise InputError("record: classes have different numbers of queries; equal numbers are needed")
-        return np.take_along_axis(self.correct, order, axis=1).reshape(-1, ways, queries).astype(np.int8)
+            raise InputError(
+                "record: classes have different numbers of queries; equal numbers are needed"
+            )
+        return (
+            np.take_along_axis(self.correct, order, axis=1)
+            .reshape(-1, ways, queries)
+            .astype(np.int8)
+        )
 
     def worst_class(self) -> np.ndarray:
         """(T,) accuracy of each task's worst class."""
@@ -90,7 +97,9 @@ class Record:
             return record, json.loads(str(arrays["provenance"]))
 
 
-def evaluate(learner: Learner, bank: Bank, tasks: Tasks, *, chunk: int | None = None, progress: bool = False) -> Record:
+def evaluate(
+    learner: Learner, bank: Bank, tasks: Tasks, *, chunk: int | None = None, progress: bool = False
+) -> Record:
     """Run ``learner`` on every task and record which queries it classifies correctly.
 
     Parameters
@@ -110,8 +119,8 @@ def evaluate(learner: Learner, bank: Bank, tasks: Tasks, *, chunk: int | None = 
     Raises
     ------
     InputError
-        A task names an image that is not in the bank; a chunk below 1; scores of another shape than (t, n_query, K), or
-        with NaN.
+        A task names an image that is not in the bank; a chunk below 1; scores of another shape than
+        (t, n_query, K), or with NaN.
     """
     chunks = scores(learner, bank, tasks, chunk=chunk, progress=progress)
     predicted = np.concatenate([part.argmax(dim=-1).cpu().numpy() for part in chunks])
@@ -129,7 +138,11 @@ def scores(
     learner = complete(learner)
     tasks.check_bank(len(bank))
     bank = narrow(bank, learner)
-    chunk = learner.at_once(tasks, bank.data.device) if chunk is None else whole("chunk", chunk, least=1)
+    chunk = (
+        learner.at_once(tasks, bank.data.device)
+        if chunk is None
+        else whole("chunk", chunk, least=1)
+    )
     if learner.places:
         if bank.large:  # all of it, prepared, would not fit into memory
             rows, tasks = used_rows(tasks)
@@ -144,37 +157,48 @@ def scores(
 
 
 def narrow(bank: Bank, learner: Learner) -> Bank:
-    """The bank, with 64-bit features as 32-bit floats for a learner of this package whose weights have 32 bits."""
-    if bank.data.dtype != torch.float64 or learner.trained is None or not learner.trained.state_dict():
+    """The bank, in 32 bits for a learner of this package whose weights have 32 bits."""
+    if (
+        bank.data.dtype != torch.float64
+        or learner.trained is None
+        or not learner.trained.state_dict()
+    ):
         return bank
     return replace(bank, data=bank.data.float(), finite=None)
 
 
-def _scored(learner: Learner, bank: Bank, tasks: Tasks) -> object:
+def _scored(learner, bank, tasks):
     """The output of a learner for tasks; an error in the user's own learner is reported as such."""
     try:
         return learner.scores(bank, tasks)
     except (InputError, MemoryError, OSError):
         raise
     except Exception as error:
-        if not is_own(learner) or "allocate" in str(error):  # the command line recognises a lack of memory by it too
+        if not is_own(learner) or "allocate" in str(
+            error
+        ):  # the command line recognises a lack of memory by it too
             raise
-        raise InputError(f"learner = {learner.name}; its method scores fails ({reason(error)})") from error
+        raise InputError(
+            f"learner = {learner.name}; its method scores fails ({reason(error)})"
+        ) from error
 
 
-def _checked(learner: Learner, output, tasks: Tasks) -> torch.Tensor:
-    """The output of a learner, perhaps the user's own, for tasks, if it is a score for each query and class."""
+def _checked(learner, output, tasks):
+    """The output of a learner for tasks, if it is a score for each query and class."""
     shape = (*tasks.query.shape, tasks.ways)
     fault = misshapen(output, shape)
     if fault:
         raise InputError(
-            f"learner = {learner.name}; its scores are {fault}; a tensor or array of shape {shape} is needed: a "
-            "score for each task, query and class"
+            f"learner = {learner.name}; its scores are {fault}; a tensor or array of shape {shape} "
+            "is needed: a score for each task, query and class"
         )
     output = torch.as_tensor(output).detach()
     is_nan = output.isnan().any(dim=-1).cpu().numpy() & (tasks.query >= 0)
     if is_nan.any():
-        raise InputError(f"learner = {learner.name}; its scores are NaN for {is_nan.sum()} of {is_nan.size} queries")
+        raise InputError(
+            f"learner = {learner.name}; its scores are NaN for {is_nan.sum()} of {is_nan.size} "
+            "queries"
+        )
     return output
 
 
@@ -182,7 +206,10 @@ def used_rows(tasks: Tasks) -> tuple[np.ndarray, Tasks]:
     """The rows of a bank that tasks name, sorted, and the tasks by their positions among these."""
     images = np.concatenate([tasks.support, tasks.query], axis=1)
     rows = np.unique(images[images >= 0]).astype(np.int64)
-    support, query = (np.where(index >= 0, np.searchsorted(rows, index), PAD) for index in (tasks.support, tasks.query))
+    support, query = (
+        np.where(index >= 0, np.searchsorted(rows, index), PAD)
+        for index in (tasks.support, tasks.query)
+    )
     return rows, replace(tasks, support=support, query=query, check=False)
 
 

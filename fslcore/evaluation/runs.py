@@ -1,4 +1,4 @@
-"""One setting, from the names of its data set, backbone, learner and sampling to its record or table."""
+"""One setting: from the names of its parts to its record or table."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def run_queries(  # noqa: PLR0913 (the inputs of a table)
     """
     check_sampling(sampling)
     method = ready(dataset, backbone, learner, size=size)
-    drawn = draw(
+    sampled = draw(
         method.source,
         sampling,
         tasks=tasks,
@@ -103,4 +103,4 @@ def run_queries(  # noqa: PLR0913 (the inputs of a table)
         seed=seed,
         skip_small_classes=skip_small_classes,
     )
-    return drawn, method.record(drawn, stored=stored, progress=progress)
+    return sampled, method.record(sampled, stored=stored, progress=progress)

@@ -17,7 +17,12 @@ TASKS_PER_CHECK = 100  # a multiple of the blocks of fine-tuning
 
 
 def until(
-    runs: Mapping[str, Ready], tasks: Tasks, width: float, *, level: float = stats.LEVEL, progress: bool = False
+    runs: Mapping[str, Ready],
+    tasks: Tasks,
+    width: float,
+    *,
+    level: float = stats.LEVEL,
+    progress: bool = False,
 ) -> tuple[dict[str, Record], dict[str, AnytimeInterval]]:
     """Run methods on the first tasks, as many as make all their intervals narrow enough.
 
@@ -26,11 +31,11 @@ def until(
     runs : mapping of Ready
         Methods by any name. All are run on the same tasks.
     tasks : Tasks
-        Closed tasks, the most that may be run. `fslcore.tasks.sample_closed` draws the same first tasks for any
-        number, so that another limit changes none of them.
+        Closed tasks, the most that may be run. `fslcore.tasks.sample_closed` draws the same first
+        tasks for any number, so that another limit changes none of them.
     width : float
-        In points: half of the interval's length (`fslcore.stats.anytime_interval`). The interval is valid even if
-        it is checked after every 100 tasks and the result decides when to stop.
+        In points: half of the interval's length (`fslcore.stats.anytime_interval`). The interval is
+        valid even if it is checked after every 100 tasks and the result decides when to stop.
     level : float
         Nominal coverage of each method's interval.
     progress : bool

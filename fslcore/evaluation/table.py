@@ -29,11 +29,13 @@ COLUMNS = {
 
 
 def results_table(record: Record, **setting) -> pd.DataFrame:
-    """One row per task, with the columns of `COLUMNS` that ``setting`` gives to all rows; accuracy in percent."""
+    """One row per task, with the columns of `COLUMNS`; accuracy in percent."""
     if setting["dataset"].startswith("features:"):
         setting["backbone"] = "none"
     for name, value in setting.items():
-        if isinstance(value, str):  # a folder may have any name, and a table is opened by any program
+        if isinstance(
+            value, str
+        ):  # a folder may have any name, and a table is opened by any program
             setting[name] = visible(value)
     accuracy = 100 * record.accuracy()
     table = pd.DataFrame({"task": np.arange(len(accuracy)), "accuracy": accuracy})

@@ -32,21 +32,25 @@ __all__ = [
 # What an interval applies to.
 TARGETS = {"closed": "these images", "images": "new images", "classes": "new classes"}
 MARKS = {  # of cells, by what stands in them
-    "(floor)": "the tasks do not show that classes add anything to new images, so this is the least that it can be",
+    "(floor)": "the tasks do not show that classes add anything to new images, so this is the "
+    "least that it can be",
     "few errors": "so few errors, or right answers, are left that the limits are rough",
     "as new images": "the tasks do not show that classes add anything",
     "as new classes": "nothing is known of new images alone, so what new classes add is in it",
     "—": "these tasks do not tell",
 }
-# Facts that make images dependent: of those that ship; then a filmed sign, a photo with several objects, who drew.
+# Facts that make images dependent: of those that ship; then a filmed sign, a photo with several
+# objects, who drew.
 IMAGE_FACTS = ["family", "author", "track", "photo", "drawer"]
-# Facts that make classes dependent: scripts of glyphs, data sets and groups of Meta-Album, alphabets of Omniglot.
+# Facts that make classes dependent: scripts of glyphs, data sets and groups of Meta-Album,
+# alphabets of Omniglot.
 CLASS_FACTS = ["domain", "super_category", "alphabet"]
 
 
 @dataclass(frozen=True)
 class Answers:
-    """What methods got right on the closed tasks of one data set: the arguments of `fslcore.stats.three_intervals`.
+    """What methods got right on the closed tasks of one data set: the arguments of
+    `fslcore.stats.three_intervals`.
 
     Attributes
     ----------
@@ -75,8 +79,10 @@ class Answers:
     apart: bool = False
     transductive: frozenset[Method] = frozenset()
 
-    def intervals(self, a: Method, b: Method | None = None, level: float = 0.95) -> stats.ThreeIntervals:
-        """Of one method, between 0 and 100, or of the difference of two, a - b, between -100 and 100."""
+    def intervals(
+        self, a: Method, b: Method | None = None, level: float = 0.95
+    ) -> stats.ThreeIntervals:
+        """Of one method, from 0 to 100, or of the difference a - b of two, from -100 to 100."""
         values = self.right[a] if b is None else self.right[a] - self.right[b]
         return stats.three_intervals(
             values,
@@ -111,15 +117,18 @@ def answers(
     tasks : int
         T.
     groups : list of str
-        Names of facts of the images (``Images.facts``) that make those with equal entries dependent, such as
-        'family': of each data set the first that it knows. Where it knows none, images count as independent.
+        Names of facts of the images (``Images.facts``) that make those with equal entries
+        dependent, such as 'family': of each data set the first that it knows. Where it knows none,
+        images count as independent.
     class_groups : list of str
-        The same for classes, such as 'domain', the script of glyphs. Where all are in one group, classes count as
-        independent, and the interval for new classes applies to more of that group.
+        The same for classes, such as 'domain', the script of glyphs. Where all are in one group,
+        classes count as independent, and the interval for new classes applies to more of that
+        group.
     size : int, optional
         As for `fslcore.evaluation.load_source`.
     apart : str, optional
-        Groups that the tasks keep apart, as for `fslcore.evaluation.groups_of`; they take the place of ``groups``.
+        Groups that the tasks keep apart, as for `fslcore.evaluation.groups_of`; they take the place
+        of ``groups``.
     **shape
         ways, shots, queries, seed.
 
@@ -131,23 +140,30 @@ def answers(
     by_dataset = {}
     for dataset in datasets:
         source = load_source(dataset, size)
-        runs = {method: ready(source, *method) for method in starmap(Method, product(backbones, learners))}
+        runs = {
+            method: ready(source, *method)
+            for method in starmap(Method, product(backbones, learners))
+        }
         closed_tasks = draw(source, "closed", tasks=tasks, apart=apart, **shape)
         by_dataset[dataset] = Answers(
-            right={method: 100.0 * run.record(closed_tasks).correct for method, run in runs.items()},
+            right={
+                method: 100.0 * run.record(closed_tasks).correct for method, run in runs.items()
+            },
             support=closed_tasks.support,
             query=closed_tasks.query,
             labels=source.labels,
             groups=groups_of_images(source, groups) if apart is None else groups_of(source, apart),
             class_groups=groups_of_classes(source, class_groups),
             apart=apart is not None,
-            transductive=frozenset(method for method, run in runs.items() if run.learner.transductive),
+            transductive=frozenset(
+                method for method, run in runs.items() if run.learner.transductive
+            ),
         )
     return by_dataset
 
 
 def groups_of_images(source: Source, names: Sequence[str]) -> np.ndarray | None:
-    """(N,) the first of these facts that the images have: images with equal entries are dependent; else None."""
+    """(N,) the first of these facts that the images have; None if they have none."""
     facts = source.facts
     for name in names:
         if facts is not None and name in facts:
@@ -156,7 +172,7 @@ def groups_of_images(source: Source, names: Sequence[str]) -> np.ndarray | None:
 
 
 def groups_of_classes(source: Source, names: Sequence[str]) -> np.ndarray | None:
-    """(N,) the same, if the fact is equal within every class and differs between some classes; else None."""
+    """(N,) the same, if it is equal within every class and differs between some; else None."""
     groups = groups_of_images(source, names)
     if groups is None or len(np.unique(groups)) < 2:
         return None
@@ -181,7 +197,7 @@ def intervals(by_dataset: dict[str, Answers], level: float = 0.95) -> pd.DataFra
 
 
 def pairs(by_dataset: dict[str, Answers], level: float = 0.95) -> pd.DataFrame:
-    """Three intervals of the difference of every two methods: dataset, a, b, ``result`` of a - b."""
+    """Three intervals of the difference a - b of every two methods, as ``result``."""
     rows = []
     for dataset, of_dataset in by_dataset.items():
         for a, b in combinations(of_dataset.right, 2):
@@ -189,11 +205,11 @@ def pairs(by_dataset: dict[str, Answers], level: float = 0.95) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["dataset", "a", "b", "result"])
 
 
-# For reading --------------------------------------------------------------------------------------------------------
+# For reading -----------------------------------------------------------------------------------
 
 
 def interval_table(table: pd.DataFrame) -> pd.DataFrame:
-    """`intervals` or `pairs` for reading: the mean and a column per target; keys that all rows share are left out."""
+    """`intervals` or `pairs` for reading: the mean and a column per target."""
     cells = pd.DataFrame([interval_cells(result) for result in table["result"]], index=table.index)
     means = [f"{result.closed.mean:.2f}" for result in table["result"]]
     named = table.assign(mean=means, **cells)
@@ -212,8 +228,9 @@ def varying_keys(table: pd.DataFrame, keys: list[str], columns: list[str]) -> pd
 def interval_cells(result: stats.ThreeIntervals) -> dict[str, str]:
     """The three intervals for reading, by target.
 
-    New classes come with new images, so where classes are not seen to add anything the variance of images is a floor,
-    and the cell says so. Where nothing is known of new images alone, the interval for new classes stands for both.
+    New classes come with new images, so where classes are not seen to add anything the variance of
+    images is a floor, and the cell says so. Where nothing is known of new images alone, the
+    interval for new classes stands for both.
     """
     cells = {target: interval_text(getattr(result, kind)) for kind, target in TARGETS.items()}
     if not np.isfinite(result.classes.half_width):
@@ -228,7 +245,7 @@ def interval_cells(result: stats.ThreeIntervals) -> dict[str, str]:
 
 
 def interval_text(interval: stats.Interval) -> str:
-    """'± half-width' or 'low to high' for reading (`Interval.around`); a dash where nothing is known."""
+    """'± half-width' or 'low to high' (`Interval.around`); a dash where nothing is known."""
     if not np.isfinite(interval.half_width):
         return "—"
     text = interval.around(".2f")
@@ -239,4 +256,8 @@ def legend(table: pd.DataFrame) -> list[str]:
     """A line for each mark that stands in cells of `interval_cells`, with what it means."""
     columns = [column for column in TARGETS.values() if column in table]
     cells = table[columns].astype(str).to_numpy().ravel()
-    return [f"{mark}: {meaning}." for mark, meaning in MARKS.items() if any(mark in cell for cell in cells)]
+    return [
+        f"{mark}: {meaning}."
+        for mark, meaning in MARKS.items()
+        if any(mark in cell for cell in cells)
+    ]

@@ -51,7 +51,10 @@ CODE = {
     "coloured": (
         "DRAWING in fslcore/datasets/coloured.py",
         lambda: coloured.DRAWING,
-        ["fslcore/datasets/coloured.py:SIDE,COLOURS,TEXTURES,PLACES,load_coloured,_placed,_pattern"],
+        [
+            "fslcore/datasets/coloured.py:SIDE,COLOURS,TEXTURES,PLACES,load_coloured,_glyphs,_Drawings,_drawings,_placed,"
+            "_pattern"
+        ],
     ),
     "folder": (
         "DECODING in fslcore/datasets/folder.py",

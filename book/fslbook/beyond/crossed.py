@@ -363,18 +363,16 @@ def protocol(
     Tasks
         R tasks with the same queries.
     """
-    names = np.unique(labels)
-    of_class = np.stack(
-        [rng.permutation(np.flatnonzero(labels == c))[: pool + items] for c in names]
+    rows = [rng.permutation(np.flatnonzero(labels == c)) for c in np.unique(labels)]
+    rows = np.stack([of_class[: pool + items] for of_class in rows])
+    ways = len(rows)
+    order = rng.random((supports, ways, pool)).argsort(axis=2)[..., :shots]
+    support = np.take_along_axis(rows[None, :, :pool].repeat(supports, axis=0), order, axis=2)
+    query = np.tile(rows[:, pool:].reshape(-1), (supports, 1))
+    support_label, query_label = (
+        np.tile(np.arange(ways).repeat(count), (supports, 1)) for count in (shots, items)
     )
-    chosen = rng.random((supports, len(names), pool)).argsort(axis=2)[..., :shots]
-    support = np.take_along_axis(
-        np.broadcast_to(of_class[:, :pool], (supports, len(names), pool)), chosen, axis=2
-    )
-    label = np.arange(len(names))
-    query = of_class[:, pool:].reshape(1, -1).repeat(supports, axis=0)
-    of_support, of_query = (label.repeat(n)[None].repeat(supports, axis=0) for n in (shots, items))
-    return Tasks(support.reshape(supports, -1), of_support, query, of_query, len(names))
+    return Tasks(support.reshape(supports, -1), support_label, query, query_label, ways)
 
 
 def _scores(names: tuple[str, ...], bank: Bank, tasks: Tasks) -> np.ndarray:

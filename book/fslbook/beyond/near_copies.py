@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -41,25 +42,22 @@ class Both(dict):
 def both_ways(
     source: Images, groups: np.ndarray, backbone: str, learner: str, *, tasks: int, **shape
 ) -> Both:
-    """Accuracies on ordinary and on group-disjoint tasks, both of the classes that have enough groups (N,).
+    """Accuracies on ordinary and on group-disjoint tasks of the classes with enough groups (N,).
 
     A third, mixed kind weights groups equally, as group-disjoint tasks do, but allows copies in
-    support and query."""
-    left = set(evaluation.left_out(source, groups=groups, **shape))
-    rows = np.flatnonzero([name not in left for name in source.classes])
+    support and query.
+    """
+    too_small = evaluation.left_out(source, groups=groups, **shape)
+    rows = np.flatnonzero(~np.isin(source.classes.astype(str), too_small))
     labels, groups = source.classes[rows], groups[rows]
-    results = Both(labels=labels, groups=groups)
-    method = evaluation.ready(source, backbone, learner)
-    by_kind = {
-        n: sample_closed(labels, tasks=tasks, groups=g, **shape)
-        for n, g in (("ordinary", None), ("apart", groups))
-    }
+    draw = partial(sample_closed, labels, tasks=tasks, **shape)
+    by_kind = {"ordinary": draw(groups=None), "apart": draw(groups=groups)}
     by_kind["mixed"] = _mixed(by_kind["apart"], labels, groups, shape["seed"])
-    for name, kind_tasks in by_kind.items():
-        in_source = replace(
-            kind_tasks, support=rows[kind_tasks.support], query=rows[kind_tasks.query]
-        )
-        results[name] = kind_tasks, 100 * method.record(in_source).accuracy()
+    method = evaluation.ready(source, backbone, learner)
+    results = Both(labels=labels, groups=groups)
+    for name, sampled in by_kind.items():
+        in_source = replace(sampled, support=rows[sampled.support], query=rows[sampled.query])
+        results[name] = sampled, 100 * method.record(in_source).accuracy()
     return results
 
 

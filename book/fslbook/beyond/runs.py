@@ -247,22 +247,18 @@ def coverage(
     """Coverage (percent) of intervals for new runs, by kind of world and number of runs.
 
     Columns by number of runs; ``tasks alone`` is the interval over tasks of the mean over five
-    runs."""
+    runs.
+    """
     rows = {}
-    for number, (name, (run, task, interaction)) in enumerate(WORLDS.items()):
+    for number, (name, spreads) in enumerate(WORLDS.items()):
         rng = np.random.default_rng([seed, number])
         rows[name] = {}
         for count in (3, 5, 10):
-            of_runs = rng.normal(0, run, (replicates, count, 1))
-            accuracies = (
-                of_runs
-                + rng.normal(0, task, (replicates, 1, tasks))
-                + rng.normal(0, interaction, (replicates, count, tasks))
-            )
+            accuracies = _simulated(rng, (replicates, count, tasks), *spreads)
             results = [stats.new_runs(x, level=level) for x in accuracies]
-            rows[name][f"{count} runs"] = _holds([r.interval for r in results])
+            rows[name][f"{count} runs"] = _holds([result.interval for result in results])
             if count == 5:
-                alone = _holds([r.fixed for r in results])
+                alone = _holds([result.fixed for result in results])
         rows[name]["tasks alone"] = alone
     return pd.DataFrame.from_dict(rows, orient="index")
 
@@ -513,3 +509,10 @@ def reversals(dataset: str) -> pd.DataFrame:
             }
         )
     return pd.DataFrame(rows)
+
+
+def _simulated(rng: np.random.Generator, size: tuple, run, task, cell) -> np.ndarray:
+    """Accuracies about 0 of replicates of runs on tasks, with effects of these spreads."""
+    replicates, runs, tasks = size
+    of_runs = rng.normal(0, run, (replicates, runs, 1))
+    return of_runs + rng.normal(0, task, (replicates, 1, tasks)) + rng.normal(0, cell, size)

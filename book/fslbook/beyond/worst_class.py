@@ -450,24 +450,20 @@ def verdicts(
         Correct the paired verdicts of a data set, measure and target for their number (Holm, 1979).
     """
     rows = {}
-    for (dataset, t), m in product(ordered.items(), MEASURES):
-        part = t[t["measure"] == m]
+    for (dataset, table), measure in product(ordered.items(), MEASURES):
+        part = table[table["measure"] == measure]
         row = {"pairs": len(part), "intervals apart": int((part["apart"] != 0).sum())}
         for kind, target in TARGETS.items():
-            intervals = [getattr(r, kind) for r in part["result"]]
-            p = [i.p_value if np.isfinite(i.half_width) else 1.0 for i in intervals]
-            conclusive = (
-                stats.holm(p) < 1 - level if holm else [i.conclusion != 0 for i in intervals]
-            )
-            row[f"paired, {target}"] = int(np.sum(conclusive))
-        rows[dataset, m] = row
+            intervals = [getattr(result, kind) for result in part["result"]]
+            row[f"paired, {target}"] = _conclusive(intervals, level, holm)
+        rows[dataset, measure] = row
     return pd.DataFrame.from_dict(rows, orient="index").rename_axis(["dataset", "measure"])
 
 
 def scaled(
     runs: Runs, ordered: pd.DataFrame, sizes: pd.DataFrame, tasks: int = 3000
 ) -> pd.DataFrame:
-    """By what factor the closed interval of a paired difference would widen on data sets of other sizes.
+    """By what factor the closed interval of a paired difference would widen on other data sets.
 
     The variance owed to images is taken to fall with their number, that owed to classes with
     theirs, and that of the tasks with T. All else, such as how hard the data are, is taken to be as
@@ -488,21 +484,20 @@ def scaled(
         Median over pairs of learners of the factors for new images and for new classes, by dataset
         and measure.
     """
-    images, classes = len(runs.labels), len(np.unique(runs.labels))
-    task_count = len(runs.tasks[KINDS[0]])
+    per_task = len(runs.tasks[KINDS[0]]) / tasks
     rows = {}
-    for (name, size), m in product(sizes.iterrows(), MEASURES):
+    for (name, size), measure in product(sizes.iterrows(), MEASURES):
+        fewer_images = len(runs.labels) / size["images"]
+        fewer_classes = len(np.unique(runs.labels)) / size["classes"]
         factors = []
-        for r in ordered.loc[ordered["measure"] == m, "result"]:
-            of_classes = r.class_variance * classes / size["classes"]
-            finite = np.isfinite(r.image_variance)  # else new classes stand in, as in the interval
-            parts = r.image_variance * images / size["images"] if finite else of_classes, of_classes
-            factors.append(
-                [np.sqrt(1 + part / (r.sampling_variance * task_count / tasks)) for part in parts]
-            )
-        rows[name, m] = np.median(factors, axis=0)
-    out = pd.DataFrame.from_dict(rows, orient="index", columns=["new images", "new classes"])
-    return out.set_axis(pd.MultiIndex.from_tuples(out.index, names=["dataset", "measure"]))
+        for result in ordered.loc[ordered["measure"] == measure, "result"]:
+            parts = [result.image_variance * fewer_images, result.class_variance * fewer_classes]
+            if not np.isfinite(parts[0]):  # new classes stand in, as in the interval
+                parts[0] = parts[1]
+            factors.append(np.sqrt(1 + np.divide(parts, result.sampling_variance * per_task)))
+        rows[name, measure] = np.median(factors, axis=0)
+    table = pd.DataFrame.from_dict(rows, orient="index", columns=["new images", "new classes"])
+    return table.set_axis(pd.MultiIndex.from_tuples(table.index, names=["dataset", "measure"]))
 
 
 def printed_orderings(factors: pd.DataFrame) -> pd.DataFrame:
@@ -546,3 +541,11 @@ def printed_orderings(factors: pd.DataFrame) -> pd.DataFrame:
         }
         rows.append(row | {"difference": (difference > closed).sum()} | wide)
     return pd.DataFrame(rows).groupby(["measure", "shots"]).sum().loc[list(MEASURES)]
+
+
+def _conclusive(intervals: list[stats.Interval], level: float, holm: bool) -> int:
+    """How many of these intervals exclude 0, with Holm's correction or without."""
+    if not holm:
+        return sum(interval.conclusion != 0 for interval in intervals)
+    p = [i.p_value if np.isfinite(i.half_width) else 1.0 for i in intervals]
+    return int(np.sum(stats.holm(p) < 1 - level))

@@ -48,7 +48,7 @@ def draw(
     ways, shots, queries, tasks, seed
         As for `fslcore.tasks.sample_closed`; classes with too few images are left out.
     """
-    shots, queries = (np.broadcast_to(n, ways) for n in (shots, queries))
+    shots, queries = (np.broadcast_to(count, ways) for count in (shots, queries))
     shape = dict(
         ways=ways, shots=shots, queries=queries + shots, seed=seed, skip_small_classes=True
     )
@@ -57,34 +57,29 @@ def draw(
         if parts is None
         else _in_turn(labels, parts, tasks, shape)
     )
-    label = sampled.query_label[0]  # alike in all tasks, class by class
+    label = sampled.query_label[0]  # the same in all tasks, class by class
     number = np.arange(len(label)) - np.searchsorted(label, label)
     first = number < queries[label]
-    halves = ((sampled.query[:, part], sampled.query_label[:, part]) for part in (first, ~first))
-    return tuple(
-        Tasks(sampled.support, sampled.support_label, *query, ways, sampled.sampler)
-        for query in halves
-    )
+    return _with_queries(sampled, first), _with_queries(sampled, ~first)
+
+
+def _with_queries(tasks: Tasks, columns: np.ndarray) -> Tasks:
+    query, label = tasks.query[:, columns], tasks.query_label[:, columns]
+    return Tasks(tasks.support, tasks.support_label, query, label, tasks.ways, tasks.sampler)
 
 
 def _in_turn(labels: np.ndarray, parts: np.ndarray, tasks: int, shape: dict) -> Tasks:
+    """Tasks of the first part, the second and so on in turn, each of classes of its part alone."""
     rows = [np.flatnonzero(parts == part) for part in range(parts.max() + 1)]
-    sampled = [
-        sample_closed(labels[part_rows], tasks=max(2, -(-tasks // len(rows))), **shape)
-        for part_rows in rows
-    ]
+    count = max(2, -(-tasks // len(rows)))
+    sampled = [sample_closed(labels[of_part], tasks=count, **shape) for of_part in rows]
 
-    def merged(arrays: list[np.ndarray]) -> np.ndarray:
+    def merged(kind: str) -> np.ndarray:
+        arrays = [getattr(part, kind) for part in sampled]
+        if not kind.endswith("label"):
+            arrays = [of_part[places] for of_part, places in zip(rows, arrays)]
         return np.stack(arrays, axis=1).reshape(-1, arrays[0].shape[1])[:tasks]
 
-    images = (
-        [part_rows[getattr(part_tasks, kind)] for part_rows, part_tasks in zip(rows, sampled)]
-        for kind in ("support", "query")
-    )
-    support, query = map(merged, images)
-    label = [
-        merged([getattr(part_tasks, f"{kind}_label") for part_tasks in sampled])
-        for kind in ("support", "query")
-    ]
+    kinds = ("support", "support_label", "query", "query_label")
     sampler = {**sampled[0].sampler, "tasks": tasks, "within": "domain"}
-    return Tasks(support, label[0], query, label[1], shape["ways"], sampler)
+    return Tasks(*map(merged, kinds), shape["ways"], sampler)

@@ -87,9 +87,7 @@ class Evidence:
     @cached_property
     def direct_either_way(self) -> pd.DataFrame:
         """As ``direct``, with each pair in both orders."""
-        back = self.direct.rename(columns={"a": "b", "b": "a"})
-        back[["closed", "open", "difference"]] *= -1
-        return pd.concat([self.direct, back])
+        return benchmark.either_way(self.direct, ["closed", "open", "difference"])
 
     @cached_property
     def table_1(self) -> pd.DataFrame:

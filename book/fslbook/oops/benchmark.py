@@ -264,18 +264,13 @@ def printed_pairs(table: int) -> pd.DataFrame:
 
 
 def agreement(pairs: pd.DataFrame, printed: pd.DataFrame) -> pd.Series:
-    """Number of pairs of `pair_table` on the paper's own data that are also printed, and how many agree."""
+    """How many pairs of `pair_table` on the paper's own data are printed too, and how many agree."""
     ours = pairs.assign(dataset=pairs["dataset"].map(published.own_data)).dropna(subset="dataset")
-    ours = ours.assign(
-        **{side: [(published.own_backbone(b), m) for b, m in ours[side]] for side in "ab"}
-    )
+    for side in "ab":
+        ours[side] = [(published.own_backbone(backbone), name) for backbone, name in ours[side]]
     kinds = [kind for kind in ("closed", "open", "paired") if kind in printed]
-    back = ours.rename(columns={"a": "b", "b": "a"}).assign(
-        **{kind: -ours[kind] for kind in kinds if kind in ours}
-    )
-    shared = printed.merge(
-        pd.concat([ours, back]), on=["dataset", "a", "b"], suffixes=("_printed", "")
-    )
+    ours = either_way(ours, [kind for kind in kinds if kind in ours])
+    shared = printed.merge(ours, on=["dataset", "a", "b"], suffixes=("_printed", ""))
     agreeing = {kind: int((shared[kind] == shared[f"{kind}_printed"]).sum()) for kind in kinds}
     return pd.Series({"pairs": len(shared), **agreeing})
 
@@ -569,12 +564,17 @@ def verdict_counts(table: pd.DataFrame, by: str = "shots") -> pd.DataFrame:
     return counts.reindex(columns=names.values(), fill_value=0)
 
 
+def either_way(pairs: pd.DataFrame, kinds: Sequence[str]) -> pd.DataFrame:
+    """The pairs in both orders, with verdicts of these kinds of the opposite sign the other way."""
+    back = pairs.rename(columns={"a": "b", "b": "a"})
+    return pd.concat([pairs, back.assign(**{kind: -pairs[kind] for kind in kinds})])
+
+
 def symbols(pairs: pd.DataFrame, kinds: tuple[str, ...]) -> pd.Series:
     """The pairs' symbols, such as '+ 0 +', by dataset, a and b, in both directions."""
-    back = pairs.rename(columns={"a": "b", "b": "a"}).assign(**{k: -pairs[k] for k in kinds})
-    either_way = pd.concat([pairs, back]).drop_duplicates(["dataset", "a", "b"])
-    text = either_way[list(kinds)].map(lambda v: CONCLUSION.get(v, "?")).agg(" ".join, axis=1)
-    return pd.Series(text.to_numpy(), pd.MultiIndex.from_frame(either_way[["dataset", "a", "b"]]))
+    keys = ["dataset", "a", "b"]
+    both_orders = either_way(pairs, kinds).drop_duplicates(keys).set_index(keys)[list(kinds)]
+    return both_orders.map(lambda verdict: CONCLUSION.get(verdict, "?")).agg(" ".join, axis=1)
 
 
 def grid_table(
@@ -607,35 +607,25 @@ def finetuning_table(pairs: pd.DataFrame) -> pd.DataFrame:
 
 def finetuning_verdicts(pairs: pd.DataFrame) -> pd.Series:
     """Paired verdicts on fine-tuning against the other learners on the same backbone."""
-    either_way = pd.concat(
-        [pairs, pairs.rename(columns={"a": "b", "b": "a"}).assign(paired=-pairs["paired"])]
-    )
-    ft = either_way[
-        [a[1] == "ft" and a[0] == b[0] for a, b in zip(either_way["a"], either_way["b"])]
-    ]
-    verdict = ft.drop_duplicates(["dataset", "a", "b"])["paired"]
-    return pd.Series(
-        {
-            "pairs": len(verdict),
-            "fine-tuning better": (verdict == 1).sum(),
-            "inconclusive": (verdict == 0).sum(),
-            "fine-tuning worse": (verdict == -1).sum(),
-        }
-    )
+    pairs = either_way(pairs, ["paired"]).drop_duplicates(["dataset", "a", "b"])
+    ft = pairs[[a[1] == "ft" and a[0] == b[0] for a, b in zip(pairs["a"], pairs["b"])]]
+    names = {1: "fine-tuning better", 0: "inconclusive", -1: "fine-tuning worse"}
+    counts = {name: (ft["paired"] == verdict).sum() for verdict, name in names.items()}
+    return pd.Series({"pairs": len(ft), **counts})
 
 
 def _table(
-    dataset: str,
-    backbone: str,
-    learner: str,
-    sampling: str,
-    size: tuple[int, int],
+    dataset,
+    backbone,
+    learner,
+    sampling,
+    size,
     *,
-    tasks: int = 600,
-    max_tasks: int | None = None,
-    ft_tasks: int = 100,
-    ft_open: int | None = None,
-    fine_tuning: str = "stored",
+    tasks=600,
+    max_tasks=None,
+    ft_tasks=100,
+    ft_open=None,
+    fine_tuning="stored",
     **shape,
 ) -> pd.DataFrame | None:
     """Results of one setting; None for fine-tuning that is not at hand and not to be run."""

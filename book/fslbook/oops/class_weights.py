@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import pandas as pd
 
@@ -78,7 +80,7 @@ def paper_weights(*, ways: int, images: int, most: int) -> pd.DataFrame:
 def coverage(
     *, ways: int, shots: int, queries: int, most: int, level: float, test_sets: int, seed: int
 ) -> pd.DataFrame:
-    """How often open intervals contain the mean in which classes have equal weight, in simulated test sets.
+    """How often open intervals contain the mean in which classes have equal weight, by simulation.
 
     Each test set has the class sizes of one of the paper's data sets, and new accuracies of the
     classes, drawn uniformly and unrelated to size. Queries are right with the accuracy of their
@@ -101,21 +103,18 @@ def coverage(
         dataset, drawn ('by size' or 'balanced'), tasks (of the last test set), share (%). Only data
         sets whose classes differ in weight, and that hold 2 tasks.
     """
-    rows = []
+    rows, images = [], shots + queries
     for name, sizes in class_sizes().items():
-        uses = expected_uses(sizes, ways=ways, images=shots + queries, most=most)
+        uses = expected_uses(sizes, ways=ways, images=images, most=most)
         if not len(uses) or uses.min() == uses.max():
             continue
-        possible = sizes[sizes >= shots + queries] // (shots + queries)
         for scheme in ("by size", "balanced"):
             shape = dict(ways=ways, max_tasks=most, balanced=scheme == "balanced")
-            intervals = [
-                _interval(possible, queries, level, [seed, i], shape) for i in range(test_sets)
-            ]
-            held = [low <= truth <= high for low, high, truth, _ in intervals if not np.isnan(low)]
-            if held:
-                rows.append((OOPS_DATASETS[name], scheme, intervals[-1][-1], 100 * np.mean(held)))
-    return pd.DataFrame(rows, columns=["dataset", "drawn", "tasks", "share"])
+            interval = partial(_interval, sizes[sizes >= images] // images, queries, level)
+            intervals = [interval([seed, number], shape) for number in range(test_sets)]
+            rows.append((OOPS_DATASETS[name], scheme, intervals[-1][-1], _share(intervals)))
+    table = pd.DataFrame(rows, columns=["dataset", "drawn", "tasks", "share"])
+    return table.dropna(ignore_index=True)
 
 
 def _interval(
@@ -134,3 +133,9 @@ def _interval(
     right = rng.binomial(queries, accuracy[labels[tasks.support]]).mean(axis=1) / queries
     interval = stats.open_interval(right, level)
     return interval.low, interval.high, accuracy.mean(), len(tasks)
+
+
+def _share(intervals: list[tuple]) -> float:
+    """Percentage of intervals that contain their truth; NaN without any."""
+    inside = [low <= truth <= high for low, high, truth, _ in intervals if not np.isnan(low)]
+    return 100 * np.mean(inside) if inside else np.nan

@@ -396,10 +396,9 @@ def rank_diagram(
             markersize=5,
         )
     names = list(ranks.index)
-    for row, name in enumerate(names[:half]):
-        draw_ranked_name(ax, name, ranks[name], -(first_name - 0.8 + NAME_STEP * row), left=True)
-    for row, name in enumerate(names[half:][::-1]):
-        draw_ranked_name(ax, name, ranks[name], -(first_name - 0.8 + NAME_STEP * row), left=False)
+    for i, name in enumerate([*names[:half], *names[half:][::-1]]):
+        height = -(first_name - 0.8 + NAME_STEP * (i % half))
+        draw_ranked_name(ax, name, ranks[name], height, left=i < half)
     ax.axis("off")
     return figure
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from itertools import combinations, product
 
 import numpy as np
@@ -129,28 +130,29 @@ def minima(curves: pd.DataFrame, within: float = 1.05) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=columns)
 
 
-def _has_room(
-    labels: np.ndarray, images: int, *, ways: int = 5, skip_small_classes: bool = False
-) -> bool:
+def _has_room(labels, images: int, *, ways: int = 5, skip_small_classes=False) -> bool:
     """Whether each class can serve a task with so many of its images, and all at least 4 tasks."""
     sizes = np.sort(np.bincount(labels))
     smallest = sizes[-ways if skip_small_classes else 0]
     return images <= smallest and len(labels) >= 4 * ways * images
 
 
-def _trials(
-    labels: np.ndarray, ready: dict, seeds: range, size: tuple[int, int], **shape
-) -> Iterator[tuple]:
+def _trials(labels, ready, seeds, size, **shape) -> Iterator[tuple]:
     """The rows of `sweep` for one number of shots and queries, without the data set."""
     shots, queries = size
     trials = [sample_open(labels, shots=shots, queries=queries, seed=s, **shape) for s in seeds]
     ends = np.cumsum([len(tasks) for tasks in trials])[:-1]
     for method, values in _with_pairs(_values(ready, _joined(trials))).items():
-        for trial, part in enumerate(np.split(100 * values.mean(axis=(1, 2)), ends)):
-            interval = stats.open_interval(part)
-            t, square = interval.n_tasks, part.var(ddof=1)
-            fourth = ((part - interval.mean) ** 4).mean() * (t / (t - 1)) ** 2
-            yield method, *size, trial, t, square / t, fourth / t**2, interval.half_width
+        for trial, accuracy in enumerate(np.split(100 * values.mean(axis=(1, 2)), ends)):
+            yield method, *size, trial, *_spread(accuracy)
+
+
+def _spread(accuracy: np.ndarray) -> tuple[int, float, float, float]:
+    """T, variance and fourth central moment of the mean, and half-width of the open interval."""
+    interval = stats.open_interval(accuracy)
+    t, square = interval.n_tasks, accuracy.var(ddof=1)
+    fourth = ((accuracy - interval.mean) ** 4).mean() * (t / (t - 1)) ** 2
+    return t, square / t, fourth / t**2, interval.half_width
 
 
 def pilot_values(
@@ -158,15 +160,14 @@ def pilot_values(
     methods: list[Method],
     shots: list[int],
     *,
-    sampling: str = "closed",
-    tasks: int | None = 600,
     runs: int = 1,
     seed: int = 0,
-    **shape,
+    **options,
 ) -> dict[tuple[str, int, int], dict[str, np.ndarray]]:
     """(dataset, shots, run) → method or pair of methods → (T, K, Q) values, for `stats.pilot`.
 
-    Run i draws its tasks with seed ``seed`` + i; ``shape`` as for `sample_closed`.
+    Run i draws its tasks with seed ``seed`` + i. Options are ``sampling`` ('closed' by default),
+    ``tasks`` (600, or for open tasks their maximum), and those of `sample_closed`.
 
     Raises
     ------
@@ -178,11 +179,7 @@ def pilot_values(
         source = evaluation.load_source(dataset)
         ready = _ready(source, methods)
         for s, run in product(shots, range(runs)):
-            options = dict(shots=s, seed=seed + run, **shape)
-            if sampling == "closed":
-                sampled = sample_closed(source.labels, tasks=tasks, **options)
-            else:
-                sampled = _enough_open_tasks(dataset, source.labels, tasks, **options)
+            sampled = _sample(dataset, source.labels, shots=s, seed=seed + run, **options)
             values[dataset, s, run] = _with_pairs(_values(ready, sampled))
     return values
 
@@ -192,22 +189,22 @@ def by_method(values: dict[str, np.ndarray], shots: int) -> dict[str, Pilot]:
     return {method: stats.pilot(v, shots) for method, v in values.items()}
 
 
-def _enough_open_tasks(
-    dataset: str, labels: np.ndarray, max_tasks: int | None, *, shots: int, **shape
-) -> Tasks:
-    tasks = sample_open(labels, max_tasks=max_tasks, shots=shots, **shape)
-    if len(tasks) < 3:
-        raise InputError(
-            f"{dataset} holds {len(tasks)} open tasks of {tasks.ways} ways, {shots} shots and "
-            f"{_queries(tasks)} queries, and a pilot needs 3: lower ways, shots or queries, or leave "
-            "this data set out"
-        )
-    return tasks
-
-
 def _queries(tasks: Tasks) -> int:
     """Q, of tasks with equally many queries per class."""
     return tasks.query.shape[1] // tasks.ways
+
+
+def _sample(dataset, labels, *, sampling="closed", tasks=600, **shape) -> Tasks:
+    if sampling == "closed":
+        return sample_closed(labels, tasks=tasks, **shape)
+    sampled = sample_open(labels, max_tasks=tasks, **shape)
+    if len(sampled) < 3:
+        raise InputError(
+            f"{dataset} holds {len(sampled)} open tasks of {sampled.ways} ways, {shape['shots']} "
+            f"shots and {_queries(sampled)} queries, and a pilot needs 3: lower ways, shots or "
+            "queries, or leave this data set out"
+        )
+    return sampled
 
 
 def by_target(
@@ -229,11 +226,10 @@ def by_target(
         # As `Record.by_class` has them: the classes of a task by their number in it.
         order = np.argsort(sampled.query_label, axis=1, kind="stable")[:, :: _queries(sampled)]
         labels = np.asarray(source.labels)[np.take_along_axis(sampled.query, order, axis=1)]
-        values_of = _with_pairs(_values(_ready(source, methods), sampled))
-        for method, values in values_of.items():
-            by_classes = stats.pilot(values, shots, labels=labels, target="classes")
-            by_images = stats.pilot(values, shots, labels=labels, target="images")
-            rows.append((dataset, method, by_classes, by_images))
+        by_label = _with_pairs(_values(_ready(source, methods), sampled))
+        for name, values in by_label.items():
+            pilot = partial(stats.pilot, values, shots, labels=labels)
+            rows.append((dataset, name, pilot(target="classes"), pilot(target="images")))
     return pd.DataFrame(rows, columns=["dataset", "method", "classes", "images"])
 
 
@@ -334,13 +330,11 @@ def equal_optima(runs: dict, pairs: Iterable[tuple[str, str]]) -> pd.DataFrame:
         the Q* of the second over its least, by the expected model and for many tasks.
     """
     rows = []
-    for ((dataset, shots, _), values), (first, second) in product(runs.items(), pairs):
-        test = optima.compare_optima(values[first], values[second])
-        model, model_2 = (stats.pilot(values[name], shots).expected for name in (first, second))
-        queries = np.array([model_2.optimum, model.optimum])
-        variance, least_variance = model.variance(queries, 1 / (shots + queries))
-        facts = test.ratio, test.z, test.p_value, variance / least_variance
-        rows.append((dataset, shots, first, second, *facts))
+    for ((dataset, shots, _), values), names in product(runs.items(), pairs):
+        pair = [values[name] for name in names]
+        test = optima.compare_optima(*pair)
+        facts = test.ratio, test.z, test.p_value, _cost(*pair, shots)
+        rows.append((dataset, shots, *names, *facts))
     columns = ["dataset", "shots", "first", "second", "ratio", "z", "p", "cost"]
     return pd.DataFrame(rows, columns=columns)
 
@@ -378,6 +372,14 @@ def common_optima(runs: dict) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["method", "shots", "data sets", "Q*", "chi_square", "p"])
 
 
+def _cost(values: np.ndarray, against: np.ndarray, shots: int) -> float:
+    """Variance of the first method at the Q* of the second, over its least."""
+    model, second = (stats.pilot(x, shots).expected for x in (values, against))
+    queries = np.array([second.optimum, model.optimum])
+    variance, least_variance = model.variance(queries, 1 / (shots + queries))
+    return variance / least_variance
+
+
 def by_size(
     dataset: str,
     method: Method,
@@ -408,16 +410,21 @@ def by_size(
                 f"large = {dataset}; of its parts one of {len(rows)} images holds {len(tasks)} "
                 "tasks, and at least 3 are needed: name a larger data set"
             )
-        support, query = rows[tasks.support], rows[tasks.query]
-        tasks = Tasks(support, tasks.support_label, query, tasks.query_label, tasks.ways)
-        pilots.append(stats.pilot(ready.record(tasks).by_class(), shots))
-        sizes.append((len(rows), len(tasks)))
-    table = pd.DataFrame(sizes, columns=["images", "tasks"])
-    optimum = {name: [getattr(p, name) for p in pilots] for name in ("optimum", "low", "high")}
-    return table.assign(**optimum), optima.common_optimum(pilots)
+        tasks = _of_rows(tasks, rows)
+        p = stats.pilot(ready.record(tasks).by_class(), shots)
+        pilots.append(p)
+        sizes.append((len(rows), len(tasks), p.optimum, p.low, p.high))
+    table = pd.DataFrame(sizes, columns=["images", "tasks", "optimum", "low", "high"])
+    return table, optima.common_optimum(pilots)
 
 
-def _halving_parts(labels: np.ndarray, parts: int, seed: int) -> list[np.ndarray]:
+def _of_rows(tasks: Tasks, rows: np.ndarray) -> Tasks:
+    """The tasks of part of a data set, with numbers of images in all of it."""
+    support, query = rows[tasks.support], rows[tasks.query]
+    return Tasks(support, tasks.support_label, query, tasks.query_label, tasks.ways)
+
+
+def _halving_parts(labels, parts: int, seed: int) -> list[np.ndarray]:
     """Rows of 1/2, 1/4, 1/8, … of every class, and of what is left in the last part."""
     random = pd.Series(np.random.default_rng(seed).random(len(labels)))
     # The position of an image in its shuffled class, from 0 to 1, decides its part.
@@ -462,19 +469,14 @@ def gaussian_regrets(
     """
     rows = []
     for regime, kind in product(regimes, NOISE):
-        ways, separation, shots, n = regime
-        rng = np.random.default_rng(
-            [seed, ways, int(100 * separation), shots, n, int(NOISE[kind] > 0)]
-        )
         world = GaussianWorld(*regime, NOISE[kind])
+        rng = world.stream(seed)
         truth = world.truth(truth_numbers, rng)
         for sampling, _ in product(("closed", "open"), range(runs)):
-            values = world.pilot(sampling, tasks, queries, rng)
+            p = stats.pilot(world.pilot(sampling, tasks, queries, rng), world.shots)
             facts = (*regime, kind, sampling, truth.optimum)
-            rows.append((*facts, *_gaussian_regret(stats.pilot(values, shots), truth, shots, n)))
-    columns = ["ways", "separation", "shots", "n", "values", "pilot", "truth"]
-    columns += ["optimum", "low", "high", "chosen", "regret", "plain"]
-    return pd.DataFrame(rows, columns=columns)
+            rows.append((*facts, *_gaussian_regret(p, truth, *regime[2:])))
+    return pd.DataFrame(rows, columns=REGRETS)
 
 
 def gaussian_curve(
@@ -527,12 +529,7 @@ def gaussian_optima(settings: Iterable[tuple[int, int]]) -> pd.DataFrame:
 
 
 def _difficulty_ratios(
-    cheap: evaluation.Ready,
-    measured: evaluation.Ready,
-    proposals: Tasks,
-    tasks: int,
-    seed: int,
-    level: float,
+    cheap, measured, proposals: Tasks, tasks: int, seed: int, level: float
 ) -> tuple[float, float, float]:
     """Correlation of two methods, and the ratios of half-widths of `by_difficulty`, for one seed."""
     easy, accuracy = (
@@ -578,6 +575,8 @@ def _joined(trials: list[Tasks]) -> Tasks:
     return Tasks(*arrays, trials[0].ways)
 
 
+REGRETS = ["ways", "separation", "shots", "n", "values", "pilot", "truth"]
+REGRETS += ["optimum", "low", "high", "chosen", "regret", "plain"]
 NOISE = {"one method": 0.0, "difference": 0.5}
 
 
@@ -593,6 +592,11 @@ class GaussianWorld:
     shots: int
     n: int
     noise: float
+
+    def stream(self, seed: int) -> np.random.Generator:
+        """The random numbers of this world."""
+        sizes = self.ways, int(100 * self.separation), self.shots, self.n
+        return np.random.default_rng([seed, *sizes, int(self.noise > 0)])
 
     @property
     def means(self) -> np.ndarray:
@@ -620,7 +624,7 @@ class GaussianWorld:
         return gaussians.gaussian_tasks(self.means, *sizes, rng, self.noise)
 
 
-def _gaussian_regret(p: Pilot, truth: stats.VarianceModel, shots: int, n: int) -> tuple:
+def _gaussian_regret(p: Pilot, truth, shots: int, n: int) -> tuple:
     """Q* with its interval, the Q chosen from n images, and two regrets, as in `gaussian_regrets`."""
     grid = np.arange(1, n // 2 - shots + 1)
     tasks = n // (shots + grid)
@@ -631,26 +635,17 @@ def _gaussian_regret(p: Pilot, truth: stats.VarianceModel, shots: int, n: int) -
 
 
 def by_difficulty(
-    dataset: str,
-    pairs: Iterable[tuple[Method, Method]],
-    *,
-    tasks: int = 600,
-    proposals: int = 6000,
-    seeds: Iterable[int] = range(5),
-    level: float = 0.95,
-    **shape,
+    dataset: str, pairs: Iterable[tuple[Method, Method]], *, level: float = 0.95, **options
 ) -> pd.DataFrame:
     """Tasks uniform over their difficulty against as many uniform tasks (Arnold et al., 2021).
 
     Parameters
     ----------
     pairs : of (Method, Method)
-        A cheap one, whose errors on ``proposals`` tasks are the difficulty, and one measured on
-        ``tasks`` of them.
-    seeds : of int
-        Of the proposals; a repetition each.
-    **shape
-        As for `sample_closed`.
+        A cheap one, whose errors on many tasks are the difficulty, and one measured on some.
+    **options
+        ``proposals`` (6000) and ``tasks`` (600), the numbers of these tasks; ``seeds`` of the
+        proposals, a repetition each (0 to 4); the others as for `sample_closed`.
 
     Returns
     -------
@@ -662,13 +657,21 @@ def by_difficulty(
     """
     images, rows = evaluation.load_source(dataset), []
     for pair in pairs:
-        ready = [evaluation.ready(images, *method) for method in pair]
-        repeats = []
-        for seed in seeds:
-            sampled = sample_closed(images.labels, tasks=proposals, seed=seed, **shape)
-            repeats.append(_difficulty_ratios(*ready, sampled, tasks, seed, level))
-        correlations, *ratios = np.transpose(repeats)
+        correlations, *ratios = np.transpose(_difficulty_repeats(images, pair, level, **options))
         intervals = [stats.open_interval(values, level) for values in ratios]
-        rows.append((*(method.label for method in pair), np.mean(correlations), *intervals))
+        labels = [method.label for method in pair]
+        rows.append((*labels, np.mean(correlations), *intervals))
     columns = ["difficulty", "measured", "correlation", "weighted", "regressed"]
     return pd.DataFrame(rows, columns=columns)
+
+
+def _difficulty_repeats(
+    images, pair, level, *, tasks=600, proposals=6000, seeds=range(5), **shape
+) -> list[tuple[float, float, float]]:
+    """For each seed the correlation of two methods, and the ratios of `by_difficulty`."""
+    ready = [evaluation.ready(images, *method) for method in pair]
+    repeats = []
+    for seed in seeds:
+        sampled = sample_closed(images.labels, tasks=proposals, seed=seed, **shape)
+        repeats.append(_difficulty_ratios(*ready, sampled, tasks, seed, level))
+    return repeats

@@ -147,7 +147,7 @@ def _trials(labels, ready, seeds, size, **shape) -> Iterator[tuple]:
             yield method, *size, trial, *_spread(accuracy)
 
 
-def _spread(accuracy: np.ndarray) -> tuple[int, float, float, float]:
+def _spread(accuracy: np.ndarray) -> tuple:
     """T, variance and fourth central moment of the mean, and half-width of the open interval."""
     interval = stats.open_interval(accuracy)
     t, square = interval.n_tasks, accuracy.var(ddof=1)
@@ -312,7 +312,7 @@ def regret_table(choices: pd.DataFrame, rows: list[str], regrets: dict[str, str]
     )
 
 
-def _choice(p: Pilot, grid: pd.DataFrame) -> tuple[int, float, float]:
+def _choice(p: Pilot, grid: pd.DataFrame) -> tuple:
     """The Q that a pilot recommends, and its measured and fitted variance over the least."""
     chosen = stats.best_queries(p.expected, grid["queries"], grid["n_tasks"])
     row = grid[grid["queries"] == chosen].iloc[0]
@@ -530,7 +530,7 @@ def gaussian_optima(settings: Iterable[tuple[int, int]]) -> pd.DataFrame:
 
 def _difficulty_ratios(
     cheap, measured, proposals: Tasks, tasks: int, seed: int, level: float
-) -> tuple[float, float, float]:
+) -> tuple:
     """Correlation of two methods, and the ratios of half-widths of `by_difficulty`, for one seed."""
     easy, accuracy = (
         cheap.record(proposals).accuracy(),
@@ -603,7 +603,7 @@ class GaussianWorld:
         """(K, D) class means."""
         return gaussians.centres(self.ways, self.separation)
 
-    def truth(self, numbers: int, rng: np.random.Generator) -> stats.VarianceModel:
+    def truth(self, numbers: int, rng) -> stats.VarianceModel:
         """α and β, exact for one method on two classes, else from that many numbers drawn."""
         if self.ways == 2 and not self.noise:
             exact = gaussians.gaussian_moments(self.shots, self.separation)
@@ -612,9 +612,7 @@ class GaussianWorld:
         values = gaussians.gaussian_tasks(self.means, tasks, self.shots, 50, rng, self.noise)
         return moments(values).model(self.shots)
 
-    def pilot(
-        self, sampling: str, tasks: int, queries: int, rng: np.random.Generator
-    ) -> np.ndarray:
+    def pilot(self, sampling: str, tasks: int, queries: int, rng) -> np.ndarray:
         """(T, K, Q) values of a closed pilot, or of as many open tasks as the images allow."""
         if sampling == "closed":
             seed = int(rng.integers(2**31))
@@ -667,7 +665,7 @@ def by_difficulty(
 
 def _difficulty_repeats(
     images, pair, level, *, tasks=600, proposals=6000, seeds=range(5), **shape
-) -> list[tuple[float, float, float]]:
+) -> list[tuple]:
     """For each seed the correlation of two methods, and the ratios of `by_difficulty`."""
     ready = [evaluation.ready(images, *method) for method in pair]
     repeats = []

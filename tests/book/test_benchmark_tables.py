@@ -119,8 +119,8 @@ def test_nearest_mean_accuracy_against_a_loop():
 
 
 def test_open_intervals_cover_new_images_and_closed_ones_do_not():
-    truth, made = gaussians.coverage(200, 250, tasks=600, shots=5, queries=15, level=0.95, seed=3)
-    hit = {kind: np.mean([r.low <= truth <= r.high for r in made[kind]]) for kind in made}
+    truth, intervals = gaussians.coverage(200, 250, tasks=600, shots=5, queries=15, level=0.95, seed=3)
+    hit = {kind: np.mean([r.low <= truth <= r.high for r in intervals[kind]]) for kind in intervals}
     assert hit["open"] > 0.90  # nominal 0.95; standard error 0.015
     assert hit["closed"] < 0.60
 
@@ -169,7 +169,11 @@ def test_the_gain_from_the_rule_is_kept_apart_from_that_of_pairing():
     noise = rng.permutation(np.repeat([-1.0, 1.0], 200))
     by_set = {"rule": rng.permutation(hard) + 1.7, "pairing": hard + noise + 1, "neither": rng.permutation(hard) + 1}
     results = results_of(
-        {(name, "x", learner, "open"): of for name, b in by_set.items() for learner, of in (("ncc", hard), ("lr", b))}
+        {
+            (name, "x", learner, "open"): accuracies
+            for name, b in by_set.items()
+            for learner, accuracies in (("ncc", hard), ("lr", b))
+        }
     )
     pairs = benchmark.pair_table(results).set_index("dataset")
     assert pairs[["open", "unpaired", "paired"]].abs().T.to_dict("list") == {
@@ -211,13 +215,13 @@ def test_paired_differences_have_the_form_of_the_printed_tables():
 
 
 @pytest.mark.parametrize("number, same, printed", [(4, 28, 31), (5, 18, 18), (6, 13, 18)])
-def test_without_released_tasks_stands_what_was_kept_of_them(number, same, printed):
+def test_without_released_tasks_stands_what_was_kept_of_them(number, agreeing, printed):
     compared = benchmark.against_printed(number, None)
     recomputed = compared.dropna(subset="same")
-    assert (recomputed["same"].sum(), len(recomputed)) == (same, printed) and set(recomputed["shots"]) == {5}
+    assert (recomputed["same"].sum(), len(recomputed)) == (agreeing, printed) and set(recomputed["shots"]) == {5}
     assert (recomputed["reading"] == "printed").all()
-    shown = benchmark.side_by_side(compared).xs("printed", axis=1, level=1)
-    assert (shown.to_numpy() == benchmark.difference_table(published.table(number)).to_numpy()).all()
+    cells = benchmark.side_by_side(compared).xs("printed", axis=1, level=1)
+    assert (cells.to_numpy() == benchmark.difference_table(published.table(number)).to_numpy()).all()
 
 
 def test_recomputed_cells_stand_beside_the_printed_ones(monkeypatch):
@@ -232,15 +236,15 @@ def test_recomputed_cells_stand_beside_the_printed_ones(monkeypatch):
     compared = benchmark.against_printed(6, results)
     assert len(compared) == len(published.table(6)) and compared["same"].notna().sum() == 2
     assert not compared["same"].dropna().any()
-    shown = benchmark.side_by_side(compared)["clip LR"]
-    assert shown.loc[("cub", "5"), "recomputed"].startswith("2.000 ± 2.484")
-    assert shown.loc[("cub", "5"), "printed"].startswith("−0.364 ± 0.962")
-    assert shown.loc[("cub", "1, printed only"), "recomputed"] == "—"
+    cells = benchmark.side_by_side(compared)["clip LR"]
+    assert cells.loc[("cub", "5"), "recomputed"].startswith("2.000 ± 2.484")
+    assert cells.loc[("cub", "5"), "printed"].startswith("−0.364 ± 0.962")
+    assert cells.loc[("cub", "1, printed only"), "recomputed"] == "—"
     # one more digit than is printed does not count
     printed = compared.assign(mean=2.0004, half_width=2.4841)[list(published.table(6))]
     monkeypatch.setattr(published, "table", lambda number: printed)
-    again = benchmark.against_printed(6, results).set_index(["dataset", "shots", "b_learner"])
-    assert again["same"]["cub", 5, "lr"]
+    compared_again = benchmark.against_printed(6, results).set_index(["dataset", "shots", "b_learner"])
+    assert compared_again["same"]["cub", 5, "lr"]
 
 
 def test_figure_6_has_the_papers_counts_and_ours():
@@ -267,11 +271,11 @@ def test_figure_6_has_the_papers_counts_and_ours():
 def test_released_tasks_give_59_of_67_printed_cells_and_the_counts_of_the_paper():
     tasks = released.read(str(REAL))
     tables = [benchmark.against_printed(number, tasks) for number in (4, 5, 6)]
-    same = pd.concat(tables)["same"].dropna()
-    assert (len(same), same.sum()) == (67, 59)
+    agreeing = pd.concat(tables)["same"].dropna()
+    assert (len(agreeing), agreeing.sum()) == (67, 59)
     lost = tables[0].groupby("shots")["recomputed_mean"].agg(lambda means: means.notna().mean())
     assert lost.to_dict() == {1: 0, 5: 1, 10: 0}
     counts = benchmark.counts_by_size([benchmark.papers_methods(tasks)])
     assert counts.loc[(5, 5)].tolist() == [135, 59, 70, 96, 76, 91]
-    shown = benchmark.counts_table(counts, tasks).loc[("OOPS, released", 5, 5)]
-    assert shown.tolist() == ["135", "59", "70", "96", "76", "91"]
+    row = benchmark.counts_table(counts, tasks).loc[("OOPS, released", 5, 5)]
+    assert row.tolist() == ["135", "59", "70", "96", "76", "91"]

@@ -1,14 +1,11 @@
 """The command ``fslbook``: what it runs, and the one line it says about bad input."""
 
-import io
 import json
-import re
 import subprocess
 import sys
 
 import nbformat
 import pytest
-import tqdm
 
 from fslbook import catalogue, cli, notebooks, training
 from fslbook.attributes import captions
@@ -107,23 +104,6 @@ def test_a_notebook_whose_process_ends_or_fails_is_told_in_one_line(small, tmp_p
         assert cli.main(small) == (1 if "1 / 0" in code else 2)
         error = capsys.readouterr().err
         assert message in error and error.count("\n") == 1 and not (tmp_path / "out.ipynb").exists()
-
-
-def test_run_shows_a_bar_after_five_seconds_and_on_a_terminal_alone(small, tmp_path, monkeypatch):
-    real, shown, given = tqdm.tqdm, io.StringIO(), []
-
-    def bar(**options):
-        given.append(options)
-        return real(**{**options, "delay": 0, "disable": bool(options["disable"]), "file": shown})
-
-    monkeypatch.setattr(tqdm, "tqdm", bar)
-    notebooks.run("small", {}, tmp_path / "o.ipynb", progress=True)
-    assert given[0]["delay"] == 5 and given[0]["disable"] is None  # None: where it is no terminal
-    cells = [int(n) for n in re.findall(r"(\d+)/3 ", shown.getvalue())]
-    assert cells and cells == sorted(cells) and not re.search(r"\dcell ", shown.getvalue())  # more than there are
-    shown.truncate(0)
-    notebooks.run("small", {}, tmp_path / "o.ipynb")
-    assert given[1]["disable"] is True and not shown.getvalue().strip("\0")
 
 
 # Told before torch is imported.

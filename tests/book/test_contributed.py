@@ -64,8 +64,8 @@ def odd_file(contribute):
 
 
 def reported(**shape):
-    def cells(found, images):
-        return benchmark.intervals(found, 0.95, images)
+    def cells(rows, images):
+        return benchmark.intervals(rows, 0.95, images)
 
     return shown_from.reported(cells, published.table(2), 0.95, **{"ways": 5, "sizes": [(5, 15)], "seed": 0, **shape})
 
@@ -93,8 +93,8 @@ def test_names_are_no_markup_wherever_they_are_shown(odd_file):
     assert "<b>Name" not in text and "&lt;b&gt;Name&lt;/b&gt; &amp; $x_1$" in text
     assert 'class="dataframe tex2jax_ignore' in text  # formulas are looked for in no such table
     table = f"| a | b |\n| - | - |\n| x {provenance.escaped(ODD)} | y |"
-    shown = MarkdownIt("commonmark").enable("table").render(table)
-    assert "<td>x A. &lt;b&gt;Name&lt;/b&gt; &amp; $x_1$ | *y* `z` {doc}</td>" in shown
+    page = MarkdownIt("commonmark").enable("table").render(table)
+    assert "<td>x A. &lt;b&gt;Name&lt;/b&gt; &amp; $x_1$ | *y* `z` {doc}</td>" in page
     assert provenance.escaped("$x$ {{a}}") == r"\$x\$ \{\{a\}\}"  # MyST has formulas and substitutions besides
 
 
@@ -159,7 +159,9 @@ def site(tmp_path, monkeypatch):
     listed = {}
     for name, dataset in manifest.data.items():
         digests = {file.name: {kind: getattr(file, kind) for kind in sources.LENGTHS} for file in dataset.files}
-        listed[name] = {file: {kind: text for kind, text in of.items() if text} for file, of in digests.items()}
+        listed[name] = {
+            file: {kind: text for kind, text in digests_of.items() if text} for file, digests_of in digests.items()
+        }
     weights = {name: network.sha256 or "0" * 64 for name, network in manifest.weights.items()}
     monkeypatch.setattr(sources, "digests", lambda name: listed.get(manifest.same.get(name, name), {}))
 

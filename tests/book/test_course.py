@@ -49,8 +49,10 @@ def test_rows_of_one_task_go_together():
     review = course.table("review")
     assert (review.groupby(["dataset", "task"])["learner"].nunique() == 3).all() and len(review) == 1800
     record = course.recording()
-    one, other = record.methods
-    assert (record.support[one] == record.support[other]).all() and (record.query[one] == record.query[other]).all()
+    first, second = record.methods
+    assert (record.support[first] == record.support[second]).all() and (
+        record.query[first] == record.query[second]
+    ).all()
 
 
 def test_every_part_of_the_book_has_slides_and_an_exercise():

@@ -53,17 +53,17 @@ def test_difficulties_are_uniform_and_each_has_its_chance():
         first.append(difficulty[rows[:10]])
     error = np.sqrt(400 * chance * (1 - chance) + 1e-9)
     assert np.abs((times - 400 * chance) / error)[chance < 1].max() < 5 and (times[chance == 1] == 400).all()
-    drawn = np.repeat(difficulty, times.astype(int))
-    core = drawn[np.abs(drawn - 0.3) < 0.2]
+    chosen = np.repeat(difficulty, times.astype(int))
+    core = chosen[np.abs(chosen - 0.3) < 0.2]
     assert scipy_stats.kstest(core, "uniform", (0.1, 0.4)).statistic < 0.04
-    assert np.std(first) == pytest.approx(np.std(drawn), rel=0.05)  # in random order
+    assert np.std(first) == pytest.approx(np.std(chosen), rel=0.05)  # in random order
 
 
 def test_what_the_tasks_say_of_themselves():
     difficulty = np.random.default_rng(0).random(3000)
     tasks, weights = sample_by_difficulty(PROPOSALS, difficulty, tasks=50, seed=3)
-    again, third = (sample_by_difficulty(PROPOSALS, difficulty, tasks=50, seed=seed)[0] for seed in (3, 4))
-    assert tasks.digest == again.digest != third.digest and (weights >= 1).all()
+    repeated, third = (sample_by_difficulty(PROPOSALS, difficulty, tasks=50, seed=seed)[0] for seed in (3, 4))
+    assert tasks.digest == repeated.digest != third.digest and (weights >= 1).all()
     facts = {"difficulty": "uniform", "proposals": 3000, "chosen by": 3, "tasks": 50, "sampling": "closed"}
     assert facts.items() <= tasks.sampler.items()
     everything, weights = sample_by_difficulty(PROPOSALS[:20], difficulty[:20], tasks=20)
@@ -85,8 +85,10 @@ def test_weighted_interval_by_its_formula_and_of_equal_weights():
     assert interval.half_width == pytest.approx(scipy_stats.t.ppf(0.95, df) * error)
     assert (interval.n_tasks, interval.kind) == (30, "weighted")
     assert weighted_interval(x, 1e300 * w, 0.9).half_width == pytest.approx(interval.half_width)
-    equal, plain = weighted_interval(x, np.full(30, 7)), stats.open_interval(x)
-    assert (equal.mean, equal.half_width, equal.df) == pytest.approx((plain.mean, plain.half_width, plain.df))
+    equal, unweighted = weighted_interval(x, np.full(30, 7)), stats.open_interval(x)
+    assert (equal.mean, equal.half_width, equal.df) == pytest.approx(
+        (unweighted.mean, unweighted.half_width, unweighted.df)
+    )
     assert weighted_interval([0.5] * 9, rng.random(9)).half_width == 0
     alone = weighted_interval(x, np.r_[1, np.full(29, 1e-200)])  # one task in effect: of its variance nothing
     assert alone.half_width == np.inf and alone.conclusion == 0

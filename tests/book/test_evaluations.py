@@ -25,27 +25,27 @@ def test_fine_tuning_is_evaluated_on_its_own_numbers_of_tasks_if_it_is_run():
 
 def test_of_repeated_evaluations_the_one_with_the_most_tasks_stays():
     few, many, all_of_them = (Evaluation("clipart", "clip", "lr", "open", tasks) for tasks in (3, 700, None))
-    other = Evaluation("clipart", "clip", "lr", "closed", 5)
-    assert without_repeats([few, other, many]) == [many, other]
+    closed = Evaluation("clipart", "clip", "lr", "closed", 5)
+    assert without_repeats([few, closed, many]) == [many, closed]
     assert without_repeats([all_of_them, few]) == [all_of_them]
 
 
 @pytest.mark.parametrize("ft_open, number", [(60, 2), (2000, 4)])
 def test_the_usual_queries_are_evaluated_with_fine_tuning_where_it_has_enough_tasks(ft_open, number):
     sizes = {"shots": [1, 5], "queries": [1, 5], "usual_queries": 15, "max_tasks": 2000}
-    given = SETTINGS | sizes | {"fine_tuning": "run", "ft_open": ft_open}
-    del given["ft_tasks"]
-    counts = Counter(e.learner for e in evaluations({"benchmark": given})["benchmark"])
+    settings = SETTINGS | sizes | {"fine_tuning": "run", "ft_open": ft_open}
+    del settings["ft_tasks"]
+    counts = Counter(e.learner for e in evaluations({"benchmark": settings})["benchmark"])
     assert counts == {"ncc": 4, "ft": number}
 
 
 def test_image_learners_run_on_the_smaller_number_of_tasks_or_not_at_all():
-    given = {"datasets": ["icons"], "learners": ["boil"], "tasks": 300, "image_tasks": 60}
-    run = evaluations({"spurious-bias": given | {"image_learners": "run", "captioner": "pixels"}})["spurious-bias"]
+    settings = {"datasets": ["icons"], "learners": ["boil"], "tasks": 300, "image_tasks": 60}
+    run = evaluations({"spurious-bias": settings | {"image_learners": "run", "captioner": "pixels"}})["spurious-bias"]
     assert {(e.backbone, e.sampling, e.tasks) for e in run} == {
         (f"conv4-icons-{shots}boil", sampling, 60) for shots in ("", "1shot-") for sampling in ("closed", "biased")
     }
-    assert not evaluations({"spurious-bias": given | {"image_learners": "stored"}})["spurious-bias"]
+    assert not evaluations({"spurious-bias": settings | {"image_learners": "stored"}})["spurious-bias"]
 
 
 def test_data_sets_meet_the_networks_of_their_own_figures_only():

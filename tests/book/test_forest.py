@@ -19,8 +19,8 @@ ROWS = pd.DataFrame({"row": ["NCC", "LR $x$", "NCC"], "mean": [50.0, 60.0, 52.0]
 
 def svgs(rows, **options):
     style()
-    found = re.findall(r"base64,([^\"]+)", forest(rows, **options).data)
-    return [base64.b64decode(one).decode() for one in found]
+    encoded = re.findall(r"base64,([^\"]+)", forest(rows, **options).data)
+    return [base64.b64decode(text).decode() for text in encoded]
 
 
 def said(svg):
@@ -29,10 +29,10 @@ def said(svg):
 
 
 def test_rows_series_and_panels_are_drawn():
-    both = ROWS.assign(series=["ours", "ours", "printed"])
-    (one,) = svgs(both, xlabel="points")
-    assert {"NCC", "LR $x$", "ours", "printed", "points"} <= set(said(one))
-    assert 'alt="points: NCC ours 50, LR $x$ ours 60, NCC printed 52"' in forest(both, xlabel="points").data
+    with_series = ROWS.assign(series=["ours", "ours", "printed"])
+    (picture,) = svgs(with_series, xlabel="points")
+    assert {"NCC", "LR $x$", "ours", "printed", "points"} <= set(said(picture))
+    assert 'alt="points: NCC ours 50, LR $x$ ours 60, NCC printed 52"' in forest(with_series, xlabel="points").data
     first, second = svgs(ROWS.assign(panel=["a", "a", "b"]))
     assert "a" in said(first) and "b" in said(second) and "LR $x$" not in said(second)
 
@@ -58,15 +58,15 @@ def test_copies_and_what_else_differs_are_drawn():
     labels, groups = np.repeat(np.arange(4), 12), np.arange(48) // 2
     images = dict(ways=2, shots=1, queries=2, seed=0, tasks=20)
     rng = np.random.default_rng(0)
-    found = near_copies.Both(labels=labels, groups=groups)
-    for name, of in (("ordinary", None), ("mixed", groups), ("apart", groups)):
-        found[name] = sample_closed(labels, groups=of, **images), 100 * rng.random(20)
-    rows = near_copies.rows({"clipart author": found}).set_index("series")
-    copies = found["mixed"][1] - found["apart"][1]
+    comparison = near_copies.Both(labels=labels, groups=groups)
+    for name, kind_groups in (("ordinary", None), ("mixed", groups), ("apart", groups)):
+        comparison[name] = sample_closed(labels, groups=kind_groups, **images), 100 * rng.random(20)
+    rows = near_copies.rows({"clipart author": comparison}).set_index("series")
+    copies = comparison["mixed"][1] - comparison["apart"][1]
     assert rows["mean"].iloc[0] == pytest.approx(copies.mean())
-    assert rows["half_width"].iloc[0] == pytest.approx(found.copies().half_width)
+    assert rows["half_width"].iloc[0] == pytest.approx(comparison.copies().half_width)
     others = rows.iloc[1:]
-    assert np.allclose(others["mean"], found["ordinary"][1].mean() - found["apart"][1].mean())
+    assert np.allclose(others["mean"], comparison["ordinary"][1].mean() - comparison["apart"][1].mean())
     assert list(others.index.str.split(", ").str[1]) == ["these images", "new groups", "new classes"]
 
 

@@ -16,7 +16,7 @@ def clouds(classes=80, designers=24, hand=0.6, seed=0):
     """A class by each designer once: a centre, plus what is the designer's own, plus noise."""
     rng = np.random.default_rng(seed)
     centres, hands = rng.normal(0, 0.5, (classes, 16)), hand * rng.normal(0, 1, (designers, 16))
-    labels, authors = (of.ravel() for of in np.indices((classes, designers)))
+    labels, authors = (grid.ravel() for grid in np.indices((classes, designers)))
     x = 3 + centres[labels] + hands[authors] + rng.normal(0, 0.7, (len(labels), 16))
     return Bank(torch.from_numpy(x).float(), labels, digest=f"clouds-{hand}-{seed}"), authors
 
@@ -24,9 +24,9 @@ def clouds(classes=80, designers=24, hand=0.6, seed=0):
 @pytest.mark.slow
 @pytest.mark.parametrize("new, ours", [("classes", "classes"), ("designers", "designers")])
 def test_only_the_interval_for_the_question_allows_for_the_difference(new, ours):
-    found = held_out.splits(*clouds(), new, 1, 40)
-    assert found.groupby("interval").size().eq(40).all()
-    shares = held_out.summary(found).set_index("interval")
+    table = held_out.splits(*clouds(), new, 1, 40)
+    assert table.groupby("interval").size().eq(40).all()
+    shares = held_out.summary(table).set_index("interval")
     assert shares.loc[ours, "share"] >= 85 and shares.loc["closed", "share"] < 75
     assert shares.loc[ours, "predicted"] == pytest.approx(shares.loc[ours, "spread"], rel=0.35)
     assert shares.loc["closed", "predicted"] < 0.6 * shares.loc["closed", "spread"]
@@ -52,12 +52,12 @@ def test_stored_splits_are_complete_and_come_out_again():
     assert len(counts) == 24
     bank, designers = held_out.icons("glyph-conv")
     for new in held_out.NEW:
-        again = held_out.splits(bank, designers, new, 5, 1, first=7)
-        of = stored[stored["backbone"].eq("glyph-conv") & stored["new"].eq(new) & stored["shots"].eq(5)]
-        of = of[of["split"] == 7]
-        assert of["interval"].tolist() == again["interval"].tolist()
+        repeated = held_out.splits(bank, designers, new, 5, 1, first=7)
+        rows = stored[stored["backbone"].eq("glyph-conv") & stored["new"].eq(new) & stored["shots"].eq(5)]
+        rows = rows[rows["split"] == 7]
+        assert rows["interval"].tolist() == repeated["interval"].tolist()
         for column in ("difference", "error", "df"):
-            assert of[column].tolist() == pytest.approx(again[column].tolist(), rel=2e-2, abs=0.02), column
+            assert rows[column].tolist() == pytest.approx(repeated[column].tolist(), rel=2e-2, abs=0.02), column
 
 
 def test_intervals_for_the_question_hold_on_real_icons():
@@ -74,8 +74,8 @@ def test_intervals_for_new_classes_hold_for_learners_trained_on_other_icons():
     assert shares[shares["interval"] == "classes"]["share"].between(90, 99.5).all()
     assert (shares[shares["interval"] == "closed"]["share"] < 40).all()
     network = backbones.load(tables.method("r2d2", 1).backbone)
-    of = dict(tested=held_out.NOVEL, learner=learners.make("r2d2", network), first=3)
-    again = held_out.splits(*held_out.icons(network.name, ["novel"]), "classes", 1, 1, **of)
-    kept = stored[stored["backbone"].eq("r2d2") & stored["shots"].eq(1) & stored["split"].eq(3)]
-    assert kept["difference"].tolist() == pytest.approx(again["difference"].tolist(), rel=2e-2, abs=0.02)
-    assert kept["error"].tolist() == pytest.approx(again["error"].tolist(), rel=2e-2, abs=0.02)
+    options = dict(tested=held_out.NOVEL, learner=learners.make("r2d2", network), first=3)
+    repeated = held_out.splits(*held_out.icons(network.name, ["novel"]), "classes", 1, 1, **options)
+    rows = stored[stored["backbone"].eq("r2d2") & stored["shots"].eq(1) & stored["split"].eq(3)]
+    assert rows["difference"].tolist() == pytest.approx(repeated["difference"].tolist(), rel=2e-2, abs=0.02)
+    assert rows["error"].tolist() == pytest.approx(repeated["error"].tolist(), rel=2e-2, abs=0.02)

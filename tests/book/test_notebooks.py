@@ -54,9 +54,9 @@ def test_parameters_are_read_as_papermill_reads_them(name, tmp_path):
 
 @pytest.mark.parametrize("name", notebooks.names())
 def test_every_parameter_is_described_and_its_default_allowed(name):
-    found = notebooks.parameters(name)
-    assert found and all(p.meaning and p.allowed for p in found)
-    assert notebooks.check(name, {p.name: p.default for p in found})
+    parameters = notebooks.parameters(name)
+    assert parameters and all(p.meaning and p.allowed for p in parameters)
+    assert notebooks.check(name, {p.name: p.default for p in parameters})
     with pytest.raises(InputError):
         notebooks.check(name, {"no_such_parameter": 1})
 
@@ -64,5 +64,5 @@ def test_every_parameter_is_described_and_its_default_allowed(name):
 @pytest.mark.parametrize("path", sorted(PROFILES.glob("*.yml")), ids=lambda p: p.stem)
 def test_profiles_fit_their_notebooks(path):
     """Those of a paper name its chapters, and data that need not be here yet."""
-    found = set(notebooks.profile(path, absent=True))
-    assert found == set(notebooks.names()) if path.stem in ("quick", "large") else found <= set(notebooks.names())
+    chapters = set(notebooks.profile(path, absent=True))
+    assert chapters == set(notebooks.names()) if path.stem in ("quick", "large") else chapters <= set(notebooks.names())

@@ -144,12 +144,12 @@ def test_no_task_of_meta_album_mixes_two_of_its_data_sets():
 
 def test_a_test_part_is_the_query_set_of_tasks_of_all_classes():
     images = bank(4, 12, part=lambda labels: np.tile(["train", "val", "test"], 16))
-    drawn = choosing._of_all_classes(images, shots=7, tasks=3, seed=0)
+    tasks = choosing._of_all_classes(images, shots=7, tasks=3, seed=0)
     part = images.facts["part"].to_numpy()
-    assert (part[drawn.support] != "test").all() and drawn.support.shape == (3, 28)
-    assert all(sorted(q) == np.flatnonzero(part == "test").tolist() for q in drawn.query)
-    assert (images.labels[drawn.query] == drawn.query_label).all()
-    assert (images.labels[drawn.support] == drawn.support_label).all()
+    assert (part[tasks.support] != "test").all() and tasks.support.shape == (3, 28)
+    assert all(sorted(q) == np.flatnonzero(part == "test").tolist() for q in tasks.query)
+    assert (images.labels[tasks.query] == tasks.query_label).all()
+    assert (images.labels[tasks.support] == tasks.support_label).all()
     without = replace(images, facts=None)
     assert choosing._of_all_classes(without, shots=7, tasks=3, seed=0).query.shape == (3, 20)
 

@@ -100,8 +100,8 @@ def test_the_same_run_gives_the_same_bytes_without_pickles_or_paths(run, packed,
 
 
 def test_all_that_was_never_computed_is_named_at_once(run, capsys):
-    more = CHAPTER | {"learners": ["ncc", "lr"], "tasks": 20}
-    (run / "more.yml").write_text(yaml.safe_dump({"closed-vs-open": more}))
+    settings = CHAPTER | {"learners": ["ncc", "lr"], "tasks": 20}
+    (run / "more.yml").write_text(yaml.safe_dump({"closed-vs-open": settings}))
     assert cli.main(["pack", str(run / "more.yml"), "--by", "x", "-o", str(run / "more.zip")]) == 2
     line = capsys.readouterr().err.splitlines()[-1]
     for name in ("ncc on closed", "lr on closed", "lr on open"):
@@ -208,27 +208,20 @@ NOT_THOSE = "not those that its class sizes and seed give"
 CHANGES = {
     "a digest": (("data", "dtd", "dtd.tar.gz", "sha256"), "f" * 64, "dtd.tar.gz has SHA256 ffff"),
     "no digest": (("data",), {}, "no digest of dtd"),
-    "a seed": (("closed", "seed"), 4, NOT_THOSE),
     "a class size": (("classes", "dtd", 0), 21, NOT_THOSE),
-    "too few classes": (("classes", "dtd"), [20, 20], "its tasks cannot be drawn"),
     "a huge class": (("classes", "dtd"), [10**12] * 7, "sizes that no data set has"),
     "huge shots": (("closed", "shots"), 10**12, "shots and 2 queries in 6 tasks"),
     "a learner": (("closed", "learner"), "<b>x</b>", "learner <b>x</b> is not known"),
-    "a backbone": (("closed", "backbone"), "../x", "backbone ../x is not known"),
     "a field": (("machine",), None, "machine is None; a mapping is needed"),
     "a kind": (("classes",), {"dtd": [True]}, "about.json, classes, dtd, 0 is True"),
-    "a format": (("format",), 2, "format 2; 1 is read"),
     "a name": (("by",), "x\n# y", "a name in one line"),
     "rounds": (("re-split", "rounds"), 4, NOT_THOSE),
-    "many rounds": (("re-split", "rounds"), 10**9, "1000000000 rounds in 20 tasks"),
-    "no rounds": (("re-split", "rounds"), None, "rounds or redrawn of a row of re-split tasks"),
     "redrawn": (("biased", "redrawn"), "yes", "redrawn of a row of biased tasks"),
     "a captioner": (("biased", "captioner"), "me", "captioner me is not known"),
     "a number": (("biased", "tasks"), 7, "6 tasks, not 7"),
     "small classes": (("biased", "shots"), 19, "classes with too few images"),
     "fewer classes": (("classes", "dtd"), [20] * 2, "classes that the data set does not have"),
     "parts": (("parts", "dtd"), [0, 2] + [0] * 5, "sizes that no data set has"),
-    "other parts": (("parts", "dtd"), [0] * 5 + [1] * 2, "its tasks cannot be drawn"),
 }
 
 
@@ -255,14 +248,11 @@ def test_a_file_that_was_changed_is_refused(by_task, tmp_path, name):
         ("closed", lambda right: 0 * right + 3, "more than 2 queries of a class are right"),
         ("closed", lambda right: right[:, 1:].copy(), "an array (6, 1)"),
         ("closed", lambda right: right[1:], NOT_THOSE),
-        ("closed", lambda right: np.array([{}] * 5, object), "16-bit whole numbers"),
         ("re-split", lambda accuracies: accuracies * np.nan, "accuracies that are not from 0 to 1"),
         ("re-split", lambda accuracies: accuracies * 0 + 0.123, "accuracies that no number of right images gives"),
         ("re-split", lambda accuracies: accuracies[:, :5].copy(), "not (tasks, columns) of 64-bit numbers"),
-        ("re-split", lambda accuracies: accuracies[:10], NOT_THOSE),
         ("biased", lambda right: right + np.array([0, 0, 3, 3], "<u2"), "more than 2 queries of a class are right"),
         ("biased", lambda right: right * np.array([0, 0, 1, 1], "<u2"), "one twice in a task"),
-        ("biased", lambda right: right[:, :2].copy(), "not (tasks, 2 ways) of 16-bit"),
     ],
 )
 def test_arrays_per_task_that_cannot_be_are_refused(by_task, tmp_path, sampling, change, message):
@@ -276,9 +266,9 @@ def test_arrays_per_task_that_cannot_be_are_refused(by_task, tmp_path, sampling,
 def test_parts_of_a_data_set_are_drawn_from_in_turn_again():
     parts = (0, 1, 0, 1, 0, 1)
     labels = np.repeat(np.arange(6), 12)
-    asked, new = fresh.draw(labels, np.repeat(parts, 12), ways=2, shots=3, queries=3, tasks=9, seed=1)
+    with_oracle, new = fresh.draw(labels, np.repeat(parts, 12), ways=2, shots=3, queries=3, tasks=9, seed=1)
     n, digest, tested = contributed._drawn((12,) * 6, parts, "re-split", 9, 2, 3, 3, 1, 5)
-    assert n == 9 and (digest, tested) == contributed.re_split(asked, new, 5, 1) and tested[0] == 6
+    assert n == 9 and (digest, tested) == contributed.re_split(with_oracle, new, 5, 1) and tested[0] == 6
     assert digest != contributed._drawn((12,) * 6, (), "re-split", 9, 2, 3, 3, 1, 5)[1]
 
 

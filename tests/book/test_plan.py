@@ -36,8 +36,8 @@ def _rates(tmp_path, monkeypatch):
 
 
 def jobs_of(chapter="closed-vs-open", **settings):
-    given = SETTINGS | settings if chapter == "closed-vs-open" else settings
-    return {job.name: job for job in plan_profile({chapter: given}).jobs}
+    profile = SETTINGS | settings if chapter == "closed-vs-open" else settings
+    return {job.name: job for job in plan_profile({chapter: profile}).jobs}
 
 
 def test_hours_are_images_or_tasks_over_the_measured_rate():
@@ -81,11 +81,11 @@ def test_chapters_share_their_evaluations():
 def test_images_that_are_not_here_count_as_listed_or_not_at_all(tmp_path, monkeypatch):
     monkeypatch.setenv("FSLCORE_DATA", str(tmp_path))
     profile = tmp_path / "p.yml"
-    given = {"datasets": ["dtd", "dtd:/none", "mscoco", "flowers102"], "backbones": ["clip"], "learners": ["ncc"]}
-    profile.write_text(yaml.safe_dump({"closed-vs-open": given}))
+    settings = {"datasets": ["dtd", "dtd:/none", "mscoco", "flowers102"], "backbones": ["clip"], "learners": ["ncc"]}
+    profile.write_text(yaml.safe_dump({"closed-vs-open": settings}))
     planned = plan_profile(profile)
     jobs = {job.name: job for job in planned.jobs}
-    assert {name: (of.images, of.counted) for name, of in planned.images.items()} == {"dtd": (840, False)}
+    assert {name: (count.images, count.counted) for name, count in planned.images.items()} == {"dtd": (840, False)}
     assert jobs["dtd by clip"].core_hours == pytest.approx(840 / 2 / 3600)
     assert "number of images is not known" in jobs["mscoco by clip"].reason
     assert jobs["dtd:/none by clip"].core_hours is None

@@ -163,18 +163,18 @@ def paired(released, row):
 
 
 def test_kept_cells_are_those_of_the_released_tasks(released):
-    kept = read("oops_recomputed")
-    assert len(kept) == 82 and (kept["shots"] == 5).sum() == 72
-    for row in kept.query("shots == 5").itertuples():
+    cells = read("oops_recomputed")
+    assert len(cells) == 82 and (cells["shots"] == 5).sum() == 72
+    for row in cells.query("shots == 5").itertuples():
         assert (row.mean, row.half_width) == pytest.approx(paired(released, row), abs=0.00051)
 
 
 def test_recomputed_cells_are_those_that_were_kept_and_whole_numbers_of_queries():
     keys = ["dataset", "shots", "a_backbone", "b_backbone", "b_learner"]
     recomputed = oops(4).query("reading == 'recomputed'").set_index(keys)[["mean", "half_width"]]
-    kept = read("oops_recomputed").query("table == 4").set_index(keys)[["mean", "half_width"]]
+    expected = read("oops_recomputed").query("table == 4").set_index(keys)[["mean", "half_width"]]
     assert len(recomputed) == 15
-    pd.testing.assert_frame_equal(recomputed, kept.loc[recomputed.index])
+    pd.testing.assert_frame_equal(recomputed, expected.loc[recomputed.index])
     sizes = read("oops_n_tasks").set_index(["dataset", "shots"])
     for (dataset, shots, *_), cell in recomputed.iterrows():
         queries = 5 * sizes["queries"][dataset, shots] * sizes["n_tasks"][dataset, shots]
@@ -268,8 +268,8 @@ def test_numbers_that_fewstab_prints_twice_agree():
     third = fewstab(3).set_index([*keys, "metric"])[["mean", "half_width"]]
     biased = third.xs("wacc-a", level="metric").sort_index()
     for number, column, value in (("S7", "metric", "wacc-a"), ("S8", "captioner", "vit-gpt2")):
-        again = fewstab(number).query(f"{column} == '{value}'").set_index(keys)[["mean", "half_width"]]
-        pd.testing.assert_frame_equal(biased, again.sort_index())
+        repeated = fewstab(number).query(f"{column} == '{value}'").set_index(keys)[["mean", "half_width"]]
+        pd.testing.assert_frame_equal(biased, repeated.sort_index())
     means = third["mean"].xs(5, level="shots").unstack("metric")
     for number, hardest in (("S5", "sc3"), ("S6", "qc3")):
         worst = fewstab(number).query("learner != 'average'")

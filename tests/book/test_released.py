@@ -91,24 +91,24 @@ def test_the_table_is_the_projects_own_format(copy, tmp_path):
     table = released.read(str(folder), registry=registry)
     assert list(table) == list(COLUMNS)
     write_table(table, tmp_path / "t.parquet")
-    again = Results.read(tmp_path / "t.parquet", out_of=100).methods
+    results = Results.read(tmp_path / "t.parquet", out_of=100).methods
     means = table.groupby(["shots", "backbone", "learner"])["accuracy"].mean()
-    assert np.sort(again["mean"]) == pytest.approx(np.sort(means))
-    assert set(again["method"]) == {f"{b} {m}" for b in ("clip", "dino") for m in ("lr", "ft", "matchingnet")}
+    assert np.sort(results["mean"]) == pytest.approx(np.sort(means))
+    assert set(results["method"]) == {f"{b} {m}" for b in ("clip", "dino") for m in ("lr", "ft", "matchingnet")}
     assert set(table["learner"]) == {"lr", "ft", "matchingnet"} and set(table["dataset"]) == {"vgg-flower"}
     assert set(zip(table["shots"], table["queries"])) == {(1, 1), (5, 5)}
-    one = table[(table["shots"] == 5) & (table["backbone"] == "dino") & (table["learner"] == "ft")]
-    assert one["accuracy"].tolist() == torch.load(folder / "5-shot/dino/finetune/vgg_flower.pt").tolist()
-    assert one["task"].tolist() == list(range(7))
+    method = table[(table["shots"] == 5) & (table["backbone"] == "dino") & (table["learner"] == "ft")]
+    assert method["accuracy"].tolist() == torch.load(folder / "5-shot/dino/finetune/vgg_flower.pt").tolist()
+    assert method["task"].tolist() == list(range(7))
 
 
 def test_a_clone_of_the_repository_and_a_part_of_the_files(copy, tmp_path):
     folder, registry = copy
-    whole = released.read(str(folder), registry=registry)
+    complete = released.read(str(folder), registry=registry)
     (tmp_path / "clone" / "results").mkdir(parents=True)
     folder.rename(tmp_path / "clone" / "results" / "benchmark")
     clone = str(tmp_path / "clone")
-    assert released.read(clone, registry=registry).equals(whole)
+    assert released.read(clone, registry=registry).equals(complete)
     for name in NAMES[:6]:
         (Path(clone) / "results" / "benchmark" / name).unlink()
     assert set(released.read(clone, registry=registry)["shots"]) == {5}
@@ -119,18 +119,12 @@ def test_a_clone_of_the_repository_and_a_part_of_the_files(copy, tmp_path):
     [
         (torch.zeros(7, 1), "one floating-point number per task"),
         (torch.zeros(1), "at least 2 tasks"),
-        (torch.zeros(7, dtype=torch.int64), "one floating-point number per task"),
-        ([1.0] * 7, "one floating-point number per task"),
         (torch.tensor([1.0] * 6 + [float("nan")]), "holds nan; 0 to 100"),
         (torch.tensor([1.0] * 6 + [101.0]), "holds 101.0; 0 to 100"),
-        (torch.tensor([1.0] * 6 + [-1.0]), "holds -1.0; 0 to 100"),
         (torch.linspace(0, 1, 7), "holds nothing above 1: shares, it seems; percent is needed"),
         (torch.zeros(6), "holds 6 tasks, .*LR/vgg_flower.pt 7; methods share their tasks"),
         (threading.Event, "cannot be read as a tensor"),  # code in a pickle is not run
         (b"", "cannot be read as a tensor"),
-        (b"hello\n", "cannot be read as a tensor"),
-        (b"no tensor", "cannot be read as a tensor"),
-        (b"PK\x03\x04 half a file", "cannot be read as a tensor"),
     ],
 )
 def test_a_bad_file_is_named(copy, content, message):

@@ -23,23 +23,23 @@ def test_all_supports_come_from_the_pool_and_have_the_same_items():
     assert (LABELS[tasks.support] == tasks.support_label).all() and (LABELS[tasks.query] == tasks.query_label).all()
     many = crossed.protocol(LABELS, 200, 3, pool=12, items=10, rng=np.random.default_rng(0))
     used = [set(many.support[many.support_label == c]) for c in range(4)]
-    assert [len(of) for of in used] == [12] * 4 and not set(many.query[0]) & set.union(*used)
+    assert [len(images) for images in used] == [12] * 4 and not set(many.query[0]) & set.union(*used)
     assert all(len(set(row)) == 12 for row in many.support)
 
 
 def test_a_replay_has_a_row_per_support_and_groups_of_its_items():
     chosen = {**CHOSEN, "supports": 4}
-    found = crossed.replay(["clipart"], "glyph-conv", ["ncc", "lr"], groups=["author"], **chosen)
-    of = found["clipart"]
-    assert of.scores["ncc"].shape == (4, 180) and set(np.unique(of.scores["lr"])) == {0, 100}
-    assert len(of.groups) == 180 and len(np.unique(of.groups)) < 150
-    made = of.intervals("ncc", level=0.9, pool=12, shots=3)
-    assert made.both.level == 0.9 and made.pool_share == pytest.approx(3 / 9)
-    assert of.intervals("ncc", "lr").both.mean == pytest.approx((of.scores["ncc"] - of.scores["lr"]).mean())
-    rows = crossed.in_rows(found, "ncc", 0.9, pool=12, shots=3)
+    replays = crossed.replay(["clipart"], "glyph-conv", ["ncc", "lr"], groups=["author"], **chosen)
+    replay = replays["clipart"]
+    assert replay.scores["ncc"].shape == (4, 180) and set(np.unique(replay.scores["lr"])) == {0, 100}
+    assert len(replay.groups) == 180 and len(np.unique(replay.groups)) < 150
+    intervals = replay.intervals("ncc", level=0.9, pool=12, shots=3)
+    assert intervals.both.level == 0.9 and intervals.pool_share == pytest.approx(3 / 9)
+    assert replay.intervals("ncc", "lr").both.mean == pytest.approx((replay.scores["ncc"] - replay.scores["lr"]).mean())
+    rows = crossed.in_rows(replays, "ncc", 0.9, pool=12, shots=3)
     assert rows["row"].tolist() == [*crossed.SHOWN.values()]
-    assert rows.set_index("row").loc["both", "width"] == made.both.half_width
-    alone = stats.crossed_intervals(of.scores["ncc"], of.labels, pool=12, shots=3)
+    assert rows.set_index("row").loc["both", "width"] == intervals.both.half_width
+    alone = stats.crossed_intervals(replay.scores["ncc"], replay.labels, pool=12, shots=3)
     table = crossed.sizes(alone, [4, 40], [180, 1800])
     assert table.iloc[0, 0] == pytest.approx(alone.both.half_width) and (table.diff().iloc[1] < 0).all()
 
@@ -58,20 +58,20 @@ def test_the_study_that_ships_has_every_design_and_is_found_again(stored):
     assert counts.min() == 400 and counts.max() == 800
     for number in (3, 11):
         design = crossed.DESIGNS[number]
-        again = crossed.simulated(design, 4, seed=number, first=500)
-        kept = stored[stored["design"].eq(design.called) & stored["study"].between(500, 503)]
-        assert again["hit"].tolist() == kept["hit"].tolist()
-        assert again["width"].to_numpy() == pytest.approx(kept["width"].to_numpy(), rel=1e-5)
+        repeated = crossed.simulated(design, 4, seed=number, first=500)
+        rows = stored[stored["design"].eq(design.called) & stored["study"].between(500, 503)]
+        assert repeated["hit"].tolist() == rows["hit"].tolist()
+        assert repeated["width"].to_numpy() == pytest.approx(rows["width"].to_numpy(), rel=1e-5)
 
 
 def test_intervals_for_both_hold_on_images_and_the_spread_does_not(stored):
-    found = crossed.summary(stored)
-    real = crossed.coverage_rows(found)
+    shares = crossed.summary(stored)
+    real = crossed.coverage_rows(shares)
     by = real.pivot(index=["panel", "row"], columns="series", values="mean")
     assert len(by) == len(crossed.PROTOCOLS) and set(by.index.get_level_values(0)) == {"glyphs/latin", "fashion"}
     assert by["both"].between(92, 100).all() and by["both"].mean() > 94
     assert by["spread over supports"].mean() < 75 and by["new items"].mean() < 92
-    table = crossed.coverage_table(found)
+    table = crossed.coverage_table(shares)
     assert list(table.index) == [design.called for design in crossed.DESIGNS]
-    both = table["both"].astype(float)
-    assert both.between(91, 98).all() and 94 < both.mean() < 96
+    for_both = table["both"].astype(float)
+    assert for_both.between(91, 98).all() and 94 < for_both.mean() < 96

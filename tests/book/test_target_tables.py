@@ -27,21 +27,21 @@ def features(tmp_path, own_cache):
 
 
 def test_intervals_are_those_of_the_record(features):
-    found = three_targets.answers([features], ["none"], ["ncc", "lr"], tasks=60, groups=["family"], **SHAPE)
+    answers = three_targets.answers([features], ["none"], ["ncc", "lr"], tasks=60, groups=["family"], **SHAPE)
     tasks, record = evaluation.run_queries(features, "none", "lr", "closed", tasks=60, **SHAPE)
-    right = found[features].right["none", "lr"]
+    right = answers[features].right["none", "lr"]
     assert (right == 100 * record.correct).all()
-    assert found[features].groups is None  # features know no families
+    assert answers[features].groups is None  # features know no families
     expected = stats.three_intervals(
-        right, tasks.support, tasks.query, found[features].labels, level=0.9, bounds=(0, 100)
+        right, tasks.support, tasks.query, answers[features].labels, level=0.9, bounds=(0, 100)
     )
-    table = three_targets.intervals(found, 0.9)
+    table = three_targets.intervals(answers, 0.9)
     assert table["result"][1] == expected and table["n_images"][1] == 96 and table["classes"][1] == 8
-    shown = three_targets.interval_table(table)
-    assert shown.iloc[1]["mean"] == f"{expected.closed.mean:.2f}"
+    cells = three_targets.interval_table(table)
+    assert cells.iloc[1]["mean"] == f"{expected.closed.mean:.2f}"
     assert table["result"][1].images.bounds == (0, 100)
-    assert shown.iloc[1]["these images"] == f"± {expected.closed.half_width:.2f}"
-    assert shown.iloc[1]["new classes"] == interval_cells(expected)["new classes"]
+    assert cells.iloc[1]["these images"] == f"± {expected.closed.half_width:.2f}"
+    assert cells.iloc[1]["new classes"] == interval_cells(expected)["new classes"]
 
 
 def test_one_interval_for_two_targets_is_named_once():
@@ -50,43 +50,45 @@ def test_one_interval_for_two_targets_is_named_once():
         mean=70.0, tasks=500, sampling=0.01, freedom=np.array([50.0, 9.0]), noise=np.zeros(2), counts=(60, 10)
     )
 
-    def cells(images, classes, **other):
-        return interval_cells(assembled(found=np.array([images, classes]), level=0.95, **settled | other))
+    def cells(images, classes, **options):
+        return interval_cells(assembled(found=np.array([images, classes]), level=0.95, **settled | options))
 
-    apart, floor = cells(1.0, 4.0), cells(1.0, 0.2)
-    assert apart["new images"].startswith("± ") and apart["new classes"].startswith("± ")
-    assert floor["new images"] == apart["new images"]
-    wide, floored = (float(of["new classes"].split()[1]) for of in (apart, floor))
+    separate, floor = cells(1.0, 4.0), cells(1.0, 0.2)
+    assert separate["new images"].startswith("± ") and separate["new classes"].startswith("± ")
+    assert floor["new images"] == separate["new images"]
+    wide, floored = (float(cell["new classes"].split()[1]) for cell in (separate, floor))
     assert wide > 1.9 * floored > 1.9 * float(floor["new images"][2:])  # of fewer degrees of freedom than images have
     assert floor["new classes"] == f"± {floored:.2f} (floor)"
     many = dict(freedom=np.array([50.0, 50.0]))
     assert cells(1.0, 0.2, **many)["new classes"] == "as new images"
-    assert legend(pd.DataFrame([apart])) == []
-    (line,) = legend(pd.DataFrame([apart, floor]))
+    assert legend(pd.DataFrame([separate])) == []
+    (line,) = legend(pd.DataFrame([separate, floor]))
     assert line.startswith("(floor): the tasks do not show that classes add anything")
     assert legend(pd.DataFrame([cells(1.0, 0.2, **many)]))[0].startswith("as new images: ")
     unknown = cells(1.0, 4.0, freedom=np.array([0.0, 9.0]))
-    assert unknown["new images"] == "as new classes" and unknown["new classes"] == apart["new classes"]
+    assert unknown["new images"] == "as new classes" and unknown["new classes"] == separate["new classes"]
     assert cells(1.0, 4.0, freedom=np.zeros(2))["new classes"] == "—"
 
 
 def test_the_intervals_of_a_transductive_learner_count_its_other_answers(features):
-    found = three_targets.answers([features], ["none"], ["ncc", "lr", "opta"], tasks=400, **SHAPE)
-    (of,) = found.values()
-    result = pd.concat([three_targets.intervals(found), three_targets.pairs(found)], ignore_index=True)["result"]
-    places = of.support, of.query, of.labels
+    by_source = three_targets.answers([features], ["none"], ["ncc", "lr", "opta"], tasks=400, **SHAPE)
+    (answers,) = by_source.values()
+    result = pd.concat([three_targets.intervals(by_source), three_targets.pairs(by_source)], ignore_index=True)[
+        "result"
+    ]
+    places = answers.support, answers.query, answers.labels
     for (a, b), got in zip([(0, None), (2, None), (0, 2)], result[[0, 2, 4]]):
-        right = [of.right[m] for m in of.right]
+        right = [answers.right[m] for m in answers.right]
         values = right[a] if b is None else right[a] - right[b]
-        asked = dict(transductive=2 in (a, b), bounds=(0, 100) if b is None else (-100, 100))
-        assert got == stats.three_intervals(values, *places, **asked)
+        options = dict(transductive=2 in (a, b), bounds=(0, 100) if b is None else (-100, 100))
+        assert got == stats.three_intervals(values, *places, **options)
         assert np.isfinite(got.images.half_width)
     assert result[2] != stats.three_intervals(right[2], *places, bounds=(0, 100))
 
 
 def test_pairs_verdicts_and_needs(features):
-    found = three_targets.answers([features], ["none"], ["ncc", "lr"], tasks=60, **SHAPE)
-    pairs, answers = three_targets.pairs(found), found[features]
+    by_source = three_targets.answers([features], ["none"], ["ncc", "lr"], tasks=60, **SHAPE)
+    pairs, answers = three_targets.pairs(by_source), by_source[features]
     first, second = answers.right.values()
     places = answers.support, answers.query, answers.labels
     (result,) = pairs["result"]
@@ -94,15 +96,15 @@ def test_pairs_verdicts_and_needs(features):
     counts = verdicts(pairs)
     assert counts.loc["all", "pairs"] == 1
     assert counts.loc["all", "these images"] == int(result.closed.conclusion != 0)
-    needs = planning.needs(found, pairs, [1.0, 5.0], ways=5, shots=2, power=0.8, level=0.95)
+    needs = planning.needs(by_source, pairs, [1.0, 5.0], ways=5, shots=2, power=0.8, level=0.95)
     plan = stats.plan(result, images_per_class=12, n_classes=8, ways=5, shots=2, difference=5.0)
     sizes = [plan.n_tasks, plan.images_per_class, plan.n_classes]
     assert needs.loc[1, ["tasks", "images per class", "classes"]].tolist() == sizes
     reach = planning.reach(pairs, power=0.8, level=0.95)
     assert reach["new images"].iloc[0] == f"{stats.detectable(result.images.standard_error, result.images.df):.2f}"
     assert planning.plan_table(needs).shape == (2, 3)
-    more = needs.assign(tasks=[7 * needs["tasks"][0], 1], classes=[np.inf, 1])
-    growth = planning.growth(more, needs)  # for the smaller difference, of the first row
+    larger = needs.assign(tasks=[7 * needs["tasks"][0], 1], classes=[np.inf, 1])
+    growth = planning.growth(larger, needs)  # for the smaller difference, of the first row
     assert growth["tasks"].tolist() == [7.0] and growth["images per class"].tolist() == [1.0]
     assert growth["classes"].isna().all() and growth.index.tolist() == [features]
 
@@ -114,7 +116,7 @@ def test_verdicts_are_corrected_for_the_pairs_of_all_data_sets():
         SimpleNamespace(**dict.fromkeys(three_targets.TARGETS, stats.Interval(1.0, h, 0.95, 100, "x"))) for h in halves
     ]
     pairs = pd.DataFrame({"dataset": ["one", "one", "other", "other"], "result": results})
-    counts = {how: verdicts(pairs, how)["new images"] for how in (None, stats.holm, stats.benjamini_hochberg)}
+    counts = {adjust: verdicts(pairs, adjust)["new images"] for adjust in (None, stats.holm, stats.benjamini_hochberg)}
     assert [c["all"] for c in counts.values()] == [3, 1, 3]
     assert counts[stats.holm][["one", "other"]].tolist() == [1, 0]
 
@@ -132,8 +134,8 @@ def test_groups_come_from_the_facts(monkeypatch):
             return evaluation.Record(rng.random(tasks.query.shape) < 0.5, tasks.query_label)
 
     monkeypatch.setattr(three_targets, "ready", lambda *_: Made())
-    found = three_targets.answers(["clipart"], ["x"], ["ncc"], tasks=30, groups=["family", "author"], **SHAPE)
-    assert (found["clipart"].groups == images.facts["author"]).all()
+    by_source = three_targets.answers(["clipart"], ["x"], ["ncc"], tasks=30, groups=["family", "author"], **SHAPE)
+    assert (by_source["clipart"].groups == images.facts["author"]).all()
     assert isinstance(images.facts, pd.DataFrame)
 
 

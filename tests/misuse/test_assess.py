@@ -11,8 +11,8 @@ from .judging import asked, fslbook, has, judge, refused, row, small_disk
 from .pictures import array, cut, one, put, save, tree
 
 
-def assess(*more, data="data", output="out.html"):
-    return fslbook("assess", data, "-o", output, "--backbone", "glyph-conv", "--learner", "ncc", *more)
+def assess(*options, data="data", output="out.html"):
+    return fslbook("assess", data, "-o", output, "--backbone", "glyph-conv", "--learner", "ncc", *options)
 
 
 def photos(c, i, path):

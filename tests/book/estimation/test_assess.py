@@ -46,8 +46,8 @@ def copies_of(path: Path, shots: int, seed: int) -> Path:
 def fake(kind: str, seed: int) -> Bank:
     """Features of a support, 2 to 20 classes of 1 to 20 images."""
     rng = np.random.default_rng(seed)
-    ways, most = int(rng.integers(2, 21)), int(rng.integers(1, 21))
-    counts = np.full(ways, most) if seed % 2 else rng.integers(min(2, most), most + 1, ways)
+    ways, largest = int(rng.integers(2, 21)), int(rng.integers(1, 21))
+    counts = np.full(ways, largest) if seed % 2 else rng.integers(min(2, largest), largest + 1, ways)
     labels = np.repeat(np.arange(ways), counts)
     means, spread = rng.normal(size=(ways, 64)), 1.0
     if kind in ("images alike", "all equal", "one class far"):
@@ -63,13 +63,13 @@ def fake(kind: str, seed: int) -> Bank:
 def test_any_support_gets_an_estimate_inside_its_interval(tmp_path, counts):
     images = assess.load(folder_of(tmp_path / "mine", counts))
     table = assess.assess(images, METHOD)
-    found = table.iloc[0]
-    assert 0 <= found["low"] <= found["estimate"] <= found["high"] <= 1
+    row = table.iloc[0]
+    assert 0 <= row["low"] <= row["estimate"] <= row["high"] <= 1
     alone = min(counts) == 1
-    assert np.isnan(found["5-fold"]) == alone and found["basis"] == ("shape" if alone else "informed")
-    told = assess.cautions(images, table)
-    assert any("One image only: class0" in line for line in told) == alone
-    assert not any("hardly a draw" in line for line in told)  # of a class of one image that is not the reason
+    assert np.isnan(row["5-fold"]) == alone and row["basis"] == ("shape" if alone else "informed")
+    lines = assess.cautions(images, table)
+    assert any("One image only: class0" in line for line in lines) == alone
+    assert not any("hardly a draw" in line for line in lines)  # of a class of one image that is not the reason
     json.dumps(assess.as_json(images, table), allow_nan=False)
 
 
@@ -80,16 +80,16 @@ def test_classes_so_many_that_no_draw_holds_them_all_are_judged_by_their_shape()
     images = datasets.Images("mine", pixels, labels, [f"class {k}" for k in range(40)])
     bank = Bank(torch.from_numpy(rng.normal(size=(80, 512))).float(), labels, "fake")
     table = pd.DataFrame([assess.assess_bank(bank, *METHOD[0])])
-    found = table.iloc[0]
-    assert found["basis"] == "shape" and not np.isnan(found["5-fold"])
-    assert 0 <= found["low"] <= found["estimate"] <= found["high"] <= 1
-    told = [line for line in assess.cautions(images, table) if "hardly a draw of the bootstrap" in line]
-    assert len(told) == 1 and told[0].startswith("With 40 classes and 2 images of each, ")
+    row = table.iloc[0]
+    assert row["basis"] == "shape" and not np.isnan(row["5-fold"])
+    assert 0 <= row["low"] <= row["estimate"] <= row["high"] <= 1
+    lines = [line for line in assess.cautions(images, table) if "hardly a draw of the bootstrap" in line]
+    assert len(lines) == 1 and lines[0].startswith("With 40 classes and 2 images of each, ")
 
 
 @pytest.mark.parametrize("shots", [2, 10])
 def test_what_is_easy_is_told_as_easy(tmp_path, shots):
-    support, fresh = (assess.load(copies_of(tmp_path / n, *of)) for n, of in (("a", (shots, 0)), ("b", (15, 1))))
+    support, fresh = (assess.load(copies_of(tmp_path / n, *sizes)) for n, sizes in (("a", (shots, 0)), ("b", (15, 1))))
     chosen = calibration.methods(["glyph-conv"])
     table = assess.assess(support, chosen)
     assert (table["basis"] == ("5-fold" if shots == 10 else "bootstrap")).all()
@@ -97,8 +97,8 @@ def test_what_is_easy_is_told_as_easy(tmp_path, shots):
         assert row.truth == 1 and row.high == 1
         if shots == 10 or row.learner == "ncc":  # logistic regression on one image is off by more
             assert row.estimate >= 0.98 and row.low >= 0.6
-    said = " ".join(assess.summary(support, table))
-    assert "Outside the calibrated range, glyph-conv" in said and "more similar than in any task" in said
+    text = " ".join(assess.summary(support, table))
+    assert "Outside the calibrated range, glyph-conv" in text and "more similar than in any task" in text
 
 
 @pytest.mark.parametrize("kind", ["usual", "images alike", "all equal", "classes alike", "one class far"])
@@ -126,28 +126,16 @@ def test_no_signal_alone_pulls_the_estimate_away():
         agreed = (table[list(ESTIMATORS)] - share).abs().max(axis=1) < 0.04
         task = table[agreed].sort_values("shots").tail(1)
         away = [task.assign(**{name: float(value)}) for name in others for value in (-1e6, -3, 0, 3, 10, 1e9)]
-        found = assess.judge(model, table, scores, pd.concat(away, ignore_index=True), 0.9)
-        assert (found["estimate"] - share).abs().max() < 0.3
-        assert len(set(found["basis"])) == 2  # inside it is held, outside not asked
-
-
-def test_more_classes_or_images_than_the_episodes_are_outside():
-    model, table, scores = assess._calibration(*METHOD[0], informed.SIGNALS)
-    task = table[(table["ways"] == 10) & (table["fewest"] >= 5)].head(1)
-    wider = {}
-    for ways in (10, 12, 20):
-        found = assess.judge(model, table, scores, task.assign(ways=float(ways)), 0.9).iloc[0]
-        wider[ways] = found["high"] - found["low"]
-        assert found["basis"] == ("informed" if ways == 10 else "5-fold")
-    # More queries and another estimate narrow it a little.
-    assert wider[12] > 0.9 * wider[10] and wider[20] > 0.85 * wider[10]
+        judged = assess.judge(model, table, scores, pd.concat(away, ignore_index=True), 0.9)
+        assert (judged["estimate"] - share).abs().max() < 0.3
+        assert len(set(judged["basis"])) == 2  # inside it is held, outside not asked
 
 
 def test_all_between_the_classical_estimates_is_allowed_and_no_accuracy_that_was_never_seen():
     model, table, scores = assess._calibration("efficientnet-lite0", "lr", informed.SIGNALS)
     few = {"ways": 5, "shots": 2, "fewest": 2}  # where the classical estimators are always too low
-    near = assess._near(table, scores, few, model.columns, 0.9)
-    assert near["below"] <= 0 < near["above"]
+    calibrated = assess._near(table, scores, few, model.columns, 0.9)
+    assert calibrated["below"] <= 0 < calibrated["above"]
     bare = assess._near(table, scores, few, list(informed.SHAPE), 0.9)
     assert table["accuracy"].min() < bare["below"] < bare["above"] <= table["accuracy"].max()
 
@@ -158,12 +146,14 @@ def test_all_between_the_classical_estimates_is_allowed_and_no_accuracy_that_was
 def test_the_interval_of_a_moved_estimate_holds_its_share_of_each_data_set(shots, basis, learner):
     model, table, scores = assess._calibration("efficientnet-lite0", learner, informed.SIGNALS)
     shape = {"ways": 5, "shots": shots, "fewest": shots}
-    near = assess._near(table, scores, shape, model.columns, 0.9)
+    calibrated = assess._near(table, scores, shape, model.columns, 0.9)
     like = table.loc[assess.nearest(table, shape, len(table))].groupby("domain", observed=True).head(assess.LIKE)
     off = like["accuracy"] - like[basis]
-    assert near["basis"] == basis and near["shift"] == pytest.approx(off.median()) and off.median() > 0.03
+    assert calibrated["basis"] == basis and calibrated["shift"] == pytest.approx(off.median()) and off.median() > 0.03
     moved = (like[basis] + off.median()).clip(1 / like["ways"], 1)
-    held = ((like["accuracy"] - moved).abs() <= near["half"] + 1e-12).groupby(like["domain"], observed=True).mean()
+    held = (
+        ((like["accuracy"] - moved).abs() <= calibrated["half"] + 1e-12).groupby(like["domain"], observed=True).mean()
+    )
     assert 0.9 <= held.min() < 0.93  # no wider than the data set needs that is the farthest off
 
 
@@ -208,24 +198,15 @@ def test_an_example_keeps_all_other_images_of_its_classes_for_the_truth():
     assert support_set.truth(support, others, METHOD)["truth"].item() == pytest.approx(truth, abs=0.005)
 
 
-@pytest.mark.slow
-def test_what_the_episodes_tell_of_unknown_data_sets():
-    found = support_set.record(calibration.methods())
-    assert found["coverage"].mean() >= 90 and found["coverage"].min() >= 88
-    assert (2 * found["error"] < found["width"]).all() and found["width"].median() < 50
-    # Of the informed estimator alone, without what holds it back, 9.01 points.
-    assert np.average(found["error"], weights=found["episodes"]) < 8.9
-
-
 def test_json_is_strict_and_whole(tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
     folder = folder_of(tmp_path / "mine", [1, 4, 3])
     assert cli.main(["assess", str(folder), "--backbone", "glyph-conv", "--json"]) == 0
-    found = json.loads(capsys.readouterr().out, parse_constant=pytest.fail)
-    assert found["images"] == {"class0": 1, "class1": 4, "class2": 3} and found["report"] == "mine.html"
-    assert {row["learner"] for row in found["methods"]} == {"ncc", "lr"}
-    for row in found["methods"]:
+    record = json.loads(capsys.readouterr().out, parse_constant=pytest.fail)
+    assert record["images"] == {"class0": 1, "class1": 4, "class2": 3} and record["report"] == "mine.html"
+    assert {row["learner"] for row in record["methods"]} == {"ncc", "lr"}
+    for row in record["methods"]:
         assert 0 <= row["low"] <= row["estimate"] <= row["high"] <= 1
         assert row["five_fold"] is None and row["basis"] == "shape" and row["backbone"] == "glyph-conv"
-    assert any("One image only" in line for line in found["cautions"])
+    assert any("One image only" in line for line in record["cautions"])
     assert "whatever their images" in Path("mine.html").read_text()

@@ -214,7 +214,7 @@ def test_paired_differences_have_the_form_of_the_printed_tables():
     assert benchmark.verdict_counts(table).loc[5].to_dict() == {"FT better": 0, "inconclusive": 1, "FT worse": 0}
 
 
-@pytest.mark.parametrize("number, same, printed", [(4, 28, 31), (5, 18, 18), (6, 13, 18)])
+@pytest.mark.parametrize("number, agreeing, printed", [(4, 28, 31), (5, 18, 18), (6, 13, 18)])
 def test_without_released_tasks_stands_what_was_kept_of_them(number, agreeing, printed):
     compared = benchmark.against_printed(number, None)
     recomputed = compared.dropna(subset="same")

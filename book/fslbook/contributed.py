@@ -148,7 +148,7 @@ def load(path: str | Path) -> Pack:
     if not problems and members.keys() != {member(i) for i in range(len(about["results"]))}:
         problems.append(f"{len(members)} arrays; one a row of results is needed, {len(about['results'])} in all")
     if not problems:
-        problems += filter(None, [wrong_name(about["by"])])
+        problems += [wrong for wrong in [wrong_name(about["by"])] if wrong]
         try:
             problems += _other_sources(about)
         except InputError as error:  # a data set with settings that it does not have
@@ -165,8 +165,12 @@ def load(path: str | Path) -> Pack:
         problems = list(dict.fromkeys(problems))
         unlisted = f" and {len(problems) - 20} more" if len(problems) > 20 else ""
         raise InputError(f"{path.name}: {'; '.join(problems[:20])}{unlisted}")
-    plain_tasks = [(row, right) for row, right in tables if row["sampling"] in ("closed", "open")]
-    return Pack(path, about, _table(plain_tasks), tables)
+    return Pack(
+        path,
+        about,
+        _table([row_and_array for row_and_array in tables if row_and_array[0]["sampling"] in ("closed", "open")]),
+        tables,
+    )
 
 
 _load = cache(lambda path, time, manifest: load(path))
@@ -258,7 +262,7 @@ def _backbones(rows: list[dict]) -> list[str]:
     return [name for name in allowed if name != catalogue.OWN]
 
 
-def _wrong_classes(classes: dict[str, list], parts: dict[str, list]) -> list[str]:
+def _wrong_classes(classes: dict[str, list[int]], parts: dict[str, list[int]]) -> list[str]:
     fits = {name: len(n) <= CLASSES and min(n, default=0) > 0 and sum(n) <= IMAGES for name, n in classes.items()}
     for name, numbers in parts.items():
         numbered = set(numbers) == set(range(len(set(numbers))))
@@ -268,21 +272,36 @@ def _wrong_classes(classes: dict[str, list], parts: dict[str, list]) -> list[str
 
 def _right(content: bytes, row: dict, about: dict) -> tuple[np.ndarray | None, list[str]]:
     """The array of a row, and what is wrong with it or the tasks of the row."""
+    ways, shots, queries, sampling = (row[name] for name in ("ways", "shots", "queries", "sampling"))
+    width, number_type, columns_word = {
+        "biased": (2 * ways, "<u2", "2 ways"),
+        "re-split": (len(RESPLIT), "<f8", "columns"),
+    }.get(sampling, (ways, "<u2", "ways"))
     try:
-        array = _array(content, row)
+        file = io.BytesIO(content)
+        version, (shape, fortran, kind) = np.lib.format.read_magic(file), np.lib.format.read_array_header_1_0(file)
+        if version != (1, 0) or fortran or kind != np.dtype(number_type) or len(shape) != 2 or shape[1] != width:
+            raise ValueError(f"an array {shape} of {kind}")
+        array = np.frombuffer(file.read(), number_type).reshape(shape)
     except ValueError as error:
-        return None, [str(error)]
-    if too_large := _too_large(len(array), row):
-        return None, [too_large]
-    sizes = about["classes"][row["dataset"]]
-    if row["sampling"] == "biased":
-        return array, _wrong_biased(array, row, np.array(sizes))
-    setting = [row[name] for name in ("sampling", "tasks", "ways", "shots", "queries", "seed", "rounds")]
+        numbers = "64-bit numbers" if number_type == "<f8" else "16-bit whole numbers"
+        return None, [f"its array is not (tasks, {columns_word}) of {numbers} ({reason(error)})"]
+    size = len(array) * ways * (shots + queries)
+    if not 0 < shots < DRAWN or not 0 < queries < DRAWN or size > DRAWN:
+        return None, [f"{shots} shots and {queries} queries in {len(array)} tasks"]
+    if row["tasks"] is not None and row["tasks"] > DRAWN:
+        return None, [f"{row['tasks']} tasks"]
+    if sampling == "re-split" and not 0 < len(array) * ways * shots * max(row["rounds"], ways * shots) <= DRAWN:
+        return None, [f"{row['rounds']} rounds in {len(array)} tasks"]
+    sizes = np.array(about["classes"][row["dataset"]])
+    if sampling == "biased":
+        return array, _wrong_biased(array, row, sizes)
+    facts = (row[name] for name in ("sampling", "tasks", "ways", "shots", "queries", "seed", "rounds"))
     try:
-        n, digest, tested = _drawn(tuple(sizes), tuple(about["parts"].get(row["dataset"], ())), *setting)
+        n, digest, tested = _drawn(tuple(sizes), tuple(about["parts"].get(row["dataset"], ())), *facts)
     except InputError as error:
         return None, [f"its tasks cannot be drawn ({error})"]
-    wrong = _wrong_shares(array, tested) if row["sampling"] == "re-split" else _too_many(array, row["queries"])
+    wrong = _wrong_shares(array, tested) if sampling == "re-split" else _too_many(array, queries)
     if (n, digest) != (len(array), row["digest"]):
         wrong.append("its tasks are not those that its class sizes and seed give")
     return array, wrong
@@ -305,7 +324,7 @@ def _wrong_biased(array: np.ndarray, row: dict, sizes: np.ndarray) -> list[str]:
     return wrong
 
 
-def _wrong_shares(shares: np.ndarray, tested: tuple) -> list[str]:
+def _wrong_shares(shares: np.ndarray, tested: tuple[int, ...]) -> list[str]:
     """Accuracies that are none, or that so many test images (0: their number varies) cannot give."""
     if not ((shares >= 0) & (shares <= 1)).all():
         return ["accuracies that are not from 0 to 1"]
@@ -325,7 +344,9 @@ def re_split(tasks: Tasks, new: Tasks, rounds: int, seed: int) -> tuple[str, tup
 
 
 @cache
-def _drawn(sizes: tuple, parts: tuple, sampling: str, tasks: int | None, *shape: int | None) -> tuple[int, str, tuple]:
+def _drawn(
+    sizes: tuple[int, ...], parts: tuple[int, ...], sampling: str, tasks: int | None, *shape: int | None
+) -> tuple[int, str, tuple[int, ...]]:
     """Of the tasks that the samplers draw from images in the order of their classes: number, digest, `re_split`'s."""
     labels = np.repeat(np.arange(len(sizes)), sizes)
     *shape, rounds = shape
@@ -364,32 +385,3 @@ def plain(name: str) -> str:
 def member(i: int) -> str:
     """What the array of a row is called in the archive."""
     return f"right-{i:04d}.npy"
-
-
-def _array(content: bytes, row: dict) -> np.ndarray:
-    """The array of a row, or a ValueError where it has another form than those of its sampling."""
-    ways = row["ways"]
-    forms = {"biased": (2 * ways, "<u2", "2 ways"), "re-split": (len(RESPLIT), "<f8", "columns")}
-    width, number_type, columns = forms.get(row["sampling"], (ways, "<u2", "ways"))
-    try:
-        file = io.BytesIO(content)
-        version = np.lib.format.read_magic(file)
-        shape, fortran, kind = np.lib.format.read_array_header_1_0(file)
-        if version != (1, 0) or fortran or kind != np.dtype(number_type) or shape[1:] != (width,):
-            raise ValueError(f"an array {shape} of {kind}")
-        return np.frombuffer(file.read(), number_type).reshape(shape)
-    except ValueError as error:
-        numbers = "64-bit numbers" if number_type == "<f8" else "16-bit whole numbers"
-        raise ValueError(f"its array is not (tasks, {columns}) of {numbers} ({reason(error)})") from None
-
-
-def _too_large(tasks: int, row: dict) -> str:
-    """Numbers of a row that would take too long to check; empty where there are none."""
-    ways, shots, queries, rounds = (row[name] for name in ("ways", "shots", "queries", "rounds"))
-    if not 0 < shots < DRAWN or not 0 < queries < DRAWN or tasks * ways * (shots + queries) > DRAWN:
-        return f"{shots} shots and {queries} queries in {tasks} tasks"
-    if row["tasks"] is not None and row["tasks"] > DRAWN:
-        return f"{row['tasks']} tasks"
-    if row["sampling"] == "re-split" and not 0 < tasks * ways * shots * max(rounds, ways * shots) <= DRAWN:
-        return f"{rounds} rounds in {tasks} tasks"
-    return ""

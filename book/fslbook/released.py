@@ -52,18 +52,32 @@ def read(folder: str = "", *, registry: Path = RESULTS_LIST) -> pd.DataFrame | N
     names = [line.split()[0] for line in registry.read_text("utf-8").splitlines() if line]
     roots = [Path(folder), Path(folder) / "results" / "benchmark"] if folder else [store.path(RESULTS)]
     paths = {name: root / name for root in roots for name in names if (root / name).is_file()}
-    if folder and not paths:
-        raise InputError(f"released = {folder}; it has no file such as {names[0]}, also below results/benchmark")
-    tables, first = [], {}
+    if not paths:
+        if folder:
+            raise InputError(f"released = {folder}; it has no file such as {names[0]}, also below results/benchmark")
+        return None
+    parts, first = [], {}
     for name, path in paths.items():
-        table = _table(name, path)
-        key = Path(name).parts[0], path.name  # shots and data set
-        first_path, tasks = first.setdefault(key, (path, len(table)))
-        if tasks != len(table):
-            counts = f"{len(table)} tasks, {first_path} {tasks}"
-            raise InputError(f"released: {path} holds {counts}; methods share their tasks")
-        tables.append(table)
-    return pd.concat(tables, ignore_index=True)[list(COLUMNS)] if tables else None
+        setting, backbone, method, file = Path(name).parts
+        dataset, shots = Path(file).stem.replace("_", "-"), int(setting.removesuffix("-shot"))
+        accuracy = _accuracies(path)
+        first_path, n = first.setdefault((dataset, shots), (path, len(accuracy)))
+        if n != len(accuracy):
+            raise InputError(
+                f"released: {path} holds {len(accuracy)} tasks, {first_path} {n}; methods share their tasks"
+            )
+        ids = dict(
+            dataset=dataset,
+            backbone=backbone,
+            learner=LEARNERS[method],
+            ways=5,
+            shots=shots,
+            queries=QUERIES[shots],
+            sampling="open",
+            seed=0,
+        )
+        parts.append(pd.DataFrame({"task": np.arange(n), "accuracy": accuracy}).assign(**ids))
+    return pd.concat(parts, ignore_index=True)[list(COLUMNS)]
 
 
 def _accuracies(path: Path) -> np.ndarray:
@@ -80,19 +94,3 @@ def _accuracies(path: Path) -> np.ndarray:
     if 0 < x.max() <= 1:
         raise InputError(f"released: {path} holds nothing above {x.max():g}: shares, it seems; percent is needed")
     return x
-
-
-def _table(name: str, path: Path) -> pd.DataFrame:
-    """Results table of one file, whose name says which method and data set it is of."""
-    setting, backbone, method, file = Path(name).parts
-    shots, accuracy = int(setting.removesuffix("-shot")), _accuracies(path)
-    return pd.DataFrame({"task": np.arange(len(accuracy)), "accuracy": accuracy}).assign(
-        dataset=Path(file).stem.replace("_", "-"),
-        backbone=backbone,
-        learner=LEARNERS[method],
-        ways=5,
-        shots=shots,
-        queries=QUERIES[shots],
-        sampling="open",
-        seed=0,
-    )

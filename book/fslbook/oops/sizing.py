@@ -16,7 +16,6 @@ import pandas as pd
 
 from fslbook.oops.difficulty import regression_interval, sample_by_difficulty, weighted_interval
 from fslcore import evaluation, stats
-from fslcore.datasets import Source
 from fslcore.errors import InputError
 from fslcore.evaluation import Method
 from fslcore.stats.pilot import Pilot, moments
@@ -418,7 +417,7 @@ def by_size(
     return table, optima.common_optimum(pilots)
 
 
-def _of_rows(tasks: Tasks, rows: np.ndarray) -> Tasks:
+def _of_rows(tasks, rows) -> Tasks:
     """The tasks of part of a data set, with numbers of images in all of it."""
     support, query = rows[tasks.support], rows[tasks.query]
     return Tasks(support, tasks.support_label, query, tasks.query_label, tasks.ways)
@@ -544,7 +543,7 @@ def _difficulty_ratios(
     return correlation, weighted / uniform, regressed / uniform
 
 
-def _ready(source: Source, methods: list[Method]) -> dict[str, evaluation.Ready]:
+def _ready(source, methods) -> dict[str, evaluation.Ready]:
     """The methods by their labels; those of one backbone read one bank, which is computed once."""
     by_label, banks = {}, {}
     for method in (Method(*m) for m in methods):
@@ -557,17 +556,17 @@ def _ready(source: Source, methods: list[Method]) -> dict[str, evaluation.Ready]
     return by_label
 
 
-def _values(ready: dict[str, evaluation.Ready], tasks: Tasks) -> dict[str, np.ndarray]:
+def _values(ready, tasks: Tasks) -> dict[str, np.ndarray]:
     """(T, K, Q) values of each method on the same tasks; records are kept in the cache."""
     return {name: method.record(tasks).by_class() for name, method in ready.items()}
 
 
-def _with_pairs(values: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+def _with_pairs(values: dict) -> dict[str, np.ndarray]:
     """The same, and the difference of each two methods."""
     return values | {f"{a} − {b}": values[a] - values[b] for a, b in combinations(values, 2)}
 
 
-def _joined(trials: list[Tasks]) -> Tasks:
+def _joined(trials: list) -> Tasks:
     arrays = (
         np.concatenate([getattr(t, name) for t in trials])
         for name in ("support", "support_label", "query", "query_label")

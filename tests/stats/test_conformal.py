@@ -1,11 +1,9 @@
 import math
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fslcore.errors import InputError
 from fslcore.stats import conformal_quantile
 
 LEVELS = st.floats(0.05, 0.99)
@@ -17,12 +15,6 @@ def test_covers_as_often_as_proved(scores, level):
     inside = [score <= conformal_quantile(scores[:i] + scores[i + 1 :], level) for i, score in enumerate(scores)]
     n = len(scores) - 1
     assert level - 1e-9 <= np.mean(inside) < level + 1 / (n + 1)
-
-
-@given(scores=st.lists(st.integers(0, 3), min_size=2, max_size=40), level=LEVELS)
-def test_with_ties_it_covers_at_least_as_often(scores, level):
-    inside = [score <= conformal_quantile(scores[:i] + scores[i + 1 :], level) for i, score in enumerate(scores)]
-    assert np.mean(inside) >= level - 1e-9
 
 
 def test_covers_new_draws_of_any_predictor():
@@ -37,12 +29,3 @@ def test_covers_new_draws_of_any_predictor():
 def test_too_few_cases_give_an_infinite_interval():
     assert conformal_quantile(np.arange(8), 0.9) == math.inf
     assert conformal_quantile(np.arange(9), 0.9) == 8
-
-
-@pytest.mark.parametrize(
-    "scores, level, says",
-    [([], 0.9, "shape"), ([[1.0]], 0.9, "shape"), ([1.0, math.nan], 0.9, "NaN"), ([1.0], 1.0, "level = 1.0")],
-)
-def test_bad_input_is_told(scores, level, says):
-    with pytest.raises(InputError, match=says):
-        conformal_quantile(scores, level)

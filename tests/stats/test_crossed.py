@@ -149,14 +149,6 @@ def test_a_plan_of_the_same_size_is_the_study_and_larger_ones_are_narrower():
     assert many.standard_error**2 == pytest.approx(found.item_variance / ITEMS, rel=1e-3)
 
 
-def test_a_plan_foretells_the_error_of_a_larger_study():
-    """From 40 pilots of 5 supports and 100 items, to 20 supports and 400 items."""
-    pilots = [stats.crossed_intervals(scores(seed, 5, 100)) for seed in range(40)]
-    larger = [stats.crossed_intervals(scores(1000 + seed, 20, 400)) for seed in range(40)]
-    told = np.mean([of.planned(20, 400).standard_error ** 2 for of in pilots])
-    assert told == pytest.approx(np.mean([of.both.standard_error**2 for of in larger]), rel=0.15)
-
-
 def test_one_support_says_nothing_of_others():
     found = stats.crossed_intervals(scores(supports=1))
     usual = stats.open_interval(scores(supports=1)[0])
@@ -173,41 +165,6 @@ def test_where_nothing_varies_items_and_supports_are_counted(value):
     assert half_widths(found).tolist() == [0, 0, 0]
     p = [of.p_value for of in (found.items, found.supports, found.both)]
     assert p == pytest.approx([min(2 * (1 / (1 + value)) ** n, 1) for n in (30, 4, 4)])
-
-
-def test_bounds_are_those_that_are_given():
-    right = np.ones((5, 40))
-    right[:, 0] = right[0, 1] = 0
-    found = stats.crossed_intervals(right > 0)
-    assert found.both.bounds == (0, 1) and found.both.high < 1
-    assert found == stats.crossed_intervals(right, bounds=(0, 1))
-    for values in (right, 100 * right, right - right[::-1]):
-        assert stats.crossed_intervals(values).both.bounds is None
-    assert stats.crossed_intervals(0.99 - 0.1 * scores(), bounds=(-9, 9)).items.bounds == (-9, 9)
-
-
-@pytest.mark.parametrize(
-    "change, said",
-    [
-        ({"values": np.ones(5)}, "values has shape"),
-        ({"values": np.ones((3, 1))}, "one row per support"),
-        ({"values": np.ones((0, 9))}, "one row per support"),
-        ({"values": [[1, np.nan, 2]]}, "values: 1 values are NaN"),
-        ({"labels": np.r_[LABELS[:-1], 9]}, "labels: class 9 has 1 item; 2 are needed, or no labels"),
-        ({"labels": LABELS[1:]}, "labels: shape"),
-        ({"labels": LABELS, "weights": [1, 2]}, r"weights: shape \(2,\), from 1 on; one over 0 for each of 3 classes"),
-        ({"labels": LABELS, "weights": [1, 2, 0]}, "from 0 on"),
-        ({"pool": 30}, "pool = 30, shots = None; both are needed, or neither"),
-        ({"shots": 8}, "pool = None, shots = 8"),
-        ({"pool": 8, "shots": 8}, "more labelled examples per class than in a support"),
-        ({"groups": np.zeros(ITEMS)}, "groups: all images are in one"),
-        ({"level": 95}, "level = 95"),
-        ({"bounds": (1, 0)}, "bounds"),
-    ],
-)
-def test_bad_input_is_told(change, said):
-    with pytest.raises(InputError, match=said):
-        stats.crossed_intervals(**{"values": scores(), **change})
 
 
 def test_a_class_that_is_one_group_leaves_new_items_unknown():
@@ -238,14 +195,18 @@ def test_intervals_hold_their_truth_as_often_as_said(shares, interval):
     assert 94 < shares[interval].mean() < 96.5  # a tenth wider or narrower moves it by 1.5
 
 
-def test_the_usual_spread_and_the_items_alone_do_not(shares):
-    assert shares["naive"].min() < 60 and shares["naive"].mean() < 83
-    assert shares["items alone"].min() < 60 and shares["items alone"].mean() < 87
-    assert shares.loc["50 supports", "naive"] < 65 < 85 < shares.loc["50 supports", "items alone"]
-    assert shares.loc["many items", "items alone"] < 65 < 88 < shares.loc["many items", "naive"]
-
-
-def test_levels_are_kept():
-    table = crossed.simulated(crossed.Design("", pool=100), 300, seed=5, level=0.8)
-    share = crossed.summary(table).set_index("interval")["share"]
-    assert share[["items", "supports", "both"]].between(75, 87).all()
+@pytest.mark.parametrize(
+    "change, words",
+    [
+        ({"values": np.ones((3, 1))}, "one row per support"),
+        ({"labels": np.r_[LABELS[:-1], 9]}, "labels: class 9 has 1 item; 2 are needed, or no labels"),
+        ({"labels": LABELS, "weights": [1, 2]}, r"weights: shape \(2,\), from 1 on; one over 0 for each of 3 classes"),
+        ({"labels": LABELS, "weights": [1, 2, 0]}, "from 0 on"),
+        ({"pool": 30}, "pool = 30, shots = None; both are needed, or neither"),
+        ({"pool": 8, "shots": 8}, "more labelled examples per class than in a support"),
+        ({"groups": np.zeros(ITEMS)}, "groups: all images are in one"),
+    ],
+)
+def test_bad_input_is_refused(change, words):
+    with pytest.raises(InputError, match=words):
+        stats.crossed_intervals(**{"values": scores(), **change})

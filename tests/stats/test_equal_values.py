@@ -10,7 +10,6 @@ from scipy import optimize
 from scipy import stats as scipy_stats
 
 from fslcore import stats
-from fslcore.stats.intervals import chance_of_equal
 from fslcore.tasks import sample_closed
 
 PERCENT, POINTS = (0, 100), (-100, 100)
@@ -65,13 +64,6 @@ def test_without_bounds_nothing_is_concluded_of_equal_values():
         assert stats.equivalence(found, 5).p_value == 1 and str(found) == "0.10 ± ∞"
     assert stats.simultaneous_intervals([[1.0] * 600, [0.0] * 600]).p_values.tolist() == [1, 1]
     assert stats.compare(stats.closed_interval([0.8] * 600), stats.closed_interval([0.2] * 600)) == 0
-
-
-def test_chances_of_equal_values_at_the_ends():
-    chance = chance_of_equal([0.0, 0.0, 100.0, 100.0, -100.0, 5.0], [0.0, 100.0, 100.0, 50.0, -100.0, 5.0], POINTS, 4)
-    assert chance.tolist() == [1, 0, 1, (1 - 50 / 200) ** 4, 1, 1]
-    assert chance_of_equal(70.0, 0.0, PERCENT, 2) == 0  # a mean of 0 leaves no room for 70
-    assert chance_of_equal(0.0, 300.0, POINTS, 2) == 0
 
 
 def test_two_sets_count_as_the_pairs_that_they_hold():
@@ -136,16 +128,6 @@ def test_a_difference_that_is_nowhere_negative_may_be_negative_in_truth():
             assert str(of).count("±") == 1 and not of.few_errors
 
 
-def test_a_plan_takes_a_pilot_of_a_method_that_dominates():
-    rng = np.random.default_rng(0)
-    d = 1.0 * (rng.random(TASKS.query.shape) < 0.1)
-    shape = dict(n_classes=6, images_per_class=12, ways=4, shots=2, difference=0.1)
-    for bounds in (None, (-1, 1), (-100, 100)):
-        assert stats.plan(stats.three_intervals(d, *PLACES, bounds=bounds), **shape).n_tasks > 1
-        queries = d.reshape(40, 4, 3)
-        assert stats.plan(stats.pilot(queries, 2, bounds=bounds), difference=0.1).n_tasks > 1
-
-
 # ---------------------------------------------------------------- a mean on a bound, but for rounding
 
 
@@ -196,17 +178,6 @@ def test_rare_differences_are_seldom_concluded_away(tasks, share):
         assert (found.p_value < 0.05) == (found.conclusion != 0)
         significant += found.conclusion != 0
     assert max(equivalent, significant) <= 0.05 * studies + 2 * math.sqrt(0.05 * 0.95 * studies)
-
-
-@pytest.mark.parametrize("tasks", [6, 20, 100, 600])
-def test_equal_values_err_no_more_often_than_said_in_the_worst_world(tasks):
-    """The bound itself comes up just rarely enough that the mean is an end of the interval: 2.5 % to either side."""
-    rng, share = np.random.default_rng(0), 1 - 0.025 ** (1 / tasks)
-    truth = -100 * share
-    equal = (rng.random((20_000, tasks)) >= share).all(axis=1).mean()
-    assert equal == pytest.approx(0.025, abs=0.004)
-    found = study_of(np.zeros(tasks), tasks)
-    assert found.low == pytest.approx(truth) and found.chance_of_equal_values(truth) == pytest.approx(0.025)
 
 
 def test_a_winner_that_is_always_right_may_err():

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy import stats as scipy_stats
 from statsmodels.stats.weightstats import ttost_ind, ttost_paired
 
 from fslcore import stats
@@ -43,23 +42,6 @@ def test_the_four_verdicts_are_distinct():
     assert both.verdict == "equivalent" and both.difference.conclusion == 1
 
 
-@pytest.mark.parametrize("difference", [0.5, 0.7])
-def test_what_lies_at_the_margin_is_called_equivalent_in_five_percent(difference):
-    rng = np.random.default_rng(1)
-    a = rng.normal(difference, 1, (1000, 60))
-    p = np.array([stats.equivalence(stats.paired_interval(x, 0 * x), 0.5).p_value for x in a])
-    wrong = (p < 0.05).mean()
-    assert (0.03 < wrong < 0.075) if difference == 0.5 else wrong < 0.01
-
-
-def test_power_is_there():
-    rng = np.random.default_rng(1)
-    a = rng.normal(0, 1, (500, 60))
-    told = np.mean([stats.equivalence(stats.paired_interval(x, 0 * x), 0.5).equivalent for x in a])
-    limit = 0.5 * np.sqrt(60) - scipy_stats.t.ppf(0.95, 59)
-    assert told == pytest.approx(2 * scipy_stats.norm.cdf(limit) - 1, abs=0.05)
-
-
 def test_without_any_variance_and_without_an_end():
     for tasks, equivalent in ((5, False), (298, False), (299, True)):
         found = stats.equivalence(stats.paired_interval([0.7] * tasks, [0.7] * tasks, bounds=(-1, 1)), 0.01)
@@ -72,20 +54,6 @@ def test_without_any_variance_and_without_an_end():
     )
 
 
-def test_unpaired_methods_that_do_not_vary_count_as_the_pairs_that_they_hold():
-    found = stats.equivalence(stats.independent_interval([0.7] * 3, [0.7] * 4, bounds=(-1, 1)), 0.4)
-    assert found.p_value == pytest.approx(0.6**3)
-
-
-def test_on_the_three_intervals_of_a_difference():
-    rng = np.random.default_rng(0)
-    labels = np.arange(20).repeat(30)
-    images = np.array([[rng.permutation(30)[:4] + 30 * c for c in rng.permutation(20)[:5]] for _ in range(400)])
-    support, query = images[..., 0], images[..., 1:].reshape(400, 15)
-    skill = rng.normal(0, 0.1, 20)
-    right = [rng.random((400, 15)) < 0.7 + skill[labels[query]] for _ in range(2)]
-    three = stats.three_intervals(100.0 * right[0] - 100.0 * right[1], support, query, labels)
-    p = [stats.equivalence(getattr(three, kind), 4.0).p_value for kind in ("closed", "images", "classes")]
-    assert p[0] < 0.05 and p[0] <= p[1] <= p[2] < 1  # what is the same on these images need not be on new ones
+def test_it_takes_one_interval():
     with pytest.raises(InputError, match="difference"):
-        stats.equivalence(three, 4.0)
+        stats.equivalence([0.1, 0.2], 4.0)

@@ -49,19 +49,6 @@ def test_magnitudes_that_are_allowed_are_computed_without_a_warning(name):
             FUNCTIONS[name](factor)
 
 
-@pytest.mark.parametrize("name", ["closed_interval", "paired_interval", "three_intervals", "pilot", "chance_better"])
-@pytest.mark.parametrize("factor", [1e29, 1e-28])
-def test_a_unit_of_measurement_scales_the_interval_alone(name, factor):
-    found, scaled = (FUNCTIONS[name](k) for k in (1.0, factor))
-    if name == "pilot":
-        assert scaled.model.optimum == pytest.approx(found.model.optimum)
-    elif name == "chance_better":
-        assert (scaled.low, scaled.high) == pytest.approx((found.low, found.high))
-    else:
-        parts = [r.classes if name == "three_intervals" else r for r in (found, scaled)]
-        assert parts[1].half_width == pytest.approx(factor * parts[0].half_width, rel=1e-9)
-
-
 def test_ranks_are_the_same_in_any_unit():
     alike = TABLE.round(1)  # with ties
     for factor in (1e-28, 1e-11, 0.01, 100, 1e29):

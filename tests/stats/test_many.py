@@ -32,10 +32,6 @@ DEMSAR = [
     (0.957, 0.978, 0.946, 0.970),
 ]
 # His Table 5: critical values of the two-tailed Nemenyi test, for 2 to 10 methods.
-CRITICAL = {
-    0.95: [1.960, 2.343, 2.569, 2.728, 2.850, 2.949, 3.031, 3.102, 3.164],
-    0.90: [1.645, 2.052, 2.291, 2.459, 2.589, 2.693, 2.780, 2.855, 2.920],
-}
 tables = st.tuples(st.integers(2, 6), st.integers(2, 8), st.integers(0, 10_000), st.booleans())
 
 
@@ -53,13 +49,6 @@ def test_the_worked_example_of_demsar():
     at_10 = stats.across_datasets(np.transpose(DEMSAR), 0.9)
     assert (np.argwhere(np.triu(at_10.apart)) == [(0, 1), (0, 3)]).all()  # both are told from C4.5, he finds
     assert [group.tolist() for group in at_10.groups] == [[3, 1, 2], [2, 0]]
-
-
-@pytest.mark.parametrize("level", CRITICAL)
-def test_critical_values_as_published(level):
-    for methods, q in enumerate(CRITICAL[level], start=2):
-        found = stats.across_datasets(drawn(methods, 6, 0, False), level)
-        assert found.critical_difference / np.sqrt(methods * (methods + 1) / 36) == pytest.approx(q, abs=1.1e-3)
 
 
 @given(tables, st.sampled_from([0.9, 0.95, 0.99]))
@@ -101,15 +90,6 @@ def test_two_methods_and_few_data_sets():
         found = stats.across_datasets([np.ones(datasets), np.zeros(datasets)])
         assert found.critical_difference < 1 and found.apart[0, 1] == told
         assert found.p_value == pytest.approx(found.smallest_pair, rel=0.2) == pytest.approx(2.0 ** (1 - datasets), 0.2)
-
-
-def test_equal_methods_are_seldom_told_apart():
-    rng = np.random.default_rng(0)
-    for methods, datasets in ((2, 4), (3, 5), (6, 5)):
-        false = np.mean([stats.across_datasets(rng.random((methods, datasets))).apart.any() for _ in range(25)])
-        assert false <= 0.05 + 3 * np.sqrt(0.05 * 0.95 / 25)
-    found = stats.across_datasets(np.arange(5)[:, None] + rng.random((5, 20)))
-    assert found.apart[0, 4] and found.apart[0, 2] and len(found.groups) > 1  # and unequal ones are
 
 
 def test_as_many_shuffles_in_parts_as_at_once(monkeypatch):

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fslcore.stats import influence
-from fslcore.stats.dependence import square, units_of, variances
+from fslcore.stats.dependence import square
 from fslcore.stats.three_intervals import _adjusted, _table, assembled
 
 
@@ -105,16 +105,6 @@ def test_tasks_of_pools_against_counting_all_tasks_without_an_image():
     exact -= (np.bincount(labels, exact) / 6)[labels]
     np.testing.assert_allclose(found, exact, atol=1e-9)
     assert np.ptp(exact) > 0.1
-
-
-def test_each_variance_is_of_its_own_parts():
-    rng = np.random.default_rng(0)
-    images, classes = (size * rng.normal(size=(20, 30)) for size in (1.0, 3.0))
-    units = units_of(np.arange(4).repeat(6), None, None)
-    found, freedom, noise = variances(units, lambda _: (1.5, images @ images.T), lambda _: (2.5, classes @ classes.T))
-    assert found.tolist() == [1.5, 2.5] and freedom.tolist() == [23, 3]
-    assert noise.tolist() == [square(images @ images.T)[1], square(classes @ classes.T)[1]]
-    assert noise[1] > 4 * noise[0]
 
 
 def test_accuracies_are_adjusted_as_by_a_dense_regression_on_their_classes():

@@ -1,7 +1,5 @@
 """Intervals and conclusions against SciPy and statsmodels, by properties, and by simulation."""
 
-import inspect
-import re
 import subprocess
 import sys
 from dataclasses import replace
@@ -23,7 +21,6 @@ from statsmodels.stats.weightstats import DescrStatsW
 from fslcore import stats
 from fslcore.errors import InputError
 from fslcore.stats import intervals
-from fslcore.stats.pilot import moments
 
 accuracies = arrays(float, st.integers(2, 30), elements=st.floats(0, 100).map(lambda v: round(v, 3)))
 levels = st.floats(0.5, 0.999)
@@ -83,17 +80,6 @@ def test_p_value_against_scipy_and_the_interval(n, seed, level, shift):
     assert stats.paired_interval(b, a + shift, level).p_value == r.p_value
 
 
-@given(st.lists(st.sampled_from([0.0, 20.0, 40.0]), min_size=2, max_size=5))
-def test_p_value_of_few_coarse_differences(d):
-    r = stats.paired_interval(np.array(d) + 40, np.full(len(d), 40.0))
-    assert 0 <= r.p_value <= 1
-    assert (r.p_value < 0.05) == (r.conclusion != 0)
-    if len(set(d)) == 1:  # no variance: nothing to scale the mean by
-        assert r.p_value == 1
-    else:
-        assert r.p_value == pytest.approx(scipy_stats.ttest_1samp(d, 0).pvalue, rel=1e-6)
-
-
 SHARES = np.random.default_rng(3).integers(0, 76, 600) / 75
 
 
@@ -147,14 +133,6 @@ def test_methods_that_differ_by_more_than_rounding_are_not(a, b):
         assert np.sign(r.mean) == np.sign(one[0] - other[0])
 
 
-def test_equal_differences_but_for_rounding_are_judged_by_the_bounds():
-    for tasks, sure in ((2, False), (20, False), (21, True), (600, True), (3000, True)):
-        b = SHARES[:1].repeat(tasks) + np.linspace(0, 0.1, tasks)
-        r = stats.paired_interval(b + 0.2, b, bounds=(-1, 1))
-        assert (r.half_width, r.conclusion) == (0, int(sure))
-        assert r.p_value == pytest.approx(min(2 * (1 / 1.2) ** tasks, 1)) and (r.p_value < 0.05) == sure
-
-
 def test_differences_of_many_methods_are_those_of_each():
     rng = np.random.default_rng(5)
     a = rng.random((40, 6)) * [1, 100, 1, 1, 1, 1]
@@ -163,17 +141,6 @@ def test_differences_of_many_methods_are_those_of_each():
     np.testing.assert_array_equal(found, np.stack([stats.paired_differences(*x) for x in zip(a.T, b.T)], axis=1))
     np.testing.assert_array_equal(stats.paired_differences(a.T, b.T, axis=1).T, found)
     assert not found[:, [0, 2, 4]].any() and np.ptp(found[:, 3]) == 0 and np.ptp(found[:, 1]) > 1
-
-
-@pytest.mark.parametrize("kind", ["closed", "open"])
-def test_intervals_without_a_width_conclude_nothing_without_bounds(kind):
-    of = stats.closed_interval if kind == "closed" else stats.open_interval
-    for n in (2, 30, 600):
-        assert stats.compare(of([0.8] * n), of([0.6] * n)) == 0
-        a, b = (of([value] * n, bounds=(0, 1)) for value in (0.8, 0.6))
-        assert stats.compare(a, b) == -stats.compare(b, a) == int(n > 2)
-    assert stats.compare(of([0.3] * 600), of([0.1 + 0.2] * 600)) == 0
-    assert stats.closed_interval([0.1] * 7).half_width == 0
 
 
 def test_p_value_of_a_closed_interval_is_that_of_the_normal_distribution():
@@ -213,20 +180,6 @@ def test_limits_lie_inside_hold_the_mean_and_mirror(mean, half, df, level, shift
         intervals.limits(1.001 * mean, room, BOUNDS, df, level),
     )
     assert mean > 0.9 or (above[0] >= below[0] - 1e-3 and above[1] >= below[1] - 1e-3)
-
-
-@given(st.floats(0.05, 0.95), st.floats(1e-6, 1e-3))
-def test_far_from_the_bounds_limits_are_mean_and_half_width(mean, half):
-    low, high = intervals.limits(mean, half, BOUNDS)
-    assert (mean - low, high - mean) == pytest.approx((half, half), rel=0.05)
-    assert intervals.limits(mean, half) == (mean - half, mean + half)
-
-
-def test_what_limits_refuse_is_named_with_what_is_allowed():
-    with pytest.raises(InputError, match="df goes down to 0; more than 0 is allowed"):
-        intervals.limits(0.5, 0.1, BOUNDS, 0)
-    with pytest.raises(InputError, match="half_width goes down to -1; 0 or more is allowed"):
-        intervals.limits(0.5, -1.0, BOUNDS)
 
 
 def test_percent_and_shares_are_told_apart_from_just_over_one():
@@ -281,20 +234,6 @@ def test_a_closed_interval_of_few_tasks_has_students_quantile(tasks):
     )
 
 
-def test_few_errors_are_told():
-    make = lambda mean, half, **of: stats.Interval(mean, half, 0.95, 600, "open", bounds=(0, 100), **of)  # noqa: E731
-    few, enough = make(99.8, 0.5), make(99.8, 0.1)
-    assert few.few_errors and str(few).endswith(", few errors)") and not enough.few_errors
-    assert not make(50.0, np.inf).few_errors and not stats.Interval(99.8, 0.5, 0.95, 600, "open").few_errors
-    assert make(100.0, 0.0).low == pytest.approx(100 * scipy_stats.beta.ppf(0.025, 600, 1))  # Clopper and Pearson
-    share = scipy_stats.beta.ppf(0.975, 1, 600)  # of tasks that may differ
-    assert (make(70.0, 0.0).low, make(70.0, 0.0).high) == pytest.approx((70 - 70 * share, 70 + 30 * share))
-    many = stats.Interval(100.0, 0.0, 0.95, 9000, "open", bounds=(0, 100))
-    assert many.low == pytest.approx(100 * scipy_stats.beta.ppf(0.025, 9000, 1), rel=1e-9)
-    assert make(100.0, 0.0, units=30).low == pytest.approx(100 * scipy_stats.beta.ppf(0.025, 30, 1))
-    assert make(0.0, 0.0).high == pytest.approx(100 - make(100.0, 0.0).low)
-
-
 def test_the_short_form_stands_where_it_is_true():
     make = lambda mean, half: stats.Interval(mean, half, 0.95, 600, "open", bounds=(0, 100))  # noqa: E731
     assert str(make(80.0, 0.5)) == "80.00 ± 0.50" and f"{make(60.0, 1.0):+.1f}" == "+60.0 ± 1.0"
@@ -313,14 +252,6 @@ def test_bounds_change_no_verdict():
         assert bounded.meets(bounded) and bounded.high < 100 and stats.paired_interval(a, b).bounds is None
 
 
-@given(accuracies, levels, levels)
-def test_a_higher_level_is_wider(x, one, other):
-    low, high = sorted((one, other))
-    for interval in (stats.closed_interval, stats.open_interval):
-        assert interval(x, low).half_width <= interval(x, high).half_width
-    assert stats.closed_interval(x, high).half_width <= stats.open_interval(x, high).half_width
-
-
 @given(accuracies, st.floats(0, 100).map(lambda v: round(v, 3)))
 def test_pairing_is_antisymmetric_and_against_a_constant_is_open(a, constant):
     b = np.roll(a, 1) + 1
@@ -331,63 +262,6 @@ def test_pairing_is_antisymmetric_and_against_a_constant_is_open(a, constant):
     alone = stats.open_interval(a)
     assert against.mean == pytest.approx(alone.mean - constant, abs=1e-9)
     assert against.half_width == pytest.approx(alone.half_width, abs=1e-9)
-
-
-def test_equation_5_pairing_narrows_by_the_covariance():
-    hard = np.random.default_rng(0).normal(size=500)
-    a, b = hard + np.random.default_rng(1).normal(size=(2, 500)) / 3
-    r = stats.paired_interval(a, b)
-    variance = a.var(ddof=1) + b.var(ddof=1) - 2 * np.cov(a, b)[0, 1]
-    assert r.half_width == pytest.approx(scipy_stats.t.ppf(0.975, 499) * np.sqrt(variance / 500))
-    assert r.half_width < stats.open_interval(a).half_width
-
-
-def test_open_interval_covers_at_its_level():
-    rng = np.random.default_rng(0)
-    intervals = [stats.open_interval(x) for x in rng.binomial(75, 0.8, (4000, 8)) / 75]
-    hits = [r.low <= 0.8 <= r.high for r in intervals]
-    assert np.mean(hits) == pytest.approx(0.95, abs=4 * np.sqrt(0.95 * 0.05 / 4000))
-
-
-def test_conclusive_when_intervals_do_not_meet():
-    make = lambda mean, half: stats.Interval(mean, half, 0.95, 10, "open")  # noqa: E731
-    assert stats.compare(make(80, 1), make(77, 1)) == 1
-    assert stats.compare(make(77, 1), make(80, 1)) == -1
-    assert stats.compare(make(80, 1), make(78, 1)) == 0  # they touch
-    for one, other in ((80, 78), (78, 80)):  # whichever comes first
-        assert make(one, 1).meets(make(other, 1))
-    assert not make(80, 1).meets(make(77.9, 1)) and not make(77.9, 1).meets(make(80, 1))
-    for other in (
-        stats.closed_interval([1, 2]),
-        stats.open_interval([1, 2], 0.9),
-        stats.paired_interval([1, 2], [0, 2]),
-    ):
-        with pytest.raises(InputError, match="cannot compare"):
-            stats.compare(make(1, 1), other)
-    with pytest.raises(InputError, match="cannot compare"):
-        stats.compare(*[stats.paired_interval([1, 2], [0, 2])] * 2)
-
-
-@pytest.mark.parametrize(
-    "arguments, message",
-    [
-        (([0.5],), "at least 2 tasks"),
-        (([[0.5, 0.6]],), "shape"),
-        (([0.5, np.nan, np.inf],), "accuracies: 2 values are NaN or infinite"),
-        (([0.5, 0.6], 0), "level = 0"),
-        (([0.5, 0.6], 1), "level = 1"),
-        (([0.5, 0.6], 95), "level = 95"),
-    ],
-)
-@pytest.mark.parametrize("interval", [stats.closed_interval, stats.open_interval])
-def test_bad_input(interval, arguments, message):
-    with pytest.raises(InputError, match=message):
-        interval(*arguments)
-
-
-def test_bad_pairs():
-    with pytest.raises(InputError, match="share their tasks"):
-        stats.paired_interval([1, 2, 3], [1, 2])
 
 
 def test_stats_needs_numpy_and_scipy_only():
@@ -430,41 +304,6 @@ def test_percent_is_not_compared_with_shares():
             compared()
 
 
-@pytest.mark.parametrize(
-    "a, b",
-    [
-        ([60.0, 70, 80], [0.0, 0, 0]),
-        ([60.0, 70, 80], [1.0, 0, 1]),  # counts, or a method that is always wrong
-        ([1.2, 0.9, 1.4], [0.8, 0.7, 0.9]),
-        ([60.0, 70, 80], [-0.1, 0.2, 0.3]),
-        ([600.0, 70, 80], [0.1, 0.2, 0.3]),
-    ],
-)
-def test_other_small_numbers_are_taken_as_they_come(a, b):
-    assert stats.paired_interval(a, b).mean == pytest.approx(np.mean(a) - np.mean(b))
-
-
-@pytest.mark.parametrize(
-    "asked",
-    [
-        stats.closed_interval,
-        stats.open_interval,
-        stats.conformal_quantile,
-        lambda x: stats.paired_interval(x, x),
-        lambda x: stats.independent_interval(x, [0.5, 0.6]),
-        lambda x: moments(x.reshape(3, 1, 2)),
-        lambda x: stats.pilot(x.reshape(3, 1, 2), 1),
-        lambda x: stats.pilot(x.data.reshape(3, 2), 1, labels=np.ma.masked_array([[0, 1]] * 3, x.mask.reshape(3, 2))),
-        lambda x: stats.rank_correlation(x.reshape(3, 2), x.data.reshape(3, 2)),
-        lambda x: stats.picked(x.data.reshape(3, 2), x.reshape(3, 2)),
-        lambda x: stats.three_intervals(x.reshape(3, 2), [[0]] * 3, [[0, 1]] * 3, [0, 1]),
-    ],
-)
-def test_masked_values_are_refused(asked):
-    with pytest.raises(InputError, match="1 values are masked"):
-        asked(np.ma.masked_greater([0.5, 0.6, 0.7, 0.5, 0.6, 99.0], 1))
-
-
 @pytest.mark.parametrize("ours, theirs", [(stats.holm, "holm"), (stats.benjamini_hochberg, "fdr_bh")])
 @given(p=arrays(float, st.integers(1, 40), elements=st.floats(0, 1) | st.sampled_from([0.0, 0.01, 0.05, 1.0])))
 def test_adjusted_p_values_are_those_of_statsmodels(ours, theirs, p):
@@ -473,21 +312,6 @@ def test_adjusted_p_values_are_those_of_statsmodels(ours, theirs, p):
     assert ours(p) == pytest.approx(adjusted, abs=1e-15)
     clear = np.abs(adjusted - 0.05) > 1e-12
     assert ((ours(p) < 0.05) == rejected)[clear].all()
-
-
-@pytest.mark.parametrize("adjust", [stats.holm, stats.benjamini_hochberg])
-def test_p_values_that_are_none(adjust):
-    assert adjust([]).shape == (0,)
-    for p, message in (([0.5, 1.5], "from 0.5 to 1.5"), ([np.nan], "NaN"), ([[0.5]], "p has"), (["x"], "p holds")):
-        with pytest.raises(InputError, match=message):
-            adjust(p)
-
-
-def test_one_default_level():
-    """A level that a caller does not give is the same wherever one is asked for."""
-    functions = [f for f in vars(stats).values() if inspect.isfunction(f)]
-    levels = {f.__name__: p.default for f in functions if (p := inspect.signature(f).parameters.get("level"))}
-    assert len(levels) > 9 and set(levels.values()) == {stats.LEVEL}
 
 
 @pytest.mark.parametrize(
@@ -511,37 +335,6 @@ def test_a_cell_of_mean_and_half_width(mean, half_width, spec, cell):
     assert several.tolist() == [[cell], [cell]] and several.dtype == object
 
 
-@pytest.mark.parametrize("size", [200, 10_000, 1_000_000])
-def test_shares_print_as_many_digits_as_their_intervals_deserve(size):
-    r = stats.closed_interval(np.random.default_rng(0).binomial(75, 0.8, size) / 75)
-    mean, half = str(r).split(" ± ")
-    assert float(half) == pytest.approx(r.half_width, rel=0.05) and len(mean) == len(half)
-    assert abs(float(mean) - r.mean) < r.half_width / 10
-
-
-def test_three_intervals_share_their_digits():
-    rng, labels = np.random.default_rng(0), np.arange(8).repeat(12)
-    images = np.array([[rng.permutation(12)[:4] + 12 * c for c in rng.permutation(8)[:8]] for _ in range(400)])
-    right = (rng.random((400, 24)) < 0.5).astype(float)
-    r = stats.three_intervals(right, images[..., 0], images[..., 1:].reshape(400, 24), labels)
-    these, new, other = str(r).split(", ")
-    assert float(these.split()[2]) == pytest.approx(r.closed.half_width, rel=0.05)
-    assert len(these.split()[2]) == len(new.split()[1]) and other == "± ∞ (new classes)"
-
-
-def test_intervals_are_written_in_the_decimals_that_are_asked_for():
-    one = stats.Interval(97.123, 2.4567, 0.95, 100, "closed", bounds=(0, 100))
-    assert f"{one:.1f}" == f"{one.mean:.1f} ({one.low:.1f} to {one.high:.1f})"
-    wide = stats.ThreeIntervals(*(replace(one, kind=kind) for kind in ("closed", "images", "classes")), 0.1, 0.2, 0.3)
-    assert re.findall(r"\(([a-z ]+)\)", str(wide)) == ["these images", "new images", "new classes"]
-
-
-def test_kinds_and_bounds_are_named_as_promised():
-    assert stats.open_interval([0.4, 0.6, 0.7]).kind == "open" and stats.closed_interval([0.4, 0.6]).kind == "closed"
-    with pytest.raises(InputError, match="bounds = 5; None or two numbers"):
-        intervals.limits(0.5, 0.1, 5)
-
-
 def test_ranks_of_one_row_go_with_those_of_many_whichever_comes_first():
     row, rows = [1.0, 2.0, 3.0], [[3.0, 2.0, 1.0], [1.0, 2.0, 3.0]]
     assert stats.rank_correlation(row, rows).tolist() == stats.rank_correlation(rows, row).tolist() == [-1, 1]
@@ -555,3 +348,34 @@ def test_bounds_allow_for_rounding():
         assert np.isfinite([found.low, found.high]).all() and -1e-9 < found.low <= found.high < 100 + 1e-9
     with pytest.raises(InputError, match="bounds = "):
         stats.closed_interval([100.1, 60.0], bounds=(0, 100))
+
+
+def near_100(mean, half_width, **others):
+    return stats.Interval(mean, half_width, 0.95, 600, "open", bounds=(0, 100), **others)
+
+
+def test_few_errors_are_shown():
+    few, enough = near_100(99.8, 0.5), near_100(99.8, 0.1)
+    assert few.few_errors and str(few).endswith(", few errors)") and not enough.few_errors
+    assert not near_100(50.0, np.inf).few_errors and not replace(few, bounds=None).few_errors
+    assert near_100(100.0, 0.0, units=30).low == pytest.approx(100 * scipy_stats.beta.ppf(0.025, 30, 1))
+    share = scipy_stats.beta.ppf(0.975, 1, 600)  # of tasks that may differ
+    assert (near_100(70.0, 0.0).low, near_100(70.0, 0.0).high) == pytest.approx((70 - 70 * share, 70 + 30 * share))
+
+
+def test_intervals_are_compared_by_whether_they_overlap():
+    low, touching, high = (stats.Interval(mean, 1, 0.95, 10, "open") for mean in (77, 78, 80))
+    assert (stats.compare(high, low), stats.compare(low, high), stats.compare(high, touching)) == (1, -1, 0)
+    assert high.meets(touching) and touching.meets(high) and not high.meets(low) and not low.meets(high)
+    for other in (replace(low, kind="closed"), replace(low, level=0.9), stats.paired_interval([1, 2], [0, 2])):
+        with pytest.raises(InputError, match="cannot compare"):
+            stats.compare(low, other)
+    with pytest.raises(InputError, match="cannot compare"):
+        stats.compare(*[replace(low, kind="paired")] * 2)
+
+
+@pytest.mark.parametrize("interval", [stats.closed_interval, stats.open_interval])
+@pytest.mark.parametrize("values, words", [([0.5], "at least 2 tasks"), ([0, np.nan, np.inf], "accuracies: 2 values")])
+def test_bad_input_is_refused(interval, values, words):
+    with pytest.raises(InputError, match=words):
+        interval(values)

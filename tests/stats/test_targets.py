@@ -100,13 +100,6 @@ def test_order_names_and_unit_do_not_matter(run, random, unit):
     assert other.class_variance == pytest.approx(unit**2 * plain.class_variance, rel=1e-9)
 
 
-def test_a_swap_of_two_methods_turns_the_difference_around(run):
-    a, *places = run(200)
-    b = np.roll(a, 1, axis=0)
-    there, back = three_intervals(a - b, *places), three_intervals(b - a, *places)
-    assert there.images.mean == -back.images.mean and there.image_variance == pytest.approx(back.image_variance)
-
-
 def test_groups_of_one_image_or_one_class_change_nothing(run):
     values, support, query, labels = run(2000)
     alone = three_intervals(values, support, query, labels, groups=np.arange(len(labels)))
@@ -117,27 +110,6 @@ def test_groups_of_one_image_or_one_class_change_nothing(run):
     assert influence(*answers, groups=np.arange(len(labels)), class_groups=labels).intervals() == (
         influence(*answers).intervals()
     )
-
-
-@pytest.mark.slow
-def test_groups_cover_when_images_of_a_group_are_alike():
-    """Test sets of 20 scenes, each seen in every class; the spread of their means is known from themselves."""
-    rng = np.random.default_rng(2)
-    classes, scenes = 6, 20
-    labels, scene = np.divmod(np.arange(classes * scenes), scenes)
-    centre = 1.2 * rng.normal(size=(classes, 4))
-    means, plain, grouped = [], [], []
-    for seed in range(150):
-        x = centre[labels] + 0.8 * rng.normal(size=(scenes, 4))[scene] + 0.6 * rng.normal(size=(len(labels), 4))
-        tasks = sample_closed(labels, tasks=1500, ways=5, shots=1, queries=5, seed=seed)
-        nearest = ((x[tasks.query][:, :, None] - x[tasks.support][:, None]) ** 2).sum(axis=3).argmin(axis=2)
-        right = 100.0 * (nearest == tasks.query_label)
-        means.append(right.mean())
-        plain.append(three_intervals(right, tasks.support, tasks.query, labels).image_variance)
-        grouped.append(three_intervals(right, tasks.support, tasks.query, labels, groups=scene).image_variance)
-    spread = np.var(means, ddof=1)
-    assert 0.8 < np.mean(grouped) / spread < 1.6  # CR3 and a jackknife of few images: rather too large
-    assert np.mean(plain) < 0.8 * np.mean(grouped)
 
 
 @pytest.mark.slow
@@ -152,57 +124,6 @@ def test_variance_is_that_of_repeated_test_sets(new):
     again = coverage.replicates(worlds.Regime(10, 20, 5, 0.5), new, 2, 1, seed=7)
     first = made[(made["world"] < 2) & (made["set"] == 0)].reset_index(drop=True)
     pd.testing.assert_frame_equal(again, first)
-
-
-def test_limits_hold_near_the_ceiling():
-    """Test sets of new classes at 98 to 99.8 %, where mean ± half-width misses more than a tenth of the time."""
-    rng = np.random.default_rng(4)
-    labels = np.arange(20).repeat(15)
-    found = []
-    for seed in range(150):
-        x = 3.5 * rng.normal(size=(20, 6))[labels] + rng.normal(size=(len(labels), 6))
-        tasks = sample_closed(labels, tasks=120, ways=5, shots=3, queries=5, seed=seed)
-        prototypes = x[tasks.support.reshape(120, 5, 3)].mean(axis=2)
-        far = ((x[tasks.query][:, :, None] - prototypes[:, None]) ** 2).sum(axis=3).argmin(axis=2)
-        right = 100.0 * (tasks.support_label[:, ::3][np.arange(120)[:, None], far] == tasks.query_label)
-        found.append(three_intervals(right, tasks.support, tasks.query, labels, bounds=(0, 100)).classes)
-    truth = np.mean([r.mean for r in found])
-    held = np.mean([r.low <= truth <= r.high for r in found])
-    plain = np.mean([abs(r.mean - truth) <= r.half_width for r in found])
-    assert 98 < truth < 99.8
-    assert 0.91 < held < 0.995 and plain < held - 0.05
-    assert all(0 <= r.low <= r.mean <= r.high <= 100 for r in found)
-
-
-def test_the_scale_is_that_of_one_method(run):
-    values, *places = run(200)
-    one, share = (three_intervals(values / unit, *places, bounds=(0, 100 / unit)) for unit in (1, 100))
-    assert one.images.bounds == one.classes.bounds == (0, 100) and share.images.bounds == (0, 1)
-    assert share.classes.low == pytest.approx(one.classes.low / 100)
-    difference = three_intervals(values - np.roll(values, 1, axis=0), *places)
-    assert difference.images.bounds is None and three_intervals(values, *places).images.bounds is None
-    assert difference.images.high == difference.images.mean + difference.images.half_width
-    given = three_intervals(np.full_like(values, 30.0) + values / 10, *places, bounds=(30, 40))
-    assert given.classes.low == pytest.approx(30 + share.classes.low * 10)
-    of = influence(values.mean(axis=1), places[0], places[2])
-    assert of.intervals(bounds=(0, 100)).images.bounds == (0, 100) and of.intervals().images.bounds is None
-    for make in (lambda b: three_intervals(values, *places, bounds=b), lambda b: of.intervals(bounds=b)):
-        with pytest.raises(InputError, match="bounds = "):
-            make((100, 0))
-        with pytest.raises(InputError, match="mean = .*; 0 to 1 is allowed"):
-            make((0, 1))
-
-
-def test_images_are_never_wider_than_classes_to_either_side():
-    for seed in range(60):
-        rng = np.random.default_rng(seed)
-        labels = np.arange(6).repeat(8)
-        tasks = sample_closed(labels, tasks=40, ways=3, shots=2, queries=3, seed=seed)
-        ease = np.where(rng.random(48) < 0.1, 0.5, 1.0)
-        right = 100.0 * (rng.random(tasks.query.shape) < ease[tasks.query])
-        r = three_intervals(right, tasks.support, tasks.query, labels)
-        assert r.classes.low <= r.images.low and r.images.high <= r.classes.high
-        assert r.images.half_width <= r.classes.half_width
 
 
 def test_no_error_at_all_is_no_certainty(run):
@@ -222,41 +143,6 @@ def test_no_error_at_all_is_no_certainty(run):
     assert none.classes.high == -none.classes.low == pytest.approx(1 - 0.025**0.1) and not none.classes.few_errors
 
 
-def test_all_classes_in_each_task_tell_nothing_of_new_classes(run):
-    values, support, query, labels = run(50)
-    held = labels < 5
-    tasks = sample_closed(labels[held], tasks=50, seed=0)
-    found = three_intervals(values, tasks.support, tasks.query, labels[held])
-    assert found.classes.half_width == np.inf and np.isfinite(found.images.half_width)
-
-
-@pytest.mark.parametrize("given", [{}, {"groups": lambda x: x // 2}, {"class_groups": lambda x: x // 24}])
-@pytest.mark.parametrize("of", ["three", "influence"])
-def test_images_of_classes_that_no_task_holds_do_not_matter(of, given):
-    labels, more = np.arange(8).repeat(12), 7
-    tasks = sample_closed(labels, tasks=60, ways=4, shots=2, queries=3)
-    values = (np.random.default_rng(0).random(tasks.query.shape) < 0.4 + 0.06 * labels[tasks.query]) * 1.0
-
-    def found(support, query, labels, groups):
-        if of == "three":
-            return three_intervals(values, support, query, labels, **groups)
-        return influence(values.mean(axis=1), np.concatenate([support, query], axis=1), labels, **groups).intervals()
-
-    groups = {name: make(np.arange(len(labels))) for name, make in given.items()}
-    plain = found(tasks.support, tasks.query, labels, groups)
-    groups = {name: np.r_[np.full(more, -1), group] for name, group in groups.items()}  # a class before all others
-    other = found(tasks.support + more, tasks.query + more, np.r_[np.full(more, -1), labels], groups)
-    for one, two in ((plain.closed, other.closed), (plain.images, other.images), (plain.classes, other.classes)):
-        assert (one.mean, one.half_width, one.df) == pytest.approx((two.mean, two.half_width, two.df))
-        assert one.n_tasks == two.n_tasks and np.isfinite(one.half_width)
-
-
-def test_equal_values_give_no_width(run):
-    values, *places = run(50)
-    found = three_intervals(np.ones_like(values), *places)
-    assert max(found.images.half_width, found.classes.half_width) < 1e-9
-
-
 def test_equal_values_count_the_units_of_each_target(run):
     values, support, query, labels = run(50)
     equal = np.full_like(values, 0.1, dtype=float)
@@ -272,59 +158,12 @@ def test_equal_values_count_the_units_of_each_target(run):
     ] == [1] * 3
 
 
-def broken(change):
-    rng = np.random.default_rng(0)
-    labels = np.arange(6).repeat(8)
-    tasks = sample_closed(labels, tasks=20, ways=3, shots=2, queries=3)
-    arguments = {"values": rng.random((20, 9)), "support": tasks.support, "query": tasks.query, "labels": labels}
-    return change(arguments) or arguments
-
-
-def uneven(arguments, last):
-    """With other support images in the last task, and queries that are none of them."""
-    support, query = (arguments[k].copy() for k in ("support", "query"))
-    support[-1], query[-1] = last, [5, 6, 7, 13, 14, 15, 21, 22, 23]
-    return arguments | {"support": support, "query": query}
-
-
-@pytest.mark.parametrize(
-    "change, message",
-    [
-        (lambda a: a | {"values": a["values"][:, 1:]}, r"values have shape \(20, 8\), query \(20, 9\)"),
-        (lambda a: a | {"values": np.where(a["values"] > 0.9, np.nan, a["values"])}, "NaN or infinite"),
-        (lambda a: a | {"query": np.where(a["query"] > 40, -1, a["query"])}, "without padding"),
-        (lambda a: a | {"labels": a["labels"][:40]}, "images 0 to 39 are allowed"),
-        (lambda a: a | {"support": a["support"] * 1.0}, "support holds float64"),
-        (lambda a: a | {"query": np.concatenate([a["support"][:, :1], a["query"][:, 1:]], axis=1)}, "twice in a task"),
-        (lambda a: a | {"support": a["support"][:, 1:]}, "^support: 3 classes with equal numbers"),
-        (lambda a: a | {k: a[k][:, 1:] for k in ("query", "values")}, "^query: 3 classes with equal numbers"),
-        (lambda a: uneven(a, [0, 8, 9, 10, 16, 17]), "^support: 3 classes with equal numbers"),
-        (lambda a: uneven(a, [0, 1, 2, 3, 8, 9]), "^support: 3 classes with equal numbers"),
-        (lambda a: a | {"support": np.roll(a["support"], 1, axis=0)}, "different classes|twice in a task"),
-        (lambda a: a | {"groups": np.zeros(3)}, r"groups: shape \(3,\)"),
-        (lambda a: a | {"groups": np.zeros(48)}, "groups: all images are in one"),
-        (lambda a: a | {"level": 1.0}, "level = 1.0"),
-    ],
-)
-def test_bad_input_is_told_in_one_line(change, message):
-    with pytest.raises(InputError, match=message) as error:
-        three_intervals(**broken(change))
-    assert "\n" not in str(error.value)
-
-
 def test_how_many_units_are_held_at_once_changes_nothing(run, monkeypatch):
     found = [three_intervals(*run(400))]
     monkeypatch.setattr(sys.modules["fslcore.stats.three_intervals"], "AT_ONCE", 7)
     found.append(three_intervals(*run(400)))
     assert found[0].image_variance == pytest.approx(found[1].image_variance, rel=1e-12)
     assert found[0].classes.half_width == pytest.approx(found[1].classes.half_width, rel=1e-12)
-
-
-def test_a_class_too_small_to_leave_an_image_out():
-    labels = np.arange(3).repeat(4)
-    tasks = sample_closed(labels, tasks=20, ways=2, shots=3, queries=1)
-    with pytest.raises(InputError, match="class 0 has 4 images; 5 are needed"):
-        three_intervals(np.ones((20, 2)), tasks.support, tasks.query, labels)
 
 
 @pytest.mark.parametrize("of", ["three", "influence"])
@@ -516,72 +355,6 @@ def test_tasks_kept_apart_against_all_tasks_without_each_group(spanning, steps):
     assert found == pytest.approx(expected, rel=0.03)
 
 
-@pytest.mark.parametrize("spanning", [False, True])
-def test_tasks_kept_apart_speak_of_new_groups(spanning):
-    """Copies of each image: ordinary tasks are too good and too sure, tasks kept apart are neither."""
-    rng = np.random.default_rng(1)
-    classes, count = 8, 14
-    labels, groups = np.arange(classes).repeat(2 * count), np.arange(classes * count).repeat(2)
-    cell = groups
-    if spanning:
-        groups = groups % count + 2 * rng.permutation(classes)[labels]
-    centre = 0.9 * rng.normal(size=(classes, 6))
-    means, variances, ordinary = [], [], []
-    for seed in range(80):
-        style, own = rng.normal(size=(groups.max() + 1, 6)), rng.normal(size=(classes * count, 6))
-        x = centre[labels] + 0.5 * style[groups] * spanning + own[cell] + 0.1 * rng.normal(size=(len(labels), 6))
-        for kept in (True, False):
-            shape = dict(tasks=400, ways=4, shots=1, queries=4, seed=seed)
-            tasks = sample_closed(labels, groups=groups if kept else None, **shape)
-            nearest = ((x[tasks.query][:, :, None] - x[tasks.support][:, None]) ** 2).sum(axis=3).argmin(axis=2)
-            right = 100.0 * (nearest == tasks.query_label)
-            places = tasks.support, tasks.query, labels
-            if kept:
-                found = three_intervals(right, *places, groups=groups, apart=True)
-                means.append(right.mean())
-                variances.append(found.image_variance + found.sampling_variance)
-            else:
-                ordinary.append(right.mean())
-    assert 0.8 < np.mean(variances) / np.var(means, ddof=1) < 1.4
-    assert np.mean(ordinary) > np.mean(means) + 1
-
-
-def test_tasks_that_are_not_kept_apart_are_told():
-    labels, groups = np.arange(4).repeat(12), np.arange(48) // 2
-    ordinary = sample_closed(labels, tasks=100, ways=3, shots=1, queries=3)
-    right = np.ones(ordinary.query.shape)
-    both = [set(groups[s]) & set(groups[q]) for s, q in zip(ordinary.support, ordinary.query)]
-    first = next(t for t, shared in enumerate(both) if shared)
-    name = min(both[first])
-    with pytest.raises(InputError, match=f"groups: {name} is in the support and in the query of task {first}, which"):
-        three_intervals(right, ordinary.support, ordinary.query, labels, groups=groups, apart=True)
-    with pytest.raises(InputError, match="apart = True; the groups"):
-        three_intervals(right, ordinary.support, ordinary.query, labels, apart=True)
-    kept = sample_closed(labels, tasks=100, ways=3, shots=1, queries=3, groups=groups)
-    twice = kept.query.copy()
-    twice[:, 1] = twice[:, 0] ^ 1  # the other image of the same group
-    with pytest.raises(InputError, match="two images of a group in a class"):
-        three_intervals(right, kept.support, twice, labels, groups=groups, apart=True)
-
-
-def test_names_of_groups_that_are_kept_apart_do_not_matter():
-    """Of five groups in each of six classes: more classes than groups."""
-    labels, groups = np.arange(6).repeat(10), np.tile(np.arange(5).repeat(2), 6)
-    drawn = sample_closed(labels, tasks=300, ways=2, shots=1, queries=1, groups=groups)
-    right = np.random.default_rng(1).random((300, 2))
-    one, other = (
-        three_intervals(right, drawn.support, drawn.query, labels, groups=g, apart=True)
-        for g in (groups, np.array([30, 4, 22, 9, 17])[groups])
-    )
-    assert (one.image_variance, one.class_variance) == pytest.approx((other.image_variance, other.class_variance))
-    both = np.concatenate([drawn.support, drawn.query], axis=1)
-    # What each image changes is that of its group in its class, whatever else the group is in.
-    crossed, nested = (
-        influence(right.mean(axis=1), both, labels, groups=g, apart=True) for g in (groups, groups + 5 * labels)
-    )
-    assert crossed.images == pytest.approx(nested.images)
-
-
 def test_groups_of_which_tasks_leave_one_are_told():
     """Four groups, with images in every class: the supports of three classes hold three, and a query is of the last."""
     labels, groups = np.arange(6).repeat(8), np.tile(np.arange(4).repeat(2), 6)
@@ -642,24 +415,90 @@ def test_groups_are_refused_for_what_the_tasks_hold():
         influence(np.random.default_rng(0).normal(70, 9, 60), drawn, labels, groups=groups)
 
 
-def test_images_are_counted_from_0_to_one_less_than_there_are():
+def test_bounds_are_those_that_are_given(run):
+    values, *places = run(200)
+    percent, share = (three_intervals(values / unit, *places, bounds=(0, 100 / unit)) for unit in (1, 100))
+    assert percent.images.bounds == percent.classes.bounds == (0, 100) and share.images.bounds == (0, 1)
+    assert share.classes.low == pytest.approx(percent.classes.low / 100)
+    without = three_intervals(values, *places).images
+    assert without.bounds is None and without.high == without.mean + without.half_width
+    from_tasks = influence(values.mean(axis=1), places[0], places[2])
+    assert from_tasks.intervals(bounds=(0, 100)).images.bounds == (0, 100)
+    for call in (lambda b: three_intervals(values, *places, bounds=b), lambda b: from_tasks.intervals(bounds=b)):
+        with pytest.raises(InputError, match="mean = .*; 0 to 1 is allowed"):
+            call((0, 1))
+
+
+@pytest.mark.parametrize("grouped", [{}, {"groups": 2}, {"class_groups": 24}], ids=str)
+@pytest.mark.parametrize("function", ["three_intervals", "influence"])
+def test_images_of_classes_that_no_task_holds_do_not_matter(function, grouped):
+    labels, extra = np.arange(8).repeat(12), np.full(7, -1)  # of a class before all others
+    tasks = sample_closed(labels, tasks=60, ways=4, shots=2, queries=3)
+    right = np.random.default_rng(0).random(tasks.query.shape) < 0.4 + 0.06 * labels[tasks.query]
+    groups = {name: np.arange(96) // size for name, size in grouped.items()}
+
+    def intervals(shift, labels, groups):
+        support, query = tasks.support + shift, tasks.query + shift
+        if function == "three_intervals":
+            return three_intervals(1.0 * right, support, query, labels, **groups)
+        return influence(right.mean(axis=1), np.concatenate([support, query], axis=1), labels, **groups).intervals()
+
+    without = intervals(0, labels, groups)
+    with_extra = intervals(7, np.r_[extra, labels], {name: np.r_[extra, group] for name, group in groups.items()})
+    for kind in ("closed", "images", "classes"):
+        one, other = getattr(without, kind), getattr(with_extra, kind)
+        assert (one.mean, one.half_width, one.df) == pytest.approx((other.mean, other.half_width, other.df))
+        assert one.n_tasks == other.n_tasks and np.isfinite(one.half_width)
+
+
+BAD_TASKS = [
+    (lambda a: {"values": a["values"][:, 1:]}, r"values have shape \(20, 8\), query \(20, 9\)"),
+    (lambda a: {"query": np.where(a["query"] > 40, -1, a["query"])}, "without padding"),
+    (lambda a: {"labels": a["labels"][:40]}, "images 0 to 39 are allowed"),
+    (lambda a: {"query": np.concatenate([a["support"][:, :1], a["query"][:, 1:]], axis=1)}, "twice in a task"),
+    (lambda a: {"support": a["support"][:, 1:]}, "^support: 3 classes with equal numbers"),
+    (lambda a: {name: a[name][:, 1:] for name in ("query", "values")}, "^query: 3 classes with equal numbers"),
+    (lambda a: other_support(a, [0, 8, 9, 10, 16, 17]), "^support: 3 classes with equal numbers"),
+    (lambda a: other_support(a, [0, 1, 2, 3, 8, 9]), "^support: 3 classes with equal numbers"),
+    (lambda a: {"support": np.roll(a["support"], 1, axis=0)}, "different classes|twice in a task"),
+    (lambda a: {name: a[name][:19] for name in ("values", "support", "query")}, "19 tasks; at least 20"),
+]
+
+
+def other_support(arguments, images):
+    """With these support images in the last task, and queries that are none of them."""
+    support, query = (arguments[name].copy() for name in ("support", "query"))
+    support[-1], query[-1] = images, [5, 6, 7, 13, 14, 15, 21, 22, 23]
+    return {"support": support, "query": query}
+
+
+@pytest.mark.parametrize("change, words", BAD_TASKS)
+def test_bad_tasks_are_refused(change, words):
     labels = np.arange(6).repeat(8)
-    drawn = sample_closed(labels, ways=3, shots=1, queries=1, tasks=60, seed=0)
-    query = drawn.query.copy()
-    query[0, 0] = len(labels)
-    with pytest.raises(InputError, match="from [0-9]+ to 48; images 0 to 47 are allowed"):
-        three_intervals(np.ones(query.shape), drawn.support, query, labels)
+    tasks = sample_closed(labels, tasks=20, ways=3, shots=2, queries=3)
+    arguments = dict(values=np.ones((20, 9)), support=tasks.support, query=tasks.query, labels=labels)
+    with pytest.raises(InputError, match=words):
+        three_intervals(**arguments | change(arguments))
 
 
-@pytest.mark.parametrize("classes, least, most", [(5, 0.85, 1.15), (20, 0.5, 0.85)])
-def test_open_tasks_are_independent_only_if_each_holds_all_classes(classes, least, most):
-    """With more classes than ways, the draw uses them up evenly, and the mean varies less than s²/T says."""
-    rng, means, expected = np.random.default_rng(0), [], []
-    labels, easy = np.arange(classes).repeat(60), np.linspace(0.3, 0.9, classes)  # accuracies of the classes
-    for seed in range(1500):
-        drawn = sample_open(labels, ways=5, shots=5, queries=5, seed=seed)
-        chances = easy[labels[drawn.query]]  # of each query, whose image no other task has
-        accuracies = (rng.random(chances.shape) < chances).mean(axis=1)
-        means.append(accuracies.mean())
-        expected.append(accuracies.var(ddof=1) / len(drawn))
-    assert least < np.var(means, ddof=1) / np.mean(expected) < most
+def test_a_class_too_small_to_leave_an_image_out():
+    labels = np.arange(3).repeat(4)
+    tasks = sample_closed(labels, tasks=20, ways=2, shots=3, queries=1)
+    with pytest.raises(InputError, match="class 0 has 4 images; 5 are needed"):
+        three_intervals(np.ones((20, 2)), tasks.support, tasks.query, labels)
+
+
+def test_tasks_that_are_not_kept_apart_are_refused():
+    labels, groups = np.arange(4).repeat(12), np.arange(48) // 2
+    ordinary, apart = (sample_closed(labels, tasks=100, ways=3, shots=1, queries=3, groups=of) for of in (None, groups))
+    shared = [set(groups[s]) & set(groups[q]) for s, q in zip(ordinary.support, ordinary.query)]
+    first = next(task for task, names in enumerate(shared) if names)
+    twice = apart.query.copy()
+    twice[:, 1] = twice[:, 0] ^ 1  # the other image of the same group
+    for tasks, given_groups, words in (
+        ((ordinary.support, ordinary.query), groups, f"groups: {min(shared[first])} is in .* of task {first}, which"),
+        ((ordinary.support, ordinary.query), None, "apart = True; the groups"),
+        ((apart.support, twice), groups, "two images of a group in a class"),
+    ):
+        with pytest.raises(InputError, match=words):
+            three_intervals(np.ones(ordinary.query.shape), *tasks, labels, groups=given_groups, apart=True)

@@ -33,13 +33,6 @@ def test_scores_of_one_method_have_the_open_interval():
     assert [found.low, found.high] == pytest.approx([alone.low, alone.high], rel=1e-6)
 
 
-def test_far_above_the_others_little_is_added():
-    found = stats.winner_interval([50.0, 0, 1, 2, 3], np.eye(5))
-    assert found.estimate == pytest.approx(50, abs=1e-6)
-    assert found.half_width < 50 - found.low < 1.03 * found.half_width
-    assert found.high - 50 == pytest.approx(50 - found.low, abs=1e-6)
-
-
 @pytest.mark.parametrize("gap", [0.05, 0.5, 1.0, 3.0])
 @pytest.mark.parametrize("rho", [0.0, 0.7])
 def test_the_ends_are_quantiles_of_the_truncated_normal_distribution(gap, rho):
@@ -59,31 +52,6 @@ def test_the_ends_are_quantiles_of_the_truncated_normal_distribution(gap, rho):
     )
 
 
-def test_the_closer_the_second_the_lower_the_interval():
-    found = np.array([ends(stats.winner_interval([gap, 0.0, -1], np.eye(3))) - gap for gap in np.linspace(0, 6, 30)])
-    assert (np.diff(found[:, 1:4], axis=0) > -1e-6).all() and (found[:, 1] < 1e-6).all()
-    assert (found[:, 2] < found[:, 1]).all() and (found[:, 1] <= found[:, 3]).all()
-
-
-@pytest.mark.parametrize("seed", range(4))
-def test_it_lies_in_the_simultaneous_interval_and_is_shorter_than_that_of_this_level_on_average(seed):
-    rng = np.random.default_rng(seed)
-    root = rng.normal(0, 1, (8, 8))
-    covariance = root @ root.T / 8 + np.eye(8)
-    widths = []
-    for _ in range(20):
-        x = rng.multivariate_normal(np.zeros(8), covariance)
-        found = stats.winner_interval(x, covariance)
-        error = np.sqrt(covariance[found.method, found.method])
-        correlation = covariance / np.sqrt(np.outer(*[np.diag(covariance)] * 2))
-        wide, usual = (
-            simultaneous.factor(simultaneous.reach_of(correlation), 8, np.inf, at) * error for at in (0.995, 0.95)
-        )
-        assert found.mean - 1.001 * wide < found.low and found.high < found.mean + 1.001 * wide
-        widths.append((found.high - found.low) / 2 / usual)
-    assert np.mean(widths) < 1
-
-
 @pytest.mark.parametrize("seed", range(4))
 def test_neither_the_order_of_the_methods_nor_the_unit_counts(seed):
     rng = np.random.default_rng(seed)
@@ -94,18 +62,6 @@ def test_neither_the_order_of_the_methods_nor_the_unit_counts(seed):
     assert ends(stats.winner_interval(1000 * x)) == pytest.approx(1000 * ends(found), rel=1e-9)
     moved = ends(stats.winner_interval(x + 7)) - ends(found)
     assert moved == pytest.approx([7, 7, 7, 7, 0], abs=1e-7)
-
-
-def test_a_higher_level_widens_it():
-    x = np.random.default_rng(2).normal(0, 1, (5, 100))
-    found = np.array([ends(stats.winner_interval(x, level=level)) for level in (0.5, 0.8, 0.95, 0.99)])
-    assert (np.diff(found[:, 2]) < 0).all() and (np.diff(found[:, 3]) > 0).all()
-
-
-def test_a_method_twice_changes_next_to_nothing():
-    x = np.random.default_rng(3).normal(0, 1, (4, 150))
-    best = x[x.mean(axis=1).argmax()]
-    assert ends(stats.winner_interval([*x, best])) == pytest.approx(ends(stats.winner_interval(x)), rel=0.01)
 
 
 def test_ties_and_what_does_not_vary():
@@ -137,9 +93,7 @@ def quick(monkeypatch):
     monkeypatch.setattr(chosen, "reach_of", once)
 
 
-@pytest.mark.parametrize("rho", [0.0, 0.9])
-@pytest.mark.parametrize("spread", [0.0, 1.0])
-@pytest.mark.parametrize("methods, naive", [(5, 0.94), (20, 0.93)])
+@pytest.mark.parametrize("methods, naive, rho, spread", [(5, 0.94, 0.0, 1.0), (20, 0.93, 0.9, 0.0)])
 def test_it_holds_the_truth_as_often_as_said(quick, methods, naive, rho, spread):
     """1,000 choices: the naive interval covers less, and the mean of the best is too high."""
     rng = np.random.default_rng(11)
@@ -157,7 +111,7 @@ def test_it_holds_the_truth_as_often_as_said(quick, methods, naive, rho, spread)
     assert over > 0.15 and (rho or plain / 1000 < naive)
 
 
-@pytest.mark.parametrize("methods", [2, 5, 20])
+@pytest.mark.parametrize("methods", [2, 20])
 def test_it_holds_the_truth_with_the_fewest_tasks_that_it_takes(quick, methods):
     """600 choices on tasks of exponential skewness: with 30 tasks the interval would hold 82 to 92 %."""
     rng = np.random.default_rng(12)
@@ -177,27 +131,24 @@ def test_fewer_tasks_are_refused_where_there_is_a_choice():
     assert stats.winner_interval(x[:1, 1:]).method == 0
 
 
-@pytest.mark.parametrize(
-    "given, said",
-    [
-        (([1.0, 2.0],), "accuracies"),
-        (([[1.0]],), "2 tasks or more"),
-        (([1.0, 2.0], np.eye(3)), r"covariance \(3, 3\)"),
-        (([1.0, 2.0], [[1, 0.5], [0.2, 1]]), "covariance: no covariance matrix"),
-        (([1.0, 2.0], [[1, 2], [2, 1]]), "covariance: no covariance matrix"),
-        (([1.0, 2.0], np.eye(2), -1), "df has shape"),
-        (([1.0, 2.0], np.eye(2), 3, 1.0), "level"),
-        (([1.0, 2.0], np.eye(2), 3, 0.9, (1, 0)), "bounds"),
-    ],
-)
-def test_bad_input_is_told(given, said):
-    with pytest.raises(InputError, match=said):
-        stats.winner_interval(*given)
-
-
 def test_a_covariance_may_be_off_by_rounding():
     weights = np.array([0.1, 0.3, 0.7])
     covariance = np.outer(weights, weights) - 1e-14 * np.eye(3)  # of rank 1 before
     covariance[0, 1] += 1e-12
     assert np.linalg.eigvalsh(covariance).min() < 0
     assert stats.winner_interval([1.0, 2.0, 3.0], covariance).method == 2
+
+
+@pytest.mark.parametrize(
+    "arguments, words",
+    [
+        (([[1.0]],), "2 tasks or more"),
+        (([1.0, 2.0], np.eye(3)), r"covariance \(3, 3\)"),
+        (([1.0, 2.0], [[1, 0.5], [0.2, 1]]), "covariance: no covariance matrix"),
+        (([1.0, 2.0], [[1, 2], [2, 1]]), "covariance: no covariance matrix"),
+        (([1.0, 2.0], np.eye(2), -1), "df has shape"),
+    ],
+)
+def test_bad_input_is_refused(arguments, words):
+    with pytest.raises(InputError, match=words):
+        stats.winner_interval(*arguments)

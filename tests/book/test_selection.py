@@ -9,7 +9,7 @@ from hypothesis.extra.numpy import arrays
 from scipy.stats import spearmanr
 
 from fslbook.beyond import runs as trained
-from fslbook.evaluators import choosing, estimates
+from fslbook.evaluators import choosing, estimates, figures
 from fslbook.evaluators.choosing import ALWAYS, ANY, DEFAULT, EVEN, TUNED
 from fslbook.evaluators.estimates import FRESH, HALVES
 from fslcore import datasets, stats
@@ -180,8 +180,10 @@ def test_all_classes_has_what_exists_and_no_more():
     assert one["leave-one-out"].notna().all() and two["leave-one-out"].isna().all()
     assert (two[EVEN] > two[TUNED]).all()  # two images per class in 5 folds: most lose one
     assert set(found["ways"]) == {len(datasets.load("glyphs/hebrew").class_names)}
-    mean = choosing.curves(found, {"accuracy (%)": found[["oracle"]]}).set_index("shots")["mean"]
-    assert mean.to_dict() == pytest.approx(found.groupby("shots")["oracle"].mean().to_dict())
+    curves = choosing.curves(found, {"accuracy (%)": found[["oracle"]]})
+    mean = curves.set_index("shots")["mean"].to_dict()
+    assert mean == pytest.approx(found.groupby("shots")["oracle"].mean().to_dict())
+    assert [ax.get_ylabel() for ax in figures.shot_panels(curves).axes] == ["accuracy (%)"]
 
 
 def test_exponents_of_pure_chance_are_found():

@@ -204,7 +204,7 @@ def contributed_table(pack: Pack, **shape: int) -> pd.DataFrame:
 
     Parameters
     ----------
-    one : Pack
+    pack : Pack
     **shape
         ways, shots, queries, seed and rounds.
     """

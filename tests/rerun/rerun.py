@@ -47,19 +47,19 @@ class Rule:
 
     what: str
     words: str  # a pattern
-    when: Callable[[dict], bool] = lambda given: True
+    when: Callable[[dict], bool] = lambda parameters: True
 
 
-def has(given: dict, name: str, *values: object) -> bool:
+def has(parameters: dict, name: str, *values: object) -> bool:
     """Whether a parameter, or a list of them, takes one of these values."""
-    found = given.get(name, values[0])
+    found = parameters.get(name, values[0])
     return bool(set(found if isinstance(found, list) else [found]) & set(values))
 
 
-def no_letters(given: dict) -> bool:
+def no_letters(parameters: dict) -> bool:
     """Whether the parameters name data sets, and none of letters."""
-    sets = [given[name] for name in ("dataset", "datasets", "script") if name in given]
-    return bool(sets) and not re.search("glyph|coloured", str(given.values()))
+    sets = [parameters[name] for name in ("dataset", "datasets", "script") if name in parameters]
+    return bool(sets) and not re.search("glyph|coloured", str(parameters.values()))
 
 
 COUNTED = r"(?:shots|ways|images|tasks|classes|methods|learners|queries|(?:data|test) sets|pairs|settings)\b"
@@ -113,41 +113,41 @@ def shown(output: dict) -> Iterator[str]:
         yield "".join(output.get("text", data.get("text/markdown", data.get("text/plain", ""))))
 
 
-def faults(lines: Iterator[str], given: dict, right: dict[str, str]) -> list[str]:
+def faults(lines: Iterator[str], parameters: dict, right: dict[str, str]) -> list[str]:
     """What cannot be right in these texts for these parameters, but for words that may stand there."""
     found = []
     for line in (" ".join(line.split()) for line in lines):
-        kept = [m.span() for words in right for m in re.finditer(re.escape(words), line)]
+        excused = [m.span() for words in right for m in re.finditer(re.escape(words), line)]
         for rule in RULES:
-            for m in re.finditer(rule.words, line) if rule.when(given) else ():
-                if not any(a <= m.start() and m.end() <= b for a, b in kept):
+            for m in re.finditer(rule.words, line) if rule.when(parameters) else ():
+                if not any(a <= m.start() and m.end() <= b for a, b in excused):
                     found.append(f"{rule.what}: … {line[max(0, m.start() - 80) : m.end() + 60]} …")
     return found
 
 
-def rerun(name: str, given: dict, refused: str, right: dict[str, str], output: Path) -> list[str]:
+def rerun(name: str, parameters: dict, refused: str, right: dict[str, str], output: Path) -> list[str]:
     """The faults of one run of a chapter, none where all is well."""
     try:
-        notebooks.run(name, given, output)
+        notebooks.run(name, parameters, output)
     except InputError as error:
         line = str(error)
         return [] if refused and re.search(refused, line) and "\n" not in line else [f"refused: {line}"]
     except Exception as error:
-        why = error.__cause__ or error
-        return ["ended: " + " / ".join(re.sub(r"\x1b\[[\d;]*m", "", str(why)).strip().splitlines()[-3:])]
+        cause = error.__cause__ or error
+        return ["ended: " + " / ".join(re.sub(r"\x1b\[[\d;]*m", "", str(cause)).strip().splitlines()[-3:])]
     if refused:
         return [f"not refused, as chapters.yml says: {refused}"]
     defaults = {p.name: p.default for p in notebooks.parameters(name)}
-    return faults(texts(output), defaults | notebooks.check(name, given), right)
+    return faults(texts(output), defaults | notebooks.check(name, parameters), right)
 
 
 def runs(names: list[str] = (), part: tuple[int, int] = (1, 1)) -> list[tuple]:
     """(chapter, name of the run, parameters, words of a refusal or '', words that are right) of each run of a part."""
     found = []
     for name, of in yaml.safe_load(TABLE.read_text("utf-8")).items():
-        for variant, given in of["runs"].items():
-            given = of.get("all", {}) | given
-            found.append((name, variant, given, given.pop("refused", ""), of.get("right", {})))
+        for variant, parameters in of["runs"].items():
+            parameters = of.get("all", {}) | parameters
+            found.append((name, variant, parameters, parameters.pop("refused", ""), of.get("right", {})))
     return [run for run in found[part[0] - 1 :: part[1]] if not names or run[0] in names]
 
 
@@ -176,17 +176,20 @@ def main(argv=None) -> int:
     bad = 0
     with ProcessPoolExecutor(args.jobs, mp_context=get_context("spawn")) as pool:
         jobs = {
-            pool.submit(rerun, name, given, refused, right, HERE / f"{name}.{variant.replace(' ', '-')}.ipynb"): (
+            pool.submit(rerun, name, parameters, refused, right, HERE / f"{name}.{variant.replace(' ', '-')}.ipynb"): (
                 name,
                 variant,
             )
-            for name, variant, given, refused, right in found
+            for name, variant, parameters, refused, right in found
         }
         for job in as_completed(jobs):
-            said = job.result()
-            bad += bool(said)
+            problems = job.result()
+            bad += bool(problems)
             print(
-                *jobs[job], "well" if not said else "", *(f"\n    {line}" for line in dict.fromkeys(said)), flush=True
+                *jobs[job],
+                "well" if not problems else "",
+                *(f"\n    {line}" for line in dict.fromkeys(problems)),
+                flush=True,
             )
     print(f"{len(found)} runs, {bad} with faults; the notebooks are in {HERE}")
     return int(bad > 0)

@@ -360,7 +360,7 @@ def _check_evaluation(options: argparse.Namespace) -> None:
             "needed"
         )
     if options.intervals:
-        from ..stats.three_intervals import LEAST
+        from ..stats.by_class import LEAST
 
         for learner in options.learners:
             whole(

@@ -11,15 +11,7 @@ from .conformal import conformal_quantile
 from .crossed import crossed_intervals
 from .equivalence import equivalence
 from .influence import influence
-from .intervals import (
-    LEVEL,
-    Interval,
-    closed_interval,
-    independent_interval,
-    open_interval,
-    paired_differences,
-    paired_interval,
-)
+from .intervals import LEVEL, Interval
 from .pilot import VarianceModel, best_queries, pilot, task_count
 from .power import detectable, plan, power
 from .proportions import paired_proportions
@@ -27,6 +19,13 @@ from .published import from_printed
 from .ranks import picked, rank_correlation
 from .runs import chance_better, new_runs, plan_runs, run_intervals
 from .simultaneous import simultaneous_intervals
+from .task_intervals import (
+    closed_interval,
+    independent_interval,
+    open_interval,
+    paired_differences,
+    paired_interval,
+)
 from .three_intervals import ThreeIntervals, three_intervals
 
 __all__ = [

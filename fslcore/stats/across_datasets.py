@@ -1,20 +1,21 @@
-"""Which of several methods is best over several data sets: mean ranks, and which differ significantly.
+"""Which of several methods is best over several data sets: mean ranks, and which differ
+significantly.
 
-What is random here is the data set, so D is small and little can be told: of two methods alone, D data sets that all
-agree have a p-value of 2^(1 - D), however large their differences are.
+What is random here is the data set, so D is small and little can be told: of two methods alone, D
+data sets that all agree have a p-value of 2^(1 - D), however large their differences are.
 """
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
+from math import exp, inf, lgamma
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 
-from ..errors import InputError, floats, number
-from .intervals import LEVEL, Floats
+from ..errors import InputError, floats
+from .intervals import LEVEL, Array, Floats, checked_level
 from .ranks import DIGITS, comparable
 
 __all__ = ["AcrossDatasets", "across_datasets"]
@@ -38,14 +39,16 @@ class AcrossDatasets:
     statistic : float
         Friedman's χ², corrected for ties.
     p_value : float
-        Of the hypothesis that all methods are equal: how often the statistic comes out as large where their ranks are
-        shuffled on each data set. At least 1/20,001.
+        Of the hypothesis that all methods are equal: how often the statistic comes out as large
+        where their ranks are shuffled on each data set. At least 1/20,001.
     critical_difference : float
-        Mean ranks that differ by more are significantly different (Nemenyi), where ``p_value`` is below 1 - level.
+        Mean ranks that differ by more are significantly different (Nemenyi), where ``p_value`` is
+        below 1 - level.
     p_values : (M, M) floats
         Nemenyi's p-value of every pair, corrected for the number of pairs.
     smallest_p : float
-        The least exact p-value that D data sets can give, where all of them order M methods alike: M!^(1 - D).
+        The least exact p-value that D data sets can give, where all of them order M methods alike:
+        M!^(1 - D).
     smallest_pair : float
         The same for two methods alone: 2^(1 - D), of the sign test.
     """
@@ -67,21 +70,24 @@ class AcrossDatasets:
         return (gap > self.critical_difference) & (self.p_value < 1 - self.level)
 
     @property
-    def groups(self) -> list[np.ndarray]:
-        """Largest sets of methods of which no two are significantly different, best first; positions in ``ranks``."""
+    def groups(self) -> list[Array]:
+        """Largest sets of methods of which no two are significantly different, best first;
+        positions in ``ranks``.
+        """
         order = np.argsort(self.ranks, kind="stable")
         ends = [int((~self.apart[m, order]).nonzero()[0].max()) for m in order]
         return [order[i : end + 1] for i, end in enumerate(ends) if not i or end > ends[i - 1]]
 
 
 def across_datasets(accuracies: ArrayLike, level: float = LEVEL) -> AcrossDatasets:
-    """Compare methods over data sets by their ranks on each: Friedman's test, and Nemenyi's for every pair.
+    """Compare methods over data sets by their ranks on each: Friedman's test, and Nemenyi's for
+    every pair.
 
     Parameters
     ----------
     accuracies : (M, D) array_like
-        Mean accuracy of M ≥ 2 methods on D ≥ 2 data sets, in any unit; higher is better. Methods that tie on a data set
-        share the mean of their ranks.
+        Mean accuracy of M ≥ 2 methods on D ≥ 2 data sets, in any unit; higher is better. Methods
+        that tie on a data set share the mean of their ranks.
     level : float
         1 minus the bound on the chance of even one false verdict among all pairs, between 0 and 1.
 
@@ -96,43 +102,67 @@ def across_datasets(accuracies: ArrayLike, level: float = LEVEL) -> AcrossDatase
 
     Notes
     -----
-    As Demšar (2006, section 3.2) recommends. With mean ranks R, χ² = 12 D/(M (M+1)) (Σ R² - M (M+1)²/4), divided by 1 -
-    Σ (t³ - t)/(D M (M² - 1)) for ties of t methods. Its p-value is that of 20,000 shuffles, with one fixed seed: for
-    few data sets the χ² and F distributions that are common for it are far off. Pairs are looked at only where it is
-    below 1 - level. The critical difference is q √(M (M+1)/(6 D)), with q the quantile of the studentized range over
-    √2. A rank drops how large a difference is, and whether two methods are significantly different depends on the
-    others that are ranked with them. The bound on false verdicts is Nemenyi's: it holds where all methods are equal.
+    As Demšar (2006, section 3.2) recommends. With mean ranks R, χ² = 12 D/(M (M+1)) (Σ R² - M
+    (M+1)²/4), divided by 1 - Σ (t³ - t)/(D M (M² - 1)) for ties of t methods. Its p-value is that
+    of 20,000 shuffles, with one fixed seed: for few data sets the χ² and F distributions that are
+    common for it are far off. Pairs are looked at only where it is below 1 - level. The critical
+    difference is q √(M (M+1)/(6 D)), with q the quantile of the studentized range over √2. A rank
+    drops how large a difference is, and whether two methods are significantly different depends on
+    the others that are ranked with them. The bound on false verdicts is Nemenyi's: it holds where
+    all methods are equal.
 
     Examples
     --------
-    >>> found = across_datasets([[81, 75, 90, 66, 70, 88], [79, 74, 85, 60, 69, 80], [70, 71, 84, 61, 66, 82]])
+    >>> accuracies = [[81, 75, 90, 66, 70, 88], [79, 74, 85, 60, 69, 80], [70, 71, 84, 61, 66, 82]]
+    >>> found = across_datasets(accuracies)
     >>> found.ranks.round(2), round(found.p_value, 4), round(found.critical_difference, 2)
     (array([1.  , 2.33, 2.67]), 0.0056, 1.35)
     >>> found.groups, found.smallest_pair
     ([array([0, 1]), array([1, 2])], 0.03125)
     """
-    x = _methods("accuracies", accuracies)
-    level = number("level", level, above=0, below=1)
+    x = floats("accuracies", accuracies, 2)
+    level = checked_level(level)
     methods, datasets = x.shape
-    each, ranks = _ranks(x), mean_ranks(x)
-    ties = sum((n**3 - n).sum() for n in (np.unique(column, return_counts=True)[1] for column in each.T))
-    spread = 1 - ties / (datasets * methods * (methods**2 - 1))
-    scale = 12 * datasets / (methods * (methods + 1)) / spread if spread > 0 else 0.0
-    statistic = float(scale * _among(ranks))
+    if min(methods, datasets) < 2:
+        raise InputError(
+            f"accuracies has shape {x.shape}; (methods, data sets), at least 2 of each, are needed"
+        )
+    dataset_ranks = _ranks(x)
+    ranks = mean_ranks(x)
+    observed = _scatter(ranks)
+    gap, place = np.unique(np.abs(ranks[:, None] - ranks).round(DIGITS), return_inverse=True)
     error = np.sqrt(methods * (methods + 1) / (12 * datasets))  # of a difference, over √2
-    gap, place = np.unique(np.abs(ranks[:, None] - ranks).round(DIGITS), return_inverse=True)  # each integral once
-    p_values = np.clip(stats.studentized_range.sf(gap / error, methods, np.inf), 0, 1)[place].reshape(methods, -1)
+    # Each integral is computed once.
+    p_values = np.clip(stats.studentized_range.sf(gap / error, methods, inf), 0, 1)
     return AcrossDatasets(
-        ranks,
-        datasets,
-        level,
-        statistic,
-        _shuffled(each, float(_among(ranks))),
-        float(stats.studentized_range.ppf(level, methods, np.inf) * error),
-        p_values,
-        math.exp((1 - datasets) * math.lgamma(methods + 1)),
-        2.0 ** (1 - datasets),
+        ranks=ranks,
+        n_datasets=datasets,
+        level=level,
+        statistic=float(_friedman_scale(dataset_ranks) * observed),
+        p_value=_shuffled(dataset_ranks, float(observed)),
+        critical_difference=float(stats.studentized_range.ppf(level, methods, inf) * error),
+        p_values=p_values[place].reshape(methods, -1),
+        smallest_p=exp((1 - datasets) * lgamma(methods + 1)),
+        smallest_pair=2.0 ** (1 - datasets),
     )
+
+
+def _friedman_scale(ranks: Floats) -> float:
+    """What the scatter of mean ranks is multiplied by in Friedman's χ², with its correction for
+    ties.
+    """
+    methods, datasets = ranks.shape
+    ties = 0
+    for column in ranks.T:
+        count = np.unique(column, return_counts=True)[1]
+        ties += (count**3 - count).sum()
+    spread = 1 - ties / (datasets * methods * (methods**2 - 1))
+    return float(12 * datasets / (methods * (methods + 1)) / spread) if spread > 0 else 0.0
+
+
+def _scatter(ranks: Floats) -> Floats:
+    """Sum of squares of mean ranks (..., M) around their own mean."""
+    return np.asarray(((ranks - (ranks.shape[-1] + 1) / 2) ** 2).sum(axis=-1))
 
 
 def mean_ranks(values: Floats) -> Floats:
@@ -145,23 +175,12 @@ def _ranks(values: Floats) -> Floats:
     return np.asarray(stats.rankdata(-comparable(values), axis=-2))
 
 
-def _among(ranks: Floats) -> Floats:
-    """Sum of squares of mean ranks (..., M) around their own mean."""
-    return np.asarray(((ranks - (ranks.shape[-1] + 1) / 2) ** 2).sum(axis=-1))
-
-
 def _shuffled(ranks: Floats, observed: float) -> float:
-    """p-value of the sum of squares among ranks (M, D), where methods change places on each data set."""
+    """p-value of the scatter of ranks (M, D), where methods change places on each data set."""
     rng = np.random.default_rng(0)
-    step, larger = max(1, ROWS // ranks.size), 0
-    for at in range(0, SHUFFLES, step):
-        made = np.broadcast_to(ranks, (min(step, SHUFFLES - at), *ranks.shape))
-        larger += int((_among(rng.permuted(made, axis=1).mean(axis=2)) >= observed - 1e-9).sum())
+    batch, larger = max(1, ROWS // ranks.size), 0
+    for start in range(0, SHUFFLES, batch):
+        copies = np.broadcast_to(ranks, (min(batch, SHUFFLES - start), *ranks.shape))
+        scatter = _scatter(rng.permuted(copies, axis=1).mean(axis=2))
+        larger += int((scatter >= observed - 1e-9).sum())
     return (1 + larger) / (1 + SHUFFLES)
-
-
-def _methods(name: str, values: ArrayLike) -> Floats:
-    x = floats(name, values, 2)
-    if min(x.shape) < 2:
-        raise InputError(f"{name} has shape {x.shape}; (methods, data sets), at least 2 of each, are needed")
-    return x

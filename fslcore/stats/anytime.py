@@ -13,13 +13,13 @@ from numpy.typing import ArrayLike
 from scipy.optimize import brentq
 from scipy.special import logsumexp
 
-from ..errors import InputError, floats, number
-from .intervals import LEVEL, Ends, checked_bounds
+from ..errors import InputError, floats
+from .intervals import LEVEL, Array, Ends, Pair, checked_bounds, checked_level
 
 __all__ = ["AnytimeInterval", "anytime_interval"]
 
-# Shares of the wealth that are bet, and how it is first divided among them: most on some tenths, a little on all, so
-# that intervals are narrow from some hundred tasks to some ten thousand.
+# Shares of the wealth that are bet, and how it is first divided among them: most on some tenths, a
+# little on all, so that intervals are narrow from some hundred tasks to some ten thousand.
 BETS = np.geomspace(1e-4, 0.999, 40)
 DIVIDED = 1 / np.cosh(np.log(BETS / 0.7) / 1.5)
 DIVIDED /= DIVIDED.sum()
@@ -43,18 +43,19 @@ class AnytimeInterval(Ends):
 
 
 def anytime_interval(
-    values: ArrayLike, *, bounds: tuple[float, float] = (0, 1), level: float = LEVEL
+    values: ArrayLike, *, bounds: Pair = (0, 1), level: float = LEVEL
 ) -> AnytimeInterval:
     """Interval of a mean over tasks that holds whenever one stops drawing them.
 
     Parameters
     ----------
     values : (T,) array_like
-        One number per task, all tasks so far: accuracies, or the differences of two methods on the same tasks. Tasks
-        are drawn with reuse of images, so the interval applies to **these images**, as `closed_interval` does.
+        One number per task, all tasks so far: accuracies, or the differences of two methods on the
+        same tasks. Tasks are drawn with reuse of images, so the interval applies to **these
+        images**, as `closed_interval` does.
     bounds : (float, float)
-        Least and largest value that there can be: (0, 1) for shares, (0, 100) for percent; (-1, 1) or (-100, 100) for
-        differences.
+        Least and largest value that there can be: (0, 1) for shares, (0, 100) for percent; (-1, 1)
+        or (-100, 100) for differences.
     level : float
         Nominal coverage of all looks together, between 0 and 1.
 
@@ -69,14 +70,16 @@ def anytime_interval(
 
     Notes
     -----
-    A game: before each task a share b of a wealth that begins with 1 is bet on its accuracy x to exceed m, which
-    multiplies the wealth by 1 - b + b x/m. If m is the true mean, no bets win on average, and the chance that
-    the wealth *ever* reaches 2/α is at most α/2 (Ville, 1939). So each m against which so much was won is left out;
-    the upper end is that of 1 - x. Before the first task the wealth is divided among many shares b. It is a hedged
-    capital process (Waudby-Smith and Ramdas, 2024, section 4) with the mixture of bets of a universal portfolio
-    (Orabona and Jun, 2024). Nothing is assumed but independent tasks and the bounds, whatever the number of
-    tasks, and their order does not matter. The price is 1.6 to 2 times the length of `closed_interval` from
-    600 tasks on, and more where values vary by little of what the bounds allow and tasks are few.
+    A game: before each task a share b of a wealth that begins with 1 is bet on its accuracy x to
+    exceed m, which multiplies the wealth by 1 - b + b x/m. If m is the true mean, no bets win on
+    average, and the chance that the wealth *ever* reaches 2/α is at most α/2 (Ville, 1939). So each
+    m against which so much was won is left out; the upper end is that of 1 - x. Before the first
+    task the wealth is divided among many shares b. It is a hedged capital process (Waudby-Smith and
+    Ramdas, 2024, section 4) with the mixture of bets of a universal portfolio (Orabona and Jun,
+    2024). Nothing is assumed but independent tasks and the bounds, whatever the number of tasks,
+    and their order does not matter. The price is 1.6 to 2 times the length of `closed_interval`
+    from 600 tasks on, and more where values vary by little of what the bounds allow and tasks are
+    few.
 
     Examples
     --------
@@ -87,16 +90,19 @@ def anytime_interval(
     >>> print(anytime_interval(100 * accuracies, bounds=(0, 100)))
     79.62 (78.74 to 80.21)
     """
-    x, level = floats("values", values), number("level", level, above=0, below=1)
+    x, level = floats("values", values), checked_level(level)
     pair = checked_bounds(bounds)
     if pair is None:
-        raise InputError("bounds = None; the least and the largest possible value, (0, 1) say, are needed")
+        raise InputError(
+            "bounds = None; the least and the largest possible value, (0, 1) say, are needed"
+        )
     low, high = pair
     if not x.size:
         raise InputError("values: none is there; at least 1 task is needed")
     if x.min() < low or x.max() > high:
         raise InputError(
-            f"values go from {x.min():g} to {x.max():g}; bounds = ({low:g}, {high:g}) are given: (0, 1) for shares, "
+            f"values go from {x.min():g} to {x.max():g}; bounds = ({low:g}, {high:g}) are given: "
+            "(0, 1) for shares, "
             "(0, 100) for percent, (-1, 1) or (-100, 100) for differences"
         )
     share, count = np.unique((x - low) / (high - low), return_counts=True)
@@ -106,12 +112,14 @@ def anytime_interval(
     return AnytimeInterval(float(x.mean()), first, last, level, x.size)
 
 
-def _wealth(share: np.ndarray, count: np.ndarray, mean: float) -> float:
-    """Log of the wealth after bets that values in 0 … 1, of which there are so many, exceed this mean on average."""
+def _wealth(share: Array, count: Array, mean: float) -> float:
+    """Log of the wealth after bets that values in 0 … 1, of which there are so many, exceed this
+    mean on average.
+    """
     return float(logsumexp(np.log1p(BETS[:, None] * (share / mean - 1)) @ count, b=DIVIDED))
 
 
-def _lower(share: np.ndarray, count: np.ndarray, won: float) -> float:
+def _lower(share: Array, count: Array, won: float) -> float:
     """The least mean at which the wealth, which falls with it, has not reached what is needed."""
     mean = float(share @ count / count.sum())
     least = 1e-12

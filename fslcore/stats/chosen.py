@@ -1,9 +1,11 @@
-"""Several methods on one test set: which ranks each may have, and how accurate the best of them is."""
+"""Several methods on one test set: which ranks each may have, and how accurate the best of them
+is.
+"""
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
+from math import inf, nan, sqrt
 from typing import NamedTuple
 
 import numpy as np
@@ -12,8 +14,8 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import brentq
 from scipy.special import ndtr
 
-from ..errors import InputError, floats, number
-from .intervals import LEVEL, Floats, Interval, checked_bounds
+from ..errors import InputError, floats
+from .intervals import LEVEL, Bounds, Floats, Interval, checked_bounds, checked_level
 from .simultaneous import factor, reach_of
 
 __all__ = ["RankSets", "Winner", "rank_sets", "winner_interval"]
@@ -26,7 +28,9 @@ TIED = -1e-9  # standard errors: how close the second may come
 
 
 class RankSets(NamedTuple):
-    """Lowest and highest rank that each of M methods may have, 1 for the highest true mean; see `rank_sets`."""
+    """Lowest and highest rank that each of M methods may have, 1 for the highest true mean; see
+    `rank_sets`.
+    """
 
     best: NDArray[np.int_]
     worst: NDArray[np.int_]
@@ -34,7 +38,8 @@ class RankSets(NamedTuple):
 
 @dataclass(frozen=True)
 class Winner:
-    """The method with the highest mean, and an interval of its true mean that takes the choice into account.
+    """The method with the highest mean, and an interval of its true mean that takes the choice into
+    account.
 
     Attributes
     ----------
@@ -67,14 +72,16 @@ def rank_sets(better: ArrayLike) -> RankSets:
     Parameters
     ----------
     better : (M, M) array_like of bool
-        Entry (i, j): method i is significantly better than method j, after a correction for all pairs such as `holm`.
+        Entry (i, j): method i is significantly better than method j, after a correction for all
+        pairs such as `holm`.
 
     Returns
     -------
     RankSets
-        ``best`` is 1 plus the number of methods that are significantly better, ``worst`` is M minus the number that are
-        significantly worse. All true ranks lie in their sets whenever no verdict is false, so the sets hold together
-        with the probability for which the pairs were corrected.
+        ``best`` is 1 plus the number of methods that are significantly better, ``worst`` is M minus
+        the number that are significantly worse. All true ranks lie in their sets whenever no
+        verdict is false, so the sets hold together with the probability for which the pairs were
+        corrected.
 
     Raises
     ------
@@ -84,8 +91,9 @@ def rank_sets(better: ArrayLike) -> RankSets:
     Notes
     -----
     Mogstad, Romano, Shaikh and Wilhelm (2024, `Review of Economic Studies 91, 476
-    <https://doi.org/10.1093/restud/rdad006>`_) derive ranks from verdicts on pairs in this way, with a step-down test
-    of their own. With the pairs of a table, its ranks, letters and verdicts cannot contradict each other.
+    <https://doi.org/10.1093/restud/rdad006>`_) derive ranks from verdicts on pairs in this way,
+    with a step-down test of their own. With the pairs of a table, its ranks, letters and verdicts
+    cannot contradict each other.
 
     Examples
     --------
@@ -112,7 +120,10 @@ def rank_sets(better: ArrayLike) -> RankSets:
     contradicted = np.argwhere(verdicts * verdicts.T)
     if len(contradicted):
         i, j = contradicted[0]
-        raise InputError(f"better[{i}, {j}] and better[{j}, {i}] are both true; one method is the better, or neither")
+        raise InputError(
+            f"better[{i}, {j}] and better[{j}, {i}] are both true; one method is the better, or "
+            "neither"
+        )
     best = 1 + verdicts.sum(axis=0)
     worst = methods - verdicts.sum(axis=1)
     return RankSets(best.astype(int), worst.astype(int))
@@ -123,19 +134,22 @@ def winner_interval(
     covariance: ArrayLike | None = None,
     df: ArrayLike | None = None,
     level: float = LEVEL,
-    bounds: tuple[float, float] | None = None,
+    bounds: Bounds = None,
 ) -> Winner:
-    """Interval for the true mean of the method that has the highest mean of M, on the tasks that chose it.
+    """Interval for the true mean of the method that has the highest mean of M, on the tasks that
+    chose it.
 
     Parameters
     ----------
     accuracies : (M, T) or (M,) array_like
-        Of M methods on the same T ≥ 100 tasks, in any unit; or means, with their ``covariance``, which should rest on
-        as many independent tasks or classes. One method may have fewer tasks, 2 or more.
+        Of M methods on the same T ≥ 100 tasks, in any unit; or means, with their ``covariance``,
+        which should rest on as many independent tasks or classes. One method may have fewer tasks,
+        2 or more.
     covariance : (M, M) array_like, optional
         Of the means, in squared units.
     df : float or (M, M) array_like, optional
-        Degrees of freedom of each mean, on the diagonal; by default T - 1, and infinite for means with a covariance.
+        Degrees of freedom of each mean, on the diagonal; by default T - 1, and infinite for means
+        with a covariance.
     level : float
         Nominal coverage.
     bounds : (float, float), optional
@@ -148,72 +162,96 @@ def winner_interval(
     Raises
     ------
     InputError
-        Another shape, NaN, fewer tasks, a matrix that is no covariance, degrees of freedom below 1, a level outside
-        (0, 1), bounds that are no two numbers in their order.
+        Another shape, NaN, fewer tasks, a matrix that is no covariance, degrees of freedom below 1,
+        a level outside (0, 1), bounds that are no two numbers in their order.
 
     Notes
     -----
-    The hybrid interval of Andrews, Kitagawa and McCloskey (2024, Quarterly Journal of Economics 139, 305). Given that
-    this method came out highest, its mean is a normal variable cut off where another method would have been chosen,
-    and the true means at which the observed one is no extreme of that distribution form the conditional interval. It
-    can be very long, so it is cut at the simultaneous interval of all methods, which has a tenth of the error. One
-    method has Student's interval, and so, nearly, has a method far above the others. Means are taken as normal, with a
-    known covariance; few degrees of freedom widen it as they widen Student's interval. If the method's accuracy is the
-    same on all tasks, the interval is that of `Interval` for equal values; a mean with a variance of 0 is known.
+    The hybrid interval of Andrews, Kitagawa and McCloskey (2024, Quarterly Journal of Economics
+    139, 305). Given that this method came out highest, its mean is a normal variable cut off where
+    another method would have been chosen, and the true means at which the observed one is no
+    extreme of that distribution form the conditional interval. It can be very long, so it is cut at
+    the simultaneous interval of all methods, which has a tenth of the error. One method has
+    Student's interval, and so, nearly, has a method far above the others. Means are taken as
+    normal, with a known covariance; few degrees of freedom widen it as they widen Student's
+    interval. If the method's accuracy is the same on all tasks, the interval is that of `Interval`
+    for equal values; a mean with a variance of 0 is known.
 
-    In simulations of 5 to 100 methods, equal and unequal, it covered 94.7 to 96.1 % at 95 %, where the naive interval
-    covered 7 to 96 %. It was 1.01 to 1.36 times as long as the naive one, the simultaneous interval 1.16 to 1.77 times,
-    and that of half of the tasks, if the other half chooses, 1.41 times, with a worse choice.
+    In simulations of 5 to 100 methods, equal and unequal, it covered 94.7 to 96.1 % at 95 %, where
+    the naive interval covered 7 to 96 %. It was 1.01 to 1.36 times as long as the naive one, the
+    simultaneous interval 1.16 to 1.77 times, and that of half of the tasks, if the other half
+    chooses, 1.41 times, with a worse choice.
 
-    With few tasks the choice falls on a method whose rare failures were not drawn. Among 2 to 20 methods whose tasks
-    share most of their difficulty it covered 89 to 95 % with 15 to 30 tasks of exponential skewness, 90 to 95 % with 60
-    and 93 to 95 % with 100; with lognormal tasks (σ = 1) 81 to 90 % up to 30, 87 to 94 % with 60 and 100 and 91 to 96 %
-    with 400. On 12 sets of stored episodes with 4 methods each it covered 89 % on average with 15 tasks, 91 % with 30
-    and 95 % with 60 or more (on the most skewed set, with accuracies up to 98 %: 62, 80, 90, and 88 with 100). So with
-    fewer than 100 tasks it is not given.
+    With few tasks the choice falls on a method whose rare failures were not drawn. Among 2 to 20
+    methods whose tasks share most of their difficulty it covered 89 to 95 % with 15 to 30 tasks of
+    exponential skewness, 90 to 95 % with 60 and 93 to 95 % with 100; with lognormal tasks (σ = 1)
+    81 to 90 % up to 30, 87 to 94 % with 60 and 100 and 91 to 96 % with 400. On 12 sets of stored
+    episodes with 4 methods each it covered 89 % on average with 15 tasks, 91 % with 30 and 95 %
+    with 60 or more (on the most skewed set, with accuracies up to 98 %: 62, 80, 90, and 88 with
+    100). So with fewer than 100 tasks it is not given.
 
     Examples
     --------
     >>> found = winner_interval([82.0, 81, 76, 60], 2 * np.eye(4))
-    >>> round(found.estimate, 2), round(found.low, 2), round(found.high, 2), round(found.half_width, 2)
-    (81.12, 77.52, 84.73, 2.77)
+    >>> round(found.estimate, 2), round(found.low, 2), round(found.high, 2)
+    (81.12, 77.52, 84.73)
+    >>> round(found.half_width, 2)
+    2.77
     """
     mean, covariance, df, order = _checked(accuracies, covariance, df)
-    number("level", level, above=0, below=1)
-    low, high = checked_bounds(bounds) or (-math.inf, math.inf)
-    own = covariance[0, 0]
+    checked_level(level)
+    low, high = checked_bounds(bounds) or (-inf, inf)
+    variance = covariance[0, 0]
     student = float(scipy.stats.t.ppf((1 + level) / 2, df[0, 0]))
-    half, error = student * math.sqrt(own), student / scipy.stats.norm.ppf((1 + level) / 2) * math.sqrt(own)
+    half, error = (
+        student * sqrt(variance),
+        student / scipy.stats.norm.ppf((1 + level) / 2) * sqrt(variance),
+    )
     if error == 0:
         only, ends = float(mean[0]), (float(mean[0]),) * 2
-        if np.ndim(accuracies) == 2:  # any of the methods could have been chosen: Bonferroni's correction
-            equal = Interval(only, 0.0, 1 - (1 - level) / len(mean), np.shape(accuracies)[1], "open", bounds=bounds)
+        if (
+            np.ndim(accuracies) == 2
+        ):  # any of the methods could have been chosen: Bonferroni's correction
+            equal = Interval(
+                only,
+                0.0,
+                1 - (1 - level) / len(mean),
+                np.shape(accuracies)[1],
+                "open",
+                bounds=bounds,
+            )
             ends = equal.low, equal.high
         return Winner(int(order[0]), only, only, *ends, 0.0, level)
-    slope = covariance[0] / own
-    room = np.where(np.abs(1 - slope) > ROUNDED, 1 - slope, np.nan)
-    cut = (mean - slope * mean[0]) / room - mean[0]  # where the other would be chosen, from the mean
-    below = min(cut[room > 0].max(initial=-math.inf) / error, TIED)
-    above = max(cut[room < 0].min(initial=math.inf) / error, -TIED)
+    slope = covariance[0] / variance
+    room = np.where(np.abs(1 - slope) > ROUNDED, 1 - slope, nan)
+    cut = (mean - slope * mean[0]) / room - mean[
+        0
+    ]  # where the other would be chosen, from the mean
+    under = min(cut[room > 0].max(initial=-inf) / error, TIED)
+    over = max(cut[room < 0].min(initial=inf) / error, -TIED)
     varies = np.diag(covariance) > 0
-    correlation = covariance[np.ix_(varies, varies)] / np.sqrt(np.outer(*[np.diag(covariance)[varies]] * 2))
+    correlation = covariance[np.ix_(varies, varies)] / np.sqrt(
+        np.outer(*[np.diag(covariance)[varies]] * 2)
+    )
     first = FIRST * (1 - level)
     # Directions of nearly the same reach count as one.
     reach = np.sort(reach_of(correlation)).reshape(BINS, -1).mean(axis=1)
-    c = factor(reach, int(varies.sum()), math.inf, 1 - first)
+    c = factor(reach, int(varies.sum()), inf, 1 - first)
 
     def share(t: float) -> float:
-        """Probability of less than was observed, t standard errors above the true mean, given the choice."""
-        ends = [max(t + below, -c), t, min(t + above, c)]
+        """Probability of less than was observed, t standard errors above the true mean, given the
+        choice.
+        """
+        ends = [max(t + under, -c), t, min(t + over, c)]
         if ends[0] > 0:  # in the upper tail, where differences would cancel
             a, x, b = ndtr([-end for end in ends])
             return float((a - x) / (a - b))
         a, x, b = ndtr(ends)
         return float((x - a) / (b - a))
 
-    rest = (1 - level - first) / (1 - first) / 2
-    at = [brentq(lambda t, q=q: share(t) - q, -c, c) for q in (0.5, 1 - rest, rest)]
-    estimate, low, high = map(float, np.clip(mean[0] - error * np.array(at), low, high))
+    tail = (1 - level - first) / (1 - first) / 2
+    statistics = [brentq(lambda t, q=q: share(t) - q, -c, c) for q in (0.5, 1 - tail, tail)]
+    estimate, low, high = map(float, np.clip(mean[0] - error * np.array(statistics), low, high))
     return Winner(int(order[0]), float(mean[0]), estimate, low, high, half, level)
 
 
@@ -227,20 +265,32 @@ def _checked(
     x, cov = floats("accuracies", accuracies, None), None
     if covariance is not None:
         cov = floats("covariance", covariance, None)
-    several = x.size > 0 and (x.ndim == 2 and x.shape[1] > 1 if cov is None else cov.shape == 2 * x.shape)
-    if not several:
-        given = f"accuracies have shape {x.shape}, covariance {'none' if cov is None else cov.shape}"
-        raise InputError(f"{given}; (M, T) without a covariance, of 2 tasks or more, or (M,) with (M, M) are allowed")
+    fits = x.size > 0 and (
+        x.ndim == 2 and x.shape[1] > 1 if cov is None else cov.shape == 2 * x.shape
+    )
+    if not fits:
+        shapes = (
+            f"accuracies have shape {x.shape}, covariance {'none' if cov is None else cov.shape}"
+        )
+        raise InputError(
+            f"{shapes}; (M, T) without a covariance, of 2 tasks or more, or (M,) with (M, M) are "
+            "allowed"
+        )
     if cov is None and len(x) > 1 and x.shape[1] < FEWEST_TASKS:
-        raise InputError(f"accuracies have {x.shape[1]} tasks; at least {FEWEST_TASKS} are needed to correct a choice")
+        raise InputError(
+            f"accuracies have {x.shape[1]} tasks; at least {FEWEST_TASKS} are needed to correct a "
+            "choice"
+        )
     if cov is None:
         df = x.shape[1] - 1 if df is None else df
         mean, cov = x.mean(axis=1), np.atleast_2d(np.cov(x)) / x.shape[1]
     else:
         mean, cov = x, _check_covariance(cov)
-    free = floats("df", math.inf if df is None else df, None, finite=False)
+    free = floats("df", inf if df is None else df, None, finite=False)
     if free.shape not in ((), cov.shape) or not (free >= 1).all():
-        raise InputError(f"df has shape {free.shape}; one number of at least 1, or {cov.shape} such, is allowed")
+        raise InputError(
+            f"df has shape {free.shape}; one number of at least 1, or {cov.shape} such, is allowed"
+        )
     order = np.lexsort((np.diag(cov), -mean))
     turned = np.ix_(order, order)
     return mean[order], cov[turned], np.broadcast_to(free, cov.shape)[turned], order
@@ -250,6 +300,11 @@ def _check_covariance(matrix: Floats) -> Floats:
     """The matrix, if it is symmetric and has no negative eigenvalue, but for rounding."""
     eigenvalues = np.linalg.eigvalsh(matrix)
     tolerance = 1e-9 * max(np.abs(eigenvalues).max(), np.finfo(float).tiny)
-    if not np.allclose(matrix, matrix.T, rtol=1e-6, atol=tolerance) or eigenvalues.min() < -tolerance:
-        raise InputError("covariance: no covariance matrix, which is symmetric and without a negative eigenvalue")
+    if (
+        not np.allclose(matrix, matrix.T, rtol=1e-6, atol=tolerance)
+        or eigenvalues.min() < -tolerance
+    ):
+        raise InputError(
+            "covariance: no covariance matrix, which is symmetric and without a negative eigenvalue"
+        )
     return matrix

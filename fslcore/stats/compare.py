@@ -1,4 +1,6 @@
-"""Which of two methods is better, by each of the three ways to tell (OOPS, section 2.3 and 3), and of many pairs."""
+"""Which of two methods is better, by each of the three ways to tell (OOPS, section 2.3 and 3), and
+of many pairs.
+"""
 
 from __future__ import annotations
 
@@ -17,8 +19,9 @@ CONCLUSION = {1: "+", -1: "−", 0: "0"}  # as the paper prints them
 def compare(a: Interval, b: Interval) -> int:
     """+1 if a is better, -1 if b is, 0 if nothing can be concluded.
 
-    Two closed or two open intervals are conclusive when they do not meet (OOPS, equation 4). Where all tasks gave one
-    value, an interval without bounds is infinite, and nothing is concluded (`Interval`).
+    Two closed or two open intervals are conclusive when they do not meet (OOPS, equation 4). Where
+    all tasks gave one value, an interval without bounds is infinite, and nothing is concluded
+    (`Interval`).
 
     Raises
     ------
@@ -35,10 +38,11 @@ def compare(a: Interval, b: Interval) -> int:
 
 
 def holm(p: ArrayLike) -> Floats:
-    """p-values of many tests, adjusted so that one below 1 - level is no false conclusion at that level (Holm, 1979).
+    """p-values of many tests, adjusted so that one below 1 - level is no false conclusion at that
+    level (Holm, 1979).
 
-    Rejecting where the adjusted value is below 0.05 bounds the chance of even one false conclusion among all tests by
-    5 %, however the tests depend on each other.
+    Rejecting where the adjusted value is below 0.05 bounds the chance of even one false conclusion
+    among all tests by 5 %, however the tests depend on each other.
 
     Parameters
     ----------
@@ -67,10 +71,12 @@ def holm(p: ArrayLike) -> Floats:
 
 
 def benjamini_hochberg(p: ArrayLike) -> Floats:
-    """p-values of many tests, adjusted to bound the share of false conclusions (Benjamini and Hochberg, 1995).
+    """p-values of many tests, adjusted to bound the share of false conclusions (Benjamini and
+    Hochberg, 1995).
 
-    Rejecting where the adjusted value is below 0.05 bounds the expected share of false ones among the conclusions by
-    5 %, for tests that are independent or positively dependent. Parameters, returned array, errors : as for `holm`.
+    Rejecting where the adjusted value is below 0.05 bounds the expected share of false ones among
+    the conclusions by 5 %, for tests that are independent or positively dependent. Parameters,
+    returned array, errors : as for `holm`.
 
     Examples
     --------

@@ -1,14 +1,16 @@
-"""Split conformal prediction: from the errors of a predictor on kept-apart cases to an interval for the next case."""
+"""Split conformal prediction: from the errors of a predictor on kept-apart cases to an interval for
+the next case.
+"""
 
 from __future__ import annotations
 
-import math
+from math import ceil, inf
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..errors import InputError, floats, number
-from .intervals import LEVEL
+from ..errors import InputError, floats
+from .intervals import LEVEL, checked_level
 
 __all__ = ["conformal_quantile"]
 
@@ -16,25 +18,27 @@ __all__ = ["conformal_quantile"]
 def conformal_quantile(scores: ArrayLike, level: float = LEVEL) -> float:
     """The size of error that the next case exceeds in at most 1 - level of cases.
 
-    Of n calibration scores it is the ⌈(n + 1) · level⌉-th smallest. If these n cases and the next one are
-    exchangeable (any order of them is equally likely, as with independent draws of one kind), the next score is at
-    most this with a chance of at least ``level``, and without ties of less than level + 1 / (n + 1). The chance is over
-    the calibration cases and the next one together, whatever the predictor is worth. Vovk, Gammerman and Shafer
-    (2005); Lei et al. (2018), Theorem 2.2.
+    Of n calibration scores it is the ⌈(n + 1) · level⌉-th smallest. If these n cases and the next
+    one are exchangeable (any order of them is equally likely, as with independent draws of one
+    kind), the next score is at most this with a chance of at least ``level``, and without ties of
+    less than level + 1 / (n + 1). The chance is over the calibration cases and the next one
+    together, whatever the predictor is worth. Vovk, Gammerman and Shafer (2005); Lei et al. (2018),
+    Theorem 2.2.
 
     Parameters
     ----------
     scores : (n,) array_like
-        How far off the predictor was on each calibration case: ``|truth - prediction|`` for intervals of equal width,
-        the same divided by a predicted spread for intervals whose width follows the case. The predictor and the
-        spread must not have seen these cases.
+        How far off the predictor was on each calibration case: ``|truth - prediction|`` for
+        intervals of equal width, the same divided by a predicted spread for intervals whose width
+        follows the case. The predictor and the spread must not have seen these cases.
     level : float
         Nominal coverage, between 0 and 1.
 
     Returns
     -------
     float
-        In the unit of ``scores``; infinite if n is below level / (1 - level), too few for this level.
+        In the unit of ``scores``; infinite if n is below level / (1 - level), too few for this
+        level.
 
     Raises
     ------
@@ -53,6 +57,6 @@ def conformal_quantile(scores: ArrayLike, level: float = LEVEL) -> float:
         raise InputError(f"scores have shape {x.shape}; one a calibration case is needed")
     if np.isnan(x).any():
         raise InputError(f"scores: {int(np.isnan(x).sum())} are NaN")
-    level = number("level", level, above=0, below=1)
-    rank = math.ceil((x.size + 1) * level - 1e-9)  # 10 · 0.9 is 9, not a little more
-    return float(np.sort(x)[rank - 1]) if rank <= x.size else math.inf
+    level = checked_level(level)
+    rank = ceil((x.size + 1) * level - 1e-9)  # 10 · 0.9 is 9, not a little more
+    return float(np.sort(x)[rank - 1]) if rank <= x.size else inf

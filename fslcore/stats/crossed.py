@@ -1,23 +1,32 @@
 """One test set, several supports: intervals for new items, for new supports, and for both.
 
-Embedding benchmarks and in-context learning evaluate R random supports (labelled examples, or prompts) on one and the
-same test set. Supports and items are then crossed, and the mean depends on the luck of both draws: the spread of the R
-means says nothing about the items, and falls as 1/R.
+Embedding benchmarks and in-context learning evaluate R random supports (labelled examples, or
+prompts) on one and the same test set. Supports and items are then crossed, and the mean depends on
+the luck of both draws: the spread of the R means says nothing about the items, and falls as 1/R.
 """
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
+from math import inf, isfinite, nan
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..errors import InputError, floats, number, shown, whole
-from ..errors import labels as checked_labels
+from ..errors import InputError, floats, labels as checked_labels, shown, whole
 from .dependence import checked_groups, units_of
-from .intervals import LEVEL, Floats, Interval, declared_bounds, together
-from .runs import student
+from .intervals import (
+    LEVEL,
+    Array,
+    Bounds,
+    Floats,
+    Interval,
+    Pair,
+    checked_level,
+    declared_bounds,
+    student,
+    together,
+)
 
 __all__ = ["CrossedIntervals", "crossed_intervals"]
 
@@ -29,27 +38,30 @@ class CrossedIntervals:
     Attributes
     ----------
     items : Interval
-        For new items, with these very supports. Its half-width is infinite if one group of items holds more than nine
-        tenths of a class.
+        For new items, with these very supports. Its half-width is infinite if one group of items
+        holds more than nine tenths of a class.
     supports : Interval
         For new supports, on these very items. Its half-width is infinite if there is one support.
     both : Interval
         For new supports on new items. Never narrower than the other two.
     support_variance, item_variance, interaction_variance : float
-        In squared units of the input: of one support's mean over very many items, of one item's mean over very many
-        supports, and of what one support changes in one item. The mean over R supports and N items has the variance
-        support · (1/R + S/(n - S)) + item / N + interaction / (R N). Estimates below 0 are 0. With one support the
-        first is infinite and the last, which is then part of the second, 0.
+        In squared units of the input: of one support's mean over very many items, of one item's
+        mean over very many supports, and of what one support changes in one item. The mean over R
+        supports and N items has the variance support · (1/R + S/(n - S)) + item / N + interaction /
+        (R N). Estimates below 0 are 0. With one support the first is infinite and the last, which
+        is then part of the second, 0.
     n_supports, n_items : int
         R and N.
     pool_share : float
-        S/(n - S) for supports of S out of n labelled examples per class; 0 for independent supports.
+        S/(n - S) for supports of S out of n labelled examples per class; 0 for independent
+        supports.
     pool_df : float
         C(n - 1), the degrees of freedom of a variance between these examples.
 
     Notes
     -----
-    ``n_tasks`` of an interval is the number of independent items (or groups), of supports, and the smaller of the two.
+    ``n_tasks`` of an interval is the number of independent items (or groups), of supports, and the
+    smaller of the two.
     """
 
     items: Interval
@@ -61,7 +73,7 @@ class CrossedIntervals:
     n_supports: int
     n_items: int
     pool_share: float = 0.0
-    pool_df: float = math.inf
+    pool_df: float = inf
 
     def planned(self, supports: int, items: int) -> Interval:
         """The interval ``both`` to expect of a study with other numbers of supports and items.
@@ -69,26 +81,33 @@ class CrossedIntervals:
         Parameters
         ----------
         supports, items : int
-            At least 2. Supports come from a pool of the same size; groups of items are as large as these.
+            At least 2. Supports come from a pool of the same size; groups of items are as large as
+            these.
 
         Returns
         -------
         Interval
-            Around the same mean. Its ``standard_error`` and ``df`` are what `fslcore.stats.detectable` takes.
+            Around the same mean. Its ``standard_error`` and ``df`` are what
+            `fslcore.stats.detectable` takes.
 
         Raises
         ------
         InputError
-            Numbers that are not whole or below 2; a result of one support, which says nothing about others.
+            Numbers that are not whole or below 2; a result of one support, which says nothing about
+            others.
         """
         supports, items = whole("supports", supports, least=2), whole("items", items, least=2)
         if self.n_supports < 2:
-            raise InputError(f"this result has {self.n_supports} support; a pilot of 2 or more is needed")
-        both, times = self.interaction_variance / (supports * items), items / self.n_items
-        units = (max(round(self.items.n_tasks * times), 1), supports)
+            raise InputError(
+                f"this result has {self.n_supports} support; a pilot of 2 or more is needed"
+            )
+        both, scale = self.interaction_variance / (supports * items), items / self.n_items
+        units = (max(round(self.items.n_tasks * scale), 1), supports)
         variances = self.support_variance + supports * both, self.item_variance / items + both, both
         about = self.both.mean, self.both.level, self.both.bounds
-        return _three(about, variances, self.items.df * times, (self.pool_share, self.pool_df), units)[2]
+        return _three(
+            about, variances, self.items.df * scale, (self.pool_share, self.pool_df), units
+        )[2]
 
     def __str__(self) -> str:
         return together({"new items": self.items, "new supports": self.supports, "both": self.both})
@@ -103,30 +122,32 @@ def crossed_intervals(
     pool: int | None = None,
     shots: int | None = None,
     level: float = LEVEL,
-    bounds: tuple[float, float] | None = None,
+    bounds: Bounds = None,
 ) -> CrossedIntervals:
-    """Intervals for the mean score of R supports on the same N items: for new items, new supports, and both.
+    """Intervals for the mean score of R supports on the same N items: for new items, new supports,
+    and both.
 
     Parameters
     ----------
     values : (R, N) array_like
-        Score of each item with each support (a set of labelled examples, a prompt, a seed): right or wrong, or any
-        number. For two models on the same supports and items the differences, `paired_differences` of the two arrays
-        with ``axis=1``. For repeated answers of one support to one item, their mean.
+        Score of each item with each support (a set of labelled examples, a prompt, a seed): right
+        or wrong, or any number. For two models on the same supports and items the differences,
+        `paired_differences` of the two arrays with ``axis=1``. For repeated answers of one support
+        to one item, their mean.
     labels : (N,) array_like, optional
-        Class of each item. A new test set then has as many items of each class as this one; without labels its classes
-        are drawn again with the items.
+        Class of each item. A new test set then has as many items of each class as this one; without
+        labels its classes are drawn again with the items.
     weights : (C,) array_like, optional
-        Of the classes in sorted order, up to a common factor. By default their numbers of items, which gives the plain
-        mean; ``np.ones(C)`` gives the mean of the accuracies of classes.
+        Of the classes in sorted order, up to a common factor. By default their numbers of items,
+        which gives the plain mean; ``np.ones(C)`` gives the mean of the accuracies of classes.
     groups : (N,) array_like, optional
-        Items with equal entries are not independent (questions on one text, photos of one scene): what is new then is
-        groups of items.
+        Items with equal entries are not independent (questions on one text, photos of one scene):
+        what is new then is groups of items.
     pool, shots : int, optional
-        That each support was drawn at random from n = ``pool`` labelled examples of each class, S = ``shots`` of them
-        (where classes differ, the smallest n). Supports from a small pool resemble each other more than those of
-        another pool would. Neither is given where supports share no example, or where supports from this very pool are
-        all that is meant.
+        That each support was drawn at random from n = ``pool`` labelled examples of each class, S =
+        ``shots`` of them (where classes differ, the smallest n). Supports from a small pool
+        resemble each other more than those of another pool would. Neither is given where supports
+        share no example, or where supports from this very pool are all that is meant.
     level : float
         Nominal coverage, between 0 and 1.
     bounds : (float, float), optional
@@ -135,38 +156,43 @@ def crossed_intervals(
     Returns
     -------
     CrossedIntervals
-        With one support (R = 1) only ``items`` is finite: nothing tells what other supports would give.
+        With one support (R = 1) only ``items`` is finite: nothing tells what other supports would
+        give.
 
     Raises
     ------
     InputError
-        Other shapes, NaN, a class with one item, weights that are not positive, groups that are one in all or in every
-        class, ``pool`` without ``shots``, a pool that is not larger than a support, a level outside (0, 1).
+        Other shapes, NaN, a class with one item, weights that are not positive, groups that are one
+        in all or in every class, ``pool`` without ``shots``, a pool that is not larger than a
+        support, a level outside (0, 1).
 
     Notes
     -----
-    With m_r the mean of support r, Σ_c w_c Ȳ_rc, and Ȳ_i the mean of item i over the supports, three sums of squares
-    give all variances (two-way random effects: Searle, Casella and McCulloch, 1992, chapter 4; Brennan, 2001,
-    *Generalizability Theory*, chapter 3; `Owen, 2007 <https://doi.org/10.1214/07-AOAS122>`_):
+    With m_r the mean of support r, Σ_c w_c Ȳ_rc, and Ȳ_i the mean of item i over the supports,
+    three sums of squares give all variances (two-way random effects: Searle, Casella and McCulloch,
+    1992, chapter 4; Brennan, 2001, *Generalizability Theory*, chapter 3; `Owen, 2007
+    <https://doi.org/10.1214/07-AOAS122>`_):
 
     s² = Σ_r (m_r - m)² / (R - 1),
     V_I = Σ_c w_c² Σ_i (Ȳ_i - Ȳ_c)² / (N_c (N_c - 1)),
     V_RI = Σ_c w_c² Σ_ri (Y_ri - Ȳ_rc - Ȳ_i + Ȳ_c)² / (R (R - 1) N_c (N_c - 1)).
 
-    V_I is the variance for new items. V_RI, what a support changes in an item, is in V_I and in s²/R, and counts once
-    for both: V_I + A with A = max(s² - R V_RI, 0) k and k = 1/R + S/(n - S), and no less than A + V_RI. The variance
-    for new supports is s² k. The mean over all supports of a pool still depends on the pool. If labelled examples add
-    up, single supports of it vary by 1 - S/n of the variance of a support, and the mean over all by S/n of it; if they
-    interact, by less (Hoeffding, 1948), so that k is too large rather than too small. Groups of items add up before
-    they are squared, and are scaled by 1 / (1 - p), p their share of the class (CR3, as in `three_intervals`).
-    Quantiles are Student's with Satterthwaite's degrees of freedom, from N_c - 1 of each class and from R - 1, or
-    1 / (1 / (R - 1) + 1 / (C (n - 1))) for supports from a pool. ``both`` is never narrower than the other two.
-    In 22 simulated designs of 800 studies, 92 to 97 % of intervals for both held the truth at a level of 95 %, fewest
-    for differences of right or wrong answers with supports from a small pool; the usual t s/√R held it in 38 to 94 %.
+    V_I is the variance for new items. V_RI, what a support changes in an item, is in V_I and in
+    s²/R, and counts once for both: V_I + A with A = max(s² - R V_RI, 0) k and k = 1/R + S/(n - S),
+    and no less than A + V_RI. The variance for new supports is s² k. The mean over all supports of
+    a pool still depends on the pool. If labelled examples add up, single supports of it vary by 1 -
+    S/n of the variance of a support, and the mean over all by S/n of it; if they interact, by less
+    (Hoeffding, 1948), so that k is too large rather than too small. Groups of items add up before
+    they are squared, and are scaled by 1 / (1 - p), p their share of the class (CR3, as in
+    `three_intervals`). Quantiles are Student's with Satterthwaite's degrees of freedom, from N_c -
+    1 of each class and from R - 1, or 1 / (1 / (R - 1) + 1 / (C (n - 1))) for supports from a pool.
+    ``both`` is never narrower than the other two. In 22 simulated designs of 800 studies, 92 to 97
+    % of intervals for both held the truth at a level of 95 %, fewest for differences of right or
+    wrong answers with supports from a small pool; the usual t s/√R held it in 38 to 94 %.
 
-    Where each item has a support of its own (nested), give one row: ``items`` then holds for new items with new
-    supports, if the supports share no example. Where items serve in the supports of other items, use `three_intervals`
-    or `influence`.
+    Where each item has a support of its own (nested), give one row: ``items`` then holds for new
+    items with new supports, if the supports share no example. Where items serve in the supports of
+    other items, use `three_intervals` or `influence`.
 
     Examples
     --------
@@ -179,82 +205,106 @@ def crossed_intervals(
     >>> print(found.planned(supports=10, items=4000))
     77.22 ± 1.23
     """
-    level, bounds = number("level", level, above=0, below=1), declared_bounds(values, bounds)
+    level, bounds = checked_level(level), declared_bounds(values, bounds)
     y = floats("values", values, 2)
     supports, count = y.shape
     if not supports or count < 2:
         raise InputError(
-            f"values have shape {y.shape}; one row per support, and one column for each of 2 items or more"
+            f"values have shape {y.shape}; one row per support, and one column for each of 2 items "
+            "or more"
         )
     share = _pool_share(pool, shots)
-    given = np.zeros(count, int) if labels is None else checked_labels("labels", labels, count)
-    names, label, size = np.unique(given, return_inverse=True, return_counts=True)
+    classes = np.zeros(count, int) if labels is None else checked_labels("labels", labels, count)
+    names, label, size = np.unique(classes, return_inverse=True, return_counts=True)
     if size.min() < 2:
-        raise InputError(f"labels: class {names[size.argmin()]} has 1 item; 2 are needed, or no labels")
+        raise InputError(
+            f"labels: class {names[size.argmin()]} has 1 item; 2 are needed, or no labels"
+        )
     groups, _ = checked_groups(label, names, groups, None)
     units, scale = units_of(label, groups, None), _weights(weights, size) / size
     together = units.images.T
 
     def squares(x: Floats) -> Floats:
-        """What an average of x owes to each independent item, or group, squared: they add up to its variance."""
+        """What an average of x owes to each independent item, or group, squared: they add up to its
+        variance.
+        """
         off = (x - (np.bincount(label, x) / size)[label]) * (scale * size / (size - 1))[label]
         return np.asarray((together @ off) ** 2)
 
     of_item, means = y.mean(axis=0), y @ scale[label]
-    found = squares(of_item)
+    squared = squares(of_item)
     rounded = (1e-12 * np.abs(y).max()) ** 2  # what varies by less does not vary
-    s2, v_items, own = (
+    s2, v_items, interaction = (
         float(v) if v > rounded else 0.0
         for v in (
             means.var(ddof=1) if supports > 1 else 0.0,
-            found.sum(),
+            squared.sum(),
             sum(squares(row - of_item).sum() for row in y) / (supports * max(supports - 1, 1)),
         )
     )
     df = float(units.freedom[0])
     if groups is None:
-        df = float(v_items**2 / (np.bincount(label, found) ** 2 / (size - 1)).sum()) if v_items else math.inf
+        df = (
+            float(v_items**2 / (np.bincount(label, squared) ** 2 / (size - 1)).sum())
+            if v_items
+            else inf
+        )
     if not df > 0:  # a class is one group
-        v_items, own = math.inf, 0.0
+        v_items, interaction = inf, 0.0
     about = float(means.mean()), level, bounds
-    s2 = s2 if supports > 1 else math.inf
-    pool_df = math.inf if pool is None else len(size) * (float(pool) - 1)
-    three = _three(about, (s2, v_items, own), df, (share, pool_df), (int(units.counts[0]), supports))
-    components = max(s2 - supports * own, 0.0), count * max(v_items - own, 0.0), supports * count * own
+    s2 = s2 if supports > 1 else inf
+    pool_df = inf if pool is None else len(size) * (float(pool) - 1)
+    three = _three(
+        about, (s2, v_items, interaction), df, (share, pool_df), (int(units.counts[0]), supports)
+    )
+    components = (
+        max(s2 - supports * interaction, 0.0),
+        count * max(v_items - interaction, 0.0),
+        supports * count * interaction,
+    )
     return CrossedIntervals(*three, *components, supports, count, share, pool_df)
 
 
 def _three(
-    about: tuple[float, float, tuple[float, float] | None],
+    about: tuple[float, float, Pair | None],
     variances: tuple[float, float, float],
     df: float,
-    pool: tuple[float, float],
+    pool: Pair,
     units: tuple[int, int],
 ) -> tuple[Interval, Interval, Interval]:
     """For new items, new supports and both, around a mean with its level and bounds.
 
-    From s², V_I and V_RI, degrees of freedom of V_I, S/(n - S) and C(n - 1) of the pool, and numbers of independent
-    items and supports.
+    From s², V_I and V_RI, degrees of freedom of V_I, S/(n - S) and C(n - 1) of the pool, and
+    numbers of independent items and supports.
     """
-    (mean, level, bounds), (s2, v_items, own), (items, supports) = about, variances, units
-    times = 1 / supports + pool[0]
-    of_all = max(s2 - supports * own, 0.0) * times  # what supports change in all items alike
+    (mean, level, bounds), (s2, v_items, interaction), (items, supports) = about, variances, units
+    scale = 1 / supports + pool[0]
+    of_all = (
+        max(s2 - supports * interaction, 0.0) * scale
+    )  # what supports change in all items alike
     of_items = v_items, df
-    of_supports = of_all + min(own, s2 / supports), 1 / (1 / max(supports - 1, 1) + 1 / pool[1])
+    of_supports = (
+        of_all + min(interaction, s2 / supports),
+        1 / (1 / max(supports - 1, 1) + 1 / pool[1]),
+    )
 
-    def student_of(variance: float, *parts: tuple[float, float]) -> tuple[float, float]:
-        return student(variance, [*parts], level) if math.isfinite(variance) else (math.inf, math.nan)
+    def student_of(variance: float, *parts: Pair) -> Pair:
+        return student(variance, parts, level) if isfinite(variance) else (inf, nan)
 
     alone = student_of(v_items, of_items)
     total = max(v_items + of_all, of_supports[0])
-    both = max(student_of(total, of_items, of_supports), student_of(of_supports[0], of_supports), alone)
-    on_these = min(student_of(s2 * times, (s2 * times, of_supports[1])), both)
+    both = max(
+        student_of(total, of_items, of_supports), student_of(of_supports[0], of_supports), alone
+    )
+    on_these = min(student_of(s2 * scale, (s2 * scale, of_supports[1])), both)
     counts = (items, supports, min(units))
-    made = [
+    intervals = [
         Interval(mean, half, level, n, kind, freedom, n, bounds)
-        for kind, n, (half, freedom) in zip(("items", "supports", "both"), counts, (alone, on_these, both), strict=True)
+        for kind, n, (half, freedom) in zip(
+            ("items", "supports", "both"), counts, (alone, on_these, both)
+        )
     ]
-    return made[0], made[1], made[2]
+    return intervals[0], intervals[1], intervals[2]
 
 
 def _pool_share(pool: int | None, shots: int | None) -> float:
@@ -262,23 +312,27 @@ def _pool_share(pool: int | None, shots: int | None) -> float:
     if pool is None and shots is None:
         return 0.0
     if pool is None or shots is None:
-        raise InputError(f"pool = {shown(pool)}, shots = {shown(shots)}; both are needed, or neither")
+        raise InputError(
+            f"pool = {shown(pool)}, shots = {shown(shots)}; both are needed, or neither"
+        )
     pool, shots = whole("pool", pool, least=1), whole("shots", shots, least=1)
     if pool <= shots:
         raise InputError(
-            f"pool = {pool}, shots = {shots}; more labelled examples per class than in a support are needed"
+            f"pool = {pool}, shots = {shots}; more labelled examples per class than in a support "
+            "are needed"
         )
     return shots / (pool - shots)
 
 
-def _weights(weights: ArrayLike | None, size: np.ndarray) -> Floats:
+def _weights(weights: ArrayLike | None, size: Array) -> Floats:
     """Of the classes, as shares of 1."""
     if weights is None:
         return np.asarray(size / size.sum())
     w = floats("weights", weights, extreme=True)
     if w.shape != size.shape or (w <= 0).any():
         raise InputError(
-            f"weights: shape {w.shape}, from {w.min(initial=np.inf):g} on; one over 0 for each of {len(size)} classes "
+            f"weights: shape {w.shape}, from {w.min(initial=inf):g} on; one over 0 for each of "
+            f"{len(size)} classes "
             "of the labels is needed"
         )
     w = w / w.max()

@@ -1,173 +1,248 @@
-"""What counts as one unit of the data: an image or a group of images, a class or a group of classes.
+"""What counts as one unit of the data: an image or a group of images, a class or a group of
+classes.
 
-A jackknife leaves out one unit at a time. To first order a group changes the mean by the sum of what its images
-change; scaled by 1 / (1 - p), p its share of the class, that is the change when the whole group is left out, and the
-sum of squares is a variance that does not promise too much where a class has few groups (CR3 of Bell and McCaffrey,
-2002, Survey Methodology 28). Its degrees of freedom are theirs too.
+A jackknife leaves out one unit at a time. To first order a group changes the mean by the sum of
+what its images change; scaled by 1 / (1 - p), p its share of the class, that is the change when the
+whole group is left out, and the sum of squares is a variance that does not promise too much where a
+class has few groups (CR3 of Bell and McCaffrey, 2002, Survey Methodology 28). Its degrees of
+freedom are theirs too.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
 
-from ..errors import InputError
-from ..errors import labels as checked_labels
-from .intervals import Floats
+from ..errors import InputError, labels as checked_labels
+from .intervals import Array, Floats, Pair
 
-__all__ = ["Units", "checked_groups", "of_parts", "square", "units_of", "variances"]
+__all__ = ["Units", "Variances", "checked_groups", "of_parts", "square", "units_of", "variances"]
 
-Squared = Callable[[sparse.csr_array], tuple[float, Floats]]
-NEARLY = 0.9  # a class of which one group holds a larger share is one group, as far as its variance goes
+Sparse: TypeAlias = sparse.csr_array
+Squared = Callable[[Sparse], tuple[float, Floats]]
+NEARLY = (
+    0.9  # a class of which one group holds a larger share is one group, as far as its variance goes
+)
 
 
 @dataclass(frozen=True)
 class Units:
-    """How changes by image and by class add up to changes by unit, and how many units stand behind each variance.
+    """How changes by image and by class add up to changes by unit, and how many units stand behind
+    each variance.
 
     Attributes
     ----------
     images : (N, U) sparse matrix
-        From the change without an image to that without its group, or scaled for images that are independent.
+        From the change without an image to that without its group, or scaled for images that are
+        independent.
     cells : (N, V) sparse matrix or None
-        The same for what a group has in one class (or group of classes); None where no group spans classes.
+        The same for what a group has in one class (or group of classes); None where no group spans
+        classes.
     classes : (C, W) sparse matrix
         From the change without a class to that without its group, or scaled.
     freedom : tuple of 3 floats
-        Degrees of freedom of the variance from groups (or images), of what it has between classes, and from classes.
-        0 where nothing is known.
+        Degrees of freedom of the variance from groups (or images), of what it has between classes,
+        and from classes. 0 where nothing is known.
     counts : tuple of 2 ints
         Independent units of images, U, and of classes, W.
     """
 
-    images: sparse.csr_array
-    cells: sparse.csr_array | None
-    classes: sparse.csr_array
+    images: Sparse
+    cells: Sparse | None
+    classes: Sparse
     freedom: tuple[float, float, float]
     counts: tuple[int, int]
 
 
 def checked_groups(
-    label: np.ndarray, names: np.ndarray, groups: ArrayLike | None, class_groups: ArrayLike | None
-) -> tuple[np.ndarray | None, np.ndarray | None]:
-    """Groups (N,) and groups of classes (C,) as whole numbers, from what a user gives for images: (N,) each, or None.
+    label: Array, names: Array, groups: ArrayLike | None, class_groups: ArrayLike | None
+) -> tuple[Array | None, np.ndarray | None]:
+    """Groups (N,) and groups of classes (C,) as whole numbers, from what a user gives per image.
 
-    Images have these classes (N,), -1 for those left out, with names (C,).
+    Images have these classes (N,), -1 for those left out, with names (C,). None where all units are
+    independent.
     """
-    there = label >= 0
-    if groups is not None:
-        groups = np.unique(checked_labels("groups", groups, len(label)), return_inverse=True)[1]
-        if len(np.unique(groups[there])) == there.sum():  # of one image each: images are independent
-            groups = None
-    if groups is not None:
-        if len(np.unique(groups[there])) < 2:
-            raise InputError("groups: all images are in one; at least 2 are needed")
-        cells = len(np.unique(groups[there] * len(names) + label[there]))
-        if cells == len(names):
-            raise InputError(
-                "groups: each class is one group, so nothing tells what other groups would be like; leave groups out, "
-                "or give finer ones"
-            )
-    if class_groups is not None:
-        class_groups = np.unique(checked_labels("class_groups", class_groups, len(label)), return_inverse=True)[1]
-        first = np.zeros(len(names), int)
-        first[label[there]] = class_groups[there]
-        split = there & (first[label] != class_groups)
-        if split.any():
-            name = names[label[split.argmax()]]
-            raise InputError(f"class_groups: class {name} is in several; all images of a class need the same")
-        class_groups = first
-        if len(np.unique(class_groups)) == len(names):
-            return groups, None
-        if len(np.unique(class_groups)) < 2:
-            raise InputError("class_groups: all classes are in one; at least 2 are needed")
-    return groups, class_groups
+    return _image_groups(label, groups), _class_groups(label, names, class_groups)
 
 
-def units_of(label: np.ndarray, groups: np.ndarray | None, class_groups: np.ndarray | None) -> Units:
-    """Units of images with these classes (N,), from 0 to C - 1, their groups (N,) and the groups of classes (C,).
+def _image_groups(label: Array, groups: ArrayLike | None) -> Array | None:
+    """Groups of images as whole numbers; None if each image is a group of its own."""
+    if groups is None:
+        return None
+    codes = np.unique(checked_labels("groups", groups, len(label)), return_inverse=True)[1]
+    used, classes = codes[label >= 0], label[label >= 0]
+    count = len(np.unique(used))
+    if count == len(used):
+        return None
+    if count < 2:
+        raise InputError("groups: all images are in one; at least 2 are needed")
+    if len(np.unique(used * (classes.max() + 1) + classes)) == len(np.unique(classes)):
+        raise InputError(
+            "groups: each class is one group, so nothing tells what other groups would be like; "
+            "leave groups out, or give finer ones"
+        )
+    return codes
+
+
+def _class_groups(label: Array, names: Array, class_groups: ArrayLike | None) -> Array | None:
+    """Groups of classes as whole numbers; None if each class is a group of its own."""
+    if class_groups is None:
+        return None
+    labels = checked_labels("class_groups", class_groups, len(label))
+    codes, present = np.unique(labels, return_inverse=True)[1], label >= 0
+    of_class = np.zeros(len(names), int)
+    of_class[label[present]] = codes[present]
+    split = present & (of_class[label] != codes)
+    if split.any():
+        name = names[label[split.argmax()]]
+        raise InputError(
+            f"class_groups: class {name} is in several; all images of a class need the same"
+        )
+    count = len(np.unique(of_class))
+    if count == len(names):
+        return None
+    if count < 2:
+        raise InputError("class_groups: all classes are in one; at least 2 are needed")
+    return of_class
+
+
+def units_of(label: Array, groups: Array | None, class_groups: Array | None) -> Units:
+    """Units of images with these classes (N,), from 0 to C - 1, their groups (N,) and the groups of
+    classes (C,).
 
     Images of class -1 are left out.
     """
-    there = label >= 0
-    size = np.bincount(label[there])
-    count = len(size)
+    present = label >= 0
+    count = label.max() + 1
+    all_classes = np.zeros(count, int)  # classes are units of one population
     if class_groups is None:
-        classes, of_classes, several = _alone(np.zeros(count, int)), count - 1.0, np.arange(count)
+        codes = np.arange(count)
+        classes, class_df = _alone(all_classes), count - 1.0
     else:
-        several = np.unique(class_groups, return_inverse=True)[1]
-        classes, of_classes = _together(np.zeros(count, int), several)
+        codes = np.unique(class_groups, return_inverse=True)[1]
+        classes, class_df = _grouped(all_classes, codes)
     if groups is None:
-        images = _alone(label)
-        return Units(images, None, classes, (size.sum() - 1, 0, of_classes), (size.sum(), classes.shape[1]))
-    images, of_groups = _together(label, groups)
-    used = len(np.unique(groups[there]))
-    cell = np.where(there, groups * (several.max() + 1) + several[label], 0)
-    cells, between = None, 0.0
-    if len(np.unique(cell[there])) > used:
-        cells, between = _together(label, cell)[0], _together(np.where(there, 0, -1), groups)[1]
-        of_groups = min(of_groups, between)
-    return Units(images, cells, classes, (of_groups, between, of_classes), (used, classes.shape[1]))
+        return Units(
+            images=_alone(label),
+            cells=None,
+            classes=classes,
+            freedom=(present.sum() - 1, 0, class_df),
+            counts=(present.sum(), classes.shape[1]),
+        )
+    images, group_df = _grouped(label, groups)
+    n_groups = len(np.unique(groups[present]))
+    cell = np.where(present, groups * (codes.max() + 1) + codes[label], 0)
+    cells, between_df = None, 0.0
+    if len(np.unique(cell[present])) > n_groups:
+        cells = _grouped(label, cell)[0]
+        between_df = _grouped(np.where(present, 0, -1), groups)[1]
+        group_df = min(group_df, between_df)
+    return Units(
+        images=images,
+        cells=cells,
+        classes=classes,
+        freedom=(group_df, between_df, class_df),
+        counts=(n_groups, classes.shape[1]),
+    )
 
 
-def _alone(label: np.ndarray) -> sparse.csr_array:
-    """Each thing for itself: (n - 1)/n times a squared change, n of its class."""
+def _alone(label: Array) -> Sparse:
+    """Units of one member: (n - 1)/n times a squared change, n of its class."""
     size = np.bincount(label[label >= 0])
-    return sparse.diags_array(np.where(label >= 0, np.sqrt(1 - 1 / size[label]), 0.0), format="csr")
+    scale = np.where(label >= 0, np.sqrt(1 - 1 / size[label]), 0.0)
+    return sparse.diags_array(scale, format="csr")
 
 
-def _together(label: np.ndarray, groups: np.ndarray) -> tuple[sparse.csr_array, float]:
-    """Things of these classes in these groups: their changes by group, and degrees of freedom (0: a class is one)."""
-    there = label >= 0
-    place = np.unique(groups[there], return_inverse=True)[1]
-    members = sparse.coo_array((np.ones(len(place)), (place, label[there]))).tocsr()
+def _grouped(label: Array, groups: Array) -> tuple[Sparse, float]:
+    """From changes by member to changes by group, and the degrees of freedom of their squares.
+
+    Members have these classes. The degrees of freedom are 0 where a class is one group.
+    """
+    present = label >= 0
+    classes, group = label[present], np.unique(groups[present], return_inverse=True)[1]
+    members = sparse.coo_array((np.ones(len(group)), (group, classes))).tocsr()
     members.sum_duplicates()
     size = np.asarray(members.sum(axis=0)).ravel()
+    share = np.asarray(members[group, classes]).ravel() / size[classes]
+    # Where nearly all of a class is one group, changes are not scaled: they count between classes.
+    scale = (1 - 1 / size[classes]) / np.where(share > NEARLY, 1, 1 - share)
+    matrix = sparse.csr_array(
+        (scale, (np.flatnonzero(present), group)), (len(label), members.shape[0])
+    )
     cells = members.tocoo()
-    p, of = cells.data / size[cells.col], cells.col
-    known = np.isin(np.arange(len(size)), of[p > NEARLY], invert=True)
-    share = np.zeros(len(label))
-    share[there] = np.asarray(members[place, label[there]]).ravel() / size[label[there]]
-    # Where too little is left to tell, changes are as they are: they count between classes alone.
-    scale = (1 - 1 / size[label]) / np.where(share > NEARLY, 1, 1 - share)
-    matrix = sparse.csr_array((scale[there], (np.flatnonzero(there), place)), (len(label), members.shape[0]))
-    if not known.all():
-        return matrix, 0.0
+    return matrix, _group_df(cells.data / size[cells.col], cells.col, len(size))
 
-    def summed(x: np.ndarray) -> np.ndarray:
-        return np.bincount(of, x, len(size))
 
-    # E and Var of the sum of b (a_g - a)², for effects a_g of groups and their mean a, weighted by the shares.
+def _group_df(p: Floats, classes: Array, count: int) -> float:
+    """Satterthwaite's degrees of freedom of a variance from groups with shares p of their classes.
+
+    It is the sum of b (a_g - a)² with b = (p / (1 - p))², for effects a_g of groups and their mean
+    a, weighted by the shares.
+    """
+    if (p > NEARLY).any():
+        return 0.0
+
+    def summed(x: Floats) -> Floats:
+        return np.asarray(np.bincount(classes, x, count))
+
     b = (p / (1 - p)) ** 2
     s, s0, s1, s2 = summed(p * p), summed(b), summed(b * p), summed(b * p * p)
-    trace = s0 * (1 + s) - 2 * s1
-    doubled = (s * s0) ** 2 - 4 * s * s0 * s1 + 2 * s0 * s2 + 2 * s1**2 + summed(b * b * (1 + 2 * (s[of] - 2 * p)))
-    return matrix, trace.sum() ** 2 / doubled.sum()
+    expectation = s0 * (1 + s) - 2 * s1
+    half_variance = (s * s0) ** 2 - 4 * s * s0 * s1 + 2 * s0 * s2 + 2 * s1**2
+    half_variance += summed(b * b * (1 + 2 * (s[classes] - 2 * p)))
+    return float(expectation.sum() ** 2 / half_variance.sum())
 
 
-def variances(units: Units, of_images: Squared, of_classes: Squared) -> tuple[Floats, Floats, Floats]:
-    """Variances of images and of classes, their degrees of freedom and the noise of the tasks in them.
+class Variances(NamedTuple):
+    """Variances of the mean, (2,) each: from images, and from classes.
 
-    From functions of a matrix of `Units` that give a squared length without bias, and its products between parts
-    (P, P). Groups that span classes make classes depend on each other: the variance of classes is then
-    the two-way one, of classes, plus of groups, minus of what groups have in single classes.
+    Attributes
+    ----------
+    estimate : (2,) floats
+        Without bias: noise may make them negative.
+    freedom : (2,) floats
+        Degrees of freedom; 0 where a variance is not known.
+    noise : (2,) floats
+        Standard errors of the estimates from the finite number of tasks.
     """
-    (image, image_parts), (of_class, class_parts) = of_images(units.images), of_classes(units.classes)
-    of_groups, between, freedom = units.freedom
+
+    estimate: Floats
+    freedom: Floats
+    noise: Floats
+
+
+def variances(units: Units, of_images: Squared, of_classes: Squared) -> Variances:
+    """Variances of images and of classes.
+
+    From functions of a matrix of `Units` that give a squared length without bias, and its products
+    between parts (P, P). Groups that span classes make classes depend on each other: the variance
+    of classes is then the two-way one, of classes, plus of groups, minus of what groups have in
+    single classes.
+    """
+    image, image_parts = of_images(units.images)
+    of_class, class_parts = of_classes(units.classes)
+    image_df, between_df, class_df = units.freedom
     if units.cells is not None:
         cell, cell_parts = of_images(units.cells)
-        more = image - cell
-        if more > 0:
-            both = np.array([max(of_class, 0.0), more])
+        added = image - cell
+        if added > 0:
+            terms, dfs = (
+                np.array([max(of_class, 0.0), added]),
+                np.array([class_df, between_df], float),
+            )
             with np.errstate(divide="ignore"):
-                freedom = both.sum() ** 2 / (both**2 / np.array([freedom, between], float)).sum()
-            of_class, class_parts = of_class + more, class_parts + image_parts - cell_parts
-    noise = [square(parts)[1] for parts in (image_parts, class_parts)]
-    return np.array([image, of_class]), np.array([of_groups, freedom]), np.array(noise)
+                class_df = terms.sum() ** 2 / (terms**2 / dfs).sum()
+            of_class, class_parts = of_class + added, class_parts + image_parts - cell_parts
+    return Variances(
+        estimate=np.array([image, of_class]),
+        freedom=np.array([image_df, class_df]),
+        noise=np.array([square(image_parts)[1], square(class_parts)[1]]),
+    )
 
 
 def of_parts(parts: Floats) -> tuple[float, Floats]:
@@ -176,17 +251,19 @@ def of_parts(parts: Floats) -> tuple[float, Floats]:
     return square(products)[0], products
 
 
-def square(products: Floats) -> tuple[float, float]:
-    """Squared length of the mean of parts with these products (P, P), without bias, and its standard error.
+def square(products: Floats) -> Pair:
+    """Squared length of the mean of parts with these products (P, P), without bias, and its
+    standard error.
 
-    The mean product of two different parts is a U-statistic; its variance over parts is estimated without bias by
-    products of pairs that share two, one or no part (Hoeffding, 1948).
+    The mean product of two different parts is a U-statistic; its variance over parts is estimated
+    without bias by products of pairs that share two, one or no part (Hoeffding, 1948).
     """
     g = products - np.diag(np.diag(products))
     p = len(g)
     total, rows, squares = g.sum(), (g.sum(axis=0) ** 2).sum(), (g**2).sum()
     pairs = p * (p - 1)
-    same, one = squares / pairs, (rows - squares) / (pairs * (p - 2))
-    none = (total**2 - 4 * rows + 2 * squares) / (pairs * (p - 2) * (p - 3))
-    variance = 2 / pairs * (2 * (p - 2) * max(one - none, 0.0) + max(same - none, 0.0))
-    return total / pairs, np.sqrt(variance)
+    share_two = squares / pairs
+    share_one = (rows - squares) / (pairs * (p - 2))
+    share_none = (total**2 - 4 * rows + 2 * squares) / (pairs * (p - 2) * (p - 3))
+    from_one, from_two = max(share_one - share_none, 0.0), max(share_two - share_none, 0.0)
+    return total / pairs, np.sqrt(2 / pairs * (2 * (p - 2) * from_one + from_two))

@@ -1,9 +1,11 @@
-"""Whether two methods are the same within a margin, which says more than that they are not significantly different."""
+"""Whether two methods are the same within a margin, which says more than that they are not
+significantly different.
+"""
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
+from math import isinf
 
 from scipy import stats
 
@@ -40,28 +42,32 @@ class Equivalence:
     def verdict(self) -> str:
         """'equivalent', 'higher', 'lower' or 'not significantly different'.
 
-        A difference can lie away from 0 and be smaller than the margin all the same: then 'equivalent' is said.
+        A difference can lie away from 0 and be smaller than the margin all the same: then
+        'equivalent' is said.
         """
         if self.equivalent:
             return "equivalent"
-        return {1: "higher", -1: "lower", 0: "not significantly different"}[self.difference.conclusion]
+        return {1: "higher", -1: "lower", 0: "not significantly different"}[
+            self.difference.conclusion
+        ]
 
     def __str__(self) -> str:
         return f"{self.difference}: {self.verdict} (margin {self.margin:g}, p = {self.p_value:.2g})"
 
 
 def equivalence(difference: Interval, margin: float) -> Equivalence:
-    """Test whether a difference is smaller than a margin, by two one-sided tests (Schuirmann, 1987).
+    """Test whether a difference is smaller than a margin, by two one-sided tests (Schuirmann,
+    1987).
 
     Parameters
     ----------
     difference : Interval
-        Of a difference of two methods: `paired_interval` or `independent_interval`, or one of the three intervals of
-        a difference (``three_intervals(1.0 * right_a - right_b, …).classes``). A verdict applies to what the interval
-        applies to: these images, new images or new classes.
+        Of a difference of two methods: `paired_interval` or `independent_interval`, or one of the
+        three intervals of a difference (``three_intervals(1.0 * right_a - right_b, …).classes``). A
+        verdict applies to what the interval applies to: these images, new images or new classes.
     margin : float
-        The largest difference that does not matter, over 0, in the unit of the interval. It is chosen before the data
-        are seen: some margin is wide enough for any two methods.
+        The largest difference that does not matter, over 0, in the unit of the interval. It is
+        chosen before the data are seen: some margin is wide enough for any two methods.
 
     Returns
     -------
@@ -75,14 +81,15 @@ def equivalence(difference: Interval, margin: float) -> Equivalence:
 
     Notes
     -----
-    Both t = (margin - mean)/SE and t = (margin + mean)/SE must be large; the p-value is the larger of the two tests'.
-    It is below 5 % where the 90 % interval, not the 95 % one, lies between -margin and margin. Where nothing varies it
-    is the largest chance of T equal differences if the true mean is a margin off 0 (`fslcore.stats.Interval`): for
-    differences of 0, (1 - margin/b)^T with bounds -b and b. So two methods that agree on 600 tasks, with accuracies in
-    percent, are equivalent within 0.5 points, and not within 0.49. Without bounds, and where the interval is infinite,
-    the p-value is 1.
-    Both tests suppose means that are nearly normal. With ten or fewer tasks whose differences are skewed, up to 13 % of
-    methods at the margin were called equivalent at a level of 5 %.
+    Both t = (margin - mean)/SE and t = (margin + mean)/SE must be large; the p-value is the larger
+    of the two tests'. It is below 5 % where the 90 % interval, not the 95 % one, lies between
+    -margin and margin. Where nothing varies it is the largest chance of T equal differences if the
+    true mean is a margin off 0 (`fslcore.stats.Interval`): for differences of 0, (1 - margin/b)^T
+    with bounds -b and b. So two methods that agree on 600 tasks, with accuracies in percent, are
+    equivalent within 0.5 points, and not within 0.49. Without bounds, and where the interval is
+    infinite, the p-value is 1. Both tests suppose means that are nearly normal. With ten or fewer
+    tasks whose differences are skewed, up to 13 % of methods at the margin were called equivalent
+    at a level of 5 %.
 
     Examples
     --------
@@ -95,10 +102,14 @@ def equivalence(difference: Interval, margin: float) -> Equivalence:
     """
     instance("difference", difference, Interval), number("margin", margin, above=0)
     inside = margin - abs(difference.mean)
-    if math.isinf(difference.half_width):
+    if isinf(difference.half_width):
         p = 1.0
     elif difference.half_width == 0:
-        p = max(difference.chance_of_equal_values(end) for end in (-margin, margin)) if inside > 0 else 1.0
+        p = (
+            max(difference.chance_of_equal_values(end) for end in (-margin, margin))
+            if inside > 0
+            else 1.0
+        )
     else:
         p = float(stats.t.sf(inside / difference.standard_error, difference.df))
     return Equivalence(difference, float(margin), p)

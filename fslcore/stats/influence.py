@@ -1,24 +1,28 @@
-"""Three intervals for the mean of any number that a task gives, such as the accuracy of its worst class.
+"""Three intervals for the mean of any number that a task gives, such as the accuracy of its worst
+class.
 
-`three_intervals` takes which queries were right, because a mean accuracy is a mean over queries. The accuracy of
-the worst class is not. Here each task gives one number, and leaving out an image, or a class, means: the average over
-the tasks that would be drawn without it. The influences of two runs on the same images can be subtracted before
-they are squared, so that a gap between two kinds of tasks has its three intervals too.
+`three_intervals` takes which queries were right, because a mean accuracy is a mean over queries.
+The accuracy of the worst class is not. Here each task gives one number, and leaving out an image,
+or a class, means: the average over the tasks that would be drawn without it. The influences of two
+runs on the same images can be subtracted before they are squared, so that a gap between two kinds
+of tasks has its three intervals too.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from math import inf
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..errors import InputError, flag, floats, instance, number, wholes
-from ..errors import labels as checked_labels
+from ..errors import InputError, flag, floats, instance, labels as checked_labels
+from .by_class import check_task_count, checked_images, order_by_class
 from .dependence import checked_groups, of_parts, units_of, variances
 from .grouped import cells_of
-from .intervals import LEVEL, Floats, checked_bounds
-from .three_intervals import LEAST, PARTS, ThreeIntervals, assembled, check_reuse
+from .intervals import LEVEL, Array, Bounds, Floats, checked_bounds, checked_level
+from .three_intervals import PARTS, ThreeIntervals, assembled, check_reuse
 
 __all__ = ["Influence", "influence"]
 
@@ -36,7 +40,8 @@ class Influence:
     n_tasks : int
         T.
     images : (P, N) floats
-        The mean minus that without image i, as each of P parts of the tasks tells it, centred within classes.
+        The mean minus that without image i, as each of P parts of the tasks tells it, centred
+        within classes.
     classes : (P, C) floats
         The mean minus that without class c. Infinite where all tasks hold a class.
     labels : (N,) integers
@@ -50,9 +55,9 @@ class Influence:
 
     Notes
     -----
-    ``a - b`` is the influence on the difference of the means of two runs whose tasks were drawn independently of
-    each other from the same images. For two methods on the same tasks pass the difference of their
-    values to `influence` instead.
+    ``a - b`` is the influence on the difference of the means of two runs whose tasks were drawn
+    independently of each other from the same images. For two methods on the same tasks pass the
+    difference of their values to `influence` instead.
     """
 
     mean: float
@@ -60,63 +65,78 @@ class Influence:
     n_tasks: int
     images: Floats
     classes: Floats
-    labels: np.ndarray
-    held: np.ndarray
-    groups: np.ndarray | None = None
-    class_groups: np.ndarray | None = None
+    labels: Array
+    held: Array
+    groups: Array | None = None
+    class_groups: Array | None = None
 
     def __sub__(self, other: Influence) -> Influence:
         instance("other", other, Influence)
-        for what in ("labels", "groups", "class_groups"):
-            mine, theirs = getattr(self, what), getattr(other, what)
+        for name in ("labels", "groups", "class_groups"):
+            mine, theirs = getattr(self, name), getattr(other, name)
             if (mine is None) != (theirs is None) or not np.array_equal(mine, theirs):
-                raise InputError(f"the two runs are on different images ({what}); the same are needed for a difference")
+                raise InputError(
+                    f"the two runs are on different images ({name}); the same are needed for a "
+                    "difference"
+                )
         with np.errstate(invalid="ignore"):
             classes = self.classes - other.classes
-        return Influence(
-            self.mean - other.mean,
-            self.sampling_variance + other.sampling_variance,
-            self.n_tasks + other.n_tasks,
-            self.images - other.images,
-            np.where(np.isnan(classes), np.inf, classes),
-            self.labels,
-            self.held | other.held,
-            self.groups,
-            self.class_groups,
+        return replace(
+            self,
+            mean=self.mean - other.mean,
+            sampling_variance=self.sampling_variance + other.sampling_variance,
+            n_tasks=self.n_tasks + other.n_tasks,
+            images=self.images - other.images,
+            classes=np.where(np.isnan(classes), inf, classes),
+            held=self.held | other.held,
         )
 
-    def intervals(self, level: float = LEVEL, bounds: tuple[float, float] | None = None) -> ThreeIntervals:
-        """The mean with its three intervals; squares of noise are left out, as products of a part with itself.
+    def intervals(self, level: float = LEVEL, bounds: Bounds = None) -> ThreeIntervals:
+        """The mean with its three intervals; squares of noise are left out, as products of a part
+        with itself.
 
         Parameters
         ----------
         level : float
             Nominal coverage, between 0 and 1.
         bounds : (float, float), optional
-            Least and largest possible value of a task, which the ends of the intervals respect: (0, 100) for an
-            accuracy in percent, (-100, 100) for a difference.
+            Least and largest possible value of a task, which the ends of the intervals respect: (0,
+            100) for an accuracy in percent, (-100, 100) for a difference.
 
         Raises
         ------
         InputError
             A level outside (0, 1), bounds that the mean is outside of.
         """
-        level, bounds = number("level", level, above=0, below=1), checked_bounds(bounds)
-        place = np.where(self.held, np.cumsum(self.held) - 1, -1)
-        units = units_of(
-            place[self.labels], self.groups, None if self.class_groups is None else self.class_groups[self.held]
+        level, bounds = checked_level(level), checked_bounds(bounds)
+        class_groups = None if self.class_groups is None else self.class_groups[self.held]
+        units = units_of(_positions(self.held)[self.labels], self.groups, class_groups)
+        classes = self.classes[:, self.held]
+        finite = np.isfinite(classes).all()
+        centred = (
+            classes - classes.mean(axis=1, keepdims=True) if finite else np.zeros_like(classes)
         )
-        by_class = self.classes[:, self.held]
-        known = np.isfinite(by_class).all()
-        by_class = by_class - by_class.mean(axis=1, keepdims=True) if known else np.zeros_like(by_class)
+        estimates = variances(
+            units,
+            lambda matrix: of_parts(self.images @ matrix),
+            lambda matrix: of_parts(centred @ matrix),
+        )
+        if not finite:
+            estimates.freedom[1] = 0
+        return assembled(
+            self.mean,
+            self.n_tasks,
+            self.sampling_variance,
+            estimates,
+            counts=units.counts,
+            level=level,
+            bounds=bounds,
+        )
 
-        found, freedom, noise = variances(
-            units, lambda matrix: of_parts(self.images @ matrix), lambda matrix: of_parts(by_class @ matrix)
-        )
-        if not known:
-            freedom[1] = 0
-        told = self.mean, self.n_tasks, self.sampling_variance, found, freedom
-        return assembled(*told, noise=noise, counts=units.counts, level=level, bounds=bounds)
+
+def _positions(present: Array) -> Array:
+    """The position of each class among those that are present, and -1 for the others."""
+    return np.where(present, np.cumsum(present) - 1, -1)
 
 
 def influence(
@@ -138,25 +158,27 @@ def influence(
     values : (T,) array_like
         The number each task gave, in any unit; for two methods on the same tasks, their difference.
     drawn : (T, K·m) integer array_like
-        Images of each task that were drawn at random, m of each of its K classes, without repetition: its support
-        and query, or the support alone where ``query`` says of the query.
+        Images of each task that were drawn at random, m of each of its K classes, without
+        repetition: its support and query, or the support alone where ``query`` says of the query.
     labels : (N,) array_like
         Class of each image.
     pool : (T, M) integer array_like, optional
-        Images that those of ``drawn`` were drawn from, -1 as padding. By default all images of the task's
-        classes. In attribute-biased tasks those with the class's attribute.
+        Images that those of ``drawn`` were drawn from, -1 as padding. By default all images of the
+        task's classes. In attribute-biased tasks those with the class's attribute.
     query : (T, K·Q) integer array_like, optional
-        Images of the query, if ``replaced`` is given: where no pool is given, drawn at random from the images that the
-        support leaves; else any, as long as none is in the pool.
+        Images of the query, if ``replaced`` is given: where no pool is given, drawn at random from
+        the images that the support leaves; else any, as long as none is in the pool.
     replaced : (T, K·Q) array_like, optional
-        The number the task would have given had this query image not been there and the next in line been taken.
+        The number the task would have given had this query image not been there and the next in
+        line been taken.
     groups, class_groups : (N,) array_like, optional
         As for `three_intervals`.
 
     apart : bool
-        As for `three_intervals`, without pool, query and replaced. Where groups span classes, what the absence of one
-        changes in the choice of the others is left out, which makes intervals too narrow by about a tenth where a class
-        has few groups more than a task takes; those of `three_intervals` are exact.
+        As for `three_intervals`, without pool, query and replaced. Where groups span classes, what
+        the absence of one changes in the choice of the others is left out, which makes intervals
+        too narrow by about a tenth where a class has few groups more than a task takes; those of
+        `three_intervals` are exact.
 
     Returns
     -------
@@ -166,21 +188,23 @@ def influence(
     Raises
     ------
     InputError
-        Shapes that disagree, NaN, fewer than 20 tasks, an image out of range or twice, unequal numbers of images a
-        class, a class no larger than m, one of ``query`` and ``replaced`` without the other, one group in
-        all or in every class, class groups that split a class or are one, tasks that share no image.
+        Shapes that disagree, NaN, fewer than 20 tasks, an image out of range or twice, unequal
+        numbers of images a class, a class no larger than m, one of ``query`` and ``replaced``
+        without the other, one group in all or in every class, class groups that split a class or
+        are one, tasks that share no image.
 
     Notes
     -----
-    Without image i the mean over all tasks is that over the tasks that do not hold it, each class, or each class with
-    its attribute, weighted as before. So a task counts 1 / (1 - m/s) times if i was among
-    the s images of its pool and was not drawn, and not at all if it was drawn. For random tasks this is exact, and for
-    a mean accuracy the same as in `three_intervals`, only with more noise. A query that is not drawn at
-    random but picked (FewSTAB's lowest scores) is never missing from tasks that would hold it;
-    there ``replaced`` says what its absence changes, exactly as far as the others are picked as before. It is worth
-    giving for random tasks too: most queries change little, so there is less noise. It needs a
-    learner that takes queries one by one: of a transductive learner ``replaced`` does not say what an absence changes
-    in the answers to the other queries, and the intervals come out too narrow. Support and query in ``drawn``, without
+    Without image i the mean over all tasks is that over the tasks that do not hold it, each class,
+    or each class with its attribute, weighted as before. So a task counts 1 / (1 - m/s) times if i
+    was among the s images of its pool and was not drawn, and not at all if it was drawn. For random
+    tasks this is exact, and for a mean accuracy the same as in `three_intervals`, only with more
+    noise. A query that is not drawn at random but picked (FewSTAB's lowest scores) is never missing
+    from tasks that would hold it; there ``replaced`` says what its absence changes, exactly as far
+    as the others are picked as before. It is worth giving for random tasks too: most queries change
+    little, so there is less noise. It needs a learner that takes queries one by one: of a
+    transductive learner ``replaced`` does not say what an absence changes in the answers to the
+    other queries, and the intervals come out too narrow. Support and query in ``drawn``, without
     ``replaced``, are right for any learner.
 
     Examples
@@ -188,134 +212,193 @@ def influence(
     >>> import numpy as np
     >>> rng = np.random.default_rng(0)
     >>> labels = np.arange(8).repeat(12)
-    >>> images = np.array([[rng.permutation(12)[:4] + 12 * c for c in rng.permutation(8)[:5]] for _ in range(400)])
+    >>> def task():
+    ...     return [rng.permutation(12)[:4] + 12 * c for c in rng.permutation(8)[:5]]
+    >>> images = np.array([task() for _ in range(400)])
     >>> right = rng.random((400, 5, 3)) < 0.5 + 0.4 * (labels[images[..., 1:]] > 3)
-    >>> print(influence(100 * right.mean(axis=2).min(axis=1), images.reshape(400, 20), labels).intervals())
+    >>> worst = 100 * right.mean(axis=2).min(axis=1)
+    >>> print(influence(worst, images.reshape(400, 20), labels).intervals())
     28.33 ± 2.28 (these images), ± 3.65 (new images), ± 9.21 (new classes)
     """
-    values, drawn, labels = floats("values", values), wholes("drawn", drawn), checked_labels("labels", labels)
-    if len(values) < LEAST:
-        raise InputError(f"{len(values)} tasks; at least {LEAST} are needed, and some thousand are better")
+    values, labels = floats("values", values), checked_labels("labels", labels)
+    check_task_count(len(values))
     if (query is None) != (replaced is None):
-        raise InputError("query and replaced: one is given without the other; both or none are needed")
-    for what, images, lowest in (("drawn", drawn, 0), ("query", query, 0), ("pool", pool, -1)):
-        if images is not None:
-            _check(what, wholes(what, images), len(values), len(labels), lowest)
+        raise InputError(
+            "query and replaced: one is given without the other; both or none are needed"
+        )
+    shape = len(values), len(labels)
+    drawn = checked_images("drawn", drawn, shape)
+    query = None if query is None else checked_images("query", query, shape)
+    pool = None if pool is None else checked_images("pool", pool, shape, least=-1)
     check_reuse("drawn", drawn)
     if flag("apart", apart):
         if pool is not None or query is not None:
-            raise InputError("apart = True; tasks drawn from all images are needed, without pool, query and replaced")
-        return _apart(values, drawn, labels, groups, class_groups)
-    names, label, size = np.unique(labels, return_inverse=True, return_counts=True)
-    tasks, of_drawn = len(values), np.sort(label[drawn], axis=1)
-    classes = len(np.unique(of_drawn[0]))
-    m, rest = divmod(drawn.shape[1], classes)
-    of_task = of_drawn[:, ::m] if not rest else of_drawn
-    if rest or (np.repeat(of_task, m, axis=1) != of_drawn).any() or (np.diff(of_task, axis=1) <= 0).any():
-        raise InputError(f"drawn: {classes} classes with equal numbers of images in each task are needed")
-
-    def of_class(images: np.ndarray, numbers: np.ndarray) -> np.ndarray:
-        """The number (T, K) of its class for each image (T, M); 0 for padding."""
-        own = np.where(images >= 0, label[images], -1)
-        return np.asarray(sum(np.where(own == c[:, None], n[:, None], 0) for c, n in zip(of_task.T, numbers.T)))
-
-    count_of_parts = min(PARTS, tasks)
-    part = np.arange(tasks) * count_of_parts // tasks
-    scale = count_of_parts / tasks
-
-    def summed(places: np.ndarray, numbers: np.ndarray, count: int) -> np.ndarray:
-        """(P, count) sums of numbers by part of the tasks and by place."""
-        numbers = np.broadcast_to(numbers, places.shape)
-        at = part.reshape(-1, *[1] * (places.ndim - 1)) * count + places
-        return scale * np.bincount(at.ravel(), numbers.ravel(), count_of_parts * count).reshape(-1, count)
-
-    centred = (values - values.mean())[:, None]
-    pool = None if pool is None else np.asarray(pool)
-    available = _available(pool, of_task, label, names, m)
-    # Where the pool is used up, there is no such task without the image: it just does not count.
-    more = np.divide(m, available - m, out=np.zeros(available.shape), where=available > m)
-    change = summed(drawn, centred * (1 + of_class(drawn, more)), len(labels))
-    if pool is None:
-        change -= summed(of_task, centred * more, len(names))[:, label]
-    else:
-        inside = pool >= 0
-        change -= summed(np.where(inside, pool, 0), np.where(inside, centred * of_class(pool, more), 0), len(labels))
-    if query is not None and replaced is not None:
-        query, replaced = np.asarray(query), floats("replaced", replaced, None)
-        if replaced.shape != query.shape:
             raise InputError(
-                f"replaced has shape {replaced.shape}, query {query.shape}; a finite number each is needed"
+                "apart = True; tasks drawn from all images are needed, without pool, query and "
+                "replaced"
             )
-        less = values[:, None] - replaced
-        change += summed(query, less * (1 + of_class(query, more)) if pool is None else less, len(labels))
-    per_class = np.array([np.bincount(label, row) for row in change]) / size
-    holding = summed(of_task, np.ones(1), len(names)).mean(axis=0)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        of_classes = summed(of_task, centred, len(names)) / (1 - holding)
-    of_classes[:, np.isclose(holding, 1)] = np.inf
-    held = holding > 0
-    place = np.where(held, np.cumsum(held) - 1, -1)
-    checked_groups(place[label], names[held], groups, class_groups)  # refusals are about what the tasks hold
-    groups, class_groups = checked_groups(label, names, groups, class_groups)
+        return _apart(values, drawn, labels, groups, class_groups)
+    tasks = _Tasks.checked(drawn, labels)
+    images, classes, frequency = _changes(values, tasks, pool, query, replaced)
+    held = frequency > 0
+    # Refusals are about what the tasks hold.
+    checked_groups(_positions(held)[tasks.label], tasks.names[held], groups, class_groups)
+    groups, class_groups = checked_groups(tasks.label, tasks.names, groups, class_groups)
     return Influence(
-        float(values.mean()),
-        float(values.var(ddof=1) / tasks),
-        tasks,
-        change - per_class[:, label],
-        of_classes,
-        label,
-        held,
-        groups,
-        class_groups,
+        mean=float(values.mean()),
+        sampling_variance=float(values.var(ddof=1) / len(values)),
+        n_tasks=len(values),
+        images=images,
+        classes=classes,
+        labels=tasks.label,
+        held=held,
+        groups=groups,
+        class_groups=class_groups,
     )
 
 
-def _available(
-    pool: np.ndarray | None, of_task: np.ndarray, label: np.ndarray, names: np.ndarray, m: int
-) -> np.ndarray:
-    """(T, K) images that the m of a task's class were drawn from."""
+class _Tasks(NamedTuple):
+    """Tasks with the same number of images of each class, and sums over P parts of them.
+
+    Attributes
+    ----------
+    drawn : (T, K·m) integers
+        Images of each task.
+    of_task : (T, K) integers
+        Classes of each task.
+    label : (N,) integers
+        Class of each image.
+    names : (C,) array
+        The classes as the user calls them.
+    """
+
+    drawn: Array
+    of_task: Array
+    label: Array
+    names: Array
+
+    @classmethod
+    def checked(cls, drawn: Array, labels: Array) -> _Tasks:
+        """Raise `InputError` where a task has unequal numbers of images per class."""
+        names, label = np.unique(labels, return_inverse=True)
+        _, of_task = order_by_class("drawn", label[drawn])
+        return cls(drawn, of_task, label, names)
+
+    @property
+    def images_per_class(self) -> int:
+        """Images of a class in a task, m."""
+        return int(self.drawn.shape[1] // self.of_task.shape[1])
+
+    def by_image(self, images: Array, numbers: Array) -> Floats:
+        """The number (T, K) of its class for each image (T, M); 0 for padding."""
+        classes = np.where(images >= 0, self.label[images], -1)
+        total = np.zeros(images.shape)
+        for column, values in zip(self.of_task.T, numbers.T):
+            total = total + np.where(classes == column[:, None], values[:, None], 0)
+        return total
+
+    def part_sums(self, places: Array, numbers: Array, count: int) -> Floats:
+        """(P, count) sums of numbers by part of the tasks and by place, as means over tasks."""
+        tasks = len(places)
+        parts = min(PARTS, tasks)
+        part = np.arange(tasks) * parts // tasks
+        cell = part.reshape(-1, *[1] * (places.ndim - 1)) * count + places
+        weights = np.broadcast_to(numbers, places.shape).ravel()
+        sums = np.bincount(cell.ravel(), weights, parts * count).reshape(-1, count)
+        return np.asarray(parts / tasks * sums)
+
+
+def _changes(
+    values: Floats,
+    tasks: _Tasks,
+    pool: Array | None,
+    query: Array | None,
+    replaced: ArrayLike | None,
+) -> tuple[Floats, Floats, Floats]:
+    """(P, N) changes by image and (P, C) by class, and (C,) the share of tasks that hold each
+    class.
+    """
+    label, of_task, m = tasks.label, tasks.of_task, tasks.images_per_class
+    n_images, n_classes = len(label), len(tasks.names)
+    centred = (values - values.mean())[:, None]
+    available = _available(tasks, pool)
+    # Where the pool is used up, there is no such task without the image: it just does not count.
+    extra = np.divide(m, available - m, out=np.zeros(available.shape), where=available > m)
+    by_drawn = centred * (1 + tasks.by_image(tasks.drawn, extra))
+    change = tasks.part_sums(tasks.drawn, by_drawn, n_images)
     if pool is None:
-        available: np.ndarray = np.bincount(label)[of_task]
-        if (available <= m).any():
-            c, size = of_task[available <= m][0], available[available <= m][0]
-            raise InputError(f"class {names[c]} has {size} images; {m + 1} are needed, to leave one out")
-        return available
-    own = np.where(pool >= 0, label[pool], -1)
-    available = np.stack([(own == classes[:, None]).sum(axis=1) for classes in of_task.T], axis=1)
+        change -= tasks.part_sums(of_task, centred * extra, n_classes)[:, label]
+    else:
+        by_pool = np.where(pool >= 0, centred * tasks.by_image(pool, extra), 0)
+        change -= tasks.part_sums(pool.clip(min=0), by_pool, n_images)
+    if query is not None and replaced is not None:
+        loss = values[:, None] - _checked_replaced(replaced, query)
+        if pool is None:
+            loss = loss * (1 + tasks.by_image(query, extra))
+        change += tasks.part_sums(query, loss, n_images)
+    class_means = np.array([np.bincount(label, row) for row in change]) / np.bincount(label)
+    frequency = tasks.part_sums(of_task, np.ones(1), n_classes).mean(axis=0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        by_class = tasks.part_sums(of_task, centred, n_classes) / (1 - frequency)
+    by_class[:, np.isclose(frequency, 1)] = inf
+    return change - class_means[:, label], by_class, frequency
+
+
+def _checked_replaced(replaced: ArrayLike, query: Array) -> Floats:
+    numbers = floats("replaced", replaced, None)
+    if numbers.shape != query.shape:
+        raise InputError(
+            f"replaced has shape {numbers.shape}, query {query.shape}; a finite number each is "
+            "needed"
+        )
+    return numbers
+
+
+def _available(tasks: _Tasks, pool: Array | None) -> Array:
+    """(T, K) images that the m of a task's class were drawn from."""
+    of_task, m = tasks.of_task, tasks.images_per_class
+    if pool is None:
+        size: Array = np.bincount(tasks.label)[of_task]
+        if (size <= m).any():
+            name = tasks.names[of_task[size <= m][0]]
+            raise InputError(
+                f"class {name} has {size[size <= m][0]} images; {m + 1} are needed, to leave one "
+                "out"
+            )
+        return size
+    classes = np.where(pool >= 0, tasks.label[pool], -1)
+    available = np.stack([(classes == column[:, None]).sum(axis=1) for column in of_task.T], axis=1)
     if (available < m).any():
         raise InputError(f"pool: fewer images of a class than the {m} that were drawn from it")
     return available
 
 
 def _apart(
-    values: Floats, drawn: np.ndarray, labels: np.ndarray, groups: ArrayLike | None, class_groups: ArrayLike | None
+    values: Floats,
+    drawn: Array,
+    labels: Array,
+    groups: ArrayLike | None,
+    class_groups: ArrayLike | None,
 ) -> Influence:
-    """`influence` of tasks that keep groups apart: that of cells, laid on their images: a group adds up to it."""
+    """`influence` of tasks that keep groups apart: that of cells, spread over the images of each.
+
+    The images of a group then add up to what the group changes.
+    """
     groups = None if groups is None else checked_labels("groups", groups, len(labels))
     cells = cells_of(labels, groups, drawn, np.zeros((len(drawn), 0), int))
-    found = influence(values, cells.of[drawn], labels[cells.first])
-    label = np.unique(labels, return_inverse=True)[1]
-    images, of = np.bincount(label)[label], np.bincount(found.labels)[label]
+    of_cells = influence(values, cells.of[drawn], labels[cells.first])
+    names, label = np.unique(labels, return_inverse=True)
+    images, cell_count = np.bincount(label)[label], np.bincount(of_cells.labels)[label]
     size = np.bincount(cells.of)[cells.of]
-    rest = 1 - size / images  # by which the sum over a group is divided (`fslcore.stats.dependence`)
-    scale = np.sqrt(1 - 1 / of) * rest / (1 - 1 / images) / size
-    held = found.held[label]
-    place = np.where(held, (np.cumsum(found.held) - 1)[label], -1)
-    names = np.unique(labels)[found.held]
-    kept, kin = checked_groups(place, names, groups, class_groups)
-    if kin is not None:
-        kin = kin[np.where(found.held, np.cumsum(found.held) - 1, -1)]
-    changes = found.images[:, cells.of] * np.where(held, scale, 0)
-    return replace(found, images=changes, labels=label, groups=kept, class_groups=kin)
-
-
-def _check(what: str, images: np.ndarray, tasks: int, n: int, lowest: int) -> None:
-    if images.ndim != 2 or len(images) != tasks or not images.size:
-        raise InputError(
-            f"{what} is {images.dtype} of shape {images.shape}; whole numbers, one row for each of {tasks} tasks"
-        )
-    if images.min() < lowest or images.max() >= n:
-        raise InputError(f"{what} holds images from {images.min()} to {images.max()}; {lowest} to {n - 1} are allowed")
-    ordered = np.sort(images, axis=1)
-    if ((ordered[:, 1:] == ordered[:, :-1]) & (ordered[:, 1:] >= 0)).any():
-        raise InputError(f"{what}: an image stands twice in a task; tasks without repetition are needed")
+    without = 1 - size / images  # by which the sum over a group is divided (`dependence`)
+    scale = np.sqrt(1 - 1 / cell_count) * without / (1 - 1 / images) / size
+    held = of_cells.held
+    position = _positions(held)
+    groups, class_groups = checked_groups(position[label], names[held], groups, class_groups)
+    return replace(
+        of_cells,
+        images=of_cells.images[:, cells.of] * np.where(held[label], scale, 0),
+        labels=label,
+        groups=groups,
+        class_groups=None if class_groups is None else class_groups[position],
+    )

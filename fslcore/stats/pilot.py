@@ -10,14 +10,34 @@ difference of two methods on it, which is -1, 0 or 1. All functions treat both a
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import inf, nan
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy import stats
 
-from ..errors import InputError, array, choice, floats, instance, number, shown, whole
-from ..errors import labels as checked_labels
-from .intervals import LEVEL, Floats, declared_bounds
+from ..errors import (
+    InputError,
+    array,
+    choice,
+    floats,
+    instance,
+    labels as checked_labels,
+    number,
+    shown,
+    whole,
+)
+from .by_class import order_by_class
+from .intervals import (
+    LEVEL,
+    Array,
+    Bounds,
+    Floats,
+    Pair,
+    checked_level,
+    declared_bounds,
+    normal_quantile,
+)
 
 __all__ = [
     "Moments",
@@ -71,10 +91,11 @@ class VarianceModel:
         """
         if self.alpha > 0:
             return float(np.sqrt(max(self.beta, 0) / self.alpha))
-        return np.inf if self.beta > 0 else np.nan
+        return inf if self.beta > 0 else nan
 
     def variance(self, queries: ArrayLike, tasks: ArrayLike) -> Floats | float:
-        """Var(Ā), in the squared unit of a value, of ``tasks`` tasks with ``queries`` queries per class.
+        """Var(Ā), in the squared unit of a value, of ``tasks`` tasks with ``queries`` queries per
+        class.
 
         ``tasks`` may be a whole number of tasks, or equation 6 without its rounding (`task_count`).
 
@@ -84,7 +105,9 @@ class VarianceModel:
             Numbers that are not over 0, or are NaN or infinite.
         """
         q = positive("queries", queries)
-        return (self.alpha * q + self.beta / q + self.gamma) / ((self.shots + q) * positive("tasks", tasks))
+        return (self.alpha * q + self.beta / q + self.gamma) / (
+            (self.shots + q) * positive("tasks", tasks)
+        )
 
 
 @dataclass(frozen=True)
@@ -106,7 +129,8 @@ class Moments:
     ways : int
         K, classes per task.
     of_classes : float
-        The part of α that the classes of a task make, each by itself: 0 unless the target is 'images'.
+        The part of α that the classes of a task make, each by itself: 0 unless the target is
+        'images'.
     """
 
     mean: float
@@ -156,7 +180,7 @@ class Pilot:
     level: float
     n_tasks: int
     covariance: Floats
-    bounds: tuple[float, float] | None = None
+    bounds: Bounds = None
     target: str = "classes"
 
     @property
@@ -169,18 +193,25 @@ class Pilot:
         """The model to choose Q by: α̂ replaced by its mean given that α is not negative.
 
         That is the mean of a normal distribution cut off at 0, α̂ + s φ(α̂/s)/Φ(α̂/s) with the
-        standard error s of α̂. Var(Ā) is linear in α, so the Q with the least variance in this model
-        has the least expected variance. A well-measured α̂ stays as it is; one that happens to be near
-        or below 0 does not send Q to infinity.
+        standard error s of α̂. Var(Ā) is linear in α, so the Q with the least variance in this
+        model has the least expected variance. A well-measured α̂ stays as it is; one that happens
+        to be near or below 0 does not send Q to infinity.
         """
         error = np.sqrt(self.covariance[0, 0])
-        z = max(self.model.alpha / error, -30.0) if error > 0 else np.inf  # below -30 the sum is 0 in effect
-        alpha = max(0.0, float(self.model.alpha + error * np.exp(stats.norm.logpdf(z) - stats.norm.logcdf(z))))
+        z = (
+            max(self.model.alpha / error, -30.0) if error > 0 else inf
+        )  # below -30 the sum is 0 in effect
+        alpha = max(
+            0.0,
+            float(self.model.alpha + error * np.exp(stats.norm.logpdf(z) - stats.norm.logcdf(z))),
+        )
         shots = self.model.shots
         return VarianceModel(alpha, self.model.beta, self.model.beta / shots + shots * alpha, shots)
 
     def __str__(self) -> str:
-        q, low, high = ("∞" if np.isinf(x) else f"{x:.1f}" for x in (self.optimum, self.low, self.high))
+        q, low, high = (
+            "∞" if np.isinf(x) else f"{x:.1f}" for x in (self.optimum, self.low, self.high)
+        )
         return f"{q} ({low} to {high})"
 
 
@@ -206,10 +237,14 @@ def task_count(images: ArrayLike, ways: int, shots: int, queries: ArrayLike) -> 
     try:
         return n / (ways * (shots + q))
     except ValueError:
-        raise InputError(f"images have shape {n.shape}, queries {q.shape}; shapes that broadcast are needed") from None
+        raise InputError(
+            f"images have shape {n.shape}, queries {q.shape}; shapes that broadcast are needed"
+        ) from None
 
 
-def moments(values: ArrayLike, *, labels: ArrayLike | None = None, target: str = "classes") -> Moments:
+def moments(
+    values: ArrayLike, *, labels: ArrayLike | None = None, target: str = "classes"
+) -> Moments:
     """Unbiased estimates of the moments from one run with Q ≥ 2.
 
     Products of expectations are estimated from pairs that are independent given what they share:
@@ -223,20 +258,21 @@ def moments(values: ArrayLike, *, labels: ArrayLike | None = None, target: str =
         Value of each query, by task and class (`Record.by_class` of `fslcore.evaluation`; the
         difference of two of them for a paired comparison). T ≥ 2, Q ≥ 2. The tasks must be
         independent: open tasks, or closed ones of a large data set. Closed tasks of N images have
-        the data in common, which makes α too small by the variance over data sets of the closed mean.
+        the data in common, which makes α too small by the variance over data sets of the closed
+        mean.
     labels : (T, K·Q) array_like, optional
-        Class of each query, where they are not grouped by class: ``values`` then come in the same order. Q queries of
-        each of the task's K classes, in any order; numbers from 0 on, or texts. Beside values that are grouped by
-        class, (T, K) and the class of each group.
+        Class of each query, where they are not grouped by class: ``values`` then come in the same
+        order. Q queries of each of the task's K classes, in any order; numbers from 0 on, or texts.
+        Beside values that are grouped by class, (T, K) and the class of each group.
     target : str
         'classes' or 'images', as `pilot` explains.
 
     Raises
     ------
     InputError
-        Another shape, fewer than 2 tasks or queries, NaN or infinity; labels of another shape, padding (-1) among them,
-        classes with different numbers of queries. For the target 'images': no labels, or fewer than two tasks per
-        class.
+        Another shape, fewer than 2 tasks or queries, NaN or infinity; labels of another shape,
+        padding (-1) among them, classes with different numbers of queries. For the target 'images':
+        no labels, or fewer than two tasks per class.
 
     Examples
     --------
@@ -244,24 +280,28 @@ def moments(values: ArrayLike, *, labels: ArrayLike | None = None, target: str =
     >>> round(m.mean, 4), round(m.m2, 4), round(m.model(1).alpha, 4)
     (0.5833, 0.3333, 0.0208)
     """
-    x, classes = checked_values(values, 2, labels=labels), None
-    if choice("target", target, TARGETS) == "images":
-        classes = classes_held(x, labels)
-    return _moments(x, classes)
+    x = checked_values(values, 2, labels=labels)
+    return _moments(x, _held_for_target(x, labels, target))
 
 
-def _moments(x: Floats, classes: np.ndarray | None) -> Moments:
-    """Of checked values; ``classes`` (T, C) says which each task holds, where what they make of α is taken out."""
+def _held_for_target(x: Floats, labels: ArrayLike | None, target: str) -> Floats | None:
+    """Which classes each task holds, if what they change is no part of α."""
+    return classes_held(x, labels) if choice("target", target, TARGETS) == "images" else None
+
+
+def _moments(x: Floats, held: Floats | None) -> Moments:
+    """Of checked values; ``held`` (T, C): the classes of tasks, if their part of α is taken out."""
     t, k, q = x.shape
-    total, of_class = x.sum(axis=(1, 2)), x.sum(axis=2)
+    total, by_class, mean = x.sum(axis=(1, 2)), x.sum(axis=2), x.mean(axis=(1, 2))
+    of_classes = 0.0 if held is None else mean.var(ddof=1) - _residual_variance(x, held)[0]
     return Moments(
         mean=float(x.mean()),
         square=float((x**2).mean()),
-        m2=float((of_class**2 - (x**2).sum(axis=2)).mean() / (q * (q - 1))),
-        m3=float((total**2 - (of_class**2).sum(axis=1)).mean() / (k * q) ** 2),
+        m2=float((by_class**2 - (x**2).sum(axis=2)).mean() / (q * (q - 1))),
+        m3=float((total**2 - (by_class**2).sum(axis=1)).mean() / (k * q) ** 2),
         squared_mean=float((total.sum() ** 2 - (total**2).sum()) / (t * (t - 1)) / (k * q) ** 2),
         ways=k,
-        of_classes=0.0 if classes is None else float(x.mean(axis=(1, 2)).var(ddof=1) - _rest(x, classes)[0]),
+        of_classes=float(of_classes),
     )
 
 
@@ -272,63 +312,82 @@ def pilot(
     *,
     labels: ArrayLike | None = None,
     target: str = "classes",
-    bounds: tuple[float, float] | None = None,
+    bounds: Bounds = None,
 ) -> Pilot:
     """Q* and an interval for it from one run with Q ≥ 2.
 
-    Which classes a task holds makes it easy or hard, and whether that counts depends on what the mean applies to. With
-    the target 'classes' new classes are drawn for each task, as in the paper: their part of α is a variance of the mean
-    like any other. With 'images' the classes stay and the open tasks use their images up. Then the tasks together
-    take all classes evenly, easy ones as often as hard ones, and what classes do each by themselves cancels: α is the
-    variance of what the classes of a task leave of its mean, in a regression on which they are. It is smaller, and Q*
-    larger. Where each task holds every class both are the same. For open tasks until exhaustion s²/T, and so the open
-    interval, counts the classes' part too: with 40 classes it was 1.7 to 2.3 times the real variance at the usual Q,
-    for one method; for a difference, in which easy and hard cancel, 1.0 to 1.2 times. There, at 5 shots, closed pilots
-    of 60 images per class had a mean regret, the variance at their Q* over the least that new test sets have, of
-    1.01 for one method by the target 'images' and of 1.12 by 'classes'; their intervals held the real Q* in 67 % and
-    in 0 % of 100 cases (95 % wanted). For a difference the target 'classes' does as well: 1.00 against 1.02.
+    Which classes a task holds makes it easy or hard, and whether that counts depends on what the
+    mean applies to. With the target 'classes' new classes are drawn for each task, as in the paper:
+    their part of α is a variance of the mean like any other. With 'images' the classes stay and the
+    open tasks use their images up. Then the tasks together take all classes evenly, easy ones as
+    often as hard ones, and what classes do each by themselves cancels: α is the variance of what
+    the classes of a task leave of its mean, in a regression on which they are. It is smaller, and
+    Q* larger. Where each task holds every class both are the same. For open tasks until exhaustion
+    s²/T, and so the open interval, counts the classes' part too: with 40 classes it was 1.7 to 2.3
+    times the real variance at the usual Q, for one method; for a difference, in which easy and hard
+    cancel, 1.0 to 1.2 times. There, at 5 shots, closed pilots of 60 images per class had a mean
+    regret, the variance at their Q* over the least that new test sets have, of 1.01 for one method
+    by the target 'images' and of 1.12 by 'classes'; their intervals held the real Q* in 67 % and in
+    0 % of 100 cases (95 % wanted). For a difference the target 'classes' does as well: 1.00 against
+    1.02.
 
     The interval holds each q for which α̂q² - β̂ is within normal bounds of 0, the covariance of α̂
     and β̂ being estimated by leaving out one task at a time (Fieller's interval for a ratio, with a
-    jackknife). It needs no positive α̂: where α may be 0 its upper end is infinite. In simulations with
-    600 tasks it covers at its level, unless α comes from rare tasks (one in a thousand, say) that the
-    run may not contain: then, and with few tasks, it lies too high.
+    jackknife). It needs no positive α̂: where α may be 0 its upper end is infinite. In simulations
+    with 600 tasks it covers at its level, unless α comes from rare tasks (one in a thousand, say)
+    that the run may not contain: then, and with few tasks, it lies too high.
 
     Parameters
     ----------
     values : (T, K, Q) array_like, or (T, K·Q) with ``labels``
         As for `moments`, with T ≥ 3.
     labels : (T, K·Q) or (T, K) array_like, optional
-        As for `moments`; of the data set's classes, not of the places in a task, where the target is 'images'.
+        As for `moments`; of the data set's classes, not of the places in a task, where the target
+        is 'images'.
     shots : int
         S of the run; Q* is that of tasks with as many shots.
     level : float
         Nominal coverage, between 0 and 1.
     target : str
-        'classes' (the paper's) or 'images', for the mean on new images of these classes by tasks that use the data up.
+        'classes' (the paper's) or 'images', for the mean on new images of these classes by tasks
+        that use the data up.
     bounds : (float, float), optional
-        Least and largest possible value, as for `three_intervals`: they tell `plan` whether it is of a difference.
+        Least and largest possible value, as for `three_intervals`: they tell `plan` whether it is
+        of a difference.
 
     Raises
     ------
     InputError
-        As for `moments`; a level outside (0, 1); fewer than 1 shot; values that do not vary within any
-        class and task, which leave nothing to size.
+        As for `moments`; a level outside (0, 1); fewer than 1 shot; values that do not vary within
+        any class and task, which leave nothing to size.
     """
-    x, classes = checked_values(values, 3, labels=labels), None
-    if choice("target", target, TARGETS) == "images":
-        classes = classes_held(x, labels)
-    shots, level = whole("shots", shots, least=1), number("level", level, above=0, below=1)
-    found = _moments(x, classes)
-    model = found.model(shots)
+    x = checked_values(values, 3, labels=labels)
+    held = _held_for_target(x, labels, target)
+    shots, level = whole("shots", shots, least=1), checked_level(level)
+    estimates = _moments(x, held)
+    model = estimates.model(shots)
     if not x.var(axis=2).any():
-        raise InputError("values: they do not vary within any class of a task; there is no Q to choose")
-    covariance = jackknife(left_out(x, shots, classes))
-    low, high = _fieller(model.alpha, model.beta, covariance, stats.norm.ppf((1 + level) / 2))
-    return Pilot(found, model, low, high, level, len(x), covariance, declared_bounds(values, bounds), target)
+        raise InputError(
+            "values: they do not vary within any class of a task; there is no Q to choose"
+        )
+    covariance = jackknife(left_out(x, shots, held))
+    low, high = _fieller(model.alpha, model.beta, covariance, normal_quantile(level))
+    return Pilot(
+        moments=estimates,
+        model=model,
+        low=low,
+        high=high,
+        level=level,
+        n_tasks=len(x),
+        covariance=covariance,
+        bounds=declared_bounds(values, bounds),
+        target=target,
+    )
 
 
-def best_queries(model: VarianceModel, queries: ArrayLike | None = None, tasks: ArrayLike | None = None) -> int:
+def best_queries(
+    model: VarianceModel, queries: ArrayLike | None = None, tasks: ArrayLike | None = None
+) -> int:
     """The whole Q with the least predicted variance.
 
     Parameters
@@ -336,62 +395,71 @@ def best_queries(model: VarianceModel, queries: ArrayLike | None = None, tasks: 
     model : VarianceModel
         From a pilot, best its ``expected`` one.
     queries, tasks : (n,) array_like, optional
-        Values of Q to choose from, and how many whole tasks the data hold at each. Without them, Q* is
-        rounded to the better of its two neighbours, which supposes many tasks.
+        Values of Q to choose from, and how many whole tasks the data hold at each. Without them, Q*
+        is rounded to the better of its two neighbours, which supposes many tasks.
 
     Raises
     ------
     InputError
-        No finite Q* and nothing to choose from; one of ``queries`` and ``tasks`` without the other; different lengths;
-        queries that are not whole numbers from 1 on; a number of tasks below 2.
+        No finite Q* and nothing to choose from; one of ``queries`` and ``tasks`` without the other;
+        different lengths; queries that are not whole numbers from 1 on; a number of tasks below 2.
     """
     instance("model", model, VarianceModel)
     if queries is None and tasks is None:
         if not np.isfinite(model.optimum):
-            raise InputError(f"Q* = {model.optimum}; give the queries to choose from and the tasks at each")
-        below = max(1, int(model.optimum))
-        queries = np.array([below, below + 1])
+            raise InputError(
+                f"Q* = {model.optimum}; give the queries to choose from and the tasks at each"
+            )
+        queries = max(1, int(model.optimum)) + np.arange(2)
         tasks = 1 / (model.shots + queries)
     else:
-        if queries is None or tasks is None:
-            raise InputError("queries and tasks: one is given without the other; both or none are needed")
-        queries, tasks = np.atleast_1d(positive("queries", queries)), np.atleast_1d(floats("tasks", tasks, None))
-        if (queries % 1).any():
-            raise InputError(f"queries = {shown(queries)}; whole numbers are allowed")
-        if queries.shape != tasks.shape or queries.ndim != 1 or not queries.size:
-            raise InputError(f"queries has shape {queries.shape}, tasks {tasks.shape}; one length is needed")
-        if (tasks < 2).any():
-            raise InputError(f"tasks: the least is {tasks.min()}; at least 2 are needed for an interval")
+        queries, tasks = _checked_choices(queries, tasks)
     return int(queries[np.argmin(model.variance(queries, tasks))])
 
 
-def _labels(x: np.ndarray, labels: ArrayLike, shape: tuple[int, ...]) -> np.ndarray:
+def _checked_choices(queries: ArrayLike | None, tasks: ArrayLike | None) -> tuple[Floats, Floats]:
+    """Numbers of queries to choose from, with the tasks at each."""
+    if queries is None or tasks is None:
+        raise InputError(
+            "queries and tasks: one is given without the other; both or none are needed"
+        )
+    q = np.atleast_1d(positive("queries", queries))
+    t = np.atleast_1d(floats("tasks", tasks, None))
+    if (q % 1).any():
+        raise InputError(f"queries = {shown(queries)}; whole numbers are allowed")
+    if q.shape != t.shape or q.ndim != 1 or not q.size:
+        raise InputError(f"queries has shape {q.shape}, tasks {t.shape}; one length is needed")
+    if (t < 2).any():
+        raise InputError(f"tasks: the least is {t.min()}; at least 2 are needed for an interval")
+    return q, t
+
+
+def _labels(x: Array, labels: ArrayLike, shape: tuple[int, ...]) -> Array:
     """Checked labels of this shape."""
-    found = array("labels", labels, f"an array of shape {shape}")
-    if found.shape != shape:
-        raise InputError(f"values have shape {x.shape}, labels {found.shape}; labels of shape {shape} are needed")
-    found = checked_labels("labels", found.ravel()).reshape(shape)
-    if found.dtype.kind == "i" and (found < 0).any():
-        raise InputError(f"labels hold {found.min()}, which is padding; tasks of equal size are needed")
-    return found
+    classes = array("labels", labels, f"an array of shape {shape}")
+    if classes.shape != shape:
+        raise InputError(
+            f"values have shape {x.shape}, labels {classes.shape}; "
+            f"labels of shape {shape} are needed"
+        )
+    classes = checked_labels("labels", classes.ravel()).reshape(shape)
+    if classes.dtype.kind == "i" and (classes < 0).any():
+        raise InputError(
+            f"labels hold {classes.min()}, which is padding; tasks of equal size are needed"
+        )
+    return classes
 
 
 def _by_class(x: Floats, labels: ArrayLike) -> Floats:
     """Values (T, K·Q) of queries in any order as (T, K, Q), by the class of each query."""
     if not x.size:
         raise InputError(f"values have shape {x.shape}; at least one query a task is needed")
-    of_query = _labels(x, labels, x.shape)
-    order = of_query.argsort(axis=1, kind="stable")
-    of_query = np.take_along_axis(of_query, order, axis=1)
-    ways = len(np.unique(of_query[0]))
-    if x.shape[1] % ways == 0:
-        grouped = of_query.reshape(len(x), ways, -1)
-        if (grouped == grouped[..., :1]).all() and (grouped[:, 1:, 0] != grouped[:, :-1, 0]).all():
-            return np.take_along_axis(x, order, axis=1).reshape(grouped.shape)
-    raise InputError(f"labels: {ways} classes with equal numbers of queries in each task are needed")
+    order, of_task = order_by_class("labels", _labels(x, labels, x.shape), "queries")
+    return np.take_along_axis(x, order, axis=1).reshape(*of_task.shape, -1)
 
 
 def positive(name: str, values: ArrayLike) -> Floats:
+    """An array of numbers over 0."""
     x = floats(name, values, None)
     if (x <= 0).any():
         raise InputError(f"{name}: the least is {x.min():g}; numbers over 0 are allowed")
@@ -401,14 +469,19 @@ def positive(name: str, values: ArrayLike) -> Floats:
 def checked_values(
     values: ArrayLike, least_tasks: int, name: str = "values", labels: ArrayLike | None = None
 ) -> Floats:
+    """Values as (T, K, Q), grouped by their labels if they come as (T, K·Q)."""
     x = floats(name, values, None)
     if x.ndim == 2 and labels is not None:
         x = _by_class(x, labels)
     elif x.ndim == 2 and name == "values":
-        raise InputError(f"values: shape {x.shape}; labels of the queries are needed too, or (tasks, ways, queries)")
+        raise InputError(
+            f"values: shape {x.shape}; labels of the queries are needed too, or (tasks, ways, "
+            "queries)"
+        )
     if x.ndim != 3 or len(x) < least_tasks or x.shape[1] < 1 or x.shape[2] < 2:
         raise InputError(
-            f"{name}: shape {x.shape}; (tasks, ways, queries) with at least {least_tasks} tasks and 2 queries is needed"
+            f"{name}: shape {x.shape}; "
+            f"(tasks, ways, queries) with at least {least_tasks} tasks and 2 queries is needed"
         )
     if labels is not None and np.ndim(values) == 3:
         _labels(x, labels, x.shape[:2])
@@ -416,51 +489,55 @@ def checked_values(
 
 
 def classes_held(x: Floats, labels: ArrayLike | None) -> Floats:
-    """(T, C) which classes each task holds, of checked values and labels as `moments` takes them."""
+    """(T, C) the classes that each task holds, from labels as `moments` takes them."""
     if labels is None:
-        raise InputError("labels = None; the classes of the queries are needed for the target 'images'")
-    tasks, ways = x.shape[:2]
-    of_task = np.sort(_labels(x, labels, np.shape(labels)), axis=1)
-    of_task = of_task[:, :: of_task.shape[1] // ways]
-    if (of_task[:, 1:] == of_task[:, :-1]).any():
+        raise InputError(
+            "labels = None; the classes of the queries are needed for the target 'images'"
+        )
+    tasks, ways, _ = x.shape
+    classes = np.sort(_labels(x, labels, np.shape(labels)), axis=1)
+    classes = classes[:, :: classes.shape[1] // ways]
+    if (classes[:, 1:] == classes[:, :-1]).any():
         raise InputError(f"labels: {ways} different classes in each task are needed")
-    names, place = np.unique(of_task, return_inverse=True)
+    names, code = np.unique(classes, return_inverse=True)
     if tasks < 2 * len(names) and len(names) > ways:
         raise InputError(
-            f"labels: {len(names)} classes in {tasks} tasks; at least two tasks per class are needed for the target "
-            "'images' (a pilot of closed tasks)"
+            f"labels: {len(names)} classes in {tasks} tasks; at least two tasks per class are "
+            "needed for the target 'images' (a pilot of closed tasks)"
         )
     held = np.zeros((tasks, len(names)))
-    np.put_along_axis(held, place.reshape(of_task.shape), 1.0, axis=1)
+    np.put_along_axis(held, code.reshape(classes.shape), 1.0, axis=1)
     return held
 
 
-def _rest(x: Floats, classes: Floats) -> tuple[float, Floats]:
-    """Variance of what its classes leave of a task's mean, and (T,) the same without one task each."""
+def _residual_variance(x: Floats, held: Floats) -> tuple[float, Floats]:
+    """Variance of what its classes leave of a task's mean, and (T,) the same without one task
+    each.
+    """
     mean = x.mean(axis=(1, 2))
     # Columns of one length sum to K in each row, so that the mean is among what they span.
-    base, singular, _ = np.linalg.svd(classes, full_matrices=False)
+    base, singular, _ = np.linalg.svd(held, full_matrices=False)
     base = base[:, singular > 1e-9 * singular[0]]
-    rest = mean - base @ (base.T @ mean)
-    own = 1 - (base**2).sum(axis=1)  # of its residual that a task makes itself; 0 where no other tells of a class
-    free = len(x) - base.shape[1]
-    rank = np.where(own > 1e-9, free - 1, free)
-    without = rest @ rest - np.divide(rest**2, own, out=np.zeros(len(x)), where=own > 1e-9)
-    return float(rest @ rest / free), without / rank
+    residual = mean - base @ (base.T @ mean)
+    leverage = 1 - (base**2).sum(axis=1)  # 0 where no other task has one of the classes
+    free, alone = len(x) - base.shape[1], leverage <= 1e-9
+    lost = np.divide(residual**2, leverage, out=np.zeros(len(x)), where=~alone)
+    total = residual @ residual
+    return float(total / free), (total - lost) / np.where(alone, free, free - 1)
 
 
-def left_out(x: Floats, shots: int, classes: Floats | None = None) -> Floats:
+def left_out(x: Floats, shots: int, held: Floats | None = None) -> Floats:
     """(T, 2) estimates of α and β, each without one task."""
     t, k, q = x.shape
-    mean = x.mean(axis=(1, 2))
     within = x.var(axis=2, ddof=1).mean(axis=1) / k
     within = (within.sum() - within) / (t - 1)
-    if classes is None:
+    if held is None:
+        mean = x.mean(axis=(1, 2))
         deviation = (mean - mean.mean()) ** 2
-        between = (deviation.sum() - deviation * t / (t - 1)) / (t - 2)
+        variance = (deviation.sum() - deviation * t / (t - 1)) / (t - 2)
     else:
-        between = _rest(x, classes)[1]
-    return np.stack([between - within / q, shots * within], axis=1)
+        variance = _residual_variance(x, held)[1]
+    return np.stack([variance - within / q, shots * within], axis=1)
 
 
 def jackknife(left_out: Floats) -> Floats:
@@ -469,14 +546,15 @@ def jackknife(left_out: Floats) -> Floats:
     return np.asarray((len(left_out) - 1) / len(left_out) * deviation.T @ deviation)
 
 
-def _fieller(alpha: float, beta: float, covariance: Floats, z: float) -> tuple[float, float]:
+def _fieller(alpha: float, beta: float, covariance: Floats, z: float) -> Pair:
     """The q with (β - αq²)² ≤ z² Var(β - αq²)."""
     (aa, ab), (_, bb) = covariance * z**2
     # In r = 1/q²: (α - rβ)² ≤ aa - 2r ab + r² bb, between two roots while β is clearly above 0.
     square, linear, constant = beta**2 - bb, alpha * beta - ab, alpha**2 - aa
-    root = linear**2 - square * constant
-    if square <= 0 or root < 0:
-        return 0.0, np.inf
-    low, high = ((linear + sign * np.sqrt(root)) / square for sign in (-1, 1))
-    first, last = (float(1 / np.sqrt(r)) if r > 0 else np.inf for r in (high, low))
+    discriminant = linear**2 - square * constant
+    if square <= 0 or discriminant < 0:
+        return 0.0, inf
+    root = np.sqrt(discriminant)
+    low, high = (linear - root) / square, (linear + root) / square
+    first, last = (float(1 / np.sqrt(r)) if r > 0 else inf for r in (high, low))
     return first, last

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
+from math import sqrt
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy import optimize, stats
 
-from ..errors import InputError, array, number
-from .intervals import LEVEL, Ends
+from ..errors import InputError, array
+from .intervals import LEVEL, Array, Ends, checked_level
 
 __all__ = ["PairedProportions", "paired_proportions"]
 
@@ -59,8 +59,9 @@ def paired_proportions(a: ArrayLike, b: ArrayLike, level: float = LEVEL) -> Pair
     Returns
     -------
     PairedProportions
-        The p-value is McNemar's without a continuity correction, as ``statsmodels``' ``mcnemar`` with
-        ``correction=False``, or for fewer than 25 discordant items that of the exact binomial test.
+        The p-value is McNemar's without a continuity correction, as ``statsmodels``' ``mcnemar``
+        with ``correction=False``, or for fewer than 25 discordant items that of the exact binomial
+        test.
 
     Raises
     ------
@@ -69,9 +70,10 @@ def paired_proportions(a: ArrayLike, b: ArrayLike, level: float = LEVEL) -> Pair
 
     Notes
     -----
-    With d discordant items in favour of the first method, e in favour of the second, the interval holds the
-    differences D with ``|d - e - N D| <= z √(N (2 q + D (1 - D)))``, where q is the maximum-likelihood estimate of
-    the second's discordant share under D. It never leaves -1 to 1, also where d or e is 0.
+    With d discordant items in favour of the first method, e in favour of the second, the interval
+    holds the differences D with ``|d - e - N D| <= z √(N (2 q + D (1 - D)))``, where q is the
+    maximum-likelihood estimate of the second's discordant share under D. It never leaves -1 to 1,
+    also where d or e is 0.
 
     Examples
     --------
@@ -80,10 +82,12 @@ def paired_proportions(a: ArrayLike, b: ArrayLike, level: float = LEVEL) -> Pair
     >>> r.discordant, round(r.mean, 2), round(r.p_value, 3)
     ((1, 3), -0.04, 0.625)
     """
-    number("level", level, above=0, below=1)
+    checked_level(level)
     first, second = _outcomes("a", a), _outcomes("b", b)
     if first.shape != second.shape:
-        raise InputError(f"a has {first.size} items, b has {second.size}; paired methods share their items")
+        raise InputError(
+            f"a has {first.size} items, b has {second.size}; paired methods share their items"
+        )
     count = first.size
     wins = int((first & ~second).sum())
     losses = int((second & ~first).sum())
@@ -94,10 +98,12 @@ def paired_proportions(a: ArrayLike, b: ArrayLike, level: float = LEVEL) -> Pair
         p_value = float(stats.binomtest(wins, discordant).pvalue) if discordant else 1.0
     else:
         p_value = float(stats.chi2.sf((wins - losses) ** 2 / discordant, 1))
-    return PairedProportions((wins - losses) / count, low, high, level, count, p_value, (wins, losses))
+    return PairedProportions(
+        (wins - losses) / count, low, high, level, count, p_value, (wins, losses)
+    )
 
 
-def _outcomes(name: str, values: ArrayLike) -> np.ndarray:
+def _outcomes(name: str, values: ArrayLike) -> Array:
     outcomes = array(name, values, "an array of 0 and 1", float)
     if outcomes.ndim != 1 or not outcomes.size or not np.isin(outcomes, (0, 1)).all():
         raise InputError(f"{name} has shape {outcomes.shape}; one 0 or 1 per item is needed")
@@ -110,9 +116,9 @@ def _largest(wins: int, losses: int, count: int, z: float) -> float:
     def excess(difference: float) -> float:
         linear = (2 * count - wins + losses) * difference - wins - losses
         constant = -losses * difference * (1 - difference)
-        share = (math.sqrt(linear**2 - 8 * count * constant) - linear) / (4 * count)
+        share = (sqrt(linear**2 - 8 * count * constant) - linear) / (4 * count)
         variance = count * (2 * share + difference * (1 - difference))
-        return wins - losses - count * difference + z * math.sqrt(max(variance, 0.0))
+        return wins - losses - count * difference + z * sqrt(max(variance, 0.0))
 
     if excess(1.0) >= 0:
         return 1.0

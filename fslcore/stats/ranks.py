@@ -20,8 +20,8 @@ def rank_correlation(a: ArrayLike, b: ArrayLike) -> Floats | float:
     Parameters
     ----------
     a, b : (T, M) or (M,) array_like
-        Two values of each of M candidates on each of T tasks, in any unit. A single row goes with every row of the
-        other array.
+        Two values of each of M candidates on each of T tasks, in any unit. A single row goes with
+        every row of the other array.
 
     Returns
     -------
@@ -36,7 +36,9 @@ def rank_correlation(a: ArrayLike, b: ArrayLike) -> Floats | float:
     ranks: list[Floats] = [rankdata(comparable(x), axis=-1) for x in _grids(rows=(1, 2), a=a, b=b)]
     x, y = (r - r.mean(axis=-1, keepdims=True) for r in ranks)
     with np.errstate(invalid="ignore"):
-        found: Floats | float = (x * y).sum(axis=-1) / np.sqrt((x**2).sum(axis=-1) * (y**2).sum(axis=-1))
+        found: Floats | float = (x * y).sum(axis=-1) / np.sqrt(
+            (x**2).sum(axis=-1) * (y**2).sum(axis=-1)
+        )
     return found
 
 
@@ -75,7 +77,7 @@ def picked(estimate: ArrayLike, value: ArrayLike, default: int | None = None) ->
 
 
 def comparable(values: Floats) -> Floats:
-    """Values in units of a power of ten that none exceeds, rounded, so that equal ones are equal."""
+    """Values in units of a power of ten that none exceeds, without what comes from rounding."""
     unit = 10.0 ** np.ceil(np.log10(np.abs(values).max(initial=np.finfo(float).tiny)))
     return np.asarray(np.round(values / unit, DIGITS))
 
@@ -86,7 +88,8 @@ def _grids(rows: tuple[int, ...] = (2,), **given: ArrayLike) -> tuple[Floats, Fl
     alike = a.shape == b.shape or (a.ndim != b.ndim and a.shape[-1:] == b.shape[-1:])
     if not (alike and a.ndim in rows and b.ndim in rows and a.shape[-1] >= 2):
         raise InputError(
-            f"{' and '.join(given)} have shapes {a.shape} and {b.shape}; both (tasks, candidates) with 2 candidates or "
+            f"{' and '.join(given)} have shapes {a.shape} and {b.shape}; both (tasks, candidates) "
+            "with 2 candidates or "
             "more are needed"
         )
     return a, b

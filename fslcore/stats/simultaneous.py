@@ -1,11 +1,13 @@
-"""Several differences at once, as of one method and each of the others: intervals that all hold together."""
+"""Several differences at once, as of one method and each of the others: intervals that all hold
+together.
+"""
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import count, islice
+from math import inf, isinf, isqrt, sqrt
 
 import numpy as np
 import scipy.stats
@@ -13,8 +15,8 @@ from numpy.typing import ArrayLike
 from scipy.optimize import brentq
 from scipy.special import chdtrc, fdtrc
 
-from ..errors import InputError, floats, number
-from .intervals import LEVEL, Bounds, Floats, chance_of_equal, checked_bounds
+from ..errors import InputError, floats
+from .intervals import LEVEL, Bounds, Floats, chance_of_equal, checked_bounds, checked_level
 
 __all__ = ["Simultaneous", "simultaneous_intervals"]
 
@@ -30,10 +32,11 @@ class Simultaneous:
     mean, half_width : (K,) arrays
         In the unit of the differences.
     p_values : (K,) array
-        Two-sided, adjusted for K comparisons (single-step): below 1 - level where the interval excludes 0.
+        Two-sided, adjusted for K comparisons (single-step): below 1 - level where the interval
+        excludes 0.
     factor : float
-        Half-width over standard error: between the quantile of Student's t for one comparison and that for K by
-        Bonferroni. 0 if no difference varies.
+        Half-width over standard error: between the quantile of Student's t for one comparison and
+        that for K by Bonferroni. 0 if no difference varies.
     level : float
         Nominal probability that all K intervals hold.
     """
@@ -45,14 +48,16 @@ class Simultaneous:
     level: float
 
 
-def simultaneous_intervals(differences: ArrayLike, level: float = LEVEL, *, bounds: Bounds = None) -> Simultaneous:
+def simultaneous_intervals(
+    differences: ArrayLike, level: float = LEVEL, *, bounds: Bounds = None
+) -> Simultaneous:
     """Intervals for K mean differences on the same tasks, as of one method and each of K others.
 
-    Each is mean ± c standard errors, where the largest of K absolute t statistics stays below c with probability
-    ``level``: those of Dunnett (1955), with the correlations of these differences over the tasks in place of those of
-    independent groups. The more alike the differences are, the closer c is to the quantile for one comparison. The
-    correlations are estimated, and differences taken as normal, as for a t-test: with fewer than some 20 tasks and
-    many methods prefer `holm`.
+    Each is mean ± c standard errors, where the largest of K absolute t statistics stays below c
+    with probability ``level``: those of Dunnett (1955), with the correlations of these differences
+    over the tasks in place of those of independent groups. The more alike the differences are, the
+    closer c is to the quantile for one comparison. The correlations are estimated, and differences
+    taken as normal, as for a t-test: with fewer than some 20 tasks and many methods prefer `holm`.
 
     Parameters
     ----------
@@ -61,16 +66,16 @@ def simultaneous_intervals(differences: ArrayLike, level: float = LEVEL, *, boun
     level : float
         Nominal probability that all K intervals hold.
     bounds : (float, float), optional
-        Least and largest possible difference, (-100, 100) for accuracies in percent: needed for a difference that is
-        the same on every task.
+        Least and largest possible difference, (-100, 100) for accuracies in percent: needed for a
+        difference that is the same on every task.
 
     Returns
     -------
     Simultaneous
-        The largest t statistic's distribution is averaged over 16,384 fixed directions of a multivariate t
-        distribution, so that the same input always gives the same numbers; exact for K = 1. A difference that is the
-        same on every task has the p-value of `Interval` times K, and a half-width that agrees with it; without bounds 1
-        and infinity.
+        The largest t statistic's distribution is averaged over 16,384 fixed directions of a
+        multivariate t distribution, so that the same input always gives the same numbers; exact for
+        K = 1. A difference that is the same on every task has the p-value of `Interval` times K,
+        and a half-width that agrees with it; without bounds 1 and infinity.
 
     Raises
     ------
@@ -85,34 +90,42 @@ def simultaneous_intervals(differences: ArrayLike, level: float = LEVEL, *, boun
     (array([1.5, 1.5]), array([2.39, 1.85]))
     """
     x = floats("differences", differences, 2)
-    number("level", level, above=0, below=1)
-    n, tasks = x.shape
-    if not n or tasks < 2:
-        raise InputError(f"differences have shape {x.shape}; 1 comparison or more on 2 tasks or more is allowed")
+    checked_level(level)
+    count, tasks = x.shape
+    if not count or tasks < 2:
+        raise InputError(
+            f"differences have shape {x.shape}; 1 comparison or more on 2 tasks or more is allowed"
+        )
     mean = x.mean(axis=1)
-    p, half = _of_equal_differences(mean, tasks, level, checked_bounds(bounds))
+    p_values, half_width = _of_equal_differences(mean, tasks, level, checked_bounds(bounds))
     varies = np.flatnonzero(np.ptp(x, axis=1) > 0)
     if not varies.size:
-        return Simultaneous(mean, half, p, 0.0, level)
+        return Simultaneous(mean, half_width, p_values, 0.0, level)
     k, df = len(varies), tasks - 1
-    error = x[varies].std(ddof=1, axis=1) / math.sqrt(tasks)
+    error = x[varies].std(ddof=1, axis=1) / sqrt(tasks)
     reach = reach_of(np.atleast_2d(np.corrcoef(x[varies])))
     c = factor(reach, k, df, level)
-    half[varies] = c * error
+    half_width[varies] = c * error
     t = np.abs(mean[varies]) / error
-    alone = 2 * scipy.stats.t.sf(t, df)
-    p[varies] = np.clip([_beyond(of, reach, k, df) for of in t], alone, np.minimum(k * alone, 1))
-    return Simultaneous(mean, half, p, c, level)
+    single = 2 * scipy.stats.t.sf(t, df)
+    adjusted = [_exceedance(statistic, reach, k, df) for statistic in t]
+    p_values[varies] = np.clip(adjusted, single, np.minimum(k * single, 1))
+    return Simultaneous(mean, half_width, p_values, c, level)
 
 
-def _of_equal_differences(mean: Floats, tasks: int, level: float, bounds: Bounds) -> tuple[Floats, Floats]:
-    """p-values and half-widths of differences that are each the same on all tasks, by Bonferroni's correction."""
+def _of_equal_differences(
+    mean: Floats, tasks: int, level: float, bounds: Bounds
+) -> tuple[Floats, Floats]:
+    """p-values and half-widths of differences that are each the same on all tasks, with
+    Bonferroni's correction.
+    """
+    count = len(mean)
     if bounds is None:
-        return np.ones(len(mean)), np.full(len(mean), np.inf)
-    share = 1 - ((1 - level) / (2 * len(mean))) ** (1 / tasks)  # of tasks that may differ, see `Interval`
-    half = share * np.maximum(mean - bounds[0], bounds[1] - mean)
-    p = 2 * len(mean) * chance_of_equal(mean, 0.0, bounds, tasks)
-    return np.minimum(p, 1.0), half
+        return np.ones(count), np.full(count, inf)
+    share = 1 - ((1 - level) / (2 * count)) ** (1 / tasks)  # of tasks that may differ
+    p_values = 2 * count * chance_of_equal(mean, 0.0, bounds, tasks)
+    half_width = share * np.maximum(mean - bounds[0], bounds[1] - mean)
+    return np.minimum(p_values, 1.0), half_width
 
 
 def factor(reach: Floats, k: int, df: float, level: float) -> float:
@@ -120,41 +133,49 @@ def factor(reach: Floats, k: int, df: float, level: float) -> float:
     low, high = (float(scipy.stats.t.isf((1 - level) / 2 / count, df)) for count in (1, k))
 
     def excess(c: float) -> float:
-        return _beyond(c, reach, k, df) - (1 - level)
+        return _exceedance(c, reach, k, df) - (1 - level)
 
-    if excess(low) <= 0 or excess(high) >= 0:  # the bounds hold exactly, the average nearly
-        return low if excess(low) <= 0 else high
+    # These two bounds hold exactly, the average over directions nearly.
+    if excess(low) <= 0:
+        return low
+    if excess(high) >= 0:
+        return high
     return float(brentq(excess, low, high, xtol=1e-14, rtol=1e-14))
 
 
-def _beyond(c: float, reach: Floats, k: int, df: float) -> float:
-    """Probability that the largest absolute t statistic exceeds c, by its value at points of k normal variables.
+def _exceedance(c: float, reach: Floats, k: int, df: float) -> float:
+    """Probability that the largest absolute t statistic exceeds c, by its value at points of k
+    normal variables.
 
-    A multivariate t vector is a direction times a radius, and the square of the radius is k times an F variable with k
-    and df degrees of freedom: the radius is integrated exactly, the direction over fixed points (Deák, 1980).
+    A multivariate t vector is a direction times a radius, and the square of the radius is k times
+    an F variable with k and df degrees of freedom: the radius is integrated exactly, the direction
+    over fixed points (Deák, 1980).
     """
     square = (c / reach) ** 2
-    return float((chdtrc(k, square) if math.isinf(df) else fdtrc(k, df, square / k)).mean())
+    return float((chdtrc(k, square) if isinf(df) else fdtrc(k, df, square / k)).mean())
 
 
 @lru_cache(4)
 def _directions(k: int, points: int) -> Floats:
     """(``points``, k) unit vectors in fixed directions, nearly uniform; read-only."""
-    primes = [*islice((p for p in count(2) if all(p % q for q in range(2, math.isqrt(p) + 1))), k + k % 2)]
+    is_prime = (n for n in count(2) if all(n % q for q in range(2, isqrt(n) + 1)))
+    primes = list(islice(is_prime, k + k % 2))
     u = np.outer(np.arange(1, points + 1), np.sqrt(primes)) % 1  # Richtmyer's sequence
     radius, angle = np.sqrt(-2 * np.log(u[:, ::2])), 2 * np.pi * u[:, 1::2]
     normal = np.concatenate([radius * np.cos(angle), radius * np.sin(angle)], axis=1)[:, :k]
-    out: Floats = normal / np.linalg.norm(normal, axis=1, keepdims=True)
-    out.flags.writeable = False
-    return out
+    directions: Floats = normal / np.linalg.norm(normal, axis=1, keepdims=True)
+    directions.flags.writeable = False
+    return directions
 
 
 def reach_of(correlation: Floats) -> Floats:
-    """By direction, the largest absolute coordinate of a point of radius 1 that is given these correlations."""
+    """By direction, the largest absolute coordinate of a point of radius 1 with these
+    correlations.
+    """
     k = len(correlation)
     root = np.zeros((k, k))  # Cholesky's, also of a matrix of lower rank, as of two equal methods
     for j in range(k):
-        rest = correlation[j:, j] - root[j:, :j] @ root[j, :j]
-        if rest[0] > 1e-10:
-            root[j:, j] = rest / math.sqrt(rest[0])
+        column = correlation[j:, j] - root[j:, :j] @ root[j, :j]
+        if column[0] > 1e-10:
+            root[j:, j] = column / sqrt(column[0])
     return np.asarray(np.abs(_directions(k, POINTS) @ root.T).max(axis=1))

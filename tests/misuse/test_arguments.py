@@ -25,7 +25,6 @@ from fslcore.errors import InputError
 from fslcore.report import Options
 from fslcore.stats.intervals import limits, plus_minus
 from fslcore.stats.pilot import moments
-from fslcore.stats.power import smallest
 
 RNG = np.random.default_rng(0)
 ODD = [None, "x", "", [], {}, object(), (1, 2, 3, 4, 5, 6, 7, 8), 1j, pd.NaT, "5", "0.5"]
@@ -81,7 +80,6 @@ BAD = {
     "flag": [None, 0, 1, "no", [], 2.5],
     "object": ODD,
     "mapping": [None, 3, "x", [], [1, 2]],
-    "function": [None, 3, "x", []],
     "any": [],
 }
 # The good value of an argument, spoilt.
@@ -164,7 +162,7 @@ ATTRIBUTES = Attributes(np.array([[1, 0, 1], [0, 0, 1], [1, 1, 1], [0, 1, 1]], b
 # reports and attributes, those that take numbers.
 MODULES = {
     "stats": stats,
-    "inside stats": SimpleNamespace(limits=limits, moments=moments, plus_minus=plus_minus, smallest=smallest),
+    "inside stats": SimpleNamespace(limits=limits, moments=moments, plus_minus=plus_minus),
     "optima": optima,
     "tasks": samplers,
     "resampled": resampled,
@@ -198,7 +196,6 @@ KINDS = {
     "positive": "standard_error images_per_class margin out_of".split(),
     "df": "df".split(),
     "seed": "default seed".split(),
-    "function": "enough".split(),
     "any": "method reference".split(),
     "mapping": "random biased".split(),
 }
@@ -310,7 +307,6 @@ FUNCTIONS = {
         "limits": dict(mean=A, half_width=B, df=9.0),
         "plus_minus": dict(mean=A, half_width=B, spec=".1f"),
         "moments": dict(labels=QUERIES),
-        "smallest": dict(enough=lambda n: n >= 40, least=2, most=50),
     },
     "optima": {
         "OptimumRatio": None,

@@ -97,7 +97,7 @@ def test_as_many_shuffles_in_parts_as_at_once(monkeypatch):
     whole = stats.across_datasets(ranks).p_value
     monkeypatch.setattr(across_datasets, "ROWS", 3 * ranks.size * 1000)  # seven parts, the last one shorter
     seen = []
-    among = across_datasets._among
-    monkeypatch.setattr(across_datasets, "_among", lambda r: seen.append(np.shape(r)[:-1]) or among(r))
+    among = across_datasets._scatter
+    monkeypatch.setattr(across_datasets, "_scatter", lambda r: seen.append(np.shape(r)[:-1]) or among(r))
     assert stats.across_datasets(ranks).p_value == pytest.approx(whole, abs=0.01)
     assert sum(shape[0] for shape in seen if shape) == across_datasets.SHUFFLES and len(seen) > 5

@@ -8,14 +8,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fslcore.stats import influence
-from fslcore.stats.dependence import square
+from fslcore.stats.dependence import Variances, square
 from fslcore.stats.three_intervals import _adjusted, _table, assembled
 
 
 def put(found, noise=(0.0, 0.0), freedom=(np.inf, np.inf), sampling=0.0, tasks=10**9):
     """Three intervals of a mean of 70, from variances of images and of classes."""
-    given = np.array(found, float), np.array(freedom)
-    return assembled(70.0, tasks, sampling, *given, noise=np.array(noise), counts=(10**6, 10**6), level=0.95)
+    estimates = Variances(*(np.array(numbers, float) for numbers in (found, freedom, noise)))
+    return assembled(70.0, tasks, sampling, estimates, counts=(10**6, 10**6), level=0.95)
 
 
 @pytest.mark.parametrize("parts", [20, 50])

@@ -48,7 +48,7 @@ def test_p_values_and_factor_are_those_of_scipy_s_dunnett_test():
     control, *others = rng.normal(0, 1, (4, 20)) + np.array([[0], [0.2], [0.5], [0.9]])
     theirs = scipy.stats.dunnett(*others, control=control, rng=2)
     reach, df = simultaneous.reach_of(correlated(3, 0.5)), 4 * 19
-    ours = [simultaneous._beyond(t, reach, 3, df) for t in np.abs(theirs.statistic)]
+    ours = [simultaneous._exceedance(t, reach, 3, df) for t in np.abs(theirs.statistic)]
     assert ours == pytest.approx(theirs.pvalue, rel=5e-3, abs=2e-4)
     ends = theirs.confidence_interval(LEVEL)
     error = np.sqrt(np.mean([x.var(ddof=1) for x in (control, *others)]) * 2 / 20)

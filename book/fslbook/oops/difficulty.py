@@ -13,7 +13,8 @@ from scipy import stats
 
 from fslcore.errors import InputError, floats, instance, number, whole
 from fslcore.stats import LEVEL, Interval
-from fslcore.stats.intervals import TINY, per_task
+from fslcore.stats.intervals import TINY
+from fslcore.stats.task_intervals import per_task
 from fslcore.tasks.samplers import streams
 from fslcore.tasks.tasks import Tasks
 

@@ -172,7 +172,7 @@ MODULES = {
     "attributes": ATTRIBUTES,
 }
 
-SOME = ("inside stats", "fewstab", "difficulty", "report", "attributes")  # of which not every name is here
+SOME = ("inside stats", "optima", "fewstab", "difficulty", "report", "attributes")  # of which not every name is here
 
 KINDS = {
     "real": "alpha beta gamma difference".split(),

@@ -6,6 +6,7 @@ import sys
 
 import nbformat
 import pytest
+import tqdm
 
 from fslbook import catalogue, cli, notebooks, training
 from fslbook.attributes import captions
@@ -104,6 +105,20 @@ def test_a_notebook_whose_process_ends_or_fails_is_told_in_one_line(small, tmp_p
         assert cli.main(small) == (1 if "1 / 0" in code else 2)
         error = capsys.readouterr().err
         assert message in error and error.count("\n") == 1 and not (tmp_path / "out.ipynb").exists()
+
+
+def test_the_bar_of_a_run_counts_its_cells(small, tmp_path, monkeypatch):
+    bars = []
+
+    class Bar(tqdm.tqdm):
+        def __init__(self, **options):
+            bars.append(options)
+            super().__init__(**options | {"disable": True})
+
+    monkeypatch.setattr(tqdm, "tqdm", Bar)
+    for progress in (True, False):
+        notebooks.run("small", {}, tmp_path / "o.ipynb", progress=progress)
+    assert [(bar["total"], bar["delay"], bar["disable"]) for bar in bars] == [(3, 5, None), (3, 5, True)]
 
 
 # Told before torch is imported.

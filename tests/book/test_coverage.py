@@ -201,6 +201,9 @@ def test_what_the_chapter_concludes_of_plain_worlds(summaries):
     shares = {key: part["share"] for key, part in summary.groupby(["target", "interval"])}
     assert shares["new classes", "open"].min() < 60 and shares["new classes", "closed"].max() < 60
     assert shares["new images", "closed"].min() < 35
+    for target in ("these images", "new images", "new classes"):  # of equal methods
+        paired = summary[(summary["target"] == target) & (summary["interval"] == "paired")]
+        assert 3.5 <= pooled(paired) <= 6.5, target
     ratios = coverage.width_ratios(summary)
     assert ratios["ratio"].median() >= 1.9 and 1.7 <= ratios["deviations"].median() < ratios["ratio"].median()
     real = coverage.population_summary(coverage.load("population"))

@@ -4,15 +4,13 @@
 name           pixels contents of PATH
 ============== ====== ==================================================================================
 cifar-fs       32     ``data/CLASS/IMAGE`` and ``splits/bertinetto/{train,val,test}.txt``, one class per line
-                      (or a folder ``cifar100`` that holds them); or CIFAR-100 in its binary form:
-                      ``train.bin``, ``test.bin`` and ``fine_label_names.txt`` (or a folder
-                      ``cifar-100-binary`` that holds them)
+                      (or a folder ``cifar100`` that holds them); or CIFAR-100 in its binary form: ``train.bin``,
+                      ``test.bin`` and ``fine_label_names.txt`` (or a folder ``cifar-100-binary`` that holds them)
 miniimagenet   84     ``images/`` and ``{train,val,test}.csv`` with columns filename and label
-tieredimagenet 84     ``{train,val,test}/CLASS/IMAGE``, or as miniimagenet meta-album     128    one
-of its data sets: ``images/`` and ``labels.csv`` with columns FILE_NAME, CATEGORY
+tieredimagenet 84     ``{train,val,test}/CLASS/IMAGE``, or as miniimagenet
+meta-album     128    one of its data sets: ``images/`` and ``labels.csv`` with columns FILE_NAME, CATEGORY
                       and optionally SUPER_CATEGORY; or folders of such, by their names (BRD_Mini)
-cub            84     ``images.txt``, ``image_class_labels.txt``, ``classes.txt`` and ``images/``,
-or as
+cub            84     ``images.txt``, ``image_class_labels.txt``, ``classes.txt`` and ``images/``, or as
                       miniimagenet
 ============== ====== ==================================================================================
 
@@ -49,11 +47,8 @@ SETS = (
     ("AWA", "INS", "FNG", "PLT_DOC", "PRT", "RSD", "BTS", "TEX_ALOT", "ACT_410", "MD_6"),
 )
 RECORD = 2 + 3 * 32 * 32  # bytes per image of CIFAR-100 in its binary form
-VERSIONS = (
-    "Mini",
-    "Micro",
-    "Extended",
-)  # of a data set of Meta-Album, at the end of its folder's name
+# Versions of a data set of Meta-Album, at the end of its folder's name.
+VERSIONS = ("Mini", "Micro", "Extended")
 
 
 def _released(split):

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -198,7 +198,8 @@ def _group_df(p: Floats, classes: Array, count: int) -> float:
     return float(expectation.sum() ** 2 / half_variance.sum())
 
 
-class Variances(NamedTuple):
+@dataclass(frozen=True)
+class Variances:
     """Variances of the mean, (2,) each: from images, and from classes.
 
     Attributes

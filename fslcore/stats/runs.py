@@ -57,10 +57,10 @@ class NewRuns:
     Attributes
     ----------
     interval : Interval
-        Speaks of new runs: of the mean over all runs that the recipe could give. Its kind is
+        For new runs: the mean over all runs that the recipe could give. Its kind is
         'runs'.
     fixed : Interval
-        Speaks of these very runs: the usual interval, of the mean over them.
+        For these runs alone: the usual interval of the mean over them.
     n_runs : tuple of int
         Runs of the method, or of the two.
     run_variance : float

@@ -84,13 +84,13 @@ class ThreeIntervals:
     Attributes
     ----------
     closed : Interval
-        Speaks of these images: where the mean would fall with other tasks drawn from them.
+        For these images: where the mean would fall with other tasks drawn from them.
     images : Interval
-        Speaks of new images of these classes. Never wider than ``classes``, which holds for them
-        too, to either side, and stands here where nothing is known of new images alone, since some
-        class is, up to a tenth, one group.
+        For new images of these classes. It equals ``classes`` if a class consists almost entirely
+        (nine tenths) of one group, because image and class variation cannot then be separated, and
+        it is never wider than ``classes`` on either side.
     classes : Interval
-        Speaks of new classes, or new groups of classes if they were given. Its half-width is
+        For new classes, or new groups of classes if they were given. Its half-width is
         infinite if each task holds every class, or if one group of classes holds more than nine
         tenths of them.
     sampling_variance, image_variance, class_variance : float

@@ -150,10 +150,8 @@ def _no_pickles(name, root):
             is_own = file.suffix == ".pkl"
             if (root / ("test" if is_own else "splits")).is_dir():
                 return
-            code, binary = (
-                "prints the code that converts it",
-                "brings the binary form, without pickles",
-            )
+            code = "prints the code that converts it"
+            binary = "brings the binary form, without pickles"
             raise InputError(
                 f"dataset: {file} is a pickle, which can run code and is not read; fslcore fetch "
                 f"{name} {code if is_own else binary}"

@@ -203,10 +203,8 @@ def winner_interval(
     low, high = checked_bounds(bounds) or (-inf, inf)
     variance = covariance[0, 0]
     student = float(scipy.stats.t.ppf((1 + level) / 2, df[0, 0]))
-    half, error = (
-        student * sqrt(variance),
-        student / scipy.stats.norm.ppf((1 + level) / 2) * sqrt(variance),
-    )
+    half = student * sqrt(variance)
+    error = student / scipy.stats.norm.ppf((1 + level) / 2) * sqrt(variance)
     if error == 0:
         only, ends = float(mean[0]), (float(mean[0]),) * 2
         if (

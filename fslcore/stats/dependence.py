@@ -232,10 +232,8 @@ def variances(units: Units, of_images: Squared, of_classes: Squared) -> Variance
         cell, cell_parts = of_images(units.cells)
         added = image - cell
         if added > 0:
-            terms, dfs = (
-                np.array([max(of_class, 0.0), added]),
-                np.array([class_df, between_df], float),
-            )
+            terms = np.array([max(of_class, 0.0), added])
+            dfs = np.array([class_df, between_df], float)
             with np.errstate(divide="ignore"):
                 class_df = terms.sum() ** 2 / (terms**2 / dfs).sum()
             of_class, class_parts = of_class + added, class_parts + image_parts - cell_parts

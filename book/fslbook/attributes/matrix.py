@@ -115,11 +115,9 @@ class Attributes:
         InputError
             As for `counts`; ``present`` or ``absent`` below 1.
         """
-        labels, present, absent = (
-            self._labels(labels),
-            whole("present", present, 1),
-            whole("absent", absent, 1),
-        )
+        labels = self._labels(labels)
+        present = whole("present", present, 1)
+        absent = whole("absent", absent, 1)
         counts = self.counts(labels)
         of_class = np.bincount(labels, minlength=len(counts))[:, None]
         return (counts >= present) & (of_class - counts >= absent)

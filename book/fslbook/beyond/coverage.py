@@ -362,10 +362,8 @@ def summary(replicates: pd.DataFrame) -> pd.DataFrame:
 
     def add(regime, target, interval, knowledge, part, truth, bias=0.0, queries=0, inside=True):
         hits = ((part["low"] <= truth) & (truth <= part["high"])) == inside
-        half, deviation = (
-            (part["high"] - part["low"]).mean() / 2,
-            np.sqrt(((part["mean"] - truth) ** 2).mean()),
-        )
+        half = (part["high"] - part["low"]).mean() / 2
+        deviation = np.sqrt(((part["mean"] - truth) ** 2).mean())
         facts = half, deviation, part["mean"].mean(), bias, queries
         rows.append((regime, target, interval, knowledge, *share_of(hits), *facts))
 
@@ -538,10 +536,8 @@ def plan_loops(
     for pilot in pilots:
         plan = stats.plan(pilot, difference=difference, power=power, level=level, **pilot_size)
         if new == "images":  # a task has S + Q of each class
-            planned, ends = (
-                max(plan.images_per_class, regime.shots + regime.queries),
-                plan.images_range,
-            )
+            planned = max(plan.images_per_class, regime.shots + regime.queries)
+            ends = plan.images_range
             carried_out = paired(regime.classes, planned)
         else:
             planned, ends = plan.n_classes, plan.classes_range

@@ -52,10 +52,8 @@ def replicates(
                 bounds = (
                     (0, 100) if statement.startswith("wAcc") else (-200, 200)
                 )  # of a difference of gaps
-                result, halves = (
-                    influence.intervals(bounds=bounds),
-                    even[statement].mean - odd[statement].mean,
-                )
+                result = influence.intervals(bounds=bounds)
+                halves = even[statement].mean - odd[statement].mean
                 for kind in ("closed", new):
                     r = getattr(result, kind)
                     rows.append(

@@ -135,10 +135,8 @@ def simulated(
         options = dict(weights=np.ones(design.classes)) if design.skewed else {}
         if design.pool is not None:
             options |= dict(pool=design.pool, shots=design.shots)
-        labels, groups = (
-            (label if design.classes > 1 else None),
-            (group if design.group > 1 else None),
-        )
+        labels = label if design.classes > 1 else None
+        groups = group if design.group > 1 else None
         options["bounds"] = (0, 1) if design.second is None else (-1, 1)
         result = stats.crossed_intervals(scores, labels, groups=groups, level=level, **options)
         naive = stats.open_interval(scores @ _weights(design, label), level)

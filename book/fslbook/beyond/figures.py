@@ -89,10 +89,8 @@ def three_stacks(studies: dict[str, pd.DataFrame]) -> plt.Figure:
         by_interval = dict(list(sets.groupby("interval")))
         truth = by_interval["closed"]["mean"].mean()
         for ax, kind, name in zip(column, ("usual", new), ("closed", f"for new {new}")):
-            middle, half = (
-                (by_interval[kind]["low"] + by_interval[kind]["high"]) / 2,
-                (by_interval[kind]["high"] - by_interval[kind]["low"]) / 2,
-            )
+            middle = (by_interval[kind]["low"] + by_interval[kind]["high"]) / 2
+            half = (by_interval[kind]["high"] - by_interval[kind]["low"]) / 2
             stack = [Interval(m, h, 0.95, 0, name) for m, h in zip(middle.head(40), half)]
             interval_stack(stack, truth, name, ax)
             ax.set(

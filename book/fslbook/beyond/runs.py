@@ -102,11 +102,9 @@ def luck_elsewhere(dataset: str, splits: int = 200, seed: int = 0) -> dict[str, 
 
     Of each split one half chooses, and the gain there is compared with that on the other half, both
     ways round: halves of the query ``images``, and of the ``classes``. Mean over splits."""
-    right, query, labels = (
-        every(dataset),
-        _tasks(dataset).query,
-        evaluation.load_source(dataset).labels,
-    )
+    right = every(dataset)
+    query = _tasks(dataset).query
+    labels = evaluation.load_source(dataset).labels
     counts = np.bincount(query.ravel(), minlength=len(labels))
     sums = np.array([np.bincount(query.ravel(), run.ravel(), len(labels)) for run in right])
     rng, out = np.random.default_rng(seed), {}

@@ -15,7 +15,9 @@ from fslcore.tasks import Tasks
 
 from . import worst_class
 
-WAYS, DIMENSIONS, USUAL_TASKS = 5, 16, 600
+WAYS = 5
+DIMENSIONS = 16
+USUAL_TASKS = 600
 QUERIES = (1, 2, 3, 5, 8)  # of the open intervals; the narrowest lie between
 SHARP = 10.0  # by what cosines are multiplied before they become chances
 OWN_MEANS = (
@@ -235,10 +237,14 @@ def world(
 def population(regime: Regime, own_share: float, rng: np.random.Generator) -> Population:
     """A population of the regime, whose two backbones have a share ``own`` of their class means for themselves."""
     means, scale = world(regime, own_share, rng)
-    c, m, d = regime.classes, regime.modes, regime.dimensions
+    c = regime.classes
+    m = regime.modes
+    d = regime.dimensions
     if regime.rare:
         scale = np.where(rng.random((c, 1)) < regime.rare, 4 * scale, scale)
-    centres, shares, aside = means[:, :, None], np.ones((c, 1)), np.zeros((c, 1, d))
+    centres = means[:, :, None]
+    shares = np.ones((c, 1))
+    aside = np.zeros((c, 1, d))
     sizes = np.full(c, regime.images)
     if m > 1:
         centres = centres + 0.7 * two_views(c * m, own_share, rng, d).reshape(2, c, m, d)

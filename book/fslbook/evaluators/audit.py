@@ -107,7 +107,8 @@ def largest(means: np.ndarray, sds: np.ndarray) -> tuple[float, float]:
     ----------
     means, sds : (M,) floats
     """
-    low, high = (means - 8 * sds).min(), (means + 8 * sds).max()
+    low = (means - 8 * sds).min()
+    high = (means + 8 * sds).max()
     x = np.linspace(low, high, 20_001)
     chance_above = 1 - scipy_stats.norm.cdf(x[:, None], means, sds).prod(axis=1)
     mean = low + np.trapezoid(chance_above, x)
@@ -127,7 +128,8 @@ class Evidence:
         #: Episodes behind every mean.
         self.episodes = episodes
         keys = ["dataset", "learner"]
-        table_1, table_2 = published.table(1, "evaluators"), published.table(2, "evaluators")
+        table_1 = published.table(1, "evaluators")
+        table_2 = published.table(2, "evaluators")
         #: Table 1: mean accuracy by (data set, learner) and estimator.
         self.means = table_1.pivot(index=keys, columns="estimator", values="mean")
         #: Table 1: half-widths, in the same layout.
@@ -190,7 +192,8 @@ class Evidence:
         Series
             By estimator, if errors are normal; NaN where the correlation is.
         """
-        s, y = self.spreads.loc[row, ESTIMATORS], self.spreads.loc[row, "oracle"]
+        s = self.spreads.loc[row, ESTIMATORS]
+        y = self.spreads.loc[row, "oracle"]
         r = self.cells["correlation"].loc[like]
         sd = np.sqrt((s**2 + y**2 - 2 * r * s * y) / size)
         return pd.Series({k: _mean_absolute(self.bias.loc[row, k], sd[k]) for k in ESTIMATORS})
@@ -266,7 +269,8 @@ class Evidence:
         separate queries alone."""
         rows = {}
         for d in self.means.index.unique("dataset"):
-            m, s = self.means.loc[d, "oracle"].to_numpy(), self.spreads.loc[d, "oracle"].to_numpy()
+            m = self.means.loc[d, "oracle"].to_numpy()
+            s = self.spreads.loc[d, "oracle"].to_numpy()
             mean, sd = largest(m, s)
             noise, _ = largest(m, np.sqrt(m * (100 - m) / 75))
             printed = self.chosen[d, "oracle"]
@@ -309,7 +313,8 @@ def _high_bias(claimed, evidence):
 @CHECKS
 def _not_co_linear(claimed, evidence):
     r = evidence.cells["correlation"].xs("5-fold", level="estimator")
-    album, others = r["meta-album"], r.drop("meta-album", level="dataset")
+    album = r["meta-album"]
+    others = r.drop("meta-album", level="dataset")
     finding = (
         "if errors are normal, Tables 1 and 2 imply for 5-fold a correlation of "
         f"{album.min():.2f} to {album.max():.2f} on Meta-Album and of {others.min():.2f} to "
@@ -356,10 +361,8 @@ def _minority_class(claimed, evidence):
 
 @CHECKS
 def _error_definition(claimed, evidence):
-    t, r = (
-        evidence.cells[evidence.cells["mae"] < evidence.cells["bias"].abs() - ROUNDING],
-        evidence.cells["correlation"],
-    )
+    t = evidence.cells[evidence.cells["mae"] < evidence.cells["bias"].abs() - ROUNDING]
+    r = evidence.cells["correlation"]
     cells = "; ".join(
         f"{' '.join(k)}: {cell['mae']:.2f} against {abs(cell['bias']):.2f}"
         for k, cell in t.iterrows()
@@ -390,7 +393,8 @@ def _same_episodes(claimed, evidence):
 
 @CHECKS
 def _hold_out_size(claimed, evidence):
-    n, gap = evidence.held_out, evidence.bias["hold-out"] - evidence.bias["5-fold"]
+    n = evidence.held_out
+    gap = evidence.bias["hold-out"] - evidence.bias["5-fold"]
     few = n < 4
     if few.all() or not few.any():
         return (
@@ -411,8 +415,10 @@ def _hold_out_size(claimed, evidence):
 
 @CHECKS
 def _half_off_by_ten(claimed, evidence):
-    chance, t = float(claimed) / 100, evidence.cells.xs(OF_FIGURE_2, level="dataset")
-    best, chances = t["mae"].idxmin(), t["beyond"].dropna()
+    chance = float(claimed) / 100
+    t = evidence.cells.xs(OF_FIGURE_2, level="dataset")
+    best = t["mae"].idxmin()
+    chances = t["beyond"].dropna()
     below = chances[chances < chance]
     finding = (
         f"on {OF_FIGURE_2}, of which Figure 2 is, Markov's inequality allows an error of "

@@ -644,10 +644,8 @@ def _gain(dataset, claimed, evidence):
         .query("learner == 'average' and dataset == @dataset")
         .set_index("tasks")["gap"]
     )
-    of_printed, ours = (
-        printed["qc2"] - printed["qc1"],
-        evidence.drops["qc2"][dataset] - evidence.drops["qc1"][dataset],
-    )
+    of_printed = printed["qc2"] - printed["qc1"]
+    ours = evidence.drops["qc2"][dataset] - evidence.drops["qc1"][dataset]
     finding = f"{of_printed:.2f} from the printed averages, {ours:.2f} from the gaps"
     return finding, claimed in (f"{of_printed:.2f}", f"{ours:.2f}")
 

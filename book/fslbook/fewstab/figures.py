@@ -175,7 +175,9 @@ def biased_task(images: Images, task: pd.DataFrame) -> plt.Figure:
             ax.imshow(images.images[[r.image]][0].squeeze(), cmap="gray", vmin=0, vmax=255)
             ax.set(xticks=[], yticks=[])
             ax.grid(visible=False)
-            colour, edge, width = "black", "-", 1.5
+            colour = "black"
+            edge = "-"
+            width = 1.5
             if r.role == "query":
                 colour, edge, width = (COLOURS[0], "-", 2.5) if r.right else (COLOURS[1], "--", 3.5)
                 ax.set_title(

@@ -474,7 +474,9 @@ def _q_star_shots(printed, e):
 
 @CHECKS
 def _q_star_images(printed, e):
-    fixed, optima, cost = round(_model(5).optimum), [], []
+    fixed = round(_model(5).optimum)
+    optima = []
+    cost = []
     for images in (250, 500, 1000, 4000):
         queries, tasks = _best(5, images)
         optima.append(f"{queries} of {images:,}")

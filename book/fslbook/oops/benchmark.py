@@ -293,7 +293,10 @@ def reported_agreement(level: float, **shape) -> pd.DataFrame:
 
 def conclusive_counts(pairs: pd.DataFrame) -> pd.Series:
     """How many pairs are conclusive by each rule, and how many conclusions change between rules."""
-    c, o, u, p = pairs["closed"], pairs["open"], pairs["unpaired"], pairs["paired"]
+    c = pairs["closed"]
+    o = pairs["open"]
+    u = pairs["unpaired"]
+    p = pairs["paired"]
     return pd.Series(
         {
             "pairs of methods": len(pairs),

@@ -151,10 +151,8 @@ def weighted_interval(accuracies: ArrayLike, weights: ArrayLike, level: float = 
     share = w / w.max()  # their squares then have room
     share /= share.sum()
     mean = float(share @ x)
-    level, df = (
-        number("level", level, above=0, below=1),
-        float(max(1 / (share @ share) - 1, np.finfo(float).tiny)),
-    )
+    level = number("level", level, above=0, below=1)
+    df = float(max(1 / (share @ share) - 1, np.finfo(float).tiny))
     spread = np.sqrt(x.size / (x.size - 1) * (share**2 @ (x - mean) ** 2))
     # The squares of tiny weights may be 0; what varies is then not known, and is not taken for
     # equal.

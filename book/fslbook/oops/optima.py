@@ -189,7 +189,9 @@ def fit_variance(
         below 0), NaN or infinity, fewer than 1 shot.
     """
     whole("shots", shots, least=1)
-    q, t, e = positive("queries", queries), positive("tasks", tasks), positive("error", error)
+    q = positive("queries", queries)
+    t = positive("tasks", tasks)
+    e = positive("error", error)
     v = floats("variance", variance, None)
     if (v < 0).any():
         raise InputError(f"variance: the least is {v.min():g}; numbers of at least 0 are allowed")

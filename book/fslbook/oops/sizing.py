@@ -531,10 +531,8 @@ def _difficulty_ratios(
     cheap, measured, proposals: Tasks, tasks: int, seed: int, level: float
 ) -> tuple:
     """Correlation of two methods, and the ratios of half-widths of `by_difficulty`, for one seed."""
-    easy, accuracy = (
-        cheap.record(proposals).accuracy(),
-        measured.record(proposals[:tasks]).accuracy(),
-    )
+    easy = cheap.record(proposals).accuracy()
+    accuracy = measured.record(proposals[:tasks]).accuracy()
     chosen, weights = sample_by_difficulty(proposals, 1 - easy, tasks=tasks, seed=seed)
     uniform = stats.closed_interval(accuracy, level).half_width
     weighted = weighted_interval(measured.record(chosen).accuracy(), weights, level).half_width

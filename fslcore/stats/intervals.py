@@ -17,13 +17,7 @@ from scipy import special, stats
 
 from ..errors import InputError, detached, floats, number, shown
 
-__all__ = [
-    "LEVEL",
-    "Ends",
-    "Interval",
-    "limits",
-    "plus_minus",
-]
+__all__ = ["LEVEL", "Ends", "Interval", "limits", "plus_minus"]
 
 Array = np.ndarray  # of any type
 Floats = NDArray[np.float64]

@@ -39,15 +39,7 @@ from .intervals import (
     normal_quantile,
 )
 
-__all__ = [
-    "Moments",
-    "Pilot",
-    "VarianceModel",
-    "best_queries",
-    "moments",
-    "pilot",
-    "task_count",
-]
+__all__ = ["Moments", "Pilot", "VarianceModel", "best_queries", "moments", "pilot", "task_count"]
 
 TARGETS = ("classes", "images")  # what a mean over open tasks applies to; see `pilot`
 

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import optimize, stats
 
 from ..errors import InputError, instance, number, shown, whole
-from .intervals import LEVEL, Bounds, Floats, Interval, Pair, checked_level, normal_quantile
+from .intervals import LEVEL, Bounds, Floats, Interval, Pair, checked_level
 from .pilot import Pilot
 from .three_intervals import ThreeIntervals
 
@@ -67,7 +67,7 @@ def powers(difference: ArrayLike, standard_error: ArrayLike, df: ArrayLike, leve
         shift = np.atleast_1d(np.abs(difference) / np.asarray(standard_error, float))
     shift = np.minimum(shift, 1e150)
     if np.isinf(df).all():
-        limit = normal_quantile(level)
+        limit = stats.norm.ppf((1 + level) / 2)
         return np.asarray(stats.norm.sf(limit - shift) + stats.norm.sf(limit + shift))
     limit = stats.t.ppf((1 + level) / 2, df)
     upper, lower = stats.nct.sf(limit, df, shift), 0.0

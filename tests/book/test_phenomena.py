@@ -39,6 +39,7 @@ def test_open_is_far_wider_on_small_data_and_level_where_the_line_says(results):
     assert ratio["glyphs/latin"].between(0.8, 1.2).all()  # √(600 · 100 / 69,580) = 0.93
 
 
+@pytest.mark.slow
 def test_pairing_narrows_the_interval_of_every_pair_of_learners(results):
     methods = benchmark.methods(results["glyphs/latin"], "glyphs/latin", "open")
     assert len(methods) == 3

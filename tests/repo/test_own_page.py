@@ -15,6 +15,8 @@ from fslcore.paths import ROOT
 from fslcore.report import Results
 from fslcore.tasks import sample_closed
 
+pytestmark = pytest.mark.slow  # both commands run on a made page
+
 PAGE = (ROOT / "book/own.md").read_text("utf-8")
 
 
@@ -38,7 +40,6 @@ def done(tmp_path_factory):
     return folder, ran.stdout.splitlines()
 
 
-@pytest.mark.slow
 def test_it_prints_three_intervals_of_each_learner_and_of_their_difference(done):
     _, printed = done
     table = pd.read_csv(done[0] / "results.csv")
@@ -54,7 +55,6 @@ def test_it_prints_three_intervals_of_each_learner_and_of_their_difference(done)
     assert dim == "512"
 
 
-@pytest.mark.slow
 def test_the_report_reads_its_results(done):
     folder, _ = done
     methods = Results.read(folder / "results.csv").methods

@@ -1,8 +1,8 @@
 """Which of several methods is best over several data sets: mean ranks, and which differ
 significantly.
 
-What is random here is the data set, so D is small and little can be told: of two methods alone, D
-data sets that all agree have a p-value of 2^(1 - D), however large their differences are.
+The data sets are the sample, so D is small and power is low: with two methods, D data sets that all
+agree have a p-value of 2^(1 - D), however large their differences are.
 """
 
 from __future__ import annotations

@@ -299,8 +299,8 @@ def plan(
     what they have in common (`moments`). A pilot of the target 'images' plans for a mean that takes
     the classes evenly; an interval that does not take them out, as the paired one, tells less.
 
-    A pilot estimates a variance v with few degrees of freedom f, and who takes it for the truth
-    plans too little about as often as too much, which costs more power than it gains. So the size
+    A pilot estimates a variance v with few degrees of freedom f. A plan that takes it for the truth
+    is too small about as often as too large, which costs more power than it gains. So the size
     planned is the one whose power, averaged over the variances v f/χ²(f) that the pilot leaves
     possible, is the wanted one (its *assurance*; O'Hagan, Stevens and Campbell, 2005): then it is
     the wanted one on average over pilots. What a single pilot leaves open is the range beside each

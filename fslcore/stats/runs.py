@@ -442,8 +442,8 @@ def chance_better(
 ) -> Chance:
     """How often one run of a method comes out above one run of another, on the same test.
 
-    A difference of the means over runs may be sure and yet small against the spread of the runs:
-    then who trains each method once finds the wrong order often. Runs that tie count as half of
+    A difference of the means over runs may be significant and yet small against the spread of the
+    runs: training each method once then often gives the wrong order. Runs that tie count as half of
     each order.
 
     Parameters

@@ -19,7 +19,7 @@ shell.prefix("set -euo pipefail; export OMP_NUM_THREADS=1 MALLOC_MMAP_MAX_=0 MAL
 # As `python -m`, but `make book` imports torch and the rest once for all these jobs.
 WARM = "python book/warm.py -m"
 
-PARTS = asked(config, "parts", 1, least=1)  # jobs that share the features, then the tasks, of a data set and backbone
+PARTS = asked(config, "parts", 1, minimum=1)  # jobs that share the features, then the tasks, of a data set and backbone
 NEEDS = Needs(config)
 
 PROFILE = config.get("profile", "profiles/quick.yml")

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from snakemake.exceptions import WorkflowError
 
 
-def asked(config: dict, name: str, default: int, least: int) -> int:
+def asked(config: dict, name: str, default: int, minimum: int) -> int:
     """A whole number that ``--config`` or a profile of Snakemake's gives.
 
     Raises
@@ -16,8 +16,8 @@ def asked(config: dict, name: str, default: int, least: int) -> int:
         Another value; says what is allowed.
     """
     value = config.get(name, default)
-    if type(value) is not int or value < least:
-        raise WorkflowError(f"{name} = {value}; a whole number from {least} is allowed")
+    if type(value) is not int or value < minimum:
+        raise WorkflowError(f"{name} = {value}; a whole number from {minimum} is allowed")
     return value
 
 
@@ -32,8 +32,8 @@ class Needs:
     """
 
     def __init__(self, config: dict) -> None:
-        self.slower = asked(config, "slower", 1, least=1)
-        self.gpu = asked(config, "gpu", 0, least=0)
+        self.slower = asked(config, "slower", 1, minimum=1)
+        self.gpu = asked(config, "gpu", 0, minimum=0)
 
     def minutes(self, usual: int) -> Callable:
         return lambda wildcards, attempt: attempt * self.slower * usual

@@ -1,7 +1,7 @@
 """The one exception for input that the user can correct, and the checks that raise it.
 
 Every message is one line: the name, the value, and what is allowed. Each check returns its value in the checked
-type, so that ``tasks = whole("tasks", tasks, least=2)`` is one step.
+type, so that ``tasks = whole("tasks", tasks, minimum=2)`` is one step.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ class InputError(ValueError):
     """Bad input: the message is one line that names the value and what is allowed."""
 
 
-def whole(name: str, value: object, least: int | None = None, most: int | None = None) -> int:
-    """A whole number from ``least`` to ``most``; booleans and 5.0 are refused.
+def whole(name: str, value: object, minimum: int | None = None, maximum: int | None = None) -> int:
+    """A whole number from ``minimum`` to ``maximum``; booleans and 5.0 are refused.
 
     Raises
     ------
@@ -41,8 +41,8 @@ def whole(name: str, value: object, least: int | None = None, most: int | None =
         integer = None if isinstance(value, (bool, np.bool_)) else operator.index(value)
     except TypeError:
         integer = None
-    if integer is None or not _is_within(integer, least, most):
-        raise InputError(f"{name} = {shown(value)}; a whole number{_range(least, most)} is allowed")
+    if integer is None or not _is_within(integer, minimum, maximum):
+        raise InputError(f"{name} = {shown(value)}; a whole number{_range(minimum, maximum)} is allowed")
     return integer
 
 
@@ -50,13 +50,13 @@ def number(
     name: str,
     value: object,
     *,
-    least: float | None = None,
-    most: float | None = None,
-    above: float | None = None,
-    below: float | None = None,
+    minimum: float | None = None,
+    maximum: float | None = None,
+    over: float | None = None,
+    under: float | None = None,
     infinite: bool = False,
 ) -> float:
-    """A real number, with inclusive (least, most) or exclusive (above, below) bounds; never NaN.
+    """A real number, with inclusive (minimum, maximum) or exclusive (over, under) bounds; never NaN.
 
     Parameters
     ----------
@@ -74,7 +74,7 @@ def number(
         real = float(scalar) if is_real else math.nan
     except (OverflowError, ValueError):  # 10**400; a signalling NaN
         real = math.nan
-    bounds = (least, most, above, below)
+    bounds = (minimum, maximum, over, under)
     if math.isnan(real) or not (infinite or math.isfinite(real)) or not _is_within(real, *bounds):
         finite = "" if infinite or any(bound is not None for bound in bounds) else " that is finite"
         raise InputError(f"{name} = {shown(value)}; a number{_range(*bounds)}{finite} is allowed")
@@ -298,23 +298,23 @@ def _is_control(sign: str) -> bool:
 
 
 def _is_within(
-    value: float, least: float | None, most: float | None, above: float | None = None, below: float | None = None
+    value: float, minimum: float | None, maximum: float | None, over: float | None = None, under: float | None = None
 ) -> bool:
-    reaches = (least is None or value >= least) and (above is None or value > above)
-    return reaches and (most is None or value <= most) and (below is None or value < below)
+    reaches = (minimum is None or value >= minimum) and (over is None or value > over)
+    return reaches and (maximum is None or value <= maximum) and (under is None or value < under)
 
 
-def _range(least: float | None, most: float | None, above: float | None = None, below: float | None = None) -> str:
+def _range(minimum: float | None, maximum: float | None, over: float | None = None, under: float | None = None) -> str:
     """Inclusive and exclusive bounds in words."""
-    if least is not None and most is not None:
-        return f" from {least:g} to {most:g}" if abs(most) < 1e6 else f" from {least:g} to {most:,}"
-    if above is not None and below is not None:
-        return f" between {above:g} and {below:g}"
+    if minimum is not None and maximum is not None:
+        return f" from {minimum:g} to {maximum:g}" if abs(maximum) < 1e6 else f" from {minimum:g} to {maximum:,}"
+    if over is not None and under is not None:
+        return f" between {over:g} and {under:g}"
     low = ""
-    if least is not None or above is not None:
-        low = f" of at least {least:g}" if above is None else f" over {above:g}"
-    if below is not None:
-        return f"{low} and below {below:g}" if low else f" below {below:g}"
-    if most is not None:
-        return f"{low} and up to {most:g}" if low else f" of at most {most:,}"
+    if minimum is not None or over is not None:
+        low = f" of at least {minimum:g}" if over is None else f" over {over:g}"
+    if under is not None:
+        return f"{low} and below {under:g}" if low else f" below {under:g}"
+    if maximum is not None:
+        return f"{low} and up to {maximum:g}" if low else f" of at most {maximum:,}"
     return low

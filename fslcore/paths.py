@@ -143,7 +143,7 @@ def check_expanded(name: str, path: Path, size: int) -> None:
     of this machine.
     """
     text = os.environ.get("FSLCORE_EXPANDED") or "1"
-    gib = number("FSLCORE_EXPANDED", float(text) if re.fullmatch(r"\d+(\.\d+)?", text) else text, above=0)
+    gib = number("FSLCORE_EXPANDED", float(text) if re.fullmatch(r"\d+(\.\d+)?", text) else text, over=0)
     packed_size = path.stat().st_size
     allowed = min(max(gib * 2**30, 20 * packed_size), memory())
     if size > allowed:

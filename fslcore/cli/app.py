@@ -110,13 +110,13 @@ def _result_commands(command: Callable) -> None:
     )
     add(
         "--out-of",
-        type=number_of("out_of", above=0),
+        type=number_of("out_of", over=0),
         metavar="N",
         help="the full score: 75 for right answers of 75 (1 or 100)",
     )
     add(
         "--margin",
-        type=number_of("margin", above=0),
+        type=number_of("margin", over=0),
         metavar="POINTS",
         help="the largest difference that does not matter, in points, chosen beforehand",
     )
@@ -234,7 +234,7 @@ def _evaluation_commands(command: Callable) -> None:
     )
     add(
         "--until",
-        type=number_of("until", above=0, most=50),
+        type=number_of("until", over=0, maximum=50),
         metavar="WIDTH",
         help="stop at fewer than --tasks closed tasks, once the accuracy on these images is known "
         "to ± WIDTH points",
@@ -335,7 +335,7 @@ def _data_commands(command: Callable) -> None:
     _count(add, "--bits", 0, 64, help="maximum of differing bits, out of 64 (from the data)")
     add(
         "--distance",
-        type=number_of("distance", above=0, most=2),
+        type=number_of("distance", over=0, maximum=2),
         help="largest distance of features (from the data)",
     )
     add("--size", **SIZE)

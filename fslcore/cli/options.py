@@ -210,9 +210,7 @@ LEARNERS = dict(
     action=Once,
     default=["ncc", "lr"],
 )
-LEVEL = dict(
-    type=number_of("level", above=0, below=1), default=0.95, help="nominal coverage (0.95)"
-)
+LEVEL = dict(type=number_of("level", over=0, under=1), default=0.95, help="nominal coverage (0.95)")
 SIZE = dict(
     type=count_of("size", 8, 2048),
     help="pixels at which your own images are read (the model's own)",

@@ -81,7 +81,7 @@ def load_coloured(
     InputError
         Unknown domain, split or ink; bias outside 0 to 1; per_class below 1, seed below 0.
     """
-    number("bias", bias, least=0, most=1)
+    number("bias", bias, minimum=0, maximum=1)
     whole("per_class", per_class, 1)
     whole("seed", seed, 0)
     if ink is not None:

@@ -169,7 +169,7 @@ def from_files(
     if size is not None:
         whole("size", size, *SIZES)
     colour(ground)
-    white = None if white is None else number("white", white, above=0)
+    white = None if white is None else number("white", white, over=0)
     digests = dict.fromkeys(files, b"")  # several boxes may be in one file, which is read once
     missing = [f for f in digests if not f.is_file()]
     if missing:

@@ -105,7 +105,7 @@ def probe(
     """
     instance("bank", bank, Bank)
     instance("tasks", tasks, Tasks)
-    queries, seed = whole("queries", queries, least=1), whole("seed", seed, least=0)
+    queries, seed = whole("queries", queries, minimum=1), whole("seed", seed, minimum=0)
     if ((tasks.query >= 0).sum(axis=1) < 2).any():
         raise InputError("tasks: one has a single query; at least 2 are needed")
     together = _scores(learner, bank, tasks)

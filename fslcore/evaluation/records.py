@@ -141,7 +141,7 @@ def scores(
     chunk = (
         learner.at_once(tasks, bank.data.device)
         if chunk is None
-        else whole("chunk", chunk, least=1)
+        else whole("chunk", chunk, minimum=1)
     )
     if learner.places:
         if bank.large:  # all of it, prepared, would not fit into memory

@@ -53,7 +53,7 @@ def until(
     InputError
         A width that is not above 0.
     """
-    number("width", width, above=0)
+    number("width", width, over=0)
     parts = {name: [] for name in runs}
     for start in range(0, len(tasks), TASKS_PER_CHECK):
         next_tasks = tasks[start : start + TASKS_PER_CHECK]

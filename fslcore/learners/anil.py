@@ -36,7 +36,7 @@ class ANIL(OnFeatures):
 
     def __init__(self, steps: int = 5, lr: float = 0.02):
         super().__init__()
-        self.steps, self.lr = whole("steps", steps, least=1), lr
+        self.steps, self.lr = whole("steps", steps, minimum=1), lr
 
     def forward(self, support, members, query) -> Tensor:
         head, bias = descended_head(

@@ -50,7 +50,7 @@ class FineTune(Learner):
     def __init__(
         self, backbone: Backbone, epochs: int = 30, lr: float = 1e-4, head_lr: float = 0.1
     ):
-        self.backbone, self.epochs = backbone, whole("epochs", epochs, least=1)
+        self.backbone, self.epochs = backbone, whole("epochs", epochs, minimum=1)
         self.lr, self.head_lr = lr, head_lr
         self.network = with_fast_convolutions(copy.deepcopy(backbone.network)).eval()
 

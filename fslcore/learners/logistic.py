@@ -53,7 +53,7 @@ class LogisticRegression(Learner):
     settings = ("C", "tol", "max_iter")
 
     def __init__(self, C: float = 1.0, tol: float = 1e-6, max_iter: int = 1000):
-        number("C", C, above=0)
+        number("C", C, over=0)
         self.C, self.tol, self.max_iter = C, tol, max_iter
 
     @property

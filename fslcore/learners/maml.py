@@ -67,7 +67,7 @@ class MAML(Learner):
                 f"learner = {self.name}; {backbone.name} was not trained for it, "
                 f"conv4-{self.name} was"
             )
-        self.backbone, self.steps, self.lr = backbone, whole("steps", steps, least=1), lr
+        self.backbone, self.steps, self.lr = backbone, whole("steps", steps, minimum=1), lr
         self.transductive, self.first_order = transductive, first_order
         if backbone is not None:
             self.network = (

@@ -106,8 +106,8 @@ class OpTA(Learner):
     transductive = True
 
     def __init__(self, epsilon: float = 0.05, passes: int = 1):
-        number("epsilon", epsilon, above=0)  # kept as it is given, as it stands in keys
-        self.epsilon, self.passes = epsilon, whole("passes", passes, least=1)
+        number("epsilon", epsilon, over=0)  # kept as it is given, as it stands in keys
+        self.epsilon, self.passes = epsilon, whole("passes", passes, minimum=1)
 
     @torch.inference_mode()
     def scores(self, bank: Bank, tasks: Tasks) -> Tensor:

@@ -39,8 +39,8 @@ class TipAdapter(Learner):
     settings = ("alpha", "beta", "scale")
 
     def __init__(self, alpha: float = 1.0, beta: float = 5.5, scale: float = 100.0):
-        self.alpha, self.beta = number("alpha", alpha, least=0), number("beta", beta, least=0)
-        self.scale = number("scale", scale, least=0)
+        self.alpha, self.beta = number("alpha", alpha, minimum=0), number("beta", beta, minimum=0)
+        self.scale = number("scale", scale, minimum=0)
 
     @torch.inference_mode()
     def scores(self, bank: Bank, tasks: Tasks) -> Tensor:
@@ -82,7 +82,7 @@ class TextProbe(Learner):
     def __init__(
         self, C: float = 1000.0, scale: float = 100.0, tol: float = 1e-6, max_iter: int = 1000
     ):
-        self.C, self.scale = number("C", C, above=0), number("scale", scale, least=0)
+        self.C, self.scale = number("C", C, over=0), number("scale", scale, minimum=0)
         self.tol, self.max_iter = tol, max_iter
 
     @property

@@ -246,7 +246,7 @@ class Network:
 
     def __post_init__(self):
         choice("kind of network", self.kind, ("conv", "strided", "residual", "resnet18"))
-        number("dropout", self.dropout, least=0, below=1), whole("dropblock", self.dropblock, 0)
+        number("dropout", self.dropout, minimum=0, under=1), whole("dropblock", self.dropblock, 0)
         if (self.dropout or self.dropblock) and self.kind != "residual":
             raise InputError(
                 f"dropout = {self.dropout}, dropblock = {self.dropblock}; 0 is allowed for "

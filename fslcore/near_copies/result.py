@@ -104,7 +104,7 @@ class Copies:
         """Pairs for judging the threshold: the nearest, the last below it, and the first above;
         ``count`` of a kind.
         """
-        count = whole("count", count, least=1)
+        count = whole("count", count, minimum=1)
         pairs = self._nearest_pairs()
         below = pairs[pairs["closeness"] <= 1]
         kinds = {

@@ -109,9 +109,9 @@ def _check_rule(by: str, bits: int | None, distance: float | None) -> Rule:
     choice("by", by, RULES)
     thresholds = {}
     if bits is not None:
-        thresholds["bits"] = whole("bits", bits, least=0, most=BITS)
+        thresholds["bits"] = whole("bits", bits, minimum=0, maximum=BITS)
     if distance is not None:
-        thresholds["distance"] = number("distance", distance, above=0, most=2)
+        thresholds["distance"] = number("distance", distance, over=0, maximum=2)
     unused = {"features": "bits", "hash": "distance"}.get(by)
     if unused in thresholds:
         raise InputError(

@@ -71,10 +71,10 @@ class Options:
             choice(name, getattr(self, name), allowed)
         flag("common", self.common)
         flag("lower_is_better", self.lower_is_better)
-        number("level", self.level, above=0, below=1)
+        number("level", self.level, over=0, under=1)
         for name in ("margin", "out_of"):
             if getattr(self, name) is not None:
-                number(name, getattr(self, name), above=0)
+                number(name, getattr(self, name), over=0)
         for name, least in (("tasks", 2), ("pool", 1), ("shots", 1)):
             if getattr(self, name) is not None:
                 whole(name, getattr(self, name), least)

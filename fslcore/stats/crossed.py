@@ -96,7 +96,7 @@ class CrossedIntervals:
             Numbers that are not whole or below 2; a result of one support, which says nothing about
             others.
         """
-        supports, items = whole("supports", supports, least=2), whole("items", items, least=2)
+        supports, items = whole("supports", supports, minimum=2), whole("items", items, minimum=2)
         if self.n_supports < 2:
             raise InputError(
                 f"this result has {self.n_supports} support; a pilot of 2 or more is needed"
@@ -315,7 +315,7 @@ def _pool_share(pool: int | None, shots: int | None) -> float:
         raise InputError(
             f"pool = {shown(pool)}, shots = {shown(shots)}; both are needed, or neither"
         )
-    pool, shots = whole("pool", pool, least=1), whole("shots", shots, least=1)
+    pool, shots = whole("pool", pool, minimum=1), whole("shots", shots, minimum=1)
     if pool <= shots:
         raise InputError(
             f"pool = {pool}, shots = {shots}; more labelled examples per class than in a support "

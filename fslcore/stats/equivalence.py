@@ -100,7 +100,7 @@ def equivalence(difference: Interval, margin: float) -> Equivalence:
     >>> print(equivalence(paired_interval(a, b), 0.1))
     0.03 ± 0.16: not significantly different (margin 0.1, p = 0.16)
     """
-    instance("difference", difference, Interval), number("margin", margin, above=0)
+    instance("difference", difference, Interval), number("margin", margin, over=0)
     inside = margin - abs(difference.mean)
     if isinf(difference.half_width):
         p = 1.0

@@ -559,7 +559,7 @@ def together(intervals: dict[str, Interval]) -> str:
 
 def checked_level(level: float) -> float:
     """A nominal coverage, between 0 and 1."""
-    return number("level", level, above=0, below=1)
+    return number("level", level, over=0, under=1)
 
 
 def student_quantile(df: float, level: float) -> float:

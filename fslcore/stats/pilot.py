@@ -72,7 +72,7 @@ class VarianceModel:
     def __post_init__(self) -> None:
         for name in ("alpha", "beta", "gamma"):
             number(name, getattr(self, name))
-        whole("shots", self.shots, least=1)
+        whole("shots", self.shots, minimum=1)
 
     @property
     def optimum(self) -> float:
@@ -135,7 +135,7 @@ class Moments:
 
     def model(self, shots: int) -> VarianceModel:
         """The variance model at S = ``shots``, the shots that the moments were measured at."""
-        whole("shots", shots, least=1)
+        whole("shots", shots, minimum=1)
         alpha = self.m2 / self.ways + self.m3 - self.squared_mean - self.of_classes
         a_query = (self.square - self.m2) / self.ways
         return VarianceModel(alpha, shots * a_query, a_query + shots * alpha, shots)
@@ -225,7 +225,7 @@ def task_count(images: ArrayLike, ways: int, shots: int, queries: ArrayLike) -> 
         Numbers that are not over 0, or are NaN or infinite; shapes that do not broadcast.
     """
     n, q = positive("images", images), positive("queries", queries)
-    ways, shots = whole("ways", ways, least=1), whole("shots", shots, least=1)
+    ways, shots = whole("ways", ways, minimum=1), whole("shots", shots, minimum=1)
     try:
         return n / (ways * (shots + q))
     except ValueError:
@@ -355,7 +355,7 @@ def pilot(
     """
     x = checked_values(values, 3, labels=labels)
     held = _held_for_target(x, labels, target)
-    shots, level = whole("shots", shots, least=1), checked_level(level)
+    shots, level = whole("shots", shots, minimum=1), checked_level(level)
     estimates = _moments(x, held)
     model = estimates.model(shots)
     if not x.var(axis=2).any():

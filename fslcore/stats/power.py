@@ -53,9 +53,9 @@ def power(difference: float, standard_error: float, df: float = inf, level: floa
     0.516
     """
     number("difference", difference)
-    number("standard_error", standard_error, above=0)
+    number("standard_error", standard_error, over=0)
     checked_level(level)
-    number("df", df, least=1, infinite=True)
+    number("df", df, minimum=1, infinite=True)
     return float(powers(difference, standard_error, df, level)[0])
 
 
@@ -96,8 +96,8 @@ def detectable(
     >>> round(detectable(0.5), 2)
     1.4
     """
-    number("standard_error", standard_error, above=0)
-    number("df", df, least=1, infinite=True)
+    number("standard_error", standard_error, over=0)
+    number("df", df, minimum=1, infinite=True)
     check_power(power, level)
     # Every shift beyond both quantiles has the power.
     most = 2 * (stats.t.ppf((1 + level) / 2, df) + stats.t.ppf(power, df)) + 10
@@ -135,7 +135,7 @@ def smallest_each(
 
 def check_power(power: float, level: float) -> None:
     """Raise `InputError` where a power is not between that of no difference and 1."""
-    number("power", power, above=1 - checked_level(level), below=1)
+    number("power", power, over=1 - checked_level(level), under=1)
 
 
 def check_nonzero(difference: float) -> None:
@@ -359,8 +359,8 @@ def plan(
                 )
         ways = pilot.moments.ways
         return _open_plan(pilot, goal, _classes(ways if n_classes is None else n_classes, ways))
-    images = number("images_per_class", images_per_class, above=0)
-    ways, shots = whole("ways", ways, least=2), whole("shots", shots, 1, MOST - 2)
+    images = number("images_per_class", images_per_class, over=0)
+    ways, shots = whole("ways", ways, minimum=2), whole("shots", shots, 1, MOST - 2)
     return _closed_plan(pilot, goal, images, _classes(n_classes, ways), ways=ways, shots=shots)
 
 

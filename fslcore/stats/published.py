@@ -298,8 +298,8 @@ def _figure(name: str, figure: Sequence[float]) -> Pair:
         raise InputError(
             f"mean of {name} = {mean:g}; percent is allowed, not a share: {100 * mean:g}"
         )
-    number(f"mean of {name}", mean, above=1, below=100)
-    return mean, number(f"± of {name}", widths, above=0, below=100)
+    number(f"mean of {name}", mean, over=1, under=100)
+    return mean, number(f"± of {name}", widths, over=0, under=100)
 
 
 def _difference(

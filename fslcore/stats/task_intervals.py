@@ -257,7 +257,7 @@ def rounding(
     """
     largest = np.abs(numbers).max(axis=axis, keepdims=True)
     if atol is not None:
-        return np.full_like(largest, number("atol", atol, least=0))
+        return np.full_like(largest, number("atol", atol, minimum=0))
     dtype = np.asarray(detached(values)).dtype
     coarse = np.finfo(dtype if dtype.kind == "f" and dtype.itemsize < 8 else float)
     bfloat16 = str(getattr(values, "dtype", "")) == "torch.bfloat16"

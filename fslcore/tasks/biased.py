@@ -123,7 +123,7 @@ def sample_biased(
         raise InputError(
             f"support, query = {support}, {query}; the released variant knows SC3 and QC3 only"
         )
-    tasks = whole("tasks", tasks, least=2)
+    tasks = whole("tasks", tasks, minimum=2)
     counts = [
         per_class(name, value, ways) for name, value in (("shots", shots), ("queries", queries))
     ]

@@ -84,7 +84,7 @@ def k_fold(tasks: Tasks, k: int = 5) -> Resplit:
     InputError
         k out of range for a support (so also a support of one image).
     """
-    return _folds(tasks, whole("k", k, least=2))
+    return _folds(tasks, whole("k", k, minimum=2))
 
 
 def hold_out(tasks: Tasks, k: int = 5) -> Resplit:
@@ -92,7 +92,7 @@ def hold_out(tasks: Tasks, k: int = 5) -> Resplit:
 
     Parameters and errors: as for `k_fold`; one re-split per task.
     """
-    return _folds(tasks, whole("k", k, least=2), only_first=True)
+    return _folds(tasks, whole("k", k, minimum=2), only_first=True)
 
 
 def leave_one_out(tasks: Tasks, refill: bool = False) -> Resplit:
@@ -161,7 +161,7 @@ def bootstrap(tasks: Tasks, rounds: int = 30, seed: int = 0) -> Resplit:
         Fewer than 1 round, a negative seed; a support with one image per class, all of which every
         draw of all classes uses; too many classes for a draw that contains them all to be found.
     """
-    rounds, seed = whole("rounds", rounds, least=1), whole("seed", seed, least=0)
+    rounds, seed = whole("rounds", rounds, minimum=1), whole("seed", seed, minimum=0)
     _, label, n = _packed(tasks)
     room("rounds", rounds, 64 * rounds * label.size)
     classes = np.arange(tasks.ways)

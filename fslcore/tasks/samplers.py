@@ -70,7 +70,7 @@ def sample_closed(
         for the memory; a class with fewer than S + Q groups besides those that the supports of
         other classes may contain.
     """
-    tasks = whole("tasks", tasks, least=2)
+    tasks = whole("tasks", tasks, minimum=2)
     shots, queries = per_class("shots", shots, ways), per_class("queries", queries, ways)
     skip_small_classes = flag("skip_small_classes", skip_small_classes)
     sampler = describe("closed", ways, shots, queries, seed, tasks=tasks)
@@ -148,7 +148,7 @@ def sample_open(
             "leave one out"
         )
     if max_tasks is not None:
-        max_tasks = whole("max_tasks", max_tasks, least=2)
+        max_tasks = whole("max_tasks", max_tasks, minimum=2)
     shots, queries = per_class("shots", shots, ways), per_class("queries", queries, ways)
     skip_small_classes = flag("skip_small_classes", skip_small_classes)
     sampler = describe("open", ways, shots, queries, seed, max_tasks=max_tasks)
@@ -263,7 +263,7 @@ def sample_all(labels: NDArray, *, shots: int, tasks: int, seed: int = 0) -> Tas
         Fewer than 2 classes, a class with S images or fewer, fewer than 1 task, too many tasks for
         the memory.
     """
-    tasks, shots = whole("tasks", tasks, least=1), whole("shots", shots, least=1)
+    tasks, shots = whole("tasks", tasks, minimum=1), whole("shots", shots, minimum=1)
     labels = checked_labels("labels", labels)
     ways = len(np.unique(labels))
     if ways < 2:
@@ -293,12 +293,12 @@ def sample_all(labels: NDArray, *, shots: int, tasks: int, seed: int = 0) -> Tas
 
 
 def streams(seed: int, n: int) -> list[np.random.Generator]:
-    seed = whole("seed", seed, least=0)
+    seed = whole("seed", seed, minimum=0)
     return [np.random.default_rng(s) for s in np.random.SeedSequence(seed).spawn(n)]
 
 
 def per_class(name: str, count: int | Sequence[int], ways: int) -> NDArray:
-    if whole("ways", ways, most=MOST_WAYS) < 2:
+    if whole("ways", ways, maximum=MOST_WAYS) < 2:
         raise InputError(f"ways = {ways}; at least 2 are needed")
     try:
         counts = np.atleast_1d(wholes(name, count))

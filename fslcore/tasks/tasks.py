@@ -61,7 +61,7 @@ class Tasks:
     def __post_init__(self, check: bool):
         if not check:
             return
-        whole("ways", self.ways, least=1)
+        whole("ways", self.ways, minimum=1)
         instance("sampler", self.sampler, dict)
         for name in ARRAYS:
             object.__setattr__(self, name, wholes(name, getattr(self, name)))
@@ -113,7 +113,7 @@ class Tasks:
 
     def check_bank(self, n_images: int) -> None:
         """Raise `InputError` if a task names an image that is not in a bank of ``n_images``."""
-        whole("n_images", n_images, least=0)
+        whole("n_images", n_images, minimum=0)
         top = max(self.support.max(), self.query.max())
         if top >= n_images:
             raise InputError(f"a task names image {top}; the bank has {n_images} images")

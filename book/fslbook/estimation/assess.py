@@ -95,7 +95,7 @@ def assess(
     InputError
         Level outside (0, 1); an unreadable image.
     """
-    number("level", level, above=0, below=1)
+    number("level", level, over=0, under=1)
     rows, banks = [], {}
     for backbone, learner in tqdm(chosen, "assessed", unit="method", delay=5, disable=not progress):
         if backbone not in banks:

@@ -256,7 +256,7 @@ class Informed:
         regressor: Callable[[], RegressorMixin] = RIDGE,
         level: float = 1.0,
     ):
-        number("level", level, least=0, most=1)
+        number("level", level, minimum=0, maximum=1)
         self.columns = list(columns)
         fitting = fitting.dropna(subset=self.columns)
         if len(fitting) < 50:

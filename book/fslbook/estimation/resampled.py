@@ -40,7 +40,7 @@ def estimate(record: evaluation.Record, owner: np.ndarray, n: int) -> np.ndarray
         Owners that are not 0 to n - 1, one per task of the record; fewer than 1 task.
     """
     instance("record", record, evaluation.Record)
-    owner, n = wholes("owner", owner, 1), whole("n", n, least=1)
+    owner, n = wholes("owner", owner, 1), whole("n", n, minimum=1)
     if len(owner) != len(record.correct) or not 0 <= owner.min() <= owner.max() < n:
         raise InputError(
             f"owner: {len(owner)} from {owner.min(initial=0)} to {owner.max(initial=0)}; one for each of the record's "

@@ -53,7 +53,7 @@ def gaps(
                     f"{name} holds {shown(record)}; records of `fslcore.evaluation`, by "
                     "learner, are allowed"
                 )
-    flag("paired", paired), number("level", level, above=0, below=1)
+    flag("paired", paired), number("level", level, over=0, under=1)
     if random.keys() != biased.keys() or not random:
         raise InputError(
             f"learners {', '.join(random)} and {', '.join(biased)}; the same are needed for both"

@@ -151,7 +151,7 @@ def weighted_interval(accuracies: ArrayLike, weights: ArrayLike, level: float = 
     share = w / w.max()  # their squares then have room
     share /= share.sum()
     mean = float(share @ x)
-    level = number("level", level, above=0, below=1)
+    level = number("level", level, over=0, under=1)
     df = float(max(1 / (share @ share) - 1, np.finfo(float).tiny))
     spread = np.sqrt(x.size / (x.size - 1) * (share**2 @ (x - mean) ** 2))
     # The squares of tiny weights may be 0; what varies is then not known, and is not taken for
@@ -208,7 +208,7 @@ def regression_interval(
             f"accuracies, cheap and more hold {x.size}, {c.size} and {m.size} numbers; as many of the first two, at "
             "least 3, and no fewer of the third are needed"
         )
-    level, df = number("level", level, above=0, below=1), x.size - 2
+    level, df = number("level", level, over=0, under=1), x.size - 2
     off = c - c.mean()
     square = off @ off if np.ptp(c) > 2 * cheap_rounding else 0.0
     slope = off @ x / square if square else 0.0  # a method that is always equal tells nothing

@@ -188,7 +188,7 @@ def fit_variance(
         Different lengths, fewer than 4 values of Q, numbers that are not over 0 (of ``variance``:
         below 0), NaN or infinity, fewer than 1 shot.
     """
-    whole("shots", shots, least=1)
+    whole("shots", shots, minimum=1)
     q = positive("queries", queries)
     t = positive("tasks", tasks)
     e = positive("error", error)

@@ -208,9 +208,9 @@ COUNTS = {
     **{"patience": (0,), "validation": (0,)},
 }
 AMOUNTS = {
-    **{name: {"above": 0} for name in ("lr", "temperature", "factor")},
-    **{name: {"least": 0} for name in ("weight_decay", "auxiliary")},
-    "taught": {"least": 0, "most": 1},
+    **{name: {"over": 0} for name in ("lr", "temperature", "factor")},
+    **{name: {"minimum": 0} for name in ("weight_decay", "auxiliary")},
+    "taught": {"minimum": 0, "maximum": 1},
 }
 NAMED = {"optimiser": OPTIMISERS, "schedule": SCHEDULES}
 
@@ -231,7 +231,7 @@ def _check_values(recipe):
         whole("milestones", epoch, 1)
     if recipe.read_at is not None:
         whole("read_at", recipe.read_at, side)
-    for name, limits in (("mean", {}), ("std", {"above": 0})):
+    for name, limits in (("mean", {}), ("std", {"over": 0})):
         values = getattr(recipe, name)
         if len([number(name, value, **limits) for value in values]) != 3:
             raise InputError(

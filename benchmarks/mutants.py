@@ -61,7 +61,7 @@ ROOMS = {
         " tests/misuse/test_statistics.py",
     ),
     "tools": (
-        "fslcore/archives.py fslcore/download.py fslcore/fetch.py fslcore/near_copies fslcore/recorder.py",
+        "fslcore/download.py fslcore/fetch.py fslcore/near_copies fslcore/recorder.py",
         "tests/tools tests/misuse/test_fetch.py",
     ),
     "base": (

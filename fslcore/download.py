@@ -10,7 +10,6 @@ import os
 import re
 import time
 from collections.abc import Iterable
-from itertools import chain
 from pathlib import Path
 
 import httpx
@@ -23,12 +22,12 @@ WAITS = (1, 2, 4, 8, 16)  # seconds before each retry
 TEMPORARY = {408, 425, 429, 500, 502, 503, 504}  # status codes after which a retry may succeed
 
 
-class _Refused(Exception):
-    """An answer that no retry will change."""
+class _WrongAnswer(Exception):
+    """An answer that is not the file."""
 
 
-class _Interrupted(Exception):
-    """An answer after which a retry may succeed."""
+class _Interruption(_WrongAnswer):
+    """One after which a retry may succeed."""
 
 
 def http_client() -> httpx.Client:
@@ -46,22 +45,19 @@ def http_client() -> httpx.Client:
         raise InputError(f"HTTP_PROXY, HTTPS_PROXY or ALL_PROXY cannot be used ({reason(error)})") from None
 
 
-def download(
-    client: httpx.Client, urls: Iterable[str], target: Path, *, size: int | None = None, progress: bool = False
-) -> None:
+def download(client: httpx.Client, url: str, target: Path, *, size: int | None = None, progress: bool = False) -> None:
     """Fetch a file to ``target``, through ``target.part``, which a later call can resume.
 
     Parameters
     ----------
     client : httpx.Client
         From `http_client`.
-    urls : of str
-        Addresses, tried in turn.
+    url : str
     target : path
     size : int, optional
         The listed number of bytes.
     progress : bool
-        Show a progress bar.
+        Show a progress bar if it takes more than a second.
 
     Raises
     ------
@@ -72,21 +68,15 @@ def download(
         The file cannot be written, for example because the disk is full.
     """
     part = target.with_name(f"{target.name}.part")
-    problems = []
-    for url in urls:
-        try:
-            _receive_with_retries(client, url, part, size, progress)
-        except _Refused as error:
-            problems.append(f"{url}: {error}")
-        except (httpx.HTTPError, httpx.InvalidURL) as error:
-            problems.append(f"{url}: {reason(error)}")
-        else:
-            _mark_file(part).unlink(missing_ok=True)
-            os.replace(part, target)
-            return
-    if _mark(part):
-        problems.append(f"{bytes_of(part):,} bytes are kept, and the same command resumes from there")
-    raise InputError("; ".join(problems))
+    try:
+        _receive_with_retries(client, url, part, size, progress)
+    except (_WrongAnswer, httpx.HTTPError, httpx.InvalidURL) as error:
+        problem = f"{url}: {error if isinstance(error, _WrongAnswer) else reason(error)}"
+        if _mark(part):
+            problem += f"; {bytes_of(part):,} bytes are kept, and the same command resumes from there"
+        raise InputError(problem) from None
+    _mark_file(part).unlink(missing_ok=True)
+    os.replace(part, target)
 
 
 def bytes_of(path: Path) -> int:
@@ -100,13 +90,11 @@ def _receive_with_retries(client: httpx.Client, url: str, part: Path, size: int 
     while True:
         try:
             return _receive(client, url, part, size, progress)
-        except (_Interrupted, httpx.TransportError) as error:
+        except (_Interruption, httpx.TransportError):
             failures = 0 if bytes_of(part) > furthest else failures + 1
             furthest = max(furthest, bytes_of(part))
-            if isinstance(error, httpx.UnsupportedProtocol):
-                raise
             if failures > len(WAITS):
-                raise _Refused(error if isinstance(error, _Interrupted) else reason(error)) from None
+                raise
         if failures:
             time.sleep(WAITS[failures - 1])
 
@@ -120,22 +108,20 @@ def _receive(client: httpx.Client, url: str, part: Path, size: int | None, progr
     headers = {"Range": f"bytes={start}-", "If-Range": known_mark.partition("\n")[0]} if known_mark else {}
     with client.stream("GET", url, headers=headers) as response:
         _check_status(response, part, bool(headers))
+        _check_form(response, part.stem)
         if response.status_code == 200:
             start = 0
         total = _total_length(response, start, size)
         if size and total not in (None, size):
-            raise _Refused(f"it answers with {total:,} bytes, and {size:,} are listed")
+            raise _WrongAnswer(f"it answers with {total:,} bytes, and {size:,} are listed")
         new_mark = _new_mark(response, total)
         if start and new_mark != known_mark:
             part.unlink()
-            raise _Interrupted("the file has changed, or another part was sent than the one requested")
-        blocks = response.iter_raw()
-        first = next(blocks, b"")
-        _check_form(response, first, part.stem)
+            raise _Interruption("the file has changed, or another part was sent than the one requested")
         if not start:
             part.unlink(missing_ok=True)  # before the mark changes, so that no old bytes get a new mark
             _mark_file(part).write_text(new_mark, "ascii")
-        _append(part, chain([first], blocks), size if total is None else total, progress)
+        _append(part, response.iter_raw(), size if total is None else total, progress)
 
 
 def _mark_file(part: Path) -> Path:
@@ -155,8 +141,18 @@ def _check_status(response: httpx.Response, part: Path, part_requested: bool) ->
     if status == 416 and part_requested:
         part.unlink()
     elif status not in TEMPORARY:
-        raise _Refused(answer)
-    raise _Interrupted(answer)
+        raise _WrongAnswer(answer)
+    raise _Interruption(answer)
+
+
+def _check_form(response: httpx.Response, name: str) -> None:
+    """Refuse an answer whose bytes are not those of the file."""
+    encoding = response.headers.get("content-encoding", "identity")
+    # Some servers give the archive's own compression as the encoding of the transfer.
+    if encoding != "identity" and not name.endswith((".gz", ".tgz")):
+        raise _WrongAnswer(f"it answers with Content-Encoding {shown(encoding)}, which was not requested")
+    if response.headers.get("content-type", "").lower().startswith("text/html"):
+        raise _WrongAnswer(f"it sends a web page in place of {name}, as a login or a portal does")
 
 
 def _total_length(response: httpx.Response, start: int, size: int | None) -> int | None:
@@ -170,7 +166,7 @@ def _total_length(response: httpx.Response, start: int, size: int | None) -> int
     if "content-length" in response.headers:
         return int(response.headers["content-length"])
     if size is None:
-        raise _Refused("it does not say how long the file is, and no length is listed")
+        raise _WrongAnswer("it does not say how long the file is, and no length is listed")
     return None
 
 
@@ -182,34 +178,19 @@ def _new_mark(response: httpx.Response, total: int | None) -> str:
     return f"{validator}\n{total}" if usable and total else ""
 
 
-def _check_form(response: httpx.Response, first: bytes, name: str) -> None:
-    """Refuse an answer whose bytes are not those of the file."""
-    encoding = response.headers.get("content-encoding", "identity").lower()
-    # Some servers give the archive's own compression as the encoding of the transfer.
-    of_archive = encoding in ("gzip", "x-gzip") and name.endswith((".gz", ".tgz"))
-    if encoding != "identity" and not of_archive:
-        raise _Refused(f"it answers with Content-Encoding {shown(encoding)}, which was not requested")
-    start = first[:1024].lstrip(b"\xef\xbb\xbf\t\r\n ").lower()  # without the mark of UTF-8
-    of_page = start.startswith(b"<") and (b"<html" in start or b"<!doctype html" in start)
-    if of_page or response.headers.get("content-type", "").lower().startswith("text/html"):
-        raise _Refused(f"it sends a web page in place of {name}, as a login or a portal does")
-    if not first:
-        raise _Refused("it sends nothing")
-
-
 def _append(part: Path, blocks: Iterable[bytes], expected: int | None, progress: bool) -> None:
     length = bytes_of(part)
-    bar = tqdm(desc=part.stem, total=expected, initial=length, unit="B", unit_scale=True, disable=not progress)
+    bar = tqdm(desc=part.stem, total=expected, initial=length, unit="B", unit_scale=True, delay=1, disable=not progress)
     with bar, open(part, "ab") as file:
         for block in blocks:
             file.write(block)
             file.flush()
             length += len(block)
             bar.update(len(block))
-            if expected is not None and length > expected:
-                break
+    if not length:
+        raise _WrongAnswer("it sends nothing")
     if expected is not None and length > expected:
         part.unlink()
-        raise _Refused(f"it sends more than {expected:,} bytes")
+        raise _WrongAnswer(f"it sends more than {expected:,} bytes")
     if expected is not None and length < expected:
-        raise _Interrupted(f"the connection was cut after {length:,} of {expected:,} bytes")
+        raise _Interruption(f"the connection was cut after {length:,} of {expected:,} bytes")

@@ -1,35 +1,36 @@
 """Download the papers' own data: each data set is complete or absent, and an interrupted download is resumed.
 
 The sources and their terms are in `fslcore.sources`. Beyond the transfer (`fslcore.download`), these are checked:
-lengths and digests; archives, to their end (`fslcore.archives`); the free disk space; numbers of classes and images, as
-the readers of `fslcore.datasets` count them after unpacking. A changed image in an archive is noticed only if a digest
-is listed.
+lengths and digests; archives, to their end; the free disk space; numbers of classes and images, as the readers of
+`fslcore.datasets` count them after unpacking. A changed image in an archive is noticed only if a digest is listed.
 """
 
 from __future__ import annotations
 
 import errno
+import gzip
 import hashlib
 import json
 import os
 import shutil
+import tarfile
+import zipfile
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from tqdm import tqdm
 
 from . import sources, store
-from .archives import CHUNK, unpack
 from .download import bytes_of, download, http_client
 from .errors import InputError, choice, reason
-from .paths import DATA, check_folder, locked, replace_file
+from .paths import DATA, check_folder, locked
 from .sources import DataSet, File, Weights
 
+CHUNK = 2**20  # bytes read together
 FULL = {errno.ENOSPC, errno.EDQUOT}  # errors of a full disk
 UNPACKED = "unpacked"  # the folder in which a data set is made
-PINS = "digests.json"  # beside the data: SHA-256 of first downloads whose digest nobody lists
 AGAIN = "removed, and the same command fetches it again"
-UNCONFIRMED = "nobody: the digest is that of the first download"
+UNCONFIRMED = "nobody"  # lists a digest
 RESULTS = "oops-benchmark"
 COMMIT = "bd7ea17ac2b6065341d1d8177e6c168af3da9da5"
 RESULTS_URL = f"https://github.com/RafLaf/FSL-benchmark-again/raw/{COMMIT}/results/benchmark/"
@@ -53,11 +54,11 @@ def described(source: DataSet | Weights) -> list[str]:
     if source.bring:
         lines += [f"  to be brought: {source.bring}", *(f"    {line}" for line in source.convert.splitlines())]
         return [*lines, f"  where to: {sources.data_folder(source.name)}"]
-    hosts = sorted({url.split("/")[2] for file in source.files for url in file.url})
+    hosts = sorted({file.url.split("/")[2] for file in source.files})
     lines.append(f"  from: {', '.join(hosts)}; {size}, {source.unpacked / 1e9:,.2f} GB on disk")
     if all(file.digests for file in source.files):
         return [*lines, f"  digests: listed by {'; '.join(source.files[0].by)}, and enforced"]
-    return [*lines, "  digests: those of the first download are kept, and enforced from then on; nobody confirms them"]
+    return [*lines, "  digests: listed by nobody; those of the download are kept beside the data"]
 
 
 def fetch(
@@ -96,10 +97,9 @@ def fetch(
     ------
     InputError
         An unknown name; terms that are not accepted; too little disk space; no connection, or one lost at every
-        try; another answer than the file; another length or digest than is listed, or than the first download had; an
-        archive that cannot be read to its end, expands too far or contains paths that lead out of it; other numbers of
-        classes and images than are listed; a data set that has to be brought. The downloaded parts are kept, and the
-        same call resumes from there.
+        try; another answer than the file; another length or digest than is listed; an archive that cannot be read to
+        its end; other numbers of classes and images than are listed; a data set that has to be brought. The downloaded
+        parts are kept, and the same call resumes from there.
     """
     chosen, optional = _chosen(wanted)
     paths = _paths_at_hand(chosen)
@@ -117,29 +117,23 @@ def fetch(
     for source in coming:
         try:
             if isinstance(source, Weights):
-                paths[source.name] = _weights(source, progress, say)
+                paths[source.name] = _weights(source, progress)
             else:
-                paths[source.name] = _data_set(source, downloads, progress, say)
+                paths[source.name] = _data_set(source, downloads, progress)
         except InputError as error:
             raise InputError(f"{source.name}: {error}") from None
     return [paths[name] for name in chosen if name in paths]
 
 
-def fetch_results(
-    folder: Path | None = None, *, url: str = RESULTS_URL, registry: Path = RESULTS_LIST, progress: bool = False
-) -> Path:
-    """Download the per-task results that the authors of OOPS released, as far as they are not there yet.
-
-    Every file's SHA-256 is checked.
+def fetch_results(*, url: str = RESULTS_URL, registry: Path = RESULTS_LIST, progress: bool = False) -> Path:
+    """Download the per-task results that the authors of OOPS released to the cache, as far as they are not there yet.
 
     Parameters
     ----------
-    folder : Path, optional
-        Where to; by default the cache.
     url : str
         Where from; ends in a slash.
     registry : Path
-        A line a file: its path below ``url``, and ``sha256:`` with its digest.
+        A line per file: its path below ``url``, and ``sha256:`` with its digest.
     progress : bool
         Show a progress bar.
 
@@ -151,25 +145,21 @@ def fetch_results(
     Raises
     ------
     InputError
-        No list of files; a file whose digest is another; and as for `fslcore.download.download`. Files that came
-        before it stay.
+        A file with another digest, which is removed; and as for `fslcore.download.download`. Files that came before
+        it stay.
     """
-    folder = folder or store.path(RESULTS)
-    try:
-        listed = dict(line.split() for line in registry.read_text("utf-8").splitlines() if line)
-    except (OSError, ValueError) as error:
-        problem = getattr(error, "strerror", None) or error
-        raise InputError(f"{RESULTS}: {registry} is no list of files ({problem})") from None
+    folder = store.path(RESULTS)
+    lines = registry.read_text("utf-8").splitlines()
     with http_client() as client:
-        for name, digest in tqdm(listed.items(), RESULTS, unit="file", disable=not progress):
-            file = File((url + name,), sha256=digest.removeprefix("sha256:"), by=(registry.name,))
+        for line in tqdm(lines, RESULTS, unit="file", disable=not progress):
+            name, _, digest = line.partition(" sha256:")
+            file = File(url + name, sha256=digest, by=(registry.name,))
             path = folder / name
-            if path.is_file() and _digests(file, path) == file.digests:
-                continue
             path.parent.mkdir(parents=True, exist_ok=True)
             try:
-                download(client, file.url, path)
-                _facts(RESULTS, file, path, removable=True)
+                if not path.is_file():
+                    download(client, file.url, path)
+                _checked_facts(file, path, removable=True)
             except InputError as error:
                 raise InputError(f"{RESULTS}: {error}") from None
     return folder
@@ -222,11 +212,12 @@ def _check_disk(wanted: list[DataSet]) -> None:
     if not wanted:
         return
     folder = check_folder(sources.data_folder(), "FSLCORE_DATA")
-    downloaded = sum(bytes_of(path) for source in wanted for path in _working(source).glob("*"))
+    folder.mkdir(parents=True, exist_ok=True)
+    downloaded = sum(bytes_of(path) for source in wanted for path in _working(source).rglob("*"))
     # An archive is removed once it is unpacked, so the largest data set decides.
     archives = max(sum(file.bytes or 0 for file in source.files if file.packed) for source in wanted)
     need = sum(source.unpacked for source in wanted) + archives - downloaded
-    free = shutil.disk_usage(next(path for path in (folder, *folder.parents) if path.exists())).free
+    free = shutil.disk_usage(folder).free
     if need > free:
         raise InputError(f"FSLCORE_DATA = {folder}; {need / 1e9:,.2f} GB are needed, {free / 1e9:,.2f} GB are free")
 
@@ -236,7 +227,7 @@ def _working(source: DataSet) -> Path:
     return sources.data_folder(f".{source.name}")
 
 
-def _weights(source: Weights, progress: bool, say: Callable[[str], object]) -> Path:
+def _weights(source: Weights, progress: bool) -> Path:
     """A backbone or a captioner from the model hub, in the hub's own cache; ``HF_ENDPOINT`` names another hub."""
     from huggingface_hub import snapshot_download
     from huggingface_hub.errors import HfHubHTTPError
@@ -251,21 +242,18 @@ def _weights(source: Weights, progress: bool, say: Callable[[str], object]) -> P
         raise InputError(f"{source.repository} cannot be fetched ({reason(error)})") from None
     if source.file is None:
         return folder
-    path = folder / source.file
-    file = File((source.file,), source.bytes, source.sha256, by=source.by)
-    _pin(source.name, {file.name: _facts(source.name, file, path, progress=progress)}, say)
-    return path
+    file = File(source.file, source.bytes, source.sha256, by=source.by)
+    _checked_facts(file, folder / source.file, removable=False, progress=progress)
+    return folder / source.file
 
 
-def _data_set(source: DataSet, downloads: Path | None, progress: bool, say: Callable[[str], object]) -> Path:
+def _data_set(source: DataSet, downloads: Path | None, progress: bool) -> Path:
     """A complete data set, made beside its final folder and then renamed."""
     folder, work = sources.data_folder(source.name), _working(source)
     try:
         with locked(folder):
             if not folder.is_dir():  # it is there if another process made it
-                work.mkdir(parents=True, exist_ok=True)
                 record = _make(source, work, downloads, progress)
-                _pin(source.name, record, say)
                 text = json.dumps({"title": source.title, "licence": source.licence, "files": record}, indent=1)
                 (work / UNPACKED / sources.RECORD).write_text(text, "utf-8")
                 os.replace(work / UNPACKED, folder)
@@ -287,7 +275,7 @@ def _make(source: DataSet, work: Path, downloads: Path | None, progress: bool) -
     record = {}
     for file, path in paths.items():
         removable = path.parent == work
-        record[file.name] = _facts(source.name, file, path, removable=removable, progress=progress)
+        record[file.name] = _checked_facts(file, path, removable=removable, progress=progress)
     try:
         for file, path in paths.items():
             _put(file, path, unpacked / file.to)
@@ -305,6 +293,7 @@ def _make(source: DataSet, work: Path, downloads: Path | None, progress: bool) -
 
 def _receive_all(source: DataSet, work: Path, downloads: Path | None, progress: bool) -> dict[File, Path]:
     """The paths of all files: in the named folder, or downloaded."""
+    work.mkdir(parents=True, exist_ok=True)
     paths = {}
     with http_client() as client:
         for file in source.files:
@@ -319,25 +308,22 @@ def _receive_all(source: DataSet, work: Path, downloads: Path | None, progress: 
     return paths
 
 
-def _facts(name: str, file: File, path: Path, *, removable: bool = False, progress: bool = False) -> dict:
+def _checked_facts(file: File, path: Path, *, removable: bool, progress: bool = False) -> dict:
     """Bytes and digests of a file, and who lists them; one with others is refused, and removed if it may be."""
     facts = {"bytes": bytes_of(path), **_digests(file, path, progress)}
-    pinned = {"sha256": _pins().get(f"{name}/{file.name}", facts["sha256"])}
-    expected = {"bytes": file.bytes or facts["bytes"], **(file.digests or pinned)}
-    wrong = [kind for kind in expected if facts[kind] != expected[kind]]
+    listed = {"bytes": file.bytes or facts["bytes"], **file.digests}
+    wrong = [kind for kind in listed if facts[kind] != listed[kind]]
     if not wrong:
         return {**facts, "confirmed_by": "; ".join(file.by) if file.digests else UNCONFIRMED}
-    origin = f"listed by {'; '.join(file.by) or 'the manifest'}"
-    if not file.digests and "bytes" not in wrong:
-        origin = f"of the first download; if the change is meant, take its line out of {sources.data_folder(PINS)}"
-    problem = f"{path} has {wrong[0]} {facts[wrong[0]]}, not {expected[wrong[0]]} ({origin})"
+    origin = "; ".join(file.by) or "the manifest"
+    problem = f"{path} has {wrong[0]} {facts[wrong[0]]}, not {listed[wrong[0]]} (listed by {origin})"
     if removable:
         path.unlink()
         problem += f"; it was {AGAIN}"
     raise InputError(problem)
 
 
-def _digests(file: File, path: Path, progress: bool = False) -> dict[str, str]:
+def _digests(file: File, path: Path, progress: bool) -> dict[str, str]:
     """SHA-256 of a file, and its digests of other kinds that are listed."""
     hashes = [hashlib.new(kind) for kind in {"sha256", *file.digests}]
     with open(path, "rb") as content:
@@ -346,27 +332,6 @@ def _digests(file: File, path: Path, progress: bool = False) -> dict[str, str]:
             for computed in hashes:
                 computed.update(block)
     return {computed.name: computed.hexdigest() for computed in hashes}
-
-
-def _pins() -> dict[str, str]:
-    path = sources.data_folder(PINS)
-    try:
-        return dict(json.loads(path.read_text("utf-8"))) if path.is_file() else {}
-    except (ValueError, TypeError):
-        raise InputError(f"{path} is damaged; it holds the SHA-256 of first downloads: repair or remove it") from None
-
-
-def _pin(name: str, record: dict[str, dict], say: Callable[[str], object]) -> None:
-    """Store the digests that nobody lists, and show new ones."""
-    path = sources.data_folder(PINS)
-    unlisted = {f"{name}/{file}": facts for file, facts in record.items() if facts["confirmed_by"] == UNCONFIRMED}
-    with locked(path):
-        pins = _pins()
-        new = {key: facts["sha256"] for key, facts in unlisted.items() if key not in pins}
-        if new:
-            replace_file(path, lambda part: part.write_text(json.dumps(pins | new, indent=1), "utf-8"))
-    for key, digest in new.items():
-        say(f"{key}: SHA-256 {digest}, confirmed by nobody, kept in {path}")
 
 
 def _check_counts(source: DataSet, folder: Path) -> None:
@@ -382,17 +347,17 @@ def _check_counts(source: DataSet, folder: Path) -> None:
 
 def _put(file: File, path: Path, folder: Path) -> None:
     """Put a file into its folder of the data set, an archive unpacked."""
+    folder.mkdir(parents=True, exist_ok=True)
     if not file.packed:
-        folder.mkdir(parents=True, exist_ok=True)
         try:
             os.link(path, folder / file.name)  # no second copy, and kept for another try
         except OSError:
             shutil.copyfile(path, folder / file.name)
         return
     try:
-        unpack(path, folder)
+        _unpack(path, folder)
     except Exception as error:  # readers raise anything on a broken file
-        if isinstance(error, InputError | MemoryError) or getattr(error, "errno", None) in FULL:
+        if isinstance(error, MemoryError) or getattr(error, "errno", None) in FULL:
             raise
         raise InputError(f"{path} is not a readable archive ({reason(error)})") from None
     inside = list(folder.iterdir())
@@ -400,3 +365,15 @@ def _put(file: File, path: Path, folder: Path) -> None:
         for entry in list(inside[0].iterdir()):
             entry.rename(folder / entry.name)
         inside[0].rmdir()
+
+
+def _unpack(archive: Path, folder: Path) -> None:
+    """Unpack a .zip or .tar.gz; nothing leads out of the folder, and checksums are compared."""
+    if archive.suffix == ".zip":
+        with zipfile.ZipFile(archive) as content:
+            content.extractall(folder)
+        return
+    with gzip.open(archive) as content, tarfile.open(fileobj=content, mode="r|") as tar:
+        tar.extractall(folder, filter="data")
+        while content.read(CHUNK):  # at its end, gzip compares the checksum of all of it
+            pass

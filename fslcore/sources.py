@@ -30,8 +30,7 @@ class File:
 
     Attributes
     ----------
-    url : tuple of str
-        Addresses, tried in turn.
+    url : str
     bytes : int or None
         Its exact size, if known.
     sha256, md5 : str or None
@@ -42,7 +41,7 @@ class File:
         Folder in the data set for the file or its unpacked content.
     """
 
-    url: tuple[str, ...]
+    url: str
     bytes: int | None = None
     sha256: str | None = None
     md5: str | None = None
@@ -51,7 +50,7 @@ class File:
 
     @property
     def name(self) -> str:
-        return unquote(PurePosixPath(urlsplit(self.url[0]).path).name)
+        return unquote(PurePosixPath(urlsplit(self.url).path).name)
 
     @property
     def packed(self) -> bool:
@@ -203,11 +202,9 @@ def _data_set(name: str, base: str = "", by: tuple[str, ...] = (), files: Iterab
 
 
 def _file(base: str, fields: dict) -> File:
-    urls = (fields["url"],) if isinstance(fields["url"], str) else fields["url"]
-    file = File(**{**fields, "url": tuple(base + url for url in urls)})
-    for url in file.url:
-        if not re.match(r"https?://[\w.-]+", url):
-            raise InputError(f"{url} is not an address beginning with https:// or http://")
+    file = File(**{**fields, "url": f"{base}{fields['url']}"})
+    if not re.match(r"https?://[\w.-]+", file.url):
+        raise InputError(f"{file.url} is not an address beginning with https:// or http://")
     for kind, digest in file.digests.items():
         if not re.fullmatch(f"[0-9a-f]{{{LENGTHS[kind]}}}", digest):
             raise InputError(f"{file.name}: {digest} is not a digest of {LENGTHS[kind]} hexadecimal digits")

@@ -73,6 +73,11 @@ def test_fetch_into_the_cache_where_read_finds_it(copy, server):
     assert len(table) == 7 * len(NAMES)
     # what is there is not fetched again: it works without the server
     assert fetch_results(url="http://127.0.0.1:9/", registry=registry) == got
+    changed = got / NAMES[3]
+    changed.write_bytes(b"other")
+    with pytest.raises(InputError, match=r"oops-benchmark: .* has sha256 .* \(listed by registry.txt\); it was rem"):
+        fetch_results(url=server, registry=registry)
+    assert fetch_results(url=server, registry=registry) == got and changed.read_bytes() != b"other"
 
 
 def test_without_a_network_the_command_names_the_file_and_leaves_nothing(tmp_path, capsys, monkeypatch):

@@ -1,7 +1,6 @@
 """Fetching the papers' own data: miniatures in the official layouts, from a server on this machine, and its faults."""
 
 import errno
-import hashlib
 import io
 import json
 import os
@@ -13,6 +12,7 @@ import sys
 import tarfile
 import time
 import zipfile
+from contextlib import suppress
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -21,7 +21,7 @@ import pytest
 import yaml
 
 from fslbook import notebooks
-from fslcore import archives, datasets, download, fetch, sources
+from fslcore import datasets, download, fetch, sources
 from fslcore.cli import app
 from fslcore.datasets.papers import SETS
 from fslcore.datasets.splits import listed_splits
@@ -268,13 +268,6 @@ def test_a_refusal_is_named_once(data_folder, server):
     assert len(server.log) == 1 and not (data_folder / "dtd").exists()
 
 
-def test_the_next_address_is_tried(data_folder, server, mirror, listed):
-    (file,) = mirror.data["dtd"]["files"]
-    listed({"dtd": {**mirror.data["dtd"], "files": [{**file, "url": [f"{server.url}/gone/a.tar.gz", file["url"]]}]}})
-    quiet(["dtd"])
-    assert [path for path, _ in server.log] == ["/gone/a.tar.gz", ARCHIVE]
-
-
 # ---------------------------------------------------------------- digests
 
 
@@ -290,20 +283,6 @@ def test_another_file_than_two_sources_list_is_refused(data_folder, server, monk
         quiet(["dtd"])
 
 
-def test_a_first_download_is_kept_shown_and_enforced(data_folder, server, monkeypatch):
-    lines = []
-    fetch.fetch(["meta-album"], accept=True, say=lines.append)
-    pins = json.loads((data_folder / fetch.PINS).read_text())
-    digest = hashlib.sha256(server.files["/meta-album/BRD_Mini.zip"]).hexdigest()
-    assert len(pins) == 30 and pins["meta-album/BRD_Mini.zip"] == digest
-    assert any(digest in line for line in lines)
-    (data_folder / "meta-album").rename(data_folder / "old")
-    path = "/meta-album/PLK_Mini.zip"
-    monkeypatch.setitem(server.files, path, server.files[path][:-1] + b"x")  # of the listed length
-    with pytest.raises(InputError, match=r"PLK_Mini.zip has sha256 \w+, not \w+ \(of the first download; .*json"):
-        quiet(["meta-album"])
-
-
 def test_numbers_of_classes_and_images_are_counted_after_unpacking(data_folder, mirror, listed):
     entry = mirror.data["dtd"]
     classes, images = entry["counts"]["novel"]
@@ -311,7 +290,7 @@ def test_numbers_of_classes_and_images_are_counted_after_unpacking(data_folder, 
     message = f"dtd: novel has {classes} classes with {images} images, not {classes} with {images + 1}"
     with pytest.raises(InputError, match=message):
         quiet(["dtd"])
-    assert not (data_folder / "dtd").exists() and not (data_folder / fetch.PINS).exists()
+    assert not (data_folder / "dtd").exists()
 
 
 def test_what_was_brought_is_counted_too(data_folder, listed):
@@ -368,37 +347,21 @@ def fetched(data_folder, server, listed):
     return get
 
 
-@pytest.mark.parametrize("name", ["a.zip", "a.tar.gz"])
-@pytest.mark.parametrize("path", ["../out.txt", "/tmp/fslcore-out.txt", "a/../../out.txt", "..\\out.txt", "C:/out.txt"])
-def test_a_path_that_leads_out_is_refused(data_folder, fetched, name, path):
-    with pytest.raises(InputError, match=f"one: {name} holds .*out.txt, which leads out of its folder"):
+@pytest.mark.parametrize("name", ["a.zip", "a.tgz"])
+@pytest.mark.parametrize("path", ["../out.txt", "/tmp/fslcore-out.txt", "a/../../out.txt"])
+def test_nothing_is_unpacked_outside(data_folder, fetched, name, path):
+    with suppress(InputError):
         fetched(name, archive(name, {"good.txt": b"x", path: b"x"}))
-    assert not (data_folder / "one").exists() and not list(data_folder.parent.rglob("out.txt"))
+    places = {written.relative_to(data_folder).parts[:2] for written in data_folder.parent.rglob("*out.txt")}
+    assert all(place[0] == "one" or place == (".one", "unpacked") for place in places)
     assert not Path("/tmp/fslcore-out.txt").exists()
 
 
 @pytest.mark.parametrize("name", ["a.zip", "a.tgz"])
-def test_links_are_never_made(data_folder, fetched, name):
-    fetched(name, archive(name, {"good.txt": b"x"}, ("evil", "/etc/passwd")))
-    content = files(data_folder / "one")
-    assert not (data_folder / "one" / "evil").is_symlink()
-    if name == "a.zip":  # no checksum protects the flag, so what may be a file of its own is kept
-        assert content["evil"] == b"/etc/passwd"
-    else:
-        assert content.keys() == {"good.txt", "fetched.json"}
-
-
-@pytest.mark.parametrize("name", ["a.zip", "a.tar.gz"])
-def test_an_archive_that_expands_without_end_is_refused(data_folder, fetched, name, monkeypatch):
-    monkeypatch.setattr(archives, "SMALL", 10**6)
-    with pytest.raises(InputError, match=rf"one: {name} expands from [\d,]+ to more than 1,000,000 bytes"):
-        fetched(name, archive(name, {f"{i}.txt": bytes(10**6) for i in range(3)}))
-    assert not (data_folder / "one").exists()
-
-
-def test_a_zip_of_another_system_has_folders(data_folder, fetched):
-    fetched("a.zip", archive("a.zip", {"a\\0.txt": b"x"}))
-    assert files(data_folder / "one")["a/0.txt"] == b"x"
+def test_no_link_leads_out(data_folder, fetched, name):
+    with suppress(InputError):
+        fetched(name, archive(name, {"good.txt": b"x"}, ("evil", "/etc/passwd")))
+    assert not [path for path in data_folder.rglob("*") if path.is_symlink()]
 
 
 def test_another_layout_is_named(data_folder, fetched):
@@ -448,7 +411,7 @@ def test_a_disk_that_fills_while_unpacking_keeps_the_download(data_folder, serve
 
 KILLED = """
 import os, signal, sys
-from fslcore import archives, fetch
+from fslcore import fetch
 do, at, count = {name}, {at}, [0]
 def killed(*arguments, **options):
     count[0] += sys._getframe(1).f_globals["__name__"] != "tempfile"  # some Pythons call it there, others do not
@@ -460,7 +423,7 @@ fetch.fetch(["dtd"], accept=True, say=str)
 """
 SITES = [
     ("fetch.os.replace", 1),
-    ("archives.tarfile.copyfileobj", 10),
+    ("fetch.tarfile.copyfileobj", 10),
     ("fetch.os.replace", 2),
     ("fetch.shutil.rmtree", 2),
 ]
@@ -659,7 +622,7 @@ def table():
     lines = ["| name | licence | download | digests |", "| :-- | :-- | --: | :-- |"]
     for name, source in sources.read().data.items():
         listed = min((len(file.by) if file.digests else 0 for file in source.files), default=0)
-        digests = ("first download", "one source", "two sources")[min(listed, 2)]
+        digests = ("none", "one source", "two sources")[min(listed, 2)]
         size = f"{source.bytes / 1e9:,.2f} GB"
         if source.bring:
             size, digests = "", "to be brought"

@@ -96,6 +96,7 @@ def _result_commands(command: Callable) -> None:
     add("--lower-is-better", action="store_true", help="the values are errors, losses or times")
     add(
         "--drop",
+        dest="leave_out",
         nargs="+",
         default=[],
         metavar="NAME",
@@ -103,6 +104,7 @@ def _result_commands(command: Callable) -> None:
     )
     add(
         "--methods",
+        dest="only_methods",
         nargs="+",
         default=[],
         metavar="NAME",

@@ -572,7 +572,7 @@ def wilson_interval(answers: pd.Series, level: float) -> Ends:
 
 ANALYSES = {
     Shape.TASKS: analyse_tasks,
-    Shape.DRAWS: analyse_draws,
+    Shape.TASKS_IN_DRAWS: analyse_draws,
     Shape.RUNS: analyse_runs,
     Shape.DATASETS: analyse_datasets,
     Shape.SEEDS: analyse_seeds,

@@ -33,9 +33,10 @@ class Options:
         Confidence level of intervals; tests are made at 1 - ``level``.
     margin : float or None
         The largest difference that does not matter, chosen before the results are seen.
-    drop, methods : sequence of str
-        Columns, methods, data sets and tasks to leave out; the methods, if other columns are not
-        methods.
+    leave_out : sequence of str
+        Columns, methods, data sets and tasks to leave out (``--drop``).
+    only_methods : sequence of str
+        The methods: no other is read, and no other column as one (``--methods``).
     common : bool
         Where methods have different tasks, use those that all share.
     lower_is_better : bool
@@ -55,8 +56,8 @@ class Options:
     reference: str | None = None
     level: float = LEVEL
     margin: float | None = None
-    drop: Sequence[str] = ()
-    methods: Sequence[str] = ()
+    leave_out: Sequence[str] = ()
+    only_methods: Sequence[str] = ()
     common: bool = False
     lower_is_better: bool = False
     out_of: float | None = None
@@ -75,14 +76,14 @@ class Options:
         for name in ("margin", "out_of"):
             if getattr(self, name) is not None:
                 number(name, getattr(self, name), over=0)
-        for name, least in (("tasks", 2), ("pool", 1), ("shots", 1)):
+        for name, minimum in (("tasks", 2), ("pool", 1), ("shots", 1)):
             if getattr(self, name) is not None:
-                whole(name, getattr(self, name), least)
+                whole(name, getattr(self, name), minimum)
         if self.reference is not None and not isinstance(self.reference, str):
             raise InputError(
                 f"reference = {shown(self.reference)}; the name of a method is allowed"
             )
-        for name in ("drop", "methods"):
+        for name in ("leave_out", "only_methods"):
             names = getattr(self, name)
             is_list = isinstance(names, (list, tuple))
             if not is_list or not all(isinstance(part, str) for part in names):

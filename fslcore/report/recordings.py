@@ -122,7 +122,7 @@ def methods_of(recording: Recording) -> dict[str, MethodTasks]:
 def chosen_methods(methods: dict[str, MethodTasks], options: Options) -> dict[str, MethodTasks]:
     """Methods that the user does not leave out; with --common, on the tasks that all share."""
     check_names(task_rows(methods, ""), [], options)
-    names = options.methods or [name for name in methods if name not in options.drop]
+    names = options.only_methods or [name for name in methods if name not in options.leave_out]
     if not names:
         raise InputError("no method is left: --drop leaves out all")
     chosen = {name: methods[name] for name in names}

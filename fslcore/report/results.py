@@ -27,7 +27,7 @@ BETTER, EQUIVALENT, SAME, OPEN = "better", "equivalent", "not significantly diff
 
 @dataclass(frozen=True)
 class Results:
-    """Methods compared on the same tasks, data sets, seeds or items: made by `read` or `of`.
+    """Methods compared on the same tasks, data sets, seeds or items: by `read` or `from_frame`.
 
     Attributes
     ----------
@@ -86,12 +86,12 @@ class Results:
         files = read.expanded([Path(name).expanduser() for name in paths])
         if any(map(recordings.is_recording, files)):
             analysed, notes = recordings.analyse_recordings(files, chosen)
-            return cls.of_analysis(analysed, Shape.RECORDED, True, notes, chosen)
+            return cls.from_analysis(analysed, Shape.RECORDED, True, notes, chosen)
         tables = read.read_tables(files, chosen.separator, chosen.decimal)
-        return cls.of_measurements(shapes.measurements(tables, chosen), chosen)
+        return cls.from_measurements(shapes.measurements(tables, chosen), chosen)
 
     @classmethod
-    def of(cls, frame: pd.DataFrame, name: str = "results", **options: object) -> Results:
+    def from_frame(cls, frame: pd.DataFrame, name: str = "results", **options: object) -> Results:
         """The results in a DataFrame, whose columns are read as those of a file.
 
         Parameters
@@ -111,16 +111,18 @@ class Results:
         frame = frame.reset_index(level=named) if named else frame
         frame, notes = read.typed(frame.reset_index(drop=True), name)
         table = read.Table(frame, name, tuple(notes))
-        return cls.of_measurements(shapes.measurements([table], chosen), chosen)
+        return cls.from_measurements(shapes.measurements([table], chosen), chosen)
 
     @classmethod
-    def of_measurements(cls, measured: Measurements, options: Options) -> Results:
+    def from_measurements(cls, measured: Measurements, options: Options) -> Results:
         """The results of measurements of a known shape."""
         analysed = analysis.analyse(measured, options)
-        return cls.of_analysis(analysed, measured.shape, measured.percent, measured.notes, options)
+        return cls.from_analysis(
+            analysed, measured.shape, measured.percent, measured.notes, options
+        )
 
     @classmethod
-    def of_analysis(
+    def from_analysis(
         cls,
         analysed: Analysis,
         shape: Shape,

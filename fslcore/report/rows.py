@@ -42,7 +42,7 @@ def rows_of(table: Table, options: Options, notes: list[str]) -> pd.DataFrame:
     """
     if table.frame.empty and len(table.frame.columns):
         raise InputError(f"{table.name} has no rows")
-    frame = table.frame.drop(columns=[name for name in options.drop if name in table.frame])
+    frame = table.frame.drop(columns=[name for name in options.leave_out if name in table.frame])
     file = FileRows(frame, table.name, options, notes)
     file.read_tracked_columns()
     file.check_epochs()
@@ -254,8 +254,8 @@ class FileRows:
         numeric = [name for name in candidates if is_numeric(frame[name])]
         texts = [name for name in candidates if name not in numeric]
         self.check_mostly_numbers(texts)
-        if options.methods:
-            unwanted = [name for name in numeric if name not in options.methods]
+        if options.only_methods:
+            unwanted = [name for name in numeric if name not in options.only_methods]
         else:
             unwanted = [name for name in numeric if is_other_measure(name) or is_summary(name)]
             if options.lower_is_better:
@@ -284,8 +284,8 @@ class FileRows:
                 "say --lower-is-better to compare methods by it"
             )
         listed = ", ".join(map(str, self.frame)) or "none"
-        if self.options.methods:
-            methods = ", ".join(self.options.methods)
+        if self.options.only_methods:
+            methods = ", ".join(self.options.only_methods)
             raise InputError(f"methods = {methods}; {self.file} has the columns {listed}")
         raise InputError(
             f"{self.file} has the columns {listed}; a column accuracy, or a column of numbers per "

@@ -33,7 +33,7 @@ class Shape(StrEnum):
     """What the rows are a sample of."""
 
     TASKS = "tasks"
-    DRAWS = "tasks in several draws"
+    TASKS_IN_DRAWS = "tasks in several draws"
     RUNS = "training runs on tasks"
     DATASETS = "data sets"
     SEEDS = "seeds"
@@ -138,9 +138,9 @@ def without_summaries(rows: pd.DataFrame, options: Options, notes: list[str]) ->
         if summaries and len(summaries) < texts.nunique():
             notes.append(f"Left out, as a summary of the others: {', '.join(sorted(summaries))}.")
             rows = rows[~texts.isin(summaries)]
-        rows = rows[~rows[key].astype(str).isin(options.drop)]
-    if options.methods:
-        rows = rows[rows["method"].isin(options.methods)]
+        rows = rows[~rows[key].astype(str).isin(options.leave_out)]
+    if options.only_methods:
+        rows = rows[rows["method"].isin(options.only_methods)]
     if rows.empty:
         raise InputError("nothing is left: --drop and --methods leave every row out")
     return rows.copy()
@@ -155,8 +155,8 @@ def check_names(rows: pd.DataFrame, tables: Sequence[Table], options: Options) -
         for column in table.frame.select_dtypes(exclude="floating"):
             names |= {*map(str, table.frame[column].unique())}
     problems = []
-    for option in ("methods", "drop"):
-        for name in getattr(options, option):
+    for option, given_names in (("methods", options.only_methods), ("drop", options.leave_out)):
+        for name in given_names:
             if name not in names:
                 problems.append(
                     f"{option} = {name}; no column, method or row has that "
@@ -277,7 +277,7 @@ def shape_of_seeded(rows: pd.DataFrame, key: str, options: Options, notes: list[
             f"Each {key} has tasks of its own: they are read as one sample of tasks in several "
             "draws."
         )
-        return Shape.DRAWS
+        return Shape.TASKS_IN_DRAWS
     if key == "seed" and is_unknown and unit == "item":
         notes.append(
             "Each seed is read as a support (labelled examples, or a prompt) of all items; "

@@ -120,8 +120,8 @@ TAKEN = {
     ("plus_minus", "mean"): (*SINGLE, *TEXT),  # an empty text for what is no number
     ("plus_minus", "half_width"): (*SINGLE, *TEXT),
     ("plus_minus", "spec"): ("''",),
-    ("Options", "drop"): ("[]",),
-    ("Options", "methods"): ("[]",),
+    ("Options", "leave_out"): ("[]",),
+    ("Options", "only_methods"): ("[]",),
     ("task_count", "images"): (*SINGLE, *NONE),
     ("task_count", "queries"): (*SINGLE, *NONE),
     # Measures of any unit.
@@ -346,8 +346,8 @@ FUNCTIONS = {
             seed="runs",
             reference="ours",
             margin=1.0,
-            drop=(),
-            methods=(),
+            leave_out=(),
+            only_methods=(),
             common=True,
             lower_is_better=True,
             out_of=100,

@@ -25,7 +25,7 @@ def frame(methods, tasks, gap=0.0, *, seed=0, noise=5.0, spread=10.0, decimals=N
 
 def everything(wide):
     """All that a report makes of a table."""
-    results = Results.of(wide, "r.csv")
+    results = Results.from_frame(wide, "r.csv")
     assert results.lines() and results.record()
     return results
 

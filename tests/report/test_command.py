@@ -77,7 +77,7 @@ def test_names_of_any_signs_are_shown_as_they_are_and_obeyed_by_nothing(tmp_path
 
 
 def test_latex_stays_balanced_whatever_the_names(tmp_path):
-    Results.of(table_of(ODD_NAMES)).write_tables(tmp_path)
+    Results.from_frame(table_of(ODD_NAMES)).write_tables(tmp_path)
     text = (tmp_path / "methods.tex").read_text("utf-8")
     bare = re.sub(r"\\[\\&%$#_{}]|\\text\w+(\{\})?", "", text)
     assert (

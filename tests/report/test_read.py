@@ -17,7 +17,7 @@ HARD = RNG.normal(0, 8, 40)
 ACCURACIES = pd.DataFrame(
     {name: (60 + shift + HARD + RNG.normal(0, 4, 40)).round(2) for name, shift in (("ours", 5), ("protonet", 0))}
 )
-EXPECTED = Results.of(ACCURACIES).pairs
+EXPECTED = Results.from_frame(ACCURACIES).pairs
 
 
 def to_blanks(path):

@@ -131,10 +131,10 @@ def test_options_leave_out_and_the_better_is_first_where_two_are_compared(tmp_pa
     common = Results.read(path, common=True)
     assert {*common.methods["n"]} == {150} and common.methods["method"][0] == "B"
     played(tmp_path / "c.jsonl", closed, "C", 0.9, 2)
-    assert {*Results.read(tmp_path, drop=["B"]).methods["method"]} == {"A", "C"}
+    assert {*Results.read(tmp_path, leave_out=["B"]).methods["method"]} == {"A", "C"}
     assert len(Results.read(tmp_path, reference="C").pairs) == 2 * len(ALL)
     with pytest.raises(InputError, match="drop = Z"):
-        Results.read(tmp_path, drop=["Z"])
+        Results.read(tmp_path, leave_out=["Z"])
 
 
 def test_other_lines_are_tables_and_other_files_do_not_fit(tmp_path, closed):

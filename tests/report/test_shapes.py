@@ -39,49 +39,49 @@ def reading(results):
 
 def test_tasks_by_methods():
     table = pd.DataFrame(accuracies(70, 66), ["ours", "theirs"]).T
-    results = Results.of(table)
+    results = Results.from_frame(table)
     assert results.shape is Shape.TASKS and results.percent
     assert "--sampling closed or open" in results.applies[0]
     for sampling, words in (("closed", "these images only"), ("open", "new images")):
-        assert words in Results.of(table, sampling=sampling).applies[0]
+        assert words in Results.from_frame(table, sampling=sampling).applies[0]
 
 
 def test_other_tasks_in_each_seed_are_one_sample_of_tasks():
-    results = Results.of(seeded(first_task_of_seed=40))
-    assert results.shape is Shape.DRAWS and set(results.methods["n"]) == {120}
+    results = Results.from_frame(seeded(first_task_of_seed=40))
+    assert results.shape is Shape.TASKS_IN_DRAWS and set(results.methods["n"]) == {120}
     assert list(results.pairs["place"]) == [""]
 
 
 def test_the_same_tasks_under_several_seeds_are_training_runs_unless_said_otherwise():
     table = seeded(first_task_of_seed=0)
-    runs = Results.of(table)
+    runs = Results.from_frame(table)
     assert runs.shape is Shape.RUNS and "--seed tasks" in reading(runs)
-    draws = Results.of(table, seed="tasks")
-    assert draws.shape is Shape.DRAWS and draws.pairs["half_width"][0] < runs.pairs["half_width"][0]
-    assert "--seed tasks" not in reading(Results.of(table, seed="runs"))
+    draws = Results.from_frame(table, seed="tasks")
+    assert draws.shape is Shape.TASKS_IN_DRAWS and draws.pairs["half_width"][0] < runs.pairs["half_width"][0]
+    assert "--seed tasks" not in reading(Results.from_frame(table, seed="runs"))
 
 
 def test_a_method_with_one_run_is_left_out_and_said():
     table = seeded(first_task_of_seed=0)
     single = table[(table["seed"] == 0) & (table["method"] == "theirs")].assign(method="third")
     single["acc"] += 0.1
-    results = Results.of(pd.concat([table, single]))
+    results = Results.from_frame(pd.concat([table, single]))
     assert sorted(results.methods["method"]) == ["ours", "theirs"]
     assert any("third: one seed" in caution for caution in results.cautions)
     with pytest.raises(InputError, match="third has one seed"):
-        Results.of(pd.concat([table, single]), reference="third")
+        Results.from_frame(pd.concat([table, single]), reference="third")
 
 
 def test_copies_of_the_same_numbers_are_refused():
     table = seeded(first_task_of_seed=0)
     first = table[table["seed"] == 0]
     with pytest.raises(InputError, match="seed 0 and seed 7 have the very same numbers.*--drop 7"):
-        Results.of(pd.concat([table, first.assign(seed=7)]))
+        Results.from_frame(pd.concat([table, first.assign(seed=7)]))
 
 
 def test_numbers_in_a_column_run_name_no_methods():
     means = datasets_by_methods()[["CoOp", "Ours"]].head(5)
-    results = Results.of(means.assign(run=range(5)))
+    results = Results.from_frame(means.assign(run=range(5)))
     assert results.shape is Shape.SEEDS and set(results.methods["method"]) == {"CoOp", "Ours"}
 
 
@@ -121,7 +121,7 @@ def test_files_and_columns_with_a_seed_in_their_name_are_runs_of_the_method_befo
     columns = {f"{method}_seed{seed}": accuracies(70)[0] for method in ("ours", "theirs") for seed in range(3)}
     for name, values in columns.items():
         pd.DataFrame({"acc": values}).to_csv(tmp_path / f"{name}.csv", index=False)
-    for results in (Results.read(sorted(tmp_path.iterdir())), Results.of(pd.DataFrame(columns))):
+    for results in (Results.read(sorted(tmp_path.iterdir())), Results.from_frame(pd.DataFrame(columns))):
         assert results.shape is Shape.RUNS and sorted(results.methods["method"]) == ["ours", "theirs"]
 
 
@@ -131,14 +131,16 @@ def test_data_sets_by_methods_without_their_average(turned):
     if turned:
         table = table.set_index("Dataset").T.rename_axis("Method").reset_index()
         table.columns.name = None
-    results = Results.of(table)
+    results = Results.from_frame(table)
     assert results.shape is Shape.DATASETS and set(results.methods["n"]) == {11}
     assert "Average" in reading(results) and "nothing about any single one" in results.applies[0]
     assert any("Only 11 data sets" in caution for caution in results.cautions)
 
 
 def test_three_seeds_are_answered_and_not_refused():
-    results = Results.of(pd.DataFrame({"seed": [1, 2, 3], "ours": [71.2, 71.9, 70.8], "base": [69.9, 70.4, 70.1]}))
+    results = Results.from_frame(
+        pd.DataFrame({"seed": [1, 2, 3], "ours": [71.2, 71.9, 70.8], "base": [69.9, 70.4, 70.1]})
+    )
     assert results.shape is Shape.SEEDS and len(results.pairs) == 1
     assert "vary the training" in reading(results) and "Only 3 seeds" in results.cautions[0]
 
@@ -150,7 +152,7 @@ def test_data_sets_and_seeds_are_answered_within_and_over():
         for seed in range(3)
         for method, shift in (("a", 0), ("b", 1))
     ]
-    results = Results.of(pd.DataFrame(rows))
+    results = Results.from_frame(pd.DataFrame(rows))
     assert results.shape is Shape.DATASETS_AND_SEEDS
     assert list(results.pairs["place"]) == ["over data sets", *DATASETS[:4]]
     assert list(results.pairs["n"]) == [4, 3, 3, 3, 3]
@@ -168,15 +170,15 @@ PRINTED = [
 
 def test_printed_means_of_a_table():
     table = pd.DataFrame({"Method": ["Proto", "Relation", "Matching"], "1-shot": PRINTED[::2], "5-shot": PRINTED[1::2]})
-    results = Results.of(table)
+    results = Results.from_frame(table)
     assert results.shape is Shape.PRINTED and list(results.methods["place"].unique()) == ["1-shot", "5-shot"]
     assert sorted(results.methods["half_width"]) == pytest.approx([0.66, 0.7, 0.73, 0.78, 0.82, 0.84])
     assert set(results.pairs["verdict"]) <= {"better", "open", "not significantly different"}
     assert "half the width" in results.applies[0]
-    narrow = Results.of(table.drop(columns="5-shot"), tasks=600).assumptions
+    narrow = Results.from_frame(table.drop(columns="5-shot"), tasks=600).assumptions
     assert narrow == ("± is read as half the width of a confidence interval.",)
     errors = table.assign(**{"1-shot": ["49.42 ± 0.40", "50.44 ± 0.42", "43.56 ± 0.43"]}).drop(columns="5-shot")
-    assert Results.of(errors, tasks=600).assumptions == ("± is read as a standard error.",)
+    assert Results.from_frame(errors, tasks=600).assumptions == ("± is read as a standard error.",)
 
 
 def test_methods_on_other_tasks_are_unpaired_unless_common_tasks_are_asked_for():
@@ -187,24 +189,24 @@ def test_methods_on_other_tasks_are_unpaired_unless_common_tasks_are_asked_for()
             pd.DataFrame({"method": "theirs", "task": np.arange(10, 60), "acc": theirs}),
         ]
     )
-    unpaired = Results.of(rows)
+    unpaired = Results.from_frame(rows)
     assert list(unpaired.pairs["test"]) == ["Welch's t-test"] and "--common" in unpaired.cautions[0]
-    common = Results.of(rows, common=True)
+    common = Results.from_frame(rows, common=True)
     assert list(common.pairs["test"]) == ["paired t-test"] and set(common.methods["n"]) == {40}
 
 
 @pytest.mark.parametrize("values", [[False, True], ["no", "yes"]])
 def test_right_and_wrong_answers(values):
     answers = np.array(values)[RNG.integers(0, 2, (80, 2))]
-    results = Results.of(pd.DataFrame(answers, columns=["a", "b"]).assign(question=range(80)))
+    results = Results.from_frame(pd.DataFrame(answers, columns=["a", "b"]).assign(question=range(80)))
     assert results.shape is Shape.OUTCOMES and set(results.pairs["test"]) <= {"exact McNemar test", "McNemar's test"}
 
 
 def test_losses_are_compared_only_when_asked_and_lower_wins():
     losses = pd.DataFrame({"ours loss": RNG.uniform(0.1, 0.2, 50), "base loss": RNG.uniform(2, 3, 50)})
     with pytest.raises(InputError, match="--lower-is-better"):
-        Results.of(losses)
-    results = Results.of(losses, lower_is_better=True)
+        Results.from_frame(losses)
+    results = Results.from_frame(losses, lower_is_better=True)
     assert results.pairs["a"][0] == "ours loss" and results.pairs["difference"][0] < 0
     assert "ours loss is better (lower) than base loss by 2." in results.verdicts["sentence"][0]
 
@@ -212,52 +214,52 @@ def test_losses_are_compared_only_when_asked_and_lower_wins():
 def test_the_same_block_of_rows_again_is_a_copy():
     (ours,) = accuracies(70)
     with pytest.raises(InputError, match="120 values are the same 60 values 2 times"):
-        Results.of(pd.DataFrame({"ours": [*ours, *ours]}))
+        Results.from_frame(pd.DataFrame({"ours": [*ours, *ours]}))
 
 
 def test_epochs_of_a_training_are_no_tasks():
     with pytest.raises(InputError, match="epochs of a training are no tasks"):
-        Results.of(pd.DataFrame({"epoch": range(30), "test_acc": RNG.uniform(40, 80, 30)}))
+        Results.from_frame(pd.DataFrame({"epoch": range(30), "test_acc": RNG.uniform(40, 80, 30)}))
 
 
 def test_rows_of_classes_are_averaged_within_tasks_and_a_sample_without_them():
     method, task, label = np.indices((2, 8, 5)).reshape(3, -1)
     names = np.array(["a", "b"])[method]
     table = pd.DataFrame({"method": names, "task": task, "class": label, "acc": RNG.uniform(40, 90, 80)})
-    results = Results.of(table)
+    results = Results.from_frame(table)
     assert set(results.methods["n"]) == {8} and "averaged" in reading(results)
     only_classes = table[table["task"] == 0].drop(columns="task")
-    assert "new classes" in Results.of(only_classes).applies[0]
+    assert "new classes" in Results.from_frame(only_classes).applies[0]
 
 
 def test_several_places_are_answered_each():
     ours, theirs = accuracies(70, 66)
     parts = [pd.DataFrame({"shots": s, "task": range(60), "ours": ours + s / 10, "theirs": theirs}) for s in (1, 5)]
-    results = Results.of(pd.concat(parts))
+    results = Results.from_frame(pd.concat(parts))
     assert list(results.pairs["place"]) == ["1-shot", "5-shot"]
     assert results.verdicts["sentence"][0].startswith("1-shot: ours")
 
 
 def test_counts_of_right_answers_are_percent_unless_the_full_score_is_said():
     table = pd.DataFrame({"ours": RNG.integers(40, 76, 60), "theirs": RNG.integers(40, 76, 60)})
-    assert "--out-of" in reading(Results.of(table))
-    counted = Results.of(table, out_of=75)
+    assert "--out-of" in reading(Results.from_frame(table))
+    counted = Results.from_frame(table, out_of=75)
     assert counted.methods["mean"].max() == pytest.approx(table.mean().max() / 0.75)
-    assert counted.pairs["p"][0] == pytest.approx(Results.of(table).pairs["p"][0])
+    assert counted.pairs["p"][0] == pytest.approx(Results.from_frame(table).pairs["p"][0])
 
 
 @pytest.mark.parametrize(
     "options, message",
     [
-        ({"methods": ["gone"]}, "gone"),
+        ({"only_methods": ["gone"]}, "gone"),
         ({"margin": -1}, "margin = -1"),
         ({"shape": 1}, "option = shape"),
-        ({"drop": "ours"}, "a list of names"),
+        ({"leave_out": "ours"}, "a list of names"),
     ],
 )
 def test_options_that_no_file_has_are_refused(options, message):
     with pytest.raises(InputError, match=message):
-        Results.of(pd.DataFrame({"ours": accuracies(70)[0]}), **options)
+        Results.from_frame(pd.DataFrame({"ours": accuracies(70)[0]}), **options)
 
 
 def test_answers_to_the_queries_of_tasks_are_averaged_by_task():
@@ -265,8 +267,8 @@ def test_answers_to_the_queries_of_tasks_are_averaged_by_task():
     method, episode, query = np.indices(right.shape).reshape(3, -1)
     answers = pd.DataFrame({"model": method, "episode": episode, "query": query, "correct": right.ravel() * 1})
     answers["model"] = answers["model"].map({0: "a", 1: "b"})
-    results = Results.of(answers)
+    results = Results.from_frame(answers)
     assert results.shape is Shape.TASKS and "items of a task are averaged" in reading(results)
-    of_tasks = Results.of(pd.DataFrame(100 * right.mean(axis=2).T, columns=["a", "b"]))
+    of_tasks = Results.from_frame(pd.DataFrame(100 * right.mean(axis=2).T, columns=["a", "b"]))
     np.testing.assert_allclose(results.methods["mean"], of_tasks.methods["mean"])
     assert results.pairs["p"][0] == pytest.approx(of_tasks.pairs["p"][0])

@@ -122,7 +122,6 @@ def _result_commands(command: Callable) -> None:
         metavar="POINTS",
         help="the largest difference that does not matter, in points, chosen beforehand",
     )
-    _count(add, "--tasks", 2, metavar="N", help="tasks behind each printed ±")
     add(
         "--separator",
         choices=["comma", "semicolon", "tab", "bar", "blanks"],

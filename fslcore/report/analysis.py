@@ -25,7 +25,7 @@ MOST_METHODS = 60  # compared two by two; the 1,770 pairs take a second
 MOST_UNITS = 10**6  # beyond it a number of further tasks is no advice
 POWER = 0.8
 PERCENT_BOUNDS = (0.0, 100.0)
-DIFFERENCE_BOUNDS = (-100.0, 100.0)
+Bounds = tuple[float, float] | None
 AGREEMENT = 0.95  # correlation of methods on the same tasks, at most; `fslcore.stats.published`
 PLURAL = {"data set": "data sets", "class": "classes"}
 
@@ -99,9 +99,15 @@ class Place:
         """Values with a row per unit, which the keys name, and a column per method."""
         return self.rows.pivot_table("accuracy", [*keys], "method", sort=False, observed=True)
 
-    def bounds(self, lowest: float) -> tuple[float, float] | None:
-        """Between which values of accuracies (from 0) or of their differences (from -100) lie."""
-        return None if self.options.lower_is_better else (lowest, PERCENT)
+    @property
+    def bounds(self) -> Bounds:
+        """Between which values lie: accuracies do, other measures need not."""
+        return None if self.options.lower_is_better else (0.0, PERCENT)
+
+    @property
+    def difference_bounds(self) -> Bounds:
+        """Between which differences of values lie."""
+        return None if self.options.lower_is_better else (-PERCENT, PERCENT)
 
 
 def analyse(measured: Measurements, options: Options) -> Analysis:
@@ -154,22 +160,27 @@ def numbers_of(interval: Interval | Ends) -> dict[str, float]:
     return numbers | {"n": interval.n_tasks}
 
 
-def pair_row(pair: Sequence[str], interval: Interval | Ends, test: str) -> dict[str, object]:
+def pair_row(
+    pair: Sequence[str], interval: Interval | Ends, test: str, options: Options
+) -> dict[str, object]:
     """A row of `Sample.pairs`; ``interval`` is of the first of the pair minus the second.
 
+    The better of the two is the first on the units that both have, which need not be all of each.
     Where nothing varies, the ends are those that the bounds leave possible (`fslcore.stats`).
     """
-    row = {"a": pair[0], "b": pair[1], "difference": interval.mean, **numbers_of(interval)}
+    mean, half_width = interval.mean, interval.half_width
+    row = {"a": pair[0], "b": pair[1], "difference": mean, **numbers_of(interval)}
     row |= {"p": interval.p_value, "spread": np.nan, "test": test}
-    if not isinstance(interval, Interval):
-        return row
-    half_width = interval.half_width
-    if half_width > 0:
-        row |= {"low": interval.mean - half_width, "high": interval.mean + half_width}
-    if np.isfinite(half_width):
-        row["spread"] = interval.standard_error * np.sqrt(interval.n_tasks)
-    if interval.kind == "independent":
-        row["test"] = "Welch's t-test"
+    if isinstance(interval, Interval):
+        if half_width > 0:
+            row |= {"low": mean - half_width, "high": mean + half_width}
+        if np.isfinite(half_width):
+            row["spread"] = interval.standard_error * np.sqrt(interval.n_tasks)
+        if interval.kind == "independent":
+            row["test"] = "Welch's t-test"
+    if options.sign * mean < 0:
+        row |= {"a": pair[1], "b": pair[0], "difference": -mean}
+        row |= {"low": -row["high"], "high": -row["low"]}
     return row
 
 
@@ -189,8 +200,7 @@ def named_intervals(
     method, difference : callable
         Of one name, and of two, to an interval or several.
     """
-    order = means if options.lower_is_better else -means
-    names = means.index[order.argsort(kind="stable")]
+    names = means.index[(-options.sign * means).argsort(kind="stable")]
     intervals = {(name,): method(name) for name in names}
     for pair in combinations(names, 2):
         if options.reference is None or options.reference in pair:
@@ -199,17 +209,17 @@ def named_intervals(
 
 
 def sample_of_intervals(
-    intervals: dict[Sequence[str], Interval], place: str, target: str, unit: str, test: str
+    intervals: dict[Sequence[str], Interval], place: Place, unit: str, test: str, target: str = ""
 ) -> Sample:
     """A sample of intervals by (method,), the best first, and by (a, b)."""
     methods, pairs = [], []
     for names, interval in intervals.items():
         if len(names) == 2:
-            pairs.append(pair_row(names, interval, test))
+            pairs.append(pair_row(names, interval, test, place.options))
         else:
             row = {"method": names[0], "mean": interval.mean, **numbers_of(interval)}
             methods.append(row)
-    return Sample(place, target, unit, pd.DataFrame(methods), pd.DataFrame(pairs))
+    return Sample(place.name, target, unit, pd.DataFrame(methods), pd.DataFrame(pairs))
 
 
 def sample_of(
@@ -224,7 +234,7 @@ def sample_of(
     """
     means = pd.Series({name: interval.mean for name, interval in intervals.items()})
     named = named_intervals(means, place.options, intervals.get, difference)
-    sample = sample_of_intervals(named, place.name, "", unit, test)
+    sample = sample_of_intervals(named, place, unit, test)
     margin = place.options.margin
     if margin is not None:
         differences = [interval for names, interval in named.items() if len(names) == 2]
@@ -258,21 +268,25 @@ def sample_of_grid(
     def difference(first: str, second: str) -> Interval:
         shared = grid[[first, second]].dropna()
         values = [grid[name].dropna().to_numpy() for name in (first, second)]
-        bounds = place.bounds(-PERCENT)
+        bounds = place.difference_bounds
         same_units = len(shared) == max(map(len, values))
         if same_units or (shared_only and len(shared) > 1):
-            differences = stats.paired_differences(*shared.to_numpy().T)
-            return stats.open_interval(differences, level, bounds)
+            return stats.open_interval(paired(shared), level, bounds)
         return stats.independent_interval(*values, level, bounds=bounds)
 
     return sample_of(place, intervals, difference, unit, "paired t-test")
+
+
+def paired(columns: pd.DataFrame) -> np.ndarray:
+    """The differences of two columns, the first minus the second, without errors of rounding."""
+    return stats.paired_differences(*columns.to_numpy().T)
 
 
 def mean_interval(values: pd.Series, place: Place) -> Interval:
     """The interval of a mean, by how tasks were drawn."""
     is_closed = place.options.sampling == "closed"
     of_mean = stats.closed_interval if is_closed else stats.open_interval
-    return of_mean(values, place.options.level, place.bounds(0.0))
+    return of_mean(values, place.options.level, place.bounds)
 
 
 def plural(unit: str) -> str:
@@ -335,14 +349,11 @@ def analyse_draws(place: Place) -> list[Sample]:
         return [sample_of_grid(place, grid, unit)]
     draws = grid.index.get_level_values(0).to_numpy()
     level = place.options.level
-    intervals = {
-        name: stratified_interval(grid[name], draws, level, place.bounds(0.0)) for name in grid
-    }
+    intervals = {name: stratified_interval(grid[name], draws, level, place.bounds) for name in grid}
 
     def difference(first: str, second: str) -> Interval:
-        differences = stats.paired_differences(grid[first].to_numpy(), grid[second].to_numpy())
-        bounds = place.bounds(-PERCENT)
-        return stratified_interval(pd.Series(differences), draws, level, bounds)
+        differences = pd.Series(paired(grid[[first, second]]))
+        return stratified_interval(differences, draws, level, place.difference_bounds)
 
     place.analysis.assumptions.append(
         f"Variances are taken within each of {len(set(draws))} draws."
@@ -351,7 +362,7 @@ def analyse_draws(place: Place) -> list[Sample]:
 
 
 def stratified_interval(
-    values: pd.Series, strata: np.ndarray, level: float, bounds: tuple[float, float] | None
+    values: pd.Series, strata: np.ndarray, level: float, bounds: Bounds
 ) -> Interval:
     """Interval of a mean whose variance is taken within strata (Cochran, 1977, chapter 5)."""
     groups = values.groupby(strata)
@@ -457,7 +468,7 @@ def signed_rank_p(columns: pd.DataFrame) -> float:
     sets.
     """
     # Ties are between numbers as they were written: 70.3 - 70 and 60.3 - 60 are the same.
-    differences = stats.paired_differences(*columns.to_numpy().T).round(DIGITS)
+    differences = paired(columns).round(DIGITS)
     if not differences.any():
         return 1.0
     return float(scipy.stats.wilcoxon(differences).pvalue)
@@ -465,8 +476,7 @@ def signed_rank_p(columns: pd.DataFrame) -> float:
 
 def rank_frame(grid: pd.DataFrame, options: Options) -> pd.DataFrame:
     """Mean ranks, the best first, with Friedman's p-value and Nemenyi's critical difference."""
-    values = grid.to_numpy().T
-    ranked = stats.across_datasets(-values if options.lower_is_better else values, options.level)
+    ranked = stats.across_datasets(options.sign * grid.to_numpy().T, options.level)
     frame = pd.DataFrame({"method": grid.columns, "mean_rank": ranked.ranks})
     frame["critical_difference"] = ranked.critical_difference
     frame["p_friedman"] = ranked.p_value
@@ -492,19 +502,16 @@ def analyse_datasets_and_seeds(place: Place) -> list[Sample]:
 
 def analyse_printed(place: Place) -> list[Sample]:
     """Means with a printed ±: the best and the worst that pairing could do."""
-    options = place.options
-    meaning, scale = printed_meaning(place)
-    place.analysis.assumptions.append(f"± is read as {meaning}.")
-
-    rows = place.rows.itertuples()
+    level = place.options.level
     intervals = {
-        row.method: printed_interval(row.accuracy, scale * row.half_width, options) for row in rows
+        row.method: printed_interval(row.accuracy, row.half_width, level)
+        for row in place.rows.itertuples()
     }
 
     def worst_difference(first: str, second: str) -> Interval:
         a, b = intervals[first], intervals[second]
         half_width = np.hypot(a.half_width, b.half_width)
-        return printed_interval(a.mean - b.mean, half_width, options)
+        return printed_interval(a.mean - b.mean, half_width, level)
 
     sample = sample_of(place, intervals, worst_difference, "task", "unpaired z-test")
     pairs = sample.pairs
@@ -517,25 +524,9 @@ def analyse_printed(place: Place) -> list[Sample]:
     return [sample]
 
 
-def printed_interval(mean: float, half_width: float, options: Options) -> Interval:
+def printed_interval(mean: float, half_width: float, level: float) -> Interval:
     """A printed mean with its ±, which is normal."""
-    return Interval(float(mean), float(half_width), options.level, options.tasks or 0, "printed")
-
-
-def printed_meaning(place: Place) -> tuple[str, float]:
-    """What ± is: a half-width, or if the number of tasks is known what it likely is; and the
-    half-widths of an interval in one.
-    """
-    tasks, level = place.options.tasks, place.options.level
-    z = float(scipy.stats.norm.ppf((1 + level) / 2))
-    if tasks is not None and len(place.rows) > 1:
-        figures = place.rows[["accuracy", "half_width"]].to_numpy()[:2]
-        likely = stats.from_printed(*map(tuple, figures), tasks, level=level).likely.meaning
-        if likely == "standard error":
-            return "a standard error", z
-        if likely == "standard deviation":
-            return "a standard deviation over tasks", z / np.sqrt(tasks)
-    return "half the width of a confidence interval", 1.0
+    return Interval(float(mean), float(half_width), level, 0, "printed")
 
 
 def analyse_outcomes(place: Place) -> list[Sample]:
@@ -551,15 +542,14 @@ def analyse_outcomes(place: Place) -> list[Sample]:
         lambda name: wilson_interval(answers[name], level),
         lambda first, second: stats.paired_proportions(answers[first], answers[second], level),
     )
-    sample = sample_of_intervals(shares, place.name, "", place.unit, "McNemar's test")
+    sample = sample_of_intervals(shares, place, place.unit, "McNemar's test")
     sample.methods[["mean", "low", "high", "half_width"]] *= PERCENT
-    for row, pair in sample.pairs.iterrows():
-        differences = grid[pair["a"]] - grid[pair["b"]]
-        sample.pairs.loc[row, "spread"] = differences.std()
-        if shares[pair["a"], pair["b"]].is_exact:
-            sample.pairs.loc[row, "test"] = "exact McNemar test"
-    if len(sample.pairs):
+    pairs = [names for names in shares if len(names) == 2]
+    if pairs:
         sample.pairs[["difference", "low", "high", "half_width"]] *= PERCENT
+        sample.pairs["spread"] = [(grid[a] - grid[b]).std() for a, b in pairs]
+        is_exact = [shares[pair].is_exact for pair in pairs]
+        sample.pairs.loc[is_exact, "test"] = "exact McNemar test"
     return [sample]
 
 
@@ -592,10 +582,6 @@ UNKNOWN = (
     "This holds for these images if tasks reuse images, for new images if they do not: "
     "say --sampling closed or open."
 )
-WORST_PAIRING = (
-    "How methods agree on the same tasks is not printed: intervals are the worst that pairing "
-    "could do, and a pair is open where the best could decide it."
-)
 APPLIES = {
     Shape.DATASETS: (
         "The sample is the data sets: verdicts apply to other data sets if these were drawn at "
@@ -610,15 +596,15 @@ APPLIES = {
     ),
     Shape.PRINTED: (
         "± is read as half the width of a confidence interval, as papers of the field print it; "
-        f"--tasks N judges whether it is. {WORST_PAIRING}"
+        "fslcore compare judges whether it is by the number of tasks. How methods agree on the "
+        "same tasks is not printed: intervals are the worst that pairing could do, and a pair is "
+        "open where the best could decide it."
     ),
 }
 
 
 def applies_to(measured: Measurements, options: Options) -> list[str]:
     """What the verdicts apply to, in sentences."""
-    if measured.shape is Shape.PRINTED and options.tasks is not None:
-        return [WORST_PAIRING]
     if measured.shape in APPLIES:
         return [APPLIES[measured.shape]]
     rows = measured.rows

@@ -22,33 +22,43 @@ MATRIX_FROM = 9  # methods; from here on all pairs are a picture
 
 def panels(results: Results) -> list[str]:
     """The names of the panels: means, and differences where there are any."""
-    return ["means", "differences"] if len(results.pairs) else ["means"]
+    return [*PANELS] if len(results.pairs) else ["means"]
 
 
 def draw(results: Results, names: list[str] | None = None) -> Figure:
-    """Means and differences beside each other, or the named panels alone; significant differences
-    are filled and starred.
-    """
+    """All panels beside each other, or the named ones alone."""
     from matplotlib.figure import Figure
 
     names = names or panels(results)
-    methods = results.methods.head(MOST_ROWS)
-    pairs = words.decided_first(words.chosen_pairs(results)).head(MOST_ROWS)
-    rows = max(len(methods), len(pairs), 2)
-    figure = Figure(figsize=(5.2 * len(names), 0.34 * rows + 1.3), layout="constrained")
-    axes = dict(zip(names, figure.subplots(1, len(names), squeeze=False)[0], strict=True))
-    if "means" in axes:
-        draw_forest(axes["means"], methods["mean"], methods, methods["method"])
-        axes["means"].set_xlabel("mean accuracy, %" if results.percent else "mean")
-        axes["means"].set_title(f"Means with {results.level} intervals", fontsize=10)
-    if "differences" in axes:
-        significant = pairs["verdict"] == "better"
-        labels = words.pair_names(pairs) + np.where(significant, " *", "")
-        draw_forest(axes["differences"], pairs["difference"], pairs, labels, significant)
-        axes["differences"].axvline(0, color=INK, linewidth=0.8)
-        axes["differences"].set_xlabel("difference, points" if results.percent else "difference")
-        axes["differences"].set_title("Differences (* significant after Holm)", fontsize=10)
+    rows = max(len(results.methods), len(words.chosen_pairs(results)), 2)
+    height = 0.34 * min(rows, MOST_ROWS) + 1.3
+    figure = Figure(figsize=(5.2 * len(names), height), layout="constrained")
+    all_axes = figure.subplots(1, len(names), squeeze=False)[0]
+    for name, axes in zip(names, all_axes, strict=True):
+        PANELS[name](axes, results)
     return figure
+
+
+def draw_means(axes: Axes, results: Results) -> None:
+    """Means with their intervals, the best on top."""
+    methods = results.methods.head(MOST_ROWS)
+    draw_forest(axes, methods["mean"], methods, methods["method"])
+    axes.set_xlabel("mean accuracy, %" if results.percent else "mean")
+    axes.set_title(f"Means with {results.level} intervals", fontsize=10)
+
+
+def draw_differences(axes: Axes, results: Results) -> None:
+    """Differences with their intervals; significant ones are filled and starred."""
+    pairs = words.decided_first(words.chosen_pairs(results)).head(MOST_ROWS)
+    is_significant = pairs["verdict"] == "better"
+    labels = words.pair_names(pairs) + np.where(is_significant, " *", "")
+    draw_forest(axes, pairs["difference"], pairs, labels, is_significant)
+    axes.axvline(0, color=INK, linewidth=0.8)
+    axes.set_xlabel("difference, points" if results.percent else "difference")
+    axes.set_title("Differences (* significant after Holm)", fontsize=10)
+
+
+PANELS = {"means": draw_means, "differences": draw_differences}
 
 
 def draw_forest(

@@ -34,34 +34,25 @@ MULTIPLES = (2, 10)  # times as many supports, or items, as there are
 
 
 class Design(StrEnum):
-    """Which supports score which items."""
+    """Which supports score which items; the value says what verdicts then apply to."""
 
-    CROSSED = "every support scores every item"
-    ONE = "one support"
-    NESTED = "each item has supports of its own"
-    UNEVEN = "supports score different items"
-    MEANS = "a mean per support"
-
-
-APPLIES = {
-    Design.CROSSED: (
+    CROSSED = (
         "A claim about methods needs the verdicts for new items and supports; those for new items "
         "hold with these supports, those for new supports on these items."
-    ),
-    Design.ONE: (
+    )
+    ONE_SUPPORT = (
         "Verdicts apply to new items like these, with this support; what another would give is not "
         "known."
-    ),
-    Design.NESTED: "Verdicts apply to new items like these, each with new supports of its own.",
-    Design.UNEVEN: (
+    )
+    NESTED = "Verdicts apply to new items like these, each with new supports of its own."
+    UNEVEN = (
         "Verdicts apply to new items like these, with these supports: not every support of every "
         "method scores every item, and each item counts with its mean."
-    ),
-    Design.MEANS: (
+    )
+    MEANS_OF_SUPPORTS = (
         "Verdicts apply to new supports on these items; they say nothing about new items, and more "
         "supports would not change that."
-    ),
-}
+    )
 
 
 def analyse_items(place: Place) -> list[Sample]:
@@ -71,7 +62,7 @@ def analyse_items(place: Place) -> list[Sample]:
         rows = rows.assign(support=rows.get("seed", ""))
     units = [key for key in UNIT_KEYS if key in rows and rows[key].notna().all()]
     if not units:
-        analysis.applies.append(APPLIES[Design.MEANS])
+        analysis.applies.append(Design.MEANS_OF_SUPPORTS.value)
         sample = sample_of_grid(place, place.grid("support"), "support")
         return [replace(sample, target=TARGETS["supports"])]
     unit = units[0]
@@ -84,7 +75,7 @@ def analyse_items(place: Place) -> list[Sample]:
     if design_of(place.rows, unit) is Design.UNEVEN:
         place = evened(place, unit)
     design = design_of(place.rows, unit)
-    analysis.applies.append(APPLIES[design])
+    analysis.applies.append(design.value)
     if design is Design.CROSSED:
         return crossed_samples(place, unit)
     place = averaged(place, ["method", unit])
@@ -106,7 +97,7 @@ def averaged(place: Place, keys: Sequence[str]) -> Place:
 def design_of(scores: pd.DataFrame, unit: str) -> Design:
     """Which supports score which items, counted without a table of all supports by all items."""
     if scores["support"].nunique() == 1:
-        return Design.ONE
+        return Design.ONE_SUPPORT
     if scores.groupby(["method", "support"]).size().max() == 1:
         return Design.NESTED
     counts = scores[["method", "support", unit]].nunique()
@@ -180,7 +171,7 @@ def crossed_intervals(place: Place, unit: str) -> tuple[dict[Sequence[str], Cros
     arrays = arrays_of(scores, unit)
 
     def method(name: str) -> CrossedIntervals:
-        return stats.crossed_intervals(arrays[name], bounds=place.bounds(0.0), **settings)
+        return stats.crossed_intervals(arrays[name], bounds=place.bounds, **settings)
 
     def difference(first: str, second: str) -> CrossedIntervals:
         differences = stats.paired_differences(arrays[first], arrays[second], axis=1)
@@ -220,7 +211,7 @@ def target_sample(
     """The sample of one target."""
     words = TARGETS[target]
     of_target = {names: getattr(result, target) for names, result in intervals.items()}
-    return sample_of_intervals(of_target, place.name, words, unit, f"paired t-test for {words}")
+    return sample_of_intervals(of_target, place, unit, f"paired t-test for {words}", words)
 
 
 def planned_frame(intervals: dict[Sequence[str], CrossedIntervals]) -> pd.DataFrame:
@@ -240,7 +231,5 @@ def planned_frame(intervals: dict[Sequence[str], CrossedIntervals]) -> pd.DataFr
             by_items = result.planned(supports, multiple * items).half_width
             row[f"{multiple} × supports"] = min(now, by_supports)
             row[f"{multiple} × items"] = min(now, by_items)
-        mostly_items = result.items.standard_error >= result.supports.standard_error
-        row["mostly from"] = "items" if mostly_items else "supports"
         rows.append(row)
     return pd.DataFrame(rows)

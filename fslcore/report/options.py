@@ -43,10 +43,11 @@ class Options:
         Values are errors, losses or times.
     out_of : float or None
         The full score, such as 75 for right answers of 75; None for shares or percent.
-    tasks : int or None
-        Tasks behind each printed ±.
-    separator, decimal : str
-        As for `fslcore.report.read.read_tables`.
+    separator : str
+        A name of `fslcore.report.read.SEPARATORS`, or 'unknown': the one that splits all lines of a
+        text into equally many cells.
+    decimal : str
+        '.', ',' or 'unknown': a comma if numbers have commas and none has a point.
     pool, shots : int or None
         As for `fslcore.stats.crossed_intervals`.
     """
@@ -61,7 +62,6 @@ class Options:
     common: bool = False
     lower_is_better: bool = False
     out_of: float | None = None
-    tasks: int | None = None
     separator: str = "unknown"
     decimal: str = "unknown"
     pool: int | None = None
@@ -76,9 +76,9 @@ class Options:
         for name in ("margin", "out_of"):
             if getattr(self, name) is not None:
                 number(name, getattr(self, name), over=0)
-        for name, minimum in (("tasks", 2), ("pool", 1), ("shots", 1)):
+        for name in ("pool", "shots"):
             if getattr(self, name) is not None:
-                whole(name, getattr(self, name), minimum)
+                whole(name, getattr(self, name), 1)
         if self.reference is not None and not isinstance(self.reference, str):
             raise InputError(
                 f"reference = {shown(self.reference)}; the name of a method is allowed"
@@ -89,3 +89,8 @@ class Options:
             if not is_list or not all(isinstance(part, str) for part in names):
                 raise InputError(f"{name} = {shown(names)}; a list of names is allowed")
             object.__setattr__(self, name, tuple(names))
+
+    @property
+    def sign(self) -> int:
+        """1 if the better of two values is the higher, -1 if it is the lower."""
+        return -1 if self.lower_is_better else 1

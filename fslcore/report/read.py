@@ -20,6 +20,7 @@ import pandas as pd
 from ..errors import InputError, reason, shown, visible
 from ..paths import check_expanded
 from . import events, logs
+from .options import Options
 
 Reading = tuple[pd.DataFrame, list[str]]  # a frame, and a sentence for each choice
 # In the order in which they are tried.
@@ -83,16 +84,8 @@ def refuse(problems: Sequence[str]) -> None:
         raise InputError(f"{len(problems)} problems: {'; '.join(numbered)}")
 
 
-def read_tables(paths: Sequence[Path], separator: str, decimal: str) -> list[Table]:
-    """The tables of all files; of a folder, those of the files in it.
-
-    Parameters
-    ----------
-    paths : sequence of Path
-    separator : str
-        A name of `SEPARATORS`, or 'unknown': the one that splits all lines into equally many cells.
-    decimal : str
-        '.', ',' or 'unknown': a comma if numbers have commas and none has a point.
+def read_tables(files: Sequence[Path], options: Options) -> list[Table]:
+    """The tables of all files.
 
     Raises
     ------
@@ -100,9 +93,9 @@ def read_tables(paths: Sequence[Path], separator: str, decimal: str) -> list[Tab
         Files that cannot be read, all of them in one line, each with what to type.
     """
     tables, problems = [], []
-    for path in expanded(paths):
+    for path in files:
         try:
-            tables.append(read_table(path, separator, decimal))
+            tables.append(read_table(path, options))
         except InputError as error:
             problems.append(str(error))
     refuse(problems)
@@ -129,8 +122,8 @@ def expanded(paths: Sequence[Path]) -> list[Path]:
     return files
 
 
-def read_table(path: Path, separator: str = "unknown", decimal: str = "unknown") -> Table:
-    """One file as a table; arguments and errors as for `read_tables`."""
+def read_table(path: Path, options: Options) -> Table:
+    """One file as a table; errors as for `read_tables`."""
     if not os.path.isfile(path):
         raise InputError(f"no file {path}")
     ending = path.suffix.lower()
@@ -140,7 +133,7 @@ def read_table(path: Path, separator: str = "unknown", decimal: str = "unknown")
         elif ending in READERS:
             frame, notes = READERS[ending](path)
         elif ending in TEXT_ENDINGS:
-            frame, notes = read_text(path, separator, decimal)
+            frame, notes = read_text(path, options)
         else:
             raise InputError(other_format(path))
     except InputError:
@@ -169,24 +162,18 @@ def other_format(path: Path) -> str:
 # Text ---------------------------------------------------------------------------------------------
 
 
-def read_text(path: Path, separator: str, decimal: str) -> Reading:
+def read_text(path: Path, options: Options) -> Reading:
     """A table of text: a line of names, or none, and rows of as many cells."""
     text, notes = decoded(path.read_bytes(), path.name)
-    lines = [line for line in text.splitlines() if line.strip()]
-    comments = [line for line in lines if line.lstrip().startswith(("#", "//"))]
-    if comments and len(comments) < len(lines):
-        lines = [line for line in lines if line not in comments]
-        notes.append(f"Lines that begin with # are left out of {path.name}: {len(comments)}.")
-    lines = [line for line in lines if not re.fullmatch(r"[\s|:+-]+", line) or "-" not in line]
-    if not lines:
-        raise InputError(f"{path.name} has no rows")
-    kind = separator_of(lines) if separator == "unknown" else separator
+    lines = table_lines(text, path.name, notes)
+    kind = separator_of(lines) if options.separator == "unknown" else options.separator
     if kind is None:
         raise InputError(unlike_a_table(path, lines))
     rows = split_rows(lines, kind)
     check_widths(rows, lines, path.name)
     headless = all(map(number_in, rows[0]))
-    if headless and (separator, decimal, kind, len(rows[0])) == ("unknown", "unknown", "comma", 2):
+    is_open = options.separator == options.decimal == "unknown"
+    if headless and is_open and kind == "comma" and len(rows[0]) == 2:
         raise InputError(
             f"{path.name}: {lines[0]} may be two numbers, or one with a decimal comma; say "
             "--separator comma or --separator semicolon --decimal ,"
@@ -200,20 +187,34 @@ def read_text(path: Path, separator: str, decimal: str) -> Reading:
             names = [f"column {number}" for number in range(1, len(rows[0]) + 1)]
     else:
         names = checked_names(rows.pop(0), path.name)
-    frame, more_notes = typed(pd.DataFrame(rows, columns=names, dtype=object), path.name, decimal)
+    cells = pd.DataFrame(rows, columns=names, dtype=object)
+    frame, more_notes = typed(cells, path.name, options.decimal)
     return frame, [*notes, *more_notes]
+
+
+def table_lines(text: str, file: str, notes: list[str]) -> list[str]:
+    """The lines of a table: no empty ones, no comments, and no rule below the names."""
+    lines = [line for line in text.splitlines() if line.strip()]
+    comments = [line for line in lines if line.lstrip().startswith(("#", "//"))]
+    if comments and len(comments) < len(lines):
+        lines = [line for line in lines if line not in comments]
+        notes.append(f"Lines that begin with # are left out of {file}: {len(comments)}.")
+    lines = [line for line in lines if not re.fullmatch(r"[\s|:+-]+", line) or "-" not in line]
+    if not lines:
+        raise InputError(f"{file} has no rows")
+    return lines
 
 
 def decoded(raw: bytes, name: str) -> tuple[str, list[str]]:
     """The text of a file in UTF-8, UTF-16 or Windows-1252, and a note on what is unusual."""
-    if raw.startswith((b"\xff\xfe", b"\xfe\xff")):
-        return raw.decode("utf-16"), [f"{name} is read as UTF-16."]
-    if b"\0" in raw[:1000]:
-        coding = "utf-16-le" if raw[1:2] == b"\0" else "utf-16-be"
+    has_mark = raw.startswith((b"\xff\xfe", b"\xfe\xff"))
+    if has_mark or b"\0" in raw[:1000]:
+        without_mark = "utf-16-le" if raw[1:2] == b"\0" else "utf-16-be"
         try:
-            return raw.decode(coding), [f"{name} is read as UTF-16."]
+            text = raw.decode("utf-16" if has_mark else without_mark)
         except UnicodeDecodeError:
             raise InputError(f"{name} is no text; a table of text is needed") from None
+        return text, [f"{name} is read as UTF-16."]
     try:
         return raw.decode("utf-8-sig"), []
     except UnicodeDecodeError:

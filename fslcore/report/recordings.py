@@ -22,6 +22,7 @@ from .analysis import (
     FEW_UNITS,
     PERCENT_BOUNDS,
     Analysis,
+    Place,
     analyse,
     named_intervals,
     sample_of_intervals,
@@ -41,7 +42,7 @@ APPLIES = {
 
 @dataclass(frozen=True)
 class MethodTasks:
-    """The recorded tasks of one method.
+    """The recorded tasks of one method, or the difference of two methods on the same tasks.
 
     Attributes
     ----------
@@ -53,6 +54,8 @@ class MethodTasks:
         100 for a right query, else 0.
     transductive : bool
         Whether an answer depends on the other queries of its task.
+    facts : dict of arrays
+        The labels of all images, and their groups, as `fslcore.stats.three_intervals` takes them.
     """
 
     number: np.ndarray
@@ -60,19 +63,38 @@ class MethodTasks:
     query: np.ndarray
     right: np.ndarray
     transductive: bool
+    facts: dict[str, np.ndarray]
 
     def at(self, rows: np.ndarray) -> MethodTasks:
         """Some of the tasks."""
-        parts = (self.number, self.support, self.query, self.right)
-        return MethodTasks(*(part[rows] for part in parts), self.transductive)
+        parts = {
+            name: getattr(self, name)[rows] for name in ("number", "support", "query", "right")
+        }
+        return replace(self, **parts)
 
     def images(self) -> np.ndarray:
         """(T, ·) support and query together."""
         return np.concatenate([self.support, self.query], axis=1)
 
+    def influence(self) -> Influence:
+        """By how much the mean accuracy changes without each image and each class."""
+        return stats.influence(self.right.mean(axis=1), self.images(), **self.facts)
 
-def analyse_recordings(paths: Sequence[Path], options: Options) -> tuple[Analysis, list[str]]:
-    """The analysis of recordings, and notes on how they were read.
+    def intervals(self, level: float, bounds: tuple[float, float] | None) -> ThreeIntervals:
+        """The interval for each target."""
+        return stats.three_intervals(
+            self.right,
+            self.support,
+            self.query,
+            **self.facts,
+            transductive=self.transductive,
+            level=level,
+            bounds=bounds,
+        )
+
+
+def analyse_recordings(paths: Sequence[Path], options: Options) -> tuple[Measurements, Analysis]:
+    """The accuracies of recorded tasks, and their analysis.
 
     Raises
     ------
@@ -88,23 +110,23 @@ def analyse_recordings(paths: Sequence[Path], options: Options) -> tuple[Analysi
     recording = recorder.load(paths)
     methods = chosen_methods(methods_of(recording), options)
     sampling = "closed" if reuses_images(methods) else "open"
-    notes = [f"A recording of fslcore.record: its tasks are {sampling}."]
-    images = {"labels": recording.classes, **recording.groups}
+    note = f"A recording of fslcore.record: its tasks are {sampling}."
+    measured = Measurements(task_rows(methods, sampling), Shape.RECORDED, True, (note,))
     try:
-        analysis = three_targets(methods, images, options)
+        analysis = three_targets(methods, options)
     except InputError as error:
-        measured = Measurements(task_rows(methods, sampling), Shape.TASKS, True, ())
-        analysis = analyse(measured, options)
+        analysis = analyse(replace(measured, shape=Shape.TASKS), options)
         if sampling == "closed":
             analysis.cautions.append(
                 f"There are no intervals for new images and classes ({error})."
             )
     analysis.cautions = recording_cautions(recording, methods, sampling) + analysis.cautions
-    return analysis, notes
+    return measured, analysis
 
 
 def methods_of(recording: Recording) -> dict[str, MethodTasks]:
     """By the name of each method, its tasks."""
+    facts = {"labels": recording.classes, **recording.groups}
     numbers: dict[tuple, int] = {}
     methods = {}
     for method in recording.methods:
@@ -115,6 +137,7 @@ def methods_of(recording: Recording) -> dict[str, MethodTasks]:
             query=query,
             right=PERCENT * recording.correct[method],
             transductive=recording.transductive.get(method, False),
+            facts=facts,
         )
     return methods
 
@@ -169,59 +192,39 @@ def task_rows(methods: dict[str, MethodTasks], sampling: str) -> pd.DataFrame:
 # Intervals ----------------------------------------------------------------------------------------
 
 
-def three_targets(
-    methods: dict[str, MethodTasks], images: dict[str, np.ndarray], options: Options
-) -> Analysis:
+def three_targets(methods: dict[str, MethodTasks], options: Options) -> Analysis:
     """A sample for each target that the tasks tell of."""
-    intervals = three_intervals(methods, images, options)
-    samples = []
+    analysis = Analysis()
+    place = Place("", pd.DataFrame(), options, analysis)
+    intervals = three_intervals(methods, options)
     for target, words in TARGETS.items():
         of_target = {names: getattr(result, target) for names, result in intervals.items()}
-        sample = sample_of_intervals(of_target, "", words, "task", TEST)
+        sample = sample_of_intervals(of_target, place, "task", TEST, words)
         if target != "closed":
             sample.pairs["spread"] = np.nan  # more tasks do not settle what images leave open
         if np.isfinite(sample.methods["half_width"]).any():
-            samples.append(sample)
-    applies = "; ".join(APPLIES[sample.target] for sample in samples)
-    applies = f"{applies[0].upper()}{applies[1:]}."
-    singles = {name: intervals[name,] for name in methods}
-    return Analysis(samples, applies=[applies], cautions=class_cautions(singles))
+            analysis.samples.append(sample)
+    applies = "; ".join(APPLIES[sample.target] for sample in analysis.samples)
+    analysis.applies.append(f"{applies[0].upper()}{applies[1:]}.")
+    analysis.cautions += class_cautions({name: intervals[name,] for name in methods})
+    return analysis
 
 
 def three_intervals(
-    methods: dict[str, MethodTasks], images: dict[str, np.ndarray], options: Options
+    methods: dict[str, MethodTasks], options: Options
 ) -> dict[tuple[str, ...], ThreeIntervals]:
     """By (method,), the best first, and by (a, b): `fslcore.stats.three_intervals`."""
-    singles = {name: paired_intervals(tasks, images, options) for name, tasks in methods.items()}
+    level = options.level
+    singles = {name: tasks.intervals(level, PERCENT_BOUNDS) for name, tasks in methods.items()}
     means = pd.Series({name: result.closed.mean for name, result in singles.items()})
 
     def difference(first: str, second: str) -> ThreeIntervals:
-        return difference_intervals(methods[first], methods[second], images, options)
+        return difference_intervals(methods[first], methods[second], level)
 
     return named_intervals(means, options, singles.get, difference)
 
 
-def paired_intervals(
-    tasks: MethodTasks,
-    images: dict[str, np.ndarray],
-    options: Options,
-    bounds: tuple[float, float] | None = PERCENT_BOUNDS,
-) -> ThreeIntervals:
-    """Three intervals of one method, or of a difference of two on the same tasks."""
-    return stats.three_intervals(
-        tasks.right,
-        tasks.support,
-        tasks.query,
-        **images,
-        transductive=tasks.transductive,
-        level=options.level,
-        bounds=bounds,
-    )
-
-
-def difference_intervals(
-    first: MethodTasks, second: MethodTasks, images: dict[str, np.ndarray], options: Options
-) -> ThreeIntervals:
+def difference_intervals(first: MethodTasks, second: MethodTasks, level: float) -> ThreeIntervals:
     """Three intervals of a difference, paired on the tasks that both methods have.
 
     Where there are none, tasks are independent given the images, which both have in common: the
@@ -230,20 +233,14 @@ def difference_intervals(
     """
     _, of_first, of_second = np.intersect1d(first.number, second.number, return_indices=True)
     if not len(of_first):
-        change = influence_of(first, images) - influence_of(second, images)
-        return change.intervals(options.level)
+        return (first.influence() - second.influence()).intervals(level)
     first, second = first.at(of_first), second.at(of_second)
     difference = replace(
         first,
         right=first.right - second.right,
         transductive=first.transductive or second.transductive,
     )
-    return paired_intervals(difference, images, options, bounds=None)
-
-
-def influence_of(tasks: MethodTasks, images: dict[str, np.ndarray]) -> Influence:
-    """By how much the mean accuracy of a method changes without each image and each class."""
-    return stats.influence(tasks.right.mean(axis=1), tasks.images(), **images)
+    return difference.intervals(level, bounds=None)
 
 
 # Cautions -----------------------------------------------------------------------------------------

@@ -85,10 +85,10 @@ class Results:
             raise InputError(f"path = {shown(path)}; the names of files are allowed")
         files = read.expanded([Path(name).expanduser() for name in paths])
         if any(map(recordings.is_recording, files)):
-            analysed, notes = recordings.analyse_recordings(files, chosen)
-            return cls.from_analysis(analysed, Shape.RECORDED, True, notes, chosen)
-        tables = read.read_tables(files, chosen.separator, chosen.decimal)
-        return cls.from_measurements(shapes.measurements(tables, chosen), chosen)
+            measured, analysed = recordings.analyse_recordings(files, chosen)
+            return cls.from_analysis(measured, analysed, chosen)
+        measured = shapes.measurements(read.read_tables(files, chosen), chosen)
+        return cls.from_analysis(measured, analysis.analyse(measured, chosen), chosen)
 
     @classmethod
     def from_frame(cls, frame: pd.DataFrame, name: str = "results", **options: object) -> Results:
@@ -111,35 +111,20 @@ class Results:
         frame = frame.reset_index(level=named) if named else frame
         frame, notes = read.typed(frame.reset_index(drop=True), name)
         table = read.Table(frame, name, tuple(notes))
-        return cls.from_measurements(shapes.measurements([table], chosen), chosen)
+        measured = shapes.measurements([table], chosen)
+        return cls.from_analysis(measured, analysis.analyse(measured, chosen), chosen)
 
     @classmethod
-    def from_measurements(cls, measured: Measurements, options: Options) -> Results:
-        """The results of measurements of a known shape."""
-        analysed = analysis.analyse(measured, options)
-        return cls.from_analysis(
-            analysed, measured.shape, measured.percent, measured.notes, options
-        )
-
-    @classmethod
-    def from_analysis(
-        cls,
-        analysed: Analysis,
-        shape: Shape,
-        percent: bool,
-        reading: Sequence[str],
-        options: Options,
-    ) -> Results:
-        """The results of samples that were analysed."""
+    def from_analysis(cls, measured: Measurements, analysed: Analysis, options: Options) -> Results:
+        """The results of measurements that were analysed."""
         pairs = pairs_of(analysed.samples, options)
-        methods = methods_of(analysed.samples, pairs, options)
         return cls(
-            shape=shape,
+            shape=measured.shape,
             options=options,
-            percent=percent,
-            methods=methods,
+            percent=measured.percent,
+            methods=methods_of(analysed.samples, pairs, options),
             pairs=pairs,
-            reading=tuple(reading),
+            reading=measured.notes,
             applies=tuple(analysed.applies),
             assumptions=tuple(analysed.assumptions),
             cautions=tuple(analysed.cautions),
@@ -219,7 +204,7 @@ def pairs_of(samples: Sequence[Sample], options: Options) -> pd.DataFrame:
     ]
     if not parts:
         return pd.DataFrame(columns=PAIR_COLUMNS)
-    pairs = better_first(pd.concat(parts, ignore_index=True), options)
+    pairs = pd.concat(parts, ignore_index=True)
     alpha = 1 - options.level
     # Each target is a question of its own; its pairs in all places are one family of tests.
     p_of_target = pairs.groupby("target")["p"]
@@ -242,16 +227,6 @@ def pairs_of(samples: Sequence[Sample], options: Options) -> pd.DataFrame:
 def columns_first(frame: pd.DataFrame, names: Sequence[str]) -> pd.DataFrame:
     """The frame with these columns first."""
     return frame[[*names, *frame.columns.difference(names, sort=False)]]
-
-
-def better_first(pairs: pd.DataFrame, options: Options) -> pd.DataFrame:
-    """The pairs with ``a`` the better on the units that both have, which may not be that of all."""
-    is_worse = pairs["difference"] > 0 if options.lower_is_better else pairs["difference"] < 0
-    turned = pairs[is_worse]
-    pairs.loc[is_worse, ["a", "b"]] = turned[["b", "a"]].to_numpy()
-    ends = ["difference", "low", "high"]
-    pairs.loc[is_worse, ends] = -turned[["difference", "high", "low"]].to_numpy()
-    return pairs
 
 
 def methods_of(samples: Sequence[Sample], pairs: pd.DataFrame, options: Options) -> pd.DataFrame:

@@ -197,7 +197,7 @@ class FileRows:
     def is_mean_of_methods(self, name: str, meanings: dict[str, str]) -> bool:
         """Whether a column is the mean of others that stand beside it, a column per method."""
         others = self.frame.select_dtypes("number").columns.difference([*meanings])
-        return is_summary(name) and any(not is_other_measure(other) for other in others)
+        return is_summary(name) and not all(map(is_other_measure, others))
 
     def long_rows(self) -> pd.DataFrame:
         """Rows of a table with one column of values."""

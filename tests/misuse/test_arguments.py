@@ -351,7 +351,6 @@ FUNCTIONS = {
             common=True,
             lower_is_better=True,
             out_of=100,
-            tasks=600,
             separator="tab",
             decimal=",",
             pool=40,

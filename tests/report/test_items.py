@@ -10,6 +10,8 @@ from fslcore import stats
 from fslcore.errors import InputError
 from fslcore.report import Results, Shape
 
+report_on = Results.from_frame
+
 SUPPORTS, ITEMS = 4, 30
 CROSSED = ["new items and supports", "new items", "new supports"]
 NUMBERS = ["mean", "half_width", "low", "high"]
@@ -37,7 +39,7 @@ def grouped(frame):
 
 def test_crossed_scores_have_three_targets():
     values = scores()
-    results = Results.from_frame(table(values).sample(frac=1, random_state=0))  # the order of rows means nothing
+    results = report_on(table(values).sample(frac=1, random_state=0))  # the order of rows means nothing
     assert results.shape is Shape.ITEMS and targets(results) == CROSSED
     single = stats.crossed_intervals(100 * values["a"], bounds=(0, 100))
     pair = stats.crossed_intervals(100 * values["a"] - 100 * values["b"])
@@ -54,7 +56,7 @@ def test_crossed_scores_have_three_targets():
 
 
 def test_targets_are_families_of_their_own():
-    pairs = Results.from_frame(table(scores("abc"))).pairs
+    pairs = report_on(table(scores("abc"))).pairs
     for _, family in pairs.groupby("target"):
         assert np.allclose(family["p_holm"], stats.holm(family["p"].to_numpy()))
 
@@ -78,7 +80,7 @@ def test_targets_are_families_of_their_own():
 def test_groups_pools_and_seeds_are_used(change, options, target, sentence, settings):
     values = scores("a")
     frame = change(table(values))
-    results = Results.from_frame(frame, **options)
+    results = report_on(frame, **options)
     grid = 100 * values["a"][: len(frame) // ITEMS]
     expected = getattr(stats.crossed_intervals(grid, bounds=(0, 100), **settings), target)
     words = dict(zip(("both", "items"), CROSSED))[target]
@@ -101,7 +103,7 @@ def test_other_designs_answer_for_less():
         (of_supports, "new supports", "nothing about new items", lambda grid: grid.mean(axis=1)),
     ]
     for frame, target, words, sample in designs:
-        results = Results.from_frame(frame)
+        results = report_on(frame)
         assert targets(results) == [target] and words in results.applies[0]
         first, second = (100 * sample(grid) for grid in values.values())
         expected = stats.open_interval(first, bounds=(0, 100))
@@ -120,10 +122,10 @@ def test_other_designs_answer_for_less():
 def test_uneven_scores_apply_to_items_and_name_the_way_to_more(missing, common_targets):
     frame = table(scores())
     frame = frame.drop(frame.query(missing).index)
-    results = Results.from_frame(frame)
+    results = report_on(frame)
     assert targets(results) == ["new items"] and "not every support" in results.applies[0]
     assert any("--common" in line for line in results.cautions)
-    common = Results.from_frame(frame, common=True)
+    common = report_on(frame, common=True)
     assert targets(common) == common_targets
     if common_targets == CROSSED:
         assert row(common, "new items", "a")["n"] == ITEMS - 1
@@ -131,8 +133,8 @@ def test_uneven_scores_apply_to_items_and_name_the_way_to_more(missing, common_t
 
 def test_repeated_answers_are_averaged_and_an_item_has_one_group():
     frame = table(scores())
-    results = Results.from_frame(pd.concat([frame, frame.assign(score=1 - frame["score"])]))
+    results = report_on(pd.concat([frame, frame.assign(score=1 - frame["score"])]))
     assert targets(results) == CROSSED and row(results, "new items", "a")["mean"] == 50
     assert any("are averaged" in line for line in results.cautions)
     with pytest.raises(InputError, match="item q1 is in 2 groups; an item has one"):
-        Results.from_frame(frame.assign(group=np.where(frame.index == 1, "g", "h")))
+        report_on(frame.assign(group=np.where(frame.index == 1, "g", "h")))

@@ -11,6 +11,8 @@ import pytest
 
 from fslcore.report import Results
 
+report_on = Results.from_frame
+
 RNG = np.random.default_rng(8)
 SCHEMA = json.loads((importlib.resources.files("fslcore.report") / "schema.json").read_text("utf-8"))
 
@@ -35,7 +37,7 @@ CASES = {
 
 @pytest.mark.parametrize("case", CASES)
 def test_the_page_needs_no_other_file_and_has_no_empty_section(tmp_path, case):
-    results = Results.from_frame(CASES[case])
+    results = report_on(CASES[case])
     results.to_html(tmp_path / "r.html", "r.csv: report")
     text = (tmp_path / "r.html").read_text("utf-8")
     assert not re.findall(r'(?:src|href)="(?!data:|#)[^"]*"', re.sub(r"<svg.*?</svg>", "", text, flags=re.S))
@@ -50,7 +52,7 @@ def test_the_page_needs_no_other_file_and_has_no_empty_section(tmp_path, case):
 
 @pytest.mark.parametrize("case", CASES)
 def test_json_keeps_its_schema_and_is_strict(case):
-    record = Results.from_frame(CASES[case]).record()
+    record = report_on(CASES[case]).record()
     record = json.loads(json.dumps(record, default=lambda number: number.item(), allow_nan=False))
     jsonschema.validate(record, SCHEMA)
     record["methods"][0]["mean"] = "high"
@@ -60,7 +62,7 @@ def test_json_keeps_its_schema_and_is_strict(case):
 
 @pytest.mark.parametrize("methods", [1, 2, 8, 30])
 def test_the_terminal_shows_the_answer_first_in_at_most_25_lines(methods):
-    lines = Results.from_frame(table(methods)).lines()
+    lines = report_on(table(methods)).lines()
     assert len(lines) <= 25
     if methods > 1:
         assert re.match(r"m\d+ (is better than|and m)", lines[0])
@@ -68,13 +70,13 @@ def test_the_terminal_shows_the_answer_first_in_at_most_25_lines(methods):
 
 def test_names_from_a_file_cannot_become_html(tmp_path):
     frame = table(2).rename(columns={"m0": "<script>alert(1)</script>", "m1": "a & b"})
-    Results.from_frame(frame).to_html(tmp_path / "r.html", "<i>x</i>")
+    report_on(frame).to_html(tmp_path / "r.html", "<i>x</i>")
     text = (tmp_path / "r.html").read_text("utf-8")
     assert "<script>alert" not in text and "<i>x" not in text and "a &amp; b" in text
 
 
 def test_tables_and_figures_as_files_are_the_same_each_time(tmp_path):
-    results = Results.from_frame(CASES["data sets"])
+    results = report_on(CASES["data sets"])
     paths = [*results.write_tables(tmp_path / "t"), *results.write_figures(tmp_path / "f")]
     first = {path.name: path.read_bytes() for path in paths}
     assert {"methods.tex", "methods.md", "pairs.tex", "report.pdf", "report.png", "report.svg"} <= {*first}
@@ -84,11 +86,11 @@ def test_tables_and_figures_as_files_are_the_same_each_time(tmp_path):
 
 
 def test_a_notebook_shows_the_same_page():
-    html = Results.from_frame(CASES["tasks"])._repr_html_()
+    html = report_on(CASES["tasks"])._repr_html_()
     assert "<svg" in html and "<html" not in html and "m2 is better than m0" in html
 
 
 def test_many_methods_are_a_picture_and_their_pairs_are_folded(tmp_path):
-    Results.from_frame(CASES["many"]).to_html(tmp_path / "r.html")
+    report_on(CASES["many"]).to_html(tmp_path / "r.html")
     text = (tmp_path / "r.html").read_text("utf-8")
     assert "66 pairs as a table" in text and text.count("<svg") == 3

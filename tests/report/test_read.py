@@ -112,8 +112,8 @@ def test_an_object_of_lists_has_a_list_per_method(tmp_path):
 def test_a_file_per_method_and_a_folder_are_one_table(tmp_path):
     for name in ACCURACIES:
         ACCURACIES[[name]].rename(columns={name: "acc"}).to_csv(tmp_path / f"{name}.csv", index=False)
-    for given in (sorted(tmp_path.iterdir()), tmp_path):
-        np.testing.assert_allclose(Results.read(given).pairs["p"], EXPECTED["p"])
+    for path in (sorted(tmp_path.iterdir()), tmp_path):
+        np.testing.assert_allclose(Results.read(path).pairs["p"], EXPECTED["p"])
 
 
 def test_exports_of_tracking_tools_leave_bounds_out(tmp_path):

@@ -88,30 +88,32 @@ def test_unfinished_methods_are_named(tmp_path):
     results.to_html(tmp_path / "report.html")
 
 
+def nearest_centroid(x, seed):
+    """6,000 tasks of a seed, and the answers of nearest centroids."""
+    tasks = sample_closed(LABELS, tasks=6_000, ways=5, shots=2, queries=4, seed=seed)
+    centres = x[tasks.support].reshape(len(tasks), 5, 2, 6).mean(axis=2)
+    distances = ((x[tasks.query][:, :, None] - centres[:, None]) ** 2).sum(axis=3)
+    right = distances.argmin(axis=2) == tasks.query_label
+    return tasks, Record(right, tasks.query_label), False
+
+
+def influence_of(tasks, record, _):
+    used = np.concatenate([tasks.support, tasks.query], axis=1)
+    return stats.influence(100.0 * record.correct.mean(axis=1), used, LABELS, groups=PAIRS)
+
+
 def test_methods_on_other_tasks_of_the_same_images_are_compared_unpaired(tmp_path):
     """Against the same two learners on common tasks: images and classes change the difference as much."""
     rng = np.random.default_rng(0)
     noise, means = rng.normal(size=(160, 6)), rng.normal(size=(8, 6))[LABELS]
-    x = np.stack([noise + 0.6 * means, noise + 0.3 * rng.normal(size=noise.shape) + 0.9 * means])
-    shape = {"tasks": 6_000, "ways": 5, "shots": 2, "queries": 4}
-    tasks_of = {name: sample_closed(LABELS, **shape, seed=seed) for name, seed in (("A", 0), ("B", 1), ("C", 0))}
-
-    def right(learner, tasks):
-        centres = x[learner][tasks.support].reshape(len(tasks), 5, 2, 6).mean(axis=2)
-        distances = ((x[learner][tasks.query][:, :, None] - centres[:, None]) ** 2).sum(axis=3)
-        return distances.argmin(axis=2) == tasks.query_label
-
-    runs, changes = {}, {}
-    for name, tasks in tasks_of.items():
-        answers = right(int(name != "A"), tasks)
-        runs[name] = tasks, Record(answers, tasks.query_label), False
-        used = np.concatenate([tasks.support, tasks.query], axis=1)
-        changes[name] = stats.influence(100.0 * answers.mean(axis=1), used, LABELS, groups=PAIRS)
+    first = noise + 0.6 * means
+    second = noise + 0.9 * means + 0.3 * rng.normal(size=noise.shape)
+    runs = {name: nearest_centroid(x, seed) for name, x, seed in (("A", first, 0), ("B", second, 1), ("C", second, 0))}
     images = {f"{i:03}": {"class": f"{LABELS[i]}", "groups": f"{PAIRS[i]}"} for i in range(160)}
     recorder.save(tmp_path / "r.jsonl", images, runs, {"seed": 0})
     results = Results.read(tmp_path / "r.jsonl", level=0.9)
     assert any("unpaired" in line for line in results.cautions)
-    expected = (changes["B"] - changes["A"]).intervals(0.9)
+    expected = (influence_of(*runs["B"]) - influence_of(*runs["A"])).intervals(0.9)
     for target, kind in ALL.items():
         unpaired, paired = row(results, target, "B", "A"), row(results, target, "C", "A")
         assert unpaired["half_width"] == pytest.approx(getattr(expected, kind).half_width, rel=0.05)

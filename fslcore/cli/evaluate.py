@@ -26,9 +26,8 @@ if TYPE_CHECKING:
     RecordOf = dict[tuple[str, str], Record]
     NeighboursOf = dict[str, Neighbours]
 
-LEAST_WEIGHT = (
-    2 / 3
-)  # of the smallest class in open tasks, below which a note is written; 1 is the average
+# Of the smallest class in open tasks: below it a note is written; 1 is the average.
+SMALLEST_WEIGHT = 2 / 3
 SHAPE = "ways shots queries seed skip_small_classes apart balanced"  # the options that shape tasks
 
 
@@ -118,14 +117,12 @@ def _note_weights(options: argparse.Namespace, source: Source, n_tasks: int) -> 
     """
     import numpy as np
 
-    possible = np.bincount(source.labels) // (
-        options.shots + options.queries
-    )  # open tasks of each class
-    possible = possible[possible > 0]
-    n_balanced = (
-        len(possible) * int(possible.min()) / options.ways
-    )  # tasks in which all have the same weight
-    if n_balanced < LEAST_WEIGHT * n_tasks:
+    images_per_class = options.shots + options.queries
+    tasks_of_class = np.bincount(source.labels) // images_per_class
+    tasks_of_class = tasks_of_class[tasks_of_class > 0]
+    # Tasks in which all classes have the same weight.
+    n_balanced = len(tasks_of_class) * int(tasks_of_class.min()) / options.ways
+    if n_balanced < SMALLEST_WEIGHT * n_tasks:
         line = f"the smallest has {n_balanced / n_tasks:.2f} times the average weight in their mean"
         if n_balanced >= 2:
             line += f" (--balanced gives all classes the same weight, in {int(n_balanced)} tasks)"
@@ -138,13 +135,11 @@ def _compute_part(options: argparse.Namespace, methods: Methods, tasks_of: Tasks
 
     progress = not options.quiet
     for method in methods.values():
-        if (
-            method.backbone is not None and not method.slow
-        ):  # the features are the same for all that read them
+        if method.backbone is not None and not method.slow:
             evaluation.make_features(
                 method.source, method.backbone, options.part, progress=progress
             )
-            break
+            break  # the features are the same for all that read them
     blocks = evaluation.make_records(methods, tasks_of, options.part, progress=progress)
     record = values_of(options, "dataset backbone")
     record["part"] = "{}/{}".format(*options.part)
@@ -231,11 +226,8 @@ def _image_facts(source: Source) -> dict[str, dict[str, str]]:
 
 def _method_name(options: argparse.Namespace, learner: str) -> str:
     """The name of a method in a recording; features from a file have no backbone."""
-    return (
-        f"none {learner}"
-        if options.dataset.startswith("features:")
-        else f"{options.backbone} {learner}"
-    )
+    backbone = "none" if options.dataset.startswith("features:") else options.backbone
+    return f"{backbone} {learner}"
 
 
 def _three_intervals(options: argparse.Namespace, records: RecordOf) -> pd.DataFrame:
@@ -246,17 +238,14 @@ def _three_intervals(options: argparse.Namespace, records: RecordOf) -> pd.DataF
 
     from ..evaluation import three_targets
 
-    learners_by_count = {}
+    tables = []
     for learner in options.learners:
         record = records.get((learner, "closed"))
         count = task_count(options, learner, "closed") if record is None else len(record.correct)
-        learners_by_count.setdefault(count, []).append(learner)
-    tables = []
-    for count, learners in learners_by_count.items():
         answers = three_targets.answers(
             [options.dataset],
             [options.backbone],
-            learners,
+            [learner],
             tasks=count,
             groups=three_targets.IMAGE_FACTS,
             class_groups=three_targets.CLASS_FACTS,

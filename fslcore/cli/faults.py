@@ -24,13 +24,12 @@ def message(error: BaseException, extra: str) -> tuple[str, int]:
     if isinstance(error, MemoryError) or (isinstance(error, RuntimeError) and "allocate" in text):
         return f"not enough memory{f' ({text})' if text else ''}", 2
     if isinstance(error, OSError):
-        return (f"{error.filename}: " if error.filename is not None else "") + (
-            error.strerror or text
-        ), 2
-    if (
-        isinstance(error, ModuleNotFoundError) and error.name and not error.name.startswith("fsl")
-    ):  # of ours: internal
-        return missing(error.name, extra), 2
+        line = error.strerror or text
+        return (line if error.filename is None else f"{error.filename}: {line}"), 2
+    if isinstance(error, ModuleNotFoundError):
+        package = error.name or "fsl"
+        if not package.startswith("fsl"):  # one of ours is a fault
+            return missing(package, extra), 2
     if isinstance(error, RecursionError):
         return f"the input is nested too deeply ({text})", 2
     if isinstance(error, UnicodeDecodeError):

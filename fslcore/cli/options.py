@@ -24,8 +24,8 @@ class Parser(argparse.ArgumentParser):
     def parse_known_args(self, args=None, namespace=None):
         options, unknown = super().parse_known_args(args, namespace)
         if unknown:
-            near = like(unknown[0], self._option_string_actions)
-            raise InputError(f"{unknown[0]}: no such argument{near}; see {self.prog} --help")
+            similar = like(unknown[0], self._option_string_actions)
+            raise InputError(f"{unknown[0]}: no such argument{similar}; see {self.prog} --help")
         return options, unknown
 
     def _get_value(self, action: argparse.Action, text: str) -> object:

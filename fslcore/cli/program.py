@@ -171,9 +171,7 @@ def _prepare(options: argparse.Namespace) -> None:
     start.
     """
     environment = {"FSLCORE_DEVICE": options.device, "FSLCORE_PRECISION": options.precision}
-    os.environ |= {
-        name: value for name, value in environment.items() if value
-    }  # read by `models.backbone`
+    os.environ |= {name: value for name, value in environment.items() if value}
     if options.extra != "report":
         check_data(options.extra)
     if options.computes:
@@ -243,7 +241,5 @@ def _complete(action: argparse.Action, files: object) -> None:
     if action.type is Path or getattr(action.type, "of_files", False):
         action.complete = files
     elif hasattr(action.type, "names"):
-        with suppress(
-            InputError, ModuleNotFoundError
-        ):  # names of data sets come with the extra `evaluate`
+        with suppress(InputError, ModuleNotFoundError):  # data sets come with `evaluate`
             action.choices = action.type.names()

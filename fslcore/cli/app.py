@@ -153,8 +153,12 @@ def _result_commands(command: Callable) -> None:
     add("--json", **JSON)
 
     add = command("compare", commands.compare)
-    add("a", type=printed_of("a"), help="mean±half in percent, such as 71.2±0.4 or 71.2+-0.4")
-    add("b", type=printed_of("b"), help="likewise")
+    add(
+        "first",
+        type=printed_of("first"),
+        help="mean±half in percent, such as 71.2±0.4 or 71.2+-0.4",
+    )
+    add("second", type=printed_of("second"), help="likewise")
     add(
         "--tasks",
         nargs="+",

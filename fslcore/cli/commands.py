@@ -97,7 +97,7 @@ def compare(options: argparse.Namespace) -> None:
             f"tasks = {' '.join(map(str, options.tasks))}; one number is allowed, or one for each "
             "figure"
         )
-    figures = [options.a, options.b]
+    figures = [options.first, options.second]
     if max(mean for mean, _ in figures) <= 1:  # both are shares
         figures = [(100 * mean, 100 * half_width) for mean, half_width in figures]
     settings = values_of(options, "images classes ways shots queries same_tasks sampling level")

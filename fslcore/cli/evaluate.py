@@ -349,9 +349,11 @@ def _check_evaluation(options: argparse.Namespace) -> None:
             "needed"
         )
     if options.intervals:
-        from ..stats.by_class import LEAST
+        from ..stats.task_checks import MINIMUM_TASKS
 
         for learner in options.learners:
             whole(
-                f"tasks with --intervals ({learner})", task_count(options, learner, "closed"), LEAST
+                f"tasks with --intervals ({learner})",
+                task_count(options, learner, "closed"),
+                MINIMUM_TASKS,
             )

@@ -91,7 +91,7 @@ class Answers:
             self.labels,
             groups=self.groups,
             class_groups=self.class_groups,
-            apart=self.apart,
+            group_disjoint=self.apart,
             transductive=not self.transductive.isdisjoint({a, b}),
             bounds=(0, 100) if b is None else (-100, 100),
             level=level,

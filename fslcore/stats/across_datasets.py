@@ -64,7 +64,7 @@ class AcrossDatasets:
     smallest_pair: float
 
     @property
-    def apart(self) -> NDArray[np.bool_]:
+    def significant(self) -> NDArray[np.bool_]:
         """(M, M) truth values: whether two methods are significantly different."""
         gap = np.abs(self.ranks[:, None] - self.ranks)
         return (gap > self.critical_difference) & (self.p_value < 1 - self.level)
@@ -75,7 +75,7 @@ class AcrossDatasets:
         positions in ``ranks``.
         """
         order = np.argsort(self.ranks, kind="stable")
-        ends = [int((~self.apart[m, order]).nonzero()[0].max()) for m in order]
+        ends = [int((~self.significant[m, order]).nonzero()[0].max()) for m in order]
         return [order[i : end + 1] for i, end in enumerate(ends) if not i or end > ends[i - 1]]
 
 

@@ -43,7 +43,7 @@ class AnytimeInterval(Ends):
 
 
 def anytime_interval(
-    values: ArrayLike, *, bounds: Pair = (0, 1), level: float = LEVEL
+    values: ArrayLike, level: float = LEVEL, *, bounds: Pair = (0, 1)
 ) -> AnytimeInterval:
     """Interval of a mean over tasks that holds whenever one stops drawing them.
 
@@ -53,11 +53,11 @@ def anytime_interval(
         One number per task, all tasks so far: accuracies, or the differences of two methods on the
         same tasks. Tasks are drawn with reuse of images, so the interval applies to **these
         images**, as `closed_interval` does.
+    level : float
+        Nominal coverage of all looks together, between 0 and 1.
     bounds : (float, float)
         Least and largest value that there can be: (0, 1) for shares, (0, 100) for percent; (-1, 1)
         or (-100, 100) for differences.
-    level : float
-        Nominal coverage of all looks together, between 0 and 1.
 
     Returns
     -------

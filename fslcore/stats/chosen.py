@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import inf, nan, sqrt
-from typing import NamedTuple
 
 import numpy as np
 import scipy.stats
@@ -27,9 +26,14 @@ BINS = 256  # of 16,384 directions, by the largest t statistic
 TIED = -1e-9  # standard errors: how close the second may come
 
 
-class RankSets(NamedTuple):
-    """Lowest and highest rank that each of M methods may have, 1 for the highest true mean; see
-    `rank_sets`.
+@dataclass(frozen=True)
+class RankSets:
+    """What `rank_sets` returns, for M methods.
+
+    Attributes
+    ----------
+    best, worst : (M,) integers
+        Lowest and highest rank that each method may have, 1 for the highest true mean.
     """
 
     best: NDArray[np.int_]
@@ -134,6 +138,7 @@ def winner_interval(
     covariance: ArrayLike | None = None,
     df: ArrayLike | None = None,
     level: float = LEVEL,
+    *,
     bounds: Bounds = None,
 ) -> Winner:
     """Interval for the true mean of the method that has the highest mean of M, on the tasks that

@@ -24,8 +24,8 @@ from .intervals import (
     Pair,
     checked_level,
     declared_bounds,
+    joint_text,
     student,
-    together,
 )
 
 __all__ = ["CrossedIntervals", "crossed_intervals"]
@@ -88,7 +88,7 @@ class CrossedIntervals:
         -------
         Interval
             Around the same mean. Its ``standard_error`` and ``df`` are what
-            `fslcore.stats.detectable` takes.
+            `fslcore.stats.detectable_difference` takes.
 
         Raises
         ------
@@ -110,7 +110,9 @@ class CrossedIntervals:
         )[2]
 
     def __str__(self) -> str:
-        return together({"new items": self.items, "new supports": self.supports, "both": self.both})
+        return joint_text(
+            {"new items": self.items, "new supports": self.supports, "both": self.both}
+        )
 
 
 def crossed_intervals(

@@ -63,8 +63,9 @@ def equivalence(difference: Interval, margin: float) -> Equivalence:
     ----------
     difference : Interval
         Of a difference of two methods: `paired_interval` or `independent_interval`, or one of the
-        three intervals of a difference (``three_intervals(1.0 * right_a - right_b, …).classes``). A
-        verdict applies to what the interval applies to: these images, new images or new classes.
+        three intervals of a difference (``three_intervals(1.0 * right_of_first - right_of_second,
+        …).classes``). A verdict applies to what the interval applies to: these images, new images
+        or new classes.
     margin : float
         The largest difference that does not matter, over 0, in the unit of the interval. It is
         chosen before the data are seen: some margin is wide enough for any two methods.

@@ -18,11 +18,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..errors import InputError, flag, floats, instance, labels as checked_labels
-from .by_class import check_task_count, checked_images, order_by_class
 from .dependence import checked_groups, of_parts, units_of, variances
-from .grouped import cells_of
+from .group_disjoint import cells_of
 from .intervals import LEVEL, Array, Bounds, Floats, checked_bounds, checked_level
-from .three_intervals import PARTS, ThreeIntervals, assembled, check_reuse
+from .task_checks import check_reuse, check_task_count, checked_images, order_by_class
+from .three_intervals import PARTS, ThreeIntervals, assembled
 
 __all__ = ["Influence", "influence"]
 
@@ -141,15 +141,15 @@ def _positions(present: Array) -> Array:
 
 def influence(
     values: ArrayLike,
-    drawn: ArrayLike,
+    images: ArrayLike,
     labels: ArrayLike,
     *,
     pool: ArrayLike | None = None,
     query: ArrayLike | None = None,
-    replaced: ArrayLike | None = None,
+    values_without: ArrayLike | None = None,
     groups: ArrayLike | None = None,
     class_groups: ArrayLike | None = None,
-    apart: bool = False,
+    group_disjoint: bool = False,
 ) -> Influence:
     """How the mean of one number per task depends on each image and each class.
 
@@ -157,28 +157,27 @@ def influence(
     ----------
     values : (T,) array_like
         The number each task gave, in any unit; for two methods on the same tasks, their difference.
-    drawn : (T, K·m) integer array_like
+    images : (T, K·m) integer array_like
         Images of each task that were drawn at random, m of each of its K classes, without
         repetition: its support and query, or the support alone where ``query`` says of the query.
     labels : (N,) array_like
         Class of each image.
     pool : (T, M) integer array_like, optional
-        Images that those of ``drawn`` were drawn from, -1 as padding. By default all images of the
+        Images that those of ``images`` were drawn from, -1 as padding. By default all images of the
         task's classes. In attribute-biased tasks those with the class's attribute.
     query : (T, K·Q) integer array_like, optional
-        Images of the query, if ``replaced`` is given: where no pool is given, drawn at random from
-        the images that the support leaves; else any, as long as none is in the pool.
-    replaced : (T, K·Q) array_like, optional
+        Images of the query, if ``values_without`` is given: where no pool is given, drawn at random
+        from the images that the support leaves; else any, as long as none is in the pool.
+    values_without : (T, K·Q) array_like, optional
         The number the task would have given had this query image not been there and the next in
         line been taken.
     groups, class_groups : (N,) array_like, optional
         As for `three_intervals`.
-
-    apart : bool
-        As for `three_intervals`, without pool, query and replaced. Where groups span classes, what
-        the absence of one changes in the choice of the others is left out, which makes intervals
-        too narrow by about a tenth where a class has few groups more than a task takes; those of
-        `three_intervals` are exact.
+    group_disjoint : bool
+        As for `three_intervals`, without pool, query and values_without. Where groups span classes,
+        what the absence of one changes in the choice of the others is left out, which makes
+        intervals too narrow by about a tenth where a class has few groups more than a task takes;
+        those of `three_intervals` are exact.
 
     Returns
     -------
@@ -189,7 +188,7 @@ def influence(
     ------
     InputError
         Shapes that disagree, NaN, fewer than 20 tasks, an image out of range or twice, unequal
-        numbers of images a class, a class no larger than m, one of ``query`` and ``replaced``
+        numbers of images a class, a class no larger than m, one of ``query`` and ``values_without``
         without the other, one group in all or in every class, class groups that split a class or
         are one, tasks that share no image.
 
@@ -200,12 +199,12 @@ def influence(
     was among the s images of its pool and was not drawn, and not at all if it was drawn. For random
     tasks this is exact, and for a mean accuracy the same as in `three_intervals`, only with more
     noise. A query that is not drawn at random but picked (FewSTAB's lowest scores) is never missing
-    from tasks that would hold it; there ``replaced`` says what its absence changes, exactly as far
-    as the others are picked as before. It is worth giving for random tasks too: most queries change
-    little, so there is less noise. It needs a learner that takes queries one by one: of a
-    transductive learner ``replaced`` does not say what an absence changes in the answers to the
-    other queries, and the intervals come out too narrow. Support and query in ``drawn``, without
-    ``replaced``, are right for any learner.
+    from tasks that would hold it; there ``values_without`` says what its absence changes, exactly
+    as far as the others are picked as before. It is worth giving for random tasks too: most queries
+    change little, so there is less noise. It needs a learner that takes queries one by one: of a
+    transductive learner ``values_without`` does not say what an absence changes in the answers to
+    the other queries, and the intervals come out too narrow. Support and query in ``images``,
+    without ``values_without``, are right for any learner.
 
     Examples
     --------
@@ -220,26 +219,28 @@ def influence(
     >>> print(influence(worst, images.reshape(400, 20), labels).intervals())
     28.33 ± 2.28 (these images), ± 3.65 (new images), ± 9.21 (new classes)
     """
-    values, labels = floats("values", values), checked_labels("labels", labels)
+    values = floats("values", values)
+    labels = checked_labels("labels", labels)
     check_task_count(len(values))
-    if (query is None) != (replaced is None):
+    if (query is None) != (values_without is None):
         raise InputError(
-            "query and replaced: one is given without the other; both or none are needed"
+            "query and values_without: one is given without the other; both or none are needed"
         )
     shape = len(values), len(labels)
-    drawn = checked_images("drawn", drawn, shape)
+    images = checked_images("images", images, shape)
     query = None if query is None else checked_images("query", query, shape)
-    pool = None if pool is None else checked_images("pool", pool, shape, least=-1)
-    check_reuse("drawn", drawn)
-    if flag("apart", apart):
+    pool = None if pool is None else checked_images("pool", pool, shape, lowest=-1)
+    check_reuse("images", images)
+    if flag("group_disjoint", group_disjoint):
         if pool is not None or query is not None:
             raise InputError(
-                "apart = True; tasks drawn from all images are needed, without pool, query and "
-                "replaced"
+                "group_disjoint = True; tasks drawn from all images are needed, without pool, "
+                "query and values_without"
             )
-        return _apart(values, drawn, labels, groups, class_groups)
-    tasks = _Tasks.checked(drawn, labels)
-    images, classes, frequency = _changes(values, tasks, pool, query, replaced)
+        return _group_disjoint(values, images, labels, groups, class_groups)
+    tasks = _Tasks.checked(images, labels)
+    image_changes = _changes_by_image(values, tasks, pool, query, values_without)
+    class_changes, frequency = _changes_by_class(values, tasks)
     held = frequency > 0
     # Refusals are about what the tasks hold.
     checked_groups(_positions(held)[tasks.label], tasks.names[held], groups, class_groups)
@@ -248,8 +249,8 @@ def influence(
         mean=float(values.mean()),
         sampling_variance=float(values.var(ddof=1) / len(values)),
         n_tasks=len(values),
-        images=images,
-        classes=classes,
+        images=image_changes,
+        classes=class_changes,
         labels=tasks.label,
         held=held,
         groups=groups,
@@ -262,9 +263,9 @@ class _Tasks(NamedTuple):
 
     Attributes
     ----------
-    drawn : (T, K·m) integers
+    images : (T, K·m) integers
         Images of each task.
-    of_task : (T, K) integers
+    classes : (T, K) integers
         Classes of each task.
     label : (N,) integers
         Class of each image.
@@ -272,28 +273,28 @@ class _Tasks(NamedTuple):
         The classes as the user calls them.
     """
 
-    drawn: Array
-    of_task: Array
+    images: Array
+    classes: Array
     label: Array
     names: Array
 
     @classmethod
-    def checked(cls, drawn: Array, labels: Array) -> _Tasks:
+    def checked(cls, images: Array, labels: Array) -> _Tasks:
         """Raise `InputError` where a task has unequal numbers of images per class."""
         names, label = np.unique(labels, return_inverse=True)
-        _, of_task = order_by_class("drawn", label[drawn])
-        return cls(drawn, of_task, label, names)
+        _, classes = order_by_class("images", label[images])
+        return cls(images, classes, label, names)
 
     @property
     def images_per_class(self) -> int:
         """Images of a class in a task, m."""
-        return int(self.drawn.shape[1] // self.of_task.shape[1])
+        return int(self.images.shape[1] // self.classes.shape[1])
 
     def by_image(self, images: Array, numbers: Array) -> Floats:
         """The number (T, K) of its class for each image (T, M); 0 for padding."""
         classes = np.where(images >= 0, self.label[images], -1)
         total = np.zeros(images.shape)
-        for column, values in zip(self.of_task.T, numbers.T):
+        for column, values in zip(self.classes.T, numbers.T):
             total = total + np.where(classes == column[:, None], values[:, None], 0)
         return total
 
@@ -308,74 +309,78 @@ class _Tasks(NamedTuple):
         return np.asarray(parts / tasks * sums)
 
 
-def _changes(
+def _changes_by_image(
     values: Floats,
     tasks: _Tasks,
     pool: Array | None,
     query: Array | None,
-    replaced: ArrayLike | None,
-) -> tuple[Floats, Floats, Floats]:
-    """(P, N) changes by image and (P, C) by class, and (C,) the share of tasks that hold each
-    class.
-    """
-    label, of_task, m = tasks.label, tasks.of_task, tasks.images_per_class
-    n_images, n_classes = len(label), len(tasks.names)
+    values_without: ArrayLike | None,
+) -> Floats:
+    """(P, N) the mean minus that without each image, centred within classes."""
+    label, n_images = tasks.label, len(tasks.label)
     centred = (values - values.mean())[:, None]
-    available = _available(tasks, pool)
+    size, m = _pool_sizes(tasks, pool), tasks.images_per_class
     # Where the pool is used up, there is no such task without the image: it just does not count.
-    extra = np.divide(m, available - m, out=np.zeros(available.shape), where=available > m)
-    by_drawn = centred * (1 + tasks.by_image(tasks.drawn, extra))
-    change = tasks.part_sums(tasks.drawn, by_drawn, n_images)
+    extra = np.divide(m, size - m, out=np.zeros(size.shape), where=size > m)
+    weighted = centred * (1 + tasks.by_image(tasks.images, extra))
+    change = tasks.part_sums(tasks.images, weighted, n_images)
     if pool is None:
-        change -= tasks.part_sums(of_task, centred * extra, n_classes)[:, label]
+        change -= tasks.part_sums(tasks.classes, centred * extra, len(tasks.names))[:, label]
     else:
-        by_pool = np.where(pool >= 0, centred * tasks.by_image(pool, extra), 0)
-        change -= tasks.part_sums(pool.clip(min=0), by_pool, n_images)
-    if query is not None and replaced is not None:
-        loss = values[:, None] - _checked_replaced(replaced, query)
+        absent = np.where(pool >= 0, centred * tasks.by_image(pool, extra), 0)
+        change -= tasks.part_sums(pool.clip(min=0), absent, n_images)
+    if query is not None and values_without is not None:
+        loss = values[:, None] - _checked_values_without(values_without, query)
         if pool is None:
             loss = loss * (1 + tasks.by_image(query, extra))
         change += tasks.part_sums(query, loss, n_images)
     class_means = np.array([np.bincount(label, row) for row in change]) / np.bincount(label)
-    frequency = tasks.part_sums(of_task, np.ones(1), n_classes).mean(axis=0)
+    return np.asarray(change - class_means[:, label])
+
+
+def _changes_by_class(values: Floats, tasks: _Tasks) -> tuple[Floats, Floats]:
+    """(P, C) the mean minus that without each class, and (C,) the share of tasks that hold it."""
+    count = len(tasks.names)
+    centred = (values - values.mean())[:, None]
+    frequency = tasks.part_sums(tasks.classes, np.ones(1), count).mean(axis=0)
     with np.errstate(divide="ignore", invalid="ignore"):
-        by_class = tasks.part_sums(of_task, centred, n_classes) / (1 - frequency)
-    by_class[:, np.isclose(frequency, 1)] = inf
-    return change - class_means[:, label], by_class, frequency
+        change = tasks.part_sums(tasks.classes, centred, count) / (1 - frequency)
+    change[:, np.isclose(frequency, 1)] = inf
+    return change, frequency
 
 
-def _checked_replaced(replaced: ArrayLike, query: Array) -> Floats:
-    numbers = floats("replaced", replaced, None)
+def _checked_values_without(values_without: ArrayLike, query: Array) -> Floats:
+    numbers = floats("values_without", values_without, None)
     if numbers.shape != query.shape:
         raise InputError(
-            f"replaced has shape {numbers.shape}, query {query.shape}; a finite number each is "
-            "needed"
+            f"values_without has shape {numbers.shape}, query {query.shape}; a finite number each "
+            "is needed"
         )
     return numbers
 
 
-def _available(tasks: _Tasks, pool: Array | None) -> Array:
+def _pool_sizes(tasks: _Tasks, pool: Array | None) -> Array:
     """(T, K) images that the m of a task's class were drawn from."""
-    of_task, m = tasks.of_task, tasks.images_per_class
+    m = tasks.images_per_class
     if pool is None:
-        size: Array = np.bincount(tasks.label)[of_task]
-        if (size <= m).any():
-            name = tasks.names[of_task[size <= m][0]]
+        sizes: Array = np.bincount(tasks.label)[tasks.classes]
+        if (sizes <= m).any():
+            name = tasks.names[tasks.classes[sizes <= m][0]]
             raise InputError(
-                f"class {name} has {size[size <= m][0]} images; {m + 1} are needed, to leave one "
-                "out"
+                f"class {name} has {sizes[sizes <= m][0]} images; {m + 1} are needed, to leave "
+                "one out"
             )
-        return size
-    classes = np.where(pool >= 0, tasks.label[pool], -1)
-    available = np.stack([(classes == column[:, None]).sum(axis=1) for column in of_task.T], axis=1)
-    if (available < m).any():
+        return sizes
+    label = np.where(pool >= 0, tasks.label[pool], -1)
+    sizes = np.stack([(label == column[:, None]).sum(axis=1) for column in tasks.classes.T], axis=1)
+    if (sizes < m).any():
         raise InputError(f"pool: fewer images of a class than the {m} that were drawn from it")
-    return available
+    return sizes
 
 
-def _apart(
+def _group_disjoint(
     values: Floats,
-    drawn: Array,
+    images: Array,
     labels: Array,
     groups: ArrayLike | None,
     class_groups: ArrayLike | None,
@@ -385,20 +390,27 @@ def _apart(
     The images of a group then add up to what the group changes.
     """
     groups = None if groups is None else checked_labels("groups", groups, len(labels))
-    cells = cells_of(labels, groups, drawn, np.zeros((len(drawn), 0), int))
-    of_cells = influence(values, cells.of[drawn], labels[cells.first])
+    cells = cells_of(labels, groups, images, np.zeros((len(images), 0), int))
+    by_cell = influence(values, cells.cell_of_image[images], labels[cells.first_image])
     names, label = np.unique(labels, return_inverse=True)
-    images, cell_count = np.bincount(label)[label], np.bincount(of_cells.labels)[label]
-    size = np.bincount(cells.of)[cells.of]
-    without = 1 - size / images  # by which the sum over a group is divided (`dependence`)
-    scale = np.sqrt(1 - 1 / cell_count) * without / (1 - 1 / images) / size
-    held = of_cells.held
-    position = _positions(held)
-    groups, class_groups = checked_groups(position[label], names[held], groups, class_groups)
+    position = _positions(by_cell.held)
+    groups, class_groups = checked_groups(
+        position[label], names[by_cell.held], groups, class_groups
+    )
+    scale = _image_shares(label, cells.cell_of_image, by_cell.labels)
+    scale = np.where(by_cell.held[label], scale, 0)
     return replace(
-        of_cells,
-        images=of_cells.images[:, cells.of] * np.where(held[label], scale, 0),
+        by_cell,
+        images=by_cell.images[:, cells.cell_of_image] * scale,
         labels=label,
         groups=groups,
         class_groups=None if class_groups is None else class_groups[position],
     )
+
+
+def _image_shares(label: Array, cell_of_image: Array, cell_labels: Array) -> Floats:
+    """(N,) the share of a cell's change that each of its images gets."""
+    images, cells = np.bincount(label)[label], np.bincount(cell_labels)[label]
+    size = np.bincount(cell_of_image)[cell_of_image]
+    without = 1 - size / images  # by which the sum over a group is divided (`dependence`)
+    return np.asarray(np.sqrt(1 - 1 / cells) * without / (1 - 1 / images) / size)

@@ -472,9 +472,9 @@ def declared_bounds(values: ArrayLike, bounds: Bounds) -> Bounds:
     return checked_bounds(bounds)
 
 
-def bounds_of_difference(a: ArrayLike, b: ArrayLike, bounds: Bounds) -> Bounds:
+def bounds_of_difference(first: ArrayLike, second: ArrayLike, bounds: Bounds) -> Bounds:
     """The bounds given, checked; (-1, 1) for a difference of True and False; else None."""
-    if bounds is None and declared_bounds(a, None) and declared_bounds(b, None):
+    if bounds is None and declared_bounds(first, None) and declared_bounds(second, None):
         return -1.0, 1.0
     return checked_bounds(bounds)
 
@@ -544,7 +544,7 @@ def decimals(half_width: float) -> int:
     return min(max(2, 1 - floor(log10(half_width))), 9)
 
 
-def together(intervals: dict[str, Interval]) -> str:
+def joint_text(intervals: dict[str, Interval]) -> str:
     """Intervals of one mean, by what is new in each: the mean once, and all with the digits of the
     narrowest.
     """

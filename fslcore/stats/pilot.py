@@ -27,7 +27,6 @@ from ..errors import (
     shown,
     whole,
 )
-from .by_class import order_by_class
 from .intervals import (
     LEVEL,
     Array,
@@ -38,6 +37,7 @@ from .intervals import (
     declared_bounds,
     normal_quantile,
 )
+from .task_checks import order_by_class
 
 __all__ = ["Moments", "Pilot", "VarianceModel", "best_queries", "moments", "pilot", "task_count"]
 

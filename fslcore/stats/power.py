@@ -16,7 +16,7 @@ from .intervals import LEVEL, Bounds, Floats, Interval, Pair, checked_level
 from .pilot import Pilot
 from .three_intervals import ThreeIntervals
 
-__all__ = ["Plan", "detectable", "plan", "power", "smallest"]
+__all__ = ["Plan", "detectable_difference", "plan", "power", "smallest"]
 
 MOST = 2**62  # sizes beyond are not looked for
 # Middles of equal parts of the chances, to average over.
@@ -81,10 +81,22 @@ def powers(difference: ArrayLike, standard_error: ArrayLike, df: ArrayLike, leve
     return np.asarray(upper + np.nan_to_num(lower))
 
 
-def detectable(
+def detectable_difference(
     standard_error: float, df: float = inf, *, power: float = 0.8, level: float = LEVEL
 ) -> float:
     """The true difference that an interval with this standard error detects with this power.
+
+    Parameters
+    ----------
+    standard_error, df, level : float
+        As for `power`.
+    power : float
+        Probability of an interval that excludes 0.
+
+    Returns
+    -------
+    float
+        In the unit of the standard error.
 
     Raises
     ------
@@ -93,7 +105,7 @@ def detectable(
 
     Examples
     --------
-    >>> round(detectable(0.5), 2)
+    >>> round(detectable_difference(0.5), 2)
     1.4
     """
     number("standard_error", standard_error, over=0)
@@ -450,7 +462,8 @@ def _check_difference(pilot: ThreeIntervals | Pilot) -> None:
         raise InputError(
             f"pilot: its values lie between {bounds[0]:g} and {bounds[1]:g}, as those of one "
             "method; a pilot of a "
-            f"difference is needed, {name}(1.0 * right_a - right_b, …, bounds=(-1, 1))"
+            f"difference is needed, {name}(1.0 * right_of_first - right_of_second, …, "
+            "bounds=(-1, 1))"
         )
 
 

@@ -46,12 +46,14 @@ class PairedProportions(Ends):
         return sum(self.discordant) < FEW_DISCORDANT
 
 
-def paired_proportions(a: ArrayLike, b: ArrayLike, level: float = LEVEL) -> PairedProportions:
+def paired_proportions(
+    first: ArrayLike, second: ArrayLike, level: float = LEVEL
+) -> PairedProportions:
     """Compare the right answers of two methods on the same items (McNemar, 1947; Tango, 1998).
 
     Parameters
     ----------
-    a, b : (N,) array_like
+    first, second : (N,) array_like
         1 or True where the method's answer is right, else 0; item by item in the same order.
     level : float
         Nominal coverage, between 0 and 1.
@@ -83,14 +85,15 @@ def paired_proportions(a: ArrayLike, b: ArrayLike, level: float = LEVEL) -> Pair
     ((1, 3), -0.04, 0.625)
     """
     checked_level(level)
-    first, second = _outcomes("a", a), _outcomes("b", b)
-    if first.shape != second.shape:
+    of_first, of_second = _outcomes("first", first), _outcomes("second", second)
+    if of_first.shape != of_second.shape:
         raise InputError(
-            f"a has {first.size} items, b has {second.size}; paired methods share their items"
+            f"first has {of_first.size} items, second has {of_second.size}; paired methods share "
+            "their items"
         )
-    count = first.size
-    wins = int((first & ~second).sum())
-    losses = int((second & ~first).sum())
+    count = of_first.size
+    wins = int((of_first & ~of_second).sum())
+    losses = int((of_second & ~of_first).sum())
     z = float(stats.norm.ppf((1 + level) / 2))
     low, high = -_largest(losses, wins, count, z), _largest(wins, losses, count, z)
     discordant = wins + losses

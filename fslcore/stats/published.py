@@ -11,8 +11,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 from math import log, sqrt
+from typing import NamedTuple
 
 import numpy as np
 
@@ -39,13 +39,11 @@ __all__ = [
 # From the 5-way 5-shot episodes in data/episodes, 600 tasks or fewer of four methods on each of 12
 # sets of classes; tests/stats/test_printed.py makes them again.
 BETWEEN = 0.0271  # median correlation of two answers of a task
-CORRELATION = (
-    0.28,
-    0.95,
-)  # of the accuracies of two methods on the same tasks: where nine tenths lie
+# Of the accuracies of two methods on the same tasks: where nine tenths of the correlations lie.
+CORRELATION = (0.28, 0.95)
 READINGS = ("interval", "standard error", "standard deviation")
 ANSWERS, SAMPLINGS = ("yes", "no", "unknown"), ("closed", "open", "unknown")
-MOST = 2**53
+MAXIMUM = 2**53
 VERDICTS = ("better", "open", "not significantly different")
 
 
@@ -157,8 +155,8 @@ class Printed:
 
 
 def from_printed(
-    a: Sequence[float],
-    b: Sequence[float],
+    first: Sequence[float],
+    second: Sequence[float],
     tasks: int | Sequence[int],
     *,
     images: int | None = None,
@@ -174,7 +172,7 @@ def from_printed(
 
     Parameters
     ----------
-    a, b : (float, float)
+    first, second : (float, float)
         Mean accuracy and what stands behind its ±, in percent.
     tasks : int, or (int, int)
         T behind each mean, at least 2.
@@ -230,102 +228,191 @@ def from_printed(
     2.72 ± 0.76, 2.72 ± 0.18, 2.72 ± 7.29
     """
     level = checked_level(level)
-    means, widths = zip(_figure("a", a), _figure("b", b))
-    counts = (
-        tuple(tasks) if isinstance(tasks, (tuple, list)) and len(tasks) == 2 else (tasks, tasks)
-    )
-    counts = tuple(whole("tasks", t, 2, MOST) for t in counts)
-    choice("same_tasks", same_tasks, ANSWERS), choice("sampling", sampling, SAMPLINGS)
-    whole("ways", ways, 2, MOST), whole("shots", shots, 1, MOST), whole("queries", queries, 1, MOST)
+    figures = _figure("first", first), _figure("second", second)
+    counts = _checked_counts(tasks)
+    choice("same_tasks", same_tasks, ANSWERS)
+    choice("sampling", sampling, SAMPLINGS)
+    whole("ways", ways, 2, MAXIMUM)
+    whole("shots", shots, 1, MAXIMUM)
+    whole("queries", queries, 1, MAXIMUM)
     if same_tasks == "yes" and counts[0] != counts[1]:
         raise InputError(f"tasks = {counts[0]} and {counts[1]}; the same tasks are equally many")
-    open_tasks, class_sets = None, None
+    open_tasks = class_sets = None
     if images is not None:
-        task_size = ways * (shots + queries)
-        open_tasks = whole("images", images, task_size, MOST) // task_size
-        if sampling == "open" and max(counts) > open_tasks:
-            raise InputError(
-                f"tasks = {max(counts)}; "
-                f"{images} images make at most {open_tasks} open tasks of this shape"
-            )
+        open_tasks = _open_tasks(images, ways * (shots + queries), counts, sampling)
         if sampling == "unknown" and max(counts) > open_tasks:
             sampling = "closed"
     if classes is not None:
-        class_sets = whole("classes", classes, ways, MOST) // ways
-    z = normal_quantile(level)
-    n = ways * queries
-    usual = [sqrt(m * (100 - m) * (1 / n + BETWEEN * (1 - 1 / n))) for m in means]
-    # Accuracies with this mean vary most where all are on the bounds, 0 or 100.
-    largest = [sqrt(m * (100 - m) * t / (t - 1)) for m, t in zip(means, counts)]
-    readings, distances, gap = [], [], means[0] - means[1]
-    paired = same_tasks != "no" and counts[0] == counts[1]
-    for meaning in READINGS:
-        factor = {"interval": 1 / z, "standard error": 1.0}.get(meaning)
-        first, second = (
-            h * (1 if factor is None else factor * sqrt(t)) for h, t in zip(widths, counts)
-        )
-        spread = first, second
-        if any(s > limit for s, limit in zip(spread, largest)):
-            continue
-        distances.append([abs(log(s / u)) for s, u in zip(spread, usual)])
-        difference = partial(_difference, gap, spread, counts, paired=paired, level=level)
-        # Of open tasks' images the tasks speak already; less than two that share none say nothing.
-        independent_tasks = (open_tasks if sampling != "open" else None, class_sets)
-        of_new = [
-            None if independent is None or independent < 2 else difference(independent=independent)
-            for independent in independent_tasks
-        ]
-        usual_spread = max(distances[-1]) <= log(max(z, 1)) / 2
-        readings.append(PrintedReading(meaning, spread, usual_spread, difference(), *of_new))
-    if not readings:
-        raise InputError(
-            f"± = {widths[0]:g} and {widths[1]:g}; accuracies with these means have standard "
-            f"deviations of at most {largest[0]:.4g} and {largest[1]:.4g}"
-        )
-    likely = readings[int(np.argmin([np.square(distance).sum() for distance in distances]))]
-    coarse = all(round(x, 1) == x for x in (*means, *widths))
-    return Printed(gap, tuple(readings), likely, sampling, same_tasks, counts, level, coarse)
+        class_sets = whole("classes", classes, ways, MAXIMUM) // ways
+    comparison = _Comparison(
+        means=(figures[0].mean, figures[1].mean),
+        tasks=counts,
+        answers=ways * queries,
+        paired=same_tasks != "no" and counts[0] == counts[1],
+        # Of open tasks' images the tasks speak already.
+        open_tasks=None if sampling == "open" else open_tasks,
+        class_sets=class_sets,
+        level=level,
+    )
+    readings = comparison.readings((figures[0].plus_minus, figures[1].plus_minus))
+    return Printed(
+        difference=comparison.gap,
+        readings=tuple(readings),
+        likely=min(readings, key=lambda reading: comparison.distance(reading.deviations)),
+        sampling=sampling,
+        same_tasks=same_tasks,
+        n_tasks=counts,
+        level=level,
+        coarse=all(round(x, 1) == x for figure in figures for x in figure),
+    )
 
 
-def _figure(name: str, figure: Sequence[float]) -> Pair:
+class _Figure(NamedTuple):
+    """A printed mean, and what stands behind its ±, in percent."""
+
+    mean: float
+    plus_minus: float
+
+
+def _figure(name: str, figure: Sequence[float]) -> _Figure:
     if not isinstance(figure, (tuple, list, np.ndarray)) or np.shape(figure) != (2,):
         raise InputError(
             f"{name} = {shown(figure)}; a mean and its ±, two numbers in percent, are allowed"
         )
-    mean, widths = (x.item() if isinstance(x, np.generic) else x for x in figure)
+    mean, plus_minus = (x.item() if isinstance(x, np.generic) else x for x in figure)
     mean = number(f"mean of {name}", mean)
     if 0 < mean <= 1:
         raise InputError(
             f"mean of {name} = {mean:g}; percent is allowed, not a share: {100 * mean:g}"
         )
     number(f"mean of {name}", mean, over=1, under=100)
-    return mean, number(f"± of {name}", widths, over=0, under=100)
+    return _Figure(mean, number(f"± of {name}", plus_minus, over=0, under=100))
 
 
-def _difference(
-    gap: float,
-    spread: Sequence[float],
-    tasks: Sequence[int],
-    *,
-    paired: bool,
-    level: float,
-    independent: int | None = None,
-) -> PrintedDifference:
-    """Of means over so many tasks; with ``independent``, of what as many tasks that share nothing
-    vary by on top.
+def _checked_counts(tasks: int | Sequence[int]) -> tuple[int, int]:
+    """Numbers of tasks behind the two means, from one number for both or from two."""
+    is_pair = isinstance(tasks, (tuple, list)) and len(tasks) == 2
+    first, second = tasks if is_pair else (tasks, tasks)  # type: ignore[misc]
+    return whole("tasks", first, 2, MAXIMUM), whole("tasks", second, 2, MAXIMUM)
+
+
+def _open_tasks(images: int, task_size: int, tasks: tuple[int, int], sampling: str) -> int:
+    """Number of tasks without a common image that so many images make."""
+    open_tasks = whole("images", images, task_size, MAXIMUM) // task_size
+    if sampling == "open" and max(tasks) > open_tasks:
+        raise InputError(
+            f"tasks = {max(tasks)}; "
+            f"{images} images make at most {open_tasks} open tasks of this shape"
+        )
+    return open_tasks
+
+
+class _Comparison(NamedTuple):
+    """Two checked means in percent, and the tasks behind them.
+
+    Attributes
+    ----------
+    means : (float, float)
+    tasks : (int, int)
+        Behind each mean.
+    answers : int
+        K·Q, in a task.
+    paired : bool
+        Whether both may be of the same tasks.
+    open_tasks, class_sets : int or None
+        Tasks without a common image, or class, that the test set makes; None where the number is
+        not known or not needed.
+    level : float
     """
-    first, second = (
-        s * s * (1 / t + (1 / independent if independent else 0)) for s, t in zip(spread, tasks)
-    )
-    counts = [independent or t for t in tasks]
-    total = first + second
-    parts = [(first, counts[0] - 1), (second, counts[1] - 1)]
-    half, df = student(total, parts, level)
-    widest = PercentDifference(gap, half, level, independent or sum(tasks), "independent", df)
-    if not paired:
-        return PrintedDifference(widest, widest, None)
-    quantile, product = student_quantile(counts[0] - 1, level), sqrt(first * second)
-    narrow = quantile * sqrt(total - 2 * CORRELATION[1] * product)
-    narrowest = PercentDifference(gap, min(narrow, half), level, counts[0], "paired", counts[0] - 1)
-    correlation = (total - (gap / quantile) ** 2) / (2 * product)
-    return PrintedDifference(widest, narrowest, correlation if -1 < correlation < 1 else None)
+
+    means: Pair
+    tasks: tuple[int, int]
+    answers: int
+    paired: bool
+    open_tasks: int | None
+    class_sets: int | None
+    level: float
+
+    @property
+    def gap(self) -> float:
+        """First mean minus the second."""
+        return self.means[0] - self.means[1]
+
+    def readings(self, plus_minus: Pair) -> list[PrintedReading]:
+        """What the two ± may mean, without what is impossible."""
+        # Accuracies with this mean vary most where all are on the bounds, 0 or 100.
+        largest = [sqrt(m * (100 - m) * t / (t - 1)) for m, t in zip(self.means, self.tasks)]
+        readings = []
+        for meaning in READINGS:
+            deviations = self._deviations(meaning, plus_minus)
+            if deviations[0] <= largest[0] and deviations[1] <= largest[1]:
+                readings.append(self._reading(meaning, deviations))
+        if not readings:
+            raise InputError(
+                f"± = {plus_minus[0]:g} and {plus_minus[1]:g}; accuracies with these means have "
+                f"standard deviations of at most {largest[0]:.4g} and {largest[1]:.4g}"
+            )
+        return readings
+
+    def _deviations(self, meaning: str, plus_minus: Pair) -> Pair:
+        """Standard deviations of a task's accuracy that the two ± imply."""
+        if meaning == "standard deviation":
+            return plus_minus
+        factor = 1 / normal_quantile(self.level) if meaning == "interval" else 1.0
+        first, second = (h * (factor * sqrt(t)) for h, t in zip(plus_minus, self.tasks))
+        return first, second
+
+    def _from_usual(self, deviations: Pair) -> list[float]:
+        """Logarithms of how far standard deviations are from what is usual for these tasks."""
+        n = self.answers
+        usual = [sqrt(m * (100 - m) * (1 / n + BETWEEN * (1 - 1 / n))) for m in self.means]
+        return [abs(log(deviation / u)) for deviation, u in zip(deviations, usual)]
+
+    def distance(self, deviations: Pair) -> float:
+        """Squared distance of two standard deviations from what is usual for these tasks."""
+        return float(np.square(self._from_usual(deviations)).sum())
+
+    def _reading(self, meaning: str, deviations: Pair) -> PrintedReading:
+        z = normal_quantile(self.level)
+        return PrintedReading(
+            meaning=meaning,
+            deviations=deviations,
+            usual=max(self._from_usual(deviations)) <= log(max(z, 1)) / 2,
+            tasks=self._difference(deviations, None),
+            images=self._new_difference(deviations, self.open_tasks),
+            classes=self._new_difference(deviations, self.class_sets),
+        )
+
+    def _new_difference(
+        self, deviations: Pair, independent: int | None
+    ) -> PrintedDifference | None:
+        """For new images or classes; less than two tasks that share none show nothing of these."""
+        if independent is None or independent < 2:
+            return None
+        return self._difference(deviations, independent)
+
+    def _difference(self, deviations: Pair, independent: int | None) -> PrintedDifference:
+        """Of the means; with ``independent``, of what as many tasks that share nothing vary by on
+        top.
+        """
+        extra = 1 / independent if independent else 0
+        first, second = (s * s * (1 / t + extra) for s, t in zip(deviations, self.tasks))
+        counts = [independent or t for t in self.tasks]
+        parts = [(first, counts[0] - 1), (second, counts[1] - 1)]
+        half, df = student(first + second, parts, self.level)
+        tasks = independent or sum(self.tasks)
+        widest = PercentDifference(self.gap, half, self.level, tasks, "independent", df)
+        if not self.paired:
+            return PrintedDifference(widest, widest, None)
+        return self._paired_difference(widest, (first, second), counts[0])
+
+    def _paired_difference(
+        self, widest: Interval, variances: Pair, count: int
+    ) -> PrintedDifference:
+        """Of means over the same tasks, with these variances."""
+        total, product = sum(variances), sqrt(variances[0] * variances[1])
+        quantile = student_quantile(count - 1, self.level)
+        half = min(quantile * sqrt(total - 2 * CORRELATION[1] * product), widest.half_width)
+        narrowest = PercentDifference(self.gap, half, self.level, count, "paired", count - 1)
+        correlation = (total - (self.gap / quantile) ** 2) / (2 * product)
+        return PrintedDifference(widest, narrowest, correlation if -1 < correlation < 1 else None)

@@ -9,71 +9,72 @@ from scipy.stats import rankdata
 from ..errors import InputError, floats, whole
 from .intervals import Floats
 
-__all__ = ["picked", "rank_correlation"]
+__all__ = ["rank_correlation", "value_of_choice"]
 
 DIGITS = 9  # of the largest: values that differ by less are equal, as sums of shares are rounded
 
 
-def rank_correlation(a: ArrayLike, b: ArrayLike) -> Floats | float:
-    """Spearman's rank correlation of every row of a with that row of b; ties share their mean rank.
+def rank_correlation(first: ArrayLike, second: ArrayLike) -> Floats | float:
+    """Spearman's rank correlation of every row with that row of another array.
+
+    Ties share their mean rank.
 
     Parameters
     ----------
-    a, b : (T, M) or (M,) array_like
+    first, second : (T, M) or (M,) array_like
         Two values of each of M candidates on each of T tasks, in any unit. A single row goes with
         every row of the other array.
 
     Returns
     -------
     (T,) array, or a number for two single rows
-        -1 to 1; NaN where a row of a or b is constant, as nothing is ranked there.
+        -1 to 1; NaN where a row of either is constant, as nothing is ranked there.
 
     Raises
     ------
     InputError
         Other or different shapes, NaN or infinity.
     """
-    ranks: list[Floats] = [rankdata(comparable(x), axis=-1) for x in _grids(rows=(1, 2), a=a, b=b)]
+    arrays = _grids(dimensions=(1, 2), first=first, second=second)
+    ranks: list[Floats] = [rankdata(comparable(values), axis=-1) for values in arrays]
     x, y = (r - r.mean(axis=-1, keepdims=True) for r in ranks)
     with np.errstate(invalid="ignore"):
-        found: Floats | float = (x * y).sum(axis=-1) / np.sqrt(
+        correlation: Floats | float = (x * y).sum(axis=-1) / np.sqrt(
             (x**2).sum(axis=-1) * (y**2).sum(axis=-1)
         )
-    return found
+    return correlation
 
 
-def picked(estimate: ArrayLike, value: ArrayLike, default: int | None = None) -> Floats:
+def value_of_choice(estimates: ArrayLike, values: ArrayLike, default: int | None = None) -> Floats:
     """The value of the candidate with the largest estimate, row by row.
 
     Candidates that tie for the first place are taken in equal shares, which is the expectation of a
-    draw among them; so nothing is random.
+    draw among them, so that nothing is random.
 
     Parameters
     ----------
-    estimate, value : (T, M) array_like
-        What one chooses by, and what the choice is worth.
+    estimates, values : (T, M) array_like
+        What the choice goes by, and what each of the M candidates is worth, on each of T tasks.
     default : int, optional
-        A candidate that is taken alone wherever it ties for the first place: one does not leave it
-        without a reason.
+        Position of a candidate that is taken alone wherever it ties for the first place.
 
     Returns
     -------
     (T,) array
-        In the unit of ``value``.
+        In the unit of ``values``.
 
     Raises
     ------
     InputError
         As for `rank_correlation`; ``default`` is no candidate.
     """
-    estimate, value = _grids(estimate=estimate, value=value)
-    estimate = comparable(estimate)
-    first = estimate == estimate.max(axis=1, keepdims=True)
+    checked_estimates, worth = _grids(dimensions=(2,), estimates=estimates, values=values)
+    comparable_estimates = comparable(checked_estimates)
+    is_best = comparable_estimates == comparable_estimates.max(axis=1, keepdims=True)
     if default is not None:
-        default = whole("default", default, 0, first.shape[1] - 1)
-        stays = first[:, default]
-        first[stays] = np.arange(first.shape[1]) == default
-    return np.asarray((first * value).sum(axis=1) / first.sum(axis=1))
+        default = whole("default", default, 0, is_best.shape[1] - 1)
+        is_best[is_best[:, default]] = np.arange(is_best.shape[1]) == default
+    return np.asarray((is_best * worth).sum(axis=1) / is_best.sum(axis=1))
 
 
 def comparable(values: Floats) -> Floats:
@@ -82,14 +83,14 @@ def comparable(values: Floats) -> Floats:
     return np.asarray(np.round(values / unit, DIGITS))
 
 
-def _grids(rows: tuple[int, ...] = (2,), **given: ArrayLike) -> tuple[Floats, Floats]:
-    """Checked arrays of one of these numbers of dimensions, which differ in nothing else."""
-    a, b = (floats(name, x, None) for name, x in given.items())
-    alike = a.shape == b.shape or (a.ndim != b.ndim and a.shape[-1:] == b.shape[-1:])
-    if not (alike and a.ndim in rows and b.ndim in rows and a.shape[-1] >= 2):
+def _grids(dimensions: tuple[int, ...], **arrays: ArrayLike) -> tuple[Floats, Floats]:
+    """Two checked arrays of one of these numbers of dimensions, which differ in nothing else."""
+    x, y = (floats(name, array, None) for name, array in arrays.items())
+    have_one_shape = x.shape == y.shape or (x.ndim != y.ndim and x.shape[-1:] == y.shape[-1:])
+    are_grids = x.ndim in dimensions and y.ndim in dimensions
+    if not (have_one_shape and are_grids and x.shape[-1] >= 2):
         raise InputError(
-            f"{' and '.join(given)} have shapes {a.shape} and {b.shape}; both (tasks, candidates) "
-            "with 2 candidates or "
-            "more are needed"
+            f"{' and '.join(arrays)} have shapes {x.shape} and {y.shape}; both (tasks, "
+            "candidates) with 2 candidates or more are needed"
         )
-    return a, b
+    return x, y

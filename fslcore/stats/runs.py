@@ -88,7 +88,7 @@ class NewRuns:
     rest_df: float = inf
 
     @property
-    def another(self) -> float:
+    def prediction_half_width(self) -> float:
         """Half-width of a prediction: where one more run (or one of each, compared) would come out
         on the same test.
 
@@ -137,7 +137,7 @@ class RunIntervals:
 
 def new_runs(
     accuracies: ArrayLike,
-    other: ArrayLike | None = None,
+    second: ArrayLike | None = None,
     *,
     paired: bool = False,
     level: float = LEVEL,
@@ -152,7 +152,7 @@ def new_runs(
         Accuracy of each of R ≥ 2 runs on each of T ≥ 2 tasks, the same for every run, in any unit.
         Tasks that share no image make it apply to new runs on new images, tasks drawn with reuse of
         images (closed) of new runs on these.
-    other : (S, T) array_like, optional
+    second : (S, T) array_like, optional
         Accuracies of a second method on these tasks: the result is of the difference, the first
         minus this one.
     paired : bool
@@ -173,7 +173,7 @@ def new_runs(
     ------
     InputError
         Fewer than 2 runs or tasks, other shapes, NaN, other tasks or (paired) another number of
-        runs for ``other``, ``paired`` without it, a level outside (0, 1).
+        runs for ``second``, ``paired`` without it, a level outside (0, 1).
 
     Notes
     -----
@@ -196,7 +196,7 @@ def new_runs(
     70.75 ± 0.94 (these runs), ± 2.50 (new runs)
     """
     level, paired = checked_level(level), flag("paired", paired)
-    methods = _methods(2, "accuracies", accuracies, other, paired=paired)
+    methods = _methods(2, "accuracies", accuracies, second, paired=paired)
     means = [runs.mean(axis=0) for runs in methods]
     by_task = paired_differences(*means) if len(means) > 1 else means[0]
     tasks = len(by_task)
@@ -208,7 +208,7 @@ def new_runs(
         n_tasks=tasks,
         kind="runs",
         df=df,
-        bounds=_declared(accuracies, other, bounds),
+        bounds=_declared(accuracies, second, bounds),
     )
     own = [
         ((runs - mean).var(axis=1, ddof=1) / tasks).sum() / (len(runs) - 1)
@@ -223,7 +223,7 @@ def run_intervals(
     query: ArrayLike,
     labels: ArrayLike,
     *,
-    other: ArrayLike | None = None,
+    second: ArrayLike | None = None,
     paired: bool = False,
     groups: ArrayLike | None = None,
     class_groups: ArrayLike | None = None,
@@ -240,7 +240,7 @@ def run_intervals(
         As for `three_intervals`, for each of R ≥ 2 runs on the same tasks.
     support, query, labels, groups, class_groups, transductive
         As for `three_intervals`.
-    other : (S, T, K·Q) array_like, optional
+    second : (S, T, K·Q) array_like, optional
         The same of a second method: the result is of the difference, the first minus this one.
     paired, level, bounds : bool, float, (float, float)
         As for `new_runs`.
@@ -277,7 +277,7 @@ def run_intervals(
     70.39 with new runs ± 2.16 (these images), ± 2.20 (new images), ± 20.09 (new classes)
     """
     level, paired = checked_level(level), flag("paired", paired)
-    methods = _methods(3, "values", values, other, paired=paired)
+    methods = _methods(3, "values", values, second, paired=paired)
     means = [runs.mean(axis=0) for runs in methods]
     design = checked_design(
         means[0],
@@ -290,7 +290,7 @@ def run_intervals(
     )
     intervals = partial(intervals_on, design, level=level)
     difference = means[0] - means[1] if len(means) > 1 else means[0]
-    fixed = intervals(difference, bounds=_declared(values, other, bounds))
+    fixed = intervals(difference, bounds=_declared(values, second, bounds))
     of_means = [intervals(mean) for mean in means]
     of_runs = [[intervals(run) for run in runs] for runs in methods]
     run_means = [runs.mean(axis=(1, 2)) for runs in methods]
@@ -327,32 +327,29 @@ def _variance(intervals: ThreeIntervals, target: str) -> float:
 
 
 def _methods(
-    ndim: int, name: str, values: ArrayLike, other: ArrayLike | None, *, paired: bool
+    ndim: int, name: str, values: ArrayLike, second: ArrayLike | None, *, paired: bool
 ) -> list[Floats]:
     """One or two checked arrays of runs; of paired runs their differences."""
-    first = _checked_runs(ndim, name, values)
-    if other is None:
+    x = _checked_runs(ndim, name, values)
+    if second is None:
         if paired:
             raise InputError(
-                "paired = True; a second method (other) is needed, whose runs go with those of the "
-                "first"
+                "paired = True; a second method (second) is needed, whose runs go with those of "
+                "the first"
             )
-        return [first]
-    second = _checked_runs(ndim, "other", other)
-    if first.shape[1:] != second.shape[1:]:
+        return [x]
+    y = _checked_runs(ndim, "second", second)
+    if x.shape[1:] != y.shape[1:]:
         raise InputError(
-            f"{name} has tasks of shape {first.shape[1:]}, other of {second.shape[1:]}; "
+            f"{name} has tasks of shape {x.shape[1:]}, second of {y.shape[1:]}; "
             "the same tasks are needed"
         )
     if not paired:
-        return [first, second]
-    if len(first) != len(second):
-        raise InputError(
-            f"{name} has {len(first)} runs, other {len(second)}; paired runs are as many"
-        )
-    atol = max(_rounding(values, first), _rounding(other, second))
-    differences = paired_differences(first.ravel(), second.ravel(), atol=atol)
-    return [differences.reshape(first.shape)]
+        return [x, y]
+    if len(x) != len(y):
+        raise InputError(f"{name} has {len(x)} runs, second {len(y)}; paired runs are as many")
+    atol = max(_rounding(values, x), _rounding(second, y))
+    return [paired_differences(x.ravel(), y.ravel(), atol=atol).reshape(x.shape)]
 
 
 def _checked_runs(ndim: int, name: str, values: ArrayLike) -> Floats:
@@ -367,13 +364,11 @@ def _checked_runs(ndim: int, name: str, values: ArrayLike) -> Floats:
     return runs
 
 
-def _declared(values: ArrayLike, other: ArrayLike | None, bounds: Bounds) -> Bounds:
+def _declared(values: ArrayLike, second: ArrayLike | None, bounds: Bounds) -> Bounds:
     """Bounds of the values of one method, or of the difference of two."""
-    return (
-        declared_bounds(values, bounds)
-        if other is None
-        else bounds_of_difference(values, other, bounds)
-    )
+    if second is None:
+        return declared_bounds(values, bounds)
+    return bounds_of_difference(values, second, bounds)
 
 
 def _assembled(
@@ -438,7 +433,7 @@ class Chance:
 
 
 def chance_better(
-    a: ArrayLike, b: ArrayLike, *, paired: bool = False, level: float = LEVEL
+    first: ArrayLike, second: ArrayLike, *, paired: bool = False, level: float = LEVEL
 ) -> Chance:
     """How often one run of a method comes out above one run of another, on the same test.
 
@@ -448,7 +443,7 @@ def chance_better(
 
     Parameters
     ----------
-    a, b : (R,) and (S,) array_like
+    first, second : (R,) and (S,) array_like
         Mean accuracy of each run of the two methods, in one unit; at least 2 of each.
     paired : bool
         As for `new_runs`: then it is one more pair of runs that is asked about.
@@ -458,8 +453,8 @@ def chance_better(
     Returns
     -------
     Chance
-        ``value`` is the share of all R·S pairs of runs (of the R pairs, if ``paired``) in which a's
-        is the higher.
+        ``value`` is the share of all R·S pairs of runs (of the R pairs, if ``paired``) in which the
+        first method's run is the higher.
 
     Raises
     ------
@@ -487,23 +482,30 @@ def chance_better(
     88% (35% to 100%)
     """
     level, paired = checked_level(level), flag("paired", paired)
-    first, second = _checked_runs(1, "a", a), _checked_runs(1, "b", b)
-    if paired and len(first) != len(second):
-        raise InputError(f"a has {len(first)} runs, b {len(second)}; paired runs are as many")
-    tolerance = max(_rounding(a, first), _rounding(b, second))
-    if paired:
-        differences = first - second
-        value = float(np.where(np.abs(differences) <= tolerance, 0.5, differences > 0).mean())
-    else:
-        ordered = np.sort(second)
-        below = np.searchsorted(ordered, first - tolerance, "left")
-        not_above = np.searchsorted(ordered, first + tolerance, "right")
-        value = float((below + not_above).mean()) / (2 * len(second))
-    pairs = min(len(first), len(second))
+    x, y = _checked_runs(1, "first", first), _checked_runs(1, "second", second)
+    if paired and len(x) != len(y):
+        raise InputError(f"first has {len(x)} runs, second {len(y)}; paired runs are as many")
+    tolerance = max(_rounding(first, x), _rounding(second, y))
+    value = (_share_of_higher_pairs if paired else _share_of_higher)(x, y, tolerance)
+    pairs = min(len(x), len(y))
     higher, lower = pairs * value, pairs * (1 - value)
     low = float(stats.beta.ppf((1 - level) / 2, higher, lower + 1)) if higher > 0 else 0.0
     high = float(stats.beta.ppf((1 + level) / 2, higher + 1, lower)) if lower > 0 else 1.0
     return Chance(value, low, high, level)
+
+
+def _share_of_higher_pairs(first: Floats, second: Floats, tolerance: float) -> float:
+    """Share of positions at which the first number is the higher; ties count as half."""
+    differences = first - second
+    return float(np.where(np.abs(differences) <= tolerance, 0.5, differences > 0).mean())
+
+
+def _share_of_higher(first: Floats, second: Floats, tolerance: float) -> float:
+    """Share of all R·S pairs in which the first number is the higher; ties count as half."""
+    ordered = np.sort(second)
+    below = np.searchsorted(ordered, first - tolerance, "left")
+    not_above = np.searchsorted(ordered, first + tolerance, "right")
+    return float((below + not_above).mean()) / (2 * len(second))
 
 
 def _rounding(given: ArrayLike, accuracies: Floats) -> float:
@@ -522,13 +524,12 @@ class RunPlan:
     n_runs : int or None
         For the wanted power, averaged over what the pilot leaves open of the spread of the runs;
         None where no number of runs has it, since the tasks or images are too few.
-    low, high : int or None
+    runs_range : (2,) tuple of int or None
         The same for the least and the largest spread that the pilot allows for.
     """
 
     n_runs: int | None
-    low: int | None
-    high: int | None
+    runs_range: tuple[int | None, int | None]
 
 
 def plan_runs(
@@ -559,7 +560,7 @@ def plan_runs(
     -----
     A few runs say little of their spread: the true variance may be a multiple of theirs. So the
     power is averaged over the scaled inverse χ² distribution that the pilot's degrees of freedom
-    give, and ``low`` and ``high`` are for its quantiles at ``level``. What tasks or images add is
+    give, and ``runs_range`` is for its quantiles at ``level``. What tasks or images add is
     not lowered by runs.
 
     Examples
@@ -569,13 +570,13 @@ def plan_runs(
     >>> tasks = rng.normal(0, 8, 300)
     >>> a, b = (70 + rng.normal(0, 2, (5, 1)) + tasks + rng.normal(0, 3, (5, 300)) for _ in "ab")
     >>> plan_runs(new_runs(a, b), difference=2)
-    RunPlan(n_runs=8, low=4, high=24)
+    RunPlan(n_runs=8, runs_range=(4, 24))
     """
     instance("pilot", pilot, NewRuns)
     check_nonzero(difference)
     check_power(power, level)
     if isinf(pilot.rest_variance):
-        return RunPlan(None, None, None)
+        return RunPlan(None, (None, None))
     variance, df = sum(s**2 for s in pilot.spreads), pilot._spread_df
 
     def needed(variances: Floats) -> int | None:
@@ -589,7 +590,7 @@ def plan_runs(
         needed(np.array([df * variance / stats.chi2.ppf(q, df)]))
         for q in ((1 + level) / 2, (1 - level) / 2)
     )
-    return RunPlan(needed(df * variance / _chi2_nodes(df)), low, high)
+    return RunPlan(needed(df * variance / _chi2_nodes(df)), (low, high))
 
 
 def _power_of_runs(

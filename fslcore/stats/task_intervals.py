@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..errors import InputError, detached, floats, number, shown, whole
+from ..errors import InputError, detached, floats, instance, number, shown, whole
 from .intervals import (
     LEVEL,
     ROUNDED,
@@ -32,7 +32,9 @@ from .intervals import (
 ULPS = 4  # an accuracy is a sum and a quotient: its last digits may be off by a few
 
 
-def closed_interval(accuracies: ArrayLike, level: float = LEVEL, bounds: Bounds = None) -> Interval:
+def closed_interval(
+    accuracies: ArrayLike, level: float = LEVEL, *, bounds: Bounds = None
+) -> Interval:
     """Interval for the mean accuracy *on these very images* (OOPS, Algorithm 1 and equation 3).
 
     For tasks drawn with reuse of images. Repeating the draw of tasks from the same images gives a
@@ -76,7 +78,9 @@ def closed_interval(accuracies: ArrayLike, level: float = LEVEL, bounds: Bounds 
     return _interval(sample, level, "closed", bounds, df=closed_df(sample.values.size))
 
 
-def open_interval(accuracies: ArrayLike, level: float = LEVEL, bounds: Bounds = None) -> Interval:
+def open_interval(
+    accuracies: ArrayLike, level: float = LEVEL, *, bounds: Bounds = None
+) -> Interval:
     """Interval for the mean accuracy *on new images* of the same kind (OOPS, Algorithm 2).
 
     For tasks that share no image, so that their accuracies are independent draws. What it estimates
@@ -103,12 +107,12 @@ def open_interval(accuracies: ArrayLike, level: float = LEVEL, bounds: Bounds = 
 
 
 def paired_interval(
-    a: ArrayLike,
-    b: ArrayLike,
+    first: ArrayLike,
+    second: ArrayLike,
     level: float = LEVEL,
     *,
-    atol: float | None = None,
     bounds: Bounds = None,
+    atol: float | None = None,
 ) -> Interval:
     """Interval for the mean difference of two methods on the same tasks (OOPS, equation 5).
 
@@ -118,23 +122,23 @@ def paired_interval(
 
     Parameters
     ----------
-    a, b : (T,) array_like
+    first, second : (T,) array_like
         Accuracies of two methods in one unit, task by task in the same order, T ≥ 2. Two pandas
         Series are paired by their index.
     level : float
         Nominal coverage, between 0 and 1.
-    atol : float, optional
-        As for `paired_differences`.
     bounds : (float, float), optional
         Least and largest possible difference, (-100, 100) for accuracies in percent. They are
         needed where nothing varies: without them nothing is concluded then. By default (-1, 1) for
         True and False, and else none.
+    atol : float, optional
+        As for `paired_differences`.
 
     Returns
     -------
     Interval
-        Of the mean of a - b (`paired_differences`), with Student's quantile; ``conclusion`` is +1
-        where a is better.
+        Of the mean of first - second (`paired_differences`), with Student's quantile;
+        ``conclusion`` is +1 where the first is better.
 
     Raises
     ------
@@ -148,39 +152,39 @@ def paired_interval(
     >>> round(r.mean, 4), round(r.half_width, 4), r.conclusion
     (0.0275, 0.0272, 1)
     """
-    differences = paired_differences(a, b, atol=atol)
+    differences = paired_differences(first, second, atol=atol)
     if differences.ndim != 1 or differences.size < 2:
         raise InputError(
-            f"a and b have shape {differences.shape}; one number per task for at least 2 tasks is "
-            "needed"
+            f"first and second have shape {differences.shape}; one number per task for at least 2 "
+            "tasks is needed"
         )
-    _check_units(a, b)
-    bounds = bounds_of_difference(a, b, bounds)
+    _check_units(first, second)
+    bounds = bounds_of_difference(first, second, bounds)
     return _interval(Sample(differences, 0.0), level, "paired", bounds)
 
 
 def paired_differences(
-    a: ArrayLike, b: ArrayLike, *, atol: float | None = None, axis: int = 0
+    first: ArrayLike, second: ArrayLike, *, axis: int = 0, atol: float | None = None
 ) -> Floats:
-    """Differences a - b without what comes from rounding: 0.3 and 0.1 + 0.2 are equal.
+    """Differences first - second without what comes from rounding: 0.3 and 0.1 + 0.2 are equal.
 
     Parameters
     ----------
-    a, b : (T,) or (T, n) array_like
+    first, second : (T,) or (T, n) array_like
         Accuracies of two methods (or of n methods each) on the same T tasks, in one unit. Where
         both have an index, as in pandas, it says which tasks are the same.
+    axis : int
+        The axis of the tasks.
     atol : float, optional
         Numbers that differ by no more are equal. By default 4 units in the last place of the
         largest number of a column, of the coarser type of the two: with accuracies up to 100, 9e-14
         for 64-bit floats and 5e-5 for 32-bit floats. Numbers that were 32-bit floats before they
         were converted need ``atol=5e-7 * largest``.
-    axis : int
-        That of the tasks.
 
     Returns
     -------
     array of that shape
-        0 where a and b differ by no more than ``atol``. Where the differences of a column are all
+        0 where the two differ by no more than ``atol``. Where the differences of a column are all
         equal but for twice that, they are made equal: then nothing varies, and the bounds decide
         (`Interval.p_value`).
 
@@ -195,14 +199,14 @@ def paired_differences(
     >>> paired_differences([0.3, 0.7], [0.1 + 0.2, 0.5])
     array([0. , 0.2])
     """
-    b = _in_order(a, b)
-    x, y = floats("a", a, None), floats("b", b, None)
+    second = _in_order(first, second)
+    x, y = floats("first", first, None), floats("second", second, None)
     if x.shape != y.shape or x.ndim not in (1, 2) or not x.size:
         raise InputError(
-            f"a has shape {x.shape}, b has {y.shape}; paired methods share their tasks"
+            f"first has shape {x.shape}, second has {y.shape}; paired methods share their tasks"
         )
     axis = whole("axis", axis, -x.ndim, x.ndim - 1)
-    tolerance = np.maximum(rounding(a, x, atol, axis), rounding(b, y, atol, axis))
+    tolerance = np.maximum(rounding(first, x, atol, axis), rounding(second, y, atol, axis))
     differences = x - y
     differences[np.abs(differences) <= tolerance] = 0.0
     low, high = differences.min(axis=axis, keepdims=True), differences.max(axis=axis, keepdims=True)
@@ -210,26 +214,27 @@ def paired_differences(
     return np.where(high - low <= 2 * tolerance, constant, differences)
 
 
-def _in_order(a: Any, b: Any) -> Any:
-    """Put the rows of b in the order of a, where both have an index, as in pandas: never paired by
-    position then.
+def _in_order(first: Any, second: Any) -> Any:
+    """The second with its rows in the order of the first, where both have an index, as in pandas.
 
-    Any, as pandas is not imported here.
+    The type is Any because pandas is not imported here.
     """
-    if not (hasattr(a, "reindex") and hasattr(b, "reindex")) or a.index.equals(b.index):
-        return b
-    if len(a) != len(b) or not (
-        a.index.is_unique and b.index.is_unique and a.index.isin(b.index).all()
-    ):
+    if not (hasattr(first, "reindex") and hasattr(second, "reindex")):
+        return second
+    rows, other_rows = first.index, second.index
+    if rows.equals(other_rows):
+        return second
+    are_unique = rows.is_unique and other_rows.is_unique
+    if len(rows) != len(other_rows) or not (are_unique and rows.isin(other_rows).all()):
         raise InputError(
-            f"index: a has {shown(list(a.index[:3]))} …, b has {shown(list(b.index[:3]))} …; the "
-            "same labels, each "
-            "once, are needed to pair tasks (.to_numpy() of both, to pair them by position)"
+            f"index: first has {shown(list(rows[:3]))} …, second has "
+            f"{shown(list(other_rows[:3]))} …; the same labels, each once, are needed to pair "
+            "tasks (.to_numpy() of both, to pair them by position)"
         )
-    return b.reindex(a.index)
+    return second.reindex(rows)
 
 
-def _check_units(a: ArrayLike, b: ArrayLike) -> None:
+def _check_units(first: ArrayLike, second: ArrayLike) -> None:
     """Raise `InputError` where the accuracies of one method are in percent and those of the other
     are shares.
 
@@ -237,16 +242,45 @@ def _check_units(a: ArrayLike, b: ArrayLike) -> None:
     1 alone, and has a mean that is less than a fifth. All other numbers, constants, differences and
     sizes too, are taken as they come.
     """
-    x, y = (np.asarray(detached(values), dtype=float) for values in (a, b))
-    for large_name, large, small_name, small in (("a", x, "b", y), ("b", y, "a", x)):
+    x, y = (np.asarray(detached(values), dtype=float) for values in (first, second))
+    for large_name, large, small_name, small in (
+        ("first", x, "second", y),
+        ("second", y, "first", x),
+    ):
         in_percent = large.min() >= 0 and 1 < large.max() <= 100
         in_shares = 0 <= small.min() < small.max() <= 1 and ((small > 0) & (small < 1)).any()
         if in_percent and in_shares and 5 * small.mean() < large.mean():
             raise InputError(
                 f"{large_name} goes up to {large.max():g} and {small_name} to {small.max():g}: "
-                "percent and shares? "
-                "one unit is needed (divide both by 100 if it is)"
+                "percent and shares? one unit is needed (divide both by 100 if it is)"
             )
+
+
+def overlap_conclusion(first: Interval, second: Interval) -> int:
+    """+1 if the first mean is higher, -1 if it is lower, 0 if the intervals overlap.
+
+    Two closed or two open intervals are conclusive when they do not overlap (OOPS, equation 4).
+    Where all tasks gave one value, an interval without bounds is infinite, and nothing is concluded
+    (`Interval`).
+
+    Parameters
+    ----------
+    first, second : Interval
+        Of one kind and level, but not paired, whose own ``conclusion`` says it.
+
+    Raises
+    ------
+    InputError
+        Other intervals.
+    """
+    instance("first", first, Interval)
+    instance("second", second, Interval)
+    if first.kind != second.kind or first.level != second.level or first.kind == "paired":
+        raise InputError(
+            f"cannot compare a {first.kind} interval at {first.level} with a {second.kind} one at "
+            f"{second.level}; two closed or two open ones at one level are allowed"
+        )
+    return 0 if first.meets(second) else int(np.sign(first.mean - second.mean))
 
 
 def rounding(
@@ -266,14 +300,14 @@ def rounding(
 
 
 def independent_interval(
-    a: ArrayLike, b: ArrayLike, level: float = LEVEL, *, bounds: Bounds = None
+    first: ArrayLike, second: ArrayLike, level: float = LEVEL, *, bounds: Bounds = None
 ) -> Interval:
     """Interval for the difference of the mean accuracies on two sets of tasks that were drawn
     independently.
 
     Parameters
     ----------
-    a, b : (T,) and (U,) array_like
+    first, second : (T,) and (U,) array_like
         Accuracies of each task of the two sets, at least 2 of each.
     level : float
         Nominal coverage, between 0 and 1.
@@ -283,9 +317,10 @@ def independent_interval(
     Returns
     -------
     Interval
-        Of mean(a) - mean(b), with ``n_tasks`` = T + U and Student's quantile with the degrees of
-        freedom of Welch (1947): the two variances may differ. Where nothing varies in either set,
-        its ``units`` are the smaller number of tasks, as for the differences of as many pairs.
+        Of the first mean minus the second, with ``n_tasks`` = T + U and Student's quantile with the
+        degrees of freedom of Welch (1947): the two variances may differ. Where nothing varies in
+        either set, its ``units`` are the smaller number of tasks, as for the differences of as many
+        pairs.
 
     Raises
     ------
@@ -298,19 +333,19 @@ def independent_interval(
     >>> round(r.mean, 3), round(r.half_width, 3), r.conclusion
     (0.275, 0.202, 1)
     """
-    first, second = per_task("a", a), per_task("b", b)
-    _check_units(first.values, second.values)
-    one, other = (_interval(sample, level, "open") for sample in (first, second))
-    counts = one.n_tasks, other.n_tasks
-    variances = one.standard_error**2, other.standard_error**2
+    samples = per_task("first", first), per_task("second", second)
+    _check_units(samples[0].values, samples[1].values)
+    intervals = [_interval(sample, level, "open") for sample in samples]
+    counts = [interval.n_tasks for interval in intervals]
+    variances = [interval.standard_error**2 for interval in intervals]
     parts = [(variance, count - 1) for variance, count in zip(variances, counts)]
     half_width, df = student(sum(variances), parts, level)
-    mean = one.mean - other.mean
-    if abs(mean) <= max(first.tolerance, second.tolerance):
+    mean = intervals[0].mean - intervals[1].mean
+    if abs(mean) <= max(sample.tolerance for sample in samples):
         mean = 0.0
-    bounds = bounds_of_difference(a, b, bounds)
+    bounds = bounds_of_difference(first, second, bounds)
     if bounds is not None:
-        mean = mean_within(mean, bounds, "difference of a and b")
+        mean = mean_within(mean, bounds, "difference of first and second")
     return Interval(
         mean=mean,
         half_width=half_width,
@@ -360,7 +395,7 @@ def _check_within(values: Floats, kind: str, bounds: Bounds) -> None:
         return
     slack = ROUNDED * (bounds[1] - bounds[0])
     if values.min() < bounds[0] - slack or values.max() > bounds[1] + slack:
-        subject = "differences of a and b" if kind == "paired" else "accuracies"
+        subject = "differences of first and second" if kind == "paired" else "accuracies"
         raise InputError(
             f"{subject} go from {values.min():g} to {values.max():g}; "
             f"bounds = {shown(bounds)}, between which they lie"

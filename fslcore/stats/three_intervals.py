@@ -18,9 +18,8 @@ from numpy.typing import ArrayLike
 from scipy import sparse
 
 from ..errors import InputError, flag, floats, labels as checked_labels, wholes
-from .by_class import check_task_count, checked_images, order_by_class
 from .dependence import Sparse, Units, Variances, checked_groups, of_parts, units_of, variances
-from .grouped import cells_of, shrunk, without_groups
+from .group_disjoint import GroupTasks, cells_of, shrunk, without_groups
 from .intervals import (
     LEVEL,
     Array,
@@ -31,16 +30,16 @@ from .intervals import (
     checked_level,
     closed_df,
     declared_bounds,
+    joint_text,
     student_quantile,
-    together,
 )
+from .task_checks import check_reuse, check_task_count, checked_images, order_by_class
 
 __all__ = ["ThreeIntervals", "three_intervals"]
 
 PARTS = 50  # of the tasks, to see how noisy a variance is
-AT_ONCE = (
-    2**16
-)  # units whose changes are held as a table of parts, so that memory does not grow with it
+# Units whose changes are held as a table of parts, so that memory does not grow with their number.
+AT_ONCE = 2**16
 
 
 class Design(NamedTuple):
@@ -50,13 +49,13 @@ class Design(NamedTuple):
     ----------
     support : (T, K, S), query : (T, K, Q) integers
         Images by class.
-    of_task : (T, K), label : (N,) integers
+    task_classes : (T, K), label : (N,) integers
         Classes of the tasks, and of the images: -1 where no task has the class.
     order : (T, K·Q) integers
         The places of ``query`` among the queries as they were given.
     units : Units
         What is independent.
-    apart : (N,) array or None
+    disjoint_groups : (N,) array or None
         Groups that the tasks keep apart, if groups span classes; then the "images" here are cells.
     transductive : bool
         Whether each answer depends on all images of its task.
@@ -64,11 +63,11 @@ class Design(NamedTuple):
 
     support: Array
     query: Array
-    of_task: Array
+    task_classes: Array
     label: Array
     order: Array
     units: Units
-    apart: Array | None
+    disjoint_groups: Array | None
     transductive: bool
 
     @property
@@ -107,7 +106,7 @@ class ThreeIntervals:
     class_variance: float
 
     def __str__(self) -> str:
-        return together(
+        return joint_text(
             {"these images": self.closed, "new images": self.images, "new classes": self.classes}
         )
 
@@ -120,7 +119,7 @@ def three_intervals(
     *,
     groups: ArrayLike | None = None,
     class_groups: ArrayLike | None = None,
-    apart: bool = False,
+    group_disjoint: bool = False,
     transductive: bool = False,
     level: float = LEVEL,
     bounds: Bounds = None,
@@ -148,7 +147,7 @@ def three_intervals(
         low for classes without such neighbours. Tasks with no two classes of a group have no such
         bias: in a simulation their mean was 81.3 where the true one was 81.6, and that of all tasks
         71.5.
-    apart : bool
+    group_disjoint : bool
         That the tasks keep the groups apart (``groups`` of `fslcore.tasks.sample_closed`). Then a
         group counts once, whatever its size, and what its absence changes follows from how such
         tasks are drawn.
@@ -230,7 +229,7 @@ def three_intervals(
         labels,
         groups=groups,
         class_groups=class_groups,
-        apart=apart,
+        group_disjoint=group_disjoint,
         transductive=transductive,
     )
     return intervals_on(design, values, level=level, bounds=bounds)
@@ -242,7 +241,7 @@ def intervals_on(
     """`three_intervals` of values (T, K·Q) on a checked design; nothing is checked again."""
     values = np.take_along_axis(values, design.order, axis=1).reshape(design.query.shape)
     accuracy = values.mean(axis=(1, 2))
-    tasks, ways = design.of_task.shape
+    tasks, ways = design.task_classes.shape
     estimates = _variances(values, design)
     if ways == len(design.class_sizes):
         estimates.freedom[1] = 0
@@ -272,31 +271,23 @@ def assembled(
     ``counts`` are of independent units of images and of classes.
     """
     resolution = (1e-12 * mean) ** 2  # what varies by less does not vary
-    freedom = estimates.freedom
-    variance = np.where(freedom > 0, estimates.estimate, inf)
-    variance, noise = (
-        np.where(np.abs(x) > resolution, x, 0.0) for x in (variance, estimates.noise)
-    )
     sampling = float(sampling) if sampling > resolution else 0.0
-    df = closed_df(tasks)
-    half_width = student_quantile(df, level) * sqrt(sampling)
-    closed = Interval(float(mean), half_width, level, tasks, "closed", df, bounds=bounds)
+    closed = _closed(mean, tasks, sampling, level, bounds)
+    image_df, class_df = estimates.freedom
+    variance = np.where(estimates.freedom > 0, estimates.estimate, inf)
+    variance = np.where(np.abs(variance) > resolution, variance, 0.0)
+    noise = np.where(np.abs(estimates.noise) > resolution, estimates.noise, 0.0)
     image_variance = float(np.maximum(variance[0], 0))
-    class_variance = float(np.maximum(variance[1], image_variance if freedom[0] > 0 else 0))
+    class_variance = float(np.maximum(variance[1], image_variance if image_df > 0 else 0))
     images = _wider_interval(
-        closed,
-        "images",
-        (sampling, image_variance),
-        freedom=freedom[0],
-        noise=noise[0],
-        units=counts[0],
+        closed, "images", (sampling, image_variance), df=image_df, noise=noise[0], units=counts[0]
     )
     # Groups may span classes, so that there are no more independent classes than groups.
     classes = _wider_interval(
         closed,
         "classes",
         (sampling, class_variance),
-        freedom=freedom[1],
+        df=class_df,
         noise=noise[1],
         units=min(counts),
     )
@@ -306,14 +297,15 @@ def assembled(
     return ThreeIntervals(closed, images, classes, sampling, image_variance, class_variance)
 
 
+def _closed(mean: float, tasks: int, variance: float, level: float, bounds: Bounds) -> Interval:
+    """The interval for these images, from the variance of the mean."""
+    df = closed_df(tasks)
+    half_width = student_quantile(df, level) * sqrt(variance)
+    return Interval(float(mean), half_width, level, tasks, "closed", df, bounds=bounds)
+
+
 def _wider_interval(
-    closed: Interval,
-    kind: str,
-    variances: Pair,
-    *,
-    freedom: float,
-    noise: float,
-    units: int,
+    closed: Interval, kind: str, variances: Pair, *, df: float, noise: float, units: int
 ) -> Interval:
     """The interval for new images or classes, whose variance adds to that of the sampling of tasks.
 
@@ -322,44 +314,23 @@ def _wider_interval(
     then count most where it made the variance small.
     """
     sampling, variance = variances
-    level, tasks = closed.level, closed.n_tasks
     if not np.isfinite(variance):
         return replace(closed, half_width=inf, kind=kind, df=nan)
     total = variance + sampling
     scatter = 0.0
     if total:
-        scatter = (variance**2 / freedom + sampling**2 / (tasks - 1)) / total**2
+        scatter = (variance**2 / df + sampling**2 / (closed.n_tasks - 1)) / total**2
     if noise:
         scatter += noise**2 / (2 * (total + noise) ** 2)
-    df = float(1 / min(scatter, 1.0)) if scatter else inf
+    total_df = float(1 / min(scatter, 1.0)) if scatter else inf
     return replace(
         closed,
-        half_width=student_quantile(df, level) * sqrt(total),
+        half_width=student_quantile(total_df, closed.level) * sqrt(total),
         kind=kind,
-        df=df,
-        units=min(tasks, units),  # that gave equal values, where nothing varies
+        df=total_df,
+        units=min(closed.n_tasks, units),  # that gave equal values, where nothing varies
         classes=units if kind == "classes" else None,
     )
-
-
-def _without(values: Floats, design: Design) -> Floats:
-    """Changes (P, G) of a mean accuracy without each group, of tasks that keep groups apart."""
-    label = design.label
-    present = label >= 0
-    group = np.full(len(label), -1)
-    group[present] = np.unique(np.asarray(design.apart)[present], return_inverse=True)[1]
-    members = np.zeros((group.max() + 1, label.max() + 1), bool)
-    members[group[present], label[present]] = True
-    changes = without_groups(
-        values,
-        group[design.support],
-        group[design.query],
-        design.of_task,
-        members,
-        parts=min(PARTS, len(values)),
-        transductive=design.transductive,
-    )
-    return shrunk(changes, members)
 
 
 def _variances(values: Floats, design: Design) -> Variances:
@@ -371,8 +342,8 @@ def _variances(values: Floats, design: Design) -> Variances:
     all_classes = sparse.csr_array(np.ones((1, classes)))
 
     def of_images(matrix: Sparse) -> tuple[float, Floats]:
-        if design.apart is not None and matrix is design.units.images:
-            return of_parts(_without(values, design))
+        if design.disjoint_groups is not None and matrix is design.units.images:
+            return of_parts(_changes_by_group(values, design))
         return _products(changes @ matrix, average, members.T @ matrix)
 
     def of_classes(matrix: Sparse) -> tuple[float, Floats]:
@@ -381,35 +352,50 @@ def _variances(values: Floats, design: Design) -> Variances:
     return variances(design.units, of_images, of_classes)
 
 
+def _changes_by_group(values: Floats, design: Design) -> Floats:
+    """(P, G) changes of a mean accuracy without each group, of tasks that keep groups apart."""
+    label = design.label
+    present = label >= 0
+    groups = np.asarray(design.disjoint_groups)[present]
+    group = np.full(len(label), -1)
+    group[present] = np.unique(groups, return_inverse=True)[1]
+    members = np.zeros((group.max() + 1, label.max() + 1), bool)
+    members[group[present], label[present]] = True
+    tasks = GroupTasks(values, group[design.support], group[design.query], design.task_classes)
+    parts = min(PARTS, len(values))
+    changes = without_groups(tasks, members, parts=parts, transductive=design.transductive)
+    return shrunk(changes, members)
+
+
 def _changes_by_class(accuracy: Floats, design: Design) -> tuple[Sparse, Sparse]:
-    """(T, C) what each task says of the change without a class that it holds, and (T, 1) the mean
-    of this over all classes.
+    """(T, C) what each task contributes to the change without a class that it holds, and (T, 1)
+    the mean of this over all classes.
     """
-    (tasks, ways), classes = design.of_task.shape, len(design.class_sizes)
+    (tasks, ways), classes = design.task_classes.shape, len(design.class_sizes)
     gap = (accuracy - accuracy.mean()) * classes / (tasks * max(classes - ways, 1))
-    changes = _table(np.repeat(gap[:, None], ways, axis=1), design.of_task, classes)
+    changes = _table(np.repeat(gap[:, None], ways, axis=1), design.task_classes, classes)
     return changes, _table(gap[:, None] * ways / classes, np.zeros((tasks, 1), int), 1)
 
 
 def _changes_by_image(values: Floats, design: Design) -> tuple[Sparse, Sparse]:
-    """(T, N) what each task says of the change without an image that it holds, and (T, C) of the
-    average image of a class.
+    """(T, N) what each task contributes to the change without an image that it holds, and (T, C)
+    the same of the average image of a class.
 
     Counted from the average image of a class, those that a task leaves out change too: by minus
     this average.
     """
-    of_task, size = design.of_task, design.class_sizes
-    classes = len(size)
-    uses_of_class = np.bincount(of_task.ravel())  # tasks that hold each class
+    classes, sizes = design.task_classes, design.class_sizes
+    uses_of_class = np.bincount(classes.ravel())  # tasks that hold each class
     estimate = _transductive_changes if design.transductive else _single_changes
-    parts = []
+    sides = []
     for change in estimate(values, design):
-        mean = np.bincount(of_task.ravel(), change.mean(axis=2).ravel()) / uses_of_class
-        uses = uses_of_class * change.shape[2] / size  # of an image, on average
-        parts.append((change - mean[of_task][..., None]) / (classes * uses)[of_task][..., None])
-    changes = np.concatenate(parts, axis=2)
+        mean = np.bincount(classes.ravel(), change.mean(axis=2).ravel()) / uses_of_class
+        uses = uses_of_class * change.shape[2] / sizes  # of an image, on average
+        scale = len(sizes) * uses
+        sides.append((change - mean[classes][..., None]) / scale[classes][..., None])
+    changes = np.concatenate(sides, axis=2)
     images = np.concatenate([design.support, design.query], axis=2)
-    average = _table(changes.sum(axis=2) / size[of_task], of_task, classes)
+    average = _table(changes.sum(axis=2) / sizes[classes], classes, len(sizes))
     return _table(changes, images, len(design.label)), average
 
 
@@ -418,11 +404,10 @@ def _single_changes(values: Floats, design: Design) -> tuple[Floats, Floats]:
     query, (T, K, Q), as estimated from each of its uses.
     """
     ways, shots = design.support.shape[1:]
-    n = design.class_sizes[design.of_task]
-    own_class = values.mean(axis=2)
-    sums = values.sum(axis=2)
-    others = (values.sum(axis=(1, 2))[:, None] - sums) / values[0, 1:].size
-    as_support = shots * (own_class / (n - shots - 1) + (ways - 1) * others / (n - shots))
+    n = design.class_sizes[design.task_classes]
+    class_accuracy = values.mean(axis=2)
+    others = (values.sum(axis=(1, 2))[:, None] - values.sum(axis=2)) / values[0, 1:].size
+    as_support = shots * (class_accuracy / (n - shots - 1) + (ways - 1) * others / (n - shots))
     as_query = values / (n - shots - 1)[..., None]
     return np.repeat(as_support[..., None], shots, axis=2), as_query
 
@@ -431,9 +416,9 @@ def _transductive_changes(values: Floats, design: Design) -> tuple[Floats, Float
     """`_single_changes` where each answer depends on all images of its task."""
     (tasks, ways, shots), queries = design.support.shape, design.query.shape[2]
     sizes = design.class_sizes
-    held = _table(np.ones((tasks, ways)), design.of_task, len(sizes))
+    held = _table(np.ones((tasks, ways)), design.task_classes, len(sizes))
     change = ways * _adjusted(values.mean(axis=(1, 2)), held)[:, None]
-    change = (change / (sizes[design.of_task] - shots - queries))[..., None]
+    change = (change / (sizes[design.task_classes] - shots - queries))[..., None]
     return shots * change.repeat(shots, axis=2), change * np.full(design.query.shape, queries)
 
 
@@ -471,10 +456,16 @@ def _products(change: Sparse, average: Sparse, weight: Sparse) -> tuple[float, F
     for start in range(0, count, AT_ONCE):
         units = slice(start, start + AT_ONCE)
         parts = changes[:, units].toarray() - (weights[:, units].T @ averages.T).T
-        square, products = square + (parts.sum(axis=0) ** 2).sum(), products + parts @ parts.T
-    own = (change**2).sum() - 2 * ((change @ weights.T) * average).sum()
-    own += ((average.T @ average) * (weights @ weights.T)).sum()
-    return square - own, len(products) ** 2 * products
+        square = square + (parts.sum(axis=0) ** 2).sum()
+        products = products + parts @ parts.T
+    return square - _same_task_products(change, average, weights), len(products) ** 2 * products
+
+
+def _same_task_products(change: Sparse, average: Sparse, weight: Sparse) -> float:
+    """Sum of the squares of what each task changes in each unit; arguments as for `_products`."""
+    total = (change**2).sum() - 2 * ((change @ weight.T) * average).sum()
+    total += ((average.T @ average) * (weight @ weight.T)).sum()
+    return float(total)
 
 
 def checked_design(
@@ -486,7 +477,7 @@ def checked_design(
     groups: ArrayLike | None,
     class_groups: ArrayLike | None,
     transductive: bool,
-    apart: bool = False,
+    group_disjoint: bool = False,
 ) -> Design:
     """The checked arguments of `three_intervals`, for any values (T, K·Q) of the shape of these."""
     labels = checked_labels("labels", labels)
@@ -494,22 +485,22 @@ def checked_design(
     _check_tasks(values.shape, support, query, len(labels))
     transductive = flag("transductive", transductive)
     design = _by_class(support, query, labels, groups, class_groups, transductive=transductive)
-    if not flag("apart", apart):
+    if not flag("group_disjoint", group_disjoint):
         return design
     # The images of a group in a class are one: a task has at most one of them.
     cells = cells_of(labels, groups, support, query)
     if class_groups is not None:
-        class_groups = np.asarray(class_groups)[cells.first]
-    groups = np.asarray(groups)[cells.first] if cells.span else None
+        class_groups = np.asarray(class_groups)[cells.first_image]
+    groups = np.asarray(groups)[cells.first_image] if cells.span_classes else None
     design = _by_class(
-        cells.of[support],
-        cells.of[query],
-        labels[cells.first],
+        cells.cell_of_image[support],
+        cells.cell_of_image[query],
+        labels[cells.first_image],
         groups,
         class_groups,
         transductive=transductive,
     )
-    return design._replace(apart=groups)
+    return design._replace(disjoint_groups=groups)
 
 
 def _check_tasks(shape: tuple[int, ...], support: Array, query: Array, count: int) -> None:
@@ -523,18 +514,6 @@ def _check_tasks(shape: tuple[int, ...], support: Array, query: Array, count: in
     images = np.concatenate([support, query], axis=1)
     checked_images("support and query", images, (len(query), count))
     check_reuse("support and query", images)
-
-
-def check_reuse(name: str, images: Array) -> None:
-    """Raise `InputError` where no image (T, m) is in two tasks: then nothing shows what the tasks
-    have in common.
-    """
-    if len(np.unique(images)) == images.size:
-        raise InputError(
-            f"{name}: no image is in two tasks; tasks drawn with reuse of images are needed "
-            "(sample_closed). For open tasks, open_interval of their accuracies applies to new "
-            "images"
-        )
 
 
 def _by_class(
@@ -551,23 +530,28 @@ def _by_class(
     present = np.zeros(len(names), bool)
     present[label[support]] = present[label[query]] = True
     names, label = names[present], np.where(present, np.cumsum(present) - 1, -1)[label]
-    support, of_task, _ = _sorted_by_class("support", support, label)
-    query, of_query, order = _sorted_by_class("query", query, label)
-    if of_task.shape != of_query.shape or (of_task != of_query).any():
+    support, task_classes, _ = _sorted_by_class("support", support, label)
+    query, query_classes, order = _sorted_by_class("query", query, label)
+    if task_classes.shape != query_classes.shape or (task_classes != query_classes).any():
         raise InputError("support and query of a task hold different classes")
-    size = np.bincount(label[label >= 0])
     needed = support.shape[2] + (query.shape[2] + 1 if transductive else 2)
-    if size.min() < needed:
+    _check_class_sizes(label, names, needed)
+    units = units_of(label, *checked_groups(label, names, groups, class_groups))
+    return Design(support, query, task_classes, label, order, units, None, transductive)
+
+
+def _check_class_sizes(label: Array, names: Array, needed: int) -> None:
+    """Raise `InputError` where a class has too few images to leave one out."""
+    sizes = np.bincount(label[label >= 0])
+    if sizes.min() < needed:
         raise InputError(
-            f"class {names[size.argmin()]} has {size.min()} images; "
+            f"class {names[sizes.argmin()]} has {sizes.min()} images; "
             f"{needed} are needed, to leave one out"
         )
-    units = units_of(label, *checked_groups(label, names, groups, class_groups))
-    return Design(support, query, of_task, label, order, units, None, transductive)
 
 
 def _sorted_by_class(name: str, images: Array, label: Array) -> tuple[Array, Array, Array]:
     """Images (T, K, m) in the order of their classes, classes (T, K), and the order (T, K·m)."""
-    order, of_task = order_by_class(name, label[images])
+    order, classes = order_by_class(name, label[images])
     images = np.take_along_axis(images, order, axis=1)
-    return images.reshape(*of_task.shape, -1), of_task, order
+    return images.reshape(*classes.shape, -1), classes, order

@@ -63,10 +63,10 @@ def test_the_worst_class_against_deleting_each_image_and_counting_all_tasks_agai
     tasks = sample_closed(LABELS, tasks=20_000, ways=WAYS, shots=1, queries=QUERIES + 1, seed=0)
     query = tasks.query.reshape(-1, WAYS, QUERIES + 1)
     record = Record(scores(tiny, tasks.support, query).reshape(len(tasks), -1), tasks.query_label)
-    values, replaced = worst_class.worst_class(record)
+    values, values_without = worst_class.worst_class(record)
     query = query[..., :-1].reshape(len(tasks), -1)
     if spare:
-        found = influence(values, tasks.support, LABELS, query=query, replaced=replaced)
+        found = influence(values, tasks.support, LABELS, query=query, values_without=values_without)
     else:
         found = influence(values, np.concatenate([tasks.support, query], axis=1), LABELS)
     assert found.mean == pytest.approx(100 * whole, abs=0.8)
@@ -94,18 +94,20 @@ def run():
 @pytest.mark.parametrize("spare", [False, True])
 def test_of_a_mean_accuracy_it_agrees_with_three_intervals(run, spare):
     record, support, query, labels = run
-    values, replaced = worst_class.mean_accuracy(record)
+    values, values_without = worst_class.mean_accuracy(record)
     right = 100.0 * record.by_class()[..., :-1].reshape(len(query), -1)
     plain = three_intervals(right, support, query, labels, bounds=(0, 100))
     if spare:
-        found = influence(values, support, labels, query=query, replaced=replaced).intervals(bounds=(0, 100))
+        found = influence(values, support, labels, query=query, values_without=values_without).intervals(
+            bounds=(0, 100)
+        )
     else:
         found = influence(values, np.concatenate([support, query], axis=1), labels).intervals(bounds=(0, 100))
     assert found.closed == plain.closed
     assert found.image_variance == pytest.approx(plain.image_variance, rel=0.1 if spare else 0.3)
     assert found.class_variance == pytest.approx(plain.class_variance, rel=0.05)
     alone = influence(
-        values, support, labels, query=query, replaced=replaced, groups=np.arange(len(labels))
+        values, support, labels, query=query, values_without=values_without, groups=np.arange(len(labels))
     ).intervals()
     if spare:  # groups of one image are images, up to n/(n - 1) in all or in a class
         assert alone.image_variance == pytest.approx(found.image_variance, rel=0.06)
@@ -115,10 +117,10 @@ def test_what_a_spare_query_changes():
     """Two classes, two queries and a spare: by hand."""
     right = np.array([[1, 0, 1, 1, 1, 0]], bool)
     record = Record(right, np.array([[0, 0, 0, 1, 1, 1]]))
-    values, replaced = worst_class.worst_class(record)
-    assert values.tolist() == [50.0] and replaced.tolist() == [[50.0, 100.0, 50.0, 50.0]]
-    values, replaced = worst_class.mean_accuracy(record)
-    assert values.tolist() == [75.0] and replaced.tolist() == [[75.0, 100.0, 50.0, 50.0]]
+    values, values_without = worst_class.worst_class(record)
+    assert values.tolist() == [50.0] and values_without.tolist() == [[50.0, 100.0, 50.0, 50.0]]
+    values, values_without = worst_class.mean_accuracy(record)
+    assert values.tolist() == [75.0] and values_without.tolist() == [[75.0, 100.0, 50.0, 50.0]]
 
 
 def test_pool_holds_the_support_and_only_images_with_the_own_attribute():
@@ -213,8 +215,10 @@ def test_methods_that_take_queries_together_are_refused():
 
 def test_what_does_not_go_together(run):
     record, support, query, labels = run
-    options = dict(groups=np.arange(20), apart=True, pool=OF_TWO_CLASSES)
-    with pytest.raises(InputError, match="^apart = True; tasks drawn from all images are needed, without pool"):
+    options = dict(groups=np.arange(20), group_disjoint=True, pool=OF_TWO_CLASSES)
+    with pytest.raises(
+        InputError, match="^group_disjoint = True; tasks drawn from all images are needed, without pool"
+    ):
         influence(np.zeros(30), OF_TWO_CLASSES, np.arange(2).repeat(10), **options)
     with pytest.raises(InputError, match="spare"):
         worst_class.worst_class(Record(np.ones((3, 2), bool), np.tile([0, 1], (3, 1))))

@@ -49,7 +49,7 @@ def test_with_runs_alone_it_is_students_interval_of_their_means():
     alone = stats.new_runs(runs)
     half = scipy.stats.t.ppf(0.975, 3) * means.std(ddof=1) / 2
     assert alone.interval.half_width == pytest.approx(half)
-    assert alone.another == pytest.approx(half * math.sqrt(5))
+    assert alone.prediction_half_width == pytest.approx(half * math.sqrt(5))
     assert alone.fixed.half_width == 0 and alone.rest_variance == 0
     welch = scipy.stats.ttest_ind(means, against, equal_var=False)
     assert stats.new_runs(runs, others).interval.p_value == pytest.approx(welch.pvalue)
@@ -169,8 +169,8 @@ def test_three_targets_for_these_runs_are_three_intervals_of_their_mean():
     )
     against = world(np.random.default_rng(2), 5)[0]
     forth, back = (
-        stats.run_intervals(right, *places, other=against),
-        stats.run_intervals(against, *places, other=right),
+        stats.run_intervals(right, *places, second=against),
+        stats.run_intervals(against, *places, second=right),
     )
     assert forth.images.interval.mean == pytest.approx(-back.images.interval.mean)
     assert forth.classes.interval.half_width == pytest.approx(back.classes.interval.half_width)
@@ -273,7 +273,7 @@ def test_the_range_of_a_plan_is_for_the_spreads_that_a_pilot_allows_for():
     plan = stats.plan_runs(pilot, difference=3, level=0.9)
     ends = [4.0 * 14 / scipy.stats.chi2.ppf(q, 14) for q in (0.95, 0.05)]
     solve = TTestIndPower().solve_power
-    assert [plan.low, plan.high] == [math.ceil(solve(3 / math.sqrt(v), alpha=0.1, power=0.8)) for v in ends]
+    assert list(plan.runs_range) == [math.ceil(solve(3 / math.sqrt(v), alpha=0.1, power=0.8)) for v in ends]
 
 
 def test_where_all_runs_are_equal_their_number_is_the_evidence():
@@ -286,11 +286,11 @@ def test_where_all_runs_are_equal_their_number_is_the_evidence():
 def test_a_plan_that_no_runs_fulfil_says_so():
     rng = np.random.default_rng(0)
     unknown = replace(stats.new_runs(crossed(rng, 5, 20), crossed(rng, 5, 20)), rest_variance=math.inf)
-    assert stats.plan_runs(unknown, difference=20) == runs_module.RunPlan(None, None, None)
+    assert stats.plan_runs(unknown, difference=20) == runs_module.RunPlan(None, (None, None))
     pilot = stats.new_runs(crossed(rng, 5, 20, run=0.1, task=9), crossed(rng, 5, 20, run=0.1, task=9))
     assert stats.plan_runs(pilot, difference=0.5).n_runs is None
     plan = stats.plan_runs(pilot, difference=20)
-    assert plan.low <= plan.n_runs <= plan.high
+    assert plan.runs_range[0] <= plan.n_runs <= plan.runs_range[1]
 
 
 def test_bad_input_is_named():

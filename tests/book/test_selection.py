@@ -37,27 +37,33 @@ def test_rank_correlation_is_scipys(both):
 @given(few_values)
 def test_picked_is_the_mean_over_those_that_tie(both):
     estimate, value = both
-    found = stats.picked(estimate, value)
+    found = stats.value_of_choice(estimate, value)
     for x, y, z in zip(estimate, value, found):
         assert z == pytest.approx(np.mean([v for e, v in zip(x, y) if e == max(x)]))
-    kept = stats.picked(estimate, value, default=0)
+    kept = stats.value_of_choice(estimate, value, default=0)
     first = estimate[:, 0] == estimate.max(axis=1)
     assert (kept[first] == value[first, 0]).all() and kept[~first] == pytest.approx(found[~first])
-    assert stats.picked(value, value) == pytest.approx(value.max(axis=1))
+    assert stats.value_of_choice(value, value) == pytest.approx(value.max(axis=1))
 
 
 def test_sums_that_differ_by_rounding_tie():
     a = np.array([[0.1 + 0.2, 0.3, 0.1]])
     assert a[0, 0] != a[0, 1]
-    assert stats.picked(a, [[1.0, 2.0, 9.0]]) == 1.5
+    assert stats.value_of_choice(a, [[1.0, 2.0, 9.0]]) == 1.5
     assert stats.rank_correlation(a, [[1.0, 1.0, 0.0]]) == pytest.approx(1)
 
 
 @pytest.mark.parametrize(
     "call, message",
     [
-        (lambda: stats.picked([[1, 2]], [[1, 2, 3]]), r"shapes \(1, 2\) and \(1, 3\); both \(tasks, candidates\)"),
-        (lambda: stats.picked([[1.0, 2.0]], [[1.0, 2.0]], default=2), "default = 2; a whole number from 0 to 1"),
+        (
+            lambda: stats.value_of_choice([[1, 2]], [[1, 2, 3]]),
+            r"shapes \(1, 2\) and \(1, 3\); both \(tasks, candidates\)",
+        ),
+        (
+            lambda: stats.value_of_choice([[1.0, 2.0]], [[1.0, 2.0]], default=2),
+            "default = 2; a whole number from 0 to 1",
+        ),
         (lambda: sample_all([0, 0, 1], shots=1, tasks=1), "class 1 has 1 images"),
         (lambda: choosing.ranks(world(candidates=1)), "d: m0 alone; at least 2 candidates"),
         (lambda: choosing.picks(world(), default="C = 9"), "default = C = 9; m0, m1, m2, m3 are the candidates"),

@@ -101,7 +101,10 @@ def test_pairs_verdicts_and_needs(features):
     sizes = [plan.n_tasks, plan.images_per_class, plan.n_classes]
     assert needs.loc[1, ["tasks", "images per class", "classes"]].tolist() == sizes
     reach = planning.reach(pairs, power=0.8, level=0.95)
-    assert reach["new images"].iloc[0] == f"{stats.detectable(result.images.standard_error, result.images.df):.2f}"
+    assert (
+        reach["new images"].iloc[0]
+        == f"{stats.detectable_difference(result.images.standard_error, result.images.df):.2f}"
+    )
     assert planning.plan_table(needs).shape == (2, 3)
     larger = needs.assign(tasks=[7 * needs["tasks"][0], 1], classes=[np.inf, 1])
     growth = planning.growth(larger, needs)  # for the smaller difference, of the first row

@@ -125,16 +125,16 @@ TAKEN = {
     ("task_count", "images"): (*SINGLE, *NONE),
     ("task_count", "queries"): (*SINGLE, *NONE),
     # Measures of any unit.
-    ("independent_interval", "a"): NEGATIVE,
-    ("independent_interval", "b"): NEGATIVE,
+    ("independent_interval", "first"): NEGATIVE,
+    ("independent_interval", "second"): NEGATIVE,
     ("simultaneous_intervals", "differences"): NEGATIVE,
     ("winner_interval", "df"): ("with inf",),  # of normal means
-    ("chance_better", "a"): NEGATIVE,
-    ("chance_better", "b"): NEGATIVE,
+    ("chance_better", "first"): NEGATIVE,
+    ("chance_better", "second"): NEGATIVE,
     ("conformal_quantile", "scores"): (*NEGATIVE, "[inf, inf, inf, inf, inf]", "with inf"),  # inf: without an answer
     # None of them.
-    ("holm", "p"): NONE,
-    ("benjamini_hochberg", "p"): NONE,
+    ("holm", "p_values"): NONE,
+    ("benjamini_hochberg", "p_values"): NONE,
     ("Tasks", "sampler"): ("{}",),
     ("run", "names"): ("[]", "{}"),
     ("normalise", "name"): ("'x'", "'5'", "'0.5'"),
@@ -178,17 +178,18 @@ KINDS = {
     "real": "alpha beta gamma difference".split(),
     "count": "shots pool ways classes n_classes least most max_tasks k rounds n present absent".split(),
     "array": (
-        "accuracies a b scores values replaced other p "
-        "differences better covariance estimate value mean half_width variance difficulty"
+        "accuracies a b first second scores values values_without p_values "
+        "differences better covariance estimates mean half_width variance difficulty"
     ).split(),
     "level": "level power".split(),
     "bounds": "bounds".split(),
     "at least 0": "atol".split(),
     "axis": "axis".split(),
-    "whole array": "drawn query support support_label query_label owner".split(),
+    "whole array": "query support support_label query_label owner".split(),
     "labels": "labels groups class_groups has".split(),
     "flag": (
-        "apart transductive paired unseen skip_small_classes balanced refill stored progress common lower_is_better"
+        "group_disjoint transductive paired unseen skip_small_classes balanced refill stored "
+        "progress common lower_is_better"
     ).split(),
     "positives": "weights queries images error".split(),
     "choice": "target same_tasks sampling spec variant name separator decimal".split(),
@@ -202,10 +203,10 @@ KINDS = {
 SAMPLER = dict(tasks="count", shots="counts", queries="counts")
 #: Of functions whose argument of a name is of another kind than elsewhere.
 OTHER_KINDS = {
-    "compare": dict(a="object", b="object"),
-    "influence": dict(pool="whole array"),
+    "overlap_conclusion": dict(first="object", second="object"),
+    "influence": dict(images="whole array", pool="whole array"),
     "best_queries": dict(tasks="positives"),
-    "from_printed": dict(a="object", b="object", tasks="count", images="count", queries="count"),
+    "from_printed": dict(first="object", second="object", tasks="count", images="count", queries="count"),
     "winner_interval": dict(df="positives"),
     "equivalence": dict(difference="object"),
     "anytime_interval": dict(bounds="object"),
@@ -234,7 +235,9 @@ GOOD = PLACES | dict(
     accuracies=A,
     a=A,
     b=B,
-    p=[0.01, 0.2, 0.03],
+    first=A,
+    second=B,
+    p_values=[0.01, 0.2, 0.03],
     groups=np.arange(96) // 2,
     class_groups=LABELS // 2,
     level=0.95,
@@ -258,14 +261,16 @@ FUNCTIONS = {
         "VarianceModel": dict(alpha=0.01, beta=0.2, gamma=0.1, shots=5),
         "closed_interval": dict(bounds=(0, 1)),
         "open_interval": dict(bounds=(0, 1)),
-        "paired_proportions": dict(a=np.arange(40) % 3 % 2, b=np.arange(40) % 2),
+        "paired_proportions": dict(first=np.arange(40) % 3 % 2, second=np.arange(40) % 2),
         "paired_interval": dict(atol=1e-9),
         "independent_interval": {},
         "paired_differences": dict(atol=1e-9),
-        "compare": dict(a=INTERVAL, b=INTERVAL),
+        "overlap_conclusion": dict(first=INTERVAL, second=INTERVAL),
         "conformal_quantile": dict(scores=A, level=0.9),
         "influence": dict(
-            query=None, values=PLACES["values"].mean(axis=1), drawn=np.concatenate([TASKS.support, TASKS.query], axis=1)
+            query=None,
+            values=PLACES["values"].mean(axis=1),
+            images=np.concatenate([TASKS.support, TASKS.query], axis=1),
         ),
         "three_intervals": dict(values=PLACES["values"]),
         "crossed_intervals": dict(
@@ -275,10 +280,10 @@ FUNCTIONS = {
         "best_queries": dict(model=stats.VarianceModel(0.01, 0.2, 0.1, 5), queries=[1, 2, 3], tasks=[60, 50, 40]),
         "task_count": dict(images=6000, shots=5, queries=15),
         "power": dict(difference=1.0),
-        "detectable": {},
+        "detectable_difference": {},
         "from_printed": dict(
-            a=(71.2, 0.4),
-            b=(70.5, 0.5),
+            first=(71.2, 0.4),
+            second=(70.5, 0.5),
             tasks=600,
             images=3000,
             classes=20,
@@ -288,8 +293,8 @@ FUNCTIONS = {
             sampling="closed",
         ),
         "plan": dict(pilot=stats.three_intervals(**PLACES), images_per_class=12, n_classes=8),
-        "new_runs": dict(accuracies=RIGHT[:5, :, 0]),
-        "run_intervals": dict(values=np.stack([PLACES["values"], 1 - PLACES["values"]])),
+        "new_runs": dict(accuracies=RIGHT[:5, :, 0], second=None),
+        "run_intervals": dict(values=np.stack([PLACES["values"], 1 - PLACES["values"]]), second=None),
         "chance_better": {},
         "plan_runs": dict(pilot=stats.new_runs(RIGHT[:5, :, 0], RIGHT[5:10, :, 0])),
         "holm": {},
@@ -297,11 +302,11 @@ FUNCTIONS = {
         "simultaneous_intervals": dict(differences=[[0.1, 0.2, 0.4], [0.2, -0.1, 0.3]]),
         "rank_sets": dict(better=np.triu(np.ones((3, 3)), 1)),
         "winner_interval": dict(accuracies=A[:3], covariance=np.eye(3), df=np.full((3, 3), 99.0)),
-        "rank_correlation": dict(a=RIGHT[:, :, 0], b=RIGHT[:, :, 1]),
+        "rank_correlation": dict(first=RIGHT[:, :, 0], second=RIGHT[:, :, 1]),
         "equivalence": dict(difference=stats.paired_interval(A, B), margin=0.1),
         "anytime_interval": dict(values=A, bounds=(0, 1)),
         "across_datasets": dict(accuracies=RIGHT[:3, 0]),
-        "picked": dict(estimate=RIGHT[:, :, 0], value=RIGHT[:, :, 1], default=0),
+        "value_of_choice": dict(estimates=RIGHT[:, :, 0], values=RIGHT[:, :, 1], default=0),
     },
     "inside stats": {
         "limits": dict(mean=A, half_width=B, df=9.0),
@@ -365,15 +370,16 @@ FUNCTIONS = {
 }
 # Words of a message that stand for an argument: what it holds, where several are told of together.
 WORDS = {
-    "estimate": "estimate|value",
-    "value": "estimate|value",
+    "estimates": "estimates|values",
+    "first": "first and|first has|first:|first =|first holds|first goes",
+    "second": "second has|second:|second =|second holds|and second",
     "a": "a and|a has|a:|a =|a holds|a goes",
     "n": "n =|owner",
     "b": "b and|b has|b:|b =|b holds|and b",
-    "accuracies": "accuracies|a |b ",
+    "accuracies": "accuracies|first |second ",
     "labels": "labels|images?|the data have",
     "values": "values|tasks",
-    "drawn": "drawn|values",
+    "images": "images|values",
     "names": "names|name",
     "support_label": "support(_label)?",
     "query_label": "query(_label)?",

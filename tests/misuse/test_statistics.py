@@ -37,13 +37,13 @@ def mean(expected):
 SERIES, OTHER_INDEX = pd.Series(A), pd.Series(B, range(10, 60))
 SMALL_GAP = A + 1e-4 + 1e-5 * np.random.default_rng(3).normal(size=50)
 PRINTED = {  # a mean and its ±, and words of what is said of them
-    65.1: "a = 65.1",
-    (65.1,): "a = ",
-    ("65.1", 0.6): "mean of a",
-    (0.651, 0.006): "mean of a & share",
-    (101, 0.6): "mean of a & 101",
-    (65.1, 0): "± of a",
-    (math.nan, 0.6): "mean of a & nan",
+    65.1: "first = 65.1",
+    (65.1,): "first = ",
+    ("65.1", 0.6): "mean of first",
+    (0.651, 0.006): "mean of first & share",
+    (101, 0.6): "mean of first & 101",
+    (65.1, 0): "± of first",
+    (math.nan, 0.6): "mean of first & nan",
 }
 INTERVALS = [
     row("lists", stats.paired_interval, (A.tolist(), tuple(B)), student(A - B)),
@@ -59,7 +59,7 @@ INTERVALS = [
     row("a DataFrame", stats.closed_interval, (pd.DataFrame({"a": [0.5, 0.6]}),), "shape|dimension"),
     *(row(f"printed {a}", stats.from_printed, (a, (63.9, 0.6), 600), words) for a, words in PRINTED.items()),
     row("printed, three numbers of tasks", stats.from_printed, ((65, 1), (63, 1), (600,) * 3), "tasks"),
-    *(row(f"default {v}", stats.picked, (RIGHT[0], RIGHT[0], v), "default & 0 to 14") for v in (15, 1.5, "0")),
+    *(row(f"default {v}", stats.value_of_choice, (RIGHT[0], RIGHT[0], v), "default & 0 to 14") for v in (15, 1.5, "0")),
     row("ranks of one candidate", stats.rank_correlation, ([[1.0]], [[1.0]]), "2|candidates"),
 ]
 
@@ -70,8 +70,9 @@ def test_intervals(function, arguments, expected):
 
 
 def influence(tasks=TASKS, classes=8, **changed):
-    drawn, labels = np.concatenate([tasks.support, tasks.query], axis=1), np.arange(classes).repeat(12)
-    return stats.influence(**dict(values=VALUES.mean(axis=1), drawn=drawn, labels=labels) | changed)
+    images = np.concatenate([tasks.support, tasks.query], axis=1)
+    arguments = dict(values=VALUES.mean(axis=1), images=images, labels=np.arange(classes).repeat(12))
+    return stats.influence(**arguments | changed)
 
 
 def plan(pilot, **changed):
@@ -106,7 +107,7 @@ def fit(**changed):
             lambda: influence(OPEN, 25, values=np.ones(len(OPEN)), labels=OPEN_LABELS),
             "open",
         ),
-        row("query without replaced", lambda: influence(query=TASKS.query), "replaced"),
+        row("query without values_without", lambda: influence(query=TASKS.query), "values_without"),
         row("influence, labels with NaN", lambda: influence(labels=NAN_LABELS), "labels & NaN"),
         row("minus one on other images", lambda: influence() - influence(OTHER_IMAGES, 9), "images"),
         row("plan of one method", lambda: plan(stats.three_intervals(VALUES, **PLACES, bounds=(0, 1))), "one method"),
@@ -119,7 +120,7 @@ def fit(**changed):
         ),
         row("plan, shots again", lambda: stats.plan(OPEN_DIFFERENCE, difference=0.1, shots=1), "shots & left out"),
         row("power of huge df", lambda: stats.power(1.0, 0.5, 1e300), near(0.516, 1e-3)),
-        row("detectable of infinite df", lambda: stats.detectable(0.5, math.inf), near(1.4008, 1e-3)),
+        row("detectable of infinite df", lambda: stats.detectable_difference(0.5, math.inf), near(1.4008, 1e-3)),
         *(
             row(f"fit of {name} from {v}", lambda name=name, v=v: fit(**{name: [v, 2, 4, 8, 16]}), name)
             for name, v in [("queries", 0), ("variance", -1), ("tasks", 0), ("tasks", math.nan), ("error", 0)]

@@ -63,7 +63,7 @@ def test_without_bounds_nothing_is_concluded_of_equal_values():
         assert (found.low, found.high, found.p_value, found.conclusion) == (-math.inf, math.inf, 1, 0)
         assert stats.equivalence(found, 5).p_value == 1 and str(found) == "0.10 ± ∞"
     assert stats.simultaneous_intervals([[1.0] * 600, [0.0] * 600]).p_values.tolist() == [1, 1]
-    assert stats.compare(stats.closed_interval([0.8] * 600), stats.closed_interval([0.2] * 600)) == 0
+    assert stats.overlap_conclusion(stats.closed_interval([0.8] * 600), stats.closed_interval([0.2] * 600)) == 0
 
 
 def test_two_sets_count_as_the_pairs_that_they_hold():

@@ -29,7 +29,7 @@ FUNCTIONS = {
     "new_runs": lambda k: stats.new_runs(k * QUERIES[..., 0]),
     "chance_better": lambda k: stats.chance_better(k * A, k * B),
     "rank_correlation": lambda k: stats.rank_correlation(k * TABLE, TABLE),
-    "picked": lambda k: stats.picked(k * TABLE, TABLE),
+    "picked": lambda k: stats.value_of_choice(k * TABLE, TABLE),
     "across_datasets": lambda k: stats.across_datasets(k * TABLE),
 }
 
@@ -53,7 +53,7 @@ def test_ranks_are_the_same_in_any_unit():
     alike = TABLE.round(1)  # with ties
     for factor in (1e-28, 1e-11, 0.01, 100, 1e29):
         assert (stats.rank_correlation(factor * alike, TABLE) == stats.rank_correlation(alike, TABLE)).all(), factor
-        assert (stats.picked(factor * alike, TABLE) == stats.picked(alike, TABLE)).all(), factor
+        assert (stats.value_of_choice(factor * alike, TABLE) == stats.value_of_choice(alike, TABLE)).all(), factor
         assert (stats.across_datasets(factor * alike).ranks == stats.across_datasets(alike).ranks).all(), factor
     assert np.isnan(stats.rank_correlation([0.0, 0.0], [1.0, 2.0]))
 

@@ -47,7 +47,7 @@ def test_the_worked_example_of_demsar():
     assert stats.across_datasets(np.transpose(DEMSAR), 0.9).critical_difference == pytest.approx(1.12, abs=5e-3)
     assert [group.tolist() for group in found.groups] == [[3, 1, 2, 0]]
     at_10 = stats.across_datasets(np.transpose(DEMSAR), 0.9)
-    assert (np.argwhere(np.triu(at_10.apart)) == [(0, 1), (0, 3)]).all()  # both are told from C4.5, he finds
+    assert (np.argwhere(np.triu(at_10.significant)) == [(0, 1), (0, 3)]).all()  # both are told from C4.5, he finds
     assert [group.tolist() for group in at_10.groups] == [[3, 1, 2], [2, 0]]
 
 
@@ -66,7 +66,7 @@ def test_against_scipy_and_statsmodels(table, level):
     assert ((found.p_values < 1 - level) == (gap > found.critical_difference)).all()
     assert found.groups[0][0] == found.ranks.argmin() and set(np.concatenate(found.groups)) == set(range(methods))
     for group in found.groups:
-        assert not found.apart[np.ix_(group, group)].any()
+        assert not found.significant[np.ix_(group, group)].any()
 
 
 def test_the_p_value_is_that_of_all_orders():
@@ -88,7 +88,7 @@ def test_an_order_that_no_shuffle_repeats_has_the_least_p_value_that_shuffles_gi
 def test_two_methods_and_few_data_sets():
     for datasets, told in ((4, False), (5, False), (6, True)):  # Nemenyi's alone would tell from 4 on
         found = stats.across_datasets([np.ones(datasets), np.zeros(datasets)])
-        assert found.critical_difference < 1 and found.apart[0, 1] == told
+        assert found.critical_difference < 1 and found.significant[0, 1] == told
         assert found.p_value == pytest.approx(found.smallest_pair, rel=0.2) == pytest.approx(2.0 ** (1 - datasets), 0.2)
 
 

@@ -27,14 +27,16 @@ def peak(run):
         (False, {}),
         (False, dict(transductive=True)),
         (True, {}),
-        (True, dict(apart=True)),
+        (True, dict(group_disjoint=True)),
     ],
 )
 def test_three_intervals_hold_no_number_for_each_task_and_image(grouped, more):
     """A table of tasks and images, or groups, has at least 2 GB even with a byte an entry."""
     n, tasks = 200_000, 20_000
     labels, groups = np.repeat(np.arange(100), n // 100), np.arange(n) // 2
-    drawn = sample_closed(labels, tasks=tasks, shots=2, queries=3, groups=groups if more.get("apart") else None)
+    drawn = sample_closed(
+        labels, tasks=tasks, shots=2, queries=3, groups=groups if more.get("group_disjoint") else None
+    )
     right = np.random.default_rng(0).random(drawn.query.shape) < 0.8
     given = dict(groups=groups) if grouped else {}
     most = peak(lambda: three_intervals(right, drawn.support, drawn.query, labels, **given, **more))

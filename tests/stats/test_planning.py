@@ -12,7 +12,7 @@ from statsmodels.stats.power import NormalIndPower, TTestPower
 from fslbook.beyond import coverage
 from fslcore import stats
 from fslcore.errors import InputError
-from fslcore.stats import Interval, ThreeIntervals, closed_interval, detectable, plan, power
+from fslcore.stats import Interval, ThreeIntervals, closed_interval, detectable_difference, plan, power
 from fslcore.stats.power import OF_CLASSES, Plan, smallest
 
 
@@ -31,7 +31,7 @@ def test_power_with_known_variance():
 @settings(max_examples=30)
 @given(st.floats(0.01, 100), st.floats(1, 1000), st.floats(0.06, 0.99))
 def test_detectable_turns_power_around(standard_error, df, wanted):
-    found = detectable(standard_error, df, power=wanted)
+    found = detectable_difference(standard_error, df, power=wanted)
     assert power(found, standard_error, df) == pytest.approx(wanted, abs=1e-6)
 
 
@@ -222,7 +222,7 @@ def test_a_plan_of_open_tasks_tells_their_queries_beside_them():
     [
         (lambda: power(1, 0), "standard_error = 0"),
         (lambda: power(1, 1, 0.5), "df = 0.5"),
-        (lambda: detectable(1, power=0.01), "power = 0.01"),
+        (lambda: detectable_difference(1, power=0.01), "power = 0.01"),
         (lambda: plan(open_pilot(), difference=0), "difference = 0"),
         (lambda: plan(open_pilot(), difference=1, ways=5), "ways = 5; with a Pilot"),
         (lambda: plan(open_pilot(), difference=1, n_classes=3), "at least as many as ways = 4"),

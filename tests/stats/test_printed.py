@@ -245,8 +245,11 @@ def test_the_command_gives_json(capsys):
 @pytest.mark.parametrize(
     "line, message",
     [
-        ("71.2 70±1 --tasks 600", "a = 71.2; a mean and its ±, such as 71.2±0.4, 71.2+-0.4 or 71.2 (0.4), is needed"),
-        ("0.712±0.004 70±1 --tasks 600", "mean of a = 0.712; percent is allowed, not a share: 71.2"),
+        (
+            "71.2 70±1 --tasks 600",
+            "first = 71.2; a mean and its ±, such as 71.2±0.4, 71.2+-0.4 or 71.2 (0.4), is needed",
+        ),
+        ("0.712±0.004 70±1 --tasks 600", "mean of first = 0.712; percent is allowed, not a share: 71.2"),
         ("71.2±0.4 70±1", "--tasks"),
         ("71.2±0.4 70±1 --tasks 1", "tasks = 1"),
         ("71.2±0.4 70±1 --tasks 1 2 3", "tasks = 1"),

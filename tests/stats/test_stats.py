@@ -183,7 +183,7 @@ def test_limits_lie_inside_hold_the_mean_and_mirror(mean, half, df, level, shift
 
 
 def test_percent_and_shares_are_told_apart_from_just_over_one():
-    with pytest.raises(InputError, match="b goes up to 1.9 and a to 0.3: percent and shares"):
+    with pytest.raises(InputError, match="second goes up to 1.9 and first to 0.3: percent and shares"):
         stats.paired_interval(np.linspace(0.1, 0.3, 10), np.linspace(1.0, 1.9, 10))
 
 
@@ -286,7 +286,9 @@ def test_series_of_other_tasks_are_refused(other):
     b = pd.Series([0.4, 0.5, 0.6, 0.8][: len(other)], other)
     for pair in ((pd.Series([0.5, 0.6, 0.7, 0.9]), b), (b, pd.Series([0.5, 0.6, 0.7, 0.9]))):
         index = r"\['?0.*\] …"
-        with pytest.raises(InputError, match=f"^index: a has {index}, b has {index}; the same labels, each once"):
+        with pytest.raises(
+            InputError, match=f"^index: first has {index}, second has {index}; the same labels, each once"
+        ):
             stats.paired_interval(*pair)
 
 
@@ -294,11 +296,11 @@ def test_percent_is_not_compared_with_shares():
     shares, percent = np.linspace(0.4, 0.9, 30), np.linspace(40, 80, 30)
     failed = np.where(np.arange(30) == 3, 0, percent)  # a task on which all is wrong
     for large, small, compared in (
-        ("a", "b", lambda: stats.paired_interval(percent, shares)),
-        ("a", "b", lambda: stats.paired_interval(failed, shares)),
-        ("b", "a", lambda: stats.paired_interval(shares, percent)),
-        ("a", "b", lambda: stats.independent_interval(percent, shares[1:])),
-        ("b", "a", lambda: stats.independent_interval(shares[1:], percent)),
+        ("first", "second", lambda: stats.paired_interval(percent, shares)),
+        ("first", "second", lambda: stats.paired_interval(failed, shares)),
+        ("second", "first", lambda: stats.paired_interval(shares, percent)),
+        ("first", "second", lambda: stats.independent_interval(percent, shares[1:])),
+        ("second", "first", lambda: stats.independent_interval(shares[1:], percent)),
     ):
         with pytest.raises(InputError, match=f"^{large} goes up to 80 and {small} to 0.9: percent and shares"):
             compared()
@@ -365,13 +367,17 @@ def test_few_errors_are_shown():
 
 def test_intervals_are_compared_by_whether_they_overlap():
     low, touching, high = (stats.Interval(mean, 1, 0.95, 10, "open") for mean in (77, 78, 80))
-    assert (stats.compare(high, low), stats.compare(low, high), stats.compare(high, touching)) == (1, -1, 0)
+    assert (
+        stats.overlap_conclusion(high, low),
+        stats.overlap_conclusion(low, high),
+        stats.overlap_conclusion(high, touching),
+    ) == (1, -1, 0)
     assert high.meets(touching) and touching.meets(high) and not high.meets(low) and not low.meets(high)
     for other in (replace(low, kind="closed"), replace(low, level=0.9), stats.paired_interval([1, 2], [0, 2])):
         with pytest.raises(InputError, match="cannot compare"):
-            stats.compare(low, other)
+            stats.overlap_conclusion(low, other)
     with pytest.raises(InputError, match="cannot compare"):
-        stats.compare(*[replace(low, kind="paired")] * 2)
+        stats.overlap_conclusion(*[replace(low, kind="paired")] * 2)
 
 
 @pytest.mark.parametrize("interval", [stats.closed_interval, stats.open_interval])

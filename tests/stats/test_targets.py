@@ -171,7 +171,7 @@ def test_tasks_that_share_no_image_are_sent_to_the_open_interval(of):
     labels = np.arange(3).repeat(80)
     tasks = sample_open(labels, ways=3, shots=2, queries=1)
     drawn = np.concatenate([tasks.support, tasks.query], axis=1)
-    what = {"three": "support and query", "influence": "drawn"}[of]
+    what = {"three": "support and query", "influence": "images"}[of]
     with pytest.raises(InputError, match=f"^{what}: no image is in two tasks; .* open_interval"):
         if of == "three":
             three_intervals(np.ones(tasks.query.shape), tasks.support, tasks.query, labels)
@@ -347,7 +347,7 @@ def test_tasks_kept_apart_against_all_tasks_without_each_group(spanning, steps):
         rng = np.random.default_rng(seed)
         drawn = rng.choice(len(chance), 40_000, p=chance)
         support, query, right = (of[drawn] for of in tasks)
-        kin = dict(groups=groups, apart=True, transductive=steps > 0)
+        kin = dict(groups=groups, group_disjoint=True, transductive=steps > 0)
         interval = three_intervals(right, support, query, labels, **kin)
         assert interval.closed.mean == pytest.approx(mean, abs=0.01)
         assert interval.image_variance == pytest.approx(truth, rel=0.06)
@@ -360,7 +360,7 @@ def test_groups_of_which_tasks_leave_one_are_told():
     labels, groups = np.arange(6).repeat(8), np.tile(np.arange(4).repeat(2), 6)
     kept = sample_closed(labels, tasks=100, ways=3, shots=1, queries=1, groups=groups)
     with pytest.raises(InputError, match="^groups: a class has too few to leave one out; fewer shots"):
-        three_intervals(np.ones((100, 3)), kept.support, kept.query, labels, groups=groups, apart=True)
+        three_intervals(np.ones((100, 3)), kept.support, kept.query, labels, groups=groups, group_disjoint=True)
 
 
 def test_the_influence_of_tasks_kept_apart_agrees_with_the_three_intervals():
@@ -371,8 +371,8 @@ def test_the_influence_of_tasks_kept_apart_agrees_with_the_three_intervals():
     skill = rng.normal(size=2000)[groups % 2000]
     right = 100.0 * (skill[tasks.query] + rng.normal(size=tasks.query.shape) > -0.5)
     drawn = np.concatenate([tasks.support, tasks.query], axis=1)
-    exact = three_intervals(right, tasks.support, tasks.query, labels, groups=groups, apart=True)
-    found = influence(right.mean(axis=1), drawn, labels, groups=groups, apart=True).intervals()
+    exact = three_intervals(right, tasks.support, tasks.query, labels, groups=groups, group_disjoint=True)
+    found = influence(right.mean(axis=1), drawn, labels, groups=groups, group_disjoint=True).intervals()
     assert found.image_variance == pytest.approx(exact.image_variance, rel=0.15)
     assert found.class_variance == pytest.approx(exact.class_variance, rel=0.15)
 
@@ -383,8 +383,8 @@ def test_a_class_that_no_task_holds_changes_nothing_where_groups_are_apart():
     drawn = sample_closed(labels[held], groups=groups[held], ways=3, shots=1, queries=1, tasks=600, seed=0)
     right = 1.0 * (np.random.default_rng(0).random((600, 3)) < 0.6)
     places = right, drawn.support, drawn.query
-    whole = three_intervals(*places, labels, groups=groups, apart=True)
-    assert whole == three_intervals(*places, labels[held], groups=groups[held], apart=True)
+    whole = three_intervals(*places, labels, groups=groups, group_disjoint=True)
+    assert whole == three_intervals(*places, labels[held], groups=groups[held], group_disjoint=True)
 
 
 def test_groups_of_classes_are_those_of_the_classes_that_tasks_hold():
@@ -394,11 +394,13 @@ def test_groups_of_classes_are_those_of_the_classes_that_tasks_hold():
     drawn = sample_closed(labels[held], groups=groups[held], ways=3, shots=1, queries=2, tasks=600, seed=0)
     values = np.random.default_rng(0).normal(70, 9, 600)
     images = np.concatenate([drawn.support, drawn.query], axis=1)
-    own = influence(values, images, labels[held], groups=groups[held], class_groups=kin[held], apart=True).intervals()
-    whole = influence(values, images + 8, labels, groups=groups, class_groups=kin, apart=True).intervals()
+    own = influence(
+        values, images, labels[held], groups=groups[held], class_groups=kin[held], group_disjoint=True
+    ).intervals()
+    whole = influence(values, images + 8, labels, groups=groups, class_groups=kin, group_disjoint=True).intervals()
     assert whole.classes == own.classes and whole.images == own.images
     hard = values + 5 * (kin[held][drawn.support] == 1).sum(axis=1)  # classes of one kind are alike
-    given = dict(groups=groups[held], apart=True)
+    given = dict(groups=groups[held], group_disjoint=True)
     each, kinds = (
         influence(hard, images, labels[held], class_groups=of, **given).intervals() for of in (None, kin[held])
     )
@@ -497,8 +499,8 @@ def test_tasks_that_are_not_kept_apart_are_refused():
     twice[:, 1] = twice[:, 0] ^ 1  # the other image of the same group
     for tasks, given_groups, words in (
         ((ordinary.support, ordinary.query), groups, f"groups: {min(shared[first])} is in .* of task {first}, which"),
-        ((ordinary.support, ordinary.query), None, "apart = True; the groups"),
+        ((ordinary.support, ordinary.query), None, "group_disjoint = True; the groups"),
         ((apart.support, twice), groups, "two images of a group in a class"),
     ):
         with pytest.raises(InputError, match=words):
-            three_intervals(np.ones(ordinary.query.shape), *tasks, labels, groups=given_groups, apart=True)
+            three_intervals(np.ones(ordinary.query.shape), *tasks, labels, groups=given_groups, group_disjoint=True)

@@ -116,7 +116,7 @@ def _intervals(
         elif knowledge == "apart":
             disjoint = sample_closed(labels, groups=test_set.groups, **closed)
             (answer,) = answers([bank], disjoint)
-            design = dict(groups=test_set.groups, apart=True, bounds=bounds)
+            design = dict(groups=test_set.groups, group_disjoint=True, bounds=bounds)
             result = stats.three_intervals(
                 answer, disjoint.support, disjoint.query, labels, **design
             )

@@ -32,7 +32,7 @@ class Both(dict):
                 self[name][1],
                 np.concatenate([self[name][0].support, self[name][0].query], axis=1),
                 **facts,
-                apart=disjoint,
+                group_disjoint=disjoint,
             )
             for name, disjoint in (("ordinary", False), ("apart", True))
         }

@@ -89,7 +89,9 @@ def reach(table: pd.DataFrame, *, power: float, level: float) -> pd.DataFrame:
         r = getattr(result, kind)
         finite = np.isfinite(r.half_width)
         return half(
-            stats.detectable(r.standard_error, r.df, power=power, level=level) if finite else np.inf
+            stats.detectable_difference(r.standard_error, r.df, power=power, level=level)
+            if finite
+            else np.inf
         )
 
     detectable = {

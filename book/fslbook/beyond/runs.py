@@ -166,7 +166,7 @@ def shown(by_learner: dict[str, RunIntervals]) -> pd.DataFrame:
                 for k, r in halves.items()
             },
             "sd of runs": f"{result.closed.spreads[0]:.1f}",
-            "another run": f"± {result.closed.another:.1f}",
+            "another run": f"± {result.closed.prediction_half_width:.1f}",
         }
     return pd.DataFrame.from_dict(rows, orient="index").rename_axis("learner")
 
@@ -286,7 +286,7 @@ def pairs(dataset: str, level: float = stats.LEVEL) -> pd.DataFrame:
             first, second, x, y = second, first, y, x
         at = places(dataset, tasks)
         at |= dict(level=level, bounds=(-100, 100))
-        result = stats.run_intervals(x, **at, other=y)
+        result = stats.run_intervals(x, **at, second=y)
         means = x.mean(axis=2), y.mean(axis=2)
         conclusions = [
             stats.three_intervals(i - j, **at).images.conclusion for i, j in product(x, y)
@@ -355,7 +355,7 @@ def needed(
     """Runs of each of two learners that detect a true difference, by pair, with the range that the pilot leaves."""
 
     def text(plan: RunPlan) -> str:
-        n, low, high = ("∞" if n is None else f"{n:,}" for n in (plan.n_runs, plan.low, plan.high))
+        n, low, high = ("∞" if n is None else f"{n:,}" for n in (plan.n_runs, *plan.runs_range))
         return f"{n} ({low} to {high})"
 
     rows = {

@@ -46,7 +46,7 @@ def worst_class(record: Record) -> tuple[np.ndarray, np.ndarray]:
     Returns
     -------
     values : (T,) floats
-    replaced : (T, K·Q) floats
+    values_without : (T, K·Q) floats
         Had the query in this place not been there and the spare of its class been taken.
 
     Raises
@@ -158,10 +158,10 @@ class Runs:
     ) -> Influence:
         """On the mean of a value on this kind of tasks; with ``other``, of the difference, learner - other."""
         tasks = self.tasks[kind]
-        values, replaced = value(self.records[kind][learner])
+        values, values_without = value(self.records[kind][learner])
         if second is not None:
             theirs = value(self.records[kind][second])
-            values, replaced = values - theirs[0], replaced - theirs[1]
+            values, values_without = values - theirs[0], values_without - theirs[1]
         query = tasks.query.reshape(len(tasks), tasks.ways, -1)[..., :-1].reshape(len(tasks), -1)
         return stats.influence(
             values,
@@ -169,7 +169,7 @@ class Runs:
             self.labels,
             pool=self.pools[kind],
             query=query,
-            replaced=replaced,
+            values_without=values_without,
             groups=self.groups,
             class_groups=self.class_groups,
         )
@@ -431,7 +431,7 @@ def orderings(runs: Runs, level: float = 0.95) -> pd.DataFrame:
     for a, b in combinations(runs.names, 2):
         for m, influence in runs.measures(a, b).items():
             result = influence.intervals(level, bounds_of_pair(m))
-            rows.append((m, a, b, result, stats.compare(single[a][m], single[b][m])))
+            rows.append((m, a, b, result, stats.overlap_conclusion(single[a][m], single[b][m])))
     return pd.DataFrame(rows, columns=["measure", "a", "b", "result", "apart"])
 
 

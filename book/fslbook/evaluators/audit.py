@@ -15,7 +15,7 @@ import pandas as pd
 from scipy import optimize
 from scipy import stats as scipy_stats
 
-from fslcore.stats import Interval, compare
+from fslcore.stats import Interval, overlap_conclusion
 
 from .. import published
 from ..checks import Checks, less, share
@@ -233,7 +233,7 @@ class Evidence:
                 r.mean - self.best_learner[d].mean,
                 r.mean - self.means.loc[d, "oracle"].mean(),
                 r.mean - self.chosen[d, "oracle"].mean,
-                compare(r, self.best_learner[d]),
+                overlap_conclusion(r, self.best_learner[d]),
                 less(r, self.best_learner[d]).conclusion,
             )
             for (d, estimator), r in self.chosen.items()
@@ -254,7 +254,7 @@ class Evidence:
             if key[2] == "no"
         }
         rows = {
-            key: (tuned.mean - untuned.mean, compare(tuned, untuned))
+            key: (tuned.mean - untuned.mean, overlap_conclusion(tuned, untuned))
             for key, (tuned, untuned) in pairs.items()
         }
         return pd.DataFrame(rows, index=["difference", "verdict"]).T
@@ -552,7 +552,7 @@ def _many_folds_select(claimed, evidence):
         rival: _verdicts(
             pd.Series(
                 [
-                    compare(evidence.chosen[d, k], evidence.chosen[d, rival])
+                    overlap_conclusion(evidence.chosen[d, k], evidence.chosen[d, rival])
                     for d in means.index
                     for k in many
                 ]
@@ -570,7 +570,7 @@ def _many_folds_select(claimed, evidence):
 def _oracle_gap(claimed, evidence):
     oracle_above = pd.Series(
         [
-            compare(evidence.chosen[d, "oracle"], r) == 1
+            overlap_conclusion(evidence.chosen[d, "oracle"], r) == 1
             for (d, k), r in evidence.chosen.items()
             if k != "oracle"
         ]

@@ -205,11 +205,11 @@ def picks(
             raise InputError(f"default = {default}; {', '.join(oracle)} are the candidates")
         at = None if default is None else oracle.columns.get_loc(default)
         rules = {} if default is None else {DEFAULT: oracle[default]}
-        rules |= {name: stats.picked(by[name], oracle, at) for name in names}
+        rules |= {name: stats.value_of_choice(by[name], oracle, at) for name in names}
         rules |= {
             ALWAYS: _always(oracle),
             ANY: oracle.mean(axis=1),
-            FRESH: stats.picked(by[FRESH], oracle, at),
+            FRESH: stats.value_of_choice(by[FRESH], oracle, at),
         }
         rules |= {ORACLE: oracle.max(axis=1)}
         ids = {"dataset": dataset, "method": f"{oracle.shape[1]} {of}", "task": tasks}
@@ -246,7 +246,7 @@ def optimism(table: pd.DataFrame, level: float = 0.95) -> pd.DataFrame:
     for dataset, _, by in _grids(table, HALVES):
         a, b = (by[name] for name in HALVES)
         same_half = (a.max(axis=1) + b.max(axis=1)) / 2
-        other_half = (stats.picked(a, b) + stats.picked(b, a)) / 2
+        other_half = (stats.value_of_choice(a, b) + stats.value_of_choice(b, a)) / 2
         r = stats.paired_interval(same_half, other_half, level)
         rows[dataset] = {
             "same half": same_half.mean(),

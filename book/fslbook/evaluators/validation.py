@@ -169,7 +169,7 @@ def selection(
         tie).
     """
     correlation = {n: np.nan_to_num(stats.rank_correlation(e, truth)) for n, e in estimates.items()}
-    accuracy = {n: stats.picked(e, truth) for n, e in estimates.items()}
+    accuracy = {n: stats.value_of_choice(e, truth) for n, e in estimates.items()}
     return pd.DataFrame(correlation), pd.DataFrame(accuracy)
 
 

@@ -16,7 +16,7 @@ import pandas as pd
 from scipy import optimize
 from scipy import stats as scipy_stats
 
-from fslcore.stats import Interval, compare
+from fslcore.stats import Interval, overlap_conclusion
 
 from .. import published
 from ..checks import Checks, less, share
@@ -306,7 +306,7 @@ class Evidence:
                 base,
                 with_,
                 with_.mean - base.mean,
-                compare(with_, base),
+                overlap_conclusion(with_, base),
                 less(with_, base).conclusion,
             )
             for key, (with_, base) in pairs.items()

@@ -70,7 +70,7 @@ class Evidence:
             }
             for a, b in combinations(dict.fromkeys(k[:2] for k in intervals), 2):
                 verdicts = [
-                    stats.compare(intervals[*a, kind], intervals[*b, kind])
+                    stats.overlap_conclusion(intervals[*a, kind], intervals[*b, kind])
                     for kind in ("closed", "open")
                 ]
                 rows.append(

@@ -11,12 +11,13 @@ import pandas as pd
 from fslcore import evaluation, stats
 from fslcore.errors import InputError
 from fslcore.evaluation import LEARNERS, Method
-from fslcore.stats.compare import CONCLUSION
 from fslcore.stats.intervals import plus_minus
 
 from .. import published, reported
 from ..checks import OOPS_BACKBONES, OOPS_DATASETS
 from ..published import claims
+
+SYMBOLS = {1: "+", -1: "−", 0: "0"}  # as the paper prints conclusions
 
 
 def collect(
@@ -210,7 +211,9 @@ def telling_pair(
     of each method on the same open tasks, or on the first of them."""
     for a, b in combinations(per_task, 2):
         x, y = common(per_task[a], per_task[b])
-        open_verdict = stats.compare(stats.open_interval(x, level), stats.open_interval(y, level))
+        open_verdict = stats.overlap_conclusion(
+            stats.open_interval(x, level), stats.open_interval(y, level)
+        )
         if not open_verdict and stats.paired_interval(x, y, level).conclusion:
             return {a: x, b: y}
     a, b = list(per_task)[:2]
@@ -243,10 +246,12 @@ def pair_table(results: pd.DataFrame, level: float = 0.95) -> pd.DataFrame:
                 "b": tuple(b),
             }  # pandas tells a named tuple from a plain one
             if not only_open:
-                row["closed"] = stats.compare(
+                row["closed"] = stats.overlap_conclusion(
                     *(stats.closed_interval(closed[m], level) for m in (a, b))
                 )
-            row["open"] = stats.compare(*(stats.open_interval(opened[m], level) for m in (a, b)))
+            row["open"] = stats.overlap_conclusion(
+                *(stats.open_interval(opened[m], level) for m in (a, b))
+            )
             row["unpaired"] = stats.independent_interval(opened[a], opened[b], level).conclusion
             paired = stats.paired_interval(*common(opened[a], opened[b]), level)
             rows.append({**row, "paired": paired.conclusion, "p_value": paired.p_value})
@@ -577,7 +582,7 @@ def symbols(pairs: pd.DataFrame, kinds: tuple[str, ...]) -> pd.Series:
     """The pairs' symbols, such as '+ 0 +', by dataset, a and b, in both directions."""
     keys = ["dataset", "a", "b"]
     both_orders = either_way(pairs, kinds).drop_duplicates(keys).set_index(keys)[list(kinds)]
-    return both_orders.map(lambda verdict: CONCLUSION.get(verdict, "?")).agg(" ".join, axis=1)
+    return both_orders.map(lambda verdict: SYMBOLS.get(verdict, "?")).agg(" ".join, axis=1)
 
 
 def grid_table(

@@ -1,0 +1,205 @@
+"""Tasks that keep groups apart (`fslcore.tasks.sample_closed`): what their mean would be without
+each group.
+
+Without a group the same law draws from the others. So a task that lacks it is drawn with another
+probability, and the mean without the group is that over the tasks that lack it, each weighted by
+the ratio of the two probabilities.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ..errors import InputError
+from .intervals import Array, Floats
+
+__all__ = ["Cells", "GroupTasks", "cells_of", "shrunk", "without_groups"]
+
+AT_ONCE = 2**22  # numbers
+
+
+class Cells(NamedTuple):
+    """The images of a group in a class, as one, since a task has at most one of them.
+
+    Attributes
+    ----------
+    cell_of_image : (N,) integers
+        The cell of each image, from 0 to M - 1.
+    first_image : (M,) integers
+        An image of each cell.
+    span_classes : bool
+        Whether some group has images of several classes.
+    """
+
+    cell_of_image: Array
+    first_image: Array
+    span_classes: bool
+
+
+class GroupTasks(NamedTuple):
+    """Tasks with the group of each image in the place of the image.
+
+    Attributes
+    ----------
+    values : (T, K, Q) floats
+        A number per query.
+    support, query : (T, K, S), (T, K, Q) integers
+        The group of each place.
+    classes : (T, K) integers
+        Classes of each task.
+    """
+
+    values: Floats
+    support: Array
+    query: Array
+    classes: Array
+
+
+def cells_of(labels: Array, groups: ArrayLike | None, support: Array, query: Array) -> Cells:
+    """The cells of images, if tasks with this support and query (T, n) of images keep groups (N,)
+    apart.
+
+    Raises
+    ------
+    InputError
+        No groups; a group on both sides of a task, or twice in a class of one.
+    """
+    if groups is None:
+        raise InputError("group_disjoint = True; the groups that the tasks keep apart are needed")
+    names, group = np.unique(np.asarray(groups), return_inverse=True)
+    label = np.unique(labels, return_inverse=True)[1]
+    _check_two_sides(names, group[support], group[query])
+    cell = label * len(names) + group
+    _, first_image, cell_of_image = np.unique(cell, return_index=True, return_inverse=True)
+    task_cells = np.sort(cell_of_image[np.concatenate([support, query], axis=1)], axis=1)
+    if (task_cells[:, 1:] == task_cells[:, :-1]).any():
+        raise InputError(
+            "groups: a task has two images of a group in a class; tasks that keep groups apart "
+            "have one"
+        )
+    return Cells(cell_of_image, first_image, len(first_image) > len(names))
+
+
+def _check_two_sides(names: Array, support: Array, query: Array) -> None:
+    """Raise `InputError` where a group is in the support and in the query (T, n) of one task."""
+    task = np.arange(len(support))[:, None] * len(names)
+    shared = np.intersect1d(task + support, task + query)
+    if shared.size:
+        place, group = divmod(shared[0], len(names))
+        raise InputError(
+            f"groups: {names[group]} is in the support and in the query of task {place}, which "
+            "are not kept apart"
+        )
+
+
+def without_groups(
+    tasks: GroupTasks, members: Array, *, parts: int, transductive: bool = False
+) -> Floats:
+    """(P, G) the mean minus that without each group, as each of P parts of the tasks estimates it.
+
+    Parameters
+    ----------
+    tasks : GroupTasks
+        T tasks that keep G groups apart.
+    members : (G, C) bool
+        Which groups have images in which class.
+    parts : int
+        P.
+    transductive : bool
+        Whether an answer depends on all images of its task, as those of a transductive learner do.
+
+    Raises
+    ------
+    InputError
+        A class that has no group to spare.
+
+    Notes
+    -----
+    A support is S of the n groups of its class, so without a group it is n / (n - S) times as
+    likely. A query is one of the n - u groups that none of the task's supports hold, so it is (n -
+    u) / (n - u - 1) times as likely. The mean of its class is subtracted, which has no part in the
+    choice of groups. If an answer depends on all images, a task counts as a whole: its Q queries of
+    a class are one of C(n - u, Q) sets, so it is (n - u) / (n - u - Q) times as likely.
+    """
+    centred = _minus_class_means(tasks.values, tasks.classes, members.shape[1])
+    tasks = tasks._replace(values=centred)
+    count, ways = tasks.classes.shape
+    changes = np.zeros((parts, len(members)))
+    part = np.arange(count) * parts // count
+    batch = max(1, AT_ONCE // (len(members) * ways))
+    for p in range(parts):
+        places = np.flatnonzero(part == p)
+        for start in range(0, len(places), batch):
+            rows = places[start : start + batch]
+            some_tasks = GroupTasks(*(array[rows] for array in tasks))
+            changes[p] += _changes(some_tasks, members, transductive=transductive).sum(axis=0)
+        changes[p] /= len(places)
+    return changes
+
+
+def _minus_class_means(values: Floats, classes: Array, count: int) -> Floats:
+    """Values (T, K, Q) minus the mean over all tasks of their class (T, K)."""
+    uses = np.bincount(classes.ravel(), minlength=count).clip(min=1)
+    means = np.bincount(classes.ravel(), values.mean(axis=2).ravel(), count) / uses
+    return np.asarray(values - means[classes][..., None])
+
+
+def _changes(tasks: GroupTasks, members: Array, *, transductive: bool) -> Floats:
+    """(T, G) what each task contributes to the change without each group."""
+    shots, queries = tasks.support.shape[2], tasks.query.shape[2]
+    row = np.arange(len(tasks.values))[:, None]
+    in_support = np.zeros((len(row), len(members)), bool)
+    in_support[row, tasks.support.reshape(len(row), -1)] = True
+    is_member = members[:, tasks.classes].transpose(1, 2, 0)  # (T, K, G)
+    n = members.sum(axis=0)[tasks.classes].astype(float)
+    left = n - (is_member & in_support[:, None]).sum(axis=2)
+    spare = queries if transductive else 1
+    if left.min() <= spare:
+        raise InputError(
+            "groups: a class has too few to leave one out; fewer shots or queries, or more groups"
+        )
+    member = is_member.astype(float)
+    weight = np.exp(np.einsum("tkg,tk->tg", member, np.log(n / (n - shots))))
+    weight[in_support] = 0
+    estimate = _transductive_changes if transductive else _single_changes
+    return estimate(tasks, member, weight, left / (left - spare))
+
+
+def _transductive_changes(
+    tasks: GroupTasks, member: Floats, weight: Floats, ratio: Floats
+) -> Floats:
+    """`_changes` where each answer depends on all images of its task, which counts as a whole.
+
+    From weights (T, G) of a task by its supports and ratios (T, K) by its queries.
+    """
+    row = np.arange(len(tasks.values))[:, None]
+    class_share = tasks.values.mean(axis=2) / tasks.classes.shape[1]
+    weight[row, tasks.query.reshape(len(row), -1)] = 0
+    weight = weight * np.exp(np.einsum("tkg,tk->tg", member, np.log(ratio)))
+    return np.asarray(class_share.sum(axis=1)[:, None] * (1 - weight))
+
+
+def _single_changes(tasks: GroupTasks, member: Floats, weight: Floats, ratio: Floats) -> Floats:
+    """`_changes` where each answer depends on its own image; arguments as for the transductive."""
+    values, row = tasks.values, np.arange(len(tasks.values))[:, None]
+    query_groups = tasks.query.reshape(len(row), -1)
+    class_share = values.mean(axis=2) / values.shape[1]
+    mean = class_share.sum(axis=1)[:, None]
+    without = weight * (mean + np.einsum("tkg,tk->tg", member, class_share * (ratio - 1)))
+    lost = values / values[0].size * ratio[..., None]
+    lost = lost.reshape(len(row), -1) * weight[row, query_groups]
+    # A group may have queries in several classes, so that sums are needed.
+    place = row * weight.shape[1] + query_groups
+    sums = np.bincount(place.ravel(), lost.ravel(), without.size).reshape(without.shape)
+    return np.asarray(mean - (without - sums))
+
+
+def shrunk(changes: Floats, members: Array) -> Floats:
+    """Changes (P, G) by group, whose squares add up to a variance: times √(1 - 1/n), n of a class
+    on average.
+    """
+    share = (members / members.sum(axis=0)).sum(axis=1) / members.sum(axis=1)
+    return np.asarray(changes * np.sqrt(1 - share))

@@ -8,7 +8,7 @@ agree have a p-value of 2^(1 - D), however large their differences are.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import exp, inf, lgamma
+from math import inf
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -46,11 +46,9 @@ class AcrossDatasets:
         below 1 - level.
     p_values : (M, M) floats
         Nemenyi's p-value of every pair, corrected for the number of pairs.
-    smallest_p : float
-        The least exact p-value that D data sets can give, where all of them order M methods alike:
-        M!^(1 - D).
     smallest_pair : float
-        The same for two methods alone: 2^(1 - D), of the sign test.
+        The least exact p-value that D data sets can give for two methods: 2^(1 - D), of the sign
+        test.
     """
 
     ranks: Floats
@@ -60,7 +58,6 @@ class AcrossDatasets:
     p_value: float
     critical_difference: float
     p_values: Floats
-    smallest_p: float
     smallest_pair: float
 
     @property
@@ -128,7 +125,7 @@ def across_datasets(accuracies: ArrayLike, level: float = LEVEL) -> AcrossDatase
             f"accuracies has shape {x.shape}; (methods, data sets), at least 2 of each, are needed"
         )
     dataset_ranks = _ranks(x)
-    ranks = mean_ranks(x)
+    ranks = dataset_ranks.mean(axis=1)
     observed = _scatter(ranks)
     gap, place = np.unique(np.abs(ranks[:, None] - ranks).round(DIGITS), return_inverse=True)
     error = np.sqrt(methods * (methods + 1) / (12 * datasets))  # of a difference, over √2
@@ -142,7 +139,6 @@ def across_datasets(accuracies: ArrayLike, level: float = LEVEL) -> AcrossDatase
         p_value=_shuffled(dataset_ranks, float(observed)),
         critical_difference=float(stats.studentized_range.ppf(level, methods, inf) * error),
         p_values=p_values[place].reshape(methods, -1),
-        smallest_p=exp((1 - datasets) * lgamma(methods + 1)),
         smallest_pair=2.0 ** (1 - datasets),
     )
 
@@ -162,17 +158,12 @@ def _friedman_scale(ranks: Floats) -> float:
 
 def _scatter(ranks: Floats) -> Floats:
     """Sum of squares of mean ranks (..., M) around their own mean."""
-    return np.asarray(((ranks - (ranks.shape[-1] + 1) / 2) ** 2).sum(axis=-1))
-
-
-def mean_ranks(values: Floats) -> Floats:
-    """(M,) mean rank of each method over the data sets, from accuracies (M, D)."""
-    return np.asarray(_ranks(values).mean(axis=1))
+    return ((ranks - (ranks.shape[-1] + 1) / 2) ** 2).sum(axis=-1)
 
 
 def _ranks(values: Floats) -> Floats:
     """Ranks of the methods (axis -2) on each data set, 1 for the highest."""
-    return np.asarray(stats.rankdata(-comparable(values), axis=-2))
+    return stats.rankdata(-comparable(values), axis=-2)
 
 
 def _shuffled(ranks: Floats, observed: float) -> float:

@@ -23,6 +23,7 @@ __all__ = ["AnytimeInterval", "anytime_interval"]
 BETS = np.geomspace(1e-4, 0.999, 40)
 DIVIDED = 1 / np.cosh(np.log(BETS / 0.7) / 1.5)
 DIVIDED /= DIVIDED.sum()
+TINY = 1e-12  # the least mean that is tried
 
 
 @dataclass(frozen=True)
@@ -122,7 +123,6 @@ def _wealth(share: Array, count: Array, mean: float) -> float:
 def _lower(share: Array, count: Array, won: float) -> float:
     """The least mean at which the wealth, which falls with it, has not reached what is needed."""
     mean = float(share @ count / count.sum())
-    least = 1e-12
-    if mean <= least or _wealth(share, count, least) <= won:
+    if mean <= TINY or _wealth(share, count, TINY) <= won:
         return 0.0
-    return float(brentq(lambda m: _wealth(share, count, m) - won, least, mean, xtol=1e-10))
+    return float(brentq(lambda m: _wealth(share, count, m) - won, TINY, mean, xtol=1e-10))

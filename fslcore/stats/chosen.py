@@ -8,13 +8,22 @@ from dataclasses import dataclass
 from math import inf, nan, sqrt
 
 import numpy as np
-import scipy.stats
 from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import brentq
 from scipy.special import ndtr
 
 from ..errors import InputError, floats
-from .intervals import LEVEL, Bounds, Floats, Interval, checked_bounds, checked_level
+from .intervals import (
+    LEVEL,
+    Bounds,
+    Floats,
+    Interval,
+    Pair,
+    checked_bounds,
+    checked_level,
+    normal_quantile,
+    student_quantile,
+)
 from .simultaneous import factor, reach_of
 
 __all__ = ["RankSets", "Winner", "rank_sets", "winner_interval"]
@@ -206,56 +215,67 @@ def winner_interval(
     mean, covariance, df, order = _checked(accuracies, covariance, df)
     checked_level(level)
     low, high = checked_bounds(bounds) or (-inf, inf)
-    variance = covariance[0, 0]
-    student = float(scipy.stats.t.ppf((1 + level) / 2, df[0, 0]))
-    half = student * sqrt(variance)
-    error = student / scipy.stats.norm.ppf((1 + level) / 2) * sqrt(variance)
+    deviation, quantile = sqrt(covariance[0, 0]), student_quantile(df[0, 0], level)
+    error = quantile / normal_quantile(level) * deviation
     if error == 0:
-        only, ends = float(mean[0]), (float(mean[0]),) * 2
-        if (
-            np.ndim(accuracies) == 2
-        ):  # any of the methods could have been chosen: Bonferroni's correction
-            equal = Interval(
-                only,
-                0.0,
-                1 - (1 - level) / len(mean),
-                np.shape(accuracies)[1],
-                "open",
-                bounds=bounds,
-            )
-            ends = equal.low, equal.high
-        return Winner(int(order[0]), only, only, *ends, 0.0, level)
-    slope = covariance[0] / variance
+        estimate = float(mean[0])
+        low, high = _ends_of_equal_accuracies(np.shape(accuracies), estimate, level, bounds)
+    else:
+        first = FIRST * (1 - level)
+        under, over = _switches(mean, covariance, error)
+        cut = _simultaneous_factor(covariance, 1 - first)
+
+        def excess(t: float, share: float) -> float:
+            return _share_below(t, max(t + under, -cut), min(t + over, cut)) - share
+
+        tail = (1 - level - first) / (1 - first) / 2
+        statistics = [brentq(excess, -cut, cut, share) for share in (0.5, 1 - tail, tail)]
+        ends = np.clip(mean[0] - error * np.array(statistics), low, high)
+        estimate, low, high = map(float, ends)
+    half_width = quantile * deviation
+    return Winner(int(order[0]), float(mean[0]), estimate, low, high, half_width, level)
+
+
+def _ends_of_equal_accuracies(
+    shape: tuple[int, ...], mean: float, level: float, bounds: Bounds
+) -> Pair:
+    """Ends for a winner whose accuracy is the same on all tasks, or whose mean is known."""
+    if len(shape) < 2:
+        return mean, mean
+    # Any of the methods could have been chosen: Bonferroni's correction.
+    level = 1 - (1 - level) / shape[0]
+    interval = Interval(mean, 0.0, level, shape[1], "open", bounds=bounds)
+    return interval.low, interval.high
+
+
+def _switches(mean: Floats, covariance: Floats, error: float) -> Pair:
+    """Where another method would have been chosen, below and above the highest mean, in standard
+    errors.
+    """
+    slope = covariance[0] / covariance[0, 0]
     room = np.where(np.abs(1 - slope) > ROUNDED, 1 - slope, nan)
-    cut = (mean - slope * mean[0]) / room - mean[
-        0
-    ]  # where the other would be chosen, from the mean
-    under = min(cut[room > 0].max(initial=-inf) / error, TIED)
-    over = max(cut[room < 0].min(initial=inf) / error, -TIED)
+    switch = (mean - slope * mean[0]) / room - mean[0]
+    under = min(switch[room > 0].max(initial=-inf) / error, TIED)
+    return under, max(switch[room < 0].min(initial=inf) / error, -TIED)
+
+
+def _simultaneous_factor(covariance: Floats, level: float) -> float:
+    """Half-width over standard error of simultaneous intervals of the means that vary."""
     varies = np.diag(covariance) > 0
-    correlation = covariance[np.ix_(varies, varies)] / np.sqrt(
-        np.outer(*[np.diag(covariance)[varies]] * 2)
-    )
-    first = FIRST * (1 - level)
+    varying = covariance[np.ix_(varies, varies)]
+    variances = np.diag(varying)
+    reach = reach_of(varying / np.sqrt(np.outer(variances, variances)))
     # Directions of nearly the same reach count as one.
-    reach = np.sort(reach_of(correlation)).reshape(BINS, -1).mean(axis=1)
-    c = factor(reach, int(varies.sum()), inf, 1 - first)
+    reach = np.sort(reach).reshape(BINS, -1).mean(axis=1)
+    return factor(reach, len(varying), inf, level)
 
-    def share(t: float) -> float:
-        """Probability of less than was observed, t standard errors above the true mean, given the
-        choice.
-        """
-        ends = [max(t + under, -c), t, min(t + over, c)]
-        if ends[0] > 0:  # in the upper tail, where differences would cancel
-            a, x, b = ndtr([-end for end in ends])
-            return float((a - x) / (a - b))
-        a, x, b = ndtr(ends)
-        return float((x - a) / (b - a))
 
-    tail = (1 - level - first) / (1 - first) / 2
-    statistics = [brentq(lambda t, q=q: share(t) - q, -c, c) for q in (0.5, 1 - tail, tail)]
-    estimate, low, high = map(float, np.clip(mean[0] - error * np.array(statistics), low, high))
-    return Winner(int(order[0]), float(mean[0]), estimate, low, high, half, level)
+def _share_below(t: float, low: float, high: float) -> float:
+    """Probability that a normal variable between two ends is below t."""
+    ends = np.array([low, t, high])
+    # In the upper tail differences would cancel.
+    below, observed, total = ndtr(-ends if low > 0 else ends)
+    return float((observed - below) / (total - below))
 
 
 def _checked(

@@ -101,12 +101,18 @@ class CrossedIntervals:
             raise InputError(
                 f"this result has {self.n_supports} support; a pilot of 2 or more is needed"
             )
-        both, scale = self.interaction_variance / (supports * items), items / self.n_items
-        units = (max(round(self.items.n_tasks * scale), 1), supports)
-        variances = self.support_variance + supports * both, self.item_variance / items + both, both
-        about = self.both.mean, self.both.level, self.both.bounds
+        interaction = self.interaction_variance / (supports * items)
+        scale = items / self.n_items
         return _three(
-            about, variances, self.items.df * scale, (self.pool_share, self.pool_df), units
+            (self.both.mean, self.both.level, self.both.bounds),
+            (
+                self.support_variance + supports * interaction,
+                self.item_variance / items + interaction,
+                interaction,
+            ),
+            self.items.df * scale,
+            (self.pool_share, self.pool_df),
+            (max(round(self.items.n_tasks * scale), 1), supports),
         )[2]
 
     def __str__(self) -> str:
@@ -224,14 +230,13 @@ def crossed_intervals(
         )
     groups, _ = checked_groups(label, names, groups, None)
     units, scale = units_of(label, groups, None), _weights(weights, size) / size
-    together = units.images.T
 
     def squares(x: Floats) -> Floats:
         """What an average of x owes to each independent item, or group, squared: they add up to its
         variance.
         """
         off = (x - (np.bincount(label, x) / size)[label]) * (scale * size / (size - 1))[label]
-        return np.asarray((together @ off) ** 2)
+        return (units.images.T @ off) ** 2
 
     of_item, means = y.mean(axis=0), y @ scale[label]
     squared = squares(of_item)
@@ -256,15 +261,21 @@ def crossed_intervals(
     about = float(means.mean()), level, bounds
     s2 = s2 if supports > 1 else inf
     pool_df = inf if pool is None else len(size) * (float(pool) - 1)
-    three = _three(
+    for_items, for_supports, both = _three(
         about, (s2, v_items, interaction), df, (share, pool_df), (int(units.counts[0]), supports)
     )
-    components = (
-        max(s2 - supports * interaction, 0.0),
-        count * max(v_items - interaction, 0.0),
-        supports * count * interaction,
+    return CrossedIntervals(
+        items=for_items,
+        supports=for_supports,
+        both=both,
+        support_variance=max(s2 - supports * interaction, 0.0),
+        item_variance=count * max(v_items - interaction, 0.0),
+        interaction_variance=supports * count * interaction,
+        n_supports=supports,
+        n_items=count,
+        pool_share=share,
+        pool_df=pool_df,
     )
-    return CrossedIntervals(*three, *components, supports, count, share, pool_df)
 
 
 def _three(
@@ -273,7 +284,7 @@ def _three(
     df: float,
     pool: Pair,
     units: tuple[int, int],
-) -> tuple[Interval, Interval, Interval]:
+) -> list[Interval]:
     """For new items, new supports and both, around a mean with its level and bounds.
 
     From s², V_I and V_RI, degrees of freedom of V_I, S/(n - S) and C(n - 1) of the pool, and
@@ -281,32 +292,29 @@ def _three(
     """
     (mean, level, bounds), (s2, v_items, interaction), (items, supports) = about, variances, units
     scale = 1 / supports + pool[0]
-    of_all = (
-        max(s2 - supports * interaction, 0.0) * scale
-    )  # what supports change in all items alike
-    of_items = v_items, df
-    of_supports = (
-        of_all + min(interaction, s2 / supports),
-        1 / (1 / max(supports - 1, 1) + 1 / pool[1]),
-    )
+    # What supports change in all items alike.
+    common = max(s2 - supports * interaction, 0.0) * scale
+    support_df = 1 / (1 / max(supports - 1, 1) + 1 / pool[1])
+    of_supports = common + min(interaction, s2 / supports), support_df
 
     def student_of(variance: float, *parts: Pair) -> Pair:
         return student(variance, parts, level) if isfinite(variance) else (inf, nan)
 
-    alone = student_of(v_items, of_items)
-    total = max(v_items + of_all, of_supports[0])
-    both = max(
-        student_of(total, of_items, of_supports), student_of(of_supports[0], of_supports), alone
+    for_items = student_of(v_items, (v_items, df))
+    for_both = max(
+        student_of(max(v_items + common, of_supports[0]), (v_items, df), of_supports),
+        student_of(of_supports[0], of_supports),
+        for_items,
     )
-    on_these = min(student_of(s2 * scale, (s2 * scale, of_supports[1])), both)
-    counts = (items, supports, min(units))
-    intervals = [
-        Interval(mean, half, level, n, kind, freedom, n, bounds)
-        for kind, n, (half, freedom) in zip(
-            ("items", "supports", "both"), counts, (alone, on_these, both)
+    for_supports = min(student_of(s2 * scale, (s2 * scale, support_df)), for_both)
+    return [
+        Interval(mean, half_width, level, count, kind, width_df, count, bounds)
+        for kind, count, (half_width, width_df) in (
+            ("items", items, for_items),
+            ("supports", supports, for_supports),
+            ("both", min(units), for_both),
         )
     ]
-    return intervals[0], intervals[1], intervals[2]
 
 
 def _pool_share(pool: int | None, shots: int | None) -> float:
@@ -329,7 +337,7 @@ def _pool_share(pool: int | None, shots: int | None) -> float:
 def _weights(weights: ArrayLike | None, size: Array) -> Floats:
     """Of the classes, as shares of 1."""
     if weights is None:
-        return np.asarray(size / size.sum())
+        return size / size.sum()
     w = floats("weights", weights, extreme=True)
     if w.shape != size.shape or (w <= 0).any():
         raise InputError(
@@ -338,4 +346,4 @@ def _weights(weights: ArrayLike | None, size: Array) -> Floats:
             "of the labels is needed"
         )
     w = w / w.max()
-    return np.asarray(w / w.sum())
+    return w / w.sum()

@@ -119,36 +119,33 @@ def units_of(label: Array, groups: Array | None, class_groups: Array | None) -> 
     """
     present = label >= 0
     count = label.max() + 1
-    all_classes = np.zeros(count, int)  # classes are units of one population
-    if class_groups is None:
-        codes = np.arange(count)
-        classes, class_df = _alone(all_classes), count - 1.0
-    else:
-        codes = np.unique(class_groups, return_inverse=True)[1]
-        classes, class_df = _grouped(all_classes, codes)
+    # Classes are units of one population.
+    classes, class_df = _matrix(np.zeros(count, int), class_groups)
+    images, image_df = _matrix(label, groups)
+    counts = images.shape[1], classes.shape[1]
     if groups is None:
-        return Units(
-            images=_alone(label),
-            cells=None,
-            classes=classes,
-            freedom=(present.sum() - 1, 0, class_df),
-            counts=(present.sum(), classes.shape[1]),
-        )
-    images, group_df = _grouped(label, groups)
-    n_groups = len(np.unique(groups[present]))
+        return Units(images, None, classes, (image_df, 0, class_df), (present.sum(), counts[1]))
+    codes = np.arange(count)
+    if class_groups is not None:
+        codes = np.unique(class_groups, return_inverse=True)[1]
     cell = np.where(present, groups * (codes.max() + 1) + codes[label], 0)
-    cells, between_df = None, 0.0
-    if len(np.unique(cell[present])) > n_groups:
-        cells = _grouped(label, cell)[0]
-        between_df = _grouped(np.where(present, 0, -1), groups)[1]
-        group_df = min(group_df, between_df)
-    return Units(
-        images=images,
-        cells=cells,
-        classes=classes,
-        freedom=(group_df, between_df, class_df),
-        counts=(n_groups, classes.shape[1]),
-    )
+    if len(np.unique(cell[present])) == counts[0]:
+        return Units(images, None, classes, (image_df, 0.0, class_df), counts)
+    cells, _ = _matrix(label, cell)
+    _, between_df = _matrix(np.where(present, 0, -1), groups)
+    image_df = min(image_df, between_df)
+    return Units(images, cells, classes, (image_df, between_df, class_df), counts)
+
+
+def _matrix(label: Array, groups: Array | None) -> tuple[Sparse, float]:
+    """From changes by member to changes by unit, and the degrees of freedom of their squares.
+
+    Members have these classes, -1 for those left out. The degrees of freedom are 0 where a class is
+    one group.
+    """
+    if groups is None:
+        return _alone(label), (label >= 0).sum() - 1.0
+    return _grouped(label, groups)
 
 
 def _alone(label: Array) -> Sparse:
@@ -159,10 +156,7 @@ def _alone(label: Array) -> Sparse:
 
 
 def _grouped(label: Array, groups: Array) -> tuple[Sparse, float]:
-    """From changes by member to changes by group, and the degrees of freedom of their squares.
-
-    Members have these classes. The degrees of freedom are 0 where a class is one group.
-    """
+    """`_matrix` of units that are groups."""
     present = label >= 0
     classes, group = label[present], np.unique(groups[present], return_inverse=True)[1]
     members = sparse.coo_array((np.ones(len(group)), (group, classes))).tocsr()
@@ -187,8 +181,8 @@ def _group_df(p: Floats, classes: Array, count: int) -> float:
     if (p > NEARLY).any():
         return 0.0
 
-    def summed(x: Floats) -> Floats:
-        return np.asarray(np.bincount(classes, x, count))
+    def summed(x: Floats) -> Array:
+        return np.bincount(classes, x, count)
 
     b = (p / (1 - p)) ** 2
     s, s0, s1, s2 = summed(p * p), summed(b), summed(b * p), summed(b * p * p)

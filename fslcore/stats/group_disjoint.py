@@ -126,10 +126,9 @@ def without_groups(
     """
     centred = _minus_class_means(tasks.values, tasks.classes, members.shape[1])
     tasks = tasks._replace(values=centred)
-    count, ways = tasks.classes.shape
     changes = np.zeros((parts, len(members)))
-    part = np.arange(count) * parts // count
-    batch = max(1, AT_ONCE // (len(members) * ways))
+    part = np.arange(len(centred)) * parts // len(centred)
+    batch = max(1, AT_ONCE // (len(members) * centred.shape[1]))
     for p in range(parts):
         places = np.flatnonzero(part == p)
         for start in range(0, len(places), batch):
@@ -144,7 +143,7 @@ def _minus_class_means(values: Floats, classes: Array, count: int) -> Floats:
     """Values (T, K, Q) minus the mean over all tasks of their class (T, K)."""
     uses = np.bincount(classes.ravel(), minlength=count).clip(min=1)
     means = np.bincount(classes.ravel(), values.mean(axis=2).ravel(), count) / uses
-    return np.asarray(values - means[classes][..., None])
+    return values - means[classes][..., None]
 
 
 def _changes(tasks: GroupTasks, members: Array, *, transductive: bool) -> Floats:
@@ -153,48 +152,31 @@ def _changes(tasks: GroupTasks, members: Array, *, transductive: bool) -> Floats
     row = np.arange(len(tasks.values))[:, None]
     in_support = np.zeros((len(row), len(members)), bool)
     in_support[row, tasks.support.reshape(len(row), -1)] = True
-    is_member = members[:, tasks.classes].transpose(1, 2, 0)  # (T, K, G)
+    member = members[:, tasks.classes].transpose(1, 2, 0)  # (T, K, G)
     n = members.sum(axis=0)[tasks.classes].astype(float)
-    left = n - (is_member & in_support[:, None]).sum(axis=2)
+    left = n - (member & in_support[:, None]).sum(axis=2)
     spare = queries if transductive else 1
     if left.min() <= spare:
         raise InputError(
             "groups: a class has too few to leave one out; fewer shots or queries, or more groups"
         )
-    member = is_member.astype(float)
+    member = member.astype(float)
     weight = np.exp(np.einsum("tkg,tk->tg", member, np.log(n / (n - shots))))
     weight[in_support] = 0
-    estimate = _transductive_changes if transductive else _single_changes
-    return estimate(tasks, member, weight, left / (left - spare))
-
-
-def _transductive_changes(
-    tasks: GroupTasks, member: Floats, weight: Floats, ratio: Floats
-) -> Floats:
-    """`_changes` where each answer depends on all images of its task, which counts as a whole.
-
-    From weights (T, G) of a task by its supports and ratios (T, K) by its queries.
-    """
-    row = np.arange(len(tasks.values))[:, None]
+    ratio = left / (left - spare)
     class_share = tasks.values.mean(axis=2) / tasks.classes.shape[1]
-    weight[row, tasks.query.reshape(len(row), -1)] = 0
-    weight = weight * np.exp(np.einsum("tkg,tk->tg", member, np.log(ratio)))
-    return np.asarray(class_share.sum(axis=1)[:, None] * (1 - weight))
-
-
-def _single_changes(tasks: GroupTasks, member: Floats, weight: Floats, ratio: Floats) -> Floats:
-    """`_changes` where each answer depends on its own image; arguments as for the transductive."""
-    values, row = tasks.values, np.arange(len(tasks.values))[:, None]
-    query_groups = tasks.query.reshape(len(row), -1)
-    class_share = values.mean(axis=2) / values.shape[1]
     mean = class_share.sum(axis=1)[:, None]
+    query_groups = tasks.query.reshape(len(row), -1)
+    if transductive:
+        weight[row, query_groups] = 0
+        return mean * (1 - weight * np.exp(np.einsum("tkg,tk->tg", member, np.log(ratio))))
     without = weight * (mean + np.einsum("tkg,tk->tg", member, class_share * (ratio - 1)))
-    lost = values / values[0].size * ratio[..., None]
+    lost = tasks.values / tasks.values[0].size * ratio[..., None]
     lost = lost.reshape(len(row), -1) * weight[row, query_groups]
     # A group may have queries in several classes, so that sums are needed.
-    place = row * weight.shape[1] + query_groups
-    sums = np.bincount(place.ravel(), lost.ravel(), without.size).reshape(without.shape)
-    return np.asarray(mean - (without - sums))
+    place = row * len(members) + query_groups
+    sums = np.bincount(place.ravel(), lost.ravel(), without.size)
+    return mean - (without - sums.reshape(without.shape))
 
 
 def shrunk(changes: Floats, members: Array) -> Floats:
@@ -202,4 +184,4 @@ def shrunk(changes: Floats, members: Array) -> Floats:
     on average.
     """
     share = (members / members.sum(axis=0)).sum(axis=1) / members.sum(axis=1)
-    return np.asarray(changes * np.sqrt(1 - share))
+    return changes * np.sqrt(1 - share)

@@ -70,25 +70,24 @@ class Influence:
     groups: Array | None = None
     class_groups: Array | None = None
 
-    def __sub__(self, other: Influence) -> Influence:
-        instance("other", other, Influence)
+    def __sub__(self, second: Influence) -> Influence:
+        instance("second", second, Influence)
         for name in ("labels", "groups", "class_groups"):
-            mine, theirs = getattr(self, name), getattr(other, name)
-            if (mine is None) != (theirs is None) or not np.array_equal(mine, theirs):
+            if not np.array_equal(getattr(self, name), getattr(second, name)):
                 raise InputError(
                     f"the two runs are on different images ({name}); the same are needed for a "
                     "difference"
                 )
         with np.errstate(invalid="ignore"):
-            classes = self.classes - other.classes
+            classes = self.classes - second.classes
         return replace(
             self,
-            mean=self.mean - other.mean,
-            sampling_variance=self.sampling_variance + other.sampling_variance,
-            n_tasks=self.n_tasks + other.n_tasks,
-            images=self.images - other.images,
+            mean=self.mean - second.mean,
+            sampling_variance=self.sampling_variance + second.sampling_variance,
+            n_tasks=self.n_tasks + second.n_tasks,
+            images=self.images - second.images,
             classes=np.where(np.isnan(classes), inf, classes),
-            held=self.held | other.held,
+            held=self.held | second.held,
         )
 
     def intervals(self, level: float = LEVEL, bounds: Bounds = None) -> ThreeIntervals:
@@ -298,15 +297,15 @@ class _Tasks(NamedTuple):
             total = total + np.where(classes == column[:, None], values[:, None], 0)
         return total
 
-    def part_sums(self, places: Array, numbers: Array, count: int) -> Floats:
+    def part_sums(self, places: Array, numbers: Array, count: int) -> Array:
         """(P, count) sums of numbers by part of the tasks and by place, as means over tasks."""
         tasks = len(places)
         parts = min(PARTS, tasks)
         part = np.arange(tasks) * parts // tasks
         cell = part.reshape(-1, *[1] * (places.ndim - 1)) * count + places
         weights = np.broadcast_to(numbers, places.shape).ravel()
-        sums = np.bincount(cell.ravel(), weights, parts * count).reshape(-1, count)
-        return np.asarray(parts / tasks * sums)
+        sums = np.bincount(cell.ravel(), weights, parts * count)
+        return (parts / tasks * sums).reshape(-1, count)
 
 
 def _changes_by_image(
@@ -317,25 +316,34 @@ def _changes_by_image(
     values_without: ArrayLike | None,
 ) -> Floats:
     """(P, N) the mean minus that without each image, centred within classes."""
-    label, n_images = tasks.label, len(tasks.label)
+    label = tasks.label
     centred = (values - values.mean())[:, None]
     size, m = _pool_sizes(tasks, pool), tasks.images_per_class
     # Where the pool is used up, there is no such task without the image: it just does not count.
     extra = np.divide(m, size - m, out=np.zeros(size.shape), where=size > m)
-    weighted = centred * (1 + tasks.by_image(tasks.images, extra))
-    change = tasks.part_sums(tasks.images, weighted, n_images)
+    change = tasks.part_sums(
+        tasks.images, centred * (1 + tasks.by_image(tasks.images, extra)), len(label)
+    )
     if pool is None:
         change -= tasks.part_sums(tasks.classes, centred * extra, len(tasks.names))[:, label]
     else:
         absent = np.where(pool >= 0, centred * tasks.by_image(pool, extra), 0)
-        change -= tasks.part_sums(pool.clip(min=0), absent, n_images)
+        change -= tasks.part_sums(pool.clip(min=0), absent, len(label))
     if query is not None and values_without is not None:
-        loss = values[:, None] - _checked_values_without(values_without, query)
+        numbers = floats("values_without", values_without, None)
+        if numbers.shape != query.shape:
+            raise InputError(
+                f"values_without has shape {numbers.shape}, query {query.shape}; a finite number "
+                "each is needed"
+            )
+        loss = values[:, None] - numbers
         if pool is None:
             loss = loss * (1 + tasks.by_image(query, extra))
-        change += tasks.part_sums(query, loss, n_images)
-    class_means = np.array([np.bincount(label, row) for row in change]) / np.bincount(label)
-    return np.asarray(change - class_means[:, label])
+        change += tasks.part_sums(query, loss, len(label))
+    sizes = np.bincount(label)
+    for row in change:
+        row -= (np.bincount(label, row) / sizes)[label]
+    return change
 
 
 def _changes_by_class(values: Floats, tasks: _Tasks) -> tuple[Floats, Floats]:
@@ -347,16 +355,6 @@ def _changes_by_class(values: Floats, tasks: _Tasks) -> tuple[Floats, Floats]:
         change = tasks.part_sums(tasks.classes, centred, count) / (1 - frequency)
     change[:, np.isclose(frequency, 1)] = inf
     return change, frequency
-
-
-def _checked_values_without(values_without: ArrayLike, query: Array) -> Floats:
-    numbers = floats("values_without", values_without, None)
-    if numbers.shape != query.shape:
-        raise InputError(
-            f"values_without has shape {numbers.shape}, query {query.shape}; a finite number each "
-            "is needed"
-        )
-    return numbers
 
 
 def _pool_sizes(tasks: _Tasks, pool: Array | None) -> Array:
@@ -397,7 +395,10 @@ def _group_disjoint(
     groups, class_groups = checked_groups(
         position[label], names[by_cell.held], groups, class_groups
     )
-    scale = _image_shares(label, cells.cell_of_image, by_cell.labels)
+    images_of_class, cells_of_class = np.bincount(label)[label], np.bincount(by_cell.labels)[label]
+    size = np.bincount(cells.cell_of_image)[cells.cell_of_image]
+    without = 1 - size / images_of_class  # by which a group's sum is divided (`dependence`)
+    scale = np.sqrt(1 - 1 / cells_of_class) * without / (1 - 1 / images_of_class) / size
     scale = np.where(by_cell.held[label], scale, 0)
     return replace(
         by_cell,
@@ -406,11 +407,3 @@ def _group_disjoint(
         groups=groups,
         class_groups=None if class_groups is None else class_groups[position],
     )
-
-
-def _image_shares(label: Array, cell_of_image: Array, cell_labels: Array) -> Floats:
-    """(N,) the share of a cell's change that each of its images gets."""
-    images, cells = np.bincount(label)[label], np.bincount(cell_labels)[label]
-    size = np.bincount(cell_of_image)[cell_of_image]
-    without = 1 - size / images  # by which the sum over a group is divided (`dependence`)
-    return np.asarray(np.sqrt(1 - 1 / cells) * without / (1 - 1 / images) / size)

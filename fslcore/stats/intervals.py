@@ -161,9 +161,9 @@ class Interval:
             return 1.0
         return float(chance_of_equal(self.mean, true_mean, self.bounds, self.equal_units))
 
-    def meets(self, other: Interval) -> bool:
+    def meets(self, second: Interval) -> bool:
         """Whether the two intervals have a point in common."""
-        return self.low <= other.high and other.low <= self.high
+        return self.low <= second.high and second.low <= self.high
 
     def around(self, spec: str = "") -> str:
         """'± half-width', or 'low to high' where an end is off from mean ± half-width by over a
@@ -179,13 +179,33 @@ class Interval:
         str
             '' where the half-width is NaN.
         """
-        return interval_around(self, spec)
+        spec = spec or self._spec
+        if isinf(self.high - self.low):
+            return "± ∞"
+        low, high = self.mean - self.half_width, self.mean + self.half_width
+        asymmetry = max(abs(low - self.low), abs(high - self.high))
+        if isinf(self.half_width) or not asymmetry > self.half_width / 10:
+            return str(plus_minus(0.0, self.half_width, spec)).partition(" ")[2]
+        unsigned = spec.lstrip("+ ")
+        return f"{self.low:{unsigned}} to {self.high:{unsigned}}"
 
     def __format__(self, spec: str) -> str:
-        return interval_text(self, spec)
+        spec = spec or self._spec
+        mean = str(plus_minus(self.mean, self.half_width, spec)).partition(" ±")[0]
+        around = self.around(spec)
+        if not around or isnan(self.mean):
+            return mean
+        if around.startswith("±"):
+            return f"{mean} {around} (few errors)" if self.few_errors else f"{mean} {around}"
+        return f"{mean} ({around}, few errors)" if self.few_errors else f"{mean} ({around})"
 
     def __str__(self) -> str:
         return format(self)
+
+    @property
+    def _spec(self) -> str:
+        """A format with two digits of the half-width; where it is 0, of half of the length."""
+        return f".{decimals(self.half_width or (self.high - self.low) / 2)}f"
 
 
 def _ends(interval: Interval) -> Pair:
@@ -248,38 +268,8 @@ def _has_few_errors(interval: Interval) -> bool:
 
 
 def _is_difference(bounds: Pair) -> bool:
-    """Whether the mean may lie on either side of 0, as that of a difference may."""
+    """Whether the mean may lie on either side of 0, as the mean of a difference may."""
     return bounds[0] < 0 < bounds[1]
-
-
-def interval_around(interval: Interval, spec: str) -> str:
-    """What stands beside the mean; see `Interval.around`."""
-    mean, half_width, low, high = interval.mean, interval.half_width, interval.low, interval.high
-    spec = spec or _spec(interval)
-    if isinf(high - low):
-        return "± ∞"
-    asymmetry = max(abs(mean - half_width - low), abs(mean + half_width - high))
-    if isinf(half_width) or not asymmetry > half_width / 10:
-        return str(plus_minus(0.0, half_width, spec)).partition(" ")[2]
-    unsigned = spec.lstrip("+ ")
-    return f"{low:{unsigned}} to {high:{unsigned}}"
-
-
-def interval_text(interval: Interval, spec: str) -> str:
-    """The mean and its interval, with a remark where few errors stand behind it."""
-    spec = spec or _spec(interval)
-    mean = str(plus_minus(interval.mean, interval.half_width, spec)).partition(" ±")[0]
-    around = interval_around(interval, spec)
-    if not around or isnan(interval.mean):
-        return mean
-    if around.startswith("±"):
-        return f"{mean} {around} (few errors)" if interval.few_errors else f"{mean} {around}"
-    return f"{mean} ({around}, few errors)" if interval.few_errors else f"{mean} ({around})"
-
-
-def _spec(interval: Interval) -> str:
-    """A format with two digits of the half-width; where it is 0, of half of the length."""
-    return f".{decimals(interval.half_width or (interval.high - interval.low) / 2)}f"
 
 
 @dataclass(frozen=True)
@@ -382,9 +372,10 @@ def _limits_within(
     lowest, highest = bounds
     span = highest - lowest
     share, half = (mean - lowest) / span, half_width / span
-    beyond = np.maximum(-share, share - 1) > ROUNDED
-    if beyond.any():
-        raise InputError(f"mean = {mean[beyond].flat[0]:g}; {lowest:g} to {highest:g} is allowed")
+    is_outside = np.maximum(-share, share - 1) > ROUNDED
+    if is_outside.any():
+        outside = mean[is_outside].flat[0]
+        raise InputError(f"mean = {outside:g}; {lowest:g} to {highest:g} is allowed")
     share = share.clip(0, 1)
     quantile = stats.t.ppf((1 + level) / 2, df)
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):

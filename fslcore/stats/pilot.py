@@ -521,21 +521,21 @@ def _residual_variance(x: Floats, held: Floats) -> tuple[float, Floats]:
 def left_out(x: Floats, shots: int, held: Floats | None = None) -> Floats:
     """(T, 2) estimates of α and β, each without one task."""
     t, k, q = x.shape
-    within = x.var(axis=2, ddof=1).mean(axis=1) / k
-    within = (within.sum() - within) / (t - 1)
+    query_variance = x.var(axis=2, ddof=1).mean(axis=1) / k
+    query_variance = (query_variance.sum() - query_variance) / (t - 1)
     if held is None:
         mean = x.mean(axis=(1, 2))
         deviation = (mean - mean.mean()) ** 2
         variance = (deviation.sum() - deviation * t / (t - 1)) / (t - 2)
     else:
         variance = _residual_variance(x, held)[1]
-    return np.stack([variance - within / q, shots * within], axis=1)
+    return np.stack([variance - query_variance / q, shots * query_variance], axis=1)
 
 
 def jackknife(left_out: Floats) -> Floats:
     """Covariance of estimates from their (T, p) values without one task each."""
     deviation = left_out - left_out.mean(axis=0)
-    return np.asarray((len(left_out) - 1) / len(left_out) * deviation.T @ deviation)
+    return (len(left_out) - 1) / len(left_out) * deviation.T @ deviation
 
 
 def _fieller(alpha: float, beta: float, covariance: Floats, z: float) -> Pair:

@@ -18,7 +18,7 @@ from .three_intervals import ThreeIntervals
 
 __all__ = ["Plan", "detectable_difference", "plan", "power", "smallest"]
 
-MOST = 2**62  # sizes beyond are not looked for
+MAXIMUM = 2**62  # sizes beyond are not looked for
 # Middles of equal parts of the chances, to average over.
 MIDDLES = (np.arange(25) + 0.5) / 25
 # Of an image variance's degrees of freedom: few images decide, so that it scatters more.
@@ -68,7 +68,7 @@ def powers(difference: ArrayLike, standard_error: ArrayLike, df: ArrayLike, leve
     shift = np.minimum(shift, 1e150)
     if np.isinf(df).all():
         limit = stats.norm.ppf((1 + level) / 2)
-        return np.asarray(stats.norm.sf(limit - shift) + stats.norm.sf(limit + shift))
+        return stats.norm.sf(limit - shift) + stats.norm.sf(limit + shift)
     limit = stats.t.ppf((1 + level) / 2, df)
     upper, lower = stats.nct.sf(limit, df, shift), 0.0
     if shift.min() < 10:
@@ -78,7 +78,7 @@ def powers(difference: ArrayLike, standard_error: ArrayLike, df: ArrayLike, leve
     if huge.any():
         upper = np.where(huge, stats.chi2.cdf(df * (shift / limit) ** 2, df), upper)
     # SciPy gives NaN for some lower tails that are too small to matter.
-    return np.asarray(upper + np.nan_to_num(lower))
+    return upper + np.nan_to_num(lower)
 
 
 def detectable_difference(
@@ -112,37 +112,37 @@ def detectable_difference(
     number("df", df, minimum=1, infinite=True)
     check_power(power, level)
     # Every shift beyond both quantiles has the power.
-    most = 2 * (stats.t.ppf((1 + level) / 2, df) + stats.t.ppf(power, df)) + 10
-    shift = optimize.brentq(lambda x: powers(x, 1.0, df, level)[0] - power, 1e-6, most)
+    largest = 2 * (stats.t.ppf((1 + level) / 2, df) + stats.t.ppf(power, df)) + 10
+    shift = optimize.brentq(lambda x: powers(x, 1.0, df, level)[0] - power, 1e-6, largest)
     return float(shift * standard_error)
 
 
-def smallest(enough: Callable[[int], bool], least: int, most: int = MOST) -> int | None:
+def smallest(enough: Callable[[int], bool], minimum: int, maximum: int = MAXIMUM) -> int | None:
     """The smallest whole number in a range that is enough, where every larger one is too; None
     where none is.
     """
-    found = smallest_each(lambda _, n: np.array([enough(int(n[0]))]), 1, least, most)
-    return int(found[0]) or None
+    number_of_case = smallest_each(lambda _, n: np.array([enough(int(n[0]))]), 1, minimum, maximum)
+    return int(number_of_case[0]) or None
 
 
 def smallest_each(
-    enough: Callable[..., NDArray[np.bool_]], count: int, least: int, most: int
+    enough: Callable[..., NDArray[np.bool_]], count: int, minimum: int, maximum: int
 ) -> NDArray[np.int64]:
-    """`smallest` in each of many cases, which are asked together; 0 where none is enough.
+    """`smallest` in each of many cases, which are tried together; 0 where none is enough.
 
     ``enough`` takes the numbers of some of the cases, from 0 to ``count`` - 1, with a whole number
     for each.
     """
-    low, high = np.full((2, count), least, np.int64)
-    lacking = ~enough(np.arange(count), high)
-    while (cases := np.flatnonzero(lacking & (high < most))).size:
-        low[cases], high[cases] = high[cases], np.minimum(2 * high[cases], most)
-        lacking[cases] = ~enough(cases, high[cases])
-    while (cases := np.flatnonzero((low < high) & ~lacking)).size:
+    low, high = np.full((2, count), minimum, np.int64)
+    too_small = ~enough(np.arange(count), high)
+    while (cases := np.flatnonzero(too_small & (high < maximum))).size:
+        low[cases], high[cases] = high[cases], np.minimum(2 * high[cases], maximum)
+        too_small[cases] = ~enough(cases, high[cases])
+    while (cases := np.flatnonzero((low < high) & ~too_small)).size:
         middle = (low[cases] + high[cases]) // 2
         yes = enough(cases, middle)
         high[cases[yes]], low[cases[~yes]] = middle[yes], middle[~yes] + 1
-    return np.where(lacking, 0, high)
+    return np.where(too_small, 0, high)
 
 
 def check_power(power: float, level: float) -> None:
@@ -223,7 +223,9 @@ class _Goal:
     power: float
     level: float
 
-    def size(self, variance: _PilotVariance, least: int, study_df: Callable[[int], float]) -> _Size:
+    def size(
+        self, variance: _PilotVariance, minimum: int, study_df: Callable[[int], float]
+    ) -> _Size:
         """The size with the wanted power, averaged over what the pilot leaves open."""
 
         def needed(ratio: Floats | float) -> int | None:
@@ -232,7 +234,7 @@ class _Goal:
                 power = powers(self.difference, error, study_df(n), self.level).mean()
                 return bool(power >= self.power)
 
-            return smallest(enough, least)
+            return smallest(enough, minimum)
 
         df = variance.df
         exact = isinf(df)
@@ -240,7 +242,7 @@ class _Goal:
         if planned is None:
             raise InputError(
                 f"difference = {self.difference}; "
-                f"more than {MOST:.2g} tasks, images or classes would be needed"
+                f"more than {MAXIMUM:.2g} tasks, images or classes would be needed"
             )
         if exact:
             return _Size(planned, (planned, planned))
@@ -362,8 +364,8 @@ def plan(
     check_power(power, level)
     goal = _Goal(difference, power, level)
     if isinstance(pilot, Pilot):
-        known = {"images_per_class": images_per_class, "ways": ways, "shots": shots}
-        for name, value in known.items():
+        of_the_pilot = {"images_per_class": images_per_class, "ways": ways, "shots": shots}
+        for name, value in of_the_pilot.items():
             if value is not None:
                 raise InputError(
                     f"{name} = {shown(value)}; with a Pilot, which needs none but its own, it is "
@@ -372,7 +374,7 @@ def plan(
         ways = pilot.moments.ways
         return _open_plan(pilot, goal, _classes(ways if n_classes is None else n_classes, ways))
     images = number("images_per_class", images_per_class, over=0)
-    ways, shots = whole("ways", ways, minimum=2), whole("shots", shots, 1, MOST - 2)
+    ways, shots = whole("ways", ways, minimum=2), whole("shots", shots, 1, MAXIMUM - 2)
     return _closed_plan(pilot, goal, images, _classes(n_classes, ways), ways=ways, shots=shots)
 
 
@@ -453,22 +455,17 @@ def _closed_plan(
 
 def _check_difference(pilot: ThreeIntervals | Pilot) -> None:
     """Raise `InputError` where the bounds of a pilot's values exclude one side of 0."""
-    name, bounds = (
-        ("pilot", pilot.bounds)
-        if isinstance(pilot, Pilot)
-        else ("three_intervals", pilot.closed.bounds)
-    )
+    bounds = pilot.bounds if isinstance(pilot, Pilot) else pilot.closed.bounds
     if bounds is not None and not bounds[0] < 0 < bounds[1]:
         raise InputError(
             f"pilot: its values lie between {bounds[0]:g} and {bounds[1]:g}, as those of one "
-            "method; a pilot of a "
-            f"difference is needed, {name}(1.0 * right_of_first - right_of_second, …, "
-            "bounds=(-1, 1))"
+            "method; a pilot of a difference is needed, 1.0 * right_of_first - right_of_second "
+            "with bounds=(-1, 1)"
         )
 
 
 def _classes(n_classes: int | None, ways: int) -> int:
-    classes = whole("n_classes", n_classes, 1, MOST)
+    classes = whole("n_classes", n_classes, 1, MAXIMUM)
     if classes < ways:
         raise InputError(f"n_classes = {n_classes}; at least as many as ways = {ways} are needed")
     return classes

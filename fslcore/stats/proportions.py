@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from scipy import optimize, stats
 
 from ..errors import InputError, array
-from .intervals import LEVEL, Array, Ends, checked_level
+from .intervals import LEVEL, Array, Ends, checked_level, normal_quantile
 
 __all__ = ["PairedProportions", "paired_proportions"]
 
@@ -94,7 +94,7 @@ def paired_proportions(
     count = of_first.size
     wins = int((of_first & ~of_second).sum())
     losses = int((of_second & ~of_first).sum())
-    z = float(stats.norm.ppf((1 + level) / 2))
+    z = normal_quantile(level)
     low, high = -_largest(losses, wins, count, z), _largest(wins, losses, count, z)
     discordant = wins + losses
     if discordant < FEW_DISCORDANT:

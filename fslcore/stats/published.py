@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from math import log, sqrt
 from typing import NamedTuple
 
@@ -45,16 +46,6 @@ READINGS = ("interval", "standard error", "standard deviation")
 ANSWERS, SAMPLINGS = ("yes", "no", "unknown"), ("closed", "open", "unknown")
 MAXIMUM = 2**53
 VERDICTS = ("better", "open", "not significantly different")
-
-
-@dataclass(frozen=True)
-class PercentDifference(Interval):
-    """Student's interval of a difference of two percentages, whose ends are cut at -100 and 100."""
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        for name in ("low", "high"):
-            object.__setattr__(self, name, min(max(getattr(self, name), -100.0), 100.0))
 
 
 @dataclass(frozen=True)
@@ -229,7 +220,8 @@ def from_printed(
     """
     level = checked_level(level)
     figures = _figure("first", first), _figure("second", second)
-    counts = _checked_counts(tasks)
+    pair = tasks if isinstance(tasks, (tuple, list)) and len(tasks) == 2 else (tasks, tasks)
+    counts = [whole("tasks", t, 2, MAXIMUM) for t in pair]
     choice("same_tasks", same_tasks, ANSWERS)
     choice("sampling", sampling, SAMPLINGS)
     whole("ways", ways, 2, MAXIMUM)
@@ -237,44 +229,48 @@ def from_printed(
     whole("queries", queries, 1, MAXIMUM)
     if same_tasks == "yes" and counts[0] != counts[1]:
         raise InputError(f"tasks = {counts[0]} and {counts[1]}; the same tasks are equally many")
-    open_tasks = class_sets = None
+    image_sets = class_sets = 0
     if images is not None:
-        open_tasks = _open_tasks(images, ways * (shots + queries), counts, sampling)
-        if sampling == "unknown" and max(counts) > open_tasks:
+        task_size = ways * (shots + queries)
+        image_sets = whole("images", images, task_size, MAXIMUM) // task_size
+        if max(counts) > image_sets:
+            if sampling == "open":
+                raise InputError(
+                    f"tasks = {max(counts)}; "
+                    f"{images} images make at most {image_sets} open tasks of this shape"
+                )
             sampling = "closed"
     if classes is not None:
         class_sets = whole("classes", classes, ways, MAXIMUM) // ways
-    comparison = _Comparison(
-        means=(figures[0].mean, figures[1].mean),
-        tasks=counts,
-        answers=ways * queries,
-        paired=same_tasks != "no" and counts[0] == counts[1],
-        # Of open tasks' images the tasks speak already.
-        open_tasks=None if sampling == "open" else open_tasks,
-        class_sets=class_sets,
-        level=level,
-    )
-    readings = comparison.readings((figures[0].plus_minus, figures[1].plus_minus))
+    if sampling == "open":
+        image_sets = 0  # the tasks themselves show how their images vary
+    means = [_Mean(*figure, count, ways * queries) for figure, count in zip(figures, counts)]
+    paired = same_tasks != "no" and counts[0] == counts[1]
+    readings = [
+        _reading(means, meaning, (image_sets, class_sets), paired=paired, level=level)
+        for meaning in READINGS
+        if all(mean.deviation(meaning, level) <= mean.largest_deviation for mean in means)
+    ]
+    if not readings:
+        raise InputError(
+            f"± = {means[0].plus_minus:g} and {means[1].plus_minus:g}; accuracies with these "
+            f"means have standard deviations of at most {means[0].largest_deviation:.4g} and "
+            f"{means[1].largest_deviation:.4g}"
+        )
     return Printed(
-        difference=comparison.gap,
+        difference=means[0].mean - means[1].mean,
         readings=tuple(readings),
-        likely=min(readings, key=lambda reading: comparison.distance(reading.deviations)),
+        likely=min(readings, key=lambda r: sum(m.distance(r.meaning, level) ** 2 for m in means)),
         sampling=sampling,
         same_tasks=same_tasks,
-        n_tasks=counts,
+        n_tasks=(counts[0], counts[1]),
         level=level,
         coarse=all(round(x, 1) == x for figure in figures for x in figure),
     )
 
 
-class _Figure(NamedTuple):
-    """A printed mean, and what stands behind its ±, in percent."""
-
-    mean: float
-    plus_minus: float
-
-
-def _figure(name: str, figure: Sequence[float]) -> _Figure:
+def _figure(name: str, figure: Sequence[float]) -> Pair:
+    """A checked mean, and what stands behind its ±."""
     if not isinstance(figure, (tuple, list, np.ndarray)) or np.shape(figure) != (2,):
         raise InputError(
             f"{name} = {shown(figure)}; a mean and its ±, two numbers in percent, are allowed"
@@ -286,133 +282,70 @@ def _figure(name: str, figure: Sequence[float]) -> _Figure:
             f"mean of {name} = {mean:g}; percent is allowed, not a share: {100 * mean:g}"
         )
     number(f"mean of {name}", mean, over=1, under=100)
-    return _Figure(mean, number(f"± of {name}", plus_minus, over=0, under=100))
+    return mean, number(f"± of {name}", plus_minus, over=0, under=100)
 
 
-def _checked_counts(tasks: int | Sequence[int]) -> tuple[int, int]:
-    """Numbers of tasks behind the two means, from one number for both or from two."""
-    is_pair = isinstance(tasks, (tuple, list)) and len(tasks) == 2
-    first, second = tasks if is_pair else (tasks, tasks)  # type: ignore[misc]
-    return whole("tasks", first, 2, MAXIMUM), whole("tasks", second, 2, MAXIMUM)
+class _Mean(NamedTuple):
+    """A printed mean with its ±, in percent, over so many tasks of so many answers."""
 
-
-def _open_tasks(images: int, task_size: int, tasks: tuple[int, int], sampling: str) -> int:
-    """Number of tasks without a common image that so many images make."""
-    open_tasks = whole("images", images, task_size, MAXIMUM) // task_size
-    if sampling == "open" and max(tasks) > open_tasks:
-        raise InputError(
-            f"tasks = {max(tasks)}; "
-            f"{images} images make at most {open_tasks} open tasks of this shape"
-        )
-    return open_tasks
-
-
-class _Comparison(NamedTuple):
-    """Two checked means in percent, and the tasks behind them.
-
-    Attributes
-    ----------
-    means : (float, float)
-    tasks : (int, int)
-        Behind each mean.
-    answers : int
-        K·Q, in a task.
-    paired : bool
-        Whether both may be of the same tasks.
-    open_tasks, class_sets : int or None
-        Tasks without a common image, or class, that the test set makes; None where the number is
-        not known or not needed.
-    level : float
-    """
-
-    means: Pair
-    tasks: tuple[int, int]
+    mean: float
+    plus_minus: float
+    tasks: int
     answers: int
-    paired: bool
-    open_tasks: int | None
-    class_sets: int | None
-    level: float
+
+    def deviation(self, meaning: str, level: float) -> float:
+        """Standard deviation of a task's accuracy that the ± implies."""
+        if meaning == "standard deviation":
+            return self.plus_minus
+        factor = 1 / normal_quantile(level) if meaning == "interval" else 1.0
+        return self.plus_minus * (factor * sqrt(self.tasks))
 
     @property
-    def gap(self) -> float:
-        """First mean minus the second."""
-        return self.means[0] - self.means[1]
+    def largest_deviation(self) -> float:
+        """With this mean accuracies vary most where all are on the bounds, 0 or 100."""
+        return sqrt(self.mean * (100 - self.mean) * self.tasks / (self.tasks - 1))
 
-    def readings(self, plus_minus: Pair) -> list[PrintedReading]:
-        """What the two ± may mean, without what is impossible."""
-        # Accuracies with this mean vary most where all are on the bounds, 0 or 100.
-        largest = [sqrt(m * (100 - m) * t / (t - 1)) for m, t in zip(self.means, self.tasks)]
-        readings = []
-        for meaning in READINGS:
-            deviations = self._deviations(meaning, plus_minus)
-            if deviations[0] <= largest[0] and deviations[1] <= largest[1]:
-                readings.append(self._reading(meaning, deviations))
-        if not readings:
-            raise InputError(
-                f"± = {plus_minus[0]:g} and {plus_minus[1]:g}; accuracies with these means have "
-                f"standard deviations of at most {largest[0]:.4g} and {largest[1]:.4g}"
-            )
-        return readings
-
-    def _deviations(self, meaning: str, plus_minus: Pair) -> Pair:
-        """Standard deviations of a task's accuracy that the two ± imply."""
-        if meaning == "standard deviation":
-            return plus_minus
-        factor = 1 / normal_quantile(self.level) if meaning == "interval" else 1.0
-        first, second = (h * (factor * sqrt(t)) for h, t in zip(plus_minus, self.tasks))
-        return first, second
-
-    def _from_usual(self, deviations: Pair) -> list[float]:
-        """Logarithms of how far standard deviations are from what is usual for these tasks."""
+    def distance(self, meaning: str, level: float) -> float:
+        """Absolute logarithm of the implied standard deviation over what is usual."""
         n = self.answers
-        usual = [sqrt(m * (100 - m) * (1 / n + BETWEEN * (1 - 1 / n))) for m in self.means]
-        return [abs(log(deviation / u)) for deviation, u in zip(deviations, usual)]
+        usual = sqrt(self.mean * (100 - self.mean) * (1 / n + BETWEEN * (1 - 1 / n)))
+        return abs(log(self.deviation(meaning, level) / usual))
 
-    def distance(self, deviations: Pair) -> float:
-        """Squared distance of two standard deviations from what is usual for these tasks."""
-        return float(np.square(self._from_usual(deviations)).sum())
 
-    def _reading(self, meaning: str, deviations: Pair) -> PrintedReading:
-        z = normal_quantile(self.level)
-        return PrintedReading(
-            meaning=meaning,
-            deviations=deviations,
-            usual=max(self._from_usual(deviations)) <= log(max(z, 1)) / 2,
-            tasks=self._difference(deviations, None),
-            images=self._new_difference(deviations, self.open_tasks),
-            classes=self._new_difference(deviations, self.class_sets),
-        )
+def _reading(
+    means: list[_Mean], meaning: str, sets: tuple[int, int], *, paired: bool, level: float
+) -> PrintedReading:
+    """One reading; ``sets`` are of images and of classes, as many as tasks that share none make."""
+    deviations = means[0].deviation(meaning, level), means[1].deviation(meaning, level)
+    difference = partial(_difference, means, deviations, paired=paired, level=level)
+    distance = max(mean.distance(meaning, level) for mean in means)
+    return PrintedReading(
+        meaning,
+        deviations,
+        distance <= log(max(normal_quantile(level), 1)) / 2,
+        difference(0),
+        # Less than two sets show nothing of others.
+        *(difference(count) if count > 1 else None for count in sets),
+    )
 
-    def _new_difference(
-        self, deviations: Pair, independent: int | None
-    ) -> PrintedDifference | None:
-        """For new images or classes; less than two tasks that share none show nothing of these."""
-        if independent is None or independent < 2:
-            return None
-        return self._difference(deviations, independent)
 
-    def _difference(self, deviations: Pair, independent: int | None) -> PrintedDifference:
-        """Of the means; with ``independent``, of what as many tasks that share nothing vary by on
-        top.
-        """
-        extra = 1 / independent if independent else 0
-        first, second = (s * s * (1 / t + extra) for s, t in zip(deviations, self.tasks))
-        counts = [independent or t for t in self.tasks]
-        parts = [(first, counts[0] - 1), (second, counts[1] - 1)]
-        half, df = student(first + second, parts, self.level)
-        tasks = independent or sum(self.tasks)
-        widest = PercentDifference(self.gap, half, self.level, tasks, "independent", df)
-        if not self.paired:
-            return PrintedDifference(widest, widest, None)
-        return self._paired_difference(widest, (first, second), counts[0])
-
-    def _paired_difference(
-        self, widest: Interval, variances: Pair, count: int
-    ) -> PrintedDifference:
-        """Of means over the same tasks, with these variances."""
-        total, product = sum(variances), sqrt(variances[0] * variances[1])
-        quantile = student_quantile(count - 1, self.level)
-        half = min(quantile * sqrt(total - 2 * CORRELATION[1] * product), widest.half_width)
-        narrowest = PercentDifference(self.gap, half, self.level, count, "paired", count - 1)
-        correlation = (total - (self.gap / quantile) ** 2) / (2 * product)
-        return PrintedDifference(widest, narrowest, correlation if -1 < correlation < 1 else None)
+def _difference(
+    means: list[_Mean], deviations: Pair, sets: int, *, paired: bool, level: float
+) -> PrintedDifference:
+    """Of the means over tasks; with ``sets``, of what as many independent tasks vary by on top."""
+    extra = 1 / sets if sets else 0
+    variances = [s * s * (1 / mean.tasks + extra) for s, mean in zip(deviations, means)]
+    counts = [sets or mean.tasks for mean in means]
+    total, gap = sum(variances), means[0].mean - means[1].mean
+    parts = [(variance, count - 1) for variance, count in zip(variances, counts)]
+    half, df = student(total, parts, level)
+    n_tasks = sets or sum(counts)
+    widest = Interval(gap, half, level, n_tasks, "independent", df, bounds=(-100, 100))
+    if not paired:
+        return PrintedDifference(widest, widest, None)
+    df = counts[0] - 1
+    quantile, product = student_quantile(df, level), sqrt(variances[0] * variances[1])
+    half = min(quantile * sqrt(total - 2 * CORRELATION[1] * product), half)
+    narrowest = Interval(gap, half, level, counts[0], "paired", df, bounds=(-100, 100))
+    correlation = (total - (gap / quantile) ** 2) / (2 * product)
+    return PrintedDifference(widest, narrowest, correlation if -1 < correlation < 1 else None)

@@ -74,13 +74,13 @@ def value_of_choice(estimates: ArrayLike, values: ArrayLike, default: int | None
     if default is not None:
         default = whole("default", default, 0, is_best.shape[1] - 1)
         is_best[is_best[:, default]] = np.arange(is_best.shape[1]) == default
-    return np.asarray((is_best * worth).sum(axis=1) / is_best.sum(axis=1))
+    return (is_best * worth).sum(axis=1) / is_best.sum(axis=1)
 
 
 def comparable(values: Floats) -> Floats:
     """Values in units of a power of ten that none exceeds, without what comes from rounding."""
     unit = 10.0 ** np.ceil(np.log10(np.abs(values).max(initial=np.finfo(float).tiny)))
-    return np.asarray(np.round(values / unit, DIGITS))
+    return np.round(values / unit, DIGITS)
 
 
 def _grids(dimensions: tuple[int, ...], **arrays: ArrayLike) -> tuple[Floats, Floats]:

@@ -210,11 +210,11 @@ def new_runs(
         df=df,
         bounds=_declared(accuracies, second, bounds),
     )
-    own = [
+    interactions = [
         ((runs - mean).var(axis=1, ddof=1) / tasks).sum() / (len(runs) - 1)
         for runs, mean in zip(methods, means)
     ]
-    return _assembled(fixed, shared, df, [runs.mean(axis=1) for runs in methods], own)
+    return _assembled(fixed, shared, df, [runs.mean(axis=1) for runs in methods], interactions)
 
 
 def run_intervals(
@@ -298,8 +298,8 @@ def run_intervals(
     def new_runs_on(target: str) -> NewRuns:
         interval = getattr(fixed, target)
         shared = interval.standard_error**2 if isfinite(interval.half_width) else inf
-        own = [_own_variance(*pair, target) for pair in zip(of_means, of_runs)]
-        return _assembled(interval, shared, interval.df, run_means, own)
+        interactions = [_interaction(mean, runs, target) for mean, runs in zip(of_means, of_runs)]
+        return _assembled(interval, shared, interval.df, run_means, interactions)
 
     classes = new_runs_on("classes")
     images = _no_wider(new_runs_on("images"), classes)
@@ -314,7 +314,7 @@ def _no_wider(runs: NewRuns, larger: NewRuns) -> NewRuns:
     return replace(runs, interval=interval)
 
 
-def _own_variance(mean: ThreeIntervals, runs: list[ThreeIntervals], target: str) -> float:
+def _interaction(mean: ThreeIntervals, runs: list[ThreeIntervals], target: str) -> float:
     """Variance from what tasks, images or classes change in one run alone."""
     total = sum(_variance(run, target) for run in runs)
     return (total - len(runs) * _variance(mean, target)) / (len(runs) - 1)
@@ -322,8 +322,9 @@ def _own_variance(mean: ThreeIntervals, runs: list[ThreeIntervals], target: str)
 
 def _variance(intervals: ThreeIntervals, target: str) -> float:
     """Variance of the mean for a target, with the noise of the tasks; 0 where it is not known."""
-    added = {"closed": 0.0, "images": intervals.image_variance, "classes": intervals.class_variance}
-    return intervals.sampling_variance + (added[target] if isfinite(added[target]) else 0.0)
+    added = {"images": intervals.image_variance, "classes": intervals.class_variance}
+    variance = added.get(target, 0.0)
+    return intervals.sampling_variance + (variance if isfinite(variance) else 0.0)
 
 
 def _methods(
@@ -372,35 +373,34 @@ def _declared(values: ArrayLike, second: ArrayLike | None, bounds: Bounds) -> Bo
 
 
 def _assembled(
-    fixed: Interval, shared: float, df: float, means: list[Floats], own: list[float]
+    fixed: Interval, shared: float, df: float, means: list[Floats], interactions: list[float]
 ) -> NewRuns:
     """From the interval for these runs with its variance, the means of the runs, and the variances
     in single runs.
     """
     counts = tuple(map(len, means))
     spreads = list(map(_spread, means))
-    own = [min(max(variance, 0.0), spread) for variance, spread in zip(own, spreads)]
-    by_runs = [spread / n for spread, n in zip(spreads, counts)]
-    rest = max(shared - sum(variance / n for variance, n in zip(own, counts)), 0.0)
-    total = max(sum(by_runs) + rest, shared)
-    if isinf(total):
-        interval = replace(fixed, kind="runs")
-    else:
-        parts = [(variance, n - 1) for variance, n in zip(by_runs, counts)]
+    interactions = [min(max(v, 0.0), spread) for v, spread in zip(interactions, spreads)]
+    parts = [(spread / n, n - 1) for spread, n in zip(spreads, counts)]
+    by_runs = sum(variance for variance, _ in parts)
+    rest = max(shared - sum(v / n for v, n in zip(interactions, counts)), 0.0)
+    total = max(by_runs + rest, shared)
+    interval = replace(fixed, kind="runs")
+    if isfinite(total):
         width = student(total, [*parts, (shared, df)], fixed.level)
         if min(counts) == 2:  # they may be alike by chance, and then seem to matter little
-            width = max(width, student(sum(by_runs), parts, fixed.level))
+            width = max(width, student(by_runs, parts, fixed.level))
         # The units are those that gave equal means, where nothing varies.
         interval = replace(
-            fixed, half_width=width[0], kind="runs", df=width[1], units=min(counts), classes=None
+            interval, half_width=width[0], df=width[1], units=min(counts), classes=None
         )
     return NewRuns(
         interval=interval,
         fixed=fixed,
         n_runs=counts,
-        run_variance=float(sum(spreads) - sum(own)),
+        run_variance=float(sum(spreads) - sum(interactions)),
         rest_variance=float(rest),
-        interaction_variance=float(sum(own)),
+        interaction_variance=float(sum(interactions)),
         spreads=tuple(map(sqrt, spreads)),
         rest_df=float(df),
     )
@@ -486,7 +486,9 @@ def chance_better(
     if paired and len(x) != len(y):
         raise InputError(f"first has {len(x)} runs, second {len(y)}; paired runs are as many")
     tolerance = max(_rounding(first, x), _rounding(second, y))
-    value = (_share_of_higher_pairs if paired else _share_of_higher)(x, y, tolerance)
+    differences = (x - y)[:, None] if paired else x[:, None] - y
+    higher_shares = np.where(np.abs(differences) <= tolerance, 0.5, differences > 0)
+    value = float(higher_shares.sum(axis=1).mean()) / differences.shape[1]
     pairs = min(len(x), len(y))
     higher, lower = pairs * value, pairs * (1 - value)
     low = float(stats.beta.ppf((1 - level) / 2, higher, lower + 1)) if higher > 0 else 0.0
@@ -494,25 +496,9 @@ def chance_better(
     return Chance(value, low, high, level)
 
 
-def _share_of_higher_pairs(first: Floats, second: Floats, tolerance: float) -> float:
-    """Share of positions at which the first number is the higher; ties count as half."""
-    differences = first - second
-    return float(np.where(np.abs(differences) <= tolerance, 0.5, differences > 0).mean())
-
-
-def _share_of_higher(first: Floats, second: Floats, tolerance: float) -> float:
-    """Share of all R·S pairs in which the first number is the higher; ties count as half."""
-    ordered = np.sort(second)
-    below = np.searchsorted(ordered, first - tolerance, "left")
-    not_above = np.searchsorted(ordered, first + tolerance, "right")
-    return float((below + not_above).mean()) / (2 * len(second))
-
-
-def _rounding(given: ArrayLike, accuracies: Floats) -> float:
-    """By how much numbers may be off from having been rounded; ``accuracies`` are those given,
-    checked.
-    """
-    return float(rounding(given, accuracies, axis=None).item())
+def _rounding(values: ArrayLike, checked: Floats) -> float:
+    """By how much values may be off from having been rounded."""
+    return float(rounding(values, checked, axis=None).item())
 
 
 @dataclass(frozen=True)
@@ -611,10 +597,10 @@ def _power_of_runs(
     limit = stats.t.ppf((1 + level) / 2, df) * np.sqrt(_chi2_nodes(df) / df)
     shift = abs(difference) / np.sqrt(total)[:, None]
     power = stats.norm.sf(limit - shift) + stats.norm.cdf(-limit - shift)
-    return np.asarray(power.mean(axis=1))
+    return power.mean(axis=1)
 
 
 def _chi2_nodes(df: float | Floats) -> Floats:
     """Quantiles of the χ² distribution in the middle of equal parts."""
     middles = (np.arange(NODES) + 0.5) / NODES
-    return np.asarray(stats.chi2.ppf(middles, np.minimum(df, 1e9)))
+    return stats.chi2.ppf(middles, np.minimum(df, 1e9))

@@ -178,4 +178,4 @@ def reach_of(correlation: Floats) -> Floats:
         column = correlation[j:, j] - root[j:, :j] @ root[j, :j]
         if column[0] > 1e-10:
             root[j:, j] = column / sqrt(column[0])
-    return np.asarray(np.abs(_directions(k, POINTS) @ root.T).max(axis=1))
+    return np.abs(_directions(k, POINTS) @ root.T).max(axis=1)

@@ -242,11 +242,12 @@ def _check_units(first: ArrayLike, second: ArrayLike) -> None:
     1 alone, and has a mean that is less than a fifth. All other numbers, constants, differences and
     sizes too, are taken as they come.
     """
-    x, y = (np.asarray(detached(values), dtype=float) for values in (first, second))
-    for large_name, large, small_name, small in (
-        ("first", x, "second", y),
-        ("second", y, "first", x),
-    ):
+    arrays = {
+        "first": np.asarray(detached(first), dtype=float),
+        "second": np.asarray(detached(second), dtype=float),
+    }
+    for large_name, small_name in (("first", "second"), ("second", "first")):
+        large, small = arrays[large_name], arrays[small_name]
         in_percent = large.min() >= 0 and 1 < large.max() <= 100
         in_shares = 0 <= small.min() < small.max() <= 1 and ((small > 0) & (small < 1)).any()
         if in_percent and in_shares and 5 * small.mean() < large.mean():
@@ -296,7 +297,7 @@ def rounding(
     coarse = np.finfo(dtype if dtype.kind == "f" and dtype.itemsize < 8 else float)
     bfloat16 = str(getattr(values, "dtype", "")) == "torch.bfloat16"
     eps = 2.0**-7 if bfloat16 else float(coarse.eps)
-    return np.asarray(ULPS * eps * largest)
+    return ULPS * eps * largest
 
 
 def independent_interval(
@@ -337,9 +338,8 @@ def independent_interval(
     _check_units(samples[0].values, samples[1].values)
     intervals = [_interval(sample, level, "open") for sample in samples]
     counts = [interval.n_tasks for interval in intervals]
-    variances = [interval.standard_error**2 for interval in intervals]
-    parts = [(variance, count - 1) for variance, count in zip(variances, counts)]
-    half_width, df = student(sum(variances), parts, level)
+    parts = [(interval.standard_error**2, interval.n_tasks - 1) for interval in intervals]
+    half_width, df = student(sum(variance for variance, _ in parts), parts, level)
     mean = intervals[0].mean - intervals[1].mean
     if abs(mean) <= max(sample.tolerance for sample in samples):
         mean = 0.0
@@ -385,18 +385,13 @@ def _interval(
     df = tasks - 1 if df is None else df
     spread = values.std(ddof=1) if np.ptp(values) > 2 * tolerance else 0.0
     half_width = student_quantile(df, level) * spread / np.sqrt(tasks)
-    _check_within(values, kind, checked_bounds(bounds))
+    ends = checked_bounds(bounds)
+    if ends is not None:
+        slack = ROUNDED * (ends[1] - ends[0])
+        if values.min() < ends[0] - slack or values.max() > ends[1] + slack:
+            subject = "differences of first and second" if kind == "paired" else "accuracies"
+            raise InputError(
+                f"{subject} go from {values.min():g} to {values.max():g}; "
+                f"bounds = {shown(bounds)}, between which they lie"
+            )
     return Interval(float(values.mean()), float(half_width), level, tasks, kind, df, bounds=bounds)
-
-
-def _check_within(values: Floats, kind: str, bounds: Bounds) -> None:
-    """Raise `InputError` where values lie outside their bounds by more than rounding."""
-    if bounds is None:
-        return
-    slack = ROUNDED * (bounds[1] - bounds[0])
-    if values.min() < bounds[0] - slack or values.max() > bounds[1] + slack:
-        subject = "differences of first and second" if kind == "paired" else "accuracies"
-        raise InputError(
-            f"{subject} go from {values.min():g} to {values.max():g}; "
-            f"bounds = {shown(bounds)}, between which they lie"
-        )

@@ -273,21 +273,27 @@ def assembled(
     resolution = (1e-12 * mean) ** 2  # what varies by less does not vary
     sampling = float(sampling) if sampling > resolution else 0.0
     closed = _closed(mean, tasks, sampling, level, bounds)
-    image_df, class_df = estimates.freedom
     variance = np.where(estimates.freedom > 0, estimates.estimate, inf)
     variance = np.where(np.abs(variance) > resolution, variance, 0.0)
     noise = np.where(np.abs(estimates.noise) > resolution, estimates.noise, 0.0)
     image_variance = float(np.maximum(variance[0], 0))
-    class_variance = float(np.maximum(variance[1], image_variance if image_df > 0 else 0))
+    class_variance = float(
+        np.maximum(variance[1], image_variance if estimates.freedom[0] > 0 else 0)
+    )
     images = _wider_interval(
-        closed, "images", (sampling, image_variance), df=image_df, noise=noise[0], units=counts[0]
+        closed,
+        "images",
+        (sampling, image_variance),
+        df=estimates.freedom[0],
+        noise=noise[0],
+        units=counts[0],
     )
     # Groups may span classes, so that there are no more independent classes than groups.
     classes = _wider_interval(
         closed,
         "classes",
         (sampling, class_variance),
-        df=class_df,
+        df=estimates.freedom[1],
         noise=noise[1],
         units=min(counts),
     )

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from .paths import DATA
 
 
-class Known(NamedTuple):
+class LearnerEntry(NamedTuple):
     """A learner of the library: its name in print, the place of its class, and its input."""
 
     title: str
@@ -21,36 +21,36 @@ class Known(NamedTuple):
     transductive: bool = False
 
 
-known = {
-    "ncc": Known("NCC", "centroid:NearestCentroid"),
-    "lr": Known("LR", "logistic:LogisticRegression"),
-    "ft": Known("FT", "finetune:FineTune", "images"),
-    "matchingnet": Known("MatchingNet", "matchingnet:MatchingNet"),
-    "cosine": Known("cosine", "cosine:CosineClassifier"),
-    "protonet": Known("ProtoNet", "protonet:ProtoNet"),
-    "r2d2": Known("R2D2", "r2d2:R2D2"),
-    "maml": Known("MAML", "maml:MAML", "images"),
-    "anil": Known("ANIL", "anil:ANIL"),
-    "leo": Known("LEO", "leo:LEO"),
-    "boil": Known("BOIL", "boil:BOIL", "images"),
-    "dn4": Known("DN4", "dn4:DN4"),
-    "can": Known("CAN", "can:CAN"),
-    "renet": Known("RENet", "renet:RENet"),
-    "opta": Known("OpTA", "opta:OpTA", transductive=True),
-    "maml-frozen": Known("MAML (frozen)", "maml_frozen:FrozenMAML"),
-    "mtl": Known("MTL", "mtl:MTL"),
-    "sib": Known("SIB", "sib:SIB", transductive=True),
-    "matchingnet-ifsl": Known("MatchingNet + IFSL", "ifsl:MatchingNetIFSL"),
-    "maml-frozen-ifsl": Known("MAML (frozen) + IFSL", "ifsl:FrozenMAMLIFSL"),
-    "mtl-ifsl": Known("MTL + IFSL", "ifsl:MTLIFSL"),
-    "sib-ifsl": Known("SIB + IFSL", "ifsl:SIBIFSL", transductive=True),
-    "simpleshot": Known("SimpleShot", "simpleshot:SimpleShot"),
-    "tip-adapter": Known("Tip-Adapter", "text:TipAdapter"),
-    "text-probe": Known("LR from names", "text:TextProbe"),
+LEARNERS_BY_NAME = {
+    "ncc": LearnerEntry("NCC", "centroid:NearestCentroid"),
+    "lr": LearnerEntry("LR", "logistic:LogisticRegression"),
+    "ft": LearnerEntry("FT", "finetune:FineTune", "images"),
+    "matchingnet": LearnerEntry("MatchingNet", "matchingnet:MatchingNet"),
+    "cosine": LearnerEntry("cosine", "cosine:CosineClassifier"),
+    "protonet": LearnerEntry("ProtoNet", "protonet:ProtoNet"),
+    "r2d2": LearnerEntry("R2D2", "r2d2:R2D2"),
+    "maml": LearnerEntry("MAML", "maml:MAML", "images"),
+    "anil": LearnerEntry("ANIL", "anil:ANIL"),
+    "leo": LearnerEntry("LEO", "leo:LEO"),
+    "boil": LearnerEntry("BOIL", "boil:BOIL", "images"),
+    "dn4": LearnerEntry("DN4", "dn4:DN4"),
+    "can": LearnerEntry("CAN", "can:CAN"),
+    "renet": LearnerEntry("RENet", "renet:RENet"),
+    "opta": LearnerEntry("OpTA", "opta:OpTA", transductive=True),
+    "maml-frozen": LearnerEntry("MAML (frozen)", "maml_frozen:FrozenMAML"),
+    "mtl": LearnerEntry("MTL", "mtl:MTL"),
+    "sib": LearnerEntry("SIB", "sib:SIB", transductive=True),
+    "matchingnet-ifsl": LearnerEntry("MatchingNet + IFSL", "ifsl:MatchingNetIFSL"),
+    "maml-frozen-ifsl": LearnerEntry("MAML (frozen) + IFSL", "ifsl:FrozenMAMLIFSL"),
+    "mtl-ifsl": LearnerEntry("MTL + IFSL", "ifsl:MTLIFSL"),
+    "sib-ifsl": LearnerEntry("SIB + IFSL", "ifsl:SIBIFSL", transductive=True),
+    "simpleshot": LearnerEntry("SimpleShot", "simpleshot:SimpleShot"),
+    "tip-adapter": LearnerEntry("Tip-Adapter", "text:TipAdapter"),
+    "text-probe": LearnerEntry("LR from names", "text:TextProbe"),
 }
 #: Printed names of learners, by their names here; includes the trainings of a backbone.
 LEARNERS = {
-    **{name: learner.title for name, learner in known.items()},
+    **{name: learner.title for name, learner in LEARNERS_BY_NAME.items()},
     "baseline++": "Baseline++",
     "rfs": "RFS",
     "unisiam": "UniSiam",
@@ -124,7 +124,7 @@ def by_kind() -> dict[str, dict[str, list[str]]]:
     """
     shipped = {Path(file).stem for file in pinned_digests()}
     kinds = {"features": [], "images": [], "transductive": []}
-    for name, learner in sorted(known.items()):
+    for name, learner in sorted(LEARNERS_BY_NAME.items()):
         kinds["transductive" if learner.transductive else learner.reads].append(name)
     return {
         "backbones": {

@@ -104,15 +104,15 @@ def choice(name: str, value: object, allowed: Iterable[str]) -> str:
     """
     names = list(allowed)
     if not isinstance(value, str) or value not in names:
-        suggestion, verb = like(value, names), "is" if len(names) == 1 else "are"
-        listed = f"{', '.join(names)} {verb}"
-        if suggestion and len(names) > 20:
+        similar = suggestion(value, names)
+        listed = f"{', '.join(names)} {'is' if len(names) == 1 else 'are'}"
+        if similar and len(names) > 20:
             listed = f"one of {len(names)} names is"
-        raise InputError(f"{name} = {shown(value)}; {listed} allowed{suggestion}")
+        raise InputError(f"{name} = {shown(value)}; {listed} allowed{similar}")
     return value
 
 
-def like(name: object, names: Iterable[str]) -> str:
+def suggestion(name: object, names: Iterable[str]) -> str:
     """`` (did you mean …?)`` if one of these names is similar, else an empty text."""
     similar = difflib.get_close_matches(name, list(names), 1) if isinstance(name, str) else []
     return f" (did you mean {similar[0]}?)" if similar else ""
@@ -242,7 +242,7 @@ def instance(name: str, value: object, kind: type[T] | tuple[type[T], ...]) -> T
     return value
 
 
-def room(name: str, value: int, need: float) -> None:
+def check_memory(name: str, value: int, need: float) -> None:
     """Raise `InputError` if a number of items takes more bytes of memory than this machine has."""
     if need > memory():
         raise InputError(

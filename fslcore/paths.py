@@ -321,7 +321,7 @@ _waiting: ContextVar[_Waiting | None] = ContextVar("waiting", default=None)
 
 
 @contextmanager
-def together() -> Iterator[None]:
+def written_together() -> Iterator[None]:
     """All files that `replace_file` writes inside get their names at the end, or none does.
 
     Raises

@@ -231,7 +231,11 @@ def _other_sources(about: dict) -> list[str]:
     ]
     if len(set(settings)) < len(settings):
         wrong.append("rows of the same setting")
-    lists = {"dataset": about["classes"], "learner": catalogue.known, "backbone": _backbones(about["results"])}
+    lists = {
+        "dataset": about["classes"],
+        "learner": catalogue.LEARNERS_BY_NAME,
+        "backbone": _backbones(about["results"]),
+    }
     for kind, allowed in {**lists, "sampling": REDRAWN, "captioner": [None, *CAPTIONERS]}.items():
         strange = {row[kind] for row in about["results"]} - set(allowed)
         wrong += [f"{kind} {shown(name)} is not known" for name in sorted(strange)]

@@ -23,7 +23,7 @@ from threading import Event, Thread
 from typing import TYPE_CHECKING
 
 from fslcore import catalogue
-from fslcore.errors import InputError, choice, like, shown
+from fslcore.errors import InputError, choice, shown, suggestion
 from fslcore.paths import replace_file, scratch
 
 from .catalogue import CAPTIONERS, FACTS
@@ -120,7 +120,7 @@ def check(name: str, settings: dict, absent: bool = False) -> dict:
     settings = dict(settings)
     for key, value in settings.items():
         if key not in takes:
-            raise InputError(f"parameter {key}: {name} takes {', '.join(takes)}{like(key, list(takes))}")
+            raise InputError(f"parameter {key}: {name} takes {', '.join(takes)}{suggestion(key, list(takes))}")
         if takes[key].type.startswith("list[") and isinstance(value, (str, int, float)):
             value = settings[key] = [value]
         _check_value(takes[key], value, absent)
@@ -174,7 +174,7 @@ def _check_allowed(p: Parameter, item, absent: bool) -> None:
             problem = f"this is {kind_there}, a {kind} is needed" if path.exists() else f"there is no such {kind}"
             raise InputError(f"parameter {p.name} = {item}; {problem}")
     else:
-        lists = {"learner": [*catalogue.known], "captioner": ["captions", *CAPTIONERS]}
+        lists = {"learner": [*catalogue.LEARNERS_BY_NAME], "captioner": ["captions", *CAPTIONERS]}
         choices = lists.get(p.allowed) or p.allowed.split("|")
         choice(f"parameter {p.name}", str(item), choices)  # of numbers and truth values (True|False) too
 
@@ -243,7 +243,9 @@ def profile(path: str | Path, absent: bool = False) -> dict[str, dict]:
     shipped = {file.name: file for file in sorted(PROFILES.glob("*.yml"))}
     file = path if path.is_file() else shipped.get(path.as_posix().removeprefix("profiles/"))
     if file is None:
-        raise InputError(f"profile: no file {path}; {', '.join(shipped)} ship with fslcore{like(path.name, shipped)}")
+        raise InputError(
+            f"profile: no file {path}; {', '.join(shipped)} ship with fslcore{suggestion(path.name, shipped)}"
+        )
     try:
         text = file.read_text("utf-8")
     except UnicodeDecodeError:

@@ -99,7 +99,7 @@ def _listed(chapter_evaluations: list) -> list:
     return [
         e
         for e in chapter_evaluations
-        if source_of(e.dataset.partition(":")[0]) in names and e.learner in catalogue.known
+        if source_of(e.dataset.partition(":")[0]) in names and e.learner in catalogue.LEARNERS_BY_NAME
     ]
 
 

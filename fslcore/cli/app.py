@@ -212,7 +212,8 @@ def _evaluation_commands(command: Callable) -> None:
     )
     add(
         "--learners",
-        **LEARNERS | {"type": name_of("learner", lambda: [*catalogue.known], classes=True)},
+        **LEARNERS
+        | {"type": name_of("learner", lambda: [*catalogue.LEARNERS_BY_NAME], classes=True)},
         help="names from fslcore list, or your own as module:Class (ncc lr)",
     )
     add(

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from .. import catalogue
 from ..errors import InputError, missing
-from ..paths import DATA, check_folder, check_output, together
+from ..paths import DATA, check_folder, check_output, written_together
 from .options import check_backbone, files_in, values_of
 from .output import grouped_lines, overview, show
 
@@ -71,7 +71,7 @@ def report(options: argparse.Namespace) -> None:
     results = Results.read(
         options.results, **values_of(options, " ".join(Options.__dataclass_fields__))
     )
-    with together():
+    with written_together():
         results.to_html(output, f"{title}: report")
         if options.tables:
             results.write_tables(options.tables)

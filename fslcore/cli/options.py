@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from .. import catalogue
-from ..errors import InputError, choice, like, number, shown, whole
+from ..errors import InputError, choice, number, shown, suggestion, whole
 from ..paths import at_home
 
 LARGEST = 2**53  # of seeds: integers up to here are exact in every file format
@@ -24,7 +24,7 @@ class Parser(argparse.ArgumentParser):
     def parse_known_args(self, args=None, namespace=None):
         options, unknown = super().parse_known_args(args, namespace)
         if unknown:
-            similar = like(unknown[0], self._option_string_actions)
+            similar = suggestion(unknown[0], self._option_string_actions)
             raise InputError(f"{unknown[0]}: no such argument{similar}; see {self.prog} --help")
         return options, unknown
 
@@ -206,7 +206,7 @@ DATASET = dict(
 JSON = dict(action="store_true", help="print the result as strict JSON")
 LEARNERS = dict(
     nargs="+",
-    type=name_of("learner", lambda: [*catalogue.known]),
+    type=name_of("learner", lambda: [*catalogue.LEARNERS_BY_NAME]),
     action=Once,
     default=["ncc", "lr"],
 )

@@ -7,6 +7,7 @@ import json
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import ClassVar
 
@@ -23,10 +24,8 @@ from ..paths import at_home, check_expanded, check_zip, load_tensors, readable
 __all__ = ["Bank", "load_features"]
 
 ARRAYS = ("features", "labels", "text", "center")  # arrays of a file; the last two are optional
-SHORTEST, LONGEST = (
-    1e-10,
-    1e15,
-)  # length of a row: its square, and sums of squares, fit into 32 bits
+# Length of a row: its square, and sums of squares, fit into 32 bits.
+SHORTEST, LONGEST = 1e-10, 1e15
 CHUNK = 2**22  # numbers processed together
 MAPPED = 2**28  # bytes of features; larger ones stay in their file, which is mapped into memory
 
@@ -124,6 +123,11 @@ class Bank:
         """Features (..., D) of an index of any shape, never in 16 bits, on the bank's device."""
         rows = F.embedding(index, self.data.flatten(1))
         return (rows.float() if self.large else rows).unflatten(-1, self.data.shape[1:])
+
+    @cached_property
+    def norms(self) -> torch.Tensor:
+        """(N,) lengths of the features, computed once."""
+        return self.data.norm(dim=1)
 
     @property
     def classes(self) -> np.ndarray:

@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 
 from .. import sources
-from ..errors import InputError, like, whole
+from ..errors import InputError, suggestion, whole
 from ..paths import at_home
 from .coloured import load_coloured
 from .decode import colour
@@ -87,7 +87,7 @@ def _read_as(text: str, split: str) -> tuple[str, str | Path, dict]:
             form = "features" if Path(spec).is_file() else "folder"
             similar = f" (did you mean {form}:{spec}?)"
         else:
-            similar = like(f"{kind}:PATH" if colon else spec, [*allowed, *READERS])
+            similar = suggestion(f"{kind}:PATH" if colon else spec, [*allowed, *READERS])
         raise InputError(f"dataset = {spec}; known are {', '.join(allowed)}{similar}")
     return "", spec, settings
 
@@ -233,4 +233,4 @@ def _is_folder(spec: str) -> bool:
 
 def _unknown(spec: str, key: str, allowed: dict) -> InputError:
     can = f"{', '.join(allowed)} can be set, not {key or 'nothing'}"
-    return InputError(f"dataset = {spec}; {can}{like(key, allowed)}")
+    return InputError(f"dataset = {spec}; {can}{suggestion(key, allowed)}")

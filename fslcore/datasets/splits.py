@@ -8,7 +8,7 @@ from pathlib import Path
 
 import yaml
 
-from ..errors import InputError, like
+from ..errors import InputError, suggestion
 
 __all__ = ["SPLITS", "listed_splits", "of_split"]
 
@@ -42,7 +42,7 @@ def of_split(key: str | None, split: str, classes: Iterable[str], folder: Path) 
     by_entry = {_number(name) if numbers else name: name for name in classes}
     missing = [entry for entry in lists[split] if entry not in by_entry]
     if missing:
-        similar = "" if numbers else like(missing[0], classes)
+        similar = "" if numbers else suggestion(missing[0], classes)
         raise InputError(
             f"dataset: no class {missing[0]} in {folder} ({len(missing)} of the "
             f"{len(lists[split])} classes of the split {split} are missing){similar}"

@@ -7,7 +7,7 @@ import pandas as pd
 
 from ..datasets import Source
 from ..datasets.papers import text_table
-from ..errors import InputError, like, note, shown, visible
+from ..errors import InputError, note, shown, suggestion, visible
 from ..paths import at_home
 
 __all__ = ["groups_of"]
@@ -40,11 +40,11 @@ def groups_of(source: Source, name: str) -> np.ndarray:
     if facts is not None and name in facts:
         return facts[name].to_numpy()
     if not str(name).endswith(".csv"):
-        known = [] if facts is None else list(facts)
-        choices = f"{', '.join(known)} are known, or " if known else ""
+        columns = [] if facts is None else list(facts)
+        choices = f"{', '.join(columns)} are known, or " if columns else ""
         raise InputError(
             f"apart = {shown(name)}; {choices}a .csv with the columns image and "
-            f"group{like(name, known)}"
+            f"group{suggestion(name, columns)}"
         )
     table = text_table(at_home(name, "apart"), ["image", "group"], what="apart")
     table["image"] = table["image"].map(visible)

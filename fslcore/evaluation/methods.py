@@ -9,7 +9,7 @@ from typing import NamedTuple
 from .. import datasets, learners, sources
 from ..catalogue import LEARNERS, OWN
 from ..datasets.bank import load_features
-from ..errors import InputError, like
+from ..errors import InputError, suggestion
 from ..learners.protocol import complete
 from ..models import backbones, registry
 from .cache import Ready
@@ -53,11 +53,11 @@ class Method(NamedTuple):
         network = backbone.partition(":")[0]
         networks = registry.available()
         if network not in networks or (learner not in learners.names and ":" not in learner):
-            similar = like(network, networks) if network not in networks else ""
+            similar = suggestion(network, networks) if network not in networks else ""
             raise InputError(
                 f"method = {text}; a backbone ({', '.join(networks)}), a space and a learner "
                 f"({', '.join(learners.names)}) are "
-                f"needed{similar or like(learner, learners.names)}"
+                f"needed{similar or suggestion(learner, learners.names)}"
             )
         return cls(backbone, learner)
 

@@ -1,13 +1,13 @@
 """Learners: from a task's support to scores for its queries.
 
-All learners follow the protocol `Learner`. Each is a line of `fslcore.catalogue.known`, which names
-its module and class.
+All learners follow the protocol `Learner`. Each is a line of `fslcore.catalogue.LEARNERS_BY_NAME`,
+which names its module and class.
 """
 
 from importlib import import_module
 
-from ..catalogue import known
-from ..errors import InputError, like
+from ..catalogue import LEARNERS_BY_NAME
+from ..errors import InputError, suggestion
 from ..models.backbone import Backbone
 from .check import check_learner
 from .common import OnMaps
@@ -26,16 +26,15 @@ __all__ = [
 ]
 
 _classes = {}
-for _name, _entry in known.items():
+for _name, _entry in LEARNERS_BY_NAME.items():
     _module, _, _class = _entry.place.partition(":")
     _classes[_name] = getattr(import_module(f".{_module}", __name__), _class)
     globals()[_class] = _classes[_name]
     __all__ += [_class]
 
 of_features = {name: kind for name, kind in _classes.items() if kind.reads == "features"}
-of_images = {
-    name: kind for name, kind in _classes.items() if kind.reads == "images"
-}  # they train on each task
+# These train on each task.
+of_images = {name: kind for name, kind in _classes.items() if kind.reads == "images"}
 names = (*of_features, *of_images)
 
 
@@ -53,9 +52,16 @@ def make(name: str, backbone: Backbone | None = None, **settings) -> Learner:
         class of your own that is missing or is not a learner.
     """
     if ":" in name:
-        from .own import made
+        from .own import own_learner
 
-        return made(name, backbone, settings)
+        return own_learner(name, backbone, settings)
+    if name not in names:
+        raise InputError(
+            f"learner = {name}; {', '.join(names)} are allowed{suggestion(name, names)}"
+        )
+    trained = backbone is not None and backbone.name.endswith(f"-{name}")
+    if trained:
+        settings = backbone.options | settings
     if name in of_images:
         if backbone is None:
             raise InputError(
@@ -63,24 +69,18 @@ def make(name: str, backbone: Backbone | None = None, **settings) -> Learner:
             )
         if name == "ft":
             settings = backbone.fine_tuning | settings
-        elif backbone.name.endswith(f"-{name}"):
-            settings = backbone.options | settings
         return of_images[name](backbone, **settings)
-    if name not in of_features:
-        raise InputError(f"learner = {name}; {', '.join(names)} are allowed{like(name, names)}")
-    trained = backbone is not None and backbone.name.endswith(f"-{name}")
-    if trained:
-        settings = backbone.options | settings
-    if backbone is not None and of_features[name].sized:
+    kind = of_features[name]
+    if backbone is not None and kind.sized:
         settings.setdefault("dim", backbone.dim)
-    if backbone is not None and of_features[name].places:
+    if backbone is not None and kind.places:
         if backbone.map is None:
             raise InputError(
                 f"learner = {name}; the features of {backbone.name} are no map; those of "
                 f"conv4-{name} are"
             )
         settings.setdefault("map", backbone.map)
-    learner = of_features[name](**settings)
+    learner = kind(**settings)
     if trained and backbone.head:
         learner.load_state_dict(backbone.head)
     return learner

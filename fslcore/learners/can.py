@@ -50,9 +50,8 @@ class CAN(OnMaps):
         classes = class_means(support, members)  # (T, K, P, C)
         places = F.normalize(query, dim=-1).flatten(1, 2)
         cosines = places @ F.normalize(classes, dim=-1).flatten(1, 2).mT  # (T, qP, KP)
-        correlation = cosines.view(*query.shape[:3], *classes.shape[1:3]).transpose(
-            2, 3
-        )  # (T, q, K, P, P)
+        # (T, q, K, P of the query, P of the class)
+        correlation = cosines.view(*query.shape[:3], *classes.shape[1:3]).transpose(2, 3)
         attended_query = torch.einsum("tqkp,tqpc->tqkc", self.attention(correlation), query)
         attended_class = torch.einsum("tqkp,tkpc->tqkc", self.attention(correlation.mT), classes)
         return self.scale * F.cosine_similarity(attended_query, attended_class, dim=-1)

@@ -22,7 +22,6 @@ class NearestCentroid(Learner):
     def scores(self, bank: Bank, tasks: Tasks) -> torch.Tensor:
         """Cosines (T, n_query, K) from a bank of features; -inf for a class without support."""
         x, members, scale, query = fetch(bank, tasks)
-        centroids = F.normalize(
-            (members * scale).mT @ x, dim=-1
-        )  # after normalisation, sum and mean are equal
+        # The direction of the sum is that of the mean.
+        centroids = F.normalize((members * scale).mT @ x, dim=-1)
         return without_empty(query_scores(bank, query, centroids), members)

@@ -165,8 +165,8 @@ def fetch(bank: Bank, tasks: Tasks) -> tuple[Tensor, ...]:
     support, label, query = indices(tasks, bank.data.device)
     members = one_hot(label, tasks.ways).to(bank.dtype)
     x = bank.rows(support)
-    scale = members.sum(dim=-1, keepdim=True) / x.norm(dim=-1, keepdim=True).clamp(min=1e-12)
-    return x, members, scale, query
+    scale = members.sum(dim=-1) / _norms(bank, support, x)
+    return x, members, scale[..., None], query
 
 
 def query_scores(bank: Bank, query: Tensor, weights: Tensor) -> Tensor:
@@ -174,13 +174,21 @@ def query_scores(bank: Bank, query: Tensor, weights: Tensor) -> Tensor:
 
     A few tasks at a time, so that on a CPU their features stay in its cache.
     """
-    out = weights.new_empty(*weights.shape[:2], query.shape[1])
-    step = len(out) if weights.is_cuda else max(1, 2**19 // (query.shape[1] * weights.shape[-1]))
-    for at in range(0, len(out), step):
-        rows = slice(at, at + step)
-        x = bank.rows(query[rows])
-        out[rows] = weights[rows] @ x.mT / x.norm(dim=-1).clamp(min=1e-12)[:, None]
-    return out.mT
+    tasks, ways, _ = weights.shape
+    scores = weights.new_empty(tasks, ways, query.shape[1])
+    step = tasks if weights.is_cuda else max(1, 2**19 // (query.shape[1] * weights.shape[-1]))
+    for start in range(0, tasks, step):
+        part = slice(start, start + step)
+        x = bank.rows(query[part])
+        torch.bmm(weights[part], x.mT, out=scores[part])
+        scores[part] /= _norms(bank, query[part], x)[:, None]
+    return scores.mT
+
+
+def _norms(bank: Bank, index: Tensor, x: Tensor) -> Tensor:
+    """Lengths of the features x of an index, at least 1e-12; those of a large bank are not kept."""
+    norms = x.norm(dim=-1) if bank.large else bank.norms[index]
+    return norms.clamp(min=1e-12)
 
 
 def one_hot(label: Tensor, ways: int) -> Tensor:

@@ -37,18 +37,16 @@ class DN4(OnMaps):
 
     def __init__(self, map: tuple[int, int, int] = (64, 4, 4), neighbours: int = 3):
         super().__init__(map)
-        self.neighbours = whole(
-            "neighbours", neighbours, 1, map[1] * map[2]
-        )  # the places of an image's map
+        places = map[1] * map[2]
+        self.neighbours = whole("neighbours", neighbours, 1, places)
 
     def forward(self, support, members, query) -> Tensor:
         index, filled = by_class(members)  # (T, K, s)
         task = torch.arange(len(index), device=index.device)[:, None, None]
         pools = F.normalize(support, dim=-1)[task, index]  # (T, K, s, P, C)
         places = F.normalize(query, dim=-1).flatten(1, 2)  # (T, qP, C)
-        cosines = (pools.flatten(1, 3) @ places.mT).unflatten(
-            1, pools.shape[1:4]
-        )  # (T, K, s, P, qP)
+        # (T, K, s, P, qP)
+        cosines = (pools.flatten(1, 3) @ places.mT).unflatten(1, pools.shape[1:4])
         if not filled.all():
             cosines = cosines.masked_fill(~filled[..., None, None], -torch.inf)
         nearest = self._nearest(cosines.flatten(2, 3)).mT.contiguous()  # (T, qP, K)
@@ -59,9 +57,8 @@ class DN4(OnMaps):
         if torch.is_grad_enabled():
             return cosines.topk(self.neighbours, dim=2, sorted=False).values.sum(dim=2)
         best = list(cosines[:, :, : self.neighbours].sort(dim=2, descending=True).values.unbind(2))
-        for cosine in cosines[:, :, self.neighbours :].unbind(
-            2
-        ):  # much faster than topk, which works row by row
+        # Much faster than topk, which works row by row.
+        for cosine in cosines[:, :, self.neighbours :].unbind(2):
             for i, highest in enumerate(best):
                 best[i], cosine = torch.maximum(highest, cosine), torch.minimum(highest, cosine)
         return sum(best)

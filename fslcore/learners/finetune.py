@@ -55,10 +55,10 @@ class FineTune(Learner):
         self.network = with_fast_convolutions(copy.deepcopy(backbone.network)).eval()
 
     def config(self) -> dict:
-        rounded = (
-            {} if precision() == "f32" else {"precision": precision()}
-        )  # keys of 32 bits stay as they were
-        return {**super().config(), "backbone": self.backbone.digest, **rounded}
+        config = {**super().config(), "backbone": self.backbone.digest}
+        if precision() != "f32":  # keys of 32 bits stay as they were
+            config["precision"] = precision()
+        return config
 
     def scores(self, bank: Bank, tasks: Tasks) -> Tensor:
         """Logits (T, n_query, K) from a bank of (N, H, W, C) uint8 images.

@@ -64,14 +64,10 @@ class LEO(OnFeatures):
         self.steps, self.fine_steps, self.dropout = steps, fine_steps, dropout
         self.weight_of = {"kl": kl, "drift": drift, "correlation": correlation}
         self.encoder = nn.Linear(dim, latent, bias=False)
-        wide = 2 * latent
-        self.relation = nn.Sequential(
-            nn.Linear(wide, wide, bias=False),
-            nn.ReLU(),
-            nn.Linear(wide, wide, bias=False),
-            nn.ReLU(),
-            nn.Linear(wide, wide, bias=False),
-        )
+        layers = []
+        for _ in range(3):
+            layers += [nn.ReLU(), nn.Linear(2 * latent, 2 * latent, bias=False)]
+        self.relation = nn.Sequential(*layers[1:])
         self.decoder = nn.Linear(latent, 2 * dim, bias=False)
         self.rate, self.fine_rate = nn.Parameter(torch.tensor(1.0)), nn.Parameter(torch.tensor(1.0))
         self.penalties: dict[str, Tensor] = {}
@@ -108,10 +104,7 @@ class LEO(OnFeatures):
         related = []
         for codes, weight in zip(h, real):  # one task at a time: n² pairs
             n = len(codes)
-            pairs = torch.cat(
-                [codes[:, None].expand(n, n, -1), codes.expand(n, n, -1)],
-                dim=-1,
-            )
+            pairs = torch.cat([codes[:, None].expand(n, n, -1), codes.expand(n, n, -1)], dim=-1)
             weighted = self.relation(pairs) * weight[:, None]
             related.append(weighted.sum(dim=1) / weight.sum())
         size = members.sum(dim=1).clamp(min=1)[..., None]

@@ -49,9 +49,8 @@ class MAML(Learner):
     name = "maml"
     reads = "images"
     settings = ("steps", "lr", "transductive")
-    head: nn.Linear | None = (
-        None  # a head that is trained with the network and not changed by the steps
-    )
+    # A head that is trained with the network and not changed by the steps.
+    head: nn.Linear | None = None
 
     def __init__(
         self,
@@ -70,11 +69,8 @@ class MAML(Learner):
         self.backbone, self.steps, self.lr = backbone, whole("steps", steps, minimum=1), lr
         self.transductive, self.first_order = transductive, first_order
         if backbone is not None:
-            self.network = (
-                with_task_norm(copy.deepcopy(backbone.network))
-                .eval()
-                .to(memory_format=torch.channels_last)
-            )
+            network = with_task_norm(copy.deepcopy(backbone.network)).eval()
+            self.network = network.to(memory_format=torch.channels_last)
 
     def config(self) -> dict:
         return {**super().config(), "backbone": self.backbone.digest}
@@ -130,10 +126,8 @@ class MAML(Learner):
 
     def _start(self, features: Tensor, ways: int) -> tuple[Tensor, Tensor]:
         """Head (K, D) and bias before the first step."""
-        return (
-            features.new_zeros(shape, requires_grad=True)
-            for shape in ((ways, features.shape[1]), ways)
-        )
+        head = features.new_zeros(ways, features.shape[1], requires_grad=True)
+        return head, features.new_zeros(ways, requires_grad=True)
 
     def _adapt(
         self, network, weights: dict, x, y, create_graph: bool
@@ -164,8 +158,10 @@ class MAML(Learner):
     def _answer(self, network, weights: dict, head, bias, x, z) -> Tensor:
         """Scores (q, K) of queries z by the weights adapted to support x."""
         if self.transductive:
-            return self._features(network, weights, z, len(z)) @ head.T + bias
-        return self._features(network, weights, torch.cat([x, z]), len(x))[len(x) :] @ head.T + bias
+            features = self._features(network, weights, z, len(z))
+        else:
+            features = self._features(network, weights, torch.cat([x, z]), len(x))[len(x) :]
+        return features @ head.T + bias
 
     def _features(self, network, weights: dict, x, rows: int) -> Tensor:
         for norm in network.modules():

@@ -11,11 +11,11 @@ import sys
 from modulefinder import ModuleFinder
 from pathlib import Path
 
-from ..errors import InputError, like, reason
+from ..errors import InputError, reason, suggestion
 from ..models.backbone import Backbone
 from .protocol import Completed, Learner, complete
 
-__all__ = ["identity", "is_own", "load", "made"]
+__all__ = ["identity", "is_own", "load", "own_learner"]
 
 
 def load(name: str) -> object:
@@ -49,12 +49,12 @@ def load(name: str) -> object:
     for part in path.split("."):
         if not hasattr(loaded, part):
             learners = [key for key, value in vars(loaded).items() if hasattr(value, "scores")]
-            raise InputError(f"learner = {name}; {file} has no {part}{like(part, learners)}")
+            raise InputError(f"learner = {name}; {file} has no {part}{suggestion(part, learners)}")
         loaded = getattr(loaded, part)
     return loaded
 
 
-def made(name: str, backbone: Backbone | None, settings: dict) -> Learner:
+def own_learner(name: str, backbone: Backbone | None, settings: dict) -> Learner:
     """The learner named by ``module:Class``.
 
     Its class gets those of ``backbone``, ``dim`` and ``map`` that it has arguments for.

@@ -28,9 +28,8 @@ class R2D2(OnFeatures):
         self.bias = nn.Parameter(torch.zeros(()))
 
     def forward(self, support, members, query) -> Tensor:
-        support = support * members.sum(
-            dim=-1, keepdim=True
-        )  # padding is a row of zeros, which changes nothing
+        # Padding is a row of zeros, which changes nothing.
+        support = support * members.sum(dim=-1, keepdim=True)
         penalty = self.log_lambda.exp()
         large = (support.square().sum((1, 2)) > LARGE * penalty)[:, None, None]
         x = support.masked_fill(large, 0)  # tasks solved separately must not be singular here
@@ -43,11 +42,10 @@ class R2D2(OnFeatures):
 
 def _in_64_bits(support: Tensor, members: Tensor, penalty: Tensor) -> Tensor:
     """Weights (T, D, K) by singular values: λ is lost in the squares of long features."""
-    x, y, ridge = (
-        v.to("cpu", torch.float64) for v in (support, members, penalty)
-    )  # not all GPUs have 64 bits
+    # Not all GPUs have 64 bits.
+    x, y, ridge = (v.to("cpu", torch.float64) for v in (support, members, penalty))
     u, s, v = torch.linalg.svd(x, full_matrices=False)
     noise = s <= s[:, :1] * max(x.shape[1:]) * torch.finfo(s.dtype).eps
-    return (v.mT @ ((s / (s.square() + ridge)).masked_fill(noise, 0)[..., None] * (u.mT @ y))).to(
-        support
-    )
+    shrunk = (s / (s.square() + ridge)).masked_fill(noise, 0)
+    weights = v.mT @ (shrunk[..., None] * (u.mT @ y))
+    return weights.to(support)

@@ -56,9 +56,8 @@ class RENet(OnMaps):
             layers += [nn.ReLU(), convolution, nn.GroupNorm(1, after)]
         self.self_correlation = nn.Sequential(*layers[1:])
         self.reduce = nn.Linear(channels, width, bias=False)
-        kernels = torch.zeros(
-            2, 2, 1, 1, 3, 3
-        )  # (first and last, over support and query places, ...)
+        # (first and last, over support and query places, ...)
+        kernels = torch.zeros(2, 2, 1, 1, 3, 3)
         kernels[..., 1, 1] = 1  # initially the correlations themselves
         self.kernels = nn.Parameter(kernels)
         self.threshold = nn.Parameter(torch.zeros(()))
@@ -68,9 +67,8 @@ class RENet(OnMaps):
         channels, height, width = self.map
         maps = super().embed(features)  # (..., P, C)
         unit = F.normalize(maps.flatten(0, -3).relu(), dim=-1)  # (B, P, C)
-        around = F.unfold(unit.mT.unflatten(-1, (height, width)), 5, padding=2).unflatten(
-            1, (channels, 25)
-        )
+        around = F.unfold(unit.mT.unflatten(-1, (height, width)), 5, padding=2)
+        around = around.unflatten(1, (channels, 25))
         products = (around * unit.mT[:, :, None]).permute(0, 3, 1, 2)  # (B, P, C, 25)
         structure = self.self_correlation(products.reshape(-1, channels, 5, 5))  # (BP, C, 1, 1)
         maps = maps + structure.view(maps.shape)
@@ -80,24 +78,16 @@ class RENet(OnMaps):
         return embedded.mean(dim=-2, keepdim=True)
 
     def forward(self, support, members, query) -> Tensor:
-        n, places = support.shape[1:3]
         a, b = (F.normalize(self.reduce(maps), dim=-1).flatten(1, 2) for maps in (query, support))
-        correlation = self.refine(
-            (a @ b.mT).view(*query.shape[:3], n, places)
-        )  # (T, q, P of query, n, P of support)
+        # (T, q, P of query, n, P of support)
+        correlation = self.refine((a @ b.mT).view(*query.shape[:3], *support.shape[1:3]))
         to_query = self.attention(correlation, dim=2).mean(dim=4)  # (T, q, P, n)
         to_support = self.attention(correlation, dim=4).mean(dim=2)  # (T, q, n, P)
-        pairs = torch.cat(
-            [
-                torch.einsum("tqpn,tqpc->tnqc", to_query, query),
-                torch.einsum("tqnp,tnpc->tnqc", to_support, support),
-            ],
-            dim=-1,
-        )
-        of_query, of_class = (
-            class_means(pairs, members).transpose(1, 2).chunk(2, dim=-1)
-        )  # (T, q, K, C) each
-        return F.cosine_similarity(of_query, of_class, dim=-1) / self.temperature
+        attended_query = torch.einsum("tqpn,tqpc->tnqc", to_query, query)
+        attended_support = torch.einsum("tqnp,tnpc->tnqc", to_support, support)
+        pairs = torch.cat([attended_query, attended_support], dim=-1)
+        means = class_means(pairs, members).transpose(1, 2)  # (T, q, K, 2C)
+        return F.cosine_similarity(*means.chunk(2, dim=-1), dim=-1) / self.temperature
 
     def refine(self, correlation: Tensor) -> Tensor:
         """4-D convolutions of (T, q, P, n, P) correlations, over both places, twice."""
@@ -107,9 +97,8 @@ class RENet(OnMaps):
     def _convolve(self, correlation: Tensor, kernels: Tensor) -> Tensor:
         _, height, width = self.map
         places = torch.eye(height * width, device=kernels.device).view(-1, 1, height, width)
-        over_support, over_query = (
-            F.conv2d(places, k, padding=1).flatten(1) for k in kernels
-        )  # as products (P, P)
+        # As products (P, P).
+        over_support, over_query = (F.conv2d(places, k, padding=1).flatten(1) for k in kernels)
         return (over_query.mT @ (correlation @ over_support).flatten(3)).view(correlation.shape)
 
     def attention(self, correlation: Tensor, dim: int) -> Tensor:

@@ -20,7 +20,7 @@ from safetensors.torch import load_file
 
 from .. import sources, store
 from ..catalogue import OWN, public_name
-from ..errors import InputError, like, note
+from ..errors import InputError, note, suggestion
 from ..paths import at_home, check_zip, load_tensors, locked, replace_file
 from .backbone import Backbone, FromFile
 from .fused import with_fast_convolutions
@@ -66,7 +66,7 @@ def load(name: str) -> Backbone:
     if name not in entries():
         raise InputError(
             f"backbone = {name}; known are {', '.join(entries())} (and "
-            f"NAME:WEIGHTS_FILE){like(name, entries())}"
+            f"NAME:WEIGHTS_FILE){suggestion(name, entries())}"
         )
     entry = _listed(name)
     path, backbone, build = _weights(name, entry, file), entry.backbone, entry.build

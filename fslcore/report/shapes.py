@@ -15,7 +15,7 @@ from enum import StrEnum
 import numpy as np
 import pandas as pd
 
-from ..errors import InputError, like, visible
+from ..errors import InputError, suggestion, visible
 from .columns import is_summary
 from .options import Options
 from .read import Table, refuse
@@ -160,13 +160,13 @@ def check_names(rows: pd.DataFrame, tables: Sequence[Table], options: Options) -
             if name not in names:
                 problems.append(
                     f"{option} = {name}; no column, method or row has that "
-                    f"name{like(name, methods)}"
+                    f"name{suggestion(name, methods)}"
                 )
     if options.reference is not None and options.reference not in methods:
         listed = ", ".join(sorted(methods)[:20])
         problems.append(
             f"reference = {options.reference}; {listed} are "
-            f"allowed{like(options.reference, methods)}"
+            f"allowed{suggestion(options.reference, methods)}"
         )
     refuse(problems)
 

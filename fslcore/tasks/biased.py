@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import InputError, instance, room, whole
+from ..errors import InputError, check_memory, instance, whole
 from ..errors import choice as checked_choice
 from ..errors import labels as checked_labels
 from .candidates import Candidates, Choice
@@ -135,7 +135,7 @@ def sample_biased(
     data = Candidates(labels, has)
     if ways > len(data.names):
         raise InputError(f"ways = {ways}; the data have {len(data.names)} classes")
-    room("tasks", tasks, 24 * tasks * ways * (shots + queries))
+    check_memory("tasks", tasks, 24 * tasks * ways * (shots + queries))
     choice_rng, image_rng = streams(seed, 2)
 
     if variant == "released":

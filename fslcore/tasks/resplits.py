@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import InputError, flag, instance, like, room, shown, whole
+from ..errors import InputError, check_memory, flag, instance, shown, suggestion, whole
 from .tasks import PAD, Tasks
 
 __all__ = [
@@ -163,7 +163,7 @@ def bootstrap(tasks: Tasks, rounds: int = 30, seed: int = 0) -> Resplit:
     """
     rounds, seed = whole("rounds", rounds, minimum=1), whole("seed", seed, minimum=0)
     _, label, n = _packed(tasks)
-    room("rounds", rounds, 64 * rounds * label.size)
+    check_memory("rounds", rounds, 64 * rounds * label.size)
     classes = np.arange(tasks.ways)
     has_class = (label[..., None] == classes).any(axis=1)  # (T, K)
     n_classes = has_class.sum(axis=1)
@@ -231,7 +231,7 @@ def resplit(tasks: Tasks, name: str, *, rounds: int = 30, seed: int = 0) -> Resp
         return leave_one_out(tasks, refill=name == REFILLED)
     k = re.fullmatch(r"(\d{1,9})-fold", name)
     if k is None:
-        similar = like(name, [*ESTIMATORS, REFILLED])
+        similar = suggestion(name, [*ESTIMATORS, REFILLED])
         raise InputError(
             f"name = {shown(name)}; hold-out, leave-one-out, bootstrap and K-fold are allowed"
             f"{similar}"

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..errors import InputError, flag, room, shown, whole, wholes
+from ..errors import InputError, check_memory, flag, shown, whole, wholes
 from ..errors import labels as checked_labels
 from .grouped import Cells, classes_of, distinct, draw_closed, draw_open, first_to_front
 from .tasks import Tasks, describe
@@ -76,14 +76,14 @@ def sample_closed(
     sampler = describe("closed", ways, shots, queries, seed, tasks=tasks)
     if groups is not None:
         cells = Cells.of(labels, groups, ways, shots, queries, skip_small_classes)
-        room("tasks", tasks, 32 * tasks * ways * int(cells.needed.max()))
+        check_memory("tasks", tasks, 32 * tasks * ways * int(cells.needed.max()))
         class_rng, *rngs = streams(seed, 4)
         chosen = some_classes(tasks, len(cells.first), ways, class_rng)
         picks = draw_closed(cells, chosen, shots, queries, *rngs)
         sampler["groups"] = cells.n_groups
     else:
         images = ImagesOfClasses.of(labels, ways, shots, queries, skip_small_classes)
-        room("tasks", tasks, 24 * tasks * int((shots + queries).sum()))
+        check_memory("tasks", tasks, 24 * tasks * int((shots + queries).sum()))
         class_rng, *rngs = streams(seed, 3)
         chosen = some_classes(tasks, len(images.size), ways, class_rng)
         picks = fill(images, chosen, shots, queries, *rngs)
@@ -268,7 +268,7 @@ def sample_all(labels: NDArray, *, shots: int, tasks: int, seed: int = 0) -> Tas
     ways = len(np.unique(labels))
     if ways < 2:
         raise InputError(f"labels: they hold {ways} class; at least 2 are needed")
-    room("tasks", tasks, 24 * tasks * len(labels))
+    check_memory("tasks", tasks, 24 * tasks * len(labels))
     images = ImagesOfClasses.of(labels, ways, shots, 1, skip_small_classes=False)
     (rng,) = streams(seed, 1)
     label = np.repeat(np.arange(ways), images.size)

@@ -12,7 +12,7 @@ def test_names_known_without_torch_are_those_of_the_registries():
 
 def test_the_table_of_learners_is_what_their_classes_say():
     for name, kind in (learners.of_features | learners.of_images).items():
-        entry = catalogue.known[name]
+        entry = catalogue.LEARNERS_BY_NAME[name]
         assert (kind.name, kind.reads, kind.transductive) == (name, entry.reads, entry.transductive)
 
 

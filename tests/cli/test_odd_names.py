@@ -13,7 +13,7 @@ from fslcore.datasets import load
 from fslcore.errors import InputError, visible
 from fslcore.evaluation import groups_of
 from fslcore.near_copies import Copies
-from fslcore.paths import replace_file, together
+from fslcore.paths import replace_file, written_together
 from fslcore.report import Results
 
 
@@ -63,7 +63,7 @@ def test_files_and_class_folders_whose_names_are_not_utf8(tmp_path, monkeypatch)
 
 def test_files_that_are_written_together_have_the_last_words(tmp_path):
     (tmp_path / "a").write_text("old")
-    with together():
+    with written_together():
         for text in ("first", "last"):
             replace_file(tmp_path / "a", lambda part, text=text: part.write_text(text))
         replace_file(tmp_path / "b" / "c", lambda part: part.write_text("new"))

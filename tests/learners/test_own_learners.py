@@ -12,7 +12,7 @@ from fslcore import evaluation, learners
 from fslcore.cli.app import main
 from fslcore.datasets import Images
 from fslcore.errors import InputError
-from fslcore.learners.own import identity, made
+from fslcore.learners.own import identity, own_learner
 from fslcore.learners.protocol import Learner, complete
 from fslcore.tasks import sample_closed
 
@@ -126,11 +126,11 @@ def test_a_learner_that_is_none_is_refused_in_one_line(folder, capsys, named, me
 
 def test_a_class_gets_what_it_asks_for_of_the_backbone_and_settings(folder):
     backbone = evaluation.load_backbone("glyph-conv")
-    learner = made(f"{folder}:Sized", backbone, {"k": 4})
+    learner = own_learner(f"{folder}:Sized", backbone, {"k": 4})
     assert learner.config() == {"learner": "nearest image", "version": 1, "dim": 512, "k": 4}
     assert learners.make(f"{folder}:Sized", backbone).given.k == 1
     with pytest.raises(InputError, match="k: an object has its settings already"):
-        made(f"{folder}:made", backbone, {"k": 4})
+        own_learner(f"{folder}:made", backbone, {"k": 4})
 
 
 def test_a_record_is_found_again_until_the_source_or_a_setting_changes(folder, images, tmp_path):
@@ -138,7 +138,7 @@ def test_a_record_is_found_again_until_the_source_or_a_setting_changes(folder, i
     backbone = evaluation.load_backbone("glyph-conv")
 
     def record(stored=True, **settings):
-        learner = made(f"{folder}:Sized", backbone, settings)
+        learner = own_learner(f"{folder}:Sized", backbone, settings)
         return evaluation.record(images, backbone, learner, tasks, stored=stored)[0]
 
     assert record() is None
@@ -201,5 +201,5 @@ def test_an_installed_package_is_identified_by_its_own_modules(tmp_path, monkeyp
     for name in ("other.py", "whole/part.py", "other.py", "whole/part.py"):
         (root / name).write_text("# more\n" * len(sources) + "value = 1\n")
         if (root / "whole/part.py").exists():
-            sources.append(identity(made("whole.learner:One", None, {}))["own"]["source"])
+            sources.append(identity(own_learner("whole.learner:One", None, {}))["own"]["source"])
     assert sources[0] == sources[1] != sources[2]

@@ -62,9 +62,9 @@ def test_a_learner_is_a_file_and_a_line_of_the_catalogue(copy):
     """Then it has a name, is listed, is public and is found by the build."""
     (copy / "fslcore/learners/nearest.py").write_text(NEAREST)
     catalogue = copy / "fslcore/catalogue.py"
-    line = '    "ncc": Known('
+    line = '    "ncc": LearnerEntry('
     catalogue.write_text(
-        catalogue.read_text().replace(line, f'    "nearest": Known("Nearest", "nearest:Nearest"),\n{line}')
+        catalogue.read_text().replace(line, f'    "nearest": LearnerEntry("Nearest", "nearest:Nearest"),\n{line}')
     )
     assert "fslcore.learners.nearest" in House(copy).reached({"fslcore.evaluation"})
     code = (

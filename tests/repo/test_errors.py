@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from fslcore.errors import InputError, choice, flag, floats, like, number, whole
+from fslcore.errors import InputError, choice, flag, floats, number, suggestion, whole
 
 
 @pytest.mark.parametrize(
@@ -24,7 +24,7 @@ from fslcore.errors import InputError, choice, flag, floats, like, number, whole
         (lambda: floats("a", np.ma.masked_less([1.0, 2.0], 0)).tolist(), [1.0, 2.0]),
         (lambda: floats("a", torch.tensor([0.1], dtype=torch.float64, requires_grad=True)).tolist(), [0.1]),
         (lambda: floats("a", torch.tensor([0.5, 1.5], dtype=torch.bfloat16)).tolist(), [0.5, 1.5]),
-        (lambda: like("clipard", ["clipart", "fashion"]), " (did you mean clipart?)"),
+        (lambda: suggestion("clipard", ["clipart", "fashion"]), " (did you mean clipart?)"),
     ],
 )
 def test_what_fits_comes_back(check, value):

@@ -18,7 +18,7 @@ import pytest
 
 from fslbook.attributes import matrix, pixels
 from fslcore import learners
-from fslcore.catalogue import known
+from fslcore.catalogue import LEARNERS_BY_NAME
 from fslcore.datasets import Images, coloured, folder
 from fslcore.models import backbone, backbones, features, text
 from fslcore.paths import ROOT
@@ -73,7 +73,10 @@ CODE = {
     ),
 }
 OF_LEARNERS = {
-    **{name: [f"{IN}/{entry.place.partition(':')[0]}.py", f"{IN}/common.py"] for name, entry in known.items()},
+    **{
+        name: [f"{IN}/{entry.place.partition(':')[0]}.py", f"{IN}/common.py"]
+        for name, entry in LEARNERS_BY_NAME.items()
+    },
     "ft": [f"{IN}/finetune.py", f"{IN}/common.py", f"{MODELS}/fused.py", ADAPTED[-1]],
     "maml": ADAPTED,
     "boil": [f"{IN}/boil.py", *ADAPTED],

@@ -20,7 +20,7 @@ from fslcore import sources, store
 from fslcore.datasets import Images
 from fslcore.datasets.images import first_twice
 from fslcore.datasets.papers import text_table
-from fslcore.errors import InputError, instance, like, missing, shown, visible
+from fslcore.errors import InputError, instance, missing, shown, suggestion, visible
 from fslcore.paths import replace_file
 
 from . import pixels
@@ -68,7 +68,7 @@ def captioner(name: str) -> Captioner:
         folders = ", ".join(f"{kind}:FOLDER" for kind in HUB)
         raise InputError(
             f"captioner = {shown(name)}; {', '.join(NAMES)} and {folders} are "
-            f"allowed{like(kind, NAMES)}"
+            f"allowed{suggestion(kind, NAMES)}"
         )
     if not find_spec("transformers"):
         raise InputError(missing("transformers", "captions"))

@@ -18,7 +18,7 @@ import pandas as pd
 
 from fslcore import store
 from fslcore.datasets import Images
-from fslcore.errors import InputError, choice, like, shown, whole, wholes
+from fslcore.errors import InputError, choice, shown, suggestion, whole, wholes
 from fslcore.paths import check_zip, readable, replace_file
 from fslcore.sources import filled
 
@@ -282,7 +282,7 @@ def of(images: Images, source: str = "captions") -> Attributes:
     if source.endswith(".csv"):
         return from_captions(sources.read(filled(source, images.name), images))
     if source != "captions":
-        similar = like(source, ["captions", *CAPTIONERS])
+        similar = suggestion(source, ["captions", *CAPTIONERS])
         raise InputError(f"source = {shown(source)}; {SOURCES} are allowed{similar}")
     if images.captions is None:
         raise InputError(

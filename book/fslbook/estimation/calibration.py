@@ -10,7 +10,7 @@ from functools import cache
 
 import pandas as pd
 
-from fslcore.errors import InputError, like
+from fslcore.errors import InputError, suggestion
 from fslcore.paths import DATA
 
 __all__ = ["calibrated", "episodes", "methods", "stored"]
@@ -57,6 +57,6 @@ def methods(
             if name not in have:
                 listed = ", ".join(dict.fromkeys(have))
                 raise InputError(
-                    f"{field} = {name}; there are episodes to learn from of {listed}{like(name, have)}"
+                    f"{field} = {name}; there are episodes to learn from of {listed}{suggestion(name, have)}"
                 )
     return [(b, k) for b, k in available if b in (backbones or [b]) and k in (learners or [k])]

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from fslcore import evaluation
-from fslcore.errors import InputError, flag, instance, room, shown, whole, wholes
+from fslcore.errors import InputError, check_memory, flag, instance, shown, whole, wholes
 from fslcore.tasks import Tasks
 from fslcore.tasks.resplits import ESTIMATORS, ORACLE, Resplit, resplit
 
@@ -46,7 +46,7 @@ def estimate(record: evaluation.Record, owner: np.ndarray, n: int) -> np.ndarray
             f"owner: {len(owner)} from {owner.min(initial=0)} to {owner.max(initial=0)}; one for each of the record's "
             f"{len(record.correct)} tasks, from 0 to {n - 1}, is needed"
         )
-    room("n", n, 24 * n)
+    check_memory("n", n, 24 * n)
     with np.errstate(invalid="ignore"):
         return np.bincount(owner, record.accuracy(), minlength=n) / np.bincount(owner, minlength=n)
 

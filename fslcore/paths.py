@@ -271,7 +271,8 @@ def replace_file(path: Path, write: Callable[[Path], object]) -> None:
     OSError
         The file cannot be written (for example a full disk); names ``path``. Errors of ``write`` are not changed.
     """
-    target, waiting = Path(os.path.realpath(path)), _waiting.get()
+    target = Path(os.path.realpath(path))
+    waiting = _waiting.get()
     part = _part(target.with_name(path.name))
     try:
         if waiting is not None:
@@ -356,7 +357,8 @@ def locked(path: Path) -> Iterator[None]:
     """
     target = Path(os.path.realpath(path))
     target.parent.mkdir(parents=True, exist_ok=True)
-    lock, tries = target.with_name(f".{target.name}.lock"), 1000
+    lock = target.with_name(f".{target.name}.lock")
+    tries = 1000
     while True:
         with open(lock, "ab") as file:
             with suppress(OSError):

@@ -116,7 +116,10 @@ class Weights:
     by: tuple[str, ...] = ()
     architecture: dict = field(default_factory=dict)
 
-    terms, accept, bring, files = "", False, "", ()
+    terms = ""
+    accept = False
+    bring = ""
+    files = ()
 
 
 @dataclass(frozen=True)
@@ -167,7 +170,9 @@ def _read(path: Path, _: int) -> Sources:
 
 def _sources(data: dict[str, dict], weights: dict[str, dict], groups: dict[str, list]) -> Sources:
     """The sources of a file's content; the message of an error names the entry."""
-    same, data_sets, weights_of = {}, {}, {}
+    same = {}
+    data_sets = {}
+    weights_of = {}
     for name, entry in data.items():
         with _naming("data", name):
             if list(entry) == ["of"]:
@@ -296,7 +301,8 @@ def differing(
     manifest : Sources
         `read` or `shipped`.
     """
-    deviations, unlisted = [], []
+    deviations = []
+    unlisted = []
     for name, files in data.items():
         source = manifest.data.get(manifest.same.get(name, name))
         if source is None or (source.files and files.keys() != {file.name for file in source.files}):

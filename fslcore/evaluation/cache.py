@@ -139,7 +139,8 @@ class Ready:
         bank: Bank | None = None,
     ) -> tuple[Record | None, str]:
         """`fslcore.evaluation.record`, where ``bank`` is the result of `prepared`, if available."""
-        key, blocks = self.keys(), self.blocks(tasks)
+        key = self.keys()
+        blocks = self.blocks(tasks)
         record = _find(key(tasks))
         if record is not None:
             return record, key(tasks)
@@ -163,7 +164,8 @@ class Ready:
 
     def _first_stored(self, tasks: Tasks) -> tuple[Record | None, str]:
         """The record of the first tasks that are stored, in blocks or in one piece, and its key."""
-        key, blocks = self.keys(), self.blocks(tasks)
+        key = self.keys()
+        blocks = self.blocks(tasks)
         parts = list(
             takewhile(lambda part: part is not None, (_find(key(block)) for block in blocks))
         )

@@ -88,10 +88,13 @@ def make_records(
     missing = [(learner, block) for learner, block, is_stored in pieces if not is_stored]
     n_tasks = sum(len(block) for _, block in missing)
     with tqdm(total=n_tasks, desc="tasks", unit="task", delay=5, disable=not progress) as bar:
-        prepared_for, bank = None, None  # of one learner at a time: it may be large
+        # Of one learner at a time: it may be large.
+        prepared_for = None
+        bank = None
         for learner, block in missing:
             if learner != prepared_for:
-                prepared_for, bank = learner, methods[learner].prepared(progress=progress)
+                prepared_for = learner
+                bank = methods[learner].prepared(progress=progress)
             methods[learner].record(block, bank=bank)
             bar.update(len(block))
     return len(pieces)

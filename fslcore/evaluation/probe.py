@@ -105,7 +105,8 @@ def probe(
     """
     instance("bank", bank, Bank)
     instance("tasks", tasks, Tasks)
-    queries, seed = whole("queries", queries, minimum=1), whole("seed", seed, minimum=0)
+    queries = whole("queries", queries, minimum=1)
+    seed = whole("seed", seed, minimum=0)
     if ((tasks.query >= 0).sum(axis=1) < 2).any():
         raise InputError("tasks: one has a single query; at least 2 are needed")
     together = _scores(learner, bank, tasks)

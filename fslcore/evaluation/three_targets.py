@@ -235,7 +235,8 @@ def interval_cells(result: stats.ThreeIntervals) -> dict[str, str]:
     cells = {target: interval_text(getattr(result, kind)) for kind, target in TARGETS.items()}
     if not np.isfinite(result.classes.half_width):
         return cells
-    images, classes = TARGETS["images"], TARGETS["classes"]
+    images = TARGETS["images"]
+    classes = TARGETS["classes"]
     if not np.isfinite(result.image_variance):
         cells[images] = f"as {classes}"
     elif result.class_variance == result.image_variance:

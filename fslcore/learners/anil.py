@@ -36,7 +36,8 @@ class ANIL(OnFeatures):
 
     def __init__(self, steps: int = 5, lr: float = 0.02):
         super().__init__()
-        self.steps, self.lr = whole("steps", steps, minimum=1), lr
+        self.steps = whole("steps", steps, minimum=1)
+        self.lr = lr
 
     def forward(self, support, members, query) -> Tensor:
         head, bias = descended_head(

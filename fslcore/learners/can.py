@@ -41,7 +41,8 @@ class CAN(OnMaps):
         self, map: tuple[int, int, int] = (64, 4, 4), temperature: float = 0.025, scale: float = 7.0
     ):
         super().__init__(map)
-        self.temperature, self.scale = temperature, scale
+        self.temperature = temperature
+        self.scale = scale
         places = map[1] * map[2]
         hidden = max(4, places // 6)  # the paper's ratio, for maps of 36 places
         self.fusion = nn.Sequential(nn.Linear(places, hidden), nn.ReLU(), nn.Linear(hidden, places))

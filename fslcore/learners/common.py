@@ -47,7 +47,8 @@ class OnFeatures(nn.Module, Learner):
         bank = self.prepare(bank)
         support, label, query = indices(tasks, bank.data.device)
         members = one_hot(label, tasks.ways).to(bank.dtype)
-        support, query = bank.rows(support), bank.rows(query)
+        support = bank.rows(support)
+        query = bank.rows(query)
         present = (queries_present(tasks, query.device),) if self.transductive else ()
         return without_empty(self(support, members, query, *present), members)
 
@@ -226,7 +227,8 @@ def descended_head(
     ``support`` is (T, n, D), the one-hot ``members`` (T, n, K); ``create_graph`` allows training
     through the steps.
     """
-    tasks, ways = len(support), members.shape[-1]
+    tasks = len(support)
+    ways = members.shape[-1]
     head = support.new_zeros(tasks, ways, support.shape[-1], requires_grad=True)
     bias = support.new_zeros(tasks, 1, ways, requires_grad=True)
     loss = lambda head, bias: support_loss(support @ head.mT + bias, members)  # noqa: E731

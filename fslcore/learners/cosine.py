@@ -34,7 +34,9 @@ class CosineClassifier(OnFeatures):
 
     def __init__(self, scale: float = 10.0, steps: int = 100, lr: float = 0.1):
         super().__init__()
-        self.scale, self.steps, self.lr = scale, steps, lr
+        self.scale = scale
+        self.steps = steps
+        self.lr = lr
 
     def forward(self, support, members, query) -> Tensor:
         mask = members.sum(dim=-1, keepdim=True)
@@ -49,7 +51,8 @@ class CosineClassifier(OnFeatures):
         for _ in range(self.steps):
             products = a @ gram
             norm = (products * a).sum(dim=-1, keepdim=True).clamp(min=1e-12).rsqrt()
-            a, cosine = a * norm, products * norm
+            a = a * norm
+            cosine = products * norm
             error = (torch.softmax(self.scale * cosine + absent, dim=1) - y) * pull
             # The derivative of a cosine by a unit weight vector w is x - cos·w.
             a = a - self.lr * (error - (error * cosine).sum(dim=-1, keepdim=True) * a)

@@ -60,5 +60,6 @@ class DN4(OnMaps):
         # Much faster than topk, which works row by row.
         for cosine in cosines[:, :, self.neighbours :].unbind(2):
             for i, highest in enumerate(best):
-                best[i], cosine = torch.maximum(highest, cosine), torch.minimum(highest, cosine)
+                best[i] = torch.maximum(highest, cosine)
+                cosine = torch.minimum(highest, cosine)
         return sum(best)

@@ -50,8 +50,10 @@ class FineTune(Learner):
     def __init__(
         self, backbone: Backbone, epochs: int = 30, lr: float = 1e-4, head_lr: float = 0.1
     ):
-        self.backbone, self.epochs = backbone, whole("epochs", epochs, minimum=1)
-        self.lr, self.head_lr = lr, head_lr
+        self.backbone = backbone
+        self.epochs = whole("epochs", epochs, minimum=1)
+        self.lr = lr
+        self.head_lr = head_lr
         self.network = with_fast_convolutions(copy.deepcopy(backbone.network)).eval()
 
     def config(self) -> dict:
@@ -112,7 +114,8 @@ class _Copies:
     """A network with a linear head, one copy of their weights per task."""
 
     def __init__(self, network: nn.Module, dim: int, tasks: int, ways: int):
-        self.network, self.tasks = network, tasks
+        self.network = network
+        self.tasks = tasks
         # One task is spared this dimension, and vmap.
         self.batch = (tasks,) if tasks > 1 else ()
         self.run = functional_call

@@ -73,7 +73,8 @@ class Interventional(OnFeatures):
         super().__init__()
         if dim % whole("parts", parts, 1):
             raise InputError(f"parts = {parts}; {dim} features are not so many equal parts")
-        self.classes, self.threshold = classes, threshold
+        self.classes = classes
+        self.threshold = threshold
         size = {"dim": dim // parts * (1 + classes)} if self.adjusted.sized else {}
         self.parts = nn.ModuleList(self.adjusted(**size, **options) for _ in range(parts))
         if classes:
@@ -91,7 +92,9 @@ class Interventional(OnFeatures):
             Means of the unit features of each class.
         """
         if self.classes:
-            self.weight, self.bias, self.means = head.weight.detach(), head.bias.detach(), means
+            self.weight = head.weight.detach()
+            self.bias = head.bias.detach()
+            self.means = means
 
     def config(self) -> dict:
         config = self.parts[0].config()

@@ -61,7 +61,9 @@ class LEO(OnFeatures):
         correlation: float = 0.1,
     ):
         super().__init__()
-        self.steps, self.fine_steps, self.dropout = steps, fine_steps, dropout
+        self.steps = steps
+        self.fine_steps = fine_steps
+        self.dropout = dropout
         self.weight_of = {"kl": kl, "drift": drift, "correlation": correlation}
         self.encoder = nn.Linear(dim, latent, bias=False)
         layers = []
@@ -69,7 +71,8 @@ class LEO(OnFeatures):
             layers += [nn.ReLU(), nn.Linear(2 * latent, 2 * latent, bias=False)]
         self.relation = nn.Sequential(*layers[1:])
         self.decoder = nn.Linear(latent, 2 * dim, bias=False)
-        self.rate, self.fine_rate = nn.Parameter(torch.tensor(1.0)), nn.Parameter(torch.tensor(1.0))
+        self.rate = nn.Parameter(torch.tensor(1.0))
+        self.fine_rate = nn.Parameter(torch.tensor(1.0))
         self.penalties: dict[str, Tensor] = {}
 
     def forward(self, support, members, query) -> Tensor:

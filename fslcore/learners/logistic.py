@@ -54,7 +54,9 @@ class LogisticRegression(Learner):
 
     def __init__(self, C: float = 1.0, tol: float = 1e-6, max_iter: int = 1000):
         number("C", C, over=0)
-        self.C, self.tol, self.max_iter = C, tol, max_iter
+        self.C = C
+        self.tol = tol
+        self.max_iter = max_iter
 
     @property
     def version(self) -> int:
@@ -73,7 +75,8 @@ class LogisticRegression(Learner):
 
     def _scores(self, bank: Bank, tasks: Tasks) -> Tensor:
         x, members, scale, query = fetch(bank, tasks)
-        gram, y = products(x, self.C, scale), members.mT.double()
+        gram = products(x, self.C, scale)
+        y = members.mT.double()
         two = (y.sum(dim=-1, keepdim=True) > 0).sum(dim=1, keepdim=True) == 2
         a, b = solve(gram, y, (1 + two.to(y.dtype)) / self.C, self.tol, self.max_iter)
         weights = (a.to(x.dtype) * scale.mT) @ x
@@ -138,7 +141,8 @@ def _quasi_newton(
     for every C. Unless C is large, the first `SINGLE` steps are in 32 bits, which takes half the
     time, and the rest in 64.
     """
-    wide, single = y.dtype, torch.float32 if MILD * lam.min() >= 1 else y.dtype
+    wide = y.dtype
+    single = torch.float32 if MILD * lam.min() >= 1 else y.dtype
     problem = _Problem.of(
         gram.to(single), y.to(single, memory_format=torch.contiguous_format), lam.to(single)
     )
@@ -147,7 +151,8 @@ def _quasi_newton(
     z = problem.y.new_zeros(*y.shape[:2], y.shape[2] + 1)
     value, slope = problem.objective(a, z)
     pairs = []  # steps of a and z, their changes of the gradient, and 1 over the product of both
-    out_a, out_b = torch.zeros_like(y), torch.zeros_like(y[..., :1])
+    out_a = torch.zeros_like(y)
+    out_b = torch.zeros_like(y[..., :1])
     live = torch.arange(len(y), device=y.device)
     for step in range(max_iter):
         if step == SINGLE and single != wide:
@@ -160,15 +165,19 @@ def _quasi_newton(
         if done.any():  # otherwise a product is saved
             done &= (slope[..., :-1] @ problem.gram).abs().amax((1, 2)) < tol
         if done.any():
-            out_a[live[done]], out_b[live[done]] = a[done].to(wide), z[done, :, -1:].to(wide)
+            out_a[live[done]] = a[done].to(wide)
+            out_b[live[done]] = z[done, :, -1:].to(wide)
             if done.all():
                 return out_a, out_b
             live, a, z, value, slope = (t[~done] for t in (live, a, z, value, slope))
             problem = _Problem(*(t[~done] for t in problem))
             pairs = [[t[~done] for t in pair] for pair in pairs]
         pair, value, slope = problem.step(a, z, value, slope, pairs)
-        a, z, pairs = a - pair[0], z - pair[1], [*pairs[1 - PAIRS :], pair]
-    out_a[live], out_b[live] = a.to(wide), z[..., -1:].to(wide)
+        a = a - pair[0]
+        z = z - pair[1]
+        pairs = [*pairs[1 - PAIRS :], pair]
+    out_a[live] = a.to(wide)
+    out_b[live] = z[..., -1:].to(wide)
     return out_a, out_b
 
 
@@ -188,7 +197,8 @@ class _Problem(NamedTuple):
 
     @classmethod
     def of(cls, gram: Tensor, y: Tensor, lam: Tensor) -> _Problem:
-        size, mask = y.sum(dim=-1, keepdim=True), y.sum(dim=1, keepdim=True)
+        size = y.sum(dim=-1, keepdim=True)
+        mask = y.sum(dim=1, keepdim=True)
         label = (torch.arange(y.shape[1], dtype=y.dtype, device=y.device) @ y)[:, None].long()
         h = 1 / (size > 0).sum(dim=1, keepdim=True).to(y.dtype)
         hessian = h * gram
@@ -233,7 +243,8 @@ class _Problem(NamedTuple):
 
     def step(self, a, z, value, slope, pairs) -> tuple[tuple[Tensor, ...], Tensor, Tensor]:
         """The next of the ``pairs``, and the objective and its gradient after it."""
-        q, shares = slope, []
+        q = slope
+        shares = []
         for _, step_z, change, over in reversed(pairs):
             shares.append(over * _dot(step_z, q))
             q = torch.addcmul(q, shares[-1], change, value=-1)
@@ -256,7 +267,8 @@ class _Problem(NamedTuple):
                 break
             part = torch.where(too_high, 0.5, 1.0).to(a.dtype)
             fall = part * fall
-            move_a, move_z = part[:, None, None] * move_a, part[:, None, None] * move_z
+            move_a = part[:, None, None] * move_a
+            move_z = part[:, None, None] * move_z
         change = slope - new_slope
         curved = _dot(move_z, change)  # below 0 by rounding alone: such a step tells nothing
         return (
@@ -286,21 +298,25 @@ def _descend(
     solves the fixed Hessian's linear system for both together.
     """
     problem = _FixedHessian.of(gram, y, lam, h, start)
-    a, b = torch.zeros_like(y), torch.zeros_like(y[..., :1])
+    a = torch.zeros_like(y)
+    b = torch.zeros_like(y[..., :1])
     point = _Point(a, b, a, b, torch.ones_like(lam))
-    out_a, out_b = a.clone(), b.clone()
+    out_a = a.clone()
+    out_b = b.clone()
     live = torch.arange(len(y), device=y.device)
     for _ in range(steps):
         point, largest = problem.step(point, h)
         done = largest < tol
         if done.any():
-            out_a[live[done]], out_b[live[done]] = point.a[done], point.b[done]
+            out_a[live[done]] = point.a[done]
+            out_b[live[done]] = point.b[done]
             live = live[~done]
             point = _Point(*(t[~done] for t in point))
             problem = _FixedHessian(*(t[~done] for t in problem))
             if not len(live):
                 break
-    out_a[live], out_b[live] = point.a, point.b
+    out_a[live] = point.a
+    out_b[live] = point.b
     return out_a, out_b, live
 
 
@@ -328,31 +344,39 @@ class _FixedHessian(NamedTuple):
 
     @classmethod
     def of(cls, gram, y, lam, h: float, start: Tensor | None) -> _FixedHessian:
-        mask, size = y.sum(dim=1, keepdim=True), y.sum(dim=-1, keepdim=True)
+        mask = y.sum(dim=1, keepdim=True)
+        size = y.sum(dim=-1, keepdim=True)
         fixed = torch.zeros_like(size).masked_fill_(size == 0, -torch.inf)
         eye = torch.eye(gram.shape[-1], dtype=gram.dtype, device=gram.device)
         inverse = torch.cholesky_inverse(torch.linalg.cholesky(h * gram + lam * eye))
         v = mask @ inverse
-        mean, intercept = v / v.sum(dim=-1, keepdim=True), torch.ones_like(v[..., :1])
+        mean = v / v.sum(dim=-1, keepdim=True)
+        intercept = torch.ones_like(v[..., :1])
         if start is not None:
-            fixed, mean, intercept = fixed + start, torch.zeros_like(mean), 0 * intercept
+            fixed = fixed + start
+            mean = torch.zeros_like(mean)
+            intercept = 0 * intercept
         project = inverse - v.mT @ mean
         return cls(gram, lam, y, mask, fixed, intercept, mean, project)
 
     def step(self, point: _Point, h: float) -> tuple[_Point, Tensor]:
         """The next point, and the largest entry (T,) of the gradient before it."""
-        a, b = point.ahead_a, point.ahead_b
+        a = point.ahead_a
+        b = point.ahead_b
         p = torch.softmax(a @ self.gram + b + self.fixed, dim=1)
         residual = (p - self.y) * self.mask
         error = residual + self.lam * a
         gradient = error @ self.gram
         slope = residual.sum(dim=-1, keepdim=True) * self.intercept
         largest = torch.maximum(gradient.abs().amax((1, 2)), slope.abs().amax((1, 2)))
-        a, b = a - error @ self.project, b - error @ self.mean.mT / h
-        move_a, move_b = a - point.a, b - point.b
+        a = a - error @ self.project
+        b = b - error @ self.mean.mT / h
+        move_a = a - point.a
+        move_b = b - point.b
         # Momentum, reset after an uphill step (gradient restart).
         uphill = (gradient * move_a).sum((1, 2)) + (slope * move_b).sum((1, 2)) > 0
         following = (1 + torch.sqrt(1 + 4 * point.momentum**2)) / 2
         factor = (point.momentum - 1) / following
-        factor[uphill], following[uphill] = 0, 1
+        factor[uphill] = 0
+        following[uphill] = 1
         return _Point(a, b, a + factor * move_a, b + factor * move_b, following), largest

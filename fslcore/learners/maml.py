@@ -66,8 +66,11 @@ class MAML(Learner):
                 f"learner = {self.name}; {backbone.name} was not trained for it, "
                 f"conv4-{self.name} was"
             )
-        self.backbone, self.steps, self.lr = backbone, whole("steps", steps, minimum=1), lr
-        self.transductive, self.first_order = transductive, first_order
+        self.backbone = backbone
+        self.steps = whole("steps", steps, minimum=1)
+        self.lr = lr
+        self.transductive = transductive
+        self.first_order = first_order
         if backbone is not None:
             network = with_task_norm(copy.deepcopy(backbone.network)).eval()
             self.network = network.to(memory_format=torch.channels_last)

@@ -41,11 +41,13 @@ class FrozenMAML(OnFeatures):
 
     def __init__(self, dim: int = 256, *, hidden: int = 64, steps: int = 5, lr: float = 0.3):
         super().__init__()
-        self.steps, self.lr = steps, lr
+        self.steps = steps
+        self.lr = lr
         self.layer = nn.Linear(dim, hidden)
 
     def forward(self, support, members, query) -> Tensor:
-        (tasks, _, dim), ways = support.shape, members.shape[-1]
+        tasks, _, dim = support.shape
+        ways = members.shape[-1]
         support, query = (F.normalize(x, dim=-1) * dim**0.5 for x in (support, query))
         with torch.enable_grad():
             weights = [

@@ -42,7 +42,8 @@ class MTL(OnFeatures):
     def __init__(self, dim: int = 256, *, steps: int = 20, lr: float = 2.0):
         super().__init__()
         self.steps = steps
-        self.scale, self.shift = nn.Parameter(torch.ones(dim)), nn.Parameter(torch.zeros(dim))
+        self.scale = nn.Parameter(torch.ones(dim))
+        self.shift = nn.Parameter(torch.zeros(dim))
         self.log_rate = nn.Parameter(torch.tensor(math.log(lr)))
 
     def forward(self, support, members, query) -> Tensor:

@@ -60,7 +60,8 @@ def transport(
     if columns is None:
         columns = torch.ones_like(cost[..., 0, :], dtype=torch.bool)
     a, b = (_log_weights(present, cost.dtype) for present in (rows, columns))
-    f, g = torch.zeros_like(a), torch.zeros_like(b).masked_fill(~columns, -torch.inf)
+    f = torch.zeros_like(a)
+    g = torch.zeros_like(b).masked_fill(~columns, -torch.inf)
     live = torch.ones_like(a[..., :1], dtype=torch.bool)
     for _ in range(iterations):
         new = a - (scaled + g[..., None, :]).logsumexp(-1)
@@ -107,7 +108,8 @@ class OpTA(Learner):
 
     def __init__(self, epsilon: float = 0.05, passes: int = 1):
         number("epsilon", epsilon, over=0)  # kept as it is given, as it stands in keys
-        self.epsilon, self.passes = epsilon, whole("passes", passes, minimum=1)
+        self.epsilon = epsilon
+        self.passes = whole("passes", passes, minimum=1)
 
     @torch.inference_mode()
     def scores(self, bank: Bank, tasks: Tasks) -> Tensor:

@@ -103,7 +103,8 @@ class Completed(Learner):
         vars(self).update(
             {name: getattr(learner, name) for name in members if hasattr(learner, name)}
         )
-        self.name, self.given = getattr(learner, "name", type(learner).__name__), learner
+        self.name = getattr(learner, "name", type(learner).__name__)
+        self.given = learner
 
     def __getattr__(self, name: str) -> object:
         if name == "given":  # before it is set

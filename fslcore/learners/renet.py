@@ -46,8 +46,10 @@ class RENet(OnMaps):
         attention_temperature: float = 5.0,
     ):
         super().__init__(map)
-        self.temperature, self.attention_temperature = temperature, attention_temperature
-        channels, width = map[0], max(16, map[0] // 10)
+        self.temperature = temperature
+        self.attention_temperature = attention_temperature
+        channels = map[0]
+        width = max(16, map[0] // 10)
 
         shapes = [(channels, width, 1), (width, width, 3), (width, width, 3), (width, channels, 1)]
         layers = []

@@ -58,7 +58,8 @@ class SIB(OnFeatures):
         scale: float = 10.0,
     ):
         super().__init__()
-        self.steps, self.lr = steps, lr
+        self.steps = steps
+        self.lr = lr
         self.factor = nn.Parameter(torch.ones(dim))
         self.log_scale = nn.Parameter(torch.tensor(math.log(scale)))
         self.gradient = nn.Sequential(nn.Linear(3, hidden), nn.ReLU(), nn.Linear(hidden, 1))

@@ -39,7 +39,8 @@ class TipAdapter(Learner):
     settings = ("alpha", "beta", "scale")
 
     def __init__(self, alpha: float = 1.0, beta: float = 5.5, scale: float = 100.0):
-        self.alpha, self.beta = number("alpha", alpha, minimum=0), number("beta", beta, minimum=0)
+        self.alpha = number("alpha", alpha, minimum=0)
+        self.beta = number("beta", beta, minimum=0)
         self.scale = number("scale", scale, minimum=0)
 
     @torch.inference_mode()
@@ -82,8 +83,10 @@ class TextProbe(Learner):
     def __init__(
         self, C: float = 1000.0, scale: float = 100.0, tol: float = 1e-6, max_iter: int = 1000
     ):
-        self.C, self.scale = number("C", C, over=0), number("scale", scale, minimum=0)
-        self.tol, self.max_iter = tol, max_iter
+        self.C = number("C", C, over=0)
+        self.scale = number("scale", scale, minimum=0)
+        self.tol = tol
+        self.max_iter = max_iter
 
     @property
     def version(self) -> int:
@@ -96,7 +99,8 @@ class TextProbe(Learner):
         -inf for a class without support.
         """
         x, members, scale, query = fetch(bank, tasks)
-        x, first = scale * x, self.scale * names_of(bank, tasks)
+        x = scale * x
+        first = self.scale * names_of(bank, tasks)
         y = members.mT.double()
         lam = torch.full_like(y[:, :1, :1], 1 / self.C)
         a, _ = solve(products(x, self.C), y, lam, self.tol, self.max_iter, (first @ x.mT).double())
@@ -125,7 +129,8 @@ def names_of(bank: Bank, tasks: Tasks) -> Tensor:
         out = torch.full((len(tasks), tasks.ways + 1), start, device=classes.device)
         return out.scatter_reduce(1, column, classes, kind)[:, :-1]
 
-    highest, lowest = extreme(-1, "amax"), extreme(len(bank.text), "amin")
+    highest = extreme(-1, "amax")
+    lowest = extreme(len(bank.text), "amin")
     mixed = (highest != lowest) & (highest >= 0)
     if mixed.any():
         task, k = mixed.nonzero()[0].tolist()

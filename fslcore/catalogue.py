@@ -3,8 +3,6 @@
 The objects behind the names are defined elsewhere; the tests keep both consistent.
 """
 
-from __future__ import annotations
-
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple

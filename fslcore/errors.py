@@ -4,8 +4,6 @@ Every message is one line: the name, the value, and what is allowed. Each check 
 type, so that ``tasks = whole("tasks", tasks, minimum=2)`` is one step.
 """
 
-from __future__ import annotations
-
 import difflib
 import math
 import numbers

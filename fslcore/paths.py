@@ -1,7 +1,5 @@
 """Locations of data and outputs, and safe writing of files."""
 
-from __future__ import annotations
-
 import errno
 import math
 import os

@@ -3,8 +3,6 @@
 The facts are in ``sources.yml``, which explains its format; ``FSLCORE_SOURCES`` names another file in its place.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import re

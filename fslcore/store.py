@@ -1,7 +1,5 @@
 """The cache: features, records and attributes, each in a file named after the content of all its inputs."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 from collections.abc import Callable

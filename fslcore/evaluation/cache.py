@@ -1,7 +1,5 @@
 """Records by the content of all inputs: stored, shipped, or else computed and stored."""
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Callable
@@ -95,10 +93,8 @@ class Ready:
 
     def reading(self, tasks: Tasks) -> tuple[Bank, Tasks]:
         """The input of the learner for some tasks, and the tasks by its rows."""
-        return self._used_images(tasks) if self._reads_by_block else (self.bank(), tasks)
-
-    def _used_images(self, tasks: Tasks) -> tuple[Bank, Tasks]:
-        """The images named by some tasks, and the tasks by their positions among these."""
+        if not self._reads_by_block:
+            return self.bank(), tasks
         rows, renumbered_tasks = used_rows(tasks)
         return self._bank_of_images(rows).to(backbones.device()), renumbered_tasks
 
@@ -109,13 +105,10 @@ class Ready:
 
     def keys(self) -> Callable[[Tasks], str]:
         """A function that gives the key of a record, for any tasks."""
-        images = self.source.needs_backbone
-        digest = (
-            backbones.feature_key(self.source, self.backbone)
-            if images and not self.slow
-            else self.source.digest
-        )
-        if self.learner.reads_text and images:
+        digest = self.source.digest
+        if self.source.needs_backbone and not self.slow:
+            digest = backbones.feature_key(self.source, self.backbone)
+        if self.learner.reads_text and self.source.needs_backbone:
             digest += f" {backbones.names_key(self.source.class_names, self.backbone)}"
         config = identity(self.learner)  # for some learners it contains all weights
 
@@ -151,7 +144,7 @@ class Ready:
             nonlocal bank
             if bank is None:  # prepared once, and only if a block is missing
                 bank = self.prepared(progress=progress)
-            inputs = (bank, block) if bank is not None else self._used_images(block)
+            inputs = (bank, block) if bank is not None else self.reading(block)
             block_record = evaluate(self.learner, *inputs, progress=progress and len(blocks) == 1)
             block_record.save(path, {"key": key(block)})
 
@@ -166,18 +159,17 @@ class Ready:
         """The record of the first tasks that are stored, in blocks or in one piece, and its key."""
         key = self.keys()
         blocks = self.blocks(tasks)
-        parts = list(
-            takewhile(lambda part: part is not None, (_find(key(block)) for block in blocks))
-        )
+        stored = (_find(key(block)) for block in blocks)
+        parts = list(takewhile(lambda part: part is not None, stored))
         size = len(blocks[0]) if blocks else 0
         for n_blocks in range(len(blocks) - 1, len(parts), -1):
             first_tasks = tasks[: n_blocks * size]
             record = _find(key(first_tasks))
             if record is not None:
                 return record, key(first_tasks)
-        return (
-            (concatenated(parts), key(tasks[: len(parts) * size])) if parts else (None, key(tasks))
-        )
+        if not parts:
+            return None, key(tasks)
+        return concatenated(parts), key(tasks[: len(parts) * size])
 
 
 def record(

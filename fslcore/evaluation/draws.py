@@ -1,7 +1,5 @@
 """Tasks drawn from images or from rows of features, by the name of a sampling."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Features with their labels as a file that `fslcore.datasets.bank.load_features` reads."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

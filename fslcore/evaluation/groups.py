@@ -1,7 +1,5 @@
 """Groups of images that depend on each other, by a fact of the images or from a table."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 

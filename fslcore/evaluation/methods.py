@@ -16,13 +16,8 @@ from .cache import Ready
 
 __all__ = ["LEARNERS", "Method", "load_backbone", "load_source", "ready"]
 
-PAPER_LEARNERS = (
-    "baseline",
-    "baseline++",
-    "protonet",
-    "r2d2",
-    "maml",
-)  # of Evaluating the evaluators
+# Of Evaluating the evaluators.
+PAPER_LEARNERS = ("baseline", "baseline++", "protonet", "r2d2", "maml")
 TEST_LEARNERS = {"baseline": "lr", "baseline++": "cosine"}  # after a training on batches
 
 
@@ -82,11 +77,9 @@ def load_source(dataset: str, size: int | None = None) -> datasets.Source:
         if size is not None:
             raise InputError(f"size = {size}; {dataset} are features, not images")
         return load_features(dataset.removeprefix("features:"))
-    return (
-        datasets.load(dataset, size=size)
-        if ":" in dataset or size is not None
-        else _shipped_images(dataset)
-    )
+    if ":" in dataset or size is not None:
+        return datasets.load(dataset, size=size)
+    return _shipped_images(dataset)
 
 
 def load_backbone(name: str) -> backbones.Backbone:

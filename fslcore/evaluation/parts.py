@@ -4,9 +4,9 @@ The pieces are shards of features and blocks of tasks. Each is stored when it is
 made of its content, so that a later call finds all pieces.
 """
 
-from __future__ import annotations
-
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from itertools import groupby
+from operator import itemgetter
 
 from tqdm import tqdm
 
@@ -55,7 +55,7 @@ def make_features(
 
 def make_records(
     methods: dict[str, Ready],
-    drawn: dict[tuple[str, str], Tasks],
+    tasks: dict[tuple[str, str], Tasks],
     part: tuple[int, int],
     *,
     progress: bool = False,
@@ -66,7 +66,7 @@ def make_records(
     ----------
     methods : dict of Ready
         By learner.
-    drawn : dict of Tasks
+    tasks : dict of Tasks
         By learner and sampling.
     part, progress
         As for `make_features`.
@@ -76,28 +76,29 @@ def make_records(
     int
         Number of blocks of the part.
     """
-    pieces = []
-    for (learner, _), tasks in drawn.items():
-        record = methods[learner].record(tasks, stored=True)
-        n_stored = 0 if record is None else len(record.correct)
-        n_tasks = 0
-        for block in methods[learner].blocks(tasks):
-            n_tasks += len(block)
-            pieces.append((learner, block, n_tasks <= n_stored))
-    pieces = _share(pieces, part)
-    missing = [(learner, block) for learner, block, is_stored in pieces if not is_stored]
+    blocks = []
+    for (learner, _), sampled in tasks.items():
+        blocks += [(learner, *block) for block in _blocks(methods[learner], sampled)]
+    share = _share(blocks, part)
+    missing = [(learner, block) for learner, block, is_stored in share if not is_stored]
     n_tasks = sum(len(block) for _, block in missing)
     with tqdm(total=n_tasks, desc="tasks", unit="task", delay=5, disable=not progress) as bar:
-        # Of one learner at a time: it may be large.
-        prepared_for = None
-        bank = None
-        for learner, block in missing:
-            if learner != prepared_for:
-                prepared_for = learner
-                bank = methods[learner].prepared(progress=progress)
-            methods[learner].record(block, bank=bank)
-            bar.update(len(block))
-    return len(pieces)
+        for learner, pairs in groupby(missing, itemgetter(0)):
+            bank = methods[learner].prepared(progress=progress)  # of one learner: it may be large
+            for _, block in pairs:
+                methods[learner].record(block, bank=bank)
+                bar.update(len(block))
+    return len(share)
+
+
+def _blocks(method: Ready, tasks: Tasks) -> Iterator[tuple[Tasks, bool]]:
+    """Each block of some tasks, and whether its record is stored."""
+    record = method.record(tasks, stored=True)
+    n_stored = 0 if record is None else len(record.correct)
+    end = 0
+    for block in method.blocks(tasks):
+        end += len(block)
+        yield block, end <= n_stored
 
 
 def _share(pieces: Iterable, part: tuple[int, int] | None) -> list:

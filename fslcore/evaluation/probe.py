@@ -1,7 +1,5 @@
 """Whether a learner's answer to a query depends on the other queries of its task."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -111,27 +109,39 @@ def probe(
         raise InputError("tasks: one has a single query; at least 2 are needed")
     together = _scores(learner, bank, tasks)
     rng = np.random.default_rng(seed)
-    chosen = [rng.permutation(np.flatnonzero(row >= 0))[:queries] for row in tasks.query]
-    task = np.repeat(np.arange(len(chosen)), [len(places) for places in chosen])
-    place = np.concatenate(chosen)
-    usual = together[task, place]
-    others = _asked_otherwise(learner, bank, tasks, (task, place), rng)
+    chosen = _chosen_queries(tasks, queries, rng)
+    usual = together[chosen]
+    others = _asked_otherwise(learner, bank, tasks, chosen, rng)
     spread = together[np.isfinite(together) & (tasks.query >= 0)[..., None]].std()
-    moved = {way: _largest_change(scores, usual, spread) for way, scores in others.items()}
+    moved, changed = _changes(others, usual, spread)
     answers = usual.argmax(axis=1)
-    changed = {
-        way: float((scores.argmax(axis=1) != answers).mean()) for way, scores in others.items()
-    }
-    label = tasks.query_label[task, place]
+    label = tasks.query_label[chosen]
     return Neighbours(
         learner=complete(learner).name,
-        queries=len(task),
+        queries=len(label),
         moved=moved,
         changed=changed,
         together=float((answers == label).mean()),
         alone=float((others["alone"].argmax(axis=1) == label).mean()),
         depends=max(moved.values()) > TOLERANCE,
     )
+
+
+def _chosen_queries(tasks, queries, rng):
+    """Task and place of at most so many queries of each task, chosen at random."""
+    places = [rng.permutation(np.flatnonzero(row >= 0))[:queries] for row in tasks.query]
+    task = np.repeat(np.arange(len(places)), [len(chosen) for chosen in places])
+    return task, np.concatenate(places)
+
+
+def _changes(others, usual, spread):
+    """By way of asking: the largest change of a score, and the share of changed answers."""
+    moved = {}
+    changed = {}
+    for way, now in others.items():
+        moved[way] = _largest_change(now, usual, spread)
+        changed[way] = float((now.argmax(axis=1) != usual.argmax(axis=1)).mean())
+    return moved, changed
 
 
 def _asked_otherwise(learner, bank, tasks, queries, rng):

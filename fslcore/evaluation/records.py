@@ -65,11 +65,8 @@ class Record:
             raise InputError(
                 "record: classes have different numbers of queries; equal numbers are needed"
             )
-        return (
-            np.take_along_axis(self.correct, order, axis=1)
-            .reshape(-1, ways, queries)
-            .astype(np.int8)
-        )
+        correct = np.take_along_axis(self.correct, order, axis=1)
+        return correct.reshape(-1, ways, queries).astype(np.int8)
 
     def worst_class(self) -> np.ndarray:
         """(T,) accuracy of each task's worst class."""
@@ -138,11 +135,9 @@ def scores(
     learner = complete(learner)
     tasks.check_bank(len(bank))
     bank = narrow(bank, learner)
-    chunk = (
-        learner.at_once(tasks, bank.data.device)
-        if chunk is None
-        else whole("chunk", chunk, minimum=1)
-    )
+    if chunk is None:
+        chunk = learner.at_once(tasks, bank.data.device)
+    whole("chunk", chunk, minimum=1)
     if learner.places:
         if bank.large:  # all of it, prepared, would not fit into memory
             rows, tasks = used_rows(tasks)
@@ -158,13 +153,10 @@ def scores(
 
 def narrow(bank: Bank, learner: Learner) -> Bank:
     """The bank, in 32 bits for a learner of this package whose weights have 32 bits."""
-    if (
-        bank.data.dtype != torch.float64
-        or learner.trained is None
-        or not learner.trained.state_dict()
-    ):
-        return bank
-    return replace(bank, data=bank.data.float(), finite=None)
+    weights = learner.trained and learner.trained.state_dict()
+    if weights and bank.data.dtype == torch.float64:
+        return replace(bank, data=bank.data.float(), finite=None)
+    return bank
 
 
 def _scored(learner, bank, tasks):
@@ -174,9 +166,8 @@ def _scored(learner, bank, tasks):
     except (InputError, MemoryError, OSError):
         raise
     except Exception as error:
-        if not is_own(learner) or "allocate" in str(
-            error
-        ):  # the command line recognises a lack of memory by it too
+        # The command line recognises a lack of memory by this word too.
+        if not is_own(learner) or "allocate" in str(error):
             raise
         raise InputError(
             f"learner = {learner.name}; its method scores fails ({reason(error)})"
@@ -206,10 +197,8 @@ def used_rows(tasks: Tasks) -> tuple[np.ndarray, Tasks]:
     """The rows of a bank that tasks name, sorted, and the tasks by their positions among these."""
     images = np.concatenate([tasks.support, tasks.query], axis=1)
     rows = np.unique(images[images >= 0]).astype(np.int64)
-    support, query = (
-        np.where(index >= 0, np.searchsorted(rows, index), PAD)
-        for index in (tasks.support, tasks.query)
-    )
+    placed = np.where(images >= 0, np.searchsorted(rows, images), PAD)
+    support, query = np.split(placed, [tasks.support.shape[1]], axis=1)
     return rows, replace(tasks, support=support, query=query, check=False)
 
 

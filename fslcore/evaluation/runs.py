@@ -1,7 +1,5 @@
 """One setting: from the names of its parts to its record or table."""
 
-from __future__ import annotations
-
 import inspect
 
 import pandas as pd

@@ -1,7 +1,5 @@
 """Draw closed tasks until the interval for these images is narrow enough."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from .. import stats

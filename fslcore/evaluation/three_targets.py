@@ -1,10 +1,8 @@
 """The three intervals of methods on a data set, and of their differences."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import combinations, product, starmap
+from itertools import combinations, product
 
 import numpy as np
 import pandas as pd
@@ -64,8 +62,8 @@ class Answers:
         Images with equal entries depend on each other.
     class_groups : (N,) array or None
         So do classes whose images have equal entries.
-    apart : bool
-        Whether the tasks keep the groups apart.
+    group_disjoint : bool
+        Whether no support and query of a task share a group.
     transductive : frozenset of Method
         Those whose answer to a query depends on the other queries of its task.
     """
@@ -76,7 +74,7 @@ class Answers:
     labels: np.ndarray
     groups: np.ndarray | None = None
     class_groups: np.ndarray | None = None
-    apart: bool = False
+    group_disjoint: bool = False
     transductive: frozenset[Method] = frozenset()
 
     def intervals(
@@ -91,7 +89,7 @@ class Answers:
             self.labels,
             groups=self.groups,
             class_groups=self.class_groups,
-            group_disjoint=self.apart,
+            group_disjoint=self.group_disjoint,
             transductive=not self.transductive.isdisjoint({a, b}),
             bounds=(0, 100) if b is None else (-100, 100),
             level=level,
@@ -127,8 +125,7 @@ def answers(
     size : int, optional
         As for `fslcore.evaluation.load_source`.
     apart : str, optional
-        Groups that the tasks keep apart, as for `fslcore.evaluation.groups_of`; they take the place
-        of ``groups``.
+        As for `fslcore.evaluation.draw`; these groups take the place of ``groups``.
     **shape
         ways, shots, queries, seed.
 
@@ -140,24 +137,17 @@ def answers(
     by_dataset = {}
     for dataset in datasets:
         source = load_source(dataset, size)
-        runs = {
-            method: ready(source, *method)
-            for method in starmap(Method, product(backbones, learners))
-        }
-        closed_tasks = draw(source, "closed", tasks=tasks, apart=apart, **shape)
+        runs = {Method(*method): ready(source, *method) for method in product(backbones, learners)}
+        sampled = draw(source, "closed", tasks=tasks, apart=apart, **shape)
         by_dataset[dataset] = Answers(
-            right={
-                method: 100.0 * run.record(closed_tasks).correct for method, run in runs.items()
-            },
-            support=closed_tasks.support,
-            query=closed_tasks.query,
+            right={method: 100.0 * runs[method].record(sampled).correct for method in runs},
+            support=sampled.support,
+            query=sampled.query,
             labels=source.labels,
             groups=groups_of_images(source, groups) if apart is None else groups_of(source, apart),
             class_groups=groups_of_classes(source, class_groups),
-            apart=apart is not None,
-            transductive=frozenset(
-                method for method, run in runs.items() if run.learner.transductive
-            ),
+            group_disjoint=apart is not None,
+            transductive=frozenset(method for method in runs if runs[method].learner.transductive),
         )
     return by_dataset
 
@@ -232,7 +222,7 @@ def interval_cells(result: stats.ThreeIntervals) -> dict[str, str]:
     images is a floor, and the cell says so. Where nothing is known of new images alone, the
     interval for new classes stands for both.
     """
-    cells = {target: interval_text(getattr(result, kind)) for kind, target in TARGETS.items()}
+    cells = {target: half_width_or_ends(getattr(result, kind)) for kind, target in TARGETS.items()}
     if not np.isfinite(result.classes.half_width):
         return cells
     images = TARGETS["images"]
@@ -245,7 +235,7 @@ def interval_cells(result: stats.ThreeIntervals) -> dict[str, str]:
     return cells
 
 
-def interval_text(interval: stats.Interval) -> str:
+def half_width_or_ends(interval: stats.Interval) -> str:
     """'± half-width' or 'low to high' (`Interval.around`); a dash where nothing is known."""
     if not np.isfinite(interval.half_width):
         return "—"

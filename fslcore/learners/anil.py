@@ -1,7 +1,5 @@
 """Almost no inner loop (Raghu et al., 2020)."""
 
-from __future__ import annotations
-
 from torch import Tensor
 
 from ..errors import whole

@@ -1,7 +1,5 @@
 """Body only update in inner loop (Oh et al., 2021)."""
 
-from __future__ import annotations
-
 from torch import nn
 
 from ..datasets.bank import Bank

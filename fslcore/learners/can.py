@@ -1,7 +1,5 @@
 """Cross attention network (Hou et al., 2019)."""
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F

@@ -1,7 +1,5 @@
 """Nearest class centroid."""
 
-from __future__ import annotations
-
 import torch
 from torch.nn import functional as F
 

@@ -1,7 +1,5 @@
 """Checks of a learner: its configuration, its scores, and what they depend on."""
 
-from __future__ import annotations
-
 import copy
 import json
 from collections.abc import Iterable, Iterator

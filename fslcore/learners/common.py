@@ -1,7 +1,5 @@
 """Code shared by the learners, such as fetching a chunk of tasks from the bank."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Callable, Sequence
 
@@ -13,6 +11,11 @@ from ..datasets.bank import Bank
 from ..errors import InputError
 from ..tasks import Tasks
 from .protocol import Learner
+
+
+def query_loss(scores: Tensor, target: Tensor) -> Tensor:
+    """The training loss: mean cross-entropy of scores (T, q, K) with labels (T, q)."""
+    return F.cross_entropy(scores.flatten(0, 1), target.flatten())
 
 
 class OnFeatures(nn.Module, Learner):
@@ -28,13 +31,13 @@ class OnFeatures(nn.Module, Learner):
     digested = False  # whether its many weights are represented by their digest in a key
 
     def config(self) -> dict:
-        state = self.state_dict()
-        weights = (
-            {"weights": weights_digest(self)}
-            if self.digested
-            else {k: v.tolist() for k, v in state.items()}
-        )
-        return {**super().config(), **weights}
+        weights = self.state_dict()
+        if not self.digested:
+            return {**super().config(), **{name: w.tolist() for name, w in weights.items()}}
+        sha = hashlib.sha256()
+        for name, w in weights.items():
+            sha.update(name.encode() + w.cpu().numpy().tobytes())
+        return {**super().config(), "weights": sha.hexdigest()}
 
     @property
     def trained(self) -> nn.Module:
@@ -77,9 +80,7 @@ class OnFeatures(nn.Module, Learner):
         )
         return self.embed(features).split([support.shape[1], query.shape[1]], dim=1)
 
-    def loss(self, scores: Tensor, target: Tensor) -> Tensor:
-        """The training loss, from the scores (T, q, K) of queries and their labels (T, q)."""
-        return query_loss(scores, target)
+    loss = staticmethod(query_loss)
 
 
 class OnMaps(OnFeatures):
@@ -197,11 +198,6 @@ def one_hot(label: Tensor, ways: int) -> Tensor:
     return label[..., None] == torch.arange(ways, device=label.device)
 
 
-def query_loss(scores: Tensor, target: Tensor) -> Tensor:
-    """Mean cross-entropy of scores (T, q, K) with labels (T, q)."""
-    return F.cross_entropy(scores.flatten(0, 1), target.flatten())
-
-
 def support_loss(logits: Tensor, members: Tensor) -> Tensor:
     """(T,) mean cross-entropy of each task's support.
 
@@ -248,14 +244,6 @@ def descended(
             slopes = torch.autograd.grad(loss(*weights).sum(), weights, create_graph=create_graph)
             weights = [w - lr * g for w, g in zip(weights, slopes)]
     return weights
-
-
-def weights_digest(learner: nn.Module) -> str:
-    """SHA-256 of a learner's weights, for the key of a learner with many."""
-    sha = hashlib.sha256()
-    for name, w in learner.state_dict().items():
-        sha.update(name.encode() + w.cpu().numpy().tobytes())
-    return sha.hexdigest()
 
 
 def by_class(members: Tensor) -> tuple[Tensor, Tensor]:

@@ -1,7 +1,5 @@
 """The cosine classifier of Baseline++ (Chen et al., 2019)."""
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor
 from torch.nn import functional as F
@@ -41,11 +39,14 @@ class CosineClassifier(OnFeatures):
     def forward(self, support, members, query) -> Tensor:
         mask = members.sum(dim=-1, keepdim=True)
         x = F.normalize(support, dim=-1) * mask
-        gram = x @ x.mT
+        weights = F.normalize(self._descended(x @ x.mT, members, mask) @ x, dim=-1)
+        return self.scale * (F.normalize(query, dim=-1) @ weights.mT)
+
+    def _descended(self, gram: Tensor, members: Tensor, mask: Tensor) -> Tensor:
+        """A (T, K, n) after the steps, from the one-hot labels; images are 1 in ``mask``."""
         y = members.mT.contiguous()  # (T, K, n)
-        absent = torch.zeros_like(y[..., :1]).masked_fill(
-            y.sum(dim=-1, keepdim=True) == 0, -torch.inf
-        )
+        is_absent = y.sum(dim=-1, keepdim=True) == 0
+        absent = torch.zeros_like(y[..., :1]).masked_fill(is_absent, -torch.inf)
         pull = self.scale * mask.mT / mask.sum(dim=1, keepdim=True)
         a = y
         for _ in range(self.steps):
@@ -56,5 +57,4 @@ class CosineClassifier(OnFeatures):
             error = (torch.softmax(self.scale * cosine + absent, dim=1) - y) * pull
             # The derivative of a cosine by a unit weight vector w is x - cos·w.
             a = a - self.lr * (error - (error * cosine).sum(dim=-1, keepdim=True) * a)
-        weights = F.normalize(a @ x, dim=-1)
-        return self.scale * (F.normalize(query, dim=-1) @ weights.mT)
+        return a

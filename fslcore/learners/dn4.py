@@ -1,7 +1,5 @@
 """Deep nearest neighbour neural network (Li et al., 2019)."""
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor
 from torch.nn import functional as F

@@ -1,7 +1,5 @@
 """Fine-tuning of the whole backbone on each task's support."""
 
-from __future__ import annotations
-
 import copy
 
 import torch
@@ -91,7 +89,7 @@ class FineTune(Learner):
         with torch.no_grad():
             return without_empty(copies.logits(images(query)), members)
 
-    def _train(self, copies: _Copies, x: Tensor, label: Tensor) -> None:
+    def _train(self, copies: "_Copies", x: Tensor, label: Tensor) -> None:
         count = (label >= 0).sum(1)
         groups = [
             {"params": list(copies.weights.values()), "lr": self.lr},

@@ -1,7 +1,5 @@
 """Interventional few-shot learning (Yue et al., 2020): the adjustment and the adjusted learners."""
 
-from __future__ import annotations
-
 import math
 
 import torch

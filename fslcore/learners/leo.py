@@ -1,7 +1,5 @@
 """Latent embedding optimisation (Rusu et al., 2019)."""
 
-from __future__ import annotations
-
 import math
 
 import torch

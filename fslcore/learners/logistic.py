@@ -1,7 +1,5 @@
 """Multinomial logistic regression, solved for a batch of tasks at once."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import torch
@@ -123,10 +121,12 @@ def solve(
     if start is None and y.shape[1] >= MANY:
         return _quasi_newton(gram, y, lam, tol, max_iter)
     h = min(0.5, max(0.25, 1.25 / y.shape[1]))
-    a, b, left = _descend(gram, y, lam, tol, h, min(50, max_iter), start)
+    problem = _FixedHessian.of(gram, y, lam, h, start)
+    a, b, left = _descend(problem, tol, min(50, max_iter))
     if len(left):
-        start = start if start is None else start[left]
-        a[left], b[left], _ = _descend(gram[left], y[left], lam[left], tol, 0.5, max_iter, start)
+        start = None if start is None else start[left]
+        problem = _FixedHessian.of(gram[left], y[left], lam[left], 0.5, start)
+        a[left], b[left], _ = _descend(problem, tol, max_iter)
     return a, b
 
 
@@ -142,43 +142,50 @@ def _quasi_newton(
     time, and the rest in 64.
     """
     wide = y.dtype
-    single = torch.float32 if MILD * lam.min() >= 1 else y.dtype
+    single = torch.float32 if MILD * lam.min() >= 1 else wide
     problem = _Problem.of(
         gram.to(single), y.to(single, memory_format=torch.contiguous_format), lam.to(single)
     )
-    # A; its logits beside b
-    a = torch.zeros_like(problem.y)
-    z = problem.y.new_zeros(*y.shape[:2], y.shape[2] + 1)
-    value, slope = problem.objective(a, z)
-    pairs = []  # steps of a and z, their changes of the gradient, and 1 over the product of both
+    place = problem.start()
     out_a = torch.zeros_like(y)
     out_b = torch.zeros_like(y[..., :1])
     live = torch.arange(len(y), device=y.device)
     for step in range(max_iter):
         if step == SINGLE and single != wide:
             problem = problem.at(gram)
-            a = a.to(wide)
-            pairs = [[t.to(wide) for t in pair] for pair in pairs]
-            z = torch.cat([a @ gram, z[..., -1:]], dim=-1)
-            value, slope = problem.objective(a, z)
-        done = (slope[..., -1].abs().amax(1) < tol) & (step >= SINGLE or tol > ROUGH)
+            place = problem.moved_to(place)
+        done = (place.slope[..., -1].abs().amax(1) < tol) & (step >= SINGLE or tol > ROUGH)
         if done.any():  # otherwise a product is saved
-            done &= (slope[..., :-1] @ problem.gram).abs().amax((1, 2)) < tol
+            done &= (place.slope[..., :-1] @ problem.gram).abs().amax((1, 2)) < tol
         if done.any():
-            out_a[live[done]] = a[done].to(wide)
-            out_b[live[done]] = z[done, :, -1:].to(wide)
-            if done.all():
-                return out_a, out_b
-            live, a, z, value, slope = (t[~done] for t in (live, a, z, value, slope))
+            out_a[live[done]] = place.a[done].to(wide)
+            out_b[live[done]] = place.z[done, :, -1:].to(wide)
+            live = live[~done]
+            place = place.of_tasks(~done)
+            if not len(live):
+                break
             problem = _Problem(*(t[~done] for t in problem))
-            pairs = [[t[~done] for t in pair] for pair in pairs]
-        pair, value, slope = problem.step(a, z, value, slope, pairs)
-        a = a - pair[0]
-        z = z - pair[1]
-        pairs = [*pairs[1 - PAIRS :], pair]
-    out_a[live] = a.to(wide)
-    out_b[live] = z[..., -1:].to(wide)
+        place = problem.step(place)
+    out_a[live] = place.a.to(wide)
+    out_b[live] = place.z[..., -1:].to(wide)
     return out_a, out_b
+
+
+class _Place(NamedTuple):
+    """Where the search of T tasks is, and the last steps to there."""
+
+    a: Tensor  # (T, K, n)
+    z: Tensor  # (T, K, n + 1), its logits beside b
+    value: Tensor  # (T,) objective over C
+    slope: Tensor  # (T, K, n + 1), its gradient
+    pairs: list[
+        list[Tensor]
+    ]  # steps of a and z, changes of the gradient, 1 / product of the latter
+
+    def of_tasks(self, rows: Tensor) -> "_Place":
+        """The place of some of the tasks."""
+        arrays = (t[rows] for t in self[:4])
+        return _Place(*arrays, [[t[rows] for t in pair] for pair in self.pairs])
 
 
 class _Problem(NamedTuple):
@@ -196,7 +203,7 @@ class _Problem(NamedTuple):
     v: Tensor  # (T, 1, n): by how much an intercept of 1 lowers A
 
     @classmethod
-    def of(cls, gram: Tensor, y: Tensor, lam: Tensor) -> _Problem:
+    def of(cls, gram: Tensor, y: Tensor, lam: Tensor) -> "_Problem":
         size = y.sum(dim=-1, keepdim=True)
         mask = y.sum(dim=1, keepdim=True)
         label = (torch.arange(y.shape[1], dtype=y.dtype, device=y.device) @ y)[:, None].long()
@@ -220,12 +227,26 @@ class _Problem(NamedTuple):
             h * (mask @ inverse),
         )
 
-    def at(self, gram: Tensor) -> _Problem:
+    def at(self, gram: Tensor) -> "_Problem":
         """The same problem in the precision of ``gram``."""
         converted = (
             t if t is self.label or t is self.inverse else t.to(gram.dtype) for t in self[2:]
         )
         return _Problem(gram, gram.sum(-1, keepdim=True), *converted)
+
+    def start(self) -> "_Place":
+        """Weights and intercepts of 0."""
+        a = torch.zeros_like(self.y)
+        z = self.y.new_zeros(*a.shape[:2], a.shape[2] + 1)
+        return _Place(a, z, *self.objective(a, z), [])
+
+    def moved_to(self, place: "_Place") -> "_Place":
+        """The place in the precision of this problem."""
+        wide = self.y.dtype
+        a = place.a.to(wide)
+        z = torch.cat([a @ self.gram, place.z[..., -1:]], dim=-1)
+        pairs = [[t.to(wide) for t in pair] for pair in place.pairs]
+        return _Place(a, z, *self.objective(a, z), pairs)
 
     def objective(self, a: Tensor, z: Tensor) -> tuple[Tensor, Tensor]:
         """(T,) of the objective over C, and its gradient: E (of W = XᵀA) beside that of b."""
@@ -241,11 +262,31 @@ class _Problem(NamedTuple):
         torch.addcmul(residual, self.lam, a, out=slope[..., :n])
         return value.flatten(), slope
 
-    def step(self, a, z, value, slope, pairs) -> tuple[tuple[Tensor, ...], Tensor, Tensor]:
-        """The next of the ``pairs``, and the objective and its gradient after it."""
-        q = slope
+    def step(self, place: "_Place") -> "_Place":
+        """The next place, and the last `PAIRS` steps."""
+        move_a, move_z = self.direction(place)
+        fall = 1e-4 * _dot(place.slope, move_z).flatten()
+        slack = 1e4 * torch.finfo(move_a.dtype).eps * place.value.abs()
+        for _ in range(30):
+            value, slope = self.objective(place.a - move_a, place.z - move_z)
+            too_high = value > place.value - fall + slack
+            if not too_high.any():
+                break
+            part = torch.where(too_high, 0.5, 1.0).to(move_a.dtype)
+            fall = part * fall
+            move_a = part[:, None, None] * move_a
+            move_z = part[:, None, None] * move_z
+        change = place.slope - slope
+        curved = _dot(move_z, change)  # below 0 by rounding alone: such a step tells nothing
+        pair = [move_a, move_z, change, torch.where(curved > 0, 1 / curved, 0)]
+        pairs = [*place.pairs[1 - PAIRS :], pair]
+        return _Place(place.a - move_a, place.z - move_z, value, slope, pairs)
+
+    def direction(self, place: "_Place") -> tuple[Tensor, Tensor]:
+        """By how much a step lowers a and z: the two loops over the pairs of L-BFGS."""
+        q = place.slope
         shares = []
-        for _, step_z, change, over in reversed(pairs):
+        for _, step_z, change, over in reversed(place.pairs):
             shares.append(over * _dot(step_z, q))
             q = torch.addcmul(q, shares[-1], change, value=-1)
         move_a = (q[..., :-1].to(self.inverse.dtype) @ self.inverse).to(q.dtype)
@@ -254,28 +295,11 @@ class _Problem(NamedTuple):
         )
         move_a.addcmul_(b, self.v, value=-1)
         move_z = torch.cat([move_a @ self.gram, b], dim=-1)
-        for (step_a, step_z, change, over), share in zip(pairs, reversed(shares)):
+        for (step_a, step_z, change, over), share in zip(place.pairs, reversed(shares)):
             remainder = share - over * _dot(change, move_z)
-            move_a.addcmul_(remainder, step_a), move_z.addcmul_(remainder, step_z)
-
-        fall = 1e-4 * _dot(slope, move_z).flatten()
-        slack = 1e4 * torch.finfo(a.dtype).eps * value.abs()
-        for _ in range(30):
-            new_value, new_slope = self.objective(a - move_a, z - move_z)
-            too_high = new_value > value - fall + slack
-            if not too_high.any():
-                break
-            part = torch.where(too_high, 0.5, 1.0).to(a.dtype)
-            fall = part * fall
-            move_a = part[:, None, None] * move_a
-            move_z = part[:, None, None] * move_z
-        change = slope - new_slope
-        curved = _dot(move_z, change)  # below 0 by rounding alone: such a step tells nothing
-        return (
-            (move_a, move_z, change, torch.where(curved > 0, 1 / curved, 0)),
-            new_value,
-            new_slope,
-        )
+            move_a.addcmul_(remainder, step_a)
+            move_z.addcmul_(remainder, step_z)
+        return move_a, move_z
 
 
 def _dot(x: Tensor, y: Tensor) -> Tensor:
@@ -283,29 +307,20 @@ def _dot(x: Tensor, y: Tensor) -> Tensor:
     return (x * y).sum((1, 2), keepdim=True)
 
 
-def _descend(
-    gram: Tensor,
-    y: Tensor,
-    lam: Tensor,
-    tol: float,
-    h: float,
-    steps: int,
-    start: Tensor | None,
-) -> tuple[Tensor, ...]:
+def _descend(problem: "_FixedHessian", tol: float, steps: int) -> tuple[Tensor, ...]:
     """A and b of `solve`, and which tasks are not done after ``steps``.
 
     The gradient of the objective over C is Xᵀ(R + λA) for W and 1ᵀR for b, with R = P - Y. A step
     solves the fixed Hessian's linear system for both together.
     """
-    problem = _FixedHessian.of(gram, y, lam, h, start)
-    a = torch.zeros_like(y)
-    b = torch.zeros_like(y[..., :1])
-    point = _Point(a, b, a, b, torch.ones_like(lam))
+    a = torch.zeros_like(problem.y)
+    b = torch.zeros_like(a[..., :1])
+    point = _Point(a, b, a, b, torch.ones_like(problem.lam))
     out_a = a.clone()
     out_b = b.clone()
-    live = torch.arange(len(y), device=y.device)
+    live = torch.arange(len(a), device=a.device)
     for _ in range(steps):
-        point, largest = problem.step(point, h)
+        point, largest = problem.step(point)
         done = largest < tol
         if done.any():
             out_a[live[done]] = point.a[done]
@@ -336,6 +351,7 @@ class _FixedHessian(NamedTuple):
     gram: Tensor
     lam: Tensor
     y: Tensor
+    h: Tensor  # (T, 1, 1)
     mask: Tensor  # (T, 1, n), 1 for an image, 0 for padding
     fixed: Tensor  # added to the logits; -inf for a class without support
     intercept: Tensor  # (T, 1, 1), 1 if there is one
@@ -343,7 +359,7 @@ class _FixedHessian(NamedTuple):
     project: Tensor  # (T, n, n), the inverse with the intercept eliminated
 
     @classmethod
-    def of(cls, gram, y, lam, h: float, start: Tensor | None) -> _FixedHessian:
+    def of(cls, gram, y, lam, h: float, start: Tensor | None) -> "_FixedHessian":
         mask = y.sum(dim=1, keepdim=True)
         size = y.sum(dim=-1, keepdim=True)
         fixed = torch.zeros_like(size).masked_fill_(size == 0, -torch.inf)
@@ -357,9 +373,10 @@ class _FixedHessian(NamedTuple):
             mean = torch.zeros_like(mean)
             intercept = 0 * intercept
         project = inverse - v.mT @ mean
-        return cls(gram, lam, y, mask, fixed, intercept, mean, project)
+        h = torch.full_like(lam, h)
+        return cls(gram, lam, y, h, mask, fixed, intercept, mean, project)
 
-    def step(self, point: _Point, h: float) -> tuple[_Point, Tensor]:
+    def step(self, point: "_Point") -> "tuple[_Point, Tensor]":
         """The next point, and the largest entry (T,) of the gradient before it."""
         a = point.ahead_a
         b = point.ahead_b
@@ -370,7 +387,7 @@ class _FixedHessian(NamedTuple):
         slope = residual.sum(dim=-1, keepdim=True) * self.intercept
         largest = torch.maximum(gradient.abs().amax((1, 2)), slope.abs().amax((1, 2)))
         a = a - error @ self.project
-        b = b - error @ self.mean.mT / h
+        b = b - error @ self.mean.mT / self.h
         move_a = a - point.a
         move_b = b - point.b
         # Momentum, reset after an uphill step (gradient restart).

@@ -1,7 +1,5 @@
 """Model-agnostic meta-learning (Finn et al., 2017)."""
 
-from __future__ import annotations
-
 import copy
 
 import torch
@@ -95,10 +93,8 @@ class MAML(Learner):
         out = members.new_full((*query.shape, tasks.ways), -torch.inf)
         for t in range(len(tasks)):
             rows = label[t] >= 0
-            x, z = (
-                self.backbone.preprocess(bank.data[index])
-                for index in (support[t, rows], query[t, present[t]])
-            )
+            x = self.backbone.preprocess(bank.data[support[t, rows]])
+            z = self.backbone.preprocess(bank.data[query[t, present[t]]])
             out[t, present[t]] = self._task_scores(network, x, members[t, rows], z)
         return without_empty(out, members)
 
@@ -123,9 +119,7 @@ class MAML(Learner):
             out.append(self._answer(network, *adapted, x, z))
         return torch.stack(out)
 
-    def loss(self, scores: Tensor, target: Tensor) -> Tensor:
-        """The training loss, from the scores (T, q, K) of queries and their labels (T, q)."""
-        return query_loss(scores, target)
+    loss = staticmethod(query_loss)
 
     def _start(self, features: Tensor, ways: int) -> tuple[Tensor, Tensor]:
         """Head (K, D) and bias before the first step."""
@@ -146,17 +140,22 @@ class MAML(Learner):
             loss = _support_loss(features @ head.T + bias, y)
             # A head of zeros passes no gradient on: the first step changes only the head.
             body = weights if step or self.head else {}
-            moving = list(body.values())
-            if not self.head:
-                moving += [head, bias]
-            slopes = torch.autograd.grad(loss, moving, create_graph=create_graph)
-            moved = [w - self.lr * slope for w, slope in zip(moving, slopes)]
-            weights = {**weights, **dict(zip(body, moved))}
-            if not self.head:
-                head, bias = moved[-2:]
+            body, head, bias = self._moved(loss, body, head, bias, create_graph)
+            weights = {**weights, **body}
             if step + 1 < self.steps:
                 features = self._features(network, weights, x, len(x))
         return weights, head, bias
+
+    def _moved(self, loss: Tensor, body: dict, head, bias, create_graph: bool) -> tuple:
+        """Some weights of the network, the head and the bias after one step of gradient descent."""
+        moving = list(body.values())
+        if not self.head:
+            moving += [head, bias]
+        slopes = torch.autograd.grad(loss, moving, create_graph=create_graph)
+        moved = [w - self.lr * slope for w, slope in zip(moving, slopes)]
+        if not self.head:
+            head, bias = moved[-2:]
+        return dict(zip(body, moved)), head, bias
 
     def _answer(self, network, weights: dict, head, bias, x, z) -> Tensor:
         """Scores (q, K) of queries z by the weights adapted to support x."""

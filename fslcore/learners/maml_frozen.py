@@ -3,8 +3,6 @@
 Yue et al., 2020).
 """
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F

@@ -1,7 +1,5 @@
 """Matching networks (Vinyals et al., 2016)."""
 
-from __future__ import annotations
-
 import math
 
 import torch

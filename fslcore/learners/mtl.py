@@ -1,7 +1,5 @@
 """Meta-transfer learning (Sun et al., 2019)."""
 
-from __future__ import annotations
-
 import math
 
 import torch

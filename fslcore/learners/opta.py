@@ -1,7 +1,5 @@
 """Prototypes aligned with queries by transport (Poulakakis-Daktylidis and Jamali-Rad, 2024)."""
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor
 from torch.nn import functional as F

@@ -1,7 +1,5 @@
 """A learner of the user's own: found by ``module:Class``, and identified by its source."""
 
-from __future__ import annotations
-
 import hashlib
 import importlib
 import inspect

@@ -1,7 +1,5 @@
 """The protocol of a learner, and its defaults."""
 
-from __future__ import annotations
-
 from typing import Protocol
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Prototypical networks (Snell et al., 2017)."""
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor
 

@@ -1,7 +1,5 @@
 """Ridge regression differentiable discriminator (Bertinetto et al., 2019)."""
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor, nn
 

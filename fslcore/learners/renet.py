@@ -1,7 +1,5 @@
 """Relational embedding network (Kang et al., 2021)."""
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F

@@ -1,7 +1,5 @@
 """Synthetic information bottleneck (Hu et al., 2020)."""
 
-from __future__ import annotations
-
 import math
 
 import torch

@@ -1,7 +1,5 @@
 """SimpleShot: nearest centroid of centred and normalised features (Wang et al., 2019)."""
 
-from __future__ import annotations
-
 import hashlib
 from pathlib import Path
 
@@ -110,6 +108,4 @@ def _vector(center: ArrayLike | str | Path) -> np.ndarray:
         path = at_home(center, "center")
         with readable("center", path, "a .npy of (D,) numbers"):
             center = np.load(path, allow_pickle=False)
-    elif isinstance(center, Tensor):
-        center = center.detach().cpu().numpy()
     return floats("center", center)

@@ -1,7 +1,5 @@
 """Learners that also read embeddings of class names: Tip-Adapter, and a linear probe."""
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor
 from torch.nn import functional as F

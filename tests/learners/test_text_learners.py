@@ -142,7 +142,9 @@ def test_the_probe_stops_when_it_is_done(bank):
     x = torch.nn.functional.normalize(bank.data[tasks.support.copy()], dim=-1).double()
     y = torch.eye(5, dtype=torch.float64)[tasks.support_label.copy()].mT.contiguous()
     lam = torch.full((4, 1, 1), 0.1, dtype=torch.float64)
-    *_, left = logistic._descend(x @ x.mT, y, lam, 1e-6, 0.5, 1000, 5 * torch.rand(4, 5, 10, dtype=torch.float64))
+    start = 5 * torch.rand(4, 5, 10, dtype=torch.float64)
+    problem = logistic._FixedHessian.of(x @ x.mT, y, lam, 0.5, start)
+    *_, left = logistic._descend(problem, 1e-6, 1000)
     assert not len(left)
 
 

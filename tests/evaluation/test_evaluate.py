@@ -1,4 +1,4 @@
-"""Records, results tables, the cache, and the fine-tuning results that ship with the book."""
+"""Records, results tables, and the cache."""
 
 import numpy as np
 import pandas as pd
@@ -9,17 +9,18 @@ from fslcore import evaluation, learners, store
 from fslcore.datasets.bank import Bank
 from fslcore.errors import InputError
 from fslcore.evaluation import cache
-from fslcore.paths import DATA
 from fslcore.tasks import sample_closed
-
-SHIPPED = sorted((DATA / "results").glob("*.ft.*.npz"))
 
 
 @pytest.fixture
 def features_file(tmp_path):
     rng = np.random.default_rng(0)
     labels = np.arange(7).repeat(60)
-    np.savez(tmp_path / "f.npz", features=rng.normal(size=(7, 16))[labels] + rng.normal(size=(420, 16)), labels=labels)
+    np.savez(
+        tmp_path / "f.npz",
+        features=rng.normal(size=(7, 16))[labels] + rng.normal(size=(420, 16)),
+        labels=labels,
+    )
     return f"features:{tmp_path}/f.npz"
 
 
@@ -35,8 +36,10 @@ def test_record_metrics():
 def test_record_round_trip(tmp_path):
     record = evaluation.Record(np.eye(3, dtype=bool), np.arange(9).reshape(3, 3) % 2)
     record.save(tmp_path / "r.npz", {"seed": 1})
-    again, provenance = evaluation.Record.load(tmp_path / "r.npz")
-    assert (again.correct == record.correct).all() and (again.query_label == record.query_label).all()
+    loaded, provenance = evaluation.Record.load(tmp_path / "r.npz")
+    assert (loaded.correct == record.correct).all() and (
+        loaded.query_label == record.query_label
+    ).all()
     assert provenance == {"seed": 1}
 
 
@@ -48,7 +51,9 @@ def run(source, learner="ncc", sampling="closed", **options):
 def test_results_table(features_file, sampling, tasks):
     table = run(features_file, sampling=sampling, tasks=tasks, queries=5)
     assert list(table) == list(evaluation.COLUMNS)
-    assert (table["task"] == np.arange(len(table))).all() and table["accuracy"].between(0, 100).all()
+    assert (table["task"] == np.arange(len(table))).all() and table["accuracy"].between(
+        0, 100
+    ).all()
     assert (table["backbone"] == "none").all() and (table["sampling"] == sampling).all()
     assert table.equals(run(features_file, sampling=sampling, tasks=tasks, queries=5))
 
@@ -83,28 +88,43 @@ def test_damaged_records_are_reported_and_made_again(features_file, damage, caps
 def test_a_record_of_other_tasks_is_not_taken(features_file):
     table = run(features_file, tasks=40)
     (path,) = store.path("records").iterdir()
-    other = run(features_file, tasks=40, seed=1)
+    table_of_others = run(features_file, tasks=40, seed=1)
     (other_path,) = {*store.path("records").iterdir()} - {path}
     path.write_bytes(other_path.read_bytes())
-    assert not table.equals(other) and table.equals(run(features_file, tasks=40))
+    assert not table.equals(table_of_others) and table.equals(run(features_file, tasks=40))
 
 
 def test_small_classes_can_be_skipped(tmp_path):
     labels = np.repeat(np.arange(7), [60] * 6 + [5])
-    np.savez(tmp_path / "f.npz", features=np.random.default_rng(0).normal(size=(365, 4)), labels=labels)
+    np.savez(
+        tmp_path / "f.npz", features=np.random.default_rng(0).normal(size=(365, 4)), labels=labels
+    )
     for sampling, n_tasks in (("closed", 4), ("open", 3)):
         with pytest.raises(InputError, match="class 6 has 5 images"):
             run(f"features:{tmp_path}/f.npz", sampling=sampling, tasks=4)
-        table = run(f"features:{tmp_path}/f.npz", sampling=sampling, tasks=4, skip_small_classes=True)
+        table = run(
+            f"features:{tmp_path}/f.npz", sampling=sampling, tasks=4, skip_small_classes=True
+        )
         assert len(table) == n_tasks
+
+
+def test_chunks_change_no_answer(features_file):
+    bank = evaluation.load_source(features_file)
+    tasks = sample_closed(bank.labels, tasks=12)
+    records = [evaluation.evaluate(learners.make("ncc"), bank, tasks, chunk=n) for n in (12, 5)]
+    assert np.array_equal(*(record.correct for record in records))
 
 
 @pytest.mark.parametrize("chunk", [0, 2.0])
 def test_a_chunk_of_no_tasks_is_refused(chunk):
     labels = np.arange(4).repeat(9)
     tasks = sample_closed(labels, tasks=3, ways=2, shots=1, queries=2)
-    with pytest.raises(InputError, match=f"chunk = {chunk}; a whole number of at least 1 is allowed"):
-        evaluation.evaluate(learners.make("ncc", None), Bank(torch.randn(36, 3), labels, ""), tasks, chunk=chunk)
+    with pytest.raises(
+        InputError, match=f"chunk = {chunk}; a whole number of at least 1 is allowed"
+    ):
+        evaluation.evaluate(
+            learners.make("ncc", None), Bank(torch.randn(36, 3), labels, ""), tasks, chunk=chunk
+        )
 
 
 @pytest.mark.parametrize(
@@ -128,16 +148,25 @@ class Own:
         self.change = change
 
     def scores(self, bank, tasks):
-        return self.change(learners.NearestCentroid().scores(bank, tasks).clone())  # of inference mode no more
+        return self.change(
+            learners.NearestCentroid().scores(bank, tasks).clone()
+        )  # of inference mode no more
 
 
 def test_the_scores_of_a_learner_of_the_users_own(features_file):
     bank = evaluation.load_source(features_file)
     tasks = sample_closed(bank.labels, tasks=20, queries=4)  # as many tasks as queries
     wanted = evaluation.evaluate(learners.NearestCentroid(), bank, tasks).correct
-    for good in (lambda x: x, lambda x: x.numpy(), lambda x: x.bfloat16().double(), lambda x: x.requires_grad_()):
+    for good in (
+        lambda x: x,
+        lambda x: x.numpy(),
+        lambda x: x.bfloat16().double(),
+        lambda x: x.requires_grad_(),
+    ):
         correct = evaluation.evaluate(Own(good), bank, tasks).correct
-        assert (correct == wanted).mean() > 0.98 and not evaluation.probe(Own(good), bank, tasks).depends
+        assert (correct == wanted).mean() > 0.98 and not evaluation.probe(
+            Own(good), bank, tasks
+        ).depends
     shape = r"\(20, 20, 5\) is needed: a score for each task, query and class"
     for bad, words in (
         (lambda x: x.argmax(dim=-1), rf"of shape \(20, 20\); a tensor or array of shape {shape}"),
@@ -153,23 +182,7 @@ def test_the_scores_of_a_learner_of_the_users_own(features_file):
                 function(Own(bad), bank, tasks)
 
 
-def test_features_cannot_be_fine_tuned(features_file):
-    with pytest.raises(InputError, match="learner = ft"):
-        run(features_file, "ft")
-
-
 def test_results_files_are_csv_or_parquet(tmp_path):
     with pytest.raises(InputError, match=".parquet and .csv are allowed"):
         evaluation.write_table(pd.DataFrame(), tmp_path / "t.xlsx")
     assert not list(tmp_path.iterdir())
-
-
-def test_finetuning_ships_for_every_row_of_the_default_build():
-    if not SHIPPED:
-        pytest.skip("no results under data/results")
-    from fslbook import notebooks
-    from fslbook.paths import PROFILES
-
-    rows = notebooks.profile(PROFILES / "quick.yml")["closed-vs-open"]["datasets"]
-    made = {(m["dataset"], m["backbone"], m["sampling"]) for m in (evaluation.Record.load(p)[1] for p in SHIPPED)}
-    assert made == {(d, b, s) for d in rows for b in ("efficientnet-lite0", "glyph-conv") for s in ("closed", "open")}

@@ -1,4 +1,6 @@
-"""Does an answer depend on the other queries? On learners that do and do not, and on every learner that ships."""
+"""Does an answer depend on the other queries? On learners that do and do not, and on every learner
+that ships.
+"""
 
 from dataclasses import replace
 
@@ -18,7 +20,11 @@ from fslcore.tasks import sample_closed
 RNG = np.random.default_rng(0)
 LABELS = np.arange(8).repeat(25)
 MAP = (8, 3, 3)
-FEATURES = Bank(torch.from_numpy(RNG.normal(size=(200, 72)) + 2 * np.eye(72)[LABELS]).float(), LABELS, "features")
+FEATURES = Bank(
+    torch.from_numpy(RNG.normal(size=(200, 72)) + 2 * np.eye(72)[LABELS]).float(),
+    LABELS,
+    "features",
+)
 FEATURES = replace(FEATURES, text=torch.eye(8, 72), center=FEATURES.data.mean(dim=0))
 CENTRES = RNG.integers(0, 256, (8, 28, 28, 1)).repeat(25, 0)
 PIXELS = (CENTRES + RNG.normal(0, 90, (200, 28, 28, 1))).clip(0, 255).astype(np.uint8)
@@ -29,8 +35,12 @@ UNEVEN = sample_closed(LABELS, tasks=3, shots=(1, 2, 3, 3, 2), queries=(4, 2, 3,
 
 def network(name):
     torch.manual_seed(0)
-    backbone = Backbone(f"conv4-{name}", "", "", 32, Conv4(8).eval(), (0.5,) * 3, (0.5,) * 3, 32, "bilinear", "0")
-    return replace(backbone, head=torch.nn.Linear(32, 5).state_dict()) if name == "boil" else backbone
+    backbone = Backbone(
+        f"conv4-{name}", "", "", 32, Conv4(8).eval(), (0.5,) * 3, (0.5,) * 3, 32, "bilinear", "0"
+    )
+    return (
+        replace(backbone, head=torch.nn.Linear(32, 5).state_dict()) if name == "boil" else backbone
+    )
 
 
 def shipped(name, **settings):
@@ -46,12 +56,16 @@ def shipped(name, **settings):
     if isinstance(learner, learners.Interventional):
         learner.know(torch.nn.Linear(72, 3), torch.rand(3, 72))
     if name in TRANSDUCTIVE and isinstance(learner, torch.nn.Module):
-        for weights in learner.parameters():  # as training might leave them; untrained, the queries say nothing
+        for weights in (
+            learner.parameters()
+        ):  # as training might leave them; untrained, the queries say nothing
             torch.nn.init.normal_(weights)
     return learner, FEATURES
 
 
-TRANSDUCTIVE = [name for name, kind in learners.of_features.items() if getattr(kind, "transductive", False)]
+TRANSDUCTIVE = [
+    name for name, kind in learners.of_features.items() if getattr(kind, "transductive", False)
+]
 by_tasks = pytest.mark.parametrize("tasks", [TASKS, UNEVEN], ids=["even", "uneven"])
 
 
@@ -63,14 +77,23 @@ def test_every_learner_that_ships_answers_a_query_by_itself(name, tasks):
     assert not result.depends and max(result.moved.values()) < 1e-4, result
     assert result.queries in (3, 6) and result.together == result.alone
     assert result.changed == {"alone": 0, "order": 0, "class": 0}
-    assert str(result).startswith(f"{name}: answers do not depend on the other queries ({result.queries} asked one")
+    assert str(result).startswith(
+        f"{name}: answers do not depend on the other queries ({result.queries} asked one"
+    )
 
 
 @pytest.mark.parametrize("name", [*TRANSDUCTIVE, "maml", "boil"])
 @by_tasks
 def test_a_transductive_learner_depends_on_other_queries_but_not_on_their_order(name, tasks):
-    result = probe(*shipped(name, **({} if name in TRANSDUCTIVE else {"transductive": True})), tasks[:2], queries=3)
-    assert result.depends and min(result.moved["alone"], result.moved["class"]) > 0.1 > result.moved["order"]
+    result = probe(
+        *shipped(name, **({} if name in TRANSDUCTIVE else {"transductive": True})),
+        tasks[:2],
+        queries=3,
+    )
+    assert (
+        result.depends
+        and min(result.moved["alone"], result.moved["class"]) > 0.1 > result.moved["order"]
+    )
     assert "DEPEND on the other queries" in str(result)
     if name in TRANSDUCTIVE:
         assert result.moved["order"] < 1e-3 and result.changed["order"] == 0
@@ -82,7 +105,9 @@ class Centred(NearestCentroid):
     def scores(self, bank, tasks):
         scores = super().scores(bank, tasks)
         is_query = torch.as_tensor(tasks.query >= 0)[..., None]
-        return scores - (scores * is_query).sum(dim=1, keepdim=True) / is_query.sum(dim=1, keepdim=True)
+        return scores - (scores * is_query).sum(dim=1, keepdim=True) / is_query.sum(
+            dim=1, keepdim=True
+        )
 
 
 class Patient(NearestCentroid):
@@ -94,7 +119,9 @@ class Patient(NearestCentroid):
 
 
 class Even(NearestCentroid):
-    """Hands out classes evenly: a class that many queries score high for is lowered, but never on 1 to 3 queries."""
+    """Hands out classes evenly: a class that many queries score high for is lowered, but never on 1
+    to 3 queries.
+    """
 
     def scores(self, bank, tasks):
         scores = super().scores(bank, tasks)
@@ -103,7 +130,9 @@ class Even(NearestCentroid):
 
 
 class OfOthers(NearestCentroid):
-    """Looks at another query only where it is of the query's own class, which a probe one by one alone would miss."""
+    """Looks at another query only where it is of the query's own class, which a probe one by one
+    alone would miss.
+    """
 
     def scores(self, bank, tasks):
         scores = super().scores(bank, tasks)
@@ -113,7 +142,9 @@ class OfOthers(NearestCentroid):
         return torch.where(flips[:, None, None], scores.flip(-1), scores)
 
 
-@pytest.mark.parametrize("learner, way", [(Centred, "alone"), (Patient, "order"), (Even, "alone"), (OfOthers, "class")])
+@pytest.mark.parametrize(
+    "learner, way", [(Centred, "alone"), (Patient, "order"), (Even, "alone"), (OfOthers, "class")]
+)
 @by_tasks
 def test_neighbours_of_each_kind_are_found(learner, way, tasks):
     result = probe(learner(), FEATURES, tasks)
@@ -126,17 +157,25 @@ def test_neighbours_of_each_kind_are_found(learner, way, tasks):
 def test_what_is_counted():
     result = probe(Centred(), FEATURES, TASKS, queries=100)
     answers = Centred().scores(FEATURES, TASKS).argmax(dim=-1).numpy()
-    assert result.queries == 60 and result.together == pytest.approx((answers == TASKS.query_label).mean())
+    assert result.queries == 60 and result.together == pytest.approx(
+        (answers == TASKS.query_label).mean()
+    )
     # Alone, every score is what it is less itself: nothing, and the first class is said.
-    assert result.alone == pytest.approx(0.2) and result.changed["alone"] == pytest.approx((answers != 0).mean())
-    again = probe(Centred(), FEATURES, TASKS, queries=2, seed=5)
-    assert again == probe(Centred(), FEATURES, TASKS, queries=2, seed=5) and again.queries == 6
+    assert result.alone == pytest.approx(0.2) and result.changed["alone"] == pytest.approx(
+        (answers != 0).mean()
+    )
+    few = probe(Centred(), FEATURES, TASKS, queries=2, seed=5)
+    assert few == probe(Centred(), FEATURES, TASKS, queries=2, seed=5) and few.queries == 6
 
 
 def test_tasks_whose_queries_may_be_in_the_support_are_probed_too():
     query = np.concatenate([TASKS.query, TASKS.support], axis=1)
     query_label = np.concatenate([TASKS.query_label, TASKS.support_label], axis=1)
-    result = probe(NearestCentroid(), FEATURES, replace(TASKS, query=query, query_label=query_label, unseen=False))
+    result = probe(
+        NearestCentroid(),
+        FEATURES,
+        replace(TASKS, query=query, query_label=query_label, unseen=False),
+    )
     assert not result.depends and result.queries == 15
 
 

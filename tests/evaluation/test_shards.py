@@ -1,4 +1,6 @@
-"""Work that is cut into pieces: features shard by shard, records block by block, by one process or by many."""
+"""Work that is cut into pieces: features shard by shard, records block by block, by one process or
+by many.
+"""
 
 import hashlib
 import json
@@ -16,7 +18,6 @@ import pytest
 import torch
 from PIL import Image
 from safetensors.torch import load_file, save_file
-from test_probe import FEATURES, TASKS, UNEVEN, shipped
 
 from fslcore import datasets, evaluation, learners, store
 from fslcore.cli import app
@@ -28,8 +29,11 @@ from fslcore.models import backbones, shards
 from fslcore.models import features as feature_code
 from fslcore.paths import ROOT
 from fslcore.tasks import sample_closed
+from test_probe import FEATURES, TASKS, UNEVEN, shipped
 
-N, BATCH = 70, 8  # the last batch is not full
+# The last batch is not full.
+N = 70
+BATCH = 8
 
 
 class Flat(torch.nn.Module):
@@ -45,16 +49,20 @@ class Flat(torch.nn.Module):
 
 
 def flat(dim=12):
-    return backbones.Backbone("flat", "", "", dim, Flat(dim).eval(), (0.5,) * 3, (0.5,) * 3, 8, "bilinear", "w")
+    return backbones.Backbone(
+        "flat", "", "", dim, Flat(dim).eval(), (0.5,) * 3, (0.5,) * 3, 8, "bilinear", "w"
+    )
 
 
-def drawn(i):
+def image_of(i):
     return np.random.default_rng(i).integers(0, 256, (8, 8, 1), np.uint8)
 
 
-def pictures(read=drawn, n=N):
+def pictures(read=image_of, n=N):
     labels = np.arange(n) % 7
-    return datasets.Images("pictures", OnDemand(read, n, (8, 8, 1)), labels, list("abcdefg"), content=f"drawn {n}")
+    return datasets.Images(
+        "pictures", OnDemand(read, n, (8, 8, 1)), labels, list("abcdefg"), content=f"drawn {n}"
+    )
 
 
 @pytest.fixture(autouse=True)
@@ -75,7 +83,8 @@ def read_features():
 @pytest.fixture
 def counted(monkeypatch):
     """The rows of each call that computes features."""
-    computed, compute = [], backbones.compute
+    computed = []
+    compute = backbones.compute
     monkeypatch.setattr(feature_code, "compute", lambda *a: computed.append(a[3]) or compute(*a))
     return computed
 
@@ -92,17 +101,23 @@ def test_features_are_the_same_bytes_whatever_a_shard_holds(monkeypatch, batches
     bank = read_features()
     (path,) = store.path("features").iterdir()  # no shard is left
     assert bank.data.dtype == torch.float32 and torch.equal(bank.data, computed.float())
-    save_file({"features": computed}, tmp_path / "f", metadata={"sha256": shards.digest([computed])})
+    save_file(
+        {"features": computed}, tmp_path / "f", metadata={"sha256": shards.digest([computed])}
+    )
     assert path.read_bytes() == (tmp_path / "f").read_bytes()
 
 
 def test_the_first_images_say_which_form_of_the_network_is_taken(monkeypatch):
-    """A shard in the middle is computed as all are, also where the faster form fits its own images and not those."""
-    seen = []
-    monkeypatch.setattr(feature_code, "folded", lambda network, x: seen.append(x.clone()) or network)
+    """A shard in the middle is computed as all are, also where the faster form fits its own images
+    and not those.
+    """
+    tried = []
+    monkeypatch.setattr(
+        feature_code, "folded", lambda network, x: tried.append(x.clone()) or network
+    )
     backbones.compute(pictures(), flat())
     backbones.compute(pictures(), flat(), False, range(32, 48))
-    assert len(seen) == 2 and torch.equal(*seen) and len(seen[0]) == feature_code.TRIED
+    assert len(tried) == 2 and torch.equal(*tried) and len(tried[0]) == feature_code.TRIED
 
 
 def test_processes_share_the_shards_in_parts(monkeypatch, counted):
@@ -121,9 +136,13 @@ def test_processes_share_the_shards_in_parts(monkeypatch, counted):
 @pytest.mark.parametrize("function", ["compute", "kept"])
 @pytest.mark.parametrize("limit", [shards.MAPPED, 0], ids=["small", "mapped"])
 def test_another_process_may_have_been_faster(monkeypatch, function, limit):
-    """It gathers, and removes the shards, while this one computes one of them or is about to read it."""
+    """It gathers, and removes the shards, while this one computes one of them or is about to read
+    it.
+    """
     monkeypatch.setattr(shards, "MAPPED", limit)
-    images, calls, module = pictures(), [], feature_code if function == "compute" else shards
+    images = pictures()
+    calls = []
+    module = feature_code if function == "compute" else shards
     if function == "kept":
         for rows in backbones.shards_of(images, flat()).bounds:
             backbones.make_shard(images, flat(), rows)
@@ -144,7 +163,8 @@ def test_another_process_may_have_been_faster(monkeypatch, function, limit):
 
 @pytest.mark.parametrize("damage", [lambda content: b"", lambda content: b"garbage" * 9, damaged])
 def test_a_damaged_shard_is_reported_and_made_again(counted, capsys, damage):
-    images, parts = pictures(), backbones.shards_of(pictures(), flat())
+    images = pictures()
+    parts = backbones.shards_of(pictures(), flat())
     for rows in parts.bounds:
         backbones.make_shard(images, flat(), rows)
     counted.clear()
@@ -159,7 +179,7 @@ def test_a_damaged_shard_is_reported_and_made_again(counted, capsys, damage):
 def test_an_image_that_cannot_be_read_is_named_and_finished_shards_stay(tmp_path):
     (tmp_path / "a").mkdir(), (tmp_path / "b").mkdir()
     for i in range(40):
-        Image.fromarray(drawn(i)[..., 0]).save(tmp_path / f"{'ab'[i // 20]}/{i:02}.png")
+        Image.fromarray(image_of(i)[..., 0]).save(tmp_path / f"{'ab'[i // 20]}/{i:02}.png")
     bad = tmp_path / "b/35.png"
     bad.write_bytes(bad.read_bytes()[:60])
     images = datasets.load(f"folder:{tmp_path}", size=8)
@@ -178,7 +198,9 @@ def test_many_features_are_mapped_and_looked_at_once(monkeypatch, capsys):
     computed = backbones.compute(pictures(), flat())
     bank = read_features()
     assert bank.large and bank.data.dtype == torch.float16 and torch.equal(bank.data, computed)
-    assert bank.to("cpu", wide=False).data is bank.data and bank.to("cpu").data.dtype == torch.float32
+    assert (
+        bank.to("cpu", wide=False).data is bank.data and bank.to("cpu").data.dtype == torch.float32
+    )
     assert replace(bank, text=torch.ones(7, 12)).finite is bank.data
     path = next(store.path("features").glob("*.safetensors"))
     with monkeypatch.context() as patch:
@@ -190,15 +212,21 @@ def test_many_features_are_mapped_and_looked_at_once(monkeypatch, capsys):
         path.write_bytes(damage)
         os.utime(path, (1, 1))
         assert torch.equal(read_features().data, computed)
-        assert f"{path} is damaged and made again" in capsys.readouterr().err and path.read_bytes() == content
+        assert (
+            f"{path} is damaged and made again" in capsys.readouterr().err
+            and path.read_bytes() == content
+        )
         note.cache_clear()
     path.with_suffix(".checked").write_bytes(b"\xff")
     assert torch.equal(read_features().data, computed) and not capsys.readouterr().err
 
 
-def test_few_features_are_looked_at_once_a_process_and_again_when_the_file_is_another(monkeypatch, capsys):
+def test_few_features_are_looked_at_once_a_process_and_again_when_the_file_is_another(
+    monkeypatch, capsys
+):
     computed = read_features().data
-    checks, digest = [], shards.digest
+    checks = []
+    digest = shards.digest
     monkeypatch.setattr(shards, "digest", lambda parts: checks.append("sha") or digest(parts))
     monkeypatch.setattr("fslcore.datasets.bank.check_finite", lambda data: checks.append("finite"))
     path = next(store.path("features").glob("*.safetensors"))
@@ -209,7 +237,10 @@ def test_few_features_are_looked_at_once_a_process_and_again_when_the_file_is_an
     path.write_bytes(damaged(content))
     os.utime(path, (1, 1))
     assert torch.equal(read_features().data, computed)
-    assert f"{path} is damaged and made again" in capsys.readouterr().err and path.read_bytes() == content
+    assert (
+        f"{path} is damaged and made again" in capsys.readouterr().err
+        and path.read_bytes() == content
+    )
 
 
 @pytest.mark.parametrize("limit", [0, 2**28], ids=["mapped", "small"])
@@ -225,7 +256,9 @@ def test_features_that_are_not_finite_stop_whatever_their_number(monkeypatch, li
 
     monkeypatch.setattr(feature_code, "compute", broken)
     for _ in range(2):  # found in the cache, too
-        with pytest.raises(InputError, match="features: 1 rows hold NaN or infinity, the first is row 37"):
+        with pytest.raises(
+            InputError, match="features: 1 rows hold NaN or infinity, the first is row 37"
+        ):
             read_features()
 
 
@@ -247,9 +280,13 @@ def test_a_bank_of_16_bits_gives_what_its_numbers_in_32_bits_give(name, tasks):
     if name in learners.of_images:
         assert not bank.large and bank.dtype == torch.uint8
         return
-    wide, narrow = (replace(bank, data=data) for data in (bank.data.half().float(), bank.data.half()))
+    wide, narrow = (
+        replace(bank, data=data) for data in (bank.data.half().float(), bank.data.half())
+    )
     assert narrow.large and not wide.large
-    of_wide, of_narrow = (torch.cat(list(evaluation.scores(learner, given, tasks))) for given in (wide, narrow))
+    of_wide, of_narrow = (
+        torch.cat(list(evaluation.scores(learner, of_bits, tasks))) for of_bits in (wide, narrow)
+    )
     assert of_narrow.dtype == of_wide.dtype == torch.float32 and torch.equal(of_narrow, of_wide)
     assert torch.equal(learner.scores(narrow, tasks), learner.scores(wide, tasks))
 
@@ -259,10 +296,13 @@ def test_only_the_rows_of_the_tasks_are_prepared_of_many_maps(monkeypatch):
     rows, placed = records.used_rows(UNEVEN)
     assert (np.unique(rows) == rows).all() and ((placed.support < 0) == (UNEVEN.support < 0)).all()
     assert (rows[placed.query[placed.query >= 0]] == UNEVEN.query[UNEVEN.query >= 0]).all()
-    seen, embed = [], type(learner).embed
-    monkeypatch.setattr(type(learner), "embed", lambda self, x: seen.append(len(x)) or embed(self, x))
+    counts = []
+    embed = type(learner).embed
+    monkeypatch.setattr(
+        type(learner), "embed", lambda self, x: counts.append(len(x)) or embed(self, x)
+    )
     list(evaluation.scores(learner, replace(bank, data=bank.data.half()), UNEVEN))
-    assert sum(seen) == len(rows) < len(bank)
+    assert sum(counts) == len(rows) < len(bank)
 
 
 def test_the_mean_over_many_features_is_that_over_few(monkeypatch):
@@ -278,7 +318,7 @@ def test_of_too_many_images_those_of_a_block_are_read(monkeypatch):
     network = backbones.load("glyph-conv")
     learner = learners.FineTune(network, epochs=1)
     read = []
-    images = pictures(lambda i: read.append(i) or drawn(i), 700)
+    images = pictures(lambda i: read.append(i) or image_of(i), 700)
     tasks = sample_closed(images.labels, tasks=3, shots=1, queries=2)
     monkeypatch.setattr(cache, "BLOCK", 2)
     record, _ = evaluation.record(images, network, learner, tasks)
@@ -287,10 +327,12 @@ def test_of_too_many_images_those_of_a_block_are_read(monkeypatch):
     monkeypatch.setattr("fslcore.datasets.images.KEPT", 0)
     monkeypatch.setattr(cache, "KEPT", 0)
     read.clear()
-    images = pictures(lambda i: read.append(i) or drawn(i), 700)
-    again, _ = evaluation.record(images, network, learner, tasks)
-    assert (again.correct == record.correct).all() and files("records") == files("other")
-    assert sorted(read) == sorted(i for block in (tasks[:2], tasks[2:]) for i in records.used_rows(block)[0])
+    images = pictures(lambda i: read.append(i) or image_of(i), 700)
+    by_block, _ = evaluation.record(images, network, learner, tasks)
+    assert (by_block.correct == record.correct).all() and files("records") == files("other")
+    assert sorted(read) == sorted(
+        i for block in (tasks[:2], tasks[2:]) for i in records.used_rows(block)[0]
+    )
     bank, renumbered = evaluation.Ready(images, network, learner).reading(tasks[:1])
     assert len(bank) == 15 == len(np.unique(renumbered.query)) + len(np.unique(renumbered.support))
 
@@ -298,7 +340,8 @@ def test_of_too_many_images_those_of_a_block_are_read(monkeypatch):
 def test_the_digest_of_images_reads_them_a_few_at_a_time(monkeypatch):
     monkeypatch.setattr("fslcore.datasets.images.CHUNK", 6400)
     images = replace(pictures(n=300), content=None)
-    content, sizes = hashlib.sha256(images.images[:].tobytes()).hexdigest(), []
+    content = hashlib.sha256(images.images[:].tobytes()).hexdigest()
+    sizes = []
 
     class Counting(OnDemand):
         def __getitem__(self, rows):
@@ -306,8 +349,8 @@ def test_the_digest_of_images_reads_them_a_few_at_a_time(monkeypatch):
             sizes.append(len(pixels))
             return pixels
 
-    again = replace(images, images=Counting(drawn, 300, (8, 8, 1)))
-    assert again.digest == replace(images, content=content).digest and sizes == [100] * 3
+    counting = replace(images, images=Counting(image_of, 300, (8, 8, 1)))
+    assert counting.digest == replace(images, content=content).digest and sizes == [100] * 3
 
 
 @pytest.mark.parametrize("kind", [np.float16, np.float32])
@@ -325,8 +368,14 @@ def test_many_features_of_the_users_own_are_mapped_too(tmp_path, monkeypatch, ki
     monkeypatch.setattr("fslcore.datasets.bank.MAPPED", 0)
     monkeypatch.setattr("fslcore.datasets.bank.CHUNK", 1000)
     many = load_features(tmp_path / name)
-    assert few.data.dtype == torch.float32 and many.data.numpy().dtype == kind and few.digest == many.digest
-    of_few, of_many = (evaluation.evaluate(learners.LogisticRegression(), bank, TASKS) for bank in (few, many))
+    assert (
+        few.data.dtype == torch.float32
+        and many.data.numpy().dtype == kind
+        and few.digest == many.digest
+    )
+    of_few, of_many = (
+        evaluation.evaluate(learners.LogisticRegression(), bank, TASKS) for bank in (few, many)
+    )
     assert (of_many.correct == of_few.correct).all()
     x[150] = 0
     write()
@@ -342,14 +391,16 @@ def test_exported_features_are_read_again(tmp_path, ending):
     images = replace(pictures(), class_names=["ζ", "b c", "a", "d", "e", "f", "g"])
     bank = backbones.features(images, flat())
     evaluation.write_features(tmp_path / f"f{ending}", bank, images)
-    again = load_features(tmp_path / f"f{ending}")
-    assert torch.equal(again.data, bank.data)
-    assert (again.classes == np.array(images.class_names)[images.labels]).all()
+    loaded = load_features(tmp_path / f"f{ending}")
+    assert torch.equal(loaded.data, bank.data)
+    assert (loaded.classes == np.array(images.class_names)[images.labels]).all()
     if ending == ".safetensors":
         tensors = load_file(tmp_path / "f.safetensors")
         assert tensors["labels"].tolist() == images.labels.tolist()
         for names in (["a"], "abcdefg", {"a": 1}):
-            save_file(tensors, tmp_path / "g.safetensors", metadata={"class_names": json.dumps(names)})
+            save_file(
+                tensors, tmp_path / "g.safetensors", metadata={"class_names": json.dumps(names)}
+            )
             with pytest.raises(InputError, match="the names of classes in its metadata do not fit"):
                 load_features(tmp_path / "g.safetensors")
 
@@ -361,7 +412,11 @@ def test_exported_features_are_read_again(tmp_path, ending):
 def command(tmp_path):
     rng = np.random.default_rng(0)
     labels = rng.permutation(np.repeat(np.arange(6), 60))
-    np.savez(tmp_path / "f.npz", features=rng.normal(size=(360, 8)) + 2 * np.eye(8)[labels], labels=labels)
+    np.savez(
+        tmp_path / "f.npz",
+        features=rng.normal(size=(360, 8)) + 2 * np.eye(8)[labels],
+        labels=labels,
+    )
     return ["evaluate", f"features:{tmp_path}/f.npz", "none", "--tasks", "30", "--quiet"]
 
 
@@ -384,7 +439,11 @@ def test_blocks_join_to_the_same_record_under_the_same_key(monkeypatch, learner)
         first, _ = record(tasks, stored=True)
         assert (first.correct == at_once.correct[:5]).all()
         joined, same_key = record(tasks)
-        assert same_key == key and (joined.correct == at_once.correct).all() and len(files("records")) == 5
+        assert (
+            same_key == key
+            and (joined.correct == at_once.correct).all()
+            and len(files("records")) == 5
+        )
         shutil.rmtree(store.path("records"))
     # Of more tasks the first are found that are stored in one piece.
     _, key = record(tasks[:20])
@@ -398,16 +457,21 @@ def test_blocks_join_to_the_same_record_under_the_same_key(monkeypatch, learner)
 def test_parts_in_any_order_join_to_the_same_table(command, tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(cache, "BLOCK_OF_FEATURES", 4)
     assert app.main([*command, "-o", f"{tmp_path}/plain.csv"]) == 0
-    whole = files("records")
+    records_at_once = files("records")
     monkeypatch.setenv("FSLCORE_CACHE", str(tmp_path / "other"))
-    computed, real = [], cache.evaluate
+    computed = []
+    real = cache.evaluate
     monkeypatch.setattr(cache, "evaluate", lambda *a, **k: computed.append(1) or real(*a, **k))
     for part in ("3/3", "1/3", "2/3", "2/3"):
         assert app.main([*command, "--part", part]) == 0
-    assert files("records") == whole and len(computed) == len(whole) and len(whole) > 12
+    assert (
+        files("records") == records_at_once
+        and len(computed) == len(records_at_once)
+        and len(records_at_once) > 12
+    )
     assert list(tmp_path.glob("*.csv")) == [tmp_path / "plain.csv"]
     assert app.main([*command, "-o", f"{tmp_path}/parts.csv"]) == 0
-    assert len(computed) == len(whole)
+    assert len(computed) == len(records_at_once)
     assert (tmp_path / "parts.csv").read_bytes() == (tmp_path / "plain.csv").read_bytes()
     assert not capsys.readouterr().err
 
@@ -438,17 +502,22 @@ def test_the_command_features(tmp_path, capsys, monkeypatch):
     monkeypatch.setenv("FSLCORE_CACHE", str(tmp_path / "cache"))
     for i in range(12):
         (tmp_path / f"photos/{i % 3}").mkdir(parents=True, exist_ok=True)
-        Image.fromarray(drawn(i)[..., 0]).save(tmp_path / f"photos/{i % 3}/{i}.png")
+        Image.fromarray(image_of(i)[..., 0]).save(tmp_path / f"photos/{i % 3}/{i}.png")
 
     def output(*options):
-        assert app.main(["features", f"folder:{tmp_path}/photos", "glyph-conv", "--quiet", *options]) == 0
+        assert (
+            app.main(["features", f"folder:{tmp_path}/photos", "glyph-conv", "--quiet", *options])
+            == 0
+        )
         return capsys.readouterr().out
 
     facts = json.loads(output("--part", "2/2", "--json"))  # there is one shard, of the first part
     assert facts["computed"] == 0 and facts["shards_left"] == 1 and facts["features"] is None
     assert "0 of 12 images computed; 1 of 1 shards are still to be made" in output("--part", "2/2")
     assert "12 of 12 images computed" in output("-o", f"{tmp_path}/f.npz")
-    assert load_features(tmp_path / "f.npz").classes.tolist() == [str(i) for i in range(3) for _ in range(4)]
+    assert load_features(tmp_path / "f.npz").classes.tolist() == [
+        str(i) for i in range(3) for _ in range(4)
+    ]
     facts = json.loads(output("--json"))
     assert facts["computed"] == 0 and Path(facts["features"]).is_file()
 
@@ -466,7 +535,7 @@ def read(i):
             file.write("x")
         while os.path.getsize({log!r}) >= int(os.environ["KILLED_AT"]):
             time.sleep(1)
-    return t.drawn(i)
+    return t.image_of(i)
 images = t.pictures(read, 240)
 t.backbones.features(images, t.flat())
 """
@@ -476,21 +545,36 @@ t.backbones.features(images, t.flat())
 @pytest.mark.processes
 def test_a_kill_loses_one_shard_at_most(tmp_path, monkeypatch):
     """Shards of 2 batches of 30: killed at random, and begun again until it ends by itself."""
-    log, cache = tmp_path / "log", tmp_path / "cache"
+    log = tmp_path / "log"
+    cache = tmp_path / "cache"
     log.touch()
     code = SCRIPT.format(tests=str(ROOT / "tests" / "evaluation"), log=str(log))
-    env = {**os.environ, "FSLCORE_CACHE": str(cache), "PYTHONPATH": f"{ROOT}:{ROOT}/book", "OMP_NUM_THREADS": "1"}
-    rng, kills = random.Random(0), 4
-    for _ in range(kills):  # at most 7 of the 30 batches each, so that none ends by itself; each waits for its end
+    env = {
+        **os.environ,
+        "FSLCORE_CACHE": str(cache),
+        "PYTHONPATH": f"{ROOT}:{ROOT}/book",
+        "OMP_NUM_THREADS": "1",
+    }
+    rng = random.Random(0)
+    kills = 4
+    for _ in range(
+        kills
+    ):  # at most 7 of the 30 batches each, so that none ends by itself; each waits for its end
         wanted = len(log.read_text()) + rng.randint(2, 7)
-        process = subprocess.Popen([sys.executable, "-c", code], env={**env, "KILLED_AT": str(wanted)})
+        process = subprocess.Popen(
+            [sys.executable, "-c", code], env={**env, "KILLED_AT": str(wanted)}
+        )
         while process.poll() is None and len(log.read_text()) < wanted:
             time.sleep(0.002)
         assert process.poll() is None
         process.kill()
         process.wait()
-    assert subprocess.run([sys.executable, "-c", code], env={**env, "KILLED_AT": "1000000"}).returncode == 0
-    # A kill costs the batches of one shard, and the first image, which is read at each start to choose the network.
+    assert (
+        subprocess.run([sys.executable, "-c", code], env={**env, "KILLED_AT": "1000000"}).returncode
+        == 0
+    )
+    # A kill costs the batches of one shard, and the first image, which is read at each start to
+    # choose the network.
     assert 30 < len(log.read_text()) <= 30 + kills * (2 + 1)
     (path,) = (cache / "features").iterdir()
     monkeypatch.setattr(feature_code, "BATCH", BATCH)
@@ -503,10 +587,9 @@ sys.path[:0] = [{tests!r}]
 import numpy as np, torch
 import test_shards as t
 from fslcore.learners import NearestCentroid, LogisticRegression
-def peak():
-    return next(int(line.split()[1]) * 1024 for line in open("/proc/self/status") if line.startswith("VmHWM"))
-def anonymous():
-    return next(int(line.split()[1]) * 1024 for line in open("/proc/self/status") if line.startswith("RssAnon"))
+def status(name):
+    lines = open("/proc/self/status")
+    return next(int(line.split()[1]) * 1024 for line in lines if line.startswith(name))
 class Drawn:
     def __init__(self, n):
         self.shape = (n, 32, 32, 3)
@@ -514,10 +597,12 @@ class Drawn:
         return self.shape[0]
     def __getitem__(self, rows):
         rows = np.arange(len(self))[rows]
-        return np.broadcast_to((rows * 7919 % 251).astype(np.uint8)[:, None, None, None], (len(rows), 32, 32, 3))
+        values = (rows * 7919 % 251).astype(np.uint8)[:, None, None, None]
+        return np.broadcast_to(values, (len(rows), 32, 32, 3))
 def images(n):
     labels = np.arange(n) % 7
-    return t.datasets.Images(f"drawn {{n}}", Drawn(n), labels, list("abcdefg"), content=f"drawn {{n}}")
+    name = f"drawn {{n}}"
+    return t.datasets.Images(name, Drawn(n), labels, list("abcdefg"), content=name)
 t.shards.MAPPED = 2**20
 t.shards.BATCHES = 8
 backbone = t.flat(512)
@@ -525,56 +610,38 @@ def learn(found, bank):
     tasks = t.sample_closed(found.labels, tasks=20)
     for learner in (NearestCentroid(), LogisticRegression()):
         t.evaluation.evaluate(learner, bank, tasks)
-learn(images(3000), t.backbones.features(images(3000), backbone))  # what is imported and kept by then is no part of it
-before, resting = peak(), anonymous()
+# What is imported and kept by then is no part of it
+learn(images(3000), t.backbones.features(images(3000), backbone))
+before, resting = status("VmHWM"), status("RssAnon")
 found = images(120_000)
 bank = t.backbones.features(found, backbone)
 assert bank.large and bank.data.numel() * 2 > 100e6
-made = peak() - before
+made = status("VmHWM") - before
 learn(found, bank)
-print(made, anonymous() - resting)
+print(made, status("RssAnon") - resting)
 """
 
 
 @pytest.mark.slow
 @pytest.mark.processes
 def test_memory_is_bounded_by_a_shard(tmp_path):
-    """Pixels of 370 MB and features of 120 MB: made, checked and read with less, as much as a shard and tasks take.
+    """Pixels of 370 MB and features of 120 MB: made, checked and read with less, as much as a shard
+    and tasks take.
 
-    Of what is read, pages of the mapped file do not count, which the system takes back when it needs them.
+    Of what is read, pages of the mapped file do not count, which the system takes back when it
+    needs them.
     """
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("MALLOC_")}  # freed memory, too
-    env = {**kept, "PYTHONPATH": f"{ROOT}:{ROOT}/book", "OMP_NUM_THREADS": "1", "MALLOC_ARENA_MAX": "1"}
+    environment = {
+        name: value for name, value in os.environ.items() if not name.startswith("MALLOC_")
+    }  # freed memory, too
+    env = {
+        **environment,
+        "PYTHONPATH": f"{ROOT}:{ROOT}/book",
+        "OMP_NUM_THREADS": "1",
+        "MALLOC_ARENA_MAX": "1",
+    }
     code = BOUNDED.format(tests=str(ROOT / "tests" / "evaluation"))
-    told = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True)
-    assert told.returncode == 0, told.stderr
-    made, read = map(int, told.stdout.split())
-    assert made < 120e6 and read < 80e6, told.stdout
-
-
-@pytest.fixture
-def photos(tmp_path):
-    """A folder of 6 classes of 100 images, three batches of them."""
-    for i in range(600):
-        (tmp_path / f"photos/{i % 6}").mkdir(parents=True, exist_ok=True)
-        Image.fromarray(drawn(i)[..., 0]).save(tmp_path / f"photos/{i % 6}/{i:03}.png")
-    return tmp_path / "photos"
-
-
-@pytest.mark.slow
-@pytest.mark.processes
-def test_two_processes_at_once_give_what_one_gives(photos, tmp_path, monkeypatch):
-    monkeypatch.setattr(shards, "BATCHES", 1)
-    given = ["evaluate", f"folder:{photos}", "glyph-conv", "--tasks", "30", "--shots", "1", "--quiet"]
-    assert app.main([*given, "-o", f"{tmp_path}/one.csv"]) == 0
-    whole = {folder: files(folder) for folder in ("features", "records")}
-    monkeypatch.setenv("FSLCORE_CACHE", str(tmp_path / "other"))
-    env = {**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}
-    command = [sys.executable, "-m", "fslcore", *given, "--part"]
-    parts = [subprocess.Popen([*command, part], env=env, cwd=ROOT) for part in ("1/2", "2/2")]
-    assert [part.wait(timeout=300) for part in parts] == [0, 0]
-    monkeypatch.setattr(feature_code, "compute", None)  # here nothing is computed
-    monkeypatch.setattr(cache, "evaluate", None)
-    assert app.main([*given, "-o", f"{tmp_path}/two.csv"]) == 0
-    assert {folder: files(folder) for folder in ("features", "records")} == whole
-    assert (tmp_path / "two.csv").read_bytes() == (tmp_path / "one.csv").read_bytes()
+    done = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    peak, read = map(int, done.stdout.split())
+    assert peak < 120e6 and read < 80e6, done.stdout

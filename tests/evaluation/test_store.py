@@ -1,4 +1,6 @@
-"""The one verb of the cache: what is there is read, what is missing or damaged is made, and nothing else happens."""
+"""The one verb of the cache: what is there is read, what is missing or damaged is made, and nothing
+else happens.
+"""
 
 from pathlib import Path
 
@@ -18,7 +20,9 @@ def number(path):
 
 
 def writing(value, written):
-    return lambda path: written.append(value) or replace_file(path, lambda part: part.write_text(str(value)))
+    return lambda path: (
+        written.append(value) or replace_file(path, lambda part: part.write_text(str(value)))
+    )
 
 
 @pytest.fixture
@@ -30,9 +34,12 @@ def path():
 
 
 def test_what_is_missing_is_made_once(capsys):
-    path, written = store.path("numbers", "a.txt"), []
+    path = store.path("numbers", "a.txt")
+    written = []
     assert store.find(path, number) is None
-    assert [store.get(path, number, writing(i, written)) for i in (3, 4)] == [3, 3] and written == [3]
+    assert [store.get(path, number, writing(i, written)) for i in (3, 4)] == [3, 3] and written == [
+        3
+    ]
     assert store.find(path, number) == 3 and not capsys.readouterr().err
 
 
@@ -41,7 +48,8 @@ def test_what_is_damaged_is_reported_and_made_again(path, capsys):
     assert store.get(path, number, writing(4, [])) == 4 == number(path)
     message = capsys.readouterr().err
     assert (
-        message.startswith(f"fslcore: {path} is damaged and made again (invalid literal") and message.count("\n") == 1
+        message.startswith(f"fslcore: {path} is damaged and made again (invalid literal")
+        and message.count("\n") == 1
     )
 
 
@@ -71,12 +79,16 @@ def test_a_file_that_goes_while_it_is_read_is_not_damaged(path, capsys):
     assert store.find(path, late) is None and not capsys.readouterr().err
 
 
-def test_a_cache_that_cannot_be_written_to_serves_what_it_holds_and_nothing_is_computed(path, monkeypatch):
+def test_a_cache_that_cannot_be_written_to_serves_what_it_holds_and_nothing_is_computed(
+    path, monkeypatch
+):
     written = []
     read_only = fails_with(InputError("FSLCORE_CACHE: nothing can be written"))
     monkeypatch.setattr(store, "check_folder", lambda *_: read_only(path))
     assert store.get(path, number, writing(4, written)) == 3
-    with pytest.raises(InputError, match="nothing can be written, and it does not hold all that is needed"):
+    with pytest.raises(
+        InputError, match="nothing can be written, and it does not hold all that is needed"
+    ):
         store.get(store.path("numbers", "b.txt"), number, writing(4, written))
     assert not written
 
@@ -84,11 +96,17 @@ def test_a_cache_that_cannot_be_written_to_serves_what_it_holds_and_nothing_is_c
 @pytest.mark.parametrize("damage", [b"", b"garbage" * 9, None], ids=["empty", "garbage", "cut"])
 def test_damaged_pixels_are_reported_and_made_again(monkeypatch, capsys, damage):
     monkeypatch.setattr(images, "KEPT", 0)  # too many to stay in memory
-    drawn = np.random.default_rng(0).integers(0, 256, (6, 4, 4, 3), dtype=np.uint8)
-    many = Images("few", OnDemand(lambda i: drawn[i], 6, (4, 4, 3)), np.arange(6) % 2, ["a", "b"], content="0")
-    assert (pixels.ready(many).images == drawn).all()
+    made_up = np.random.default_rng(0).integers(0, 256, (6, 4, 4, 3), dtype=np.uint8)
+    many = Images(
+        "few",
+        OnDemand(lambda i: made_up[i], 6, (4, 4, 3)),
+        np.arange(6) % 2,
+        ["a", "b"],
+        content="0",
+    )
+    assert (pixels.ready(many).images == made_up).all()
     (path,) = Path(store.path("pixels")).iterdir()
-    whole = path.read_bytes()
-    path.write_bytes(whole[:-9] if damage is None else damage)
-    assert (pixels.ready(many).images == drawn).all() and path.read_bytes() == whole
+    content = path.read_bytes()
+    path.write_bytes(content[:-9] if damage is None else damage)
+    assert (pixels.ready(many).images == made_up).all() and path.read_bytes() == content
     assert f"{path} is damaged and made again" in capsys.readouterr().err

@@ -1,4 +1,6 @@
-"""Banks of features, learners, changed tasks and a plain descent, for the tests of several learners."""
+"""Banks of features, learners, changed tasks and a plain descent, for the tests of several
+learners.
+"""
 
 from dataclasses import replace
 
@@ -10,7 +12,8 @@ from torch.nn import functional as F
 from fslcore.datasets.bank import Bank
 
 UNEVEN = (4, 4, 5, 6, 6)  # shots
-DIM, MAP = 96, (8, 3, 4)
+DIM = 96
+MAP = (8, 3, 4)
 
 
 def unit(x):
@@ -23,8 +26,11 @@ def features(classes=20, n=60, dim=DIM, spread=0.35, seed=0):
     centres = spread * rng.normal(size=(classes, dim))
     x = np.maximum(centres.repeat(n, 0) + rng.normal(size=(classes * n, dim)), 0)
     x[rng.random(x.shape) < 0.1] = 5e-4
-    text, center = torch.from_numpy(centres).float(), torch.full((dim,), 0.4)
-    return Bank(torch.from_numpy(x).float(), np.arange(classes).repeat(n), "test", text=text, center=center)
+    text = torch.from_numpy(centres).float()
+    center = torch.full((dim,), 0.4)
+    return Bank(
+        torch.from_numpy(x).float(), np.arange(classes).repeat(n), "test", text=text, center=center
+    )
 
 
 def as_trained(kind, dim=DIM, map=MAP, **settings):
@@ -55,7 +61,9 @@ def task_tensors(data, tasks):
 def padded(tasks):
     """The same tasks with two columns of padding on each side."""
     names = ("support", "support_label", "query", "query_label")
-    arrays = {name: np.pad(getattr(tasks, name), ((0, 0), (2, 2)), constant_values=-1) for name in names}
+    arrays = {
+        name: np.pad(getattr(tasks, name), ((0, 0), (2, 2)), constant_values=-1) for name in names
+    }
     return replace(tasks, **arrays)
 
 

@@ -24,14 +24,19 @@ class Sound:
 
     def parts(self, bank, tasks):
         support = torch.as_tensor(np.array(tasks.support))
-        members = torch.as_tensor(np.array(tasks.support_label))[..., None] == torch.arange(tasks.ways)
-        x, query = bank.data[support.clamp(min=0)], bank.data[torch.as_tensor(np.array(tasks.query)).clamp(min=0)]
+        members = torch.as_tensor(np.array(tasks.support_label))[..., None] == torch.arange(
+            tasks.ways
+        )
+        x = bank.data[support.clamp(min=0)]
+        query = bank.data[torch.as_tensor(np.array(tasks.query)).clamp(min=0)]
         means = members.float().mT @ x / members.sum(1)[..., None]
         return -torch.cdist(query, means), query, x
 
 
 def broken(change=None, **members):
-    """`Sound` with other members; ``change(scores, query, x, bank, tasks)`` makes others of its scores."""
+    """`Sound` with other members; ``change(scores, query, x, bank, tasks)`` makes others of its
+    scores.
+    """
     if change is not None:
         members["scores"] = lambda self, bank, tasks: change(*self.parts(bank, tasks), bank, tasks)
     return type("Broken", (Sound,), members)()
@@ -40,21 +45,30 @@ def broken(change=None, **members):
 count = itertools.count()
 FAULTS = {
     "config\\(\\) does not give JSON \\(TypeError": broken(config=lambda self: {"k": object()}),
-    "config\\(\\) does not give JSON \\(ValueError": broken(config=lambda self: {"k": float("nan")}),
+    "config\\(\\) does not give JSON \\(ValueError": broken(
+        config=lambda self: {"k": float("nan")}
+    ),
     "config\\(\\) differs each time": broken(config=lambda self: {"k": next(count)}),
     "config\\(\\) differs after scores": broken(
-        config=lambda self: dict(vars(self)), scores=lambda self, b, t: vars(self).update(n=1) or self.parts(b, t)[0]
+        config=lambda self: dict(vars(self)),
+        scores=lambda self, b, t: vars(self).update(n=1) or self.parts(b, t)[0],
     ),
-    "scores are of shape \\(4, 3, 6\\), not a tensor of shape \\(4, 6, 3\\)": broken(lambda s, *_: s.mT),
+    "scores are of shape \\(4, 3, 6\\), not a tensor of shape \\(4, 6, 3\\)": broken(
+        lambda s, *_: s.mT
+    ),
     "scores are a list, not a tensor": broken(lambda s, *_: s.tolist()),
     "scores are on meta, not on the bank's device, cpu": broken(lambda s, *_: s.to("meta")),
-    "12 of 72 scores are NaN or infinite": broken(lambda s, *_: s.index_fill(1, torch.tensor([0]), torch.nan)),
+    "12 of 72 scores are NaN or infinite": broken(
+        lambda s, *_: s.index_fill(1, torch.tensor([0]), torch.nan)
+    ),
     "scores differ when it is asked again": broken(lambda s, *_: s + torch.randn(s.shape)),
     "scores depend on how many tasks are asked together": broken(lambda s, *_: s * len(s)),
     "scores depend on the order of tasks": broken(
         lambda s, *_: s + (torch.arange(len(s)) if len(s) > 1 else 0 * s[:, 0, 0])[:, None, None]
     ),
-    "scores depend on padding of the support": broken(lambda s, q, x, *_: s - torch.cdist(q, x.mean(1, keepdim=True))),
+    "scores depend on padding of the support": broken(
+        lambda s, q, x, *_: s - torch.cdist(q, x.mean(1, keepdim=True))
+    ),
     "scores depend on padding of the queries": broken(
         lambda s, q, *_: s + q.mean((1, 2), keepdim=True), transductive=True
     ),

@@ -25,7 +25,12 @@ def bare(**members):
 
 def test_missing_members_have_defaults():
     learner = complete(bare())
-    assert (learner.name, learner.reads, learner.transductive, learner.reads_text) == ("Bare", "features", False, False)
+    assert (learner.name, learner.reads, learner.transductive, learner.reads_text) == (
+        "Bare",
+        "features",
+        False,
+        False,
+    )
     assert learner.config() == {"learner": "Bare", "version": 1} and learner.trained is None
     learner = complete(bare(name="mine", reads="images", transductive=True))
     assert (learner.name, learner.reads, learner.transductive) == ("mine", "images", True)
@@ -37,7 +42,9 @@ def test_settings_are_in_the_configuration():
     assert mine.config() == {"learner": "mine", "version": 7, "k": 3}
 
 
-@pytest.mark.parametrize("learner, name", [(SimpleNamespace(name="x"), "SimpleNamespace"), (3, "int"), (dict, "dict")])
+@pytest.mark.parametrize(
+    "learner, name", [(SimpleNamespace(name="x"), "SimpleNamespace"), (3, "int"), (dict, "dict")]
+)
 def test_an_object_without_scores_is_no_learner(learner, name):
     with pytest.raises(InputError, match=f"learner = {name}; it has no method scores"):
         evaluate(learner, BANK, sample_closed(LABELS, tasks=2))
@@ -45,12 +52,16 @@ def test_an_object_without_scores_is_no_learner(learner, name):
 
 def test_tasks_taken_at_once_and_stored_together_follow_from_the_input():
     tasks = sample_closed(LABELS, tasks=3, shots=5, queries=15)
-    images, on_maps = bare(reads="images"), DN4((4, 2, 2))
-    cpu, gpu = torch.device("cpu"), torch.device("cuda")
+    images = bare(reads="images")
+    on_maps = DN4((4, 2, 2))
+    cpu = torch.device("cpu")
+    gpu = torch.device("cuda")
     at_once = [complete(bare()).at_once(tasks, cpu), complete(images).at_once(tasks, cpu)]
     assert [*at_once, complete(images).at_once(tasks, gpu)] == [256, 1, 16]
     assert on_maps.at_once(tasks, cpu) == 2**14 // (25 * 75)
-    blocks = [Ready(None, None, learner).blocks(tasks[[0] * 300]) for learner in (images, bare(), on_maps)]
+    blocks = [
+        Ready(None, None, learner).blocks(tasks[[0] * 300]) for learner in (images, bare(), on_maps)
+    ]
     assert [len(parts[0]) for parts in blocks] == [20, 300, 256]
 
 

@@ -1,4 +1,4 @@
-"""SimpleShot, Tip-Adapter and the probe from names: plain loops, what names are worth, where text and center lie."""
+"""SimpleShot, Tip-Adapter and the probe from names: plain loops, where text and center lie."""
 
 import json
 from dataclasses import replace
@@ -7,37 +7,36 @@ from functools import partial
 import numpy as np
 import pytest
 import torch
-from learner_inputs import task_rows, unit
+from safetensors.numpy import save_file as save_numpy_file
 from safetensors.torch import save_file
 from scipy.optimize import minimize
 from scipy.special import log_softmax
 
-from fslcore import datasets, evaluation, learners, store
+from fslcore import datasets, evaluation, store
 from fslcore.datasets.bank import Bank, load_features
 from fslcore.errors import InputError
-from fslcore.learners import NearestCentroid, SimpleShot, TextProbe, TipAdapter, logistic
+from fslcore.learners import SimpleShot, TextProbe, TipAdapter, logistic
 from fslcore.models import backbones, registry
 from fslcore.models.networks import import_torchvision
 from fslcore.tasks import sample_closed
+from learner_inputs import task_rows, unit
 
-CLASSES, EACH, DIM = 20, 40, 64
+CLASSES = 20
+EACH = 40
+DIM = 64
 LABELS = np.arange(CLASSES).repeat(EACH)
-
-
-def bank_with_names(kind="telling"):
-    """Features as CLIP's are: around a direction that all images share, and names around one of their own."""
-    rng = np.random.default_rng(0)
-    images, gap = unit(rng.normal(size=(2, DIM)))
-    centres = rng.normal(size=(CLASSES, DIM)) / 8
-    x = 1.2 * images + 0.6 * centres.repeat(EACH, 0) + 1.2 * rng.normal(size=(CLASSES * EACH, DIM)) / 8
-    noise = rng.normal(size=(CLASSES, DIM))
-    text = {"telling": gap + 0.25 * centres + 0.0125 * noise, "alike": gap + 0 * centres, "random": noise}[kind]
-    return Bank(torch.from_numpy(x).float(), LABELS, "", text=torch.from_numpy(text).float())
 
 
 @pytest.fixture(scope="module")
 def bank():
-    return bank_with_names()
+    """Features as CLIP's are, around a direction that all share, and names around another."""
+    rng = np.random.default_rng(0)
+    images, gap = unit(rng.normal(size=(2, DIM)))
+    centres = rng.normal(size=(CLASSES, DIM)) / 8
+    noise = rng.normal(size=(len(LABELS), DIM)) / 8
+    x = 1.2 * images + 0.6 * centres[LABELS] + 1.2 * noise
+    text = torch.from_numpy(gap + 0.25 * centres).float()
+    return Bank(torch.from_numpy(x).float(), LABELS, "", text=text)
 
 
 def raises(message):
@@ -48,14 +47,21 @@ def raises(message):
 
 
 def test_the_center_is_an_array_a_file_or_beside_the_features(bank, tmp_path):
-    tasks, mean = sample_closed(LABELS, tasks=5), bank.data.mean(dim=0)
+    tasks = sample_closed(LABELS, tasks=5)
+    mean = bank.data.mean(dim=0)
     path = tmp_path / "mean.npy"
     np.save(path, mean.numpy())
-    learners_of_mean = [SimpleShot(center=center) for center in (mean, mean.numpy(), mean.tolist(), path, str(path))]
+    learners_of_mean = [
+        SimpleShot(center=center) for center in (mean, mean.numpy(), mean.tolist(), path, str(path))
+    ]
     expected = SimpleShot().scores(replace(bank, center=mean), tasks)
     assert all(torch.equal(learner.scores(bank, tasks), expected) for learner in learners_of_mean)
     assert len({json.dumps(learner.config()) for learner in learners_of_mean}) == 1
-    assert learners_of_mean[0].config() != SimpleShot(center=mean + 1).config() != SimpleShot().config()
+    assert (
+        learners_of_mean[0].config()
+        != SimpleShot(center=mean + 1).config()
+        != SimpleShot().config()
+    )
     with raises("center: none; SimpleShot needs the mean feature"):
         SimpleShot().scores(bank, tasks)
     with raises("center: 3 numbers; features have 64"):
@@ -82,16 +88,24 @@ TASKS = sample_closed(np.arange(70) % 7, tasks=4, ways=3, shots=2, queries=3)
 
 
 def test_base_classes_are_the_networks_else_the_data_sets(monkeypatch, capsys):
-    base, loaded = pictures("base", 1, 30), []
-    monkeypatch.setattr(datasets, "load", lambda name, **options: loaded.append((name, options)) or base)
+    base = pictures("base", 1, 30)
+    loaded = []
+    monkeypatch.setattr(
+        datasets, "load", lambda name, **options: loaded.append((name, options)) or base
+    )
     backbone = backbones.load("glyph-conv")
-    assert (backbone.base, registry.entries()["efficientnet-lite0"].backbone.base) == ("glyphs", None)
+    assert (backbone.base, registry.entries()["efficientnet-lite0"].backbone.base) == (
+        "glyphs",
+        None,
+    )
     learner = evaluation.ready(pictures("clipart"), "glyph-conv", "simpleshot").learner
     mean = backbones.features(base, backbone).data.mean(dim=0)
     assert learner.center.numpy() == pytest.approx(mean.numpy(), abs=1e-6)
-    note = "features of glyph-conv are centred by their mean over the 30 images of base classes of glyphs"
+    note = "glyph-conv are centred by their mean over the 30 images of base classes of glyphs"
     assert note in capsys.readouterr().err
-    monkeypatch.setattr(evaluation.methods, "load_backbone", lambda name: replace(backbone, base=None))
+    monkeypatch.setattr(
+        evaluation.methods, "load_backbone", lambda name: replace(backbone, base=None)
+    )
     for name in ("clipart", "glyphs/hebrew", "cub:/data"):
         evaluation.ready(pictures(name), "x", "simpleshot")
     names = ["glyphs", "clipart", "glyphs", "cub:/data"]
@@ -99,8 +113,14 @@ def test_base_classes_are_the_networks_else_the_data_sets(monkeypatch, capsys):
     for name in ("fashion", "folder:/data"):
         with raises(f"center: neither glyph-conv nor {name} has base classes"):
             evaluation.ready(pictures(name), "x", "simpleshot")
-    assert evaluation.ready(pictures("fashion"), "x", "simpleshot", transform="L2N").learner.center is None
-    assert evaluation.ready(pictures("fashion"), "x", "simpleshot", center=mean).record(TASKS) is not None
+    assert (
+        evaluation.ready(pictures("fashion"), "x", "simpleshot", transform="L2N").learner.center
+        is None
+    )
+    assert (
+        evaluation.ready(pictures("fashion"), "x", "simpleshot", center=mean).record(TASKS)
+        is not None
+    )
 
 
 # ------------------------------------------------------------ names
@@ -109,7 +129,8 @@ def test_base_classes_are_the_networks_else_the_data_sets(monkeypatch, capsys):
 def test_tip_adapter_against_a_loop(bank):
     tasks = sample_closed(LABELS, tasks=6, shots=(1, 2, 3, 4, 2))
     scores = TipAdapter(alpha=2.0, beta=4.0, scale=30.0).scores(bank, tasks).numpy()
-    x, text = unit(bank.data.numpy()), unit(bank.text.numpy())
+    x = unit(bank.data.numpy())
+    text = unit(bank.text.numpy())
     for answer, (support, label, query) in zip(scores, task_rows(tasks)):
         for k in range(5):
             cache = np.exp(-4 * (1 - x[query] @ x[support[label == k]].T)).sum(1)
@@ -117,24 +138,31 @@ def test_tip_adapter_against_a_loop(bank):
             assert answer[:, k] == pytest.approx(named + 2 * cache, abs=1e-3)
 
 
+def plain_probe(x, y, start, C):
+    """Weights of least penalised cross-entropy on the support x, with one-hot labels y."""
+
+    def objective(flat):
+        w = flat.reshape(start.shape)
+        log_p = log_softmax(x @ w.T, axis=1)
+        slope = C * (np.exp(log_p) - y).T @ x + w - start
+        return -C * (y * log_p).sum() + ((w - start) ** 2).sum() / 2, slope.ravel()
+
+    options = {"maxiter": 5000, "gtol": 1e-9}
+    best = minimize(objective, start.ravel(), jac=True, method="L-BFGS-B", options=options)
+    return best.x.reshape(start.shape)
+
+
 @pytest.mark.parametrize("C, scale", [(1.0, 10.0), (1000.0, 100.0), (10.0, 0.0)])
 @pytest.mark.parametrize("ways", [2, 5])
 def test_the_probe_is_the_optimum_that_scipy_finds(bank, C, scale, ways):
     tasks = sample_closed(LABELS, tasks=3, ways=ways, shots=2, queries=4)
     scores = TextProbe(C, scale).scores(bank, tasks).numpy()
-    features, text = unit(bank.data.double().numpy()), unit(bank.text.double().numpy())
+    features = unit(bank.data.double().numpy())
+    text = unit(bank.text.double().numpy())
     for answer, (support, label, query) in zip(scores, task_rows(tasks)):
-        x, y = features[support], np.eye(ways)[label]
         start = scale * text[[LABELS[support[label == k][0]] for k in range(ways)]]
-
-        def objective(flat, x=x, y=y, start=start):
-            w = flat.reshape(start.shape)
-            log_p = log_softmax(x @ w.T, axis=1)
-            slope = C * (np.exp(log_p) - y).T @ x + w - start
-            return -C * (y * log_p).sum() + ((w - start) ** 2).sum() / 2, slope.ravel()
-
-        best = minimize(objective, start.ravel(), jac=True, method="L-BFGS-B", options={"maxiter": 5000, "gtol": 1e-9})
-        assert answer == pytest.approx(features[query] @ best.x.reshape(start.shape).T, abs=5e-3)
+        weights = plain_probe(features[support], np.eye(ways)[label], start, C)
+        assert answer == pytest.approx(features[query] @ weights.T, abs=5e-3)
 
 
 def test_the_probe_stops_when_it_is_done(bank):
@@ -148,29 +176,14 @@ def test_the_probe_stops_when_it_is_done(bank):
     assert not len(left)
 
 
-def test_ends_of_the_settings(bank):
-    tasks = sample_closed(LABELS, tasks=20, shots=3)
-    zero_shot = TipAdapter(alpha=0).scores(bank, tasks).numpy()
-    assert TextProbe(C=1e-7).scores(bank, tasks).numpy() == pytest.approx(zero_shot, abs=1e-3)
-    for learner, name, value in ((TipAdapter, "alpha", -1), (TipAdapter, "beta", -1), (TextProbe, "C", 0)):
+def test_settings_below_their_range_are_refused():
+    for learner, name, value in (
+        (TipAdapter, "alpha", -1),
+        (TipAdapter, "beta", -1),
+        (TextProbe, "C", 0),
+    ):
         with raises(f"{name} = {value}"):
             learner(**{name: value})
-
-
-@pytest.mark.parametrize("kind, doubtful", [(TipAdapter, {"scale": 1, "alpha": 10}), (TextProbe, {"scale": 1})])
-def test_what_names_are_worth(kind, doubtful):
-    """Telling names win at 1 shot; names that are all alike cost little; random ones cost a lot, unless doubted."""
-
-    def gain(names, shots=1, **settings):
-        bank, tasks = bank_with_names(names), sample_closed(LABELS, tasks=80, shots=shots)
-        ours, without = (
-            evaluation.evaluate(learner, bank, tasks).accuracy().mean()
-            for learner in (kind(**settings), NearestCentroid())
-        )
-        return 100 * (ours - without)
-
-    assert 15 < gain("telling") < 36 and -4 < gain("alike") < 3 and -4 < gain("alike", 5) < 3
-    assert gain("random") < -25 and gain("random", 5, **doubtful) > -6
 
 
 @pytest.mark.parametrize("learner", [TipAdapter(), TextProbe()], ids=lambda learner: learner.name)
@@ -194,16 +207,24 @@ def test_text_follows_the_names_in_the_metadata_of_safetensors(bank, tmp_path):
     tensors = {"features": bank.data, "labels": torch.from_numpy(LABELS), "text": bank.text}
 
     def read(names, **changes):
-        save_file(tensors | changes, tmp_path / "f.safetensors", metadata={"class_names": json.dumps(names)})
+        save_file(
+            tensors | changes,
+            tmp_path / "f.safetensors",
+            metadata={"class_names": json.dumps(names)},
+        )
         return load_features(tmp_path / "f.safetensors")
 
-    names = [f"class {c}" for c in range(CLASSES)][::-1]  # labels are in one order, their names in another
+    names = [f"class {c}" for c in range(CLASSES)][
+        ::-1
+    ]  # labels are in one order, their names in another
     loaded = read(names)
     place = [loaded.class_names.tolist().index(name) for name in names]
     assert torch.equal(loaded.text[place], bank.text)
     few = LABELS < 3  # some names have no image
     loaded = read(names, features=bank.data[few].clone(), labels=tensors["labels"][few])
-    assert loaded.class_names.tolist() == names[2::-1] and torch.equal(loaded.text, bank.text[[2, 1, 0]])
+    assert loaded.class_names.tolist() == names[2::-1] and torch.equal(
+        loaded.text, bank.text[[2, 1, 0]]
+    )
     with raises(f"text: {CLASSES} rows for {CLASSES + 1} classes"):
         read([*names, "no image"])
     with raises("its metadata name a class twice"):
@@ -211,22 +232,31 @@ def test_text_follows_the_names_in_the_metadata_of_safetensors(bank, tmp_path):
 
 
 def test_text_and_center_in_a_file_of_features(bank, tmp_path):
-    center, text = bank.data.mean(dim=0), bank.text.numpy()
-    beside = {"text": text.astype(np.float64), "center": center.numpy()}
+    center = bank.data.mean(dim=0)
+    text = bank.text.numpy()
+    text_and_center = {"text": text.astype(np.float64), "center": center.numpy()}
 
     def read(name, labels=LABELS, **arrays):
         arrays |= {"features": bank.data.numpy(), "labels": labels}
         if name.endswith(".npz"):
             np.savez(tmp_path / name, **arrays)
         else:
-            save_file({key: torch.from_numpy(value) for key, value in arrays.items()}, tmp_path / name)
+            save_numpy_file(arrays, tmp_path / name)
         return load_features(tmp_path / name)
 
-    bare, complete = read("bare.npz"), read("complete.npz", **beside)
+    bare = read("bare.npz")
+    complete = read("complete.npz", **text_and_center)
     assert bare.text is bare.center is None and bare.digest != complete.digest
-    assert complete.digest == read("f.safetensors", **beside).digest != read("g.npz", text=text + 1).digest
+    assert (
+        complete.digest
+        == read("f.safetensors", **text_and_center).digest
+        != read("g.npz", text=text + 1).digest
+    )
     assert torch.equal(complete.text, bank.text) and torch.equal(complete.to("cpu").center, center)
-    for learner, message in (("text-probe", "reads an embedding of each class's name"), ("simpleshot", "center: none")):
+    for learner, message in (
+        ("text-probe", "reads an embedding of each class's name"),
+        ("simpleshot", "center: none"),
+    ):
         assert evaluation.ready(f"features:{tmp_path}/complete.npz", "none", learner)
         with raises(message):
             evaluation.ready(f"features:{tmp_path}/bare.npz", "none", learner)
@@ -239,13 +269,29 @@ def test_text_and_center_in_a_file_of_features(bank, tmp_path):
 @pytest.mark.parametrize(
     "array, value, message",
     [
-        ("text", np.ones((CLASSES - 1, DIM)), "text: 19 rows for 20 classes; one per class is needed"),
-        ("text", np.ones((CLASSES, DIM + 1)), r"text: .* shape \(20, 65\); \(K, D\) floats, D as of the features"),
-        ("text", np.full((CLASSES, DIM), np.nan), "'text' in f.npz is float64 .*; finite floats are needed"),
+        (
+            "text",
+            np.ones((CLASSES - 1, DIM)),
+            "text: 19 rows for 20 classes; one per class is needed",
+        ),
+        (
+            "text",
+            np.ones((CLASSES, DIM + 1)),
+            r"text: .* shape \(20, 65\); \(K, D\) floats, D as of the features",
+        ),
+        (
+            "text",
+            np.full((CLASSES, DIM), np.nan),
+            "'text' in f.npz is float64 .*; finite floats are needed",
+        ),
         ("text", np.zeros((CLASSES, DIM)), "text: row 0 has length 0"),
-        ("text", np.array(["a"] * CLASSES), "'text' in f.npz is <U1"),
+        ("text", np.full(CLASSES, "a"), "'text' in f.npz is <U1"),
         ("center", np.ones((1, DIM)), r"center: .* shape \(1, 64\); \(D,\) floats"),
-        ("center", np.full(DIM, 1e300), "'center' in f.npz is float64 .*; finite floats are needed"),
+        (
+            "center",
+            np.full(DIM, 1e300),
+            "'center' in f.npz is float64 .*; finite floats are needed",
+        ),
     ],
 )
 def test_text_and_center_that_do_not_fit(bank, tmp_path, array, value, message):
@@ -265,7 +311,7 @@ TINY = {
 
 @pytest.fixture
 def tiny_clip(tmp_path, monkeypatch):
-    """A backbone that is built as CLIP is, with random weights in a file, and the complete model."""
+    """A backbone built as CLIP is, with random weights in a file, and the complete model."""
     import_torchvision()
     import open_clip
 
@@ -273,7 +319,10 @@ def tiny_clip(tmp_path, monkeypatch):
     open_clip.add_model_config(tmp_path / "tiny-clip.json")
     torch.manual_seed(0)
     model = open_clip.create_model("tiny-clip", pretrained=None).eval()
-    save_file({key: w.contiguous().clone() for key, w in model.state_dict().items()}, tmp_path / "w.safetensors")
+    save_file(
+        {key: w.contiguous().clone() for key, w in model.state_dict().items()},
+        tmp_path / "w.safetensors",
+    )
     entry = registry.entries()["clip"]
     parts = {
         "backbone": replace(entry.backbone, dim=24, resolution=32),
@@ -288,16 +337,21 @@ def test_names_are_embedded_by_the_text_tower_and_cached(tiny_clip):
     import open_clip
 
     name, model = tiny_clip
-    backbone, names = backbones.load(name), ["a_cat", "dog"]
+    backbone = backbones.load(name)
+    names = ["a_cat", "dog"]
     embedded = backbones.names_embedded(names, backbone)
 
     def expected(*sentences):
         with torch.inference_mode():
             return unit(model.encode_text(open_clip.tokenize(sentences)).numpy())
 
-    assert embedded.numpy() == pytest.approx(expected("a photo of a a cat.", "a photo of a dog."), abs=1e-5)
+    assert embedded.numpy() == pytest.approx(
+        expected("a photo of a a cat.", "a photo of a dog."), abs=1e-5
+    )
     two = backbones.names_embedded(["dog"], backbone, ("a {}.", "art of {}"))
-    assert two.numpy() == pytest.approx(unit(expected("a dog.", "art of dog").mean(axis=0))[None], abs=1e-5)
+    assert two.numpy() == pytest.approx(
+        unit(expected("a dog.", "art of dog").mean(axis=0))[None], abs=1e-5
+    )
     assert len(list(store.path("text").iterdir())) == 2
     object.__setattr__(backbone, "text", lambda sentences: 1 / 0)
     assert torch.equal(backbones.names_embedded(names, backbone), embedded)
@@ -318,19 +372,25 @@ def test_learners_of_names_run_on_images(tiny_clip):
     for learner in ("tip-adapter", "text-probe"):
         method = evaluation.ready(images, tiny_clip[0], learner)
         bank = method.bank()
-        assert torch.equal(bank.text, backbones.names_embedded(images.class_names, method.backbone).to(bank.text))
+        assert torch.equal(
+            bank.text, backbones.names_embedded(images.class_names, method.backbone).to(bank.text)
+        )
         correct = evaluation.evaluate(method.learner, bank, TASKS).correct
         assert np.array_equal(method.record(TASKS).correct, correct)
         # Other names are another record, though images and weights are the same.
         assert evaluation.ready(renamed, tiny_clip[0], learner).record(TASKS, stored=True) is None
-        assert evaluation.ready(images, tiny_clip[0], learner).record(TASKS, stored=True) is not None
+        assert (
+            evaluation.ready(images, tiny_clip[0], learner).record(TASKS, stored=True) is not None
+        )
         with raises("glyph-conv has no text tower: clip has one"):
             evaluation.ready(images, "glyph-conv", learner)
     assert evaluation.ready(images, tiny_clip[0], "lr").bank().text is None
 
 
 def test_weights_without_a_text_tower_are_reported(tiny_clip, tmp_path):
-    visual = {key: w.clone() for key, w in tiny_clip[1].state_dict().items() if key.startswith("visual.")}
+    visual = {
+        key: w.clone() for key, w in tiny_clip[1].state_dict().items() if key.startswith("visual.")
+    }
     save_file(visual, tmp_path / "visual.safetensors")
     name = f"clip:{tmp_path}/visual.safetensors"
     assert evaluation.ready(pictures("p"), name, "ncc").record(TASKS) is not None
@@ -338,7 +398,3 @@ def test_weights_without_a_text_tower_are_reported(tiny_clip, tmp_path):
         evaluation.ready(pictures("p"), name, "tip-adapter").record(TASKS)
     with raises("glyph-conv: it has no text tower"):
         backbones.names_embedded(["a"], backbones.load("glyph-conv"))
-
-
-def test_a_setting_of_the_probe_by_name():
-    assert learners.make("text-probe", C=2.0).C == 2.0

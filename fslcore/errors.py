@@ -269,9 +269,9 @@ def reason(error: BaseException) -> str:
 
 @cache
 def note(line: str) -> None:
-    """Write a note for the user to stderr, each line once; none with --quiet."""
+    """Write a note for the user to stderr, each line once, after the program's name; none with --quiet."""
     if not os.environ.get("FSLCORE_QUIET"):
-        print(f"fslcore: {visible(line)}", file=sys.stderr)
+        print(f"{os.environ.get('FSLCORE_PROGRAM', 'fslcore')}: {visible(line)}", file=sys.stderr)
 
 
 def shown(value: object) -> str:

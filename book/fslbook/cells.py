@@ -11,7 +11,9 @@ from fslcore.errors import InputError
 
 __all__ = ["glue", "listed", "two_or_more"]
 
-_MINUS = re.compile(r"(?<![\w.)])-(?=\d)")  # before a number; not in efficientnet-lite0, 2-way or 2020-06-01
+_MINUS = re.compile(
+    r"(?<![\w.)])-(?=\d)"
+)  # before a number; not in efficientnet-lite0, 2-way or 2020-06-01
 _PERCENT = re.compile(r"(?<=\d)%(?!\w)")
 _INFINITE = re.compile(r"\binf\b")  # as Python formats it
 
@@ -38,7 +40,9 @@ def glue(**values: object) -> None:
         if isinstance(value, Integral) and not isinstance(value, bool):
             value = f"{value:,}"
         if not isinstance(value, (str, Markdown)):
-            raise TypeError(f"glue: {key} is a {type(value).__name__}; format it, such as f'{{{key}:.2f}}'")
+            raise TypeError(
+                f"glue: {key} is a {type(value).__name__}; format it, such as f'{{{key}:.2f}}'"
+            )
         text = value if isinstance(value, str) else value.data
         text = _PERCENT.sub(" %", _MINUS.sub("−", _INFINITE.sub("∞", text)))
         myst_nb.glue(key, text if isinstance(value, str) else Markdown(text), display=False)
@@ -54,5 +58,7 @@ def listed(items: object) -> str:
 def two_or_more(things: str, **parameters: list) -> None:
     """Raise `InputError` if the chapter's parameters together give fewer than two things to compare."""
     if math.prod(map(len, parameters.values())) < 2:
-        values = ", ".join(f"{name} = [{', '.join(map(str, items))}]" for name, items in parameters.items())
+        values = ", ".join(
+            f"{name} = [{', '.join(map(str, items))}]" for name, items in parameters.items()
+        )
         raise InputError(f"{values}; two {things} or more are needed, which this chapter compares")

@@ -53,7 +53,9 @@ OOPS_BACKBONES = {"clip": "CLIP", "dino": "DINO", "dinov2": "DINOv2"}
 #: FewSTAB's captioners by theirs.
 CAPTIONERS = {"vit-gpt2": "ViT-GPT2", "blip": "BLIP"}
 NAMES = DATASETS | CAPTIONERS | {name: title for name, title in LEARNERS.items() if name != "can"}
-NAMED = re.compile(rf"(?<![\w-])({'|'.join(map(re.escape, sorted(NAMES, key=len, reverse=True)))})(?![\w-])")
+NAMED = re.compile(
+    rf"(?<![\w-])({'|'.join(map(re.escape, sorted(NAMES, key=len, reverse=True)))})(?![\w-])"
+)
 LEARNER = "|".join(map(re.escape, [*LEARNERS.values(), "can"]))
 SETTING = re.compile(rf"({'|'.join(DATASETS.values())}) ([15]) ({LEARNER})(?![\w-])")
 
@@ -77,10 +79,10 @@ class Checks:
     def __init__(self, paper: str, repeats: Mapping[str, str] | None = None):
         self.paper, self.repeats = paper, dict(repeats or {})
         #: The checks by the id of their claim.
-        self.of: dict[str, Callable] = {}
+        self.by_claim: dict[str, Callable] = {}
 
     def __call__(self, check: Callable) -> Callable:
-        self.of[check.__name__.strip("_").replace("_", "-")] = check
+        self.by_claim[check.__name__.strip("_").replace("_", "-")] = check
         return check
 
     def run(self, evidence: object) -> pd.DataFrame:
@@ -94,7 +96,10 @@ class Checks:
         """
         claims = published.claims(self.paper)
         question = [self.repeats.get(name, name) for name in claims.index]
-        checks = [self.of.get(name) or self.of[first] for name, first in zip(claims.index, question)]
+        checks = [
+            self.by_claim.get(name) or self.by_claim[first]
+            for name, first in zip(claims.index, question)
+        ]
         results = [check(value, evidence) for check, value in zip(checks, claims["value"])]
         verdicts = [VERDICTS[holds] for _, holds in results]
         return claims.assign(gives=[g for g, _ in results], verdict=verdicts, question=question)
@@ -113,7 +118,13 @@ def count(number: int, printed: str) -> tuple[str, bool]:
 def tally(rows: pd.DataFrame) -> pd.DataFrame:
     """Number of statements by verdict. Of several that ask the same question, only the first in the paper counts."""
     first = rows[~rows["question"].duplicated()]
-    return first["verdict"].value_counts().reindex(VERDICTS.values(), fill_value=0).rename("statements").to_frame()
+    return (
+        first["verdict"]
+        .value_counts()
+        .reindex(VERDICTS.values(), fill_value=0)
+        .rename("statements")
+        .to_frame()
+    )
 
 
 def worded(text: str) -> str:
@@ -132,11 +143,15 @@ def worded(text: str) -> str:
 
 def named(table: pd.DataFrame | pd.Series) -> pd.DataFrame | pd.Series:
     """Rename learners, data sets and captioners, in the index levels of that name, as the papers write them."""
-    names = {"learner": LEARNERS, "dataset": DATASETS, "captioner": CAPTIONERS}
-    for level in set(names).intersection(table.index.names):
-        table = table.rename(index=names[level], level=level)
-    for level in set(names).intersection(table.columns.names if table.ndim > 1 else ()):
-        table = table.rename(columns=names[level], level=level)
+    for level, names in (
+        ("learner", LEARNERS),
+        ("dataset", DATASETS),
+        ("captioner", CAPTIONERS),
+    ):
+        if level in table.index.names:
+            table = table.rename(index=names, level=level)
+        if table.ndim > 1 and level in table.columns.names:
+            table = table.rename(columns=names, level=level)
     return table
 
 
@@ -151,13 +166,17 @@ def as_printed(table: pd.DataFrame) -> pd.DataFrame:
 
     table = table.rename(index=written, columns=written)
     if "n_images" in table.index.names:
-        table = table.rename(index="{:,}".format, level="n_images").rename_axis(index={"n_images": "images"})
+        table = table.rename(index="{:,}".format, level="n_images").rename_axis(
+            index={"n_images": "images"}
+        )
     return table
 
 
-def less(a: Interval, b: Interval) -> Interval:
+def less(first: Interval, second: Interval) -> Interval:
     """The difference of two printed means, taken as independent."""
-    return Interval(a.mean - b.mean, np.hypot(a.half_width, b.half_width), a.level, a.n_tasks, "independent")
+    half_width = np.hypot(first.half_width, second.half_width)
+    difference = first.mean - second.mean
+    return Interval(difference, half_width, first.level, first.n_tasks, "independent")
 
 
 def shown(rows: pd.DataFrame, verdict: str) -> pd.DataFrame:
@@ -165,6 +184,10 @@ def shown(rows: pd.DataFrame, verdict: str) -> pd.DataFrame:
     part = rows[rows["verdict"] == verdict]
     says = part["claim"] + ": " + part["value"] + part["unit"].map({"percent": " %"}).fillna("")
     table = pd.DataFrame(
-        {"§": part["section"], "the paper says": says, "the evidence gives": part["gives"].map(worded)}
+        {
+            "§": part["section"],
+            "the paper says": says,
+            "the evidence gives": part["gives"].map(worded),
+        }
     )
     return table.set_index("§")

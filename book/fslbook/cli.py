@@ -32,7 +32,14 @@ from . import notebooks
 from .catalogue import CAPTIONERS, ESTIMATORS, RECIPES, TRAINERS
 from .paths import PROFILES, RUNS, check_shipped
 
-OF_THE_LIBRARY = ("compare", "duplicates", "evaluate", "features", "fetch", "report")  # commands of the other program
+OF_THE_LIBRARY = (
+    "compare",
+    "duplicates",
+    "evaluate",
+    "features",
+    "fetch",
+    "report",
+)  # commands of the other program
 PROFILE = dict(type=path_of("profile"), help="file of parameters; data may be absent yet")
 KINDS = {
     "notebooks": lambda: {name: notebooks.title(name) for name in notebooks.names()},
@@ -44,7 +51,9 @@ KINDS = {
 
 def main(arguments: list[str] | None = None) -> int:
     """Run a command and return its exit code (0 for done); an error is one line."""
-    hints = {name: f"{name} is a command of fslcore: fslcore {name} --help" for name in OF_THE_LIBRARY}
+    hints = {
+        name: f"{name} is a command of fslcore: fslcore {name} --help" for name in OF_THE_LIBRARY
+    }
     return _program().run(arguments, hints)
 
 
@@ -61,14 +70,29 @@ def _program() -> Program:
 def _notebook_commands(command: Callable) -> None:
     add = command("list", show_names)
     listable = name_of("name", lambda: [*KINDS, *notebooks.names()])
-    add("what", nargs="?", type=listable, help="a kind of names, or a notebook (an overview of all)")
+    add(
+        "what", nargs="?", type=listable, help="a kind of names, or a notebook (an overview of all)"
+    )
     add("--json", **JSON)
 
     add = command("run", run, computes=True)
     add("notebook", type=completing(notebooks.names, notebook_of), help="a name from fslbook list")
     text = "a parameter of the notebook and its value, in YAML; may be repeated"
-    add("-p", "--parameter", nargs=2, action="append", default=[], metavar=("NAME", "VALUE"), help=text)
-    add("--profile", type=Path, default=PROFILES / "quick.yml", help="file of parameters (quick.yml)")
+    add(
+        "-p",
+        "--parameter",
+        nargs=2,
+        action="append",
+        default=[],
+        metavar=("NAME", "VALUE"),
+        help=text,
+    )
+    add(
+        "--profile",
+        type=Path,
+        default=PROFILES / "quick.yml",
+        help="file of parameters (quick.yml)",
+    )
     text = "executed notebook (NOTEBOOK.ipynb in this folder, or in _build/runs of the repository)"
     add("-o", "--output", type=Path, help=text)
 
@@ -114,9 +138,13 @@ def _training_commands(command: Callable) -> None:
     text = "(conv4-baseline for the learner's own data; needed for other data)"
     add(
         "--frozen",
-        **BACKBONE | {"help": f"backbone of the features of leo and others, NAME or NAME:FILE {text}"},
+        **BACKBONE
+        | {"help": f"backbone of the features of leo and others, NAME or NAME:FILE {text}"},
     )
-    add("--teacher", **BACKBONE | {"help": f"backbone whose outputs rfs learns, NAME or NAME:FILE {text}"})
+    add(
+        "--teacher",
+        **BACKBONE | {"help": f"backbone whose outputs rfs learns, NAME or NAME:FILE {text}"},
+    )
     add("--shots", type=count_of("shots", 1), help="images per class in the training tasks (5)")
     add("--epochs", type=count_of("epochs", 1), help="number of epochs (the learner's own)")
     add("--paper", choices=TRAINERS, help="train as this paper does on the data set")
@@ -150,7 +178,9 @@ def setting_of(text: str) -> tuple[str, object]:
     except yaml.YAMLError:
         setting = None
     if not (name and equals) or setting is None:
-        raise InputError(f"set = {text}; FIELD=VALUE is allowed, such as lr=0.01 or augmentation=[flip]")
+        raise InputError(
+            f"set = {text}; FIELD=VALUE is allowed, such as lr=0.01 or augmentation=[flip]"
+        )
     return name, setting
 
 
@@ -169,7 +199,10 @@ def show_names(options: argparse.Namespace) -> None:
         return show(options, {"notebooks": {options.what: record}}, *lines)
     kinds = {kind: names() for kind, names in KINDS.items() if options.what in (None, kind)}
     if options.what is None:
-        lines = [*overview(kinds), "fslbook list KIND: all names of a kind; fslbook list NOTEBOOK: its parameters"]
+        lines = [
+            *overview(kinds),
+            "fslbook list KIND: all names of a kind; fslbook list NOTEBOOK: its parameters",
+        ]
     else:
         lines = _name_lines(kinds[options.what])
     return show(options, kinds, *lines)
@@ -183,7 +216,10 @@ def _parameter_line(parameter: dict) -> str:
 def _name_lines(names: dict | list) -> list[str]:
     if isinstance(names, list):
         return names
-    return [f"{name}: {joined(about) if isinstance(about, list) else about}" for name, about in names.items()]
+    return [
+        f"{name}: {joined(about) if isinstance(about, list) else about}"
+        for name, about in names.items()
+    ]
 
 
 def run(options: argparse.Namespace) -> None:
@@ -195,7 +231,9 @@ def run(options: argparse.Namespace) -> None:
     names = [name for name, _ in options.parameter]
     for name in names:
         if names.count(name) > 1:
-            raise InputError(f"parameter {name} is given {names.count(name)} times; once is allowed")
+            raise InputError(
+                f"parameter {name} is given {names.count(name)} times; once is allowed"
+            )
     settings = dict(notebooks.profile(options.profile).get(options.notebook, {}))
     settings |= {name: notebooks.value(name, text) for name, text in options.parameter}
     print(notebooks.run(options.notebook, settings, output, progress=not options.quiet))
@@ -219,7 +257,9 @@ def assess(options: argparse.Namespace) -> None:
     fslbook assess my-images --backbone efficientnet-lite0 --learner ncc lr --level 0.8
     fslbook assess my-images --json
     """
-    output = check_output(options.output or Path(f"{options.folder.resolve().name}.html"), [".html"])
+    output = check_output(
+        options.output or Path(f"{options.folder.resolve().name}.html"), [".html"]
+    )
     from .estimation import calibration
 
     methods = calibration.methods(options.backbones, options.learners)
@@ -266,8 +306,12 @@ def train(options: argparse.Namespace) -> None:
         print(training.train(options.learner, output, **settings, **changes))
         return
     if output or not options.paper:
-        raise InputError("learner: one is needed, or only --paper, which trains all of that paper (to the cache)")
-    for path in training.train_paper(**settings, **{k: v for k, v in changes.items() if v is not None}):
+        raise InputError(
+            "learner: one is needed, or only --paper, which trains all of that paper (to the cache)"
+        )
+    for path in training.train_paper(
+        **settings, **{k: v for k, v in changes.items() if v is not None}
+    ):
         print(path)
 
 
@@ -281,9 +325,13 @@ def caption(options: argparse.Namespace) -> None:
     output = options.output and check_output(options.output, [".csv"])
     folders = [name for name in options.datasets if name.startswith("folder:")]
     if folders and not output:
-        raise InputError(f"output: none; {folders[0]} has no name for cached captions, so -o FILE.csv is needed")
+        raise InputError(
+            f"output: none; {folders[0]} has no name for cached captions, so -o FILE.csv is needed"
+        )
     if output and options.datasets[1:]:
-        raise InputError(f"output = {output}; without it, the captions of {len(options.datasets)} data sets are cached")
+        raise InputError(
+            f"output = {output}; without it, the captions of {len(options.datasets)} data sets are cached"
+        )
     from fslcore import datasets
 
     from .attributes import captions

@@ -25,6 +25,7 @@ import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
+from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -57,14 +58,28 @@ __all__ = [
 ]
 
 FORMAT = 1
-BYTES, EXPANDED, MEMBERS = 16 * 2**20, 64 * 2**20, 5000  # of a file: at most so many, expanded, and arrays
+BYTES, EXPANDED, MEMBERS = (
+    16 * 2**20,
+    64 * 2**20,
+    5000,
+)  # of a file: at most so many, expanded, and arrays
 NAME = 80  # characters of the name of who reports
 IMAGES, CLASSES, DRAWN = 10**8, 10**5, 10**8  # of a data set; images in all tasks of a row
 BROKEN = (OSError, EOFError, KeyError, ValueError, RuntimeError, zipfile.BadZipFile, zlib.error)
 #: Columns of the array of a row of re-split tasks.
 RESPLIT = ("oracle", *ESTIMATORS, fresh.FRESH)
+# What decides on the tasks of a row.
+DRAWN_BY = ("sampling", "tasks", "rounds", "ways", "shots", "queries", "seed")
+# By the sampling of a row: its array in words, the type of its numbers, and its columns.
+FORMS = {
+    "closed": ("(tasks, ways) of 16-bit whole numbers", "<u2", lambda ways: ways),
+    "biased": ("(tasks, 2 ways) of 16-bit whole numbers", "<u2", lambda ways: 2 * ways),
+    "re-split": ("(tasks, columns) of 64-bit numbers", "<f8", lambda ways: len(RESPLIT)),
+}
 #: By the sampling of a row, whether `load` draws its tasks again.
-REDRAWN = dict.fromkeys(("closed", "open", "re-split"), "yes") | {"biased": "no, they follow from attributes"}
+REDRAWN = dict.fromkeys(("closed", "open", "re-split"), "yes") | {
+    "biased": "no, they follow from attributes"
+}
 #: What ``about.json`` holds: a list or a mapping of a form, a mapping with these keys, a type, or one of several.
 ROW = {
     **dict.fromkeys(("dataset", "backbone", "learner", "sampling", "digest", "redrawn"), str),
@@ -123,7 +138,9 @@ def contributed(folder: Path | None = None) -> list[Pack]:
     """The packs in ``data/contributed`` (or another folder), in the order of their names; errors as for `load`."""
     folder = DATA / "contributed" if folder is None else folder
     paths = [path for path in sorted(folder.glob("[!.]*")) if path.name != "README.md"]
-    return [_load(path, path.stat().st_mtime_ns, os.environ.get("FSLCORE_SOURCES")) for path in paths]
+    return [
+        _load(path, path.stat().st_mtime_ns, os.environ.get("FSLCORE_SOURCES")) for path in paths
+    ]
 
 
 def load(path: str | Path) -> Pack:
@@ -143,34 +160,35 @@ def load(path: str | Path) -> Pack:
     except BROKEN as error:
         raise InputError(f"{path.name}: no pack can be read ({reason(error)})") from None
     problems = list(_unlike(about, ABOUT, "about.json"))
-    if not problems and about["format"] != FORMAT:
-        problems.append(f"format {about['format']}; {FORMAT} is read")
-    if not problems and members.keys() != {member(i) for i in range(len(about["results"]))}:
-        problems.append(f"{len(members)} arrays; one a row of results is needed, {len(about['results'])} in all")
     if not problems:
-        problems += [wrong for wrong in [wrong_name(about["by"])] if wrong]
-        try:
-            problems += _other_sources(about)
-        except InputError as error:  # a data set with settings that it does not have
-            problems.append(str(error))
-        problems += _wrong_classes(about["classes"], about["parts"])
-    tables = []
+        problems = _wrong_about(about, members)
+    arrays = []
     for i, row in enumerate([] if problems else about["results"]):
         right, wrong = _right(members[member(i)], row, about)
-        problems += [
-            f"row {i} ({row['learner']} on {row['dataset']}, {row['backbone']}): {problem}" for problem in wrong
-        ]
-        tables.append((row, right))
+        place = f"row {i} ({row['learner']} on {row['dataset']}, {row['backbone']})"
+        problems += [f"{place}: {problem}" for problem in wrong]
+        arrays.append((row, right))
     if problems:
         problems = list(dict.fromkeys(problems))
         unlisted = f" and {len(problems) - 20} more" if len(problems) > 20 else ""
         raise InputError(f"{path.name}: {'; '.join(problems[:20])}{unlisted}")
-    return Pack(
-        path,
-        about,
-        _table([row_and_array for row_and_array in tables if row_and_array[0]["sampling"] in ("closed", "open")]),
-        tables,
-    )
+    return Pack(path, about, _table(arrays), arrays)
+
+
+def _wrong_about(about: dict, members: dict[str, bytes]) -> list[str]:
+    """What is wrong with a description of the right form."""
+    if about["format"] != FORMAT:
+        return [f"format {about['format']}; {FORMAT} is read"]
+    count = len(about["results"])
+    if members.keys() != {member(i) for i in range(count)}:
+        return [f"{len(members)} arrays; one a row of results is needed, {count} in all"]
+    problem = wrong_name(about["by"])
+    problems = [problem] if problem else []
+    try:
+        problems += _other_sources(about)
+    except InputError as error:  # a data set with settings that it does not have
+        problems.append(str(error))
+    return problems + _wrong_classes(about["classes"], about["parts"])
 
 
 _load = cache(lambda path, time, manifest: load(path))
@@ -188,12 +206,17 @@ def _members(path: Path) -> dict[str, bytes]:
     with zipfile.ZipFile(path) as archive:
         entries = archive.infolist()
         if len(entries) > MEMBERS or sum(entry.file_size for entry in entries) > EXPANDED:
-            raise ValueError(f"it expands too far; {EXPANDED:,} bytes in {MEMBERS:,} parts are allowed")
+            raise ValueError(
+                f"it expands too far; {EXPANDED:,} bytes in {MEMBERS:,} parts are allowed"
+            )
         for entry in entries:
-            with archive.open(entry) as part:  # reads no further than the size that is declared, and compares the CRC
+            # This reads no further than the size that is declared, and compares the CRC.
+            with archive.open(entry) as part:
                 content = part.read(entry.file_size + 1)
             if entry.filename in contents or len(content) != entry.file_size:
-                raise ValueError(f"{shown(entry.filename)} is there twice, or not as large as it says")
+                raise ValueError(
+                    f"{shown(entry.filename)} is there twice, or not as large as it says"
+                )
             contents[entry.filename] = content
     return contents
 
@@ -219,33 +242,42 @@ def _unlike(value: object, form: object, place: str) -> Iterator[str]:
 
 def wrong_name(by: str) -> str | None:
     """What is wrong with the name of who reports; None where nothing is."""
-    fits = 0 < len(by) <= NAME and by == by.strip() and visible(by) == by
-    return None if fits else f"by = {shown(visible(by))}; a name in one line, of 1 to {NAME} characters, is needed"
+    if 0 < len(by) <= NAME and by == by.strip() and visible(by) == by:
+        return None
+    return f"by = {shown(visible(by))}; a name in one line, of 1 to {NAME} characters, is needed"
 
 
 def _other_sources(about: dict) -> list[str]:
     """Digests other than those that are listed, and names of data, networks and learners that are not known."""
     wrong = sources.differing(about["data"], about["weights"], sources.read())[0]
-    settings = [
-        tuple(row[name] for name in ROW if name not in ("digest", "redrawn", "tasks")) for row in about["results"]
-    ]
-    if len(set(settings)) < len(settings):
+    settings = [name for name in ROW if name not in ("digest", "redrawn", "tasks")]
+    if len({itemgetter(*settings)(row) for row in about["results"]}) < len(about["results"]):
         wrong.append("rows of the same setting")
     lists = {
         "dataset": about["classes"],
         "learner": catalogue.LEARNERS_BY_NAME,
         "backbone": _backbones(about["results"]),
+        "sampling": REDRAWN,
+        "captioner": [None, *CAPTIONERS],
     }
-    for kind, allowed in {**lists, "sampling": REDRAWN, "captioner": [None, *CAPTIONERS]}.items():
+    for kind, allowed in lists.items():
         strange = {row[kind] for row in about["results"]} - set(allowed)
         wrong += [f"{kind} {shown(name)} is not known" for name in sorted(strange)]
     for row in about["results"] if not wrong else ():
-        wanted = (row["sampling"] == "biased", row["sampling"] == "re-split", REDRAWN[row["sampling"]])
+        wanted = (
+            row["sampling"] == "biased",
+            row["sampling"] == "re-split",
+            REDRAWN[row["sampling"]],
+        )
         if (row["captioner"] is not None, row["rounds"] is not None, row["redrawn"]) != wanted:
             wrong.append(f"captioner, rounds or redrawn of a row of {row['sampling']} tasks")
     for name, sizes in about["classes"].items():
         source = sources.read().data.get(source_of(name))
-        problem = source.miscount("novel", len(sizes), sum(sizes)) if source and source.reader == name else ""
+        problem = (
+            source.miscount("novel", len(sizes), sum(sizes))
+            if source and source.reader == name
+            else ""
+        )
         if problem:
             wrong.append(f"{shown(name)}: {problem}")
     return wrong or [
@@ -262,57 +294,82 @@ def _backbones(rows: list[dict]) -> list[str]:
     if any(row["backbone"].startswith(f"{catalogue.OWN}:") for row in rows):
         from .training.whole import networks
 
-        allowed += [f"{catalogue.OWN}:{network[-1]}" for paper in TRAINERS for network in networks(paper)]
+        allowed += [
+            f"{catalogue.OWN}:{network[-1]}" for paper in TRAINERS for network in networks(paper)
+        ]
     return [name for name in allowed if name != catalogue.OWN]
 
 
 def _wrong_classes(classes: dict[str, list[int]], parts: dict[str, list[int]]) -> list[str]:
-    fits = {name: len(n) <= CLASSES and min(n, default=0) > 0 and sum(n) <= IMAGES for name, n in classes.items()}
+    fits = {
+        name: len(n) <= CLASSES and min(n, default=0) > 0 and sum(n) <= IMAGES
+        for name, n in classes.items()
+    }
     for name, numbers in parts.items():
         numbered = set(numbers) == set(range(len(set(numbers))))
         fits[name] = fits.get(name, False) and len(numbers) == len(classes[name]) and numbered
-    return [f"classes of {shown(name)}: sizes that no data set has" for name, fit in fits.items() if not fit]
+    return [
+        f"classes of {shown(name)}: sizes that no data set has"
+        for name, fit in fits.items()
+        if not fit
+    ]
 
 
 def _right(content: bytes, row: dict, about: dict) -> tuple[np.ndarray | None, list[str]]:
     """The array of a row, and what is wrong with it or the tasks of the row."""
-    ways, shots, queries, sampling = (row[name] for name in ("ways", "shots", "queries", "sampling"))
-    width, number_type, columns_word = {
-        "biased": (2 * ways, "<u2", "2 ways"),
-        "re-split": (len(RESPLIT), "<f8", "columns"),
-    }.get(sampling, (ways, "<u2", "ways"))
     try:
-        file = io.BytesIO(content)
-        version, (shape, fortran, kind) = np.lib.format.read_magic(file), np.lib.format.read_array_header_1_0(file)
-        if version != (1, 0) or fortran or kind != np.dtype(number_type) or len(shape) != 2 or shape[1] != width:
-            raise ValueError(f"an array {shape} of {kind}")
-        array = np.frombuffer(file.read(), number_type).reshape(shape)
+        array = _array(content, row)
     except ValueError as error:
-        numbers = "64-bit numbers" if number_type == "<f8" else "16-bit whole numbers"
-        return None, [f"its array is not (tasks, {columns_word}) of {numbers} ({reason(error)})"]
-    size = len(array) * ways * (shots + queries)
-    if not 0 < shots < DRAWN or not 0 < queries < DRAWN or size > DRAWN:
-        return None, [f"{shots} shots and {queries} queries in {len(array)} tasks"]
-    if row["tasks"] is not None and row["tasks"] > DRAWN:
-        return None, [f"{row['tasks']} tasks"]
-    if sampling == "re-split" and not 0 < len(array) * ways * shots * max(row["rounds"], ways * shots) <= DRAWN:
-        return None, [f"{row['rounds']} rounds in {len(array)} tasks"]
-    sizes = np.array(about["classes"][row["dataset"]])
-    if sampling == "biased":
-        return array, _wrong_biased(array, row, sizes)
-    facts = (row[name] for name in ("sampling", "tasks", "ways", "shots", "queries", "seed", "rounds"))
+        numbers = FORMS.get(row["sampling"], FORMS["closed"])[0]
+        return None, [f"its array is not {numbers} ({reason(error)})"]
+    if problem := _too_large(row, len(array)):
+        return None, [problem]
+    sizes = tuple(about["classes"][row["dataset"]])
+    if row["sampling"] == "biased":
+        return array, _wrong_biased(array, row, np.array(sizes))
+    parts = tuple(about["parts"].get(row["dataset"], ()))
+    facts = {name: row[name] for name in DRAWN_BY}
     try:
-        n, digest, tested = _drawn(tuple(sizes), tuple(about["parts"].get(row["dataset"], ())), *facts)
+        tasks, digest, tested = _drawn(sizes, parts, **facts)
     except InputError as error:
         return None, [f"its tasks cannot be drawn ({error})"]
-    wrong = _wrong_shares(array, tested) if sampling == "re-split" else _too_many(array, queries)
-    if (n, digest) != (len(array), row["digest"]):
+    is_resplit = row["sampling"] == "re-split"
+    wrong = _wrong_shares(array, tested) if is_resplit else _too_many(array, row["queries"])
+    if (tasks, digest) != (len(array), row["digest"]):
         wrong.append("its tasks are not those that its class sizes and seed give")
     return array, wrong
 
 
+def _array(content: bytes, row: dict) -> np.ndarray:
+    """The array of a row; raises ValueError where it is of another form."""
+    _, kind, width = FORMS.get(row["sampling"], FORMS["closed"])
+    file = io.BytesIO(content)
+    version = np.lib.format.read_magic(file)
+    shape, fortran, dtype = np.lib.format.read_array_header_1_0(file)
+    fits = version == (1, 0) and not fortran and dtype == np.dtype(kind)
+    if not fits or len(shape) != 2 or shape[1] != width(row["ways"]):
+        raise ValueError(f"an array {shape} of {dtype}")
+    return np.frombuffer(file.read(), kind).reshape(shape)
+
+
+def _too_large(row: dict, tasks: int) -> str:
+    """Why tasks would take too long to draw; empty if they would not."""
+    ways, shots, queries, rounds = (row[name] for name in ("ways", "shots", "queries", "rounds"))
+    size = tasks * ways * (shots + queries)
+    if not 0 < shots < DRAWN or not 0 < queries < DRAWN or size > DRAWN:
+        return f"{shots} shots and {queries} queries in {tasks} tasks"
+    if row["tasks"] is not None and row["tasks"] > DRAWN:
+        return f"{row['tasks']} tasks"
+    images = tasks * ways * shots * max(rounds or 0, ways * shots)
+    if row["sampling"] == "re-split" and not 0 < images <= DRAWN:
+        return f"{rounds} rounds in {tasks} tasks"
+    return ""
+
+
 def _too_many(right: np.ndarray, queries: int) -> list[str]:
-    return [f"more than {queries} queries of a class are right"] if right.max(initial=0) > queries else []
+    if right.max(initial=0) <= queries:
+        return []
+    return [f"more than {queries} queries of a class are right"]
 
 
 def _wrong_biased(array: np.ndarray, row: dict, sizes: np.ndarray) -> list[str]:
@@ -321,7 +378,10 @@ def _wrong_biased(array: np.ndarray, row: dict, sizes: np.ndarray) -> list[str]:
     wrong = _too_many(right, row["queries"])
     if len(array) != row["tasks"]:
         wrong.append(f"{len(array)} tasks, not {row['tasks']}")
-    if classes.max(initial=0) >= len(sizes) or (np.diff(np.sort(classes, axis=1), axis=1) == 0).any():
+    if (
+        classes.max(initial=0) >= len(sizes)
+        or (np.diff(np.sort(classes, axis=1), axis=1) == 0).any()
+    ):
         wrong.append("classes that the data set does not have, or one twice in a task")
     elif (sizes[classes] < row["shots"] + row["queries"]).any():
         wrong.append("classes with too few images")
@@ -333,7 +393,9 @@ def _wrong_shares(shares: np.ndarray, tested: tuple[int, ...]) -> list[str]:
     if not ((shares >= 0) & (shares <= 1)).all():
         return ["accuracies that are not from 0 to 1"]
     right = shares * tested
-    return ["accuracies that no number of right images gives"] if (abs(right - right.round()) > 1e-6).any() else []
+    if (abs(right - right.round()) <= 1e-6).all():
+        return []
+    return ["accuracies that no number of right images gives"]
 
 
 def re_split(tasks: Tasks, new: Tasks, rounds: int, seed: int) -> tuple[str, tuple[int, ...]]:
@@ -341,7 +403,11 @@ def re_split(tasks: Tasks, new: Tasks, rounds: int, seed: int) -> tuple[str, tup
 
     0 where that number varies, as for the bootstrap.
     """
-    cuts = [tasks, *(resplit(tasks, name, rounds=rounds, seed=seed).tasks for name in ESTIMATORS), new]
+    cuts = [
+        tasks,
+        *(resplit(tasks, name, rounds=rounds, seed=seed).tasks for name in ESTIMATORS),
+        new,
+    ]
     images = [(cut.query >= 0).sum(axis=1) for cut in cuts]
     tested = (int(n[0]) * len(n) // len(tasks) if (n == n[0]).all() else 0 for n in images)
     return hashlib.sha256("".join(cut.digest for cut in cuts).encode()).hexdigest(), tuple(tested)
@@ -349,34 +415,41 @@ def re_split(tasks: Tasks, new: Tasks, rounds: int, seed: int) -> tuple[str, tup
 
 @cache
 def _drawn(
-    sizes: tuple[int, ...], parts: tuple[int, ...], sampling: str, tasks: int | None, *shape: int | None
+    sizes: tuple[int, ...],
+    parts: tuple[int, ...],
+    sampling: str,
+    tasks: int | None,
+    rounds: int | None,
+    **shape: int,
 ) -> tuple[int, str, tuple[int, ...]]:
     """Of the tasks that the samplers draw from images in the order of their classes: number, digest, `re_split`'s."""
     labels = np.repeat(np.arange(len(sizes)), sizes)
-    *shape, rounds = shape
-    named, tasks = dict(zip(("ways", "shots", "queries", "seed"), shape)), 0 if tasks is None else tasks
+    tasks = tasks or 0
     if sampling == "re-split":
         image_parts = np.repeat(parts, sizes) if parts else None
-        with_oracle, new = fresh.draw(labels, image_parts, tasks=tasks, **named)
-        return len(with_oracle), *re_split(with_oracle, new, rounds, named["seed"])
+        with_oracle, new = fresh.draw(labels, image_parts, tasks=tasks, **shape)
+        return len(with_oracle), *re_split(with_oracle, new, rounds, shape["seed"])
     if sampling == "closed":
-        sampled: Tasks = sample_closed(labels, tasks=tasks, skip_small_classes=True, **named)
+        sampled: Tasks = sample_closed(labels, tasks=tasks, skip_small_classes=True, **shape)
     else:
-        sampled = sample_open(labels, max_tasks=tasks or None, skip_small_classes=True, **named)
+        sampled = sample_open(labels, max_tasks=tasks or None, skip_small_classes=True, **shape)
     return len(sampled), sampled.digest, ()
 
 
-def _table(tables: list[tuple[dict, np.ndarray]]) -> pd.DataFrame:
+def _table(arrays: list[tuple[dict, np.ndarray]]) -> pd.DataFrame:
+    """The results table of closed and open tasks."""
     import pandas as pd
 
     from fslcore.evaluation.table import COLUMNS
 
-    parts = [pd.DataFrame(columns=list(COLUMNS))] if not tables else []
-    for row, right in tables:
-        accuracy = 100 * right.sum(axis=1, dtype=np.int64) / (row["ways"] * row["queries"])
-        facts = {name: row[name] for name in COLUMNS if name in row}
-        parts.append(pd.DataFrame({"task": np.arange(len(right)), "accuracy": accuracy}).assign(**facts)[list(COLUMNS)])
-    return pd.concat(parts, ignore_index=True)
+    parts = [pd.DataFrame(columns=list(COLUMNS))]
+    for row, right in arrays:
+        if row["sampling"] in ("closed", "open"):
+            accuracy = 100 * right.sum(axis=1, dtype=np.int64) / (row["ways"] * row["queries"])
+            table = pd.DataFrame({"task": np.arange(len(right)), "accuracy": accuracy})
+            facts = {name: row[name] for name in COLUMNS if name in row}
+            parts.append(table.assign(**facts)[list(COLUMNS)])
+    return pd.concat(parts[1:] or parts, ignore_index=True)
 
 
 def plain(name: str) -> str:

@@ -17,7 +17,11 @@ from . import notebooks
 __all__ = ["Evaluation", "complete_parameters", "evaluations", "features", "without_repeats"]
 
 SHAPE = ("ways", "shots", "queries")
-IMAGE_LEARNERS = ("ft", "maml", "boil")  # train a network on the images of each task, and read no features
+IMAGE_LEARNERS = (
+    "ft",
+    "maml",
+    "boil",
+)  # train a network on the images of each task, and read no features
 
 
 @dataclass(frozen=True)
@@ -66,7 +70,8 @@ def evaluations(profile: dict[str, dict]) -> dict[str, list[Evaluation]]:
     """By chapter, the evaluations of a profile, as `fslbook.notebooks.profile` gives it."""
     chapters = [chapter for chapter in profile if chapter in EVALUATIONS]
     return {
-        chapter: without_repeats(EVALUATIONS[chapter](complete_parameters(profile, chapter))) for chapter in chapters
+        chapter: without_repeats(EVALUATIONS[chapter](complete_parameters(profile, chapter)))
+        for chapter in chapters
     }
 
 
@@ -119,7 +124,9 @@ def _on_estimates(p: dict) -> Iterator[Evaluation]:
         backbone, learner = method.rsplit(" ", 1)
         tasks = _tasks_of(learner, p)
         if tasks is not None:
-            yield Evaluation(dataset, filled(backbone, dataset), learner, "re-split", tasks, **options)
+            yield Evaluation(
+                dataset, filled(backbone, dataset), learner, "re-split", tasks, **options
+            )
 
 
 def _on_bias(p: dict) -> Iterator[Evaluation]:
@@ -179,13 +186,18 @@ def features(profile: dict[str, dict]) -> set[tuple[str, str]]:
     for evaluation in chain.from_iterable(evaluations(profile).values()):
         if evaluation.learner not in IMAGE_LEARNERS:
             pairs.add((evaluation.dataset, evaluation.backbone))
-    return {(dataset, backbone) for dataset, backbone in pairs if not dataset.startswith("features:")}
+    return {
+        (dataset, backbone) for dataset, backbone in pairs if not dataset.startswith("features:")
+    }
 
 
 def _networks_of(chapter: str) -> dict[str, list[str]]:
     if chapter in NETWORKS_OF:
         return NETWORKS_OF[chapter]
-    kinds = {parameter.name: parameter.allowed.partition(" ")[0] for parameter in notebooks.parameters(chapter)}
+    kinds = {
+        parameter.name: parameter.allowed.partition(" ")[0]
+        for parameter in notebooks.parameters(chapter)
+    }
     networks = [name for name, kind in kinds.items() if kind in ("backbone", "method")]
     return {name: networks for name, kind in kinds.items() if kind == "dataset"}
 

@@ -7,7 +7,7 @@ import html
 import io
 import re
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 import matplotlib.pyplot as plt
@@ -17,8 +17,9 @@ import seaborn as sns
 from IPython.display import HTML
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
-from fslbook.style import COLOURS, MARKERS
 from fslcore.stats import Interval
+
+from .style import COLOURS, MARKERS, NO_METADATA, REPRODUCIBLE
 
 if TYPE_CHECKING:
     from fslcore.datasets import Images
@@ -44,19 +45,20 @@ LOOKS = {
         ("best on average", COLOURS[8], "p", "-."),
     ]
 }
+# What a paper prints: hollow marks.
+LOOKS["printed"] = dict(color="black", mfc="white", marker="D")
 
 
-def image_grid(images: Images, classes: int = 12, per_class: int = 8, seed: int = 0) -> plt.Figure:
+def image_grid(images: Images, classes: int, per_class: int, seed: int) -> plt.Figure:
     """A few images per class, one row per class; classes and images are chosen at random with ``seed``."""
     rng = np.random.default_rng(seed)
-    classes = min(classes, len(images.class_names))
     chosen = np.sort(rng.permutation(len(images.class_names))[:classes])
-    figure, axes = plt.subplots(classes, 1, figsize=(6.4, 0.6 * classes))
-    for ax, c in zip(axes, chosen):
-        rows = rng.permutation(np.flatnonzero(images.labels == c))[:per_class]
+    figure, axes = plt.subplots(len(chosen), 1, figsize=(6.4, 0.6 * len(chosen)))
+    for ax, label in zip(axes, chosen):
+        rows = rng.permutation(np.flatnonzero(images.labels == label))[:per_class]
         strip = np.concatenate(list(images.images[rows]), axis=1)
         ax.imshow(strip.squeeze(), cmap="gray", vmin=0, vmax=255)
-        name = images.class_names[c].split("/")[-1]
+        name = images.class_names[label].split("/")[-1]
         ax.set_ylabel(name, rotation=0, ha="right", va="center", fontsize=10)
         ax.set(xticks=[], yticks=[])
         sns.despine(ax=ax, left=True, bottom=True)
@@ -72,26 +74,21 @@ def plain_ticks(axis, digits: tuple[int, ...] = (1, 2, 5)) -> None:
 
 def interval_stack(intervals: list[Interval], truth: float, title: str, ax: plt.Axes) -> plt.Axes:
     """Intervals of repeated experiments, one above the other; those that miss the truth are marked."""
-    lows, highs = (np.array([getattr(r, end) for r in intervals]) for end in ("low", "high"))
-    hit = (lows <= truth) & (truth <= highs)
-    rows = np.arange(len(intervals))
-    for mine, colour, line, name in (
-        (hit, COLOURS[0], "-", "contains the truth"),
-        (~hit, COLOURS[3], "--", "misses it"),
+    ends = pd.DataFrame([(r.low, r.high) for r in intervals], columns=["low", "high"])
+    hit = (ends["low"] <= truth) & (truth <= ends["high"])
+    for part, colour, line, name in (
+        (ends[hit], COLOURS[0], "-", "contains the truth"),
+        (ends[~hit], COLOURS[3], "--", "misses it"),
     ):
-        ax.hlines(rows[mine], lows[mine], highs[mine], color=colour, linestyle=line, linewidth=2, label=name)
+        style = dict(color=colour, linestyle=line, linewidth=2, label=name)
+        ax.hlines(part.index, part["low"], part["high"], **style)
     ax.axvline(truth, color="black", linewidth=1)
     title = f"{title}: {hit.mean():.0%} contain the truth"
     ax.set(xlabel="mean accuracy (%)", ylabel="repetition, with new images", title=title)
     return ax
 
 
-def forest(
-    rows: pd.DataFrame,
-    xlabel: str = "accuracy (%)",
-    zero: bool = False,
-    hollow: Sequence[str] = ("printed",),
-) -> HTML | None:
+def forest(rows: pd.DataFrame, xlabel: str = "accuracy (%)", zero: bool = False) -> HTML | None:
     """Draw intervals as a forest plot: one picture per panel, one row per label, with its series below each other.
 
     Parameters
@@ -104,9 +101,6 @@ def forest(
         Of each panel.
     zero : bool
         A line at 0, for differences.
-    hollow : sequence of str
-        Series drawn as hollow black marks, usually what a paper prints. Series named in `LOOKS` have the colour and
-        mark given there; the others take colours and marks in order.
 
     Returns
     -------
@@ -117,45 +111,63 @@ def forest(
         return None
     rows = rows.assign(series=rows.get("series", ""), panel=rows.get("panel", ""))
     if "half_width" in rows:
-        rows = rows.assign(low=rows["mean"] - rows["half_width"], high=rows["mean"] + rows["half_width"])
-    series = list(rows["series"].unique())
-    panels = list(rows["panel"].unique())
-    looks = {name: LOOKS[name] for name in series if name in LOOKS}
-    others = [name for name in series if name not in hollow and name not in looks]
-    looks |= {name: dict(color=COLOURS[i], marker=MARKERS[i]) for i, name in enumerate(others)}
-    looks |= {name: dict(color="black", mfc="white", marker="D") for name in hollow}
+        ends = dict(low=rows["mean"] - rows["half_width"], high=rows["mean"] + rows["half_width"])
+        rows = rows.assign(**ends)
+    looks = _looks(rows["series"].unique())
+    panels = rows.groupby("panel", sort=False)
     pictures = []
-    for panel in panels:
-        mine = rows[rows["panel"] == panel]
-        labels, present = list(mine["row"].unique()), [name for name in series if name in set(mine["series"])]
-        names = [textwrap.fill(_drawn(label), LABEL) for label in labels]
-        lines = 1 + max(name.count("\n") for name in names)
-        height = len(labels) * max(0.27, 0.17 * lines, 0.16 * len(present)) + 0.75
-        size = (4.4 if len(panels) == 1 else 3.5, height + 0.25 * (len(series) > 1))
-        figure, ax = plt.subplots(figsize=size, layout="constrained")
-        for i, name in enumerate(present):
-            points_of = mine[mine["series"] == name]
-            y = np.array([labels.index(label) for label in points_of["row"]]) + 0.7 * ((i + 0.5) / len(present) - 0.5)
-            style = looks[name] | dict(linestyle="", markersize=5, zorder=3)
-            ax.plot(points_of["mean"], y, label=_drawn(name), **style)
-            if "low" in points_of:
-                ax.hlines(y, points_of["low"], points_of["high"], color=style["color"], linewidth=1.5)
+    for panel, part in panels:
+        ax = _panel(part, looks, single=panels.ngroups == 1)
         if zero:
             ax.axvline(0, color="black", linewidth=1)
-        ax.set_yticks(range(len(labels)), names, fontsize=9)
+        labels = [_drawn(label, LABEL) for label in part["row"].unique()]
+        ax.set_yticks(range(len(labels)), labels, fontsize=9)
         ax.set(ylim=(len(labels) - 0.5, -0.5))
         ax.set_xlabel(xlabel, fontsize=9)
         ax.set_title(_drawn(panel), fontsize=10)
         ax.tick_params(axis="x", labelsize=9)
         ax.grid(axis="y", visible=False)
-        if len(series) > 1:  # below the axis, where no mark can lie under it
-            narrow = len(panels) > 1 or max(map(len, map(str, present))) > 14
-            columns = min(len(present), 2 if narrow else 3)
-            figure.legend(loc="outside lower center", ncols=columns, fontsize=9, frameon=False)
-        points = (f"{f'{r.row} {r.series}'.strip()} {r.mean:.4g}" for r in mine.itertuples())
-        alt = html.escape(f"{panel} {xlabel}: {', '.join(points)}".strip())
-        pictures.append(f'<img alt="{alt}" src="data:image/svg+xml;base64,{_svg(figure)}">')
+        means = [f"{f'{r.row} {r.series}'.strip()} {r.mean:.4g}" for r in part.itertuples()]
+        alt = html.escape(f"{panel} {xlabel}: {', '.join(means)}".strip())
+        svg = _svg(ax.figure)
+        pictures.append(f'<img alt="{alt}" src="data:image/svg+xml;base64,{svg}">')
     return HTML(f'<div class="forest">{"".join(pictures)}</div>')
+
+
+def _looks(series: Iterable[str]) -> dict[str, dict]:
+    """Colour and mark of each series: those of `LOOKS`, or else the next in order."""
+    free = zip(COLOURS, MARKERS)
+    looks = {}
+    for name in series:
+        if name in LOOKS:
+            looks[name] = LOOKS[name]
+        else:
+            colour, mark = next(free)
+            looks[name] = dict(color=colour, marker=mark)
+    return looks
+
+
+def _panel(rows: pd.DataFrame, looks: dict[str, dict], single: bool) -> plt.Axes:
+    """The rows of a panel drawn on axes of their own, with a legend if there are several series."""
+    labels = list(rows["row"].unique())
+    series = [name for name in looks if name in rows["series"].unique()]
+    lines = 1 + max(_drawn(label, LABEL).count("\n") for label in labels)
+    height = len(labels) * max(0.27, 0.17 * lines, 0.16 * len(series)) + 0.75
+    if len(looks) > 1:
+        height += 0.25
+    figure, ax = plt.subplots(figsize=(4.4 if single else 3.5, height), layout="constrained")
+    for i, name in enumerate(series):
+        points = rows[rows["series"] == name]
+        y = points["row"].map(labels.index) + 0.7 * ((i + 0.5) / len(series) - 0.5)
+        style = looks[name] | dict(linestyle="", markersize=5, zorder=3)
+        ax.plot(points["mean"], y, label=_drawn(name), **style)
+        if "low" in points:
+            ax.hlines(y, points["low"], points["high"], color=style["color"], linewidth=1.5)
+    if len(looks) > 1:  # below the axis, where no mark can lie under it
+        wide = single and max(len(str(name)) for name in series) <= 14
+        columns = min(len(series), 3 if wide else 2)
+        figure.legend(loc="outside lower center", ncols=columns, fontsize=9, frameon=False)
+    return ax
 
 
 def in_words(name: str) -> str:
@@ -163,16 +175,16 @@ def in_words(name: str) -> str:
     return re.sub(r"\?per_class=(\d+)", r" (\1 per class)", name)
 
 
-def _drawn(label: object) -> str:
-    """Prepare a label for Matplotlib: options in words, dollar signs escaped, since they would start a formula."""
-    return in_words(str(label)).replace("$", r"\$")
+def _drawn(label: object, width: int | None = None) -> str:
+    """A label for Matplotlib: options in words, dollar signs escaped, since they would start a formula."""
+    text = in_words(str(label)).replace("$", r"\$")
+    return textwrap.fill(text, width) if width else text
 
 
 def _svg(figure: plt.Figure) -> str:
     """A figure as SVG in base64, the same bytes for the same picture; the figure is closed."""
     file = io.BytesIO()
-    nothing = dict.fromkeys(["Creator", "Date", "Format", "Type"])
-    with plt.rc_context({"svg.hashsalt": "fslcore"}):
-        figure.savefig(file, format="svg", bbox_inches="tight", metadata=nothing)
+    with plt.rc_context(REPRODUCIBLE):
+        figure.savefig(file, format="svg", bbox_inches="tight", metadata=NO_METADATA)
     plt.close(figure)
     return base64.b64encode(file.getvalue()).decode()

@@ -40,17 +40,25 @@ def load_machine(name: str | None = None) -> dict:
     """
     names = machines()
     if not names:
-        raise InputError(f"machine: no rates are stored in {FOLDER}; benchmarks/bench.py measures them")
+        raise InputError(
+            f"machine: no rates are stored in {FOLDER}; benchmarks/bench.py measures them"
+        )
     if name is not None:
         return _read(choice("machine", name, names))
     measured = [_read(name) for name in names]
     candidates = [machine for machine in measured if machine["rates"]]
     if not candidates:
-        raise InputError(f"machine: none of {', '.join(names)} has rates; benchmarks/bench.py measures them")
+        raise InputError(
+            f"machine: none of {', '.join(names)} has rates; benchmarks/bench.py measures them"
+        )
     processors = _processors()
     return max(
         candidates,
-        key=lambda machine: (machine["cpu"] in processors, machine["device"] == "cpu", machine["date"]),
+        key=lambda machine: (
+            machine["cpu"] in processors,
+            machine["device"] == "cpu",
+            machine["date"],
+        ),
     )
 
 
@@ -70,6 +78,7 @@ def _read(name: str) -> dict:
         for piece in pieces:
             rows[piece["of"]] += piece["rows"]
         date = max(piece["date"] for piece in pieces)
-        return {"name": name, "date": date, "cpu": machine["cpu"], "device": machine["device"], **machine, **rows}
+        facts = {key: machine[key] for key in ("cpu", "device")}  # raises where one is missing
+        return {"name": name, "date": date, **facts, **machine, **rows}
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise InputError(f"machine: {name}.json in {FOLDER} is damaged ({error})") from None

@@ -92,18 +92,30 @@ def parameters(name: str) -> list[Parameter]:
     InputError
         Unknown notebook (the message lists them).
     """
-    cell = re.search(r"^:tags: \[parameters\]$(.*?)^```$", source(name).read_text("utf-8"), re.MULTILINE | re.DOTALL)[1]
+    cell = re.search(
+        r"^:tags: \[parameters\]$(.*?)^```$",
+        source(name).read_text("utf-8"),
+        re.MULTILINE | re.DOTALL,
+    )[1]
     lines = re.findall(r"^(\w+): (\S+) = (.+?)  # (.+?): (.+)$", cell, re.MULTILINE)
-    return [Parameter(key, kind, ast.literal_eval(default), *texts) for key, kind, default, *texts in lines]
+    return [
+        Parameter(key, kind, ast.literal_eval(default), *texts)
+        for key, kind, default, *texts in lines
+    ]
 
 
 def parameter_table(name: str) -> pd.DataFrame:
     """The parameters of a notebook as a table for readers."""
     import pandas as pd
 
-    rows = [(p.name, p.default, p.type, p.allowed.replace("|", " | "), p.meaning) for p in parameters(name)]
+    rows = [
+        (p.name, p.default, p.type, p.allowed.replace("|", " | "), p.meaning)
+        for p in parameters(name)
+    ]
     columns = ["parameter", "default", "type", "allowed", "meaning"]
-    return pd.DataFrame(rows, columns=columns, dtype=object).set_index("parameter")  # prevents 600.00 tasks
+    return pd.DataFrame(rows, columns=columns, dtype=object).set_index(
+        "parameter"
+    )  # prevents 600.00 tasks
 
 
 def check(name: str, settings: dict, absent: bool = False) -> dict:
@@ -120,7 +132,9 @@ def check(name: str, settings: dict, absent: bool = False) -> dict:
     settings = dict(settings)
     for key, value in settings.items():
         if key not in takes:
-            raise InputError(f"parameter {key}: {name} takes {', '.join(takes)}{suggestion(key, list(takes))}")
+            raise InputError(
+                f"parameter {key}: {name} takes {', '.join(takes)}{suggestion(key, list(takes))}"
+            )
         if takes[key].type.startswith("list[") and isinstance(value, (str, int, float)):
             value = settings[key] = [value]
         _check_value(takes[key], value, absent)
@@ -129,15 +143,25 @@ def check(name: str, settings: dict, absent: bool = False) -> dict:
 
 def _check_value(p: Parameter, value: object, absent: bool) -> None:
     inner = re.fullmatch(r"list\[(\w+)\]", p.type)
-    if inner and (not isinstance(value, list) or (not value and p.default and not p.allowed.endswith(" or none"))):
+    if inner and (
+        not isinstance(value, list)
+        or (not value and p.default and not p.allowed.endswith(" or none"))
+    ):
         full = ", not an empty one," if value == [] else ""
-        raise InputError(f"parameter {p.name} = {value!r}; a list of {inner[1]}{full} is allowed, such as {p.default}")
-    if inner and (twice := next((v for i, v in enumerate(value) if v in value[:i]), None)) is not None:
+        raise InputError(
+            f"parameter {p.name} = {value!r}; a list of {inner[1]}{full} is allowed, such as {p.default}"
+        )
+    if (
+        inner
+        and (twice := next((v for i, v in enumerate(value) if v in value[:i]), None)) is not None
+    ):
         raise InputError(f"parameter {p.name} = {value!r}; {twice!r} is allowed once")
     kind = inner[1] if inner else p.type
     for item in value if inner else [value]:
         if not isinstance(item, TYPES[kind]) or (isinstance(item, bool) and kind != "bool"):
-            raise InputError(f"parameter {p.name} = {value!r}; {kind} is needed, such as {p.default!r}")
+            raise InputError(
+                f"parameter {p.name} = {value!r}; {kind} is needed, such as {p.default!r}"
+            )
         _check_allowed(p, item, absent)
 
 
@@ -159,7 +183,9 @@ def _check_allowed(p: Parameter, item, absent: bool) -> None:
             datasets.check(item)
     elif p.allowed == "backbone":
         choice(f"parameter {p.name}", item.partition(":")[0], catalogue.backbones())
-    elif p.allowed == "text" or (p.allowed == "captioner" and (item.endswith(".csv") or item.startswith(FACTS))):
+    elif p.allowed == "text" or (
+        p.allowed == "captioner" and (item.endswith(".csv") or item.startswith(FACTS))
+    ):
         pass
     elif p.allowed == "method":
         from fslcore import evaluation
@@ -167,16 +193,28 @@ def _check_allowed(p: Parameter, item, absent: bool) -> None:
         evaluation.Method.parse(item)
     elif p.allowed in ("file", "folder", "path"):
         path = Path(item)
-        fits = {"file": path.is_file(), "folder": path.is_dir(), "path": path.is_file() or path.is_dir()}
+        fits = {
+            "file": path.is_file(),
+            "folder": path.is_dir(),
+            "path": path.is_file() or path.is_dir(),
+        }
         if item and not fits[p.allowed]:
-            kind_there = "a folder" if path.is_dir() else "a file" if path.is_file() else "no ordinary file"
+            kind_there = (
+                "a folder" if path.is_dir() else "a file" if path.is_file() else "no ordinary file"
+            )
             kind = "file or folder" if p.allowed == "path" else p.allowed
-            problem = f"this is {kind_there}, a {kind} is needed" if path.exists() else f"there is no such {kind}"
+            problem = (
+                f"this is {kind_there}, a {kind} is needed"
+                if path.exists()
+                else f"there is no such {kind}"
+            )
             raise InputError(f"parameter {p.name} = {item}; {problem}")
     else:
         lists = {"learner": [*catalogue.LEARNERS_BY_NAME], "captioner": ["captions", *CAPTIONERS]}
         choices = lists.get(p.allowed) or p.allowed.split("|")
-        choice(f"parameter {p.name}", str(item), choices)  # of numbers and truth values (True|False) too
+        choice(
+            f"parameter {p.name}", str(item), choices
+        )  # of numbers and truth values (True|False) too
 
 
 def value(name: str, text: str) -> object:
@@ -206,9 +244,12 @@ def _yaml(text: str, place: str) -> object:
             return super().construct_mapping(node, deep)
 
         def construct_yaml_int(self, node):
-            if not re.fullmatch(r"[-+]?(0|[1-9]\d*)", node.value):  # in YAML 1.1 010 is 8, and 1:30 is 90
+            if not re.fullmatch(
+                r"[-+]?(0|[1-9]\d*)", node.value
+            ):  # in YAML 1.1 010 is 8, and 1:30 is 90
                 raise yaml.constructor.ConstructorError(
-                    problem=f"{node.value} is not a whole number in decimal digits", problem_mark=node.start_mark
+                    problem=f"{node.value} is not a whole number in decimal digits",
+                    problem_mark=node.start_mark,
                 )
             return int(node.value)
 
@@ -254,12 +295,16 @@ def profile(path: str | Path, absent: bool = False) -> dict[str, dict]:
     if content is None:
         return {}
     if not isinstance(content, dict):
-        raise InputError(f"profile: {path} holds {shown(content)}; notebooks with their parameters are needed")
+        raise InputError(
+            f"profile: {path} holds {shown(content)}; notebooks with their parameters are needed"
+        )
     settings: dict[str, dict] = {}
     for name, values in content.items():
         choice(f"profile: {path}: notebook", name, names())
         if not isinstance(values, dict):
-            raise InputError(f"profile: {path}: {name} has {shown(values)}; parameters with their values are needed")
+            raise InputError(
+                f"profile: {path}: {name} has {shown(values)}; parameters with their values are needed"
+            )
         settings[name] = check(name, values, absent)
     return settings
 
@@ -290,8 +335,14 @@ def run(name: str, settings: dict, output: str | Path, progress: bool = False) -
     papermill_engines.register("fslcore", _engine(name, progress))
     with scratch() as folder:
         # The kernel is reached through private files: no open port, and none shared with a second run.
-        sockets = {"transport": "ipc", "ip": str(folder / "kernel"), "connection_file": str(folder / "kernel.json")}
-        quiet = ["--IPKernelApp.log_level=50"]  # its own log reports its end, which is not our output
+        sockets = {
+            "transport": "ipc",
+            "ip": str(folder / "kernel"),
+            "connection_file": str(folder / "kernel.json"),
+        }
+        quiet = [
+            "--IPKernelApp.log_level=50"
+        ]  # its own log reports its end, which is not our output
         config = Config({"KernelManager": sockets, "NotebookClient": {"extra_arguments": quiet}})
         try:
             replace_file(
@@ -317,7 +368,9 @@ def run(name: str, settings: dict, output: str | Path, progress: bool = False) -
                 raise kind(f"{name}: {error.evalue}") from error
             raise RuntimeError(f"{name}: {error.ename}: {error.evalue}") from error
         except DeadKernelError:
-            raise MemoryError(f"{name}: its process was killed, probably for using too much memory") from None
+            raise MemoryError(
+                f"{name}: its process was killed, probably for using too much memory"
+            ) from None
     return output
 
 
@@ -350,7 +403,10 @@ def _engine(name: str, progress: bool) -> type:
 
             def tick() -> None:
                 while not ended.wait(1):
-                    bar.update(sum(c.metadata.papermill.status == "completed" for c in nb_man.nb.cells) - bar.n)
+                    bar.update(
+                        sum(c.metadata.papermill.status == "completed" for c in nb_man.nb.cells)
+                        - bar.n
+                    )
 
             clock = Thread(target=tick, daemon=True)
             clock.start()
@@ -376,7 +432,7 @@ def executed(name: str, settings: dict, progress: bool = False) -> NotebookNode:
 
     Parameters
     ----------
-    name, given
+    name, settings
         As for `run`.
     progress : bool
         Show a bar if it takes more than five seconds.
@@ -405,18 +461,17 @@ def executed(name: str, settings: dict, progress: bool = False) -> NotebookNode:
         with scratch() as folder:
             return nbformat.read(run(name, settings, folder / f"{name}.ipynb"), as_version=4)
     backend = plt.get_backend()
-    # The chapter's pandas settings end with it.
-    pandas_settings = [(name, pd.get_option(name)) for name in ("display.max_rows", "display.max_columns")]
-    options = pd.option_context("display.max_colwidth", None, *(x for pair in pandas_settings for x in pair))
-    with scratch() as folder, plt.rc_context(), options:
-        shell = InteractiveShell.instance(
-            ipython_dir=str(folder), config=Config({"HistoryManager": {"enabled": False}})
-        )
+    widths = pd.option_context("display.max_colwidth", None)  # which chapters set
+    with scratch() as folder, plt.rc_context(), widths:
+        config = Config({"HistoryManager": {"enabled": False}})
+        shell = InteractiveShell.instance(ipython_dir=str(folder), config=config)
         plt.switch_backend("agg")
         try:
-            select_figure_formats(shell, {"png"}, bbox_inches="tight")  # like the kernel's own figures
-            cells = [c for c in notebook.cells if c.cell_type == "code"]
-            for cell in tqdm(cells, desc=name, unit="cell", delay=5, leave=False, disable=not progress):
+            # Like the kernel's own figures.
+            select_figure_formats(shell, {"png"}, bbox_inches="tight")
+            cells = [cell for cell in notebook.cells if cell.cell_type == "code"]
+            bar = dict(desc=name, unit="cell", delay=5, leave=False, disable=not progress)
+            for cell in tqdm(cells, **bar):
                 with capture_output() as captured:
                     result = shell.run_cell(cell.source)
                     # The value of the last line, which is otherwise captured as text only.
@@ -426,14 +481,18 @@ def executed(name: str, settings: dict, progress: bool = False) -> NotebookNode:
                         display(plt.figure(number))
                     plt.close("all")
                 result.raise_error()
-                data = [(o.data, o.metadata) for o in captured.outputs]
-                cell.outputs = [nbformat.v4.new_output("display_data", d, metadata=m) for d, m in data]
+                cell.outputs = [
+                    nbformat.v4.new_output("display_data", output.data, metadata=output.metadata)
+                    for output in captured.outputs
+                ]
                 if "parameters" in cell.metadata.get("tags", []):
                     shell.push(settings)
         finally:
             shell.restore_sys_module_state()
             InteractiveShell.clear_instance()
-            atexit.unregister(shell.atexit_operations)  # it keeps all objects of the cells until the process ends
+            atexit.unregister(
+                shell.atexit_operations
+            )  # it keeps all objects of the cells until the process ends
             plt.switch_backend(backend)
     return notebook
 
@@ -461,7 +520,9 @@ def page(executed: str | Path | NotebookNode, output: str | Path, title: str) ->
     notebook.cells = [c for c in notebook.cells if "book" not in c.metadata.get("tags", [])]
     for cell in notebook.cells:
         caption = f"<caption>{html.escape(cell.metadata.get('table', {}).get('caption', ''))}</caption><thead>"
-        for data in (output.get("data", {}) for output in cell.get("outputs", []) if "table" in cell.metadata):
+        for data in (
+            output.get("data", {}) for output in cell.get("outputs", []) if "table" in cell.metadata
+        ):
             if "text/html" in data:
                 data["text/html"] = data["text/html"].replace("<thead>", caption)
     with scratch() as folder:

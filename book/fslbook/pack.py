@@ -9,8 +9,8 @@ import json
 import os
 import platform
 import zipfile
-from collections.abc import Callable
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -27,10 +27,10 @@ from . import attributes, notebooks
 from .catalogue import TRAINERS
 from .contributed import FORMAT, REDRAWN, RESPLIT, ROW, member, plain, re_split, wrong_name
 from .estimation import fresh, resampled
-from .evaluations import evaluations, without_repeats
+from .evaluations import Evaluation, evaluations, without_repeats
 
 if TYPE_CHECKING:
-    from fslcore.evaluation import Ready
+    from fslcore.evaluation import Ready, Record
 
 __all__ = ["write"]
 
@@ -60,149 +60,187 @@ def write(profile: str | Path, output: str | Path, by: str) -> Path:
     output = check_output(output, [".zip", ".npz"], [profile])
     if wrong := wrong_name(by):
         raise InputError(wrong)
-    profiled = notebooks.profile(profile, absent=True)
-    wanted = {chapter: _listed(chapter_evaluations) for chapter, chapter_evaluations in evaluations(profiled).items()}
-    rows = without_repeats(e for chapter_evaluations in wanted.values() for e in chapter_evaluations)
+    by_chapter = evaluations(notebooks.profile(profile, absent=True))
+    listed = {chapter: _listed(of_chapter) for chapter, of_chapter in by_chapter.items()}
+    rows = without_repeats(chain.from_iterable(listed.values()))
     if not rows:
         raise InputError(
             f"profile: {profile} has no evaluation on data that fslcore fetch knows; there is nothing to pack"
         )
-    problems: dict[str, None] = {}
     about = {
         "format": FORMAT,
         "by": by,
         "profile": Path(profile).stem,
-        "chapters": sorted(k for k, v in wanted.items() if v),
+        "chapters": sorted(chapter for chapter in listed if listed[chapter]),
+        "code": _code(),
+        "versions": _versions(),
+        "machine": _machine(),
+        **{name: {} for name in ("data", "weights", "classes", "parts")},
+        "results": [],
     }
-    about |= {"code": _code(), "versions": _versions(), "machine": _machine()}
-    about |= {"data": {}, "weights": {}, "classes": {}, "parts": {}, "results": []}
-    arrays = []
-    for e in rows:
+    arrays, problems = [], []
+    for evaluation in rows:
         try:
-            row, right = _packed(e, about)
+            arrays.append(_add(evaluation, about))
         except InputError as error:
-            problems[str(error)] = None
-        else:
-            about["results"].append(row)
-            arrays.append(right)
-    problems |= dict.fromkeys(sources.differing(about["data"], about["weights"], sources.read())[0])
+            problems.append(str(error))
+    problems += sources.differing(about["data"], about["weights"], sources.read())[0]
     if problems:
-        raise InputError(f"pack: {'; '.join(problems)}")
+        raise InputError(f"pack: {'; '.join(dict.fromkeys(problems))}")
     replace_file(output, lambda part: part.write_bytes(_bytes(about, arrays)))
     return output
 
 
-def _listed(chapter_evaluations: list) -> list:
+def _listed(evaluations: list[Evaluation]) -> list[Evaluation]:
     """Evaluations on data sets of the manifest by learners of the library."""
     manifest = sources.read()
     names = {*manifest.data, *manifest.same}
     return [
-        e
-        for e in chapter_evaluations
-        if source_of(e.dataset.partition(":")[0]) in names and e.learner in catalogue.LEARNERS_BY_NAME
+        e for e in evaluations if _source(e) in names and e.learner in catalogue.LEARNERS_BY_NAME
     ]
 
 
-def _packed(e, about: dict) -> tuple[dict, np.ndarray]:
-    """A row of results and its array; digests and class sizes go into ``about``."""
-    from fslcore import evaluation
+def _source(evaluation: Evaluation) -> str:
+    return source_of(evaluation.dataset.partition(":")[0])
 
-    name = source_of(e.dataset.partition(":")[0])
-    entry = sources.read().data.get(name)
-    brought = entry and entry.bring and not entry.files and sources.at_hand(name)  # no digest of it is listed
-    files = {} if ":" in e.dataset else sources.digests(name)
-    if ":" in e.dataset or not (files or brought):
-        raise InputError(f"{e.dataset}: its digests are not known; fslcore fetch {name} records them")
-    kind, _, facts = e.backbone.partition(":")
-    if kind == OWN and (facts.partition("/")[0] not in TRAINERS or Path(facts).suffix):
+
+def _add(evaluation: Evaluation, about: dict) -> np.ndarray:
+    """The array of an evaluation; its row, digests and class sizes go into ``about``."""
+    from fslcore.evaluation import ready
+
+    files = _digests(evaluation)
+    kind, _, path = evaluation.backbone.partition(":")
+    if kind == OWN and (path.partition("/")[0] not in TRAINERS or Path(path).suffix):
         raise InputError(
             f"{kind}: a file of your own; of networks that you trained, those of {', '.join(TRAINERS)} are packed"
         )
-    method = evaluation.ready(e.dataset, e.backbone, e.learner)
-    labels = method.source.classes
-    place = np.empty(len(labels), np.int64)
-    place[np.argsort(labels, kind="stable")] = np.arange(len(labels))
-
-    def by_class(tasks: Tasks) -> Tasks:
-        return replace(tasks, support=place[tasks.support], query=place[tasks.query])
-
-    digest, array = _results(e, method, by_class)
-    about["data"][name] = {
-        file: {kind: facts[kind] for kind in ("bytes", *sources.LENGTHS) if kind in facts}
-        for file, facts in files.items()
-    }
-    about["weights"][plain(e.backbone)] = method.backbone.weights
-    about["classes"][e.dataset] = np.unique(labels, return_counts=True)[1].tolist()
+    method = ready(evaluation.dataset, evaluation.backbone, evaluation.learner)
+    digest, array = _results(evaluation, method)
+    about["data"][_source(evaluation)] = files
+    about["weights"][plain(evaluation.backbone)] = method.backbone.weights
+    _, first, sizes = np.unique(method.source.classes, return_index=True, return_counts=True)
+    about["classes"][evaluation.dataset] = sizes.tolist()
     if (parts := fresh.parts_of(method.source)) is not None:
-        about["parts"][e.dataset] = parts[np.unique(labels, return_index=True)[1]].tolist()
-    row = {name: getattr(e, name) for name in ROW if name not in ("digest", "redrawn")}
-    row |= {"backbone": e.backbone if kind == OWN else kind}
-    return row | {"digest": digest, "redrawn": REDRAWN[e.sampling]}, array
+        about["parts"][evaluation.dataset] = parts[first].tolist()
+    row = {name: getattr(evaluation, name) for name in ROW if name not in ("digest", "redrawn")}
+    if kind != OWN:
+        row["backbone"] = kind
+    redrawn = REDRAWN[evaluation.sampling]
+    about["results"].append(row | {"digest": digest, "redrawn": redrawn})
+    return array
 
 
-def _results(e, method: Ready, by_class: Callable[[Tasks], Tasks]) -> tuple[str, np.ndarray]:
+def _digests(evaluation: Evaluation) -> dict[str, dict]:
+    """Length and digests of the files of a data set; none of one that a person brought."""
+    name = _source(evaluation)
+    entry = sources.read().data.get(name)
+    brought = entry and entry.bring and not entry.files and sources.at_hand(name)
+    files = {} if ":" in evaluation.dataset else sources.digests(name)
+    if ":" in evaluation.dataset or not (files or brought):
+        raise InputError(
+            f"{evaluation.dataset}: its digests are not known; fslcore fetch {name} records them"
+        )
+    kept = ("bytes", *sources.LENGTHS)
+    return {
+        file: {kind: facts[kind] for kind in kept if kind in facts} for file, facts in files.items()
+    }
+
+
+def _results(evaluation: Evaluation, method: Ready) -> tuple[str, np.ndarray]:
     """Digest of the tasks by class, and the array of what was computed on them; `contributed` says what it contains."""
-    from fslcore import evaluation
+    if evaluation.sampling == "re-split":
+        return _resplit_results(evaluation, method)
+    from fslcore.evaluation import draw, load_source
 
-    labels, shape = method.source.classes, dict(ways=e.ways, shots=e.shots, queries=e.queries, seed=e.seed)
-    evaluated = f"{e.learner} on {e.sampling} tasks of {e.dataset}, {e.backbone}"
-    if e.sampling == "re-split":
-        halves = fresh.draw(labels, fresh.parts_of(method.source), tasks=e.tasks, **shape)
-        options = dict(rounds=e.rounds, seed=e.seed, stored=True)
-        tables = [
-            resampled.run(method, half, names, **options) for half, names in zip(halves, (RESPLIT[:-1], RESPLIT[:1]))
-        ]
-        if any(table is None for table in tables):
-            raise InputError(f"{evaluated}, {e.shots}-shot, was never computed")
-        return re_split(*map(by_class, halves), e.rounds, e.seed)[0], np.hstack(tables).astype("<f8")
-    if e.sampling == "biased":
-        has = attributes.of(evaluation.load_source(e.dataset), e.captioner).has
-        tasks, _ = sample_biased(labels, has, tasks=e.tasks, **shape)
+    labels = method.source.classes
+    options = dict(tasks=evaluation.tasks, **evaluation.shape, seed=evaluation.seed)
+    if evaluation.sampling == "biased":
+        has = attributes.of(load_source(evaluation.dataset), evaluation.captioner).has
+        tasks, _ = sample_biased(labels, has, **options)
     else:
-        tasks = evaluation.draw(method.source, e.sampling, tasks=e.tasks, skip_small_classes=True, **shape)
+        tasks = draw(method.source, evaluation.sampling, skip_small_classes=True, **options)
     record = method.record(tasks, stored=True)
     if record is None or len(record.correct) < len(tasks):
-        stored = f" ({len(record.correct):,} of {len(tasks):,} tasks are there)" if record is not None else ""
-        raise InputError(f"{evaluated}, {e.shots}-shot, was never computed{stored}")
+        raise _never_computed(evaluation, tasks, record)
     right = record.by_class().sum(axis=2)
-    if e.sampling == "biased":
-        classes = np.unique(labels, return_inverse=True)[1][tasks.support[:, :: e.shots]]
+    if evaluation.sampling == "biased":
+        classes = np.unique(labels, return_inverse=True)[1][tasks.support[:, :: evaluation.shots]]
         right = np.hstack([classes, right])
-    return by_class(tasks).digest, right.astype("<u2")
+    return _by_class(tasks, labels).digest, right.astype("<u2")
+
+
+def _resplit_results(evaluation: Evaluation, method: Ready) -> tuple[str, np.ndarray]:
+    labels, seed = method.source.classes, evaluation.seed
+    parts = fresh.parts_of(method.source)
+    halves = fresh.draw(labels, parts, tasks=evaluation.tasks, **evaluation.shape, seed=seed)
+    options = dict(rounds=evaluation.rounds, seed=seed, stored=True)
+    tables = [
+        resampled.run(method, half, names, **options)
+        for half, names in zip(halves, (RESPLIT[:-1], RESPLIT[:1]))
+    ]
+    if any(table is None for table in tables):
+        raise _never_computed(evaluation)
+    by_class = [_by_class(half, labels) for half in halves]
+    digest, _ = re_split(*by_class, evaluation.rounds, seed)
+    return digest, np.hstack(tables).astype("<f8")
+
+
+def _never_computed(
+    evaluation: Evaluation, tasks: Tasks | None = None, record: Record | None = None
+) -> InputError:
+    name = f"{evaluation.learner} on {evaluation.sampling} tasks of {evaluation.dataset}"
+    message = f"{name}, {evaluation.backbone}, {evaluation.shots}-shot, was never computed"
+    if record is not None:
+        message += f" ({len(record.correct):,} of {len(tasks):,} tasks are there)"
+    return InputError(message)
+
+
+def _by_class(tasks: Tasks, labels: np.ndarray) -> Tasks:
+    """The tasks with their images counted in the order of their classes."""
+    place = np.empty(len(labels), np.int64)
+    place[np.argsort(labels, kind="stable")] = np.arange(len(labels))
+    return replace(tasks, support=place[tasks.support], query=place[tasks.query])
 
 
 def _code() -> dict[str, str]:
     sha, folder = hashlib.sha256(), Path(__file__).parents[1]
     for path in sorted(folder.rglob("*.py")):
-        sha.update(path.relative_to(folder).as_posix().encode() + hashlib.sha256(path.read_bytes()).digest())
+        digest = hashlib.sha256(path.read_bytes()).digest()
+        sha.update(path.relative_to(folder).as_posix().encode() + digest)
     return {"fslcore": __version__, "sha256": sha.hexdigest()}
 
 
 def _versions() -> dict[str, str]:
-    installed = {
-        distribution.metadata["Name"]: distribution.version for distribution in importlib.metadata.distributions()
+    installed = {d.metadata["Name"]: d.version for d in importlib.metadata.distributions()}
+    return {"python": platform.python_version()} | {
+        name: installed[name] for name in LIBRARIES if name in installed
     }
-    return {"python": platform.python_version()} | {name: installed[name] for name in LIBRARIES if name in installed}
 
 
 def _machine() -> dict[str, str | int | None]:
     import torch
 
     gpu = torch.cuda.get_device_name() if torch.cuda.is_available() else None
-    return {"system": platform.system(), "machine": platform.machine(), "cores": os.cpu_count(), "gpu": gpu}
+    return {
+        "system": platform.system(),
+        "machine": platform.machine(),
+        "cores": os.cpu_count(),
+        "gpu": gpu,
+    }
 
 
 def _bytes(about: dict, arrays: list[np.ndarray]) -> bytes:
-    out = io.BytesIO()
-    with zipfile.ZipFile(out, "w") as archive:
-        text = json.dumps(about, indent=1, sort_keys=True, ensure_ascii=False)
-        members = [("about.json", text.encode()), *((member(i), _npy(a)) for i, a in enumerate(arrays))]
-        for name, content in members:
+    text = json.dumps(about, indent=1, sort_keys=True, ensure_ascii=False)
+    members = {"about.json": text.encode()}
+    members |= {member(i): _npy(array) for i, array in enumerate(arrays)}
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w") as archive:
+        for name, content in members.items():
             archive.writestr(zipfile.ZipInfo(name), content, zipfile.ZIP_DEFLATED, 9)
-    return out.getvalue()
+    return file.getvalue()
 
 
 def _npy(array: np.ndarray) -> bytes:
-    out = io.BytesIO()
-    np.lib.format.write_array(out, np.ascontiguousarray(array), (1, 0), allow_pickle=False)
-    return out.getvalue()
+    file = io.BytesIO()
+    np.lib.format.write_array(file, np.ascontiguousarray(array), (1, 0), allow_pickle=False)
+    return file.getvalue()

@@ -20,4 +20,6 @@ def check_shipped() -> None:
     """Raise `InputError` if the notebooks or the profiles are missing."""
     for folder in (NOTEBOOKS, PROFILES):
         if not folder.is_dir():
-            raise InputError(f"no folder {folder}: this installation is incomplete; install the wheel again")
+            raise InputError(
+                f"no folder {folder}: this installation is incomplete; install the wheel again"
+            )

@@ -6,6 +6,7 @@ Core-hours are given only where the rate of that very backbone, learner or chapt
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -22,7 +23,14 @@ from fslcore.paths import at_home
 from . import notebooks
 from .attributes.captions import table_of
 from .catalogue import CAPTIONERS, TRAINERS
-from .evaluations import IMAGE_LEARNERS, Evaluation, complete_parameters, evaluations, features, without_repeats
+from .evaluations import (
+    IMAGE_LEARNERS,
+    Evaluation,
+    complete_parameters,
+    evaluations,
+    features,
+    without_repeats,
+)
 from .measurements import load_machine
 
 if TYPE_CHECKING:
@@ -35,6 +43,7 @@ __all__ = ["Download", "ImageCount", "Job", "Plan", "plan_profile"]
 NO_RATE = "no rate was measured; benchmarks/bench.py --only {piece}"
 NO_RATE_OF_RESPLITS = "no benchmark measures re-split tasks"
 NO_COUNT = "its number of images is not known before it is here"
+CAPTIONED_SIDE = 384  # in pixels, at which photos are captioned: that of BLIP's input, the largest
 NO_TASK_COUNT = "the number of open tasks is not known before the images are here"
 
 
@@ -123,10 +132,10 @@ class Plan:
         """The plan for a program: its attributes, and the totals."""
         return {**vars(self), "totals": self.totals()}
 
-    def longest(self, n: int = 10) -> list[Job]:
-        """The jobs with the most measured hours."""
+    def longest(self) -> list[Job]:
+        """The ten jobs with the most measured hours."""
         measured = [job for job in self.jobs if job.core_hours is not None]
-        return sorted(measured, key=lambda job: -job.core_hours)[:n]
+        return sorted(measured, key=lambda job: -job.core_hours)[:10]
 
     def lines(self) -> list[str]:
         """The plan as text."""
@@ -136,20 +145,37 @@ class Plan:
             hours = _rounded(row.core_hours) if row.measured else ""
             lines.append(f"{row.kind:<12}{row.jobs:>6,}{row.measured:>10,}{hours:>12}")
         lines += ["", "most measured hours:"]
-        lines += [f"  {_rounded(job.core_hours):>8}  {job.kind}: {job.name}" for job in self.longest()]
-        return lines + self._reason_lines() + self._image_lines() + self._download_lines() + self._before_lines()
+        lines += [
+            f"  {_rounded(job.core_hours):>8}  {job.kind}: {job.name}" for job in self.longest()
+        ]
+        return (
+            lines
+            + self._reason_lines()
+            + self._image_lines()
+            + self._download_lines()
+            + self._before_lines()
+        )
 
     def _reason_lines(self) -> list[str]:
         names: dict[tuple[str, str], list[str]] = {}
         for job in self.jobs:
             if job.reason:
                 names.setdefault((job.kind, job.reason), []).append(job.name)
-        return [f"{kind} without hours ({reason}): {_first(jobs)}" for (kind, reason), jobs in names.items()]
+        return [
+            f"{kind} without hours ({reason}): {_first(jobs)}"
+            for (kind, reason), jobs in names.items()
+        ]
 
     def _image_lines(self) -> list[str]:
-        counted = [f"{name} {count.images:,}" for name, count in self.images.items() if count.counted]
-        listed = [f"{name} {count.images:,}" for name, count in self.images.items() if not count.counted]
-        return _labelled("images, counted in the data", counted) + _labelled("images, as listed", listed)
+        counted = [
+            f"{name} {count.images:,}" for name, count in self.images.items() if count.counted
+        ]
+        listed = [
+            f"{name} {count.images:,}" for name, count in self.images.items() if not count.counted
+        ]
+        return _labelled("images, counted in the data", counted) + _labelled(
+            "images, as listed", listed
+        )
 
     def _download_lines(self) -> list[str]:
         fetched = [download for download in self.downloads if not download.bring]
@@ -159,7 +185,11 @@ class Plan:
         lines = _labelled(label, [download.name for download in fetched])
         accepted = [download.name for download in self.downloads if download.accept]
         brought = [download.name for download in self.downloads if download.bring]
-        return lines + _labelled("with terms to accept", accepted) + _labelled("to be brought by hand", brought)
+        return (
+            lines
+            + _labelled("with terms to accept", accepted)
+            + _labelled("to be brought by hand", brought)
+        )
 
     def _before_lines(self) -> list[str]:
         return [f"to be made before: {command}" for command in self.before]
@@ -196,7 +226,9 @@ def plan_profile(profile: str | Path | dict, machine: str | None = None) -> Plan
     """
     settings = profile if isinstance(profile, dict) else notebooks.profile(profile, absent=True)
     measured = load_machine(machine)
-    chapters = [name for name in notebooks.names() if name in settings] or notebooks.names()  # as the build makes them
+    chapters = [
+        name for name in notebooks.names() if name in settings
+    ] or notebooks.names()  # as the build makes them
     parameters = {chapter: complete_parameters(settings, chapter) for chapter in chapters}
     jobs, images = _jobs(parameters, measured["rates"])
     texts = _texts(parameters)
@@ -213,7 +245,9 @@ def plan_profile(profile: str | Path | dict, machine: str | None = None) -> Plan
 # ---------------------------------------------------------------- jobs
 
 
-def _jobs(parameters: dict[str, dict], rates: list[dict]) -> tuple[tuple[Job, ...], dict[str, ImageCount]]:
+def _jobs(
+    parameters: dict[str, dict], rates: list[dict]
+) -> tuple[tuple[Job, ...], dict[str, ImageCount]]:
     """All jobs, and the numbers of images that are known."""
     pairs = sorted(features(parameters))
     tests = without_repeats(chain.from_iterable(evaluations(parameters).values()))
@@ -262,7 +296,9 @@ def _evaluation_job(evaluation: Evaluation, source: Source | None, rates: list[d
     return Job("evaluation", name, core_hours=tasks / row["per_second"] / 3600)
 
 
-def _evaluation_row(evaluation: Evaluation, source: Source | None, rates: list[dict]) -> dict | None:
+def _evaluation_row(
+    evaluation: Evaluation, source: Source | None, rates: list[dict]
+) -> dict | None:
     """The rate of a learner on tasks of this shape, by this network or on features of this length."""
     facts = {"kind": "tasks", "name": evaluation.learner, **evaluation.shape}
     if evaluation.learner not in IMAGE_LEARNERS:
@@ -345,7 +381,11 @@ def _number_of_tasks(evaluation: Evaluation, source: Source | None) -> int | Non
         return evaluation.tasks
     if source is None:
         return None
-    return len(sample_open(source.labels, **evaluation.shape, max_tasks=evaluation.tasks, skip_small_classes=True))
+    return len(
+        sample_open(
+            source.labels, **evaluation.shape, max_tasks=evaluation.tasks, skip_small_classes=True
+        )
+    )
 
 
 # ---------------------------------------------------------------- downloads, and what is made before
@@ -353,10 +393,9 @@ def _number_of_tasks(evaluation: Evaluation, source: Source | None) -> int | Non
 
 def _texts(parameters: dict[str, dict]) -> list[str]:
     """All texts among the parameters of chapters."""
-    texts = []
-    for value in chain.from_iterable(values.values() for values in parameters.values()):
-        texts += [item for item in (value if isinstance(value, list) else [value]) if isinstance(item, str)]
-    return texts
+    values = chain.from_iterable(settings.values() for settings in parameters.values())
+    lists = [value if isinstance(value, list) else [value] for value in values]
+    return [item for item in chain.from_iterable(lists) if isinstance(item, str)]
 
 
 def _downloads(texts: Iterable[str]) -> tuple[Download, ...]:
@@ -368,7 +407,9 @@ def _downloads(texts: Iterable[str]) -> tuple[Download, ...]:
     for name in datasets:
         entry = manifest.data[name]
         if sources.at_hand(name) is None:
-            downloads.append(Download(name, entry.bytes, entry.unpacked, entry.accept, bool(entry.bring)))
+            downloads.append(
+                Download(name, entry.bytes, entry.unpacked, entry.accept, bool(entry.bring))
+            )
     for name in weights:
         if name in manifest.weights:
             size = manifest.weights[name].bytes
@@ -380,9 +421,15 @@ def _trainings(texts: Iterable[str]) -> list[str]:
     """Commands that train the networks of papers that chapters read and that are not trained yet."""
     from .training.whole import missing
 
-    papers = [paper for paper in TRAINERS if any(text.startswith(f"{OWN}:{paper}/") for text in texts)]
+    papers = [
+        paper for paper in TRAINERS if any(text.startswith(f"{OWN}:{paper}/") for text in texts)
+    ]
     untrained = {paper: len(missing(paper)) for paper in papers}
-    return [f"fslbook train --paper {paper} ({number} networks)" for paper, number in untrained.items() if number]
+    return [
+        f"fslbook train --paper {paper} ({number} networks)"
+        for paper, number in untrained.items()
+        if number
+    ]
 
 
 def _captionings(parameters: dict[str, dict]) -> list[str]:
@@ -393,7 +440,11 @@ def _captionings(parameters: dict[str, dict]) -> list[str]:
         for values in parameters.values():
             if captioner in (values.get("captioner"), *values.get("captioners", ())):
                 datasets |= dict.fromkeys(values["datasets"])
-        uncaptioned = [dataset for dataset in datasets if not table_of(captioner, dataset).is_file()]
-        if uncaptioned:
-            commands.append(f"fslbook caption {shlex.join(uncaptioned)} --captioner {captioner}")
+        by_size: dict[str, list[str]] = {}
+        for name in datasets:
+            if not table_of(captioner, name).is_file():
+                size = f" --size {CAPTIONED_SIDE}" if re.split("[:?]", name)[0] in READERS else ""
+                by_size.setdefault(size, []).append(name)
+        for size, names in by_size.items():
+            commands.append(f"fslbook caption {shlex.join(names)} --captioner {captioner}{size}")
     return commands

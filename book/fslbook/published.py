@@ -1,6 +1,6 @@
 """The tables that the three papers print and the claims of their prose, as transcribed in ``data/published``.
 
-`beside` compares results on a paper's own data with them.
+`comparison` compares results on a paper's own data with them.
 """
 
 from __future__ import annotations
@@ -13,11 +13,12 @@ from IPython.display import HTML
 from scipy.stats import norm
 
 from fslcore.paths import DATA
+from fslcore.stats.intervals import plus_minus
 
 __all__ = [
     "LABELS",
-    "beside",
     "claims",
+    "comparison",
     "own_backbone",
     "own_data",
     "recomputed",
@@ -38,7 +39,7 @@ LABELS = {
     "derived": "recomputed from other tables that the papers print",
     "printed only": "as the paper prints it: its settings, or numbers beside which nothing was computed",
 }
-#: What stands above a table of `beside`.
+#: What stands above a table of `comparison`.
 OWN_DATA = (
     "**Live on the paper's data**, cell by cell: what it prints, what came out here, and the difference, also in "
     "combined standard errors. One cell in twenty is more than two of them away by chance alone; tasks, and training "
@@ -47,7 +48,17 @@ OWN_DATA = (
 #: The backbones of OOPS by ours: with the preprocessing of its code.
 BACKBONES = {"clip-released": "clip", "dino-released": "dino", "dinov2-reg-released": "dinov2"}
 #: The test sets of OOPS.
-OWN = ("aircraft", "cub", "dtd", "fungi", "mscoco", "omniglot", "quickdraw", "traffic-signs", "vgg-flower")
+OWN = (
+    "aircraft",
+    "cub",
+    "dtd",
+    "fungi",
+    "mscoco",
+    "omniglot",
+    "quickdraw",
+    "traffic-signs",
+    "vgg-flower",
+)
 
 
 def table(table: int | str, paper: str = "oops") -> pd.DataFrame:
@@ -64,7 +75,9 @@ def table(table: int | str, paper: str = "oops") -> pd.DataFrame:
 
 def claims(paper: str = "oops") -> pd.DataFrame:
     """The claims in a paper's prose (``paper`` as for `table`), by id: section, claim, value and unit, all as text."""
-    return pd.read_csv(DATA / "published" / f"{paper}_claims.csv", dtype=str, keep_default_na=False).set_index("id")
+    return pd.read_csv(
+        DATA / "published" / f"{paper}_claims.csv", dtype=str, keep_default_na=False
+    ).set_index("id")
 
 
 def recomputed(table: int) -> pd.DataFrame:
@@ -88,11 +101,11 @@ def own_backbone(backbone: str) -> str | None:
     return BACKBONES.get(backbone.partition(":")[0])
 
 
-def beside(
+def comparison(
     live: pd.DataFrame,
     printed: pd.DataFrame,
     level: float = 0.95,
-    own: Callable[[str], str | None] = own_data,
+    paper_name: Callable[[str], str | None] = own_data,
 ) -> pd.DataFrame:
     """Compare cells computed on the paper's own data with the printed ones.
 
@@ -103,7 +116,7 @@ def beside(
         ``half_width`` of an interval; the printed ones at 95 %.
     level : float
         Of the live intervals.
-    own : callable
+    paper_name : callable
         Returns the paper's name of a data set, or None if it is not the paper's; by default for OOPS.
 
     Returns
@@ -114,20 +127,29 @@ def beside(
         Empty if no cell uses data and a backbone of the paper.
     """
     keys = [column for column in printed if column in live and column in KEYS]
-    ours = live.assign(dataset=live["dataset"].map(own)).dropna(subset="dataset")
-    for column in [c for c in keys if c.endswith("backbone")]:
-        ours = ours.assign(**{column: ours[column].map(own_backbone)}).dropna(subset=column)
-    pairs = printed.dropna(subset="mean").merge(ours, on=keys, suffixes=("_printed", "_live"))
-    error = {"printed": norm.ppf(0.975), "live": norm.ppf((1 + level) / 2)}
-    squares = sum((pairs[f"half_width_{side}"] / z) ** 2 for side, z in error.items())
-    gap = pairs["mean_live"] - pairs["mean_printed"]
-    cells = {side: _cells(pairs[f"mean_{side}"], pairs[f"half_width_{side}"]) for side in error}
-    away = {
-        "difference": [f"{g:+.2f}" for g in gap],
-        "in standard errors": [f"{z:+.1f}" for z in gap / np.sqrt(squares)],
-    }
-    table = pairs[keys].assign(**cells, **away).replace({name: {r"\+nan": "—", "-": "−"} for name in away}, regex=True)
-    return table.set_index(keys)
+    names = {"dataset": paper_name, "backbone": own_backbone}
+    for column in keys:
+        kind = column.split("_")[-1]  # a_backbone is that of the first method
+        if kind in names:
+            live = live.assign(**{column: live[column].map(names[kind])}).dropna(subset=column)
+    pairs = printed.dropna(subset="mean").merge(live, on=keys, suffixes=("_printed", "_live"))
+    difference = pairs["mean_live"] - pairs["mean_printed"]
+    error = np.hypot(
+        pairs["half_width_printed"] / norm.ppf(0.975),
+        pairs["half_width_live"] / norm.ppf((1 + level) / 2),
+    )
+    signs = {r"\+nan": "—", "-": "−"}
+    away = pd.DataFrame(
+        {
+            "difference": difference.map("{:+.2f}".format),
+            "in standard errors": (difference / error).map("{:+.1f}".format),
+        }
+    ).replace(signs, regex=True)
+    table = pairs[keys].assign(
+        printed=_cells(pairs["mean_printed"], pairs["half_width_printed"]),
+        live=_cells(pairs["mean_live"], pairs["half_width_live"]),
+    )
+    return table.join(away).set_index(keys)
 
 
 def whole(table: pd.DataFrame) -> HTML | None:
@@ -140,10 +162,20 @@ def whole(table: pd.DataFrame) -> HTML | None:
 
 
 KEYS = (
-    *("dataset", "shots", "backbone", "learner", "a_backbone", "a_learner", "b_backbone", "b_learner", "sampling"),
+    *(
+        "dataset",
+        "shots",
+        "backbone",
+        "learner",
+        "a_backbone",
+        "a_learner",
+        "b_backbone",
+        "b_learner",
+        "sampling",
+    ),
     *("method", "estimator", "metric", "captioner"),
 )
 
 
 def _cells(mean: pd.Series, half_width: pd.Series) -> list[str]:
-    return [f"{m:.2f} ± {h:.2f}".removesuffix(" ± nan").replace("-", "−") for m, h in zip(mean, half_width)]
+    return [cell.replace("-", "−") for cell in plus_minus(mean, half_width, ".2f")]

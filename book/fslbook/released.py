@@ -50,34 +50,30 @@ def read(folder: str = "", *, registry: Path = RESULTS_LIST) -> pd.DataFrame | N
         the file.
     """
     names = [line.split()[0] for line in registry.read_text("utf-8").splitlines() if line]
-    roots = [Path(folder), Path(folder) / "results" / "benchmark"] if folder else [store.path(RESULTS)]
+    roots = (
+        [Path(folder), Path(folder) / "results" / "benchmark"] if folder else [store.path(RESULTS)]
+    )
     paths = {name: root / name for root in roots for name in names if (root / name).is_file()}
     if not paths:
         if folder:
-            raise InputError(f"released = {folder}; it has no file such as {names[0]}, also below results/benchmark")
+            raise InputError(
+                f"released = {folder}; it has no file such as {names[0]}, also below results/benchmark"
+            )
         return None
     parts, first = [], {}
     for name, path in paths.items():
         setting, backbone, method, file = Path(name).parts
         dataset, shots = Path(file).stem.replace("_", "-"), int(setting.removesuffix("-shot"))
-        accuracy = _accuracies(path)
-        first_path, n = first.setdefault((dataset, shots), (path, len(accuracy)))
-        if n != len(accuracy):
+        table = pd.DataFrame({"accuracy": _accuracies(path)}).rename_axis("task").reset_index()
+        first_path, n = first.setdefault((dataset, shots), (path, len(table)))
+        if n != len(table):
             raise InputError(
-                f"released: {path} holds {len(accuracy)} tasks, {first_path} {n}; methods share their tasks"
+                f"released: {path} holds {len(table)} tasks, {first_path} {n}; methods share their tasks"
             )
-        ids = dict(
-            dataset=dataset,
-            backbone=backbone,
-            learner=LEARNERS[method],
-            ways=5,
-            shots=shots,
-            queries=QUERIES[shots],
-            sampling="open",
-            seed=0,
-        )
-        parts.append(pd.DataFrame({"task": np.arange(n), "accuracy": accuracy}).assign(**ids))
-    return pd.concat(parts, ignore_index=True)[list(COLUMNS)]
+        facts = dict(dataset=dataset, backbone=backbone, learner=LEARNERS[method], shots=shots)
+        parts.append(table.assign(**facts, queries=QUERIES[shots]))
+    table = pd.concat(parts, ignore_index=True).assign(ways=5, sampling="open", seed=0)
+    return table[list(COLUMNS)]
 
 
 def _accuracies(path: Path) -> np.ndarray:
@@ -85,12 +81,20 @@ def _accuracies(path: Path) -> np.ndarray:
     try:
         x = load_tensors(path)
     except Exception as error:  # of any kind: a text is read as the commands of a pickle
-        raise InputError(f"released: {path} cannot be read as a tensor ({type(error).__name__})") from None
+        raise InputError(
+            f"released: {path} cannot be read as a tensor ({type(error).__name__})"
+        ) from None
     if not isinstance(x, torch.Tensor) or not x.is_floating_point() or x.ndim != 1 or len(x) < 2:
-        raise InputError(f"released: {path} must hold one floating-point number per task, for at least 2 tasks")
+        raise InputError(
+            f"released: {path} must hold one floating-point number per task, for at least 2 tasks"
+        )
     x = x.detach().double().numpy()
     if not ((x >= 0) & (x <= 100)).all():  # also where it is NaN
-        raise InputError(f"released: {path} holds {x[~((x >= 0) & (x <= 100))][0]}; 0 to 100 (percent) is allowed")
+        raise InputError(
+            f"released: {path} holds {x[~((x >= 0) & (x <= 100))][0]}; 0 to 100 (percent) is allowed"
+        )
     if 0 < x.max() <= 1:
-        raise InputError(f"released: {path} holds nothing above {x.max():g}: shares, it seems; percent is needed")
+        raise InputError(
+            f"released: {path} holds nothing above {x.max():g}: shares, it seems; percent is needed"
+        )
     return x

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 import pandas as pd
 
 from . import contributed
-from .published import LABELS, beside
+from .published import LABELS, comparison
 
 __all__ = ["REPORTED", "UNDRAWN", "each", "reported", "results"]
 
@@ -20,7 +20,9 @@ UNDRAWN = (
 )
 
 
-def results(ways: int, sizes: Iterable[tuple[int, int]], seed: int) -> Iterator[tuple[str, pd.DataFrame, dict]]:
+def results(
+    ways: int, sizes: Iterable[tuple[int, int]], seed: int
+) -> Iterator[tuple[str, pd.DataFrame, dict]]:
     """Contributed results with these ways, (shots, queries) and seed: contributor, rows of results, images by set.
 
     Errors: as for `fslbook.contributed.contributed`, for a file that does not pass its checks.
@@ -39,31 +41,39 @@ def reported(
     level: float,
     **shape: object,
 ) -> pd.DataFrame:
-    """Apply `fslbook.published.beside` to contributed results, by contributor; empty if there are none.
+    """Apply `fslbook.published.comparison` to contributed results, by contributor; empty if there are none.
 
     Parameters
     ----------
     cells : callable
-        Makes the long table for `beside` from results (a row per task) and the number of images by data set.
+        Makes the long table for `fslbook.published.comparison` from results (a row per task) and the
+        number of images by data set.
     printed, level
-        As for `beside`.
+        As for `fslbook.published.comparison`.
     **shape
         As for `results`.
     """
-    return _named((by, beside(cells(rows, images), printed, level)) for by, rows, images in results(**shape))
+    return _named(
+        (by, comparison(cells(rows, images), printed, level))
+        for by, rows, images in results(**shape)
+    )
 
 
 def each(cells: Callable[[contributed.Pack], pd.DataFrame]) -> pd.DataFrame:
-    """The results of `fslbook.published.beside` for each contributed file, by contributor; empty if there are none.
+    """The results of `fslbook.published.comparison` for each contributed file, by contributor; empty if there are none.
 
     Errors: as for `results`.
     """
-    return _named((file.by, table) for file in contributed.contributed() if len(table := cells(file)))
+    return _named(
+        (file.by, table) for file in contributed.contributed() if len(table := cells(file))
+    )
 
 
 def _named(tables_by_name: Iterable[tuple[str, pd.DataFrame]]) -> pd.DataFrame:
     tables = [
-        table.rename(columns={"live": "reported"}).assign(**{"reported by": by}).set_index("reported by", append=True)
+        table.rename(columns={"live": "reported"})
+        .assign(**{"reported by": by})
+        .set_index("reported by", append=True)
         for by, table in tables_by_name
     ]
     if not tables:

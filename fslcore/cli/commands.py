@@ -5,12 +5,11 @@ examples.
 from __future__ import annotations
 
 import argparse
-import sys
 from dataclasses import asdict
 from pathlib import Path
 
 from .. import catalogue
-from ..errors import InputError, missing
+from ..errors import InputError, missing, note
 from ..paths import DATA, check_folder, check_output, written_together
 from .options import check_backbone, files_in, values_of
 from .output import grouped_lines, overview, show
@@ -35,7 +34,7 @@ def _data_sets() -> dict[str, list[str]]:
     try:
         from .. import datasets
     except ModuleNotFoundError as error:  # with NumPy and SciPy alone, the rest still works
-        print(f"fslcore: data sets: {missing(error.name)}", file=sys.stderr)
+        note(f"data sets: {missing(error.name)}")
         return {}
     folder, *papers = datasets.forms()
     groups = {"shipped": datasets.names() if DATA.is_dir() else [], "at hand": [], "to fetch": []}

@@ -26,7 +26,13 @@ EXIT_CODES = """exit codes:
   2    bad input, a file that cannot be read or written, or not enough memory
   130  stopped with Ctrl-C (143: by another program, with SIGTERM)"""
 # Read by processes that this one starts.
-OPTIONS_OF_CHILDREN = ("FSLCORE_DEVICE", "FSLCORE_PRECISION", "FSLCORE_QUIET", "TQDM_DISABLE")
+OPTIONS_OF_CHILDREN = (
+    "FSLCORE_DEVICE",
+    "FSLCORE_PRECISION",
+    "FSLCORE_PROGRAM",
+    "FSLCORE_QUIET",
+    "TQDM_DISABLE",
+)
 
 
 class Program:
@@ -128,6 +134,7 @@ class Program:
         before = {name: os.environ[name] for name in OPTIONS_OF_CHILDREN if name in os.environ}
         command = next((word for word in arguments if word in self._commands.choices), None)
         extra = self._commands.choices[command].get_default("extra") if command else self.extra
+        os.environ["FSLCORE_PROGRAM"] = self.name  # begins each note
         try:
             try:
                 _stop_on_sigterm()

@@ -19,7 +19,7 @@ def rows():
 
 
 def test_every_claim_has_a_check_and_every_check_a_claim(rows):
-    assert set(rows.index) == set(audit.CHECKS.of) | set(audit.CHECKS.repeats) and rows.index.is_unique
+    assert set(rows.index) == set(audit.CHECKS.by_claim) | set(audit.CHECKS.repeats) and rows.index.is_unique
     assert len(rows) >= 40
     assert (rows["gives"] != "").all() and set(rows["verdict"]) == set(VERDICTS.values())
 
@@ -105,7 +105,7 @@ def test_what_the_tables_give(rows, claim, gives):
     ],
 )
 def test_another_figure_gets_another_verdict(claim, value, verdict):
-    assert VERDICTS[audit.CHECKS.of[claim](value, audit.Evidence())[1]] == verdict
+    assert VERDICTS[audit.CHECKS.by_claim[claim](value, audit.Evidence())[1]] == verdict
 
 
 def test_the_evidence_decides_and_not_the_claim(monkeypatch):

@@ -20,7 +20,7 @@ def rows():
 
 
 def test_every_claim_has_a_check_and_every_check_a_claim(rows):
-    assert set(rows.index) == set(audit.CHECKS.of) | set(audit.CHECKS.repeats) and rows.index.is_unique
+    assert set(rows.index) == set(audit.CHECKS.by_claim) | set(audit.CHECKS.repeats) and rows.index.is_unique
     assert 25 <= len(rows) <= 40 and (rows["gives"] != "").all()
 
 
@@ -85,7 +85,7 @@ def test_what_the_tables_give(rows, claim, gives):
 
 def test_another_figure_gets_another_verdict():
     """The lowest chance of an error beyond 10 points on miniImageNet, if errors are normal, is 37.3 %."""
-    check = audit.CHECKS.of["half-off-by-ten"]
+    check = audit.CHECKS.by_claim["half-off-by-ten"]
     assert [VERDICTS[check(said, audit.Evidence())[1]] for said in ("37", "38")] == ["holds", "differs"]
 
 

@@ -20,12 +20,12 @@ def evidence():
 
 
 @pytest.fixture(scope="module")
-def rows():
-    return audit.audit(draws=500)
+def rows(evidence):
+    return audit.audit(evidence)
 
 
 def test_every_claim_has_a_check_and_every_check_a_claim(rows):
-    assert set(rows.index) == set(audit.CHECKS.of) | set(audit.CHECKS.repeats) and rows.index.is_unique
+    assert set(rows.index) == set(audit.CHECKS.by_claim) | set(audit.CHECKS.repeats) and rows.index.is_unique
     assert 25 <= len(rows) <= 40 and (rows["gives"] != "").all()
 
 
@@ -89,12 +89,12 @@ def test_what_the_tables_give(rows, claim, gives):
     ],
 )
 def test_another_figure_gets_another_verdict(evidence, claim, value, verdict):
-    assert VERDICTS[audit.CHECKS.of[claim](value, evidence)[1]] == verdict
+    assert VERDICTS[audit.CHECKS.by_claim[claim](value, evidence)[1]] == verdict
 
 
 def test_rounding_is_no_difference(evidence):
     """An average drop may be off by what rounding its gaps does, and by no more."""
-    check, right = audit.CHECKS.of["average-drops"], evidence.derived
+    check, right = audit.CHECKS.by_claim["average-drops"], evidence.derived
     assert check("18", evidence)[1]
     off = SimpleNamespace(derived=right.assign(printed=right["printed"] + 0.02, same=False))
     says, holds = check("18", off)
@@ -188,7 +188,7 @@ def test_tables_that_agree_get_other_verdicts(monkeypatch, evidence):
         return t
 
     monkeypatch.setattr(published, "table", mended)
-    verdict = audit.audit(draws=100)["verdict"]
+    verdict = audit.audit(audit.Evidence(draws=100))["verdict"]
     assert verdict[["table-6", "same-model", "gap-is-bias"]].tolist() == ["holds"] * 3
 
 

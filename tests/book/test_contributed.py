@@ -18,7 +18,7 @@ from fslbook import contributed, published
 from fslbook import reported as shown_from
 from fslbook.evaluations import evaluations
 from fslbook.evaluators import choosing, estimates
-from fslbook.fewstab import beside
+from fslbook.fewstab import own_data
 from fslbook.oops import benchmark
 from fslcore import evaluation, sources
 from fslcore.errors import InputError
@@ -133,16 +133,16 @@ def test_cells_per_task_stand_beside_the_printed_ones_with_who_reports_them(cont
 def test_cells_on_biased_tasks_are_those_of_the_papers_networks_and_captioners(contribute):
     file = contribute(arrays=paper_results())
     shape, table = dict(ways=5, queries=15, seed=0), published.table("S8", "fewstab")
-    cells = beside.reported(table, ["vit-gpt2", "blip-large"], ["wacc-a"], **shape)
+    cells = own_data.reported(table, ["vit-gpt2", "blip-large"], ["wacc-a"], **shape)
     learners = {key[3] for key in cells.index}
     assert learners == {"rfs", "anil"} and len(cells) == 2 * 2  # trained on batches, and with as many shots as tested
     anil = "trained:fewstab/cub-splits-fewstab/1shot-anil"
     (right,) = (array for row, array in file.arrays if (row["captioner"], row["backbone"]) == ("blip-large", anil))
     worst = 100 * right[:, 5:].min(axis=1).mean() / 15
     assert cells.loc[(ODD, "cub", 1, "anil", "blip"), "reported"].startswith(f"{worst:.2f} ± ")
-    cells = beside.reported(published.table(3, "fewstab"), ["vit-gpt2"], ["wacc-r", "wacc-a"], **shape)
+    cells = own_data.reported(published.table(3, "fewstab"), ["vit-gpt2"], ["wacc-r", "wacc-a"], **shape)
     assert len(cells) == 2 * 2 and "not drawn again" in shown_from.UNDRAWN
-    assert beside.reported(table, ["vit-gpt2"], ["wacc-a"], **shape | {"seed": 1}).empty
+    assert own_data.reported(table, ["vit-gpt2"], ["wacc-a"], **shape | {"seed": 1}).empty
 
 
 # ---- the ledger

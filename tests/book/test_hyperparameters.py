@@ -42,7 +42,7 @@ def test_every_printed_setting_stands_beside_the_recipe_and_a_difference_has_its
 
 
 def test_layout():
-    wide = training.shown(settings("cub"), "printed")
+    wide = training.settings_table(settings("cub"), "printed")
     assert wide.shape == (18, 7)
     assert wide.loc[("can", "1"), "rate"] == "0.01" and wide.loc[("rfs", "—"), "tasks a step"] == "—"
     assert wide.loc[("anil", "5"), "tasks per epoch"] == "2,000" and wide.loc[("anil", "5"), "schedule"] == "none"
@@ -55,11 +55,11 @@ def test_splits():
 
 
 def test_trained_networks_by_shots():
-    assert training.trained("protonet", 5) == "conv4-icons-protonet"
-    assert training.trained("baseline++", 1) == "conv4-icons-baseline++"  # trained on batches: one for all shots
-    assert training.trained("protonet", 7) is None
+    assert training.network_of("protonet", 5) == "conv4-icons-protonet"
+    assert training.network_of("baseline++", 1) == "conv4-icons-baseline++"  # trained on batches: one for all shots
+    assert training.network_of("protonet", 7) is None
     with pytest.raises(InputError, match="learner = svm; anil, leo"):
-        training.trained("svm", 5)
+        training.network_of("svm", 5)
     with pytest.raises(InputError, match="dataset = x; miniimagenet, tieredimagenet, cub"):
         settings("x")
 

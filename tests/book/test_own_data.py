@@ -10,7 +10,7 @@ import pytest
 from fslbook import published
 from fslbook.evaluators import choosing
 from fslbook.evaluators import estimates as evaluators
-from fslbook.fewstab import beside
+from fslbook.fewstab import own_data
 from fslbook.oops import benchmark
 from fslcore import stats
 from fslcore.datasets import Images
@@ -47,12 +47,12 @@ def test_a_cell_that_is_off_by_three_errors_says_so_and_other_cells_stand_beside
         live = results(*names, 0)["accuracy"]
         error = np.hypot(printed["half_width"] / 1.959964, live.std(ddof=1) / 20)
         cell = [printed["mean"] + 3 * error, stats.open_interval(live, level).half_width]
-        (row,) = published.beside(pd.DataFrame([[*names, *cell]], columns=columns), PRINTED, level).itertuples()
+        (row,) = published.comparison(pd.DataFrame([[*names, *cell]], columns=columns), PRINTED, level).itertuples()
         assert row.Index == ("dtd", "clip", "lr", "open") and row[4] == "+3.0"
         assert row.printed == f"{printed['mean']:.2f} ± {printed['half_width']:.2f}"
     for dataset, backbone in (("clipart", "clip-released"), ("dtd", "clip")):
         table = pd.DataFrame([[dataset, backbone, "lr", "open", 50.0, 1.0]], columns=columns)
-        assert published.beside(table, PRINTED).empty
+        assert published.comparison(table, PRINTED).empty
 
 
 def test_symbols_that_agree_are_counted_in_both_directions():
@@ -82,17 +82,17 @@ def fewstab_accuracies(mean):
 
 def test_fewstab_has_its_own_data_networks_and_captioners():
     trained, printed = "trained:fewstab/{dataset}/{learner}", published.table(3, "fewstab")
-    cells = beside.on_own_data(fewstab_accuracies(40.0), printed, trained)
+    cells = own_data.on_own_data(fewstab_accuracies(40.0), printed, trained)
     assert {*cells.index.get_level_values("dataset")} == {"cub"} and len(cells) == 2 * 2 * 2  # shots, learners, metrics
     row = printed.query("dataset == 'cub' and shots == 5 and learner == 'rfs' and metric == 'wacc-r'").iloc[0]
     cell = cells.loc[("cub", 5, "rfs", "wacc-r")]
     assert cell["printed"] == f"{row['mean']:.2f} ± {row['half_width']:.2f}" and cell["live"] == "40.00 ± 0.50"
     assert float(cell["difference"].replace("−", "-")) == pytest.approx(40 - row["mean"], abs=0.005)
     for networks in ("", "conv4-protonet", "trained:evaluators/{dataset}/{learner}"):
-        assert beside.on_own_data(fewstab_accuracies(40.0), printed, networks).empty
+        assert own_data.on_own_data(fewstab_accuracies(40.0), printed, networks).empty
     by_captioner = {"vit-gpt2": 40.0, "blip-large": 30.0}
     tables = {name: fewstab_accuracies(mean)[["wacc-a"]] for name, mean in by_captioner.items()}
-    live = beside.on_own_data(tables, published.table("S8", "fewstab"), trained)["live"]
+    live = own_data.on_own_data(tables, published.table("S8", "fewstab"), trained)["live"]
     assert live["cub", 1, "anil", "vit-gpt2"] == "40.00 ± 0.50" and live["cub", 1, "anil", "blip"] == "30.00 ± 0.50"
 
 
@@ -194,31 +194,31 @@ TRAINED = "trained:fewstab/{dataset}/{learner}"
 def test_gaps_of_constructions_and_their_average_stand_beside_s5_and_s6(table, steps):
     by_learner, mean = cells(steps, learner=["rfs", "anil"]), cells([*steps, f"{steps[1]} − {steps[0]}"])
     mean.index = pd.Index(["cub?splits=fewstab", "clipart"], name="dataset")
-    rows = beside.own_ablation(by_learner, mean, table, TRAINED, 0.95)
+    rows = own_data.own_ablation(by_learner, mean, table, TRAINED, 0.95)
     printed = published.table(table, "fewstab").query("dataset == 'cub' and tasks == @steps[1].lower()")
     assert len(rows) == 3 * 3 and set(rows["in standard errors"]) == {"—"}
     for learner in ("rfs", "average"):
         row = rows.loc[("cub", learner, steps[1])]
         gap = printed.query("learner == @learner")["gap"].item()
         assert row["printed"] == f"{gap:.2f}" and row["live"] == "31.00 ± 0.50"
-    assert beside.own_ablation(by_learner, mean, table, "", 0.95).empty
+    assert own_data.own_ablation(by_learner, mean, table, "", 0.95).empty
 
 
 def test_recent_and_remedied_learners_stand_beside_s9_and_s10():
     mini = dict(datasets=("miniimagenet", "clipart"), shots=[1, 5])
     recent = cells(["acc", "wacc-r", "wacc-a", "gap"], learner=["psco", "beclr"], **mini)
     tables = {"vit-gpt2": recent, "blip": recent, "pixels": recent}
-    rows = beside.own_recent(tables, "conv4-{learner}:FILE", 0.95)
+    rows = own_data.own_recent(tables, "conv4-{learner}:FILE", 0.95)
     assert set(rows.index.get_level_values("metric")) == {"random", "vit-gpt2"}  # the paper's BLIP is the large one
     assert rows.loc[("miniimagenet", "psco", 1, "random"), "live"] == "31.00 ± 0.50"
     assert rows.loc[("miniimagenet", "psco", 1, "vit-gpt2"), "printed"] == "14.30 ± 0.40"
-    assert beside.own_recent(tables, "", 0.95).empty
+    assert own_data.own_recent(tables, "", 0.95).empty
     remedied = cells(["wacc-r", "wacc-a", "without", "no", "yes"], learner=["maml-frozen", "sib"], **mini)
-    rows = beside.own_remedy(remedied, TRAINED, 0.95)
+    rows = own_data.own_remedy(remedied, TRAINED, 0.95)
     assert len(rows) == 2 * 2 * 2
     assert rows.loc[("miniimagenet", "maml", 1, "no"), "printed"] == "13.29 ± 0.55"
     assert rows.loc[("miniimagenet", "maml", 1, "yes"), "live"] == "34.00 ± 0.50"
-    assert beside.own_remedy(remedied, "", 0.95).empty
+    assert own_data.own_remedy(remedied, "", 0.95).empty
 
 
 def test_agreement_of_captioners_stands_beside_s11():
@@ -226,9 +226,9 @@ def test_agreement_of_captioners_stands_beside_s11():
     agreement = pd.DataFrame([[100.0, 40.0], [50.0, 100.0]], pair, pair)  # of a row with a column as the truth
     ranks = pd.Series({("miniimagenet", 1): 0.9, ("miniimagenet", 5): 0.8, ("clipart", 5): 0.7})
     by_dataset = {"miniimagenet": agreement, "clipart": agreement}
-    rows = beside.own_agreement(by_dataset, ranks, TRAINED).loc["miniimagenet"]
+    rows = own_data.own_agreement(by_dataset, ranks, TRAINED).loc["miniimagenet"]
     live, printed = rows["live"].to_dict(), rows["printed"].to_dict()
     assert live["detection by vit-gpt2"] == "40.00" and live["detection by blip"] == "50.00"
     assert printed["detection by vit-gpt2"] == "34.46" and printed["correlation, 5-shot"] == "1.00"
     assert live["correlation, 1-shot"] == "0.90" and len(rows) == 4
-    assert len(beside.own_agreement(by_dataset, ranks, "")) == 2  # words alone need no network
+    assert len(own_data.own_agreement(by_dataset, ranks, "")) == 2  # words alone need no network

@@ -15,7 +15,7 @@ import yaml
 from fslbook import cli, contributed, pack
 from fslbook.estimation import fresh
 from fslbook.evaluators import estimates
-from fslbook.fewstab import beside
+from fslbook.fewstab import own_data
 from fslbook.fewstab import tables as fewstab
 from fslcore import evaluation, sources
 from fslcore.errors import InputError
@@ -195,11 +195,11 @@ def test_per_task_results_of_chapters_come_back_from_the_file(by_task, monkeypat
     table = estimates.contributed_table(file, **{**SHAPE, "shots": 3}, rounds=3)
     pd.testing.assert_frame_equal(table, re_split[list(table)], check_exact=False, rtol=1e-12)
     assert estimates.contributed_table(file, **SHAPE, rounds=3).empty
-    monkeypatch.setattr(beside, "_trained_as", lambda row: row["backbone"].rpartition("-")[2])
+    monkeypatch.setattr(own_data, "_trained_as", lambda row: row["backbone"].rpartition("-")[2])
     shape = dict(ways=2, queries=2, seed=3)
-    table = beside.contributed_table(file, "pixels", **shape).sort_index()
+    table = own_data.contributed_table(file, "pixels", **shape).sort_index()
     pd.testing.assert_frame_equal(table.astype(str), biased[list(table)].sort_index().astype(str))
-    assert beside.contributed_table(file, "blip", **shape).empty
+    assert own_data.contributed_table(file, "blip", **shape).empty
 
 
 NOT_THOSE = "not those that its class sizes and seed give"
@@ -266,10 +266,11 @@ def test_arrays_per_task_that_cannot_be_are_refused(by_task, tmp_path, sampling,
 def test_parts_of_a_data_set_are_drawn_from_in_turn_again():
     parts = (0, 1, 0, 1, 0, 1)
     labels = np.repeat(np.arange(6), 12)
-    with_oracle, new = fresh.draw(labels, np.repeat(parts, 12), ways=2, shots=3, queries=3, tasks=9, seed=1)
-    n, digest, tested = contributed._drawn((12,) * 6, parts, "re-split", 9, 2, 3, 3, 1, 5)
+    shape = dict(ways=2, shots=3, queries=3, seed=1)
+    with_oracle, new = fresh.draw(labels, np.repeat(parts, 12), tasks=9, **shape)
+    n, digest, tested = contributed._drawn((12,) * 6, parts, "re-split", 9, 5, **shape)
     assert n == 9 and (digest, tested) == contributed.re_split(with_oracle, new, 5, 1) and tested[0] == 6
-    assert digest != contributed._drawn((12,) * 6, (), "re-split", 9, 2, 3, 3, 1, 5)[1]
+    assert digest != contributed._drawn((12,) * 6, (), "re-split", 9, 5, **shape)[1]
 
 
 def test_data_that_a_person_brought_are_known_by_their_number_alone(run, tmp_path, monkeypatch):

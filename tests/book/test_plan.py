@@ -129,7 +129,7 @@ def test_a_profile_of_a_paper_says_what_is_to_be_trained_and_captioned(tmp_path,
     monkeypatch.setenv("FSLCORE_DATA", str(tmp_path))
     planned = plan_profile(PROFILES / "fewstab.yml")
     sets = "miniimagenet tieredimagenet 'cub?splits=fewstab'"
-    captions = [f"fslbook caption {sets} --captioner {name}" for name in ("vit-gpt2", "blip-large")]
+    captions = [f"fslbook caption {sets} --captioner {name} --size 384" for name in ("vit-gpt2", "blip-large")]
     assert planned.before == ("fslbook train --paper fewstab (102 networks)", *captions)
     brought = {download.name for download in planned.downloads if download.bring}
     assert brought == {"miniimagenet", "tieredimagenet", "cub-fewstab"}  # and not the release of CUB

@@ -37,7 +37,7 @@ def test_a_training_goes_with_its_learner_and_its_shots():
 def test_printed_numbers_stand_beside_in_the_papers_order():
     live = pd.Series({("a?b=1", 5, "baseline"): interval(50, 1.25), ("a?b=1", 5, "r2d2"): interval(-4, 2)})
     live.index.names = ["dataset", "shots", "learner"]
-    table = tables.beside(live, published.table(3, "fewstab"), "wacc-a")
+    table = tables.with_printed(live, published.table(3, "fewstab"), "wacc-a")
     assert table.columns.tolist() == ["a", "miniImageNet", "tieredImageNet", "CUB"]
     assert table.loc[(5, "R2D2")].tolist()[:2] == ["−4.0 ± 2.0", "35.37 ± 0.59"]
     assert table.loc[(5, "Baseline")].tolist() == ["50.0 ± 1.2", "—", "—", "—"]
@@ -49,7 +49,7 @@ def test_printed_cells_have_the_papers_digits(table, metric):
     said = pd.read_csv(DATA / "published" / f"fewstab_table{table}.csv", dtype=str).query("metric == @metric")
     live = pd.Series({("x", 5, "rfs"): interval(50, 1)})
     live.index.names = ["dataset", "shots", "learner"]
-    shown = tables.beside(live, published.table(table, "fewstab"), metric).drop(columns="x").stack()
+    shown = tables.with_printed(live, published.table(table, "fewstab"), metric).drop(columns="x").stack()
     assert sorted(shown) == sorted(said["mean"] + " ± " + said["half_width"])
 
 
@@ -105,7 +105,7 @@ def test_a_cell_near_chance_is_marked():
     near = tables.near_chance(worst, guess=9)
     assert near.tolist() == [True, False]
     assert tables.texts(worst, near).tolist() == ["9.9 ± 1.0 °", "10.1 ± 1.0"]
-    beside = tables.beside(worst, published.table(3, "fewstab"), "wacc-r", near)
+    beside = tables.with_printed(worst, published.table(3, "fewstab"), "wacc-r", near)
     assert beside["a"].loc[(slice(None), "RFS")].tolist() == ["9.9 ± 1.0 °", "10.1 ± 1.0"]
 
 
@@ -130,7 +130,7 @@ def test_averages_are_of_learners_task_by_task():
 
 @pytest.mark.parametrize("shots", [1, 5])
 def test_a_picture_shows_what_the_task_is_made_of(shots):
-    task = tables.example("clipart", "protonet", "pixels", shots=shots, shown=4, task=3)
+    task = tables.example("clipart", "protonet", "pixels", shots=shots, per_class=4, task=3)
     images, has = tables.images_of("clipart"), tables._attributes("clipart", "pixels")
     assert task["class"].nunique() == 5 and len(task) == 5 * (shots + 4)
     own = task[task["role"] == "support"].groupby("class")["attribute"].agg(set)

@@ -11,7 +11,7 @@ import pytest
 from fslbook import cli as book
 from fslcore import datasets
 from fslcore.cli import app
-from fslcore.errors import InputError
+from fslcore.errors import InputError, note
 from fslcore.paths import ROOT
 
 PROGRAMS = {"fslcore": app._program().parser, "fslbook": book._program().parser}
@@ -30,6 +30,18 @@ def test_a_word_typed_at_the_wrong_command_gets_one_line_that_names_the_other(ca
     assert capsys.readouterr() == ("", "fslcore: run is a command of fslbook: fslbook run --help\n")
     assert book.main(["report", "results.csv"]) == 2
     assert capsys.readouterr() == ("", "fslbook: report is a command of fslcore: fslcore report --help\n")
+
+
+def test_a_note_begins_with_the_name_of_the_program_that_writes_it(monkeypatch, capsys):
+    def show_names(options):
+        """Write a note."""
+        note(f"on {options.what}")
+
+    monkeypatch.setattr(book, "show_names", show_names)
+    assert book.main(["list", "estimators"]) == 0
+    assert capsys.readouterr().err == "fslbook: on estimators\n"
+    note("without a command")
+    assert capsys.readouterr().err == "fslcore: without a command\n"
 
 
 HELP = [(program, name) for program in PROGRAMS for name in (program, *_commands(program))]

@@ -364,7 +364,7 @@ FUNCTIONS = {
     },
     "attributes": {
         "counts": dict(labels=np.array([0, 1, 0, 1])),
-        "spurious": dict(labels=np.array([0, 1, 0, 1]), present=1, absent=1),
+        "spurious": dict(labels=np.array([0, 1, 0, 1])),
     },
     "fewstab": {"gaps": dict(random={"ncc": RECORD}, biased={"ncc": RECORD})},
 }

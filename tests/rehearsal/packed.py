@@ -50,7 +50,7 @@ REPORTED = {
     ),
     "fewstab": (
         "from fslbook import published as p",
-        "from fslbook.fewstab import beside as t",
+        "from fslbook.fewstab import own_data as t",
         "shape = dict(ways=5, queries=2, seed=0)",
         "columns = ['acc', 'wacc-r', 'wacc-a']",
         "both = ['vit-gpt2', 'blip-large']",

@@ -23,7 +23,7 @@ def methods():
 
 @pytest.fixture(scope="module")
 def lab_data(methods):
-    return trap.traps(SET, methods, tasks=60)
+    return trap.traps(SET, methods)
 
 
 def digits(text):

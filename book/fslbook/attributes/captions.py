@@ -28,16 +28,20 @@ from . import pixels
 __all__ = ["NAMES", "Captioner", "captioner", "read", "table_of", "write"]
 
 Captioner = Callable[[np.ndarray], list[str]]
-#: Place of a captioner's weights on the model hub, and its settings: the search, the longest
-#: caption in tokens, and the beginning of each caption. For ViT-GPT2 and the large BLIP as in
-#: FewSTAB's released code, where BLIP has the library's defaults, which the small BLIP uses here
-#: too.
+#: Place of a captioner's weights on the model hub, its search with the longest caption in tokens,
+#: and the beginning of each caption. For ViT-GPT2 and the large BLIP as in FewSTAB's released code,
+#: where BLIP has the library's defaults, which the small BLIP uses here too.
 HUB = {
-    "vit-gpt2": ("nlpconnect/vit-gpt2-image-captioning", dict(num_beams=4, max_length=16)),
-    "blip": ("Salesforce/blip-image-captioning-base", dict(num_beams=1, max_length=20)),
+    "vit-gpt2": (
+        "nlpconnect/vit-gpt2-image-captioning",
+        dict(num_beams=4, max_length=16),
+        "",
+    ),
+    "blip": ("Salesforce/blip-image-captioning-base", dict(num_beams=1, max_length=20), ""),
     "blip-large": (
         "Salesforce/blip-image-captioning-large",
-        dict(num_beams=1, max_length=20, prompt="there"),
+        dict(num_beams=1, max_length=20),
+        "there",
     ),
 }
 NAMES = ("pixels", *HUB)
@@ -72,21 +76,40 @@ def captioner(name: str) -> Captioner:
         )
     if not find_spec("transformers"):
         raise InputError(missing("transformers", "captions"))
-    repository, settings = HUB[kind]
     listed = None if source else sources.weights(kind)
     if listed:
-        return _transformer(kind, listed.repository, settings, listed.revision)
-    return _transformer(kind, source or repository, settings)
+        return _transformer(kind, listed.repository, listed.revision)
+    return _transformer(kind, source or HUB[kind][0])
 
 
-def _transformer(name, source, settings, revision=None):
+def _transformer(kind: str, source: str, revision: str | None = None) -> Captioner:
     import torch
 
+    _, search, prompt = HUB[kind]
+    model, processor, tokenizer = _load(kind, source, revision)
+
+    @torch.inference_mode()
+    def caption(images: np.ndarray) -> list[str]:
+        images = np.array(np.broadcast_to(images, (*images.shape[:3], 3)))
+        inputs = dict(processor(images=list(images), return_tensors="pt"))
+        if prompt:
+            prompts = [prompt] * len(images)
+            inputs |= tokenizer(prompts, return_tensors="pt", return_token_type_ids=False)
+        inputs = {name: values.to(model.device) for name, values in inputs.items()}
+        written = model.generate(**inputs, **search)
+        texts = tokenizer.batch_decode(written, skip_special_tokens=True)
+        return [" ".join(text.split()) for text in texts]
+
+    return caption
+
+
+def _load(kind: str, source: str, revision: str | None) -> tuple:
+    """Model, image processor and tokenizer; no weight of the model is random."""
     from fslcore.models.backbone import device
     from fslcore.models.networks import import_torchvision
 
     import_torchvision()  # as transformers does
-    on = device()
+    where = device()
     from transformers import AutoImageProcessor, AutoModelForImageTextToText, AutoTokenizer
     from transformers.utils import logging
 
@@ -99,44 +122,17 @@ def _transformer(name, source, settings, revision=None):
         tokenizer = AutoTokenizer.from_pretrained(source, revision=revision)
     except (OSError, ValueError, RuntimeError, KeyError, pickle.UnpicklingError) as error:
         raise InputError(
-            f"captioner {name}: {source} gives no weights ({str(error).strip().splitlines()[0]}); "
-            f"bring {HUB[name][0]} from the model hub, and name its folder: {name}:FOLDER"
+            f"captioner {kind}: {source} gives no weights ({str(error).strip().splitlines()[0]}); "
+            f"bring {HUB[kind][0]} from the model hub, and name its folder: {kind}:FOLDER"
         ) from None
     # The pooling layer is not used for captions, and some checkpoints do not have it.
-    absent = sorted(key for key in loading["missing_keys"] if ".pooler." not in key) + sorted(
-        loading["mismatched_keys"]
-    )
+    absent = sorted(key for key in loading["missing_keys"] if ".pooler." not in key)
+    absent += sorted(loading["mismatched_keys"])
     if absent:
         raise InputError(
-            f"captioner {name}: the weights in {source} are incomplete; {absent[0]} is missing"
+            f"captioner {kind}: the weights in {source} are incomplete; {absent[0]} is missing"
         )
-    model = model.to(on).eval()
-
-    search = dict(settings)
-    prompt = search.pop("prompt", "")
-
-    @torch.inference_mode()
-    def caption(images: np.ndarray) -> list[str]:
-        out = []
-        for at in range(0, len(images), BATCH):
-            batch = [
-                np.array(np.broadcast_to(image, (*image.shape[:2], 3)))
-                for image in images[at : at + BATCH]
-            ]
-            pixel_values = processor(images=batch, return_tensors="pt").pixel_values.to(
-                model.device
-            )
-            begun = (
-                tokenizer([prompt] * len(batch), return_tensors="pt", return_token_type_ids=False)
-                if prompt
-                else {}
-            )
-            begun = {name: ids.to(model.device) for name, ids in begun.items()}
-            written = model.generate(pixel_values=pixel_values, **begun, **search)
-            out += tokenizer.batch_decode(written, skip_special_tokens=True)
-        return [" ".join(sentence.split()) for sentence in out]
-
-    return caption
+    return model.to(where).eval(), processor, tokenizer
 
 
 def table_of(name: str, dataset: str) -> Path:
@@ -167,33 +163,32 @@ def read(path: str | Path, images: Images) -> list[str]:
         and how many.
     """
     table = text_table(Path(instance("captions", path, (str, Path))), ["caption"], what="captions")
-    column = next((c for c in ("image", "file") if c in table), None)
-    if column is None:
+    column = "image" if "image" in table else "file"
+    if column not in table:
         raise InputError(
             f"captions: {path} lacks the column image; it has {', '.join(table.columns)}"
         )
-    listed_names, wanted = [*map(visible, table[column])], images.names
-    if not set(listed_names) & set(wanted):
-        listed_names, wanted = (
-            [name.replace("\\", "/").rsplit("/", 1)[-1] for name in names]
-            for names in (listed_names, wanted)
-        )
-    if twice := first_twice(wanted) or first_twice(listed_names):
+    listed, wanted = [*map(visible, table[column])], images.names
+    if not set(listed) & set(wanted):
+        listed, wanted = [*map(_file_name, listed)], [*map(_file_name, wanted)]
+    if twice := first_twice(wanted) or first_twice(listed):
         raise InputError(
             f"captions: {path} cannot distinguish images by name; {twice} is there twice"
         )
-    caption = dict(zip(listed_names, table["caption"]))
-    # A network may return an empty caption; in a table by a person it is an omission.
-    silent = "captioner" in table
-    missing = [
-        name for name in wanted if name not in caption or not (silent or caption[name].strip())
-    ]
-    if missing:
+    caption = dict(zip(listed, table["caption"]))
+    if "captioner" not in table:  # a network may return an empty caption; a person omitted it
+        caption = {name: text for name, text in caption.items() if text.strip()}
+    absent = [name for name in wanted if name not in caption]
+    if absent:
         raise InputError(
-            f"captions: {path} has none for {missing[0]} ({len(missing)} of {len(wanted)} are "
+            f"captions: {path} has none for {absent[0]} ({len(absent)} of {len(wanted)} are "
             "missing)"
         )
     return [caption[name] for name in wanted]
+
+
+def _file_name(path: str) -> str:
+    return path.replace("\\", "/").rsplit("/", 1)[-1]
 
 
 def write(images: Images, name: str, path: str | Path, *, progress: bool = False) -> Path:
@@ -226,19 +221,20 @@ def write(images: Images, name: str, path: str | Path, *, progress: bool = False
     caption = captioner(name)
     bar = dict(desc=f"{name} on {images.name}", unit="image", disable=not progress)
     with tqdm(total=len(names), initial=len(done), **bar) as bar:
-        for at in range(len(done), len(names), CHUNK):
-            chunk = slice(at, min(at + CHUNK, len(names)))
-            texts = []
-            for first in range(at, chunk.stop, BATCH):
-                texts += caption(images.images[first : min(first + BATCH, chunk.stop)])
-                bar.update(at + len(texts) - first)
-            rows = {"image": names[chunk], "caption": texts, "captioner": name}
+        for start in range(len(done), len(names), CHUNK):
+            chunk = range(len(names))[start : start + CHUNK]
+            texts: list[str] = []
+            for first in chunk[::BATCH]:
+                batch = images.images[first : min(first + BATCH, chunk.stop)]
+                texts += caption(batch)
+                bar.update(len(batch))
+            rows = {"image": names[chunk.start : chunk.stop], "caption": texts, "captioner": name}
             done = pd.concat([done, pd.DataFrame(rows)], ignore_index=True)
             replace_file(path, partial(done.to_csv, index=False))
     return path
 
 
-def _begun(path, name, names):
+def _begun(path: Path, name: str, names: list[str]) -> pd.DataFrame:
     """The rows that an earlier run wrote, for the first images."""
     if not path.exists():
         return pd.DataFrame(columns=["image", "caption", "captioner"], dtype=str)

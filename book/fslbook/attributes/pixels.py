@@ -99,7 +99,8 @@ def look(images: np.ndarray) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["light", "form", "colour", "texture", "ground"])
 
 
-def _look(image):
+def _look(image: np.ndarray) -> tuple[str, str, str, str, str]:
+    """A row of `look`."""
     x = np.broadcast_to(image, (*image.shape[:2], 3)).astype(np.float32)
     side = min(x.shape[:2])
     edge, width = np.ones(x.shape[:2], bool), max(1, side // 16)
@@ -111,43 +112,40 @@ def _look(image):
     axis = ground / length if length > FAR else np.full(3, 3**-0.5)  # the hue of black is noise
     difference = x - ground
     shade = difference @ axis
-    far = np.hypot(np.linalg.norm(difference - shade[..., None] * axis, axis=-1), SHADE * shade)
-    shape = far > FAR
-    rest = ~ndimage.binary_dilation(shape)  # without the soft edge of the object
-    texture = "textured" if rest.any() and shade[rest].std() > ROUGH else "plain"
-    told = texture, COLOURS[name_colours(ground)]
+    hue = np.linalg.norm(difference - shade[..., None] * axis, axis=-1)
+    distance = np.hypot(hue, SHADE * shade)
+    shape = distance > FAR
+    outside = ~ndimage.binary_dilation(shape)  # without the soft edge of the object
+    rough = outside.any() and shade[outside].std() > ROUGH
+    of_ground = "textured" if rough else "plain", COLOURS[name_colours(ground)]
     if shape.mean() < SMALL:
-        return "", "", "", *told
+        return "", "", "", *of_ground
     # Pixels far from the ground count more, since the nearer ones are mixed with it.
-    shares = (
-        np.bincount(name_colours(x[shape]), weights=far[shape], minlength=len(COLOURS))
-        / far[shape].sum()
-    )
-    colours = [i for i in np.argsort(-shares, kind="stable")[:3] if shares[i] > SHARE] or [
-        shares.argmax()
-    ]
-    light = (x[shape] @ [0.2126, 0.7152, 0.0722]).mean() / 255
+    named = name_colours(x[shape])
+    shares = np.bincount(named, distance[shape], len(COLOURS)) / distance[shape].sum()
+    frequent = [i for i in np.argsort(-shares, kind="stable")[:3] if shares[i] > SHARE]
+    colours = "; ".join(COLOURS[i] for i in frequent or [shares.argmax()])
+    luminance = (x[shape] @ [0.2126, 0.7152, 0.0722]).mean() / 255
+    light = "bright" if luminance > 0.6 else ""
+    if luminance < 0.35:
+        light = "dark"
     inside = ndimage.binary_erosion(shape, iterations=max(1, round(side / 32)))
-    return (
-        "bright" if light > 0.6 else "dark" if light < 0.35 else "",
-        "solid" if inside.sum() > 0.3 * shape.sum() else "hollow",
-        "; ".join(COLOURS[i] for i in colours),
-        *told,
-    )
+    form = "solid" if inside.sum() > 0.3 * shape.sum() else "hollow"
+    return light, form, colours, *of_ground
 
 
-def sentences(seen: pd.DataFrame) -> list[str]:
+def sentences(looks: pd.DataFrame) -> list[str]:
     """The output of `look` as one sentence per image.
 
     Worded so that spaCy takes each of the words as a noun or an adjective, unlike in "a plain red
     ground"."""
     return [
         _sentence(*row)
-        for row in seen[["light", "form", "colour", "texture", "ground"]].itertuples(index=False)
+        for row in looks[["light", "form", "colour", "texture", "ground"]].itertuples(index=False)
     ]
 
 
-def _sentence(light, form, colour, texture, ground):
+def _sentence(light: str, form: str, colour: str, texture: str, ground: str) -> str:
     background = f"a {texture} and {ground} background"
     if not form:
         return f"an image of {background}"

@@ -639,4 +639,4 @@ for _name, _number in (
     ("ways-matter", 7),
     ("tuning-few-ways", 8),
 ):
-    CHECKS.of[_name] = partial(_of_figure, _number)
+    CHECKS.by_claim[_name] = partial(_of_figure, _number)

@@ -186,7 +186,7 @@ def own_cells(
     Returns
     -------
     DataFrame
-        As of `fslbook.published.beside`.
+        As of `fslbook.published.comparison`.
     """
     pooled = table.assign(
         dataset=table["dataset"].str.replace(r"^meta-album\?test_set=\d$", "meta-album", regex=True)
@@ -195,7 +195,7 @@ def own_cells(
     theirs = printed(which) if theirs is None else theirs
     live, theirs = (cells.rename(columns={"mae": "mean"}) for cells in (live, theirs))
     names = DATASETS if all(name.startswith(NETWORKS) for name in methods) else {}
-    return published.beside(live, theirs, level, names.get)
+    return published.comparison(live, theirs, level, names.get)
 
 
 def contributed_table(pack: Pack, **shape: int) -> pd.DataFrame:

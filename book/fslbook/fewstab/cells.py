@@ -10,7 +10,7 @@ from fslcore.stats import Interval
 from ..catalogue import FACTS
 from ..checks import DATASETS
 
-__all__ = ["NEAR", "known_as", "near_chance", "text", "texts", "titled"]
+__all__ = ["NEAR", "known_as", "near_chance", "short_name", "text", "texts", "titled", "wide_table"]
 
 NEAR = "°"  #: what marks a cell near chance (`near_chance`)
 
@@ -18,6 +18,12 @@ NEAR = "°"  #: what marks a cell near chance (`near_chance`)
 def known_as(dataset: str) -> str:
     """A data set by the name it has in the paper, or without its settings."""
     return DATASETS.get(dataset, dataset.partition("?")[0])
+
+
+def short_name(class_name: str) -> str:
+    """The last part of a class's name: 'alef' of 'hebrew/U+05D0 alef'."""
+    name = class_name.split("/")[-1]
+    return name.split(" ")[-1] if "U+" in name else name
 
 
 def titled(captioner: str) -> str:
@@ -31,7 +37,7 @@ def text(r: Interval) -> str:
 
 
 def texts(
-    table: pd.DataFrame | pd.Series, near: pd.Series | None = None
+    table: pd.DataFrame | pd.Series, marked: pd.Series | None = None
 ) -> pd.DataFrame | pd.Series:
     """`text` of every interval, beside it the number of tasks where others in the table rest on
     more.
@@ -39,19 +45,19 @@ def texts(
     Parameters
     ----------
     table : DataFrame or Series of Interval
-    near : Series of bool, optional
+    marked : Series of bool, optional
         By the table's rows: those that are marked by `NEAR`, as near chance.
     """
     tasks = table.map(_tasks_of_a_run)
     fewer = tasks < np.max(tasks.to_numpy())
     cells = table.map(text) + (" (" + tasks.astype(str) + " tasks)").where(fewer, "")
-    if near is None:
+    if marked is None:
         return cells
-    marks = near.reindex(table.index, fill_value=False).map({True: f" {NEAR}", False: ""})
+    marks = marked.reindex(table.index, fill_value=False).map({True: f" {NEAR}", False: ""})
     return cells.add(marks, axis=0)
 
 
-def _tasks_of_a_run(interval):
+def _tasks_of_a_run(interval: Interval) -> int:
     """An independent difference comes from the tasks of two runs."""
     return interval.n_tasks // 2 if interval.kind == "independent" else interval.n_tasks
 
@@ -75,3 +81,10 @@ def near_chance(worst: pd.Series, guess: float) -> pd.Series:
     Series of bool
     """
     return worst.map(lambda r: r.low <= guess).astype(bool)
+
+
+def wide_table(table: pd.DataFrame, index: list[str], columns: str, values: str) -> pd.DataFrame:
+    """The table with a column per value of ``columns``, and rows in the order of their first cell."""
+    order = pd.MultiIndex.from_frame(table[index].drop_duplicates())
+    wide = table.pivot(index=index, columns=columns, values=values)
+    return wide.loc[order].rename_axis(columns=None)

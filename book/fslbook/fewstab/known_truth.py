@@ -15,7 +15,7 @@ import hashlib
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import lru_cache, partial
-from itertools import product
+from itertools import pairwise, product
 
 import numpy as np
 import pandas as pd
@@ -94,47 +94,52 @@ def networks(biases: Iterable[float], seeds: Iterable[int] = (0,)) -> pd.DataFra
     InputError
         No such network: says which biases and seeds there are.
     """
-    rows = [_network(*cell) for cell in product(TRAININGS, biases, seeds)]
+    rows = []
+    for recipe, bias, seed in product(TRAININGS, biases, seeds):
+        path = FOLDER / f"{recipe}-{bias:g}-{seed}.safetensors"
+        if not path.is_file():
+            raise _no_network(bias, seed)
+        learner = evaluation.LEARNERS[recipe]
+        backbone = f"conv4-{recipe}:{path}"
+        rows.append((learner, bias, seed, RECIPES[recipe].learner, backbone))
     return pd.DataFrame(rows, columns=["learner", "bias", "seed", "name", "backbone"])
 
 
-def _network(recipe, bias, seed):
-    path = FOLDER / f"{recipe}-{bias:g}-{seed}.safetensors"
-    if not path.is_file():
-        names = [file.stem.rsplit("-", 2) for file in FOLDER.glob("*.safetensors")]
-        biases = sorted({name[1] for name in names}, key=float)
-        seeds = sorted({name[2] for name in names}, key=int)
-        raise InputError(
-            f"no network of bias {bias:g} and seed {seed}; biases {', '.join(biases)} "
-            f"and seeds {', '.join(seeds)} are allowed"
-        )
-    learner = evaluation.LEARNERS[recipe]
-    return learner, bias, seed, RECIPES[recipe].learner, f"conv4-{recipe}:{path}"
+def _no_network(bias: float, seed: int) -> InputError:
+    names = [file.stem.rsplit("-", 2) for file in FOLDER.glob("*.safetensors")]
+    biases = sorted({name[1] for name in names}, key=float)
+    seeds = sorted({name[2] for name in names}, key=int)
+    return InputError(
+        f"no network of bias {bias:g} and seed {seed}; biases {', '.join(biases)} "
+        f"and seeds {', '.join(seeds)} are allowed"
+    )
 
 
 def check_shots(
-    shots: Sequence[int], shown: int, redrawn: int, per_class: int, queries: int = 15
+    shots: Sequence[int], in_figures: int, redrawn: int, per_class: int, queries: int
 ) -> None:
     """Refuse parameters of the chapter that do not go together.
 
     Parameters
     ----------
-    shots, shown, redrawn, per_class, queries
-        As the chapter has them.
+    shots, in_figures, redrawn, per_class, queries
+        As the chapter has them, ``in_figures`` as ``shown``.
 
     Raises
     ------
     InputError
-        ``shown`` is none of ``shots``, or one of the two sets of images is too small for the most
-        shots.
+        ``in_figures`` is none of ``shots``, or one of the two sets of images is too small for the
+        most shots.
     """
-    if shown not in shots:
-        raise InputError(f"shown = {shown}; one of shots, {', '.join(map(str, shots))}, is allowed")
+    if in_figures not in shots:
+        allowed = ", ".join(map(str, shots))
+        raise InputError(f"shown = {in_figures}; one of shots, {allowed}, is allowed")
     for name, images, tested in (
         ("redrawn", redrawn, CONFLICT_QUERIES),
         ("per_class", per_class, queries),
     ):
-        if images < (needed := max(shots) + tested):
+        needed = max(shots) + tested
+        if images < needed:
             raise InputError(
                 f"{name} = {images}; {max(shots)} shots and {tested} queries take {needed} images "
                 f"per class: {name} = {needed} or more is needed, or fewer shots"
@@ -248,8 +253,6 @@ def counterfactual(
     dataset: str,
     *,
     shots: Iterable[int] = (1, 5),
-    tasks: int = 600,
-    queries: int = CONFLICT_QUERIES,
     level: float = 0.95,
     **shape: int,
 ) -> pd.DataFrame:
@@ -262,7 +265,7 @@ def counterfactual(
         As `networks` gives them.
     dataset : str
         As for `in_each_ink`.
-    shots, tasks, ways, queries, seed
+    shots, tasks, ways, seed
         Of the tasks.
     level : float
         Nominal coverage of the intervals.
@@ -276,7 +279,7 @@ def counterfactual(
         network.
     """
     inks = in_each_ink(dataset)
-    shape |= {"tasks": tasks, "queries": queries}
+    shape = {"tasks": 600, "queries": CONFLICT_QUERIES} | shape
     sampled = {
         count: sample_conflict(inks[0].labels, len(inks), shots=count, **shape) for count in shots
     }
@@ -320,11 +323,11 @@ def _mean_differences(first, second):
     return [float(np.mean(a - b)) for a, b in zip(first, second)]
 
 
-def frozen(learners: Iterable[str], backbone: str = "efficientnet-lite0") -> pd.DataFrame:
-    """Learners on the features of one backbone, in the form of `networks`, for `split_gap`; of no
-    known bias."""
+def frozen(learners: Iterable[str]) -> pd.DataFrame:
+    """Learners on the features of EfficientNet-Lite0, in the form of `networks`, for `split_gap`;
+    of no known bias."""
     named = {"learner": [evaluation.LEARNERS[name] for name in learners], "name": [*learners]}
-    return pd.DataFrame(named).assign(bias=0.0, seed=0, backbone=backbone)
+    return pd.DataFrame(named).assign(bias=0.0, seed=0, backbone="efficientnet-lite0")
 
 
 def in_parts(gaps: pd.DataFrame) -> pd.DataFrame:
@@ -428,9 +431,8 @@ def _gap_and_parts(runs, level):
     worst = {kind: np.mean(values, axis=0) for kind, values in by_seed.items()}
     mean = {kind: np.mean([100 * run[kind].accuracy() for run in runs], axis=0) for kind in "RA"}
     row = {f"wAcc-{kind}": stats.closed_interval(values, level) for kind, values in worst.items()}
-    row["gap"] = stats.paired_interval(worst["R"], worst["A"], level)
-    row["difficulty"] = stats.paired_interval(worst["R"], worst["S"], level)
-    row["clue"] = stats.paired_interval(worst["S"], worst["A"], level)
+    for name, (easy, hard) in {"gap": "RA", "difficulty": "RS", "clue": "SA"}.items():
+        row[name] = stats.paired_interval(worst[easy], worst[hard], level)
     row["Acc-R"] = stats.closed_interval(mean["R"], level)
     row["mean gap"] = stats.paired_interval(mean["R"], mean["A"], level)
     row["relative"] = row["gap"].mean / row["wAcc-R"].mean
@@ -456,16 +458,11 @@ def steps(table: pd.DataFrame, level: float = 0.95) -> pd.DataFrame:
     """
     rows = {}
     for key, runs in table.groupby(["learner", "shots"], sort=False):
-        values = runs.sort_index(level="bias")["tasks"]
-        biases = values.index.get_level_values("bias")
-        for a, b in zip(range(len(values)), range(1, len(values))):
-            step = f"{biases[a]:g} to {biases[b]:g}"
-            rows.setdefault(key, {})[step] = stats.paired_interval(
-                values.iloc[b], values.iloc[a], level
-            )
-    table = pd.DataFrame.from_dict(rows, orient="index")
-    table.index = pd.MultiIndex.from_tuples(table.index, names=["learner", "shots"])
-    return table
+        by_bias = runs["tasks"].droplevel(["learner", "shots"]).sort_index()
+        for (lower, before), (higher, after) in pairwise(by_bias.items()):
+            rise = stats.paired_interval(after, before, level)
+            rows.setdefault(key, {})[f"{lower:g} to {higher:g}"] = rise
+    return _by_keys(rows, ["learner", "shots"])
 
 
 def orderings(
@@ -531,15 +528,17 @@ def _rank_correlation(pairs, level, seed):
     }
 
 
-def score_rows(found: pd.DataFrame) -> pd.DataFrame:
+def score_rows(correlations: pd.DataFrame) -> pd.DataFrame:
     """`orderings` as `fslbook.figures.forest` draws them: a panel per number of shots.
 
     Parameters
     ----------
-    found : DataFrame
+    correlations : DataFrame
         With shots as an outer level of the index.
     """
-    rows = found.reset_index().rename(columns={"ordered by": "row", "rank correlation": "mean"})
+    rows = correlations.reset_index().rename(
+        columns={"ordered by": "row", "rank correlation": "mean"}
+    )
     return rows.assign(panel=[f"S = {s}" for s in rows["shots"]])
 
 
@@ -682,8 +681,12 @@ def _cells(chosen):
 def _by_cell(records, row_of, level):
     """A row of intervals for each learner, bias and number of shots."""
     rows = {key: row_of(runs, level) for key, runs in records.items()}
+    return _by_keys(rows, [*CELL, "shots"])
+
+
+def _by_keys(rows, names):
     table = pd.DataFrame.from_dict(rows, orient="index")
-    table.index = pd.MultiIndex.from_tuples(table.index, names=[*CELL, "shots"])
+    table.index = pd.MultiIndex.from_tuples(table.index, names=names)
     return table
 
 

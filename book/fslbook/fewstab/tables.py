@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import lru_cache, partial
 from itertools import chain, combinations, product
+from operator import attrgetter
 from types import MappingProxyType
 
 import numpy as np
@@ -25,10 +26,11 @@ from fslcore.tasks import Tasks, biased, sample_biased, sample_closed, sample_ma
 
 from .. import attributes, published
 from ..checks import DATASETS
+from ..style import counted
 from ..training import RECIPES, recipes
 from ..training.recipes import trained_with
 from . import training
-from .cells import NEAR, known_as, near_chance, text, texts, titled
+from .cells import NEAR, known_as, near_chance, text, texts, titled, wide_table
 from .gaps import gaps, rank_correlations
 
 __all__ = [
@@ -39,11 +41,9 @@ __all__ = [
     "REMEDIED",
     "ablation",
     "averages",
-    "beside",
     "collect",
     "constructions",
     "draw",
-    "draw_matched",
     "draw_random",
     "example",
     "findings",
@@ -65,6 +65,7 @@ __all__ = [
     "texts",
     "titled",
     "training_gap",
+    "with_printed",
 ]
 
 #: The learners of Table S9, trained without labels.
@@ -143,16 +144,16 @@ def draw(
     ways: int = 5,
     queries: int = 15,
     seed: int = 0,
-    **how: str,
+    **construction: str,
 ) -> tuple[Tasks, np.ndarray]:
     """Biased tasks of a data set, with the attributes that a captioner finds
     (`fslbook.attributes.of`).
 
-    Parameters and errors: as for `fslcore.tasks.sample_biased`; ``how`` is support, query and
-    variant."""
+    Parameters and errors: as for `fslcore.tasks.sample_biased`; ``construction`` is support,
+    query and variant."""
     has, labels = _attributes(dataset, captioner).has, _labels(dataset)
     return sample_biased(
-        labels, has, tasks=tasks, ways=ways, shots=shots, queries=queries, seed=seed, **how
+        labels, has, tasks=tasks, ways=ways, shots=shots, queries=queries, seed=seed, **construction
     )
 
 
@@ -160,12 +161,6 @@ def draw_random(dataset: str, *, seed: int = 0, **shape: int) -> Tasks:
     """Random tasks of a data set, without classes that have too few images; as for
     `fslcore.tasks.sample_closed`."""
     return sample_closed(_labels(dataset), seed=seed, skip_small_classes=True, **shape)
-
-
-def draw_matched(dataset: str, tasks: Tasks, *, seed: int = 0) -> Tasks:
-    """Random tasks of a data set with the classes of ``tasks``, one by one; as for
-    `fslcore.tasks.sample_matched`."""
-    return sample_matched(_labels(dataset), tasks, seed=seed)
 
 
 def _labels(dataset):
@@ -216,7 +211,7 @@ def collect(
     captioner: str = "pixels",
     matched: bool = False,
     level: float = 0.95,
-    how: Mapping[str, str] = MappingProxyType({}),
+    construction: Mapping[str, str] = MappingProxyType({}),
     **options,
 ) -> pd.DataFrame:
     """Tables 3 and S7: accuracies on random and on biased tasks, and the gap.
@@ -232,7 +227,7 @@ def collect(
     matched : bool
         Give the random tasks the classes of the biased ones, task by task; the gap is then a paired
         difference.
-    shots, ways, queries, tasks, seed, how
+    shots, ways, queries, tasks, seed, construction
         Of the tasks, as for `draw`. Random tasks leave out classes with too few images.
     level : float
         Of the intervals.
@@ -251,7 +246,9 @@ def collect(
     shape, options = _shape_of_tasks(options)
     tables = {}
     for dataset, count in product(sets, shots):
-        kinds = _random_and_biased(dataset, captioner, matched, {"shots": count, **shape}, how)
+        kinds = _random_and_biased(
+            dataset, captioner, matched, {"shots": count, **shape}, construction
+        )
         by_kind = _of_all([records(dataset, tasks, names, **options) for tasks in kinds])
         if by_kind[0]:
             tables[dataset, count] = _accuracies(*by_kind, paired=matched, level=level)
@@ -260,10 +257,10 @@ def collect(
     return pd.concat(tables, names=[*SETTING, "learner"])
 
 
-def _random_and_biased(dataset, captioner, matched, shape, how):
-    biased, _ = draw(dataset, captioner, **shape, **how)
+def _random_and_biased(dataset, captioner, matched, shape, construction):
+    biased, _ = draw(dataset, captioner, **shape, **construction)
     if matched:
-        return draw_matched(dataset, biased, seed=shape["seed"]), biased
+        return sample_matched(_labels(dataset), biased, seed=shape["seed"]), biased
     return draw_random(dataset, **shape), biased
 
 
@@ -310,7 +307,8 @@ def ablation(
         )
     columns = {}
     for technique in techniques:
-        table = collect(sets, names, shots=[shots], how=CONSTRUCTIONS[technique], **options)
+        construction = CONSTRUCTIONS[technique]
+        table = collect(sets, names, shots=[shots], construction=construction, **options)
         columns[technique] = table["gap"]
     return pd.DataFrame(columns).droplevel("shots")
 
@@ -404,16 +402,15 @@ def parts(sets: Sequence[str], names: Sequence[str], **options) -> pd.DataFrame:
 def printed_ablation(table: str) -> pd.DataFrame:
     """Table S5 or S6 as the paper prints it, by dataset and learner: wAcc-R, and by technique
     'wAcc-A (gap)'."""
-    t = published.table(table, "fewstab").assign(
-        tasks=lambda t: t["tasks"].str.upper().replace("RANDOM", "wAcc-R")
+    printed = published.table(table, "fewstab")
+    wacc, gap = (
+        printed[column].map(form.format, na_action="ignore").fillna("")
+        for column, form in (("wacc", "{:.2f}"), ("gap", " ({:.2f})"))
     )
-    wacc = t["wacc"].map("{:.2f}".format).where(t["wacc"].notna(), "")
-    t["cell"] = (wacc + t["gap"].map(" ({:.2f})".format).where(t["gap"].notna(), "")).str.strip()
-    order = pd.MultiIndex.from_frame(t[["dataset", "learner"]].drop_duplicates())
-    wide = t.pivot(index=order.names, columns="tasks", values="cell").reindex(
-        index=order, columns=t["tasks"].unique()
-    )
-    return named(wide.fillna("—")).rename_axis(columns=None)
+    techniques = printed["tasks"].str.upper().replace("RANDOM", "wAcc-R")
+    cells = printed.assign(tasks=techniques, cell=(wacc + gap).str.strip())
+    wide = wide_table(cells, ["dataset", "learner"], "tasks", "cell")
+    return named(wide[techniques.unique()].fillna("—"))
 
 
 def training_gap(
@@ -460,7 +457,7 @@ def _trained_with_both(names, trained):
     """The learners with networks that are trained on 1-shot tasks and on 5-shot tasks."""
     names = [name for name in names if name not in ON_BATCHES]
     for shots in (1, 5):
-        names = [name for name in names if training.trained(name, shots, trained)]
+        names = [name for name in names if training.network_of(name, shots, trained)]
     return names
 
 
@@ -580,29 +577,26 @@ def ranks(
     """
     places = {"here": rank_correlations(live, *live_columns)}
     if table is not None:
-        places[f"printed in Table {table}"] = published.table(table, "fewstab").set_index(SETTING)[
-            "correlation"
-        ]
+        printed = published.table(table, "fewstab").set_index(SETTING)
+        places[f"printed in Table {table}"] = printed["correlation"]
     places[f"recomputed from Table {source}"] = rank_correlations(theirs, *columns)
     order = [*live.index.unique("dataset"), *DATASETS]
-    rows = {
-        (place, known_as(name)): {
-            f"{s} shot{'' if s == 1 else 's'}": f"{r:.2f}" for s, r in rho[name].dropna().items()
-        }
-        for place, rho in places.items()
-        for name in sorted(rho.index.unique("dataset"), key=order.index)
-        if rho[name].notna().any()  # one learner has no rank
-    }
+    rows = {}
+    for place, rho in places.items():
+        rho = rho.dropna()  # one learner has no rank
+        for name in sorted(rho.index.unique("dataset"), key=order.index):
+            cells = {counted(shots, "shot"): f"{r:.2f}" for shots, r in rho[name].items()}
+            rows[place, known_as(name)] = cells
     return pd.DataFrame.from_dict(rows, orient="index").fillna("—").rename_axis(["", "dataset"])
 
 
 def means(table: pd.DataFrame) -> pd.DataFrame:
     """The middles of a table of intervals."""
-    return table.map(lambda r: r.mean)
+    return table.map(attrgetter("mean"))
 
 
-def beside(
-    live: pd.Series, printed: pd.DataFrame, column: str, near: pd.Series | None = None
+def with_printed(
+    live: pd.Series, printed: pd.DataFrame, metric: str, marked: pd.Series | None = None
 ) -> pd.DataFrame:
     """Intervals of learners on data sets as text, and printed ones beside them, with the paper's
     two decimals.
@@ -614,9 +608,9 @@ def beside(
     printed : DataFrame
         dataset, shots, learner, metric, mean and half_width, as Tables 3, S7 and S8 are
         transcribed.
-    column : str
-        Its metric that is wanted.
-    near : Series of bool, optional
+    metric : str
+        The one of ``printed`` that is wanted.
+    marked : Series of bool, optional
         As for `texts`.
 
     Returns
@@ -625,10 +619,10 @@ def beside(
         'mean ± half-width' by shots and learner; data sets of here, then the paper's. A dash where
         there is none.
     """
-    theirs = printed[printed["metric"] == column].set_index([*SETTING, "learner"])
+    theirs = printed[printed["metric"] == metric].set_index([*SETTING, "learner"])
     theirs = pd.Series(plus_minus(theirs["mean"], theirs["half_width"], ".2f"), theirs.index)
     columns = []
-    for part in (texts(live, near), theirs):
+    for part in (texts(live, marked), theirs):
         part = part.rename(index=known_as, level="dataset")
         columns.append(part.unstack("dataset")[list(part.index.unique("dataset"))])
     return named(pd.concat(columns, axis=1).sort_index().fillna("—")).rename_axis(columns=None)
@@ -638,14 +632,12 @@ def named(table: pd.DataFrame | pd.Series) -> pd.DataFrame | pd.Series:
     """Rows in the order of the paper, learners and data sets by its names for them, ours without
     their settings."""
     levels = table.index.names
-    order = {
-        level: {name: i for i, name in enumerate(table.index.unique(level))} for level in levels
-    }
-    order["learner"] = {name: i for i, name in enumerate(DECIDES)}
-    table = table.sort_index(key=lambda values: values.map(order[values.name]), level=levels)
-    short = {"learner": evaluation.LEARNERS, "dataset": known_as}
-    for level in [level for level in levels if level in short]:
-        table = table.rename(index=short[level], level=level)
+    names = {level: table.index.unique(level) for level in levels} | {"learner": DECIDES}
+    places = {level: dict(zip(order, range(len(order)))) for level, order in names.items()}
+    table = table.sort_index(key=lambda values: values.map(places[values.name]), level=levels)
+    for level, titles in (("learner", evaluation.LEARNERS), ("dataset", known_as)):
+        if level in levels:
+            table = table.rename(index=titles, level=level)
     return table
 
 
@@ -669,37 +661,37 @@ def findings(table: pd.DataFrame, guess: float) -> pd.DataFrame:
         One row per finding: of (cases), holds, opposite, open (neither by the intervals), and near
         chance, the cases that are left out.
     """
-    fewest, most = (table.index.unique("shots")[i] for i in (0, -1))
-    near = near_chance(table["wacc-r"], guess)
+    shots = table.index.unique("shots")[[0, -1]]
+    marked = near_chance(table["wacc-r"], guess)
     signs = table["gap"].map(lambda gap: gap.conclusion)
-    rows = {"wAcc-A is below wAcc-R": _counted_signs(signs, near)}
-    if most == fewest:
-        return pd.DataFrame(rows).T
-    units = {"in points": 1.0, "as a share of wAcc-R": means(table)["wacc-r"] / 100}
-    for name, unit in units.items():
-        signs = _growth(table["gap"], unit, fewest, most)
-        either = near.unstack("shots").loc[signs.index, [fewest, most]].any(axis=1)
-        rows[f"gap grows, {name}"] = _counted_signs(signs, either)
+    rows = {"wAcc-A is below wAcc-R": _counted_signs(signs, marked)}
+    if shots.is_unique:
+        units = {"in points": 1.0, "as a share of wAcc-R": means(table)["wacc-r"] / 100}
+        for name, unit in units.items():
+            signs = _growth(table["gap"], unit, *shots)
+            either = marked.unstack("shots").loc[signs.index, shots].any(axis=1)
+            rows[f"gap grows, {name}"] = _counted_signs(signs, either)
     return pd.DataFrame(rows).T
 
 
-def _growth(gaps, unit, fewest, most):
+def _growth(gaps, unit, fewest_shots, most_shots):
     """Signs of the changes of the gap from the fewest shots to the most; 0 within the intervals."""
-    middle = gaps.map(lambda gap: gap.mean) / unit
-    half = gaps.map(lambda gap: gap.half_width) / unit
-    middle, half = (values.unstack("shots")[[fewest, most]].dropna() for values in (middle, half))
-    difference = middle[most] - middle[fewest]
-    noise = np.hypot(half[most], half[fewest])
+    shots = [fewest_shots, most_shots]
+    middle, half = (
+        (gaps.map(attrgetter(name)) / unit).unstack("shots")[shots].dropna()
+        for name in ("mean", "half_width")
+    )
+    difference = middle[most_shots] - middle[fewest_shots]
+    noise = np.hypot(half[most_shots], half[fewest_shots])
     return np.sign(difference).where(difference.abs() > noise, 0)
 
 
 def _counted_signs(signs, left_out):
-    counted = signs[~left_out]
+    counts = signs[~left_out].value_counts()
+    words = {"holds": 1, "opposite": -1, "open": 0}
     return {
-        "of": len(counted),
-        "holds": (counted == 1).sum(),
-        "opposite": (counted == -1).sum(),
-        "open": (counted == 0).sum(),
+        "of": counts.sum(),
+        **{word: counts.get(sign, 0) for word, sign in words.items()},
         "near chance": left_out.sum(),
     }
 
@@ -718,10 +710,10 @@ def example(
     captioner: str = "pixels",
     *,
     shots: int = 1,
-    shown: int = 5,
+    per_class: int = 5,
     task: int = 0,
     trained: str = training.SHIPPED,
-    **how,
+    **construction,
 ) -> pd.DataFrame:
     """A biased task to look at (Figures 3, S2, S3): its images, with what matters said of each.
 
@@ -729,7 +721,7 @@ def example(
     ----------
     name : str
         Of the learner that answers.
-    shown : int
+    per_class : int
         Queries of each class that are given, of all ``queries``.
     task : int
         Which of the tasks.
@@ -746,35 +738,28 @@ def example(
     run = evaluation.ready(images_of(dataset), *method(name, trained_with(shots), trained))
     if run.slow:
         raise InputError(f"learner = {name}; one that reads features is needed for a picture")
-    tasks, clues = draw(dataset, captioner, tasks=task + 2, shots=shots, **how)
+    tasks, clues = draw(dataset, captioner, tasks=task + 2, shots=shots, **construction)
     tasks = tasks[task : task + 1]
     scores = next(evaluation.scores(run.learner, run.bank(), tasks))
-    described = images_of(dataset), _attributes(dataset, captioner)
-    table = pd.DataFrame(
-        _rows_of_images(*described, tasks, clues[task], scores[0].argmax(dim=-1).tolist())
-    )
+    guesses = scores[0].argmax(dim=-1).tolist()
+    table = _rows_of_images(dataset, captioner, tasks, clues[task], guesses)
     queries = table[table["role"] == "query"].groupby("class").cumcount()
-    return table.drop(index=queries.index[queries >= shown]).reset_index(drop=True)
+    return table.drop(index=queries.index[queries >= per_class]).reset_index(drop=True)
 
 
-def _rows_of_images(images, described, task, clues, predicted):
+def _rows_of_images(
+    dataset: str, captioner: str, task: Tasks, clues: np.ndarray, guesses: list[int]
+) -> pd.DataFrame:
     """A row of `example` for each image of the task."""
+    images, described = images_of(dataset), _attributes(dataset, captioner)
     labels = images.labels[task.support[0]]
     names = [images.class_names[label] for label in labels[:: len(labels) // task.ways]]
     rows = []
     for image, k in zip(task.support[0], task.support_label[0]):
-        rows.append({"class": names[k], "role": "support", "image": image})
-        rows[-1] |= {"attribute": described.names[clues[k]], "predicted": None, "right": None}
-    for image, k, guess in zip(task.query[0], task.query_label[0], predicted):
+        rows.append((names[k], "support", image, described.names[clues[k]], None, None))
+    for image, k, guess in zip(task.query[0], task.query_label[0], guesses):
         others = [clue for j, clue in enumerate(clues) if j != k and described.has[image, clue]]
-        rows.append(
-            {
-                "class": names[k],
-                "role": "query",
-                "image": image,
-                "attribute": ", ".join(described.names[clue] for clue in others),
-                "predicted": names[guess],
-                "right": guess == k,
-            }
-        )
-    return rows
+        words = ", ".join(described.names[clue] for clue in others)
+        rows.append((names[k], "query", image, words, names[guess], guess == k))
+    columns = ["class", "role", "image", "attribute", "predicted", "right"]
+    return pd.DataFrame(rows, columns=columns)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import cache
 from itertools import product
 from pathlib import Path
 
@@ -19,6 +20,7 @@ from fslcore.stats.intervals import plus_minus
 
 from .. import published
 from ..training import RECIPES, Recipe, recipes
+from .cells import wide_table
 
 __all__ = [
     "PRINTED",
@@ -26,11 +28,11 @@ __all__ = [
     "accuracies",
     "accuracy_table",
     "curves",
+    "network_of",
     "reasons",
     "settings",
-    "shown",
+    "settings_table",
     "splits",
-    "trained",
 ]
 
 SHIPPED = "conv4-icons-{learner}"  # the networks that ship, of the chapters on FewSTAB
@@ -49,6 +51,7 @@ TEN = (
 )
 PRINTED = {"miniimagenet": "S2", "tieredimagenet": "S3", "cub": "S4"}  # the table of each data set
 ACCURACIES = ["learner", "dataset", "shots", "backbone", "mean", "half_width"]
+SPLITS = ("base", "validation", "novel")
 COLUMNS = {
     "batch_size": "images a step",
     "learning_rate": "rate",
@@ -73,22 +76,16 @@ def splits(names: Iterable[str]) -> pd.DataFrame:
     DataFrame
         A row per data set, a column per split; cells 'classes (images)'.
     """
-    printed = published.table("S1", "fewstab").replace(
-        {"split": {"train": "base", "val": "validation", "test": "novel"}}
-    )
-    ours = [
-        {"dataset": name, "split": split, "classes": len(images.class_names), "images": len(images)}
-        for name in names
-        for split in ("base", "validation", "novel")
-        for images in [datasets.load(name, split)]
-    ]
+    names_of_splits = dict(zip(["train", "val", "test"], SPLITS))
+    printed = published.table("S1", "fewstab").replace({"split": names_of_splits})
+    ours = []
+    for name, split in product(names, SPLITS):
+        images = datasets.load(name, split)
+        counts = {"classes": len(images.class_names), "images": len(images)}
+        ours.append({"dataset": name, "split": split, **counts})
     table = pd.concat([printed.assign(where="printed"), pd.DataFrame(ours).assign(where="here")])
     cell = table["classes"].map("{:,}".format) + " (" + table["images"].map("{:,}".format) + ")"
-    wide = table.assign(cell=cell).pivot(index=["where", "dataset"], columns="split", values="cell")
-    order = table[["where", "dataset"]].drop_duplicates()
-    return wide.loc[pd.MultiIndex.from_frame(order), ["base", "validation", "novel"]].rename_axis(
-        columns=None
-    )
+    return wide_table(table.assign(cell=cell), ["where", "dataset"], "split", "cell")[list(SPLITS)]
 
 
 def settings(dataset: str) -> pd.DataFrame:
@@ -120,34 +117,34 @@ def settings(dataset: str) -> pd.DataFrame:
     of_tasks = long["setting"].isin(["episodes", "episode_size"])
     of_batches = long["setting"] == "batch_size"
     long = long[~(of_tasks & ~on_tasks) & ~(of_batches & on_tasks)].reset_index(drop=True)
-    long["printed"] = long["printed"].map(_whole_number)
-    long["printed"] = long["printed"].where(long["printed"].notna(), "none")  # no schedule
+    long["printed"] = long["printed"].map(_whole_number).fillna("none")  # no schedule
     # Those on batches are selected on 5-shot tasks.
     shots = long["train_shots"].astype(float).fillna(5).astype(int)
-    ours = {key: _ours(*key) for key in set(zip(long["learner"], shots))}
-    long["ours"] = [
-        ours[name, s].get(setting)
-        for name, s, setting in zip(long["learner"], shots, long["setting"])
-    ]
+    ours = cache(_ours)
+    keys = zip(long["learner"], shots, long["setting"])
+    long["ours"] = [ours(name, count).get(setting) for name, count, setting in keys]
     return long.assign(why=_reasons(long))
 
 
-def _whole_number(value):
+def _whole_number(value: object) -> object:
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
-def _reasons(table):
+def _reasons(table: pd.DataFrame) -> list[str]:
     """Why ours differs in each row of `settings`, for all learners or for one; empty if it does
     not."""
-    table_of_reasons = pd.read_csv(CHECKPOINTS / "why.csv", keep_default_na=False)
-    reasons = table_of_reasons.set_index(["setting", "learner"])["why"].to_dict()
+    why = _why().set_index(["setting", "learner"])["why"]
     differs = table["ours"].notna() & (table["printed"] != table["ours"])
     keys = zip(table["setting"], table["learner"])
-    texts = [reasons.get(key, reasons.get((key[0], ""), "")) for key in keys]
+    texts = [why.get(key, why.get((key[0], ""), "")) for key in keys]
     return pd.Series(texts).where(differs, "").tolist()
 
 
-def _ours(name, shots):
+def _why() -> pd.DataFrame:
+    return pd.read_csv(CHECKPOINTS / "why.csv", keep_default_na=False)
+
+
+def _ours(name: str, shots: int) -> dict:
     """The settings of the network that ships; empty without one."""
     network = recipes.method(name, shots, SHIPPED)[0] if name in RECIPES else ""
     if not shipped(network):
@@ -164,31 +161,29 @@ def _ours(name, shots):
     }
 
 
-def shown(table: pd.DataFrame, column: str) -> pd.DataFrame:
+def settings_table(table: pd.DataFrame, column: str) -> pd.DataFrame:
     """One column of `settings` in the paper's layout: a row per learner and number of shots, a
     column per setting."""
-    table = table.assign(
-        shots=table["train_shots"].map("{:.0f}".format, na_action="ignore").fillna("—")
-    )
-    wide = table.pivot(index=["learner", "shots"], columns="setting", values=column)
-    order = table[["learner", "shots"]].drop_duplicates()
-    wide = (
-        wide.loc[pd.MultiIndex.from_frame(order), list(COLUMNS)]
-        .rename(columns=COLUMNS)
-        .rename_axis(columns=None)
-    )
-    return wide.map(lambda v: "—" if pd.isna(v) else f"{v:,}" if isinstance(v, int) else str(v))
+    shots = table["train_shots"].map("{:.0f}".format, na_action="ignore").fillna("—")
+    wide = wide_table(table.assign(shots=shots), ["learner", "shots"], "setting", column)
+    return wide[list(COLUMNS)].rename(columns=COLUMNS).map(_setting_text)
+
+
+def _setting_text(value: object) -> str:
+    if pd.isna(value):
+        return "—"
+    return f"{value:,}" if isinstance(value, int) else str(value)
 
 
 def reasons() -> pd.DataFrame:
     """Why settings differ: columns setting, learner (empty: all) and why."""
-    table = pd.read_csv(CHECKPOINTS / "why.csv", keep_default_na=False)
-    return table.assign(
-        setting=table["setting"].map(COLUMNS), learner=table["learner"].replace("", "all")
-    ).set_index(["setting", "learner"])
+    table = _why()
+    table["setting"] = table["setting"].map(COLUMNS)
+    table["learner"] = table["learner"].replace("", "all")
+    return table.set_index(["setting", "learner"])
 
 
-def trained(name: str, shots: int, own: str = SHIPPED) -> str | None:
+def network_of(name: str, shots: int, trained: str = SHIPPED) -> str | None:
     """The network of a learner trained with so many shots, or on batches of images; None without
     one.
 
@@ -196,7 +191,7 @@ def trained(name: str, shots: int, own: str = SHIPPED) -> str | None:
     ----------
     name, shots
         A recipe, and its shots.
-    own : str
+    trained : str
         The backbone, where ``{learner}`` stands for the training and its shots; by default the
         Conv4 trained on icons that ships.
 
@@ -207,34 +202,38 @@ def trained(name: str, shots: int, own: str = SHIPPED) -> str | None:
     """
     if name not in RECIPES:
         raise InputError(f"learner = {name}; {', '.join(TEN)} are allowed")
-    network = recipes.method(name, shots, own)[0]
-    return network if own != SHIPPED or shipped(network) else None
+    network = recipes.method(name, shots, trained)[0]
+    return network if trained != SHIPPED or shipped(network) else None
 
 
 def curves(
-    names: Iterable[str], shots: Iterable[int] = (1, 5), own: str = SHIPPED, dataset: str = ""
+    names: Iterable[str],
+    shots: Iterable[int] = (1, 5),
+    trained: str = SHIPPED,
+    dataset: str = "",
 ) -> pd.DataFrame:
     """Training curves: columns learner, shots, epoch, loss, validation (accuracy in percent).
 
     Parameters
     ----------
-    names, shots, own
-        As for `trained`.
+    names, shots, trained
+        As for `network_of`.
     dataset : str
-        What ``{dataset}`` stands for in ``own``.
+        What ``{dataset}`` stands for in ``trained``.
     """
-    parts = [pd.DataFrame(columns=["learner", "shots", "epoch", "loss", "validation"])] + [
-        pd.read_csv(_curve(sources.filled(backbone, dataset))).assign(learner=name, shots=s)
-        for name in names
-        for s in (
-            shots if RECIPES[name].batch == "tasks" else (5,)
-        )  # those on batches are selected on 5-shot tasks
-        if (backbone := trained(name, s, own))
-    ]
-    return pd.concat([p for p in parts if len(p)] or parts, ignore_index=True)
+    parts = []
+    for name in names:
+        # Trainings on batches are selected on 5-shot tasks.
+        for count in shots if RECIPES[name].batch == "tasks" else (5,):
+            network = network_of(name, count, trained)
+            if network:
+                curve = pd.read_csv(_curve(sources.filled(network, dataset)))
+                parts.append(curve.assign(learner=name, shots=count))
+    columns = ["learner", "shots", "epoch", "loss", "validation"]
+    return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=columns)
 
 
-def _curve(network):
+def _curve(network: str) -> Path:
     """The file that ``fslbook train`` writes beside a network."""
     file = network.partition(":")[2]
     path = Path(file) if Path(file).suffix else trained_path(file)
@@ -249,7 +248,7 @@ def accuracies(
     tasks: int,
     image_tasks: int,
     level: float = 0.95,
-    own: str = SHIPPED,
+    trained: str = SHIPPED,
     **options,
 ) -> pd.DataFrame:
     """Accuracy of each learner on 5-way tasks of novel classes, with the network trained at the
@@ -267,8 +266,8 @@ def accuracies(
         Of the closed intervals.
     skip_small_classes : bool
         Leave out classes with too few images.
-    own : str
-        As for `trained`, where ``{dataset}`` stands for the data set.
+    trained : str
+        As for `network_of`, where ``{dataset}`` stands for the data set.
 
     Returns
     -------
@@ -278,33 +277,30 @@ def accuracies(
     """
     rows = []
     for name, count, dataset in product(names, shots, sets):
-        backbone = trained(name, count, own)
+        backbone = network_of(name, count, trained)
         if backbone:
             learner = RECIPES[name].learner
             options["tasks"] = image_tasks if learner in learners.of_images else tasks
-            run = evaluation.run(dataset, backbone, learner, "closed", shots=count, **options)
-            interval = closed_interval(run["accuracy"], level)
+            table = evaluation.run(dataset, backbone, learner, "closed", shots=count, **options)
+            interval = closed_interval(table["accuracy"], level)
             rows.append((name, dataset, count, backbone, interval.mean, interval.half_width))
     return pd.DataFrame(rows, columns=ACCURACIES)
 
 
-def accuracy_table(found: pd.DataFrame, names: Iterable[str]) -> pd.DataFrame:
+def accuracy_table(table: pd.DataFrame, names: Iterable[str]) -> pd.DataFrame:
     """`accuracies` with a row per learner, a column per data set and number of shots, and a dash
     for no network."""
-    cell = plus_minus(found["mean"], found["half_width"], ".1f")
-    columns = pd.MultiIndex.from_frame(
-        found[["dataset", "shots"]].drop_duplicates().sort_values(["dataset", "shots"])
-    )
-    wide = found.assign(cell=cell).pivot(
-        index="learner", columns=["dataset", "shots"], values="cell"
-    )
-    return wide.reindex(index=list(names), columns=columns).fillna("—").rename_axis(index="learner")
+    cells = table.assign(cell=plus_minus(table["mean"], table["half_width"], ".1f"))
+    wide = cells.pivot(index="learner", columns=["dataset", "shots"], values="cell")
+    return wide.sort_index(axis=1).reindex(names).fillna("—").rename_axis(index="learner")
 
 
-def accuracy_rows(found: pd.DataFrame, names: Iterable[str]) -> pd.DataFrame:
+def accuracy_rows(table: pd.DataFrame, names: Iterable[str]) -> pd.DataFrame:
     """`accuracies` as `fslbook.figures.forest` draws them: a panel per data set, a row per learner,
     shots as series."""
-    order = {name: at for at, name in enumerate(names)}
-    rows = found.assign(at=found["learner"].map(order)).sort_values(["dataset", "at", "shots"])
-    named = rows["learner"].map(lambda name: LEARNERS.get(name, name))
-    return rows.assign(row=named, panel=rows["dataset"], series=rows["shots"].map("{}-shot".format))
+    order = {name: place for place, name in enumerate(names)}
+    places = table["learner"].map(order)
+    rows = table.assign(at=places).sort_values(["dataset", "at", "shots"])
+    titles = rows["learner"].map(lambda name: LEARNERS.get(name, name))
+    series = rows["shots"].map("{}-shot".format)
+    return rows.assign(row=titles, panel=rows["dataset"], series=series)

@@ -7,7 +7,7 @@ import base64
 import io
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from PIL import Image
@@ -15,14 +15,17 @@ from PIL import Image
 from fslcore import evaluation
 from fslcore.datasets import Images
 from fslcore.evaluation import Method
-from fslcore.tasks import Tasks
 
 from .. import attributes
 from . import known_truth, tables
+from .cells import short_name
 
 __all__ = ["html", "learners", "traps"]
 
 SIDE, QUALITY = 48, 55  # of the pictures: pixels, and WebP's quality
+TASKS = 100  # biased tasks that are drawn
+CHOICES = 6  # attributes
+PICTURED = 3  # queries of a class and kind, of all
 WORDS = (
     "Here one chooses a clue and sees which learner falls for it. That takes JavaScript; the "
     "pictures above need none."
@@ -48,64 +51,53 @@ def traps(
     methods: Mapping[str, Method],
     captioner: str = "pixels",
     *,
-    choices: int = 6,
-    shown: int = 3,
-    tasks: int = 100,
     seed: int = 0,
     **shape: int,
 ) -> dict:
     """One biased task for each of several attributes, with random queries beside the biased ones.
 
+    The attributes are `CHOICES` at most, those that are most often the clue of a class among the
+    first `TASKS` biased tasks. The task of each is the first that has it and no attribute before it
+    has.
+
     Parameters
     ----------
     methods : mapping of Method
         Which learners answer, by their names for readers.
-    choices : int
-        Attributes at most: those that are most often the clue of a class among the first ``tasks``
-        biased tasks. The task of each is the first that has it and no attribute before it has.
-    shown : int
-        Queries of a class and kind that are pictured, of all ``queries``.
 
     Returns
     -------
     dict
         Of plain values. ``tasks``: attribute, at (the class with it), classes, clues, support and
-        query (by kind; of each class the numbers of its pictures), shows (by kind, of each query
-        the classes whose clues it has: a base-32 digit, whose bit k stands for class k) and answers
-        (by kind, of each learner: a digit for each query, the class that it says; class by class).
-        ``pictures``: WebP as data addresses.
+        query (by kind; of each class the numbers of its pictures, `PICTURED` queries), shows (by
+        kind, of each query the classes whose clues it has: a base-32 digit, whose bit k stands for
+        class k) and answers (by kind, of each learner: a digit for each query, the class that it
+        says; class by class). ``pictures``: WebP as data addresses.
     """
     shape = {"shots": 5, "queries": 15} | shape
     images = tables.images_of(dataset)
-    drawn, clues = tables.draw(dataset, captioner, tasks=tasks, seed=seed, **shape)
-    chosen = _task_of_each(clues, choices)
-    biased = drawn[np.array([*chosen.values()])]
-    page = _Page(images, attributes.of(images, captioner), shape["shots"], shown)
-    described = page.tasks(
-        {
-            "random": _random_queries(biased, images.classes, shape["queries"], seed),
-            "biased": biased,
-        },
-        clues,
-        chosen,
-        [evaluation.ready(images, *method) for method in methods.values()],
-    )
+    tasks, clues = tables.draw(dataset, captioner, tasks=TASKS, seed=seed, **shape)
+    chosen = _task_of_each(clues)
+    biased = tasks[np.array([*chosen.values()])]
+    random = _random_queries(biased, images.classes, shape["queries"], seed)
+    runs = [evaluation.ready(images, *method) for method in methods.values()]
+    page = _Page(images, attributes.of(images, captioner), shape["shots"])
     return {
         "dataset": dataset,
         **shape,
         "learners": [*methods],
-        "tasks": described,
-        "pictures": page.pictures(),
+        "tasks": page.tasks({"random": random, "biased": biased}, clues, chosen, runs),
+        "pictures": [_picture(images.images[[image]][0]) for image in page.numbers],
     }
 
 
-def _task_of_each(clues, most):
+def _task_of_each(clues):
     """By attribute, the frequent ones first, the first task that has it and is not taken yet."""
-    chosen = {}
+    chosen: dict[int, int] = {}
     for attribute in np.argsort(-np.bincount(clues.ravel()), kind="stable").tolist():
         having = np.flatnonzero((clues == attribute).any(axis=1)).tolist()
         free = [task for task in having if task not in chosen.values()]
-        if free and len(chosen) < most:
+        if free and len(chosen) < CHOICES:
             chosen[attribute] = free[0]
     return chosen
 
@@ -117,50 +109,43 @@ class _Page:
     images: Images
     described: attributes.Attributes
     shots: int
-    shown: int
     numbers: dict[int, int] = field(default_factory=dict)
 
-    def tasks(self, kinds, clues, chosen, runs):
+    def tasks(self, kinds, clues, chosen, runs) -> list[dict]:
         """The tasks of `traps`; ``kinds`` are of queries, and ``chosen`` is by attribute."""
         answers = {kind: [_classes(run, tasks) for run in runs] for kind, tasks in kinds.items()}
         rows = []
         for t, (attribute, source) in enumerate(chosen.items()):
-            task = {kind: tasks[t : t + 1] for kind, tasks in kinds.items()}
             row = {
                 "attribute": self.described.names[attribute],
                 "at": int(np.flatnonzero(clues[source] == attribute)[0]),
-                **self._task(task, clues[source]),
-                "answers": {},
+                **self._task(kinds, t, clues[source]),
             }
-            for kind, guesses in answers.items():
-                row["answers"][kind] = ["".join(map(str, guess[t])) for guess in guesses]
+            row["answers"] = {
+                kind: ["".join(map(str, guess[t])) for guess in guesses]
+                for kind, guesses in answers.items()
+            }
             rows.append(row)
         return rows
 
-    def _task(self, kinds, clues):
-        support, has = kinds["biased"].support[0], self.described.has
+    def _task(self, kinds, t, clues):
+        support, has = kinds["biased"].support[t], self.described.has
         labels = self.images.labels[support[:: self.shots]]
-        queries = {kind: task.query[0] for kind, task in kinds.items()}
-        row = {
-            "classes": [_short(self.images.class_names[label]) for label in labels],
+        queries = {kind: tasks.query[t] for kind, tasks in kinds.items()}
+        by_class = {kind: query.reshape(len(labels), -1) for kind, query in queries.items()}
+        return {
+            "classes": [short_name(self.images.class_names[label]) for label in labels],
             "clues": [self.described.names[clue] for clue in clues],
             "support": self._numbered(support.reshape(len(labels), -1)),
+            "query": {kind: self._numbered(q[:, :PICTURED]) for kind, q in by_class.items()},
+            "shows": {kind: _shows(has[query][:, clues]) for kind, query in queries.items()},
         }
-        row["query"] = {
-            kind: self._numbered(query.reshape(len(labels), -1)[:, : self.shown])
-            for kind, query in queries.items()
-        }
-        row["shows"] = {kind: _shows(has[query][:, clues]) for kind, query in queries.items()}
-        return row
 
     def _numbered(self, images):
         rows = []
         for row in images.tolist():
             rows.append([self.numbers.setdefault(image, len(self.numbers)) for image in row])
         return rows
-
-    def pictures(self):
-        return [_picture(self.images.images[[image]][0]) for image in self.numbers]
 
 
 def _classes(run, tasks):
@@ -177,14 +162,7 @@ def _random_queries(tasks, labels, queries, seed):
         for k, own_images in enumerate(support.reshape(tasks.ways, shots)):
             left = np.setdiff1d(np.flatnonzero(labels == labels[own_images[0]]), own_images)
             query[t, k * queries : (k + 1) * queries] = rng.choice(left, queries, replace=False)
-    return Tasks(
-        tasks.support,
-        tasks.support_label,
-        query,
-        tasks.query_label,
-        tasks.ways,
-        {"random queries": seed},
-    )
+    return replace(tasks, query=query, sampler={"random queries": seed})
 
 
 def _shows(has):
@@ -192,16 +170,12 @@ def _shows(has):
     return "".join(DIGITS[int(bits @ (1 << np.arange(has.shape[1])))] for bits in has)
 
 
-def _short(name):
-    return name.split("/")[-1].split(" ")[-1] if "U+" in name else name.split("/")[-1]
-
-
-def _picture(pixels):
-    out = io.BytesIO()
-    Image.fromarray(np.asarray(pixels).squeeze()).resize(
-        (SIDE, SIDE), Image.Resampling.LANCZOS
-    ).save(out, "WEBP", quality=QUALITY, method=6)
-    return "data:image/webp;base64," + base64.b64encode(out.getvalue()).decode()
+def _picture(pixels: np.ndarray) -> str:
+    file = io.BytesIO()
+    picture = Image.fromarray(np.asarray(pixels).squeeze())
+    small = picture.resize((SIDE, SIDE), Image.Resampling.LANCZOS)
+    small.save(file, "WEBP", quality=QUALITY, method=6)
+    return "data:image/webp;base64," + base64.b64encode(file.getvalue()).decode()
 
 
 def html(sets: dict[str, dict]) -> str:

@@ -167,8 +167,8 @@ def _closed_wider(datasets, printed, e):
     return share(w["closed"] > w["open"], "cells of Table 2")
 
 
-CHECKS.of["large-closed-wider"] = partial(_closed_wider, ["quickdraw"])
-CHECKS.of["limits-large-wider"] = partial(_closed_wider, ["mscoco", "quickdraw"])
+CHECKS.by_claim["large-closed-wider"] = partial(_closed_wider, ["quickdraw"])
+CHECKS.by_claim["limits-large-wider"] = partial(_closed_wider, ["mscoco", "quickdraw"])
 
 
 @CHECKS
@@ -303,8 +303,8 @@ def _ft_verdicts(verdict, printed, e):
     return f"{finding} by the paired symbol of Table 3, {by_open} by the open one", holds
 
 
-CHECKS.of["ft-better"] = partial(_ft_verdicts, 1)
-CHECKS.of["ft-worse"] = partial(_ft_verdicts, -1)
+CHECKS.by_claim["ft-better"] = partial(_ft_verdicts, 1)
+CHECKS.by_claim["ft-worse"] = partial(_ft_verdicts, -1)
 
 
 @CHECKS
@@ -328,8 +328,8 @@ def _conclusive(kind, printed, e):
     ) <= conclusive + all_pairs - pair_count else False
 
 
-CHECKS.of["open-conclusive"] = partial(_conclusive, "open")
-CHECKS.of["paired-conclusive"] = partial(_conclusive, "paired")
+CHECKS.by_claim["open-conclusive"] = partial(_conclusive, "open")
+CHECKS.by_claim["paired-conclusive"] = partial(_conclusive, "paired")
 
 
 @CHECKS
@@ -379,8 +379,8 @@ def _percent(count, printed, e):
     ) < 1
 
 
-CHECKS.of["flip-flop-percent"] = partial(_percent, "flip-flop")
-CHECKS.of["not-confirmed-percent"] = partial(_percent, "not-confirmed")
+CHECKS.by_claim["flip-flop-percent"] = partial(_percent, "flip-flop")
+CHECKS.by_claim["not-confirmed-percent"] = partial(_percent, "not-confirmed")
 
 
 @CHECKS
@@ -521,7 +521,7 @@ def _q_star(printed, e):
     return "read off Figure 4, whose values are not printed", None
 
 
-CHECKS.of |= dict.fromkeys(("q-star-1", "q-star-5", "q-star-10"), _q_star)
+CHECKS.by_claim |= dict.fromkeys(("q-star-1", "q-star-5", "q-star-10"), _q_star)
 
 
 # ---- section 5 and appendices: the benchmark
@@ -548,10 +548,10 @@ def _better_worse(selected, printed, e):
     return finding, bool(worse > better)
 
 
-CHECKS.of["ft-less-effective"] = partial(
+CHECKS.by_claim["ft-less-effective"] = partial(
     _better_worse, lambda d: d["a_backbone"] == d["b_backbone"]
 )
-CHECKS.of["ft-appendix"] = partial(_better_worse, lambda d: d["table"] > 4)
+CHECKS.by_claim["ft-appendix"] = partial(_better_worse, lambda d: d["table"] > 4)
 
 
 @CHECKS

@@ -152,14 +152,16 @@ class Recipe:
         not the default."""
         values, defaults = asdict(self), asdict(Recipe(self.learner, self.batch))
         names = list(values)
-        for name in names[names.index("options") + 1 :]:
-            if values[name] == defaults[name]:
-                del values[name]
-        return values
+        always = names[: names.index("options") + 1]
+        return {
+            name: value
+            for name, value in values.items()
+            if name in always or value != defaults[name]
+        }
 
 
 @cache
-def _needs_batches(network):
+def _needs_batches(network: Network) -> bool:
     """Whether batch normalisation sees one value per channel where a batch is one image; as PyTorch
     itself says."""
     import torch
@@ -174,68 +176,51 @@ def _needs_batches(network):
     return False
 
 
+_TASKS = dict(batch="tasks", steps=250, size=1, lr=0.002)
+_MAPS = dict(_TASKS, network="conv4-map", epochs=8)
+_VIEWS = dict(batch="views", network="conv4-32", size=64, lr=0.002, epochs=9)
+# The whole network is adapted to each task.
+_ADAPTED = dict(_TASKS, network="conv4-32", size=4, options={"first_order": True})
 # On the features of a frozen network, which are computed once (FewSTAB, Table S10).
-_FROZEN = dict(batch="tasks", steps=250, size=4, lr=0.002, epochs=4, frozen="conv4-baseline")
+_FROZEN = dict(_TASKS, size=4, epochs=4, frozen="conv4-baseline")
 RECIPES = {
     "glyph-conv": Recipe(
         "ncc", "classes", network="glyph-conv", dataset="glyphs", size=256, jitter=True
     ),
     "baseline": Recipe("lr", "classes", epochs=12),
     "baseline++": Recipe("cosine", "classes", epochs=12),
-    "protonet": Recipe("protonet", "tasks", steps=250, size=1, lr=0.002, epochs=15),
-    "r2d2": Recipe("r2d2", "tasks", steps=250, size=1, lr=0.002, epochs=15),
-    "maml": Recipe(
-        "maml",
-        "tasks",
-        network="conv4-32",
-        steps=60,
-        size=4,
-        lr=0.002,
-        epochs=15,
-        options={"first_order": True},
-    ),
-    "anil": Recipe("anil", "tasks", steps=250, size=1, lr=0.002, epochs=8),
-    "boil": Recipe(
-        "boil",
-        "tasks",
-        network="conv4-32",
-        steps=50,
-        size=4,
-        lr=0.002,
-        epochs=8,
-        options={"first_order": True},
-    ),
-    "leo": Recipe("leo", "tasks", steps=250, size=4, lr=0.0005, epochs=8, frozen="conv4-baseline"),
+    "protonet": Recipe("protonet", **_TASKS, epochs=15),
+    "r2d2": Recipe("r2d2", **_TASKS, epochs=15),
+    "maml": Recipe("maml", **_ADAPTED | dict(steps=60, epochs=15)),
+    "anil": Recipe("anil", **_TASKS, epochs=8),
+    "boil": Recipe("boil", **_ADAPTED | dict(steps=50, epochs=8)),
+    "leo": Recipe("leo", **_FROZEN | dict(lr=0.0005, epochs=8)),
     "rfs": Recipe("lr", "classes", epochs=8, teacher="conv4-baseline"),
-    "dn4": Recipe("dn4", "tasks", network="conv4-map", steps=250, size=1, lr=0.002, epochs=8),
-    "can": Recipe(
-        "can", "tasks", network="conv4-map", steps=250, size=1, lr=0.002, epochs=8, auxiliary=1.0
-    ),
-    "renet": Recipe(
-        "renet", "tasks", network="conv4-map", steps=250, size=1, lr=0.002, epochs=8, auxiliary=1.0
-    ),
-    "unisiam": Recipe(
-        "lr", "views", network="conv4-32", size=64, lr=0.002, epochs=9, objective="unisiam"
-    ),
-    "psco": Recipe(
-        "lr", "views", network="conv4-32", size=64, lr=0.003, epochs=13, objective="psco"
-    ),
-    "beclr": Recipe(
-        "opta", "views", network="conv4-32", size=64, lr=0.002, epochs=9, objective="beclr"
-    ),
-    "matchingnet": Recipe("matchingnet", **_FROZEN),
-    "maml-frozen": Recipe("maml-frozen", **_FROZEN),
-    "mtl": Recipe("mtl", **_FROZEN),
-    "sib": Recipe("sib", **_FROZEN),
-    "matchingnet-ifsl": Recipe("matchingnet-ifsl", **_FROZEN),
-    "maml-frozen-ifsl": Recipe("maml-frozen-ifsl", **_FROZEN),
-    "mtl-ifsl": Recipe("mtl-ifsl", **_FROZEN),
-    "sib-ifsl": Recipe("sib-ifsl", **_FROZEN),
+    "dn4": Recipe("dn4", **_MAPS),
+    "can": Recipe("can", **_MAPS, auxiliary=1.0),
+    "renet": Recipe("renet", **_MAPS, auxiliary=1.0),
+    "unisiam": Recipe("lr", **_VIEWS, objective="unisiam"),
+    "psco": Recipe("lr", **_VIEWS | dict(lr=0.003, epochs=13), objective="psco"),
+    "beclr": Recipe("opta", **_VIEWS, objective="beclr"),
+    **{
+        name: Recipe(name, **_FROZEN)
+        for name in (
+            "matchingnet",
+            "maml-frozen",
+            "mtl",
+            "sib",
+            "matchingnet-ifsl",
+            "maml-frozen-ifsl",
+            "mtl-ifsl",
+            "sib-ifsl",
+        )
+    },
 }
 WAYS = 5  # of validation tasks
 
 
 def file_name(name: str, recipe: Recipe) -> str:
+    """Of a checkpoint: 'conv4-1shot-protonet'."""
     public = public_name(recipe.network)
     return name if public == name else f"{public}-{with_shots(name, recipe.shots)}"
 
@@ -257,9 +242,8 @@ def method(name: str, shots: int, trained: str) -> tuple[str, str]:
         'conv4-icons-{learner}' is 'conv4-icons-1shot-r2d2' for 'r2d2' and 1.
     """
     recipe = RECIPES[name]
-    return trained.replace(
-        "{learner}", with_shots(name, shots) if recipe.batch == "tasks" else name
-    ), recipe.learner
+    training = with_shots(name, shots) if recipe.batch == "tasks" else name
+    return trained.replace("{learner}", training), recipe.learner
 
 
 def trained_with(shots: int) -> int:
@@ -297,7 +281,7 @@ def split_classes(
     return _of_classes(images, sorted(order[held:])), _of_classes(images, sorted(order[:held]))
 
 
-def _of_classes(images, names):
+def _of_classes(images: datasets.Images, names: list[str]) -> datasets.Images:
     place = {name: i for i, name in enumerate(names)}
     label = np.array([place.get(name, -1) for name in images.class_names])[images.labels]
     rows = np.flatnonzero(label >= 0)

@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import io
 import json
+import re
 import zipfile
+from collections.abc import Iterator
 from dataclasses import fields, replace
 from functools import partial
 from pathlib import Path
@@ -102,64 +104,63 @@ def train(
         without it; an auxiliary loss for a learner that reads images; too few or too small classes
         for training and validation. All errors are raised before the work.
     """
-    changes = {k: v for k, v in changes.items() if v is not None}
-    usual = RECIPES[choice("learner", name, RECIPES)]
-    suffix, notes = "", {}
-    if paper is not None:
-        dataset = changes.get("dataset", usual.dataset)
-        fields_of_paper, notes = of_paper(paper, name, dataset, changes.get("shots", 5))
-        usual = replace(usual, **fields_of_paper)
-        suffix = f"-{paper}-{dataset.partition(':')[0].partition('?')[0]}"
-    recipe = _checked(name, usual, changes, paper)
+    changes = {field: value for field, value in changes.items() if value is not None}
+    recipe, notes = _recipe(name, paper, changes)
     seed = whole("seed", seed, 0, 2**53)
-    output = output or BUILD / f"{file_name(name, recipe)}{suffix}.safetensors"
-    path = check_output(output, [".safetensors"])
+    path = check_output(output or _default_path(name, recipe, paper), [".safetensors"])
     check_output(path.with_suffix(".csv"))
     if progress and paper:
+        unverified = "; ".join(notes["unverified"]) or "nothing"
         tqdm.write(f"{path.stem}: as {paper} has it ({'; '.join(notes['source'])})")
-        tqdm.write(
-            f"{path.stem}: not verified, or other here: "
-            f"{'; '.join(notes['unverified']) or 'nothing'}"
-        )
+        tqdm.write(f"{path.stem}: not verified, or other here: {unverified}")
     run = _Run(path.stem, recipe, seed, progress)
     state = path.with_name(f".{path.stem}.training")
     run.resume(state)
     while run.epoch < recipe.epochs and not run.stalled:
         run.train_epoch(progress)
         run.save(state)
-    replace_file(path.with_suffix(".csv"), partial(pd.DataFrame(run.curve).to_csv, index=False))
-    # One key: the format does not preserve the order of several, and equal trainings must give
-    # equal files.
-    settings = json.dumps(json.loads(run.settings) | {"data": run.data}, sort_keys=True)
-    replace_file(path, partial(save_file, run.kept, metadata={"training": settings}))
+    run.write(path)
     state.unlink(missing_ok=True)  # a second process may have trained the same weights
     return path
 
 
-def _laid(recipe, changes):
+def _recipe(name: str, paper: str | None, changes: dict) -> tuple[Recipe, dict]:
+    """The recipe with its changes, if it can be trained, and the notes on what the paper says."""
+    usual, notes = RECIPES[choice("learner", name, RECIPES)], {}
+    if paper is not None:
+        dataset = changes.get("dataset", usual.dataset)
+        settings, notes = of_paper(paper, name, dataset, changes.get("shots", 5))
+        usual = replace(usual, **settings)
+    return _checked(name, usual, changes, paper), notes
+
+
+def _default_path(name: str, recipe: Recipe, paper: str | None) -> Path:
+    suffix = f"-{paper}-{re.split('[:?]', recipe.dataset)[0]}" if paper else ""
+    return BUILD / f"{file_name(name, recipe)}{suffix}.safetensors"
+
+
+def _whole_fields(recipe: Recipe, changes: dict) -> dict:
     """The changes as values of whole fields; some name one key of a field."""
+    names = [field.name for field in fields(Recipe)]
     values: dict = {}
     for setting, value in changes.items():
         name, dot, key = setting.partition(".")
-        now = getattr(
-            recipe, choice("field of a recipe", name, [field.name for field in fields(Recipe)])
-        )
-        if (isinstance(now, dict) and not isinstance(value, dict) and not dot) or (
-            dot and not isinstance(now, dict)
-        ):
+        usual = getattr(recipe, choice("field of a recipe", name, names))
+        has_keys = isinstance(usual, dict)
+        if (dot and not has_keys) or (has_keys and not dot and not isinstance(value, dict)):
             raise InputError(
                 f"{setting} = {shown(value)}; architecture.KEY and options.KEY are allowed, and "
                 "other fields"
             )
-        values[name] = {**values.get(name, now), key: value} if dot else value
-        if isinstance(now, (str, tuple)):
-            instance(name, value, str if isinstance(now, str) else (list, tuple))
+        values[name] = {**values.get(name, usual), key: value} if dot else value
+        if isinstance(usual, (str, tuple)):
+            instance(name, value, str if isinstance(usual, str) else (list, tuple))
     return values
 
 
-def _checked(name, usual, changes, paper):
+def _checked(name: str, usual: Recipe, changes: dict, paper: str | None) -> Recipe:
     """The default recipe of this name with its changes, if it can be trained."""
-    changes = _laid(usual, changes)
+    changes = _whole_fields(usual, changes)
     recipe = _as_frozen(replace(usual, **changes), changes)
     for field in ("learner", "batch"):
         if getattr(recipe, field) != getattr(usual, field):
@@ -195,34 +196,22 @@ def _checked(name, usual, changes, paper):
     return recipe
 
 
-# Integer fields, with minimum and maximum; real numbers; and names.
-COUNTS = {
-    **{
-        "epochs": (1, EPOCHS),
-        "steps": (0,),
-        "size": (1,),
-        "ways": (2,),
-        "shots": (1,),
-        "queries": (1,),
-    },
-    **{"patience": (0,), "validation": (0,)},
-}
-AMOUNTS = {
-    **{name: {"over": 0} for name in ("lr", "temperature", "factor")},
-    **{name: {"minimum": 0} for name in ("weight_decay", "auxiliary")},
-    "taught": {"minimum": 0, "maximum": 1},
-}
-NAMED = {"optimiser": OPTIMISERS, "schedule": SCHEDULES}
+# The minimum of integer fields.
+MINIMUM = dict(steps=0, size=1, ways=2, shots=1, queries=1, patience=0, validation=0)
 
 
-def _check_values(recipe):
+def _check_values(recipe: Recipe) -> None:
     """Raise `InputError` if a field of a recipe has an invalid value."""
-    for name, bounds in COUNTS.items():
-        whole(name, getattr(recipe, name), *bounds)
-    for name, limits in AMOUNTS.items():
-        number(name, getattr(recipe, name), **limits)
-    for name, allowed in NAMED.items():
-        choice(name, getattr(recipe, name), allowed)
+    whole("epochs", recipe.epochs, 1, EPOCHS)
+    for name, minimum in MINIMUM.items():
+        whole(name, getattr(recipe, name), minimum)
+    for name in ("lr", "temperature", "factor"):
+        number(name, getattr(recipe, name), over=0)
+    for name in ("weight_decay", "auxiliary"):
+        number(name, getattr(recipe, name), minimum=0)
+    number("taught", recipe.taught, minimum=0, maximum=1)
+    choice("optimiser", recipe.optimiser, OPTIMISERS)
+    choice("schedule", recipe.schedule, SCHEDULES)
     flag("jitter", recipe.jitter)
     side = recipe.built.side
     for augmentation in recipe.augmentation:
@@ -231,50 +220,45 @@ def _check_values(recipe):
         whole("milestones", epoch, 1)
     if recipe.read_at is not None:
         whole("read_at", recipe.read_at, side)
-    for name, limits in (("mean", {}), ("std", {"over": 0})):
-        values = getattr(recipe, name)
-        if len([number(name, value, **limits) for value in values]) != 3:
-            raise InputError(
-                f"{name} = {list(values)}; a number for each of the 3 channels is allowed"
-            )
+    for value in recipe.mean:
+        number("mean", value)
+    for value in recipe.std:
+        number("std", value, over=0)
+    for name in ("mean", "std"):
+        values = list(getattr(recipe, name))
+        if len(values) != 3:
+            raise InputError(f"{name} = {values}; a number for each of the 3 channels is allowed")
 
 
-def _as_frozen(recipe, changes):
+def _as_frozen(recipe: Recipe, changes: dict) -> Recipe:
     """The recipe with the network and the preprocessing of a given frozen backbone, unless these
     were given."""
     if not changes.get("frozen"):
         return recipe
     backbones.load(changes["frozen"])  # before images are read
     original = recipe_of(changes["frozen"])
-    taken = [
-        *(("network", "architecture") if "network" not in changes else ()),
-        "read_at",
-        "mean",
-        "std",
-    ]
-    return replace(
-        recipe,
-        **{name: original[name] for name in taken if name in original and name not in changes},
-    )
+    names = ["read_at", "mean", "std"]
+    if "network" not in changes:
+        names += ["network", "architecture"]
+    preset = {name: original[name] for name in names if name in original and name not in changes}
+    return replace(recipe, **preset)
 
 
 def _check_usual(name, field, usual, dataset, paper):
     """Raise `InputError` if a recipe depends on a network that was trained on other data than
     these."""
     usual_dataset = RECIPES[name].dataset
-    if usual and paper:
-        command = (
-            f"fslbook train {usual.partition('-')[2]} --paper {paper} --dataset {dataset} writes it"
-        )
-        raise InputError(
-            f"{field}: {name} rests on another network; give --{field} {usual}:FILE (as {command})"
-        )
-    if usual and dataset.partition("?")[0].partition("/")[0] != usual_dataset:
-        raise InputError(
-            f"{field}: {name} rests on another network, and its usual one, {usual}, was trained "
-            f"on {usual_dataset}, not on {dataset}; give --{field} {usual}:FILE (as fslbook train "
-            f"baseline --dataset {dataset} writes it), or --{field} {usual} for the usual one"
-        )
+    if not usual or (not paper and re.split("[?/]", dataset)[0] == usual_dataset):
+        return
+    start, option = f"{field}: {name} rests on another network", f"--{field} {usual}"
+    if paper:
+        command = f"fslbook train {usual.partition('-')[2]} --paper {paper} --dataset {dataset}"
+        raise InputError(f"{start}; give {option}:FILE (as {command} writes it)")
+    raise InputError(
+        f"{start}, and its usual one, {usual}, was trained on {usual_dataset}, not on {dataset}; "
+        f"give {option}:FILE (as fslbook train baseline --dataset {dataset} writes it), or "
+        f"{option} for the usual one"
+    )
 
 
 class _Run:
@@ -448,9 +432,9 @@ class _Run:
         """Whether the validation accuracy has not improved for as many epochs as the recipe's
         patience."""
         accuracies = [row["validation"] for row in self.curve]
-        return bool(accuracies) and 0 < self.recipe.patience < len(accuracies) - accuracies.index(
-            max(accuracies)
-        )
+        if not accuracies or not self.recipe.patience:
+            return False
+        return len(accuracies) - accuracies.index(max(accuracies)) > self.recipe.patience
 
     def train_epoch(self, progress: bool) -> None:
         """One epoch and its test on validation tasks; all randomness depends only on seed and
@@ -516,58 +500,48 @@ class _Run:
                 loss = (1 - self.recipe.taught) * loss + self.recipe.taught * divergence
             yield loss
 
-    def _task_batches(self):
+    def _task_batches(self) -> Iterator[torch.Tensor]:
         r = self.recipe
-        count = max(2, self.steps * r.size)
         tasks = sample_closed(
             self.labels,
-            tasks=count,
+            tasks=max(2, self.steps * r.size),
             ways=r.ways,
             shots=r.shots,
             queries=r.queries,
             seed=1 + self.seed * r.epochs + self.epoch,
             skip_small_classes=True,
         )
-        support, query = (
-            torch.from_numpy(a.astype(np.int64)).to(self.where)
-            for a in (tasks.support, tasks.query)
-        )
-        members = (
-            F.one_hot(torch.from_numpy(tasks.support_label[0].copy()), r.ways)
-            .float()
-            .to(self.where)
-        )
-        target = torch.from_numpy(tasks.query_label[0].copy()).to(self.where)
+        support_label = torch.from_numpy(tasks.support_label[0].copy())
+        members = F.one_hot(support_label, r.ways).float().to(self.where).expand(r.size, -1, -1)
+        target = torch.from_numpy(tasks.query_label[0].copy()).to(self.where).expand(r.size, -1)
         for at in range(0, self.steps * r.size, r.size):
-            support_rows, query_rows = (i[at : at + r.size] for i in (support, query))
-            share = members.expand(r.size, -1, -1)
-            if self.frozen:
-                x, z = self.features.data[support_rows], self.features.data[query_rows]
-                scores = self.learner(x, share, z)
-            else:
-                x, z = (
-                    self._prepared(i.flatten()).unflatten(0, (r.size, -1))
-                    for i in (support_rows, query_rows)
-                )
-                if r.auxiliary:
-                    x, z = self.learner.embed_images(self.network, x, z)
-                    scores = self.learner(x, share, z)
-                else:
-                    scores = self.learner.on_images(self.network, x, share, z)
-            loss = self.learner.loss(scores, target.expand(r.size, -1))
-            yield (
-                loss + r.auxiliary * self._auxiliary(z, tasks.query[at : at + r.size])
-                if r.auxiliary
-                else loss
-            )
+            support, query = tasks.support[at : at + r.size], tasks.query[at : at + r.size]
+            scores, embedded = self._scores(support, members, query)
+            loss = self.learner.loss(scores, target)
+            if r.auxiliary:
+                loss = loss + r.auxiliary * self._auxiliary(embedded, query)
+            yield loss
 
-    def _auxiliary(self, query, rows):
-        """Cross-entropy over all base classes of embedded queries (T, q, ...), the images ``rows``
+    def _scores(
+        self, support: np.ndarray, members: torch.Tensor, query: np.ndarray
+    ) -> tuple[torch.Tensor, torch.Tensor]:
+        """The learner's scores on the images of tasks, and what it reads of their queries."""
+        rows = [torch.from_numpy(i.astype(np.int64)).to(self.where) for i in (support, query)]
+        if self.frozen:
+            x, z = (self.features.data[i] for i in rows)
+            return self.learner(x, members, z), z
+        x, z = (self._prepared(i.flatten()).unflatten(0, (len(i), -1)) for i in rows)
+        if self.recipe.auxiliary:
+            x, z = self.learner.embed_images(self.network, x, z)
+            return self.learner(x, members, z), z
+        return self.learner.on_images(self.network, x, members, z), z
+
+    def _auxiliary(self, embedded: torch.Tensor, query: np.ndarray) -> torch.Tensor:
+        """Cross-entropy over all base classes of embedded queries (T, q, ...), the images ``query``
         (T, q)."""
-        logits = self.head(self.learner.descriptors(query))  # (T, q, V, classes)
-        target = (
-            torch.from_numpy(self.labels[rows]).to(self.where)[..., None].expand(logits.shape[:-1])
-        )
+        logits = self.head(self.learner.descriptors(embedded))  # (T, q, V, classes)
+        labels = torch.from_numpy(self.labels[query]).to(self.where)
+        target = labels[..., None].expand(logits.shape[:-1])
         return F.cross_entropy(logits.flatten(0, -2), target.flatten())
 
     def _prepared(self, rows):
@@ -633,6 +607,15 @@ class _Run:
             for name, w in weights.items()
         }
 
+    def write(self, path: Path) -> None:
+        """Write the checkpoint and, beside it, the training curve."""
+        curve = pd.DataFrame(self.curve)
+        replace_file(path.with_suffix(".csv"), partial(curve.to_csv, index=False))
+        # One key: the format does not preserve the order of several, and equal trainings must give
+        # equal files.
+        settings = json.dumps(json.loads(self.settings) | {"data": self.data}, sort_keys=True)
+        replace_file(path, partial(save_file, self.kept, metadata={"training": settings}))
+
     def save(self, path: Path) -> None:
         """Write everything that the next epoch depends on."""
         state = {
@@ -655,15 +638,14 @@ class _Run:
         if not path.is_file():
             return
         try:
-            with zipfile.ZipFile(
-                path
-            ) as file:  # torch.load reads weights with a wrong check sum without an error
+            # torch.load reads weights with a wrong check sum without an error.
+            with zipfile.ZipFile(path) as file:
                 if damaged := file.testzip():
                     raise zipfile.BadZipFile(f"bad check sum of {damaged}")
             state = torch.load(path, map_location=self.where, weights_only=True)
             unchanged = state["settings"] == self.settings and state.get("data") == self.data
         except Exception as error:  # of any kind: a text is read as the commands of a pickle
-            note(f"{path} is damaged ({type(error).__name__}); training starts anew")
+            note(f"{path} is damaged ({type(error).__name__}); training starts from the beginning")
             return
         if not unchanged:
             return
@@ -672,11 +654,10 @@ class _Run:
             getattr(self, part).load_state_dict(state[part])
 
 
-def _interventional(recipe):
-    return (
-        recipe.learner in learners.of_features
-        and learners.of_features[recipe.learner].knows_classes
-    )
+def _interventional(recipe: Recipe) -> bool:
+    """Whether the learner adjusts for the base classes of a frozen network."""
+    learner = learners.of_features.get(recipe.learner)
+    return learner is not None and learner.knows_classes
 
 
 def _class_means(bank, classes):

@@ -7,8 +7,8 @@ same weights. After each step of the optimiser ``follow(network)`` updates the m
 
 from __future__ import annotations
 
-import copy
 import itertools
+from copy import deepcopy
 
 import torch
 from torch import nn
@@ -19,10 +19,8 @@ from fslcore.learners.opta import transport
 __all__ = ["BECLR", "OBJECTIVES", "PsCo", "UniSiam", "two_views"]
 
 # Of Sinkhorn's algorithm on cosines: ε of BECLR's released code, iterations of PsCo's.
-EPSILON, ITERATIONS = (
-    0.05,
-    3,
-)
+EPSILON = 0.05
+ITERATIONS = 3
 ROUNDS = 10  # of k-means
 
 
@@ -38,26 +36,26 @@ def two_views(images: torch.Tensor) -> torch.Tensor:
     return _recoloured(_moved(x))
 
 
-def _moved(x):
+def _moved(x: torch.Tensor) -> torch.Tensor:
     uniform = torch.rand(len(x), 4, device=x.device) * 2 - 1
     angle, scale = uniform[:, 0] * torch.pi / 9, 0.88 * (1.42 ** uniform[:, 1])
     return warped(x, angle, scale, 0.2 * uniform[:, 2:], "reflection")
 
 
 def warped(
-    x: torch.Tensor, angle: torch.Tensor, scale: torch.Tensor, shift: torch.Tensor, beyond: str
+    x: torch.Tensor, angle: torch.Tensor, scale: torch.Tensor, shift: torch.Tensor, padding: str
 ) -> torch.Tensor:
     """Images (B, 3, H, W), each rotated by its angle (B,), reduced by its scale (B,), and shifted.
 
-    Shifts (B, 2) are in halves of the side; ``beyond`` fills the edges (`F.grid_sample`'s padding).
+    Shifts (B, 2) are in halves of the side; ``padding`` fills the edges (as for `F.grid_sample`).
     """
     cos, sin = torch.cos(angle) * scale, torch.sin(angle) * scale
     affine = torch.stack([cos, -sin, shift[:, 0], sin, cos, shift[:, 1]], dim=1).view(-1, 2, 3)
     grid = F.affine_grid(affine, list(x.shape), align_corners=False)
-    return F.grid_sample(x, grid, padding_mode=beyond, align_corners=False)
+    return F.grid_sample(x, grid, padding_mode=padding, align_corners=False)
 
 
-def _recoloured(x):
+def _recoloured(x: torch.Tensor) -> torch.Tensor:
     mix = torch.randn(len(x), 3, 3, device=x.device)
     uniform = torch.rand(len(x), 5, device=x.device)
     changed, dropped = ((uniform[:, i] < 0.5)[:, None, None] for i in (0, 1))
@@ -67,16 +65,17 @@ def _recoloured(x):
     return torch.where(changed[..., None], mixed.clamp(-1, 1), x)
 
 
-def _mlp(*widths, last_norm):
-    """Linear layers with batch normalisation and ReLU between; after the last one at most
-    normalisation."""
+def _projector(*widths: int) -> nn.Sequential:
+    """Linear layers, each with batch normalisation, and ReLU between them."""
     layers: list[nn.Module] = []
-    for i, (narrow, wide) in enumerate(itertools.pairwise(widths)):
-        last = i == len(widths) - 2
-        layers += [nn.Linear(narrow, wide, bias=last and not last_norm)]
-        layers += [nn.BatchNorm1d(wide)] if last_norm or not last else []
-        layers += [] if last else [nn.ReLU()]
-    return nn.Sequential(*layers)
+    for narrow, wide in itertools.pairwise(widths):
+        layers += [nn.Linear(narrow, wide, bias=False), nn.BatchNorm1d(wide), nn.ReLU()]
+    return nn.Sequential(*layers[:-1])
+
+
+def _predictor(width: int, hidden: int) -> nn.Sequential:
+    """From projections to projections, through a hidden layer."""
+    return nn.Sequential(*_projector(width, hidden), nn.ReLU(), nn.Linear(hidden, width))
 
 
 def uniformity(embedded: torch.Tensor, temperature: float) -> torch.Tensor:
@@ -117,9 +116,10 @@ class UniSiam(nn.Module):
         temperature: float = 2.0,
     ):
         super().__init__()
-        self.weight, self.temperature = weight, temperature
-        self.projector = _mlp(dim, width, width, width, last_norm=True)
-        self.predictor = _mlp(width, width // 4, width, last_norm=False)
+        self.weight = weight
+        self.temperature = temperature
+        self.projector = _projector(dim, width, width, width)
+        self.predictor = _predictor(width, width // 4)
 
     def forward(self, network: nn.Module, views: torch.Tensor) -> torch.Tensor:
         z = self.projector(network(views))
@@ -134,22 +134,21 @@ class UniSiam(nn.Module):
 class _Momentum(nn.Module):
     """An objective with a slowly updated momentum copy of network and projector."""
 
-    def __init__(self, network: nn.Module, projector: nn.Module, momentum: float):
-        super().__init__()
-        self.momentum, self.projector = momentum, projector
-        self.slow = copy.deepcopy(nn.ModuleList([network, projector])).requires_grad_(False)
+    def copy(self, network: nn.Module, momentum: float) -> None:
+        """Begin with these weights, and follow them with this factor."""
+        self.momentum = momentum
+        self.slow = deepcopy(nn.Sequential(network, self.projector)).requires_grad_(False)
 
     @torch.no_grad()
     def slowly(self, views: torch.Tensor) -> torch.Tensor:
         """Unit projections (B, D) by the momentum copy."""
-        network, projector = self.slow
-        return F.normalize(projector(network(views)), dim=1)
+        return F.normalize(self.slow(views), dim=1)
 
     @torch.no_grad()
     def follow(self, network: nn.Module) -> None:
-        """Update the copy, with factor ``momentum``, after a step of the optimiser."""
-        now = (*network.parameters(), *self.projector.parameters())
-        for slow, fast in zip(self.slow.parameters(), now, strict=True):
+        """Update the copy after a step of the optimiser."""
+        weights = (*network.parameters(), *self.projector.parameters())
+        for slow, fast in zip(self.slow.parameters(), weights, strict=True):
             slow.lerp_(fast.detach(), 1 - self.momentum)
 
 
@@ -195,30 +194,37 @@ class PsCo(_Momentum):
         temperature: float = 0.2,
         shot_temperature: float = 1.0,
     ):
-        super().__init__(network, _mlp(dim, width, out, last_norm=True), momentum)
-        self.shots, self.temperature, self.shot_temperature = shots, temperature, shot_temperature
-        self.predictor = _mlp(out, width, out, last_norm=False)
+        super().__init__()
+        self.shots = shots
+        self.temperature = temperature
+        self.shot_temperature = shot_temperature
+        self.projector = _projector(dim, width, out)
+        self.predictor = _predictor(out, width)
+        self.copy(network, momentum)
         self.register_buffer("queue", F.normalize(torch.randn(queue, out), dim=1))
 
     def forward(self, network: nn.Module, views: torch.Tensor) -> torch.Tensor:
         first, second = views.chunk(2)
         query = F.normalize(self.predictor(self.projector(network(first))), dim=1)
         key, queue = self.slowly(second), self.queue
-        with torch.no_grad():
-            plan = transport(-(key @ queue.T), EPSILON, iterations=ITERATIONS)
-            shots = queue[plan.topk(self.shots, dim=1).indices]  # (B, K, D)
-            self.queue = torch.cat([key, queue])[: len(queue)]
+        shots = self._shots_of(key)  # (B, K, D)
+        self.queue = torch.cat([key, queue])[: len(queue)]
         logits = query @ shots.flatten(0, 1).T / self.shot_temperature  # (B, B K)
         shot_logits = torch.einsum("bd,bkd->bk", query, shots) / self.shot_temperature
         pseudo = (logits.logsumexp(1) - shot_logits.mean(1)).mean()
         positive = (query * key).sum(1, keepdim=True)
-        query_logits = torch.cat([positive, query @ queue.T], dim=1) / self.temperature
-        return pseudo + F.cross_entropy(
-            query_logits, query_logits.new_zeros(len(query_logits), dtype=torch.long)
-        )
+        contrast = torch.cat([positive, query @ queue.T], dim=1) / self.temperature
+        first_column = contrast.new_zeros(len(contrast), dtype=torch.long)
+        return pseudo + F.cross_entropy(contrast, first_column)
+
+    @torch.no_grad()
+    def _shots_of(self, key: torch.Tensor) -> torch.Tensor:
+        """The members of the queue to which optimal transport assigns most of each projection."""
+        plan = transport(-(key @ self.queue.T), EPSILON, iterations=ITERATIONS)
+        return self.queue[plan.topk(self.shots, dim=1).indices]
 
 
-class BECLR(_Momentum):
+class BECLR(_Momentum, UniSiam):
     """Batch-enhanced contrast with a dynamic clustered memory, DyCE (Poulakakis-Daktylidis and
     Jamali-Rad, 2024).
 
@@ -266,14 +272,10 @@ class BECLR(_Momentum):
         neighbours: int = 1,
         start: int = 200_000,
     ):
-        super().__init__(network, _mlp(dim, width, width, width, last_norm=True), momentum)
-        self.weight, self.temperature, self.neighbours, self.start = (
-            weight,
-            temperature,
-            neighbours,
-            start,
-        )
-        self.predictor = _mlp(width, width // 4, width, last_norm=False)
+        super().__init__(network, dim, width, weight, temperature)
+        self.neighbours = neighbours
+        self.start = start
+        self.copy(network, momentum)
         self.register_buffer("memory", torch.zeros(memory, width))
         self.register_buffer("partition", torch.zeros(memory, dtype=torch.long))
         self.register_buffer("prototypes", torch.zeros(prototypes, width))
@@ -283,9 +285,8 @@ class BECLR(_Momentum):
         z, slow = self.projector(network(views)), self.slowly(views)
         positives = self.enhanced(slow).roll(len(z) // 2, 0)  # those of the other view
         self.remember(slow)
-        similarity = torch.einsum(
-            "bd,bkd->bk", F.normalize(self.predictor(z), dim=1), positives
-        ).mean()
+        predictions = F.normalize(self.predictor(z), dim=1)
+        similarity = torch.einsum("bd,bkd->bk", predictions, positives).mean()
         return self.weight * uniformity(z, self.temperature) - similarity
 
     @torch.no_grad()
@@ -294,16 +295,11 @@ class BECLR(_Momentum):
         ``start``."""
         if self.seen < max(self.start, len(self.memory)):
             return slow[:, None]
-        # (2B, M)
-        same_partition = self.partition == (slow @ self.prototypes.T).argmax(1, keepdim=True)
-        # Then the whole memory is searched.
-        few = same_partition.sum(1, keepdim=True) < self.neighbours
-        nearest = (
-            (slow @ self.memory.T)
-            .masked_fill(~(same_partition | few), -torch.inf)
-            .topk(self.neighbours, dim=1)
-            .indices
-        )
+        candidates = self.partition == (slow @ self.prototypes.T).argmax(1, keepdim=True)  # (2B, M)
+        few = candidates.sum(1, keepdim=True) < self.neighbours
+        candidates = candidates | few  # then the whole memory is searched
+        similarity = (slow @ self.memory.T).masked_fill(~candidates, -torch.inf)
+        nearest = similarity.topk(self.neighbours, dim=1).indices
         return torch.cat([slow[:, None], self.memory[nearest]], dim=1)
 
     @torch.no_grad()
@@ -320,7 +316,7 @@ class BECLR(_Momentum):
             self.prototypes, self.partition = _k_means(self.memory, len(self.prototypes))
 
 
-def _k_means(points, clusters):
+def _k_means(points: torch.Tensor, clusters: int) -> tuple[torch.Tensor, torch.Tensor]:
     """Unit means (P, D) of unit points (M, D), and the nearest mean of each (M,); starts at random
     points."""
     means = points[torch.randperm(len(points))[:clusters].to(points.device)]
@@ -329,7 +325,7 @@ def _k_means(points, clusters):
     return means, (points @ means.T).argmax(1)
 
 
-def _means(points, partition, before):
+def _means(points: torch.Tensor, partition: torch.Tensor, before: torch.Tensor) -> torch.Tensor:
     """Unit means (P, D) of the points (M, D) in each partition; the previous mean if it is
     empty."""
     members = F.one_hot(partition, len(before)).to(points.dtype)

@@ -41,14 +41,14 @@ NETWORKS = "trained:fewstab/"  # those that are trained as the paper has them
 
 
 def on_own_data(
-    found: dict[str, pd.DataFrame] | pd.DataFrame, printed: pd.DataFrame, trained: str
+    results: dict[str, pd.DataFrame] | pd.DataFrame, printed: pd.DataFrame, trained: str
 ) -> pd.DataFrame:
     """Live cells on the paper's own data, by networks trained as it has them, beside the printed
     ones.
 
     Parameters
     ----------
-    found : DataFrame of Interval, or dict of them by captioner
+    results : DataFrame of Interval, or dict of them by captioner
         Columns by dataset, shots and learner, as `collect` gives them.
     printed : DataFrame
         Tables 3, S7 or S8 as transcribed.
@@ -58,18 +58,17 @@ def on_own_data(
     Returns
     -------
     DataFrame
-        As of `fslbook.published.beside`.
+        As of `fslbook.published.comparison`.
     """
-    named = (
-        {BY.get(name, ""): table_of for name, table_of in found.items()}
-        if isinstance(found, dict)
-        else {None: found}
-    )
-    live = pd.concat([_long(table).assign(captioner=by) for by, table in named.items()])
-    return _of_paper(live, printed, trained, next(iter(named.values())).iloc[0, 0].level)
+    if isinstance(results, dict):
+        parts = [_long(table).assign(captioner=BY.get(by, "")) for by, table in results.items()]
+        live, first = pd.concat(parts), next(iter(results.values()))
+    else:
+        live, first = _long(results), results
+    return _of_paper(live, printed, trained, first.iloc[0, 0].level)
 
 
-def _long(table):
+def _long(table: pd.DataFrame) -> pd.DataFrame:
     """A table of intervals in long form: its index, metric (the column), mean and half_width."""
     rows = [
         (*key, metric, r.mean, r.half_width) for metric in table for key, r in table[metric].items()
@@ -79,7 +78,7 @@ def _long(table):
 
 def _of_paper(live, printed, trained, level):
     names = OWN if trained.startswith(NETWORKS) else {}
-    return published.beside(live, printed, level, names.get)
+    return published.comparison(live, printed, level, names.get)
 
 
 def own_ablation(
@@ -105,57 +104,51 @@ def own_ablation(
     return _of_paper(_long(pd.concat([gaps, mean])), printed, trained, level)
 
 
-def own_accuracies(found: pd.DataFrame, trained: str, level: float) -> pd.DataFrame:
-    """The first half of Table S7 on the paper's own data; ``found`` is of
+def own_accuracies(accuracies: pd.DataFrame, trained: str, level: float) -> pd.DataFrame:
+    """The first half of Table S7 on the paper's own data; ``accuracies`` is of
     `fslbook.fewstab.training.accuracies`."""
     printed = published.table("S7", "fewstab").query("metric == 'acc'")
-    return _of_paper(found.assign(metric="acc"), printed, trained, level)
+    return _of_paper(accuracies.assign(metric="acc"), printed, trained, level)
 
 
-def own_training(found: pd.DataFrame, trained: str, level: float) -> pd.DataFrame:
+def own_training(by_training: pd.DataFrame, trained: str, level: float) -> pd.DataFrame:
     """The sides of Figure 6 that Table 3 prints, wAcc-A with as many shots in training as in tasks,
     beside it.
 
-    ``found`` is of `training_gap`; the differences themselves are not printed.
+    ``by_training`` is of `training_gap`; the differences themselves are not printed.
     """
-    sides = [
-        found[[side_name]].xs(s, level="shots", drop_level=False)
-        for s, side_name in ((1, "one"), (5, "five"))
-        if len(found)
-    ]
-    live = (
-        pd.concat([_long(side.set_axis(["wacc-a"], axis=1)) for side in sides])
-        if sides
-        else pd.DataFrame()
-    )
-    printed = published.table(3, "fewstab")
-    return _of_paper(live, printed, trained, level) if len(live) else live
+    if not len(by_training):
+        return by_training
+    live = _long(by_training[["one", "five"]])
+    shots = live["metric"].map({"one": 1, "five": 5})
+    live = live[live["shots"] == shots].assign(metric="wacc-a")
+    return _of_paper(live, published.table(3, "fewstab"), trained, level)
 
 
-def own_recent(found: dict[str, pd.DataFrame], trained: str, level: float) -> pd.DataFrame:
+def own_recent(results: dict[str, pd.DataFrame], trained: str, level: float) -> pd.DataFrame:
     """Table S9 on the paper's own data, by networks that a user brought, beside the printed cells.
 
     Parameters
     ----------
-    found : dict of DataFrame
+    results : dict of DataFrame
         Of `collect`, by captioner.
     trained : str
         As for `method`; no cells for the networks that ship.
     """
     printed = published.table("S9", "fewstab").rename(columns={"tasks": "metric"})
-    live = [_long(next(iter(found.values()))[["wacc-r"]].set_axis(["random"], axis=1))]
-    live += [
-        _long(table[["wacc-a"]].set_axis([BY.get(by, "")], axis=1)) for by, table in found.items()
-    ]
+    first = next(iter(results.values()))
+    live = [_long(first[["wacc-r"]]).assign(metric="random")]
+    for by, table in results.items():
+        live.append(_long(table[["wacc-a"]]).assign(metric=BY.get(by, "")))
     return _of_paper(pd.concat(live), printed, NETWORKS if trained else "", level)
 
 
-def own_remedy(found: pd.DataFrame, trained: str, level: float) -> pd.DataFrame:
-    """Table S10, wAcc-A without and with the remedy, on the paper's own data; ``found`` is of
+def own_remedy(gains: pd.DataFrame, trained: str, level: float) -> pd.DataFrame:
+    """Table S10, wAcc-A without and with the remedy, on the paper's own data; ``gains`` is of
     `remedy`."""
     printed = published.table("S10", "fewstab").rename(columns={"ifsl": "metric"})
     names = {name: short for short, name in REMEDIED.items()}
-    live = _long(found[["no", "yes"]].rename(index=names, level="learner"))
+    live = _long(gains[["no", "yes"]].rename(index=names, level="learner"))
     return _of_paper(live, printed, trained, level)
 
 
@@ -186,21 +179,21 @@ def own_agreement(agree: dict[str, pd.DataFrame], ranks: pd.Series, trained: str
     rows = [*detection, *((name, f"correlation, {s}-shot", rho) for (name, s), rho in coefficients)]
     live = pd.DataFrame(rows, columns=["dataset", "metric", "mean"]).assign(half_width=np.nan)
     printed = printed.rename(columns={"value": "mean"}).assign(half_width=np.nan)[[*live]]
-    return published.beside(live, printed, own=OWN.get)
+    return published.comparison(live, printed, paper_name=OWN.get)
 
 
-def contributed_table(one: Pack, captioner: str, *, level: float = 0.95, **shape) -> pd.DataFrame:
+def contributed_table(file: Pack, captioner: str, *, level: float = 0.95, **shape) -> pd.DataFrame:
     """The table of `collect` as a contributed file has it, by networks trained as the paper has
     them.
 
     Parameters
     ----------
-    one : Pack
+    file : Pack
     captioner, ways, queries, seed, level
         As for `collect`.
     """
     same_shape = [
-        (row, right) for row, right in one.arrays if {name: row[name] for name in shape} == shape
+        (row, right) for row, right in file.arrays if {name: row[name] for name in shape} == shape
     ]
     random = {_run_of(row): right for row, right in same_shape if row["sampling"] == "closed"}
     cells = {}
@@ -217,7 +210,7 @@ def contributed_table(one: Pack, captioner: str, *, level: float = 0.95, **shape
     return table
 
 
-def _run_of(row):
+def _run_of(row: dict) -> tuple:
     return row["dataset"], row["shots"], row["backbone"], row["learner"]
 
 
@@ -232,7 +225,7 @@ def _intervals(random, biased, queries, level):
     }
 
 
-def _trained_as(row):
+def _trained_as(row: dict) -> str | None:
     """The training of a contributed row's network, where it is the paper's for tasks of so many
     shots."""
     for name in training.TEN if row["backbone"].startswith(NETWORKS) else ():
@@ -255,9 +248,9 @@ def reported(
         What of the tables of `contributed_table` is shown; options are those of that function.
     """
 
-    def cells(one: Pack) -> pd.DataFrame:
-        found = {by: contributed_table(one, by, **options)[list(columns)] for by in captioners}
-        found = {by: table for by, table in found.items() if len(table)}
-        return on_own_data(found, printed, NETWORKS) if found else pd.DataFrame()
+    def cells(file: Pack) -> pd.DataFrame:
+        tables = {by: contributed_table(file, by, **options)[list(columns)] for by in captioners}
+        tables = {by: table for by, table in tables.items() if len(table)}
+        return on_own_data(tables, printed, NETWORKS) if tables else pd.DataFrame()
 
     return each(cells)

@@ -38,7 +38,7 @@ class CosineClassifier(OnFeatures):
 
     def forward(self, support, members, query) -> Tensor:
         mask = members.sum(dim=-1, keepdim=True)
-        x = F.normalize(support, dim=-1) * mask
+        x = F.normalize(support, dim=-1)
         weights = F.normalize(self._descended(x @ x.mT, members, mask) @ x, dim=-1)
         return self.scale * (F.normalize(query, dim=-1) @ weights.mT)
 

@@ -149,6 +149,13 @@ def test_scores_stay_bounded_where_the_penalty_is_as_small_as_the_rounding_of_32
     assert LogisticRegression(C=C).scores(bank, tasks).abs().max() < 1000
 
 
+def test_a_step_among_many_classes_is_halved_until_the_objective_falls():
+    """Whole steps would end at scores of 15,000."""
+    bank = features(classes=22, n=20, dim=64, spread=2.0)
+    tasks = sample_closed(bank.labels, tasks=3, ways=20, queries=2)
+    assert LogisticRegression(C=1e6).scores(bank, tasks).abs().max() < 1000
+
+
 # ------------------------------------------------------------ means, ridge regression, gradient
 # descent
 
@@ -181,6 +188,14 @@ def test_nearest_means_against_a_loop(learner, transform, compare):
     for answer, (support, label, query) in zip(scores, task_rows(tasks)):
         means = np.stack([x[support[label == k]].mean(0) for k in range(5)])
         assert answer == pytest.approx(compare(x[query], means), rel=1e-4, abs=1e-5)
+
+
+@pytest.mark.parametrize("learner", [NearestCentroid(), LogisticRegression()])
+def test_a_feature_of_zeros_has_finite_scores(learner):
+    bank = features()
+    bank.data[::3] = 0
+    tasks = sample_closed(bank.labels, tasks=5)
+    assert torch.isfinite(learner.scores(bank, tasks)).all()
 
 
 def plain_sinkhorn(cost, epsilon):

@@ -267,12 +267,11 @@ def sample_of_grid(
 
     def difference(first: str, second: str) -> Interval:
         shared = grid[[first, second]].dropna()
-        values = [grid[name].dropna().to_numpy() for name in (first, second)]
-        bounds = place.difference_bounds
+        values = [grid[name].dropna() for name in (first, second)]
         same_units = len(shared) == max(map(len, values))
         if same_units or (shared_only and len(shared) > 1):
-            return stats.open_interval(paired(shared), level, bounds)
-        return stats.independent_interval(*values, level, bounds=bounds)
+            return stats.open_interval(paired(shared), level, bounds=place.difference_bounds)
+        return stats.independent_interval(*values, level, bounds=place.difference_bounds)
 
     return sample_of(place, intervals, difference, unit, "paired t-test")
 
@@ -284,9 +283,8 @@ def paired(columns: pd.DataFrame) -> np.ndarray:
 
 def mean_interval(values: pd.Series, place: Place) -> Interval:
     """The interval of a mean, by how tasks were drawn."""
-    is_closed = place.options.sampling == "closed"
-    of_mean = stats.closed_interval if is_closed else stats.open_interval
-    return of_mean(values, place.options.level, place.bounds)
+    of_mean = stats.closed_interval if place.options.sampling == "closed" else stats.open_interval
+    return of_mean(values, place.options.level, bounds=place.bounds)
 
 
 def plural(unit: str) -> str:

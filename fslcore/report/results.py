@@ -239,6 +239,8 @@ def methods_of(samples: Sequence[Sample], pairs: pd.DataFrame, options: Options)
             better = pd.DataFrame(False, part["method"], part["method"])
             for pair in pairs[in_sample & (pairs["p_holm"] < 1 - options.level)].itertuples():
                 better.loc[pair.a, pair.b] = True
-            part["best_rank"], part["worst_rank"] = stats.rank_sets(better.to_numpy())
+            ranks = stats.rank_sets(better)
+            part["best_rank"] = ranks.best
+            part["worst_rank"] = ranks.worst
         parts.append(part)
     return columns_first(pd.concat(parts, ignore_index=True), METHOD_COLUMNS)

@@ -53,11 +53,11 @@ def features(quick: bool, repeats: int) -> list[dict]:
     rows = []
     for name, side, images in (("glyph-conv", 28, 2048), ("efficientnet-lite0", 64, 256)):
         backbone = backbones.load(name)
-        network = backbone.network  # built here: weights that are made in inference mode serve nowhere else
+        network = backbone.module  # built here: weights that are made in inference mode serve nowhere else
         pixels = torch.randint(0, 256, (64 if quick else images, side, side, 3), dtype=torch.uint8)
         with FlopCounterMode(display=False) as counter, torch.inference_mode():
             network(backbone.preprocess(pixels[:1]))
-        done = counter.get_total_flops() * backbones.speed(backbone, pixels.numpy())
+        done = counter.get_total_flops() * backbones.speed(pixels.numpy(), backbone)
         row = dict(subject="features", what=f"{name} at {side} pixels", unit="Gflop/s", value=done / 1e9)
         rows.append({**row, "limit": fastest / 1e9, "of": "one large matrix product", "share": done / fastest})
     return rows

@@ -177,10 +177,13 @@ def _check_allowed(p: Parameter, item, absent: bool) -> None:
             return
         from fslcore import datasets
 
-        if absent and f"{re.split('[:?]', item)[0]}:PATH" in [*datasets.forms(), "features:PATH"]:
+        if absent and f"{re.split('[:?]', item)[0]}:PATH" in [
+            *datasets.path_forms(),
+            "features:PATH",
+        ]:
             return
         if not item.startswith("features:"):
-            datasets.check(item)
+            datasets.check_name(item)
     elif p.allowed == "backbone":
         choice(f"parameter {p.name}", item.partition(":")[0], catalogue.backbones())
     elif p.allowed == "text" or (

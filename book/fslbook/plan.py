@@ -327,7 +327,7 @@ def _side(backbone: str, source: Source | None) -> int | None:
     if _network(backbone) == OWN:
         return None
     network = entries()[_network(backbone)].backbone
-    if source is None or not source.needs_backbone or source.sized:  # the user's own photos
+    if source is None or not source.needs_backbone or source.at_size:  # the user's own photos
         return network.resolution or network.trained_at
     return network.side(*source.images.shape[1:3])
 
@@ -352,7 +352,7 @@ def _load_if_here(dataset: str) -> Source | None:
     if form == "features":
         return load_source(dataset) if at_home(path, "features").is_file() else None
     try:
-        datasets.check(dataset)
+        datasets.check_name(dataset)
     except InputError:
         return None
     return load_source(dataset)

@@ -36,9 +36,9 @@ def _data_sets() -> dict[str, list[str]]:
     except ModuleNotFoundError as error:  # with NumPy and SciPy alone, the rest still works
         note(f"data sets: {missing(error.name)}")
         return {}
-    folder, *papers = datasets.forms()
+    folder, *papers = datasets.path_forms()
     groups = {"shipped": datasets.names() if DATA.is_dir() else [], "at hand": [], "to fetch": []}
-    for name, is_fetched in datasets.fetched().items():
+    for name, is_fetched in datasets.fetchable().items():
         groups["at hand" if is_fetched else "to fetch"].append(name)
     return {**groups, "own": [folder, "features:PATH"], "papers": papers}
 
@@ -123,7 +123,7 @@ def features(options: argparse.Namespace) -> None:
             )
     from .. import datasets
 
-    datasets.check(options.dataset, options.split)
+    datasets.check_name(options.dataset, options.split)
     check_backbone(options.backbone)
     from .. import evaluation
     from ..models import backbones

@@ -157,7 +157,7 @@ def dataset_of(split: str) -> Callable[[str], object]:
             if not path.is_file():
                 raise InputError(f"features: no file {path}")
         else:
-            datasets.check(text, split)
+            datasets.check_name(text, split)
         return text
 
     return completing(lambda: datasets_named(split), check)
@@ -168,7 +168,7 @@ def datasets_named(split: str = "novel") -> list[str]:
     from .. import datasets
 
     return datasets.names(split) + [
-        name for name, is_fetched in datasets.fetched().items() if is_fetched
+        name for name, is_fetched in datasets.fetchable().items() if is_fetched
     ]
 
 

@@ -211,8 +211,8 @@ def from_files(
             class_names,
             facts=facts,
             content=hashlib.sha256(read.encode()).hexdigest(),
-            sized=at if size is None else None,
-            squeezed=lambda side: at(side, True),
+            at_size=at if size is None else None,
+            squeezed_to=lambda side: at(side, True),
         )
 
     return at(size or SIZE)

@@ -121,11 +121,11 @@ class Images:
         pixels by default.
     side : int, optional
         Pixels for a backbone, if the user set a size (`fslcore.models.backbones.fitted`).
-    sized : callable, optional
-        ``sized(size)`` reads the same files at another size, if neither the user nor the release
+    at_size : callable, optional
+        ``at_size(size)`` reads the same files at another size, if neither the user nor the release
         sets one.
-    squeezed : callable, optional
-        ``squeezed(size)`` reads the whole images of the same files, squeezed into the square, as
+    squeezed_to : callable, optional
+        ``squeezed_to(size)`` reads the whole images of the same files, squeezed into the square, as
         released code does.
     """
 
@@ -137,8 +137,8 @@ class Images:
     facts: pd.DataFrame | None = field(default=None, repr=False)
     content: str | None = None
     side: int | None = None
-    sized: Callable[[int], Images] | None = field(default=None, repr=False, compare=False)
-    squeezed: Callable[[int], Images] | None = field(default=None, repr=False, compare=False)
+    at_size: Callable[[int], Images] | None = field(default=None, repr=False, compare=False)
+    squeezed_to: Callable[[int], Images] | None = field(default=None, repr=False, compare=False)
 
     needs_backbone: ClassVar[bool] = True
 

@@ -17,7 +17,7 @@ from .images import Images
 from .papers import PAPERS
 from .releases import RELEASES, load_quickdraw, load_release
 
-__all__ = ["check", "fetched", "forms", "load", "names", "source_of"]
+__all__ = ["check_name", "fetchable", "load", "names", "path_forms", "source_of"]
 
 #: Readers of the user's own data, by the name before the colon; each takes a path and a split.
 READERS = {
@@ -54,17 +54,17 @@ def names(split: str = "novel") -> list[str]:
     return names
 
 
-def forms() -> list[str]:
+def path_forms() -> list[str]:
     """Forms that name a folder: ``folder:PATH`` and one for each of the papers' data sets."""
     return [f"{kind}:PATH" for kind in ("folder", *READERS)]
 
 
-def fetched() -> dict[str, bool]:
+def fetchable() -> dict[str, bool]:
     """Data sets that ``fslcore fetch`` brings: whether each is available, by name."""
     return {name: sources.at_hand(name) is not None for name in READERS}
 
 
-def check(spec: str, split: str = "novel") -> None:
+def check_name(spec: str, split: str = "novel") -> None:
     """Raise `InputError` if `load` does not know the name; reads no image."""
     _read_as(spec, split)
 
@@ -75,14 +75,14 @@ def _read_as(text: str, split: str) -> tuple[str, str | Path, dict]:
     kind, colon, path = spec.partition(":")
     if not colon and kind in READERS:
         return kind, _folder_of(text, kind, split, settings), settings
-    if colon and f"{kind}:PATH" in forms():
+    if colon and f"{kind}:PATH" in path_forms():
         if not path:  # the empty path would be the current folder
             raise InputError(f"dataset = {spec}; the path of a folder is needed, as {kind}:PATH")
         if not at_home(path, "dataset").is_dir():
             raise InputError(f"dataset: no folder {path}")
         return kind, path, settings
     if spec not in names(split):
-        allowed = [*names(split), *forms()]
+        allowed = [*names(split), *path_forms()]
         if Path(spec).exists():
             form = "features" if Path(spec).is_file() else "folder"
             similar = f" (did you mean {form}:{spec}?)"
@@ -129,7 +129,7 @@ def load(spec: str, split: str = "novel", size: int | None = None) -> Images:
     """``clipart``, ``glyphs/latin`` …, ``folder:PATH`` for a folder of class folders, ``cub:PATH``
     and the like.
 
-    ``dtd`` and the other names of `fetched` are data sets brought by ``fslcore fetch``; they have
+    ``dtd`` and the other names of `fetchable` are data sets brought by ``fslcore fetch``; they have
     the same content and digest as ``dtd:PATH``.
 
     ``coloured?per_class=200&bias=0.5`` sets arguments of `load_coloured`,
@@ -141,7 +141,7 @@ def load(spec: str, split: str = "novel", size: int | None = None) -> Images:
     Parameters
     ----------
     spec : str
-        One of `names` or of `forms`.
+        One of `names` or of `path_forms`.
     split : str
         ``novel``, ``validation`` or ``base``; a folder of class folders has no splits and is
         read completely.
@@ -154,7 +154,7 @@ def load(spec: str, split: str = "novel", size: int | None = None) -> Images:
     ------
     InputError
         A size for an embedded data set, whose pixels are fixed; an unknown name (the message lists
-        the known ones) or missing folder; a name of `fetched` with other numbers of classes and
+        the known ones) or missing folder; a name of `fetchable` with other numbers of classes and
         images than `fslcore.sources` lists; and as for the reader.
     """
     if size is not None:
@@ -171,7 +171,7 @@ def load(spec: str, split: str = "novel", size: int | None = None) -> Images:
         return replace(read if ":" in spec else _called(read, spec), side=size)
     if size is not None:
         raise InputError(
-            f"size = {size}; the pixels of {path} are fixed; {', '.join(forms())} take a size"
+            f"size = {size}; the pixels of {path} are fixed; {', '.join(path_forms())} take a size"
         )
     name, _, domain = path.partition("/")
     if name == "coloured":
@@ -190,8 +190,8 @@ def _check_counts(images: Images, spec: str, split: str) -> None:
 
 def _called(images: Images, name: str) -> Images:
     """The images under a name without a path of this machine, at every size."""
-    sized = images.sized and (lambda *arguments: _called(images.sized(*arguments), name))
-    return replace(images, name=name, sized=sized)
+    at_size = images.at_size and (lambda size: _called(images.at_size(size), name))
+    return replace(images, name=name, at_size=at_size)
 
 
 def _settings(spec: str) -> tuple[str, dict]:

@@ -53,7 +53,7 @@ VALIDATION_ALPHABETS = {  # Meta-Dataset's: the five of images_background with t
     "Ojibwe_(Canadian_Aboriginal_Syllabics)",
     "Tagalog",
 }
-AROUND = 1.2  # side of the cut-out of an object of mscoco, relative to its box
+ENLARGEMENT = 1.2  # side of the cut-out of an object of mscoco, relative to its box
 DRAWN = 28  # pixels of a bitmap of quickdraw
 
 
@@ -63,10 +63,10 @@ class Release:
 
     Attributes
     ----------
-    mark : str
+    landmark : str
         A file or folder by which its folder is recognised.
-    listed : callable
-        ``listed(root, name, split)`` gives one row per image of the split: columns ``file`` (a
+    table : callable
+        ``table(root, name, split)`` gives one row per image of the split: columns ``file`` (a
         path), ``class``, facts, and ``left``, ``top``, ``right``, ``bottom`` if a box is cut out.
     parts : callable, optional
         ``parts(root)`` gives the part of the release (train, val, test) of images, by their paths
@@ -75,8 +75,8 @@ class Release:
         Whether released code exchanges dark and light.
     """
 
-    mark: str
-    listed: Callable[[Path, str, str], pd.DataFrame]
+    landmark: str
+    table: Callable[[Path, str, str], pd.DataFrame]
     parts: Callable[[Path], dict[str, str]] | None = None
     inverted: bool = False
 
@@ -119,9 +119,9 @@ def load_release(
     """
     release = RELEASES[choice("release", name, RELEASES)]
     choice("split", split, SPLITS)
-    root = _home(at_home(path, "dataset"), release.mark, name)
+    root = _home(at_home(path, "dataset"), release.landmark, name)
     title = f"{name}:{path}"
-    table = release.listed(root, title, split)
+    table = release.table(root, title, split)
     table.insert(1, "image", [file.relative_to(root).as_posix() for file in table["file"]])
     if release.parts:
         table["part"] = table["image"].map(release.parts(root)).fillna("")
@@ -229,15 +229,15 @@ def _bitmaps(file):
     return bitmaps
 
 
-def _home(root, mark, name):
-    """The folder that contains the mark of a release: the named one, or one in it."""
+def _home(root, landmark, name):
+    """The folder that contains the landmark of a release: the named one, or one in it."""
     if not root.is_dir():
         raise InputError(f"dataset: no folder {root}")
     for folder in (root, *sorted(d for d in root.iterdir() if d.is_dir())):
-        if (folder / mark).exists():
+        if (folder / landmark).exists():
             return folder
     raise InputError(
-        f"dataset: no {mark} in {root} or in a folder in it; {name} is read as it was released"
+        f"dataset: no {landmark} in {root} or in a folder in it; {name} is read as it was released"
     )
 
 
@@ -397,8 +397,12 @@ def _mscoco(root, name, split):
 
 def _enlarged(start, length, limit):
     """The ends of one side of a box, a fifth longer, in whole pixels from 0 to the limits."""
-    first = start - (AROUND - 1) / 2 * length - 0.5  # annotations count from the centre of a pixel
-    return first.round().clip(lower=0), np.minimum((first + AROUND * length).round() + 1, limit)
+    first = (
+        start - (ENLARGEMENT - 1) / 2 * length - 0.5
+    )  # annotations count from the centre of a pixel
+    return first.round().clip(lower=0), np.minimum(
+        (first + ENLARGEMENT * length).round() + 1, limit
+    )
 
 
 def _coco(file, box=False):

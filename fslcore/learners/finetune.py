@@ -52,7 +52,7 @@ class FineTune(Learner):
         self.epochs = whole("epochs", epochs, minimum=1)
         self.lr = lr
         self.head_lr = head_lr
-        self.network = with_fast_convolutions(copy.deepcopy(backbone.network)).eval()
+        self.network = with_fast_convolutions(copy.deepcopy(backbone.module)).eval()
 
     def config(self) -> dict:
         config = {**super().config(), "backbone": self.backbone.digest}

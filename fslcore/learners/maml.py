@@ -70,7 +70,7 @@ class MAML(Learner):
         self.transductive = transductive
         self.first_order = first_order
         if backbone is not None:
-            network = with_task_norm(copy.deepcopy(backbone.network)).eval()
+            network = with_task_norm(copy.deepcopy(backbone.module)).eval()
             self.network = network.to(memory_format=torch.channels_last)
 
     def config(self) -> dict:

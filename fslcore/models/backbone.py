@@ -92,7 +92,7 @@ def has_bfloat16() -> bool:
 class Backbone:
     """A network with its preprocessing and weights.
 
-    ``Backbone("mine", made=network, mean=…, std=…)`` is a network of your own; `load` gives the
+    ``Backbone("mine", network=network, mean=…, std=…)`` is a network of your own; `load` gives the
     known ones.
 
     Attributes
@@ -102,9 +102,8 @@ class Backbone:
         Origin of the weights and the licence for their use; for information only.
     dim : int
         Length D of a feature vector; if it is not given, the network is run once to find it.
-    made : nn.Module or callable
-        The network, or a function that builds it: `network` calls it once, when features are to be
-        computed.
+    network : nn.Module or callable
+        The network, or a function that builds it, which `module` calls once.
     mean, std : 3 floats
         Channel statistics, for pixels in 0 … 1; by default these pixels are not normalised.
     resolution : int or None
@@ -145,7 +144,7 @@ class Backbone:
     source: str = ""
     licence: str = ""
     dim: int | None = None
-    made: nn.Module | Callable[[], nn.Module] | None = None
+    network: nn.Module | Callable[[], nn.Module] | None = None
     mean: tuple[float, float, float] = (0.0, 0.0, 0.0)
     std: tuple[float, float, float] = (1.0, 1.0, 1.0)
     resolution: int | None = None
@@ -163,9 +162,9 @@ class Backbone:
     def __post_init__(self):
         if self.dim is not None:
             return
-        instance("made", self.made, (nn.Module, Callable))
+        instance("network", self.network, (nn.Module, Callable))
         side = self.side(32, 32)
-        network = self.network.to(device())
+        network = self.module.to(device())
         try:
             with torch.inference_mode():
                 features = network(torch.zeros(1, 3, side, side, device=device()))
@@ -179,23 +178,24 @@ class Backbone:
         object.__setattr__(self, "dim", features.shape[1])
 
     @cached_property
-    def _network(self) -> nn.Module | None:
-        return self.made if self.made is None or isinstance(self.made, nn.Module) else self.made()
+    def _built(self) -> nn.Module:
+        return self.network if isinstance(self.network, nn.Module) else self.network()
 
     @property
-    def network(self) -> nn.Module:
-        """(B, 3, H, W) normalised floats to (B, D) features, in evaluation mode."""
-        return self._network and self._network.eval()
+    def module(self) -> nn.Module:
+        """(B, 3, H, W) normalised floats to (B, D) features: the network, in evaluation mode."""
+        return self._built.eval()
 
     @property
     def digest(self) -> str:
         """SHA-256 of everything except the image that determines a feature.
 
         For a network from `load`: its name, the preprocessing and the SHA-256 of its file. Once you
-        change its parameters it is a network of your own, ``replace(backbone, made=network)``. For
-        your own network: also its parameters, buffers and `repr`, at each use. The code of its
-        ``forward`` and plain attributes are not covered, so nothing is for a network without
-        parameters. If these change, or the tower of ``text`` does, change ``weights`` or ``name``.
+        change its parameters it is a network of your own: ``replace(backbone,
+        network=backbone.module)``. For your own network: also its parameters, buffers and `repr`,
+        at each use. The code of its ``forward`` and plain attributes are not covered, so nothing
+        is for a network without parameters. If these change, or the tower of ``text`` does, change
+        ``weights`` or ``name``.
         """
         facts = [
             self.name,
@@ -215,10 +215,10 @@ class Backbone:
 
         Empty for one identified by ``weights``.
         """
-        if self.made is None or isinstance(self.made, FromFile):
+        if self.network is None or isinstance(self.network, FromFile):
             return []
-        sha = hashlib.sha256(repr(self.network).encode())
-        for name, part in chain(self.network.named_parameters(), self.network.named_buffers()):
+        sha = hashlib.sha256(repr(self.module).encode())
+        for name, part in chain(self.module.named_parameters(), self.module.named_buffers()):
             sha.update(f"{name} {part.dtype} {tuple(part.shape)}".encode())
             sha.update(part.detach().cpu().reshape(-1).view(torch.uint8).numpy())
         return [sha.hexdigest()]
@@ -280,7 +280,7 @@ def fitted(images: Images, backbone: Backbone) -> tuple[Images, Backbone]:
     InputError
         The network takes only another size; neither the images nor the backbone name a size.
     """
-    if images.side is None and not (images.squeezed if backbone.read_at else images.sized):
+    if images.side is None and not (images.squeezed_to if backbone.read_at else images.at_size):
         return images, backbone
     if backbone.read_at:
         if images.side:
@@ -292,7 +292,7 @@ def fitted(images: Images, backbone: Backbone) -> tuple[Images, Backbone]:
             f"{images.name}: the whole image at {backbone.read_at} × {backbone.read_at} pixels, "
             f"of which {backbone.name} reads the central {backbone.resolution}"
         )
-        return images.squeezed(backbone.read_at), backbone
+        return images.squeezed_to(backbone.read_at), backbone
     side = images.side or backbone.resolution or backbone.trained_at
     if side is None:
         raise InputError(
@@ -312,7 +312,7 @@ def fitted(images: Images, backbone: Backbone) -> tuple[Images, Backbone]:
             "folder, so that its "
             "accuracies do not apply to new classes; evaluate on classes of another folder"
         )
-    return images.sized(side) if images.sized else images, replace(backbone, resolution=side)
+    return images.at_size(side) if images.at_size else images, replace(backbone, resolution=side)
 
 
 def _folder(dataset: str) -> Path | None:

@@ -79,7 +79,7 @@ def features(images: Images, backbone: Backbone, *, progress: bool = False) -> B
     while (read := shards.read()) is None:
         for rows in shards.missing():
             make_shard(images, backbone, rows, progress=progress)
-        shards.gather(lambda rows: compute(images, backbone, progress, rows))
+        shards.gather(lambda rows: compute(images, backbone, rows, progress=progress))
     data, finite = read
     return Bank(data, images.labels, feature_key(images, backbone), finite=data if finite else None)
 
@@ -93,13 +93,15 @@ def shards_of(images: Images, backbone: Backbone) -> Shards:
 def make_shard(images: Images, backbone: Backbone, rows: range, *, progress: bool = False) -> None:
     """Make and store one of the shards that `shards_of` names, unless it exists by now."""
     store.check_writable()
-    many_files = images.squeezed and len(images) >= MANY
+    many_files = images.squeezed_to and len(images) >= MANY
     if many_files and not os.environ.get("FSLCORE_PRECISION") and has_bfloat16():
         note(
             "features are computed in 32 bits; --precision auto uses bfloat16 here, which is 1.2 "
             "to 5 times as fast, depending on the network, and rounds more"
         )
-    shards_of(images, backbone).make(rows, lambda rows: compute(images, backbone, progress, rows))
+    shards_of(images, backbone).make(
+        rows, lambda rows: compute(images, backbone, rows, progress=progress)
+    )
 
 
 def base_mean(images: Images, backbone: Backbone, *, progress: bool = False) -> Tensor:
@@ -122,7 +124,7 @@ def base_mean(images: Images, backbone: Backbone, *, progress: bool = False) -> 
         Neither has base classes.
     """
     dataset = images.name.partition("?")[0]
-    fetched = dataset in datasets.fetched()
+    fetched = dataset in datasets.fetchable()
     dataset = images.name if ":" in images.name or fetched else dataset.partition("/")[0]
     shipped = datasets.names("base")
     name = backbone.base if backbone.base in shipped else dataset
@@ -144,7 +146,7 @@ def base_mean(images: Images, backbone: Backbone, *, progress: bool = False) -> 
 
 @torch.inference_mode()
 def compute(
-    images: Images, backbone: Backbone, progress: bool = False, rows: range | None = None
+    images: Images, backbone: Backbone, rows: range | None = None, *, progress: bool = False
 ) -> Tensor:
     """(N, D) 16-bit features of all images, computed; or of some rows, which start at a batch.
 
@@ -223,7 +225,7 @@ def _freed_memory_kept() -> Iterator[None]:
 
 
 @torch.inference_mode()
-def speed(backbone: Backbone, images: np.ndarray) -> float:
+def speed(images: np.ndarray, backbone: Backbone) -> float:
     """Images per second that the backbone turns into features here, after one batch to warm up.
 
     Parameters
@@ -247,5 +249,5 @@ def _for_features(backbone: Backbone, images: Tensor) -> nn.Module:
     with torch.inference_mode(
         False
     ):  # otherwise a network of the user's own could not be trained further
-        network = backbone.network.to(images.device, memory_format=torch.channels_last)
+        network = backbone.module.to(images.device, memory_format=torch.channels_last)
     return folded(network, images[:TRIED])

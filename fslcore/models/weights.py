@@ -107,7 +107,7 @@ def load(name: str) -> Backbone:
         ) from None
     return replace(
         backbone,
-        made=FromFile(network),
+        network=FromFile(network),
         weights=digest,
         head={key.removeprefix("head."): w for key, w in state.items() if key.startswith("head.")},
         options=recipe.get("options", {}),

@@ -30,7 +30,7 @@ VARIANTS = ("paper", "released")
 
 def sample_biased(
     labels: NDArray,
-    has: NDArray,
+    attributes: NDArray,
     *,
     tasks: int,
     ways: int = 5,
@@ -50,7 +50,7 @@ def sample_biased(
     ----------
     labels : (N,) integers or strings
         The class of each image.
-    has : (N, A) bool
+    attributes : (N, A) bool
         Which attributes each image has.
     tasks : int
         T, at least 2 (an interval needs a variance).
@@ -77,7 +77,7 @@ def sample_biased(
         to QC1, ``tasks.sampler["relaxed"]`` the supports in which the released variant tolerates
         attributes of others.
     attribute : (T, K) integers
-        The attribute (column of ``has``) of each class of each task.
+        The attribute (column of ``attributes``) of each class of each task.
 
     Raises
     ------
@@ -132,7 +132,7 @@ def sample_biased(
             f"shots, queries = {shots}, {queries}; biased tasks have equal numbers per class"
         )
     shots, queries = (int(c[0]) for c in counts)
-    data = Candidates(labels, has)
+    data = Candidates(labels, attributes)
     if ways > len(data.names):
         raise InputError(f"ways = {ways}; the data have {len(data.names)} classes")
     check_memory("tasks", tasks, 24 * tasks * ways * (shots + queries))

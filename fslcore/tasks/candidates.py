@@ -51,21 +51,21 @@ class Candidates:
     size : (C, 1) integers
     """
 
-    def __init__(self, labels, has):
+    def __init__(self, labels, attributes):
         labels = checked_labels("labels", labels)
-        has = array("has", has, "an array of (images, attributes)")
-        if has.dtype != bool or has.ndim != 2 or labels.shape != (len(has),):
+        attributes = array("attributes", attributes, "an array of (images, attributes)")
+        if attributes.dtype != bool or attributes.ndim != 2 or labels.shape != (len(attributes),):
             raise InputError(
-                f"labels {labels.shape} and has {has.dtype} {has.shape}; "
+                f"labels {labels.shape} and attributes {attributes.dtype} {attributes.shape}; "
                 "(images,) and bool (images, attributes) are needed"
             )
         self.names, label = np.unique(labels, return_inverse=True)
         ends = np.bincount(label).cumsum()[:-1]
         self.images = np.split(np.argsort(label, kind="stable"), ends)
-        self.columns = [np.ascontiguousarray(has[images].T) for images in self.images]
+        self.columns = [np.ascontiguousarray(attributes[images].T) for images in self.images]
         self.count = np.array([np.count_nonzero(columns, axis=1) for columns in self.columns])
         self.size = np.array([[len(images)] for images in self.images])
-        lists = _attributes_of_images(has)
+        lists = _attributes_of_images(attributes)
         self.lists = [lists[images] for images in self.images]
 
     def marks(self, c: int, attributes, k: int) -> tuple[NDArray, NDArray]:
@@ -91,11 +91,11 @@ class Candidates:
         return weight[lists].sum(axis=1)
 
 
-def _attributes_of_images(has) -> NDArray:
+def _attributes_of_images(attributes) -> NDArray:
     """(N, m) attributes of each image, then A."""
-    image, attribute = np.nonzero(has)
-    number = has.sum(axis=1)
-    lists = np.full((len(has), number.max(initial=1)), has.shape[1])
+    image, attribute = np.nonzero(attributes)
+    number = attributes.sum(axis=1)
+    lists = np.full((len(attributes), number.max(initial=1)), attributes.shape[1])
     lists[image, np.arange(len(image)) - np.repeat(number.cumsum() - number, number)] = attribute
     return lists
 

@@ -205,13 +205,13 @@ def bootstrap(tasks: Tasks, rounds: int = 30, seed: int = 0) -> Resplit:
     )
 
 
-def resplit(tasks: Tasks, name: str, *, rounds: int = 30, seed: int = 0) -> Resplit:
+def resplit(tasks: Tasks, estimator: str, *, rounds: int = 30, seed: int = 0) -> Resplit:
     """The re-splits of the estimator with this name.
 
     Parameters
     ----------
     tasks : Tasks
-    name : str
+    estimator : str
         'hold-out', 'leave-one-out', 'leave-one-out, refilled', 'bootstrap', or 'K-fold' with a
         number K.
     rounds, seed : int
@@ -222,19 +222,19 @@ def resplit(tasks: Tasks, name: str, *, rounds: int = 30, seed: int = 0) -> Resp
     InputError
         Another name; and as for the estimator.
     """
-    instance("name", name, str)
-    if name == "bootstrap":
+    instance("estimator", estimator, str)
+    if estimator == "bootstrap":
         return bootstrap(tasks, rounds, seed)
-    if name == "hold-out":
+    if estimator == "hold-out":
         return hold_out(tasks)
-    if name in ("leave-one-out", REFILLED):
-        return leave_one_out(tasks, refill=name == REFILLED)
-    k = re.fullmatch(r"(\d{1,9})-fold", name)
+    if estimator in ("leave-one-out", REFILLED):
+        return leave_one_out(tasks, refill=estimator == REFILLED)
+    k = re.fullmatch(r"(\d{1,9})-fold", estimator)
     if k is None:
-        similar = suggestion(name, [*ESTIMATORS, REFILLED])
+        similar = suggestion(estimator, [*ESTIMATORS, REFILLED])
         raise InputError(
-            f"name = {shown(name)}; hold-out, leave-one-out, bootstrap and K-fold are allowed"
-            f"{similar}"
+            f"estimator = {shown(estimator)}; hold-out, leave-one-out, bootstrap and K-fold are "
+            f"allowed{similar}"
         )
     return k_fold(tasks, int(k[1]))
 

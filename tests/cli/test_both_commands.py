@@ -62,7 +62,7 @@ def test_help_explains_every_argument_and_gives_examples_and_exit_codes(program,
         try:
             options = PROGRAMS[program].parse_args(arguments)
             kind, colon, _ = (getattr(options, "dataset", None) or "").partition(":")
-            assert not colon or f"{kind}:PATH" in [*datasets.forms(), "features:PATH"]
+            assert not colon or f"{kind}:PATH" in [*datasets.path_forms(), "features:PATH"]
         except InputError as error:  # the files are not here
             assert "no folder /data" in str(error) or "no file my" in str(error)
         except SystemExit as stop:

@@ -150,7 +150,7 @@ def test_a_cache_that_can_only_be_read_is_used(tmp_path, monkeypatch, capsys):
         capsys.readouterr()
         assert evaluate("b.csv") == 0 and not capsys.readouterr().err
         assert (tmp_path / "a.csv").read_bytes() == (tmp_path / "b.csv").read_bytes()
-        monkeypatch.setattr(feature_code, "compute", lambda *_: pytest.fail("computed what cannot be kept"))
+        monkeypatch.setattr(feature_code, "compute", lambda *_, **options: pytest.fail("computed what cannot be kept"))
         for changes in (("conv4-protonet", "--seed", "1"), ("conv4-r2d2",)):
             assert evaluate("c.csv", *changes) == 2
             assert capsys.readouterr().err == (

@@ -381,7 +381,7 @@ def test_a_file_or_folder_is_known_for_one(tmp_path, monkeypatch):
     (tmp_path / "f.npz").touch(), (tmp_path / "photos").mkdir()
     for name, meant in (("f.npz", "features:f.npz"), ("photos", "folder:photos")):
         with pytest.raises(InputError, match=rf"dataset = {name}; .* \(did you mean {meant}\?\)"):
-            datasets.check(name)
+            datasets.check_name(name)
 
 
 def test_bank_and_images_refuse_lengths_that_differ():

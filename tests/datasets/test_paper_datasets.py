@@ -232,14 +232,14 @@ def test_an_unreadable_image_is_named_when_it_is_read(tmp_path):
 
 
 def test_names_are_known_to_the_command_line_and_to_notebooks(tmp_path, capsys):
-    assert [f"{name}:PATH" for name in READERS] == datasets.forms()[1:]
+    assert [f"{name}:PATH" for name in READERS] == datasets.path_forms()[1:]
     assert app.main(["list", "datasets"]) == 0
     assert "cifar-fs:PATH, miniimagenet:PATH" in capsys.readouterr().out
     folders(tmp_path)
-    datasets.check(f"tieredimagenet:{tmp_path}")  # what the notebooks' parameters go through
+    datasets.check_name(f"tieredimagenet:{tmp_path}")  # what the notebooks' parameters go through
     for spec, message in (("cub:/none", "no folder /none"), ("cup:/none", "known are .*, cub:PATH")):
         with pytest.raises(InputError, match=message):
-            datasets.check(spec)
+            datasets.check_name(spec)
     with pytest.raises(InputError, match="split = train; base, validation, novel are allowed"):
         datasets.load(f"tieredimagenet:{tmp_path}", "train")
 

@@ -337,7 +337,7 @@ def test_cub_takes_the_split_that_is_named(tmp_path):
     (tmp_path / "classes.txt").write_text("1 1st.bird\n")
     refuses(f"{spec}?splits=meta-dataset", "no class .* are missing")
     refuses(f"{spec}?splits=metadataset", "splits = metadataset; chen, fewstab, meta-dataset are allowed")
-    for load in (datasets.load, datasets.check):
+    for load in (datasets.load, datasets.check_name):
         with pytest.raises(InputError, match=r"splits can be set, not split \(did you mean splits\?\)"):
             load(f"{spec}?split=meta-dataset")
 

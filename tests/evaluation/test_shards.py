@@ -85,7 +85,12 @@ def counted(monkeypatch):
     """The rows of each call that computes features."""
     computed = []
     compute = backbones.compute
-    monkeypatch.setattr(feature_code, "compute", lambda *a: computed.append(a[3]) or compute(*a))
+
+    def counting(images, backbone, rows, **options):
+        computed.append(rows)
+        return compute(images, backbone, rows, **options)
+
+    monkeypatch.setattr(feature_code, "compute", counting)
     return computed
 
 
@@ -116,7 +121,7 @@ def test_the_first_images_say_which_form_of_the_network_is_taken(monkeypatch):
         feature_code, "folded", lambda network, x: tried.append(x.clone()) or network
     )
     backbones.compute(pictures(), flat())
-    backbones.compute(pictures(), flat(), False, range(32, 48))
+    backbones.compute(pictures(), flat(), range(32, 48))
     assert len(tried) == 2 and torch.equal(*tried) and len(tried[0]) == feature_code.TRIED
 
 
@@ -148,12 +153,12 @@ def test_another_process_may_have_been_faster(monkeypatch, function, limit):
             backbones.make_shard(images, flat(), rows)
     original = getattr(module, function)
 
-    def late(*arguments):
+    def late(*arguments, **options):
         calls.append(arguments)
         if len(calls) == 3:
             monkeypatch.setattr(module, function, original)
             read_features()
-        return original(*arguments)
+        return original(*arguments, **options)
 
     monkeypatch.setattr(module, function, late)
     assert torch.equal(read_features().data.float(), backbones.compute(images, flat()).float())
@@ -248,9 +253,9 @@ def test_features_that_are_not_finite_stop_whatever_their_number(monkeypatch, li
     monkeypatch.setattr(shards, "MAPPED", limit)
     compute = backbones.compute
 
-    def broken(*arguments):
-        features = compute(*arguments).clone()
-        if arguments[3].start == 32:
+    def broken(images, backbone, rows, **options):
+        features = compute(images, backbone, rows, **options).clone()
+        if rows.start == 32:
             features[5, 3] = torch.inf
         return features
 

@@ -38,7 +38,7 @@ def test_no_learner_of_features_has_a_fault(kind):
 def test_no_learner_of_images_has_a_fault(name):
     torch.manual_seed(0)
     head = {"weight": torch.randn(3, 16), "bias": torch.zeros(3)} if name == "boil" else {}
-    backbone = Backbone(f"conv4-{name}", made=Conv4(4).eval(), dim=16, resolution=32, head=head)
+    backbone = Backbone(f"conv4-{name}", network=Conv4(4).eval(), dim=16, resolution=32, head=head)
     kind = learners.of_images[name]
     assert Learner in kind.__mro__
     check_learner(kind(backbone, **{"epochs" if name == "ft" else "steps": 2}))

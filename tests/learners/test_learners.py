@@ -466,7 +466,7 @@ def glyph_like():
     return Backbone(
         "test",
         dim=GlyphConv.dim,
-        made=network.eval(),
+        network=network.eval(),
         mean=(0.5,) * 3,
         std=(0.5,) * 3,
         resolution=28,
@@ -475,7 +475,7 @@ def glyph_like():
 
 def plain_finetuning(backbone, x, y, z, ways, epochs):
     """The paper's recipe for one task, written as one would without batching."""
-    network = copy.deepcopy(backbone.network).eval()
+    network = copy.deepcopy(backbone.module).eval()
     head = zero_head(backbone.dim, ways)
     torch.nn.init.ones_(head.weight)
     groups = [
@@ -497,7 +497,7 @@ def plain_finetuning(backbone, x, y, z, ways, epochs):
 )
 def test_finetuning_is_that_of_a_loop_on_each_task_and_in_a_batch(pictures, name, epochs):
     backbone = glyph_like() if name == "glyph" else backbones.load(name)
-    before = copy.deepcopy(backbone.network.state_dict())
+    before = copy.deepcopy(backbone.module.state_dict())
     tasks = sample_closed(pictures.labels, tasks=2, ways=3, shots=2, queries=3)
     learner = FineTune(backbone, epochs)
     scores = learner.scores(pictures, tasks)
@@ -507,7 +507,7 @@ def test_finetuning_is_that_of_a_loop_on_each_task_and_in_a_batch(pictures, name
         for part in (learner.scores, learner._together):
             assert part(pictures, padded(tasks))[:, 2:-2] == pytest.approx(scores, abs=1e-4)
     assert all(
-        torch.equal(before[key], after) for key, after in backbone.network.state_dict().items()
+        torch.equal(before[key], after) for key, after in backbone.module.state_dict().items()
     )
     assert np.ptp(scores.numpy(), axis=-1).min() > 0  # it did train: equal heads would tie
 
@@ -539,7 +539,7 @@ def meta_trained():
     half = (0.5,) * 3
     head = torch.nn.Linear(32, 5).state_dict()
     return Backbone(
-        "conv4-maml", dim=32, made=Conv4(8).eval(), mean=half, std=half, resolution=32, head=head
+        "conv4-maml", dim=32, network=Conv4(8).eval(), mean=half, std=half, resolution=32, head=head
     )
 
 
@@ -562,7 +562,7 @@ def normalised_by_support(network, x, z):
 
 def plain_maml(backbone, x, y, z, lr, transductive):
     """Scores of queries z after three steps on x and y; BOIL's head stays."""
-    network = copy.deepcopy(backbone.network).train()
+    network = copy.deepcopy(backbone.module).train()
     head = zero_head(32)
     moving = [*network.parameters(), *head.parameters()]
     if backbone.name == "conv4-boil":
@@ -592,7 +592,7 @@ def test_maml_and_boil_are_a_few_steps_of_plain_gradient_descent(
 
 @pytest.mark.parametrize("kind", [MAML, BOIL])
 def test_the_gradient_through_the_steps_is_that_of_finite_differences(pictures, meta_trained, kind):
-    network = with_task_norm(copy.deepcopy(meta_trained.network)).double()
+    network = with_task_norm(copy.deepcopy(meta_trained.module)).double()
     x, z = (
         meta_trained.preprocess(pictures.data[rows]).double()[None]
         for rows in (slice(10), slice(50, 55))

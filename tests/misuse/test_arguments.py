@@ -186,13 +186,13 @@ KINDS = {
     "at least 0": "atol".split(),
     "axis": "axis".split(),
     "whole array": "query support support_label query_label owner".split(),
-    "labels": "labels groups class_groups has".split(),
+    "labels": "labels groups class_groups attributes".split(),
     "flag": (
         "group_disjoint transductive paired unseen skip_small_classes balanced refill stored "
         "progress common lower_is_better"
     ).split(),
     "positives": "weights queries images error".split(),
-    "choice": "target same_tasks sampling spec variant name separator decimal".split(),
+    "choice": "target same_tasks sampling spec variant name estimator separator decimal".split(),
     "object": "model tasks pilot pilots sampler record names proposals drop methods".split(),
     "positive": "standard_error images_per_class margin out_of".split(),
     "df": "df".split(),
@@ -328,7 +328,7 @@ FUNCTIONS = {
         "sample_closed": SHAPE | dict(groups=np.arange(96)),
         "sample_open": dict(ways=4, shots=2, queries=3, max_tasks=5, groups=None),
         "sample_all": dict(tasks=5, shots=2),
-        "sample_biased": SHAPE | dict(shots=1, has=HAS, support="SC3", query="QC3", variant="paper"),
+        "sample_biased": SHAPE | dict(shots=1, attributes=HAS, support="SC3", query="QC3", variant="paper"),
         "sample_matched": {},
         "ESTIMATORS": None,
         "ORACLE": None,
@@ -338,7 +338,7 @@ FUNCTIONS = {
         "hold_out": {},
         "leave_one_out": dict(refill=True),
         "bootstrap": {},
-        "resplit": dict(name="bootstrap"),
+        "resplit": dict(estimator="bootstrap"),
     },
     "resampled": {
         "estimate": dict(record=RECORD, owner=np.arange(40), n=40),

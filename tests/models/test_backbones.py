@@ -31,7 +31,7 @@ def pictures(seed=0, n=70, side=28):
     return datasets.Images("pictures", x, np.arange(n) % 7, list("abcdefg"))
 
 
-FLAT = backbones.Backbone("flat", dim=3 * 32 * 32, made=torch.nn.Flatten())
+FLAT = backbones.Backbone("flat", dim=3 * 32 * 32, network=torch.nn.Flatten())
 
 
 def noise(folder, images):
@@ -56,7 +56,7 @@ def test_a_known_network_is_built_when_images_come_and_once():
         "import sys; from dataclasses import replace; from fslcore.models import backbones\n"
         "known = backbones.load('efficientnet-lite0')\n"
         "assert known.digest and known.weights and 'timm' not in sys.modules\n"
-        "assert replace(known, resolution=64).network is known.network and 'timm' in sys.modules"
+        "assert replace(known, resolution=64).module is known.module and 'timm' in sys.modules"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
 
@@ -75,7 +75,7 @@ def test_vision_transformers_load_from_a_local_file_and_from_that_of_no_other(na
     save_file(state, tmp_path / "w.safetensors")
     backbone = backbones.load(f"{name}:{tmp_path}/w.safetensors")
     with torch.inference_mode():
-        assert backbone.network(backbone.preprocess(torch.zeros(1, 28, 28, 3, dtype=torch.uint8))).shape == (1, dim)
+        assert backbone.module(backbone.preprocess(torch.zeros(1, 28, 28, 3, dtype=torch.uint8))).shape == (1, dim)
     with pytest.raises(InputError, match="w.safetensors is not a checkpoint of this network"):
         backbones.load(f"{other}:{tmp_path}/w.safetensors")
 
@@ -177,7 +177,7 @@ def test_wrong_checkpoints_are_refused_and_not_executed(tmp_path):
 def test_features_are_cached_by_content(monkeypatch):
     backbone, computed = backbones.load("glyph-conv"), []
     compute = backbones.compute
-    monkeypatch.setattr(feature_code, "compute", lambda *a: computed.append(1) or compute(*a))
+    monkeypatch.setattr(feature_code, "compute", lambda *a, **options: computed.append(1) or compute(*a, **options))
     first = backbones.features(pictures(), backbone)
     again = backbones.features(pictures(), backbone)
     assert len(computed) == 1 and torch.equal(first.data, again.data) and first.digest == again.digest
@@ -196,12 +196,12 @@ def own_network(seed=0, activation=torch.nn.ReLU):
 
 
 def test_features_of_an_own_network_follow_its_parameters():
-    first, second = (backbones.Backbone("mine", dim=8, made=own_network(seed)) for seed in (0, 1))
+    first, second = (backbones.Backbone("mine", dim=8, network=own_network(seed)) for seed in (0, 1))
     before = backbones.features(pictures(), first)
     assert not torch.equal(before.data, backbones.features(pictures(), second).data)
     assert before.digest == backbones.features(pictures(), first).digest
     with torch.no_grad():
-        first.network[0].weight[0, 0, 0, 0] += 1  # its parameters are no inference tensors, which refuse this
+        first.module[0].weight[0, 0, 0, 0] += 1  # its parameters are no inference tensors, which refuse this
     assert not torch.equal(before.data, backbones.features(pictures(), first).data)
 
 
@@ -215,7 +215,7 @@ CHANGES = {
 @pytest.mark.parametrize("change", CHANGES)
 def test_the_key_of_an_own_network_covers_its_content(change):
     network = own_network()
-    backbone = backbones.Backbone("mine", dim=8, made=network)
+    backbone = backbones.Backbone("mine", dim=8, network=network)
     before, names = backbone.digest, backbones.names_key(["a"], backbone)
     CHANGES[change](network)
     assert backbone.digest != before and backbones.names_key(["a"], backbone) != names
@@ -223,24 +223,24 @@ def test_the_key_of_an_own_network_covers_its_content(change):
 
 def test_the_key_of_an_own_network_covers_preprocessing_and_nothing_that_changes_no_feature():
     network = own_network()
-    backbone = backbones.Backbone("mine", made=network)
+    backbone = backbones.Backbone("mine", network=network)
     changes = [dict(mean=(0.5,) * 3), dict(std=(0.5,) * 3), dict(resolution=16), dict(interpolation="bicubic")]
-    changes += [dict(weights="v2"), dict(made=own_network(activation=torch.nn.ELU))]
+    changes += [dict(weights="v2"), dict(network=own_network(activation=torch.nn.ELU))]
     assert len({replace(backbone, **change).digest for change in [{}, *changes]}) == 7
     before = backbone.digest
     network.train().to(memory_format=torch.channels_last)
-    assert backbone.digest == before == replace(backbone, made=own_network).digest
+    assert backbone.digest == before == replace(backbone, network=own_network).digest
 
 
 def test_the_keys_of_known_networks_stay():
     known, other = backbones.load("glyph-conv"), networks.GlyphConv()
     assert known.digest == "a990ef2f0419224b22f9816e1db0ccb138522412134646919ce8f5be0eccf6e0"
-    assert replace(known, made=other).digest != known.digest != replace(known, made=lambda: other).digest
+    assert replace(known, network=other).digest != known.digest != replace(known, network=lambda: other).digest
 
 
 def test_an_own_network_needs_its_name_and_no_more_and_is_run_in_evaluation_mode():
     network = own_network()
-    backbone = backbones.Backbone("mine", made=network.train())
+    backbone = backbones.Backbone("mine", network=network.train())
     assert backbone.dim == 8
     network.train()  # dropout would draw at random
     found = backbones.features(pictures(), backbone).data
@@ -257,8 +257,8 @@ def test_torchvision_and_timm_import_where_torch_is_of_another_build():
         "assert 'torchvision' not in sys.modules\n"
         "from fslcore.models.networks import import_torchvision; import_torchvision()\n"
         "import timm, torch, torchvision\n"
-        "print(Backbone('mine', made=torchvision.models.resnet18(num_classes=7)).dim)\n"
-        "print(Backbone('mine', made=lambda: timm.create_model('resnet10t', num_classes=0)).dim)"
+        "print(Backbone('mine', network=torchvision.models.resnet18(num_classes=7)).dim)\n"
+        "print(Backbone('mine', network=lambda: timm.create_model('resnet10t', num_classes=0)).dim)"
     )
     done = subprocess.run([sys.executable, "-c", code], check=True, text=True, capture_output=True)
     assert done.stdout.split() == ["7", "512"]
@@ -276,19 +276,19 @@ class Twice(torch.nn.Module):
         (torch.nn.Flatten(0), r"makes shape \(3072,\)"),
         (Twice(), "makes a tuple"),
         (torch.nn.Linear(4, 4), r"cannot read images of 32 × 32 pixels \(mat1 .*resolution=PIXELS"),
-        (None, "made = None"),
+        (None, "network = None"),
     ],
 )
 def test_a_network_that_makes_no_features_is_refused(network, message):
     with pytest.raises(InputError, match=message):
-        backbones.Backbone("mine", made=network)
+        backbones.Backbone("mine", network=network)
 
 
 def test_features_of_another_length_than_said_are_refused():
-    backbone = backbones.Backbone("mine", dim=7, made=own_network())
+    backbone = backbones.Backbone("mine", dim=7, network=own_network())
     with pytest.raises(InputError, match=r"mine: of 70 images .* shape \(70, 8\); a tensor of shape \(70, 7\)"):
         backbones.features(pictures(), backbone)
-    maps = backbones.Backbone("maps", dim=8, made=torch.nn.Conv2d(3, 8, 3))
+    maps = backbones.Backbone("maps", dim=8, network=torch.nn.Conv2d(3, 8, 3))
     with pytest.raises(InputError, match=r"makes shape \(70, 8, 30, 30\)"):
         backbones.features(pictures(), maps)
 
@@ -298,7 +298,7 @@ def test_the_size_of_own_images_for_an_own_network_is_not_guessed(tmp_path):
     for name in ("a/1.png", "b/1.png"):
         (tmp_path / name).parent.mkdir()
         Image.fromarray(pixels + np.arange(20, dtype=np.uint8)[:, None, None]).save(tmp_path / name)
-    backbone = backbones.Backbone("mine", made=own_network())
+    backbone = backbones.Backbone("mine", network=own_network())
     with pytest.raises(InputError, match="size: mine does not say .* resolution=PIXELS"):
         backbones.fitted(datasets.load(f"folder:{tmp_path}"), backbone)
     images, backbone = backbones.fitted(datasets.load(f"folder:{tmp_path}"), replace(backbone, resolution=24))
@@ -382,7 +382,7 @@ def test_bfloat16_is_asked_for_and_differs_by_rounding_alone(monkeypatch):
     assert backbones.feature_key(images, backbone) != key
     assert not torch.equal(rounded, exact)
     assert torch.nn.functional.cosine_similarity(rounded, exact).min() > 0.99
-    assert backbones.speed(backbone, images.images) > 0
+    assert backbones.speed(images.images, backbone) > 0
     for name in ("f32", ""):
         monkeypatch.setenv("FSLCORE_PRECISION", name)
         assert backbones.feature_key(images, backbone) == key
@@ -439,7 +439,7 @@ kept, network = [], torch.nn.Flatten()
 network.register_forward_hook(lambda *_: kept.append(pages()))
 pictures = np.zeros((2 * features.BATCH, 8, 8, 3), np.uint8)
 images = Images("black", pictures, np.arange(len(pictures)) % 2, ["a", "b"])
-features.compute(images, backbones.Backbone("flat", dim=3 * 32 * 32, made=network))
+features.compute(images, backbones.Backbone("flat", dim=3 * 32 * 32, network=network))
 pages()  # what was kept is given back once
 print(min(kept), pages())  # the least: a busy machine takes pages away
 """
@@ -459,7 +459,7 @@ def test_a_processor_takes_as_many_images_at_once_as_fit_into_its_cache(monkeypa
     monkeypatch.setenv("FSLCORE_DEVICE", "cpu")
     seen, network = [], torch.nn.Flatten()
     network.register_forward_hook(lambda _, inputs, __: seen.append(len(inputs[0])))
-    images, backbone = pictures(n=10, side=32), replace(FLAT, made=network)
+    images, backbone = pictures(n=10, side=32), replace(FLAT, network=network)
     whole = backbones.compute(images, backbone)
     seen.clear()
     monkeypatch.setattr(feature_code, "CACHED", 4 * 32**2)
@@ -495,7 +495,7 @@ def test_folded_norms_change_nothing_but_rounding(name):
                 module.weight.data.uniform_(-1.5, 1.5)
                 module.bias.data.normal_()
     else:
-        network, side = backbones.load(name).network, 28
+        network, side = backbones.load(name).module, 28
     images = torch.randn(12, 3, side, side)
     before = {key: value.clone() for key, value in network.state_dict().items()}
     quick = fused.folded(network, images[:4])
@@ -508,7 +508,7 @@ def test_folded_norms_change_nothing_but_rounding(name):
 
 @pytest.mark.parametrize("side", [32, 64])
 def test_fast_convolutions_have_the_same_outputs_and_gradients(side):
-    network = backbones.load("efficientnet-lite0").network
+    network = backbones.load("efficientnet-lite0").module
     fast = fused.with_fast_convolutions(copy.deepcopy(network))
     x = torch.randn(3, 3, side, side, generator=torch.Generator().manual_seed(0))
     for model in (network, fast):

@@ -120,7 +120,7 @@ def network(name: str):
     torch.manual_seed(0)
     half, head = (0.5,) * 3, torch.nn.Linear(8, 5).state_dict()
     return backbones.Backbone(
-        f"conv4-{name}", dim=8, made=Conv4(8).eval(), mean=half, std=half, resolution=16, weights="w", head=head
+        f"conv4-{name}", dim=8, network=Conv4(8).eval(), mean=half, std=half, resolution=16, weights="w", head=head
     )
 
 
@@ -182,7 +182,7 @@ def test_features_are_computed_there(pretend):
     images, backbone = pictures(), network("features")
     found = backbones.compute(images, backbone)
     assert found.device.type == "cpu" and found.shape == (132, 8)
-    assert backbones.speed(backbone, images.images[:8]) > 0
+    assert backbones.speed(images.images[:8], backbone) > 0
 
 
 @pytest.mark.slow

@@ -35,7 +35,7 @@ def as_torchvision():
 
 
 def released(name="clip"):
-    return replace(entries()[f"{name}-released"].backbone, dim=3, made=nn.Identity(), fine_tuning={})
+    return replace(entries()[f"{name}-released"].backbone, dim=3, network=nn.Identity(), fine_tuning={})
 
 
 def photos(folder: Path, sides=((320, 200), (190, 300), (256, 256))) -> list[Path]:
@@ -127,6 +127,6 @@ def test_standard_keys_are_as_they_were_and_a_file_is_pinned_once(monkeypatch):
 def test_fine_tuning_has_the_rate_of_the_released_code(name, rate):
     known = entries()[f"{name}-released"].backbone
     network = nn.Sequential(nn.AdaptiveAvgPool2d(1), nn.Flatten())
-    backbone = replace(released(name), made=network, fine_tuning=known.fine_tuning)
+    backbone = replace(released(name), network=network, fine_tuning=known.fine_tuning)
     assert learners.make("ft", backbone).lr == rate and learners.make("ft", backbone, lr=0.5).lr == 0.5
     assert learners.make("ft", replace(backbone, fine_tuning={})).lr == 1e-4

@@ -226,8 +226,8 @@ def test_weight_of_a_set_is_the_permanent_and_only_possible_classes_are_drawn(wa
         (dict(shots=(1, 2, 3)), "equal numbers per class"),
         (dict(tasks=1), "tasks = 1; a whole number of at least 2"),
         (dict(seed=-1), "seed = -1"),
-        (dict(has=np.zeros((60, 4))), "bool (images, attributes) are needed"),
-        (dict(has=np.zeros((59, 4), bool)), "labels (60,)"),
+        (dict(attributes=np.zeros((60, 4))), "bool (images, attributes) are needed"),
+        (dict(attributes=np.zeros((59, 4), bool)), "labels (60,)"),
     ],
 )
 def test_bad_input_names_value_and_bound(change, message):
@@ -235,7 +235,7 @@ def test_bad_input_names_value_and_bound(change, message):
     has = np.random.default_rng(0).random((60, 4)) < 0.4
     shape = {"tasks": 4, "ways": 3, "shots": 2, "queries": 3, **change}
     with pytest.raises(InputError) as error:
-        sample_biased(labels, shape.pop("has", has), **shape)
+        sample_biased(labels, shape.pop("attributes", has), **shape)
     assert message in str(error.value) and "\n" not in str(error.value)
 
 

@@ -233,7 +233,10 @@ NO_DRAW = "none of 2000 draws of 81 support images held all 80 classes"
         (lambda: bootstrap(closed(5, shots=2), seed=-1), "seed = -1; a whole number"),
         (lambda: bootstrap(closed(5, shots=1)), "task 0 has one support image per class"),
         (lambda: bootstrap(closed(80, shots=[2] + 79 * [1]), rounds=1), NO_DRAW),
-        (lambda: resplit(closed(5), "jackknife"), "name = jackknife; hold-out, leave-one-out, bootstrap and K-fold"),
+        (
+            lambda: resplit(closed(5), "jackknife"),
+            "estimator = jackknife; hold-out, leave-one-out, bootstrap and K-fold",
+        ),
     ],
 )
 def test_bad_input(call, message):

@@ -123,7 +123,7 @@ def quiet(names, **options):
 
 
 def test_each_data_set_is_fetched_and_known_by_its_name(data_folder, capsys):
-    assert not any(datasets.fetched().values())
+    assert not any(datasets.fetchable().values())
     members = {name for group in ("oops", "evaluators", "fewstab") for name in SHIPPED["groups"][group]}
     brought = {"fungi", "miniimagenet", "tieredimagenet", "cub-fewstab"}
     wanted = sorted(members - SHIPPED["weights"].keys() - brought)
@@ -149,7 +149,7 @@ def test_a_fetched_data_set_is_the_folder_without_its_path(data_folder):
         by_name, by_path = datasets.load(name), datasets.load(f"{name}:{data_folder / name}")
         assert by_name.digest == by_path.digest and by_name.facts.equals(by_path.facts)
         assert by_name.name == name
-    assert datasets.load("dtd").sized(20).name == "dtd"
+    assert datasets.load("dtd").at_size(20).name == "dtd"
     assert datasets.load("quickdraw?per_class=2").name == "quickdraw?per_class=2"
     missing = r"dataset = quickdraw; quickdraw-base is not in .*fslcore fetch quickdraw-base"
     with pytest.raises(InputError, match=missing):
@@ -170,7 +170,7 @@ def test_a_fetched_data_set_is_the_folder_without_its_path(data_folder):
 )
 def test_what_is_not_at_hand_is_said_in_one_line(data_folder, name, words, capsys):
     with pytest.raises(InputError, match=words):
-        datasets.check(name)
+        datasets.check_name(name)
     assert app.main(["evaluate", name, "conv4-protonet", "-o", "x.csv"]) == 2
     assert len(capsys.readouterr().err.splitlines()) == 1
 
@@ -470,7 +470,7 @@ def test_a_kill_in_the_middle_of_a_download_is_gone_on_with(data_folder, server)
 
 def test_the_shipped_manifest_says_what_a_person_needs():
     listed = sources.read()
-    assert listed.data.keys() | listed.same.keys() >= set(datasets.fetched())
+    assert listed.data.keys() | listed.same.keys() >= set(datasets.fetchable())
     for name, source in {**listed.data, **listed.weights}.items():
         assert source.title and source.licence, name
         assert fetch.described(source)[0].startswith(name)
@@ -528,7 +528,7 @@ assert code == 0, code
 for name in names:
     for form in (name, f"{name}-released"):
         backbone = backbones.load(form)
-        seen = backbone.network(backbone.preprocess(torch.zeros(2, 224, 224, 3, dtype=torch.uint8)))
+        seen = backbone.module(backbone.preprocess(torch.zeros(2, 224, 224, 3, dtype=torch.uint8)))
         assert seen.shape == (2, backbone.dim), (form, seen.shape)
         print(form, backbone.dim, backbone.weights)
 """

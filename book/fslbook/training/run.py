@@ -170,7 +170,7 @@ def _checked(name: str, usual: Recipe, changes: dict, paper: str | None) -> Reci
     _check_values(recipe)
     if recipe.batch == "views":
         choice("objective", recipe.objective, OBJECTIVES)
-    datasets.check(recipe.dataset, "base")
+    datasets.check_name(recipe.dataset, "base")
     if recipe.batch != "tasks" and "shots" in changes:
         raise InputError(
             f"shots = {recipe.shots}; none are allowed for {name}, which is trained on "
@@ -292,7 +292,7 @@ class _Run:
         base = datasets.load(recipe.dataset, split="base")
         if recipe.dataset.startswith("folder:"):  # without splits and without a size of its own
             side = recipe.read_at or recipe.built.side
-            read = base.squeezed(side) if recipe.read_at else base.sized(side)
+            read = base.squeezed_to(side) if recipe.read_at else base.at_size(side)
             base, validation = split_classes(read, recipe.ways)
             if progress:
                 splits = "; ".join(
@@ -305,9 +305,9 @@ class _Run:
                 )
         else:
             validation = datasets.load(recipe.dataset, split="validation")
-            if recipe.read_at and base.squeezed:
+            if recipe.read_at and base.squeezed_to:
                 base, validation = (
-                    images.squeezed(recipe.read_at) for images in (base, validation)
+                    images.squeezed_to(recipe.read_at) for images in (base, validation)
                 )
         self.data = {"base": base.digest, "validation": validation.digest}
         self.labels, self.classes = base.labels, len(base.class_names)
@@ -368,7 +368,7 @@ class _Run:
         network = kind.build()
         if self.frozen:
             try:
-                network.load_state_dict(self.frozen.network.state_dict())
+                network.load_state_dict(self.frozen.module.state_dict())
             except RuntimeError:
                 raise InputError(
                     f"network = {recipe.network}; that of {recipe.frozen}, which stays "

@@ -62,7 +62,7 @@ def missing(paper: str, dataset: str | None = None) -> list[str]:
 
 def _at_hand(dataset):
     try:
-        datasets.check(dataset, "base")
+        datasets.check_name(dataset, "base")
     except InputError:
         return False
     return True
@@ -102,7 +102,7 @@ def train_paper(
     names = [*dict.fromkeys(dataset_name for _, dataset_name, _, _ in todo)]
     if not dataset:
         _check_available(names, paper)
-    datasets.check(names[0], "base")
+    datasets.check_name(names[0], "base")
     for name, dataset_name, shots, network in todo:
         path = trained_path(network)
         if path.is_file():

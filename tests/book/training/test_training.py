@@ -238,7 +238,7 @@ def test_a_folder_trains_on_some_classes_and_validates_on_others(photos, tmp_pat
     assert len(base.class_names) == 7 and len(validation.class_names) == 5
     assert sorted(base.class_names + validation.class_names) == sorted(f"kind{c}" for c in range(12))
     assert validation.class_names == ["kind10", "kind2", "kind4", "kind5", "kind9"]  # of this rule, anywhere
-    whole = datasets.load(dataset).sized(32)  # as the network takes them, and not larger
+    whole = datasets.load(dataset).at_size(32)  # as the network takes them, and not larger
     for part in seen:  # every image of each class, with its own pixels
         assert part.counts.tolist() == [16] * len(part.class_names)
         name = part.class_names[2]
@@ -291,7 +291,7 @@ def test_a_recipe_says_which_network_images_optimiser_and_schedule(small, tmp_pa
     path = training.train("protonet", tmp_path / "p.safetensors", progress=False, **asked)
     backbone = backbones.load(f"conv4-protonet:{path}")
     assert (backbone.dim, backbone.map, backbone.resolution) == (16 * 5 * 5, (16, 5, 5), 40)
-    assert len([m for m in backbone.network.modules() if isinstance(m, torch.nn.Conv2d)]) == 3
+    assert len([m for m in backbone.module.modules() if isinstance(m, torch.nn.Conv2d)]) == 3
     images = small("", "validation")
     tasks = sample_closed(images.labels, tasks=20, queries=5)
     found, _ = evaluation.record(images, backbone, learners.make("protonet", backbone), tasks)
@@ -388,7 +388,7 @@ def test_a_learner_on_a_frozen_network_takes_its_network_and_preprocessing(small
     assert (a.dim, a.resolution, a.read_at, a.mean, a.std) == (400, 40, 42, b.mean, b.std)
     images = torch.from_numpy(small("", "base").images[:4])
     with torch.inference_mode():
-        assert torch.allclose(*(x.network(x.preprocess(images)) for x in (a, b)))
+        assert torch.allclose(*(x.module(x.preprocess(images)) for x in (a, b)))
     with pytest.raises(InputError, match="network = conv4-map; that of .* is needed"):
         training.train("leo", tmp_path / "m.safetensors", network="conv4-map", **SHORT, **named)
 

@@ -9,17 +9,18 @@ refer to Zheng, Ye and Zhang (2024).
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import islice
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import InputError, check_memory, instance, whole
-from ..errors import choice as checked_choice
-from ..errors import labels as checked_labels
+from ..errors import InputError, check_memory, choice, instance, whole
 from .candidates import Candidates, Choice
+from .grouped import classes_of
 from .released_choices import as_released
-from .samplers import ImagesOfClasses, assemble, fill, per_class, streams
+from .samplers import ImagesOfClasses, assemble, per_class, random_images, streams
 from .tasks import Tasks, describe
 from .weighted_sampler import as_in_the_paper
 
@@ -116,57 +117,44 @@ def sample_biased(
     which ranks first by the number it has. That code can restart for ever; this one stops after
     20,000 tries for a task and says what failed.
     """
-    checked_choice("support", support, ("SC1", "SC2", "SC3"))
-    checked_choice("query", query, ("QC1", "QC2", "QC3"))
-    checked_choice("variant", variant, VARIANTS)
+    _check_construction(support, query, variant)
+    tasks = whole("tasks", tasks, minimum=2)
+    shots = per_class("shots", shots, ways)
+    queries = per_class("queries", queries, ways)
+    if np.ptp(shots) or np.ptp(queries):
+        raise InputError(
+            f"shots, queries = {shots.tolist()}, {queries.tolist()}; biased tasks have equal "
+            "numbers per class"
+        )
+    data = Candidates(labels, attributes, ways)
+    check_memory("tasks", tasks, 24 * tasks * int((shots + queries).sum()))
+    choice_rng, image_rng = streams(seed, 2)
+    sizes = int(shots[0]), int(queries[0])
+    if variant == "released":
+        choices = as_released(data, ways, *sizes, choice_rng)
+    else:
+        choices = as_in_the_paper(data, ways, *sizes, support, choice_rng)
+    images = _ImageSampler(data, *sizes, support, query, image_rng)
+    picks, attribute = images.draw(islice(choices, tasks))
+    sampler = describe("biased", ways, shots, queries, seed, tasks=tasks)
+    sampler |= {"support": support, "query": query, "variant": variant}
+    sampler |= {"fallbacks": images.fallbacks, "relaxed": images.relaxed}
+    return assemble(picks, shots, queries, sampler), attribute
+
+
+def _check_construction(support: str, query: str, variant: str) -> None:
+    choice("support", support, ("SC1", "SC2", "SC3"))
+    choice("query", query, ("QC1", "QC2", "QC3"))
+    choice("variant", variant, VARIANTS)
     if variant == "released" and (support, query) != ("SC3", "QC3"):
         raise InputError(
             f"support, query = {support}, {query}; the released variant knows SC3 and QC3 only"
         )
-    tasks = whole("tasks", tasks, minimum=2)
-    counts = [
-        per_class(name, value, ways) for name, value in (("shots", shots), ("queries", queries))
-    ]
-    if any((c != c[0]).any() for c in counts):
-        raise InputError(
-            f"shots, queries = {shots}, {queries}; biased tasks have equal numbers per class"
-        )
-    shots, queries = (int(c[0]) for c in counts)
-    data = Candidates(labels, attributes)
-    if ways > len(data.names):
-        raise InputError(f"ways = {ways}; the data have {len(data.names)} classes")
-    check_memory("tasks", tasks, 24 * tasks * ways * (shots + queries))
-    choice_rng, image_rng = streams(seed, 2)
-
-    if variant == "released":
-        choices = as_released(data, ways, shots, queries, choice_rng)
-    else:
-        choices = as_in_the_paper(data, ways, shots, queries, support, choice_rng)
-    images = _ImageSampler(data, shots, queries, support, query, image_rng)
-    picks = np.empty((ways, tasks, shots + queries), np.int64)
-    attribute = np.empty((tasks, ways), np.int64)
-    for t, choice in zip(range(tasks), choices):
-        attribute[t] = choice.attributes
-        for k in range(ways):
-            picks[k, t] = images.draw(choice, k)
-    sampler = describe(
-        "biased",
-        ways,
-        *counts,
-        seed,
-        tasks=tasks,
-        support=support,
-        query=query,
-        variant=variant,
-        fallbacks=images.fallbacks,
-        relaxed=images.relaxed,
-    )
-    return assemble(list(picks), *counts, sampler), attribute
 
 
 @dataclass
 class _ImageSampler:
-    """Draws the images of a class of a task, and counts what it had to relax."""
+    """Draws the images of tasks, and counts what it had to relax."""
 
     data: Candidates
     shots: int
@@ -177,10 +165,19 @@ class _ImageSampler:
     fallbacks: int = 0
     relaxed: int = 0
 
-    def draw(self, choice: Choice, k: int) -> NDArray:
+    def draw(self, choices: Iterable[Choice]) -> tuple[NDArray, NDArray]:
+        """(K, T, S + Q) images, and (T, K) attributes."""
+        images, attributes = [], []
+        for task in choices:
+            images.append([self._images(task, k) for k in range(len(task.classes))])
+            attributes.append(task.attributes)
+        return np.array(images).swapaxes(0, 1), np.array(attributes)
+
+    def _images(self, task: Choice, k: int) -> NDArray:
         """(S + Q,) images of the k-th class."""
-        c, tolerated = choice.classes[k], choice.tolerated[k]
-        has_own, n_others = self.data.marks(c, choice.attributes, k)
+        c = task.classes[k]
+        tolerated = task.tolerated[k]
+        has_own, n_others = self.data.marks(c, task.attributes, k)
         fits = {
             "SC1": np.ones_like(has_own),
             "SC2": has_own,
@@ -192,13 +189,13 @@ class _ImageSampler:
         fits[support] = False
         if self.query != "QC1":
             has_others = fits & (n_others > 0)
-            if not choice.intra[k] and np.count_nonzero(has_others) >= self.queries:
+            if not task.intra[k] and np.count_nonzero(has_others) >= self.queries:
                 fits = has_others
             else:
                 self.fallbacks += 1
         query = self.rng.permutation(np.flatnonzero(fits))
         if self.query == "QC3":
-            query = query[self.data.scores(c, query, choice).argsort(kind="stable")]
+            query = query[self.data.scores(c, query, task).argsort(kind="stable")]
         return self.data.images[c][np.concatenate([support, query[: self.queries]])]
 
 
@@ -224,30 +221,31 @@ def sample_matched(labels: NDArray, tasks: Tasks, *, seed: int = 0) -> Tasks:
         Tasks of different sizes or padded, or a class with fewer than S + Q images.
     """
     instance("tasks", tasks, Tasks)
-    labels = checked_labels("labels", labels)
-    shape = tasks.support_label[0], tasks.query_label[0]
-    if (
-        (tasks.support_label != shape[0]).any()
-        or (tasks.query_label != shape[1]).any()
-        or min(map(min, shape)) < 0
-    ):
-        raise InputError(
-            "tasks differ in their numbers of images per class; equal numbers are needed"
-        )
-    tasks.check_bank(len(labels))
-    shots, queries = (np.bincount(row, minlength=tasks.ways) for row in shape)
-    needed = shots + queries
-    classes, label = np.unique(labels, return_inverse=True)
-    images = ImagesOfClasses.of(label, tasks.ways, 0, 0, skip_small_classes=False)
-    chosen = label[tasks.support[:, [int((shape[0] == k).argmax()) for k in range(tasks.ways)]]]
-    is_small = images.size[chosen] < needed
+    classes, label = classes_of(labels)
+    shots = _images_per_class(tasks.support_label, tasks.ways)
+    queries = _images_per_class(tasks.query_label, tasks.ways)
+    tasks.check_bank(len(label))
+    images = ImagesOfClasses.of(label, tasks.ways, 0)
+    places = [int((tasks.support_label[0] == k).argmax()) for k in range(tasks.ways)]
+    chosen = label[tasks.support[:, places]]
+    is_small = images.size[chosen] < shots + queries
     if is_small.any():
         raise InputError(
             f"class {classes[chosen[is_small][0]]} has fewer images than shots + queries = "
-            f"{needed.max()}"
+            f"{(shots + queries).max()}"
         )
-    picks = fill(images, chosen, shots, queries, *streams(seed, 2))
+    picks = random_images(images, chosen, shots + queries, *streams(seed, 2))
     sampler = describe(
         "matched", tasks.ways, shots, queries, seed, tasks=len(tasks), to=tasks.digest
     )
     return assemble(picks, shots, queries, sampler)
+
+
+def _images_per_class(task_label: NDArray, ways: int) -> NDArray:
+    """(K,) how many images a task has per class; raises `InputError` unless all are alike."""
+    first = task_label[0]
+    if (task_label != first).any() or first.min() < 0:
+        raise InputError(
+            "tasks differ in their numbers of images per class; equal numbers are needed"
+        )
+    return np.bincount(first, minlength=ways)

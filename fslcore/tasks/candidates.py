@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from ..errors import InputError, array
-from ..errors import labels as checked_labels
+from .grouped import classes_of
+from .tasks import places_of_true
 
 TRIES = 20_000  # for one task, before the samplers give up
 
@@ -36,7 +38,7 @@ class Choice:
 
 
 class Candidates:
-    """Images and attributes by class.
+    """Images and attributes by class, of which there are at least K.
 
     Attributes
     ----------
@@ -51,24 +53,23 @@ class Candidates:
     size : (C, 1) integers
     """
 
-    def __init__(self, labels, attributes):
-        labels = checked_labels("labels", labels)
+    def __init__(self, labels: ArrayLike, attributes: ArrayLike, ways: int):
+        self.names, label = classes_of(labels, ways)
         attributes = array("attributes", attributes, "an array of (images, attributes)")
-        if attributes.dtype != bool or attributes.ndim != 2 or labels.shape != (len(attributes),):
+        if attributes.dtype != bool or attributes.ndim != 2 or label.shape != (len(attributes),):
             raise InputError(
-                f"labels {labels.shape} and attributes {attributes.dtype} {attributes.shape}; "
+                f"labels {label.shape} and attributes {attributes.dtype} {attributes.shape}; "
                 "(images,) and bool (images, attributes) are needed"
             )
-        self.names, label = np.unique(labels, return_inverse=True)
         ends = np.bincount(label).cumsum()[:-1]
         self.images = np.split(np.argsort(label, kind="stable"), ends)
         self.columns = [np.ascontiguousarray(attributes[images].T) for images in self.images]
         self.count = np.array([np.count_nonzero(columns, axis=1) for columns in self.columns])
         self.size = np.array([[len(images)] for images in self.images])
-        lists = _attributes_of_images(attributes)
+        lists = places_of_true(attributes, padding=attributes.shape[1])
         self.lists = [lists[images] for images in self.images]
 
-    def marks(self, c: int, attributes, k: int) -> tuple[NDArray, NDArray]:
+    def marks(self, c: int, attributes: NDArray, k: int) -> tuple[NDArray, NDArray]:
         """Whether each image of class c, the k-th of a task, has the attribute of its class, and
         how many it has of the other classes.
         """
@@ -77,7 +78,7 @@ class Candidates:
         chosen[k] = False
         return has_own, chosen.sum(axis=0)
 
-    def scores(self, c: int, candidates, choice: Choice) -> NDArray:
+    def scores(self, c: int, candidates: NDArray, choice: Choice) -> NDArray:
         """Score of each candidate of a class (equation 6).
 
         It is multiplied by the number of candidates: integers, so that ties are exact.
@@ -91,16 +92,7 @@ class Candidates:
         return weight[lists].sum(axis=1)
 
 
-def _attributes_of_images(attributes) -> NDArray:
-    """(N, m) attributes of each image, then A."""
-    image, attribute = np.nonzero(attributes)
-    number = attributes.sum(axis=1)
-    lists = np.full((len(attributes), number.max(initial=1)), attributes.shape[1])
-    lists[image, np.arange(len(image)) - np.repeat(number.cumsum() - number, number)] = attribute
-    return lists
-
-
-def first_names(names) -> str:
+def first_names(names: Sequence[str]) -> str:
     """The first five, and how many follow."""
     first = ", ".join(map(str, names[:5]))
     return f"{first} and {len(names) - 5} more" if len(names) > 5 else first

@@ -47,7 +47,8 @@ class _ReleasedSampler:
             choice = self._try()
             if choice:
                 return choice
-        n, names = self.n_failures, self.data.names[sorted(self.failed_classes)]
+        n = self.n_failures
+        names = self.data.names[sorted(self.failed_classes)]
         raise InputError(
             f"variant = released: {TRIES:,} tries made no task of {self.ways} ways: "
             f"{n['class']:,} found no class for an attribute, {n['support']:,} no support and "

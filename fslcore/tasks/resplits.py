@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import InputError, check_memory, flag, instance, shown, suggestion, whole
-from .tasks import PAD, Tasks
+from .tasks import PAD, Tasks, places_of_true, ranks
 
 __all__ = [
     "ESTIMATORS",
@@ -161,31 +161,27 @@ def bootstrap(tasks: Tasks, rounds: int = 30, seed: int = 0) -> Resplit:
         Fewer than 1 round, a negative seed; a support with one image per class, all of which every
         draw of all classes uses; too many classes for a draw that contains them all to be found.
     """
-    rounds, seed = whole("rounds", rounds, minimum=1), whole("seed", seed, minimum=0)
+    rounds = whole("rounds", rounds, minimum=1)
+    seed = whole("seed", seed, minimum=0)
     _, label, n = _packed(tasks)
     check_memory("rounds", rounds, 64 * rounds * label.size)
-    classes = np.arange(tasks.ways)
-    has_class = (label[..., None] == classes).any(axis=1)  # (T, K)
-    n_classes = has_class.sum(axis=1)
+    n_classes = _have_classes(label, label >= 0, tasks.ways).sum(axis=1)
     if (n <= n_classes).any():
         raise InputError(
             f"bootstrap: task {int((n <= n_classes).argmax())} has one support image per class, so "
             "a draw of all classes leaves none to test on; a class with 2 images is needed"
         )
     owner = np.repeat(np.arange(len(n)), rounds)
-    positions = np.zeros((len(owner), label.shape[1]), dtype=np.int64)
-    times = np.zeros_like(positions)
-    is_image = label[owner] >= 0
+    label = label[owner]
+    is_image = label >= 0
+    positions, times = np.zeros((2, *label.shape), np.int64)
     left = np.arange(len(owner))
     for attempt in range(DRAWS):
         # All are redrawn, and those that need one take theirs: so no task depends on the others.
         rng = np.random.default_rng([seed, attempt])
-        positions[left] = rng.integers(n[owner][:, None], size=positions.shape)[left]
+        positions[left] = rng.integers(n[owner, None], size=label.shape)[left]
         times[left] = _counts(positions[left], is_image[left])
-        is_drawn = times[left] > 0
-        has_drawn = ((label[owner[left], :, None] == classes) & is_drawn[..., None]).any(axis=1)
-        lacks_class = (has_drawn < has_class[owner[left]]).any(axis=1)
-        left = left[lacks_class | ~(is_image[left] & ~is_drawn).any(axis=1)]
+        left = left[~_are_usable(label[left], times[left] > 0, tasks.ways)]
         if not len(left):
             break
     else:
@@ -198,7 +194,7 @@ def bootstrap(tasks: Tasks, rounds: int = 30, seed: int = 0) -> Resplit:
         tasks,
         owner,
         np.where(is_image, positions, PAD),
-        _positions(is_image & (times == 0)),
+        places_of_true(is_image & (times == 0)),
         estimator="bootstrap",
         rounds=rounds,
         bootstrap_seed=seed,
@@ -249,7 +245,7 @@ def _packed(tasks: Tasks) -> tuple[NDArray, NDArray, NDArray]:
     return support, label, (label >= 0).sum(axis=1)
 
 
-def _folds(tasks: Tasks, k: int | None, only_first=False) -> Resplit:
+def _folds(tasks: Tasks, k: int | None, only_first: bool = False) -> Resplit:
     """Re-splits into k folds; None for as many as there are images."""
     _, label, n = _packed(tasks)
     k = n if k is None else np.full(len(n), min(k, 10**9))
@@ -263,45 +259,54 @@ def _folds(tasks: Tasks, k: int | None, only_first=False) -> Resplit:
     fold = _fold_of_image(label, tasks.ways, n, k)
     count = np.ones_like(k) if only_first else k
     owner = np.repeat(np.arange(len(n)), count)
-    number = np.arange(len(owner)) - np.repeat(count.cumsum() - count, count)
-    is_held_out, is_image = fold[owner] == number[:, None], label[owner] >= 0
+    is_held_out = fold[owner] == ranks(count)[:, None]
+    is_image = label[owner] >= 0
     return _assembled(
         tasks,
         owner,
-        _positions(is_image & ~is_held_out),
-        _positions(is_image & is_held_out),
+        places_of_true(is_image & ~is_held_out),
+        places_of_true(is_image & is_held_out),
         estimator="hold-out" if only_first else "k-fold",
         k=int(k.max()),
     )
 
 
-def _fold_of_image(label, ways, n, k):
+def _fold_of_image(label: NDArray, ways: int, n: NDArray, k: NDArray) -> NDArray:
     """(T, n) fold of each image: images of the classes come in turn, and runs of them are folds."""
     is_of_class = label[..., None] == np.arange(ways)
     n_before = np.where(is_of_class, is_of_class.cumsum(axis=1) - 1, 0).sum(axis=2)
     key = np.where(label >= 0, n_before * ways + label, is_of_class[0].size)
     place = key.argsort(axis=1, kind="stable").argsort(axis=1)
     # Runs of nearly equal length: the first n mod k have one more image.
-    length, n_longer = (n // k)[:, None], (n % k)[:, None]
+    length = (n // k)[:, None]
+    n_longer = (n % k)[:, None]
     end = n_longer * (length + 1)
     return np.where(place < end, place // (length + 1), n_longer + (place - end) // length)
 
 
-def _counts(positions, is_image):
+def _have_classes(label: NDArray, is_chosen: NDArray, ways: int) -> NDArray:
+    """(R, K) whether the images chosen (R, n) contain each class."""
+    return ((label[..., None] == np.arange(ways)) & is_chosen[..., None]).any(axis=1)
+
+
+def _are_usable(label: NDArray, is_drawn: NDArray, ways: int) -> NDArray:
+    """(R,) whether a draw contains every class of its support and leaves an image out."""
+    is_image = label >= 0
+    has_class = _have_classes(label, is_image, ways)
+    has_all = (_have_classes(label, is_drawn, ways) == has_class).all(axis=1)
+    return has_all & (is_image & ~is_drawn).any(axis=1)
+
+
+def _counts(positions: NDArray, is_image: NDArray) -> NDArray:
     """(R, n) how many times each image was drawn; draws that are padding do not count."""
     times = np.zeros_like(positions)
     np.add.at(times, (np.nonzero(is_image)[0], positions[is_image]), 1)
     return times
 
 
-def _positions(chosen):
-    """The (R, n) booleans as positions of the true ones, then -1; as wide as needed."""
-    count = chosen.sum(axis=1)
-    order = np.argsort(~chosen, axis=1, kind="stable")[:, : count.max()]
-    return np.where(np.arange(order.shape[1]) < count[:, None], order, PAD)
-
-
-def _assembled(tasks: Tasks, owner, support, query, **estimator) -> Resplit:
+def _assembled(
+    tasks: Tasks, owner: NDArray, support: NDArray, query: NDArray, **estimator: str | int
+) -> Resplit:
     """Tasks from positions in the packed supports of their owners; -1 is padding."""
     arrays = [array[owner] for array in _packed(tasks)[:2]]
     parts = [

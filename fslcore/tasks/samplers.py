@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..errors import InputError, check_memory, flag, shown, whole, wholes
-from ..errors import labels as checked_labels
-from .grouped import Cells, classes_of, distinct, draw_closed, draw_open, first_to_front
+from .grouped import Cells, classes_of, draw_closed, draw_open, first_to_front, shuffled_distinct
 from .tasks import Tasks, describe
 
 __all__ = ["sample_all", "sample_closed", "sample_open"]
 
-MOST, MOST_WAYS = 10**9, 10**6  # images per class, and classes, in a task
+MOST = 10**9  # images per class in a task
+MOST_WAYS = 10**6
 AT_ONCE = 2**20  # random numbers by which classes are chosen
 
 
@@ -71,22 +71,23 @@ def sample_closed(
         other classes may contain.
     """
     tasks = whole("tasks", tasks, minimum=2)
-    shots, queries = per_class("shots", shots, ways), per_class("queries", queries, ways)
+    shots = per_class("shots", shots, ways)
+    queries = per_class("queries", queries, ways)
     skip_small_classes = flag("skip_small_classes", skip_small_classes)
     sampler = describe("closed", ways, shots, queries, seed, tasks=tasks)
     if groups is not None:
         cells = Cells.of(labels, groups, ways, shots, queries, skip_small_classes)
         check_memory("tasks", tasks, 32 * tasks * ways * int(cells.needed.max()))
         class_rng, *rngs = streams(seed, 4)
-        chosen = some_classes(tasks, len(cells.first), ways, class_rng)
-        picks = draw_closed(cells, chosen, shots, queries, *rngs)
+        chosen = _random_classes(tasks, len(cells.first), ways, class_rng)
+        picks = draw_closed(cells, chosen, shots, queries, rngs)
         sampler["groups"] = cells.n_groups
     else:
-        images = ImagesOfClasses.of(labels, ways, shots, queries, skip_small_classes)
+        images = ImagesOfClasses.of(labels, ways, shots + queries, skip_small_classes)
         check_memory("tasks", tasks, 24 * tasks * int((shots + queries).sum()))
         class_rng, *rngs = streams(seed, 3)
-        chosen = some_classes(tasks, len(images.size), ways, class_rng)
-        picks = fill(images, chosen, shots, queries, *rngs)
+        chosen = _random_classes(tasks, len(images.size), ways, class_rng)
+        picks = random_images(images, chosen, shots + queries, *rngs)
     return assemble(picks, shots, queries, sampler)
 
 
@@ -149,15 +150,16 @@ def sample_open(
         )
     if max_tasks is not None:
         max_tasks = whole("max_tasks", max_tasks, minimum=2)
-    shots, queries = per_class("shots", shots, ways), per_class("queries", queries, ways)
+    shots = per_class("shots", shots, ways)
+    queries = per_class("queries", queries, ways)
     skip_small_classes = flag("skip_small_classes", skip_small_classes)
     sampler = describe("open", ways, shots, queries, seed, max_tasks=max_tasks)
     if groups is not None:
         cells = Cells.of(labels, groups, ways, shots, queries, skip_small_classes)
-        picks = draw_open(cells, ways, shots, queries, max_tasks, *streams(seed, 3))
+        picks = draw_open(cells, shots, queries, max_tasks, streams(seed, 3))
         sampler["groups"] = cells.n_groups
     else:
-        images = ImagesOfClasses.of(labels, ways, shots, queries, skip_small_classes)
+        images = ImagesOfClasses.of(labels, ways, shots + queries, skip_small_classes)
         choose = _balanced_classes if balanced else _classes_with_images_left
         picks = _images_used_once(images, shots + queries, max_tasks, choose, *streams(seed, 2))
     if balanced:
@@ -169,9 +171,9 @@ def sample_open(
 
 def _images_used_once(
     images: ImagesOfClasses,
-    need,
+    need: NDArray,
     max_tasks: int | None,
-    choose,
+    choose: Callable[..., NDArray],
     image_rng,
     class_rng,
 ) -> list[NDArray]:
@@ -185,20 +187,18 @@ def _images_used_once(
     return [order[first[:, k, None] + np.arange(n)] for k, n in enumerate(need)]
 
 
-def _classes_with_images_left(size, need, limit, rng):
+def _classes_with_images_left(size: NDArray, need: NDArray, limit: int, rng) -> NDArray:
     """Random classes (T, K) among those with enough images left, until fewer than K have them."""
-    left, ways, enough = size.tolist(), len(need), need.max()
+    left = size.tolist()
+    ways = len(need)
+    enough = need.max()
     eligible = [c for c, n in enumerate(left) if n >= enough]
     chosen: list[int] = []
-    block, at = [], 0
     while len(eligible) >= ways and len(chosen) < ways * limit:
-        if at == len(block):
-            block, at = rng.random(ways * 4096).tolist(), 0
-        first_to_front(eligible, block[at : at + ways])
+        first_to_front(eligible, rng.random(ways).tolist())
         for c, n in zip(eligible, need.tolist()):
             left[c] -= n
         chosen += eligible[:ways]
-        at += ways
         for k in reversed(range(ways)):
             if left[eligible[k]] < enough:
                 eligible[k] = eligible[-1]
@@ -206,21 +206,21 @@ def _classes_with_images_left(size, need, limit, rng):
     return np.array(chosen, int).reshape(-1, ways)
 
 
-def _balanced_classes(size, need, limit, rng):
+def _balanced_classes(size: NDArray, need: NDArray, limit: int, rng) -> NDArray:
     """Random classes (T, K), each in the tasks that the smallest class allows, or in one fewer."""
-    classes, ways = np.arange(len(size)), len(need)
+    classes = np.arange(len(size))
+    ways = len(need)
     tasks = min(limit, len(size) * int(size.min() // need.max()) // ways)
     chosen: list[int] = []
     while len(chosen) < tasks * ways:  # a round holds each class once
-        begun = chosen[
-            len(chosen) - len(chosen) % ways :
-        ]  # classes of a task that the last round left incomplete
+        # Classes of a task that the last round left incomplete.
+        begun = chosen[len(chosen) - len(chosen) % ways :]
         completing = rng.permutation(np.setdiff1d(classes, begun))[: ways - len(begun)]
         chosen += [*completing, *rng.permutation(np.setdiff1d(classes, completing))]
     return np.array(chosen[: tasks * ways], int).reshape(-1, ways)
 
 
-def _images_used(chosen, need):
+def _images_used(chosen: NDArray, need: NDArray) -> NDArray:
     """(T, K) number of images of each class that earlier tasks use; each uses ``need`` (K,)."""
     by_class = chosen.ravel().argsort(kind="stable")
     taken = np.broadcast_to(need, chosen.shape).ravel()[by_class]
@@ -231,7 +231,7 @@ def _images_used(chosen, need):
     return used.reshape(chosen.shape)
 
 
-def _check_two(tasks, ways, images: str, balanced) -> None:
+def _check_two(tasks: int, ways: int, images: str, balanced: bool) -> None:
     if tasks < 2:
         number = "1 task" if tasks else "0 tasks"
         smallest = ", balanced by their smallest class" if balanced else ""
@@ -243,7 +243,7 @@ def _check_two(tasks, ways, images: str, balanced) -> None:
 
 
 def sample_all(labels: NDArray, *, shots: int, tasks: int, seed: int = 0) -> Tasks:
-    """Tasks of all classes, tested on all images that are not in the support (as CLIP was on few
+    """Draw tasks of all classes, tested on all images outside the support (as CLIP was on few
     shots).
 
     Parameters
@@ -263,13 +263,13 @@ def sample_all(labels: NDArray, *, shots: int, tasks: int, seed: int = 0) -> Tas
         Fewer than 2 classes, a class with S images or fewer, fewer than 1 task, too many tasks for
         the memory.
     """
-    tasks, shots = whole("tasks", tasks, minimum=1), whole("shots", shots, minimum=1)
-    labels = checked_labels("labels", labels)
-    ways = len(np.unique(labels))
+    tasks = whole("tasks", tasks, minimum=1)
+    shots = whole("shots", shots, minimum=1)
+    ways = len(classes_of(labels)[0])
     if ways < 2:
         raise InputError(f"labels: they hold {ways} class; at least 2 are needed")
     check_memory("tasks", tasks, 24 * tasks * len(labels))
-    images = ImagesOfClasses.of(labels, ways, shots, 1, skip_small_classes=False)
+    images = ImagesOfClasses.of(labels, ways, shots + 1)
     (rng,) = streams(seed, 1)
     label = np.repeat(np.arange(ways), images.size)
     is_support = np.arange(len(label)) - images.start[label] < shots
@@ -293,13 +293,14 @@ def sample_all(labels: NDArray, *, shots: int, tasks: int, seed: int = 0) -> Tas
 
 
 def streams(seed: int, n: int) -> list[np.random.Generator]:
+    """Independent random streams, one for each purpose."""
     seed = whole("seed", seed, minimum=0)
     return [np.random.default_rng(s) for s in np.random.SeedSequence(seed).spawn(n)]
 
 
 def per_class(name: str, count: int | Sequence[int], ways: int) -> NDArray:
-    if whole("ways", ways, maximum=MOST_WAYS) < 2:
-        raise InputError(f"ways = {ways}; at least 2 are needed")
+    """(K,) numbers of images, from one number or K; raises `InputError` for others."""
+    whole("ways", ways, 2, MOST_WAYS)
     try:
         counts = np.atleast_1d(wholes(name, count))
     except InputError:  # a number too large for 64 bits does not give an integer array
@@ -330,12 +331,13 @@ class ImagesOfClasses:
     size: NDArray
 
     @classmethod
-    def of(cls, labels, ways: int, shots, queries, skip_small_classes: bool) -> ImagesOfClasses:
-        """Of classes with S + Q images; raises `InputError` if there are fewer than K."""
-        labels = checked_labels("labels", labels)
+    def of(
+        cls, labels: ArrayLike, ways: int, need: NDArray | int, skip_small_classes: bool = False
+    ) -> ImagesOfClasses:
+        """Of classes with enough images; raises `InputError` if there are fewer than K."""
+        enough = int(np.max(need))
         classes, label = classes_of(labels, ways)
         size = np.bincount(label)
-        enough = int(np.max(shots + queries))
         is_large = size >= enough
         if not (is_large.all() or skip_small_classes):
             worst = int(size.argmin())
@@ -348,39 +350,45 @@ class ImagesOfClasses:
                 f"ways = {ways}; {is_large.sum()} classes have shots + queries = {enough} images "
                 "or more"
             )
-        kind = np.int64 if len(labels) > 2**31 - 1 else np.int32
-        order, start = np.argsort(label, kind="stable").astype(kind), np.cumsum(size) - size
+        kind = np.int64 if len(label) > 2**31 - 1 else np.int32
+        order = np.argsort(label, kind="stable").astype(kind)
+        start = np.cumsum(size) - size
         return cls(order, start[is_large], size[is_large])
 
 
-def some_classes(tasks, classes, ways, rng) -> NDArray:
+def _random_classes(tasks: int, classes: int, ways: int, rng) -> NDArray:
     """Random classes (T, K), without repetition in a task; memory is linear in the tasks."""
-    chosen, rows = np.empty((tasks, ways), np.int64), max(1, AT_ONCE // classes)
+    chosen = np.empty((tasks, ways), np.int64)
+    rows = max(1, AT_ONCE // classes)
     for at in range(0, tasks, rows):  # the same numbers, whatever the rows
         uniform = rng.random((min(rows, tasks - at), classes))
         chosen[at : at + rows] = uniform.argsort(axis=1)[:, :ways]
     return chosen
 
 
-def fill(images: ImagesOfClasses, chosen, shots, queries, image_rng, order_rng) -> list[NDArray]:
-    """Random images of the classes (T, K), without repetition in a task: for `assemble`."""
-    need = shots + queries
-    uniform, shuffle = (
-        rng.random((*chosen.shape, int(need.max()))) for rng in (image_rng, order_rng)
-    )
+def random_images(
+    images: ImagesOfClasses,
+    chosen: NDArray,
+    need: NDArray,
+    image_rng,
+    order_rng,
+) -> list[NDArray]:
+    """Random images (T, S_k + Q_k) of the classes (T, K), without repetition in a task."""
+    shape = (*chosen.shape, int(need.max()))
+    uniform = image_rng.random(shape)
+    shuffle = order_rng.random(shape)
     picks = []
     for k, n in enumerate(need):
         c = chosen[:, k]
-        places = distinct(uniform[:, k, :n], images.size[c])
-        in_random_order = shuffle[:, k, :n].argsort(axis=1)
-        places = np.take_along_axis(places, in_random_order, axis=1)
+        places = shuffled_distinct(uniform[:, k, :n], shuffle[:, k, :n], images.size[c], n)
         picks.append(images.order[images.start[c, None] + places])
     return picks
 
 
-def assemble(picks: list[NDArray], shots, queries, sampler: dict) -> Tasks:
+def assemble(picks: Sequence[NDArray], shots: NDArray, queries: NDArray, sampler: dict) -> Tasks:
     """Tasks from one (T, S_k + Q_k) index array per class: shots first, then queries."""
-    tasks, ways = len(picks[0]), len(picks)
+    tasks = len(picks[0])
+    ways = len(picks)
     support_label, query_label = (
         np.broadcast_to(np.repeat(np.arange(ways), n), (tasks, n.sum())) for n in (shots, queries)
     )

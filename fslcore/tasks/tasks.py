@@ -18,7 +18,7 @@ from ..paths import check_output, check_zip, readable, replace_file
 __all__ = ["Tasks"]
 
 PAD = -1
-AT_ONCE = 2**18  # images of supports that are compared at once
+AT_ONCE = 2**18  # values that others are compared with at once
 ARRAYS = ("support", "support_label", "query", "query_label")
 
 
@@ -71,7 +71,8 @@ class Tasks:
                 "none is empty"
             )
         for name in ("support", "query"):
-            index, label = getattr(self, name), getattr(self, f"{name}_label")
+            index = getattr(self, name)
+            label = getattr(self, f"{name}_label")
             if index.ndim != 2 or index.shape != label.shape:
                 raise InputError(
                     f"{name}: index shape {index.shape} and label shape {label.shape}; "
@@ -159,23 +160,42 @@ class Tasks:
 
 def _shared(support: NDArray, query: NDArray) -> tuple[int, int] | None:
     """A task, and an image in both its support and its query; None if there is none."""
-    shots = support.shape[1]
-    step = max(1, AT_ONCE // shots)
-    for start in range(0, len(support), step):
+    is_shared = are_among(query, support) & (query >= 0)
+    if not is_shared.any():
+        return None
+    task = int(is_shared.any(axis=1).argmax())
+    return task, int(query[task, is_shared[task].argmax()])
+
+
+def are_among(values: NDArray, others: NDArray) -> NDArray:
+    """(T, n) whether each value of a row is among the others (T, m) of the same row."""
+    span = max(values.max(), others.max()) + 2  # of the values from -1
+    is_among = np.empty(values.shape, bool)
+    step = max(1, AT_ONCE // others.shape[1])
+    for start in range(0, len(values), step):
         rows = slice(start, start + step)
-        index = np.concatenate([support[rows], query[rows]], axis=1)
-        order = index.argsort(axis=1, kind="stable")  # of equal images those of the support first
-        images, is_query = np.take_along_axis(index, order, axis=1), order >= shots
-        is_shared = (images[:, 1:] == images[:, :-1]) & (is_query[:, 1:] > is_query[:, :-1])
-        is_shared &= images[:, 1:] >= 0
-        if is_shared.any():
-            task = int(is_shared.any(axis=1).argmax())
-            place = order[task, 1:][is_shared[task]].min() - shots
-            return start + task, int(query[start + task, place])
-    return None
+        offset = span * np.arange(len(values[rows]))[:, None]  # keeps rows apart
+        is_among[rows] = np.isin(values[rows] + offset, others[rows] + offset)
+    return is_among
 
 
-def describe(name: str, ways: int, shots, queries, seed: int, **options) -> dict:
+def places_of_true(mask: NDArray, padding: int = PAD) -> NDArray:
+    """(N, m) places of the true values in each row of (N, n), then padding; as wide as needed."""
+    row, place = np.nonzero(mask)
+    count = np.count_nonzero(mask, axis=1)
+    places = np.full((len(mask), count.max()), padding)
+    places[row, ranks(count)] = place
+    return places
+
+
+def ranks(count: NDArray) -> NDArray:
+    """The integers from 0 to n - 1 for each n of the counts, joined."""
+    return np.arange(count.sum()) - np.repeat(count.cumsum() - count, count)
+
+
+def describe(
+    name: str, ways: int, shots: NDArray, queries: NDArray, seed: int, **options: object
+) -> dict:
     """How tasks were drawn; equal numbers per class are one number."""
     shape = {"shots": shots, "queries": queries}
     numbers = {key: n.tolist() if np.ptp(n) else int(n[0]) for key, n in shape.items()}

@@ -20,38 +20,53 @@ PATIENCE = 500  # tries for one task by pairs, before attributes are drawn first
 
 
 def as_in_the_paper(
-    data: Candidates,
-    ways,
-    shots,
-    queries,
-    support: str,
-    rng,
+    data: Candidates, ways: int, shots: int, queries: int, support: str, rng
 ) -> Iterator[Choice]:
     """Choices as in the paper, which restarts from scratch, without end.
 
     See `fslcore.tasks.sample_biased`.
     """
+    if support == "SC1":
+        fits = data.size - data.count >= queries + shots
+        condition = f"{queries + shots} lack"
+    else:
+        fits = (data.count >= shots) & (data.size - data.count >= queries)
+        condition = f"{shots} images have and {queries} lack"
     is_spurious = (data.count > 0) & (data.count < data.size)
-    n_without = queries + shots if support == "SC1" else queries
-    fits = is_spurious & (data.size - data.count >= n_without)
-    condition = f"{n_without} lack"
-    if support != "SC1":
-        fits &= data.count >= shots
-        condition = f"{shots} images have and {n_without} lack"
+    fits &= is_spurious
     _check_enough(data, fits, ways, condition)
-    weight = 1 / is_spurious.sum(axis=1).clip(min=1)
-    tree = _PairTree(data, fits, weight, ways, shots, exclusive=support == "SC3")
+    weight = fits / is_spurious.sum(axis=1, keepdims=True).clip(min=1)
+    tree = pair_tree = _PairTree(data, weight, ways, shots, exclusive=support == "SC3")
+    tries = PATIENCE if pair_tree.exclusive and ways <= _AttributeTree.WAYS else TRIES
     while True:
-        pairs = rng.permutation(tree.draw(rng))
+        pairs = _sample(tree, tries, rng)
+        if pairs is None and tries == PATIENCE and tree.root.any():
+            tree = _AttributeTree(pair_tree)
+            tries = TRIES
+            pairs = _sample(tree, tries, rng)
+        if pairs is None:
+            raise InputError(pair_tree.failure(is_impossible=not tree.root.any()))
+        pairs = rng.permutation(pairs)
         yield Choice(
-            classes=tree.of_class[pairs],
-            attributes=tree.attribute[pairs],
+            classes=pair_tree.of_class[pairs],
+            attributes=pair_tree.attribute[pairs],
             tolerated=[0] * ways,
             intra=[False] * ways,
         )
 
 
-def _check_enough(data: Candidates, fits, ways, condition: str) -> None:
+def _sample(tree: _PairTree | _AttributeTree, tries: int, rng) -> Sequence[int] | None:
+    """K pairs; None if there are none, or if all tries fail."""
+    for _ in range(tries):
+        pairs = tree.sample(rng)
+        if pairs is not None:
+            return pairs
+        if not tree.root.any():
+            return None
+    return None
+
+
+def _check_enough(data: Candidates, fits: NDArray, ways: int, condition: str) -> None:
     """Raise `InputError` unless there are K classes, and K attributes, that fit."""
     has_attribute = fits.any(axis=1)
     if has_attribute.sum() < ways:
@@ -81,7 +96,6 @@ class _PairTree:
         Of the pair's attribute, among the attributes in use.
     bears, borne : (P, attributes in use) bool, and its transpose
         Whether a pair has enough support images if another class has that attribute.
-    by_attribute : _AttributeTree or None
     root : (P,) floats
         As `learned`, of the paths of one pair.
     learned : dict of dict of float
@@ -89,17 +103,17 @@ class _PairTree:
         initially the elementary symmetric polynomial of the weights left to each later class.
     """
 
-    def __init__(self, data: Candidates, fits, weight, ways, shots, exclusive):
+    def __init__(self, data: Candidates, weight: NDArray, ways: int, shots: int, exclusive: bool):
         self.data, self.ways, self.shots, self.exclusive = data, ways, shots, exclusive
-        self.of_class, self.attribute = np.nonzero(fits)
-        self.weight = weight[self.of_class]
+        self.of_class, self.attribute = np.nonzero(weight)
+        self.weight = weight[self.of_class, self.attribute]
         self.pairs = np.arange(len(self.weight))
         in_use, self.column = np.unique(self.attribute, return_inverse=True)
         if exclusive:
             self.bears = np.concatenate(
                 [
-                    _has_images_without(columns, fits[c], in_use, shots)
-                    for c, columns in enumerate(data.columns)
+                    _has_images_without(columns, weight_of_class > 0, in_use, shots)
+                    for columns, weight_of_class in zip(data.columns, weight)
                 ]
             )
         else:
@@ -107,31 +121,8 @@ class _PairTree:
         self.borne = np.ascontiguousarray(self.bears.T)
         self.learned = {}
         self.root = self._bounds((), self.pairs)
-        self.by_attribute = None
 
-    def draw(self, rng) -> NDArray | tuple[int, ...]:
-        """K pairs."""
-        has_attribute_tree = self.exclusive and self.ways <= _AttributeTree.WAYS
-        tries = PATIENCE if has_attribute_tree else TRIES
-        if self.by_attribute is None:
-            for _ in range(tries):
-                path = self._try(rng)
-                if path:
-                    return path
-                if not self.root.any():
-                    raise InputError(self._failure())
-        if has_attribute_tree:
-            self.by_attribute = self.by_attribute or _AttributeTree(self)
-            for _ in range(TRIES):
-                pairs = self.by_attribute.sample(rng)
-                if pairs is not None:
-                    return pairs
-                if not self.by_attribute.root.any():
-                    self.root[:] = 0  # there is no task
-                    break
-        raise InputError(self._failure())
-
-    def _try(self, rng):
+    def sample(self, rng) -> tuple[int, ...] | None:
         """A path of K pairs; None if it ends early, or is rejected since a bound was too high."""
         path, left, bound = (), self.pairs, np.inf
         while len(path) < self.ways:
@@ -180,7 +171,7 @@ class _PairTree:
         elif path:
             self.learned.setdefault(path[:-1], {})[path[-1]] = total
 
-    def _failure(self) -> str:
+    def failure(self, is_impossible: bool) -> str:
         """The condition that fails, and the classes for which it fails."""
         names, ways = self.data.names, self.ways
         has_mates = self._classes_with_mates()
@@ -191,27 +182,21 @@ class _PairTree:
                 f"{condition}: no task of {ways} ways; too few other classes are compatible with "
                 f"{first_names(names[~has_mates])} (lower ways or shots)"
             )
-        no = f"in {TRIES:,} tries no" if self.root.any() else "no"
+        no = "no" if is_impossible else f"in {TRIES:,} tries no"
         return (
             f"{condition}: {no} task of {ways} ways, though pairs of classes are compatible; of "
             f"{first_names(names[has_mates])} never {ways} at once (lower ways or shots)"
         )
 
     def _classes_with_mates(self) -> NDArray:
-        """(C,) bool: classes that are compatible with K - 1 others of such classes, in twos."""
+        """(C,) bool: classes that are compatible, in twos, with K - 1 others."""
         n_classes = len(self.data.names)
         are_compatible = np.zeros((n_classes, n_classes), dtype=bool)
         for pair in self.pairs:
             mates = self.bears[pair, self.column] & self.borne[self.column[pair]]
             are_compatible[self.of_class[pair], self.of_class[mates]] = True
         np.fill_diagonal(are_compatible, False)
-        has_mates = np.ones(n_classes, dtype=bool)
-        while True:
-            n_mates = are_compatible[:, has_mates].sum(axis=1)
-            fails = has_mates & (n_mates < self.ways - 1)
-            if not fails.any():
-                return has_mates
-            has_mates &= ~fails
+        return are_compatible.sum(axis=1) >= self.ways - 1
 
 
 def _has_images_without(columns, fits, in_use, shots):
@@ -246,7 +231,8 @@ class _AttributeTree:
 
     def __init__(self, tree: _PairTree):
         self.ways, self.shots = tree.ways, tree.shots
-        in_use, place = np.unique(tree.attribute), (tree.column, tree.of_class)
+        in_use = np.unique(tree.attribute)
+        place = (tree.column, tree.of_class)
         self.weight = np.zeros((len(in_use), len(tree.data.names)))
         self.pair = np.full(self.weight.shape, -1)
         self.weight[place], self.pair[place] = tree.weight, tree.pairs
@@ -281,7 +267,8 @@ class _AttributeTree:
         """Bounds (A,) by the next attribute; for a complete path only its weight."""
         if path in self.nodes:
             return self.nodes[path]
-        left, chosen = self._left(path), list(path)
+        left = self._left(path)
+        chosen = list(path)
         if len(path) == self.ways:
             bounds = _matching_weights(left[chosen])[-1, -1:]
         else:
@@ -325,7 +312,8 @@ def _matching_weights(weight):
 
 def _matching(weight, rng):
     """A class for each attribute, all different, in proportion to the product of weights (K, C)."""
-    total, classes = _matching_weights(weight), np.full(len(weight), -1)
+    total = _matching_weights(weight)
+    classes = np.full(len(weight), -1)
     subset = total.shape[1] - 1  # attributes without a class, one bit each
     for c in range(weight.shape[1] - 1, -1, -1):
         free = [k for k in range(len(weight)) if subset >> k & 1]

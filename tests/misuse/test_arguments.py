@@ -193,7 +193,7 @@ KINDS = {
     ).split(),
     "positives": "weights queries images error".split(),
     "choice": "target same_tasks sampling spec variant name estimator separator decimal".split(),
-    "object": "model tasks pilot pilots sampler record names proposals drop methods".split(),
+    "object": "model tasks pilot pilots sampler record names proposals leave_out only_methods methods".split(),
     "positive": "standard_error images_per_class margin out_of".split(),
     "df": "df".split(),
     "seed": "default seed".split(),

@@ -207,7 +207,7 @@ def test_digest_changes_with_anything_a_learner_sees():
     "arguments, message",
     [
         (dict(ways=7), "ways = 7; the data have 6 classes"),
-        (dict(ways=1), "ways = 1; at least 2"),
+        (dict(ways=1), "ways = 1; a whole number from 2"),
         (dict(shots=20, queries=15), "shots + queries = 35; class 0 has 30 images"),
         (dict(shots=0), "shots = 0"),
         (dict(queries=2.5), "queries = 2.5"),

@@ -292,7 +292,7 @@ def _backbones(rows: list[dict]) -> list[str]:
     """Names of backbones, and of the papers' own networks where a row has one."""
     allowed = catalogue.backbones()
     if any(row["backbone"].startswith(f"{catalogue.OWN}:") for row in rows):
-        from .training.whole import networks
+        from .training.paper_networks import networks
 
         allowed += [
             f"{catalogue.OWN}:{network[-1]}" for paper in TRAINERS for network in networks(paper)

@@ -419,7 +419,7 @@ def _downloads(texts: Iterable[str]) -> tuple[Download, ...]:
 
 def _trainings(texts: Iterable[str]) -> list[str]:
     """Commands that train the networks of papers that chapters read and that are not trained yet."""
-    from .training.whole import missing
+    from .training.paper_networks import missing
 
     papers = [
         paper for paper in TRAINERS if any(text.startswith(f"{OWN}:{paper}/") for text in texts)

@@ -210,7 +210,7 @@ def contributed_table(file: Pack, captioner: str, *, level: float = 0.95, **shap
     return table
 
 
-def _run_of(row: dict) -> tuple:
+def _run_of(row):
     return row["dataset"], row["shots"], row["backbone"], row["learner"]
 
 
@@ -225,7 +225,7 @@ def _intervals(random, biased, queries, level):
     }
 
 
-def _trained_as(row: dict) -> str | None:
+def _trained_as(row):
     """The training of a contributed row's network, where it is the paper's for tasks of so many
     shots."""
     for name in training.TEN if row["backbone"].startswith(NETWORKS) else ():

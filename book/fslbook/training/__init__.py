@@ -1,7 +1,7 @@
 """Training: recipes, and the loop that runs them."""
 
+from .paper_networks import train_paper
 from .recipes import RECIPES, Recipe, split_classes
 from .run import train
-from .whole import train_paper
 
 __all__ = ["RECIPES", "Recipe", "split_classes", "train", "train_paper"]

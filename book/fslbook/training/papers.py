@@ -13,9 +13,9 @@ from ..catalogue import TRAINERS
 
 __all__ = ["of_paper", "settings_of"]
 
-BELOW = ("datasets", "learners", "shots")  # whose fields override the earlier ones
-TOLD = ("source", "unverified")
-WHOLE = ("sets", "trained_with")  # for all trainings together
+OVERRIDING = ("datasets", "learners", "shots")  # whose fields override the earlier ones
+NOTES = ("source", "unverified")
+SHARED = ("sets", "trained_with")  # by all trainings
 
 
 @lru_cache
@@ -49,7 +49,7 @@ def of_paper(
     -------
     fields : dict
         Fields of `Recipe` with their values, if they differ from the learner's own recipe.
-    told : dict of list of str
+    notes : dict of list of str
         ``source``: the source of the values; ``unverified``: settings that it does not state, or
         that differ here.
 
@@ -61,26 +61,26 @@ def of_paper(
     recipes = settings_of(paper)
     kind = dataset.partition(":")[0].partition("?")[0]
     named = {"learners": learner, "datasets": kind, "shots": shots}
-    for kind in ("learner", "dataset"):
-        if named[f"{kind}s"] not in recipes[f"{kind}s"]:
-            names = ", ".join(recipes[f"{kind}s"])
+    for group in ("learners", "datasets"):
+        if named[group] not in recipes[group]:
+            names = ", ".join(recipes[group])
             raise InputError(
-                f"{kind} = {named[f'{kind}s']}; {names} are allowed for the paper {paper}"
+                f"{group[:-1]} = {named[group]}; {names} are allowed for the paper {paper}"
             )
     fields: dict = {}
-    notes: dict[str, list[str]] = {name: [] for name in TOLD}
+    notes: dict[str, list[str]] = {name: [] for name in NOTES}
 
-    def lay(node: dict) -> None:
+    def add(node: dict) -> None:
         for name, value in node.items():
-            if name in TOLD:
+            if name in NOTES:
                 notes[name] += value if isinstance(value, list) else [value]
-            elif name not in (*BELOW, *WHOLE):
-                fields[name] = (
-                    {**fields.get(name, {}), **value} if isinstance(value, dict) else value
-                )
-        for name in BELOW:
-            if below := node.get(name, {}).get(named[name]):
-                lay(below)
+            elif isinstance(value, dict) and name not in OVERRIDING:
+                fields[name] = {**fields.get(name, {}), **value}
+            elif name not in (*OVERRIDING, *SHARED):
+                fields[name] = value
+        for name in OVERRIDING:
+            if overriding := node.get(name, {}).get(named[name]):
+                add(overriding)
 
-    lay(recipes)
+    add(recipes)
     return fields, notes

@@ -654,7 +654,7 @@ class _Run:
             getattr(self, part).load_state_dict(state[part])
 
 
-def _interventional(recipe: Recipe) -> bool:
+def _interventional(recipe):
     """Whether the learner adjusts for the base classes of a frozen network."""
     learner = learners.of_features.get(recipe.learner)
     return learner is not None and learner.knows_classes

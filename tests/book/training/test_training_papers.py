@@ -8,8 +8,8 @@ import pytest
 from PIL import Image
 
 from fslbook import cli, training
+from fslbook.training import paper_networks
 from fslbook.training import run as loop
-from fslbook.training import whole
 from fslbook.training.papers import _file, of_paper
 from fslcore import datasets, evaluation, learners
 from fslcore.errors import InputError
@@ -152,18 +152,18 @@ def test_the_command_takes_a_paper_and_sets_fields(cifar_fs, tmp_path, monkeypat
 
 def test_all_networks_of_a_paper_are_listed_after_what_they_rest_on():
     for paper, count in (("evaluators", 5 * 5), ("fewstab", 3 * (2 + 2 * 16))):
-        found = [*whole.networks(paper)]
+        found = [*paper_networks.networks(paper)]
         assert len(found) == len({network for *_, network in found}) == count
         for of in dict.fromkeys(of for _, of, _, _ in found):
             names = [name for name, dataset, _, _ in found if dataset == of]
             rest = [n for n in names if "frozen" in of_paper(paper, n, of)[0]]
             assert not rest or names.index("rfs") < min(map(names.index, rest))
-    named = {network for *_, network in whole.networks("fewstab")}
+    named = {network for *_, network in paper_networks.networks("fewstab")}
     assert {"fewstab/cub-splits-fewstab/1shot-leo", "fewstab/miniimagenet/rfs"} < named
     assert not any("1shot-rfs" in network for network in named)  # trained on batches of images: no shots
-    assert "evaluators/meta-album-test_set-2/maml" in {network for *_, network in whole.networks("evaluators")}
+    assert "evaluators/meta-album-test_set-2/maml" in {network for *_, network in paper_networks.networks("evaluators")}
     with pytest.raises(InputError, match="dataset = clipart; miniimagenet, "):
-        [*whole.networks("fewstab", "clipart")]
+        [*paper_networks.networks("fewstab", "clipart")]
 
 
 @pytest.fixture
@@ -178,12 +178,12 @@ def small_paper(cifar_fs, monkeypatch):
 
 
 def test_a_paper_is_trained_whole_goes_on_and_its_networks_are_known_by_name(small_paper, cifar_fs, own_cache, capsys):
-    assert len(whole.missing("fewstab")) == 5
+    assert len(paper_networks.missing("fewstab")) == 5
     paths = [*training.train_paper("fewstab", **small_paper)]
     folder = own_cache / "trained" / "fewstab" / "cifar-fs"
     assert {path.name for path in paths} == {path.name for path in folder.glob("*.safetensors")}
     assert {path.stem for path in paths} == {"rfs", "protonet", "1shot-protonet", "leo", "1shot-leo"}
-    assert not whole.missing("fewstab")
+    assert not paper_networks.missing("fewstab")
     (folder / "protonet.safetensors").rename(folder / "kept")
     before = {path: path.read_bytes() for path in paths if path.is_file()}
     again = [*training.train_paper("fewstab", **small_paper)]

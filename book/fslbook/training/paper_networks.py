@@ -37,27 +37,22 @@ def networks(paper: str, dataset: str | None = None) -> Iterator[tuple[str, str,
     InputError
         Another paper or data set.
     """
-    all_of_it = settings_of(paper)
+    settings = settings_of(paper)
+    sets = settings["sets"]
     names = sorted(
-        all_of_it["learners"],
-        key=lambda name: "frozen" in of_paper(paper, name, all_of_it["sets"][0])[0],
+        settings["learners"], key=lambda name: "frozen" in of_paper(paper, name, sets[0])[0]
     )
-    for dataset_name, name in product([dataset] if dataset else all_of_it["sets"], names):
+    for dataset_name, name in product([dataset] if dataset else sets, names):
         of_paper(paper, name, dataset_name)  # raises for a data set that it does not have
-        for shots in all_of_it["trained_with"] if RECIPES[name].batch == "tasks" else (5,):
-            yield (
-                name,
-                dataset_name,
-                shots,
-                sources.filled(f"{paper}/{{dataset}}/{with_shots(name, shots)}", dataset_name),
-            )
+        for shots in settings["trained_with"] if RECIPES[name].batch == "tasks" else (5,):
+            network = f"{paper}/{{dataset}}/{with_shots(name, shots)}"
+            yield name, dataset_name, shots, sources.filled(network, dataset_name)
 
 
 def missing(paper: str, dataset: str | None = None) -> list[str]:
     """Names of the networks of a paper (as for `networks`) that are not trained yet."""
-    return [
-        network for *_, network in networks(paper, dataset) if not trained_path(network).is_file()
-    ]
+    names = [network for *_, network in networks(paper, dataset)]
+    return [name for name in names if not trained_path(name).is_file()]
 
 
 def _at_hand(dataset):

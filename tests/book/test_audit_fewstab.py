@@ -115,8 +115,8 @@ def test_derived_tables(evidence):
 
 @pytest.mark.parametrize("accuracy, ways, queries", [(20, 5, 15), (72, 5, 15), (50, 2, 3), (97, 20, 7)])
 def test_lowest_against_simulation(accuracy, ways, queries):
-    drawn = 100 * np.random.default_rng(0).binomial(queries, accuracy / 100, (200_000, ways)).min(axis=1) / queries
-    assert audit.lowest(accuracy, ways, queries) == pytest.approx((drawn.mean(), drawn.std()), abs=0.15)
+    simulated = 100 * np.random.default_rng(0).binomial(queries, accuracy / 100, (200_000, ways)).min(axis=1) / queries
+    assert audit.lowest(accuracy, ways, queries) == pytest.approx((simulated.mean(), simulated.std()), abs=0.15)
 
 
 @given(accuracy=st.floats(1, 99), ways=st.integers(2, 10), queries=st.integers(2, 40))
@@ -140,8 +140,8 @@ def test_redrawn_against_scipy_and_without_noise():
     assert still == pytest.approx([scipy_stats.spearmanr(*means.T).statistic] * 3)
     blurred = audit.redrawn(means, np.full((10, 2), 1e4), 4000)
     assert abs(blurred.mean()) < 0.03 and blurred.std() == pytest.approx(1 / 3, abs=0.02)  # 1/√(n − 1)
-    one, again = (audit.redrawn(means, np.ones((10, 2)), 5, seed=1) for _ in range(2))
-    assert (one == again).all()
+    first, second = (audit.redrawn(means, np.ones((10, 2)), 5, seed=1) for _ in range(2))
+    assert (first == second).all()
 
 
 def test_rank_correlations_against_scipy(evidence):
@@ -183,8 +183,8 @@ def test_tables_that_agree_get_other_verdicts(monkeypatch, evidence):
             t.loc[(t["learner"] == "boil") & (t["metric"] == "wacc-r"), "mean"] = 45.0
         if n == "S5":  # random supports leave no gap
             random = t[t["tasks"] == "random"].set_index(["dataset", "learner"])["wacc"]
-            plain = (t["tasks"] == "sc1") & (t["learner"] != "average")
-            t.loc[plain, "wacc"] = [random[r.dataset, r.learner] for r in t[plain].itertuples()]
+            random_supports = (t["tasks"] == "sc1") & (t["learner"] != "average")
+            t.loc[random_supports, "wacc"] = [random[r.dataset, r.learner] for r in t[random_supports].itertuples()]
         return t
 
     monkeypatch.setattr(published, "table", mended)

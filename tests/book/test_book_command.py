@@ -74,7 +74,7 @@ def test_one_value_where_a_list_is_meant_is_the_list_of_it(small, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "given, message",
+    "words, message",
     [
         (["shot", "1"], "small takes shots, rate, kind, sets, folds, fast, where, more (did you mean shots?)"),
         (["shots", "many"], "parameter shots = 'many'; int is needed"),
@@ -87,8 +87,8 @@ def test_one_value_where_a_list_is_meant_is_the_list_of_it(small, tmp_path):
         (["sets", "[clipard]"], "dataset = clipard; known are clipart"),
     ],
 )
-def test_a_bad_parameter_is_one_line_that_says_what_is_allowed(small, tmp_path, capsys, given, message):
-    assert cli.main([*small, "-p", *given]) == 2
+def test_a_bad_parameter_is_one_line_that_says_what_is_allowed(small, tmp_path, capsys, words, message):
+    assert cli.main([*small, "-p", *words]) == 2
     error = capsys.readouterr().err.strip()
     assert message in error and error.startswith("fslbook: ") and "\n" not in error
     assert sorted(p.name for p in tmp_path.iterdir()) == ["nb", "profile.yml"]

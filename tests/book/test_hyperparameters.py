@@ -65,16 +65,16 @@ def test_trained_networks_by_shots():
 
 
 def test_curves_of_a_learner_trained_on_batches_are_there_for_any_shots():
-    one, five = (training.curves(["rfs"], [s]) for s in (1, 5))
-    assert len(one) and one.equals(five) and set(one["shots"]) == {5}  # the tasks that it is selected on
+    first, second = (training.curves(["rfs"], [shots]) for shots in (1, 5))
+    assert len(first) and first.equals(second) and set(first["shots"]) == {5}  # the tasks that it is selected on
 
 
 def test_curves_and_accuracies_of_what_ships():
     curves = training.curves(["protonet", "baseline++"], [5])
     assert curves.groupby("learner")["epoch"].max().to_dict() == {"protonet": 6, "baseline++": 8}
-    found = training.accuracies(["protonet"], ["clipart"], [5, 7], tasks=200, image_tasks=2)
-    assert found["shots"].tolist() == [5] and (found["mean"] - found["half_width"] > 25).all()  # chance is 20
-    table = training.accuracy_table(found, ["protonet", "anil"])
+    cells = training.accuracies(["protonet"], ["clipart"], [5, 7], tasks=200, image_tasks=2)
+    assert cells["shots"].tolist() == [5] and (cells["mean"] - cells["half_width"] > 25).all()  # chance is 20
+    table = training.accuracy_table(cells, ["protonet", "anil"])
     assert list(table.index) == ["protonet", "anil"] and table.iloc[1, 0] == "—" and "±" in table.iloc[0, 0]
 
 

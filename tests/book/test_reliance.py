@@ -29,22 +29,22 @@ def mean(interval):
 @given(ways=st.integers(2, 7), shots=st.integers(1, 3), queries=st.integers(1, 4), seed=st.integers(0, 99))
 def test_conflict_tasks_differ_in_the_ink_of_the_query_only(ways, shots, queries, seed):
     labels = np.repeat(np.arange(9), 10)
-    made = known_truth.sample_conflict(labels, 8, tasks=6, ways=ways, shots=shots, queries=queries, seed=seed)
-    own = made["own"]
-    plain = sample_closed(labels, tasks=6, ways=ways, shots=shots, queries=queries, seed=seed)
+    conflicts = known_truth.sample_conflict(labels, 8, tasks=6, ways=ways, shots=shots, queries=queries, seed=seed)
+    first = conflicts["own"]
+    sampled = sample_closed(labels, tasks=6, ways=ways, shots=shots, queries=queries, seed=seed)
     for t in range(6):
-        inks = {k: set(own.support[t][own.support_label[t] == k] // 90) for k in range(ways)}
-        assert all(len(of) == 1 for of in inks.values()) and len(set.union(*inks.values())) == ways
-        mine = np.array([min(inks[k]) for k in own.query_label[t]])
-        shown = {name: of.query[t] // 90 for name, of in made.items()}
-        assert (shown["own"] == mine).all()
-        assert not np.isin(shown["none"], mine).any()
-        assert (shown["other"] != mine).all() and set(shown["other"]) <= set.union(*inks.values())
-    for of in made.values():
-        assert (of.query % 90 == plain.query).all() and (of.support % 90 == plain.support).all()
-        assert (of.support == own.support).all()
-    again = known_truth.sample_conflict(labels, 8, tasks=6, ways=ways, shots=shots, queries=queries, seed=seed)
-    assert all(made[name].digest == again[name].digest for name in made)
+        inks = {k: set(first.support[t][first.support_label[t] == k] // 90) for k in range(ways)}
+        assert all(len(tasks) == 1 for tasks in inks.values()) and len(set.union(*inks.values())) == ways
+        mine = np.array([min(inks[k]) for k in first.query_label[t]])
+        query_inks = {name: tasks.query[t] // 90 for name, tasks in conflicts.items()}
+        assert (query_inks["own"] == mine).all()
+        assert not np.isin(query_inks["none"], mine).any()
+        assert (query_inks["other"] != mine).all() and set(query_inks["other"]) <= set.union(*inks.values())
+    for tasks in conflicts.values():
+        assert (tasks.query % 90 == sampled.query).all() and (tasks.support % 90 == sampled.support).all()
+        assert (tasks.support == first.support).all()
+    repeated = known_truth.sample_conflict(labels, 8, tasks=6, ways=ways, shots=shots, queries=queries, seed=seed)
+    assert all(conflicts[name].digest == repeated[name].digest for name in conflicts)
 
 
 def test_random_supports_keep_the_queries_and_never_show_them():
@@ -63,10 +63,10 @@ def test_random_supports_keep_the_queries_and_never_show_them():
 def test_noise_has_the_rates_that_were_asked_for_and_grows():
     true = Attributes(np.random.default_rng(0).random((5000, 8)) < 0.2, tuple("abcdefgh"))
     assert (known_truth.noisy(true, 0, 0).has == true.has).all()
-    found = known_truth.error_rates(known_truth.noisy(true, 0.3, 0.1, seed=3), true)
-    assert found == pytest.approx((0.3, 0.1), abs=0.02)
-    less, more = (known_truth.noisy(true, rate, rate, seed=1).has != true.has for rate in (0.1, 0.2))
-    assert (less <= more).all()
+    rates = known_truth.error_rates(known_truth.noisy(true, 0.3, 0.1, seed=3), true)
+    assert rates == pytest.approx((0.3, 0.1), abs=0.02)
+    less, many = (known_truth.noisy(true, rate, rate, seed=1).has != true.has for rate in (0.1, 0.2))
+    assert (less <= many).all()
     with pytest.raises(InputError, match="invent = 1.2; 0 to 1"):
         known_truth.noisy(true, 0, 1.2)
     with pytest.raises(InputError, match="the same are needed"):
@@ -77,7 +77,7 @@ def test_noise_has_the_rates_that_were_asked_for_and_grows():
 
 
 @pytest.fixture
-def seen(monkeypatch, tmp_path):
+def known_networks(monkeypatch, tmp_path):
     """Networks that see ink with a weight that is known and the class with the rest; the weight is the bias."""
     monkeypatch.setenv("FSLCORE_CACHE", str(tmp_path))
     for module in (evaluation, methods):
@@ -91,8 +91,10 @@ def seen(monkeypatch, tmp_path):
         weight = float(backbone.name)
         ink = pd.Categorical(images.facts["ink"], list(COLOURS)).codes
         noise = torch.from_numpy(np.random.default_rng(0).normal(0, 0.05, (len(images), 8 + 30))).float()
-        shown = torch.cat([weight * torch.eye(8)[ink.astype(int)], (1 - weight) * torch.eye(30)[images.labels]], dim=1)
-        return Bank(shown + noise, images.labels, backbones.feature_key(images, backbone))
+        features_by_ink = torch.cat(
+            [weight * torch.eye(8)[ink.astype(int)], (1 - weight) * torch.eye(30)[images.labels]], dim=1
+        )
+        return Bank(features_by_ink + noise, images.labels, backbones.feature_key(images, backbone))
 
     monkeypatch.setattr(backbones, "features", features)
     return pd.DataFrame(
@@ -100,8 +102,8 @@ def seen(monkeypatch, tmp_path):
     )
 
 
-def test_reliance_is_nothing_for_who_sees_the_class_and_all_for_who_sees_ink(seen):
-    truth = known_truth.counterfactual(seen, "coloured/hebrew?per_class=10", shots=[1], tasks=60)
+def test_reliance_is_nothing_for_who_sees_the_class_and_all_for_who_sees_ink(known_networks):
+    truth = known_truth.counterfactual(known_networks, "coloured/hebrew?per_class=10", shots=[1], tasks=60)
     blind, some, only = truth.xs(1, level="shots").itertuples()
     assert blind.own.mean == blind.other.mean == 100 and blind.reliance.mean == 0
     assert only.own.mean == 100 and only.other.mean == 0 and only.reliance.mean == 100
@@ -109,15 +111,15 @@ def test_reliance_is_nothing_for_who_sees_the_class_and_all_for_who_sees_ink(see
     assert (truth["tasks"].map(np.mean) == truth["reliance"].map(mean)).all()
 
 
-def test_gap_of_known_learners_and_its_two_parts(seen):
+def test_gap_of_known_learners_and_its_two_parts(known_networks):
     dataset = "coloured/hebrew?per_class=60"
     gaps = known_truth.split_gap(
-        seen, dataset, attributes.of(datasets.load(dataset), "facts:ink").has, shots=[5], tasks=60
+        known_networks, dataset, attributes.of(datasets.load(dataset), "facts:ink").has, shots=[5], tasks=60
     )
-    found = gaps[["gap", "difficulty", "clue", "wAcc-A", "wAcc-R"]].map(mean)
-    assert np.allclose(found["gap"], found["difficulty"] + found["clue"])
-    assert np.allclose(found["gap"], found["wAcc-R"] - found["wAcc-A"])
-    blind, some, only = found.itertuples()
+    rows = gaps[["gap", "difficulty", "clue", "wAcc-A", "wAcc-R"]].map(mean)
+    assert np.allclose(rows["gap"], rows["difficulty"] + rows["clue"])
+    assert np.allclose(rows["gap"], rows["wAcc-R"] - rows["wAcc-A"])
+    blind, some, only = rows.itertuples()
     assert blind.gap == 0 and blind._4 == 100
     assert only._4 == 0 and 0 < only.gap == only._5 < 60  # no more can be lost than there was
     steps = known_truth.steps(gaps)
@@ -125,19 +127,19 @@ def test_gap_of_known_learners_and_its_two_parts(seen):
     assert steps.iloc[0, 1].mean == pytest.approx(only.gap - some.gap)
 
 
-def test_seeds_are_averaged_task_by_task(seen):
+def test_seeds_are_averaged_task_by_task(known_networks):
     dataset = "coloured/hebrew?per_class=60"
-    both = seen[seen["bias"] > 0].assign(bias=0.5, seed=[0, 1])
-    alone = seen[seen["bias"] > 0].assign(bias=[0.5, 1.0])
+    biased = known_networks[known_networks["bias"] > 0]
+    seeds, biases = biased.assign(bias=0.5, seed=[0, 1]), biased.assign(bias=[0.5, 1.0])
     has = attributes.of(datasets.load(dataset), "facts:ink").has
     for measured in (
         lambda chosen: known_truth.split_gap(chosen, dataset, has, shots=[5], tasks=40),
         lambda chosen: known_truth.counterfactual(chosen, "coloured/hebrew?per_class=10", shots=[5], tasks=40),
     ):
-        one, two = measured(both), measured(alone)
-        assert one.index.tolist() == [("known", 0.5, 5)]
-        assert one["seeds"].item() == pytest.approx([np.mean(tasks) for tasks in two["tasks"]])
-        assert one["tasks"].item() == pytest.approx(np.mean(two["tasks"].tolist(), axis=0))
+        averaged, single = measured(seeds), measured(biases)
+        assert averaged.index.tolist() == [("known", 0.5, 5)]
+        assert averaged["seeds"].item() == pytest.approx([np.mean(tasks) for tasks in single["tasks"]])
+        assert averaged["tasks"].item() == pytest.approx(np.mean(single["tasks"].tolist(), axis=0))
 
 
 def test_orderings_are_the_rank_correlations_and_signs_point_the_same_way():
@@ -146,10 +148,10 @@ def test_orderings_are_the_rank_correlations_and_signs_point_the_same_way():
     gaps = pd.DataFrame(dict.fromkeys(known_truth.SCORES, truth), index).assign(
         **{"wAcc-A": -truth, "gap": -(truth**2)}
     )
-    found = known_truth.orderings(truth, gaps)
-    assert (found["rank correlation"].drop(known_truth.SCORES["gap"]) == 1).all()
-    assert found.loc[known_truth.SCORES["gap"], ["rank correlation", "within"]].tolist() == [-1, -1]
-    assert (found["p"] < 0.02).all() and found.notna().all(axis=None)
+    orders, gap = known_truth.orderings(truth, gaps), known_truth.SCORES["gap"]
+    assert (orders["rank correlation"].drop(gap) == 1).all()
+    assert orders.loc[gap, ["rank correlation", "within"]].tolist() == [-1, -1]
+    assert (orders["p"] < 0.02).all() and orders.notna().all(axis=None)
 
 
 def test_unknown_networks_are_named():
@@ -175,9 +177,9 @@ def test_unknown_networks_are_named():
 def test_a_refusal_of_the_chapter_names_its_own_parameters(changes, message):
     defaults = {p.name: p.default for p in notebooks.parameters("known-truth")}
     values = {name: defaults[name] for name in ("shots", "shown", "redrawn", "per_class", "queries")}
-    known_truth.check_shots(**values)
+    known_truth.check_shots(*values.values())
     with pytest.raises(InputError, match=message):
-        known_truth.check_shots(**values | changes)
+        known_truth.check_shots(*(values | changes).values())
 
 
 def test_too_few_images_of_an_ink_ask_for_more_a_class():
@@ -191,14 +193,14 @@ def test_too_few_images_of_an_ink_ask_for_more_a_class():
 
 def test_shipped_networks_are_those_that_were_trained():
     listed = dict(reversed(line.split()) for line in (known_truth.FOLDER / "SHA256SUMS").read_text().splitlines())
-    there = {
+    shipped = {
         path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in known_truth.FOLDER.glob("*.safetensors")
     }
-    assert there == listed
+    assert shipped == listed
 
 
 @pytest.fixture(scope="module")
-def found(tmp_path_factory):
+def truth_and_gaps(tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("FSLCORE_CACHE", str(tmp_path_factory.mktemp("cache")))
         chosen, dataset = known_truth.networks([0.0, 1.0]), "coloured/hebrew?per_class=60"
@@ -210,9 +212,9 @@ def found(tmp_path_factory):
 
 
 @pytest.mark.slow
-def test_reliance_and_gap_rise_with_the_bias_of_each_learner(found):
-    for table, column in zip(found, ("reliance", "gap")):
+def test_reliance_and_gap_rise_with_the_bias_of_each_learner(truth_and_gaps):
+    for table, column in zip(truth_and_gaps, ("reliance", "gap")):
         low, high = (table[column].xs(bias, level="bias") for bias in (0.0, 1.0))
         assert all(low[learner].high < high[learner].low for learner in low.index)
-    assert (found[0]["reliance"].xs(1.0, level="bias").map(mean) > 70).all()
-    assert (found[0]["reliance"].xs(0.0, level="bias").map(mean) < 25).all()
+    reliance = truth_and_gaps[0]["reliance"].map(mean)
+    assert (reliance.xs(1.0, level="bias") > 70).all() and (reliance.xs(0.0, level="bias") < 25).all()

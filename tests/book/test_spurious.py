@@ -46,11 +46,11 @@ def test_printed_numbers_stand_beside_in_the_papers_order():
 
 @pytest.mark.parametrize("table, metric", [(3, "wacc-r"), (3, "wacc-a"), ("S7", "acc"), ("S7", "wacc-a")])
 def test_printed_cells_have_the_papers_digits(table, metric):
-    said = pd.read_csv(DATA / "published" / f"fewstab_table{table}.csv", dtype=str).query("metric == @metric")
+    printed = pd.read_csv(DATA / "published" / f"fewstab_table{table}.csv", dtype=str).query("metric == @metric")
     live = pd.Series({("x", 5, "rfs"): interval(50, 1)})
     live.index.names = ["dataset", "shots", "learner"]
-    shown = tables.with_printed(live, published.table(table, "fewstab"), metric).drop(columns="x").stack()
-    assert sorted(shown) == sorted(said["mean"] + " ± " + said["half_width"])
+    cells = tables.with_printed(live, published.table(table, "fewstab"), metric).drop(columns="x").stack()
+    assert sorted(cells) == sorted(printed["mean"] + " ± " + printed["half_width"])
 
 
 def test_rank_correlations_stand_by_place_and_data_set():
@@ -59,9 +59,9 @@ def test_rank_correlations_stand_by_place_and_data_set():
     table = ranks_of(live, 3, 4)
     assert table.loc["here", "5 shots"].to_dict() == {"b": "1.00", "a": "-1.00"}
     assert table.loc[("here", "a"), "1 shot"] == "—"
-    said = checks.named(published.table(4, "fewstab").pivot(index="dataset", columns="shots", values="correlation"))
+    printed = checks.named(published.table(4, "fewstab").pivot(index="dataset", columns="shots", values="correlation"))
     for place in ("printed in Table 4", "recomputed from Table 3"):  # where both agree
-        assert table.loc[place, "5 shots"].astype(float).to_dict() == said[5].to_dict()
+        assert table.loc[place, "5 shots"].astype(float).to_dict() == printed[5].to_dict()
 
 
 def ranks_of(live, source, table):
@@ -72,12 +72,12 @@ def ranks_of(live, source, table):
 
 @pytest.mark.parametrize("table, techniques", [("S5", ["SC1", "SC2", "SC3"]), ("S6", ["QC1", "QC2", "QC3"])])
 def test_printed_ablations_show_every_number(table, techniques):
-    shown = tables.printed_ablation(table)
-    said = pd.read_csv(DATA / "published" / f"fewstab_table{table}.csv", dtype=str)
-    numbers = re.findall(r"\d+\.\d\d", shown.to_string())
-    assert sorted(numbers) == sorted([*said["wacc"].dropna(), *said["gap"].dropna()])
-    assert shown.loc[("tieredImageNet", "R2D2")].tolist()[0] == "61.08"
-    assert shown.loc[("CUB", "average"), techniques[2]] == "(14.72)"
+    shown_table = tables.printed_ablation(table)
+    printed = pd.read_csv(DATA / "published" / f"fewstab_table{table}.csv", dtype=str)
+    numbers = re.findall(r"\d+\.\d\d", shown_table.to_string())
+    assert sorted(numbers) == sorted([*printed["wacc"].dropna(), *printed["gap"].dropna()])
+    assert shown_table.loc[("tieredImageNet", "R2D2")].tolist()[0] == "61.08"
+    assert shown_table.loc[("CUB", "average"), techniques[2]] == "(14.72)"
 
 
 def test_findings_count_what_intervals_tell():
@@ -89,43 +89,43 @@ def test_findings_count_what_intervals_tell():
     }
     table = pd.DataFrame({key: {"wacc-r": interval(r, 1), "gap": gap} for key, (r, gap) in rows.items()}).T
     table.index.names = ["dataset", "shots", "learner"]
-    found = tables.findings(table, guess=8)
-    assert found.loc["wAcc-A is below wAcc-R"].tolist() == [4, 3, 0, 1, 0]
-    assert found.loc["gap grows, in points"].tolist() == [2, 1, 1, 0, 0]
-    assert found.loc["gap grows, as a share of wAcc-R"].tolist() == [2, 0, 1, 1, 0]
-    found = tables.findings(table, guess=9)  # the intervals at 1 shot, 10 ± 1, reach down to it
-    assert found.loc["wAcc-A is below wAcc-R"].tolist() == [2, 2, 0, 0, 2]
-    assert found.loc["gap grows, in points"].tolist() == [0, 0, 0, 0, 2]
+    counts = tables.findings(table, guess=8)
+    assert counts.loc["wAcc-A is below wAcc-R"].tolist() == [4, 3, 0, 1, 0]
+    assert counts.loc["gap grows, in points"].tolist() == [2, 1, 1, 0, 0]
+    assert counts.loc["gap grows, as a share of wAcc-R"].tolist() == [2, 0, 1, 1, 0]
+    counts = tables.findings(table, guess=9)  # the intervals at 1 shot, 10 ± 1, reach down to it
+    assert counts.loc["wAcc-A is below wAcc-R"].tolist() == [2, 2, 0, 0, 2]
+    assert counts.loc["gap grows, in points"].tolist() == [0, 0, 0, 0, 2]
 
 
 def test_a_cell_near_chance_is_marked():
     worst = pd.Series({("a", 1, "rfs"): interval(9.9, 1), ("a", 5, "rfs"): interval(10.1, 1)}).rename_axis(
         ["dataset", "shots", "learner"]
     )
-    near = tables.near_chance(worst, guess=9)
-    assert near.tolist() == [True, False]
-    assert tables.texts(worst, near).tolist() == ["9.9 ± 1.0 °", "10.1 ± 1.0"]
-    beside = tables.with_printed(worst, published.table(3, "fewstab"), "wacc-r", near)
-    assert beside["a"].loc[(slice(None), "RFS")].tolist() == ["9.9 ± 1.0 °", "10.1 ± 1.0"]
+    marked = tables.near_chance(worst, guess=9)
+    assert marked.tolist() == [True, False]
+    assert tables.texts(worst, marked).tolist() == ["9.9 ± 1.0 °", "10.1 ± 1.0"]
+    with_printed = tables.with_printed(worst, published.table(3, "fewstab"), "wacc-r", marked)
+    assert with_printed["a"].loc[(slice(None), "RFS")].tolist() == ["9.9 ± 1.0 °", "10.1 ± 1.0"]
 
 
 def test_averages_are_of_learners_task_by_task():
     """By hand, with records of the same draws; a difference of techniques is paired, a gap is not."""
     names, shape = ["protonet", "rfs"], dict(shots=5, ways=5, queries=5, seed=3, tasks=40)
-    found = tables.averages(["clipart"], names, ["QC1", "QC3"], **shape).loc["clipart"]
-    assert found.index.tolist() == ["QC1", "QC3", "QC3 − QC1"]
-    plain = tables.draw_random("clipart", **shape)
-    one, three = (tables.draw("clipart", "pixels", **shape, query=q)[0] for q in ("QC1", "QC3"))
+    averages = tables.averages(["clipart"], names, ["QC1", "QC3"], **shape).loc["clipart"]
+    assert averages.index.tolist() == ["QC1", "QC3", "QC3 − QC1"]
+    random = tables.draw_random("clipart", **shape)
+    easy, three = (tables.draw("clipart", "pixels", **shape, query=q)[0] for q in ("QC1", "QC3"))
     worst = [
-        100 * np.mean([r.worst_class() for r in tables.records("clipart", of, names).values()], axis=0)
-        for of in (plain, one, three)
+        100 * np.mean([r.worst_class() for r in tables.records("clipart", tasks, names).values()], axis=0)
+        for tasks in (random, easy, three)
     ]
-    assert found["QC1"].mean == pytest.approx((worst[0] - worst[1]).mean())
+    assert averages["QC1"].mean == pytest.approx((worst[0] - worst[1]).mean())
     step = scipy_stats.ttest_rel(worst[1], worst[2])
-    assert found["QC3 − QC1"].mean == pytest.approx((worst[1] - worst[2]).mean())
-    assert found["QC3 − QC1"].half_width == pytest.approx(np.diff(step.confidence_interval(0.95))[0] / 2)
+    assert averages["QC3 − QC1"].mean == pytest.approx((worst[1] - worst[2]).mean())
+    assert averages["QC3 − QC1"].half_width == pytest.approx(np.diff(step.confidence_interval(0.95))[0] / 2)
     plain_error = np.sqrt(sum(w.var(ddof=1) / 40 for w in worst[:2]))
-    assert found["QC1"].half_width == pytest.approx(scipy_stats.t.ppf(0.975, 78) * plain_error, rel=0.02)
+    assert averages["QC1"].half_width == pytest.approx(scipy_stats.t.ppf(0.975, 78) * plain_error, rel=0.02)
 
 
 @pytest.mark.parametrize("shots", [1, 5])
@@ -133,24 +133,24 @@ def test_a_picture_shows_what_the_task_is_made_of(shots):
     task = tables.example("clipart", "protonet", "pixels", shots=shots, per_class=4, task=3)
     images, has = tables.images_of("clipart"), tables._attributes("clipart", "pixels")
     assert task["class"].nunique() == 5 and len(task) == 5 * (shots + 4)
-    own = task[task["role"] == "support"].groupby("class")["attribute"].agg(set)
-    assert own.map(len).eq(1).all() and len(set.union(*own)) == 5
+    clues = task[task["role"] == "support"].groupby("class")["attribute"].agg(set)
+    assert clues.map(len).eq(1).all() and len(set.union(*clues)) == 5
     assert task["class"].tolist() == [images.class_names[images.labels[i]] for i in task["image"]]
     for r in task.itertuples():
-        known = {name for name, there in zip(has.names, has.has[r.image]) if there}
-        mine = next(iter(own[task.loc[r.Index, "class"]]))
-        assert (mine in known) == (r.role == "support")
+        words = {name for name, has_word in zip(has.names, has.has[r.image]) if has_word}
+        mine = next(iter(clues[task.loc[r.Index, "class"]]))
+        assert (mine in words) == (r.role == "support")
         if r.role == "query":
-            said = set(r.attribute.split(", ")) - {""}
-            assert said == known & (set.union(*own) - {mine})
+            named = set(r.attribute.split(", ")) - {""}
+            assert named == words & (set.union(*clues) - {mine})
             assert r.right == (r.predicted == task.loc[r.Index, "class"])
 
 
 def test_words_of_pixels_are_bare():
     words = tables.spoken("clipart", "pixels")
     assert {"red", "plain"} <= set(words.names) and not any(":" in name for name in words.names)
-    whole = tables._attributes("clipart", "pixels")
-    white = [whole.has[:, whole.names.index(f"{part}: white")] for part in ("colour", "ground")]
+    described = tables._attributes("clipart", "pixels")
+    white = [described.has[:, described.names.index(f"{part}: white")] for part in ("colour", "ground")]
     assert (words.has[:, words.names.index("white")] == np.logical_or(*white)).all()
 
 

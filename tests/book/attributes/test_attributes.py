@@ -33,8 +33,8 @@ def named(has):
     return Attributes(has, [f"a{i}" for i in range(has.shape[1])])
 
 
-def words_of(found):
-    return [{name for name, has in zip(found.names, row) if has} for row in found.has]
+def words_of(described):
+    return [{name for name, has in zip(described.names, row) if has} for row in described.has]
 
 
 @pytest.mark.parametrize(
@@ -61,20 +61,20 @@ def test_equal_captions_are_parsed_once_and_found_again_in_the_cache(monkeypatch
     parsed, parser = [], matrix._parser(matrix._model()[0].replace("-", "_"))
     pipe = parser.pipe
     monkeypatch.setattr(parser, "pipe", lambda texts, **options: pipe(parsed.extend(texts) or texts, **options))
-    found = from_captions(captions)
+    first = from_captions(captions)
     assert sorted(parsed) == ["a blue bird", "a red bird"]
-    assert words_of(found) == [{"red", "bird"}, {"blue", "bird"}, {"red", "bird"}]
-    again = from_captions(captions)
-    assert len(parsed) == 2 and (again.has == found.has).all() and again.names == found.names
+    assert words_of(first) == [{"red", "bird"}, {"blue", "bird"}, {"red", "bird"}]
+    cached = from_captions(captions)
+    assert len(parsed) == 2 and (cached.has == first.has).all() and cached.names == first.names
     assert words_of(from_captions(captions[:2])) == [{"red", "bird"}, {"blue", "bird"}]
     assert len(parsed) == 4  # other captions are not taken for these
 
 
 @given(WORDS)
 def test_words_go_in_and_come_out(words):
-    found = from_words(words)
-    assert words_of(found) == words
-    assert list(found.names) == sorted(set().union(*words)) and found.has.any(axis=0).all()
+    described = from_words(words)
+    assert words_of(described) == words
+    assert list(described.names) == sorted(set().union(*words)) and described.has.any(axis=0).all()
 
 
 def test_facts():
@@ -89,22 +89,22 @@ def test_facts():
 @given(MATRIX, st.data())
 def test_spurious_is_some_but_not_all(has, data):
     labels = data.draw(hnp.arrays(np.int64, len(has), elements=st.integers(0, 3)))
-    found, classes = named(has), labels.max() + 1
-    spurious = found.spurious(labels)
+    described, classes = named(has), labels.max() + 1
+    spurious = described.spurious(labels)
     assert spurious.shape == (classes, has.shape[1])
     for c, a in itertools.product(range(classes), range(has.shape[1])):
         of_class = has[labels == c, a]
         assert spurious[c, a] == (of_class.any() and not of_class.all())  # definition 1, word by word
-        assert found.counts(labels)[c, a] == of_class.sum()
+        assert described.counts(labels)[c, a] == of_class.sum()
 
 
 @given(has=MATRIX)
 @settings(max_examples=30)
 def test_saved_attributes_come_back(tmp_path_factory, has):
-    path, found = tmp_path_factory.mktemp("a") / "a.npz", named(has)
-    found.save(path)
-    again = Attributes.load(path)
-    assert (again.has == found.has).all() and again.has.dtype == bool and again.names == found.names
+    path, saved = tmp_path_factory.mktemp("a") / "a.npz", named(has)
+    saved.save(path)
+    loaded = Attributes.load(path)
+    assert (loaded.has == saved.has).all() and loaded.has.dtype == bool and loaded.names == saved.names
 
 
 def test_files_that_hold_no_attributes(tmp_path):
@@ -145,8 +145,8 @@ def test_bad_arguments_are_named(call, message):
 def test_describe_by_hand():
     #                  a  b  c
     has = np.array([[1, 1, 0], [1, 0, 0], [0, 1, 0], [0, 1, 0]], bool)
-    told = describe(Attributes(has, list("abc")), np.array([0, 0, 2, 2]))  # no image of class 1
-    assert told.to_dict() == {
+    statistics = describe(Attributes(has, list("abc")), np.array([0, 0, 2, 2]))  # no image of class 1
+    assert statistics.to_dict() == {
         "classes": 2,
         "images": 4,
         "attributes": 2,
@@ -158,10 +158,10 @@ def test_describe_by_hand():
 
 @given(WORDS, st.data())
 def test_agreement_is_equation_9(words, data):
-    other = [data.draw(st.sets(st.sampled_from("abcdefgxyz"))) for _ in words]
-    shares = [len(a & b) / len(b) for a, b in zip(words, other) if b]
-    found = agreement(from_words(words), from_words(other))
-    assert np.isclose(found, np.mean(shares)) if shares else np.isnan(found)
+    reference = [data.draw(st.sets(st.sampled_from("abcdefgxyz"))) for _ in words]
+    shares = [len(a & b) / len(b) for a, b in zip(words, reference) if b]
+    share = agreement(from_words(words), from_words(reference))
+    assert np.isclose(share, np.mean(shares)) if shares else np.isnan(share)
     if any(words):
         assert agreement(from_words(words), from_words(words)) == 1
 
@@ -178,13 +178,13 @@ def test_agreement_table():
 def test_pixels_name_what_was_drawn():
     """On drawings whose truth is known, and on which no threshold was set (another seed)."""
     images = load_coloured("hebrew", per_class=20, seed=11)
-    seen, facts = pixels.look(images.images), images.facts
-    first = seen["colour"].str.split("; ").str[0]
+    looks, facts = pixels.look(images.images), images.facts
+    first = looks["colour"].str.split("; ").str[0]
     assert (first == facts["ink"]).mean() > 0.92
-    assert (seen["ground"] == facts["ground"]).mean() > 0.97
-    assert ((seen["texture"] == "textured") == (facts["texture"] != "plain")).mean() > 0.98
+    assert (looks["ground"] == facts["ground"]).mean() > 0.97
+    assert ((looks["texture"] == "textured") == (facts["texture"] != "plain")).mean() > 0.98
     # Bold letters are solid more often than light ones.
-    solid, weight = seen["form"] == "solid", facts["weight"].astype(int)
+    solid, weight = looks["form"] == "solid", facts["weight"].astype(int)
     assert solid[weight >= 700].mean() > solid[weight < 700].mean() + 0.1
 
 
@@ -212,7 +212,7 @@ def test_look_by_hand():
     half[16:48, 34:48] = blue
     rough = square(red, white)
     rough[::2, :14] = 190
-    seen = pixels.look(
+    looks = pixels.look(
         np.stack(
             [
                 square(red, white),
@@ -224,7 +224,7 @@ def test_look_by_hand():
             ]
         )
     )
-    assert seen.to_numpy().tolist() == [
+    assert looks.to_numpy().tolist() == [
         ["dark", "solid", "red", "plain", "white"],
         ["dark", "hollow", "black", "plain", "white"],
         ["bright", "solid", "white", "plain", "blue"],
@@ -242,31 +242,31 @@ SIDE = st.integers(1, 12)
 @given(hnp.arrays(np.uint8, st.tuples(st.integers(1, 2), SIDE, SIDE, st.sampled_from([1, 3]))))
 @settings(max_examples=50)
 def test_look_copes_with_any_pixels(images):
-    seen = pixels.look(images)
-    assert len(seen) == len(images) == len(pixels.sentences(seen))
-    assert set(seen["ground"]) <= set(pixels.COLOURS) and set(seen["texture"]) <= {"plain", "textured"}
-    assert all(set(cell.split("; ")) <= {*pixels.COLOURS, ""} for cell in seen["colour"])
+    looks = pixels.look(images)
+    assert len(looks) == len(images) == len(pixels.sentences(looks))
+    assert set(looks["ground"]) <= set(pixels.COLOURS) and set(looks["texture"]) <= {"plain", "textured"}
+    assert all(set(cell.split("; ")) <= {*pixels.COLOURS, ""} for cell in looks["colour"])
 
 
 def test_attributes_of_a_data_set(tmp_path, monkeypatch):
     clipart = load("clipart")
     few = Images("few", clipart.images[:40], clipart.labels[:40], clipart.class_names, clipart.captions[:40])
     assert {"bird", "animal"} <= set(attributes.of(few).names)
-    seen = attributes.of(few, "pixels")
-    assert {"ground: white", "colour: black"} <= set(seen.names) and len(seen) == 40
+    by_pixels = attributes.of(few, "pixels")
+    assert {"ground: white", "colour: black"} <= set(by_pixels.names) and len(by_pixels) == 40
     table = describe_table([few])
     assert table.index.tolist() == [("few", "captions"), ("few", "pixels")] and (table["images"] == 40).all()
-    assert table.loc[("few", "pixels"), "attributes"] == len(seen.names)
+    assert table.loc[("few", "pixels"), "attributes"] == len(by_pixels.names)
     monkeypatch.setattr(pixels, "look", None)
-    assert (attributes.of(few, "pixels").has == seen.has).all()  # from the cache
+    assert (attributes.of(few, "pixels").has == by_pixels.has).all()  # from the cache
     facts = pd.DataFrame({"style": ["filled", "outline"] * 20, "colour": ["red; blue", ""] * 20})
-    told = replace(few, facts=facts)
-    assert attributes.of(told, "facts:style").names == ("style: filled", "style: outline")
-    both = attributes.of(told, "facts:style+colour")
-    assert both.names == ("colour: blue", "colour: red", "style: filled", "style: outline")
-    assert both.has[:2].tolist() == [[True, True, True, False], [False, False, False, True]]
+    with_facts = replace(few, facts=facts)
+    assert attributes.of(with_facts, "facts:style").names == ("style: filled", "style: outline")
+    by_facts = attributes.of(with_facts, "facts:style+colour")
+    assert by_facts.names == ("colour: blue", "colour: red", "style: filled", "style: outline")
+    assert by_facts.has[:2].tolist() == [[True, True, True, False], [False, False, False, True]]
     for images, source, message in (
-        (told, "facts:style+size", "fact of few = size; style, colour are allowed"),
+        (with_facts, "facts:style+size", "fact of few = size; style, colour are allowed"),
         (few, "facts:style", "facts:style; nothing is known of the images of few"),
         (replace(few, captions=None), "captions", "few has no captions"),
         (few, "blib", "source = blib; captions, pixels, vit-gpt2, blip, .*did you mean blip"),
@@ -280,10 +280,10 @@ def test_damaged_attributes_are_told_and_made_again(capsys):
     def make():
         return attributes.from_words([["red", "box"], ["blue"]])
 
-    whole = matrix._cached("key", make)
+    attributes_made = matrix._cached("key", make)
     (path,) = store.path("attributes").iterdir()
     for damaged in (b"", path.read_bytes()[:100], b"garbage"):
         path.write_bytes(damaged)
-        again = matrix._cached("key", make)
-        assert again.names == whole.names and (again.has == whole.has).all()
+        remade = matrix._cached("key", make)
+        assert remade.names == attributes_made.names and (remade.has == attributes_made.has).all()
     assert capsys.readouterr().err.count(f"fslcore: {path} is damaged and made again") >= 1

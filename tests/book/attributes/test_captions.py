@@ -72,13 +72,13 @@ def test_a_name_that_is_no_text_is_told_before_the_work(folder, capsys):
 
 def test_write_goes_on_where_it_was_stopped(tmp_path, monkeypatch):
     monkeypatch.setattr(captions, "CHUNK", 2)
-    images, seen = some(5), []
+    images, captioned = some(5), []
 
     def stops(after):
         def describe(batch):
-            if len(seen) >= after:
+            if len(captioned) >= after:
                 raise KeyboardInterrupt
-            seen.extend(batch)
+            captioned.extend(batch)
             return [f"a picture\nof {image.sum()}" for image in batch]
 
         return lambda name: describe
@@ -96,7 +96,7 @@ def test_write_goes_on_where_it_was_stopped(tmp_path, monkeypatch):
         captions.write(Images("other", images.images, 1 - images.labels, images.class_names), "pixels", path)
     monkeypatch.setattr(captions, "captioner", stops(after=5))
     captions.write(images, "pixels", path)
-    assert np.array_equal(seen, images.images)  # each was looked at once
+    assert np.array_equal(captioned, images.images)  # each was looked at once
     assert captions.read(path, images) == [f"a picture\nof {image.sum()}" for image in images.images]
     monkeypatch.setattr(captions, "captioner", None)
     captions.write(images, "pixels", path)  # done: no captioner is asked for
@@ -106,7 +106,7 @@ def test_a_captioner_may_say_nothing_of_an_image_and_a_person_may_not(tmp_path, 
     images = some(4)
     monkeypatch.setattr(captions, "captioner", lambda name: lambda batch: ["", "a boat", " ", "a boat"][: len(batch)])
     captions.write(images, "blip", tmp_path / "c.csv")
-    assert [said.strip() for said in captions.read(tmp_path / "c.csv", images)] == ["", "a boat", "", "a boat"]
+    assert [caption.strip() for caption in captions.read(tmp_path / "c.csv", images)] == ["", "a boat", "", "a boat"]
     assert attributes.of(images, str(tmp_path / "c.csv")).has.sum(axis=1).tolist() == [0, 1, 0, 1]
     pd.read_csv(tmp_path / "c.csv").drop(columns="captioner").to_csv(tmp_path / "mine.csv", index=False)
     with pytest.raises(InputError, match=r"has none for cat/0 \(2 of 4 are missing\)"):
@@ -136,8 +136,8 @@ def test_words_of_a_captioner_are_known_by_its_name_on_several_data_sets(monkeyp
         ([f"folder:{own_cache}"], "has no name for cached captions, so -o FILE.csv is needed"),
     ):
         assert cli.main(["caption", *arguments]) == 2
-        said = capsys.readouterr().err
-        assert line in said and said.count("\n") == 1
+        error = capsys.readouterr().err
+        assert line in error and error.count("\n") == 1
 
 
 def test_a_table_for_each_data_set_goes_by_one_name(folder, tmp_path):
@@ -230,13 +230,15 @@ def test_a_captioner_is_the_model_with_the_papers_settings(tiny, monkeypatch):
 
     kind, folder, model, tokenizer = tiny
     images = some(5, side=20).images
-    seen = AutoImageProcessor.from_pretrained(folder)(images=list(images), return_tensors="pt").pixel_values
+    pixel_values = AutoImageProcessor.from_pretrained(folder)(images=list(images), return_tensors="pt").pixel_values
     search = dict(num_beams=4, max_length=16) if kind == "vit-gpt2" else dict(num_beams=1, max_length=20)
     if kind == "blip-large":
         search |= tokenizer(["there"] * 5, return_tensors="pt", return_token_type_ids=False)
         assert search["input_ids"].shape == (5, 3)
     with torch.inference_mode():
-        written = tokenizer.batch_decode(model.eval().generate(pixel_values=seen, **search), skip_special_tokens=True)
+        written = tokenizer.batch_decode(
+            model.eval().generate(pixel_values=pixel_values, **search), skip_special_tokens=True
+        )
     monkeypatch.setattr(captions, "BATCH", 2)
     describe = captions.captioner(f"{kind}:{folder}")
     assert describe(images) == [" ".join(sentence.split()) for sentence in written]  # whatever the batches

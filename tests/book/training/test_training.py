@@ -54,26 +54,26 @@ def test_every_learner_learns_and_loads(small, tmp_path, name):
     learner = learners.make(training.RECIPES[name].learner, backbone)
     images = small("coloured", "validation")
     tasks = sample_closed(images.labels, tasks=20, queries=5)
-    found, _ = evaluation.record(images, backbone, learner, tasks)
-    assert found.accuracy().mean() > 0.5  # chance is 0.2
+    record, _ = evaluation.record(images, backbone, learner, tasks)
+    assert record.accuracy().mean() > 0.5  # chance is 0.2
     curve = pd.read_csv(path.with_suffix(".csv"))
     assert list(curve) == ["epoch", "loss", "validation"] and len(curve) == 2
     with safe_open(path, "pt") as file:
         assert list(file.metadata()) == ["training"]  # of several keys the order is chance: equal runs, other bytes
-        made = json.loads(file.metadata()["training"])
-    assert made["recipe"]["learner"] == learner.name
+        metadata = json.loads(file.metadata()["training"])
+    assert metadata["recipe"]["learner"] == learner.name
     rests_on = {f: backbones.load(size[f]).weights for f in ("frozen", "teacher") if f in size}
-    assert made["data"] == {s: small("", s).digest for s in ("base", "validation")} | rests_on
-    assert all(made["recipe"][field] == size[field] for field in rests_on)
+    assert metadata["data"] == {s: small("", s).digest for s in ("base", "validation")} | rests_on
+    assert all(metadata["recipe"][field] == size[field] for field in rests_on)
 
 
 @pytest.mark.slow
 def test_an_auxiliary_loss_trains_and_leaves_no_head(small, tmp_path):
-    plain, extra = (trained("can", **SHORT, auxiliary=a) for a in (0.0, 1.0))
-    assert plain.head is None and extra.head.weight.shape == (6, 64)  # a class for each base class, not each way
+    without, extra = (trained("can", **SHORT, auxiliary=a) for a in (0.0, 1.0))
+    assert without.head is None and extra.head.weight.shape == (6, 64)  # a class for each base class, not each way
     assert extra.head.weight.grad.abs().max() > 0
-    assert extra.curve[0]["loss"] > plain.curve[0]["loss"] + 0.5
-    assert extra.kept.keys() == plain.kept.keys()  # thrown away
+    assert extra.curve[0]["loss"] > without.curve[0]["loss"] + 0.5
+    assert extra.kept.keys() == without.kept.keys()  # thrown away
     assert trained("protonet", auxiliary=1.0, **SHORT).head.weight.shape == (6, 256)
     with pytest.raises(InputError, match="auxiliary = 1.0; 0 is allowed for maml"):
         training.train("maml", tmp_path / "m.safetensors", auxiliary=1.0)
@@ -82,8 +82,8 @@ def test_an_auxiliary_loss_trains_and_leaves_no_head(small, tmp_path):
 @pytest.mark.slow
 def test_same_seed_same_weights_and_a_stopped_run_goes_on_to_them(small, tmp_path, monkeypatch):
     def made(file, seed=0):
-        given = dict(SHORT, network="conv4-32", seed=seed, progress=False)
-        path = training.train("r2d2", tmp_path / file, **given)
+        options = dict(SHORT, network="conv4-32", seed=seed, progress=False)
+        path = training.train("r2d2", tmp_path / file, **options)
         return path.read_bytes(), path.with_suffix(".csv").read_bytes()  # the best epoch may be the first: so each loss
 
     first = made("a.safetensors")
@@ -117,13 +117,13 @@ def test_a_stopped_run_of_other_settings_starts_anew(small, tmp_path):
 
 def test_a_frozen_network_stays_and_a_stopped_run_goes_on(small, tmp_path):
     settings = SHORT | dict(frozen=other(tmp_path), options={"latent": 8})
-    whole = training.train("leo", tmp_path / "whole.safetensors", progress=False, **settings)
+    unstopped = training.train("leo", tmp_path / "whole.safetensors", progress=False, **settings)
     trained("leo", **settings).save(tmp_path / ".cut.training")
     cut = training.train("leo", tmp_path / "cut.safetensors", progress=False, **settings)
-    assert cut.read_bytes() == whole.read_bytes()
-    with safe_open(whole, "pt") as file, safe_open(tmp_path / "other.safetensors", "pt") as start:
-        kept = [name for name in file.keys() if name.startswith("network.")]  # noqa: SIM118
-        assert kept and all((file.get_tensor(name) == start.get_tensor(name)).all() for name in kept)
+    assert cut.read_bytes() == unstopped.read_bytes()
+    with safe_open(unstopped, "pt") as file, safe_open(tmp_path / "other.safetensors", "pt") as start:
+        names = [name for name in file.keys() if name.startswith("network.")]  # noqa: SIM118
+        assert names and all((file.get_tensor(name) == start.get_tensor(name)).all() for name in names)
         assert file.get_tensor("head.encoder.weight").shape == (8, 256)
     with pytest.raises(InputError, match="network = resnet18; that of conv4-baseline:.* is needed"):
         training.train("leo", tmp_path / "r.safetensors", network="resnet18", progress=False, **settings)
@@ -140,10 +140,10 @@ def test_on_other_data_the_network_that_a_recipe_rests_on_must_be_given(name, da
     message = f"{field}: {name} .* conv4-baseline, was trained on coloured, not on {dataset}; give --{field} .*:FILE"
     with pytest.raises(InputError, match=message):
         training.train(name, tmp_path / "x.safetensors", dataset=dataset)
-    for given in ("conv4-baseline", ""):
-        if given or field == "teacher":
+    for backbone in ("conv4-baseline", ""):
+        if backbone or field == "teacher":
             with pytest.raises(TypeError, match="'NoneType' object is not callable"):  # the work begins
-                training.train(name, tmp_path / "x.safetensors", dataset=dataset, **{field: given})
+                training.train(name, tmp_path / "x.safetensors", dataset=dataset, **{field: backbone})
 
 
 def test_a_teachers_answers_are_learned(small, tmp_path):
@@ -229,49 +229,54 @@ def test_recipes_keep_the_fields_that_checkpoints_name():
 def test_a_folder_trains_on_some_classes_and_validates_on_others(photos, tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(loop, "VALIDATION", {"features": 4})
     dataset = photos(count=16, size=(8, 8))
-    seen = []
+    parts = []
     real = loop.split_classes
-    monkeypatch.setattr(loop, "split_classes", lambda *a: seen.extend(real(*a)) or seen)
-    given = dict(dataset=dataset, epochs=1, steps=1, shots=1, queries=15)
-    training.train("protonet", tmp_path / "p.safetensors", **given)
-    base, validation = seen
+    monkeypatch.setattr(loop, "split_classes", lambda *a: parts.extend(real(*a)) or parts)
+    options = dict(dataset=dataset, epochs=1, steps=1, shots=1, queries=15)
+    training.train("protonet", tmp_path / "p.safetensors", **options)
+    base, validation = parts
     assert len(base.class_names) == 7 and len(validation.class_names) == 5
     assert sorted(base.class_names + validation.class_names) == sorted(f"kind{c}" for c in range(12))
     assert validation.class_names == ["kind10", "kind2", "kind4", "kind5", "kind9"]  # of this rule, anywhere
-    whole = datasets.load(dataset).at_size(32)  # as the network takes them, and not larger
-    for part in seen:  # every image of each class, with its own pixels
+    images = datasets.load(dataset).at_size(32)  # as the network takes them, and not larger
+    for part in parts:  # every image of each class, with its own pixels
         assert part.counts.tolist() == [16] * len(part.class_names)
         name = part.class_names[2]
-        assert (part.images[part.labels == 2] == whole.images[:][whole.labels == whole.class_names.index(name)]).all()
-    told = capsys.readouterr().out
-    assert "photos: read at 32 × 32 pixels; 7 classes train (" in told
-    assert "5 classes validate (kind10, kind2, kind4, kind5, kind9); none is left to test on" in told
+        assert (
+            part.images[part.labels == 2] == images.images[:][images.labels == images.class_names.index(name)]
+        ).all()
+    printed = capsys.readouterr().out
+    assert "photos: read at 32 × 32 pixels; 7 classes train (" in printed
+    assert "5 classes validate (kind10, kind2, kind4, kind5, kind9); none is left to test on" in printed
     # Whoever tests on them all the same is told, however the folder is written; whoever tests on others is not.
-    network, same = f"conv4-protonet:{tmp_path}/p.safetensors", "was trained and selected on the classes of this folder"
+    network, warning = (
+        f"conv4-protonet:{tmp_path}/p.safetensors",
+        "was trained and selected on the classes of this folder",
+    )
     monkeypatch.chdir(tmp_path)
     evaluation.ready("folder:photos/", network, "protonet")
-    assert same in capsys.readouterr().err
+    assert warning in capsys.readouterr().err
     (tmp_path / "photos").rename(tmp_path / "other")
     evaluation.ready("folder:other", network, "protonet")
-    assert same not in capsys.readouterr().err
+    assert warning not in capsys.readouterr().err
 
 
 def test_a_damaged_or_foreign_state_is_not_gone_on_from(small, tmp_path, capsys):
     run = trained("protonet", **SHORT)
     run.save(tmp_path / "state")
-    whole = (tmp_path / "state").read_bytes()
+    state = (tmp_path / "state").read_bytes()
     weights = next(w for w in run.parts.state_dict().values() if w.ndim == 4)
-    at = whole.index(weights.numpy().tobytes("A"))  # in the order of the memory, which is channels last
-    other = whole[:at] + bytes([whole[at] ^ 1]) + whole[at + 1 :]  # a weight is another
+    at = state.index(weights.numpy().tobytes("A"))  # in the order of the memory, which is channels last
+    changed = state[:at] + bytes([state[at] ^ 1]) + state[at + 1 :]  # a weight is another
     listed = io.BytesIO()
     torch.save([1, 2, 3], listed)
     run.epoch = 0
-    for i, content in enumerate([whole[: len(whole) // 2], b"", b"hello\n", listed.getvalue(), other]):
+    for i, content in enumerate([state[: len(state) // 2], b"", b"hello\n", listed.getvalue(), changed]):
         path = tmp_path / f"state{i}"
         path.write_bytes(content)
         run.resume(path)
         assert run.epoch == 0 and f"{path} is damaged" in capsys.readouterr().err
-    (tmp_path / "state").write_bytes(whole)
+    (tmp_path / "state").write_bytes(state)
     run.epoch, run.data = 0, {"base": "other", "validation": "images"}
     run.resume(tmp_path / "state")
     assert run.epoch == 0
@@ -279,7 +284,7 @@ def test_a_damaged_or_foreign_state_is_not_gone_on_from(small, tmp_path, capsys)
 
 def test_a_recipe_says_which_network_images_optimiser_and_schedule(small, tmp_path):
     """Another depth, width and side; the checkpoint brings them back."""
-    asked = dict(
+    recipe = dict(
         architecture={"widths": [8, 8, 16], "side": 40},
         augmentation=("crop", "flip", "colour"),
         optimiser="sgd",
@@ -288,15 +293,15 @@ def test_a_recipe_says_which_network_images_optimiser_and_schedule(small, tmp_pa
         steps=8,
         lr=0.05,
     )
-    path = training.train("protonet", tmp_path / "p.safetensors", progress=False, **asked)
+    path = training.train("protonet", tmp_path / "p.safetensors", progress=False, **recipe)
     backbone = backbones.load(f"conv4-protonet:{path}")
     assert (backbone.dim, backbone.map, backbone.resolution) == (16 * 5 * 5, (16, 5, 5), 40)
     assert len([m for m in backbone.module.modules() if isinstance(m, torch.nn.Conv2d)]) == 3
     images = small("", "validation")
     tasks = sample_closed(images.labels, tasks=20, queries=5)
-    found, _ = evaluation.record(images, backbone, learners.make("protonet", backbone), tasks)
-    assert found.accuracy().mean() > 0.5  # chance is 0.2
-    run = run_of("protonet", **asked)
+    record, _ = evaluation.record(images, backbone, learners.make("protonet", backbone), tasks)
+    assert record.accuracy().mean() > 0.5  # chance is 0.2
+    run = run_of("protonet", **recipe)
     assert type(run.optimiser) is torch.optim.SGD and run.optimiser.param_groups[0]["momentum"] == 0.9
     rates = []
     for _ in range(16):
@@ -304,9 +309,9 @@ def test_a_recipe_says_which_network_images_optimiser_and_schedule(small, tmp_pa
         run.optimiser.step(), run.schedule.step()
     assert rates == pytest.approx([0.05] * 9 + [0.005] * 3 + [0.0005] * 4)
     with safe_open(path, "pt") as file:
-        kept = json.loads(file.metadata()["training"])["recipe"]
-    assert kept["architecture"] == asked["architecture"] and kept["augmentation"] == ["crop", "flip", "colour"]
-    assert "temperature" not in kept  # as it always was
+        stored = json.loads(file.metadata()["training"])["recipe"]
+    assert stored["architecture"] == recipe["architecture"] and stored["augmentation"] == ["crop", "flip", "colour"]
+    assert "temperature" not in stored  # as it always was
 
 
 def test_the_teachers_weight_and_temperature_are_those_of_the_recipe(small, tmp_path):
@@ -326,17 +331,17 @@ def test_the_teachers_weight_and_temperature_are_those_of_the_recipe(small, tmp_
 def test_an_augmentation_keeps_the_form_and_the_range_of_images(name):
     torch.manual_seed(0)
     x = torch.rand(64, 3, 16, 16) * 2 - 1
-    before, found = x.clone(), augment.AUGMENTATIONS[name](x)
-    assert found.shape == x.shape and found.abs().max() <= 1 and (x == before).all()
-    assert (found != x).flatten(1).any(1).float().mean() > 0.2 and (found.std((1, 2, 3)) > 0).all()
+    before, augmented = x.clone(), augment.AUGMENTATIONS[name](x)
+    assert augmented.shape == x.shape and augmented.abs().max() <= 1 and (x == before).all()
+    assert (augmented != x).flatten(1).any(1).float().mean() > 0.2 and (augmented.std((1, 2, 3)) > 0).all()
 
 
 def test_a_crop_is_a_part_of_the_image_and_flips_are_half_of_them():
     torch.manual_seed(0)
     ramp = torch.linspace(-1, 1, 32).expand(400, 3, 32, 32)
-    found = augment.crop(ramp)[:, 0, 0]
-    width = (found[:, -1] - found[:, 0]) / (ramp[0, 0, 0, -1] - ramp[0, 0, 0, 0])
-    assert 0.55 < width.min() < 0.65 and 0.95 < width.max() <= 1 and found.min() >= -1 and found.max() <= 1
+    cropped = augment.crop(ramp)[:, 0, 0]
+    width = (cropped[:, -1] - cropped[:, 0]) / (ramp[0, 0, 0, -1] - ramp[0, 0, 0, 0])
+    assert 0.55 < width.min() < 0.65 and 0.95 < width.max() <= 1 and cropped.min() >= -1 and cropped.max() <= 1
     turned = (augment.flip(ramp)[:, 0, 0, 0] > 0).float().mean()
     assert 0.4 < turned < 0.6
 
@@ -352,36 +357,36 @@ def test_training_and_evaluation_see_images_as_the_recipe_says(photos, tmp_path,
     monkeypatch.setattr(loop, "VALIDATION", {"features": 4})
     dataset = photos()
     runs, real = [], loop._Run
-    monkeypatch.setattr(loop, "_Run", lambda *given: runs.append(real(*given)) or runs[-1])
+    monkeypatch.setattr(loop, "_Run", lambda *arguments: runs.append(real(*arguments)) or runs[-1])
     path = training.train(
         "protonet", tmp_path / "p.safetensors", dataset=dataset, epochs=1, steps=1, shots=1, progress=False, **SEEN
     )
     with safe_open(path, "pt") as file:
-        kept = json.loads(file.metadata()["training"])["recipe"]
-    assert {name: kept[name] for name in SEEN} == SEEN
+        stored = json.loads(file.metadata()["training"])["recipe"]
+    assert {name: stored[name] for name in SEEN} == SEEN
     backbone = backbones.load(f"conv4-protonet:{path}")
     assert (backbone.read_at, backbone.resolution) == (42, 32)
     images, backbone = backbones.fitted(datasets.load(dataset), backbone)
     steps = [transforms.Resize([42, 42]), transforms.ToTensor(), transforms.CenterCrop(32)]
     seen_there = transforms.Compose([*steps, transforms.Normalize(SEEN["mean"], SEEN["std"])])
     file = sorted((tmp_path / "photos").glob("*/*.png"))[3]
-    seen = backbone.preprocess(torch.from_numpy(images.images[3:4]))[0]
-    assert torch.allclose(seen, seen_there(Image.open(file)), atol=1e-5)
+    evaluated = backbone.preprocess(torch.from_numpy(images.images[3:4]))[0]
+    assert torch.allclose(evaluated, seen_there(Image.open(file)), atol=1e-5)
 
     (run,) = runs
     assert run.images.shape[1:] == (42, 42, 3)
     torch.manual_seed(0)
-    found = run._prepared(torch.zeros(200, dtype=torch.int64))
-    whole = replace(backbone, resolution=42, read_at=None).preprocess(run.images[:1])[0]
-    places = whole.unfold(1, 32, 1).unfold(2, 32, 1).flatten(1, 2).movedim(0, 1)  # all 11 × 11 squares
-    at = [int((places - one).abs().amax((1, 2, 3)).argmin()) for one in found]
-    assert all(torch.allclose(places[i], one, atol=1e-5) for i, one in zip(at, found))
+    trained_on = run._prepared(torch.zeros(200, dtype=torch.int64))
+    full_image = replace(backbone, resolution=42, read_at=None).preprocess(run.images[:1])[0]
+    places = full_image.unfold(1, 32, 1).unfold(2, 32, 1).flatten(1, 2).movedim(0, 1)  # all 11 × 11 squares
+    at = [int((places - square).abs().amax((1, 2, 3)).argmin()) for square in trained_on]
+    assert all(torch.allclose(places[i], square, atol=1e-5) for i, square in zip(at, trained_on))
     assert {i // 11 for i in at} == {i % 11 for i in at} == set(range(11))
 
 
 def test_a_learner_on_a_frozen_network_takes_its_network_and_preprocessing(small, tmp_path):
-    own = dict(SEEN, architecture={"widths": [8, 8, 16], "side": 40})
-    frozen = training.train("baseline", tmp_path / "b.safetensors", progress=False, size=32, **SHORT, **own)
+    changes = dict(SEEN, architecture={"widths": [8, 8, 16], "side": 40})
+    frozen = training.train("baseline", tmp_path / "b.safetensors", progress=False, size=32, **SHORT, **changes)
     named = dict(frozen=f"conv4-baseline:{frozen}", options={"latent": 8}, progress=False)
     path = training.train("leo", tmp_path / "l.safetensors", **SHORT, **named)
     a, b = backbones.load(f"conv4-leo:{path}"), backbones.load(f"conv4-baseline:{frozen}")
@@ -398,8 +403,8 @@ def test_a_learner_on_a_frozen_network_takes_its_network_and_preprocessing(small
     [([1, 3], 0.5, [1.0] * 2 + [0.5] * 4 + [0.25] * 4), ((), 0.1, [1.0] * 6 + [0.1] * 2 + [0.01] * 2)],
 )
 def test_the_rate_falls_after_the_epochs_of_the_recipe(small, milestones, factor, expected):
-    given = dict(schedule="steps", optimiser="sgd-momentum", milestones=milestones, factor=factor)
-    run = run_of("protonet", epochs=5, steps=2, lr=1.0, **given)
+    options = dict(schedule="steps", optimiser="sgd-momentum", milestones=milestones, factor=factor)
+    run = run_of("protonet", epochs=5, steps=2, lr=1.0, **options)
     group, rates = run.optimiser.param_groups[0], []
     for _ in range(10):
         rates.append(group["lr"])
@@ -413,14 +418,16 @@ def test_training_ends_after_as_many_epochs_without_gain_as_the_recipe_is_patien
     for patience, epochs in ((0, 6), (1, 3), (2, 4), (3, 6)):
         left = iter(accuracy)
         monkeypatch.setattr(_Run, "_validate", lambda run, left=left: next(left))
-        given = dict(epochs=6, steps=1, patience=patience, progress=False)
-        path = training.train("protonet", tmp_path / f"{patience}.safetensors", **given)
+        options = dict(epochs=6, steps=1, patience=patience, progress=False)
+        path = training.train("protonet", tmp_path / f"{patience}.safetensors", **options)
         assert pd.read_csv(path.with_suffix(".csv"))["validation"].tolist() == [100 * a for a in accuracy[:epochs]]
 
 
 def test_a_recipe_says_how_many_tasks_validate(small, monkeypatch):
-    drawn = []
-    monkeypatch.setattr(loop, "evaluate", lambda *given: drawn.append(len(given[2])) or evaluation.evaluate(*given))
+    counts = []
+    monkeypatch.setattr(
+        loop, "evaluate", lambda *arguments: counts.append(len(arguments[2])) or evaluation.evaluate(*arguments)
+    )
     for validation in (0, 7):
         trained("protonet", **SHORT, validation=validation)
-    assert drawn == [40, 7]
+    assert counts == [40, 7]

@@ -17,9 +17,9 @@ from fslcore.models import backbones
 
 EVERY = [
     (paper, learner, dataset, shots)
-    for paper, of in _file().items()
-    for learner in of["learners"]
-    for dataset in of["datasets"]
+    for paper, settings in _file().items()
+    for learner in settings["learners"]
+    for dataset in settings["datasets"]
     for shots in (1, 5)
 ]
 
@@ -35,20 +35,22 @@ def test_every_recipe_of_a_paper_can_be_followed(paper, learner, dataset, shots,
     monkeypatch.setattr(loop, "_check_usual", lambda *_: None)
     monkeypatch.setattr(loop, "_interventional", lambda _: False)
     recipe = loop._checked(learner, recipe_of(paper, learner, dataset, shots), {"dataset": f"{dataset}:x"}, paper)
-    told = of_paper(paper, learner, dataset, shots)[1]
-    assert told["source"] and told["unverified"] and all(isinstance(t, str) for of in told.values() for t in of)
-    known = recipe.built
-    assert known.side == {"cifar-fs": 32, "meta-album": 128}.get(dataset, 84)
+    notes = of_paper(paper, learner, dataset, shots)[1]
+    assert (
+        notes["source"] and notes["unverified"] and all(isinstance(t, str) for texts in notes.values() for t in texts)
+    )
+    network = recipe.built
+    assert network.side == {"cifar-fs": 32, "meta-album": 128}.get(dataset, 84)
     assert recipe.validation in (200, 600, 1000) and recipe.ways in (5, 20)
     kind = learners.of_images.get(recipe.learner) or learners.of_features[recipe.learner]
     if getattr(kind, "places", False):
-        assert known.map == (640, 5, 5)
-    made = kind(**recipe.options, **({"map": known.map} if getattr(kind, "places", False) else {}))
-    assert made.name == recipe.learner
+        assert network.map == (640, 5, 5)
+    built = kind(**recipe.options, **({"map": network.map} if getattr(kind, "places", False) else {}))
+    assert built.name == recipe.learner
 
 
 @pytest.mark.parametrize(
-    "given, expected",
+    "arguments, expected",
     [
         (("evaluators", "protonet", "cifar-fs"), dict(ways=5, steps=2000, epochs=100, lr=1e-3, schedule="cosine")),
         (("evaluators", "protonet", "miniimagenet"), dict(ways=20, read_at=96, optimiser="adam", weight_decay=5e-4)),
@@ -63,8 +65,8 @@ def test_every_recipe_of_a_paper_can_be_followed(paper, learner, dataset, shots,
         (("fewstab", "rfs", "miniimagenet"), dict(lr=0.05, size=64, milestones=(60, 80), teacher="", validation=1000)),
     ],
 )
-def test_recipes_are_those_of_the_tables_and_configurations(given, expected):
-    recipe = recipe_of(*given)
+def test_recipes_are_those_of_the_tables_and_configurations(arguments, expected):
+    recipe = recipe_of(*arguments)
     assert {name: getattr(recipe, name) for name in expected} == expected
 
 
@@ -108,7 +110,7 @@ def test_a_paper_is_followed_from_images_to_a_backbone(cifar_fs, tmp_path, monke
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "given, message",
+    "arguments, message",
     [
         (dict(name="protonet", paper="oops"), "paper = oops; evaluators, fewstab are allowed"),
         (dict(name="leo", paper="evaluators"), "learner = leo; baseline, .* are allowed for the paper evaluators"),
@@ -126,21 +128,21 @@ def test_a_paper_is_followed_from_images_to_a_backbone(cifar_fs, tmp_path, monke
         ),
     ],
 )
-def test_what_a_recipe_of_a_paper_cannot_be(tmp_path, given, message):
+def test_what_a_recipe_of_a_paper_cannot_be(tmp_path, arguments, message):
     with pytest.raises(InputError, match=message):
-        training.train(output=tmp_path / "x.safetensors", progress=False, **given)
+        training.train(output=tmp_path / "x.safetensors", progress=False, **arguments)
     assert not list(tmp_path.iterdir())
 
 
 def test_the_command_takes_a_paper_and_sets_fields(cifar_fs, tmp_path, monkeypatch, capsys):
-    given, real = [], training.train
-    monkeypatch.setattr(training, "train", lambda *names, **named: given.append(named) or real(*names, **named))
+    calls, real = [], training.train
+    monkeypatch.setattr(training, "train", lambda *names, **named: calls.append(named) or real(*names, **named))
     sets = ("steps=1", "validation=2", "architecture.widths=[4, 4]", "augmentation=[flip]")
-    options = [text for one in sets for text in ("--set", one)]
+    options = [text for field in sets for text in ("--set", field)]
     file = str(tmp_path / "p.safetensors")
     words = ["train", "protonet", "--paper", "evaluators", "--dataset", cifar_fs, "--epochs", "1", "-o", file]
     assert cli.main([*words, *options, "--quiet"]) == 0
-    assert given[0]["architecture.widths"] == [4, 4] and given[0]["augmentation"] == ["flip"]
+    assert calls[0]["architecture.widths"] == [4, 4] and calls[0]["augmentation"] == ["flip"]
     assert capsys.readouterr().out.strip() == file and backbones.load(f"conv4-protonet:{file}").map == (4, 8, 8)
     for wrong, message in ((["--set", "lr"], "set = lr; FIELD=VALUE is allowed"),):
         assert cli.main(["train", "protonet", "-o", str(tmp_path / "w.safetensors"), *wrong]) == 2
@@ -152,12 +154,12 @@ def test_the_command_takes_a_paper_and_sets_fields(cifar_fs, tmp_path, monkeypat
 
 def test_all_networks_of_a_paper_are_listed_after_what_they_rest_on():
     for paper, count in (("evaluators", 5 * 5), ("fewstab", 3 * (2 + 2 * 16))):
-        found = [*paper_networks.networks(paper)]
-        assert len(found) == len({network for *_, network in found}) == count
-        for of in dict.fromkeys(of for _, of, _, _ in found):
-            names = [name for name, dataset, _, _ in found if dataset == of]
-            rest = [n for n in names if "frozen" in of_paper(paper, n, of)[0]]
-            assert not rest or names.index("rfs") < min(map(names.index, rest))
+        networks = [*paper_networks.networks(paper)]
+        assert len(networks) == len({network for *_, network in networks}) == count
+        for data_set in dict.fromkeys(data_set for _, data_set, _, _ in networks):
+            names = [name for name, dataset, _, _ in networks if dataset == data_set]
+            frozen = [n for n in names if "frozen" in of_paper(paper, n, data_set)[0]]
+            assert not frozen or names.index("rfs") < min(map(names.index, frozen))
     named = {network for *_, network in paper_networks.networks("fewstab")}
     assert {"fewstab/cub-splits-fewstab/1shot-leo", "fewstab/miniimagenet/rfs"} < named
     assert not any("1shot-rfs" in network for network in named)  # trained on batches of images: no shots
@@ -169,10 +171,10 @@ def test_all_networks_of_a_paper_are_listed_after_what_they_rest_on():
 @pytest.fixture
 def small_paper(cifar_fs, monkeypatch):
     """Three learners of FewSTAB, of which one rests on another, on a data set of 32 pixels."""
-    of = _file()["fewstab"]
-    monkeypatch.setitem(of["datasets"], "cifar-fs", {})
-    monkeypatch.setitem(of, "learners", {name: of["learners"][name] for name in ("leo", "protonet", "rfs")})
-    monkeypatch.setitem(of, "sets", [cifar_fs])
+    settings = _file()["fewstab"]
+    monkeypatch.setitem(settings["datasets"], "cifar-fs", {})
+    monkeypatch.setitem(settings, "learners", {name: settings["learners"][name] for name in ("leo", "protonet", "rfs")})
+    monkeypatch.setitem(settings, "sets", [cifar_fs])
     tiny = {"architecture.widths": [4, 4, 4, 4], "architecture.side": 32, "read_at": 36, "queries": 2, "size": 1}
     return SMALL | tiny
 
@@ -186,8 +188,8 @@ def test_a_paper_is_trained_whole_goes_on_and_its_networks_are_known_by_name(sma
     assert not paper_networks.missing("fewstab")
     (folder / "protonet.safetensors").rename(folder / "kept")
     before = {path: path.read_bytes() for path in paths if path.is_file()}
-    again = [*training.train_paper("fewstab", **small_paper)]
-    assert again == paths and (folder / "protonet.safetensors").read_bytes() == (folder / "kept").read_bytes()
+    second_paths = [*training.train_paper("fewstab", **small_paper)]
+    assert second_paths == paths and (folder / "protonet.safetensors").read_bytes() == (folder / "kept").read_bytes()
     assert all(path.read_bytes() == content for path, content in before.items())
     assert "fewstab/cifar-fs/rfs is already trained" in capsys.readouterr().err
 
@@ -201,8 +203,10 @@ def test_a_paper_is_trained_whole_goes_on_and_its_networks_are_known_by_name(sma
 
 
 def test_the_command_trains_a_paper_and_says_which_data_are_missing(small_paper, capsys):
-    given = [f"{name}={json.dumps(value)}" for name, value in small_paper.items() if name not in ("epochs", "progress")]
-    options = [word for one in given for word in ("--set", one)]
+    fields = [
+        f"{name}={json.dumps(value)}" for name, value in small_paper.items() if name not in ("epochs", "progress")
+    ]
+    options = [word for field in fields for word in ("--set", field)]
     assert cli.main(["train", "--paper", "fewstab", "--epochs", "1", "--quiet", *options]) == 0
     assert len(capsys.readouterr().out.splitlines()) == 5
     for arguments, line in (
@@ -210,5 +214,5 @@ def test_the_command_trains_a_paper_and_says_which_data_are_missing(small_paper,
         (["--paper", "evaluators"], "data sets cifar-fs, miniimagenet, meta-album?test_set=0, "),
     ):
         assert cli.main(["train", *arguments]) == 2
-        said = capsys.readouterr().err
-        assert line in said and said.count("\n") == 1
+        error = capsys.readouterr().err
+        assert line in error and error.count("\n") == 1

@@ -25,47 +25,47 @@ def cache(tmp_path, monkeypatch):
 
 
 @pytest.fixture
-def kept(monkeypatch):
+def limit_memory(monkeypatch):
     """Sets how many bytes of pixels stay in memory."""
     return lambda number: monkeypatch.setattr("fslcore.datasets.images.KEPT", number)
 
 
 @pytest.mark.parametrize("name", ["protonet", "baseline", "maml", "unisiam"])
-def test_the_same_checkpoint_from_memory_and_from_a_map(name, photos, cache, kept, tmp_path):
-    given = SHORT | ({} if training.RECIPES[name].batch == "tasks" else {"size": 16})
-    if "size" in given:
-        del given["shots"]
-    made, dataset = {}, photos()
+def test_the_same_checkpoint_from_memory_and_from_a_map(name, photos, cache, limit_memory, tmp_path):
+    options = SHORT | ({} if training.RECIPES[name].batch == "tasks" else {"size": 16})
+    if "size" in options:
+        del options["shots"]
+    files_by_limit, dataset = {}, photos()
     for number in (2**29, 1000):
-        kept(number)
-        path = training.train(name, tmp_path / f"{number}.safetensors", dataset=dataset, **given)
-        made[number] = path.read_bytes(), path.with_suffix(".csv").read_bytes()
+        limit_memory(number)
+        path = training.train(name, tmp_path / f"{number}.safetensors", dataset=dataset, **options)
+        files_by_limit[number] = path.read_bytes(), path.with_suffix(".csv").read_bytes()
         files = sorted((cache / "pixels").glob("*")) if number == 1000 else []
         assert (cache / "pixels").exists() == (number == 1000)
-    assert made[2**29] == made[1000]
+    assert files_by_limit[2**29] == files_by_limit[1000]
     assert len(files) == 2 and all(file.suffix == ".npy" and len(file.stem) == 64 for file in files)
     assert {np.load(file, mmap_mode="r").shape[1:] for file in files} == {(36, 36, 3)}
 
 
-def test_images_are_decoded_once(cache, kept):
-    kept(1000)
+def test_images_are_decoded_once(cache, limit_memory):
+    limit_memory(1000)
     read = []
     values = np.random.default_rng(0).integers(0, 256, (40, 8, 8, 3), dtype=np.uint8)
     decoded = OnDemand(lambda i: read.append(i) or values[i], 40, (8, 8, 3))
     images = Images("x", decoded, np.arange(4).repeat(10), list("abcd"), content="0" * 64)
     assert decoded.large and isinstance(pixels.ready(images).images, np.memmap) and read == [*range(40)]
-    again = pixels.ready(images)
-    assert len(read) == 40 and (again.images == values).all() and again.digest == images.digest
-    full = sample_closed(again.labels, tasks=2, ways=2, shots=1, queries=2)
-    few, tasks = pixels.only(again, full)
+    mapped = pixels.ready(images)
+    assert len(read) == 40 and (mapped.images == values).all() and mapped.digest == images.digest
+    full = sample_closed(mapped.labels, tasks=2, ways=2, shots=1, queries=2)
+    few, tasks = pixels.only(mapped, full)
     assert len(few.images) == len(few) <= 12
     for part in ("support", "query"):
         assert (few.images[:][getattr(tasks, part)] == values[getattr(full, part)]).all()
-        assert (few.labels[getattr(tasks, part)] == again.labels[getattr(full, part)]).all()
+        assert (few.labels[getattr(tasks, part)] == mapped.labels[getattr(full, part)]).all()
 
 
-def test_a_disk_that_is_full_and_an_image_that_cannot_be_read_leave_nothing(cache, kept, monkeypatch):
-    kept(1000)
+def test_a_disk_that_is_full_and_an_image_that_cannot_be_read_leave_nothing(cache, limit_memory, monkeypatch):
+    limit_memory(1000)
 
     def broken(i):
         if i > 6:
@@ -87,8 +87,8 @@ def test_a_disk_that_is_full_and_an_image_that_cannot_be_read_leave_nothing(cach
 def test_peak_memory_is_bounded(cache, monkeypatch):
     """Of 96 MB of pixels, training holds a sixth at most: that of a chunk, a batch and the tasks that validate."""
     n, side = 4000, 90
-    kept, rng = 2**20, np.random.default_rng(0)
-    monkeypatch.setattr("fslcore.datasets.images.KEPT", kept)
+    limit, rng = 2**20, np.random.default_rng(0)
+    monkeypatch.setattr("fslcore.datasets.images.KEPT", limit)
     monkeypatch.setattr(pixels, "CHUNK", 2**21)
     tiles = rng.integers(0, 256, (20, side, side, 3), dtype=np.uint8)
 

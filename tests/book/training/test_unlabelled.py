@@ -36,10 +36,13 @@ def unit(x):
     return x / x.norm()
 
 
-def uniform_term(z, temperature, same):
+def uniform_term(z, temperature, images):
     """log of the mean of exp(cosine / τ) over pairs of views that do not show the same image."""
     pairs = [
-        torch.exp(unit(z[i]) @ unit(z[j]) / temperature) for i in range(len(z)) for j in range(len(z)) if (i - j) % same
+        torch.exp(unit(z[i]) @ unit(z[j]) / temperature)
+        for i in range(len(z))
+        for j in range(len(z))
+        if (i - j) % images
     ]
     return torch.log(sum(pairs) / len(pairs))
 
@@ -56,14 +59,14 @@ def sinkhorn(score, rounds):
 def test_unisiam_is_its_equation():
     network, views = flat()
     objective = UniSiam(network, 10, width=12, weight=0.3, temperature=0.7)
-    found = objective(network, views)
+    loss = objective(network, views)
     z = objective.projector(network(views))
     p = objective.predictor(z)
-    alike = sum(unit(p[i]) @ unit(z[(i + 8) % 16].detach()) for i in range(16)) / 16
-    expected = 0.3 * uniform_term(z, 0.7, 8) - alike
-    assert found.item() == pytest.approx(expected.item(), rel=1e-5)
+    similarity = sum(unit(p[i]) @ unit(z[(i + 8) % 16].detach()) for i in range(16)) / 16
+    expected = 0.3 * uniform_term(z, 0.7, 8) - similarity
+    assert loss.item() == pytest.approx(expected.item(), rel=1e-5)
     weights = [*network.parameters(), *objective.parameters()]
-    for ours, theirs in zip(torch.autograd.grad(found, weights), torch.autograd.grad(expected, weights), strict=True):
+    for ours, theirs in zip(torch.autograd.grad(loss, weights), torch.autograd.grad(expected, weights), strict=True):
         assert ours == pytest.approx(theirs, abs=1e-5)  # no gradient through the view that is predicted
 
 
@@ -71,14 +74,14 @@ def test_psco_is_its_equation_and_its_queue_is_first_in_first_out():
     network, views = flat()
     objective = PsCo(network, 10, width=12, out=6, queue=20, shots=2, temperature=0.3, shot_temperature=0.5)
     before = objective.queue.clone()
-    found = objective(network, views)
+    loss = objective(network, views)
     query = objective.predictor(objective.projector(network(views[:8])))
     with torch.no_grad():
         slow, projector = objective.slow
         key = torch.stack([unit(k) for k in projector(slow(views[8:]))])
         plan = sinkhorn(key @ before.T, ITERATIONS)
         shots = [sorted(range(20), key=lambda j, i=i: -plan[i, j])[:2] for i in range(8)]
-    everyone = [j for of in shots for j in of]  # a member of the queue may be a shot of two classes
+    everyone = [j for rows in shots for j in rows]  # a member of the queue may be a shot of two classes
     expected = 0
     for i in range(8):
         q = unit(query[i])
@@ -87,17 +90,17 @@ def test_psco_is_its_equation_and_its_queue_is_first_in_first_out():
             expected -= torch.log(torch.exp(q @ before[j] / 0.5) / below) / 2 / 8
         positive = torch.exp(q @ key[i] / 0.3)
         expected -= torch.log(positive / (positive + sum(torch.exp(q @ k / 0.3) for k in before))) / 8
-    assert found.item() == pytest.approx(expected.item(), rel=1e-5)
+    assert loss.item() == pytest.approx(expected.item(), rel=1e-5)
     assert objective.queue == pytest.approx(torch.cat([key, before[:12]]), abs=1e-6)
-    found.backward()
+    loss.backward()
     assert all(w.grad is None for w in objective.slow.parameters())
     assert all(w.grad.abs().max() > 0 for w in [*network.parameters(), *objective.predictor.parameters()])
 
 
-def beclr(**given):
+def beclr(**changes):
     network, views = flat()
     options = dict(width=12, weight=0.3, temperature=0.7, memory=40, prototypes=3, neighbours=2, start=60)
-    return BECLR(network, 10, **options | given), network, views
+    return BECLR(network, 10, **options | changes), network, views
 
 
 def test_beclr_is_its_equation():
@@ -106,7 +109,7 @@ def test_beclr_is_its_equation():
         objective(network, torch.randn(16, 3, 4, 4))
     memory, partition, prototypes = (objective.get_buffer(n).clone() for n in ("memory", "partition", "prototypes"))
     assert objective.seen == 64 and len(set(partition.tolist())) == 3
-    found = objective(network, views)
+    loss = objective(network, views)
     z = objective.projector(network(views))
     p = objective.predictor(z)
     with torch.no_grad():
@@ -114,13 +117,13 @@ def test_beclr_is_its_equation():
         key = [unit(k) for k in projector(slow(views))]
     total = 0
     for i in range(16):
-        other = key[(i + 8) % 16]
-        nearest = max(range(3), key=lambda c: float(other @ prototypes[c]))
-        own = [j for j in range(40) if partition[j] == nearest]
-        own = own if len(own) >= 2 else range(40)
-        near = sorted(own, key=lambda j: -float(other @ memory[j]))[:2]
-        total = total + unit(p[i]) @ (other + memory[near[0]] + memory[near[1]]) / 3
-    assert found.item() == pytest.approx((0.3 * uniform_term(z, 0.7, 8) - total / 16).item(), rel=1e-4)
+        opposite = key[(i + 8) % 16]
+        nearest = max(range(3), key=lambda c: float(opposite @ prototypes[c]))
+        candidates = [j for j in range(40) if partition[j] == nearest]
+        candidates = candidates if len(candidates) >= 2 else range(40)
+        neighbours = sorted(candidates, key=lambda j: -float(opposite @ memory[j]))[:2]
+        total = total + unit(p[i]) @ (opposite + memory[neighbours[0]] + memory[neighbours[1]]) / 3
+    assert loss.item() == pytest.approx((0.3 * uniform_term(z, 0.7, 8) - total / 16).item(), rel=1e-4)
 
     # What was remembered, and where: optimal transport to the old prototypes, then their means.
     assert objective.memory == pytest.approx(torch.cat([torch.stack(key), memory[:24]]), abs=1e-5)
@@ -134,11 +137,11 @@ def test_beclr_is_its_equation():
 
 def test_neighbours_come_when_the_memory_is_full_and_old_enough():
     objective, network, views = beclr()
-    seen = []
+    positives = []
     for _ in range(5):
-        seen.append(objective.enhanced(objective.slowly(views)).shape[1])
+        positives.append(objective.enhanced(objective.slowly(views)).shape[1])
         objective(network, views)
-    assert seen == [1, 1, 1, 1, 3]  # after 64 of 60
+    assert positives == [1, 1, 1, 1, 3]  # after 64 of 60
     objective, network, views = beclr(memory=16, start=0)
     assert objective.enhanced(objective.slowly(views)).shape[1] == 1  # nothing is remembered yet
     objective(network, views)
@@ -151,8 +154,8 @@ def test_a_partition_of_few_gives_way_to_the_whole_memory():
     objective.partition = torch.tensor([0, *[1] * 15])
     slow = objective.slowly(views)
     objective.prototypes = torch.stack([slow[0], -slow[0], -slow[0]])  # the first is nearest to the first view
-    near = (objective.memory @ slow[0]).topk(2).indices
-    assert objective.enhanced(slow)[0, 1:] == pytest.approx(objective.memory[near])
+    nearest = (objective.memory @ slow[0]).topk(2).indices
+    assert objective.enhanced(slow)[0, 1:] == pytest.approx(objective.memory[nearest])
 
 
 def test_a_momentum_copy_follows_slowly():
@@ -163,8 +166,8 @@ def test_a_momentum_copy_follows_slowly():
         for w in [*network.parameters(), *objective.projector.parameters()]:
             w += 1
     objective.follow(network)
-    for slow, then in zip(objective.slow.parameters(), before, strict=True):
-        assert slow == pytest.approx(then + 0.1, abs=1e-6)
+    for slow, earlier in zip(objective.slow.parameters(), before, strict=True):
+        assert slow == pytest.approx(earlier + 0.1, abs=1e-6)
 
 
 def test_views_differ_and_are_drawn_from_torchs_generator(small):
@@ -188,46 +191,50 @@ def test_a_view_moves_a_little_and_keeps_what_is_plain():
     area = marked.sum((1, 2))
     assert (area / 144).min() > 1 / 1.6**2 * 0.7 and (area / 144).max() < 1.6**2 * 1.3
     assert area.max() > 2 * area.min()
-    plain = two_views(torch.full((50, 3, 32, 32), 0.9))
-    assert plain.var((2, 3)).max() < 1e-8 and plain[:, :, 0, 0].var(0).min() > 0.01
+    uniform = two_views(torch.full((50, 3, 32, 32), 0.9))
+    assert uniform.var((2, 3)).max() < 1e-8 and uniform[:, :, 0, 0].var(0).min() > 0.01
 
 
 @pytest.mark.parametrize("name", UNLABELLED)
 def test_no_label_is_read(small, labels, name):
     """Labels of base classes in another order: the same weights, to the last byte."""
-    kept = []
+    results = []
     for order in (labels["base"], np.random.default_rng(1).permutation(labels["base"])):
         labels["base"] = order
         run = _Run("x", replace(training.RECIPES[name], **settings(name)), 0)
         for _ in range(2):
             run.train_epoch(False)
-        kept.append((run._tensors(), run.curve))
-    (ours, curve), (theirs, other) = kept
-    assert curve == other and ours.keys() == theirs.keys()
+        results.append((run._tensors(), run.curve))
+    (ours, curve), (theirs, other_curve) = results
+    assert curve == other_curve and ours.keys() == theirs.keys()
     assert all(w.numpy().tobytes() == theirs[key].numpy().tobytes() for key, w in ours.items())
 
 
 @pytest.mark.parametrize("name", UNLABELLED)
 def test_a_stopped_run_goes_on_to_the_same_bytes(small, tmp_path, monkeypatch, name):
     monkeypatch.setattr(_Run, "_validate", lambda run: run.epoch / 10)  # the last epoch is kept
-    whole = training.train(name, tmp_path / "whole.safetensors", progress=False, **settings(name))
+    unstopped = training.train(name, tmp_path / "whole.safetensors", progress=False, **settings(name))
     run = _Run("x", replace(training.RECIPES[name], **settings(name)), 0)
     run.train_epoch(False)
     run.save(tmp_path / ".cut.training")
     torch.manual_seed(99)
     cut = training.train(name, tmp_path / "cut.safetensors", progress=False, **settings(name))
-    assert cut.read_bytes() == whole.read_bytes()
-    again = training.train(name, tmp_path / "again.safetensors", progress=False, seed=1, **settings(name))
-    assert again.read_bytes() != whole.read_bytes()
+    assert cut.read_bytes() == unstopped.read_bytes()
+    other_seed = training.train(name, tmp_path / "again.safetensors", progress=False, seed=1, **settings(name))
+    assert other_seed.read_bytes() != unstopped.read_bytes()
 
 
 def test_images_are_turned_scaled_and_shifted_either_way(monkeypatch):
     """By up to 10 degrees, 15 % and 2 of 32 pixels, which are 4 / 32 of half an image."""
-    seen = []
-    monkeypatch.setattr(augment, "warped", lambda x, *of: seen.append(of) or x)
+    warps = []
+    monkeypatch.setattr(augment, "warped", lambda x, *values: warps.append(values) or x)
     torch.manual_seed(0)
     augment.jitter(torch.zeros(2000, 3, 32, 32))
-    ((angle, scale, shift, beyond),) = seen
-    for of, most in ((angle, np.pi / 18), (scale - 1, 0.15), (shift[:, 0], 4 / 32), (shift[:, 1], 4 / 32)):
-        assert abs(of.mean()) < 0.05 * most and 0.99 * most < of.max() <= most and -most <= of.min() < -0.99 * most
-    assert beyond == "border"
+    ((angle, scale, shift, padding),) = warps
+    for values, limit in ((angle, np.pi / 18), (scale - 1, 0.15), (shift[:, 0], 4 / 32), (shift[:, 1], 4 / 32)):
+        assert (
+            abs(values.mean()) < 0.05 * limit
+            and 0.99 * limit < values.max() <= limit
+            and -limit <= values.min() < -0.99 * limit
+        )
+    assert padding == "border"

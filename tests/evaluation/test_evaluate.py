@@ -115,6 +115,15 @@ def test_chunks_change_no_answer(features_file):
     assert np.array_equal(*(record.correct for record in records))
 
 
+def test_features_of_64_bits_serve_learners_with_weights_of_32(features_file):
+    bank = evaluation.load_source(features_file)
+    tasks = sample_closed(bank.labels, tasks=3)
+    learner = learners.FrozenMAML(16)
+    banks = bank, Bank(bank.data.double(), bank.labels, "")
+    records = [evaluation.evaluate(learner, bank, tasks) for bank in banks]
+    assert np.array_equal(*(record.correct for record in records))
+
+
 @pytest.mark.parametrize("chunk", [0, 2.0])
 def test_a_chunk_of_no_tasks_is_refused(chunk):
     labels = np.arange(4).repeat(9)

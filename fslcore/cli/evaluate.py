@@ -185,7 +185,7 @@ def _probe_learners(methods: Methods, tasks_of: TasksOf) -> NeighboursOf:
         method = methods[learner]
         n_tasks, n_queries = (1, 2) if method.slow else (2, 5)  # fine-tuning takes seconds per task
         neighbours[learner] = evaluation.probe(
-            method.learner, *method.reading(tasks[:n_tasks]), queries=n_queries
+            method.learner, *method.inputs(tasks[:n_tasks]), queries=n_queries
         )
     return neighbours
 

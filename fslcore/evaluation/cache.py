@@ -21,7 +21,7 @@ from ..learners.protocol import complete
 from ..models import backbones
 from ..paths import DATA
 from ..tasks import Tasks
-from .records import Record, evaluate, narrow, progress_bar, used_rows
+from .records import Record, evaluate, narrowed, progress_bar, used_rows
 
 __all__ = ["Ready", "record"]
 
@@ -78,7 +78,7 @@ class Ready:
                 bank = replace(
                     bank, text=backbones.names_embedded(self.source.class_names, self.backbone)
                 )
-        return narrow(bank, self.learner).to(backbones.device(), wide=False)
+        return narrowed(bank, self.learner).to(backbones.device(), wide=False)
 
     def _bank_of_images(self, rows: np.ndarray | slice) -> Bank:
         pixels = np.ascontiguousarray(self.source.images[rows])
@@ -91,7 +91,7 @@ class Ready:
         bank = self.bank(progress=progress)
         return self.learner.prepare(bank) if self.learner.places and not bank.large else bank
 
-    def reading(self, tasks: Tasks) -> tuple[Bank, Tasks]:
+    def inputs(self, tasks: Tasks) -> tuple[Bank, Tasks]:
         """The input of the learner for some tasks, and the tasks by its rows."""
         if not self._reads_by_block:
             return self.bank(), tasks
@@ -144,7 +144,7 @@ class Ready:
             nonlocal bank
             if bank is None:  # prepared once, and only if a block is missing
                 bank = self.prepared(progress=progress)
-            inputs = (bank, block) if bank is not None else self.reading(block)
+            inputs = (bank, block) if bank is not None else self.inputs(block)
             block_record = evaluate(self.learner, *inputs, progress=progress and len(blocks) == 1)
             block_record.save(path, {"key": key(block)})
 

@@ -14,7 +14,7 @@ from tqdm import tqdm
 from ..datasets.bank import Bank
 from ..errors import InputError, reason, whole
 from ..learners.own import is_own
-from ..learners.protocol import Learner, complete, misshapen
+from ..learners.protocol import Learner, complete, shape_fault
 from ..paths import replace_file
 from ..tasks import Tasks
 from ..tasks.tasks import PAD
@@ -134,7 +134,7 @@ def scores(
     """
     learner = complete(learner)
     tasks.check_bank(len(bank))
-    bank = narrow(bank, learner)
+    bank = narrowed(bank, learner)
     if chunk is None:
         chunk = learner.at_once(tasks, bank.data.device)
     whole("chunk", chunk, minimum=1)
@@ -151,7 +151,7 @@ def scores(
             bar.update(len(part))
 
 
-def narrow(bank: Bank, learner: Learner) -> Bank:
+def narrowed(bank: Bank, learner: Learner) -> Bank:
     """The bank, in 32 bits for a learner of this package whose weights have 32 bits."""
     weights = learner.trained and learner.trained.state_dict()
     if weights and bank.data.dtype == torch.float64:
@@ -177,7 +177,7 @@ def _scored(learner, bank, tasks):
 def _checked(learner, output, tasks):
     """The output of a learner for tasks, if it is a score for each query and class."""
     shape = (*tasks.query.shape, tasks.ways)
-    fault = misshapen(output, shape)
+    fault = shape_fault(output, shape)
     if fault:
         raise InputError(
             f"learner = {learner.name}; its scores are {fault}; a tensor or array of shape {shape} "

@@ -5,7 +5,7 @@ from torch.nn import functional as F
 
 from ..datasets.bank import Bank
 from ..tasks import Tasks
-from .common import fetch, query_scores, without_empty
+from .common import mask_absent, query_scores, supports_and_queries
 from .protocol import Learner
 
 __all__ = ["NearestCentroid"]
@@ -19,7 +19,7 @@ class NearestCentroid(Learner):
     @torch.inference_mode()
     def scores(self, bank: Bank, tasks: Tasks) -> torch.Tensor:
         """Cosines (T, n_query, K) from a bank of features; -inf for a class without support."""
-        x, members, scale, query = fetch(bank, tasks)
+        x, members, scale, query = supports_and_queries(bank, tasks)
         # The direction of the sum is that of the mean.
         centroids = F.normalize((members * scale).mT @ x, dim=-1)
-        return without_empty(query_scores(bank, query, centroids), members)
+        return mask_absent(query_scores(bank, query, centroids), members)

@@ -12,7 +12,7 @@ from ..datasets.bank import Bank
 from ..errors import InputError, reason
 from ..tasks import Tasks, sample_closed
 from ..tasks.tasks import ARRAYS, PAD
-from .protocol import Learner, complete, misshapen
+from .protocol import Learner, complete, shape_fault
 
 __all__ = ["check_learner"]
 
@@ -74,25 +74,25 @@ def _bank(learner: Learner, seed: int) -> Bank:
 
 def _faults(learner: Learner, bank: Bank, tasks: Tasks) -> Iterator[str]:
     """The faults, in the order of the checks; a fault that makes the rest meaningless ends them."""
-    config, fault = _config(learner)
+    config, fault = _configuration(learner)
     yield from fault
     bank_before, tasks_before = copy.deepcopy((bank, tasks))
     try:
         scores = learner.scores(bank, tasks)
-        fault = _form(scores, bank, tasks)
+        fault = _form_faults(scores, bank, tasks)
         yield from fault
         if fault:
             return
-        scores = _plain(scores)
+        scores = _as_array(scores)
         spread = max(float(scores[np.isfinite(scores)].std()), 1e-12)
-        yield from _changed(learner, bank, tasks, scores, TOLERANCE * spread)
+        yield from _dependences(learner, bank, tasks, scores, TOLERANCE * spread)
     except Exception as error:  # of any kind: it is the user's code
         yield f"scores fails with {reason(error)}"
     if _differ(bank, bank_before, ("data", "text", "center", "labels")):
         yield "it changes the bank"
     if _differ(tasks, tasks_before, ARRAYS):
         yield "it changes the tasks"
-    if not fault and _config(learner)[0] != config:
+    if not fault and _configuration(learner)[0] != config:
         yield "config() differs after scores"
 
 
@@ -102,7 +102,7 @@ def _differ(changed: object, before: object, names: Iterable[str]) -> bool:
     return any(array is not None and bool((array != copied).any()) for array, copied in pairs)
 
 
-def _config(learner: Learner) -> tuple[str | None, list[str]]:
+def _configuration(learner: Learner) -> tuple[str | None, list[str]]:
     """The configuration as text, and its faults."""
     try:
         first, second = (
@@ -113,15 +113,15 @@ def _config(learner: Learner) -> tuple[str | None, list[str]]:
     return first, [] if first == second else ["config() differs each time"]
 
 
-def _form(scores: object, bank: Bank, tasks: Tasks) -> list[str]:
+def _form_faults(scores: object, bank: Bank, tasks: Tasks) -> list[str]:
     """Faults of the form of scores, or of their values."""
     shape = (*tasks.query.shape, tasks.ways)
-    form = misshapen(scores, shape)
+    form = shape_fault(scores, shape)
     if form:
         return [f"scores are {form}, not a tensor of shape {shape}: (T, n_query, K)"]
     if isinstance(scores, torch.Tensor) and scores.device != bank.data.device:
         return [f"scores are on {scores.device}, not on the bank's device, {bank.data.device}"]
-    infinite = ~np.isfinite(_plain(scores))
+    infinite = ~np.isfinite(_as_array(scores))
     if infinite.any():
         return [
             f"{infinite.sum()} of {infinite.size} scores are NaN or infinite, although all "
@@ -130,18 +130,18 @@ def _form(scores: object, bank: Bank, tasks: Tasks) -> list[str]:
     return []
 
 
-def _plain(scores: torch.Tensor | np.ndarray) -> np.ndarray:
+def _as_array(scores: torch.Tensor | np.ndarray) -> np.ndarray:
     return torch.as_tensor(scores).detach().double().cpu().numpy()
 
 
-def _changed(
+def _dependences(
     learner: Learner, bank: Bank, tasks: Tasks, scores: np.ndarray, tolerance: float
 ) -> Iterator[str]:
     """Equivalent ways of asking in which scores change, though they must not."""
     n = len(tasks)
 
     def score(tasks: Tasks) -> np.ndarray:
-        return _plain(learner.scores(bank, tasks))
+        return _as_array(learner.scores(bank, tasks))
 
     def differ(repeated: np.ndarray) -> bool:
         return repeated.shape != scores.shape or not (np.abs(repeated - scores) <= tolerance).all()

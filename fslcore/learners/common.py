@@ -53,7 +53,7 @@ class OnFeatures(nn.Module, Learner):
         support = bank.rows(support)
         query = bank.rows(query)
         present = (queries_present(tasks, query.device),) if self.transductive else ()
-        return without_empty(self(support, members, query, *present), members)
+        return mask_absent(self(support, members, query, *present), members)
 
     def prepare(self, bank: Bank) -> Bank:
         """The bank with its features embedded; one call serves many calls of `scores`."""
@@ -157,7 +157,7 @@ def check_features(bank: Bank) -> None:
         )
 
 
-def fetch(bank: Bank, tasks: Tasks) -> tuple[Tensor, ...]:
+def supports_and_queries(bank: Bank, tasks: Tasks) -> tuple[Tensor, ...]:
     """Support features x (T, n, D), one-hot labels (T, n, K), scale (T, n, 1), queries (T, q).
 
     ``scale * x`` are the unit features, zeros for padding. The scale is applied in the products
@@ -246,7 +246,7 @@ def descended(
     return weights
 
 
-def by_class(members: Tensor) -> tuple[Tensor, Tensor]:
+def places_by_class(members: Tensor) -> tuple[Tensor, Tensor]:
     """Indices (T, K, s) of each class's support in ``members`` (T, n, K), and which are no padding.
 
     s is the largest number of shots of a class.
@@ -265,6 +265,6 @@ def class_means(support: Tensor, members: Tensor) -> Tensor:
     return (members.mT @ support.flatten(2) / size).unflatten(-1, support.shape[2:])
 
 
-def without_empty(scores: Tensor, members: Tensor) -> Tensor:
+def mask_absent(scores: Tensor, members: Tensor) -> Tensor:
     """Scores (T, q, K) with -inf for classes that have no support; ``members`` is (T, n, K)."""
     return scores.masked_fill(members.sum(dim=1, keepdim=True) == 0, -torch.inf)

@@ -5,7 +5,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from ..errors import whole
-from .common import OnMaps, by_class
+from .common import OnMaps, places_by_class
 
 __all__ = ["DN4"]
 
@@ -39,7 +39,7 @@ class DN4(OnMaps):
         self.neighbours = whole("neighbours", neighbours, 1, places)
 
     def forward(self, support, members, query) -> Tensor:
-        index, filled = by_class(members)  # (T, K, s)
+        index, filled = places_by_class(members)  # (T, K, s)
         task = torch.arange(len(index), device=index.device)[:, None, None]
         pools = F.normalize(support, dim=-1)[task, index]  # (T, K, s, P, C)
         places = F.normalize(query, dim=-1).flatten(1, 2)  # (T, qP, C)

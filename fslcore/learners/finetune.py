@@ -12,7 +12,7 @@ from ..errors import whole
 from ..models.backbone import Backbone, autocast, precision
 from ..models.fused import with_fast_convolutions
 from ..tasks import Tasks
-from .common import indices, one_hot, without_empty
+from .common import indices, mask_absent, one_hot
 from .protocol import Learner
 
 __all__ = ["FineTune"]
@@ -87,7 +87,7 @@ class FineTune(Learner):
 
         self._train(copies, images(support), label)
         with torch.no_grad():
-            return without_empty(copies.logits(images(query)), members)
+            return mask_absent(copies.logits(images(query)), members)
 
     def _train(self, copies: "_Copies", x: Tensor, label: Tensor) -> None:
         count = (label >= 0).sum(1)

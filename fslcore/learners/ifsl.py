@@ -8,7 +8,7 @@ from torch.nn import functional as F
 
 from ..datasets.bank import Bank
 from ..errors import InputError, whole
-from .common import OnFeatures, without_empty
+from .common import OnFeatures, mask_absent
 from .maml_frozen import FrozenMAML
 from .matchingnet import MatchingNet
 from .mtl import MTL
@@ -109,7 +109,7 @@ class Interventional(OnFeatures):
         log_p = []
         for learner, x, z in zip(self.parts, self._split(support), self._split(query)):
             scores = learner(x, members, z, *present)
-            log_p.append(torch.log_softmax(without_empty(scores, members), dim=-1))
+            log_p.append(torch.log_softmax(mask_absent(scores, members), dim=-1))
         return torch.stack(log_p).logsumexp(dim=0) - math.log(len(log_p))
 
     def _split(self, x: Tensor) -> list[Tensor]:

@@ -8,7 +8,7 @@ from torch import Tensor
 from ..datasets.bank import Bank
 from ..errors import number
 from ..tasks import Tasks
-from .common import fetch, query_scores, without_empty
+from .common import mask_absent, query_scores, supports_and_queries
 from .protocol import Learner
 
 __all__ = ["LogisticRegression"]
@@ -72,13 +72,13 @@ class LogisticRegression(Learner):
         )
 
     def _scores(self, bank: Bank, tasks: Tasks) -> Tensor:
-        x, members, scale, query = fetch(bank, tasks)
+        x, members, scale, query = supports_and_queries(bank, tasks)
         gram = products(x, self.C, scale)
         y = members.mT.double()
         two = (y.sum(dim=-1, keepdim=True) > 0).sum(dim=1, keepdim=True) == 2
         a, b = solve(gram, y, (1 + two.to(y.dtype)) / self.C, self.tol, self.max_iter)
         weights = (a.to(x.dtype) * scale.mT) @ x
-        return without_empty(query_scores(bank, query, weights) + b.mT.to(x.dtype), members)
+        return mask_absent(query_scores(bank, query, weights) + b.mT.to(x.dtype), members)
 
 
 def products(x: Tensor, C: float, scale: Tensor | None = None) -> Tensor:

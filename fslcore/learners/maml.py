@@ -11,7 +11,7 @@ from ..datasets.bank import Bank
 from ..errors import InputError, whole
 from ..models.backbone import Backbone
 from ..tasks import Tasks
-from .common import indices, one_hot, queries_present, query_loss, without_empty
+from .common import indices, mask_absent, one_hot, queries_present, query_loss
 from .protocol import Learner
 
 __all__ = ["MAML"]
@@ -96,7 +96,7 @@ class MAML(Learner):
             x = self.backbone.preprocess(bank.data[support[t, rows]])
             z = self.backbone.preprocess(bank.data[query[t, present[t]]])
             out[t, present[t]] = self._task_scores(network, x, members[t, rows], z)
-        return without_empty(out, members)
+        return mask_absent(out, members)
 
     def _task_scores(self, network: nn.Module, x, y, z) -> Tensor:
         """Scores (q, K) of queries z by the weights of the network, adapted to x and y."""

@@ -11,9 +11,9 @@ from .common import (
     check_features,
     class_means,
     indices,
+    mask_absent,
     one_hot,
     queries_present,
-    without_empty,
 )
 from .protocol import Learner
 
@@ -125,7 +125,7 @@ class OpTA(Learner):
         for _ in range(self.passes):
             prototypes = self._moved(prototypes, z, classes, queries)
         distances = torch.cdist(z, prototypes).square()
-        return without_empty(-distances.to(bank.dtype), members)
+        return mask_absent(-distances.to(bank.dtype), members)
 
     def _moved(self, prototypes, z, classes, queries) -> Tensor:
         """Prototypes (T, K, D) after a step towards queries z (T, q, D); absent ones stay."""

@@ -93,7 +93,7 @@ def is_own(learner: Learner) -> bool:
 
 
 def _original(learner: Learner) -> object:
-    return learner.given if isinstance(learner, Completed) else learner
+    return learner.original if isinstance(learner, Completed) else learner
 
 
 def identity(learner: Learner) -> dict:
@@ -151,7 +151,7 @@ def _source(kind: type) -> str:
         names = module.__name__.split(".")
     package = hasattr(module, "__path__")
     root = Path(file).resolve().parents[max(0, len(names) - 1 + package)]
-    finder = _Beside(root, names[0] if names else "")
+    finder = _LocalImports(root, names[0] if names else "")
     if names:
         finder.import_hook(module.__name__)
     else:
@@ -164,7 +164,7 @@ def _source(kind: type) -> str:
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()
 
 
-class _Beside(ModuleFinder):
+class _LocalImports(ModuleFinder):
     """Reads which modules of a folder import which.
 
     Among installed packages, only the learner's own.

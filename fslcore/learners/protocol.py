@@ -10,7 +10,7 @@ from ..datasets.bank import Bank
 from ..errors import InputError, choice, shown
 from ..tasks import Tasks
 
-__all__ = ["Completed", "Learner", "complete", "misshapen"]
+__all__ = ["Completed", "Learner", "complete", "shape_fault"]
 
 
 class Learner(Protocol):
@@ -102,12 +102,12 @@ class Completed(Learner):
             {name: getattr(learner, name) for name in members if hasattr(learner, name)}
         )
         self.name = getattr(learner, "name", type(learner).__name__)
-        self.given = learner
+        self.original = learner
 
     def __getattr__(self, name: str) -> object:
-        if name == "given":  # before it is set
+        if name == "original":  # before it is set
             raise AttributeError(name)
-        return getattr(self.given, name)
+        return getattr(self.original, name)
 
 
 def complete(learner: object) -> Learner:
@@ -136,7 +136,7 @@ def complete(learner: object) -> Learner:
     return completed
 
 
-def misshapen(scores: object, wanted: tuple[int, ...]) -> str:
+def shape_fault(scores: object, wanted: tuple[int, ...]) -> str:
     """A description of scores of another form than the wanted shape.
 
     An empty text if the form is right.

@@ -13,7 +13,7 @@ from ..datasets.bank import Bank
 from ..errors import InputError, choice, floats
 from ..paths import at_home, readable
 from ..tasks import Tasks
-from .common import check_features, class_means, indices, one_hot, without_empty
+from .common import check_features, class_means, indices, mask_absent, one_hot
 from .protocol import Learner
 
 __all__ = ["SimpleShot"]
@@ -76,7 +76,7 @@ class SimpleShot(Learner):
         distance = torch.cdist(
             query, class_means(support, members), compute_mode="donot_use_mm_for_euclid_dist"
         )
-        return without_empty(-distance.square(), members)
+        return mask_absent(-distance.square(), members)
 
     def shift(self, bank: Bank) -> Tensor | float:
         """The vector subtracted from each feature: the mean of base features (D,), or 0.

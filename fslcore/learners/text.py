@@ -7,7 +7,7 @@ from torch.nn import functional as F
 from ..datasets.bank import Bank
 from ..errors import InputError, number
 from ..tasks import Tasks
-from .common import fetch, indices, query_scores, without_empty
+from .common import indices, mask_absent, query_scores, supports_and_queries
 from .logistic import LARGE, products, solve
 from .protocol import Learner
 
@@ -47,10 +47,10 @@ class TipAdapter(Learner):
 
         -inf for a class without support.
         """
-        x, members, scale, query = fetch(bank, tasks)
+        x, members, scale, query = supports_and_queries(bank, tasks)
         affinity = torch.exp(self.beta * (query_scores(bank, query, scale * x) - 1))
-        named = query_scores(bank, query, names_of(bank, tasks))
-        return without_empty(self.scale * named + self.alpha * (affinity @ members), members)
+        named = query_scores(bank, query, name_embeddings(bank, tasks))
+        return mask_absent(self.scale * named + self.alpha * (affinity @ members), members)
 
 
 class TextProbe(Learner):
@@ -96,16 +96,16 @@ class TextProbe(Learner):
 
         -inf for a class without support.
         """
-        x, members, scale, query = fetch(bank, tasks)
+        x, members, scale, query = supports_and_queries(bank, tasks)
         x = scale * x
-        first = self.scale * names_of(bank, tasks)
+        first = self.scale * name_embeddings(bank, tasks)
         y = members.mT.double()
         lam = torch.full_like(y[:, :1, :1], 1 / self.C)
         a, _ = solve(products(x, self.C), y, lam, self.tol, self.max_iter, (first @ x.mT).double())
-        return without_empty(query_scores(bank, query, first + a.to(x.dtype) @ x), members)
+        return mask_absent(query_scores(bank, query, first + a.to(x.dtype) @ x), members)
 
 
-def names_of(bank: Bank, tasks: Tasks) -> Tensor:
+def name_embeddings(bank: Bank, tasks: Tasks) -> Tensor:
     """(T, K, D) unit embeddings of the names of each task's classes.
 
     Raises

@@ -338,7 +338,7 @@ def test_of_too_many_images_those_of_a_block_are_read(monkeypatch):
     assert sorted(read) == sorted(
         i for block in (tasks[:2], tasks[2:]) for i in records.used_rows(block)[0]
     )
-    bank, renumbered = evaluation.Ready(images, network, learner).reading(tasks[:1])
+    bank, renumbered = evaluation.Ready(images, network, learner).inputs(tasks[:1])
     assert len(bank) == 15 == len(np.unique(renumbered.query)) + len(np.unique(renumbered.support))
 
 

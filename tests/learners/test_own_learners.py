@@ -134,7 +134,7 @@ def test_a_class_gets_what_it_asks_for_of_the_backbone_and_settings(folder):
     backbone = evaluation.load_backbone("glyph-conv")
     learner = own_learner(f"{folder}:Sized", backbone, {"k": 4})
     assert learner.config() == {"learner": "nearest image", "version": 1, "dim": 512, "k": 4}
-    assert learners.make(f"{folder}:Sized", backbone).given.k == 1
+    assert learners.make(f"{folder}:Sized", backbone).original.k == 1
     with pytest.raises(InputError, match="k: an object has its settings already"):
         own_learner(f"{folder}:made", backbone, {"k": 4})
 

@@ -85,8 +85,8 @@ OF_LEARNERS = {
         for name in ("matchingnet", "maml-frozen", "mtl", "sib")
     },
     "simpleshot": [f"{IN}/simpleshot.py", f"{IN}/common.py", f"{MODELS}/features.py:base_mean"],
-    "tip-adapter": [f"{IN}/text.py:TipAdapter,names_of", f"{IN}/common.py"],
-    "text-probe": [f"{IN}/text.py:TextProbe,names_of", f"{IN}/logistic.py", f"{IN}/common.py"],
+    "tip-adapter": [f"{IN}/text.py:TipAdapter,name_embeddings", f"{IN}/common.py"],
+    "text-probe": [f"{IN}/text.py:TextProbe,name_embeddings", f"{IN}/logistic.py", f"{IN}/common.py"],
 }
 
 

@@ -24,7 +24,7 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from fslcore import evaluation, stats
 from fslcore.datasets.bank import Bank
 from fslcore.errors import InputError, number
-from fslcore.learners.common import fetch
+from fslcore.learners.common import supports_and_queries
 from fslcore.tasks import Resplit, Tasks, resplit, resplits
 
 __all__ = [
@@ -175,7 +175,7 @@ def _summary(held: pd.DataFrame, name: str) -> pd.DataFrame:
 
 def _separation(bank: Bank, tasks: Tasks) -> pd.DataFrame:
     """Shape of each task and distances between its support images."""
-    x, members, scale, _ = fetch(bank, tasks)
+    x, members, scale, _ = supports_and_queries(bank, tasks)
     members = members.double()
     distance = (1 - (x @ x.mT) * scale * scale.mT).double().clamp(min=0)
     distance.diagonal(dim1=1, dim2=2).zero_()

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 import torch
 
-from fslcore import datasets
 from fslcore.datasets.bank import Bank
 from fslcore.errors import InputError
 from fslcore.evaluation import Ready, evaluate
@@ -63,12 +62,3 @@ def test_tasks_taken_at_once_and_stored_together_follow_from_the_input():
         Ready(None, None, learner).blocks(tasks[[0] * 300]) for learner in (images, bare(), on_maps)
     ]
     assert [len(parts[0]) for parts in blocks] == [20, 300, 256]
-
-
-def test_images_and_features_are_sources_of_one_form():
-    images = datasets.Images("x", np.zeros((3, 4, 4, 1), np.uint8), np.array([1, 0, 1]), ["a", "b"])
-    assert images.needs_backbone and not BANK.needs_backbone and BANK.facts is None
-    assert images.classes.tolist() == ["b", "a", "b"] and images.names == ["b/0", "a/1", "b/2"]
-    assert BANK.classes is BANK.labels and BANK.names == [str(i) for i in range(120)]
-    named = Bank(BANK.data[:2], np.array([1, 0]), "", np.array(["x", "y"]))
-    assert named.classes.tolist() == ["y", "x"]

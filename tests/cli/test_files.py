@@ -35,6 +35,8 @@ def test_output_is_checked_and_nothing_left_behind(tmp_path):
     ]:
         with pytest.raises(InputError, match=message):
             check_output(path, inputs=[tmp_path / "in.csv"])
+    with pytest.raises(InputError, match="is never overwritten"):
+        check_output(tmp_path / "in.csv", inputs=[tmp_path])  # a folder whose files are read
     assert check_folder(tmp_path / "new") == tmp_path / "new"
     for path in (tmp_path / "in.csv", "/proc/new"):
         with pytest.raises(InputError, match="folder"):

@@ -70,3 +70,20 @@ def test_files_that_are_written_together_have_the_last_words(tmp_path):
         assert (tmp_path / "a").read_text() == "old" and not (tmp_path / "b" / "c").exists()
     assert (tmp_path / "a").read_text() == "last" and (tmp_path / "b" / "c").read_text() == "new"
     assert sorted(p.name for p in tmp_path.rglob("*")) == ["a", "b", "c"]
+
+
+def test_an_error_while_files_are_written_together_leaves_the_old_ones(tmp_path):
+    (tmp_path / "a").write_text("old")
+
+    def write_all():
+        for name in ("a", "b/c"):
+            replace_file(tmp_path / name, lambda part: part.write_text("new"))
+
+    with pytest.raises(ZeroDivisionError), written_together():
+        write_all()
+        1 / 0  # noqa: B018
+    assert [p.name for p in tmp_path.rglob("*")] == ["a"] and (tmp_path / "a").read_text() == "old"
+    with pytest.raises(IsADirectoryError), written_together():
+        write_all()
+        (tmp_path / "b/c").mkdir()
+    assert (tmp_path / "a").read_text() == "old"

@@ -14,7 +14,6 @@ import datetime
 import functools
 import importlib.util
 import os
-import platform
 
 import numpy as np
 import pandas as pd
@@ -177,18 +176,3 @@ def test_tasks_in_another_order_would_be_seen():
     assert max(passed.values()) <= 0.05 and np.mean([*passed.values()]) < 0.005, sorted(
         passed, key=passed.get
     )[-5:]
-
-
-def test_a_machine_is_named_by_what_rounds(script, monkeypatch):
-    name = script.machine()
-    threads = torch.get_num_threads()
-    assert name.startswith(platform.machine()) and torch.backends.cpu.get_cpu_capability() in name
-    made_here = {
-        "machine": name,
-        "versions": {"torch": torch.__version__},
-        "device": str(backbones.device()),
-    }
-    assert exact(made_here, script)
-    assert not exact({**made_here, "versions": {"torch": "1.0"}}, script)
-    monkeypatch.setattr(torch, "get_num_threads", lambda: threads + 1)
-    assert script.machine() != name  # with two threads 4 of 75 answers were others than with one

@@ -6,7 +6,20 @@ import numpy as np
 import pytest
 import torch
 
-from fslcore.errors import InputError, choice, flag, floats, labels, number, suggestion, whole, wholes
+from fslcore.errors import (
+    InputError,
+    choice,
+    flag,
+    floats,
+    labels,
+    number,
+    reason,
+    shown,
+    suggestion,
+    visible,
+    whole,
+    wholes,
+)
 
 
 @pytest.mark.parametrize(
@@ -28,6 +41,10 @@ from fslcore.errors import InputError, choice, flag, floats, labels, number, sug
         (lambda: floats("a", [1e-31, 0.0], extreme=True).tolist(), [1e-31, 0.0]),
         (lambda: wholes("w", np.array([3], np.uint8)).dtype, np.dtype("int64")),
         (lambda: labels("l", np.array([1, 2.5], object)).tolist(), [1, 2.5]),
+        (lambda: shown("x" * 80), "x" * 80),
+        (lambda: shown("x" * 81), "x" * 77 + "..."),
+        (lambda: visible("a\u200db\u200e\x1b"), "a\u200db\\u200e\\x1b"),
+        (lambda: reason(ValueError("a\n" + "b" * 300)), "ValueError: a " + "b" * 198),
         (lambda: suggestion("clipard", ["clipart", "fashion"]), " (did you mean clipart?)"),
     ],
 )

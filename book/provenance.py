@@ -76,7 +76,7 @@ def named(parameters):
     from fslcore import sources
 
     manifest = sources.shipped()
-    listed = {**manifest.data, **manifest.same, **manifest.weights}
+    listed = {**manifest.data, **manifest.aliases, **manifest.weights}
     values = chain.from_iterable(value if isinstance(value, list) else [value] for value in parameters.values())
     words = chain.from_iterable(value.split(" ") for value in values if isinstance(value, str))
     names = {word: name_in_manifest(word) for word in words}

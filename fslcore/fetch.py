@@ -40,7 +40,7 @@ RESULTS_LIST = DATA / "published" / "oops_benchmark.txt"  # path and SHA-256 of 
 def names() -> list[str]:
     """All names that can be fetched: results, groups, data sets and weights."""
     listed = sources.read()
-    return [RESULTS, *listed.groups, *listed.data, *listed.same, *listed.weights]
+    return [RESULTS, *listed.groups, *listed.data, *listed.aliases, *listed.weights]
 
 
 def described(source: DataSet | Weights) -> list[str]:
@@ -173,7 +173,7 @@ def _chosen(wanted: Iterable[str]) -> tuple[dict[str, DataSet | Weights], set[st
         choice("name", name, names())
         optional.update(listed.groups.get(name, ()))
         for member in listed.groups.get(name, [name]):
-            source = listed.same.get(member, member)
+            source = listed.aliases.get(member, member)
             chosen[source] = listed.data.get(source) or listed.weights[source]
     return chosen, optional
 

@@ -122,12 +122,12 @@ class Weights:
 
 @dataclass(frozen=True)
 class Sources:
-    """All sources by name; groups are lists of names, and ``same`` are data sets with the files of others."""
+    """All sources by name; groups are lists of names, and ``aliases`` are data sets with the files of others."""
 
     data: dict[str, DataSet]
     weights: dict[str, Weights]
     groups: dict[str, list[str]]
-    same: dict[str, str]
+    aliases: dict[str, str]
 
 
 def read() -> Sources:
@@ -168,24 +168,24 @@ def _read(path: Path, _: int) -> Sources:
 
 def _sources(data: dict[str, dict], weights: dict[str, dict], groups: dict[str, list]) -> Sources:
     """The sources of a file's content; the message of an error names the entry."""
-    same = {}
+    aliases = {}
     data_sets = {}
     weights_of = {}
     for name, entry in data.items():
         with _naming("data", name):
             if list(entry) == ["of"]:
-                same[name] = choice("of", entry["of"], data)
+                aliases[name] = choice("of", entry["of"], data)
             else:
                 data_sets[_inside(name)] = _data_set(name, **_tuples(entry))
     for name, entry in weights.items():
         with _naming("weights", name):
             weights_of[_inside(name)] = Weights(name, **_tuples(entry))
-    names = {*data_sets, *same, *weights_of}
+    names = {*data_sets, *aliases, *weights_of}
     for group, members in groups.items():
         unknown = [name for name in members if name not in names]
         if unknown:
             raise InputError(f"groups, {group}: {unknown[0]} is not there")
-    return Sources(data_sets, weights_of, dict(groups), same)
+    return Sources(data_sets, weights_of, dict(groups), aliases)
 
 
 @contextmanager
@@ -271,7 +271,7 @@ def filled(text: str, dataset: str) -> str:
 def at_hand(name: str) -> Path | None:
     """The folder of a fetched or brought data set, as readers take it; None if it is missing."""
     listed = read()
-    source = listed.data.get(listed.same.get(name, name))
+    source = listed.data.get(listed.aliases.get(name, name))
     folder = data_folder(source.name, source.path) if source else data_folder(name)
     return folder if folder.is_dir() else None
 
@@ -281,7 +281,7 @@ def digests(name: str) -> dict[str, dict]:
 
     Empty for a data set that is missing or was put there by hand.
     """
-    record = data_folder(read().same.get(name, name), RECORD)
+    record = data_folder(read().aliases.get(name, name), RECORD)
     return json.loads(record.read_text("utf-8"))["files"] if record.is_file() else {}
 
 
@@ -302,7 +302,7 @@ def differing(
     deviations = []
     unlisted = []
     for name, files in data.items():
-        source = manifest.data.get(manifest.same.get(name, name))
+        source = manifest.data.get(manifest.aliases.get(name, name))
         if source is None or (source.files and files.keys() != {file.name for file in source.files}):
             deviations.append(f"{name}: other files than those of the manifest")
             continue

@@ -94,7 +94,7 @@ def write(profile: str | Path, output: str | Path, by: str) -> Path:
 def _listed(evaluations: list[Evaluation]) -> list[Evaluation]:
     """Evaluations on data sets of the manifest by learners of the library."""
     manifest = sources.read()
-    names = {*manifest.data, *manifest.same}
+    names = {*manifest.data, *manifest.aliases}
     return [
         e for e in evaluations if _source(e) in names and e.learner in catalogue.LEARNERS_BY_NAME
     ]

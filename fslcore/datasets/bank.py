@@ -126,7 +126,7 @@ class Bank:
 
     @cached_property
     def norms(self) -> torch.Tensor:
-        """(N,) lengths of the features, computed once."""
+        """(N,) lengths of the features, computed once: the data of a bank do not change."""
         return self.data.norm(dim=1)
 
     @property

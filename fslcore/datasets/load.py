@@ -96,7 +96,7 @@ def source_of(spec: str, split: str = "novel") -> str:
     """The name in `fslcore.sources` for a bare name: cub-fewstab for cub?splits=fewstab."""
     name, settings = _settings(spec)
     source = _source_of(name, split, settings)
-    return sources.read().same.get(source, source)
+    return sources.read().aliases.get(source, source)
 
 
 def _source_of(name: str, split: str, settings: dict) -> str:

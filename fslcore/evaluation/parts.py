@@ -79,16 +79,16 @@ def make_records(
     blocks = []
     for (learner, _), sampled in tasks.items():
         blocks += [(learner, *block) for block in _blocks(methods[learner], sampled)]
-    share = _share(blocks, part)
-    missing = [(learner, block) for learner, block, is_stored in share if not is_stored]
-    n_tasks = sum(len(block) for _, block in missing)
-    with tqdm(total=n_tasks, desc="tasks", unit="task", delay=5, disable=not progress) as bar:
+    blocks = _share(blocks, part)
+    missing = [(learner, block) for learner, block, is_stored in blocks if not is_stored]
+    total = sum(len(block) for _, block in missing)
+    with tqdm(total=total, desc="tasks", unit="task", delay=5, disable=not progress) as bar:
         for learner, pairs in groupby(missing, itemgetter(0)):
             bank = methods[learner].prepared(progress=progress)  # of one learner: it may be large
             for _, block in pairs:
                 methods[learner].record(block, bank=bank)
                 bar.update(len(block))
-    return len(share)
+    return len(blocks)
 
 
 def _blocks(method: Ready, tasks: Tasks) -> Iterator[tuple[Tasks, bool]]:

@@ -163,7 +163,7 @@ def site(tmp_path, monkeypatch):
             file: {kind: text for kind, text in digests_of.items() if text} for file, digests_of in digests.items()
         }
     weights = {name: network.sha256 or "0" * 64 for name, network in manifest.weights.items()}
-    monkeypatch.setattr(sources, "digests", lambda name: listed.get(manifest.same.get(name, name), {}))
+    monkeypatch.setattr(sources, "digests", lambda name: listed.get(manifest.aliases.get(name, name), {}))
 
     def load(name):
         return SimpleNamespace(weights=weights[name.removesuffix("-released")])

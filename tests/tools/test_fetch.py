@@ -470,7 +470,7 @@ def test_a_kill_in_the_middle_of_a_download_is_gone_on_with(data_folder, server)
 
 def test_the_shipped_manifest_says_what_a_person_needs():
     listed = sources.read()
-    assert listed.data.keys() | listed.same.keys() >= set(datasets.fetchable())
+    assert listed.data.keys() | listed.aliases.keys() >= set(datasets.fetchable())
     for name, source in {**listed.data, **listed.weights}.items():
         assert source.title and source.licence, name
         assert fetch.described(source)[0].startswith(name)

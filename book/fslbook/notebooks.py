@@ -357,6 +357,7 @@ def run(name: str, settings: dict, output: str | Path, progress: bool = False) -
                     kernel_name="python3",
                     engine_name="fslcore",
                     progress_bar=False,
+                    request_save_on_cell_execute=False,  # what is half done is not kept
                     config=config,
                 ),
             )

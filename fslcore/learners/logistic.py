@@ -63,7 +63,7 @@ class LogisticRegression(Learner):
     @torch.inference_mode()
     def scores(self, bank: Bank, tasks: Tasks) -> Tensor:
         """Logits (T, n_query, K) from a bank of features; -inf for a class without support."""
-        if tasks.ways < MANY or bank.data.is_cuda:
+        if bank.data.is_cuda:
             return self._scores(bank, tasks)
         # A few tasks at a time, whose matrices fit into the cache of a CPU.
         step = max(1, IN_CACHE // tasks.support.shape[1] ** 2)

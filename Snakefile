@@ -202,4 +202,4 @@ rule site:
         runtime=NEEDS.minutes(30),
         mem_mb=NEEDS.memory(8000),
     shell:
-        "python book/assemble.py {params.chapters}"
+        "PYTHONPATH=book {WARM} assemble {params.chapters}"

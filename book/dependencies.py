@@ -71,6 +71,7 @@ class House:
         files = [path for folder in folders for path in (self.root / "data" / folder).iterdir()]
         return sorted(path for path in files if path.is_file() and path.suffix not in NO_DATA)
 
+    @cache
     def chapter(self, name: str) -> str:
         """The digest of what a chapter is made from, apart from the notebook itself."""
         return self.digest(self.modules(name))

@@ -1,9 +1,14 @@
 """Jupyter Book as a module to run, and a Sphinx extension by which several processes write the pages.
 
 Writing takes almost half the time. One process reads the pages: not all extensions of the book say whether several may.
+Two functions that are called again and again with the same words keep their answers.
 """
 
 import os
+from functools import cache
+
+import pybtex.plugin
+from sphinx.search.en import SearchEnglish
 
 WRITERS = 4  # at most; the main process prepares the pages, and keeps no more busy
 
@@ -14,6 +19,9 @@ def write_in_parallel(app, _):
 
 
 def setup(app):
+    # This one reads the metadata of all installed packages; Sphinx keeps the stems of one page.
+    pybtex.plugin._load_entry_point = cache(pybtex.plugin._load_entry_point)
+    SearchEnglish.stem = cache(SearchEnglish.stem)
     app.connect("env-updated", write_in_parallel)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
 

@@ -354,7 +354,6 @@ def run(name: str, settings: dict, output: str | Path, progress: bool = False) -
                     jupytext.read(source(name)),
                     part,
                     settings,
-                    kernel_name="python3",
                     engine_name="fslcore",
                     progress_bar=False,
                     request_save_on_cell_execute=False,  # what is half done is not kept

@@ -25,3 +25,8 @@ def test_names_by_kind_are_those_of_the_registry():
             "shipped" if packaged else "released" if entry.backbone.read_at else "fetched" if entry.hub else "brought"
         )
     assert not kinds
+    assert groups["learners"]["transductive"] == ["opta", "sib", "sib-ifsl"]
+
+
+def test_networks_that_users_train_have_names():
+    assert {"conv4-1shot-maml", "resnet12-unisiam"} < {*catalogue.trained_names()}

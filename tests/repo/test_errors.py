@@ -71,7 +71,6 @@ def test_what_fits_comes_back(check, value):
             lambda: choice("c", "n9x", [f"n{i}" for i in range(21)]),
             "c = n9x; one of 21 names is allowed (did you mean n9?)",
         ),
-        (lambda: choice("c", "?", list("ab")), "c = ?; a, b are allowed"),
         (lambda: floats("a", [1j]), "a holds complex128; numbers are allowed"),
         (lambda: floats("a", 1.0), "a has shape (); 1 dimension is needed"),
         (
@@ -81,7 +80,6 @@ def test_what_fits_comes_back(check, value):
         (lambda: floats("a", [1.0, np.inf]), "a: 1 values are NaN or infinite"),
         (lambda: floats("a", np.ma.masked_less([1.0, 2.0], 2)), "a: 1 values are masked; leave them out first"),
         (lambda: floats("a", [1e-31]), "a: the largest magnitude is 1e-31; 0 or 1e-30 to 1e+30 is allowed"),
-        (lambda: floats("a", [1e31]), "a: the largest magnitude is 1e+31; 0 or 1e-30 to 1e+30 is allowed"),
         (
             lambda: wholes("w", np.array([2**63], np.uint64)),
             "w holds 9223372036854775808; whole numbers of up to 63 bits are allowed",

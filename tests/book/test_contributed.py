@@ -152,16 +152,15 @@ def item(name):
     return next(i for i in ledger_page.read_ledger(ROOT / "book" / "ledger.yml") if i["id"] == name)
 
 
+def digests_of(file):
+    return {kind: getattr(file, kind) for kind in sources.LENGTHS if getattr(file, kind)}
+
+
 @pytest.fixture
 def site(tmp_path, monkeypatch):
     """Executed chapters with parameters of the profile, and digests of data and weights as the manifest lists them."""
     manifest = sources.shipped()
-    listed = {}
-    for name, dataset in manifest.data.items():
-        digests = {file.name: {kind: getattr(file, kind) for kind in sources.LENGTHS} for file in dataset.files}
-        listed[name] = {
-            file: {kind: text for kind, text in digests_of.items() if text} for file, digests_of in digests.items()
-        }
+    listed = {name: {file.name: digests_of(file) for file in data.files} for name, data in manifest.data.items()}
     weights = {name: network.sha256 or "0" * 64 for name, network in manifest.weights.items()}
     monkeypatch.setattr(sources, "digests", lambda name: listed.get(manifest.aliases.get(name, name), {}))
 

@@ -28,23 +28,21 @@ def mean(interval):
 @settings(max_examples=30, deadline=None)
 @given(ways=st.integers(2, 7), shots=st.integers(1, 3), queries=st.integers(1, 4), seed=st.integers(0, 99))
 def test_conflict_tasks_differ_in_the_ink_of_the_query_only(ways, shots, queries, seed):
-    labels = np.repeat(np.arange(9), 10)
-    conflicts = known_truth.sample_conflict(labels, 8, tasks=6, ways=ways, shots=shots, queries=queries, seed=seed)
-    first = conflicts["own"]
-    sampled = sample_closed(labels, tasks=6, ways=ways, shots=shots, queries=queries, seed=seed)
+    labels, shape = np.repeat(np.arange(9), 10), dict(tasks=6, ways=ways, shots=shots, queries=queries, seed=seed)
+    conflicts = known_truth.sample_conflict(labels, 8, **shape)
+    first, sampled = conflicts["own"], sample_closed(labels, **shape)
     for t in range(6):
         inks = {k: set(first.support[t][first.support_label[t] == k] // 90) for k in range(ways)}
         assert all(len(tasks) == 1 for tasks in inks.values()) and len(set.union(*inks.values())) == ways
-        mine = np.array([min(inks[k]) for k in first.query_label[t]])
+        of_class = np.array([min(inks[k]) for k in first.query_label[t]])
         query_inks = {name: tasks.query[t] // 90 for name, tasks in conflicts.items()}
-        assert (query_inks["own"] == mine).all()
-        assert not np.isin(query_inks["none"], mine).any()
-        assert (query_inks["other"] != mine).all() and set(query_inks["other"]) <= set.union(*inks.values())
+        assert (query_inks["own"] == of_class).all() and not np.isin(query_inks["none"], of_class).any()
+        assert (query_inks["other"] != of_class).all() and set(query_inks["other"]) <= set.union(*inks.values())
     for tasks in conflicts.values():
         assert (tasks.query % 90 == sampled.query).all() and (tasks.support % 90 == sampled.support).all()
         assert (tasks.support == first.support).all()
-    repeated = known_truth.sample_conflict(labels, 8, tasks=6, ways=ways, shots=shots, queries=queries, seed=seed)
-    assert all(conflicts[name].digest == repeated[name].digest for name in conflicts)
+    repeated = known_truth.sample_conflict(labels, 8, **shape)
+    assert all(conflicts[name].digest == tasks.digest for name, tasks in repeated.items())
 
 
 def test_random_supports_keep_the_queries_and_never_show_them():

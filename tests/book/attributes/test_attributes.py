@@ -60,7 +60,9 @@ def test_equal_captions_are_parsed_once_and_found_again_in_the_cache(monkeypatch
     captions = ["a red bird", "a blue bird", "a red bird"]
     parsed, parser = [], matrix._parser(matrix._model()[0].replace("-", "_"))
     pipe = parser.pipe
-    monkeypatch.setattr(parser, "pipe", lambda texts, **options: pipe(parsed.extend(texts) or texts, **options))
+    monkeypatch.setattr(
+        parser, "pipe", lambda texts, **options: pipe(parsed.extend(texts) or texts, **options)
+    )
     first = from_captions(captions)
     assert sorted(parsed) == ["a blue bird", "a red bird"]
     assert words_of(first) == [{"red", "bird"}, {"blue", "bird"}, {"red", "bird"}]
@@ -78,7 +80,13 @@ def test_words_go_in_and_come_out(words):
 
 
 def test_facts():
-    facts = pd.DataFrame({"ink": ["red", "blue", None], "keywords": ["cat; dog", "", "dog"], "weight": [400, 700, 400]})
+    facts = pd.DataFrame(
+        {
+            "ink": ["red", "blue", None],
+            "keywords": ["cat; dog", "", "dog"],
+            "weight": [400, 700, 400],
+        }
+    )
     assert words_of(from_facts(facts)) == [
         {"ink: red", "keywords: cat", "keywords: dog", "weight: 400"},
         {"ink: blue", "weight: 700"},
@@ -94,7 +102,9 @@ def test_spurious_is_some_but_not_all(has, data):
     assert spurious.shape == (classes, has.shape[1])
     for c, a in itertools.product(range(classes), range(has.shape[1])):
         of_class = has[labels == c, a]
-        assert spurious[c, a] == (of_class.any() and not of_class.all())  # definition 1, word by word
+        assert spurious[c, a] == (
+            of_class.any() and not of_class.all()
+        )  # definition 1, word by word
         assert described.counts(labels)[c, a] == of_class.sum()
 
 
@@ -104,7 +114,9 @@ def test_saved_attributes_come_back(tmp_path_factory, has):
     path, saved = tmp_path_factory.mktemp("a") / "a.npz", named(has)
     saved.save(path)
     loaded = Attributes.load(path)
-    assert (loaded.has == saved.has).all() and loaded.has.dtype == bool and loaded.names == saved.names
+    assert (
+        (loaded.has == saved.has).all() and loaded.has.dtype == bool and loaded.names == saved.names
+    )
 
 
 def test_files_that_hold_no_attributes(tmp_path):
@@ -145,7 +157,9 @@ def test_bad_arguments_are_named(call, message):
 def test_describe_by_hand():
     #                  a  b  c
     has = np.array([[1, 1, 0], [1, 0, 0], [0, 1, 0], [0, 1, 0]], bool)
-    statistics = describe(Attributes(has, list("abc")), np.array([0, 0, 2, 2]))  # no image of class 1
+    statistics = describe(
+        Attributes(has, list("abc")), np.array([0, 0, 2, 2])
+    )  # no image of class 1
     assert statistics.to_dict() == {
         "classes": 2,
         "images": 4,
@@ -233,7 +247,9 @@ def test_look_by_hand():
         ["", "", "", "plain", "grey"],
     ]
     grey = square(black, white)[..., :1]
-    assert pixels.look(grey[None]).equals(pixels.look(square(black, white)[None]))  # one channel is three equal ones
+    assert pixels.look(grey[None]).equals(
+        pixels.look(square(black, white)[None])
+    )  # one channel is three equal ones
 
 
 SIDE = st.integers(1, 12)
@@ -244,18 +260,26 @@ SIDE = st.integers(1, 12)
 def test_look_copes_with_any_pixels(images):
     looks = pixels.look(images)
     assert len(looks) == len(images) == len(pixels.sentences(looks))
-    assert set(looks["ground"]) <= set(pixels.COLOURS) and set(looks["texture"]) <= {"plain", "textured"}
+    assert set(looks["ground"]) <= set(pixels.COLOURS) and set(looks["texture"]) <= {
+        "plain",
+        "textured",
+    }
     assert all(set(cell.split("; ")) <= {*pixels.COLOURS, ""} for cell in looks["colour"])
 
 
 def test_attributes_of_a_data_set(tmp_path, monkeypatch):
     clipart = load("clipart")
-    few = Images("few", clipart.images[:40], clipart.labels[:40], clipart.class_names, clipart.captions[:40])
+    few = Images(
+        "few", clipart.images[:40], clipart.labels[:40], clipart.class_names, clipart.captions[:40]
+    )
     assert {"bird", "animal"} <= set(attributes.of(few).names)
     by_pixels = attributes.of(few, "pixels")
     assert {"ground: white", "colour: black"} <= set(by_pixels.names) and len(by_pixels) == 40
     table = describe_table([few])
-    assert table.index.tolist() == [("few", "captions"), ("few", "pixels")] and (table["images"] == 40).all()
+    assert (
+        table.index.tolist() == [("few", "captions"), ("few", "pixels")]
+        and (table["images"] == 40).all()
+    )
     assert table.loc[("few", "pixels"), "attributes"] == len(by_pixels.names)
     monkeypatch.setattr(pixels, "look", None)
     assert (attributes.of(few, "pixels").has == by_pixels.has).all()  # from the cache

@@ -39,10 +39,17 @@ def folder(tmp_path):
     ],
 )
 def test_captions_are_read_by_name_whatever_their_order(folder, column, names):
-    table = pd.DataFrame({column: names, "caption": ["d, one", 'c "zero"', "c one", "d zero\nor so", "other"]})
+    table = pd.DataFrame(
+        {column: names, "caption": ["d, one", 'c "zero"', "c one", "d zero\nor so", "other"]}
+    )
     table.to_csv(folder / "c.csv", index=False)
     images = load(f"folder:{folder}")
-    assert captions.read(folder / "c.csv", images) == ['c "zero"', "c one", "d zero\nor so", "d, one"]
+    assert captions.read(folder / "c.csv", images) == [
+        'c "zero"',
+        "c one",
+        "d zero\nor so",
+        "d, one",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -90,25 +97,42 @@ def test_write_goes_on_where_it_was_stopped(tmp_path, monkeypatch):
     assert len(pd.read_csv(path)) == 4 and [p.name for p in tmp_path.iterdir()] == ["c.csv"]
     with pytest.raises(InputError, match="has none for cat/4"):
         captions.read(path, images)
-    with pytest.raises(InputError, match="holds captions of pixels, not of blip; give another output"):
+    with pytest.raises(
+        InputError, match="holds captions of pixels, not of blip; give another output"
+    ):
         captions.write(images, "blip", path)
     with pytest.raises(InputError, match="captions of other images"):
-        captions.write(Images("other", images.images, 1 - images.labels, images.class_names), "pixels", path)
+        captions.write(
+            Images("other", images.images, 1 - images.labels, images.class_names), "pixels", path
+        )
     monkeypatch.setattr(captions, "captioner", stops(after=5))
     captions.write(images, "pixels", path)
     assert np.array_equal(captioned, images.images)  # each was looked at once
-    assert captions.read(path, images) == [f"a picture\nof {image.sum()}" for image in images.images]
+    assert captions.read(path, images) == [
+        f"a picture\nof {image.sum()}" for image in images.images
+    ]
     monkeypatch.setattr(captions, "captioner", None)
     captions.write(images, "pixels", path)  # done: no captioner is asked for
 
 
 def test_a_captioner_may_say_nothing_of_an_image_and_a_person_may_not(tmp_path, monkeypatch):
     images = some(4)
-    monkeypatch.setattr(captions, "captioner", lambda name: lambda batch: ["", "a boat", " ", "a boat"][: len(batch)])
+    monkeypatch.setattr(
+        captions,
+        "captioner",
+        lambda name: lambda batch: ["", "a boat", " ", "a boat"][: len(batch)],
+    )
     captions.write(images, "blip", tmp_path / "c.csv")
-    assert [caption.strip() for caption in captions.read(tmp_path / "c.csv", images)] == ["", "a boat", "", "a boat"]
+    assert [caption.strip() for caption in captions.read(tmp_path / "c.csv", images)] == [
+        "",
+        "a boat",
+        "",
+        "a boat",
+    ]
     assert attributes.of(images, str(tmp_path / "c.csv")).has.sum(axis=1).tolist() == [0, 1, 0, 1]
-    pd.read_csv(tmp_path / "c.csv").drop(columns="captioner").to_csv(tmp_path / "mine.csv", index=False)
+    pd.read_csv(tmp_path / "c.csv").drop(columns="captioner").to_csv(
+        tmp_path / "mine.csv", index=False
+    )
     with pytest.raises(InputError, match=r"has none for cat/0 \(2 of 4 are missing\)"):
         captions.read(tmp_path / "mine.csv", images)
 
@@ -117,19 +141,37 @@ def test_command(folder):
     out = folder / "c.csv"
     assert cli.main(["caption", f"folder:{folder}", "-o", str(out)]) == 0
     table = pd.read_csv(out)
-    assert table["image"].tolist() == ["cat/cat0.png", "cat/cat1.png", "dog/dog0.png", "dog/dog1.png"]
+    assert table["image"].tolist() == [
+        "cat/cat0.png",
+        "cat/cat1.png",
+        "dog/dog0.png",
+        "dog/dog1.png",
+    ]
     images = load(f"folder:{folder}")
     assert captions.read(out, images) == pixels.sentences(pixels.look(images.images))
     assert {"red", "blue", "plain"} <= set(attributes.of(images, str(out)).names)
 
 
-def test_words_of_a_captioner_are_known_by_its_name_on_several_data_sets(monkeypatch, own_cache, capsys):
-    monkeypatch.setattr(captions, "captioner", lambda name: lambda batch: [f"a blue boat {name}"] * len(batch))
-    small = {name: replace(some(n), name=name) for name, n in (("fashion", 3), ("coloured/hebrew?per_class=5", 4))}
+def test_words_of_a_captioner_are_known_by_its_name_on_several_data_sets(
+    monkeypatch, own_cache, capsys
+):
+    monkeypatch.setattr(
+        captions, "captioner", lambda name: lambda batch: [f"a blue boat {name}"] * len(batch)
+    )
+    small = {
+        name: replace(some(n), name=name)
+        for name, n in (("fashion", 3), ("coloured/hebrew?per_class=5", 4))
+    }
     monkeypatch.setattr("fslcore.datasets.load", lambda name, *_: small[name])
     assert cli.main(["caption", *small, "--captioner", "blip", "--quiet"]) == 0
-    written = [own_cache / "captions" / "blip" / f"{name}.csv" for name in ("fashion", "coloured-hebrew-per_class-5")]
-    assert capsys.readouterr().out.splitlines() == [*map(str, written)] and len(pd.read_csv(written[1])) == 4
+    written = [
+        own_cache / "captions" / "blip" / f"{name}.csv"
+        for name in ("fashion", "coloured-hebrew-per_class-5")
+    ]
+    assert (
+        capsys.readouterr().out.splitlines() == [*map(str, written)]
+        and len(pd.read_csv(written[1])) == 4
+    )
     assert {"blue", "boat"} <= set(attributes.of(small["fashion"], "blip").names)
     for arguments, line in (
         ([*small, "-o", "c.csv"], "without it, the captions of 2 data sets are cached"),
@@ -145,7 +187,9 @@ def test_a_table_for_each_data_set_goes_by_one_name(folder, tmp_path):
     captions.write(images, "pixels", tmp_path / "cub-splits-fewstab.csv")
     by_name = attributes.of(images, f"{tmp_path}/{{dataset}}.csv")
     assert by_name.names == attributes.of(images, f"{tmp_path}/cub-splits-fewstab.csv").names
-    with pytest.raises(InputError, match="has no name that could stand for {dataset}; name the file itself"):
+    with pytest.raises(
+        InputError, match="has no name that could stand for {dataset}; name the file itself"
+    ):
         attributes.of(load(f"folder:{folder}"), "{dataset}.csv")
 
 
@@ -162,10 +206,15 @@ def words(special):
     from tokenizers import Tokenizer, models, pre_tokenizers, processors
     from transformers import PreTrainedTokenizerFast
 
-    vocabulary = {word: i for i, word in enumerate([*special, *"a red blue dog cat on the grass there".split()])}
+    vocabulary = {
+        word: i
+        for i, word in enumerate([*special, *"a red blue dog cat on the grass there".split()])
+    }
     tokenizer = Tokenizer(models.WordLevel(vocabulary, unk_token=special[0]))
     around = [(special[1], 1), (special[2], 2)]
-    tokenizer.post_processor = processors.TemplateProcessing(f"{special[1]} $A {special[2]}", special_tokens=around)
+    tokenizer.post_processor = processors.TemplateProcessing(
+        f"{special[1]} $A {special[2]}", special_tokens=around
+    )
     tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
     return PreTrainedTokenizerFast(
         tokenizer_object=tokenizer,
@@ -221,7 +270,9 @@ def blip(tmp_path, transformers):
 
 @pytest.fixture(params=["vit-gpt2", "blip", "blip-large"])
 def tiny(request):
-    return request.param, *request.getfixturevalue(request.param.removesuffix("-large").replace("-", "_"))
+    return request.param, *request.getfixturevalue(
+        request.param.removesuffix("-large").replace("-", "_")
+    )
 
 
 def test_a_captioner_is_the_model_with_the_papers_settings(tiny, monkeypatch):
@@ -230,8 +281,12 @@ def test_a_captioner_is_the_model_with_the_papers_settings(tiny, monkeypatch):
 
     kind, folder, model, tokenizer = tiny
     images = some(5, side=20).images
-    pixel_values = AutoImageProcessor.from_pretrained(folder)(images=list(images), return_tensors="pt").pixel_values
-    search = dict(num_beams=4, max_length=16) if kind == "vit-gpt2" else dict(num_beams=1, max_length=20)
+    pixel_values = AutoImageProcessor.from_pretrained(folder)(
+        images=list(images), return_tensors="pt"
+    ).pixel_values
+    search = (
+        dict(num_beams=4, max_length=16) if kind == "vit-gpt2" else dict(num_beams=1, max_length=20)
+    )
     if kind == "blip-large":
         search |= tokenizer(["there"] * 5, return_tensors="pt", return_token_type_ids=False)
         assert search["input_ids"].shape == (5, 3)
@@ -241,7 +296,9 @@ def test_a_captioner_is_the_model_with_the_papers_settings(tiny, monkeypatch):
         )
     monkeypatch.setattr(captions, "BATCH", 2)
     describe = captions.captioner(f"{kind}:{folder}")
-    assert describe(images) == [" ".join(sentence.split()) for sentence in written]  # whatever the batches
+    assert describe(images) == [
+        " ".join(sentence.split()) for sentence in written
+    ]  # whatever the batches
     assert any(written) and not any("[" in sentence for sentence in written)
     assert all(sentence.startswith("there") for sentence in written) == (kind == "blip-large")
     grey = images[..., :1]
@@ -253,12 +310,20 @@ def test_there_is_never_a_random_model(tiny):
     from safetensors.torch import load_file, save_file
 
     weights = load_file(folder / "model.safetensors")
-    gone = next(name for name in weights if name.endswith("query.weight") or name.endswith("c_attn.weight"))
-    save_file({n: w for n, w in weights.items() if n != gone}, folder / "model.safetensors", {"format": "pt"})
+    gone = next(
+        name for name in weights if name.endswith("query.weight") or name.endswith("c_attn.weight")
+    )
+    save_file(
+        {n: w for n, w in weights.items() if n != gone},
+        folder / "model.safetensors",
+        {"format": "pt"},
+    )
     with pytest.raises(InputError, match="are incomplete; .* is missing"):
         captions.captioner(f"{kind}:{folder}")
     (folder / "model.safetensors").unlink()
-    with pytest.raises(InputError, match=f"captioner {kind}: .* gives no weights .* name its folder") as error:
+    with pytest.raises(
+        InputError, match=f"captioner {kind}: .* gives no weights .* name its folder"
+    ) as error:
         captions.captioner(f"{kind}:{folder}")
     assert "\n" not in str(error.value)
 

@@ -9,7 +9,9 @@ from fslcore import datasets
 
 RNG = np.random.default_rng(0)
 PATTERNS = RNG.integers(0, 256, (12, 8, 8, 3)).repeat(4, 1).repeat(4, 2)
-IMAGES = (PATTERNS.repeat(30, 0) + RNG.normal(0, 40, (360, 32, 32, 3))).clip(0, 255).astype(np.uint8)
+IMAGES = (
+    (PATTERNS.repeat(30, 0) + RNG.normal(0, 40, (360, 32, 32, 3))).clip(0, 255).astype(np.uint8)
+)
 
 
 @pytest.fixture

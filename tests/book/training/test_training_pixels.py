@@ -31,7 +31,9 @@ def limit_memory(monkeypatch):
 
 
 @pytest.mark.parametrize("name", ["protonet", "baseline", "maml", "unisiam"])
-def test_the_same_checkpoint_from_memory_and_from_a_map(name, photos, cache, limit_memory, tmp_path):
+def test_the_same_checkpoint_from_memory_and_from_a_map(
+    name, photos, cache, limit_memory, tmp_path
+):
     options = SHORT | ({} if training.RECIPES[name].batch == "tasks" else {"size": 16})
     if "size" in options:
         del options["shots"]
@@ -53,7 +55,11 @@ def test_images_are_decoded_once(cache, limit_memory):
     values = np.random.default_rng(0).integers(0, 256, (40, 8, 8, 3), dtype=np.uint8)
     decoded = OnDemand(lambda i: read.append(i) or values[i], 40, (8, 8, 3))
     images = Images("x", decoded, np.arange(4).repeat(10), list("abcd"), content="0" * 64)
-    assert decoded.large and isinstance(pixels.ready(images).images, np.memmap) and read == [*range(40)]
+    assert (
+        decoded.large
+        and isinstance(pixels.ready(images).images, np.memmap)
+        and read == [*range(40)]
+    )
     mapped = pixels.ready(images)
     assert len(read) == 40 and (mapped.images == values).all() and mapped.digest == images.digest
     full = sample_closed(mapped.labels, tasks=2, ways=2, shots=1, queries=2)
@@ -64,7 +70,9 @@ def test_images_are_decoded_once(cache, limit_memory):
         assert (few.labels[getattr(tasks, part)] == mapped.labels[getattr(full, part)]).all()
 
 
-def test_a_disk_that_is_full_and_an_image_that_cannot_be_read_leave_nothing(cache, limit_memory, monkeypatch):
+def test_a_disk_that_is_full_and_an_image_that_cannot_be_read_leave_nothing(
+    cache, limit_memory, monkeypatch
+):
     limit_memory(1000)
 
     def broken(i):
@@ -72,30 +80,36 @@ def test_a_disk_that_is_full_and_an_image_that_cannot_be_read_leave_nothing(cach
             raise InputError(f"unreadable image {i}")
         return np.zeros((8, 8, 3), np.uint8)
 
-    images = Images("x", OnDemand(broken, 10, (8, 8, 3)), np.arange(10), [*"abcdefghij"], content="0" * 64)
+    images = Images(
+        "x", OnDemand(broken, 10, (8, 8, 3)), np.arange(10), [*"abcdefghij"], content="0" * 64
+    )
     monkeypatch.setattr(pixels, "CHUNK", 1)
     with pytest.raises(InputError, match="unreadable image 7"):
         pixels.ready(images)
     assert not list((cache / "pixels").iterdir())
     usage = namedtuple("usage", "free")(1919)
     monkeypatch.setattr(pixels.shutil, "disk_usage", lambda _: usage)
-    with pytest.raises(InputError, match="x; its pixels take 0.0 GB, and .*pixels has 0.0 GB left; set FSLCORE_CACHE"):
+    with pytest.raises(
+        InputError,
+        match="x; its pixels take 0.0 GB, and .*pixels has 0.0 GB left; set FSLCORE_CACHE",
+    ):
         pixels.ready(images)
     assert not list(store.path("pixels").iterdir())
 
 
-def test_peak_memory_is_bounded(cache, monkeypatch):
+def test_peak_memory_is_bounded(cache, limit_memory, monkeypatch):
     """Of 96 MB of pixels, training holds a sixth at most: that of a chunk, a batch and the tasks that validate."""
     n, side = 4000, 90
-    limit, rng = 2**20, np.random.default_rng(0)
-    monkeypatch.setattr("fslcore.datasets.images.KEPT", limit)
+    limit_memory(2**20)
     monkeypatch.setattr(pixels, "CHUNK", 2**21)
-    tiles = rng.integers(0, 256, (20, side, side, 3), dtype=np.uint8)
+    tiles = np.random.default_rng(0).integers(0, 256, (20, side, side, 3), dtype=np.uint8)
 
     def load(name, split):
         read = OnDemand(lambda i: tiles[i % 20], n, (side, side, 3))
         content = hashlib.sha256(split.encode()).hexdigest()
-        return Images("many", read, np.arange(n) % 20, [f"{c:02}" for c in range(20)], content=content)
+        return Images(
+            "many", read, np.arange(n) % 20, [f"{c:02}" for c in range(20)], content=content
+        )
 
     monkeypatch.setattr(datasets, "load", load)
     tracemalloc.start()

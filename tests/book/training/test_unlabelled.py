@@ -66,13 +66,19 @@ def test_unisiam_is_its_equation():
     expected = 0.3 * uniform_term(z, 0.7, 8) - similarity
     assert loss.item() == pytest.approx(expected.item(), rel=1e-5)
     weights = [*network.parameters(), *objective.parameters()]
-    for ours, theirs in zip(torch.autograd.grad(loss, weights), torch.autograd.grad(expected, weights), strict=True):
-        assert ours == pytest.approx(theirs, abs=1e-5)  # no gradient through the view that is predicted
+    for ours, theirs in zip(
+        torch.autograd.grad(loss, weights), torch.autograd.grad(expected, weights), strict=True
+    ):
+        assert ours == pytest.approx(
+            theirs, abs=1e-5
+        )  # no gradient through the view that is predicted
 
 
 def test_psco_is_its_equation_and_its_queue_is_first_in_first_out():
     network, views = flat()
-    objective = PsCo(network, 10, width=12, out=6, queue=20, shots=2, temperature=0.3, shot_temperature=0.5)
+    objective = PsCo(
+        network, 10, width=12, out=6, queue=20, shots=2, temperature=0.3, shot_temperature=0.5
+    )
     before = objective.queue.clone()
     loss = objective(network, views)
     query = objective.predictor(objective.projector(network(views[:8])))
@@ -81,7 +87,9 @@ def test_psco_is_its_equation_and_its_queue_is_first_in_first_out():
         key = torch.stack([unit(k) for k in projector(slow(views[8:]))])
         plan = sinkhorn(key @ before.T, ITERATIONS)
         shots = [sorted(range(20), key=lambda j, i=i: -plan[i, j])[:2] for i in range(8)]
-    everyone = [j for rows in shots for j in rows]  # a member of the queue may be a shot of two classes
+    everyone = [
+        j for rows in shots for j in rows
+    ]  # a member of the queue may be a shot of two classes
     expected = 0
     for i in range(8):
         q = unit(query[i])
@@ -89,17 +97,23 @@ def test_psco_is_its_equation_and_its_queue_is_first_in_first_out():
         for j in shots[i]:
             expected -= torch.log(torch.exp(q @ before[j] / 0.5) / below) / 2 / 8
         positive = torch.exp(q @ key[i] / 0.3)
-        expected -= torch.log(positive / (positive + sum(torch.exp(q @ k / 0.3) for k in before))) / 8
+        expected -= (
+            torch.log(positive / (positive + sum(torch.exp(q @ k / 0.3) for k in before))) / 8
+        )
     assert loss.item() == pytest.approx(expected.item(), rel=1e-5)
     assert objective.queue == pytest.approx(torch.cat([key, before[:12]]), abs=1e-6)
     loss.backward()
     assert all(w.grad is None for w in objective.slow.parameters())
-    assert all(w.grad.abs().max() > 0 for w in [*network.parameters(), *objective.predictor.parameters()])
+    assert all(
+        w.grad.abs().max() > 0 for w in [*network.parameters(), *objective.predictor.parameters()]
+    )
 
 
 def beclr(**changes):
     network, views = flat()
-    options = dict(width=12, weight=0.3, temperature=0.7, memory=40, prototypes=3, neighbours=2, start=60)
+    options = dict(
+        width=12, weight=0.3, temperature=0.7, memory=40, prototypes=3, neighbours=2, start=60
+    )
     return BECLR(network, 10, **options | changes), network, views
 
 
@@ -107,7 +121,9 @@ def test_beclr_is_its_equation():
     objective, network, views = beclr()
     for _ in range(4):  # 64 views: the memory is full and parted
         objective(network, torch.randn(16, 3, 4, 4))
-    memory, partition, prototypes = (objective.get_buffer(n).clone() for n in ("memory", "partition", "prototypes"))
+    memory, partition, prototypes = (
+        objective.get_buffer(n).clone() for n in ("memory", "partition", "prototypes")
+    )
     assert objective.seen == 64 and len(set(partition.tolist())) == 3
     loss = objective(network, views)
     z = objective.projector(network(views))
@@ -123,7 +139,9 @@ def test_beclr_is_its_equation():
         candidates = candidates if len(candidates) >= 2 else range(40)
         neighbours = sorted(candidates, key=lambda j: -float(opposite @ memory[j]))[:2]
         total = total + unit(p[i]) @ (opposite + memory[neighbours[0]] + memory[neighbours[1]]) / 3
-    assert loss.item() == pytest.approx((0.3 * uniform_term(z, 0.7, 8) - total / 16).item(), rel=1e-4)
+    assert loss.item() == pytest.approx(
+        (0.3 * uniform_term(z, 0.7, 8) - total / 16).item(), rel=1e-4
+    )
 
     # What was remembered, and where: optimal transport to the old prototypes, then their means.
     assert objective.memory == pytest.approx(torch.cat([torch.stack(key), memory[:24]]), abs=1e-5)
@@ -153,7 +171,9 @@ def test_a_partition_of_few_gives_way_to_the_whole_memory():
     objective(network, views)
     objective.partition = torch.tensor([0, *[1] * 15])
     slow = objective.slowly(views)
-    objective.prototypes = torch.stack([slow[0], -slow[0], -slow[0]])  # the first is nearest to the first view
+    objective.prototypes = torch.stack(
+        [slow[0], -slow[0], -slow[0]]
+    )  # the first is nearest to the first view
     nearest = (objective.memory @ slow[0]).topk(2).indices
     assert objective.enhanced(slow)[0, 1:] == pytest.approx(objective.memory[nearest])
 
@@ -213,14 +233,18 @@ def test_no_label_is_read(small, labels, name):
 @pytest.mark.parametrize("name", UNLABELLED)
 def test_a_stopped_run_goes_on_to_the_same_bytes(small, tmp_path, monkeypatch, name):
     monkeypatch.setattr(_Run, "_validate", lambda run: run.epoch / 10)  # the last epoch is kept
-    unstopped = training.train(name, tmp_path / "whole.safetensors", progress=False, **settings(name))
+    unstopped = training.train(
+        name, tmp_path / "whole.safetensors", progress=False, **settings(name)
+    )
     run = _Run("x", replace(training.RECIPES[name], **settings(name)), 0)
     run.train_epoch(False)
     run.save(tmp_path / ".cut.training")
     torch.manual_seed(99)
     cut = training.train(name, tmp_path / "cut.safetensors", progress=False, **settings(name))
     assert cut.read_bytes() == unstopped.read_bytes()
-    other_seed = training.train(name, tmp_path / "again.safetensors", progress=False, seed=1, **settings(name))
+    other_seed = training.train(
+        name, tmp_path / "again.safetensors", progress=False, seed=1, **settings(name)
+    )
     assert other_seed.read_bytes() != unstopped.read_bytes()
 
 
@@ -231,7 +255,12 @@ def test_images_are_turned_scaled_and_shifted_either_way(monkeypatch):
     torch.manual_seed(0)
     augment.jitter(torch.zeros(2000, 3, 32, 32))
     ((angle, scale, shift, padding),) = warps
-    for values, limit in ((angle, np.pi / 18), (scale - 1, 0.15), (shift[:, 0], 4 / 32), (shift[:, 1], 4 / 32)):
+    for values, limit in (
+        (angle, np.pi / 18),
+        (scale - 1, 0.15),
+        (shift[:, 0], 4 / 32),
+        (shift[:, 1], 4 / 32),
+    ):
         assert (
             abs(values.mean()) < 0.05 * limit
             and 0.99 * limit < values.max() <= limit

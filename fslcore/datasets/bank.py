@@ -18,14 +18,20 @@ from safetensors import safe_open
 from safetensors.torch import load_file as safetensors_file
 from torch.nn import functional as F
 
-from ..errors import InputError, shown
+from ..errors import InputError, detached, shown
 from ..paths import at_home, check_expanded, check_zip, load_tensors, readable
 
 __all__ = ["Bank", "load_features"]
 
-ARRAYS = ("features", "labels", "text", "center")  # arrays of a file; the last two are optional
+ARRAYS = {  # of a file: dimensions, kinds of values and their form; the last two are optional
+    "features": (2, "fiub", "(N, D) floats"),
+    "labels": (1, "fiubUS", "(N,) integers, or text,"),
+    "text": (2, "fiub", "(K, D) floats"),
+    "center": (1, "fiub", "(D,) floats"),
+}
 # Length of a row: its square, and sums of squares, fit into 32 bits.
-SHORTEST, LONGEST = 1e-10, 1e15
+SHORTEST = 1e-10
+LONGEST = 1e15
 CHUNK = 2**22  # numbers processed together
 MAPPED = 2**28  # bytes of features; larger ones stay in their file, which is mapped into memory
 
@@ -122,7 +128,9 @@ class Bank:
     def rows(self, index: torch.Tensor) -> torch.Tensor:
         """Features (..., D) of an index of any shape, never in 16 bits, on the bank's device."""
         rows = F.embedding(index, self.data.flatten(1))
-        return (rows.float() if self.large else rows).unflatten(-1, self.data.shape[1:])
+        if self.large:
+            rows = rows.float()
+        return rows.unflatten(-1, self.data.shape[1:])
 
     @cached_property
     def norms(self) -> torch.Tensor:
@@ -184,56 +192,55 @@ def load_features(path: str | Path) -> Bank:
         if path.suffix not in READERS:
             raise InputError(f"features: {path.name}; {', '.join(READERS)} are allowed")
         arrays = READERS[path.suffix](path)
-    for name, ndim, kinds in (("features", 2, "fiub"), ("labels", 1, "fiubUS")):
-        if name not in arrays:
-            raise InputError(f"features: {path} lacks the array '{name}'")
-        a = arrays[name]
-        if a.ndim != ndim or a.dtype.kind not in kinds:
+    for name in ARRAYS:
+        _check_array(name, arrays.get(name), path)
+    features = arrays["features"]
+    labels, class_names = _classes(arrays["labels"], path.name)
+    optional = {name: _narrow(arrays[name]) for name in ("text", "center") if name in arrays}
+    digest = _digest(features, labels, optional)
+    if class_names is None and labels.size and not 0 <= labels.min() <= labels.max() < len(labels):
+        class_names, labels = np.unique(labels, return_inverse=True)
+    stays = path.suffix in (".safetensors", ".npy") and features.dtype in (np.float16, np.float32)
+    if not stays or features.nbytes <= MAPPED:
+        narrow = _narrow(features)
+        if np.isinf(narrow).any() and np.isfinite(features).all():
             raise InputError(
-                f"features: '{name}' in {path.name} is {a.dtype} of shape {a.shape}; "
-                + ("(N, D) floats are needed" if ndim == 2 else "(N,) integers are needed, or text")
+                f"features: {path.name} holds {np.abs(features).max():g}; scale the features"
             )
-    features, (labels, names) = arrays["features"], _classes(arrays["labels"], path.name)
+        features = narrow
+    optional = {name: torch.from_numpy(values) for name, values in optional.items()}
+    bank = Bank(torch.from_numpy(features), labels, digest, class_names, **optional)
+    _check(bank, path.name)
+    return bank
+
+
+def _check_array(name: str, values: np.ndarray | None, path: Path) -> None:
+    ndim, kinds, form = ARRAYS[name]
+    if values is None:
+        if name in ("features", "labels"):
+            raise InputError(f"features: {path} lacks the array '{name}'")
+    elif values.ndim != ndim or values.dtype.kind not in kinds:
+        raise InputError(
+            f"features: '{name}' in {path.name} is {values.dtype} of shape {values.shape}; {form} "
+            "are needed"
+        )
+
+
+def _narrow(values: np.ndarray) -> np.ndarray:
+    """The values as 32-bit floats; those that are too large become infinite."""
+    with np.errstate(over="ignore"):
+        return np.ascontiguousarray(values, np.float32)
+
+
+def _digest(features: np.ndarray, labels: np.ndarray, optional: dict[str, np.ndarray]) -> str:
     sha = hashlib.sha256()
     for part in chunks(features):
         sha.update(np.ascontiguousarray(part).tobytes())
     sha.update(labels.tobytes())
     sha.update(f"{features.dtype} {features.shape}".encode())
-    options = {
-        name: _optional(name, arrays[name], path.name)
-        for name in ("text", "center")
-        if name in arrays
-    }
-    for name, values in options.items():
+    for name, values in optional.items():
         sha.update(f"{name} {values.shape}".encode() + values.tobytes())
-    if names is None and labels.size and not 0 <= labels.min() <= labels.max() < len(labels):
-        names, labels = np.unique(labels, return_inverse=True)
-    stays = path.suffix in (".safetensors", ".npy") and features.dtype in (np.float16, np.float32)
-    if stays and features.nbytes > MAPPED:
-        narrow = features
-    else:
-        with np.errstate(over="ignore"):
-            narrow = features.astype(np.float32)
-        if np.isinf(narrow).any() and np.isfinite(features).all():
-            raise InputError(
-                f"features: {path.name} holds {np.abs(features).max():g}; scale the features"
-            )
-    options = {name: torch.from_numpy(values) for name, values in options.items()}
-    bank = Bank(torch.from_numpy(narrow), labels, sha.hexdigest(), names, **options)
-    _check(bank, path.name)
-    return bank
-
-
-def _optional(name, values, file):
-    """Optional arrays of a features file, as 32-bit floats."""
-    with np.errstate(over="ignore"):
-        narrow = np.ascontiguousarray(values, np.float32) if values.dtype.kind in "fiub" else None
-    if narrow is None or not np.isfinite(narrow).all():
-        raise InputError(
-            f"features: '{name}' in {file} is {values.dtype} of shape {values.shape}; finite "
-            "floats are needed"
-        )
-    return narrow
+    return sha.hexdigest()
 
 
 def _npz(path):
@@ -263,28 +270,14 @@ def _tensors(path):
     content = safetensors_file(path) if safe else load_tensors(path)
     if not isinstance(content, dict):
         raise ValueError(f"it holds a {type(content).__name__}, not named tensors")
-    texts = content.get("labels")
-    texts = (
-        {"labels": np.array(texts)}
-        if isinstance(texts, list) and all(type(t) is str for t in texts)
-        else {}
-    )
-    tensors = {
-        k: torch.as_tensor(content[k]).detach() for k in ARRAYS if k in content and k not in texts
-    }
+    texts = {}
+    labels = content.get("labels")
+    if isinstance(labels, list) and all(type(label) is str for label in labels):
+        texts["labels"] = np.array(content.pop("labels"))
+    tensors = {name: torch.as_tensor(content[name]) for name in ARRAYS if name in content}
     if not safe:  # a tensor may repeat one number in memory
-        check_expanded(
-            "features", path, sum(t.numel() * t.element_size() for t in tensors.values())
-        )
-    numpy_types = (
-        torch.float16,
-        torch.float32,
-        torch.float64,
-    )  # the types of NumPy, which has no bfloat16
-    arrays = {
-        k: (t.float() if t.is_floating_point() and t.dtype not in numpy_types else t).numpy()
-        for k, t in tensors.items()
-    }
+        check_expanded("features", path, sum(tensor.nbytes for tensor in tensors.values()))
+    arrays = {name: detached(tensor).numpy() for name, tensor in tensors.items()}
     return _named(path, arrays) if safe else arrays | texts
 
 
@@ -320,7 +313,8 @@ def _table(path):
         raise InputError(
             f"features: {path} lacks the column label; it has {shown(', '.join(map(str, table)))}"
         )
-    features, labels = table.drop(columns=label), table[label]
+    features = table.drop(columns=label)
+    labels = table[label]
     not_features = [
         c
         for c, kind in features.dtypes.items()
@@ -349,7 +343,7 @@ READERS = {
 }
 
 
-def _classes(labels, name):
+def _classes(labels: np.ndarray, name: str) -> tuple[np.ndarray, np.ndarray | None]:
     """Labels as integers, and the names of text labels."""
 
     def refuse(bad, fault):
@@ -375,7 +369,7 @@ def _classes(labels, name):
     return labels.astype(np.int64), None
 
 
-def _check(bank, name):
+def _check(bank: Bank, name: str) -> None:
     """Raise `InputError` for features on which every learner would fail without an error."""
     if not len(bank) or not bank.data.shape[1]:
         raise InputError(f"features: {name} holds {len(bank)} rows of {bank.data.shape[1]} numbers")

@@ -94,7 +94,6 @@ def load_coloured(
     drawings = _drawings(classes, bias, np.random.default_rng(drawing_seed), noise_seed)
     if ink is not None:
         drawings.ink[:] = list(COLOURS).index(ink)
-
     encoded = table["image"].tolist()
     facts = table.drop(columns=["image", "caption"]).assign(
         ink=np.array(list(COLOURS))[drawings.ink],
@@ -166,7 +165,8 @@ class _Drawings:
     def image(self, i: int, glyph: Image.Image) -> np.ndarray:
         """(SIDE, SIDE, 3) uint8."""
         colours = np.array(list(COLOURS.values()), float)
-        uniform, seed = self.uniform[i], self.noise_seed[i]
+        uniform = self.uniform[i]
+        seed = self.noise_seed[i]
         mask = _placed(glyph, *uniform[:4])[..., None]
         pattern = _pattern(TEXTURES[self.texture[i]], *uniform[4:6], seed)[..., None]
         # The ground is a pale tint, darker where the pattern is; the ink is darker than most of it.
@@ -179,7 +179,8 @@ class _Drawings:
 
 def _drawings(classes, bias, rng, noise) -> _Drawings:
     """Random drawings, in which an image has the ink of its class with probability ``bias``."""
-    n, n_colours = len(classes), len(COLOURS)
+    n = len(classes)
+    n_colours = len(COLOURS)
     class_ink = rng.integers(n_colours, size=len(classes.categories))[classes.codes]
     ink = np.where(rng.random(n) < bias, class_ink, rng.integers(n_colours, size=n))
     ground = (ink + rng.integers(1, n_colours, size=n)) % n_colours  # never the ink
@@ -197,8 +198,10 @@ def _placed(glyph, rotation, size, right, down) -> np.ndarray:
 
     The numbers are from -1 to 1.
     """
-    angle, scale = np.radians(20 * rotation), 1 / (0.975 + 0.175 * size)
-    a, b = np.cos(angle) * scale, np.sin(angle) * scale
+    angle = np.radians(20 * rotation)
+    scale = 1 / (0.975 + 0.175 * size)
+    a = np.cos(angle) * scale
+    b = np.sin(angle) * scale
     x, y = SIDE / 2 + 3 * right, SIDE / 2 + 3 * down  # centre of the glyph
     middle = glyph.width / 2
     inverse = (a, b, middle - a * x - b * y, -b, a, middle + b * x - a * y)
@@ -216,7 +219,8 @@ def _pattern(texture, direction, phase, seed) -> np.ndarray:
         return speckles.repeat(2, 0).repeat(2, 1)
     y, x = PLACES
     angle, phase = np.pi * direction, np.pi * phase
-    u, v = x * np.cos(angle) + y * np.sin(angle), y * np.cos(angle) - x * np.sin(angle)
+    u = x * np.cos(angle) + y * np.sin(angle)
+    v = y * np.cos(angle) - x * np.sin(angle)
     waves = np.sin(u + phase)
     if texture == "checked":
         waves = waves * np.sin(v + phase)

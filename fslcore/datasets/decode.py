@@ -132,14 +132,15 @@ def rgb(file: Path, ground: str = "white", white: float | None = None) -> Image.
     """
     try:
         with Image.open(file) as image:
-            halved = ";16" in str(
-                [tile.args for tile in image.tile]
-            )  # Pillow keeps 8 of 16 bits of colours
+            # Pillow keeps 8 of 16 bits of colours.
+            is_halved = ";16" in str([tile.args for tile in image.tile])
             image.load()
-            deep = image.mode.startswith(("I", "F"))
-            decoded = (
-                _eight_bits(image, white) if deep else _scaled(image, white) if halved else image
-            )
+            if image.mode.startswith(("I", "F")):
+                decoded = _eight_bits(image, white)
+            elif is_halved:
+                decoded = _scaled(image, white)
+            else:
+                decoded = image
             if decoded.has_transparency_data:
                 composite = Image.new("RGBA", decoded.size, ground)
                 composite.alpha_composite(decoded.convert("RGBA"))
@@ -158,7 +159,8 @@ def rgb(file: Path, ground: str = "white", white: float | None = None) -> Image.
 def centre_square(image: Image.Image, size: int) -> np.ndarray:
     """The centre square of an RGB image at ``size`` × ``size`` pixels, (size, size, 3) uint8."""
     side = min(image.size)
-    left, top = (image.width - side) // 2, (image.height - side) // 2
+    left = (image.width - side) // 2
+    top = (image.height - side) // 2
     box = (left, top, left + side, top + side)
     return np.asarray(image.resize((size, size), Image.Resampling.BICUBIC, box))
 
@@ -175,7 +177,12 @@ def cut(image: Image.Image, box: np.ndarray, size: int, released: bool = False) 
     For ``released``, the box is cut out first and then `squeezed`, as released code does.
     """
     left, top, right, bottom = (float(edge) for edge in box)
-    inside = max(left, 0.0), max(top, 0.0), min(right, image.width), min(bottom, image.height)
+    inside = (
+        max(left, 0.0),
+        max(top, 0.0),
+        min(right, image.width),
+        min(bottom, image.height),
+    )
     if inside[2] - inside[0] < 1 or inside[3] - inside[1] < 1:
         raise InputError(
             f"box {left:g} {top:g} {right:g} {bottom:g} is not in an image of "
@@ -191,7 +198,8 @@ def _eight_bits(image: Image.Image, white: float | None) -> Image.Image:
     values = np.asarray(image).astype(np.float64)
     if not np.isfinite(values).all():
         raise InputError("it holds NaN or infinity")
-    low, high = values.min(), values.max()
+    low = values.min()
+    high = values.max()
     tags = getattr(image, "tag_v2", {})
     if white is not None:
         full = white
@@ -276,7 +284,8 @@ def _reason(file: Path, error: Exception) -> str:
         return "HEIC, which Pillow does not read; save it as JPEG or PNG"
     if isinstance(error, Image.UnidentifiedImageError):
         return "empty" if not file.stat().st_size else "not a kind of image that Pillow reads"
-    return " ".join(str(getattr(error, "strerror", None) or error or type(error).__name__).split())
+    reason = getattr(error, "strerror", None) or error or type(error).__name__
+    return " ".join(str(reason).split())
 
 
 def _brand(file: Path) -> bytes:

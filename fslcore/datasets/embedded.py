@@ -40,7 +40,9 @@ def embedded_table(name: str, split: str, domain: str | None) -> tuple[pd.DataFr
     domains = card["splits"][choice(f"split of {name}", split, card["splits"])]
     if domain is not None:
         choice(f"domain of {name} ({split})", domain, domains)
-    chosen = [("split", "==", split)] + ([("domain", "==", domain)] if domain else [])
+    chosen = [("split", "==", split)]
+    if domain:
+        chosen.append(("domain", "==", domain))
     table = pq.read_table(DATA / name / "images.parquet", filters=chosen).to_pandas()
     return table, card
 
@@ -69,7 +71,8 @@ def load_embedded(name: str, *, split: str = "novel", domain: str | None = None)
     """
     table, card = embedded_table(name, split, domain)
     size = tuple(card["image"][side] for side in ("height", "width", "channels"))
-    encoded, mode = table["image"].tolist(), "L" if size[2] == 1 else "RGB"
+    encoded = table["image"].tolist()
+    mode = "L" if size[2] == 1 else "RGB"
 
     def read(i: int) -> np.ndarray:
         return np.asarray(decoded(encoded[i], mode)).reshape(size)

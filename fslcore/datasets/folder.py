@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Callable, Iterator
-from functools import lru_cache
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache, partial
 from pathlib import Path
 
 import numpy as np
@@ -44,34 +45,25 @@ MANY = 0.05  # share of one-coloured images above which a note is written
 LOOKED_AT = 1000  # images checked before an error counts the lost ones
 
 
+@dataclass
 class _Reader:
     """Image i of some files, decoded, or what another thread decoded; notes one-coloured images."""
 
-    def __init__(
-        self,
-        name: str,
-        files: list[Path],
-        size: int,
-        *,
-        options: tuple[str, float | None],
-        boxes: np.ndarray | None,
-        squeezed: bool,
-        inverted: bool,
-    ):
-        self.name, self.files, self.size, self.options, self.boxes = (
-            name,
-            files,
-            size,
-            options,
-            boxes,
-        )
-        self.squeezed, self.inverted = squeezed, inverted
-        self.flat: dict[int, Path] = {}
+    name: str
+    files: list[Path]
+    size: int
+    ground: str
+    white: float | None
+    boxes: np.ndarray | None
+    squeezed: bool
+    inverted: bool
+    flat: dict[int, Path] = field(default_factory=dict)
 
     def decode(self, i: int) -> np.ndarray:
         """The pixels alone, which threads may decode."""
-        image = rgb(self.files[i], *self.options)
-        image = ImageOps.invert(image) if self.inverted else image
+        image = rgb(self.files[i], self.ground, self.white)
+        if self.inverted:
+            image = ImageOps.invert(image)
         if self.boxes is not None:
             return self._cut(image, i)
         return squeezed(image, self.size) if self.squeezed else centre_square(image, self.size)
@@ -84,7 +76,7 @@ class _Reader:
         if (pixels == pixels[0, 0]).all():
             self.flat[i] = self.files[i]
             if len(self.flat) == max(2, round(MANY * len(self.files))):
-                first = ", ".join(str(file) for file in list(self.flat.values())[:3])
+                first = ", ".join(map(str, list(self.flat.values())[:3]))
                 note(
                     f"{self.name}: {len(self.flat)} or more of {len(self.files)} images show one "
                     f"colour ({first} …)"
@@ -99,10 +91,11 @@ class _Reader:
 
     def _with_others(self, i: int, error: Lost) -> InputError:
         """The error for image i, with the number of further images of its kind."""
-        following, lost = self.files[i + 1 :][:LOOKED_AT], []
+        following = self.files[i + 1 :][:LOOKED_AT]
+        lost = []
         for file in following:
             try:
-                rgb(file, *self.options)
+                rgb(file, self.ground, self.white)
             except Lost:
                 lost.append(file)
             except InputError:
@@ -119,8 +112,7 @@ class _Reader:
 def from_files(
     name: str,
     files: list[Path],
-    labels: np.ndarray,
-    class_names: list[str],
+    classes: Sequence[str],
     size: int | None,
     facts: pd.DataFrame | None = None,
     *,
@@ -129,7 +121,7 @@ def from_files(
     boxes: np.ndarray | None = None,
     inverted: bool = False,
 ) -> Images:
-    """Image files with their labels, as `Images`.
+    """Image files with their classes, as `Images`.
 
     Images are read on demand, as RGB, from their centre square at ``size`` × ``size`` pixels; of an
     animation or a multi-page file, the first. See `fslcore.datasets.decode.rgb` for rotated photos,
@@ -139,9 +131,8 @@ def from_files(
     ----------
     name : str
     files : list of N paths
-    labels : (N,) integers
-        Index into ``class_names``.
-    class_names : list of str
+    classes : N texts
+        Class of each image.
     size : int or None
         Pixels, 8 to 2048. None: 224, until `fslcore.models.backbones.fitted` sets a backbone's own
         size.
@@ -170,8 +161,55 @@ def from_files(
         whole("size", size, *SIZES)
     colour(ground)
     white = None if white is None else number("white", white, over=0)
-    digests = dict.fromkeys(files, b"")  # several boxes may be in one file, which is read once
-    missing = [f for f in digests if not f.is_file()]
+    content = f"{ground} {white} {_digest(files)}"
+    if boxes is not None:
+        content += f" {hashlib.sha256(boxes.astype('<f8').tobytes()).hexdigest()}"
+    facts = _with_paths(facts, files)
+    class_names, labels = np.unique(np.array(classes, object), return_inverse=True)
+
+    @lru_cache(maxsize=2)
+    def read(side: int, form: str) -> Images:
+        reader = _Reader(
+            name=name,
+            files=files,
+            size=side,
+            ground=ground,
+            white=white,
+            boxes=boxes,
+            squeezed=form != "centre square",
+            inverted=form == "squeezed inverted",
+        )
+        return Images(
+            name,
+            OnDemand(reader, len(files), (side, side, 3), reader.decode),
+            labels,
+            class_names.tolist(),
+            facts=facts,
+            content=hashlib.sha256(f"{form} {side} {DECODING} {content}".encode()).hexdigest(),
+            at_size=partial(read, form="centre square") if size is None else None,
+            squeezed_to=partial(read, form="squeezed inverted" if inverted else "squeezed"),
+        )
+
+    return read(size or SIZE, "centre square")
+
+
+def _with_paths(facts: pd.DataFrame | None, files: list[Path]) -> pd.DataFrame:
+    if facts is not None and "file" in facts:
+        return facts
+    paths = ["/".join(file.parts[-2:]) for file in files]
+    return pd.DataFrame({"file": paths}) if facts is None else facts.assign(file=paths)
+
+
+def _digest(files: list[Path]) -> str:
+    """SHA-256 of the content of all files; each is read once, even if it is listed several times.
+
+    Raises
+    ------
+    InputError
+        Missing files, or one that cannot be opened.
+    """
+    digests = dict.fromkeys(files, b"")
+    missing = [file for file in digests if not file.is_file()]
     if missing:
         fault = "a folder" if missing[0].is_dir() else "no such file"
         raise InputError(
@@ -182,40 +220,7 @@ def from_files(
             digests[file] = hashlib.sha256(file.read_bytes()).digest()
         except OSError as error:
             raise InputError(f"unreadable image {file} ({error.strerror})") from None
-    of_files = hashlib.sha256()
-    for file in files:
-        of_files.update(digests[file])
-    cuts = "" if boxes is None else f" {hashlib.sha256(boxes.astype('<f8').tobytes()).hexdigest()}"
-    if facts is None or "file" not in facts:
-        facts = pd.DataFrame(index=range(len(files))) if facts is None else facts
-        facts = facts.assign(file=["/".join(file.parts[-2:]) for file in files])
-
-    @lru_cache(maxsize=2)
-    def at(side: int, squeezed: bool = False) -> Images:
-        turned = squeezed and inverted
-        form = "squeezed inverted" if turned else "squeezed" if squeezed else "centre square"
-        read = f"{form} {side} {DECODING} {ground} {white} {of_files.hexdigest()}{cuts}"
-        reader = _Reader(
-            name,
-            files,
-            side,
-            options=(ground, white),
-            boxes=boxes,
-            squeezed=squeezed,
-            inverted=turned,
-        )
-        return Images(
-            name,
-            OnDemand(reader, len(files), (side, side, 3), reader.decode),
-            np.asarray(labels, np.int64),
-            class_names,
-            facts=facts,
-            content=hashlib.sha256(read.encode()).hexdigest(),
-            at_size=at if size is None else None,
-            squeezed_to=lambda side: at(side, True),
-        )
-
-    return at(size or SIZE)
+    return hashlib.sha256(b"".join(digests[file] for file in files)).hexdigest()
 
 
 def load_folder(
@@ -247,8 +252,9 @@ def load_folder(
             if path.is_file()
             else f"dataset: no folder {path}"
         )
-    classes = [d for d in _listed(path) if d.is_dir() and not is_junk(d)]
-    loose = [f for f in _listed(path) if not f.is_dir() and not is_junk(f)]
+    listed = [entry for entry in _listed(path) if not is_junk(entry)]
+    classes = [entry for entry in listed if entry.is_dir()]
+    loose = [entry for entry in listed if not entry.is_dir()]
     _check_levels(path, classes, loose)
     resolved = path.resolve()
     for folder in classes:
@@ -258,7 +264,7 @@ def load_folder(
                 "classes; remove the link"
             )
     name = name or f"folder:{path}"
-    files, labels = from_class_folders(classes, name)
+    files, class_of_file = from_class_folders({folder.name: folder for folder in classes}, name)
     if loose:
         note(
             f"{name}: {len(loose)} files beside the class folders belong to no class and are left "
@@ -268,9 +274,7 @@ def load_folder(
     facts = pd.DataFrame(
         {"file": [file.relative_to(path).as_posix() for file in files]}, dtype=object
     )
-    return from_files(
-        name, files, labels, [d.name for d in classes], size, facts, ground=ground, white=white
-    )
+    return from_files(name, files, class_of_file, size, facts, ground=ground, white=white)
 
 
 def _check_levels(path: Path, classes: list[Path], loose: list[Path]) -> None:
@@ -294,8 +298,8 @@ def _check_levels(path: Path, classes: list[Path], loose: list[Path]) -> None:
         )
 
 
-def from_class_folders(classes: list[Path], name: str) -> tuple[list[Path], np.ndarray]:
-    """The image files in and below these folders, sorted, and the index of the folder of each.
+def from_class_folders(folders: dict[str, Path], name: str) -> tuple[list[Path], list[str]]:
+    """The image files in and below the folders of classes, sorted, and the class of each.
 
     Lines on stderr, which begin with ``name``, report files left out and folders in class folders.
 
@@ -305,43 +309,55 @@ def from_class_folders(classes: list[Path], name: str) -> tuple[list[Path], np.n
         A folder that is missing or contains no image; a file that looks like an image and cannot be
         read.
     """
-    files, labels, left, broken = [], [], [], []
-    for label, folder in enumerate(classes):
-        if not folder.is_dir():
-            raise InputError(f"dataset: no class folder {folder}")
-        images = []
-        for file in sorted(_below(folder)):
-            try:
-                is_left_out = is_junk(file) or not is_image(file)
-                (left if is_left_out else images).append(file)
-            except InputError as error:
-                broken.append(error)
-        if not images and not broken:
-            others = [f.name for f in _listed(folder)]
-            raise InputError(
-                f"dataset: class folder {folder} holds no image"
-                + (f"; {len(others)} others are in it: {', '.join(others[:3])}" if others else "")
-            )
+    files, classes, left_out, errors = [], [], [], []
+    for class_name, folder in folders.items():
+        images = _sorted_out(folder, left_out, errors)
+        if not images and not errors:
+            raise InputError(f"dataset: class folder {folder} holds no image{_content(folder)}")
         files += images
-        labels += [label] * len(images)
-    if broken:
-        others = f"; {len(broken) - 1} more files are like that" if len(broken) > 1 else ""
-        raise InputError(f"{broken[0]}{others}")
-    if left:
-        kinds = Counter(f.suffix.lower() or f.name for f in left).most_common(4)
+        classes += [class_name] * len(images)
+    if errors:
+        if len(errors) == 1:
+            raise errors[0]
+        raise InputError(f"{errors[0]}; {len(errors) - 1} more files are like that")
+    if left_out:
+        kinds = Counter(file.suffix.lower() or file.name for file in left_out).most_common(4)
         kinds = ", ".join(f"{n} {kind}" for kind, n in kinds)
-        note(f"{name}: {len(left)} files are not images and are left out: {kinds} ({_some(left)})")
-    deep = [f for f, label in zip(files, labels) if f.parent != classes[label]]
+        note(
+            f"{name}: {len(left_out)} files are not images and are left out: {kinds} "
+            f"({_some(left_out)})"
+        )
+    deep = [file for file, c in zip(files, classes) if file.parent != folders[c]]
     if deep:
         note(
             f"{name}: {len(deep)} of {len(files)} images lie in folders below the class folders, "
             f"and are taken for that class ({_some(deep)})"
         )
-    return files, np.array(labels)
+    return files, classes
+
+
+def _sorted_out(folder: Path, left_out: list[Path], errors: list[InputError]) -> list[Path]:
+    """The images in and below a folder; adds other files and unreadable images to the lists."""
+    if not folder.is_dir():
+        raise InputError(f"dataset: no class folder {folder}")
+    images = []
+    for file in sorted(_below(folder)):
+        try:
+            is_left_out = is_junk(file) or not is_image(file)
+            (left_out if is_left_out else images).append(file)
+        except InputError as error:
+            errors.append(error)
+    return images
+
+
+def _content(folder: Path) -> str:
+    names = [file.name for file in _listed(folder)]
+    return f"; {len(names)} others are in it: {', '.join(names[:3])}" if names else ""
 
 
 def _some(files: list[Path]) -> str:
-    return ", ".join("/".join(f.parts[-3:]) for f in files[:3]) + (" …" if len(files) > 3 else "")
+    names = ", ".join("/".join(file.parts[-3:]) for file in files[:3])
+    return f"{names} …" if len(files) > 3 else names
 
 
 def is_junk(path: Path) -> bool:

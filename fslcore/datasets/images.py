@@ -42,7 +42,9 @@ class OnDemand:
         size: tuple[int, int, int],
         decode: Callable | None = None,
     ):
-        self._read, self.decode, self.shape = read, decode, (n, *size)
+        self._read = read
+        self.decode = decode
+        self.shape = (n, *size)
         small = math.prod(self.shape) <= KEPT
         self._kept = (
             np.zeros(self.shape, np.uint8) if small else None
@@ -71,7 +73,8 @@ class OnDemand:
         At most two ranges are in memory. An image that cannot be read raises its error when its
         range is due.
         """
-        begun, pool = {}, ThreadPoolExecutor(threads)
+        begun = {}
+        pool = ThreadPoolExecutor(threads)
         with large_allowed():
             try:
                 for part, following in pairwise([range(0), *parts, range(0)]):
@@ -206,7 +209,8 @@ class Images:
 
     def _pixels(self) -> str:
         """SHA-256 of the pixels, a few images at a time."""
-        sha, step = hashlib.sha256(), max(1, CHUNK // max(1, math.prod(self.images.shape[1:])))
+        sha = hashlib.sha256()
+        step = max(1, CHUNK // max(1, math.prod(self.images.shape[1:])))
         for at in range(0, len(self), step):
             sha.update(np.ascontiguousarray(self.images[at : at + step]).tobytes())
         return sha.hexdigest()

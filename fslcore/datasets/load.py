@@ -161,14 +161,16 @@ def load(spec: str, split: str = "novel", size: int | None = None) -> Images:
         whole("size", size, *SIZES)
     kind, path, settings = _read_as(spec, split)
     if kind:
-        settings |= {} if size is None else {"size": size}
-        read = (
-            load_folder(path, name=spec, **settings)
-            if kind == "folder"
-            else READERS[kind](path, split, **settings)
-        )
-        _check_counts(read, spec, split)
-        return replace(read if ":" in spec else _called(read, spec), side=size)
+        if size is not None:
+            settings["size"] = size
+        if kind == "folder":
+            images = load_folder(path, name=spec, **settings)
+        else:
+            images = READERS[kind](path, split, **settings)
+        _check_counts(images, spec, split)
+        if ":" not in spec:
+            images = _called(images, spec)
+        return replace(images, side=size)
     if size is not None:
         raise InputError(
             f"size = {size}; the pixels of {path} are fixed; {', '.join(path_forms())} take a size"

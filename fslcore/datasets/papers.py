@@ -22,7 +22,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -56,31 +56,29 @@ def _released(split):
 
 
 def text_table(
-    path: Path, columns: list[str] | None = None, *, what: str = "dataset", **options
+    path: Path, columns: Sequence[str] = (), *, name: str = "dataset", **options
 ) -> pd.DataFrame:
-    """A text table, all cells as text; error messages begin with ``what``."""
-    with readable(what, path, "a readable table"):
-        table = pd.read_csv(path, dtype=str, keep_default_na=False, **options)
+    """A text table, all cells as text; error messages begin with ``name``."""
+    options = {"dtype": str, "keep_default_na": False, **options}
+    with readable(name, path, "a readable table"):
+        table = pd.read_csv(path, **options)
     if columns:  # pandas renames the second of two columns of the same name
-        head = (
-            pd.read_csv(path, dtype=str, keep_default_na=False, nrows=1, header=None)
-            .iloc[0]
-            .tolist()
-        )
-        if twice := next((c for c in columns if head.count(c) > 1), None):
-            raise InputError(f"{what}: {path} has the column {twice} twice")
-    missing = [c for c in columns or [] if c not in table]
+        head = pd.read_csv(path, nrows=1, header=None, dtype=str).iloc[0].tolist()
+        repeated = [column for column in columns if head.count(column) > 1]
+        if repeated:
+            raise InputError(f"{name}: {path} has the column {repeated[0]} twice")
+    missing = [column for column in columns if column not in table]
     if missing:
         raise InputError(
-            f"{what}: {path} lacks the column {missing[0]}; it has "
+            f"{name}: {path} lacks the column {missing[0]}; it has "
             f"{', '.join(map(str, table.columns))}"
         )
     if table.empty:
-        raise InputError(f"{what}: {path} is empty")
+        raise InputError(f"{name}: {path} is empty")
     return table
 
 
-def _in_one_split(classes, folder):
+def _check_one_split(classes, folder):
     """Raise `InputError` if a class is in two splits."""
     split_of: dict[str, str] = {}
     for split, names in classes.items():
@@ -92,20 +90,21 @@ def _in_one_split(classes, folder):
                 )
 
 
-def _categories(name, files, classes, size, facts=None):
-    if (empty := classes.str.strip() == "").any():
+def _from_table(name, files, classes, size, facts=None):
+    """As `from_files`; raises `InputError` for an image without a class, or listed twice."""
+    is_empty = classes.str.strip() == ""
+    if is_empty.any():
         raise InputError(
-            f"dataset: {name} has no class for {files[int(empty.argmax())]} ({empty.sum()} are "
-            "without)"
+            f"dataset: {name} has no class for {files[int(is_empty.argmax())]} ({is_empty.sum()} "
+            "are without)"
         )
-    if (
-        twice := pd.Series(files).duplicated()
-    ).any():  # one of them in a support, the other a query
+    is_repeated = pd.Series(files).duplicated()  # it could be in a support, and a query too
+    if is_repeated.any():
         raise InputError(
-            f"dataset: {name} lists {files[int(twice.argmax())]} twice ({twice.sum()} are)"
+            f"dataset: {name} lists {files[int(is_repeated.argmax())]} twice "
+            f"({is_repeated.sum()} are)"
         )
-    kinds = pd.Categorical(classes)
-    return from_files(name, files, kinds.codes, list(kinds.categories), size, facts)
+    return from_files(name, files, classes, size, facts)
 
 
 def load_cifar_fs(path: str | Path, split: str = "novel", *, size: int = 32) -> Images:
@@ -126,21 +125,22 @@ def load_cifar_fs(path: str | Path, split: str = "novel", *, size: int = 32) -> 
         No split file, a class in two splits, a class without folder or images; and as for
         `from_files`. A binary file that is truncated, or whose labels have no name.
     """
-    part, root = _released(split), at_home(path, "dataset")
+    part = _released(split)
+    root = at_home(path, "dataset")
     for binary in (root, root / "cifar-100-binary"):
         if (binary / "train.bin").is_file():
-            return _of_binary(f"cifar-fs:{path}", binary, split, size)
+            return _from_binary(f"cifar-fs:{path}", binary, split, size)
     _no_pickles("cifar-fs", root)
     root = root / "cifar100" if (root / "cifar100").is_dir() else root
     lists = root / "splits" / "bertinetto"
-    classes = {
+    names = {
         s: set(text_table(lists / f"{s}.txt", header=None, sep="\t")[0].str.strip())
         for s in RELEASED.values()
     }
-    _in_one_split(classes, lists)
-    names = sorted(classes[part])
-    files, labels = from_class_folders([root / "data" / name for name in names], f"cifar-fs:{path}")
-    return from_files(f"cifar-fs:{path}", files, labels, names, size)
+    _check_one_split(names, lists)
+    folders = {name: root / "data" / name for name in sorted(names[part])}
+    files, classes = from_class_folders(folders, f"cifar-fs:{path}")
+    return from_files(f"cifar-fs:{path}", files, classes, size)
 
 
 def _no_pickles(name, root):
@@ -158,38 +158,45 @@ def _no_pickles(name, root):
             )
 
 
-def _of_binary(name, root, split, size):
+def _from_binary(name, root, split, size) -> Images:
     """CIFAR-100 in its binary form: per image two labels and three planes of 32 × 32 bytes."""
     whole("size", size, *SIZES)
-    class_names = text_table(root / "fine_label_names.txt", header=None, sep="\t")[0].tolist()
-    names, records = of_split("cifar-fs", split, class_names, root), []
-    for file in (root / "train.bin", root / "test.bin"):
-        length = file.stat().st_size if file.is_file() else 0
-        if not length or length % RECORD:
-            raise InputError(
-                f"dataset: {file} has {length} bytes; records of {RECORD} bytes are needed"
-            )
-        records.append(np.fromfile(file, np.uint8).reshape(-1, RECORD))
-    images = np.concatenate(records)
-    highest = images[:, 1].max()
-    if highest >= len(class_names):
+    all_names = text_table(root / "fine_label_names.txt", header=None, sep="\t")[0].tolist()
+    class_names = of_split("cifar-fs", split, all_names, root)
+    records = np.concatenate([_records(root / "train.bin"), _records(root / "test.bin")])
+    highest = records[:, 1].max()
+    if highest >= len(all_names):
         raise InputError(
             f"dataset: {root} has images of class {highest}, and fine_label_names.txt names "
-            f"{len(class_names)}"
+            f"{len(all_names)}"
         )
-    labels = [names.index(c) if c in names else -1 for c in class_names]
-    label = np.array(labels)[images[:, 1]]
-    rows = np.flatnonzero(label >= 0)
-    rows = rows[np.argsort(label[rows], kind="stable")]  # in the order of class folders
-    pixels = images[rows, 2:].reshape(-1, 3, 32, 32).transpose(0, 2, 3, 1)
-    content = hashlib.sha256(
-        f"binary {size} {hashlib.sha256(pixels.tobytes()).hexdigest()}".encode()
-    ).hexdigest()
-    read = OnDemand(
-        lambda i: centre_square(Image.fromarray(pixels[i]), size), len(rows), (size, size, 3)
+    numbers = {name: number for number, name in enumerate(class_names)}
+    label = np.array([numbers.get(name, -1) for name in all_names])[records[:, 1]]
+    rows = label.argsort(kind="stable")[(label < 0).sum() :]  # in the order of class folders
+    pixels = records[rows, 2:].reshape(-1, 3, 32, 32).transpose(0, 2, 3, 1)
+    digest = hashlib.sha256(pixels.tobytes()).hexdigest()
+
+    def read(i: int) -> np.ndarray:
+        return centre_square(Image.fromarray(pixels[i]), size)
+
+    return Images(
+        name,
+        OnDemand(read, len(rows), (size, size, 3)),
+        label[rows],
+        class_names,
+        facts=pd.DataFrame({"file": [f"{class_names[label[i]]}/{i}" for i in rows]}),
+        content=hashlib.sha256(f"binary {size} {digest}".encode()).hexdigest(),
     )
-    facts = pd.DataFrame({"file": [f"{names[label[i]]}/{i}" for i in rows]})
-    return Images(name, read, label[rows], names, facts=facts, content=content)
+
+
+def _records(file: Path) -> np.ndarray:
+    """(N, RECORD) bytes of a binary file of CIFAR-100."""
+    length = file.stat().st_size if file.is_file() else 0
+    if not length or length % RECORD:
+        raise InputError(
+            f"dataset: {file} has {length} bytes; records of {RECORD} bytes are needed"
+        )
+    return np.fromfile(file, np.uint8).reshape(-1, RECORD)
 
 
 def load_image_net(
@@ -216,25 +223,33 @@ def load_image_net(
         No split file or folder, a column missing, a class in two splits, a class without
         images; and as for `from_files`.
     """
-    part, root = _released(split), at_home(path, "dataset")
+    part = _released(split)
+    root = at_home(path, "dataset")
+    title = f"{name}:{path}"
     if not (root / f"{part}.csv").is_file():
         _no_pickles(name, root)
-    if name == "tieredimagenet" and not (root / f"{part}.csv").is_file():
-        folders = {}
-        for s in RELEASED.values():
-            if not (root / s).is_dir():
-                raise InputError(
-                    f"dataset: {root} has neither {part}.csv nor a folder {s} of class folders"
-                )
-            folders[s] = sorted(d for d in (root / s).iterdir() if d.is_dir() and not is_junk(d))
-        class_names = {s: [d.name for d in classes] for s, classes in folders.items()}
-        _in_one_split(class_names, root)
-        files, labels = from_class_folders(folders[part], f"{name}:{path}")
-        return from_files(f"{name}:{path}", files, labels, class_names[part], size)
+        if name == "tieredimagenet":
+            folders = {s: _split_folders(root, s, part) for s in RELEASED.values()}
+            _check_one_split(folders, root)
+            files, classes = from_class_folders(folders[part], title)
+            return from_files(title, files, classes, size)
     tables = {s: text_table(root / f"{s}.csv", ["filename", "label"]) for s in RELEASED.values()}
-    _in_one_split({s: set(t["label"]) for s, t in tables.items()}, root)
-    files = [root / "images" / f for f in tables[part]["filename"]]
-    return _categories(f"{name}:{path}", files, tables[part]["label"], size)
+    _check_one_split({s: set(table["label"]) for s, table in tables.items()}, root)
+    files = [root / "images" / file for file in tables[part]["filename"]]
+    return _from_table(title, files, tables[part]["label"], size)
+
+
+def _split_folders(root: Path, split: str, part: str) -> dict[str, Path]:
+    """The class folders of a split of tieredImageNet, by their names."""
+    if not (root / split).is_dir():
+        raise InputError(
+            f"dataset: {root} has neither {part}.csv nor a folder {split} of class folders"
+        )
+    return {
+        folder.name: folder
+        for folder in sorted((root / split).iterdir())
+        if folder.is_dir() and not is_junk(folder)
+    }
 
 
 def load_meta_album(
@@ -264,7 +279,8 @@ def load_meta_album(
         Another split or set, no ``labels.csv``, a column or a data set missing; and as for
         `from_files`.
     """
-    part, root = _released(split), at_home(path, "dataset")
+    part = _released(split)
+    root = at_home(path, "dataset")
     if test_set is None:
         if split != "novel":
             raise InputError(
@@ -277,8 +293,8 @@ def load_meta_album(
                 f"dataset: {root} holds data sets of Meta-Album; name one, or a set: "
                 f"{root}?test_set=0"
             )
-        files, classes, facts = _of_album(root)
-        return _categories(f"meta-album:{path}", files, classes, size, facts)
+        files, classes, facts = _album_table(root)
+        return _from_table(f"meta-album:{path}", files, classes, size, facts)
     whole("test_set", test_set, 0, len(SETS) - 1)
     names = SETS[(test_set + ("test", "train", "val").index(part)) % len(SETS)]
     missing = [name for name in names if not _album(root, name)]
@@ -286,32 +302,35 @@ def load_meta_album(
         raise InputError(
             f"dataset: no folder {missing[0]} or {missing[0]}_Mini in {root}, of Meta-Album"
         )
-    files, classes, facts = [], [], []
-    for name in names:
-        files_of_set, categories, facts_of_set = _of_album(_album(root, name))
-        files += files_of_set
-        classes.append(f"{name}/" + categories)
-        facts.append(facts_of_set.assign(domain=name))
-    classes, facts = (pd.concat(parts, ignore_index=True) for parts in (classes, facts))
-    facts["file"] = [f"{file.parents[1].name}/{file.name}" for file in files]
-    return _categories(f"meta-album:{path}?test_set={test_set}", files, classes, size, facts)
+    files, classes, facts = _album_set(root, names)
+    return _from_table(f"meta-album:{path}?test_set={test_set}", files, classes, size, facts)
 
 
-def _album(root, name):
+def _album(root, name) -> Path | None:
     """The folder of a data set of Meta-Album, with or without its version."""
-    folders = (root / called for called in (name, *(f"{name}_{version}" for version in VERSIONS)))
+    folders = [root / name, *(root / f"{name}_{version}" for version in VERSIONS)]
     return next((folder for folder in folders if (folder / "labels.csv").is_file()), None)
 
 
-def _of_album(root):
+def _album_table(folder):
     """Files, classes and facts of a data set of Meta-Album."""
-    table = text_table(root / "labels.csv", ["FILE_NAME", "CATEGORY"])
-    files = [root / "images" / f for f in table["FILE_NAME"]]
-    return (
-        files,
-        table["CATEGORY"],
-        table.drop(columns=["FILE_NAME", "CATEGORY"]).rename(columns=str.lower),
-    )
+    table = text_table(folder / "labels.csv", ["FILE_NAME", "CATEGORY"])
+    files = [folder / "images" / file for file in table["FILE_NAME"]]
+    facts = table.drop(columns=["FILE_NAME", "CATEGORY"]).rename(columns=str.lower)
+    return files, table["CATEGORY"], facts
+
+
+def _album_set(root, names):
+    """Files, classes and facts of several data sets of Meta-Album, which are domains."""
+    files, classes, facts = [], [], []
+    for name in names:
+        files_of_album, categories, facts_of_album = _album_table(_album(root, name))
+        files += files_of_album
+        classes.append(f"{name}/" + categories)
+        facts.append(facts_of_album.assign(domain=name))
+    facts = pd.concat(facts, ignore_index=True)
+    facts["file"] = [f"{file.parents[1].name}/{file.name}" for file in files]
+    return files, pd.concat(classes, ignore_index=True), facts
 
 
 def load_cub(
@@ -345,35 +364,32 @@ def load_cub(
         Unknown splits; a list that is missing or unreadable, some but not all split files, a class
         in two splits or unknown to ``classes.txt``; and as for `from_files`.
     """
-    part, root = _released(split), at_home(path, "dataset")
+    part = _released(split)
+    root = at_home(path, "dataset")
     without_lists = not (root / "images.txt").is_file() and (root / "test.csv").is_file()
     if splits == "fewstab" or (splits is None and without_lists):
         return load_image_net(path, split, name="cub", size=size)
-    images, labels, classes = (
-        text_table(root / f"{stem}.txt", header=None, sep=" ", names=["id", column]).set_index(
-            "id"
-        )[column]
-        for stem, column in (
-            ("images", "file"),
-            ("image_class_labels", "class"),
-            ("classes", "name"),
-        )
-    )
-    chosen = _cub_split(root, list(classes), splits)
-    _in_one_split(chosen, root)
-    class_names = labels.map(classes).reindex(images.index)
-    is_missing = class_names.isna()
-    unknown = sorted(chosen[part] - set(class_names))
+    images = _column(root / "images.txt")
+    names = _column(root / "classes.txt")
+    chosen = _cub_split(root, list(names), splits)
+    _check_one_split(chosen, root)
+    classes = _column(root / "image_class_labels.txt").map(names).reindex(images.index)
+    unknown = sorted(chosen[part] - set(classes))
     if unknown:
         raise InputError(f"dataset: class {unknown[0]} is not in the lists of {root}")
-    if is_missing.any():
+    if classes.isna().any():
         raise InputError(
-            f"dataset: the class of image {images[is_missing].iloc[0]} is not in the lists of "
+            f"dataset: the class of image {images[classes.isna()].iloc[0]} is not in the lists of "
             f"{root}"
         )
-    rows = class_names.isin(chosen[part])
+    rows = classes.isin(chosen[part])
     files = [root / "images" / file for file in images[rows]]
-    return _categories(f"cub:{path}", files, class_names[rows], size)
+    return _from_table(f"cub:{path}", files, classes[rows], size)
+
+
+def _column(path: Path) -> pd.Series:
+    """The second column of a table, by the first."""
+    return text_table(path, header=None, sep=" ", names=["id", "value"]).set_index("id")["value"]
 
 
 def _cub_split(root, classes, splits):
@@ -391,10 +407,14 @@ def _cub_split(root, classes, splits):
             part: set(text_table(root / f"{part}.csv", ["label"])["label"])
             for part in RELEASED.values()
         }
-    return {"train": set(classes[::2]), "val": set(classes[1::4]), "test": set(classes[3::4])}
+    return {
+        "train": set(classes[::2]),
+        "val": set(classes[1::4]),
+        "test": set(classes[3::4]),
+    }
 
 
-def _listed(path):
+def _listed(path: Path) -> set[str]:
     """Class folders of the images listed in a split file."""
     with readable("dataset", path, "a split file with image_names"):
         return {

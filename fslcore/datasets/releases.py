@@ -31,6 +31,7 @@ import hashlib
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -55,6 +56,9 @@ VALIDATION_ALPHABETS = {  # Meta-Dataset's: the five of images_background with t
 }
 ENLARGEMENT = 1.2  # side of the cut-out of an object of mscoco, relative to its box
 DRAWN = 28  # pixels of a bitmap of quickdraw
+EDGES = ["left", "top", "right", "bottom"]  # columns of a box
+FLOWER = "jpg/image_{:05d}.jpg"
+TRAFFIC_SIGNS = "Final_Training/Images"
 
 
 @dataclass(frozen=True)
@@ -66,7 +70,7 @@ class Release:
     landmark : str
         A file or folder by which its folder is recognised.
     table : callable
-        ``table(root, name, split)`` gives one row per image of the split: columns ``file`` (a
+        ``table(root, title, split)`` gives one row per image of the split: columns ``file`` (a
         path), ``class``, facts, and ``left``, ``top``, ``right``, ``bottom`` if a box is cut out.
     parts : callable, optional
         ``parts(root)`` gives the part of the release (train, val, test) of images, by their paths
@@ -130,24 +134,14 @@ def load_release(
             raise InputError(f"part = {part}; {name} has no parts")
         choice("part", part, sorted(set(table["part"]) - {""}))
         table = table[table["part"] == part].reset_index(drop=True)
-    box = ["left", "top", "right", "bottom"]
-    boxes = table[box].to_numpy(float) if "left" in table else None
+    boxes = table[EDGES].to_numpy(float) if "left" in table else None
     if "crop" in table:  # several objects per file, which need different names
         table["image"] = table["image"] + "#" + table.pop("crop").astype(str)
-    classes = pd.Categorical(table["class"])
-    facts = table.drop(columns=["file", "class", *(box if boxes is not None else [])]).rename(
-        columns={"image": "file"}
-    )
-    options = dict(boxes=boxes, inverted=release.inverted)
-    return from_files(
-        title,
-        table["file"].tolist(),
-        classes.codes,
-        list(classes.categories),
-        size,
-        facts,
-        **options,
-    )
+    files = table["file"].tolist()
+    classes = table["class"]
+    facts = table.drop(columns=["file", "class", *EDGES], errors="ignore")
+    facts = facts.rename(columns={"image": "file"})
+    return from_files(title, files, classes, size, facts, boxes=boxes, inverted=release.inverted)
 
 
 def load_quickdraw(
@@ -174,54 +168,51 @@ def load_quickdraw(
     InputError
         Another split; a word without a file (the first, and how many), or a file of another form.
     """
-    root, size = at_home(path, "dataset"), DRAWN if size is None else whole("size", size, *SIZES)
-    per_class = None if per_class is None else whole("per_class", per_class, 1)
+    root = at_home(path, "dataset")
+    size = DRAWN if size is None else whole("size", size, *SIZES)
+    if per_class is not None:
+        whole("per_class", per_class, 1)
     names = listed_splits()["quickdraw"][choice("split", split, SPLITS)]
-    files = {name: _bitmap_file(root, name) for name in names}
-    missing = [name for name, file in files.items() if file is None]
-    if missing:
-        raise InputError(
-            f"dataset: no file {root / missing[0]}.npy ({len(missing)} of {len(names)} are missing)"
-        )
-    drawings = [_bitmaps(file)[:per_class] for file in files.values()]
-    sizes = [len(bitmaps) for bitmaps in drawings]
-    ends, content = np.cumsum(sizes), hashlib.sha256()
-    for bitmaps in drawings:
-        content.update(hashlib.sha256(np.ascontiguousarray(bitmaps)).digest())
+    drawings = [_bitmaps(file)[:per_class] for file in _bitmap_files(root, names)]
+    labels = np.repeat(np.arange(len(names)), [len(bitmaps) for bitmaps in drawings])
+    numbers = np.concatenate([np.arange(len(bitmaps)) for bitmaps in drawings])
+    digests = [hashlib.sha256(np.ascontiguousarray(bitmaps)).digest() for bitmaps in drawings]
+    digest = hashlib.sha256(b"".join(digests)).hexdigest()
 
     def read(i: int) -> np.ndarray:
-        label = int(np.searchsorted(ends, i, side="right"))
-        pixels = np.asarray(drawings[label][i - ends[label]]).reshape(DRAWN, DRAWN)
-        image = Image.fromarray(pixels).convert("RGB")
+        image = Image.fromarray(drawings[labels[i]][numbers[i]].reshape(DRAWN, DRAWN))
+        image = image.convert("RGB")
         if size != DRAWN:
             image = image.resize((size, size), Image.Resampling.BICUBIC)
         return np.asarray(image)
 
     return Images(
         f"quickdraw:{path}",
-        OnDemand(read, int(ends[-1]), (size, size, 3)),
-        np.repeat(np.arange(len(names)), sizes),
+        OnDemand(read, len(labels), (size, size, 3)),
+        labels,
         names,
-        facts=pd.DataFrame({"drawing": np.concatenate([*map(np.arange, sizes)])}),
-        content=hashlib.sha256(f"bitmaps {size} {content.hexdigest()}".encode()).hexdigest(),
+        facts=pd.DataFrame({"drawing": numbers}),
+        content=hashlib.sha256(f"bitmaps {size} {digest}".encode()).hexdigest(),
     )
 
 
-def _bitmap_file(root, name):
-    files = (root / f"{name}.npy", root / f"full_numpy_bitmap_{name}.npy")
-    return next((file for file in files if file.is_file()), None)
+def _bitmap_files(root: Path, names: list[str]) -> list[Path]:
+    """The file of each word; raises `InputError` for words without one."""
+    short = [root / f"{name}.npy" for name in names]
+    files = [file if file.is_file() else root / f"full_numpy_bitmap_{file.name}" for file in short]
+    missing = [file for file, path in zip(short, files) if not path.is_file()]
+    if missing:
+        raise InputError(
+            f"dataset: no file {missing[0]} ({len(missing)} of {len(names)} are missing)"
+        )
+    return files
 
 
-def _bitmaps(file):
+def _bitmaps(file: Path) -> np.ndarray:
     """(N, 784) uint8, mapped and not read yet."""
     with readable("dataset", file, "a readable .npy"):
         bitmaps = np.load(file, mmap_mode="r", allow_pickle=False)
-    if (
-        bitmaps.dtype != np.uint8
-        or bitmaps.ndim != 2
-        or bitmaps.shape[1] != DRAWN**2
-        or not len(bitmaps)
-    ):
+    if bitmaps.dtype != np.uint8 or bitmaps.shape[1:] != (DRAWN**2,) or not len(bitmaps):
         raise InputError(
             f"dataset: {file} holds {bitmaps.dtype} {bitmaps.shape}; (N, {DRAWN**2}) of uint8 are "
             "needed"
@@ -229,7 +220,7 @@ def _bitmaps(file):
     return bitmaps
 
 
-def _home(root, landmark, name):
+def _home(root, landmark, name) -> Path:
     """The folder that contains the landmark of a release: the named one, or one in it."""
     if not root.is_dir():
         raise InputError(f"dataset: no folder {root}")
@@ -241,30 +232,29 @@ def _home(root, landmark, name):
     )
 
 
-def _folders(folder, key=None, fact=""):
-    """One folder per class; ``fact`` is a regular expression for file names, with named groups."""
-
-    def listed(root, name, split):
-        folders = sorted(path for path in (root / folder).iterdir() if path.is_dir())
-        by_class = {d.name: d for d in folders if not (d.name.startswith("_") or is_junk(d))}
-        classes = of_split(key, split, by_class, root / folder)
-        table = _in_folders({c: by_class[c] for c in classes}, name)
-        if not fact:
-            return table
-        names = pd.Series([f"{file.parent.name}/{file.name}" for file in table["file"]])
-        return table.join(names.str.extract(fact))
-
-    return listed
+def _folders(root, title, split, *, folder, key=None):
+    """One folder per class."""
+    folders = sorted(path for path in (root / folder).iterdir() if path.is_dir())
+    by_class = {d.name: d for d in folders if not (d.name.startswith("_") or is_junk(d))}
+    classes = of_split(key, split, by_class, root / folder)
+    return _in_folders({c: by_class[c] for c in classes}, title)
 
 
-def _omniglot(root, name, split):
+def _traffic_signs(root, title, split):
+    """One folder per sign; images of one track are of one sign, filmed from a car."""
+    table = _folders(root, title, split, folder=TRAFFIC_SIGNS)
+    table["track"] = [f"{f.parent.name}/{f.stem.rpartition('_')[0]}" for f in table["file"]]
+    return table
+
+
+def _omniglot(root, title, split):
     top = root / ("images_evaluation" if split == "novel" else "images_background")
     folders = [d for d in sorted(top.glob("*/*")) if d.is_dir()]
     folders = [d for d in folders if not (is_junk(d) or is_junk(d.parent))]
     if split != "novel":
         is_wanted = split == "validation"
         folders = [d for d in folders if (d.parent.name in VALIDATION_ALPHABETS) == is_wanted]
-    table = _in_folders({f"{d.parent.name}/{d.name}": d for d in folders}, name)
+    table = _in_folders({f"{d.parent.name}/{d.name}": d for d in folders}, title)
     table["alphabet"] = [file.parents[1].name for file in table["file"]]
     # Twenty people drew all characters of an alphabet; other people drew the next alphabet.
     table["drawer"] = [
@@ -273,14 +263,14 @@ def _omniglot(root, name, split):
     return table
 
 
-def _in_folders(folders, name):
+def _in_folders(folders: dict[str, Path], title: str) -> pd.DataFrame:
     if not folders:
-        raise InputError(f"dataset: {name} holds no class folder of this split")
-    files, labels = from_class_folders(list(folders.values()), name)
-    return pd.DataFrame({"file": files, "class": np.array(list(folders))[labels]})
+        raise InputError(f"dataset: {title} holds no class folder of this split")
+    files, classes = from_class_folders(folders, title)
+    return pd.DataFrame({"file": files, "class": classes})
 
 
-def _aircraft(root, name, split):
+def _aircraft(root, title, split):
     """Variants, cut out by their boxes as in Meta-Dataset, without the photographer's name."""
     data = root / "data"
     rows = []
@@ -291,43 +281,28 @@ def _aircraft(root, name, split):
                 raise InputError(f"dataset: {file} has a line without a variant: {shown(line)}")
             rows.append(line.split(" ", 1))
     rows = pd.DataFrame(rows, columns=["id", "class"])
-    table = rows[rows["class"].isin(of_split("aircraft", split, sorted(set(rows["class"])), data))]
-    box = text_table(
-        data / "images_box.txt",
-        header=None,
-        sep=" ",
-        names=["id", "left", "top", "right", "bottom"],
-    )
-    table = table.merge(box, on="id", how="left")
-    edges = list(box.columns[1:])
-    table[edges] = table[edges].apply(pd.to_numeric, errors="coerce").astype(float)
-    bad = table[edges].isna().any(axis=1)
-    if bad.any():
+    classes = of_split("aircraft", split, sorted(set(rows["class"])), data)
+    table = rows[rows["class"].isin(classes)]
+    boxes = text_table(data / "images_box.txt", header=None, sep=" ", names=["id", *EDGES])
+    table = table.merge(boxes, on="id", how="left")
+    table[EDGES] = table[EDGES].apply(pd.to_numeric, errors="coerce").astype(float)
+    is_bad = table[EDGES].isna().any(axis=1)
+    if is_bad.any():
         raise InputError(
             f"dataset: {data / 'images_box.txt'} has no box of four numbers of "
-            f"{table['id'][bad].iloc[0]}"
+            f"{table['id'][is_bad].iloc[0]}"
         )
-    return table.assign(file=[data / "images" / f"{i}.jpg" for i in table["id"]])[
-        ["file", "class", *edges]
-    ]
+    table["file"] = [data / "images" / f"{i}.jpg" for i in table["id"]]
+    return table[["file", "class", *EDGES]]
 
 
-def _flowers(key):
+def _flowers(root, title, split, *, key):
     """Flowers by their numbers, which ``imagelabels.mat`` gives in the order of the images."""
-
-    def listed(root, name, split):
-        labels = _mat(root / "imagelabels.mat", "labels")
-        table = pd.DataFrame({"file": [root / _FLOWER.format(i + 1) for i in range(len(labels))]})
-        table["class"] = [f"{label:03d}" for label in labels]
-        classes = sorted(set(table["class"]))
-        return table[table["class"].isin(of_split(key, split, classes, root))].reset_index(
-            drop=True
-        )
-
-    return listed
-
-
-_FLOWER = "jpg/image_{:05d}.jpg"
+    labels = _mat(root / "imagelabels.mat", "labels")
+    table = pd.DataFrame({"file": [root / FLOWER.format(i + 1) for i in range(len(labels))]})
+    table["class"] = [f"{label:03d}" for label in labels]
+    classes = of_split(key, split, sorted(set(table["class"])), root)
+    return table[table["class"].isin(classes)].reset_index(drop=True)
 
 
 def _flower_parts(root):
@@ -336,10 +311,10 @@ def _flower_parts(root):
     if not file.is_file():
         return {}
     numbers = {part: _mat(file, array) for array, part in parts.items()}
-    return {_FLOWER.format(i): part for part, images in numbers.items() for i in images}
+    return {FLOWER.format(i): part for part, images in numbers.items() for i in images}
 
 
-def _mat(file, array):
+def _mat(file: Path, array: str) -> np.ndarray:
     from scipy.io import loadmat  # late, since checking names does not need it
 
     with readable("dataset", file, f"a MATLAB file with {array}"):
@@ -351,48 +326,43 @@ def _food_parts(root):
     return {f"images/{name}.jpg": part for part, names in lists.items() for name in names}
 
 
-def _lines(file):
+def _lines(file: Path) -> list[str]:
     with readable("dataset", file, "a readable list"):
         return [line for line in map(str.strip, file.read_text("utf-8").splitlines()) if line]
 
 
-def _fungi(root, name, split):
+def _fungi(root, title, split):
     """Both lists together; some categories share a name, so class names include the number."""
     tables = []
     for file in ("train.json", "val.json"):
-        images, categories, table = _coco(root / file)
-        class_names = {
-            i: f"{i:04d}.{category['name'].strip()}" for i, category in categories.items()
-        }
-        classes = of_split("fungi", split, class_names.values(), root / file)
+        table, categories = _coco(root / file)
+        numbers = categories.index.map("{:04d}".format)
+        class_names = numbers + "." + categories["name"].str.strip()
+        classes = of_split("fungi", split, class_names, root / file)
         table["class"] = table["category_id"].map(class_names)
-        table["file"] = [root / images[i]["file_name"] for i in table["image_id"]]
+        table["file"] = [root / name for name in table["file_name"]]
         tables.append(table.loc[table["class"].isin(classes), ["file", "class"]])
     return pd.concat(tables, ignore_index=True)
 
 
-def _mscoco(root, name, split):
+def _mscoco(root, title, split):
     """Objects, cut out with a fifth more than their boxes, in whole pixels.
 
     Empty cut-outs are left out. Groups of objects (``iscrowd``) count as one, as in Meta-Dataset.
     """
     file = root / "annotations" / "instances_train2017.json"
     file = file if file.is_file() else root / "instances_train2017.json"
-    images, categories, table = _coco(file, box=True)
-    class_names = {i: category["name"] for i, category in categories.items()}
-    table["class"] = table["category_id"].map(class_names)
-    classes = of_split("mscoco", split, class_names.values(), file)
+    table, categories = _coco(file, "bbox")
+    table["class"] = table["category_id"].map(categories["name"])
+    classes = of_split("mscoco", split, categories["name"], file)
     table = table[table["class"].isin(classes)].reset_index(drop=True)
-    photos = [images[i] for i in table["image_id"]]
-    widths, heights = ([photo[side] for photo in photos] for side in ("width", "height"))
     box = table["bbox"].str
-    table["left"], table["right"] = _enlarged(box[0], box[2], widths)
-    table["top"], table["bottom"] = _enlarged(box[1], box[3], heights)
-    table["photo"] = [photo["file_name"] for photo in photos]
-    table["file"] = [root / "train2017" / photo for photo in table["photo"]]
+    table["left"], table["right"] = _enlarged(box[0], box[2], table["width"])
+    table["top"], table["bottom"] = _enlarged(box[1], box[3], table["height"])
+    table["file"] = [root / "train2017" / photo for photo in table["file_name"]]
     is_empty = (table["right"] <= table["left"]) | (table["bottom"] <= table["top"])
-    columns = ["file", "class", "photo", "id", "left", "top", "right", "bottom"]
-    return table.loc[~is_empty, columns].rename(columns={"id": "crop"}).reset_index(drop=True)
+    table = table[~is_empty].rename(columns={"id": "crop", "file_name": "photo"})
+    return table[["file", "class", "photo", "crop", *EDGES]].reset_index(drop=True)
 
 
 def _enlarged(start, length, limit):
@@ -405,36 +375,32 @@ def _enlarged(start, length, limit):
     )
 
 
-def _coco(file, box=False):
-    """Images and categories of COCO annotations by their numbers, and one row per annotation."""
-    columns = ["id", "image_id", "category_id", *(["bbox"] if box else [])]
+def _coco(file: Path, *fields: str) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """One row per COCO annotation, with its image; and the categories by their numbers."""
     with readable("dataset", file, "a file of COCO annotations"):
         content = json.loads(file.read_text("utf-8"))
-        images, categories = (
-            {entry["id"]: entry for entry in content[key]} for key in ("images", "categories")
-        )
-        rows = [{c: entry[c] for c in columns} for entry in content["annotations"]]
-    table = pd.DataFrame(rows, columns=columns)
+        images = pd.DataFrame(content["images"]).set_index("id")
+        categories = pd.DataFrame(content["categories"]).set_index("id")
+        columns = ["id", "image_id", "category_id", *fields]
+        table = pd.DataFrame(content["annotations"], columns=columns)
     for column, entries in (("image_id", images), ("category_id", categories)):
-        unknown = sorted(set(table[column]) - set(entries))
+        unknown = sorted(set(table[column]) - set(entries.index))
         if unknown:
             raise InputError(
                 f"dataset: {file} has annotations of {column} {unknown[0]}, which it does not list"
             )
-    return images, categories, table
+    return table.join(images.filter(["file_name", "width", "height"]), on="image_id"), categories
 
 
 RELEASES: dict[str, Release] = {
     "omniglot": Release("images_evaluation", _omniglot, inverted=True),
     "aircraft": Release("data/images_variant_test.txt", _aircraft),
-    "dtd": Release("images", _folders("images", "dtd")),
+    "dtd": Release("images", partial(_folders, folder="images", key="dtd")),
     "fungi": Release("train.json", _fungi),
-    "vgg-flower": Release("imagelabels.mat", _flowers("vgg-flower")),
-    "traffic-signs": Release(
-        "Final_Training/Images", _folders("Final_Training/Images", fact=r"(?P<track>.+)_\d+\.\w+$")
-    ),
+    "vgg-flower": Release("imagelabels.mat", partial(_flowers, key="vgg-flower")),
+    "traffic-signs": Release(TRAFFIC_SIGNS, _traffic_signs),
     "mscoco": Release("train2017", _mscoco),
-    "eurosat": Release("AnnualCrop", _folders("")),
-    "flowers102": Release("imagelabels.mat", _flowers(None), parts=_flower_parts),
-    "food101": Release("meta/test.txt", _folders("images"), parts=_food_parts),
+    "eurosat": Release("AnnualCrop", partial(_folders, folder="")),
+    "flowers102": Release("imagelabels.mat", partial(_flowers, key=None), parts=_flower_parts),
+    "food101": Release("meta/test.txt", partial(_folders, folder="images"), parts=_food_parts),
 }

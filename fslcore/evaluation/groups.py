@@ -44,7 +44,7 @@ def groups_of(source: Source, name: str) -> np.ndarray:
             f"apart = {shown(name)}; {choices}a .csv with the columns image and "
             f"group{suggestion(name, columns)}"
         )
-    table = text_table(at_home(name, "apart"), ["image", "group"], what="apart")
+    table = text_table(at_home(name, "apart"), ["image", "group"], name="apart")
     table["image"] = table["image"].map(visible)
     table = table[table["image"].isin(set(source.names))]
     twice = table["image"].duplicated()

@@ -101,7 +101,7 @@ def test_strokes_of_omniglot_are_inverted(tmp_path, as_torchvision):
 def test_a_box_and_a_photo_of_a_release_are_squeezed(tmp_path, as_torchvision, box):
     (file,) = photos(tmp_path, [(320, 200)])
     boxes = None if box is None else np.array([box], float)
-    one = datasets.folder.from_files("x", [file], np.zeros(1, int), ["a"], 84, boxes=boxes)
+    one = datasets.folder.from_files("x", [file], ["a"], 84, boxes=boxes)
     images, backbone = backbones.fitted(one, released())
     expected = as_torchvision([Image.open(file).crop(box)])
     assert torch.allclose(backbone.preprocess(torch.from_numpy(images.images[:])), expected, atol=1e-6)

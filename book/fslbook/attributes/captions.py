@@ -162,7 +162,7 @@ def read(path: str | Path, images: Images) -> list[str]:
         No such file or column; an image twice, without a row, or without words: names the first,
         and how many.
     """
-    table = text_table(Path(instance("captions", path, (str, Path))), ["caption"], what="captions")
+    table = text_table(Path(instance("captions", path, (str, Path))), ["caption"], name="captions")
     column = "image" if "image" in table else "file"
     if column not in table:
         raise InputError(
@@ -238,7 +238,7 @@ def _begun(path: Path, name: str, names: list[str]) -> pd.DataFrame:
     """The rows that an earlier run wrote, for the first images."""
     if not path.exists():
         return pd.DataFrame(columns=["image", "caption", "captioner"], dtype=str)
-    done = text_table(path, ["image", "caption", "captioner"], what="captions")
+    done = text_table(path, ["image", "caption", "captioner"], name="captions")
     others = set(done["captioner"]) - {name}
     if others:
         raise InputError(

@@ -38,7 +38,7 @@ from fslcore.paths import DATA
 from fslcore.tasks import ESTIMATORS, Tasks, resplit, sample_closed, sample_open
 
 from .catalogue import CAPTIONERS, TRAINERS
-from .estimation import fresh
+from .estimation import fresh_test_sets
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -67,7 +67,7 @@ NAME = 80  # characters of the name of who reports
 IMAGES, CLASSES, DRAWN = 10**8, 10**5, 10**8  # of a data set; images in all tasks of a row
 BROKEN = (OSError, EOFError, KeyError, ValueError, RuntimeError, zipfile.BadZipFile, zlib.error)
 #: Columns of the array of a row of re-split tasks.
-RESPLIT = ("oracle", *ESTIMATORS, fresh.FRESH)
+RESPLIT = ("oracle", *ESTIMATORS, fresh_test_sets.FRESH)
 # What decides on the tasks of a row.
 DRAWN_BY = ("sampling", "tasks", "rounds", "ways", "shots", "queries", "seed")
 # By the sampling of a row: its array in words, the type of its numbers, and its columns.
@@ -427,7 +427,7 @@ def _drawn(
     tasks = tasks or 0
     if sampling == "re-split":
         image_parts = np.repeat(parts, sizes) if parts else None
-        with_oracle, new = fresh.draw(labels, image_parts, tasks=tasks, **shape)
+        with_oracle, new = fresh_test_sets.draw(labels, image_parts, tasks=tasks, **shape)
         return len(with_oracle), *re_split(with_oracle, new, rounds, shape["seed"])
     if sampling == "closed":
         sampled: Tasks = sample_closed(labels, tasks=tasks, skip_small_classes=True, **shape)

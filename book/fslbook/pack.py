@@ -26,7 +26,7 @@ from fslcore.tasks import Tasks, sample_biased
 from . import attributes, notebooks
 from .catalogue import TRAINERS
 from .contributed import FORMAT, REDRAWN, RESPLIT, ROW, member, plain, re_split, wrong_name
-from .estimation import fresh, resampled
+from .estimation import fresh_test_sets, resampled
 from .evaluations import Evaluation, evaluations, without_repeats
 
 if TYPE_CHECKING:
@@ -120,7 +120,7 @@ def _add(evaluation: Evaluation, about: dict) -> np.ndarray:
     about["weights"][plain(evaluation.backbone)] = method.backbone.weights
     _, first, sizes = np.unique(method.source.classes, return_index=True, return_counts=True)
     about["classes"][evaluation.dataset] = sizes.tolist()
-    if (parts := fresh.parts_of(method.source)) is not None:
+    if (parts := fresh_test_sets.parts_of(method.source)) is not None:
         about["parts"][evaluation.dataset] = parts[first].tolist()
     row = {name: getattr(evaluation, name) for name in ROW if name not in ("digest", "redrawn")}
     if kind != OWN:
@@ -171,8 +171,10 @@ def _results(evaluation: Evaluation, method: Ready) -> tuple[str, np.ndarray]:
 
 def _resplit_results(evaluation: Evaluation, method: Ready) -> tuple[str, np.ndarray]:
     labels, seed = method.source.classes, evaluation.seed
-    parts = fresh.parts_of(method.source)
-    halves = fresh.draw(labels, parts, tasks=evaluation.tasks, **evaluation.shape, seed=seed)
+    parts = fresh_test_sets.parts_of(method.source)
+    halves = fresh_test_sets.draw(
+        labels, parts, tasks=evaluation.tasks, **evaluation.shape, seed=seed
+    )
     options = dict(rounds=evaluation.rounds, seed=seed, stored=True)
     tables = [
         resampled.run(method, half, names, **options)

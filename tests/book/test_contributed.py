@@ -17,7 +17,7 @@ from markdown_it import MarkdownIt
 from fslbook import contributed, published
 from fslbook import reported as shown_from
 from fslbook.evaluations import evaluations
-from fslbook.evaluators import choosing, estimates
+from fslbook.evaluators import estimates, selection
 from fslbook.fewstab import own_data
 from fslbook.oops import benchmark
 from fslcore import evaluation, sources
@@ -121,13 +121,13 @@ def paper_results(tasks=30):
 def test_cells_per_task_stand_beside_the_printed_ones_with_who_reports_them(contribute):
     file = contribute(arrays=paper_results())
     shape = dict(ways=5, shots=5, queries=15, seed=0, rounds=30)
-    means, sizes, chosen = estimates.reported(1, **shape), estimates.reported(2, **shape), choosing.reported(**shape)
+    means, sizes, chosen = estimates.reported(1, **shape), estimates.reported(2, **shape), selection.reported(**shape)
     assert (len(means), len(sizes), len(chosen)) == (5 * 5, 5 * 4, 5)
     oracle = 100 * file.arrays[0][1][:, 0].mean()
     assert means.loc[(ODD, "CIFAR-FS", "Baseline", "oracle"), "reported"].startswith(f"{oracle:.2f} ± ")
     assert estimates.reported(1, **shape | {"rounds": 20}).empty
     file.arrays = file.arrays[1:]  # four learners: nothing that the paper's five are compared with
-    assert choosing.reported(**shape).empty and len(estimates.reported(1, **shape)) == 4 * 5
+    assert selection.reported(**shape).empty and len(estimates.reported(1, **shape)) == 4 * 5
 
 
 def test_cells_on_biased_tasks_are_those_of_the_papers_networks_and_captioners(contribute):

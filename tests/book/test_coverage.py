@@ -28,6 +28,7 @@ def script():
     return module
 
 
+COLUMNS = ["regime", "new", "world", "set", "interval", "given", "tasks", "mean", "low", "high"]
 ALL = worlds.REGIMES + worlds.HARDER
 HARD = {regime.called: len(worlds.REGIMES) + number for number, regime in enumerate(worlds.HARDER)}
 
@@ -69,16 +70,6 @@ def test_many_banks_at_once_are_answered_as_by_the_learner():
             np.testing.assert_array_equal(right, 100.0 * correct)
 
 
-def test_a_plain_population_is_that_of_earlier_studies():
-    regime = worlds.REGIMES[2]
-    rng, earlier = np.random.default_rng(4), np.random.default_rng(4)
-    sample = worlds.sample(worlds.population(regime, 0.3, rng), rng)
-    banks, labels = worlds.draw(*worlds.world(regime, 0.3, earlier), regime.images, regime.alike, earlier)
-    assert (sample.labels == labels).all() and len(np.unique(sample.groups)) == len(labels)
-    assert all((bank.data == expected.data).all() for bank, expected in zip(sample.banks, banks))
-    assert rng.random() == earlier.random()
-
-
 def population(**facts):
     """A population, a sample of it, and what an image adds to its class mean, in units of the class's spread."""
     rng = np.random.default_rng(0)
@@ -89,14 +80,14 @@ def population(**facts):
     return classes, sample, noise / classes.scale[sample.labels]
 
 
-@pytest.mark.parametrize("near, copies", [(0.9, 2), (0.3, 20)])
-def test_images_of_a_group_are_as_near_as_they_should_be(near, copies):
-    _, sample, noise = population(copies=copies, near=near)
+@pytest.mark.parametrize("common, copies", [(0.9, 2), (0.3, 20)])
+def test_images_of_a_group_are_as_near_as_they_should_be(common, copies):
+    _, sample, noise = population(copies=copies, near=common)
     first = np.flatnonzero(np.diff(sample.groups, prepend=-1))
     assert (sample.labels[first] == sample.labels[first + 1]).all() and (np.bincount(sample.groups) == copies).all()
     of_pairs = np.corrcoef(noise[first].ravel(), noise[first + 1].ravel())[0, 1]
     strangers = np.corrcoef(noise[first[:-1]].ravel(), noise[first[1:]].ravel())[0, 1]
-    assert of_pairs == pytest.approx(near, abs=0.06) and abs(strangers) < 0.06
+    assert of_pairs == pytest.approx(common, abs=0.06) and abs(strangers) < 0.06
 
 
 def test_classes_of_a_clump_are_alike():
@@ -126,7 +117,7 @@ def made_up(rng, worlds_, sets):
             rows.append((*place, "closed", "", 2000, mean, mean - 0.1, mean + 0.1))
             rows.append((*place, "usual", "", 600, mean, mean - 0.1, mean + 0.1))
             rows.append((*place, "images", "", 2000, mean, mean - half, mean + half))
-    return pd.DataFrame(rows, columns=coverage.COLUMNS).assign(statement="gap", halves=0.0)
+    return pd.DataFrame(rows, columns=COLUMNS).assign(statement="gap", halves=0.0)
 
 
 def by_interval(table, *keys):
@@ -146,8 +137,8 @@ def test_the_interval_of_a_coverage_covers():
     """Shares of 100 intervals at 95 %: their own intervals hold 95 % in 95 % of the studies or a little more."""
     rng = np.random.default_rng(1)
     hits = rng.binomial(100, 0.95, 500)
-    ends = np.array([coverage.share_of(pd.Series([1] * k + [0] * (100 - k)))[2:] for k in hits])
-    assert 0.94 <= np.mean((ends[:, 0] <= 95) & (ends[:, 1] >= 95)) <= 0.995
+    ends = pd.DataFrame([coverage.share_of(pd.Series(np.arange(100) < k)) for k in hits])
+    assert 0.94 <= ((ends["low"] <= 95) & (ends["high"] >= 95)).mean() <= 0.995
     test_sets = made_up(rng, 100, 2)
     for table in (coverage.summary(test_sets), coverage_gaps.summary(test_sets[test_sets["interval"] != "usual"])):
         row = table[table["interval"] == "images"].iloc[0]

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 from scipy import stats as scipy_stats
 
-from fslbook.evaluators import choosing, estimates, figures
+from fslbook.evaluators import estimates, figures, selection
 from fslbook.evaluators.estimates import FRESH
 from fslcore import datasets
 from fslcore.errors import InputError
@@ -19,13 +19,13 @@ def world(tasks=4000, bias=0.0, spread=0.0, seed=0, dataset="d", method="m"):
     """Tasks of true accuracy near 70 %; estimators test 25 images of a model off by ``bias`` ± ``spread`` points."""
     rng = np.random.default_rng(seed)
     truth = rng.uniform(0.5, 0.9, tasks)
-    made = {"dataset": dataset, "method": method, "task": np.arange(tasks), "oracle": rng.binomial(75, truth) / 75}
+    columns = {"dataset": dataset, "method": method, "task": np.arange(tasks), "oracle": rng.binomial(75, truth) / 75}
     for name in ESTIMATORS:
         off = np.clip(truth + (bias + spread * rng.normal(size=tasks)) / 100, 0, 1)
         n = 5 if name == "hold-out" else 25
-        made[name] = rng.binomial(n, off) / n
-    made[FRESH] = rng.binomial(25, truth) / 25
-    table = pd.DataFrame(made)
+        columns[name] = rng.binomial(n, off) / n
+    columns[FRESH] = rng.binomial(25, truth) / 25
+    table = pd.DataFrame(columns)
     columns = ["oracle", *ESTIMATORS, FRESH]
     table[columns] *= 100
     return table
@@ -33,31 +33,31 @@ def world(tasks=4000, bias=0.0, spread=0.0, seed=0, dataset="d", method="m"):
 
 def test_parts_add_up_and_find_the_noise_that_was_put_in():
     table = world(20_000, bias=-8, spread=6)
-    found = estimates.parts(table, 25, 75)
+    parts = estimates.parts(table, 25, 75)
     sources = ["oracle's images", "few test images", "bias²", "rest"]
-    assert found[sources].sum(axis=1).to_numpy() == pytest.approx(found["mean squared error"].to_numpy())
+    assert parts[sources].sum(axis=1).to_numpy() == pytest.approx(parts["mean squared error"].to_numpy())
     variance = 1e4 * (0.7 * 0.3 - 0.4**2 / 12)  # mean of p (1 - p) for p uniform on 0.5 … 0.9
-    assert found["oracle's images"].iloc[0] == pytest.approx(variance / 75, rel=0.05)
-    few = found["few test images"]
+    assert parts["oracle's images"].iloc[0] == pytest.approx(variance / 75, rel=0.05)
+    few = parts["few test images"]
     assert few["5-fold"] == pytest.approx(variance / 25, rel=0.05)
     assert few["hold-out"] == pytest.approx(variance / 5, rel=0.05)
-    assert found.loc["5-fold", "bias²"] == pytest.approx(64, rel=0.1)
-    assert found.loc["bootstrap", "rest"] == pytest.approx(36, abs=12)
+    assert parts.loc["5-fold", "bias²"] == pytest.approx(64, rel=0.1)
+    assert parts.loc["bootstrap", "rest"] == pytest.approx(36, abs=12)
 
 
 def test_biases_are_paired_t_tests_with_holms_correction():
     tables = [world(300, bias=b, seed=s, method=f"m{s}") for s, b in enumerate((-3, 0, 0))]
-    found = estimates.biases(pd.concat(tables))
-    assert len(found) == 12
-    for row in found.itertuples():
+    biases = estimates.biases(pd.concat(tables))
+    assert len(biases) == 12
+    for row in biases.itertuples():
         t = tables[int(row.method[1])]
         assert row.p_value == pytest.approx(scipy_stats.ttest_rel(t[row.estimator], t["oracle"]).pvalue)
         assert row.mean == pytest.approx((t[row.estimator] - t["oracle"]).mean())
     # Holm: in order of p, the i-th is compared with 0.05 / (12 - i) until one fails
-    p = np.sort(found["p_value"])
+    p = np.sort(biases["p_value"])
     passed = np.cumprod(p <= 0.05 / (12 - np.arange(12))).sum()
-    assert (found["verdict"] != 0).sum() == passed
-    sure = found[found["verdict"] != 0]
+    assert (biases["verdict"] != 0).sum() == passed
+    sure = biases[biases["verdict"] != 0]
     assert (np.sign(sure["mean"]) == sure["verdict"]).all() and passed >= 3
 
 
@@ -74,13 +74,16 @@ def test_means_maes_and_far_of_a_table_by_hand():
     )
     assert estimates.means(table).set_index("estimator")["mean"].to_dict() == {"oracle": 70, "5-fold": 66, FRESH: 75}
     assert estimates.maes(table).set_index("estimator")["mae"].to_dict() == {"5-fold": 8, FRESH: 5}
-    assert estimates.far(table).set_index("estimator")["mean"].to_dict() == {"5-fold": 50, FRESH: 0}  # 10 is not more
+    assert estimates.share_far_off(table).set_index("estimator")["mean"].to_dict() == {
+        "5-fold": 50,
+        FRESH: 0,
+    }  # 10 is not more
     half = estimates.maes(table).set_index("estimator")["half_width"]["5-fold"]
     assert half == pytest.approx(
         12.706 * np.std([4, 12], ddof=1) / np.sqrt(2), rel=1e-3
     )  # two tasks: Student's quantile
-    shown = estimates.wide(estimates.maes(table))
-    assert shown.loc[("d", "m"), "5-fold"] == "8.0 ± 50.8" and "bootstrap" not in shown
+    cells = estimates.wide(estimates.maes(table))
+    assert cells.loc[("d", "m"), "5-fold"] == "8.0 ± 50.8" and "bootstrap" not in cells
 
 
 @pytest.mark.parametrize("table", [1, 2, 3, 4, 5])
@@ -88,43 +91,43 @@ def test_printed_cells_have_the_papers_digits(table):
     """Each cell is what ``data/published`` has as text: '69.50' stays '69.50'."""
     rows = pd.read_csv(DATA / "published" / f"evaluators_table{table}.csv", dtype=str, keep_default_na=False)
     value = rows["mae"] if table in (2, 3) else rows["mean"] + " ± " + rows["half_width"]
-    of = choosing.printed if table > 3 else estimates.printed
-    shown = estimates.as_printed(of(table)).rename_axis(columns="estimator").stack()
-    added = {choosing.ALWAYS, choosing.ANY} if table == 5 else set()  # from Table 1
-    shown = shown[~shown.index.get_level_values("estimator").isin(added)]
-    assert sorted(shown) == sorted(value)
+    read = selection.printed if table > 3 else estimates.printed
+    cells = estimates.as_printed(read(table)).rename_axis(columns="estimator").stack()
+    added = {selection.ALWAYS, selection.ANY} if table == 5 else set()  # from Table 1
+    cells = cells[~cells.index.get_level_values("estimator").isin(added)]
+    assert sorted(cells) == sorted(value)
 
 
 def test_curves_are_means_with_standard_errors():
     table = world(50).drop(columns=["hold-out", "bootstrap"]).rename(columns={"leave-one-out": "12-fold"})
-    found = estimates.curve(table, "folds").set_index(["estimator", "folds"])
+    curve = estimates.curve(table, "folds").set_index(["estimator", "folds"])
     size = (table["12-fold"] - table["oracle"]).abs()
-    assert found.loc[("K-fold", 12), "mae"] == pytest.approx(size.mean())
-    assert found.loc[("K-fold", 12), "error"] == pytest.approx(scipy_stats.sem(size))
-    assert found.loc[FRESH].index.isna().all() and len(found) == 3
+    assert curve.loc[("K-fold", 12), "mae"] == pytest.approx(size.mean())
+    assert curve.loc[("K-fold", 12), "error"] == pytest.approx(scipy_stats.sem(size))
+    assert curve.loc[FRESH].index.isna().all() and len(curve) == 3
 
 
 def test_collected_tasks_are_the_samplers_and_fresh_images_are_new():
     shape = dict(tasks=6, shots=(4, 4, 5, 6, 6), queries=(8, 8, 10, 12, 12))
     images = datasets.load("glyphs/hebrew")
     names = np.array(images.class_names)[images.labels]
-    drawn = sample_closed(names, tasks=6, shots=shape["shots"], queries=(12, 12, 15, 18, 18))
-    asked, fresh = estimates.draw(images, ways=5, seed=0, **shape)
-    assert (asked.support == drawn.support).all()
-    assert np.bincount(asked.query_label[0]).tolist() == list(shape["queries"])
+    expected = sample_closed(names, tasks=6, shots=shape["shots"], queries=(12, 12, 15, 18, 18))
+    tasks, fresh = estimates.draw(images, ways=5, seed=0, **shape)
+    assert (tasks.support == expected.support).all()
+    assert np.bincount(tasks.query_label[0]).tolist() == list(shape["queries"])
     assert np.bincount(fresh.query_label[0]).tolist() == list(shape["shots"])
     for t in range(6):
-        assert set(asked.query[t]) | set(fresh.query[t]) == set(drawn.query[t])
-        assert not set(asked.query[t]) & set(fresh.query[t])
+        assert set(tasks.query[t]) | set(fresh.query[t]) == set(expected.query[t])
+        assert not set(tasks.query[t]) & set(fresh.query[t])
     table = estimates.collect(["glyphs/hebrew"], METHODS[:1], rounds=3, **shape)
     assert list(table) == ["dataset", "method", "task", "oracle", *ESTIMATORS, FRESH] and len(table) == 6
 
 
 def test_sweeps_have_what_exists_and_no_more():
     shots = estimates.by_shots("glyphs/hebrew", METHODS[:1], [1, 3], tasks=4, rounds=2)
-    one = shots[shots["shots"] == 1]
-    assert one["bootstrap"].isna().all() and shots[shots["shots"] == 3]["bootstrap"].notna().all()
-    assert (one[["hold-out", "5-fold", "leave-one-out"]] == 0).all(axis=None)
+    one_shot = shots[shots["shots"] == 1]
+    assert one_shot["bootstrap"].isna().all() and shots[shots["shots"] == 3]["bootstrap"].notna().all()
+    assert (one_shot[["hold-out", "5-fold", "leave-one-out"]] == 0).all(axis=None)
     assert set(estimates.curve(shots, "shots")["estimator"]) == {*ESTIMATORS, FRESH}
     folds = estimates.by_folds("glyphs/hebrew", METHODS[:1], [2, 25], tasks=4)
     assert {"2-fold", "25-fold"} <= set(folds)

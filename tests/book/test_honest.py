@@ -26,10 +26,10 @@ def every_task(images, chosen, queries):
     """All 1-shot tasks of these classes: support (T, K), query (T, K, Q) in order, the last the spare."""
     rows = []
     for c in chosen:
-        own = [i for i in images if LABELS[i] == c]
-        rows.append([(s, q) for s in own for q in combinations([i for i in own if i != s], queries)])
-    found = list(product(*rows))
-    return np.array([[s for s, _ in t] for t in found]), np.array([[q for _, q in t] for t in found])
+        of_class = [i for i in images if LABELS[i] == c]
+        rows.append([(s, q) for s in of_class for q in combinations([i for i in of_class if i != s], queries)])
+    choices = list(product(*rows))
+    return np.array([[s for s, _ in t] for t in choices]), np.array([[q for _, q in t] for t in choices])
 
 
 def worst_over_all(x, images, classes):
@@ -50,28 +50,28 @@ def tiny():
 @pytest.fixture(scope="module")
 def counted(tiny):
     """The worst class over all tasks, and what it loses without each image and without each class."""
-    whole, images = worst_over_all(tiny, range(len(LABELS)), range(CLASSES)), range(len(LABELS))
-    image = [whole - worst_over_all(tiny, [j for j in images if j != i], range(CLASSES)) for i in images]
-    classes = [whole - worst_over_all(tiny, images, [k for k in range(CLASSES) if k != c]) for c in range(CLASSES)]
-    return whole, image, classes
+    truth, images = worst_over_all(tiny, range(len(LABELS)), range(CLASSES)), range(len(LABELS))
+    image = [truth - worst_over_all(tiny, [j for j in images if j != i], range(CLASSES)) for i in images]
+    classes = [truth - worst_over_all(tiny, images, [k for k in range(CLASSES) if k != c]) for c in range(CLASSES)]
+    return truth, image, classes
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("spare", [False, True])
 def test_the_worst_class_against_deleting_each_image_and_counting_all_tasks_again(tiny, counted, spare):
-    whole, image, classes = counted
+    truth, image, classes = counted
     tasks = sample_closed(LABELS, tasks=20_000, ways=WAYS, shots=1, queries=QUERIES + 1, seed=0)
     query = tasks.query.reshape(-1, WAYS, QUERIES + 1)
     record = Record(scores(tiny, tasks.support, query).reshape(len(tasks), -1), tasks.query_label)
     values, values_without = worst_class.worst_class(record)
     query = query[..., :-1].reshape(len(tasks), -1)
     if spare:
-        found = influence(values, tasks.support, LABELS, query=query, values_without=values_without)
+        result = influence(values, tasks.support, LABELS, query=query, values_without=values_without)
     else:
-        found = influence(values, np.concatenate([tasks.support, query], axis=1), LABELS)
-    assert found.mean == pytest.approx(100 * whole, abs=0.8)
-    np.testing.assert_allclose(found.images.mean(axis=0), 100 * np.array(image), atol=0.45 if spare else 0.7)
-    np.testing.assert_allclose(found.classes.mean(axis=0), 100 * np.array(classes), atol=1.0)
+        result = influence(values, np.concatenate([tasks.support, query], axis=1), LABELS)
+    assert result.mean == pytest.approx(100 * truth, abs=0.8)
+    np.testing.assert_allclose(result.images.mean(axis=0), 100 * np.array(image), atol=0.45 if spare else 0.7)
+    np.testing.assert_allclose(result.classes.mean(axis=0), 100 * np.array(classes), atol=1.0)
     assert np.ptp(image) > 0.02 and np.ptp(classes) > 0.02  # there is something to find
 
 
@@ -80,7 +80,8 @@ def run():
     """A test set, tasks with a spare query on it, and the record."""
     regime = worlds.Regime(10, 20, 1, 0.8)
     rng = np.random.default_rng(1)
-    (bank, _), labels = worlds.draw(*worlds.world(regime, 0.0, rng), regime.images, regime.alike, rng)
+    sample = worlds.sample(worlds.population(regime, 0.0, rng), rng)
+    bank, labels = sample.banks[0], sample.labels
     tasks = sample_closed(labels, tasks=6000, shots=1, queries=6, seed=0)
     right = worlds.correct(bank, tasks) > 0
     return (
@@ -96,21 +97,21 @@ def test_of_a_mean_accuracy_it_agrees_with_three_intervals(run, spare):
     record, support, query, labels = run
     values, values_without = worst_class.mean_accuracy(record)
     right = 100.0 * record.by_class()[..., :-1].reshape(len(query), -1)
-    plain = three_intervals(right, support, query, labels, bounds=(0, 100))
+    without_spare = three_intervals(right, support, query, labels, bounds=(0, 100))
     if spare:
-        found = influence(values, support, labels, query=query, values_without=values_without).intervals(
+        result = influence(values, support, labels, query=query, values_without=values_without).intervals(
             bounds=(0, 100)
         )
     else:
-        found = influence(values, np.concatenate([support, query], axis=1), labels).intervals(bounds=(0, 100))
-    assert found.closed == plain.closed
-    assert found.image_variance == pytest.approx(plain.image_variance, rel=0.1 if spare else 0.3)
-    assert found.class_variance == pytest.approx(plain.class_variance, rel=0.05)
+        result = influence(values, np.concatenate([support, query], axis=1), labels).intervals(bounds=(0, 100))
+    assert result.closed == without_spare.closed
+    assert result.image_variance == pytest.approx(without_spare.image_variance, rel=0.1 if spare else 0.3)
+    assert result.class_variance == pytest.approx(without_spare.class_variance, rel=0.05)
     alone = influence(
         values, support, labels, query=query, values_without=values_without, groups=np.arange(len(labels))
     ).intervals()
     if spare:  # groups of one image are images, up to n/(n - 1) in all or in a class
-        assert alone.image_variance == pytest.approx(found.image_variance, rel=0.06)
+        assert alone.image_variance == pytest.approx(result.image_variance, rel=0.06)
 
 
 def test_what_a_spare_query_changes():
@@ -155,12 +156,12 @@ def test_random_and_biased_tasks_come_of_different_random_streams(monkeypatch):
 def test_tables_of_a_small_run():
     rng = np.random.default_rng(0)
     world = worlds.World(classes=8, tasks=60)
-    runs = worlds.test_set(world, worlds.shifts_of(world, rng), *worlds.classes_of(world, rng), rng, seed=1)
-    found, ordered = worst_class.table(runs), worst_class.orderings(runs)
-    assert list(found["measure"]) == [*worst_class.MEASURES] * 2 and set(ordered["measure"]) == set(
+    runs = worlds.test_set(world, (worlds.shifts_of(world, rng), *worlds.classes_of(world, rng)), rng)
+    measured, ordered = worst_class.table(runs), worst_class.orderings(runs)
+    assert list(measured["measure"]) == [*worst_class.MEASURES] * 2 and set(ordered["measure"]) == set(
         worst_class.MEASURES
     )
-    r, a, gap = (row.closed for row in found["result"][:3])
+    r, a, gap = (row.closed for row in measured["result"][:3])
     assert gap.mean == pytest.approx(r.mean - a.mean)
     assert gap.standard_error == pytest.approx(np.hypot(r.standard_error, a.standard_error))
     random = runs.records["random"]
@@ -169,21 +170,21 @@ def test_tables_of_a_small_run():
     assert ordered["result"][0].closed.half_width == pytest.approx(difference.half_width, rel=0.03)
     sizes = pd.DataFrame({"classes": [8], "images": [len(runs.labels)]}, index=["same"])
     factors = worst_class.scaled(runs, ordered, sizes, tasks=60)
-    one = ordered["result"][0]
+    first = ordered["result"][0]
     assert factors.loc[("same", "wAcc-R"), "new images"] == pytest.approx(
-        np.sqrt(1 + one.image_variance / one.sampling_variance)
+        np.sqrt(1 + first.image_variance / first.sampling_variance)
     )
-    assert worst_class.shown(found).shape == (6, 4) and worst_class.shown(ordered).shape == (3, 4)
+    assert worst_class.measure_table(measured).shape == (6, 4) and worst_class.measure_table(ordered).shape == (3, 4)
 
 
 def test_the_study_that_ships_is_what_the_code_makes():
-    made = coverage.load("gaps")
-    again = coverage_gaps.replicates(worlds.WORLD, "classes", 1, 1, seed=1)
-    first = made[(made["new"] == "classes") & (made["world"] == 0)]
-    assert first["mean"].tolist() == pytest.approx(again["mean"].tolist(), rel=1e-5)
-    assert first["low"].tolist() == pytest.approx(again["low"].tolist(), rel=1e-4)
-    found = coverage_gaps.summary(made).set_index(["target", "statement", "interval"])["share"]
-    assert len(found) == 20 and found.between(0, 100).all()
+    stored = coverage.load("gaps")
+    repeated = coverage_gaps.replicates(worlds.WORLD, "classes", 1, 1, seed=1)
+    first = stored[(stored["new"] == "classes") & (stored["world"] == 0)]
+    assert first["mean"].tolist() == pytest.approx(repeated["mean"].tolist(), rel=1e-5)
+    assert first["low"].tolist() == pytest.approx(repeated["low"].tolist(), rel=1e-4)
+    shares = coverage_gaps.summary(stored).set_index(["target", "statement", "interval"])["share"]
+    assert len(shares) == 20 and shares.between(0, 100).all()
 
 
 OF_TWO_CLASSES = np.tile([0, 1, 10, 11], (30, 1))

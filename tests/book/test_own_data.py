@@ -8,8 +8,8 @@ import pandas as pd
 import pytest
 
 from fslbook import published
-from fslbook.evaluators import choosing
 from fslbook.evaluators import estimates as evaluators
+from fslbook.evaluators import selection
 from fslbook.fewstab import own_data
 from fslbook.oops import benchmark
 from fslcore import stats
@@ -144,14 +144,14 @@ def test_no_task_of_meta_album_mixes_two_of_its_data_sets():
 
 def test_a_test_part_is_the_query_set_of_tasks_of_all_classes():
     images = bank(4, 12, part=lambda labels: np.tile(["train", "val", "test"], 16))
-    tasks = choosing._of_all_classes(images, shots=7, tasks=3, seed=0)
+    tasks = selection._of_all_classes(images, shots=7, tasks=3, seed=0)
     part = images.facts["part"].to_numpy()
     assert (part[tasks.support] != "test").all() and tasks.support.shape == (3, 28)
     assert all(sorted(q) == np.flatnonzero(part == "test").tolist() for q in tasks.query)
     assert (images.labels[tasks.query] == tasks.query_label).all()
     assert (images.labels[tasks.support] == tasks.support_label).all()
     without = replace(images, facts=None)
-    assert choosing._of_all_classes(without, shots=7, tasks=3, seed=0).query.shape == (3, 20)
+    assert selection._of_all_classes(without, shots=7, tasks=3, seed=0).query.shape == (3, 20)
 
 
 def choices(names, columns, tasks=40):
@@ -165,8 +165,8 @@ def choices(names, columns, tasks=40):
 
 def test_what_was_chosen_stands_beside_tables_4_and_5():
     methods = ["trained:evaluators/{dataset}/baseline lr", "trained:evaluators/{dataset}/maml maml"]
-    picked = choices(["4 learners", "5 learners"], ["oracle", *ESTIMATORS, choosing.ALWAYS, choosing.ANY, "fresh"])
-    cells = choosing.own_cells(5, picked, methods)
+    picked = choices(["4 learners", "5 learners"], ["oracle", *ESTIMATORS, selection.ALWAYS, selection.ANY, "fresh"])
+    cells = selection.own_cells(5, picked, methods)
     paper_rows = product(("CIFAR-FS", "Meta-Album"), ["5 learners"], ("oracle", *ESTIMATORS))
     assert set(cells.index) == set(paper_rows)
     row = published.table(5, "evaluators").query("dataset == 'cifar-fs' and estimator == 'bootstrap'").iloc[0]
@@ -174,11 +174,11 @@ def test_what_was_chosen_stands_beside_tables_4_and_5():
     cell = cells.loc[("CIFAR-FS", "5 learners", "bootstrap")]
     assert cell["printed"] == f"{row['mean']:.2f} ± {row['half_width']:.2f}"
     assert cell["live"].startswith(f"{mean:.2f} ± ")
-    tuned = choices(["Baseline", "MAML"], [choosing.DEFAULT, choosing.TUNED, "oracle"])
-    cells = choosing.own_cells(4, tuned, methods)
+    tuned = choices(["Baseline", "MAML"], [selection.DEFAULT, selection.TUNED, "oracle"])
+    cells = selection.own_cells(4, tuned, methods)
     assert len(cells) == 2 * 2 * 2 and cells.loc[("CIFAR-FS", "MAML", "5-fold"), "printed"] == "40.24 ± 0.84"
     for number, table in ((4, tuned), (5, picked)):
-        assert choosing.own_cells(number, table, ["conv4-maml maml"]).empty
+        assert selection.own_cells(number, table, ["conv4-maml maml"]).empty
 
 
 def cells(columns, datasets=("cub?splits=fewstab", "clipart"), **index):

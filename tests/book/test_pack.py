@@ -13,7 +13,7 @@ import pytest
 import yaml
 
 from fslbook import cli, contributed, pack
-from fslbook.estimation import fresh
+from fslbook.estimation import fresh_test_sets
 from fslbook.evaluators import estimates
 from fslbook.fewstab import own_data
 from fslbook.fewstab import tables as fewstab
@@ -267,7 +267,7 @@ def test_parts_of_a_data_set_are_drawn_from_in_turn_again():
     parts = (0, 1, 0, 1, 0, 1)
     labels = np.repeat(np.arange(6), 12)
     shape = dict(ways=2, shots=3, queries=3, seed=1)
-    with_oracle, new = fresh.draw(labels, np.repeat(parts, 12), tasks=9, **shape)
+    with_oracle, new = fresh_test_sets.draw(labels, np.repeat(parts, 12), tasks=9, **shape)
     n, digest, tested = contributed._drawn((12,) * 6, parts, "re-split", 9, 5, **shape)
     assert n == 9 and (digest, tested) == contributed.re_split(with_oracle, new, 5, 1) and tested[0] == 6
     assert digest != contributed._drawn((12,) * 6, (), "re-split", 9, 5, **shape)[1]

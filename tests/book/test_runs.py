@@ -58,10 +58,10 @@ def test_with_runs_alone_it_is_students_interval_of_their_means():
 
 
 @pytest.mark.parametrize("runs", [3, 5, 10])
-@pytest.mark.parametrize("run, task, both", [(1, 0.1, 1), (0.3, 4, 1), (0.6, 6, 6), (0.0, 3, 9), (0.5, 5, 0.1)])
-def test_new_runs_are_covered(runs, run, task, both):
+@pytest.mark.parametrize("run, task, cell", [(1, 0.1, 1), (0.3, 4, 1), (0.6, 6, 6), (0.0, 3, 9), (0.5, 5, 0.1)])
+def test_new_runs_are_covered(runs, run, task, cell):
     rng, tasks = np.random.default_rng([runs, int(10 * task)]), 60
-    results = [stats.new_runs(crossed(rng, runs, tasks, run, task, both)) for _ in range(400)]
+    results = [stats.new_runs(crossed(rng, runs, tasks, run, task, cell)) for _ in range(400)]
     held = np.mean([r.interval.low <= 0 <= r.interval.high for r in results])
     assert 0.915 <= held <= (0.99 if runs == 3 else 0.985)  # 0.92 to 0.98, and the noise of 400 draws
 
@@ -96,8 +96,8 @@ def world(rng, runs, *, classes=12, size=16, tasks=120, ways=4, shots=1, queries
     support, query = places[..., :shots].reshape(tasks, -1), places[..., shots:].reshape(tasks, -1)
     right = rng.random((runs, *query.shape)) < p[:, query]
 
-    def mean(known, *unknown):  # over everything that is new
-        return scipy.stats.norm.cdf((0.5 + known) / math.sqrt(1 + sum(u**2 for u in unknown))).mean()
+    def mean(fixed, *unknown):  # over everything that is new
+        return scipy.stats.norm.cdf((0.5 + fixed) / math.sqrt(1 + sum(u**2 for u in unknown))).mean()
 
     truth = {
         "closed": mean(c[labels] + e, run, run_class, run_image),
@@ -167,16 +167,21 @@ def test_three_targets_for_these_runs_are_three_intervals_of_their_mean():
     assert str(result) == (
         f"{mean} with new runs ± {images} (these images), ± {new_images} (new images), ± {new_classes} (new classes)"
     )
+
+
+def test_two_methods_are_compared_both_ways():
+    right, places, _ = world(np.random.default_rng(1), 3)
     against = world(np.random.default_rng(2), 5)[0]
-    forth, back = (
-        stats.run_intervals(right, *places, second=against),
-        stats.run_intervals(against, *places, second=right),
-    )
+    forth = stats.run_intervals(right, *places, second=against)
+    back = stats.run_intervals(against, *places, second=right)
     assert forth.images.interval.mean == pytest.approx(-back.images.interval.mean)
     assert forth.classes.interval.half_width == pytest.approx(back.classes.interval.half_width)
     assert forth.closed.n_runs == (3, 5)
+
+
+def test_nothing_is_known_of_new_classes_where_every_task_has_all():
     right, places, _ = world(np.random.default_rng(2), 3, classes=4)
-    endless = stats.run_intervals(right, *places).classes.interval  # every task has all classes
+    endless = stats.run_intervals(right, *places).classes.interval
     assert (endless.half_width, endless.kind) == (np.inf, "runs")
 
 

@@ -37,7 +37,7 @@ def test_a_replay_has_a_row_per_support_and_groups_of_its_items():
     assert intervals.both.level == 0.9 and intervals.pool_share == pytest.approx(3 / 9)
     assert replay.intervals("ncc", "lr").both.mean == pytest.approx((replay.scores["ncc"] - replay.scores["lr"]).mean())
     rows = crossed.in_rows(replays, "ncc", 0.9, pool=12, shots=3)
-    assert rows["row"].tolist() == [*crossed.SHOWN.values()]
+    assert rows["row"].tolist() == [*crossed.SERIES.values()]
     assert rows.set_index("row").loc["both", "width"] == intervals.both.half_width
     alone = stats.crossed_intervals(replay.scores["ncc"], replay.labels, pool=12, shots=3)
     table = crossed.sizes(alone, [4, 40], [180, 1800])
@@ -45,10 +45,11 @@ def test_a_replay_has_a_row_per_support_and_groups_of_its_items():
 
 
 @pytest.mark.parametrize(
-    "change, said", [({"items": 20}, "clipart has a class of 27 images"), ({"pool": 3}, "a pool larger than a support")]
+    "change, message",
+    [({"items": 20}, "clipart has a class of 27 images"), ({"pool": 3}, "a pool larger than a support")],
 )
-def test_sizes_that_do_not_fit_are_refused(change, said):
-    with pytest.raises(InputError, match=said):
+def test_sizes_that_do_not_fit_are_refused(change, message):
+    with pytest.raises(InputError, match=message):
         crossed.replay(["clipart"], "glyph-conv", ["ncc"], **CHOSEN | change)
 
 

@@ -158,7 +158,7 @@ def test_no_class_is_learned_from_and_tested_on(dataset, mixed):
     assert set(test["split"]) == {"novel"} and not set(learning["split"]) - {"base", "validation"}
     assert not set(learning["classes"]) & set(test["classes"])
     if len(set(learning["classes"])) > 1:
-        fitting, calibration = validation.apart(learning)
+        fitting, calibration = validation.fitting_and_calibration(learning)
         assert not set(fitting["classes"]) & set(calibration["classes"])
         assert len(fitting) + len(calibration) == len(learning) and calibration["classes"].nunique() == 1
 
@@ -176,27 +176,32 @@ def parts() -> dict[str, pd.DataFrame]:
 def test_no_interval_looks_at_the_outcomes_it_is_judged_by(parts):
     before = validation.interval_kinds(**parts)
     after = validation.interval_kinds(**parts | {"test": other_outcomes(parts["test"])})
-    for kind, found in after.items():
-        pd.testing.assert_frame_equal(found.drop(columns="truth"), before[kind].drop(columns="truth"), obj=kind)
+    for kind, bounds in after.items():
+        pd.testing.assert_frame_equal(bounds.drop(columns="truth"), before[kind].drop(columns="truth"), obj=kind)
+
+
+def half_width_by_hand(model, calibration, new, one_width):
+    """The conformal quantile of the errors, in units of the spread unless one width is for all."""
+    error = np.abs(calibration["accuracy"] - model.predict(calibration)).to_numpy()
+    place = int(np.ceil(0.9 * (len(calibration) + 1))) - 1
+    if one_width:
+        return np.sort(error)[place]
+    return np.sort(error / model.spread(calibration))[place] * model.spread(new)
 
 
 def test_an_interval_is_fitted_and_calibrated_on_different_episodes(parts):
     """By hand: a model of the one part, whose errors on the other make the width."""
     learning = pd.concat([parts["fitting"], parts["calibration"]], ignore_index=True)
-    half = np.arange(len(learning)) % 2 == 0
-    halves = dict(fitting=learning[half], calibration=learning[~half])
-    made = validation.interval_kinds(**parts)
-    for kind, of in {"informed": parts, "informed, one width": parts, "informed, same classes": halves}.items():
-        model = informed.Informed(of["fitting"], validation.pooled())
-        kept, by_hand = validation.by_method(of["calibration"]), []
+    halves = dict(fitting=learning[::2], calibration=learning[1::2])
+    intervals = validation.interval_kinds(**parts)
+    for kind, learned in {"informed": parts, "informed, one width": parts, "informed, same classes": halves}.items():
+        model = informed.Informed(learned["fitting"], validation.pooled())
+        calibration, by_hand = validation.by_method(learned["calibration"]), []
         for method, new in validation.by_method(parts["test"]).items():
-            mine, estimate = kept[method], model.predict(new)
-            error = np.abs(mine["accuracy"] - model.predict(mine)).to_numpy()
-            spread = (1.0, 1.0) if kind.endswith("one width") else (model.spread(mine), model.spread(new))
-            size = np.sort(error / spread[0])[int(np.ceil(0.9 * (len(mine) + 1))) - 1] * spread[1]
-            by_hand.append(np.clip([estimate - size, estimate + size], 0, 1))
-        found = made[kind][["low", "high"]].to_numpy().T
-        np.testing.assert_allclose(found, np.concatenate(by_hand, axis=1), err_msg=kind)
+            half = half_width_by_hand(model, calibration[method], new, kind.endswith("one width"))
+            by_hand.append(np.clip([model.predict(new) - half, model.predict(new) + half], 0, 1))
+        ends = intervals[kind][["low", "high"]].to_numpy().T
+        np.testing.assert_allclose(ends, np.concatenate(by_hand, axis=1), err_msg=kind)
 
 
 def test_the_folder_that_is_left_out_is_in_no_fit_and_no_calibration(monkeypatch):
@@ -209,18 +214,18 @@ def test_the_folder_that_is_left_out_is_in_no_fit_and_no_calibration(monkeypatch
             fitted.append(set(fitting["domain"]))
             super().__init__(fitting, *args, **options)
 
-    def noted(model, rest, scores, new, level):
-        judged.append((set(model._fitting["domain"]), set(rest["domain"]), len(scores), set(new["domain"])))
-        return real(model, rest, scores, new, level)
+    def noted(model, calibration, scores, new, level):
+        judged.append((set(model._fitting["domain"]), set(calibration["domain"]), len(scores), set(new["domain"])))
+        return real(model, calibration, scores, new, level)
 
     real = assess.judge
     monkeypatch.setattr(informed, "Informed", Noted)
     monkeypatch.setattr(assess, "judge", noted)
     monkeypatch.setattr(assess, "of_method", lambda *a: table)
-    found = support_set.record([("b", "l")])
-    assert list(found["domain"]) == ["a", "b", "c"]
-    for left_out, (fit, rest, scores, new) in zip("abc", judged):
-        assert new == {left_out} and fit == rest == {"a", "b", "c"} - {left_out} and scores == 160
+    coverage = support_set.record([("b", "l")])
+    assert list(coverage["domain"]) == ["a", "b", "c"]
+    for left_out, (fit, calibration, scores, new) in zip("abc", judged):
+        assert new == {left_out} and fit == calibration == {"a", "b", "c"} - {left_out} and scores == 160
     # A model of the two others, and one for the scores of each of these.
     assert fitted == [
         s for a in "abc" for s in ({*"abc"} - {a}, *({c} for b in "abc" if b != a for c in {*"abc"} - {a, b}))
@@ -235,14 +240,14 @@ def test_no_task_is_in_its_own_conformal_quantile(monkeypatch):
     guess = pd.DataFrame({"5-fold": rng.uniform(0.6, 0.8, 20)})
     monkeypatch.setattr(evaluation, "load_source", lambda name: None)
     monkeypatch.setattr(evaluation, "ready", lambda source, *method: None)
-    monkeypatch.setattr(resampled, "run", lambda run, drawn, names: guess)
+    monkeypatch.setattr(resampled, "run", lambda run, tasks, names: guess)
 
     def widths(right):
         record = Record(right, tasks.query_label)
         records = {"random": {evaluation.Method.parse("glyph-conv ncc").title: record}}
         runs = worst_class.Runs(np.arange(6).repeat(20), {"random": tasks}, {"random": None}, records)
-        found = worst_class.estimates(runs, "d", ["glyph-conv ncc"], 20, 0.9)
-        return (found["high"] - found["estimate"]).to_numpy()
+        estimated = worst_class.estimates(runs, "d", ["glyph-conv ncc"], 20, 0.9)
+        return (estimated["high"] - estimated["estimate"]).to_numpy()
 
     before, moved = widths(right), 0
     for task in range(20):  # all wrong: the largest error of all

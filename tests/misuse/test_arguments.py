@@ -18,7 +18,6 @@ import torch
 from fslbook.attributes import Attributes
 from fslbook.estimation import resampled
 from fslbook.fewstab.tables import gaps
-from fslbook.oops import difficulty, optima
 from fslcore import evaluation, stats
 from fslcore import tasks as samplers
 from fslcore.errors import InputError
@@ -163,16 +162,14 @@ ATTRIBUTES = Attributes(np.array([[1, 0, 1], [0, 0, 1], [1, 1, 1], [0, 1, 1]], b
 MODULES = {
     "stats": stats,
     "inside stats": SimpleNamespace(limits=limits, moments=moments, plus_minus=plus_minus),
-    "optima": optima,
     "tasks": samplers,
     "resampled": resampled,
     "fewstab": SimpleNamespace(gaps=gaps),
-    "difficulty": difficulty,
     "report": SimpleNamespace(Options=Options),
     "attributes": ATTRIBUTES,
 }
 
-SOME = ("inside stats", "optima", "fewstab", "difficulty", "report", "attributes")  # of which not every name is here
+SOME = ("inside stats", "fewstab", "report", "attributes")  # of which not every name is here
 
 KINDS = {
     "real": "alpha beta gamma difference".split(),
@@ -211,12 +208,10 @@ OTHER_KINDS = {
     "equivalence": dict(difference="object"),
     "anytime_interval": dict(bounds="object"),
     "limits": dict(df="positives"),
-    "fit_variance": dict(tasks="positives"),
     "sample_closed": SAMPLER,
     "sample_open": SAMPLER,
     "sample_all": dict(tasks="count"),
     "sample_biased": SAMPLER | dict(support="choice", query="choice"),
-    "sample_by_difficulty": dict(tasks="count"),
     "Options": dict(seed="choice", tasks="count"),
 }
 
@@ -313,16 +308,6 @@ FUNCTIONS = {
         "plus_minus": dict(mean=A, half_width=B, spec=".1f"),
         "moments": dict(labels=QUERIES),
     },
-    "optima": {
-        "OptimumRatio": None,
-        "VarianceFit": None,
-        "CommonOptimum": None,
-        "compare_optima": dict(a=RIGHT, b=RIGHT[::-1], labels=QUERIES[:, ::6]),
-        "common_optimum": dict(pilots=[stats.pilot(RIGHT, 5), stats.pilot(RIGHT[:, ::-1], 5)]),
-        "fit_variance": dict(
-            queries=Q, tasks=600 / (5 + Q), variance=(0.01 * Q + 0.2 / Q + 0.1) / 600, error=np.full(5, 1e-05), shots=5
-        ),
-    },
     "tasks": {
         "Tasks": dict(support_label=TASKS.support_label, query_label=TASKS.query_label, sampler={}, unseen=True),
         "sample_closed": SHAPE | dict(groups=np.arange(96)),
@@ -344,7 +329,6 @@ FUNCTIONS = {
         "estimate": dict(record=RECORD, owner=np.arange(40), n=40),
         "run": dict(method=None, names=("bootstrap",)),
     },
-    "difficulty": {"sample_by_difficulty": dict(proposals=TASKS, difficulty=np.linspace(0, 1, 40), tasks=20)},
     "report": {
         "Options": dict(
             sampling="open",

@@ -8,7 +8,6 @@ import pandas as pd
 import pytest
 import scipy.stats
 
-from fslbook.oops import optima
 from fslcore import stats
 from fslcore.tasks import sample_closed, sample_open
 
@@ -86,12 +85,6 @@ NAN_LABELS = np.where(np.arange(96) == 3, np.nan, LABELS)
 OTHER_IMAGES = sample_closed(np.arange(9).repeat(12), tasks=200, ways=5, shots=1, queries=3)
 OPEN_LABELS = np.arange(25).repeat(160)
 OPEN = sample_open(OPEN_LABELS, ways=5, shots=1, queries=3)
-Q = np.array([1, 2, 4, 8, 16.0])
-
-
-def fit(**changed):
-    curve = dict(tasks=600 / (5 + Q), variance=(0.01 * Q + 0.2 / Q + 0.1) / 600, error=np.full(5, 1e-5))
-    return optima.fit_variance(**dict(queries=Q, shots=5) | curve | changed)
 
 
 @pytest.mark.parametrize(
@@ -121,10 +114,6 @@ def fit(**changed):
         row("plan, shots again", lambda: stats.plan(OPEN_DIFFERENCE, difference=0.1, shots=1), "shots & left out"),
         row("power of huge df", lambda: stats.power(1.0, 0.5, 1e300), near(0.516, 1e-3)),
         row("detectable of infinite df", lambda: stats.detectable_difference(0.5, math.inf), near(1.4008, 1e-3)),
-        *(
-            row(f"fit of {name} from {v}", lambda name=name, v=v: fit(**{name: [v, 2, 4, 8, 16]}), name)
-            for name, v in [("queries", 0), ("variance", -1), ("tasks", 0), ("tasks", math.nan), ("error", 0)]
-        ),
     ],
 )
 def test_images_and_sizes(call, expected):

@@ -44,9 +44,9 @@ def of_copy(folder: Path, environ: dict) -> dict:
 #: What the chapters of a paper show of the file, and the name that a reader would look for.
 REPORTED = {
     "evaluators": (
-        "from fslbook.evaluators import choosing, estimates as e",
+        "from fslbook.evaluators import selection, estimates as e",
         "shape = dict(ways=3, shots=2, queries=4, seed=0, rounds=2)",
-        "print(len(e.reported(1, **shape)), len(e.reported(2, **shape)), len(choosing.reported(**shape)))",
+        "print(len(e.reported(1, **shape)), len(e.reported(2, **shape)), len(selection.reported(**shape)))",
     ),
     "fewstab": (
         "from fslbook import published as p",

@@ -55,7 +55,8 @@ def run():
     """A test set, tasks on it, and which queries were right, in percent."""
     regime = worlds.Regime(10, 20, 5, 0.5)
     rng = np.random.default_rng(1)
-    (bank, _), labels = worlds.draw(*worlds.world(regime, 0.0, rng), regime.images, regime.alike, rng)
+    sample = worlds.sample(worlds.population(regime, 0.0, rng), rng)
+    bank, labels = sample.banks[0], sample.labels
 
     def evaluated(tasks, seed=0):
         drawn = sample_closed(labels, tasks=tasks, seed=seed)

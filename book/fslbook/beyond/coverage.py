@@ -8,11 +8,13 @@ row per interval."""
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import combinations
 
 import numpy as np
 import pandas as pd
+from numpy.random import Generator
 from scipy.stats import binomtest
 
 from fslcore import stats
@@ -21,24 +23,21 @@ from fslcore.paths import DATA
 from fslcore.tasks import Tasks, sample_closed, sample_open
 
 from .worlds import (
-    OWN_MEANS,
     QUERIES,
     USUAL_TASKS,
     WAYS,
+    Population,
     Regime,
     Sample,
     answers,
     banks_of,
     correct,
-    draw,
     part_of,
     population,
     sample,
+    three_intervals,
     views,
-    world,
 )
-
-COLUMNS = ["regime", "new", "world", "set", "interval", "given", "tasks", "mean", "low", "high"]
 
 
 def replicates(
@@ -70,79 +69,96 @@ def replicates(
     rows = []
     for number in range(first, first + worlds):
         rng = np.random.default_rng([seed, number])
-        source = population(
-            regime, OWN_MEANS * (1 - regime.alike) if new == "classes" else 0.0, rng
-        )
+        source = population(regime, regime.own_share(new), rng)
         for repeat in range(sets):
-            intervals = _intervals(regime, new, sample(source, rng), rng)
-            unit = 100 if regime.soft else 1
-            rows += [
-                (regime.name, new, number, repeat, *named, *ends(r, unit))
-                for *named, r in intervals
-            ]
-    return pd.DataFrame(rows, columns=COLUMNS)
+            for row in _intervals(regime, new, sample(source, rng), rng):
+                rows.append(dict(regime=regime.name, new=new, world=number, set=repeat, **row))
+    return pd.DataFrame(rows)
 
 
-def ends(r: stats.Interval, unit: float = 1) -> tuple[int, float, float, float]:
+def ends(interval: stats.Interval, unit: float = 1) -> dict[str, float]:
     """Number of tasks, mean, low and high of an interval, the last three times ``unit``."""
-    return r.n_tasks, unit * r.mean, unit * r.low, unit * r.high
+    low, high = unit * interval.low, unit * interval.high
+    return {"tasks": interval.n_tasks, "mean": unit * interval.mean, "low": low, "high": high}
+
+
+def _row(
+    unit: float, kind: str, interval: stats.Interval, knowledge: str = ""
+) -> dict[str, object]:
+    return {"interval": kind, "given": knowledge, **ends(interval, unit)}
 
 
 def _intervals(
-    regime: Regime, new: str, test_set: Sample, rng: np.random.Generator
-) -> Iterator[tuple[str, str, stats.Interval]]:
-    """(interval, given, the interval) of one test set."""
-    labels, bank = test_set.labels, test_set.banks[0]
+    regime: Regime, new: str, test_set: Sample, rng: Generator
+) -> Iterator[dict[str, object]]:
+    """The rows of one test set."""
     shape = dict(ways=WAYS, shots=regime.shots, seed=int(rng.integers(2**31)))
     closed = shape | dict(tasks=regime.tasks, queries=regime.queries)
-    tasks = sample_closed(labels, **closed)
-    kind = dict(steps=regime.steps, soft=regime.soft)
-    right, *second_right = answers(test_set.banks[: 1 + regime.paired], tasks, **kind)
-    yield "closed", "", stats.closed_interval(right.mean(axis=1))
-    yield "usual", "", stats.closed_interval(right[:USUAL_TASKS].mean(axis=1))
-    facts = {
-        "": {},
-        "groups": {"groups": test_set.groups},
-        "class groups": {"class_groups": test_set.class_groups},
-    }
-    facts["transductive"] = {"transductive": True}
-    highest = 1 if regime.soft else 100
-    bounds, of_difference = (0, highest), (-highest, highest)
+    tasks = sample_closed(test_set.labels, **closed)
+    banks = test_set.banks[: 1 + regime.paired]
+    right = answers(banks, tasks, steps=regime.steps, soft=regime.soft)
+    unit = 100 if regime.soft else 1
+    yield _row(unit, "closed", stats.closed_interval(right[0].mean(axis=1)))
+    yield _row(unit, "usual", stats.closed_interval(right[0][:USUAL_TASKS].mean(axis=1)))
     for knowledge in regime.given:
-        if knowledge in facts:
-            result = stats.three_intervals(
-                right, tasks.support, tasks.query, labels, **facts[knowledge], bounds=bounds
-            )
-        elif knowledge == "apart":
-            disjoint = sample_closed(labels, groups=test_set.groups, **closed)
-            (answer,) = answers([bank], disjoint)
-            design = dict(groups=test_set.groups, group_disjoint=True, bounds=bounds)
-            result = stats.three_intervals(
-                answer, disjoint.support, disjoint.query, labels, **design
-            )
-        else:
-            single_bank = part_of(bank, np.unique(test_set.groups, return_index=True)[1])
-            few = sample_closed(single_bank.labels, **closed)
-            (answer,) = answers([single_bank], few)
-            result = stats.three_intervals(
-                answer, few.support, few.query, single_bank.labels, bounds=bounds
-            )
-        yield new, knowledge, getattr(result, new)
+        result = _informed(knowledge, test_set, tasks, right[0], closed, (0, 100 // unit))
+        yield _row(unit, new, getattr(result, new), knowledge)
     if regime.paired:
-        difference = right - second_right[0]
-        paired = stats.three_intervals(
-            difference, tasks.support, tasks.query, labels, bounds=of_difference
-        )
-        yield "paired", "", getattr(paired, new)
-        flipped = (difference.mean(axis=1) * rng.choice([-1, 1], len(right)))[:USUAL_TASKS]
-        yield (
-            "coin",
-            "",
-            stats.paired_interval(flipped, np.zeros_like(flipped), bounds=of_difference),
-        )
-    for q in (q for q in QUERIES if regime.opened and regime.shots + q <= regime.images):
-        accuracy = answers([bank], sample_open(labels, queries=q, **shape))[0].mean(axis=1)
-        yield f"open {q}", "", stats.open_interval(accuracy)
+        paired, coin = _of_two(right[0] - right[1], tasks, test_set.labels, 100 // unit, rng)
+        yield _row(unit, "paired", getattr(paired, new))
+        yield _row(unit, "coin", coin)
+    for q in QUERIES:
+        if regime.opened and regime.shots + q <= regime.images:
+            yield _row(unit, f"open {q}", _open_interval(test_set, queries=q, **shape))
+
+
+def _of_two(
+    difference: np.ndarray, tasks: Tasks, labels: np.ndarray, highest: int, rng: Generator
+) -> tuple[stats.ThreeIntervals, stats.Interval]:
+    """Intervals of the difference of two backbones, and where a coin per task says which is which."""
+    bounds = (-highest, highest)
+    flipped = difference.mean(axis=1) * rng.choice([-1, 1], len(difference))
+    paired = three_intervals(difference, tasks, labels, bounds=bounds)
+    return paired, _over_usual_tasks(flipped, bounds)
+
+
+def _open_interval(test_set: Sample, **shape) -> stats.Interval:
+    """The open interval of the first backbone."""
+    tasks = sample_open(test_set.labels, **shape)
+    (right,) = answers(test_set.banks[:1], tasks)
+    return stats.open_interval(right.mean(axis=1))
+
+
+def _informed(
+    knowledge: str,
+    test_set: Sample,
+    tasks: Tasks,
+    right: np.ndarray,
+    closed: dict,
+    bounds: tuple[int, int],
+) -> stats.ThreeIntervals:
+    """The intervals of the first backbone, given this knowledge (as in `Regime`) about dependence."""
+    bank, groups = test_set.banks[0], test_set.groups
+    if knowledge == "one of each":
+        bank = part_of(bank, np.unique(groups, return_index=True)[1])
+        tasks = sample_closed(bank.labels, **closed)
+        (right,) = answers([bank], tasks)
+    elif knowledge == "apart":
+        tasks = sample_closed(bank.labels, groups=groups, **closed)
+        (right,) = answers([bank], tasks)
+    facts = {
+        "groups": dict(groups=groups),
+        "class groups": dict(class_groups=test_set.class_groups),
+        "transductive": dict(transductive=True),
+        "apart": dict(groups=groups, group_disjoint=True),
+    }
+    return three_intervals(right, tasks, bank.labels, **facts.get(knowledge, {}), bounds=bounds)
+
+
+def _over_usual_tasks(differences: np.ndarray, bounds: tuple[int, int]) -> stats.Interval:
+    """The paired interval of two methods, from their differences on the first 600 tasks."""
+    usual = differences[:USUAL_TASKS]
+    return stats.paired_interval(usual, np.zeros_like(usual), bounds=bounds)
 
 
 def from_population(
@@ -179,36 +195,44 @@ def from_population(
         new, world, set, interval, tasks, ``truth``, mean, low, high; percent.
     """
 
-    def mean(bank: Bank) -> float:
-        return correct(
-            bank, sample_closed(bank.labels, tasks=20_000, ways=WAYS, shots=shots, seed=seed)
-        ).mean()
-
     rows = []
-    truth = mean(population) if new == "classes" else None
+    truth = _mean_accuracy(population, shots, seed) if new == "classes" else None
     for number in range(worlds):
         rng = np.random.default_rng([seed, number])
         chosen = rng.permutation(np.unique(population.labels))[:classes]
         if new == "images":
-            truth = mean(part_of(population, np.flatnonzero(np.isin(population.labels, chosen))))
+            truth = _mean_accuracy(_of_classes(population, chosen), shots, seed)
         for repeat in range(sets):
-            rows_of = [
-                rng.permutation(np.flatnonzero(population.labels == c))[:images] for c in chosen
-            ]
-            bank = part_of(population, np.concatenate(rows_of))
-            tasks = sample_closed(
-                bank.labels, tasks=2000, ways=WAYS, shots=shots, seed=int(rng.integers(2**31))
-            )
-            (right,) = answers([bank], tasks)
-            places = tasks.support, tasks.query, bank.labels
-            ours = getattr(stats.three_intervals(right, *places, bounds=(0, 100)), new)
-            usual = stats.closed_interval(right[:USUAL_TASKS].mean(axis=1))
-            for name, r in (("usual", usual), (new, ours)):
-                n, *limits = ends(r)
-                rows.append((new, number, repeat, name, n, truth, *limits))
+            for row in _population_rows(population, chosen, images, new, shots, rng):
+                rows.append(dict(new=new, world=number, set=repeat, truth=truth, **row))
     return pd.DataFrame(
         rows, columns=["new", "world", "set", "interval", "tasks", "truth", "mean", "low", "high"]
     )
+
+
+def _mean_accuracy(bank: Bank, shots: int, seed: int) -> float:
+    """Of NCC on many closed tasks, in percent."""
+    tasks = sample_closed(bank.labels, tasks=20_000, ways=WAYS, shots=shots, seed=seed)
+    return correct(bank, tasks).mean()
+
+
+def _of_classes(bank: Bank, classes: np.ndarray) -> Bank:
+    return part_of(bank, np.flatnonzero(np.isin(bank.labels, classes)))
+
+
+def _population_rows(
+    bank: Bank, classes: np.ndarray, images: int, new: str, shots: int, rng: Generator
+) -> Iterator[dict[str, object]]:
+    """The intervals of a test set of so many images of these classes: the usual one, and that for what is new."""
+    rows = [rng.permutation(np.flatnonzero(bank.labels == c))[:images] for c in classes]
+    test_set = part_of(bank, np.concatenate(rows))
+    seed = int(rng.integers(2**31))
+    tasks = sample_closed(test_set.labels, tasks=2000, ways=WAYS, shots=shots, seed=seed)
+    (right,) = answers([test_set], tasks)
+    usual = stats.closed_interval(right[:USUAL_TASKS].mean(axis=1))
+    yield {"interval": "usual", **ends(usual)}
+    result = three_intervals(right, tasks, test_set.labels, bounds=(0, 100))
+    yield {"interval": new, **ends(getattr(result, new))}
 
 
 def many_methods(
@@ -235,28 +259,32 @@ def many_methods(
     rows = []
     for study in range(first, first + studies):
         rng = np.random.default_rng([seed, study])
-        own_share = OWN_MEANS * (1 - regime.alike) if new == "classes" else 0.0
-        means = regime.spread * views(methods, regime.classes, own_share, rng, regime.dimensions)
-        labels = np.arange(regime.classes).repeat(regime.images)
-        noise = views(methods, len(labels), 1 - regime.alike, rng, regime.dimensions)
-        banks = banks_of(means[:, labels] + noise, labels)
-        tasks = sample_closed(
-            labels,
-            tasks=regime.tasks,
-            ways=WAYS,
-            shots=regime.shots,
-            queries=regime.queries,
-            seed=int(rng.integers(2**31)),
-        )
-        right = answers(banks, tasks)
+        tasks, labels, right = _equal_methods(regime, methods, regime.own_share(new), rng)
         for a, b in combinations(range(methods), 2):
-            difference = right[a] - right[b]
-            usual = difference[:USUAL_TASKS].mean(axis=1)
-            closed = stats.paired_interval(usual, np.zeros_like(usual), bounds=(-100, 100))
-            places = tasks.support, tasks.query, labels
-            ours = getattr(stats.three_intervals(difference, *places, bounds=(-100, 100)), new)
-            rows.append((new, study, a, b, closed.p_value, ours.p_value))
-    return pd.DataFrame(rows, columns=["new", "study", "a", "b", "closed", "ours"])
+            p_values = _two_p_values(right[a] - right[b], tasks, labels, new)
+            rows.append(dict(new=new, study=study, a=a, b=b, **p_values))
+    return pd.DataFrame(rows)
+
+
+def _equal_methods(
+    regime: Regime, methods: int, own_share: float, rng: Generator
+) -> tuple[Tasks, np.ndarray, list[np.ndarray]]:
+    """Tasks on a test set, its labels, and the answers of so many equally good backbones."""
+    means = regime.spread * views(methods, regime.classes, own_share, rng, regime.dimensions)
+    labels = np.arange(regime.classes).repeat(regime.images)
+    noise = views(methods, len(labels), 1 - regime.alike, rng, regime.dimensions)
+    banks = banks_of(means[:, labels] + noise, labels)
+    tasks = regime.closed_tasks(labels, regime.tasks, rng)
+    return tasks, labels, answers(banks, tasks)
+
+
+def _two_p_values(
+    difference: np.ndarray, tasks: Tasks, labels: np.ndarray, new: str
+) -> dict[str, float]:
+    """p-values of a difference: for these images over 600 tasks, and for what is new."""
+    closed = _over_usual_tasks(difference.mean(axis=1), (-100, 100))
+    result = three_intervals(difference, tasks, labels, bounds=(-100, 100))
+    return {"closed": closed.p_value, "ours": getattr(result, new).p_value}
 
 
 def many_summary(p_values: pd.DataFrame, level: float = 0.95) -> pd.DataFrame:
@@ -276,8 +304,9 @@ def many_summary(p_values: pd.DataFrame, level: float = 0.95) -> pd.DataFrame:
                 smallest = part.groupby("study")[test].agg(
                     lambda p, adjust=adjust: adjust(p.to_numpy()).min()
                 )
-                rows.append((f"new {new}", test, name, *share_of(smallest < 1 - level)))
-    return pd.DataFrame(rows, columns=["target", "test", "correction", "share", "n", "low", "high"])
+                row = {"target": f"new {new}", "test": test, "correction": name}
+                rows.append(row | share_of(smallest < 1 - level))
+    return pd.DataFrame(rows)
 
 
 def load(name: str = "replicates") -> pd.DataFrame:
@@ -286,16 +315,22 @@ def load(name: str = "replicates") -> pd.DataFrame:
     return table.astype(dict.fromkeys(table.select_dtypes("category"), object))
 
 
-def share_of(hits: pd.Series) -> tuple[float, int, float, float]:
-    """Share (percent) of hits, their number, and the share's 95 % interval (Clopper and Pearson).
+def share_of(hits: pd.Series) -> dict[str, float]:
+    """Share (percent) of hits, the number n, and low and high of the share's 95 % interval (Clopper and Pearson).
 
     Examples
     --------
-    >>> [round(x, 1) for x in share_of(pd.Series([True] * 95 + [False] * 5))]
-    [95.0, 100, 88.7, 98.4]
+    >>> {name: round(x, 1) for name, x in share_of(pd.Series([True] * 95 + [False] * 5)).items()}
+    {'share': 95.0, 'n': 100, 'low': 88.7, 'high': 98.4}
     """
     interval = binomtest(int(hits.sum()), len(hits)).proportion_ci(0.95)
-    return 100 * float(hits.mean()), len(hits), 100 * interval.low, 100 * interval.high
+    low, high = 100 * interval.low, 100 * interval.high
+    return {"share": 100 * float(hits.mean()), "n": len(hits), "low": low, "high": high}
+
+
+def mean_half_width(intervals: pd.DataFrame) -> float:
+    """Half of the mean length of intervals, from their columns low and high."""
+    return (intervals["high"] - intervals["low"]).mean() / 2
 
 
 def scaled_truth(means: pd.Series, world: pd.Series, truths: pd.Series | None = None) -> pd.Series:
@@ -359,71 +394,95 @@ def summary(replicates: pd.DataFrame) -> pd.DataFrame:
         group: what new groups would give.
     """
     rows = []
-
-    def add(regime, target, interval, knowledge, part, truth, bias=0.0, queries=0, inside=True):
-        hits = ((part["low"] <= truth) & (truth <= part["high"])) == inside
-        half = (part["high"] - part["low"]).mean() / 2
-        deviation = np.sqrt(((part["mean"] - truth) ** 2).mean())
-        facts = half, deviation, part["mean"].mean(), bias, queries
-        rows.append((regime, target, interval, knowledge, *share_of(hits), *facts))
-
-    index = ["new", "world", "set"]
-    for regime, of_regime in replicates.groupby("regime", sort=False):
-        by = {
-            k: v.set_index(index) for k, v in of_regime.groupby(["interval", "given"], sort=False)
+    for regime, test_sets in replicates.groupby("regime", sort=False):
+        by_interval = {
+            key: part.set_index(["new", "world", "set"])
+            for key, part in test_sets.groupby(["interval", "given"], sort=False)
         }
-        closed, usual = by["closed", ""], by["usual", ""]
-        if (
-            usual["tasks"] < closed["tasks"]
-        ).all():  # the other tasks are no truth but a mean as well
-            missing_share = np.sqrt(1 - usual["tasks"] / closed["tasks"])
-            truth = usual["mean"] - (usual["mean"] - closed["mean"]) / missing_share
-            add(regime, "these images", "closed", "", usual, truth)
-        if ("coin", "") in by:
-            add(regime, "these images", "paired", "", by["coin", ""], 0.0, inside=False)
-        opened = {k: part for (k, _), part in by.items() if k.startswith("open ")}
-        best = min(
-            opened, key=lambda k: (opened[k]["high"] - opened[k]["low"]).mean(), default=None
-        )
-        for new in of_regime["new"].unique():
-            intervals = {
-                key: part.loc[[new]]
-                for key, part in by.items()
-                if new in part.index.get_level_values("new")
-            }
-            world = (
-                closed.loc[[new]]
-                .index.get_level_values("world")
-                .to_series(index=closed.loc[[new]].index)
-            )
-            world = world if new == "images" else world * 0
-            independent = intervals.get((new, "one of each"), intervals["closed", ""])["mean"]
+        statements = _on_these_images(by_interval)
+        for new in test_sets["new"].unique():
+            statements += _on_new(new, by_interval)
+        rows += [{"regime": regime, **statement} for statement in statements]
+    return pd.DataFrame(rows)
 
-            def truth_of(part, world=world, independent=independent):
-                return scaled_truth(part["mean"], world, independent)
 
-            truth = truth_of(intervals["closed", ""])
-            add(regime, f"new {new}", "closed", "", intervals["usual", ""], truth)
-            if best:
-                add(
-                    regime,
-                    f"new {new}",
-                    "open",
-                    "",
-                    intervals[best, ""],
-                    truth,
-                    queries=int(best.split()[1]),
-                )
-            for (interval, knowledge), part in intervals.items():
-                if interval == new:
-                    bias = part["mean"].mean() - independent.mean()
-                    add(regime, f"new {new}", new, knowledge, part, truth_of(part), bias)
-            if ("paired", "") in intervals:
-                add(regime, f"new {new}", "paired", "", intervals["paired", ""], 0.0, inside=False)
-    columns = ["regime", "target", "interval", "given", "share", "n", "low", "high"]
-    return pd.DataFrame(
-        rows, columns=[*columns, "half_width", "deviation", "mean", "bias", "queries"]
-    )
+def _statement(
+    target: str,
+    interval: str,
+    part: pd.DataFrame,
+    truth: pd.Series | float,
+    *,
+    knowledge: str = "",
+    inside: bool = True,
+    bias: float = 0.0,
+    queries: int = 0,
+) -> dict[str, object]:
+    """A row of `summary`: the share of intervals that contain the truth, or that miss it where not ``inside``."""
+    contained = (part["low"] <= truth) & (truth <= part["high"])
+    return {
+        "target": target,
+        "interval": interval,
+        "given": knowledge,
+        **share_of(contained == inside),
+        "half_width": mean_half_width(part),
+        "deviation": np.sqrt(((part["mean"] - truth) ** 2).mean()),
+        "mean": part["mean"].mean(),
+        "bias": bias,
+        "queries": queries,
+    }
+
+
+def _on_these_images(by_interval: dict[tuple[str, str], pd.DataFrame]) -> list[dict]:
+    """The statements on the images of each test set."""
+    statements = []
+    closed, usual = by_interval["closed", ""], by_interval["usual", ""]
+    # The other tasks are no truth but a mean as well.
+    if (usual["tasks"] < closed["tasks"]).all():
+        missing_share = np.sqrt(1 - usual["tasks"] / closed["tasks"])
+        truth = usual["mean"] - (usual["mean"] - closed["mean"]) / missing_share
+        statements.append(_statement("these images", "closed", usual, truth))
+    if ("coin", "") in by_interval:
+        coin = by_interval["coin", ""]
+        statements.append(_statement("these images", "paired", coin, 0.0, inside=False))
+    return statements
+
+
+def _narrowest_open(by_interval: dict[tuple[str, str], pd.DataFrame]) -> str | None:
+    """'open Q' with the narrowest intervals."""
+    widths = {
+        kind: mean_half_width(part)
+        for (kind, _), part in by_interval.items()
+        if kind.startswith("open ")
+    }
+    return min(widths, key=widths.get, default=None)
+
+
+def _on_new(new: str, by_interval: dict[tuple[str, str], pd.DataFrame]) -> Iterator[dict]:
+    """The statements on new images or new classes."""
+    best = _narrowest_open(by_interval)
+    intervals = {
+        key: part.loc[[new]]
+        for key, part in by_interval.items()
+        if new in part.index.get_level_values("new")
+    }
+    closed = intervals["closed", ""]
+    # New classes come with a new world: all test sets have the same truth.
+    world = closed.index.get_level_values("world") if new == "images" else 0
+    world = pd.Series(world, closed.index)
+    independent = intervals.get((new, "one of each"), closed)["mean"]
+    truth = scaled_truth(closed["mean"], world, independent)
+    target = f"new {new}"
+    yield _statement(target, "closed", intervals["usual", ""], truth)
+    if best:
+        opened = intervals[best, ""]
+        yield _statement(target, "open", opened, truth, queries=int(best.split()[1]))
+    for (interval, knowledge), part in intervals.items():
+        if interval == new:
+            bias = part["mean"].mean() - independent.mean()
+            truth = scaled_truth(part["mean"], world, independent)
+            yield _statement(target, new, part, truth, knowledge=knowledge, bias=bias)
+    if ("paired", "") in intervals:
+        yield _statement(target, "paired", intervals["paired", ""], 0.0, inside=False)
 
 
 def width_ratios(summary: pd.DataFrame) -> pd.DataFrame:
@@ -496,70 +555,91 @@ def plan_loops(
         right sign, in the pilot (``told_by_pilot``) and in the test set of the planned size
         (``told``).
     """
-    rng = np.random.default_rng(seed)
+    study = PlanStudy(regime, new, better, np.random.default_rng(seed), power, level)
+    difference = study.difference()
+    pilots = [study.intervals(regime.classes, regime.images) for _ in range(loops)]
+    facts = dict(regime=regime.name, new=new, better=better, difference=difference)
+    return pd.DataFrame([facts | study.carried_out(pilot, difference) for pilot in pilots])
 
-    def seen(classes: int, own_share: float) -> tuple[np.ndarray, np.ndarray]:
-        means, scale = world(replace(regime, classes=classes), own_share, rng)
-        means[1] *= better  # classes further apart are distinguished more easily
-        return means, scale
 
-    fixed_classes = seen(regime.classes, 0.0) if new == "images" else None
+@dataclass(frozen=True)
+class PlanStudy:
+    """Test sets of two backbones, and plans for them; fields as the arguments of `plan_loops`."""
 
-    def tested(classes: int, images: int) -> tuple[np.ndarray, Tasks, np.ndarray]:
-        banks, labels = draw(
-            *(fixed_classes or seen(classes, OWN_MEANS * (1 - regime.alike))),
-            images,
-            regime.alike,
-            rng,
-        )
-        shape = dict(
-            ways=WAYS, shots=regime.shots, queries=regime.queries, seed=int(rng.integers(2**31))
-        )
-        tasks = sample_closed(labels, tasks=2000, **shape)
-        a, b = answers(banks, tasks)
-        return b - a, tasks, labels
+    regime: Regime
+    new: str
+    better: float
+    rng: Generator
+    power: float
+    level: float
 
-    def paired(classes: int, images: int) -> stats.ThreeIntervals:
-        values, tasks, labels = tested(classes, images)
-        return stats.three_intervals(
-            values, tasks.support, tasks.query, labels, level=level, bounds=(-100, 100)
-        )
+    def population(self, classes: int, images: int) -> Population:
+        """A new world, with so many classes and images of each."""
+        regime = replace(self.regime, classes=classes, images=images)
+        source = population(regime, regime.own_share(self.new), self.rng)
+        source.centres[1] *= self.better  # classes further apart are distinguished more easily
+        return source
 
-    # Its own error must be small against a plan's: ten sets of 150 images leave it a tenth off.
-    large = (regime.classes, 1000) if new == "images" else (400, regime.images)
-    difference = float(np.mean([tested(*large)[0].mean() for _ in range(40)]))
-    pilots = [paired(regime.classes, regime.images) for _ in range(loops)]
-    pilot_size = dict(
-        images_per_class=regime.images, n_classes=regime.classes, ways=WAYS, shots=regime.shots
-    )
-    rows = []
-    for pilot in pilots:
-        plan = stats.plan(pilot, difference=difference, power=power, level=level, **pilot_size)
-        if new == "images":  # a task has S + Q of each class
-            planned = max(plan.images_per_class, regime.shots + regime.queries)
-            ends = plan.images_range
-            carried_out = paired(regime.classes, planned)
+    @cached_property
+    def same_classes(self) -> Population:
+        """The world of all test sets, where images are new."""
+        return self.population(self.regime.classes, self.regime.images)
+
+    def test_set(self, classes: int, images: int) -> tuple[np.ndarray, Tasks, np.ndarray]:
+        """Differences of the two backbones on a test set of this size, its tasks and its labels."""
+        if self.new == "images":
+            source = replace(self.same_classes, sizes=np.full(classes, images))
         else:
-            planned, ends = plan.n_classes, plan.classes_range
-            carried_out = paired(planned, regime.images)
-        before, after = (getattr(r, new) for r in (pilot, carried_out))
-        detected = before.conclusion == 1, after.conclusion == 1
-        rows.append(
-            (regime.name, new, better, difference, before.half_width, planned, *ends, *detected)
+            source = self.population(classes, images)
+        test_set = sample(source, self.rng)
+        tasks = self.regime.closed_tasks(test_set.labels, 2000, self.rng)
+        worse, better = answers(test_set.banks, tasks)
+        return better - worse, tasks, test_set.labels
+
+    def difference(self) -> float:
+        """The true one, over 40 large test sets.
+
+        Its own error must be small against a plan's: ten sets of 150 images leave it a tenth off.
+        """
+        large = (self.regime.classes, 1000) if self.new == "images" else (400, self.regime.images)
+        return float(np.mean([self.test_set(*large)[0].mean() for _ in range(40)]))
+
+    def intervals(self, classes: int, images: int) -> stats.ThreeIntervals:
+        """Intervals of the difference on a test set of this size."""
+        return three_intervals(
+            *self.test_set(classes, images), level=self.level, bounds=(-100, 100)
         )
-    columns = [
-        "regime",
-        "new",
-        "better",
-        "difference",
-        "pilot",
-        "planned",
-        "low",
-        "high",
-        "told_by_pilot",
-        "told",
-    ]
-    return pd.DataFrame(rows, columns=columns)
+
+    def carried_out(self, pilot: stats.ThreeIntervals, difference: float) -> dict[str, object]:
+        """A row of `plan_loops`: the plan from a pilot, and what a test set of this size shows."""
+        regime = self.regime
+        plan = stats.plan(
+            pilot,
+            difference=difference,
+            power=self.power,
+            level=self.level,
+            images_per_class=regime.images,
+            n_classes=regime.classes,
+            ways=WAYS,
+            shots=regime.shots,
+        )
+        if self.new == "images":  # a task has S + Q of each class
+            planned = max(plan.images_per_class, regime.shots + regime.queries)
+            low, high = plan.images_range
+            result = self.intervals(regime.classes, planned)
+        else:
+            planned = plan.n_classes
+            low, high = plan.classes_range
+            result = self.intervals(planned, regime.images)
+        before, after = getattr(pilot, self.new), getattr(result, self.new)
+        return {
+            "pilot": before.half_width,
+            "planned": planned,
+            "low": low,
+            "high": high,
+            "told_by_pilot": before.conclusion == 1,
+            "told": after.conclusion == 1,
+        }
 
 
 def plan_summary(loops: pd.DataFrame) -> pd.DataFrame:
@@ -574,26 +654,16 @@ def plan_summary(loops: pd.DataFrame) -> pd.DataFrame:
     """
     rows = []
     for (regime, new, _), kind in loops.groupby(["regime", "new", "better"], sort=False):
-        facts = (
-            kind["difference"].mean(),
-            kind["pilot"].mean(),
-            kind["planned"].median(),
-            100 * kind["told_by_pilot"].mean(),
-        )
-        rows.append((regime, f"new {new}", *facts, *share_of(kind["told"])))
-    columns = [
-        "regime",
-        "target",
-        "difference",
-        "pilot",
-        "planned",
-        "in_pilot",
-        "share",
-        "n",
-        "low",
-        "high",
-    ]
-    return pd.DataFrame(rows, columns=columns)
+        facts = {
+            "regime": regime,
+            "target": f"new {new}",
+            "difference": kind["difference"].mean(),
+            "pilot": kind["pilot"].mean(),
+            "planned": kind["planned"].median(),
+            "in_pilot": 100 * kind["told_by_pilot"].mean(),
+        }
+        rows.append(facts | share_of(kind["told"]))
+    return pd.DataFrame(rows)
 
 
 def check_plan(test_sets: int, *, power: float, level: float, seed: int) -> pd.DataFrame:

@@ -6,6 +6,8 @@ classes come with the same attributes."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 import pandas as pd
 
@@ -13,7 +15,7 @@ from fslcore.evaluation.three_targets import TARGETS
 from fslcore.stats.influence import Influence
 
 from . import worst_class
-from .coverage import scaled_truth, share_of
+from .coverage import mean_half_width, scaled_truth, share_of
 from .worlds import NAMES, World, classes_of, shifts_of, test_set
 
 
@@ -46,21 +48,24 @@ def replicates(
         shifts = shifts_of(world, rng if new == "images" else np.random.default_rng(seed))
         population = shifts, *classes_of(world, rng)
         for repeat in range(sets):
-            runs = test_set(world, *population, rng, int(rng.integers(2**31)))
-            even, odd = (_statements(runs[part]) for part in (slice(0, None, 2), slice(1, None, 2)))
-            for statement, influence in _statements(runs).items():
-                bounds = (
-                    (0, 100) if statement.startswith("wAcc") else (-200, 200)
-                )  # of a difference of gaps
-                result = influence.intervals(bounds=bounds)
-                halves = even[statement].mean - odd[statement].mean
-                for kind in ("closed", new):
-                    r = getattr(result, kind)
-                    rows.append(
-                        (new, number, repeat, statement, kind, r.mean, r.low, r.high, halves)
-                    )
-    columns = ["new", "world", "set", "statement", "interval", "mean", "low", "high", "halves"]
-    return pd.DataFrame(rows, columns=columns)
+            runs = test_set(world, population, rng)
+            for row in _intervals(runs, new):
+                rows.append(dict(new=new, world=number, set=repeat, **row))
+    return pd.DataFrame(rows)
+
+
+def _intervals(runs: worst_class.Runs, new: str) -> Iterator[dict[str, object]]:
+    """The rows of one test set."""
+    even, odd = _statements(runs[::2]), _statements(runs[1::2])
+    for statement, influence in _statements(runs).items():
+        # A gap is a difference already, and is compared here with another one.
+        bounds = (0, 100) if statement.startswith("wAcc") else (-200, 200)
+        result = influence.intervals(bounds=bounds)
+        halves = even[statement].mean - odd[statement].mean
+        for kind in ("closed", new):
+            r = getattr(result, kind)
+            ends = {"mean": r.mean, "low": r.low, "high": r.high}
+            yield {"statement": statement, "interval": kind, **ends, "halves": halves}
 
 
 def _statements(runs: worst_class.Runs) -> dict[str, Influence]:
@@ -82,23 +87,23 @@ def summary(test_sets: pd.DataFrame) -> pd.DataFrame:
         images are judged by the two halves of the tasks.
     """
     rows = []
-
-    def add(target, statement, interval, part, truth):
-        share, n, low, high = share_of((part["low"] <= truth) & (truth <= part["high"]))
-        half = (part["high"] - part["low"]).mean() / 2
-        rows.append((target, statement, interval, share, low, high, n, half))
-
     closed = test_sets[test_sets["interval"] == "closed"]
     for statement, part in closed.groupby("statement", sort=False):
-        add(TARGETS["closed"], statement, "closed", part, part["mean"] - part["halves"] / 2)
-    for (new, statement, interval), part in test_sets.groupby(
-        ["new", "statement", "interval"], sort=False
-    ):
+        truth = part["mean"] - part["halves"] / 2
+        place = {"target": TARGETS["closed"], "statement": statement, "interval": "closed"}
+        rows.append(place | _share(part, truth))
+    keys = ["new", "statement", "interval"]
+    for (new, statement, interval), part in test_sets.groupby(keys, sort=False):
         world = part["world"] if new == "images" else part["world"] * 0
-        add(f"new {new}", statement, interval, part, scaled_truth(part["mean"], world))
-    return pd.DataFrame(
-        rows, columns=["target", "statement", "interval", "share", "low", "high", "n", "half_width"]
-    )
+        place = {"target": f"new {new}", "statement": statement, "interval": interval}
+        rows.append(place | _share(part, scaled_truth(part["mean"], world)))
+    return pd.DataFrame(rows)
+
+
+def _share(part: pd.DataFrame, truth: pd.Series) -> dict[str, float]:
+    """How many of these intervals contain the truth, and their mean half-width."""
+    hits = (part["low"] <= truth) & (truth <= part["high"])
+    return share_of(hits) | {"half_width": mean_half_width(part)}
 
 
 def rows(study: pd.DataFrame) -> pd.DataFrame:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
+from numpy.random import Generator
 from scipy.special import ndtr
 
 from fslcore import datasets, learners, stats
@@ -30,14 +31,13 @@ TARGETS = {  # what each interval is held against
     "both": "both",
 }
 
-ROW = ["design", "study", "interval", "hit", "width"]
-SHOWN = {
+SERIES = {
     "naive": "spread over supports",
     "supports": "new supports",
     "items": "new items",
     "both": "both",
 }
-COLUMNS = {
+TABLE_COLUMNS = {
     "naive": "spread over supports, for both",
     "items": "new items",
     "supports": "new supports",
@@ -116,9 +116,7 @@ DESIGNS = (
 )
 
 
-def simulated(
-    design: Design, studies: int, *, seed: int = 0, first: int = 0, level: float = stats.LEVEL
-) -> pd.DataFrame:
+def simulated(design: Design, studies: int, *, seed: int = 0, first: int = 0) -> pd.DataFrame:
     """Intervals of many studies of a design.
 
     Returns
@@ -130,33 +128,36 @@ def simulated(
     """
     rows = []
     for study in range(first, first + studies):
-        rng = np.random.default_rng([seed, study])
-        scores, label, group, truth = _drawn(design, rng)
-        options = dict(weights=np.ones(design.classes)) if design.skewed else {}
-        if design.pool is not None:
-            options |= dict(pool=design.pool, shots=design.shots)
-        labels = label if design.classes > 1 else None
-        groups = group if design.group > 1 else None
-        options["bounds"] = (0, 1) if design.second is None else (-1, 1)
-        result = stats.crossed_intervals(scores, labels, groups=groups, level=level, **options)
-        naive = stats.open_interval(scores @ _weights(design, label), level)
-        intervals = dict(
-            zip(
-                TARGETS,
-                (naive, result.items, result.supports, result.items, result.both),
-                strict=True,
-            )
-        )
-        rows += [
-            (design.called, study, name, *_held(interval, truth[TARGETS[name]]))
-            for name, interval in intervals.items()
-        ]
-    return pd.DataFrame(rows, columns=ROW)
+        for row in _simulated_study(design, np.random.default_rng([seed, study])):
+            rows.append({"design": design.called, "study": study, **row})
+    return pd.DataFrame(rows)
 
 
-def _held(interval: stats.Interval, truth: float) -> tuple[bool, float]:
+def _simulated_study(design: Design, rng: Generator) -> list[dict[str, object]]:
+    """The rows of one study."""
+    scores, label, group, truth = _drawn(design, rng)
+    options = dict(bounds=(0, 1) if design.second is None else (-1, 1))
+    if design.skewed:
+        options["weights"] = np.ones(design.classes)
+    if design.pool is not None:
+        options |= dict(pool=design.pool, shots=design.shots)
+    labels = label if design.classes > 1 else None
+    groups = group if design.group > 1 else None
+    result = stats.crossed_intervals(scores, labels, groups=groups, **options)
+    intervals = {
+        "naive": stats.open_interval(scores @ _weights(design, label)),
+        "items": result.items,
+        "supports": result.supports,
+        "items alone": result.items,
+        "both": result.both,
+    }
+    return [_row(name, intervals[name], truth[target]) for name, target in TARGETS.items()]
+
+
+def _row(name: str, interval: stats.Interval, truth: float) -> dict[str, object]:
     """Whether an interval holds the truth, and half of its width."""
-    return bool(interval.low <= truth <= interval.high), float(interval.high - interval.low) / 2
+    hit = bool(interval.low <= truth <= interval.high)
+    return {"interval": name, "hit": hit, "width": float(interval.high - interval.low) / 2}
 
 
 def _weights(design: Design, label: np.ndarray) -> np.ndarray:
@@ -168,46 +169,70 @@ def _weights(design: Design, label: np.ndarray) -> np.ndarray:
 
 
 def _drawn(
-    design: Design, rng: np.random.Generator
+    design: Design, rng: Generator
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, dict[str, float]]:
     """Scores (R, N), class and group of each item, and the truth by target."""
-    d, items = design, np.arange(design.items)
-    label = (d.classes * items / d.items * (items / d.items if d.skewed else 1)).astype(int)
-    label = label if d.group == 1 else items % d.classes
-    group = items // d.group
-    weight = _weights(d, label)
+    label, group = _classes_and_groups(design)
     chosen = None
-    if d.pool is not None:  # which of the pool of a class are in each support
-        chosen = rng.random((d.supports, d.classes, d.pool)).argsort(axis=2) < d.shots
-    means = [d.mean] if d.second is None else [d.mean, d.second]
-    common = None
-    scores, truth = [], []
-    for mean in means:
-        effects = _effects(d, label, group, chosen, rng)
-        if common is None:
-            common = effects
-        else:
-            effects = [np.sqrt(0.5) * (a + b) for a, b in zip(common, effects, strict=True)]
-        by_support, by_item, by_both = effects
-        by_class = mean + np.linspace(-0.5, 0.5, d.classes) if d.classes > 1 else np.array([mean])
-        of_support, of_item = by_class + d.support * by_support, by_class[label] + d.item * by_item
-        chance = ndtr(of_item + d.support * by_support[:, label] + d.interaction * by_both)
-        scores.append(chance if d.soft else rng.random(chance.shape) < chance)
-        new_support, new_item = d.support**2 + d.interaction**2, d.item**2 + d.interaction**2
-        truth.append(
-            {
-                "items": ndtr(of_support / np.sqrt(1 + new_item))[:, label] @ weight,
-                "supports": ndtr(of_item / np.sqrt(1 + new_support)) @ weight,
-                "both": ndtr(by_class / np.sqrt(1 + new_support + d.item**2))[label] @ weight,
-            }
-        )
-    first, *second = scores
-    difference = first.astype(float) - second[0] if second else first
-    truths = {
-        name: np.mean(truth[0][name]) - (np.mean(truth[1][name]) if second else 0)
-        for name in truth[0]
+    if design.pool is not None:  # which of the pool of a class are in each support
+        places = rng.random((design.supports, design.classes, design.pool)).argsort(axis=2)
+        chosen = places < design.shots
+    effects = _effects(design, label, group, chosen, rng)
+    scores, truth = _scored(design, design.mean, effects, label, rng)
+    if design.second is None:
+        return scores, label, group, truth
+    others = _effects(design, label, group, chosen, rng)
+    effects = [np.sqrt(0.5) * (a + b) for a, b in zip(effects, others, strict=True)]
+    second_scores, second_truth = _scored(design, design.second, effects, label, rng)
+    truth = {name: truth[name] - second_truth[name] for name in truth}
+    return scores.astype(float) - second_scores, label, group, truth
+
+
+def _classes_and_groups(design: Design) -> tuple[np.ndarray, np.ndarray]:
+    """Of each item; skewed classes grow with the square of their number."""
+    items = np.arange(design.items)
+    if design.group > 1:
+        return items % design.classes, items // design.group
+    share = items / design.items if design.skewed else 1
+    return (design.classes * items / design.items * share).astype(int), items
+
+
+def _scored(
+    design: Design,
+    mean: float,
+    effects: list[np.ndarray],
+    label: np.ndarray,
+    rng: Generator,
+) -> tuple[np.ndarray, dict[str, float]]:
+    """Scores (R, N) of a model with this μ, and the truth by target."""
+    by_support, by_item, by_both = effects
+    by_class = np.array([mean])
+    if design.classes > 1:
+        by_class = mean + np.linspace(-0.5, 0.5, design.classes)
+    of_support = by_class + design.support * by_support
+    of_item = by_class[label] + design.item * by_item
+    chance = ndtr(of_item + design.support * by_support[:, label] + design.interaction * by_both)
+    scores = chance if design.soft else rng.random(chance.shape) < chance
+    return scores, _true_means(design, by_class, of_support, of_item, label)
+
+
+def _true_means(
+    design: Design,
+    by_class: np.ndarray,
+    of_support: np.ndarray,
+    of_item: np.ndarray,
+    label: np.ndarray,
+) -> dict[str, float]:
+    """The mean over what is new, by target: of items, of supports, or of both."""
+    new_support = design.support**2 + design.interaction**2
+    new_item = design.item**2 + design.interaction**2
+    means = {
+        "items": ndtr(of_support / np.sqrt(1 + new_item))[:, label],
+        "supports": ndtr(of_item / np.sqrt(1 + new_support)),
+        "both": ndtr(by_class / np.sqrt(1 + new_support + design.item**2))[label],
     }
-    return difference, label, group, truths
+    weight = _weights(design, label)
+    return {target: np.mean(of_items @ weight) for target, of_items in means.items()}
 
 
 def _effects(
@@ -215,7 +240,7 @@ def _effects(
     label: np.ndarray,
     group: np.ndarray,
     chosen: np.ndarray | None,
-    rng: np.random.Generator,
+    rng: Generator,
 ) -> list[np.ndarray]:
     """Standard normal effects of supports (R, C), items (N,) and both (R, N): of sums over labelled examples."""
     by_item, groups = rng.standard_normal(group.max() + 1)[group], group.max() + 1
@@ -308,31 +333,37 @@ def measured(
         rng = np.random.default_rng([seed, world])
         chosen = rng.permutation(np.unique(bank.labels))[: kind.classes]
         part = part_of(bank, np.flatnonzero(np.isin(bank.labels, chosen)))
-        truth_shape = dict(ways=kind.classes, shots=kind.shots, queries=15, tasks=TRUTH)
-        truth = _scores(
-            kind.learners,
-            part,
-            sample_closed(part.labels, seed=int(rng.integers(2**31)), **truth_shape),
-        ).mean()
-        for study in range(studies):
-            tasks = protocol(
-                part.labels, kind.supports, kind.shots, pool=kind.pool, items=kind.items, rng=rng
-            )
-            scores = _scores(kind.learners, part, tasks)
-            options = dict(pool=kind.pool, shots=kind.shots)
-            options["bounds"] = (0, 100) if len(kind.learners) == 1 else (-100, 100)
-            result = stats.crossed_intervals(scores, tasks.query_label[0], **options)
-            intervals = {
-                "naive": stats.open_interval(scores.mean(axis=1)),
-                "items alone": result.items,
-                "both": result.both,
-            }
-            number = world * studies + study
-            rows += [
-                (kind.called, number, name, *_held(interval, truth))
-                for name, interval in intervals.items()
-            ]
-    return pd.DataFrame(rows, columns=ROW)
+        truth = _true_mean(kind, part, rng)
+        for study in range(world * studies, (world + 1) * studies):
+            for row in _protocol_study(kind, part, truth, rng):
+                rows.append({"design": kind.called, "study": study, **row})
+    return pd.DataFrame(rows)
+
+
+def _true_mean(kind: Protocol, bank: Bank, rng: Generator) -> float:
+    """The mean over many supports, each with its own items."""
+    shape = dict(ways=kind.classes, shots=kind.shots, queries=15, tasks=TRUTH)
+    tasks = sample_closed(bank.labels, seed=int(rng.integers(2**31)), **shape)
+    return _scores(kind.learners, bank, tasks).mean()
+
+
+def _protocol_study(
+    kind: Protocol, bank: Bank, truth: float, rng: Generator
+) -> list[dict[str, object]]:
+    """The rows of one study."""
+    sizes = dict(supports=kind.supports, shots=kind.shots, pool=kind.pool, items=kind.items)
+    tasks = protocol(bank.labels, **sizes, rng=rng)
+    scores = _scores(kind.learners, bank, tasks)
+    bounds = (0, 100) if len(kind.learners) == 1 else (-100, 100)
+    result = stats.crossed_intervals(
+        scores, tasks.query_label[0], pool=kind.pool, shots=kind.shots, bounds=bounds
+    )
+    intervals = {
+        "naive": stats.open_interval(scores.mean(axis=1)),
+        "items alone": result.items,
+        "both": result.both,
+    }
+    return [_row(name, interval, truth) for name, interval in intervals.items()]
 
 
 def protocol(
@@ -342,7 +373,7 @@ def protocol(
     *,
     pool: int,
     items: int,
-    rng: np.random.Generator,
+    rng: Generator,
 ) -> Tasks:
     """R supports from a pool of labelled images, and one test set for all of them.
 
@@ -361,8 +392,9 @@ def protocol(
     Tasks
         R tasks with the same queries.
     """
-    rows = [rng.permutation(np.flatnonzero(labels == c)) for c in np.unique(labels)]
-    rows = np.stack([of_class[: pool + items] for of_class in rows])
+    rows = np.stack(
+        [rng.permutation(np.flatnonzero(labels == c))[: pool + items] for c in np.unique(labels)]
+    )
     ways = len(rows)
     order = rng.random((supports, ways, pool)).argsort(axis=2)[..., :shots]
     support = np.take_along_axis(rows[None, :, :pool].repeat(supports, axis=0), order, axis=2)
@@ -401,12 +433,9 @@ def replay(
     backbone: str,
     methods: list[str],
     *,
-    supports: int,
-    shots: int,
-    pool: int,
-    items: int,
     groups: list[str] = (),
     seed: int = 0,
+    **sizes: int,
 ) -> dict[str, Replay]:
     """The protocol on each data set.
 
@@ -417,11 +446,11 @@ def replay(
     backbone : str
     methods : list of str
         Learners.
-    supports, shots, pool, items
-        As for `protocol`.
     groups : list of str
         Facts that make items dependent; the first one known is used.
     seed : int
+    **sizes
+        supports, shots, pool and items, as for `protocol`.
 
     Raises
     ------
@@ -433,26 +462,27 @@ def replay(
     for name in names:
         source = datasets.load(name)
         bank = backbones.features(source, backbones.load(backbone))
-        sizes = np.unique(bank.labels, return_counts=True)[1]
-        if sizes.min() < pool + items:
-            raise InputError(
-                f"pool = {pool}, items = {items}; {name} has a class of {sizes.min()} images (lower pool or items)"
-            )
-        if pool <= shots:
-            raise InputError(
-                f"pool = {pool}, shots = {shots}; a pool larger than a support is needed"
-            )
-        tasks = protocol(
-            bank.labels, supports, shots, pool=pool, items=items, rng=np.random.default_rng(seed)
-        )
-        item_groups = groups_of_images(source, groups)
-        scores = {method: _scores((method,), bank, tasks) for method in methods}
+        _check_sizes(name, bank.labels, **sizes)
+        tasks = protocol(bank.labels, **sizes, rng=np.random.default_rng(seed))
+        group = groups_of_images(source, groups)
         replays[name] = Replay(
-            scores,
-            tasks.query_label[0],
-            None if item_groups is None else item_groups[tasks.query[0]],
+            scores={method: _scores((method,), bank, tasks) for method in methods},
+            labels=tasks.query_label[0],
+            groups=None if group is None else group[tasks.query[0]],
         )
     return replays
+
+
+def _check_sizes(
+    name: str, labels: np.ndarray, *, pool: int, items: int, shots: int, **_: int
+) -> None:
+    smallest = np.unique(labels, return_counts=True)[1].min()
+    if smallest < pool + items:
+        raise InputError(
+            f"pool = {pool}, items = {items}; {name} has a class of {smallest} images (lower pool or items)"
+        )
+    if pool <= shots:
+        raise InputError(f"pool = {pool}, shots = {shots}; a pool larger than a support is needed")
 
 
 def in_rows(replays: dict[str, Replay], method: str, level: float, **chosen) -> pd.DataFrame:
@@ -462,7 +492,7 @@ def in_rows(replays: dict[str, Replay], method: str, level: float, **chosen) -> 
         result = replay.intervals(method, level=level, **chosen)
         naive = stats.open_interval(replay.scores[method].mean(axis=1), level)
         for kind, r in zip(
-            SHOWN.values(), (naive, result.supports, result.items, result.both), strict=True
+            SERIES.values(), (naive, result.supports, result.items, result.both), strict=True
         ):
             rows.append((name, kind, r.mean, r.half_width, r.low, r.high))
     return pd.DataFrame(rows, columns=["panel", "row", "mean", "width", "low", "high"])
@@ -483,7 +513,7 @@ def coverage_rows(shares: pd.DataFrame) -> pd.DataFrame:
     real = shares[shares["design"].isin([kind.called for kind in PROTOCOLS])]
     panel = real["design"].str.partition(",")[0]
     names = real["interval"].map(
-        {"naive": SHOWN["naive"], "items alone": SHOWN["items"], "both": SHOWN["both"]}
+        {"naive": SERIES["naive"], "items alone": SERIES["items"], "both": SERIES["both"]}
     )
     row = real["design"].str.partition(", ")[2]
     return real.assign(row=row, panel=panel, series=names, mean=real["share"])
@@ -493,7 +523,7 @@ def coverage_table(shares: pd.DataFrame) -> pd.DataFrame:
     """Shares (`summary`) of the simulated designs: a row per design, a column per interval and its target."""
     simulated = shares[shares["design"].isin([design.called for design in DESIGNS])]
     wide = simulated.pivot(index="design", columns="interval", values="share")[list(TARGETS)]
-    wide = wide.reindex([design.called for design in DESIGNS]).rename(columns=COLUMNS)
+    wide = wide.reindex([design.called for design in DESIGNS]).rename(columns=TABLE_COLUMNS)
     return wide.map("{:.1f}".format).rename_axis(columns=None)
 
 
@@ -506,9 +536,9 @@ def summary(table: pd.DataFrame) -> pd.DataFrame:
         design, interval, share, n (studies), low and high (95 %, Clopper and Pearson), width (the
         mean half-width).
     """
+    groups = table.groupby(["design", "interval"], sort=False, observed=True)
     rows = []
-    for (design, interval), studies in table.groupby(
-        ["design", "interval"], sort=False, observed=True
-    ):
-        rows.append((design, interval, *share_of(studies["hit"]), float(studies["width"].mean())))
-    return pd.DataFrame(rows, columns=["design", "interval", "share", "n", "low", "high", "width"])
+    for (design, interval), studies in groups:
+        place = {"design": design, "interval": interval}
+        rows.append(place | share_of(studies["hit"]) | {"width": float(studies["width"].mean())})
+    return pd.DataFrame(rows)

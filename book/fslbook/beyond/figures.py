@@ -16,6 +16,7 @@ from fslcore.stats import Interval, power
 from fslcore.stats.crossed import CrossedIntervals
 
 from ..figures import interval_stack
+from .targets import series_rows
 
 if TYPE_CHECKING:
     from fslcore.datasets import Images
@@ -28,13 +29,8 @@ def task_images(images: Images, tasks: Tasks, task: int, queries: int = 5) -> pl
         tasks.ways, 1, figsize=(6.4, 0.75 * tasks.ways + 0.2), layout="constrained"
     )
     for k, ax in enumerate(axes):
-        support, query = (
-            index[task][label[task] == k]
-            for index, label in (
-                (tasks.support, tasks.support_label),
-                (tasks.query, tasks.query_label),
-            )
-        )
+        support = tasks.support[task][tasks.support_label[task] == k]
+        query = tasks.query[task][tasks.query_label[task] == k]
         pixels = list(images.images[np.concatenate([support, query[:queries]])])
         gap = np.full((pixels[0].shape[0], 16, pixels[0].shape[2]), 255, np.uint8)
         strip = np.concatenate([*pixels[: len(support)], gap, *pixels[len(support) :]], axis=1)
@@ -50,8 +46,7 @@ def task_images(images: Images, tasks: Tasks, task: int, queries: int = 5) -> pl
 def lens_intervals(lenses: pd.DataFrame) -> plt.Figure:
     """Two learners' differences by measure, with intervals for three targets (`fslbook.beyond.worst_class.lenses`)."""
     figure, ax = plt.subplots(figsize=(6.4, 0.8 * len(lenses) + 1.4), layout="constrained")
-    targets = {"closed": "these images", "images": "new images", "classes": "new classes"}
-    for k, (kind, name) in enumerate(targets.items()):
+    for k, (kind, name) in enumerate(TARGETS.items()):
         intervals = [getattr(r, kind) for r in lenses["result"]]
         rows = np.arange(len(intervals)) + 0.22 * (k - 1)
         halves = [r.half_width if np.isfinite(r.half_width) else np.nan for r in intervals]
@@ -81,24 +76,16 @@ def three_stacks(studies: dict[str, pd.DataFrame]) -> plt.Figure:
 
     Parameters
     ----------
-    made : dict
+    studies : dict
         'images' and 'classes': `fslbook.beyond.coverage.replicates` of one regime.
     """
     figure, axes = plt.subplots(2, 2, figsize=(6.8, 6.4), sharex="col", sharey=True)
     for column, (new, sets) in zip(axes.T, studies.items()):
-        by_interval = dict(list(sets.groupby("interval")))
-        truth = by_interval["closed"]["mean"].mean()
-        for ax, kind, name in zip(column, ("usual", new), ("closed", f"for new {new}")):
-            middle = (by_interval[kind]["low"] + by_interval[kind]["high"]) / 2
-            half = (by_interval[kind]["high"] - by_interval[kind]["low"]) / 2
-            stack = [Interval(m, h, 0.95, 0, name) for m, h in zip(middle.head(40), half)]
-            interval_stack(stack, truth, name, ax)
-            ax.set(
-                xlabel="",
-                ylabel="test set",
-                title=ax.get_title().replace(" contain the truth", " contain it"),
-                ylim=(-1, 52),
-            )
+        truth = sets.loc[sets["interval"] == "closed", "mean"].mean()
+        for ax, kind, title in zip(column, ("usual", new), ("closed", f"for new {new}")):
+            interval_stack(_first_intervals(sets, kind), truth, title, ax)
+            title = ax.get_title().replace(" contain the truth", " contain it")
+            ax.set(xlabel="", ylabel="test set", title=title, ylim=(-1, 52))
         column[1].set_xlabel("mean accuracy (%)")
     for ax, text in zip(axes[0], ("new images", "new classes")):
         ax.set_title(f"Test sets with {text}\n{ax.get_title()}")
@@ -108,6 +95,13 @@ def three_stacks(studies: dict[str, pd.DataFrame]) -> plt.Figure:
     return figure
 
 
+def _first_intervals(sets: pd.DataFrame, kind: str) -> list[Interval]:
+    """Those of the first 40 test sets, about their middles."""
+    part = sets[sets["interval"] == kind].head(40)
+    middle, half = (part["low"] + part["high"]) / 2, (part["high"] - part["low"]) / 2
+    return [Interval(m, h, 0.95, 0, kind) for m, h in zip(middle, half)]
+
+
 def three_rows(table: pd.DataFrame) -> pd.DataFrame:
     """`fslcore.evaluation.three_targets.intervals` or ``pairs`` as `fslbook.figures.forest` draws them.
 
@@ -115,18 +109,11 @@ def three_rows(table: pd.DataFrame) -> pd.DataFrame:
     set."""
     rows = []
     for at in table.itertuples():
-        pair = "a" in table
-        place = (
-            dict(row=at.dataset, panel=f"{at.a} − {at.b}")
-            if pair
-            else dict(row=at.method, panel=at.dataset)
-        )
         intervals = {target: getattr(at.result, kind) for kind, target in TARGETS.items()}
-        rows += [
-            dict(place, series=target, mean=i.mean, low=i.low, high=i.high)
-            for target, i in intervals.items()
-            if np.isfinite(i.low) and np.isfinite(i.high)
-        ]
+        if "a" in table:
+            rows += series_rows(intervals, row=at.dataset, panel=f"{at.a} − {at.b}")
+        else:
+            rows += series_rows(intervals, row=at.method, panel=at.dataset)
     return pd.DataFrame(rows)
 
 
@@ -135,45 +122,52 @@ def coverage(summary: pd.DataFrame, height: float = 0.4) -> plt.Figure:
 
     ``height`` is that of a row, in inches.
     """
-    made_for = {"new images": "images", "new classes": "classes"}
-    rows = summary[summary["interval"].isin(made_for.values())][
-        ["regime", "given"]
-    ].drop_duplicates()
+    suited = {"new images": "images", "new classes": "classes"}
+    rows = summary[summary["interval"].isin(suited.values())][["regime", "given"]].drop_duplicates()
     place = {key: at for at, key in enumerate(rows.itertuples(index=False, name=None))}
+    at = [place.get(key) for key in zip(summary["regime"], summary["given"])]
+    summary = summary.assign(at=at)
     figure, axes = plt.subplots(
         1, 2, figsize=(5.4, height * len(rows) + 1.4), sharey=True, layout="constrained"
     )
-    marks = {
-        "closed": (COLOURS[1], "x", "closed, 600 tasks"),
-        "open": (COLOURS[2], "^", "open, best Q"),
-        "own": (COLOURS[0], "o", "made for the target"),
-    }
-    for ax, target in zip(axes, made_for):
+    for ax, (target, interval) in zip(axes, suited.items()):
+        part = summary[summary["target"] == target]
         ax.axvspan(93, 97, color="0.88", zorder=0)
-        for (kind, (colour, mark, name)), shift in zip(marks.items(), (0.22, 0, -0.22)):
-            interval = made_for[target] if kind == "own" else kind
-            part = summary[(summary["target"] == target) & (summary["interval"] == interval)]
-            if len(part):
-                error = np.abs(part[["low", "high"]].to_numpy().T - part["share"].to_numpy())
-                at = np.array([place[key] for key in zip(part["regime"], part["given"])]) + shift
-                ax.errorbar(
-                    part["share"], at, xerr=error, fmt=mark, color=colour, markersize=5, label=name
-                )
-        ax.set_title(target)
-        ax.set(xlim=(0, 100.5))
-        # Good intervals lie within a few points of each other, poor ones anywhere below: both are
-        # to be read.
-        ax.set_xscale(
-            "function", functions=(lambda x: -np.log(104 - x), lambda y: 104 - np.exp(-y))
+        _shares(ax, part[part["interval"] == "closed"], 0.22, COLOURS[1], "x", "closed, 600 tasks")
+        _shares(ax, part[part["interval"] == "open"], 0, COLOURS[2], "^", "open, best Q")
+        _shares(
+            ax, part[part["interval"] == interval], -0.22, COLOURS[0], "o", "made for the target"
         )
-        ax.set_xticks([0, 50, 80, 90, 95, 100], [0, 50, 80, "", 95, 100], fontsize=9)
-    axes[0].set_yticks(range(len(rows)), [f"{a}: {b}" if b else a for a, b in place], fontsize=9)
+        ax.set_title(target)
+        _spread_high_shares(ax)
+    axes[0].set_yticks(
+        range(len(rows)),
+        [f"{regime}: {knowledge}" if knowledge else regime for regime, knowledge in place],
+        fontsize=9,
+    )
     axes[0].invert_yaxis()
     figure.supxlabel("intervals that contain the truth for this target (%)", fontsize=10)
     figure.legend(
         *axes[1].get_legend_handles_labels(), loc="outside upper center", ncols=3, fontsize=9
     )
     return figure
+
+
+def _shares(
+    ax: plt.Axes, part: pd.DataFrame, shift: float, colour: str, mark: str, name: str
+) -> None:
+    """Marks at the shares of one kind of interval, with the intervals of these shares."""
+    if len(part):
+        error = np.abs(part[["low", "high"]].to_numpy().T - part["share"].to_numpy())
+        look = dict(fmt=mark, color=colour, markersize=5, label=name)
+        ax.errorbar(part["share"], part["at"] + shift, xerr=error, **look)
+
+
+def _spread_high_shares(ax: plt.Axes) -> None:
+    """An axis on which shares near 100 % can be told from each other, and low ones can be read too."""
+    ax.set(xlim=(0, 100.5))
+    ax.set_xscale("function", functions=(lambda x: -np.log(104 - x), lambda y: 104 - np.exp(-y)))
+    ax.set_xticks([0, 50, 80, 90, 95, 100], [0, 50, 80, "", 95, 100], fontsize=9)
 
 
 def ratio_bars(ratios: pd.DataFrame) -> plt.Figure:
@@ -204,6 +198,7 @@ def power_curves(degrees: list[float], level: float) -> plt.Figure:
         xlabel="true difference (standard errors)", ylabel="power (%)", ylim=(0, 101), xlim=(0, 6)
     )
     ax.legend(loc="lower right")
+    return figure
 
 
 def crossed_curves(
@@ -235,6 +230,7 @@ def crossed_curves(
     ax.set_xticks(supports, list(map(str, supports)))
     ax.minorticks_off()
     ax.legend()
+    return figure
 
 
 def _spread(result: CrossedIntervals, supports: int) -> float:

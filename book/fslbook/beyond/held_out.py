@@ -6,12 +6,13 @@ how much they may differ. Many random splits show how often that holds."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import pandas as pd
 import scipy.stats
 import torch
+from numpy.random import Generator
 
 from fslcore import datasets, evaluation, learners, stats
 from fslcore.datasets.bank import Bank
@@ -19,7 +20,7 @@ from fslcore.models import backbones
 from fslcore.tasks import sample_closed
 
 from .coverage import share_of
-from .worlds import WAYS, answers, part_of
+from .worlds import WAYS, answers, part_of, three_intervals
 
 NEW = {"classes": "other classes", "designers": "other designers"}  # what the second part has
 SPLITS = ("base", "validation", "novel")
@@ -38,7 +39,6 @@ INTERVALS = {
     "classes": "for new classes",
     "designers": "for new designers",
 }
-COLUMNS = ["new", "backbone", "shots", "split", "interval", "difference", "error", "df"]
 
 
 def icons(backbone: str, split_names: Sequence[str] = SPLITS) -> tuple[Bank, np.ndarray]:
@@ -48,7 +48,7 @@ def icons(backbone: str, split_names: Sequence[str] = SPLITS) -> tuple[Bank, np.
     ----------
     backbone : str
         A name of `fslcore.models.backbones.load`.
-    of : sequence of str
+    split_names : sequence of str
         The splits that are taken together; all, for a backbone that was trained on none of them.
 
     Returns
@@ -108,31 +108,39 @@ def splits(
     rows = []
     for number in range(first, first + count):
         rng = np.random.default_rng([seed, number])
-        units, unit_count = (
-            (bank.labels, tested) if new == "classes" else (designers, (designers.max() + 1) // 2)
-        )
-        first_part = np.isin(units, rng.permutation(units.max() + 1)[:unit_count])
-        if new == "designers":
-            per_class = np.minimum(
-                *(
-                    np.bincount(bank.labels[side], minlength=bank.labels.max() + 1)
-                    for side in (first_part, ~first_part)
-                )
-            )
-            large_enough = (per_class >= shots + max(QUERIES.values()))[bank.labels]
-            first_part, second_part = first_part & large_enough, ~first_part & large_enough
-        else:
-            second_part = ~first_part
         intervals = [
             _intervals(bank, designers, np.flatnonzero(side), new, shots, learner, rng)
-            for side in (first_part, second_part)
+            for side in _sides(bank.labels, designers, new, shots, tested, rng)
         ]
-        for name in intervals[0]:
-            a, b = (part[name] for part in intervals)
-            squares = np.array([a.standard_error, b.standard_error]) ** 2
-            df = squares.sum() ** 2 / (squares**2 / [min(a.df, 1e9), min(b.df, 1e9)]).sum()
-            rows.append((new, "", shots, number, name, a.mean - b.mean, np.sqrt(squares.sum()), df))
-    return pd.DataFrame(rows, columns=COLUMNS)
+        for row in _differences(*intervals):
+            rows.append(dict(new=new, backbone="", shots=shots, split=number, **row))
+    return pd.DataFrame(rows)
+
+
+def _sides(
+    labels: np.ndarray, designers: np.ndarray, new: str, shots: int, tested: int, rng: Generator
+) -> tuple[np.ndarray, np.ndarray]:
+    """(N,) whether each icon is in the first part, and whether it is in the second."""
+    if new == "classes":
+        first = np.isin(labels, rng.permutation(labels.max() + 1)[:tested])
+        return first, ~first
+    half = rng.permutation(designers.max() + 1)[: (designers.max() + 1) // 2]
+    first = np.isin(designers, half)
+    counts = [np.bincount(labels[side], minlength=labels.max() + 1) for side in (first, ~first)]
+    large_enough = (np.minimum(*counts) >= shots + max(QUERIES.values()))[labels]
+    return first & large_enough, ~first & large_enough
+
+
+def _differences(
+    first: dict[str, stats.Interval], second: dict[str, stats.Interval]
+) -> Iterator[dict[str, object]]:
+    """By interval: the difference of two parts, its standard error and degrees of freedom."""
+    for name, a in first.items():
+        b = second[name]
+        squares = np.array([a.standard_error, b.standard_error]) ** 2
+        df = squares.sum() ** 2 / (squares**2 / [min(a.df, 1e9), min(b.df, 1e9)]).sum()
+        error = np.sqrt(squares.sum())
+        yield {"interval": name, "difference": a.mean - b.mean, "error": error, "df": df}
 
 
 def _intervals(
@@ -142,23 +150,21 @@ def _intervals(
     new: str,
     shots: int,
     learner: learners.Learner | None,
-    rng: np.random.Generator,
+    rng: Generator,
 ) -> dict[str, stats.Interval]:
     part = part_of(bank, rows)
     sizes = dict(ways=WAYS, shots=shots, queries=QUERIES[shots], tasks=TASKS)
     tasks = sample_closed(part.labels, seed=int(rng.integers(2**31)), **sizes)
-    right = (
-        100 * evaluation.evaluate(learner, part, tasks).correct
-        if learner
-        else answers([part], tasks)[0]
-    )
-    places = right, tasks.support, tasks.query, part.labels
-    result = stats.three_intervals(*places, bounds=(0, 100))
-    out = {"closed": result.closed, "images": result.images}
+    if learner:
+        right = 100 * evaluation.evaluate(learner, part, tasks).correct
+    else:
+        (right,) = answers([part], tasks)
+    result = three_intervals(right, tasks, part.labels, bounds=(0, 100))
+    intervals = {"closed": result.closed, "images": result.images}
     if new == "classes":
-        return out | {"classes": result.classes}
-    grouped = stats.three_intervals(*places, groups=designers[rows], bounds=(0, 100))
-    return out | {"designers": grouped.images}
+        return intervals | {"classes": result.classes}
+    result = three_intervals(right, tasks, part.labels, groups=designers[rows], bounds=(0, 100))
+    return intervals | {"designers": result.images}
 
 
 def summary(table: pd.DataFrame, level: float = stats.LEVEL) -> pd.DataFrame:
@@ -172,9 +178,7 @@ def summary(table: pd.DataFrame, level: float = stats.LEVEL) -> pd.DataFrame:
     """
     limit = scipy.stats.t.ppf((1 + level) / 2, table["df"]) * table["error"]
     hits = (table["difference"].abs() <= limit).groupby([table[c] for c in KEY], observed=True)
-    out = pd.DataFrame(
-        [share_of(split_hits) for _, split_hits in hits], columns=["share", "n", "low", "high"]
-    )
+    out = pd.DataFrame([share_of(split_hits) for _, split_hits in hits])
     parts = table.groupby(KEY, observed=True)
     spread = parts["difference"].agg(lambda d: np.sqrt((d**2).mean()))
     predicted = parts["error"].agg(lambda e: np.sqrt((e**2).mean()))
@@ -183,22 +187,18 @@ def summary(table: pd.DataFrame, level: float = stats.LEVEL) -> pd.DataFrame:
 
 def in_rows(shares: pd.DataFrame) -> pd.DataFrame:
     """`summary` as `fslbook.figures.forest` draws it: a panel a question, a row a network and number of shots."""
-    rows = (
-        shares["backbone"].replace(evaluation.LEARNERS)
+    rows = shares.assign(
+        row=shares["backbone"].replace(evaluation.LEARNERS)
         + ", "
-        + shares["shots"].map("{}-shot".format)
-    )
-    named = dict(
-        row=rows,
+        + shares["shots"].map("{}-shot".format),
         mean=shares["share"],
         series=shares["interval"].map(INTERVALS),
         panel=shares["new"].map(NEW),
     )
-    rows_by_question = pd.DataFrame(named).assign(low=shares["low"], high=shares["high"])
     order = [*INTERVALS.values()]
-    return rows_by_question.sort_values(
-        "series", key=lambda s: s.map(order.index), kind="stable"
-    ).reset_index(drop=True)
+    return rows.sort_values(
+        "series", key=lambda s: s.map(order.index), kind="stable", ignore_index=True
+    )
 
 
 def errors(shares: pd.DataFrame) -> pd.DataFrame:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import partial
 
 import numpy as np
 import pandas as pd
+from numpy.random import Generator
 
 from fslcore import evaluation, stats
 from fslcore.datasets import Images
@@ -50,15 +50,21 @@ def both_ways(
     too_small = evaluation.left_out(source, groups=groups, **shape)
     rows = np.flatnonzero(~np.isin(source.classes.astype(str), too_small))
     labels, groups = source.classes[rows], groups[rows]
-    draw = partial(sample_closed, labels, tasks=tasks, **shape)
-    by_kind = {"ordinary": draw(groups=None), "apart": draw(groups=groups)}
-    by_kind["mixed"] = _mixed(by_kind["apart"], labels, groups, shape["seed"])
-    method = evaluation.ready(source, backbone, learner)
+    ready = evaluation.ready(source, backbone, learner)
     results = Both(labels=labels, groups=groups)
-    for name, sampled in by_kind.items():
+    for name, sampled in _three_kinds(labels, groups, tasks=tasks, **shape).items():
         in_source = replace(sampled, support=rows[sampled.support], query=rows[sampled.query])
-        results[name] = sampled, 100 * method.record(in_source).accuracy()
+        results[name] = sampled, 100 * ready.record(in_source).accuracy()
     return results
+
+
+def _three_kinds(labels: np.ndarray, groups: np.ndarray, **shape: int) -> dict[str, Tasks]:
+    disjoint = sample_closed(labels, groups=groups, **shape)
+    return {
+        "ordinary": sample_closed(labels, **shape),
+        "apart": disjoint,
+        "mixed": _mixed(disjoint, labels, groups, shape["seed"]),
+    }
 
 
 def of_facts(facts: list[str], backbone: str, learner: str, **shape) -> dict[str, Both]:
@@ -84,12 +90,15 @@ def _mixed(tasks: Tasks, labels: np.ndarray, groups: np.ndarray, seed: int) -> T
             places = np.flatnonzero(tasks.query_label[t] == k)
             candidates = by_class[label[query[t, places[0]]]]
             candidates = candidates[~np.isin(candidates, tasks.support[t])]
-            shuffled = candidates[
-                rng.permutation(len(candidates))
-            ]  # the first of each group is any of its images
-            _, first = np.unique(group[shuffled], return_index=True)
-            query[t, places] = shuffled[rng.permutation(first)[: len(places)]]
+            query[t, places] = _one_of_each(candidates, group, rng)[: len(places)]
     return replace(tasks, query=query)
+
+
+def _one_of_each(images: np.ndarray, group: np.ndarray, rng: Generator) -> np.ndarray:
+    """One of these images from each of their groups, at random and in random order."""
+    shuffled = images[rng.permutation(len(images))]
+    first = np.unique(group[shuffled], return_index=True)[1]
+    return shuffled[rng.permutation(first)]
 
 
 def share_of_mates(tasks: Tasks, labels: np.ndarray, groups: np.ndarray) -> float:

@@ -3,23 +3,26 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from functools import lru_cache
 from itertools import combinations, product
 
 import numpy as np
 import pandas as pd
+from numpy.random import Generator
 from scipy.stats import f as fisher
 from scipy.stats import norm
 
 from fslcore import evaluation, learners, stats
 from fslcore.errors import InputError
 from fslcore.evaluation import LEARNERS
-from fslcore.evaluation.three_targets import IMAGE_FACTS, groups_of_images
+from fslcore.evaluation.three_targets import IMAGE_FACTS, TARGETS, groups_of_images
 from fslcore.paths import DATA
 from fslcore.stats.runs import RunIntervals, RunPlan
 from fslcore.tasks import Tasks, sample_closed
 
 from .. import published, training
+from .targets import half, series_rows
 
 RECORDS = DATA / "runs" / "records.parquet"
 SHAPE = dict(ways=5, shots=5, queries=15, seed=0)
@@ -48,10 +51,10 @@ def _table() -> pd.DataFrame:
     return pd.read_parquet(RECORDS)
 
 
-def names(least: int = MANY) -> list[str]:
+def names(minimum: int = MANY) -> list[str]:
     """The learners with at least this many runs, in the order of the file."""
     count = _table().groupby("learner")["seed"].nunique()
-    return [name for name in dict.fromkeys(_table()["learner"]) if count[name] >= least]
+    return [name for name in dict.fromkeys(_table()["learner"]) if count[name] >= minimum]
 
 
 @lru_cache
@@ -91,7 +94,7 @@ def accuracies(dataset: str, learner: str) -> np.ndarray:
     return answers(dataset, learner).mean(axis=2)
 
 
-def every(dataset: str) -> np.ndarray:
+def all_answers(dataset: str) -> np.ndarray:
     """(M, T, K·Q) correct queries of the first runs of every learner that has all tasks, as of `answers`."""
     by_learner = [answers(dataset, name)[:FEW] for name in names(FEW)]
     return np.concatenate([right for right in by_learner if right.shape[1] == TASKS])
@@ -102,28 +105,30 @@ def luck_elsewhere(dataset: str, splits: int = 200, seed: int = 0) -> dict[str, 
 
     Of each split one half chooses, and the gain there is compared with that on the other half, both
     ways round: halves of the query ``images``, and of the ``classes``. Mean over splits."""
-    right = every(dataset)
+    right = all_answers(dataset)
     query = _tasks(dataset).query
     labels = evaluation.load_source(dataset).labels
     counts = np.bincount(query.ravel(), minlength=len(labels))
     sums = np.array([np.bincount(query.ravel(), run.ravel(), len(labels)) for run in right])
-    rng, out = np.random.default_rng(seed), {}
-    for name, unit in (
-        ("images", np.arange(len(labels))),
-        ("classes", np.unique(labels, return_inverse=True)[1]),
-    ):
-        gains = []
-        for _ in range(splits):
-            half = (rng.permutation(unit.max() + 1) % 2)[unit]
-            a, b = (
-                sums[:, half == side].sum(axis=1) / counts[half == side].sum() for side in (0, 1)
-            )
-            gains += [
-                (choosing - testing)[choosing.argmax()] - (choosing - testing).mean()
-                for choosing, testing in ((a, b), (b, a))
-            ]
-        out[name] = float(np.mean(gains))
-    return out
+    rng = np.random.default_rng(seed)
+    units = {"images": np.arange(len(labels)), "classes": np.unique(labels, return_inverse=True)[1]}
+    return {name: _mean_luck(sums, counts, unit, splits, rng) for name, unit in units.items()}
+
+
+def _mean_luck(
+    sums: np.ndarray, counts: np.ndarray, unit: np.ndarray, splits: int, rng: Generator
+) -> float:
+    """`luck_elsewhere` for splits by ``unit``, from the right answers (M, N) and the queries (N,) of each image."""
+    gains = []
+    for _ in range(splits):
+        half = (rng.permutation(unit.max() + 1) % 2)[unit]
+        first, second = (
+            sums[:, half == side].sum(axis=1) / counts[half == side].sum() for side in (0, 1)
+        )
+        for choosing, testing in ((first, second), (second, first)):
+            excess = choosing - testing
+            gains.append(excess[choosing.argmax()] - excess.mean())
+    return float(np.mean(gains))
 
 
 def places(dataset: str, tasks: int) -> dict[str, np.ndarray]:
@@ -147,7 +152,7 @@ def intervals(dataset: str, level: float = stats.LEVEL) -> dict[str, RunInterval
     return out
 
 
-def shown(by_learner: dict[str, RunIntervals]) -> pd.DataFrame:
+def interval_table(by_learner: dict[str, RunIntervals]) -> pd.DataFrame:
     """`intervals` as text: mean, half-widths for these and for new runs, and standard deviation of runs."""
     rows = {}
     for name, result in by_learner.items():
@@ -161,35 +166,22 @@ def shown(by_learner: dict[str, RunIntervals]) -> pd.DataFrame:
         }
         rows[name] = {
             "mean": f"{result.closed.interval.mean:.1f}",
-            **{
-                k: f"{r.half_width:.1f}" if np.isfinite(r.half_width) else "—"
-                for k, r in halves.items()
-            },
+            **{label: half(r.half_width, 1) for label, r in halves.items()},
             "sd of runs": f"{result.closed.spreads[0]:.1f}",
             "another run": f"± {result.closed.prediction_half_width:.1f}",
         }
     return pd.DataFrame.from_dict(rows, orient="index").rename_axis("learner")
 
 
-KINDS = {"closed": "these images", "images": "new images", "classes": "new classes"}
-
-
 def rows(by_learner: dict[str, RunIntervals]) -> pd.DataFrame:
     """`intervals` as `fslbook.figures.forest` draws them: a panel for these runs and one for new ones."""
-    table = [
-        dict(
-            row=name,
-            panel=panel,
-            series=target,
-            mean=interval.mean,
-            low=interval.low,
-            high=interval.high,
-        )
-        for panel, kind_of in (("these runs", "fixed"), ("new runs", "interval"))
-        for name, result in by_learner.items()
-        for kind, target in KINDS.items()
-        if np.isfinite((interval := getattr(getattr(result, kind), kind_of)).half_width)
-    ]
+    table = []
+    for kind, panel in (("fixed", "these runs"), ("interval", "new runs")):
+        for name, result in by_learner.items():
+            intervals = {
+                label: getattr(getattr(result, target), kind) for target, label in TARGETS.items()
+            }
+            table += series_rows(intervals, row=name, panel=panel)
     return pd.DataFrame(table)
 
 
@@ -201,20 +193,11 @@ def pair_rows(compared: pd.DataFrame) -> pd.DataFrame:
         "paired": "same starts",
         "images": "new images",
     }
-    return pd.DataFrame(
-        [
-            dict(
-                row=f"{pair.a} − {pair.b}",
-                series=label,
-                mean=interval.mean,
-                low=interval.low,
-                high=interval.high,
-            )
-            for pair in compared.itertuples()
-            for kind, label in kinds.items()
-            if np.isfinite((interval := getattr(pair, kind)).half_width)
-        ]
-    )
+    table = []
+    for pair in compared.itertuples():
+        intervals = {label: getattr(pair, kind) for kind, label in kinds.items()}
+        table += series_rows(intervals, row=f"{pair.a} − {pair.b}")
+    return pd.DataFrame(table)
 
 
 def components(by_learner: dict[str, RunIntervals]) -> pd.DataFrame:
@@ -278,12 +261,8 @@ def pairs(dataset: str, level: float = stats.LEVEL) -> pd.DataFrame:
         above one of b; ``pilot``, as `fslcore.stats.plan_runs` takes it.
     """
     rows = []
-    for first, second in combinations(names(), 2):
-        x, y = answers(dataset, first), answers(dataset, second)
-        tasks = min(x.shape[1], y.shape[1])
-        x, y = x[:, :tasks], y[:, :tasks]
-        if x.mean() < y.mean():
-            first, second, x, y = second, first, y, x
+    for first, second, x, y in _ordered_pairs(dataset):
+        tasks = x.shape[1]
         at = places(dataset, tasks)
         at |= dict(level=level, bounds=(-100, 100))
         result = stats.run_intervals(x, **at, second=y)
@@ -293,8 +272,8 @@ def pairs(dataset: str, level: float = stats.LEVEL) -> pd.DataFrame:
         ]
         rows.append(
             {
-                "a": LEARNERS[first],
-                "b": LEARNERS[second],
+                "a": first,
+                "b": second,
                 "difference": round(result.closed.interval.mean, 9) + 0.0,
                 "fixed": result.closed.fixed,
                 "runs": result.closed.interval,
@@ -331,25 +310,24 @@ def pair_table(compared: pd.DataFrame) -> pd.DataFrame:
 
 def verdicts(compared: pd.DataFrame) -> pd.DataFrame:
     """Number of significantly different pairs, by what a study has and what its interval applies to."""
+
+    def significant(column: str) -> int:
+        return sum(interval.conclusion != 0 for interval in compared[column])
+
+    studies = compared["studies"]
     counts = {
-        "one run of each, new images: on average": sum(
-            (v != 0).mean() for v in compared["studies"]
-        ),
-        "and against the order that all runs give": sum(
-            (v == -1).mean() for v in compared["studies"]
-        ),
-        "all runs, as if there were no others": sum(r.conclusion != 0 for r in compared["fixed"]),
-        "new runs": sum(r.conclusion != 0 for r in compared["runs"]),
-        "new runs, paired by what they start from": sum(
-            r.conclusion != 0 for r in compared["paired"]
-        ),
-        "new runs, new images": sum(r.conclusion != 0 for r in compared["images"]),
+        "one run of each, new images: on average": sum((v != 0).mean() for v in studies),
+        "and against the order that all runs give": sum((v == -1).mean() for v in studies),
+        "all runs, as if there were no others": significant("fixed"),
+        "new runs": significant("runs"),
+        "new runs, paired by what they start from": significant("paired"),
+        "new runs, new images": significant("images"),
     }
     texts = pd.Series(counts).map(lambda n: f"{n:.1f}" if n % 1 else f"{n:.0f}")
     return texts.rename(f"significant, of {len(compared)}").to_frame()
 
 
-def needed(
+def needed_runs(
     compared: pd.DataFrame, differences: list[float], power: float, level: float = stats.LEVEL
 ) -> pd.DataFrame:
     """Runs of each of two learners that detect a true difference, by pair, with the range that the pilot leaves."""
@@ -393,13 +371,13 @@ def printed_pairs(level: float = stats.LEVEL) -> pd.DataFrame:
     return out.assign(survives=out["difference"] / (norm.ppf((1 + level) / 2) * np.sqrt(2)))
 
 
-def together(dataset: str) -> pd.DataFrame:
+def run_correlations(dataset: str) -> pd.DataFrame:
     """Correlation, over seeds, of the accuracies of every two learners' runs."""
     means = {LEARNERS[n]: accuracies(dataset, n).mean(axis=1) for n in names()}
     return pd.DataFrame(means).corr()
 
 
-def few(dataset: str, level: float = stats.LEVEL) -> pd.DataFrame:
+def three_runs(dataset: str, level: float = stats.LEVEL) -> pd.DataFrame:
     """The first three runs of every learner, the best learner first.
 
     Returns
@@ -436,7 +414,7 @@ def bases() -> dict[str, str]:
 
 
 def luck(few_runs: pd.DataFrame) -> pd.DataFrame:
-    """The part of the variance of `few` due to the seed, for learners whose runs have something in common.
+    """The part of the variance of `three_runs` due to the seed, for learners whose runs have something in common.
 
     A two-way analysis of variance (learners and seeds) without replication. With L learners and R
     seeds, the mean square of seeds is L times the variance of their means; the residual has (L -
@@ -478,7 +456,7 @@ def luck_table(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def first_places(few_runs: pd.DataFrame) -> list[str]:
-    """The best learner of `few` by each seed."""
+    """The best learner of `three_runs` by each seed."""
     by_seed = pd.DataFrame(np.stack(few_runs["runs"]), index=few_runs.index)
     return by_seed.idxmax().to_list()
 
@@ -493,23 +471,25 @@ def reversals(dataset: str) -> pd.DataFrame:
         that b wins.
     """
     rows = []
-    for first, second in combinations(names(), 2):
-        x, y = accuracies(dataset, first), accuracies(dataset, second)
-        tasks = min(x.shape[1], y.shape[1])
-        x, y = x[:, :tasks].mean(axis=1), y[:, :tasks].mean(axis=1)
-        if x.mean() < y.mean():
-            first, second, x, y = second, first, y, x
-        rows.append(
-            {
-                "a": LEARNERS[first],
-                "b": LEARNERS[second],
-                "reversed": float((x[:, None] < y).mean()),
-            }
-        )
+    for first, second, x, y in _ordered_pairs(dataset):
+        better, worse = (right.mean(axis=2).mean(axis=1) for right in (x, y))
+        share = float((better[:, None] < worse).mean())
+        rows.append({"a": first, "b": second, "reversed": share})
     return pd.DataFrame(rows)
 
 
-def _simulated(rng: np.random.Generator, size: tuple, run, task, cell) -> np.ndarray:
+def _ordered_pairs(dataset: str) -> Iterator[tuple[str, str, np.ndarray, np.ndarray]]:
+    """Every two learners, the better one first, and the answers of both on the tasks that both have."""
+    for first, second in combinations(names(), 2):
+        x, y = answers(dataset, first), answers(dataset, second)
+        tasks = min(x.shape[1], y.shape[1])
+        x, y = x[:, :tasks], y[:, :tasks]
+        if x.mean() < y.mean():
+            first, second, x, y = second, first, y, x
+        yield LEARNERS[first], LEARNERS[second], x, y
+
+
+def _simulated(rng: Generator, size: tuple, run, task, cell) -> np.ndarray:
     """Accuracies about 0 of replicates of runs on tasks, with effects of these spreads."""
     replicates, runs, tasks = size
     of_runs = rng.normal(0, run, (replicates, runs, 1))

@@ -20,14 +20,14 @@ SUBJECTS = {
 }
 
 
-def measured_by(here: dict, has: Callable[[dict], object]) -> tuple[dict, str]:
+def measured_by(machine: dict, has: Callable[[dict], object]) -> tuple[dict, str]:
     """This machine if it has what is asked for, else another one; and a sentence that says so."""
-    for machine in (here, *map(load_machine, machines())):
-        if has(machine):
-            words = (
-                f"It was measured on another machine ({machine['cpu']}, {machine['cores']} cores)."
-            )
-            return machine, "" if machine is here else words
+    if has(machine):
+        return machine, ""
+    for other in map(load_machine, machines()):
+        if has(other):
+            words = f"({other['cpu']}, {other['cores']} cores)"
+            return other, f"It was measured on another machine {words}."
     raise ValueError("no machine has these rows; benchmarks/bench.py measures them")
 
 
@@ -51,7 +51,7 @@ def ratios(machine: dict, subject: str) -> pd.DataFrame:
     return table.loc[:, (table != "").any()]  # no column without an entry
 
 
-def across(machines: list[dict]) -> pd.DataFrame:
+def ratios_by_machine(machines: list[dict]) -> pd.DataFrame:
     """The ratio of each comparison, a column per machine with its processor, dates and loads; NaN where it has none."""
     columns = {}
     for machine in (candidate for candidate in machines if candidate["ratios"]):

@@ -8,11 +8,21 @@ import numpy as np
 import pandas as pd
 
 from fslcore.evaluation.three_targets import TARGETS
+from fslcore.stats import Interval
 
 
-def half(value: float) -> str:
+def half(value: float, digits: int = 2) -> str:
     """A half-width for reading; a dash where there is none."""
-    return f"{value:.2f}" if np.isfinite(value) else "—"
+    return f"{value:.{digits}f}" if np.isfinite(value) else "—"
+
+
+def series_rows(intervals: dict[str, Interval], **place: str) -> list[dict[str, object]]:
+    """Rows for `fslbook.figures.forest`: a series per interval, without those that have no ends."""
+    return [
+        dict(place, series=name, mean=interval.mean, low=interval.low, high=interval.high)
+        for name, interval in intervals.items()
+        if np.isfinite([interval.low, interval.high]).all()
+    ]
 
 
 def verdicts(

@@ -6,12 +6,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
+from numpy.random import Generator
 from torch.nn import functional
 
-from fslcore import learners
+from fslcore import learners, stats
 from fslcore.datasets.bank import Bank
 from fslcore.evaluation import evaluate
-from fslcore.tasks import Tasks
+from fslcore.tasks import Tasks, sample_closed
 
 from . import worst_class
 
@@ -19,6 +20,7 @@ WAYS = 5
 DIMENSIONS = 16
 USUAL_TASKS = 600
 QUERIES = (1, 2, 3, 5, 8)  # of the open intervals; the narrowest lie between
+CHUNK = 256  # tasks at a time
 SHARP = 10.0  # by what cosines are multiplied before they become chances
 OWN_MEANS = (
     0.6  # of the noise that two backbones have for themselves, so much is in their class means
@@ -116,6 +118,15 @@ class Regime:
     def tasks(self) -> int:
         """Closed tasks: enough for their own noise to matter little, where not few are asked for."""
         return self.drawn or max(2000, self.classes * self.images // 3)
+
+    def own_share(self, new: str) -> float:
+        """Share of the variance of class means that each backbone has for itself: none for new 'images'."""
+        return OWN_MEANS * (1 - self.alike) if new == "classes" else 0.0
+
+    def closed_tasks(self, labels: np.ndarray, count: int, rng: Generator) -> Tasks:
+        """So many closed tasks of its shape."""
+        shape = dict(ways=WAYS, shots=self.shots, queries=self.queries)
+        return sample_closed(labels, tasks=count, seed=int(rng.integers(2**31)), **shape)
 
     @property
     def name(self) -> str:
@@ -220,9 +231,7 @@ class Sample:
     class_groups: np.ndarray
 
 
-def world(
-    regime: Regime, own_share: float, rng: np.random.Generator
-) -> tuple[np.ndarray, np.ndarray]:
+def world(regime: Regime, own_share: float, rng: Generator) -> tuple[np.ndarray, np.ndarray]:
     """Class means (2, C, D) of two backbones, a share ``own`` of their variance its own; scales (C, 1) of classes."""
     means = two_views(regime.classes, own_share, rng, regime.dimensions)
     scale = np.exp(0.2 * rng.normal(size=(regime.classes, 1)))
@@ -234,7 +243,7 @@ def world(
     return regime.spread * means, scale
 
 
-def population(regime: Regime, own_share: float, rng: np.random.Generator) -> Population:
+def population(regime: Regime, own_share: float, rng: Generator) -> Population:
     """A population of the regime, whose two backbones have a share ``own`` of their class means for themselves."""
     means, scale = world(regime, own_share, rng)
     c = regime.classes
@@ -259,8 +268,8 @@ def population(regime: Regime, own_share: float, rng: np.random.Generator) -> Po
     return Population(regime, centres, scale, sizes, shares, aside)
 
 
-def sample(source: Population, rng: np.random.Generator) -> Sample:
-    """A test set of the population. Of a plain regime it is what `draw` gives."""
+def sample(source: Population, rng: Generator) -> Sample:
+    """A test set of the population."""
     regime, n = source.regime, int(source.sizes.sum())
     labels = np.arange(regime.classes).repeat(source.sizes)
     noise = two_views(n, 1 - regime.alike, rng, regime.dimensions)
@@ -282,26 +291,12 @@ def sample(source: Population, rng: np.random.Generator) -> Sample:
     return Sample(banks_of(x, labels), labels, groups, labels // regime.clump)
 
 
-def draw(
-    means: np.ndarray, scale: np.ndarray, n: int, common_share: float, rng: np.random.Generator
-) -> tuple[list[Bank], np.ndarray]:
-    """A bank for each backbone, with features whose noise is common to both in a share ``alike``, and labels."""
-    labels = np.arange(means.shape[1]).repeat(n)
-    return banks_of(
-        means[:, labels] + scale[labels] * two_views(len(labels), 1 - common_share, rng), labels
-    ), labels
-
-
-def two_views(
-    n: int, own_share: float, rng: np.random.Generator, dimensions: int = DIMENSIONS
-) -> np.ndarray:
+def two_views(n: int, own_share: float, rng: Generator, dimensions: int = DIMENSIONS) -> np.ndarray:
     """(2, n, D) standard normal numbers as two backbones see them, with a share ``own`` of the variance their own."""
     return views(2, n, own_share, rng, dimensions)
 
 
-def views(
-    count: int, n: int, own_share: float, rng: np.random.Generator, dimensions: int
-) -> np.ndarray:
+def views(count: int, n: int, own_share: float, rng: Generator, dimensions: int) -> np.ndarray:
     """The same, (count, n, D), of any number of backbones."""
     common, separate = rng.normal(size=(n, dimensions)), rng.normal(size=(count, n, dimensions))
     return np.sqrt(1 - own_share) * common + np.sqrt(own_share) * separate
@@ -318,7 +313,7 @@ def correct(bank: Bank, tasks: Tasks) -> np.ndarray:
 
 
 def answers(
-    banks: list[Bank], tasks: Tasks, chunk: int = 256, *, steps: int = 0, soft: bool = False
+    banks: list[Bank], tasks: Tasks, *, steps: int = 0, soft: bool = False
 ) -> list[np.ndarray]:
     """`correct` of each bank, three times as fast: the banks together, with tasks whose supports are in class order.
 
@@ -326,34 +321,43 @@ def answers(
     """
     x = torch.stack([functional.normalize(bank.data, dim=-1) for bank in banks], 1)  # (N, B, D)
     places = (
-        torch.from_numpy(np.array(a, np.int64))
+        torch.from_numpy(np.array(a, np.int64)).split(CHUNK)
         for a in (tasks.support, tasks.query, tasks.query_label)
     )
     right = []
-    for support, query, label in zip(*(a.split(chunk) for a in places)):
-        centroids = functional.embedding(support, x.flatten(1)).reshape(
-            len(support), tasks.ways, -1, *x.shape[1:]
-        )
-        centroids = functional.normalize(centroids.sum(2), dim=-1).permute(
-            2, 0, 3, 1
-        )  # (B, t, D, K)
-        queries = (
-            functional.embedding(query, x.flatten(1))
-            .reshape(*query.shape, *x.shape[1:])
-            .permute(2, 0, 1, 3)
-        )
-        held = centroids * (tasks.support.shape[1] // tasks.ways)
-        for _ in range(steps):
-            assignment = (SHARP * queries @ centroids).softmax(-1)
-            centroids = functional.normalize(held + queries.mT @ assignment, dim=-2)
+    for support, query, label in zip(*places):
+        centroids, queries = _centroids_and_queries(x, support, query, tasks.ways, steps)
         if soft:
             chances = (SHARP * queries @ centroids).softmax(-1)
-            right.append(
-                chances.gather(-1, label.expand(len(banks), -1, -1)[..., None])[..., 0].double()
-            )
+            label = label.expand(len(banks), -1, -1)[..., None]
+            right.append(chances.gather(-1, label)[..., 0].double())
         else:
             right.append((queries @ centroids).argmax(-1) == label)
     return list((1.0 if soft else 100.0) * torch.cat(right, 1).numpy())
+
+
+def _centroids_and_queries(
+    x: torch.Tensor, support: torch.Tensor, query: torch.Tensor, ways: int, steps: int
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """Centroids (B, t, D, K) of t tasks, and features of their queries (B, t, Q, D)."""
+    by_class = functional.embedding(support, x.flatten(1)).reshape(
+        len(support), ways, -1, *x.shape[1:]
+    )
+    centroids = functional.normalize(by_class.sum(2), dim=-1).permute(2, 0, 3, 1)
+    queries = functional.embedding(query, x.flatten(1)).reshape(*query.shape, *x.shape[1:])
+    queries = queries.permute(2, 0, 1, 3)
+    of_support = centroids * (support.shape[1] // ways)
+    for _ in range(steps):
+        assignment = (SHARP * queries @ centroids).softmax(-1)
+        centroids = functional.normalize(of_support + queries.mT @ assignment, dim=-2)
+    return centroids, queries
+
+
+def three_intervals(
+    values: np.ndarray, tasks: Tasks, labels: np.ndarray, **options
+) -> stats.ThreeIntervals:
+    """`fslcore.stats.three_intervals` of the values of tasks, whose images have these labels."""
+    return stats.three_intervals(values, tasks.support, tasks.query, labels, **options)
 
 
 def part_of(bank: Bank, rows: np.ndarray) -> Bank:
@@ -397,12 +401,12 @@ class World:
 WORLD = World()
 
 
-def shifts_of(world: World, rng: np.random.Generator) -> np.ndarray:
+def shifts_of(world: World, rng: Generator) -> np.ndarray:
     """(2, A, D) what the attributes do to the features of two backbones."""
     return world.reliance * rng.normal(size=(2, world.attributes, DIMENSIONS))
 
 
-def classes_of(world: World, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+def classes_of(world: World, rng: Generator) -> tuple[np.ndarray, np.ndarray]:
     """Class means (2, C, D) as two backbones see them, and chances (C, A) of the attributes."""
     means = world.spread * two_views(world.classes, OWN, rng)
     return means, np.clip(
@@ -411,20 +415,31 @@ def classes_of(world: World, rng: np.random.Generator) -> tuple[np.ndarray, np.n
 
 
 def test_set(
-    world: World, shifts, means, chance, rng: np.random.Generator, seed: int
+    world: World, population: tuple[np.ndarray, np.ndarray, np.ndarray], rng: Generator
 ) -> worst_class.Runs:
-    """A test set of the world, and nearest centroids of both backbones on random and on biased tasks of it."""
-    labels = np.arange(world.classes).repeat(world.images)
-    has = rng.random((len(labels), world.attributes)) < chance[labels]
-    x = means[:, labels] + has @ shifts + two_views(len(labels), OWN, rng)
+    """A test set of the world, and nearest centroids of both backbones on random and on biased tasks of it.
+
+    The population is shifts, class means and chances of attributes (`shifts_of`, `classes_of`).
+    """
+    seed = int(rng.integers(2**31))
+    banks, labels, has = _images(world, *population, rng)
     shape = dict(tasks=world.tasks, ways=world.ways, shots=world.shots, queries=world.queries)
     tasks, pools = worst_class.draw(labels, has, seed=seed, **shape)
-    banks = banks_of(x, labels)
     records = {
         kind: {
             name: evaluate(learners.NearestCentroid(), bank, kind_tasks)
-            for name, bank in zip(NAMES, banks)
+            for name, bank in banks.items()
         }
         for kind, kind_tasks in tasks.items()
     }
     return worst_class.Runs(labels, tasks, pools, records)
+
+
+def _images(
+    world: World, shifts: np.ndarray, means: np.ndarray, chance: np.ndarray, rng: Generator
+) -> tuple[dict[str, Bank], np.ndarray, np.ndarray]:
+    """The banks of both backbones, labels, and which attributes (N, A) each image has."""
+    labels = np.arange(world.classes).repeat(world.images)
+    has = rng.random((len(labels), world.attributes)) < chance[labels]
+    x = means[:, labels] + has @ shifts + two_views(len(labels), OWN, rng)
+    return dict(zip(NAMES, banks_of(x, labels))), labels, has

@@ -6,8 +6,8 @@ queries of a biased task are picked and not drawn at random. All numbers are in 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from itertools import combinations, product
 
 import numpy as np
@@ -94,18 +94,23 @@ def pool(labels: np.ndarray, has: np.ndarray, tasks: Tasks, attribute: np.ndarra
     labels = np.asarray(labels)
     of_class = {c: np.flatnonzero(labels == c) for c in np.unique(labels)}
     first = [int((tasks.support_label[0] == k).argmax()) for k in range(tasks.ways)]
-    rows = []
-    for classes, number in zip(labels[tasks.support[:, first]], attribute):
-        marks = [has[of_class[c]][:, number] for c in classes]
-        fits = [
-            of_class[c][m[:, k] & (m.sum(axis=1) == 1)]
-            for k, (c, m) in enumerate(zip(classes, marks))
-        ]
-        rows.append(np.concatenate(fits))
+    rows = [
+        _support_pool([of_class[c] for c in classes], has, number)
+        for classes, number in zip(labels[tasks.support[:, first]], attribute)
+    ]
     out = np.full((len(rows), max(map(len, rows))), -1)
     for row, images in zip(out, rows):
         row[: len(images)] = images
     return out
+
+
+def _support_pool(by_class: list[np.ndarray], has: np.ndarray, attribute: np.ndarray) -> np.ndarray:
+    """Of the images of the classes of one task: those that have their class's attribute and none of the others."""
+    fitting = []
+    for k, images in enumerate(by_class):
+        marks = has[images][:, attribute]
+        fitting.append(images[marks[:, k] & (marks.sum(axis=1) == 1)])
+    return np.concatenate(fitting)
 
 
 @dataclass(frozen=True)
@@ -136,16 +141,15 @@ class Runs:
 
     def __getitem__(self, part: slice) -> Runs:
         """The same on part of the tasks."""
-        return Runs(
-            self.labels,
-            {k: t[part] for k, t in self.tasks.items()},
-            {k: p if p is None else p[part] for k, p in self.pools.items()},
-            {
-                k: {n: Record(r.correct[part], r.query_label[part]) for n, r in by_learner.items()}
-                for k, by_learner in self.records.items()
-            },
-            self.groups,
-            self.class_groups,
+        records = {
+            kind: {n: Record(r.correct[part], r.query_label[part]) for n, r in by_learner.items()}
+            for kind, by_learner in self.records.items()
+        }
+        return replace(
+            self,
+            tasks={kind: tasks[part] for kind, tasks in self.tasks.items()},
+            pools={kind: p if p is None else p[part] for kind, p in self.pools.items()},
+            records=records,
         )
 
     @property
@@ -156,7 +160,7 @@ class Runs:
     def influence(
         self, kind: str, learner: str, second: str | None = None, value=worst_class
     ) -> Influence:
-        """On the mean of a value on this kind of tasks; with ``other``, of the difference, learner - other."""
+        """On the mean of a value on this kind of tasks; with ``second``, of the difference, learner - second."""
         tasks = self.tasks[kind]
         values, values_without = value(self.records[kind][learner])
         if second is not None:
@@ -251,27 +255,31 @@ def run(
     source = evaluation.load_source(dataset)
     if not source.needs_backbone:
         raise InputError(f"dataset = {dataset}; images are needed, to have attributes")
-    names = source.classes
-    tasks, pools = draw(names, attributes.of(source, attribute).has, **shape)
-    runs = {m.title: evaluation.ready(source, *m) for m in map(Method.parse, methods)}
-    shared = [title for title, run in runs.items() if run.learner.transductive]
-    if shared:  # what the spare changes would be wrong for the other queries
-        raise InputError(
-            f"methods: {shared[0]} is transductive: an answer depends on the task's other queries; learners that take "
-            "queries one by one are allowed"
-        )
+    tasks, pools = draw(source.classes, attributes.of(source, attribute).has, **shape)
+    ready = {m.title: evaluation.ready(source, *m) for m in map(Method.parse, methods)}
+    _check_one_by_one(ready)
     records = {
-        kind: {name: run.record(kind_tasks) for name, run in runs.items()}
+        kind: {name: method.record(kind_tasks) for name, method in ready.items()}
         for kind, kind_tasks in tasks.items()
     }
     return Runs(
-        names,
+        source.classes,
         tasks,
         pools,
         records,
         groups_of_images(source, groups),
         groups_of_classes(source, CLASS_FACTS),
     )
+
+
+def _check_one_by_one(ready: dict[str, evaluation.Ready]) -> None:
+    """Of a transductive learner, what the spare changes would be wrong for the other queries."""
+    for title, method in ready.items():
+        if method.learner.transductive:
+            raise InputError(
+                f"methods: {title} is transductive: an answer depends on the task's other queries; learners that "
+                "take queries one by one are allowed"
+            )
 
 
 def estimates(
@@ -383,39 +391,32 @@ def rows(tables: dict[str, pd.DataFrame], leave_out: Sequence[str] = ()) -> pd.D
     parts = []
     for name, measured in tables.items():
         measured = measured[~measured["measure"].isin(leave_out)]
-        methods = (
-            measured["learner"] if "learner" in measured else measured["a"] + " − " + measured["b"]
+        places = measured.assign(
+            dataset=name + ", " + measured["measure"], method=_compared(measured)
         )
-        parts.append(
-            three_rows(
-                pd.DataFrame(
-                    dict(
-                        dataset=name + ", " + measured["measure"],
-                        method=methods,
-                        result=measured["result"],
-                    )
-                )
-            )
-        )
+        parts.append(three_rows(places[["dataset", "method", "result"]]))
     return pd.concat(parts, ignore_index=True)
 
 
-def shown(measured: pd.DataFrame) -> pd.DataFrame:
+def _compared(measured: pd.DataFrame) -> pd.Series:
+    """The learner, or the two whose difference it is, of each row."""
+    if "learner" in measured:
+        return measured["learner"]
+    return (measured["a"] + " − " + measured["b"]).rename("difference")
+
+
+def measure_table(measured: pd.DataFrame) -> pd.DataFrame:
     """`table` or `orderings` for reading: mean and intervals by measure and learner, or pair."""
     order = sorted(
         measured["measure"].unique(), key=("mean accuracy", *MEASURES, *measured["measure"]).index
     )
-    methods = (
-        measured["learner"] if "learner" in measured else measured["a"] + " − " + measured["b"]
-    )
+    methods = _compared(measured)
     rows = {
         (r.measure, name): {"mean": f"{r.result.closed.mean:.2f}"} | interval_cells(r.result)
         for r, name in zip(measured.itertuples(), methods)
     }
-    out = pd.DataFrame.from_dict(rows, orient="index").rename_axis(
-        ["measure", methods.name or "difference"]
-    )
-    return out.loc[list(order)]
+    table = pd.DataFrame.from_dict(rows, orient="index")
+    return table.rename_axis(["measure", methods.name]).loc[list(order)]
 
 
 def orderings(runs: Runs, level: float = 0.95) -> pd.DataFrame:
@@ -515,32 +516,40 @@ def printed_orderings(factors: pd.DataFrame) -> pd.DataFrame:
         difference of two means with independent errors (the printed ones; a gap has those of its
         two means); and by that difference widened by each column of factors.
     """
-    printed = published.table(3, "fewstab").pivot(
+    rows = []
+    for (dataset, shots), table in _printed_by_setting():
+        for measure in MEASURES:
+            mean, half = _printed_values(table, measure)
+            i, j = np.triu_indices(len(table), 1)
+            difference, closed = np.abs(mean[i] - mean[j]), np.hypot(half[i], half[j])
+            row = {
+                "measure": measure,
+                "shots": shots,
+                "pairs": len(i),
+                "intervals apart": (difference > half[i] + half[j]).sum(),
+                "difference": (difference > closed).sum(),
+            }
+            for name, factor in factors.loc[(dataset, measure)].items():
+                row[name] = (difference > factor * closed).sum()
+            rows.append(row)
+    return pd.DataFrame(rows).groupby(["measure", "shots"]).sum().loc[list(MEASURES)]
+
+
+def _printed_by_setting() -> Iterator[tuple[tuple[str, int], pd.DataFrame]]:
+    """Table 3 for each data set and number of shots: means and half-widths by metric, a row per learner."""
+    table = published.table(3, "fewstab").pivot(
         index=["dataset", "shots", "learner"], columns="metric", values=["mean", "half_width"]
     )
-    rows = []
-    for ((dataset, shots), t), m in product(
-        printed.groupby(level=["dataset", "shots"], sort=False), MEASURES
-    ):
-        if m == "gap":
-            mean = t["mean"]["wacc-r"] - t["mean"]["wacc-a"]
-            half = np.hypot(t["half_width"]["wacc-r"], t["half_width"]["wacc-a"])
-        else:
-            mean, half = t["mean"][m.lower()], t["half_width"][m.lower()]
-        i, j = np.triu_indices(len(t), 1)
-        mean, half = mean.to_numpy(), half.to_numpy()
-        difference, closed = np.abs(mean[i] - mean[j]), np.hypot(half[i], half[j])
-        row = {
-            "measure": m,
-            "shots": shots,
-            "pairs": len(i),
-            "intervals apart": (difference > half[i] + half[j]).sum(),
-        }
-        wide = {
-            name: (difference > f * closed).sum() for name, f in factors.loc[(dataset, m)].items()
-        }
-        rows.append(row | {"difference": (difference > closed).sum()} | wide)
-    return pd.DataFrame(rows).groupby(["measure", "shots"]).sum().loc[list(MEASURES)]
+    yield from table.groupby(level=["dataset", "shots"], sort=False)
+
+
+def _printed_values(table: pd.DataFrame, measure: str) -> tuple[np.ndarray, np.ndarray]:
+    """Means and half-widths of the learners; those of a gap from its two means."""
+    mean, half = table["mean"], table["half_width"]
+    if measure != "gap":
+        return mean[measure.lower()].to_numpy(), half[measure.lower()].to_numpy()
+    difference = mean["wacc-r"] - mean["wacc-a"]
+    return difference.to_numpy(), np.hypot(half["wacc-r"], half["wacc-a"]).to_numpy()
 
 
 def _conclusive(intervals: list[stats.Interval], level: float, holm: bool) -> int:

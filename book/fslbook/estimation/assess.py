@@ -179,66 +179,83 @@ def judge(
         'bootstrap', or 'shape' for the accuracies of tasks of that shape; guess: whether
         cross-validation allows a guess.
     """
-    shapes, at = np.unique(tasks[list(informed.SHAPE)].to_numpy(float), axis=0, return_inverse=True)
-    calibrated = [
-        _near(table, scores, dict(zip(informed.SHAPE, shape)), model.columns, level)
-        for shape in shapes
-    ]
-    calibrated = pd.DataFrame(calibrated).iloc[at.ravel()].set_index(tasks.index)
-    first, last, fallback = _classical(tasks, calibrated["basis"])
+    calibrated = _calibrated(table, scores, tasks, model.columns, level)
+    classical = _classical(tasks, calibrated["basis"])
     chance, outside = 1 / tasks["ways"], model.outside(tasks)
     predicted = pd.Series(model.predict(tasks), tasks.index)
-    estimate = predicted.clip(first + calibrated["below"], last + calibrated["above"])
-    estimate = estimate.mask(outside, fallback + calibrated["shift"]).clip(chance, 1)
+    estimate = predicted.clip(
+        classical["lowest"] + calibrated["below"], classical["highest"] + calibrated["above"]
+    )
+    shifted = classical["named"] + calibrated["shift"]
+    estimate = estimate.mask(outside, shifted).clip(chance, 1)
     half = calibrated["factor"] * model.spread(tasks, predicted.mask(outside, estimate).to_numpy())
     half = half.mask(outside, np.maximum(half, calibrated["half"]))
-    low, high = (estimate - half).clip(0, 1), (estimate + half).clip(0, 1)
     bare = calibrated["basis"] == SHAPE
     error = np.sqrt(chance * (1 - chance) / (tasks["ways"] * tasks["shots"]))
-    guess = (fallback + calibrated["shift"] <= chance + GUESS * error) & ~bare
+    guess = (shifted <= chance + GUESS * error) & ~bare
+    low = (estimate - half).clip(0, 1)
     low = low.mask(guess, np.minimum(low, chance)).mask(outside & bare, chance)
-    ends = {"low": low, "estimate": estimate, "high": high.mask(outside & bare, 1.0)}
     return pd.DataFrame(
-        {**ends, "basis": calibrated["basis"].where(outside | bare, INFORMED), "guess": guess}
+        {
+            "low": low,
+            "estimate": estimate,
+            "high": (estimate + half).clip(0, 1).mask(outside & bare, 1.0),
+            "basis": calibrated["basis"].where(outside | bare, INFORMED),
+            "guess": guess,
+        }
     )
+
+
+def _calibrated(
+    table: pd.DataFrame,
+    scores: np.ndarray,
+    tasks: pd.DataFrame,
+    columns: Sequence[str],
+    level: float,
+) -> pd.DataFrame:
+    """`_near` of each task, computed once for each shape."""
+    shapes, at = np.unique(tasks[list(informed.SHAPE)].to_numpy(float), axis=0, return_inverse=True)
+    rows = [
+        _near(table, scores, dict(zip(informed.SHAPE, shape)), columns, level) for shape in shapes
+    ]
+    return pd.DataFrame(rows).iloc[at.ravel()].set_index(tasks.index)
 
 
 def _near(
     table: pd.DataFrame, scores: np.ndarray, shape: dict, columns: Sequence[str], level: float
-) -> dict:
+) -> dict[str, object]:
     """From the episodes of nearest shape: the factor of the spread, and the errors of the classical estimators."""
     order = nearest(table, shape, len(table))
     like = table.iloc[order].groupby("domain", observed=True).head(LIKE)
-    basis = (
-        SHAPE if "5-fold" not in columns else "5-fold" if shape["fewest"] >= FEW else "bootstrap"
-    )
-    truth, (first, last, fallback) = (
-        like["accuracy"].astype(float),
-        _classical(like, pd.Series(basis, like.index)),
-    )
-    lower, upper = (truth - first).quantile(EDGE), (truth - last).quantile(1 - EDGE)
+    basis = "5-fold" if shape["fewest"] >= FEW else "bootstrap"
+    if "5-fold" not in columns:
+        basis = SHAPE
+    truth = like["accuracy"].astype(float)
+    classical = _classical(like, pd.Series(basis, like.index))
+    below = (truth - classical["lowest"]).quantile(EDGE)
+    above = (truth - classical["highest"]).quantile(1 - EDGE)
     if basis != SHAPE:  # every value between the lowest and the highest is allowed
-        lower, upper = min(lower, 0), max(upper, 0)
-    shift = (truth - fallback).median()
-    errors = (truth - (fallback + shift).clip(1 / like["ways"], 1)).abs()
-    half = max(stats.conformal_quantile(e, level) for _, e in errors.groupby(like["domain"]))
-    factor = stats.conformal_quantile(scores[order[:NEAR]], level)
+        below, above = min(below, 0), max(above, 0)
+    shift = (truth - classical["named"]).median()
+    errors = (truth - (classical["named"] + shift).clip(1 / like["ways"], 1)).abs()
+    by_domain = errors.groupby(like["domain"])
     return {
-        "factor": factor,
-        "below": lower,
-        "above": upper,
+        "factor": stats.conformal_quantile(scores[order[:NEAR]], level),
+        "below": below,
+        "above": above,
         "basis": basis,
         "shift": shift,
-        "half": half,
+        "half": max(stats.conformal_quantile(part, level) for _, part in by_domain),
     }
 
 
-def _classical(tasks: pd.DataFrame, basis: pd.Series) -> tuple[pd.Series, pd.Series, pd.Series]:
+def _classical(tasks: pd.DataFrame, basis: pd.Series) -> pd.DataFrame:
     """Lowest and highest classical estimate of each task, and the one named by ``basis``; 0 if there are none."""
     names = [SHAPE] if (basis == SHAPE).all() else list(ESTIMATORS)
     estimates = tasks.assign(**{SHAPE: 0.0})[names].astype(float)
     named = estimates.to_numpy()[np.arange(len(tasks)), estimates.columns.get_indexer(basis)]
-    return estimates.min(axis=1), estimates.max(axis=1), pd.Series(named, tasks.index)
+    ends = {"lowest": estimates.min(axis=1), "highest": estimates.max(axis=1), "named": named}
+    return pd.DataFrame(ends)
 
 
 def nearest(table: pd.DataFrame, task: pd.Series | dict, count: int = NEAR) -> np.ndarray:
@@ -315,32 +332,12 @@ def cautions(images: Images, table: pd.DataFrame, level: float = 0.9) -> list[st
     """Warnings: what the intervals were calibrated on, and whether the support is of that kind."""
     counts = images.counts
     name, percent = (table["backbone"] + " " + table["learner"]).to_numpy(), f"{100 * level:.6g} %"
-    fitted = episodes()
-    domains = fitted["domain"][
-        fitted["backbone"].isin(table["backbone"]) & fitted["learner"].isin(table["learner"])
-    ]
     lines = [
         f"The interval is for the accuracy on {QUERIES} further images of each class. It was calibrated on tasks of "
-        f"{', '.join(sorted(domains.unique()))}, each data set left out in turn; its coverage is {percent} if "
-        "your images differ from those no more than these do from each other."
+        f"{', '.join(_domains(table))}, each data set left out in turn; its coverage is {percent} if "
+        "your images differ from those no more than these do from each other.",
+        *_outside_cautions(table),
     ]
-    for (basis, range_words), rows in table[table["outside"] != ""].groupby(
-        ["basis", "outside"], sort=False
-    ):
-        names = ", ".join(rows["backbone"] + " " + rows["learner"])
-        rests = f"that of {BY[basis]}, corrected by its usual error on tasks of this shape; the interval is wider"
-        if basis == SHAPE:
-            rests = (
-                "the median accuracy of tasks of this shape; the interval goes from chance to 100 %"
-            )
-        lines.append(
-            f"Outside the calibrated range, {names}: {range_words}. The estimate is {rests}."
-        )
-    if table["outside"].str.contains("ratio").any():
-        lines.append(
-            "The ratio is the distance between classes divided by that within them. Above its range, the images of a "
-            "class are more similar than in any task, like shots of one scene; it then applies only to such images."
-        )
     guess = table["guess"].to_numpy()
     if guess.any():
         lines.append(
@@ -360,8 +357,38 @@ def cautions(images: Images, table: pd.DataFrame, level: float = 0.9) -> list[st
         )
     outside = (table["outside"] != "").to_numpy()
     shifted = outside & (table["basis"] != SHAPE).to_numpy()
-    for count, mine in ((NEAR, ~outside), (LIKE, shifted)):
-        if mine.any() and level > count / (count + 1):
-            vouched = f"{count} tasks are too few for {percent}"
-            lines.append(f"{vouched}, so the interval is 0 to 100 %: {', '.join(name[mine])}.")
+    for count, rows in ((NEAR, ~outside), (LIKE, shifted)):
+        if rows.any() and level > count / (count + 1):
+            lines.append(
+                f"{count} tasks are too few for {percent}, so the interval is 0 to 100 %: {', '.join(name[rows])}."
+            )
+    return lines
+
+
+def _domains(table: pd.DataFrame) -> list[str]:
+    """The data sets with episodes of these backbones and learners."""
+    fitted = episodes()
+    rows = fitted["backbone"].isin(table["backbone"]) & fitted["learner"].isin(table["learner"])
+    return sorted(fitted["domain"][rows].unique())
+
+
+def _outside_cautions(table: pd.DataFrame) -> list[str]:
+    """On methods for which the support is outside the calibrated range."""
+    lines = []
+    outside = table[table["outside"] != ""]
+    for (basis, range_words), rows in outside.groupby(["basis", "outside"], sort=False):
+        names = ", ".join(rows["backbone"] + " " + rows["learner"])
+        rests = f"that of {BY[basis]}, corrected by its usual error on tasks of this shape; the interval is wider"
+        if basis == SHAPE:
+            rests = (
+                "the median accuracy of tasks of this shape; the interval goes from chance to 100 %"
+            )
+        lines.append(
+            f"Outside the calibrated range, {names}: {range_words}. The estimate is {rests}."
+        )
+    if outside["outside"].str.contains("ratio").any():
+        lines.append(
+            "The ratio is the distance between classes divided by that within them. Above its range, the images of a "
+            "class are more similar than in any task, like shots of one scene; it then applies only to such images."
+        )
     return lines

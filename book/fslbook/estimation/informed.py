@@ -40,9 +40,9 @@ FOLDS = 25  # for a larger support, leave-one-out holds out one of this many par
 SHAPE = ("ways", "shots", "fewest")
 SEPARATION = ("between", "nearest", "within", "ratio", "silhouette")
 RESAMPLED = tuple(
-    f"{name}{of}"
+    f"{name}{quantity}"
     for name in ("5-fold", "leave-one-out", "bootstrap")
-    for of in ("", " margin", " spread", " smooth", " low", " worst")
+    for quantity in ("", " margin", " spread", " smooth", " low", " worst")
 )
 COLUMNS = (*SHAPE, *SEPARATION, "hold-out", *RESAMPLED)
 # The input of the estimator: distances as such differ between data sets, their ratios less so.
@@ -102,17 +102,9 @@ def signals(
     if not held_outable.any():
         return table
     part = tasks[np.flatnonzero(held_outable)]
-    size = (part.support_label >= 0).sum(axis=1)
-    names = {
-        "5-fold": f"{min(5, size.min())}-fold",
-        "leave-one-out": "leave-one-out"
-        if size.max() <= FOLDS
-        else f"{min(FOLDS, size.min())}-fold",
-        "bootstrap": "bootstrap",
-    }
-    for name, resampling in names.items():
+    for name in ("5-fold", "leave-one-out", "bootstrap"):
         try:
-            split = resplit(part, resampling, rounds=rounds, seed=seed)
+            split = resplit(part, _resampling(name, part), rounds=rounds, seed=seed)
         except resplits.Undrawn:
             continue
         held = _held_out(bank, learner, split)
@@ -122,6 +114,16 @@ def signals(
             summary["hold-out"] = first.groupby("task")["right"].mean()
         table.loc[held_outable, summary.columns] = summary.to_numpy()
     return table
+
+
+def _resampling(name: str, tasks: Tasks) -> str:
+    """The estimator that stands for this one: no more folds than images, and no more than `FOLDS`."""
+    images = (tasks.support_label >= 0).sum(axis=1)
+    if name == "5-fold":
+        return f"{min(5, images.min())}-fold"
+    if name == "leave-one-out" and images.max() > FOLDS:
+        return f"{min(FOLDS, images.min())}-fold"
+    return name
 
 
 def _held_out(bank: Bank, learner, split: Resplit) -> pd.DataFrame:
@@ -175,49 +177,52 @@ def _summary(held: pd.DataFrame, name: str) -> pd.DataFrame:
 
 def _separation(bank: Bank, tasks: Tasks) -> pd.DataFrame:
     """Shape of each task and distances between its support images."""
-    x, members, scale, _ = supports_and_queries(bank, tasks)
-    members = members.double()
-    distance = (1 - (x @ x.mT) * scale * scale.mT).double().clamp(min=0)
-    distance.diagonal(dim1=1, dim2=2).zero_()
+    distance, members = _distances(bank, tasks)
     size = members.sum(dim=1)  # (T, K)
     to_class = distance @ members  # (T, n, K) sum of distances from an image to those of a class
     pairs = members.mT @ to_class  # (T, K, K)
     classes = (size > 0).double()
-    different = (
-        classes[:, :, None]
-        * classes[:, None]
-        * (1 - torch.eye(tasks.ways, dtype=torch.float64, device=x.device))
-    )
+    unequal = 1 - torch.eye(tasks.ways, dtype=torch.float64, device=size.device)
+    different = classes[:, :, None] * classes[:, None] * unequal
     mean = pairs / (size[:, :, None] * size[:, None]).clamp(min=1)
-    own_pairs = (size * (size - 1)).sum(dim=1)
-    within_class = pairs.diagonal(dim1=1, dim2=2).sum(dim=1) / own_pairs.clamp(min=1)
+    own_pairs = (size * (size - 1)).sum(dim=1).clamp(min=1)
+    within_class = pairs.diagonal(dim1=1, dim2=2).sum(dim=1) / own_pairs
     between_classes = (mean * different).sum((1, 2)) / different.sum((1, 2))
-    nearest = mean.masked_fill(different == 0, np.inf).amin((1, 2))
-    # Silhouette: an image's distance to its own class, without itself, compared with the nearest
-    # other class.
-    own_size = (members * size[:, None]).sum(dim=-1)
-    own_distance = (to_class * members).sum(dim=-1) / (own_size - 1).clamp(min=1)
-    other_distance = (
-        (to_class / size[:, None].clamp(min=1))
-        .masked_fill((members > 0) | (size[:, None] == 0), np.inf)
-        .amin(-1)
-    )
-    real = own_size > 1
-    silhouette = (
-        (other_distance - own_distance) / other_distance.maximum(own_distance).clamp(min=1e-12)
-    ).masked_fill(~real, 0)
-    counts = size.masked_fill(size == 0, np.inf)
     columns = {
         "ways": classes.sum(1),
         "shots": size.sum(1) / classes.sum(1),
-        "fewest": counts.amin(1),
+        "fewest": size.masked_fill(size == 0, np.inf).amin(1),
         "between": between_classes,
-        "nearest": nearest,
+        "nearest": mean.masked_fill(different == 0, np.inf).amin((1, 2)),
         "within": within_class,
         "ratio": between_classes / within_class.clamp(min=1e-12),
-        "silhouette": silhouette.sum(1) / real.sum(1).clamp(min=1),
+        "silhouette": _silhouette(to_class, members, size),
     }
     return pd.DataFrame({name: value.cpu().numpy() for name, value in columns.items()})
+
+
+def _distances(bank: Bank, tasks: Tasks) -> tuple[torch.Tensor, torch.Tensor]:
+    """Cosine distances (T, n, n) of support images, and the class (T, n, K) of each as 0 and 1."""
+    x, members, scale, _ = supports_and_queries(bank, tasks)
+    distance = (1 - (x @ x.mT) * scale * scale.mT).double().clamp(min=0)
+    distance.diagonal(dim1=1, dim2=2).zero_()
+    return distance, members.double()
+
+
+def _silhouette(to_class: torch.Tensor, members: torch.Tensor, size: torch.Tensor) -> torch.Tensor:
+    """(T,) mean silhouette (Rousseeuw, 1987), of images whose class has another one.
+
+    An image's distance to its own class, without itself, compared with the nearest other class.
+    """
+    own_size = (members * size[:, None]).sum(dim=-1)
+    own_distance = (to_class * members).sum(dim=-1) / (own_size - 1).clamp(min=1)
+    elsewhere = (members > 0) | (size[:, None] == 0)
+    by_class = to_class / size[:, None].clamp(min=1)
+    other_distance = by_class.masked_fill(elsewhere, np.inf).amin(-1)
+    larger = other_distance.maximum(own_distance).clamp(min=1e-12)
+    real = own_size > 1
+    silhouette = ((other_distance - own_distance) / larger).masked_fill(~real, 0)
+    return silhouette.sum(1) / real.sum(1).clamp(min=1)
 
 
 class Informed:

@@ -20,8 +20,6 @@ from fslcore.stats import Interval, overlap_conclusion
 from .. import published
 from ..checks import Checks, less, share
 
-__all__ = ["ESTIMATORS", "Evidence", "audit", "beyond", "error_sd", "held_out", "largest"]
-
 CHECKS = Checks(
     "evaluators",
     {
@@ -78,7 +76,7 @@ def _mean_absolute(bias, sd):
     return scipy_stats.foldnorm.mean(abs(bias) / sd, scale=sd)
 
 
-def beyond(limit: float, mae: float, bias: float) -> float:
+def chance_beyond(limit: float, mae: float, bias: float) -> float:
     """Chance that a normal error is beyond ± ``limit``; the other parameters, and NaN, as for
     `error_sd`."""
     sd = error_sd(mae, bias)
@@ -172,7 +170,7 @@ class Evidence:
         t["standard_error"] = np.sqrt(
             (total + t["bias"] ** 2 - t["unrelated"] ** 2) / self.episodes
         )
-        t["beyond"] = [beyond(10, m, b) for m, b in zip(t["mae"], t["bias"])]
+        t["beyond"] = [chance_beyond(10, m, b) for m, b in zip(t["mae"], t["bias"])]
         return t[["mae", "bias", "correlation", "unrelated", "standard_error", "beyond"]]
 
     def averaged(self, row: tuple[str, str], like: tuple[str, str], size: int) -> pd.Series:

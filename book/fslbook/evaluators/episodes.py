@@ -13,8 +13,6 @@ from fslcore.tasks import Tasks, sample_closed
 
 from ..estimation.informed import signals
 
-__all__ = ["episodes", "mixed_shapes"]
-
 SHOTS = (1, 2, 3, 4, 5, 7, 10, 15, 20)  # of tasks of mixed shapes
 
 

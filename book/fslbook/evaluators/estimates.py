@@ -24,37 +24,9 @@ from .. import published
 from ..cells import listed
 from ..checks import DATASETS
 from ..contributed import RESPLIT, Pack
-from ..estimation import fresh, resampled
-from ..estimation.fresh import FRESH
+from ..estimation import fresh_test_sets, resampled
+from ..estimation.fresh_test_sets import FRESH
 from ..reported import each
-
-__all__ = [
-    "FRESH",
-    "HALVES",
-    "against",
-    "as_printed",
-    "biases",
-    "by_folds",
-    "by_normalisation",
-    "by_shots",
-    "by_ways",
-    "collect",
-    "contributed_table",
-    "curve",
-    "differences",
-    "draw",
-    "errors",
-    "far",
-    "findings",
-    "maes",
-    "means",
-    "own_cells",
-    "paired",
-    "parts",
-    "printed",
-    "reported",
-    "wide",
-]
 
 HALVES = ("even queries", "odd queries")  # of each class, so that both are balanced
 KEYS = ["dataset", "method"]
@@ -73,7 +45,7 @@ def collect(
     """Accuracy of each task by the oracle, by estimators, and on a fresh test set of the support's
     size.
 
-    The tasks are closed ones. Each is drawn with S more queries per class than asked; these are the
+    The tasks are closed ones. Each has S more queries per class than ``queries``; these are the
     fresh test set, and the oracle does not see them.
 
     Parameters
@@ -111,10 +83,10 @@ def collect(
     tables = []
     for dataset in sets:
         source = evaluation.load_source(dataset)
-        drawn = draw(source, seed=seed, **shape)
+        sampled = draw(source, seed=seed, **shape)
         for method in map(Method.parse, methods):
             run = evaluation.ready(source, *method, **(settings or {}))
-            table = _estimates(run, *drawn, seed, **options)
+            table = _estimates(run, *sampled, seed, **options)
             if table is not None:
                 table = (100 * table).reset_index()
                 tables.append(table.assign(dataset=dataset, method=method.title))
@@ -126,7 +98,7 @@ def collect(
 
 def _estimates(
     run,
-    drawn,
+    sampled,
     new,
     seed,
     *,
@@ -138,15 +110,15 @@ def _estimates(
 ):
     """The accuracies of `collect`, or None if not all results are kept."""
     if run.slow:
-        drawn, new = drawn[:image_tasks], new[:image_tasks]
+        sampled, new = sampled[:image_tasks], new[:image_tasks]
     options = dict(rounds=rounds, seed=seed, stored=stored and run.slow)
-    table = resampled.run(run, drawn, [ORACLE, *names], **options)
+    table = resampled.run(run, sampled, [ORACLE, *names], **options)
     on_new = resampled.run(run, new, [ORACLE], **options)
     if table is None or on_new is None:
         return None
     table[FRESH] = on_new[ORACLE]
     if halves:
-        correct = run.record(drawn, stored=True).by_class()
+        correct = run.record(sampled, stored=True).by_class()
         for i, half in enumerate(HALVES):
             table[half] = correct[..., i::2].mean(axis=(1, 2))
     return table
@@ -154,14 +126,14 @@ def _estimates(
 
 def draw(source: datasets.Source, **shape: int | Sequence[int]) -> tuple[Tasks, Tasks]:
     """The tasks of `collect`: with the queries of the oracle, and the same with the fresh test set;
-    as `fresh.draw`."""
+    as `fresh_test_sets.draw`."""
     labels = source.classes if source.needs_backbone else source.labels
-    return fresh.draw(labels, fresh.parts_of(source), **shape)
+    return fresh_test_sets.draw(labels, fresh_test_sets.parts_of(source), **shape)
 
 
 def own_cells(
     table: pd.DataFrame,
-    which: int,
+    number: int,
     methods: Sequence[str],
     level: float = 0.95,
     theirs: pd.DataFrame | None = None,
@@ -175,7 +147,7 @@ def own_cells(
     ----------
     table : DataFrame
         Of `collect`.
-    which : int
+    number : int
         1, 4, 5 (means), 2 or 3 (mean absolute errors).
     methods : sequence of str
         As for `collect`. Nothing is compared unless `fslbook.training.train_paper` made the
@@ -191,8 +163,8 @@ def own_cells(
     pooled = table.assign(
         dataset=table["dataset"].str.replace(r"^meta-album\?test_set=\d$", "meta-album", regex=True)
     )
-    live = maes(pooled, level) if which in (2, 3) else means(pooled, level)
-    theirs = printed(which) if theirs is None else theirs
+    live = maes(pooled, level) if number in (2, 3) else means(pooled, level)
+    theirs = printed(number) if theirs is None else theirs
     live, theirs = (cells.rename(columns={"mae": "mean"}) for cells in (live, theirs))
     names = DATASETS if all(name.startswith(NETWORKS) for name in methods) else {}
     return published.comparison(live, theirs, level, names.get)
@@ -222,13 +194,13 @@ def contributed_table(pack: Pack, **shape: int) -> pd.DataFrame:
     return pd.concat(tables, ignore_index=True) if tables else pd.DataFrame()
 
 
-def reported(which: int, level: float = 0.95, **shape: int) -> pd.DataFrame:
+def reported(number: int, level: float = 0.95, **shape: int) -> pd.DataFrame:
     """Table 1 or 2 as others report it, beside the printed cells; ``shape`` as for
     `contributed_table`."""
 
     def cells(pack: Pack) -> pd.DataFrame:
         table = contributed_table(pack, **shape)
-        return own_cells(table, which, [NETWORKS], level) if len(table) else table
+        return own_cells(table, number, [NETWORKS], level) if len(table) else table
 
     return each(cells)
 
@@ -331,7 +303,7 @@ def maes(table: pd.DataFrame, level: float = 0.95) -> pd.DataFrame:
     return _by(long, "size", stats.closed_interval, level).rename(columns={"mean": "mae"})
 
 
-def far(table: pd.DataFrame, points: float = 10, level: float = 0.95) -> pd.DataFrame:
+def share_far_off(table: pd.DataFrame, points: float = 10, level: float = 0.95) -> pd.DataFrame:
     """Share of tasks (percent) where an estimator is off by more than so many points, with its
     closed interval."""
     long = errors(table)
@@ -361,7 +333,7 @@ def biases(
     return paired(table, names, lambda t, name: (t[name], t[ORACLE]), level)
 
 
-def against(
+def error_differences(
     table: pd.DataFrame,
     best: str = "5-fold",
     names: Sequence[str] = ESTIMATORS,
@@ -405,8 +377,8 @@ def paired(table: pd.DataFrame, names: Sequence[str], pair, level: float = 0.95)
 
 
 def differences(table: pd.DataFrame) -> pd.DataFrame:
-    """`biases` or `against` as a page shows them: 'mean ± half-width', a column per estimator; * by
-    verdict."""
+    """`biases` or `error_differences` as a page shows them: 'mean ± half-width', a column per
+    estimator; * by verdict."""
     mark = np.where(table["verdict"] != 0, "\u00a0*", "\u00a0\u2007")  # of equal width
     cell = pd.Series(plus_minus(table["mean"], table["half_width"], "+.1f"), table.index)
     return _laid_out(table, cell.str.replace("-", "−") + mark)
@@ -418,8 +390,8 @@ def findings(table: pd.DataFrame, points: float = 10, level: float = 0.95) -> pd
 
     Printed numbers are compared as they stand; here verdicts are paired and Holm-corrected.
     """
-    rivals, bias = against(table, level=level), biases(table, level=level)
-    far_off = far(table, points, level).set_index("estimator")
+    rivals, bias = error_differences(table, level=level), biases(table, level=level)
+    far_off = share_far_off(table, points, level).set_index("estimator")
     theirs = printed(1).pivot(index=KEYS, columns="estimator", values="mean")
     settings = len(table[KEYS].drop_duplicates())
     rows = {
@@ -540,7 +512,8 @@ def printed(table: int) -> pd.DataFrame:
 def rows(
     here: pd.DataFrame, printed: pd.DataFrame | None = None, row: str = "method"
 ) -> pd.DataFrame:
-    """Tables of `means`, `maes`, `biases` or `against` as `fslbook.figures.forest` draws them.
+    """Tables of `means`, `maes`, `biases` or `error_differences` as `fslbook.figures.forest` draws
+    them.
 
     A panel per data set, those of the paper after ours, a row per method and a series per
     estimator; or, with ``row="estimator"``, the other way round."""

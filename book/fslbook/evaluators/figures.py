@@ -8,7 +8,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import seaborn as sns
-from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullLocator
+from matplotlib.ticker import FixedLocator, MaxNLocator, NullLocator
 
 from fslbook.style import COLOURS, LINES, MARKERS
 
@@ -16,19 +16,6 @@ from ..figures import LOOKS, plain_ticks
 
 if TYPE_CHECKING:
     from fslcore.evaluation import Neighbours
-
-__all__ = [
-    "assessment",
-    "error_boxes",
-    "error_curves",
-    "estimate_scatter",
-    "estimates",
-    "implied_correlations",
-    "neighbours",
-    "rank_points",
-    "shot_panels",
-    "task_intervals",
-]
 
 SHARP = 160  # dots per inch of the clouds of points, which would make a drawing of a megabyte
 
@@ -152,12 +139,12 @@ def task_intervals(table: pd.DataFrame) -> plt.Figure:
     return figure
 
 
-def estimates(table: pd.DataFrame, names: list[str], of: str) -> plt.Figure:
+def estimates(table: pd.DataFrame, names: list[str], title: str) -> plt.Figure:
     """Estimated accuracy against the oracle's, a panel per estimator, a dot per task (evaluators
     paper, Figure 1).
 
     ``table`` as `fslbook.evaluators.estimates.collect` gives it, of one data set and method, which
-    ``of`` names."""
+    ``title`` names."""
     figure, axes = plt.subplots(2, 2, figsize=(6.2, 6.2), sharex=True, sharey=True, dpi=SHARP)
     # Accuracies take few values.
     noise = np.random.default_rng(0).uniform(-1.5, 1.5, (2, len(table)))
@@ -165,25 +152,26 @@ def estimates(table: pd.DataFrame, names: list[str], of: str) -> plt.Figure:
         ax.plot([0, 100], [0, 100], color="black", linewidth=1)
         look = dict(s=10, alpha=0.4, color=LOOKS[name]["color"], rasterized=True)
         ax.scatter(table["oracle"] + noise[0], table[name] + noise[1], **look)
-        vary = (table[["oracle", name]].nunique() > 1).all()
-        title = f"correlation {table['oracle'].corr(table[name]):.2f}" if vary else "no correlation"
-        ax.set(title=f"{name}: {title}", aspect="equal")
+        words = "no correlation"
+        if (table[["oracle", name]].nunique() > 1).all():
+            words = f"correlation {table['oracle'].corr(table[name]):.2f}"
+        ax.set(title=f"{name}: {words}", aspect="equal")
     for ax in axes[:, 0]:
         ax.set_ylabel("estimate (%)")
     for ax in axes[1]:
         ax.set_xlabel("oracle (%)")
-    figure.suptitle(of)
+    figure.suptitle(title)
     return figure
 
 
-def error_boxes(errors: pd.DataFrame, of: str, rows: str = "method") -> plt.Figure:
+def error_boxes(errors: pd.DataFrame, subject: str, rows: str = "method") -> plt.Figure:
     """Distribution of the absolute error over tasks (evaluators paper, Figures 2 and 6).
 
     Parameters
     ----------
     errors : DataFrame
         As `fslbook.evaluators.estimates.errors` gives it.
-    of : str
+    subject : str
         What all of them are of: a data set or a method.
     rows : str
         Column whose values are the groups of boxes.
@@ -207,7 +195,7 @@ def error_boxes(errors: pd.DataFrame, of: str, rows: str = "method") -> plt.Figu
     for i, box in enumerate(boxes):
         box.set_hatch(["", "//", "..", "xx", "--"][i // groups % 5])
     ax.axvline(10, color="black", linewidth=1)
-    ax.set(xlabel=f"absolute error, {of} (points)", ylabel="")
+    ax.set(xlabel=f"absolute error, {subject} (points)", ylabel="")
     handles, labels = ax.get_legend_handles_labels()
     ax.legend(handles, labels, loc="lower center", bbox_to_anchor=(0.35, 1), ncols=3, fontsize=9)
     return figure
@@ -315,82 +303,38 @@ def shot_panels(curves: pd.DataFrame) -> plt.Figure:
     Parameters
     ----------
     curves : DataFrame
-        As `fslbook.evaluators.choosing.curves` gives it. Each rule has its colour in `LOOKS`; with
+        As `fslbook.evaluators.selection.curves` gives it. Each rule has its colour in `LOOKS`; with
         several numbers of ways, marks and lines distinguish these.
     """
     sets, panels, ways = (list(curves[c].unique()) for c in ("dataset", "panel", "ways"))
     by_ways = curves.groupby("dataset")["ways"].nunique().max() > 1
-    size = (6.4, 0.9 + 2.4 * len(sets))
     figure, axes = plt.subplots(
-        len(sets), len(panels), figsize=size, sharex=True, squeeze=False, layout="constrained"
+        len(sets),
+        len(panels),
+        figsize=(6.4, 0.9 + 2.4 * len(sets)),
+        sharex=True,
+        squeeze=False,
+        layout="constrained",
     )
     handles = {}
     for (dataset, panel, k, rule), part in curves.groupby(
         ["dataset", "panel", "ways", "rule"], sort=False
     ):
-        look = LOOKS[rule]
+        look, name = LOOKS[rule], rule
         if by_ways:
-            look = dict(
-                color=look["color"], marker=MARKERS[ways.index(k)], linestyle=LINES[ways.index(k)]
-            )
-        name = f"{k} ways, {rule}" if by_ways else rule
+            mark, line = MARKERS[ways.index(k)], LINES[ways.index(k)]
+            look, name = look | dict(marker=mark, linestyle=line), f"{k} ways, {rule}"
         ax = axes[sets.index(dataset), panels.index(panel)]
         handles[name] = ax.errorbar(
             part["shots"], part["mean"], part["error"], markersize=5, linewidth=1.2, **look
         )
         ax.set(xscale="log", ylabel=panel, title=dataset)
         ax.xaxis.set_major_locator(FixedLocator(sorted(curves["shots"].unique())))
-        ax.xaxis.set_major_formatter(FuncFormatter(lambda v, _: f"{v:g}"))
+        ax.xaxis.set_major_formatter("{x:g}")
         ax.xaxis.set_minor_locator(NullLocator())
         ax.tick_params(labelbottom=True)
     figure.supxlabel("shots", fontsize=12)
     figure.legend(
         handles.values(), handles, loc="outside upper center", ncols=2 if by_ways else 3, fontsize=9
     )
-    return figure
-
-
-def implied_correlations(cells: pd.DataFrame) -> plt.Figure:
-    """Correlation of estimate and oracle that printed tables imply, a panel per data set.
-
-    Parameters
-    ----------
-    cells : DataFrame
-        Column correlation by dataset, learner and estimator, as
-        `fslbook.evaluators.audit.Evidence.cells`.
-    """
-    t = cells["correlation"].dropna()
-    sets, learners, estimators = (
-        list(t.index.unique(level)) for level in ("dataset", "learner", "estimator")
-    )
-    figure, axes = plt.subplots(
-        len(sets), 1, figsize=(6.4, 2.2 * len(sets) + 0.9), sharex=True, layout="constrained"
-    )
-    for ax, name in zip(axes, sets):
-        ax.axvline(0, color="black", linewidth=1)
-        ax.axvspan(1, t.max() + 0.1, color="grey", alpha=0.25, label="impossible")
-        for k, estimator in enumerate(estimators):
-            correlations = t.xs((name, estimator), level=("dataset", "estimator"))
-            rows = np.array([learners.index(m) for m in correlations.index]) + 0.16 * (k - 1.5)
-            look = LOOKS[estimator]
-            ax.scatter(
-                correlations,
-                rows,
-                marker=look["marker"],
-                color=look["color"],
-                s=36,
-                label=estimator,
-            )
-        ax.set(
-            title=name,
-            yticks=range(len(learners)),
-            yticklabels=learners,
-            ylim=(len(learners) - 0.5, -0.5),
-        )
-    axes[-1].set(
-        xlabel="implied correlation of estimate and oracle over episodes",
-        xlim=(t.min() - 0.1, t.max() + 0.1),
-    )
-    handles, labels = axes[0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=3)
     return figure

@@ -16,8 +16,6 @@ from fslcore.tasks import Tasks, sample_closed
 from ..estimation import assess, informed
 from ..estimation.calibration import METHOD
 
-__all__ = ["example", "record", "truth"]
-
 
 def example(dataset: str, ways: int = 5, shots: int = 5, seed: int = 0) -> tuple[Images, Images]:
     """A support drawn from an embedded data set, and the other images of its classes.

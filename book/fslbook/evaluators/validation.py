@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Sequence
 from functools import partial
 from itertools import product
@@ -17,25 +18,6 @@ from fslcore.evaluation import Method
 
 from ..estimation.calibration import stored
 from ..estimation.informed import RIDGE, SIGNALS, Informed
-
-__all__ = [
-    "REGRESSORS",
-    "apart",
-    "by_method",
-    "choose",
-    "coverage",
-    "errors",
-    "estimates",
-    "fitted",
-    "interval_kinds",
-    "noise_floor",
-    "of_dataset",
-    "pooled",
-    "saved",
-    "selection",
-    "transfer",
-    "validate",
-]
 
 REGRESSORS = {
     "ridge": RIDGE,
@@ -173,7 +155,7 @@ def selection(
     return pd.DataFrame(correlation), pd.DataFrame(accuracy)
 
 
-def apart(learning: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
+def fitting_and_calibration(learning: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Episodes for fitting and for calibration: the last set of ``classes`` is for calibration,
     others for fitting."""
     last = learning["classes"] == learning["classes"].iloc[-1]
@@ -297,17 +279,19 @@ def interval_kinds(
     model = fitted(fitting, pooled(), **options)
     of_half = fitted(learning.iloc[::2], pooled(), **options)
     calibrations, halves = by_method(calibration), by_method(learning.iloc[1::2])
-    tables: dict[str, list[pd.DataFrame]] = {}
+    tables = defaultdict(list)
     for method, episodes in by_method(test).items():
         kinds = _kinds(episodes, model, calibrations[method], nominal)
         scores = of_half.scores(halves[method])
         kinds["informed, same classes"] = of_half.intervals(episodes, scores, nominal)
         for kind, ends in kinds.items():
-            tables.setdefault(kind, []).append(_with_truth(ends, episodes, method))
-    return {kind: pd.concat(parts, ignore_index=True) for kind, parts in tables.items()}
+            tables[kind].append(_with_truth(ends, episodes, method))
+    return {kind: pd.concat(tables[kind], ignore_index=True) for kind in tables}
 
 
-def _kinds(episodes, model, calibration, nominal):
+def _kinds(
+    episodes: pd.DataFrame, model: Informed, calibration: pd.DataFrame, nominal: float
+) -> dict[str, pd.DataFrame]:
     """The intervals of one method that are calibrated on other classes, or not at all."""
     truth, estimate = calibration["accuracy"], model.predict(episodes)
     return {

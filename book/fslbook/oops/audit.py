@@ -7,6 +7,7 @@ from itertools import combinations
 
 import numpy as np
 import pandas as pd
+from numpy.random import Generator
 from numpy.typing import ArrayLike
 from scipy import stats as scipy_stats
 
@@ -421,7 +422,7 @@ def _best(shots: int, images: int) -> tuple[int, int]:
     return int(queries[best]), int(tasks[best])
 
 
-def _simulated(shots: int, rng: np.random.Generator) -> np.ndarray:
+def _simulated(shots: int, rng: Generator) -> np.ndarray:
     """(2, 200000) accuracies expected on each class, given supports drawn at random."""
     a, b = rng.normal(
         [[-1], [1]], 1 / np.sqrt(shots), (2, 200_000)

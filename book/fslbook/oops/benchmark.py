@@ -142,17 +142,10 @@ def _laid_out(table: pd.DataFrame, columns: list[str]) -> pd.DataFrame:
 def width_ratios(table: pd.DataFrame) -> pd.DataFrame:
     """Open over closed half-width of every setting that has both, in column ``ratio``."""
     keys = ["dataset", "n_images", "backbone", "learner"]
-    half = (
-        table.pivot(index=keys, columns="sampling", values="half_width")
-        .reindex(columns=["closed", "open"])
-        .dropna()
-    )
-    return (
-        (half["open"] / half["closed"])
-        .rename("ratio")
-        .reset_index()
-        .sort_values("n_images", ignore_index=True)
-    )
+    half = table.pivot(index=keys, columns="sampling", values="half_width")
+    half = half.reindex(columns=["closed", "open"]).dropna()
+    ratio = (half["open"] / half["closed"]).rename("ratio").reset_index()
+    return ratio.sort_values("n_images", ignore_index=True)
 
 
 def mean_gaps(table: pd.DataFrame) -> pd.DataFrame:
@@ -181,18 +174,13 @@ def correlations(results: pd.DataFrame) -> pd.DataFrame:
     """Lowest, median and highest correlation of two methods over open tasks, by data set; only where both vary."""
     rows = {}
     for dataset in results["dataset"].unique():
-        pairs = [
-            common(a, b) for a, b in combinations(methods(results, dataset, "open").values(), 2)
-        ]
+        per_task = methods(results, dataset, "open").values()
+        pairs = [common(a, b) for a, b in combinations(per_task, 2)]
         r = pd.Series(
             [np.corrcoef(a, b)[0, 1] for a, b in pairs if np.ptp(a) and np.ptp(b)], dtype=float
         )
-        rows[dataset] = {
-            "pairs": len(r),
-            "lowest": r.min(),
-            "median": r.median(),
-            "highest": r.max(),
-        }
+        quantiles = {"lowest": r.min(), "median": r.median(), "highest": r.max()}
+        rows[dataset] = {"pairs": len(r), **quantiles}
     return pd.DataFrame(rows).T.astype({"pairs": int}).round(2)
 
 
@@ -296,32 +284,29 @@ def reported_agreement(level: float, **shape) -> pd.DataFrame:
     return results[results["pairs"] > 0]
 
 
+# Pairs of `pair_table` that `conclusive_counts` counts: conclusive by a rule, or otherwise by another one.
+CONCLUSIVE = {
+    "conclusive, closed": "closed != 0",
+    "conclusive, open": "open != 0",
+    "conclusive, unpaired difference": "unpaired != 0",
+    "conclusive, paired": "paired != 0",
+    "closed conclusive, open not": "closed != 0 and open == 0",
+    "open conclusive, closed not": "closed == 0 and open != 0",
+    "closed and open conclusive, opposite": "closed * open < 0",
+    "open conclusive, paired not": "open != 0 and paired == 0",
+    "paired conclusive, open not": "paired != 0 and open == 0",
+    "unpaired difference conclusive, paired not": "unpaired != 0 and paired == 0",
+    "paired conclusive, unpaired difference not": "paired != 0 and unpaired == 0",
+    "closed conclusive, lost open, back paired": "closed != 0 and open == 0 and paired != 0",
+    "closed conclusive, paired not": "closed != 0 and paired == 0",
+    "closed and paired conclusive, opposite": "closed * paired < 0",
+}
+
+
 def conclusive_counts(pairs: pd.DataFrame) -> pd.Series:
     """How many pairs are conclusive by each rule, and how many conclusions change between rules."""
-    c = pairs["closed"]
-    o = pairs["open"]
-    u = pairs["unpaired"]
-    p = pairs["paired"]
-    return pd.Series(
-        {
-            "pairs of methods": len(pairs),
-            "conclusive, closed": (c != 0).sum(),
-            "conclusive, open": (o != 0).sum(),
-            "conclusive, unpaired difference": (u != 0).sum(),
-            "conclusive, paired": (p != 0).sum(),
-            "closed conclusive, open not": ((c != 0) & (o == 0)).sum(),
-            "open conclusive, closed not": ((c == 0) & (o != 0)).sum(),
-            "closed and open conclusive, opposite": (c * o < 0).sum(),
-            "open conclusive, paired not": ((o != 0) & (p == 0)).sum(),
-            "paired conclusive, open not": ((p != 0) & (o == 0)).sum(),
-            "unpaired difference conclusive, paired not": ((u != 0) & (p == 0)).sum(),
-            "paired conclusive, unpaired difference not": ((p != 0) & (u == 0)).sum(),
-            "closed conclusive, lost open, back paired": ((c != 0) & (o == 0) & (p != 0)).sum(),
-            "closed conclusive, paired not": ((c != 0) & (p == 0)).sum(),
-            "closed and paired conclusive, opposite": (c * p < 0).sum(),
-        },
-        name="count",
-    )
+    counts = {name: pairs.eval(rule).sum() for name, rule in CONCLUSIVE.items()}
+    return pd.Series({"pairs of methods": len(pairs), **counts}, name="count")
 
 
 def conclusive_rows(pairs: pd.DataFrame) -> pd.DataFrame:
@@ -342,12 +327,10 @@ def corrected_counts(pairs: pd.DataFrame, level: float = 0.95) -> pd.Series:
 
     Holm's method bounds the probability of any false conclusion by 1 - level; that of Benjamini and
     Hochberg bounds the expected share of false conclusions among all conclusions."""
-    corrected = {
-        f"paired, {name}": (adjust(pairs["p_value"]) < 1 - level).sum()
-        for name, adjust in (("Holm", stats.holm), ("Benjamini–Hochberg", stats.benjamini_hochberg))
-    }
-    uncorrected = {kind: (pairs[kind] != 0).sum() for kind in ("open", "unpaired", "paired")}
-    return pd.Series({"pairs": len(pairs), **uncorrected, **corrected}, name="count")
+    counts = {kind: (pairs[kind] != 0).sum() for kind in ("open", "unpaired", "paired")}
+    for name, adjust in (("Holm", stats.holm), ("Benjamini–Hochberg", stats.benjamini_hochberg)):
+        counts[f"paired, {name}"] = (adjust(pairs["p_value"]) < 1 - level).sum()
+    return pd.Series({"pairs": len(pairs), **counts}, name="count")
 
 
 def correlation_rows(correlations: pd.DataFrame) -> pd.DataFrame:
@@ -359,10 +342,9 @@ def correlation_rows(correlations: pd.DataFrame) -> pd.DataFrame:
 def counts_by_size(tables: Iterable[pd.DataFrame], level: float = 0.95) -> pd.DataFrame:
     """`corrected_counts` of each number of shots S and queries Q in results tables, in rows (shots, Q)."""
     rows = {}
-    for size, part in (
-        (size, part) for t in tables for size, part in t.groupby(["shots", "queries"])
-    ):
-        rows[size] = corrected_counts(pair_table(part, level), level)
+    for table in tables:
+        for size, part in table.groupby(["shots", "queries"]):
+            rows[size] = corrected_counts(pair_table(part, level), level)
     return pd.DataFrame(rows).T.rename_axis(["shots", "Q"]).sort_index(kind="stable")
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import partial
+from collections.abc import Iterator
 
 import numpy as np
 import pandas as pd
@@ -27,7 +27,7 @@ def class_sizes() -> dict[str, np.ndarray]:
     }
 
 
-def expected_uses(sizes: np.ndarray, *, ways: int, images: int, most: int) -> np.ndarray:
+def expected_uses(sizes: np.ndarray, *, ways: int, images: int, max_tasks: int) -> np.ndarray:
     """About how many open tasks hold each class, without classes that are too small for one.
 
     All classes are used at the same rate until their images run out, and sampling stops when fewer
@@ -37,7 +37,7 @@ def expected_uses(sizes: np.ndarray, *, ways: int, images: int, most: int) -> np
     ----------
     sizes : (C,) integers
         Images of each class.
-    ways, images, most : int
+    ways, images, max_tasks : int
         K; S + Q; the largest number of tasks.
 
     Returns
@@ -52,20 +52,20 @@ def expected_uses(sizes: np.ndarray, *, ways: int, images: int, most: int) -> np
     if len(possible) < ways:
         return np.zeros(0)
     uses = np.minimum(possible, possible[-ways])
-    if uses.sum() <= ways * most:
+    if uses.sum() <= ways * max_tasks:
         return uses.astype(float)
-    # The height at which uses add up to K · most: the classes below it are used up, the others
+    # The height at which uses add up to K · max_tasks: the classes below it are used up, the others
     # share what is left.
     used_up = np.concatenate([[0], possible.cumsum()[:-1]])
-    height = (ways * most - used_up) / np.arange(len(possible), 0, -1)
+    height = (ways * max_tasks - used_up) / np.arange(len(possible), 0, -1)
     return np.minimum(possible, height[height <= possible][0])
 
 
-def paper_weights(*, ways: int, images: int, most: int) -> pd.DataFrame:
+def paper_weights(*, ways: int, images: int, max_tasks: int) -> pd.DataFrame:
     """Weight of each class in open tasks of the paper's data sets, as a multiple of the average: dataset, weight."""
     parts = []
     for name, sizes in class_sizes().items():
-        uses = expected_uses(sizes, ways=ways, images=images, most=most)
+        uses = expected_uses(sizes, ways=ways, images=images, max_tasks=max_tasks)
         parts.append(
             pd.DataFrame(
                 {
@@ -78,7 +78,7 @@ def paper_weights(*, ways: int, images: int, most: int) -> pd.DataFrame:
 
 
 def coverage(
-    *, ways: int, shots: int, queries: int, most: int, level: float, test_sets: int, seed: int
+    *, ways: int, shots: int, queries: int, max_tasks: int, level: float, test_sets: int, seed: int
 ) -> pd.DataFrame:
     """How often open intervals contain the mean in which classes have equal weight, by simulation.
 
@@ -88,7 +88,7 @@ def coverage(
 
     Parameters
     ----------
-    ways, shots, queries, most : int
+    ways, shots, queries, max_tasks : int
         Of the tasks; the largest number of them.
     level : float
         Of the intervals.
@@ -103,18 +103,27 @@ def coverage(
         dataset, drawn ('by size' or 'balanced'), tasks (of the last test set), share (%). Only data
         sets whose classes differ in weight, and that hold 2 tasks.
     """
-    rows, images = [], shots + queries
-    for name, sizes in class_sizes().items():
-        uses = expected_uses(sizes, ways=ways, images=images, most=most)
-        if not len(uses) or uses.min() == uses.max():
-            continue
+    rows = []
+    for name, possible in _sets_with_unequal_weights(ways, shots + queries, max_tasks):
         for scheme in ("by size", "balanced"):
-            shape = dict(ways=ways, max_tasks=most, balanced=scheme == "balanced")
-            interval = partial(_interval, sizes[sizes >= images] // images, queries, level)
-            intervals = [interval([seed, number], shape) for number in range(test_sets)]
-            rows.append((OOPS_DATASETS[name], scheme, intervals[-1][-1], _share(intervals)))
-    table = pd.DataFrame(rows, columns=["dataset", "drawn", "tasks", "share"])
-    return table.dropna(ignore_index=True)
+            shape = dict(ways=ways, max_tasks=max_tasks, balanced=scheme == "balanced")
+            intervals = [
+                _interval(possible, queries, level, [seed, number], shape)
+                for number in range(test_sets)
+            ]
+            rows.append((name, scheme, intervals[-1][-1], _share(intervals)))
+    columns = ["dataset", "drawn", "tasks", "share"]
+    return pd.DataFrame(rows, columns=columns).dropna(ignore_index=True)
+
+
+def _sets_with_unequal_weights(
+    ways: int, images: int, max_tasks: int
+) -> Iterator[tuple[str, np.ndarray]]:
+    """Data sets whose classes differ in weight, and how many tasks each class could be in."""
+    for name, sizes in class_sizes().items():
+        uses = expected_uses(sizes, ways=ways, images=images, max_tasks=max_tasks)
+        if len(uses) and uses.min() < uses.max():
+            yield OOPS_DATASETS[name], sizes[sizes >= images] // images
 
 
 def _interval(

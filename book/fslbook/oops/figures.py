@@ -180,21 +180,16 @@ def conclusive_bars(bars: pd.DataFrame) -> plt.Figure:
     shots = [s for s in bars["shots"].unique() if s]
     figure, ax = plt.subplots(figsize=(5.4, 0.85 * len(rules) + 1))
     theirs = bars["shots"] == 0
-    slots = len(shots) + bool(
-        theirs.any()
-    )  # the paper's stand below the bars, clear of their numbers
+    # The paper's stand below the bars, clear of their numbers.
+    slots = len(shots) + bool(theirs.any())
     height = 0.8 / slots
     for i, (s, hatch) in enumerate(zip(shots, ["", "//", "..", "xx", "--"])):
         mine = bars["shots"] == s
-        name = f"{s} shot" if s == 1 else f"{s} shots"
-        offset = (i - (slots - 1) / 2) * height
-        style = dict(color=COLOURS[i], hatch=hatch, edgecolor="white", label=name)
-        patches = ax.barh(y[mine] + offset, share[mine], height, **style)
-        ax.bar_label(patches, bars["conclusive"][mine].astype(str), padding=3, fontsize=9)
-    below = (slots - 1) / 2 * height
-    ax.plot(
-        share[theirs], y[theirs] + below, "D", color="black", markersize=6, label="OOPS, printed"
-    )
+        look = dict(color=COLOURS[i], hatch=hatch, edgecolor="white", label=counted(s, "shot"))
+        ax.barh(y[mine] + (i - (slots - 1) / 2) * height, share[mine], height, **look)
+        ax.bar_label(ax.containers[-1], bars["conclusive"][mine].astype(str), padding=3, fontsize=9)
+    look = dict(color="black", markersize=6, label="OOPS, printed")
+    ax.plot(share[theirs], y[theirs] + (slots - 1) / 2 * height, "D", **look)
     ax.set(
         yticks=range(len(rules)),
         yticklabels=rules,
@@ -203,8 +198,14 @@ def conclusive_bars(bars: pd.DataFrame) -> plt.Figure:
     )
     ax.invert_yaxis()
     ax.grid(axis="y", visible=False)
-    place = dict(loc="lower center", bbox_to_anchor=(0.35, 1), ncols=len(shots) + 1)
-    ax.legend(**place, fontsize=9, columnspacing=1, handlelength=1.5)
+    ax.legend(
+        loc="lower center",
+        bbox_to_anchor=(0.35, 1),
+        ncols=len(shots) + 1,
+        fontsize=9,
+        columnspacing=1,
+        handlelength=1.5,
+    )
     return figure
 
 
@@ -321,26 +322,30 @@ def query_panels(curves: pd.DataFrame) -> plt.Figure:
     return figure
 
 
-def optima(table: pd.DataFrame, rows: str = "dataset") -> plt.Figure:
-    """Q* of pilots with their intervals, a panel per number of shots, a row per value of ``rows``, a mark per method.
+def optima(table: pd.DataFrame) -> plt.Figure:
+    """Q* of pilots with their intervals, a panel per number of shots, a row per data set, a mark per method.
 
     Parameters
     ----------
     table : DataFrame
-        Columns shots, method, ``rows``, optimum, low and high; an infinite end is drawn to the
+        Columns shots, method, dataset, optimum, low and high; an infinite end is drawn to the
         panel's edge.
     """
-    shots, names, methods = (table[c].unique().tolist() for c in ("shots", rows, "method"))
-    size = (5.4, 1.3 + 1.8 * len(shots))
+    shots, names, methods = (table[c].unique().tolist() for c in ("shots", "dataset", "method"))
     figure, axes = plt.subplots(
-        len(shots), 1, figsize=size, sharex=True, squeeze=False, layout="constrained"
+        len(shots),
+        1,
+        figsize=(5.4, 1.3 + 1.8 * len(shots)),
+        sharex=True,
+        squeeze=False,
+        layout="constrained",
     )
-    finite = table[["optimum", "low", "high"]].replace(np.inf, np.nan)
-    edge = 1.3 * np.nanmax(finite.to_numpy())
+    ends = table[["optimum", "low", "high"]]
+    edge = 1.3 * ends.where(np.isfinite(ends)).max(axis=None)
     for ax, s in zip(axes[:, 0], shots):
         for i, method in enumerate(methods):
             part = table[(table["shots"] == s) & (table["method"] == method)]
-            y = np.array([names.index(n) for n in part[rows]]) + 0.22 * (i - (len(methods) - 1) / 2)
+            y = part["dataset"].map(names.index) + 0.22 * (i - (len(methods) - 1) / 2)
             ax.hlines(y, part["low"], part["high"].clip(upper=edge), color=COLOURS[i], linewidth=2)
             ax.plot(
                 part["optimum"].where(part["optimum"] < np.inf),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
+from numpy.random import Generator
 from scipy.stats import norm as normal
 
 from fslcore import stats
@@ -14,7 +15,7 @@ from fslcore.tasks import Tasks, sample_closed, sample_open
 PAPER = np.array([[-1.0], [1.0]])
 
 
-def gaussian_classes(n: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+def gaussian_classes(n: int, rng: Generator) -> tuple[np.ndarray, np.ndarray]:
     """The two classes of the OOPS paper's synthetic study (section 4.1): N(-1, 1) and N(1, 1).
 
     Parameters
@@ -80,17 +81,19 @@ def coverage(
     rng = np.random.default_rng(seed)
     shape = dict(ways=2, shots=shots, queries=queries)
     x, labels = gaussian_classes(400_000, rng)
-    truth = 100 * nearest_mean_accuracy(x, sample_open(labels, seed=seed, **shape)).mean()
-    intervals: dict[str, list[stats.Interval]] = {"closed": [], "open": []}
+    truth = _percent(x, sample_open(labels, seed=seed, **shape)).mean()
+    closed, opened = [], []
     for repetition in range(repetitions):
         x, labels = gaussian_classes(n, rng)
-        closed = sample_closed(labels, tasks=tasks, seed=repetition, **shape)
-        opened = sample_open(labels, seed=repetition, **shape)
-        intervals["closed"].append(
-            stats.closed_interval(100 * nearest_mean_accuracy(x, closed), level)
-        )
-        intervals["open"].append(stats.open_interval(100 * nearest_mean_accuracy(x, opened), level))
-    return float(truth), intervals
+        sampled = sample_closed(labels, tasks=tasks, seed=repetition, **shape)
+        closed.append(stats.closed_interval(_percent(x, sampled), level))
+        sampled = sample_open(labels, seed=repetition, **shape)
+        opened.append(stats.open_interval(_percent(x, sampled), level))
+    return float(truth), {"closed": closed, "open": opened}
+
+
+def _percent(x: np.ndarray, tasks: Tasks) -> np.ndarray:
+    return 100 * nearest_mean_accuracy(x, tasks)
 
 
 def centres(ways: int, separation: float) -> np.ndarray:
@@ -103,7 +106,7 @@ def gaussian_tasks(
     tasks: int,
     shots: int,
     queries: int,
-    rng: np.random.Generator,
+    rng: Generator,
     noise: float = 0.0,
 ) -> np.ndarray:
     """(T, K, Q) whether each query is nearest to its own class's support mean, in fresh tasks.
@@ -180,7 +183,7 @@ def open_variances(
     shots: int,
     queries: list[int],
     repetitions: int,
-    rng: np.random.Generator,
+    rng: Generator,
     means: np.ndarray = PAPER,
 ) -> pd.DataFrame:
     """Variance, over fresh data sets, of the mean accuracy of open tasks until the images are used up.

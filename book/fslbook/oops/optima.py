@@ -11,17 +11,7 @@ from scipy import optimize
 from scipy.stats import chi2, norm
 
 from fslcore import stats
-from fslcore.errors import InputError, choice, floats, instance, whole
-from fslcore.stats.pilot import (
-    TARGETS,
-    Pilot,
-    checked_values,
-    classes_held,
-    jackknife,
-    left_out,
-    moments,
-    positive,
-)
+from fslcore.stats.pilot import Pilot, jackknife, left_out, moments
 
 
 @dataclass(frozen=True)
@@ -91,10 +81,8 @@ class VarianceFit:
     p_value: float
 
 
-def compare_optima(
-    a: ArrayLike, b: ArrayLike, *, labels: ArrayLike | None = None, target: str = "classes"
-) -> OptimumRatio:
-    """Test whether two sets of values on the same tasks have the same Q*.
+def compare_optima(a: np.ndarray, b: np.ndarray) -> OptimumRatio:
+    """Test whether two sets of values on the same tasks have the same Q*, for tasks with new classes each.
 
     Q* is the same where α_b β_a - α_a β_b = 0. The test divides the estimate of that by its
     standard error, from leaving out one task at a time for both. It pairs tasks, so that their
@@ -102,28 +90,14 @@ def compare_optima(
 
     Parameters
     ----------
-    a, b : (T, K, Q) array_like
+    a, b : (T, K, Q) arrays
         Values of two methods on the same queries; or of a difference and of one of its methods. T ≥
         3.
-    labels : (T, K) array_like, optional
-        Class of each group of queries, for the target 'images'.
-    target : str
-        'classes' or 'images'; see `fslcore.stats.pilot`.
-
-    Raises
-    ------
-    InputError
-        As for `fslcore.stats.pilot.moments`; different shapes.
     """
-    a, b = (checked_values(floats(name, x, 3), 3, name, labels) for name, x in (("a", a), ("b", b)))
-    if a.shape != b.shape:
-        raise InputError(f"a has shape {a.shape}, b has {b.shape}; both are of the same tasks")
-    classes = classes_held(a, labels) if choice("target", target, TARGETS) == "images" else None
     (alpha_a, beta_a), (alpha_b, beta_b) = (
-        (m.alpha, m.beta)
-        for m in (moments(x, labels=labels, target=target).model(1) for x in (a, b))
+        (model.alpha, model.beta) for model in (moments(values).model(1) for values in (a, b))
     )
-    left_a, left_b = left_out(a, 1, classes), left_out(b, 1, classes)
+    left_a, left_b = left_out(a, 1), left_out(b, 1)
     spread = jackknife((left_b[:, 0] * left_a[:, 1] - left_a[:, 0] * left_b[:, 1])[:, None])[0, 0]
     with np.errstate(divide="ignore", invalid="ignore"):
         z = float((alpha_b * beta_a - alpha_a * beta_b) / np.sqrt(spread))
@@ -138,16 +112,10 @@ def common_optimum(pilots: Sequence[Pilot]) -> CommonOptimum:
     `fslcore.stats.pilot`, no estimate of α needs to be positive. Runs on the same tasks are not
     independent: see `compare_optima`.
 
-    Raises
-    ------
-    InputError
-        Fewer than 2 runs; runs with different shots.
     """
-    pilots = [instance("pilots", p, Pilot) for p in instance("pilots", pilots, Sequence)]
-    if len(pilots) < 2 or len({p.model.shots for p in pilots}) > 1:
-        raise InputError(f"pilots: {len(pilots)} runs; at least 2 with equal shots are needed")
-    alpha, beta = (np.array([getattr(p.model, name) for p in pilots]) for name in ("alpha", "beta"))
-    covariance = np.array([p.covariance for p in pilots])
+    alpha = np.array([pilot.model.alpha for pilot in pilots])
+    beta = np.array([pilot.model.beta for pilot in pilots])
+    covariance = np.array([pilot.covariance for pilot in pilots])
 
     def distance(log_q: np.ndarray) -> np.ndarray:
         square = np.exp(2 * np.atleast_1d(log_q))[:, None]
@@ -160,9 +128,12 @@ def common_optimum(pilots: Sequence[Pilot]) -> CommonOptimum:
     nearest = int(distance(grid).argmin())
     ends = grid[max(nearest - 1, 0)], grid[min(nearest + 1, len(grid) - 1)]
     minimum = optimize.minimize_scalar(lambda v: distance(v)[0], bounds=ends, method="bounded")
-    df = len(pilots) - 1
-    p_value = float(chi2.sf(minimum.fun, df))
-    return CommonOptimum(float(np.exp(minimum.x)), float(minimum.fun), df, p_value)
+    return CommonOptimum(
+        optimum=float(np.exp(minimum.x)),
+        chi_square=float(minimum.fun),
+        df=len(pilots) - 1,
+        p_value=float(chi2.sf(minimum.fun, len(pilots) - 1)),
+    )
 
 
 def fit_variance(
@@ -182,33 +153,17 @@ def fit_variance(
     shots : int
         S.
 
-    Raises
-    ------
-    InputError
-        Different lengths, fewer than 4 values of Q, numbers that are not over 0 (of ``variance``:
-        below 0), NaN or infinity, fewer than 1 shot.
     """
-    whole("shots", shots, minimum=1)
-    q = positive("queries", queries)
-    t = positive("tasks", tasks)
-    e = positive("error", error)
-    v = floats("variance", variance, None)
-    if (v < 0).any():
-        raise InputError(f"variance: the least is {v.min():g}; numbers of at least 0 are allowed")
-    if not (q.shape == t.shape == v.shape == e.shape and q.ndim == 1) or len(np.unique(q)) < 4:
-        raise InputError(
-            f"queries, tasks, variance and error have shapes {q.shape}, {t.shape}, {v.shape}, {e.shape}; "
-            "four arrays of one length, with at least 4 values of Q, are needed"
-        )
+    q, t, v, e = (np.asarray(a, float) for a in (queries, tasks, variance, error))
     design = np.stack([q, 1 / q, np.ones_like(q)], axis=1) / ((shots + q) * t * e)[:, None]
     target = v / e
     solution = np.linalg.lstsq(design, target, rcond=None)[0]
     chi_square = float(((target - design @ solution) ** 2).sum())
     centred = target - (v / e**2).sum() / (1 / e**2).sum() / e
     return VarianceFit(
-        stats.VarianceModel(*map(float, solution), shots),
-        tuple(np.sqrt(np.diag(np.linalg.inv(design.T @ design))).tolist()),
-        1 - chi_square / float((centred**2).sum()),
-        chi_square,
-        float(chi2.sf(chi_square, len(q) - 3)),
+        model=stats.VarianceModel(*map(float, solution), shots),
+        errors=tuple(np.sqrt(np.diag(np.linalg.inv(design.T @ design))).tolist()),
+        r_squared=1 - chi_square / float((centred**2).sum()),
+        chi_square=chi_square,
+        p_value=float(chi2.sf(chi_square, len(q) - 3)),
     )

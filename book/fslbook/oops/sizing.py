@@ -13,6 +13,7 @@ from itertools import combinations, product
 
 import numpy as np
 import pandas as pd
+from numpy.random import Generator
 
 from fslbook.oops.difficulty import regression_interval, sample_by_difficulty, weighted_interval
 from fslcore import evaluation, stats
@@ -96,7 +97,7 @@ def curve(trials: pd.DataFrame) -> pd.DataFrame:
     return pd.concat(parts, ignore_index=True).drop(columns="fourth")
 
 
-def minima(curves: pd.DataFrame, within: float = 1.05) -> pd.DataFrame:
+def minima(curves: pd.DataFrame, factor: float = 1.05) -> pd.DataFrame:
     """Where the mean half-width is least, and how flat it is there.
 
     Parameters
@@ -108,13 +109,13 @@ def minima(curves: pd.DataFrame, within: float = 1.05) -> pd.DataFrame:
     -------
     DataFrame
         dataset, method, shots; best (Q on the grid); low and high, the least and largest Q with at
-        most ``within`` times the least half-width; half_width (points); at_15, the half-width at 15
+        most ``factor`` times the least half-width; half_width (points); at_15, the half-width at 15
         queries over the least one (NaN where 15 is not on the grid).
     """
     rows = []
     for key, part in curves.groupby(["dataset", "method", "shots"], sort=False):
         width = part.set_index("queries")["half_width"]
-        good = width.index[width <= within * width.min()]
+        good = width.index[width <= factor * width.min()]
         rows.append(
             (
                 *key,
@@ -468,13 +469,12 @@ def gaussian_regrets(
     """
     rows = []
     for regime, kind in product(regimes, NOISE):
-        world = GaussianWorld(*regime, NOISE[kind])
+        world = GaussianWorld(*regime, noise=NOISE[kind])
         rng = world.stream(seed)
         truth = world.truth(truth_numbers, rng)
         for sampling, _ in product(("closed", "open"), range(runs)):
             p = stats.pilot(world.pilot(sampling, tasks, queries, rng), world.shots)
-            facts = (*regime, kind, sampling, truth.optimum)
-            rows.append((*facts, *_gaussian_regret(p, truth, *regime[2:])))
+            rows.append((*regime, kind, sampling, *_gaussian_regret(p, truth, *regime[2:])))
     return pd.DataFrame(rows, columns=REGRETS)
 
 
@@ -590,7 +590,7 @@ class GaussianWorld:
     n: int
     noise: float
 
-    def stream(self, seed: int) -> np.random.Generator:
+    def stream(self, seed: int) -> Generator:
         """The random numbers of this world."""
         sizes = self.ways, int(100 * self.separation), self.shots, self.n
         return np.random.default_rng([seed, *sizes, int(self.noise > 0)])
@@ -620,13 +620,13 @@ class GaussianWorld:
 
 
 def _gaussian_regret(p: Pilot, truth, shots: int, n: int) -> tuple:
-    """Q* with its interval, the Q chosen from n images, and two regrets, as in `gaussian_regrets`."""
+    """The true Q*, that of a pilot with its interval, the Q chosen from n images, and two regrets."""
     grid = np.arange(1, n // 2 - shots + 1)
     tasks = n // (shots + grid)
     variance = truth.variance(grid, tasks)
     chosen, plain_choice = (stats.best_queries(m, grid, tasks) for m in (p.expected, p.model))
     regret = variance[[chosen - 1, plain_choice - 1]] / variance.min()
-    return p.optimum, p.low, p.high, chosen, *regret
+    return truth.optimum, p.optimum, p.low, p.high, chosen, *regret
 
 
 def by_difficulty(

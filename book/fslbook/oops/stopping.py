@@ -12,8 +12,8 @@ from fslcore import stats
 from ..figures import plain_ticks
 
 
-def studies(differences: np.ndarray, most: int, repeats: int, seed: int = 0) -> np.ndarray:
-    """(repeats, most) differences of two equally good methods: resampled from those given, with random signs.
+def studies(differences: np.ndarray, tasks: int, repeats: int, seed: int = 0) -> np.ndarray:
+    """(repeats, tasks) differences of two equally good methods: resampled from those given, with random signs.
 
     Parameters
     ----------
@@ -21,7 +21,7 @@ def studies(differences: np.ndarray, most: int, repeats: int, seed: int = 0) -> 
         Of two methods' accuracies, task by task, in percent.
     """
     rng = np.random.default_rng(seed)
-    size = (repeats, most)
+    size = (repeats, tasks)
     return rng.choice(np.abs(differences), size) * rng.choice([-1.0, 1.0], size)
 
 
@@ -48,33 +48,35 @@ def missed(drawn: np.ndarray, looks: np.ndarray, level: float = stats.LEVEL) -> 
     return pd.DataFrame({"tasks": looks, **ever})
 
 
-def figure(one: pd.DataFrame, shares: pd.DataFrame, level: float = stats.LEVEL) -> plt.Figure:
+def figure(study: pd.DataFrame, shares: pd.DataFrame, level: float = stats.LEVEL) -> plt.Figure:
     """The two intervals of one study as tasks are drawn (`path`), and the share of false positives (`missed`)."""
     figure, (top, bottom) = plt.subplots(2, 1, figsize=(5.6, 5.8), sharex=True)
-    names = ("usual closed interval", "anytime-valid interval")
-    ends = (one["mean"] - one["half"], one["mean"] + one["half"]), (one["low"], one["high"])
-    for name, (low, high), colour, line, hatch in zip(
-        names, ends, COLOURS[1::-1], ("--", "-"), ("//", "")
+    intervals = {
+        "usual": (study["mean"] - study["half"], study["mean"] + study["half"]),
+        "anytime": (study["low"], study["high"]),
+    }
+    for kind, name, colour, line, hatch in (
+        ("usual", "usual closed interval", COLOURS[1], "--", "//"),
+        ("anytime", "anytime-valid interval", COLOURS[0], "-", ""),
     ):
-        top.fill_between(one["tasks"], low, high, alpha=0.25, color=colour, hatch=hatch, label=name)
-        top.plot(one["tasks"], low, color=colour, linestyle=line, linewidth=1)
-        top.plot(one["tasks"], high, color=colour, linestyle=line, linewidth=1)
-    top.axhline(0, color="black", linewidth=1)
-    top.set(ylabel="difference (points)", title="one study of two equal methods")
-    late = one[
-        one["tasks"] >= one["tasks"].max() ** 0.6
-    ]  # the first look would make all others flat
-    top.set_ylim(late["low"].min(), late["high"].max())
-    top.legend(fontsize=9)
-    for name, column, colour, line in zip(names, ("usual", "anytime"), COLOURS[1::-1], ("--", "-")):
-        bottom.plot(
-            shares["tasks"],
-            100 * shares[column],
+        look = dict(color=colour, linestyle=line)
+        top.fill_between(
+            study["tasks"],
+            *intervals[kind],
+            alpha=0.25,
             color=colour,
-            linestyle=line,
-            linewidth=2,
+            hatch=hatch,
             label=name,
         )
+        for end in intervals[kind]:
+            top.plot(study["tasks"], end, linewidth=1, **look)
+        bottom.plot(shares["tasks"], 100 * shares[kind], linewidth=2, label=name, **look)
+    top.axhline(0, color="black", linewidth=1)
+    top.set(ylabel="difference (points)", title="one study of two equal methods")
+    # The first look would make all others flat.
+    late = study[study["tasks"] >= study["tasks"].max() ** 0.6]
+    top.set_ylim(late["low"].min(), late["high"].max())
+    top.legend(fontsize=9)
     bottom.axhline(100 * (1 - level), color="black", linewidth=1)
     bottom.set(
         xscale="log",

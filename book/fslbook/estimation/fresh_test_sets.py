@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -64,8 +65,7 @@ def draw(
 
 
 def _with_queries(tasks: Tasks, columns: np.ndarray) -> Tasks:
-    query, label = tasks.query[:, columns], tasks.query_label[:, columns]
-    return Tasks(tasks.support, tasks.support_label, query, label, tasks.ways, tasks.sampler)
+    return replace(tasks, query=tasks.query[:, columns], query_label=tasks.query_label[:, columns])
 
 
 def _in_turn(labels: np.ndarray, parts: np.ndarray, tasks: int, shape: dict) -> Tasks:

@@ -31,33 +31,6 @@ from ..reported import each
 from . import estimates
 from .estimates import FRESH, HALVES, KEYS
 
-__all__ = [
-    "ALWAYS",
-    "ANY",
-    "DEFAULT",
-    "EVEN",
-    "TUNED",
-    "against",
-    "all_classes",
-    "by_shots",
-    "chosen_on",
-    "chosen_rows",
-    "chosen_table",
-    "curves",
-    "even_folds",
-    "exponents",
-    "findings",
-    "grid",
-    "optimism",
-    "own_cells",
-    "picks",
-    "printed",
-    "ranks",
-    "reported",
-    "tally",
-    "undefined",
-]
-
 ALWAYS = "best on average"
 ANY = "at random"
 DEFAULT = "default"
@@ -117,7 +90,7 @@ def _grids(table, names):
 def ranks(
     table: pd.DataFrame,
     names: Sequence[str] = JUDGES,
-    of: str = "learners",
+    candidates: str = "learners",
     empty: float = 0.0,
 ) -> pd.DataFrame:
     """Figure 4: Spearman's rank correlation of each estimator with the oracle over the candidates,
@@ -129,8 +102,8 @@ def ranks(
         Of `fslbook.evaluators.estimates.collect` or `grid`.
     names : sequence of str
         Its columns to rank by.
-    of : str
-        What the candidates are; goes to the column ``method``.
+    candidates : str
+        What they are; goes to the column ``method``.
     empty : float
         What stands where the estimates or the oracle rank all candidates equal: 0, as no order was
         found. NaN to see where that is.
@@ -147,7 +120,7 @@ def ranks(
             name: np.nan_to_num(stats.rank_correlation(by[name], by[ORACLE]), nan=empty)
             for name in names
         }
-        ids = {"dataset": dataset, "method": f"{by[ORACLE].shape[1]} {of}", "task": tasks}
+        ids = {"dataset": dataset, "method": f"{by[ORACLE].shape[1]} {candidates}", "task": tasks}
         tables.append(pd.DataFrame({**ids, **correlations}))
     return pd.concat(tables, ignore_index=True)
 
@@ -170,7 +143,7 @@ def picks(
     names: Sequence[str] = ESTIMATORS,
     *,
     default: str | None = None,
-    of: str = "learners",
+    candidates: str = "learners",
 ) -> pd.DataFrame:
     """Accuracy (oracle) of the candidate that each rule takes, task by task; ties in equal shares.
 
@@ -181,7 +154,7 @@ def picks(
 
     Parameters
     ----------
-    table, names, of
+    table, names, candidates
         As for `ranks`.
     default : str, optional
         The candidate that is in use if nothing is chosen, 'C = 1' say. It is kept wherever it ties
@@ -212,7 +185,7 @@ def picks(
             FRESH: stats.value_of_choice(by[FRESH], oracle, at),
         }
         rules |= {ORACLE: oracle.max(axis=1)}
-        ids = {"dataset": dataset, "method": f"{oracle.shape[1]} {of}", "task": tasks}
+        ids = {"dataset": dataset, "method": f"{oracle.shape[1]} {candidates}", "task": tasks}
         tables.append(
             pd.DataFrame({**ids, **{name: np.asarray(column) for name, column in rules.items()}})
         )
@@ -347,7 +320,7 @@ def chosen_rows(blocks: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def against(
+def differences_from(
     picked: pd.DataFrame, base: str, names: Sequence[str], level: float = 0.95
 ) -> pd.DataFrame:
     """Paired differences, rules minus ``base``, as of `fslbook.evaluators.estimates.biases` (Holm
@@ -432,7 +405,7 @@ def all_classes(
     tasks: int = 10,
     seed: int = 0,
     rounds: int = 30,
-    most: int = 100,
+    largest: int = 100,
 ) -> pd.DataFrame:
     """Figure 5: estimates on tasks of all classes of a data set, tested on all its other images.
 
@@ -448,7 +421,7 @@ def all_classes(
         As for `fslcore.tasks.sample_all`.
     rounds : int
         Of the bootstrap.
-    most : int
+    largest : int
         Largest support for leave-one-out, which fits as many models as there are images.
 
     Returns
@@ -463,19 +436,19 @@ def all_classes(
         for count in shots:
             sampled = _of_all_classes(run.source, shots=count, tasks=tasks, seed=seed)
             options = dict(rounds=rounds, seed=seed)
-            table = _estimates_of(run, sampled, count, most, options)
+            table = _estimates_of(run, sampled, count, largest, options)
             tables.append(table.assign(dataset=dataset, ways=sampled.ways, shots=count))
     columns = ["dataset", "ways", "shots", "task", ORACLE, *ESTIMATORS, EVEN]
     return pd.concat(tables, ignore_index=True).reindex(columns=columns)
 
 
-def _estimates_of(run, tasks, shots, most, options):
+def _estimates_of(run, tasks, shots, largest, options):
     images = tasks.support.shape[1]
     five, even = _five(images), even_folds(shots)
     names = [ORACLE, "hold-out"]
     if shots > 1:
         names.append("bootstrap")
-    if images <= most:
+    if images <= largest:
         names.append("leave-one-out")
     names += dict.fromkeys([five, even])
     try:
@@ -599,22 +572,23 @@ def printed(table: int) -> pd.DataFrame:
 
 
 def own_cells(
-    which: int, picked: pd.DataFrame, methods: Sequence[str], level: float = 0.95
+    number: int, picked: pd.DataFrame, methods: Sequence[str], level: float = 0.95
 ) -> pd.DataFrame:
     """Table 4 or 5 on the paper's own data, by networks trained as it has them, beside the printed
     cells.
 
     Parameters
     ----------
-    which : int
+    number : int
+        Of the table.
     picked : DataFrame
         Of `picks`; for Table 4 with 'Baseline' or 'MAML' in the column ``method``.
     methods, level
         As for `fslbook.evaluators.estimates.own_cells`.
     """
-    rules = (DEFAULT, TUNED) if which == 4 else (ORACLE, *ESTIMATORS)
-    theirs = printed(which).query("estimator in @rules")
-    return estimates.own_cells(picked[[*KEYS, "task", *rules]], which, methods, level, theirs)
+    rules = (DEFAULT, TUNED) if number == 4 else (ORACLE, *ESTIMATORS)
+    theirs = printed(number).query("estimator in @rules")
+    return estimates.own_cells(picked[[*KEYS, "task", *rules]], number, methods, level, theirs)
 
 
 def reported(level: float = 0.95, **shape: int) -> pd.DataFrame:
@@ -634,7 +608,7 @@ def reported(level: float = 0.95, **shape: int) -> pd.DataFrame:
 
 
 def tally(differences: pd.DataFrame) -> str:
-    """'2 of 9 better, 1 worse; −0.3 to +1.2 points', from the form of `against`."""
+    """'2 of 9 better, 1 worse; −0.3 to +1.2 points', from the form of `differences_from`."""
     up, down = ((differences["verdict"] == sign).sum() for sign in (1, -1))
     ends = (f"{differences['mean'].agg(f):+.1f}".replace("-", "−") for f in ("min", "max"))
     return f"{up} of {len(differences)} better, {down} worse; " + " to ".join(ends) + " points"
@@ -678,7 +652,7 @@ def findings(
 def _counts(theirs, ours, names, base, level):
     """`tally` of these rules against another one, as printed and here."""
     mean = theirs.pivot(index="dataset", columns="estimator", values="mean")
-    text = tally(against(ours, base, names, level))
+    text = tally(differences_from(ours, base, names, level))
     if base not in mean:
         return "—", text
     gap = pd.concat([mean[name] - mean[base] for name in names])

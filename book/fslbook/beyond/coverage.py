@@ -14,6 +14,7 @@ from itertools import combinations
 
 import numpy as np
 import pandas as pd
+from numpy import ndarray
 from numpy.random import Generator
 from scipy.stats import binomtest
 
@@ -113,7 +114,7 @@ def _intervals(
 
 
 def _of_two(
-    difference: np.ndarray, tasks: Tasks, labels: np.ndarray, highest: int, rng: Generator
+    difference: ndarray, tasks: Tasks, labels: ndarray, highest: int, rng: Generator
 ) -> tuple[stats.ThreeIntervals, stats.Interval]:
     """Intervals of the difference of two backbones, and where a coin per task says which is which."""
     bounds = (-highest, highest)
@@ -133,7 +134,7 @@ def _informed(
     knowledge: str,
     test_set: Sample,
     tasks: Tasks,
-    right: np.ndarray,
+    right: ndarray,
     closed: dict,
     bounds: tuple[int, int],
 ) -> stats.ThreeIntervals:
@@ -155,7 +156,7 @@ def _informed(
     return three_intervals(right, tasks, bank.labels, **facts.get(knowledge, {}), bounds=bounds)
 
 
-def _over_usual_tasks(differences: np.ndarray, bounds: tuple[int, int]) -> stats.Interval:
+def _over_usual_tasks(differences: ndarray, bounds: tuple[int, int]) -> stats.Interval:
     """The paired interval of two methods, from their differences on the first 600 tasks."""
     usual = differences[:USUAL_TASKS]
     return stats.paired_interval(usual, np.zeros_like(usual), bounds=bounds)
@@ -206,7 +207,8 @@ def from_population(
             for row in _population_rows(population, chosen, images, new, shots, rng):
                 rows.append(dict(new=new, world=number, set=repeat, truth=truth, **row))
     return pd.DataFrame(
-        rows, columns=["new", "world", "set", "interval", "tasks", "truth", "mean", "low", "high"]
+        rows,
+        columns=["new", "world", "set", "interval", "tasks", "truth", "mean", "low", "high"],
     )
 
 
@@ -216,12 +218,12 @@ def _mean_accuracy(bank: Bank, shots: int, seed: int) -> float:
     return correct(bank, tasks).mean()
 
 
-def _of_classes(bank: Bank, classes: np.ndarray) -> Bank:
+def _of_classes(bank: Bank, classes: ndarray) -> Bank:
     return part_of(bank, np.flatnonzero(np.isin(bank.labels, classes)))
 
 
 def _population_rows(
-    bank: Bank, classes: np.ndarray, images: int, new: str, shots: int, rng: Generator
+    bank: Bank, classes: ndarray, images: int, new: str, shots: int, rng: Generator
 ) -> Iterator[dict[str, object]]:
     """The intervals of a test set of so many images of these classes: the usual one, and that for what is new."""
     rows = [rng.permutation(np.flatnonzero(bank.labels == c))[:images] for c in classes]
@@ -268,7 +270,7 @@ def many_methods(
 
 def _equal_methods(
     regime: Regime, methods: int, own_share: float, rng: Generator
-) -> tuple[Tasks, np.ndarray, list[np.ndarray]]:
+) -> tuple[Tasks, ndarray, list[ndarray]]:
     """Tasks on a test set, its labels, and the answers of so many equally good backbones."""
     means = regime.spread * views(methods, regime.classes, own_share, rng, regime.dimensions)
     labels = np.arange(regime.classes).repeat(regime.images)
@@ -279,7 +281,7 @@ def _equal_methods(
 
 
 def _two_p_values(
-    difference: np.ndarray, tasks: Tasks, labels: np.ndarray, new: str
+    difference: ndarray, tasks: Tasks, labels: ndarray, new: str
 ) -> dict[str, float]:
     """p-values of a difference: for these images over 600 tasks, and for what is new."""
     closed = _over_usual_tasks(difference.mean(axis=1), (-100, 100))
@@ -333,7 +335,9 @@ def mean_half_width(intervals: pd.DataFrame) -> float:
     return (intervals["high"] - intervals["low"]).mean() / 2
 
 
-def scaled_truth(means: pd.Series, world: pd.Series, truths: pd.Series | None = None) -> pd.Series:
+def scaled_truth(
+    means: pd.Series, world: pd.Series, truths: pd.Series | None = None
+) -> pd.Series:
     """The value that each test set's interval should contain, if the truth is a mean over the test sets of a world.
 
     Parameters
@@ -498,11 +502,19 @@ def width_ratios(summary: pd.DataFrame) -> pd.DataFrame:
     intervals = summary[
         (summary["target"] == "new images") & summary["interval"].isin(["open", "images"])
     ]
-    wide = intervals[intervals["given"] == ""].pivot(index="regime", columns="interval").dropna()
+    wide = (
+        intervals[intervals["given"] == ""].pivot(index="regime", columns="interval").dropna()
+    )
     order = [regime for regime in summary["regime"].unique() if regime in wide.index]
-    ratio, deviations = (wide[k]["open"] / wide[k]["images"] for k in ("half_width", "deviation"))
+    ratio, deviations = (
+        wide[k]["open"] / wide[k]["images"] for k in ("half_width", "deviation")
+    )
     out = pd.DataFrame(
-        {"queries": wide["queries"]["open"].astype(int), "ratio": ratio, "deviations": deviations}
+        {
+            "queries": wide["queries"]["open"].astype(int),
+            "ratio": ratio,
+            "deviations": deviations,
+        }
     )
     return out.loc[order].reset_index()
 
@@ -585,7 +597,7 @@ class PlanStudy:
         """The world of all test sets, where images are new."""
         return self.population(self.regime.classes, self.regime.images)
 
-    def test_set(self, classes: int, images: int) -> tuple[np.ndarray, Tasks, np.ndarray]:
+    def test_set(self, classes: int, images: int) -> tuple[ndarray, Tasks, ndarray]:
         """Differences of the two backbones on a test set of this size, its tasks and its labels."""
         if self.new == "images":
             source = replace(self.same_classes, sizes=np.full(classes, images))
@@ -601,7 +613,9 @@ class PlanStudy:
 
         Its own error must be small against a plan's: ten sets of 150 images leave it a tenth off.
         """
-        large = (self.regime.classes, 1000) if self.new == "images" else (400, self.regime.images)
+        large = (
+            (self.regime.classes, 1000) if self.new == "images" else (400, self.regime.images)
+        )
         return float(np.mean([self.test_set(*large)[0].mean() for _ in range(40)]))
 
     def intervals(self, classes: int, images: int) -> stats.ThreeIntervals:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
+from numpy import ndarray
 from numpy.random import Generator
 from scipy.special import ndtr
 
@@ -160,17 +161,19 @@ def _row(name: str, interval: stats.Interval, truth: float) -> dict[str, object]
     return {"interval": name, "hit": hit, "width": float(interval.high - interval.low) / 2}
 
 
-def _weights(design: Design, label: np.ndarray) -> np.ndarray:
+def _weights(design: Design, label: ndarray) -> ndarray:
     """Of each item in the mean."""
     size = np.bincount(label)
     return (
-        1 / (design.classes * size[label]) if design.skewed else np.full(len(label), 1 / len(label))
+        1 / (design.classes * size[label])
+        if design.skewed
+        else np.full(len(label), 1 / len(label))
     )
 
 
 def _drawn(
     design: Design, rng: Generator
-) -> tuple[np.ndarray, np.ndarray, np.ndarray, dict[str, float]]:
+) -> tuple[ndarray, ndarray, ndarray, dict[str, float]]:
     """Scores (R, N), class and group of each item, and the truth by target."""
     label, group = _classes_and_groups(design)
     chosen = None
@@ -188,7 +191,7 @@ def _drawn(
     return scores.astype(float) - second_scores, label, group, truth
 
 
-def _classes_and_groups(design: Design) -> tuple[np.ndarray, np.ndarray]:
+def _classes_and_groups(design: Design) -> tuple[ndarray, ndarray]:
     """Of each item; skewed classes grow with the square of their number."""
     items = np.arange(design.items)
     if design.group > 1:
@@ -200,10 +203,10 @@ def _classes_and_groups(design: Design) -> tuple[np.ndarray, np.ndarray]:
 def _scored(
     design: Design,
     mean: float,
-    effects: list[np.ndarray],
-    label: np.ndarray,
+    effects: list[ndarray],
+    label: ndarray,
     rng: Generator,
-) -> tuple[np.ndarray, dict[str, float]]:
+) -> tuple[ndarray, dict[str, float]]:
     """Scores (R, N) of a model with this μ, and the truth by target."""
     by_support, by_item, by_both = effects
     by_class = np.array([mean])
@@ -211,17 +214,19 @@ def _scored(
         by_class = mean + np.linspace(-0.5, 0.5, design.classes)
     of_support = by_class + design.support * by_support
     of_item = by_class[label] + design.item * by_item
-    chance = ndtr(of_item + design.support * by_support[:, label] + design.interaction * by_both)
+    chance = ndtr(
+        of_item + design.support * by_support[:, label] + design.interaction * by_both
+    )
     scores = chance if design.soft else rng.random(chance.shape) < chance
     return scores, _true_means(design, by_class, of_support, of_item, label)
 
 
 def _true_means(
     design: Design,
-    by_class: np.ndarray,
-    of_support: np.ndarray,
-    of_item: np.ndarray,
-    label: np.ndarray,
+    by_class: ndarray,
+    of_support: ndarray,
+    of_item: ndarray,
+    label: ndarray,
 ) -> dict[str, float]:
     """The mean over what is new, by target: of items, of supports, or of both."""
     new_support = design.support**2 + design.interaction**2
@@ -237,11 +242,11 @@ def _true_means(
 
 def _effects(
     d: Design,
-    label: np.ndarray,
-    group: np.ndarray,
-    chosen: np.ndarray | None,
+    label: ndarray,
+    group: ndarray,
+    chosen: ndarray | None,
     rng: Generator,
-) -> list[np.ndarray]:
+) -> list[ndarray]:
     """Standard normal effects of supports (R, C), items (N,) and both (R, N): of sums over labelled examples."""
     by_item, groups = rng.standard_normal(group.max() + 1)[group], group.max() + 1
     if chosen is None:
@@ -367,7 +372,7 @@ def _protocol_study(
 
 
 def protocol(
-    labels: np.ndarray,
+    labels: ndarray,
     supports: int,
     shots: int,
     *,
@@ -393,7 +398,10 @@ def protocol(
         R tasks with the same queries.
     """
     rows = np.stack(
-        [rng.permutation(np.flatnonzero(labels == c))[: pool + items] for c in np.unique(labels)]
+        [
+            rng.permutation(np.flatnonzero(labels == c))[: pool + items]
+            for c in np.unique(labels)
+        ]
     )
     ways = len(rows)
     order = rng.random((supports, ways, pool)).argsort(axis=2)[..., :shots]
@@ -405,9 +413,11 @@ def protocol(
     return Tasks(support.reshape(supports, -1), support_label, query, query_label, ways)
 
 
-def _scores(names: tuple[str, ...], bank: Bank, tasks: Tasks) -> np.ndarray:
+def _scores(names: tuple[str, ...], bank: Bank, tasks: Tasks) -> ndarray:
     """Whether each query was right (100) or wrong, or the difference of two learners."""
-    first, *second = (100.0 * evaluate(learners.make(name), bank, tasks).correct for name in names)
+    first, *second = (
+        100.0 * evaluate(learners.make(name), bank, tasks).correct for name in names
+    )
     return first - second[0] if second else first
 
 
@@ -415,9 +425,9 @@ def _scores(names: tuple[str, ...], bank: Bank, tasks: Tasks) -> np.ndarray:
 class Replay:
     """A data set's replay of the protocol: scores (R, N) by learner, and class and group (or None) of each item."""
 
-    scores: dict[str, np.ndarray]
-    labels: np.ndarray
-    groups: np.ndarray | None
+    scores: dict[str, ndarray]
+    labels: ndarray
+    groups: ndarray | None
 
     def intervals(self, *names: str, **chosen) -> stats.crossed.CrossedIntervals:
         """Of one learner, or of the difference of two; ``chosen`` are ``pool``, ``shots`` and ``level``."""
@@ -474,7 +484,7 @@ def replay(
 
 
 def _check_sizes(
-    name: str, labels: np.ndarray, *, pool: int, items: int, shots: int, **_: int
+    name: str, labels: ndarray, *, pool: int, items: int, shots: int, **_: int
 ) -> None:
     smallest = np.unique(labels, return_counts=True)[1].min()
     if smallest < pool + items:
@@ -482,7 +492,9 @@ def _check_sizes(
             f"pool = {pool}, items = {items}; {name} has a class of {smallest} images (lower pool or items)"
         )
     if pool <= shots:
-        raise InputError(f"pool = {pool}, shots = {shots}; a pool larger than a support is needed")
+        raise InputError(
+            f"pool = {pool}, shots = {shots}; a pool larger than a support is needed"
+        )
 
 
 def in_rows(replays: dict[str, Replay], method: str, level: float, **chosen) -> pd.DataFrame:
@@ -504,7 +516,9 @@ def sizes(
     """Half-widths to expect of other numbers of supports (rows) and items (columns)."""
     table = [[result.planned(r, n).half_width for n in items] for r in supports]
     return pd.DataFrame(
-        table, index=pd.Index(supports, name="supports"), columns=[f"{n:,} items" for n in items]
+        table,
+        index=pd.Index(supports, name="supports"),
+        columns=[f"{n:,} items" for n in items],
     )
 
 
@@ -540,5 +554,7 @@ def summary(table: pd.DataFrame) -> pd.DataFrame:
     rows = []
     for (design, interval), studies in groups:
         place = {"design": design, "interval": interval}
-        rows.append(place | share_of(studies["hit"]) | {"width": float(studies["width"].mean())})
+        rows.append(
+            place | share_of(studies["hit"]) | {"width": float(studies["width"].mean())}
+        )
     return pd.DataFrame(rows)

@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 import scipy.stats
 import torch
+from numpy import ndarray
 from numpy.random import Generator
 
 from fslcore import datasets, evaluation, learners, stats
@@ -41,7 +42,7 @@ INTERVALS = {
 }
 
 
-def icons(backbone: str, split_names: Sequence[str] = SPLITS) -> tuple[Bank, np.ndarray]:
+def icons(backbone: str, split_names: Sequence[str] = SPLITS) -> tuple[Bank, ndarray]:
     """Features of icons, and their designers.
 
     Parameters
@@ -68,7 +69,7 @@ def icons(backbone: str, split_names: Sequence[str] = SPLITS) -> tuple[Bank, np.
 
 def splits(
     bank: Bank,
-    designers: np.ndarray,
+    designers: ndarray,
     new: str,
     shots: int,
     count: int,
@@ -118,8 +119,8 @@ def splits(
 
 
 def _sides(
-    labels: np.ndarray, designers: np.ndarray, new: str, shots: int, tested: int, rng: Generator
-) -> tuple[np.ndarray, np.ndarray]:
+    labels: ndarray, designers: ndarray, new: str, shots: int, tested: int, rng: Generator
+) -> tuple[ndarray, ndarray]:
     """(N,) whether each icon is in the first part, and whether it is in the second."""
     if new == "classes":
         first = np.isin(labels, rng.permutation(labels.max() + 1)[:tested])
@@ -145,8 +146,8 @@ def _differences(
 
 def _intervals(
     bank: Bank,
-    designers: np.ndarray,
-    rows: np.ndarray,
+    designers: ndarray,
+    rows: ndarray,
     new: str,
     shots: int,
     learner: learners.Learner | None,
@@ -203,7 +204,9 @@ def in_rows(shares: pd.DataFrame) -> pd.DataFrame:
 
 def errors(shares: pd.DataFrame) -> pd.DataFrame:
     """For a reader: by question, network and shots, the spread of the differences and what each interval predicts."""
-    named = shares.assign(new=shares["new"].map(NEW), interval=shares["interval"].map(INTERVALS))
+    named = shares.assign(
+        new=shares["new"].map(NEW), interval=shares["interval"].map(INTERVALS)
+    )
     named["backbone"] = named["backbone"].replace(evaluation.LEARNERS)
     index = ["new", "backbone", "shots"]
     wide = named.pivot(index=index, columns="interval", values="predicted").reindex(

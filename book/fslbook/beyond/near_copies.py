@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pandas as pd
+from numpy import ndarray
 from numpy.random import Generator
 
 from fslcore import evaluation, stats
@@ -40,7 +41,7 @@ class Both(dict):
 
 
 def both_ways(
-    source: Images, groups: np.ndarray, backbone: str, learner: str, *, tasks: int, **shape
+    source: Images, groups: ndarray, backbone: str, learner: str, *, tasks: int, **shape
 ) -> Both:
     """Accuracies on ordinary and on group-disjoint tasks of the classes with enough groups (N,).
 
@@ -58,7 +59,7 @@ def both_ways(
     return results
 
 
-def _three_kinds(labels: np.ndarray, groups: np.ndarray, **shape: int) -> dict[str, Tasks]:
+def _three_kinds(labels: ndarray, groups: ndarray, **shape: int) -> dict[str, Tasks]:
     disjoint = sample_closed(labels, groups=groups, **shape)
     return {
         "ordinary": sample_closed(labels, **shape),
@@ -79,7 +80,7 @@ def of_facts(facts: list[str], backbone: str, learner: str, **shape) -> dict[str
     return results
 
 
-def _mixed(tasks: Tasks, labels: np.ndarray, groups: np.ndarray, seed: int) -> Tasks:
+def _mixed(tasks: Tasks, labels: ndarray, groups: ndarray, seed: int) -> Tasks:
     """The same supports with queries of any group of their classes, all groups equally likely, also the support's."""
     rng = np.random.default_rng([seed, 1])
     label, group = (np.unique(a, return_inverse=True)[1] for a in (labels, groups))
@@ -94,14 +95,14 @@ def _mixed(tasks: Tasks, labels: np.ndarray, groups: np.ndarray, seed: int) -> T
     return replace(tasks, query=query)
 
 
-def _one_of_each(images: np.ndarray, group: np.ndarray, rng: Generator) -> np.ndarray:
+def _one_of_each(images: ndarray, group: ndarray, rng: Generator) -> ndarray:
     """One of these images from each of their groups, at random and in random order."""
     shuffled = images[rng.permutation(len(images))]
     first = np.unique(group[shuffled], return_index=True)[1]
     return shuffled[rng.permutation(first)]
 
 
-def share_of_mates(tasks: Tasks, labels: np.ndarray, groups: np.ndarray) -> float:
+def share_of_mates(tasks: Tasks, labels: ndarray, groups: ndarray) -> float:
     """Share of queries whose group also has an image in the support of their class."""
     cell = np.unique(groups, return_inverse=True)[1] * (len(np.unique(labels)) + 1)
     cell = cell + np.unique(labels, return_inverse=True)[1]

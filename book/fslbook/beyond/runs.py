@@ -9,6 +9,7 @@ from itertools import combinations, product
 
 import numpy as np
 import pandas as pd
+from numpy import ndarray
 from numpy.random import Generator
 from scipy.stats import f as fisher
 from scipy.stats import norm
@@ -58,7 +59,7 @@ def names(minimum: int = MANY) -> list[str]:
 
 
 @lru_cache
-def answers(dataset: str, learner: str) -> np.ndarray:
+def answers(dataset: str, learner: str) -> ndarray:
     """(R, T, K·Q) whether each run of a learner was correct on each query, 100 or 0; read-only.
 
     Raises
@@ -69,7 +70,9 @@ def answers(dataset: str, learner: str) -> np.ndarray:
     rows = _table().query("dataset == @dataset and learner == @learner").sort_values("seed")
     if rows.empty:
         stored = ", ".join(dict.fromkeys(_table()["dataset"] + " " + _table()["learner"]))
-        raise InputError(f"dataset, learner = {dataset}, {learner}; runs are stored of {stored}")
+        raise InputError(
+            f"dataset, learner = {dataset}, {learner}; runs are stored of {stored}"
+        )
     tasks = _tasks(dataset)[: int(rows["tasks"].iloc[0])]
     digests = {"images": evaluation.load_source(dataset).digest, "tasks": tasks.digest}
     for row in rows.itertuples():
@@ -89,12 +92,12 @@ def answers(dataset: str, learner: str) -> np.ndarray:
     return out
 
 
-def accuracies(dataset: str, learner: str) -> np.ndarray:
+def accuracies(dataset: str, learner: str) -> ndarray:
     """(R, T) accuracy of each run on each task, in percent."""
     return answers(dataset, learner).mean(axis=2)
 
 
-def all_answers(dataset: str) -> np.ndarray:
+def all_answers(dataset: str) -> ndarray:
     """(M, T, K·Q) correct queries of the first runs of every learner that has all tasks, as of `answers`."""
     by_learner = [answers(dataset, name)[:FEW] for name in names(FEW)]
     return np.concatenate([right for right in by_learner if right.shape[1] == TASKS])
@@ -111,12 +114,15 @@ def luck_elsewhere(dataset: str, splits: int = 200, seed: int = 0) -> dict[str, 
     counts = np.bincount(query.ravel(), minlength=len(labels))
     sums = np.array([np.bincount(query.ravel(), run.ravel(), len(labels)) for run in right])
     rng = np.random.default_rng(seed)
-    units = {"images": np.arange(len(labels)), "classes": np.unique(labels, return_inverse=True)[1]}
+    units = {
+        "images": np.arange(len(labels)),
+        "classes": np.unique(labels, return_inverse=True)[1],
+    }
     return {name: _mean_luck(sums, counts, unit, splits, rng) for name, unit in units.items()}
 
 
 def _mean_luck(
-    sums: np.ndarray, counts: np.ndarray, unit: np.ndarray, splits: int, rng: Generator
+    sums: ndarray, counts: ndarray, unit: ndarray, splits: int, rng: Generator
 ) -> float:
     """`luck_elsewhere` for splits by ``unit``, from the right answers (M, N) and the queries (N,) of each image."""
     gains = []
@@ -131,7 +137,7 @@ def _mean_luck(
     return float(np.mean(gains))
 
 
-def places(dataset: str, tasks: int) -> dict[str, np.ndarray]:
+def places(dataset: str, tasks: int) -> dict[str, ndarray]:
     """Support, query, labels and groups of the first of these tasks, as `fslcore.stats.run_intervals` takes them.
 
     Groups are font families or authors, where known: images of the same group are not independent.
@@ -179,7 +185,8 @@ def rows(by_learner: dict[str, RunIntervals]) -> pd.DataFrame:
     for kind, panel in (("fixed", "these runs"), ("interval", "new runs")):
         for name, result in by_learner.items():
             intervals = {
-                label: getattr(getattr(result, target), kind) for target, label in TARGETS.items()
+                label: getattr(getattr(result, target), kind)
+                for target, label in TARGETS.items()
             }
             table += series_rows(intervals, row=name, panel=panel)
     return pd.DataFrame(table)
@@ -211,7 +218,9 @@ def components(by_learner: dict[str, RunIntervals]) -> pd.DataFrame:
             "classes with their images": result.classes.rest_variance,
             "runs × classes": result.classes.interaction_variance,
         }
-    return pd.DataFrame.from_dict(rows, orient="index").rename_axis("learner").map("{:.2f}".format)
+    return (
+        pd.DataFrame.from_dict(rows, orient="index").rename_axis("learner").map("{:.2f}".format)
+    )
 
 
 WORLDS = {  # standard deviations of runs, of tasks and of a run on a task
@@ -444,7 +453,9 @@ def luck(few_runs: pd.DataFrame) -> pd.DataFrame:
             "share": common / (common + left),
             "p": fisher.sf(seed / left, seeds - 1, (learners - 1) * (seeds - 1)),
         }
-    return pd.DataFrame.from_dict(rows, orient="index").rename_axis("shared by the runs of a seed")
+    return pd.DataFrame.from_dict(rows, orient="index").rename_axis(
+        "shared by the runs of a seed"
+    )
 
 
 def luck_table(table: pd.DataFrame) -> pd.DataFrame:
@@ -478,7 +489,7 @@ def reversals(dataset: str) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def _ordered_pairs(dataset: str) -> Iterator[tuple[str, str, np.ndarray, np.ndarray]]:
+def _ordered_pairs(dataset: str) -> Iterator[tuple[str, str, ndarray, ndarray]]:
     """Every two learners, the better one first, and the answers of both on the tasks that both have."""
     for first, second in combinations(names(), 2):
         x, y = answers(dataset, first), answers(dataset, second)
@@ -489,7 +500,7 @@ def _ordered_pairs(dataset: str) -> Iterator[tuple[str, str, np.ndarray, np.ndar
         yield LEARNERS[first], LEARNERS[second], x, y
 
 
-def _simulated(rng: Generator, size: tuple, run, task, cell) -> np.ndarray:
+def _simulated(rng: Generator, size: tuple, run, task, cell) -> ndarray:
     """Accuracies about 0 of replicates of runs on tasks, with effects of these spreads."""
     replicates, runs, tasks = size
     of_runs = rng.normal(0, run, (replicates, runs, 1))

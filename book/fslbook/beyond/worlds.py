@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
+from numpy import ndarray
 from numpy.random import Generator
 from torch.nn import functional
 
@@ -123,7 +124,7 @@ class Regime:
         """Share of the variance of class means that each backbone has for itself: none for new 'images'."""
         return OWN_MEANS * (1 - self.alike) if new == "classes" else 0.0
 
-    def closed_tasks(self, labels: np.ndarray, count: int, rng: Generator) -> Tasks:
+    def closed_tasks(self, labels: ndarray, count: int, rng: Generator) -> Tasks:
         """So many closed tasks of its shape."""
         shape = dict(ways=WAYS, shots=self.shots, queries=self.queries)
         return sample_closed(labels, tasks=count, seed=int(rng.integers(2**31)), **shape)
@@ -132,7 +133,9 @@ class Regime:
     def name(self) -> str:
         """Its displayed name: ``called``, or else its sizes."""
         ease = "hard" if self.spread < 0.65 else "easy"
-        return self.called or f"C = {self.classes}, n = {self.images}, {self.shots}-shot, {ease}"
+        return (
+            self.called or f"C = {self.classes}, n = {self.images}, {self.shots}-shot, {ease}"
+        )
 
 
 REGIMES = tuple(
@@ -170,7 +173,9 @@ HARDER = tuple(
         dict(called="99.7 % right, C = 60", spread=1.8, classes=60),
         dict(called="24 classes in clumps of 4", classes=24, clump=4, **CLUMPED),
         dict(called="60 classes in clumps of 6", classes=60, clump=6, **CLUMPED),
-        dict(called="near-copies, 1-shot", classes=40, shots=1, copies=2, near=0.95, given=COPIED),
+        dict(
+            called="near-copies, 1-shot", classes=40, shots=1, copies=2, near=0.95, given=COPIED
+        ),
         dict(called="near-copies, 5-shot", classes=40, copies=2, near=0.95, given=COPIED),
         dict(called="2 groups a class", spread=0.7, copies=15, near=0.3, given=GROUPED),
         dict(called="3 groups a class", spread=0.7, copies=10, near=0.3, given=GROUPED),
@@ -206,11 +211,11 @@ class Population:
     """Classes to draw test sets from: of each class c its size, scale, and M clouds with their shares."""
 
     regime: Regime
-    centres: np.ndarray  # (2, C, M, D)
-    scale: np.ndarray  # (C, 1)
-    sizes: np.ndarray  # (C,)
-    shares: np.ndarray  # (C, M), cumulated
-    aside: np.ndarray  # (C, M, D), where noise to one side goes
+    centres: ndarray  # (2, C, M, D)
+    scale: ndarray  # (C, 1)
+    sizes: ndarray  # (C,)
+    shares: ndarray  # (C, M), cumulated
+    aside: ndarray  # (C, M, D), where noise to one side goes
 
 
 @dataclass(frozen=True)
@@ -226,12 +231,12 @@ class Sample:
     """
 
     banks: list[Bank]
-    labels: np.ndarray
-    groups: np.ndarray
-    class_groups: np.ndarray
+    labels: ndarray
+    groups: ndarray
+    class_groups: ndarray
 
 
-def world(regime: Regime, own_share: float, rng: Generator) -> tuple[np.ndarray, np.ndarray]:
+def world(regime: Regime, own_share: float, rng: Generator) -> tuple[ndarray, ndarray]:
     """Class means (2, C, D) of two backbones, a share ``own`` of their variance its own; scales (C, 1) of classes."""
     means = two_views(regime.classes, own_share, rng, regime.dimensions)
     scale = np.exp(0.2 * rng.normal(size=(regime.classes, 1)))
@@ -262,9 +267,9 @@ def population(regime: Regime, own_share: float, rng: Generator) -> Population:
     if regime.skew:
         aside = rng.normal(size=(c, m, d)) / np.sqrt(d)
     if regime.largest:
-        sizes = np.rint(regime.images * (regime.largest / regime.images) ** rng.random(c)).astype(
-            int
-        )
+        sizes = np.rint(
+            regime.images * (regime.largest / regime.images) ** rng.random(c)
+        ).astype(int)
     return Population(regime, centres, scale, sizes, shares, aside)
 
 
@@ -282,7 +287,9 @@ def sample(source: Population, rng: Generator) -> Sample:
         noise = np.sqrt(1 - regime.near) * noise + np.sqrt(regime.near) * common
     true, mode = labels, np.zeros(n, int)
     if regime.wrong:
-        true = np.where(rng.random(n) < regime.wrong, rng.integers(regime.classes, size=n), labels)
+        true = np.where(
+            rng.random(n) < regime.wrong, rng.integers(regime.classes, size=n), labels
+        )
     if regime.modes > 1:
         mode = (rng.random((n, 1)) > source.shares[true]).sum(axis=1)
     x = source.centres[:, true, mode] + source.scale[true] * noise
@@ -291,30 +298,32 @@ def sample(source: Population, rng: Generator) -> Sample:
     return Sample(banks_of(x, labels), labels, groups, labels // regime.clump)
 
 
-def two_views(n: int, own_share: float, rng: Generator, dimensions: int = DIMENSIONS) -> np.ndarray:
+def two_views(
+    n: int, own_share: float, rng: Generator, dimensions: int = DIMENSIONS
+) -> ndarray:
     """(2, n, D) standard normal numbers as two backbones see them, with a share ``own`` of the variance their own."""
     return views(2, n, own_share, rng, dimensions)
 
 
-def views(count: int, n: int, own_share: float, rng: Generator, dimensions: int) -> np.ndarray:
+def views(count: int, n: int, own_share: float, rng: Generator, dimensions: int) -> ndarray:
     """The same, (count, n, D), of any number of backbones."""
     common, separate = rng.normal(size=(n, dimensions)), rng.normal(size=(count, n, dimensions))
     return np.sqrt(1 - own_share) * common + np.sqrt(own_share) * separate
 
 
-def banks_of(features: np.ndarray, labels: np.ndarray) -> list[Bank]:
+def banks_of(features: ndarray, labels: ndarray) -> list[Bank]:
     """A bank for each backbone of features (2, N, D)."""
     return [Bank(torch.from_numpy(f.astype(np.float32)), labels, "") for f in features]
 
 
-def correct(bank: Bank, tasks: Tasks) -> np.ndarray:
+def correct(bank: Bank, tasks: Tasks) -> ndarray:
     """(T, n_query) 100 for a query that NCC classifies correctly, else 0."""
     return 100.0 * evaluate(learners.NearestCentroid(), bank, tasks).correct
 
 
 def answers(
     banks: list[Bank], tasks: Tasks, *, steps: int = 0, soft: bool = False
-) -> list[np.ndarray]:
+) -> list[ndarray]:
     """`correct` of each bank, three times as fast: the banks together, with tasks whose supports are in class order.
 
     ``steps`` and ``soft`` as in `Regime`.
@@ -354,13 +363,13 @@ def _centroids_and_queries(
 
 
 def three_intervals(
-    values: np.ndarray, tasks: Tasks, labels: np.ndarray, **options
+    values: ndarray, tasks: Tasks, labels: ndarray, **options
 ) -> stats.ThreeIntervals:
     """`fslcore.stats.three_intervals` of the values of tasks, whose images have these labels."""
     return stats.three_intervals(values, tasks.support, tasks.query, labels, **options)
 
 
-def part_of(bank: Bank, rows: np.ndarray) -> Bank:
+def part_of(bank: Bank, rows: ndarray) -> Bank:
     """The bank of these rows."""
     return Bank(bank.data[rows], bank.labels[rows], "")
 
@@ -401,12 +410,12 @@ class World:
 WORLD = World()
 
 
-def shifts_of(world: World, rng: Generator) -> np.ndarray:
+def shifts_of(world: World, rng: Generator) -> ndarray:
     """(2, A, D) what the attributes do to the features of two backbones."""
     return world.reliance * rng.normal(size=(2, world.attributes, DIMENSIONS))
 
 
-def classes_of(world: World, rng: Generator) -> tuple[np.ndarray, np.ndarray]:
+def classes_of(world: World, rng: Generator) -> tuple[ndarray, ndarray]:
     """Class means (2, C, D) as two backbones see them, and chances (C, A) of the attributes."""
     means = world.spread * two_views(world.classes, OWN, rng)
     return means, np.clip(
@@ -415,7 +424,7 @@ def classes_of(world: World, rng: Generator) -> tuple[np.ndarray, np.ndarray]:
 
 
 def test_set(
-    world: World, population: tuple[np.ndarray, np.ndarray, np.ndarray], rng: Generator
+    world: World, population: tuple[ndarray, ndarray, ndarray], rng: Generator
 ) -> worst_class.Runs:
     """A test set of the world, and nearest centroids of both backbones on random and on biased tasks of it.
 
@@ -436,8 +445,8 @@ def test_set(
 
 
 def _images(
-    world: World, shifts: np.ndarray, means: np.ndarray, chance: np.ndarray, rng: Generator
-) -> tuple[dict[str, Bank], np.ndarray, np.ndarray]:
+    world: World, shifts: ndarray, means: ndarray, chance: ndarray, rng: Generator
+) -> tuple[dict[str, Bank], ndarray, ndarray]:
     """The banks of both backbones, labels, and which attributes (N, A) each image has."""
     labels = np.arange(world.classes).repeat(world.images)
     has = rng.random((len(labels), world.attributes)) < chance[labels]

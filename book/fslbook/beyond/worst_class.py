@@ -12,6 +12,7 @@ from itertools import combinations, product
 
 import numpy as np
 import pandas as pd
+from numpy import ndarray
 
 from fslcore import evaluation, stats
 from fslcore.errors import InputError
@@ -34,7 +35,7 @@ KINDS = ("random", "biased")
 MEASURES = ("wAcc-R", "wAcc-A", "gap")
 
 
-def worst_class(record: Record) -> tuple[np.ndarray, np.ndarray]:
+def worst_class(record: Record) -> tuple[ndarray, ndarray]:
     """Accuracy of the worst class of each task without its spare queries, and with them in the place of others.
 
     Parameters
@@ -62,14 +63,14 @@ def worst_class(record: Record) -> tuple[np.ndarray, np.ndarray]:
     return ordered[:, 0], np.minimum(without, others[..., None]).reshape(len(share), -1)
 
 
-def mean_accuracy(record: Record) -> tuple[np.ndarray, np.ndarray]:
+def mean_accuracy(record: Record) -> tuple[ndarray, ndarray]:
     """The same of the mean accuracy; see `worst_class`."""
     share, without = _class_shares(record)
     others = (share.sum(axis=1, keepdims=True) - share)[..., None]
     return share.mean(axis=1), ((others + without) / share.shape[1]).reshape(len(share), -1)
 
 
-def _class_shares(record: Record) -> tuple[np.ndarray, np.ndarray]:
+def _class_shares(record: Record) -> tuple[ndarray, ndarray]:
     """Class accuracies (T, K) without the spare, and (T, K, Q) with it in the place of each query."""
     right = record.by_class()
     if right.shape[2] < 2:
@@ -81,7 +82,7 @@ def _class_shares(record: Record) -> tuple[np.ndarray, np.ndarray]:
     return 100 * count[..., 0] / queries, 100 * (count - used + spare) / queries
 
 
-def pool(labels: np.ndarray, has: np.ndarray, tasks: Tasks, attribute: np.ndarray) -> np.ndarray:
+def pool(labels: ndarray, has: ndarray, tasks: Tasks, attribute: ndarray) -> ndarray:
     """(T, M) images that the supports of biased tasks were drawn from (SC3 of the paper), -1 as padding.
 
     Parameters
@@ -104,7 +105,7 @@ def pool(labels: np.ndarray, has: np.ndarray, tasks: Tasks, attribute: np.ndarra
     return out
 
 
-def _support_pool(by_class: list[np.ndarray], has: np.ndarray, attribute: np.ndarray) -> np.ndarray:
+def _support_pool(by_class: list[ndarray], has: ndarray, attribute: ndarray) -> ndarray:
     """Of the images of the classes of one task: those that have their class's attribute and none of the others."""
     fitting = []
     for k, images in enumerate(by_class):
@@ -132,17 +133,19 @@ class Runs:
         So do classes whose images have equal entries.
     """
 
-    labels: np.ndarray
+    labels: ndarray
     tasks: dict[str, Tasks]
-    pools: dict[str, np.ndarray | None]
+    pools: dict[str, ndarray | None]
     records: dict[str, dict[str, Record]]
-    groups: np.ndarray | None = None
-    class_groups: np.ndarray | None = None
+    groups: ndarray | None = None
+    class_groups: ndarray | None = None
 
     def __getitem__(self, part: slice) -> Runs:
         """The same on part of the tasks."""
         records = {
-            kind: {n: Record(r.correct[part], r.query_label[part]) for n, r in by_learner.items()}
+            kind: {
+                n: Record(r.correct[part], r.query_label[part]) for n, r in by_learner.items()
+            }
             for kind, by_learner in self.records.items()
         }
         return replace(
@@ -166,7 +169,9 @@ class Runs:
         if second is not None:
             theirs = value(self.records[kind][second])
             values, values_without = values - theirs[0], values_without - theirs[1]
-        query = tasks.query.reshape(len(tasks), tasks.ways, -1)[..., :-1].reshape(len(tasks), -1)
+        query = tasks.query.reshape(len(tasks), tasks.ways, -1)[..., :-1].reshape(
+            len(tasks), -1
+        )
         return stats.influence(
             values,
             tasks.support,
@@ -196,7 +201,7 @@ def sized(dataset: str, per_class: int) -> str:
 
 
 def draw(
-    labels: np.ndarray, has: np.ndarray, *, queries: int, seed: int = 0, **shape
+    labels: ndarray, has: ndarray, *, queries: int, seed: int = 0, **shape
 ) -> tuple[dict, dict]:
     """Random and biased tasks with a spare query a class, and the pools of their supports.
 
@@ -364,9 +369,9 @@ def by_task(estimated: pd.DataFrame, a: str, b: str) -> pd.Series:
 
 def lenses(runs: Runs, a: str, b: str, level: float = 0.95) -> pd.DataFrame:
     """a - b by each measure of the mean and the worst class, with three intervals: measure, a, b, result."""
-    influences = {"mean accuracy": runs.influence("random", a, b, mean_accuracy)} | runs.measures(
-        a, b
-    )
+    influences = {
+        "mean accuracy": runs.influence("random", a, b, mean_accuracy)
+    } | runs.measures(a, b)
     rows = [(m, a, b, i.intervals(level, bounds_of_pair(m))) for m, i in influences.items()]
     return pd.DataFrame(rows, columns=["measure", "a", "b", "result"])
 
@@ -408,7 +413,8 @@ def _compared(measured: pd.DataFrame) -> pd.Series:
 def measure_table(measured: pd.DataFrame) -> pd.DataFrame:
     """`table` or `orderings` for reading: mean and intervals by measure and learner, or pair."""
     order = sorted(
-        measured["measure"].unique(), key=("mean accuracy", *MEASURES, *measured["measure"]).index
+        measured["measure"].unique(),
+        key=("mean accuracy", *MEASURES, *measured["measure"]).index,
     )
     methods = _compared(measured)
     rows = {
@@ -492,7 +498,10 @@ def scaled(
         fewer_classes = len(np.unique(runs.labels)) / size["classes"]
         factors = []
         for result in ordered.loc[ordered["measure"] == measure, "result"]:
-            parts = [result.image_variance * fewer_images, result.class_variance * fewer_classes]
+            parts = [
+                result.image_variance * fewer_images,
+                result.class_variance * fewer_classes,
+            ]
             if not np.isfinite(parts[0]):  # new classes stand in, as in the interval
                 parts[0] = parts[1]
             factors.append(np.sqrt(1 + np.divide(parts, result.sampling_variance * per_task)))
@@ -543,7 +552,7 @@ def _printed_by_setting() -> Iterator[tuple[tuple[str, int], pd.DataFrame]]:
     yield from table.groupby(level=["dataset", "shots"], sort=False)
 
 
-def _printed_values(table: pd.DataFrame, measure: str) -> tuple[np.ndarray, np.ndarray]:
+def _printed_values(table: pd.DataFrame, measure: str) -> tuple[ndarray, ndarray]:
     """Means and half-widths of the learners; those of a gap from its two means."""
     mean, half = table["mean"], table["half_width"]
     if measure != "gap":

@@ -7,6 +7,7 @@ from itertools import combinations, product
 
 import numpy as np
 import pandas as pd
+from numpy import ndarray
 
 from fslcore import evaluation, stats
 from fslcore.errors import InputError
@@ -76,14 +77,18 @@ def intervals(
     """
     make = {"closed": stats.closed_interval, "open": stats.open_interval}
     rows = []
-    for key, part in results.groupby(["dataset", "backbone", "learner", "sampling"], sort=False):
+    for key, part in results.groupby(
+        ["dataset", "backbone", "learner", "sampling"], sort=False
+    ):
         r = make[key[3]](part["accuracy"], level)
         rows.append((*key, r.mean, r.half_width, r.n_tasks))
     columns = ["dataset", "backbone", "learner", "sampling", "mean", "half_width", "n_tasks"]
     table = pd.DataFrame(rows, columns=columns)
     names = table["dataset"].unique()
     sizes = (
-        {name: len(evaluation.load_source(name)) for name in names} if images is None else images
+        {name: len(evaluation.load_source(name)) for name in names}
+        if images is None
+        else images
     )
     table.insert(1, "n_images", table["dataset"].map(sizes))
     return table.sort_values("n_images", kind="stable", ignore_index=True)
@@ -151,7 +156,9 @@ def width_ratios(table: pd.DataFrame) -> pd.DataFrame:
 def mean_gaps(table: pd.DataFrame) -> pd.DataFrame:
     """Open minus closed mean by data set, and the number of settings whose two intervals do not overlap."""
     keys = ["dataset", "n_images", "backbone", "learner"]
-    settings = table.pivot(index=keys, columns="sampling", values=["mean", "half_width"]).dropna()
+    settings = table.pivot(
+        index=keys, columns="sampling", values=["mean", "half_width"]
+    ).dropna()
     gap = settings["mean", "open"] - settings["mean", "closed"]
     disjoint = gap.abs() > settings["half_width", "open"] + settings["half_width", "closed"]
     out = pd.DataFrame(
@@ -161,11 +168,11 @@ def mean_gaps(table: pd.DataFrame) -> pd.DataFrame:
     return out.sort_index(level="n_images")
 
 
-def methods(results: pd.DataFrame, dataset: str, sampling: str) -> dict[Method, np.ndarray]:
+def methods(results: pd.DataFrame, dataset: str, sampling: str) -> dict[Method, ndarray]:
     """`Method` → per-task accuracies on one data set, tasks in the same order."""
-    part = results[(results["dataset"] == dataset) & (results["sampling"] == sampling)].sort_values(
-        "task"
-    )
+    part = results[
+        (results["dataset"] == dataset) & (results["sampling"] == sampling)
+    ].sort_values("task")
     groups = part.groupby(["backbone", "learner"], sort=False)["accuracy"]
     return {Method(*key): accuracies.to_numpy() for key, accuracies in groups}
 
@@ -184,15 +191,13 @@ def correlations(results: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(rows).T.astype({"pairs": int}).round(2)
 
 
-def common(a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def common(a: ndarray, b: ndarray) -> tuple[ndarray, ndarray]:
     """Accuracies on the tasks that both methods were run on, which are the first ones."""
     n = min(len(a), len(b))
     return a[:n], b[:n]
 
 
-def telling_pair(
-    per_task: dict[Method, np.ndarray], level: float = 0.95
-) -> dict[Method, np.ndarray]:
+def telling_pair(per_task: dict[Method, ndarray], level: float = 0.95) -> dict[Method, ndarray]:
     """Accuracies of the first two methods whose open intervals overlap although the paired interval excludes 0.
 
     If there is no such pair, those of the first two methods. ``per_task`` has the (T,) accuracies
@@ -258,7 +263,9 @@ def printed_pairs(table: int) -> pd.DataFrame:
 
 def agreement(pairs: pd.DataFrame, printed: pd.DataFrame) -> pd.Series:
     """How many pairs of `pair_table` on the paper's own data are printed too, and how many agree."""
-    ours = pairs.assign(dataset=pairs["dataset"].map(published.own_data)).dropna(subset="dataset")
+    ours = pairs.assign(dataset=pairs["dataset"].map(published.own_data)).dropna(
+        subset="dataset"
+    )
     for side in "ab":
         ours[side] = [(published.own_backbone(backbone), name) for backbone, name in ours[side]]
     kinds = [kind for kind in ("closed", "open", "paired") if kind in printed]
@@ -328,7 +335,10 @@ def corrected_counts(pairs: pd.DataFrame, level: float = 0.95) -> pd.Series:
     Holm's method bounds the probability of any false conclusion by 1 - level; that of Benjamini and
     Hochberg bounds the expected share of false conclusions among all conclusions."""
     counts = {kind: (pairs[kind] != 0).sum() for kind in ("open", "unpaired", "paired")}
-    for name, adjust in (("Holm", stats.holm), ("Benjamini–Hochberg", stats.benjamini_hochberg)):
+    for name, adjust in (
+        ("Holm", stats.holm),
+        ("Benjamini–Hochberg", stats.benjamini_hochberg),
+    ):
         counts[f"paired, {name}"] = (adjust(pairs["p_value"]) < 1 - level).sum()
     return pd.Series({"pairs": len(pairs), **counts}, name="count")
 
@@ -351,7 +361,8 @@ def counts_by_size(tables: Iterable[pd.DataFrame], level: float = 0.95) -> pd.Da
 def papers_methods(released: pd.DataFrame) -> pd.DataFrame:
     """The released results of the paper's six methods: LR, NCC and FT on CLIP and DINO."""
     return released[
-        released["backbone"].isin(["clip", "dino"]) & released["learner"].isin(["lr", "ncc", "ft"])
+        released["backbone"].isin(["clip", "dino"])
+        & released["learner"].isin(["lr", "ncc", "ft"])
     ]
 
 
@@ -410,9 +421,13 @@ def counts_table(live: pd.DataFrame, released: pd.DataFrame | None) -> pd.DataFr
 
 def finetuning_pairs(results: pd.DataFrame) -> list[tuple[tuple[str, str], tuple[str, str]]]:
     """(FT, other learner) on every backbone, as (backbone, learner) each."""
-    methods = results[["backbone", "learner"]].drop_duplicates().itertuples(index=False, name=None)
+    methods = (
+        results[["backbone", "learner"]].drop_duplicates().itertuples(index=False, name=None)
+    )
     return [
-        ((backbone, "ft"), (backbone, learner)) for backbone, learner in methods if learner != "ft"
+        ((backbone, "ft"), (backbone, learner))
+        for backbone, learner in methods
+        if learner != "ft"
     ]
 
 
@@ -425,7 +440,9 @@ def crossed_pairs(results: pd.DataFrame) -> list[tuple[tuple[str, str], tuple[st
     ]
 
 
-def paired_differences(results: pd.DataFrame, pairs: Iterable, level: float = 0.95) -> pd.DataFrame:
+def paired_differences(
+    results: pd.DataFrame, pairs: Iterable, level: float = 0.95
+) -> pd.DataFrame:
     """Paired interval of a - b by data set and shots, on the open tasks that both were run on.
 
     Parameters
@@ -520,7 +537,9 @@ def difference_rows(table: pd.DataFrame) -> pd.DataFrame:
     rows = table.dropna(subset="mean")
     a, b = (rows[side].replace(OOPS_BACKBONES) for side in ("a_backbone", "b_backbone"))
     panels = [
-        f"{x}: FT − {LEARNERS[learner]}" if x == y else f"FT on {x} − {Method(y, learner).label}"
+        f"{x}: FT − {LEARNERS[learner]}"
+        if x == y
+        else f"FT on {x} − {Method(y, learner).label}"
         for x, y, learner in zip(a, b, rows["b_learner"])
     ]
     rows_by_panel = rows.assign(panel=panels, row=rows["dataset"].replace(OOPS_DATASETS))
@@ -620,6 +639,8 @@ def _table(
 ) -> pd.DataFrame | None:
     """Results of one setting; None for fine-tuning that is not at hand and not to be run."""
     closed, opened = (ft_tasks, ft_open) if learner == "ft" else (tasks, max_tasks)
-    shape |= dict(zip(("shots", "queries"), size), tasks=closed if sampling == "closed" else opened)
+    shape |= dict(
+        zip(("shots", "queries"), size), tasks=closed if sampling == "closed" else opened
+    )
     stored = learner == "ft" and fine_tuning == "stored"
     return evaluation.run(dataset, backbone, learner, sampling, stored=stored, **shape)

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 import pandas as pd
+from numpy import ndarray
 
 from fslcore import stats
 from fslcore.errors import InputError
@@ -17,7 +18,7 @@ from ..checks import OOPS_DATASETS
 ACCURACIES = (0.5, 1.0)  # of classes in the simulation: uniform, whatever their size
 
 
-def class_sizes() -> dict[str, np.ndarray]:
+def class_sizes() -> dict[str, ndarray]:
     """Images of each novel class by data set, as Meta-Dataset lists them (``data/published/oops_class_sizes.csv``)."""
     table = pd.read_csv(DATA / "published" / "oops_class_sizes.csv")
     by_set = table.groupby("dataset", sort=False)
@@ -27,7 +28,7 @@ def class_sizes() -> dict[str, np.ndarray]:
     }
 
 
-def expected_uses(sizes: np.ndarray, *, ways: int, images: int, max_tasks: int) -> np.ndarray:
+def expected_uses(sizes: ndarray, *, ways: int, images: int, max_tasks: int) -> ndarray:
     """About how many open tasks hold each class, without classes that are too small for one.
 
     All classes are used at the same rate until their images run out, and sampling stops when fewer
@@ -78,7 +79,14 @@ def paper_weights(*, ways: int, images: int, max_tasks: int) -> pd.DataFrame:
 
 
 def coverage(
-    *, ways: int, shots: int, queries: int, max_tasks: int, level: float, test_sets: int, seed: int
+    *,
+    ways: int,
+    shots: int,
+    queries: int,
+    max_tasks: int,
+    level: float,
+    test_sets: int,
+    seed: int,
 ) -> pd.DataFrame:
     """How often open intervals contain the mean in which classes have equal weight, by simulation.
 
@@ -118,7 +126,7 @@ def coverage(
 
 def _sets_with_unequal_weights(
     ways: int, images: int, max_tasks: int
-) -> Iterator[tuple[str, np.ndarray]]:
+) -> Iterator[tuple[str, ndarray]]:
     """Data sets whose classes differ in weight, and how many tasks each class could be in."""
     for name, sizes in class_sizes().items():
         uses = expected_uses(sizes, ways=ways, images=images, max_tasks=max_tasks)
@@ -127,7 +135,7 @@ def _sets_with_unequal_weights(
 
 
 def _interval(
-    possible: np.ndarray, queries: int, level: float, seed: list[int], shape: dict
+    possible: ndarray, queries: int, level: float, seed: list[int], shape: dict
 ) -> tuple:
     """Ends of an open interval, the mean in which classes have equal weight, and the number of tasks; NaN below 2."""
     rng = np.random.default_rng(seed)

@@ -8,18 +8,21 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+from numpy import ndarray
 from scipy import stats
 
 from fslcore.stats import Interval
 from fslcore.tasks.samplers import streams
 from fslcore.tasks.tasks import Tasks
 
-FAR = 4.5  # standard deviations off the mean, beyond which all difficulties count as equally rare
+FAR = (
+    4.5  # standard deviations off the mean, beyond which all difficulties count as equally rare
+)
 
 
 def sample_by_difficulty(
-    proposals: Tasks, difficulty: np.ndarray, *, tasks: int, seed: int = 0
-) -> tuple[Tasks, np.ndarray]:
+    proposals: Tasks, difficulty: ndarray, *, tasks: int, seed: int = 0
+) -> tuple[Tasks, ndarray]:
     """Choose tasks uniformly over their difficulty from many uniformly sampled tasks (Arnold et al., 2021).
 
     As in that paper, difficulties are modelled as normal. The probability of choosing a task is
@@ -69,7 +72,7 @@ def sample_by_difficulty(
     return replace(proposals[chosen], sampler=sampler), 1 / chance[chosen]
 
 
-def _chances(difficulty: np.ndarray, tasks: int) -> np.ndarray:
+def _chances(difficulty: ndarray, tasks: int) -> ndarray:
     """(P,) probabilities of being chosen. Their sum is ``tasks``; up to 1 they are inverse to the normal density."""
     scale = np.abs(difficulty).max() or 1.0  # large numbers have no squares
     d = difficulty / scale
@@ -88,7 +91,7 @@ def _chances(difficulty: np.ndarray, tasks: int) -> np.ndarray:
     return chance
 
 
-def weighted_interval(accuracies: np.ndarray, weights: np.ndarray, level: float) -> Interval:
+def weighted_interval(accuracies: ndarray, weights: ndarray, level: float) -> Interval:
     """Interval of a mean over tasks that were not drawn alike: weighted by how rarely a task like each was drawn.
 
     Parameters
@@ -129,7 +132,7 @@ def weighted_interval(accuracies: np.ndarray, weights: np.ndarray, level: float)
 
 
 def regression_interval(
-    accuracies: np.ndarray, cheap: np.ndarray, all_cheap: np.ndarray, level: float
+    accuracies: ndarray, cheap: ndarray, all_cheap: ndarray, level: float
 ) -> Interval:
     """Interval of the mean accuracy of an expensive method, with a cheap one on many more tasks as control variate.
 
@@ -173,4 +176,6 @@ def regression_interval(
     of_tasks = residual @ residual / df * (1 / count + leverage)
     spread = np.sqrt(of_tasks + slope**2 * all_cheap.var(ddof=1) / len(all_cheap))
     half = float(stats.t.ppf((1 + level) / 2, df) * spread) if np.ptp(accuracies) else 0.0
-    return Interval(float(accuracies.mean() + slope * shift), half, level, count, "regression", df)
+    return Interval(
+        float(accuracies.mean() + slope * shift), half, level, count, "regression", df
+    )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
+from numpy import ndarray
 
 from fslbook.style import COLOURS, LINES, MARKERS, counted
 from fslcore.stats.equivalence import Equivalence
@@ -115,9 +116,7 @@ def class_weights(weights: pd.DataFrame, coverage: pd.DataFrame, level: float) -
     return figure
 
 
-def paired_scatter(
-    a: np.ndarray, b: np.ndarray, names: tuple[str, str], dataset: str
-) -> plt.Figure:
+def paired_scatter(a: ndarray, b: ndarray, names: tuple[str, str], dataset: str) -> plt.Figure:
     """Per-task accuracies of two methods against each other (OOPS, Figure 1)."""
     figure, ax = plt.subplots(figsize=(5.4, 5.2))
     # Accuracies are multiples of 1/75: jitter by half a step, or points hide each other.
@@ -187,7 +186,9 @@ def conclusive_bars(bars: pd.DataFrame) -> plt.Figure:
         mine = bars["shots"] == s
         look = dict(color=COLOURS[i], hatch=hatch, edgecolor="white", label=counted(s, "shot"))
         ax.barh(y[mine] + (i - (slots - 1) / 2) * height, share[mine], height, **look)
-        ax.bar_label(ax.containers[-1], bars["conclusive"][mine].astype(str), padding=3, fontsize=9)
+        ax.bar_label(
+            ax.containers[-1], bars["conclusive"][mine].astype(str), padding=3, fontsize=9
+        )
     look = dict(color="black", markersize=6, label="OOPS, printed")
     ax.plot(share[theirs], y[theirs] + (slots - 1) / 2 * height, "D", **look)
     ax.set(
@@ -209,7 +210,7 @@ def conclusive_bars(bars: pd.DataFrame) -> plt.Figure:
     return figure
 
 
-def variance_curve(measured: pd.DataFrame, models: dict[str, np.ndarray]) -> plt.Figure:
+def variance_curve(measured: pd.DataFrame, models: dict[str, ndarray]) -> plt.Figure:
     """Variance of the mean accuracy against Q, measured and by models (OOPS, Figure 2).
 
     Parameters
@@ -298,7 +299,9 @@ def query_panels(curves: pd.DataFrame) -> plt.Figure:
         for i, (name, part) in enumerate(
             curves[curves["shots"] == s].groupby("dataset", sort=False)
         ):
-            look = dict(color=COLOURS[i], marker=MARKERS[i], markersize=4, linewidth=1, label=name)
+            look = dict(
+                color=COLOURS[i], marker=MARKERS[i], markersize=4, linewidth=1, label=name
+            )
             for ax, column in ((left, "half_width"), (right, "n_tasks")):
                 ax.plot(part["queries"], part[column], **look)
             minimum = part.loc[part["half_width"].idxmin()]
@@ -317,7 +320,10 @@ def query_panels(curves: pd.DataFrame) -> plt.Figure:
             plain_ticks(ax.yaxis)
             ax.set_xlabel("queries per class, Q" if s == shots[-1] else "")
     figure.legend(
-        *axes[0, 0].get_legend_handles_labels(), loc="outside upper center", ncols=2, fontsize=10
+        *axes[0, 0].get_legend_handles_labels(),
+        loc="outside upper center",
+        ncols=2,
+        fontsize=10,
     )
     return figure
 
@@ -346,7 +352,9 @@ def optima(table: pd.DataFrame) -> plt.Figure:
         for i, method in enumerate(methods):
             part = table[(table["shots"] == s) & (table["method"] == method)]
             y = part["dataset"].map(names.index) + 0.22 * (i - (len(methods) - 1) / 2)
-            ax.hlines(y, part["low"], part["high"].clip(upper=edge), color=COLOURS[i], linewidth=2)
+            ax.hlines(
+                y, part["low"], part["high"].clip(upper=edge), color=COLOURS[i], linewidth=2
+            )
             ax.plot(
                 part["optimum"].where(part["optimum"] < np.inf),
                 y,
@@ -387,7 +395,8 @@ def rank_diagram(
     first_name = 1.15 + RANK_STEP * len(bars)  # inches below the axis
     figure, ax = plt.subplots(figsize=(6.4, 0.9 + first_name + NAME_STEP * half))
     ax.set(
-        xlim=(1.0, float(max(len(ranks), 2))), ylim=(-(first_name - 0.65 + NAME_STEP * half), 0.7)
+        xlim=(1.0, float(max(len(ranks), 2))),
+        ylim=(-(first_name - 0.65 + NAME_STEP * half), 0.7),
     )
     draw_rank_axis(ax, len(ranks), critical_difference)
     for i, group in enumerate(bars):
@@ -427,7 +436,11 @@ def draw_rank_axis(ax: plt.Axes, count: int, critical_difference: float) -> None
     ax.hlines(0.42, low, end, color=COLOURS[1], linewidth=3)
     label = f"critical difference {critical_difference:.2f}"
     placement = dict(
-        xytext=(6, 0), textcoords="offset points", va="center", fontsize=9, annotation_clip=False
+        xytext=(6, 0),
+        textcoords="offset points",
+        va="center",
+        fontsize=9,
+        annotation_clip=False,
     )
     ax.annotate(label, (end, 0.42), **placement)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
+from numpy import ndarray
 from numpy.random import Generator
 from scipy.stats import norm as normal
 
@@ -15,7 +16,7 @@ from fslcore.tasks import Tasks, sample_closed, sample_open
 PAPER = np.array([[-1.0], [1.0]])
 
 
-def gaussian_classes(n: int, rng: Generator) -> tuple[np.ndarray, np.ndarray]:
+def gaussian_classes(n: int, rng: Generator) -> tuple[ndarray, ndarray]:
     """The two classes of the OOPS paper's synthetic study (section 4.1): N(-1, 1) and N(1, 1).
 
     Parameters
@@ -32,18 +33,18 @@ def gaussian_classes(n: int, rng: Generator) -> tuple[np.ndarray, np.ndarray]:
     return rng.normal(2.0 * labels - 1), labels
 
 
-def nearest_mean_accuracy(x: np.ndarray, tasks: Tasks) -> np.ndarray:
+def nearest_mean_accuracy(x: ndarray, tasks: Tasks) -> ndarray:
     """(T,) accuracy of the nearest class mean on one-dimensional data ``x`` (N,); classes of equal size."""
     return nearest_mean(x[:, None], tasks).mean(axis=(1, 2))
 
 
-def nearest_mean(x: np.ndarray, tasks: Tasks) -> np.ndarray:
+def nearest_mean(x: ndarray, tasks: Tasks) -> ndarray:
     """(T, K, Q) whether the nearest class mean is right, on data ``x`` (N, D); classes of equal size."""
     shape = (len(tasks), tasks.ways, -1, x.shape[1])
     return _nearest(x[tasks.support].reshape(shape), x[tasks.query].reshape(shape))
 
 
-def _nearest(support: np.ndarray, query: np.ndarray) -> np.ndarray:
+def _nearest(support: ndarray, query: ndarray) -> ndarray:
     """(T, K, Q) from supports (T, K, S, D) and queries (T, K, Q, D)."""
     means = support.mean(axis=2)
     ways = means.shape[1]
@@ -92,23 +93,23 @@ def coverage(
     return float(truth), {"closed": closed, "open": opened}
 
 
-def _percent(x: np.ndarray, tasks: Tasks) -> np.ndarray:
+def _percent(x: ndarray, tasks: Tasks) -> ndarray:
     return 100 * nearest_mean_accuracy(x, tasks)
 
 
-def centres(ways: int, separation: float) -> np.ndarray:
+def centres(ways: int, separation: float) -> ndarray:
     """(K, D) class means at equal distances ``separation``: on a line for two classes, else D = K."""
     return separation / 2 * PAPER if ways == 2 else separation / np.sqrt(2) * np.eye(ways)
 
 
 def gaussian_tasks(
-    means: np.ndarray,
+    means: ndarray,
     tasks: int,
     shots: int,
     queries: int,
     rng: Generator,
     noise: float = 0.0,
-) -> np.ndarray:
+) -> ndarray:
     """(T, K, Q) whether each query is nearest to its own class's support mean, in fresh tasks.
 
     Images are drawn from N(mean of the class, identity). Tasks that share no image, made of
@@ -139,8 +140,8 @@ def gaussian_tasks(
 
 
 def gaussian_pilot(
-    means: np.ndarray, n: int, tasks: int, shots: int, queries: int, seed: int, noise: float = 0.0
-) -> np.ndarray:
+    means: ndarray, n: int, tasks: int, shots: int, queries: int, seed: int, noise: float = 0.0
+) -> ndarray:
     """(T, K, Q) values of closed tasks on one fresh data set of ``n`` images per class; else as `gaussian_tasks`."""
     rng = np.random.default_rng(seed)
     ways, dimensions = means.shape
@@ -151,7 +152,9 @@ def gaussian_pilot(
     )
     values = nearest_mean(x, closed_tasks).astype(np.int8)
     return (
-        values - nearest_mean(x + rng.normal(0, noise, x.shape), closed_tasks) if noise else values
+        values - nearest_mean(x + rng.normal(0, noise, x.shape), closed_tasks)
+        if noise
+        else values
     )
 
 
@@ -170,7 +173,8 @@ def gaussian_moments(shots: int, separation: float = 2.0) -> Moments:
 
     def mean(moment) -> float:
         return float(
-            weights @ ((1 - swapped) * moment(left, right) + swapped * moment(1 - left, 1 - right))
+            weights
+            @ ((1 - swapped) * moment(left, right) + swapped * moment(1 - left, 1 - right))
         )
 
     m1 = mean(lambda a, b: (a + b) / 2)
@@ -184,7 +188,7 @@ def open_variances(
     queries: list[int],
     repetitions: int,
     rng: Generator,
-    means: np.ndarray = PAPER,
+    means: ndarray = PAPER,
 ) -> pd.DataFrame:
     """Variance, over fresh data sets, of the mean accuracy of open tasks until the images are used up.
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy import ndarray
 from numpy.typing import ArrayLike
 from scipy import optimize
 from scipy.stats import chi2, norm
@@ -81,7 +82,7 @@ class VarianceFit:
     p_value: float
 
 
-def compare_optima(a: np.ndarray, b: np.ndarray) -> OptimumRatio:
+def compare_optima(a: ndarray, b: ndarray) -> OptimumRatio:
     """Test whether two sets of values on the same tasks have the same Q*, for tasks with new classes each.
 
     Q* is the same where α_b β_a - α_a β_b = 0. The test divides the estimate of that by its
@@ -98,10 +99,14 @@ def compare_optima(a: np.ndarray, b: np.ndarray) -> OptimumRatio:
         (model.alpha, model.beta) for model in (moments(values).model(1) for values in (a, b))
     )
     left_a, left_b = left_out(a, 1), left_out(b, 1)
-    spread = jackknife((left_b[:, 0] * left_a[:, 1] - left_a[:, 0] * left_b[:, 1])[:, None])[0, 0]
+    spread = jackknife((left_b[:, 0] * left_a[:, 1] - left_a[:, 0] * left_b[:, 1])[:, None])[
+        0, 0
+    ]
     with np.errstate(divide="ignore", invalid="ignore"):
         z = float((alpha_b * beta_a - alpha_a * beta_b) / np.sqrt(spread))
-        squared = np.divide(alpha_b * beta_a, alpha_a * beta_b) if alpha_a > 0 < alpha_b else np.nan
+        squared = (
+            np.divide(alpha_b * beta_a, alpha_a * beta_b) if alpha_a > 0 < alpha_b else np.nan
+        )
     return OptimumRatio(float(np.sqrt(squared)), z, float(2 * norm.sf(abs(z))))
 
 
@@ -117,14 +122,18 @@ def common_optimum(pilots: Sequence[Pilot]) -> CommonOptimum:
     beta = np.array([pilot.model.beta for pilot in pilots])
     covariance = np.array([pilot.covariance for pilot in pilots])
 
-    def distance(log_q: np.ndarray) -> np.ndarray:
+    def distance(log_q: ndarray) -> ndarray:
         square = np.exp(2 * np.atleast_1d(log_q))[:, None]
         spread = (
-            covariance[:, 1, 1] - 2 * square * covariance[:, 0, 1] + square**2 * covariance[:, 0, 0]
+            covariance[:, 1, 1]
+            - 2 * square * covariance[:, 0, 1]
+            + square**2 * covariance[:, 0, 0]
         )
         return ((beta - alpha * square) ** 2 / spread).sum(axis=1)
 
-    grid = np.linspace(np.log(0.01), np.log(1e4), 500)  # there may be more than one local minimum
+    grid = np.linspace(
+        np.log(0.01), np.log(1e4), 500
+    )  # there may be more than one local minimum
     nearest = int(distance(grid).argmin())
     ends = grid[max(nearest - 1, 0)], grid[min(nearest + 1, len(grid) - 1)]
     minimum = optimize.minimize_scalar(lambda v: distance(v)[0], bounds=ends, method="bounded")

@@ -13,6 +13,7 @@ from itertools import combinations, product
 
 import numpy as np
 import pandas as pd
+from numpy import ndarray
 from numpy.random import Generator
 
 from fslbook.oops.difficulty import regression_interval, sample_by_difficulty, weighted_interval
@@ -58,7 +59,8 @@ def sweep(
         for size in product(shots, queries):
             if _has_room(source.labels, sum(size), **shape):
                 rows += [
-                    (dataset, *row) for row in _trials(source.labels, ready, seeds, size, **shape)
+                    (dataset, *row)
+                    for row in _trials(source.labels, ready, seeds, size, **shape)
                 ]
     columns = ["dataset", "method", "shots", "queries", "trial", "n_tasks"]
     return pd.DataFrame(rows, columns=[*columns, "variance", "fourth", "half_width"])
@@ -147,7 +149,7 @@ def _trials(labels, ready, seeds, size, **shape) -> Iterator[tuple]:
             yield method, *size, trial, *_spread(accuracy)
 
 
-def _spread(accuracy: np.ndarray) -> tuple:
+def _spread(accuracy: ndarray) -> tuple:
     """T, variance and fourth central moment of the mean, and half-width of the open interval."""
     interval = stats.open_interval(accuracy)
     t, square = interval.n_tasks, accuracy.var(ddof=1)
@@ -163,7 +165,7 @@ def pilot_values(
     runs: int = 1,
     seed: int = 0,
     **options,
-) -> dict[tuple[str, int, int], dict[str, np.ndarray]]:
+) -> dict[tuple[str, int, int], dict[str, ndarray]]:
     """(dataset, shots, run) → method or pair of methods → (T, K, Q) values, for `stats.pilot`.
 
     Run i draws its tasks with seed ``seed`` + i. Options are ``sampling`` ('closed' by default),
@@ -184,7 +186,7 @@ def pilot_values(
     return values
 
 
-def by_method(values: dict[str, np.ndarray], shots: int) -> dict[str, Pilot]:
+def by_method(values: dict[str, ndarray], shots: int) -> dict[str, Pilot]:
     """A pilot of each method and pair of methods."""
     return {method: stats.pilot(v, shots) for method, v in values.items()}
 
@@ -288,7 +290,9 @@ def regret_rows(trials: pd.DataFrame, row: str) -> pd.DataFrame:
     )
 
 
-def regret_table(choices: pd.DataFrame, rows: list[str], regrets: dict[str, str]) -> pd.DataFrame:
+def regret_table(
+    choices: pd.DataFrame, rows: list[str], regrets: dict[str, str]
+) -> pd.DataFrame:
     """Median and 90 % quantile of regrets, by the columns ``rows``, for closed and open pilots.
 
     Parameters
@@ -347,7 +351,8 @@ def ratio_table(tests: pd.DataFrame, rows: list[str], level: float = 0.95) -> pd
     )  # where both are infinite
     out = tests.pivot(index=rows, columns="dataset", values="cell")
     return out.reindex(
-        columns=tests["dataset"].unique(), index=tests.drop_duplicates(rows).set_index(rows).index
+        columns=tests["dataset"].unique(),
+        index=tests.drop_duplicates(rows).set_index(rows).index,
     )
 
 
@@ -372,7 +377,7 @@ def common_optima(runs: dict) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["method", "shots", "data sets", "Q*", "chi_square", "p"])
 
 
-def _cost(values: np.ndarray, against: np.ndarray, shots: int) -> float:
+def _cost(values: ndarray, against: ndarray, shots: int) -> float:
     """Variance of the first method at the Q* of the second, over its least."""
     model, second = (stats.pilot(x, shots).expected for x in (values, against))
     queries = np.array([second.optimum, model.optimum])
@@ -404,7 +409,9 @@ def by_size(
     (ready,) = _ready(source, [method]).values()
     sizes, pilots = [], []
     for rows in _halving_parts(source.labels, parts, seed):
-        tasks = sample_open(source.labels[rows], shots=shots, queries=queries, seed=seed, **shape)
+        tasks = sample_open(
+            source.labels[rows], shots=shots, queries=queries, seed=seed, **shape
+        )
         if len(tasks) < 3:
             raise InputError(
                 f"large = {dataset}; of its parts one of {len(rows)} images holds {len(tasks)} "
@@ -424,7 +431,7 @@ def _of_rows(tasks, rows) -> Tasks:
     return Tasks(support, tasks.support_label, query, tasks.query_label, tasks.ways)
 
 
-def _halving_parts(labels, parts: int, seed: int) -> list[np.ndarray]:
+def _halving_parts(labels, parts: int, seed: int) -> list[ndarray]:
     """Rows of 1/2, 1/4, 1/8, … of every class, and of what is left in the last part."""
     random = pd.Series(np.random.default_rng(seed).random(len(labels)))
     # The position of an image in its shuffled class, from 0 to 1, decides its part.
@@ -523,7 +530,15 @@ def gaussian_optima(settings: Iterable[tuple[int, int]]) -> pd.DataFrame:
         best = variance.argmin()
         ends = variance[[0, -1]] / variance[best]
         rows.append((images, shots, model.optimum, queries[best], tasks[best], *ends))
-    columns = ["images", "shots", "Q*", "best", "tasks", "cost_of_one_query", "cost_of_one_task"]
+    columns = [
+        "images",
+        "shots",
+        "Q*",
+        "best",
+        "tasks",
+        "cost_of_one_query",
+        "cost_of_one_task",
+    ]
     return pd.DataFrame(rows, columns=columns)
 
 
@@ -554,12 +569,12 @@ def _ready(source, methods) -> dict[str, evaluation.Ready]:
     return by_label
 
 
-def _values(ready, tasks: Tasks) -> dict[str, np.ndarray]:
+def _values(ready, tasks: Tasks) -> dict[str, ndarray]:
     """(T, K, Q) values of each method on the same tasks; records are kept in the cache."""
     return {name: method.record(tasks).by_class() for name, method in ready.items()}
 
 
-def _with_pairs(values: dict) -> dict[str, np.ndarray]:
+def _with_pairs(values: dict) -> dict[str, ndarray]:
     """The same, and the difference of each two methods."""
     return values | {f"{a} − {b}": values[a] - values[b] for a, b in combinations(values, 2)}
 
@@ -596,7 +611,7 @@ class GaussianWorld:
         return np.random.default_rng([seed, *sizes, int(self.noise > 0)])
 
     @property
-    def means(self) -> np.ndarray:
+    def means(self) -> ndarray:
         """(K, D) class means."""
         return gaussians.centres(self.ways, self.separation)
 
@@ -609,7 +624,7 @@ class GaussianWorld:
         values = gaussians.gaussian_tasks(self.means, tasks, self.shots, 50, rng, self.noise)
         return moments(values).model(self.shots)
 
-    def pilot(self, sampling: str, tasks: int, queries: int, rng) -> np.ndarray:
+    def pilot(self, sampling: str, tasks: int, queries: int, rng) -> ndarray:
         """(T, K, Q) values of a closed pilot, or of as many open tasks as the images allow."""
         if sampling == "closed":
             seed = int(rng.integers(2**31))
@@ -652,7 +667,9 @@ def by_difficulty(
     """
     images, rows = evaluation.load_source(dataset), []
     for pair in pairs:
-        correlations, *ratios = np.transpose(_difficulty_repeats(images, pair, level, **options))
+        correlations, *ratios = np.transpose(
+            _difficulty_repeats(images, pair, level, **options)
+        )
         intervals = [stats.open_interval(values, level) for values in ratios]
         labels = [method.label for method in pair]
         rows.append((*labels, np.mean(correlations), *intervals))

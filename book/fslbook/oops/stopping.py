@@ -5,6 +5,7 @@ from __future__ import annotations
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
+from numpy import ndarray
 
 from fslbook.style import COLOURS
 from fslcore import stats
@@ -12,7 +13,7 @@ from fslcore import stats
 from ..figures import plain_ticks
 
 
-def studies(differences: np.ndarray, tasks: int, repeats: int, seed: int = 0) -> np.ndarray:
+def studies(differences: ndarray, tasks: int, repeats: int, seed: int = 0) -> ndarray:
     """(repeats, tasks) differences of two equally good methods: resampled from those given, with random signs.
 
     Parameters
@@ -25,7 +26,7 @@ def studies(differences: np.ndarray, tasks: int, repeats: int, seed: int = 0) ->
     return rng.choice(np.abs(differences), size) * rng.choice([-1.0, 1.0], size)
 
 
-def path(differences: np.ndarray, looks: np.ndarray, level: float = stats.LEVEL) -> pd.DataFrame:
+def path(differences: ndarray, looks: ndarray, level: float = stats.LEVEL) -> pd.DataFrame:
     """Both intervals at each look: mean, half (half-width of the usual one), low and high (the anytime-valid one)."""
     rows = []
     for tasks in looks:
@@ -36,7 +37,7 @@ def path(differences: np.ndarray, looks: np.ndarray, level: float = stats.LEVEL)
     return pd.DataFrame(rows, columns=["tasks", "mean", "half", "low", "high"])
 
 
-def missed(drawn: np.ndarray, looks: np.ndarray, level: float = stats.LEVEL) -> pd.DataFrame:
+def missed(drawn: ndarray, looks: ndarray, level: float = stats.LEVEL) -> pd.DataFrame:
     """Share of studies whose interval has excluded 0 at any look so far: columns tasks, usual, anytime."""
     paths = [path(x, looks, level) for x in drawn]
     usual = np.array([np.abs(p["mean"]) > p["half"] for p in paths])

@@ -67,7 +67,9 @@ def lens_intervals(lenses: pd.DataFrame) -> plt.Figure:
         xlabel=f"{lenses['a'].iloc[0]} − {lenses['b'].iloc[0]} (points)",
     )
     ax.grid(axis="y", visible=False)
-    figure.legend(*ax.get_legend_handles_labels(), loc="outside upper center", ncols=3, fontsize=10)
+    figure.legend(
+        *ax.get_legend_handles_labels(), loc="outside upper center", ncols=3, fontsize=10
+    )
     return figure
 
 
@@ -123,7 +125,9 @@ def coverage(summary: pd.DataFrame, height: float = 0.4) -> plt.Figure:
     ``height`` is that of a row, in inches.
     """
     suited = {"new images": "images", "new classes": "classes"}
-    rows = summary[summary["interval"].isin(suited.values())][["regime", "given"]].drop_duplicates()
+    rows = summary[summary["interval"].isin(suited.values())][
+        ["regime", "given"]
+    ].drop_duplicates()
     place = {key: at for at, key in enumerate(rows.itertuples(index=False, name=None))}
     at = [place.get(key) for key in zip(summary["regime"], summary["given"])]
     summary = summary.assign(at=at)
@@ -133,10 +137,17 @@ def coverage(summary: pd.DataFrame, height: float = 0.4) -> plt.Figure:
     for ax, (target, interval) in zip(axes, suited.items()):
         part = summary[summary["target"] == target]
         ax.axvspan(93, 97, color="0.88", zorder=0)
-        _shares(ax, part[part["interval"] == "closed"], 0.22, COLOURS[1], "x", "closed, 600 tasks")
+        _shares(
+            ax, part[part["interval"] == "closed"], 0.22, COLOURS[1], "x", "closed, 600 tasks"
+        )
         _shares(ax, part[part["interval"] == "open"], 0, COLOURS[2], "^", "open, best Q")
         _shares(
-            ax, part[part["interval"] == interval], -0.22, COLOURS[0], "o", "made for the target"
+            ax,
+            part[part["interval"] == interval],
+            -0.22,
+            COLOURS[0],
+            "o",
+            "made for the target",
         )
         ax.set_title(target)
         _spread_high_shares(ax)
@@ -166,7 +177,9 @@ def _shares(
 def _spread_high_shares(ax: plt.Axes) -> None:
     """An axis on which shares near 100 % can be told from each other, and low ones can be read too."""
     ax.set(xlim=(0, 100.5))
-    ax.set_xscale("function", functions=(lambda x: -np.log(104 - x), lambda y: 104 - np.exp(-y)))
+    ax.set_xscale(
+        "function", functions=(lambda x: -np.log(104 - x), lambda y: 104 - np.exp(-y))
+    )
     ax.set_xticks([0, 50, 80, 90, 95, 100], [0, 50, 80, "", 95, 100], fontsize=9)
 
 
@@ -181,7 +194,8 @@ def ratio_bars(ratios: pd.DataFrame) -> plt.Figure:
     ax.set_yticks(rows, ratios["regime"], fontsize=9)
     ax.invert_yaxis()
     ax.set(
-        xlabel="half-width, open / this chapter's (ratio)", xlim=(0, ratios["ratio"].max() + 1.2)
+        xlabel="half-width, open / this chapter's (ratio)",
+        xlim=(0, ratios["ratio"].max() + 1.2),
     )
     return figure
 
@@ -195,7 +209,10 @@ def power_curves(degrees: list[float], level: float) -> plt.Figure:
         ax.plot(x, [100 * power(d, 1.0, df, level) for d in x], line, linewidth=2, label=name)
     ax.axhline(80, color="grey", linewidth=1)
     ax.set(
-        xlabel="true difference (standard errors)", ylabel="power (%)", ylim=(0, 101), xlim=(0, 6)
+        xlabel="true difference (standard errors)",
+        ylabel="power (%)",
+        ylim=(0, 101),
+        xlim=(0, 6),
     )
     ax.legend(loc="lower right")
     return figure
@@ -236,7 +253,9 @@ def crossed_curves(
 def _spread(result: CrossedIntervals, supports: int) -> float:
     """Standard error of a mean over supports that their spread shows."""
     return float(
-        np.sqrt((result.support_variance + result.interaction_variance / result.n_items) / supports)
+        np.sqrt(
+            (result.support_variance + result.interaction_variance / result.n_items) / supports
+        )
     )
 
 
@@ -250,7 +269,9 @@ def run_strip(panels: dict[str, dict[str, np.ndarray]]) -> plt.Figure:
         every panel.
     """
     height = 0.55 * max(map(len, panels.values())) + 1.2
-    figure, axes = plt.subplots(1, len(panels), figsize=(6.8, height), sharey=True, squeeze=False)
+    figure, axes = plt.subplots(
+        1, len(panels), figsize=(6.8, height), sharey=True, squeeze=False
+    )
     for ax, (name, learners) in zip(axes[0], panels.items()):
         for row, values in enumerate(learners.values()):
             mark, colour = MARKERS[row % len(MARKERS)], COLOURS[row % len(COLOURS)]

@@ -68,7 +68,11 @@ def load(folder: str | Path) -> Images:
 
 
 def assess(
-    images: Images, chosen: Sequence[tuple[str, str]], level: float = 0.9, *, progress: bool = False
+    images: Images,
+    chosen: Sequence[tuple[str, str]],
+    level: float = 0.9,
+    *,
+    progress: bool = False,
 ) -> pd.DataFrame:
     """Estimate and interval of every method, for its accuracy on 15 further images per class; see `judge`.
 
@@ -97,7 +101,9 @@ def assess(
     """
     number("level", level, over=0, under=1)
     rows, banks = [], {}
-    for backbone, learner in tqdm(chosen, "assessed", unit="method", delay=5, disable=not progress):
+    for backbone, learner in tqdm(
+        chosen, "assessed", unit="method", delay=5, disable=not progress
+    ):
         if backbone not in banks:
             banks[backbone] = backbones.features(images, backbones.load(backbone))
         rows.append(assess_bank(banks[backbone], backbone, learner, level))
@@ -108,7 +114,9 @@ def assess(
 def assess_bank(bank: Bank, backbone: str, learner: str, level: float = 0.9) -> dict:
     """The row of `assess` for one method, for a support whose features by that backbone are given."""
     n, label = np.arange(len(bank))[None], bank.labels[None]
-    task = Tasks(n, label, n, label, int(label.max()) + 1, unseen=False)  # the query is never used
+    task = Tasks(
+        n, label, n, label, int(label.max()) + 1, unseen=False
+    )  # the query is never used
     signals = informed.signals(bank, learners.make(learner), task).assign(
         queries=QUERIES * task.ways
     )
@@ -128,7 +136,9 @@ def assess_bank(bank: Bank, backbone: str, learner: str, level: float = 0.9) -> 
         "5-fold": signals["5-fold"].iloc[0],
         "basis": judged["basis"],
         "guess": bool(judged["guess"]),
-        "outside": _beyond(table, signals.iloc[0], columns) if model.outside(signals)[0] else "",
+        "outside": _beyond(table, signals.iloc[0], columns)
+        if model.outside(signals)[0]
+        else "",
     }
 
 
@@ -188,7 +198,9 @@ def judge(
     )
     shifted = classical["named"] + calibrated["shift"]
     estimate = estimate.mask(outside, shifted).clip(chance, 1)
-    half = calibrated["factor"] * model.spread(tasks, predicted.mask(outside, estimate).to_numpy())
+    half = calibrated["factor"] * model.spread(
+        tasks, predicted.mask(outside, estimate).to_numpy()
+    )
     half = half.mask(outside, np.maximum(half, calibrated["half"]))
     bare = calibrated["basis"] == SHAPE
     error = np.sqrt(chance * (1 - chance) / (tasks["ways"] * tasks["shots"]))
@@ -214,9 +226,12 @@ def _calibrated(
     level: float,
 ) -> pd.DataFrame:
     """`_near` of each task, computed once for each shape."""
-    shapes, at = np.unique(tasks[list(informed.SHAPE)].to_numpy(float), axis=0, return_inverse=True)
+    shapes, at = np.unique(
+        tasks[list(informed.SHAPE)].to_numpy(float), axis=0, return_inverse=True
+    )
     rows = [
-        _near(table, scores, dict(zip(informed.SHAPE, shape)), columns, level) for shape in shapes
+        _near(table, scores, dict(zip(informed.SHAPE, shape)), columns, level)
+        for shape in shapes
     ]
     return pd.DataFrame(rows).iloc[at.ravel()].set_index(tasks.index)
 
@@ -331,7 +346,10 @@ def as_json(images: Images, table: pd.DataFrame, level: float = 0.9) -> dict:
 def cautions(images: Images, table: pd.DataFrame, level: float = 0.9) -> list[str]:
     """Warnings: what the intervals were calibrated on, and whether the support is of that kind."""
     counts = images.counts
-    name, percent = (table["backbone"] + " " + table["learner"]).to_numpy(), f"{100 * level:.6g} %"
+    name, percent = (
+        (table["backbone"] + " " + table["learner"]).to_numpy(),
+        f"{100 * level:.6g} %",
+    )
     lines = [
         f"The interval is for the accuracy on {QUERIES} further images of each class. It was calibrated on tasks of "
         f"{', '.join(_domains(table))}, each data set left out in turn; its coverage is {percent} if "
@@ -380,9 +398,7 @@ def _outside_cautions(table: pd.DataFrame) -> list[str]:
         names = ", ".join(rows["backbone"] + " " + rows["learner"])
         rests = f"that of {BY[basis]}, corrected by its usual error on tasks of this shape; the interval is wider"
         if basis == SHAPE:
-            rests = (
-                "the median accuracy of tasks of this shape; the interval goes from chance to 100 %"
-            )
+            rests = "the median accuracy of tasks of this shape; the interval goes from chance to 100 %"
         lines.append(
             f"Outside the calibrated range, {names}: {range_words}. The estimate is {rests}."
         )

@@ -23,7 +23,11 @@ SHARP = 160  # dots per inch of the clouds of points, which would make a drawing
 def neighbours(probed: dict[str, Neighbours]) -> plt.Figure:
     """Share of answers that change with the way of asking, one bar per learner
     (`fslcore.evaluation.probe`)."""
-    ways = {"alone": "one by one", "order": "in another order", "class": "beside their own class"}
+    ways = {
+        "alone": "one by one",
+        "order": "in another order",
+        "class": "beside their own class",
+    }
     figure, ax = plt.subplots(figsize=(5.6, 2.8))
     for i, ((name, shares), hatch) in enumerate(zip(probed.items(), ("", "//"))):
         at = np.arange(len(ways)) + 0.4 * (i - (len(probed) - 1) / 2)
@@ -33,7 +37,9 @@ def neighbours(probed: dict[str, Neighbours]) -> plt.Figure:
         )
         ax.bar_label(bars, [f"{s:.0f}" for s in share], padding=3, fontsize=9)
     ax.set(
-        yticks=range(len(ways)), yticklabels=list(ways.values()), xlabel="answers that change (%)"
+        yticks=range(len(ways)),
+        yticklabels=list(ways.values()),
+        xlabel="answers that change (%)",
     )
     ax.set_xlim(0, max(10, 1.15 * ax.get_xlim()[1]))
     ax.invert_yaxis()
@@ -47,7 +53,12 @@ def assessment(table: pd.DataFrame) -> plt.Figure:
     figure, ax = plt.subplots(figsize=(6.4, 1.4 + 0.5 * len(table)))
     at, informed = np.arange(len(table)), (table["basis"] == "informed").to_numpy()
     ax.hlines(
-        at, 100 * table["low"], 100 * table["high"], color=COLOURS[0], linewidth=3, label="interval"
+        at,
+        100 * table["low"],
+        100 * table["high"],
+        color=COLOURS[0],
+        linewidth=3,
+        label="interval",
     )
     for rows, face, size, label in (
         (informed, COLOURS[0], 8, "informed estimate"),
@@ -197,11 +208,15 @@ def error_boxes(errors: pd.DataFrame, subject: str, rows: str = "method") -> plt
     ax.axvline(10, color="black", linewidth=1)
     ax.set(xlabel=f"absolute error, {subject} (points)", ylabel="")
     handles, labels = ax.get_legend_handles_labels()
-    ax.legend(handles, labels, loc="lower center", bbox_to_anchor=(0.35, 1), ncols=3, fontsize=9)
+    ax.legend(
+        handles, labels, loc="lower center", bbox_to_anchor=(0.35, 1), ncols=3, fontsize=9
+    )
     return figure
 
 
-def error_curves(curve: pd.DataFrame, by: str, panels: str = "method", log: str = "") -> plt.Figure:
+def error_curves(
+    curve: pd.DataFrame, by: str, panels: str = "method", log: str = ""
+) -> plt.Figure:
     """Mean absolute error ± its standard error, a line per estimator (evaluators paper, Figures 3
     and 7).
 
@@ -284,7 +299,9 @@ def rank_points(means: pd.DataFrame, printed: float) -> plt.Figure:
         look = dict(color=COLOURS[i], marker=MARKERS[i], markersize=5, linestyle="none")
         ax.errorbar(part["mean"], y, xerr=part["half_width"], label=dataset, **look)
     ax.axvline(0, color="black", linewidth=1)
-    ax.axvline(printed, color="grey", linestyle="--", linewidth=1.2, label="largest in the paper")
+    ax.axvline(
+        printed, color="grey", linestyle="--", linewidth=1.2, label="largest in the paper"
+    )
     ax.set(
         yticks=range(len(names)),
         yticklabels=names,
@@ -335,6 +352,10 @@ def shot_panels(curves: pd.DataFrame) -> plt.Figure:
         ax.tick_params(labelbottom=True)
     figure.supxlabel("shots", fontsize=12)
     figure.legend(
-        handles.values(), handles, loc="outside upper center", ncols=2 if by_ways else 3, fontsize=9
+        handles.values(),
+        handles,
+        loc="outside upper center",
+        ncols=2 if by_ways else 3,
+        fontsize=9,
     )
     return figure

@@ -17,7 +17,9 @@ from ..estimation import assess, informed
 from ..estimation.calibration import METHOD
 
 
-def example(dataset: str, ways: int = 5, shots: int = 5, seed: int = 0) -> tuple[Images, Images]:
+def example(
+    dataset: str, ways: int = 5, shots: int = 5, seed: int = 0
+) -> tuple[Images, Images]:
     """A support drawn from an embedded data set, and the other images of its classes.
 
     Raises
@@ -77,7 +79,9 @@ def record(chosen: Sequence[tuple[str, str]], level: float = 0.9) -> pd.DataFram
         table = assess.of_method(backbone, learner, informed.SIGNALS)
         for domain in table["domain"].unique():
             left_out = table["domain"] == domain
-            fitting, new = (table[part].reset_index(drop=True) for part in (~left_out, left_out))
+            fitting, new = (
+                table[part].reset_index(drop=True) for part in (~left_out, left_out)
+            )
             ids = {"backbone": backbone, "learner": learner, "domain": domain}
             rows.append(ids | _judged(fitting, new, level))
     return pd.DataFrame(rows)
@@ -96,9 +100,14 @@ def _judged(fitting, new, level):
         "error": np.abs(judged["estimate"] - truth).mean(),
         "5-fold": np.abs(new["5-fold"] - truth).mean(),
     }
-    return {"episodes": len(new), **{name: 100 * float(share) for name, share in shares.items()}}
+    return {
+        "episodes": len(new),
+        **{name: 100 * float(share) for name, share in shares.items()},
+    }
 
 
 def _subset(images, rows, classes):
     label = (images.labels[rows][:, None] == classes).argmax(axis=1)
-    return Images(images.name, images.images[rows], label, [images.class_names[c] for c in classes])
+    return Images(
+        images.name, images.images[rows], label, [images.class_names[c] for c in classes]
+    )

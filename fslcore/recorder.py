@@ -17,7 +17,6 @@ method. Images may have ``groups`` and ``class_groups`` beside their class.
 
 from __future__ import annotations
 
-import errno
 import json
 import os
 from collections import Counter
@@ -42,7 +41,6 @@ BEGINNING = b'{"format":"fslcore recording'
 FACTS = ("dataset", "seed")
 GROUPS = ("groups", "class_groups")
 LARGEST_SEED = 2**53  # integers up to here are exact in every file format
-LONGEST_LINE = 2**24  # bytes; a task of 100,000 images takes about half
 
 
 @dataclass(frozen=True)
@@ -99,8 +97,8 @@ def record(
     """Record an evaluation loop: ``with record("mine.jsonl", "my method") as r: r.task(…)`` for each task.
 
     Each task is written at once, to ``mine.part.jsonl``, which `load` and ``fslcore report`` read too: a loop that is
-    killed loses at most the task in hand. When the block ends without an error, the file becomes ``mine.jsonl``, in
-    place of an earlier recording of this method.
+    killed, or ends because the disk is full, loses at most the task in hand. When the block ends without an error, the
+    file becomes ``mine.jsonl``, in place of an earlier recording of this method.
 
     Parameters
     ----------
@@ -148,11 +146,10 @@ class Recorder:
         self._numbers: dict[str, int] = {}  # of images
         self._class_of: dict[str, str] = {}
         self._tasks = self._queries = self._foreign_predictions = 0
-        self._unwritten = b""
         self._process = os.getpid()
         path.parent.mkdir(parents=True, exist_ok=True)
         self.part.unlink(missing_ok=True)
-        self._file = open(self.part, "xb", buffering=0)  # noqa: SIM115  closed by `save`
+        self._file = open(self.part, "xb")  # noqa: SIM115  closed by `save`
         self._write({"format": FORMAT, **header})
 
     def __repr__(self) -> str:
@@ -165,8 +162,8 @@ class Recorder:
         if kind is None:
             self.save()
         else:
-            self._file.close()
             note(f"record: {self.part} holds {len(self)} tasks of {shown(self.method)}, and is not finished")
+            self._file.close()
 
     def __len__(self) -> int:
         return self._tasks
@@ -213,12 +210,11 @@ class Recorder:
             self._check_classes(class_of)
         except InputError as error:
             raise InputError(f"task {len(self)}: {error}") from None
+        self._write_task(class_of, [int(label == prediction) for label, prediction in zip(labels, predictions)])
         self._tasks += 1
         self._queries += len(query)
         classes_of_task = {None, *true_labels}
         self._foreign_predictions += sum(prediction not in classes_of_task for prediction in predictions)
-        correct = [int(label == prediction) for label, prediction in zip(labels, predictions)]
-        self._write_task(class_of, correct)
 
     def _write_task(self, class_of: dict[str, str], correct: list[int]) -> None:
         """Append the line of a task, whose last images are the queries."""
@@ -254,25 +250,19 @@ class Recorder:
                 "a class of their task; are they in the same terms as the labels?"
             )
         self._write({"tasks": self._tasks})
-        if self._unwritten:
-            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(self.part))
         self._file.close()
         os.replace(self.part, self.path)
         return self.path
 
     def _write(self, line: dict) -> None:
-        """Append a line; what a full disk does not take is written with a later one."""
+        """Append a line at once."""
         if self._process != os.getpid() or self._file.closed or not is_at(self.part, self._file.fileno()):
             raise InputError(
                 f"record: {self.part} is no longer the file of this recording: it was finished, removed, or begun by "
                 "another process; one file per method and process is needed"
             )
-        self._unwritten += _encoded(line)
-        try:
-            written = self._file.write(self._unwritten)
-            self._unwritten = self._unwritten[written:]
-        except OSError as error:
-            note(f"record: {self.part}: {error.strerror}; tasks of {shown(self.method)} are in memory only")
+        self._file.write(_encoded(line))
+        self._file.flush()
 
 
 def save(path: str | Path, images: Mapping[str, Mapping[str, str]], runs: Mapping[str, tuple], facts: dict) -> None:
@@ -376,16 +366,12 @@ def _check_terms(labels: list, predictions: list) -> None:
     for label in labels:
         if label is None or label != label:
             raise InputError(f"label {label}; the class of each image is needed")
-    kinds_of_labels, kinds = ({_kind(value) for value in values} for values in (labels, predictions))
-    if kinds and kinds.isdisjoint(kinds_of_labels):
+    are_texts = {isinstance(prediction, str) for prediction in predictions}
+    if predictions and are_texts.isdisjoint(isinstance(label, str) for label in labels):
         raise InputError(
             f"label {labels[-1]!r} and prediction {predictions[-1]!r}; predictions in the same terms as the labels are "
             "needed"
         )
-
-
-def _kind(value: object) -> type:
-    return type(value) if isinstance(value, str | bytes) else float
 
 
 def _class_names(labels: list, classes: Iterable | None) -> list[str]:
@@ -545,9 +531,7 @@ def _lines(path: Path) -> Iterator[tuple[int, dict]]:
     if not is_recording(path):
         raise InputError(f"record: {path} is not a recording, which begins with a header")
     with path.open("rb") as file:
-        for number, text in enumerate(iter(lambda: file.readline(LONGEST_LINE), b""), 1):
-            if len(text) == LONGEST_LINE:
-                raise InputError(f"record: line {number} of {path} is longer than {LONGEST_LINE / 2**20:g} MiB")
+        for number, text in enumerate(file, 1):
             try:
                 line = json.loads(text)
             except (ValueError, RecursionError) as error:

@@ -19,11 +19,7 @@ from ..models.backbone import Backbone
 SIDE, LOW = 32, 8  # pixels per side of the grey picture, and its lowest cosine frequencies per side
 BITS = LOW * LOW
 BLOCK = 256  # images compared with all others at a time
-SCALES = {
-    "bits": BITS / 2,
-    "frequencies": 1,
-    "distance": 1,
-}  # from cosine distances to those of each measure
+SCALES = {"bits": BITS / 2, "frequencies": 1, "distance": 1}  # of measures, in cosine distances
 Vectors = dict[str, torch.Tensor]  # by measure, one row per image
 
 
@@ -37,9 +33,8 @@ def picture(pixels: np.ndarray) -> Image.Image:
 def low_frequencies(images: np.ndarray, progress: bool) -> np.ndarray:
     """The lowest 8 × 8 cosine frequencies of each grey image at 32 × 32 pixels, (N, 64)."""
     frequencies = np.empty((len(images), BITS))
-    for row, pixels in enumerate(
-        tqdm(images, "hashes", unit="image", delay=5, disable=not progress)
-    ):
+    bar = tqdm(images, "hashes", unit="image", delay=5, disable=not progress)
+    for row, pixels in enumerate(bar):
         grey = picture(pixels).convert("L").resize((SIDE, SIDE), Image.Resampling.LANCZOS)
         frequencies[row] = fft.dctn(np.asarray(grey, float))[:LOW, :LOW].ravel()
     return frequencies
@@ -58,23 +53,18 @@ def fingerprints(
     """
     vectors = {}
     if by != "features":
-        frequencies = np.concatenate(
-            [low_frequencies(source.images, progress) for source in sources]
-        )
+        of_sources = [low_frequencies(source.images, progress) for source in sources]
+        frequencies = np.concatenate(of_sources)
         bits = frequencies > np.median(frequencies, axis=1, keepdims=True)
         vectors["bits"] = np.where(bits, 1, -1) / LOW
-        frequencies = frequencies[:, 1:]
-        vectors["frequencies"] = frequencies / np.maximum(
-            np.linalg.norm(frequencies, axis=1, keepdims=True), 1
-        )
+        waves = frequencies[:, 1:]
+        lengths = np.linalg.norm(waves, axis=1, keepdims=True)
+        vectors["frequencies"] = waves / np.maximum(lengths, 1)
     if by != "hash":
-        banks = [
-            backbones.features(s, model, progress=progress) if s.needs_backbone else s
-            for s in sources
-        ]
-        vectors["distance"] = torch.nn.functional.normalize(
-            torch.cat([bank.data for bank in banks]).float(), dim=1
-        )
+        if model:
+            sources = [backbones.features(source, model, progress=progress) for source in sources]
+        features = torch.cat([source.data for source in sources]).float()
+        vectors["distance"] = torch.nn.functional.normalize(features, dim=1)
     return {measure: torch.as_tensor(values).float() for measure, values in vectors.items()}
 
 

@@ -32,9 +32,9 @@ def compare(
         group = _joined(group, pairs[pairs["closeness"] <= 1])
     numbers = pd.DataFrame(counts, pd.Index([*STEPS], name="pairs up to"), KINDS)
     images = {"group": pd.factorize(group)[0], "nearest": nearest, **_measured(vectors, nearest)}
-    return pd.DataFrame({**images, "closeness": closeness}), numbers if splits.any() else numbers[
-        KINDS[:2]
-    ]
+    if not splits.any():
+        numbers = numbers[KINDS[:2]]
+    return pd.DataFrame({**images, "closeness": closeness}), numbers
 
 
 def _blocks(vectors, rule, rows, progress):
@@ -42,10 +42,8 @@ def _blocks(vectors, rule, rows, progress):
     infinite elsewhere.
     """
     used = {measure: vectors[measure] for measure in rule.thresholds}
-    starts = range(0, len(rows), BLOCK)
-    for start in tqdm(
-        starts, "comparing", unit="image", unit_scale=BLOCK, delay=5, disable=not progress
-    ):
+    bar = {"unit": "image", "unit_scale": BLOCK, "delay": 5, "disable": not progress}
+    for start in tqdm(range(0, len(rows), BLOCK), "comparing", **bar):
         block, later = slice(start, start + BLOCK), slice(start, None)
         closeness = rule.closeness(distances(of_rows(used, block), of_rows(used, later)))
         closeness[np.tri(*closeness.shape, dtype=bool)] = np.inf

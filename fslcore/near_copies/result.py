@@ -90,14 +90,11 @@ class Copies:
         conditions = []
         if self.bits is not None:
             conditions.append(f"at most {self.bits} of {BITS} bits of their hashes differ")
-        for threshold, values in (
-            (self.frequencies, "low frequencies"),
-            (self.distance, "features"),
-        ):
-            if threshold is not None:
-                conditions.append(
-                    f"the cosine distance of their {values} is at most {threshold:.3g}"
-                )
+        cosine = "the cosine distance of their {} is at most {:.3g}"
+        if self.frequencies is not None:
+            conditions.append(cosine.format("low frequencies", self.frequencies))
+        if self.distance is not None:
+            conditions.append(cosine.format("features", self.distance))
         return (" and " if self.by == "both" else " or ").join(conditions)
 
     def examples(self, count: int = 4) -> pd.DataFrame:
@@ -112,9 +109,8 @@ class Copies:
             "last below": below[count:].tail(count),
             "first beyond": pairs[len(below) :][:count],
         }
-        table = pd.concat(
-            [part.assign(pair=kind) for kind, part in kinds.items()], ignore_index=True
-        )
+        parts = [part.assign(pair=kind) for kind, part in kinds.items()]
+        table = pd.concat(parts, ignore_index=True)
         measures = ["bits", "frequencies", "distance"] if self.frequencies else ["bits", "distance"]
         return table[["pair", *measures, "same_class", "first", "second", "a", "b"]]
 
@@ -150,20 +146,15 @@ class Copies:
         """The limits that the thresholds are based on, and the shares of images with
         near-copies.
         """
-        lines = [
-            pd.DataFrame.from_dict(self.reference, orient="index")
-            .rename(LIMITS)
-            .round(4)
-            .to_string()
-        ]
-        if self.shares:
-            shares = pd.Series(self.shares).rename({"others": "another class"}).map("{:.0%}".format)
-            lines += [
-                "images with a near-copy, among their own copies and in another class:",
-                shares.to_string(),
-            ]
-            if self.missed > 1 - LEAST:
-                lines.append(MISSED.format(self.missed))
+        limits = pd.DataFrame.from_dict(self.reference, orient="index").rename(LIMITS)
+        lines = [limits.round(4).to_string()]
+        if not self.shares:
+            return lines
+        shares = pd.Series(self.shares).rename({"others": "another class"}).map("{:.0%}".format)
+        lines.append("images with a near-copy, among their own copies and in another class:")
+        lines.append(shares.to_string())
+        if self.missed > 1 - LEAST:
+            lines.append(MISSED.format(self.missed))
         return lines
 
     def record(self) -> dict:

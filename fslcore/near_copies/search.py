@@ -130,16 +130,16 @@ def _search(name, sources, images, rule, backbone, *, progress) -> Copies:
     classes = pd.factorize(images["split"] + " " + images["class"])[0]
     samples = sample_other_classes(vectors, classes)
     if has_pixels:
-        samples = pd.concat(
-            [sample_own_copies(sources, rule.by, model, vectors), samples], ignore_index=True
-        )
+        own_copies = sample_own_copies(sources, rule.by, model, vectors)
+        samples = pd.concat([own_copies, samples], ignore_index=True)
     rule = complete_rule(rule, samples, several_classes=classes.any())
-    columns, pairs = compare(vectors, rule, classes, pd.factorize(images["split"])[0], progress)
+    splits = pd.factorize(images["split"])[0]
+    columns, pairs = compare(vectors, rule, classes, splits, progress)
     return Copies(
-        name,
-        images.assign(**columns),
-        pairs,
-        rule.by,
+        name=name,
+        images=images.assign(**columns),
+        pairs=pairs,
+        by=rule.by,
         **{measure: rule.thresholds.get(measure) for measure in SCALES},
         reference=limits_of(samples),
         shares=rule.shares(samples).to_dict() if has_pixels else {},

@@ -43,9 +43,8 @@ def sheet(copies: Copies, count: int = 6) -> Figure:
         axes = row.subplots(1, 2 * count)
         for ax in axes:
             ax.axis("off")
-        for ax, pixels in zip(
-            axes, pixels_of(copies.sources, pairs[["a", "b"]].to_numpy().ravel())
-        ):
+        images = pairs[["a", "b"]].to_numpy().ravel()
+        for ax, pixels in zip(axes, pixels_of(copies.sources, images)):
             ax.imshow(picture(pixels), cmap="gray", vmin=0, vmax=255)
         for ax, pair in zip(axes[::2], pairs.to_dict("records")):
             ax.set_title(_title(pair), fontsize="small", loc="left")
@@ -56,9 +55,10 @@ def _title(pair: dict) -> str:
     """The distances of a row of `Copies.examples`; those that are not used are negative, NaN or
     missing.
     """
-    words = [
-        form.format(pair[measure]) for measure, form in FORMS.items() if pair.get(measure, -1) >= 0
-    ]
+    words = []
+    for measure, form in FORMS.items():
+        if pair.get(measure, -1) >= 0:
+            words.append(form.format(pair[measure]))
     return ", ".join(words) if pair["same_class"] else f"{', '.join(words)} ≠"
 
 

@@ -21,21 +21,17 @@ from ..models.backbone import Backbone
 from .fingerprints import BLOCK, SCALES, Vectors, distances, fingerprints, of_rows, picture
 
 SAMPLE = 1000  # images whose nearest of another class is sought
-OWN, OTHERS = (
-    0.95,
-    0.01,
-)  # shares of images within the two limits, of own copies and of other classes
-LEAST, MOST = 0.9, 0.99  # shares of own copies: with fewer, frequencies are tried; more are no gain
+OWN = 0.95  # the share of images that are within the limit of own copies
+OTHERS = 0.01  # the share of images that are within the limit of other classes
+LEAST = 0.9  # share of own copies: with fewer, frequencies are tried
+MOST = 0.99  # share of own copies: more are no gain
 MISTAKEN = 0.05  # largest share of images with a near-copy of another class by frequencies
 EXACT = 1e-3  # bits or distance
 SMALLEST = 1e-6  # a distance that rounding does not reach
 WITHOUT_PIXELS = 0.05  # the largest distance of features without images
 THUMBNAIL = 48  # pixels per side of the smallest own copies
-COPIES = [
-    "saved as JPEG",
-    "at 80 % of the size",
-    f"as thumbnails of {THUMBNAIL} pixels",
-]  # the first two change little
+SLIGHT_COPIES = ["saved as JPEG", "at 80 % of the size"]
+COPIES = [*SLIGHT_COPIES, f"as thumbnails of {THUMBNAIL} pixels"]
 BICUBIC = Image.Resampling.BICUBIC
 
 
@@ -125,27 +121,25 @@ def sample_other_classes(vectors: Vectors, classes: np.ndarray) -> pd.DataFrame:
 
 
 def limits_of(samples: pd.DataFrame) -> dict[str, dict[str, float]]:
-    """The bits and the distance within which own copies are, and those within which images of other
-    classes are.
+    """The bits and the distance within which images of other classes are, and those within which
+    own copies are.
     """
+    others = _quantiles(samples[samples["kind"] == "others"], OTHERS, "lower")
+    if "bits" in others:
+        others["bits"] = max(0, others["bits"] - 1)  # below the first image too many
+    limits = {"others": others}
+    slight = samples[samples["kind"].isin(SLIGHT_COPIES)]
+    if len(slight):
+        limits["own"] = _quantiles(slight, OWN, "linear")
+    return limits
+
+
+def _quantiles(samples: pd.DataFrame, share: float, method: str) -> dict[str, float]:
     limits = {}
-    for name, kinds, share, method in (
-        ("others", ["others"], OTHERS, "lower"),
-        ("own", COPIES[:2], OWN, "linear"),
-    ):
-        rows = samples[samples["kind"].isin(kinds)]
-        if len(rows):
-            methods = {"bits": "higher", "distance": method}
-            limits[name] = {
-                m: np.quantile(rows[m], share, method=methods[m]).item()
-                for m in methods
-                if m in rows
-            }
-    if (
-        "bits" in samples
-    ):  # whole numbers: that of the last own copy, and that below the first image too many
-        limits["own"]["bits"] = int(limits["own"]["bits"])
-        limits["others"]["bits"] = max(0, int(limits["others"]["bits"]) - 1)
+    if "bits" in samples:
+        limits["bits"] = int(np.quantile(samples["bits"], share, method="higher"))
+    if "distance" in samples:
+        limits["distance"] = np.quantile(samples["distance"], share, method=method).item()
     return limits
 
 
@@ -154,13 +148,15 @@ def complete_rule(rule: Rule, samples: pd.DataFrame, several_classes: bool) -> R
     several classes.
     """
     limits = limits_of(samples)
-    own, others = limits.get("own", {"distance": WITHOUT_PIXELS}), limits["others"]
+    others = limits["others"]
+    own_copies = limits.get("own", {"distance": WITHOUT_PIXELS})
+    nearer = {measure: min(own_copies[measure], others[measure]) for measure in others}
     thresholds = dict(rule.thresholds)
-    if "distance" in others:
-        thresholds.setdefault("distance", max(SMALLEST, min(own["distance"], others["distance"])))
-    if "bits" not in others or "bits" in thresholds:
+    if "distance" in nearer:
+        thresholds.setdefault("distance", max(SMALLEST, nearer["distance"]))
+    if "bits" not in nearer or "bits" in thresholds:
         return Rule(rule.by, thresholds)
-    by_hash = Rule(rule.by, {"bits": min(own["bits"], others["bits"]), **thresholds})
+    by_hash = Rule(rule.by, {"bits": nearer["bits"], **thresholds})
     if not several_classes or by_hash.shares(samples)[COPIES].min() >= LEAST:
         return by_hash
     return _by_frequencies(by_hash, thresholds if rule.by == "both" else rule.thresholds, samples)
@@ -172,9 +168,8 @@ def _by_frequencies(by_hash, thresholds, samples) -> Rule:
     """
     shares = by_hash.shares(samples)
     best, best_gain = by_hash, shares[COPIES].min() - shares["others"]
-    for step in (
-        np.unique(samples["frequencies"][samples["kind"] != "others"]).clip(SMALLEST).tolist()
-    ):
+    of_copies = samples.loc[samples["kind"] != "others", "frequencies"]
+    for step in np.unique(of_copies).clip(SMALLEST).tolist():
         # Two copies of an image are up to twice as far from each other as from it, which is four
         # times by the cosine. For "both" the mistaken share is an upper bound: the nearest by
         # frequencies may be far by features.

@@ -1,7 +1,7 @@
 """Download a file over HTTP: complete and of the listed length, or not at all.
 
-The protocol itself is httpx's. A kept part is continued only if the server confirms that the file is still the same
-(RFC 9110, section 13.1.5, If-Range); otherwise the download starts again.
+The protocol itself is httpx's. A kept part is continued only if the server confirms that the file
+is still the same (RFC 9110, section 13.1.5, If-Range); otherwise the download starts again.
 """
 
 from __future__ import annotations
@@ -42,10 +42,14 @@ def http_client() -> httpx.Client:
     try:
         return httpx.Client(headers=headers, timeout=TIMEOUT, follow_redirects=True)
     except (ValueError, ImportError) as error:
-        raise InputError(f"HTTP_PROXY, HTTPS_PROXY or ALL_PROXY cannot be used ({reason(error)})") from None
+        raise InputError(
+            f"HTTP_PROXY, HTTPS_PROXY or ALL_PROXY cannot be used ({reason(error)})"
+        ) from None
 
 
-def download(client: httpx.Client, url: str, target: Path, *, size: int | None = None, progress: bool = False) -> None:
+def download(
+    client: httpx.Client, url: str, target: Path, *, size: int | None = None, progress: bool = False
+) -> None:
     """Fetch a file to ``target``, through ``target.part``, which a later call can resume.
 
     Parameters
@@ -62,8 +66,9 @@ def download(client: httpx.Client, url: str, target: Path, *, size: int | None =
     Raises
     ------
     InputError
-        No connection, or one lost at every try; another status than 200, or than 206 where a part was requested;
-        another length than is listed, or none at all; a compressed transfer; a web page. The part is kept.
+        No connection, or one lost at every try; another status than 200, or than 206 where a part
+        was requested; another length than is listed, or none at all; a compressed transfer; a web
+        page. The part is kept.
     OSError
         The file cannot be written, for example because the disk is full.
     """
@@ -73,7 +78,8 @@ def download(client: httpx.Client, url: str, target: Path, *, size: int | None =
     except (_WrongAnswer, httpx.HTTPError, httpx.InvalidURL) as error:
         problem = f"{url}: {error if isinstance(error, _WrongAnswer) else reason(error)}"
         if _mark(part):
-            problem += f"; {bytes_of(part):,} bytes are kept, and the same command resumes from there"
+            progress_made = f"{bytes_of(part):,} bytes are kept"
+            problem += f"; {progress_made}, and the same command resumes from there"
         raise InputError(problem) from None
     _mark_file(part).unlink(missing_ok=True)
     os.replace(part, target)
@@ -84,8 +90,10 @@ def bytes_of(path: Path) -> int:
     return path.stat().st_size if path.is_file() else 0
 
 
-def _receive_with_retries(client: httpx.Client, url: str, part: Path, size: int | None, progress: bool) -> None:
-    """Receive until the part is complete; tries that add nothing to it are limited to those of `WAITS`."""
+def _receive_with_retries(
+    client: httpx.Client, url: str, part: Path, size: int | None, progress: bool
+) -> None:
+    """Receive until the part is complete; `WAITS` limits the tries that add nothing to it."""
     furthest, failures = bytes_of(part), 0
     while True:
         try:
@@ -100,12 +108,14 @@ def _receive_with_retries(client: httpx.Client, url: str, part: Path, size: int 
 
 
 def _receive(client: httpx.Client, url: str, part: Path, size: int | None, progress: bool) -> None:
-    """Append the missing bytes to a part, or start it again if the server does not confirm its beginning."""
+    """Append the missing bytes to a part, or start again if the server does not confirm it."""
     start = bytes_of(part)
     if start and start == size:
         return
     known_mark = _mark(part)
-    headers = {"Range": f"bytes={start}-", "If-Range": known_mark.partition("\n")[0]} if known_mark else {}
+    headers = {}
+    if known_mark:
+        headers = {"Range": f"bytes={start}-", "If-Range": known_mark.partition("\n")[0]}
     with client.stream("GET", url, headers=headers) as response:
         _check_status(response, part, bool(headers))
         _check_form(response, part.stem)
@@ -117,9 +127,12 @@ def _receive(client: httpx.Client, url: str, part: Path, size: int | None, progr
         new_mark = _new_mark(response, total)
         if start and new_mark != known_mark:
             part.unlink()
-            raise _Interruption("the file has changed, or another part was sent than the one requested")
+            raise _Interruption(
+                "the file has changed, or another part was sent than the one requested"
+            )
         if not start:
-            part.unlink(missing_ok=True)  # before the mark changes, so that no old bytes get a new mark
+            # Before the mark changes, so that no old bytes get a new mark.
+            part.unlink(missing_ok=True)
             _mark_file(part).write_text(new_mark, "ascii")
         _append(part, response.iter_raw(), size if total is None else total, progress)
 
@@ -129,8 +142,9 @@ def _mark_file(part: Path) -> Path:
 
 
 def _mark(part: Path) -> str:
-    """By what the server identifies the file of which a part is kept; empty if nothing can be resumed."""
-    return _mark_file(part).read_text("ascii") if bytes_of(part) and _mark_file(part).is_file() else ""
+    """What identifies the file of which a part is kept; empty if nothing can be resumed."""
+    file = _mark_file(part)
+    return file.read_text("ascii") if bytes_of(part) and file.is_file() else ""
 
 
 def _check_status(response: httpx.Response, part: Path, part_requested: bool) -> None:
@@ -150,13 +164,15 @@ def _check_form(response: httpx.Response, name: str) -> None:
     encoding = response.headers.get("content-encoding", "identity")
     # Some servers give the archive's own compression as the encoding of the transfer.
     if encoding != "identity" and not name.endswith((".gz", ".tgz")):
-        raise _WrongAnswer(f"it answers with Content-Encoding {shown(encoding)}, which was not requested")
+        raise _WrongAnswer(
+            f"it answers with Content-Encoding {shown(encoding)}, which was not requested"
+        )
     if response.headers.get("content-type", "").lower().startswith("text/html"):
         raise _WrongAnswer(f"it sends a web page in place of {name}, as a login or a portal does")
 
 
 def _total_length(response: httpx.Response, start: int, size: int | None) -> int | None:
-    """Bytes of the whole file; None if the answer does not say them, or does not continue the part."""
+    """Bytes of the whole file; None if the answer does not say, or does not continue the part."""
     if start:
         content_range = response.headers.get("content-range", "")
         match = re.fullmatch(rf"bytes {start}-\d+/(\d{{1,18}})", content_range)
@@ -171,7 +187,7 @@ def _total_length(response: httpx.Response, start: int, size: int | None) -> int
 
 
 def _new_mark(response: httpx.Response, total: int | None) -> str:
-    """A strong entity tag, or else the time of the last change, and the length; empty if either is missing."""
+    """A strong entity tag or else the time of the last change, and the length; empty without."""
     entity_tag = response.headers.get("etag", "")
     validator = entity_tag or response.headers.get("last-modified", "")
     usable = re.fullmatch(r'"[!#-~]*"' if entity_tag else r"[ -~]+", validator)
@@ -180,7 +196,8 @@ def _new_mark(response: httpx.Response, total: int | None) -> str:
 
 def _append(part: Path, blocks: Iterable[bytes], expected: int | None, progress: bool) -> None:
     length = bytes_of(part)
-    bar = tqdm(desc=part.stem, total=expected, initial=length, unit="B", unit_scale=True, delay=1, disable=not progress)
+    scale = {"unit": "B", "unit_scale": True, "delay": 1}
+    bar = tqdm(desc=part.stem, total=expected, initial=length, disable=not progress, **scale)
     with bar, open(part, "ab") as file:
         for block in blocks:
             file.write(block)

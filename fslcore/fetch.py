@@ -1,8 +1,10 @@
-"""Download the papers' own data: each data set is complete or absent, and an interrupted download is resumed.
+"""Download the papers' own data: each data set is complete or absent, and an interrupted download
+is resumed.
 
-The sources and their terms are in `fslcore.sources`. Beyond the transfer (`fslcore.download`), these are checked:
-lengths and digests; archives, to their end; the free disk space; numbers of classes and images, as the readers of
-`fslcore.datasets` count them after unpacking. A changed image in an archive is noticed only if a digest is listed.
+The sources and their terms are in `fslcore.sources`. Beyond the transfer (`fslcore.download`),
+these are checked: lengths and digests; archives, to their end; the free disk space; numbers of
+classes and images, as the readers of `fslcore.datasets` count them after unpacking. A changed image
+in an archive is noticed only if a digest is listed.
 """
 
 from __future__ import annotations
@@ -34,7 +36,8 @@ UNCONFIRMED = "nobody"  # lists a digest
 RESULTS = "oops-benchmark"
 COMMIT = "bd7ea17ac2b6065341d1d8177e6c168af3da9da5"
 RESULTS_URL = f"https://github.com/RafLaf/FSL-benchmark-again/raw/{COMMIT}/results/benchmark/"
-RESULTS_LIST = DATA / "published" / "oops_benchmark.txt"  # path and SHA-256 of each of the 324 files
+#: Path and SHA-256 of each of the 324 files.
+RESULTS_LIST = DATA / "published" / "oops_benchmark.txt"
 
 
 def names() -> list[str]:
@@ -44,15 +47,20 @@ def names() -> list[str]:
 
 
 def described(source: DataSet | Weights) -> list[str]:
-    """Facts to show before a source is fetched: licence, terms, origin, size, and who lists its digests."""
+    """Facts to show before a source is fetched: licence, terms, origin, size, digests."""
     size = f"{source.bytes / 1e9:,.2f} GB to download" if source.bytes else "size not known"
     lines = [f"{source.name}: {source.title}", f"  licence: {source.licence}"]
     if source.terms:
         lines.append(f"  terms: {source.terms}")
     if isinstance(source, Weights):
-        return [*lines, f"  from: {source.repository} on the model hub, revision {source.revision or 'main'}; {size}"]
+        revision = source.revision or "main"
+        return [
+            *lines,
+            f"  from: {source.repository} on the model hub, revision {revision}; {size}",
+        ]
     if source.bring:
-        lines += [f"  to be brought: {source.bring}", *(f"    {line}" for line in source.convert.splitlines())]
+        lines.append(f"  to be brought: {source.bring}")
+        lines += [f"    {line}" for line in source.convert.splitlines()]
         return [*lines, f"  where to: {sources.data_folder(source.name)}"]
     hosts = sorted({file.url.split("/")[2] for file in source.files})
     lines.append(f"  from: {', '.join(hosts)}; {size}, {source.unpacked / 1e9:,.2f} GB on disk")
@@ -79,9 +87,11 @@ def fetch(
     accept : bool
         Whether the terms are accepted, if they limit the use.
     complete : bool
-        Whether a member of a group that has to be brought is an error, as a name given by itself is.
+        Whether a member of a group that has to be brought is an error, as a name given by itself
+        is.
     downloads : Path, optional
-        A folder of downloaded files, by their names at the source: files found there are not fetched.
+        A folder of downloaded files, by their names at the source: files found there are not
+        fetched.
     progress : bool
         Show a progress bar per file.
     say : callable
@@ -90,16 +100,17 @@ def fetch(
     Returns
     -------
     list of Path
-        One folder per data set, one file (for captioners: folder) for weights. Members of a group that have to be
-        brought are left out, and named by ``say``, unless ``complete``.
+        One folder per data set, one file (for captioners: folder) for weights. Members of a group
+        that have to be brought are left out, and named by ``say``, unless ``complete``.
 
     Raises
     ------
     InputError
-        An unknown name; terms that are not accepted; too little disk space; no connection, or one lost at every
-        try; another answer than the file; another length or digest than is listed; an archive that cannot be read to
-        its end; other numbers of classes and images than are listed; a data set that has to be brought. The downloaded
-        parts are kept, and the same call resumes from there.
+        An unknown name; terms that are not accepted; too little disk space; no connection, or one
+        lost at every try; another answer than the file; another length or digest than is listed; an
+        archive that cannot be read to its end; other numbers of classes and images than are listed;
+        a data set that has to be brought. The downloaded parts are kept, and the same call resumes
+        from there.
     """
     chosen, optional = _chosen(wanted)
     paths = _paths_at_hand(chosen)
@@ -125,8 +136,11 @@ def fetch(
     return [paths[name] for name in chosen if name in paths]
 
 
-def fetch_results(*, url: str = RESULTS_URL, registry: Path = RESULTS_LIST, progress: bool = False) -> Path:
-    """Download the per-task results that the authors of OOPS released to the cache, as far as they are not there yet.
+def fetch_results(
+    *, url: str = RESULTS_URL, registry: Path = RESULTS_LIST, progress: bool = False
+) -> Path:
+    """Download the per-task results that the authors of OOPS released to the cache, as far as they
+    are not there yet.
 
     Parameters
     ----------
@@ -145,8 +159,8 @@ def fetch_results(*, url: str = RESULTS_URL, registry: Path = RESULTS_LIST, prog
     Raises
     ------
     InputError
-        A file with another digest, which is removed; and as for `fslcore.download.download`. Files that came before
-        it stay.
+        A file with another digest, which is removed; and as for `fslcore.download.download`. Files
+        that came before it stay.
     """
     folder = store.path(RESULTS)
     lines = registry.read_text("utf-8").splitlines()
@@ -192,13 +206,18 @@ def _paths_at_hand(chosen: dict[str, DataSet | Weights]) -> dict[str, Path]:
 
 def _has_to_be_brought(source: DataSet | Weights, downloads: Path | None) -> bool:
     """Whether nothing of it can be fetched, and its files are not in the named folder either."""
-    in_folder = downloads and source.files and all((downloads / file.name).is_file() for file in source.files)
-    return bool(source.bring) and not in_folder
+    if not source.bring:
+        return False
+    if not downloads or not source.files:
+        return True
+    return not all((downloads / file.name).is_file() for file in source.files)
 
 
 def _check_brought(absent: list[str]) -> None:
     if absent:
-        raise InputError(f"{', '.join(absent)}: has to be brought, as said above, to {sources.data_folder()}")
+        raise InputError(
+            f"{', '.join(absent)}: has to be brought, as said above, to {sources.data_folder()}"
+        )
 
 
 def _check_terms(coming: list[DataSet | Weights], accept: bool) -> None:
@@ -208,18 +227,19 @@ def _check_terms(coming: list[DataSet | Weights], accept: bool) -> None:
 
 
 def _check_disk(wanted: list[DataSet]) -> None:
-    """Raise `InputError` if the folder cannot be written to, or the free disk space is too small."""
+    """Refuse a folder that cannot be written to, or a disk with too little space."""
     if not wanted:
         return
     folder = check_folder(sources.data_folder(), "FSLCORE_DATA")
     folder.mkdir(parents=True, exist_ok=True)
-    downloaded = sum(bytes_of(path) for source in wanted for path in _working(source).rglob("*"))
+    downloaded = sum(bytes_of(path) for source in wanted for path in _working(source).glob("*"))
     # An archive is removed once it is unpacked, so the largest data set decides.
-    archives = max(sum(file.bytes or 0 for file in source.files if file.packed) for source in wanted)
-    need = sum(source.unpacked for source in wanted) + archives - downloaded
+    archives = [sum(file.bytes or 0 for file in source.files if file.packed) for source in wanted]
+    need = sum(source.unpacked for source in wanted) + max(archives) - downloaded
     free = shutil.disk_usage(folder).free
     if need > free:
-        raise InputError(f"FSLCORE_DATA = {folder}; {need / 1e9:,.2f} GB are needed, {free / 1e9:,.2f} GB are free")
+        sizes = f"{need / 1e9:,.2f} GB are needed, {free / 1e9:,.2f} GB are free"
+        raise InputError(f"FSLCORE_DATA = {folder}; {sizes}")
 
 
 def _working(source: DataSet) -> Path:
@@ -228,7 +248,10 @@ def _working(source: DataSet) -> Path:
 
 
 def _weights(source: Weights, progress: bool) -> Path:
-    """A backbone or a captioner from the model hub, in the hub's own cache; ``HF_ENDPOINT`` names another hub."""
+    """A backbone or a captioner from the model hub, in the hub's own cache.
+
+    ``HF_ENDPOINT`` names another hub.
+    """
     from huggingface_hub import snapshot_download
     from huggingface_hub.errors import HfHubHTTPError
     from huggingface_hub.utils import disable_progress_bars
@@ -237,13 +260,16 @@ def _weights(source: Weights, progress: bool) -> Path:
         disable_progress_bars()
     patterns = ["*.json", "*.txt", source.file or "*.safetensors"]
     try:
-        folder = Path(snapshot_download(source.repository, revision=source.revision, allow_patterns=patterns))
+        snapshot = snapshot_download(
+            source.repository, revision=source.revision, allow_patterns=patterns
+        )
     except (HfHubHTTPError, OSError) as error:
         raise InputError(f"{source.repository} cannot be fetched ({reason(error)})") from None
+    folder = Path(snapshot)
     if source.file is None:
         return folder
     file = File(source.file, source.bytes, source.sha256, by=source.by)
-    _checked_facts(file, folder / source.file, removable=False, progress=progress)
+    _checked_facts(file, folder / source.file, removable=False)
     return folder / source.file
 
 
@@ -253,8 +279,9 @@ def _data_set(source: DataSet, downloads: Path | None, progress: bool) -> Path:
     try:
         with locked(folder):
             if not folder.is_dir():  # it is there if another process made it
-                record = _make(source, work, downloads, progress)
-                text = json.dumps({"title": source.title, "licence": source.licence, "files": record}, indent=1)
+                files = _make(source, work, downloads, progress)
+                facts = {"title": source.title, "licence": source.licence, "files": files}
+                text = json.dumps(facts, indent=1)
                 (work / UNPACKED / sources.RECORD).write_text(text, "utf-8")
                 os.replace(work / UNPACKED, folder)
                 shutil.rmtree(work, ignore_errors=True)
@@ -274,8 +301,7 @@ def _make(source: DataSet, work: Path, downloads: Path | None, progress: bool) -
     paths = _receive_all(source, work, downloads, progress)
     record = {}
     for file, path in paths.items():
-        removable = path.parent == work
-        record[file.name] = _checked_facts(file, path, removable=removable, progress=progress)
+        record[file.name] = _checked_facts(file, path, removable=path.parent == work)
     try:
         for file, path in paths.items():
             _put(file, path, unpacked / file.to)
@@ -284,14 +310,19 @@ def _make(source: DataSet, work: Path, downloads: Path | None, progress: bool) -
                 raise InputError(f"{inside} is not in the download; its layout differs")
         _check_counts(source, unpacked)
     except InputError as error:
-        unconfirmed = [path for file, path in paths.items() if path.parent == work and not file.digests]
+        unconfirmed = [
+            path for file, path in paths.items() if path.parent == work and not file.digests
+        ]
         for path in unconfirmed:
             path.unlink()
-        raise InputError(f"{error}; downloads without a listed digest were {AGAIN}" if unconfirmed else error) from None
+        outcome = f"; downloads without a listed digest were {AGAIN}" if unconfirmed else ""
+        raise InputError(f"{error}{outcome}") from None
     return record
 
 
-def _receive_all(source: DataSet, work: Path, downloads: Path | None, progress: bool) -> dict[File, Path]:
+def _receive_all(
+    source: DataSet, work: Path, downloads: Path | None, progress: bool
+) -> dict[File, Path]:
     """The paths of all files: in the named folder, or downloaded."""
     work.mkdir(parents=True, exist_ok=True)
     paths = {}
@@ -308,41 +339,38 @@ def _receive_all(source: DataSet, work: Path, downloads: Path | None, progress: 
     return paths
 
 
-def _checked_facts(file: File, path: Path, *, removable: bool, progress: bool = False) -> dict:
-    """Bytes and digests of a file, and who lists them; one with others is refused, and removed if it may be."""
-    facts = {"bytes": bytes_of(path), **_digests(file, path, progress)}
+def _checked_facts(file: File, path: Path, *, removable: bool) -> dict:
+    """Bytes and digests of a file, and who lists them; a wrong one is refused, and removed."""
+    facts = {kind: _digest(path, kind) for kind in ("sha256", *file.digests)}
+    facts["bytes"] = bytes_of(path)
     listed = {"bytes": file.bytes or facts["bytes"], **file.digests}
     wrong = [kind for kind in listed if facts[kind] != listed[kind]]
     if not wrong:
         return {**facts, "confirmed_by": "; ".join(file.by) if file.digests else UNCONFIRMED}
     origin = "; ".join(file.by) or "the manifest"
-    problem = f"{path} has {wrong[0]} {facts[wrong[0]]}, not {listed[wrong[0]]} (listed by {origin})"
+    value, listed_value = facts[wrong[0]], listed[wrong[0]]
+    problem = f"{path} has {wrong[0]} {value}, not {listed_value} (listed by {origin})"
     if removable:
         path.unlink()
         problem += f"; it was {AGAIN}"
     raise InputError(problem)
 
 
-def _digests(file: File, path: Path, progress: bool) -> dict[str, str]:
-    """SHA-256 of a file, and its digests of other kinds that are listed."""
-    hashes = [hashlib.new(kind) for kind in {"sha256", *file.digests}]
+def _digest(path: Path, kind: str) -> str:
     with open(path, "rb") as content:
-        blocks = iter(lambda: content.read(CHUNK), b"")
-        for block in tqdm(blocks, f"{file.name}: digest", bytes_of(path) // CHUNK, unit="MiB", disable=not progress):
-            for computed in hashes:
-                computed.update(block)
-    return {computed.name: computed.hexdigest() for computed in hashes}
+        return hashlib.file_digest(content, kind).hexdigest()
 
 
 def _check_counts(source: DataSet, folder: Path) -> None:
-    """Raise `InputError` if the readers find other numbers of classes and images than are listed."""
+    """Refuse a data set in which readers find other numbers of classes and images."""
     from . import datasets  # takes half a second
 
     reader, mark, settings = source.reader.partition("?")
     for split in source.counts:
         images = datasets.load(f"{reader}:{folder / source.path}{mark}{settings}", split)
         if problem := source.miscount(split, len(images.class_names), len(images)):
-            raise InputError(f"{problem}, which are listed; files are lost, or it is another version")
+            difference = "files are lost, or it is another version"
+            raise InputError(f"{problem}, which are listed; {difference}")
 
 
 def _put(file: File, path: Path, folder: Path) -> None:
@@ -361,7 +389,9 @@ def _put(file: File, path: Path, folder: Path) -> None:
             raise
         raise InputError(f"{path} is not a readable archive ({reason(error)})") from None
     inside = list(folder.iterdir())
-    if file.to != "." and len(inside) == 1 and inside[0].is_dir():  # an archive may contain the folder, or its content
+    if (
+        file.to != "." and len(inside) == 1 and inside[0].is_dir()
+    ):  # an archive may contain the folder, or its content
         for entry in list(inside[0].iterdir()):
             entry.rename(folder / entry.name)
         inside[0].rmdir()

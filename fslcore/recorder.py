@@ -1,18 +1,18 @@
 """Record any evaluation loop: which images each task used, and which queries were right.
 
-A mean and a ± cannot be compared, corrected or extended to new images afterwards. The record can: `fslcore report`
-reads it, and computes the three intervals of `fslcore.stats.three_intervals` from it. This module needs only NumPy, and
-takes tensors of any library.
+A mean and a ± cannot be compared, corrected or extended to new images afterwards. The record can:
+`fslcore report` reads it, and computes the three intervals of `fslcore.stats.three_intervals` from
+it. This module needs only NumPy, and takes tensors of any library.
 
-A recording is a text file with one JSON object per line. The first line is a header, the last one counts the tasks.
-Images have numbers, from 0 on, in the order in which the lines introduce them::
+A recording is a text file with one JSON object per line. The first line is a header, the last one
+counts the tasks. Images have numbers, from 0 on, in the order in which the lines introduce them::
 
     {"format":"fslcore recording 1","method":"ProtoNet","dataset":"birds"}
     {"images":{"a.jpg":{"class":"cat"},"b.jpg":{"class":"cat"}},"support":[0],"query":[1],"correct":[1]}
     {"tasks":1}
 
-Another header begins the recording of another method. `fslcore evaluate` writes such files; a loop writes one file per
-method. Images may have ``groups`` and ``class_groups`` beside their class.
+Another header begins the recording of another method. `fslcore evaluate` writes such files; a loop
+writes one file per method. Images may have ``groups`` and ``class_groups`` beside their class.
 """
 
 from __future__ import annotations
@@ -54,7 +54,8 @@ class Recording:
     classes : (N,) array of str
         Class of each image.
     support, query : dict of (T, ·) integer arrays
-        By method: images of each task, by their position in ``images``, sorted by class and name; -1 is padding.
+        By method: images of each task, by their position in ``images``, sorted by class and name;
+        -1 is padding.
     correct : dict of (T, ·) bool arrays
         By method: whether each query was right. False on padding.
     facts : dict
@@ -94,11 +95,13 @@ def record(
     dataset: str | Path | None = None,
     seed: int | None = None,
 ) -> Recorder:
-    """Record an evaluation loop: ``with record("mine.jsonl", "my method") as r: r.task(…)`` for each task.
+    """Record an evaluation loop: ``with record("mine.jsonl", "my method") as r: r.task(…)`` for
+    each task.
 
-    Each task is written at once, to ``mine.part.jsonl``, which `load` and ``fslcore report`` read too: a loop that is
-    killed, or ends because the disk is full, loses at most the task in hand. When the block ends without an error, the
-    file becomes ``mine.jsonl``, in place of an earlier recording of this method.
+    Each task is written at once, to ``mine.part.jsonl``, which `load` and ``fslcore report`` read
+    too: a loop that is killed, or ends because the disk is full, loses at most the task in hand.
+    When the block ends without an error, the file becomes ``mine.jsonl``, in place of an earlier
+    recording of this method.
 
     Parameters
     ----------
@@ -107,9 +110,9 @@ def record(
     method : str
         The method's name.
     transductive : bool, optional
-        Whether an answer depends on the other queries of its task, as with batch statistics of the queries
-        (`fslcore.evaluation.probe` checks this). If True, the interval for new images counts how an image changes the
-        other answers; if not given, the report has a note.
+        Whether an answer depends on the other queries of its task, as with batch statistics of the
+        queries (`fslcore.evaluation.probe` checks this). If True, the interval for new images
+        counts how an image changes the other answers; if not given, the report has a note.
     dataset : str or path, optional
         Name of the data set, for the report.
     seed : int, optional
@@ -118,16 +121,17 @@ def record(
     Raises
     ------
     InputError
-        At once, not when the block ends: another suffix, a path that cannot be written to, an existing file that is
-        not a recording of this method; an empty name; a seed that is not a whole number;
-        transductive neither True nor False.
+        At once, not when the block ends: another suffix, a path that cannot be written to, an
+        existing file that is not a recording of this method; an empty name; a seed that is not a
+        whole number; transductive neither True nor False.
 
     Examples
     --------
     >>> import tempfile, pathlib
     >>> file = pathlib.Path(tempfile.mkdtemp()) / "mine.jsonl"
     >>> with record(file, "guess") as r:
-    ...     r.task(support=["a", "b"], query=["c", "d"], labels=[0, 1], predictions=[0, 0], support_labels=[0, 1])
+    ...     answers = dict(labels=[0, 1], predictions=[0, 0], support_labels=[0, 1])
+    ...     r.task(support=["a", "b"], query=["c", "d"], **answers)
     >>> load(file).correct["guess"].tolist()
     [[True, False]]
     """
@@ -162,7 +166,8 @@ class Recorder:
         if kind is None:
             self.save()
         else:
-            note(f"record: {self.part} holds {len(self)} tasks of {shown(self.method)}, and is not finished")
+            tasks = f"{len(self)} tasks of {shown(self.method)}"
+            note(f"record: {self.part} holds {tasks}, and is not finished")
             self._file.close()
 
     def __len__(self) -> int:
@@ -186,7 +191,8 @@ class Recorder:
         labels : (q,)
             True class of each query.
         predictions : (q,)
-            Predictions of the method, in the same terms as ``labels``; None or a negative number if it made none.
+            Predictions of the method, in the same terms as ``labels``; None or a negative number if
+            it made none.
         support_labels : (n,)
             Class of each support image.
         classes : (K,), optional
@@ -195,8 +201,8 @@ class Recorder:
         Raises
         ------
         InputError
-            Different lengths, an image twice in the task, pixels in place of a name, an image of two classes, a label
-            without a class; predictions in other terms than the labels.
+            Different lengths, an image twice in the task, pixels in place of a name, an image of
+            two classes, a label without a class; predictions in other terms than the labels.
         """
         support, query, labels, predictions, support_labels = map(
             _plain_list, (support, query, labels, predictions, support_labels)
@@ -210,28 +216,34 @@ class Recorder:
             self._check_classes(class_of)
         except InputError as error:
             raise InputError(f"task {len(self)}: {error}") from None
-        self._write_task(class_of, [int(label == prediction) for label, prediction in zip(labels, predictions)])
+        correct = [int(label == prediction) for label, prediction in zip(labels, predictions)]
+        self._write_task(class_of, correct)
         self._tasks += 1
         self._queries += len(query)
         classes_of_task = {None, *true_labels}
-        self._foreign_predictions += sum(prediction not in classes_of_task for prediction in predictions)
+        foreign = [prediction not in classes_of_task for prediction in predictions]
+        self._foreign_predictions += sum(foreign)
 
     def _write_task(self, class_of: dict[str, str], correct: list[int]) -> None:
         """Append the line of a task, whose last images are the queries."""
-        introduced = {image: {"class": name} for image, name in class_of.items() if image not in self._class_of}
-        self._class_of |= class_of
+        introduced = [image for image in class_of if image not in self._class_of]
         numbers = [self._numbers.setdefault(image, len(self._numbers)) for image in class_of]
         first_query = len(numbers) - len(correct)
-        line = {"images": introduced} if introduced else {}
-        self._write(line | {"support": numbers[:first_query], "query": numbers[first_query:], "correct": correct})
+        line: dict = {}
+        if introduced:
+            line["images"] = {image: {"class": class_of[image]} for image in introduced}
+        line["support"], line["query"] = numbers[:first_query], numbers[first_query:]
+        self._write(line | {"correct": correct})
+        self._class_of |= class_of
 
     def _check_classes(self, class_of: Mapping[str, str]) -> None:
         for image, name in class_of.items():
             earlier = self._class_of.get(image, name)
             if earlier != name:
                 raise InputError(
-                    f"image {shown(image)} is of class {shown(name)}, and was of {shown(earlier)} in an earlier task; "
-                    "labels are classes of the data set: where yours are numbers within a task, give classes="
+                    f"image {shown(image)} is of class {shown(name)}, and was of "
+                    f"{shown(earlier)} in an earlier task; labels are classes of the data set: "
+                    "where yours are numbers within a task, give classes="
                 )
 
     def save(self) -> Path:
@@ -245,9 +257,10 @@ class Recorder:
         if not self._tasks:
             raise InputError(f"record: no task of {self.method} was recorded")
         if 2 * self._foreign_predictions > self._queries:
+            share = self._foreign_predictions / self._queries
             note(
-                f"record: {self._foreign_predictions / self._queries:.0%} of the predictions of {self.method} are not "
-                "a class of their task; are they in the same terms as the labels?"
+                f"record: {share:.0%} of the predictions of {self.method} are not a class of their "
+                "task; are they in the same terms as the labels?"
             )
         self._write({"tasks": self._tasks})
         self._file.close()
@@ -256,26 +269,33 @@ class Recorder:
 
     def _write(self, line: dict) -> None:
         """Append a line at once."""
-        if self._process != os.getpid() or self._file.closed or not is_at(self.part, self._file.fileno()):
+        is_open = self._process == os.getpid() and not self._file.closed
+        if not is_open or not is_at(self.part, self._file.fileno()):
             raise InputError(
-                f"record: {self.part} is no longer the file of this recording: it was finished, removed, or begun by "
-                "another process; one file per method and process is needed"
+                f"record: {self.part} is no longer the file of this recording: it was finished, "
+                "removed, or begun by another process; one file per method and process is needed"
             )
         self._file.write(_encoded(line))
         self._file.flush()
 
 
-def save(path: str | Path, images: Mapping[str, Mapping[str, str]], runs: Mapping[str, tuple], facts: dict) -> None:
+def save(
+    path: str | Path,
+    images: Mapping[str, Mapping[str, str]],
+    runs: Mapping[str, tuple],
+    facts: dict,
+) -> None:
     """Write results of learners on tasks as recordings, all in one file.
 
     Parameters
     ----------
     path : path
     images : mapping
-        By the name of each image: ``class``, and ``groups`` and ``class_groups`` where they are known.
+        By the name of each image: ``class``, and ``groups`` and ``class_groups`` where they are
+        known.
     runs : mapping
-        By the name of a method: its `fslcore.tasks.Tasks`, their `fslcore.evaluation.Record`, and whether its answers
-        depend on each other.
+        By the name of a method: its `fslcore.tasks.Tasks`, their `fslcore.evaluation.Record`, and
+        whether its answers depend on each other.
     facts : dict
         dataset and seed.
     """
@@ -295,7 +315,11 @@ def save(path: str | Path, images: Mapping[str, Mapping[str, str]], runs: Mappin
 
 def _task_lines(tasks: Tasks, correct: np.ndarray) -> Iterator[bytes]:
     for support, query, answers in zip(tasks.support, tasks.query, correct):
-        line = {"support": support[support >= 0], "query": query[query >= 0], "correct": answers[query >= 0]}
+        line = {
+            "support": support[support >= 0],
+            "query": query[query >= 0],
+            "correct": answers[query >= 0],
+        }
         yield _encoded({name: values.tolist() for name, values in line.items()})
 
 
@@ -306,7 +330,9 @@ def _encoded(line: dict) -> bytes:
 # Checks -------------------------------------------------------------------------------------------
 
 
-def _checked_header(method: object, transductive: object = None, dataset: object = None, seed: object = None) -> dict:
+def _checked_header(
+    method: object, transductive: object = None, dataset: object = None, seed: object = None
+) -> dict:
     header: dict = {"method": _checked_text("method", method)}
     if transductive is not None:
         header["transductive"] = flag("transductive", transductive)
@@ -329,20 +355,24 @@ def _check_same_method(path: Path, method: str) -> None:
     """Refuse a file that is not a recording of this method, and would be replaced."""
     if not path.exists() or not path.stat().st_size:
         return
-    _, header = next(_lines(path), (1, {"method": method}))  # none where even the header was not written whole
+    # There is no line where even the header was not written whole.
+    _, header = next(_lines(path), (1, {"method": method}))
     recorded = header.get("method")
     if recorded != method:
         raise InputError(
-            f"record = {path}; it is a recording of {shown(recorded)}; one file per method is needed, and "
-            "all of them to fslcore report"
+            f"record = {path}; it is a recording of {shown(recorded)}; one file per method is "
+            "needed, and all of them to fslcore report"
         )
 
 
-def _check_counts(support: list, query: list, labels: list, predictions: list, support_labels: list) -> None:
+def _check_counts(
+    support: list, query: list, labels: list, predictions: list, support_labels: list
+) -> None:
     if not len(labels) == len(predictions) == len(query) > 0 or len(support_labels) != len(support):
         raise InputError(
-            f"{len(query)} queries, {len(labels)} labels and {len(predictions)} predictions; {len(support)} support "
-            f"images and {len(support_labels)} support_labels; one for each image is needed"
+            f"{len(query)} queries, {len(labels)} labels and {len(predictions)} predictions; "
+            f"{len(support)} support images and {len(support_labels)} support_labels; one for each "
+            "image is needed"
         )
 
 
@@ -362,15 +392,16 @@ def _check_terms(labels: list, predictions: list) -> None:
     predictions = [prediction for prediction in predictions if prediction is not None]
     for value in [*labels, *predictions]:
         if isinstance(value, list | tuple | dict):
-            raise InputError(f"label or prediction {shown(value)}; one class per image is needed, the argmax of scores")
+            needed = "one class per image is needed, the argmax of scores"
+            raise InputError(f"label or prediction {shown(value)}; {needed}")
     for label in labels:
         if label is None or label != label:
             raise InputError(f"label {label}; the class of each image is needed")
     are_texts = {isinstance(prediction, str) for prediction in predictions}
     if predictions and are_texts.isdisjoint(isinstance(label, str) for label in labels):
         raise InputError(
-            f"label {labels[-1]!r} and prediction {predictions[-1]!r}; predictions in the same terms as the labels are "
-            "needed"
+            f"label {labels[-1]!r} and prediction {predictions[-1]!r}; predictions in the same "
+            "terms as the labels are needed"
         )
 
 
@@ -380,7 +411,8 @@ def _class_names(labels: list, classes: Iterable | None) -> list[str]:
         classes = _plain_list(classes)
         for label in labels:
             if label not in range(len(classes)):
-                raise InputError(f"label {shown(label)}; 0 to {len(classes) - 1}, indices in classes, are allowed")
+                indices = f"0 to {len(classes) - 1}, indices in classes"
+                raise InputError(f"label {shown(label)}; {indices}, are allowed")
         labels = [classes[label] for label in labels]
     return [str(label) for label in labels]
 
@@ -392,7 +424,7 @@ def _plain_list(values: Iterable) -> list:
 
 
 def _plain_value(value: object) -> object:
-    """Python's own value; 1.0, True and a tensor of them become 1, since they are the same class or image."""
+    """Python's own value; 1.0, True and a tensor of them become 1: the same class or image."""
     value = value.tolist() if hasattr(value, "tolist") else value
     while isinstance(value, list) and len(value) == 1:
         value = value[0]
@@ -425,8 +457,10 @@ class _Part:
         """Take up a line; `ValueError`, `TypeError` or the like if it is none of a recording."""
         for image, facts in line.get("images", {}).items():
             earlier = self.images.setdefault(image, facts)
-            if earlier != facts or not all(isinstance(facts[name], str) for name in ("class", *facts)):
-                raise ValueError(f"image {shown(image)} is {shown(facts)}; one class, as text, is needed")
+            are_texts = all(isinstance(facts[name], str) for name in ("class", *facts))
+            if earlier != facts or not are_texts:
+                problem = f"image {shown(image)} is {shown(facts)}"
+                raise ValueError(f"{problem}; one class, as text, is needed")
         self.finished = "tasks" in line
         if self.finished and line["tasks"] != len(self.tasks):
             raise ValueError(f"{line['tasks']} tasks, but {len(self.tasks)} lines of them")
@@ -435,15 +469,18 @@ class _Part:
 
     def add_task(self, support: list[int], query: list[int], correct: list[int]) -> None:
         numbers = [*support, *query]
-        is_repeated = len({*numbers}) < len(numbers)
-        if {*map(type, numbers)} != {int} or min(numbers) < 0 or max(numbers) >= len(self.images) or is_repeated:
-            raise ValueError(f"images, numbered from 0 to {len(self.images) - 1}, each once in a task, are needed")
+        are_images = all(type(n) is int and 0 <= n < len(self.images) for n in numbers)
+        if not are_images or len({*numbers}) < len(numbers):
+            numbers = f"numbered from 0 to {len(self.images) - 1}, each once in a task"
+            raise ValueError(f"images, {numbers}, are needed")
         if not len(correct) == len(query) > 0 or {*correct, 0, 1} != {0, 1}:
-            raise ValueError(f"{len(correct)} answers to {len(query)} queries; 0 or 1 for each is needed")
-        self.tasks.append((np.array(support, np.int32), np.array(query, np.int32), np.array(correct, np.int8)))
+            problem = f"{len(correct)} answers to {len(query)} queries"
+            raise ValueError(f"{problem}; 0 or 1 for each is needed")
+        answers = np.array(correct, np.int8)
+        self.tasks.append((np.array(support, np.int32), np.array(query, np.int32), answers))
 
     def arrays(self, places: Mapping[str, int]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Support, query and correct, with places of images in place of their numbers, sorted by them."""
+        """Support, query and correct, with places of images for their numbers, sorted by them."""
         padding = len(places)  # beyond all others, so that it is sorted to the end
         place_of_number = np.array([*(places[image] for image in self.images), padding], np.int32)
         support, query, correct = map(_padded, zip(*self.tasks))
@@ -464,16 +501,17 @@ def is_recording(path: Path) -> bool:
 
 
 def load(path: str | Path | Sequence[str | Path]) -> Recording:
-    """A recording from its file, or from several files, each with other methods on images of the same names.
+    """A recording from its file, or from several files, each with other methods on images of the
+    same names.
 
-    For an unfinished method, the tasks written so far are returned, and `Recording.unfinished` names it. A last line
-    that was not written to its end is left out, with a note.
+    For an unfinished method, the tasks written so far are returned, and `Recording.unfinished`
+    names it. A last line that was not written to its end is left out, with a note.
 
     Raises
     ------
     InputError
-        No such file, or one that is not a recording, with the number of the line. For several: a method in two,
-        an image of two classes, or facts that differ.
+        No such file, or one that is not a recording, with the number of the line. For several: a
+        method in two, an image of two classes, or facts that differ.
     """
     parts = _parts_by_method([path] if isinstance(path, str | os.PathLike) else path)
     facts, images = _joined(parts.values())
@@ -488,7 +526,9 @@ def load(path: str | Path | Sequence[str | Path]) -> Recording:
         correct=correct,
         facts=facts,
         transductive={
-            method: part.header["transductive"] for method, part in parts.items() if "transductive" in part.header
+            method: part.header["transductive"]
+            for method, part in parts.items()
+            if "transductive" in part.header
         },
         groups=_groups(images),
         unfinished=tuple(method for method, part in parts.items() if not part.finished),
@@ -501,7 +541,8 @@ def _parts_by_method(paths: Iterable[str | Path]) -> dict[str, _Part]:
         for part in _parts(path):
             method = part.header["method"]
             if method in parts:
-                raise InputError(f"record: method {method} is in {parts[method].path} and in {path}; one is allowed")
+                places = f"{parts[method].path} and in {path}"
+                raise InputError(f"record: method {method} is in {places}; one is allowed")
             parts[method] = part
     return parts
 
@@ -518,7 +559,8 @@ def _parts(path: Path) -> list[_Part]:
             else:
                 parts[-1].add(line)
         except (AttributeError, LookupError, TypeError, ValueError) as error:
-            raise InputError(f"record: line {number} of {path} is not that of a recording ({reason(error)})") from None
+            problem = f"is not that of a recording ({reason(error)})"
+            raise InputError(f"record: line {number} of {path} {problem}") from None
     if not parts or not all(part.tasks for part in parts):
         raise InputError(f"record: {path} has a header, but no task after it")
     return parts
@@ -536,9 +578,11 @@ def _lines(path: Path) -> Iterator[tuple[int, dict]]:
                 line = json.loads(text)
             except (ValueError, RecursionError) as error:
                 if not text.endswith(b"\n"):
-                    note(f"record: the last line of {path} was not written to its end, and is left out")
+                    line = f"the last line of {path}"
+                    note(f"record: {line} was not written to its end, and is left out")
                     return
-                raise InputError(f"record: line {number} of {path} is not JSON ({reason(error)})") from None
+                problem = f"is not JSON ({reason(error)})"
+                raise InputError(f"record: line {number} of {path} {problem}") from None
             yield number, line
 
 
@@ -547,9 +591,11 @@ def _joined(parts: Iterable[_Part]) -> tuple[dict, dict[str, dict]]:
     facts: dict = {}
     images: dict[str, dict] = {}
     for part in parts:
-        _agree(facts, {name: part.header[name] for name in FACTS if name in part.header}, "", part.path)
-        for image in part.images:
-            _agree(images.setdefault(image, {}), part.images[image], f" of image {shown(image)}", part.path)
+        of_tasks = {name: part.header[name] for name in FACTS if name in part.header}
+        _agree(facts, of_tasks, "", part.path)
+        for image, of_image in part.images.items():
+            subject = f" of image {shown(image)}"
+            _agree(images.setdefault(image, {}), of_image, subject, part.path)
     return facts, dict(sorted(images.items(), key=lambda image: (image[1]["class"], image[0])))
 
 
@@ -558,8 +604,8 @@ def _agree(facts: dict, facts_of_file: dict, subject: str, path: Path) -> None:
     for name, value in facts_of_file.items():
         if facts.setdefault(name, value) != value:
             raise InputError(
-                f"record: {name}{subject} is {shown(value)} in {path}, elsewhere {shown(facts[name])}; the same is "
-                "needed"
+                f"record: {name}{subject} is {shown(value)} in {path}, elsewhere "
+                f"{shown(facts[name])}; the same is needed"
             )
 
 
@@ -571,9 +617,8 @@ def _groups(images: dict[str, dict]) -> dict[str, np.ndarray]:
         if len(values) == len(images):
             groups[name] = np.array(values)
         elif values:
-            raise InputError(
-                f"record: {name} are known of {len(values)} of {len(images)} images; of all or none is needed"
-            )
+            some = f"{len(values)} of {len(images)} images"
+            raise InputError(f"record: {name} are known of {some}; of all or none is needed")
     return groups
 
 

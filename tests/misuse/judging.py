@@ -141,12 +141,6 @@ def fill(path: str | Path, content: str | bytes | Callable[[Path], object]) -> N
         path.write_bytes(content.encode() if isinstance(content, str) else content)
 
 
-def nowhere(ending: str) -> str:
-    """A path where nothing can be written, as it leads through a file, which is called plain."""
-    Path("plain").touch()
-    return f"plain/out{ending}"
-
-
 @contextlib.contextmanager
 def small_disk(size: int = 512):
     """No file may grow beyond so many bytes: the nearest to a full disk that needs no rights."""

@@ -2,7 +2,6 @@
 
 import os
 import struct
-import zlib
 from collections.abc import Callable
 from pathlib import Path
 
@@ -13,7 +12,6 @@ from PIL.TiffImagePlugin import ImageFileDirectory_v2
 from .judging import fill
 
 CLASSES, PER, SIDE = ("lying", "standing", "disk"), 6, 24
-HEIC = struct.pack(">I", 24) + b"ftypheic\0\0\0\0mif1heic" + bytes(64)
 
 
 def shape(c, i, side=SIDE):
@@ -76,34 +74,3 @@ def tiff(make) -> Callable:
         path.write_bytes(b"II*\0" + struct.pack("<I", 8) + directory.tobytes(8) + data)  # which moves the 0 of 273
 
     return write
-
-
-def png(kind=2, top=1.0) -> Callable:
-    """Writes a PNG by hand: 16 bits a channel in colour, which Pillow does not write."""
-
-    def write(c, i, path):
-        value = ((0.9 - 0.8 * shape(c, i)) * top * 65535).astype(">u2")
-        pixels = np.repeat(value[..., None], {2: 3, 6: 4}[kind], axis=2)
-        if kind == 6:
-            pixels[..., -1] = 65535
-        raw = b"".join(b"\0" + row.tobytes() for row in pixels)
-        head = struct.pack(">IIBBBBB", SIDE, SIDE, 16, kind, 0, 0, 0)
-        parts = ((b"IHDR", head), (b"IDAT", zlib.compress(raw)), (b"IEND", b""))
-        path.write_bytes(
-            b"\x89PNG\r\n\x1a\n"
-            + b"".join(struct.pack(">I", len(d)) + n + d + struct.pack(">I", zlib.crc32(n + d)) for n, d in parts)
-        )
-
-    return write
-
-
-def pgm(top) -> Callable:
-    """Writes a grey map of 16 bits, by hand."""
-    return lambda c, i, path: path.write_bytes(
-        f"P5 {SIDE} {SIDE} {top}\n".encode() + ((0.9 - 0.8 * shape(c, i)) * top).astype(">u2").tobytes()
-    )
-
-
-def icon(ink=0, under=0) -> Callable:
-    """A drawing whose form is in its alpha, and in its colours only where ink and ground differ."""
-    return lambda s: np.dstack([np.where(s > 0, ink, under).astype("u1")] * 3 + [(255 * s).astype("u1")])

@@ -93,17 +93,17 @@ SPOILT = {
 
 
 def put(good, value):
-    found = np.array(good, float)
-    found.flat[1] = value
-    return found
+    spoilt = np.array(good, float)
+    spoilt.flat[1] = value
+    return spoilt
 
 
 def bad(kind, good):
     """Bad values of a kind, by how they are shown."""
-    found = {repr(value): value for value in BAD[kind]}
+    values = {repr(value): value for value in BAD[kind]}
     if kind in ("array", "positives", "whole array", "labels") and np.size(good) > 2:
-        found |= {f"{how}": spoil(good) for how, spoil in SPOILT.items() if (kind, how) != ("labels", "as text")}
-    return found
+        values |= {name: spoil(good) for name, spoil in SPOILT.items() if (kind, name) != ("labels", "as text")}
+    return values
 
 
 # Bad values that are taken for good, by function and argument: what is no mistake there.
@@ -352,7 +352,7 @@ FUNCTIONS = {
     },
     "fewstab": {"gaps": dict(random={"ncc": RECORD}, biased={"ncc": RECORD})},
 }
-# Words of a message that stand for an argument: what it holds, where several are told of together.
+# Words of a message that stand for an argument: what it holds, where several are named together.
 WORDS = {
     "estimates": "estimates|values",
     "first": "first and|first has|first:|first =|first holds|first goes",
@@ -370,44 +370,44 @@ WORDS = {
 }
 
 
-def good_values(where, name):
+def good_values(module_name, name):
     """A good value of each argument of a function."""
-    parameters = inspect.signature(getattr(MODULES[where], name)).parameters
+    parameters = inspect.signature(getattr(MODULES[module_name], name)).parameters
     defaults = {key: argument.default for key, argument in parameters.items() if key != "check"}
-    return {key: (GOOD | FUNCTIONS[where][name]).get(key, default) for key, default in defaults.items()}
+    return {key: (GOOD | FUNCTIONS[module_name][name]).get(key, default) for key, default in defaults.items()}
 
 
 CASES = [
-    pytest.param(where, name, argument, id=f"{name}-{argument}")
-    for where, names in FUNCTIONS.items()
+    pytest.param(module_name, name, argument, id=f"{name}-{argument}")
+    for module_name, names in FUNCTIONS.items()
     for name, arguments in names.items()
     if arguments is not None
-    for argument in good_values(where, name)
+    for argument in good_values(module_name, name)
     if BAD[kind_of(name, argument)]
 ]
 
 
 def test_every_public_name_and_argument_is_in_the_table():
-    for where, module in MODULES.items():
-        assert where in SOME or set(module.__all__) == FUNCTIONS[where].keys()
-        for name, arguments in FUNCTIONS[where].items():
-            made = getattr(module, name)
+    for module_name, module in MODULES.items():
+        assert module_name in SOME or set(module.__all__) == FUNCTIONS[module_name].keys()
+        for name, arguments in FUNCTIONS[module_name].items():
+            member = getattr(module, name)
             if arguments is None:
-                assert not callable(made) or is_dataclass(made)
+                assert not callable(member) or is_dataclass(member)
             else:
-                assert arguments.keys() <= set(inspect.signature(made).parameters), name
+                assert arguments.keys() <= set(inspect.signature(member).parameters), name
                 if name != "run":
-                    made(**good_values(where, name))
+                    member(**good_values(module_name, name))
 
 
 def as_tensor(kind, value):
     """The same numbers as PyTorch gives them: those that may have gradients have them."""
     if isinstance(value, dict):
-        return {name: as_tensor("array", of) for name, of in value.items()}
+        return {name: as_tensor("array", numbers) for name, numbers in value.items()}
     if not isinstance(value, np.ndarray) or value.dtype.kind not in "iuf":
         return value
-    found = torch.tensor(value.copy())
-    return found.double().requires_grad_() if kind in ("array", "positives") else found
+    tensor = torch.tensor(value.copy())
+    return tensor.double().requires_grad_() if kind in ("array", "positives") else tensor
 
 
 @pytest.mark.parametrize("name", [name for name, arguments in FUNCTIONS["stats"].items() if arguments is not None])
@@ -417,17 +417,21 @@ def test_statistics_take_tensors_with_gradients(name):
     assert repr(function(**tensors)) == repr(function(**arguments))
 
 
-def parts(found) -> list | tuple | None:
+def parts(result) -> list | tuple | None:
     """What a result is made of, its fields or its elements; None for an array, a number and the like."""
-    if is_dataclass(found):
-        return [getattr(found, f.name) for f in fields(found)]
-    return list(found.values()) if isinstance(found, dict) else found if isinstance(found, (tuple, list)) else None
+    if is_dataclass(result):
+        return [getattr(result, field.name) for field in fields(result)]
+    if isinstance(result, dict):
+        return list(result.values())
+    return result if isinstance(result, (tuple, list)) else None
 
 
-def levels(found) -> list[float]:
+def levels(result) -> list[float]:
     """Every level that a result names, also in what it is made of."""
-    own = [found.level] if is_dataclass(found) and hasattr(found, "level") else []
-    return own + [x for part in parts(found) or () for x in levels(part)]
+    named = [result.level] if is_dataclass(result) and hasattr(result, "level") else []
+    for part in parts(result) or ():
+        named += levels(part)
+    return named
 
 
 @pytest.mark.parametrize(
@@ -438,33 +442,33 @@ def test_a_result_names_the_level_that_was_asked_for(name):
     assert set(levels(result)) <= {0.8125}
 
 
-def plain(found) -> bool:
+def is_whole(result) -> bool:
     """Whether a result is whole: of texts, and of numbers that are no NaN."""
     # A whole number may be too large for an array of numbers.
-    if found is None or isinstance(found, (str, int, samplers.Tasks)):
+    if result is None or isinstance(result, (str, int, samplers.Tasks)):
         return True
-    if (made := parts(found)) is not None:
-        return all(map(plain, made))
-    found = np.asarray(found)
-    if found.dtype == object:
-        return all(map(plain, found.ravel()))
-    return not np.isnan(np.asarray(found, dtype=float)).any()
+    if parts(result) is not None:
+        return all(map(is_whole, parts(result)))
+    values = np.asarray(result)
+    if values.dtype == object:
+        return all(map(is_whole, values.ravel()))
+    return not np.isnan(values.astype(float)).any()
 
 
-@pytest.mark.parametrize("where, name, argument", CASES)
-def test_every_bad_value_of_an_argument_is_named_or_its_result_is_whole(where, name, argument):
-    function, good, kind = getattr(MODULES[where], name), good_values(where, name), kind_of(name, argument)
+@pytest.mark.parametrize("module_name, name, argument", CASES)
+def test_every_bad_value_of_an_argument_is_named_or_its_result_is_whole(module_name, name, argument):
+    function, good, kind = getattr(MODULES[module_name], name), good_values(module_name, name), kind_of(name, argument)
     default = inspect.signature(function).parameters[argument].default
-    for how, value in bad(kind, good[argument]).items():
+    for value_name, value in bad(kind, good[argument]).items():
         signal.setitimer(signal.ITIMER_REAL, 3)
-        shown = f"{name}, {argument} {how}"
+        case = f"{name}, {argument} {value_name}"
         try:
-            found = function(**{**good, argument: value})
+            result = function(**{**good, argument: value})
         except InputError as error:
             text = str(error)
-            assert "\n" not in text and len(text) < 400, shown
-            assert re.search(rf"(?<!\w)({WORDS.get(argument, argument)})(?!\w)", text), f"{shown}: {text}"
+            assert "\n" not in text and len(text) < 400, case
+            assert re.search(rf"(?<!\w)({WORDS.get(argument, argument)})(?!\w)", text), f"{case}: {text}"
         else:
             large = kind == "count" and isinstance(value, int) and value == 10**30  # of something that takes no memory
-            taken = (value is None and default is None) or large or how in TAKEN.get((name, argument), ())
-            assert taken and (value is None or plain(found)), f"{shown} gives {found!r}"
+            taken = (value is None and default is None) or large or value_name in TAKEN.get((name, argument), ())
+            assert taken and (value is None or is_whole(result)), f"{case} gives {result!r}"

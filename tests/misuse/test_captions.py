@@ -2,22 +2,17 @@
 
 import os
 
-import numpy as np
 import pandas as pd
 import pytest
 
-from fslbook.attributes import Attributes
-
-from .judging import asked, fill, fslbook, judge, nowhere, refused, row, small_disk, split
+from .judging import fill, fslbook, judge, row, split
 from .pictures import tree
 
 HEAD = "image,caption,captioner\n"
-NAMES = [f"{c}/{i}.png" for c in ("disk", "lying", "standing") for i in range(6)]
-TABLE = "image,caption\n" + "".join(f"{n},a dark form number {i}\n" for i, n in enumerate(NAMES))
 
 
-def caption(*more, data="folder:data"):
-    return fslbook("caption", data, *([] if "-o" in more else ["-o", "c.csv"]), *more)
+def caption(*options, data="folder:data"):
+    return fslbook("caption", data, *([] if "-o" in options else ["-o", "c.csv"]), *options)
 
 
 def all_of_them(path="c.csv"):
@@ -30,26 +25,26 @@ def all_of_them(path="c.csv"):
     return check
 
 
-def begun(more=""):
-    """The first half of what a run writes, and more."""
+def begun(end=""):
+    """The first half of what a run writes, and an end."""
 
     def write(path):
         caption()
-        path.write_text("".join(path.read_text().splitlines(keepends=True)[:9]) + more)
+        path.write_text("".join(path.read_text().splitlines(keepends=True)[:9]) + end)
 
     return write
 
 
-def finished(more=""):
+def finished(end=""):
     def write(path):
         caption()
-        path.write_text(path.read_text() + more)
+        path.write_text(path.read_text() + end)
 
     return write
 
 
 @pytest.mark.parametrize(
-    "there, expected",
+    "content, expected",
     [
         row("nothing", None, all_of_them()),
         row("the same", finished(), all_of_them()),
@@ -63,10 +58,10 @@ def finished(more=""):
         row("more rows than images", finished("disk/0.png,x,pixels\n"), "c.csv"),
     ],
 )
-def test_what_lies_where_the_captions_go_to(there, expected):
+def test_what_lies_where_the_captions_go_to(content, expected):
     tree()
-    if there is not None:
-        fill("c.csv", there)
+    if content is not None:
+        fill("c.csv", content)
     judge(caption, expected)
 
 
@@ -114,23 +109,3 @@ def test_images(change, expected):
 def test_options(data, options, expected):
     tree()
     judge(lambda: caption(*split(options), data=data), expected)
-
-
-def test_where_no_captions_can_be_written():
-    tree()
-    path = nowhere(".csv")
-    judge(lambda: caption("-o", path), "plain")
-
-
-def test_a_disk_without_room():
-    tree()
-    with small_disk():
-        refused(asked(caption), "c.csv|room|space|large")
-    assert os.listdir() == ["data"]
-
-
-TWICE = TABLE.replace("caption\n", "caption,caption\n", 1).replace("form number", "form,number")
-
-
-HAS = np.array([[1, 0, 1], [0, 0, 1], [1, 1, 1], [0, 1, 1]], bool)
-GOOD = Attributes(HAS, ("a", "b", "c"))

@@ -15,7 +15,6 @@ NOBODY = "http://127.0.0.1:9/"
 @pytest.mark.parametrize(
     "arguments, words",
     [
-        row("a name that is none", "oop", "oop & allowed"),
         row("terms that are not accepted", "oops", "aircraft & --accept-terms"),
         row("what has to be brought", "fungi --accept-terms", "fungi & has to be brought"),
         row("a data set twice", "dtd dtd", "dtd & once"),

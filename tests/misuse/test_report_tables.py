@@ -39,8 +39,8 @@ def everything(wide):
     decimals=st.sampled_from([None, 2]),
 )
 @settings(max_examples=4)
-def test_means_differences_and_p_values_are_those_of_scipy(**made):
-    wide = frame(**made)
+def test_means_differences_and_p_values_are_those_of_scipy(**options):
+    wide = frame(**options)
     results = everything(wide)
     means = results.methods.set_index("method")["mean"]
     assert means.to_dict() == pytest.approx(wide.mean().to_dict(), abs=1e-6)

@@ -9,7 +9,7 @@ import pytest
 from fslbook import notebooks
 from fslcore.paths import replace_file
 
-from .judging import fill, fslbook, judge, nowhere, row, split
+from .judging import fill, fslbook, judge, row, split
 
 HERE = "closed-vs-open"
 
@@ -127,8 +127,3 @@ LAUGHS = "a: &a [x,x,x,x,x,x,x,x,x]\n" + "".join(
 def test_profiles(not_executed, content, expected):
     fill("p.yml", content)
     judge(lambda: run("--profile", "p.yml"), expected)
-
-
-def test_where_no_notebook_can_be_written(not_executed):
-    path = nowhere(".ipynb")
-    judge(lambda: run("-o", path), "plain")

@@ -10,7 +10,7 @@ from .. import evaluation
 from ..datasets import load
 from ..errors import InputError, choice, number, whole
 from ..models import backbones
-from .fingerprints import BITS, SCALES, fingerprints
+from .fingerprints import BITS, fingerprints
 from .pairs import compare
 from .result import Copies
 from .thresholds import Rule, complete_rule, limits_of, sample_other_classes, sample_own_copies
@@ -140,7 +140,9 @@ def _search(name, sources, images, rule, backbone, *, progress) -> Copies:
         images=images.assign(**columns),
         pairs=pairs,
         by=rule.by,
-        **{measure: rule.thresholds.get(measure) for measure in SCALES},
+        bits=rule.thresholds.get("bits"),
+        frequencies=rule.thresholds.get("frequencies"),
+        distance=rule.thresholds.get("distance"),
         reference=limits_of(samples),
         shares=rule.shares(samples).to_dict() if has_pixels else {},
         sources=tuple(sources) if has_pixels else (),

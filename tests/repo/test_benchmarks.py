@@ -140,12 +140,12 @@ def test_pieces_that_are_not_run_are_kept(stored, tmp_path):
 
 def test_what_a_machine_has_not_measured_is_shown_of_another_and_said():
     stored_machine = measurements.load_machine()
-    this_machine, words = speed.measured_by(stored_machine, lambda of: of["scale"])
+    this_machine, words = speed.measured_by(stored_machine, lambda machine: machine["scale"])
     assert this_machine is stored_machine and not words
     partly = {**stored_machine, "scale": []}
-    other_machine, words = speed.measured_by(partly, lambda of: of["scale"])
+    other_machine, words = speed.measured_by(partly, lambda machine: machine["scale"])
     assert (
         other_machine["scale"] and f"another machine ({other_machine['cpu']}, {other_machine['cores']} cores)" in words
     )
     with pytest.raises(ValueError, match="no machine"):
-        speed.measured_by(stored_machine, lambda of: False)
+        speed.measured_by(stored_machine, lambda _: False)

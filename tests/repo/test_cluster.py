@@ -5,7 +5,6 @@
 That a cluster gives the same results is the work of ``make cluster-test`` (`cluster/run.py`).
 """
 
-import importlib.util
 import re
 import shutil
 import subprocess
@@ -16,6 +15,7 @@ import yaml
 from jobs import asked
 from snakemake.cli import get_argument_parser
 from snakemake.exceptions import WorkflowError
+from test_inputs import script
 
 from fslcore.paths import DATA, ROOT
 
@@ -25,16 +25,9 @@ SLURM = ROOT / "profiles" / "slurm"
 PROFILE = yaml.safe_load((SLURM / "config.yaml").read_text())
 
 
-def script(kind):
-    spec = importlib.util.spec_from_file_location(f"{kind}_build", DATA / kind / "build.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
 def names(kind):
-    made = script(kind)
-    return [name for name, *_ in (made.settings() if kind == "results" else made.parts())]
+    build = script(kind)
+    return [name for name, *_ in (build.settings() if kind == "results" else build.parts())]
 
 
 def dry_run(folder, *options):
@@ -45,9 +38,11 @@ def dry_run(folder, *options):
     # Those of a group stand further in.
     matches = re.findall(r"^( *)(?:local)?rule (\S+):\n((?:\1    .*\n)+)", done.stdout, re.MULTILINE)
     lines = [(rule, dict(re.findall(r"^ +(\w+): (.*)$", text, re.MULTILINE))) for _, rule, text in matches]
-    return [
-        (r, of.get("wildcards", ""), dict(re.findall(r"(\w+)=([^,]+)", of.get("resources", "")))) for r, of in lines
-    ]
+    jobs = []
+    for rule, fields in lines:
+        resources = dict(re.findall(r"(\w+)=([^,]+)", fields.get("resources", "")))
+        jobs.append((rule, fields.get("wildcards", ""), resources))
+    return jobs
 
 
 @pytest.fixture(scope="module")
@@ -131,11 +126,11 @@ def test_a_network_that_is_missing_comes_before_what_reads_it(checkout):
 
 
 @pytest.mark.parametrize(
-    "name, value, least", [("parts", 0, 1), ("parts", "many", 1), ("slower", 0.5, 1), ("gpu", -1, 0)]
+    "name, value, minimum", [("parts", 0, 1), ("parts", "many", 1), ("slower", 0.5, 1), ("gpu", -1, 0)]
 )
-def test_a_wrong_number_is_told(name, value, least):
-    with pytest.raises(WorkflowError, match=f"{name} = {value}; a whole number from {least} is allowed"):
-        asked({name: value}, name, 1, least)
+def test_a_wrong_number_is_told(name, value, minimum):
+    with pytest.raises(WorkflowError, match=f"{name} = {value}; a whole number from {minimum} is allowed"):
+        asked({name: value}, name, 1, minimum)
 
 
 def test_the_profile_names_options_that_snakemake_has(of_book):

@@ -1,15 +1,14 @@
 """Every target of the Makefile installs what it needs before its work, or says in one line what is missing."""
 
-import ast
 import os
 import re
 import shutil
 import subprocess
 import sys
-from importlib.metadata import packages_distributions
 
 import pytest
 from packaging.utils import canonicalize_name
+from test_packaging import imported
 
 from fslcore.paths import ROOT
 
@@ -82,33 +81,18 @@ def test_a_target_installs_all_before_its_work(tree, call):
 OPTIONAL = """
 openpyxl tensorboard transformers tokenizers easyfsl learn2learn lm_eval mteb inspect_ai datasets libcst mutmut
 """.split()
-CELL = re.compile(r"^ *(?:from (\w+)[\w.]* import|import (\w+))", re.MULTILINE)
-
-
-def imported_packages():
-    """Packages from elsewhere that code of the repository imports, with a file that does."""
-    packages, local = {}, set()
-    folders = [ROOT / name for name in ("fslcore", "book", "tests", "benchmarks")]
-    for path in (path for folder in folders for path in folder.rglob("*.py")):
-        local |= {path.stem, path.parent.name}
-        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
-            if isinstance(node, ast.Import):
-                packages |= {alias.name.partition(".")[0]: path for alias in node.names}
-            elif isinstance(node, ast.ImportFrom) and not node.level:
-                packages[node.module.partition(".")[0]] = path
-    for path in [ROOT / "Snakefile", *(ROOT / "notebooks").glob("*.md")]:
-        packages |= {first or second: path for first, second in CELL.findall(path.read_text("utf-8"))}
-    return {name: path for name, path in packages.items() if name not in {*sys.stdlib_module_names, *local}}
 
 
 @pytest.mark.slow
 def test_the_list_of_packages_has_all_that_code_imports():
     pins = re.findall(r"^([\w.-]+)==", (ROOT / "requirements.txt").read_text(), re.MULTILINE)
-    pins = set(map(canonicalize_name, pins))
-    distributions = packages_distributions()
-    for name, path in imported_packages().items():
-        candidates = set(map(canonicalize_name, distributions.get(name, [name])))
-        assert name in OPTIONAL or candidates & pins, f"{path} imports {name}"
+    folders = [ROOT / name for name in ("fslcore", "book", "tests", "benchmarks")]
+    own_modules = {
+        name for folder in folders for path in folder.rglob("*.py") for name in (path.stem, path.parent.name)
+    }
+    listed = set(map(canonicalize_name, [*pins, *OPTIONAL, *own_modules]))
+    for folder in folders:
+        assert imported(folder) <= listed, folder
 
 
 @pytest.fixture

@@ -65,7 +65,11 @@ def test_the_report_reads_its_results(done):
 
 def test_the_command_finds_the_module_in_the_folder(done):
     table = pd.read_csv(done[0] / "mine.csv").groupby("learner")["accuracy"].agg(["size", "mean"])
-    first = pd.read_csv(done[0] / "results.csv").groupby("learner")["accuracy"].apply(lambda of: of.head(100).mean())
+    first = (
+        pd.read_csv(done[0] / "results.csv")
+        .groupby("learner")["accuracy"]
+        .apply(lambda values: values.head(100).mean())
+    )
     assert table["size"].to_dict() == {"mylearner:NearestImage": 100, "ncc": 100}
     assert table["mean"].tolist() == pytest.approx([first["nearest image"], first["ncc"]])
 

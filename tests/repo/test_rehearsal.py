@@ -73,8 +73,8 @@ def test_a_paper_from_nothing_to_a_file_that_another_build_shows(run):
     done = command("fslcore", "fetch", *FORMATS, "clip", "--accept-terms", cwd=folder, env=environ)
     assert done.returncode == 0, done.stderr
 
-    given = {"datasets": list(FORMATS), "backbones": ["clip-released"], "learners": ["lr"], **SHAPE}
-    profile = {"closed-vs-open": given}
+    parameters = {"datasets": list(FORMATS), "backbones": ["clip-released"], "learners": ["lr"], **SHAPE}
+    profile = {"closed-vs-open": parameters}
     (folder / "small.yml").write_text(yaml.safe_dump(profile))
     done = command("fslbook", "pack", "small.yml", "--by", "x", "-o", "early.zip", cwd=folder, env=environ)
     assert done.returncode == 2 and done.stderr.count("was never computed") == 2 * len(FORMATS)
@@ -82,23 +82,23 @@ def test_a_paper_from_nothing_to_a_file_that_another_build_shows(run):
         "fslbook", "run", "closed-vs-open", "--profile", "small.yml", "-o", "own.ipynb", cwd=folder, env=environ
     )
     assert done.returncode == 0, done.stderr
-    shown = tables(folder / "own.ipynb")
-    assert "in standard errors" in shown and all(f"<th>{name}" in shown or f">{name}</th>" in shown for name in FORMATS)
+    pages = tables(folder / "own.ipynb")
+    assert "in standard errors" in pages and all(f"<th>{name}" in pages or f">{name}</th>" in pages for name in FORMATS)
 
-    made = packed.pack("small.yml", folder, environ)
-    assert made.read_bytes() == (folder / "again.zip").read_bytes() and made.stat().st_size < 100_000
+    file = packed.pack("small.yml", folder, environ)
+    assert file.read_bytes() == (folder / "again.zip").read_bytes() and file.stat().st_size < 100_000
 
     second = folder / "second"
-    packed.copied(made, second)
+    packed.copied(file, second)
     profile["closed-vs-open"] |= {"datasets": ["clipart"], "backbones": ["glyph-conv"], "learners": ["ncc"]}
     (second / "second.yml").write_text(yaml.safe_dump(profile))
     environ = packed.of_copy(second, environ)
     words = ("run", "closed-vs-open", "--profile", "second.yml", "-o", "other.ipynb")
-    plain = {name: value for name, value in environ.items() if name != "FSLCORE_SOURCES"}
-    done = command("fslbook", *words, cwd=second, env=plain)
+    shipped_sources = {name: value for name, value in environ.items() if name != "FSLCORE_SOURCES"}
+    done = command("fslbook", *words, cwd=second, env=shipped_sources)
     assert done.returncode != 0, "the manifest that ships lists other files"
     assert "rehearsal.zip: " in done.stderr and "has SHA256" in done.stderr, done.stderr
     done = command("fslbook", *words, cwd=second, env=environ)
     assert done.returncode == 0, done.stderr
-    shown = tables(second / "other.ipynb")
-    assert packed.SHOWN in shown and "<b class" not in shown and "<th>reported by</th>" in shown
+    pages = tables(second / "other.ipynb")
+    assert packed.SHOWN in pages and "<b class" not in pages and "<th>reported by</th>" in pages

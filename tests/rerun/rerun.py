@@ -43,17 +43,17 @@ OF_ITS_OWN = re.compile(r"\b(?:95 %|1\.96|\d+-way|\d+-shot|two data sets)")
 
 @dataclass(frozen=True)
 class Rule:
-    """What cannot be right, and with which parameters."""
+    """A fault of a text, and with which parameters it is one."""
 
-    what: str
+    fault: str
     words: str  # a pattern
     when: Callable[[dict], bool] = lambda parameters: True
 
 
 def has(parameters: dict, name: str, *values: object) -> bool:
     """Whether a parameter, or a list of them, takes one of these values."""
-    found = parameters.get(name, values[0])
-    return bool(set(found if isinstance(found, list) else [found]) & set(values))
+    value = parameters.get(name, values[0])
+    return bool(set(value if isinstance(value, list) else [value]) & set(values))
 
 
 def no_letters(parameters: dict) -> bool:
@@ -92,16 +92,20 @@ def texts(path: Path) -> Iterator[str]:
             used |= {m[1] or m[2] for m in GLUE.finditer(text)}
             yield from re.split(r"\n\s*\n", GLUE.sub(lambda m: values[m[1] or m[2]], text))
         elif not {"remove-cell", "injected-parameters"} & set(cell["metadata"].get("tags", [])):
-            options = cell["metadata"].get("mystnb", {})
-            yield from (
-                options[of][key] for of, key in (("image", "alt"), ("figure", "caption")) if key in options.get(of, {})
-            )
+            yield from alternatives(cell["metadata"].get("mystnb", {}))
             for output in cell.get("outputs", []):
-                yield from shown(output)
+                yield from words_of(output)
     yield from (text for key, text in values.items() if key not in used)
 
 
-def shown(output: dict) -> Iterator[str]:
+def alternatives(options: dict) -> Iterator[str]:
+    """The alternative text and the caption of a figure."""
+    for part, key in (("image", "alt"), ("figure", "caption")):
+        if key in options.get(part, {}):
+            yield options[part][key]
+
+
+def words_of(output: dict) -> Iterator[str]:
     """The words of one output of a cell."""
     data = {mime: "".join(text) for mime, text in output.get("data", {}).items()}
     if "text/html" in data:
@@ -115,14 +119,15 @@ def shown(output: dict) -> Iterator[str]:
 
 def faults(lines: Iterator[str], parameters: dict, right: dict[str, str]) -> list[str]:
     """What cannot be right in these texts for these parameters, but for words that may stand there."""
-    found = []
+    messages = []
+    rules = [rule for rule in RULES if rule.when(parameters)]
     for line in (" ".join(line.split()) for line in lines):
         excused = [m.span() for words in right for m in re.finditer(re.escape(words), line)]
-        for rule in RULES:
-            for m in re.finditer(rule.words, line) if rule.when(parameters) else ():
-                if not any(a <= m.start() and m.end() <= b for a, b in excused):
-                    found.append(f"{rule.what}: … {line[max(0, m.start() - 80) : m.end() + 60]} …")
-    return found
+        for rule in rules:
+            for m in re.finditer(rule.words, line):
+                if not any(start <= m.start() and m.end() <= end for start, end in excused):
+                    messages.append(f"{rule.fault}: … {line[max(0, m.start() - 80) : m.end() + 60]} …")
+    return messages
 
 
 def rerun(name: str, parameters: dict, refused: str, right: dict[str, str], output: Path) -> list[str]:
@@ -143,21 +148,21 @@ def rerun(name: str, parameters: dict, refused: str, right: dict[str, str], outp
 
 def runs(names: list[str] = (), part: tuple[int, int] = (1, 1)) -> list[tuple]:
     """(chapter, name of the run, parameters, words of a refusal or '', words that are right) of each run of a part."""
-    found = []
-    for name, of in yaml.safe_load(TABLE.read_text("utf-8")).items():
-        for variant, parameters in of["runs"].items():
-            parameters = of.get("all", {}) | parameters
-            found.append((name, variant, parameters, parameters.pop("refused", ""), of.get("right", {})))
-    return [run for run in found[part[0] - 1 :: part[1]] if not names or run[0] in names]
+    listed = []
+    for name, entry in yaml.safe_load(TABLE.read_text("utf-8")).items():
+        for variant, parameters in entry["runs"].items():
+            parameters = entry.get("all", {}) | parameters
+            listed.append((name, variant, parameters, parameters.pop("refused", ""), entry.get("right", {})))
+    return [run for run in listed[part[0] - 1 :: part[1]] if not names or run[0] in names]
 
 
 def make_folder(place: Path, classes: int, images: int) -> None:
     """Clip art as a user would bring it: class folders of files, the first with fewer than the others."""
     table, _ = embedded_table("clipart", "novel", None)
     shutil.rmtree(place, ignore_errors=True)
-    for k, (_, of) in zip(range(classes), table.groupby("class_name")):
+    for k, (_, rows) in zip(range(classes), table.groupby("class_name")):
         (place / f"class {k}").mkdir(parents=True)
-        for i, image in enumerate(of["image"].iloc[: 3 * images // 5 if k == 0 else images]):
+        for i, image in enumerate(rows["image"].iloc[: 3 * images // 5 if k == 0 else images]):
             (place / f"class {k}" / f"{i}.png").write_bytes(image)
 
 
@@ -170,29 +175,26 @@ def main(argv=None) -> int:
     part = re.fullmatch(r"([1-9]\d*)/([1-9]\d*)", args.part)
     if not part or int(part[1]) > int(part[2]):
         sys.exit(f"rerun: part = {args.part}; K/N with whole numbers K from 1 to N is allowed, such as 2/4")
-    found = runs(args.chapters, (int(part[1]), int(part[2])))
+    chosen = runs(args.chapters, (int(part[1]), int(part[2])))
     for place, size in FOLDERS.items():
         make_folder(HERE / place, *size)
-    bad = 0
-    with ProcessPoolExecutor(args.jobs, mp_context=get_context("spawn")) as pool:
-        jobs = {
-            pool.submit(rerun, name, parameters, refused, right, HERE / f"{name}.{variant.replace(' ', '-')}.ipynb"): (
-                name,
-                variant,
-            )
-            for name, variant, parameters, refused, right in found
-        }
-        for job in as_completed(jobs):
-            problems = job.result()
-            bad += bool(problems)
-            print(
-                *jobs[job],
-                "well" if not problems else "",
-                *(f"\n    {line}" for line in dict.fromkeys(problems)),
-                flush=True,
-            )
-    print(f"{len(found)} runs, {bad} with faults; the notebooks are in {HERE}")
-    return int(bad > 0)
+    count = rerun_all(chosen, args.jobs)
+    print(f"{len(chosen)} runs, {count} with faults; the notebooks are in {HERE}")
+    return int(count > 0)
+
+
+def rerun_all(chosen: list[tuple], jobs: int) -> int:
+    """The number of runs with faults, each of which is printed as it ends."""
+    count, names = 0, {}
+    with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
+        for name, variant, *arguments in chosen:
+            output = HERE / f"{name}.{variant.replace(' ', '-')}.ipynb"
+            names[pool.submit(rerun, name, *arguments, output)] = f"{name} {variant}"
+        for job in as_completed(names):
+            problems = dict.fromkeys(job.result())
+            count += bool(problems)
+            print(names[job], *(f"\n    {line}" for line in problems or ["well"]), flush=True)
+    return count
 
 
 if __name__ == "__main__":

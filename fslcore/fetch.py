@@ -348,8 +348,8 @@ def _checked_facts(file: File, path: Path, *, removable: bool) -> dict:
     if not wrong:
         return {**facts, "confirmed_by": "; ".join(file.by) if file.digests else UNCONFIRMED}
     origin = "; ".join(file.by) or "the manifest"
-    value, listed_value = facts[wrong[0]], listed[wrong[0]]
-    problem = f"{path} has {wrong[0]} {value}, not {listed_value} (listed by {origin})"
+    kind = wrong[0]
+    problem = f"{path} has {kind} {facts[kind]}, not {listed[kind]} (listed by {origin})"
     if removable:
         path.unlink()
         problem += f"; it was {AGAIN}"

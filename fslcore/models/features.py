@@ -39,7 +39,8 @@ DECODING = 8  # threads at most: each holds a whole photo
 # For glibc's mallopt: no maps of their own for large arrays (-4), nothing back to the system (-1);
 # and what it comes to by itself in a process that has freed large arrays, with maps from 16 MiB
 # (-3).
-KEEPING, USUAL = ((-4, 0), (-1, -1)), ((-4, 2**16), (-3, 2**24), (-1, 2**25))
+KEEPING = ((-4, 0), (-1, -1))
+USUAL = ((-4, 2**16), (-3, 2**24), (-1, 2**25))
 MANY = 1000  # images, from which a faster way is worth a note
 COMPUTED = (
     "folded"  # part of the features' cache key: raise it when the output of `compute` changes
@@ -153,7 +154,8 @@ def compute(
     Images are read a batch at a time; those in files are decoded in threads while the network
     works.
     """
-    target, size = device(), _batch(images, backbone)
+    target = device()
+    size = _batch(images, backbone)
     rows = range(len(images)) if rows is None else rows
 
     def prepared(pixels: np.ndarray) -> Tensor:

@@ -31,14 +31,17 @@ class _Depthwise(nn.Module):
     def __init__(self, convolution: nn.Conv2d):
         super().__init__()
         self.weight, self.bias = convolution.weight, convolution.bias
-        self.stride, self.size = convolution.stride[0], convolution.kernel_size[0]
+        self.stride = convolution.stride[0]
+        self.size = convolution.kernel_size[0]
         # timm's Conv2dSame pads as much as the map needs; otherwise the padding is a number.
         self.padding = (
             None if type(convolution).__name__ == "Conv2dSame" else convolution.padding[0]
         )
 
     def forward(self, x: Tensor) -> Tensor:
-        side, stride, size = x.shape[-1], self.stride, self.size
+        side = x.shape[-1]
+        stride = self.stride
+        size = self.size
         if self.padding is None:
             out = math.ceil(side / stride)
             before = max((out - 1) * stride + size - side, 0) // 2
@@ -49,7 +52,8 @@ class _Depthwise(nn.Module):
         taps = [
             i for i in range(size) if any(0 <= i - before + stride * r < side for r in range(out))
         ]
-        first, last = taps[0], taps[-1] + 1
+        first = taps[0]
+        last = taps[-1] + 1
         before -= first
         after = (out - 1) * stride + (last - first) - side - before
         x = F.pad(x, (before, after, before, after))
@@ -112,7 +116,8 @@ def folded(network: nn.Module, images: Tensor) -> nn.Module:
                     module, name, getattr(child, "act", nn.Identity())
                 )  # timm's contain their activation
             last = child
-    features, faster = network(images), copy(images)
+    features = network(images)
+    faster = copy(images)
     return (
         copy
         if torch.allclose(features, faster, rtol=1e-3, atol=1e-4 * features.abs().max().item())

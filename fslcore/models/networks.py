@@ -204,7 +204,8 @@ def resnet18(stem: int = 7) -> nn.Module:
     network = models.resnet18()
     network.fc = nn.Identity()
     if stem == 3:
-        network.conv1, network.maxpool = nn.Conv2d(3, 64, 3, padding=1, bias=False), nn.Identity()
+        network.conv1 = nn.Conv2d(3, 64, 3, padding=1, bias=False)
+        network.maxpool = nn.Identity()
         nn.init.kaiming_normal_(network.conv1.weight, mode="fan_out", nonlinearity="relu")
     return network
 

@@ -65,11 +65,9 @@ class Shards:
 
     def missing(self) -> list[range]:
         """The rows of each shard that is still to be made; empty if all exist."""
-        return (
-            []
-            if self.path.is_file()
-            else [rows for rows in self.bounds if not self.file(rows).is_file()]
-        )
+        if self.path.is_file():
+            return []
+        return [rows for rows in self.bounds if not self.file(rows).is_file()]
 
     def file(self, rows: range) -> Path:
         """The file of one shard."""
@@ -139,7 +137,8 @@ class Shards:
                 _SEEN.add(state)
             return features, state in _SEEN
         features, sha = mapped(path)
-        state, checked = f"{now.st_size} {now.st_mtime_ns}".encode(), path.with_suffix(".checked")
+        state = f"{now.st_size} {now.st_mtime_ns}".encode()
+        checked = path.with_suffix(".checked")
         finite = checked.is_file() and checked.read_bytes() == state
         if finite and len(features) != self.rows:
             raise ValueError("other content")
@@ -241,32 +240,38 @@ def write_tensors(
     metadata : mapping of str, optional
         Added to the SHA-256 of the first tensor, under ``sha256``.
     """
-
-    def header(sha: str) -> bytes:
-        entries, at = {"__metadata__": {"sha256": sha, **(metadata or {})}}, 0
-        for name, (kind, shape, _) in tensors.items():
-            end = at + np.dtype(kind).itemsize * math.prod(shape)
-            entries[name] = {"dtype": FORMATS[kind], "shape": shape, "data_offsets": (at, end)}
-            at = end
-        text = json.dumps(entries, separators=(",", ":")).encode()
-        text += b" " * (-len(text) % 8)
-        return len(text).to_bytes(8, "little") + text
+    metadata = {"sha256": "0" * 64, **(metadata or {})}  # for its length: it is known at the end
 
     def write(part: Path) -> None:
         with open(part, "wb") as file:
-            file.write(header("0" * 64))  # for its length: the SHA-256 is known at the end
-            first = None
-            for _, _, parts in tensors.values():
-                sha = hashlib.sha256()
-                for array in map(_bytes, parts):
-                    sha.update(array)
-                    file.write(array)
-                first = first or sha.hexdigest()
-            large = file.tell() > MAPPED
+            file.write(_header(tensors, metadata))
+            digests = [_write_parts(file, parts) for _, _, parts in tensors.values()]
+            is_large = file.tell() > MAPPED
             file.seek(0)
-            file.write(header(first))
+            file.write(_header(tensors, metadata | {"sha256": digests[0]}))
             file.flush()
-            if large:  # it is checked once, and then trusted
+            if is_large:  # it is checked once, and then trusted
                 os.fsync(file.fileno())
 
     replace_file(path, write)
+
+
+def _header(tensors, metadata) -> bytes:
+    entries = {"__metadata__": metadata}
+    start = 0
+    for name, (kind, shape, _) in tensors.items():
+        end = start + np.dtype(kind).itemsize * math.prod(shape)
+        entries[name] = {"dtype": FORMATS[kind], "shape": shape, "data_offsets": (start, end)}
+        start = end
+    text = json.dumps(entries, separators=(",", ":")).encode()
+    text += b" " * (-len(text) % 8)
+    return len(text).to_bytes(8, "little") + text
+
+
+def _write_parts(file, parts) -> str:
+    """SHA-256 of the arrays, which are written one after the other."""
+    sha = hashlib.sha256()
+    for array in map(_bytes, parts):
+        sha.update(array)
+        file.write(array)
+    return sha.hexdigest()

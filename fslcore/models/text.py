@@ -20,14 +20,12 @@ from .shards import digest, intact
 __all__ = ["names_embedded", "names_key"]
 
 BATCH = 256  # names per batch
-TEMPLATES = ("a photo of a {}.",)  # prompts for a text tower
+PROMPT = "a photo of a {}."  # for a text tower
 # Part of the cache key of embedded names: raise it when the output of `names_embedded` changes.
 EMBEDDED = "v1"
 
 
-def names_key(
-    names: Sequence[str], backbone: Backbone, templates: Sequence[str] = TEMPLATES
-) -> str:
+def names_key(names: Sequence[str], backbone: Backbone) -> str:
     """SHA-256 of everything that determines the embeddings of these names."""
     return store.digest(
         json.dumps(
@@ -35,7 +33,7 @@ def names_key(
                 list(names),
                 backbone.name,
                 backbone.weights,
-                list(templates),
+                [PROMPT],
                 EMBEDDED,
                 *backbone._own(),
             ]
@@ -43,9 +41,7 @@ def names_key(
     )
 
 
-def names_embedded(
-    names: Sequence[str], backbone: Backbone, templates: Sequence[str] = TEMPLATES
-) -> torch.Tensor:
+def names_embedded(names: Sequence[str], backbone: Backbone) -> torch.Tensor:
     """Embeddings of class names in the space of the features, from the cache if possible.
 
     Parameters
@@ -54,8 +50,6 @@ def names_embedded(
         The class names; an underscore counts as a blank.
     backbone : Backbone
         A backbone with a text tower, such as CLIP.
-    templates : texts
-        Prompts, with {} for the class name; the mean of the unit embeddings is taken.
 
     Returns
     -------
@@ -65,31 +59,26 @@ def names_embedded(
     Raises
     ------
     InputError
-        A backbone without a text tower, or a file of weights without one; a template without {}.
+        A backbone without a text tower, or a file of weights without one.
     """
     if backbone.text is None:
         raise InputError(
             f"backbone {backbone.name}: it has no text tower to embed names of classes; clip has "
             "one"
         )
-    if not templates or any("{}" not in t for t in templates):
-        raise InputError(
-            f"templates = {list(templates)}; texts with {{}} for the name of a class are needed"
-        )
 
     def make(path: Path) -> None:
-        words = [name.replace("_", " ") for name in names]
+        prompts = [PROMPT.format(name.replace("_", " ")) for name in names]
         with torch.inference_mode():
             parts = [
-                backbone.text([t.format(n) for n in words[at : at + BATCH] for t in templates])
-                for at in range(0, len(words), BATCH)
+                backbone.text(prompts[start : start + BATCH])
+                for start in range(0, len(prompts), BATCH)
             ]
-            mean = torch.cat(parts).float().unflatten(0, (len(words), len(templates))).mean(dim=1)
-            embeddings = F.normalize(mean, dim=-1).cpu()
+            embeddings = F.normalize(torch.cat(parts).float(), dim=-1).cpu()
         replace_file(
             path,
             partial(save_file, {"features": embeddings}, metadata={"sha256": digest([embeddings])}),
         )
 
-    path = store.path("text", f"{names_key(names, backbone, templates)}.safetensors")
+    path = store.path("text", f"{names_key(names, backbone)}.safetensors")
     return store.get(path, partial(intact, rows=len(names)), make)

@@ -69,7 +69,9 @@ def load(name: str) -> Backbone:
             f"NAME:WEIGHTS_FILE){suggestion(name, entries())}"
         )
     entry = _listed(name)
-    path, backbone, build = _weights(name, entry, file), entry.backbone, entry.build
+    path = _weights(name, entry, file)
+    backbone = entry.backbone
+    build = entry.build
     check_zip(f"backbone {name}", path)
     digest = hashlib.sha256(path.read_bytes()).hexdigest()
     pinned = None if file else entry.sha256
@@ -79,23 +81,10 @@ def load(name: str) -> Backbone:
         raise InputError(f"backbone {name}: {path} has SHA-256 {digest}, pinned is {pinned}")
     try:
         state, recipe = _read_state(path)
+        if name == OWN and "network" not in recipe:
+            raise ValueError("it does not say how it was trained")
         if isinstance(build, str):
-            if name == OWN and not recipe:
-                raise ValueError("it does not say how it was trained")
-            trained = replace(
-                NETWORKS[recipe.get("network", build)], **recipe.get("architecture", {})
-            )
-            build = partial(of_this_library, trained)
-            backbone = replace(
-                backbone,
-                name=f"{public_name(recipe['network'])}-{path.stem}" if name == OWN else name,
-                dim=trained.dim,
-                resolution=trained.side,
-                map=trained.map,
-                read_at=recipe.get("read_at"),
-                mean=tuple(recipe.get("mean", backbone.mean)),
-                std=tuple(recipe.get("std", backbone.std)),
-            )
+            backbone, build = _as_trained(name, path, backbone, {"network": build, **recipe})
         network = cache(lambda: with_fast_convolutions(build(state)).eval())
         # Weights with a digest can wait: timm alone takes seconds to import.
         if file or not entry.sha256:
@@ -114,6 +103,24 @@ def load(name: str) -> Backbone:
         text=partial(_embed, name, path, entry.text) if entry.text else None,
         base=recipe.get("dataset", None if file else backbone.base),
     )
+
+
+def _as_trained(name: str, path: Path, backbone: Backbone, recipe: dict):
+    """The backbone as the recipe of its training describes it, and how its network is built."""
+    if name == OWN:
+        name = f"{public_name(recipe['network'])}-{path.stem}"
+    network = replace(NETWORKS[recipe["network"]], **recipe.get("architecture", {}))
+    backbone = replace(
+        backbone,
+        name=name,
+        dim=network.dim,
+        resolution=network.side,
+        map=network.map,
+        read_at=recipe.get("read_at"),
+        mean=tuple(recipe.get("mean", backbone.mean)),
+        std=tuple(recipe.get("std", backbone.std)),
+    )
+    return backbone, partial(of_this_library, network)
 
 
 def trained_path(name: str) -> Path:
@@ -177,9 +184,11 @@ def _weights(name: str, entry: Entry, file: str) -> Path:
         path = Path(spec.origin).parent / entry.local[1] if spec and spec.origin else None
         origin = f"the Python package {entry.local[0]} (file {entry.local[1]})"
     elif entry.local:
-        path, origin = entry.local, f"{entry.local} (a training makes such files)"
+        path = entry.local
+        origin = f"{entry.local} (a training makes such files)"
     else:
-        path, origin = _from_hub(*entry.hub), f"{entry.hub[1]} of {entry.hub[0]} on the model hub"
+        path = _from_hub(*entry.hub)
+        origin = f"{entry.hub[1]} of {entry.hub[0]} on the model hub"
     if path is None or not path.is_file():
         raise InputError(
             f"backbone {name}: no weights; bring {origin}, or give a file as {name}:PATH"

@@ -148,7 +148,7 @@ def draw_closed(
 
 def _first_outside(group: NDArray, support: NDArray, cell: NDArray, q: int) -> NDArray:
     """(T, Q) the first cells of each row in groups that the support does not have."""
-    is_free = (cell >= 0) & ~are_among(group[cell], group[support])
+    is_free = ~are_among(group[cell], group[support])  # padding comes after Q free cells
     return cell[is_free & (is_free.cumsum(axis=1) <= q)].reshape(-1, q)
 
 

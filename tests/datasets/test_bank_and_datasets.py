@@ -213,15 +213,15 @@ def test_folder_of_class_folders(folder):
     assert np.asarray(small.images).shape == (6, 20, 20, 3)
 
 
-@pytest.mark.parametrize("limit, again", [(6 * 4, []), (6 * 4 - 1, [4, 2, 2])])
-def test_small_images_are_read_once(monkeypatch, limit, again):
+@pytest.mark.parametrize("limit, read_twice", [(6 * 4, []), (6 * 4 - 1, [4, 2, 2])])
+def test_small_images_are_read_once(monkeypatch, limit, read_twice):
     monkeypatch.setattr("fslcore.datasets.images.KEPT", limit)
     read = []
     images = OnDemand(lambda i: read.append(i) or np.full((2, 2, 1), i, np.uint8), 6, (2, 2, 1))
     first = images[1:5]
     assert read == [1, 2, 3, 4]
     first[:] = 99  # what a caller does to its copy changes nothing
-    assert images[np.array([4, 2, 2])][:, 0, 0, 0].tolist() == [4, 2, 2] and read[4:] == again
+    assert images[np.array([4, 2, 2])][:, 0, 0, 0].tolist() == [4, 2, 2] and read[4:] == read_twice
     assert images[:][:, 1, 1, 0].tolist() == [0, 1, 2, 3, 4, 5]
 
 
@@ -243,8 +243,8 @@ def test_images_are_decoded_one_range_ahead_and_no_more(monkeypatch, limit):
     parts = [range(at, at + 50) for at in range(100, 400, 50)]
     images = slow_images(begun)
     with closing(images.ahead(parts, 3)) as read:
-        for k, (part, found) in enumerate(zip(parts, read)):
-            assert found[:, 0, 0, 0].tolist() == [i % 251 for i in part]
+        for k, (part, pixels) in enumerate(zip(parts, read)):
+            assert pixels[:, 0, 0, 0].tolist() == [i % 251 for i in part]
             due = min(100 + 50 * (k + 2), 400)
             for _ in range(1000):  # the next range is decoded although nobody asks for it yet
                 if len(begun) == due - 100:
@@ -252,8 +252,8 @@ def test_images_are_decoded_one_range_ahead_and_no_more(monkeypatch, limit):
                 time.sleep(0.01)
             assert sorted(begun) == [*range(100, due)]
         assert k == len(parts) - 1
-    [found] = images.ahead([range(100, 150)], 3)
-    assert found[:, 1, 1, 0].tolist() == [*range(100, 150)]
+    [pixels] = images.ahead([range(100, 150)], 3)
+    assert pixels[:, 1, 1, 0].tolist() == [*range(100, 150)]
     assert len(begun) == (350 if images.large else 300)  # what stays in memory is not decoded again
 
 
@@ -270,10 +270,10 @@ def test_errors_and_notes_of_files_are_the_same_when_decoded_ahead(folder, capfd
     flat, broken = Image.new("RGB", (20, 30), "red"), folder / "dog" / "2.png"
     for name in ("cat/0.png", "cat/2.png", "dog/1.png"):
         flat.save(folder / name)
-    whole, messages = broken.read_bytes(), []
+    content, messages = broken.read_bytes(), []
     for ahead in (False, True):
         note.cache_clear()
-        broken.write_bytes(whole)
+        broken.write_bytes(content)
         images = datasets.load_folder(folder, size=16).images
         broken.write_bytes(b"not an image")
         rows = [range(2), range(2, 4), range(4, 6)]
@@ -397,36 +397,38 @@ def test_bank_and_images_refuse_lengths_that_differ():
 def test_coloured_glyphs_are_drawn_as_they_say():
     images = datasets.load("coloured/hebrew")
     assert images.images.shape == (len(images), 32, 32, 3) and images.counts.max() <= 60
-    again = datasets.load_coloured("hebrew")
-    assert (again.images[40:43] == images.images[:60][40:43]).all()  # whatever is sliced
-    other = datasets.load_coloured("hebrew", seed=1)
-    assert images.digest == again.digest != other.digest
+    reloaded = datasets.load_coloured("hebrew")
+    assert (reloaded.images[40:43] == images.images[:60][40:43]).all()  # whatever is sliced
+    reseeded = datasets.load_coloured("hebrew", seed=1)
+    assert images.digest == reloaded.digest != reseeded.digest
     facts = images.facts
     assert (facts["ink"] != facts["ground"]).all()
     row = facts.iloc[7]
     assert images.captions[7].endswith(f"in {row['ink']} ink on a {row['texture']} and {row['ground']} ground")
     # The colour that the caption names is the one that is seen: on plain grounds, at the edges.
-    plain = np.flatnonzero(facts["texture"] == "plain")[:100]
-    edge = images.images[plain][:, [0, -1]].reshape(len(plain), -1, 3).mean(axis=1)
+    on_plain_ground = np.flatnonzero(facts["texture"] == "plain")[:100]
+    edge = images.images[on_plain_ground][:, [0, -1]].reshape(len(on_plain_ground), -1, 3).mean(axis=1)
     colours = np.array(list(coloured.COLOURS.values()))
     tints = 0.9 * (255 - 0.5 * (255 - colours))
     nearest = np.array(list(coloured.COLOURS))[((edge[:, None] - tints) ** 2).sum(axis=2).argmin(axis=1)]
-    assert (nearest == facts["ground"].to_numpy()[plain]).mean() > 0.8
+    assert (nearest == facts["ground"].to_numpy()[on_plain_ground]).mean() > 0.8
 
 
 def test_the_tie_of_ink_and_class_can_be_dialled():
     for bias, low, high in ((0, 0.0, 0.25), (0.5, 0.45, 0.7), (1, 1, 1)):
         images = datasets.load_coloured("hebrew", bias=bias)
-        most = images.facts.groupby(images.labels)["ink"].agg(lambda ink: ink.value_counts().iloc[0] / len(ink))
-        assert low <= most.mean() <= high
+        share = images.facts.groupby(images.labels)["ink"].agg(lambda ink: ink.value_counts().iloc[0] / len(ink))
+        assert low <= share.mean() <= high
 
 
 def test_a_novel_letter_is_one_class_of_coloured_glyphs():
     """Scaled, Ы and ы look alike: no task may hold both, and no letter may be lost."""
-    plain = datasets.load("glyphs")
-    kept = datasets.load("coloured?per_class=1").class_names
+    glyphs = datasets.load("glyphs")
+    class_names = datasets.load("coloured?per_class=1").class_names
     for script in ("cyrillic", "hebrew", "latin"):
-        chars, all_chars = ([n[-1] for n in names if n.startswith(script)] for names in (kept, plain.class_names))
+        chars, all_chars = (
+            [n[-1] for n in names if n.startswith(script)] for names in (class_names, glyphs.class_names)
+        )
         assert len({c.upper() for c in chars}) == len(chars)  # one form
         assert {c.upper() for c in chars} == {c.upper() for c in all_chars}  # of each letter
         assert all(c.upper() not in all_chars or not c.isalpha() or c.upper() == c for c in chars)  # the capital

@@ -296,10 +296,10 @@ def test_what_is_left_out_is_counted_and_named(tmp_path, capsys):
     (tmp_path / "labels.csv").touch()
     noise(9).save(tmp_path / "poster.png")
     assert datasets.load(spec).counts.to_dict() == {"a": 1, "b": 2}
-    inside, beside = capsys.readouterr().err.splitlines()
+    inside, outside = capsys.readouterr().err.splitlines()
     assert f"{spec}: 9 files are not images and are left out: 2 .txt, " in inside and "a/.DS_Store" in inside
-    assert f"{spec}: 2 files beside the class folders belong to no class and are left out (" in beside
-    assert "poster.png" in beside
+    assert f"{spec}: 2 files beside the class folders belong to no class and are left out (" in outside
+    assert "poster.png" in outside
     datasets.load(spec)
     assert not capsys.readouterr().err  # written once
 
@@ -339,10 +339,10 @@ def test_other_things_in_class_folders(tmp_path, monkeypatch):
     opened = Image.open
     noise(9).save(tmp_path / "b" / "plain", format="PNG")
 
-    def refused(file, *rest):
+    def refused(file, *arguments):
         if str(file).endswith("b/plain"):
             raise PermissionError(13, "Permission denied")
-        return opened(file, *rest)
+        return opened(file, *arguments)
 
     monkeypatch.setattr(Image, "open", refused)
     with pytest.raises(InputError, match=r"unreadable image .*b/plain \(Permission denied\)"):
@@ -396,8 +396,8 @@ def test_own_images_are_seen_as_large_as_the_network_takes_them(tmp_path, capsys
         images, model = ready(name)
         assert images.images.shape == (5, side, side, 3) == (5, *[model.side(300, 300)] * 2, 3)
         assert f"{spec}: read at {side} × {side} pixels for {name}" in capsys.readouterr().err
-        again = evaluation.ready(images, "efficientnet-lite0", "ncc").source  # one after the other, as chapters do
-        assert again.digest == datasets.load_folder(tmp_path, size=224).digest
+        refitted = evaluation.ready(images, "efficientnet-lite0", "ncc").source  # one after the other, as chapters do
+        assert refitted.digest == datasets.load_folder(tmp_path, size=224).digest
     images, model = ready("efficientnet-lite0", 96)
     assert images.images.shape[1] == 96 == model.side(*images.images.shape[1:3])
     assert model.digest != backbones.load("efficientnet-lite0").digest

@@ -96,8 +96,8 @@ def test_each_form_is_read(tmp_path, name, make):
         assert images.name == f"{name}:{tmp_path}" and images.class_names == CLASSES[part]
         assert images.counts.tolist() == [IMAGES] * len(CLASSES[part])
         assert images.images.shape == (len(images), SIZES[name], SIZES[name], 3) and images.side is None
-        other = datasets.load(f"{name}:{tmp_path}", split, 48)
-        assert other.images.shape == (len(images), 48, 48, 3) and other.side == 48
+        larger = datasets.load(f"{name}:{tmp_path}", split, 48)
+        assert larger.images.shape == (len(images), 48, 48, 3) and larger.side == 48
         middle = np.asarray(images.images)[:, SIZES[name] // 2, SIZES[name] // 2, 0].astype(int)
         for label, class_name in enumerate(CLASSES[part]):
             assert sorted(middle[images.labels == label]) == [shade(class_name, i) for i in range(IMAGES)]

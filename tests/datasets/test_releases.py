@@ -181,8 +181,10 @@ def flowers(root, classes=102):
     labels = np.tile(np.arange(1, classes + 1), 2)
     savemat(root / "imagelabels.mat", {"labels": labels[None].astype(np.uint8)})
     numbers = np.arange(1, len(labels) + 1)
-    rest = numbers[(numbers - 1) % 4 > 1]
-    savemat(root / "setid.mat", {"trnid": numbers[::4][None], "valid": numbers[1::4][None], "tstid": rest[None]})
+    test_numbers = numbers[(numbers - 1) % 4 > 1]
+    savemat(
+        root / "setid.mat", {"trnid": numbers[::4][None], "valid": numbers[1::4][None], "tstid": test_numbers[None]}
+    )
     for i, label in enumerate(labels):
         picture(root / "jpg" / f"image_{i + 1:05d}.jpg", int(label))
 
@@ -204,12 +206,12 @@ def test_flowers_come_split_or_whole(tmp_path):
 
 
 def test_traffic_signs_know_their_tracks(tmp_path):
-    where = tmp_path / "GTSRB" / "Final_Training" / "Images"
+    root = tmp_path / "GTSRB" / "Final_Training" / "Images"
     for c in range(3):
         for track in range(2):
             for i in range(2):
-                picture(where / f"{c:05d}" / f"{track:05d}_{i:05d}.ppm", 40 * c + 10 * track + i)
-        (where / f"{c:05d}" / f"GT-{c:05d}.csv").write_text("Filename;Width\n")
+                picture(root / f"{c:05d}" / f"{track:05d}_{i:05d}.ppm", 40 * c + 10 * track + i)
+        (root / f"{c:05d}" / f"GT-{c:05d}.csv").write_text("Filename;Width\n")
     signs = datasets.load(f"traffic-signs:{tmp_path}")
     assert signs.class_names == ["00000", "00001", "00002"] and signs.counts.tolist() == [4, 4, 4]
     assert signs.facts["track"].tolist()[:5] == ["00000/00000"] * 2 + ["00000/00001"] * 2 + ["00001/00000"]
@@ -356,8 +358,8 @@ THUMBNAIL = "@eaDir/1.jpg/SYNOPHOTO_THUMB_M.jpg"  # as network drives leave them
 def test_what_a_system_leaves_between_class_folders_is_no_class(tmp_path):
     folders(tmp_path / "eurosat", ["AnnualCrop", "Forest"])
     omniglot(tmp_path / "omniglot")
-    for where in ("eurosat", *(f"omniglot/images_evaluation{inside}" for inside in ("", "/ULOG"))):
-        picture(tmp_path / where / THUMBNAIL, 7)
+    for place in ("eurosat", *(f"omniglot/images_evaluation{inside}" for inside in ("", "/ULOG"))):
+        picture(tmp_path / place / THUMBNAIL, 7)
     assert datasets.load(f"eurosat:{tmp_path}/eurosat").class_names == ["AnnualCrop", "Forest"]
     assert len(datasets.load(f"omniglot:{tmp_path}/omniglot").class_names) == 4
 

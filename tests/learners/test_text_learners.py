@@ -282,15 +282,15 @@ def test_text_and_center_in_a_file_of_features(bank, tmp_path):
         (
             "text",
             np.full((CLASSES, DIM), np.nan),
-            "'text' in f.npz is float64 .*; finite floats are needed",
+            "text: it holds NaN or infinity",
         ),
         ("text", np.zeros((CLASSES, DIM)), "text: row 0 has length 0"),
         ("text", np.full(CLASSES, "a"), "'text' in f.npz is <U1"),
-        ("center", np.ones((1, DIM)), r"center: .* shape \(1, 64\); \(D,\) floats"),
+        ("center", np.ones((1, DIM)), r"'center' .* shape \(1, 64\); \(D,\) floats"),
         (
             "center",
             np.full(DIM, 1e300),
-            "'center' in f.npz is float64 .*; finite floats are needed",
+            "center: it holds NaN or infinity",
         ),
     ],
 )
@@ -348,22 +348,15 @@ def test_names_are_embedded_by_the_text_tower_and_cached(tiny_clip):
     assert embedded.numpy() == pytest.approx(
         expected("a photo of a a cat.", "a photo of a dog."), abs=1e-5
     )
-    two = backbones.names_embedded(["dog"], backbone, ("a {}.", "art of {}"))
-    assert two.numpy() == pytest.approx(
-        unit(expected("a dog.", "art of dog").mean(axis=0))[None], abs=1e-5
-    )
-    assert len(list(store.path("text").iterdir())) == 2
+    assert len(list(store.path("text").iterdir())) == 1
     object.__setattr__(backbone, "text", lambda sentences: 1 / 0)
     assert torch.equal(backbones.names_embedded(names, backbone), embedded)
     keys = {
         backbones.names_key(names, backbone),
         backbones.names_key(names[::-1], backbone),
-        backbones.names_key(names, backbone, ("{}",)),
         backbones.names_key(names, replace(backbone, weights="other")),
     }
-    assert len(keys) == 4
-    with raises("templates = .*texts with {} for the name"):
-        backbones.names_embedded(names, backbone, ("no name",))
+    assert len(keys) == 3
 
 
 def test_learners_of_names_run_on_images(tiny_clip):

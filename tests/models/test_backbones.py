@@ -69,15 +69,15 @@ def test_missing_weights_say_which_file_and_from_where(name, monkeypatch):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name, dim, other", [("clip-b32", 512, "clip"), ("dinov2", 768, "dinov2-reg")])
-def test_vision_transformers_load_from_a_local_file_and_from_that_of_no_other(name, dim, other, tmp_path):
+@pytest.mark.parametrize("name, dim, other_name", [("clip-b32", 512, "clip"), ("dinov2", 768, "dinov2-reg")])
+def test_vision_transformers_load_from_a_local_file_and_from_that_of_no_other(name, dim, other_name, tmp_path):
     state = {key: torch.zeros(shape) for key, shape in released(name).items()}
     save_file(state, tmp_path / "w.safetensors")
     backbone = backbones.load(f"{name}:{tmp_path}/w.safetensors")
     with torch.inference_mode():
         assert backbone.module(backbone.preprocess(torch.zeros(1, 28, 28, 3, dtype=torch.uint8))).shape == (1, dim)
     with pytest.raises(InputError, match="w.safetensors is not a checkpoint of this network"):
-        backbones.load(f"{other}:{tmp_path}/w.safetensors")
+        backbones.load(f"{other_name}:{tmp_path}/w.safetensors")
 
 
 def released(name, width=768):
@@ -117,9 +117,9 @@ def test_the_loader_takes_the_names_and_shapes_of_the_released_files(name):
         build(state)
         lost = next(key for key in state if "7.mlp" in key and key.endswith("weight"))
         for change in ({lost: None}, {lost: torch.empty(5, 5)}):
-            kept = {key: w for key, w in (state | change).items() if w is not None}
+            incomplete = {key: w for key, w in (state | change).items() if w is not None}
             with pytest.raises(RuntimeError, match=lost.removeprefix("visual.")):
-                build(kept)
+                build(incomplete)
 
 
 def test_weights_from_the_hub_are_pinned_at_first_use(tmp_path, monkeypatch):
@@ -179,8 +179,8 @@ def test_features_are_cached_by_content(monkeypatch):
     compute = backbones.compute
     monkeypatch.setattr(feature_code, "compute", lambda *a, **options: computed.append(1) or compute(*a, **options))
     first = backbones.features(pictures(), backbone)
-    again = backbones.features(pictures(), backbone)
-    assert len(computed) == 1 and torch.equal(first.data, again.data) and first.digest == again.digest
+    second = backbones.features(pictures(), backbone)
+    assert len(computed) == 1 and torch.equal(first.data, second.data) and first.digest == second.digest
     changed = pictures()
     changed.images[3, 2, 1] ^= 1  # one grey level of one pixel
     backbones.features(changed, backbone)
@@ -233,9 +233,13 @@ def test_the_key_of_an_own_network_covers_preprocessing_and_nothing_that_changes
 
 
 def test_the_keys_of_known_networks_stay():
-    known, other = backbones.load("glyph-conv"), networks.GlyphConv()
-    assert known.digest == "a990ef2f0419224b22f9816e1db0ccb138522412134646919ce8f5be0eccf6e0"
-    assert replace(known, network=other).digest != known.digest != replace(known, network=lambda: other).digest
+    backbone, network = backbones.load("glyph-conv"), networks.GlyphConv()
+    assert backbone.digest == "a990ef2f0419224b22f9816e1db0ccb138522412134646919ce8f5be0eccf6e0"
+    assert (
+        replace(backbone, network=network).digest
+        != backbone.digest
+        != replace(backbone, network=lambda: network).digest
+    )
 
 
 def test_an_own_network_needs_its_name_and_no_more_and_is_run_in_evaluation_mode():
@@ -243,11 +247,11 @@ def test_an_own_network_needs_its_name_and_no_more_and_is_run_in_evaluation_mode
     backbone = backbones.Backbone("mine", network=network.train())
     assert backbone.dim == 8
     network.train()  # dropout would draw at random
-    found = backbones.features(pictures(), backbone).data
+    data = backbones.features(pictures(), backbone).data
     pixels = torch.from_numpy(pictures().images).permute(0, 3, 1, 2).expand(-1, 3, -1, -1) / 255
     small = torch.nn.functional.interpolate(pixels, (32, 32), mode="bilinear", antialias=True)
     with torch.no_grad():
-        torch.testing.assert_close(found, network.eval()(small), rtol=1e-2, atol=1e-3)
+        torch.testing.assert_close(data, network.eval()(small), rtol=1e-2, atol=1e-3)
 
 
 @pytest.mark.slow
@@ -451,20 +455,20 @@ def test_memory_stays_while_features_are_computed_and_no_longer():
         pytest.skip("not glibc")
     usual = {name: value for name, value in os.environ.items() if not name.startswith("MALLOC_")}
     done = subprocess.run([sys.executable, "-c", MEMORY], env=usual, capture_output=True, text=True, check=True)
-    kept, usual = map(int, done.stdout.split())
-    assert usual > 4 * kept + 100
+    faults, usual = map(int, done.stdout.split())
+    assert usual > 4 * faults + 100
 
 
 def test_a_processor_takes_as_many_images_at_once_as_fit_into_its_cache(monkeypatch):
     monkeypatch.setenv("FSLCORE_DEVICE", "cpu")
-    seen, network = [], torch.nn.Flatten()
-    network.register_forward_hook(lambda _, inputs, __: seen.append(len(inputs[0])))
+    sizes, network = [], torch.nn.Flatten()
+    network.register_forward_hook(lambda _, inputs, __: sizes.append(len(inputs[0])))
     images, backbone = pictures(n=10, side=32), replace(FLAT, network=network)
-    whole = backbones.compute(images, backbone)
-    seen.clear()
+    together = backbones.compute(images, backbone)
+    sizes.clear()
     monkeypatch.setattr(feature_code, "CACHED", 4 * 32**2)
-    assert torch.equal(backbones.compute(images, backbone), whole)
-    assert seen[-3:] == [4, 4, 2]
+    assert torch.equal(backbones.compute(images, backbone), together)
+    assert sizes[-3:] == [4, 4, 2]
 
 
 def test_files_are_decoded_once_and_in_threads_while_the_network_works(tmp_path, monkeypatch):
@@ -474,9 +478,9 @@ def test_files_are_decoded_once_and_in_threads_while_the_network_works(tmp_path,
     monkeypatch.setattr(feature_code, "BATCH", 5)
     noise(tmp_path, 18)
     images = datasets.load_folder(tmp_path, size=32)
-    found = backbones.compute(images, FLAT)
+    features = backbones.compute(images, FLAT)
     assert in_main.count(True) == 5 and in_main.count(False) == 13  # the first batch tries forms of the network
-    assert torch.equal(found, backbones.compute(replace(images, images=images.images[:]), FLAT))
+    assert torch.equal(features, backbones.compute(replace(images, images=images.images[:]), FLAT))
 
 
 def norms(network):
@@ -501,8 +505,8 @@ def test_folded_norms_change_nothing_but_rounding(name):
     quick = fused.folded(network, images[:4])
     assert norms(network) > 0 == norms(quick)
     with torch.inference_mode():
-        same, found = network(images), quick(images)
-    assert (same - found).abs().max() < 1e-4 * same.abs().max()
+        exact, faster = network(images), quick(images)
+    assert (exact - faster).abs().max() < 1e-4 * exact.abs().max()
     assert all((network.state_dict()[key] == value).all() for key, value in before.items())  # the network is as it was
 
 
@@ -532,8 +536,8 @@ def test_a_network_whose_parts_are_listed_in_another_order_stays_as_it_is():
     network = Before().eval()
     network.norm.running_mean += 1
     assert fused.folded(network, torch.randn(4, 3, 8, 8)) is network
-    plain = torch.nn.Flatten()
-    assert fused.folded(plain, torch.randn(4, 3, 8, 8)) is plain
+    flatten = torch.nn.Flatten()
+    assert fused.folded(flatten, torch.randn(4, 3, 8, 8)) is flatten
 
 
 def test_preprocessing():
@@ -565,9 +569,9 @@ def test_dropblock_is_torchvisions_with_a_rate_that_rises():
     block, x = networks.DropBlock(0.4, 3, batches=2), torch.rand(4, 5, 9, 9) + 1
     for rate in (0.2, 0.4, 0.4):
         torch.manual_seed(0)
-        found = block(x)
+        dropped = block(x)
         torch.manual_seed(0)
-        assert torch.allclose(found, drop_block2d(x, rate, 3, training=True), atol=1e-5)
+        assert torch.allclose(dropped, drop_block2d(x, rate, 3, training=True), atol=1e-5)
     assert int(block.seen) == 3 and "seen" in block.state_dict()  # a stopped training goes on from it
     block.eval()
     assert block(x) is x and int(block.seen) == 3
@@ -576,33 +580,33 @@ def test_dropblock_is_torchvisions_with_a_rate_that_rises():
 
 
 def test_resnet12_drops_numbers_in_two_blocks_and_squares_in_the_others_in_training_alone():
-    known = networks.Network("residual", (4, 4, 4, 4), side=84, dropout=0.5, dropblock=5)
+    described = networks.Network("residual", (4, 4, 4, 4), side=84, dropout=0.5, dropblock=5)
     torch.manual_seed(0)
-    network = known.build()
+    network = described.build()
     drops = [block.out[2] for block in list(network)[:4]]
     assert [type(drop) for drop in drops] == [torch.nn.Dropout] * 2 + [networks.DropBlock] * 2
     assert [drop.p for drop in drops[:2]] == [0.5] * 2 and [(drop.rate, drop.side) for drop in drops[2:]] == [
         (0.5, 5)
     ] * 2
     torch.manual_seed(0)
-    plain = networks.Network("residual", (4, 4, 4, 4), side=84).build()
-    assert all((w == network.state_dict()[name]).all() for name, w in plain.state_dict().items())
+    without_dropout = networks.Network("residual", (4, 4, 4, 4), side=84).build()
+    assert all((w == network.state_dict()[name]).all() for name, w in without_dropout.state_dict().items())
     x = torch.rand(2, 3, 84, 84)
     with torch.no_grad():
         assert (network(x) != network(x)).any()  # the running statistics do not change what training gives
-        assert (plain(x) == plain(x)).all()
-        plain.load_state_dict(network.state_dict(), strict=False)
-        assert (network.eval()(x) == plain.eval()(x)).all()
-    assert "Drop" not in repr(plain)  # which is a part of digests
+        assert (without_dropout(x) == without_dropout(x)).all()
+        without_dropout.load_state_dict(network.state_dict(), strict=False)
+        assert (network.eval()(x) == without_dropout.eval()(x)).all()
+    assert "Drop" not in repr(without_dropout)  # which is a part of digests
 
 
 def test_resnet18_for_small_images_keeps_their_places():
-    known = networks.Network("resnet18", side=24, stem=3)
-    network = known.build().eval()
+    described = networks.Network("resnet18", side=24, stem=3)
+    network = described.build().eval()
     places = []
-    network.layer1.register_forward_hook(lambda module, given, made: places.append(made.shape[-2:]))
+    network.layer1.register_forward_hook(lambda module, inputs, output: places.append(output.shape[-2:]))
     with torch.inference_mode():
-        assert network(torch.rand(1, 3, 24, 24)).shape == (1, known.dim)
+        assert network(torch.rand(1, 3, 24, 24)).shape == (1, described.dim)
     assert places == [(24, 24)] and network.conv1.weight.std().item() == pytest.approx((2 / (64 * 9)) ** 0.5, rel=0.05)
     sizes = {name: tuple(w.shape) for name, w in networks.Network("resnet18").build().state_dict().items()}
     changed = {name for name, w in network.state_dict().items() if sizes[name] != tuple(w.shape)}

@@ -56,15 +56,15 @@ def computed(func, args, kwargs):
     mine = [t for t in tensors if isinstance(t, Pretended)]
     if mine and func not in BOTH and any(t.ndim for t in tensors if not isinstance(t, Pretended)):
         raise RuntimeError(f"{func} met tensors on two devices")
-    asked = next((d for d in tree_leaves((args, kwargs)) if isinstance(d, torch.device)), None)
-    there = bool(mine) if asked is None else asked.type == "pretend"
+    device_argument = next((d for d in tree_leaves((args, kwargs)) if isinstance(d, torch.device)), None)
+    is_pretended = bool(mine) if device_argument is None else device_argument.type == "pretend"
     if func is aten.copy_.default:
-        there = isinstance(args[0], Pretended)
-    plain_args, plain = tree_map_only(Pretended, lambda t: t.inner, (args, kwargs))
-    plain_args, plain = tree_map_only(torch.device, lambda _: torch.device("cpu"), (plain_args, plain))
-    out = func(*plain_args, **plain)
-    if not there:
-        return out.clone() if asked is not None and any(out is t.inner for t in mine) else out
+        is_pretended = isinstance(args[0], Pretended)
+    plain_args, plain_kwargs = tree_map_only(Pretended, lambda t: t.inner, (args, kwargs))
+    plain_args, plain_kwargs = tree_map_only(torch.device, lambda _: torch.device("cpu"), (plain_args, plain_kwargs))
+    out = func(*plain_args, **plain_kwargs)
+    if not is_pretended:
+        return out.clone() if device_argument is not None and any(out is t.inner for t in mine) else out
     out = tree_map_only(torch.Tensor, Pretended, out)
     return return_and_correct_aliasing(func, args, kwargs, out) if mine else out
 
@@ -82,8 +82,8 @@ class FromValues(TorchFunctionMode):
     def __torch_function__(self, func, types, args=(), kwargs=None):
         kwargs = dict(kwargs or {})
         if func in (torch.tensor, torch.as_tensor) and kwargs.get("device") is not None:
-            where = kwargs.pop("device")
-            return func(*args, **kwargs).to(where)
+            device = kwargs.pop("device")
+            return func(*args, **kwargs).to(device)
         return func(*args, **kwargs)
 
 
@@ -91,11 +91,11 @@ class FromValues(TorchFunctionMode):
 def pretend(monkeypatch):
     if not hasattr(torch, "pretend"):
         _setup_privateuseone_for_python_backend("pretend")
-    where = torch.device("pretend", 0)
+    device = torch.device("pretend", 0)
     for module in (backbones, feature_code):
-        monkeypatch.setattr(module, "device", lambda: where)
+        monkeypatch.setattr(module, "device", lambda: device)
     with FromValues(), Factories():
-        yield where
+        yield device
 
 
 MAP = (4, 3, 3)
@@ -107,8 +107,8 @@ def features(classes=12, n=25):
     rng = np.random.default_rng(0)
     centres = 0.5 * rng.normal(size=(classes, DIM))
     x = np.maximum(centres.repeat(n, 0) + rng.normal(size=(classes * n, DIM)), 0).astype(np.float32)
-    beside = {"text": torch.from_numpy(centres).float(), "center": torch.full((DIM,), 0.4)}
-    return Bank(torch.from_numpy(x), np.arange(classes).repeat(n), "test", **beside)
+    optional = {"text": torch.from_numpy(centres).float(), "center": torch.full((DIM,), 0.4)}
+    return Bank(torch.from_numpy(x), np.arange(classes).repeat(n), "test", **optional)
 
 
 def pictures():
@@ -165,8 +165,8 @@ def test_learners_take_features_of_64_bits(name):
     tasks = sample_closed(bank.labels, tasks=3, shots=2, queries=3)
     expected = evaluate(learner_of(name), bank, tasks).correct
     assert (evaluate(learner_of(name), wide, tasks).correct == expected).mean() > 0.95  # a tie may be broken otherwise
-    found, _ = record(wide, None, learner_of(name), tasks)
-    assert (found.correct == expected).mean() > 0.95
+    of_chunks, _ = record(wide, None, learner_of(name), tasks)
+    assert (of_chunks.correct == expected).mean() > 0.95
 
 
 @pytest.mark.parametrize("ways", [2, 5, 11])
@@ -174,14 +174,14 @@ def test_logistic_regression_of_any_number_of_classes(ways, pretend):
     bank = features()
     tasks = sample_closed(bank.labels, tasks=2, ways=ways, queries=3)
     learner = learners.LogisticRegression(C=100)
-    found = learner.scores(bank.to(pretend), tasks)
-    assert found.cpu().numpy() == pytest.approx(learner.scores(bank, tasks).numpy(), abs=1e-3)
+    scores = learner.scores(bank.to(pretend), tasks)
+    assert scores.cpu().numpy() == pytest.approx(learner.scores(bank, tasks).numpy(), abs=1e-3)
 
 
 def test_features_are_computed_there(pretend):
     images, backbone = pictures(), network("features")
-    found = backbones.compute(images, backbone)
-    assert found.device.type == "cpu" and found.shape == (132, 8)
+    computed_features = backbones.compute(images, backbone)
+    assert computed_features.device.type == "cpu" and computed_features.shape == (132, 8)
     assert backbones.speed(images.images[:8], backbone) > 0
 
 
@@ -206,8 +206,8 @@ def test_the_script_for_a_gpu_runs_and_goes_on(tmp_path, monkeypatch, capsys):
 def test_the_probe_asks_there(name, pretend):
     learner = learner_of(name)
     bank = bank_for(learner).to(pretend)
-    found = probe(learner, bank, sample_closed(bank.labels, tasks=2, shots=2, queries=3), queries=2)
-    assert found.queries == 4
+    probed = probe(learner, bank, sample_closed(bank.labels, tasks=2, shots=2, queries=3), queries=2)
+    assert probed.queries == 4
 
 
 @pytest.mark.parametrize("name", [n for n in training.RECIPES if n != "glyph-conv"])
@@ -222,7 +222,7 @@ def test_training_runs_there(name, pretend, monkeypatch, tmp_path):
     shape = dict(shots=2, queries=3) if recipe.batch == "tasks" else {}
     for field in ("frozen", "teacher"):
         if getattr(recipe, field):
-            other = training.train("baseline", tmp_path / "other.safetensors", progress=False, **size | {"size": 16})
-            size[field] = f"conv4-baseline:{other}"
+            baseline = training.train("baseline", tmp_path / "other.safetensors", progress=False, **size | {"size": 16})
+            size[field] = f"conv4-baseline:{baseline}"
     path = training.train(name, tmp_path / f"conv4-{name}.safetensors", progress=False, **size | shape)
     assert path.stat().st_size

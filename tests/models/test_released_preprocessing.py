@@ -63,9 +63,9 @@ def test_images_are_seen_as_the_released_code_sees_them(tmp_path, as_torchvision
     files = photos(tmp_path)
     images, backbone = backbones.fitted(datasets.load(f"folder:{tmp_path}"), released())
     assert images.images.shape[1:] == (256, 256, 3) and backbone.resolution == 224
-    seen = backbone.preprocess(torch.from_numpy(images.images[:]))
-    assert seen.shape == (3, 3, 224, 224)
-    assert torch.allclose(seen, as_torchvision(map(Image.open, sorted(files))), atol=1e-6)
+    prepared = backbone.preprocess(torch.from_numpy(images.images[:]))
+    assert prepared.shape == (3, 3, 224, 224)
+    assert torch.allclose(prepared, as_torchvision(map(Image.open, sorted(files))), atol=1e-6)
     standard, _ = backbones.fitted(datasets.load(f"folder:{tmp_path}"), replace(released(), read_at=None))
     assert standard.digest != images.digest and standard.images.shape[1:] == (224, 224, 3)
     with pytest.raises(InputError, match="size = 64; clip-released reads images at 256 pixels only"):
@@ -90,27 +90,27 @@ def test_strokes_of_omniglot_are_inverted(tmp_path, as_torchvision):
             file.parent.mkdir(parents=True)
             Image.fromarray(drawing).convert("1").save(file)
     images, backbone = backbones.fitted(datasets.load(f"omniglot:{tmp_path}"), released())
-    seen = backbone.preprocess(torch.from_numpy(images.images[:1]))
+    prepared = backbone.preprocess(torch.from_numpy(images.images[:1]))
     expected = as_torchvision([ImageOps.invert(Image.open(file).convert("RGB"))])
-    assert torch.allclose(seen, expected, atol=1e-6)
-    plain, _ = backbones.fitted(datasets.load(f"omniglot:{tmp_path}"), replace(released(), read_at=None))
-    assert images.images[0].mean() < 128 < plain.images[0].mean()
+    assert torch.allclose(prepared, expected, atol=1e-6)
+    standard, _ = backbones.fitted(datasets.load(f"omniglot:{tmp_path}"), replace(released(), read_at=None))
+    assert images.images[0].mean() < 128 < standard.images[0].mean()
 
 
 @pytest.mark.parametrize("box", [(10, 20, 200, 120), None])
 def test_a_box_and_a_photo_of_a_release_are_squeezed(tmp_path, as_torchvision, box):
     (file,) = photos(tmp_path, [(320, 200)])
     boxes = None if box is None else np.array([box], float)
-    one = datasets.folder.from_files("x", [file], ["a"], 84, boxes=boxes)
-    images, backbone = backbones.fitted(one, released())
+    photo = datasets.folder.from_files("x", [file], ["a"], 84, boxes=boxes)
+    images, backbone = backbones.fitted(photo, released())
     expected = as_torchvision([Image.open(file).crop(box)])
     assert torch.allclose(backbone.preprocess(torch.from_numpy(images.images[:])), expected, atol=1e-6)
-    assert backbones.fitted(one, replace(released(), read_at=None))[0] is one
+    assert backbones.fitted(photo, replace(released(), read_at=None))[0] is photo
 
 
 def test_standard_keys_are_as_they_were_and_a_file_is_pinned_once(monkeypatch):
-    plain = replace(released(), name="n", read_at=None)
-    assert plain.digest != replace(plain, read_at=256).digest
+    backbone = replace(released(), name="n", read_at=None)
+    assert backbone.digest != replace(backbone, read_at=256).digest
     standard = backbones.Backbone("x", "", "", 4, None, (0.5,) * 3, (0.5,) * 3, 32, "bilinear", "w")
     assert standard.digest == "b5e5765594ecfeb1bb470d23abfc08880d17dfd64921f65be16d6e7a3c83ae34"
     pinned = []
@@ -125,8 +125,8 @@ def test_standard_keys_are_as_they_were_and_a_file_is_pinned_once(monkeypatch):
 
 @pytest.mark.parametrize("name, rate", [("clip", 1e-4), ("dino", 1e-3), ("dinov2-reg", 1e-4)])
 def test_fine_tuning_has_the_rate_of_the_released_code(name, rate):
-    known = entries()[f"{name}-released"].backbone
+    listed = entries()[f"{name}-released"].backbone
     network = nn.Sequential(nn.AdaptiveAvgPool2d(1), nn.Flatten())
-    backbone = replace(released(name), network=network, fine_tuning=known.fine_tuning)
+    backbone = replace(released(name), network=network, fine_tuning=listed.fine_tuning)
     assert learners.make("ft", backbone).lr == rate and learners.make("ft", backbone, lr=0.5).lr == 0.5
     assert learners.make("ft", replace(backbone, fine_tuning={})).lr == 1e-4

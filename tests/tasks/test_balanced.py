@@ -85,26 +85,26 @@ def test_the_mean_of_balanced_tasks_is_the_mean_in_which_classes_count_alike():
     """Of a value of each class alone: the balanced mean is the plain mean of the classes, the usual one is not."""
     labels = np.repeat(np.arange(8), SIZES)
     value = np.arange(8.0) ** 2
-    drawn = {
+    means = {
         balanced: [
             value[labels[sample_open(labels, ways=4, shots=5, queries=5, seed=s, balanced=balanced).query]].mean()
             for s in range(60)
         ]
         for balanced in (True, False)
     }
-    assert np.ptp(drawn[True]) == 0  # 8 classes, twice each: four tasks of four, whatever the seed
-    assert drawn[True][0] == pytest.approx(value.mean())
-    assert abs(np.mean(drawn[False]) - value.mean()) > 1
+    assert np.ptp(means[True]) == 0  # 8 classes, twice each: four tasks of four, whatever the seed
+    assert means[True][0] == pytest.approx(value.mean())
+    assert abs(np.mean(means[False]) - value.mean()) > 1
 
 
 def test_the_usual_draw_is_the_one_without_balance():
     labels = np.repeat(np.arange(8), SIZES)
-    plain = sample_open(labels, shots=2, queries=3, seed=3)
-    assert plain.digest == sample_open(labels, shots=2, queries=3, seed=3, balanced=False).digest
-    assert "balanced" not in plain.sampler
+    tasks = sample_open(labels, shots=2, queries=3, seed=3)
+    assert tasks.digest == sample_open(labels, shots=2, queries=3, seed=3, balanced=False).digest
+    assert "balanced" not in tasks.sampler
     balanced = sample_open(labels, shots=2, queries=3, seed=3, balanced=True)
-    assert balanced.sampler == plain.sampler | {"balanced": True}
-    assert len(balanced) < len(plain)
+    assert balanced.sampler == tasks.sampler | {"balanced": True}
+    assert len(balanced) < len(tasks)
 
 
 def test_uneven_supports_take_their_images_from_all_classes():

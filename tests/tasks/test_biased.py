@@ -42,12 +42,12 @@ def parts(labels, has, classes, attributes):
     for k, c in enumerate(classes):
         is_of_class = labels == c
         others = has[:, np.delete(attributes, k)].any(axis=1)
-        own = is_of_class & has[:, attributes[k]]
-        yield set(np.flatnonzero(is_of_class)), set(np.flatnonzero(own)), set(np.flatnonzero(others))
+        has_own = is_of_class & has[:, attributes[k]]
+        yield set(np.flatnonzero(is_of_class)), set(np.flatnonzero(has_own)), set(np.flatnonzero(others))
 
 
-def candidates_of_support(support, images, own, others):
-    return {"SC1": images, "SC2": own, "SC3": own - others}[support]
+def candidates_of_support(support, images, has_own, others):
+    return {"SC1": images, "SC2": has_own, "SC3": has_own - others}[support]
 
 
 def choices(labels, has, ways, shots, queries, support):
@@ -58,9 +58,9 @@ def choices(labels, has, ways, shots, queries, support):
     for classes in combinations(names, ways):
         for attributes in product(*(spurious[c] for c in classes)):
             is_feasible = len(set(attributes)) == ways
-            for images, own, others in parts(labels, has, classes, attributes):
-                candidates = candidates_of_support(support, images, own, others)
-                n_without = len(images) - len(own) - shots * (support == "SC1")
+            for images, has_own, others in parts(labels, has, classes, attributes):
+                candidates = candidates_of_support(support, images, has_own, others)
+                n_without = len(images) - len(has_own) - shots * (support == "SC1")
                 is_feasible &= len(candidates) >= shots and n_without >= queries
             if is_feasible:
                 choice = frozenset(zip(classes, attributes))
@@ -68,12 +68,12 @@ def choices(labels, has, ways, shots, queries, support):
     return weights
 
 
-def check_frequencies(drawn, weights):
+def check_frequencies(counts, weights):
     """Choices are drawn in proportion to their weights."""
-    observed = np.array([drawn.count(choice) for choice in weights])
-    assert observed.sum() == len(drawn)
+    observed = np.array([counts.count(choice) for choice in weights])
+    assert observed.sum() == len(counts)
     weight = np.array([float(value) for value in weights.values()])
-    expected = len(drawn) * weight / weight.sum()
+    expected = len(counts) * weight / weight.sum()
     rare = expected < 5  # chi-square wants no small cells
     observed, expected = (np.append(x[~rare], x[rare].sum()) for x in (observed, expected))
     assert stats.chisquare(observed[expected > 0], expected[expected > 0]).pvalue > 1e-3
@@ -109,8 +109,8 @@ def test_a_task_has_what_its_construction_asks_for(monkeypatch, patience, case):
         supports, queries_by_class = support.reshape(ways, shots), query.reshape(ways, queries)
         for s, q, sets in zip(supports, queries_by_class, parts(labels, has, classes, attributes)):
             assert set(s) <= candidates_of_support(methods["support"], *sets)
-            images, own, others = sets
-            candidates = images - own - set(s)
+            images, has_own, others = sets
+            candidates = images - has_own - set(s)
             if methods["query"] != "QC1":
                 if len(candidates & others) >= queries:
                     candidates &= others
@@ -189,8 +189,8 @@ def test_where_pairs_go_together_and_all_at_once_hardly_ever_attributes_come_fir
     shape = dict(tasks=100, shots=6, queries=15)
     monkeypatch.setattr(weighted_sampler, "TRIES", 500)
     tasks, attribute = sample_biased(labels, has, **shape)
-    other = has[tasks.support[..., None], attribute[:, None]].sum(axis=-1)
-    assert (other == 1).all() and len(np.unique(attribute)) == 8
+    n_others = has[tasks.support[..., None], attribute[:, None]].sum(axis=-1)
+    assert (n_others == 1).all() and len(np.unique(attribute)) == 8
     monkeypatch.setattr(_AttributeTree, "WAYS", 4)
     monkeypatch.setattr(weighted_sampler, "TRIES", 2000)
     with pytest.raises(InputError, match="in 2,000 tries no task of 5 ways"):  # what it took before
@@ -321,9 +321,9 @@ def test_released_variant_ranks_by_the_number_of_other_attributes(seed):
     fallbacks = relaxed = 0
     for support, query, attributes in zip(tasks.support, tasks.query, attribute):
         sets = parts(labels, has, labels[support[::2]], attributes)
-        for s, q, (images, own, others) in zip(support.reshape(3, 2), query.reshape(3, 5), sets):
-            s, q, candidates = set(s), set(q), images - own
-            assert s <= own
+        for s, q, (images, has_own, others) in zip(support.reshape(3, 2), query.reshape(3, 5), sets):
+            s, q, candidates = set(s), set(q), images - has_own
+            assert s <= has_own
             relaxed += not s.isdisjoint(others)
             if q <= others and len(candidates & others) >= 5:
                 candidates &= others
@@ -370,15 +370,17 @@ def test_released_variant_relaxes_and_gives_up():
 def test_matched_tasks_hold_the_same_classes_and_any_images():
     labels, has = world(1, (30, 35, 40, 30, 30), 6, 0.5)
     tasks, _ = sample_biased(labels, has, tasks=3000, ways=3, shots=2, queries=4, seed=1)
-    plain = sample_matched(labels, tasks, seed=5)
-    assert (labels[plain.support] == labels[tasks.support]).all() and (labels[plain.query] == labels[tasks.query]).all()
-    both = np.concatenate([plain.support, plain.query], axis=1)
-    assert (np.diff(np.sort(both, axis=1)) > 0).all()
-    for part in (plain.support, plain.query):
-        found = np.bincount(part[labels[part] == 3], minlength=len(labels))[labels == 3]
-        assert stats.chisquare(found).pvalue > 1e-3
-    assert plain[:7].digest == sample_matched(labels, tasks, seed=5)[:7].digest
-    assert plain.digest != sample_matched(labels, tasks, seed=6).digest
+    matched = sample_matched(labels, tasks, seed=5)
+    assert (labels[matched.support] == labels[tasks.support]).all() and (
+        labels[matched.query] == labels[tasks.query]
+    ).all()
+    images = np.concatenate([matched.support, matched.query], axis=1)
+    assert (np.diff(np.sort(images, axis=1)) > 0).all()
+    for part in (matched.support, matched.query):
+        counts = np.bincount(part[labels[part] == 3], minlength=len(labels))[labels == 3]
+        assert stats.chisquare(counts).pvalue > 1e-3
+    assert matched[:7].digest == sample_matched(labels, tasks, seed=5)[:7].digest
+    assert matched.digest != sample_matched(labels, tasks, seed=6).digest
     with pytest.raises(InputError, match="fewer images than shots"):
         sample_matched(np.arange(len(labels)), tasks)
 

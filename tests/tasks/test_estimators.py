@@ -27,13 +27,13 @@ def bank(classes=8, n=30, dim=20, seed=0):
 
 
 @st.composite
-def supports(draw, least=1):
+def supports(draw, minimum=1):
     """Tasks of uneven supports, with padding anywhere among them, and labels in any order."""
     ways = draw(st.integers(2, 4))
     rng = np.random.default_rng(draw(st.integers(0, 999)))
     rows = []
     for _ in range(draw(st.integers(1, 4))):
-        label = np.repeat(np.arange(ways), rng.integers(least, 6, ways))
+        label = np.repeat(np.arange(ways), rng.integers(minimum, 6, ways))
         rows.append(rng.permutation(np.concatenate([label, np.full(6 * ways - len(label), -1)])))
     label = np.array(rows)
     index = np.where(label >= 0, rng.permutation(label.size).reshape(label.shape), -1)
@@ -81,8 +81,8 @@ def test_folds_partition_the_support_with_all_classes_in_each(tasks, k):
 def test_hold_out_is_the_first_fold_and_leave_one_out_has_as_many_as_images(tasks):
     n = (tasks.support >= 0).sum(axis=1)
     k = int(min(5, n.min()))
-    for (_, one), (_, all_of_them) in zip(parts(hold_out(tasks, k), tasks), parts(k_fold(tasks, k), tasks)):
-        assert one == all_of_them[:1]
+    for (_, first_fold), (_, all_of_them) in zip(parts(hold_out(tasks, k), tasks), parts(k_fold(tasks, k), tasks)):
+        assert first_fold == all_of_them[:1]
     for t in range(len(tasks)):
         single = tasks[t : t + 1]
         for (_, a), (_, b) in zip(parts(leave_one_out(single), single), parts(k_fold(single, int(n[t])), single)):
@@ -91,7 +91,7 @@ def test_hold_out_is_the_first_fold_and_leave_one_out_has_as_many_as_images(task
     assert (np.bincount(owner) == n).all() and (np.diff(owner) >= 0).all()
 
 
-@given(supports(least=2), st.integers(1, 5), st.integers(0, 9))
+@given(supports(minimum=2), st.integers(1, 5), st.integers(0, 9))
 def test_bootstrap_draws_all_classes_and_tests_on_what_it_left_out(tasks, rounds, seed):
     for support, splits in parts(bootstrap(tasks, rounds, seed), tasks):
         assert len(splits) == rounds
@@ -104,9 +104,9 @@ def test_bootstrap_draws_all_classes_and_tests_on_what_it_left_out(tasks, rounds
 
 def test_bootstrap_asks_for_no_class_that_the_support_lacks():
     label = np.array([[0, 0, 0, 2, 2, 2]] * 3)
-    lacking = Tasks(np.arange(18).reshape(3, 6), label, np.arange(18, 24).reshape(3, 2), np.array([[0, 2]] * 3), 3)
-    drawn = bootstrap(lacking, rounds=20)
-    assert len(drawn.tasks) == 60 and set(drawn.tasks.support_label.ravel()) == {0, 2}
+    tasks = Tasks(np.arange(18).reshape(3, 6), label, np.arange(18, 24).reshape(3, 2), np.array([[0, 2]] * 3), 3)
+    split = bootstrap(tasks, rounds=20)
+    assert len(split.tasks) == 60 and set(split.tasks.support_label.ravel()) == {0, 2}
 
 
 def test_bootstrap_takes_each_image_equally_often():
@@ -136,7 +136,7 @@ def test_the_first_tasks_are_split_in_the_same_way_however_many_follow(name, sho
         assert (a[a >= 0] == b[b >= 0]).all()
 
 
-@given(supports(least=2))
+@given(supports(minimum=2))
 def test_a_refilled_leave_one_out_copies_the_next_image_of_the_class(tasks):
     split = leave_one_out(tasks, refill=True)
     assert np.bincount(split.owner).tolist() == (tasks.support >= 0).sum(axis=1).tolist()
@@ -192,8 +192,8 @@ def test_bootstrap_estimates_are_those_of_a_loop_over_scikit_learn():
 def test_estimate_is_the_mean_over_resplits_and_nan_without_any():
     record = Record(np.array([[1, 0], [1, 1], [0, 0]], bool), np.array([[0, 1], [0, -1], [0, 1]]))
     record.correct[1, 1] = False  # padding
-    found = estimate(record, np.array([0, 0, 2]), 4)
-    assert found == pytest.approx([0.75, np.nan, 0, np.nan], nan_ok=True)
+    estimates = estimate(record, np.array([0, 0, 2]), 4)
+    assert estimates == pytest.approx([0.75, np.nan, 0, np.nan], nan_ok=True)
 
 
 def test_run_has_a_column_a_name_and_the_oracle_reads_the_query():
@@ -203,9 +203,9 @@ def test_run_has_a_column_a_name_and_the_oracle_reads_the_query():
     table = resampled.run(method, tasks)
     assert list(table) == ["oracle", *ESTIMATORS] and len(table) == 5
     assert (table["oracle"] == evaluate(method.learner, features, tasks).accuracy()).all()
-    other = replace(tasks, query=tasks.query[::-1], unseen=False)
-    again = resampled.run(method, other, list(ESTIMATORS))
-    assert (again == table[list(ESTIMATORS)]).all(axis=None)  # no estimator has seen the query
+    other_queries = replace(tasks, query=tasks.query[::-1], unseen=False)
+    repeated = resampled.run(method, other_queries, list(ESTIMATORS))
+    assert (repeated == table[list(ESTIMATORS)]).all(axis=None)  # no estimator has seen the query
     assert resampled.run(method, tasks, stored=True).equals(table)
     assert resampled.run(Ready(features, None, LogisticRegression()), tasks, stored=True) is None
 

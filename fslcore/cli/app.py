@@ -28,12 +28,21 @@ from .options import (
 )
 from .program import Program
 
-OF_THE_BOOK = ("assess", "caption", "pack", "plan", "run", "train")  # commands of the other program
+BOOK_COMMANDS = (
+    "assess",
+    "caption",
+    "pack",
+    "plan",
+    "run",
+    "train",
+)  # commands of the other program
 
 
 def main(arguments: list[str] | None = None) -> int:
     """Run a command and return its exit code (0 for done); an error is one line."""
-    hints = {name: f"{name} is a command of fslbook: fslbook {name} --help" for name in OF_THE_BOOK}
+    hints = {
+        name: f"{name} is a command of fslbook: fslbook {name} --help" for name in BOOK_COMMANDS
+    }
     return _program().run(arguments, hints)
 
 
@@ -129,14 +138,14 @@ def _result_commands(command: Callable) -> None:
         help="what separates the cells of text",
     )
     add("--decimal", choices=[".", ","], default="unknown", help="the decimal sign of text")
-    _count(
+    _add_count(
         add,
         "--pool",
         1,
         metavar="N",
         help="labelled examples per class that supports were drawn from, if these share them",
     )
-    _count(add, "--shots", 1, metavar="N", help="labelled examples of a class in each support")
+    _add_count(add, "--shots", 1, metavar="N", help="labelled examples of a class in each support")
     add("--level", **LEVEL)
     add(
         "--tables",
@@ -167,9 +176,9 @@ def _result_commands(command: Callable) -> None:
         metavar="T",
         help="tasks of each mean; two numbers if they differ",
     )
-    _count(add, "--images", 1, help="in the test set, if known")
-    _count(add, "--classes", 1, help="in the test set, if known")
-    _shape(add)
+    _add_count(add, "--images", 1, help="in the test set, if known")
+    _add_count(add, "--classes", 1, help="in the test set, if known")
+    _add_task_sizes(add)
     add(
         "--same-tasks",
         choices=["yes", "no", "unknown"],
@@ -186,17 +195,17 @@ def _result_commands(command: Callable) -> None:
     add("--json", **JSON)
 
 
-def _count(
+def _add_count(
     add: Callable, option: str, minimum: int, maximum: int | None = None, **settings: object
 ) -> None:
     """Add an option that takes a whole number."""
     add(option, type=count_of(option.removeprefix("--"), minimum, maximum), **settings)
 
 
-def _shape(add: Callable) -> None:
-    _count(add, "--ways", 2, default=5, help="classes per task (5)")
-    _count(add, "--shots", 1, default=5, help="labelled images per class (5)")
-    _count(add, "--queries", 1, default=15, help="test images per class (15)")
+def _add_task_sizes(add: Callable) -> None:
+    _add_count(add, "--ways", 2, default=5, help="classes per task (5)")
+    _add_count(add, "--shots", 1, default=5, help="labelled images per class (5)")
+    _add_count(add, "--queries", 1, default=15, help="test images per class (15)")
 
 
 def _evaluation_commands(command: Callable) -> None:
@@ -224,15 +233,15 @@ def _evaluation_commands(command: Callable) -> None:
         help="closed: images are used again; open: each at most once (both; only closed for "
         ".jsonl)",
     )
-    _shape(add)
-    _count(add, "--seed", 0, LARGEST, default=0, help="of the task samplers (0)")
-    _count(
+    _add_task_sizes(add)
+    _add_count(add, "--seed", 0, LARGEST, default=0, help="of the task samplers (0)")
+    _add_count(
         add, "--tasks", 2, default=600, help="closed tasks; open ones: as many as possible (600)"
     )
     add("--size", **SIZE)
-    _count(add, "--ft-tasks", 2, help="closed tasks of fine-tuning, if fewer than the others")
-    _count(add, "--max-open", 2, help="maximum number of open tasks (all)")
-    _count(add, "--ft-open", 2, help="maximum for fine-tuning (as --max-open)")
+    _add_count(add, "--ft-tasks", 2, help="closed tasks of fine-tuning, if fewer than the others")
+    _add_count(add, "--max-open", 2, help="maximum number of open tasks (all)")
+    _add_count(add, "--ft-open", 2, help="maximum for fine-tuning (as --max-open)")
     add(
         "--skip-small-classes",
         action="store_true",
@@ -338,7 +347,7 @@ def _data_commands(command: Callable) -> None:
         default="either",
         help="what must be near: hash, features, both, either (either)",
     )
-    _count(add, "--bits", 0, 64, help="maximum of differing bits, out of 64 (from the data)")
+    _add_count(add, "--bits", 0, 64, help="maximum of differing bits, out of 64 (from the data)")
     add(
         "--distance",
         type=number_of("distance", over=0, maximum=2),

@@ -28,7 +28,8 @@ if TYPE_CHECKING:
 
 # Of the smallest class in open tasks: below it a note is written; 1 is the average.
 SMALLEST_WEIGHT = 2 / 3
-SHAPE = "ways shots queries seed skip_small_classes apart balanced"  # the options that shape tasks
+# What determines the tasks, beside their number and sampling.
+TASK_OPTIONS = "ways shots queries seed skip_small_classes apart balanced"
 
 
 def evaluate(options: argparse.Namespace) -> None:
@@ -46,12 +47,14 @@ def evaluate(options: argparse.Namespace) -> None:
     tasks_of = _draw_tasks(options, source)
     if options.part:
         return _compute_part(options, methods, tasks_of)
-    records, at_stop = {}, None
+    records, intervals_at_stop = {}, None
     if options.until:
         from ..evaluation.stopping import until
 
         tasks = tasks_of[options.learners[0], "closed"]
-        first_records, at_stop = until(methods, tasks, options.until, progress=not options.quiet)
+        first_records, intervals_at_stop = until(
+            methods, tasks, options.until, progress=not options.quiet
+        )
         records = {(learner, "closed"): record for learner, record in first_records.items()}
     table = _run_all(options, methods, tasks_of, records)
     neighbours = _probe_learners(methods, tasks_of)
@@ -60,7 +63,7 @@ def evaluate(options: argparse.Namespace) -> None:
     else:
         evaluation.write_table(table, options.output)
     intervals = _three_intervals(options, records) if options.intervals else None
-    _show_results(options, table, neighbours, at_stop, intervals)
+    _show_results(options, table, neighbours, intervals_at_stop, intervals)
 
 
 def task_count(options: argparse.Namespace, learner: str, sampling: str) -> int | None:
@@ -76,7 +79,7 @@ def _draw_tasks(options: argparse.Namespace, source: Source) -> TasksOf:
     """The tasks of each learner and sampling; impossible open ones are reported, and left out."""
     from .. import evaluation
 
-    shape = values_of(options, SHAPE)
+    shape = values_of(options, TASK_OPTIONS)
     tasks_by_count = {}
     for sampling in options.samplings:
         counts = {task_count(options, learner, sampling) for learner in options.learners}
@@ -166,7 +169,7 @@ def _run_all(
             "sampling": sampling,
         }
         table = evaluation.results_table(
-            records[learner, sampling], **setting, **values_of(options, SHAPE)
+            records[learner, sampling], **setting, **values_of(options, TASK_OPTIONS)
         )
         tables.append(table)
         if not options.json:
@@ -249,7 +252,7 @@ def _three_intervals(options: argparse.Namespace, records: RecordOf) -> pd.DataF
             tasks=count,
             groups=three_targets.IMAGE_FACTS,
             class_groups=three_targets.CLASS_FACTS,
-            **values_of(options, f"size {SHAPE}"),
+            **values_of(options, f"size {TASK_OPTIONS}"),
         )
         tables.append(three_targets.intervals(answers))
     return pd.concat(tables, ignore_index=True)
@@ -259,22 +262,22 @@ def _show_results(
     options: argparse.Namespace,
     table: pd.DataFrame,
     neighbours: NeighboursOf,
-    at_stop: dict[str, AnytimeInterval] | None,
+    intervals_at_stop: dict[str, AnytimeInterval] | None,
     intervals: pd.DataFrame | None,
 ) -> None:
     from ..evaluation import three_targets
 
     lines = [*neighbours.values()]
-    for learner, interval in (at_stop or {}).items():
+    for learner, interval in (intervals_at_stop or {}).items():
         lines.append(f"{learner}: {interval} % whenever one stops")
     if intervals is not None:
         interval_table = three_targets.interval_table(intervals)
         lines += [interval_table.to_string(), *three_targets.legend(interval_table)]
     means = table.groupby(["learner", "sampling"], sort=False, as_index=False)["accuracy"]
-    record = values_of(options, f"dataset backbone size {SHAPE}") | {
+    record = values_of(options, f"dataset backbone size {TASK_OPTIONS}") | {
         "means": means.agg(tasks="size", accuracy="mean"),
         "intervals": intervals,
-        "until": at_stop,
+        "until": intervals_at_stop,
         "neighbours": neighbours,
         "output": options.output,
     }

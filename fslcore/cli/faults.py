@@ -1,4 +1,4 @@
-"""What the command line says of an error: one line, and an exit code."""
+"""The line that a command prints for an error, and its exit code."""
 
 from __future__ import annotations
 

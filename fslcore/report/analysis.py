@@ -14,7 +14,7 @@ import scipy.stats
 from .. import stats
 from ..errors import InputError
 from ..stats import Interval
-from ..stats.intervals import Ends
+from ..stats.intervals import Bounds, Ends
 from ..stats.power import powers, smallest_each
 from .options import Options
 from .shapes import PERCENT, PLACE_KEYS, UNIT_KEYS, Measurements, Shape
@@ -25,7 +25,6 @@ MOST_METHODS = 60  # compared two by two; the 1,770 pairs take a second
 MOST_UNITS = 10**6  # beyond it a number of further tasks is no advice
 POWER = 0.8
 PERCENT_BOUNDS = (0.0, 100.0)
-Bounds = tuple[float, float] | None
 AGREEMENT = 0.95  # correlation of methods on the same tasks, at most; `fslcore.stats.published`
 PLURAL = {"data set": "data sets", "class": "classes"}
 

@@ -1,4 +1,4 @@
-"""Scores of items under supports (labelled examples, prompts): what they say of new ones of either.
+"""Methods compared by scores of items under supports (labelled examples, prompts).
 
 Where every support scores every item the two are crossed, and there are three targets
 (`fslcore.stats.crossed_intervals`). Other designs answer for less, and say so.
@@ -26,7 +26,7 @@ from .analysis import (
     sample_of_grid,
     sample_of_intervals,
 )
-from .shapes import PERCENT, UNIT_KEYS
+from .shapes import PERCENT, UNIT_KEYS, averaged
 
 # The most cautious target first: it is the one that a claim about methods needs.
 TARGETS = {"both": "new items and supports", "items": "new items", "supports": "new supports"}
@@ -66,7 +66,7 @@ def analyse_items(place: Place) -> list[Sample]:
         sample = sample_of_grid(place, place.grid("support"), "support")
         return [replace(sample, target=TARGETS["supports"])]
     unit = units[0]
-    place = averaged(replace(place, rows=rows), ["method", "support", unit])
+    place = with_means(replace(place, rows=rows), ["method", "support", unit])
     if len(place.rows) < len(rows):
         analysis.cautions.append(
             f"Several scores of one {unit} under one support are averaged: what makes them differ "
@@ -78,7 +78,7 @@ def analyse_items(place: Place) -> list[Sample]:
     analysis.applies.append(design.value)
     if design is Design.CROSSED:
         return crossed_samples(place, unit)
-    place = averaged(place, ["method", unit])
+    place = with_means(place, ["method", unit])
     if "group" in rows:
         return [grouped_sample(place, unit)]
     is_answer = place.rows["accuracy"].isin([0.0, PERCENT]).all()
@@ -87,11 +87,10 @@ def analyse_items(place: Place) -> list[Sample]:
     return [replace(sample, target=TARGETS["items"]) for sample in analyse(place)]
 
 
-def averaged(place: Place, keys: Sequence[str]) -> Place:
+def with_means(place: Place, keys: Sequence[str]) -> Place:
     """The place with mean scores by these keys, and by group where there are groups."""
     groups = ["group"] if "group" in place.rows else []
-    scores = place.rows.groupby([*keys, *groups], sort=False, as_index=False)["accuracy"].mean()
-    return replace(place, rows=scores)
+    return replace(place, rows=averaged(place.rows, [*keys, *groups]))
 
 
 def design_of(scores: pd.DataFrame, unit: str) -> Design:

@@ -41,7 +41,7 @@ def samples_frame(records: Sequence[dict], path: Path) -> tuple[pd.DataFrame, li
     """A row per item and metric, and notes: item, prompt, accuracy and the task as data set.
 
     Each metric, and each filter of answers, is a data set of its own. The model is the folder's
-    name where the file is called as lm-eval calls it; else the file's name tells it.
+    name where the file has the name that lm-eval gives it; else it is the file's name.
     """
     frame = pd.DataFrame.from_records(records)
     numeric = frame.select_dtypes(["number", "bool"]).columns.difference(SAMPLE_FIELDS)
@@ -116,7 +116,7 @@ def with_supports(tables: Sequence[Table]) -> list[Table]:
 
 
 def keyed_prompts(table: Table) -> list[tuple[tuple, str]]:
-    """Prompts with the item that each is for, as the model of the file was asked it."""
+    """The prompts of a table, each with the method, data set and item that it is for."""
     frame = table.frame
     if PROMPT not in frame:
         return []

@@ -1,7 +1,7 @@
 """Recordings of `fslcore.record`: three intervals of each method and of each difference.
 
-A recording tells which images each task used, so that it answers for these images, for new images
-and for new classes (`fslcore.stats.three_intervals`).
+A recording holds the images of each task, and therefore supports intervals for these images, for
+new images and for new classes (`fslcore.stats.three_intervals`).
 """
 
 from __future__ import annotations
@@ -193,7 +193,7 @@ def task_rows(methods: dict[str, MethodTasks], sampling: str) -> pd.DataFrame:
 
 
 def three_targets(methods: dict[str, MethodTasks], options: Options) -> Analysis:
-    """A sample for each target that the tasks tell of."""
+    """A sample for each target that the tasks support."""
     analysis = Analysis()
     place = Place("", pd.DataFrame(), options, analysis)
     intervals = three_intervals(methods, options)
@@ -272,7 +272,7 @@ def recording_cautions(
 
 
 def class_cautions(singles: dict[str, ThreeIntervals]) -> list[str]:
-    """Where the tasks tell little of new images or new classes."""
+    """Where the tasks show little about new images or new classes."""
     results = singles.values()
     cautions = []
     if not any(np.isfinite(result.classes.half_width) for result in results):

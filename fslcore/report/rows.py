@@ -29,7 +29,7 @@ from .read import Table, refuse
 
 COUNT_KEYS = ("ways", "shots", "queries")
 UNIT_KEYS = ("task", "item", "class")
-ROW_KEYS = {"method", "task", "item", "dataset", "seed", "run"}
+ROW_KEYS = {"method", *UNIT_KEYS, "dataset", "seed", "run"}
 PERCENT = 100.0
 MOSTLY_TEXT = 0.6  # share of cells that are no numbers, in a column that is not read
 HALF_WIDTH = " ±"  # at the end of the name of a column of half-widths (`fslcore.report.read.typed`)

@@ -24,7 +24,7 @@ def _commands(program):
 
 def test_a_word_typed_at_the_wrong_command_gets_one_line_that_names_the_other(capsys):
     library, of_book = set(_commands("fslcore")), set(_commands("fslbook"))
-    assert set(app.OF_THE_BOOK) == of_book - library
+    assert set(app.BOOK_COMMANDS) == of_book - library
     assert set(book.OF_THE_LIBRARY) == library - of_book
     assert app.main(["run", "primer"]) == 2
     assert capsys.readouterr() == ("", "fslcore: run is a command of fslbook: fslbook run --help\n")

@@ -257,13 +257,10 @@ def test_output_to_a_closed_pipe_or_a_full_disk_makes_no_noise(command):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("number, code", [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
-def test_ctrl_c_and_sigterm_stop_with_one_line(number, code, tmp_path):
-    rng, labels = np.random.default_rng(0), np.arange(7).repeat(60)
-    np.savez(tmp_path / "f.npz", features=rng.normal(size=(420, 64)), labels=labels)
-    command = [sys.executable, "-m", "fslcore", "evaluate", f"features:{tmp_path}/f.npz", "none"]
-    options = ["-o", f"{tmp_path}/t.csv", "--samplings", "closed", "--tasks", "20000", "--quiet"]
+def test_ctrl_c_and_sigterm_stop_with_one_line(number, code, features, tmp_path):
+    command = [sys.executable, "-m", "fslcore", *features, "--samplings", "closed", "--tasks", "20000", "--quiet"]
     env = {**os.environ, "FSLCORE_CACHE": str(tmp_path / "cache")}
-    run = subprocess.Popen([*command, *options], cwd=ROOT, env=env, text=True, stdout=-1, stderr=-1)
+    run = subprocess.Popen(command, cwd=ROOT, env=env, text=True, stdout=-1, stderr=-1)
     assert "ncc closed: 20000 tasks" in run.stdout.readline()  # now it is at the second learner
     run.send_signal(number)
     _, error = run.communicate(timeout=30)

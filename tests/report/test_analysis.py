@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.stats
+from numpy.testing import assert_allclose
 from statsmodels.formula.api import ols
 from statsmodels.stats.contingency_tables import mcnemar
 from statsmodels.stats.multitest import multipletests
@@ -33,7 +34,7 @@ def test_paired_differences_and_holm(level):
         expected = scipy.stats.ttest_rel(table[pair.a], table[pair.b])
         ends = expected.confidence_interval(level)
         assert (pair.p, pair.low, pair.high) == pytest.approx((expected.pvalue, ends.low, ends.high), rel=1e-9)
-    np.testing.assert_allclose(pairs["p_holm"], multipletests(pairs["p"], method="holm")[1], rtol=1e-9)
+    assert_allclose(pairs["p_holm"], multipletests(pairs["p"], method="holm")[1], rtol=1e-9)
     assert list(pairs["verdict"] == "better") == list(pairs["p_holm"] < 1 - level)
 
 
@@ -102,6 +103,7 @@ def test_right_and_wrong_answers(items, exact):
     pair = results.pairs.iloc[0]
     assert pair["p"] == pytest.approx(expected.pvalue, rel=1e-9)
     assert pair["test"] == ("exact McNemar test" if exact else "McNemar's test")
+    assert pair["spread"] == pytest.approx(100 * np.std(first * 1 - second, ddof=1))
 
 
 def test_further_tasks_are_those_of_a_power_analysis():
@@ -129,7 +131,7 @@ def test_a_reference_is_compared_with_each_other_method_and_nothing_else():
     table = tasks_by_methods(60, 5)
     results = report_on(table, reference="m2")
     assert len(results.pairs) == 4 and all("m2" in pair for pair in zip(results.pairs["a"], results.pairs["b"]))
-    np.testing.assert_allclose(results.pairs["p_holm"], multipletests(results.pairs["p"], method="holm")[1])
+    assert_allclose(results.pairs["p_holm"], multipletests(results.pairs["p"], method="holm")[1])
 
 
 def test_within_a_margin_methods_are_equivalent():

@@ -8,6 +8,7 @@ import sys
 import numpy as np
 import pandas as pd
 import pytest
+from numpy.testing import assert_allclose
 
 from fslcore.errors import InputError
 from fslcore.report import Results
@@ -64,7 +65,7 @@ def test_every_kind_of_file_gives_the_same_answer(tmp_path, name):
     pairs = Results.read(path).pairs
     assert list(pairs["a"]) == ["ours"]
     for column in ("difference", "half_width", "p"):
-        np.testing.assert_allclose(pairs[column], EXPECTED[column], rtol=1e-9)
+        assert_allclose(pairs[column], EXPECTED[column], rtol=1e-9)
 
 
 def test_windows_text_is_read_and_said(tmp_path):
@@ -75,6 +76,15 @@ def test_windows_text_is_read_and_said(tmp_path):
     assert any("Windows-1252" in note for note in results.reading)
 
 
+def test_two_numbers_per_line_are_refused_until_it_is_said_what_a_comma_is(tmp_path):
+    path = tmp_path / "x.csv"
+    path.write_text("71,5\n72,3\n70,1\n")
+    with pytest.raises(InputError, match="may be two numbers, or one with a decimal comma"):
+        Results.read(path)
+    assert [*Results.read(path, separator="comma").methods["mean"]] == [71, 3]
+    assert Results.read(path, separator="semicolon", decimal=",").methods["mean"].item() == pytest.approx(71.3)
+
+
 def test_a_spreadsheet_is_read_or_its_package_is_named(tmp_path, monkeypatch):
     path = tmp_path / "book.xlsx"
     try:
@@ -83,7 +93,7 @@ def test_a_spreadsheet_is_read_or_its_package_is_named(tmp_path, monkeypatch):
         path.write_bytes(b"")
     else:
         ACCURACIES.to_excel(path, index=False)
-        np.testing.assert_allclose(Results.read(path).pairs["p"], EXPECTED["p"])
+        assert_allclose(Results.read(path).pairs["p"], EXPECTED["p"])
     monkeypatch.setitem(sys.modules, "openpyxl", None)
     with pytest.raises(InputError, match="pip install openpyxl"):
         Results.read(path)
@@ -113,7 +123,7 @@ def test_a_file_per_method_and_a_folder_are_one_table(tmp_path):
     for name in ACCURACIES:
         ACCURACIES[[name]].rename(columns={name: "acc"}).to_csv(tmp_path / f"{name}.csv", index=False)
     for path in (sorted(tmp_path.iterdir()), tmp_path):
-        np.testing.assert_allclose(Results.read(path).pairs["p"], EXPECTED["p"])
+        assert_allclose(Results.read(path).pairs["p"], EXPECTED["p"])
 
 
 def test_exports_of_tracking_tools_leave_bounds_out(tmp_path):
@@ -124,7 +134,7 @@ def test_exports_of_tracking_tools_leave_bounds_out(tmp_path):
     path = tmp_path / "export.csv"
     pd.DataFrame({"Step": range(40), **columns}).to_csv(path, index=False)
     results = Results.read(path)
-    np.testing.assert_allclose(results.pairs["p"], EXPECTED["p"])
+    assert_allclose(results.pairs["p"], EXPECTED["p"])
     assert any("__MIN" in note for note in results.reading)
 
 
@@ -151,7 +161,7 @@ def test_a_pickle_is_never_loaded_but_can_be_converted(tmp_path):
     with pytest.raises(InputError, match="are read") as refused:
         Results.read(tmp_path / "r.pkl")
     subprocess.run(printed_command(str(refused.value)), cwd=tmp_path, check=True)
-    np.testing.assert_allclose(Results.read(tmp_path / "r.csv").pairs["p"], EXPECTED["p"])
+    assert_allclose(Results.read(tmp_path / "r.csv").pairs["p"], EXPECTED["p"])
 
 
 @pytest.mark.parametrize(

@@ -128,7 +128,7 @@ def test_options_leave_out_and_the_better_is_first_where_two_are_compared(tmp_pa
     results = Results.read(path)
     assert [*results.methods["method"][:2]] == ["A", "B"]  # by the mean of all tasks of each
     pair = row(results, "these images", "B", "A")
-    assert pair["difference"] > 0 and pair["verdict"] == "better"
+    assert 0 < pair["low"] < pair["difference"] < pair["high"] and pair["verdict"] == "better"
     assert "these images: B is better than A" in " ".join(results.lines())
     common = Results.read(path, common=True)
     assert {*common.methods["n"]} == {150} and common.methods["method"][0] == "B"

@@ -245,7 +245,7 @@
     const measured = (isLong ? columnOfValues : valueColumns)(columns, names, file, notes);
     const countOfNotes = notes.length;
     const described = isLong ? () => ({}) : nameByColumn(measured, meanings, table.headless, file, notes);
-    const isNumbered = !["accuracy", "method", "task", "dataset", "seed", "run", "item"].some(key => meanings.has(key)), rows = [];
+    const isNumbered = !["accuracy", "method", ...UNIT_KEYS, "dataset", "seed", "run"].some(key => meanings.has(key)), rows = [];
     for (const name of measured) {
       const halfWidths = columns.get(`${name} ±`);
       columns.get(name).forEach((accuracy, i) => {

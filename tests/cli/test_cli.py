@@ -108,7 +108,6 @@ BAD = [
     *((f"{EVALUATE} --ways {value}", f"ways = {value}; a whole number") for value in (-5, "five", 2.5, "1e3")),
     (EVALUATE + " --seed -1", "seed = -1; a whole number from 0 to 9,007,199,254,740,992 is allowed"),
     (EVALUATE + " --tasks " + "9" * 5000, "tasks = 9999"),
-    ("report r.csv --tables ''", "tables = ''; a path is needed"),  # a variable of the shell that is not set
     (EVALUATE + " --device gpu", "device = gpu; cpu, cuda, cuda:NUMBER and mps are allowed"),
     ("evaluate features:{t}/f.npz none -o {t}/t.txt", "t.txt; a name ending in .parquet or .csv or .jsonl is allowed"),
     ("evaluate folder:{t} glyph-conv -o {t}/old.csv", "this is an input ({t}), which is never overwritten"),
@@ -121,9 +120,6 @@ BAD = [
     ("features clipart glyph-conv -o {t}/f.csv", "a name ending in .safetensors or .npz is allowed"),
     ("features clipart glyph-conv --part 1/2 -o {t}/g.npz", "parts of the features are not written"),
     ("fetch opps-benchmark", "(did you mean oops-benchmark?)"),
-    ("report {t}/old.csv --level 1", "level = 1.0; a number between 0 and 1 is allowed"),
-    ("report {t}/old.csv --level much", "level = much; "),
-    ("report {t}/old.csv -o {t}/report.pdf", "report.pdf; "),
     ("completion ksh", "shell = ksh; bash, zsh, fish, tcsh are allowed"),
 ]
 

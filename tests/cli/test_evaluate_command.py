@@ -51,6 +51,8 @@ def test_results_of_small_data_are_written_and_what_is_missing_is_named(command,
         (["--until", "1", "--samplings", "open"], "until = 1; closed tasks, of one number for all"),
         (["--until", "1", "--ft-tasks", "5"], "until = 1; closed tasks, of one number for all"),
         (["--until", "0"], "until = 0"),
+        (["--balanced", "--samplings", "closed"], "--balanced: only with open tasks, and not with --apart"),
+        (["--balanced", "--apart", "family"], "--balanced: only with open tasks, and not with --apart"),
     ],
 )
 def test_what_can_fail_does_so_before_the_work(command, tmp_path, capsys, monkeypatch, options, message):
@@ -96,13 +98,6 @@ def test_when_unequal_weights_are_noted(command, capsys, sizes, options, ending)
     assert app.main([*command(*sizes), "--learners", "ncc", *options]) == 0
     err = capsys.readouterr().err.strip()
     assert err.endswith(ending) if ending else not err
-
-
-@pytest.mark.parametrize("options", [["--samplings", "closed"], ["--apart", "family"]])
-def test_balanced_is_refused_where_it_means_nothing(command, tmp_path, capsys, options):
-    assert app.main([*command(*UNEVEN), "--balanced", *options]) == 2
-    assert "--balanced: only with open tasks, and not with --apart" in capsys.readouterr().err
-    assert not (tmp_path / "t.csv").exists()
 
 
 def test_small_classes_are_skipped_by_an_option(command, tmp_path, capsys):

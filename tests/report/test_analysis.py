@@ -38,13 +38,6 @@ def test_paired_differences_and_holm(level):
     assert list(pairs["verdict"] == "better") == list(pairs["p_holm"] < 1 - level)
 
 
-def test_unpaired_differences():
-    first, second = tasks_by_methods(40, 1)["m0"], tasks_by_methods(55, 1)["m0"]
-    pair = report_on(pd.DataFrame({"a": first, "b": second})).pairs.iloc[0]
-    expected = scipy.stats.ttest_ind(first, second, equal_var=False)
-    assert pair["p"] == pytest.approx(expected.pvalue, rel=1e-9)
-
-
 def test_draws_are_strata():
     table = tasks_by_methods(60, 2).assign(seed=np.repeat([0, 1, 2], 20), task=range(60))
     table["m0"] += 5 * table["seed"]
@@ -119,7 +112,7 @@ def test_further_tasks_are_those_of_a_power_analysis():
 
 def test_ranks_follow_from_the_significant_pairs():
     table = tasks_by_methods(60, 6)
-    table["m5"] += 6
+    table["m5"] = (table["m5"] + 6).clip(upper=100)
     results = report_on(table)
     decided = results.pairs[results.pairs["verdict"] == "better"]
     for row in results.methods.itertuples():

@@ -146,12 +146,12 @@ def test_terminal_page_and_json_say_the_same(tmp_path, capsys):
     [
         (["gone.csv"], "gone.csv"),
         (["r.csv", "r.csv"], "r.csv is given twice"),
-        (["r.csv", "--level", "95"], "level = 95"),
+        (["r.csv", "--level", "95"], "level = 95.0; a number between 0 and 1 is allowed"),
         (["r.csv", "--sampling", "random"], "sampling = random; open, closed are allowed"),
         (["r.csv", "--seed", "run"], "seed = run; runs, tasks are allowed"),
         (["r.csv", "--reference", "our"], "reference = our; base, ours are allowed (did you mean ours?)"),
         (["r.csv", "--drop", "bass"], "drop = bass; no column, method or row has that name (did you mean base?)"),
-        (["r.csv", "--tables", ""], "tables = ''"),
+        (["r.csv", "--tables", ""], "tables = ''; a path is needed"),  # a variable that is not set
         (["r.csv", "-o", "r.csv"], ".html"),
     ],
 )

@@ -52,6 +52,7 @@ KINDS = {
     ),
     "measures.csv": lambda p: ACCURACIES.assign(train_loss=0.5, seconds=3).to_csv(p, index=False),
     "records.json": lambda p: ACCURACIES.to_json(p, orient="records"),
+    "lists.json": lambda p: p.write_text(json.dumps(ACCURACIES.to_dict("list"))),
     "records.jsonl": lambda p: LONG.to_json(p, orient="records", lines=True),
     "table.parquet": lambda p: ACCURACIES.to_parquet(p),
     "arrays.npz": lambda p: np.savez(p, **ACCURACIES),
@@ -112,11 +113,6 @@ def test_one_column_of_numbers_is_a_method_called_after_its_file(tmp_path, name,
     results = Results.read(tmp_path / name)
     assert list(results.methods["method"]) == ["ours"] and results.pairs.empty
     assert results.methods["mean"][0] == pytest.approx(ACCURACIES["ours"].mean())
-
-
-def test_an_object_of_lists_has_a_list_per_method(tmp_path):
-    (tmp_path / "r.json").write_text('{"a": [50, 60, 70], "b": [40, 60, 80]}')
-    assert [*Results.read(tmp_path / "r.json").methods["method"]] == ["a", "b"]
 
 
 def test_a_file_per_method_and_a_folder_are_one_table(tmp_path):

@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+import scipy.stats
 
 from fslcore.errors import InputError
 from fslcore.report import Results, Shape
@@ -178,6 +179,8 @@ def test_methods_on_other_tasks_are_unpaired_unless_common_tasks_are_asked_for()
     table = table.rename_axis("task")
     unpaired = report_on(table)
     assert list(unpaired.pairs["test"]) == ["Welch's t-test"] and "--common" in unpaired.cautions[0]
+    welch = scipy.stats.ttest_ind(ours, theirs, equal_var=False)
+    assert unpaired.pairs["p"].item() == pytest.approx(welch.pvalue, rel=1e-9)
     common = report_on(table, common=True)
     assert list(common.pairs["test"]) == ["paired t-test"] and set(common.methods["n"]) == {40}
 

@@ -1,7 +1,8 @@
-"""Shared by the tests of the site: one Chromium for all of them."""
+"""Shared by the tests of the site: one Chromium for all of them, and a page as on a phone."""
 
 import pdf
 import pytest
+from browsing import PHONE, watched
 
 
 @pytest.fixture(scope="session")
@@ -13,3 +14,12 @@ def browser():
         browser = driver.chromium.launch(executable_path=pdf.BROWSER)
         yield browser
         browser.close()
+
+
+@pytest.fixture
+def phone(browser):
+    """A page as wide as a phone, on which nothing goes wrong."""
+    page = watched(browser.new_page(viewport=PHONE))
+    yield page
+    assert page.faults == []
+    page.close()

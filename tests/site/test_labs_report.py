@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from browsing import page_of
 
 from fslbook.beyond import lab_examples
 from fslcore.errors import InputError
@@ -118,25 +119,16 @@ def address(tmp_path_factory):
     """A page with nothing but the lab, on disk."""
     scripts = "".join(f'<script src="{(LABS / name).as_uri()}"></script>' for name in SCRIPTS)
     styles = "".join(f'<link rel="stylesheet" href="{(LABS / name).as_uri()}">' for name in ("labs.css", "report.css"))
-    path = tmp_path_factory.mktemp("lab") / "page.html"
-    path.write_text(
-        f'<!DOCTYPE html><html lang="en"><meta charset="utf-8">{styles}'
-        f'<article><div class="fsl-lab" data-lab="report"><p>no scripts</p></div></article>{scripts}</html>',
-        "utf-8",
-    )
-    return path.as_uri()
+    place = '<div class="fsl-lab" data-lab="report"><p>no scripts</p></div>'
+    return page_of(tmp_path_factory.mktemp("lab") / "page.html", styles + place + scripts)
 
 
 @pytest.fixture
-def page(browser, address):
-    page = browser.new_page(viewport={"width": 390, "height": 844})
-    page.faults, page.requests = [], []
-    page.on("pageerror", lambda error: page.faults.append(str(error)))
-    page.on("request", lambda request: page.requests.append(request.url))
-    page.goto(address)
-    yield page
-    assert page.faults == []
-    page.close()
+def page(phone, address):
+    phone.requests = []
+    phone.on("request", lambda request: phone.requests.append(request.url))
+    phone.goto(address)
+    return phone
 
 
 @pytest.fixture(scope="module")

@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from browsing import page_of
 
 from fslcore import stats
 from fslcore.stats.power import smallest
@@ -34,10 +35,7 @@ def address(tmp_path_factory):
     """A page with the block of the guide, and nothing else."""
     block = re.search(r'<link[^\n]*\n<div class="fsl-lab" data-lab="tasks">.*?(?=\n```)', _guide(), re.S)[0]
     assert re.findall(r'labs/(\w+\.js)"', block) == list(SCRIPTS)
-    path = tmp_path_factory.mktemp("lab") / "page.html"
-    text = block.replace("_static/labs", LABS.as_uri())
-    path.write_text(f'<!DOCTYPE html><html lang="en"><meta charset="utf-8"><body>{text}</body></html>', "utf-8")
-    return path.as_uri()
+    return page_of(tmp_path_factory.mktemp("lab") / "page.html", block.replace("_static/labs", LABS.as_uri()))
 
 
 def _guide():
@@ -45,15 +43,10 @@ def _guide():
 
 
 @pytest.fixture
-def page(browser, address):
-    page = browser.new_page(viewport={"width": 390, "height": 844})
-    faults = []
-    page.on("pageerror", lambda error: faults.append(str(error)))
-    page.goto(address)
-    page.wait_for_function("() => document.querySelector('.fsl-says')?.textContent")
-    yield page
-    assert faults == []
-    page.close()
+def page(phone, address):
+    phone.goto(address)
+    phone.wait_for_function("() => document.querySelector('.fsl-says')?.textContent")
+    return phone
 
 
 def planned(deviation, pilot, difference, power, level):

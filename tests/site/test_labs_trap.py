@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from browsing import page_of
 
 from fslbook import attributes
 from fslbook.fewstab import tables, trap
@@ -78,18 +79,11 @@ def test_the_place_in_a_page_holds_the_data_whole_and_no_markup_of_theirs(lab_da
 # ---------------------------------------------------------------- the page
 
 
-@pytest.fixture(scope="module")
-def page(browser, lab_data, tmp_path_factory):
-    path = tmp_path_factory.mktemp("lab") / "page.html"
+@pytest.fixture
+def page(phone, lab_data, tmp_path):
     html = trap.html({SET: lab_data}).replace("_static/labs", LABS.as_uri())
-    path.write_text(f'<!DOCTYPE html><html lang="en"><meta charset="utf-8"><article>{html}</article></html>', "utf-8")
-    page = browser.new_page(viewport={"width": 390, "height": 844})
-    page.faults = []
-    page.on("pageerror", lambda error: page.faults.append(str(error)))
-    page.goto(path.as_uri())
-    yield page
-    assert page.faults == []
-    page.close()
+    phone.goto(page_of(tmp_path / "page.html", html))
+    return phone
 
 
 def counted(task, kind, learner):

@@ -11,12 +11,12 @@ from urllib.parse import unquote, urlsplit
 
 import pytest
 import yaml
+from browsing import DESK, PHONE, watched
 
 ROOT = Path(__file__).resolve().parents[2]
 SITE = ROOT / "_build" / "html"
 PAGES = sorted(p.relative_to(SITE).as_posix() for p in SITE.rglob("*.html") if "_static" not in p.parts)
 MOST_BYTES = 25_000_000
-PHONE, DESK = {"width": 390, "height": 844}, {"width": 1280, "height": 900}
 
 if not (SITE / "index.html").is_file():
     pytest.skip("no site in _build/html: run `make book` first", allow_module_level=True)
@@ -129,12 +129,8 @@ def visit(context):
     pages = []
 
     def opened(name):
-        page = context.new_page()
+        page = watched(context.new_page())
         pages.append(page)
-        page.faults = []
-        page.on("console", lambda m: m.type == "error" and page.faults.append(f"console: {m.text}"))
-        page.on("pageerror", lambda e: page.faults.append(f"script: {e}"))
-        page.on("requestfailed", lambda r: page.faults.append(f"not loaded: {r.url}"))
         page.goto((SITE.resolve() / name).as_uri(), wait_until="load")
         settle(page)
         return page

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 import slides
+from browsing import watched
 from bs4 import BeautifulSoup
 from executed import Figure, SiteError, figures
 
@@ -123,13 +124,8 @@ def browser(browser):
     return browser
 
 
-def opened(browser, name, size, faults, query=""):
-    page = browser.new_context(viewport=SIZES[size], offline=True).new_page()
-    inside = SITE.resolve().as_uri() + "/"
-    page.on("console", lambda m: m.type in ("error", "warning") and faults.append(f"console: {m.text}"))
-    page.on("pageerror", lambda e: faults.append(f"script: {e}"))
-    page.on("requestfailed", lambda r: faults.append(f"not loaded: {r.url}"))
-    page.on("request", lambda r: r.url.startswith((inside, "data:", "blob:")) or faults.append(f"asked for {r.url}"))
+def opened(browser, name, size, query=""):
+    page = watched(browser.new_context(viewport=SIZES[size], offline=True).new_page(), ("error", "warning"))
     page.goto((SITE.resolve() / "slides" / f"{name}.html").as_uri() + query, wait_until="load")
     page.wait_for_function("() => window.Reveal && Reveal.isReady()")
     page.evaluate("() => window.MathJax && MathJax.startup && MathJax.startup.promise")
@@ -177,7 +173,7 @@ SHOWN_AT = """() => [...document.querySelectorAll(".slides > section.present img
 
 @pytest.mark.parametrize("name", DECKS)
 def test_type_of_figures_can_be_read_from_the_last_row(name, browser):
-    page = opened(browser, name, "laptop", [])
+    page = opened(browser, name, "laptop")
     small = []
     for _ in range(page.evaluate("Reveal.getTotalSlides()")):
         for source, anchor, scale in page.evaluate(SHOWN_AT):
@@ -193,17 +189,16 @@ def test_type_of_figures_can_be_read_from_the_last_row(name, browser):
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("name", DECKS)
 def test_every_slide_fits_and_keys_move_on(name, size, browser):
-    faults = []
-    page = opened(browser, name, size, faults)
+    page = opened(browser, name, size)
     total = page.evaluate("Reveal.getTotalSlides()")
     for at in range(total):
         assert page.evaluate("Reveal.getIndices().h") == at
-        faults += page.evaluate(FAULTS)
+        page.faults += page.evaluate(FAULTS)
         page.keyboard.press("ArrowRight")
     page.keyboard.press("Home")
     assert page.evaluate("Reveal.getIndices().h") == 0
     page.context.close()
-    assert not faults, "\n".join(faults)
+    assert not page.faults, "\n".join(page.faults)
 
 
 def test_a_swipe_moves_on(browser):
@@ -221,8 +216,7 @@ def test_a_swipe_moves_on(browser):
 
 def test_printed_a_page_a_slide_with_its_figure(browser):
     name = next(name for name in DECKS if "::fig-" in (HOME / f"{name}.md").read_text("utf-8"))
-    faults = []
-    page = opened(browser, name, "laptop", faults, "?view=print")
+    page = opened(browser, name, "laptop", "?view=print")
     page.wait_for_selector(".pdf-page")
     page.emulate_media(media="print")
     total = len(re.findall(r"^##? ", (HOME / f"{name}.md").read_text("utf-8"), re.M))
@@ -232,4 +226,4 @@ def test_printed_a_page_a_slide_with_its_figure(browser):
     data = page.pdf(prefer_css_page_size=True)
     assert len(re.findall(rb"/Type\s*/Page\b(?!s)", data)) == total
     page.context.close()
-    assert not faults, "\n".join(faults)
+    assert not page.faults, "\n".join(page.faults)

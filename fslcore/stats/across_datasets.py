@@ -148,10 +148,8 @@ def _friedman_scale(ranks: Floats) -> float:
     ties.
     """
     methods, datasets = ranks.shape
-    ties = 0
-    for column in ranks.T:
-        count = np.unique(column, return_counts=True)[1]
-        ties += (count**3 - count).sum()
+    counts = np.concatenate([np.unique(column, return_counts=True)[1] for column in ranks.T])
+    ties = (counts**3 - counts).sum()
     spread = 1 - ties / (datasets * methods * (methods**2 - 1))
     return float(12 * datasets / (methods * (methods + 1)) / spread) if spread > 0 else 0.0
 

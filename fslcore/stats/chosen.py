@@ -285,30 +285,19 @@ def _checked(
 
     The order makes that of the methods no matter, but for ties.
     """
-    x, cov = floats("accuracies", accuracies, None), None
-    if covariance is not None:
-        cov = floats("covariance", covariance, None)
-    fits = x.size > 0 and (
-        x.ndim == 2 and x.shape[1] > 1 if cov is None else cov.shape == 2 * x.shape
-    )
-    if not fits:
-        shapes = (
-            f"accuracies have shape {x.shape}, covariance {'none' if cov is None else cov.shape}"
-        )
-        raise InputError(
-            f"{shapes}; (M, T) without a covariance, of 2 tasks or more, or (M,) with (M, M) are "
-            "allowed"
-        )
-    if cov is None and len(x) > 1 and x.shape[1] < FEWEST_TASKS:
-        raise InputError(
-            f"accuracies have {x.shape[1]} tasks; at least {FEWEST_TASKS} are needed to correct a "
-            "choice"
-        )
-    if cov is None:
-        df = x.shape[1] - 1 if df is None else df
-        mean, cov = x.mean(axis=1), np.atleast_2d(np.cov(x)) / x.shape[1]
+    if covariance is None:
+        x = floats("accuracies", accuracies, 2)
+        tasks = x.shape[1]
+        if tasks < (FEWEST_TASKS if len(x) > 1 else 2) or not len(x):
+            raise InputError(
+                f"accuracies have shape {x.shape}; (M, T) of 2 tasks or more, and of "
+                f"{FEWEST_TASKS} or more to correct a choice, is allowed"
+            )
+        df = tasks - 1 if df is None else df
+        mean, cov = x.mean(axis=1), np.atleast_2d(np.cov(x)) / tasks
     else:
-        mean, cov = x, _check_covariance(cov)
+        mean = floats("accuracies", accuracies)
+        cov = _checked_covariance(covariance, len(mean))
     free = floats("df", inf if df is None else df, None, finite=False)
     if free.shape not in ((), cov.shape) or not (free >= 1).all():
         raise InputError(
@@ -319,8 +308,14 @@ def _checked(
     return mean[order], cov[turned], np.broadcast_to(free, cov.shape)[turned], order
 
 
-def _check_covariance(matrix: Floats) -> Floats:
-    """The matrix, if it is symmetric and has no negative eigenvalue, but for rounding."""
+def _checked_covariance(covariance: ArrayLike, count: int) -> Floats:
+    """A matrix of this size that is symmetric and has no negative eigenvalue, but for rounding."""
+    matrix = floats("covariance", covariance, 2)
+    if not count or matrix.shape != (count, count):
+        raise InputError(
+            f"accuracies have shape ({count},), covariance {matrix.shape}; (M,) and (M, M) are "
+            "allowed"
+        )
     eigenvalues = np.linalg.eigvalsh(matrix)
     tolerance = 1e-9 * max(np.abs(eigenvalues).max(), np.finfo(float).tiny)
     if (

@@ -52,9 +52,9 @@ def conformal_quantile(scores: ArrayLike, level: float = LEVEL) -> float:
     >>> conformal_quantile([0.03, 0.01], level=0.9)
     inf
     """
-    x = floats("scores", scores, None, finite=False)
-    if x.ndim != 1 or not x.size:
-        raise InputError(f"scores have shape {x.shape}; one a calibration case is needed")
+    x = floats("scores", scores, finite=False)
+    if not x.size:
+        raise InputError("scores: none is there; at least one case is needed")
     if np.isnan(x).any():
         raise InputError(f"scores: {int(np.isnan(x).sum())} are NaN")
     level = checked_level(level)

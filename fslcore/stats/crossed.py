@@ -342,8 +342,7 @@ def _weights(weights: ArrayLike | None, size: Array) -> Floats:
     if w.shape != size.shape or (w <= 0).any():
         raise InputError(
             f"weights: shape {w.shape}, from {w.min(initial=inf):g} on; one over 0 for each of "
-            f"{len(size)} classes "
-            "of the labels is needed"
+            f"{len(size)} classes of the labels is needed"
         )
     w = w / w.max()
     return w / w.sum()

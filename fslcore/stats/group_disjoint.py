@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 from ..errors import InputError
 from .intervals import Array, Floats
 
-__all__ = ["Cells", "GroupTasks", "cells_of", "shrunk", "without_groups"]
+__all__ = ["Cells", "GroupTasks", "cells_of", "without_groups"]
 
 AT_ONCE = 2**22  # numbers
 
@@ -71,7 +71,13 @@ def cells_of(labels: Array, groups: ArrayLike | None, support: Array, query: Arr
         raise InputError("group_disjoint = True; the groups that the tasks keep apart are needed")
     names, group = np.unique(np.asarray(groups), return_inverse=True)
     label = np.unique(labels, return_inverse=True)[1]
-    _check_two_sides(names, group[support], group[query])
+    task = np.arange(len(support))[:, None] * len(names)
+    shared = np.intersect1d(task + group[support], task + group[query])
+    if shared.size:
+        raise InputError(
+            f"groups: {names[shared[0] % len(names)]} is in the support and in the query of task "
+            f"{shared[0] // len(names)}, which are not kept apart"
+        )
     cell = label * len(names) + group
     _, first_image, cell_of_image = np.unique(cell, return_index=True, return_inverse=True)
     task_cells = np.sort(cell_of_image[np.concatenate([support, query], axis=1)], axis=1)
@@ -83,22 +89,11 @@ def cells_of(labels: Array, groups: ArrayLike | None, support: Array, query: Arr
     return Cells(cell_of_image, first_image, len(first_image) > len(names))
 
 
-def _check_two_sides(names: Array, support: Array, query: Array) -> None:
-    """Raise `InputError` where a group is in the support and in the query (T, n) of one task."""
-    task = np.arange(len(support))[:, None] * len(names)
-    shared = np.intersect1d(task + support, task + query)
-    if shared.size:
-        place, group = divmod(shared[0], len(names))
-        raise InputError(
-            f"groups: {names[group]} is in the support and in the query of task {place}, which "
-            "are not kept apart"
-        )
-
-
 def without_groups(
     tasks: GroupTasks, members: Array, *, parts: int, transductive: bool = False
 ) -> Floats:
-    """(P, G) the mean minus that without each group, as each of P parts of the tasks estimates it.
+    """(P, G) the mean minus that without each group, as each of P parts of the tasks estimates it,
+    times √(1 - 1/n), n of a class on average: the squares add up to a variance.
 
     Parameters
     ----------
@@ -136,7 +131,8 @@ def without_groups(
             some_tasks = GroupTasks(*(array[rows] for array in tasks))
             changes[p] += _changes(some_tasks, members, transductive=transductive).sum(axis=0)
         changes[p] /= len(places)
-    return changes
+    class_share = (members / members.sum(axis=0)).sum(axis=1) / members.sum(axis=1)
+    return changes * np.sqrt(1 - class_share)
 
 
 def _minus_class_means(values: Floats, classes: Array, count: int) -> Floats:
@@ -177,11 +173,3 @@ def _changes(tasks: GroupTasks, members: Array, *, transductive: bool) -> Floats
     place = row * len(members) + query_groups
     sums = np.bincount(place.ravel(), lost.ravel(), without.size)
     return mean - (without - sums.reshape(without.shape))
-
-
-def shrunk(changes: Floats, members: Array) -> Floats:
-    """Changes (P, G) by group, whose squares add up to a variance: times √(1 - 1/n), n of a class
-    on average.
-    """
-    share = (members / members.sum(axis=0)).sum(axis=1) / members.sum(axis=1)
-    return changes * np.sqrt(1 - share)

@@ -327,8 +327,8 @@ def _changes_by_image(
     if pool is None:
         change -= tasks.part_sums(tasks.classes, centred * extra, len(tasks.names))[:, label]
     else:
-        absent = np.where(pool >= 0, centred * tasks.by_image(pool, extra), 0)
-        change -= tasks.part_sums(pool.clip(min=0), absent, len(label))
+        in_pool = np.where(pool >= 0, centred * tasks.by_image(pool, extra), 0)
+        change -= tasks.part_sums(pool.clip(min=0), in_pool, len(label))
     if query is not None and values_without is not None:
         numbers = floats("values_without", values_without, None)
         if numbers.shape != query.shape:
@@ -340,9 +340,8 @@ def _changes_by_image(
         if pool is None:
             loss = loss * (1 + tasks.by_image(query, extra))
         change += tasks.part_sums(query, loss, len(label))
-    sizes = np.bincount(label)
     for row in change:
-        row -= (np.bincount(label, row) / sizes)[label]
+        row -= (np.bincount(label, row) / np.bincount(label))[label]
     return change
 
 

@@ -27,9 +27,7 @@ LEVEL = 0.95  # nominal coverage where none is asked for
 MANY_TASKS = 100  # from which a closed interval has a normal quantile, as in the paper
 # Of the bounds' span: rare hard, or easy, classes would change means that are closer to a bound.
 NEAR = 0.1
-FEW = 1  # independent errors; with no more, limits near a bound hold, but say little
 SLACK = 1e-9  # relative: one task that errs, among any number without an error, is just that one
-TINY = 2.0**-1074  # the smallest number
 ROUNDED = 1e-9  # share of the bounds' span by which rounding may move a mean off a bound
 
 
@@ -107,9 +105,8 @@ class Interval:
         bounds = checked_bounds(self.bounds)
         if bounds is not None:
             object.__setattr__(self, "mean", mean_within(self.mean, bounds))
-        low, high = _ends(self)
-        object.__setattr__(self, "low", low)
-        object.__setattr__(self, "high", high)
+        for name, end in zip(("low", "high"), _ends(self)):
+            object.__setattr__(self, name, end)
         object.__setattr__(self, "few_errors", _has_few_errors(self))
 
     @property
@@ -259,12 +256,15 @@ def _with_another_class(interval: Interval, low: float, high: float) -> Pair:
 
 
 def _has_few_errors(interval: Interval) -> bool:
-    """Whether the mean is no more than one standard error off a bound."""
+    """Whether the mean is no more than one standard error off a bound.
+
+    Then limits near a bound hold, but are very wide.
+    """
     mean, bounds = interval.mean, interval.bounds
     if bounds is None or _is_difference(bounds) or not isfinite(mean + interval.half_width):
         return False
     distance = min(mean - bounds[0], bounds[1] - mean)
-    return distance**2 <= FEW * interval.standard_error**2 * (1 + SLACK)
+    return distance**2 <= interval.standard_error**2 * (1 + SLACK)
 
 
 def _is_difference(bounds: Pair) -> bool:
@@ -351,13 +351,10 @@ def limits(
     """
     means = floats("mean", mean, None, extreme=True)
     mean, half_width, df = _broadcast(mean=means, half_width=half_width, df=df)
-    for name, values in (("half_width", half_width), ("df", df)):
-        if np.isnan(values).any():
-            raise InputError(f"{name}: {int(np.isnan(values).sum())} values are NaN")
     level = checked_level(level)
-    if (half_width < 0).any():
+    if not (half_width >= 0).all():
         raise InputError(f"half_width goes down to {half_width.min():g}; 0 or more is allowed")
-    if (df <= 0).any():
+    if not (df > 0).all():
         raise InputError(f"df goes down to {df.min():g}; more than 0 is allowed")
     bounds = checked_bounds(bounds)
     if bounds is None:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import optimize, stats
 
-from ..errors import InputError, instance, number, shown, whole
+from ..errors import InputError, instance, number, whole
 from .intervals import LEVEL, Bounds, Floats, Interval, Pair, checked_level
 from .pilot import Pilot
 from .three_intervals import ThreeIntervals
@@ -121,8 +121,8 @@ def smallest(enough: Callable[[int], bool], minimum: int, maximum: int = MAXIMUM
     """The smallest whole number in a range that is enough, where every larger one is too; None
     where none is.
     """
-    number_of_case = smallest_each(lambda _, n: np.array([enough(int(n[0]))]), 1, minimum, maximum)
-    return int(number_of_case[0]) or None
+    sizes = smallest_each(lambda _, n: np.array([enough(int(n[0]))]), 1, minimum, maximum)
+    return int(sizes[0]) or None
 
 
 def smallest_each(
@@ -364,13 +364,10 @@ def plan(
     check_power(power, level)
     goal = _Goal(difference, power, level)
     if isinstance(pilot, Pilot):
-        of_the_pilot = {"images_per_class": images_per_class, "ways": ways, "shots": shots}
-        for name, value in of_the_pilot.items():
-            if value is not None:
-                raise InputError(
-                    f"{name} = {shown(value)}; with a Pilot, which needs none but its own, it is "
-                    "left out"
-                )
+        if any(size is not None for size in (images_per_class, ways, shots)):
+            raise InputError(
+                "images_per_class, ways and shots are left out with a Pilot, which knows its own"
+            )
         ways = pilot.moments.ways
         return _open_plan(pilot, goal, _classes(ways if n_classes is None else n_classes, ways))
     images = number("images_per_class", images_per_class, over=0)

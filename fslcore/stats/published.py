@@ -45,7 +45,6 @@ CORRELATION = (0.28, 0.95)
 READINGS = ("interval", "standard error", "standard deviation")
 ANSWERS, SAMPLINGS = ("yes", "no", "unknown"), ("closed", "open", "unknown")
 MAXIMUM = 2**53
-VERDICTS = ("better", "open", "not significantly different")
 
 
 @dataclass(frozen=True)
@@ -78,7 +77,9 @@ class PrintedDifference:
 
         Else 'open': the accuracies of the tasks would decide.
         """
-        return VERDICTS[0 if self.widest.conclusion else 1 if self.narrowest.conclusion else 2]
+        if self.widest.conclusion:
+            return "better"
+        return "open" if self.narrowest.conclusion else "not significantly different"
 
 
 @dataclass(frozen=True)

@@ -126,13 +126,11 @@ class RunIntervals:
     classes: NewRuns
 
     def __str__(self) -> str:
-        targets = {
-            "these images": self.closed,
-            "new images": self.images,
-            "new classes": self.classes,
-        }
-        widths = [f"± {runs.interval.half_width:.2f} ({name})" for name, runs in targets.items()]
-        return f"{self.closed.interval.mean:.2f} with new runs {', '.join(widths)}"
+        closed, images, classes = self.closed.interval, self.images.interval, self.classes.interval
+        return (
+            f"{closed.mean:.2f} with new runs ± {closed.half_width:.2f} (these images), "
+            f"± {images.half_width:.2f} (new images), ± {classes.half_width:.2f} (new classes)"
+        )
 
 
 def new_runs(

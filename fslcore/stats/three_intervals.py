@@ -19,7 +19,7 @@ from scipy import sparse
 
 from ..errors import InputError, flag, floats, labels as checked_labels, wholes
 from .dependence import Sparse, Units, Variances, checked_groups, of_parts, units_of, variances
-from .group_disjoint import GroupTasks, cells_of, shrunk, without_groups
+from .group_disjoint import GroupTasks, cells_of, without_groups
 from .intervals import (
     LEVEL,
     Array,
@@ -272,9 +272,11 @@ def assembled(
     """
     resolution = (1e-12 * mean) ** 2  # what varies by less does not vary
     sampling = float(sampling) if sampling > resolution else 0.0
-    closed = _closed(mean, tasks, sampling, level, bounds)
+    df = closed_df(tasks)
+    half_width = student_quantile(df, level) * sqrt(sampling)
+    closed = Interval(float(mean), half_width, level, tasks, "closed", df, bounds=bounds)
     variance = np.where(estimates.freedom > 0, estimates.estimate, inf)
-    variance = np.where(np.abs(variance) > resolution, variance, 0.0)
+    variance[np.abs(variance) <= resolution] = 0.0
     noise = np.where(np.abs(estimates.noise) > resolution, estimates.noise, 0.0)
     image_variance = float(np.maximum(variance[0], 0))
     class_variance = float(
@@ -301,13 +303,6 @@ def assembled(
     if classes.half_width < images.half_width or classes.low > images.low:
         images = replace(classes, kind="images")
     return ThreeIntervals(closed, images, classes, sampling, image_variance, class_variance)
-
-
-def _closed(mean: float, tasks: int, variance: float, level: float, bounds: Bounds) -> Interval:
-    """The interval for these images, from the variance of the mean."""
-    df = closed_df(tasks)
-    half_width = student_quantile(df, level) * sqrt(variance)
-    return Interval(float(mean), half_width, level, tasks, "closed", df, bounds=bounds)
 
 
 def _wider_interval(
@@ -369,8 +364,7 @@ def _changes_by_group(values: Floats, design: Design) -> Floats:
     members[group[present], label[present]] = True
     tasks = GroupTasks(values, group[design.support], group[design.query], design.task_classes)
     parts = min(PARTS, len(values))
-    changes = without_groups(tasks, members, parts=parts, transductive=design.transductive)
-    return shrunk(changes, members)
+    return without_groups(tasks, members, parts=parts, transductive=design.transductive)
 
 
 def _changes_by_class(accuracy: Floats, design: Design) -> tuple[Sparse, Sparse]:
@@ -488,7 +482,19 @@ def checked_design(
     """The checked arguments of `three_intervals`, for any values (T, K·Q) of the shape of these."""
     labels = checked_labels("labels", labels)
     support, query = wholes("support", support), wholes("query", query)
-    _check_tasks(values.shape, support, query, len(labels))
+    if (
+        values.shape != query.shape
+        or {query.ndim, support.ndim} != {2}
+        or len(support) != len(query)
+    ):
+        raise InputError(
+            f"values have shape {values.shape}, query {query.shape}, support {support.shape}; "
+            "(T, K·Q), the same and (T, K·S) are needed"
+        )
+    check_task_count(len(query))
+    images = np.concatenate([support, query], axis=1)
+    checked_images("support and query", images, (len(query), len(labels)))
+    check_reuse("support and query", images)
     transductive = flag("transductive", transductive)
     design = _by_class(support, query, labels, groups, class_groups, transductive=transductive)
     if not flag("group_disjoint", group_disjoint):
@@ -507,19 +513,6 @@ def checked_design(
         transductive=transductive,
     )
     return design._replace(disjoint_groups=groups)
-
-
-def _check_tasks(shape: tuple[int, ...], support: Array, query: Array, count: int) -> None:
-    """Raise `InputError` unless tasks use images from 0 to ``count`` - 1 again."""
-    if shape != query.shape or query.ndim != 2 or support.ndim != 2 or len(support) != len(query):
-        raise InputError(
-            f"values have shape {shape}, query {query.shape}, support {support.shape}; "
-            "(T, K·Q), the same and (T, K·S) are needed"
-        )
-    check_task_count(len(query))
-    images = np.concatenate([support, query], axis=1)
-    checked_images("support and query", images, (len(query), count))
-    check_reuse("support and query", images)
 
 
 def _by_class(

@@ -224,7 +224,7 @@ def test_a_plan_of_open_tasks_tells_their_queries_beside_them():
         (lambda: power(1, 1, 0.5), "df = 0.5"),
         (lambda: detectable_difference(1, power=0.01), "power = 0.01"),
         (lambda: plan(open_pilot(), difference=0), "difference = 0"),
-        (lambda: plan(open_pilot(), difference=1, ways=5), "ways = 5; with a Pilot"),
+        (lambda: plan(open_pilot(), difference=1, ways=5), "left out with a Pilot"),
         (lambda: plan(open_pilot(), difference=1, n_classes=3), "at least as many as ways = 4"),
         (lambda: plan(open_pilot(), difference=1e-12), "more than 4.6e"),
         (lambda: plan(pilot([1, 2], 1, 1), difference=1), "images_per_class = None"),

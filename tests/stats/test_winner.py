@@ -126,7 +126,7 @@ def test_it_holds_the_truth_with_the_fewest_tasks_that_it_takes(quick, methods):
 def test_fewer_tasks_are_refused_where_there_is_a_choice():
     x = np.random.default_rng(1).normal(50, 3, (2, chosen.FEWEST_TASKS))
     assert stats.winner_interval(x).low < stats.winner_interval(x).high
-    with pytest.raises(InputError, match="accuracies have 99 tasks; at least 100 are needed"):
+    with pytest.raises(InputError, match=r"accuracies have shape \(2, 99\); .* 100 or more"):
         stats.winner_interval(x[:, 1:])
     assert stats.winner_interval(x[:1, 1:]).method == 0
 

@@ -341,12 +341,12 @@ def _difference(
     parts = [(variance, count - 1) for variance, count in zip(variances, counts)]
     half, df = student(total, parts, level)
     n_tasks = sets or sum(counts)
-    widest = Interval(gap, half, level, n_tasks, "independent", df, bounds=(-100, 100))
+    widest = Interval(gap, half, level, n_tasks, "independent", df, bounds=(-100.0, 100.0))
     if not paired:
         return PrintedDifference(widest, widest, None)
     df = counts[0] - 1
     quantile, product = student_quantile(df, level), sqrt(variances[0] * variances[1])
     half = min(quantile * sqrt(total - 2 * CORRELATION[1] * product), half)
-    narrowest = Interval(gap, half, level, counts[0], "paired", df, bounds=(-100, 100))
+    narrowest = Interval(gap, half, level, counts[0], "paired", df, bounds=(-100.0, 100.0))
     correlation = (total - (gap / quantile) ** 2) / (2 * product)
     return PrintedDifference(widest, narrowest, correlation if -1 < correlation < 1 else None)

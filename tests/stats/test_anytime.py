@@ -26,30 +26,30 @@ def wealth(values, mean):
 @given(shares, st.floats(0.01, 0.99), st.sampled_from([0.8, 0.95, 0.99]))
 @settings(deadline=None)
 def test_what_is_left_out_is_what_the_bets_have_won_against(values, mean, level):
-    found = stats.anytime_interval(values, level=level)
+    result = stats.anytime_interval(values, level=level)
     for point, won, outside in (
-        (mean, wealth(values, mean), mean < found.low),
-        (mean, wealth(1 - values, 1 - mean), mean > found.high),
+        (mean, wealth(values, mean), mean < result.low),
+        (mean, wealth(1 - values, 1 - mean), mean > result.high),
     ):
-        if abs(point - found.low) > 1e-6 and abs(point - found.high) > 1e-6:
+        if abs(point - result.low) > 1e-6 and abs(point - result.high) > 1e-6:
             assert outside == (won >= 2 / (1 - level))
-    assert found.mean == pytest.approx(values.mean()) and found.n_tasks == len(values) and found.level == level
-    assert 0 <= found.low <= values.mean() + 1e-9 and values.mean() - 1e-9 <= found.high <= 1
+    assert result.mean == pytest.approx(values.mean()) and result.n_tasks == len(values) and result.level == level
+    assert 0 <= result.low <= values.mean() + 1e-9 and values.mean() - 1e-9 <= result.high <= 1
 
 
 @given(shares, st.integers(0, 1000))
 @settings(deadline=None, max_examples=30)
 def test_units_order_and_sign_do_not_matter(values, seed):
-    found = stats.anytime_interval(values)
-    ends = pytest.approx([found.low, found.high], abs=1e-7)
+    result = stats.anytime_interval(values)
+    ends = pytest.approx([result.low, result.high], abs=1e-7)
     mixed = stats.anytime_interval(np.random.default_rng(seed).permutation(values))
     percent = stats.anytime_interval(100 * values, bounds=(0, 100))
     signed = stats.anytime_interval(1 - 2 * values, bounds=(-1, 1))
     assert [mixed.low, mixed.high] == ends and [percent.low / 100, percent.high / 100] == ends
     assert [(1 - signed.high) / 2, (1 - signed.low) / 2] == ends
-    assert signed.conclusion == (found.high < 0.5) * 1 - (found.low > 0.5) * 1
+    assert signed.conclusion == (result.high < 0.5) * 1 - (result.low > 0.5) * 1
     wider = stats.anytime_interval(values, level=0.99)
-    assert wider.low <= found.low + 1e-9 and wider.high >= found.high - 1e-9
+    assert wider.low <= result.low + 1e-9 and wider.high >= result.high - 1e-9
 
 
 WORLDS = {  # draws, true mean, bounds
@@ -83,8 +83,8 @@ def test_stopping_at_will_breaks_the_usual_interval_and_not_this_one(world):
         ours += missed
     assert usual / repeats > 0.3  # of a nominal 5 %
     assert ours / repeats <= 0.05
-    found = stats.anytime_interval((x * (high - low) + low), bounds=(low, high))
-    assert bool(missed) >= (not found.low <= mean <= found.high)
+    result = stats.anytime_interval((x * (high - low) + low), bounds=(low, high))
+    assert bool(missed) >= (not result.low <= mean <= result.high)
 
 
 @pytest.mark.parametrize("tasks", [600, 2000, 10_000])

@@ -25,12 +25,12 @@ def scores(seed=0, supports=5, items=ITEMS):
     return support + item + rng.normal(0, 1, (supports, items))
 
 
-def errors(found):
-    return np.array([found.items.standard_error, found.supports.standard_error, found.both.standard_error])
+def errors(result):
+    return np.array([result.items.standard_error, result.supports.standard_error, result.both.standard_error])
 
 
-def half_widths(found):
-    return np.array([found.items.half_width, found.supports.half_width, found.both.half_width])
+def half_widths(result):
+    return np.array([result.items.half_width, result.supports.half_width, result.both.half_width])
 
 
 def mean_squares(y):
@@ -42,39 +42,39 @@ def mean_squares(y):
 
 def test_variances_are_those_of_the_two_way_analysis_of_variance():
     y = scores(supports=4, items=7)
-    of_supports, of_items, rest = mean_squares(y)
-    found, cells = stats.crossed_intervals(y), y.size
-    expected = np.array([of_items, of_supports, of_items + of_supports - rest]) / cells
-    assert errors(found) ** 2 == pytest.approx(expected, rel=1e-12)
-    assert (found.items.df, found.supports.df) == (pytest.approx(6), pytest.approx(3))
-    assert found.support_variance == pytest.approx((of_supports - rest) / 7, rel=1e-12)
-    assert found.item_variance == pytest.approx((of_items - rest) / 4, rel=1e-12)
-    assert found.interaction_variance == pytest.approx(rest, rel=1e-12)
-    assert found.both.standard_error == pytest.approx(stats.new_runs(y).interval.standard_error, rel=1e-12)
+    of_supports, of_items, options = mean_squares(y)
+    result, cells = stats.crossed_intervals(y), y.size
+    expected = np.array([of_items, of_supports, of_items + of_supports - options]) / cells
+    assert errors(result) ** 2 == pytest.approx(expected, rel=1e-12)
+    assert (result.items.df, result.supports.df) == (pytest.approx(6), pytest.approx(3))
+    assert result.support_variance == pytest.approx((of_supports - options) / 7, rel=1e-12)
+    assert result.item_variance == pytest.approx((of_items - options) / 4, rel=1e-12)
+    assert result.interaction_variance == pytest.approx(options, rel=1e-12)
+    assert result.both.standard_error == pytest.approx(stats.new_runs(y).interval.standard_error, rel=1e-12)
 
 
 def test_classes_are_strata_with_weights():
     y, weights = scores(supports=4), np.array([0.2, 0.5, 0.3])
-    found = stats.crossed_intervals(y, LABELS, weights=10 * weights)
+    result = stats.crossed_intervals(y, LABELS, weights=10 * weights)
     parts = [y[:, c == LABELS] for c in range(3)]
     squares = np.array([mean_squares(part) for part in parts])
-    of_items, rest = (weights**2 @ squares[:, k] / (4 * 20) for k in (1, 2))
+    of_items, options = (weights**2 @ squares[:, k] / (4 * 20) for k in (1, 2))
     of_supports = np.var(sum(w * part.mean(axis=1) for w, part in zip(weights, parts)), ddof=1) / 4
-    expected = [of_items, of_supports, of_items + of_supports - rest]
-    assert errors(found) ** 2 == pytest.approx(expected, rel=1e-12)
-    assert found.both.mean == pytest.approx(sum(w * part.mean() for w, part in zip(weights, parts)))
-    each = weights**2 * squares[:, 1] / 80
-    assert found.items.df == pytest.approx(each.sum() ** 2 / (each**2 / 19).sum())
-    plain = stats.crossed_intervals(y, LABELS)
-    assert plain.both.mean == pytest.approx(y.mean())
-    assert errors(plain) == pytest.approx(errors(stats.crossed_intervals(y, LABELS, weights=[1, 1, 1])))
+    expected = [of_items, of_supports, of_items + of_supports - options]
+    assert errors(result) ** 2 == pytest.approx(expected, rel=1e-12)
+    assert result.both.mean == pytest.approx(sum(w * part.mean() for w, part in zip(weights, parts)))
+    element = weights**2 * squares[:, 1] / 80
+    assert result.items.df == pytest.approx(element.sum() ** 2 / (element**2 / 19).sum())
+    plain_values = stats.crossed_intervals(y, LABELS)
+    assert plain_values.both.mean == pytest.approx(y.mean())
+    assert errors(plain_values) == pytest.approx(errors(stats.crossed_intervals(y, LABELS, weights=[1, 1, 1])))
 
 
 @given(st.integers(0, 2**32 - 1), st.floats(1e-3, 1e3), st.floats(-5, 5), st.booleans())
 def test_order_unit_and_origin_change_nothing_else(seed, factor, shift, grouped):
     rng = np.random.default_rng(seed)
     y, groups = scores(seed), (np.arange(ITEMS) // 4 if grouped else None)
-    found = stats.crossed_intervals(y, LABELS, groups=groups, pool=30, shots=8)
+    result = stats.crossed_intervals(y, LABELS, groups=groups, pool=30, shots=8)
     rows, columns = rng.permutation(5), rng.permutation(ITEMS)
     moved = stats.crossed_intervals(
         (shift + factor * y)[rows][:, columns],
@@ -83,19 +83,19 @@ def test_order_unit_and_origin_change_nothing_else(seed, factor, shift, grouped)
         pool=30,
         shots=8,
     )
-    assert half_widths(moved) == pytest.approx(factor * half_widths(found), rel=1e-6)
-    assert moved.both.mean == pytest.approx(shift + factor * found.both.mean, abs=1e-9)
+    assert half_widths(moved) == pytest.approx(factor * half_widths(result), rel=1e-6)
+    assert moved.both.mean == pytest.approx(shift + factor * result.both.mean, abs=1e-9)
 
 
 @given(st.integers(0, 2**32 - 1), st.sampled_from([0, 8, 12]), st.booleans())
 def test_both_is_never_narrower_than_either(seed, pool, binary):
     y = scores(seed, supports=2 + seed % 4)
-    drawn = dict(pool=pool, shots=5) if pool else {}
-    found = stats.crossed_intervals((y > 0) if binary else y, **drawn)
-    assert found.both.half_width >= max(found.items.half_width, found.supports.half_width)
+    images = dict(pool=pool, shots=5) if pool else {}
+    result = stats.crossed_intervals((y > 0) if binary else y, **images)
+    assert result.both.half_width >= max(result.items.half_width, result.supports.half_width)
     if not pool:  # then the second is the usual one of the means, however alike they are by chance
         means = ((y > 0) if binary else y).mean(axis=1)
-        assert found.supports.half_width == pytest.approx(stats.open_interval(means).half_width, rel=1e-9, abs=1e-12)
+        assert result.supports.half_width == pytest.approx(stats.open_interval(means).half_width, rel=1e-9, abs=1e-12)
 
 
 def test_copies_of_items_in_groups_are_one_item_each():
@@ -114,22 +114,22 @@ def test_groups_of_one_item_are_no_groups_and_groups_may_span_classes():
     y = scores()
     assert stats.crossed_intervals(y, groups=np.arange(ITEMS)) == stats.crossed_intervals(y)
     groups, w = np.arange(ITEMS) // 6, 1 / ITEMS
-    found = stats.crossed_intervals(y, LABELS, groups=groups)
+    result = stats.crossed_intervals(y, LABELS, groups=groups)
     item = y.mean(axis=0)
     off = item - np.array([item[c == LABELS].mean() for c in range(3)])[LABELS]
     by_group = np.array([w * off[groups == g].sum() / (1 - 0.1) for g in range(10)])  # each has a tenth of each class
-    assert found.items.standard_error**2 == pytest.approx((by_group**2).sum(), rel=1e-12)
+    assert result.items.standard_error**2 == pytest.approx((by_group**2).sum(), rel=1e-12)
 
 
 def test_supports_from_a_pool_count_for_less():
     y = scores(supports=10) + 3 * scores(1)[0]
-    alone, drawn = stats.crossed_intervals(y), stats.crossed_intervals(y, pool=24, shots=8)
-    assert drawn.items == alone.items
-    ratio = drawn.supports.standard_error**2 / alone.supports.standard_error**2
+    alone, images = stats.crossed_intervals(y), stats.crossed_intervals(y, pool=24, shots=8)
+    assert images.items == alone.items
+    ratio = images.supports.standard_error**2 / alone.supports.standard_error**2
     assert ratio == pytest.approx(10 * (1 / 10 + 8 / 16))
-    assert drawn.supports.df == pytest.approx(1 / (1 / 9 + 1 / 23))
+    assert images.supports.df == pytest.approx(1 / (1 / 9 + 1 / 23))
     expected = alone.both.standard_error**2 + alone.support_variance * 8 / 16
-    assert drawn.both.standard_error**2 == pytest.approx(expected)
+    assert images.both.standard_error**2 == pytest.approx(expected)
     noisy = stats.crossed_intervals(np.random.default_rng(3).normal(size=(10, ITEMS)), pool=24, shots=8)
     assert noisy.supports.half_width == noisy.both.half_width  # what holds for both holds for supports alone
     large = stats.crossed_intervals(y, pool=10**9, shots=8)
@@ -138,40 +138,42 @@ def test_supports_from_a_pool_count_for_less():
 
 def test_a_plan_of_the_same_size_is_the_study_and_larger_ones_are_narrower():
     for extra in ({}, {"pool": 40, "shots": 8}, {"labels": LABELS}, {"groups": np.arange(ITEMS) // 2}):
-        found = stats.crossed_intervals(scores(2, supports=6), **extra)
-        same = found.planned(6, ITEMS)
-        assert same.half_width == pytest.approx(found.both.half_width) and same.df == pytest.approx(found.both.df)
-        sizes = [found.planned(r, n).standard_error for r, n in ((6, ITEMS), (12, ITEMS), (12, 600), (10**6, 10**9))]
+        result = stats.crossed_intervals(scores(2, supports=6), **extra)
+        same_values = result.planned(6, ITEMS)
+        assert same_values.half_width == pytest.approx(result.both.half_width) and same_values.df == pytest.approx(
+            result.both.df
+        )
+        sizes = [result.planned(r, n).standard_error for r, n in ((6, ITEMS), (12, ITEMS), (12, 600), (10**6, 10**9))]
         assert sizes == sorted(sizes, reverse=True)
-        assert sizes[-1] ** 2 == pytest.approx(found.support_variance * found.pool_share, abs=1e-5)
-    found = stats.crossed_intervals(scores(2, supports=6))
-    many = found.planned(10**6, ITEMS)  # only the items are left
-    assert many.standard_error**2 == pytest.approx(found.item_variance / ITEMS, rel=1e-3)
+        assert sizes[-1] ** 2 == pytest.approx(result.support_variance * result.pool_share, abs=1e-5)
+    result = stats.crossed_intervals(scores(2, supports=6))
+    many = result.planned(10**6, ITEMS)  # only the items are left
+    assert many.standard_error**2 == pytest.approx(result.item_variance / ITEMS, rel=1e-3)
 
 
 def test_one_support_says_nothing_of_others():
-    found = stats.crossed_intervals(scores(supports=1))
+    result = stats.crossed_intervals(scores(supports=1))
     usual = stats.open_interval(scores(supports=1)[0])
-    assert (found.items.half_width, found.items.df) == (pytest.approx(usual.half_width), pytest.approx(usual.df))
-    assert math.isinf(found.supports.half_width) and math.isinf(found.both.half_width)
-    assert math.isinf(found.support_variance) and "± ∞ (new supports), ± ∞ (both)" in str(found)
+    assert (result.items.half_width, result.items.df) == (pytest.approx(usual.half_width), pytest.approx(usual.df))
+    assert math.isinf(result.supports.half_width) and math.isinf(result.both.half_width)
+    assert math.isinf(result.support_variance) and "± ∞ (new supports), ± ∞ (both)" in str(result)
     with pytest.raises(InputError, match="has 1 support; a pilot of 2 or more is needed"):
-        found.planned(2, 100)
+        result.planned(2, 100)
 
 
 @pytest.mark.parametrize("value", [0.1, 1.0])
 def test_where_nothing_varies_items_and_supports_are_counted(value):
-    found = stats.crossed_intervals(np.full((4, 30), value), LABELS[:30], bounds=(-1, 1))
-    assert half_widths(found).tolist() == [0, 0, 0]
-    p = [of.p_value for of in (found.items, found.supports, found.both)]
+    result = stats.crossed_intervals(np.full((4, 30), value), LABELS[:30], bounds=(-1, 1))
+    assert half_widths(result).tolist() == [0, 0, 0]
+    p = [part.p_value for part in (result.items, result.supports, result.both)]
     assert p == pytest.approx([min(2 * (1 / (1 + value)) ** n, 1) for n in (30, 4, 4)])
 
 
 def test_a_class_that_is_one_group_leaves_new_items_unknown():
     groups = np.where(LABELS == 0, 0, np.arange(ITEMS))
-    found = stats.crossed_intervals(scores(), LABELS, groups=groups)
-    assert math.isinf(found.items.half_width) and math.isinf(found.both.half_width)
-    assert math.isfinite(found.supports.half_width)
+    result = stats.crossed_intervals(scores(), LABELS, groups=groups)
+    assert math.isinf(result.items.half_width) and math.isinf(result.both.half_width)
+    assert math.isfinite(result.supports.half_width)
 
 
 STUDIES = 100
@@ -180,10 +182,10 @@ STUDIES = 100
 @pytest.fixture(scope="module")
 def shares():
     """By design and interval, in percent, of 100 studies each."""
-    found = [
+    result = [
         crossed.summary(crossed.simulated(design, STUDIES, seed=1000 + k)) for k, design in enumerate(crossed.DESIGNS)
     ]
-    return pd.concat(found).pivot(index="design", columns="interval", values="share")
+    return pd.concat(result).pivot(index="design", columns="interval", values="share")
 
 
 @pytest.mark.slow

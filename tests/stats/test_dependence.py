@@ -41,25 +41,25 @@ GROUPS = {  # uneven, a pair and two single images, or a half: in each class its
 }
 
 
-@pytest.mark.parametrize("how", GROUPS)
+@pytest.mark.parametrize("method", GROUPS)
 @pytest.mark.parametrize("kin", [None, KIN], ids=["classes", "class groups"])
-def test_against_leaving_groups_of_images_out(how, kin):
+def test_against_leaving_groups_of_images_out(method, kin):
     """Where each image is right or wrong whatever the task, leaving its group out can be done by hand."""
     value = np.random.default_rng(3).normal(size=len(LABELS)) + LABELS
     support, query = every_task()
-    groups, given = GROUPS[how], None if kin is None else kin[LABELS]
-    found = three_intervals(value[query], support, query, LABELS, groups=groups, class_groups=given)
-    plain = three_intervals(value[query], support, query, LABELS, class_groups=given)
+    groups, arguments = GROUPS[method], None if kin is None else kin[LABELS]
+    intervals = three_intervals(value[query], support, query, LABELS, groups=groups, class_groups=arguments)
+    plain_values = three_intervals(value[query], support, query, LABELS, class_groups=arguments)
     of_groups = squares_of_left_out(value, LABELS, groups)
     cell = LABELS if kin is None else kin[LABELS]
     of_cells = squares_of_left_out(value, LABELS, groups * 100 + cell)
-    assert found.image_variance == pytest.approx(of_groups, rel=0.01)
-    more = found.class_variance - plain.class_variance
-    if how == "nested" or of_groups <= of_cells:
-        assert more == pytest.approx(0, abs=1e-9) or found.class_variance == found.image_variance
+    assert intervals.image_variance == pytest.approx(of_groups, rel=0.01)
+    options = intervals.class_variance - plain_values.class_variance
+    if method == "nested" or of_groups <= of_cells:
+        assert options == pytest.approx(0, abs=1e-9) or intervals.class_variance == intervals.image_variance
     else:
-        assert more == pytest.approx(of_groups - of_cells, rel=0.02)
-        assert kin is not None or more > 0.02 * plain.class_variance
+        assert options == pytest.approx(of_groups - of_cells, rel=0.02)
+        assert kin is not None or options > 0.02 * plain_values.class_variance
 
 
 def test_against_leaving_groups_of_classes_out():
@@ -67,14 +67,14 @@ def test_against_leaving_groups_of_classes_out():
     rng = np.random.default_rng(1)
     support, query = every_task()
     value = rng.normal(size=6)[LABELS[query]]
-    found = three_intervals(value, support, query, LABELS, class_groups=KIN[LABELS])
+    intervals = three_intervals(value, support, query, LABELS, class_groups=KIN[LABELS])
     left = [value.mean() - value[~(KIN[LABELS[query]] == g).any(axis=1)].mean() for g in range(3)]
-    assert found.class_variance == pytest.approx(np.square(left).sum(), rel=0.02)
+    assert intervals.class_variance == pytest.approx(np.square(left).sum(), rel=0.02)
     order = rng.permutation(len(value))
-    drawn = np.concatenate([support, query], axis=1)[order]
-    other = influence(value.mean(axis=1)[order], drawn, LABELS, class_groups=KIN[LABELS]).intervals()
-    assert other.class_variance == pytest.approx(found.class_variance, rel=0.03)
-    assert other.classes.df == pytest.approx(found.classes.df, rel=0.1)
+    images = np.concatenate([support, query], axis=1)[order]
+    second = influence(value.mean(axis=1)[order], images, LABELS, class_groups=KIN[LABELS]).intervals()
+    assert second.class_variance == pytest.approx(intervals.class_variance, rel=0.03)
+    assert second.classes.df == pytest.approx(intervals.classes.df, rel=0.1)
 
 
 @pytest.mark.parametrize("sizes", [[5, 5, 5], [10, 3, 2], [8, 7], [1] * 9])
@@ -86,12 +86,12 @@ def test_degrees_of_freedom_are_those_of_the_estimated_variance(sizes):
     effect = rng.normal(size=(100_000, len(sizes)))
     share = np.array(sizes) / n
     of_one = ((share / (1 - share) * (effect - (effect @ share)[:, None])) ** 2).sum(axis=1)
-    found = units_of(labels, groups, None).freedom[0]
-    assert found == pytest.approx(2 * of_one.mean() ** 2 / of_one.var(), rel=0.04)
+    units = units_of(labels, groups, None).freedom[0]
+    assert units == pytest.approx(2 * of_one.mean() ** 2 / of_one.var(), rel=0.04)
     if len(set(sizes)) == 1:
-        assert found == pytest.approx(len(sizes) - 1)
+        assert units == pytest.approx(len(sizes) - 1)
         many = units_of(two, np.concatenate([groups, 100 + np.arange(30) // (30 // len(sizes))]), None).freedom[0]
-        assert many > found
+        assert many > units
 
 
 def test_degrees_of_freedom_of_several_classes_add_up():
@@ -116,10 +116,12 @@ def test_a_class_of_one_group_leaves_new_images_to_the_interval_for_classes(run)
     groups = np.arange(160) // 5
     sound = three_intervals(*run, groups=groups)
     groups[:20] = 0  # all of the first class
-    found = three_intervals(*run, groups=groups)
+    intervals = three_intervals(*run, groups=groups)
     assert np.isfinite(sound.image_variance) and sound.images.half_width < sound.classes.half_width
-    assert found.image_variance == np.inf and np.isfinite(found.class_variance)
-    assert found.images.half_width == found.classes.half_width == pytest.approx(sound.classes.half_width, rel=0.05)
+    assert intervals.image_variance == np.inf and np.isfinite(intervals.class_variance)
+    assert (
+        intervals.images.half_width == intervals.classes.half_width == pytest.approx(sound.classes.half_width, rel=0.05)
+    )
     groups[19] = 1000  # all but one
     assert three_intervals(*run, groups=groups).image_variance == np.inf
     groups[10:19] = 1000  # half of it: known
@@ -130,45 +132,45 @@ def test_a_class_of_one_group_leaves_new_images_to_the_interval_for_classes(run)
 
 def test_class_groups_of_a_difference_of_runs(run):
     values, support, query, labels = run
-    drawn = np.concatenate([support, query], axis=1)
+    images = np.concatenate([support, query], axis=1)
     pairs = [
-        influence(v, drawn, labels, groups=np.arange(160) // 5, class_groups=labels // 2)
+        influence(v, images, labels, groups=np.arange(160) // 5, class_groups=labels // 2)
         for v in (values.mean(axis=1), values.reshape(600, 4, 5).mean(axis=2).min(axis=1))
     ]
     gap = pairs[0] - pairs[1]
     assert np.array_equal(gap.groups, pairs[0].groups) and np.array_equal(gap.class_groups, pairs[0].class_groups)
     np.testing.assert_allclose(gap.classes, pairs[0].classes - pairs[1].classes)
-    both = three_intervals(values - 20, support, query, labels, class_groups=labels // 2)
-    assert gap.intervals().classes.df < 4 and both.classes.df < 4  # of four pairs
+    intervals = three_intervals(values - 20, support, query, labels, class_groups=labels // 2)
+    assert gap.intervals().classes.df < 4 and intervals.classes.df < 4  # of four pairs
     with pytest.raises(InputError, match="class_groups"):
-        pairs[0] - influence(values.mean(axis=1), drawn, labels, groups=np.arange(160) // 5)
+        pairs[0] - influence(values.mean(axis=1), images, labels, groups=np.arange(160) // 5)
 
 
 def run_of(seed, labels=LABELS):
     rng = np.random.default_rng(seed)
-    drawn = sample_closed(labels, ways=WAYS, shots=1, queries=1, tasks=400, seed=seed)
-    return influence(rng.normal(70, 9, 400), np.concatenate([drawn.support, drawn.query], axis=1), labels)
+    tasks = sample_closed(labels, ways=WAYS, shots=1, queries=1, tasks=400, seed=seed)
+    return influence(rng.normal(70, 9, 400), np.concatenate([tasks.support, tasks.query], axis=1), labels)
 
 
 def test_a_difference_is_of_classes_that_either_run_holds():
-    one, other = run_of(0), run_of(1)
-    most = replace(one, held=np.array([True] * 5 + [False])), replace(other, held=np.array([False] + [True] * 5))
-    assert (most[0] - most[1]).held.all()
+    first, second = run_of(0), run_of(1)
+    largest = replace(first, held=np.array([True] * 5 + [False])), replace(second, held=np.array([False] + [True] * 5))
+    assert (largest[0] - largest[1]).held.all()
 
 
 def test_classes_of_which_nothing_is_known_leave_new_classes_open():
-    found = run_of(0)
-    found = replace(found, classes=np.full_like(found.classes, np.inf)).intervals()
-    assert np.isinf(found.classes.half_width) and np.isfinite(found.images.half_width)
-    assert (found.classes.n_tasks, found.classes.kind) == (found.images.n_tasks, "classes")
+    intervals = run_of(0)
+    intervals = replace(intervals, classes=np.full_like(intervals.classes, np.inf)).intervals()
+    assert np.isinf(intervals.classes.half_width) and np.isfinite(intervals.images.half_width)
+    assert (intervals.classes.n_tasks, intervals.classes.kind) == (intervals.images.n_tasks, "classes")
 
 
 def test_intervals_scale_with_the_values_where_images_tell_nothing_alone():
     """Classes that are one group, but for one image: the variance of classes is bounded by nothing of the images."""
     labels = np.arange(8).repeat(4)
-    drawn = sample_closed(labels, ways=WAYS, shots=1, queries=1, tasks=2000, seed=0)
-    at = drawn.support, drawn.query, labels
-    right = np.random.default_rng(0).random((2000, WAYS)) < 0.5 + 0.05 * labels[drawn.query]
+    tasks = sample_closed(labels, ways=WAYS, shots=1, queries=1, tasks=2000, seed=0)
+    at = tasks.support, tasks.query, labels
+    right = np.random.default_rng(0).random((2000, WAYS)) < 0.5 + 0.05 * labels[tasks.query]
     groups = np.concatenate([[8], labels[1:]])
     shares, percent = (three_intervals(unit * right, *at, groups=groups) for unit in (1.0, 100.0))
     assert np.isinf(shares.image_variance) and shares.class_variance < 1
@@ -190,10 +192,12 @@ def test_the_noise_of_classes_is_of_all_that_their_variance_is_made_of():
 def test_freedom_of_both_ways_is_satterthwaite_s(of_class):
     """Of a sum of two variances with degrees of freedom of their own; one that was estimated below 0 counts as 0."""
     units, parts = units_of(LABELS, GROUPS["crossed"], None), np.ones((10, 10))
-    _, between, classes = units.freedom
+    _, between_tasks, classes = units.freedom
     variance = variances(units, lambda m: (3.0 if m is units.images else 1.0, parts), lambda m: (of_class, parts))
-    one, other = max(of_class, 0.0), 3.0 - 1.0
-    assert variance.freedom[1] == pytest.approx((one + other) ** 2 / (one**2 / classes + other**2 / between))
+    first, second = max(of_class, 0.0), 3.0 - 1.0
+    assert variance.freedom[1] == pytest.approx(
+        (first + second) ** 2 / (first**2 / classes + second**2 / between_tasks)
+    )
 
 
 @pytest.mark.parametrize(

@@ -30,45 +30,45 @@ def test_on_a_bound_the_ends_are_clopper_and_pearsons(tasks):
 
 @given(st.floats(-90, 90), counts, levels)
 def test_ends_are_where_the_chance_of_equal_values_is_half_of_what_the_level_leaves(mean, tasks, level):
-    found = stats.Interval(mean, 0.0, level, tasks, "paired", bounds=POINTS)
-    for end, bound in ((found.low, -100), (found.high, 100)):
+    interval = stats.Interval(mean, 0.0, level, tasks, "paired", bounds=POINTS)
+    for end, bound in ((interval.low, -100), (interval.high, 100)):
         distance = optimize.brentq(
             lambda x, bound=bound: (1 - (x - mean) / (bound - mean)) ** tasks - (1 - level) / 2, mean, bound, xtol=1e-12
         )
         assert end == pytest.approx(distance, abs=1e-6)
-        assert found.chance_of_equal_values(end) == pytest.approx((1 - level) / 2)
+        assert interval.chance_of_equal_values(end) == pytest.approx((1 - level) / 2)
 
 
 @given(st.floats(-100, 100), counts, levels, st.sampled_from([1.0, 0.01]))
 def test_p_value_conclusion_and_interval_agree(mean, tasks, level, unit):
-    found = stats.Interval(unit * mean, 0.0, level, tasks, "paired", bounds=(-100 * unit, 100 * unit))
-    if min(abs(found.low), abs(found.high)) > 1e-9:
-        assert found.conclusion == int(found.low > 0) - int(found.high < 0)
-    assert (found.p_value < 1 - level) == (found.conclusion != 0)
+    interval = stats.Interval(unit * mean, 0.0, level, tasks, "paired", bounds=(-100 * unit, 100 * unit))
+    if min(abs(interval.low), abs(interval.high)) > 1e-9:
+        assert interval.conclusion == int(interval.low > 0) - int(interval.high < 0)
+    assert (interval.p_value < 1 - level) == (interval.conclusion != 0)
     if 0 < abs(mean) < 99:
-        assert found.p_value == pytest.approx(min(2 * (100 / (100 + abs(mean))) ** tasks, 1), rel=1e-6)
+        assert interval.p_value == pytest.approx(min(2 * (100 / (100 + abs(mean))) ** tasks, 1), rel=1e-6)
 
 
 @given(st.floats(-30, 30), counts, levels, st.floats(0.01, 40))
 def test_equivalence_is_the_narrower_interval_within_the_margin(mean, tasks, level, margin):
-    found = stats.equivalence(stats.Interval(mean, 0.0, level, tasks, "paired", bounds=POINTS), margin)
+    result = stats.equivalence(stats.Interval(mean, 0.0, level, tasks, "paired", bounds=POINTS), margin)
     narrow = stats.Interval(mean, 0.0, 2 * level - 1 or 1e-12, tasks, "paired", bounds=POINTS)
     if min(abs(narrow.low + margin), abs(narrow.high - margin)) > 1e-9:
-        assert found.equivalent == (-margin < narrow.low and narrow.high < margin)
+        assert result.equivalent == (-margin < narrow.low and narrow.high < margin)
 
 
 def test_without_bounds_nothing_is_concluded_of_equal_values():
     for tasks in (2, 6, 600):
-        found = stats.paired_interval(np.full(tasks, 0.7), np.full(tasks, 0.6))
-        assert (found.low, found.high, found.p_value, found.conclusion) == (-math.inf, math.inf, 1, 0)
-        assert stats.equivalence(found, 5).p_value == 1 and str(found) == "0.10 ± ∞"
+        interval = stats.paired_interval(np.full(tasks, 0.7), np.full(tasks, 0.6))
+        assert (interval.low, interval.high, interval.p_value, interval.conclusion) == (-math.inf, math.inf, 1, 0)
+        assert stats.equivalence(interval, 5).p_value == 1 and str(interval) == "0.10 ± ∞"
     assert stats.simultaneous_intervals([[1.0] * 600, [0.0] * 600]).p_values.tolist() == [1, 1]
     assert stats.overlap_conclusion(stats.closed_interval([0.8] * 600), stats.closed_interval([0.2] * 600)) == 0
 
 
 def test_two_sets_count_as_the_pairs_that_they_hold():
-    found = stats.independent_interval([80.0] * 500, [40.0] * 9, bounds=POINTS)
-    assert (found.units, found.mean) == (9, 40) and found.p_value == pytest.approx(2 * (100 / 140) ** 9)
+    interval = stats.independent_interval([80.0] * 500, [40.0] * 9, bounds=POINTS)
+    assert (interval.units, interval.mean) == (9, 40) and interval.p_value == pytest.approx(2 * (100 / 140) ** 9)
 
 
 @pytest.mark.parametrize("flip", [False, True])
@@ -82,10 +82,10 @@ def test_true_and_false_have_bounds_of_their_own(flip):
 # ---------------------------------------------------------------- a − b is the mirror of b − a
 
 
-def mirrored(one, other):
-    assert (other.low, other.mean, other.high) == pytest.approx((-one.high, -one.mean, -one.low), abs=1e-12)
-    assert (other.half_width, other.p_value) == pytest.approx((one.half_width, one.p_value), abs=1e-12)
-    assert other.conclusion == -one.conclusion
+def mirrored(first, second):
+    assert (second.low, second.mean, second.high) == pytest.approx((-first.high, -first.mean, -first.low), abs=1e-12)
+    assert (second.half_width, second.p_value) == pytest.approx((first.half_width, first.p_value), abs=1e-12)
+    assert second.conclusion == -first.conclusion
 
 
 kinds = {  # of the values of one query or item: never negative, of both signs, all equal
@@ -104,16 +104,16 @@ kinds = {  # of the values of one query or item: never negative, of both signs, 
 def test_a_difference_is_the_mirror_of_the_other_one(kind, unit, bounds):
     for seed in range(5):
         rng = np.random.default_rng(seed)
-        known = dict(bounds=bounds and (-unit, unit))
+        expected = dict(bounds=bounds and (-unit, unit))
         d = unit * kinds[kind](rng, TASKS.query.shape)
-        pairs = [(stats.three_intervals(sign * d, *PLACES, **known) for sign in (1, -1))]
+        pairs = [(stats.three_intervals(sign * d, *PLACES, **expected) for sign in (1, -1))]
         crossed = unit * kinds[kind](rng, (4, 60))
-        pairs.append(stats.crossed_intervals(sign * crossed, **known) for sign in (1, -1))
-        for one, other in pairs:
-            for name in ("closed", "images", "classes") if hasattr(one, "closed") else ("items", "supports", "both"):
-                mirrored(getattr(one, name), getattr(other, name))
+        pairs.append(stats.crossed_intervals(sign * crossed, **expected) for sign in (1, -1))
+        for first, second in pairs:
+            for name in ("closed", "images", "classes") if hasattr(first, "closed") else ("items", "supports", "both"):
+                mirrored(getattr(first, name), getattr(second, name))
         task = d.mean(axis=1)
-        mirrored(stats.paired_interval(task, 0 * task, **known), stats.paired_interval(0 * task, task, **known))
+        mirrored(stats.paired_interval(task, 0 * task, **expected), stats.paired_interval(0 * task, task, **expected))
 
 
 def test_a_difference_that_is_nowhere_negative_may_be_negative_in_truth():
@@ -121,11 +121,11 @@ def test_a_difference_that_is_nowhere_negative_may_be_negative_in_truth():
     d = np.zeros(TASKS.query.shape)
     d[0, 0] = 1
     for bounds in (None, (-1, 1)):
-        found = stats.three_intervals(d, *PLACES, bounds=bounds)
-        for of in (found.closed, found.images, found.classes):
-            assert of.low == of.mean - of.half_width < 0 and of.conclusion == 0
-            assert of.high == pytest.approx(of.mean + of.half_width)
-            assert str(of).count("±") == 1 and not of.few_errors
+        intervals = stats.three_intervals(d, *PLACES, bounds=bounds)
+        for part in (intervals.closed, intervals.images, intervals.classes):
+            assert part.low == part.mean - part.half_width < 0 and part.conclusion == 0
+            assert part.high == pytest.approx(part.mean + part.half_width)
+            assert str(part).count("±") == 1 and not part.few_errors
 
 
 # ---------------------------------------------------------------- a mean on a bound, but for rounding
@@ -142,18 +142,18 @@ def test_all_right_is_on_the_bound_whatever_the_rounding(value, unit):
         values = np.full((supports, items), value * unit)
         labels = np.arange(items) % min(items // 2, 7)
         for given_labels in (None, labels):
-            found = stats.crossed_intervals(values, given_labels, bounds=(0, unit))
-            for of in (found.items, found.supports, found.both):
-                assert of.mean == value * unit and of.few_errors
-                exact = scipy_stats.beta.ppf(0.025, of.n_tasks, 1)
+            crossed = stats.crossed_intervals(values, given_labels, bounds=(0, unit))
+            for part in (crossed.items, crossed.supports, crossed.both):
+                assert part.mean == value * unit and part.few_errors
+                exact = scipy_stats.beta.ppf(0.025, part.n_tasks, 1)
                 ends = (unit * exact, unit) if value else (0, unit * (1 - exact))
-                assert (of.low, of.high) == pytest.approx(ends, rel=1e-9)
+                assert (part.low, part.high) == pytest.approx(ends, rel=1e-9)
 
 
 @given(st.sampled_from([0.0, 100.0]), st.floats(-5e-8, 5e-8), st.sampled_from([0.0, 0.1]))
 def test_a_mean_within_rounding_of_a_bound_is_that_bound(bound, off, half):
-    found, exact = (stats.Interval(bound + x, half, 0.95, 50, "open", bounds=PERCENT) for x in (off, 0.0))
-    assert found == exact
+    result, exact = (stats.Interval(bound + x, half, 0.95, 50, "open", bounds=PERCENT) for x in (off, 0.0))
+    assert result == exact
 
 
 # ---------------------------------------------------------------- sizes
@@ -174,16 +174,16 @@ def test_rare_differences_are_seldom_concluded_away(tasks, share):
         rare = rng.random(tasks) < share
         equivalent += stats.equivalence(study_of(np.where(rare, 20.0, 0.0), tasks), 10 * share).equivalent
         gain = 20 * share / (1 - share)  # on all other tasks, so that the mean is 0
-        found = study_of(np.where(rare, -20.0, gain), tasks)
-        assert (found.p_value < 0.05) == (found.conclusion != 0)
-        significant += found.conclusion != 0
+        result = study_of(np.where(rare, -20.0, gain), tasks)
+        assert (result.p_value < 0.05) == (result.conclusion != 0)
+        significant += result.conclusion != 0
     assert max(equivalent, significant) <= 0.05 * studies + 2 * math.sqrt(0.05 * 0.95 * studies)
 
 
 def test_a_winner_that_is_always_right_may_err():
     right = np.full((3, 600), 100.0)
     right[1:] -= np.arange(600) % 7
-    found = stats.winner_interval(right, bounds=PERCENT)
-    assert (found.method, found.low, found.high) == (0, pytest.approx(100 * (0.05 / 6) ** (1 / 600)), 100)
+    winner = stats.winner_interval(right, bounds=PERCENT)
+    assert (winner.method, winner.low, winner.high) == (0, pytest.approx(100 * (0.05 / 6) ** (1 / 600)), 100)
     assert stats.winner_interval(right).low == -math.inf
     assert stats.winner_interval([100.0, 90.0], np.diag([0.0, 1.0])).low == 100  # its variance is known

@@ -14,9 +14,9 @@ from fslcore.errors import InputError
 @settings(deadline=None)
 def test_against_statsmodels(n, seed, margin, shift):
     a, b = np.random.default_rng(seed).normal(size=(2, n)) - 20
-    found = stats.equivalence(stats.paired_interval(a + shift, b), margin)
-    assert found.p_value == pytest.approx(ttost_paired(a + shift, b, -margin, margin)[0], rel=1e-6, abs=1e-12)
-    assert found.equivalent == (found.p_value < 0.05)
+    result = stats.equivalence(stats.paired_interval(a + shift, b), margin)
+    assert result.p_value == pytest.approx(ttost_paired(a + shift, b, -margin, margin)[0], rel=1e-6, abs=1e-12)
+    assert result.equivalent == (result.p_value < 0.05)
     welch = stats.equivalence(stats.independent_interval(a + shift, b), margin)
     assert welch.p_value == pytest.approx(ttost_ind(a + shift, b, -margin, margin, usevar="unequal")[0], abs=1e-9)
 
@@ -25,9 +25,9 @@ def test_against_statsmodels(n, seed, margin, shift):
 def test_it_is_the_narrower_interval_within_the_margin(n, seed, margin, level):
     a, b = np.random.default_rng(seed).normal(size=(2, n))
     narrow = stats.paired_interval(a, b, 2 * level - 1)
-    found = stats.equivalence(stats.paired_interval(a, b, level), margin)
-    assert found.equivalent == (-margin < narrow.low and narrow.high < margin)
-    assert stats.equivalence(stats.paired_interval(b, a, level), margin).p_value == pytest.approx(found.p_value)
+    result = stats.equivalence(stats.paired_interval(a, b, level), margin)
+    assert result.equivalent == (-margin < narrow.low and narrow.high < margin)
+    assert stats.equivalence(stats.paired_interval(b, a, level), margin).p_value == pytest.approx(result.p_value)
 
 
 def test_the_four_verdicts_are_distinct():
@@ -38,14 +38,14 @@ def test_the_four_verdicts_are_distinct():
     assert verdict(0.1, 1, 1).verdict == "equivalent"
     assert verdict(0.1, 1, 0.2).verdict == "not significantly different"
     assert (verdict(2, 1, 0.5).verdict, verdict(-2, 1, 0.5).verdict) == ("higher", "lower")
-    both = verdict(0.1, 0.1, 0.5)  # away from 0, and too small to matter
-    assert both.verdict == "equivalent" and both.difference.conclusion == 1
+    pair = verdict(0.1, 0.1, 0.5)  # away from 0, and too small to matter
+    assert pair.verdict == "equivalent" and pair.difference.conclusion == 1
 
 
 def test_without_any_variance_and_without_an_end():
     for tasks, equivalent in ((5, False), (298, False), (299, True)):
-        found = stats.equivalence(stats.paired_interval([0.7] * tasks, [0.7] * tasks, bounds=(-1, 1)), 0.01)
-        assert (found.p_value, found.equivalent) == (pytest.approx(0.99**tasks), equivalent)
+        result = stats.equivalence(stats.paired_interval([0.7] * tasks, [0.7] * tasks, bounds=(-1, 1)), 0.01)
+        assert (result.p_value, result.equivalent) == (pytest.approx(0.99**tasks), equivalent)
     assert stats.equivalence(stats.paired_interval([0.7] * 9, [0.6] * 9), 0.01).p_value == 1
     wide = stats.Interval(0.0, np.inf, 0.95, 100, "classes", np.nan)
     assert (stats.equivalence(wide, 5).p_value, stats.equivalence(wide, 5).verdict) == (

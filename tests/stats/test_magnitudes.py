@@ -50,11 +50,17 @@ def test_magnitudes_that_are_allowed_are_computed_without_a_warning(name):
 
 
 def test_ranks_are_the_same_in_any_unit():
-    alike = TABLE.round(1)  # with ties
+    equal_values = TABLE.round(1)  # with ties
     for factor in (1e-28, 1e-11, 0.01, 100, 1e29):
-        assert (stats.rank_correlation(factor * alike, TABLE) == stats.rank_correlation(alike, TABLE)).all(), factor
-        assert (stats.value_of_choice(factor * alike, TABLE) == stats.value_of_choice(alike, TABLE)).all(), factor
-        assert (stats.across_datasets(factor * alike).ranks == stats.across_datasets(alike).ranks).all(), factor
+        assert (
+            stats.rank_correlation(factor * equal_values, TABLE) == stats.rank_correlation(equal_values, TABLE)
+        ).all(), factor
+        assert (
+            stats.value_of_choice(factor * equal_values, TABLE) == stats.value_of_choice(equal_values, TABLE)
+        ).all(), factor
+        assert (
+            stats.across_datasets(factor * equal_values).ranks == stats.across_datasets(equal_values).ranks
+        ).all(), factor
     assert np.isnan(stats.rank_correlation([0.0, 0.0], [1.0, 2.0]))
 
 

@@ -30,42 +30,42 @@ def peak(run):
         (True, dict(group_disjoint=True)),
     ],
 )
-def test_three_intervals_hold_no_number_for_each_task_and_image(grouped, more):
+def test_three_intervals_hold_no_number_for_each_task_and_image(grouped, options):
     """A table of tasks and images, or groups, has at least 2 GB even with a byte an entry."""
     n, tasks = 200_000, 20_000
     labels, groups = np.repeat(np.arange(100), n // 100), np.arange(n) // 2
-    drawn = sample_closed(
-        labels, tasks=tasks, shots=2, queries=3, groups=groups if more.get("group_disjoint") else None
+    images = sample_closed(
+        labels, tasks=tasks, shots=2, queries=3, groups=groups if options.get("group_disjoint") else None
     )
-    right = np.random.default_rng(0).random(drawn.query.shape) < 0.8
-    given = dict(groups=groups) if grouped else {}
-    most = peak(lambda: three_intervals(right, drawn.support, drawn.query, labels, **given, **more))
-    assert most < 400 * (n + tasks * PLACES) < tasks * n / 10
+    right = np.random.default_rng(0).random(images.query.shape) < 0.8
+    arguments = dict(groups=groups) if grouped else {}
+    intervals = peak(lambda: three_intervals(right, images.support, images.query, labels, **arguments, **options))
+    assert intervals < 400 * (n + tasks * PLACES) < tasks * n / 10
 
 
 def test_influence_holds_parts_of_the_tasks_by_image():
     n, tasks = 20_000, 20_000
     labels = np.repeat(np.arange(100), n // 100)
-    drawn = sample_closed(labels, tasks=tasks, shots=2, queries=3)
-    both = np.concatenate([drawn.support, drawn.query], axis=1)
+    images = sample_closed(labels, tasks=tasks, shots=2, queries=3)
+    pair = np.concatenate([images.support, images.query], axis=1)
     values = np.random.default_rng(0).random(tasks)
-    most = peak(lambda: influence(values, both, labels).intervals())
-    assert most < 400 * (n + tasks * PLACES) < tasks * n
+    intervals = peak(lambda: influence(values, pair, labels).intervals())
+    assert intervals < 400 * (n + tasks * PLACES) < tasks * n
 
 
-@pytest.mark.parametrize("apart", [False, True])
-def test_closed_tasks_hold_no_number_for_each_task_and_class(apart):
+@pytest.mark.parametrize("is_disjoint", [False, True])
+def test_closed_tasks_hold_no_number_for_each_task_and_class(is_disjoint):
     classes, tasks = 5_000, 5_000
     labels = np.repeat(np.arange(classes), 5)
-    groups = np.arange(len(labels)) if apart else None
-    most = peak(lambda: sample_closed(labels, tasks=tasks, shots=2, queries=3, groups=groups))
-    assert most < 400 * (len(labels) + tasks * PLACES) < 8 * tasks * classes
+    groups = np.arange(len(labels)) if is_disjoint else None
+    largest = peak(lambda: sample_closed(labels, tasks=tasks, shots=2, queries=3, groups=groups))
+    assert largest < 400 * (len(labels) + tasks * PLACES) < 8 * tasks * classes
 
 
 def test_the_classes_of_tasks_do_not_depend_on_how_many_are_drawn_at_once(monkeypatch):
-    drawn = []
+    images = []
     for at_once in (1, 300, 10**9):
         monkeypatch.setattr(samplers, "AT_ONCE", at_once)
-        drawn.append(samplers.some_classes(50, 70, 5, np.random.default_rng(0)))
-    whole = np.random.default_rng(0).random((50, 70)).argsort(axis=1)[:, :5]
-    assert all((some == whole).all() for some in drawn)
+        images.append(samplers.some_classes(50, 70, 5, np.random.default_rng(0)))
+    whole_set = np.random.default_rng(0).random((50, 70)).argsort(axis=1)[:, :5]
+    assert all((some == whole_set).all() for some in images)

@@ -12,9 +12,9 @@ from fslcore.stats.dependence import Variances, square
 from fslcore.stats.three_intervals import _adjusted, _table, assembled
 
 
-def put(found, noise=(0.0, 0.0), freedom=(np.inf, np.inf), sampling=0.0, tasks=10**9):
+def put(result, noise=(0.0, 0.0), freedom=(np.inf, np.inf), sampling=0.0, tasks=10**9):
     """Three intervals of a mean of 70, from variances of images and of classes."""
-    estimates = Variances(*(np.array(numbers, float) for numbers in (found, freedom, noise)))
+    estimates = Variances(*(np.array(numbers, float) for numbers in (result, freedom, noise)))
     return assembled(70.0, tasks, sampling, estimates, counts=(10**6, 10**6), level=0.95)
 
 
@@ -25,8 +25,8 @@ def test_a_squared_length_and_its_noise_are_those_of_repetition(parts, signal):
     rng = np.random.default_rng(parts)
     common = np.zeros(30)
     common[0] = signal
-    made = [square(x @ x.T) for x in common + rng.normal(size=(2000, parts, 30))]
-    length, error = np.array(made).T
+    squares = [square(x @ x.T) for x in common + rng.normal(size=(2000, parts, 30))]
+    length, error = np.array(squares).T
     spread = length.std()
     assert length.mean() == pytest.approx(signal**2, abs=4 * spread / np.sqrt(2000))
     assert np.sqrt((error**2).mean()) == pytest.approx(spread, rel=0.2 if signal == 0 else 0.1)
@@ -35,19 +35,19 @@ def test_a_squared_length_and_its_noise_are_those_of_repetition(parts, signal):
 def test_each_variance_counts_with_its_own_noise():
     """Satterthwaite: a variance V whose estimate has the standard error e is worth 2 V² / e² degrees of freedom."""
     variances, kinds = (4.0, 9.0), ("images", "classes")
-    for noise, (of, kind) in product((0.02, 0.05), enumerate(kinds)):
+    for noise, (part, kind) in product((0.02, 0.05), enumerate(kinds)):
         noises = [0.0, 0.0]
-        noises[of] = noise * variances[of]
-        made = put(variances, noises)
-        assert getattr(made, kind).df == pytest.approx(2 / noise**2, rel=2.5 * noise)
-        assert getattr(made, kinds[1 - of]).df == np.inf
+        noises[part] = noise * variances[part]
+        case = put(variances, noises)
+        assert getattr(case, kind).df == pytest.approx(2 / noise**2, rel=2.5 * noise)
+        assert getattr(case, kinds[1 - part]).df == np.inf
     for freedom in ((7.0, 30.0), (40.0, 25.0)):
-        made = put(variances, freedom=freedom)
-        assert (made.images.df, made.classes.df) == pytest.approx(freedom)
-    made = put(variances, freedom=(8.0, 12.0), sampling=3.0, tasks=21)  # as a variance of two parts
-    for kind, variance, own in zip(kinds, variances, (8, 12)):
-        worth = (variance + 3) ** 2 / (variance**2 / own + 3**2 / 20)
-        assert getattr(made, kind).df == pytest.approx(worth)
+        case = put(variances, freedom=freedom)
+        assert (case.images.df, case.classes.df) == pytest.approx(freedom)
+    case = put(variances, freedom=(8.0, 12.0), sampling=3.0, tasks=21)  # as a variance of two parts
+    for kind, variance, own_values in zip(kinds, variances, (8, 12)):
+        worth = (variance + 3) ** 2 / (variance**2 / own_values + 3**2 / 20)
+        assert getattr(case, kind).df == pytest.approx(worth)
 
 
 @pytest.mark.parametrize("noise, freedom", [(0.5, 1e9), (0.0, 6.0), (0.35, 12.0)])
@@ -55,29 +55,29 @@ def test_intervals_from_noisy_variances_cover(noise, freedom):
     """A mean of variance 1, which is estimated with the noise of the tasks and from few units."""
     rng = np.random.default_rng(0)
     n, hits = 900, 0
-    means, found = rng.normal(size=n), rng.chisquare(freedom, n) / freedom + noise * rng.normal(size=n)
-    for mean, variance in zip(means, found):
-        made = put((variance, variance), (noise, noise), (freedom, freedom), 1e-3)
-        hits += abs(mean) <= made.classes.half_width
+    means, result = rng.normal(size=n), rng.chisquare(freedom, n) / freedom + noise * rng.normal(size=n)
+    for mean, variance in zip(means, result):
+        case = put((variance, variance), (noise, noise), (freedom, freedom), 1e-3)
+        hits += abs(mean) <= case.classes.half_width
     assert 0.925 <= hits / n <= 0.985  # standard error 0.007; with noise the interval is on the wide side
 
 
 @given(st.floats(-5, 5), st.floats(-5, 5), st.floats(0, 2))
 def test_new_classes_come_with_new_images(image, of_class, sampling):
     """No interval for new classes is narrower than that for new images, and no variance is below 0."""
-    made = put((image, of_class), sampling=sampling)
-    assert made.image_variance == pytest.approx(max(image, 0), abs=1e-12)
-    assert made.class_variance == pytest.approx(max(of_class, image, 0), abs=1e-12)
-    assert made.classes.half_width >= made.images.half_width - 1e-9
+    case = put((image, of_class), sampling=sampling)
+    assert case.image_variance == pytest.approx(max(image, 0), abs=1e-12)
+    assert case.class_variance == pytest.approx(max(of_class, image, 0), abs=1e-12)
+    assert case.classes.half_width >= case.images.half_width - 1e-9
     total = max(of_class, image, 0) + sampling
-    assert made.classes.half_width == pytest.approx(1.95996 * np.sqrt(total), rel=1e-3, abs=1e-6)
+    assert case.classes.half_width == pytest.approx(1.95996 * np.sqrt(total), rel=1e-3, abs=1e-6)
 
 
 def test_new_images_never_need_more_than_new_classes_do():
     """Few images and many classes: what holds for new classes holds for new images of these too."""
-    made = put((4.0, 4.5), freedom=(2.0, 1e6))
-    assert made.images.half_width == made.classes.half_width == pytest.approx(1.96 * np.sqrt(4.5), rel=1e-3)
-    assert made.images.kind == "images"
+    case = put((4.0, 4.5), freedom=(2.0, 1e6))
+    assert case.images.half_width == case.classes.half_width == pytest.approx(1.96 * np.sqrt(4.5), rel=1e-3)
+    assert case.images.kind == "images"
     unknown = put((4.0, 4.5), freedom=(5.0, 0.0))
     assert np.isinf(unknown.classes.half_width) and np.isfinite(unknown.images.half_width)
 
@@ -90,20 +90,20 @@ def test_tasks_of_pools_against_counting_all_tasks_without_an_image():
     pools = [[(0, 1, 2, 3), (6, 7, 8, 9, 10)], [(2, 3, 4, 5), (9, 10, 11)]]  # by attribute, of either class
 
     def mean(without=None):
-        left = [[[i for i in of if i != without] for of in kind] for kind in pools]
+        left = [[[i for i in part if i != without] for part in kind] for kind in pools]
         return np.mean([np.mean([worth[i] * worth[j] for i, j in product(*kind)]) for kind in left])
 
     tasks, members = [], []
     for kind in pools:  # both kinds count alike, with 20 and 12 tasks
-        every = list(product(*kind)) * (60 // (len(kind[0]) * len(kind[1])))
-        tasks += every
-        members += [np.pad(np.concatenate(kind), (0, 9 - sum(map(len, kind))), constant_values=-1)] * len(every)
+        all_values = list(product(*kind)) * (60 // (len(kind[0]) * len(kind[1])))
+        tasks += all_values
+        members += [np.pad(np.concatenate(kind), (0, 9 - sum(map(len, kind))), constant_values=-1)] * len(all_values)
     order = rng.permutation(len(tasks))
     tasks, members = np.array(tasks)[order], np.array(members)[order]
-    found = influence(worth[tasks].prod(axis=1), tasks, labels, pool=members).images.mean(axis=0)
+    influences = influence(worth[tasks].prod(axis=1), tasks, labels, pool=members).images.mean(axis=0)
     exact = np.array([mean() - mean(i) for i in range(12)])
     exact -= (np.bincount(labels, exact) / 6)[labels]
-    np.testing.assert_allclose(found, exact, atol=1e-9)
+    np.testing.assert_allclose(influences, exact, atol=1e-9)
     assert np.ptp(exact) > 0.1
 
 
@@ -114,7 +114,7 @@ def test_accuracies_are_adjusted_as_by_a_dense_regression_on_their_classes():
     accuracy = 70 + 5 * rng.normal(size=classes)[of_task].sum(axis=1) + rng.normal(size=tasks)
     held = _table(np.ones((tasks, ways)), of_task, classes)
     off, dense = accuracy - accuracy.mean(), held.toarray()
-    rest = off - dense @ np.linalg.lstsq(dense, off, rcond=None)[0]
-    assert _adjusted(accuracy, held) == pytest.approx(rest * np.sqrt(tasks / (tasks - classes)), abs=1e-8)
+    options = off - dense @ np.linalg.lstsq(dense, off, rcond=None)[0]
+    assert _adjusted(accuracy, held) == pytest.approx(options * np.sqrt(tasks / (tasks - classes)), abs=1e-8)
     few = _table(np.ones((5, ways)), of_task[:5], classes)  # fewer tasks than classes say nothing of them
     assert _adjusted(accuracy[:5], few) == pytest.approx(accuracy[:5] - accuracy[:5].mean())

@@ -31,8 +31,8 @@ def test_power_with_known_variance():
 @settings(max_examples=30)
 @given(st.floats(0.01, 100), st.floats(1, 1000), st.floats(0.06, 0.99))
 def test_detectable_turns_power_around(standard_error, df, wanted):
-    found = detectable_difference(standard_error, df, power=wanted)
-    assert power(found, standard_error, df) == pytest.approx(wanted, abs=1e-6)
+    difference = detectable_difference(standard_error, df, power=wanted)
+    assert power(difference, standard_error, df) == pytest.approx(wanted, abs=1e-6)
 
 
 def pilot(values, image_variance, class_variance, df=np.inf):
@@ -47,18 +47,18 @@ def pilot(values, image_variance, class_variance, df=np.inf):
 
 def test_tasks_are_those_of_a_paired_t_test():
     values = np.random.default_rng(0).normal(0, 8, 300)
-    found = plan(pilot(values, 1.0, 2.0), images_per_class=50, n_classes=20, ways=5, shots=1, difference=1.5)
+    planned = plan(pilot(values, 1.0, 2.0), images_per_class=50, n_classes=20, ways=5, shots=1, difference=1.5)
     theirs = TTestPower().solve_power(1.5 / values.std(ddof=1), power=0.8, alpha=0.05)
     # A known variance would need as many, and the pilot's 299 degrees of freedom cost one or two more.
-    assert int(np.ceil(theirs)) < found.n_tasks <= 1.02 * theirs
-    assert found.tasks_range[0] < theirs < found.tasks_range[1]
+    assert int(np.ceil(theirs)) < planned.n_tasks <= 1.02 * theirs
+    assert planned.tasks_range[0] < theirs < planned.tasks_range[1]
 
 
 @settings(max_examples=30)
 @given(st.floats(0.001, 10), st.floats(0.001, 30), st.floats(0.2, 5), st.floats(0.5, 0.95))
 def test_what_is_planned_is_enough_and_no_more(by_image, by_class, difference, wanted):
-    made = pilot(np.linspace(-10, 10, 100), by_image, by_class)
-    found = plan(made, images_per_class=40, n_classes=12, ways=5, shots=1, difference=difference, power=wanted)
+    estimates = pilot(np.linspace(-10, 10, 100), by_image, by_class)
+    planned = plan(estimates, images_per_class=40, n_classes=12, ways=5, shots=1, difference=difference, power=wanted)
 
     def reached(images=None, classes=None):
         if images is not None:
@@ -67,25 +67,28 @@ def test_what_is_planned_is_enough_and_no_more(by_image, by_class, difference, w
         at = by_class * 12 / (1 + 4 / 12) * (1 + 4 / classes) / classes
         return power(difference, np.sqrt(at), classes - 1)
 
-    assert reached(images=found.images_per_class) >= wanted - 1e-6 and reached(classes=found.n_classes) >= wanted - 1e-6
-    assert found.images_per_class == 3 or reached(images=found.images_per_class - 1) < wanted
-    assert found.n_classes == 6 or reached(classes=found.n_classes - 1) < wanted
+    assert (
+        reached(images=planned.images_per_class) >= wanted - 1e-6
+        and reached(classes=planned.n_classes) >= wanted - 1e-6
+    )
+    assert planned.images_per_class == 3 or reached(images=planned.images_per_class - 1) < wanted
+    assert planned.n_classes == 6 or reached(classes=planned.n_classes - 1) < wanted
 
 
 def test_the_least_that_is_planned_is_what_leaves_one_out():
     """However large the difference: one image more than tasks take of a class, one class more, and two tasks."""
-    made = pilot(np.linspace(-10, 10, 100), 1.0, 1.0)
-    found = plan(made, images_per_class=40, n_classes=12, ways=5, shots=3, difference=1e6)
-    assert (found.n_tasks, found.images_per_class, found.n_classes) == (2, 5, 6)
+    estimates = pilot(np.linspace(-10, 10, 100), 1.0, 1.0)
+    planned = plan(estimates, images_per_class=40, n_classes=12, ways=5, shots=3, difference=1e6)
+    assert (planned.n_tasks, planned.images_per_class, planned.n_classes) == (2, 5, 6)
 
 
 @pytest.mark.slow
 def test_a_planned_number_of_images_gives_the_wanted_chance():
     """Two backbones, one a little better on these classes: plan from one test set, then draw many."""
-    found = coverage.check_plan(40, power=0.8, level=0.95, seed=3)
-    assert found["planned"].min() > 30 and found["difference"].nunique() == 1 and found["difference"][0] > 0
-    assert 0.6 < found["told"].mean() < 0.95
-    assert found["told_by_pilot"].mean() < found["told"].mean()
+    result = coverage.check_plan(40, power=0.8, level=0.95, seed=3)
+    assert result["planned"].min() > 30 and result["difference"].nunique() == 1 and result["difference"][0] > 0
+    assert 0.6 < result["told"].mean() < 0.95
+    assert result["told_by_pilot"].mean() < result["told"].mean()
 
 
 WAYS, SHOTS, BETTER = 4, 5, 0.04
@@ -121,10 +124,10 @@ def test_pilots_of_few_classes_plan_for_the_wanted_power_on_average(df, wanted):
     truly = smallest(lambda n: reached(n) >= wanted, 6)
     chances, inside = [], []
     for variance in scipy_stats.chi2.ppf((np.arange(40) + 0.5) / 40, df) / df:
-        made = pilot([1.0, 1.0], 0.0, variance * (1 + OF_CLASSES / (df + 1)) / (df + 1), df)
-        found = plan(made, images_per_class=10, n_classes=df + 1, ways=2, shots=1, difference=0.3, power=wanted)
-        chances.append(reached(found.n_classes))
-        inside.append(found.classes_range[0] <= truly <= found.classes_range[1])
+        estimates = pilot([1.0, 1.0], 0.0, variance * (1 + OF_CLASSES / (df + 1)) / (df + 1), df)
+        planned = plan(estimates, images_per_class=10, n_classes=df + 1, ways=2, shots=1, difference=0.3, power=wanted)
+        chances.append(reached(planned.n_classes))
+        inside.append(planned.classes_range[0] <= truly <= planned.classes_range[1])
     assert np.mean(chances) == pytest.approx(wanted, abs=0.015)
     assert np.mean(inside) == pytest.approx(0.95, abs=0.03)
 
@@ -141,70 +144,72 @@ def test_a_plan_says_its_ranges():
 
 def test_ranges_are_plans_for_the_ends_of_the_variances_interval():
     shape, df = dict(images_per_class=9, n_classes=9, ways=5, shots=1, difference=2), 30
-    found = plan(pilot([1.0, 1.0], 0.5, 2.0, df), **shape)
-    for between, freedom, size in (
-        (found.images_range, 0.4 * df, lambda known: known.images_per_class),
-        (found.classes_range, df, lambda known: known.n_classes),
+    planned = plan(pilot([1.0, 1.0], 0.5, 2.0, df), **shape)
+    for between_tasks, freedom, size in (
+        (planned.images_range, 0.4 * df, lambda expected: expected.images_per_class),
+        (planned.classes_range, df, lambda expected: expected.n_classes),
     ):
         shares = freedom / scipy_stats.chi2.ppf([0.975, 0.025], freedom)
         ends = tuple(size(plan(pilot([1.0, 1.0], 0.5 * share, 2.0 * share), **shape)) for share in shares)
-        assert between == ends and ends[0] < size(found) < ends[1]
+        assert between_tasks == ends and ends[0] < size(planned) < ends[1]
 
 
 @pytest.mark.parametrize("wanted", [0.6, 0.8, 0.95])
 def test_open_tasks_planned_from_a_pilot_have_the_wanted_power(wanted):
     rng = np.random.default_rng(0)
-    found = plan(pilot_of(rng, 20_000), difference=BETTER, power=wanted)
-    assert told(rng, found.n_tasks, found.queries) == pytest.approx(wanted, abs=0.035)
+    planned = plan(pilot_of(rng, 20_000), difference=BETTER, power=wanted)
+    assert told(rng, planned.n_tasks, planned.queries) == pytest.approx(wanted, abs=0.035)
 
 
 @pytest.mark.parametrize("difference", [0.04, 0.12, 0.4])
 def test_open_tasks_take_about_the_fewest_images_that_do(difference):
-    alike = np.random.default_rng(4).choice([-1, 0, 1], (500, WAYS, 6))  # tasks that hardly vary: Q* is large
-    made = stats.pilot(alike, SHOTS)
-    found = plan(made, difference=difference)
+    equal_values = np.random.default_rng(4).choice([-1, 0, 1], (500, WAYS, 6))  # tasks that hardly vary: Q* is large
+    estimates = stats.pilot(equal_values, SHOTS)
+    planned = plan(estimates, difference=difference)
 
     def images(queries):
-        variance = made.expected.variance(queries, 1)
+        variance = estimates.expected.variance(queries, 1)
         enough = lambda t: power(difference, np.sqrt(variance / t), t - 1) >= 0.8  # noqa: E731
         return (SHOTS + queries) * smallest(enough, 2)
 
     # Q is chosen by the expected α, which where α may be 0 is a little above the estimate that sizes T.
-    task = SHOTS + found.queries
-    assert 0.85 * images(found.queries) - task <= found.images_per_class <= images(found.queries) + 2 * task
-    assert found.images_per_class <= 1.1 * min(map(images, range(1, 40))) + 2 * task
+    task = SHOTS + planned.queries
+    assert 0.85 * images(planned.queries) - task <= planned.images_per_class <= images(planned.queries) + 2 * task
+    assert planned.images_per_class <= 1.1 * min(map(images, range(1, 40))) + 2 * task
 
 
 @pytest.mark.parametrize("difference", [0.2, 0.3, 0.5])
 def test_a_handful_of_open_tasks_pays_for_its_degrees_of_freedom(difference):
-    made = pilot_of(np.random.default_rng(5), 20_000)
-    found = plan(made, difference=difference)
-    variance = made.model.variance(found.queries, 1)
+    case = pilot_of(np.random.default_rng(5), 20_000)
+    planned = plan(case, difference=difference)
+    variance = case.model.variance(planned.queries, 1)
     enough = lambda t: power(difference, np.sqrt(variance / t), t - 1) >= 0.8  # noqa: E731
-    assert found.n_tasks == smallest(enough, 2) <= 12
+    assert planned.n_tasks == smallest(enough, 2) <= 12
 
 
 def test_images_of_a_class_follow_the_number_of_classes():
-    made = pilot_of(np.random.default_rng(3), 2000)
-    one, many = (plan(made, difference=BETTER, n_classes=n) for n in (WAYS, 20))
-    assert (one.n_tasks, one.queries) == (many.n_tasks, many.queries) and one == plan(made, difference=BETTER)
+    case = pilot_of(np.random.default_rng(3), 2000)
+    first, many = (plan(case, difference=BETTER, n_classes=n) for n in (WAYS, 20))
+    assert (first.n_tasks, first.queries) == (many.n_tasks, many.queries) and first == plan(case, difference=BETTER)
     uses = many.images_per_class / (SHOTS + many.queries)
-    assert uses == np.ceil(one.n_tasks * WAYS / 20)
-    assert plan(made, difference=-BETTER) == one  # either may be the better one
+    assert uses == np.ceil(first.n_tasks * WAYS / 20)
+    assert plan(case, difference=-BETTER) == first  # either may be the better one
 
 
 def test_no_plan_for_new_classes_where_the_pilot_tells_nothing_of_them():
-    found = plan(pilot([1, 2, 3], 1.0, np.inf), images_per_class=20, n_classes=5, ways=5, shots=1, difference=1)
-    assert isinstance(found, Plan) and found.n_classes is None
+    planned = plan(pilot([1, 2, 3], 1.0, np.inf), images_per_class=20, n_classes=5, ways=5, shots=1, difference=1)
+    assert isinstance(planned, Plan) and planned.n_classes is None
 
 
 def test_no_plan_for_new_images_where_the_interval_of_new_classes_stands_in():
     """What classes add to the variance does not fall with the images of a class."""
-    made = pilot([1, 2, 3], 1.0, 2.0)
-    unknown = replace(made, images=made.classes, image_variance=np.inf)
-    found = plan(unknown, images_per_class=20, n_classes=8, ways=5, shots=1, difference=1)
-    assert found.images_per_class is None and found.images_range is None and "images" not in str(found)
-    assert found.n_classes == plan(made, images_per_class=20, n_classes=8, ways=5, shots=1, difference=1).n_classes
+    estimates = pilot([1, 2, 3], 1.0, 2.0)
+    unknown = replace(estimates, images=estimates.classes, image_variance=np.inf)
+    planned = plan(unknown, images_per_class=20, n_classes=8, ways=5, shots=1, difference=1)
+    assert planned.images_per_class is None and planned.images_range is None and "images" not in str(planned)
+    assert (
+        planned.n_classes == plan(estimates, images_per_class=20, n_classes=8, ways=5, shots=1, difference=1).n_classes
+    )
 
 
 def test_power_of_a_huge_difference_is_1_and_tends_to_it():
@@ -212,9 +217,9 @@ def test_power_of_a_huge_difference_is_1_and_tends_to_it():
 
 
 def test_a_plan_of_open_tasks_tells_their_queries_beside_them():
-    found = Plan(23, 108, None, 13, (20, 26), (90, 126), None)
-    assert str(found) == "23 (20 to 26) tasks of 13 queries per class, 108 (90 to 126) images per class"
-    assert str(replace(found, tasks_range=(20, np.inf))).startswith("23 (20 to ∞) tasks")
+    result = Plan(23, 108, None, 13, (20, 26), (90, 126), None)
+    assert str(result) == "23 (20 to 26) tasks of 13 queries per class, 108 (90 to 126) images per class"
+    assert str(replace(result, tasks_range=(20, np.inf))).startswith("23 (20 to ∞) tasks")
 
 
 @pytest.mark.parametrize(

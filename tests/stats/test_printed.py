@@ -24,16 +24,16 @@ from fslcore.tasks import sample_closed
 @pytest.fixture(scope="module")
 def episodes():
     """Accuracies (T, methods) of the stored 5-way 5-shot episodes, by set of classes."""
-    kept = pd.read_parquet(DATA / "episodes" / "episodes.parquet")
-    kept = kept[kept.block == -1]
-    found = []
-    for _, rows in kept.groupby(["dataset", "split"], observed=True):
+    kept_tasks = pd.read_parquet(DATA / "episodes" / "episodes.parquet")
+    kept_tasks = kept_tasks[kept_tasks.block == -1]
+    result = []
+    for _, rows in kept_tasks.groupby(["dataset", "split"], observed=True):
         columns = ["backbone", "learner"]
         wide = rows.pivot_table(index="task", columns=columns, values="accuracy", observed=True).dropna(axis=1)
         if len(wide):
-            found.append(100 * wide.to_numpy())
-    assert len(found) == 12 and kept.queries.unique() == [75]
-    return found
+            result.append(100 * wide.to_numpy())
+    assert len(result) == 12 and kept_tasks.queries.unique() == [75]
+    return result
 
 
 def test_what_it_takes_for_usual_comes_from_the_stored_episodes(episodes):
@@ -49,7 +49,7 @@ def test_what_it_takes_for_usual_comes_from_the_stored_episodes(episodes):
 
 def test_it_knows_what_the_figures_of_the_episodes_mean(episodes):
     """Each pair of methods printed with each of the three, to one decimal or two, of as many tasks as there are."""
-    right, asked = 0, 0
+    right, options = 0, 0
     for a in episodes:
         mean, deviation, t = a.mean(axis=0), a.std(axis=0, ddof=1), len(a)
         factors = {"interval": 1.96 / np.sqrt(t), "standard error": 1 / np.sqrt(t), "standard deviation": 1}
@@ -57,8 +57,8 @@ def test_it_knows_what_the_figures_of_the_episodes_mean(episodes):
             for meaning, factor in factors.items():
                 figures = [(m.round(2), (factor * s).round(2)) for m, s in zip(mean[i : i + 2], deviation[i : i + 2])]
                 right += from_printed(*figures, t).likely.meaning == meaning
-                asked += 1
-    assert asked == 108 and right == asked
+                options += 1
+    assert options == 108 and right == options
 
 
 def test_unrelated_tasks_have_welch_s_interval():
@@ -84,19 +84,19 @@ def test_the_paired_interval_lies_between_the_two(rho):
     x = rng.normal(size=(400, 2))
     x -= x.mean(axis=0)
     first = x[:, 0] / x[:, 0].std(ddof=1)
-    rest = x[:, 1] - (x[:, 1] @ first) / (first @ first) * first
-    rest /= rest.std(ddof=1)
-    a, b = 70 + 9 * first, 69.6 + 8 * (rho * first + np.sqrt(1 - rho**2) * rest)
+    options = x[:, 1] - (x[:, 1] @ first) / (first @ first) * first
+    options /= options.std(ddof=1)
+    a, b = 70 + 9 * first, 69.6 + 8 * (rho * first + np.sqrt(1 - rho**2) * options)
     figures = [(v.mean(), 1.959963984540054 * v.std(ddof=1) / 20) for v in (a, b)]
-    found = from_printed(*figures, 400, same_tasks="yes").readings[0].tasks
+    result = from_printed(*figures, 400, same_tasks="yes").readings[0].tasks
     paired = stats.paired_interval(a, b)
     if rho == 0.95:
-        assert found.narrowest.half_width == pytest.approx(paired.half_width, rel=1e-9)
-    assert found.widest.kind == stats.independent_interval(a, b).kind
-    assert (found.narrowest.n_tasks, found.narrowest.kind) == (paired.n_tasks, "paired")
-    between = found.narrowest.half_width * (1 - 1e-9) <= paired.half_width <= found.widest.half_width * 1.003
-    assert between == (0 <= rho <= 0.95)
-    assert (rho > found.correlation) == (paired.conclusion != 0)
+        assert result.narrowest.half_width == pytest.approx(paired.half_width, rel=1e-9)
+    assert result.widest.kind == stats.independent_interval(a, b).kind
+    assert (result.narrowest.n_tasks, result.narrowest.kind) == (paired.n_tasks, "paired")
+    between_tasks = result.narrowest.half_width * (1 - 1e-9) <= paired.half_width <= result.widest.half_width * 1.003
+    assert between_tasks == (0 <= rho <= 0.95)
+    assert (rho > result.correlation) == (paired.conclusion != 0)
 
 
 @given(
@@ -111,12 +111,12 @@ def test_the_paired_interval_lies_between_the_two(rho):
 def test_no_number_is_outside_what_it_can_be(a, b, tasks, classes, same_tasks):
     """Correlations within ±1, ends of a difference within ±100 points, deviations that accuracies can have."""
     try:
-        found = from_printed(a, b, tasks, classes=classes, images=500, same_tasks=same_tasks)
+        result = from_printed(a, b, tasks, classes=classes, images=500, same_tasks=same_tasks)
     except InputError as error:
         assert "standard deviations of at most" in str(error)
         return
-    assert found.likely in found.readings
-    for reading in found.readings:
+    assert result.likely in result.readings
+    for reading in result.readings:
         for deviation, (mean, _) in zip(reading.deviations, (a, b)):
             assert deviation <= np.sqrt(mean * (100 - mean) * tasks / (tasks - 1)) * (1 + 1e-12)
         for difference in filter(None, (reading.tasks, reading.images, reading.classes)):
@@ -127,9 +127,9 @@ def test_no_number_is_outside_what_it_can_be(a, b, tasks, classes, same_tasks):
 
 
 def test_a_reading_by_which_accuracies_would_vary_more_than_they_can_is_left_out():
-    found = from_printed((90, 4), (91, 4), 600)
-    assert [reading.meaning for reading in found.readings] == ["standard deviation"]  # else 50 and 98 points
-    assert found.likely is found.readings[0]
+    result = from_printed((90, 4), (91, 4), 600)
+    assert [reading.meaning for reading in result.readings] == ["standard deviation"]  # else 50 and 98 points
+    assert result.likely is result.readings[0]
     with pytest.raises(InputError, match=r"± = 30 and 30; accuracies with these means have .* at most 12.17 and 11.12"):
         from_printed((1.2, 30), (99, 30), 5)
 
@@ -144,8 +144,8 @@ def test_images_that_a_closed_interval_leaves_out_are_bounded():
     repetitions = 150
     for seed in range(repetitions):
         x, labels = gaussians.gaussian_classes(n, rng)
-        drawn = sample_closed(labels, tasks=tasks, ways=2, shots=2, queries=4, seed=seed)
-        accuracy = 100 * gaussians.nearest_mean_accuracy(x, drawn)
+        images = sample_closed(labels, tasks=tasks, ways=2, shots=2, queries=4, seed=seed)
+        accuracy = 100 * gaussians.nearest_mean_accuracy(x, images)
         figure = (accuracy.mean(), stats.closed_interval(accuracy).half_width)
         # beside a figure that is known: the difference then varies as the accuracy does
         r = from_printed(figure, (truth, 1e-6), tasks, images=2 * n, ways=2, shots=2, queries=4).readings[0]
@@ -203,15 +203,15 @@ def run(capsys, *words):
 )
 def test_it_is_said_what_the_half_is_taken_for(half, level, meaning):
     """Accuracies that vary by about 7.5 points, over 600 tasks."""
-    found = from_printed((61.2, half), (53.5, half), 600, level=level)
-    assert words.details(found)[0].startswith(f"± is read as {meaning}:")
-    assert not any(meaning in line for line in words.other_readings(found))
+    result = from_printed((61.2, half), (53.5, half), 600, level=level)
+    assert words.details(result)[0].startswith(f"± is read as {meaning}:")
+    assert not any(meaning in line for line in words.other_readings(result))
 
 
 def test_figures_of_one_decimal_are_rounded():
     for half, coarse in ((0.4, True), (0.45, False)):
-        found = from_printed((71.2, half), (70.5, 0.5), 600)
-        assert found.coarse == coarse and words.details(found)[-1].startswith("With one decimal") == coarse
+        result = from_printed((71.2, half), (70.5, 0.5), 600)
+        assert result.coarse == coarse and words.details(result)[-1].startswith("With one decimal") == coarse
 
 
 WRITTEN = r"71.2±0.4|71.2 ± 0.4|71.2+-0.4|71.2+/-.4|71.2\pm0.4|71.2 \pm 0.4|71.2%±0.4%|71.2 (0.4)|$71.2_{0.4}$|71,2±0,4"
@@ -219,10 +219,10 @@ WRITTEN = r"71.2±0.4|71.2 ± 0.4|71.2+-0.4|71.2+/-.4|71.2\pm0.4|71.2 \pm 0.4|71
 
 @pytest.mark.parametrize("text", WRITTEN.split("|"))
 def test_a_figure_is_read_as_it_is_written(capsys, text):
-    code, said = run(capsys, text, "70.5±0.5", "--tasks", "600")
+    code, all_text = run(capsys, text, "70.5±0.5", "--tasks", "600")
     wanted = from_printed((71.2, 0.4), (70.5, 0.5), 600)
-    assert code == 0 and said.out.splitlines()[0] == words.answer(wanted)
-    assert said.out.splitlines()[1:] == [*words.details(wanted), *words.other_readings(wanted)]
+    assert code == 0 and all_text.out.splitlines()[0] == words.answer(wanted)
+    assert all_text.out.splitlines()[1:] == [*words.details(wanted), *words.other_readings(wanted)]
 
 
 def test_two_shares_are_read_as_percent(capsys):
@@ -232,14 +232,14 @@ def test_two_shares_are_read_as_percent(capsys):
 
 def test_the_command_gives_json(capsys):
     line = "79.59±0.52 76.87±0.56 --tasks 600 --images 840 --classes 12 --same-tasks yes --sampling closed --json"
-    code, said = run(capsys, *line.split())
+    code, text = run(capsys, *line.split())
     wanted = from_printed(
         (79.59, 0.52), (76.87, 0.56), 600, images=840, classes=12, same_tasks="yes", sampling="closed"
     )
-    found = json.loads(said.out)
-    assert code == 0 and found["answer"] == words.answer(wanted) and found["notes"] == words.details(wanted)
-    assert found["likely"]["images"]["widest"]["half_width"] == wanted.likely.images.widest.half_width
-    assert len(found["readings"]) == 3 and found["n_tasks"] == [600, 600]
+    result = json.loads(text.out)
+    assert code == 0 and result["answer"] == words.answer(wanted) and result["notes"] == words.details(wanted)
+    assert result["likely"]["images"]["widest"]["half_width"] == wanted.likely.images.widest.half_width
+    assert len(result["readings"]) == 3 and result["n_tasks"] == [600, 600]
 
 
 @pytest.mark.parametrize(
@@ -260,5 +260,5 @@ def test_the_command_gives_json(capsys):
     ],
 )
 def test_bad_lines_are_told_in_one_line(capsys, line, message):
-    code, said = run(capsys, *line.split())
-    assert code == 2 and said.out == "" and message in said.err and said.err.count("\n") == 1
+    code, text = run(capsys, *line.split())
+    assert code == 2 and text.out == "" and message in text.err and text.err.count("\n") == 1

@@ -38,21 +38,21 @@ def log_term(count, share):
 @pytest.mark.parametrize("table", TABLES)
 @pytest.mark.parametrize("level", [0.9, 0.95])
 def test_the_score_statistic_is_the_normal_quantile_at_both_ends(table, level):
-    found = paired_proportions(*answers(*table), level)
+    proportions = paired_proportions(*answers(*table), level)
     z = stats.norm.ppf((1 + level) / 2)
-    for end, sign in ((found.low, 1), (found.high, -1)):
+    for end, sign in ((proportions.low, 1), (proportions.high, -1)):
         if -1 + 1e-6 < end < 1 - 1e-6:
             assert score(table[1], table[2], sum(table), end) == pytest.approx(sign * z, abs=2e-3)
-    assert -1 <= found.low <= found.mean <= found.high <= 1
+    assert -1 <= proportions.low <= proportions.mean <= proportions.high <= 1
 
 
 @pytest.mark.parametrize("table", TABLES)
 def test_the_p_value_is_that_of_mcnemar(table):
-    both, first, second, neither = table
-    found = paired_proportions(*answers(*table))
-    expected = mcnemar([[both, first], [second, neither]], exact=found.is_exact, correction=False)
-    assert found.p_value == pytest.approx(expected.pvalue if first + second else 1.0)
-    assert found.discordant == (first, second) and found.n_tasks == sum(table)
+    pair, first, second, neither = table
+    proportions = paired_proportions(*answers(*table))
+    expected = mcnemar([[pair, first], [second, neither]], exact=proportions.is_exact, correction=False)
+    assert proportions.p_value == pytest.approx(expected.pvalue if first + second else 1.0)
+    assert proportions.discordant == (first, second) and proportions.n_tasks == sum(table)
 
 
 @pytest.mark.parametrize("shares", [(0.1, 0.1), (0.2, 0.05), (0.02, 0.02), (0.3, 0.25)])
@@ -63,8 +63,8 @@ def test_coverage_by_counting_all_tables(shares):
         for j in range(count + 1 - i):
             chance = stats.multinomial.pmf([i, j, count - i - j], count, [first, second, 1 - first - second])
             if chance > 1e-7:
-                found = paired_proportions(*answers(count - i - j, i, j, 0))
-                covered += chance * (found.low <= first - second <= found.high)
+                proportions = paired_proportions(*answers(count - i - j, i, j, 0))
+                covered += chance * (proportions.low <= first - second <= proportions.high)
     assert 0.93 < covered < 0.995
 
 

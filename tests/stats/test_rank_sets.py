@@ -21,12 +21,12 @@ def true_verdicts(draw):
 
 
 @given(true_verdicts())
-def test_ranks_count_the_verdicts_and_hold_the_true_ranks_where_no_verdict_is_false(drawn):
-    means, better = drawn
+def test_ranks_count_the_verdicts_and_hold_the_true_ranks_where_no_verdict_is_false(images):
+    means, better = images
     ranks = stats.rank_sets(better)
-    above = [sum(better[j, i] for j in range(len(means))) for i in range(len(means))]
+    is_above = [sum(better[j, i] for j in range(len(means))) for i in range(len(means))]
     below = [sum(better[i, j] for j in range(len(means))) for i in range(len(means))]
-    assert ranks.best.tolist() == [1 + count for count in above]
+    assert ranks.best.tolist() == [1 + count for count in is_above]
     assert ranks.worst.tolist() == [len(means) - count for count in below]
     highest = 1 + (means[:, None] > means).sum(axis=0)  # equal methods share the ranks from highest to lowest
     lowest = len(means) - (means[:, None] < means).sum(axis=0)

@@ -29,17 +29,17 @@ def correlated(k, rho):
 @pytest.mark.parametrize("rho", [0.0, 0.5, 0.9])
 @pytest.mark.parametrize("df", [20, 599])
 def test_the_factor_is_that_of_a_multivariate_t_distribution(k, rho, df):
-    found = simultaneous.factor(simultaneous.reach_of(correlated(k, rho)), k, df, LEVEL)
+    result = simultaneous.factor(simultaneous.reach_of(correlated(k, rho)), k, df, LEVEL)
     exact = brentq(lambda c: equicorrelated(c, k, rho, df) - LEVEL, 1, 8)
-    assert found == pytest.approx(exact, rel=1e-5 if k == 1 else 2e-3 if k < 20 else 4e-3)
+    assert result == pytest.approx(exact, rel=1e-5 if k == 1 else 2e-3 if k < 20 else 4e-3)
 
 
 def test_one_comparison_is_the_paired_interval():
     rng = np.random.default_rng(0)
     a, b = rng.normal(60, 10, (2, 30))
-    found, alone = stats.simultaneous_intervals([a - b], LEVEL), stats.paired_interval(a, b, LEVEL)
-    assert found.half_width[0] == pytest.approx(alone.half_width, rel=1e-12)
-    assert found.p_values[0] == pytest.approx(alone.p_value, rel=1e-12)
+    result, alone = stats.simultaneous_intervals([a - b], LEVEL), stats.paired_interval(a, b, LEVEL)
+    assert result.half_width[0] == pytest.approx(alone.half_width, rel=1e-12)
+    assert result.p_values[0] == pytest.approx(alone.p_value, rel=1e-12)
 
 
 def test_p_values_and_factor_are_those_of_scipy_s_dunnett_test():
@@ -60,41 +60,41 @@ def test_intervals_lie_between_one_comparison_s_and_bonferroni_s(seed):
     rng = np.random.default_rng(seed)
     k, tasks = int(rng.integers(2, 30)), int(rng.integers(3, 200))
     x = rng.normal(0, 1, (k, tasks)) + rng.choice([0, 1, 5]) * rng.normal(0, 1, tasks) + rng.normal(0, 0.3, (k, 1))
-    found, alone = stats.simultaneous_intervals(x), [stats.paired_interval(row, 0 * row) for row in x]
-    p = np.array([of.p_value for of in alone])
-    assert (found.p_values >= p).all() and (found.p_values <= np.minimum(k * p, 1) + 1e-15).all()
+    result, alone = stats.simultaneous_intervals(x), [stats.paired_interval(row, 0 * row) for row in x]
+    p = np.array([part.p_value for part in alone])
+    assert (result.p_values >= p).all() and (result.p_values <= np.minimum(k * p, 1) + 1e-15).all()
     bonferroni = stats.paired_interval(x[0], 0 * x[0], 1 - 0.05 / k).half_width
-    assert alone[0].half_width <= found.half_width[0] <= bonferroni
-    assert ((found.p_values < 0.05) == (np.abs(found.mean) > found.half_width)).all()
+    assert alone[0].half_width <= result.half_width[0] <= bonferroni
+    assert ((result.p_values < 0.05) == (np.abs(result.mean) > result.half_width)).all()
 
 
 def test_constant_differences_have_bonferronis_correction_and_no_part_in_the_factor():
     rng = np.random.default_rng(4)
     row = rng.normal(0, 1, 12)
-    found = stats.simultaneous_intervals([row, np.zeros(12), np.ones(12)], bounds=(-1, 1))
-    assert found.p_values[1:] == pytest.approx([1, 3 * 2 * 2.0**-12])
+    result = stats.simultaneous_intervals([row, np.zeros(12), np.ones(12)], bounds=(-1, 1))
+    assert result.p_values[1:] == pytest.approx([1, 3 * 2 * 2.0**-12])
     share = 1 - (0.05 / 6) ** (1 / 12)
-    assert found.half_width[1:] == pytest.approx([share, 2 * share])
+    assert result.half_width[1:] == pytest.approx([share, 2 * share])
     few = [stats.simultaneous_intervals(np.ones((3, n)), bounds=(-1, 1)) for n in range(2, 12)]
-    assert all(((of.half_width < 1) == (of.p_values < 0.05)).all() for of in few)
-    assert found.half_width[0] == pytest.approx(stats.paired_interval(row, 0 * row).half_width)
+    assert all(((part.half_width < 1) == (part.p_values < 0.05)).all() for part in few)
+    assert result.half_width[0] == pytest.approx(stats.paired_interval(row, 0 * row).half_width)
     assert stats.simultaneous_intervals(np.ones((2, 3))).factor == 0
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("alike", [0.0, 2.0])
-def test_all_intervals_hold_at_once_as_often_as_said(monkeypatch, alike):
+@pytest.mark.parametrize("equal_values", [0.0, 2.0])
+def test_all_intervals_hold_at_once_as_often_as_said(monkeypatch, equal_values):
     """1,500 studies of one method and 5 others on 40 tasks; separate intervals would hold together far less often."""
     monkeypatch.setattr(simultaneous, "POINTS", 1024)
     rng = np.random.default_rng(5)
     true = np.array([0, 0.1, -0.2, 1, 3])[:, None]
     all_hold, each_holds = 0, 0
     for _ in range(1500):
-        hard = rng.normal(0, 3, 40) + alike * rng.normal(0, 1, 40)
+        hard = rng.normal(0, 3, 40) + equal_values * rng.normal(0, 1, 40)
         ours, others = hard + rng.normal(0, 1, 40), hard - true + rng.normal(0, [[1], [2], [0.5], [1], [3]], (5, 40))
-        found = stats.simultaneous_intervals(ours - others)
-        off = np.abs(found.mean - true[:, 0])
-        all_hold += (off <= found.half_width).all()
-        each_holds += (off <= found.half_width / found.factor * scipy.stats.t.ppf(0.975, 39)).all()
+        result = stats.simultaneous_intervals(ours - others)
+        off = np.abs(result.mean - true[:, 0])
+        all_hold += (off <= result.half_width).all()
+        each_holds += (off <= result.half_width / result.factor * scipy.stats.t.ppf(0.975, 39)).all()
     assert 0.933 < all_hold / 1500 < 0.967  # three standard errors
     assert each_holds / 1500 < 0.87

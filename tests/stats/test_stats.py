@@ -32,8 +32,8 @@ def test_against_scipy_and_statsmodels(x, level):
     closed, opened = stats.closed_interval(x, level), stats.open_interval(x, level)
     reference = DescrStatsW(x)
     of_many = reference.zconfint_mean if len(x) >= 100 else reference.tconfint_mean
-    for found, ends in ((closed, of_many(1 - level)), (opened, reference.tconfint_mean(1 - level))):
-        assert (found.mean - found.half_width, found.mean + found.half_width) == pytest.approx(ends, abs=1e-9)
+    for result, ends in ((closed, of_many(1 - level)), (opened, reference.tconfint_mean(1 - level))):
+        assert (result.mean - result.half_width, result.mean + result.half_width) == pytest.approx(ends, abs=1e-9)
     if np.ptp(x) > 0:
         expected = scipy_stats.t.interval(level, len(x) - 1, x.mean(), scipy_stats.sem(x))
         assert (opened.low, opened.high) == pytest.approx(expected)
@@ -64,8 +64,10 @@ def test_independent_against_scipy(n, m, seed, level):
 def test_independent_without_any_variance():
     r = stats.independent_interval([1, 1], [3, 3, 3])
     assert (r.mean, r.half_width, r.conclusion) == (-2, 0, 0)
-    far, near = (stats.independent_interval([1] * 20, [3] * 20, bounds=bounds) for bounds in ((-100, 100), (-5, 5)))
-    assert (far.conclusion, near.conclusion) == (0, -1)
+    far_values, near_values = (
+        stats.independent_interval([1] * 20, [3] * 20, bounds=bounds) for bounds in ((-100, 100), (-5, 5))
+    )
+    assert (far_values.conclusion, near_values.conclusion) == (0, -1)
     assert stats.independent_interval([0.3] * 9, [0.1 + 0.2] * 9).p_value == 1
     with pytest.raises(InputError, match="at least 2 tasks"):
         stats.independent_interval([1, 2], [3])
@@ -98,8 +100,8 @@ SHARES = np.random.default_rng(3).integers(0, 76, 600) / 75
     ],
 )
 def test_methods_that_differ_by_rounding_are_equal(a, b):
-    for one, other in ((a, b), (b, a)):
-        r = stats.paired_interval(one, other)
+    for first, second in ((a, b), (b, a)):
+        r = stats.paired_interval(first, second)
         assert (r.mean, r.half_width, r.conclusion, r.p_value) == (0, 0, 0, 1)
 
 
@@ -128,19 +130,19 @@ def test_numbers_that_were_32_bit_floats_are_equal_by_the_tolerance_that_is_give
     ],
 )
 def test_methods_that_differ_by_more_than_rounding_are_not(a, b):
-    for one, other in ((a, b), (b, a)):
-        r = stats.paired_interval(one, other)
-        assert np.sign(r.mean) == np.sign(one[0] - other[0])
+    for first, second in ((a, b), (b, a)):
+        r = stats.paired_interval(first, second)
+        assert np.sign(r.mean) == np.sign(first[0] - second[0])
 
 
 def test_differences_of_many_methods_are_those_of_each():
     rng = np.random.default_rng(5)
     a = rng.random((40, 6)) * [1, 100, 1, 1, 1, 1]
     b = np.stack([a[:, 0] + 1e-17, a[:, 1] * 1.5, a[:, 2] * (1 + 1e-16), a[:, 3] + 0.1, a[:, 4], a[:, 0]], axis=1)
-    found = stats.paired_differences(a, b)
-    np.testing.assert_array_equal(found, np.stack([stats.paired_differences(*x) for x in zip(a.T, b.T)], axis=1))
-    np.testing.assert_array_equal(stats.paired_differences(a.T, b.T, axis=1).T, found)
-    assert not found[:, [0, 2, 4]].any() and np.ptp(found[:, 3]) == 0 and np.ptp(found[:, 1]) > 1
+    differences = stats.paired_differences(a, b)
+    np.testing.assert_array_equal(differences, np.stack([stats.paired_differences(*x) for x in zip(a.T, b.T)], axis=1))
+    np.testing.assert_array_equal(stats.paired_differences(a.T, b.T, axis=1).T, differences)
+    assert not differences[:, [0, 2, 4]].any() and np.ptp(differences[:, 3]) == 0 and np.ptp(differences[:, 1]) > 1
 
 
 def test_p_value_of_a_closed_interval_is_that_of_the_normal_distribution():
@@ -175,11 +177,11 @@ def test_limits_lie_inside_hold_the_mean_and_mirror(mean, half, df, level, shift
     wider = intervals.limits(mean, 1.1 * half, BOUNDS, df, level)
     assert wider[0] <= low and wider[1] >= high
     room = 0.1 * half * min(mean, 1 - mean)
-    below, above = (
+    below, is_above = (
         intervals.limits(mean, room, BOUNDS, df, level),
         intervals.limits(1.001 * mean, room, BOUNDS, df, level),
     )
-    assert mean > 0.9 or (above[0] >= below[0] - 1e-3 and above[1] >= below[1] - 1e-3)
+    assert mean > 0.9 or (is_above[0] >= below[0] - 1e-3 and is_above[1] >= below[1] - 1e-3)
 
 
 def test_percent_and_shares_are_told_apart_from_just_over_one():
@@ -203,42 +205,47 @@ def test_limits_against_a_logistic_regression():
 def test_bounded_open_intervals_cover_where_few_err(tasks, errors):
     rng = np.random.default_rng(0)
     ease = rng.beta(2 * (1 - errors), 2 * errors, (1500, tasks))  # tasks differ a lot
-    found = [stats.open_interval(100 * x, bounds=(0, 100)) for x in rng.binomial(25, ease) / 25]
+    result = [stats.open_interval(100 * x, bounds=(0, 100)) for x in rng.binomial(25, ease) / 25]
     truth = 100 * (1 - errors)
-    held = np.mean([r.low <= truth <= r.high for r in found])
-    assert 0.92 < held <= 1 and all(0 <= r.low <= r.high <= 100 for r in found)
-    assert held > np.mean([abs(r.mean - truth) <= r.half_width for r in found]) - 0.005
-    sure = [r.low <= truth <= r.high for r in found if not r.few_errors]
+    held = np.mean([r.low <= truth <= r.high for r in result])
+    assert 0.92 < held <= 1 and all(0 <= r.low <= r.high <= 100 for r in result)
+    assert held > np.mean([abs(r.mean - truth) <= r.half_width for r in result]) - 0.005
+    sure = [r.low <= truth <= r.high for r in result if not r.few_errors]
     assert 0.9 < np.mean(sure) < 0.995 or len(sure) < 100
 
 
-@pytest.mark.parametrize("of", [stats.closed_interval, stats.open_interval])
+@pytest.mark.parametrize("part", [stats.closed_interval, stats.open_interval])
 @pytest.mark.parametrize("off", [1 / 3, 0.5, 1, 6.67, 20])
-def test_one_task_that_errs_is_few_errors_whatever_the_rounding(of, off):
+def test_one_task_that_errs_is_few_errors_whatever_the_rounding(part, off):
     for tasks in range(2, 60):
-        one = np.full(tasks, 100.0)
-        one[0] -= off
-        assert of(one, bounds=(0, 100)).few_errors and of(100 - one, bounds=(0, 100)).few_errors
+        first = np.full(tasks, 100.0)
+        first[0] -= off
+        assert part(first, bounds=(0, 100)).few_errors and part(100 - first, bounds=(0, 100)).few_errors
         if tasks > 3:
-            one[1] -= off
-            assert not of(one, bounds=(0, 100)).few_errors
+            first[1] -= off
+            assert not part(first, bounds=(0, 100)).few_errors
 
 
 @pytest.mark.parametrize("tasks", [2, 5, 20, 99, 100, 600])
 def test_a_closed_interval_of_few_tasks_has_students_quantile(tasks):
     x = np.random.default_rng(tasks).normal(70, 8, tasks)
-    found = stats.closed_interval(x)
+    interval = stats.closed_interval(x)
     df = np.inf if tasks >= 100 else tasks - 1
     assert (
-        found.half_width == pytest.approx(scipy_stats.t.ppf(0.975, df) * x.std(ddof=1) / tasks**0.5) and found.df == df
+        interval.half_width == pytest.approx(scipy_stats.t.ppf(0.975, df) * x.std(ddof=1) / tasks**0.5)
+        and interval.df == df
     )
 
 
 def test_the_short_form_stands_where_it_is_true():
     make = lambda mean, half: stats.Interval(mean, half, 0.95, 600, "open", bounds=(0, 100))  # noqa: E731
     assert str(make(80.0, 0.5)) == "80.00 ± 0.50" and f"{make(60.0, 1.0):+.1f}" == "+60.0 ± 1.0"
-    near = make(99.7, 0.3)
-    assert str(near) == f"99.70 ({near.low:.2f} to {near.high:.2f})" == f"99.70 ({near.around()})"
+    near_values = make(99.7, 0.3)
+    assert (
+        str(near_values)
+        == f"99.70 ({near_values.low:.2f} to {near_values.high:.2f})"
+        == f"99.70 ({near_values.around()})"
+    )
     assert str(make(62.5, np.inf)) == "62.50 ± ∞" and str(make(100.0, 0.0)).startswith("100.00 (99.")
 
 
@@ -246,18 +253,18 @@ def test_bounds_change_no_verdict():
     rng = np.random.default_rng(0)
     for scale in (1, 10):
         a, b = 100 - scale * rng.random(30), 100 - 1.2 * scale * rng.random(30)
-        plain, bounded = stats.open_interval(a), stats.open_interval(a, bounds=(0, 100))
-        assert (plain.conclusion, plain.p_value) == (bounded.conclusion, bounded.p_value)
-        assert (plain.standard_error, plain.half_width) == (bounded.standard_error, bounded.half_width)
+        plain_values, bounded = stats.open_interval(a), stats.open_interval(a, bounds=(0, 100))
+        assert (plain_values.conclusion, plain_values.p_value) == (bounded.conclusion, bounded.p_value)
+        assert (plain_values.standard_error, plain_values.half_width) == (bounded.standard_error, bounded.half_width)
         assert bounded.meets(bounded) and bounded.high < 100 and stats.paired_interval(a, b).bounds is None
 
 
 @given(accuracies, st.floats(0, 100).map(lambda v: round(v, 3)))
 def test_pairing_is_antisymmetric_and_against_a_constant_is_open(a, constant):
     b = np.roll(a, 1) + 1
-    there, back = stats.paired_interval(a, b), stats.paired_interval(b, a)
-    assert (there.mean, there.half_width) == (-back.mean, back.half_width)
-    assert there.conclusion == -back.conclusion
+    place, back = stats.paired_interval(a, b), stats.paired_interval(b, a)
+    assert (place.mean, place.half_width) == (-back.mean, back.half_width)
+    assert place.conclusion == -back.conclusion
     against = stats.paired_interval(a, np.full_like(a, constant))
     alone = stats.open_interval(a)
     assert against.mean == pytest.approx(alone.mean - constant, abs=1e-9)
@@ -281,9 +288,9 @@ def test_series_are_paired_by_their_index_and_never_by_position(order):
     assert stats.paired_interval(theirs, ours).mean == pytest.approx((b - a).mean())
 
 
-@pytest.mark.parametrize("other", [[0, 1, 2, 4], [0, 1, 2, 2], [0, 1, 2], ["0", "1", "2", "3"]])
-def test_series_of_other_tasks_are_refused(other):
-    b = pd.Series([0.4, 0.5, 0.6, 0.8][: len(other)], other)
+@pytest.mark.parametrize("second", [[0, 1, 2, 4], [0, 1, 2, 2], [0, 1, 2], ["0", "1", "2", "3"]])
+def test_series_of_other_tasks_are_refused(second):
+    b = pd.Series([0.4, 0.5, 0.6, 0.8][: len(second)], second)
     for pair in ((pd.Series([0.5, 0.6, 0.7, 0.9]), b), (b, pd.Series([0.5, 0.6, 0.7, 0.9]))):
         index = r"\['?0.*\] …"
         with pytest.raises(
@@ -333,8 +340,8 @@ def test_adjusted_p_values_are_those_of_statsmodels(ours, theirs, p):
 def test_a_cell_of_mean_and_half_width(mean, half_width, spec, cell):
     assert intervals.plus_minus(mean, half_width, spec) == cell
     assert format(stats.Interval(mean, half_width, 0.95, 9, "open"), spec) == cell
-    several = intervals.plus_minus([[mean], [mean]], half_width, spec)
-    assert several.tolist() == [[cell], [cell]] and several.dtype == object
+    methods = intervals.plus_minus([[mean], [mean]], half_width, spec)
+    assert methods.tolist() == [[cell], [cell]] and methods.dtype == object
 
 
 def test_ranks_of_one_row_go_with_those_of_many_whichever_comes_first():
@@ -345,9 +352,9 @@ def test_ranks_of_one_row_go_with_those_of_many_whichever_comes_first():
 def test_bounds_allow_for_rounding():
     ends = [100 * (1 + 2**-50), 60.0, -1e-14]
     assert ends[0] > 100 and stats.closed_interval(ends, bounds=(0, 100)).mean == pytest.approx(160 / 3)
-    for beyond in ([-1e-14, -1e-14, -2e-14], ends[:1] * 3):
-        found = stats.closed_interval(beyond, bounds=(0, 100))
-        assert np.isfinite([found.low, found.high]).all() and -1e-9 < found.low <= found.high < 100 + 1e-9
+    for outside in ([-1e-14, -1e-14, -2e-14], ends[:1] * 3):
+        interval = stats.closed_interval(outside, bounds=(0, 100))
+        assert np.isfinite([interval.low, interval.high]).all() and -1e-9 < interval.low <= interval.high < 100 + 1e-9
     with pytest.raises(InputError, match="bounds = "):
         stats.closed_interval([100.1, 60.0], bounds=(0, 100))
 
@@ -373,9 +380,9 @@ def test_intervals_are_compared_by_whether_they_overlap():
         stats.overlap_conclusion(high, touching),
     ) == (1, -1, 0)
     assert high.meets(touching) and touching.meets(high) and not high.meets(low) and not low.meets(high)
-    for other in (replace(low, kind="closed"), replace(low, level=0.9), stats.paired_interval([1, 2], [0, 2])):
+    for second in (replace(low, kind="closed"), replace(low, level=0.9), stats.paired_interval([1, 2], [0, 2])):
         with pytest.raises(InputError, match="cannot compare"):
-            stats.overlap_conclusion(low, other)
+            stats.overlap_conclusion(low, second)
     with pytest.raises(InputError, match="cannot compare"):
         stats.overlap_conclusion(*[replace(low, kind="paired")] * 2)
 

@@ -10,8 +10,8 @@ from fslcore.errors import InputError
 from fslcore.stats import chosen, simultaneous
 
 
-def ends(found):
-    return np.array([found.mean, found.estimate, found.low, found.high, found.half_width])
+def ends(result):
+    return np.array([result.mean, result.estimate, result.low, result.high, result.half_width])
 
 
 def correlated(methods, rho):
@@ -21,23 +21,23 @@ def correlated(methods, rho):
 @pytest.mark.parametrize("level", [0.5, 0.9, 0.95, 0.999])
 @pytest.mark.parametrize("df", [3, 29, np.inf])
 def test_one_method_has_student_s_interval(level, df):
-    found = stats.winner_interval([70.0], [[4.0]], df, level)
-    half = stats.Interval(70.0, found.half_width, level, 99, "paired", df).standard_error
+    winner = stats.winner_interval([70.0], [[4.0]], df, level)
+    half = stats.Interval(70.0, winner.half_width, level, 99, "paired", df).standard_error
     assert half == pytest.approx(2.0)
-    assert ends(found)[1:4] == pytest.approx([70, 70 - found.half_width, 70 + found.half_width], abs=1e-6)
+    assert ends(winner)[1:4] == pytest.approx([70, 70 - winner.half_width, 70 + winner.half_width], abs=1e-6)
 
 
 def test_scores_of_one_method_have_the_open_interval():
     x = np.random.default_rng(0).normal(60, 10, 15)
-    found, alone = stats.winner_interval([x]), stats.open_interval(x)
-    assert [found.low, found.high] == pytest.approx([alone.low, alone.high], rel=1e-6)
+    result, alone = stats.winner_interval([x]), stats.open_interval(x)
+    assert [result.low, result.high] == pytest.approx([alone.low, alone.high], rel=1e-6)
 
 
 @pytest.mark.parametrize("gap", [0.05, 0.5, 1.0, 3.0])
 @pytest.mark.parametrize("rho", [0.0, 0.7])
 def test_the_ends_are_quantiles_of_the_truncated_normal_distribution(gap, rho):
     """Two methods, by quadrature of the density between the cuts, which are written out here."""
-    found = stats.winner_interval([gap, 0.0], correlated(2, rho))
+    winner = stats.winner_interval([gap, 0.0], correlated(2, rho))
     reach = simultaneous.reach_of(correlated(2, rho))
     c = simultaneous.factor(reach, 2, np.inf, 0.995)
     cut = gap - gap / (1 - rho)  # the lowest at which the first is still chosen, given what is independent of it
@@ -47,7 +47,7 @@ def test_the_ends_are_quantiles_of_the_truncated_normal_distribution(gap, rho):
         return quad(norm.pdf, low - mean, gap - mean)[0] / quad(norm.pdf, low - mean, high - mean)[0]
 
     error = (0.05 - 0.005) / 0.995 / 2
-    assert [share(found.low), share(found.estimate), share(found.high)] == pytest.approx(
+    assert [share(winner.low), share(winner.estimate), share(winner.high)] == pytest.approx(
         [1 - error, 0.5, error], abs=1e-4
     )
 
@@ -56,19 +56,19 @@ def test_the_ends_are_quantiles_of_the_truncated_normal_distribution(gap, rho):
 def test_neither_the_order_of_the_methods_nor_the_unit_counts(seed):
     rng = np.random.default_rng(seed)
     x, turn = rng.normal(50, 3, (6, 120)) + rng.normal(0, 3, 120), rng.permutation(6)
-    found, turned = stats.winner_interval(x), stats.winner_interval(x[turn])
-    assert turn[turned.method] == found.method == x.mean(axis=1).argmax()
-    assert ends(turned) == pytest.approx(ends(found), rel=1e-9)
-    assert ends(stats.winner_interval(1000 * x)) == pytest.approx(1000 * ends(found), rel=1e-9)
-    moved = ends(stats.winner_interval(x + 7)) - ends(found)
+    result, turned = stats.winner_interval(x), stats.winner_interval(x[turn])
+    assert turn[turned.method] == result.method == x.mean(axis=1).argmax()
+    assert ends(turned) == pytest.approx(ends(result), rel=1e-9)
+    assert ends(stats.winner_interval(1000 * x)) == pytest.approx(1000 * ends(result), rel=1e-9)
+    moved = ends(stats.winner_interval(x + 7)) - ends(result)
     assert moved == pytest.approx([7, 7, 7, 7, 0], abs=1e-7)
 
 
 def test_ties_and_what_does_not_vary():
-    same = stats.winner_interval(np.full((3, 100), 80.0))
-    assert ends(same).tolist() == [80, 80, -np.inf, np.inf, 0] and same.method == 0
-    within = stats.winner_interval(np.full((3, 100), 80.0), bounds=(0, 100))
-    assert 70 < within.low < 80 < within.high < 82
+    winner = stats.winner_interval(np.full((3, 100), 80.0))
+    assert ends(winner).tolist() == [80, 80, -np.inf, np.inf, 0] and winner.method == 0
+    within_tasks = stats.winner_interval(np.full((3, 100), 80.0), bounds=(0, 100))
+    assert 70 < within_tasks.low < 80 < within_tasks.high < 82
     tied = stats.winner_interval([1.0, 1.0], np.eye(2))
     assert tied.low < tied.estimate < 1 and np.isfinite(ends(tied)).all() and tied.low <= tied.high
     fixed = stats.winner_interval([3.0, 1.0], np.diag([1.0, 0.0]))
@@ -76,19 +76,19 @@ def test_ties_and_what_does_not_vary():
 
 
 def test_bounds_cut_it():
-    found = stats.winner_interval([99.0, 90.0], np.eye(2), bounds=(0, 100))
-    assert found.high == 100 and found.low == stats.winner_interval([99.0, 90.0], np.eye(2)).low
+    winner = stats.winner_interval([99.0, 90.0], np.eye(2), bounds=(0, 100))
+    assert winner.high == 100 and winner.low == stats.winner_interval([99.0, 90.0], np.eye(2)).low
 
 
 @pytest.fixture
 def quick(monkeypatch):
     """The same critical value each time: the covariance is."""
     monkeypatch.setattr(simultaneous, "POINTS", 1024)
-    known = {}
+    expected = {}
 
     def once(correlation):
         key = correlation.tobytes()
-        return known.setdefault(key, simultaneous.reach_of(correlation)) if key not in known else known[key]
+        return expected.setdefault(key, simultaneous.reach_of(correlation)) if key not in expected else expected[key]
 
     monkeypatch.setattr(chosen, "reach_of", once)
 
@@ -98,17 +98,17 @@ def test_it_holds_the_truth_as_often_as_said(quick, methods, naive, rho, spread)
     """1,000 choices: the naive interval covers less, and the mean of the best is too high."""
     rng = np.random.default_rng(11)
     true, covariance = spread * np.linspace(0, -1, methods), correlated(methods, rho)
-    holds, plain, below, over = 0, 0, 0, 0.0
+    holds, plain_values, below, over = 0, 0, 0, 0.0
     for x in rng.multivariate_normal(true, covariance, 1000):
-        found = stats.winner_interval(x, covariance)
-        of = true[found.method]
-        holds += found.low <= of <= found.high
-        plain += abs(found.mean - of) <= found.half_width
-        below += found.estimate <= of
-        over += (found.mean - of) / 1000
+        winner = stats.winner_interval(x, covariance)
+        part = true[winner.method]
+        holds += winner.low <= part <= winner.high
+        plain_values += abs(winner.mean - part) <= winner.half_width
+        below += winner.estimate <= part
+        over += (winner.mean - part) / 1000
     assert 0.95 - 3 * 0.0069 < holds / 1000 < 0.975
     assert 0.45 < below / 1000 < 0.55
-    assert over > 0.15 and (rho or plain / 1000 < naive)
+    assert over > 0.15 and (rho or plain_values / 1000 < naive)
 
 
 @pytest.mark.parametrize("methods", [2, 20])
@@ -118,8 +118,8 @@ def test_it_holds_the_truth_with_the_fewest_tasks_that_it_takes(quick, methods):
     holds = 0
     for _ in range(600):
         x = -rng.exponential(1, (methods, chosen.FEWEST_TASKS)) - 1.5 * rng.exponential(1, chosen.FEWEST_TASKS)
-        found = stats.winner_interval(x)
-        holds += found.low <= -2.5 <= found.high
+        winner = stats.winner_interval(x)
+        holds += winner.low <= -2.5 <= winner.high
     assert holds / 600 > 0.95 - 3 * 0.0089 - 0.02
 
 

@@ -331,3 +331,26 @@ def seed_strip(panels: dict[str, pd.DataFrame]) -> plt.Figure:
         *axes[0, 0].get_legend_handles_labels(), loc="outside upper center", ncols=len(runs.T)
     )
     return figure
+
+
+def reproduction_strip(pairs: pd.DataFrame, printed: float, wide: float) -> plt.Figure:
+    """Reproduced less reported accuracy (`fslbook.beyond.leaderboards.pairs`), a row per method.
+
+    Parameters
+    ----------
+    printed, wide : float
+        Half-widths of the dark and the light band around 0, in points.
+    """
+    methods = sorted(pairs["method"].unique(), key=str.lower)
+    figure, ax = plt.subplots(figsize=(5.2, 0.24 * len(methods) + 0.8), layout="constrained")
+    ax.axvspan(-wide, wide, color="0.92")
+    if np.isfinite(printed):
+        ax.axvspan(-printed, printed, color="0.72")
+    for row, method in enumerate(methods):
+        differences = np.sort(pairs.loc[pairs["method"] == method, "difference"])
+        jitter = np.linspace(-0.25, 0.25, len(differences)) if len(differences) > 1 else [0]
+        ax.plot(differences, row + np.asarray(jitter), "o", color=COLOURS[0], markersize=4)
+    ax.set(ylim=(len(methods) - 0.5, -0.5), xlabel="reproduced less reported (points)")
+    ax.set_yticks(range(len(methods)), methods, fontsize=9)
+    ax.grid(axis="y", visible=False)
+    return figure

@@ -1,0 +1,423 @@
+"""What printed accuracies and their ± were worth: reproductions, steps, and the tops of tables.
+
+The cells stand in ``data/published/leaderboards.csv``, each with its source. Differences are in
+points. Cells of one method are not independent, so every interval resamples whole methods (cluster
+bootstrap; Davison and Hinkley, 1997, section 3.8).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from scipy.stats import bootstrap, norm
+
+from fslcore import stats
+from fslcore.errors import InputError
+from fslcore.paths import DATA
+from fslcore.stats.published import CORRELATION
+
+__all__ = [
+    "Estimate",
+    "boards",
+    "by_method",
+    "by_source",
+    "cells",
+    "half_width",
+    "highest_two",
+    "overview",
+    "pairs",
+    "readings",
+    "share_inside",
+    "share_over",
+    "shares_exceeding",
+    "spread",
+    "steps",
+    "top_rows",
+    "top_table",
+    "tops",
+]
+
+SETTING = ["dataset", "ways", "shots", "transductive"]
+NORMAL = norm.isf(0.025)  # a printed ± is taken as a 95 % interval
+RESAMPLES = 2000
+#: A survey that prints reproduced numbers in brackets, without saying who obtained them.
+SURVEY = "cainiaomyf/FSL-Insight"
+#: Columns of `steps`, in words.
+WIDTHS = {
+    "unpaired": "printed ±, unpaired",
+    "paired": "printed ±, paired at best",
+    "reproduction": "two laboratories",
+}
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A statistic of cells, with the interval that resampling whole methods gives.
+
+    Attributes
+    ----------
+    value, low, high : float
+        The interval is NaN where there are fewer than 5 methods.
+    cells, methods : int
+        How many cells there are, and of how many methods.
+    """
+
+    value: float
+    low: float
+    high: float
+    cells: int
+    methods: int
+
+
+def cells() -> pd.DataFrame:
+    """The published cells; ``plus_minus`` is NaN where a source prints none."""
+    text = pd.read_csv(DATA / "published" / "leaderboards.csv", dtype=str, keep_default_na=False)
+    numbers = {name: pd.to_numeric(text[name]) for name in ("mean", "plus_minus", "year", "tasks")}
+    return text.assign(**numbers)
+
+
+def pairs(table: pd.DataFrame) -> pd.DataFrame:
+    """One row per reproduction that a source prints beside the reported accuracy.
+
+    Parameters
+    ----------
+    table : DataFrame
+        `cells`.
+
+    Returns
+    -------
+    DataFrame
+        Columns of the network and setting, ``reported``, ``reproduced``, their ± (``plus_minus``,
+        ``plus_minus_reproduced``) and ``difference``, reproduced less reported.
+    """
+    paired = table[table["pair"] != ""]
+    is_reproduced = paired["role"] == "reproduced"
+    reproduced = paired.loc[is_reproduced, ["pair", "mean", "plus_minus", "source"]]
+    reported = paired[~is_reproduced].drop(columns="source")
+    merged = reported.merge(reproduced, on="pair", suffixes=("", "_reproduced"))
+    merged = merged.rename(columns={"mean": "reported", "mean_reproduced": "reproduced"})
+    return merged.assign(difference=merged["reproduced"] - merged["reported"])
+
+
+def spread(differences: pd.Series) -> float:
+    """Root mean square: what separates two laboratories, bias included."""
+    return float(np.sqrt(np.square(differences).mean()))
+
+
+def half_width(differences: pd.Series) -> float:
+    """The ± that would have held 95 % of the reproductions."""
+    return float(np.quantile(np.abs(differences), 0.95))
+
+
+def share_over(differences: pd.Series, points: float = 1.0) -> float:
+    """Share of differences of more than so many points."""
+    return float(np.mean(np.abs(differences) > points))
+
+
+def share_inside(multiples: pd.Series) -> float:
+    """Share of differences within the printed ±, given differences divided by it."""
+    return float(np.mean(np.abs(multiples) <= 1))
+
+
+def by_method(
+    values: pd.Series,
+    methods: pd.Series,
+    statistic: Callable[[pd.Series], float],
+    *,
+    level: float = 0.95,
+    seed: int = 0,
+) -> Estimate:
+    """A statistic of values with its interval (BCa, `scipy.stats.bootstrap`) over methods.
+
+    Parameters
+    ----------
+    values, methods : Series of n
+        The values, and the method of each.
+    statistic : callable
+        Of an array of values.
+    """
+    groups = [group.to_numpy() for _, group in values.groupby(methods.to_numpy())]
+    value = statistic(values.to_numpy())
+    if len(groups) < 5:
+        return Estimate(value, np.nan, np.nan, len(values), len(groups))
+
+    def of_methods(indices: np.ndarray) -> float:
+        return statistic(np.concatenate([groups[int(i)] for i in indices]))
+
+    resampled = bootstrap(
+        (np.arange(len(groups)),),
+        of_methods,
+        vectorized=False,
+        n_resamples=RESAMPLES,
+        confidence_level=level,
+        method="BCa",
+        rng=np.random.default_rng(seed),
+    )
+    ends = resampled.confidence_interval
+    return Estimate(value, ends.low, ends.high, len(values), len(groups))
+
+
+def boards(table: pd.DataFrame, *, with_backbone: bool = True) -> pd.DataFrame:
+    """The leaderboards: of each method in each setting the number that its authors print.
+
+    Where a source of the authors is not among the cells, the number that others report or quote
+    stands for it; reproductions are left out.
+
+    Parameters
+    ----------
+    with_backbone : bool
+        Whether networks of different backbones stand on leaderboards of their own.
+
+    Returns
+    -------
+    DataFrame
+        Rows of `cells`, with ``board``, the name of their leaderboard.
+    """
+    order = {"own": 0, "reported": 1, "quoted": 2}
+    printed = table[table["role"].isin(order) & table["year"].notna()]
+    printed = printed.sort_values("role", key=lambda role: role.map(order), kind="stable")
+    setting = [*SETTING, "backbone"] if with_backbone else SETTING
+    if with_backbone:
+        printed = printed[printed["backbone"] != ""]
+    printed = printed.drop_duplicates(["method", *setting])
+    names = printed["dataset"] + ", " + printed["shots"] + "-shot"
+    names += np.where(printed["transductive"] == "yes", ", transductive", "")
+    if with_backbone:
+        names += ", " + printed["backbone"]
+    return printed.assign(board=names)
+
+
+def steps(board_rows: pd.DataFrame, reproduction: float) -> pd.DataFrame:
+    """Each method that printed more than all of earlier years in its setting, and by how much.
+
+    Parameters
+    ----------
+    board_rows : DataFrame
+        `boards`.
+    reproduction : float
+        Root mean square of reproduced less reported, in points; see `spread`.
+
+    Returns
+    -------
+    DataFrame
+        ``step`` in points, and the half-widths that it is compared with: ``unpaired`` of both
+        printed ±, ``paired`` of the same with the highest usual correlation of two methods on the
+        same tasks, ``reproduction`` of two laboratories. The first two are NaN where a ± is
+        missing.
+    """
+    rows = []
+    for board, group in board_rows.groupby("board"):
+        for year in sorted(group["year"].unique())[1:]:
+            earlier = group[group["year"] < year]
+            best = earlier.loc[earlier["mean"].idxmax()]
+            for now in group[(group["year"] == year) & (group["mean"] > best["mean"])].itertuples():
+                squares = now.plus_minus**2 + best["plus_minus"] ** 2
+                product = now.plus_minus * best["plus_minus"]
+                rows.append(
+                    {
+                        "board": board,
+                        "method": now.method,
+                        "year": year,
+                        "before": best["method"],
+                        "step": now.mean - best["mean"],
+                        "unpaired": np.sqrt(squares),
+                        "paired": np.sqrt(squares - 2 * CORRELATION[1] * product),
+                        "reproduction": NORMAL * reproduction,
+                    }
+                )
+    return pd.DataFrame(rows)
+
+
+def tops(board_rows: pd.DataFrame, reproduction: float, least: int = 5) -> pd.DataFrame:
+    """The first of each leaderboard, corrected for having been chosen, and its rank set.
+
+    Parameters
+    ----------
+    board_rows : DataFrame
+        `boards`.
+    reproduction : float
+        Root mean square of reproduced less reported; each number has half of its square as the
+        variance of a laboratory.
+    least : int
+        Methods with a ± that a leaderboard must have.
+
+    Returns
+    -------
+    DataFrame
+        Per leaderboard: ``methods``, the ``first``, its ``mean`` and ``lead`` over the second; and
+        by the printed ± alone and with the variance of a laboratory (``_laboratory``) the
+        estimate, its interval and the last rank that the first may have.
+    """
+    rows = []
+    for board, group in board_rows.dropna(subset=["plus_minus"]).groupby("board"):
+        if len(group) < least:
+            continue
+        ranked = group.sort_values("mean", ascending=False)
+        means = ranked["mean"].to_numpy()
+        sampling = (ranked["plus_minus"].to_numpy() / NORMAL) ** 2
+        row = {
+            "board": board,
+            "methods": len(ranked),
+            "first": ranked["method"].iloc[0],
+            "mean": means[0],
+            "lead": means[0] - means[1],
+            "low_printed": means[0] - ranked["plus_minus"].iloc[0],
+            "high_printed": means[0] + ranked["plus_minus"].iloc[0],
+        }
+        for suffix, variances in (
+            ("", sampling),
+            ("_laboratory", sampling + reproduction**2 / 2),
+        ):
+            winner = stats.winner_interval(means, np.diag(variances), bounds=(0, 100))
+            row |= {
+                f"estimate{suffix}": winner.estimate,
+                f"low{suffix}": winner.low,
+                f"high{suffix}": winner.high,
+                f"last_rank{suffix}": _last_rank(means, variances),
+            }
+        rows.append(row)
+    return pd.DataFrame(rows)
+
+
+def _last_rank(means: np.ndarray, variances: np.ndarray) -> int:
+    """The worst rank that the first of sorted means may have (unpaired tests, Holm)."""
+    first, second = np.triu_indices(len(means), 1)
+    errors = np.sqrt(variances[first] + variances[second])
+    p_values = 2 * norm.sf(np.abs(means[first] - means[second]) / errors)
+    better = np.zeros((len(means), len(means)), bool)
+    better[first, second] = stats.holm(p_values) < 0.05
+    return int(stats.rank_sets(better).worst[0])
+
+
+def top_rows(table: pd.DataFrame) -> pd.DataFrame:
+    """`tops` as rows of a forest plot."""
+    names = {"row": table["board"] + ": " + table["first"]}
+    printed = {"mean": table["mean"], "low": table["low_printed"], "high": table["high_printed"]}
+    corrected = {
+        "mean": table["estimate_laboratory"],
+        "low": table["low_laboratory"],
+        "high": table["high_laboratory"],
+    }
+    parts = [
+        pd.DataFrame(names | ends).assign(series=series)
+        for series, ends in (("as printed", printed), ("corrected", corrected))
+    ]
+    return pd.concat(parts)
+
+
+def top_table(table: pd.DataFrame) -> pd.DataFrame:
+    """`tops` as text."""
+    rows = []
+    for row in table.itertuples():
+        rows.append(
+            {
+                "leaderboard": row.board,
+                "first of": f"{row.first}, {row.methods}",
+                "lead": f"{row.lead:.2f}",
+                "corrected": f"{row.estimate:.1f} ({row.low:.1f} to {row.high:.1f})",
+                "ranks": f"1 to {row.last_rank}",
+                "with a laboratory's variance": f"{row.estimate_laboratory:.1f} "
+                f"({row.low_laboratory:.1f} to {row.high_laboratory:.1f})",
+                "ranks then": f"1 to {row.last_rank_laboratory}",
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+def highest_two(board_rows: pd.DataFrame, dataset: str) -> tuple[pd.Series, pd.Series]:
+    """The first two of the largest 1-shot leaderboard of a data set, of the cells with a ±.
+
+    Raises
+    ------
+    InputError
+        Fewer than two such cells.
+    """
+    mine = board_rows.dropna(subset=["plus_minus"])
+    mine = mine[(mine["dataset"] == dataset) & (mine["shots"] == "1")]
+    mine = mine[mine["transductive"] == "no"]
+    if len(mine) < 2:
+        known = ", ".join(sorted(board_rows["dataset"].unique()))
+        raise InputError(f"dataset = {dataset}; two cells with a ± are needed: {known}")
+    largest = mine["board"].value_counts().index[0]
+    ranked = mine[mine["board"] == largest].sort_values("mean", ascending=False)
+    return ranked.iloc[0], ranked.iloc[1]
+
+
+def shares_exceeding(table: pd.DataFrame, *, level: float, seed: int) -> pd.DataFrame:
+    """Share of `steps` that exceed each width, in percent, as rows of a forest plot."""
+    rows = []
+    for width, name in WIDTHS.items():
+        excess = table["step"] - table[width]
+        share = by_method(excess, table["method"], share_above_zero, level=level, seed=seed)
+        rows.append({"row": name, "mean": share.value, "low": share.low, "high": share.high})
+    percent = pd.DataFrame(rows)
+    return percent.assign(**{name: 100 * percent[name] for name in ("mean", "low", "high")})
+
+
+def share_above_zero(excess: pd.Series) -> float:
+    """Share of values over 0."""
+    return float(np.mean(np.asarray(excess) > 0))
+
+
+def overview(table: pd.DataFrame) -> pd.DataFrame:
+    """Cells, sources, methods, ± and copies by role."""
+    rows = []
+    for role in ("own", "reported", "quoted", "reproduced"):
+        mine = table[table["role"] == role]
+        rows.append(
+            {
+                "role": role,
+                "cells": len(mine),
+                "sources": mine["source"].nunique(),
+                "methods": mine["method"].nunique(),
+                "with a ±": int(mine["plus_minus"].notna().sum()),
+                "copies": int((mine["copy_of"] != "").sum()),
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+def by_source(table: pd.DataFrame, points: float) -> pd.DataFrame:
+    """Differences of `pairs` by source: number, mean, root mean square, share over so many points."""
+    rows = []
+    for source, mine in table.groupby("source"):
+        differences = mine["difference"]
+        rows.append(
+            {
+                "source": source,
+                "pairs": len(mine),
+                "methods": mine["method"].nunique(),
+                "mean": f"{differences.mean():+.2f}",
+                "root mean square": f"{spread(differences):.2f}",
+                f"over {points:g}": f"{share_over(differences, points):.0%}",
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+def readings(table: pd.DataFrame) -> pd.DataFrame:
+    """What each ± is said to be, and what the spread over tasks that it implies makes of it.
+
+    Returns
+    -------
+    DataFrame
+        ``said`` and ``implied``, '—' where a source does not say it, and where the number of tasks
+        is unknown; ``cells`` and ``sources``.
+    """
+    widths = table.dropna(subset=["plus_minus"])
+    said = widths["plus_minus_is"].replace("", "—")
+    implied = [
+        "—" if np.isnan(row.tasks) else _implied(row.mean, row.plus_minus, int(row.tasks))
+        for row in widths.itertuples()
+    ]
+    counted = widths.assign(said=said, implied=implied).groupby(["said", "implied"])
+    counts = counted.agg(cells=("mean", "size"), sources=("source", "nunique"))
+    return counts.sort_values("cells", ascending=False).reset_index()
+
+
+def _implied(mean: float, plus_minus: float, tasks: int) -> str:
+    figure = (mean, plus_minus)
+    return stats.from_printed(figure, figure, tasks).likely.meaning

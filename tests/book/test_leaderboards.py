@@ -1,0 +1,163 @@
+"""Published accuracies: the facts, and what is computed from them, on tables with a known answer."""
+
+import csv
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from fslbook.beyond import leaderboards
+from fslcore import stats
+from fslcore.errors import InputError
+
+SHARED = Path(__file__).parents[3] / "shared" / "leaderboards"
+
+
+def board_row(method, year, mean, plus_minus=0.5, **other):
+    setting = {"dataset": "birds", "ways": "5", "shots": "1", "transductive": "no"}
+    cell = {"method": method, "year": year, "mean": mean, "plus_minus": plus_minus}
+    return setting | {"backbone": "Conv4", "role": "own", "pair": "", "source": "a/b"} | cell | other
+
+
+def test_cells_are_many_sourced_and_possible():
+    table = leaderboards.cells()
+    assert len(table) > 2000 and table["source"].nunique() >= 30
+    assert table["mean"].between(10, 100).all()
+    assert not (table["plus_minus"] <= 0).any()
+    assert table[["method", "dataset", "source", "commit", "place"]].ne("").all(axis=None)
+    assert set(table["role"]) == {"own", "reported", "quoted", "reproduced"}
+
+
+def test_every_copy_has_the_digits_of_its_source():
+    table = leaderboards.cells()
+    setting = ["method", "dataset", "ways", "shots"]
+    printed = {
+        (row.source, *(getattr(row, name) for name in setting), round(row.mean, 2)) for row in table.itertuples()
+    }
+    copies = table[table["copy_of"] != ""]
+    for row in copies.itertuples():
+        key = (row.copy_of, *(getattr(row, name) for name in setting), round(row.mean, 2))
+        assert key in printed, row
+
+
+@pytest.mark.skipif(not SHARED.exists(), reason="the shared transcription is absent")
+def test_the_pairs_of_a_second_transcription_are_among_ours():
+    pairs = leaderboards.pairs(leaderboards.cells())
+    ours = pairs[pairs["source"] == "RL-VIG/LibFewShot"]
+    numbers = set(zip(ours["shots"], ours["reported"], ours["reproduced"]))
+    with open(SHARED / "libfewshot-reported-reproduced.csv", encoding="utf-8") as file:
+        rows = [row for row in csv.DictReader(file) if row["reported"] and row["reproduced"]]
+    assert len(rows) > 40
+    for row in rows:
+        assert (row["shots"], float(row["reported"]), float(row["reproduced"])) in numbers, row
+
+
+def test_a_pair_is_reproduced_less_reported():
+    rows = [
+        board_row("A", 2018, 60.0, role="reported", pair="1"),
+        board_row("A", 2018, 58.5, 0.3, role="reproduced", pair="1"),
+        board_row("A", 2018, 61.0, role="reproduced", pair="1"),
+        board_row("B", 2018, 70.0),
+    ]
+    found = leaderboards.pairs(pd.DataFrame(rows))
+    assert found["difference"].tolist() == [-1.5, 1.0]
+    assert found["plus_minus_reproduced"].tolist() == [0.3, 0.5]
+
+
+def test_statistics_of_known_differences():
+    differences = pd.Series([-3.0, 4.0, 0.0, 0.0])
+    assert leaderboards.spread(differences) == 2.5
+    assert leaderboards.share_over(differences, 3.0) == 0.25
+    assert leaderboards.share_inside(differences / 3) == 0.75
+    assert leaderboards.half_width(pd.Series(np.arange(101.0))) == 95
+
+
+def test_few_methods_have_no_interval():
+    estimate = leaderboards.by_method(pd.Series([1.0, 2.0, 3.0]), pd.Series(["A", "A", "B"]), leaderboards.spread)
+    assert np.isnan(estimate.low) and np.isnan(estimate.high)
+    assert (estimate.cells, estimate.methods) == (3, 2)
+
+
+@pytest.mark.slow
+def test_intervals_over_methods_hold_the_known_spread_of_simulated_leaderboards():
+    """23 methods with 5 cells each, which share most of their deviation: cells alone are too sure."""
+    rng = np.random.default_rng(5)
+    methods = pd.Series(np.repeat(np.arange(23), 5))
+    truth = np.hypot(1.5, 1.0)
+    held = {"by method": 0, "by cell": 0}
+    repetitions = 200
+    for seed in range(repetitions):
+        shared = np.repeat(rng.normal(0, 1.5, 23), 5)
+        differences = pd.Series(shared + rng.normal(0, 1.0, len(shared)))
+        for name, groups in (("by method", methods), ("by cell", pd.Series(range(len(methods))))):
+            found = leaderboards.by_method(differences, groups, leaderboards.spread, seed=seed)
+            held[name] += found.low <= truth <= found.high
+    assert 0.88 < held["by method"] / repetitions < 0.99
+    assert held["by cell"] / repetitions < 0.8
+
+
+def test_steps_are_from_the_best_of_earlier_years():
+    rows = [
+        board_row("old", 2017, 50.0),
+        board_row("worse", 2018, 49.0),
+        board_row("better", 2018, 53.0, 1.2),
+        board_row("same year", 2018, 52.0, np.nan),
+        board_row("last", 2019, 54.0, 0.9),
+    ]
+    boards = leaderboards.boards(pd.DataFrame(rows))
+    steps = leaderboards.steps(boards, reproduction=2.0).set_index("method")
+    assert steps["step"].to_dict() == {"better": 3.0, "same year": 2.0, "last": 1.0}
+    assert steps["before"].to_dict() == {"better": "old", "same year": "old", "last": "better"}
+    assert steps.loc["last", "unpaired"] == pytest.approx(1.5)
+    assert steps.loc["last", "paired"] == pytest.approx(np.sqrt(2.25 - 2 * 0.95 * 1.2 * 0.9))
+    assert steps.loc["last", "reproduction"] == pytest.approx(3.92, abs=0.001)
+    assert np.isnan(steps.loc["same year", "unpaired"])
+
+
+def test_boards_take_the_authors_number_once_and_no_reproduction():
+    rows = [
+        board_row("A", 2018, 61.0, role="quoted"),
+        board_row("A", 2018, 60.0),
+        board_row("A", 2018, 58.0, role="reproduced"),
+        board_row("A", 2018, 66.0, backbone="ResNet-12"),
+    ]
+    table = pd.DataFrame(rows)
+    assert leaderboards.boards(table)["mean"].tolist() == [60.0, 66.0]
+    assert leaderboards.boards(table, with_backbone=False)["mean"].tolist() == [60.0]
+
+
+def test_tops_correct_the_first_for_the_choice():
+    means = [70.0, 69.8, 69.7, 69.5, 60.0]
+    rows = [board_row(f"M{k}", 2020, mean) for k, mean in enumerate(means)]
+    boards = leaderboards.boards(pd.DataFrame(rows))
+    top = leaderboards.tops(boards, reproduction=2.0, least=5).iloc[0]
+    errors = np.full(5, (0.5 / 1.959964) ** 2)
+    alone = stats.winner_interval(np.array(means), np.diag(errors), bounds=(0, 100))
+    assert (top["first"], top["methods"], top["lead"]) == ("M0", 5, pytest.approx(0.2))
+    assert (top["low"], top["high"]) == pytest.approx((alone.low, alone.high))
+    assert top["estimate"] < 70 and top["estimate_laboratory"] < top["estimate"]
+    assert (top["last_rank"], top["last_rank_laboratory"]) == (4, 4)
+    assert leaderboards.tops(boards, reproduction=2.0, least=6).empty
+
+
+def test_a_laboratory_widens_the_ranks():
+    rows = [board_row(f"M{k}", 2020, mean, 0.2) for k, mean in enumerate([72.0, 70.0, 69.0])]
+    top = leaderboards.tops(leaderboards.boards(pd.DataFrame(rows)), 2.0, least=3).iloc[0]
+    assert (top["last_rank"], top["last_rank_laboratory"]) == (1, 3)
+
+
+def test_readings_judge_a_width_by_its_tasks():
+    rows = [
+        board_row("A", 2018, 50.0, 0.8, tasks=600.0, plus_minus_is="95 % interval"),
+        board_row("B", 2018, 50.0, 10.0, tasks=600.0, plus_minus_is=""),
+        board_row("C", 2018, 50.0, 10.0, tasks=np.nan, plus_minus_is=""),
+    ]
+    found = leaderboards.readings(pd.DataFrame(rows)).set_index("implied")["said"].to_dict()
+    assert found == {"interval": "95 % interval", "standard deviation": "—", "—": "—"}
+
+
+def test_an_unknown_data_set_is_refused_with_those_that_are_known():
+    boards = leaderboards.boards(pd.DataFrame([board_row("A", 2018, 50.0)]))
+    with pytest.raises(InputError, match=r"dataset = fish; two cells .* birds"):
+        leaderboards.highest_two(boards, "fish")

@@ -286,13 +286,13 @@ def _checked(
     The order makes that of the methods no matter, but for ties.
     """
     if covariance is None:
-        x = floats("accuracies", accuracies, 2)
-        tasks = x.shape[1]
-        if tasks < (FEWEST_TASKS if len(x) > 1 else 2) or not len(x):
+        x = floats("accuracies", accuracies, None)
+        if x.ndim != 2 or not len(x) or x.shape[1] < (FEWEST_TASKS if len(x) > 1 else 2):
             raise InputError(
-                f"accuracies have shape {x.shape}; (M, T) of 2 tasks or more, and of "
-                f"{FEWEST_TASKS} or more to correct a choice, is allowed"
+                f"accuracies have shape {x.shape}; (M, T) of 2 tasks or more, of {FEWEST_TASKS} or "
+                "more to correct a choice, or (M,) with a covariance, is allowed"
             )
+        tasks = x.shape[1]
         df = tasks - 1 if df is None else df
         mean, cov = x.mean(axis=1), np.atleast_2d(np.cov(x)) / tasks
     else:

@@ -347,7 +347,7 @@ def _methods(
         return [x, y]
     if len(x) != len(y):
         raise InputError(f"{name} has {len(x)} runs, second {len(y)}; paired runs are as many")
-    atol = max(_rounding(values, x), _rounding(second, y))
+    atol = _rounding((values, x), (second, y))
     return [paired_differences(x.ravel(), y.ravel(), atol=atol).reshape(x.shape)]
 
 
@@ -480,23 +480,26 @@ def chance_better(
     88% (35% to 100%)
     """
     level, paired = checked_level(level), flag("paired", paired)
-    x, y = _checked_runs(1, "first", first), _checked_runs(1, "second", second)
-    if paired and len(x) != len(y):
-        raise InputError(f"first has {len(x)} runs, second {len(y)}; paired runs are as many")
-    tolerance = max(_rounding(first, x), _rounding(second, y))
-    differences = (x - y)[:, None] if paired else x[:, None] - y
-    higher_shares = np.where(np.abs(differences) <= tolerance, 0.5, differences > 0)
-    value = float(higher_shares.sum(axis=1).mean()) / differences.shape[1]
-    pairs = min(len(x), len(y))
+    methods = _methods(1, "first", first, () if second is None else second, paired=paired)
+    if paired:
+        doubled = 1 + np.sign(methods[0])
+    else:  # sorted: a table of all pairs would be large
+        x, y = methods
+        tolerance = _rounding((first, x), (second, y))
+        ordered = np.sort(y)
+        lower_runs = np.searchsorted(ordered, x - tolerance)
+        doubled = (lower_runs + np.searchsorted(ordered, x + tolerance, "right")) / len(y)
+    value = float(doubled.mean()) / 2
+    pairs = min(map(len, methods))
     higher, lower = pairs * value, pairs * (1 - value)
     low = float(stats.beta.ppf((1 - level) / 2, higher, lower + 1)) if higher > 0 else 0.0
     high = float(stats.beta.ppf((1 + level) / 2, higher + 1, lower)) if lower > 0 else 1.0
     return Chance(value, low, high, level)
 
 
-def _rounding(values: ArrayLike, checked: Floats) -> float:
-    """By how much values may be off from having been rounded."""
-    return float(rounding(values, checked, axis=None).item())
+def _rounding(*methods: tuple[ArrayLike, Floats]) -> float:
+    """By how much values, each with their checked array, may be off from having been rounded."""
+    return max(rounding(*pair, axis=None).item() for pair in methods)
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,7 @@ def peak(run):
 
 
 @pytest.mark.parametrize(
-    "grouped, more",
+    "grouped, options",
     [
         (False, {}),
         (False, dict(transductive=True)),
@@ -66,6 +66,6 @@ def test_the_classes_of_tasks_do_not_depend_on_how_many_are_drawn_at_once(monkey
     images = []
     for at_once in (1, 300, 10**9):
         monkeypatch.setattr(samplers, "AT_ONCE", at_once)
-        images.append(samplers.some_classes(50, 70, 5, np.random.default_rng(0)))
+        images.append(samplers._random_classes(50, 70, 5, np.random.default_rng(0)))
     whole_set = np.random.default_rng(0).random((50, 70)).argsort(axis=1)[:, :5]
     assert all((some == whole_set).all() for some in images)

@@ -270,8 +270,6 @@ def tops(board_rows: pd.DataFrame, reproduction: float, least: int = 5) -> pd.Da
             "first": ranked["method"].iloc[0],
             "mean": means[0],
             "lead": means[0] - means[1],
-            "low_printed": means[0] - ranked["plus_minus"].iloc[0],
-            "high_printed": means[0] + ranked["plus_minus"].iloc[0],
         }
         for suffix, variances in (
             ("", sampling),
@@ -299,23 +297,15 @@ def _last_rank(means: np.ndarray, variances: np.ndarray) -> int:
 
 
 def top_rows(table: pd.DataFrame) -> pd.DataFrame:
-    """`tops` as rows of a forest plot."""
-    names = {"row": table["board"] + ": " + table["first"]}
-    printed = {
-        "mean": table["mean"],
-        "low": table["low_printed"],
-        "high": table["high_printed"],
-    }
-    corrected = {
-        "mean": table["estimate_laboratory"],
-        "low": table["low_laboratory"],
-        "high": table["high_laboratory"],
-    }
-    parts = [
-        pd.DataFrame(names | ends).assign(series=series)
-        for series, ends in (("as printed", printed), ("corrected", corrected))
-    ]
-    return pd.concat(parts)
+    """`tops` with the variance of a laboratory, less the printed accuracy, as a forest plot's rows."""
+    return pd.DataFrame(
+        {
+            "row": table["board"] + ": " + table["first"],
+            "mean": table["estimate_laboratory"] - table["mean"],
+            "low": table["low_laboratory"] - table["mean"],
+            "high": table["high_laboratory"] - table["mean"],
+        }
+    )
 
 
 def top_table(table: pd.DataFrame) -> pd.DataFrame:
@@ -334,7 +324,7 @@ def top_table(table: pd.DataFrame) -> pd.DataFrame:
                 "ranks then": f"1 to {row.last_rank_laboratory}",
             }
         )
-    return pd.DataFrame(rows)
+    return pd.DataFrame(rows).set_index("leaderboard")
 
 
 def highest_two(board_rows: pd.DataFrame, dataset: str) -> tuple[pd.Series, pd.Series]:
@@ -387,7 +377,7 @@ def overview(table: pd.DataFrame) -> pd.DataFrame:
                 "copies": int((mine["copy_of"] != "").sum()),
             }
         )
-    return pd.DataFrame(rows)
+    return pd.DataFrame(rows).set_index("role")
 
 
 def by_source(table: pd.DataFrame, points: float) -> pd.DataFrame:
@@ -405,7 +395,7 @@ def by_source(table: pd.DataFrame, points: float) -> pd.DataFrame:
                 f"over {points:g}": f"{share_over(differences, points):.0%}",
             }
         )
-    return pd.DataFrame(rows)
+    return pd.DataFrame(rows).set_index("source")
 
 
 def readings(table: pd.DataFrame) -> pd.DataFrame:

@@ -262,6 +262,7 @@ IMAGES = '{"images":{"a":{"class":"x"},"b":{"class":"y"}}}'
         ("[" * 100_000, "is not JSON"),
         ('{"query":[1],"correct":[1]}', "KeyError: 'support'"),
         ('{"support":[0],"query":[2],"correct":[1]}', "numbered from 0 to 1, each once"),
+        ('{"support":[0],"query":[0],"correct":[1]}', "each once in a task"),
         ('{"support":[0],"query":[1.0],"correct":[1]}', "numbered from 0 to 1, each once"),
         ('{"support":[0],"query":[1],"correct":[1,1]}', "2 answers to 1 queries"),
         ('{"support":[0],"query":[1],"correct":[2]}', "0 or 1 for each"),

@@ -44,7 +44,8 @@ def test_the_four_verdicts_are_distinct():
 
 def test_without_any_variance_and_without_an_end():
     for tasks, equivalent in ((5, False), (298, False), (299, True)):
-        result = stats.equivalence(stats.paired_interval([0.7] * tasks, [0.7] * tasks, bounds=(-1, 1)), 0.01)
+        same = np.full(tasks, 0.7)
+        result = stats.equivalence(stats.paired_interval(same, same, bounds=(-1, 1)), 0.01)
         assert (result.p_value, result.equivalent) == (pytest.approx(0.99**tasks), equivalent)
     assert stats.equivalence(stats.paired_interval([0.7] * 9, [0.6] * 9), 0.01).p_value == 1
     wide = stats.Interval(0.0, np.inf, 0.95, 100, "classes", np.nan)

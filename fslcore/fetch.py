@@ -36,7 +36,7 @@ UNCONFIRMED = "nobody"  # lists a digest
 RESULTS = "oops-benchmark"
 COMMIT = "bd7ea17ac2b6065341d1d8177e6c168af3da9da5"
 RESULTS_URL = f"https://github.com/RafLaf/FSL-benchmark-again/raw/{COMMIT}/results/benchmark/"
-#: Path and SHA-256 of each of the 324 files.
+# Path and SHA-256 of each of the 324 files.
 RESULTS_LIST = DATA / "published" / "oops_benchmark.txt"
 
 

@@ -28,7 +28,7 @@ from fslcore import __version__, evaluation, learners
 from fslcore.errors import InputError
 from fslcore.evaluation import cache
 from fslcore.models import backbones, registry
-from fslcore.tasks import ESTIMATORS, ORACLE, Tasks, resplit, sample_closed, sample_open
+from fslcore.tasks import ESTIMATORS, ORACLE, Tasks, resplit, sample_closed, sample_matched, sample_open
 
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
@@ -147,7 +147,7 @@ def on_biased_tasks(profile: dict) -> Iterator[tuple]:
             except InputError:  # no such tasks: the chapter leaves them out too
                 continue
             if key.startswith("matched"):
-                tasks = tables.draw_matched(dataset, tasks, seed=values["seed"])
+                tasks = sample_matched(images.classes, tasks, seed=values["seed"])
             facts = dict(what=key, **{k: v for k, v in tasks.sampler.items() if k != "tasks"})
             figure_6 = key.startswith(f"biased.{words[first]}") and not construction and not only  # compares trainings
             trainings = (1, 5) if figure_6 else (tables.trained_with(shots),)

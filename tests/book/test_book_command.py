@@ -136,7 +136,7 @@ BAD = [
     ("train protonet -o {t}/x.pt", "output = {t}/x.pt; a name ending in .safetensors is allowed"),
     ("caption clipart --captioner blib -o {t}/c.csv", "captioner = blib; pixels, vit-gpt2, blip, blip-large are"),
     ("caption clipart -o {t}/c.txt", "a name ending in .csv is allowed"),
-    ("run sizing", "notebook = sizing; one of 27 names is allowed (did you mean sizing-tasks?)"),
+    ("run sizing", "notebook = sizing; one of 28 names is allowed (did you mean sizing-tasks?)"),
     ("run sizing-tasks -p shots", "argument -p/--parameter: expected 2 arguments"),
     ("run sizing-tasks -o {t}/out.ipynb -p shots [", "parameter shots = [; not a YAML value: "),
     ("run sizing-tasks -o {t}/out.ipynb -p first glyf-conv", "parameter first = glyf-conv; one of 140 names"),

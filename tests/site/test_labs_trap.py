@@ -33,7 +33,7 @@ def digits(text):
 
 @pytest.mark.slow
 def test_tasks_are_the_chapter_s_and_each_attribute_is_the_clue_of_one_class(lab_data):
-    drawn_tasks, attribute = tables.draw(SET, "pixels", tasks=60, shots=SHOTS, queries=QUERIES, seed=0)
+    drawn_tasks, attribute = tables.draw(SET, "pixels", tasks=trap.TASKS, shots=SHOTS, queries=QUERIES, seed=0)
     matrix = attributes.of(tables.images_of(SET), "pixels")
     assert len(lab_data["tasks"]) == len({t["attribute"] for t in lab_data["tasks"]}) == 6
     used = np.bincount(attribute.ravel())

@@ -184,6 +184,7 @@ def by_task(run):
         return re_split, biased, pack.write(run / "tasks.yml", run / "tasks.zip", "A. Name")
 
 
+@pytest.mark.slow
 def test_per_task_results_of_chapters_come_back_from_the_file(by_task, monkeypatch):
     re_split, biased, path = by_task
     file = contributed.load(path)

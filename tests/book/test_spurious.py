@@ -109,6 +109,7 @@ def test_a_cell_near_chance_is_marked():
     assert with_printed["a"].loc[(slice(None), "RFS")].tolist() == ["9.9 ± 1.0 °", "10.1 ± 1.0"]
 
 
+@pytest.mark.slow
 def test_averages_are_of_learners_task_by_task():
     """By hand, with records of the same draws; a difference of techniques is paired, a gap is not."""
     names, shape = ["protonet", "rfs"], dict(shots=5, ways=5, queries=5, seed=3, tasks=40)

@@ -487,7 +487,10 @@ def norms(network):
     return sum(isinstance(m, torch.nn.BatchNorm2d) for m in network.modules())
 
 
-@pytest.mark.parametrize("name", ["efficientnet-lite0", "glyph-conv", "conv4", "resnet12"])
+@pytest.mark.parametrize(
+    "name",
+    ["efficientnet-lite0", "glyph-conv", "conv4", pytest.param("resnet12", marks=pytest.mark.slow)],
+)
 def test_folded_norms_change_nothing_but_rounding(name):
     torch.manual_seed(0)
     if name in ("conv4", "resnet12"):

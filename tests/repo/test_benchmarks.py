@@ -120,12 +120,14 @@ def test_stored_files_name_what_there_is():
             assert piece.keys() == {"of", "date", "threads", "quick", "versions", "load", "rows"} and not piece["quick"]
 
 
+@pytest.mark.slow
 def test_both_sides_of_a_ratio_find_the_same(stored):
     rows = [row for piece in json.loads(stored[0].read_text())["pieces"].values() for row in piece["rows"]]
     agree = [row["agree"] for row in rows if row.get("agree") is not None]
     assert len(agree) >= 5 and min(agree) > 0.95
 
 
+@pytest.mark.slow
 def test_pieces_that_are_not_run_are_kept(stored, tmp_path):
     path = tmp_path / "kept.json"
     before = json.loads(stored[0].read_text())

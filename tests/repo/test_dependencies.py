@@ -40,6 +40,7 @@ def changed(copy, module):
     return {name for name in CHAPTERS if after.chapter(name) != before[name]}
 
 
+@pytest.mark.slow
 def test_a_learner_changes_the_chapters_that_evaluate_and_their_results(copy):
     before = House(copy)
     results = before.digest(before.reached({"fslcore.evaluation"}))

@@ -52,6 +52,7 @@ def test_networks_were_trained_on_the_images_that_are_there():
         )
 
 
+@pytest.mark.slow
 def test_the_card_of_the_networks_is_of_the_images_that_are_there():
     card = (DATA / "checkpoints" / "README.md").read_text()
     row = next(line for line in card.splitlines() if line.startswith("| `conv4-icons-rfs.safetensors`"))

@@ -43,6 +43,7 @@ def test_tasks_are_the_chapter_s_and_each_attribute_is_the_clue_of_one_class(lab
         assert any([matrix.names[a] for a in row] == task["clues"] for row in attribute)
 
 
+@pytest.mark.slow
 def test_random_queries_are_other_images_of_the_class_and_biased_ones_lack_the_clue(lab_data):
     shares = []
     for task in lab_data["tasks"]:

@@ -65,6 +65,7 @@ def run():
     return evaluated
 
 
+@pytest.mark.slow
 def test_noise_of_few_tasks_is_subtracted_without_bias(run):
     many = three_intervals(*run(40_000))
     few = [three_intervals(*run(300, seed)) for seed in range(60)]

@@ -125,6 +125,7 @@ def test_a_task_has_what_its_construction_asks_for(monkeypatch, patience, case):
     assert fewer.digest == tasks[:5].digest and (first_attributes == attribute[:5]).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("support, patience", [("SC1", 500), ("SC2", 500), ("SC3", 500), ("SC3", 0)])
 @pytest.mark.parametrize("seed, share", [(9, 0.3), (4, 0.4)])
 def test_choices_are_those_of_starting_again_from_scratch(monkeypatch, support, patience, seed, share):

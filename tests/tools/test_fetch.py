@@ -122,6 +122,7 @@ def quiet(names, **options):
 # ---------------------------------------------------------------- each layout, and the names that are known then
 
 
+@pytest.mark.slow
 def test_each_data_set_is_fetched_and_known_by_its_name(data_folder, capsys):
     assert not any(datasets.fetchable().values())
     members = {name for group in ("oops", "evaluators", "fewstab") for name in SHIPPED["groups"][group]}

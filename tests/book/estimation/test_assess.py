@@ -198,6 +198,7 @@ def test_an_example_keeps_all_other_images_of_its_classes_for_the_truth():
     assert support_set.truth(support, others, METHOD)["truth"].item() == pytest.approx(truth, abs=0.005)
 
 
+@pytest.mark.slow
 def test_json_is_strict_and_whole(tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
     folder = folder_of(tmp_path / "mine", [1, 4, 3])

@@ -512,6 +512,7 @@ def test_the_rate_falls_after_the_epochs_of_the_recipe(small, milestones, factor
     assert group["momentum"] == 0.9 and not group["nesterov"]
 
 
+@pytest.mark.slow
 def test_training_ends_after_as_many_epochs_without_gain_as_the_recipe_is_patient(
     small, tmp_path, monkeypatch
 ):

@@ -54,9 +54,18 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--threads", type=int, default=1, help="(1)")
     parser.add_argument("--repeats", type=int, default=5, help="(5)")
-    parser.add_argument("--quick", action="store_true", help="small sizes, once: whether all of it runs")
-    parser.add_argument("--only", nargs="+", choices=PIECES, metavar="PIECE", help=f"of {', '.join(PIECES)}")
-    parser.add_argument("--built", type=Path, default=HERE.parent, help="checkout whose last build is read (this one)")
+    parser.add_argument(
+        "--quick", action="store_true", help="small sizes, once: whether all of it runs"
+    )
+    parser.add_argument(
+        "--only", nargs="+", choices=PIECES, metavar="PIECE", help=f"of {', '.join(PIECES)}"
+    )
+    parser.add_argument(
+        "--built",
+        type=Path,
+        default=HERE.parent,
+        help="checkout whose last build is read (this one)",
+    )
     parser.add_argument("-o", "--output", type=Path, help="(data/performance/MACHINE.json)")
     parser.add_argument("--piece", choices=PIECES, help=argparse.SUPPRESS)
     options = parser.parse_args()
@@ -75,13 +84,20 @@ def main() -> None:
         rows = in_process(name, options)
         if not rows:  # no build was there to read: the one that was read before still tells
             continue
-        load = [None, None] if name == "build" else [before, os.getloadavg()[0]]  # a build is read, not measured
+        load = (
+            [None, None] if name == "build" else [before, os.getloadavg()[0]]
+        )  # a build is read, not measured
         under = conditions(threads or options.threads, options.quick) | {"load": load}
         pieces = json.loads(output.read_text()).get("pieces", {}) if output.is_file() else {}
         pieces[name] = {"of": kind, **under, "rows": rows}
         # After each piece, so that a stop loses one.
-        write(output, facts | {"pieces": {piece: pieces[piece] for piece in PIECES if piece in pieces}})
-        print(f"{name} ({time.perf_counter() - start:.0f} s)", *map(line, rows), sep="\n", flush=True)
+        write(
+            output,
+            facts | {"pieces": {piece: pieces[piece] for piece in PIECES if piece in pieces}},
+        )
+        print(
+            f"{name} ({time.perf_counter() - start:.0f} s)", *map(line, rows), sep="\n", flush=True
+        )
     print(output)
 
 
@@ -90,10 +106,22 @@ def in_process(name: str, options: argparse.Namespace) -> list[dict]:
     threads = PIECES[name][2] or options.threads
     with tempfile.TemporaryDirectory() as cache:
         variables = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
-        environment = os.environ | {v: str(threads) for v in variables} | {"FSLCORE_CACHE": cache, "FSLCORE_QUIET": "1"}
-        environment["PYTHONPATH"] = os.pathsep.join([str(HERE.parent), os.environ.get("PYTHONPATH", "")])
+        environment = (
+            os.environ
+            | {v: str(threads) for v in variables}
+            | {"FSLCORE_CACHE": cache, "FSLCORE_QUIET": "1"}
+        )
+        environment["PYTHONPATH"] = os.pathsep.join(
+            [str(HERE.parent), os.environ.get("PYTHONPATH", "")]
+        )
         command = [sys.executable, __file__, "--piece", name, "--threads", str(threads)]
-        command += ["--repeats", str(options.repeats), "--built", str(options.built), *["--quick"] * options.quick]
+        command += [
+            "--repeats",
+            str(options.repeats),
+            "--built",
+            str(options.built),
+            *["--quick"] * options.quick,
+        ]
         done = subprocess.run(command, stdout=subprocess.PIPE, text=True, env=environment)
     if done.returncode:
         sys.exit(f"bench: {name} ended with {done.returncode}")
@@ -130,7 +158,9 @@ def line(row: dict) -> str:
 def write(output: Path, measured: dict) -> None:
     from fslcore.paths import replace_file
 
-    replace_file(output, lambda part: part.write_text(json.dumps(rounded(measured), indent=1) + "\n"))
+    replace_file(
+        output, lambda part: part.write_text(json.dumps(rounded(measured), indent=1) + "\n")
+    )
 
 
 def rounded(value):

@@ -102,7 +102,11 @@ def content(path: Path) -> str:
     """SHA-256 of a file; of a notebook, of the outputs of its cells, since it holds times too."""
     if path.suffix == ".ipynb" and not path.name.startswith("."):
         cells = json.loads(path.read_text("utf-8"))["cells"]
-        outputs = [{k: v for k, v in o.items() if k != "execution_count"} for c in cells for o in c.get("outputs", [])]
+        outputs = [
+            {k: v for k, v in o.items() if k != "execution_count"}
+            for c in cells
+            for o in c.get("outputs", [])
+        ]
         return hashlib.sha256(json.dumps(outputs, sort_keys=True).encode()).hexdigest()
     return hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else "no file"
 
@@ -145,12 +149,18 @@ class Chaos:
     def again(self, world: World) -> list[str]:
         """The command given once more: what is not as after an undisturbed run."""
         code, output = world.run()
-        return ([f"again: exit code {code}: {output[-300:]}"] if code else []) + self.differences(world, "again: ")
+        return ([f"again: exit code {code}: {output[-300:]}"] if code else []) + self.differences(
+            world, "again: "
+        )
 
     def differences(self, world: World, when: str = "") -> list[str]:
         undisturbed, files = self.undisturbed(world.name)[0], world.files()
         return (
-            [f"{when}{p} differs" for p in undisturbed.keys() & files.keys() if undisturbed[p] != files[p]]
+            [
+                f"{when}{p} differs"
+                for p in undisturbed.keys() & files.keys()
+                if undisturbed[p] != files[p]
+            ]
             + [f"{when}{p} is missing" for p in sorted(undisturbed.keys() - files.keys())]
             + [f"{when}{p} is left over" for p in sorted(files.keys() - undisturbed.keys())]
         )
@@ -161,7 +171,8 @@ class Chaos:
         return [
             f"{p} looks whole"
             for p in sorted(undisturbed.keys() & files.keys())
-            if undisturbed[p] != files[p] and not (world.name == "caption" and is_beginning(world.folder / p))
+            if undisturbed[p] != files[p]
+            and not (world.name == "caption" and is_beginning(world.folder / p))
         ]
 
     def kill(self, name: str, number: signal.Signals, share: float | None = None) -> Row:
@@ -172,14 +183,20 @@ class Chaos:
         process = world.start()
         with suppress(subprocess.TimeoutExpired):
             process.wait(moment)
-        kernels = psutil.Process(process.pid).children(recursive=True) if process.poll() is None else []
+        kernels = (
+            psutil.Process(process.pid).children(recursive=True) if process.poll() is None else []
+        )
         process.send_signal(number)
         _, output = process.communicate(timeout=120)
         faults = self.half_written(world)
         if number != signal.SIGKILL:
             faults += [f"{p} is left over" for p in world.files() if temporary(p)]
             # Before its first line runs, nobody listens but Python itself.
-            early = process.returncode == -number or "<frozen" in output or ("site-packages" in output and moment < 1)
+            early = (
+                process.returncode == -number
+                or "<frozen" in output
+                or ("site-packages" in output and moment < 1)
+            )
             program = COMMANDS[name].split()[0]
             codes = {0: "", 128 + number: f"{program}: stopped\n"}
             if codes.get(process.returncode) != output and not early:
@@ -197,7 +214,9 @@ class Chaos:
         faults = []
         for process in processes:
             _, output = process.communicate(timeout=600)
-            faults += [f"exit code {process.returncode}: {output[-300:]}"] if process.returncode else []
+            faults += (
+                [f"exit code {process.returncode}: {output[-300:]}"] if process.returncode else []
+            )
         return Row(name, "two at once", time.monotonic() - start, faults + self.differences(world))
 
     def full(self, name: str) -> Row:
@@ -205,16 +224,25 @@ class Chaos:
         start, left = time.monotonic(), self.random.randrange(1, 8) * 4096
         with small_disk(self.folder / f"disk{self.count}", left) as (disk, mounted):
             world = self.world(name, disk / "w")
-            options = {} if mounted else {"preexec_fn": lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (left, -1))}
+            options = (
+                {}
+                if mounted
+                else {"preexec_fn": lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (left, -1))}
+            )
             code, output = world.run(**options)
             faults = self.half_written(world)
             if code not in (0, 2) or len(output.splitlines()) != (code == 2):
                 faults.append(f"exit code {code}: {output[-300:]}")
             if mounted:
                 (disk / "filler").unlink()
-            faults += [f"{p} is left over" for p in world.files() if temporary(p)] + self.again(world)
+            faults += [f"{p} is left over" for p in world.files() if temporary(p)] + self.again(
+                world
+            )
         return Row(
-            name, f"{'full disk' if mounted else 'limit of files'}, {left:,} bytes", time.monotonic() - start, faults
+            name,
+            f"{'full disk' if mounted else 'limit of files'}, {left:,} bytes",
+            time.monotonic() - start,
+            faults,
         )
 
     def damage(self, name: str, cut: bool) -> Row:
@@ -229,7 +257,11 @@ class Chaos:
             process.communicate()
         else:
             world.run()
-        paths = [state] if name == "train" else sorted(p for p in (world.folder / "cache").rglob("*") if p.is_file())
+        paths = (
+            [state]
+            if name == "train"
+            else sorted(p for p in (world.folder / "cache").rglob("*") if p.is_file())
+        )
         if name == "caption":
             paths = [world.folder / "out/out.csv"]
         path = self.random.choice(paths)
@@ -245,16 +277,25 @@ class Chaos:
                 if file != path:
                     file.unlink()
         faults = self.again(world)
-        if name == "caption" and faults and "again: exit code 2" in faults[0] and str(path) in faults[0]:
+        if (
+            name == "caption"
+            and faults
+            and "again: exit code 2" in faults[0]
+            and str(path) in faults[0]
+        ):
             path.unlink()  # it is the user's own file, which is refused by its name, and not replaced
             faults = self.again(world)
-        description = f"{'cut at' if cut else 'a bit flipped at'} {at:,} of {path.suffix or path.name}"
+        description = (
+            f"{'cut at' if cut else 'a bit flipped at'} {at:,} of {path.suffix or path.name}"
+        )
         return Row(name, description, time.monotonic() - start, faults)
 
 
 def temporary(path: str) -> bool:
     """Whether a path is none that the next run goes on from."""
-    return path.startswith("tmp/") or (Path(path).name.startswith(".") and not path.endswith("out/.out.training"))
+    return path.startswith("tmp/") or (
+        Path(path).name.startswith(".") and not path.endswith("out/.out.training")
+    )
 
 
 def is_beginning(path: Path) -> bool:
@@ -267,7 +308,9 @@ def small_disk(folder: Path, left: int) -> Iterator[tuple[Path, bool]]:
     """A disk of 64 MiB with as many bytes left, and whether there is one: to mount it takes the rights of root."""
     folder.mkdir()
     mount = ["mount", "-t", "tmpfs", "-o", "size=64m", "tmpfs", str(folder)]
-    mounted = bool(shutil.which("mount")) and not subprocess.run(mount, capture_output=True).returncode
+    mounted = (
+        bool(shutil.which("mount")) and not subprocess.run(mount, capture_output=True).returncode
+    )
     try:
         if mounted:
             free = shutil.disk_usage(folder).free
@@ -296,10 +339,16 @@ def book(folder: Path, kills: int, seed: int) -> Iterator[Row]:
         subprocess.run(["make", "book"], cwd=folder / name, check=True, stdout=-3)
         built = folder / name / "_build"
         files = sorted(p for p in built.rglob("*") if p.is_file())
-        contents[name] = {str(p.relative_to(built)): content(p) if p.suffix == ".ipynb" else "" for p in files}
+        contents[name] = {
+            str(p.relative_to(built)): content(p) if p.suffix == ".ipynb" else "" for p in files
+        }
         contents.setdefault("seconds", time.monotonic() - start)
     expected, built_again = contents["undisturbed"], contents["disturbed"]
-    faults = [f"{p} differs" for p in expected.keys() & built_again.keys() if expected[p] != built_again[p]]
+    faults = [
+        f"{p} differs"
+        for p in expected.keys() & built_again.keys()
+        if expected[p] != built_again[p]
+    ]
     faults += [f"{p} is missing or left over" for p in sorted(expected.keys() ^ built_again.keys())]
     yield Row("make book", f"killed {kills} times", time.monotonic() - start, faults)
 
@@ -311,15 +360,23 @@ def rows(chaos: Chaos, kills: int, commands: list[str]) -> Iterator[Row]:
     for name in commands:
         yield chaos.twice(name)
         yield chaos.full(name)
-        yield from (chaos.damage(name, cut) for cut in (True, False) if name != "run" and (cut or name != "caption"))
+        yield from (
+            chaos.damage(name, cut)
+            for cut in (True, False)
+            if name != "run" and (cut or name != "caption")
+        )
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--kills", type=int, default=50, help="in all (50)")
     parser.add_argument("--seed", type=int, default=0, help="of the moments (0)")
-    parser.add_argument("--only", nargs="+", choices=COMMANDS, default=list(COMMANDS), help="commands (all)")
-    parser.add_argument("--book", type=int, default=0, metavar="N", help="kill make book N times too")
+    parser.add_argument(
+        "--only", nargs="+", choices=COMMANDS, default=list(COMMANDS), help="commands (all)"
+    )
+    parser.add_argument(
+        "--book", type=int, default=0, metavar="N", help="kill make book N times too"
+    )
     options = parser.parse_args()
     bad = 0
     with tempfile.TemporaryDirectory() as folder:

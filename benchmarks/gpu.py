@@ -39,7 +39,9 @@ SECONDS = 20.0  # after which a piece is not repeated
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--quick", action="store_true", help="small sizes")
-    parser.add_argument("-o", "--output", type=Path, default=paths.DATA / "performance" / "gpu.json")
+    parser.add_argument(
+        "-o", "--output", type=Path, default=paths.DATA / "performance" / "gpu.json"
+    )
     options = parser.parse_args()
     results = json.loads(options.output.read_text()) if options.output.is_file() else {"pieces": {}}
     devices = ["cpu", *(["cuda"] if torch.cuda.is_available() else [])]
@@ -54,12 +56,22 @@ def main() -> None:
                 speed = None
                 print(f"{key}: {str(error).splitlines()[0]}")
             results["pieces"][key] = {"unit": f"{unit}/s", "speed": speed}
-            results |= {"date": date.today().isoformat(), "quick": options.quick, "machine": machine()}
+            results |= {
+                "date": date.today().isoformat(),
+                "quick": options.quick,
+                "machine": machine(),
+            }
             options.output.parent.mkdir(parents=True, exist_ok=True)
-            paths.replace_file(options.output, lambda part: part.write_text(json.dumps(results, indent=1) + "\n"))
+            paths.replace_file(
+                options.output, lambda part: part.write_text(json.dumps(results, indent=1) + "\n")
+            )
             if speed is not None:
                 cpu_speed = results["pieces"].get(f"{name}, cpu", {}).get("speed")
-                ratio = f"{speed / cpu_speed:8.1f} times the CPU" if device != "cpu" and cpu_speed else ""
+                ratio = (
+                    f"{speed / cpu_speed:8.1f} times the CPU"
+                    if device != "cpu" and cpu_speed
+                    else ""
+                )
                 print(f"{key:<60}{speed:>12,.1f} {unit}/s{ratio}", flush=True)
 
 
@@ -69,7 +81,9 @@ def machine() -> dict:
             "torch": torch.__version__}  # fmt: skip
 
 
-def measured(run: Callable[[torch.device], int], device: str, warm: int = 1, repeats: int = 3) -> float:
+def measured(
+    run: Callable[[torch.device], int], device: str, warm: int = 1, repeats: int = 3
+) -> float:
     """Items a second; ``run`` does its work on a device and says how many items it did."""
     target, speeds, began = torch.device(device), [], time.perf_counter()
     for turn in range(warm + repeats):
@@ -96,7 +110,9 @@ def pieces(quick: bool) -> Iterator[tuple[str, str, Callable[[torch.device], int
     x = torch.from_numpy(rng.random((64 * 150, 512), np.float32))
     bank = Bank(x, np.arange(64).repeat(150), "")
     for ways in (5, 20, 50):
-        tasks = sample_closed(bank.labels, tasks=2 if quick else 2048 if ways == 5 else 256, ways=ways)
+        tasks = sample_closed(
+            bank.labels, tasks=2 if quick else 2048 if ways == 5 else 256, ways=ways
+        )
         for name in ("ncc", "lr"):
             yield f"{name}, {ways} ways", "tasks", evaluated(learners.make(name), bank, tasks)
 
@@ -104,15 +120,27 @@ def pieces(quick: bool) -> Iterator[tuple[str, str, Callable[[torch.device], int
     images = rng.integers(0, 256, (20 * 20, side, side, 3), np.uint8)
     pictures = Bank(torch.from_numpy(images), np.arange(20).repeat(20), "")
     backbone = conv4("conv4-maml")
-    tasks_on_images = sample_closed(pictures.labels, tasks=2 if quick else 32, queries=2 if quick else 15)
+    tasks_on_images = sample_closed(
+        pictures.labels, tasks=2 if quick else 32, queries=2 if quick else 15
+    )
     for chunk in (1, 16):
         for name in ("ft", "maml"):
             if name == "ft" or chunk == 1:  # MAML adapts one task after the other
-                learner = learners.make(name, backbone, **({"epochs": 1} if quick and name == "ft" else {}))
+                learner = learners.make(
+                    name, backbone, **({"epochs": 1} if quick and name == "ft" else {})
+                )
                 at_once = f", {chunk} at once" if name == "ft" else ""
-                yield f"{name} of a Conv4{at_once}", "tasks", evaluated(learner, pictures, tasks_on_images, chunk)
+                yield (
+                    f"{name} of a Conv4{at_once}",
+                    "tasks",
+                    evaluated(learner, pictures, tasks_on_images, chunk),
+                )
     for name in ("conv4", "resnet12"):
-        yield f"training of {name}", "images", training_of(name, 4 if quick else 64, 1 if quick else 5)
+        yield (
+            f"training of {name}",
+            "images",
+            training_of(name, 4 if quick else 64, 1 if quick else 5),
+        )
     yield "training of conv4 by MAML", "tasks", training_by_maml(1 if quick else 4)
 
 
@@ -123,7 +151,9 @@ def features_of(name: str, photos: np.ndarray, side: int) -> Callable[[torch.dev
 
     size = {"img_size": side} if name.startswith("vit") else {}
     network = timm.create_model(name, num_classes=0, **size).eval()
-    backbone = Backbone(name, "", "", network.num_features, network, HALF, HALF, side, "bicubic", name)
+    backbone = Backbone(
+        name, "", "", network.num_features, network, HALF, HALF, side, "bicubic", name
+    )
 
     @torch.inference_mode()
     def run(device: torch.device) -> int:
@@ -135,7 +165,9 @@ def features_of(name: str, photos: np.ndarray, side: int) -> Callable[[torch.dev
     return run
 
 
-def evaluated(learner, bank: Bank, tasks, chunk: int | None = None) -> Callable[[torch.device], int]:
+def evaluated(
+    learner, bank: Bank, tasks, chunk: int | None = None
+) -> Callable[[torch.device], int]:
     def run(device: torch.device) -> int:
         evaluate(learner, bank.to(device), tasks, chunk=chunk)
         return len(tasks)
@@ -146,7 +178,9 @@ def evaluated(learner, bank: Bank, tasks, chunk: int | None = None) -> Callable[
 def conv4(name: str) -> Backbone:
     torch.manual_seed(0)
     kind = NETWORKS["conv4"]
-    return Backbone(name, "", "", kind.dim, kind.build().eval(), HALF, HALF, kind.side, "bilinear", "random")
+    return Backbone(
+        name, "", "", kind.dim, kind.build().eval(), HALF, HALF, kind.side, "bilinear", "random"
+    )
 
 
 def training_of(name: str, batch: int, steps: int) -> Callable[[torch.device], int]:
@@ -157,7 +191,9 @@ def training_of(name: str, batch: int, steps: int) -> Callable[[torch.device], i
     x, y = torch.rand(batch, 3, kind.side, kind.side), torch.arange(batch) % 64
 
     def run(device: torch.device) -> int:
-        parts = nn.ModuleList([network.to(device, memory_format=torch.channels_last), head.to(device)])
+        parts = nn.ModuleList(
+            [network.to(device, memory_format=torch.channels_last), head.to(device)]
+        )
         images, labels = x.to(device, memory_format=torch.channels_last), y.to(device)
         optimiser = torch.optim.AdamW(parts.parameters(), lr=1e-3)
         for _ in range(steps):
@@ -179,7 +215,9 @@ def training_by_maml(tasks: int) -> Callable[[torch.device], int]:
     target = (torch.arange(75) % 5).expand(tasks, -1)
 
     def run(device: torch.device) -> int:
-        scores = learner.on_images(network.to(device), *(t.to(device) for t in (support, members, query)))
+        scores = learner.on_images(
+            network.to(device), *(t.to(device) for t in (support, members, query))
+        )
         learner.loss(scores, target.to(device)).backward()
         return tasks
 

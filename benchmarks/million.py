@@ -43,14 +43,22 @@ class Drawn:
         return self.shape[0]
 
     def __getitem__(self, rows: slice | np.ndarray) -> np.ndarray:
-        rows = np.arange(len(self), dtype=np.uint64)[rows] if isinstance(rows, slice) else np.asarray(rows, np.uint64)
-        pixels = self._pictures[rows % np.uint64(CLASSES)] // 4 + 3 * (_noise(rows).astype(np.int16) // 4)
+        rows = (
+            np.arange(len(self), dtype=np.uint64)[rows]
+            if isinstance(rows, slice)
+            else np.asarray(rows, np.uint64)
+        )
+        pixels = self._pictures[rows % np.uint64(CLASSES)] // 4 + 3 * (
+            _noise(rows).astype(np.int16) // 4
+        )
         return pixels.astype(np.uint8).reshape(-1, *self.shape[1:])
 
 
 def _noise(index: np.ndarray) -> np.ndarray:
     """(n, side²) bytes, by the finalizer of SplitMix64 (Steele et al., 2014) on index and place."""
-    z = (index[:, None] * np.uint64(SIDE**2 // 8) + np.arange(SIDE**2 // 8, dtype=np.uint64)) * GOLDEN
+    z = (
+        index[:, None] * np.uint64(SIDE**2 // 8) + np.arange(SIDE**2 // 8, dtype=np.uint64)
+    ) * GOLDEN
     z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return (z ^ (z >> np.uint64(31))).view(np.uint8)  # eight places a number
@@ -63,7 +71,16 @@ def network() -> backbones.Backbone:
     layers += [nn.AdaptiveAvgPool2d(2), nn.Flatten()]
     model = nn.Sequential(*layers).eval()
     return backbones.Backbone(
-        "two-convolutions", "", "", 256, model, (0.5,) * 3, (0.5,) * 3, SIDE, "bilinear", "random, seed 0"
+        "two-convolutions",
+        "",
+        "",
+        256,
+        model,
+        (0.5,) * 3,
+        (0.5,) * 3,
+        SIDE,
+        "bilinear",
+        "random, seed 0",
     )
 
 
@@ -75,13 +92,17 @@ def stages(n: int) -> list[dict]:
         fresh_peak()
         start = CPU()
         result = run()
-        row = dict(subject="million", images=n, stage=name, seconds=CPU() - start, peak_mb=peak_mb())
+        row = dict(
+            subject="million", images=n, stage=name, seconds=CPU() - start, peak_mb=peak_mb()
+        )
         rows.append(row | {name: measure(result) for name, measure in measures.items()})
         return result
 
     classes = min(CLASSES, n // 40)
     labels = np.arange(n) % classes
-    images = Images("drawn", Drawn(n), labels, [str(c) for c in range(classes)], content=f"drawn {n}")
+    images = Images(
+        "drawn", Drawn(n), labels, [str(c) for c in range(classes)], content=f"drawn {n}"
+    )
     stage("start", lambda: None)
     closed = stage("closed tasks", lambda: sample_closed(labels, tasks=min(TASKS, n)), tasks=len)
     stage("open tasks", lambda: sample_open(labels), tasks=len)

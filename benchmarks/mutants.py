@@ -102,34 +102,48 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("room", choices=ROOMS)
     parser.add_argument("--files", nargs="+", help="modules of the room (all)")
-    parser.add_argument("--tests", nargs="+", help="test_NAME.py that are to see them (those of the room)")
+    parser.add_argument(
+        "--tests", nargs="+", help="test_NAME.py that are to see them (those of the room)"
+    )
     parser.add_argument("--sample", type=int, help="so many faults, at random (all)")
     parser.add_argument("--seed", type=int, default=0, help="of the sample (0)")
     parser.add_argument("--faults", nargs="+", help="these alone, by name")
-    parser.add_argument("--slow", type=float, default=5, help="seconds of a test that comes last (5)")
+    parser.add_argument(
+        "--slow", type=float, default=5, help="seconds of a test that comes last (5)"
+    )
     parser.add_argument("--jobs", type=int, default=1, help="at once (1)")
     options = parser.parse_args()
     shutil.rmtree(BUILD / "mutants" / options.room, ignore_errors=True)
     os.chdir(copied(options.room, 0))
     modules, tests = (python_files(paths) for paths in ROOMS[options.room])
-    chosen_modules = [path for path in modules if not options.files or Path(path).stem in options.files]
+    chosen_modules = [
+        path for path in modules if not options.files or Path(path).stem in options.files
+    ]
     chosen_faults = faults(chosen_modules, options.sample, options.seed, options.faults)
     if options.tests:
-        tests = [str(path) for name in options.tests for path in Path("tests").rglob(f"test_{name}.py")]
+        tests = [
+            str(path) for name in options.tests for path in Path("tests").rglob(f"test_{name}.py")
+        ]
     tests = [path for path in tests if Path(path).name.startswith("test_")]
     tests_of, seconds = reached(options.room, tests, modules, options.slow)
     work = []
     for fault in chosen_faults:
         tests = tests_of.get(f"{fault.path}:{statement(fault)}", ())
-        work.append((fault, sorted(tests, key=seconds.get), 20 + 2 * sum(seconds[test] for test in tests)))
+        work.append(
+            (fault, sorted(tests, key=seconds.get), 20 + 2 * sum(seconds[test] for test in tests))
+        )
     results = {}
     with ProcessPoolExecutor(options.jobs, get_context("spawn"), prepared, (options.room,)) as pool:
         try:
-            for done, future in enumerate(as_completed([pool.submit(judged, *arguments) for arguments in work]), 1):
+            for done, future in enumerate(
+                as_completed([pool.submit(judged, *arguments) for arguments in work]), 1
+            ):
                 fault, outcome, seconds = future.result()
                 results[fault] = outcome
                 if outcome != KILLED:
-                    print(f"{outcome}: {fault.name} (line {fault.line})\n{change(fault)}", flush=True)
+                    print(
+                        f"{outcome}: {fault.name} (line {fault.line})\n{change(fault)}", flush=True
+                    )
                 print(f"{done} of {len(work)}, the last {seconds:.0f} s", end="\r", file=sys.stderr)
         except KeyboardInterrupt:
             pool.shutdown(wait=False, cancel_futures=True)
@@ -151,13 +165,17 @@ def copied(room: str, worker: int) -> Path:
     folder.mkdir(parents=True)
     for name in COPIED.split():
         if (ROOT / name).is_dir():
-            shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
+            shutil.copytree(
+                ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__")
+            )
         else:
             shutil.copy2(ROOT / name, folder)
     (folder / "data").symlink_to(ROOT / "data")
     with open(folder / "pyproject.toml", "a") as file:
         file.write('\n[tool.mutmut]\nsource_paths = ["fslcore", "book/fslbook"]\n')
-    os.environ["PYTHONPATH"] = os.pathsep.join(map(str, (folder, folder / "book", folder / "benchmarks")))
+    os.environ["PYTHONPATH"] = os.pathsep.join(
+        map(str, (folder, folder / "book", folder / "benchmarks"))
+    )
     return folder
 
 
@@ -179,7 +197,9 @@ def faults(files: list[str], sample: int | None, seed: int, names: list[str] | N
     size = len(every_fault) if sample is None else min(sample, len(every_fault))
     places = random.Random(seed).sample(list(every_fault), size)
     if names is not None:
-        places = [key for key in every_fault if f"{key[0].removeprefix('fslcore/')}#{key[1]}" in names]
+        places = [
+            key for key in every_fault if f"{key[0].removeprefix('fslcore/')}#{key[1]}" in names
+        ]
     chosen_faults = []
     for path, place in places:
         module, mutation = every_fault[path, place]
@@ -242,7 +262,13 @@ class Recorder:
 
     def __init__(self, lines: set, slow: float):
         self.seen, self.slow = lines, slow
-        self.reached, self.failed, self.stopped, self.early, self.fixtures = {}, set(), set(), set(), {}
+        self.reached, self.failed, self.stopped, self.early, self.fixtures = (
+            {},
+            set(),
+            set(),
+            set(),
+            {},
+        )
 
     def pytest_collection_finish(self, session):
         self.early = set(self.seen)
@@ -292,12 +318,17 @@ def reached(
     Only of tests that changed since the last run, if the room did not.
     """
     stored_file = BUILD / "mutants" / f"{room}.json"
-    key = {"slow": slow, **{path: hashlib.sha256(Path(path).read_bytes()).hexdigest() for path in files}}
+    key = {
+        "slow": slow,
+        **{path: hashlib.sha256(Path(path).read_bytes()).hexdigest() for path in files},
+    }
     stored = json.loads(stored_file.read_text()) if stored_file.exists() else {}
     if stored.get("made") != key:
         stored = {"made": key, "tests": {}, "early": []}
     digests = {path: hashlib.sha256(Path(path).read_bytes()).hexdigest() for path in tests}
-    changed = [path for path in tests if stored["tests"].get(path, {}).get("digest") != digests[path]]
+    changed = [
+        path for path in tests if stored["tests"].get(path, {}).get("digest") != digests[path]
+    ]
     if changed:
         new = recorded(changed, files, slow)
         stored["early"] = sorted({*stored["early"], *new["early"]})
@@ -305,7 +336,9 @@ def reached(
             stored["tests"][path] = {
                 "digest": digests[path],
                 "reached": {
-                    test: [seconds, lines] for test, (seconds, lines) in new["reached"].items() if test.startswith(path)
+                    test: [seconds, lines]
+                    for test, (seconds, lines) in new["reached"].items()
+                    if test.startswith(path)
                 },
             }
         stored_file.write_text(json.dumps(stored))
@@ -328,7 +361,10 @@ def recorded(tests: list[str], files: list[str], slow: float) -> dict:
     Path("fslcore/_seen.py").write_text("lines = set()\nline = lines.add\n")
     for path, (text, _) in before.items():
         tree = ast.fix_missing_locations(Marked(path).visit(ast.parse(text)))
-        at = next((n for n, s in enumerate(tree.body) if isinstance(s, (ast.Import, ast.ImportFrom))), None)
+        at = next(
+            (n for n, s in enumerate(tree.body) if isinstance(s, (ast.Import, ast.ImportFrom))),
+            None,
+        )
         if at is not None:
             tree.body[at + 1 : at + 1] = ast.parse(SEEN).body
             Path(path).write_text(ast.unparse(tree))
@@ -341,7 +377,9 @@ def recorded(tests: list[str], files: list[str], slow: float) -> dict:
         seen = import_module("fslcore._seen")
         recorder = Recorder(seen.lines, slow)
         pytest.main([*QUIET, *tests], plugins=[recorder])
-        passed = {test: lines for test, lines in recorder.reached.items() if test not in recorder.failed}
+        passed = {
+            test: lines for test, lines in recorder.reached.items() if test not in recorder.failed
+        }
         print(
             f"{len(passed)} tests, of which {len(recorder.stopped)} are slow; {len(recorder.failed)} failed or skipped",
             flush=True,
@@ -407,18 +445,27 @@ def judged(fault: Fault, tests: list[str], limit: float) -> tuple[Fault, str, fl
 
 
 def change(fault: Fault) -> str:
-    lines = difflib.unified_diff(Path(fault.path).read_text().splitlines(), fault.source.splitlines(), n=0, lineterm="")
+    lines = difflib.unified_diff(
+        Path(fault.path).read_text().splitlines(), fault.source.splitlines(), n=0, lineterm=""
+    )
     return "\n".join(line for line in lines if not line.startswith(("---", "+++", "@@")))
 
 
 def print_results(results: dict[Fault, str]) -> None:
     by_file = Counter(fault.path for fault in results)
     for path, count in sorted(by_file.items()):
-        print(f"{path}: {sum(o == KILLED for f, o in results.items() if f.path == path)} of {count} killed")
+        print(
+            f"{path}: {sum(o == KILLED for f, o in results.items() if f.path == path)} of {count} killed"
+        )
     n, k, z = len(results), sum(o == KILLED for o in results.values()), 1.959964
     if n:
-        middle, half = (k + z * z / 2) / (n + z * z), z / (n + z * z) * math.sqrt(k * (n - k) / n + z * z / 4)
-        print(f"{k} of {n} killed: {k / n:.1%} (95 % interval {middle - half:.1%} to {middle + half:.1%})")
+        middle, half = (
+            (k + z * z / 2) / (n + z * z),
+            z / (n + z * z) * math.sqrt(k * (n - k) / n + z * z / 4),
+        )
+        print(
+            f"{k} of {n} killed: {k / n:.1%} (95 % interval {middle - half:.1%} to {middle + half:.1%})"
+        )
 
 
 if __name__ == "__main__":

@@ -88,7 +88,9 @@ def parameter_table(name, parameters):
 
     table = notebooks.parameter_table(name).rename_axis(None)
     if parameters:
-        table.insert(1, "on this page", [parameters.get(parameter, "") for parameter in table.index])
+        table.insert(
+            1, "on this page", [parameters.get(parameter, "") for parameter in table.index]
+        )
     with pd.option_context("display.max_colwidth", None):
         return table.to_html(border=0)
 
@@ -114,7 +116,9 @@ def tidy_tables(text):
                 tidy = re.sub(r"(?<![\w.-])-(?=\d)", "−", str(part))
                 tidy = re.sub(r"−(0\.0+)(?!\d)", r"\1", tidy)
                 tidy = in_words(tidy)
-                if cell.find_parent("thead") and re.fullmatch(r"\w+(_\w+)+", tidy):  # n_images: images
+                if cell.find_parent("thead") and re.fullmatch(
+                    r"\w+(_\w+)+", tidy
+                ):  # n_images: images
                     tidy = tidy.removeprefix("n_").replace("_", " ")
                 part.replace_with(tidy)
     return str(soup)
@@ -159,7 +163,9 @@ def number_tables(book, name, chapter, values):
                 continue
             count += 1
             label = f"Table {chapter}{count}"
-            caption = re.sub(r"\{glue:text\}`([a-z]\w*)`", rf"{{glue:text}}`{name}::\1`", options["caption"])
+            caption = re.sub(
+                r"\{glue:text\}`([a-z]\w*)`", rf"{{glue:text}}`{name}::\1`", options["caption"]
+            )
             caption = fill(caption, values, f"{name}: {label}")
             table = captioned(data["text/html"], f"{label}.", caption, options.get("folded"))
             anchor = options.get("name")
@@ -170,7 +176,9 @@ def number_tables(book, name, chapter, values):
 
     def link(match):
         if match[1] not in links:
-            raise SiteError(f"{name}: {match[0]}: no table has this name; there are {', '.join(links) or 'none'}")
+            raise SiteError(
+                f"{name}: {match[0]}: no table has this name; there are {', '.join(links) or 'none'}"
+            )
         return links[match[1]]
 
     for cell in book["cells"]:
@@ -199,7 +207,9 @@ def clean_notebook(source, target, chapter=""):
         book["metadata"]["papermill"] = {"parameters": parameters}
     for cell in book["cells"]:
         if any(output["output_type"] == "error" for output in cell.get("outputs", [])):
-            raise SiteError(f"{source.name}: a cell ended in an error; run it again before building the site")
+            raise SiteError(
+                f"{source.name}: a cell ended in an error; run it again before building the site"
+            )
         for key in ("papermill", "execution"):
             cell["metadata"].pop(key, None)
         tags = cell["metadata"].get("tags", [])
@@ -210,7 +220,9 @@ def clean_notebook(source, target, chapter=""):
             prompt = "Parameters of this chapter"
             cell["metadata"]["mystnb"] = {"code_prompt_show": prompt, "code_prompt_hide": prompt}
             table = parameter_table(source.stem, parameters)
-            cell["outputs"] = [{"output_type": "display_data", "data": {"text/html": table}, "metadata": {}}]
+            cell["outputs"] = [
+                {"output_type": "display_data", "data": {"text/html": table}, "metadata": {}}
+            ]
         for data in html_outputs(cell):
             data["text/html"] = tidy_tables(data["text/html"])
     number_tables(book, source.stem, chapter, {source.stem: glued(source)})
@@ -221,7 +233,9 @@ def first_heading(path):
     """A page's title: its first level-one heading, else its file name."""
     if path.suffix == ".ipynb":
         cells = json.loads(path.read_text("utf-8"))["cells"]
-        text = "\n".join("".join(cell["source"]) for cell in cells if cell["cell_type"] == "markdown")
+        text = "\n".join(
+            "".join(cell["source"]) for cell in cells if cell["cell_type"] == "markdown"
+        )
     else:
         text = path.read_text("utf-8")
     heading = re.search(r"^# +(.+?)\s*$", text, re.M)
@@ -237,7 +251,10 @@ def with_buttons(config):
             "path_to_docs": "notebooks",  # where Binder finds a chapter: see binder/postBuild
             "use_repository_button": True,
             "use_issues_button": True,
-            "launch_buttons": {"binderhub_url": "https://mybinder.org", "notebook_interface": "jupyterlab"},
+            "launch_buttons": {
+                "binderhub_url": "https://mybinder.org",
+                "notebook_interface": "jupyterlab",
+            },
         }
     return config
 
@@ -245,7 +262,8 @@ def with_buttons(config):
 def toc_of(toc, names):
     """A table of contents of these pages alone, without parts that are empty."""
     parts = [
-        part | {"chapters": [entry for entry in part["chapters"] if entry["file"] in names]} for part in toc["parts"]
+        part | {"chapters": [entry for entry in part["chapters"] if entry["file"] in names]}
+        for part in toc["parts"]
     ]
     return toc | {"parts": [part for part in parts if part["chapters"]]}
 
@@ -254,7 +272,8 @@ def about(root):
     """Authors, version, date and repository of the book, and how to cite it, from ``CITATION.cff``."""
     citation = yaml.safe_load((root / "CITATION.cff").read_text("utf-8"))
     authors = [
-        person.get("name") or f"{person['given-names']} {person['family-names']}" for person in citation["authors"]
+        person.get("name") or f"{person['given-names']} {person['family-names']}"
+        for person in citation["authors"]
     ]
     date, url = citation.get("date-released"), citation.get("repository-code")
     facts = [", ".join(authors), f"version {citation['version']}", str(date or "not yet released")]
@@ -321,10 +340,18 @@ def gather(root, build, site, chosen=None, profile=None):
         slides.build(decks, build / "notebooks", set(names), site / "_extra" / "slides")
     items = read_ledger(root / "book" / "ledger.yml")
     if chosen:
-        items = [item for item in items if {item["chapter"], *verdict_chapters(item)} <= set(values)]
+        items = [
+            item for item in items if {item["chapter"], *verdict_chapters(item)} <= set(values)
+        ]
     for item in items:
-        item["verdict"] = fill(item["verdict"], values, f"ledger.yml: {item['id']}", item["chapter"])
-    chapters = {name: (first_heading(pages[name]), page_anchors(pages[name])) for name in names if name in pages}
+        item["verdict"] = fill(
+            item["verdict"], values, f"ledger.yml: {item['id']}", item["chapter"]
+        )
+    chapters = {
+        name: (first_heading(pages[name]), page_anchors(pages[name]))
+        for name in names
+        if name in pages
+    }
     status = provenance.of_items(items, root, build / "notebooks")
     (site / "ledger.md").write_text(render_ledger(items, chapters, status), "utf-8")
 
@@ -341,7 +368,9 @@ def write_settings(root, site, chosen):
         sphinx["nb_output_stderr"] = "remove"  # notes on a user's own data are no fault of the book
         toc = toc_of(toc, {*chosen, "ledger", "bibliography"})
     for name, content in (("_config.yml", config), ("_toc.yml", toc)):
-        (site / name).write_text(yaml.safe_dump(content, sort_keys=False, allow_unicode=True), "utf-8")
+        (site / name).write_text(
+            yaml.safe_dump(content, sort_keys=False, allow_unicode=True), "utf-8"
+        )
     return toc
 
 
@@ -349,7 +378,11 @@ def copy_files(root, site):
     """Copy the bibliography, static files, labs, and the data of the longer exercises."""
     shutil.copy(root / "book" / "references.bib", site)
     static, extra = root / "book" / "_static", site / "_extra"
-    shutil.copytree(static, site / "_static", ignore=lambda folder, _: ["labs"] if Path(folder) == static else [])
+    shutil.copytree(
+        static,
+        site / "_static",
+        ignore=lambda folder, _: ["labs"] if Path(folder) == static else [],
+    )
     # Every page would load each script below _static; those of labs are loaded by the pages that have one.
     extra.mkdir()
     if (static / "labs").is_dir():
@@ -386,7 +419,14 @@ def build_site(root, build, strict=True, chosen=None, profile=None):
         swap(work / "source", build / "site")
 
         here = Path(__file__).resolve().parent
-        command = [sys.executable, str(here / "warm.py"), "-m", "pages", "build", str(build / "site")]
+        command = [
+            sys.executable,
+            str(here / "warm.py"),
+            "-m",
+            "pages",
+            "build",
+            str(build / "site"),
+        ]
         command += ["--path-output", str(work), "--quiet"]
         command += ["-W", "-n", "--keep-going"] if strict else []
         path = os.pathsep.join(filter(None, [str(root), str(here), os.environ.get("PYTHONPATH")]))
@@ -396,7 +436,9 @@ def build_site(root, build, strict=True, chosen=None, profile=None):
         site = work / "_build" / "html"
         if done.returncode or not (site / "index.html").is_file():
             print(done.stdout, file=sys.stderr)
-            raise SiteError("Jupyter Book found faults, listed above; the former site, if any, stays as it was")
+            raise SiteError(
+                "Jupyter Book found faults, listed above; the former site, if any, stays as it was"
+            )
         slides.check_images(site)
         panels.mark(site)
         markup.mend(site)
@@ -409,8 +451,12 @@ def build_site(root, build, strict=True, chosen=None, profile=None):
 def main(argv=None):
     repository = Path(__file__).resolve().parent.parent
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
-    parser.add_argument("--root", type=Path, default=repository, help="the repository (the script's own)")
-    parser.add_argument("--build", type=Path, help="where everything built goes (default: ROOT/_build)")
+    parser.add_argument(
+        "--root", type=Path, default=repository, help="the repository (the script's own)"
+    )
+    parser.add_argument(
+        "--build", type=Path, help="where everything built goes (default: ROOT/_build)"
+    )
     parser.add_argument("--chapters", nargs="+", metavar="NAME", help="these alone (default: all)")
     parser.add_argument("--profile", type=Path, help="that names them, for the front page")
     parser.add_argument("--lenient", action="store_true", help="let warnings pass, for a draft")
@@ -418,7 +464,9 @@ def main(argv=None):
     root = args.root.resolve()
     build = (args.build or root / "_build").resolve()
     try:
-        page = build_site(root, build, strict=not args.lenient, chosen=args.chapters, profile=args.profile)
+        page = build_site(
+            root, build, strict=not args.lenient, chosen=args.chapters, profile=args.profile
+        )
     except SiteError as error:
         print(f"site: {error}", file=sys.stderr)
         return 1

@@ -17,13 +17,21 @@ from pathlib import Path
 # What these import late, and read, is to check what a run is given: it changes no cell.
 CHECK_ONLY = {"fslbook.notebooks", "fslbook.catalogue", "fslcore.catalogue"}
 # A cell's code, without its options: lines that start with a colon, or YAML between dashes.
-CODE = re.compile(r"^```\{code-cell\}[^\n]*\n(?:---\n.*?^---\n|(?::[^\n]*\n)+)?(.*?)^```$", re.MULTILINE | re.DOTALL)
+CODE = re.compile(
+    r"^```\{code-cell\}[^\n]*\n(?:---\n.*?^---\n|(?::[^\n]*\n)+)?(.*?)^```$",
+    re.MULTILINE | re.DOTALL,
+)
 FOLDER = re.compile(r'\bDATA((?: / "[\w-]+")+)')
 # `fslcore.learners` imports the modules that the catalogue names, each with its class.
 LEARNERS, CATALOGUE = "fslcore.learners", "fslcore.catalogue"
 LISTED_CLASS = re.compile(r'"(\w+):([A-Z]\w*)"')
 BLOCKS = (ast.stmt, ast.excepthandler, ast.match_case)
-NO_DATA = {".py", ".pyc", ".md", ".tmpl"}  # beside the data: how they are made, and their cards for people
+NO_DATA = {
+    ".py",
+    ".pyc",
+    ".md",
+    ".tmpl",
+}  # beside the data: how they are made, and their cards for people
 
 
 class House:
@@ -33,7 +41,9 @@ class House:
         self.root = Path(root)
         packages = {"fslcore": self.root / "fslcore", "fslbook": self.root / "book" / "fslbook"}
         self.files = {
-            ".".join([package, *path.relative_to(folder).with_suffix("").parts]).removesuffix(".__init__"): path
+            ".".join([package, *path.relative_to(folder).with_suffix("").parts]).removesuffix(
+                ".__init__"
+            ): path
             for package, folder in packages.items()
             for path in sorted(folder.rglob("*.py"))
         }
@@ -80,7 +90,9 @@ class House:
         """Of the modules (not of what they import) and the data that they read: names and contents."""
         names = set(names)
         paths = sorted([self.files[name] for name in names] + self.data(names))
-        parts = (path.relative_to(self.root).as_posix().encode() + self._digest(path) for path in paths)
+        parts = (
+            path.relative_to(self.root).as_posix().encode() + self._digest(path) for path in paths
+        )
         return hashlib.sha256(b"".join(parts)).hexdigest()
 
     @cache
@@ -119,7 +131,10 @@ class House:
         if self._passed_on(module):
             attributes = _attributes(tree, alias.asname or alias.name)
             if attributes is not None:
-                return {module, *(self._origin(module, attribute, name) for attribute in attributes)}
+                return {
+                    module,
+                    *(self._origin(module, attribute, name) for attribute in attributes),
+                }
         return self._whole(module)
 
     def _base(self, node: ast.ImportFrom, name: str) -> str:
@@ -159,7 +174,9 @@ class House:
         only_imports = all(isinstance(node, ast.ImportFrom) and node.level == 1 for node in imports)
         if self.files[name].name != "__init__.py" or not only_imports:
             return {}
-        if not all(node.targets[0].id.startswith("_") for node in body if isinstance(node, ast.Assign)):
+        if not all(
+            node.targets[0].id.startswith("_") for node in body if isinstance(node, ast.Assign)
+        ):
             return {}
         origins = {}
         for node in imports:
@@ -238,8 +255,14 @@ def _run(body: list[ast.AST], late: bool) -> Iterator[ast.Import | ast.ImportFro
     for node in body:
         if isinstance(node, ast.Import | ast.ImportFrom):
             yield node
-        elif isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING":
+        elif (
+            isinstance(node, ast.If)
+            and isinstance(node.test, ast.Name)
+            and node.test.id == "TYPE_CHECKING"
+        ):
             yield from _run(node.orelse, late)
         elif late or not isinstance(node, ast.FunctionDef | ast.ClassDef):
-            inside = [n for n in ast.iter_child_nodes(node) if isinstance(n, BLOCKS)]  # expressions hold no import
+            inside = [
+                n for n in ast.iter_child_nodes(node) if isinstance(n, BLOCKS)
+            ]  # expressions hold no import
             yield from _run(inside, late)

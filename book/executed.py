@@ -99,8 +99,14 @@ def fill(text, values, page, chapter=""):
         if name not in values:
             raise SiteError(f"{page}: {match[0]}: there is no executed chapter {name}")
         if key not in values[name]:
-            keys = difflib.get_close_matches(key, values[name], 3) or sorted(values[name]) or ["nothing"]
-            raise SiteError(f"{page}: {match[0]}: {name} glues no such key; it glues {', '.join(keys)}")
+            keys = (
+                difflib.get_close_matches(key, values[name], 3)
+                or sorted(values[name])
+                or ["nothing"]
+            )
+            raise SiteError(
+                f"{page}: {match[0]}: {name} glues no such key; it glues {', '.join(keys)}"
+            )
         return values[name][key]
 
     pattern = KEY if chapter else ROLE

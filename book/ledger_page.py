@@ -111,7 +111,10 @@ def render_ledger(items, chapters, status):
     """
     from fslbook.published import LABELS
 
-    labels = {item["id"]: [*(HOW[word] for word in item["how"]), *status[item["id"]].labels] for item in items}
+    labels = {
+        item["id"]: [*(HOW[word] for word in item["how"]), *status[item["id"]].labels]
+        for item in items
+    }
     lines = [
         "# Ledger",
         "",
@@ -130,7 +133,15 @@ def render_ledger(items, chapters, status):
         lines += [f"**{label}**", f": {meaning}.", ""]
     lines += counts_by_label(items, labels, LABELS)
     for paper, (title, _) in PAPERS.items():
-        lines += ["", f"## {title}", "", "```{div} ledger", "", table_row(HEAD), "|" + " :-- |" * len(HEAD)]
+        lines += [
+            "",
+            f"## {title}",
+            "",
+            "```{div} ledger",
+            "",
+            table_row(HEAD),
+            "|" + " :-- |" * len(HEAD),
+        ]
         for item in items:
             if item["paper"] == paper:
                 lines.append(item_row(item, chapters, labels[item["id"]], status[item["id"]].text))
@@ -142,7 +153,12 @@ def counts_by_status(items):
     """The lines of a table: items of each status, by paper."""
     counts = Counter((item["status"], item["paper"]) for item in items)
     heads = ["Status", "Meaning", *(title for title, _ in PAPERS.values()), "All"]
-    lines = ["```{div} counts", "", table_row(heads), "| :-- | :-- |" + " --: |" * (len(PAPERS) + 1)]
+    lines = [
+        "```{div} counts",
+        "",
+        table_row(heads),
+        "| :-- | :-- |" + " --: |" * (len(PAPERS) + 1),
+    ]
     for word, meaning in STATUS.items():
         numbers = [counts[word, paper] for paper in PAPERS]
         lines.append(table_row([status_mark(word), meaning, *numbers, sum(numbers)]))
@@ -169,7 +185,11 @@ def item_row(item, chapters, labels, run):
     if item["chapter"] in chapters:
         heading, anchors = chapters[item["chapter"]]
         anchor = f"#{item['id']}" if item["id"] in anchors else ""
-        place = f'<a class="internal" href="{item["chapter"]}.html{anchor}">{html.escape(heading)}</a>'
+        place = (
+            f'<a class="internal" href="{item["chapter"]}.html{anchor}">{html.escape(heading)}</a>'
+        )
     marks = ", ".join(f'<span class="how">{label}</span>' for label in labels)
     name = f'<span id="{item["id"]}"></span>{item["item"]}'
-    return table_row([name, status_mark(item["status"]), item["what"], place, item["verdict"], marks, run])
+    return table_row(
+        [name, status_mark(item["status"]), item["what"], place, item["verdict"], marks, run]
+    )

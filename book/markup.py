@@ -22,7 +22,9 @@ REPLACEMENTS = [
     (re.compile(r'role="doc-biblioentry"'), 'role="listitem"'),
 ]
 # summary-name: the arrow in the list of pages.
-ARROW = re.compile(r">(?P<title>[^<>]+)</a><details(?P<state>[^>]*)><summary><span class=\"toctree-toggle\"")
+ARROW = re.compile(
+    r">(?P<title>[^<>]+)</a><details(?P<state>[^>]*)><summary><span class=\"toctree-toggle\""
+)
 
 
 def _named_arrow(match: re.Match) -> str:

@@ -33,15 +33,24 @@ def panels(svg):
     for name, part in parts.items():
         if name.startswith("axes_") and (patch := PATCH.search(part)):
             left, right = float(patch[1]), float(patch[3])
-            words = [(float(x) - 12 * bool(turned), float(y)) for x, y, turned in TEXT.findall(part)]
+            words = [
+                (float(x) - 12 * bool(turned), float(y)) for x, y, turned in TEXT.findall(part)
+            ]
             ink = min([left, *(x for x, y in words)])
             named = any(x < left - LABELS and y < float(patch[2]) for x, y in words)  # not below it
             columns.append((left, right, ink, named))
     merged = []
     for left, right, ink, named in sorted(columns):
-        if merged and (left < merged[-1][1] or right - left < RULE * (merged[-1][1] - merged[-1][0])):
+        if merged and (
+            left < merged[-1][1] or right - left < RULE * (merged[-1][1] - merged[-1][0])
+        ):
             first = merged.pop()
-            left, right, ink, named = first[0], max(first[1], right), min(first[2], ink), named or first[3]
+            left, right, ink, named = (
+                first[0],
+                max(first[1], right),
+                min(first[2], ink),
+                named or first[3],
+            )
         merged.append((left, right, ink, named))
     if not 1 < len(merged) <= WIDEST:
         return []
@@ -57,7 +66,10 @@ def panels(svg):
 def mark(site):
     """Write ``data-panels`` on the images of a built site that have panels side by side; how many."""
     count = 0
-    panels_of = {f"_images/{path.name}": panels(path.read_text("utf-8")) for path in (site / "_images").glob("*.svg")}
+    panels_of = {
+        f"_images/{path.name}": panels(path.read_text("utf-8"))
+        for path in (site / "_images").glob("*.svg")
+    }
 
     def marked(match):
         nonlocal count

@@ -48,7 +48,10 @@ def chapters(toc):
             pages += [entry["file"], *names(entry.get("sections", []))]
         return pages
 
-    return [("", [toc["root"]]), *((part.get("caption", ""), names(part["chapters"])) for part in toc["parts"])]
+    return [
+        ("", [toc["root"]]),
+        *((part.get("caption", ""), names(part["chapters"])) for part in toc["parts"]),
+    ]
 
 
 def article(site, name, pages):
@@ -75,7 +78,10 @@ def article(site, name, pages):
             link.unwrap()  # the site's index and search
     for level in (5, 4, 3, 2, 1):  # above them stands the part
         for heading in text.find_all(f"h{level}"):
-            heading.name, heading["class"] = f"h{level + 1}", [*heading.get("class", []), f"was-h{level}"]
+            heading.name, heading["class"] = (
+                f"h{level + 1}",
+                [*heading.get("class", []), f"was-h{level}"],
+            )
     text["id"] = name
     return text
 
@@ -97,11 +103,15 @@ def document(site, toc, config):
         for i, name in enumerate(names):
             soup = BeautifulSoup((site / f"{name}.html").read_text("utf-8"), "html.parser")
             heads |= {str(link): None for link in soup.select("link[rel=stylesheet]")}
-            scripts |= {str(s): None for s in soup.find_all("script") if "mathjax" in str(s).lower()}
+            scripts |= {
+                str(s): None for s in soup.find_all("script") if "mathjax" in str(s).lower()
+            }
             scripts |= {str(s): None for s in soup.select('script[src*="reading.js"]')}
             text = article(site, name, pages)
             if caption and not i:
-                text.insert(0, BeautifulSoup(f'<h1 class="part">{html.escape(caption)}</h1>', "html.parser"))
+                text.insert(
+                    0, BeautifulSoup(f'<h1 class="part">{html.escape(caption)}</h1>', "html.parser")
+                )
             listed.append(f'<li><a href="#{name}">{html.escape(title_of(text))}</a></li>')
             body.append(str(text))
         contents.append(f"<p>{html.escape(caption)}</p><ul>{''.join(listed)}</ul>")
@@ -131,13 +141,22 @@ def print_by(browser, site, text, target):
             if (site / part).is_dir():
                 (folder / part).symlink_to((site / part).resolve())
         (folder / "book.html").write_text(text, "utf-8")
-        page = browser.new_page(viewport={"width": WIDTH, "height": 1000}, color_scheme="light", offline=True)
+        page = browser.new_page(
+            viewport={"width": WIDTH, "height": 1000}, color_scheme="light", offline=True
+        )
         page.set_default_timeout(600_000)
         page.emulate_media(media="print")
         page.goto((folder / "book.html").as_uri(), wait_until="load")
         page.evaluate(READY)
         footer = dict(display_header_footer=True, header_template="<p></p>", footer_template=FOOTER)
-        page.pdf(path=target, outline=True, tagged=True, prefer_css_page_size=True, print_background=True, **footer)
+        page.pdf(
+            path=target,
+            outline=True,
+            tagged=True,
+            prefer_css_page_size=True,
+            print_background=True,
+            **footer,
+        )
         page.close()
 
 
@@ -149,7 +168,9 @@ def headings(text):
 
 def describe(target, titles, config):
     """Give the outline its words, of which Chromium doubles or joins some, and the file its title and author."""
-    logging.getLogger("pypdf").setLevel(logging.ERROR)  # it tells of a number that Chromium has written too low
+    logging.getLogger("pypdf").setLevel(
+        logging.ERROR
+    )  # it tells of a number that Chromium has written too low
     writer = PdfWriter(clone_from=target)
     entries, todo = [], [writer.root_object.get("/Outlines")]
     while todo:  # each with those below it, before the next
@@ -160,7 +181,9 @@ def describe(target, titles, config):
         entries.append(entry)
         todo += [entry.get("/Next"), entry.get("/First")]
     if len(entries) - 1 != len(titles):
-        raise InputError(f"pdf: Chromium made {len(entries) - 1} entries in the outline of {len(titles)} headings")
+        raise InputError(
+            f"pdf: Chromium made {len(entries) - 1} entries in the outline of {len(titles)} headings"
+        )
     for entry, title in zip(entries[1:], titles):
         entry[NameObject("/Title")] = create_string_object(title)
     writer.add_metadata({"/Title": config["title"], "/Author": config["author"]})
@@ -170,8 +193,12 @@ def describe(target, titles, config):
 def main(argv=None):
     root = Path(__file__).resolve().parent.parent
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
-    parser.add_argument("--site", type=Path, default=root / "_build" / "html", help="the built site (_build/html)")
-    parser.add_argument("-o", "--output", type=Path, default=root / "_build" / "book.pdf", help="(_build/book.pdf)")
+    parser.add_argument(
+        "--site", type=Path, default=root / "_build" / "html", help="the built site (_build/html)"
+    )
+    parser.add_argument(
+        "-o", "--output", type=Path, default=root / "_build" / "book.pdf", help="(_build/book.pdf)"
+    )
     args = parser.parse_args(argv)
     try:
         if not BROWSER:

@@ -30,8 +30,12 @@ def axis(ticks, start, width, bottom=250):
     lines = [f'<line class="axis" x1="{start}" x2="{start + width}" y1="{bottom}" y2="{bottom}"/>']
     for tick in ticks:
         x = start + (tick - ticks[0]) * unit
-        lines.append(f'<line class="axis" x1="{x:.1f}" x2="{x:.1f}" y1="{bottom}" y2="{bottom + 5}"/>')
-        lines.append(f'<text x="{x:.1f}" y="{bottom + 20}" text-anchor="middle">{minus(tick)}</text>')
+        lines.append(
+            f'<line class="axis" x1="{x:.1f}" x2="{x:.1f}" y1="{bottom}" y2="{bottom + 5}"/>'
+        )
+        lines.append(
+            f'<text x="{x:.1f}" y="{bottom + 20}" text-anchor="middle">{minus(tick)}</text>'
+        )
     return lines, unit
 
 
@@ -54,18 +58,31 @@ def accuracies(means, start=20, low=74, high=90):
         out.append(text(10, top, question.format(rows["n_images"].iloc[0])))
         for y, row in zip((top + 26, top + 58), rows.itertuples()):
             out += interval(start + (row.mean - low) * unit, row.half_width * unit, y, row.learner)
-            out.append(text(10, y - 8, f"{NAMES[row.learner]} {row.mean:.2f} ± {row.half_width:.2f}", row.learner))
+            out.append(
+                text(
+                    10,
+                    y - 8,
+                    f"{NAMES[row.learner]} {row.mean:.2f} ± {row.half_width:.2f}",
+                    row.learner,
+                )
+            )
     return out
 
 
 def differences(rows, start=450, low=-9, high=3):
     out, unit = axis(range(low, high + 1, 3), start, 280)
     zero = start - low * unit
-    out.append(f'<line class="axis" stroke-dasharray="4" x1="{zero}" x2="{zero}" y1="40" y2="250"/>')
+    out.append(
+        f'<line class="axis" stroke-dasharray="4" x1="{zero}" x2="{zero}" y1="40" y2="250"/>'
+    )
     out.append(text(440, 24, "Fine-tuning − LR, on the same tasks (points)", "head"))
     for y, row in zip((78, 146, 214), rows.itertuples()):
         out += interval(start + (row.mean - low) * unit, row.half_width * unit, y, "ft-lr")
-        out.append(text(440, y - 14, f"{row.shots}-shot: {minus(f'{row.mean:.3f}')} ± {row.half_width:.3f}"))
+        out.append(
+            text(
+                440, y - 14, f"{row.shots}-shot: {minus(f'{row.mean:.3f}')} ± {row.half_width:.3f}"
+            )
+        )
     return out
 
 
@@ -73,11 +90,16 @@ def picture():
     """The whole SVG file as text."""
     means = published.table(2).query("dataset == 'dtd' and backbone == 'clip'")
     pair = "dataset == 'dtd' and a_backbone == b_backbone == 'clip' and a_learner == 'ft' and b_learner == 'lr'"
-    left, right = accuracies(means), differences(published.table(6).query(pair).sort_values("shots"))
+    left, right = (
+        accuracies(means),
+        differences(published.table(6).query(pair).sort_values("shots")),
+    )
     head = '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 760 285" width="760" height="285" role="img">'
     title = "Two methods on DTD as printed: intervals of each accuracy, and of their difference on the same tasks"
     ground = '<rect class="ground" width="100%" height="100%" rx="8"/>'
-    return "\n".join([f"{head}<style>{STYLE}</style><title>{title}</title>", ground, *left, *right, "</svg>\n"])
+    return "\n".join(
+        [f"{head}<style>{STYLE}</style><title>{title}</title>", ground, *left, *right, "</svg>\n"]
+    )
 
 
 if __name__ == "__main__":

@@ -46,7 +46,9 @@ def of_items(items, root, notebooks):
     except InputError as error:
         raise SiteError(f"data/contributed: {error}") from None
     names = {item["profile"] for item in items} - {"none"}
-    profiles = {name: path for name in names if (path := root / "profiles" / f"{name}.yml").is_file()}
+    profiles = {
+        name: path for name in names if (path := root / "profiles" / f"{name}.yml").is_file()
+    }
     parameters = {name: profile(path, absent=True) for name, path in profiles.items()}
     status = {}
     for item in items:
@@ -68,7 +70,9 @@ def executed(path):
     """The parameters that a chapter was executed with."""
     if not path.is_file():
         return {}
-    return json.loads(path.read_text("utf-8"))["metadata"].get("papermill", {}).get("parameters", {})
+    return (
+        json.loads(path.read_text("utf-8"))["metadata"].get("papermill", {}).get("parameters", {})
+    )
 
 
 def named(parameters):
@@ -77,7 +81,9 @@ def named(parameters):
 
     manifest = sources.shipped()
     listed = {**manifest.data, **manifest.aliases, **manifest.weights}
-    values = chain.from_iterable(value if isinstance(value, list) else [value] for value in parameters.values())
+    values = chain.from_iterable(
+        value if isinstance(value, list) else [value] for value in parameters.values()
+    )
     words = chain.from_iterable(value.split(" ") for value in values if isinstance(value, str))
     names = {word: name_in_manifest(word) for word in words}
     return {word: name for word, name in names.items() if name in listed}
@@ -100,7 +106,11 @@ def by_this_build(wanted, parameters):
     data = {name: sources.digests(name) for name in names if name not in manifest.weights}
     if not data or not words.items() <= named(parameters).items():
         return None
-    networks = {name: word for word, name in words.items() if word in registry.entries() and name not in data}
+    networks = {
+        name: word
+        for word, name in words.items()
+        if word in registry.entries() and name not in data
+    }
     weights = {name: evaluation.load_backbone(word).weights for name, word in networks.items()}
     wrong, unlisted = sources.differing(data, weights, manifest)
     if wrong:
@@ -117,17 +127,33 @@ def by_others(chapter, wanted, packs):
     """Who has contributed the evaluations of a chapter, all of them or a part; None where nobody has."""
     from fslbook.evaluations import evaluations
 
-    keys = {evaluation: _key(evaluation) for evaluation in evaluations({chapter: wanted}).get(chapter, ())}
+    keys = {
+        evaluation: _key(evaluation)
+        for evaluation in evaluations({chapter: wanted}).get(chapter, ())
+    }
     names = []
     for pack in packs:
         tasks = {_key(row): row["tasks"] for row in pack.about["results"]}
-        reported = [run for run, key in keys.items() if key in tasks and _enough(tasks[key], run.tasks)]
+        reported = [
+            run for run, key in keys.items() if key in tasks and _enough(tasks[key], run.tasks)
+        ]
         if reported:
             names.append(escaped(pack.by) + (" (in part)" if len(reported) < len(keys) else ""))
     return Status(f"reported by {', '.join(names)}", ("reported",)) if names else None
 
 
-KEY = ("dataset", "backbone", "learner", "sampling", "ways", "shots", "queries", "seed", "captioner", "rounds")
+KEY = (
+    "dataset",
+    "backbone",
+    "learner",
+    "sampling",
+    "ways",
+    "shots",
+    "queries",
+    "seed",
+    "captioner",
+    "rounds",
+)
 #: Of chapters that show contributed cells in some of their tables: these.
 BY_TASK = {
     "estimators": {"evaluators-table-1", "evaluators-table-2"},

@@ -55,7 +55,9 @@ class _Deck:
     def __init__(self, source: str, figures: dict[str, dict[str, Figure]], pages: set[str]) -> None:
         self.source, self.figures, self.pages = source, figures, pages
         self.markdown = MarkdownIt("commonmark", {"html": False}).enable("table")
-        self.markdown.use(dollarmath_plugin, allow_space=False, double_inline=True, renderer=self._math)
+        self.markdown.use(
+            dollarmath_plugin, allow_space=False, double_inline=True, renderer=self._math
+        )
         self.markdown.add_render_rule("image", lambda _, tokens, at, *__: self._figure(tokens[at]))
         self.markdown.core.ruler.push("pages", self._link_pages)
 
@@ -67,10 +69,14 @@ class _Deck:
     def _figure(self, token: Token) -> str:
         chapter, _, name = token.attrs["src"].partition("::")
         if chapter not in self.figures:
-            raise SiteError(f"{self.source}: {chapter}::{name}: there is no executed chapter {chapter}")
+            raise SiteError(
+                f"{self.source}: {chapter}::{name}: there is no executed chapter {chapter}"
+            )
         if name not in self.figures[chapter]:
             names = ", ".join(self.figures[chapter]) or "none"
-            raise SiteError(f"{self.source}: {chapter}::{name}: {chapter} shows no such figure; it shows {names}")
+            raise SiteError(
+                f"{self.source}: {chapter}::{name}: {chapter} shows no such figure; it shows {names}"
+            )
         figure = self.figures[chapter][name]
         words = self.markdown.renderer.render(token.children, self.markdown.options, {})
         caption = f"<figcaption>{words}</figcaption>" if words else ""
@@ -80,11 +86,15 @@ class _Deck:
         )
 
     def _link_pages(self, state) -> None:
-        for link in (t for block in state.tokens for t in block.children or [] if t.type == "link_open"):
+        for link in (
+            t for block in state.tokens for t in block.children or [] if t.type == "link_open"
+        ):
             page, _, anchor = link.attrs["href"].partition("#")
             if not ELSEWHERE.match(link.attrs["href"]):
                 if page not in self.pages:
-                    raise SiteError(f"{self.source}: [...]({page}): the book has no page of this name")
+                    raise SiteError(
+                        f"{self.source}: [...]({page}): the book has no page of this name"
+                    )
                 link.attrs["href"] = f"../{page}.html" + (f"#{anchor}" if anchor else "")
 
     def slide(self, text: str, first: bool) -> str:
@@ -99,15 +109,21 @@ class _Deck:
                 f"{self.source}: {words.splitlines()[0]}: a slide has one figure, in a paragraph of its own"
             )
         if figure:  # beside the words, or above them
-            head, others = re.fullmatch(r"(<h2>.*?</h2>\n)(.*)", body.replace(figure[0], ""), re.S).groups()
+            head, others = re.fullmatch(
+                r"(<h2>.*?</h2>\n)(.*)", body.replace(figure[0], ""), re.S
+            ).groups()
             others = f'<div class="beside">\n{others}</div>\n' if others.strip() else ""
             body = f'{head}<div class="room">\n{figure[1]}\n{others}</div>\n'
         kind = "title" if first else "figure" if figure else "words"
-        notes = f'<aside class="notes">{self.markdown.render(note)}</aside>\n' if note.strip() else ""
+        notes = (
+            f'<aside class="notes">{self.markdown.render(note)}</aside>\n' if note.strip() else ""
+        )
         return f'<section class="{kind}">\n{body}{notes}</section>'
 
 
-def deck(text: str, source: str, values: dict, figures_of: dict[str, dict[str, Figure]], pages: set[str]) -> str:
+def deck(
+    text: str, source: str, values: dict, figures_of: dict[str, dict[str, Figure]], pages: set[str]
+) -> str:
     """A page of slides from Markdown.
 
     Parameters
@@ -126,7 +142,9 @@ def deck(text: str, source: str, values: dict, figures_of: dict[str, dict[str, F
     """
     text = fill(text, values, source)
     if role := re.search(r"\{[a-z:]+\}`[^`]*`", text):
-        raise SiteError(f"{source}: {role[0]}: of roles, slides have only {{glue:text}}`chapter::key`")
+        raise SiteError(
+            f"{source}: {role[0]}: of roles, slides have only {{glue:text}}`chapter::key`"
+        )
     maker = _Deck(source, figures_of, pages)
     parts = re.split(r"\n---+\n", "\n" + text.strip() + "\n")
     sections = [maker.slide(part, first=not number) for number, part in enumerate(parts)]
@@ -146,7 +164,10 @@ def build(sources: list[Path], notebooks: Path, pages: set[str], target: Path) -
     books = sorted(notebooks.glob("[!.]*.ipynb"))
     values = {path.stem: glued(path) for path in books}
     figures_of = {path.stem: figures(path) for path in books}
-    decks = {path: deck(path.read_text("utf-8"), path.name, values, figures_of, pages) for path in sources}
+    decks = {
+        path: deck(path.read_text("utf-8"), path.name, values, figures_of, pages)
+        for path in sources
+    }
     home = Path(__file__).resolve().parent / "slides"
     ours = shutil.ignore_patterns("README.md", "SHA256SUMS")
     shutil.copytree(home / "reveal", target / "reveal", dirs_exist_ok=True, ignore=ours)
@@ -175,9 +196,15 @@ def check_images(site: Path) -> None:
 
 def main(argv: list[str] | None = None) -> int:
     root = Path(__file__).resolve().parent.parent
-    parser = argparse.ArgumentParser(description="Make slides in a built site (`make book` builds it).")
-    parser.add_argument("sources", type=Path, nargs="*", help="Markdown of slides (default: all of book/slides)")
-    parser.add_argument("--build", type=Path, default=root / "_build", help="where the book was built")
+    parser = argparse.ArgumentParser(
+        description="Make slides in a built site (`make book` builds it)."
+    )
+    parser.add_argument(
+        "sources", type=Path, nargs="*", help="Markdown of slides (default: all of book/slides)"
+    )
+    parser.add_argument(
+        "--build", type=Path, default=root / "_build", help="where the book was built"
+    )
     args = parser.parse_args(argv)
     site = args.build.resolve() / "html"
     try:

@@ -37,7 +37,9 @@ IMPORTS = (
     "fslcore.evaluation",
     "fslcore.stats",
 )
-INLINE = "module://matplotlib_inline.backend_inline"  # Matplotlib reads its backend when it is imported
+INLINE = (
+    "module://matplotlib_inline.backend_inline"  # Matplotlib reads its backend when it is imported
+)
 LARGEST_REQUEST = 2**17  # bytes; the variables are most of them
 OUTPUTS = (0, 1, 2)  # with the input
 
@@ -64,7 +66,14 @@ def run_command(command: list[str]) -> int:
 def variables_of_jobs(folder: Path) -> dict[str, str]:
     """Variables that name the socket, and a kernel specification, which is written, by which kernels are copies too."""
     specification = {
-        "argv": [sys.executable, os.path.abspath(__file__), "-m", "ipykernel_launcher", "-f", "{connection_file}"],
+        "argv": [
+            sys.executable,
+            os.path.abspath(__file__),
+            "-m",
+            "ipykernel_launcher",
+            "-f",
+            "{connection_file}",
+        ],
         "display_name": "Python 3",
         "language": "python",
     }
@@ -89,7 +98,9 @@ def _import_modules() -> None:
     with suppress(ImportError):
         import pandas
 
-        pandas.set_option("display.max_columns", 20)  # its default in a kernel, which it looks for when imported
+        pandas.set_option(
+            "display.max_columns", 20
+        )  # its default in a kernel, which it looks for when imported
     gc.freeze()  # collections in a copy would touch, and so duplicate, all memory
 
 
@@ -108,7 +119,9 @@ def _serve(listener: socket.socket, process: subprocess.Popen) -> tuple[dict, li
                     return job
 
 
-def _accept(selector: selectors.BaseSelector, key: selectors.SelectorKey) -> tuple[dict, list[int]] | None:
+def _accept(
+    selector: selectors.BaseSelector, key: selectors.SelectorKey
+) -> tuple[dict, list[int]] | None:
     """Copy this process for one request."""
     connection, _ = key.fileobj.accept()
     request, descriptors, *_ = socket.recv_fds(connection, LARGEST_REQUEST, len(OUTPUTS))
@@ -171,7 +184,9 @@ def run_module(arguments: list[str]) -> int:
         "variables": dict(os.environ),
         "leads_session": os.getsid(0) == os.getpid(),
     }
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the copy too, whose status is awaited
+    signal.signal(
+        signal.SIGINT, signal.SIG_IGN
+    )  # Ctrl-C reaches the copy too, whose status is awaited
     with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as connection:
         connection.connect(address)
         socket.send_fds(connection, [json.dumps(request).encode()], OUTPUTS)

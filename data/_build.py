@@ -28,7 +28,9 @@ def check_installed(*names):
     """End the build in one line if one of these programs or modules is missing."""
     missing = [name for name in names if not shutil.which(name) and not find_spec(name)]
     if missing:
-        raise SystemExit(f"{sys.argv[0]}: {', '.join(missing)} not found; the first lines of it say what it needs")
+        raise SystemExit(
+            f"{sys.argv[0]}: {', '.join(missing)} not found; the first lines of it say what it needs"
+        )
 
 
 def debian_package(name, version, work):
@@ -105,7 +107,10 @@ def summary(frame):
     for split in SPLITS:
         part = frame[frame["split"] == split]
         for domain, rows in part.groupby("domain"):
-            counts.setdefault(split, {})[domain] = {"classes": int(rows["class_name"].nunique()), "images": len(rows)}
+            counts.setdefault(split, {})[domain] = {
+                "classes": int(rows["class_name"].nunique()),
+                "images": len(rows),
+            }
     return counts
 
 
@@ -131,7 +136,9 @@ def write_card(frame, folder, facts, text):
     card = {key: {**facts, "splits": splits}[key] for key in order}
     card_text = yaml.safe_dump(card, sort_keys=False, allow_unicode=True, width=100)
     rows = [
-        f"| {split} | {n['classes']} | {n['images']:,} |" for split, domains in splits.items() for n in domains.values()
+        f"| {split} | {n['classes']} | {n['images']:,} |"
+        for split, domains in splits.items()
+        for n in domains.values()
     ]
     filled = {
         **{key: facts[key] for key in ["title", "licence", "source", "sha256", "build"]},
@@ -147,7 +154,9 @@ def write_card(frame, folder, facts, text):
 
 def part_option(parser):
     """Add `--part`, by which a cluster makes what a script makes by itself, a job a part (data/Snakefile)."""
-    parser.add_argument("--part", metavar="NAME", help="make this part alone, keep it, and gather nothing")
+    parser.add_argument(
+        "--part", metavar="NAME", help="make this part alone, keep it, and gather nothing"
+    )
 
 
 def part_of(parser, parts, name):
@@ -162,7 +171,12 @@ def bind(folder, pattern, inputs):
     What ships cannot be found by its inputs, as a record of the cache is; so it names them, and a test compares.
     """
     folder = Path(folder)
-    files = {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in sorted(folder.glob(pattern))}
+    files = {
+        path.name: hashlib.sha256(path.read_bytes()).hexdigest()
+        for path in sorted(folder.glob(pattern))
+    }
     temporary = folder / "inputs.json.partial"
-    temporary.write_text(json.dumps({"files": files, "inputs": inputs}, indent=1) + "\n", encoding="utf-8")
+    temporary.write_text(
+        json.dumps({"files": files, "inputs": inputs}, indent=1) + "\n", encoding="utf-8"
+    )
     temporary.rename(folder / "inputs.json")

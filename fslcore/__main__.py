@@ -27,7 +27,10 @@ def guarded(program: str, command: Callable[[], int]) -> int:
         print(f"{program}: stopped", file=sys.stderr)
         return 130
     finally:
-        for number in (signal.SIGINT, signal.SIGTERM):  # handled by the system from here on: no traceback
+        for number in (
+            signal.SIGINT,
+            signal.SIGTERM,
+        ):  # handled by the system from here on: no traceback
             signal.signal(number, signal.SIG_DFL)
 
 

@@ -57,7 +57,12 @@ LEARNERS = {
     "baseline": "Baseline",
 }
 CHECKPOINTS = DATA / "checkpoints"
-_INTERVENTIONAL = ("matchingnet", "maml-frozen", "mtl", "sib")  # each with and without the adjustment
+_INTERVENTIONAL = (
+    "matchingnet",
+    "maml-frozen",
+    "mtl",
+    "sib",
+)  # each with and without the adjustment
 EPISODIC = (
     *("protonet", "r2d2", "maml", "anil", "boil", "leo", "dn4", "can", "renet"),
     *(f"{learner}{adjustment}" for learner in _INTERVENTIONAL for adjustment in ("", "-ifsl")),
@@ -71,7 +76,11 @@ BACKBONES = {
 }
 OWN = "trained"  # trained:FILE, any network in a checkpoint, which names it
 NETWORKS = ("conv4", "conv4-32", "conv4-map", "glyph-conv", "resnet12", "resnet12-map", "resnet18")
-PRECISIONS = ("f32", "bf16", "auto")  # of networks that compute features or are fine-tuned; the first is the default
+PRECISIONS = (
+    "f32",
+    "bf16",
+    "auto",
+)  # of networks that compute features or are fine-tuned; the first is the default
 
 
 @cache
@@ -101,7 +110,11 @@ def trained_names() -> tuple[str, ...]:
 def backbones() -> list[str]:
     """The names in `fslcore.models.registry.available`."""
     released = (f"{name}-released" for name in BACKBONES["fetched"])
-    return list(dict.fromkeys([*BACKBONES["shipped"], *BACKBONES["fetched"], *trained_names(), OWN, *released]))
+    return list(
+        dict.fromkeys(
+            [*BACKBONES["shipped"], *BACKBONES["fetched"], *trained_names(), OWN, *released]
+        )
+    )
 
 
 def public_name(network: str) -> str:

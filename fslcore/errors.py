@@ -40,7 +40,9 @@ def whole(name: str, value: object, minimum: int | None = None, maximum: int | N
     except TypeError:
         integer = None
     if integer is None or not _is_within(integer, minimum, maximum):
-        raise InputError(f"{name} = {shown(value)}; a whole number{_range(minimum, maximum)} is allowed")
+        raise InputError(
+            f"{name} = {shown(value)}; a whole number{_range(minimum, maximum)} is allowed"
+        )
     return integer
 
 
@@ -117,7 +119,12 @@ def suggestion(name: object, names: Iterable[str]) -> str:
 
 
 def floats(
-    name: str, values: ArrayLike, ndim: int | None = 1, *, finite: bool = True, extreme: bool = False
+    name: str,
+    values: ArrayLike,
+    ndim: int | None = 1,
+    *,
+    finite: bool = True,
+    extreme: bool = False,
 ) -> NDArray[np.float64]:
     """An array of real numbers, as 64-bit floats.
 
@@ -148,7 +155,9 @@ def floats(
         raise InputError(f"{name}: {int((~np.isfinite(result)).sum())} values are NaN or infinite")
     largest = np.abs(result).max(initial=0.0)
     if not extreme and largest and not 1 / HUGE <= largest <= HUGE:
-        raise InputError(f"{name}: the largest magnitude is {largest:g}; 0 or {1 / HUGE:g} to {HUGE:g} is allowed")
+        raise InputError(
+            f"{name}: the largest magnitude is {largest:g}; 0 or {1 / HUGE:g} to {HUGE:g} is allowed"
+        )
     return result
 
 
@@ -163,7 +172,9 @@ def wholes(name: str, values: ArrayLike, ndim: int | None = None) -> np.ndarray:
     """
     result = array(name, values, "an array of whole numbers")
     if result.dtype.kind not in "iu":
-        raise InputError(f"{name} holds {result.dtype} (shape {result.shape}); whole numbers (integers) are allowed")
+        raise InputError(
+            f"{name} holds {result.dtype} (shape {result.shape}); whole numbers (integers) are allowed"
+        )
     _check_dimensions(name, result, ndim)
     if result.dtype.kind == "i":
         return result
@@ -175,11 +186,17 @@ def wholes(name: str, values: ArrayLike, ndim: int | None = None) -> np.ndarray:
 def array(name: str, values: ArrayLike, allowed: str, of_objects: type | None = None) -> np.ndarray:
     """Values as an array without masked values; object arrays, as from pandas, are converted to ``of_objects``."""
     if np.ma.is_masked(values):
-        raise InputError(f"{name}: {int(np.ma.getmaskarray(values).sum())} values are masked; leave them out first")
+        raise InputError(
+            f"{name}: {int(np.ma.getmaskarray(values).sum())} values are masked; leave them out first"
+        )
     try:
         result = np.asarray(detached(values))
         return result.astype(of_objects) if of_objects and result.dtype == object else result
-    except (ValueError, TypeError, RuntimeError):  # the last of a list of tensors that carry gradients
+    except (
+        ValueError,
+        TypeError,
+        RuntimeError,
+    ):  # the last of a list of tensors that carry gradients
         raise InputError(f"{name} = {shown(values)}; {allowed} is allowed") from None
 
 
@@ -188,12 +205,16 @@ def detached(values: object) -> object:
     if not hasattr(values, "detach"):
         return values
     values = values.detach().cpu()
-    return values.float() if str(values.dtype) == "torch.bfloat16" else values  # a type that NumPy does not have
+    return (
+        values.float() if str(values.dtype) == "torch.bfloat16" else values
+    )  # a type that NumPy does not have
 
 
 def _check_dimensions(name: str, values: np.ndarray, ndim: int | None) -> None:
     if ndim is not None and values.ndim != ndim:
-        raise InputError(f"{name} has shape {values.shape}; {ndim} dimension{'s are' if ndim != 1 else ' is'} needed")
+        raise InputError(
+            f"{name} has shape {values.shape}; {ndim} dimension{'s are' if ndim != 1 else ' is'} needed"
+        )
 
 
 def labels(name: str, values: ArrayLike, count: int | None = None) -> np.ndarray:
@@ -215,14 +236,20 @@ def labels(name: str, values: ArrayLike, count: int | None = None) -> np.ndarray
         needed = "(N,), one per image," if count is None else f"({count},), one per image,"
         raise InputError(f"{name}: shape {result.shape}; {needed} is needed")
     if result.dtype.kind == "f" and not np.isfinite(result).all():
-        raise InputError(f"{name}: {int((~np.isfinite(result)).sum())} are NaN or infinite; every image needs one")
+        raise InputError(
+            f"{name}: {int((~np.isfinite(result)).sum())} are NaN or infinite; every image needs one"
+        )
     if result.dtype == object:
         are_texts = all(isinstance(label, str) for label in result)
-        valid = are_texts or all(isinstance(label, numbers.Real) and math.isfinite(label) for label in result)
+        valid = are_texts or all(
+            isinstance(label, numbers.Real) and math.isfinite(label) for label in result
+        )
     else:
         valid = result.dtype.kind in "biufSUT"
     if not valid:
-        raise InputError(f"{name} = {shown(values)}; numbers alone or texts alone are allowed, without None and NaN")
+        raise InputError(
+            f"{name} = {shown(values)}; numbers alone or texts alone are allowed, without None and NaN"
+        )
     return result
 
 
@@ -236,7 +263,9 @@ def instance(name: str, value: object, kind: type[T] | tuple[type[T], ...]) -> T
     """
     if not isinstance(value, kind):
         kinds = kind if isinstance(kind, tuple) else (kind,)
-        raise InputError(f"{name} = {shown(value)}; {' or '.join(k.__name__ for k in kinds)} is allowed")
+        raise InputError(
+            f"{name} = {shown(value)}; {' or '.join(k.__name__ for k in kinds)} is allowed"
+        )
     return value
 
 
@@ -292,20 +321,35 @@ def visible(text: str) -> str:
 
 
 def _is_control(sign: str) -> bool:
-    return unicodedata.category(sign) in ("Cc", "Cf", "Cs", "Zl", "Zp") and sign not in "\u200c\u200d"
+    return (
+        unicodedata.category(sign) in ("Cc", "Cf", "Cs", "Zl", "Zp") and sign not in "\u200c\u200d"
+    )
 
 
 def _is_within(
-    value: float, minimum: float | None, maximum: float | None, over: float | None = None, under: float | None = None
+    value: float,
+    minimum: float | None,
+    maximum: float | None,
+    over: float | None = None,
+    under: float | None = None,
 ) -> bool:
     reaches = (minimum is None or value >= minimum) and (over is None or value > over)
     return reaches and (maximum is None or value <= maximum) and (under is None or value < under)
 
 
-def _range(minimum: float | None, maximum: float | None, over: float | None = None, under: float | None = None) -> str:
+def _range(
+    minimum: float | None,
+    maximum: float | None,
+    over: float | None = None,
+    under: float | None = None,
+) -> str:
     """Inclusive and exclusive bounds in words."""
     if minimum is not None and maximum is not None:
-        return f" from {minimum:g} to {maximum:g}" if abs(maximum) < 1e6 else f" from {minimum:g} to {maximum:,}"
+        return (
+            f" from {minimum:g} to {maximum:g}"
+            if abs(maximum) < 1e6
+            else f" from {minimum:g} to {maximum:,}"
+        )
     if over is not None and under is not None:
         return f" between {over:g} and {under:g}"
     low = ""

@@ -41,7 +41,10 @@ def check_data(extra: str = "evaluate") -> None:
 
 
 def check_output(
-    path: str | Path, endings: Iterable[str] = (), inputs: Iterable[str | Path] = (), name: str = "output"
+    path: str | Path,
+    endings: Iterable[str] = (),
+    inputs: Iterable[str | Path] = (),
+    name: str = "output",
 ) -> Path:
     """The path, if a file can be written there; checked before the work starts, and nothing is left behind.
 
@@ -79,7 +82,11 @@ def check_output(
         _check_writable(target.parent, name)
     except InputError:
         raise
-    except (OSError, ValueError, RuntimeError) as error:  # the others: a null byte, and a ~ of an unknown user
+    except (
+        OSError,
+        ValueError,
+        RuntimeError,
+    ) as error:  # the others: a null byte, and a ~ of an unknown user
         raise InputError(f"{name} = {path}; {getattr(error, 'strerror', None) or error}") from None
     return path
 
@@ -88,7 +95,9 @@ def _check_no_input(path: Path, inputs: Iterable[str | Path], name: str) -> None
     resolved = path.resolve()
     for read_path in (at_home(source, "input") for source in inputs):
         if path.exists() and read_path.resolve() in (resolved, *resolved.parents):
-            raise InputError(f"{name} = {path}; this is an input ({read_path}), which is never overwritten")
+            raise InputError(
+                f"{name} = {path}; this is an input ({read_path}), which is never overwritten"
+            )
 
 
 def at_home(path: str | Path, name: str) -> Path:
@@ -141,7 +150,9 @@ def check_expanded(name: str, path: Path, size: int) -> None:
     of this machine.
     """
     text = os.environ.get("FSLCORE_EXPANDED") or "1"
-    gib = number("FSLCORE_EXPANDED", float(text) if re.fullmatch(r"\d+(\.\d+)?", text) else text, over=0)
+    gib = number(
+        "FSLCORE_EXPANDED", float(text) if re.fullmatch(r"\d+(\.\d+)?", text) else text, over=0
+    )
     packed_size = path.stat().st_size
     allowed = min(max(gib * 2**30, 20 * packed_size), memory())
     if size > allowed:
@@ -151,7 +162,9 @@ def check_expanded(name: str, path: Path, size: int) -> None:
         )
 
 
-def check_zip(name: str, path: Path, inside: Iterable[str] | None = None, file: BinaryIO | None = None) -> None:
+def check_zip(
+    name: str, path: Path, inside: Iterable[str] | None = None, file: BinaryIO | None = None
+) -> None:
     """`check_expanded` for a zip archive, such as .npz and .pt; other files are not checked.
 
     Parameters
@@ -164,7 +177,11 @@ def check_zip(name: str, path: Path, inside: Iterable[str] | None = None, file: 
     if zipfile.is_zipfile(file or path):
         with zipfile.ZipFile(file or path) as archive:
             members = archive.infolist()
-        sizes = [m.file_size for m in members if inside is None or m.filename.removesuffix(".npy") in inside]
+        sizes = [
+            m.file_size
+            for m in members
+            if inside is None or m.filename.removesuffix(".npy") in inside
+        ]
         check_expanded(name, path, sum(sizes))
 
 
@@ -185,7 +202,9 @@ def readable(name: str, path: Path, form: str) -> Iterator[None]:
         The file is missing or a folder; the block raises any error but this one and a lack of memory.
     """
     if not path.is_file():
-        raise InputError(f"{name}: {path} is a folder" if path.is_dir() else f"{name}: no file {path}")
+        raise InputError(
+            f"{name}: {path} is a folder" if path.is_dir() else f"{name}: no file {path}"
+        )
     try:
         yield
     except (InputError, MemoryError):
@@ -215,7 +234,9 @@ def load_tensors(path: Path) -> object:
 # The owner of a temporary name: process, machine (folders can be shared between machines) and thread.
 _HOST = f"{zlib.crc32(platform.node().encode()):08x}"
 _OWNER = r"(\d+)-([0-9a-f]{8})(?:-\d+)?"
-_ABANDONED = 7 * 24 * 3600  # seconds after which a file is abandoned, even if its process number is in use again
+_ABANDONED = (
+    7 * 24 * 3600
+)  # seconds after which a file is abandoned, even if its process number is in use again
 
 
 def _mark() -> str:
@@ -233,7 +254,9 @@ def _remove_stale(folder: Path, pattern: str) -> None:
             owner = re.fullmatch(pattern, entry.name)
             if owner and _is_stale(int(owner[1]), owner[2], entry):
                 with suppress(OSError):  # another process may do the same
-                    shutil.rmtree(entry) if entry.is_dir(follow_symlinks=False) else os.unlink(entry)
+                    shutil.rmtree(entry) if entry.is_dir(follow_symlinks=False) else os.unlink(
+                        entry
+                    )
 
 
 def _is_stale(process: int, host: str, entry: os.DirEntry) -> bool:
@@ -362,7 +385,9 @@ def locked(path: Path) -> Iterator[None]:
             with suppress(OSError):
                 _wait_for(file.fileno())
             tries -= 1
-            if tries and not is_at(lock, file.fileno()):  # the previous owner removed it: there is another, or none
+            if tries and not is_at(
+                lock, file.fileno()
+            ):  # the previous owner removed it: there is another, or none
                 continue
             try:
                 yield

@@ -196,9 +196,13 @@ def _naming(kind: str, name: str) -> Iterator[None]:
         raise InputError(f"{kind}, {name}: {error}") from None
 
 
-def _data_set(name: str, base: str = "", by: tuple[str, ...] = (), files: Iterable[dict] = (), **entry) -> DataSet:
+def _data_set(
+    name: str, base: str = "", by: tuple[str, ...] = (), files: Iterable[dict] = (), **entry
+) -> DataSet:
     entry = {"reader": name, **entry, "counts": _counts(entry.get("counts", {}))}
-    source = DataSet(name, files=tuple(_file(base, {"by": by, **_tuples(fields)}) for fields in files), **entry)
+    source = DataSet(
+        name, files=tuple(_file(base, {"by": by, **_tuples(fields)}) for fields in files), **entry
+    )
     for path in (source.path, *source.has):
         _inside(path)
     return source
@@ -210,7 +214,9 @@ def _file(base: str, fields: dict) -> File:
         raise InputError(f"{file.url} is not an address beginning with https:// or http://")
     for kind, digest in file.digests.items():
         if not re.fullmatch(f"[0-9a-f]{{{LENGTHS[kind]}}}", digest):
-            raise InputError(f"{file.name}: {digest} is not a digest of {LENGTHS[kind]} hexadecimal digits")
+            raise InputError(
+                f"{file.name}: {digest} is not a digest of {LENGTHS[kind]} hexadecimal digits"
+            )
     _inside(file.name)
     _inside(file.to)
     return file
@@ -223,17 +229,26 @@ def _counts(listed: object) -> dict[str, tuple[int, int | str]]:
     for split, numbers in listed.items():
         choice("counts", split, ("novel", "validation", "base"))
         if not re.fullmatch(r"\[\d+, (\d+|'\d+\.\dk')\]", repr(numbers)):
-            raise InputError(f"counts, {split}: {numbers!r}; [20, 12000] and [20, 12.0k] are allowed forms")
+            raise InputError(
+                f"counts, {split}: {numbers!r}; [20, 12000] and [20, 12.0k] are allowed forms"
+            )
     return {split: tuple(numbers) for split, numbers in listed.items()}
 
 
 def _tuples(fields: dict) -> dict:
-    return {key: tuple(value) if isinstance(value, list) else value for key, value in fields.items()}
+    return {
+        key: tuple(value) if isinstance(value, list) else value for key, value in fields.items()
+    }
 
 
 def _inside(path: str) -> str:
     """A path that stays in its folder."""
-    if not path or PurePosixPath(path).is_absolute() or ".." in PurePosixPath(path).parts or "\\" in path:
+    if (
+        not path
+        or PurePosixPath(path).is_absolute()
+        or ".." in PurePosixPath(path).parts
+        or "\\" in path
+    ):
         raise InputError(f"{path!r} is not a path inside a folder")
     return path
 
@@ -263,7 +278,9 @@ def filled(text: str, dataset: str) -> str:
         return text
     kind, _, settings = dataset.partition("?")
     if kind.startswith(("folder:", "features:")):
-        raise InputError(f"{text}: {dataset} has no name that could stand for {{dataset}}; name the file itself")
+        raise InputError(
+            f"{text}: {dataset} has no name that could stand for {{dataset}}; name the file itself"
+        )
     name = re.sub(r"[^\w.]+", "-", f"{kind.partition(':')[0]} {settings}").strip("-")
     return text.replace("{dataset}", name)
 
@@ -303,14 +320,18 @@ def differing(
     unlisted = []
     for name, files in data.items():
         source = manifest.data.get(manifest.aliases.get(name, name))
-        if source is None or (source.files and files.keys() != {file.name for file in source.files}):
+        if source is None or (
+            source.files and files.keys() != {file.name for file in source.files}
+        ):
             deviations.append(f"{name}: other files than those of the manifest")
             continue
         for file in source.files:
             for kind, listed in file.digests.items():
                 digest = files[file.name].get(kind)
                 if digest != listed:
-                    deviations.append(f"{name}: {file.name} has {kind.upper()} {digest}, not {listed}")
+                    deviations.append(
+                        f"{name}: {file.name} has {kind.upper()} {digest}, not {listed}"
+                    )
         if not source.files or not all(file.digests for file in source.files):
             unlisted.append(name)
     for name, digest in weights.items():

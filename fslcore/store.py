@@ -74,10 +74,14 @@ def check_writable() -> None:
 def _folder() -> Path:
     named = os.environ.get("FSLCORE_CACHE")
     if named or IN_CHECKOUT:
-        return at_home(named or BUILD / "cache", "FSLCORE_CACHE")  # some programs that set a variable do not expand ~
+        return at_home(
+            named or BUILD / "cache", "FSLCORE_CACHE"
+        )  # some programs that set a variable do not expand ~
     try:
         from platformdirs import user_cache_path
-    except ModuleNotFoundError:  # with NumPy and SciPy alone, nothing is computed that would be cached
+    except (
+        ModuleNotFoundError
+    ):  # with NumPy and SciPy alone, nothing is computed that would be cached
         return Path.home() / ".cache" / "fslcore"
     return user_cache_path("fslcore", appauthor=False)
 

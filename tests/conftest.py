@@ -44,7 +44,9 @@ def pytest_collection_modifyitems(items):
 
 
 def _turn(item):
-    if "test_devices" in item.nodeid:  # PyTorch counts devices at its first gradient: these come before all others
+    if (
+        "test_devices" in item.nodeid
+    ):  # PyTorch counts devices at its first gradient: these come before all others
         return 0
     return 1 if "slow" in item.keywords else 2
 
@@ -56,7 +58,9 @@ def pytest_pyfunc_call(pyfuncitem):
     result = yield
     seconds = time.process_time() - begin
     limit = float(os.environ.get("FAST_TEST_LIMIT", "inf"))
-    assert seconds <= limit or "slow" in pyfuncitem.keywords, f"{seconds:.1f} s of processor: mark it as slow"
+    assert seconds <= limit or "slow" in pyfuncitem.keywords, (
+        f"{seconds:.1f} s of processor: mark it as slow"
+    )
     return result
 
 

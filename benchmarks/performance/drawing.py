@@ -20,12 +20,26 @@ def samplers(quick: bool, repeats: int) -> list[dict]:
     labels = np.repeat(np.arange(52), 200 if quick else 2000)
     many, few = (200, 4) if quick else (10_000, 100)
     ours, theirs = paired(
-        lambda: sample_closed(labels, tasks=many), lambda: redraw_loop(labels, few), 1 if quick else repeats
+        lambda: sample_closed(labels, tasks=many),
+        lambda: redraw_loop(labels, few),
+        1 if quick else repeats,
     )
     rows = [ratio("tasks", "closed tasks", REDRAWS, "tasks/s", many / ours, few / theirs)]
     open_tasks = len(sample_open(labels))
-    ours, theirs = paired(lambda: sample_open(labels), lambda: remaining_loop(labels, few), 1 if quick else repeats)
-    return [*rows, ratio("tasks", "open tasks, to exhaustion", REMAINING, "tasks/s", open_tasks / ours, few / theirs)]
+    ours, theirs = paired(
+        lambda: sample_open(labels), lambda: remaining_loop(labels, few), 1 if quick else repeats
+    )
+    return [
+        *rows,
+        ratio(
+            "tasks",
+            "open tasks, to exhaustion",
+            REMAINING,
+            "tasks/s",
+            open_tasks / ours,
+            few / theirs,
+        ),
+    ]
 
 
 def quickdraw(quick: bool, repeats: int) -> list[dict]:
@@ -35,7 +49,14 @@ def quickdraw(quick: bool, repeats: int) -> list[dict]:
     tasks = len(sample_open(labels))
     peak = peak_mb()
     took = seconds(lambda: sample_open(labels), 1, warm=False, clock=CPU)
-    row = dict(subject="quickdraw", images=len(labels), stage="open tasks", seconds=took, peak_mb=peak, tasks=tasks)
+    row = dict(
+        subject="quickdraw",
+        images=len(labels),
+        stage="open tasks",
+        seconds=took,
+        peak_mb=peak,
+        tasks=tasks,
+    )
     return [row]
 
 
@@ -55,7 +76,9 @@ def biased(quick: bool, repeats: int) -> list[dict]:
     return rows
 
 
-def redraw_loop(labels: np.ndarray, tasks: int, ways: int = 5, shots: int = 5, queries: int = 15) -> list:
+def redraw_loop(
+    labels: np.ndarray, tasks: int, ways: int = 5, shots: int = 5, queries: int = 15
+) -> list:
     """Closed tasks as episode samplers draw them: classes at random, then a permutation of all images of each."""
     rng = np.random.default_rng(0)
     by_class = [np.flatnonzero(labels == c) for c in np.unique(labels)]
@@ -68,7 +91,9 @@ def redraw_loop(labels: np.ndarray, tasks: int, ways: int = 5, shots: int = 5, q
     return out
 
 
-def remaining_loop(labels: np.ndarray, tasks: int, ways: int = 5, shots: int = 5, queries: int = 15) -> list:
+def remaining_loop(
+    labels: np.ndarray, tasks: int, ways: int = 5, shots: int = 5, queries: int = 15
+) -> list:
     """Open tasks as the algorithm reads: each looks which classes have enough images left, and marks those it takes."""
     rng = np.random.default_rng(0)
     classes, left, out = np.unique(labels), np.ones(len(labels), bool), []
@@ -97,7 +122,9 @@ def captions() -> tuple[np.ndarray, np.ndarray]:
     return labels, has
 
 
-def restart_loop(labels: np.ndarray, has: np.ndarray, tasks: int, shots: int, ways: int = 5, queries: int = 15) -> list:
+def restart_loop(
+    labels: np.ndarray, has: np.ndarray, tasks: int, shots: int, ways: int = 5, queries: int = 15
+) -> list:
     """FewSTAB as the paper reads: choose, look at the images, and start again where they fall short."""
     rng = np.random.default_rng(0)
     by_class = {c: np.flatnonzero(labels == c) for c in np.unique(labels)}

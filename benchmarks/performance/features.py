@@ -13,8 +13,7 @@ import torch
 from PIL import Image
 
 from fslcore import datasets
-from fslcore.models import backbone as models
-from fslcore.models import backbones, features, networks
+from fslcore.models import backbone as models, backbones, features, networks
 
 from .common import paired, ratio
 
@@ -32,7 +31,9 @@ def folded(quick: bool, repeats: int) -> list[dict]:
 
     rows, rng = [], np.random.default_rng(0)
     settings = [("glyph-conv", networks.GlyphConv(), 28, 2048)]
-    settings += [("efficientnet-lite0", timm.create_model("tf_efficientnet_lite0", num_classes=0), 64, 256)]
+    settings += [
+        ("efficientnet-lite0", timm.create_model("tf_efficientnet_lite0", num_classes=0), 64, 256)
+    ]
     for name, reference, side, images in settings:
         backbone, reference = backbones.load(name), reference.eval()
         pixels = rng.integers(0, 256, (16 if quick else images, side, side, 3), np.uint8)
@@ -45,7 +46,9 @@ def folded(quick: bool, repeats: int) -> list[dict]:
 
         fast = features._for_features(backbone, backbone.preprocess(batches[0]))
         all_through(fast), all_through(reference)
-        took = paired(lambda: all_through(fast), lambda: all_through(reference), 1 if quick else repeats)
+        took = paired(
+            lambda: all_through(fast), lambda: all_through(reference), 1 if quick else repeats
+        )
         ours, theirs = (len(pixels) / duration for duration in took)
         rows.append(ratio("features", f"{name} at {side} pixels", PLAIN, "images/s", ours, theirs))
     return rows
@@ -64,16 +67,28 @@ def photos(quick: bool, repeats: int) -> list[dict]:
         def in_turn() -> torch.Tensor:
             images, outputs = read(), []
             size = features._batch(images, backbone)
-            network = features._for_features(backbone, backbone.preprocess(torch.from_numpy(images.images[:8])))
+            network = features._for_features(
+                backbone, backbone.preprocess(torch.from_numpy(images.images[:8]))
+            )
             for at in range(0, count, size):
-                outputs.append(network(backbone.preprocess(torch.from_numpy(images.images[at : at + size]))).half())
+                outputs.append(
+                    network(
+                        backbone.preprocess(torch.from_numpy(images.images[at : at + size]))
+                    ).half()
+                )
             return torch.cat(outputs)
 
         for precision in ("f32", "bf16")[: 1 + models.has_bfloat16()]:
             with patch.dict(os.environ, FSLCORE_PRECISION=precision):
                 ours, theirs = backbones.compute(read(), backbone), in_turn()
-                agree = (ours == theirs).all(dim=1).double().mean().item() if precision == "f32" else None
-                took = paired(lambda: backbones.compute(read(), backbone), in_turn, 1 if quick else repeats)
+                agree = (
+                    (ours == theirs).all(dim=1).double().mean().item()
+                    if precision == "f32"
+                    else None
+                )
+                took = paired(
+                    lambda: backbones.compute(read(), backbone), in_turn, 1 if quick else repeats
+                )
             speeds = (count / duration for duration in took)
             title = f"photos at {SIDE} pixels, efficientnet-lite0, {precision}"
             rows.append(ratio("features", title, IN_TURN, "images/s", *speeds, agree=agree))

@@ -26,7 +26,12 @@ __all__ = ["CURVES", "Point", "fitted", "growth", "in_processes", "measured"]
 
 LEAST_MB = 2.0  # what a first call loads into memory: a smaller peak says nothing of the size
 SHORT = 0.2  # seconds: a run that takes longer is not repeated
-CLOSED, OPEN, INTERVALS, PAIRED = "closed tasks", "open tasks", "three intervals", "paired comparison"
+CLOSED, OPEN, INTERVALS, PAIRED = (
+    "closed tasks",
+    "open tasks",
+    "three intervals",
+    "paired comparison",
+)
 ALL = (CLOSED, OPEN, "NCC", INTERVALS, PAIRED)
 REUSED = (CLOSED, "NCC", "LR", INTERVALS, PAIRED)
 
@@ -65,12 +70,24 @@ def growth(quick: bool, repeats: int) -> list[dict]:
         if quick:
             sizes, settings = sizes[:2], settings | dict(tasks=20, images=10_000)
         for subject in subjects:
-            points = [(replace(Point(subject), **settings | {by: size}), 1 if quick else repeats) for size in sizes]
+            points = [
+                (replace(Point(subject), **settings | {by: size}), 1 if quick else repeats)
+                for size in sizes
+            ]
             took, held = zip(*in_processes(points))
             fixed = {name: n for name, n in vars(points[0][0]).items() if name not in ("what", by)}
-            row = {"what": subject, "by": by, "fixed": fixed, "at": sizes, "seconds": took, "memory_mb": held}
+            row = {
+                "what": subject,
+                "by": by,
+                "fixed": fixed,
+                "at": sizes,
+                "seconds": took,
+                "memory_mb": held,
+            }
             time, memory = fitted(sizes, took), fitted(sizes, held, LEAST_MB)
-            row |= dict(zip(("time_power", "time_error", "memory_power", "memory_error"), (*time, *memory)))
+            row |= dict(
+                zip(("time_power", "time_error", "memory_power", "memory_error"), (*time, *memory))
+            )
             curves.append(row)
     return curves
 

@@ -40,10 +40,18 @@ def few_ways(quick: bool, repeats: int) -> list[dict]:
     tasks = sample_closed(bank.labels, tasks=64 if quick else 2048)
     theirs = tasks[: 16 if quick else 200]
     lr = compare(
-        lambda t: predictions(LogisticRegression(), bank, t), tasks, lambda t: scikit_learn(bank, t), theirs, repeats
+        lambda t: predictions(LogisticRegression(), bank, t),
+        tasks,
+        lambda t: scikit_learn(bank, t),
+        theirs,
+        repeats,
     )
     ncc = compare(
-        lambda t: predictions(NearestCentroid(), bank, t), tasks, lambda t: centroid_loop(bank, t), tasks, repeats
+        lambda t: predictions(NearestCentroid(), bank, t),
+        tasks,
+        lambda t: centroid_loop(bank, t),
+        tasks,
+        repeats,
     )
     return [
         ratio("learners", "LR, 5-way 5-shot", SCIKIT_LEARN, "tasks/s", **lr, target=20),
@@ -73,14 +81,25 @@ def many_ways(quick: bool, repeats: int) -> list[dict]:
                 min(repeats, 3),
             )
             name = f"LR, {ways}-way 5-shot" + (f", {what}" if what else "")
-            rows.append(ratio("learners", name, SCIKIT_LEARN, "tasks/s", **row, target=target if what else None))
+            rows.append(
+                ratio(
+                    "learners",
+                    name,
+                    SCIKIT_LEARN,
+                    "tasks/s",
+                    **row,
+                    target=target if what else None,
+                )
+            )
     return rows
 
 
 def rounds(quick: bool, repeats: int) -> list[dict]:
     """LR in every round of the bootstrap of a support."""
     bank = bank_of()
-    tasks = bootstrap(sample_closed(bank.labels, tasks=4 if quick else 600), rounds=3 if quick else 30).tasks
+    tasks = bootstrap(
+        sample_closed(bank.labels, tasks=4 if quick else 600), rounds=3 if quick else 30
+    ).tasks
     row = compare(
         lambda t: evaluate(LogisticRegression(), bank, t).accuracy(),
         tasks,
@@ -88,7 +107,11 @@ def rounds(quick: bool, repeats: int) -> list[dict]:
         tasks[: 8 if quick else 300],
         min(repeats, 3),
     )
-    return [ratio("learners", "LR, 30 bootstrap rounds a task", SCIKIT_LEARN, "rounds/s", **row, target=20)]
+    return [
+        ratio(
+            "learners", "LR, 30 bootstrap rounds a task", SCIKIT_LEARN, "rounds/s", **row, target=20
+        )
+    ]
 
 
 def fine_tuning(quick: bool, repeats: int) -> list[dict]:
@@ -99,7 +122,9 @@ def fine_tuning(quick: bool, repeats: int) -> list[dict]:
 
 
 def _tuned(what: str, network: nn.Module, side: int, quick: bool, repeats: int) -> list[dict]:
-    backbone = Backbone("", "", "", None, network.eval(), (0.5,) * 3, (0.5,) * 3, side, "bilinear", "")
+    backbone = Backbone(
+        "", "", "", None, network.eval(), (0.5,) * 3, (0.5,) * 3, side, "bilinear", ""
+    )
     rng = np.random.default_rng(0)
     classes, noise = (rng.integers(0, 128, (n, side, side, 1), np.uint8) for n in (8, 200))
     bank = Bank(torch.from_numpy(classes.repeat(25, 0) + noise), np.arange(8).repeat(25), "")
@@ -116,11 +141,15 @@ def _tuned(what: str, network: nn.Module, side: int, quick: bool, repeats: int) 
     rows = []
     for how, run in (("4 tasks at once", by_vmap), ("bf16", in_bfloat16)):
         row = compare(run, tasks, lambda t: predictions(tune, bank, t), tasks, min(repeats, 3))
-        rows.append(ratio("learners", f"FT of {what}, {how}", "one task at a time", "tasks/s", **row))
+        rows.append(
+            ratio("learners", f"FT of {what}, {how}", "one task at a time", "tasks/s", **row)
+        )
     return rows
 
 
-def compare(ours: Callable, ours_tasks, theirs: Callable, theirs_tasks, repeats: int) -> dict[str, float]:
+def compare(
+    ours: Callable, ours_tasks, theirs: Callable, theirs_tasks, repeats: int
+) -> dict[str, float]:
     """Tasks a second of two functions of tasks, and the share of equal predictions or accuracies."""
     ours(ours_tasks[:64]), theirs(theirs_tasks[:8])  # warm up
     speeds, results = ([], []), [None, None]
@@ -136,7 +165,9 @@ def compare(ours: Callable, ours_tasks, theirs: Callable, theirs_tasks, repeats:
 
 def predictions(learner, bank: Bank, tasks, chunk: int | None = None) -> np.ndarray:
     """(T, n_query) class that the learner gives each query."""
-    return np.concatenate([part.argmax(dim=-1).numpy() for part in scores(learner, bank, tasks, chunk=chunk)])
+    return np.concatenate(
+        [part.argmax(dim=-1).numpy() for part in scores(learner, bank, tasks, chunk=chunk)]
+    )
 
 
 def scikit_learn(bank: Bank, tasks, tol: float = 1e-4) -> np.ndarray:
@@ -154,7 +185,10 @@ def _fits(bank: Bank, tasks, tol: float = 1e-4):
     x = bank.data.numpy()
     for support, label, query in zip(tasks.support, tasks.support_label, tasks.query):
         s, q = x[support], x[query[query >= 0]]
-        s, q = s / np.linalg.norm(s, axis=1, keepdims=True), q / np.linalg.norm(q, axis=1, keepdims=True)
+        s, q = (
+            s / np.linalg.norm(s, axis=1, keepdims=True),
+            q / np.linalg.norm(q, axis=1, keepdims=True),
+        )
         yield SklearnLR(C=1.0, tol=tol, max_iter=1000).fit(s, label).predict(q)
 
 

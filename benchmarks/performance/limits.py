@@ -33,15 +33,28 @@ def learners(quick: bool, repeats: int) -> list[dict]:
                 F.embedding(few, bank.data)
 
     rows = len(tasks) * (tasks.support.shape[1] + tasks.query.shape[1])
-    moved = 2 * 4 * rows * bank.data.shape[1] / seconds(gather, repeats)  # each byte is read and written
+    moved = (
+        2 * 4 * rows * bank.data.shape[1] / seconds(gather, repeats)
+    )  # each byte is read and written
     found = [
-        dict(what="rows gathered", unit="GB/s", value=moved / 1e9, limit=bandwidth / 1e9, of="a large copy in memory")
+        dict(
+            what="rows gathered",
+            unit="GB/s",
+            value=moved / 1e9,
+            limit=bandwidth / 1e9,
+            of="a large copy in memory",
+        )
     ]
     for learner in (NearestCentroid(), LogisticRegression()):
         rate = len(tasks) / seconds(lambda: evaluate(learner, bank, tasks), repeats)
-        for limit, part in (("its matrix products alone", _products(learner, tasks)), ("its gather alone", gather)):
+        for limit, part in (
+            ("its matrix products alone", _products(learner, tasks)),
+            ("its gather alone", gather),
+        ):
             bound = len(tasks) / seconds(part, repeats)
-            found.append(dict(what=learner.name.upper(), unit="tasks/s", value=rate, limit=bound, of=limit))
+            found.append(
+                dict(what=learner.name.upper(), unit="tasks/s", value=rate, limit=bound, of=limit)
+            )
     return [dict(subject="learners", **row, share=row["value"] / row["limit"]) for row in found]
 
 
@@ -53,13 +66,24 @@ def features(quick: bool, repeats: int) -> list[dict]:
     rows = []
     for name, side, images in (("glyph-conv", 28, 2048), ("efficientnet-lite0", 64, 256)):
         backbone = backbones.load(name)
-        network = backbone.module  # built here: weights that are made in inference mode serve nowhere else
+        network = (
+            backbone.module
+        )  # built here: weights that are made in inference mode serve nowhere else
         pixels = torch.randint(0, 256, (64 if quick else images, side, side, 3), dtype=torch.uint8)
         with FlopCounterMode(display=False) as counter, torch.inference_mode():
             network(backbone.preprocess(pixels[:1]))
         done = counter.get_total_flops() * backbones.speed(pixels.numpy(), backbone)
-        row = dict(subject="features", what=f"{name} at {side} pixels", unit="Gflop/s", value=done / 1e9)
-        rows.append({**row, "limit": fastest / 1e9, "of": "one large matrix product", "share": done / fastest})
+        row = dict(
+            subject="features", what=f"{name} at {side} pixels", unit="Gflop/s", value=done / 1e9
+        )
+        rows.append(
+            {
+                **row,
+                "limit": fastest / 1e9,
+                "of": "one large matrix product",
+                "share": done / fastest,
+            }
+        )
     return rows
 
 

@@ -23,7 +23,12 @@ from .learners import bank_of
 __all__ = ["build", "fast_learners", "features", "slow_learners"]
 
 SHAPE = dict(ways=5, shots=5, queries=15)
-IMAGES = {"glyph-conv": 4096, "conv4-baseline": 2048, "efficientnet-lite0": 512, "efficientnet-lite2": 256}
+IMAGES = {
+    "glyph-conv": 4096,
+    "conv4-baseline": 2048,
+    "efficientnet-lite0": 512,
+    "efficientnet-lite2": 256,
+}
 TRANSFORMERS = {
     "clip": "vit_base_patch16_clip_quickgelu_224",
     "clip-b32": "vit_base_patch32_clip_quickgelu_224",
@@ -31,7 +36,18 @@ TRANSFORMERS = {
     "dinov2": "vit_base_patch14_dinov2",
     "dinov2-reg": "vit_base_patch14_reg4_dinov2",
 }
-TRAINED = ("protonet", "r2d2", "anil", "leo", "dn4", "can", "renet", "matchingnet", "mtl", "sib")  # beside a Conv4
+TRAINED = (
+    "protonet",
+    "r2d2",
+    "anil",
+    "leo",
+    "dn4",
+    "can",
+    "renet",
+    "matchingnet",
+    "mtl",
+    "sib",
+)  # beside a Conv4
 
 
 def features(quick: bool, repeats: int) -> list[dict]:
@@ -43,7 +59,9 @@ def features(quick: bool, repeats: int) -> list[dict]:
         fresh_peak()
         if not quick:
             backbones.compute(_images(pixels[:2]), backbone)  # warm up
-        speed = images / seconds(lambda: backbones.compute(_images(pixels), backbone), 1, warm=False, clock=CPU)
+        speed = images / seconds(
+            lambda: backbones.compute(_images(pixels), backbone), 1, warm=False, clock=CPU
+        )
         row = dict(kind="features", name=backbone.name, side=side, dim=backbone.dim)
         rows.append(row | dict(per_second=speed, peak_mb=peak_mb()))
 
@@ -57,7 +75,9 @@ def features(quick: bool, repeats: int) -> list[dict]:
 
 
 def _images(pixels: np.ndarray) -> datasets.Images:
-    return datasets.Images("random", pixels, np.zeros(len(pixels), np.int64), ["one"], content="random")
+    return datasets.Images(
+        "random", pixels, np.zeros(len(pixels), np.int64), ["one"], content="random"
+    )
 
 
 def _transformer(name: str, model: str) -> Backbone:
@@ -66,7 +86,9 @@ def _transformer(name: str, model: str) -> Backbone:
 
     size = {"img_size": 224} if "dinov2" in model else {}
     network = timm.create_model(model, pretrained=False, num_classes=0, **size).eval()
-    return Backbone(name, "", "", network.num_features, network, (0.5,) * 3, (0.5,) * 3, 224, "bicubic", "")
+    return Backbone(
+        name, "", "", network.num_features, network, (0.5,) * 3, (0.5,) * 3, 224, "bicubic", ""
+    )
 
 
 def fast_learners(quick: bool, repeats: int) -> list[dict]:
@@ -83,7 +105,10 @@ def fast_learners(quick: bool, repeats: int) -> list[dict]:
 
 def slow_learners(quick: bool, repeats: int) -> list[dict]:
     """Tasks a second of learners that train a network on the images of each task."""
-    settings = [("glyph-conv", "ft", "glyphs/hebrew"), ("conv4-maml", "maml", "coloured/hebrew?per_class=40")]
+    settings = [
+        ("glyph-conv", "ft", "glyphs/hebrew"),
+        ("conv4-maml", "maml", "coloured/hebrew?per_class=40"),
+    ]
     settings += [("conv4-icons-boil", "boil", "icons")]
     settings += [("efficientnet-lite0", "ft", "clipart")]
     rows = []
@@ -99,8 +124,12 @@ def _tasks(name: str, learner, bank: Bank, tasks: int) -> dict:
     closed = sample_closed(bank.labels, tasks=max(2, tasks), **SHAPE)[:tasks]
     fresh_peak()
     slow = learner.reads == "images"
-    took = seconds(lambda: evaluate(learner, bank, closed), 1 if slow else 3, warm=not slow, clock=CPU)
-    row = dict(kind="tasks", name=name, dim=0 if slow else int(np.prod(bank.data.shape[1:])), **SHAPE)
+    took = seconds(
+        lambda: evaluate(learner, bank, closed), 1 if slow else 3, warm=not slow, clock=CPU
+    )
+    row = dict(
+        kind="tasks", name=name, dim=0 if slow else int(np.prod(bank.data.shape[1:])), **SHAPE
+    )
     return row | dict(per_second=tasks / took, peak_mb=peak_mb())
 
 
@@ -113,11 +142,15 @@ def build(checkout: Path) -> list[dict]:
         finished = (checkout / output).is_file() and metadata.get("endtime")
         if not finished or output.suffix not in (".ipynb", ".parquet"):
             continue
-        row = dict(kind="build", name=output.stem, job="notebook" if output.suffix == ".ipynb" else "evaluate")
+        row = dict(
+            kind="build",
+            name=output.stem,
+            job="notebook" if output.suffix == ".ipynb" else "evaluate",
+        )
         row |= dict(seconds=metadata["endtime"] - metadata["starttime"])
         if output.suffix == ".ipynb":
-            row["parameters"] = json.loads((checkout / output).read_text("utf-8"))["metadata"]["papermill"][
-                "parameters"
-            ]
+            row["parameters"] = json.loads((checkout / output).read_text("utf-8"))["metadata"][
+                "papermill"
+            ]["parameters"]
         rows.append(row)
     return rows

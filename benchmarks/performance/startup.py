@@ -13,7 +13,10 @@ __all__ = ["startup"]
 
 # Command: its arguments, and the packages from elsewhere that its work needs.
 COMMANDS = {
-    "report": ("r.csv -o r.html --quiet", "pandas, scipy.stats, matplotlib.backends.backend_svg, jinja2"),
+    "report": (
+        "r.csv -o r.html --quiet",
+        "pandas, scipy.stats, matplotlib.backends.backend_svg, jinja2",
+    ),
     "compare": ("71.2±0.4 70.5±0.5 --tasks 600", "numpy, scipy.stats"),
     "list": ("", "numpy, yaml"),
 }
@@ -23,7 +26,9 @@ def startup(quick: bool, repeats: int) -> list[dict]:
     """Seconds of each command and of a bare import of what it needs, each in processes of its own."""
     rows = []
     with TemporaryDirectory() as folder:
-        tasks = "".join(f"{task},0.{50 + task * 7 % 31},0.{45 + task * 5 % 37}\n" for task in range(30))
+        tasks = "".join(
+            f"{task},0.{50 + task * 7 % 31},0.{45 + task * 5 % 37}\n" for task in range(30)
+        )
         Path(folder, "r.csv").write_text(f"task,ours,base\n{tasks}")
         for name, (arguments, packages) in COMMANDS.items():
             command = [sys.executable, "-m", "fslcore", name, *arguments.split()]
@@ -33,7 +38,9 @@ def startup(quick: bool, repeats: int) -> list[dict]:
                 pairs.append((processor_time(command, folder), processor_time(imports, folder)))
             seconds, of_imports = map(median, zip(*pairs, strict=True))
             row = {"what": f"fslcore {name}", "against": f"import {packages}"}
-            rows.append(row | {"seconds": seconds, "imports": of_imports, "ratio": seconds / of_imports})
+            rows.append(
+                row | {"seconds": seconds, "imports": of_imports, "ratio": seconds / of_imports}
+            )
     return rows
 
 

@@ -26,14 +26,24 @@ def report(quick: bool, repeats: int, methods: int = 60, tasks: int = 600) -> li
     """All pairs of methods at once against one after the other."""
     methods, tasks = (6, 20) if quick else (methods, tasks)
     rng = np.random.default_rng(0)
-    x = rng.normal(70, 8, (tasks, 1)) + 0.02 * np.arange(methods) + rng.normal(0, 4, (tasks, methods))
+    x = (
+        rng.normal(70, 8, (tasks, 1))
+        + 0.02 * np.arange(methods)
+        + rng.normal(0, 4, (tasks, methods))
+    )
     frame = pd.DataFrame(x.clip(2, 100), columns=[f"m{i}" for i in range(methods)])
     pairs, (p, holm) = Results.from_frame(frame).pairs, pair_loop(frame)
     equal = np.isclose(pairs["p"], p, atol=1e-9) & np.isclose(pairs["p_holm"], holm, atol=1e-9)
-    ours, theirs = paired(lambda: Results.from_frame(frame).pairs, lambda: pair_loop(frame), 1 if quick else repeats)
+    ours, theirs = paired(
+        lambda: Results.from_frame(frame).pairs, lambda: pair_loop(frame), 1 if quick else repeats
+    )
     title, n = f"report: paired tests of {methods} methods on {tasks} tasks", len(pairs)
     against = "SciPy a pair, statsmodels' correction"
-    return [ratio("statistics", title, against, "pairs/s", n / ours, n / theirs, agree=float(equal.mean()))]
+    return [
+        ratio(
+            "statistics", title, against, "pairs/s", n / ours, n / theirs, agree=float(equal.mean())
+        )
+    ]
 
 
 def pair_loop(grid: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:

@@ -57,7 +57,13 @@ EPOCHS = {
 # Trained on 1-shot tasks too, on icons. BOIL leaves the neighbourhood of chance late.
 ONE_SHOT = ("protonet", "r2d2", "dn4", "can", "renet", "maml", "anil", "boil", "leo", *FROZEN)
 BOIL = 12  # epochs of its 1-shot training
-COLOURED = ("baseline", "baseline++", "protonet", "r2d2", "maml")  # trained on coloured glyphs as well
+COLOURED = (
+    "baseline",
+    "baseline++",
+    "protonet",
+    "r2d2",
+    "maml",
+)  # trained on coloured glyphs as well
 TASKS, IMAGE_TASKS = 600, 60  # closed tasks on novel classes; those of learners that read images
 BIASES = (0, 0.5, 1)  # of the short trainings for the chapter known-truth
 SEEDS = (0, 1)
@@ -91,7 +97,11 @@ def main() -> None:
         curve = pd.read_csv(path.with_suffix(".csv"))
         best = curve.loc[curve["validation"].idxmax()]
         recipe = metadata["recipe"]
-        kinds = {"classes": "images", "views": "pairs of views", "tasks": "tasks" if recipe["size"] > 1 else "task"}
+        kinds = {
+            "classes": "images",
+            "views": "pairs of views",
+            "tasks": "tasks" if recipe["size"] > 1 else "task",
+        }
         row = {
             "checkpoint": f"`{path.name}`",
             "learner": f"`{recipe['learner']}`",
@@ -103,7 +113,13 @@ def main() -> None:
         for column, tested in (("novel classes", dataset), ("clip art", "clipart")):
             count = IMAGE_TASKS if recipe["learner"] in learners.of_images else TASKS
             table = evaluation.run(
-                tested, f"{backbone}:{path}", recipe["learner"], "closed", shots=shots, tasks=count, progress=True
+                tested,
+                f"{backbone}:{path}",
+                recipe["learner"],
+                "closed",
+                shots=shots,
+                tasks=count,
+                progress=True,
             )
             interval = closed_interval(table["accuracy"])
             row[column] = f"{interval.mean:.1f} ± {interval.half_width:.1f}"
@@ -113,7 +129,9 @@ def main() -> None:
     write_card(markdown)
     for folder in (HERE, HERE / "bias"):
         files = sorted(folder.glob("*.safetensors"))
-        digests = (f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {path.name}\n" for path in files)
+        digests = (
+            f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {path.name}\n" for path in files
+        )
         (folder / "SHA256SUMS").write_text("".join(digests))
     print(markdown)
 
@@ -123,7 +141,10 @@ def write_card(table: str) -> None:
     numbers: dict = {"table": table, "tasks": TASKS, "image_tasks": IMAGE_TASKS}
     for dataset in ("coloured", "icons", "glyphs"):
         base = datasets.load(dataset, split="base")
-        numbers |= {f"{dataset}_classes": len(base.class_names), f"{dataset}_images": f"{len(base):,}"}
+        numbers |= {
+            f"{dataset}_classes": len(base.class_names),
+            f"{dataset}_images": f"{len(base):,}",
+        }
     numbers["glyph_conv"] = pd.read_csv(HERE / "glyph-conv.csv")["validation"].max()
     (HERE / "README.md").write_text((HERE / "card.tmpl").read_text().format(**numbers))
 
@@ -148,7 +169,10 @@ def parts() -> Iterator[tuple[str, dict]]:
     # Short trainings with ink tied to class by a known share: bias/LEARNER-BIAS-SEED.safetensors.
     for seed, (name, short), bias in product(SEEDS, SHORT.items(), BIASES):
         dataset = f"coloured?bias={bias:g}" if bias > 0 else "coloured"
-        yield f"bias/{name}-{bias:g}-{seed}", dict(name=name, seed=seed, network="conv4-32", dataset=dataset, **short)
+        yield (
+            f"bias/{name}-{bias:g}-{seed}",
+            dict(name=name, seed=seed, network="conv4-32", dataset=dataset, **short),
+        )
     for dataset, name, shots in methods():
         recipe = {} if dataset == "coloured" else on_icons(name, shots)
         yield named(dataset, name, shots), dict(name=name, **recipe)
@@ -157,7 +181,11 @@ def parts() -> Iterator[tuple[str, dict]]:
 def on_icons(name: str, shots: int) -> dict:
     """What `fslbook.training.train` is given for a network trained on icons."""
     usual = training.RECIPES[name]
-    others = {option: named("icons", "baseline", 5) for option in ("frozen", "teacher") if getattr(usual, option)}
+    others = {
+        option: named("icons", "baseline", 5)
+        for option in ("frozen", "teacher")
+        if getattr(usual, option)
+    }
     epochs = BOIL if (name, shots) == ("boil", 1) else EPOCHS.get(name)
     return dict(dataset="icons", epochs=epochs, **others) | (dict(shots=1) if shots == 1 else {})
 

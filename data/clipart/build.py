@@ -115,7 +115,9 @@ def series(path, title, author):
 
 def collect(library, classes, drop_keywords, drop_files):
     """Every drawing of the library that belongs to a class, as records with a PIL image."""
-    png_root, svg_root = [root / "usr/share/openclipart" / kind for kind, root in zip(["png", "svg"], library)]
+    png_root, svg_root = [
+        root / "usr/share/openclipart" / kind for kind, root in zip(["png", "svg"], library)
+    ]
     chosen = []
     for png in sorted(png_root.rglob("*.png")):
         path = png.relative_to(png_root).with_suffix("")

@@ -37,14 +37,23 @@ SHAPE = {"images": (5, 20), "classes": (100, 1)}  # worlds and test sets of each
 METHODS = 6  # equally good ones, compared on test sets of `worlds.MANY`
 MANY_ROUNDS, STUDIES = 3, 50
 # Large data sets to draw test sets from: data set, backbone, classes, images of each, shots.
-POPULATIONS = (("glyphs/latin", "efficientnet-lite0", 20, 40, 5), ("glyphs/latin", "glyph-conv", 20, 40, 1))
+POPULATIONS = (
+    ("glyphs/latin", "efficientnet-lite0", 20, 40, 5),
+    ("glyphs/latin", "glyph-conv", 20, 40, 1),
+)
 POPULATION_SHAPE = {"images": (8, 25), "classes": (200, 1)}
 GAP_ROUNDS = 8
 GAP_SHAPE = {"images": (1, 20), "classes": (20, 1)}
 PLAN_ROUNDS, LOOPS = 4, 50
 NOVEL = 200  # random splits of the novel icons, for learners trained on the base classes
-REAL = {"efficientnet-lite0": 400, "glyph-conv": 200}  # random splits of icons; neither was trained on them
-CROSSED, CROSSED_SHAPE = 800, (8, 50)  # studies of a simulated design; worlds and studies of a protocol on images
+REAL = {
+    "efficientnet-lite0": 400,
+    "glyph-conv": 200,
+}  # random splits of icons; neither was trained on them
+CROSSED, CROSSED_SHAPE = (
+    800,
+    (8, 50),
+)  # studies of a simulated design; worlds and studies of a protocol on images
 
 Part = tuple[str, Callable[[], pd.DataFrame]]
 
@@ -62,14 +71,20 @@ def replicates() -> Iterator[Part]:
                 for new in regime.new:
                     worlds, sets = SHAPE[new]
                     streams = dict(seed=seed(number, new), first=part * worlds)
-                    yield f"{part}-{number}-{new}", partial(coverage.replicates, regime, new, worlds, sets, **streams)
+                    yield (
+                        f"{part}-{number}-{new}",
+                        partial(coverage.replicates, regime, new, worlds, sets, **streams),
+                    )
 
 
 def many() -> Iterator[Part]:
     for part in range(MANY_ROUNDS):
         for new in SHAPE:
             streams = dict(seed=seed(0, new), first=part * STUDIES)
-            yield f"{part}-{new}", partial(coverage.many_methods, MANY, new, METHODS, STUDIES, **streams)
+            yield (
+                f"{part}-{new}",
+                partial(coverage.many_methods, MANY, new, METHODS, STUDIES, **streams),
+            )
 
 
 def population() -> Iterator[Part]:
@@ -77,7 +92,9 @@ def population() -> Iterator[Part]:
         for new, (worlds, sets) in POPULATION_SHAPE.items():
             facts = dict(classes=classes, images=images, shots=shots)
 
-            def made(dataset=dataset, backbone=backbone, new=new, worlds=worlds, sets=sets, facts=facts):
+            def made(
+                dataset=dataset, backbone=backbone, new=new, worlds=worlds, sets=sets, facts=facts
+            ):
                 bank = backbones.features(datasets.load(dataset), backbones.load(backbone))
                 table = coverage.from_population(bank, new, worlds, sets, **facts)
                 return table.assign(dataset=dataset, backbone=backbone, **facts)
@@ -89,13 +106,19 @@ def gaps() -> Iterator[Part]:
     for part in range(GAP_ROUNDS):
         for new, (worlds, sets) in GAP_SHAPE.items():
             streams = dict(seed=int(new == "classes"), first=part * worlds)
-            yield f"{part}-{new}", partial(coverage_gaps.replicates, WORLD, new, worlds, sets, **streams)
+            yield (
+                f"{part}-{new}",
+                partial(coverage_gaps.replicates, WORLD, new, worlds, sets, **streams),
+            )
 
 
 def plans() -> Iterator[Part]:
     for part in range(PLAN_ROUNDS):
         for number, kind in enumerate(coverage.PLANNED):
-            yield f"{part}-{number}", partial(coverage.plan_loops, *kind, LOOPS, seed=[number, part])
+            yield (
+                f"{part}-{number}",
+                partial(coverage.plan_loops, *kind, LOOPS, seed=[number, part]),
+            )
 
 
 def real() -> Iterator[Part]:
@@ -104,7 +127,9 @@ def real() -> Iterator[Part]:
             for shots in held_out.QUERIES:
 
                 def made(backbone=backbone, new=new, shots=shots, count=count):
-                    return held_out.splits(*held_out.icons(backbone), new, shots, count).assign(backbone=backbone)
+                    return held_out.splits(*held_out.icons(backbone), new, shots, count).assign(
+                        backbone=backbone
+                    )
 
                 yield f"{backbone}-{new}-{shots}", made
 
@@ -119,7 +144,9 @@ def trained_on_icons(name: str, shots: int) -> pd.DataFrame:
     network = backbones.load(tables.method(name, shots).backbone)
     bank, designers = held_out.icons(network.name, ["novel"])
     learner = learners.make(name, network)
-    splits = held_out.splits(bank, designers, "classes", shots, NOVEL, tested=held_out.NOVEL, learner=learner)
+    splits = held_out.splits(
+        bank, designers, "classes", shots, NOVEL, tested=held_out.NOVEL, learner=learner
+    )
     return splits.assign(backbone=name)
 
 
@@ -130,17 +157,29 @@ def supports() -> Iterator[Part]:
         yield f"protocols-{number}", partial(crossed.measured, kind, *CROSSED_SHAPE, seed=number)
 
 
-STUDIED = {study.__name__: study for study in (replicates, many, population, gaps, plans, real, novel, supports)}
+STUDIED = {
+    study.__name__: study
+    for study in (replicates, many, population, gaps, plans, real, novel, supports)
+}
 
 
 def parts() -> Iterator[Part]:
     """Of all studies, each by the name under which it is kept."""
-    return ((f"{name}-{key}", study_part) for name, study in STUDIED.items() for key, study_part in study())
+    return (
+        (f"{name}-{key}", study_part)
+        for name, study in STUDIED.items()
+        for key, study_part in study()
+    )
 
 
 def kept(part: str, make: Callable[[], pd.DataFrame] | None) -> Path:
     """Where a part is kept, those of images by these and weights too; computed if missing, but for None."""
-    of_images = {"population": "populations", "real": "icons", "novel": "novel", "supports": "supports"}
+    of_images = {
+        "population": "populations",
+        "real": "icons",
+        "novel": "novel",
+        "supports": "supports",
+    }
     images = of_images.get(part.partition("-")[0])
     suffix = f"-{store.digest(json.dumps(inputs()[images]))[:12]}" if images else ""
     path = store.path("coverage", f"{part}{suffix}.parquet")
@@ -152,7 +191,9 @@ def kept(part: str, make: Callable[[], pd.DataFrame] | None) -> Path:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--stored", action="store_true", help="gather what is at hand, compute nothing")
+    parser.add_argument(
+        "--stored", action="store_true", help="gather what is at hand, compute nothing"
+    )
     parser.add_argument("--only", choices=list(STUDIED), help="one of the studies")
     _build.part_option(parser)
     chosen = parser.parse_args()
@@ -167,12 +208,28 @@ def main() -> None:
 
 def inputs() -> dict:
     """All that decides the studies: regimes and sizes, and digests of the images and weights of the populations."""
-    sizes = [SHAPE, METHODS, STUDIES, POPULATION_SHAPE, GAP_SHAPE, LOOPS, REAL, CROSSED, CROSSED_SHAPE]
+    sizes = [
+        SHAPE,
+        METHODS,
+        STUDIES,
+        POPULATION_SHAPE,
+        GAP_SHAPE,
+        LOOPS,
+        REAL,
+        CROSSED,
+        CROSSED_SHAPE,
+    ]
     return {
-        "worlds": [repr(regime) for regime in (*REGIMES, *HARDER, MANY, WORLD, *coverage.PLANNED, *crossed.DESIGNS)],
+        "worlds": [
+            repr(regime)
+            for regime in (*REGIMES, *HARDER, MANY, WORLD, *coverage.PLANNED, *crossed.DESIGNS)
+        ],
         "sizes": repr(sizes),
         "populations": {
-            " ".join(map(str, population)): [datasets.load(population[0]).digest, backbones.load(population[1]).digest]
+            " ".join(map(str, population)): [
+                datasets.load(population[0]).digest,
+                backbones.load(population[1]).digest,
+            ]
             for population in POPULATIONS
         },
         "supports": {
@@ -204,7 +261,10 @@ def gather(name: str, parts: Iterator[Part], only_stored: bool) -> None:
     table = pd.concat(tables, ignore_index=True)
     kinds = {"float64": "float32", "object": "category", "int64": "int32"}
     table = table.astype({c: kinds[str(t)] for c, t in table.dtypes.items() if str(t) in kinds})
-    replace_file(HERE / f"{name}.parquet", lambda path: table.to_parquet(path, index=False, compression="zstd"))
+    replace_file(
+        HERE / f"{name}.parquet",
+        lambda path: table.to_parquet(path, index=False, compression="zstd"),
+    )
     print(f"{name}: {len(table)} rows")
 
 

@@ -44,15 +44,23 @@ PIECES = (
     ("fashion", "novel", GENERAL, 600, 30),
     ("glyphs/thai", "validation", GENERAL, 600, 30),
     ("glyphs/hebrew", "novel", GENERAL, 600, 30),
-    *((f"coloured/{script}", "validation", TRAINED, 500, 0) for script in ("armenian", "cherokee", "thai")),
-    *((f"coloured/{script}", "novel", TRAINED, 300, 0) for script in ("cyrillic", "hebrew", "latin")),
+    *(
+        (f"coloured/{script}", "validation", TRAINED, 500, 0)
+        for script in ("armenian", "cherokee", "thai")
+    ),
+    *(
+        (f"coloured/{script}", "novel", TRAINED, 300, 0)
+        for script in ("cyrillic", "hebrew", "latin")
+    ),
     *((f"coloured/{script}", "novel", TRAINED, 0, 20) for script in ("hebrew", "latin")),
     *(("clipart", split, TRAINED, 300, 0) for split in SEEDS),
     ("fashion", "novel", TRAINED, 300, 0),
 )
 
 
-def episodes(dataset: str, split: str, backbone: str, learner: str, count: int, blocks: int) -> pd.DataFrame:
+def episodes(
+    dataset: str, split: str, backbone: str, learner: str, count: int, blocks: int
+) -> pd.DataFrame:
     """The episodes of one piece; ``block`` is -1 for those of 5 ways and 5 shots."""
     images = datasets.load(dataset, split)
     model = backbones.load(backbone)
@@ -74,15 +82,25 @@ def episodes(dataset: str, split: str, backbone: str, learner: str, count: int, 
 
 def inputs() -> dict:
     """All that decides the episodes: the pieces, and digests of their images, of weights, and of learners' settings."""
-    models = {name: backbones.load(name) for name in sorted({b for piece in PIECES for b, _ in piece[2]})}
-    learner_of = {method: learners.make(method[1], models[method[0]]) for piece in PIECES for method in piece[2]}
+    models = {
+        name: backbones.load(name) for name in sorted({b for piece in PIECES for b, _ in piece[2]})
+    }
+    learner_of = {
+        method: learners.make(method[1], models[method[0]])
+        for piece in PIECES
+        for method in piece[2]
+    }
     return {
         "pieces": [[*piece[:2], [" ".join(m) for m in piece[2]], *piece[3:]] for piece in PIECES],
         "seeds": SEEDS,
-        "images": {f"{d} {split}": datasets.load(d, split).digest for d, split in dict.fromkeys(p[:2] for p in PIECES)},
+        "images": {
+            f"{d} {split}": datasets.load(d, split).digest
+            for d, split in dict.fromkeys(p[:2] for p in PIECES)
+        },
         "backbones": {name: model.digest for name, model in models.items()},
         "learners": {
-            " ".join(m): store.digest(json.dumps(learner.config(), sort_keys=True)) for m, learner in learner_of.items()
+            " ".join(m): store.digest(json.dumps(learner.config(), sort_keys=True))
+            for m, learner in learner_of.items()
         },
     }
 
@@ -110,19 +128,26 @@ def kept(name: str, piece: tuple, stored: bool = False) -> Path:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--stored", action="store_true", help="gather what is at hand, compute nothing")
+    parser.add_argument(
+        "--stored", action="store_true", help="gather what is at hand, compute nothing"
+    )
     _build.part_option(parser)
     chosen = parser.parse_args()
     torch.set_num_threads(1)
     if chosen.part:
         return kept(chosen.part, _build.part_of(parser, parts(), chosen.part))
     paths = [kept(name, piece, chosen.stored) for name, piece in parts()]
-    table = pd.concat([pd.read_parquet(path) for path in paths if path.is_file()], ignore_index=True)
+    table = pd.concat(
+        [pd.read_parquet(path) for path in paths if path.is_file()], ignore_index=True
+    )
     floats = table.select_dtypes("float64").columns
     table[floats] = table[floats].astype("float32")
     ids = ["dataset", "split", "backbone", "learner"]
     table[ids] = table[ids].astype("category")
-    replace_file(HERE / "episodes.parquet", lambda part: table.to_parquet(part, index=False, compression="zstd"))
+    replace_file(
+        HERE / "episodes.parquet",
+        lambda part: table.to_parquet(part, index=False, compression="zstd"),
+    )
     _build.bind(HERE, "*.parquet", inputs())
     print(f"episodes.parquet: {len(table)} episodes")
 

@@ -60,7 +60,9 @@ def main():
                 "index": index,
                 "caption": f"a grey-scale photograph of {CLASSES[names[label]]}",
             }
-            for index, (image, label) in enumerate(zip(tqdm(images, "encoding", disable=None), labels))
+            for index, (image, label) in enumerate(
+                zip(tqdm(images, "encoding", disable=None), labels)
+            )
         ]
     )
     frame = frame.sort_values(["class_name", "index"]).reset_index(drop=True)

@@ -265,13 +265,17 @@ def describe(faces: list[dict], work: Path) -> None:
             ["dpkg-deb", "-f", str(deb), "Description"], check=True, capture_output=True, text=True
         ).stdout
         line = text.split("\n")[0]
-        style = next((s for pattern, s in DESCRIBED_STYLES if re.search(pattern, line, re.I)), "unknown")
+        style = next(
+            (s for pattern, s in DESCRIBED_STYLES if re.search(pattern, line, re.I)), "unknown"
+        )
         for face in faces:
             if face["package"] == package and face["style"] == "unknown":
                 face["style"] = style
 
 
-SKIP_FILES = re.compile(r"icon|emoji|symbol|dingbat|barcode|ornament|awesome|math|last ?resort", re.I)
+SKIP_FILES = re.compile(
+    r"icon|emoji|symbol|dingbat|barcode|ornament|awesome|math|last ?resort", re.I
+)
 
 
 def scan_face(package: str, root: str, file: str, index: int, many: bool) -> dict | None:
@@ -349,7 +353,9 @@ def scan(folders: dict[str, Path], pool) -> list[dict]:
 
 def plainness(face: dict) -> tuple:
     """Sorts the fonts of a family: regular upright normal first."""
-    odd = abs(face["weight"] - 400) + 250 * (face["slant"] == "italic") + 60 * abs(face["width"] - 5)
+    odd = (
+        abs(face["weight"] - 400) + 250 * (face["slant"] == "italic") + 60 * abs(face["width"] - 5)
+    )
     return odd, face["font"]
 
 
@@ -360,7 +366,9 @@ def few_per_family(faces: list[dict]) -> list[dict]:
         families[face["family"], len(face["chars"]) < 200].append(face)
     ordered = []
     for members in families.values():
-        at = np.array([(f["weight"] / 300, 2 * (f["slant"] == "italic"), f["width"] / 2) for f in members])
+        at = np.array(
+            [(f["weight"] / 300, 2 * (f["slant"] == "italic"), f["width"] / 2) for f in members]
+        )
         order = spread(at, list(range(len(members))), DRAWN_PER_FAMILY)
         ordered += [members[i] for i in order]
     return sorted(ordered, key=lambda f: f["font"])
@@ -418,7 +426,9 @@ class Pen:
         y += max(0.0, MARGIN - (y + top)) - max(0.0, y + bottom - (SIZE - MARGIN))
         x = (SIZE - left - right) / 2
         big = Image.new("L", (SIZE * OVERSAMPLE,) * 2, 0)
-        ImageDraw.Draw(big).text((x * OVERSAMPLE, y * OVERSAMPLE), char, fill=255, font=self.font, anchor="ls")
+        ImageDraw.Draw(big).text(
+            (x * OVERSAMPLE, y * OVERSAMPLE), char, fill=255, font=self.font, anchor="ls"
+        )
         small = np.asarray(big.reduce(OVERSAMPLE), dtype=np.float32)
         return np.rint(small * ((LEVELS - 1) / 255)).astype(np.uint8)
 
@@ -445,7 +455,9 @@ def render_face(job: tuple[dict, list[int]]) -> tuple[list[int], np.ndarray, lis
     """All drawings of one face, and its pairs of characters that look the same."""
     face, codes = job
     try:
-        probe = ImageFont.truetype(face["path"], REFERENCE, face["index"], layout_engine=ImageFont.Layout.BASIC)
+        probe = ImageFont.truetype(
+            face["path"], REFERENCE, face["index"], layout_engine=ImageFont.Layout.BASIC
+        )
         boxes = {}
         for code in codes:
             box = probe.getbbox(chr(code), anchor="ls")
@@ -567,7 +579,9 @@ ODD = 0.2  # a font whose share of odd accented Latin letters is higher has none
 UNREADABLE = 0.2  # a font whose share of recognised letters is lower is left out of that script
 
 
-def unreadable(faces: list[dict], font: np.ndarray, code: np.ndarray, packed: np.ndarray) -> np.ndarray:
+def unreadable(
+    faces: list[dict], font: np.ndarray, code: np.ndarray, packed: np.ndarray
+) -> np.ndarray:
     """Images of fonts that do not draw the script's letters under the script's code points."""
     group = np.array([draw_key(f["family"]) % 2 for f in faces])
     script = np.array([script_of(int(c)) for c in code])
@@ -585,7 +599,9 @@ def unreadable(faces: list[dict], font: np.ndarray, code: np.ndarray, packed: np
         share = np.bincount(font[rows], right, len(faces)) / np.maximum(
             np.bincount(font[rows], minlength=len(faces)), 1
         )
-        lost = np.flatnonzero((share < UNREADABLE) & (np.bincount(font[rows], minlength=len(faces)) > 0))
+        lost = np.flatnonzero(
+            (share < UNREADABLE) & (np.bincount(font[rows], minlength=len(faces)) > 0)
+        )
         bad |= (script == name) & np.isin(font, lost)
     return bad
 
@@ -617,7 +633,9 @@ def without_base(font: np.ndarray, code: np.ndarray, packed: np.ndarray) -> np.n
             for dx in range(-4, 5):
                 top, left = reach - dy, reach - dx
                 moved = padded[:, top : top + SIZE, left : left + SIZE]
-                best = np.maximum(best, np.minimum(moved, accented_images).sum((1, 2), dtype=np.int32))
+                best = np.maximum(
+                    best, np.minimum(moved, accented_images).sum((1, 2), dtype=np.int32)
+                )
         bad[rows] = best < COVERED * base_images.sum((1, 2), dtype=np.int32)
         if script_of(c) == "Latn":
             latin[rows] = True
@@ -646,7 +664,8 @@ def frame(levels: np.ndarray) -> np.ndarray:
         size = [max(1, round(n * scale)) for n in ink.shape[::-1]]
         box = Image.new("L", (side, side))
         box.paste(
-            Image.fromarray(ink).resize(size, Image.Resampling.BILINEAR), ((side - size[0]) // 2, (side - size[1]) // 2)
+            Image.fromarray(ink).resize(size, Image.Resampling.BILINEAR),
+            ((side - size[0]) // 2, (side - size[1]) // 2),
         )
         out.append(np.asarray(box, dtype=np.float32).ravel())
     x = np.array(out)
@@ -673,7 +692,9 @@ def latin_lookalikes(
     return scores
 
 
-def twin_images(code: np.ndarray, font: np.ndarray, twins: np.ndarray) -> tuple[np.ndarray, set[int]]:
+def twin_images(
+    code: np.ndarray, font: np.ndarray, twins: np.ndarray
+) -> tuple[np.ndarray, set[int]]:
     """Images that show an earlier character's picture, and the characters that mostly do."""
     index = {(int(f), int(c)): i for i, (f, c) in enumerate(zip(font, code))}
     twin = np.zeros(len(code), bool)
@@ -719,10 +740,14 @@ def choose(faces: list[dict], glyphs: dict) -> list[int]:
     bad = unreadable(faces, font, code, packed)
     tell(f"{bad.sum():,} of {len(code):,} drawings come from fonts that were not readable")
     odd = (without_base(font, code, packed) | without_alphabet(font, code)) & ~bad
-    tell(f"{odd.sum():,} more are letters of fonts with hardly any alphabet, or lack the letter under the accent")
+    tell(
+        f"{odd.sum():,} more are letters of fonts with hardly any alphabet, or lack the letter under the accent"
+    )
     bad |= odd
     twin, lost = twin_images(code, font, glyphs["twins"])
-    tell(f"{twin.sum():,} drawings and {len(lost):,} characters look like an earlier character of their font")
+    tell(
+        f"{twin.sum():,} drawings and {len(lost):,} characters look like an earlier character of their font"
+    )
     usable = ~bad & ~twin & ~np.isin(code, sorted(lost))
     rows_of = defaultdict(list)
     for row in np.flatnonzero(usable):
@@ -742,10 +767,14 @@ def choose(faces: list[dict], glyphs: dict) -> list[int]:
         families = defaultdict(list)
         for i in order:
             families[faces[font[rows[i]]]["family"]].append(i)
-        chosen_codes[c] = [int(rows[i]) for members in families.values() for i in spread(x, members, PER_FAMILY)]
+        chosen_codes[c] = [
+            int(rows[i]) for members in families.values() for i in spread(x, members, PER_FAMILY)
+        ]
     chosen: list[int] = []
     for script, (domain, split, cap, largest, smallest) in DOMAINS.items():
-        classes = [c for c in chosen_codes if script_of(c) == script and len(chosen_codes[c]) >= smallest]
+        classes = [
+            c for c in chosen_codes if script_of(c) == script and len(chosen_codes[c]) >= smallest
+        ]
         classes.sort(key=lambda c: (chr(c) not in BASIC, -len(chosen_codes[c]), c))
         for c in classes[:largest]:
             rows = sorted(chosen_codes[c], key=lambda r: draw_key(c, faces[font[r]]["font"]))
@@ -763,7 +792,9 @@ def encode(levels: np.ndarray) -> bytes:
     """Dark ink on white, as lossless WebP (quality 100 means most effort: 12 % smaller, 10 ms each)."""
     grey = (255 - levels.astype(np.uint16) * 255 // (LEVELS - 1)).astype(np.uint8)
     out = io.BytesIO()
-    Image.fromarray(grey.reshape(SIZE, SIZE)).save(out, "WEBP", lossless=True, quality=100, method=6, exact=True)
+    Image.fromarray(grey.reshape(SIZE, SIZE)).save(
+        out, "WEBP", lossless=True, quality=100, method=6, exact=True
+    )
     return out.getvalue()
 
 
@@ -824,7 +855,9 @@ def write(faces: list[dict], glyphs: dict, chosen: list[int], target: Path, pool
     chosen = sorted(chosen, key=key)
     levels = unpack(glyphs["images"][chosen])
     columns = defaultdict(list)
-    columns["image"] = list(tqdm(pool.imap(encode, levels, chunksize=256), total=len(levels), desc="encode"))
+    columns["image"] = list(
+        tqdm(pool.imap(encode, levels, chunksize=256), total=len(levels), desc="encode")
+    )
     for row in chosen:
         face, c = faces[font[row]], int(code[row])
         domain, split = DOMAINS[script_of(c)][:2]
@@ -846,7 +879,9 @@ def write(faces: list[dict], glyphs: dict, chosen: list[int], target: Path, pool
     return table
 
 
-def write_fonts(faces: list[dict], used: set[str], versions: dict[str, str], folders: dict, target: Path) -> None:
+def write_fonts(
+    faces: list[dict], used: set[str], versions: dict[str, str], folders: dict, target: Path
+) -> None:
     """fonts.csv: where each font comes from."""
     licence = {name: licences(name, folders) for name in versions}
     new = target.with_name(target.name + ".new")
@@ -863,7 +898,9 @@ def write_fonts(faces: list[dict], used: set[str], versions: dict[str, str], fol
 def write_card(table: pa.Table, target: Path, card: Path) -> None:
     """card.yml: the facts that a program reads."""
     images, classes = Counter(), defaultdict(set)
-    for split, domain, name in zip(*(table[c].to_pylist() for c in ("split", "domain", "class_name"))):
+    for split, domain, name in zip(
+        *(table[c].to_pylist() for c in ("split", "domain", "class_name"))
+    ):
         images[split, domain] += 1
         classes[split, domain].add(name)
     lines = [
@@ -878,7 +915,9 @@ def write_card(table: pa.Table, target: Path, card: Path) -> None:
         lines.append(f"  {split}:")
         for s, domain in sorted(images):
             if s == split:
-                lines.append(f"    {domain}: {{classes: {len(classes[s, domain])}, images: {images[s, domain]}}}")
+                lines.append(
+                    f"    {domain}: {{classes: {len(classes[s, domain])}, images: {images[s, domain]}}}"
+                )
     lines += [
         f"sha256: {hashlib.sha256(target.read_bytes()).hexdigest()}",
         "build: python data/glyphs/build.py WORK",
@@ -890,10 +929,21 @@ def write_card(table: pa.Table, target: Path, card: Path) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("work", type=Path, help="folder for downloads, unpacked packages and drawings")
-    parser.add_argument("--out", type=Path, default=HERE, help="where the data set goes (default: beside this script)")
-    parser.add_argument("--packages", type=Path, default=HERE / "packages.txt", help="name=version, one a line")
-    parser.add_argument("--jobs", type=int, default=2, help="processes that scan and draw (default: 2)")
+    parser.add_argument(
+        "work", type=Path, help="folder for downloads, unpacked packages and drawings"
+    )
+    parser.add_argument(
+        "--out",
+        type=Path,
+        default=HERE,
+        help="where the data set goes (default: beside this script)",
+    )
+    parser.add_argument(
+        "--packages", type=Path, default=HERE / "packages.txt", help="name=version, one a line"
+    )
+    parser.add_argument(
+        "--jobs", type=int, default=2, help="processes that scan and draw (default: 2)"
+    )
     args = parser.parse_args()
 
     lines = [line.split("#")[0].strip() for line in args.packages.read_text().splitlines()]
@@ -910,7 +960,11 @@ def main() -> None:
         target = args.out / "images.parquet"
         table = write(faces, glyphs, chosen, target, pool)
     write_fonts(
-        faces, {faces[i]["font"] for i in glyphs["font"][chosen]}, dict(packages), folders, args.out / "fonts.csv"
+        faces,
+        {faces[i]["font"] for i in glyphs["font"][chosen]},
+        dict(packages),
+        folders,
+        args.out / "fonts.csv",
     )
     write_card(table, target, args.out / "card.yml")
     tell(f"{target.name}: {table.num_rows:,} images, {target.stat().st_size / 1e6:.2f} MB")

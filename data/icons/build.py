@@ -41,8 +41,22 @@ SEED = "icons 1"
 SHARES = {"base": 0.6, "validation": 0.15, "novel": 0.25}  # of concepts, and of authors
 
 #: SPDX names of the licences that are used; all others (share-alike, non-commercial, GPL, MPL) are not.
-LICENCES = {"Apache-2.0", "BSD-3-Clause", "CC-BY-3.0", "CC-BY-4.0", "CC0-1.0", "ISC", "MIT", "OFL-1.1", "Unlicense"}
-CATEGORIES = {"Logos", "Flags / Maps", "Programming"}  # left out: trademarks, and near-copies of each other
+LICENCES = {
+    "Apache-2.0",
+    "BSD-3-Clause",
+    "CC-BY-3.0",
+    "CC-BY-4.0",
+    "CC0-1.0",
+    "ISC",
+    "MIT",
+    "OFL-1.1",
+    "Unlicense",
+}
+CATEGORIES = {
+    "Logos",
+    "Flags / Maps",
+    "Programming",
+}  # left out: trademarks, and near-copies of each other
 BRAND_SETS = {"fa-brands", "fa6-brands"}  # filed under another category
 #: Authors that are one designer, or carry on the set of one.
 SAME = {
@@ -86,7 +100,9 @@ def read(path):
         facts = json.load(archive.extractfile("package/collections.json"))
         chosen = {name: set_facts for name, set_facts in facts.items() if used(name, set_facts)}
         wanted = {f"package/json/{name}.json": name for name in chosen}
-        icons = {wanted[m.name]: json.load(archive.extractfile(m)) for m in archive if m.name in wanted}
+        icons = {
+            wanted[m.name]: json.load(archive.extractfile(m)) for m in archive if m.name in wanted
+        }
     return {name: (chosen[name], icons[name]) for name in sorted(chosen)}
 
 
@@ -94,12 +110,20 @@ def used(name, facts):
     """Whether a set has a permissive licence and is of no category of trademarks or maps."""
     licence = facts["license"].get("spdx")
     animated = "Contains Animations" in facts.get("tags", [])  # at rest many are unfinished
-    return licence in LICENCES and facts.get("category") not in CATEGORIES and name not in BRAND_SETS and not animated
+    return (
+        licence in LICENCES
+        and facts.get("category") not in CATEGORIES
+        and name not in BRAND_SETS
+        and not animated
+    )
 
 
 def words(name):
     """The lines of a list beside this file, without comments."""
-    lines = (line.split("#")[0].strip() for line in (HERE / name).read_text(encoding="utf-8").splitlines())
+    lines = (
+        line.split("#")[0].strip()
+        for line in (HERE / name).read_text(encoding="utf-8").splitlines()
+    )
     return [line for line in lines if line]
 
 
@@ -118,7 +142,8 @@ def concepts():
 def branded(name, brands):
     """Whether a name is or contains a brand; after an equals sign a brand is refused as the whole name only."""
     return any(
-        name == brand[1:] if brand.startswith("=") else f"-{brand}-" in f"-{name}-" for brand in brands
+        name == brand[1:] if brand.startswith("=") else f"-{brand}-" in f"-{name}-"
+        for brand in brands
     ) or name.startswith(("brand-", "logo-", "social-"))
 
 
@@ -132,9 +157,13 @@ def plain(name, icon_set):
         last = parts[-1]
         if last in STYLES and (last != "broken" or icon_set == "solar"):
             style = style or STYLES[last]
-            parts = parts[: -2 if last == "tone" and parts[-2] in ("two", "duo") and len(parts) > 2 else -1]
+            parts = parts[
+                : -2 if last == "tone" and parts[-2] in ("two", "duo") and len(parts) > 2 else -1
+            ]
         elif last in VARIANTS or last.isdigit():
-            variants += 1 if not last.isdigit() or int(last) < 10 or last[0] == "0" else 0  # sizes are no variants
+            variants += (
+                1 if not last.isdigit() or int(last) < 10 or last[0] == "0" else 0
+            )  # sizes are no variants
             parts = parts[:-1]
         else:
             break
@@ -181,7 +210,15 @@ def choose(drawings, names):
             style = min({icon[3] for icon in icons}, key=lambda s: draw_key(concept, author, s))
             icons = [icon for icon in icons if icon[3] == style]
             _, name, icon, _ = min(icons, key=lambda i: draw_key(concept, i[1], i[2]))
-            chosen.append({"class_name": concept, "author": author, "set": name, "icon": icon, "stated": style})
+            chosen.append(
+                {
+                    "class_name": concept,
+                    "author": author,
+                    "set": name,
+                    "icon": icon,
+                    "stated": style,
+                }
+            )
     return chosen
 
 
@@ -203,7 +240,9 @@ def render(svg):
     import resvg_py  # a dependency of the build alone; the lists and the shipped files are tested without it
 
     try:
-        png = resvg_py.svg_to_bytes(svg_string=svg, background="white", width=SIZE, height=SIZE, skip_system_fonts=True)
+        png = resvg_py.svg_to_bytes(
+            svg_string=svg, background="white", width=SIZE, height=SIZE, skip_system_fonts=True
+        )
     except ValueError:
         return None
     image = np.asarray(Image.open(io.BytesIO(png)).convert("RGB"))
@@ -231,7 +270,10 @@ def without_copies(records):
             continue
         shape = ink(record["image"]).ravel()
         others = of_class[record["class_name"]]
-        gaps = [((shape - earlier) ** 2).sum() / (0.5 * ((shape**2).sum() + (earlier**2).sum())) for earlier in others]
+        gaps = [
+            ((shape - earlier) ** 2).sum() / (0.5 * ((shape**2).sum() + (earlier**2).sum()))
+            for earlier in others
+        ]
         if gaps and min(gaps) < NEAR:
             counts["copies" if min(gaps) == 0 else "near-copies"] += 1
             continue
@@ -249,9 +291,14 @@ def style_of(record, facts, drawings, form):
     if record["stated"]:
         return record["stated"], "name"
     titles = drawings.get("suffixes") or {}
-    title = next((t for key, t in titles.items() if key and record["icon"].endswith(f"-{key}")), titles.get("", ""))
+    title = next(
+        (t for key, t in titles.items() if key and record["icon"].endswith(f"-{key}")),
+        titles.get("", ""),
+    )
     for text in (title, facts["name"]):
-        if stated := next((STYLES[w] for w in text.lower().replace("-", " ").split() if STYLES.get(w)), ""):
+        if stated := next(
+            (STYLES[w] for w in text.lower().replace("-", " ").split() if STYLES.get(w)), ""
+        ):
             return stated, "set"
     if re.search(r'opacity="?0?\.', body):
         return "duotone", "drawing"
@@ -270,11 +317,14 @@ def shape_of(image):
     disc = len(y) / (np.pi * reach**2)  # 1 for a disc, 0.64 for a square
     power = (dark**2).sum()
     box = dark[min(y) : max(y) + 1, min(x) : max(x) + 1]
-    symmetric = [((box - turned) ** 2).sum() / (2 * power) < 0.1 for turned in (box[:, ::-1], box[::-1])]
+    symmetric = [
+        ((box - turned) ** 2).sum() / (2 * power) < 0.1 for turned in (box[:, ::-1], box[::-1])
+    ]
     return {
         "ink": "light" if share < 0.12 else "heavy" if share > 0.25 else "medium",
         "roundness": "round" if disc > 0.75 else "compact" if disc > 0.5 else "spread",
-        "symmetry": "; ".join(w for w, s in zip(("left-right", "top-bottom"), symmetric) if s) or "none",
+        "symmetry": "; ".join(w for w, s in zip(("left-right", "top-bottom"), symmetric) if s)
+        or "none",
     }
 
 
@@ -288,7 +338,9 @@ def split(names):
 
 def caption(row):
     """One phrase of the attributes and the concept, worded so that a parser takes each as a noun or an adjective."""
-    style = {"filled": "solid", "outline": "outlined", "colour": "colourful"}.get(row["style"], row["style"])
+    style = {"filled": "solid", "outline": "outlined", "colour": "colourful"}.get(
+        row["style"], row["style"]
+    )
     colour = row["colour"].split("; ")[0] or "black"
     article = "an" if style[0] in "aeiou" else "a"
     ink, shape, concept = row["ink"], row["roundness"], row["class_name"]
@@ -299,7 +351,9 @@ def build(sets, names, brands, left_out):
     """(rows with decoded images, counts of what was left out) for a collection of icon sets."""
     drawings = candidates(sets, brands, left_out)
     if unknown := refused(drawings, names, left_out):
-        raise SystemExit(f"no list has these names of {FEWEST} authors or more: {', '.join(unknown)}")
+        raise SystemExit(
+            f"no list has these names of {FEWEST} authors or more: {', '.join(unknown)}"
+        )
     records, counts = [], Counter()
     for record in tqdm(choose(drawings, names), "drawing", disable=None):
         image = render(svg_of(sets[record["set"]][1], record["icon"]))
@@ -316,7 +370,9 @@ def described(records, sets):
     clues = pixels.look(np.stack([r["image"] for r in records]))
     of_class, of_author = (split({r[key] for r in records}) for key in ("class_name", "author"))
     rows = []
-    for record, (form, colour) in zip(records, clues[["form", "colour"]].itertuples(index=False, name=None)):
+    for record, (form, colour) in zip(
+        records, clues[["form", "colour"]].itertuples(index=False, name=None)
+    ):
         facts, drawings = sets[record["set"]]
         style, certain = style_of(record, facts, drawings, form)
         row = {
@@ -365,7 +421,9 @@ def write_sets(frame, sets, folder):
     table.to_csv(temporary, index=False, lineterminator="\n")
     temporary.rename(folder / "sets.csv")
     lines = ["| set | author | licence | icons |", "| --- | --- | --- | ---: |"]
-    return "\n".join(lines + [f"| {r['title']} | {r['author']} | {r['licence']} | {r['icons']} |" for r in rows])
+    return "\n".join(
+        lines + [f"| {r['title']} | {r['author']} | {r['licence']} | {r['icons']} |" for r in rows]
+    )
 
 
 def agreement(frame):
@@ -409,10 +467,18 @@ def main():
         "packages": {PACKAGE: VERSION},
     }
     text = (HERE / "card.tmpl").read_text(encoding="utf-8")
-    text = text.replace("{sets}", write_sets(frame, sets, args.out)).replace("{agreement}", agreement(frame))
-    text = text.replace("{left_out}", "; ".join(f"{reason}: {n:,}" for reason, n in sorted(counts.items())))
+    text = text.replace("{sets}", write_sets(frame, sets, args.out)).replace(
+        "{agreement}", agreement(frame)
+    )
+    text = text.replace(
+        "{left_out}", "; ".join(f"{reason}: {n:,}" for reason, n in sorted(counts.items()))
+    )
     text = text.replace("{authors}", str(frame["author"].nunique()))
-    for column, place in {"style": "style", "licence": "licence_counts", "designers": "designers"}.items():
+    for column, place in {
+        "style": "style",
+        "licence": "licence_counts",
+        "designers": "designers",
+    }.items():
         lines = [f"| {value} | {n:,} |" for value, n in frame[column].value_counts().items()]
         text = text.replace(f"{{{place}}}", "\n".join(lines))
     _build.write_card(frame, args.out, facts, text)

@@ -28,7 +28,15 @@ from fslcore import __version__, evaluation, learners
 from fslcore.errors import InputError
 from fslcore.evaluation import cache
 from fslcore.models import backbones, registry
-from fslcore.tasks import ESTIMATORS, ORACLE, Tasks, resplit, sample_closed, sample_matched, sample_open
+from fslcore.tasks import (
+    ESTIMATORS,
+    ORACLE,
+    Tasks,
+    resplit,
+    sample_closed,
+    sample_matched,
+    sample_open,
+)
 
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
@@ -51,9 +59,13 @@ EXERCISE, EXERCISE_TASKS = ("matched.5-shot", "biased.pixels.SC1", "biased.pixel
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--stored", action="store_true", help="write what is at hand, compute nothing")
+    parser.add_argument(
+        "--stored", action="store_true", help="write what is at hand, compute nothing"
+    )
     _build.part_option(parser)
-    parser.add_argument("--only", default="*", metavar="PATTERN", help="files of such names, *conv4-maml* say")
+    parser.add_argument(
+        "--only", default="*", metavar="PATTERN", help="files of such names, *conv4-maml* say"
+    )
     chosen = parser.parse_args()
     wanted = (setting for setting in settings() if fnmatchcase(setting[0], chosen.only))
     if chosen.part:
@@ -76,15 +88,24 @@ def of_finetuning(profile: dict) -> Iterator[tuple]:
     """The chapters on closed and open tasks and on the benchmark."""
     # The settings first, so that a stopped run has some of every data set.
     datasets_named = profile["closed-vs-open"]["datasets"]
-    for (chapter, sampling, shots, queries), backbone, dataset in product(SETTINGS, BACKBONES, datasets_named):
+    for (chapter, sampling, shots, queries), backbone, dataset in product(
+        SETTINGS, BACKBONES, datasets_named
+    ):
         images = evaluation.load_source(dataset)
         bounds, shape = profile[chapter], dict(ways=5, shots=shots, queries=queries, seed=0)
         if sampling == "closed":
             tasks = sample_closed(images.labels, tasks=bounds["ft_tasks"], **shape)
         else:
             tasks = sample_open(images.labels, max_tasks=bounds["ft_open"], **shape)
-        name = f"{dataset}.{backbone}.ft.{sampling}" + (f".{shots}-shot" if chapter == "benchmark" else "")
-        yield name, evaluation.ready(images, backbone, "ft"), tasks, dict(sampling=sampling, **shape)
+        name = f"{dataset}.{backbone}.ft.{sampling}" + (
+            f".{shots}-shot" if chapter == "benchmark" else ""
+        )
+        yield (
+            name,
+            evaluation.ready(images, backbone, "ft"),
+            tasks,
+            dict(sampling=sampling, **shape),
+        )
 
 
 def of_estimators(profile: dict) -> Iterator[tuple]:
@@ -92,7 +113,9 @@ def of_estimators(profile: dict) -> Iterator[tuple]:
     values = parameters("estimators", profile)
     shape = {name: values[name] for name in ("ways", "shots", "queries", "seed")}
     methods = [evaluation.Method.parse(m) for m in values["methods"]]
-    for (backbone, learner), dataset in product([m for m in methods if m[1] in learners.of_images], values["datasets"]):
+    for (backbone, learner), dataset in product(
+        [m for m in methods if m[1] in learners.of_images], values["datasets"]
+    ):
         images = evaluation.load_source(dataset)
         parts = estimates.draw(images, tasks=values["tasks"], **shape)
         asked, fresh = (part[: values["image_tasks"]] for part in parts)
@@ -101,7 +124,12 @@ def of_estimators(profile: dict) -> Iterator[tuple]:
             splits[name] = resplit(asked, name, rounds=values["rounds"], seed=values["seed"]).tasks
         for name, tasks in splits.items():
             facts = dict(sampling="closed", estimator=name, **shape)
-            yield f"{dataset}.{backbone}.{name}", evaluation.ready(images, backbone, learner), tasks, facts
+            yield (
+                f"{dataset}.{backbone}.{name}",
+                evaluation.ready(images, backbone, learner),
+                tasks,
+                facts,
+            )
         if learner != "maml":
             continue
         if dataset == values["sweep_dataset"]:
@@ -121,7 +149,9 @@ def of_estimators(profile: dict) -> Iterator[tuple]:
 def on_biased_tasks(profile: dict) -> Iterator[tuple]:
     """The chapters on spurious bias: random tasks, and biased ones by captioner, technique and shots."""
     values = parameters("captioners-and-tasks", profile)
-    sizes = {name: values[name] for name in ("ways", "queries", "seed")} | {"tasks": values["image_tasks"]}
+    sizes = {name: values[name] for name in ("ways", "queries", "seed")} | {
+        "tasks": values["image_tasks"]
+    }
     slow = [name for name in values["learners"] if tables.DECIDES[name] in learners.of_images]
     of_chapters = [(dataset, values["captioners"], sizes, None) for dataset in values["datasets"]]
     of_exercise = [("clipart", ["pixels"], sizes | {"tasks": EXERCISE_TASKS}, EXERCISE)]
@@ -149,7 +179,9 @@ def on_biased_tasks(profile: dict) -> Iterator[tuple]:
             if key.startswith("matched"):
                 tasks = sample_matched(images.classes, tasks, seed=values["seed"])
             facts = dict(what=key, **{k: v for k, v in tasks.sampler.items() if k != "tasks"})
-            figure_6 = key.startswith(f"biased.{words[first]}") and not construction and not only  # compares trainings
+            figure_6 = (
+                key.startswith(f"biased.{words[first]}") and not construction and not only
+            )  # compares trainings
             trainings = (1, 5) if figure_6 else (tables.trained_with(shots),)
             for method in (tables.method(name, s, values["trained"]) for s in trainings):
                 if registry.shipped(method.backbone):
@@ -161,7 +193,9 @@ def machine() -> str:
     """What decides how sums round: a record is exact where this, PyTorch and the device are the same."""
     try:
         lines = Path("/proc/cpuinfo").read_text().splitlines()
-        model = next(line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
+        model = next(
+            line.partition(":")[2].strip() for line in lines if line.startswith("model name")
+        )
     except (OSError, StopIteration):
         model = platform.processor()
     threads = f"{torch.get_num_threads()} threads"
@@ -204,7 +238,11 @@ def keep(name: str, run: evaluation.Ready, tasks: Tasks, only_stored: bool, fact
         "blocks": blocks(inputs, tasks),
         "device": str(backbones.device()),
         "machine": "; ".join(dict.fromkeys([*machines, machine()])),
-        "versions": {"fslcore": __version__, "torch": torch.__version__, "python": platform.python_version()},
+        "versions": {
+            "fslcore": __version__,
+            "torch": torch.__version__,
+            "python": platform.python_version(),
+        },
     }
     record.save(path, provenance)
     print(f"{name}: {len(tasks)} tasks, {100 * record.accuracy().mean():.2f} %", flush=True)

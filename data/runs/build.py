@@ -60,14 +60,20 @@ RECIPES = {
     "boil": {"epochs": 3, "steps": 100, "size": 2},
     "leo": {"epochs": 3, "steps": 100},
     **{name: {"epochs": 2} for name in RECENT},
-    **{name + suffix: {"epochs": 2, "steps": 100} for name in REMEDIED.values() for suffix in ("", "-ifsl")},
+    **{
+        name + suffix: {"epochs": 2, "steps": 100}
+        for name in REMEDIED.values()
+        for suffix in ("", "-ifsl")
+    },
 }
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--stored", action="store_true", help="train nothing")
-    parser.add_argument("--same", action="store_true", help="keep all rows, if the changed code trains as before")
+    parser.add_argument(
+        "--same", action="store_true", help="keep all rows, if the changed code trains as before"
+    )
     _build.part_option(parser)
     chosen = parser.parse_args()
     torch.set_num_threads(1)
@@ -75,7 +81,9 @@ def main() -> None:
     if chosen.part:
         return train(*_build.part_of(parser, parts(), chosen.part))
     if chosen.same:
-        return save(pd.DataFrame([same(row) for row in pd.read_parquet(runs.RECORDS).to_dict("records")]))
+        return save(
+            pd.DataFrame([same(row) for row in pd.read_parquet(runs.RECORDS).to_dict("records")])
+        )
     if not chosen.stored:
         stored = kept()
         for run in dict.fromkeys(run[1:] for run in wanted() if run not in stored):
@@ -99,13 +107,20 @@ def train(name: str, seed: int) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         on = {field: f"conv4-baseline:{checkpoint('baseline', seed)}" for field in rests_on(name)}
         training.train(name, path, seed=seed, progress=False, **changes(name), **on)
-        print(f"{path.name}: {time.time() - start:.0f} s, {time.process_time():.0f} s in all", flush=True)
+        print(
+            f"{path.name}: {time.time() - start:.0f} s, {time.process_time():.0f} s in all",
+            flush=True,
+        )
 
 
 def changes(name: str) -> dict:
     """What differs from the recipe: learners that compare places keep their network, which has more of them."""
     network = training.RECIPES[name].network
-    return {"network": network if network.endswith("-map") else NETWORK, "dataset": DATASET, **RECIPES[name]}
+    return {
+        "network": network if network.endswith("-map") else NETWORK,
+        "dataset": DATASET,
+        **RECIPES[name],
+    }
 
 
 def rests_on(name: str) -> list[str]:
@@ -122,7 +137,9 @@ def checkpoint(name: str, seed: int) -> Path:
         "code": code_digest(name),
         "rests on": checkpoint("baseline", seed).name if rests_on(name) else None,
     }
-    return store.path("runs", f"{name}-{seed}-{store.digest(json.dumps(facts, sort_keys=True))[:16]}.safetensors")
+    return store.path(
+        "runs", f"{name}-{seed}-{store.digest(json.dumps(facts, sort_keys=True))[:16]}.safetensors"
+    )
 
 
 @lru_cache
@@ -135,7 +152,9 @@ def code_digest(name: str) -> str:
     """SHA-256 of the code that trains a learner: of its syntax, so that comments and docstrings do not count."""
     recipe = training.RECIPES[name]
     learner = {**learners.of_features, **learners.of_images}[recipe.learner]
-    ancestors = dict.fromkeys(c.__module__ for c in learner.__mro__ if c.__module__.startswith(learners.__name__))
+    ancestors = dict.fromkeys(
+        c.__module__ for c in learner.__mro__ if c.__module__.startswith(learners.__name__)
+    )
     views = [training.unlabelled] if recipe.batch == "views" else []
     modules = (
         training.run,
@@ -146,14 +165,19 @@ def code_digest(name: str) -> str:
         *views,
         *(sys.modules[module] for module in ancestors),
     )
-    return hashlib.sha256("\n".join(syntax(Path(module.__file__)) for module in modules).encode()).hexdigest()
+    return hashlib.sha256(
+        "\n".join(syntax(Path(module.__file__)) for module in modules).encode()
+    ).hexdigest()
 
 
 def syntax(path: Path) -> str:
     """The syntax tree of a module, without its docstrings."""
     tree = ast.parse(path.read_text())
     for node in ast.walk(tree):
-        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef) and ast.get_docstring(node) is not None:
+        if (
+            isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef)
+            and ast.get_docstring(node) is not None
+        ):
             node.body = node.body[1:]
     # As Python 3.11 prints it, with which the records are made.
     everything = {"show_empty": True} if sys.version_info >= (3, 13) else {}
@@ -172,7 +196,11 @@ def started(name: str, seed: int = 0):
 def first_losses(run, steps: int = 3) -> list[float]:
     """Of the first steps: what a test makes again, to see that the code trains alike."""
     losses = []
-    batches = {"classes": run._class_batches, "tasks": run._task_batches, "views": run._view_batches}
+    batches = {
+        "classes": run._class_batches,
+        "tasks": run._task_batches,
+        "views": run._view_batches,
+    }
     for loss in islice(batches[run.recipe.batch](), steps):
         run.optimiser.zero_grad()
         loss.backward()
@@ -205,12 +233,20 @@ def save(table: pd.DataFrame) -> None:
 def same(row: dict) -> dict:
     """A row whose provenance names the code as it is now, which must train as the code that made the row."""
     stored, now = json.loads(row["provenance"]), facts(row["dataset"], row["learner"], row["seed"])
-    if changed := [name for name in now if name not in ("code", "rests_on") and now[name] != stored[name]]:
-        sys.exit(f"{row['learner']}: {', '.join(changed)} changed; make the row again, without --same")
+    if changed := [
+        name for name in now if name not in ("code", "rests_on") and now[name] != stored[name]
+    ]:
+        sys.exit(
+            f"{row['learner']}: {', '.join(changed)} changed; make the row again, without --same"
+        )
     if stored["first_losses"] and stored["code"] != now["code"]:
         losses = probe_losses(row["learner"])
-        if not np.allclose(losses, stored["first_losses"], rtol=0.01):  # another processor rounds otherwise
-            sys.exit(f"{row['learner']}: first losses {stored['first_losses']} were noted, now {losses}")
+        if not np.allclose(
+            losses, stored["first_losses"], rtol=0.01
+        ):  # another processor rounds otherwise
+            sys.exit(
+                f"{row['learner']}: first losses {stored['first_losses']} were noted, now {losses}"
+            )
     return row | {"provenance": json.dumps(stored | now, sort_keys=True)}
 
 
@@ -251,7 +287,11 @@ def evaluated(dataset: str, name: str, seed: int) -> dict:
         "first_losses": None if rests_on(name) else probe_losses(name),
         "weights": ready.backbone.weights,
         "device": str(backbones.device()),
-        "versions": {"fslcore": __version__, "torch": torch.__version__, "python": platform.python_version()},
+        "versions": {
+            "fslcore": __version__,
+            "torch": torch.__version__,
+            "python": platform.python_version(),
+        },
     }
     print(f"{dataset} {name} {seed}: {100 * record.accuracy().mean():.2f} %", flush=True)
     return {

@@ -14,8 +14,7 @@ import numpy as np
 import pandas as pd
 from PIL import Image
 
-from ..errors import choice as checked_choice
-from ..errors import number, whole
+from ..errors import choice as checked_choice, number, whole
 from .embedded import decoded, embedded_table
 from .images import Images, OnDemand
 

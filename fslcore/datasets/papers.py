@@ -16,7 +16,7 @@ cub            84     ``images.txt``, ``image_class_labels.txt``, ``classes.txt`
 
 The split novel is the release's test, validation its val, base its train. Nothing is unpickled: of
 the many circulating forms of miniImageNet, the one with images is read.
-"""  # noqa: E501 (the table)
+"""
 
 from __future__ import annotations
 

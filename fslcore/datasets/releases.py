@@ -23,7 +23,7 @@ Differences from Meta-Dataset's records: images are not compressed again; an ima
 read from its centre square, where Meta-Dataset squeezes the whole image; strokes of Omniglot stay
 dark on light, where Meta-Dataset inverts them. Backbones whose name ends in ``-released``
 (`fslcore.models.backbones`) read both as Meta-Dataset does.
-"""  # noqa: E501 (the table)
+"""
 
 from __future__ import annotations
 

@@ -8,8 +8,7 @@ from itertools import chain, islice
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..errors import InputError
-from ..errors import labels as checked_labels
+from ..errors import InputError, labels as checked_labels
 from .tasks import are_among
 
 

@@ -19,7 +19,10 @@ def rows():
 
 
 def test_every_claim_has_a_check_and_every_check_a_claim(rows):
-    assert set(rows.index) == set(audit.CHECKS.by_claim) | set(audit.CHECKS.repeats) and rows.index.is_unique
+    assert (
+        set(rows.index) == set(audit.CHECKS.by_claim) | set(audit.CHECKS.repeats)
+        and rows.index.is_unique
+    )
     assert len(rows) >= 40
     assert (rows["gives"] != "").all() and set(rows["verdict"]) == set(VERDICTS.values())
 
@@ -61,7 +64,10 @@ def test_verdicts_without_the_released_tasks(rows):
             "114 − 27 − 12 = 75 pairs would be conclusive open, but 57 are; 75 + 27 = 102 paired, but 94 are",
         ),
         ("flip-flop-percent", "23.7 %"),
-        ("closed-conclusive", "show 64 of the 135 pairs, 45 of them conclusive; 69 of the other 71"),
+        (
+            "closed-conclusive",
+            "show 64 of the 135 pairs, 45 of them conclusive; 69 of the other 71",
+        ),
         ("open-conclusive", "81 of the 135 pairs, 31 of them conclusive"),
         ("paired-conclusive", "81 of the 135 pairs, 60 of them conclusive"),
         ("dinov2-table-number", "Table 4; Table 6 has CLIP"),
@@ -114,7 +120,11 @@ def test_the_evidence_decides_and_not_the_claim(monkeypatch):
 
     def exchanged(n):
         t = printed(n)
-        return t.assign(sampling=t["sampling"].map({"closed": "open", "open": "closed"})) if n == 2 else t
+        return (
+            t.assign(sampling=t["sampling"].map({"closed": "open", "open": "closed"}))
+            if n == 2
+            else t
+        )
 
     monkeypatch.setattr(published, "table", exchanged)
     rows = audit.audit()["verdict"]
@@ -126,11 +136,18 @@ def made_up(rng, equal):
     parts = []
     for dataset in sorted(published.table(2)["dataset"].unique()):
         hard = rng.normal(60, 10, 50)
-        for i, (backbone, learner) in enumerate((b, m) for b in ("clip", "dino") for m in ("lr", "ncc", "ft")):
+        for i, (backbone, learner) in enumerate(
+            (b, m) for b in ("clip", "dino") for m in ("lr", "ncc", "ft")
+        ):
             accuracy = rng.normal(60, 10, 50) if equal else hard + 3 * i + rng.normal(0, 1, 50)
             parts.append(
                 pd.DataFrame({"task": range(50), "accuracy": accuracy.clip(0, 100)}).assign(
-                    dataset=dataset, backbone=backbone, learner=learner, shots=5, queries=5, sampling="open"
+                    dataset=dataset,
+                    backbone=backbone,
+                    learner=learner,
+                    shots=5,
+                    queries=5,
+                    sampling="open",
                 )
             )
     return pd.concat(parts)
@@ -141,12 +158,17 @@ def test_released_tasks_settle_what_the_tables_cannot():
     clear, equal = (audit.audit(made_up(rng, equal)) for equal in (False, True))
     assert clear["verdict"][["hard-for-all", "paired-narrower"]].tolist() == ["holds"] * 2
     assert clear["gives"]["paired-optimised-conclusive"] == "135"
-    assert equal["verdict"]["paired-narrower"] == "differs" and int(equal["gives"]["paired-optimised-conclusive"]) < 20
+    assert (
+        equal["verdict"]["paired-narrower"] == "differs"
+        and int(equal["gives"]["paired-optimised-conclusive"]) < 20
+    )
     one_shot = made_up(rng, True).assign(shots=1)  # not what the claims are about
     assert audit.audit(one_shot)["verdict"]["paired-narrower"] == "cannot be checked here"
 
 
-@pytest.mark.skipif(not REAL.is_dir(), reason="the authors' released accuracies are not at ../shared/oops-benchmark")
+@pytest.mark.skipif(
+    not REAL.is_dir(), reason="the authors' released accuracies are not at ../shared/oops-benchmark"
+)
 def test_with_the_real_released_tasks(rows):
     full = audit.audit(released.read(str(REAL)))
     changed = full["verdict"][full["verdict"] != rows["verdict"]].to_dict()
@@ -157,7 +179,10 @@ def test_with_the_real_released_tasks(rows):
         "omniglot-removed": "differs",
     }
     assert full["gives"]["paired-optimised-conclusive"] == "96"
-    assert "0.53 to 0.59 across backbones and 0.83 to 0.94 within one" in full["gives"]["figure1-correlation"]
+    assert (
+        "0.53 to 0.59 across backbones and 0.83 to 0.94 within one"
+        in full["gives"]["figure1-correlation"]
+    )
     assert "83 conclusive" in full["gives"]["omniglot-removed"]
     assert "at Q = 5: 59" in full["gives"]["open-conclusive"]
 

@@ -3,8 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from scipy import stats as scipy_stats
 
 from fslbook import published
@@ -20,7 +19,10 @@ def rows():
 
 
 def test_every_claim_has_a_check_and_every_check_a_claim(rows):
-    assert set(rows.index) == set(audit.CHECKS.by_claim) | set(audit.CHECKS.repeats) and rows.index.is_unique
+    assert (
+        set(rows.index) == set(audit.CHECKS.by_claim) | set(audit.CHECKS.repeats)
+        and rows.index.is_unique
+    )
     assert 25 <= len(rows) <= 40 and (rows["gives"] != "").all()
 
 
@@ -65,14 +67,23 @@ def test_verdicts(rows):
         ("same-episodes", "12 of 30 errors"),
         ("same-episodes", "baseline, baseline++, maml on cifar-fs, miniimagenet"),
         ("hold-out-size", "3.0 to 3.4 images in 6 of 15 rows and 4.7 to 6.2"),
-        ("half-off-by-ten", "8.95 (protonet 5-fold) to be beyond 10 points in 89.5% of episodes at most"),
+        (
+            "half-off-by-ten",
+            "8.95 (protonet 5-fold) to be beyond 10 points in 89.5% of episodes at most",
+        ),
         ("half-off-by-ten", "3 of the 18 cells in which they can be (0.37 to 0.49)"),
         ("enough-to-select", "12 of 12 cells"),
         ("enough-to-select", "in 3 of 12; by closed intervals 0 better, 5 worse"),
-        ("ridge-tuning", "cifar-fs +1.72, miniimagenet +2.75, meta-album -0.90; by closed intervals 2 better, 0 worse"),
+        (
+            "ridge-tuning",
+            "cifar-fs +1.72, miniimagenet +2.75, meta-album -0.90; by closed intervals 2 better, 0 worse",
+        ),
         ("maml-tuning", "1 better, 2 worse, 0 open"),
         ("maml-tuning", "on cifar-fs by 31 points"),
-        ("best-selectors", "against 5-fold 0 better, 0 worse, 6 open, and against hold-out 5 better"),
+        (
+            "best-selectors",
+            "against 5-fold 0 better, 0 worse, 6 open, and against hold-out 5 better",
+        ),
         ("imbalance-unchanged", "3 of 3 data sets; 9 of 12"),
         ("stable-protonet", "4 of 6 columns"),
         ("oracle-episodes", "80.1 ± 0.49 against 82.1 ± 0.50"),
@@ -86,7 +97,10 @@ def test_what_the_tables_give(rows, claim, gives):
 def test_another_figure_gets_another_verdict():
     """The lowest chance of an error beyond 10 points on miniImageNet, if errors are normal, is 37.3 %."""
     check = audit.CHECKS.by_claim["half-off-by-ten"]
-    assert [VERDICTS[check(size, audit.Evidence())[1]] for size in ("37", "38")] == ["holds", "differs"]
+    assert [VERDICTS[check(size, audit.Evidence())[1]] for size in ("37", "38")] == [
+        "holds",
+        "differs",
+    ]
 
 
 # ---- arithmetic
@@ -110,7 +124,9 @@ def test_held_out_recovers_the_number_of_images(n):
     rng = np.random.default_rng(n)
     p = rng.beta(20, 8, 400_000)
     estimates = 100 * rng.binomial(n, p) / n
-    assert audit.held_out(estimates.mean(), estimates.std(), 100 * p.std()) == pytest.approx(n, rel=0.03)
+    assert audit.held_out(estimates.mean(), estimates.std(), 100 * p.std()) == pytest.approx(
+        n, rel=0.03
+    )
 
 
 def test_largest_against_simulation_and_the_known_case():
@@ -138,14 +154,24 @@ def simulated(rng, related: bool):
             p = np.clip(0.55 + 0.02 * i + hard, 0.05, 0.95)
             scores[m] = 100 * rng.binomial(75, p) / 75
             tables[1].append((d, m, "oracle", *cell(scores[m])))
-            for e, images in (("hold-out", 5), ("5-fold", 25), ("leave-one-out", 25), ("bootstrap", 25)):
+            for e, images in (
+                ("hold-out", 5),
+                ("5-fold", 25),
+                ("leave-one-out", 25),
+                ("bootstrap", 25),
+            ):
                 estimate = 100 * rng.binomial(images, p if related else rng.permutation(p)) / images
                 tables[1].append((d, m, e, *cell(estimate)))
                 tables[2].append((d, m, e, np.abs(estimate - scores[m]).mean()))
         best = np.max([x if related else rng.permutation(x) for x in scores.values()], axis=0)
-        tables[5] += [(d, "oracle", *cell(best)), *((d, e, *cell(scores["r2d2"])) for e in audit.ESTIMATORS)]
+        tables[5] += [
+            (d, "oracle", *cell(best)),
+            *((d, e, *cell(scores["r2d2"])) for e in audit.ESTIMATORS),
+        ]
     return {
-        1: pd.DataFrame(tables[1], columns=["dataset", "learner", "estimator", "mean", "half_width"]),
+        1: pd.DataFrame(
+            tables[1], columns=["dataset", "learner", "estimator", "mean", "half_width"]
+        ),
         2: pd.DataFrame(tables[2], columns=["dataset", "learner", "estimator", "mae"]),
         5: pd.DataFrame(tables[5], columns=["dataset", "estimator", "mean", "half_width"]),
     }
@@ -166,5 +192,6 @@ def test_related_and_unrelated_episodes_are_told_apart(monkeypatch, related):
 def test_with_few_episodes_behind_the_means_no_sentence_lacks_a_number():
     evidence = audit.audit(100)["gives"]
     assert (
-        evidence["hold-out-size"].startswith("the spreads of Table 1 fit 1") and not evidence.str.contains("nan").any()
+        evidence["hold-out-size"].startswith("the spreads of Table 1 fit 1")
+        and not evidence.str.contains("nan").any()
     )

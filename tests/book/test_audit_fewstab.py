@@ -5,8 +5,7 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from scipy import stats as scipy_stats
 
 from fslbook import published
@@ -25,7 +24,10 @@ def rows(evidence):
 
 
 def test_every_claim_has_a_check_and_every_check_a_claim(rows):
-    assert set(rows.index) == set(audit.CHECKS.by_claim) | set(audit.CHECKS.repeats) and rows.index.is_unique
+    assert (
+        set(rows.index) == set(audit.CHECKS.by_claim) | set(audit.CHECKS.repeats)
+        and rows.index.is_unique
+    )
     assert 25 <= len(rows) <= 40 and (rows["gives"] != "").all()
 
 
@@ -46,7 +48,12 @@ def test_verdicts(rows):
         "table-6",
         "blip-lower",
     }
-    assert set(by["cannot be checked here"]) == {"same-tasks", "training-shots", "sc2-reason", "detection-little"}
+    assert set(by["cannot be checked here"]) == {
+        "same-tasks",
+        "training-shots",
+        "sc2-reason",
+        "detection-little",
+    }
 
 
 @pytest.mark.parametrize(
@@ -54,7 +61,10 @@ def test_verdicts(rows):
     [
         ("below-random", "60 of 60 cells of Table 3; by closed intervals 60 of 60"),
         ("gap-is-bias", "miniimagenet 44%, tieredimagenet 60%, cub 54%"),
-        ("same-model", "1 of 60 cells impossible (cub 5 boil: Acc 86.11 needs wAcc-R ≥ 30.55, printed 21.33)"),
+        (
+            "same-model",
+            "1 of 60 cells impossible (cub 5 boil: Acc 86.11 needs wAcc-R ≥ 30.55, printed 21.33)",
+        ),
         ("same-model", "0.90 to 1.10"),
         ("same-model", "1.35 to 2.91"),
         ("equation-1", "60 of 60"),
@@ -104,7 +114,12 @@ def test_rounding_is_no_difference(evidence):
 def test_derived_tables(evidence):
     t = evidence.derived
     counts = t.groupby("table")["same"].agg(["sum", "size"])
-    assert counts.loc[["4", "5", "6", "S11"]].to_numpy().tolist() == [[6, 6], [3, 3], [2, 6], [2, 6]]
+    assert counts.loc[["4", "5", "6", "S11"]].to_numpy().tolist() == [
+        [6, 6],
+        [3, 3],
+        [2, 6],
+        [2, 6],
+    ]
     assert counts.loc[["S5, gaps", "S6, gaps"]].to_numpy().tolist() == [[90, 90]] * 2
     assert t[~t["same"] & t["table"].str.contains("average")]["row"].tolist() == ["average qc2"]
     assert (t["printed"] - t["recomputed"]).abs().max() < 0.06
@@ -113,10 +128,18 @@ def test_derived_tables(evidence):
 # ---- arithmetic
 
 
-@pytest.mark.parametrize("accuracy, ways, queries", [(20, 5, 15), (72, 5, 15), (50, 2, 3), (97, 20, 7)])
+@pytest.mark.parametrize(
+    "accuracy, ways, queries", [(20, 5, 15), (72, 5, 15), (50, 2, 3), (97, 20, 7)]
+)
 def test_lowest_against_simulation(accuracy, ways, queries):
-    simulated = 100 * np.random.default_rng(0).binomial(queries, accuracy / 100, (200_000, ways)).min(axis=1) / queries
-    assert audit.lowest(accuracy, ways, queries) == pytest.approx((simulated.mean(), simulated.std()), abs=0.15)
+    simulated = (
+        100
+        * np.random.default_rng(0).binomial(queries, accuracy / 100, (200_000, ways)).min(axis=1)
+        / queries
+    )
+    assert audit.lowest(accuracy, ways, queries) == pytest.approx(
+        (simulated.mean(), simulated.std()), abs=0.15
+    )
 
 
 @given(accuracy=st.floats(1, 99), ways=st.integers(2, 10), queries=st.integers(2, 40))
@@ -139,7 +162,9 @@ def test_redrawn_against_scipy_and_without_noise():
     still = audit.redrawn(means, np.zeros((10, 2)), 3)
     assert still == pytest.approx([scipy_stats.spearmanr(*means.T).statistic] * 3)
     blurred = audit.redrawn(means, np.full((10, 2), 1e4), 4000)
-    assert abs(blurred.mean()) < 0.03 and blurred.std() == pytest.approx(1 / 3, abs=0.02)  # 1/√(n − 1)
+    assert abs(blurred.mean()) < 0.03 and blurred.std() == pytest.approx(
+        1 / 3, abs=0.02
+    )  # 1/√(n − 1)
     first, second = (audit.redrawn(means, np.ones((10, 2)), 5, seed=1) for _ in range(2))
     assert (first == second).all()
 
@@ -147,7 +172,9 @@ def test_redrawn_against_scipy_and_without_noise():
 def test_rank_correlations_against_scipy(evidence):
     rho = tables.rank_correlations(evidence.means, "acc", "wacc-a")
     t = evidence.means.xs(("cub", 5), level=["dataset", "shots"])
-    assert len(rho) == 6 and rho["cub", 5] == pytest.approx(scipy_stats.spearmanr(t["acc"], t["wacc-a"]).statistic)
+    assert len(rho) == 6 and rho["cub", 5] == pytest.approx(
+        scipy_stats.spearmanr(t["acc"], t["wacc-a"]).statistic
+    )
 
 
 def test_spread_of_a_made_up_learner_is_recognised(monkeypatch):
@@ -173,18 +200,25 @@ def test_spread_of_a_made_up_learner_is_recognised(monkeypatch):
 
 def test_tables_that_agree_get_other_verdicts(monkeypatch, evidence):
     """Swap in what the tables give, a possible cell, and supports that matter: the claims then hold."""
-    printed, ours = published.table, evidence.derived.set_index(["table", "dataset", "row"])["recomputed"]
+    printed, ours = (
+        published.table,
+        evidence.derived.set_index(["table", "dataset", "row"])["recomputed"],
+    )
 
     def mended(n, paper):
         t = printed(n, paper).copy()
         if n == 6:
-            t["correlation"] = [round(ours["6", r.dataset, f"{r.shots}-shot"], 2) for r in t.itertuples()]
+            t["correlation"] = [
+                round(ours["6", r.dataset, f"{r.shots}-shot"], 2) for r in t.itertuples()
+            ]
         if n == 3:
             t.loc[(t["learner"] == "boil") & (t["metric"] == "wacc-r"), "mean"] = 45.0
         if n == "S5":  # random supports leave no gap
             random = t[t["tasks"] == "random"].set_index(["dataset", "learner"])["wacc"]
             random_supports = (t["tasks"] == "sc1") & (t["learner"] != "average")
-            t.loc[random_supports, "wacc"] = [random[r.dataset, r.learner] for r in t[random_supports].itertuples()]
+            t.loc[random_supports, "wacc"] = [
+                random[r.dataset, r.learner] for r in t[random_supports].itertuples()
+            ]
         return t
 
     monkeypatch.setattr(published, "table", mended)

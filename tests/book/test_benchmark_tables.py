@@ -39,7 +39,9 @@ def hundred_images(monkeypatch):
     monkeypatch.setattr(benchmark.evaluation, "load_source", lambda name: range(100))
 
 
-def test_live_table_2_has_students_quantile_for_open_tasks_and_the_normal_one_for_closed(hundred_images):
+def test_live_table_2_has_students_quantile_for_open_tasks_and_the_normal_one_for_closed(
+    hundred_images,
+):
     """OOPS, equations 2 and 4."""
     accuracies = np.random.default_rng(0).normal(70, 8, 144)
     results = results_of({("d", "b", "l", sampling): accuracies for sampling in ("open", "closed")})
@@ -52,14 +54,28 @@ def test_live_table_2_has_students_quantile_for_open_tasks_and_the_normal_one_fo
 
 
 def test_counts_of_tasks_name_all_backbones(hundred_images):
-    sizes = {("b", "ft", "open"): 20, ("b", "ft", "closed"): 6, ("c", "ft", "open"): 70, ("c", "ft", "closed"): 6}
-    table = benchmark.intervals(results_of({("d", *key): np.arange(size) for key, size in sizes.items()}))
-    assert benchmark.task_counts(table).loc[("d", 100)].to_dict() == {("closed", "FT"): "6", ("open", "FT"): "20 to 70"}
+    sizes = {
+        ("b", "ft", "open"): 20,
+        ("b", "ft", "closed"): 6,
+        ("c", "ft", "open"): 70,
+        ("c", "ft", "closed"): 6,
+    }
+    table = benchmark.intervals(
+        results_of({("d", *key): np.arange(size) for key, size in sizes.items()})
+    )
+    assert benchmark.task_counts(table).loc[("d", 100)].to_dict() == {
+        ("closed", "FT"): "6",
+        ("open", "FT"): "20 to 70",
+    }
 
 
 def test_table_2_has_the_papers_width_ratios_and_gaps():
     ratio = benchmark.width_ratios(published.table(2))["ratio"]
-    assert len(ratio) == 36 and ratio.mean() == pytest.approx(4.00, abs=0.005) and (ratio < 1).sum() == 8
+    assert (
+        len(ratio) == 36
+        and ratio.mean() == pytest.approx(4.00, abs=0.005)
+        and (ratio < 1).sum() == 8
+    )
     gaps = benchmark.mean_gaps(published.table(2))
     assert gaps["intervals apart"].sum() == 13 and gaps["settings"].sum() == 36
 
@@ -77,7 +93,9 @@ def test_printed_tables_keep_their_layout_and_counts():
     assert table.shape == (27, 4) and list(table)[-1] == "dinov2 NCC"
     assert table.loc[("aircraft", 1), "clip LR"] == "9.241 ± 4.274\u00a0*"
     assert table.loc[("aircraft", 10), "clip LR"].strip() == "−0.816 ± 5.803"
-    assert table.loc[("aircraft", 1), "dinov2 LR"] == "0.000 ± 1.161\u00a0\u2007†"  # illegible, and recomputed
+    assert (
+        table.loc[("aircraft", 1), "dinov2 LR"] == "0.000 ± 1.161\u00a0\u2007†"
+    )  # illegible, and recomputed
 
 
 def test_pair_table_and_counts():
@@ -102,8 +120,12 @@ def test_pair_table_and_counts():
     symbols = benchmark.symbols(pairs, ("closed", "open", "paired"))
     assert symbols.loc[("d", ("x", "lr"), ("x", "ncc"))] == "− 0 −"
     assert benchmark.correlations(results).loc["d", "highest"] > 0.95
-    certain = {("d", "x", name, "open"): np.full(20, 99.0 + k) for k, name in enumerate(("ncc", "lr"))}
-    correlations = benchmark.correlations(results_of(certain)).loc["d"]  # of methods that never vary there is none
+    certain = {
+        ("d", "x", name, "open"): np.full(20, 99.0 + k) for k, name in enumerate(("ncc", "lr"))
+    }
+    correlations = benchmark.correlations(results_of(certain)).loc[
+        "d"
+    ]  # of methods that never vary there is none
     assert correlations["pairs"] == 0 and np.isnan(correlations["highest"])
 
 
@@ -119,7 +141,9 @@ def test_nearest_mean_accuracy_against_a_loop():
 
 
 def test_open_intervals_cover_new_images_and_closed_ones_do_not():
-    truth, intervals = gaussians.coverage(200, 250, tasks=600, shots=5, queries=15, level=0.95, seed=3)
+    truth, intervals = gaussians.coverage(
+        200, 250, tasks=600, shots=5, queries=15, level=0.95, seed=3
+    )
     hit = {kind: np.mean([r.low <= truth <= r.high for r in intervals[kind]]) for kind in intervals}
     assert hit["open"] > 0.90  # nominal 0.95; standard error 0.015
     assert hit["closed"] < 0.60
@@ -131,7 +155,11 @@ def test_open_intervals_cover_new_images_and_closed_ones_do_not():
 @pytest.fixture
 def features(tmp_path):
     rng, labels = np.random.default_rng(0), np.repeat(np.arange(8), [40] * 6 + [12, 5])
-    np.savez(tmp_path / "f.npz", features=rng.normal(size=(len(labels), 6)) + 3 * np.eye(8, 6)[labels], labels=labels)
+    np.savez(
+        tmp_path / "f.npz",
+        features=rng.normal(size=(len(labels), 6)) + 3 * np.eye(8, 6)[labels],
+        labels=labels,
+    )
     return f"features:{tmp_path}/f.npz"
 
 
@@ -147,7 +175,9 @@ def test_collect_takes_several_sizes_and_open_tasks_alone(features):
         skip_small_classes=True,
     )
     size = table.groupby(["shots", "queries", "learner"]).size()
-    assert set(size.index.droplevel("learner")) == {(1, 2), (5, 5)} and set(table["sampling"]) == {"open"}
+    assert set(size.index.droplevel("learner")) == {(1, 2), (5, 5)} and set(table["sampling"]) == {
+        "open"
+    }
     assert size.max() == 6 and (table["ways"] == 5).all()
     with pytest.raises(InputError, match="as many of one as of the other"):
         benchmark.collect([features], ["none"], ["ncc"], shots=[1, 5], queries=5)
@@ -158,16 +188,29 @@ def test_collect_takes_several_sizes_and_open_tasks_alone(features):
 def test_without_results_at_hand_it_says_so():
     with pytest.raises(InputError, match="no results of them are at hand"):
         benchmark.collect(
-            ["clipart"], ["glyph-conv"], ["ft"], shots=1, queries=1, seed=99, samplings=["open"], ft_open=2
+            ["clipart"],
+            ["glyph-conv"],
+            ["ft"],
+            shots=1,
+            queries=1,
+            seed=99,
+            samplings=["open"],
+            ft_open=2,
         )
 
 
 def test_the_gain_from_the_rule_is_kept_apart_from_that_of_pairing():
     """One pair whose intervals overlap although the difference is significant, one that needs pairing, one neither."""
     rng = np.random.default_rng(0)
-    hard = rng.permutation(np.repeat([-10.0, 10.0], 200))  # half-widths of about 1 for each, 1.4 for a difference
+    hard = rng.permutation(
+        np.repeat([-10.0, 10.0], 200)
+    )  # half-widths of about 1 for each, 1.4 for a difference
     noise = rng.permutation(np.repeat([-1.0, 1.0], 200))
-    by_set = {"rule": rng.permutation(hard) + 1.7, "pairing": hard + noise + 1, "neither": rng.permutation(hard) + 1}
+    by_set = {
+        "rule": rng.permutation(hard) + 1.7,
+        "pairing": hard + noise + 1,
+        "neither": rng.permutation(hard) + 1,
+    }
     results = results_of(
         {
             (name, "x", learner, "open"): accuracies
@@ -190,11 +233,23 @@ def test_the_gain_from_the_rule_is_kept_apart_from_that_of_pairing():
 
 
 def test_corrected_counts_by_hand():
-    p = [0.001, 0.012, 0.014, 0.04, 0.3]  # Holm: 0.05/5, 0.05/4, 0.05/3, 0.05/2; Benjamini-Hochberg: 0.05·i/5
+    p = [
+        0.001,
+        0.012,
+        0.014,
+        0.04,
+        0.3,
+    ]  # Holm: 0.05/5, 0.05/4, 0.05/3, 0.05/2; Benjamini-Hochberg: 0.05·i/5
     pairs = pd.DataFrame({"open": [1, 0, 0, 0, 0], "paired": [1, -1, 1, 1, 0], "p_value": p})
     pairs["unpaired"] = [1, 0, 1, 0, 0]
     assert benchmark.corrected_counts(pairs).tolist() == [5, 1, 2, 4, 3, 4]
-    pairs["p_value"] = [0.02, 0.02, 0.02, 0.02, 0.3]  # no first one below 0.05/5; four below 0.05·4/5
+    pairs["p_value"] = [
+        0.02,
+        0.02,
+        0.02,
+        0.02,
+        0.3,
+    ]  # no first one below 0.05/5; four below 0.05·4/5
     assert benchmark.corrected_counts(pairs).tolist() == [5, 1, 2, 4, 0, 4]
 
 
@@ -209,19 +264,30 @@ def test_paired_differences_have_the_form_of_the_printed_tables():
     assert benchmark.finetuning_pairs(results) == [(("x", "ft"), ("x", "lr"))]
     table = benchmark.paired_differences(results, benchmark.finetuning_pairs(results))
     assert set(table) - {"n_tasks"} == set(published.table(4)) - {"reading", "note"}
-    assert len(table) == 1 and table.loc[0, ["mean", "n_tasks"]].tolist() == [10, 3]  # the tasks of both
+    assert len(table) == 1 and table.loc[0, ["mean", "n_tasks"]].tolist() == [
+        10,
+        3,
+    ]  # the tasks of both
     assert benchmark.difference_table(table, 1).loc[("d", 5), "x LR"].startswith("10.0 ± ")
-    assert benchmark.verdict_counts(table).loc[5].to_dict() == {"FT better": 0, "inconclusive": 1, "FT worse": 0}
+    assert benchmark.verdict_counts(table).loc[5].to_dict() == {
+        "FT better": 0,
+        "inconclusive": 1,
+        "FT worse": 0,
+    }
 
 
 @pytest.mark.parametrize("number, agreeing, printed", [(4, 28, 31), (5, 18, 18), (6, 13, 18)])
 def test_without_released_tasks_stands_what_was_kept_of_them(number, agreeing, printed):
     compared = benchmark.against_printed(number, None)
     recomputed = compared.dropna(subset="same")
-    assert (recomputed["same"].sum(), len(recomputed)) == (agreeing, printed) and set(recomputed["shots"]) == {5}
+    assert (recomputed["same"].sum(), len(recomputed)) == (agreeing, printed) and set(
+        recomputed["shots"]
+    ) == {5}
     assert (recomputed["reading"] == "printed").all()
     cells = benchmark.side_by_side(compared).xs("printed", axis=1, level=1)
-    assert (cells.to_numpy() == benchmark.difference_table(published.table(number)).to_numpy()).all()
+    assert (
+        cells.to_numpy() == benchmark.difference_table(published.table(number)).to_numpy()
+    ).all()
 
 
 def test_recomputed_cells_stand_beside_the_printed_ones(monkeypatch):
@@ -243,7 +309,9 @@ def test_recomputed_cells_stand_beside_the_printed_ones(monkeypatch):
     # one more digit than is printed does not count
     printed = compared.assign(mean=2.0004, half_width=2.4841)[list(published.table(6))]
     monkeypatch.setattr(published, "table", lambda number: printed)
-    compared_again = benchmark.against_printed(6, results).set_index(["dataset", "shots", "b_learner"])
+    compared_again = benchmark.against_printed(6, results).set_index(
+        ["dataset", "shots", "b_learner"]
+    )
     assert compared_again["same"]["cub", 5, "lr"]
 
 
@@ -252,22 +320,37 @@ def test_figure_6_has_the_papers_counts_and_ours():
     tables = []
     for shots, queries in ((1, 15), (1, 1), (5, 15), (5, 5)):
         means = {("d", name, "ncc", "open"): mean for name, mean in zip("xyz", (60, 70, 60))}
-        results = results_of({key: rng.normal(mean, 5, 30).clip(0, 100) for key, mean in means.items()})
+        results = results_of(
+            {key: rng.normal(mean, 5, 30).clip(0, 100) for key, mean in means.items()}
+        )
         tables.append(results.assign(shots=shots, queries=queries))
     counts = benchmark.counts_by_size(tables)
-    assert counts.index.tolist() == [(1, 1), (1, 15), (5, 5), (5, 15)] and (counts["pairs"] == 3).all()
+    assert (
+        counts.index.tolist() == [(1, 1), (1, 15), (5, 5), (5, 15)] and (counts["pairs"] == 3).all()
+    )
     bars = benchmark.figure_6(counts, 15)
     assert len(bars) == 5 * 2 + 3 and bars["rule"].nunique() == 5
-    assert bars.query("shots == 0")[["conclusive", "pairs"]].values.tolist() == [[57, 135], [94, 135], [97, 135]]
-    assert bars.query("shots == 5 and rule == 'paired, optimised Q'")["conclusive"].item() == counts["paired"][5, 5]
+    assert bars.query("shots == 0")[["conclusive", "pairs"]].values.tolist() == [
+        [57, 135],
+        [94, 135],
+        [97, 135],
+    ]
+    assert (
+        bars.query("shots == 5 and rule == 'paired, optimised Q'")["conclusive"].item()
+        == counts["paired"][5, 5]
+    )
     ax = figures.conclusive_bars(bars).axes[0]
-    assert len(ax.patches) == 10 and [t.get_text() for t in ax.get_yticklabels()] == list(bars["rule"].unique())
+    assert len(ax.patches) == 10 and [t.get_text() for t in ax.get_yticklabels()] == list(
+        bars["rule"].unique()
+    )
     table = benchmark.counts_table(counts, None)
     assert table.loc[("OOPS, printed", 5, 5)].tolist() == ["135", "—", "—", "97", "—", "—"]
     assert "OOPS, released" not in table.index
 
 
-@pytest.mark.skipif(not REAL.is_dir(), reason="the authors' released accuracies are not at ../shared/oops-benchmark")
+@pytest.mark.skipif(
+    not REAL.is_dir(), reason="the authors' released accuracies are not at ../shared/oops-benchmark"
+)
 def test_released_tasks_give_59_of_67_printed_cells_and_the_counts_of_the_paper():
     tasks = released.read(str(REAL))
     tables = [benchmark.against_printed(number, tasks) for number in (4, 5, 6)]

@@ -55,7 +55,14 @@ def small(tmp_path, monkeypatch):
     (tmp_path / "nb" / "small.md").write_text(NOTEBOOK)
     (tmp_path / "profile.yml").write_text("small: {rate: 0.25}\n")
     monkeypatch.setattr(notebooks, "NOTEBOOKS", tmp_path / "nb")
-    return ["run", "small", "--profile", str(tmp_path / "profile.yml"), "-o", str(tmp_path / "out.ipynb")]
+    return [
+        "run",
+        "small",
+        "--profile",
+        str(tmp_path / "profile.yml"),
+        "-o",
+        str(tmp_path / "out.ipynb"),
+    ]
 
 
 def printed(notebook):
@@ -76,18 +83,35 @@ def test_one_value_where_a_list_is_meant_is_the_list_of_it(small, tmp_path):
 @pytest.mark.parametrize(
     "words, message",
     [
-        (["shot", "1"], "small takes shots, rate, kind, sets, folds, fast, where, more (did you mean shots?)"),
+        (
+            ["shot", "1"],
+            "small takes shots, rate, kind, sets, folds, fast, where, more (did you mean shots?)",
+        ),
         (["shots", "many"], "parameter shots = 'many'; int is needed"),
         (["shots", "0"], "parameter shots = 0; 1..100 is allowed"),
         (["folds", "3"], "parameter folds = 3; 2, 5, 10 are allowed"),
-        (["kind", "opened"], "parameter kind = opened; closed, open are allowed (did you mean open?)"),
-        (["where", "/etc/passwd"], "parameter where = /etc/passwd; this is a file, a folder is needed"),
-        (["sets", "{clipart: 1}"], "parameter sets = {'clipart': 1}; a list of str is allowed, such as "),
-        (["sets", "[]"], "parameter sets = []; a list of str, not an empty one, is allowed, such as "),
+        (
+            ["kind", "opened"],
+            "parameter kind = opened; closed, open are allowed (did you mean open?)",
+        ),
+        (
+            ["where", "/etc/passwd"],
+            "parameter where = /etc/passwd; this is a file, a folder is needed",
+        ),
+        (
+            ["sets", "{clipart: 1}"],
+            "parameter sets = {'clipart': 1}; a list of str is allowed, such as ",
+        ),
+        (
+            ["sets", "[]"],
+            "parameter sets = []; a list of str, not an empty one, is allowed, such as ",
+        ),
         (["sets", "[clipard]"], "dataset = clipard; known are clipart"),
     ],
 )
-def test_a_bad_parameter_is_one_line_that_says_what_is_allowed(small, tmp_path, capsys, words, message):
+def test_a_bad_parameter_is_one_line_that_says_what_is_allowed(
+    small, tmp_path, capsys, words, message
+):
     assert cli.main([*small, "-p", *words]) == 2
     error = capsys.readouterr().err.strip()
     assert message in error and error.startswith("fslbook: ") and "\n" not in error
@@ -118,7 +142,10 @@ def test_the_bar_of_a_run_counts_its_cells(small, tmp_path, monkeypatch):
     monkeypatch.setattr(tqdm, "tqdm", Bar)
     for progress in (True, False):
         notebooks.run("small", {}, tmp_path / "o.ipynb", progress=progress)
-    assert [(bar["total"], bar["delay"], bar["disable"]) for bar in bars] == [(3, 5, None), (3, 5, True)]
+    assert [(bar["total"], bar["delay"], bar["disable"]) for bar in bars] == [
+        (3, 5, None),
+        (3, 5, True),
+    ]
 
 
 # Told before torch is imported.
@@ -134,12 +161,18 @@ BAD = [
     ("train protonet --network conv5", "network = conv5; "),
     ("train protonet --dataset coloured/hebrw", "dataset = coloured/hebrw; known are "),
     ("train protonet -o {t}/x.pt", "output = {t}/x.pt; a name ending in .safetensors is allowed"),
-    ("caption clipart --captioner blib -o {t}/c.csv", "captioner = blib; pixels, vit-gpt2, blip, blip-large are"),
+    (
+        "caption clipart --captioner blib -o {t}/c.csv",
+        "captioner = blib; pixels, vit-gpt2, blip, blip-large are",
+    ),
     ("caption clipart -o {t}/c.txt", "a name ending in .csv is allowed"),
     ("run sizing", "notebook = sizing; one of 28 names is allowed (did you mean sizing-tasks?)"),
     ("run sizing-tasks -p shots", "argument -p/--parameter: expected 2 arguments"),
     ("run sizing-tasks -o {t}/out.ipynb -p shots [", "parameter shots = [; not a YAML value: "),
-    ("run sizing-tasks -o {t}/out.ipynb -p first glyf-conv", "parameter first = glyf-conv; one of 140 names"),
+    (
+        "run sizing-tasks -o {t}/out.ipynb -p first glyf-conv",
+        "parameter first = glyf-conv; one of 140 names",
+    ),
     ("run sizing-tasks -o {t}/out.ipynb --profile {t}", "profile: {t} is a folder"),
     ("run sizing-tasks -o {t}/out.html", "a name ending in .ipynb is allowed"),
 ]
@@ -153,7 +186,9 @@ def test_bad_command_lines_are_told_in_one_line_without_torch(tmp_path):
     )
     lines = [line.replace("{t}", str(tmp_path)) for line, _ in BAD]
     command = [sys.executable, "-c", code]
-    done = subprocess.run(command, input=json.dumps(lines), text=True, capture_output=True, cwd=ROOT)
+    done = subprocess.run(
+        command, input=json.dumps(lines), text=True, capture_output=True, cwd=ROOT
+    )
     assert done.returncode == 0, done.stderr
     errors = done.stderr.replace(str(tmp_path), "{t}").splitlines()
     for (line, message), error in zip(BAD, errors, strict=True):
@@ -167,9 +202,14 @@ def test_without_the_packages_of_the_book_one_line_says_what_to_install(line):
         "import sys; sys.modules.update(dict.fromkeys('yaml papermill jupytext nbformat'.split()))\n"
         "from fslbook import cli; sys.exit(cli.main(sys.argv[1:]))"
     )
-    done = subprocess.run([sys.executable, "-c", code, *line.split()], text=True, capture_output=True, cwd=ROOT)
+    done = subprocess.run(
+        [sys.executable, "-c", code, *line.split()], text=True, capture_output=True, cwd=ROOT
+    )
     assert done.returncode == 2
-    assert done.stderr == "fslbook: this needs the package yaml; pip install 'fslcore[book]' installs it\n"
+    assert (
+        done.stderr
+        == "fslbook: this needs the package yaml; pip install 'fslcore[book]' installs it\n"
+    )
 
 
 def test_list_shows_all_of_a_kind_or_the_parameters_of_a_notebook(capsys):
@@ -186,7 +226,13 @@ def test_list_shows_all_of_a_kind_or_the_parameters_of_a_notebook(capsys):
     assert title == "closed-vs-open: Closed and open intervals"
     assert any("ft_tasks = 600" in line for line in parameters)
     (about,) = json.loads(out("sizing-tasks", "--json"))["notebooks"].values()
-    ways = {"name": "ways", "type": "int", "default": 5, "allowed": "2..50", "meaning": "classes per task, K"}
+    ways = {
+        "name": "ways",
+        "type": "int",
+        "default": 5,
+        "allowed": "2..50",
+        "meaning": "classes per task, K",
+    }
     assert ways in about["parameters"]
 
 
@@ -195,4 +241,6 @@ def test_names_known_without_torch_are_those_of_the_registries():
     assert sorted(catalogue.CAPTIONERS) == sorted(captions.NAMES)
     assert sorted(catalogue.ESTIMATORS["paper"]) == sorted(tasks.ESTIMATORS)
     assert tasks.REFILLED in catalogue.ESTIMATORS["more"]
-    assert {recipe.removesuffix("-32") for recipe in catalogue.RECIPES} - {"glyph-conv"} <= set(LEARNERS)
+    assert {recipe.removesuffix("-32") for recipe in catalogue.RECIPES} - {"glyph-conv"} <= set(
+        LEARNERS
+    )

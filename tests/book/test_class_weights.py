@@ -17,7 +17,9 @@ def test_expected_uses_are_those_of_the_sampler(max_uses):
     labels = np.repeat(np.arange(9), sizes)
     uses = np.zeros(9)
     for seed in range(200):
-        tasks = sample_open(labels, ways=4, shots=5, seed=seed, max_tasks=max_uses // 4, skip_small_classes=True)
+        tasks = sample_open(
+            labels, ways=4, shots=5, seed=seed, max_tasks=max_uses // 4, skip_small_classes=True
+        )
         uses += np.bincount(labels[tasks.query[:, ::15]].ravel(), minlength=9) / 200
     assert uses[:8] == pytest.approx(expected, abs=0.7)
     assert uses[8] == 0
@@ -30,16 +32,26 @@ def test_class_sizes_give_the_papers_numbers_of_tasks():
     sizes = class_weights.class_sizes()
     assert set(sizes) == set(printed["dataset"])
     for row in printed.itertuples():
-        uses = class_weights.expected_uses(sizes[row.dataset], ways=5, images=row.shots + row.queries, max_tasks=2000)
+        uses = class_weights.expected_uses(
+            sizes[row.dataset], ways=5, images=row.shots + row.queries, max_tasks=2000
+        )
         close = abs(uses.sum() / 5 - row.n_tasks) <= max(5, 0.03 * row.n_tasks)
         assert close == ((row.dataset, row.shots) != ("mscoco", 10)), row
     images = table(2).drop_duplicates("dataset").set_index("dataset")["n_images"]
     complete = {name: counts.sum() == images[name] for name, counts in sizes.items()}
-    assert [name for name, equal in complete.items() if not equal] == ["fungi", "traffic-signs", "mscoco"]
+    assert [name for name, equal in complete.items() if not equal] == [
+        "fungi",
+        "traffic-signs",
+        "mscoco",
+    ]
 
 
-def test_balanced_intervals_contain_the_mean_of_equal_weights_and_the_usual_ones_do_not(monkeypatch):
-    chosen = {name: class_weights.class_sizes()[name] for name in ("dtd", "vgg-flower", "traffic-signs")}
+def test_balanced_intervals_contain_the_mean_of_equal_weights_and_the_usual_ones_do_not(
+    monkeypatch,
+):
+    chosen = {
+        name: class_weights.class_sizes()[name] for name in ("dtd", "vgg-flower", "traffic-signs")
+    }
     monkeypatch.setattr(class_weights, "class_sizes", lambda: chosen)
     shape = dict(ways=5, shots=5, queries=15, max_tasks=2000, level=0.95, seed=0)
     shares = class_weights.coverage(**shape, test_sets=60).set_index(["dataset", "drawn"])
@@ -50,11 +62,19 @@ def test_balanced_intervals_contain_the_mean_of_equal_weights_and_the_usual_ones
     weights = class_weights.paper_weights(ways=5, images=20, max_tasks=2000)
     assert weights.groupby("dataset")["weight"].mean().to_numpy() == pytest.approx(1)
     left, right = drawn_weights(weights, shares.reset_index(), 0.95).axes
-    assert [text.get_text() for text in left.get_yticklabels()] == ["DTD", "VGG Flower", "Traffic Signs"]
+    assert [text.get_text() for text in left.get_yticklabels()] == [
+        "DTD",
+        "VGG Flower",
+        "Traffic Signs",
+    ]
     assert len(right.lines) == 3
 
 
 def test_nothing_is_shown_of_data_sets_without_enough_images():
     weights = class_weights.paper_weights(ways=5, images=600, max_tasks=2000)
     assert set(weights["dataset"]) == {"Traffic Signs", "MSCOCO", "Quickdraw"}
-    assert not len(class_weights.coverage(ways=50, shots=300, queries=400, max_tasks=9, level=0.9, test_sets=2, seed=0))
+    assert not len(
+        class_weights.coverage(
+            ways=50, shots=300, queries=400, max_tasks=9, level=0.9, test_sets=2, seed=0
+        )
+    )

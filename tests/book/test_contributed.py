@@ -14,8 +14,7 @@ import pytest
 import yaml
 from markdown_it import MarkdownIt
 
-from fslbook import contributed, published
-from fslbook import reported as shown_from
+from fslbook import contributed, published, reported as shown_from
 from fslbook.evaluations import evaluations
 from fslbook.evaluators import estimates, selection
 from fslbook.fewstab import own_data
@@ -32,7 +31,9 @@ import provenance  # noqa: E402
 
 ODD = "A. <b>Name</b> & $x_1$ | *y* `z` {doc}"
 SHAPE = dict(ways=5, shots=5, queries=15, seed=0)
-PROFILES = [yaml.safe_load((ROOT / "profiles" / name).read_text()) for name in ("oops.yml", "fewstab.yml")]
+PROFILES = [
+    yaml.safe_load((ROOT / "profiles" / name).read_text()) for name in ("oops.yml", "fewstab.yml")
+]
 PROFILE = PROFILES[0] | PROFILES[1]
 
 
@@ -67,23 +68,37 @@ def reported(**shape):
     def cells(rows, images):
         return benchmark.intervals(rows, 0.95, images)
 
-    return shown_from.reported(cells, published.table(2), 0.95, **{"ways": 5, "sizes": [(5, 15)], "seed": 0, **shape})
+    return shown_from.reported(
+        cells, published.table(2), 0.95, **{"ways": 5, "sizes": [(5, 15)], "seed": 0, **shape}
+    )
 
 
 def test_contributed_cells_stand_beside_the_printed_ones_with_who_reports_them(odd_file):
     cells = reported()
     assert list(cells.index.names) == ["reported by", "dataset", "backbone", "learner", "sampling"]
-    assert set(cells.index.get_level_values(0)) == {ODD} and "reported" in cells and "live" not in cells
+    assert (
+        set(cells.index.get_level_values(0)) == {ODD}
+        and "reported" in cells
+        and "live" not in cells
+    )
     method = "backbone == 'clip-released' and learner == 'lr' and sampling == 'open'"
     mean = odd_file.results.query(method)["accuracy"].mean()
     assert cells.loc[(ODD, "dtd", "clip", "lr", "open"), "reported"].startswith(f"{mean:.2f} ± ")
-    assert reported(sizes=[(1, 1)]).empty and reported(seed=1).empty and published.whole(reported(seed=1)) is None
+    assert (
+        reported(sizes=[(1, 1)]).empty
+        and reported(seed=1).empty
+        and published.whole(reported(seed=1)) is None
+    )
 
 
 def test_pairs_that_others_report_are_held_against_tables_1_and_3(odd_file):
     counts = benchmark.reported_agreement(0.95, ways=5, sizes=[(5, 15)], seed=0)
-    assert list(counts.index) == [(ODD, "Table 1"), (ODD, "Table 3")] and (counts["pairs"] > 0).all()
-    expected = benchmark.agreement(benchmark.pair_table(odd_file.results), benchmark.printed_pairs(3))
+    assert (
+        list(counts.index) == [(ODD, "Table 1"), (ODD, "Table 3")] and (counts["pairs"] > 0).all()
+    )
+    expected = benchmark.agreement(
+        benchmark.pair_table(odd_file.results), benchmark.printed_pairs(3)
+    )
     assert counts.loc[(ODD, "Table 3")].dropna().to_dict() == expected.to_dict()
     assert benchmark.reported_agreement(0.95, ways=5, sizes=[(1, 1)], seed=0).empty
 
@@ -95,7 +110,9 @@ def test_names_are_no_markup_wherever_they_are_shown(odd_file):
     table = f"| a | b |\n| - | - |\n| x {provenance.escaped(ODD)} | y |"
     page = MarkdownIt("commonmark").enable("table").render(table)
     assert "<td>x A. &lt;b&gt;Name&lt;/b&gt; &amp; $x_1$ | *y* `z` {doc}</td>" in page
-    assert provenance.escaped("$x$ {{a}}") == r"\$x\$ \{\{a\}\}"  # MyST has formulas and substitutions besides
+    assert (
+        provenance.escaped("$x$ {{a}}") == r"\$x\$ \{\{a\}\}"
+    )  # MyST has formulas and substitutions besides
 
 
 # ---- results per task of the other two papers
@@ -108,12 +125,32 @@ def paper_results(tasks=30):
     for network in ("baseline", "baseline++", "protonet", "r2d2", "maml"):
         learner = {"baseline": "lr", "baseline++": "cosine"}.get(network, network)
         facts = dict(dataset="cifar-fs", sampling="re-split", captioner=None, shots=5, rounds=30)
-        rows.append(dict(backbone=f"trained:evaluators/cifar-fs/{network}", learner=learner, **facts, **shape))
+        rows.append(
+            dict(
+                backbone=f"trained:evaluators/cifar-fs/{network}", learner=learner, **facts, **shape
+            )
+        )
     arrays = [(row, rng.uniform(size=(tasks, 6))) for row in rows]
-    for network, captioner in product(("rfs", "1shot-rfs", "1shot-anil", "anil"), (None, "vit-gpt2", "blip-large")):
-        learner, sampling = "lr" if "rfs" in network else "anil", "biased" if captioner else "closed"
-        facts = dict(dataset="cub?splits=fewstab", sampling=sampling, captioner=captioner, shots=1, rounds=None)
-        row = dict(backbone=f"trained:fewstab/cub-splits-fewstab/{network}", learner=learner, **facts, **shape)
+    for network, captioner in product(
+        ("rfs", "1shot-rfs", "1shot-anil", "anil"), (None, "vit-gpt2", "blip-large")
+    ):
+        learner, sampling = (
+            "lr" if "rfs" in network else "anil",
+            "biased" if captioner else "closed",
+        )
+        facts = dict(
+            dataset="cub?splits=fewstab",
+            sampling=sampling,
+            captioner=captioner,
+            shots=1,
+            rounds=None,
+        )
+        row = dict(
+            backbone=f"trained:fewstab/cub-splits-fewstab/{network}",
+            learner=learner,
+            **facts,
+            **shape,
+        )
         arrays.append((row, rng.integers(0, 16, (tasks, 10 if captioner else 5))))
     return arrays
 
@@ -121,10 +158,16 @@ def paper_results(tasks=30):
 def test_cells_per_task_stand_beside_the_printed_ones_with_who_reports_them(contribute):
     file = contribute(arrays=paper_results())
     shape = dict(ways=5, shots=5, queries=15, seed=0, rounds=30)
-    means, sizes, chosen = estimates.reported(1, **shape), estimates.reported(2, **shape), selection.reported(**shape)
+    means, sizes, chosen = (
+        estimates.reported(1, **shape),
+        estimates.reported(2, **shape),
+        selection.reported(**shape),
+    )
     assert (len(means), len(sizes), len(chosen)) == (5 * 5, 5 * 4, 5)
     oracle = 100 * file.arrays[0][1][:, 0].mean()
-    assert means.loc[(ODD, "CIFAR-FS", "Baseline", "oracle"), "reported"].startswith(f"{oracle:.2f} ± ")
+    assert means.loc[(ODD, "CIFAR-FS", "Baseline", "oracle"), "reported"].startswith(
+        f"{oracle:.2f} ± "
+    )
     assert estimates.reported(1, **shape | {"rounds": 20}).empty
     file.arrays = file.arrays[1:]  # four learners: nothing that the paper's five are compared with
     assert selection.reported(**shape).empty and len(estimates.reported(1, **shape)) == 4 * 5
@@ -135,12 +178,20 @@ def test_cells_on_biased_tasks_are_those_of_the_papers_networks_and_captioners(c
     shape, table = dict(ways=5, queries=15, seed=0), published.table("S8", "fewstab")
     cells = own_data.reported(table, ["vit-gpt2", "blip-large"], ["wacc-a"], **shape)
     learners = {key[3] for key in cells.index}
-    assert learners == {"rfs", "anil"} and len(cells) == 2 * 2  # trained on batches, and with as many shots as tested
+    assert (
+        learners == {"rfs", "anil"} and len(cells) == 2 * 2
+    )  # trained on batches, and with as many shots as tested
     anil = "trained:fewstab/cub-splits-fewstab/1shot-anil"
-    (right,) = (array for row, array in file.arrays if (row["captioner"], row["backbone"]) == ("blip-large", anil))
+    (right,) = (
+        array
+        for row, array in file.arrays
+        if (row["captioner"], row["backbone"]) == ("blip-large", anil)
+    )
     worst = 100 * right[:, 5:].min(axis=1).mean() / 15
     assert cells.loc[(ODD, "cub", 1, "anil", "blip"), "reported"].startswith(f"{worst:.2f} ± ")
-    cells = own_data.reported(published.table(3, "fewstab"), ["vit-gpt2"], ["wacc-r", "wacc-a"], **shape)
+    cells = own_data.reported(
+        published.table(3, "fewstab"), ["vit-gpt2"], ["wacc-r", "wacc-a"], **shape
+    )
     assert len(cells) == 2 * 2 and "not drawn again" in shown_from.UNDRAWN
     assert own_data.reported(table, ["vit-gpt2"], ["wacc-a"], **shape | {"seed": 1}).empty
 
@@ -160,9 +211,14 @@ def digests_of(file):
 def site(tmp_path, monkeypatch):
     """Executed chapters with parameters of the profile, and digests of data and weights as the manifest lists them."""
     manifest = sources.shipped()
-    listed = {name: {file.name: digests_of(file) for file in data.files} for name, data in manifest.data.items()}
+    listed = {
+        name: {file.name: digests_of(file) for file in data.files}
+        for name, data in manifest.data.items()
+    }
     weights = {name: network.sha256 or "0" * 64 for name, network in manifest.weights.items()}
-    monkeypatch.setattr(sources, "digests", lambda name: listed.get(manifest.aliases.get(name, name), {}))
+    monkeypatch.setattr(
+        sources, "digests", lambda name: listed.get(manifest.aliases.get(name, name), {})
+    )
 
     def load(name):
         return SimpleNamespace(weights=weights[name.removesuffix("-released")])
@@ -182,14 +238,22 @@ def site(tmp_path, monkeypatch):
 def test_yes_only_where_all_data_are_there_and_every_digest_is_the_manifests(site):
     assert site.status("oops-table-2").text == "yes (no digest is listed of dino)"
     assert site.status("oops-table-2").labels == ("live on the paper's data",)
-    assert site.status(tasks=40, ft_open=2).text == "yes, with other tasks, ft_open (no digest is listed of dino)"
+    assert (
+        site.status(tasks=40, ft_open=2).text
+        == "yes, with other tasks, ft_open (no digest is listed of dino)"
+    )
     assert site.status("oops-figure-2").text == provenance.NEEDLESS
     status = site.status("fewstab-table-3")
-    assert status.text == "yes (no digest is listed of cub-fewstab, miniimagenet, tieredimagenet, vit-gpt2)"
+    assert (
+        status.text
+        == "yes (no digest is listed of cub-fewstab, miniimagenet, tieredimagenet, vit-gpt2)"
+    )
     assert site.status("fewstab-table-3", captioner="blip-large").text == provenance.NOT_YET
     nine = PROFILE["closed-vs-open"]["datasets"]
     path = [name if name != "dtd" else "dtd:/data/dtd" for name in nine]
-    chen = [name.replace("meta-dataset", "chen") for name in nine]  # other classes of the same files
+    chen = [
+        name.replace("meta-dataset", "chen") for name in nine
+    ]  # other classes of the same files
     for datasets in (["clipart"], nine[1:], path, chen):
         assert site.status(datasets=datasets).text == provenance.NOT_YET
     assert site.status(backbones=["clip-released", "glyph-conv"]).text == provenance.NOT_YET
@@ -218,7 +282,9 @@ def test_an_item_is_reported_where_a_file_has_all_its_evaluations(site, contribu
         assert site.status(**clipart).text == r"reported by A\_B (in part)"
     file.about["results"] = fewer
     assert site.status(**clipart).text == provenance.NOT_YET
-    assert site.status("oops-figure-4", **clipart).text == provenance.NOT_YET  # no plain evaluations
+    assert (
+        site.status("oops-figure-4", **clipart).text == provenance.NOT_YET
+    )  # no plain evaluations
 
 
 def test_a_file_that_does_not_pass_its_checks_stops_chapters_and_site(tmp_path, monkeypatch):
@@ -248,4 +314,8 @@ def test_the_page_defines_each_label_once_and_shows_every_status():
         assert text.count(f'status-{word}"') == number + 1
     totals = next(line for line in text.splitlines() if line.startswith("| **All**"))
     counts = dict(zip(published.LABELS, map(int, totals.split("|")[2:])))
-    assert counts["live on the paper's data"] == 1 and counts["printed only"] == 4 and counts["reported"] == 0
+    assert (
+        counts["live on the paper's data"] == 1
+        and counts["printed only"] == 4
+        and counts["reported"] == 0
+    )

@@ -24,7 +24,10 @@ def build(monkeypatch):
 
 
 def digests():
-    return {name: digest for digest, name in map(str.split, (HOME / "SHA256SUMS").read_text("utf-8").splitlines())}
+    return {
+        name: digest
+        for digest, name in map(str.split, (HOME / "SHA256SUMS").read_text("utf-8").splitlines())
+    }
 
 
 def test_the_script_makes_the_files_that_ship(build, tmp_path):
@@ -36,7 +39,9 @@ def test_the_script_makes_the_files_that_ship(build, tmp_path):
 
 def test_files_are_those_that_were_made_and_small():
     files = {path.name: path for path in HOME.iterdir() if path.suffix in (".csv", ".jsonl")}
-    assert {name: hashlib.sha256(path.read_bytes()).hexdigest() for name, path in files.items()} == digests()
+    assert {
+        name: hashlib.sha256(path.read_bytes()).hexdigest() for name, path in files.items()
+    } == digests()
     assert sum(path.stat().st_size for path in files.values()) < 450_000
     readme = (HOME / "README.md").read_text("utf-8")
     assert all(f"`{name}`" in readme for name in files)
@@ -45,9 +50,13 @@ def test_files_are_those_that_were_made_and_small():
 def test_rows_of_one_task_go_together():
     """What the answers pair is measured on the same tasks."""
     trap = course.table("trap")
-    assert trap.groupby("dataset")["task"].agg(["min", "max", "size"]).eq([0, 99, 100]).all(axis=None)
+    assert (
+        trap.groupby("dataset")["task"].agg(["min", "max", "size"]).eq([0, 99, 100]).all(axis=None)
+    )
     review = course.table("review")
-    assert (review.groupby(["dataset", "task"])["learner"].nunique() == 3).all() and len(review) == 1800
+    assert (review.groupby(["dataset", "task"])["learner"].nunique() == 3).all() and len(
+        review
+    ) == 1800
     record = course.recording()
     first, second = record.methods
     assert (record.support[first] == record.support[second]).all() and (
@@ -57,10 +66,16 @@ def test_rows_of_one_task_go_together():
 
 def test_every_part_of_the_book_has_slides_and_an_exercise():
     page = (ROOT / "book" / "course.md").read_text("utf-8")
-    parts = [part for part in yaml.safe_load((ROOT / "_toc.yml").read_text("utf-8"))["parts"] if part.get("numbered")]
+    parts = [
+        part
+        for part in yaml.safe_load((ROOT / "_toc.yml").read_text("utf-8"))["parts"]
+        if part.get("numbered")
+    ]
     parts = [part for part in parts if part["caption"] != "Appendices"]
     rows = {line.split("|")[1].strip(): line for line in page.splitlines() if line.startswith("| ")}
     for part in parts:
-        assert 'href="slides/' in rows[part["caption"]] and "<exercise-" in rows[part["caption"]], part["caption"]
+        assert 'href="slides/' in rows[part["caption"]] and "<exercise-" in rows[part["caption"]], (
+            part["caption"]
+        )
     for deck in (ROOT / "book" / "slides").glob("*.md"):
         assert f'href="slides/{deck.stem}.html"' in page

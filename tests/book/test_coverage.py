@@ -35,7 +35,12 @@ HARD = {regime.called: len(worlds.REGIMES) + number for number, regime in enumer
 
 @pytest.mark.parametrize(
     "number, new",
-    [(0, "images"), (5, "classes"), (13, "images"), *((n, ALL[n].new[n % len(ALL[n].new)]) for n in HARD.values())],
+    [
+        (0, "images"),
+        (5, "classes"),
+        (13, "images"),
+        *((n, ALL[n].new[n % len(ALL[n].new)]) for n in HARD.values()),
+    ],
 )
 def test_a_sample_of_the_study_comes_out_again(study, script, number, new):
     regime = ALL[number]
@@ -44,7 +49,9 @@ def test_a_sample_of_the_study_comes_out_again(study, script, number, new):
     stored = stored[stored["set"] == 0].reset_index(drop=True)
     numbers = ["mean", "low", "high"]
     facts = repeated.drop(columns=numbers)
-    pd.testing.assert_frame_equal(stored.drop(columns=numbers).astype(facts.dtypes), facts, check_dtype=False)
+    pd.testing.assert_frame_equal(
+        stored.drop(columns=numbers).astype(facts.dtypes), facts, check_dtype=False
+    )
     # Processors round distances differently, which changes the answer of a query that is almost a tie and moves a mean
     # by 0.001 to 0.01 points, a small part of an interval's width. The next world is farther away.
     next_world = coverage.replicates(regime, new, 1, 1, seed=script.seed(number, new), first=4)
@@ -56,15 +63,23 @@ def test_a_sample_of_the_study_comes_out_again(study, script, number, new):
 def test_every_kind_of_world_has_its_test_sets(study):
     usual = study[study["interval"] == "usual"]
     counts = usual.groupby(["regime", "new"]).size()
-    assert set(counts.index) == {(regime.name, new) for regime in ALL for new in regime.new} and (counts >= 200).all()
+    assert (
+        set(counts.index) == {(regime.name, new) for regime in ALL for new in regime.new}
+        and (counts >= 200).all()
+    )
     assert study[["low", "high"]].notna().all(axis=None) and (study["low"] <= study["high"]).all()
 
 
 def test_many_banks_at_once_are_answered_as_by_the_learner():
     rng = np.random.default_rng(0)
-    for regime in (worlds.Regime(7, 12, 1, 0.5), worlds.Regime(6, 15, 4, 0.5, dimensions=12, largest=30)):
+    for regime in (
+        worlds.Regime(7, 12, 1, 0.5),
+        worlds.Regime(6, 15, 4, 0.5, dimensions=12, largest=30),
+    ):
         sample = worlds.sample(worlds.population(regime, 0.2, rng), rng)
-        tasks = sample_closed(sample.labels, tasks=300, ways=5, shots=regime.shots, queries=6, seed=1)
+        tasks = sample_closed(
+            sample.labels, tasks=300, ways=5, shots=regime.shots, queries=6, seed=1
+        )
         for bank, right in zip(sample.banks, worlds.answers(sample.banks, tasks)):
             correct = evaluate(learners.NearestCentroid(), bank, tasks).correct
             np.testing.assert_array_equal(right, 100.0 * correct)
@@ -84,7 +99,9 @@ def population(**facts):
 def test_images_of_a_group_are_as_near_as_they_should_be(common, copies):
     _, sample, noise = population(copies=copies, near=common)
     first = np.flatnonzero(np.diff(sample.groups, prepend=-1))
-    assert (sample.labels[first] == sample.labels[first + 1]).all() and (np.bincount(sample.groups) == copies).all()
+    assert (sample.labels[first] == sample.labels[first + 1]).all() and (
+        np.bincount(sample.groups) == copies
+    ).all()
     of_pairs = np.corrcoef(noise[first].ravel(), noise[first + 1].ravel())[0, 1]
     strangers = np.corrcoef(noise[first[:-1]].ravel(), noise[first[1:]].ravel())[0, 1]
     assert of_pairs == pytest.approx(common, abs=0.06) and abs(strangers) < 0.06
@@ -94,16 +111,24 @@ def test_classes_of_a_clump_are_alike():
     classes, sample, _ = population(clump=6, clumped=0.5)
     means = classes.centres[0, :, 0].reshape(10, 6, -1)
     correlation = np.corrcoef(means[:, 0].ravel(), means[:, 1].ravel())[0, 1]
-    assert correlation == pytest.approx(0.5, abs=0.15) and abs(np.corrcoef(*means[:2, 0])[0, 1]) < 0.5
+    assert (
+        correlation == pytest.approx(0.5, abs=0.15) and abs(np.corrcoef(*means[:2, 0])[0, 1]) < 0.5
+    )
     assert (sample.class_groups == sample.labels // 6).all()
 
 
 def test_sizes_tails_and_wrong_labels_are_as_asked():
     _, sample, noise = population(largest=200, tails=3)
     size = np.bincount(sample.labels)
-    assert 60 <= size.min() < 80 and 150 < size.max() <= 200 and scipy_stats.kurtosis(noise.ravel()) > 2
+    assert (
+        60 <= size.min() < 80
+        and 150 < size.max() <= 200
+        and scipy_stats.kurtosis(noise.ravel()) > 2
+    )
     classes, sample, _ = population(modes=3, skew=0.7, wrong=0.1, spread=3.0)
-    distances = ((sample.banks[0].data.numpy()[:, None] - classes.centres[0].reshape(-1, 16)) ** 2).sum(axis=2)
+    distances = (
+        (sample.banks[0].data.numpy()[:, None] - classes.centres[0].reshape(-1, 16)) ** 2
+    ).sum(axis=2)
     assert np.mean(distances.argmin(axis=1) // 3 != sample.labels) == pytest.approx(0.1, abs=0.03)
 
 
@@ -128,7 +153,9 @@ def test_a_truth_that_is_a_mean_of_few_test_sets_is_no_nearer_to_them():
     """With two test sets a world, exact intervals would hold the mean of the two in 99.4 % of the cases."""
     test_sets = made_up(np.random.default_rng(0), 4000, 2)
     row = by_interval(coverage.summary(test_sets)).loc[("new images", "images")]
-    assert row["share"] == pytest.approx(95, abs=0.8) and row["deviation"] == pytest.approx(1, abs=0.03)
+    assert row["share"] == pytest.approx(95, abs=0.8) and row["deviation"] == pytest.approx(
+        1, abs=0.03
+    )
     gaps = by_interval(coverage_gaps.summary(test_sets[test_sets["interval"] != "usual"]))
     assert gaps.loc[("new images", "images"), "share"] == pytest.approx(95, abs=0.8)
 
@@ -140,7 +167,10 @@ def test_the_interval_of_a_coverage_covers():
     ends = pd.DataFrame([coverage.share_of(pd.Series(np.arange(100) < k)) for k in hits])
     assert 0.94 <= ((ends["low"] <= 95) & (ends["high"] >= 95)).mean() <= 0.995
     test_sets = made_up(rng, 100, 2)
-    for table in (coverage.summary(test_sets), coverage_gaps.summary(test_sets[test_sets["interval"] != "usual"])):
+    for table in (
+        coverage.summary(test_sets),
+        coverage_gaps.summary(test_sets[test_sets["interval"] != "usual"]),
+    ):
         row = table[table["interval"] == "images"].iloc[0]
         k = round(row["share"] * row["n"] / 100)
         low, high = 100 * scipy_stats.beta.ppf([0.025, 0.975], [k, k + 1], [200 - k + 1, 200 - k])
@@ -158,7 +188,9 @@ def test_bias_and_two_ended_intervals_are_judged_as_they_are():
     assert shares["new images", "images"] == pytest.approx(50, abs=2)
     narrow = 100 * (2 * scipy_stats.norm.cdf(0.1) - 1)
     assert shares["new images", "closed"] == pytest.approx(narrow, abs=2)
-    shifted = test_sets.assign(**{column: test_sets[column] + 2 for column in ("mean", "low", "high")})
+    shifted = test_sets.assign(
+        **{column: test_sets[column] + 2 for column in ("mean", "low", "high")}
+    )
     biased = pd.concat([shifted, test_sets[exact].assign(given="one of each")])
     table = by_interval(coverage.summary(biased), "given")
     row = table.loc[("new images", "images", "")]
@@ -168,7 +200,11 @@ def test_bias_and_two_ended_intervals_are_judged_as_they_are():
 
 def intervals_for(summary, target, knowledge=""):
     """Rows of the intervals for new images or classes, where the method is told so much."""
-    rows = (summary["interval"] == target) & (summary["target"] == f"new {target}") & (summary["given"] == knowledge)
+    rows = (
+        (summary["interval"] == target)
+        & (summary["target"] == f"new {target}")
+        & (summary["given"] == knowledge)
+    )
     return summary[rows]
 
 
@@ -196,14 +232,19 @@ def test_what_the_chapter_concludes_of_plain_worlds(summaries):
         paired = summary[(summary["target"] == target) & (summary["interval"] == "paired")]
         assert 3.5 <= pooled(paired) <= 6.5, target
     ratios = coverage.width_ratios(summary)
-    assert ratios["ratio"].median() >= 1.9 and 1.7 <= ratios["deviations"].median() < ratios["ratio"].median()
+    assert (
+        ratios["ratio"].median() >= 1.9
+        and 1.7 <= ratios["deviations"].median() < ratios["ratio"].median()
+    )
     real = coverage.population_summary(coverage.load("population"))
     assert real["ours"].between(91, 99).all() and (real["closed"] < 75).all()
 
 
 def test_what_the_chapter_concludes_of_harder_worlds(summaries):
     _, harder = summaries
-    ceiling, clumps, few = ([name for name in HARD if word in name] for word in ("right", "clumps", "groups a class"))
+    ceiling, clumps, few = (
+        [name for name in HARD if word in name] for word in ("right", "clumps", "groups a class")
+    )
     for target in ("images", "classes"):
         easy = intervals_for(harder, target).loc[ceiling]
         assert pooled(easy) >= 92 and (easy["high"] >= 92).all(), target
@@ -225,20 +266,33 @@ def test_a_correction_does_not_mend_a_test_of_another_question(script):
     shares = coverage.many_summary(pairs).set_index(["target", "test", "correction"])
     assert shares.loc[("new images", "closed", "Holm"), "share"] > 80
     for target in ("new images", "new classes"):
-        assert shares.loc[(target, "ours", "Holm"), "low"] <= 5 <= shares.loc[(target, "closed", "Holm"), "low"]
-    repeated = coverage.many_methods(script.MANY, "images", script.METHODS, 1, seed=script.seed(0, "images"), first=2)
+        assert (
+            shares.loc[(target, "ours", "Holm"), "low"]
+            <= 5
+            <= shares.loc[(target, "closed", "Holm"), "low"]
+        )
+    repeated = coverage.many_methods(
+        script.MANY, "images", script.METHODS, 1, seed=script.seed(0, "images"), first=2
+    )
     stored = pairs[(pairs["new"] == "images") & (pairs["study"] == 2)]
     assert stored["ours"].tolist() == pytest.approx(repeated["ours"].tolist(), rel=1e-3, abs=1e-9)
 
 
 def test_a_share_of_studies_is_of_those_with_any_false_claim():
     p = pd.DataFrame(
-        [("images", 0, 0, 1, 0.04, 0.5), ("images", 0, 0, 2, 0.03, 0.5), ("images", 1, 0, 1, 0.001, 0.5)]
+        [
+            ("images", 0, 0, 1, 0.04, 0.5),
+            ("images", 0, 0, 2, 0.03, 0.5),
+            ("images", 1, 0, 1, 0.001, 0.5),
+        ]
         + [("images", 1, 0, 2, 0.9, 0.5)],
         columns=["new", "study", "a", "b", "closed", "ours"],
     )
     shares = coverage.many_summary(p).set_index(["test", "correction"])["share"]
-    assert shares["closed"].to_dict() == {"none": 100, "Holm": 50, "BH": 100} and (shares["ours"] == 0).all()
+    assert (
+        shares["closed"].to_dict() == {"none": 100, "Holm": 50, "BH": 100}
+        and (shares["ours"] == 0).all()
+    )
 
 
 @pytest.mark.slow
@@ -248,11 +302,22 @@ def test_planned_studies_are_complete_and_come_out_again(script):
     planned = {(regime.name, new, better) for regime, new, better in coverage.PLANNED}
     assert {(regime, new, round(better, 3)) for regime, new, better in counts.index} == planned
     assert (counts >= 200).all()
-    pilots = ["difference", "pilot", "planned", "low", "high", "told_by_pilot"]  # those of 50 loops are drawn first
+    pilots = [
+        "difference",
+        "pilot",
+        "planned",
+        "low",
+        "high",
+        "told_by_pilot",
+    ]  # those of 50 loops are drawn first
     for number in (0, 5):
         regime, new, better = coverage.PLANNED[number]
         repeated = coverage.plan_loops(regime, new, better, 3, seed=[number, 0])
-        rows = plans["regime"].eq(regime.name) & plans["new"].eq(new) & np.isclose(plans["better"], better)
+        rows = (
+            plans["regime"].eq(regime.name)
+            & plans["new"].eq(new)
+            & np.isclose(plans["better"], better)
+        )
         stored = plans[rows][pilots].head(3).astype(float)
         np.testing.assert_allclose(stored, repeated[pilots].astype(float), rtol=0.02)
 
@@ -262,5 +327,10 @@ def test_plans_have_about_the_power_that_was_wanted():
     summary = coverage.plan_summary(coverage.load("plans"))
     assert summary["share"].mean() == pytest.approx(80, abs=4)
     assert (summary["in_pilot"] < summary["share"] - 5).all()
-    ends = summary.groupby("target")["share"].agg(["min", "max"]).round()  # as the docstring of `plan` has them
-    assert ends.loc["new images"].tolist() == [76, 83] and ends.loc["new classes"].tolist() == [74, 84]
+    ends = (
+        summary.groupby("target")["share"].agg(["min", "max"]).round()
+    )  # as the docstring of `plan` has them
+    assert ends.loc["new images"].tolist() == [76, 83] and ends.loc["new classes"].tolist() == [
+        74,
+        84,
+    ]

@@ -6,7 +6,12 @@ import statsmodels.api as sm
 from scipy import stats as scipy_stats
 from statsmodels.stats.weightstats import DescrStatsW
 
-from fslbook.oops.difficulty import _chances, regression_interval, sample_by_difficulty, weighted_interval
+from fslbook.oops.difficulty import (
+    _chances,
+    regression_interval,
+    sample_by_difficulty,
+    weighted_interval,
+)
 from fslcore import stats
 from fslcore.tasks import Tasks
 
@@ -35,8 +40,12 @@ def chances_one_by_one(d, tasks):
 def test_chances_against_a_plain_loop(tasks):
     difficulty = np.random.default_rng(0).standard_t(4, 300)
     chances = _chances(difficulty, tasks)
-    assert chances == pytest.approx(chances_one_by_one(difficulty, tasks)) and chances.sum() == pytest.approx(tasks)
-    assert (_chances(difficulty, 300) == 1).all() and _chances(np.full(10, 0.5), 4) == pytest.approx(0.4)
+    assert chances == pytest.approx(
+        chances_one_by_one(difficulty, tasks)
+    ) and chances.sum() == pytest.approx(tasks)
+    assert (_chances(difficulty, 300) == 1).all() and _chances(
+        np.full(10, 0.5), 4
+    ) == pytest.approx(0.4)
     assert _chances(1e200 * difficulty, tasks) == pytest.approx(chances)
 
 
@@ -51,7 +60,10 @@ def test_difficulties_are_uniform_and_each_has_its_chance():
         times[rows] += 1
         first.append(difficulty[rows[:10]])
     error = np.sqrt(400 * chance * (1 - chance) + 1e-9)
-    assert np.abs((times - 400 * chance) / error)[chance < 1].max() < 5 and (times[chance == 1] == 400).all()
+    assert (
+        np.abs((times - 400 * chance) / error)[chance < 1].max() < 5
+        and (times[chance == 1] == 400).all()
+    )
     chosen = np.repeat(difficulty, times.astype(int))
     core = chosen[np.abs(chosen - 0.3) < 0.2]
     assert scipy_stats.kstest(core, "uniform", (0.1, 0.4)).statistic < 0.04
@@ -61,9 +73,17 @@ def test_difficulties_are_uniform_and_each_has_its_chance():
 def test_what_the_tasks_say_of_themselves():
     difficulty = np.random.default_rng(0).random(3000)
     tasks, weights = sample_by_difficulty(PROPOSALS, difficulty, tasks=50, seed=3)
-    repeated, third = (sample_by_difficulty(PROPOSALS, difficulty, tasks=50, seed=seed)[0] for seed in (3, 4))
+    repeated, third = (
+        sample_by_difficulty(PROPOSALS, difficulty, tasks=50, seed=seed)[0] for seed in (3, 4)
+    )
     assert tasks.digest == repeated.digest != third.digest and (weights >= 1).all()
-    facts = {"difficulty": "uniform", "proposals": 3000, "chosen by": 3, "tasks": 50, "sampling": "closed"}
+    facts = {
+        "difficulty": "uniform",
+        "proposals": 3000,
+        "chosen by": 3,
+        "tasks": 50,
+        "sampling": "closed",
+    }
     assert facts.items() <= tasks.sampler.items()
     everything, weights = sample_by_difficulty(PROPOSALS[:20], difficulty[:20], tasks=20)
     assert (weights == 1).all() and len(everything) == 20

@@ -19,7 +19,12 @@ def world(tasks=4000, bias=0.0, spread=0.0, seed=0, dataset="d", method="m"):
     """Tasks of true accuracy near 70 %; estimators test 25 images of a model off by ``bias`` ± ``spread`` points."""
     rng = np.random.default_rng(seed)
     truth = rng.uniform(0.5, 0.9, tasks)
-    columns = {"dataset": dataset, "method": method, "task": np.arange(tasks), "oracle": rng.binomial(75, truth) / 75}
+    columns = {
+        "dataset": dataset,
+        "method": method,
+        "task": np.arange(tasks),
+        "oracle": rng.binomial(75, truth) / 75,
+    }
     for name in ESTIMATORS:
         off = np.clip(truth + (bias + spread * rng.normal(size=tasks)) / 100, 0, 1)
         n = 5 if name == "hold-out" else 25
@@ -35,7 +40,9 @@ def test_parts_add_up_and_find_the_noise_that_was_put_in():
     table = world(20_000, bias=-8, spread=6)
     parts = estimates.parts(table, 25, 75)
     sources = ["oracle's images", "few test images", "bias²", "rest"]
-    assert parts[sources].sum(axis=1).to_numpy() == pytest.approx(parts["mean squared error"].to_numpy())
+    assert parts[sources].sum(axis=1).to_numpy() == pytest.approx(
+        parts["mean squared error"].to_numpy()
+    )
     variance = 1e4 * (0.7 * 0.3 - 0.4**2 / 12)  # mean of p (1 - p) for p uniform on 0.5 … 0.9
     assert parts["oracle's images"].iloc[0] == pytest.approx(variance / 75, rel=0.05)
     few = parts["few test images"]
@@ -51,7 +58,9 @@ def test_biases_are_paired_t_tests_with_holms_correction():
     assert len(biases) == 12
     for row in biases.itertuples():
         t = tables[int(row.method[1])]
-        assert row.p_value == pytest.approx(scipy_stats.ttest_rel(t[row.estimator], t["oracle"]).pvalue)
+        assert row.p_value == pytest.approx(
+            scipy_stats.ttest_rel(t[row.estimator], t["oracle"]).pvalue
+        )
         assert row.mean == pytest.approx((t[row.estimator] - t["oracle"]).mean())
     # Holm: in order of p, the i-th is compared with 0.05 / (12 - i) until one fails
     p = np.sort(biases["p_value"])
@@ -72,7 +81,11 @@ def test_means_maes_and_far_of_a_table_by_hand():
             FRESH: [60.0, 90.0],
         }
     )
-    assert estimates.means(table).set_index("estimator")["mean"].to_dict() == {"oracle": 70, "5-fold": 66, FRESH: 75}
+    assert estimates.means(table).set_index("estimator")["mean"].to_dict() == {
+        "oracle": 70,
+        "5-fold": 66,
+        FRESH: 75,
+    }
     assert estimates.maes(table).set_index("estimator")["mae"].to_dict() == {"5-fold": 8, FRESH: 5}
     assert estimates.share_far_off(table).set_index("estimator")["mean"].to_dict() == {
         "5-fold": 50,
@@ -89,7 +102,9 @@ def test_means_maes_and_far_of_a_table_by_hand():
 @pytest.mark.parametrize("table", [1, 2, 3, 4, 5])
 def test_printed_cells_have_the_papers_digits(table):
     """Each cell is what ``data/published`` has as text: '69.50' stays '69.50'."""
-    rows = pd.read_csv(DATA / "published" / f"evaluators_table{table}.csv", dtype=str, keep_default_na=False)
+    rows = pd.read_csv(
+        DATA / "published" / f"evaluators_table{table}.csv", dtype=str, keep_default_na=False
+    )
     value = rows["mae"] if table in (2, 3) else rows["mean"] + " ± " + rows["half_width"]
     read = selection.printed if table > 3 else estimates.printed
     cells = estimates.as_printed(read(table)).rename_axis(columns="estimator").stack()
@@ -99,7 +114,11 @@ def test_printed_cells_have_the_papers_digits(table):
 
 
 def test_curves_are_means_with_standard_errors():
-    table = world(50).drop(columns=["hold-out", "bootstrap"]).rename(columns={"leave-one-out": "12-fold"})
+    table = (
+        world(50)
+        .drop(columns=["hold-out", "bootstrap"])
+        .rename(columns={"leave-one-out": "12-fold"})
+    )
     curve = estimates.curve(table, "folds").set_index(["estimator", "folds"])
     size = (table["12-fold"] - table["oracle"]).abs()
     assert curve.loc[("K-fold", 12), "mae"] == pytest.approx(size.mean())
@@ -120,13 +139,18 @@ def test_collected_tasks_are_the_samplers_and_fresh_images_are_new():
         assert set(tasks.query[t]) | set(fresh.query[t]) == set(expected.query[t])
         assert not set(tasks.query[t]) & set(fresh.query[t])
     table = estimates.collect(["glyphs/hebrew"], METHODS[:1], rounds=3, **shape)
-    assert list(table) == ["dataset", "method", "task", "oracle", *ESTIMATORS, FRESH] and len(table) == 6
+    assert (
+        list(table) == ["dataset", "method", "task", "oracle", *ESTIMATORS, FRESH]
+        and len(table) == 6
+    )
 
 
 def test_sweeps_have_what_exists_and_no_more():
     shots = estimates.by_shots("glyphs/hebrew", METHODS[:1], [1, 3], tasks=4, rounds=2)
     one_shot = shots[shots["shots"] == 1]
-    assert one_shot["bootstrap"].isna().all() and shots[shots["shots"] == 3]["bootstrap"].notna().all()
+    assert (
+        one_shot["bootstrap"].isna().all() and shots[shots["shots"] == 3]["bootstrap"].notna().all()
+    )
     assert (one_shot[["hold-out", "5-fold", "leave-one-out"]] == 0).all(axis=None)
     assert set(estimates.curve(shots, "shots")["estimator"]) == {*ESTIMATORS, FRESH}
     folds = estimates.by_folds("glyphs/hebrew", METHODS[:1], [2, 25], tasks=4)
@@ -148,8 +172,14 @@ def test_phenomenon_class_counts_mislead_logistic_regression_alone():
 @pytest.mark.parametrize(
     "call, message",
     [
-        (lambda: estimates.by_ways("clipart", METHODS, [2, 4], 30), "ways = 4; it must divide the 30 support images"),
-        (lambda: estimates.collect(["clipart"], ["glyph-conv ft"], tasks=3), "no results of them are at hand"),
+        (
+            lambda: estimates.by_ways("clipart", METHODS, [2, 4], 30),
+            "ways = 4; it must divide the 30 support images",
+        ),
+        (
+            lambda: estimates.collect(["clipart"], ["glyph-conv ft"], tasks=3),
+            "no results of them are at hand",
+        ),
     ],
 )
 def test_bad_input(call, message):
@@ -158,13 +188,27 @@ def test_bad_input(call, message):
 
 
 def test_where_an_error_rises_is_told_with_both_ends():
-    rows = [("A", "5-fold", 1, 9.0), ("A", "5-fold", 2, 7.0), ("B", "5-fold", 1, 8.0), ("B", "5-fold", 2, 9.5)]
+    rows = [
+        ("A", "5-fold", 1, 9.0),
+        ("A", "5-fold", 2, 7.0),
+        ("B", "5-fold", 1, 8.0),
+        ("B", "5-fold", 2, 9.5),
+    ]
     curve = pd.DataFrame([*rows, ("B", "hold-out", 1, 6.0), ("B", "hold-out", 2, 6.5)])
     curve.columns = ["method", "estimator", "shots", "mae"]
-    assert estimates.rises(curve, "shots") == ["B by 5-fold and hold-out (7.0 points at 1, 8.0 at 2 shots)"]
+    assert estimates.rises(curve, "shots") == [
+        "B by 5-fold and hold-out (7.0 points at 1, 8.0 at 2 shots)"
+    ]
 
 
 def test_a_figure_of_estimates_that_are_all_equal_says_so(recwarn):
     """At one image held out of few, say: a correlation with them is none."""
-    titles = [ax.get_title() for ax in figures.estimates(world(30).assign(bootstrap=0.0), ESTIMATORS, "d").axes]
-    assert titles[3] == "bootstrap: no correlation" and "correlation 0." in titles[0] and not recwarn.list
+    titles = [
+        ax.get_title()
+        for ax in figures.estimates(world(30).assign(bootstrap=0.0), ESTIMATORS, "d").axes
+    ]
+    assert (
+        titles[3] == "bootstrap: no correlation"
+        and "correlation 0." in titles[0]
+        and not recwarn.list
+    )

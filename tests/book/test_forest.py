@@ -14,7 +14,9 @@ from fslbook.oops import benchmark
 from fslbook.style import COLOURS, style
 from fslcore.tasks import sample_closed
 
-ROWS = pd.DataFrame({"row": ["NCC", "LR $x$", "NCC"], "mean": [50.0, 60.0, 52.0], "half_width": [1.0, 2.0, 3.0]})
+ROWS = pd.DataFrame(
+    {"row": ["NCC", "LR $x$", "NCC"], "mean": [50.0, 60.0, 52.0], "half_width": [1.0, 2.0, 3.0]}
+)
 
 
 def svgs(rows, **options):
@@ -32,14 +34,19 @@ def test_rows_series_and_panels_are_drawn():
     with_series = ROWS.assign(series=["ours", "ours", "printed"])
     (picture,) = svgs(with_series, xlabel="points")
     assert {"NCC", "LR $x$", "ours", "printed", "points"} <= set(said(picture))
-    assert 'alt="points: NCC ours 50, LR $x$ ours 60, NCC printed 52"' in forest(with_series, xlabel="points").data
+    assert (
+        'alt="points: NCC ours 50, LR $x$ ours 60, NCC printed 52"'
+        in forest(with_series, xlabel="points").data
+    )
     first, second = svgs(ROWS.assign(panel=["a", "a", "b"]))
     assert "a" in said(first) and "b" in said(second) and "LR $x$" not in said(second)
 
 
 def test_the_same_picture_is_the_same_bytes():
     assert svgs(ROWS) == svgs(ROWS)
-    ends = ROWS.assign(low=ROWS["mean"] - ROWS["half_width"], high=ROWS["mean"] + ROWS["half_width"])
+    ends = ROWS.assign(
+        low=ROWS["mean"] - ROWS["half_width"], high=ROWS["mean"] + ROWS["half_width"]
+    )
     assert svgs(ROWS) == svgs(ends.drop(columns="half_width")) != svgs(ROWS[["row", "mean"]])
 
 
@@ -48,8 +55,15 @@ def test_nothing_is_drawn_of_nothing():
 
 
 def test_differences_name_their_backbone_once():
-    keys = dict(dataset=["cub", "cub"], shots=[1, 1], a_backbone=["clip", "dino"], b_backbone=["clip", "clip"])
-    rows = benchmark.difference_rows(pd.DataFrame({**keys, "b_learner": "lr", "mean": [1.0, 2.0], "half_width": 1.0}))
+    keys = dict(
+        dataset=["cub", "cub"],
+        shots=[1, 1],
+        a_backbone=["clip", "dino"],
+        b_backbone=["clip", "clip"],
+    )
+    rows = benchmark.difference_rows(
+        pd.DataFrame({**keys, "b_learner": "lr", "mean": [1.0, 2.0], "half_width": 1.0})
+    )
     assert list(rows["panel"]) == ["CLIP: FT − LR", "FT on DINO − CLIP LR"]
     assert list(rows["row"]) == ["CUB"] * 2 and list(rows["series"]) == ["1-shot"] * 2
 
@@ -66,8 +80,14 @@ def test_copies_and_what_else_differs_are_drawn():
     assert rows["mean"].iloc[0] == pytest.approx(copies.mean())
     assert rows["half_width"].iloc[0] == pytest.approx(comparison.copies().half_width)
     others = rows.iloc[1:]
-    assert np.allclose(others["mean"], comparison["ordinary"][1].mean() - comparison["apart"][1].mean())
-    assert list(others.index.str.split(", ").str[1]) == ["these images", "new groups", "new classes"]
+    assert np.allclose(
+        others["mean"], comparison["ordinary"][1].mean() - comparison["apart"][1].mean()
+    )
+    assert list(others.index.str.split(", ").str[1]) == [
+        "these images",
+        "new groups",
+        "new classes",
+    ]
 
 
 def test_a_panel_has_only_the_series_that_occur_in_it():

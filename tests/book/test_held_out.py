@@ -48,16 +48,23 @@ def test_a_summary_by_hand():
 def test_stored_splits_are_complete_and_come_out_again():
     stored = coverage.load("real")
     counts = stored.groupby(["backbone", "new", "shots", "interval"], observed=True).size()
-    assert counts.groupby("backbone", observed=True).min().to_dict() == {"efficientnet-lite0": 400, "glyph-conv": 200}
+    assert counts.groupby("backbone", observed=True).min().to_dict() == {
+        "efficientnet-lite0": 400,
+        "glyph-conv": 200,
+    }
     assert len(counts) == 24
     bank, designers = held_out.icons("glyph-conv")
     for new in held_out.NEW:
         repeated = held_out.splits(bank, designers, new, 5, 1, first=7)
-        rows = stored[stored["backbone"].eq("glyph-conv") & stored["new"].eq(new) & stored["shots"].eq(5)]
+        rows = stored[
+            stored["backbone"].eq("glyph-conv") & stored["new"].eq(new) & stored["shots"].eq(5)
+        ]
         rows = rows[rows["split"] == 7]
         assert rows["interval"].tolist() == repeated["interval"].tolist()
         for column in ("difference", "error", "df"):
-            assert rows[column].tolist() == pytest.approx(repeated[column].tolist(), rel=2e-2, abs=0.02), column
+            assert rows[column].tolist() == pytest.approx(
+                repeated[column].tolist(), rel=2e-2, abs=0.02
+            ), column
 
 
 def test_intervals_for_the_question_hold_on_real_icons():
@@ -70,12 +77,18 @@ def test_intervals_for_the_question_hold_on_real_icons():
 def test_intervals_for_new_classes_hold_for_learners_trained_on_other_icons():
     stored = coverage.load("novel")
     shares = held_out.summary(stored)
-    assert set(shares["backbone"]) == set(held_out.LEARNERS) and (shares["n"] == 200).all() and len(shares) == 12
+    assert (
+        set(shares["backbone"]) == set(held_out.LEARNERS)
+        and (shares["n"] == 200).all()
+        and len(shares) == 12
+    )
     assert shares[shares["interval"] == "classes"]["share"].between(90, 99.5).all()
     assert (shares[shares["interval"] == "closed"]["share"] < 40).all()
     network = backbones.load(tables.method("r2d2", 1).backbone)
     options = dict(tested=held_out.NOVEL, learner=learners.make("r2d2", network), first=3)
     repeated = held_out.splits(*held_out.icons(network.name, ["novel"]), "classes", 1, 1, **options)
     rows = stored[stored["backbone"].eq("r2d2") & stored["shots"].eq(1) & stored["split"].eq(3)]
-    assert rows["difference"].tolist() == pytest.approx(repeated["difference"].tolist(), rel=2e-2, abs=0.02)
+    assert rows["difference"].tolist() == pytest.approx(
+        repeated["difference"].tolist(), rel=2e-2, abs=0.02
+    )
     assert rows["error"].tolist() == pytest.approx(repeated["error"].tolist(), rel=2e-2, abs=0.02)

@@ -27,9 +27,17 @@ def every_task(images, chosen, queries):
     rows = []
     for c in chosen:
         of_class = [i for i in images if LABELS[i] == c]
-        rows.append([(s, q) for s in of_class for q in combinations([i for i in of_class if i != s], queries)])
+        rows.append(
+            [
+                (s, q)
+                for s in of_class
+                for q in combinations([i for i in of_class if i != s], queries)
+            ]
+        )
     choices = list(product(*rows))
-    return np.array([[s for s, _ in t] for t in choices]), np.array([[q for _, q in t] for t in choices])
+    return np.array([[s for s, _ in t] for t in choices]), np.array(
+        [[q for _, q in t] for t in choices]
+    )
 
 
 def worst_over_all(x, images, classes):
@@ -51,14 +59,21 @@ def tiny():
 def counted(tiny):
     """The worst class over all tasks, and what it loses without each image and without each class."""
     truth, images = worst_over_all(tiny, range(len(LABELS)), range(CLASSES)), range(len(LABELS))
-    image = [truth - worst_over_all(tiny, [j for j in images if j != i], range(CLASSES)) for i in images]
-    classes = [truth - worst_over_all(tiny, images, [k for k in range(CLASSES) if k != c]) for c in range(CLASSES)]
+    image = [
+        truth - worst_over_all(tiny, [j for j in images if j != i], range(CLASSES)) for i in images
+    ]
+    classes = [
+        truth - worst_over_all(tiny, images, [k for k in range(CLASSES) if k != c])
+        for c in range(CLASSES)
+    ]
     return truth, image, classes
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("spare", [False, True])
-def test_the_worst_class_against_deleting_each_image_and_counting_all_tasks_again(tiny, counted, spare):
+def test_the_worst_class_against_deleting_each_image_and_counting_all_tasks_again(
+    tiny, counted, spare
+):
     truth, image, classes = counted
     tasks = sample_closed(LABELS, tasks=20_000, ways=WAYS, shots=1, queries=QUERIES + 1, seed=0)
     query = tasks.query.reshape(-1, WAYS, QUERIES + 1)
@@ -66,11 +81,15 @@ def test_the_worst_class_against_deleting_each_image_and_counting_all_tasks_agai
     values, values_without = worst_class.worst_class(record)
     query = query[..., :-1].reshape(len(tasks), -1)
     if spare:
-        result = influence(values, tasks.support, LABELS, query=query, values_without=values_without)
+        result = influence(
+            values, tasks.support, LABELS, query=query, values_without=values_without
+        )
     else:
         result = influence(values, np.concatenate([tasks.support, query], axis=1), LABELS)
     assert result.mean == pytest.approx(100 * truth, abs=0.8)
-    np.testing.assert_allclose(result.images.mean(axis=0), 100 * np.array(image), atol=0.45 if spare else 0.7)
+    np.testing.assert_allclose(
+        result.images.mean(axis=0), 100 * np.array(image), atol=0.45 if spare else 0.7
+    )
     np.testing.assert_allclose(result.classes.mean(axis=0), 100 * np.array(classes), atol=1.0)
     assert np.ptp(image) > 0.02 and np.ptp(classes) > 0.02  # there is something to find
 
@@ -99,16 +118,25 @@ def test_of_a_mean_accuracy_it_agrees_with_three_intervals(run, spare):
     right = 100.0 * record.by_class()[..., :-1].reshape(len(query), -1)
     without_spare = three_intervals(right, support, query, labels, bounds=(0, 100))
     if spare:
-        result = influence(values, support, labels, query=query, values_without=values_without).intervals(
+        result = influence(
+            values, support, labels, query=query, values_without=values_without
+        ).intervals(bounds=(0, 100))
+    else:
+        result = influence(values, np.concatenate([support, query], axis=1), labels).intervals(
             bounds=(0, 100)
         )
-    else:
-        result = influence(values, np.concatenate([support, query], axis=1), labels).intervals(bounds=(0, 100))
     assert result.closed == without_spare.closed
-    assert result.image_variance == pytest.approx(without_spare.image_variance, rel=0.1 if spare else 0.3)
+    assert result.image_variance == pytest.approx(
+        without_spare.image_variance, rel=0.1 if spare else 0.3
+    )
     assert result.class_variance == pytest.approx(without_spare.class_variance, rel=0.05)
     alone = influence(
-        values, support, labels, query=query, values_without=values_without, groups=np.arange(len(labels))
+        values,
+        support,
+        labels,
+        query=query,
+        values_without=values_without,
+        groups=np.arange(len(labels)),
     ).intervals()
     if spare:  # groups of one image are images, up to n/(n - 1) in all or in a class
         assert alone.image_variance == pytest.approx(result.image_variance, rel=0.06)
@@ -146,7 +174,9 @@ def test_random_and_biased_tasks_come_of_different_random_streams(monkeypatch):
     rng = np.random.default_rng(5)
     labels, has = np.arange(6).repeat(30), rng.random((180, 5)) < 0.35
     seeds, real = [], np.random.default_rng
-    monkeypatch.setattr(np.random, "default_rng", lambda *seed: (seeds.append(seed), real(*seed))[1])
+    monkeypatch.setattr(
+        np.random, "default_rng", lambda *seed: (seeds.append(seed), real(*seed))[1]
+    )
     for seed in (0, 7):
         seeds.clear()
         worst_class.draw(labels, has, queries=4, seed=seed, tasks=10, ways=3, shots=2)
@@ -156,11 +186,13 @@ def test_random_and_biased_tasks_come_of_different_random_streams(monkeypatch):
 def test_tables_of_a_small_run():
     rng = np.random.default_rng(0)
     world = worlds.World(classes=8, tasks=60)
-    runs = worlds.test_set(world, (worlds.shifts_of(world, rng), *worlds.classes_of(world, rng)), rng)
-    measured, ordered = worst_class.table(runs), worst_class.orderings(runs)
-    assert list(measured["measure"]) == [*worst_class.MEASURES] * 2 and set(ordered["measure"]) == set(
-        worst_class.MEASURES
+    runs = worlds.test_set(
+        world, (worlds.shifts_of(world, rng), *worlds.classes_of(world, rng)), rng
     )
+    measured, ordered = worst_class.table(runs), worst_class.orderings(runs)
+    assert list(measured["measure"]) == [*worst_class.MEASURES] * 2 and set(
+        ordered["measure"]
+    ) == set(worst_class.MEASURES)
     r, a, gap = (row.closed for row in measured["result"][:3])
     assert gap.mean == pytest.approx(r.mean - a.mean)
     assert gap.standard_error == pytest.approx(np.hypot(r.standard_error, a.standard_error))
@@ -174,7 +206,9 @@ def test_tables_of_a_small_run():
     assert factors.loc[("same", "wAcc-R"), "new images"] == pytest.approx(
         np.sqrt(1 + first.image_variance / first.sampling_variance)
     )
-    assert worst_class.measure_table(measured).shape == (6, 4) and worst_class.measure_table(ordered).shape == (3, 4)
+    assert worst_class.measure_table(measured).shape == (6, 4) and worst_class.measure_table(
+        ordered
+    ).shape == (3, 4)
 
 
 def test_the_study_that_ships_is_what_the_code_makes():
@@ -194,10 +228,18 @@ OF_TWO_CLASSES = np.tile([0, 1, 10, 11], (30, 1))
     "tasks, labels, message",
     [
         ([[0, 1, 5, 6]] * 10, np.arange(2).repeat(5), "at least 20"),
-        ([[0, 1, 2, 7, 8, 9]] * 30, [7] * 7 + [5] * 3, "class 5 has 3 images; 4 are needed, to leave one out"),
+        (
+            [[0, 1, 2, 7, 8, 9]] * 30,
+            [7] * 7 + [5] * 3,
+            "class 5 has 3 images; 4 are needed, to leave one out",
+        ),
         ([[0, 1, 2]] * 30, [0, 0, 1, 1, 1], "equal numbers"),
         *(
-            ([*OF_TWO_CLASSES, uneven], np.arange(2).repeat(10), "^images: 2 classes with equal numbers of images in")
+            (
+                [*OF_TWO_CLASSES, uneven],
+                np.arange(2).repeat(10),
+                "^images: 2 classes with equal numbers of images in",
+            )
             for uneven in ([0, 10, 11, 12], [0, 1, 2, 3])
         ),
     ],
@@ -209,8 +251,12 @@ def test_tasks_from_which_nothing_can_be_left_out(tasks, labels, message):
 
 def test_methods_that_take_queries_together_are_refused():
     shape = dict(tasks=20, ways=2, shots=1, queries=2)
-    with pytest.raises(InputError, match="^methods: glyph-conv OpTA is transductive: an answer depends on") as error:
-        worst_class.run("coloured/hebrew?per_class=20", ["glyph-conv ncc", "glyph-conv opta"], **shape)
+    with pytest.raises(
+        InputError, match="^methods: glyph-conv OpTA is transductive: an answer depends on"
+    ) as error:
+        worst_class.run(
+            "coloured/hebrew?per_class=20", ["glyph-conv ncc", "glyph-conv opta"], **shape
+        )
     assert "\n" not in str(error.value)
 
 
@@ -218,7 +264,8 @@ def test_what_does_not_go_together(run):
     record, support, query, labels = run
     options = dict(groups=np.arange(20), group_disjoint=True, pool=OF_TWO_CLASSES)
     with pytest.raises(
-        InputError, match="^group_disjoint = True; tasks drawn from all images are needed, without pool"
+        InputError,
+        match="^group_disjoint = True; tasks drawn from all images are needed, without pool",
     ):
         influence(np.zeros(30), OF_TWO_CLASSES, np.arange(2).repeat(10), **options)
     with pytest.raises(InputError, match="spare"):

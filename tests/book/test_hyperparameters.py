@@ -25,7 +25,9 @@ def test_every_printed_setting_stands_beside_the_recipe_and_a_difference_has_its
         source = printed.loc[(row.learner, row.train_shots), row.setting]
         assert row.printed == source or (pd.isna(source) and row.printed == "none")
         shots = "1shot-" if row.train_shots == 1 else ""
-        with safe_open(DATA / "checkpoints" / f"conv4-icons-{shots}{row.learner}.safetensors", "pt") as file:
+        with safe_open(
+            DATA / "checkpoints" / f"conv4-icons-{shots}{row.learner}.safetensors", "pt"
+        ) as file:
             recipe = Recipe(**json.loads(file.metadata()["training"])["recipe"])
         assert recipe.dataset == "icons" and recipe.lr == RECIPES[row.learner].lr
         ours = {
@@ -44,8 +46,13 @@ def test_every_printed_setting_stands_beside_the_recipe_and_a_difference_has_its
 def test_layout():
     wide = training.settings_table(settings("cub"), "printed")
     assert wide.shape == (18, 7)
-    assert wide.loc[("can", "1"), "rate"] == "0.01" and wide.loc[("rfs", "—"), "tasks a step"] == "—"
-    assert wide.loc[("anil", "5"), "tasks per epoch"] == "2,000" and wide.loc[("anil", "5"), "schedule"] == "none"
+    assert (
+        wide.loc[("can", "1"), "rate"] == "0.01" and wide.loc[("rfs", "—"), "tasks a step"] == "—"
+    )
+    assert (
+        wide.loc[("anil", "5"), "tasks per epoch"] == "2,000"
+        and wide.loc[("anil", "5"), "schedule"] == "none"
+    )
 
 
 def test_splits():
@@ -56,7 +63,9 @@ def test_splits():
 
 def test_trained_networks_by_shots():
     assert training.network_of("protonet", 5) == "conv4-icons-protonet"
-    assert training.network_of("baseline++", 1) == "conv4-icons-baseline++"  # trained on batches: one for all shots
+    assert (
+        training.network_of("baseline++", 1) == "conv4-icons-baseline++"
+    )  # trained on batches: one for all shots
     assert training.network_of("protonet", 7) is None
     with pytest.raises(InputError, match="learner = svm; anil, leo"):
         training.network_of("svm", 5)
@@ -66,16 +75,24 @@ def test_trained_networks_by_shots():
 
 def test_curves_of_a_learner_trained_on_batches_are_there_for_any_shots():
     first, second = (training.curves(["rfs"], [shots]) for shots in (1, 5))
-    assert len(first) and first.equals(second) and set(first["shots"]) == {5}  # the tasks that it is selected on
+    assert (
+        len(first) and first.equals(second) and set(first["shots"]) == {5}
+    )  # the tasks that it is selected on
 
 
 def test_curves_and_accuracies_of_what_ships():
     curves = training.curves(["protonet", "baseline++"], [5])
     assert curves.groupby("learner")["epoch"].max().to_dict() == {"protonet": 6, "baseline++": 8}
     cells = training.accuracies(["protonet"], ["clipart"], [5, 7], tasks=200, image_tasks=2)
-    assert cells["shots"].tolist() == [5] and (cells["mean"] - cells["half_width"] > 25).all()  # chance is 20
+    assert (
+        cells["shots"].tolist() == [5] and (cells["mean"] - cells["half_width"] > 25).all()
+    )  # chance is 20
     table = training.accuracy_table(cells, ["protonet", "anil"])
-    assert list(table.index) == ["protonet", "anil"] and table.iloc[1, 0] == "—" and "±" in table.iloc[0, 0]
+    assert (
+        list(table.index) == ["protonet", "anil"]
+        and table.iloc[1, 0] == "—"
+        and "±" in table.iloc[0, 0]
+    )
 
 
 def test_reasons_are_used():

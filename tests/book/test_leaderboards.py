@@ -17,7 +17,9 @@ SHARED = Path(__file__).parents[3] / "shared" / "leaderboards"
 def board_row(method, year, mean, plus_minus=0.5, **other):
     setting = {"dataset": "birds", "ways": "5", "shots": "1", "transductive": "no"}
     cell = {"method": method, "year": year, "mean": mean, "plus_minus": plus_minus}
-    return setting | {"backbone": "Conv4", "role": "own", "pair": "", "source": "a/b"} | cell | other
+    return (
+        setting | {"backbone": "Conv4", "role": "own", "pair": "", "source": "a/b"} | cell | other
+    )
 
 
 def test_cells_are_many_sourced_and_possible():
@@ -33,7 +35,8 @@ def test_every_copy_has_the_digits_of_its_source():
     table = leaderboards.cells()
     setting = ["method", "dataset", "ways", "shots"]
     printed = {
-        (row.source, *(getattr(row, name) for name in setting), round(row.mean, 2)) for row in table.itertuples()
+        (row.source, *(getattr(row, name) for name in setting), round(row.mean, 2))
+        for row in table.itertuples()
     }
     copies = table[table["copy_of"] != ""]
     for row in copies.itertuples():
@@ -74,7 +77,9 @@ def test_statistics_of_known_differences():
 
 
 def test_few_methods_have_no_interval():
-    estimate = leaderboards.by_method(pd.Series([1.0, 2.0, 3.0]), pd.Series(["A", "A", "B"]), leaderboards.spread)
+    estimate = leaderboards.by_method(
+        pd.Series([1.0, 2.0, 3.0]), pd.Series(["A", "A", "B"]), leaderboards.spread
+    )
     assert np.isnan(estimate.low) and np.isnan(estimate.high)
     assert (estimate.cells, estimate.methods) == (3, 2)
 

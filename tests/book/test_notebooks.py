@@ -20,7 +20,9 @@ def test_a_profile_that_ships_goes_by_its_name(tmp_path, monkeypatch, name):
     monkeypatch.chdir(tmp_path)
     profile = notebooks.profile(name)
     assert profile == notebooks.profile(PROFILES / "large.yml")
-    assert profile["selection"]["features"] == "clip-b32"  # the evaluators' paper, of which the chapter is
+    assert (
+        profile["selection"]["features"] == "clip-b32"
+    )  # the evaluators' paper, of which the chapter is
     (tmp_path / "profiles").mkdir()
     (tmp_path / name).write_text("planning: {seed: 7}")  # a file of the user's comes first
     assert notebooks.profile(name) == {"planning": {"seed": 7}}
@@ -39,7 +41,10 @@ def test_the_plain_way_jupytext_and_papermill(tmp_path):
         f" | {tools}/papermill - {tmp_path}/out.ipynb -p tasks 60 -p spread 8"
     )
     subprocess.run(command, shell=True, check=True, cwd=ROOT, capture_output=True)
-    assert nbformat.read(tmp_path / "out.ipynb", 4).metadata.papermill.parameters == {"tasks": 60, "spread": 8}
+    assert nbformat.read(tmp_path / "out.ipynb", 4).metadata.papermill.parameters == {
+        "tasks": 60,
+        "spread": 8,
+    }
 
 
 @pytest.mark.parametrize("name", notebooks.names())
@@ -65,4 +70,8 @@ def test_every_parameter_is_described_and_its_default_allowed(name):
 def test_profiles_fit_their_notebooks(path):
     """Those of a paper name its chapters, and data that need not be here yet."""
     chapters = set(notebooks.profile(path, absent=True))
-    assert chapters == set(notebooks.names()) if path.stem in ("quick", "large") else chapters <= set(notebooks.names())
+    assert (
+        chapters == set(notebooks.names())
+        if path.stem in ("quick", "large")
+        else chapters <= set(notebooks.names())
+    )

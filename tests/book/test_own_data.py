@@ -8,8 +8,7 @@ import pandas as pd
 import pytest
 
 from fslbook import published
-from fslbook.evaluators import estimates as evaluators
-from fslbook.evaluators import selection
+from fslbook.evaluators import estimates as evaluators, selection
 from fslbook.fewstab import own_data
 from fslbook.oops import benchmark
 from fslcore import stats
@@ -22,18 +21,29 @@ PRINTED = published.table(2)
 def test_names_of_the_papers_data_and_backbones():
     for spec in ("cub?splits=meta-dataset", "cub:/data/cub?splits=meta-dataset"):
         assert published.own_data(spec) == "cub"
-    assert published.own_data("cub?splits=chen") is published.own_data("cub:/data/cub") is None  # other classes
+    assert (
+        published.own_data("cub?splits=chen") is published.own_data("cub:/data/cub") is None
+    )  # other classes
     assert published.own_data("dtd:/data/dtd") == "dtd"
     assert published.own_data("clipart") is None and published.own_data("folder:/dtd") is None
     assert set(PRINTED["dataset"]) <= set(published.OWN)
-    assert published.own_backbone("clip-released") == published.own_backbone("clip-released:file.pt") == "clip"
+    assert (
+        published.own_backbone("clip-released")
+        == published.own_backbone("clip-released:file.pt")
+        == "clip"
+    )
     assert published.own_backbone("clip") is None  # sees other pixels
-    assert published.own_backbone("dinov2-reg-released") == "dinov2" and published.own_backbone("glyph-conv") is None
+    assert (
+        published.own_backbone("dinov2-reg-released") == "dinov2"
+        and published.own_backbone("glyph-conv") is None
+    )
 
 
 def results(dataset, backbone, learner, sampling, mean, tasks=400, seed=0):
     noise = np.random.default_rng(seed).normal(0, 8, tasks)
-    facts = dict(dataset=dataset, backbone=backbone, learner=learner, sampling=sampling, task=range(tasks))
+    facts = dict(
+        dataset=dataset, backbone=backbone, learner=learner, sampling=sampling, task=range(tasks)
+    )
     shape = dict(shots=5, n_images=840, ways=5, queries=15, seed=0)
     return pd.DataFrame({**facts, "accuracy": mean + noise - noise.mean(), **shape})
 
@@ -47,7 +57,9 @@ def test_a_cell_that_is_off_by_three_errors_says_so_and_other_cells_stand_beside
         live = results(*names, 0)["accuracy"]
         error = np.hypot(printed["half_width"] / 1.959964, live.std(ddof=1) / 20)
         cell = [printed["mean"] + 3 * error, stats.open_interval(live, level).half_width]
-        (row,) = published.comparison(pd.DataFrame([[*names, *cell]], columns=columns), PRINTED, level).itertuples()
+        (row,) = published.comparison(
+            pd.DataFrame([[*names, *cell]], columns=columns), PRINTED, level
+        ).itertuples()
         assert row.Index == ("dtd", "clip", "lr", "open") and row[4] == "+3.0"
         assert row.printed == f"{printed['mean']:.2f} ± {printed['half_width']:.2f}"
     for dataset, backbone in (("clipart", "clip-released"), ("dtd", "clip")):
@@ -75,32 +87,54 @@ def test_symbols_that_agree_are_counted_in_both_directions():
 
 def fewstab_accuracies(mean):
     datasets, learners = ["cub?splits=fewstab", "cub:/x", "clipart"], ["rfs", "anil"]
-    index = pd.MultiIndex.from_product([datasets, [1, 5], learners], names=["dataset", "shots", "learner"])
+    index = pd.MultiIndex.from_product(
+        [datasets, [1, 5], learners], names=["dataset", "shots", "learner"]
+    )
     cell = stats.Interval(mean, 0.5, 0.95, 3000, "closed")
-    return pd.DataFrame({name: [cell] * len(index) for name in ("acc", "wacc-r", "wacc-a")}, index=index)
+    return pd.DataFrame(
+        {name: [cell] * len(index) for name in ("acc", "wacc-r", "wacc-a")}, index=index
+    )
 
 
 def test_fewstab_has_its_own_data_networks_and_captioners():
     trained, printed = "trained:fewstab/{dataset}/{learner}", published.table(3, "fewstab")
     cells = own_data.on_own_data(fewstab_accuracies(40.0), printed, trained)
-    assert {*cells.index.get_level_values("dataset")} == {"cub"} and len(cells) == 2 * 2 * 2  # shots, learners, metrics
-    row = printed.query("dataset == 'cub' and shots == 5 and learner == 'rfs' and metric == 'wacc-r'").iloc[0]
+    assert {*cells.index.get_level_values("dataset")} == {"cub"} and len(
+        cells
+    ) == 2 * 2 * 2  # shots, learners, metrics
+    row = printed.query(
+        "dataset == 'cub' and shots == 5 and learner == 'rfs' and metric == 'wacc-r'"
+    ).iloc[0]
     cell = cells.loc[("cub", 5, "rfs", "wacc-r")]
-    assert cell["printed"] == f"{row['mean']:.2f} ± {row['half_width']:.2f}" and cell["live"] == "40.00 ± 0.50"
+    assert (
+        cell["printed"] == f"{row['mean']:.2f} ± {row['half_width']:.2f}"
+        and cell["live"] == "40.00 ± 0.50"
+    )
     assert float(cell["difference"].replace("−", "-")) == pytest.approx(40 - row["mean"], abs=0.005)
     for networks in ("", "conv4-protonet", "trained:evaluators/{dataset}/{learner}"):
         assert own_data.on_own_data(fewstab_accuracies(40.0), printed, networks).empty
     by_captioner = {"vit-gpt2": 40.0, "blip-large": 30.0}
     tables = {name: fewstab_accuracies(mean)[["wacc-a"]] for name, mean in by_captioner.items()}
     live = own_data.on_own_data(tables, published.table("S8", "fewstab"), trained)["live"]
-    assert live["cub", 1, "anil", "vit-gpt2"] == "40.00 ± 0.50" and live["cub", 1, "anil", "blip"] == "30.00 ± 0.50"
+    assert (
+        live["cub", 1, "anil", "vit-gpt2"] == "40.00 ± 0.50"
+        and live["cub", 1, "anil", "blip"] == "30.00 ± 0.50"
+    )
 
 
 def estimates_by_task(tasks=300):
     rng, tables = np.random.default_rng(0), []
-    for dataset, mean in [("cifar-fs", 70), *((f"meta-album?test_set={k}", 50 + 10 * k) for k in range(3))]:
-        values = {name: np.clip(rng.normal(mean, 8, tasks), 0, 100) for name in ("oracle", *ESTIMATORS, "fresh")}
-        tables.append(pd.DataFrame({"dataset": dataset, "method": "Baseline", "task": range(tasks), **values}))
+    for dataset, mean in [
+        ("cifar-fs", 70),
+        *((f"meta-album?test_set={k}", 50 + 10 * k) for k in range(3)),
+    ]:
+        values = {
+            name: np.clip(rng.normal(mean, 8, tasks), 0, 100)
+            for name in ("oracle", *ESTIMATORS, "fresh")
+        }
+        tables.append(
+            pd.DataFrame({"dataset": dataset, "method": "Baseline", "task": range(tasks), **values})
+        )
     return pd.concat(tables, ignore_index=True)
 
 
@@ -108,15 +142,25 @@ def test_the_folds_of_meta_album_are_one_data_set_and_errors_without_interval_ha
     table, methods = estimates_by_task(), ["trained:evaluators/{dataset}/baseline lr"]
     means = evaluators.own_cells(table, 1, methods)
     folds = table[table["dataset"].str.startswith("meta-album")]["oracle"]
-    assert means.loc[("Meta-Album", "Baseline", "oracle"), "live"].startswith(f"{folds.mean():.2f} ± ")
+    assert means.loc[("Meta-Album", "Baseline", "oracle"), "live"].startswith(
+        f"{folds.mean():.2f} ± "
+    )
     assert {*means.index.get_level_values("dataset")} == {"CIFAR-FS", "Meta-Album"}
     assert "fresh" not in means.index.get_level_values("estimator")
     sizes = evaluators.own_cells(table, 2, methods)
-    assert set(sizes["in standard errors"]) == {"—"} and not sizes["printed"].str.contains("±|nan").any()
-    unequal = evaluators.own_cells(table, 3, methods)
-    printed = published.table(3, "evaluators").query("dataset == 'cifar-fs' and estimator == '5-fold'").iloc[0]
     assert (
-        unequal.loc[("CIFAR-FS", "Baseline", "5-fold"), "printed"] == f"{printed['mae']:.2f}" and len(unequal) == 2 * 4
+        set(sizes["in standard errors"]) == {"—"}
+        and not sizes["printed"].str.contains("±|nan").any()
+    )
+    unequal = evaluators.own_cells(table, 3, methods)
+    printed = (
+        published.table(3, "evaluators")
+        .query("dataset == 'cifar-fs' and estimator == '5-fold'")
+        .iloc[0]
+    )
+    assert (
+        unequal.loc[("CIFAR-FS", "Baseline", "5-fold"), "printed"] == f"{printed['mae']:.2f}"
+        and len(unequal) == 2 * 4
     )
     for number in (1, 2, 3):
         for networks in ([*methods, "conv4-protonet protonet"], ["glyph-conv lr"]):
@@ -127,7 +171,9 @@ def bank(classes, images, **facts):
     labels = np.repeat(np.arange(classes), images)
     table = pd.DataFrame({name: values(labels) for name, values in facts.items()})
     pixels = np.zeros((len(labels), 8, 8, 3), np.uint8)
-    return Images("meta-album?test_set=0", pixels, labels, [f"c{c}" for c in range(classes)], facts=table)
+    return Images(
+        "meta-album?test_set=0", pixels, labels, [f"c{c}" for c in range(classes)], facts=table
+    )
 
 
 def test_no_task_of_meta_album_mixes_two_of_its_data_sets():
@@ -138,7 +184,9 @@ def test_no_task_of_meta_album_mixes_two_of_its_data_sets():
     assert (domain[places] == domain[places[:, :1]]).all() and len(tasks) == len(fresh) == 20
     assert domain[places[:9, 0]].tolist() == list("abcabcabc")
     assert (images.labels[tasks.query[0]].reshape(5, 4).std(axis=1) == 0).all()
-    mixed, _ = evaluators.draw(replace(images, name="coloured"), ways=5, shots=3, queries=4, tasks=20, seed=1)
+    mixed, _ = evaluators.draw(
+        replace(images, name="coloured"), ways=5, shots=3, queries=4, tasks=20, seed=1
+    )
     assert (domain[mixed.support] != domain[mixed.support[:, :1]]).any()
 
 
@@ -165,37 +213,56 @@ def choices(names, columns, tasks=40):
 
 def test_what_was_chosen_stands_beside_tables_4_and_5():
     methods = ["trained:evaluators/{dataset}/baseline lr", "trained:evaluators/{dataset}/maml maml"]
-    picked = choices(["4 learners", "5 learners"], ["oracle", *ESTIMATORS, selection.ALWAYS, selection.ANY, "fresh"])
+    picked = choices(
+        ["4 learners", "5 learners"],
+        ["oracle", *ESTIMATORS, selection.ALWAYS, selection.ANY, "fresh"],
+    )
     cells = selection.own_cells(5, picked, methods)
     paper_rows = product(("CIFAR-FS", "Meta-Album"), ["5 learners"], ("oracle", *ESTIMATORS))
     assert set(cells.index) == set(paper_rows)
-    row = published.table(5, "evaluators").query("dataset == 'cifar-fs' and estimator == 'bootstrap'").iloc[0]
+    row = (
+        published.table(5, "evaluators")
+        .query("dataset == 'cifar-fs' and estimator == 'bootstrap'")
+        .iloc[0]
+    )
     mean = picked.query("dataset == 'cifar-fs' and method == '5 learners'")["bootstrap"].mean()
     cell = cells.loc[("CIFAR-FS", "5 learners", "bootstrap")]
     assert cell["printed"] == f"{row['mean']:.2f} ± {row['half_width']:.2f}"
     assert cell["live"].startswith(f"{mean:.2f} ± ")
     tuned = choices(["Baseline", "MAML"], [selection.DEFAULT, selection.TUNED, "oracle"])
     cells = selection.own_cells(4, tuned, methods)
-    assert len(cells) == 2 * 2 * 2 and cells.loc[("CIFAR-FS", "MAML", "5-fold"), "printed"] == "40.24 ± 0.84"
+    assert (
+        len(cells) == 2 * 2 * 2
+        and cells.loc[("CIFAR-FS", "MAML", "5-fold"), "printed"] == "40.24 ± 0.84"
+    )
     for number, table in ((4, tuned), (5, picked)):
         assert selection.own_cells(number, table, ["conv4-maml maml"]).empty
 
 
 def cells(columns, datasets=("cub?splits=fewstab", "clipart"), **index):
     rows = pd.MultiIndex.from_product([datasets, *index.values()], names=["dataset", *index])
-    values = {name: stats.Interval(30.0 + i, 0.5, 0.95, 3000, "closed") for i, name in enumerate(columns)}
+    values = {
+        name: stats.Interval(30.0 + i, 0.5, 0.95, 3000, "closed") for i, name in enumerate(columns)
+    }
     return pd.DataFrame({name: [value] * len(rows) for name, value in values.items()}, rows)
 
 
 TRAINED = "trained:fewstab/{dataset}/{learner}"
 
 
-@pytest.mark.parametrize("table, steps", [("S5", ["SC1", "SC2", "SC3"]), ("S6", ["QC1", "QC2", "QC3"])])
+@pytest.mark.parametrize(
+    "table, steps", [("S5", ["SC1", "SC2", "SC3"]), ("S6", ["QC1", "QC2", "QC3"])]
+)
 def test_gaps_of_constructions_and_their_average_stand_beside_s5_and_s6(table, steps):
-    by_learner, mean = cells(steps, learner=["rfs", "anil"]), cells([*steps, f"{steps[1]} − {steps[0]}"])
+    by_learner, mean = (
+        cells(steps, learner=["rfs", "anil"]),
+        cells([*steps, f"{steps[1]} − {steps[0]}"]),
+    )
     mean.index = pd.Index(["cub?splits=fewstab", "clipart"], name="dataset")
     rows = own_data.own_ablation(by_learner, mean, table, TRAINED, 0.95)
-    printed = published.table(table, "fewstab").query("dataset == 'cub' and tasks == @steps[1].lower()")
+    printed = published.table(table, "fewstab").query(
+        "dataset == 'cub' and tasks == @steps[1].lower()"
+    )
     assert len(rows) == 3 * 3 and set(rows["in standard errors"]) == {"—"}
     for learner in ("rfs", "average"):
         row = rows.loc[("cub", learner, steps[1])]
@@ -209,11 +276,16 @@ def test_recent_and_remedied_learners_stand_beside_s9_and_s10():
     recent = cells(["acc", "wacc-r", "wacc-a", "gap"], learner=["psco", "beclr"], **mini)
     tables = {"vit-gpt2": recent, "blip": recent, "pixels": recent}
     rows = own_data.own_recent(tables, "conv4-{learner}:FILE", 0.95)
-    assert set(rows.index.get_level_values("metric")) == {"random", "vit-gpt2"}  # the paper's BLIP is the large one
+    assert set(rows.index.get_level_values("metric")) == {
+        "random",
+        "vit-gpt2",
+    }  # the paper's BLIP is the large one
     assert rows.loc[("miniimagenet", "psco", 1, "random"), "live"] == "31.00 ± 0.50"
     assert rows.loc[("miniimagenet", "psco", 1, "vit-gpt2"), "printed"] == "14.30 ± 0.40"
     assert own_data.own_recent(tables, "", 0.95).empty
-    remedied = cells(["wacc-r", "wacc-a", "without", "no", "yes"], learner=["maml-frozen", "sib"], **mini)
+    remedied = cells(
+        ["wacc-r", "wacc-a", "without", "no", "yes"], learner=["maml-frozen", "sib"], **mini
+    )
     rows = own_data.own_remedy(remedied, TRAINED, 0.95)
     assert len(rows) == 2 * 2 * 2
     assert rows.loc[("miniimagenet", "maml", 1, "no"), "printed"] == "13.29 ± 0.55"
@@ -223,7 +295,9 @@ def test_recent_and_remedied_learners_stand_beside_s9_and_s10():
 
 def test_agreement_of_captioners_stands_beside_s11():
     pair = ["vit-gpt2", "blip-large"]
-    agreement = pd.DataFrame([[100.0, 40.0], [50.0, 100.0]], pair, pair)  # of a row with a column as the truth
+    agreement = pd.DataFrame(
+        [[100.0, 40.0], [50.0, 100.0]], pair, pair
+    )  # of a row with a column as the truth
     ranks = pd.Series({("miniimagenet", 1): 0.9, ("miniimagenet", 5): 0.8, ("clipart", 5): 0.7})
     by_dataset = {"miniimagenet": agreement, "clipart": agreement}
     rows = own_data.own_agreement(by_dataset, ranks, TRAINED).loc["miniimagenet"]

@@ -15,15 +15,21 @@ import yaml
 from fslbook import cli, contributed, pack
 from fslbook.estimation import fresh_test_sets
 from fslbook.evaluators import estimates
-from fslbook.fewstab import own_data
-from fslbook.fewstab import tables as fewstab
+from fslbook.fewstab import own_data, tables as fewstab
 from fslcore import evaluation, sources
 from fslcore.errors import InputError
 
 MINIATURES = runpy.run_path(str(Path(__file__).parents[1] / "rehearsal" / "miniatures.py"))
 SHAPE = dict(ways=5, shots=1, queries=2, seed=3)
 SAMPLINGS = (("closed", 12), ("open", 6))
-CHAPTER = {"datasets": ["dtd"], "backbones": ["glyph-conv"], "learners": ["ncc"], "tasks": 12, "max_open": 6, **SHAPE}
+CHAPTER = {
+    "datasets": ["dtd"],
+    "backbones": ["glyph-conv"],
+    "learners": ["ncc"],
+    "tasks": 12,
+    "max_open": 6,
+    **SHAPE,
+}
 METHODS, LEARNERS = ["conv4-protonet protonet", "conv4-baseline lr"], ["protonet", "rfs"]
 ESTIMATORS = {**SHAPE, "shots": 3, "tasks": 20, "rounds": 3}
 SPURIOUS = {"captioner": "pixels", "tasks": 6, "ways": 2, "queries": 2, "seed": 3}
@@ -38,14 +44,18 @@ def run(tmp_path_factory):
         patch.setenv("FSLCORE_CACHE", str(folder / "cache"))
         patch.setenv("FSLCORE_SOURCES", str(folder / "manifest.yml"))
         file = {"url": "http://localhost/dtd.tar.gz", "sha256": DIGEST, "by": ["one", "another"]}
-        listed = {"data": {"dtd": {"title": "DTD", "licence": "none", "path": "dtd", "files": [file]}}}
+        listed = {
+            "data": {"dtd": {"title": "DTD", "licence": "none", "path": "dtd", "files": [file]}}
+        }
         (folder / "manifest.yml").write_text(yaml.safe_dump(listed))
         MINIATURES["dtd"](sources.data_folder("dtd"))
         record = {"files": {"dtd.tar.gz": {"bytes": 7, "sha256": DIGEST, "as_listed": True}}}
         sources.data_folder("dtd", sources.RECORD).write_text(json.dumps(record))
         (folder / "small.yml").write_text(yaml.safe_dump({"closed-vs-open": CHAPTER}))
         for sampling, tasks in SAMPLINGS:
-            evaluation.run("dtd", "glyph-conv", "ncc", sampling, tasks=tasks, skip_small_classes=True, **SHAPE)
+            evaluation.run(
+                "dtd", "glyph-conv", "ncc", sampling, tasks=tasks, skip_small_classes=True, **SHAPE
+            )
         yield folder
 
 
@@ -92,7 +102,10 @@ def test_what_was_computed_comes_back_from_the_file(packed):
 
 
 def test_the_same_run_gives_the_same_bytes_without_pickles_or_paths(run, packed, capsys):
-    assert cli.main(["pack", str(run / "small.yml"), "--by", "A. Name", "-o", str(run / "again.npz")]) == 0
+    assert (
+        cli.main(["pack", str(run / "small.yml"), "--by", "A. Name", "-o", str(run / "again.npz")])
+        == 0
+    )
     content = (run / "again.npz").read_bytes()
     assert content == packed.read_bytes() and str(run) not in capsys.readouterr().err
     with np.load(run / "again.npz", allow_pickle=False) as read:
@@ -112,7 +125,11 @@ def test_all_that_was_never_computed_is_named_at_once(run, capsys):
 @pytest.mark.parametrize(
     "chapter, settings, message",
     [
-        ("closed-vs-open", CHAPTER | {"datasets": ["clipart"]}, "no evaluation on data that fslcore fetch knows"),
+        (
+            "closed-vs-open",
+            CHAPTER | {"datasets": ["clipart"]},
+            "no evaluation on data that fslcore fetch knows",
+        ),
         ("closed-vs-open", CHAPTER | {"datasets": ["dtd:HERE"]}, "its digests are not known"),
         (
             "estimators",
@@ -122,7 +139,9 @@ def test_all_that_was_never_computed_is_named_at_once(run, capsys):
     ],
 )
 def test_other_data_and_networks_are_not_packed(run, chapter, settings, message):
-    text = yaml.safe_dump({chapter: settings}).replace("HERE", str(sources.data_folder("dtd", "dtd")))
+    text = yaml.safe_dump({chapter: settings}).replace(
+        "HERE", str(sources.data_folder("dtd", "dtd"))
+    )
     (run / "other.yml").write_text(text)
     with pytest.raises(InputError, match=message) as error:
         pack.write(run / "other.yml", run / "other.zip", "x")
@@ -134,7 +153,9 @@ def test_a_file_of_other_digests_than_the_manifests_is_refused(packed, tmp_path,
     (tmp_path / "rehearsal.zip").write_bytes(packed.read_bytes())
     assert [file.by for file in contributed.contributed(tmp_path)] == ["A. Name"]
     monkeypatch.delenv("FSLCORE_SOURCES")  # what ships lists the archive of the authors
-    with pytest.raises(InputError, match=r"rehearsal\.zip: dtd: other files than those of the manifest"):
+    with pytest.raises(
+        InputError, match=r"rehearsal\.zip: dtd: other files than those of the manifest"
+    ):
         contributed.contributed(tmp_path)
 
 
@@ -147,11 +168,18 @@ def test_archives_that_are_none_or_expand_too_far_are_refused(packed, tmp_path):
             contributed.load(path)
 
     content = packed.read_bytes()
-    for damaged in (b"", b"text", content[: len(content) // 2], content.replace(b"about.json", b"about.txt_")):
+    for damaged in (
+        b"",
+        b"text",
+        content[: len(content) // 2],
+        content.replace(b"about.json", b"about.txt_"),
+    ):
         refused(damaged)
     (tmp_path / "notes.txt").write_text("mine")
     path.unlink()
-    with pytest.raises(InputError, match=r"notes\.txt: no pack can be read"):  # and does not silently vanish
+    with pytest.raises(
+        InputError, match=r"notes\.txt: no pack can be read"
+    ):  # and does not silently vanish
         contributed.contributed(tmp_path)
     bomb = edited(packed, path, arrays={"right-0002.npy": bytes(contributed.EXPANDED)}).read_bytes()
     assert len(bomb) < contributed.BYTES
@@ -178,7 +206,12 @@ def by_task(run):
         biased = fewstab.collect(["dtd"], LEARNERS, **SPURIOUS)
         chapters = {
             "estimators": {"datasets": ["dtd"], "methods": METHODS, **ESTIMATORS},
-            "spurious-bias": {"datasets": ["dtd"], "learners": LEARNERS, "image_learners": "run", **SPURIOUS},
+            "spurious-bias": {
+                "datasets": ["dtd"],
+                "learners": LEARNERS,
+                "image_learners": "run",
+                **SPURIOUS,
+            },
         }
         (run / "tasks.yml").write_text(yaml.safe_dump(chapters))
         return re_split, biased, pack.write(run / "tasks.yml", run / "tasks.zip", "A. Name")
@@ -191,7 +224,9 @@ def test_per_task_results_of_chapters_come_back_from_the_file(by_task, monkeypat
     assert file.results["sampling"].unique().tolist() == ["closed"]
     rows = file.about["results"]
     assert [row["sampling"] for row in rows].count("re-split") == 2 and len(rows) == 2 + 2 * 2 * 2
-    assert {row["redrawn"] for row in rows if row["sampling"] == "biased"} == {"no, they follow from attributes"}
+    assert {row["redrawn"] for row in rows if row["sampling"] == "biased"} == {
+        "no, they follow from attributes"
+    }
     monkeypatch.setattr(estimates, "NETWORKS", "conv4-")
     table = estimates.contributed_table(file, **{**SHAPE, "shots": 3}, rounds=3)
     pd.testing.assert_frame_equal(table, re_split[list(table)], check_exact=False, rtol=1e-12)
@@ -250,9 +285,21 @@ def test_a_file_that_was_changed_is_refused(by_task, tmp_path, name):
         ("closed", lambda right: right[:, 1:].copy(), "an array (6, 1)"),
         ("closed", lambda right: right[1:], NOT_THOSE),
         ("re-split", lambda accuracies: accuracies * np.nan, "accuracies that are not from 0 to 1"),
-        ("re-split", lambda accuracies: accuracies * 0 + 0.123, "accuracies that no number of right images gives"),
-        ("re-split", lambda accuracies: accuracies[:, :5].copy(), "not (tasks, columns) of 64-bit numbers"),
-        ("biased", lambda right: right + np.array([0, 0, 3, 3], "<u2"), "more than 2 queries of a class are right"),
+        (
+            "re-split",
+            lambda accuracies: accuracies * 0 + 0.123,
+            "accuracies that no number of right images gives",
+        ),
+        (
+            "re-split",
+            lambda accuracies: accuracies[:, :5].copy(),
+            "not (tasks, columns) of 64-bit numbers",
+        ),
+        (
+            "biased",
+            lambda right: right + np.array([0, 0, 3, 3], "<u2"),
+            "more than 2 queries of a class are right",
+        ),
         ("biased", lambda right: right * np.array([0, 0, 1, 1], "<u2"), "one twice in a task"),
     ],
 )
@@ -270,7 +317,11 @@ def test_parts_of_a_data_set_are_drawn_from_in_turn_again():
     shape = dict(ways=2, shots=3, queries=3, seed=1)
     with_oracle, new = fresh_test_sets.draw(labels, np.repeat(parts, 12), tasks=9, **shape)
     n, digest, tested = contributed._drawn((12,) * 6, parts, "re-split", 9, 5, **shape)
-    assert n == 9 and (digest, tested) == contributed.re_split(with_oracle, new, 5, 1) and tested[0] == 6
+    assert (
+        n == 9
+        and (digest, tested) == contributed.re_split(with_oracle, new, 5, 1)
+        and tested[0] == 6
+    )
     assert digest != contributed._drawn((12,) * 6, (), "re-split", 9, 5, **shape)[1]
 
 
@@ -294,5 +345,7 @@ def test_data_that_a_person_brought_are_known_by_their_number_alone(run, tmp_pat
     assert contributed.load(path).images == {"dtd": 140}
     for classes, images in ([8, "0.1k"], [7, "0.2k"]):
         manifest(counts={"novel": [classes, images]})
-        with pytest.raises(InputError, match=f"7 classes with 140 images, not {classes} with {images}"):
+        with pytest.raises(
+            InputError, match=f"7 classes with 140 images, not {classes} with {images}"
+        ):
             contributed.load(path)

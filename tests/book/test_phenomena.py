@@ -53,10 +53,15 @@ def test_pairing_narrows_the_interval_of_every_pair_of_learners(results):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name, learner", [("baseline", "lr"), ("protonet", "protonet"), ("r2d2", "r2d2")])
+@pytest.mark.parametrize(
+    "name, learner", [("baseline", "lr"), ("protonet", "protonet"), ("r2d2", "r2d2")]
+)
 def test_trained_learners_are_as_good_as_their_card_says(name, learner):
     card = (DATA / "checkpoints" / "README.md").read_text()
-    header, row = (re.search(rf"\| {start}.*", card)[0].split("|") for start in ("checkpoint", f"`conv4-{name}.s"))
+    header, row = (
+        re.search(rf"\| {start}.*", card)[0].split("|")
+        for start in ("checkpoint", f"`conv4-{name}.s")
+    )
     (stated,) = (cell for title, cell in zip(header, row) if title.strip() == "clip art")
     table = evaluation.run("clipart", f"conv4-{name}", learner, "closed", tasks=600)
     assert table["accuracy"].mean() == pytest.approx(float(stated.split("±")[0]), abs=0.1)

@@ -15,15 +15,29 @@ from fslcore.errors import InputError
 from fslcore.models import weights
 
 SHAPE = dict(ways=5, shots=5, queries=15)
-TUNING = dict(kind="tasks", name="ft", backbone="efficientnet-lite0", side=64, dim=0, per_second=0.04)
+TUNING = dict(
+    kind="tasks", name="ft", backbone="efficientnet-lite0", side=64, dim=0, per_second=0.04
+)
 RATES = [
     dict(kind="features", name="efficientnet-lite0", side=64, per_second=100.0),
     dict(kind="features", name="clip", side=224, per_second=2.0),
     dict(kind="tasks", name="ncc", dim=1280, per_second=2000.0) | SHAPE,
     TUNING | SHAPE,
-    dict(kind="build", name="sizing-tasks", job="notebook", seconds=60.0, parameters={"sweep_images": 30_000}),
+    dict(
+        kind="build",
+        name="sizing-tasks",
+        job="notebook",
+        seconds=60.0,
+        parameters={"sweep_images": 30_000},
+    ),
 ]
-SETTINGS = dict(datasets=["clipart"], backbones=["efficientnet-lite0"], fine_tuning="run", ft_tasks=100, ft_open=3)
+SETTINGS = dict(
+    datasets=["clipart"],
+    backbones=["efficientnet-lite0"],
+    fine_tuning="run",
+    ft_tasks=100,
+    ft_open=3,
+)
 
 
 @pytest.fixture(autouse=True)
@@ -53,27 +67,41 @@ def test_hours_are_images_or_tasks_over_the_measured_rate():
     "settings, name, piece",
     [
         ({"backbones": ["dino"]}, "clipart by dino", "features"),
-        ({"datasets": ["fashion"]}, "fashion by efficientnet-lite0", "features"),  # measured at 64 pixels, not at 32
-        ({"backbones": ["clip"]}, "ncc on 600 closed tasks of clipart, clip, 5-shot", "fast"),  # other features
+        (
+            {"datasets": ["fashion"]},
+            "fashion by efficientnet-lite0",
+            "features",
+        ),  # measured at 64 pixels, not at 32
+        (
+            {"backbones": ["clip"]},
+            "ncc on 600 closed tasks of clipart, clip, 5-shot",
+            "fast",
+        ),  # other features
         ({"queries": 10}, "ncc on 600 closed tasks of clipart, efficientnet-lite0, 5-shot", "fast"),
         ({"backbones": ["clip"]}, "ft on 100 closed tasks of clipart, clip, 5-shot", "slow"),
         ({"shots": 1}, "ft on 100 closed tasks of clipart, efficientnet-lite0, 1-shot", "slow"),
         ({}, "closed-vs-open", "build"),
     ],
 )
-def test_without_a_rate_of_the_very_thing_there_are_no_hours_but_the_name_of_a_benchmark(settings, name, piece):
+def test_without_a_rate_of_the_very_thing_there_are_no_hours_but_the_name_of_a_benchmark(
+    settings, name, piece
+):
     job = jobs_of(**settings)[name]
     assert job.core_hours is None
     assert job.reason == f"no rate was measured; benchmarks/bench.py --only {piece}"
 
 
 def test_a_chapter_has_the_hours_of_a_build_with_the_same_parameters():
-    assert jobs_of("sizing-tasks", sweep_images=30_000)["sizing-tasks"].core_hours == pytest.approx(60 / 3600)
+    assert jobs_of("sizing-tasks", sweep_images=30_000)["sizing-tasks"].core_hours == pytest.approx(
+        60 / 3600
+    )
     assert jobs_of("sizing-tasks", sweep_images=30_001)["sizing-tasks"].core_hours is None
 
 
 def test_chapters_share_their_evaluations():
-    planned = plan_profile({"closed-vs-open": SETTINGS, "comparing-methods": SETTINGS | {"ft_tasks": 700}})
+    planned = plan_profile(
+        {"closed-vs-open": SETTINGS, "comparing-methods": SETTINGS | {"ft_tasks": 700}}
+    )
     (job,) = (job for job in planned.jobs if job.name.startswith("ft") and "closed" in job.name)
     assert job.name.startswith("ft on 700 closed tasks of clipart")
 
@@ -81,11 +109,17 @@ def test_chapters_share_their_evaluations():
 def test_images_that_are_not_here_count_as_listed_or_not_at_all(tmp_path, monkeypatch):
     monkeypatch.setenv("FSLCORE_DATA", str(tmp_path))
     profile = tmp_path / "p.yml"
-    settings = {"datasets": ["dtd", "dtd:/none", "mscoco", "flowers102"], "backbones": ["clip"], "learners": ["ncc"]}
+    settings = {
+        "datasets": ["dtd", "dtd:/none", "mscoco", "flowers102"],
+        "backbones": ["clip"],
+        "learners": ["ncc"],
+    }
     profile.write_text(yaml.safe_dump({"closed-vs-open": settings}))
     planned = plan_profile(profile)
     jobs = {job.name: job for job in planned.jobs}
-    assert {name: (count.images, count.counted) for name, count in planned.images.items()} == {"dtd": (840, False)}
+    assert {name: (count.images, count.counted) for name, count in planned.images.items()} == {
+        "dtd": (840, False)
+    }
     assert jobs["dtd by clip"].core_hours == pytest.approx(840 / 2 / 3600)
     assert "number of images is not known" in jobs["mscoco by clip"].reason
     assert jobs["dtd:/none by clip"].core_hours is None
@@ -100,7 +134,10 @@ def test_the_command_prints_a_page_and_strict_json(capsys):
     assert main(["plan", path]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert len(lines) <= 40 and "A processor, 2 cores" in lines[0]
-    assert any(line.startswith("chapter without hours (no rate was measured; benchmarks/bench.py") for line in lines)
+    assert any(
+        line.startswith("chapter without hours (no rate was measured; benchmarks/bench.py")
+        for line in lines
+    )
     assert main(["plan", path, "--json"]) == 0
     record = json.loads(capsys.readouterr().out, parse_constant=pytest.fail)
     assert {row["kind"] for row in record["totals"]} == {"features", "evaluation", "chapter"}
@@ -129,10 +166,17 @@ def test_a_profile_of_a_paper_says_what_is_to_be_trained_and_captioned(tmp_path,
     monkeypatch.setenv("FSLCORE_DATA", str(tmp_path))
     planned = plan_profile(PROFILES / "fewstab.yml")
     sets = "miniimagenet tieredimagenet 'cub?splits=fewstab'"
-    captions = [f"fslbook caption {sets} --captioner {name} --size 384" for name in ("vit-gpt2", "blip-large")]
+    captions = [
+        f"fslbook caption {sets} --captioner {name} --size 384"
+        for name in ("vit-gpt2", "blip-large")
+    ]
     assert planned.before == ("fslbook train --paper fewstab (102 networks)", *captions)
     brought = {download.name for download in planned.downloads if download.bring}
-    assert brought == {"miniimagenet", "tieredimagenet", "cub-fewstab"}  # and not the release of CUB
+    assert brought == {
+        "miniimagenet",
+        "tieredimagenet",
+        "cub-fewstab",
+    }  # and not the release of CUB
     assert {"vit-gpt2", "blip-large"} == {download.name for download in planned.downloads} - brought
     for name in ("fewstab/miniimagenet/rfs", "fewstab/miniimagenet/1shot-leo"):
         weights.trained_path(name).parent.mkdir(parents=True, exist_ok=True)
@@ -147,14 +191,22 @@ def test_images_that_were_brought_are_counted_and_checked(tmp_path, monkeypatch)
         rows = [f"{split}{c}_{i}.png,{split}{c}" for c in "ab" for i in range(3)]
         (tmp_path / "cub-fewstab" / f"{split}.csv").write_text("\n".join(["filename,label", *rows]))
         for row in rows:
-            Image.new("RGB", (84, 84)).save(tmp_path / "cub-fewstab" / "images" / row.partition(",")[0])
-    with pytest.raises(InputError, match=r"cub\?splits=fewstab; novel has 2 classes with 6 images, not 50 with 3.0k"):
+            Image.new("RGB", (84, 84)).save(
+                tmp_path / "cub-fewstab" / "images" / row.partition(",")[0]
+            )
+    with pytest.raises(
+        InputError,
+        match=r"cub\?splits=fewstab; novel has 2 classes with 6 images, not 50 with 3.0k",
+    ):
         plan_profile(PROFILES / "fewstab.yml")
     text = sources.SHIPPED.read_text("utf-8").replace("novel: [50, 3.0k]", "novel: [2, 6]")
     (tmp_path / "sources.yml").write_text(text)
     monkeypatch.setenv("FSLCORE_SOURCES", str(tmp_path / "sources.yml"))
     planned = plan_profile(PROFILES / "fewstab.yml")
-    assert {download.name for download in planned.downloads if download.bring} == {"miniimagenet", "tieredimagenet"}
+    assert {download.name for download in planned.downloads if download.bring} == {
+        "miniimagenet",
+        "tieredimagenet",
+    }
     assert {name: (count.images, count.counted) for name, count in planned.images.items()} == {
         "cub?splits=fewstab": (6, True),
         "miniimagenet": (12_000, False),

@@ -67,18 +67,42 @@ def printed_symbols(number):
 
 def printed_twice(number):
     """Those of the methods in Table 2, which has no NCC."""
-    return {key: row for key, row in printed_symbols(number).items() if "ncc" not in (key[1][1], key[2][1])}
+    return {
+        key: row
+        for key, row in printed_symbols(number).items()
+        if "ncc" not in (key[1][1], key[2][1])
+    }
 
 
 @pytest.mark.parametrize(
     "name, rows",
-    [("table1", 12), ("table2", 72), ("table3", 90), ("table4", 108), ("table5", 54), ("table6", 54), ("n_tasks", 27)],
+    [
+        ("table1", 12),
+        ("table2", 72),
+        ("table3", 90),
+        ("table4", 108),
+        ("table5", 54),
+        ("table6", 54),
+        ("n_tasks", 27),
+    ],
 )
 def test_each_cell_stands_once(name, rows):
     table = read(f"oops_{name}")
     assert len(table) == rows
-    assert set(table["dataset"]) == ({"dtd", "traffic-signs"} if name == "table1" else set(DATASETS))
-    keys = {"dataset", "shots", "backbone", "learner", "sampling", "a_backbone", "a_learner", "b_backbone", "b_learner"}
+    assert set(table["dataset"]) == (
+        {"dtd", "traffic-signs"} if name == "table1" else set(DATASETS)
+    )
+    keys = {
+        "dataset",
+        "shots",
+        "backbone",
+        "learner",
+        "sampling",
+        "a_backbone",
+        "a_learner",
+        "b_backbone",
+        "b_learner",
+    }
     assert not table.duplicated([column for column in table if column in keys]).any()
 
 
@@ -98,7 +122,9 @@ def test_table_1_has_every_pair_once():
 
 def test_open_symbols_of_table_3_follow_from_table_2(table2):
     for (dataset, first, second), row in printed_twice(3).items():
-        assert row["open"] == symbol(table2[(dataset, *first, "open")], table2[(dataset, *second, "open")])
+        assert row["open"] == symbol(
+            table2[(dataset, *first, "open")], table2[(dataset, *second, "open")]
+        )
 
 
 def test_paired_signs_of_table_3_follow_from_table_2(table2):
@@ -109,8 +135,12 @@ def test_paired_signs_of_table_3_follow_from_table_2(table2):
 
 
 def test_table_1_agrees_with_tables_2_and_3(table2):
-    for ((dataset, first, second), row), sampling in product(printed_twice(1).items(), ("closed", "open")):
-        assert row[sampling] == symbol(table2[(dataset, *first, sampling)], table2[(dataset, *second, sampling)])
+    for ((dataset, first, second), row), sampling in product(
+        printed_twice(1).items(), ("closed", "open")
+    ):
+        assert row[sampling] == symbol(
+            table2[(dataset, *first, sampling)], table2[(dataset, *second, sampling)]
+        )
     first, third = printed_symbols(1), printed_symbols(3)
     shared = first.keys() & third.keys()
     assert len(shared) == 20  # all but NCC against NCC
@@ -121,7 +151,9 @@ def test_table_1_agrees_with_tables_2_and_3(table2):
 def test_one_number_of_tasks_explains_every_printed_mean():
     sizes = read("oops_n_tasks").set_index(["dataset", "shots"])
     images = oops(2).drop_duplicates("dataset").set_index("dataset")["n_images"]
-    for (dataset, shots), cells in differences().query("reading == 'printed'").groupby(["dataset", "shots"]):
+    for (dataset, shots), cells in (
+        differences().query("reading == 'printed'").groupby(["dataset", "shots"])
+    ):
         size = sizes.loc[(dataset, shots)]
         assert size["n_tasks"] <= min(2000, images[dataset] // (5 * (shots + size["queries"])))
         one_query = 100 / (5 * size["queries"]) / size["n_tasks"]
@@ -224,8 +256,12 @@ CELLS = {
     "fewstab_tableS6": constructions("qc"),
     "fewstab_tableS7": product(FEW_SETS, [1, 5], TEN, ["acc", "wacc-a"]),
     "fewstab_tableS8": product(FEW_SETS, [1, 5], TEN, CAPTIONERS),
-    "fewstab_tableS9": product(["miniimagenet"], ["unisiam", "psco", "beclr"], [1, 5], ["random", *CAPTIONERS]),
-    "fewstab_tableS10": product(["miniimagenet"], ["maml", "mn", "sib", "mtl"], [1, 5], ["no", "yes"]),
+    "fewstab_tableS9": product(
+        ["miniimagenet"], ["unisiam", "psco", "beclr"], [1, 5], ["random", *CAPTIONERS]
+    ),
+    "fewstab_tableS10": product(
+        ["miniimagenet"], ["maml", "mn", "sib", "mtl"], [1, 5], ["no", "yes"]
+    ),
 }
 
 
@@ -239,11 +275,15 @@ def test_cells_are_those_of_the_table_and_are_counted_in_the_readme(name):
 
 
 def evaluators(number, column="mean"):
-    return read(f"evaluators_table{number}").pivot(index=["dataset", "learner"], columns="estimator", values=column)
+    return read(f"evaluators_table{number}").pivot(
+        index=["dataset", "learner"], columns="estimator", values=column
+    )
 
 
 def test_untuned_learners_repeat_the_oracle():
-    untuned = read("evaluators_table4").query("tuned == 'no'").set_index(["dataset", "learner"])["mean"]
+    untuned = (
+        read("evaluators_table4").query("tuned == 'no'").set_index(["dataset", "learner"])["mean"]
+    )
     assert (untuned == evaluators(1)["oracle"][untuned.index]).all()
 
 
@@ -252,11 +292,16 @@ def test_errors_are_bounded_by_the_means():
     means = evaluators(1)
     bias = means[ESTIMATORS].sub(means["oracle"], axis=0).abs()
     excess = (bias - evaluators(2, "mae")[ESTIMATORS]).stack()
-    broken = {("miniimagenet", "protonet", "bootstrap"): 1.99, ("meta-album", "maml", "bootstrap"): 0.75}
+    broken = {
+        ("miniimagenet", "protonet", "bootstrap"): 1.99,
+        ("meta-album", "maml", "bootstrap"): 0.75,
+    }
     assert excess[excess > 0.015].round(2).to_dict() == broken
     errors = read("evaluators_table2", keep_default_na=False)
     marked = errors[errors["note"].str.startswith("below the difference")]
-    assert set(marked[["dataset", "learner", "estimator"]].itertuples(index=False, name=None)) == set(broken)
+    assert set(
+        marked[["dataset", "learner", "estimator"]].itertuples(index=False, name=None)
+    ) == set(broken)
 
 
 def fewstab(number):
@@ -268,14 +313,20 @@ def test_numbers_that_fewstab_prints_twice_agree():
     third = fewstab(3).set_index([*keys, "metric"])[["mean", "half_width"]]
     biased = third.xs("wacc-a", level="metric").sort_index()
     for number, column, value in (("S7", "metric", "wacc-a"), ("S8", "captioner", "vit-gpt2")):
-        repeated = fewstab(number).query(f"{column} == '{value}'").set_index(keys)[["mean", "half_width"]]
+        repeated = (
+            fewstab(number).query(f"{column} == '{value}'").set_index(keys)[["mean", "half_width"]]
+        )
         pd.testing.assert_frame_equal(biased, repeated.sort_index())
     means = third["mean"].xs(5, level="shots").unstack("metric")
     for number, hardest in (("S5", "sc3"), ("S6", "qc3")):
         worst = fewstab(number).query("learner != 'average'")
         worst = worst.pivot(index=["dataset", "learner"], columns="tasks", values="wacc")
-        assert (worst["random"] == means["wacc-r"]).all() and (worst[hardest] == means["wacc-a"]).all()
-    correlations = fewstab("S11").query("statistic == 'correlation'").set_index(["dataset", "shots"])["value"]
+        assert (worst["random"] == means["wacc-r"]).all() and (
+            worst[hardest] == means["wacc-a"]
+        ).all()
+    correlations = (
+        fewstab("S11").query("statistic == 'correlation'").set_index(["dataset", "shots"])["value"]
+    )
     assert (correlations == fewstab(6).set_index(["dataset", "shots"])["correlation"]).all()
 
 
@@ -300,7 +351,9 @@ def test_the_ledger_holds_every_item(ledger):
     oops_items = {f"oops-{kind}-{number}" for kind in ("table", "figure") for number in range(1, 7)}
     items = {f"evaluators-table-{number}" for number in range(1, 6)}
     items |= {f"evaluators-figure-{number}" for number in range(1, 9)}
-    items |= {f"fewstab-table-{number}" for number in [*range(2, 7), *(f"s{n}" for n in range(1, 12))]}
+    items |= {
+        f"fewstab-table-{number}" for number in [*range(2, 7), *(f"s{n}" for n in range(1, 12))]
+    }
     items |= {f"fewstab-figure-{number}" for number in [3, 4, 5, 6, "s1", "s2", "s3"]}
     assert sorted(item["id"] for item in ledger) == sorted(oops_items | items)
 
@@ -310,37 +363,55 @@ def test_the_status_of_each_item_follows_from_its_verdict(ledger):
     for item in ledger:
         assert (item["status"] == "printed") == (item["how"] == ["settings"]), item["id"]
         if item["status"] in ("reproduced", "partly", "differs"):
-            assert re.search(r"\bprint(ed|s)\b|\bthe paper\b|\breleased\b", item["verdict"]), item["id"]
+            assert re.search(r"\bprint(ed|s)\b|\bthe paper\b|\breleased\b", item["verdict"]), item[
+                "id"
+            ]
 
 
 def test_each_item_says_which_profile_fills_it(ledger):
     """Settings, and curves of two Gaussians, need no data of a paper."""
     without = {item["id"] for item in ledger if item["profile"] == "none"}
-    assert without == {"oops-figure-2", "oops-figure-3", *(f"fewstab-table-s{n}" for n in range(1, 5))}
+    assert without == {
+        "oops-figure-2",
+        "oops-figure-3",
+        *(f"fewstab-table-s{n}" for n in range(1, 5)),
+    }
     for item in ledger:
         if item["profile"] != "none":
-            profile = yaml.safe_load((ROOT / "profiles" / f"{item['profile']}.yml").read_text("utf-8"))
+            profile = yaml.safe_load(
+                (ROOT / "profiles" / f"{item['profile']}.yml").read_text("utf-8")
+            )
             assert item["chapter"] in profile, item["id"]
 
 
 def test_references_parse():
     pybtex = pytest.importorskip("pybtex.database")
     entries = pybtex.parse_file(str(ROOT / "book" / "references.bib")).entries
-    assert {"lafargue2024oops", "shimabucoro2024evaluating", "zheng2024benchmarking"} <= set(entries)
+    assert {"lafargue2024oops", "shimabucoro2024evaluating", "zheng2024benchmarking"} <= set(
+        entries
+    )
     for key, entry in entries.items():
-        assert entry.persons.get("author") and entry.fields.get("title") and entry.fields.get("year"), key
+        assert (
+            entry.persons.get("author") and entry.fields.get("title") and entry.fields.get("year")
+        ), key
 
 
 def test_the_readme_shows_what_is_printed_and_concludes_from_the_paired_comparison(table2):
     readme = (ROOT / "README.md").read_text("utf-8").replace("−", "-")
-    rows = re.findall(r"^\| (?:images reused|each image)[^|]*\|([^|]*)\|([^|]*)\|([^|]*)\|$", readme, re.MULTILINE)
+    rows = re.findall(
+        r"^\| (?:images reused|each image)[^|]*\|([^|]*)\|([^|]*)\|([^|]*)\|$", readme, re.MULTILINE
+    )
     assert len(rows) == 3
     for (*cells, _), sampling in zip(rows, ("closed", "open")):
         printed = [table2["dtd", "clip", learner, sampling] for learner in ("lr", "ft")]
-        assert [cell.strip() for cell in cells] == [f"{mean:.2f} ± {half:.2f}" for mean, half in printed]
+        assert [cell.strip() for cell in cells] == [
+            f"{mean:.2f} ± {half:.2f}" for mean, half in printed
+        ]
     assert printed_symbols(3)["dtd", ("clip", "ft"), ("clip", "lr")] == {"open": "0", "paired": "-"}
     assert "decide nothing" in rows[1][-1] and "LR is better" in rows[2][-1]
     pair = "dataset == 'dtd' and a_backbone == b_backbone == 'clip' and b_learner == 'lr'"  # fine-tuning minus LR
     cells = oops(6).query(pair).sort_values("shots")
-    printed = [(f"{mean:.3f}", f"{half:.3f}") for mean, half in zip(cells["mean"], cells["half_width"])]
+    printed = [
+        (f"{mean:.3f}", f"{half:.3f}") for mean, half in zip(cells["mean"], cells["half_width"])
+    ]
     assert re.findall(r"(-\d\.\d{3}) ± (\d\.\d{3})", readme) == printed

@@ -21,7 +21,9 @@ from fslcore.report import Results
 
 REAL = Path(__file__).parents[3] / "shared" / "oops-benchmark"
 LEARNERS = ("LR", "finetune", "matchingnet")
-NAMES = [f"{s}-shot/{b}/{m}/vgg_flower.pt" for s in (1, 5) for b in ("clip", "dino") for m in LEARNERS]
+NAMES = [
+    f"{s}-shot/{b}/{m}/vgg_flower.pt" for s in (1, 5) for b in ("clip", "dino") for m in LEARNERS
+]
 
 
 class Quiet(SimpleHTTPRequestHandler):
@@ -38,14 +40,19 @@ def put(folder, names, tasks=7):
     rng = np.random.default_rng(0)
     for name in names:
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        torch.save(torch.tensor(rng.integers(0, 26, tasks) * 4.0, dtype=torch.float32), folder / name)
+        torch.save(
+            torch.tensor(rng.integers(0, 26, tasks) * 4.0, dtype=torch.float32), folder / name
+        )
 
 
 @pytest.fixture
 def copy(tmp_path):
     """A folder in the authors' layout, and the registry of its files."""
     put(tmp_path / "copy", NAMES)
-    lines = [f"{name} sha256:{hashlib.sha256((tmp_path / 'copy' / name).read_bytes()).hexdigest()}" for name in NAMES]
+    lines = [
+        f"{name} sha256:{hashlib.sha256((tmp_path / 'copy' / name).read_bytes()).hexdigest()}"
+        for name in NAMES
+    ]
     (tmp_path / "registry.txt").write_text("\n".join(lines) + "\n")
     return tmp_path / "copy", tmp_path / "registry.txt"
 
@@ -75,19 +82,25 @@ def test_fetch_into_the_cache_where_read_finds_it(copy, server):
     assert fetch_results(url="http://127.0.0.1:9/", registry=registry) == got
     changed = got / NAMES[3]
     changed.write_bytes(b"other")
-    with pytest.raises(InputError, match=r"oops-benchmark: .* has sha256 .* \(listed by registry.txt\); it was rem"):
+    with pytest.raises(
+        InputError, match=r"oops-benchmark: .* has sha256 .* \(listed by registry.txt\); it was rem"
+    ):
         fetch_results(url=server, registry=registry)
     assert fetch_results(url=server, registry=registry) == got and changed.read_bytes() != b"other"
 
 
-def test_without_a_network_the_command_names_the_file_and_leaves_nothing(tmp_path, capsys, monkeypatch):
+def test_without_a_network_the_command_names_the_file_and_leaves_nothing(
+    tmp_path, capsys, monkeypatch
+):
     nowhere = {**fetch_results.__kwdefaults__, "url": "http://127.0.0.1:9/"}
     monkeypatch.setattr(fetch_results, "__kwdefaults__", nowhere)
     monkeypatch.setattr(download, "WAITS", ())
     monkeypatch.setenv("FSLCORE_CACHE", str(tmp_path / "to"))
     assert app.main(["fetch", "oops-benchmark"]) == 2
     error = capsys.readouterr().err.splitlines()[-1]
-    assert error.startswith("fslcore: oops-benchmark: http://127.0.0.1:9/1-shot/clip/LR/aircraft.pt: ")
+    assert error.startswith(
+        "fslcore: oops-benchmark: http://127.0.0.1:9/1-shot/clip/LR/aircraft.pt: "
+    )
     assert files(tmp_path / "to") == []
 
 
@@ -99,11 +112,20 @@ def test_the_table_is_the_projects_own_format(copy, tmp_path):
     results = Results.read(tmp_path / "t.parquet", out_of=100).methods
     means = table.groupby(["shots", "backbone", "learner"])["accuracy"].mean()
     assert np.sort(results["mean"]) == pytest.approx(np.sort(means))
-    assert set(results["method"]) == {f"{b} {m}" for b in ("clip", "dino") for m in ("lr", "ft", "matchingnet")}
-    assert set(table["learner"]) == {"lr", "ft", "matchingnet"} and set(table["dataset"]) == {"vgg-flower"}
+    assert set(results["method"]) == {
+        f"{b} {m}" for b in ("clip", "dino") for m in ("lr", "ft", "matchingnet")
+    }
+    assert set(table["learner"]) == {"lr", "ft", "matchingnet"} and set(table["dataset"]) == {
+        "vgg-flower"
+    }
     assert set(zip(table["shots"], table["queries"])) == {(1, 1), (5, 5)}
-    method = table[(table["shots"] == 5) & (table["backbone"] == "dino") & (table["learner"] == "ft")]
-    assert method["accuracy"].tolist() == torch.load(folder / "5-shot/dino/finetune/vgg_flower.pt").tolist()
+    method = table[
+        (table["shots"] == 5) & (table["backbone"] == "dino") & (table["learner"] == "ft")
+    ]
+    assert (
+        method["accuracy"].tolist()
+        == torch.load(folder / "5-shot/dino/finetune/vgg_flower.pt").tolist()
+    )
     assert method["task"].tolist() == list(range(7))
 
 

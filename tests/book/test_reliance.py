@@ -6,8 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from fslbook import attributes, notebooks
 from fslbook.attributes import Attributes
@@ -26,20 +25,37 @@ def mean(interval):
 
 
 @settings(max_examples=30, deadline=None)
-@given(ways=st.integers(2, 7), shots=st.integers(1, 3), queries=st.integers(1, 4), seed=st.integers(0, 99))
+@given(
+    ways=st.integers(2, 7),
+    shots=st.integers(1, 3),
+    queries=st.integers(1, 4),
+    seed=st.integers(0, 99),
+)
 def test_conflict_tasks_differ_in_the_ink_of_the_query_only(ways, shots, queries, seed):
-    labels, shape = np.repeat(np.arange(9), 10), dict(tasks=6, ways=ways, shots=shots, queries=queries, seed=seed)
+    labels, shape = (
+        np.repeat(np.arange(9), 10),
+        dict(tasks=6, ways=ways, shots=shots, queries=queries, seed=seed),
+    )
     conflicts = known_truth.sample_conflict(labels, 8, **shape)
     first, sampled = conflicts["own"], sample_closed(labels, **shape)
     for t in range(6):
         inks = {k: set(first.support[t][first.support_label[t] == k] // 90) for k in range(ways)}
-        assert all(len(tasks) == 1 for tasks in inks.values()) and len(set.union(*inks.values())) == ways
+        assert (
+            all(len(tasks) == 1 for tasks in inks.values())
+            and len(set.union(*inks.values())) == ways
+        )
         of_class = np.array([min(inks[k]) for k in first.query_label[t]])
         query_inks = {name: tasks.query[t] // 90 for name, tasks in conflicts.items()}
-        assert (query_inks["own"] == of_class).all() and not np.isin(query_inks["none"], of_class).any()
-        assert (query_inks["other"] != of_class).all() and set(query_inks["other"]) <= set.union(*inks.values())
+        assert (query_inks["own"] == of_class).all() and not np.isin(
+            query_inks["none"], of_class
+        ).any()
+        assert (query_inks["other"] != of_class).all() and set(query_inks["other"]) <= set.union(
+            *inks.values()
+        )
     for tasks in conflicts.values():
-        assert (tasks.query % 90 == sampled.query).all() and (tasks.support % 90 == sampled.support).all()
+        assert (tasks.query % 90 == sampled.query).all() and (
+            tasks.support % 90 == sampled.support
+        ).all()
         assert (tasks.support == first.support).all()
     repeated = known_truth.sample_conflict(labels, 8, **shape)
     assert all(conflicts[name].digest == tasks.digest for name, tasks in repeated.items())
@@ -51,8 +67,12 @@ def test_random_supports_keep_the_queries_and_never_show_them():
     biased, attribute = sample_biased(labels, has, tasks=40, shots=3, queries=8, seed=1)
     loose = known_truth.random_supports(labels, biased, seed=2)
     assert (loose.query == biased.query).all() and (loose.query_label == biased.query_label).all()
-    assert (labels[loose.support] == labels[biased.support]).all() and (loose.support != biased.support).any()
-    assert all(len(set(row)) == 15 and not set(row) & set(q) for row, q in zip(loose.support, loose.query))
+    assert (labels[loose.support] == labels[biased.support]).all() and (
+        loose.support != biased.support
+    ).any()
+    assert all(
+        len(set(row)) == 15 and not set(row) & set(q) for row, q in zip(loose.support, loose.query)
+    )
     # The attribute of the class is in every biased support, and in others as often as the class has it.
     of_class = attribute[np.arange(40)[:, None], loose.support_label]
     assert has[biased.support, of_class].all() and 0.2 < has[loose.support, of_class].mean() < 0.5
@@ -63,7 +83,9 @@ def test_noise_has_the_rates_that_were_asked_for_and_grows():
     assert (known_truth.noisy(true, 0, 0).has == true.has).all()
     rates = known_truth.error_rates(known_truth.noisy(true, 0.3, 0.1, seed=3), true)
     assert rates == pytest.approx((0.3, 0.1), abs=0.02)
-    less, many = (known_truth.noisy(true, rate, rate, seed=1).has != true.has for rate in (0.1, 0.2))
+    less, many = (
+        known_truth.noisy(true, rate, rate, seed=1).has != true.has for rate in (0.1, 0.2)
+    )
     assert (less <= many).all()
     with pytest.raises(InputError, match="invent = 1.2; 0 to 1"):
         known_truth.noisy(true, 0, 1.2)
@@ -82,26 +104,39 @@ def known_networks(monkeypatch, tmp_path):
         monkeypatch.setattr(
             module,
             "load_backbone",
-            lambda name: backbones.Backbone(name, "", "", 0, None, (0.5,) * 3, (0.5,) * 3, None, "bilinear", name),
+            lambda name: backbones.Backbone(
+                name, "", "", 0, None, (0.5,) * 3, (0.5,) * 3, None, "bilinear", name
+            ),
         )
 
     def features(images, backbone, progress=False):
         weight = float(backbone.name)
         ink = pd.Categorical(images.facts["ink"], list(COLOURS)).codes
-        noise = torch.from_numpy(np.random.default_rng(0).normal(0, 0.05, (len(images), 8 + 30))).float()
+        noise = torch.from_numpy(
+            np.random.default_rng(0).normal(0, 0.05, (len(images), 8 + 30))
+        ).float()
         features_by_ink = torch.cat(
-            [weight * torch.eye(8)[ink.astype(int)], (1 - weight) * torch.eye(30)[images.labels]], dim=1
+            [weight * torch.eye(8)[ink.astype(int)], (1 - weight) * torch.eye(30)[images.labels]],
+            dim=1,
         )
         return Bank(features_by_ink + noise, images.labels, backbones.feature_key(images, backbone))
 
     monkeypatch.setattr(backbones, "features", features)
     return pd.DataFrame(
-        {"learner": "known", "bias": [0.0, 0.45, 1.0], "seed": 0, "name": "protonet", "backbone": ["0", "0.45", "1"]}
+        {
+            "learner": "known",
+            "bias": [0.0, 0.45, 1.0],
+            "seed": 0,
+            "name": "protonet",
+            "backbone": ["0", "0.45", "1"],
+        }
     )
 
 
 def test_reliance_is_nothing_for_who_sees_the_class_and_all_for_who_sees_ink(known_networks):
-    truth = known_truth.counterfactual(known_networks, "coloured/hebrew?per_class=10", shots=[1], tasks=60)
+    truth = known_truth.counterfactual(
+        known_networks, "coloured/hebrew?per_class=10", shots=[1], tasks=60
+    )
     blind, some, only = truth.xs(1, level="shots").itertuples()
     assert blind.own.mean == blind.other.mean == 100 and blind.reliance.mean == 0
     assert only.own.mean == 100 and only.other.mean == 0 and only.reliance.mean == 100
@@ -112,7 +147,11 @@ def test_reliance_is_nothing_for_who_sees_the_class_and_all_for_who_sees_ink(kno
 def test_gap_of_known_learners_and_its_two_parts(known_networks):
     dataset = "coloured/hebrew?per_class=60"
     gaps = known_truth.split_gap(
-        known_networks, dataset, attributes.of(datasets.load(dataset), "facts:ink").has, shots=[5], tasks=60
+        known_networks,
+        dataset,
+        attributes.of(datasets.load(dataset), "facts:ink").has,
+        shots=[5],
+        tasks=60,
     )
     rows = gaps[["gap", "difficulty", "clue", "wAcc-A", "wAcc-R"]].map(mean)
     assert np.allclose(rows["gap"], rows["difficulty"] + rows["clue"])
@@ -132,11 +171,15 @@ def test_seeds_are_averaged_task_by_task(known_networks):
     has = attributes.of(datasets.load(dataset), "facts:ink").has
     for measured in (
         lambda chosen: known_truth.split_gap(chosen, dataset, has, shots=[5], tasks=40),
-        lambda chosen: known_truth.counterfactual(chosen, "coloured/hebrew?per_class=10", shots=[5], tasks=40),
+        lambda chosen: known_truth.counterfactual(
+            chosen, "coloured/hebrew?per_class=10", shots=[5], tasks=40
+        ),
     ):
         averaged, single = measured(seeds), measured(biases)
         assert averaged.index.tolist() == [("known", 0.5, 5)]
-        assert averaged["seeds"].item() == pytest.approx([np.mean(tasks) for tasks in single["tasks"]])
+        assert averaged["seeds"].item() == pytest.approx(
+            [np.mean(tasks) for tasks in single["tasks"]]
+        )
         assert averaged["tasks"].item() == pytest.approx(np.mean(single["tasks"].tolist(), axis=0))
 
 
@@ -154,7 +197,8 @@ def test_orderings_are_the_rank_correlations_and_signs_point_the_same_way():
 
 def test_unknown_networks_are_named():
     with pytest.raises(
-        InputError, match="no network of bias 0.3 and seed 0; biases 0, 0.5, 1 and seeds 0, 1 are allowed"
+        InputError,
+        match="no network of bias 0.3 and seed 0; biases 0, 0.5, 1 and seeds 0, 1 are allowed",
     ):
         known_truth.networks([0.3])
     with pytest.raises(InputError, match="no network of bias 1 and seed 7"):
@@ -168,13 +212,21 @@ def test_unknown_networks_are_named():
     "changes, message",
     [
         (dict(shots=[1, 10]), "shown = 5; one of shots, 1, 10, is allowed"),
-        (dict(shots=[1, 10], shown=10), "redrawn = 10; 10 shots and 5 queries .*: redrawn = 15 or more is needed"),
-        (dict(per_class=19), "per_class = 19; 5 shots and 15 queries .*: per_class = 20 or more is needed"),
+        (
+            dict(shots=[1, 10], shown=10),
+            "redrawn = 10; 10 shots and 5 queries .*: redrawn = 15 or more is needed",
+        ),
+        (
+            dict(per_class=19),
+            "per_class = 19; 5 shots and 15 queries .*: per_class = 20 or more is needed",
+        ),
     ],
 )
 def test_a_refusal_of_the_chapter_names_its_own_parameters(changes, message):
     defaults = {p.name: p.default for p in notebooks.parameters("known-truth")}
-    values = {name: defaults[name] for name in ("shots", "shown", "redrawn", "per_class", "queries")}
+    values = {
+        name: defaults[name] for name in ("shots", "shown", "redrawn", "per_class", "queries")
+    }
     known_truth.check_shots(*values.values())
     with pytest.raises(InputError, match=message):
         known_truth.check_shots(*(values | changes).values())
@@ -182,17 +234,24 @@ def test_a_refusal_of_the_chapter_names_its_own_parameters(changes, message):
 
 def test_too_few_images_of_an_ink_ask_for_more_a_class():
     dataset = "coloured/cyrillic?per_class=20"
-    has = attributes.of(datasets.load(dataset), "facts:ink").has[:, :4]  # as if the captioner knew four inks
+    has = attributes.of(datasets.load(dataset), "facts:ink").has[
+        :, :4
+    ]  # as if the captioner knew four inks
     with pytest.raises(
-        InputError, match="^shots = 5, queries = 15; fewer, or a larger per_class, are needed .*: attri"
+        InputError,
+        match="^shots = 5, queries = 15; fewer, or a larger per_class, are needed .*: attri",
     ):
         known_truth.split_gap(known_truth.networks([0.0]), dataset, has, shots=[5], tasks=4)
 
 
 def test_shipped_networks_are_those_that_were_trained():
-    listed = dict(reversed(line.split()) for line in (known_truth.FOLDER / "SHA256SUMS").read_text().splitlines())
+    listed = dict(
+        reversed(line.split())
+        for line in (known_truth.FOLDER / "SHA256SUMS").read_text().splitlines()
+    )
     shipped = {
-        path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in known_truth.FOLDER.glob("*.safetensors")
+        path.name: hashlib.sha256(path.read_bytes()).hexdigest()
+        for path in known_truth.FOLDER.glob("*.safetensors")
     }
     assert shipped == listed
 
@@ -202,9 +261,15 @@ def truth_and_gaps(tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("FSLCORE_CACHE", str(tmp_path_factory.mktemp("cache")))
         chosen, dataset = known_truth.networks([0.0, 1.0]), "coloured/hebrew?per_class=60"
-        truth = known_truth.counterfactual(chosen, "coloured/hebrew?per_class=8", shots=[5], tasks=300, queries=3)
+        truth = known_truth.counterfactual(
+            chosen, "coloured/hebrew?per_class=8", shots=[5], tasks=300, queries=3
+        )
         gaps = known_truth.split_gap(
-            chosen, dataset, attributes.of(datasets.load(dataset), "facts:ink").has, shots=[5], tasks=400
+            chosen,
+            dataset,
+            attributes.of(datasets.load(dataset), "facts:ink").has,
+            shots=[5],
+            tasks=400,
         )
         return truth.droplevel("shots"), gaps.droplevel("shots")
 
@@ -215,4 +280,6 @@ def test_reliance_and_gap_rise_with_the_bias_of_each_learner(truth_and_gaps):
         low, high = (table[column].xs(bias, level="bias") for bias in (0.0, 1.0))
         assert all(low[learner].high < high[learner].low for learner in low.index)
     reliance = truth_and_gaps[0]["reliance"].map(mean)
-    assert (reliance.xs(1.0, level="bias") > 70).all() and (reliance.xs(0.0, level="bias") < 25).all()
+    assert (reliance.xs(1.0, level="bias") > 70).all() and (
+        reliance.xs(0.0, level="bias") < 25
+    ).all()

@@ -32,11 +32,15 @@ def test_components_are_those_of_a_mixed_model():
     import statsmodels.formula.api as smf
 
     x = 50 + crossed(np.random.default_rng(3), 6, 40, run=2, task=3, both=4)
-    long = pd.DataFrame({"y": x.ravel(), "run": np.repeat(np.arange(6), 40), "task": np.tile(np.arange(40), 6)})
+    long = pd.DataFrame(
+        {"y": x.ravel(), "run": np.repeat(np.arange(6), 40), "task": np.tile(np.arange(40), 6)}
+    )
     parts = {"run": "0 + C(run)", "task": "0 + C(task)"}
     fit = smf.mixedlm("y ~ 1", long, groups=np.ones(len(long)), vc_formula=parts).fit(reml=True)
     ours = stats.new_runs(x)
-    theirs = dict(zip(fit.model.exog_vc.names, fit.vcomp))  # balanced: REML is the analysis of variance
+    theirs = dict(
+        zip(fit.model.exog_vc.names, fit.vcomp)
+    )  # balanced: REML is the analysis of variance
     assert ours.run_variance == pytest.approx(theirs["run"], rel=1e-3)
     assert 40 * ours.rest_variance == pytest.approx(theirs["task"], rel=1e-3)
     assert 40 * ours.interaction_variance == pytest.approx(fit.scale, rel=1e-3)
@@ -54,24 +58,35 @@ def test_with_runs_alone_it_is_students_interval_of_their_means():
     welch = scipy.stats.ttest_ind(means, against, equal_var=False)
     assert stats.new_runs(runs, others).interval.p_value == pytest.approx(welch.pvalue)
     paired = stats.new_runs(runs[:3], others, paired=True)
-    assert paired.interval.p_value == pytest.approx(scipy.stats.ttest_rel(means[:3], against).pvalue)
+    assert paired.interval.p_value == pytest.approx(
+        scipy.stats.ttest_rel(means[:3], against).pvalue
+    )
 
 
 @pytest.mark.parametrize("runs", [3, 5, 10])
-@pytest.mark.parametrize("run, task, cell", [(1, 0.1, 1), (0.3, 4, 1), (0.6, 6, 6), (0.0, 3, 9), (0.5, 5, 0.1)])
+@pytest.mark.parametrize(
+    "run, task, cell", [(1, 0.1, 1), (0.3, 4, 1), (0.6, 6, 6), (0.0, 3, 9), (0.5, 5, 0.1)]
+)
 def test_new_runs_are_covered(runs, run, task, cell):
     rng, tasks = np.random.default_rng([runs, int(10 * task)]), 60
     results = [stats.new_runs(crossed(rng, runs, tasks, run, task, cell)) for _ in range(400)]
     held = np.mean([r.interval.low <= 0 <= r.interval.high for r in results])
-    assert 0.915 <= held <= (0.99 if runs == 3 else 0.985)  # 0.92 to 0.98, and the noise of 400 draws
+    assert (
+        0.915 <= held <= (0.99 if runs == 3 else 0.985)
+    )  # 0.92 to 0.98, and the noise of 400 draws
 
 
 @pytest.mark.parametrize("paired", [False, True])
 def test_differences_of_recipes_are_covered(paired):
     rng, held, naive = np.random.default_rng(4), [], []
     for _ in range(400):
-        tasks, start = rng.normal(0, 4, 80), rng.normal(0, 2 * paired, (4, 1))  # what paired runs start from
-        a, b = (tasks + start + rng.normal(0, s, (4, 1)) + rng.normal(0, 3, (4, 80)) for s in (0.5, 1.5))
+        tasks, start = (
+            rng.normal(0, 4, 80),
+            rng.normal(0, 2 * paired, (4, 1)),
+        )  # what paired runs start from
+        a, b = (
+            tasks + start + rng.normal(0, s, (4, 1)) + rng.normal(0, 3, (4, 80)) for s in (0.5, 1.5)
+        )
         result = stats.new_runs(a, b, paired=paired)
         held.append(abs(result.interval.mean) <= result.interval.half_width)
         naive.append(abs(result.fixed.mean) <= result.fixed.half_width)
@@ -79,7 +94,18 @@ def test_differences_of_recipes_are_covered(paired):
     assert np.mean(naive) < 0.7  # the paired interval over tasks does not speak of new runs
 
 
-def world(rng, runs, *, classes=12, size=16, tasks=120, ways=4, shots=1, queries=4, sd=(0.3, 0.4, 0.6, 0.2, 0.4)):
+def world(
+    rng,
+    runs,
+    *,
+    classes=12,
+    size=16,
+    tasks=120,
+    ways=4,
+    shots=1,
+    queries=4,
+    sd=(0.3, 0.4, 0.6, 0.2, 0.4),
+):
     """Right answers (R, T, K·Q) of runs on closed tasks, with the tasks, the labels and the means of each target.
 
     Probit: an answer is right where μ + class + image + run + run × class + run × image, of these standard deviations,
@@ -89,15 +115,23 @@ def world(rng, runs, *, classes=12, size=16, tasks=120, ways=4, shots=1, queries
     labels = np.arange(classes).repeat(size)
     c, e = rng.normal(0, of_class, classes), rng.normal(0, image, classes * size)
     r = rng.normal(0, run, runs)
-    rc, re = rng.normal(0, run_class, (runs, classes)), rng.normal(0, run_image, (runs, classes * size))
+    rc, re = (
+        rng.normal(0, run_class, (runs, classes)),
+        rng.normal(0, run_image, (runs, classes * size)),
+    )
     p = scipy.stats.norm.cdf(0.5 + c[labels] + e + r[:, None] + rc[:, labels] + re)  # (R, N)
     chosen = rng.permuted(np.tile(np.arange(classes), (tasks, 1)), axis=1)[:, :ways]
-    places = np.argsort(rng.random((tasks, ways, size)), axis=2)[..., : shots + queries] + size * chosen[..., None]
+    places = (
+        np.argsort(rng.random((tasks, ways, size)), axis=2)[..., : shots + queries]
+        + size * chosen[..., None]
+    )
     support, query = places[..., :shots].reshape(tasks, -1), places[..., shots:].reshape(tasks, -1)
     right = rng.random((runs, *query.shape)) < p[:, query]
 
     def mean(fixed, *unknown):  # over everything that is new
-        return scipy.stats.norm.cdf((0.5 + fixed) / math.sqrt(1 + sum(u**2 for u in unknown))).mean()
+        return scipy.stats.norm.cdf(
+            (0.5 + fixed) / math.sqrt(1 + sum(u**2 for u in unknown))
+        ).mean()
 
     truth = {
         "closed": mean(c[labels] + e, run, run_class, run_image),
@@ -129,7 +163,9 @@ def test_two_runs_are_never_surer_than_their_means_alone():
         x = 70 + rng.normal(0, 2.0, (2, 1)) + rng.normal(0, 8, 300) + rng.normal(0, 3, (2, 300))
         interval, means = stats.new_runs(x).interval, x.mean(axis=1)
         alone = scipy.stats.t.ppf(0.975, 1) * means.std(ddof=1) / 2**0.5
-        assert interval.half_width >= alone * (1 - 1e-9) and (interval.p_value < 0.05) == (interval.conclusion != 0)
+        assert interval.half_width >= alone * (1 - 1e-9) and (interval.p_value < 0.05) == (
+            interval.conclusion != 0
+        )
         covered.append(abs(interval.mean - 70) < interval.half_width)
     assert 0.94 < np.mean(covered) < 0.985
 
@@ -156,11 +192,16 @@ def test_an_interval_is_never_wider_than_that_of_the_next_target():
 
 def test_three_targets_for_these_runs_are_three_intervals_of_their_mean():
     right, places, _ = world(np.random.default_rng(1), 3)
-    result, fixed = stats.run_intervals(100 * right, *places), stats.three_intervals(100 * right.mean(axis=0), *places)
+    result, fixed = (
+        stats.run_intervals(100 * right, *places),
+        stats.three_intervals(100 * right.mean(axis=0), *places),
+    )
     halves = []
     for target in ("closed", "images", "classes"):
         ours, theirs = getattr(result, target).fixed, getattr(fixed, target)
-        assert (ours.mean, ours.half_width, ours.df) == pytest.approx((theirs.mean, theirs.half_width, theirs.df))
+        assert (ours.mean, ours.half_width, ours.df) == pytest.approx(
+            (theirs.mean, theirs.half_width, theirs.df)
+        )
         halves.append(f"{getattr(result, target).interval.half_width:.2f}")
     images, new_images, new_classes = halves
     mean = f"{100 * right.mean():.2f}"
@@ -188,26 +229,39 @@ def test_nothing_is_known_of_new_classes_where_every_task_has_all():
 def test_chance_better_against_its_definition():
     rng = np.random.default_rng(5)
     first, second = rng.normal(1.0, 1.0, 200_000), rng.normal(0, 2.0, 200_000)
-    assert stats.chance_better(first, second).value == pytest.approx((first > second).mean(), abs=0.005)
+    assert stats.chance_better(first, second).value == pytest.approx(
+        (first > second).mean(), abs=0.005
+    )
     first, second = [61.2, 63.0, 62.1], [59.8, 61.9, 60.1, 60.9]
     forth, back = stats.chance_better(first, second), stats.chance_better(second, first, level=0.95)
-    assert (forth.value, forth.low, forth.high) == pytest.approx((1 - back.value, 1 - back.high, 1 - back.low))
+    assert (forth.value, forth.low, forth.high) == pytest.approx(
+        (1 - back.value, 1 - back.high, 1 - back.low)
+    )
     assert stats.chance_better(first, first).value == 0.5
-    for runs, against, level in ((3, 3, 0.95), (9, 12, 0.8)):  # all on one side: as many draws as the fewer runs
+    for runs, against, level in (
+        (3, 3, 0.95),
+        (9, 12, 0.8),
+    ):  # all on one side: as many draws as the fewer runs
         sure = stats.chance_better(np.ones(runs), np.zeros(against), level=level)
         exact = scipy.stats.binomtest(runs, runs).proportion_ci(level, "exact").low
         assert (sure.value, sure.low, sure.high, sure.level) == pytest.approx((1, exact, 1, level))
 
 
 @pytest.mark.parametrize(
-    "rounded", [lambda count: count * (1 / 75), lambda count: np.float32(count / 75)], ids=["product", "32 bits"]
+    "rounded",
+    [lambda count: count * (1 / 75), lambda count: np.float32(count / 75)],
+    ids=["product", "32 bits"],
 )
 def test_what_differs_by_rounding_alone_is_no_difference(rounded):
     count = np.random.default_rng(0).binomial(75, 0.8, (6, 300))
     first, second = count / 75, rounded(count)
     assert (first != second).any()
     paired = stats.new_runs(first, second, paired=True)
-    assert (paired.interval.mean, paired.interval.half_width, paired.interval.conclusion) == (0, 0, 0)
+    assert (paired.interval.mean, paired.interval.half_width, paired.interval.conclusion) == (
+        0,
+        0,
+        0,
+    )
     assert stats.chance_better(first[0], second[0], paired=True).value == 0.5
     assert stats.new_runs(first, second).fixed.conclusion == 0
     assert stats.chance_better([0.3] * 6, [0.1 + 0.2] * 6).value == 0.5
@@ -223,7 +277,9 @@ def test_chance_better_is_covered_without_normal_runs(shift):
     """400 studies of 2 to 10 runs; the former interval, of normal runs, held 70 to 88 % where runs collapse."""
     rng = np.random.default_rng([7, int(2 * shift)])
     first, second = (np.sort(runs) for runs in collapsing(rng, shift, 400_000))
-    truth = np.mean([np.searchsorted(second, first, side) for side in ("left", "right")]) / len(second)
+    truth = np.mean([np.searchsorted(second, first, side) for side in ("left", "right")]) / len(
+        second
+    )
     for runs in (2, 3, 5, 10):
         chances = [stats.chance_better(*collapsing(rng, shift, runs)) for _ in range(400)]
         assert np.mean([chance.low <= truth <= chance.high for chance in chances]) >= 0.93, runs
@@ -237,7 +293,9 @@ def test_chance_better_is_mann_whitneys_share_with_the_exact_interval_of_indepen
     four_of_five = stats.chance_better([1.0, 1, 0, 1, 1], [0.5] * 8)  # one run is below all others
     for chance, better, runs in ((paired, 5, 7), (four_of_five, 4, 5)):
         exact = scipy.stats.binomtest(better, runs).proportion_ci(0.95, "exact")
-        assert (chance.value, chance.low, chance.high) == pytest.approx((better / runs, exact.low, exact.high))
+        assert (chance.value, chance.low, chance.high) == pytest.approx(
+            (better / runs, exact.low, exact.high)
+        )
 
 
 def test_fewer_than_six_runs_never_exclude_a_half():
@@ -248,7 +306,9 @@ def test_fewer_than_six_runs_never_exclude_a_half():
 def test_runs_that_agree_can_be_planned_with():
     rng = np.random.default_rng(0)
     tasks = rng.normal(60, 8, 50)
-    agreeing = stats.new_runs(np.tile(tasks + rng.normal(1, 0.1, 50), (3, 1)), np.tile(tasks, (4, 1)))
+    agreeing = stats.new_runs(
+        np.tile(tasks + rng.normal(1, 0.1, 50), (3, 1)), np.tile(tasks, (4, 1))
+    )
     assert agreeing.spreads == (0, 0) and stats.plan_runs(agreeing, difference=5.0).n_runs == 2
     for values in (tasks, tasks.round()):  # nothing varies, but for rounding: the bounds decide
         runs = np.tile(values + 1, (3, 1)), np.tile(values, (4, 1))
@@ -261,12 +321,17 @@ def test_runs_that_agree_can_be_planned_with():
 def test_a_plan_has_the_power_that_it_promises():
     rng, powers = np.random.default_rng(6), []
     for _ in range(40):
-        first, second = crossed(rng, 5, 30, run=1, task=2, both=0.1), crossed(rng, 5, 30, run=1, task=2, both=0.1)
+        first, second = (
+            crossed(rng, 5, 30, run=1, task=2, both=0.1),
+            crossed(rng, 5, 30, run=1, task=2, both=0.1),
+        )
         pilot = stats.new_runs(first, second - second.mean(axis=0) + first.mean(axis=0))
         runs = stats.plan_runs(pilot, difference=1).n_runs
         powers.append(stats.power(1, math.sqrt(2 / runs), 2 * (runs - 1)))
     assert 0.75 <= np.mean(powers) <= 0.92
-    exact = replace(pilot, n_runs=(3000, 3000), rest_variance=0.0, interaction_variance=0.0, spreads=(1.0, 1.0))
+    exact = replace(
+        pilot, n_runs=(3000, 3000), rest_variance=0.0, interaction_variance=0.0, spreads=(1.0, 1.0)
+    )
     assert stats.plan_runs(exact, difference=1).n_runs == 17  # of each, as textbooks have it
 
 
@@ -278,7 +343,9 @@ def test_the_range_of_a_plan_is_for_the_spreads_that_a_pilot_allows_for():
     plan = stats.plan_runs(pilot, difference=3, level=0.9)
     ends = [4.0 * 14 / scipy.stats.chi2.ppf(q, 14) for q in (0.95, 0.05)]
     solve = TTestIndPower().solve_power
-    assert list(plan.runs_range) == [math.ceil(solve(3 / math.sqrt(v), alpha=0.1, power=0.8)) for v in ends]
+    assert list(plan.runs_range) == [
+        math.ceil(solve(3 / math.sqrt(v), alpha=0.1, power=0.8)) for v in ends
+    ]
 
 
 def test_where_all_runs_are_equal_their_number_is_the_evidence():
@@ -290,9 +357,13 @@ def test_where_all_runs_are_equal_their_number_is_the_evidence():
 
 def test_a_plan_that_no_runs_fulfil_says_so():
     rng = np.random.default_rng(0)
-    unknown = replace(stats.new_runs(crossed(rng, 5, 20), crossed(rng, 5, 20)), rest_variance=math.inf)
+    unknown = replace(
+        stats.new_runs(crossed(rng, 5, 20), crossed(rng, 5, 20)), rest_variance=math.inf
+    )
     assert stats.plan_runs(unknown, difference=20) == runs_module.RunPlan(None, (None, None))
-    pilot = stats.new_runs(crossed(rng, 5, 20, run=0.1, task=9), crossed(rng, 5, 20, run=0.1, task=9))
+    pilot = stats.new_runs(
+        crossed(rng, 5, 20, run=0.1, task=9), crossed(rng, 5, 20, run=0.1, task=9)
+    )
     assert stats.plan_runs(pilot, difference=0.5).n_runs is None
     plan = stats.plan_runs(pilot, difference=20)
     assert plan.runs_range[0] <= plan.n_runs <= plan.runs_range[1]
@@ -324,13 +395,17 @@ def script():
 
 @pytest.fixture(scope="module")
 def shipped():
-    return pd.read_parquet(stored.RECORDS).assign(provenance=lambda x: x["provenance"].map(json.loads))
+    return pd.read_parquet(stored.RECORDS).assign(
+        provenance=lambda x: x["provenance"].map(json.loads)
+    )
 
 
 def test_shipped_runs_are_of_the_data_at_hand(shipped):
     digest, name = (DATA / "runs" / "SHA256SUMS").read_text().split()
     assert hashlib.sha256((DATA / "runs" / name).read_bytes()).hexdigest() == digest
-    trained_on = {split: datasets.load("coloured", split=split).digest for split in ("base", "validation")}
+    trained_on = {
+        split: datasets.load("coloured", split=split).digest for split in ("base", "validation")
+    }
     assert all(facts["training_data"] == trained_on for facts in shipped["provenance"])
     for (dataset, name), part in shipped.groupby(["dataset", "learner"]):
         assert part["seed"].tolist() == [*range(5 if name in stored.names() else 3)]
@@ -342,7 +417,9 @@ def test_shipped_records_are_read_task_by_task(shipped):
     for row in shipped.groupby(["dataset", "learner"]).head(1).itertuples():
         right = stored.answers(row.dataset, row.learner)
         assert right.shape[1:] == (row.tasks, 75) and set(np.unique(right)) == {0, 100}
-        assert right[0].mean() > (19 if RECIPES[row.learner].batch == "views" else 24)  # chance is 20 %
+        assert right[0].mean() > (
+            19 if RECIPES[row.learner].batch == "views" else 24
+        )  # chance is 20 %
         tasks = stored.tasks_of(row.dataset, RECIPES[row.learner].learner)
         assert tasks.digest == row.provenance["tasks"] and len(tasks) == row.tasks
 
@@ -371,7 +448,9 @@ def few_of(runs):
 @pytest.fixture
 def one_base(monkeypatch):
     """All learners start from the same weights."""
-    monkeypatch.setattr(stored, "bases", lambda: {f"m{number}": stored.SHARED[1] for number in range(8)})
+    monkeypatch.setattr(
+        stored, "bases", lambda: {f"m{number}": stored.SHARED[1] for number in range(8)}
+    )
 
 
 def test_luck_is_the_analysis_of_variance_in_two_ways(one_base):

@@ -20,10 +20,14 @@ def test_all_supports_come_from_the_pool_and_have_the_same_items():
     tasks = crossed.protocol(LABELS, 6, 3, pool=12, items=10, rng=np.random.default_rng(0))
     assert tasks.support.shape == (6, 12) and tasks.query.shape == (6, 40)
     assert (tasks.query == tasks.query[0]).all() and len(set(tasks.query[0])) == 40
-    assert (LABELS[tasks.support] == tasks.support_label).all() and (LABELS[tasks.query] == tasks.query_label).all()
+    assert (LABELS[tasks.support] == tasks.support_label).all() and (
+        LABELS[tasks.query] == tasks.query_label
+    ).all()
     many = crossed.protocol(LABELS, 200, 3, pool=12, items=10, rng=np.random.default_rng(0))
     used = [set(many.support[many.support_label == c]) for c in range(4)]
-    assert [len(images) for images in used] == [12] * 4 and not set(many.query[0]) & set.union(*used)
+    assert [len(images) for images in used] == [12] * 4 and not set(many.query[0]) & set.union(
+        *used
+    )
     assert all(len(set(row)) == 12 for row in many.support)
 
 
@@ -31,22 +35,33 @@ def test_a_replay_has_a_row_per_support_and_groups_of_its_items():
     chosen = {**CHOSEN, "supports": 4}
     replays = crossed.replay(["clipart"], "glyph-conv", ["ncc", "lr"], groups=["author"], **chosen)
     replay = replays["clipart"]
-    assert replay.scores["ncc"].shape == (4, 180) and set(np.unique(replay.scores["lr"])) == {0, 100}
+    assert replay.scores["ncc"].shape == (4, 180) and set(np.unique(replay.scores["lr"])) == {
+        0,
+        100,
+    }
     assert len(replay.groups) == 180 and len(np.unique(replay.groups)) < 150
     intervals = replay.intervals("ncc", level=0.9, pool=12, shots=3)
     assert intervals.both.level == 0.9 and intervals.pool_share == pytest.approx(3 / 9)
-    assert replay.intervals("ncc", "lr").both.mean == pytest.approx((replay.scores["ncc"] - replay.scores["lr"]).mean())
+    assert replay.intervals("ncc", "lr").both.mean == pytest.approx(
+        (replay.scores["ncc"] - replay.scores["lr"]).mean()
+    )
     rows = crossed.in_rows(replays, "ncc", 0.9, pool=12, shots=3)
     assert rows["row"].tolist() == [*crossed.SERIES.values()]
     assert rows.set_index("row").loc["both", "width"] == intervals.both.half_width
     alone = stats.crossed_intervals(replay.scores["ncc"], replay.labels, pool=12, shots=3)
     table = crossed.sizes(alone, [4, 40], [180, 1800])
-    assert table.iloc[0, 0] == pytest.approx(alone.both.half_width) and (table.diff().iloc[1] < 0).all()
+    assert (
+        table.iloc[0, 0] == pytest.approx(alone.both.half_width)
+        and (table.diff().iloc[1] < 0).all()
+    )
 
 
 @pytest.mark.parametrize(
     "change, message",
-    [({"items": 20}, "clipart has a class of 27 images"), ({"pool": 3}, "a pool larger than a support")],
+    [
+        ({"items": 20}, "clipart has a class of 27 images"),
+        ({"pool": 3}, "a pool larger than a support"),
+    ],
 )
 def test_sizes_that_do_not_fit_are_refused(change, message):
     with pytest.raises(InputError, match=message):
@@ -55,7 +70,9 @@ def test_sizes_that_do_not_fit_are_refused(change, message):
 
 def test_the_study_that_ships_has_every_design_and_is_found_again(stored):
     counts = stored.groupby(["design", "interval"])["study"].nunique()
-    assert set(counts.index.get_level_values(0)) == {d.called for d in (*crossed.DESIGNS, *crossed.PROTOCOLS)}
+    assert set(counts.index.get_level_values(0)) == {
+        d.called for d in (*crossed.DESIGNS, *crossed.PROTOCOLS)
+    }
     assert counts.min() == 400 and counts.max() == 800
     for number in (3, 11):
         design = crossed.DESIGNS[number]
@@ -69,7 +86,10 @@ def test_intervals_for_both_hold_on_images_and_the_spread_does_not(stored):
     shares = crossed.summary(stored)
     real = crossed.coverage_rows(shares)
     by = real.pivot(index=["panel", "row"], columns="series", values="mean")
-    assert len(by) == len(crossed.PROTOCOLS) and set(by.index.get_level_values(0)) == {"glyphs/latin", "fashion"}
+    assert len(by) == len(crossed.PROTOCOLS) and set(by.index.get_level_values(0)) == {
+        "glyphs/latin",
+        "fashion",
+    }
     assert by["both"].between(92, 100).all() and by["both"].mean() > 94
     assert by["spread over supports"].mean() < 75 and by["new items"].mean() < 92
     table = crossed.coverage_table(shares)

@@ -3,8 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.stats import spearmanr
 
@@ -18,7 +17,9 @@ from fslcore.tasks import ESTIMATORS, resplits, sample_all
 
 few_values = st.integers(1, 6).flatmap(
     lambda t: st.integers(2, 5).flatmap(
-        lambda m: st.tuples(*(arrays(float, (t, m), elements=st.sampled_from([0, 0.2, 0.4, 1.0])) for _ in range(2)))
+        lambda m: st.tuples(
+            *(arrays(float, (t, m), elements=st.sampled_from([0, 0.2, 0.4, 1.0])) for _ in range(2))
+        )
     )
 )
 
@@ -67,7 +68,10 @@ def test_sums_that_differ_by_rounding_tie():
         ),
         (lambda: sample_all([0, 0, 1], shots=1, tasks=1), "class 1 has 1 images"),
         (lambda: selection.ranks(world(candidates=1)), "d: m0 alone; at least 2 candidates"),
-        (lambda: selection.picks(world(), default="C = 9"), "default = C = 9; m0, m1, m2, m3 are the candidates"),
+        (
+            lambda: selection.picks(world(), default="C = 9"),
+            "default = C = 9; m0, m1, m2, m3 are the candidates",
+        ),
     ],
 )
 def test_bad_input(call, message):
@@ -85,7 +89,8 @@ def world(tasks=2000, candidates=4, lead=0.0, spread=0.0, seed=0, dataset="d"):
     for m in range(candidates):
         half = [rng.binomial(n, truth[:, m]) for n in (40, 35)]
         columns = {
-            name: rng.binomial(n, truth[:, m]) / n for name, n in zip([*ESTIMATORS, FRESH], (5, 25, 25, 200, 25))
+            name: rng.binomial(n, truth[:, m]) / n
+            for name, n in zip([*ESTIMATORS, FRESH], (5, 25, 25, 200, 25))
         }
         columns |= dict(zip(HALVES, (half[0] / 40, half[1] / 35)))
         table = 100 * pd.DataFrame({"oracle": sum(half) / 75, **columns})
@@ -101,7 +106,9 @@ def test_where_all_are_equal_the_oracles_lead_is_luck_and_no_rule_wins():
     assert optimism["same half"] > 75 and optimism["other half"] == pytest.approx(70, abs=0.5)
     assert abs(optimism["rank correlation"]) < 0.05 < optimism["difference"]
     picked = selection.picks(table)
-    assert (selection.differences_from(picked, ALWAYS, [*ESTIMATORS, ANY, FRESH])["verdict"] == 0).all()
+    assert (
+        selection.differences_from(picked, ALWAYS, [*ESTIMATORS, ANY, FRESH])["verdict"] == 0
+    ).all()
     assert selection.differences_from(picked, ALWAYS, ["oracle"])["verdict"].tolist() == [1]
     mean = estimates.means(selection.ranks(table)).set_index("estimator")["mean"]
     assert (mean.abs() < 0.05).all()
@@ -113,13 +120,17 @@ def test_a_leader_is_found_on_the_other_tasks_without_hindsight():
     leader = table.query("method == 'm0'")["oracle"].to_numpy()
     assert (picked[ALWAYS].to_numpy() == leader).all()
     assert picked[ANY].mean() == pytest.approx(table["oracle"].mean())
-    differences = selection.differences_from(picked, ALWAYS, ["hold-out", "5-fold", FRESH]).set_index("estimator")
+    differences = selection.differences_from(
+        picked, ALWAYS, ["hold-out", "5-fold", FRESH]
+    ).set_index("estimator")
     assert (differences["verdict"] == -1).all()
     assert differences["mean"]["hold-out"] < differences["mean"]["5-fold"]
 
 
 def test_best_on_average_does_not_look_at_its_own_half():
-    table = world(tasks=2, candidates=2).assign(oracle=[0.0, 100.0, 100.0, 0.0])  # m0 wins the odd task
+    table = world(tasks=2, candidates=2).assign(
+        oracle=[0.0, 100.0, 100.0, 0.0]
+    )  # m0 wins the odd task
     assert selection.picks(table)[ALWAYS].tolist() == [0, 0]
 
 
@@ -128,7 +139,9 @@ def test_where_tasks_differ_better_estimates_rank_and_choose_better():
     mean = estimates.means(selection.ranks(table)).set_index("estimator")["mean"]
     assert mean["hold-out"] < mean["5-fold"] < mean["bootstrap"]  # of 5, 25 and 200 images
     assert mean["5-fold"] == pytest.approx(mean[FRESH], abs=0.03)
-    differences = selection.differences_from(selection.picks(table), ALWAYS, ESTIMATORS).set_index("estimator")
+    differences = selection.differences_from(selection.picks(table), ALWAYS, ESTIMATORS).set_index(
+        "estimator"
+    )
     assert (differences["verdict"] == 1).all() and differences["mean"].idxmax() == "bootstrap"
 
 
@@ -140,34 +153,56 @@ def test_ranks_without_an_order_count_as_told():
 
 
 def test_a_default_is_kept_unless_something_is_above_it():
-    table = world(tasks=2, candidates=2).assign(oracle=[60.0, 60.0, 80.0, 80.0], **{"5-fold": [50.0, 50.0, 50.0, 51.0]})
+    table = world(tasks=2, candidates=2).assign(
+        oracle=[60.0, 60.0, 80.0, 80.0], **{"5-fold": [50.0, 50.0, 50.0, 51.0]}
+    )
     picked = selection.picks(table, [TUNED], default="m0")
     assert picked[DEFAULT].tolist() == [60, 60] and picked[TUNED].tolist() == [60, 80]
     assert selection.picks(table, [TUNED])[TUNED].tolist() == [70, 80]
 
 
 def test_grid_runs_every_setting_on_the_same_tasks():
-    grid = selection.grid(["glyphs/hebrew"], "glyph-conv lr", "C", [0.01, 1, 100], tasks=6, names=[TUNED])
-    assert grid.groupby("method", sort=False).size().to_dict() == {"C = 0.01": 6, "C = 1": 6, "C = 100": 6}
+    grid = selection.grid(
+        ["glyphs/hebrew"], "glyph-conv lr", "C", [0.01, 1, 100], tasks=6, names=[TUNED]
+    )
+    assert grid.groupby("method", sort=False).size().to_dict() == {
+        "C = 0.01": 6,
+        "C = 1": 6,
+        "C = 100": 6,
+    }
     usual = estimates.collect(["glyphs/hebrew"], ["glyph-conv lr"], tasks=6, names=[TUNED])
     columns = ["task", "oracle", TUNED, FRESH]
-    assert grid.loc[grid["method"] == "C = 1", columns].reset_index(drop=True).equals(usual[columns])
+    assert (
+        grid.loc[grid["method"] == "C = 1", columns].reset_index(drop=True).equals(usual[columns])
+    )
     assert len(selection.picks(grid, [TUNED], default="C = 1")) == 6
 
 
 def test_even_folds_divide_the_shots():
     folds = {s: int(selection.even_folds(s).removesuffix("-fold")) for s in range(2, 40)}
     assert all(s % k == 0 for s, k in folds.items())
-    assert [folds[s] for s in (2, 4, 5, 6, 7, 16)] == [2, 4, 5, 3, 7, 4] and selection.even_folds(1) == "2-fold"
+    assert [folds[s] for s in (2, 4, 5, 6, 7, 16)] == [2, 4, 5, 3, 7, 4] and selection.even_folds(
+        1
+    ) == "2-fold"
 
 
 def test_at_one_shot_nothing_is_tuned():
     table = selection.by_shots(
-        ["clipart"], "glyph-conv lr", "C", [0.01, 1, 100], "C = 1", ways=[2], shots=[1, 4], queries=15, tasks=20
+        ["clipart"],
+        "glyph-conv lr",
+        "C",
+        [0.01, 1, 100],
+        "C = 1",
+        ways=[2],
+        shots=[1, 4],
+        queries=15,
+        tasks=20,
     )
     one_shot, four = (table[table["shots"] == s] for s in (1, 4))
     assert len(one_shot) == len(four) == 20
-    assert (one_shot[TUNED] == one_shot[DEFAULT]).all() and (one_shot[EVEN] == one_shot[DEFAULT]).all()
+    assert (one_shot[TUNED] == one_shot[DEFAULT]).all() and (
+        one_shot[EVEN] == one_shot[DEFAULT]
+    ).all()
     assert (four[EVEN] != four[DEFAULT]).any()
 
 
@@ -183,7 +218,9 @@ def test_tasks_of_all_classes_test_on_all_the_rest():
 
 
 def test_all_classes_has_what_exists_and_no_more():
-    table = selection.all_classes(["glyphs/hebrew"], "glyph-conv lr", [1, 2], tasks=2, rounds=2, largest=40)
+    table = selection.all_classes(
+        ["glyphs/hebrew"], "glyph-conv lr", [1, 2], tasks=2, rounds=2, largest=40
+    )
     one_shot, two = (table[table["shots"] == s] for s in (1, 2))
     assert one_shot["bootstrap"].isna().all() and two["bootstrap"].notna().all()
     assert one_shot["leave-one-out"].notna().all() and two["leave-one-out"].isna().all()
@@ -205,7 +242,9 @@ def test_exponents_of_pure_chance_are_found():
             ids = dict(dataset=f"d{i}", ways=10, shots=shots, task=np.arange(400), oracle=100 * p)
             tables.append(pd.DataFrame({**ids, EVEN: estimate}))
     exponents = selection.exponents(pd.concat(tables))
-    assert exponents["exponent"].to_numpy() == pytest.approx(exponents["chance"].to_numpy(), abs=0.05)
+    assert exponents["exponent"].to_numpy() == pytest.approx(
+        exponents["chance"].to_numpy(), abs=0.05
+    )
     assert (exponents["alone"] < 0.95).all()
 
 
@@ -213,11 +252,19 @@ def test_findings_state_both_sides():
     settings = world(lead=-6, dataset="d").replace({"method": {"m0": "C = 1", "m1": "C = 10"}})
     tuned = {"Baseline": selection.picks(settings, [TUNED], default="C = 1")}
     findings = selection.findings(selection.picks(world(spread=8)), tuned)
-    assert findings.loc["Resampling chooses better than hold-out", "printed"].startswith("9 of 9 better, 0 worse")
-    assert findings.loc["Estimators come up to the oracle", "here"].startswith("0 of 4 better, 4 worse")
-    assert findings.loc["Choosing beats the learner that is best on average", "here"].startswith("4 of 4 better")
+    assert findings.loc["Resampling chooses better than hold-out", "printed"].startswith(
+        "9 of 9 better, 0 worse"
+    )
+    assert findings.loc["Estimators come up to the oracle", "here"].startswith(
+        "0 of 4 better, 4 worse"
+    )
+    assert findings.loc["Choosing beats the learner that is best on average", "here"].startswith(
+        "4 of 4 better"
+    )
     printed, ours = findings.loc["Tuning the regularisation by 5-fold helps"]
-    assert printed.startswith("2 of 3 better, 1 worse; −0.9 to +2.8") and ours.startswith("1 of 1 better")
+    assert printed.startswith("2 of 3 better, 1 worse; −0.9 to +2.8") and ours.startswith(
+        "1 of 1 better"
+    )
     assert "Tuning MAML's steps by 5-fold helps" not in findings.index
 
 
@@ -225,8 +272,13 @@ def test_what_a_choice_adds_is_measured_on_all_other_tasks():
     rng = np.random.default_rng(0)
     equal, clear = rng.normal(50, 8, (2, 30, 350))
     clear[3] += 40
-    blocks = selection.chosen_on({"equal": equal, "clear": clear.clip(0, 100), "few": equal[:, :190]}, {}, 100)
-    assert blocks["row"].value_counts().to_dict() == {"equal": 3, "clear": 3}  # whole blocks, of 100 tasks or more
+    blocks = selection.chosen_on(
+        {"equal": equal, "clear": clear.clip(0, 100), "few": equal[:, :190]}, {}, 100
+    )
+    assert blocks["row"].value_counts().to_dict() == {
+        "equal": 3,
+        "clear": 3,
+    }  # whole blocks, of 100 tasks or more
     first = equal[:, :100].mean(axis=1)
     assert blocks["found"][0].mean == first.max()
     assert blocks["other"][0] == pytest.approx(equal[first.argmax(), 100:].mean())
@@ -234,7 +286,9 @@ def test_what_a_choice_adds_is_measured_on_all_other_tasks():
     assert blocks["added"][0] == pytest.approx(gap[first.argmax()] - gap.mean())
     table = selection.chosen_table(blocks)
     assert table.loc["equal", "added"] > 1.2 > 1 > abs(table.loc["clear", "added"])
-    assert table.loc["equal", "corrected"] >= table.loc["equal", "naive"] and table["longer"].min() > 1
+    assert (
+        table.loc["equal", "corrected"] >= table.loc["equal", "naive"] and table["longer"].min() > 1
+    )
     rows = selection.chosen_rows(blocks)
     assert len(rows) == 4 and rows["mean"][0] == pytest.approx(first.max() - blocks["other"][0])
 
@@ -243,14 +297,20 @@ def test_the_luck_of_networks_is_that_of_equal_ones_at_least(monkeypatch):
     """Networks that guess alike gain by luck alone; where one knows all, nothing is luck."""
     rng = np.random.default_rng(1)
     shape = trained._tasks("clipart").query.shape
-    monkeypatch.setattr(trained, "all_answers", lambda dataset: 100.0 * (rng.random((6, *shape)) < 0.5))
+    monkeypatch.setattr(
+        trained, "all_answers", lambda dataset: 100.0 * (rng.random((6, *shape)) < 0.5)
+    )
     assert trained.luck_elsewhere("clipart", 20)["images"] > 0.2
-    monkeypatch.setattr(trained, "all_answers", lambda dataset: np.stack([np.zeros(shape), np.full(shape, 100.0)]))
+    monkeypatch.setattr(
+        trained, "all_answers", lambda dataset: np.stack([np.zeros(shape), np.full(shape, 100.0)])
+    )
     assert trained.luck_elsewhere("clipart", 20) == {"images": 0.0, "classes": 0.0}
 
 
 def test_where_no_bootstrap_holds_all_classes_the_others_stay(monkeypatch):
     monkeypatch.setattr(resplits, "DRAWS", 0)
-    table = selection.all_classes(["glyphs/hebrew"], "glyph-conv lr", [2], tasks=2, rounds=2, largest=100)
+    table = selection.all_classes(
+        ["glyphs/hebrew"], "glyph-conv lr", [2], tasks=2, rounds=2, largest=100
+    )
     assert table["bootstrap"].isna().all()
     assert table[["hold-out", TUNED, EVEN, "oracle"]].notna().all(axis=None)

@@ -34,13 +34,19 @@ def world(monkeypatch, easy: tuple[str, ...] = SPLITS):
     patterns = rng.integers(0, 256, (18, 8, 8, 3)).repeat(4, 1).repeat(4, 2).astype(float)
     for split in set(SPLITS) - set(easy):
         patterns[PART[split]] = 128.0
-    images = (patterns.repeat(EACH, 0) + rng.normal(0, 40, (18 * EACH, 32, 32, 3))).clip(0, 255).astype(np.uint8)
+    images = (
+        (patterns.repeat(EACH, 0) + rng.normal(0, 40, (18 * EACH, 32, 32, 3)))
+        .clip(0, 255)
+        .astype(np.uint8)
+    )
     number = np.arange(len(images))
     images[:, 0, 0] = np.stack([number // 256, number % 256, 0 * number], axis=1)
 
     def load(name, split):
         rows = slice(EACH * PART[split].start, EACH * PART[split].stop)
-        return datasets.Images("small", images[rows], np.arange(6).repeat(EACH), [f"{split} {k}" for k in "abcdef"])
+        return datasets.Images(
+            "small", images[rows], np.arange(6).repeat(EACH), [f"{split} {k}" for k in "abcdef"]
+        )
 
     monkeypatch.setattr(datasets, "load", load)
     monkeypatch.setattr(loop, "VALIDATION", {"features": 30, "images": 3})
@@ -56,7 +62,10 @@ def small(monkeypatch):
 def seen(monkeypatch):
     """While what was done: the splits of the images that any network was shown."""
     found, phase = defaultdict(set), ["prepared"]
-    preprocess, batches = Backbone.preprocess, {n: getattr(_Run, n) for n in ("train_epoch", "_validate")}
+    preprocess, batches = (
+        Backbone.preprocess,
+        {n: getattr(_Run, n) for n in ("train_epoch", "_validate")},
+    )
 
     def looked(self, images):
         first = images[:, 0, 0].numpy().astype(int)
@@ -82,7 +91,9 @@ def seen(monkeypatch):
     return found
 
 
-@pytest.mark.parametrize("name", ["baseline", "baseline++", "protonet", "maml", "boil", "can", "beclr"])
+@pytest.mark.parametrize(
+    "name", ["baseline", "baseline++", "protonet", "maml", "boil", "can", "beclr"]
+)
 def test_base_trains_validation_selects_and_novel_is_never_seen(small, seen, name):
     size = 1 if training.RECIPES[name].batch == "tasks" else 32
     run = _Run("x", replace(training.RECIPES[name], size=size, **SHORT), 0)
@@ -99,7 +110,9 @@ def drawn(monkeypatch):
     def kept(labels, **shape):
         tasks = sample_closed(labels, **shape)
         if shape["tasks"] != 2:  # a check, before the work
-            found["validate" if shape["tasks"] == loop.VALIDATION["features"] else "train"].append(tasks.digest)
+            found["validate" if shape["tasks"] == loop.VALIDATION["features"] else "train"].append(
+                tasks.digest
+            )
         return tasks
 
     monkeypatch.setattr(loop, "sample_closed", kept)
@@ -108,10 +121,16 @@ def drawn(monkeypatch):
 
 def test_every_epoch_has_tasks_of_its_own_and_is_judged_by_the_same(small, drawn):
     for seed in (0, 1):
-        run = _Run("x", replace(training.RECIPES["protonet"], network="conv4-32", ways=2, epochs=3, steps=3), seed)
+        run = _Run(
+            "x",
+            replace(training.RECIPES["protonet"], network="conv4-32", ways=2, epochs=3, steps=3),
+            seed,
+        )
         for _ in range(3):
             run.train_epoch(False)
-    assert len(drawn["train"]) == 6 == len(set(drawn["train"]))  # nor do runs of other seeds share any
+    assert (
+        len(drawn["train"]) == 6 == len(set(drawn["train"]))
+    )  # nor do runs of other seeds share any
     assert len(drawn["validate"]) == 6 and len(set(drawn["validate"])) == 1
 
 
@@ -136,12 +155,16 @@ def test_every_epoch_goes_through_all_base_images_in_an_order_of_its_own(small, 
 # Episodes: what the informed estimator learns from, is calibrated with and is tested on.
 
 
-def episodes(count: int, seed: int, classes: str = "c", split: str = "base", learner: str = "l") -> pd.DataFrame:
+def episodes(
+    count: int, seed: int, classes: str = "c", split: str = "base", learner: str = "l"
+) -> pd.DataFrame:
     rng = np.random.default_rng(seed)
     table = pd.DataFrame({name: rng.normal(size=count) for name in informed.SIGNALS})
     table["leave-one-out"] = rng.integers(10, 25, count) / 25
     table["accuracy"] = rng.binomial(75, (0.6 + 0.1 * table["silhouette"]).clip(0.05, 0.95)) / 75
-    ids = dict(backbone="b", learner=learner, classes=classes, split=split, block=-1, task=np.arange(count))
+    ids = dict(
+        backbone="b", learner=learner, classes=classes, split=split, block=-1, task=np.arange(count)
+    )
     return table.assign(ways=5.0, shots=5.0, fewest=5.0, queries=75, **ids)
 
 
@@ -153,14 +176,21 @@ def other_outcomes(table: pd.DataFrame) -> pd.DataFrame:
 @pytest.mark.parametrize("mixed", [False, True])
 @pytest.mark.parametrize("dataset", ["clipart", "coloured"])
 def test_no_class_is_learned_from_and_tested_on(dataset, mixed):
-    chosen = ["efficientnet-lite0", "glyph-conv"] if dataset == "clipart" else ["conv4-baseline", "conv4-protonet"]
+    chosen = (
+        ["efficientnet-lite0", "glyph-conv"]
+        if dataset == "clipart"
+        else ["conv4-baseline", "conv4-protonet"]
+    )
     learning, test = validation.of_dataset(dataset, chosen, mixed)
     assert set(test["split"]) == {"novel"} and not set(learning["split"]) - {"base", "validation"}
     assert not set(learning["classes"]) & set(test["classes"])
     if len(set(learning["classes"])) > 1:
         fitting, calibration = validation.fitting_and_calibration(learning)
         assert not set(fitting["classes"]) & set(calibration["classes"])
-        assert len(fitting) + len(calibration) == len(learning) and calibration["classes"].nunique() == 1
+        assert (
+            len(fitting) + len(calibration) == len(learning)
+            and calibration["classes"].nunique() == 1
+        )
 
 
 @pytest.fixture(scope="module")
@@ -168,7 +198,10 @@ def parts() -> dict[str, pd.DataFrame]:
     """Episodes of two learners, in three parts that share no class."""
     sizes = {"fitting": 120, "calibration": 80, "test": 60}
     return {
-        name: pd.concat([episodes(n, 7 * i + j, name, learner=lr) for j, lr in enumerate("kl")], ignore_index=True)
+        name: pd.concat(
+            [episodes(n, 7 * i + j, name, learner=lr) for j, lr in enumerate("kl")],
+            ignore_index=True,
+        )
         for i, (name, n) in enumerate(sizes.items())
     }
 
@@ -177,7 +210,9 @@ def test_no_interval_looks_at_the_outcomes_it_is_judged_by(parts):
     before = validation.interval_kinds(**parts)
     after = validation.interval_kinds(**parts | {"test": other_outcomes(parts["test"])})
     for kind, bounds in after.items():
-        pd.testing.assert_frame_equal(bounds.drop(columns="truth"), before[kind].drop(columns="truth"), obj=kind)
+        pd.testing.assert_frame_equal(
+            bounds.drop(columns="truth"), before[kind].drop(columns="truth"), obj=kind
+        )
 
 
 def half_width_by_hand(model, calibration, new, one_width):
@@ -194,7 +229,11 @@ def test_an_interval_is_fitted_and_calibrated_on_different_episodes(parts):
     learning = pd.concat([parts["fitting"], parts["calibration"]], ignore_index=True)
     halves = dict(fitting=learning[::2], calibration=learning[1::2])
     intervals = validation.interval_kinds(**parts)
-    for kind, learned in {"informed": parts, "informed, one width": parts, "informed, same classes": halves}.items():
+    for kind, learned in {
+        "informed": parts,
+        "informed, one width": parts,
+        "informed, same classes": halves,
+    }.items():
         model = informed.Informed(learned["fitting"], validation.pooled())
         calibration, by_hand = validation.by_method(learned["calibration"]), []
         for method, new in validation.by_method(parts["test"]).items():
@@ -206,7 +245,10 @@ def test_an_interval_is_fitted_and_calibrated_on_different_episodes(parts):
 
 def test_the_folder_that_is_left_out_is_in_no_fit_and_no_calibration(monkeypatch):
     """`support_set.record` tells what an unknown data set gets: that data set must be unknown indeed."""
-    table = pd.concat([episodes(80, k, d).assign(domain=d, ways=5.0) for k, d in enumerate("abc")], ignore_index=True)
+    table = pd.concat(
+        [episodes(80, k, d).assign(domain=d, ways=5.0) for k, d in enumerate("abc")],
+        ignore_index=True,
+    )
     fitted, judged = [], []
 
     class Noted(informed.Informed):
@@ -215,7 +257,14 @@ def test_the_folder_that_is_left_out_is_in_no_fit_and_no_calibration(monkeypatch
             super().__init__(fitting, *args, **options)
 
     def noted(model, calibration, scores, new, level):
-        judged.append((set(model._fitting["domain"]), set(calibration["domain"]), len(scores), set(new["domain"])))
+        judged.append(
+            (
+                set(model._fitting["domain"]),
+                set(calibration["domain"]),
+                len(scores),
+                set(new["domain"]),
+            )
+        )
         return real(model, calibration, scores, new, level)
 
     real = assess.judge
@@ -225,10 +274,16 @@ def test_the_folder_that_is_left_out_is_in_no_fit_and_no_calibration(monkeypatch
     coverage = support_set.record([("b", "l")])
     assert list(coverage["domain"]) == ["a", "b", "c"]
     for left_out, (fit, calibration, scores, new) in zip("abc", judged):
-        assert new == {left_out} and fit == calibration == {"a", "b", "c"} - {left_out} and scores == 160
+        assert (
+            new == {left_out}
+            and fit == calibration == {"a", "b", "c"} - {left_out}
+            and scores == 160
+        )
     # A model of the two others, and one for the scores of each of these.
     assert fitted == [
-        s for a in "abc" for s in ({*"abc"} - {a}, *({c} for b in "abc" if b != a for c in {*"abc"} - {a, b}))
+        s
+        for a in "abc"
+        for s in ({*"abc"} - {a}, *({c} for b in "abc" if b != a for c in {*"abc"} - {a, b}))
     ]
 
 
@@ -245,7 +300,9 @@ def test_no_task_is_in_its_own_conformal_quantile(monkeypatch):
     def widths(right):
         record = Record(right, tasks.query_label)
         records = {"random": {evaluation.Method.parse("glyph-conv ncc").title: record}}
-        runs = worst_class.Runs(np.arange(6).repeat(20), {"random": tasks}, {"random": None}, records)
+        runs = worst_class.Runs(
+            np.arange(6).repeat(20), {"random": tasks}, {"random": None}, records
+        )
         estimated = worst_class.estimates(runs, "d", ["glyph-conv ncc"], 20, 0.9)
         return (estimated["high"] - estimated["estimate"]).to_numpy()
 

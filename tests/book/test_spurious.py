@@ -25,8 +25,13 @@ def interval(mean, half):
 def test_a_training_goes_with_its_learner_and_its_shots():
     assert tables.method("baseline++") == ("conv4-icons-baseline++", "cosine")
     assert tables.method("r2d2", 1) == ("conv4-icons-1shot-r2d2", "r2d2")
-    assert tables.method("rfs", 1) == ("conv4-icons-rfs", "lr")  # trained on batches: there are no shots
-    assert tables.method("r2d2", 1, "trained:fewstab/{dataset}/{learner}")[0].endswith("/1shot-r2d2")
+    assert tables.method("rfs", 1) == (
+        "conv4-icons-rfs",
+        "lr",
+    )  # trained on batches: there are no shots
+    assert tables.method("r2d2", 1, "trained:fewstab/{dataset}/{learner}")[0].endswith(
+        "/1shot-r2d2"
+    )
     assert list(tables.DECIDES)[:10] == published.table(3, "fewstab")["learner"].unique().tolist()
     with pytest.raises(InputError, match="learner = knn"):
         tables.method("knn")
@@ -35,7 +40,9 @@ def test_a_training_goes_with_its_learner_and_its_shots():
 
 
 def test_printed_numbers_stand_beside_in_the_papers_order():
-    live = pd.Series({("a?b=1", 5, "baseline"): interval(50, 1.25), ("a?b=1", 5, "r2d2"): interval(-4, 2)})
+    live = pd.Series(
+        {("a?b=1", 5, "baseline"): interval(50, 1.25), ("a?b=1", 5, "r2d2"): interval(-4, 2)}
+    )
     live.index.names = ["dataset", "shots", "learner"]
     table = tables.with_printed(live, published.table(3, "fewstab"), "wacc-a")
     assert table.columns.tolist() == ["a", "miniImageNet", "tieredImageNet", "CUB"]
@@ -44,22 +51,34 @@ def test_printed_numbers_stand_beside_in_the_papers_order():
     assert table.loc[1].index.tolist()[:3] == ["ANIL", "LEO", "BOIL"]
 
 
-@pytest.mark.parametrize("table, metric", [(3, "wacc-r"), (3, "wacc-a"), ("S7", "acc"), ("S7", "wacc-a")])
+@pytest.mark.parametrize(
+    "table, metric", [(3, "wacc-r"), (3, "wacc-a"), ("S7", "acc"), ("S7", "wacc-a")]
+)
 def test_printed_cells_have_the_papers_digits(table, metric):
-    printed = pd.read_csv(DATA / "published" / f"fewstab_table{table}.csv", dtype=str).query("metric == @metric")
+    printed = pd.read_csv(DATA / "published" / f"fewstab_table{table}.csv", dtype=str).query(
+        "metric == @metric"
+    )
     live = pd.Series({("x", 5, "rfs"): interval(50, 1)})
     live.index.names = ["dataset", "shots", "learner"]
-    cells = tables.with_printed(live, published.table(table, "fewstab"), metric).drop(columns="x").stack()
+    cells = (
+        tables.with_printed(live, published.table(table, "fewstab"), metric)
+        .drop(columns="x")
+        .stack()
+    )
     assert sorted(cells) == sorted(printed["mean"] + " ± " + printed["half_width"])
 
 
 def test_rank_correlations_stand_by_place_and_data_set():
-    index = pd.MultiIndex.from_product([["b?c=1", "a"], [5], list("xyz")], names=["dataset", "shots", "learner"])
+    index = pd.MultiIndex.from_product(
+        [["b?c=1", "a"], [5], list("xyz")], names=["dataset", "shots", "learner"]
+    )
     live = pd.DataFrame({"one": [1, 2, 3, 1, 2, 3], "two": [10, 20, 30, 30, 20, 10]}, index=index)
     table = ranks_of(live, 3, 4)
     assert table.loc["here", "5 shots"].to_dict() == {"b": "1.00", "a": "-1.00"}
     assert table.loc[("here", "a"), "1 shot"] == "—"
-    printed = checks.named(published.table(4, "fewstab").pivot(index="dataset", columns="shots", values="correlation"))
+    printed = checks.named(
+        published.table(4, "fewstab").pivot(index="dataset", columns="shots", values="correlation")
+    )
     for place in ("printed in Table 4", "recomputed from Table 3"):  # where both agree
         assert table.loc[place, "5 shots"].astype(float).to_dict() == printed[5].to_dict()
 
@@ -70,7 +89,9 @@ def ranks_of(live, source, table):
     return tables.ranks(live, theirs, ["one", "two"], columns, source=source, table=table)
 
 
-@pytest.mark.parametrize("table, techniques", [("S5", ["SC1", "SC2", "SC3"]), ("S6", ["QC1", "QC2", "QC3"])])
+@pytest.mark.parametrize(
+    "table, techniques", [("S5", ["SC1", "SC2", "SC3"]), ("S6", ["QC1", "QC2", "QC3"])]
+)
 def test_printed_ablations_show_every_number(table, techniques):
     shown_table = tables.printed_ablation(table)
     printed = pd.read_csv(DATA / "published" / f"fewstab_table{table}.csv", dtype=str)
@@ -87,7 +108,9 @@ def test_findings_count_what_intervals_tell():
         ("a", 1, "y"): (10, interval(8, 1)),
         ("a", 5, "y"): (50, interval(5, 1)),  # shrinks
     }
-    table = pd.DataFrame({key: {"wacc-r": interval(r, 1), "gap": gap} for key, (r, gap) in rows.items()}).T
+    table = pd.DataFrame(
+        {key: {"wacc-r": interval(r, 1), "gap": gap} for key, (r, gap) in rows.items()}
+    ).T
     table.index.names = ["dataset", "shots", "learner"]
     counts = tables.findings(table, guess=8)
     assert counts.loc["wAcc-A is below wAcc-R"].tolist() == [4, 3, 0, 1, 0]
@@ -99,9 +122,9 @@ def test_findings_count_what_intervals_tell():
 
 
 def test_a_cell_near_chance_is_marked():
-    worst = pd.Series({("a", 1, "rfs"): interval(9.9, 1), ("a", 5, "rfs"): interval(10.1, 1)}).rename_axis(
-        ["dataset", "shots", "learner"]
-    )
+    worst = pd.Series(
+        {("a", 1, "rfs"): interval(9.9, 1), ("a", 5, "rfs"): interval(10.1, 1)}
+    ).rename_axis(["dataset", "shots", "learner"])
     marked = tables.near_chance(worst, guess=9)
     assert marked.tolist() == [True, False]
     assert tables.texts(worst, marked).tolist() == ["9.9 ± 1.0 °", "10.1 ± 1.0"]
@@ -118,15 +141,22 @@ def test_averages_are_of_learners_task_by_task():
     random = tables.draw_random("clipart", **shape)
     easy, three = (tables.draw("clipart", "pixels", **shape, query=q)[0] for q in ("QC1", "QC3"))
     worst = [
-        100 * np.mean([r.worst_class() for r in tables.records("clipart", tasks, names).values()], axis=0)
+        100
+        * np.mean(
+            [r.worst_class() for r in tables.records("clipart", tasks, names).values()], axis=0
+        )
         for tasks in (random, easy, three)
     ]
     assert averages["QC1"].mean == pytest.approx((worst[0] - worst[1]).mean())
     step = scipy_stats.ttest_rel(worst[1], worst[2])
     assert averages["QC3 − QC1"].mean == pytest.approx((worst[1] - worst[2]).mean())
-    assert averages["QC3 − QC1"].half_width == pytest.approx(np.diff(step.confidence_interval(0.95))[0] / 2)
+    assert averages["QC3 − QC1"].half_width == pytest.approx(
+        np.diff(step.confidence_interval(0.95))[0] / 2
+    )
     plain_error = np.sqrt(sum(w.var(ddof=1) / 40 for w in worst[:2]))
-    assert averages["QC1"].half_width == pytest.approx(scipy_stats.t.ppf(0.975, 78) * plain_error, rel=0.02)
+    assert averages["QC1"].half_width == pytest.approx(
+        scipy_stats.t.ppf(0.975, 78) * plain_error, rel=0.02
+    )
 
 
 @pytest.mark.parametrize("shots", [1, 5])
@@ -151,7 +181,9 @@ def test_words_of_pixels_are_bare():
     words = tables.spoken("clipart", "pixels")
     assert {"red", "plain"} <= set(words.names) and not any(":" in name for name in words.names)
     described = tables._attributes("clipart", "pixels")
-    white = [described.has[:, described.names.index(f"{part}: white")] for part in ("colour", "ground")]
+    white = [
+        described.has[:, described.names.index(f"{part}: white")] for part in ("colour", "ground")
+    ]
     assert (words.has[:, words.names.index("white")] == np.logical_or(*white)).all()
 
 
@@ -168,6 +200,10 @@ def test_where_no_task_can_be_built_the_table_says_so():
 def test_the_two_parts_of_a_gap_add_up_for_every_learner():
     shape = dict(captioner=PIXELS, tasks=60, seed=1)
     rows = tables.parts(["icons"], ["protonet", "rfs"], **shape)
-    assert rows["row"].tolist() == ["ProtoNet"] * 2 + ["RFS"] * 2 and set(rows["panel"]) == {"icons"}
-    gap = tables.ablation(["icons"], ["protonet", "rfs"], ["SC3"], **shape)["SC3"].map(lambda r: r.mean)
+    assert rows["row"].tolist() == ["ProtoNet"] * 2 + ["RFS"] * 2 and set(rows["panel"]) == {
+        "icons"
+    }
+    gap = tables.ablation(["icons"], ["protonet", "rfs"], ["SC3"], **shape)["SC3"].map(
+        lambda r: r.mean
+    )
     assert rows.groupby("row")["mean"].sum().tolist() == pytest.approx(gap.tolist())

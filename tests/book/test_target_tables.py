@@ -28,7 +28,9 @@ def features(tmp_path, own_cache):
 
 
 def test_intervals_are_those_of_the_record(features):
-    answers = three_targets.answers([features], ["none"], ["ncc", "lr"], tasks=60, groups=["family"], **SHAPE)
+    answers = three_targets.answers(
+        [features], ["none"], ["ncc", "lr"], tasks=60, groups=["family"], **SHAPE
+    )
     tasks, record = evaluation.run_queries(features, "none", "lr", "closed", tasks=60, **SHAPE)
     right = answers[features].right["none", "lr"]
     assert (right == 100 * record.correct).all()
@@ -37,7 +39,9 @@ def test_intervals_are_those_of_the_record(features):
         right, tasks.support, tasks.query, answers[features].labels, level=0.9, bounds=(0, 100)
     )
     table = three_targets.intervals(answers, 0.9)
-    assert table["result"][1] == expected and table["n_images"][1] == 96 and table["classes"][1] == 8
+    assert (
+        table["result"][1] == expected and table["n_images"][1] == 96 and table["classes"][1] == 8
+    )
     cells = three_targets.interval_table(table)
     assert cells.iloc[1]["mean"] == f"{expected.closed.mean:.2f}"
     assert table["result"][1].images.bounds == (0, 100)
@@ -57,7 +61,9 @@ def test_one_interval_for_two_targets_is_named_once():
     assert separate["new images"].startswith("± ") and separate["new classes"].startswith("± ")
     assert floor["new images"] == separate["new images"]
     wide, floored = (float(cell["new classes"].split()[1]) for cell in (separate, floor))
-    assert wide > 1.9 * floored > 1.9 * float(floor["new images"][2:])  # of fewer degrees of freedom than images have
+    assert (
+        wide > 1.9 * floored > 1.9 * float(floor["new images"][2:])
+    )  # of fewer degrees of freedom than images have
     assert floor["new classes"] == f"± {floored:.2f} (floor)"
     many = dict(freedom=np.array([50.0, 50.0]))
     assert cells(1.0, 0.2, **many)["new classes"] == "as new images"
@@ -66,16 +72,21 @@ def test_one_interval_for_two_targets_is_named_once():
     assert line.startswith("(floor): the tasks do not show that classes add anything")
     assert legend(pd.DataFrame([cells(1.0, 0.2, **many)]))[0].startswith("as new images: ")
     unknown = cells(1.0, 4.0, freedom=np.array([0.0, 9.0]))
-    assert unknown["new images"] == "as new classes" and unknown["new classes"] == separate["new classes"]
+    assert (
+        unknown["new images"] == "as new classes"
+        and unknown["new classes"] == separate["new classes"]
+    )
     assert cells(1.0, 4.0, freedom=np.zeros(2))["new classes"] == "—"
 
 
 def test_the_intervals_of_a_transductive_learner_count_its_other_answers(features):
-    by_source = three_targets.answers([features], ["none"], ["ncc", "lr", "opta"], tasks=400, **SHAPE)
+    by_source = three_targets.answers(
+        [features], ["none"], ["ncc", "lr", "opta"], tasks=400, **SHAPE
+    )
     (answers,) = by_source.values()
-    result = pd.concat([three_targets.intervals(by_source), three_targets.pairs(by_source)], ignore_index=True)[
-        "result"
-    ]
+    result = pd.concat(
+        [three_targets.intervals(by_source), three_targets.pairs(by_source)], ignore_index=True
+    )["result"]
     places = answers.support, answers.query, answers.labels
     for (a, b), got in zip([(0, None), (2, None), (0, 2)], result[[0, 2, 4]]):
         right = [answers.right[m] for m in answers.right]
@@ -116,10 +127,16 @@ def test_verdicts_are_corrected_for_the_pairs_of_all_data_sets():
     """p-values 0.01, 0.02, 0.03 and 0.2: Holm keeps the first alone, Benjamini and Hochberg the first three."""
     halves = 1.96 / np.abs(norm.ppf(np.array([0.01, 0.02, 0.03, 0.2]) / 2))
     results = [
-        SimpleNamespace(**dict.fromkeys(three_targets.TARGETS, stats.Interval(1.0, h, 0.95, 100, "x"))) for h in halves
+        SimpleNamespace(
+            **dict.fromkeys(three_targets.TARGETS, stats.Interval(1.0, h, 0.95, 100, "x"))
+        )
+        for h in halves
     ]
     pairs = pd.DataFrame({"dataset": ["one", "one", "other", "other"], "result": results})
-    counts = {adjust: verdicts(pairs, adjust)["new images"] for adjust in (None, stats.holm, stats.benjamini_hochberg)}
+    counts = {
+        adjust: verdicts(pairs, adjust)["new images"]
+        for adjust in (None, stats.holm, stats.benjamini_hochberg)
+    }
     assert [c["all"] for c in counts.values()] == [3, 1, 3]
     assert counts[stats.holm][["one", "other"]].tolist() == [1, 0]
 
@@ -137,7 +154,9 @@ def test_groups_come_from_the_facts(monkeypatch):
             return evaluation.Record(rng.random(tasks.query.shape) < 0.5, tasks.query_label)
 
     monkeypatch.setattr(three_targets, "ready", lambda *_: Made())
-    by_source = three_targets.answers(["clipart"], ["x"], ["ncc"], tasks=30, groups=["family", "author"], **SHAPE)
+    by_source = three_targets.answers(
+        ["clipart"], ["x"], ["ncc"], tasks=30, groups=["family", "author"], **SHAPE
+    )
     assert (by_source["clipart"].groups == images.facts["author"]).all()
     assert isinstance(images.facts, pd.DataFrame)
 
@@ -147,7 +166,11 @@ def test_class_groups_are_facts_that_tell_classes_apart():
 
     labels = np.arange(6).repeat(4)
     facts = pd.DataFrame(
-        {"domain": np.array(list("aab"))[labels // 2], "family": np.tile(list("vwxy"), 6), "split": "s"}
+        {
+            "domain": np.array(list("aab"))[labels // 2],
+            "family": np.tile(list("vwxy"), 6),
+            "split": "s",
+        }
     )
     source = SimpleNamespace(facts=facts, labels=labels)
     assert (three_targets.groups_of_classes(source, ["genus", "domain"]) == facts["domain"]).all()
@@ -155,5 +178,6 @@ def test_class_groups_are_facts_that_tell_classes_apart():
     assert three_targets.groups_of_classes(source, ["family"]) is None  # a class is in several
     assert (
         three_targets.groups_of_classes(source, ["genus"]) is None
-        and three_targets.groups_of_classes(SimpleNamespace(facts=None, labels=labels), ["a"]) is None
+        and three_targets.groups_of_classes(SimpleNamespace(facts=None, labels=labels), ["a"])
+        is None
     )

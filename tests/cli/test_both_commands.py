@@ -18,7 +18,9 @@ PROGRAMS = {"fslcore": app._program().parser, "fslbook": book._program().parser}
 
 
 def _commands(program):
-    (choices,) = (a.choices for a in PROGRAMS[program]._actions if isinstance(a, argparse._SubParsersAction))
+    (choices,) = (
+        a.choices for a in PROGRAMS[program]._actions if isinstance(a, argparse._SubParsersAction)
+    )
     return choices
 
 
@@ -29,7 +31,10 @@ def test_a_word_typed_at_the_wrong_command_gets_one_line_that_names_the_other(ca
     assert app.main(["run", "primer"]) == 2
     assert capsys.readouterr() == ("", "fslcore: run is a command of fslbook: fslbook run --help\n")
     assert book.main(["report", "results.csv"]) == 2
-    assert capsys.readouterr() == ("", "fslbook: report is a command of fslcore: fslcore report --help\n")
+    assert capsys.readouterr() == (
+        "",
+        "fslbook: report is a command of fslcore: fslcore report --help\n",
+    )
 
 
 def test_a_note_begins_with_the_name_of_the_program_that_writes_it(monkeypatch, capsys):
@@ -55,7 +60,9 @@ def test_help_explains_every_argument_and_gives_examples_and_exit_codes(program,
     assert "exit codes:" in parser.epilog and "130" in parser.epilog
     text = parser.format_help()  # a stray % would fail here
     assert name in text and "--debug" in text and "--quiet" in text
-    examples = [line.strip() for line in parser.epilog.splitlines() if line.startswith(f"  {program} ")]
+    examples = [
+        line.strip() for line in parser.epilog.splitlines() if line.startswith(f"  {program} ")
+    ]
     assert examples
     for example in examples:
         _, *arguments = shlex.split(example.partition(" >")[0])
@@ -74,5 +81,7 @@ def test_help_explains_every_argument_and_gives_examples_and_exit_codes(program,
 def test_what_ships_is_read_as_utf_8_in_every_locale(command):
     """Windows has another one; here it is ASCII, which Python would else make UTF-8."""
     env = {**os.environ, "LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
-    done = subprocess.run([sys.executable, "-m", *command.split()], cwd=ROOT, env=env, capture_output=True)
+    done = subprocess.run(
+        [sys.executable, "-m", *command.split()], cwd=ROOT, env=env, capture_output=True
+    )
     assert (done.returncode, done.stderr) == (0, b"")

@@ -22,7 +22,13 @@ def test_names_by_kind_are_those_of_the_registry():
     for name, entry in entries().items():
         packaged = shipped(name) or isinstance(entry.local, tuple)
         assert kinds.pop(name) == (
-            "shipped" if packaged else "released" if entry.backbone.read_at else "fetched" if entry.hub else "brought"
+            "shipped"
+            if packaged
+            else "released"
+            if entry.backbone.read_at
+            else "fetched"
+            if entry.hub
+            else "brought"
         )
     assert not kinds
     assert groups["learners"]["transductive"] == ["opta", "sib", "sib-ifsl"]

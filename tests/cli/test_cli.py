@@ -35,7 +35,19 @@ def features(tmp_path):
 
 @pytest.fixture
 def recorded(features):
-    return [*features[:3], "--tasks", "60", "--shots", "2", "--json", "--quiet", "--learners", "ncc", "lr", "opta"]
+    return [
+        *features[:3],
+        "--tasks",
+        "60",
+        "--shots",
+        "2",
+        "--json",
+        "--quiet",
+        "--learners",
+        "ncc",
+        "lr",
+        "opta",
+    ]
 
 
 def test_evaluate_writes_a_recording_whose_report_has_three_intervals(recorded, tmp_path, capsys):
@@ -45,22 +57,33 @@ def test_evaluate_writes_a_recording_whose_report_has_three_intervals(recorded, 
         assert app.main([*recorded, "--intervals", "-o", str(file)]) == 0
         printed[file] = json.loads(capsys.readouterr().out)
     assert printed[path]["intervals"] == printed[table]["intervals"]
-    assert [row["sampling"] for row in printed[path]["means"]] == ["closed"] * 3  # without an option
+    assert [row["sampling"] for row in printed[path]["means"]] == [
+        "closed"
+    ] * 3  # without an option
     methods = Results.read(path).methods.set_index(["target", "method"])
     for row, name in zip(printed[path]["intervals"], ("ncc", "lr", "opta")):
         for kind, target in three_targets.TARGETS.items():
             interval = row["result"][kind]
             if interval["half_width"] is not None:
                 reported = methods.loc[(target, f"none {name}"), ["mean", "half_width"]]
-                assert reported.tolist() == pytest.approx([interval["mean"], interval["half_width"]])
-    assert recorder.load(path).transductive == {"none ncc": False, "none lr": False, "none opta": True}
+                assert reported.tolist() == pytest.approx(
+                    [interval["mean"], interval["half_width"]]
+                )
+    assert recorder.load(path).transductive == {
+        "none ncc": False,
+        "none lr": False,
+        "none opta": True,
+    }
 
 
 @pytest.mark.parametrize(
     "changes, words",
     [
         (["--learners", "ncc"], "it is a recording of none lr, which would be lost"),
-        (["--samplings", "closed", "open"], "samplings: closed and open; .jsonl holds tasks of one"),
+        (
+            ["--samplings", "closed", "open"],
+            "samplings: closed and open; .jsonl holds tasks of one",
+        ),
         (["--apart", "g.csv"], "--apart: not with .jsonl"),
     ],
 )
@@ -69,7 +92,9 @@ def test_a_recording_is_refused_what_it_cannot_hold(recorded, tmp_path, capsys, 
     tasks = sample_closed([0, 0, 1, 1], tasks=2, ways=2, shots=1, queries=1)
     answers = Record(np.ones((2, 2), bool), tasks.query_label)
     images = {str(i): {"class": str(i // 2)} for i in range(4)}
-    recorder.save(path, images, {f"none {name}": (tasks, answers, False) for name in ("ncc", "lr")}, {})
+    recorder.save(
+        path, images, {f"none {name}": (tasks, answers, False) for name in ("ncc", "lr")}, {}
+    )
     before = path.read_bytes()
     assert app.main([*recorded, *changes, "-o", str(path)]) == 2
     assert words in capsys.readouterr().err and path.read_bytes() == before
@@ -87,38 +112,75 @@ BAD = [
     ("list learners extra", "extra: no such argument"),
     ("list --jsn", "--jsn: no such argument (did you mean --json?)"),
     ("evaluate", "required: dataset, backbone; see fslcore evaluate --help"),
-    ("evaluate features:{t}/f.npz none", "output: none; -o FILE.csv, FILE.parquet or FILE.jsonl is needed (or --"),
+    (
+        "evaluate features:{t}/f.npz none",
+        "output: none; -o FILE.csv, FILE.parquet or FILE.jsonl is needed (or --",
+    ),
     ("evaluate clipard glyph-conv -o {t}/t.csv", "(did you mean clipart?)"),
     ("evaluate folder:{t}/none glyph-conv -o {t}/t.csv", "dataset: no folder {t}/none"),
     ("evaluate features:{t}/none.npz none -o {t}/t.csv", "features: no file {t}/none.npz"),
-    ("evaluate clipart glif-conv -o {t}/t.csv", "one of 140 names is allowed (did you mean glyph-conv?)"),
+    (
+        "evaluate clipart glif-conv -o {t}/t.csv",
+        "one of 140 names is allowed (did you mean glyph-conv?)",
+    ),
     ("evaluate clipart none -o {t}/t.csv", "backbone = none; "),
     (EVALUATE + " --lerners ncc", "--lerners: no such argument (did you mean --learners?)"),
     (EVALUATE + " --learners nc", "one of 25 names is allowed (did you mean ncc?)"),
     (EVALUATE + " --learners", "argument --learners: expected at least one argument"),
     (EVALUATE + " --learners ncc ncc", "learners = ncc ncc; ncc is allowed once"),
-    (EVALUATE + " --samplings opened", "sampling = opened; closed, open are allowed (did you mean open?)"),
+    (
+        EVALUATE + " --samplings opened",
+        "sampling = opened; closed, open are allowed (did you mean open?)",
+    ),
     *(
         (
             f"{EVALUATE} --{name} {minimum - 1}",
             f"{name} = {minimum - 1}; a whole number of at least {minimum} is allowed",
         )
-        for name, minimum in (("ways", 2), ("shots", 1), ("queries", 1), ("tasks", 2), ("ft-tasks", 2), ("ft-open", 2))
+        for name, minimum in (
+            ("ways", 2),
+            ("shots", 1),
+            ("queries", 1),
+            ("tasks", 2),
+            ("ft-tasks", 2),
+            ("ft-open", 2),
+        )
     ),
-    *((f"{EVALUATE} --ways {value}", f"ways = {value}; a whole number") for value in (-5, "five", 2.5, "1e3")),
-    (EVALUATE + " --seed -1", "seed = -1; a whole number from 0 to 9,007,199,254,740,992 is allowed"),
+    *(
+        (f"{EVALUATE} --ways {value}", f"ways = {value}; a whole number")
+        for value in (-5, "five", 2.5, "1e3")
+    ),
+    (
+        EVALUATE + " --seed -1",
+        "seed = -1; a whole number from 0 to 9,007,199,254,740,992 is allowed",
+    ),
     (EVALUATE + " --tasks " + "9" * 5000, "tasks = 9999"),
     (EVALUATE + " --device gpu", "device = gpu; cpu, cuda, cuda:NUMBER and mps are allowed"),
-    ("evaluate features:{t}/f.npz none -o {t}/t.txt", "t.txt; a name ending in .parquet or .csv or .jsonl is allowed"),
-    ("evaluate folder:{t} glyph-conv -o {t}/old.csv", "this is an input ({t}), which is never overwritten"),
+    (
+        "evaluate features:{t}/f.npz none -o {t}/t.txt",
+        "t.txt; a name ending in .parquet or .csv or .jsonl is allowed",
+    ),
+    (
+        "evaluate folder:{t} glyph-conv -o {t}/old.csv",
+        "this is an input ({t}), which is never overwritten",
+    ),
     ("features features:{t}/f.npz none", "dataset = features:{t}/f.npz; "),
     (
         "features clipart glyph-conv --split bas",
         "split = bas; novel, validation, base are allowed (did you mean base?)",
     ),
-    ("features clipart glyph-conv --part 5/4", "part = 5/4; K/N with K from 1 to N is allowed, such as 1/4"),
-    ("features clipart glyph-conv -o {t}/f.csv", "a name ending in .safetensors or .npz is allowed"),
-    ("features clipart glyph-conv --part 1/2 -o {t}/g.npz", "parts of the features are not written"),
+    (
+        "features clipart glyph-conv --part 5/4",
+        "part = 5/4; K/N with K from 1 to N is allowed, such as 1/4",
+    ),
+    (
+        "features clipart glyph-conv -o {t}/f.csv",
+        "a name ending in .safetensors or .npz is allowed",
+    ),
+    (
+        "features clipart glyph-conv --part 1/2 -o {t}/g.npz",
+        "parts of the features are not written",
+    ),
     ("fetch opps-benchmark", "(did you mean oops-benchmark?)"),
     ("completion ksh", "shell = ksh; bash, zsh, fish, tcsh are allowed"),
 ]
@@ -150,8 +212,12 @@ def test_bad_command_lines_are_reported_without_torch(folder):
     )
     lines = [line.replace("{t}", str(folder)) for line, _ in BAD]
     command = [sys.executable, "-c", code]
-    done = subprocess.run(command, input=json.dumps(lines), text=True, capture_output=True, cwd=ROOT)
-    assert done.stderr.count("\n") == len(BAD) and "torch" not in done.stderr and done.returncode == 0
+    done = subprocess.run(
+        command, input=json.dumps(lines), text=True, capture_output=True, cwd=ROOT
+    )
+    assert (
+        done.stderr.count("\n") == len(BAD) and "torch" not in done.stderr and done.returncode == 0
+    )
 
 
 def test_version_help_and_list_need_numpy_and_scipy_alone():
@@ -162,8 +228,14 @@ def test_version_help_and_list_need_numpy_and_scipy_alone():
         "try: app.main(sys.argv[1:])\n"
         "except SystemExit as stop: sys.exit(stop.code)"
     )
-    for command, text in [("--version", "0.1"), ("evaluate --help", "--samplings"), ("list", "learners:")]:
-        done = subprocess.run([sys.executable, "-c", code, *command.split()], text=True, capture_output=True, cwd=ROOT)
+    for command, text in [
+        ("--version", "0.1"),
+        ("evaluate --help", "--samplings"),
+        ("list", "learners:"),
+    ]:
+        done = subprocess.run(
+            [sys.executable, "-c", code, *command.split()], text=True, capture_output=True, cwd=ROOT
+        )
         assert done.returncode == 0 and text in done.stdout and "Traceback" not in done.stderr
 
 
@@ -176,12 +248,36 @@ def test_version_help_and_list_need_numpy_and_scipy_alone():
         (OSError(errno.ENOSPC, "No space left on device"), 2, "No space left on device"),
         (OSError("cannot identify image file"), 2, "cannot identify image file"),
         (MemoryError(), 2, "not enough memory"),
-        (MemoryError("Unable to allocate 7.45 GiB"), 2, "not enough memory (Unable to allocate 7.45 GiB)"),
-        (RuntimeError("DefaultCPUAllocator: can't allocate memory"), 2, "not enough memory (DefaultCPUAllocator: "),
-        (RecursionError("maximum recursion depth exceeded"), 2, "the input is nested too deeply (maximum"),
-        (UnicodeDecodeError("utf-8", b"\xff", 0, 1, "invalid start byte"), 2, "a file is not UTF-8 text ("),
-        (zipfile.BadZipFile("File is not a zip file"), 2, "a file is damaged or of another kind (BadZipFile: File is"),
-        (ModuleNotFoundError(name="yaml"), 2, "this needs the package yaml; pip install 'fslcore[report]' installs it"),
+        (
+            MemoryError("Unable to allocate 7.45 GiB"),
+            2,
+            "not enough memory (Unable to allocate 7.45 GiB)",
+        ),
+        (
+            RuntimeError("DefaultCPUAllocator: can't allocate memory"),
+            2,
+            "not enough memory (DefaultCPUAllocator: ",
+        ),
+        (
+            RecursionError("maximum recursion depth exceeded"),
+            2,
+            "the input is nested too deeply (maximum",
+        ),
+        (
+            UnicodeDecodeError("utf-8", b"\xff", 0, 1, "invalid start byte"),
+            2,
+            "a file is not UTF-8 text (",
+        ),
+        (
+            zipfile.BadZipFile("File is not a zip file"),
+            2,
+            "a file is damaged or of another kind (BadZipFile: File is",
+        ),
+        (
+            ModuleNotFoundError(name="yaml"),
+            2,
+            "this needs the package yaml; pip install 'fslcore[report]' installs it",
+        ),
         (ModuleNotFoundError(name="fslcore.report"), 1, "a fault of fslcore: ModuleNotFoundError"),
         (
             ZeroDivisionError("division\nby zero"),
@@ -208,7 +304,9 @@ def test_a_cache_that_cannot_be_is_told_before_the_work(monkeypatch, capsys):
     monkeypatch.setenv("FSLCORE_CACHE", "/proc/cache")
     monkeypatch.setattr(commands, "features", None)  # would fail if it were called
     assert app.main(["features", "clipart", "glyph-conv"]) == 2
-    assert capsys.readouterr().err.startswith("fslcore: FSLCORE_CACHE: nothing can be written to /proc (")
+    assert capsys.readouterr().err.startswith(
+        "fslcore: FSLCORE_CACHE: nothing can be written to /proc ("
+    )
 
 
 def test_a_path_from_the_home_folder_is_that_also_where_no_shell_has_seen_it(monkeypatch, tmp_path):
@@ -229,7 +327,9 @@ def test_a_path_from_the_home_folder_is_that_also_where_no_shell_has_seen_it(mon
         ("features clipart glyph-conv", "FSLCORE_CACHE"),
     ],
 )
-def test_a_home_folder_of_nobody_is_bad_input_and_no_fault(line, name, monkeypatch, tmp_path, capsys):
+def test_a_home_folder_of_nobody_is_bad_input_and_no_fault(
+    line, name, monkeypatch, tmp_path, capsys
+):
     monkeypatch.chdir(tmp_path)
     if name == "FSLCORE_CACHE":
         monkeypatch.setenv("FSLCORE_CACHE", "~nobody-9/cache")
@@ -237,15 +337,26 @@ def test_a_home_folder_of_nobody_is_bad_input_and_no_fault(line, name, monkeypat
     assert capsys.readouterr().err.startswith(f"fslcore: {name} = ")
 
 
-@pytest.mark.parametrize("command", ["list", "completion fish", "--version"])  # more and less than a buffer holds
+@pytest.mark.parametrize(
+    "command", ["list", "completion fish", "--version"]
+)  # more and less than a buffer holds
 def test_output_to_a_closed_pipe_or_a_full_disk_makes_no_noise(command):
     buffered = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
-    call = dict(args=[sys.executable, "-m", "fslcore", *command.split()], cwd=ROOT, env=buffered, text=True, stderr=-1)
+    call = dict(
+        args=[sys.executable, "-m", "fslcore", *command.split()],
+        cwd=ROOT,
+        env=buffered,
+        text=True,
+        stderr=-1,
+    )
     read, write = os.pipe()
     os.close(read)
     done = subprocess.run(**call, stdout=write)
     os.close(write)
-    assert (done.returncode, done.stderr) == (141, "")  # as the shell has it of what `head` cuts off
+    assert (done.returncode, done.stderr) == (
+        141,
+        "",
+    )  # as the shell has it of what `head` cuts off
     with open("/dev/full", "w") as full:
         done = subprocess.run(**call, stdout=full)
     assert (done.returncode, done.stderr) == (2, "fslcore: No space left on device\n")
@@ -254,7 +365,17 @@ def test_output_to_a_closed_pipe_or_a_full_disk_makes_no_noise(command):
 @pytest.mark.slow
 @pytest.mark.parametrize("number, code", [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_ctrl_c_and_sigterm_stop_with_one_line(number, code, features, tmp_path):
-    command = [sys.executable, "-m", "fslcore", *features, "--samplings", "closed", "--tasks", "20000", "--quiet"]
+    command = [
+        sys.executable,
+        "-m",
+        "fslcore",
+        *features,
+        "--samplings",
+        "closed",
+        "--tasks",
+        "20000",
+        "--quiet",
+    ]
     env = {**os.environ, "FSLCORE_CACHE": str(tmp_path / "cache")}
     run = subprocess.Popen(command, cwd=ROOT, env=env, text=True, stdout=-1, stderr=-1)
     assert "ncc closed: 20000 tasks" in run.stdout.readline()  # now it is at the second learner
@@ -269,7 +390,12 @@ def test_json_is_strict(capsys):
     numbers = (np.float32(np.inf), np.arange(2), np.bool_(True))
     output.print_json({"t": table, "p": Path("a/b"), 3: numbers, "none": None})
     rows = [{"x": 1.5, "n": 1}, {"x": None, "n": 2}]
-    assert json.loads(capsys.readouterr().out) == {"t": rows, "p": "a/b", "3": [None, [0, 1], True], "none": None}
+    assert json.loads(capsys.readouterr().out) == {
+        "t": rows,
+        "p": "a/b",
+        "3": [None, [0, 1], True],
+        "none": None,
+    }
 
 
 @pytest.fixture
@@ -285,18 +411,29 @@ def test_evaluate_prints_json_alone(features, tmp_path, capsys, environment):
     out, error = capsys.readouterr()
     record = json.loads(out)
     assert not error and record["output"] == str(tmp_path / "t.csv") and record["ways"] == 5
-    table = pd.read_csv(tmp_path / "t.csv").groupby(["learner", "sampling"])["accuracy"].agg(["mean", "size"])
+    table = (
+        pd.read_csv(tmp_path / "t.csv")
+        .groupby(["learner", "sampling"])["accuracy"]
+        .agg(["mean", "size"])
+    )
     for mean in record["means"]:
         expected = table.loc[(mean["learner"], mean["sampling"])]
         assert [mean["accuracy"], mean["tasks"]] == pytest.approx(expected.tolist())
-    assert len(record["means"]) == 4 and [row["method"] for row in record["intervals"]] == ["none NCC", "none LR"]
+    assert len(record["means"]) == 4 and [row["method"] for row in record["intervals"]] == [
+        "none NCC",
+        "none LR",
+    ]
     closed = record["intervals"][0]["result"]["closed"]
-    assert closed["mean"] == pytest.approx(record["means"][0]["accuracy"]) and closed["half_width"] > 0
+    assert (
+        closed["mean"] == pytest.approx(record["means"][0]["accuracy"]) and closed["half_width"] > 0
+    )
     assert app.main(command) == 0
     assert json.loads(capsys.readouterr().out)["intervals"] is None
 
 
-def test_a_device_that_is_not_there_is_told_before_anything_is_looked_up(monkeypatch, capsys, environment):
+def test_a_device_that_is_not_there_is_told_before_anything_is_looked_up(
+    monkeypatch, capsys, environment
+):
     monkeypatch.setattr(evaluate, "evaluate", lambda options: print("from the cache"))
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
     assert app.main(["evaluate", "clipart", "glyph-conv", "-o", "x.csv", "--device", "cuda"]) == 2
@@ -322,21 +459,36 @@ def test_ctrl_c_is_quiet_while_python_begins_and_ends(when):
     }[when]
     script += "sys.argv[1:] = ['--quiet', 'completion', 'bash']\nfrom fslcore.__main__ import main\nsys.exit(main())\n"
     done = subprocess.run([sys.executable, "-c", script], cwd=ROOT, text=True, capture_output=True)
-    assert (done.returncode, done.stderr) == ((130, "fslcore: stopped\n") if when == "import" else (-signal.SIGINT, ""))
+    assert (done.returncode, done.stderr) == (
+        (130, "fslcore: stopped\n") if when == "import" else (-signal.SIGINT, "")
+    )
 
 
 def test_options_reach_what_a_command_starts_and_end_with_it(monkeypatch, capsys, environment):
     def features(options):
-        print(*(os.environ[name] for name in ("FSLCORE_DEVICE", "FSLCORE_PRECISION", "TQDM_DISABLE")))
+        print(
+            *(os.environ[name] for name in ("FSLCORE_DEVICE", "FSLCORE_PRECISION", "TQDM_DISABLE"))
+        )
         note("of no weight")
 
     monkeypatch.setattr(commands, "features", features)
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
-    command = ["--quiet", "features", "clipart", "glyph-conv", "--device", "cuda:1", "--precision", "bf16"]
+    command = [
+        "--quiet",
+        "features",
+        "clipart",
+        "glyph-conv",
+        "--device",
+        "cuda:1",
+        "--precision",
+        "bf16",
+    ]
     assert app.main(command) == 0
     assert capsys.readouterr() == ("cuda:1 bf16 1\n", "")
-    assert not any(os.environ.get(name) for name in program.OPTIONS_OF_CHILDREN)  # the next command has its own
+    assert not any(
+        os.environ.get(name) for name in program.OPTIONS_OF_CHILDREN
+    )  # the next command has its own
     note("of some weight")
     assert capsys.readouterr().err == "fslcore: of some weight\n"
 
@@ -349,7 +501,10 @@ def test_list_fits_one_screen_and_shows_all_of_a_kind(capsys):
         assert word in "\n".join(lines)
     assert app.main(["list", "--json"]) == 0
     names = json.loads(capsys.readouterr().out)
-    assert names["learners"]["images"] == ["boil", "ft", "maml"] and "cub:PATH" in names["datasets"]["papers"]
+    assert (
+        names["learners"]["images"] == ["boil", "ft", "maml"]
+        and "cub:PATH" in names["datasets"]["papers"]
+    )
     for kind in commands.KINDS:
         assert any(line.startswith(f"{kind}: ") for line in lines)
         assert app.main(["list", kind, "--json"]) == 0

@@ -26,9 +26,13 @@ def test_bash_completes_commands_options_names_and_files(tmp_path, capsys, line)
     program, *words = line.split()
     assert MAIN[program](["completion", "bash"]) == 0
     (tmp_path / "script").write_text(capsys.readouterr().out)
-    call = f"source {tmp_path}/script; COMP_WORDS=({line}); COMP_CWORD={len(words)}; _shtab_{program}"
+    call = (
+        f"source {tmp_path}/script; COMP_WORDS=({line}); COMP_CWORD={len(words)}; _shtab_{program}"
+    )
     call += '; echo "${COMPREPLY[@]}"'
-    done = subprocess.run(["bash", "-c", call], cwd=ROOT, text=True, capture_output=True, check=True)
+    done = subprocess.run(
+        ["bash", "-c", call], cwd=ROOT, text=True, capture_output=True, check=True
+    )
     assert done.stdout == f"{WORDS[line]}\n"
 
 

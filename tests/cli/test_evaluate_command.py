@@ -23,8 +23,20 @@ def command(tmp_path):
     def of_sizes(*sizes):
         rng = np.random.default_rng(0)
         labels = rng.permutation(np.repeat(np.arange(len(sizes)), sizes))
-        np.savez(tmp_path / "f.npz", features=rng.normal(size=(len(labels), 8)) + 3 * np.eye(8)[labels], labels=labels)
-        return ["evaluate", f"features:{tmp_path}/f.npz", "none", "-o", str(tmp_path / "t.csv"), "--tasks", "6"]
+        np.savez(
+            tmp_path / "f.npz",
+            features=rng.normal(size=(len(labels), 8)) + 3 * np.eye(8)[labels],
+            labels=labels,
+        )
+        return [
+            "evaluate",
+            f"features:{tmp_path}/f.npz",
+            "none",
+            "-o",
+            str(tmp_path / "t.csv"),
+            "--tasks",
+            "6",
+        ]
 
     return of_sizes
 
@@ -33,10 +45,16 @@ def test_results_of_small_data_are_written_and_what_is_missing_is_named(command,
     """Six classes of 30 images hold one open task of 5 × 20, and any number of closed ones."""
     assert app.main(command(*[30] * 6)) == 0
     line = capsys.readouterr().err.strip()
-    assert line.startswith("fslcore: no open tasks: the data hold 1 task of 5 ways") and "\n" not in line
+    assert (
+        line.startswith("fslcore: no open tasks: the data hold 1 task of 5 ways")
+        and "\n" not in line
+    )
     assert "--samplings closed" in line
     table = pd.read_csv(tmp_path / "t.csv")
-    assert table.groupby(["learner", "sampling"]).size().to_dict() == {("ncc", "closed"): 6, ("lr", "closed"): 6}
+    assert table.groupby(["learner", "sampling"]).size().to_dict() == {
+        ("ncc", "closed"): 6,
+        ("lr", "closed"): 6,
+    }
 
 
 @pytest.mark.parametrize(
@@ -44,18 +62,32 @@ def test_results_of_small_data_are_written_and_what_is_missing_is_named(command,
     [
         (["--samplings", "open"], "the data hold 1 task of 5 ways"),
         (["--samplings", "open", "closed", "--ways", "7"], "ways = 7; the data have 6 classes"),
-        (["--shots", "20"], "class 0 has 30 images (lower them, or skip small classes: --skip-small-classes)"),
+        (
+            ["--shots", "20"],
+            "class 0 has 30 images (lower them, or skip small classes: --skip-small-classes)",
+        ),
         (["--learners", "ncc", "leo"], "learner = leo; it needs weights"),
         (["--learners", "ncc", "dn4"], "learner = dn4; features of length 8"),
-        (["--intervals"], "tasks with --intervals (ncc) = 6; a whole number of at least 20 is allowed"),
+        (
+            ["--intervals"],
+            "tasks with --intervals (ncc) = 6; a whole number of at least 20 is allowed",
+        ),
         (["--until", "1", "--samplings", "open"], "until = 1; closed tasks, of one number for all"),
         (["--until", "1", "--ft-tasks", "5"], "until = 1; closed tasks, of one number for all"),
         (["--until", "0"], "until = 0"),
-        (["--balanced", "--samplings", "closed"], "--balanced: only with open tasks, and not with --apart"),
-        (["--balanced", "--apart", "family"], "--balanced: only with open tasks, and not with --apart"),
+        (
+            ["--balanced", "--samplings", "closed"],
+            "--balanced: only with open tasks, and not with --apart",
+        ),
+        (
+            ["--balanced", "--apart", "family"],
+            "--balanced: only with open tasks, and not with --apart",
+        ),
     ],
 )
-def test_what_can_fail_does_so_before_the_work(command, tmp_path, capsys, monkeypatch, options, message):
+def test_what_can_fail_does_so_before_the_work(
+    command, tmp_path, capsys, monkeypatch, options, message
+):
     monkeypatch.setattr(evaluation, "record", None)  # would fail if it were called
     assert app.main([*command(*[30] * 6), *options]) == 2
     assert message in capsys.readouterr().err.strip().splitlines()[-1]
@@ -78,14 +110,20 @@ def test_open_tasks_of_unequal_classes_are_noted_and_can_be_balanced(command, tm
     assert capsys.readouterr().err == ""
     balanced = pd.read_csv(tmp_path / "t.csv")
     assert balanced.groupby("sampling").size().to_dict() == {"closed": 6, "open": 4}
-    closed = [frame.query("sampling == 'closed'")["accuracy"].tolist() for frame in (table, balanced)]
+    closed = [
+        frame.query("sampling == 'closed'")["accuracy"].tolist() for frame in (table, balanced)
+    ]
     assert closed[0] == closed[1]
 
 
 @pytest.mark.parametrize(
     "sizes, options, ending",
     [
-        ([25, 25, 200, 200, 200, 200, 400, 100], [], "weight in their mean"),  # equal weights leave one task
+        (
+            [25, 25, 200, 200, 200, 200, 400, 100],
+            [],
+            "weight in their mean",
+        ),  # equal weights leave one task
         ([60] * 6, [], ""),  # of equal size
         ([60, 60, 70, 60, 79, 100, 60, 60], [], ""),  # none is in many more
         ([60, 400, 60, 60, 60, 60], [], ""),  # the large one needs four others
@@ -108,13 +146,20 @@ def test_small_classes_are_skipped_by_an_option(command, tmp_path, capsys):
     out, err = capsys.readouterr()
     assert err.strip() == "fslcore: 1 of 7 classes are left out as small: 2" and "new images" in out
     assert set(pd.read_csv(tmp_path / "t.csv")["sampling"]) == {"closed", "open"}
-    assert app.main([*small, "--skip-small-classes", "--queries", "58"]) == 2  # in the words of images, none of groups
-    assert capsys.readouterr().err == "fslcore: ways = 5; 0 classes have shots + queries = 63 images or more\n"
+    assert (
+        app.main([*small, "--skip-small-classes", "--queries", "58"]) == 2
+    )  # in the words of images, none of groups
+    assert (
+        capsys.readouterr().err
+        == "fslcore: ways = 5; 0 classes have shots + queries = 63 images or more\n"
+    )
     source = evaluation.load_source(small[1])
     assert evaluation.left_out(source, ways=5, shots=5, queries=58) == list("0123456")
 
 
-@pytest.mark.parametrize("options, counts", [([], [6, None]), (["--ft-tasks", "3", "--ft-open", "2"], [3, 2])])
+@pytest.mark.parametrize(
+    "options, counts", [([], [6, None]), (["--ft-tasks", "3", "--ft-open", "2"], [3, 2])]
+)
 def test_fine_tuning_has_its_own_number_of_tasks(command, options, counts):
     parsed = app._program().parser.parse_args([*command(*[60] * 6), *options])
     assert [task_count(parsed, "ft", sampling) for sampling in ("closed", "open")] == counts
@@ -127,7 +172,9 @@ def test_the_bar_counts_tasks(monkeypatch):
 
     bars = io.StringIO()
     real = records.tqdm
-    monkeypatch.setattr(records, "tqdm", lambda **k: real(**{**k, "delay": 0, "file": bars, "mininterval": 0}))
+    monkeypatch.setattr(
+        records, "tqdm", lambda **k: real(**{**k, "delay": 0, "file": bars, "mininterval": 0})
+    )
     rng, labels = np.random.default_rng(0), np.arange(6).repeat(30)
     bank = Bank(torch.from_numpy(rng.normal(size=(180, 4)).astype(np.float32)), labels, "")
     tasks = sample_closed(labels, tasks=600)
@@ -149,19 +196,30 @@ def test_drawing_stops_once_the_interval_is_narrow(command, tmp_path, capsys):
         assert app.main([*closed, "--until", "1.5", "--tasks", most, "--json"]) == 0
         record = json.loads(capsys.readouterr().out)["until"]
         tables.append(pd.read_csv(tmp_path / "t.csv"))
-        accuracies = {learner: rows["accuracy"].to_numpy() for learner, rows in tables[-1].groupby("learner")}
+        accuracies = {
+            learner: rows["accuracy"].to_numpy() for learner, rows in tables[-1].groupby("learner")
+        }
         (count,) = {len(values) for values in accuracies.values()}
         assert count % 100 == 0 and 100 < count < 1500
         for learner, values in accuracies.items():
             interval = anytime_interval(values, bounds=(0, 100))
-            assert record[learner]["low"] == pytest.approx(interval.low) and interval.half_width <= 1.5
-        assert max(half_width(values[:-100]) for values in accuracies.values()) > 1.5  # one look earlier
+            assert (
+                record[learner]["low"] == pytest.approx(interval.low) and interval.half_width <= 1.5
+            )
+        assert (
+            max(half_width(values[:-100]) for values in accuracies.values()) > 1.5
+        )  # one look earlier
     pd.testing.assert_frame_equal(*tables)
     assert app.main([*closed, "--tasks", str(count)]) == 0
-    pd.testing.assert_frame_equal(pd.read_csv(tmp_path / "t.csv"), tables[0])  # those of a fixed number
+    pd.testing.assert_frame_equal(
+        pd.read_csv(tmp_path / "t.csv"), tables[0]
+    )  # those of a fixed number
     capsys.readouterr()
     assert app.main([*closed, "--until", "0.01", "--tasks", "150", "--learners", "ncc"]) == 0
-    assert len(pd.read_csv(tmp_path / "t.csv")) == 150 and "% whenever one stops" in capsys.readouterr().out
+    assert (
+        len(pd.read_csv(tmp_path / "t.csv")) == 150
+        and "% whenever one stops" in capsys.readouterr().out
+    )
 
 
 def test_it_is_printed_whether_answers_depend_on_neighbours(command, monkeypatch, capsys):

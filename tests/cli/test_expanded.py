@@ -18,8 +18,7 @@ from fslbook.attributes import Attributes
 from fslcore.cli import app
 from fslcore.datasets.bank import load_features
 from fslcore.errors import InputError
-from fslcore.models import backbones
-from fslcore.models import features as feature_code
+from fslcore.models import backbones, features as feature_code
 from fslcore.paths import check_expanded
 from fslcore.report import Results
 from fslcore.tasks import Tasks
@@ -44,7 +43,9 @@ def bombs(tmp_path_factory):
     """Files that expand to 384 MiB, each of a few mebibytes."""
     folder = tmp_path_factory.mktemp("bombs")
     rows = SIZE // 4 // 64
-    head = np.lib.format.header_data_from_array_1_0(np.zeros((1, 64), np.float32)) | {"shape": (rows, 64)}
+    head = np.lib.format.header_data_from_array_1_0(np.zeros((1, 64), np.float32)) | {
+        "shape": (rows, 64)
+    }
     with open(folder / "head", "wb") as file:
         np.lib.format.write_array_header_1_0(file, head)
     zeros(folder / "a.npz", "features.npy", (folder / "head").read_bytes())
@@ -53,7 +54,10 @@ def bombs(tmp_path_factory):
         (name,) = [n for n in archive.namelist() if n.endswith("data/0")]
     zeros(folder / "b.pt", name)
     torch.save(torch.ones(1).expand(SIZE // 4), folder / "one.pt")
-    torch.save({"features": torch.ones(1, 1).expand(SIZE // 16, 4), "labels": torch.ones(2)}, folder / "same.pt")
+    torch.save(
+        {"features": torch.ones(1, 1).expand(SIZE // 16, 4), "labels": torch.ones(2)},
+        folder / "same.pt",
+    )
     values = pa.array(np.zeros(2**20))
     table = pa.Table.from_arrays([pa.chunked_array([values] * 48)], ["ours"])
     pa.parquet.write_table(table, folder / "d.parquet")
@@ -80,7 +84,9 @@ def test_a_small_file_is_not_expanded_to_gigabytes(bombs, kind_of_file, monkeypa
         READ[kind_of_file](bombs)
     kind = kind_of_file.partition(":")[0]
     assert str(error.value).startswith(kind) and "\n" not in str(error.value)
-    assert " would expand from " in str(error.value) and "FSLCORE_EXPANDED = 1 allows" in str(error.value)
+    assert " would expand from " in str(error.value) and "FSLCORE_EXPANDED = 1 allows" in str(
+        error.value
+    )
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 2**17  # KiB
 
 
@@ -88,7 +94,10 @@ def test_what_may_expand_is_said_by_a_variable_and_by_the_size_of_the_file(tmp_p
     path = tmp_path / "f"
     path.write_bytes(bytes(2**20))
     check_expanded("f", path, GIB)
-    with pytest.raises(InputError, match=r"f: .* from 1.0 MiB to 1.0 GiB; up to 1.0 GiB are allowed .*EXPANDED = 2 al"):
+    with pytest.raises(
+        InputError,
+        match=r"f: .* from 1.0 MiB to 1.0 GiB; up to 1.0 GiB are allowed .*EXPANDED = 2 al",
+    ):
         check_expanded("f", path, GIB + 1)
     monkeypatch.setenv("FSLCORE_EXPANDED", "1.5")
     check_expanded("f", path, GIB + 2**29)
@@ -120,8 +129,13 @@ def test_of_an_archive_only_what_is_read_counts(tmp_path, monkeypatch):
 @contextmanager
 def read_only(folder):
     """The folder mounted so that it can only be read, as permissions do not bind root."""
-    mount = ["mount", "--bind", str(folder), str(folder)], ["mount", "-o", "remount,ro,bind", str(folder)]
-    if not shutil.which("mount") or any(subprocess.run(words, capture_output=True).returncode for words in mount):
+    mount = (
+        ["mount", "--bind", str(folder), str(folder)],
+        ["mount", "-o", "remount,ro,bind", str(folder)],
+    )
+    if not shutil.which("mount") or any(
+        subprocess.run(words, capture_output=True).returncode for words in mount
+    ):
         pytest.skip("nothing can be mounted here")
     try:
         yield
@@ -141,8 +155,17 @@ def test_a_cache_that_can_only_be_read_is_used(tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("FSLCORE_CACHE", str(cache))
 
     def evaluate(output, backbone="conv4-protonet", *options):
-        command = ["evaluate", f"folder:{tmp_path}/photos", backbone, "-o", str(tmp_path / output), *options]
-        return app.main([*command, *"--tasks 30 --shots 1 --queries 5 --learners ncc --quiet".split()])
+        command = [
+            "evaluate",
+            f"folder:{tmp_path}/photos",
+            backbone,
+            "-o",
+            str(tmp_path / output),
+            *options,
+        ]
+        return app.main(
+            [*command, *"--tasks 30 --shots 1 --queries 5 --learners ncc --quiet".split()]
+        )
 
     assert evaluate("a.csv") == 0
     files = sorted(cache.rglob("*"))
@@ -150,7 +173,11 @@ def test_a_cache_that_can_only_be_read_is_used(tmp_path, monkeypatch, capsys):
         capsys.readouterr()
         assert evaluate("b.csv") == 0 and not capsys.readouterr().err
         assert (tmp_path / "a.csv").read_bytes() == (tmp_path / "b.csv").read_bytes()
-        monkeypatch.setattr(feature_code, "compute", lambda *_, **options: pytest.fail("computed what cannot be kept"))
+        monkeypatch.setattr(
+            feature_code,
+            "compute",
+            lambda *_, **options: pytest.fail("computed what cannot be kept"),
+        )
         for changes in (("conv4-protonet", "--seed", "1"), ("conv4-r2d2",)):
             assert evaluate("c.csv", *changes) == 2
             assert capsys.readouterr().err == (

@@ -18,7 +18,10 @@ from fslcore.paths import _HOST, check_folder, check_output, replace_file, scrat
 def test_output_is_checked_and_nothing_left_behind(tmp_path):
     (tmp_path / "in.csv").write_text("")
     (tmp_path / "link.csv").symlink_to(tmp_path / "in.csv")
-    assert check_output(tmp_path / "new" / "deep" / "t.csv", [".csv"]) == tmp_path / "new" / "deep" / "t.csv"
+    assert (
+        check_output(tmp_path / "new" / "deep" / "t.csv", [".csv"])
+        == tmp_path / "new" / "deep" / "t.csv"
+    )
     assert check_output(tmp_path / "in.csv") == tmp_path / "in.csv"  # may be written again
     for path, message in [
         (tmp_path, "this is a folder"),
@@ -45,7 +48,11 @@ def test_output_is_checked_and_nothing_left_behind(tmp_path):
 
 
 def test_a_link_stays_and_what_it_leads_to_is_written(tmp_path):
-    for name in ("there/old", "there/new", "there/made/later"):  # with no ending, which libraries take from the name
+    for name in (
+        "there/old",
+        "there/new",
+        "there/made/later",
+    ):  # with no ending, which libraries take from the name
         link = tmp_path / f"{name.replace('/', '-')}.csv"
         link.symlink_to(name)
     (tmp_path / "there").mkdir()
@@ -53,7 +60,10 @@ def test_a_link_stays_and_what_it_leads_to_is_written(tmp_path):
     for link in sorted(tmp_path.glob("*.csv")):
         assert check_output(link, [".csv"]) == link
         replace_file(link, lambda part: part.write_text(part.suffix))
-        assert link.is_symlink() and link.read_text() == (tmp_path / link.readlink()).read_text() == ".csv"
+        assert (
+            link.is_symlink()
+            and link.read_text() == (tmp_path / link.readlink()).read_text() == ".csv"
+        )
     assert sorted(p.name for p in (tmp_path / "there").iterdir()) == ["made", "new", "old"]
     (tmp_path / "file.csv").symlink_to(tmp_path / "there" / "old" / "t.csv")
     with pytest.raises(InputError, match="there/old is a file, a folder is needed"):
@@ -69,7 +79,9 @@ def test_a_file_has_the_permissions_of_any_other(tmp_path, mask):
     before = os.umask(mask)
     try:
         (tmp_path / "plain").touch()
-        replace_file(tmp_path / "t.safetensors", lambda part: save_file({"w": torch.zeros(2)}, part))
+        replace_file(
+            tmp_path / "t.safetensors", lambda part: save_file({"w": torch.zeros(2)}, part)
+        )
     finally:
         os.umask(before)
     assert (tmp_path / "t.safetensors").stat().st_mode == (tmp_path / "plain").stat().st_mode
@@ -81,7 +93,9 @@ def test_a_full_disk_is_told_with_the_file(tmp_path, library):
 
     def fills(part):
         if library == "safetensors":  # it writes to a name of its own; these are its words
-            raise SafetensorError("Error while serializing: I/O error: No space left on device (os error 28)")
+            raise SafetensorError(
+                "Error while serializing: I/O error: No space left on device (os error 28)"
+            )
         part.symlink_to("/dev/full")
         part.write_text("x") if library == "python" else pd.DataFrame({"x": [1]}).to_parquet(part)
 
@@ -144,7 +158,9 @@ def test_what_a_killed_process_left_of_a_file_goes_with_the_next_write(tmp_path,
     ]
     for name in stale + remaining:
         (tmp_path / name).write_text("half")
-    for name in stale[1:]:  # a number that another process has by now, and another machine's: so old that nobody writes
+    for name in stale[
+        1:
+    ]:  # a number that another process has by now, and another machine's: so old that nobody writes
         os.utime(tmp_path / name, (old, old))
     replace_file(tmp_path / "x.csv", lambda part: part.write_text("whole"))
     assert {p.name for p in tmp_path.iterdir()} == {*remaining, "x.csv"}
@@ -152,8 +168,15 @@ def test_what_a_killed_process_left_of_a_file_goes_with_the_next_write(tmp_path,
 
 def test_a_killed_process_leaves_its_folder_to_the_next(tmp_path, gone, monkeypatch):
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    for name in (f"fslcore.{gone}-{_HOST}.abc", f"fslcore.1-{_HOST}.abc", f"other.{gone}-{_HOST}.abc"):
+    for name in (
+        f"fslcore.{gone}-{_HOST}.abc",
+        f"fslcore.1-{_HOST}.abc",
+        f"other.{gone}-{_HOST}.abc",
+    ):
         (tmp_path / name).mkdir()
     with scratch() as folder:
         assert folder.parent == tmp_path and len(list(tmp_path.iterdir())) == 3
-    assert {p.name for p in tmp_path.iterdir()} == {f"fslcore.1-{_HOST}.abc", f"other.{gone}-{_HOST}.abc"}
+    assert {p.name for p in tmp_path.iterdir()} == {
+        f"fslcore.1-{_HOST}.abc",
+        f"other.{gone}-{_HOST}.abc",
+    }

@@ -18,7 +18,9 @@ from fslcore.report import Results
 
 
 def controls(text):
-    return {sign for sign in text if unicodedata.category(sign) in ("Cc", "Cf", "Cs", "Zl", "Zp")} - {"\n"}
+    return {
+        sign for sign in text if unicodedata.category(sign) in ("Cc", "Cf", "Cs", "Zl", "Zp")
+    } - {"\n"}
 
 
 def test_tables_of_images_hold_no_control_characters_and_read_back(tmp_path):
@@ -33,11 +35,15 @@ def test_tables_of_images_hold_no_control_characters_and_read_back(tmp_path):
     assert names[0] == "a\\x1b[2J\\n/=\\t0.png" and not controls("".join(names))
     file = captions.write(images, "pixels", tmp_path / "captions.csv")
     assert not controls(file.read_text("utf-8")) and len(captions.read(file, images)) == 4
-    groups = pd.DataFrame({"split": "novel", "image": names, "class": images.class_names[0], "group": [0, 0, 1, 1]})
+    groups = pd.DataFrame(
+        {"split": "novel", "image": names, "class": images.class_names[0], "group": [0, 0, 1, 1]}
+    )
     Copies("n", groups, pd.DataFrame(), "hash", 1, None, None).write(tmp_path / "groups.csv")
     assert not controls((tmp_path / "groups.csv").read_text("utf-8"))
     assert groups_of(images, str(tmp_path / "groups.csv")).tolist() == ["0", "0", "1", "1"]
-    raw = [name.encode().decode("unicode_escape") for name in names]  # as tables from before have them
+    raw = [
+        name.encode().decode("unicode_escape") for name in names
+    ]  # as tables from before have them
     pd.DataFrame({"image": raw, "group": [1, 1, 2, 2]}).to_csv(tmp_path / "before.csv", index=False)
     assert groups_of(images, str(tmp_path / "before.csv")).tolist() == ["1", "1", "2", "2"]
 

@@ -40,8 +40,22 @@ def plugin() -> str:
     check = [sys.executable, "-c", "import snakemake_executor_plugin_slurm"]
     if subprocess.run(check, capture_output=True, env=environment(ROOT)).returncode == 0:
         return ""
-    install = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps"]
-    wanted = ["--upgrade", "--target", HERE / "plugins", "-r", ROOT / "profiles" / "slurm" / "requirements.txt"]
+    install = [
+        sys.executable,
+        "-m",
+        "pip",
+        "install",
+        "--quiet",
+        "--disable-pip-version-check",
+        "--no-deps",
+    ]
+    wanted = [
+        "--upgrade",
+        "--target",
+        HERE / "plugins",
+        "-r",
+        ROOT / "profiles" / "slurm" / "requirements.txt",
+    ]
     done = subprocess.run([*install, *wanted], text=True, capture_output=True)
     return f"pip: {done.stderr.strip().splitlines()[-1]}" if done.returncode else ""
 
@@ -76,7 +90,9 @@ def build(folder: Path, *options: str, during=lambda process: None, variables=os
     config = ["--config", "profile=small.yml", "--"]
     command = [sys.executable, "-m", "snakemake", "--nolock", *options, *config, *TARGETS]
     with log.open("w") as out:
-        process = subprocess.Popen(command, cwd=folder, env=environment(folder, variables), stdout=out, stderr=out)
+        process = subprocess.Popen(
+            command, cwd=folder, env=environment(folder, variables), stdout=out, stderr=out
+        )
         try:
             during(process)
             code = process.wait(timeout=max(1, LIMIT - (time.monotonic() - start)))
@@ -115,12 +131,16 @@ class Faults:
         self.done.append(f"{node} killed with {killed} processes while job {job} ran on it")
         self.cluster.again(job)
 
-    def _running(self, process: subprocess.Popen, but=frozenset(), working: float = 4) -> tuple[str, str]:
+    def _running(
+        self, process: subprocess.Popen, but=frozenset(), working: float = 4
+    ) -> tuple[str, str]:
         """A job that has run for some seconds, and where."""
         since: dict[tuple[str, str], float] = {}
         end = time.monotonic() + LIMIT
         while process.poll() is None and (now := time.monotonic()) < end:
-            since = {job: since.get(job, now) for job in self.cluster.running() if job[0] not in but}
+            since = {
+                job: since.get(job, now) for job in self.cluster.running() if job[0] not in but
+            }
             old = [job for job, begun in since.items() if now - begun > working]
             if old:
                 return old[0]
@@ -142,7 +162,11 @@ def content(path: Path) -> bytes:
         del cell["id"]  # drawn when the notebook is made from its text
         outputs = []
         for output in cell.get("outputs", []):
-            if outputs and output["output_type"] == "stream" and outputs[-1].get("name") == output["name"]:
+            if (
+                outputs
+                and output["output_type"] == "stream"
+                and outputs[-1].get("name") == output["name"]
+            ):
                 outputs[-1]["text"] = [*outputs[-1]["text"], *output["text"]]
             else:
                 outputs.append(output)
@@ -158,7 +182,11 @@ def content(path: Path) -> bytes:
 
 def results(folder: Path) -> dict[str, bytes]:
     """All results in a folder, by name: cache, tables and notebooks."""
-    paths = [*folder.glob("cache/**/*"), *folder.glob("_build/results/*"), *folder.glob("_build/notebooks/*")]
+    paths = [
+        *folder.glob("cache/**/*"),
+        *folder.glob("_build/results/*"),
+        *folder.glob("_build/notebooks/*"),
+    ]
     return {str(path.relative_to(folder)): content(path) for path in paths if path.is_file()}
 
 
@@ -187,9 +215,13 @@ def main() -> int:
     local, undisturbed, broken = (copy(name) for name in ("local", "whole", "broken"))
     print(f"on this machine: {build(local, '--cores', '2'):.0f} s", flush=True)
     # The name of a socket has at most 107 bytes: not below this folder, wherever it lies.
-    with tempfile.TemporaryDirectory(prefix="slurm.") as short, slurm.Slurm(Path(short), nodes=NODES) as cluster:
+    with (
+        tempfile.TemporaryDirectory(prefix="slurm.") as short,
+        slurm.Slurm(Path(short), nodes=NODES) as cluster,
+    ):
         print(
-            f"on {NODES} nodes: {on(cluster, undisturbed):.0f} s, {compare(local, undisturbed)} files equal", flush=True
+            f"on {NODES} nodes: {on(cluster, undisturbed):.0f} s, {compare(local, undisturbed)} files equal",
+            flush=True,
         )
         faults = Faults(cluster)
         took = on(cluster, broken, during=faults)

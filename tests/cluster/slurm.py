@@ -19,7 +19,17 @@ from pathlib import Path
 
 import psutil
 
-PROGRAMS = ("munged", "slurmctld", "slurmd", "sbatch", "srun", "squeue", "scancel", "scontrol", "sinfo")
+PROGRAMS = (
+    "munged",
+    "slurmctld",
+    "slurmd",
+    "sbatch",
+    "srun",
+    "squeue",
+    "scancel",
+    "scontrol",
+    "sinfo",
+)
 PACKAGES = ("munge", "slurmctld", "slurmd", "slurm-client", "slurm-wlm-basic-plugins")
 CONF = """\
 ClusterName=book
@@ -47,7 +57,9 @@ SlurmdTimeout={timeout}
 KillWait=5
 PartitionName=all Nodes=ALL Default=YES MaxTime=INFINITE State=UP
 """
-NODE = "NodeName={name} NodeHostname={host} NodeAddr=127.0.0.1 Port={port} CPUs=1 RealMemory=64000\n"
+NODE = (
+    "NodeName={name} NodeHostname={host} NodeAddr=127.0.0.1 Port={port} CPUs=1 RealMemory=64000\n"
+)
 SUBREAPER, DEATH_SIGNAL = 36, 1  # of prctl(2)
 
 
@@ -76,7 +88,9 @@ def installed() -> str:
             for command in (["update"], ["install", "-y", "--no-install-recommends", *PACKAGES]):
                 log = Path(folder) / "log"
                 with log.open("w") as out:
-                    done = subprocess.run(["apt-get", "-qq", *command], stdout=out, stderr=out, env=quiet, check=False)
+                    done = subprocess.run(
+                        ["apt-get", "-qq", *command], stdout=out, stderr=out, env=quiet, check=False
+                    )
                 if done.returncode and command[0] == "install":
                     return f"apt-get cannot install {' '.join(PACKAGES)}: {log.read_text().strip().splitlines()[-1]}"
         finally:
@@ -116,7 +130,9 @@ class Slurm:
         self.nodes = [f"n{i + 1}" for i in range(nodes)]
         self.timeout = timeout
         self.environ = {**os.environ, "SLURM_CONF": str(self.folder / "slurm.conf")}
-        self.environ["PATH"] = os.pathsep.join([str(self.folder / "bin"), os.environ["PATH"], "/usr/sbin", "/sbin"])
+        self.environ["PATH"] = os.pathsep.join(
+            [str(self.folder / "bin"), os.environ["PATH"], "/usr/sbin", "/sbin"]
+        )
         self.daemons: dict[str, subprocess.Popen] = {}
 
     def __enter__(self) -> "Slurm":
@@ -145,15 +161,25 @@ class Slurm:
         key.write_bytes(secrets.token_bytes(1024))
         host = socket.gethostname().split(".")[0]
         user = psutil.Process().username()
-        text = CONF.format(folder=self.folder, host=host, user=user, port=free_port(), timeout=self.timeout)
+        text = CONF.format(
+            folder=self.folder, host=host, user=user, port=free_port(), timeout=self.timeout
+        )
         nodes = "".join(NODE.format(name=name, host=host, port=free_port()) for name in self.nodes)
         (self.folder / "slurm.conf").write_text(nodes + text)
-        files = {"key-file": "key", "socket": "socket", "pid-file": "pid", "log-file": "log", "seed-file": "seed"}
+        files = {
+            "key-file": "key",
+            "socket": "socket",
+            "pid-file": "pid",
+            "log-file": "log",
+            "seed-file": "seed",
+        }
         options = [f"--{option}={self.folder}/munge.{end}" for option, end in files.items()]
         # Snakemake's executor drops SLURM_CONF before srun, which then looks in /etc, where this cluster has nothing.
         srun = self.folder / "bin" / "srun"
         srun.parent.mkdir()
-        srun.write_text(f'#!/bin/sh\nSLURM_CONF={self.folder}/slurm.conf exec {shutil.which("srun")} "$@"\n')
+        srun.write_text(
+            f'#!/bin/sh\nSLURM_CONF={self.folder}/slurm.conf exec {shutil.which("srun")} "$@"\n'
+        )
         srun.chmod(0o755)
         self._start("munged", "munged", "--foreground", "--num-threads=2", *options)
         self._wait(lambda: (self.folder / "munge.socket").exists())
@@ -175,13 +201,22 @@ class Slurm:
             dead = [name for name, daemon in self.daemons.items() if daemon.poll() is not None]
             if dead or time.monotonic() > end:
                 name = dead[0] if dead else "slurmctld"
-                lines = (self.folder / f"{name}.out").read_text(errors="replace").strip().splitlines()[-5:]
-                raise RuntimeError(f"{name} {'ended' if dead else 'is not ready'}: {' | '.join(lines)}")
+                lines = (
+                    (self.folder / f"{name}.out")
+                    .read_text(errors="replace")
+                    .strip()
+                    .splitlines()[-5:]
+                )
+                raise RuntimeError(
+                    f"{name} {'ended' if dead else 'is not ready'}: {' | '.join(lines)}"
+                )
             time.sleep(0.2)
 
     def ask(self, *command: str) -> list[list[str]]:
         """What a command of Slurm prints: a list a line."""
-        done = subprocess.run(command, env=self.environ, text=True, capture_output=True, check=False)
+        done = subprocess.run(
+            command, env=self.environ, text=True, capture_output=True, check=False
+        )
         return [line.split() for line in done.stdout.splitlines()]
 
     def states(self) -> dict[str, str]:

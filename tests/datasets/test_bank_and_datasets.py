@@ -89,17 +89,26 @@ def test_every_kind_of_file_is_read(tmp_path):
         bank = load_features(tmp_path / f"f{ending}")
         assert bank.data.numpy() == pytest.approx(INTEGERS, rel=1e-2)
         assert (bank.labels == LABELS).all()
-    torch.save({"features": torch.tensor(INTEGERS), "labels": list(NAMES[LABELS].tolist())}, tmp_path / "f.pt")
+    torch.save(
+        {"features": torch.tensor(INTEGERS), "labels": list(NAMES[LABELS].tolist())},
+        tmp_path / "f.pt",
+    )
     assert (load_features(tmp_path / "f.pt").classes == NAMES[LABELS]).all()
 
 
 @pytest.mark.parametrize(
     "change, message",
     [
-        (lambda table: table.reset_index(names="Unnamed: 0"), "column Unnamed: 0 of f.csv is not a feature"),
+        (
+            lambda table: table.reset_index(names="Unnamed: 0"),
+            "column Unnamed: 0 of f.csv is not a feature",
+        ),
         (lambda table: table.assign(file="x"), "column file of f.csv is not a feature"),
         (lambda table: table.drop(columns="label"), "f.csv lacks the column label; it has 0, 1"),
-        (lambda table: table.assign(label=[None, *"ab" * 5, "a"]), "f.csv has 1 rows without a label"),
+        (
+            lambda table: table.assign(label=[None, *"ab" * 5, "a"]),
+            "f.csv has 1 rows without a label",
+        ),
     ],
 )
 def test_tables_that_are_not_features(tmp_path, change, message):
@@ -120,15 +129,27 @@ def with_rows(rows, value):
         (FEATURES, LABELS[:-1], "11 labels for 12 rows"),
         (FEATURES[0], LABELS, r"\(N, D\) floats are needed"),
         (FEATURES, LABELS / 2, r"no classes \(integers are needed"),
-        (FEATURES, np.where(LABELS == 1, np.nan, LABELS), "4 labels in f.npz are NaN or infinite, the first in row 1"),
-        (FEATURES, np.array(["a", "", "b"])[LABELS], "4 labels in f.npz are empty, the first in row 1"),
+        (
+            FEATURES,
+            np.where(LABELS == 1, np.nan, LABELS),
+            "4 labels in f.npz are NaN or infinite, the first in row 1",
+        ),
+        (
+            FEATURES,
+            np.array(["a", "", "b"])[LABELS],
+            "4 labels in f.npz are empty, the first in row 1",
+        ),
         (FEATURES, np.array(["a", "nan", "b"])[LABELS], "4 labels in f.npz are nan, the text"),
         (FEATURES, np.stack([LABELS] * 2), r"'labels' in f.npz is int64 of shape \(2, 12\)"),
         (FEATURES, np.zeros(12, int), "f.npz holds one class, 0; at least 2"),
         (np.ones((12, 4)), LABELS, "the 12 rows of f.npz are all equal"),
         (np.zeros((12, 0)), LABELS, "12 rows of 0 numbers"),
         (with_rows([3, 5], 0), LABELS, r"2 rows of f.npz have length 0 \(3, 5\); leave them out"),
-        (with_rows([3], 1e25), LABELS, r"1 rows of f.npz are longer than 1e\+15 \(3\); scale the features"),
+        (
+            with_rows([3], 1e25),
+            LABELS,
+            r"1 rows of f.npz are longer than 1e\+15 \(3\); scale the features",
+        ),
         (with_rows([3], 1e300), LABELS, r"f.npz holds 1e\+300; scale"),
         (FEATURES * 1e-20, LABELS, r"12 rows of f.npz are shorter than 1e-10 \(0, 1, 2, 3, 4 …\)"),
     ],
@@ -144,7 +165,9 @@ def test_the_longest_and_shortest_rows_work(tmp_path):
     for scale in (0.99 * LONGEST, 10 * SHORTEST):
         load_npz(tmp_path, scale * separable, labels)
         for learner in ("ncc", "lr", "cosine", "protonet"):
-            table = evaluation.run(f"features:{tmp_path}/f.npz", "none", learner, "closed", ways=3, queries=5, tasks=10)
+            table = evaluation.run(
+                f"features:{tmp_path}/f.npz", "none", learner, "closed", ways=3, queries=5, tasks=10
+            )
             assert table["accuracy"].mean() > 90, (scale, learner)
 
 
@@ -166,7 +189,9 @@ def test_nothing_is_unpickled(tmp_path):
     torch.save({"features": Touch(trap), "labels": LABELS}, tmp_path / "h.pt")
     np.save(tmp_path / "i.npy", objects)
     np.save(tmp_path / "labels.npy", LABELS)
-    (tmp_path / "j.pt").write_bytes(pickle.dumps(Touch(trap)))  # of which PyTorch warns in two lines
+    (tmp_path / "j.pt").write_bytes(
+        pickle.dumps(Touch(trap))
+    )  # of which PyTorch warns in two lines
     trap.unlink(missing_ok=True)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -200,7 +225,9 @@ def folder(tmp_path):
     for name in ("cat", "dog"):
         (tmp_path / name).mkdir()
         for i in range(3):
-            Image.fromarray(rng.integers(0, 256, (20, 30, 3), dtype=np.uint8)).save(tmp_path / name / f"{i}.png")
+            Image.fromarray(rng.integers(0, 256, (20, 30, 3), dtype=np.uint8)).save(
+                tmp_path / name / f"{i}.png"
+            )
     return tmp_path
 
 
@@ -260,7 +287,10 @@ def test_images_are_decoded_one_range_ahead_and_no_more(monkeypatch, limit):
 @pytest.mark.parametrize("error", [KeyboardInterrupt, ValueError])
 def test_an_error_while_images_are_decoded_ahead_waits_for_few_of_them(error):
     begun, before = [], threading.active_count()
-    with pytest.raises(error), closing(slow_images(begun, seconds=0.01).ahead([range(2), range(2, 1000)], 2)) as read:
+    with (
+        pytest.raises(error),
+        closing(slow_images(begun, seconds=0.01).ahead([range(2), range(2, 1000)], 2)) as read,
+    ):
         for _ in read:
             raise error
     assert len(begun) < 100 and threading.active_count() == before
@@ -286,7 +316,9 @@ def test_errors_and_notes_of_files_are_the_same_when_decoded_ahead(folder, capfd
 
 
 def test_photos_that_threads_decode_raise_no_warning_of_their_size(folder, monkeypatch):
-    monkeypatch.setattr(Image, "MAX_IMAGE_PIXELS", 400)  # of 600 in each: below twice as many no bomb
+    monkeypatch.setattr(
+        Image, "MAX_IMAGE_PIXELS", 400
+    )  # of 600 in each: below twice as many no bomb
     images = datasets.load_folder(folder, size=16).images
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -315,7 +347,11 @@ def test_folder_digest_follows_content(folder):
 
 def test_folder_faults_are_named(folder, monkeypatch):
     monkeypatch.chdir(folder)
-    for kind in ("folder:", "cub:", "folder:?ground=black"):  # as of a variable that is empty: not this folder
+    for kind in (
+        "folder:",
+        "cub:",
+        "folder:?ground=black",
+    ):  # as of a variable that is empty: not this folder
         refuses(lambda kind=kind: datasets.load(kind), "the path of a folder is needed")
     refuses(lambda: datasets.load(f"folder:{folder}/none"), "no folder")
     images = datasets.load_folder(folder, size=16)
@@ -334,7 +370,9 @@ def test_folder_faults_are_named(folder, monkeypatch):
 @pytest.mark.parametrize("name", datasets.cards())
 def test_card_tells_the_truth(name):
     card = datasets.cards()[name]
-    assert hashlib.sha256((DATA / name / "images.parquet").read_bytes()).hexdigest() == card["sha256"]
+    assert (
+        hashlib.sha256((DATA / name / "images.parquet").read_bytes()).hexdigest() == card["sha256"]
+    )
     assert (
         card["licence"]
         and card["source"]
@@ -360,8 +398,14 @@ def test_card_tells_the_truth(name):
     [
         (lambda: datasets.load("clipartt"), "known are clipart, coloured"),
         (lambda: datasets.load("glyphs/klingon"), "glyphs/latin"),
-        (lambda: datasets.load_embedded("fashion", split="base"), "split of fashion = base; novel is allowed"),
-        (lambda: datasets.load_embedded("glyphs", domain="thai"), r"domain of glyphs \(novel\) = thai; "),
+        (
+            lambda: datasets.load_embedded("fashion", split="base"),
+            "split of fashion = base; novel is allowed",
+        ),
+        (
+            lambda: datasets.load_embedded("glyphs", domain="thai"),
+            r"domain of glyphs \(novel\) = thai; ",
+        ),
         (lambda: datasets.load_coloured("hebrew", bias=1.5), "bias = 1.5"),
         (lambda: datasets.load_coloured("hebrew", per_class=0), "per_class = 0"),
         (lambda: datasets.load_coloured("hebrew", seed=-1), "seed = -1"),
@@ -388,7 +432,9 @@ def test_bank_and_images_refuse_lengths_that_differ():
     with pytest.raises(InputError, match="3 labels for 4 rows"):
         Bank(torch.zeros(4, 2), np.zeros(3, int), "")
     with pytest.raises(InputError, match="2 captions for 3 images"):
-        datasets.Images("x", np.zeros((3, 2, 2, 1), np.uint8), np.zeros(3, int), ["a"], captions=["", ""])
+        datasets.Images(
+            "x", np.zeros((3, 2, 2, 1), np.uint8), np.zeros(3, int), ["a"], captions=["", ""]
+        )
 
 
 # ------------------------------------------------------------ coloured glyphs
@@ -404,20 +450,28 @@ def test_coloured_glyphs_are_drawn_as_they_say():
     facts = images.facts
     assert (facts["ink"] != facts["ground"]).all()
     row = facts.iloc[7]
-    assert images.captions[7].endswith(f"in {row['ink']} ink on a {row['texture']} and {row['ground']} ground")
+    assert images.captions[7].endswith(
+        f"in {row['ink']} ink on a {row['texture']} and {row['ground']} ground"
+    )
     # The colour that the caption names is the one that is seen: on plain grounds, at the edges.
     on_plain_ground = np.flatnonzero(facts["texture"] == "plain")[:100]
-    edge = images.images[on_plain_ground][:, [0, -1]].reshape(len(on_plain_ground), -1, 3).mean(axis=1)
+    edge = (
+        images.images[on_plain_ground][:, [0, -1]].reshape(len(on_plain_ground), -1, 3).mean(axis=1)
+    )
     colours = np.array(list(coloured.COLOURS.values()))
     tints = 0.9 * (255 - 0.5 * (255 - colours))
-    nearest = np.array(list(coloured.COLOURS))[((edge[:, None] - tints) ** 2).sum(axis=2).argmin(axis=1)]
+    nearest = np.array(list(coloured.COLOURS))[
+        ((edge[:, None] - tints) ** 2).sum(axis=2).argmin(axis=1)
+    ]
     assert (nearest == facts["ground"].to_numpy()[on_plain_ground]).mean() > 0.8
 
 
 def test_the_tie_of_ink_and_class_can_be_dialled():
     for bias, low, high in ((0, 0.0, 0.25), (0.5, 0.45, 0.7), (1, 1, 1)):
         images = datasets.load_coloured("hebrew", bias=bias)
-        share = images.facts.groupby(images.labels)["ink"].agg(lambda ink: ink.value_counts().iloc[0] / len(ink))
+        share = images.facts.groupby(images.labels)["ink"].agg(
+            lambda ink: ink.value_counts().iloc[0] / len(ink)
+        )
         assert low <= share.mean() <= high
 
 
@@ -427,13 +481,19 @@ def test_a_novel_letter_is_one_class_of_coloured_glyphs():
     class_names = datasets.load("coloured?per_class=1").class_names
     for script in ("cyrillic", "hebrew", "latin"):
         chars, all_chars = (
-            [n[-1] for n in names if n.startswith(script)] for names in (class_names, glyphs.class_names)
+            [n[-1] for n in names if n.startswith(script)]
+            for names in (class_names, glyphs.class_names)
         )
         assert len({c.upper() for c in chars}) == len(chars)  # one form
         assert {c.upper() for c in chars} == {c.upper() for c in all_chars}  # of each letter
-        assert all(c.upper() not in all_chars or not c.isalpha() or c.upper() == c for c in chars)  # the capital
+        assert all(
+            c.upper() not in all_chars or not c.isalpha() or c.upper() == c for c in chars
+        )  # the capital
     for split in ("base", "validation"):  # what the networks that ship have seen
-        assert datasets.load("coloured?per_class=1", split).class_names == datasets.load("glyphs", split).class_names
+        assert (
+            datasets.load("coloured?per_class=1", split).class_names
+            == datasets.load("glyphs", split).class_names
+        )
 
 
 @pytest.mark.parametrize(
@@ -450,4 +510,7 @@ def test_settings_in_the_name_of_coloured_glyphs(settings):
 
 def test_settings_of_their_usual_value_are_no_part_of_a_name():
     images = datasets.load("coloured/hebrew?bias=0")
-    assert (images.name, images.digest) == ("coloured/hebrew", datasets.load("coloured/hebrew").digest)
+    assert (images.name, images.digest) == (
+        "coloured/hebrew",
+        datasets.load("coloured/hebrew").digest,
+    )

@@ -34,7 +34,9 @@ def decoded(image):
 def test_no_brand_is_a_class_or_ships(table):
     brands = build.words("brands.txt")
     assert {"github", "facebook", "google", "npm", "steam", "apple", "twitter"} <= set(brands)
-    names = {alias for aliases in build.concepts().values() for alias in aliases} | set(table["icon"])
+    names = {alias for aliases in build.concepts().values() for alias in aliases} | set(
+        table["icon"]
+    )
     assert len(names) > 2000
     assert sorted(name for name in names if build.branded(build.plain(name, "")[0], brands)) == []
     assert not set(table["set"] + ":" + table["icon"]) & set(build.words("left-out.txt"))
@@ -42,7 +44,13 @@ def test_no_brand_is_a_class_or_ships(table):
 
 @pytest.mark.parametrize(
     "name, is_brand",
-    [("github", True), ("github-circle", True), ("brand-anything", True), ("zoom-in", False), ("pineapple", False)],
+    [
+        ("github", True),
+        ("github-circle", True),
+        ("brand-anything", True),
+        ("zoom-in", False),
+        ("pineapple", False),
+    ],
 )
 def test_brands_are_recognised_as_words(name, is_brand):
     assert build.branded(name, build.words("brands.txt")) == is_brand
@@ -56,13 +64,21 @@ def test_every_icon_has_a_permissive_licence_and_an_attribution(table):
     assert sets["icons"].to_dict() == table["set"].value_counts().to_dict()
     assert (table["licence"] == table["set"].map(sets["licence"])).all()
     assert (table["author"] == table["set"].map(sets["designer"])).all()
-    assert sets["designer"].to_dict() == {name: build.SAME.get(a, a) for name, a in sets["author"].items()}
+    assert sets["designer"].to_dict() == {
+        name: build.SAME.get(a, a) for name, a in sets["author"].items()
+    }
     assert sets.loc["feather", "designer"] == sets.loc["lucide", "designer"]
-    assert sets[["title", "author"]].notna().all().all() and (sets["changes"] == "rasterised, modified").all()
+    assert (
+        sets[["title", "author"]].notna().all().all()
+        and (sets["changes"] == "rasterised, modified").all()
+    )
     texts = (FOLDER / "licences.txt").read_text("utf-8")
     assert all(f"=\n{name}\n=" in texts for name in set(sets["licence"]))
     card = (FOLDER / "README.md").read_text("utf-8")
-    assert all(f"| {row.title} | {row.author} | {row.licence} |" in card for row in sets.itertuples(index=False))
+    assert all(
+        f"| {row.title} | {row.author} | {row.licence} |" in card
+        for row in sets.itertuples(index=False)
+    )
 
 
 @pytest.mark.parametrize(
@@ -109,7 +125,9 @@ def test_icons_of_a_class_differ(table):
     for _, part in chosen.groupby("class_name"):
         x = np.stack([build.ink(decoded(image)).ravel() for image in part["image"]])
         power = (x**2).sum(1)
-        gaps = (power[:, None] + power - 2 * x @ x.T) / (0.5 * (power[:, None] + power)) + np.eye(len(x))
+        gaps = (power[:, None] + power - 2 * x @ x.T) / (0.5 * (power[:, None] + power)) + np.eye(
+            len(x)
+        )
         assert build.NEAR - 1e-9 <= gaps.min() < 4 * build.NEAR
     assert not table["image"].duplicated().any()
 
@@ -129,7 +147,9 @@ def test_styles_are_those_that_the_eye_sees(table):
     assert len(compared) == len(labels) == 200
     equal = (compared["style"] == compared["seen"]).sum()
     assert equal >= 180
-    assert f"| **all** | 200 | {equal} ({equal / 200:.1%}) |" in (FOLDER / "README.md").read_text("utf-8")
+    assert f"| **all** | 200 | {equal} ({equal / 200:.1%}) |" in (FOLDER / "README.md").read_text(
+        "utf-8"
+    )
 
 
 # ------------------------------------------------------------ a small build
@@ -147,31 +167,56 @@ def world(authors=24):
             "github": f'<rect width="{size}" height="4"/>',
             "menu": '<path d="M0"',
         }
-        drawings = {"icons": {n: {"body": body} for n, body in shapes.items()}, "width": 24, "height": 24}
-        facts = {"name": f"Set {k}", "author": {"name": f"Author {k}"}, "license": {"spdx": "MIT"}, "height": 24}
+        drawings = {
+            "icons": {n: {"body": body} for n, body in shapes.items()},
+            "width": 24,
+            "height": 24,
+        }
+        facts = {
+            "name": f"Set {k}",
+            "author": {"name": f"Author {k}"},
+            "license": {"spdx": "MIT"},
+            "height": 24,
+        }
         sets[f"set{k:02}"] = facts, drawings
     return sets
 
 
 def test_a_small_build_gives_the_same_bytes_twice(tmp_path):
-    pytest.importorskip("resvg_py", reason="resvg-py, which the build alone needs, is not installed")
-    names = {name: [name] for name in ("square", "circle", "minus", "menu")} | {"github": ["github"]}
+    pytest.importorskip(
+        "resvg_py", reason="resvg-py, which the build alone needs, is not installed"
+    )
+    names = {name: [name] for name in ("square", "circle", "minus", "menu")} | {
+        "github": ["github"]
+    }
     digests = []
     for name in ("first", "second"):
         (tmp_path / name).mkdir()
         records, counts = build.build(world(), names, ["github"], set())
         frame = build.described(records, world())
         digests.append(build._build.write_images(frame, tmp_path / name))
-    assert digests[0] == digests[1] == hashlib.sha256((tmp_path / "first/images.parquet").read_bytes()).hexdigest()
-    assert set(frame["class_name"]) == {"square", "circle", "minus"} and counts["not drawn, or blank"] == 24
-    assert len(frame) + counts["near-copies"] + counts["copies"] == 3 * 24 and counts["near-copies"] > 5
+    assert (
+        digests[0]
+        == digests[1]
+        == hashlib.sha256((tmp_path / "first/images.parquet").read_bytes()).hexdigest()
+    )
+    assert (
+        set(frame["class_name"]) == {"square", "circle", "minus"}
+        and counts["not drawn, or blank"] == 24
+    )
+    assert (
+        len(frame) + counts["near-copies"] + counts["copies"] == 3 * 24
+        and counts["near-copies"] > 5
+    )
     assert set(frame["style"]) == {"colour", "outline", "filled"}
     assert frame.loc[frame["class_name"] == "square", "style"].value_counts().min() > 5
 
 
 def test_names_that_do_not_fit_the_lists_end_the_build(monkeypatch):
     with pytest.raises(SystemExit, match="no list has these names of 20 authors or more: menu"):
-        build.build(world(), {name: [name] for name in ("square", "circle", "minus")}, ["github"], set())
+        build.build(
+            world(), {name: [name] for name in ("square", "circle", "minus")}, ["github"], set()
+        )
     monkeypatch.setattr(build, "words", lambda name: ["gear: cog", "wheel: cog"])
     with pytest.raises(SystemExit, match="cog belongs to gear and to wheel"):
         build.concepts()

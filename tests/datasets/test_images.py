@@ -46,10 +46,24 @@ def tiff(values, path, bits, photometric):
     """A TIFF of a kind that Pillow reads and does not write: (H, W) numbers of 12 bits, two in three bytes, or 16."""
     if bits == 12:
         first, second = values[:, ::2], values[:, 1::2]
-        values = np.stack([first >> 4, (first & 15) << 4 | second >> 8, second & 255], axis=-1).astype(np.uint8)
+        values = np.stack(
+            [first >> 4, (first & 15) << 4 | second >> 8, second & 255], axis=-1
+        ).astype(np.uint8)
     data = values.astype("<u2" if bits == 16 else np.uint8).tobytes()
-    tags = {256: 24, 257: 24, 258: bits, 259: 1, 262: photometric, 273: 8, 277: 1, 278: 24, 279: len(data)}
-    entries = b"".join(np.array([tag, 4, 1, 0, value, 0], "<u2").tobytes() for tag, value in tags.items())
+    tags = {
+        256: 24,
+        257: 24,
+        258: bits,
+        259: 1,
+        262: photometric,
+        273: 8,
+        277: 1,
+        278: 24,
+        279: len(data),
+    }
+    entries = b"".join(
+        np.array([tag, 4, 1, 0, value, 0], "<u2").tobytes() for tag, value in tags.items()
+    )
     head = b"II*\0" + np.array([8 + len(data)], "<u4").tobytes()
     path.write_bytes(head + data + np.array([len(tags)], "<u2").tobytes() + entries + bytes(4))
 
@@ -65,7 +79,12 @@ def tiff(values, path, bits, photometric):
         (".png", lambda x: Image.fromarray(x).convert("P")),
         (".png", lambda x: Image.merge("LA", [Image.fromarray(x), Image.new("L", x.shape, 255)])),
         (".png", lambda x: Image.fromarray(x).convert("RGBA")),
-        (".tif", lambda x: Image.merge("CMYK", [Image.fromarray(255 - x)] * 3 + [Image.new("L", x.shape, 0)])),
+        (
+            ".tif",
+            lambda x: Image.merge(
+                "CMYK", [Image.fromarray(255 - x)] * 3 + [Image.new("L", x.shape, 0)]
+            ),
+        ),
     ],
     ids=["png16", "tiff16", "pgm16", "tiff-float", "pfm", "palette", "LA", "RGBA", "CMYK"],
 )
@@ -82,7 +101,9 @@ def test_other_depths(tmp_path):
     assert (grey(tmp_path / "x.tif") == 255 - (255 * values * 16 / 65535).round()).all()
     Image.fromarray(GREY > 99).save(tmp_path / "x.png")
     assert (grey(tmp_path / "x.png") == 255 * (GREY > 99)).all()
-    Image.fromarray(GREY.astype(np.uint16) * 257).save(tmp_path / "x.png", transparency=0)  # one grey of all
+    Image.fromarray(GREY.astype(np.uint16) * 257).save(
+        tmp_path / "x.png", transparency=0
+    )  # one grey of all
     assert (grey(tmp_path / "x.png") == np.where(GREY == 0, 255, GREY)).all()
 
 
@@ -92,7 +113,9 @@ def icon(shade, mode="RGBA"):
     alpha = Image.fromarray((255 * (x**2 + y**2 < 64)).astype(np.uint8))
     image = Image.new("L", (24, 24), shade)
     if mode == "P":
-        return Image.merge("RGBA", [image] * 3 + [alpha]).convert("P", palette=Image.Palette.ADAPTIVE)
+        return Image.merge("RGBA", [image] * 3 + [alpha]).convert(
+            "P", palette=Image.Palette.ADAPTIVE
+        )
     return Image.merge(mode, [image] * (len(mode) - 1) + [alpha])
 
 
@@ -101,7 +124,8 @@ def lossless(ending):
 
 
 @pytest.mark.parametrize(
-    "mode, ending", [("RGBA", ".png"), ("LA", ".png"), ("P", ".png"), ("RGBA", ".gif"), ("RGBA", ".webp")]
+    "mode, ending",
+    [("RGBA", ".png"), ("LA", ".png"), ("P", ".png"), ("RGBA", ".gif"), ("RGBA", ".webp")],
 )
 def test_transparency_shows_the_ground(tmp_path, mode, ending):
     icon(0, mode).save(tmp_path / f"x{ending}", **lossless(ending))
@@ -126,7 +150,9 @@ def test_what_would_vanish_stops_with_names(tmp_path):
         ("white=0", "white = 0.0"),
     ):
         refuses(lambda setting=setting: datasets.load(f"{spec}?{setting}"), message)
-    assert len(datasets.load(folder(tmp_path / "what?size=3", icon(0)))) == 3  # a path may hold a question mark
+    assert (
+        len(datasets.load(folder(tmp_path / "what?size=3", icon(0)))) == 3
+    )  # a path may hold a question mark
 
 
 def test_flat_in_the_file_too_is_no_loss(tmp_path):
@@ -139,7 +165,11 @@ def test_flat_in_the_file_too_is_no_loss(tmp_path):
     Image.fromarray(narrow.astype(np.uint16)).save(tmp_path / "narrow.png")
     Image.frombytes("I;16B", (9, 9), narrow.astype(">u2").tobytes()).save(tmp_path / "narrow.tif")
     flat = "decoded it is all #eaeaea, and its file is not"
-    for name, message in (("white.png", "laid on white it is all #ffffff"), ("narrow.png", flat), ("narrow.tif", flat)):
+    for name, message in (
+        ("white.png", "laid on white it is all #ffffff"),
+        ("narrow.png", flat),
+        ("narrow.tif", flat),
+    ):
         refuses(lambda name=name: rgb(tmp_path / name), f"image .*{name}: {message}")
 
 
@@ -151,7 +181,10 @@ def test_flat_in_the_file_too_is_no_loss(tmp_path):
             r"numbers up to 4080 of 65535, all nearly black; say which value is white, as in folder:PATH\?white=4095",
         ),
         (GREY.astype(np.float32), r"floats from 0 to 255, and 0 to 1 is read; .*white=255"),
-        (GREY.astype(np.int32) * 257, "numbers from 0 to 65535 of a type without a known white; .*white=65535"),
+        (
+            GREY.astype(np.int32) * 257,
+            "numbers from 0 to 65535 of a type without a known white; .*white=65535",
+        ),
         (np.where(GREY, GREY / 255, np.nan).astype(np.float32), "NaN or infinity"),
     ],
     ids=["12-of-16", "float", "int32", "nan"],
@@ -167,13 +200,18 @@ def png(values, path):
     """A PNG of 16 bits a colour, which Pillow does not write: (H, W, C) numbers, C of 2 (LA), 3 (RGB) or 4 (RGBA)."""
 
     def chunk(name, data):
-        return struct.pack(">I", len(data)) + name + data + struct.pack(">I", zlib.crc32(name + data))
+        return (
+            struct.pack(">I", len(data)) + name + data + struct.pack(">I", zlib.crc32(name + data))
+        )
 
     height, width, channels = values.shape
     head = struct.pack(">IIBBBBB", width, height, 16, {2: 4, 3: 2, 4: 6}[channels], 0, 0, 0)
     rows = b"".join(b"\0" + row.astype(">u2").tobytes() for row in values)
     path.write_bytes(
-        b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", head) + chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b"")
+        b"\x89PNG\r\n\x1a\n"
+        + chunk(b"IHDR", head)
+        + chunk(b"IDAT", zlib.compress(rows))
+        + chunk(b"IEND", b"")
     )
 
 
@@ -190,9 +228,13 @@ def test_colours_of_sixteen_bits(tmp_path, channels):
     write(257)
     assert (grey(path) == GREY).all()
     write(16)
-    refuses(lambda: rgb(path), r"x.png: .* 16 bits up to about 3840 of 65535, all nearly .*\?white=4095")
+    refuses(
+        lambda: rgb(path), r"x.png: .* 16 bits up to about 3840 of 65535, all nearly .*\?white=4095"
+    )
     scaled = grey(path, white=4095).astype(int)
-    assert np.abs(scaled - GREY).max() <= 16 and np.ptp(scaled) > 230  # only the upper 4 of 12 bits are there
+    assert (
+        np.abs(scaled - GREY).max() <= 16 and np.ptp(scaled) > 230
+    )  # only the upper 4 of 12 bits are there
     png(np.zeros((9, 9, channels)), path)  # black all over is no other white
     assert rgb(path).getextrema()[0][1] in (0, 255)
 
@@ -205,7 +247,15 @@ def test_photos_stand_upright(tmp_path, turn, ending):
     pixels[:8, :16] = 255, 0, 0
     pixels[8:, 16:] = 0, 0, 255
     upright = Image.fromarray(pixels)
-    back = {2: 0, 3: 3, 4: 1, 5: 5, 6: 2, 7: 6, 8: 4}  # the transposition that undoes the turn, by Pillow's numbers
+    back = {
+        2: 0,
+        3: 3,
+        4: 1,
+        5: 5,
+        6: 2,
+        7: 6,
+        8: 4,
+    }  # the transposition that undoes the turn, by Pillow's numbers
     stored = upright.transpose(Image.Transpose(back[turn])) if turn > 1 else upright
     exif = Image.Exif()
     exif[274] = turn
@@ -228,15 +278,22 @@ def test_many_of_one_colour_are_reported_once(tmp_path, capsys):
     assert not capsys.readouterr().err
     images.images[:]
     message = capsys.readouterr().err
-    assert message.startswith(f"fslcore: {spec}: 2 or more of 5 images show one colour") and message.count("\n") == 1
+    assert (
+        message.startswith(f"fslcore: {spec}: 2 or more of 5 images show one colour")
+        and message.count("\n") == 1
+    )
     assert f"{tmp_path}/a/0.png" in message
 
 
 def noise(side):
-    return Image.fromarray(np.random.default_rng(0).integers(0, 256, (side, side, 3), dtype=np.uint8))
+    return Image.fromarray(
+        np.random.default_rng(0).integers(0, 256, (side, side, 3), dtype=np.uint8)
+    )
 
 
-@pytest.mark.parametrize("ending", [".jpg", ".png", ".tif", ".webp", ".gif", ".bmp", ".avif", ".jp2"])
+@pytest.mark.parametrize(
+    "ending", [".jpg", ".png", ".tif", ".webp", ".gif", ".bmp", ".avif", ".jp2"]
+)
 def test_files_that_are_cut_off_are_named(tmp_path, ending):
     path = tmp_path / f"cut{ending}"
     noise(64).save(path)
@@ -258,7 +315,10 @@ def test_broken_files_are_named(tmp_path, monkeypatch):
         ("gone", "no such file, a link to /nowhere"),
         ("bomb", ".*decompression bomb"),
     ):
-        refuses(lambda name=name: rgb(tmp_path / f"{name}.png"), rf"unreadable image .*{name}.png \({reason}")
+        refuses(
+            lambda name=name: rgb(tmp_path / f"{name}.png"),
+            rf"unreadable image .*{name}.png \({reason}",
+        )
 
 
 @pytest.mark.parametrize("size", [(1, 1), (2000, 1), (1, 2000), (3, 500)])
@@ -273,7 +333,17 @@ def test_odd_shapes(tmp_path, size):
 
 def test_images_are_told_by_content(tmp_path, capsys):
     spec = folder(tmp_path)
-    for name in ("x.jfif", "x.JPG", "x.webp", "x.avif", "x.TIFF", "x.ico", "x.jp2", "without", "x.dat"):
+    for name in (
+        "x.jfif",
+        "x.JPG",
+        "x.webp",
+        "x.avif",
+        "x.TIFF",
+        "x.ico",
+        "x.jp2",
+        "without",
+        "x.dat",
+    ):
         kind = {"without": "PNG", "x.dat": "JPEG", "x.jfif": "JPEG"}.get(name)
         noise(32).save(tmp_path / "a" / name, format=kind)
     (tmp_path / "elsewhere").mkdir()
@@ -297,8 +367,13 @@ def test_what_is_left_out_is_counted_and_named(tmp_path, capsys):
     noise(9).save(tmp_path / "poster.png")
     assert datasets.load(spec).counts.to_dict() == {"a": 1, "b": 2}
     inside, outside = capsys.readouterr().err.splitlines()
-    assert f"{spec}: 9 files are not images and are left out: 2 .txt, " in inside and "a/.DS_Store" in inside
-    assert f"{spec}: 2 files beside the class folders belong to no class and are left out (" in outside
+    assert (
+        f"{spec}: 9 files are not images and are left out: 2 .txt, " in inside
+        and "a/.DS_Store" in inside
+    )
+    assert (
+        f"{spec}: 2 files beside the class folders belong to no class and are left out (" in outside
+    )
     assert "poster.png" in outside
     datasets.load(spec)
     assert not capsys.readouterr().err  # written once
@@ -307,7 +382,11 @@ def test_what_is_left_out_is_counted_and_named(tmp_path, capsys):
 @pytest.mark.parametrize(
     "name, content, reason",
     [
-        ("x.heic", b"\0\0\0\x18ftypheic\0\0\0\0", "HEIC, which Pillow does not read; save it as JPEG or PNG"),
+        (
+            "x.heic",
+            b"\0\0\0\x18ftypheic\0\0\0\0",
+            "HEIC, which Pillow does not read; save it as JPEG or PNG",
+        ),
         ("IMG_1", b"\0\0\0\x18ftypmif1\0\0\0\0", "HEIC, which Pillow does not read"),
         ("x.svg", b"<svg/>", "not a kind of image that Pillow reads"),
         ("x.JPG", b"no image", "not a kind of image that Pillow reads"),
@@ -318,7 +397,10 @@ def test_what_looks_like_an_image_and_is_not_read_stops(tmp_path, name, content,
     spec = folder(tmp_path, noise(9))
     (tmp_path / "a" / name).write_bytes(content)
     (tmp_path / "b" / name).write_bytes(content)
-    with pytest.raises(InputError, match=rf"unreadable image .*a/{name} \({reason}.*\); 1 more files are like that$"):
+    with pytest.raises(
+        InputError,
+        match=rf"unreadable image .*a/{name} \({reason}.*\); 1 more files are like that$",
+    ):
         datasets.load(spec)
 
 
@@ -327,13 +409,19 @@ def test_other_things_in_class_folders(tmp_path, monkeypatch):
     os.mkfifo(tmp_path / "a" / "pipe.png")
     with pytest.raises(InputError, match=r"pipe.png \(not a file\)"):
         datasets.load(spec)
-    (tmp_path / "a" / "pipe.png").rename(tmp_path / "a" / "pipe")  # not opened, which would wait for ever
+    (tmp_path / "a" / "pipe.png").rename(
+        tmp_path / "a" / "pipe"
+    )  # not opened, which would wait for ever
     (tmp_path / "a" / "x.png").mkdir()  # an ordinary folder, with an odd name
     noise(9).save(tmp_path / "a" / "x.png" / "0.png")
     assert datasets.load(spec).facts["file"].tolist()[:2] == ["a/0.png", "a/x.png/0.png"]
     listed = type(tmp_path).iterdir
     with monkeypatch.context() as patch:
-        patch.setattr(type(tmp_path), "iterdir", lambda self: listed(self if self.name != "b" else tmp_path / "none"))
+        patch.setattr(
+            type(tmp_path),
+            "iterdir",
+            lambda self: listed(self if self.name != "b" else tmp_path / "none"),
+        )
         with pytest.raises(InputError, match=r"unreadable folder .*b \("):
             datasets.load(spec)
     opened = Image.open
@@ -359,7 +447,9 @@ def test_folders_in_class_folders(tmp_path, capsys):
     of_a = [f"a/{f}" for f in ("0.png", "x/0.png", "x/y/0.png", "z/0.png")]
     assert images.facts["file"].tolist() == [*of_a, "b/0.png", "b/1.png"]
     assert images.labels.tolist() == [0, 0, 0, 0, 1, 1]
-    assert f"{spec}: 3 of 6 images lie in folders below the class folders" in capsys.readouterr().err
+    assert (
+        f"{spec}: 3 of 6 images lie in folders below the class folders" in capsys.readouterr().err
+    )
 
 
 def test_levels_that_are_not_classes(tmp_path):
@@ -369,8 +459,14 @@ def test_levels_that_are_not_classes(tmp_path):
     (train / "c").mkdir()
     (train / "c" / "x.txt").touch()
     for path, message in (
-        (tmp_path / "data", "test, train in .*data look like splits, not classes; name one .*data/train$"),
-        (tmp_path / "zip", "holds one folder, images, and that holds only folders; .*folder:.*zip/images$"),
+        (
+            tmp_path / "data",
+            "test, train in .*data look like splits, not classes; name one .*data/train$",
+        ),
+        (
+            tmp_path / "zip",
+            "holds one folder, images, and that holds only folders; .*folder:.*zip/images$",
+        ),
         (nested / "a", "a holds no class folders but 1 images"),
         (train, "class folder .*train/c holds no image; 1 others are in it: x.txt"),
         (train / "c" / "x.txt", "x.txt is a file; a folder of class folders is needed"),
@@ -391,17 +487,27 @@ def test_own_images_are_seen_as_large_as_the_network_takes_them(tmp_path, capsys
         run = evaluation.ready(evaluation.load_source(spec, size), backbone, "ncc")
         return run.source, run.backbone
 
-    sides = {"efficientnet-lite0": 224, "efficientnet-lite2": 260, "glyph-conv": 28, "conv4-protonet": 32}
+    sides = {
+        "efficientnet-lite0": 224,
+        "efficientnet-lite2": 260,
+        "glyph-conv": 28,
+        "conv4-protonet": 32,
+    }
     for name, side in sides.items():
         images, model = ready(name)
         assert images.images.shape == (5, side, side, 3) == (5, *[model.side(300, 300)] * 2, 3)
         assert f"{spec}: read at {side} × {side} pixels for {name}" in capsys.readouterr().err
-        refitted = evaluation.ready(images, "efficientnet-lite0", "ncc").source  # one after the other, as chapters do
+        refitted = evaluation.ready(
+            images, "efficientnet-lite0", "ncc"
+        ).source  # one after the other, as chapters do
         assert refitted.digest == datasets.load_folder(tmp_path, size=224).digest
     images, model = ready("efficientnet-lite0", 96)
     assert images.images.shape[1] == 96 == model.side(*images.images.shape[1:3])
     assert model.digest != backbones.load("efficientnet-lite0").digest
-    refuses(lambda: ready("glyph-conv", 96), "size = 96; glyph-conv takes images of 28 pixels per side only")
+    refuses(
+        lambda: ready("glyph-conv", 96),
+        "size = 96; glyph-conv takes images of 28 pixels per side only",
+    )
 
 
 def test_other_images_are_seen_as_before(tmp_path):

@@ -33,7 +33,9 @@ def cifar_fs(root, inside=""):
     root = root / inside
     (root / "splits" / "bertinetto").mkdir(parents=True)
     for part, names in CLASSES.items():
-        (root / "splits" / "bertinetto" / f"{part}.txt").write_text("\n".join(reversed(names)) + "\n")
+        (root / "splits" / "bertinetto" / f"{part}.txt").write_text(
+            "\n".join(reversed(names)) + "\n"
+        )
         for name in names:
             for i in range(IMAGES):
                 picture(root / "data" / name / f"{name}_{i}.png", shade(name, i))
@@ -41,7 +43,9 @@ def cifar_fs(root, inside=""):
 
 def csv_splits(root):
     for part, names in CLASSES.items():
-        rows = [(f"{name}{i:08d}.png", name) for i in range(IMAGES) for name in names]  # not sorted by class
+        rows = [
+            (f"{name}{i:08d}.png", name) for i in range(IMAGES) for name in names
+        ]  # not sorted by class
         pd.DataFrame(rows, columns=["filename", "label"]).to_csv(root / f"{part}.csv", index=False)
         for file, name in rows:
             picture(root / "images" / file, shade(name, int(file[len(name) : -4])))
@@ -56,18 +60,30 @@ def folders(root):
 
 def meta_album(root):
     names = CLASSES["test"]
-    rows = [(f"{name}_{i}.png", name, "plant" if name == "elm" else "animal") for i in range(IMAGES) for name in names]
-    pd.DataFrame(rows, columns=["FILE_NAME", "CATEGORY", "SUPER_CATEGORY"]).to_csv(root / "labels.csv", index=False)
+    rows = [
+        (f"{name}_{i}.png", name, "plant" if name == "elm" else "animal")
+        for i in range(IMAGES)
+        for name in names
+    ]
+    pd.DataFrame(rows, columns=["FILE_NAME", "CATEGORY", "SUPER_CATEGORY"]).to_csv(
+        root / "labels.csv", index=False
+    )
     for file, name, _ in rows:
         picture(root / "images" / file, shade(name, int(file[-5])))
 
 
 def cub(root, classes=8):
     names = [f"{c + 1:03d}.{name}" for c, name in enumerate("abcdefghijklmnopqrstuvwxyz"[:classes])]
-    files = [(c, f"{name}/{name[4:]}_{i}.png") for c, name in enumerate(names) for i in range(IMAGES)]
+    files = [
+        (c, f"{name}/{name[4:]}_{i}.png") for c, name in enumerate(names) for i in range(IMAGES)
+    ]
     (root / "classes.txt").write_text("".join(f"{c + 1} {name}\n" for c, name in enumerate(names)))
-    (root / "images.txt").write_text("".join(f"{n + 1} {file}\n" for n, (_, file) in enumerate(files)))
-    (root / "image_class_labels.txt").write_text("".join(f"{n + 1} {c + 1}\n" for n, (c, _) in enumerate(files)))
+    (root / "images.txt").write_text(
+        "".join(f"{n + 1} {file}\n" for n, (_, file) in enumerate(files))
+    )
+    (root / "image_class_labels.txt").write_text(
+        "".join(f"{n + 1} {c + 1}\n" for n, (c, _) in enumerate(files))
+    )
     for c, file in files:
         picture(root / "images" / file, 15 * c + int(file[-5]))
     return names
@@ -95,12 +111,17 @@ def test_each_form_is_read(tmp_path, name, make):
         images = datasets.load(f"{name}:{tmp_path}", split)
         assert images.name == f"{name}:{tmp_path}" and images.class_names == CLASSES[part]
         assert images.counts.tolist() == [IMAGES] * len(CLASSES[part])
-        assert images.images.shape == (len(images), SIZES[name], SIZES[name], 3) and images.side is None
+        assert (
+            images.images.shape == (len(images), SIZES[name], SIZES[name], 3)
+            and images.side is None
+        )
         larger = datasets.load(f"{name}:{tmp_path}", split, 48)
         assert larger.images.shape == (len(images), 48, 48, 3) and larger.side == 48
         middle = np.asarray(images.images)[:, SIZES[name] // 2, SIZES[name] // 2, 0].astype(int)
         for label, class_name in enumerate(CLASSES[part]):
-            assert sorted(middle[images.labels == label]) == [shade(class_name, i) for i in range(IMAGES)]
+            assert sorted(middle[images.labels == label]) == [
+                shade(class_name, i) for i in range(IMAGES)
+            ]
 
 
 def test_meta_album_keeps_its_super_categories(tmp_path):
@@ -114,12 +135,22 @@ def test_meta_album_keeps_its_super_categories(tmp_path):
 def test_cub_is_split_by_rule_or_by_the_users_files(tmp_path):
     names = cub(tmp_path, classes=16)
     by_rule = {split: datasets.load(f"cub:{tmp_path}", split).class_names for split in SPLITS}
-    assert by_rule == {"base": names[::2], "validation": names[1::4], "novel": names[3::4]}  # of 200: 100, 50, 50
+    assert by_rule == {
+        "base": names[::2],
+        "validation": names[1::4],
+        "novel": names[3::4],
+    }  # of 200: 100, 50, 50
     novel = datasets.load(f"cub:{tmp_path}")
-    assert sorted(np.asarray(novel.images)[novel.labels == 1, 0, 0, 0]) == [105, 106, 107]  # class 7
+    assert sorted(np.asarray(novel.images)[novel.labels == 1, 0, 0, 0]) == [
+        105,
+        106,
+        107,
+    ]  # class 7
 
     for part, classes in {"train": names[:8], "val": names[8:12], "test": names[12:]}.items():
-        pd.DataFrame({"filename": "x.jpg", "label": classes}).to_csv(tmp_path / f"{part}.csv", index=False)
+        pd.DataFrame({"filename": "x.jpg", "label": classes}).to_csv(
+            tmp_path / f"{part}.csv", index=False
+        )
     assert datasets.load(f"cub:{tmp_path}").class_names == names[12:]
 
     def write_json(stem, classes):
@@ -162,7 +193,12 @@ LISTS = "splits/bertinetto"
             write(f"{LISTS}/val.txt", "elm\ncup\n"),
             "class elm is in two splits of .*, val and test",
         ),
-        ("cifar-fs", cifar_fs, write(f"{LISTS}/test.txt", "dog\nunicorn\n"), "no class folder .*data/unicorn"),
+        (
+            "cifar-fs",
+            cifar_fs,
+            write(f"{LISTS}/test.txt", "dog\nunicorn\n"),
+            "no class folder .*data/unicorn",
+        ),
         ("miniimagenet", csv_splits, drop("test.csv"), r"no file .*test\.csv"),
         ("miniimagenet", folders, lambda root: None, r"no file .*train\.csv"),
         ("miniimagenet", csv_splits, write("val.csv", "filename,label\n"), r"val\.csv is empty"),
@@ -196,14 +232,24 @@ LISTS = "splits/bertinetto"
             write("test.csv", "filename,label\na.png,dog\nb.png, \n"),
             r"has no class for .*images/b\.png \(1 are without\)",
         ),
-        ("tieredimagenet", meta_album, lambda root: None, r"has neither test\.csv nor a folder train"),
+        (
+            "tieredimagenet",
+            meta_album,
+            lambda root: None,
+            r"has neither test\.csv nor a folder train",
+        ),
         (
             "tieredimagenet",
             folders,
             lambda root: (root / "val" / "dog").mkdir(),
             "class dog is in two splits of .*, val and test",
         ),
-        ("meta-album", meta_album, write("labels.csv", "FILE_NAME\na\n"), "lacks the column CATEGORY"),
+        (
+            "meta-album",
+            meta_album,
+            write("labels.csv", "FILE_NAME\na\n"),
+            "lacks the column CATEGORY",
+        ),
         ("cub", cub, drop("classes.txt"), r"no file .*classes\.txt"),
         (
             "cub",
@@ -211,7 +257,12 @@ LISTS = "splits/bertinetto"
             write("classes.txt", "1 001.a\n2 002.b\n3 003.c\n4 004.d\n"),
             "the class of image 005.e/e_0.png is not in the lists",
         ),
-        ("cub", cub, drop("images/004.d/d_0.png"), r"d_0\.png \(no such file; 1 of 6 are missing\)"),
+        (
+            "cub",
+            cub,
+            drop("images/004.d/d_0.png"),
+            r"d_0\.png \(no such file; 1 of 6 are missing\)",
+        ),
     ],
 )
 def test_faults_are_told_in_one_line(tmp_path, name, make, fault, message):
@@ -237,14 +288,19 @@ def test_names_are_known_to_the_command_line_and_to_notebooks(tmp_path, capsys):
     assert "cifar-fs:PATH, miniimagenet:PATH" in capsys.readouterr().out
     folders(tmp_path)
     datasets.check_name(f"tieredimagenet:{tmp_path}")  # what the notebooks' parameters go through
-    for spec, message in (("cub:/none", "no folder /none"), ("cup:/none", "known are .*, cub:PATH")):
+    for spec, message in (
+        ("cub:/none", "no folder /none"),
+        ("cup:/none", "known are .*, cub:PATH"),
+    ):
         with pytest.raises(InputError, match=message):
             datasets.check_name(spec)
     with pytest.raises(InputError, match="split = train; base, validation, novel are allowed"):
         datasets.load(f"tieredimagenet:{tmp_path}", "train")
 
 
-@pytest.mark.parametrize("read", [*READERS.values(), datasets.load_folder], ids=[*READERS, "folder"])
+@pytest.mark.parametrize(
+    "read", [*READERS.values(), datasets.load_folder], ids=[*READERS, "folder"]
+)
 def test_a_home_folder_of_nobody_is_told(read):
     with pytest.raises(InputError, match="^dataset = ~nobody-9/x; Could not determine home"):
         read("~nobody-9/x")

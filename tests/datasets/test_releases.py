@@ -55,7 +55,9 @@ def listed_classes(name):
     lists = listed_splits()[name]
     first, last = lists.get("numbers", (0, -1))
     classes = [f"{i:04d}.x" for i in range(first, last + 1)] or sorted(sum(lists.values(), []))
-    return classes, [of_split(name, split, classes, "here") for split in ("base", "validation", "novel")]
+    return classes, [
+        of_split(name, split, classes, "here") for split in ("base", "validation", "novel")
+    ]
 
 
 @pytest.mark.parametrize("name", SIZES)
@@ -73,11 +75,16 @@ def test_splits_are_those_that_meta_dataset_draws(name):
 
 def test_splits_of_mscoco_are_half_of_its_kinds():
     mscoco = listed_splits()["mscoco"]
-    assert len(set(mscoco["validation"]) | set(mscoco["novel"])) == 80 and len(mscoco["novel"]) == 40
+    assert (
+        len(set(mscoco["validation"]) | set(mscoco["novel"])) == 80 and len(mscoco["novel"]) == 40
+    )
 
 
 def omniglot(root):
-    for top, alphabets in (("background", ("Greek", "Tagalog", "Latin")), ("evaluation", ("Tengwar", "ULOG"))):
+    for top, alphabets in (
+        ("background", ("Greek", "Tagalog", "Latin")),
+        ("evaluation", ("Tengwar", "ULOG")),
+    ):
         for a, alphabet in enumerate(alphabets):
             for c in (1, 2):
                 for i in (1, 2):
@@ -87,9 +94,14 @@ def omniglot(root):
 
 def test_omniglot_has_characters_of_alphabets(tmp_path):
     omniglot(tmp_path)
-    alphabets = {"base": ("Greek", "Latin"), "validation": ("Tagalog",), "novel": ("Tengwar", "ULOG")}
+    alphabets = {
+        "base": ("Greek", "Latin"),
+        "validation": ("Tagalog",),
+        "novel": ("Tengwar", "ULOG"),
+    }
     assert classes_by_split(f"omniglot:{tmp_path}", 32) == {
-        split: [f"{alphabet}/character0{c}" for alphabet in names for c in (1, 2)] for split, names in alphabets.items()
+        split: [f"{alphabet}/character0{c}" for alphabet in names for c in (1, 2)]
+        for split, names in alphabets.items()
     }
     novel = datasets.load(f"omniglot:{tmp_path}", size=32)
     assert np.asarray(novel.images)[novel.labels == 2, 5, 5, 0].tolist() == [51, 52]
@@ -119,8 +131,12 @@ def aircraft(root):
         for i in range(2):
             rows.append((f"{100 * c + i:07d}", name))
             photo(data / "images" / f"{rows[-1][0]}.jpg", (60, 40), (30, 5, 50, 15), 10 * c)
-    (data / "images_variant_trainval.txt").write_text("".join(f"{i} {name}\n" for i, name in rows[::2]))
-    (data / "images_variant_test.txt").write_text("".join(f"{i} {name}\n" for i, name in rows[1::2]))
+    (data / "images_variant_trainval.txt").write_text(
+        "".join(f"{i} {name}\n" for i, name in rows[::2])
+    )
+    (data / "images_variant_test.txt").write_text(
+        "".join(f"{i} {name}\n" for i, name in rows[1::2])
+    )
     (data / "images_box.txt").write_text("".join(f"{i} 32 7 48 13\n" for i, _ in rows))
 
 
@@ -138,7 +154,9 @@ def test_aircraft_is_cut_out_by_its_boxes(tmp_path):
     boxes.write_text(lines.replace("32 7 48 13", "70 7 90 13"))
     moved = datasets.load(spec, size=16)
     assert moved.digest != novel.digest  # boxes are part of what is kept
-    with pytest.raises(InputError, match=r"image .*\.jpg: box 70 7 90 13 is not in an image of 60x40"):
+    with pytest.raises(
+        InputError, match=r"image .*\.jpg: box 70 7 90 13 is not in an image of 60x40"
+    ):
         moved.images[:1]
     for line in ("", "0000000 32 7 48", "0000000 32 7 48 x"):
         boxes.write_text(lines.replace("0000000 32 7 48 13", line))
@@ -148,7 +166,10 @@ def test_aircraft_is_cut_out_by_its_boxes(tmp_path):
 
 
 def fungi(root, names=1394):
-    categories = [{"id": i, "name": "Agaricus " if i in (8, 9) else f"species {i}"} for i in reversed(range(names))]
+    categories = [
+        {"id": i, "name": "Agaricus " if i in (8, 9) else f"species {i}"}
+        for i in reversed(range(names))
+    ]
     for part, classes in (("train", (8, 9, 0, 1)), ("val", (8, 0))):
         images, annotations = [], []
         for n, c in enumerate(classes):
@@ -183,7 +204,8 @@ def flowers(root, classes=102):
     numbers = np.arange(1, len(labels) + 1)
     test_numbers = numbers[(numbers - 1) % 4 > 1]
     savemat(
-        root / "setid.mat", {"trnid": numbers[::4][None], "valid": numbers[1::4][None], "tstid": test_numbers[None]}
+        root / "setid.mat",
+        {"trnid": numbers[::4][None], "valid": numbers[1::4][None], "tstid": test_numbers[None]},
     )
     for i, label in enumerate(labels):
         picture(root / "jpg" / f"image_{i + 1:05d}.jpg", int(label))
@@ -194,13 +216,25 @@ def test_flowers_come_split_or_whole(tmp_path):
     novel = datasets.load(f"vgg-flower:{tmp_path}", size=8)
     assert [int(c) for c in novel.class_names] == listed_splits()["vgg-flower"]["novel"]
     shade = np.asarray(novel.images)[:, 4, 4, 0]
-    assert abs(shade.astype(int) - np.array(novel.class_names, int)[novel.labels]).max() <= 1  # of JPEG
+    assert (
+        abs(shade.astype(int) - np.array(novel.class_names, int)[novel.labels]).max() <= 1
+    )  # of JPEG
     whole = datasets.load(f"flowers102:{tmp_path}")
-    assert len(whole.class_names) == 102 and len(whole) == 204 and set(whole.facts["part"]) == {"train", "val", "test"}
+    assert (
+        len(whole.class_names) == 102
+        and len(whole) == 204
+        and set(whole.facts["part"]) == {"train", "val", "test"}
+    )
     tested = datasets.load(f"flowers102:{tmp_path}?part=test")
-    assert set(tested.facts["part"]) == {"test"} and len(tested) == (whole.facts["part"] == "test").sum()
+    assert (
+        set(tested.facts["part"]) == {"test"}
+        and len(tested) == (whole.facts["part"] == "test").sum()
+    )
     refuses(f"flowers102:{tmp_path}", "split = base; of this data set there is novel", "base")
-    refuses(f"flowers102:{tmp_path}?part=tests", r"part = tests; test, train, val are allowed \(did you mean test")
+    refuses(
+        f"flowers102:{tmp_path}?part=tests",
+        r"part = tests; test, train, val are allowed \(did you mean test",
+    )
     (tmp_path / "imagelabels.mat").write_bytes(b"MATLAB 5.0, or not")
     refuses(f"vgg-flower:{tmp_path}", "imagelabels.mat is not a MATLAB file with labels")
 
@@ -214,7 +248,9 @@ def test_traffic_signs_know_their_tracks(tmp_path):
         (root / f"{c:05d}" / f"GT-{c:05d}.csv").write_text("Filename;Width\n")
     signs = datasets.load(f"traffic-signs:{tmp_path}")
     assert signs.class_names == ["00000", "00001", "00002"] and signs.counts.tolist() == [4, 4, 4]
-    assert signs.facts["track"].tolist()[:5] == ["00000/00000"] * 2 + ["00000/00001"] * 2 + ["00001/00000"]
+    assert signs.facts["track"].tolist()[:5] == ["00000/00000"] * 2 + ["00000/00001"] * 2 + [
+        "00001/00000"
+    ]
 
 
 OBJECTS = [(20, 30, 40, 20), (0, 0, 10, 10), (99.8, 79.8, 0.1, 0.1), (110, 0, 5, 5)]
@@ -225,9 +261,19 @@ def mscoco(root):
     photo(root / "train2017" / "000000000009.jpg", (100, 80), (20, 30, 60, 50), 0)
     content = {
         "images": [{"id": 9, "file_name": "000000000009.jpg", "width": 100, "height": 80}],
-        "categories": [{"id": 90 - i, "name": kind} for i, kind in enumerate(lists["novel"] + lists["validation"])],
+        "categories": [
+            {"id": 90 - i, "name": kind}
+            for i, kind in enumerate(lists["novel"] + lists["validation"])
+        ],
         "annotations": [
-            {"id": 500 + i, "image_id": 9, "category_id": c, "bbox": box, "segmentation": [], "iscrowd": 0}
+            {
+                "id": 500 + i,
+                "image_id": 9,
+                "category_id": c,
+                "bbox": box,
+                "segmentation": [],
+                "iscrowd": 0,
+            }
             for i, (box, c) in enumerate(zip((*OBJECTS, OBJECTS[0]), (90, 89, 90, 90, 30)))
         ],
     }
@@ -253,7 +299,9 @@ def test_mscoco_is_cut_into_objects(tmp_path):
     assert set(novel.facts["photo"]) == {"000000000009.jpg"}
     with Image.open(tmp_path / "train2017" / "000000000009.jpg") as image:
         for i in range(2):
-            expected = image.crop(cut(OBJECTS[i], *image.size)).resize((32, 32), Image.Resampling.BICUBIC)
+            expected = image.crop(cut(OBJECTS[i], *image.size)).resize(
+                (32, 32), Image.Resampling.BICUBIC
+            )
             assert abs(np.asarray(novel.images)[i].astype(int) - np.asarray(expected)).max() <= 1
     assert datasets.load(spec, "validation").class_names == [lists["validation"][20]]
     refuses(spec, "split = base; of this data set there is novel and validation", "base")
@@ -264,7 +312,10 @@ def test_mscoco_is_cut_into_objects(tmp_path):
 def quickdraw(root, n=3):
     for c, name in enumerate(listed_splits()["quickdraw"]["novel"]):
         file = f"full_numpy_bitmap_{name}.npy" if c % 2 else f"{name}.npy"
-        np.save(root / file, np.full((n + c % 2, 784), c, np.uint8) + (np.arange(784) // 28).astype(np.uint8))
+        np.save(
+            root / file,
+            np.full((n + c % 2, 784), c, np.uint8) + (np.arange(784) // 28).astype(np.uint8),
+        )
 
 
 def test_quickdraw_is_read_from_its_bitmaps(tmp_path):
@@ -294,7 +345,10 @@ def test_eurosat_and_food_are_taken_whole(tmp_path):
     (root / "meta" / "train.txt").write_text("apple_pie/apple_pie_0\nwaffles/waffles_0\n")
     (root / "meta" / "test.txt").write_text("apple_pie/apple_pie_1\nwaffles/waffles_2\n")
     tested = datasets.load(f"food101:{root}?part=test", size=8)
-    assert tested.facts["file"].tolist() == ["images/apple_pie/apple_pie_1.jpg", "images/waffles/waffles_2.jpg"]
+    assert tested.facts["file"].tolist() == [
+        "images/apple_pie/apple_pie_1.jpg",
+        "images/waffles/waffles_2.jpg",
+    ]
     assert np.asarray(tested.images)[:, 4, 4, 0].tolist() == [1, 7]
     assert len(datasets.load(f"food101:{root}")) == 6
 
@@ -315,7 +369,10 @@ def test_meta_album_tests_on_one_set_of_three(tmp_path):
             shades = np.asarray(images.images)[:, 8, 8, 0].tolist()
             assert shades == [80 * s + 4 * n + c for n in range(10) for c in range(2)]
     assert datasets.load(f"meta-album:{tmp_path}/BRD").class_names == ["a", "b"]
-    refuses(f"meta-album:{tmp_path}", r"holds data sets of Meta-Album; name one, or a set: .*\?test_set=0")
+    refuses(
+        f"meta-album:{tmp_path}",
+        r"holds data sets of Meta-Album; name one, or a set: .*\?test_set=0",
+    )
     refuses(f"meta-album:{tmp_path}?test_set=3", "test_set = 3; a whole number from 0 to 2")
     (tmp_path / "BRD" / "labels.csv").unlink()
     refuses(f"meta-album:{tmp_path}?test_set=0", "no folder BRD or BRD_Mini in")
@@ -323,8 +380,12 @@ def test_meta_album_tests_on_one_set_of_three(tmp_path):
 
 def test_cub_takes_the_split_that_is_named(tmp_path):
     names = [f"{c:03d}.bird_{c}" for c in range(1, 201)]
-    (tmp_path / "classes.txt").write_text("".join(f"{c + 1} {name}\n" for c, name in enumerate(names)))
-    (tmp_path / "images.txt").write_text("".join(f"{c + 1} {name}/1.jpg\n" for c, name in enumerate(names)))
+    (tmp_path / "classes.txt").write_text(
+        "".join(f"{c + 1} {name}\n" for c, name in enumerate(names))
+    )
+    (tmp_path / "images.txt").write_text(
+        "".join(f"{c + 1} {name}/1.jpg\n" for c, name in enumerate(names))
+    )
     (tmp_path / "image_class_labels.txt").write_text("".join(f"{c} {c}\n" for c in range(1, 201)))
     for c, name in enumerate(names):
         picture(tmp_path / "images" / name / "1.jpg", c)
@@ -338,15 +399,22 @@ def test_cub_takes_the_split_that_is_named(tmp_path):
     assert datasets.load(f"{spec}?splits=chen").class_names == names[3::4]
     (tmp_path / "classes.txt").write_text("1 1st.bird\n")
     refuses(f"{spec}?splits=meta-dataset", "no class .* are missing")
-    refuses(f"{spec}?splits=metadataset", "splits = metadataset; chen, fewstab, meta-dataset are allowed")
+    refuses(
+        f"{spec}?splits=metadataset",
+        "splits = metadataset; chen, fewstab, meta-dataset are allowed",
+    )
     for load in (datasets.load, datasets.check_name):
-        with pytest.raises(InputError, match=r"splits can be set, not split \(did you mean splits\?\)"):
+        with pytest.raises(
+            InputError, match=r"splits can be set, not split \(did you mean splits\?\)"
+        ):
             load(f"{spec}?split=meta-dataset")
 
 
 def test_cub_is_read_without_the_lists_of_its_release(tmp_path):
     for part, name in (("train", "a"), ("val", "b"), ("test", "c")):
-        pd.DataFrame({"filename": [f"{name}/1.png"], "label": [name]}).to_csv(tmp_path / f"{part}.csv", index=False)
+        pd.DataFrame({"filename": [f"{name}/1.png"], "label": [name]}).to_csv(
+            tmp_path / f"{part}.csv", index=False
+        )
         picture(tmp_path / "images" / name / "1.png", 9)
     images = datasets.load(f"cub:{tmp_path}")
     assert images.class_names == ["c"] and images.name == f"cub:{tmp_path}"
@@ -376,5 +444,7 @@ def test_a_command_runs_on_a_release(tmp_path):
     omniglot(tmp_path)
     table = tmp_path / "table.csv"
     shape = "--ways 2 --shots 1 --queries 1 --tasks 3 --learners ncc --samplings closed --size 28".split()
-    assert app.main(["evaluate", f"omniglot:{tmp_path}", "glyph-conv", "-o", str(table), *shape]) == 0
+    assert (
+        app.main(["evaluate", f"omniglot:{tmp_path}", "glyph-conv", "-o", str(table), *shape]) == 0
+    )
     assert len(pd.read_csv(table)) == 3

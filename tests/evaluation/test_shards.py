@@ -18,6 +18,7 @@ import pytest
 import torch
 from PIL import Image
 from safetensors.torch import load_file, save_file
+from test_probe import FEATURES, TASKS, UNEVEN, shipped
 
 from fslcore import datasets, evaluation, learners, store
 from fslcore.cli import app
@@ -25,11 +26,9 @@ from fslcore.datasets.bank import Bank, load_features
 from fslcore.datasets.images import OnDemand
 from fslcore.errors import InputError, note
 from fslcore.evaluation import cache, records
-from fslcore.models import backbones, shards
-from fslcore.models import features as feature_code
+from fslcore.models import backbones, features as feature_code, shards
 from fslcore.paths import ROOT
 from fslcore.tasks import sample_closed
-from test_probe import FEATURES, TASKS, UNEVEN, shipped
 
 # The last batch is not full.
 N = 70

@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
+from learner_inputs import as_trained, features, without_classes
 from torch import nn
 from torch.nn import functional as F
 
@@ -15,7 +16,6 @@ from fslcore.learners.protocol import Learner
 from fslcore.models.backbones import Backbone
 from fslcore.models.networks import Conv4
 from fslcore.tasks import sample_closed
-from learner_inputs import as_trained, features, without_classes
 
 KINDS = learners.of_features.values()
 TRAINED = [kind for kind in KINDS if issubclass(kind, nn.Module)]

@@ -5,6 +5,7 @@ import copy
 import numpy as np
 import pytest
 import torch
+from learner_inputs import UNEVEN, as_trained, features, task_tensors, unit
 from safetensors.torch import load_file
 
 from fslbook import training
@@ -15,7 +16,6 @@ from fslcore.errors import InputError
 from fslcore.learners import MTLIFSL, SIB, SIBIFSL, FrozenMAMLIFSL, MatchingNet, MatchingNetIFSL
 from fslcore.models import backbones
 from fslcore.tasks import sample_closed
-from learner_inputs import UNEVEN, as_trained, features, task_tensors, unit
 
 DIM = 24
 

@@ -6,8 +6,20 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
-from sklearn.linear_model import LogisticRegression as SklearnLR
-from sklearn.linear_model import Ridge
+from learner_inputs import (
+    MAP,
+    UNEVEN,
+    as_trained,
+    descend,
+    features,
+    padded,
+    task_rows,
+    task_tensors,
+    unit,
+    without_classes,
+    zero_head,
+)
+from sklearn.linear_model import LogisticRegression as SklearnLR, Ridge
 from torch.nn import functional as F
 
 from fslcore import learners
@@ -40,19 +52,6 @@ from fslcore.models import backbones
 from fslcore.models.backbones import Backbone
 from fslcore.models.networks import Conv4, GlyphConv
 from fslcore.tasks import sample_closed
-from learner_inputs import (
-    MAP,
-    UNEVEN,
-    as_trained,
-    descend,
-    features,
-    padded,
-    task_rows,
-    task_tensors,
-    unit,
-    without_classes,
-    zero_head,
-)
 
 # ------------------------------------------------------------ logistic regression
 

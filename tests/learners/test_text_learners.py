@@ -7,6 +7,7 @@ from functools import partial
 import numpy as np
 import pytest
 import torch
+from learner_inputs import task_rows, unit
 from safetensors.numpy import save_file as save_numpy_file
 from safetensors.torch import save_file
 from scipy.optimize import minimize
@@ -19,7 +20,6 @@ from fslcore.learners import SimpleShot, TextProbe, TipAdapter, logistic
 from fslcore.models import backbones, registry
 from fslcore.models.networks import import_torchvision
 from fslcore.tasks import sample_closed
-from learner_inputs import task_rows, unit
 
 CLASSES = 20
 EACH = 40

@@ -12,7 +12,9 @@ from fslbook import cli as book
 from fslcore.cli import app
 
 os.environ.setdefault("HF_HUB_OFFLINE", "1")  # before the library that reads it is imported
-MEMORY = 12 * 2**30  # bytes a case may ask for: one that asks for more gets a MemoryError, and not the machine
+MEMORY = (
+    12 * 2**30
+)  # bytes a case may ask for: one that asks for more gets a MemoryError, and not the machine
 # To build a parser takes longer than to refuse a line.
 PROGRAMS = {module: functools.cache(module._program) for module in (app, book)}
 

@@ -51,7 +51,10 @@ def fslbook(*arguments: object) -> Done:
 
 
 def _run(main: Callable[[list[str]], int], arguments: tuple[object, ...]) -> Done:
-    with contextlib.redirect_stdout(io.StringIO()) as out, contextlib.redirect_stderr(io.StringIO()) as err:
+    with (
+        contextlib.redirect_stdout(io.StringIO()) as out,
+        contextlib.redirect_stderr(io.StringIO()) as err,
+    ):
         try:
             code = main([str(argument) for argument in arguments])
         except SystemExit as end:
@@ -74,7 +77,9 @@ def asked(call: Callable[[], object]) -> Done:
 def holds(text: str, words: str) -> bool:
     """Whether a text has all of these words, in any case: ``a & b|c`` is a, and b or c."""
     text = text.lower()
-    return all(any(word in text for word in words_of.split("|")) for words_of in words.lower().split(" & "))
+    return all(
+        any(word in text for word in words_of.split("|")) for words_of in words.lower().split(" & ")
+    )
 
 
 def refused(done: Done, words: str) -> None:
@@ -113,7 +118,9 @@ def fine(_: Done) -> bool:
 
 def near(truth: object, tolerance: float = 1e-9) -> Callable[[Done], bool]:
     """The value is this, or close to it."""
-    return lambda done: np.allclose(np.asarray(done.value, float), truth, rtol=0, atol=tolerance, equal_nan=True)
+    return lambda done: np.allclose(
+        np.asarray(done.value, float), truth, rtol=0, atol=tolerance, equal_nan=True
+    )
 
 
 def has(words: str) -> Callable[[Done], bool]:

@@ -35,7 +35,9 @@ def tree(write=None, root="data", ending=".png"):
 
 def save(change=lambda image: image, **options) -> Callable:
     """Writes with Pillow what ``change`` makes of the grey image, of dark ink on light paper."""
-    return lambda c, i, path: change(Image.fromarray((230 - 200 * shape(c, i)).astype("u1"))).save(path, **options)
+    return lambda c, i, path: change(Image.fromarray((230 - 200 * shape(c, i)).astype("u1"))).save(
+        path, **options
+    )
 
 
 def array(make, **options) -> Callable:
@@ -55,7 +57,9 @@ def put(name, content=b"") -> Callable:
 
 
 def cut(path="data/lying/0.png", share=0.6) -> Callable:
-    return lambda: Path(path).write_bytes(Path(path).read_bytes()[: int(share * os.path.getsize(path))])
+    return lambda: Path(path).write_bytes(
+        Path(path).read_bytes()[: int(share * os.path.getsize(path))]
+    )
 
 
 def tiff(make) -> Callable:
@@ -67,10 +71,15 @@ def tiff(make) -> Callable:
         data = values.astype(values.dtype.newbyteorder("<")).tobytes()
         fields = {256: width, 257: height, 259: 1, 262: 2 if samples == 3 else 1}
         fields |= {273: 0, 277: samples, 278: height, 279: len(data)}
-        fields |= {258: (8 * values.itemsize,) * samples, 339: ("_uif".index(values.dtype.kind),) * samples}
+        fields |= {
+            258: (8 * values.itemsize,) * samples,
+            339: ("_uif".index(values.dtype.kind),) * samples,
+        }
         directory = ImageFileDirectory_v2()
         for tag, value in fields.items():
             directory[tag] = value
-        path.write_bytes(b"II*\0" + struct.pack("<I", 8) + directory.tobytes(8) + data)  # which moves the 0 of 273
+        path.write_bytes(
+            b"II*\0" + struct.pack("<I", 8) + directory.tobytes(8) + data
+        )  # which moves the 0 of 273
 
     return write

@@ -18,8 +18,7 @@ import torch
 from fslbook.attributes import Attributes
 from fslbook.estimation import resampled
 from fslbook.fewstab.tables import gaps
-from fslcore import evaluation, stats
-from fslcore import tasks as samplers
+from fslcore import evaluation, stats, tasks as samplers
 from fslcore.errors import InputError
 from fslcore.report import Options
 from fslcore.stats.intervals import limits, plus_minus
@@ -74,7 +73,16 @@ BAD = {
     "array": ARRAYS,
     "positives": [*ARRAYS, 0.0, [0, 1, 2, 3, 4], -np.inf],
     "whole array": [*ARRAYS, [1.0, 2.0], [True]],
-    "labels": [*ARRAYS[:6], [[1], [1, 2]], 3, [1, None], ["a", 1], np.array([1, np.nan] * 30), np.eye(8), [1j] * 8],
+    "labels": [
+        *ARRAYS[:6],
+        [[1], [1, 2]],
+        3,
+        [1, None],
+        ["a", 1],
+        np.array([1, np.nan] * 30),
+        np.eye(8),
+        [1j] * 8,
+    ],
     "choice": TEXTS,
     "flag": [None, 0, 1, "no", [], 2.5],
     "object": ODD,
@@ -88,7 +96,9 @@ SPOILT = {
     "as text": lambda good: np.asarray(good).astype(str),
     "with a dimension more": lambda good: np.asarray(good)[None],
     "empty": lambda good: np.asarray(good)[:0],
-    "masked": lambda good: np.ma.masked_array(good, np.arange(np.size(good)).reshape(np.shape(good)) == 1),
+    "masked": lambda good: np.ma.masked_array(
+        good, np.arange(np.size(good)).reshape(np.shape(good)) == 1
+    ),
 }
 
 
@@ -102,7 +112,11 @@ def bad(kind, good):
     """Bad values of a kind, by how they are shown."""
     values = {repr(value): value for value in BAD[kind]}
     if kind in ("array", "positives", "whole array", "labels") and np.size(good) > 2:
-        values |= {name: spoil(good) for name, spoil in SPOILT.items() if (kind, name) != ("labels", "as text")}
+        values |= {
+            name: spoil(good)
+            for name, spoil in SPOILT.items()
+            if (kind, name) != ("labels", "as text")
+        }
     return values
 
 
@@ -130,7 +144,11 @@ TAKEN = {
     ("winner_interval", "df"): ("with inf",),  # of normal means
     ("chance_better", "first"): NEGATIVE,
     ("chance_better", "second"): NEGATIVE,
-    ("conformal_quantile", "scores"): (*NEGATIVE, "[inf, inf, inf, inf, inf]", "with inf"),  # inf: without an answer
+    ("conformal_quantile", "scores"): (
+        *NEGATIVE,
+        "[inf, inf, inf, inf, inf]",
+        "with inf",
+    ),  # inf: without an answer
     # None of them.
     ("holm", "p_values"): NONE,
     ("benjamini_hochberg", "p_values"): NONE,
@@ -156,7 +174,9 @@ PLACES = {
 Q = np.array([1, 2, 4, 8, 16.0])
 RECORD = evaluation.Record(RNG.random(TASKS.query.shape) < 0.5, TASKS.query_label)
 FRAME = pd.DataFrame(50 + 5 * RNG.standard_normal((40, 3)), columns=["x", "y", "z"])
-ATTRIBUTES = Attributes(np.array([[1, 0, 1], [0, 0, 1], [1, 1, 1], [0, 1, 1]], bool), ("a", "b", "c"))
+ATTRIBUTES = Attributes(
+    np.array([[1, 0, 1], [0, 0, 1], [1, 1, 1], [0, 1, 1]], bool), ("a", "b", "c")
+)
 # Of the book's code some functions take what a user brings; some of the statistics are used inside the library only; of
 # reports and attributes, those that take numbers.
 MODULES = {
@@ -203,7 +223,9 @@ OTHER_KINDS = {
     "overlap_conclusion": dict(first="object", second="object"),
     "influence": dict(images="whole array", pool="whole array"),
     "best_queries": dict(tasks="positives"),
-    "from_printed": dict(first="object", second="object", tasks="count", images="count", queries="count"),
+    "from_printed": dict(
+        first="object", second="object", tasks="count", images="count", queries="count"
+    ),
     "winner_interval": dict(df="positives"),
     "equivalence": dict(difference="object"),
     "anytime_interval": dict(bounds="object"),
@@ -218,7 +240,9 @@ OTHER_KINDS = {
 
 def kind_of(function, argument):
     """The kind of values that an argument takes: a key of `BAD`."""
-    kinds = {name: kind for kind, names in KINDS.items() for name in names} | OTHER_KINDS.get(function, {})
+    kinds = {name: kind for kind, names in KINDS.items() for name in names} | OTHER_KINDS.get(
+        function, {}
+    )
     return kinds[argument]
 
 
@@ -272,7 +296,9 @@ FUNCTIONS = {
             labels=np.arange(24) // 8, weights=[1.0, 2.0, 3.0], groups=np.arange(24) % 12, pool=50
         ),
         "pilot": dict(shots=5, labels=QUERIES),
-        "best_queries": dict(model=stats.VarianceModel(0.01, 0.2, 0.1, 5), queries=[1, 2, 3], tasks=[60, 50, 40]),
+        "best_queries": dict(
+            model=stats.VarianceModel(0.01, 0.2, 0.1, 5), queries=[1, 2, 3], tasks=[60, 50, 40]
+        ),
         "task_count": dict(images=6000, shots=5, queries=15),
         "power": dict(difference=1.0),
         "detectable_difference": {},
@@ -289,7 +315,9 @@ FUNCTIONS = {
         ),
         "plan": dict(pilot=stats.three_intervals(**PLACES), images_per_class=12, n_classes=8),
         "new_runs": dict(accuracies=RIGHT[:5, :, 0], second=None),
-        "run_intervals": dict(values=np.stack([PLACES["values"], 1 - PLACES["values"]]), second=None),
+        "run_intervals": dict(
+            values=np.stack([PLACES["values"], 1 - PLACES["values"]]), second=None
+        ),
         "chance_better": {},
         "plan_runs": dict(pilot=stats.new_runs(RIGHT[:5, :, 0], RIGHT[5:10, :, 0])),
         "holm": {},
@@ -309,11 +337,17 @@ FUNCTIONS = {
         "moments": dict(labels=QUERIES),
     },
     "tasks": {
-        "Tasks": dict(support_label=TASKS.support_label, query_label=TASKS.query_label, sampler={}, unseen=True),
+        "Tasks": dict(
+            support_label=TASKS.support_label,
+            query_label=TASKS.query_label,
+            sampler={},
+            unseen=True,
+        ),
         "sample_closed": SHAPE | dict(groups=np.arange(96)),
         "sample_open": dict(ways=4, shots=2, queries=3, max_tasks=5, groups=None),
         "sample_all": dict(tasks=5, shots=2),
-        "sample_biased": SHAPE | dict(shots=1, attributes=HAS, support="SC3", query="QC3", variant="paper"),
+        "sample_biased": SHAPE
+        | dict(shots=1, attributes=HAS, support="SC3", query="QC3", variant="paper"),
         "sample_matched": {},
         "ESTIMATORS": None,
         "ORACLE": None,
@@ -374,7 +408,10 @@ def good_values(module_name, name):
     """A good value of each argument of a function."""
     parameters = inspect.signature(getattr(MODULES[module_name], name)).parameters
     defaults = {key: argument.default for key, argument in parameters.items() if key != "check"}
-    return {key: (GOOD | FUNCTIONS[module_name][name]).get(key, default) for key, default in defaults.items()}
+    return {
+        key: (GOOD | FUNCTIONS[module_name][name]).get(key, default)
+        for key, default in defaults.items()
+    }
 
 
 CASES = [
@@ -410,10 +447,14 @@ def as_tensor(kind, value):
     return tensor.double().requires_grad_() if kind in ("array", "positives") else tensor
 
 
-@pytest.mark.parametrize("name", [name for name, arguments in FUNCTIONS["stats"].items() if arguments is not None])
+@pytest.mark.parametrize(
+    "name", [name for name, arguments in FUNCTIONS["stats"].items() if arguments is not None]
+)
 def test_statistics_take_tensors_with_gradients(name):
     arguments, function = good_values("stats", name), getattr(stats, name)
-    tensors = {argument: as_tensor(kind_of(name, argument), value) for argument, value in arguments.items()}
+    tensors = {
+        argument: as_tensor(kind_of(name, argument), value) for argument, value in arguments.items()
+    }
     assert repr(function(**tensors)) == repr(function(**arguments))
 
 
@@ -435,7 +476,8 @@ def levels(result) -> list[float]:
 
 
 @pytest.mark.parametrize(
-    "name", [case.values[1] for case in CASES if case.values[0] == "stats" and case.values[2] == "level"]
+    "name",
+    [case.values[1] for case in CASES if case.values[0] == "stats" and case.values[2] == "level"],
 )
 def test_a_result_names_the_level_that_was_asked_for(name):
     result = getattr(stats, name)(**good_values("stats", name) | {"level": 0.8125})
@@ -456,8 +498,14 @@ def is_whole(result) -> bool:
 
 
 @pytest.mark.parametrize("module_name, name, argument", CASES)
-def test_every_bad_value_of_an_argument_is_named_or_its_result_is_whole(module_name, name, argument):
-    function, good, kind = getattr(MODULES[module_name], name), good_values(module_name, name), kind_of(name, argument)
+def test_every_bad_value_of_an_argument_is_named_or_its_result_is_whole(
+    module_name, name, argument
+):
+    function, good, kind = (
+        getattr(MODULES[module_name], name),
+        good_values(module_name, name),
+        kind_of(name, argument),
+    )
     default = inspect.signature(function).parameters[argument].default
     for value_name, value in bad(kind, good[argument]).items():
         signal.setitimer(signal.ITIMER_REAL, 3)
@@ -467,8 +515,16 @@ def test_every_bad_value_of_an_argument_is_named_or_its_result_is_whole(module_n
         except InputError as error:
             text = str(error)
             assert "\n" not in text and len(text) < 400, case
-            assert re.search(rf"(?<!\w)({WORDS.get(argument, argument)})(?!\w)", text), f"{case}: {text}"
+            assert re.search(rf"(?<!\w)({WORDS.get(argument, argument)})(?!\w)", text), (
+                f"{case}: {text}"
+            )
         else:
-            large = kind == "count" and isinstance(value, int) and value == 10**30  # of something that takes no memory
-            taken = (value is None and default is None) or large or value_name in TAKEN.get((name, argument), ())
+            large = (
+                kind == "count" and isinstance(value, int) and value == 10**30
+            )  # of something that takes no memory
+            taken = (
+                (value is None and default is None)
+                or large
+                or value_name in TAKEN.get((name, argument), ())
+            )
             assert taken and (value is None or is_whole(result)), f"{case} gives {result!r}"

@@ -12,12 +12,16 @@ from .pictures import array, cut, one, put, save, tree
 
 
 def assess(*options, data="data", output="out.html"):
-    return fslbook("assess", data, "-o", output, "--backbone", "glyph-conv", "--learner", "ncc", *options)
+    return fslbook(
+        "assess", data, "-o", output, "--backbone", "glyph-conv", "--learner", "ncc", *options
+    )
 
 
 def photos(c, i, path):
     """Photos of one scene a class, all but alike: noise over a pattern of the class."""
-    scene = np.random.default_rng(c).integers(40, 216, (6, 6, 3)).repeat(8, axis=0).repeat(8, axis=1)
+    scene = (
+        np.random.default_rng(c).integers(40, 216, (6, 6, 3)).repeat(8, axis=0).repeat(8, axis=1)
+    )
     noise = np.random.default_rng(100 + 10 * c + i).integers(-3, 4, scene.shape)
     Image.fromarray((scene + noise).astype("u1")).save(path)
 
@@ -47,7 +51,12 @@ def too_many():
         row("an empty class", save(), lambda: Path("data/none").mkdir(), "none"),
         row("corrupt", save(), cut(), "0.png"),
         row("empty image", save(), put("lying/0.png"), "0.png"),
-        row("12 of 16 bits", array(lambda s: ((0.9 - 0.8 * s) * 4095).astype("u2")), list, "0.png & white"),
+        row(
+            "12 of 16 bits",
+            array(lambda s: ((0.9 - 0.8 * s) * 4095).astype("u2")),
+            list,
+            "0.png & white",
+        ),
     ],
 )
 def test_supports(write, change, expected):
@@ -59,4 +68,6 @@ def test_supports(write, change, expected):
 @pytest.mark.slow
 def test_a_page_inside_the_support():
     tree(root=".")
-    judge(lambda: assess(data=".", output="disk/out.html"), lambda _: Path("disk/out.html").is_file())
+    judge(
+        lambda: assess(data=".", output="disk/out.html"), lambda _: Path("disk/out.html").is_file()
+    )

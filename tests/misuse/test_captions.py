@@ -51,7 +51,11 @@ def finished(end=""):
         row("the first half", begun(), all_of_them()),
         row("a table of other columns", "a,b\n1,2\n", "c.csv & image|caption"),
         row("captions of another captioner", HEAD + "disk/0.png,a disk,blip\n", "c.csv & blip"),
-        row("captions of other images", HEAD + "cat/0.png,a cat,pixels\n", "c.csv & other images|cat"),
+        row(
+            "captions of other images",
+            HEAD + "cat/0.png,a cat,pixels\n",
+            "c.csv & other images|cat",
+        ),
         row("an empty file", "", "c.csv"),
         row("noise", bytes(range(256)), "c.csv"),
         row("a row that is cut", begun('"disk/'), "c.csv"),
@@ -89,7 +93,12 @@ def test_images(change, expected):
     "data, options, expected",
     [
         *(
-            row(f"captioner {name or 'without a name'}", "folder:data", f"--captioner '{name}'", words)
+            row(
+                f"captioner {name or 'without a name'}",
+                "folder:data",
+                f"--captioner '{name}'",
+                words,
+            )
             for name, words in {
                 "pixel": "pixel & mean pixels",
                 "pixels:x": "pixels:x",
@@ -99,10 +108,20 @@ def test_images(change, expected):
             }.items()
         ),
         *(
-            row(f"output {v or 'without a name'}", "folder:data", f"-o '{v}'", f"{v or 'output|-o'} & .csv")
+            row(
+                f"output {v or 'without a name'}",
+                "folder:data",
+                f"-o '{v}'",
+                f"{v or 'output|-o'} & .csv",
+            )
             for v in ("c.txt", "", "c.csv.gz", ".")
         ),
-        row("a bad output, before weights are looked for", "folder:data", "--captioner blip -o c.txt", "c.txt"),
+        row(
+            "a bad output, before weights are looked for",
+            "folder:data",
+            "--captioner blip -o c.txt",
+            "c.txt",
+        ),
         row("output in a new folder", "folder:data", "-o new/c.csv", all_of_them("new/c.csv")),
     ],
 )

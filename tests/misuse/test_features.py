@@ -119,7 +119,9 @@ def test_files(file, content, expected):
         row("json", "--json", lambda done: json.loads(done.out)),
         row("intervals", "--intervals", has("new images & new classes")),
         row("intervals of open tasks", "--intervals --samplings open", has("new images")),
-        row("intervals of all classes", "--intervals --ways 6", has("—|inf|all classes|every class")),
+        row(
+            "intervals of all classes", "--intervals --ways 6", has("—|inf|all classes|every class")
+        ),
         row("an option cut short", "--way 3", high),
     ],
 )
@@ -151,7 +153,11 @@ def test_data_that_do_not_suffice(content, options, expected):
 @pytest.mark.parametrize(
     "arguments, expected",
     [
-        row("a backbone that is not needed", f"features:f.npz resnet99 -o r.csv {' '.join(SMALL)}", high),
+        row(
+            "a backbone that is not needed",
+            f"features:f.npz resnet99 -o r.csv {' '.join(SMALL)}",
+            high,
+        ),
         row("a capital", "Features:f.npz none -o r.csv", "Features: & features:"),
     ],
 )
@@ -164,7 +170,11 @@ def test_arguments(arguments, expected):
     "output, expected",
     [
         row("output without a name", "", "output|results & .csv"),
-        row("a new folder, and blanks", "new/r é 1.csv", lambda _: Path("new/r é 1.csv").stat().st_size),
+        row(
+            "a new folder, and blanks",
+            "new/r é 1.csv",
+            lambda _: Path("new/r é 1.csv").stat().st_size,
+        ),
         row("parquet", "r.parquet", lambda _: Path("r.parquet").stat().st_size),
     ],
 )

@@ -27,7 +27,9 @@ def test_the_command(arguments, words, monkeypatch):
     judge(lambda: fslcore("fetch", *split(arguments)), words)
 
 
-@pytest.mark.parametrize("url, words", [(NOBODY, "127.0.0.1 & a.pt"), ("http://nobody.invalid/", "nobody.invalid")])
+@pytest.mark.parametrize(
+    "url, words", [(NOBODY, "127.0.0.1 & a.pt"), ("http://nobody.invalid/", "nobody.invalid")]
+)
 def test_results_from_nowhere(url, words, monkeypatch):
     monkeypatch.setattr(download, "WAITS", ())
     monkeypatch.setenv("FSLCORE_CACHE", ".")

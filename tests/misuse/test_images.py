@@ -90,8 +90,14 @@ UNREADABLE = Path(os.fsdecode(b"data/disk/\xff.png"))
         row("names in other scripts", moved("data/lying", "data/横 é 🍄"), high),
         row("a newline in the name of a class", moved("data/lying", "data/ly\ning"), high),
         row("a newline in the name of a corrupt image", put("disk/a\nb.png", "x"), "b.png"),
-        row("bytes that are no text in the name of a corrupt one", lambda: UNREADABLE.write_text("x"), "png"),
-        row("a class with brackets and a percent sign", moved("data/lying", "data/[a-z] 100%"), high),
+        row(
+            "bytes that are no text in the name of a corrupt one",
+            lambda: UNREADABLE.write_text("x"),
+            "png",
+        ),
+        row(
+            "a class with brackets and a percent sign", moved("data/lying", "data/[a-z] 100%"), high
+        ),
         row("a class of 250 letters", moved("data/lying", "data/" + "x" * 250), high),
         row("classes that differ in case only", in_capitals, fine),
     ],

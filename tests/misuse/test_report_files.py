@@ -36,7 +36,9 @@ def per_task(header, cells):
 WIDE = per_task("task,ours,base", lambda *cells: cells)
 BARE = per_task("ours,base", lambda i, a, b: (a, b))
 LONG_ROWS = [
-    [method, i, value] for method, values in (("ours", OURS), ("base", BASE)) for i, value in enumerate(values)
+    [method, i, value]
+    for method, values in (("ours", OURS), ("base", BASE))
+    for i, value in enumerate(values)
 ]
 LONG = table("method,task,accuracy", LONG_ROWS)
 LINES = WIDE.splitlines()
@@ -112,9 +114,17 @@ FORMS = [  # in r.csv
     row("lines end as on an old Mac", WIDE.replace("\n", "\r"), means()),
     row("all in quotes", re.sub(r"([^,\n]+)", r'"\1"', WIDE), means()),
     row("empty lines between", WIDE.replace("\n", "\n\n").rstrip(), means()),
-    row("tasks are dates", re.sub(r"^(\d+),", r"2024-01-01T00:\1:00,", WIDE, flags=re.MULTILINE), means()),
+    row(
+        "tasks are dates",
+        re.sub(r"^(\d+),", r"2024-01-01T00:\1:00,", WIDE, flags=re.MULTILINE),
+        means(),
+    ),
     row("long, shuffled rows", shuffled(LONG), means()),
-    row("methods are numbers", WIDE.replace("ours,base", "1,2"), means({"r": (MEANS["ours"] + MEANS["base"]) / 2}, 2)),
+    row(
+        "methods are numbers",
+        WIDE.replace("ours,base", "1,2"),
+        means({"r": (MEANS["ours"] + MEANS["base"]) / 2}, 2),
+    ),
     row("Open with a capital", constant("sampling", "Open"), means()),
     row("K is 5.0", constant("ways", "5.0"), means()),
     row(
@@ -123,31 +133,57 @@ FORMS = [  # in r.csv
         means({"ours": MEANS["ours"]}),
     ),
     row("sep=; on top", "sep=;\n" + WIDE.replace(",", ";"), "row 1 & cells"),
-    row("comments on top and at the end", "# my results, 2024\n# run 3\n" + WIDE + "# end\n", means()),
+    row(
+        "comments on top and at the end",
+        "# my results, 2024\n# run 3\n" + WIDE + "# end\n",
+        means(),
+    ),
     row("a title on top", "My results of May\n" + WIDE, "row 1 & cells"),
     row("a title and an empty line on top", "My results,,\n,,\n" + WIDE, "My results"),
     row("no header", "\n".join(LINES[1:]), renamed("column 2", "column 3")),
     row("no header, shares only", BARE.split("\n", 1)[1], "--separator comma"),
     row("two header lines, as pandas writes", ",clip,clip\n" + WIDE, "two columns clip"),
-    row("the header once more in the middle", "\n".join(LINES[:20] + LINES[:1] + LINES[20:]), "row 20 & number"),
+    row(
+        "the header once more in the middle",
+        "\n".join(LINES[:20] + LINES[:1] + LINES[20:]),
+        "row 20 & number",
+    ),
     row("mean ± half-width in a cell", cell("61.2 ± 0.5"), "shares and percent"),
     row("a NUL in it", WIDE.replace("10,", "10\0,"), "r.csv"),
     row("compressed", gzip.compress(WIDE.encode()), "r.csv"),
-    row("a comma at the end of every row", per_task("task,ours,base", lambda i, a, b: (i, a, f"{b},")), "r.csv"),
+    row(
+        "a comma at the end of every row",
+        per_task("task,ours,base", lambda i, a, b: (i, a, f"{b},")),
+        "r.csv",
+    ),
     row("a quote that does not end", WIDE.replace("10,", '10,"'), "r.csv"),
 ]
 LAYOUTS = [  # in r.csv
     row("a row without name at the end", WIDE + f",{mean(OURS)},{mean(BASE)}\n", means()),
-    row("pandas' describe below", WIDE + "count,40,40\nmean,0.7,0.6\nstd,0.1,0.1\nmin,0.5,0.4\n", "shares and percent"),
+    row(
+        "pandas' describe below",
+        WIDE + "count,40,40\nmean,0.7,0.6\nstd,0.1,0.1\nmin,0.5,0.4\n",
+        "shares and percent",
+    ),
     row("long, a row of means a method", LONG + "ours,mean,0.73\nbase,all,0.65\n", means()),
-    row("a column Mean accuracy", with_column("Mean accuracy", lambda i, a, b: (a + b) / 2), means()),
     row(
-        "TensorBoard", per_task("Wall time,Step,Value", lambda i, a, b: (1.7e9 + i, i, a)), means({"r": MEANS["ours"]})
+        "a column Mean accuracy", with_column("Mean accuracy", lambda i, a, b: (a + b) / 2), means()
     ),
     row(
-        "a row per query, 1.0", table("ours,base", [(float(i % 4 > 0), float(i % 3 > 0)) for i in range(3000)]), ANSWERS
+        "TensorBoard",
+        per_task("Wall time,Step,Value", lambda i, a, b: (1.7e9 + i, i, a)),
+        means({"r": MEANS["ours"]}),
     ),
-    row("long, fifteen rows per task", table("method,task,accuracy", QUERIES), means({"x": 75, "y": 75}, 60)),
+    row(
+        "a row per query, 1.0",
+        table("ours,base", [(float(i % 4 > 0), float(i % 3 > 0)) for i in range(3000)]),
+        ANSWERS,
+    ),
+    row(
+        "long, fifteen rows per task",
+        table("method,task,accuracy", QUERIES),
+        means({"x": 75, "y": 75}, 60),
+    ),
     row(
         "transposed, a row a method",
         "method,t0,t1,t2\nours,0.7,0.8,0.75\nbase,0.6,0.7,0.65\n",
@@ -158,9 +194,13 @@ LAYOUTS = [  # in r.csv
         "method,mean,ci95\nours,70.1,0.5\nbase,68.2,0.4\n",
         means({"ours": 70.1, "base": 68.2}, 0),
     ),
-    row("a column task twice", per_task("task,task,ours,base", lambda i, a, b: (i, i, a, b)), "task"),
+    row(
+        "a column task twice", per_task("task,task,ours,base", lambda i, a, b: (i, i, a, b)), "task"
+    ),
     row("a method twice but for blanks", WIDE.replace("base", " ours", 1), "ours"),
-    row("methods that differ in case only", WIDE.replace("base", "Ours", 1), renamed("ours", "Ours")),
+    row(
+        "methods that differ in case only", WIDE.replace("base", "Ours", 1), renamed("ours", "Ours")
+    ),
     row("a method without a name", WIDE.replace("base", "", 1), "column 3 & name"),
     row("tasks 01 and 1", "task,ours,base\n01,.7,.6\n1,.72,.61\n2,.69,.64\n", "more than once"),
     row("long, a task twice", LONG + "ours,3,0.5\n", "ours & 3 & more than once"),
@@ -168,10 +208,15 @@ LAYOUTS = [  # in r.csv
     row("long, methods with other tasks", LONG + "ours,40,0.7\n", counted(41, 40)),
     row("an empty row in the middle", "\n".join(LINES[:20] + [",,"] + LINES[20:]), means()),
     row(
-        "one method in percent, one in shares", per_task("x,y", lambda i, a, b: (100 * a, b)), "y & shares and percent"
+        "one method in percent, one in shares",
+        per_task("x,y", lambda i, a, b: (100 * a, b)),
+        "y & shares and percent",
     ),
     row("two settings that overlap", constant("ways", 5) + "10,0,0.7,0.6\n", "1 task"),
-    *(row(f"ways of {v or 'nothing'}", constant("ways", v), means()) for v in ("five", "", "-5", "1e30")),
+    *(
+        row(f"ways of {v or 'nothing'}", constant("ways", v), means())
+        for v in ("five", "", "-5", "1e30")
+    ),
     *(row(f"a cell {text}", cell(text), "base & 6") for text in ("failed", "#DIV/0!")),
     *(row(f"a cell {text}", cell(text), f"{text} & --out-of") for text in ("-0.1", "170")),
     *(row(f"a cell {text}", cell(text), "r.csv & infinite") for text in ("-inf", "1e400")),
@@ -179,7 +224,11 @@ LAYOUTS = [  # in r.csv
     row("a cell 1,5", cell("1,5"), "row 6 & 1,5"),  # a comma makes two cells of it
 ]
 BROKEN = [  # in r.csv
-    row("a picture", b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\1\0\0\0\1\x08\2\0\0\0" + bytes(99), "r.csv"),
+    row(
+        "a picture",
+        b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\1\0\0\0\1\x08\2\0\0\0" + bytes(99),
+        "r.csv",
+    ),
     row("JSON", '[{"ours": 0.7, "base": 0.6}, {"ours": 0.8, "base": 0.7}]', "r.csv"),
     row("a link to itself", link("r.csv"), "r.csv"),
     row("a link to /dev/zero", link("/dev/zero"), "r.csv"),
@@ -196,7 +245,11 @@ PARQUET = [  # of what pandas writes
     row("index with a name", lambda f: f.rename_axis("task"), means()),
     row("two levels of index", lambda f: f.set_index([f.index // 20, f.index % 20]), means()),
     row("16-bit floats", lambda f: f.astype("float16"), means(tolerance=0.05)),
-    row("categories", lambda f: f.melt(var_name="method", value_name="acc").astype({"method": "category"}), means()),
+    row(
+        "categories",
+        lambda f: f.melt(var_name="method", value_name="acc").astype({"method": "category"}),
+        means(),
+    ),
     row("a column of lists", lambda f: f.assign(right=[[1, 0]] * len(f)), "right"),
     row("truth values", lambda f: f > 0.6, means({"ours": 90, "base": 57.5})),
     row("a date a row", lambda f: f.assign(when=pd.Timestamp("2024-01-01")), means()),
@@ -216,11 +269,15 @@ def test_a_table_in_a_file_of_another_kind_is_refused_or_read_rightly(file, cont
 
 @pytest.mark.parametrize("change, expected", PARQUET)
 def test_a_parquet_file_is_refused_or_read_rightly(change, expected):
-    refused_or_read("r.parquet", frame(lambda table, path: change(table).to_parquet(path)), expected)
+    refused_or_read(
+        "r.parquet", frame(lambda table, path: change(table).to_parquet(path)), expected
+    )
 
 
 @pytest.mark.parametrize(
-    "content", [b"PAR1" + bytes(range(256)), b"", Path.mkdir, WIDE], ids=["noise", "empty", "folder", "text"]
+    "content",
+    [b"PAR1" + bytes(range(256)), b"", Path.mkdir, WIDE],
+    ids=["noise", "empty", "folder", "text"],
 )
 def test_what_is_no_parquet_file_is_refused(content):
     refused_or_read("r.parquet", content, "r.parquet")
@@ -234,7 +291,9 @@ def refused_or_read(file, content, expected):
 
 def page(words):
     """A page is written, nothing else, and these words are printed."""
-    return lambda done: {path.name for path in Path().iterdir()} == {"r.csv", "out.html"} and has(words)(done)
+    return lambda done: (
+        {path.name for path in Path().iterdir()} == {"r.csv", "out.html"} and has(words)(done)
+    )
 
 
 @pytest.mark.parametrize(
@@ -248,8 +307,16 @@ def page(words):
         ),
         row("another script, and markup", WIDE.replace("ours", STRANGE, 1), [], page(STRANGE)),
         row("an empty cell, common tasks", cell(""), ["--common"], page("39")),
-        row("no task in common", LONG.replace("base,", "base,x"), ["--common"], "--common & no two tasks"),
-        *(row(f"page {v}", WIDE, ["-o", v], f"{v} & .html") for v in ("out", "out.html/", "-", ".html")),
+        row(
+            "no task in common",
+            LONG.replace("base,", "base,x"),
+            ["--common"],
+            "--common & no two tasks",
+        ),
+        *(
+            row(f"page {v}", WIDE, ["-o", v], f"{v} & .html")
+            for v in ("out", "out.html/", "-", ".html")
+        ),
         row("page without a name", WIDE, ["-o", ""], "output|-o"),
     ],
 )

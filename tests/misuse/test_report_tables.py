@@ -7,8 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.stats
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from fslcore.report import Results
 
@@ -19,8 +18,12 @@ def frame(methods, tasks, gap=0.0, *, seed=0, noise=5.0, spread=10.0, decimals=N
     """A wide table in percent: tasks differ by ``spread``, methods by ``gap`` each, and by ``noise`` on a task."""
     rng = np.random.default_rng(seed)
     hard = 50 + spread * rng.normal(size=(tasks, 1))
-    values = np.clip(hard + gap * np.arange(methods) + noise * rng.normal(size=(tasks, methods)), 2, 99)
-    return pd.DataFrame(values, columns=[f"m{i}" for i in range(methods)]).round(15 if decimals is None else decimals)
+    values = np.clip(
+        hard + gap * np.arange(methods) + noise * rng.normal(size=(tasks, methods)), 2, 99
+    )
+    return pd.DataFrame(values, columns=[f"m{i}" for i in range(methods)]).round(
+        15 if decimals is None else decimals
+    )
 
 
 def everything(wide):
@@ -49,7 +52,9 @@ def test_means_differences_and_p_values_are_those_of_scipy(**options):
         d = wide[pair.a] - wide[pair.b]
         assert pair.difference == pytest.approx(d.mean(), abs=1e-4)
         if d.std() > 0.01:
-            assert pair.p == pytest.approx(scipy.stats.ttest_rel(wide[pair.a], wide[pair.b]).pvalue, abs=1e-6)
+            assert pair.p == pytest.approx(
+                scipy.stats.ttest_rel(wide[pair.a], wide[pair.b]).pvalue, abs=1e-6
+            )
     assert (results.pairs["verdict"].eq("better") <= results.pairs["more_units"].isna()).all()
 
 
@@ -66,12 +71,20 @@ F = frame(2, 40)
     [
         row("equal but for 32 bits", F.assign(m1=F.m0.astype("f4").astype(float)), together),
         row("one task apart", F.assign(m1=np.r_[F.m0[:-1], F.m0.iloc[-1] + 1]), together),
-        row("0.3 against 0.1 + 0.2", pd.DataFrame({"x": [0.3] * 40, "y": [0.1 + 0.2] * 40}), together),
+        row(
+            "0.3 against 0.1 + 0.2",
+            pd.DataFrame({"x": [0.3] * 40, "y": [0.1 + 0.2] * 40}),
+            together,
+        ),
         row("the same gap on every task", F.assign(m1=F.m0 + 0.5), fine),
         row("one method constant", F.assign(m1=50.0), fine),
         row("both constant, apart", F.assign(m0=50.0, m1=60.0), fine),
         row("no columns", F[[]], "r.csv"),
-        row("columns of two levels", F.set_axis(pd.MultiIndex.from_tuples([("a", "x"), ("a", "y")]), axis=1), "level"),
+        row(
+            "columns of two levels",
+            F.set_axis(pd.MultiIndex.from_tuples([("a", "x"), ("a", "y")]), axis=1),
+            "level",
+        ),
         row("tasks that are numbers and texts", F.assign(task=[*range(39), "last"]), fine),
         row("columns difference and mean", F.set_axis(["difference", "mean"], axis=1), "r.csv"),
         row("methods setting and verdict", F.set_axis(["setting", "verdict"], axis=1), fine),

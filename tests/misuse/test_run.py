@@ -38,7 +38,15 @@ BAD = {
     "ways": (split("1 51 1e9 .nan five 2.5 true [5] null \"'5'\" 2024-01-01 @5 010 1:30"), "way"),
     "level": (["1", ".nan", "high", "[0.95]", "&a [*a]"], "level"),
     "datasets": (
-        ["[]", "[clipard]", "[clipart, 3]", "{a: clipart}", "clipart, fashion", "['folder:gone']", "[clipart, fashion"],
+        [
+            "[]",
+            "[clipard]",
+            "[clipart, 3]",
+            "{a: clipart}",
+            "clipart, fashion",
+            "['folder:gone']",
+            "[clipart, fashion",
+        ],
         "dataset",
     ),
     "backbones": (["[resnet50]"], "backbone"),
@@ -50,8 +58,18 @@ BAD = {
 @pytest.mark.parametrize(
     "notebook, name, value, expected",
     [
-        *(row(f"{name} {v}", HERE, name, v, words) for name, (values, words) in BAD.items() for v in values),
-        row("a command", HERE, "datasets", "!!python/object/apply:os.system ['touch SPRUNG']", "dataset"),
+        *(
+            row(f"{name} {v}", HERE, name, v, words)
+            for name, (values, words) in BAD.items()
+            for v in values
+        ),
+        row(
+            "a command",
+            HERE,
+            "datasets",
+            "!!python/object/apply:os.system ['touch SPRUNG']",
+            "dataset",
+        ),
         row("a number with a comment", HERE, "ways", "5 # classes", wrote),
         row("one of several", HERE, "datasets", "clipart", wrote),
         row("a list", HERE, "datasets", "[clipart, fashion]", wrote),
@@ -63,8 +81,20 @@ BAD = {
         row("no truth value", "your-results", "common", "1", "common"),
         row("none of two words", "your-results", "sampling", "random", "random & open"),
         row("folder gone", "your-support-set", "folder", "gone", "gone"),
-        row("a method without learner", "estimators", "methods", "[efficientnet-lite0]", "efficientnet-lite0"),
-        row("two learners", "estimators", "methods", "[efficientnet-lite0 lr ncc]", "efficientnet-lite0 lr ncc"),
+        row(
+            "a method without learner",
+            "estimators",
+            "methods",
+            "[efficientnet-lite0]",
+            "efficientnet-lite0",
+        ),
+        row(
+            "two learners",
+            "estimators",
+            "methods",
+            "[efficientnet-lite0 lr ncc]",
+            "efficientnet-lite0 lr ncc",
+        ),
         row("one number of shots", "sizing-tasks", "shots", "5", wrote),
         row("a list of data sets", "three-papers", "dataset", "[clipart]", "dataset"),
     ],
@@ -81,10 +111,25 @@ def test_parameters(not_executed, notebook, name, value, expected):
         row("no notebook", "", "notebook"),
         row("two notebooks", f"{HERE} benchmark", "benchmark"),
         row("profile quick", f"{HERE} --profile quick -o out.ipynb", "quick"),
-        row("a notebook that is misspelt", "closed-vs-opne -o out.ipynb", "closed-vs-opne & mean closed-vs-open"),
-        row("a notebook by its path", "notebooks/closed-vs-open.md -o out.ipynb", "notebooks/closed-vs-open.md"),
-        *(row(f"output {v}", f"{HERE} -o {v}", f"{v} & .ipynb") for v in ("out.html", "out", ".", "-")),
-        row("output in a new folder", f"{HERE} -o new/out.ipynb", lambda _: os.path.isfile("new/out.ipynb")),
+        row(
+            "a notebook that is misspelt",
+            "closed-vs-opne -o out.ipynb",
+            "closed-vs-opne & mean closed-vs-open",
+        ),
+        row(
+            "a notebook by its path",
+            "notebooks/closed-vs-open.md -o out.ipynb",
+            "notebooks/closed-vs-open.md",
+        ),
+        *(
+            row(f"output {v}", f"{HERE} -o {v}", f"{v} & .ipynb")
+            for v in ("out.html", "out", ".", "-")
+        ),
+        row(
+            "output in a new folder",
+            f"{HERE} -o new/out.ipynb",
+            lambda _: os.path.isfile("new/out.ipynb"),
+        ),
     ],
 )
 def test_command_lines(not_executed, line, expected):
@@ -113,7 +158,11 @@ LAUGHS = "a: &a [x,x,x,x,x,x,x,x,x]\n" + "".join(
         row("a tab", f"{HERE}:\n\tways: 5\n", "p.yml"),
         row("a key twice", f"{HERE}:\n  ways: 5\n  ways: 10\n", "ways & twice|once|double"),
         row("two documents", f"{HERE}:\n  ways: 5\n---\npilot: {{}}\n", "p.yml"),
-        row("a tag that runs a command", f"{HERE}: !!python/object/apply:os.system ['touch SPRUNG']\n", "p.yml"),
+        row(
+            "a tag that runs a command",
+            f"{HERE}: !!python/object/apply:os.system ['touch SPRUNG']\n",
+            "p.yml",
+        ),
         row("an anchor in itself", "&a\nx: *a\n", "p.yml|x"),
         row("zeros in front of a number", f"{HERE}:\n  ways: 007\n", "p.yml & 007"),
         row("a number as key", "5:\n  ways: 5\n", "5"),

@@ -26,7 +26,9 @@ RIGHT = (RNG.random((60, 5, 15)) < RNG.uniform(0.3, 0.9, (60, 5, 1))).astype(flo
 def student(differences):
     """Mean and half-width are those that SciPy gives."""
     half = scipy.stats.t.ppf(0.975, len(differences) - 1) * scipy.stats.sem(differences)
-    return lambda done: (done.value.mean, done.value.half_width) == pytest.approx((differences.mean(), half))
+    return lambda done: (
+        (done.value.mean, done.value.half_width) == pytest.approx((differences.mean(), half))
+    )
 
 
 def mean(expected):
@@ -48,15 +50,42 @@ INTERVALS = [
     row("lists", stats.paired_interval, (A.tolist(), tuple(B)), student(A - B)),
     row("a Series and an array", stats.paired_interval, (SERIES, B), student(A - B)),
     row("Series of another index", stats.paired_interval, (SERIES, OTHER_INDEX), "index"),
-    row("independent Series", stats.independent_interval, (SERIES, OTHER_INDEX), mean((A - B).mean())),
-    row("nothing masked", stats.closed_interval, (np.ma.masked_greater([0.5, 0.6], 1),), mean(0.55)),
-    row("a true small gap", stats.paired_interval, (SMALL_GAP, A), lambda done: done.value.conclusion == 1),
+    row(
+        "independent Series",
+        stats.independent_interval,
+        (SERIES, OTHER_INDEX),
+        mean((A - B).mean()),
+    ),
+    row(
+        "nothing masked", stats.closed_interval, (np.ma.masked_greater([0.5, 0.6], 1),), mean(0.55)
+    ),
+    row(
+        "a true small gap",
+        stats.paired_interval,
+        (SMALL_GAP, A),
+        lambda done: done.value.conclusion == 1,
+    ),
     row("truth values", stats.closed_interval, ([True, False, True],), mean(2 / 3)),
     row("Decimal", stats.closed_interval, ([decimal.Decimal("0.5")] * 3,), mean(0.5)),
-    row("pandas' NA", stats.closed_interval, (pd.array([0.5, None, 0.7], "Float64"),), "accuracies|NaN"),
-    row("a DataFrame", stats.closed_interval, (pd.DataFrame({"a": [0.5, 0.6]}),), "shape|dimension"),
-    *(row(f"printed {a}", stats.from_printed, (a, (63.9, 0.6), 600), words) for a, words in PRINTED.items()),
-    row("printed, three numbers of tasks", stats.from_printed, ((65, 1), (63, 1), (600,) * 3), "tasks"),
+    row(
+        "pandas' NA",
+        stats.closed_interval,
+        (pd.array([0.5, None, 0.7], "Float64"),),
+        "accuracies|NaN",
+    ),
+    row(
+        "a DataFrame", stats.closed_interval, (pd.DataFrame({"a": [0.5, 0.6]}),), "shape|dimension"
+    ),
+    *(
+        row(f"printed {a}", stats.from_printed, (a, (63.9, 0.6), 600), words)
+        for a, words in PRINTED.items()
+    ),
+    row(
+        "printed, three numbers of tasks",
+        stats.from_printed,
+        ((65, 1), (63, 1), (600,) * 3),
+        "tasks",
+    ),
     row("default 15", stats.value_of_choice, (RIGHT[0], RIGHT[0], 15), "default & 0 to 14"),
     row("ranks of one candidate", stats.rank_correlation, ([[1.0]], [[1.0]]), "2|candidates"),
 ]
@@ -69,7 +98,9 @@ def test_intervals(function, arguments, expected):
 
 def influence(tasks=TASKS, classes=8, **changed):
     images = np.concatenate([tasks.support, tasks.query], axis=1)
-    arguments = dict(values=VALUES.mean(axis=1), images=images, labels=np.arange(classes).repeat(12))
+    arguments = dict(
+        values=VALUES.mean(axis=1), images=images, labels=np.arange(classes).repeat(12)
+    )
     return stats.influence(**arguments | changed)
 
 
@@ -99,18 +130,36 @@ OPEN = sample_open(OPEN_LABELS, ways=5, shots=1, queries=3)
             "open",
         ),
         row("query without values_without", lambda: influence(query=TASKS.query), "values_without"),
-        row("minus one on other images", lambda: influence() - influence(OTHER_IMAGES, 9), "images"),
-        row("plan of one method", lambda: plan(stats.three_intervals(VALUES, **PLACES, bounds=(0, 1))), "one method"),
+        row(
+            "minus one on other images", lambda: influence() - influence(OTHER_IMAGES, 9), "images"
+        ),
+        row(
+            "plan of one method",
+            lambda: plan(stats.three_intervals(VALUES, **PLACES, bounds=(0, 1))),
+            "one method",
+        ),
         row("plan of 10^12 tasks", lambda: plan(DIFFERENCE, difference=1e-9), fine),
-        row("plan, fewer classes than ways", lambda: plan(DIFFERENCE, n_classes=4), "classes & ways|4"),
+        row(
+            "plan, fewer classes than ways",
+            lambda: plan(DIFFERENCE, n_classes=4),
+            "classes & ways|4",
+        ),
         row(
             "plan of open tasks",
             lambda: stats.plan(OPEN_DIFFERENCE, difference=0.1),
             lambda done: done.value.n_tasks > 1 and done.value.queries > 0,
         ),
-        row("plan, shots again", lambda: stats.plan(OPEN_DIFFERENCE, difference=0.1, shots=1), "shots & left out"),
+        row(
+            "plan, shots again",
+            lambda: stats.plan(OPEN_DIFFERENCE, difference=0.1, shots=1),
+            "shots & left out",
+        ),
         row("power of huge df", lambda: stats.power(1.0, 0.5, 1e300), near(0.516, 1e-3)),
-        row("detectable of infinite df", lambda: stats.detectable_difference(0.5, math.inf), near(1.4008, 1e-3)),
+        row(
+            "detectable of infinite df",
+            lambda: stats.detectable_difference(0.5, math.inf),
+            near(1.4008, 1e-3),
+        ),
     ],
 )
 def test_images_and_sizes(call, expected):

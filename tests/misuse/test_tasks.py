@@ -90,13 +90,21 @@ def cut(path):
 @pytest.mark.parametrize(
     "content, expected",
     [
-        row("what was saved", lambda path: tasks().save(path), lambda done: done.value.digest == tasks().digest),
+        row(
+            "what was saved",
+            lambda path: tasks().save(path),
+            lambda done: done.value.digest == tasks().digest,
+        ),
         row("no such file", lambda path: None, "t.npz"),
         row("empty", b"", "t.npz"),
         row("noise", bytes(99), "t.npz"),
         row("another .npz", lambda path: np.savez(path, a=1), "t.npz"),
         row("cut off", cut, "t.npz"),
-        row("a pickle that runs a command", lambda path: np.savez(path, support=np.array([Trap()], object)), "t.npz"),
+        row(
+            "a pickle that runs a command",
+            lambda path: np.savez(path, support=np.array([Trap()], object)),
+            "t.npz",
+        ),
     ],
 )
 def test_files(content, expected):

@@ -18,8 +18,12 @@ from .pictures import one
 def short(monkeypatch):
     """Recipes of two steps and few validation tasks."""
     for name, recipe in RECIPES.items():
-        monkeypatch.setitem(RECIPES, name, replace(recipe, steps=2, epochs=1, size=min(recipe.size, 8)))
-    monkeypatch.setattr("fslbook.training.run.VALIDATION", {**VALIDATION, "features": 5, "images": 3})
+        monkeypatch.setitem(
+            RECIPES, name, replace(recipe, steps=2, epochs=1, size=min(recipe.size, 8))
+        )
+    monkeypatch.setattr(
+        "fslbook.training.run.VALIDATION", {**VALIDATION, "features": 5, "images": 3}
+    )
 
 
 @pytest.fixture(scope="module")
@@ -38,7 +42,12 @@ def images(folder, classes, per):
 
 def train(*options, learner="protonet", data="data"):
     return fslbook(
-        "train", learner, *([] if "-o" in options else ["-o", "out.safetensors"]), "--dataset", data, *options
+        "train",
+        learner,
+        *([] if "-o" in options else ["-o", "out.safetensors"]),
+        "--dataset",
+        data,
+        *options,
     )
 
 
@@ -47,7 +56,9 @@ def whole(done):
     load_file("out.safetensors")
     left = {name for name in os.listdir() if name.startswith((".", "out"))}
     curve = Path("out.csv").read_text().startswith("epoch")
-    return curve and left == {"out.safetensors", "out.csv"} and holds(done.text, "validation & class")
+    return (
+        curve and left == {"out.safetensors", "out.csv"} and holds(done.text, "validation & class")
+    )
 
 
 BAD = {
@@ -71,9 +82,19 @@ BAD = {
         row("10^26 epochs", "protonet", "--epochs 99999999999999999999999999", "epochs"),
         row("network resnet50", "protonet", "--network resnet50", "resnet50 & conv4"),
         row("DN4 on a network without a map", "dn4", "--network conv4", whole),
-        row("LEO on another network", "leo", "--frozen conv4-baseline --network resnet12", "resnet12 & conv4-baseline"),
+        row(
+            "LEO on another network",
+            "leo",
+            "--frozen conv4-baseline --network resnet12",
+            "resnet12 & conv4-baseline",
+        ),
         row("a teacher that is not there", "rfs", "--teacher conv4-baseline:gone", "gone"),
-        row("1 image a batch, 1 × 1 map", "baseline", "--network resnet18 --set size=1", "size & resnet18 & 2"),
+        row(
+            "1 image a batch, 1 × 1 map",
+            "baseline",
+            "--network resnet18 --set size=1",
+            "size & resnet18 & 2",
+        ),
         row("1 image a batch, of two views", "psco", "--set size=1", "size & 2"),
         row("1 image a batch, larger map", "baseline", "--set size=1", whole),
         row("output without a name", "protonet", "-o ''", "output|-o"),
@@ -81,7 +102,9 @@ BAD = {
     ],
 )
 def test_options(enough_classes, learner, options, expected):
-    judge(lambda: train(*split(options), learner=learner, data=f"folder:{enough_classes}"), expected)
+    judge(
+        lambda: train(*split(options), learner=learner, data=f"folder:{enough_classes}"), expected
+    )
 
 
 @pytest.mark.parametrize(

@@ -21,8 +21,7 @@ from safetensors.torch import save_file
 from fslcore import catalogue, datasets, store
 from fslcore.datasets import folder
 from fslcore.errors import InputError
-from fslcore.models import backbones, fused, networks, registry, weights
-from fslcore.models import features as feature_code
+from fslcore.models import backbones, features as feature_code, fused, networks, registry, weights
 from fslcore.models.backbone import precision
 
 
@@ -45,7 +44,9 @@ def noise(folder, images):
 def test_packaged_weights_match_their_pin(name, monkeypatch):
     backbone = backbones.load(name)
     assert backbone.weights == registry.entries()[name].sha256
-    monkeypatch.setitem(registry.entries(), name, replace(registry.entries()[name], sha256="0" * 64))
+    monkeypatch.setitem(
+        registry.entries(), name, replace(registry.entries()[name], sha256="0" * 64)
+    )
     with pytest.raises(InputError, match="pinned is 000"):
         backbones.load(name)
 
@@ -64,18 +65,26 @@ def test_a_known_network_is_built_when_images_come_and_once():
 @pytest.mark.parametrize("name", ["clip", "clip-b32", "dino", "dinov2", "dinov2-reg"])
 def test_missing_weights_say_which_file_and_from_where(name, monkeypatch):
     monkeypatch.setattr(weights, "_from_hub", lambda *_: None)
-    with pytest.raises(InputError, match=f"no weights; bring .*safetensors of timm/vit_base.*{name}:PATH"):
+    with pytest.raises(
+        InputError, match=f"no weights; bring .*safetensors of timm/vit_base.*{name}:PATH"
+    ):
         backbones.load(name)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name, dim, other_name", [("clip-b32", 512, "clip"), ("dinov2", 768, "dinov2-reg")])
-def test_vision_transformers_load_from_a_local_file_and_from_that_of_no_other(name, dim, other_name, tmp_path):
+@pytest.mark.parametrize(
+    "name, dim, other_name", [("clip-b32", 512, "clip"), ("dinov2", 768, "dinov2-reg")]
+)
+def test_vision_transformers_load_from_a_local_file_and_from_that_of_no_other(
+    name, dim, other_name, tmp_path
+):
     state = {key: torch.zeros(shape) for key, shape in released(name).items()}
     save_file(state, tmp_path / "w.safetensors")
     backbone = backbones.load(f"{name}:{tmp_path}/w.safetensors")
     with torch.inference_mode():
-        assert backbone.module(backbone.preprocess(torch.zeros(1, 28, 28, 3, dtype=torch.uint8))).shape == (1, dim)
+        assert backbone.module(
+            backbone.preprocess(torch.zeros(1, 28, 28, 3, dtype=torch.uint8))
+        ).shape == (1, dim)
     with pytest.raises(InputError, match="w.safetensors is not a checkpoint of this network"):
         backbones.load(f"{other_name}:{tmp_path}/w.safetensors")
 
@@ -89,12 +98,21 @@ def released(name, width=768):
         block = {"attn.in_proj_weight": (3 * width, width), "attn.in_proj_bias": (3 * width,)}
         parts = {"attn.out_proj": (w, w), "mlp.c_fc": (fourfold, w), "mlp.c_proj": (w, fourfold)}
         norms, blocks = ("ln_1", "ln_2"), "transformer.resblocks"
-        out = {"class_embedding": w, "positional_embedding": (places + 1, width), "proj": (width, 512)}
+        out = {
+            "class_embedding": w,
+            "positional_embedding": (places + 1, width),
+            "proj": (width, 512),
+        }
         out |= {"conv1.weight": (width, 3, patch, patch)}
         out |= {f"{ln}.{part}": w for ln in ("ln_pre", "ln_post") for part in ("weight", "bias")}
     else:
         block = {"ls1.gamma": w, "ls2.gamma": w} if patch == 14 else {}
-        parts = {"attn.qkv": ((3 * width,), w), "attn.proj": (w, w), "mlp.fc1": (fourfold, w), "mlp.fc2": (w, fourfold)}
+        parts = {
+            "attn.qkv": ((3 * width,), w),
+            "attn.proj": (w, w),
+            "mlp.fc1": (fourfold, w),
+            "mlp.fc2": (w, fourfold),
+        }
         norms, blocks = ("norm1", "norm2"), "blocks"
         out = {"cls_token": (1, 1, width), "patch_embed.proj.weight": (width, 3, patch, patch)}
         out |= {"patch_embed.proj.bias": w, "norm.weight": w, "norm.bias": w}
@@ -104,7 +122,9 @@ def released(name, width=768):
     block |= {f"{part}.weight": rows + columns for part, (rows, columns) in parts.items()}
     block |= {f"{part}.bias": rows for part, (rows, _) in parts.items()}
     out |= {f"{blocks}.{i}.{part}": shape for i in range(12) for part, shape in block.items()}
-    return {f"visual.{key}" if name.startswith("clip") else key: shape for key, shape in out.items()}
+    return {
+        f"visual.{key}" if name.startswith("clip") else key: shape for key, shape in out.items()
+    }
 
 
 @pytest.mark.parametrize("name", ["clip", "clip-b32", "dino", "dinov2", "dinov2-reg"])
@@ -123,7 +143,12 @@ def test_the_loader_takes_the_names_and_shapes_of_the_released_files(name):
 
 
 def test_weights_from_the_hub_are_pinned_at_first_use(tmp_path, monkeypatch):
-    entry = replace(registry.entries()["glyph-conv"], local=None, sha256=None, hub=("somebody/net", "w.safetensors"))
+    entry = replace(
+        registry.entries()["glyph-conv"],
+        local=None,
+        sha256=None,
+        hub=("somebody/net", "w.safetensors"),
+    )
     monkeypatch.setitem(registry.entries(), "glyph-conv", entry)
     path = tmp_path / "w.safetensors"
     monkeypatch.setattr(weights, "_from_hub", lambda *_: path)
@@ -157,18 +182,27 @@ def test_wrong_checkpoints_are_refused_and_not_executed(tmp_path):
         ("nothing.pth", r"\(the file is empty"),
         ("text.pth", r"\(it is neither a PyTorch nor a safetensors file\)"),
     ):
-        with pytest.raises(InputError, match=f"{name} is not a checkpoint of this network {reason}") as error:
+        with pytest.raises(
+            InputError, match=f"{name} is not a checkpoint of this network {reason}"
+        ) as error:
             backbones.load(f"glyph-conv:{tmp_path}/{name}")
         assert "\n" not in str(error.value)
     with pytest.raises(InputError, match="glyph-conv: .* is a folder"):
         backbones.load(f"glyph-conv:{tmp_path}")
     checkpoint = catalogue.CHECKPOINTS / "glyph-conv.safetensors"
-    (tmp_path / "named.pth").write_bytes(checkpoint.read_bytes())  # told by content, not by its ending
-    assert backbones.load(f"glyph-conv:{tmp_path}/named.pth").weights == backbones.load("glyph-conv").weights
+    (tmp_path / "named.pth").write_bytes(
+        checkpoint.read_bytes()
+    )  # told by content, not by its ending
+    assert (
+        backbones.load(f"glyph-conv:{tmp_path}/named.pth").weights
+        == backbones.load("glyph-conv").weights
+    )
     assert not (tmp_path / "trap").exists()
     with pytest.raises(InputError, match="no weights file"):
         backbones.load(f"glyph-conv:{tmp_path}/none.pth")
-    with pytest.raises(InputError, match="backbone glyph-conv = ~nobody-here/w.pth; Could not determine home"):
+    with pytest.raises(
+        InputError, match="backbone glyph-conv = ~nobody-here/w.pth; Could not determine home"
+    ):
         backbones.load("glyph-conv:~nobody-here/w.pth")
     with pytest.raises(InputError, match="known are efficientnet-lite0"):
         backbones.load("resnet")
@@ -177,10 +211,16 @@ def test_wrong_checkpoints_are_refused_and_not_executed(tmp_path):
 def test_features_are_cached_by_content(monkeypatch):
     backbone, computed = backbones.load("glyph-conv"), []
     compute = backbones.compute
-    monkeypatch.setattr(feature_code, "compute", lambda *a, **options: computed.append(1) or compute(*a, **options))
+    monkeypatch.setattr(
+        feature_code, "compute", lambda *a, **options: computed.append(1) or compute(*a, **options)
+    )
     first = backbones.features(pictures(), backbone)
     second = backbones.features(pictures(), backbone)
-    assert len(computed) == 1 and torch.equal(first.data, second.data) and first.digest == second.digest
+    assert (
+        len(computed) == 1
+        and torch.equal(first.data, second.data)
+        and first.digest == second.digest
+    )
     changed = pictures()
     changed.images[3, 2, 1] ^= 1  # one grey level of one pixel
     backbones.features(changed, backbone)
@@ -196,12 +236,16 @@ def own_network(seed=0, activation=torch.nn.ReLU):
 
 
 def test_features_of_an_own_network_follow_its_parameters():
-    first, second = (backbones.Backbone("mine", dim=8, network=own_network(seed)) for seed in (0, 1))
+    first, second = (
+        backbones.Backbone("mine", dim=8, network=own_network(seed)) for seed in (0, 1)
+    )
     before = backbones.features(pictures(), first)
     assert not torch.equal(before.data, backbones.features(pictures(), second).data)
     assert before.digest == backbones.features(pictures(), first).digest
     with torch.no_grad():
-        first.module[0].weight[0, 0, 0, 0] += 1  # its parameters are no inference tensors, which refuse this
+        first.module[0].weight[0, 0, 0, 0] += (
+            1  # its parameters are no inference tensors, which refuse this
+        )
     assert not torch.equal(before.data, backbones.features(pictures(), first).data)
 
 
@@ -224,7 +268,12 @@ def test_the_key_of_an_own_network_covers_its_content(change):
 def test_the_key_of_an_own_network_covers_preprocessing_and_nothing_that_changes_no_feature():
     network = own_network()
     backbone = backbones.Backbone("mine", network=network)
-    changes = [dict(mean=(0.5,) * 3), dict(std=(0.5,) * 3), dict(resolution=16), dict(interpolation="bicubic")]
+    changes = [
+        dict(mean=(0.5,) * 3),
+        dict(std=(0.5,) * 3),
+        dict(resolution=16),
+        dict(interpolation="bicubic"),
+    ]
     changes += [dict(weights="v2"), dict(network=own_network(activation=torch.nn.ELU))]
     assert len({replace(backbone, **change).digest for change in [{}, *changes]}) == 7
     before = backbone.digest
@@ -276,7 +325,10 @@ class Twice(torch.nn.Module):
 @pytest.mark.parametrize(
     "network, message",
     [
-        (torch.nn.Conv2d(3, 8, 3), r"of 1 image its network makes shape \(1, 8, 30, 30\); a tensor of shape \(1, D\)"),
+        (
+            torch.nn.Conv2d(3, 8, 3),
+            r"of 1 image its network makes shape \(1, 8, 30, 30\); a tensor of shape \(1, D\)",
+        ),
         (torch.nn.Flatten(0), r"makes shape \(3072,\)"),
         (Twice(), "makes a tuple"),
         (torch.nn.Linear(4, 4), r"cannot read images of 32 × 32 pixels \(mat1 .*resolution=PIXELS"),
@@ -290,7 +342,9 @@ def test_a_network_that_makes_no_features_is_refused(network, message):
 
 def test_features_of_another_length_than_said_are_refused():
     backbone = backbones.Backbone("mine", dim=7, network=own_network())
-    with pytest.raises(InputError, match=r"mine: of 70 images .* shape \(70, 8\); a tensor of shape \(70, 7\)"):
+    with pytest.raises(
+        InputError, match=r"mine: of 70 images .* shape \(70, 8\); a tensor of shape \(70, 7\)"
+    ):
         backbones.features(pictures(), backbone)
     maps = backbones.Backbone("maps", dim=8, network=torch.nn.Conv2d(3, 8, 3))
     with pytest.raises(InputError, match=r"makes shape \(70, 8, 30, 30\)"):
@@ -305,7 +359,9 @@ def test_the_size_of_own_images_for_an_own_network_is_not_guessed(tmp_path):
     backbone = backbones.Backbone("mine", network=own_network())
     with pytest.raises(InputError, match="size: mine does not say .* resolution=PIXELS"):
         backbones.fitted(datasets.load(f"folder:{tmp_path}"), backbone)
-    images, backbone = backbones.fitted(datasets.load(f"folder:{tmp_path}"), replace(backbone, resolution=24))
+    images, backbone = backbones.fitted(
+        datasets.load(f"folder:{tmp_path}"), replace(backbone, resolution=24)
+    )
     assert images.images.shape[1:3] == (24, 24) == (backbone.resolution,) * 2
 
 
@@ -313,7 +369,9 @@ DAMAGES = {
     "empty": lambda content: b"",
     "cut": lambda content: content[: len(content) // 2],
     "garbage": lambda content: b"garbage" * 100,
-    "zeros, as a crash may leave a block": lambda content: content[:5000] + bytes(4000) + content[9000:],
+    "zeros, as a crash may leave a block": lambda content: (
+        content[:5000] + bytes(4000) + content[9000:]
+    ),
 }
 
 
@@ -326,7 +384,10 @@ def test_damaged_features_are_reported_and_made_again(damage, capsys):
     path.write_bytes(DAMAGES[damage](content))
     assert torch.equal(backbones.features(pictures(), backbone).data, first)
     (line,) = capsys.readouterr().err.splitlines()
-    assert line.startswith(f"fslcore: {path} is damaged and made again") and path.read_bytes() == content
+    assert (
+        line.startswith(f"fslcore: {path} is damaged and made again")
+        and path.read_bytes() == content
+    )
     # A complete file of something else, and one as they were written before they had a digest.
     for tensor in (first[:5], first.half()):
         save_file({"features": tensor}, path)
@@ -380,7 +441,10 @@ def test_the_device_can_be_named(monkeypatch, gpus, name, expected):
 
 def test_bfloat16_is_asked_for_and_differs_by_rounding_alone(monkeypatch):
     backbone, images = backbones.load("efficientnet-lite0"), pictures(n=12)
-    key, exact = backbones.feature_key(images, backbone), backbones.compute(images, backbone).float()
+    key, exact = (
+        backbones.feature_key(images, backbone),
+        backbones.compute(images, backbone).float(),
+    )
     monkeypatch.setenv("FSLCORE_PRECISION", "bf16")
     rounded = backbones.compute(images, backbone).float()
     assert backbones.feature_key(images, backbone) != key
@@ -391,7 +455,11 @@ def test_bfloat16_is_asked_for_and_differs_by_rounding_alone(monkeypatch):
         monkeypatch.setenv("FSLCORE_PRECISION", name)
         assert backbones.feature_key(images, backbone) == key
     monkeypatch.setenv("FSLCORE_PRECISION", "auto")
-    for can, expected in (({"avx512_bf16": True}, "bf16"), ({"amx_bf16": True}, "bf16"), ({"avx512_f": True}, "f32")):
+    for can, expected in (
+        ({"avx512_bf16": True}, "bf16"),
+        ({"amx_bf16": True}, "bf16"),
+        ({"avx512_f": True}, "f32"),
+    ):
         monkeypatch.setattr(torch.cpu, "get_capabilities", lambda can=can: can)
         assert precision() == expected
     monkeypatch.delattr(torch.cpu, "get_capabilities")  # as in an older torch
@@ -414,7 +482,9 @@ def test_bfloat16_is_asked_for_and_differs_by_rounding_alone(monkeypatch):
 def test_a_note_on_many_files_in_32_bits_names_what_is_faster(
     tmp_path, monkeypatch, capsys, variables, images, has_bfloat16, notes
 ):
-    monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: {"avx512_bf16": has_bfloat16}, raising=False)
+    monkeypatch.setattr(
+        torch.cpu, "get_capabilities", lambda: {"avx512_bf16": has_bfloat16}, raising=False
+    )
     monkeypatch.setattr(feature_code, "MANY", 3)
     for name in ("FSLCORE_PRECISION", "FSLCORE_QUIET"):
         monkeypatch.setenv(name, variables.get(name, ""))
@@ -454,7 +524,9 @@ def test_memory_stays_while_features_are_computed_and_no_longer():
     if not hasattr(ctypes.CDLL(None), "mallopt"):
         pytest.skip("not glibc")
     usual = {name: value for name, value in os.environ.items() if not name.startswith("MALLOC_")}
-    done = subprocess.run([sys.executable, "-c", MEMORY], env=usual, capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", MEMORY], env=usual, capture_output=True, text=True, check=True
+    )
     faults, usual = map(int, done.stdout.split())
     assert usual > 4 * faults + 100
 
@@ -474,12 +546,16 @@ def test_a_processor_takes_as_many_images_at_once_as_fit_into_its_cache(monkeypa
 def test_files_are_decoded_once_and_in_threads_while_the_network_works(tmp_path, monkeypatch):
     rgb, in_main = folder.rgb, []
     main = threading.main_thread()
-    monkeypatch.setattr(folder, "rgb", lambda *a: in_main.append(threading.current_thread() is main) or rgb(*a))
+    monkeypatch.setattr(
+        folder, "rgb", lambda *a: in_main.append(threading.current_thread() is main) or rgb(*a)
+    )
     monkeypatch.setattr(feature_code, "BATCH", 5)
     noise(tmp_path, 18)
     images = datasets.load_folder(tmp_path, size=32)
     features = backbones.compute(images, FLAT)
-    assert in_main.count(True) == 5 and in_main.count(False) == 13  # the first batch tries forms of the network
+    assert (
+        in_main.count(True) == 5 and in_main.count(False) == 13
+    )  # the first batch tries forms of the network
     assert torch.equal(features, backbones.compute(replace(images, images=images.images[:]), FLAT))
 
 
@@ -510,7 +586,9 @@ def test_folded_norms_change_nothing_but_rounding(name):
     with torch.inference_mode():
         exact, faster = network(images), quick(images)
     assert (exact - faster).abs().max() < 1e-4 * exact.abs().max()
-    assert all((network.state_dict()[key] == value).all() for key, value in before.items())  # the network is as it was
+    assert all(
+        (network.state_dict()[key] == value).all() for key, value in before.items()
+    )  # the network is as it was
 
 
 @pytest.mark.parametrize("side", [32, 64])
@@ -523,7 +601,9 @@ def test_fast_convolutions_have_the_same_outputs_and_gradients(side):
     assert fast(x).detach() == pytest.approx(network(x).detach(), abs=1e-4)
     named = dict(fast.named_parameters())
     for name, weight in network.named_parameters():
-        off = (named[name].grad - weight.grad).abs().max()  # approx takes seconds on a million numbers
+        off = (
+            (named[name].grad - weight.grad).abs().max()
+        )  # approx takes seconds on a million numbers
         assert off <= 1e-3 * weight.grad.abs().max() + 1e-6, name
 
 
@@ -547,8 +627,16 @@ def test_preprocessing():
     backbone = backbones.load("glyph-conv")
     x = pictures(n=2).images
     expected = (x.astype(np.float32) / 255 - 0.5) / 0.5
-    assert backbone.preprocess(torch.from_numpy(x))[:, 0].numpy() == pytest.approx(expected[..., 0], abs=1e-6)
-    assert [backbones.load("efficientnet-lite0").side(s, s) for s in (28, 32, 33, 96, 224)] == [32, 32, 64, 64, 64]
+    assert backbone.preprocess(torch.from_numpy(x))[:, 0].numpy() == pytest.approx(
+        expected[..., 0], abs=1e-6
+    )
+    assert [backbones.load("efficientnet-lite0").side(s, s) for s in (28, 32, 33, 96, 224)] == [
+        32,
+        32,
+        64,
+        64,
+        64,
+    ]
     with pytest.raises(InputError, match="uint8 is needed"):
         backbone.preprocess(torch.zeros(2, 28, 28, 1))
 
@@ -575,7 +663,9 @@ def test_dropblock_is_torchvisions_with_a_rate_that_rises():
         dropped = block(x)
         torch.manual_seed(0)
         assert torch.allclose(dropped, drop_block2d(x, rate, 3, training=True), atol=1e-5)
-    assert int(block.seen) == 3 and "seen" in block.state_dict()  # a stopped training goes on from it
+    assert (
+        int(block.seen) == 3 and "seen" in block.state_dict()
+    )  # a stopped training goes on from it
     block.eval()
     assert block(x) is x and int(block.seen) == 3
     for side in (1, 2):  # a map that is smaller than the squares, and of an even side
@@ -588,15 +678,19 @@ def test_resnet12_drops_numbers_in_two_blocks_and_squares_in_the_others_in_train
     network = described.build()
     drops = [block.out[2] for block in list(network)[:4]]
     assert [type(drop) for drop in drops] == [torch.nn.Dropout] * 2 + [networks.DropBlock] * 2
-    assert [drop.p for drop in drops[:2]] == [0.5] * 2 and [(drop.rate, drop.side) for drop in drops[2:]] == [
-        (0.5, 5)
-    ] * 2
+    assert [drop.p for drop in drops[:2]] == [0.5] * 2 and [
+        (drop.rate, drop.side) for drop in drops[2:]
+    ] == [(0.5, 5)] * 2
     torch.manual_seed(0)
     without_dropout = networks.Network("residual", (4, 4, 4, 4), side=84).build()
-    assert all((w == network.state_dict()[name]).all() for name, w in without_dropout.state_dict().items())
+    assert all(
+        (w == network.state_dict()[name]).all() for name, w in without_dropout.state_dict().items()
+    )
     x = torch.rand(2, 3, 84, 84)
     with torch.no_grad():
-        assert (network(x) != network(x)).any()  # the running statistics do not change what training gives
+        assert (
+            network(x) != network(x)
+        ).any()  # the running statistics do not change what training gives
         assert (without_dropout(x) == without_dropout(x)).all()
         without_dropout.load_state_dict(network.state_dict(), strict=False)
         assert (network.eval()(x) == without_dropout.eval()(x)).all()
@@ -607,11 +701,18 @@ def test_resnet18_for_small_images_keeps_their_places():
     described = networks.Network("resnet18", side=24, stem=3)
     network = described.build().eval()
     places = []
-    network.layer1.register_forward_hook(lambda module, inputs, output: places.append(output.shape[-2:]))
+    network.layer1.register_forward_hook(
+        lambda module, inputs, output: places.append(output.shape[-2:])
+    )
     with torch.inference_mode():
         assert network(torch.rand(1, 3, 24, 24)).shape == (1, described.dim)
-    assert places == [(24, 24)] and network.conv1.weight.std().item() == pytest.approx((2 / (64 * 9)) ** 0.5, rel=0.05)
-    sizes = {name: tuple(w.shape) for name, w in networks.Network("resnet18").build().state_dict().items()}
+    assert places == [(24, 24)] and network.conv1.weight.std().item() == pytest.approx(
+        (2 / (64 * 9)) ** 0.5, rel=0.05
+    )
+    sizes = {
+        name: tuple(w.shape)
+        for name, w in networks.Network("resnet18").build().state_dict().items()
+    }
     changed = {name for name, w in network.state_dict().items() if sizes[name] != tuple(w.shape)}
     assert changed == {"conv1.weight"}
 
@@ -638,7 +739,10 @@ BUILT = [
     networks.Network("conv", (4, 6, 8), side=21, pooled=2),
     networks.Network("conv", (4,) * 6, side=21, pooled=3),
     networks.Network("strided", (4, 8), side=21),
-    *(networks.Network("residual", (4, 8, 8), side=21, averaged=averaged) for averaged in (True, False)),
+    *(
+        networks.Network("residual", (4, 8, 8), side=21, averaged=averaged)
+        for averaged in (True, False)
+    ),
 ]
 
 
@@ -646,13 +750,24 @@ BUILT = [
 def test_networks_have_the_features_that_they_name(network):
     with torch.inference_mode():
         out = network.build().eval()(torch.rand(2, 3, network.side, network.side))
-    assert out.shape == (2, network.dim) and (network.map is None or np.prod(network.map) == network.dim)
+    assert out.shape == (2, network.dim) and (
+        network.map is None or np.prod(network.map) == network.dim
+    )
     assert [networks.Network("conv", (64,) * 4, side).dim for side in (32, 84)] == [256, 1600]
 
 
 def test_a_map_is_known_from_the_checkpoint(tmp_path):
-    tensors = {f"network.{k}": w for k, w in networks.NETWORKS["conv4-map"].build().state_dict().items()}
-    save_file(tensors, tmp_path / "d.safetensors", metadata={"training": '{"recipe": {"network": "conv4-map"}}'})
+    tensors = {
+        f"network.{k}": w for k, w in networks.NETWORKS["conv4-map"].build().state_dict().items()
+    }
+    save_file(
+        tensors,
+        tmp_path / "d.safetensors",
+        metadata={"training": '{"recipe": {"network": "conv4-map"}}'},
+    )
     backbone = backbones.load(f"conv4-dn4:{tmp_path}/d.safetensors")
     assert (backbone.map, backbone.dim) == ((64, 4, 4), 1024)
-    assert backbones.load("conv4-protonet").map == (64, 2, 2) and backbones.load("efficientnet-lite0").map is None
+    assert (
+        backbones.load("conv4-protonet").map == (64, 2, 2)
+        and backbones.load("efficientnet-lite0").map is None
+    )

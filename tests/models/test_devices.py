@@ -22,8 +22,7 @@ from fslbook.training import run as loop
 from fslcore import datasets, learners
 from fslcore.datasets.bank import Bank
 from fslcore.evaluation import evaluate, probe, record
-from fslcore.models import backbones
-from fslcore.models import features as feature_code
+from fslcore.models import backbones, features as feature_code
 from fslcore.models.networks import Conv4
 from fslcore.paths import ROOT
 from fslcore.tasks import sample_closed
@@ -38,7 +37,9 @@ class Pretended(torch.Tensor):
 
     @staticmethod
     def __new__(cls, inner):
-        layout = dict(strides=inner.stride(), storage_offset=inner.storage_offset(), dtype=inner.dtype)
+        layout = dict(
+            strides=inner.stride(), storage_offset=inner.storage_offset(), dtype=inner.dtype
+        )
         return torch.Tensor._make_wrapper_subclass(cls, inner.size(), device="pretend:0", **layout)
 
     def __init__(self, inner):
@@ -56,15 +57,23 @@ def computed(func, args, kwargs):
     mine = [t for t in tensors if isinstance(t, Pretended)]
     if mine and func not in BOTH and any(t.ndim for t in tensors if not isinstance(t, Pretended)):
         raise RuntimeError(f"{func} met tensors on two devices")
-    device_argument = next((d for d in tree_leaves((args, kwargs)) if isinstance(d, torch.device)), None)
+    device_argument = next(
+        (d for d in tree_leaves((args, kwargs)) if isinstance(d, torch.device)), None
+    )
     is_pretended = bool(mine) if device_argument is None else device_argument.type == "pretend"
     if func is aten.copy_.default:
         is_pretended = isinstance(args[0], Pretended)
     plain_args, plain_kwargs = tree_map_only(Pretended, lambda t: t.inner, (args, kwargs))
-    plain_args, plain_kwargs = tree_map_only(torch.device, lambda _: torch.device("cpu"), (plain_args, plain_kwargs))
+    plain_args, plain_kwargs = tree_map_only(
+        torch.device, lambda _: torch.device("cpu"), (plain_args, plain_kwargs)
+    )
     out = func(*plain_args, **plain_kwargs)
     if not is_pretended:
-        return out.clone() if device_argument is not None and any(out is t.inner for t in mine) else out
+        return (
+            out.clone()
+            if device_argument is not None and any(out is t.inner for t in mine)
+            else out
+        )
     out = tree_map_only(torch.Tensor, Pretended, out)
     return return_and_correct_aliasing(func, args, kwargs, out) if mine else out
 
@@ -120,7 +129,14 @@ def network(name: str):
     torch.manual_seed(0)
     half, head = (0.5,) * 3, torch.nn.Linear(8, 5).state_dict()
     return backbones.Backbone(
-        f"conv4-{name}", dim=8, network=Conv4(8).eval(), mean=half, std=half, resolution=16, weights="w", head=head
+        f"conv4-{name}",
+        dim=8,
+        network=Conv4(8).eval(),
+        mean=half,
+        std=half,
+        resolution=16,
+        weights="w",
+        head=head,
     )
 
 
@@ -164,7 +180,9 @@ def test_learners_take_features_of_64_bits(name):
     wide = replace(bank, data=bank.data.double(), finite=None)
     tasks = sample_closed(bank.labels, tasks=3, shots=2, queries=3)
     expected = evaluate(learner_of(name), bank, tasks).correct
-    assert (evaluate(learner_of(name), wide, tasks).correct == expected).mean() > 0.95  # a tie may be broken otherwise
+    assert (
+        evaluate(learner_of(name), wide, tasks).correct == expected
+    ).mean() > 0.95  # a tie may be broken otherwise
     of_chunks, _ = record(wide, None, learner_of(name), tasks)
     assert (of_chunks.correct == expected).mean() > 0.95
 
@@ -206,7 +224,9 @@ def test_the_script_for_a_gpu_runs_and_goes_on(tmp_path, monkeypatch, capsys):
 def test_the_probe_asks_there(name, pretend):
     learner = learner_of(name)
     bank = bank_for(learner).to(pretend)
-    probed = probe(learner, bank, sample_closed(bank.labels, tasks=2, shots=2, queries=3), queries=2)
+    probed = probe(
+        learner, bank, sample_closed(bank.labels, tasks=2, shots=2, queries=3), queries=2
+    )
     assert probed.queries == 4
 
 
@@ -222,7 +242,11 @@ def test_training_runs_there(name, pretend, monkeypatch, tmp_path):
     shape = dict(shots=2, queries=3) if recipe.batch == "tasks" else {}
     for field in ("frozen", "teacher"):
         if getattr(recipe, field):
-            baseline = training.train("baseline", tmp_path / "other.safetensors", progress=False, **size | {"size": 16})
+            baseline = training.train(
+                "baseline", tmp_path / "other.safetensors", progress=False, **size | {"size": 16}
+            )
             size[field] = f"conv4-baseline:{baseline}"
-    path = training.train(name, tmp_path / f"conv4-{name}.safetensors", progress=False, **size | shape)
+    path = training.train(
+        name, tmp_path / f"conv4-{name}.safetensors", progress=False, **size | shape
+    )
     assert path.stat().st_size

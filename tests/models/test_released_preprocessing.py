@@ -35,7 +35,9 @@ def as_torchvision():
 
 
 def released(name="clip"):
-    return replace(entries()[f"{name}-released"].backbone, dim=3, network=nn.Identity(), fine_tuning={})
+    return replace(
+        entries()[f"{name}-released"].backbone, dim=3, network=nn.Identity(), fine_tuning={}
+    )
 
 
 def photos(folder: Path, sides=((320, 200), (190, 300), (256, 256))) -> list[Path]:
@@ -66,9 +68,13 @@ def test_images_are_seen_as_the_released_code_sees_them(tmp_path, as_torchvision
     prepared = backbone.preprocess(torch.from_numpy(images.images[:]))
     assert prepared.shape == (3, 3, 224, 224)
     assert torch.allclose(prepared, as_torchvision(map(Image.open, sorted(files))), atol=1e-6)
-    standard, _ = backbones.fitted(datasets.load(f"folder:{tmp_path}"), replace(released(), read_at=None))
+    standard, _ = backbones.fitted(
+        datasets.load(f"folder:{tmp_path}"), replace(released(), read_at=None)
+    )
     assert standard.digest != images.digest and standard.images.shape[1:] == (224, 224, 3)
-    with pytest.raises(InputError, match="size = 64; clip-released reads images at 256 pixels only"):
+    with pytest.raises(
+        InputError, match="size = 64; clip-released reads images at 256 pixels only"
+    ):
         backbones.fitted(datasets.load(f"folder:{tmp_path}", size=64), released())
 
 
@@ -93,7 +99,9 @@ def test_strokes_of_omniglot_are_inverted(tmp_path, as_torchvision):
     prepared = backbone.preprocess(torch.from_numpy(images.images[:1]))
     expected = as_torchvision([ImageOps.invert(Image.open(file).convert("RGB"))])
     assert torch.allclose(prepared, expected, atol=1e-6)
-    standard, _ = backbones.fitted(datasets.load(f"omniglot:{tmp_path}"), replace(released(), read_at=None))
+    standard, _ = backbones.fitted(
+        datasets.load(f"omniglot:{tmp_path}"), replace(released(), read_at=None)
+    )
     assert images.images[0].mean() < 128 < standard.images[0].mean()
 
 
@@ -104,7 +112,9 @@ def test_a_box_and_a_photo_of_a_release_are_squeezed(tmp_path, as_torchvision, b
     photo = datasets.folder.from_files("x", [file], ["a"], 84, boxes=boxes)
     images, backbone = backbones.fitted(photo, released())
     expected = as_torchvision([Image.open(file).crop(box)])
-    assert torch.allclose(backbone.preprocess(torch.from_numpy(images.images[:])), expected, atol=1e-6)
+    assert torch.allclose(
+        backbone.preprocess(torch.from_numpy(images.images[:])), expected, atol=1e-6
+    )
     assert backbones.fitted(photo, replace(released(), read_at=None))[0] is photo
 
 
@@ -128,5 +138,7 @@ def test_fine_tuning_has_the_rate_of_the_released_code(name, rate):
     listed = entries()[f"{name}-released"].backbone
     network = nn.Sequential(nn.AdaptiveAvgPool2d(1), nn.Flatten())
     backbone = replace(released(name), network=network, fine_tuning=listed.fine_tuning)
-    assert learners.make("ft", backbone).lr == rate and learners.make("ft", backbone, lr=0.5).lr == 0.5
+    assert (
+        learners.make("ft", backbone).lr == rate and learners.make("ft", backbone, lr=0.5).lr == 0.5
+    )
     assert learners.make("ft", replace(backbone, fine_tuning={})).lr == 1e-4

@@ -19,10 +19,14 @@ def of_builds(command: list[str], folder: Path, environ: dict, seed: int = 0) ->
     draw = random.Random(seed)
     quiet = dict(stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     for kill in range(KILLS):
-        process = subprocess.Popen(command, cwd=folder, env=environ, start_new_session=True, **quiet)
+        process = subprocess.Popen(
+            command, cwd=folder, env=environ, start_new_session=True, **quiet
+        )
         time.sleep(1 + kill / 2 + draw.random())
         if process.poll() is not None:
-            return [f"the build ended by itself before kill {kill + 1}, with exit code {process.returncode}"]
+            return [
+                f"the build ended by itself before kill {kill + 1}, with exit code {process.returncode}"
+            ]
         os.killpg(process.pid, signal.SIGKILL)
         process.wait()
     return []
@@ -39,8 +43,22 @@ def alone(folder: Path, environ: dict) -> list[str]:
     options = {name: first[name] for name in ("ways", "shots", "queries", "seed")}
     options |= {"tasks": tasks["lr", "closed"], "max-open": tasks["lr", "open"]}
     options |= {"ft-tasks": tasks["ft", "closed"], "ft-open": tasks["ft", "open"]}
-    command = [sys.executable, "-m", "fslcore", "evaluate", first["dataset"], first["backbone"], "--quiet"]
-    command += ["--learners", *table["learner"].unique(), "--skip-small-classes", "-o", "undisturbed.parquet"]
+    command = [
+        sys.executable,
+        "-m",
+        "fslcore",
+        "evaluate",
+        first["dataset"],
+        first["backbone"],
+        "--quiet",
+    ]
+    command += [
+        "--learners",
+        *table["learner"].unique(),
+        "--skip-small-classes",
+        "-o",
+        "undisturbed.parquet",
+    ]
     for name, value in options.items():
         command += [f"--{name}", str(value)]
     data = environ.get("FSLCORE_DATA", str(Path(environ["FSLCORE_CACHE"]) / "data"))

@@ -36,20 +36,30 @@ def aircraft(root: Path) -> None:
         for i in range(N):
             rows.append((f"{100 * c + i:07d}", name))
             picture(data / "images" / f"{rows[-1][0]}.jpg", c, i)
-    (data / "images_variant_trainval.txt").write_text("".join(f"{i} {name}\n" for i, name in rows[::2]))
-    (data / "images_variant_test.txt").write_text("".join(f"{i} {name}\n" for i, name in rows[1::2]))
+    (data / "images_variant_trainval.txt").write_text(
+        "".join(f"{i} {name}\n" for i, name in rows[::2])
+    )
+    (data / "images_variant_test.txt").write_text(
+        "".join(f"{i} {name}\n" for i, name in rows[1::2])
+    )
     (data / "images_box.txt").write_text("".join(f"{i} 2 1 39 30\n" for i, _ in rows))
 
 
 def cub(root: Path) -> None:
     root = root / "CUB_200_2011"
     names = [f"{c:03d}.Bird_{c}" for c in range(1, 201)]
-    files = [(c, f"{names[c - 1]}/{i}.jpg") for c in listed_splits()["cub"]["novel"] for i in range(N)]
+    files = [
+        (c, f"{names[c - 1]}/{i}.jpg") for c in listed_splits()["cub"]["novel"] for i in range(N)
+    ]
     for n, (c, file) in enumerate(files):
         picture(root / "images" / file, c, n % N)
     (root / "classes.txt").write_text("".join(f"{c + 1} {name}\n" for c, name in enumerate(names)))
-    (root / "images.txt").write_text("".join(f"{n + 1} {file}\n" for n, (_, file) in enumerate(files)))
-    (root / "image_class_labels.txt").write_text("".join(f"{n + 1} {c}\n" for n, (c, _) in enumerate(files)))
+    (root / "images.txt").write_text(
+        "".join(f"{n + 1} {file}\n" for n, (_, file) in enumerate(files))
+    )
+    (root / "image_class_labels.txt").write_text(
+        "".join(f"{n + 1} {c}\n" for n, (c, _) in enumerate(files))
+    )
 
 
 def dtd(root: Path) -> None:
@@ -61,10 +71,17 @@ def dtd(root: Path) -> None:
 def fungi(root: Path) -> None:
     categories = [{"id": i, "name": f"species {i}"} for i in range(1394)]
     chosen = listed_splits()["fungi"]["novel"]
-    for part, numbers in (("train", range(N)), ("val", range(N, N + 2))):  # few classes have as many, as in the release
+    for part, numbers in (
+        ("train", range(N)),
+        ("val", range(N, N + 2)),
+    ):  # few classes have as many, as in the release
         images, annotations = [], []
-        for n, (c, i) in enumerate((c, i) for k, c in enumerate(chosen) for i in numbers[: None if k < 20 else 6]):
-            images.append({"id": n, "file_name": f"images/{c}/{part}_{i}.jpg", "width": 20, "height": 16})
+        for n, (c, i) in enumerate(
+            (c, i) for k, c in enumerate(chosen) for i in numbers[: None if k < 20 else 6]
+        ):
+            images.append(
+                {"id": n, "file_name": f"images/{c}/{part}_{i}.jpg", "width": 20, "height": 16}
+            )
             annotations.append({"id": n, "image_id": n, "category_id": c})
             picture(root / images[-1]["file_name"], c, i, (20, 16))
         content = {"images": images, "annotations": annotations, "categories": categories}
@@ -94,13 +111,18 @@ def signs(root: Path, count: int = 20 * N) -> None:
 
 def mscoco(root: Path) -> None:
     kinds = [*listed_splits()["mscoco"]["novel"], *listed_splits()["mscoco"]["validation"]]
-    images = [{"id": n, "file_name": f"{n:012d}.jpg", "width": 200, "height": 160} for n in range(40 * N // 20)]
+    images = [
+        {"id": n, "file_name": f"{n:012d}.jpg", "width": 200, "height": 160}
+        for n in range(40 * N // 20)
+    ]
     for image in images:
         picture(root / "train2017" / image["file_name"], image["id"], 0, (200, 160))
     annotations = []
     for n, c in enumerate(c for _ in range(N) for c in range(40)):
         x, y = 40 * (n % 5), 40 * (n // 5 % 4)
-        annotations.append({"id": n, "image_id": n // 20, "category_id": c, "bbox": [x, y, 36, 36], "iscrowd": 0})
+        annotations.append(
+            {"id": n, "image_id": n // 20, "category_id": c, "bbox": [x, y, 36, 36], "iscrowd": 0}
+        )
     (root / "annotations").mkdir()
     categories = [{"id": i, "name": kind} for i, kind in enumerate(kinds)]
     content = {"images": images, "categories": categories, "annotations": annotations}
@@ -110,7 +132,10 @@ def mscoco(root: Path) -> None:
 def quickdraw(root: Path) -> None:
     for c, name in enumerate(listed_splits()["quickdraw"]["novel"]):
         rng = np.random.default_rng(c)
-        np.save(root / f"{name}.npy", (rng.integers(0, 128, 784) + rng.integers(0, 128, (N, 784))).astype(np.uint8))
+        np.save(
+            root / f"{name}.npy",
+            (rng.integers(0, 128, 784) + rng.integers(0, 128, (N, 784))).astype(np.uint8),
+        )
 
 
 MAKERS = {
@@ -138,7 +163,9 @@ def cifar_fs(root: Path) -> None:
         coarse = rng.integers(0, 256, (3, 4, 4))
         for _ in range(48 if name in splits["novel"] else N):
             plane = (coarse + rng.integers(0, 256, (3, 4, 4))) // 2
-            records.append(bytes([c // 5, c]) + plane.repeat(8, 1).repeat(8, 2).astype(np.uint8).tobytes())
+            records.append(
+                bytes([c // 5, c]) + plane.repeat(8, 1).repeat(8, 2).astype(np.uint8).tobytes()
+            )
     root = root / "cifar-100-binary"
     root.mkdir()
     (root / "fine_label_names.txt").write_text("\n".join(names) + "\n")

@@ -11,14 +11,32 @@ from checkout import ROOT, copy_sources
 BY = 'Rehearsal & <b class="no">co</b>, $x_1$'  # as odd as a name may be
 SHOWN = "Rehearsal &amp; &lt;b"
 CHAPTERS = ("closed-vs-open", "comparing-methods", "benchmark")
-SHAPE = ("shots", "queries", "usual_queries", "tasks", "max_open", "max_tasks")  # of which both runs have the same
+SHAPE = (
+    "shots",
+    "queries",
+    "usual_queries",
+    "tasks",
+    "max_open",
+    "max_tasks",
+)  # of which both runs have the same
 
 
 def pack(profile: str, folder: Path, environ: dict) -> Path:
     """The file of a run that is done, written twice: as ``rehearsal.zip`` and as ``again.zip``."""
     paths = [folder / name for name in ("rehearsal.zip", "again.zip")]
     for path in paths:
-        command = [sys.executable, "-m", "fslbook", "pack", profile, "--by", BY, "-o", str(path), "--quiet"]
+        command = [
+            sys.executable,
+            "-m",
+            "fslbook",
+            "pack",
+            profile,
+            "--by",
+            BY,
+            "-o",
+            str(path),
+            "--quiet",
+        ]
         subprocess.run(command, cwd=folder, env=environ, check=True, stdout=subprocess.DEVNULL)
     print(f"pack: {paths[0].stat().st_size:,} bytes", flush=True)
     return paths[0]
@@ -38,7 +56,10 @@ def copied(packed: Path, folder: Path) -> None:
 
 def of_copy(folder: Path, environ: dict) -> dict:
     """The environment of commands of such a copy, with a cache of its own."""
-    return environ | {"FSLCORE_CACHE": str(folder / "cache"), "PYTHONPATH": f"{folder}:{folder / 'book'}"}
+    return environ | {
+        "FSLCORE_CACHE": str(folder / "cache"),
+        "PYTHONPATH": f"{folder}:{folder / 'book'}",
+    }
 
 
 #: What the chapters of a paper show of the file, and the name that a reader would look for.
@@ -58,7 +79,10 @@ REPORTED = {
         "print(*(len(t.reported(p.table(n, 'fewstab'), by, what, **shape)) for n, by, what in of))",
     ),
 }
-CELLS = {"evaluators": "75 60 15", "fewstab": "120 120 120"}  # data sets, learners, shots, and what is printed of each
+CELLS = {
+    "evaluators": "75 60 15",
+    "fewstab": "120 120 120",
+}  # data sets, learners, shots, and what is printed of each
 
 
 def reported(packed: Path, paper: str, folder: Path, environ: dict) -> list[str]:
@@ -68,15 +92,21 @@ def reported(packed: Path, paper: str, folder: Path, environ: dict) -> list[str]
     done = subprocess.run(command, cwd=folder, env=environ, capture_output=True, text=True)
     wrong = []
     if done.stdout.strip() != CELLS[paper]:
-        wrong.append(f"{paper}: cells of the packed run: {done.stdout} {done.stderr[-500:]}, not {CELLS[paper]}")
+        wrong.append(
+            f"{paper}: cells of the packed run: {done.stdout} {done.stderr[-500:]}, not {CELLS[paper]}"
+        )
     shipped_environ = {name: value for name, value in environ.items() if name != "FSLCORE_SOURCES"}
     done = subprocess.run(command, cwd=folder, env=shipped_environ, capture_output=True, text=True)
     if done.returncode == 0 or packed.name not in done.stderr:
-        wrong.append(f"a rehearsal's file is not refused by the manifest that ships: exit code {done.returncode}")
+        wrong.append(
+            f"a rehearsal's file is not refused by the manifest that ships: exit code {done.returncode}"
+        )
     return wrong
 
 
-def second_build(packed: Path, first: dict, build: list[str], folder: Path, environ: dict) -> list[str]:
+def second_build(
+    packed: Path, first: dict, build: list[str], folder: Path, environ: dict
+) -> list[str]:
     """What is wrong with a clean build that has the file in ``data/contributed``.
 
     By the manifest that ships it is refused, and the build stops; by the rehearsal's own its cells are shown.
@@ -104,11 +134,22 @@ def second_build(packed: Path, first: dict, build: list[str], folder: Path, envi
     command = [*build[:-1], "profile=second.yml"]
     shipped_environ = {name: value for name, value in environ.items() if name != "FSLCORE_SOURCES"}
     done = subprocess.run(
-        command, cwd=folder, env=shipped_environ, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+        command,
+        cwd=folder,
+        env=shipped_environ,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
     )
     wrong = []
-    if done.returncode == 0 or f"{packed.name}: " not in done.stdout or "has SHA256" not in done.stdout:
-        wrong.append(f"a rehearsal's file is not refused by the manifest that ships: exit code {done.returncode}")
+    if (
+        done.returncode == 0
+        or f"{packed.name}: " not in done.stdout
+        or "has SHA256" not in done.stdout
+    ):
+        wrong.append(
+            f"a rehearsal's file is not refused by the manifest that ships: exit code {done.returncode}"
+        )
     if (folder / "_build" / "html").exists():
         wrong.append("there is a site although the file was refused")
     done = subprocess.run(command, cwd=folder, env=environ)
@@ -117,5 +158,7 @@ def second_build(packed: Path, first: dict, build: list[str], folder: Path, envi
     for name in CHAPTERS:
         page = (folder / "_build" / "html" / f"{name}.html").read_text("utf-8")
         if SHOWN not in page or "<b class=" in page.replace(SHOWN, ""):
-            wrong.append(f"{name}: the contributed cells are not shown, or with a name that is markup")
+            wrong.append(
+                f"{name}: the contributed cells are not shown, or with a name that is markup"
+            )
     return wrong

@@ -69,7 +69,13 @@ SHAPES = {
     },
 }
 TRAINED = {  # what is smaller in trainings
-    "evaluators": {"architecture.side": 16, "architecture.pooled": 3, "read_at": 18, "size": 2, "queries": 2},
+    "evaluators": {
+        "architecture.side": 16,
+        "architecture.pooled": 3,
+        "read_at": 18,
+        "size": 2,
+        "queries": 2,
+    },
     "fewstab": {"architecture.widths": [8, 16, 32, 64], "size": 1, "queries": 2},
 }
 BESIDE = {  # chapters with live cells beside printed ones: how many tables, and its data sets in them
@@ -93,13 +99,26 @@ def manifest(paper: str, server, folder: Path, data: Path) -> Path:
     for name, make in makers.items():
         by_hand = "files" not in shipped["data"][name]
         entries[name] = served.data_set(name, make, server, (data if by_hand else folder) / name)
-        for path in [path for path in server.files if "bring" in entries[name] and path.startswith(f"/{name}/")]:
+        for path in [
+            path
+            for path in server.files
+            if "bring" in entries[name] and path.startswith(f"/{name}/")
+        ]:
             (folder / "brought").mkdir(exist_ok=True)
             (folder / "brought" / Path(path).name).write_bytes(server.files.pop(path))
-    entries |= {name: entry for name, entry in shipped["data"].items() if [*entry] == ["of"] and entry["of"] in makers}
-    weights = served.networks(server) | (captioners_of(server, folder) if paper == "fewstab" else {})
+    entries |= {
+        name: entry
+        for name, entry in shipped["data"].items()
+        if [*entry] == ["of"] and entry["of"] in makers
+    }
+    weights = served.networks(server) | (
+        captioners_of(server, folder) if paper == "fewstab" else {}
+    )
     group = shipped["groups"][paper]
-    listed = {"data": entries, "weights": {name: weights[name] for name in weights if name in group}}
+    listed = {
+        "data": entries,
+        "weights": {name: weights[name] for name in weights if name in group},
+    }
     path = folder / "manifest.yml"
     path.write_text(yaml.safe_dump({**shipped, **listed, "groups": {paper: group}}))
     return path
@@ -114,7 +133,9 @@ def captioners_of(server, folder: Path) -> dict[str, dict]:
         (folder / name).mkdir()
         make(folder / name)
         files = {path.name: path.read_bytes() for path in (folder / name).iterdir()}
-        entries[name] = served.weights(server, name, files, files.pop(served.SHIPPED["weights"][name]["file"]))
+        entries[name] = served.weights(
+            server, name, files, files.pop(served.SHIPPED["weights"][name]["file"])
+        )
     return entries
 
 
@@ -122,7 +143,9 @@ def profile(paper: str, target: Path) -> None:
     """The paper's profile with fewer and smaller tasks."""
     chapters = yaml.safe_load((ROOT / "profiles" / f"{paper}.yml").read_text())
     for name, parameters in chapters.items():
-        parameters |= {key: value for key, value in SMALLER.items() if key in parameters} | SHAPES.get(name, {})
+        parameters |= {
+            key: value for key, value in SMALLER.items() if key in parameters
+        } | SHAPES.get(name, {})
     target.write_text(yaml.safe_dump(chapters))
 
 
@@ -138,8 +161,14 @@ def checked(folder: Path) -> list[str]:
         pages = html_outputs(folder / "_build" / "notebooks" / f"{name}.ipynb")
         tables = [page for page in pages if "in standard errors" in page]
         if len(tables) != count:
-            wrong.append(f"{name} has {len(tables)} tables of live cells beside printed ones, not {count}")
-        wrong += [f"{name}: {data} is not beside the printed cells" for data in sets if data not in "".join(tables)]
+            wrong.append(
+                f"{name} has {len(tables)} tables of live cells beside printed ones, not {count}"
+            )
+        wrong += [
+            f"{name}: {data} is not beside the printed cells"
+            for data in sets
+            if data not in "".join(tables)
+        ]
     return wrong
 
 
@@ -154,7 +183,9 @@ def html_outputs(notebook: Path) -> list[str]:
 
 def commands(paper: str, brought: Path) -> list[list[str]]:
     """What a person types, or `make paper` does; the last one is the build."""
-    fslcore, fslbook, snakemake = ([sys.executable, "-m", name] for name in ("fslcore", "fslbook", "snakemake"))
+    fslcore, fslbook, snakemake = (
+        [sys.executable, "-m", name] for name in ("fslcore", "fslbook", "snakemake")
+    )
     fetch = [*fslcore, "fetch", paper, "--complete", "--accept-terms", "--quiet"]
     if brought.is_dir():
         fetch += ["--from", str(brought)]
@@ -174,9 +205,13 @@ def trainings(paper: str, fslbook: list[str]) -> list[list[str]]:
     for key, value in {**TRAINED[paper], "steps": 2, "validation": 4}.items():
         train += ["--set", f"{key}={json.dumps(value)}"]
     lines = []
-    for dataset in settings_of(paper)["sets"] if paper == "evaluators" else ():  # ten steps a task take too long here
+    for dataset in (
+        settings_of(paper)["sets"] if paper == "evaluators" else ()
+    ):  # ten steps a task take too long here
         output = sources.filled("cache/trained/evaluators/{dataset}/maml.safetensors", dataset)
-        lines.append([*train, "maml", "--dataset", dataset, "--set", "options.steps=1", "-o", output])
+        lines.append(
+            [*train, "maml", "--dataset", dataset, "--set", "options.steps=1", "-o", output]
+        )
     return [*lines, train]
 
 
@@ -235,11 +270,15 @@ def packed_run(paper: str, folder: Path, environ: dict, build: list[str]) -> lis
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
-    parser.add_argument("papers", nargs="*", metavar="PAPER", help=f"of {', '.join(miniatures.OF_PAPER)} (all)")
+    parser.add_argument(
+        "papers", nargs="*", metavar="PAPER", help=f"of {', '.join(miniatures.OF_PAPER)} (all)"
+    )
     papers = parser.parse_args().papers or [*miniatures.OF_PAPER]
     unknown = set(papers) - set(miniatures.OF_PAPER)
     if unknown:
-        sys.exit(f"rehearsal: PAPER = {' '.join(sorted(unknown))}; {', '.join(miniatures.OF_PAPER)} are allowed")
+        sys.exit(
+            f"rehearsal: PAPER = {' '.join(sorted(unknown))}; {', '.join(miniatures.OF_PAPER)} are allowed"
+        )
     if "fewstab" in papers and not find_spec("transformers"):
         sys.exit("rehearsal: fewstab needs the package transformers; make captions installs it")
     HERE.mkdir(parents=True, exist_ok=True)

@@ -83,7 +83,9 @@ def start() -> ThreadingHTTPServer:
     server.daemon_threads, server.block_on_close = True, False
     server.files, server.faults, server.log, server.stalled = {}, {}, [], threading.Event()
     server.url = f"http://127.0.0.1:{server.server_port}"
-    threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True).start()
+    threading.Thread(
+        target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True
+    ).start()
     return server
 
 
@@ -107,7 +109,9 @@ def counts(name: str, entry: dict, root: Path) -> dict:
     numbers, (reader, mark, settings) = {}, entry.get("reader", name).partition("?")
     for split in entry.get("counts", ()):
         with suppress(InputError):
-            images = datasets.load(f"{reader}:{root / entry.get('path', '.')}{mark}{settings}", split)
+            images = datasets.load(
+                f"{reader}:{root / entry.get('path', '.')}{mark}{settings}", split
+            )
             numbers[split] = [len(images.class_names), len(images)]
     return numbers
 
@@ -135,7 +139,9 @@ def data_set(name: str, make, server, root: Path, **changes) -> dict:
             content = packed(root, PARTS.get(archive, names), archive)
         server.files[f"/{name}/{archive}"] = content
         file |= {"url": f"{server.url}/{name}/{quote(archive)}", "bytes": len(content)}
-        file |= {kind: hashlib.new(kind, content).hexdigest() for kind in {"sha256", "md5"} & file.keys()}
+        file |= {
+            kind: hashlib.new(kind, content).hexdigest() for kind in {"sha256", "md5"} & file.keys()
+        }
     return entry
 
 
@@ -143,12 +149,24 @@ NETWORKS = {  # options that make networks of the official keys small
     "clip": {
         "embed_dim": 24,
         "vision_cfg": {"image_size": 224, "layers": 2, "width": 64, "patch_size": 16},
-        "text_cfg": {"context_length": 77, "vocab_size": 49408, "width": 32, "heads": 2, "layers": 1},
+        "text_cfg": {
+            "context_length": 77,
+            "vocab_size": 49408,
+            "width": 32,
+            "heads": 2,
+            "layers": 1,
+        },
     },
     "clip-b32": {
         "embed_dim": 24,
         "vision_cfg": {"image_size": 224, "layers": 2, "width": 64, "patch_size": 32},
-        "text_cfg": {"context_length": 77, "vocab_size": 49408, "width": 32, "heads": 2, "layers": 1},
+        "text_cfg": {
+            "context_length": 77,
+            "vocab_size": 49408,
+            "width": 32,
+            "heads": 2,
+            "layers": 1,
+        },
     },
     "dino": {"depth": 2, "embed_dim": 48, "num_heads": 2},
     "dinov2-reg": {"depth": 2, "embed_dim": 48, "num_heads": 2},
@@ -173,8 +191,12 @@ def networks(server) -> dict[str, dict]:
         else:
             model = SHIPPED["weights"][name]["repository"].removeprefix("timm/")
             network = timm.create_model(model, num_classes=0, **options)
-        body = save({key: value.contiguous().clone() for key, value in network.state_dict().items()})
-        entries[name] = weights(server, name, {"config.json": b"{}"}, body) | {"architecture": options}
+        body = save(
+            {key: value.contiguous().clone() for key, value in network.state_dict().items()}
+        )
+        entries[name] = weights(server, name, {"config.json": b"{}"}, body) | {
+            "architecture": options
+        }
     return entries
 
 
@@ -185,9 +207,16 @@ def weights(server, name: str, files: dict[str, bytes], body: bytes) -> dict:
     siblings = [{"rfilename": file} for file in files]
     about = {"id": repository, "sha": REVISION, "siblings": siblings}
     server.files[f"/api/models/{repository}/revision/{REVISION}"] = json.dumps(about).encode()
-    tree = [{"type": "file", "oid": "0" * 40, "size": len(body), "path": file} for file, body in files.items()]
+    tree = [
+        {"type": "file", "oid": "0" * 40, "size": len(body), "path": file}
+        for file, body in files.items()
+    ]
     server.files[f"/api/models/{repository}/tree/{REVISION}"] = json.dumps(tree).encode()
     for file, content in files.items():
         server.files[f"/{repository}/resolve/{REVISION}/{file}"] = content
-    digest = {"bytes": len(body), "sha256": hashlib.sha256(body).hexdigest(), "by": ["this test", "and again"]}
+    digest = {
+        "bytes": len(body),
+        "sha256": hashlib.sha256(body).hexdigest(),
+        "by": ["this test", "and again"],
+    }
     return entry | digest | {"revision": REVISION}

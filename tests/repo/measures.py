@@ -15,7 +15,17 @@ VAGUE_NAMES = frozenset(
     then every each whole plain shown same
     """.split()
 )
-COUNT_WORDS = ("len", "count", "ways", "shape", "parts", "size", "n_", "number", "repeat")  # numbers, no truth values
+COUNT_WORDS = (
+    "len",
+    "count",
+    "ways",
+    "shape",
+    "parts",
+    "size",
+    "n_",
+    "number",
+    "repeat",
+)  # numbers, no truth values
 CODE_TOKENS = {tokenize.NAME, tokenize.OP, tokenize.NUMBER, tokenize.STRING}
 MANY_NAMES = 15
 
@@ -68,7 +78,9 @@ def documentation_lines(tree: ast.AST) -> set[int]:
     """The lines of docstrings, which no budget should make shorter."""
     lines = set()
     for node in ast.walk(tree):
-        documented = isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef)
+        documented = isinstance(
+            node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
+        )
         if documented and ast.get_docstring(node) is not None:
             lines.update(range(node.body[0].lineno, node.body[0].end_lineno + 1))
     return lines
@@ -108,4 +120,6 @@ def is_truth(node: ast.AST) -> bool:
     source = ast.unparse(node)
     if source.startswith("bool("):
         return True
-    return isinstance(node, ast.Name | ast.Attribute) and not any(word in source for word in COUNT_WORDS)
+    return isinstance(node, ast.Name | ast.Attribute) and not any(
+        word in source for word in COUNT_WORDS
+    )

@@ -64,11 +64,17 @@ def test_what_is_measured_is_stored_and_printed(stored, monkeypatch):
         "LR, 50-way 5-shot",
     }
     for row in stored_machine["ratios"]:
-        assert row["ratio"] == pytest.approx(row["ours"] / row["theirs"], rel=1e-3) and row["ours"] > 0
+        assert (
+            row["ratio"] == pytest.approx(row["ours"] / row["theirs"], rel=1e-3) and row["ours"] > 0
+        )
         assert row["what"] in printed
     assert stored_machine["cpu"] and stored_machine["pieces"].keys() == set(PIECES)
     for piece in stored_machine["pieces"].values():
-        assert piece["versions"].keys() >= {"python", "numpy", "torch"} and piece["quick"] and piece["threads"] == 1
+        assert (
+            piece["versions"].keys() >= {"python", "numpy", "torch"}
+            and piece["quick"]
+            and piece["threads"] == 1
+        )
         assert stored_machine["date"] == piece["date"] and all(load >= 0 for load in piece["load"])
     assert all(row["seconds"] >= 0 and row["peak_mb"] > 50 for row in stored_machine["scale"])
     assert {row["name"] for row in stored_machine["rates"]} >= {"ncc", "lr", "protonet"}
@@ -97,11 +103,15 @@ def test_the_times_of_a_build_are_those_of_its_chapters(tmp_path):
     records.mkdir(parents=True), built.mkdir(parents=True)
     for name, end in (("same-support", 12.5), ("stopped", None)):
         page = f"_build/notebooks/{name}.ipynb"
-        (tmp_path / page).write_text(json.dumps({"metadata": {"papermill": {"parameters": {"shown": 3}}}}))
+        (tmp_path / page).write_text(
+            json.dumps({"metadata": {"papermill": {"parameters": {"shown": 3}}}})
+        )
         record = {"starttime": 10.0, "endtime": end}
         (records / base64.b64encode(page.encode()).decode()).write_text(json.dumps(record))
     (row,) = rates.build(tmp_path)
-    assert row == dict(kind="build", name="same-support", job="notebook", seconds=2.5, parameters={"shown": 3})
+    assert row == dict(
+        kind="build", name="same-support", job="notebook", seconds=2.5, parameters={"shown": 3}
+    )
     assert rates.build(tmp_path / "nothing") == []
 
 
@@ -117,12 +127,19 @@ def test_stored_files_name_what_there_is():
                 assert name is None or name in entries(), name
             assert row["kind"] != "tasks" or row["name"] in LEARNERS, row["name"]
         for piece in stored_machine["pieces"].values():
-            assert piece.keys() == {"of", "date", "threads", "quick", "versions", "load", "rows"} and not piece["quick"]
+            assert (
+                piece.keys() == {"of", "date", "threads", "quick", "versions", "load", "rows"}
+                and not piece["quick"]
+            )
 
 
 @pytest.mark.slow
 def test_both_sides_of_a_ratio_find_the_same(stored):
-    rows = [row for piece in json.loads(stored[0].read_text())["pieces"].values() for row in piece["rows"]]
+    rows = [
+        row
+        for piece in json.loads(stored[0].read_text())["pieces"].values()
+        for row in piece["rows"]
+    ]
     agree = [row["agree"] for row in rows if row.get("agree") is not None]
     assert len(agree) >= 5 and min(agree) > 0.95
 
@@ -134,7 +151,9 @@ def test_pieces_that_are_not_run_are_kept(stored, tmp_path):
     before["pieces"]["report"]["rows"][0]["ratio"] = -1
     path.write_text(json.dumps(before))
     command = [*BENCH, "--quick", "-o", str(path), "--only", "quickdraw"]
-    done = subprocess.run(command, capture_output=True, text=True, env=os.environ | {"OMP_NUM_THREADS": "1"})
+    done = subprocess.run(
+        command, capture_output=True, text=True, env=os.environ | {"OMP_NUM_THREADS": "1"}
+    )
     assert not done.returncode, done.stderr
     after = json.loads(path.read_text())["pieces"]
     assert after["report"] == before["pieces"]["report"] and after["quickdraw"]["of"] == "scale"
@@ -147,7 +166,8 @@ def test_what_a_machine_has_not_measured_is_shown_of_another_and_said():
     partly = {**stored_machine, "scale": []}
     other_machine, words = speed.measured_by(partly, lambda machine: machine["scale"])
     assert (
-        other_machine["scale"] and f"another machine ({other_machine['cpu']}, {other_machine['cores']} cores)" in words
+        other_machine["scale"]
+        and f"another machine ({other_machine['cpu']}, {other_machine['cores']} cores)" in words
     )
     with pytest.raises(ValueError, match="no machine"):
         speed.measured_by(stored_machine, lambda _: False)

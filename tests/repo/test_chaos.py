@@ -12,7 +12,9 @@ def chaos(tmp_path_factory):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name, number, share", [("evaluate", signal.SIGTERM, 0.9), ("run", signal.SIGKILL, 0.7)])
+@pytest.mark.parametrize(
+    "name, number, share", [("evaluate", signal.SIGTERM, 0.9), ("run", signal.SIGKILL, 0.7)]
+)
 def test_a_killed_command_goes_on_to_the_same_end(chaos, name, number, share):
     assert chaos.kill(name, number, share).faults == []
 

@@ -36,8 +36,13 @@ def dry_run(folder, *options):
     done = subprocess.run(command, cwd=folder, text=True, capture_output=True)
     assert done.returncode == 0, done.stderr + done.stdout
     # Those of a group stand further in.
-    matches = re.findall(r"^( *)(?:local)?rule (\S+):\n((?:\1    .*\n)+)", done.stdout, re.MULTILINE)
-    lines = [(rule, dict(re.findall(r"^ +(\w+): (.*)$", text, re.MULTILINE))) for _, rule, text in matches]
+    matches = re.findall(
+        r"^( *)(?:local)?rule (\S+):\n((?:\1    .*\n)+)", done.stdout, re.MULTILINE
+    )
+    lines = [
+        (rule, dict(re.findall(r"^ +(\w+): (.*)$", text, re.MULTILINE)))
+        for _, rule, text in matches
+    ]
     jobs = []
     for rule, fields in lines:
         resources = dict(re.findall(r"(\w+)=([^,]+)", fields.get("resources", "")))
@@ -62,7 +67,11 @@ def checkout(tmp_path_factory):
 @pytest.fixture(scope="module")
 def of_book(checkout):
     """By the profile, all of it but the lines of the executor, which is no part of the environment; in parts."""
-    profile = {key: value for key, value in PROFILE.items() if key != "executor" and not key.startswith("slurm-")}
+    profile = {
+        key: value
+        for key, value in PROFILE.items()
+        if key != "executor" and not key.startswith("slurm-")
+    }
     (checkout / "profiles" / "own").mkdir()
     (checkout / "profiles" / "own" / "config.yaml").write_text(yaml.safe_dump(profile))
     return dry_run(checkout, "--workflow-profile", "profiles/own", "--config", "parts=3")
@@ -75,14 +84,18 @@ def of_data(checkout):
 
 @pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "results"])
 def test_parts_are_those_that_the_build_script_has(kind):
-    assert yaml.safe_load(PARTS.read_text())[kind] == names(kind), "run: python tests/repo/test_cluster.py"
+    assert yaml.safe_load(PARTS.read_text())[kind] == names(kind), (
+        "run: python tests/repo/test_cluster.py"
+    )
 
 
 def test_parts_of_results_and_networks_are_the_files_that_ship():
     parts = yaml.safe_load(PARTS.read_text())
     assert set(parts) == set(KINDS)
     assert sorted(parts["results"]) == sorted(p.stem for p in (DATA / "results").glob("*.npz"))
-    networks = [p.relative_to(DATA / "checkpoints") for p in (DATA / "checkpoints").rglob("*.safetensors")]
+    networks = [
+        p.relative_to(DATA / "checkpoints") for p in (DATA / "checkpoints").rglob("*.safetensors")
+    ]
     assert set(parts["checkpoints"]) == {str(p.with_suffix("")) for p in networks} - {"glyph-conv"}
 
 
@@ -91,7 +104,16 @@ def test_every_rule_has_resources(of_book, of_data):
     """Time and memory of each job, of the book in parts and of all that ships."""
     done = of_book + of_data
     rules = {rule for rule, *_ in done}
-    assert {"shards", "features", "blocks", "evaluate", "notebook", "site", "part", "gather"} <= rules
+    assert {
+        "shards",
+        "features",
+        "blocks",
+        "evaluate",
+        "notebook",
+        "site",
+        "part",
+        "gather",
+    } <= rules
     for rule, wildcards, needs in done:
         if rule not in ("all", *KINDS):
             assert int(needs["runtime"]) > 0 and int(needs["mem_mb"]) > 0, (rule, wildcards)
@@ -99,7 +121,9 @@ def test_every_rule_has_resources(of_book, of_data):
 
 @pytest.mark.slow
 def test_parts_share_one_evaluation(checkout, of_book):
-    pair = [rule for rule, wildcards, _ in of_book if re.match(r"pair=fashion\.glyph-conv\b", wildcards)]
+    pair = [
+        rule for rule, wildcards, _ in of_book if re.match(r"pair=fashion\.glyph-conv\b", wildcards)
+    ]
     assert sorted(pair) == ["blocks"] * 3 + ["evaluate", "features"] + ["shards"] * 3
     alone = dry_run(checkout, "_build/results/fashion.glyph-conv.parquet")
     assert [rule for rule, *_ in alone] == ["evaluate"]
@@ -108,7 +132,9 @@ def test_parts_share_one_evaluation(checkout, of_book):
 def test_every_part_is_a_job(of_data):
     parts = [wildcards for rule, wildcards, _ in of_data if rule == "part"]
     wanted = yaml.safe_load(PARTS.read_text())
-    assert sorted(parts) == sorted(f"kind={kind}, part={name}" for kind in KINDS for name in wanted[kind])
+    assert sorted(parts) == sorted(
+        f"kind={kind}, part={name}" for kind in KINDS for name in wanted[kind]
+    )
 
 
 def test_a_network_that_is_missing_comes_before_what_reads_it(checkout):
@@ -116,7 +142,9 @@ def test_a_network_that_is_missing_comes_before_what_reads_it(checkout):
     target = networks.readlink()
     networks.unlink()
     networks.mkdir()
-    matches = dry_run(checkout, "-s", "data/Snakefile", "_build/data/results/clipart.conv4-maml.oracle.done")
+    matches = dry_run(
+        checkout, "-s", "data/Snakefile", "_build/data/results/clipart.conv4-maml.oracle.done"
+    )
     networks.rmdir()
     networks.symlink_to(target)
     assert {w for _, w, _ in matches} == {
@@ -126,20 +154,29 @@ def test_a_network_that_is_missing_comes_before_what_reads_it(checkout):
 
 
 @pytest.mark.parametrize(
-    "name, value, minimum", [("parts", 0, 1), ("parts", "many", 1), ("slower", 0.5, 1), ("gpu", -1, 0)]
+    "name, value, minimum",
+    [("parts", 0, 1), ("parts", "many", 1), ("slower", 0.5, 1), ("gpu", -1, 0)],
 )
 def test_a_wrong_number_is_told(name, value, minimum):
-    with pytest.raises(WorkflowError, match=f"{name} = {value}; a whole number from {minimum} is allowed"):
+    with pytest.raises(
+        WorkflowError, match=f"{name} = {value}; a whole number from {minimum} is allowed"
+    ):
         asked({name: value}, name, 1, minimum)
 
 
 def test_the_profile_names_options_that_snakemake_has(of_book):
     """It passes over others in silence. (Those of the executor are seen by `make cluster-test`.)"""
-    options = {o.removeprefix("--") for action in get_argument_parser()._actions for o in action.option_strings}
+    options = {
+        o.removeprefix("--")
+        for action in get_argument_parser()._actions
+        for o in action.option_strings
+    }
     assert PROFILE["executor"] == "slurm"
     assert {key for key in PROFILE if not key.startswith("slurm-")} <= options
     rules = {rule for rule, *_ in of_book}
-    assert set(PROFILE["groups"]) <= rules and set(PROFILE["group-components"]) == set(PROFILE["groups"].values())
+    assert set(PROFILE["groups"]) <= rules and set(PROFILE["group-components"]) == set(
+        PROFILE["groups"].values()
+    )
     config = yaml.safe_load((ROOT / PROFILE["configfile"]).read_text())
     assert set(config) == {"parts", "slower", "gpu"}
 

@@ -65,20 +65,27 @@ def test_a_learner_is_a_file_and_a_line_of_the_catalogue(copy):
     catalogue = copy / "fslcore/catalogue.py"
     line = '    "ncc": LearnerEntry('
     catalogue.write_text(
-        catalogue.read_text().replace(line, f'    "nearest": LearnerEntry("Nearest", "nearest:Nearest"),\n{line}')
+        catalogue.read_text().replace(
+            line, f'    "nearest": LearnerEntry("Nearest", "nearest:Nearest"),\n{line}'
+        )
     )
     assert "fslcore.learners.nearest" in House(copy).reached({"fslcore.evaluation"})
     code = (
         "from fslcore.catalogue import by_kind; from fslcore.learners import Nearest, __all__, make, names\n"
         "print(type(make('nearest')) is Nearest, 'Nearest' in __all__, 'nearest' in by_kind()['learners']['features'])"
     )
-    assert subprocess.check_output([sys.executable, "-c", code], cwd=copy, text=True).split() == ["True"] * 3
+    assert (
+        subprocess.check_output([sys.executable, "-c", code], cwd=copy, text=True).split()
+        == ["True"] * 3
+    )
 
 
 def test_an_interval_changes_the_chapters_that_use_it_and_no_evaluation(copy):
     before = House(copy)
     results = before.digest(before.reached({"fslcore.evaluation"}))
-    assert {"closed-vs-open", "comparing-methods", "three-intervals"} <= changed(copy, "fslcore/stats/intervals.py")
+    assert {"closed-vs-open", "comparing-methods", "three-intervals"} <= changed(
+        copy, "fslcore/stats/intervals.py"
+    )
     after = House(copy)
     assert after.digest(after.reached({"fslcore.evaluation"})) == results
 
@@ -107,9 +114,16 @@ def test_of_a_package_that_passes_names_on_the_modules_count_whose_names_are_use
     }.items():
         new.write_text(code)
         new_house = House(copy)
-        have = {name for name in new_house.reached({"fslcore.attic"}) if name.startswith("fslcore.stats.")}
+        have = {
+            name
+            for name in new_house.reached({"fslcore.attic"})
+            if name.startswith("fslcore.stats.")
+        }
         only = new_house.reached({f"fslcore.stats.{name}" for name in chapters})
-        assert have == {name for name in only if name.startswith("fslcore.stats.")} or "getattr" in code, code
+        assert (
+            have == {name for name in only if name.startswith("fslcore.stats.")}
+            or "getattr" in code
+        ), code
         assert {f"fslcore.stats.{name}" for name in chapters} <= have, code
 
 
@@ -120,12 +134,18 @@ def test_imports_inside_functions_count_and_those_for_type_checkers_do_not(copy)
         "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from .tasks import Tasks\n"
         "class A:\n    def f(self):\n        with open('x'):\n            from . import store\n"
     )
-    assert House(copy).reached({"fslcore.attic"}) == {"fslcore", *house.reached({"fslcore.store"}), "fslcore.attic"}
+    assert House(copy).reached({"fslcore.attic"}) == {
+        "fslcore",
+        *house.reached({"fslcore.store"}),
+        "fslcore.attic",
+    }
 
 
 def test_an_import_that_leads_nowhere_is_told(copy):
     notebook = copy / "notebooks" / "informed.md"
-    notebook.write_text(notebook.read_text() + "\n```{code-cell}\n:tags: [x]\nfrom fslcore import attic\n```\n")
+    notebook.write_text(
+        notebook.read_text() + "\n```{code-cell}\n:tags: [x]\nfrom fslcore import attic\n```\n"
+    )
     with pytest.raises(LookupError, match="informed imports fslcore.attic"):
         House(copy).modules("informed")
 
@@ -138,43 +158,63 @@ def test_data_are_those_that_a_chapter_s_modules_name():
         assert all(path.is_file() for path in files)
         return {path.parent.relative_to(ROOT / "data").as_posix() for path in files}
 
-    assert "published" in folders("evaluators-audit") and "episodes" not in folders("evaluators-audit")
+    assert "published" in folders("evaluators-audit") and "episodes" not in folders(
+        "evaluators-audit"
+    )
     assert {"checkpoints", "clipart", "fashion", "glyphs", "icons"} == folders("data-and-backbones")
     assert "coverage" in folders("planning") and "coverage" not in folders("sizing-tasks")
     assert "episodes" in folders("informed") and "episodes" not in folders("estimators")
-    assert "checkpoints/bias" in folders("known-truth") and "checkpoints/bias" not in folders("ten-learners")
+    assert "checkpoints/bias" in folders("known-truth") and "checkpoints/bias" not in folders(
+        "ten-learners"
+    )
 
 
 def test_every_folder_of_data_belongs_to_a_chapter():
     house = House(ROOT)
     read = {path.parent for path in house.data(house.files)}
     folders_there = {
-        path.parent for path in (ROOT / "data").rglob("*") if path.suffix in {".parquet", ".csv", ".npz", ".txt"}
+        path.parent
+        for path in (ROOT / "data").rglob("*")
+        if path.suffix in {".parquet", ".csv", ".npz", ".txt"}
     }
     assert folders_there <= read
 
 
 def test_no_module_is_imported_by_a_name_made_at_run_time():
-    by_name = {"fslcore.learners.own", "fslcore.learners"}  # a user's own; those of the catalogue, which `House` reads
+    by_name = {
+        "fslcore.learners.own",
+        "fslcore.learners",
+    }  # a user's own; those of the catalogue, which `House` reads
     for path in (path for name, path in House(ROOT).files.items() if name not in by_name):
-        assert not re.search(r"import_module\((?!\"torch)|__import__|runpy|sys\.executable", path.read_text("utf-8")), (
-            path
-        )
+        assert not re.search(
+            r"import_module\((?!\"torch)|__import__|runpy|sys\.executable", path.read_text("utf-8")
+        ), path
 
 
 @pytest.mark.slow
 def test_snakemake_reruns_the_same_chapters(copy):
     """With commands that only make their files: the graph is the build's own."""
     snakefile = copy / "Snakefile"
-    text = re.sub(r'shell:\n        ".*"', 'shell:\n        "touch {output}"', snakefile.read_text())
+    text = re.sub(
+        r'shell:\n        ".*"', 'shell:\n        "touch {output}"', snakefile.read_text()
+    )
     snakefile.write_text(text)
 
     def snakemake(*options):
-        command = [Path(sys.executable).with_name("snakemake"), "--cores", "2", "--nolock", *options]
+        command = [
+            Path(sys.executable).with_name("snakemake"),
+            "--cores",
+            "2",
+            "--nolock",
+            *options,
+        ]
         done = subprocess.run(command, cwd=copy, text=True, capture_output=True)
         assert done.returncode == 0, done.stderr
         return set(
-            re.findall(r"output: _build/(notebooks|results)/(\S+)\.(?:ipynb|parquet)", done.stdout + done.stderr)
+            re.findall(
+                r"output: _build/(notebooks|results)/(\S+)\.(?:ipynb|parquet)",
+                done.stdout + done.stderr,
+            )
         )
 
     assert {name for kind, name in snakemake() if kind == "notebooks"} == set(CHAPTERS)

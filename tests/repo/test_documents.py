@@ -20,7 +20,9 @@ from fslcore.tasks import sample_closed
 LINES = [
     line
     for page in ("README.md", "book/running.md", "book/own.md", "book/guide.md", "book/course.md")
-    for block in re.findall(r"^```bash\n(.*?)^```", (ROOT / page).read_text("utf-8"), re.MULTILINE | re.DOTALL)
+    for block in re.findall(
+        r"^```bash\n(.*?)^```", (ROOT / page).read_text("utf-8"), re.MULTILINE | re.DOTALL
+    )
     for line in block.splitlines()
 ]
 COMMANDS = sorted({line for line in LINES if line.startswith(("fslcore ", "fslbook "))})
@@ -58,7 +60,9 @@ def test_every_printed_command_is_taken(line, attribute):
 
 
 def test_the_page_names_every_learner_that_can_be_trained():
-    (section,) = re.findall(r"^`fslbook train LEARNER` trains .*?```bash", PAGE, re.MULTILINE | re.DOTALL)
+    (section,) = re.findall(
+        r"^`fslbook train LEARNER` trains .*?```bash", PAGE, re.MULTILINE | re.DOTALL
+    )
     assert set(re.findall(r"`([\w+-]+)`", section)) == set(training.RECIPES)
 
 
@@ -67,24 +71,36 @@ def test_every_printed_papermill_line_gives_what_the_notebook_takes(line):
     from papermill.cli import _resolve_type, papermill
 
     notebook = re.search(r"notebooks/([\w-]+)\.md", line)[1]
-    parameters = papermill.make_context("papermill", shlex.split(line.partition("| papermill ")[2])).params
-    values = {name: _resolve_type(text) for name, text in parameters["parameters"]}  # lists stay texts, and are refused
+    parameters = papermill.make_context(
+        "papermill", shlex.split(line.partition("| papermill ")[2])
+    ).params
+    values = {
+        name: _resolve_type(text) for name, text in parameters["parameters"]
+    }  # lists stay texts, and are refused
     for text in parameters["parameters_yaml"]:
         values |= yaml.safe_load(text)
     assert values and notebooks.check(notebook, values) == values
 
 
 CODE = re.compile(
-    r"^(`{3,})(?:\{code-cell\}[^\n]*|python)\n(?:---\n.*?\n---\n|(?::[^\n]*\n)+)?(.*?)^\1$", re.MULTILINE | re.DOTALL
+    r"^(`{3,})(?:\{code-cell\}[^\n]*|python)\n(?:---\n.*?\n---\n|(?::[^\n]*\n)+)?(.*?)^\1$",
+    re.MULTILINE | re.DOTALL,
 )
-PAGES = [ROOT / "README.md", *sorted((ROOT / "book").glob("*.md")), *sorted((ROOT / "notebooks").glob("*.md"))]
+PAGES = [
+    ROOT / "README.md",
+    *sorted((ROOT / "book").glob("*.md")),
+    *sorted((ROOT / "notebooks").glob("*.md")),
+]
 
 
 def strangers(text):
     """Names that code of a page takes from our packages and that are not there."""
     modules, missing = {}, []
     for node in (n for _, code in CODE.findall(text) for n in ast.walk(ast.parse(code))):
-        if isinstance(node, ast.ImportFrom) and node.module.partition(".")[0] in ("fslcore", "fslbook"):
+        if isinstance(node, ast.ImportFrom) and node.module.partition(".")[0] in (
+            "fslcore",
+            "fslbook",
+        ):
             package = importlib.import_module(node.module)
             for name in node.names:
                 if not hasattr(package, name.name) and not find_spec(f"{node.module}.{name.name}"):
@@ -94,7 +110,11 @@ def strangers(text):
                     modules[name.asname or name.name] = attribute or importlib.import_module(
                         f"{node.module}.{name.name}"
                     )
-        elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id in modules:
+        elif (
+            isinstance(node, ast.Attribute)
+            and isinstance(node.value, ast.Name)
+            and node.value.id in modules
+        ):
             module = modules[node.value.id]
             if inspect.ismodule(module) and not hasattr(module, node.attr):
                 missing.append(f"{module.__name__}.{node.attr}")

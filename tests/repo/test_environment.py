@@ -21,7 +21,9 @@ def direct():
     extras = project["optional-dependencies"]
     lists = [project["dependencies"], *(extras[name] for name in extras if name != "captions")]
     wanted = [Requirement(line) for lines in lists for line in lines]
-    return {canonicalize_name(r.name): r.specifier for r in wanted if not r.name.startswith("fslcore")}
+    return {
+        canonicalize_name(r.name): r.specifier for r in wanted if not r.name.startswith("fslcore")
+    }
 
 
 def pinned(lines):
@@ -37,7 +39,9 @@ def test_conda_users_get_the_direct_dependencies_at_the_versions_of_requirements
     dependencies = yaml.safe_load((ROOT / "environment.yml").read_text())["dependencies"]
     pinned_for_conda = pinned(next(d["pip"] for d in dependencies if isinstance(d, dict)))
     assert set(pinned_for_conda) == set(direct())
-    assert pinned_for_conda == {name: version for name, version in requirements().items() if name in pinned_for_conda}
+    assert pinned_for_conda == {
+        name: version for name, version in requirements().items() if name in pinned_for_conda
+    }
 
 
 def test_requirements_pin_every_direct_dependency_within_its_bounds():
@@ -47,7 +51,9 @@ def test_requirements_pin_every_direct_dependency_within_its_bounds():
 
 
 def test_captioners_are_pinned_within_their_bounds_with_all_that_they_ask_for():
-    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"][
+        "optional-dependencies"
+    ]
     pins = requirements("requirements-captions.txt")
     wanted = [Requirement(line) for line in extras["captions"]]
     for name in pins:
@@ -58,7 +64,9 @@ def test_captioners_are_pinned_within_their_bounds_with_all_that_they_ask_for():
         str(requirement)
         for requirement in wanted
         if not requirement.marker or requirement.marker.evaluate({"extra": ""})
-        if not requirement.specifier.contains(all_pins.get(canonicalize_name(requirement.name), "0"))
+        if not requirement.specifier.contains(
+            all_pins.get(canonicalize_name(requirement.name), "0")
+        )
     }
     assert unmet == set() and not set(pins) & set(requirements())
 
@@ -69,7 +77,8 @@ def test_pins_install_on_the_first_release_of_every_promised_python(python):
     refused = {
         name: bounds
         for name in requirements()
-        if (bounds := metadata.metadata(name).get("Requires-Python")) and python not in SpecifierSet(bounds)
+        if (bounds := metadata.metadata(name).get("Requires-Python"))
+        and python not in SpecifierSet(bounds)
     }
     assert not refused
 
@@ -79,9 +88,12 @@ def locked():
     text = re.sub(r"^#.*\n", "", (ROOT / "requirements.lock").read_text(), flags=re.MULTILINE)
     entry = r"(\S+)==([^\s;]+)(?: ; (.*?))? \\\n((?:    --hash=sha256:[0-9a-f]{64}(?: \\)?\n)+)"
     pinned_for_conda = re.findall(entry, text)
-    assert not re.sub(entry, "", text).strip(), "lines that are no entry: an address of an index, say"
+    assert not re.sub(entry, "", text).strip(), (
+        "lines that are no entry: an address of an index, say"
+    )
     return [
-        (canonicalize_name(name), version, marker, hashes.split()) for name, version, marker, hashes in pinned_for_conda
+        (canonicalize_name(name), version, marker, hashes.split())
+        for name, version, marker, hashes in pinned_for_conda
     ]
 
 
@@ -89,9 +101,17 @@ def test_the_lock_has_the_pins_of_requirements_and_hashes_of_every_file_of_the_i
     """What has a marker is for another system or Python than the one that the pins come from, or is PyTorch's CUDA."""
     entries = locked()
     assert {name: version for name, version, marker, _ in entries if not marker} == requirements()
-    assert {name for name, _, marker, _ in entries if marker and "linux" in marker} >= {"nvidia-cublas", "triton"}
-    files = {name: len([word for word in hashes if word.startswith("--hash")]) for name, _, _, hashes in entries}
-    assert files["numpy"] > 20 and files["torch"] > 10  # of every system and Python, not of the file of one machine
+    assert {name for name, _, marker, _ in entries if marker and "linux" in marker} >= {
+        "nvidia-cublas",
+        "triton",
+    }
+    files = {
+        name: len([word for word in hashes if word.startswith("--hash")])
+        for name, _, _, hashes in entries
+    }
+    assert (
+        files["numpy"] > 20 and files["torch"] > 10
+    )  # of every system and Python, not of the file of one machine
 
 
 def test_statistics_ask_for_numpy_and_scipy_alone():

@@ -36,7 +36,12 @@ from fslcore.errors import (
         (lambda: floats("a", [1, True]).tolist(), [1.0, 1.0]),
         (lambda: floats("a", np.array([1, 2.5], dtype=object)).tolist(), [1.0, 2.5]),
         (lambda: floats("a", np.ma.masked_less([1.0, 2.0], 0)).tolist(), [1.0, 2.0]),
-        (lambda: floats("a", torch.tensor([0.1], dtype=torch.float64, requires_grad=True)).tolist(), [0.1]),
+        (
+            lambda: floats(
+                "a", torch.tensor([0.1], dtype=torch.float64, requires_grad=True)
+            ).tolist(),
+            [0.1],
+        ),
         (lambda: floats("a", torch.tensor([0.5, 1.5], dtype=torch.bfloat16)).tolist(), [0.5, 1.5]),
         (lambda: floats("a", [1e-31, 0.0], extreme=True).tolist(), [1e-31, 0.0]),
         (lambda: wholes("w", np.array([3], np.uint8)).dtype, np.dtype("int64")),
@@ -57,16 +62,34 @@ def test_what_fits_comes_back(check, value):
     [
         (lambda: whole("n", 5.0), "n = 5.0; a whole number is allowed"),
         (lambda: whole("n", True, 1), "n = True; a whole number of at least 1 is allowed"),
-        (lambda: whole("n", 10**9, 2, 10**6), "n = 1000000000; a whole number from 2 to 1,000,000 is allowed"),
-        (lambda: whole("n", 10**7, maximum=10**6), "n = 10000000; a whole number of at most 1,000,000 is allowed"),
-        (lambda: number("x", 0, over=0, maximum=2), "x = 0; a number over 0 and up to 2 is allowed"),
-        (lambda: number("x", 1, minimum=0, under=1), "x = 1; a number of at least 0 and below 1 is allowed"),
+        (
+            lambda: whole("n", 10**9, 2, 10**6),
+            "n = 1000000000; a whole number from 2 to 1,000,000 is allowed",
+        ),
+        (
+            lambda: whole("n", 10**7, maximum=10**6),
+            "n = 10000000; a whole number of at most 1,000,000 is allowed",
+        ),
+        (
+            lambda: number("x", 0, over=0, maximum=2),
+            "x = 0; a number over 0 and up to 2 is allowed",
+        ),
+        (
+            lambda: number("x", 1, minimum=0, under=1),
+            "x = 1; a number of at least 0 and below 1 is allowed",
+        ),
         (lambda: number("x", np.nan), "x = nan; a number that is finite is allowed"),
         (lambda: number("x", 1.0, over=0, under=1), "x = 1.0; a number between 0 and 1 is allowed"),
-        (lambda: number("x", Decimal("sNaN"), over=0), "x = Decimal('sNaN'); a number over 0 is allowed"),
+        (
+            lambda: number("x", Decimal("sNaN"), over=0),
+            "x = Decimal('sNaN'); a number over 0 is allowed",
+        ),
         (lambda: number("x", 10**400, over=0), f"x = 1{'0' * 76}...; a number over 0 is allowed"),
         (lambda: flag("f", 1), "f = 1; True or False is allowed"),
-        (lambda: choice("c", "opem", ["open", "closed"]), "c = opem; open, closed are allowed (did you mean open?)"),
+        (
+            lambda: choice("c", "opem", ["open", "closed"]),
+            "c = opem; open, closed are allowed (did you mean open?)",
+        ),
         (
             lambda: choice("c", "n9x", [f"n{i}" for i in range(21)]),
             "c = n9x; one of 21 names is allowed (did you mean n9?)",
@@ -78,8 +101,14 @@ def test_what_fits_comes_back(check, value):
             "a = [tensor([1., 1.], requires_grad=True)]; an array of numbers is allowed",
         ),
         (lambda: floats("a", [1.0, np.inf]), "a: 1 values are NaN or infinite"),
-        (lambda: floats("a", np.ma.masked_less([1.0, 2.0], 2)), "a: 1 values are masked; leave them out first"),
-        (lambda: floats("a", [1e-31]), "a: the largest magnitude is 1e-31; 0 or 1e-30 to 1e+30 is allowed"),
+        (
+            lambda: floats("a", np.ma.masked_less([1.0, 2.0], 2)),
+            "a: 1 values are masked; leave them out first",
+        ),
+        (
+            lambda: floats("a", [1e-31]),
+            "a: the largest magnitude is 1e-31; 0 or 1e-30 to 1e+30 is allowed",
+        ),
         (
             lambda: wholes("w", np.array([2**63], np.uint64)),
             "w holds 9223372036854775808; whole numbers of up to 63 bits are allowed",

@@ -24,7 +24,10 @@ NAMES = [
     for path in sorted(folder.rglob("*.py"))
 ]
 CONTRACTS = [
-    c["name"] for c in tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
+    c["name"]
+    for c in tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"][
+        "contracts"
+    ]
 ]
 ONE_WAY, LAYERS, PAPERS, SHARED = CONTRACTS
 STATES = ("KEPT", "BROKEN")
@@ -50,7 +53,9 @@ def tool(name, *arguments, folder=ROOT):
     assert command.exists(), f"{name} is not installed; requirements.txt has it"
     # The copies in the folder, whichever packages the environment knows.
     environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(folder), str(folder / "book")])}
-    return subprocess.run([command, *arguments], cwd=folder, env=environment, text=True, capture_output=True)
+    return subprocess.run(
+        [command, *arguments], cwd=folder, env=environment, text=True, capture_output=True
+    )
 
 
 def contracts(folder):
@@ -58,7 +63,8 @@ def contracts(folder):
     done = tool("lint-imports", "--no-cache", "--no-logo", folder=folder)
     lines = done.stdout.splitlines()
     kept_contracts, broken = (
-        [n for n in CONTRACTS if any(line.startswith(f"{n} {state}") for line in lines)] for state in STATES
+        [n for n in CONTRACTS if any(line.startswith(f"{n} {state}") for line in lines)]
+        for state in STATES
     )
     assert sorted(kept_contracts + broken) == sorted(CONTRACTS), done.stdout + done.stderr
     assert bool(broken) == bool(done.returncode)
@@ -77,7 +83,11 @@ def test_imports_keep_the_contracts():
         ("fslcore/stats/ranks.py", "from ..evaluation import table", LAYERS),
         ("fslcore/tasks/samplers.py", "from .. import datasets", LAYERS),  # neighbours in one layer
         ("fslcore/attic.py", "", LAYERS),  # a module that has no layer
-        ("book/fslbook/beyond/worlds.py", "def late():\n    from ..oops.sizing import trace", PAPERS),
+        (
+            "book/fslbook/beyond/worlds.py",
+            "def late():\n    from ..oops.sizing import trace",
+            PAPERS,
+        ),
         ("book/fslbook/shared.py", "", SHARED),
     ],
 )
@@ -137,45 +147,71 @@ def borrowed(tree):
     """Private names of other modules of the house that a module imports or reaches through a module it imports."""
     ours, names_found = set(), []
     for node in ast.walk(tree):
-        if isinstance(node, ast.ImportFrom) and (node.level or node.module.split(".")[0] in PACKAGES):
+        if isinstance(node, ast.ImportFrom) and (
+            node.level or node.module.split(".")[0] in PACKAGES
+        ):
             names_found += [a.name for a in node.names if private(a.name)]
             names_found += [part for part in (node.module or "").split(".") if private(part)]
             ours |= {a.asname or a.name for a in node.names if a.name.islower()}
     for node in ast.walk(tree):
-        if isinstance(node, ast.Attribute) and private(node.attr) and getattr(node.value, "id", None) in ours:
+        if (
+            isinstance(node, ast.Attribute)
+            and private(node.attr)
+            and getattr(node.value, "id", None) in ours
+        ):
             names_found.append(f"{node.value.id}.{node.attr}")
     return names_found
 
 
 def test_no_module_uses_a_private_name_of_another():
     assert not [
-        (str(p.relative_to(ROOT)), names_found) for p in MODULES if (names_found := borrowed(ast.parse(p.read_text())))
+        (str(p.relative_to(ROOT)), names_found)
+        for p in MODULES
+        if (names_found := borrowed(ast.parse(p.read_text())))
     ]
 
 
 def test_every_module_says_what_it_is():
-    assert not [str(p.relative_to(ROOT)) for p in MODULES if not ast.get_docstring(ast.parse(p.read_text()))]
+    assert not [
+        str(p.relative_to(ROOT)) for p in MODULES if not ast.get_docstring(ast.parse(p.read_text()))
+    ]
 
 
 def test_a_package_lists_what_it_gives():
     for path in (p for p in MODULES if p.name == "__init__.py"):
         body = ast.parse(path.read_text()).body
         names_given = {
-            a.asname or a.name for n in body if isinstance(n, ast.ImportFrom) and n.level == 1 for a in n.names
+            a.asname or a.name
+            for n in body
+            if isinstance(n, ast.ImportFrom) and n.level == 1
+            for a in n.names
         }
-        listed = [n.value for n in body if isinstance(n, ast.Assign) and n.targets[0].id == "__all__"]
+        listed = [
+            n.value for n in body if isinstance(n, ast.Assign) and n.targets[0].id == "__all__"
+        ]
         names = {name for value in listed for name in ast.literal_eval(value)}
-        names_given = {name for name in names_given if not name.startswith("__")}  # a hook of Python
-        assert names_given <= names, f"{path.relative_to(ROOT)}: __all__ lacks {sorted(names_given - names)}"
+        names_given = {
+            name for name in names_given if not name.startswith("__")
+        }  # a hook of Python
+        assert names_given <= names, (
+            f"{path.relative_to(ROOT)}: __all__ lacks {sorted(names_given - names)}"
+        )
 
 
 def test_the_api_reference_has_every_module_of_the_library_and_none_of_the_chapters():
     pages = "".join(page.read_text() for page in sorted((ROOT / "book").glob("api-*.md")))
     documented = set(re.findall(r"automodule:: (\S+)", pages))
     library = PACKAGES["fslcore"]
-    names = [".".join(["fslcore", *p.relative_to(library).with_suffix("").parts]) for p in library.rglob("*.py")]
+    names = [
+        ".".join(["fslcore", *p.relative_to(library).with_suffix("").parts])
+        for p in library.rglob("*.py")
+    ]
     modules = {name for name in names if name.split(".")[-1] not in UNDOCUMENTED | {"__init__"}}
-    assert {name for name in modules if name not in documented and name.rpartition(".")[0] not in documented} == set()
+    assert {
+        name
+        for name in modules
+        if name not in documented and name.rpartition(".")[0] not in documented
+    } == set()
     chapters = tuple(f"fslbook.{room}" for room in ("oops", "evaluators", "fewstab", "beyond"))
     assert [name for name in documented if name.startswith(chapters)] == []
 
@@ -184,11 +220,17 @@ def test_the_library_names_nothing_of_the_book():
     """Neither its package, its chapters nor what runs notebooks, but for the line that names the other command."""
     chapters = [path.stem for path in NOTEBOOKS.glob("*.md") if "-" in path.stem]
     chapters.remove("near-copies")  # an English word too
-    forbidden = re.compile(rf"fslbook|papermill|nbformat|jupyter|{'|'.join(chapters)}", re.IGNORECASE)
+    forbidden = re.compile(
+        rf"fslbook|papermill|nbformat|jupyter|{'|'.join(chapters)}", re.IGNORECASE
+    )
     names_found = {}
     for path in (ROOT / "fslcore").rglob("*"):
         if path.is_file() and path.suffix in {".py", ".yml", ".j2", ".json"}:
-            lines = [line.strip() for line in path.read_text("utf-8").splitlines() if forbidden.search(line)]
+            lines = [
+                line.strip()
+                for line in path.read_text("utf-8").splitlines()
+                if forbidden.search(line)
+            ]
             if lines:
                 names_found[path.relative_to(ROOT).as_posix()] = lines
     (line,) = names_found.pop("fslcore/cli/app.py")
@@ -221,12 +263,18 @@ for finder in sys.meta_path:
 def side_effects_of_import(names):
     """Files of the repository that an import reads, and hooks that it adds; in a process of its own."""
     command = [sys.executable, "-c", IMPORTS_ALL, f"{ROOT}{os.sep}", *names]
-    return subprocess.run(command, cwd=ROOT, text=True, capture_output=True, check=True).stdout.splitlines()
+    return subprocess.run(
+        command, cwd=ROOT, text=True, capture_output=True, check=True
+    ).stdout.splitlines()
 
 
 @pytest.mark.slow
 def test_an_import_of_the_library_reads_no_data_and_changes_no_other_import():
-    names = [name.removesuffix(".__init__") for name in NAMES if name.startswith("fslcore") and "__main__" not in name]
+    names = [
+        name.removesuffix(".__init__")
+        for name in NAMES
+        if name.startswith("fslcore") and "__main__" not in name
+    ]
     assert len(names) > 100
     assert side_effects_of_import(names) == []
 

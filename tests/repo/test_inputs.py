@@ -35,7 +35,9 @@ def test_what_files_were_made_of_is_what_is_there(folder):
     noted = json.loads((DATA / folder / "inputs.json").read_text())["inputs"]
     now = json.loads(json.dumps(script(folder).inputs()))
     for name in sorted({*noted, *now}):
-        assert noted.get(name) == now.get(name), f"{name} changed: make data/{folder} again, by its build.py"
+        assert noted.get(name) == now.get(name), (
+            f"{name} changed: make data/{folder} again, by its build.py"
+        )
 
 
 def test_networks_were_trained_on_the_images_that_are_there():
@@ -46,7 +48,9 @@ def test_networks_were_trained_on_the_images_that_are_there():
             training = json.loads(file.metadata()["training"])
         dataset = training["recipe"]["dataset"]
         if dataset not in loaded:
-            loaded[dataset] = {s: datasets.load(dataset, split=s).digest for s in ("base", "validation")}
+            loaded[dataset] = {
+                s: datasets.load(dataset, split=s).digest for s in ("base", "validation")
+            }
         assert training["data"] == loaded[dataset], (
             f"{path.name}: {dataset} is not what it was trained on; train it again"
         )
@@ -55,7 +59,9 @@ def test_networks_were_trained_on_the_images_that_are_there():
 @pytest.mark.slow
 def test_the_card_of_the_networks_is_of_the_images_that_are_there():
     card = (DATA / "checkpoints" / "README.md").read_text()
-    row = next(line for line in card.splitlines() if line.startswith("| `conv4-icons-rfs.safetensors`"))
+    row = next(
+        line for line in card.splitlines() if line.startswith("| `conv4-icons-rfs.safetensors`")
+    )
     printed = dict(zip(("icons", "clipart"), row.strip("| ").split("|")[-2:]))
     for dataset, cell in printed.items():
         mean, half = map(float, cell.split("±"))

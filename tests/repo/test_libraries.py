@@ -26,7 +26,10 @@ def draw(per_class):
     """Tasks as lists of images, class by class."""
     rng = np.random.default_rng(0)
     classes = [rng.choice(8, WAYS, replace=False) for _ in range(TASKS)]
-    return [[int(20 * k + i) for k in chosen for i in rng.choice(20, per_class, replace=False)] for chosen in classes]
+    return [
+        [int(20 * k + i) for k in chosen for i in rng.choice(20, per_class, replace=False)]
+        for chosen in classes
+    ]
 
 
 class NearestMean:
@@ -42,8 +45,16 @@ class Sampler(list):
     def episodic_collate_fn(items):
         images = torch.stack([image for image, _ in items]).view(WAYS, SHOTS + QUERIES, 12)
         classes = [label for _, label in items[:: SHOTS + QUERIES]]
-        support_labels, query_labels = (torch.arange(WAYS).repeat_interleave(count) for count in (SHOTS, QUERIES))
-        return images[:, :SHOTS].flatten(0, 1), support_labels, images[:, SHOTS:].flatten(0, 1), query_labels, classes
+        support_labels, query_labels = (
+            torch.arange(WAYS).repeat_interleave(count) for count in (SHOTS, QUERIES)
+        )
+        return (
+            images[:, :SHOTS].flatten(0, 1),
+            support_labels,
+            images[:, SHOTS:].flatten(0, 1),
+            query_labels,
+            classes,
+        )
 
 
 class Linear(torch.nn.Linear):
@@ -61,9 +72,17 @@ class Taskset(list):
     """Images and labels of each task, and which images they are."""
 
 
-TASKSET = Taskset((IMAGES[images], torch.arange(WAYS).repeat_interleave(2 * SHOTS)) for images in draw(2 * SHOTS))
-TASKSET.sampled_descriptions = [[SimpleNamespace(index=i) for i in images] for images in draw(2 * SHOTS)]
-EASYFSL = {"sampler": Sampler(draw(SHOTS + QUERIES)), "DataLoader": DataLoader, "model": NearestMean()}
+TASKSET = Taskset(
+    (IMAGES[images], torch.arange(WAYS).repeat_interleave(2 * SHOTS)) for images in draw(2 * SHOTS)
+)
+TASKSET.sampled_descriptions = [
+    [SimpleNamespace(index=i) for i in images] for images in draw(2 * SHOTS)
+]
+EASYFSL = {
+    "sampler": Sampler(draw(SHOTS + QUERIES)),
+    "DataLoader": DataLoader,
+    "model": NearestMean(),
+}
 LEARN2LEARN = {
     "taskset": TASKSET,
     "maml": Linear(12, WAYS),
@@ -82,7 +101,14 @@ def test_the_lines_record_what_the_loop_predicts(tmp_path, monkeypatch, title, o
     lines = re.search(rf"\*\*{title}\*\*.*?```python\n(.*?)```", PAGE, re.DOTALL)[1]
     exec(
         lines,
-        {"torch": torch, "fslcore": fslcore, "ways": WAYS, "n_way": WAYS, "n_shot": SHOTS, "n_query": QUERIES}
+        {
+            "torch": torch,
+            "fslcore": fslcore,
+            "ways": WAYS,
+            "n_way": WAYS,
+            "n_shot": SHOTS,
+            "n_query": QUERIES,
+        }
         | objects,
     )
     (path,) = tmp_path.iterdir()

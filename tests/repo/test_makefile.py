@@ -41,7 +41,11 @@ def tree(tmp_path_factory):
 
 
 def make(tree, *words):
-    environ = {name: value for name, value in os.environ.items() if not name.startswith(("MAKE", "MFLAGS", "PAPER"))}
+    environ = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith(("MAKE", "MFLAGS", "PAPER"))
+    }
     environ |= {"PATH": str(tree / "bin"), "CHROMIUM": ""}
     return subprocess.run(["make", *words], cwd=tree, env=environ, text=True, capture_output=True)
 
@@ -71,7 +75,9 @@ def test_a_target_installs_all_before_its_work(tree, call):
     before, work = split_commands(dry_run(tree, *call))
     assert not [line for line in before if re.search(r"\.venv/bin/(?!python -m pip)", line)]
     lists = {name for line in before for name in re.findall(r" -r (\S+)", line)}
-    expected = {"requirements.txt", LISTS.get(call[0], "requirements.txt")} if call != ["clean"] else set()
+    expected = (
+        {"requirements.txt", LISTS.get(call[0], "requirements.txt")} if call != ["clean"] else set()
+    )
     if any("--captioner" in line for line in work):
         expected |= {"requirements-captions.txt"}
     assert lists == expected
@@ -88,7 +94,10 @@ def test_the_list_of_packages_has_all_that_code_imports():
     pins = re.findall(r"^([\w.-]+)==", (ROOT / "requirements.txt").read_text(), re.MULTILINE)
     folders = [ROOT / name for name in ("fslcore", "book", "tests", "benchmarks")]
     own_modules = {
-        name for folder in folders for path in folder.rglob("*.py") for name in (path.stem, path.parent.name)
+        name
+        for folder in folders
+        for path in folder.rglob("*.py")
+        for name in (path.stem, path.parent.name)
     }
     listed = set(map(canonicalize_name, [*pins, *OPTIONAL, *own_modules]))
     for folder in folders:
@@ -124,9 +133,13 @@ MISSING = [
 
 
 @pytest.mark.parametrize(
-    "call, hidden, words", MISSING, ids=lambda value: " ".join(value) if isinstance(value, list) else ""
+    "call, hidden, words",
+    MISSING,
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )
-def test_what_is_missing_is_said_in_one_line_before_anything_is_installed(tree, call, hidden, words):
+def test_what_is_missing_is_said_in_one_line_before_anything_is_installed(
+    tree, call, hidden, words
+):
     path = tree / (hidden if hidden and "/" in hidden else f"bin/{hidden}")
     aside = tree / "aside"
     if hidden:
@@ -134,7 +147,9 @@ def test_what_is_missing_is_said_in_one_line_before_anything_is_installed(tree, 
     done = make(tree, *call)
     if hidden:
         aside.rename(path)
-    assert done.returncode and words in done.stderr and len(done.stderr.splitlines()) == 1, done.stderr
+    assert done.returncode and words in done.stderr and len(done.stderr.splitlines()) == 1, (
+        done.stderr
+    )
     assert done.stdout == "" and not (tree / ".venv").exists()
 
 
@@ -155,7 +170,9 @@ runpy.run_path(sys.argv[0], run_name="__main__")
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("words, line", SCRIPTS, ids=lambda value: " ".join(value) if isinstance(value, list) else "")
+@pytest.mark.parametrize(
+    "words, line", SCRIPTS, ids=lambda value: " ".join(value) if isinstance(value, list) else ""
+)
 def test_scripts_say_in_one_line_what_is_missing(tmp_path, words, line):
     environ = os.environ | {"PATH": str(tmp_path / "bin"), "CHROMIUM": ""}
     (tmp_path / "bin").mkdir()
@@ -163,4 +180,6 @@ def test_scripts_say_in_one_line_what_is_missing(tmp_path, words, line):
         (tmp_path / "bin" / name).symlink_to(shutil.which("true"))
     command = [sys.executable, "-c", RUN_WITHOUT_PACKAGES, str(ROOT / words[0]), *words[1:]]
     done = subprocess.run(command, cwd=tmp_path, env=environ, text=True, capture_output=True)
-    assert done.returncode and line in done.stderr and len(done.stderr.splitlines()) == 1, done.stderr
+    assert done.returncode and line in done.stderr and len(done.stderr.splitlines()) == 1, (
+        done.stderr
+    )

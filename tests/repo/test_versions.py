@@ -64,7 +64,10 @@ CODE = {
     "pixels": (
         "VERSION in book/fslbook/attributes/pixels.py",
         lambda: pixels.VERSION,
-        ["book/fslbook/attributes/pixels.py", "book/fslbook/attributes/matrix.py:from_facts,from_words"],
+        [
+            "book/fslbook/attributes/pixels.py",
+            "book/fslbook/attributes/matrix.py:from_facts,from_words",
+        ],
     ),
     "captions": (
         "EXTRACTION in book/fslbook/attributes/matrix.py",
@@ -86,7 +89,11 @@ OF_LEARNERS = {
     },
     "simpleshot": [f"{IN}/simpleshot.py", f"{IN}/common.py", f"{MODELS}/features.py:base_mean"],
     "tip-adapter": [f"{IN}/text.py:TipAdapter,name_embeddings", f"{IN}/common.py"],
-    "text-probe": [f"{IN}/text.py:TextProbe,name_embeddings", f"{IN}/logistic.py", f"{IN}/common.py"],
+    "text-probe": [
+        f"{IN}/text.py:TextProbe,name_embeddings",
+        f"{IN}/logistic.py",
+        f"{IN}/common.py",
+    ],
 }
 
 
@@ -101,7 +108,11 @@ def version_of(learner: str) -> int:
 
 
 for _name, _code in OF_LEARNERS.items():
-    CODE[f"learner {_name}"] = f'"version" in config() of {_code[0]}', lambda name=_name: version_of(name), _code
+    CODE[f"learner {_name}"] = (
+        f'"version" in config() of {_code[0]}',
+        lambda name=_name: version_of(name),
+        _code,
+    )
 
 
 def plain(node) -> object:
@@ -113,12 +124,18 @@ def plain(node) -> object:
     if isinstance(node, ast.Raise):
         return ["Raise"]
     skipped = ("annotation", "returns", "type_comment", "type_params", "kind")
-    fields = {name: v for name, v in ast.iter_fields(node) if name not in skipped and v not in (None, [])}
+    fields = {
+        name: v for name, v in ast.iter_fields(node) if name not in skipped and v not in (None, [])
+    }
     return [type(node).__name__, *([name, plain(v)] for name, v in fields.items())]
 
 
 def _silent(node) -> bool:
-    doc = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
+    doc = (
+        isinstance(node, ast.Expr)
+        and isinstance(node.value, ast.Constant)
+        and isinstance(node.value.value, str)
+    )
     return doc or isinstance(node, (ast.Import, ast.ImportFrom)) or "__all__" in names_of(node)
 
 
@@ -148,7 +165,10 @@ def digest(places: list[str], read=lambda path: (ROOT / path).read_text("utf-8")
 
 
 def current() -> dict:
-    return {key: {"version": version(), "code": digest(code)} for key, (_, version, code) in CODE.items()}
+    return {
+        key: {"version": version(), "code": digest(code)}
+        for key, (_, version, code) in CODE.items()
+    }
 
 
 @pytest.mark.parametrize("key", CODE)
@@ -212,7 +232,9 @@ def f(x: int = 2) -> int:
 )
 def test_what_counts_as_code(old, new, equal):
     assert old in SOURCE
-    before, after = (digest(["f.py"], lambda _: text) for text in (SOURCE, SOURCE.replace(old, new)))
+    before, after = (
+        digest(["f.py"], lambda _: text) for text in (SOURCE, SOURCE.replace(old, new))
+    )
     assert (before == after) == equal
 
 

@@ -13,7 +13,8 @@ import warm  # book/warm.py
 SCRIPT = Path(warm.__file__)
 JOB = f"{sys.executable} {SCRIPT} -m"
 SHOWN = (
-    "import os, sys; print(sys.argv[1:], os.getcwd(), os.environ['COLOUR'], sys.stdin.read(), 'torch' in sys.modules)"
+    "import os, sys; "
+    "print(sys.argv[1:], os.getcwd(), os.environ['COLOUR'], sys.stdin.read(), 'torch' in sys.modules)"
 )
 LASTING = "import os, time; print(os.getpid(), flush=True); time.sleep(600)"
 
@@ -24,7 +25,9 @@ def build(folder, command, **options):
     (folder / "lasting.py").write_text(LASTING)
     arguments = [sys.executable, str(SCRIPT), "sh", "-c", command]
     environment = os.environ | {"COLOUR": "green"}
-    return subprocess.Popen(arguments, cwd=folder, env=environment, text=True, stdout=subprocess.PIPE, **options)
+    return subprocess.Popen(
+        arguments, cwd=folder, env=environment, text=True, stdout=subprocess.PIPE, **options
+    )
 
 
 @pytest.mark.slow
@@ -37,7 +40,10 @@ def test_a_copy_has_the_jobs_arguments_folder_variables_files_and_status(tmp_pat
 
 
 def is_running(process):
-    return Path(f"/proc/{process}/stat").exists() and " Z " not in Path(f"/proc/{process}/stat").read_text()
+    return (
+        Path(f"/proc/{process}/stat").exists()
+        and " Z " not in Path(f"/proc/{process}/stat").read_text()
+    )
 
 
 @pytest.mark.slow
@@ -56,5 +62,7 @@ def test_a_job_and_its_copy_end_together(tmp_path, stopped):
 def test_a_job_without_a_process_to_copy_runs_by_itself(tmp_path, monkeypatch):
     monkeypatch.delenv(warm.ADDRESS, raising=False)
     (tmp_path / "shown.py").write_text("import sys; print(sys.argv[1:]); sys.exit(3)")
-    done = subprocess.run([sys.executable, SCRIPT, "-m", "shown", "a"], cwd=tmp_path, text=True, capture_output=True)
+    done = subprocess.run(
+        [sys.executable, SCRIPT, "-m", "shown", "a"], cwd=tmp_path, text=True, capture_output=True
+    )
     assert (done.returncode, done.stdout) == (3, "['a']\n")

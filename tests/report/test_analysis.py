@@ -33,7 +33,9 @@ def test_paired_differences_and_holm(level):
     for pair in pairs.itertuples():
         expected = scipy.stats.ttest_rel(table[pair.a], table[pair.b])
         ends = expected.confidence_interval(level)
-        assert (pair.p, pair.low, pair.high) == pytest.approx((expected.pvalue, ends.low, ends.high), rel=1e-9)
+        assert (pair.p, pair.low, pair.high) == pytest.approx(
+            (expected.pvalue, ends.low, ends.high), rel=1e-9
+        )
     assert_allclose(pairs["p_holm"], multipletests(pairs["p"], method="holm")[1], rtol=1e-9)
     assert list(pairs["verdict"] == "better") == list(pairs["p_holm"] < 1 - level)
 
@@ -44,7 +46,9 @@ def test_draws_are_strata():
     pair = report_on(table).pairs.iloc[0]
     table["d"] = table[pair["a"]] - table[pair["b"]]
     fit = ols("d ~ C(seed, Sum)", table).fit()
-    assert pair["half_width"] == pytest.approx(np.diff(fit.conf_int().loc["Intercept"])[0] / 2, rel=1e-9)
+    assert pair["half_width"] == pytest.approx(
+        np.diff(fit.conf_int().loc["Intercept"])[0] / 2, rel=1e-9
+    )
     assert pair["p"] == pytest.approx(fit.pvalues["Intercept"], rel=1e-9)
 
 
@@ -54,7 +58,9 @@ def test_runs_and_tasks_are_crossed():
     columns = {method: values.ravel() for method, values in runs.items()}
     pair = report_on(pd.DataFrame({"run": run, "task": task, **columns})).pairs.iloc[0]
     expected = stats.new_runs(runs[pair["a"]], runs[pair["b"]]).interval
-    assert (pair["difference"], pair["half_width"]) == pytest.approx((expected.mean, expected.half_width), rel=1e-9)
+    assert (pair["difference"], pair["half_width"]) == pytest.approx(
+        (expected.mean, expected.half_width), rel=1e-9
+    )
 
 
 def test_data_sets_have_student_wilcoxon_and_mean_ranks():
@@ -81,7 +87,9 @@ def test_printed_means_are_open_between_the_worst_and_the_best_that_pairing_can_
         table = pd.DataFrame({"method": ["a", "b"], "accuracy": [f"{60 + gap} ± 0.8", "60 ± 0.6"]})
         pair = report_on(table).pairs.iloc[0]
         assert pair["verdict"] == verdict
-        assert (pair["half_width"], pair["paired_half_width"]) == pytest.approx((worst, best), rel=1e-6)
+        assert (pair["half_width"], pair["paired_half_width"]) == pytest.approx(
+            (worst, best), rel=1e-6
+        )
 
 
 @pytest.mark.parametrize("items, exact", [(40, True), (400, False)])
@@ -123,7 +131,9 @@ def test_ranks_follow_from_the_significant_pairs():
 def test_a_reference_is_compared_with_each_other_method_and_nothing_else():
     table = tasks_by_methods(60, 5)
     results = report_on(table, reference="m2")
-    assert len(results.pairs) == 4 and all("m2" in pair for pair in zip(results.pairs["a"], results.pairs["b"]))
+    assert len(results.pairs) == 4 and all(
+        "m2" in pair for pair in zip(results.pairs["a"], results.pairs["b"])
+    )
     assert_allclose(results.pairs["p_holm"], multipletests(results.pairs["p"], method="holm")[1])
 
 
@@ -131,7 +141,10 @@ def test_within_a_margin_methods_are_equivalent():
     table = tasks_by_methods(400, 2)
     table["m1"] = table["m0"] + RNG.normal(0, 0.5, 400)
     results = report_on(table, margin=1.0, level=0.9)
-    assert results.pairs["verdict"][0] == "equivalent" and "equivalent within 1" in results.verdicts["sentence"][0]
+    assert (
+        results.pairs["verdict"][0] == "equivalent"
+        and "equivalent within 1" in results.verdicts["sentence"][0]
+    )
 
 
 def test_missing_data_sets_leave_the_pairs_that_have_them():

@@ -15,17 +15,40 @@ from fslcore.cli import app, output
 from fslcore.errors import visible
 from fslcore.report import Results
 
-SIGNS = [*"\\$_{}%&#~^<>|*`[]=+-@\"'", "\n", "\t", "\x00", "\x1b[31m", "\x7f", "\x9b2J", "\u202e", "\u2028", "\u200b"]
-ODD_NAMES = ["$x$", "$\\frac$", "a$b", "<img src=x>", "*a* `b` [c](http://d)", "=1+1", *(f"x{s}y" for s in SIGNS)]
+SIGNS = [
+    *"\\$_{}%&#~^<>|*`[]=+-@\"'",
+    "\n",
+    "\t",
+    "\x00",
+    "\x1b[31m",
+    "\x7f",
+    "\x9b2J",
+    "\u202e",
+    "\u2028",
+    "\u200b",
+]
+ODD_NAMES = [
+    "$x$",
+    "$\\frac$",
+    "a$b",
+    "<img src=x>",
+    "*a* `b` [c](http://d)",
+    "=1+1",
+    *(f"x{s}y" for s in SIGNS),
+]
 
 
 def table_of(names, tasks=12):
-    table = pd.DataFrame({"method": np.repeat(names, tasks), "task": np.tile(range(tasks), len(names))})
+    table = pd.DataFrame(
+        {"method": np.repeat(names, tasks), "task": np.tile(range(tasks), len(names))}
+    )
     return table.assign(accuracy=np.random.default_rng(0).integers(40, 80, len(table)) / 80)
 
 
 def control_characters(text):
-    return {sign for sign in text if unicodedata.category(sign) in ("Cc", "Cf", "Cs", "Zl", "Zp")} - {"\n"}
+    return {
+        sign for sign in text if unicodedata.category(sign) in ("Cc", "Cf", "Cs", "Zl", "Zp")
+    } - {"\n"}
 
 
 def wide(path, columns=("ours", "base"), tasks=30):
@@ -60,12 +83,22 @@ class Page(HTMLParser):
 def test_names_of_any_signs_are_shown_as_they_are_and_obeyed_by_nothing(tmp_path, capsys):
     dataset = "- <script>d</script>\x1b[2J"
     table_of(ODD_NAMES).assign(dataset=dataset).to_parquet(tmp_path / "r.parquet")
-    arguments = (tmp_path / "r.parquet", "-o", tmp_path / "r.html", "--tables", tmp_path, "--figures", tmp_path)
+    arguments = (
+        tmp_path / "r.parquet",
+        "-o",
+        tmp_path / "r.html",
+        "--tables",
+        tmp_path,
+        "--figures",
+        tmp_path,
+    )
     assert report(*arguments) == 0, capsys.readouterr().err
     printed = capsys.readouterr()
     assert not control_characters(printed.out + printed.err)
     page = Page(tmp_path / "r.html")
-    assert not control_characters(page.text) and "script" not in page.tags and "img" not in page.tags
+    assert (
+        not control_characters(page.text) and "script" not in page.tags and "img" not in page.tags
+    )
     assert all(visible(name) in page.text for name in ODD_NAMES)
     for path in (*tmp_path.glob("*.tex"), *tmp_path.glob("*.md")):
         text = path.read_text("utf-8")
@@ -73,7 +106,9 @@ def test_names_of_any_signs_are_shown_as_they_are_and_obeyed_by_nothing(tmp_path
         separator = r"(?<!\\)&" if path.suffix == ".tex" else r"(?<!\\)\|"
         rows = [line for line in text.splitlines() if re.search(separator, line)]
         assert len({len(re.findall(separator, row)) for row in rows}) <= 1, path
-    assert {f"report.{ending}" for ending in ("pdf", "png", "svg")} <= {path.name for path in tmp_path.iterdir()}
+    assert {f"report.{ending}" for ending in ("pdf", "png", "svg")} <= {
+        path.name for path in tmp_path.iterdir()
+    }
 
 
 def test_latex_stays_balanced_whatever_the_names(tmp_path):
@@ -98,7 +133,9 @@ def test_errors_and_json_print_no_control_characters(tmp_path, capsys):
     assert {row["method"] for row in json.loads(printed)["methods"]} == {"a\\x1b[2J", "b"}
     output.print_json({"a": "\x7f\x9b\u202e\U000e0001é"})
     printed = capsys.readouterr().out
-    assert not control_characters(printed) and json.loads(printed) == {"a": "\x7f\x9b\u202e\U000e0001é"}
+    assert not control_characters(printed) and json.loads(printed) == {
+        "a": "\x7f\x9b\u202e\U000e0001é"
+    }
 
 
 @pytest.mark.parametrize("existing", [False, True])
@@ -119,14 +156,18 @@ def test_of_a_report_that_fails_nothing_is_left(tmp_path, capsys, monkeypatch, e
     assert contents(tmp_path) == before
 
 
-def test_the_page_is_named_after_the_file_or_report_where_there_are_several(tmp_path, capsys, monkeypatch):
+def test_the_page_is_named_after_the_file_or_report_where_there_are_several(
+    tmp_path, capsys, monkeypatch
+):
     monkeypatch.chdir(tmp_path)
     wide("mine.csv")
     assert report("mine.csv") == 0 and (tmp_path / "mine.html").is_file()
     for name in ("ours.csv", "base.csv"):
         wide(name, ["accuracy"])
     assert report("ours.csv", "base.csv") == 0
-    assert "The page: report.html" in capsys.readouterr().out and (tmp_path / "report.html").is_file()
+    assert (
+        "The page: report.html" in capsys.readouterr().out and (tmp_path / "report.html").is_file()
+    )
 
 
 def test_terminal_page_and_json_say_the_same(tmp_path, capsys):
@@ -134,7 +175,9 @@ def test_terminal_page_and_json_say_the_same(tmp_path, capsys):
     assert report(path, "-o", tmp_path / "r.html") == 0
     lines = capsys.readouterr().out.splitlines()
     assert report(path, "-o", tmp_path / "r.html", "--json") == 0
-    record = json.loads(capsys.readouterr().out, parse_constant=pytest.fail)  # NaN and Infinity are no JSON
+    record = json.loads(
+        capsys.readouterr().out, parse_constant=pytest.fail
+    )  # NaN and Infinity are no JSON
     sentences = [row["sentence"] for row in record["verdicts"]]
     text = Page(tmp_path / "r.html").text
     assert lines[: len(sentences)] == sentences and all(sentence in text for sentence in sentences)
@@ -149,8 +192,14 @@ def test_terminal_page_and_json_say_the_same(tmp_path, capsys):
         (["r.csv", "--level", "95"], "level = 95.0; a number between 0 and 1 is allowed"),
         (["r.csv", "--sampling", "random"], "sampling = random; open, closed are allowed"),
         (["r.csv", "--seed", "run"], "seed = run; runs, tasks are allowed"),
-        (["r.csv", "--reference", "our"], "reference = our; base, ours are allowed (did you mean ours?)"),
-        (["r.csv", "--drop", "bass"], "drop = bass; no column, method or row has that name (did you mean base?)"),
+        (
+            ["r.csv", "--reference", "our"],
+            "reference = our; base, ours are allowed (did you mean ours?)",
+        ),
+        (
+            ["r.csv", "--drop", "bass"],
+            "drop = bass; no column, method or row has that name (did you mean base?)",
+        ),
         (["r.csv", "--tables", ""], "tables = ''; a path is needed"),  # a variable that is not set
         (["r.csv", "-o", "r.csv"], ".html"),
     ],

@@ -11,7 +11,12 @@ from fslcore.errors import InputError
 from fslcore.report import Results
 
 READER = "tensorboard.backend.event_processing.event_accumulator"
-SETTINGS = {"data_root": "/data/miniImageNet--ravi", "test_way": 5, "test_shot": 1, "episode_size": 1}
+SETTINGS = {
+    "data_root": "/data/miniImageNet--ravi",
+    "test_way": 5,
+    "test_shot": 1,
+    "episode_size": 1,
+}
 ACCURACIES = np.random.default_rng(0).integers(20, 60, 200) / 75 * 100
 
 
@@ -65,7 +70,10 @@ def write_run(folder, accuracies=ACCURACIES, log="a", number=1, **settings):
 def test_a_run_is_read_with_the_settings_of_its_log(tmp_path):
     path = write_run(tmp_path / "run")
     measured = Results.read([path, write_run(tmp_path / "five", test_shot=5)])
-    assert [*measured.methods["place"]] == ["1-shot", "5-shot"] and [*measured.methods["n"]] == [200, 200]
+    assert [*measured.methods["place"]] == ["1-shot", "5-shot"] and [*measured.methods["n"]] == [
+        200,
+        200,
+    ]
     assert measured.methods["mean"][0] == pytest.approx(ACCURACIES.mean())
     assert "reuse images" in measured.applies[0]
     write_run(tmp_path / "run", log="b", test_shot=5)  # two tests of other settings
@@ -77,7 +85,10 @@ def test_a_folder_of_runs_is_one_table_of_the_newest(tmp_path):
     write_run(tmp_path / "ProtoNet-1")
     write_run(tmp_path / "DN4-1", ACCURACIES - 9)
     write_run(tmp_path / "DN4-1", better, number=2)
-    write_events(tmp_path / "R2D2-1" / "log_files" / "tfboard_files", [("train/loss", 1.0), ("test/acc", 50.0)])
+    write_events(
+        tmp_path / "R2D2-1" / "log_files" / "tfboard_files",
+        [("train/loss", 1.0), ("test/acc", 50.0)],
+    )
     results = Results.read(tmp_path)
     assert [*results.methods["method"]] == ["DN4-1", "ProtoNet-1"]
     assert results.pairs["difference"][0] == pytest.approx(np.mean(better - ACCURACIES))
@@ -89,13 +100,17 @@ def test_damage_is_read_up_to_it_and_said(tmp_path):
     lines = path.read_text().splitlines()
     path.write_text("\n".join([*lines[:300], f"?{lines[300]}", *lines[301:]]))
     results = Results.read(path)
-    assert [*results.methods["n"]] == [100] and any("100 accuracies at its end" in note for note in results.reading)
+    assert [*results.methods["n"]] == [100] and any(
+        "100 accuracies at its end" in note for note in results.reading
+    )
 
 
 @pytest.mark.parametrize("tags", [["train/acc", "test/acc"], ["test/acc"], []])
 def test_events_of_anything_else_are_refused(tmp_path, tags):
     path = write_events(tmp_path, [(tag, 50.0) for tag in tags])
-    with pytest.raises(InputError, match=f"has the tags {', '.join(tags) or 'none'}, and not those of LibFewShot"):
+    with pytest.raises(
+        InputError, match=f"has the tags {', '.join(tags) or 'none'}, and not those of LibFewShot"
+    ):
         Results.read(path)
 
 

@@ -21,7 +21,10 @@ def scores(models="ab"):
     rng = np.random.default_rng(0)
     chance = 0.7 + rng.normal(0, 0.1, (SUPPORTS, 1)) + rng.uniform(-0.3, 0.3, ITEMS)
     chance = np.clip(chance, 0, 1)
-    return {name: (rng.random(chance.shape) < chance - 0.1 * i).astype(float) for i, name in enumerate(models)}
+    return {
+        name: (rng.random(chance.shape) < chance - 0.1 * i).astype(float)
+        for i, name in enumerate(models)
+    }
 
 
 def table(values):
@@ -39,19 +42,25 @@ def grouped(frame):
 
 def test_crossed_scores_have_three_targets():
     values = scores()
-    results = report_on(table(values).sample(frac=1, random_state=0))  # the order of rows means nothing
+    results = report_on(
+        table(values).sample(frac=1, random_state=0)
+    )  # the order of rows means nothing
     assert results.shape is Shape.ITEMS and targets(results) == CROSSED
     single = stats.crossed_intervals(100 * values["a"], bounds=(0, 100))
     pair = stats.crossed_intervals(100 * values["a"] - 100 * values["b"])
     for target, kind in zip(CROSSED, ("both", "items", "supports"), strict=True):
         mine, expected = row(results, target, "a"), getattr(single, kind)
-        assert mine[NUMBERS].tolist() == pytest.approx([getattr(expected, name) for name in NUMBERS], rel=1e-9)
+        assert mine[NUMBERS].tolist() == pytest.approx(
+            [getattr(expected, name) for name in NUMBERS], rel=1e-9
+        )
         mine, expected = row(results, target, "a", "b"), getattr(pair, kind)
         assert mine["half_width"] == pytest.approx(expected.half_width, rel=1e-9)
         assert mine["p"] == pytest.approx(expected.p_value, rel=1e-9)
     (planned,) = results.frames.values()
     assert [*planned["method or difference"]] == ["a", "b", "a − b"]
-    assert planned["10 × items"][0] == pytest.approx(single.planned(SUPPORTS, 10 * ITEMS).half_width)
+    assert planned["10 × items"][0] == pytest.approx(
+        single.planned(SUPPORTS, 10 * ITEMS).half_width
+    )
     assert results.lines()[0].startswith("new items and supports: a and b are not significantly")
 
 
@@ -65,7 +74,13 @@ def test_targets_are_families_of_their_own():
     "change, options, target, sentence, settings",
     [
         (grouped, {}, "items", "10 groups", {"groups": np.arange(ITEMS) // 3}),
-        (lambda frame: frame, {"pool": 20, "shots": 5}, "both", "5 out of 20", {"pool": 20, "shots": 5}),
+        (
+            lambda frame: frame,
+            {"pool": 20, "shots": 5},
+            "both",
+            "5 out of 20",
+            {"pool": 20, "shots": 5},
+        ),
         (
             lambda frame: grouped(frame[frame["support"] == "s0"]).drop(columns="support"),
             {},
@@ -89,11 +104,18 @@ def test_groups_pools_and_seeds_are_used(change, options, target, sentence, sett
 
 
 def test_other_designs_answer_for_less():
-    values = {model: (grid + 1) / 3 for model, grid in scores().items()}  # not right and wrong alone
+    values = {
+        model: (grid + 1) / 3 for model, grid in scores().items()
+    }  # not right and wrong alone
     crossed = table(values)
     of_supports = crossed.groupby(["model", "support"], as_index=False)["score"].mean()
     designs = [  # the rows, the target, what is said, and the sample
-        (crossed[crossed["support"] == "s0"], "new items", "with this support", lambda grid: grid[0]),
+        (
+            crossed[crossed["support"] == "s0"],
+            "new items",
+            "with this support",
+            lambda grid: grid[0],
+        ),
         (
             crossed.assign(support=crossed["support"] + crossed["item"]),
             "new items",
@@ -108,7 +130,9 @@ def test_other_designs_answer_for_less():
         first, second = (100 * sample(grid) for grid in values.values())
         expected = stats.open_interval(first, bounds=(0, 100))
         assert row(results, target, "a")["half_width"] == pytest.approx(expected.half_width)
-        assert results.pairs["p"].item() == pytest.approx(scipy.stats.ttest_rel(first, second).pvalue, rel=1e-9)
+        assert results.pairs["p"].item() == pytest.approx(
+            scipy.stats.ttest_rel(first, second).pvalue, rel=1e-9
+        )
 
 
 @pytest.mark.parametrize(

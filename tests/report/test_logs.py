@@ -52,7 +52,9 @@ def test_one_support_for_all_items_is_crossed_with_them_under_any_name():
         assert results.shape is Shape.ITEMS and targets(results) == CROSSED
         for model in ("letters", "words"):
             expected = stats.crossed_intervals(100 * scores_of(model), bounds=(0, 100)).both
-            assert row(results, CROSSED[0], model)["half_width"] == pytest.approx(expected.half_width)
+            assert row(results, CROSSED[0], model)["half_width"] == pytest.approx(
+                expected.half_width
+            )
     single = Results.read(lists)
     assert targets(single) == ["new items"] and len(single.lines()) > 3
 
@@ -80,7 +82,11 @@ def older(record):
 
 def halved(record):
     """With half a pair of surrogates in the prompt."""
-    return record | {"arguments": {"gen_args_0": {"arg_0": "\ud83d" + record["arguments"]["gen_args_0"]["arg_0"]}}}
+    return record | {
+        "arguments": {
+            "gen_args_0": {"arg_0": "\ud83d" + record["arguments"]["gen_args_0"]["arg_0"]}
+        }
+    }
 
 
 @pytest.mark.parametrize("change", [older, halved])
@@ -109,7 +115,9 @@ def test_results_of_mteb_say_nothing_about_items():
     entry = json.loads(MTEB[0].read_text())["scores"]["test"][0]
     accuracies = [100 * scores["accuracy"] for scores in entry["scores_per_experiment"]]
     expected = stats.open_interval(accuracies, bounds=(0, 100))
-    assert row(results, "new supports", "local/all")["half_width"] == pytest.approx(expected.half_width)
+    assert row(results, "new supports", "local/all")["half_width"] == pytest.approx(
+        expected.half_width
+    )
 
 
 def single_experiment():

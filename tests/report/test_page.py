@@ -14,7 +14,9 @@ from fslcore.report import Results
 report_on = Results.from_frame
 
 RNG = np.random.default_rng(8)
-SCHEMA = json.loads((importlib.resources.files("fslcore.report") / "schema.json").read_text("utf-8"))
+SCHEMA = json.loads(
+    (importlib.resources.files("fslcore.report") / "schema.json").read_text("utf-8")
+)
 
 
 def table(methods=3, tasks=100):
@@ -40,7 +42,9 @@ def test_the_page_needs_no_other_file_and_has_no_empty_section(tmp_path, case):
     results = report_on(CASES[case])
     results.to_html(tmp_path / "r.html", "r.csv: report")
     text = (tmp_path / "r.html").read_text("utf-8")
-    assert not re.findall(r'(?:src|href)="(?!data:|#)[^"]*"', re.sub(r"<svg.*?</svg>", "", text, flags=re.S))
+    assert not re.findall(
+        r'(?:src|href)="(?!data:|#)[^"]*"', re.sub(r"<svg.*?</svg>", "", text, flags=re.S)
+    )
     assert not re.search(r"<h2>[^<]*</h2>\s*(?:<h2>|</main>|<details>\s*</details>)", text)
     assert "<tbody></tbody>" not in text
     without_figures = re.sub(r"<svg.*?</svg>|base64,[^\"]*", "", text, flags=re.S)
@@ -79,7 +83,9 @@ def test_tables_and_figures_as_files_are_the_same_each_time(tmp_path):
     results = report_on(CASES["data sets"])
     paths = [*results.write_tables(tmp_path / "t"), *results.write_figures(tmp_path / "f")]
     first = {path.name: path.read_bytes() for path in paths}
-    assert {"methods.tex", "methods.md", "pairs.tex", "report.pdf", "report.png", "report.svg"} <= {*first}
+    assert {"methods.tex", "methods.md", "pairs.tex", "report.pdf", "report.png", "report.svg"} <= {
+        *first
+    }
     results.write_tables(tmp_path / "t")
     results.write_figures(tmp_path / "f")
     assert {path.name: path.read_bytes() for path in paths} == first

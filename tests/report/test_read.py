@@ -16,7 +16,10 @@ from fslcore.report import Results
 RNG = np.random.default_rng(5)
 HARD = RNG.normal(0, 8, 40)
 ACCURACIES = pd.DataFrame(
-    {name: (60 + shift + HARD + RNG.normal(0, 4, 40)).round(2) for name, shift in (("ours", 5), ("protonet", 0))}
+    {
+        name: (60 + shift + HARD + RNG.normal(0, 4, 40)).round(2)
+        for name, shift in (("ours", 5), ("protonet", 0))
+    }
 )
 EXPECTED = Results.from_frame(ACCURACIES).pairs
 
@@ -31,14 +34,18 @@ def to_markdown(path):
     path.write_text(f"| ours | protonet |\n| --- | ---: |\n{rows}")
 
 
-LONG = ACCURACIES.assign(Episode=range(40)).melt("Episode", var_name="Model", value_name="Test Acc (%)")
+LONG = ACCURACIES.assign(Episode=range(40)).melt(
+    "Episode", var_name="Model", value_name="Test Acc (%)"
+)
 KINDS = {
     "wide.csv": lambda p: ACCURACIES.to_csv(p, index=False),
     "indexed.csv": lambda p: ACCURACIES.to_csv(p),
     "shares.csv": lambda p: (ACCURACIES / 100).to_csv(p, index=False),
     "semicolons.csv": lambda p: ACCURACIES.to_csv(p, index=False, sep=";", decimal=","),
     "tabs.tsv": lambda p: ACCURACIES.to_csv(p, index=False, sep="\t", decimal=","),
-    "quoted.csv": lambda p: ACCURACIES.map(lambda x: f"{x}".replace(".", ",")).to_csv(p, index=False),
+    "quoted.csv": lambda p: ACCURACIES.map(lambda x: f"{x}".replace(".", ",")).to_csv(
+        p, index=False
+    ),
     "blanks.txt": to_blanks,
     "bom.csv": lambda p: ACCURACIES.to_csv(p, index=False, encoding="utf-8-sig"),
     "utf16.csv": lambda p: ACCURACIES.to_csv(p, index=False, encoding="utf-16"),
@@ -48,7 +55,8 @@ KINDS = {
     "table.md": to_markdown,
     "long.csv": lambda p: LONG.to_csv(p, index=False),
     "summary.csv": lambda p: p.write_text(
-        ACCURACIES.assign(task=range(40)).to_csv(index=False) + f"{ACCURACIES.mean()[0:1].iloc[0]},70,mean\n"
+        ACCURACIES.assign(task=range(40)).to_csv(index=False)
+        + f"{ACCURACIES.mean()[0:1].iloc[0]},70,mean\n"
     ),
     "measures.csv": lambda p: ACCURACIES.assign(train_loss=0.5, seconds=3).to_csv(p, index=False),
     "records.json": lambda p: ACCURACIES.to_json(p, orient="records"),
@@ -71,7 +79,9 @@ def test_every_kind_of_file_gives_the_same_answer(tmp_path, name):
 
 def test_windows_text_is_read_and_said(tmp_path):
     path = tmp_path / "w.csv"
-    path.write_bytes(ACCURACIES.rename(columns={"ours": "à nous"}).to_csv(index=False).encode("cp1252"))
+    path.write_bytes(
+        ACCURACIES.rename(columns={"ours": "à nous"}).to_csv(index=False).encode("cp1252")
+    )
     results = Results.read(path)
     assert results.pairs["a"][0] == "à nous"
     assert any("Windows-1252" in note for note in results.reading)
@@ -83,7 +93,9 @@ def test_two_numbers_per_line_are_refused_until_it_is_said_what_a_comma_is(tmp_p
     with pytest.raises(InputError, match="may be two numbers, or one with a decimal comma"):
         Results.read(path)
     assert [*Results.read(path, separator="comma").methods["mean"]] == [71, 3]
-    assert Results.read(path, separator="semicolon", decimal=",").methods["mean"].item() == pytest.approx(71.3)
+    assert Results.read(path, separator="semicolon", decimal=",").methods[
+        "mean"
+    ].item() == pytest.approx(71.3)
 
 
 def test_a_spreadsheet_is_read_or_its_package_is_named(tmp_path, monkeypatch):
@@ -117,7 +129,9 @@ def test_one_column_of_numbers_is_a_method_called_after_its_file(tmp_path, name,
 
 def test_a_file_per_method_and_a_folder_are_one_table(tmp_path):
     for name in ACCURACIES:
-        ACCURACIES[[name]].rename(columns={name: "acc"}).to_csv(tmp_path / f"{name}.csv", index=False)
+        ACCURACIES[[name]].rename(columns={name: "acc"}).to_csv(
+            tmp_path / f"{name}.csv", index=False
+        )
     for path in (sorted(tmp_path.iterdir()), tmp_path):
         assert_allclose(Results.read(path).pairs["p"], EXPECTED["p"])
 
@@ -142,14 +156,19 @@ def printed_command(message):
 
 def test_a_log_is_refused_with_a_line_that_extracts_its_numbers(tmp_path):
     log = tmp_path / "train.log"
-    lines = [f"[{i}] loss: {i / 100:.2f} | test acc: {value}" for i, value in enumerate(ACCURACIES["ours"])]
+    lines = [
+        f"[{i}] loss: {i / 100:.2f} | test acc: {value}"
+        for i, value in enumerate(ACCURACIES["ours"])
+    ]
     lines[3] += " (best so far, saved)"
     lines.insert(7, "evaluating …")
     log.write_text("\n".join(lines))
     with pytest.raises(InputError, match="train.log is no table") as refused:
         Results.read(log)
     subprocess.run(printed_command(str(refused.value)), cwd=tmp_path, check=True)
-    assert Results.read(tmp_path / "train.csv").methods["mean"][0] == pytest.approx(ACCURACIES["ours"].mean())
+    assert Results.read(tmp_path / "train.csv").methods["mean"][0] == pytest.approx(
+        ACCURACIES["ours"].mean()
+    )
 
 
 def test_a_pickle_is_never_loaded_but_can_be_converted(tmp_path):
@@ -184,5 +203,7 @@ def test_what_has_no_true_reading_is_refused_with_a_way_out(tmp_path, text, mess
 def test_all_problems_of_all_files_come_at_once(tmp_path):
     (tmp_path / "a.csv").write_text("")
     (tmp_path / "b.csv").write_text("ours,ours\n1,2\n3,4\n")
-    with pytest.raises(InputError, match=r"3 problems: \(1\) a.csv has no rows; \(2\) b.csv .*; \(3\) no file"):
+    with pytest.raises(
+        InputError, match=r"3 problems: \(1\) a.csv has no rows; \(2\) b.csv .*; \(3\) no file"
+    ):
         Results.read([tmp_path / "a.csv", tmp_path / "b.csv", tmp_path / "c.csv"])

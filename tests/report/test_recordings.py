@@ -51,7 +51,11 @@ def test_each_target_is_that_of_the_tasks_in_any_order(tmp_path, closed):
         close = 1e-9 if kind == "closed" else 0.15
         assert mine["half_width"] == pytest.approx(expected.half_width, rel=close)
     assert results.lines()[0].startswith("new classes: B is better than A by")
-    assert results.pairs["spread"].isna().tolist() == [True, True, False]  # whether more tasks settle it
+    assert results.pairs["spread"].isna().tolist() == [
+        True,
+        True,
+        False,
+    ]  # whether more tasks settle it
     assert any("Only 8 classes" in line for line in results.cautions)
     assert not any("was not recorded" in line for line in results.cautions)
 
@@ -71,12 +75,17 @@ def test_targets_that_the_tasks_do_not_support_are_left_out_and_said(tmp_path, c
     tasks = sample_closed(labels, tasks=60, ways=5, shots=2, queries=3)
     played(tmp_path / "r.jsonl", tasks, labels=labels)
     results = Results.read(tmp_path / "r.jsonl")
-    assert targets(results) == ["new images", "these images"] and "new classes" not in results.applies[0]
+    assert (
+        targets(results) == ["new images", "these images"]
+        and "new classes" not in results.applies[0]
+    )
     assert any("do not tell about new classes" in line for line in results.cautions)
     assert any(line.startswith("Of A it was not recorded whether") for line in results.cautions)
     played(tmp_path / "few.jsonl", closed[:15])
     results = Results.read(tmp_path / "few.jsonl")
-    assert targets(results) == [""] and any("no intervals for new images" in line for line in results.cautions)
+    assert targets(results) == [""] and any(
+        "no intervals for new images" in line for line in results.cautions
+    )
 
 
 def test_unfinished_methods_are_named(tmp_path):
@@ -108,7 +117,10 @@ def test_methods_on_other_tasks_of_the_same_images_are_compared_unpaired(tmp_pat
     noise, means = rng.normal(size=(160, 6)), rng.normal(size=(8, 6))[LABELS]
     first = noise + 0.6 * means
     second = noise + 0.9 * means + 0.3 * rng.normal(size=noise.shape)
-    runs = {name: nearest_centroid(x, seed) for name, x, seed in (("A", first, 0), ("B", second, 1), ("C", second, 0))}
+    runs = {
+        name: nearest_centroid(x, seed)
+        for name, x, seed in (("A", first, 0), ("B", second, 1), ("C", second, 0))
+    }
     images = {f"{i:03}": {"class": f"{LABELS[i]}", "groups": f"{PAIRS[i]}"} for i in range(160)}
     recorder.save(tmp_path / "r.jsonl", images, runs, {"seed": 0})
     results = Results.read(tmp_path / "r.jsonl", level=0.9)
@@ -123,7 +135,9 @@ def test_methods_on_other_tasks_of_the_same_images_are_compared_unpaired(tmp_pat
 def test_options_leave_out_and_the_better_is_first_where_two_are_compared(tmp_path, closed):
     right = played(tmp_path / "a.jsonl", closed)
     hardest = np.argsort(right.mean(axis=1), kind="stable")
-    played(tmp_path / "b.jsonl", closed[hardest[:150]], "B", 0.67, 1)  # on the tasks that are hard for A
+    played(
+        tmp_path / "b.jsonl", closed[hardest[:150]], "B", 0.67, 1
+    )  # on the tasks that are hard for A
     path = [tmp_path / "a.jsonl", tmp_path / "b.jsonl"]
     results = Results.read(path)
     assert [*results.methods["method"][:2]] == ["A", "B"]  # by the mean of all tasks of each
@@ -140,7 +154,9 @@ def test_options_leave_out_and_the_better_is_first_where_two_are_compared(tmp_pa
 
 
 def test_other_lines_are_tables_and_other_files_do_not_fit(tmp_path, closed):
-    (tmp_path / "lines.jsonl").write_text('{"ours": 0.5, "base": 0.4}\n' * 9 + '{"ours": 0.7, "base": 0.5}\n')
+    (tmp_path / "lines.jsonl").write_text(
+        '{"ours": 0.5, "base": 0.4}\n' * 9 + '{"ours": 0.7, "base": 0.5}\n'
+    )
     assert Results.read(tmp_path / "lines.jsonl").shape is Shape.TASKS
     played(tmp_path / "r.jsonl", closed[:30])
     with pytest.raises(InputError, match=r"lines.jsonl is no recording"):

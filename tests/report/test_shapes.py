@@ -30,7 +30,9 @@ def seeded(first_task_of_seed, seeds=3, tasks=40):
 
 def datasets_by_methods():
     base = RNG.uniform(50, 90, len(DATASETS))
-    table = pd.DataFrame({"Dataset": DATASETS, "CoOp": base, "Ours": base + RNG.normal(1.5, 0.8, len(DATASETS))})
+    table = pd.DataFrame(
+        {"Dataset": DATASETS, "CoOp": base, "Ours": base + RNG.normal(1.5, 0.8, len(DATASETS))}
+    )
     table.loc[len(table)] = ["Average", table["CoOp"].mean(), table["Ours"].mean()]
     return table
 
@@ -59,7 +61,10 @@ def test_the_same_tasks_under_several_seeds_are_training_runs_unless_said_otherw
     runs = report_on(table)
     assert runs.shape is Shape.RUNS and "--seed tasks" in reading(runs)
     draws = report_on(table, seed="tasks")
-    assert draws.shape is Shape.TASKS_IN_DRAWS and draws.pairs["half_width"][0] < runs.pairs["half_width"][0]
+    assert (
+        draws.shape is Shape.TASKS_IN_DRAWS
+        and draws.pairs["half_width"][0] < runs.pairs["half_width"][0]
+    )
     assert "--seed tasks" not in reading(report_on(table, seed="runs"))
 
 
@@ -89,7 +94,10 @@ def test_numbers_in_a_column_run_name_no_methods():
 
 def test_columns_that_number_the_rows_are_no_methods(tmp_path):
     path = tmp_path / "twice.csv"
-    lines = [",Unnamed: 0,trial no,ours,base", *(f"{row},{row},{row + 1},0.{row}5,0.{row}2" for row in range(6))]
+    lines = [
+        ",Unnamed: 0,trial no,ours,base",
+        *(f"{row},{row},{row + 1},0.{row}5,0.{row}2" for row in range(6)),
+    ]
     path.write_text("\n".join(lines))
     results = Results.read(path)
     assert set(results.methods["method"]) == {"ours", "base"}
@@ -98,7 +106,9 @@ def test_columns_that_number_the_rows_are_no_methods(tmp_path):
 
 @pytest.mark.parametrize("name", ["id", "index", "", "uid", "image_id", "filename", "sample"])
 @pytest.mark.parametrize("first", [0, 1, 7])
-def test_files_in_another_order_are_paired_by_the_column_that_names_their_rows(name, first, tmp_path):
+def test_files_in_another_order_are_paired_by_the_column_that_names_their_rows(
+    name, first, tmp_path
+):
     def write(file, measured, rows):
         values = rows.rename("img{}.png".format) if name in ("uid", "filename") else rows
         values.rename(measured).to_csv(tmp_path / file, index_label=name)
@@ -114,17 +124,26 @@ def test_files_in_another_order_are_paired_by_the_column_that_names_their_rows(n
 
 def test_a_column_that_numbers_the_rows_of_all_methods_pairs_nothing(tmp_path):
     easy = np.random.default_rng(0).normal(60, 9, 80)
-    table = pd.concat([pd.DataFrame({"method": m, "accuracy": easy + gap}) for m, gap in (("a", 2), ("b", 0))])
+    table = pd.concat(
+        [pd.DataFrame({"method": m, "accuracy": easy + gap}) for m, gap in (("a", 2), ("b", 0))]
+    )
     table.reset_index(drop=True).to_csv(tmp_path / "long.csv", index_label="id")
     assert Results.read(tmp_path / "long.csv").pairs["difference"].tolist() == pytest.approx([2])
 
 
 def test_files_and_columns_with_a_seed_in_their_name_are_runs_of_the_method_before_it(tmp_path):
-    columns = {f"{method}_seed{seed}": accuracies(70)[0] for method in ("ours", "theirs") for seed in range(3)}
+    columns = {
+        f"{method}_seed{seed}": accuracies(70)[0]
+        for method in ("ours", "theirs")
+        for seed in range(3)
+    }
     for name, values in columns.items():
         pd.DataFrame({"acc": values}).to_csv(tmp_path / f"{name}.csv", index=False)
     for results in (Results.read(sorted(tmp_path.iterdir())), report_on(pd.DataFrame(columns))):
-        assert results.shape is Shape.RUNS and sorted(results.methods["method"]) == ["ours", "theirs"]
+        assert results.shape is Shape.RUNS and sorted(results.methods["method"]) == [
+            "ours",
+            "theirs",
+        ]
 
 
 @pytest.mark.parametrize("turned", [False, True])
@@ -140,7 +159,9 @@ def test_data_sets_by_methods_without_their_average(turned):
 
 
 def test_three_seeds_are_answered_and_not_refused():
-    results = report_on(pd.DataFrame({"seed": [1, 2, 3], "ours": [71.2, 71.9, 70.8], "base": [69.9, 70.4, 70.1]}))
+    results = report_on(
+        pd.DataFrame({"seed": [1, 2, 3], "ours": [71.2, 71.9, 70.8], "base": [69.9, 70.4, 70.1]})
+    )
     assert results.shape is Shape.SEEDS and len(results.pairs) == 1
     assert "vary the training" in reading(results) and "Only 3 seeds" in results.cautions[0]
 
@@ -165,10 +186,21 @@ PRINTED = [
 
 
 def test_printed_means_of_a_table():
-    table = pd.DataFrame({"Method": ["Proto", "Relation", "Matching"], "1-shot": PRINTED[::2], "5-shot": PRINTED[1::2]})
+    table = pd.DataFrame(
+        {
+            "Method": ["Proto", "Relation", "Matching"],
+            "1-shot": PRINTED[::2],
+            "5-shot": PRINTED[1::2],
+        }
+    )
     results = report_on(table)
-    assert results.shape is Shape.PRINTED and list(results.methods["place"].unique()) == ["1-shot", "5-shot"]
-    assert sorted(results.methods["half_width"]) == pytest.approx([0.66, 0.7, 0.73, 0.78, 0.82, 0.84])
+    assert results.shape is Shape.PRINTED and list(results.methods["place"].unique()) == [
+        "1-shot",
+        "5-shot",
+    ]
+    assert sorted(results.methods["half_width"]) == pytest.approx(
+        [0.66, 0.7, 0.73, 0.78, 0.82, 0.84]
+    )
     assert set(results.pairs["verdict"]) <= {"better", "open", "not significantly different"}
     assert "half the width" in results.applies[0]
 
@@ -192,7 +224,9 @@ def test_right_and_wrong_answers_in_words():
 
 
 def test_losses_are_compared_only_when_asked_and_lower_wins():
-    losses = pd.DataFrame({"ours loss": RNG.uniform(0.1, 0.2, 50), "base loss": RNG.uniform(2, 3, 50)})
+    losses = pd.DataFrame(
+        {"ours loss": RNG.uniform(0.1, 0.2, 50), "base loss": RNG.uniform(2, 3, 50)}
+    )
     with pytest.raises(InputError, match="--lower-is-better"):
         report_on(losses)
     results = report_on(losses, lower_is_better=True)
@@ -213,7 +247,9 @@ def test_epochs_of_a_training_are_no_tasks():
 
 def test_rows_of_classes_are_averaged_within_tasks_and_a_sample_without_them():
     task, label = np.indices((8, 5)).reshape(2, -1)
-    table = pd.DataFrame(RNG.uniform(40, 90, (40, 2)), columns=["a", "b"]).assign(task=task, label=label)
+    table = pd.DataFrame(RNG.uniform(40, 90, (40, 2)), columns=["a", "b"]).assign(
+        task=task, label=label
+    )
     results = report_on(table)
     assert set(results.methods["n"]) == {8} and "averaged" in reading(results)
     only_classes = table[table["task"] == 0].drop(columns="task")

@@ -31,9 +31,14 @@ from fslcore.datasets.embedded import embedded_table  # noqa: E402
 from fslcore.errors import InputError  # noqa: E402
 
 HERE = ROOT / "_build" / "rerun"
-FOLDERS = {"folder": (12, 30), "support": (5, 5)}  # of a user: so many classes, so many images of each
+FOLDERS = {
+    "folder": (12, 30),
+    "support": (5, 5),
+}  # of a user: so many classes, so many images of each
 TABLE = Path(__file__).with_name("chapters.yml")
-GLUE = re.compile(r"\{glue:\w+\}`(\w+)(?::[^`]*)?`|^```\{glue:\w*\} +(\w+)\n(?::.*\n)*```$", re.MULTILINE)
+GLUE = re.compile(
+    r"\{glue:\w+\}`(\w+)(?::[^`]*)?`|^```\{glue:\w*\} +(\w+)\n(?::.*\n)*```$", re.MULTILINE
+)
 
 # An exercise may set a level, ways and shots of its own.
 EXERCISE = re.compile(r"^(`{3,})\{(?:exercise|solution)\}.*?^\1$", re.MULTILINE | re.DOTALL)
@@ -65,7 +70,10 @@ def no_letters(parameters: dict) -> bool:
 COUNTED = r"(?:shots|ways|images|tasks|classes|methods|learners|queries|(?:data|test) sets|pairs|settings)\b"
 RULES = [
     Rule("no number", r"(?i:\bnan\b)|\b(?:NaT|inf)\b|\bNone\b(?! [a-z])"),
-    Rule("a share of nothing", r"\b(?:\d+|[Nn]one|all|any|both) of (?:the )?0\b(?![.,]?\d| ?%| points)|\b[Aa]ll 0\b"),
+    Rule(
+        "a share of nothing",
+        r"\b(?:\d+|[Nn]one|all|any|both) of (?:the )?0\b(?![.,]?\d| ?%| points)|\b[Aa]ll 0\b",
+    ),
     Rule("a gap", r"(?<=[\w)]) [.;,](?= |$)|\( *\)|\[ *\]|\b(?:of|on|in|to|and) (?=[.;](?: |$))"),
     Rule("a warning", r"\b\w+Warning: .*"),
     Rule("one of many", r"(?<![\d.,±−–/×-])(?<!\+ )\b1 " + COUNTED),
@@ -77,8 +85,16 @@ RULES = [
     Rule("another number of ways", r"\b(?:5|[Ff]ive)[- ]way\b", lambda p: not has(p, "ways", 5)),
     Rule("another number of shots", r"\b(?:5|[Ff]ive)[- ]shot\b", lambda p: not has(p, "shots", 5)),
     Rule("no letters", r"\b(?:letters?|alphabets?)\b", no_letters),
-    Rule("one data set", r"\b(?:both|two) (?:data|test) sets\b", lambda p: len(p.get("datasets", "two")) == 1),
-    Rule("one seed", r"\b(?:twice|(?:two|both) (?:trainings|seeds))\b", lambda p: len(p.get("seeds", "two")) == 1),
+    Rule(
+        "one data set",
+        r"\b(?:both|two) (?:data|test) sets\b",
+        lambda p: len(p.get("datasets", "two")) == 1,
+    ),
+    Rule(
+        "one seed",
+        r"\b(?:twice|(?:two|both) (?:trainings|seeds))\b",
+        lambda p: len(p.get("seeds", "two")) == 1,
+    ),
 ]
 
 
@@ -88,7 +104,9 @@ def texts(path: Path) -> Iterator[str]:
     values = {key: text.replace("\\", "") for key, text in glued(path).items()}
     for cell in json.loads(path.read_text("utf-8"))["cells"]:
         if cell["cell_type"] == "markdown":
-            text = EXERCISE.sub(lambda m: OF_ITS_OWN.sub("…", m[0]), CODE.sub("", "".join(cell["source"])))
+            text = EXERCISE.sub(
+                lambda m: OF_ITS_OWN.sub("…", m[0]), CODE.sub("", "".join(cell["source"]))
+            )
             used |= {m[1] or m[2] for m in GLUE.finditer(text)}
             yield from re.split(r"\n\s*\n", GLUE.sub(lambda m: values[m[1] or m[2]], text))
         elif not {"remove-cell", "injected-parameters"} & set(cell["metadata"].get("tags", [])):
@@ -126,20 +144,31 @@ def faults(lines: Iterator[str], parameters: dict, right: dict[str, str]) -> lis
         for rule in rules:
             for m in re.finditer(rule.words, line):
                 if not any(start <= m.start() and m.end() <= end for start, end in excused):
-                    messages.append(f"{rule.fault}: … {line[max(0, m.start() - 80) : m.end() + 60]} …")
+                    messages.append(
+                        f"{rule.fault}: … {line[max(0, m.start() - 80) : m.end() + 60]} …"
+                    )
     return messages
 
 
-def rerun(name: str, parameters: dict, refused: str, right: dict[str, str], output: Path) -> list[str]:
+def rerun(
+    name: str, parameters: dict, refused: str, right: dict[str, str], output: Path
+) -> list[str]:
     """The faults of one run of a chapter, none where all is well."""
     try:
         notebooks.run(name, parameters, output)
     except InputError as error:
         line = str(error)
-        return [] if refused and re.search(refused, line) and "\n" not in line else [f"refused: {line}"]
+        return (
+            []
+            if refused and re.search(refused, line) and "\n" not in line
+            else [f"refused: {line}"]
+        )
     except Exception as error:
         cause = error.__cause__ or error
-        return ["ended: " + " / ".join(re.sub(r"\x1b\[[\d;]*m", "", str(cause)).strip().splitlines()[-3:])]
+        return [
+            "ended: "
+            + " / ".join(re.sub(r"\x1b\[[\d;]*m", "", str(cause)).strip().splitlines()[-3:])
+        ]
     if refused:
         return [f"not refused, as chapters.yml says: {refused}"]
     defaults = {p.name: p.default for p in notebooks.parameters(name)}
@@ -152,7 +181,9 @@ def runs(names: list[str] = (), part: tuple[int, int] = (1, 1)) -> list[tuple]:
     for name, entry in yaml.safe_load(TABLE.read_text("utf-8")).items():
         for variant, parameters in entry["runs"].items():
             parameters = entry.get("all", {}) | parameters
-            listed.append((name, variant, parameters, parameters.pop("refused", ""), entry.get("right", {})))
+            listed.append(
+                (name, variant, parameters, parameters.pop("refused", ""), entry.get("right", {}))
+            )
     return [run for run in listed[part[0] - 1 :: part[1]] if not names or run[0] in names]
 
 
@@ -174,7 +205,9 @@ def main(argv=None) -> int:
     args = parser.parse_args(argv)
     part = re.fullmatch(r"([1-9]\d*)/([1-9]\d*)", args.part)
     if not part or int(part[1]) > int(part[2]):
-        sys.exit(f"rerun: part = {args.part}; K/N with whole numbers K from 1 to N is allowed, such as 2/4")
+        sys.exit(
+            f"rerun: part = {args.part}; K/N with whole numbers K from 1 to N is allowed, such as 2/4"
+        )
     chosen = runs(args.chapters, (int(part[1]), int(part[2])))
     for place, size in FOLDERS.items():
         make_folder(HERE / place, *size)

@@ -34,8 +34,12 @@ STILLS = {"anew.svg": "", "anew-brief.svg": BRIEF}
 def page_of(folder, names=MINE, options=""):
     """A page with labs, as a chapter has them."""
     shutil.copytree(LABS, folder / "_static" / "labs", dirs_exist_ok=True)
-    places = "".join(f'<div class="fsl-lab" data-lab="{name}"{options}><p>words</p></div>' for name in names)
-    scripts = "".join(f'<script src="_static/labs/{name}.js" defer></script>' for name in ("labs", *names))
+    places = "".join(
+        f'<div class="fsl-lab" data-lab="{name}"{options}><p>words</p></div>' for name in names
+    )
+    scripts = "".join(
+        f'<script src="_static/labs/{name}.js" defer></script>' for name in ("labs", *names)
+    )
     text = (
         f'<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">'
         f'<link rel="stylesheet" href="_static/labs/labs.css"><body>{places}{scripts}</body></html>'
@@ -55,7 +59,9 @@ def labs(browser, tmp_path_factory):
 
 
 def close(by_lab, wanted, relative=1e-6, absolute=1e-9):
-    np.testing.assert_allclose(np.array(by_lab, float), np.array(wanted, float), rtol=relative, atol=absolute)
+    np.testing.assert_allclose(
+        np.array(by_lab, float), np.array(wanted, float), rtol=relative, atol=absolute
+    )
 
 
 # ---------------------------------------------------------------- distributions and intervals
@@ -83,11 +89,23 @@ def test_distributions_are_those_of_scipy(labs):
 
 def test_power_and_limits_are_those_of_the_library(labs):
     rng = np.random.default_rng(1)
-    cases = [(*rng.uniform([0, 0.1], [5, 3]), rng.choice([1, 2, 4.5, 30, 599, 5e4, np.inf])) for _ in range(120)]
+    cases = [
+        (*rng.uniform([0, 0.1], [5, 3]), rng.choice([1, 2, 4.5, 30, 599, 5e4, np.inf]))
+        for _ in range(120)
+    ]
     by_lab = labs("c => c.map(([d, s, df]) => fslLabs.power(d, s, df, 0.9))", cases)
     close(by_lab, [stats.power(*case, 0.9) for case in cases], 1e-7)
-    cases = [(rng.uniform(0, 100), rng.exponential(5), rng.choice([1.3, 4, 40, np.inf])) for _ in range(200)]
-    cases += [(0.0, 0.0, np.inf), (100.0, 3.0, 9), (100.0, 0.0, 9), (50.0, 1e-9, 9), (99.99, 1.0, np.inf)]
+    cases = [
+        (rng.uniform(0, 100), rng.exponential(5), rng.choice([1.3, 4, 40, np.inf]))
+        for _ in range(200)
+    ]
+    cases += [
+        (0.0, 0.0, np.inf),
+        (100.0, 3.0, 9),
+        (100.0, 0.0, 9),
+        (50.0, 1e-9, 9),
+        (99.99, 1.0, np.inf),
+    ]
     by_lab = labs("c => c.map(([m, h, df]) => fslLabs.limits(m, h, [0, 100], df, 0.95))", cases)
     close(by_lab, [np.array(limits(m, h, (0, 100), df)) for m, h, df in cases], 1e-7)
 
@@ -97,7 +115,9 @@ def test_intervals_of_accuracies_are_those_of_the_library(labs):
     for kind, interval_of in (("closed", stats.closed_interval), ("open", stats.open_interval)):
         for count in (2, 17):
             values = rng.uniform(30, 90, count)
-            by_lab = labs("(x, k) => fslLabs.intervalOf(x, k, 0.9, [0, 100])", values.tolist(), kind)
+            by_lab = labs(
+                "(x, k) => fslLabs.intervalOf(x, k, 0.9, [0, 100])", values.tolist(), kind
+            )
             close_interval(by_lab, interval_of(values, 0.9, bounds=(0, 100)))
 
 
@@ -109,7 +129,16 @@ def close_interval(by_lab, interval):
 @pytest.mark.parametrize("decimals", [0, 1, 2])
 def test_numbers_are_written_as_python_writes_them(labs, decimals):
     rng = np.random.default_rng(3)
-    values = [*rng.normal(0, 30, 300), *(np.arange(-40, 40) / 16), 0.145, 2.675, 1.005, 0.285, -0.04, 8.25]
+    values = [
+        *rng.normal(0, 30, 300),
+        *(np.arange(-40, 40) / 16),
+        0.145,
+        2.675,
+        1.005,
+        0.285,
+        -0.04,
+        8.25,
+    ]
     by_lab = labs("(x, d) => x.map(x => fslLabs.fixed(x, d))", [float(v) for v in values], decimals)
     assert by_lab == [f"{v:.{decimals}f}" for v in values]
 
@@ -123,9 +152,13 @@ def tasks_of(rng, classes, n, ways, shots, queries, tasks, ease):
         labels, ways=ways, shots=shots, queries=queries, tasks=tasks, seed=int(rng.integers(2**31))
     )
     support = np.sort(images_of_tasks.support.reshape(tasks, ways, shots), axis=2)
-    order = np.argsort(labels[support[..., 0]], axis=1)  # the lab's tasks list their classes in order
+    order = np.argsort(
+        labels[support[..., 0]], axis=1
+    )  # the lab's tasks list their classes in order
     support = np.take_along_axis(support, order[..., None], axis=1)
-    query = np.take_along_axis(images_of_tasks.query.reshape(tasks, ways, queries), order[..., None], axis=1)
+    query = np.take_along_axis(
+        images_of_tasks.query.reshape(tasks, ways, queries), order[..., None], axis=1
+    )
     right = 100.0 * (rng.random(query.shape) < ease + 0.3 * rng.normal(size=classes)[labels[query]])
     return labels, right, support, query
 
@@ -146,7 +179,9 @@ def test_three_intervals_are_those_of_the_library(labs, case):
     run = dict(zip(("ways", "shots", "queries", "tasks"), case[2:]), right=right.ravel().tolist())
     run |= dict(support=support.ravel().tolist(), query=query.ravel().tolist())
     run["held"] = labels[support[:, :: case[3]]].ravel().tolist()
-    by_lab = labs("(run, label) => fslLabs.compute.anew.threeIntervals(run, label)", run, labels.tolist())
+    by_lab = labs(
+        "(run, label) => fslLabs.compute.anew.threeIntervals(run, label)", run, labels.tolist()
+    )
     expected = stats.three_intervals(*arrays, labels, bounds=(0, 100))
     for kind in ("closed", "images", "classes"):
         close_interval(by_lab[kind], getattr(expected, kind))
@@ -159,14 +194,22 @@ DRAWN = """(settings, kind) => {
   for (const k of ["held", "support", "query", "right"]) plain[k] = [...run[k]];
   return { x: [...x], accuracy: [...accuracy], tasks: run.tasks, ...plain };
 }"""
-SIZES = {"support": 3, "query": 4, "right": 4, "held": 1}  # of arrays of the tasks, for each of five classes
+SIZES = {
+    "support": 3,
+    "query": 4,
+    "right": 4,
+    "held": 1,
+}  # of arrays of the tasks, for each of five classes
 
 
 @pytest.mark.parametrize("kind", ["closed", "open"])
 def test_the_nearest_mean_is_that_of_the_book(labs, kind):
     """On tasks that the lab draws: of images of the right classes, none twice in a task, or in open ones at all."""
     by_lab = labs(DRAWN, dict(classes=12, n=30, shots=3, queries=4, tasks=150), kind)
-    tasks = {k: np.array(by_lab[k])[: by_lab["tasks"] * 5 * size].reshape(-1, 5, size) for k, size in SIZES.items()}
+    tasks = {
+        k: np.array(by_lab[k])[: by_lab["tasks"] * 5 * size].reshape(-1, 5, size)
+        for k, size in SIZES.items()
+    }
     images = np.concatenate([tasks["support"], tasks["query"]], axis=2)
     assert (images // 30 == tasks["held"]).all()
     assert len(images) == 150 if kind == "closed" else len(images) >= 9
@@ -237,7 +280,12 @@ def printed_cases(count=150):
         if answers["sampling"] == "open":
             answers["images"] = None
         halves = [rng.choice([16, 31]) / size ** rng.choice([0, 0.5, 0.5]) for size in tasks]
-        yield [round(first, 2), round(halves[0], 2)], [round(second, 2), round(halves[1], 2)], tasks, answers
+        yield (
+            [round(first, 2), round(halves[0], 2)],
+            [round(second, 2), round(halves[1], 2)],
+            tasks,
+            answers,
+        )
 
 
 def test_printed_figures_give_what_the_library_gives(labs):
@@ -253,9 +301,13 @@ def test_printed_figures_give_what_the_library_gives(labs):
             assert "cannot vary as much" in by_lab
             verdicts.add("refused")
             continue
-        assert by_lab["sentence"] == printed.answer(expected) and by_lab["notes"] == printed.details(expected)
+        assert by_lab["sentence"] == printed.answer(expected) and by_lab[
+            "notes"
+        ] == printed.details(expected)
         verdicts.add(expected.likely.tasks.verdict)
-        assert [reading["meaning"] for reading in by_lab["readings"]] == [r.meaning for r in expected.readings]
+        assert [reading["meaning"] for reading in by_lab["readings"]] == [
+            r.meaning for r in expected.readings
+        ]
         for mine, theirs in zip(by_lab["readings"], expected.readings):
             close(mine["deviations"], theirs.deviations)
             for target in ("tasks", "images", "classes"):
@@ -313,42 +365,69 @@ def test_the_sizing_curve_and_the_plan_are_those_of_the_library(labs, seed):
     rng = random.Random(seed)
     alpha, beta = np.exp(rng.uniform(-10, -5)), np.exp(rng.uniform(-6, -1))
     shots, ways, level = rng.choice([1, 5, 10]), rng.choice([2, 5, 10]), rng.choice([0.95, 0.9])
-    wanted = dict(difference=rng.choice([0.01, 0.03, 0.08]), power=rng.choice([0.5, 0.8, 0.9]), level=level)
+    wanted = dict(
+        difference=rng.choice([0.01, 0.03, 0.08]), power=rng.choice([0.5, 0.8, 0.9]), level=level
+    )
     classes = ways * rng.randint(1, 5)
     model = stats.VarianceModel(alpha, beta, beta / shots + shots * alpha, shots)
-    pilot = Pilot(Moments(0.0, 0.1, 0.01, 0.0, 0.0, ways), model, 0.0, np.inf, level, 600, np.zeros((2, 2)))
+    pilot = Pilot(
+        Moments(0.0, 0.1, 0.01, 0.0, 0.0, ways), model, 0.0, np.inf, level, 600, np.zeros((2, 2))
+    )
     *by_lab, by_plan = labs(SIZING, alpha, beta, shots, ways, classes, *wanted.values())
     close(
         by_lab,
-        [model.optimum, stats.best_queries(model), model.variance(7, 33), stats.task_count(1200, ways, shots, 15)],
+        [
+            model.optimum,
+            stats.best_queries(model),
+            model.variance(7, 33),
+            stats.task_count(1200, ways, shots, 15),
+        ],
     )
     with np.errstate(divide="ignore"):  # of a covariance of 0
         plan = stats.plan(pilot, n_classes=classes, **wanted)
-    assert by_plan == dict(tasks=plan.n_tasks, queries=plan.queries, imagesPerClass=plan.images_per_class)
+    assert by_plan == dict(
+        tasks=plan.n_tasks, queries=plan.queries, imagesPerClass=plan.images_per_class
+    )
 
 
-@pytest.mark.parametrize("count, per_class, difference", [(5, 30, 1.0), (12, 200, 3.0), (40, 30, 30.0), (12, 30, 1.0)])
+@pytest.mark.parametrize(
+    "count, per_class, difference", [(5, 30, 1.0), (12, 200, 3.0), (40, 30, 30.0), (12, 30, 1.0)]
+)
 def test_the_plan_of_three_intervals_is_that_of_the_library(labs, count, per_class, difference):
     halves = np.cumsum(np.random.default_rng(13).uniform(0.2, 1.5, 3))
     df = [np.inf, count * per_class - 1, count - 1]
     if count == 5:  # each task holds all classes
         halves[2], df[2] = np.inf, np.nan
     kinds = ("closed", "images", "classes")
-    intervals = [stats.Interval(0.5, half, 0.95, 600, *kind) for half, *kind in zip(halves, kinds, df)]
+    intervals = [
+        stats.Interval(0.5, half, 0.95, 600, *kind) for half, *kind in zip(halves, kinds, df)
+    ]
     closed, *others = (interval.standard_error**2 for interval in intervals)
-    pilot = stats.ThreeIntervals(*intervals, closed, others[0] - closed, np.nan_to_num(others[1] - closed, nan=np.inf))
+    pilot = stats.ThreeIntervals(
+        *intervals, closed, others[0] - closed, np.nan_to_num(others[1] - closed, nan=np.inf)
+    )
     plan = stats.plan(
-        pilot, difference=difference, power=0.8, n_classes=count, images_per_class=per_class, ways=5, shots=1
+        pilot,
+        difference=difference,
+        power=0.8,
+        n_classes=count,
+        images_per_class=per_class,
+        ways=5,
+        shots=1,
     )
     answers = dict(zip(kinds, halves), tasks=600, ways=5, shots=1, perClass=per_class, count=count)
     answers |= dict(imagesDf=df[1], classesDf=df[2])
-    by_lab = labs("(g, d, p) => fslLabs.compute.sizing.planClosed(g, d, p)", answers, difference, 0.8)
+    by_lab = labs(
+        "(g, d, p) => fslLabs.compute.sizing.planClosed(g, d, p)", answers, difference, 0.8
+    )
     expected = {
         "tasks": [plan.n_tasks, *plan.tasks_range],
         "images": plan.images_per_class and [plan.images_per_class, *plan.images_range],
         "classes": plan.n_classes and [plan.n_classes, *plan.classes_range],
     }
-    assert {name: size and [size["size"], size["low"], size["high"]] for name, size in by_lab.items()} == expected
+    assert {
+        name: size and [size["size"], size["low"], size["high"]] for name, size in by_lab.items()
+    } == expected
 
 
 # ---------------------------------------------------------------- in a page
@@ -358,7 +437,9 @@ TOLD = "() => [...document.querySelectorAll('.fsl-says')].every(e => e.textConte
 
 
 def opened(browser, address, size=DESK):
-    page = watched(browser.new_context(viewport=size, reduced_motion="reduce", offline=True).new_page())
+    page = watched(
+        browser.new_context(viewport=size, reduced_motion="reduce", offline=True).new_page()
+    )
     page.goto(address, wait_until="load")
     page.wait_for_function(TOLD, timeout=60_000)
     return page
@@ -386,7 +467,9 @@ def walk(page):
         for control in lab.locator("input[type=range]:visible").all():
             before = lab.locator("input[type=range]").evaluate_all("e => e.map(x => x.value)")
             control.focus()
-            page.keyboard.press("ArrowRight" if control.evaluate("e => e.value === e.min") else "ArrowLeft")
+            page.keyboard.press(
+                "ArrowRight" if control.evaluate("e => e.value === e.min") else "ArrowLeft"
+            )
             if before == lab.locator("input[type=range]").evaluate_all("e => e.map(x => x.value)"):
                 lazy.append(control.get_attribute("id"))
     assert sliders and not lazy, lazy
@@ -396,9 +479,13 @@ def test_a_reader_with_a_keyboard_gets_an_answer(open_page, tmp_path):
     """Over file://, without a network, on a phone: labels, the sentence that changes, nothing wider than the screen."""
     page = open_page(page_of(tmp_path).as_uri(), PHONE)
     before = page.evaluate(SENTENCES)
-    assert page.evaluate("() => document.querySelectorAll('.fsl-says[aria-live=polite]').length") == len(MINE)
+    assert page.evaluate(
+        "() => document.querySelectorAll('.fsl-says[aria-live=polite]').length"
+    ) == len(MINE)
     assert page.evaluate("() => document.documentElement.scrollWidth") <= PHONE["width"]
-    assert page.evaluate("() => [...document.querySelectorAll('.fsl-lab button')].every(b => b.clientHeight >= 36)")
+    assert page.evaluate(
+        "() => [...document.querySelectorAll('.fsl-lab button')].every(b => b.clientHeight >= 36)"
+    )
     walk(page)
     field = page.get_by_label("Second method")
     field.focus()
@@ -406,10 +493,12 @@ def test_a_reader_with_a_keyboard_gets_an_answer(open_page, tmp_path):
     page.keyboard.type("60.5+-0.5")
     wanted = printed.answer(stats.from_printed((71.2, 0.4), (60.5, 0.5), 600))
     page.wait_for_function(
-        "text => [...document.querySelectorAll('.fsl-says')].some(e => e.textContent === text)", arg=wanted
+        "text => [...document.querySelectorAll('.fsl-says')].some(e => e.textContent === text)",
+        arg=wanted,
     )
     page.wait_for_function(
-        "old => [...document.querySelectorAll('.fsl-says')].every((e, i) => e.textContent !== old[i])", arg=before
+        "old => [...document.querySelectorAll('.fsl-says')].every((e, i) => e.textContent !== old[i])",
+        arg=before,
     )
     page.keyboard.press("Control+A")
     page.keyboard.type("0.605+-0.005")
@@ -431,7 +520,9 @@ def test_the_sentence_counts_what_the_picture_shows(open_page, tmp_path):
       return ["x1", "x2"].filter(end => line.getAttribute(end) === axis.getAttribute(end)).length;
     })""")
     arrows = page.locator(".fsl-picture path.fsl-on").count()
-    assert arrows == sum(ends) and 40 < arrows < 160  # intervals of two of the four kinds are longer than the axis
+    assert (
+        arrows == sum(ends) and 40 < arrows < 160
+    )  # intervals of two of the four kinds are longer than the axis
     sentence = page.evaluate(SENTENCES)[0]
     named = re.findall(r"in (\w+)[,;]", sentence)
     assert [WORDS.index(word) if word in WORDS else int(word) for word in named[:4]] == counts
@@ -439,16 +530,24 @@ def test_the_sentence_counts_what_the_picture_shows(open_page, tmp_path):
     results = page.evaluate(f"given => ({STUDY})(...given)", [settings, [1]])[0]
     assert [results["misses"][k] for k in ("closed", "open", "images", "classes")] == counts
     page.get_by_role("button", name="Draw again").press("Enter")
-    page.wait_for_function("old => document.querySelector('.fsl-says').textContent !== old", arg=sentence)
+    page.wait_for_function(
+        "old => document.querySelector('.fsl-says').textContent !== old", arg=sentence
+    )
 
 
 def test_without_scripts_there_are_words_and_a_picture(browser):
     page = browser.new_context(java_script_enabled=False).new_page()
     for source in (ROOT / "book" / "index.md", ROOT / "notebooks" / "closed-vs-open.md"):
-        block = re.search(r'<div class="fsl-lab" data-lab="anew"[^>]*>.*?</div>', source.read_text("utf-8"), re.S)[0]
+        block = re.search(
+            r'<div class="fsl-lab" data-lab="anew"[^>]*>.*?</div>', source.read_text("utf-8"), re.S
+        )[0]
         page.set_content(block.replace("_static", (ROOT / "book" / "_static").as_uri()))
-        assert page.locator(".fsl-lab p").inner_text().strip() and page.locator(".fsl-lab img").get_attribute("alt")
-        assert (ROOT / "book" / page.locator(".fsl-lab img").get_attribute("src").split("/book/")[1]).is_file()
+        assert page.locator(".fsl-lab p").inner_text().strip() and page.locator(
+            ".fsl-lab img"
+        ).get_attribute("alt")
+        assert (
+            ROOT / "book" / page.locator(".fsl-lab img").get_attribute("src").split("/book/")[1]
+        ).is_file()
     page.context.close()
 
 
@@ -471,13 +570,20 @@ def test_the_still_picture_is_the_lab_as_it_starts(browser, tmp_path, name):
     numbers = re.compile(r"-?\d+\.?\d*")
     by_lab, stored = still(browser, tmp_path, STILLS[name]), (LABS / name).read_text("utf-8")
     assert numbers.sub("#", by_lab) == numbers.sub("#", stored)
-    close([float(x) for x in numbers.findall(by_lab)], [float(x) for x in numbers.findall(stored)], 0, 0.02)
+    close(
+        [float(x) for x in numbers.findall(by_lab)],
+        [float(x) for x in numbers.findall(stored)],
+        0,
+        0.02,
+    )
 
 
 # ---------------------------------------------------------------- in the site
 
 
-@pytest.mark.skipif(not (SITE / "index.html").is_file(), reason="no site in _build/html: run `make book`")
+@pytest.mark.skipif(
+    not (SITE / "index.html").is_file(), reason="no site in _build/html: run `make book`"
+)
 def test_labs_load_on_their_pages_alone():
     for path in SITE.glob("*.html"):
         text = path.read_text("utf-8")
@@ -494,6 +600,7 @@ if __name__ == "__main__":
     for name, options in STILLS.items():
         with sync_playwright() as driver, TemporaryDirectory() as folder:
             (LABS / name).write_text(
-                still(driver.chromium.launch(executable_path=pdf.BROWSER), Path(folder), options), "utf-8"
+                still(driver.chromium.launch(executable_path=pdf.BROWSER), Path(folder), options),
+                "utf-8",
             )
         print(LABS / name, json.dumps((LABS / name).stat().st_size), file=sys.stderr)

@@ -18,9 +18,18 @@ from fslcore.errors import InputError
 from fslcore.report import Options, Results, Shape, analysis, columns, read, rows, shapes, words
 
 LABS = Path(__file__).resolve().parents[2] / "book" / "_static" / "labs"
-SCRIPTS = ["labs.js", "report_columns.js", "report_read.js", "report_stats.js", "report_examples.js", "report.js"]
+SCRIPTS = [
+    "labs.js",
+    "report_columns.js",
+    "report_read.js",
+    "report_stats.js",
+    "report_examples.js",
+    "report.js",
+]
 METHOD_COLUMNS = "place method mean low high half_width n".split()
-PAIR_COLUMNS = "place unit a b difference low high half_width p p_holm n test verdict more_units".split()
+PAIR_COLUMNS = (
+    "place unit a b difference low high half_width p p_holm n test verdict more_units".split()
+)
 ANSWERS = """files => files.map(([name, data, options]) => {
   const lab = fslLabs.compute.report;
   try {
@@ -64,9 +73,15 @@ def script_of_columns():
         "FEW_VALUES": shapes.FEW_VALUES,
         "MOSTLY_TEXT": rows.MOSTLY_TEXT,
     }
-    lines = [f"  {name}: {json.dumps(table, ensure_ascii=False)}," for name, table in tables.items()]
-    head = "// Written by `python tests/site/test_labs_report.py` from the tables of fslcore/report.\n"
-    return f"{head}window.fslLabs.compute.report = {{ DECLARED: {{\n" + "\n".join(lines) + "\n} };\n"
+    lines = [
+        f"  {name}: {json.dumps(table, ensure_ascii=False)}," for name, table in tables.items()
+    ]
+    head = (
+        "// Written by `python tests/site/test_labs_report.py` from the tables of fslcore/report.\n"
+    )
+    return (
+        f"{head}window.fslLabs.compute.report = {{ DECLARED: {{\n" + "\n".join(lines) + "\n} };\n"
+    )
 
 
 def concluded(path, **options):
@@ -80,11 +95,16 @@ def concluded(path, **options):
         "reading": record["reading"],
         "applies": " ".join(record["applies"]),
         "cautions": record["cautions"],
-        "methods": [{name: row[name] for name in METHOD_COLUMNS + ranks} for row in record["methods"]],
+        "methods": [
+            {name: row[name] for name in METHOD_COLUMNS + ranks} for row in record["methods"]
+        ],
         "pairs": [{name: row[name] for name in PAIR_COLUMNS} for row in record["pairs"]],
         "sentences": list(results.verdicts["sentence"]) or [words.single_sentence(results)],
         "method_table": words.method_table(results).astype(str).to_numpy().tolist(),
-        "pair_table": table.drop(columns="p, Wilcoxon", errors="ignore").astype(str).to_numpy().tolist(),
+        "pair_table": table.drop(columns="p, Wilcoxon", errors="ignore")
+        .astype(str)
+        .to_numpy()
+        .tolist(),
     }
 
 
@@ -102,12 +122,20 @@ CASES += [
 def differences(theirs, ours, place=""):
     """Where two nested values differ, numbers by more than a billionth of them."""
     if isinstance(theirs, dict) and isinstance(ours, dict) and theirs.keys() == ours.keys():
-        return [line for key in theirs for line in differences(theirs[key], ours[key], f"{place}/{key}")]
+        return [
+            line for key in theirs for line in differences(theirs[key], ours[key], f"{place}/{key}")
+        ]
     if isinstance(theirs, list) and isinstance(ours, list) and len(theirs) == len(ours):
-        return [line for i, pair in enumerate(zip(theirs, ours)) for line in differences(*pair, f"{place}/{i}")]
+        return [
+            line
+            for i, pair in enumerate(zip(theirs, ours))
+            for line in differences(*pair, f"{place}/{i}")
+        ]
     numbers = all(isinstance(value, (int, float)) for value in (theirs, ours))
     absolute = 1e-290 if "/p" in place.replace("/pairs", "") else 1e-9
-    equal = math.isclose(theirs, ours, rel_tol=1e-9, abs_tol=absolute) if numbers else theirs == ours
+    equal = (
+        math.isclose(theirs, ours, rel_tol=1e-9, abs_tol=absolute) if numbers else theirs == ours
+    )
     return [] if equal else [f"{place}: {theirs!r}, and in the page {ours!r}"]
 
 
@@ -118,7 +146,10 @@ def differences(theirs, ours, place=""):
 def address(tmp_path_factory):
     """A page with nothing but the lab, on disk."""
     scripts = "".join(f'<script src="{(LABS / name).as_uri()}"></script>' for name in SCRIPTS)
-    styles = "".join(f'<link rel="stylesheet" href="{(LABS / name).as_uri()}">' for name in ("labs.css", "report.css"))
+    styles = "".join(
+        f'<link rel="stylesheet" href="{(LABS / name).as_uri()}">'
+        for name in ("labs.css", "report.css")
+    )
     place = '<div class="fsl-lab" data-lab="report"><p>no scripts</p></div>'
     return page_of(tmp_path_factory.mktemp("lab") / "page.html", styles + place + scripts)
 
@@ -143,7 +174,11 @@ def lab(browser, address):
             for name, content, options in files
         ]
         return page.evaluate(
-            ANSWERS, [[name, base64.b64encode(content).decode(), options] for name, content, options in coded]
+            ANSWERS,
+            [
+                [name, base64.b64encode(content).decode(), options]
+                for name, content, options in coded
+            ],
         )
 
     yield call
@@ -174,7 +209,9 @@ def test_names_mean_what_they_mean_to_the_command(browser, address):
     names, page = NAMES.split(), browser.new_page()
     page.goto(address)
     lab = "fslLabs.compute.report"
-    assert page.evaluate(f"names => names.map({lab}.isSummary)", names) == [columns.is_summary(name) for name in names]
+    assert page.evaluate(f"names => names.map({lab}.isSummary)", names) == [
+        columns.is_summary(name) for name in names
+    ]
     assert page.evaluate(f"names => names.map({lab}.isOtherMeasure)", names) == [
         columns.is_other_measure(name) for name in names
     ]
@@ -209,24 +246,44 @@ def test_refusals_have_the_words_of_the_command(lab, tmp_path, name):
         Results.read(path)
     (by_page,) = lab(("f.csv", REFUSED[name], {}))
     assert by_page["refused"] == str(refusal.value)
-    assert by_page["option"] == {"losses": "--lower-is-better", "a few words": "--drop b"}.get(name, "")
+    assert by_page["option"] == {"losses": "--lower-is-better", "a few words": "--drop b"}.get(
+        name, ""
+    )
 
 
 OTHER_SHAPES = {  # what the page says that a file holds, the file, and its shape
-    "tasks under several seeds or runs": ("seed,task,a,b\n1,1,.5,.6\n1,2,.6,.7\n2,1,.5,.7\n2,2,.6,.8\n", Shape.RUNS),
+    "tasks under several seeds or runs": (
+        "seed,task,a,b\n1,1,.5,.6\n1,2,.6,.7\n2,1,.5,.7\n2,2,.6,.8\n",
+        Shape.RUNS,
+    ),
     "training runs on tasks": ("method,task,acc\na,1,.5\na,1,.6\nb,1,.6\nb,1,.7\n", Shape.RUNS),
-    "items under supports or in groups": ("support,item,a,b\n1,1,0,1\n1,2,1,1\n2,1,0,0\n2,2,1,0\n", Shape.ITEMS),
+    "items under supports or in groups": (
+        "support,item,a,b\n1,1,0,1\n1,2,1,1\n2,1,0,0\n2,2,1,0\n",
+        Shape.ITEMS,
+    ),
     "right or wrong answers": ("item,a,b\n1,0,1\n2,1,1\n3,1,0\n", Shape.OUTCOMES),
-    "printed means": ("method,CUB,Cars\na,70.1 ± 0.4,71.2 (0.5)\nb,69.1 +- .3,70.2\\pm 0.5\n", Shape.PRINTED),
-    "accuracies per class of a task": ("class,task,a,b\nx,1,.5,.6\ny,1,.6,.7\nx,2,.5,.7\ny,2,.6,.8\n", Shape.TASKS),
-    "columns of a tracking tool": ("Step,ours - acc,ours - acc__MIN\n1,.5,.4\n2,.61,.6\n3,.7,.6\n", Shape.TASKS),
+    "printed means": (
+        "method,CUB,Cars\na,70.1 ± 0.4,71.2 (0.5)\nb,69.1 +- .3,70.2\\pm 0.5\n",
+        Shape.PRINTED,
+    ),
+    "accuracies per class of a task": (
+        "class,task,a,b\nx,1,.5,.6\ny,1,.6,.7\nx,2,.5,.7\ny,2,.6,.8\n",
+        Shape.TASKS,
+    ),
+    "columns of a tracking tool": (
+        "Step,ours - acc,ours - acc__MIN\n1,.5,.4\n2,.61,.6\n3,.7,.6\n",
+        Shape.TASKS,
+    ),
 }
 
 
 def test_other_shapes_are_left_to_the_command(lab, tmp_path):
     for name, (text, shape) in OTHER_SHAPES.items():
         (by_page,) = lab(("f.csv", text, {}))
-        assert by_page["refused"] == f"these are {name}, which the command compares and this page does not"
+        assert (
+            by_page["refused"]
+            == f"these are {name}, which the command compares and this page does not"
+        )
         (tmp_path / "f.csv").write_text(text)
         tables = read.read_tables([tmp_path / "f.csv"], Options())
         assert shapes.measurements(tables, Options()).shape is shape
@@ -248,8 +305,13 @@ def test_a_file_is_chosen_and_answered_and_nothing_is_requested(page, tmp_path):
     page.get_by_label("Drop a file here").set_input_files(path)
     page.locator(".fsl-verdicts li").wait_for()
     first = page.locator(".fsl-report li").first.inner_text()
-    assert first.startswith(f"b and {markup} are not significantly different: +14.17 (−32.45 to 60.78; p = 0.32).")
-    assert page.locator(".fsl-report svg").count() == 2 and page.locator(".fsl-report img").count() == 0
+    assert first.startswith(
+        f"b and {markup} are not significantly different: +14.17 (−32.45 to 60.78; p = 0.32)."
+    )
+    assert (
+        page.locator(".fsl-report svg").count() == 2
+        and page.locator(".fsl-report img").count() == 0
+    )
     assert "fslcore report '<b>mine.csv'" in page.locator(".fsl-report pre").inner_text()
     assert page.requests[before:] == [] and page.evaluate("window.ran") is None
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
@@ -267,13 +329,19 @@ def test_examples_answer_and_choices_answer_again(page, tmp_path):
     page.get_by_label("How were the tasks drawn?").select_option("closed")
     assert verdicts.count() == 7 and all(REFERENCE in text for text in verdicts.all_inner_texts())
     assert analysis.CLOSED in page.locator(".fsl-report").inner_text()
-    assert f"--reference '{REFERENCE}' --sampling closed" in page.locator(".fsl-report pre").inner_text()
+    assert (
+        f"--reference '{REFERENCE}' --sampling closed"
+        in page.locator(".fsl-report pre").inner_text()
+    )
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
 
 
 def test_a_file_that_is_not_read_gets_one_line_and_the_command(page):
     page.get_by_text("Paste a table instead").press("Enter")
-    pasted, read_it = page.get_by_label("A line of names"), page.get_by_role("button", name="Read it")
+    pasted, read_it = (
+        page.get_by_label("A line of names"),
+        page.get_by_role("button", name="Read it"),
+    )
     pasted.fill("task,loss\n1,2.5\n2,2.25\n")
     read_it.press("Enter")
     wrong = page.locator(".fsl-says.fsl-wrong")

@@ -15,7 +15,16 @@ ROOT = Path(__file__).resolve().parents[2]
 LABS = ROOT / "book" / "_static" / "labs"
 SCRIPTS = ("labs.js", "report_columns.js", "report_read.js", "tasks.js")
 PILOT = "a whole number, in digits alone, from 2 to 1000000000 is allowed."
-USUAL = dict(deviation=8.0, pilot=None, difference=1.0, power=0.8, level=0.95, ways=None, shots=None, queries=None)
+USUAL = dict(
+    deviation=8.0,
+    pilot=None,
+    difference=1.0,
+    power=0.8,
+    level=0.95,
+    ways=None,
+    shots=None,
+    queries=None,
+)
 LABELS = {
     "deviation": "Standard deviation of the differences, in points",
     "pilot": "Tasks behind it",
@@ -33,9 +42,13 @@ LABELS = {
 @pytest.fixture(scope="module")
 def address(tmp_path_factory):
     """A page with the block of the guide, and nothing else."""
-    block = re.search(r'<link[^\n]*\n<div class="fsl-lab" data-lab="tasks">.*?(?=\n```)', _guide(), re.S)[0]
+    block = re.search(
+        r'<link[^\n]*\n<div class="fsl-lab" data-lab="tasks">.*?(?=\n```)', _guide(), re.S
+    )[0]
     assert re.findall(r'labs/(\w+\.js)"', block) == list(SCRIPTS)
-    return page_of(tmp_path_factory.mktemp("lab") / "page.html", block.replace("_static/labs", LABS.as_uri()))
+    return page_of(
+        tmp_path_factory.mktemp("lab") / "page.html", block.replace("_static/labs", LABS.as_uri())
+    )
 
 
 def _guide():
@@ -52,13 +65,24 @@ def page(phone, address):
 def planned(deviation, pilot, difference, power, level):
     """Number of tasks and its range, by Python."""
     if pilot is None:
-        n = smallest(lambda t: stats.power(difference, deviation / np.sqrt(t), t - 1, level) >= power, 2)
+        n = smallest(
+            lambda t: stats.power(difference, deviation / np.sqrt(t), t - 1, level) >= power, 2
+        )
         return [n, n, n]
     closed = stats.Interval(0.0, 1.0, level, pilot, "closed", np.inf)
-    unknown = [stats.Interval(0.0, np.inf, level, pilot, kind, np.nan) for kind in ("images", "classes")]
+    unknown = [
+        stats.Interval(0.0, np.inf, level, pilot, kind, np.nan) for kind in ("images", "classes")
+    ]
     answer = stats.ThreeIntervals(closed, *unknown, deviation**2 / pilot, np.inf, np.inf)
     plan = stats.plan(
-        answer, difference=difference, n_classes=5, images_per_class=20, ways=5, shots=1, power=power, level=level
+        answer,
+        difference=difference,
+        n_classes=5,
+        images_per_class=20,
+        ways=5,
+        shots=1,
+        power=power,
+        level=level,
     )
     assert plan.images_per_class is None and plan.n_classes is None
     return [plan.n_tasks, *plan.tasks_range]
@@ -88,7 +112,9 @@ def test_images_are_those_of_the_open_tasks(page):
     tasks = planned(8.0, None, 1.0, 0.8, 0.95)[0]
     answer = page.evaluate("answers => fslLabs.compute.tasks.answer(answers)", USUAL | answers)
     assert answer["images"] == tasks * 5 * 20 and answer["inEach"] == -(-tasks * 5 // 7) * 20
-    count = page.evaluate("answers => fslLabs.compute.tasks.openTasks(answers)", answers | {"perClass": 59})
+    count = page.evaluate(
+        "answers => fslLabs.compute.tasks.openTasks(answers)", answers | {"perClass": 59}
+    )
     assert count == 7 * 2 // 5
 
 
@@ -104,10 +130,14 @@ def test_the_sentence_without_scripts_is_about_right():
 def fill(page, **values):
     """Type values by keyboard; what is said once they are read."""
     for name, value in values.items():
-        page.get_by_label(LABELS[name], exact=name in ("classes", "ways", "shots")).press("Control+A")
+        page.get_by_label(LABELS[name], exact=name in ("classes", "ways", "shots")).press(
+            "Control+A"
+        )
         page.keyboard.type(str(value)) if value != "" else page.keyboard.press("Delete")
     page.wait_for_timeout(200)  # longer than changes rest
-    return page.locator(".fsl-says").text_content(), page.locator(".fsl-notes li").all_text_contents()
+    return page.locator(".fsl-says").text_content(), page.locator(
+        ".fsl-notes li"
+    ).all_text_contents()
 
 
 def test_the_form_answers_by_target(page):
@@ -117,11 +147,25 @@ def test_the_form_answers_by_target(page):
         f"Finding a difference of 2.5 points with 90 % power (level 1 %) takes {n[0]:,} closed tasks for these images, "
         f"or at least {n[0]:,} open tasks for new images of these classes. The number of classes"
     )
-    assert [note.split(":")[0] for note in notes] == ["These images", "New images of these classes", "New classes"]
-    assert f"from 300 tasks leaves open {n[1]:,} to {n[2]:,}." in notes[0] and "these images only" in notes[0]
-    assert "Enter ways, shots and queries" in notes[1] and "stats.plan" in notes[1] and "stats.plan" in notes[2]
+    assert [note.split(":")[0] for note in notes] == [
+        "These images",
+        "New images of these classes",
+        "New classes",
+    ]
+    assert (
+        f"from 300 tasks leaves open {n[1]:,} to {n[2]:,}." in notes[0]
+        and "these images only" in notes[0]
+    )
+    assert (
+        "Enter ways, shots and queries" in notes[1]
+        and "stats.plan" in notes[1]
+        and "stats.plan" in notes[2]
+    )
     sentence, notes = fill(page, classes=20, images=60, ways=5, shots=5, queries=15)
-    assert f"{n[0]:,} × 5 × (5 + 15) = {n[0] * 100:,} images, or {-(-n[0] // 4) * 20:,} in each of 20 cl" in notes[1]
+    assert (
+        f"{n[0]:,} × 5 × (5 + 15) = {n[0] * 100:,} images, or {-(-n[0] // 4) * 20:,} in each of 20 cl"
+        in notes[1]
+    )
     assert "Your 60 images per class allow 12 open tasks: too few." in notes[1]
     _, notes = fill(page, images=n[0] * 20)
     assert f"allow {n[0] * 4:,} open tasks: enough." in notes[1]
@@ -141,8 +185,22 @@ def test_the_form_answers_by_target(page):
 def test_bad_input_gets_one_line(page, values, line):
     sentence, notes = fill(page, **values)
     assert sentence == line and notes == [] and page.locator(".fsl-says.fsl-wrong").count() == 1
-    fill(page, deviation=8, pilot="", difference=1, power=80, level=5, ways="", shots="", queries="", classes="")
-    assert page.locator(".fsl-says.fsl-wrong").count() == 0 and page.locator(".fsl-notes li").count() == 3
+    fill(
+        page,
+        deviation=8,
+        pilot="",
+        difference=1,
+        power=80,
+        level=5,
+        ways="",
+        shots="",
+        queries="",
+        classes="",
+    )
+    assert (
+        page.locator(".fsl-says.fsl-wrong").count() == 0
+        and page.locator(".fsl-notes li").count() == 3
+    )
 
 
 def dropped(page, tmp_path, text, name="mine.csv"):
@@ -159,11 +217,17 @@ def test_a_file_gives_the_standard_deviation_of_the_chosen_pair(page, tmp_path):
     page.get_by_label("minus").select_option("2")
     sd = float((100 * (shares["ours"] - shares["base"])).std(ddof=1))
     page.wait_for_timeout(200)
-    assert f"takes {planned(sd, 80, 1.0, 0.8, 0.95)[0]:,} closed" in page.locator(".fsl-says").text_content()
+    assert (
+        f"takes {planned(sd, 80, 1.0, 0.8, 0.95)[0]:,} closed"
+        in page.locator(".fsl-says").text_content()
+    )
     assert float(page.get_by_label(LABELS["deviation"]).input_value()) == float(f"{sd:.5g}")
     assert page.get_by_label(LABELS["pilot"]).input_value() == "80"
     page.get_by_label("minus").select_option("0")
-    assert "ours − ours is the same on every task" in page.locator(".fsl-says.fsl-wrong").text_content()
+    assert (
+        "ours − ours is the same on every task"
+        in page.locator(".fsl-says.fsl-wrong").text_content()
+    )
 
 
 def test_a_bad_file_gets_one_line(page, tmp_path):

@@ -33,7 +33,9 @@ def digits(text):
 
 @pytest.mark.slow
 def test_tasks_are_the_chapter_s_and_each_attribute_is_the_clue_of_one_class(lab_data):
-    drawn_tasks, attribute = tables.draw(SET, "pixels", tasks=trap.TASKS, shots=SHOTS, queries=QUERIES, seed=0)
+    drawn_tasks, attribute = tables.draw(
+        SET, "pixels", tasks=trap.TASKS, shots=SHOTS, queries=QUERIES, seed=0
+    )
     matrix = attributes.of(tables.images_of(SET), "pixels")
     assert len(lab_data["tasks"]) == len({t["attribute"] for t in lab_data["tasks"]}) == 6
     used = np.bincount(attribute.ravel())
@@ -52,7 +54,10 @@ def test_random_queries_are_other_images_of_the_class_and_biased_ones_lack_the_c
             assert len(support) == SHOTS and len(random) == 3 and not support & random
             lures = digits(task["shows"]["biased"])[k * QUERIES : (k + 1) * QUERIES] >> k & 1
             assert not lures.any()
-        others = [(digits(task["shows"][kind]) & ~(1 << np.arange(WAYS).repeat(QUERIES)) > 0) for kind in KINDS]
+        others = [
+            (digits(task["shows"][kind]) & ~(1 << np.arange(WAYS).repeat(QUERIES)) > 0)
+            for kind in KINDS
+        ]
         shares.append([of.mean() for of in others])
     random, biased = np.mean(shares, axis=0)
     assert biased > random + 0.05
@@ -72,7 +77,9 @@ def test_answers_are_those_of_the_learners_on_these_tasks(lab_data, methods):
 def test_the_place_in_a_page_holds_the_data_whole_and_no_markup_of_theirs(lab_data):
     evil = {**lab_data, "learners": ["</script><img src=x>", *lab_data["learners"][1:]]}
     html = trap.html({SET: evil})
-    data = re.search(r'<script type="application/json" id="fsl-trap-data">(.*?)</script>', html, re.DOTALL)[1]
+    data = re.search(
+        r'<script type="application/json" id="fsl-trap-data">(.*?)</script>', html, re.DOTALL
+    )[1]
     assert json.loads(data) == {SET: evil} and "<img" not in html
     assert all((LABS / name).is_file() for name in (*trap.SCRIPTS, *trap.STYLES))
 
@@ -106,7 +113,9 @@ def test_every_number_is_that_of_numpy(page, lab_data):
     for task in lab_data["tasks"]:
         for kind in KINDS:
             for learner in range(len(lab_data["learners"])):
-                assert page.evaluate(call, [task, kind, learner]) == pytest.approx(counted(task, kind, learner), 1e-9)
+                assert page.evaluate(call, [task, kind, learner]) == pytest.approx(
+                    counted(task, kind, learner), 1e-9
+                )
 
 
 def test_the_reader_chooses_by_keyboard_and_reads_the_result(page, lab_data):
@@ -117,12 +126,22 @@ def test_the_reader_chooses_by_keyboard_and_reads_the_result(page, lab_data):
     r, a = (counted(task, kind, 0) for kind in KINDS)
     says = page.locator(".fsl-says").text_content()
     name = lab_data["learners"][0]
-    assert says.startswith(f"{name}: {r['share']:.0f} % of the random queries right, {a['share']:.0f} %")
-    assert f"{a['lured']} of {a['wrong']} wrong answers name a class" in page.locator(".fsl-lab").inner_text()
-    assert page.locator(".fsl-row").count() == WAYS and page.locator(".fsl-name", has_text="(yours)").count() == 1
+    assert says.startswith(
+        f"{name}: {r['share']:.0f} % of the random queries right, {a['share']:.0f} %"
+    )
+    assert (
+        f"{a['lured']} of {a['wrong']} wrong answers name a class"
+        in page.locator(".fsl-lab").inner_text()
+    )
+    assert (
+        page.locator(".fsl-row").count() == WAYS
+        and page.locator(".fsl-name", has_text="(yours)").count() == 1
+    )
     pictures = page.locator(".fsl-row img")
     assert pictures.count() == WAYS * (SHOTS + 2 * 3)
-    assert page.evaluate("[...document.images].every(i => i.complete && i.naturalWidth === 48 && i.alt)")
+    assert page.evaluate(
+        "[...document.images].every(i => i.complete && i.naturalWidth === 48 && i.alt)"
+    )
     hits = page.locator(".fsl-hit").count()
     visible = [digits(task["answers"][kind][0]).reshape(WAYS, -1)[:, :3] for kind in KINDS]
     assert hits == sum(int((of == np.arange(WAYS)[:, None]).sum()) for of in visible)

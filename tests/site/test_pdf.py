@@ -41,7 +41,10 @@ TEXTS = {
         "<p>Forty-two</p></div>"
         "<details><summary>Parameters</summary><p>shots: int = 5</p></details>",
     ),
-    "three": ("Three", f'<div class="cell_output"><div class="text_html"><table>{WIDE}</table></div></div>'),
+    "three": (
+        "Three",
+        f'<div class="cell_output"><div class="text_html"><table>{WIDE}</table></div></div>',
+    ),
 }
 
 
@@ -83,7 +86,8 @@ def test_the_outline_has_parts_chapters_and_sections(printed):
 def test_pages_are_numbered_and_in_order(printed):
     texts = [" ".join(page.extract_text().split()) for page in printed.pages]
     starts = [
-        next(i for i, text in enumerate(texts) if word in text and i > 1) for word in ("Welcome", "One and", "Three")
+        next(i for i, text in enumerate(texts) if word in text and i > 1)
+        for word in ("Welcome", "One and", "Three")
     ]
     assert starts == sorted(starts) and len(set(starts)) == 3
     assert all(text.endswith(str(i)) for i, text in enumerate(texts, 1))
@@ -108,7 +112,9 @@ def test_a_table_of_many_columns_lies_on_a_wide_page(printed):
     wide = [i for i, box in enumerate(boxes) if box.width > box.height]
     assert wide == [len(boxes) - 1]
     places = []  # of the words, from the left
-    printed.pages[-1].extract_text(visitor_text=lambda text, cm, tm, *_: places.append((text, tm[4] * cm[0] + cm[4])))
+    printed.pages[-1].extract_text(
+        visitor_text=lambda text, cm, tm, *_: places.append((text, tm[4] * cm[0] + cm[4]))
+    )
     assert 0 < max(x for text, x in places if "column" in text) < float(boxes[-1].width)
 
 

@@ -30,22 +30,47 @@ VISIBLE_LINES = 10
 OF_RELEASED = "of the authors' released tasks, which a build has only once they are fetched; test_report.py counts them"
 ALLOWED = {
     ("benchmark", "they are close to 100 %"): "the most there can be",
-    ("closed-vs-open", "Is it 3.8 times?"): "a heading; the sentence below it has the paper's figure from its claims",
-    ("oops-audit", "the 600 tasks of a closed run"): "the paper's number of closed tasks, as in the front page's",
+    (
+        "closed-vs-open",
+        "Is it 3.8 times?",
+    ): "a heading; the sentence below it has the paper's figure from its claims",
+    (
+        "oops-audit",
+        "the 600 tasks of a closed run",
+    ): "the paper's number of closed tasks, as in the front page's",
     ("oops-figure-6", "give 96, and 76 after Holm, 91 after Benjamini–Hochberg"): OF_RELEASED,
     ("estimators", "MAML's leave-one-out lies below 20 %"): "the paper's tasks have five classes",
-    ("fewstab-figure-6", "trained with 5 shots minus with 1"): "the two trainings that the figure compares",
-    ("evaluators-audit", "of 5 folds of 25 images. Three is the first of 10 folds."): "supports are 5-way 5-shot",
-    ("evaluators-audit", "`k_fold` is 10 for Baseline on CIFAR-FS and 5 for R2D2"): "settings of the released code",
-    ("evaluators-audit", "No estimate from 5 or 25 images"): "what hold-out and cross-validation test on, 5-way 5-shot",
+    (
+        "fewstab-figure-6",
+        "trained with 5 shots minus with 1",
+    ): "the two trainings that the figure compares",
+    (
+        "evaluators-audit",
+        "of 5 folds of 25 images. Three is the first of 10 folds.",
+    ): "supports are 5-way 5-shot",
+    (
+        "evaluators-audit",
+        "`k_fold` is 10 for Baseline on CIFAR-FS and 5 for R2D2",
+    ): "settings of the released code",
+    (
+        "evaluators-audit",
+        "No estimate from 5 or 25 images",
+    ): "what hold-out and cross-validation test on, 5-way 5-shot",
     ("informed", "the margins' 10 % quantile"): "how the signal is defined",
-    ("your-support-set", "with 25 of them it moves in steps of four points"): "an example, whatever the folder holds",
+    (
+        "your-support-set",
+        "with 25 of them it moves in steps of four points",
+    ): "an example, whatever the folder holds",
     ("data-and-backbones", "native 224 and more"): "the side that these networks are known for",
-    ("ten-learners", "on 84×84 pixels, ours a Conv4 on 32×32"): "networks, with the images that they take",
+    (
+        "ten-learners",
+        "on 84×84 pixels, ours a Conv4 on 32×32",
+    ): "networks, with the images that they take",
 }
 
 ROLE = re.compile(
-    r"\{glue:?\w*\}`(?:([\w-]+)::)?([^`:]+)(?::[^`]*)?`|^```\{glue:?\w*\} +(?:([\w-]+)::)?(\S+)", re.MULTILINE
+    r"\{glue:?\w*\}`(?:([\w-]+)::)?([^`:]+)(?::[^`]*)?`|^```\{glue:?\w*\} +(?:([\w-]+)::)?(\S+)",
+    re.MULTILINE,
 )
 
 
@@ -95,7 +120,9 @@ def code_cells(text):
             head = re.match(r"---\n.*?^---\n|(?::[^\n]*\n)*", block[4], re.MULTILINE | re.DOTALL)[0]
             tags = re.search(r"tags: \[(.*)\]", head)
             line = text.count("\n", 0, block.start()) + 1
-            blocks.append(Cell(re.findall(r"[\w-]+", tags[1]) if tags else [], block[4][len(head) :], line))
+            blocks.append(
+                Cell(re.findall(r"[\w-]+", tags[1]) if tags else [], block[4][len(head) :], line)
+            )
     return blocks
 
 
@@ -110,7 +137,9 @@ def blank(text, pattern, flags=re.MULTILINE):
 
 def markdown(text):
     """A chapter's text without its code cells and its front matter."""
-    text = re.sub(FENCE, lambda m: re.sub(r"\S", " ", m[0]) if m[2] == "{code-cell}" else m[0], text)
+    text = re.sub(
+        FENCE, lambda m: re.sub(r"\S", " ", m[0]) if m[2] == "{code-cell}" else m[0], text
+    )
     return blank(text, r"\A---\n.*?^---$", re.MULTILINE | re.DOTALL)
 
 
@@ -128,14 +157,20 @@ def ledger():
     return ledger_page.read_ledger(ROOT / "book" / "ledger.yml")
 
 
-GLUED = {name: [pair for cell in code_cells(source(name)) for pair in cell.glued] for name in CHAPTERS}
+GLUED = {
+    name: [pair for cell in code_cells(source(name)) for pair in cell.glued] for name in CHAPTERS
+}
 # Where a page names a key: (place, chapter, key).
 USES = [
     (f"notebooks/{name}.md", chapter or name, key)
     for name in CHAPTERS
     for chapter, key in used(markdown(source(name)) + captions(source(name)))
 ]
-USES += [(f"book/{p.name}", *use) for p in sorted((ROOT / "book").glob("*.md")) for use in used(p.read_text())]
+USES += [
+    (f"book/{p.name}", *use)
+    for p in sorted((ROOT / "book").glob("*.md"))
+    for use in used(p.read_text())
+]
 USES += [(f"book/slides/{p.name}", *use) for p in SLIDES for use in used(p.read_text("utf-8"))]
 USES += [
     (f"book/ledger.yml, {item['id']}", chapter or item["chapter"], key)
@@ -152,7 +187,9 @@ def test_a_box_before_the_first_section_sums_a_chapter_up(name):
     assert start < text.index("\n## ")
     box = text[start : text.index("\n```\n", start)]
     heads = re.findall(r"^(\S.*)\n: \S", box, re.MULTILINE)
-    assert heads[0] == "Question" and heads[1] in ("The paper", "The papers") and heads[2] == "Here", heads
+    assert (
+        heads[0] == "Question" and heads[1] in ("The paper", "The papers") and heads[2] == "Here"
+    ), heads
     assert heads[3:] in ([], ["Why"], ["Why they differ"])
     assert len(re.sub(ROLE, "0", box).split()) < 120
 
@@ -161,8 +198,12 @@ def test_a_box_before_the_first_section_sums_a_chapter_up(name):
 def test_every_solution_answers_in_words(name):
     """Code alone tells nothing to who cannot run it."""
     mute = []
-    for block in re.finditer(r"^(`{3,})\{solution\} ([\w-]+)\n(.*?)^\1$", source(name), re.MULTILINE | re.DOTALL):
-        words = re.sub(r"^```.*?^```$|^:\w+:[^\n]*$", "", block[3], flags=re.MULTILINE | re.DOTALL).split()
+    for block in re.finditer(
+        r"^(`{3,})\{solution\} ([\w-]+)\n(.*?)^\1$", source(name), re.MULTILINE | re.DOTALL
+    ):
+        words = re.sub(
+            r"^```.*?^```$|^:\w+:[^\n]*$", "", block[3], flags=re.MULTILINE | re.DOTALL
+        ).split()
         mute += [block[2]] if len(words) < 6 else []
     assert not mute, f"notebooks/{name}.md: code without an answer: {', '.join(mute)}"
 
@@ -194,8 +235,12 @@ def test_every_key_that_prose_names_is_glued():
 @pytest.mark.parametrize("name", CHAPTERS)
 def test_every_glued_key_is_used(name):
     keys = {key for _, chapter, key in USES if chapter == name}
-    idle = {pattern for pattern, _ in GLUED[name] if not any(re.fullmatch(pattern, key) for key in keys)}
-    assert not idle, f"notebooks/{name}.md glues what no page, nor the ledger, reads: {', '.join(sorted(idle))}"
+    idle = {
+        pattern for pattern, _ in GLUED[name] if not any(re.fullmatch(pattern, key) for key in keys)
+    }
+    assert not idle, (
+        f"notebooks/{name}.md glues what no page, nor the ledger, reads: {', '.join(sorted(idle))}"
+    )
 
 
 @pytest.mark.parametrize("name", CHAPTERS)
@@ -216,7 +261,9 @@ def test_executed_chapter_glues_what_prose_names(name):
         pytest.skip("not executed: run `make book` first")
     keys = {key for _, chapter, key in USES if chapter == name}
     glued = set(executed.glued(path))
-    assert glued == keys, f"{name}: named and not glued {sorted(keys - glued)}; not read {sorted(glued - keys)}"
+    assert glued == keys, (
+        f"{name}: named and not glued {sorted(keys - glued)}; not read {sorted(glued - keys)}"
+    )
 
 
 # ---------------------------------------------------------------- cells
@@ -237,8 +284,14 @@ def test_cells_that_glue_leave_no_trace(name):
 def test_visible_cells_are_short_and_there(name):
     hidden = {"hide-input", "hide-cell", "remove-cell", "remove-input", "parameters"}
     visible = [cell for cell in code_cells(source(name)) if not hidden & set(cell.tags)]
-    long = [f"{name}.md:{c.line}: {n} lines" for c in visible if (n := len(c.code.splitlines())) > VISIBLE_LINES]
-    assert visible and not long, f"at most {VISIBLE_LINES} lines can be read at once: {', '.join(long)}"
+    long = [
+        f"{name}.md:{c.line}: {n} lines"
+        for c in visible
+        if (n := len(c.code.splitlines())) > VISIBLE_LINES
+    ]
+    assert visible and not long, (
+        f"at most {VISIBLE_LINES} lines can be read at once: {', '.join(long)}"
+    )
 
 
 @pytest.mark.parametrize("name", CHAPTERS)
@@ -247,7 +300,11 @@ def test_no_cell_writes_sentences(name):
     faults = []
     for cell in code_cells(source(name)):
         for call in ast.walk(ast.parse(cell.code)):
-            if isinstance(call, ast.Call) and ast.unparse(call.func) == "Markdown" and not cell.glued:
+            if (
+                isinstance(call, ast.Call)
+                and ast.unparse(call.func) == "Markdown"
+                and not cell.glued
+            ):
                 words = [part.value for part in ast.walk(call) if isinstance(part, ast.Constant)]
                 if any(re.search(r"\.(\s|$)", word) for word in words if isinstance(word, str)):
                     faults.append(f"{name}.md:{cell.line}: {ast.unparse(call)}")
@@ -260,8 +317,12 @@ def test_parameters_follow_the_first_idea(name):
     first = code_cells(text)[0]
     assert first.tags == ["parameters"], f"{name}: a cell before the parameters would not know them"
     headings = re.findall(r"^## (.*)$", "\n".join(text.splitlines()[: first.line]), re.MULTILINE)
-    assert len(headings) == 1 and headings[0] != "Parameters", f"{name}: parameters stand in the first section"
-    assert "parameter_table" not in text, f"{name}: assembling the site puts the table below the parameters"
+    assert len(headings) == 1 and headings[0] != "Parameters", (
+        f"{name}: parameters stand in the first section"
+    )
+    assert "parameter_table" not in text, (
+        f"{name}: assembling the site puts the table below the parameters"
+    )
 
 
 # ---------------------------------------------------------------- numerals
@@ -289,7 +350,9 @@ def prose(text):
     while block := FENCE.search(text, at):
         at = block.start()
         gone = not block[2] or block[2] in ("{exercise}", "{solution}", "{math}", "{code-cell}")
-        visible = blank(block[0], r".*" if gone else r"^`{3,}(\{[\w:-]+\})?")  # what other directives hold is prose
+        visible = blank(
+            block[0], r".*" if gone else r"^`{3,}(\{[\w:-]+\})?"
+        )  # what other directives hold is prose
         text = text[:at] + visible + text[block.end() :]
     for pattern in NO_PROSE:
         text = blank(text, pattern, re.MULTILINE | re.DOTALL)
@@ -374,7 +437,10 @@ def test_numerals_of_the_ledger_come_from_a_run():
         ("by −0.5 to 1.2 points, 30 % more, of 50,000 queries", ["−0.5", "1.2", "30 %", "50,000"]),
         ("reads 79.6 ± 0.5 %.", ["79.6", "0.5 %"]),
         ("Tables 1, 2 and S7, section 4.2, Figures 2 to 5", []),
-        ("as {cite:t}`of2024` says, `x = 3`, $x = 3$ and\n$$y = 4,$$ 95 % of {glue:text}`n` in 2024", []),
+        (
+            "as {cite:t}`of2024` says, `x = 3`, $x = 3$ and\n$$y = 4,$$ 95 % of {glue:text}`n` in 2024",
+            [],
+        ),
         ("```{exercise}\n:label: a\n\nTake 7.\n```\nso", []),
         ("```{note}\nTake 7.\n```\n", ["7"]),
     ],
@@ -392,9 +458,14 @@ def one_run(tmp_path, **values):
 
     with capture_output() as output:
         cells.glue(**values)
-    outputs = [{"output_type": "display_data", "data": o.data, "metadata": o.metadata} for o in output.outputs]
+    outputs = [
+        {"output_type": "display_data", "data": o.data, "metadata": o.metadata}
+        for o in output.outputs
+    ]
     path = tmp_path / "one.ipynb"
-    path.write_text(json.dumps({"cells": [{"cell_type": "code", "metadata": {}, "outputs": outputs}]}), "utf-8")
+    path.write_text(
+        json.dumps({"cells": [{"cell_type": "code", "metadata": {}, "outputs": outputs}]}), "utf-8"
+    )
     return path, output.stdout
 
 
@@ -432,7 +503,10 @@ VALUES = {"one": {"best": "2"}, "two": {"worst": "9"}}
 
 
 def test_verdicts_and_pages_are_filled():
-    assert executed.fill("best Q {best}, {two:worst} elsewhere", VALUES, "t", "one") == "best Q 2, 9 elsewhere"
+    assert (
+        executed.fill("best Q {best}, {two:worst} elsewhere", VALUES, "t", "one")
+        == "best Q 2, 9 elsewhere"
+    )
     page = "Q {glue:text}`one::best`, {doc}`one`, ```{note}\n"
     assert executed.fill(page, VALUES, "index.md") == "Q 2, {doc}`one`, ```{note}\n"
 
@@ -451,37 +525,69 @@ def test_a_key_that_cannot_be_filled_is_named(text, chapter, message):
 
 def rows_of(html):
     """The rows of a table in HTML, each the list of its cells' texts."""
-    return [[c.get_text() for c in row.select("th, td")] for row in BeautifulSoup(html, "html.parser").select("tr")]
+    return [
+        [c.get_text() for c in row.select("th, td")]
+        for row in BeautifulSoup(html, "html.parser").select("tr")
+    ]
 
 
 def test_tables_are_tidied_and_nothing_is_lost():
-    frame = pd.DataFrame({"n_tasks": [-1.5, -0.0], "half_width": ["-0.00 ± 0.3", "[-1, 2-3]"]}, index=["a-1", "b_c"])
+    frame = pd.DataFrame(
+        {"n_tasks": [-1.5, -0.0], "half_width": ["-0.00 ± 0.3", "[-1, 2-3]"]}, index=["a-1", "b_c"]
+    )
     body = [["a-1", "−1.5", "0.00 ± 0.3"], ["b_c", "0.0", "[−1, 2-3]"]]
     first_table = assemble.tidy_tables(frame.rename_axis("what").to_html())
-    assert rows_of(first_table) == [["what", "tasks", "half width"], *body] and 'border="1"' not in first_table
-    named_twice = frame.rename_axis(index="what", columns="which").to_html()  # each name needs a row of its own
-    assert rows_of(assemble.tidy_tables(named_twice)) == [["which", "tasks", "half width"], ["what", "", ""], *body]
+    assert (
+        rows_of(first_table) == [["what", "tasks", "half width"], *body]
+        and 'border="1"' not in first_table
+    )
+    named_twice = frame.rename_axis(
+        index="what", columns="which"
+    ).to_html()  # each name needs a row of its own
+    assert rows_of(assemble.tidy_tables(named_twice)) == [
+        ["which", "tasks", "half width"],
+        ["what", "", ""],
+        *body,
+    ]
 
 
 def test_tables_get_numbers_captions_and_scopes():
     html = pd.DataFrame({"a": [1]}, index=["x"]).to_html()
 
     def cell(**options):
-        output = {"output_type": "display_data", "data": {"text/html": assemble.tidy_tables(html)}, "metadata": {}}
+        output = {
+            "output_type": "display_data",
+            "data": {"text/html": assemble.tidy_tables(html)},
+            "metadata": {},
+        }
         return {"cell_type": "code", "metadata": options, "outputs": [output]}
 
     facts = {"caption": "Means of {glue:text}`n` *tasks*, a < b.", "name": "tab-means"}
     text = {"cell_type": "markdown", "metadata": {}, "source": ["See {numref}`tab-means`."]}
-    book = {"cells": [text, cell(), cell(table=facts), cell(table=facts | {"folded": True, "name": "tab-again"})]}
+    book = {
+        "cells": [
+            text,
+            cell(),
+            cell(table=facts),
+            cell(table=facts | {"folded": True, "name": "tab-again"}),
+        ]
+    }
     assemble.number_tables(book, "planning", "7.", {"planning": {"n": "12"}})
     plain_table, first, second = (
-        BeautifulSoup(c["outputs"][0]["data"]["text/html"], "html.parser") for c in book["cells"][1:]
+        BeautifulSoup(c["outputs"][0]["data"]["text/html"], "html.parser")
+        for c in book["cells"][1:]
     )
     assert book["cells"][0]["source"] == 'See <a class="internal" href="#tab-means">Table 7.1</a>.'
     assert not plain_table.select("caption")
     assert [head["scope"] for head in plain_table.select("th")] == ["col", "col", "row"]
-    assert first.select_one("#tab-means table > caption").get_text() == "Table 7.1. Means of 12 tasks, a < b."
-    assert second.select_one("#tab-again > details > summary").get_text() == "Table 7.2. Means of 12 tasks, a < b."
+    assert (
+        first.select_one("#tab-means table > caption").get_text()
+        == "Table 7.1. Means of 12 tasks, a < b."
+    )
+    assert (
+        second.select_one("#tab-again > details > summary").get_text()
+        == "Table 7.2. Means of 12 tasks, a < b."
+    )
     assert second.table["aria-label"] == "Table 7.2. Means of 12 tasks, a < b."
     book = {"cells": [{**text, "source": "{numref}`tab-none`"}]}
     with pytest.raises(executed.SiteError, match="planning: .*no table has this name"):
@@ -503,8 +609,12 @@ def shown_tables(name):
             hidden = starts > ends if max(starts, ends) >= 0 else hidden
         elif "remove-cell" not in tags and "parameters" not in tags:
             options = cell["metadata"].get("table", {})
-            html = "".join("".join(o.get("data", {}).get("text/html", "")) for o in cell.get("outputs", []))
-            tables += [(options.get("caption"), options.get("folded") or hidden)] * html.count("<table")
+            html = "".join(
+                "".join(o.get("data", {}).get("text/html", "")) for o in cell.get("outputs", [])
+            )
+            tables += [(options.get("caption"), options.get("folded") or hidden)] * html.count(
+                "<table"
+            )
     return tables
 
 
@@ -513,14 +623,19 @@ def test_every_table_has_a_caption_and_few_stand_open(name):
     if not (EXECUTED / f"{name}.ipynb").is_file():
         pytest.skip("not executed: run `make book` first")
     tables = shown_tables(name)
-    assert all(caption for caption, _ in tables), f"{name}: a cell with a table says table: {{caption: …}}"
+    assert all(caption for caption, _ in tables), (
+        f"{name}: a cell with a table says table: {{caption: …}}"
+    )
     assert sum(not folded for _, folded in tables) <= MOST_OPEN
 
 
 @pytest.mark.parametrize("name", CHAPTERS)
 def test_a_chapter_is_not_too_long(name):
     text = re.sub(
-        r"^(`{3,})\w+\n.*?^\1$", "", re.sub(ROLE, "0", markdown(source(name))), flags=re.MULTILINE | re.DOTALL
+        r"^(`{3,})\w+\n.*?^\1$",
+        "",
+        re.sub(ROLE, "0", markdown(source(name))),
+        flags=re.MULTILINE | re.DOTALL,
     )
     text = re.sub(
         r"^`{3,}.*?$|^:[\w-]+:.*$|^\([\w-]+\)=$|\$\$.*?\$\$|\(https?:[^)]*\)|`[^`]*`|\$[^$]*\$|\{[^}]*\}",

@@ -15,7 +15,9 @@ from browsing import DESK, PHONE, watched
 
 ROOT = Path(__file__).resolve().parents[2]
 SITE = ROOT / "_build" / "html"
-PAGES = sorted(p.relative_to(SITE).as_posix() for p in SITE.rglob("*.html") if "_static" not in p.parts)
+PAGES = sorted(
+    p.relative_to(SITE).as_posix() for p in SITE.rglob("*.html") if "_static" not in p.parts
+)
 MOST_BYTES = 25_000_000
 
 if not (SITE / "index.html").is_file():
@@ -54,7 +56,9 @@ def test_links_and_anchors_resolve(name, parsed):
     for tag, link in parsed[name].links:
         parts = urlsplit(link)
         if parts.scheme or parts.netloc:
-            if tag != "a" and parts.scheme != "data":  # a reader may follow a link; a page fetches nothing
+            if (
+                tag != "a" and parts.scheme != "data"
+            ):  # a reader may follow a link; a page fetches nothing
                 broken.append(f"<{tag}> asks for {link}")
             continue
         path = (SITE / name).parent / unquote(parts.path) if parts.path else SITE / name
@@ -63,7 +67,12 @@ def test_links_and_anchors_resolve(name, parsed):
             continue
         target = path.resolve().relative_to(SITE.resolve()).as_posix()
         anchor = unquote(parts.fragment)
-        if anchor and anchor not in ("top",) and target in parsed and anchor not in parsed[target].ids:
+        if (
+            anchor
+            and anchor not in ("top",)
+            and target in parsed
+            and anchor not in parsed[target].ids
+        ):
             broken.append(f"{link}: no such anchor")
     assert not broken, "\n".join(broken)
 
@@ -71,7 +80,11 @@ def test_links_and_anchors_resolve(name, parsed):
 @pytest.mark.parametrize("name", PAGES)
 def test_ids_are_unique(name, parsed):
     # sphinx-exercise and sphinx-proof name the body of each of their boxes alike
-    ids = [i for i in parsed[name].ids if i not in ("exercise-content", "solution-content", "proof-content")]
+    ids = [
+        i
+        for i in parsed[name].ids
+        if i not in ("exercise-content", "solution-content", "proof-content")
+    ]
     assert {i for i in ids if ids.count(i) > 1} == set()
 
 
@@ -97,8 +110,12 @@ def test_the_site_is_light():
 
 
 def test_a_chapter_is_downloaded_as_it_can_be_run_and_without_outputs():
-    notebooks = [json.loads(path.read_text("utf-8")) for path in (SITE / "_sources").glob("*.ipynb")]
-    cells = [cell for notebook in notebooks for cell in notebook["cells"] if cell["cell_type"] == "code"]
+    notebooks = [
+        json.loads(path.read_text("utf-8")) for path in (SITE / "_sources").glob("*.ipynb")
+    ]
+    cells = [
+        cell for notebook in notebooks for cell in notebook["cells"] if cell["cell_type"] == "code"
+    ]
     assert any("import" in "".join(cell["source"]) for cell in cells)
     assert not [cell["outputs"] for cell in cells if cell["outputs"]]
 
@@ -113,7 +130,10 @@ def context(browser):
     context.set_offline(True)
     inside = SITE.resolve().as_uri() + "/"
 
-    context.route(lambda address: not address.startswith((inside, "data:", "blob:")), lambda route: route.abort())
+    context.route(
+        lambda address: not address.startswith((inside, "data:", "blob:")),
+        lambda route: route.abort(),
+    )
     yield context
     context.close()
 
@@ -207,7 +227,9 @@ PROSE = """() => {
 
 
 def is_file_name(alt):
-    return bool(re.fullmatch(r"\S*\.(png|svg|jpe?g|gif|webp)|[0-9a-f]{16,}|\S*/\S*", alt.strip(), re.I))
+    return bool(
+        re.fullmatch(r"\S*\.(png|svg|jpe?g|gif|webp)|[0-9a-f]{16,}|\S*/\S*", alt.strip(), re.I)
+    )
 
 
 @pytest.mark.parametrize("name", PAGES)
@@ -224,7 +246,9 @@ def test_page(name, visit):
             faults.append(f"broken image: {source}")
 
     prose = page.evaluate(PROSE)
-    faults += [f"raw formula: {m.group()}" for m in re.finditer(r"\$\$.{0,40}|\\[(\[].{0,40}", prose)]
+    faults += [
+        f"raw formula: {m.group()}" for m in re.finditer(r"\$\$.{0,40}|\\[(\[].{0,40}", prose)
+    ]
     if page.locator("article .math").count():
         assert page.locator("article mjx-container").count(), "formulas, and none typeset"
         if page.locator("article mjx-merror").count():
@@ -255,7 +279,9 @@ OF_VIEW = {"runOnly": ["color-contrast", "scrollable-region-focusable", "landmar
 @pytest.mark.slow
 @pytest.mark.parametrize("name", PAGES)
 def test_axe_finds_no_fault(name, visit):
-    axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="axe is not installed").Axe()
+    axe = pytest.importorskip(
+        "axe_playwright_python.sync_playwright", reason="axe is not installed"
+    ).Axe()
     page = visit(name)
     page.evaluate(UNFOLD)
     page.add_style_tag(content=AT_ONCE)
@@ -278,7 +304,10 @@ def test_a_wide_table_of_sentences_is_cards_on_a_phone(visit):
     names = first.evaluate_all("all => all.map(e => getComputedStyle(e, '::before').content)")
     assert names == ["none", '"Repetition"', '"Draw tasks"', '"Report"']
     assert table.evaluate("e => e.parentElement.scrollWidth <= e.parentElement.clientWidth")
-    assert table.get_by_role("cell").count() == table.locator("td").count() and table.inner_text().split() == words
+    assert (
+        table.get_by_role("cell").count() == table.locator("td").count()
+        and table.inner_text().split() == words
+    )
     page.set_viewport_size(DESK)
     assert table.locator("td").first.evaluate("e => getComputedStyle(e).display") == "table-cell"
 
@@ -289,7 +318,10 @@ def test_the_caption_of_a_table_stays_while_the_table_scrolls(visit):
     page.set_viewport_size(PHONE)
     settle(page)
     box = page.locator(".text_html:has(caption)", has_text="outside its domain")
-    parts = [box.locator(name).first for name in ("caption", "thead th:nth-child(2)", "tbody tr:nth-child(2) th")]
+    parts = [
+        box.locator(name).first
+        for name in ("caption", "thead th:nth-child(2)", "tbody tr:nth-child(2) th")
+    ]
     assert box.evaluate("e => e.scrollWidth > e.clientWidth + 40")
     assert parts[0].evaluate("e => e.offsetWidth") < PHONE["width"]
     box.evaluate("e => { e.scrollLeft = 1000; }")
@@ -299,7 +331,9 @@ def test_the_caption_of_a_table_stays_while_the_table_scrolls(visit):
 
 def test_a_hidden_solution_opens_on_a_tap(visit):
     """On a phone, by its own button, and the page stays as wide as the screen."""
-    page = visit(next(name for name in PAGES if "solution dropdown" in (SITE / name).read_text("utf-8")))
+    page = visit(
+        next(name for name in PAGES if "solution dropdown" in (SITE / name).read_text("utf-8"))
+    )
     page.set_viewport_size(PHONE)
     box = page.locator("article .solution.dropdown").first
     content = box.locator(".section, section").first
@@ -337,13 +371,19 @@ def test_a_printed_page_cuts_no_table_and_folds_nothing(name, visit):
     assert not page.locator("article .landscape, article [style*='zoom']").count()
 
 
-@pytest.mark.parametrize("name", [name for name in PAGES if "data-panels" in (SITE / name).read_text("utf-8")])
+@pytest.mark.parametrize(
+    "name", [name for name in PAGES if "data-panels" in (SITE / name).read_text("utf-8")]
+)
 def test_no_panel_of_a_figure_is_out_of_sight_on_a_phone(name, visit):
     page = visit(name)
     page.set_viewport_size(PHONE)
-    page.evaluate("() => Promise.all([...document.images].map(i => { i.loading = 'eager'; return i.decode(); }))")
+    page.evaluate(
+        "() => Promise.all([...document.images].map(i => { i.loading = 'eager'; return i.decode(); }))"
+    )
     page.wait_for_function("document.querySelectorAll('.panels').length >= 0")
-    frames = "article .panels:not([hidden]) > div, article img[data-panels]:not([hidden], .panels img)"
+    frames = (
+        "article .panels:not([hidden]) > div, article img[data-panels]:not([hidden], .panels img)"
+    )
     ends = page.locator(frames).evaluate_all("all => all.map(e => e.getBoundingClientRect().right)")
     assert ends and max(ends) <= PHONE["width"]
     parts = page.locator("article .panels > div").count()
@@ -357,7 +397,10 @@ def test_the_keyboard_reaches_and_shows_everything(visit):
     page.keyboard.press("Tab")
     assert page.evaluate("document.activeElement.textContent.trim()") == "Skip to main content"
     page.keyboard.press("Enter")
-    assert page.evaluate("location.hash") == "#main-content" and page.locator("#main-content").count() == 1
+    assert (
+        page.evaluate("location.hash") == "#main-content"
+        and page.locator("#main-content").count() == 1
+    )
     page.set_viewport_size(PHONE)
     settle(page)
     for kind in ("a.reference", "button.copybtn", "summary", "[role=region][tabindex='0']"):
@@ -365,7 +408,9 @@ def test_the_keyboard_reaches_and_shows_everything(visit):
         first.focus()
         page.keyboard.press("Shift+Tab")
         page.keyboard.press("Tab")
-        ring = page.evaluate("(s => s.outlineStyle + s.outlineWidth)(getComputedStyle(document.activeElement))")
+        ring = page.evaluate(
+            "(s => s.outlineStyle + s.outlineWidth)(getComputedStyle(document.activeElement))"
+        )
         assert ring == "solid3px", kind
 
 
@@ -388,7 +433,9 @@ def test_search_puts_the_chapter_before_the_reference(query, visit):
     page = visit("search.html")
     page.goto((SITE.resolve() / "search.html").as_uri() + f"?q={query.replace(' ', '+')}")
     page.wait_for_function("document.querySelector('.search-summary')?.innerText.includes('found')")
-    links = page.locator("#search-results ul.search > li > a").evaluate_all("all => all.map(a => a.pathname)")
+    links = page.locator("#search-results ul.search > li > a").evaluate_all(
+        "all => all.map(a => a.pathname)"
+    )
     matches = [Path(link).stem for link in links]
     assert SOUGHT[query] & set(matches[:3]), matches[:5]
     below = [name.startswith(("api", "genindex")) for name in matches]
@@ -400,6 +447,8 @@ def test_the_first_page_has_its_doors_above_the_fold(visit):
     page = visit("index.html")
     page.set_viewport_size({"width": 1280, "height": 800})
     page.wait_for_function("() => document.querySelector('.fsl-says')?.textContent")
-    doors = page.locator(".doors .sd-card").evaluate_all("all => all.map(e => e.getBoundingClientRect().bottom)")
+    doors = page.locator(".doors .sd-card").evaluate_all(
+        "all => all.map(e => e.getBoundingClientRect().bottom)"
+    )
     assert len(doors) == 3 and max(doors) <= 800
     assert page.locator(".front tbody tr").count() == 2

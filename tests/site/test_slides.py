@@ -40,7 +40,10 @@ def test_a_deck_from_markdown():
     title, words, picture = page.select(".slides > section")
     assert page.title.string == "Talk" and title.h1.string == "Talk" and title["class"] == ["title"]
     assert words.p.get_text() == r"Q is 2, \(Q^* > 1\), a_b $, there."
-    assert words.a["href"] == "../one.html#fig-a" and words.aside.get_text().strip() == "Say it slowly."
+    assert (
+        words.a["href"] == "../one.html#fig-a"
+        and words.aside.get_text().strip() == "Say it slowly."
+    )
     image = picture.select_one(".room > figure > a > img")
     assert (image["src"], image["alt"]) == ("../_images/0a.svg", 'Two "curves" & a line')
     assert image.parent["href"] == "../one.html#fig-a" and picture.figcaption.string == "Two curves"
@@ -54,7 +57,10 @@ def test_a_deck_from_markdown():
         (HEAD + "## A\n\n{glue:text}`one::bets`", "one glues no such key; it glues best"),
         (HEAD + "## A\n\n{glue:md}`one::best`", "of roles, slides have only"),
         (HEAD + "## A\n\n![x](one::fig-b)", "one shows no such figure; it shows fig-a"),
-        (HEAD + "## A\n\nSee ![x](one::fig-a).", "## A: a slide has one figure, in a paragraph of its own"),
+        (
+            HEAD + "## A\n\nSee ![x](one::fig-a).",
+            "## A: a slide has one figure, in a paragraph of its own",
+        ),
         (HEAD + "## A\n\n[x](prime)", "the book has no page of this name"),
         (HEAD + "Words alone", "each begins with `## Heading`"),
         ("## A", "the first begins with `# Title`"),
@@ -63,12 +69,19 @@ def test_a_deck_from_markdown():
 def test_what_makes_no_slide_is_told_in_one_line(text, message):
     with pytest.raises(SiteError) as error:
         deck(text)
-    assert str(error.value).startswith("t.md: ") and message in str(error.value) and "\n" not in str(error.value)
+    assert (
+        str(error.value).startswith("t.md: ")
+        and message in str(error.value)
+        and "\n" not in str(error.value)
+    )
 
 
 def notebook(folder, **image):
     svg = "<svg>\r\n</svg>\n"
-    cell = {"cell_type": "code", "metadata": {"mystnb": {"figure": {"name": "fig-a"}, "image": image}}}
+    cell = {
+        "cell_type": "code",
+        "metadata": {"mystnb": {"figure": {"name": "fig-a"}, "image": image}},
+    }
     cell["outputs"] = [{"data": {"text/plain": "Figure"}}, {"data": {"image/svg+xml": svg}}]
     (folder / "one.ipynb").write_text(json.dumps({"cells": [cell]}), "utf-8")
     return folder / "one.ipynb"
@@ -77,7 +90,9 @@ def notebook(folder, **image):
 def test_a_figure_comes_with_its_words(tmp_path):
     shown_figures = figures(notebook(tmp_path, alt="A curve that rises."))
     assert shown_figures == {
-        "fig-a": Figure(hashlib.sha256(b"<svg>\n</svg>").hexdigest() + ".svg", "A curve that rises.")
+        "fig-a": Figure(
+            hashlib.sha256(b"<svg>\n</svg>").hexdigest() + ".svg", "A curve that rises."
+        )
     }
     with pytest.raises(SiteError, match="one: fig-a has no alternative text"):
         figures(notebook(tmp_path))
@@ -93,7 +108,10 @@ def test_own_slides_in_a_built_site(tmp_path, capsys):
     (tmp_path / "html" / "_images").mkdir(parents=True)
     (tmp_path / "html" / "index.html").touch()
     assert slides.main([str(mine), "--build", str(tmp_path)]) == 1
-    assert f"slides/mine.html shows _images/{image}, which no page of the site has" in capsys.readouterr().err
+    assert (
+        f"slides/mine.html shows _images/{image}, which no page of the site has"
+        in capsys.readouterr().err
+    )
     (tmp_path / "html" / "_images" / image).touch()
     assert slides.main([str(mine), "--build", str(tmp_path)]) == 0
     assert capsys.readouterr().out.strip() == str(tmp_path / "html" / "slides" / "mine.html")
@@ -110,7 +128,9 @@ def test_a_part_has_fifteen_to_twenty_five_slides_each_with_notes(name):
     text = (HOME / f"{name}.md").read_text("utf-8")
     parts = re.split(r"\n---+\n", text)
     assert 15 <= len(parts) <= 25
-    silent = [part.strip().splitlines()[0] for part in parts if not part.partition("\nNote:\n")[2].strip()]
+    silent = [
+        part.strip().splitlines()[0] for part in parts if not part.partition("\nNote:\n")[2].strip()
+    ]
     assert not silent, f"{name}.md: without notes: {', '.join(silent)}"
 
 
@@ -125,7 +145,9 @@ def browser(browser):
 
 
 def opened(browser, name, size, query=""):
-    page = watched(browser.new_context(viewport=SIZES[size], offline=True).new_page(), ("error", "warning"))
+    page = watched(
+        browser.new_context(viewport=SIZES[size], offline=True).new_page(), ("error", "warning")
+    )
     page.goto((SITE.resolve() / "slides" / f"{name}.html").as_uri() + query, wait_until="load")
     page.wait_for_function("() => window.Reveal && Reveal.isReady()")
     page.evaluate("() => window.MathJax && MathJax.startup && MathJax.startup.promise")
@@ -202,7 +224,9 @@ def test_every_slide_fits_and_keys_move_on(name, size, browser):
 
 
 def test_a_swipe_moves_on(browser):
-    context = browser.new_context(viewport=SIZES["phone"], offline=True, has_touch=True, is_mobile=True)
+    context = browser.new_context(
+        viewport=SIZES["phone"], offline=True, has_touch=True, is_mobile=True
+    )
     page = context.new_page()
     page.goto((SITE.resolve() / "slides" / f"{DECKS[0]}.html").as_uri(), wait_until="load")
     page.wait_for_function("() => window.Reveal && Reveal.isReady()")
@@ -221,7 +245,9 @@ def test_printed_a_page_a_slide_with_its_figure(browser):
     page.emulate_media(media="print")
     total = len(re.findall(r"^##? ", (HOME / f"{name}.md").read_text("utf-8"), re.M))
     assert page.locator(".pdf-page").count() == total
-    low = page.evaluate("[...document.querySelectorAll('img')].map(i => i.getBoundingClientRect().height)")
+    low = page.evaluate(
+        "[...document.querySelectorAll('img')].map(i => i.getBoundingClientRect().height)"
+    )
     assert low and min(low) > 300
     data = page.pdf(prefer_css_page_size=True)
     assert len(re.findall(rb"/Type\s*/Page\b(?!s)", data)) == total

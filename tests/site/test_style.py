@@ -28,7 +28,10 @@ BANNED = {
     rf"{COUNTED} an? {UNIT}": "per",
     rf"an? {UNIT} an? {UNIT}": "per",
 }
-PATTERNS = {re.compile(rf"(?<![\w-])(?:{pattern})(?!['’\w-])"): instead for pattern, instead in BANNED.items()}
+PATTERNS = {
+    re.compile(rf"(?<![\w-])(?:{pattern})(?!['’\w-])"): instead
+    for pattern, instead in BANNED.items()
+}
 # "Who" at the start of a statement; a question may start so.
 WHO = re.compile(r"(?:(?<=[.!?:;] )|(?<=\| )|(?<=^))Who [^.?!|]*(?:[.!|]|$)", re.MULTILINE)
 PATTERNS[WHO] = "a subject: authors, readers, anyone who"
@@ -52,7 +55,9 @@ def said_by_code(code):
     head = re.match(r"---\n.*?^---\n|(?::[^\n]*\n)*", code, re.MULTILINE | re.DOTALL)[0]
     code = code[len(head) :]
     tree = ast.parse(code)
-    keys = {id(n.slice) for n in ast.walk(tree) if isinstance(n, ast.Subscript)}  # a name, not a text
+    keys = {
+        id(n.slice) for n in ast.walk(tree) if isinstance(n, ast.Subscript)
+    }  # a name, not a text
     texts = [n.value for n in ast.walk(tree) if isinstance(n, ast.Constant) and id(n) not in keys]
     texts = [text for text in texts if isinstance(text, str)]
     return "\n\n".join([head, *texts, *re.findall(r"#\s(.*)$", code, re.MULTILINE)])
@@ -104,7 +109,10 @@ def test_prose_is_plain_english(page):
         ("It ends. Who runs it sees more.", 1),
         ("with {glue:text}`n` a class", 1),
         ("```{exercise}\n:label: a\n\nTake 7 images a class.\n```", 1),
-        ('```{code-cell} ipython3\n:tags: [hide-input]\n\nx = f"{3} a class"  # a row a study\n```', 2),
+        (
+            '```{code-cell} ipython3\n:tags: [hide-input]\n\nx = f"{3} a class"  # a row a study\n```',
+            2,
+        ),
         ("Who chooses the classes? Authors do; the form reports it per class.", 0),
         ("`images a class`, $told apart$ and [x](told apart)", 0),
         ("```python\nanew = 'told apart'\n```", 0),

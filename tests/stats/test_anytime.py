@@ -4,8 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from hypothesis.extra.numpy import arrays
 
 from fslcore import stats
@@ -33,7 +32,11 @@ def test_what_is_left_out_is_what_the_bets_have_won_against(values, mean, level)
     ):
         if abs(point - result.low) > 1e-6 and abs(point - result.high) > 1e-6:
             assert outside == (won >= 2 / (1 - level))
-    assert result.mean == pytest.approx(values.mean()) and result.n_tasks == len(values) and result.level == level
+    assert (
+        result.mean == pytest.approx(values.mean())
+        and result.n_tasks == len(values)
+        and result.level == level
+    )
     assert 0 <= result.low <= values.mean() + 1e-9 and values.mean() - 1e-9 <= result.high <= 1
 
 
@@ -78,7 +81,9 @@ def test_stopping_at_will_breaks_the_usual_interval_and_not_this_one(world):
         missed = False
         for y, m in ((x, true), (1 - x, 1 - true)):
             value, place = np.unique(y, return_inverse=True)
-            log = np.log1p(anytime.BETS[:, None] * (value / m - 1))[:, place].cumsum(axis=1)[:, looks - 1]
+            log = np.log1p(anytime.BETS[:, None] * (value / m - 1))[:, place].cumsum(axis=1)[
+                :, looks - 1
+            ]
             missed |= (anytime.DIVIDED @ np.exp(log) >= 40).any()
         ours += missed
     assert usual / repeats > 0.3  # of a nominal 5 %

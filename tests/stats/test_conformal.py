@@ -1,8 +1,7 @@
 import math
 
 import numpy as np
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from fslcore.stats import conformal_quantile
 
@@ -12,7 +11,10 @@ LEVELS = st.floats(0.05, 0.99)
 @given(scores=st.lists(st.floats(0, 1e6), min_size=2, max_size=60, unique=True), level=LEVELS)
 def test_covers_as_often_as_proved(scores, level):
     # Exchangeable: each of the n + 1 scores is equally often the next one, so the share below is exact.
-    inside = [score <= conformal_quantile(scores[:i] + scores[i + 1 :], level) for i, score in enumerate(scores)]
+    inside = [
+        score <= conformal_quantile(scores[:i] + scores[i + 1 :], level)
+        for i, score in enumerate(scores)
+    ]
     n = len(scores) - 1
     assert level - 1e-9 <= np.mean(inside) < level + 1 / (n + 1)
 

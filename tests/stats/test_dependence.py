@@ -20,7 +20,9 @@ def every_task(labels=LABELS, ways=WAYS):
     """All 1-shot 1-query tasks: support and query (T, K)."""
     of_class = [list(permutations(np.flatnonzero(labels == c), 2)) for c in range(labels.max() + 1)]
     chosen = combinations(range(len(of_class)), ways)
-    tasks = np.array([pairs for classes in chosen for pairs in product(*(of_class[c] for c in classes))])
+    tasks = np.array(
+        [pairs for classes in chosen for pairs in product(*(of_class[c] for c in classes))]
+    )
     return tasks[..., 0], tasks[..., 1]
 
 
@@ -48,7 +50,9 @@ def test_against_leaving_groups_of_images_out(method, kin):
     value = np.random.default_rng(3).normal(size=len(LABELS)) + LABELS
     support, query = every_task()
     groups, arguments = GROUPS[method], None if kin is None else kin[LABELS]
-    intervals = three_intervals(value[query], support, query, LABELS, groups=groups, class_groups=arguments)
+    intervals = three_intervals(
+        value[query], support, query, LABELS, groups=groups, class_groups=arguments
+    )
     plain_values = three_intervals(value[query], support, query, LABELS, class_groups=arguments)
     of_groups = squares_of_left_out(value, LABELS, groups)
     cell = LABELS if kin is None else kin[LABELS]
@@ -56,7 +60,10 @@ def test_against_leaving_groups_of_images_out(method, kin):
     assert intervals.image_variance == pytest.approx(of_groups, rel=0.01)
     options = intervals.class_variance - plain_values.class_variance
     if method == "nested" or of_groups <= of_cells:
-        assert options == pytest.approx(0, abs=1e-9) or intervals.class_variance == intervals.image_variance
+        assert (
+            options == pytest.approx(0, abs=1e-9)
+            or intervals.class_variance == intervals.image_variance
+        )
     else:
         assert options == pytest.approx(of_groups - of_cells, rel=0.02)
         assert kin is not None or options > 0.02 * plain_values.class_variance
@@ -72,7 +79,9 @@ def test_against_leaving_groups_of_classes_out():
     assert intervals.class_variance == pytest.approx(np.square(left).sum(), rel=0.02)
     order = rng.permutation(len(value))
     images = np.concatenate([support, query], axis=1)[order]
-    second = influence(value.mean(axis=1)[order], images, LABELS, class_groups=KIN[LABELS]).intervals()
+    second = influence(
+        value.mean(axis=1)[order], images, LABELS, class_groups=KIN[LABELS]
+    ).intervals()
     assert second.class_variance == pytest.approx(intervals.class_variance, rel=0.03)
     assert second.classes.df == pytest.approx(intervals.classes.df, rel=0.1)
 
@@ -90,7 +99,9 @@ def test_degrees_of_freedom_are_those_of_the_estimated_variance(sizes):
     assert units == pytest.approx(2 * of_one.mean() ** 2 / of_one.var(), rel=0.04)
     if len(set(sizes)) == 1:
         assert units == pytest.approx(len(sizes) - 1)
-        many = units_of(two, np.concatenate([groups, 100 + np.arange(30) // (30 // len(sizes))]), None).freedom[0]
+        many = units_of(
+            two, np.concatenate([groups, 100 + np.arange(30) // (30 // len(sizes))]), None
+        ).freedom[0]
         assert many > units
 
 
@@ -120,7 +131,9 @@ def test_a_class_of_one_group_leaves_new_images_to_the_interval_for_classes(run)
     assert np.isfinite(sound.image_variance) and sound.images.half_width < sound.classes.half_width
     assert intervals.image_variance == np.inf and np.isfinite(intervals.class_variance)
     assert (
-        intervals.images.half_width == intervals.classes.half_width == pytest.approx(sound.classes.half_width, rel=0.05)
+        intervals.images.half_width
+        == intervals.classes.half_width
+        == pytest.approx(sound.classes.half_width, rel=0.05)
     )
     groups[19] = 1000  # all but one
     assert three_intervals(*run, groups=groups).image_variance == np.inf
@@ -138,7 +151,9 @@ def test_class_groups_of_a_difference_of_runs(run):
         for v in (values.mean(axis=1), values.reshape(600, 4, 5).mean(axis=2).min(axis=1))
     ]
     gap = pairs[0] - pairs[1]
-    assert np.array_equal(gap.groups, pairs[0].groups) and np.array_equal(gap.class_groups, pairs[0].class_groups)
+    assert np.array_equal(gap.groups, pairs[0].groups) and np.array_equal(
+        gap.class_groups, pairs[0].class_groups
+    )
     np.testing.assert_allclose(gap.classes, pairs[0].classes - pairs[1].classes)
     intervals = three_intervals(values - 20, support, query, labels, class_groups=labels // 2)
     assert gap.intervals().classes.df < 4 and intervals.classes.df < 4  # of four pairs
@@ -149,12 +164,17 @@ def test_class_groups_of_a_difference_of_runs(run):
 def run_of(seed, labels=LABELS):
     rng = np.random.default_rng(seed)
     tasks = sample_closed(labels, ways=WAYS, shots=1, queries=1, tasks=400, seed=seed)
-    return influence(rng.normal(70, 9, 400), np.concatenate([tasks.support, tasks.query], axis=1), labels)
+    return influence(
+        rng.normal(70, 9, 400), np.concatenate([tasks.support, tasks.query], axis=1), labels
+    )
 
 
 def test_a_difference_is_of_classes_that_either_run_holds():
     first, second = run_of(0), run_of(1)
-    largest = replace(first, held=np.array([True] * 5 + [False])), replace(second, held=np.array([False] + [True] * 5))
+    largest = (
+        replace(first, held=np.array([True] * 5 + [False])),
+        replace(second, held=np.array([False] + [True] * 5)),
+    )
     assert (largest[0] - largest[1]).held.all()
 
 
@@ -162,7 +182,10 @@ def test_classes_of_which_nothing_is_known_leave_new_classes_open():
     intervals = run_of(0)
     intervals = replace(intervals, classes=np.full_like(intervals.classes, np.inf)).intervals()
     assert np.isinf(intervals.classes.half_width) and np.isfinite(intervals.images.half_width)
-    assert (intervals.classes.n_tasks, intervals.classes.kind) == (intervals.images.n_tasks, "classes")
+    assert (intervals.classes.n_tasks, intervals.classes.kind) == (
+        intervals.images.n_tasks,
+        "classes",
+    )
 
 
 def test_intervals_scale_with_the_values_where_images_tell_nothing_alone():
@@ -183,7 +206,11 @@ def test_the_noise_of_classes_is_of_all_that_their_variance_is_made_of():
     labels, groups = LABELS, GROUPS["crossed"]
     units = units_of(labels, groups, None)
     image, of_class, cell = (part @ part.T for part in rng.normal(size=(3, 10, 5)))
-    variance = variances(units, lambda m: (3.0, image) if m is units.images else (1.0, cell), lambda m: (2.0, of_class))
+    variance = variances(
+        units,
+        lambda m: (3.0, image) if m is units.images else (1.0, cell),
+        lambda m: (2.0, of_class),
+    )
     assert variance.estimate.tolist() == [3.0, 2.0 + 3.0 - 1.0]
     assert variance.noise == pytest.approx([square(image)[1], square(of_class + image - cell)[1]])
 
@@ -193,7 +220,9 @@ def test_freedom_of_both_ways_is_satterthwaite_s(of_class):
     """Of a sum of two variances with degrees of freedom of their own; one that was estimated below 0 counts as 0."""
     units, parts = units_of(LABELS, GROUPS["crossed"], None), np.ones((10, 10))
     _, between_tasks, classes = units.freedom
-    variance = variances(units, lambda m: (3.0 if m is units.images else 1.0, parts), lambda m: (of_class, parts))
+    variance = variances(
+        units, lambda m: (3.0 if m is units.images else 1.0, parts), lambda m: (of_class, parts)
+    )
     first, second = max(of_class, 0.0), 3.0 - 1.0
     assert variance.freedom[1] == pytest.approx(
         (first + second) ** 2 / (first**2 / classes + second**2 / between_tasks)

@@ -4,10 +4,8 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-from scipy import optimize
-from scipy import stats as scipy_stats
+from hypothesis import given, strategies as st
+from scipy import optimize, stats as scipy_stats
 
 from fslcore import stats
 from fslcore.tasks import sample_closed
@@ -29,11 +27,16 @@ def test_on_a_bound_the_ends_are_clopper_and_pearsons(tasks):
 
 
 @given(st.floats(-90, 90), counts, levels)
-def test_ends_are_where_the_chance_of_equal_values_is_half_of_what_the_level_leaves(mean, tasks, level):
+def test_ends_are_where_the_chance_of_equal_values_is_half_of_what_the_level_leaves(
+    mean, tasks, level
+):
     interval = stats.Interval(mean, 0.0, level, tasks, "paired", bounds=POINTS)
     for end, bound in ((interval.low, -100), (interval.high, 100)):
         distance = optimize.brentq(
-            lambda x, bound=bound: (1 - (x - mean) / (bound - mean)) ** tasks - (1 - level) / 2, mean, bound, xtol=1e-12
+            lambda x, bound=bound: (1 - (x - mean) / (bound - mean)) ** tasks - (1 - level) / 2,
+            mean,
+            bound,
+            xtol=1e-12,
         )
         assert end == pytest.approx(distance, abs=1e-6)
         assert interval.chance_of_equal_values(end) == pytest.approx((1 - level) / 2)
@@ -41,17 +44,23 @@ def test_ends_are_where_the_chance_of_equal_values_is_half_of_what_the_level_lea
 
 @given(st.floats(-100, 100), counts, levels, st.sampled_from([1.0, 0.01]))
 def test_p_value_conclusion_and_interval_agree(mean, tasks, level, unit):
-    interval = stats.Interval(unit * mean, 0.0, level, tasks, "paired", bounds=(-100 * unit, 100 * unit))
+    interval = stats.Interval(
+        unit * mean, 0.0, level, tasks, "paired", bounds=(-100 * unit, 100 * unit)
+    )
     if min(abs(interval.low), abs(interval.high)) > 1e-9:
         assert interval.conclusion == int(interval.low > 0) - int(interval.high < 0)
     assert (interval.p_value < 1 - level) == (interval.conclusion != 0)
     if 0 < abs(mean) < 99:
-        assert interval.p_value == pytest.approx(min(2 * (100 / (100 + abs(mean))) ** tasks, 1), rel=1e-6)
+        assert interval.p_value == pytest.approx(
+            min(2 * (100 / (100 + abs(mean))) ** tasks, 1), rel=1e-6
+        )
 
 
 @given(st.floats(-30, 30), counts, levels, st.floats(0.01, 40))
 def test_equivalence_is_the_narrower_interval_within_the_margin(mean, tasks, level, margin):
-    result = stats.equivalence(stats.Interval(mean, 0.0, level, tasks, "paired", bounds=POINTS), margin)
+    result = stats.equivalence(
+        stats.Interval(mean, 0.0, level, tasks, "paired", bounds=POINTS), margin
+    )
     narrow = stats.Interval(mean, 0.0, 2 * level - 1 or 1e-12, tasks, "paired", bounds=POINTS)
     if min(abs(narrow.low + margin), abs(narrow.high - margin)) > 1e-9:
         assert result.equivalent == (-margin < narrow.low and narrow.high < margin)
@@ -60,21 +69,36 @@ def test_equivalence_is_the_narrower_interval_within_the_margin(mean, tasks, lev
 def test_without_bounds_nothing_is_concluded_of_equal_values():
     for tasks in (2, 6, 600):
         interval = stats.paired_interval(np.full(tasks, 0.7), np.full(tasks, 0.6))
-        assert (interval.low, interval.high, interval.p_value, interval.conclusion) == (-math.inf, math.inf, 1, 0)
+        assert (interval.low, interval.high, interval.p_value, interval.conclusion) == (
+            -math.inf,
+            math.inf,
+            1,
+            0,
+        )
         assert stats.equivalence(interval, 5).p_value == 1 and str(interval) == "0.10 ± ∞"
     assert stats.simultaneous_intervals([[1.0] * 600, [0.0] * 600]).p_values.tolist() == [1, 1]
-    assert stats.overlap_conclusion(stats.closed_interval([0.8] * 600), stats.closed_interval([0.2] * 600)) == 0
+    assert (
+        stats.overlap_conclusion(
+            stats.closed_interval([0.8] * 600), stats.closed_interval([0.2] * 600)
+        )
+        == 0
+    )
 
 
 def test_two_sets_count_as_the_pairs_that_they_hold():
     interval = stats.independent_interval([80.0] * 500, [40.0] * 9, bounds=POINTS)
-    assert (interval.units, interval.mean) == (9, 40) and interval.p_value == pytest.approx(2 * (100 / 140) ** 9)
+    assert (interval.units, interval.mean) == (9, 40) and interval.p_value == pytest.approx(
+        2 * (100 / 140) ** 9
+    )
 
 
 @pytest.mark.parametrize("flip", [False, True])
 def test_true_and_false_have_bounds_of_their_own(flip):
     right = np.ones(600, bool) ^ flip
-    assert stats.open_interval(right).bounds == (0, 1) and stats.open_interval(1.0 * right).bounds is None
+    assert (
+        stats.open_interval(right).bounds == (0, 1)
+        and stats.open_interval(1.0 * right).bounds is None
+    )
     for make in (stats.paired_interval, stats.independent_interval):
         assert make(right, right).bounds == (-1, 1) and make(1.0 * right, right).bounds is None
 
@@ -83,8 +107,12 @@ def test_true_and_false_have_bounds_of_their_own(flip):
 
 
 def mirrored(first, second):
-    assert (second.low, second.mean, second.high) == pytest.approx((-first.high, -first.mean, -first.low), abs=1e-12)
-    assert (second.half_width, second.p_value) == pytest.approx((first.half_width, first.p_value), abs=1e-12)
+    assert (second.low, second.mean, second.high) == pytest.approx(
+        (-first.high, -first.mean, -first.low), abs=1e-12
+    )
+    assert (second.half_width, second.p_value) == pytest.approx(
+        (first.half_width, first.p_value), abs=1e-12
+    )
     assert second.conclusion == -first.conclusion
 
 
@@ -110,10 +138,17 @@ def test_a_difference_is_the_mirror_of_the_other_one(kind, unit, bounds):
         crossed = unit * kinds[kind](rng, (4, 60))
         pairs.append(stats.crossed_intervals(sign * crossed, **expected) for sign in (1, -1))
         for first, second in pairs:
-            for name in ("closed", "images", "classes") if hasattr(first, "closed") else ("items", "supports", "both"):
+            for name in (
+                ("closed", "images", "classes")
+                if hasattr(first, "closed")
+                else ("items", "supports", "both")
+            ):
                 mirrored(getattr(first, name), getattr(second, name))
         task = d.mean(axis=1)
-        mirrored(stats.paired_interval(task, 0 * task, **expected), stats.paired_interval(0 * task, task, **expected))
+        mirrored(
+            stats.paired_interval(task, 0 * task, **expected),
+            stats.paired_interval(0 * task, task, **expected),
+        )
 
 
 def test_a_difference_that_is_nowhere_negative_may_be_negative_in_truth():
@@ -152,7 +187,9 @@ def test_all_right_is_on_the_bound_whatever_the_rounding(value, unit):
 
 @given(st.sampled_from([0.0, 100.0]), st.floats(-5e-8, 5e-8), st.sampled_from([0.0, 0.1]))
 def test_a_mean_within_rounding_of_a_bound_is_that_bound(bound, off, half):
-    result, exact = (stats.Interval(bound + x, half, 0.95, 50, "open", bounds=PERCENT) for x in (off, 0.0))
+    result, exact = (
+        stats.Interval(bound + x, half, 0.95, 50, "open", bounds=PERCENT) for x in (off, 0.0)
+    )
     assert result == exact
 
 
@@ -172,7 +209,9 @@ def test_rare_differences_are_seldom_concluded_away(tasks, share):
     equivalent, significant = 0, 0
     for _ in range(studies):
         rare = rng.random(tasks) < share
-        equivalent += stats.equivalence(study_of(np.where(rare, 20.0, 0.0), tasks), 10 * share).equivalent
+        equivalent += stats.equivalence(
+            study_of(np.where(rare, 20.0, 0.0), tasks), 10 * share
+        ).equivalent
         gain = 20 * share / (1 - share)  # on all other tasks, so that the mean is 0
         result = study_of(np.where(rare, -20.0, gain), tasks)
         assert (result.p_value < 0.05) == (result.conclusion != 0)
@@ -184,6 +223,12 @@ def test_a_winner_that_is_always_right_may_err():
     right = np.full((3, 600), 100.0)
     right[1:] -= np.arange(600) % 7
     winner = stats.winner_interval(right, bounds=PERCENT)
-    assert (winner.method, winner.low, winner.high) == (0, pytest.approx(100 * (0.05 / 6) ** (1 / 600)), 100)
+    assert (winner.method, winner.low, winner.high) == (
+        0,
+        pytest.approx(100 * (0.05 / 6) ** (1 / 600)),
+        100,
+    )
     assert stats.winner_interval(right).low == -math.inf
-    assert stats.winner_interval([100.0, 90.0], np.diag([0.0, 1.0])).low == 100  # its variance is known
+    assert (
+        stats.winner_interval([100.0, 90.0], np.diag([0.0, 1.0])).low == 100
+    )  # its variance is known

@@ -2,8 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from statsmodels.stats.weightstats import ttost_ind, ttost_paired
 
 from fslcore import stats
@@ -15,26 +14,41 @@ from fslcore.errors import InputError
 def test_against_statsmodels(n, seed, margin, shift):
     a, b = np.random.default_rng(seed).normal(size=(2, n)) - 20
     result = stats.equivalence(stats.paired_interval(a + shift, b), margin)
-    assert result.p_value == pytest.approx(ttost_paired(a + shift, b, -margin, margin)[0], rel=1e-6, abs=1e-12)
+    assert result.p_value == pytest.approx(
+        ttost_paired(a + shift, b, -margin, margin)[0], rel=1e-6, abs=1e-12
+    )
     assert result.equivalent == (result.p_value < 0.05)
     welch = stats.equivalence(stats.independent_interval(a + shift, b), margin)
-    assert welch.p_value == pytest.approx(ttost_ind(a + shift, b, -margin, margin, usevar="unequal")[0], abs=1e-9)
+    assert welch.p_value == pytest.approx(
+        ttost_ind(a + shift, b, -margin, margin, usevar="unequal")[0], abs=1e-9
+    )
 
 
-@given(st.integers(3, 30), st.integers(0, 10_000), st.floats(0.05, 3), st.sampled_from([0.9, 0.95, 0.99]))
+@given(
+    st.integers(3, 30),
+    st.integers(0, 10_000),
+    st.floats(0.05, 3),
+    st.sampled_from([0.9, 0.95, 0.99]),
+)
 def test_it_is_the_narrower_interval_within_the_margin(n, seed, margin, level):
     a, b = np.random.default_rng(seed).normal(size=(2, n))
     narrow = stats.paired_interval(a, b, 2 * level - 1)
     result = stats.equivalence(stats.paired_interval(a, b, level), margin)
     assert result.equivalent == (-margin < narrow.low and narrow.high < margin)
-    assert stats.equivalence(stats.paired_interval(b, a, level), margin).p_value == pytest.approx(result.p_value)
+    assert stats.equivalence(stats.paired_interval(b, a, level), margin).p_value == pytest.approx(
+        result.p_value
+    )
 
 
 def test_the_four_verdicts_are_distinct():
     rng = np.random.default_rng(0)
     noise = rng.normal(size=50)
     noise -= noise.mean()
-    verdict = lambda d, scale, margin: stats.equivalence(stats.paired_interval(d + scale * noise, noise * 0), margin)  # noqa: E731
+
+    def verdict(d, scale, margin):
+        difference = stats.paired_interval(d + scale * noise, noise * 0)
+        return stats.equivalence(difference, margin)
+
     assert verdict(0.1, 1, 1).verdict == "equivalent"
     assert verdict(0.1, 1, 0.2).verdict == "not significantly different"
     assert (verdict(2, 1, 0.5).verdict, verdict(-2, 1, 0.5).verdict) == ("higher", "lower")

@@ -11,7 +11,9 @@ from fslcore.errors import InputError
 rng = np.random.default_rng(0)
 A, B, _ = rng.random((3, 30))
 LABELS = np.arange(8).repeat(12)
-IMAGES = np.array([[rng.permutation(12)[:4] + 12 * c for c in rng.permutation(8)[:5]] for _ in range(60)])
+IMAGES = np.array(
+    [[rng.permutation(12)[:4] + 12 * c for c in rng.permutation(8)[:5]] for _ in range(60)]
+)
 PLACES = IMAGES[..., 0], IMAGES[..., 1:].reshape(60, 15), LABELS
 QUERIES, TABLE = rng.random((3, 60, 15)), rng.random((5, 4))
 FUNCTIONS = {
@@ -37,7 +39,10 @@ FUNCTIONS = {
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_magnitudes_whose_powers_are_out_of_range_are_refused(name):
     for factor in (1e150, 1e-200):
-        with pytest.raises(InputError, match=r"^\w+: the largest magnitude is \S+; 0 or 1e-30 to 1e\+30 is allowed$"):
+        with pytest.raises(
+            InputError,
+            match=r"^\w+: the largest magnitude is \S+; 0 or 1e-30 to 1e\+30 is allowed$",
+        ):
             FUNCTIONS[name](factor)
 
 
@@ -53,13 +58,16 @@ def test_ranks_are_the_same_in_any_unit():
     equal_values = TABLE.round(1)  # with ties
     for factor in (1e-28, 1e-11, 0.01, 100, 1e29):
         assert (
-            stats.rank_correlation(factor * equal_values, TABLE) == stats.rank_correlation(equal_values, TABLE)
+            stats.rank_correlation(factor * equal_values, TABLE)
+            == stats.rank_correlation(equal_values, TABLE)
         ).all(), factor
         assert (
-            stats.value_of_choice(factor * equal_values, TABLE) == stats.value_of_choice(equal_values, TABLE)
+            stats.value_of_choice(factor * equal_values, TABLE)
+            == stats.value_of_choice(equal_values, TABLE)
         ).all(), factor
         assert (
-            stats.across_datasets(factor * equal_values).ranks == stats.across_datasets(equal_values).ranks
+            stats.across_datasets(factor * equal_values).ranks
+            == stats.across_datasets(equal_values).ranks
         ).all(), factor
     assert np.isnan(stats.rank_correlation([0.0, 0.0], [1.0, 2.0]))
 

@@ -5,14 +5,15 @@ from itertools import permutations, product
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from scipy import stats as scipy_stats
 from statsmodels.stats.libqsturng import qsturng
 
 from fslcore import stats
 
-across_datasets = import_module("fslcore.stats.across_datasets")  # the function of that name hides it
+across_datasets = import_module(
+    "fslcore.stats.across_datasets"
+)  # the function of that name hides it
 
 # Demšar (2006), Table 6: AUC of C4.5 and three variants. Two of voting are equal in print, and ranked 2 and 3.
 DEMSAR = [
@@ -43,11 +44,17 @@ def drawn(methods, datasets, seed, coarse):
 def test_the_worked_example_of_demsar():
     comparison = stats.across_datasets(np.transpose(DEMSAR))
     assert comparison.ranks == pytest.approx([3.143, 2.000, 2.893, 1.964], abs=6e-4)
-    assert comparison.critical_difference == pytest.approx(1.25, abs=5e-3)  # as he has it at 0.05, and 1.12 at 0.10
-    assert stats.across_datasets(np.transpose(DEMSAR), 0.9).critical_difference == pytest.approx(1.12, abs=5e-3)
+    assert comparison.critical_difference == pytest.approx(
+        1.25, abs=5e-3
+    )  # as he has it at 0.05, and 1.12 at 0.10
+    assert stats.across_datasets(np.transpose(DEMSAR), 0.9).critical_difference == pytest.approx(
+        1.12, abs=5e-3
+    )
     assert [group.tolist() for group in comparison.groups] == [[3, 1, 2, 0]]
     at_10 = stats.across_datasets(np.transpose(DEMSAR), 0.9)
-    assert (np.argwhere(np.triu(at_10.significant)) == [(0, 1), (0, 3)]).all()  # both are told from C4.5, he finds
+    assert (
+        np.argwhere(np.triu(at_10.significant)) == [(0, 1), (0, 3)]
+    ).all()  # both are told from C4.5, he finds
     assert [group.tolist() for group in at_10.groups] == [[3, 1, 2], [2, 0]]
 
 
@@ -59,28 +66,41 @@ def test_against_scipy_and_statsmodels(table, level):
     methods, datasets = x.shape
     if methods > 2:  # SciPy wants three
         reference = scipy_stats.friedmanchisquare(*x).statistic
-        assert comparison.statistic == pytest.approx(0 if np.isnan(reference) else reference, abs=1e-9)
-    q = qsturng(level, methods, np.inf) / np.sqrt(2)  # Copenhaver and Holland, not an integral as in SciPy
+        assert comparison.statistic == pytest.approx(
+            0 if np.isnan(reference) else reference, abs=1e-9
+        )
+    q = qsturng(level, methods, np.inf) / np.sqrt(
+        2
+    )  # Copenhaver and Holland, not an integral as in SciPy
     assert comparison.critical_difference == pytest.approx(
         q * np.sqrt(methods * (methods + 1) / (6 * datasets)), rel=2e-3
     )
     gap = np.abs(comparison.ranks[:, None] - comparison.ranks)
     assert ((comparison.p_values < 1 - level) == (gap > comparison.critical_difference)).all()
-    assert comparison.groups[0][0] == comparison.ranks.argmin() and set(np.concatenate(comparison.groups)) == set(
-        range(methods)
-    )
+    assert comparison.groups[0][0] == comparison.ranks.argmin() and set(
+        np.concatenate(comparison.groups)
+    ) == set(range(methods))
     for group in comparison.groups:
         assert not comparison.significant[np.ix_(group, group)].any()
 
 
 def test_the_p_value_is_that_of_all_orders():
-    for x in (drawn(3, 4, 0, False), drawn(3, 4, 5, True), np.array([[4, 5, 6, 7], [1, 2, 3, 4.0], [0, 0, 0, 0]])):
+    for x in (
+        drawn(3, 4, 0, False),
+        drawn(3, 4, 5, True),
+        np.array([[4, 5, 6, 7], [1, 2, 3, 4.0], [0, 0, 0, 0]]),
+    ):
         ranks = scipy_stats.rankdata(-x, axis=0)
         statistic = lambda r: ((r.mean(axis=1) - 2) ** 2).sum()  # noqa: E731
-        all_values = [statistic(np.transpose(c)) for c in product(*(list(permutations(col)) for col in ranks.T))]
+        all_values = [
+            statistic(np.transpose(c))
+            for c in product(*(list(permutations(col)) for col in ranks.T))
+        ]
         exact = np.mean(np.array(all_values) >= statistic(ranks) - 1e-9)
         comparison = stats.across_datasets(x)
-        assert comparison.p_value == pytest.approx(exact, abs=4 * np.sqrt(exact * (1 - exact) / 20_000) + 1e-4)
+        assert comparison.p_value == pytest.approx(
+            exact, abs=4 * np.sqrt(exact * (1 - exact) / 20_000) + 1e-4
+        )
 
 
 def test_an_order_that_no_shuffle_repeats_has_the_least_p_value_that_shuffles_give():
@@ -89,7 +109,11 @@ def test_an_order_that_no_shuffle_repeats_has_the_least_p_value_that_shuffles_gi
 
 
 def test_two_methods_and_few_data_sets():
-    for datasets, verdict in ((4, False), (5, False), (6, True)):  # Nemenyi's alone would tell from 4 on
+    for datasets, verdict in (
+        (4, False),
+        (5, False),
+        (6, True),
+    ):  # Nemenyi's alone would tell from 4 on
         comparison = stats.across_datasets([np.ones(datasets), np.zeros(datasets)])
         assert comparison.critical_difference < 1 and comparison.significant[0, 1] == verdict
         assert (
@@ -102,9 +126,16 @@ def test_two_methods_and_few_data_sets():
 def test_as_many_shuffles_in_parts_as_at_once(monkeypatch):
     ranks = np.array(DEMSAR).T
     comparison = stats.across_datasets(ranks).p_value
-    monkeypatch.setattr(across_datasets, "ROWS", 3 * ranks.size * 1000)  # seven parts, the last one shorter
+    monkeypatch.setattr(
+        across_datasets, "ROWS", 3 * ranks.size * 1000
+    )  # seven parts, the last one shorter
     rows_seen = []
     among = across_datasets._scatter
-    monkeypatch.setattr(across_datasets, "_scatter", lambda r: rows_seen.append(np.shape(r)[:-1]) or among(r))
+    monkeypatch.setattr(
+        across_datasets, "_scatter", lambda r: rows_seen.append(np.shape(r)[:-1]) or among(r)
+    )
     assert stats.across_datasets(ranks).p_value == pytest.approx(comparison, abs=0.01)
-    assert sum(shape[0] for shape in rows_seen if shape) == across_datasets.SHUFFLES and len(rows_seen) > 5
+    assert (
+        sum(shape[0] for shape in rows_seen if shape) == across_datasets.SHUFFLES
+        and len(rows_seen) > 5
+    )

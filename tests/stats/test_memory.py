@@ -35,11 +35,17 @@ def test_three_intervals_hold_no_number_for_each_task_and_image(grouped, options
     n, tasks = 200_000, 20_000
     labels, groups = np.repeat(np.arange(100), n // 100), np.arange(n) // 2
     images = sample_closed(
-        labels, tasks=tasks, shots=2, queries=3, groups=groups if options.get("group_disjoint") else None
+        labels,
+        tasks=tasks,
+        shots=2,
+        queries=3,
+        groups=groups if options.get("group_disjoint") else None,
     )
     right = np.random.default_rng(0).random(images.query.shape) < 0.8
     arguments = dict(groups=groups) if grouped else {}
-    intervals = peak(lambda: three_intervals(right, images.support, images.query, labels, **arguments, **options))
+    intervals = peak(
+        lambda: three_intervals(right, images.support, images.query, labels, **arguments, **options)
+    )
     assert intervals < 400 * (n + tasks * PLACES) < tasks * n / 10
 
 

@@ -4,8 +4,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from fslcore.stats import influence
 from fslcore.stats.dependence import Variances, square
@@ -55,11 +54,16 @@ def test_intervals_from_noisy_variances_cover(noise, freedom):
     """A mean of variance 1, which is estimated with the noise of the tasks and from few units."""
     rng = np.random.default_rng(0)
     n, hits = 900, 0
-    means, result = rng.normal(size=n), rng.chisquare(freedom, n) / freedom + noise * rng.normal(size=n)
+    means, result = (
+        rng.normal(size=n),
+        rng.chisquare(freedom, n) / freedom + noise * rng.normal(size=n),
+    )
     for mean, variance in zip(means, result):
         case = put((variance, variance), (noise, noise), (freedom, freedom), 1e-3)
         hits += abs(mean) <= case.classes.half_width
-    assert 0.925 <= hits / n <= 0.985  # standard error 0.007; with noise the interval is on the wide side
+    assert (
+        0.925 <= hits / n <= 0.985
+    )  # standard error 0.007; with noise the interval is on the wide side
 
 
 @given(st.floats(-5, 5), st.floats(-5, 5), st.floats(0, 2))
@@ -76,7 +80,11 @@ def test_new_classes_come_with_new_images(image, of_class, sampling):
 def test_new_images_never_need_more_than_new_classes_do():
     """Few images and many classes: what holds for new classes holds for new images of these too."""
     case = put((4.0, 4.5), freedom=(2.0, 1e6))
-    assert case.images.half_width == case.classes.half_width == pytest.approx(1.96 * np.sqrt(4.5), rel=1e-3)
+    assert (
+        case.images.half_width
+        == case.classes.half_width
+        == pytest.approx(1.96 * np.sqrt(4.5), rel=1e-3)
+    )
     assert case.images.kind == "images"
     unknown = put((4.0, 4.5), freedom=(5.0, 0.0))
     assert np.isinf(unknown.classes.half_width) and np.isfinite(unknown.images.half_width)
@@ -87,7 +95,10 @@ def test_tasks_of_pools_against_counting_all_tasks_without_an_image():
     rng = np.random.default_rng(0)
     labels = np.arange(2).repeat(6)
     worth = rng.normal(size=12)
-    pools = [[(0, 1, 2, 3), (6, 7, 8, 9, 10)], [(2, 3, 4, 5), (9, 10, 11)]]  # by attribute, of either class
+    pools = [
+        [(0, 1, 2, 3), (6, 7, 8, 9, 10)],
+        [(2, 3, 4, 5), (9, 10, 11)],
+    ]  # by attribute, of either class
 
     def mean(without=None):
         left = [[[i for i in part if i != without] for part in kind] for kind in pools]
@@ -97,10 +108,14 @@ def test_tasks_of_pools_against_counting_all_tasks_without_an_image():
     for kind in pools:  # both kinds count alike, with 20 and 12 tasks
         all_values = list(product(*kind)) * (60 // (len(kind[0]) * len(kind[1])))
         tasks += all_values
-        members += [np.pad(np.concatenate(kind), (0, 9 - sum(map(len, kind))), constant_values=-1)] * len(all_values)
+        members += [
+            np.pad(np.concatenate(kind), (0, 9 - sum(map(len, kind))), constant_values=-1)
+        ] * len(all_values)
     order = rng.permutation(len(tasks))
     tasks, members = np.array(tasks)[order], np.array(members)[order]
-    influences = influence(worth[tasks].prod(axis=1), tasks, labels, pool=members).images.mean(axis=0)
+    influences = influence(worth[tasks].prod(axis=1), tasks, labels, pool=members).images.mean(
+        axis=0
+    )
     exact = np.array([mean() - mean(i) for i in range(12)])
     exact -= (np.bincount(labels, exact) / 6)[labels]
     np.testing.assert_allclose(influences, exact, atol=1e-9)
@@ -115,6 +130,10 @@ def test_accuracies_are_adjusted_as_by_a_dense_regression_on_their_classes():
     held = _table(np.ones((tasks, ways)), of_task, classes)
     off, dense = accuracy - accuracy.mean(), held.toarray()
     options = off - dense @ np.linalg.lstsq(dense, off, rcond=None)[0]
-    assert _adjusted(accuracy, held) == pytest.approx(options * np.sqrt(tasks / (tasks - classes)), abs=1e-8)
-    few = _table(np.ones((5, ways)), of_task[:5], classes)  # fewer tasks than classes say nothing of them
+    assert _adjusted(accuracy, held) == pytest.approx(
+        options * np.sqrt(tasks / (tasks - classes)), abs=1e-8
+    )
+    few = _table(
+        np.ones((5, ways)), of_task[:5], classes
+    )  # fewer tasks than classes say nothing of them
     assert _adjusted(accuracy[:5], few) == pytest.approx(accuracy[:5] - accuracy[:5].mean())

@@ -4,15 +4,21 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
-from hypothesis import strategies as st
+from hypothesis import assume, given, settings, strategies as st
 from scipy import stats as scipy_stats
 from statsmodels.stats.power import NormalIndPower, TTestPower
 
 from fslbook.beyond import coverage
 from fslcore import stats
 from fslcore.errors import InputError
-from fslcore.stats import Interval, ThreeIntervals, closed_interval, detectable_difference, plan, power
+from fslcore.stats import (
+    Interval,
+    ThreeIntervals,
+    closed_interval,
+    detectable_difference,
+    plan,
+    power,
+)
 from fslcore.stats.power import OF_CLASSES, Plan, smallest
 
 
@@ -39,7 +45,14 @@ def pilot(values, image_variance, class_variance, df=np.inf):
     closed = closed_interval(values)
     sampling = float(np.var(values, ddof=1) / len(values))
     images, classes = (
-        Interval(closed.mean, scipy_stats.t.ppf(0.975, df) * np.sqrt(v + sampling), 0.95, len(values), kind, df)
+        Interval(
+            closed.mean,
+            scipy_stats.t.ppf(0.975, df) * np.sqrt(v + sampling),
+            0.95,
+            len(values),
+            kind,
+            df,
+        )
         for v, kind in ((image_variance, "images"), (class_variance, "classes"))
     )
     return ThreeIntervals(closed, images, classes, sampling, image_variance, class_variance)
@@ -47,7 +60,9 @@ def pilot(values, image_variance, class_variance, df=np.inf):
 
 def test_tasks_are_those_of_a_paired_t_test():
     values = np.random.default_rng(0).normal(0, 8, 300)
-    planned = plan(pilot(values, 1.0, 2.0), images_per_class=50, n_classes=20, ways=5, shots=1, difference=1.5)
+    planned = plan(
+        pilot(values, 1.0, 2.0), images_per_class=50, n_classes=20, ways=5, shots=1, difference=1.5
+    )
     theirs = TTestPower().solve_power(1.5 / values.std(ddof=1), power=0.8, alpha=0.05)
     # A known variance would need as many, and the pilot's 299 degrees of freedom cost one or two more.
     assert int(np.ceil(theirs)) < planned.n_tasks <= 1.02 * theirs
@@ -58,7 +73,15 @@ def test_tasks_are_those_of_a_paired_t_test():
 @given(st.floats(0.001, 10), st.floats(0.001, 30), st.floats(0.2, 5), st.floats(0.5, 0.95))
 def test_what_is_planned_is_enough_and_no_more(by_image, by_class, difference, wanted):
     estimates = pilot(np.linspace(-10, 10, 100), by_image, by_class)
-    planned = plan(estimates, images_per_class=40, n_classes=12, ways=5, shots=1, difference=difference, power=wanted)
+    planned = plan(
+        estimates,
+        images_per_class=40,
+        n_classes=12,
+        ways=5,
+        shots=1,
+        difference=difference,
+        power=wanted,
+    )
 
     def reached(images=None, classes=None):
         if images is not None:
@@ -86,7 +109,11 @@ def test_the_least_that_is_planned_is_what_leaves_one_out():
 def test_a_planned_number_of_images_gives_the_wanted_chance():
     """Two backbones, one a little better on these classes: plan from one test set, then draw many."""
     result = coverage.check_plan(40, power=0.8, level=0.95, seed=3)
-    assert result["planned"].min() > 30 and result["difference"].nunique() == 1 and result["difference"][0] > 0
+    assert (
+        result["planned"].min() > 30
+        and result["difference"].nunique() == 1
+        and result["difference"][0] > 0
+    )
     assert 0.6 < result["told"].mean() < 0.95
     assert result["told_by_pilot"].mean() < result["told"].mean()
 
@@ -97,7 +124,11 @@ WAYS, SHOTS, BETTER = 4, 5, 0.04
 def world(rng, *shape):
     """Chances of two methods on open tasks, by class, (…, K) each: the first is better by `BETTER` on average."""
     easy = 0.3 + 0.4 * rng.beta(2, 2, (*shape, WAYS))
-    by = BETTER + 0.5 * (rng.beta(3, 3, (*shape, 1)) - 0.5) + 0.4 * (rng.beta(3, 3, (*shape, WAYS)) - 0.5)
+    by = (
+        BETTER
+        + 0.5 * (rng.beta(3, 3, (*shape, 1)) - 0.5)
+        + 0.4 * (rng.beta(3, 3, (*shape, WAYS)) - 0.5)
+    )
     return (easy + by / 2).clip(0, 1), (easy - by / 2).clip(0, 1)
 
 
@@ -108,7 +139,10 @@ def pilot_of(rng, tasks, queries=6):
 
 def told(rng, tasks, queries, studies=2000):
     """Share of studies of such a size whose paired interval lies above 0."""
-    a, b = (rng.binomial(queries, chance).mean(axis=2) / queries for chance in world(rng, studies, tasks))
+    a, b = (
+        rng.binomial(queries, chance).mean(axis=2) / queries
+        for chance in world(rng, studies, tasks)
+    )
     d = a - b
     half = scipy_stats.t.ppf(0.975, tasks - 1) * d.std(axis=1, ddof=1) / np.sqrt(tasks)
     return np.mean(d.mean(axis=1) > half)
@@ -125,7 +159,15 @@ def test_pilots_of_few_classes_plan_for_the_wanted_power_on_average(df, wanted):
     chances, inside = [], []
     for variance in scipy_stats.chi2.ppf((np.arange(40) + 0.5) / 40, df) / df:
         estimates = pilot([1.0, 1.0], 0.0, variance * (1 + OF_CLASSES / (df + 1)) / (df + 1), df)
-        planned = plan(estimates, images_per_class=10, n_classes=df + 1, ways=2, shots=1, difference=0.3, power=wanted)
+        planned = plan(
+            estimates,
+            images_per_class=10,
+            n_classes=df + 1,
+            ways=2,
+            shots=1,
+            difference=0.3,
+            power=wanted,
+        )
         chances.append(reached(planned.n_classes))
         inside.append(planned.classes_range[0] <= truly <= planned.classes_range[1])
     assert np.mean(chances) == pytest.approx(wanted, abs=0.015)
@@ -134,10 +176,20 @@ def test_pilots_of_few_classes_plan_for_the_wanted_power_on_average(df, wanted):
 
 def test_a_plan_says_its_ranges():
     few, many = (
-        plan(pilot([1.0, 1.0], 0.1, 2.0, df), images_per_class=9, n_classes=9, ways=5, shots=1, difference=2)
+        plan(
+            pilot([1.0, 1.0], 0.1, 2.0, df),
+            images_per_class=9,
+            n_classes=9,
+            ways=5,
+            shots=1,
+            difference=2,
+        )
         for df in (4, np.inf)
     )
-    assert many.classes_range == (many.n_classes,) * 2 and many.n_classes < few.n_classes < few.classes_range[1]
+    assert (
+        many.classes_range == (many.n_classes,) * 2
+        and many.n_classes < few.n_classes < few.classes_range[1]
+    )
     low, high = few.classes_range
     assert str(few).splitlines()[0].endswith(f"{few.n_classes} ({low} to {high:,}) classes")
 
@@ -150,7 +202,9 @@ def test_ranges_are_plans_for_the_ends_of_the_variances_interval():
         (planned.classes_range, df, lambda expected: expected.n_classes),
     ):
         shares = freedom / scipy_stats.chi2.ppf([0.975, 0.025], freedom)
-        ends = tuple(size(plan(pilot([1.0, 1.0], 0.5 * share, 2.0 * share), **shape)) for share in shares)
+        ends = tuple(
+            size(plan(pilot([1.0, 1.0], 0.5 * share, 2.0 * share), **shape)) for share in shares
+        )
         assert between_tasks == ends and ends[0] < size(planned) < ends[1]
 
 
@@ -163,7 +217,9 @@ def test_open_tasks_planned_from_a_pilot_have_the_wanted_power(wanted):
 
 @pytest.mark.parametrize("difference", [0.04, 0.12, 0.4])
 def test_open_tasks_take_about_the_fewest_images_that_do(difference):
-    equal_values = np.random.default_rng(4).choice([-1, 0, 1], (500, WAYS, 6))  # tasks that hardly vary: Q* is large
+    equal_values = np.random.default_rng(4).choice(
+        [-1, 0, 1], (500, WAYS, 6)
+    )  # tasks that hardly vary: Q* is large
     estimates = stats.pilot(equal_values, SHOTS)
     planned = plan(estimates, difference=difference)
 
@@ -174,7 +230,11 @@ def test_open_tasks_take_about_the_fewest_images_that_do(difference):
 
     # Q is chosen by the expected α, which where α may be 0 is a little above the estimate that sizes T.
     task = SHOTS + planned.queries
-    assert 0.85 * images(planned.queries) - task <= planned.images_per_class <= images(planned.queries) + 2 * task
+    assert (
+        0.85 * images(planned.queries) - task
+        <= planned.images_per_class
+        <= images(planned.queries) + 2 * task
+    )
     assert planned.images_per_class <= 1.1 * min(map(images, range(1, 40))) + 2 * task
 
 
@@ -190,14 +250,23 @@ def test_a_handful_of_open_tasks_pays_for_its_degrees_of_freedom(difference):
 def test_images_of_a_class_follow_the_number_of_classes():
     case = pilot_of(np.random.default_rng(3), 2000)
     first, many = (plan(case, difference=BETTER, n_classes=n) for n in (WAYS, 20))
-    assert (first.n_tasks, first.queries) == (many.n_tasks, many.queries) and first == plan(case, difference=BETTER)
+    assert (first.n_tasks, first.queries) == (many.n_tasks, many.queries) and first == plan(
+        case, difference=BETTER
+    )
     uses = many.images_per_class / (SHOTS + many.queries)
     assert uses == np.ceil(first.n_tasks * WAYS / 20)
     assert plan(case, difference=-BETTER) == first  # either may be the better one
 
 
 def test_no_plan_for_new_classes_where_the_pilot_tells_nothing_of_them():
-    planned = plan(pilot([1, 2, 3], 1.0, np.inf), images_per_class=20, n_classes=5, ways=5, shots=1, difference=1)
+    planned = plan(
+        pilot([1, 2, 3], 1.0, np.inf),
+        images_per_class=20,
+        n_classes=5,
+        ways=5,
+        shots=1,
+        difference=1,
+    )
     assert isinstance(planned, Plan) and planned.n_classes is None
 
 
@@ -206,9 +275,16 @@ def test_no_plan_for_new_images_where_the_interval_of_new_classes_stands_in():
     estimates = pilot([1, 2, 3], 1.0, 2.0)
     unknown = replace(estimates, images=estimates.classes, image_variance=np.inf)
     planned = plan(unknown, images_per_class=20, n_classes=8, ways=5, shots=1, difference=1)
-    assert planned.images_per_class is None and planned.images_range is None and "images" not in str(planned)
     assert (
-        planned.n_classes == plan(estimates, images_per_class=20, n_classes=8, ways=5, shots=1, difference=1).n_classes
+        planned.images_per_class is None
+        and planned.images_range is None
+        and "images" not in str(planned)
+    )
+    assert (
+        planned.n_classes
+        == plan(
+            estimates, images_per_class=20, n_classes=8, ways=5, shots=1, difference=1
+        ).n_classes
     )
 
 
@@ -218,7 +294,10 @@ def test_power_of_a_huge_difference_is_1_and_tends_to_it():
 
 def test_a_plan_of_open_tasks_tells_their_queries_beside_them():
     result = Plan(23, 108, None, 13, (20, 26), (90, 126), None)
-    assert str(result) == "23 (20 to 26) tasks of 13 queries per class, 108 (90 to 126) images per class"
+    assert (
+        str(result)
+        == "23 (20 to 26) tasks of 13 queries per class, 108 (90 to 126) images per class"
+    )
     assert str(replace(result, tasks_range=(20, np.inf))).startswith("23 (20 to ∞) tasks")
 
 
@@ -244,7 +323,9 @@ def open_pilot():
     return pilot_of(np.random.default_rng(0), 100)
 
 
-@pytest.mark.parametrize("bounds, least_found", [((3,), 7), ((3, 6), None), ((3, 7), 7), ((9,), 9), ((1,), 7)])
+@pytest.mark.parametrize(
+    "bounds, least_found", [((3,), 7), ((3, 6), None), ((3, 7), 7), ((9,), 9), ((1,), 7)]
+)
 def test_smallest_looks_in_its_range(bounds, least_found):
     assert smallest(lambda n: n >= 7, *bounds) == least_found
     assert smallest(lambda n: False, 2) is None and smallest(lambda n: n >= 10**12, 2) == 10**12

@@ -6,8 +6,7 @@ from decimal import Decimal
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import example, given
-from hypothesis import strategies as st
+from hypothesis import example, given, strategies as st
 from scipy import stats as sp
 
 from fslbook.oops import gaussians
@@ -16,8 +15,7 @@ from fslcore.cli import app
 from fslcore.errors import InputError
 from fslcore.paths import DATA
 from fslcore.report import printed as words
-from fslcore.stats import from_printed
-from fslcore.stats import published as printed
+from fslcore.stats import from_printed, published as printed
 from fslcore.tasks import sample_closed
 
 
@@ -29,7 +27,9 @@ def episodes():
     result = []
     for _, rows in kept_tasks.groupby(["dataset", "split"], observed=True):
         columns = ["backbone", "learner"]
-        wide = rows.pivot_table(index="task", columns=columns, values="accuracy", observed=True).dropna(axis=1)
+        wide = rows.pivot_table(
+            index="task", columns=columns, values="accuracy", observed=True
+        ).dropna(axis=1)
         if len(wide):
             result.append(100 * wide.to_numpy())
     assert len(result) == 12 and kept_tasks.queries.unique() == [75]
@@ -52,10 +52,17 @@ def test_it_knows_what_the_figures_of_the_episodes_mean(episodes):
     right, options = 0, 0
     for a in episodes:
         mean, deviation, t = a.mean(axis=0), a.std(axis=0, ddof=1), len(a)
-        factors = {"interval": 1.96 / np.sqrt(t), "standard error": 1 / np.sqrt(t), "standard deviation": 1}
+        factors = {
+            "interval": 1.96 / np.sqrt(t),
+            "standard error": 1 / np.sqrt(t),
+            "standard deviation": 1,
+        }
         for i in range(a.shape[1] - 1):
             for meaning, factor in factors.items():
-                figures = [(m.round(2), (factor * s).round(2)) for m, s in zip(mean[i : i + 2], deviation[i : i + 2])]
+                figures = [
+                    (m.round(2), (factor * s).round(2))
+                    for m, s in zip(mean[i : i + 2], deviation[i : i + 2])
+                ]
                 right += from_printed(*figures, t).likely.meaning == meaning
                 options += 1
     assert options == 108 and right == options
@@ -68,13 +75,19 @@ def test_unrelated_tasks_have_welch_s_interval():
         tasks, level = rng.integers(5, 900, 2).tolist(), float(rng.uniform(0.8, 0.99))
         for r in from_printed(a, b, tasks, same_tasks="no", level=level).readings:
             z = sp.norm.ppf((1 + level) / 2)
-            factor = {"interval": np.sqrt(tasks) / z, "standard error": np.sqrt(tasks)}.get(r.meaning, np.ones(2))
+            factor = {"interval": np.sqrt(tasks) / z, "standard error": np.sqrt(tasks)}.get(
+                r.meaning, np.ones(2)
+            )
             s = np.array([a[1], b[1]]) * factor
             np.testing.assert_allclose(r.deviations, s)
-            test = sp.ttest_ind_from_stats(a[0], s[0], tasks[0], b[0], s[1], tasks[1], equal_var=False)
+            test = sp.ttest_ind_from_stats(
+                a[0], s[0], tasks[0], b[0], s[1], tasks[1], equal_var=False
+            )
             assert r.tasks.widest.p_value == pytest.approx(test.pvalue, rel=1e-9)
             assert r.tasks.narrowest == r.tasks.widest and r.tasks.correlation is None
-            assert r.tasks.verdict == ("better" if test.pvalue < 1 - level else "not significantly different")
+            assert r.tasks.verdict == (
+                "better" if test.pvalue < 1 - level else "not significantly different"
+            )
 
 
 @pytest.mark.parametrize("rho", [-0.2, 0.0, 0.6, 0.95, 0.99])
@@ -94,7 +107,11 @@ def test_the_paired_interval_lies_between_the_two(rho):
         assert result.narrowest.half_width == pytest.approx(paired.half_width, rel=1e-9)
     assert result.widest.kind == stats.independent_interval(a, b).kind
     assert (result.narrowest.n_tasks, result.narrowest.kind) == (paired.n_tasks, "paired")
-    between_tasks = result.narrowest.half_width * (1 - 1e-9) <= paired.half_width <= result.widest.half_width * 1.003
+    between_tasks = (
+        result.narrowest.half_width * (1 - 1e-9)
+        <= paired.half_width
+        <= result.widest.half_width * 1.003
+    )
     assert between_tasks == (0 <= rho <= 0.95)
     assert (rho > result.correlation) == (paired.conclusion != 0)
 
@@ -128,9 +145,14 @@ def test_no_number_is_outside_what_it_can_be(a, b, tasks, classes, same_tasks):
 
 def test_a_reading_by_which_accuracies_would_vary_more_than_they_can_is_left_out():
     result = from_printed((90, 4), (91, 4), 600)
-    assert [reading.meaning for reading in result.readings] == ["standard deviation"]  # else 50 and 98 points
+    assert [reading.meaning for reading in result.readings] == [
+        "standard deviation"
+    ]  # else 50 and 98 points
     assert result.likely is result.readings[0]
-    with pytest.raises(InputError, match=r"± = 30 and 30; accuracies with these means have .* at most 12.17 and 11.12"):
+    with pytest.raises(
+        InputError,
+        match=r"± = 30 and 30; accuracies with these means have .* at most 12.17 and 11.12",
+    ):
         from_printed((1.2, 30), (99, 30), 5)
 
 
@@ -148,7 +170,9 @@ def test_images_that_a_closed_interval_leaves_out_are_bounded():
         accuracy = 100 * gaussians.nearest_mean_accuracy(x, images)
         figure = (accuracy.mean(), stats.closed_interval(accuracy).half_width)
         # beside a figure that is known: the difference then varies as the accuracy does
-        r = from_printed(figure, (truth, 1e-6), tasks, images=2 * n, ways=2, shots=2, queries=4).readings[0]
+        r = from_printed(
+            figure, (truth, 1e-6), tasks, images=2 * n, ways=2, shots=2, queries=4
+        ).readings[0]
         held += r.images.widest.low <= 0 <= r.images.widest.high
         closed += r.tasks.widest.low <= 0 <= r.tasks.widest.high
     assert held >= sp.binom.ppf(0.001, repetitions, 0.95) and closed < 0.8 * repetitions
@@ -168,7 +192,8 @@ def test_sampling_is_inferred_from_the_number_of_images():
 
 
 @pytest.mark.parametrize(
-    "figure", [(71.2,), 71.2, "71.2±0.4", (0.7, 0.1), (71.2, -1), (71.2, np.nan), (101, 1), (True, 1)]
+    "figure",
+    [(71.2,), 71.2, "71.2±0.4", (0.7, 0.1), (71.2, -1), (71.2, np.nan), (101, 1), (True, 1)],
 )
 def test_bad_figures(figure):
     with pytest.raises(InputError):
@@ -211,7 +236,10 @@ def test_it_is_said_what_the_half_is_taken_for(half, level, meaning):
 def test_figures_of_one_decimal_are_rounded():
     for half, coarse in ((0.4, True), (0.45, False)):
         result = from_printed((71.2, half), (70.5, 0.5), 600)
-        assert result.coarse == coarse and words.details(result)[-1].startswith("With one decimal") == coarse
+        assert (
+            result.coarse == coarse
+            and words.details(result)[-1].startswith("With one decimal") == coarse
+        )
 
 
 WRITTEN = r"71.2±0.4|71.2 ± 0.4|71.2+-0.4|71.2+/-.4|71.2\pm0.4|71.2 \pm 0.4|71.2%±0.4%|71.2 (0.4)|$71.2_{0.4}$|71,2±0,4"
@@ -234,11 +262,23 @@ def test_the_command_gives_json(capsys):
     line = "79.59±0.52 76.87±0.56 --tasks 600 --images 840 --classes 12 --same-tasks yes --sampling closed --json"
     code, text = run(capsys, *line.split())
     wanted = from_printed(
-        (79.59, 0.52), (76.87, 0.56), 600, images=840, classes=12, same_tasks="yes", sampling="closed"
+        (79.59, 0.52),
+        (76.87, 0.56),
+        600,
+        images=840,
+        classes=12,
+        same_tasks="yes",
+        sampling="closed",
     )
     result = json.loads(text.out)
-    assert code == 0 and result["answer"] == words.answer(wanted) and result["notes"] == words.details(wanted)
-    assert result["likely"]["images"]["widest"]["half_width"] == wanted.likely.images.widest.half_width
+    assert (
+        code == 0
+        and result["answer"] == words.answer(wanted)
+        and result["notes"] == words.details(wanted)
+    )
+    assert (
+        result["likely"]["images"]["widest"]["half_width"] == wanted.likely.images.widest.half_width
+    )
     assert len(result["readings"]) == 3 and result["n_tasks"] == [600, 600]
 
 
@@ -249,7 +289,10 @@ def test_the_command_gives_json(capsys):
             "71.2 70±1 --tasks 600",
             "first = 71.2; a mean and its ±, such as 71.2±0.4, 71.2+-0.4 or 71.2 (0.4), is needed",
         ),
-        ("0.712±0.004 70±1 --tasks 600", "mean of first = 0.712; percent is allowed, not a share: 71.2"),
+        (
+            "0.712±0.004 70±1 --tasks 600",
+            "mean of first = 0.712; percent is allowed, not a share: 71.2",
+        ),
         ("71.2±0.4 70±1", "--tasks"),
         ("71.2±0.4 70±1 --tasks 1", "tasks = 1"),
         ("71.2±0.4 70±1 --tasks 1 2 3", "tasks = 1"),

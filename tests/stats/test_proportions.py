@@ -8,7 +8,14 @@ from statsmodels.stats.contingency_tables import mcnemar
 from fslcore.errors import InputError
 from fslcore.stats import paired_proportions
 
-TABLES = [(30, 12, 2, 6), (43, 0, 3, 4), (5, 0, 0, 5), (0, 20, 0, 0), (400, 60, 40, 100), (10, 1, 0, 0)]
+TABLES = [
+    (30, 12, 2, 6),
+    (43, 0, 3, 4),
+    (5, 0, 0, 5),
+    (0, 20, 0, 0),
+    (400, 60, 40, 100),
+    (10, 1, 0, 0),
+]
 
 
 def answers(both_count, first_count, second_count, neither_count):
@@ -27,8 +34,12 @@ def score(first, second, count, difference):
         return -sum(log_term(n, p) for n, p in zip(counts, shares, strict=True))
 
     low, high = max(0.0, -difference), (1 - difference) / 2
-    share = optimize.minimize_scalar(minus_likelihood, bounds=(low, high), method="bounded", options={"xatol": 1e-12}).x
-    return (first - second - count * difference) / np.sqrt(count * (2 * share + difference * (1 - difference)))
+    share = optimize.minimize_scalar(
+        minus_likelihood, bounds=(low, high), method="bounded", options={"xatol": 1e-12}
+    ).x
+    return (first - second - count * difference) / np.sqrt(
+        count * (2 * share + difference * (1 - difference))
+    )
 
 
 def log_term(count, share):
@@ -50,7 +61,9 @@ def test_the_score_statistic_is_the_normal_quantile_at_both_ends(table, level):
 def test_the_p_value_is_that_of_mcnemar(table):
     pair, first, second, neither = table
     proportions = paired_proportions(*answers(*table))
-    expected = mcnemar([[pair, first], [second, neither]], exact=proportions.is_exact, correction=False)
+    expected = mcnemar(
+        [[pair, first], [second, neither]], exact=proportions.is_exact, correction=False
+    )
     assert proportions.p_value == pytest.approx(expected.pvalue if first + second else 1.0)
     assert proportions.discordant == (first, second) and proportions.n_tasks == sum(table)
 
@@ -61,7 +74,9 @@ def test_coverage_by_counting_all_tables(shares):
     covered = 0.0
     for i in range(count + 1):
         for j in range(count + 1 - i):
-            chance = stats.multinomial.pmf([i, j, count - i - j], count, [first, second, 1 - first - second])
+            chance = stats.multinomial.pmf(
+                [i, j, count - i - j], count, [first, second, 1 - first - second]
+            )
             if chance > 1e-7:
                 proportions = paired_proportions(*answers(count - i - j, i, j, 0))
                 covered += chance * (proportions.low <= first - second <= proportions.high)

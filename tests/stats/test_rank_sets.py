@@ -4,8 +4,7 @@ import re
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from fslcore import stats
 from fslcore.errors import InputError
@@ -28,7 +27,9 @@ def test_ranks_count_the_verdicts_and_hold_the_true_ranks_where_no_verdict_is_fa
     below = [sum(better[i, j] for j in range(len(means))) for i in range(len(means))]
     assert ranks.best.tolist() == [1 + count for count in is_above]
     assert ranks.worst.tolist() == [len(means) - count for count in below]
-    highest = 1 + (means[:, None] > means).sum(axis=0)  # equal methods share the ranks from highest to lowest
+    highest = 1 + (means[:, None] > means).sum(
+        axis=0
+    )  # equal methods share the ranks from highest to lowest
     lowest = len(means) - (means[:, None] < means).sum(axis=0)
     assert (ranks.best <= highest).all() and (lowest <= ranks.worst).all()
 

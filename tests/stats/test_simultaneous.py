@@ -52,15 +52,24 @@ def test_p_values_and_factor_are_those_of_scipy_s_dunnett_test():
     assert ours == pytest.approx(theirs.pvalue, rel=5e-3, abs=2e-4)
     ends = theirs.confidence_interval(LEVEL)
     error = np.sqrt(np.mean([x.var(ddof=1) for x in (control, *others)]) * 2 / 20)
-    assert simultaneous.factor(reach, 3, df, LEVEL) == pytest.approx((ends.high - ends.low)[0] / 2 / error, rel=2e-3)
+    assert simultaneous.factor(reach, 3, df, LEVEL) == pytest.approx(
+        (ends.high - ends.low)[0] / 2 / error, rel=2e-3
+    )
 
 
 @pytest.mark.parametrize("seed", range(6))
 def test_intervals_lie_between_one_comparison_s_and_bonferroni_s(seed):
     rng = np.random.default_rng(seed)
     k, tasks = int(rng.integers(2, 30)), int(rng.integers(3, 200))
-    x = rng.normal(0, 1, (k, tasks)) + rng.choice([0, 1, 5]) * rng.normal(0, 1, tasks) + rng.normal(0, 0.3, (k, 1))
-    result, alone = stats.simultaneous_intervals(x), [stats.paired_interval(row, 0 * row) for row in x]
+    x = (
+        rng.normal(0, 1, (k, tasks))
+        + rng.choice([0, 1, 5]) * rng.normal(0, 1, tasks)
+        + rng.normal(0, 0.3, (k, 1))
+    )
+    result, alone = (
+        stats.simultaneous_intervals(x),
+        [stats.paired_interval(row, 0 * row) for row in x],
+    )
     p = np.array([part.p_value for part in alone])
     assert (result.p_values >= p).all() and (result.p_values <= np.minimum(k * p, 1) + 1e-15).all()
     bonferroni = stats.paired_interval(x[0], 0 * x[0], 1 - 0.05 / k).half_width
@@ -91,10 +100,15 @@ def test_all_intervals_hold_at_once_as_often_as_said(monkeypatch, equal_values):
     all_hold, each_holds = 0, 0
     for _ in range(1500):
         hard = rng.normal(0, 3, 40) + equal_values * rng.normal(0, 1, 40)
-        ours, others = hard + rng.normal(0, 1, 40), hard - true + rng.normal(0, [[1], [2], [0.5], [1], [3]], (5, 40))
+        ours, others = (
+            hard + rng.normal(0, 1, 40),
+            hard - true + rng.normal(0, [[1], [2], [0.5], [1], [3]], (5, 40)),
+        )
         result = stats.simultaneous_intervals(ours - others)
         off = np.abs(result.mean - true[:, 0])
         all_hold += (off <= result.half_width).all()
-        each_holds += (off <= result.half_width / result.factor * scipy.stats.t.ppf(0.975, 39)).all()
+        each_holds += (
+            off <= result.half_width / result.factor * scipy.stats.t.ppf(0.975, 39)
+        ).all()
     assert 0.933 < all_hold / 1500 < 0.967  # three standard errors
     assert each_holds / 1500 < 0.87

@@ -7,8 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import statsmodels.api as sm
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy import stats as scipy_stats
 
@@ -26,9 +25,17 @@ values = shapes.flatmap(lambda shape: arrays(int, shape, elements=st.integers(-1
 def enumerated(x):
     """Moments by going through all pairs, one by one."""
     t, k, q = x.shape
-    queries = [x[i, c, a] * x[i, c, b] for i, c, a, b in product(*map(range, (t, k, q, q))) if a != b]
-    classes = [x[i, c, a] * x[i, d, b] for i, c, d, a, b in product(*map(range, (t, k, k, q, q))) if c != d]
-    tasks = [x[i, c, a] * x[j, d, b] for i, j, c, d, a, b in product(*map(range, (t, t, k, k, q, q))) if i != j]
+    queries = [
+        x[i, c, a] * x[i, c, b] for i, c, a, b in product(*map(range, (t, k, q, q))) if a != b
+    ]
+    classes = [
+        x[i, c, a] * x[i, d, b] for i, c, d, a, b in product(*map(range, (t, k, k, q, q))) if c != d
+    ]
+    tasks = [
+        x[i, c, a] * x[j, d, b]
+        for i, j, c, d, a, b in product(*map(range, (t, t, k, k, q, q)))
+        if i != j
+    ]
     m3 = (k - 1) / k * np.mean(classes) if k > 1 else 0
     return x.mean(), (x**2).mean(), np.mean(queries), m3, np.mean(tasks)
 
@@ -58,7 +65,12 @@ def test_jackknife_leaves_out_each_task_once(x):
         with pytest.raises(InputError, match="do not vary"):
             stats.pilot(x, 5)
         return
-    by_hand = np.array([(m.alpha, m.beta) for m in (moments(np.delete(x, i, axis=0)).model(5) for i in range(len(x)))])
+    by_hand = np.array(
+        [
+            (m.alpha, m.beta)
+            for m in (moments(np.delete(x, i, axis=0)).model(5) for i in range(len(x)))
+        ]
+    )
     spread = (len(x) - 1) * np.cov(by_hand.T, ddof=0)
     p = stats.pilot(x, 5)
     assert p.covariance == pytest.approx(spread, abs=1e-12)
@@ -68,7 +80,9 @@ def test_jackknife_leaves_out_each_task_once(x):
         if 0 < q < np.inf:
             weights = np.array([-(q**2), 1])
             distance = (p.model.beta - p.model.alpha * q**2) ** 2
-            assert distance == pytest.approx(1.959964**2 * weights @ p.covariance @ weights, rel=1e-3, abs=1e-9)
+            assert distance == pytest.approx(
+                1.959964**2 * weights @ p.covariance @ weights, rel=1e-3, abs=1e-9
+            )
     assert p.low <= p.high and (p.low <= p.optimum <= p.high or p.low == np.inf)
 
 
@@ -87,7 +101,9 @@ def test_the_model_predicts_the_variance_over_data_sets():
     table = sizing.gaussian_curve(400, 2, 60, 2000)
     z = (table["variance"] - table["predicted"]) / table["error"]
     assert (z**2).sum() < 2 * len(z)
-    fit = optima.fit_variance(table["queries"], table["tasks"], table["variance"], table["error"], 2)
+    fit = optima.fit_variance(
+        table["queries"], table["tasks"], table["variance"], table["error"], 2
+    )
     assert fit.p_value > 0.001 and fit.r_squared > 0.95
     truth = gaussians.gaussian_moments(2).model(2)
     for name, error in zip(("alpha", "beta", "gamma"), fit.errors):
@@ -104,11 +120,15 @@ def test_equation_10():
     assert stats.best_queries(model, q, tasks) == 5
     assert stats.task_count(1000, 2, 5, 20) == 20
     exact = optima.fit_variance(q, tasks, model.variance(q, tasks), np.full(29, 1e-6), 5)
-    assert (exact.model.alpha, exact.model.beta, exact.model.gamma) == pytest.approx((0.02, 0.5, 0.2))
+    assert (exact.model.alpha, exact.model.beta, exact.model.gamma) == pytest.approx(
+        (0.02, 0.5, 0.2)
+    )
     assert exact.r_squared == pytest.approx(1) and exact.p_value == pytest.approx(1)
 
 
-@pytest.mark.parametrize("alpha, beta, optimum", [(0, 1, np.inf), (-0.1, 1, np.inf), (0.1, 0, 0), (0, 0, np.nan)])
+@pytest.mark.parametrize(
+    "alpha, beta, optimum", [(0, 1, np.inf), (-0.1, 1, np.inf), (0.1, 0, 0), (0, 0, np.nan)]
+)
 def test_where_there_is_no_finite_optimum(alpha, beta, optimum):
     model = stats.VarianceModel(alpha, beta, 0.1, 5)
     assert model.optimum == pytest.approx(optimum, nan_ok=True)
@@ -120,7 +140,9 @@ def test_where_there_is_no_finite_optimum(alpha, beta, optimum):
 
 def test_the_interval_covers():
     truth = gaussians.gaussian_moments(5, 1.0).model(5).optimum
-    x = gaussians.gaussian_tasks(gaussians.centres(2, 1.0), 400 * 300, 5, 5, np.random.default_rng(2))
+    x = gaussians.gaussian_tasks(
+        gaussians.centres(2, 1.0), 400 * 300, 5, 5, np.random.default_rng(2)
+    )
     pilots = [stats.pilot(part, 5) for part in x.reshape(400, 300, 2, 5)]
     hits = np.mean([p.low <= truth <= p.high for p in pilots])
     assert hits == pytest.approx(0.95, abs=0.04)
@@ -165,8 +187,13 @@ def test_sweep_and_what_is_made_of_it(bank):
     methods = [("none", "ncc"), ("none", "lr")]
     trials = sizing.sweep([bank], methods, [1, 5], [1, 2, 5, 10, 20, 70], images=5000)
     assert set(trials["method"]) == {"none NCC", "none LR", "none NCC − none LR"}
-    assert trials["queries"].max() == 20 and (trials.groupby(["shots", "queries"])["trial"].nunique() == 10).all()
-    first = trials[(trials["shots"] == 5) & (trials["queries"] == 5) & (trials["method"] == "none NCC")]
+    assert (
+        trials["queries"].max() == 20
+        and (trials.groupby(["shots", "queries"])["trial"].nunique() == 10).all()
+    )
+    first = trials[
+        (trials["shots"] == 5) & (trials["queries"] == 5) & (trials["method"] == "none NCC")
+    ]
     assert first["n_tasks"].tolist() == [9] * 10 or first["n_tasks"].between(8, 9).all()
     curves = sizing.curve(trials)
     assert (curves["error"] > 0).all() and curves["p_value"].between(0, 1).all()
@@ -176,17 +203,30 @@ def test_sweep_and_what_is_made_of_it(bank):
     values = runs[bank, 5, 0]
     assert (values["none NCC − none LR"] == values["none NCC"] - values["none LR"]).all()
     choices = sizing.recommended(curves, runs)
-    assert len(choices) == 12 and (choices["regret"] >= 1).all() and (choices["measured"] >= 1).all()
+    assert (
+        len(choices) == 12 and (choices["regret"] >= 1).all() and (choices["measured"] >= 1).all()
+    )
     assert choices["regret"].median() < 1.2
     table = sizing.regret_table(choices.assign(pilot="closed"), ["method"], {"regret": "r"})
     assert table.shape == (3, 1) and table.index[2] == "none NCC − none LR"
     once = {key: v for key, v in runs.items() if key[2] == 0}
     equal = sizing.equal_optima(once, [("none NCC", "none LR")])
-    assert len(equal) == 2 and (equal["cost"] >= 1 - 1e-12).all() and (stats.holm(equal["p"]) >= equal["p"]).all()
+    assert (
+        len(equal) == 2
+        and (equal["cost"] >= 1 - 1e-12).all()
+        and (stats.holm(equal["p"]) >= equal["p"]).all()
+    )
     stars = sizing.ratio_table(equal.assign(ratio=[1.5, 0.25], p=[0.01, 0.9]), ["shots"])
     assert stars[bank].tolist() == ["1.50 *", "0.25"]
-    assert "—" in sizing.ratio_table(equal.assign(ratio=[np.nan, 0.25], p=[0.9, 0.9]), ["shots"])[bank].tolist()
-    pd.testing.assert_frame_equal(sizing.sweep([bank], methods, [1, 5], [1, 2, 5, 10, 20, 70], images=5000), trials)
+    assert (
+        "—"
+        in sizing.ratio_table(equal.assign(ratio=[np.nan, 0.25], p=[0.9, 0.9]), ["shots"])[
+            bank
+        ].tolist()
+    )
+    pd.testing.assert_frame_equal(
+        sizing.sweep([bank], methods, [1, 5], [1, 2, 5, 10, 20, 70], images=5000), trials
+    )
 
 
 def test_classes_of_the_data_set_are_told_to_the_pilot(bank):
@@ -194,9 +234,14 @@ def test_classes_of_the_data_set_are_told_to_the_pilot(bank):
     ((_, method, classes, images),) = table.to_numpy()
     labels = np.arange(8).repeat(60)
     drawn = sample_closed(labels, tasks=200, ways=3, shots=5, queries=5)
-    values = sizing.pilot_values([bank], [Method("none", "ncc")], [5], ways=3, queries=5, tasks=200)[bank, 5, 0][method]
+    values = sizing.pilot_values(
+        [bank], [Method("none", "ncc")], [5], ways=3, queries=5, tasks=200
+    )[bank, 5, 0][method]
     again = stats.pilot(values.reshape(200, 15), 5, labels=labels[drawn.query], target="images")
-    assert images.model.alpha == pytest.approx(again.model.alpha) and images.model.alpha < classes.model.alpha
+    assert (
+        images.model.alpha == pytest.approx(again.model.alpha)
+        and images.model.alpha < classes.model.alpha
+    )
 
 
 def test_parts_of_a_data_set_share_no_image(bank):
@@ -218,12 +263,15 @@ def fixed_classes(rng, tasks, classes=12, ways=3, queries=4):
 def test_open_tasks_that_use_the_classes_up_have_the_variance_of_the_target_images():
     """Each class in as many tasks: the real variance over fresh runs, with α for new images and with the paper's."""
     rng, runs, tasks, queries = np.random.default_rng(9), 4000, 8, 4
-    of_task = rng.random((runs, tasks // 4, 12)).argsort(axis=2).reshape(runs, tasks, 3)  # a class in 2 of 8 tasks
+    of_task = (
+        rng.random((runs, tasks // 4, 12)).argsort(axis=2).reshape(runs, tasks, 3)
+    )  # a class in 2 of 8 tasks
     chance = np.linspace(0.3, 0.7, 12)[of_task] + 0.1 * rng.choice([-1, 1], (runs, tasks, 1))
     real = (rng.binomial(queries, chance) / queries).mean(axis=(1, 2)).var()
     x, of_task = fixed_classes(rng, 4000)
     says = {
-        t: stats.pilot(x, 5, labels=of_task, target=t).model.variance(queries, tasks) for t in ("images", "classes")
+        t: stats.pilot(x, 5, labels=of_task, target=t).model.variance(queries, tasks)
+        for t in ("images", "classes")
     }
     assert says["images"] == pytest.approx(real, rel=0.08) and says["classes"] > 1.08 * real
 
@@ -242,15 +290,21 @@ def test_the_target_images_by_leaving_out_each_task():
     within = x.var(axis=2, ddof=1).mean() / 3
     assert p.model.alpha == pytest.approx(fit.mse_resid - within / 4, rel=1e-9)
     flat = stats.pilot(x.reshape(40, 12), 5, labels=np.repeat(of_task, 4, axis=1), target="images")
-    assert (flat.low, flat.optimum, flat.high) == pytest.approx((p.low, p.optimum, p.high)) and flat.target == "images"
+    assert (flat.low, flat.optimum, flat.high) == pytest.approx(
+        (p.low, p.optimum, p.high)
+    ) and flat.target == "images"
 
 
-@pytest.mark.parametrize("spread, ends", [(0.2, "{:.1f} ({:.1f} to {:.1f})"), (0.0, "{:.1f} ({:.1f} to ∞)")])
+@pytest.mark.parametrize(
+    "spread, ends", [(0.2, "{:.1f} ({:.1f} to {:.1f})"), (0.0, "{:.1f} ({:.1f} to ∞)")]
+)
 def test_the_short_form_of_a_pilot(spread, ends):
     rng = np.random.default_rng(0)
     chance = np.clip(0.5 + spread * rng.choice([-1, 1], (200, 1, 1)), 0, 1)
     found = stats.pilot((rng.random((200, 4, 6)) < chance).astype(int), 1)
-    assert np.isfinite(found.optimum) and str(found) == ends.format(found.optimum, found.low, found.high)
+    assert np.isfinite(found.optimum) and str(found) == ends.format(
+        found.optimum, found.low, found.high
+    )
 
 
 def test_optima_are_compared_by_leaving_each_task_out():
@@ -269,7 +323,9 @@ def test_optima_are_compared_by_leaving_each_task_out():
 
 def test_the_least_numbers_are_taken():
     assert stats.task_count(12, 1, 1, [1, 2]).tolist() == [6, 4]  # of one class and one shot
-    assert np.isfinite(optima.fit_variance([1, 2, 4, 8], [9] * 4, [0, 1.0, 0.5, 0.4], [0.1] * 4, 5).p_value)
+    assert np.isfinite(
+        optima.fit_variance([1, 2, 4, 8], [9] * 4, [0, 1.0, 0.5, 0.4], [0.1] * 4, 5).p_value
+    )
 
 
 def test_fits_that_are_right_have_every_p_value_equally_often():
@@ -278,13 +334,18 @@ def test_fits_that_are_right_have_every_p_value_equally_often():
     tasks = stats.task_count(2000, 5, 5, q)
     truth = stats.VarianceModel(0.02, 0.5, 0.2, 5).variance(q, tasks)
     error = 0.02 * truth
-    p = [optima.fit_variance(q, tasks, rng.normal(truth, error), error, 5).p_value for _ in range(500)]
+    p = [
+        optima.fit_variance(q, tasks, rng.normal(truth, error), error, 5).p_value
+        for _ in range(500)
+    ]
     assert scipy_stats.kstest(p, "uniform").pvalue > 0.001
 
 
 @pytest.mark.parametrize("seed", range(3))
 def test_the_expected_alpha_is_that_of_a_normal_number_cut_off_at_0(seed):
-    x = np.random.default_rng(seed).integers(0, 2, (30, 4, 6))  # α is 0 in truth: the estimate is near or below
+    x = np.random.default_rng(seed).integers(
+        0, 2, (30, 4, 6)
+    )  # α is 0 in truth: the estimate is near or below
     p = stats.pilot(x, 5)
     error = np.sqrt(p.covariance[0, 0])
     cut = scipy_stats.truncnorm(-p.model.alpha / error, np.inf, p.model.alpha, error)
@@ -300,16 +361,23 @@ def test_labels_group_queries_that_come_in_any_order(kind):
     label = np.take_along_axis(np.repeat(classes, 6, axis=1), order, axis=1).astype(kind)
     flat = np.take_along_axis(x.reshape(40, 24), order, axis=1)
     found, grouped = stats.pilot(flat, 5, labels=label), stats.pilot(x, 5)
-    assert (found.low, found.optimum, found.high) == pytest.approx((grouped.low, grouped.optimum, grouped.high))
+    assert (found.low, found.optimum, found.high) == pytest.approx(
+        (grouped.low, grouped.optimum, grouped.high)
+    )
     assert moments(flat, labels=label).m2 == pytest.approx(moments(x).m2)
 
 
 @pytest.mark.parametrize("values", [[0, 1], [0, 100], [-1, 0, 1], [0, 0.5, 1]])
 def test_a_pilot_knows_the_bounds_of_true_and_false_and_else_those_that_are_given(values):
     x = np.random.default_rng(0).choice(values, (9, 2, 8))
-    assert stats.pilot(x, 5).bounds is None and stats.pilot(x, 5, bounds=(-100, 100)).bounds == (-100, 100)
+    assert stats.pilot(x, 5).bounds is None and stats.pilot(x, 5, bounds=(-100, 100)).bounds == (
+        -100,
+        100,
+    )
     assert stats.pilot(x > 0, 5).bounds == (0, 1)
-    with pytest.raises(InputError, match="pilot: its values lie between 0 and 1, as those of one method"):
+    with pytest.raises(
+        InputError, match="pilot: its values lie between 0 and 1, as those of one method"
+    ):
         stats.plan(stats.pilot(x > 0, 5), difference=0.1)
 
 
@@ -317,13 +385,19 @@ def test_a_pilot_knows_the_bounds_of_true_and_false_and_else_those_that_are_give
 def test_tasks_by_difficulty_pay_only_where_the_difficulty_is_known():
     """With the measured method's own errors as difficulty the interval is narrower than with those of another."""
     ncc, other = Method("efficientnet-lite0", "ncc"), Method("conv4-protonet", "protonet")
-    found = sizing.by_difficulty("clipart", [(ncc, ncc), (other, ncc)], tasks=200, proposals=2000, seeds=range(4))
+    found = sizing.by_difficulty(
+        "clipart", [(ncc, ncc), (other, ncc)], tasks=200, proposals=2000, seeds=range(4)
+    )
     own, apart = found["weighted"]
     assert found["correlation"][0] == pytest.approx(1) and 0.1 < found["correlation"][1] < 0.7
     assert 0.8 < own.mean < 1.02 < 1.1 < apart.mean < 1.4
-    regressed = found["regressed"]  # with P = 10 T the same method leaves √(T / P); another √(1 - ρ²(1 - T / P))
+    regressed = found[
+        "regressed"
+    ]  # with P = 10 T the same method leaves √(T / P); another √(1 - ρ²(1 - T / P))
     assert regressed[0].mean == pytest.approx(0.1**0.5, rel=0.05)
-    assert regressed[1].mean == pytest.approx((1 - 0.9 * found["correlation"][1] ** 2) ** 0.5, rel=0.03)
+    assert regressed[1].mean == pytest.approx(
+        (1 - 0.9 * found["correlation"][1] ** 2) ** 0.5, rel=0.03
+    )
 
 
 @given(st.floats(0.01, 1), st.floats(0.05, 20), st.integers(1, 10))
@@ -392,9 +466,14 @@ def test_bad_input_is_refused(call, words):
 
 def test_a_data_set_that_is_too_small_for_a_pilot_is_named(bank):
     methods = [Method("none", "ncc")]
-    with pytest.raises(InputError, match="holds 2 open tasks of 8 ways, 5 shots and 20 queries, and a pilot needs 3"):
+    with pytest.raises(
+        InputError,
+        match="holds 2 open tasks of 8 ways, 5 shots and 20 queries, and a pilot needs 3",
+    ):
         sizing.pilot_values([bank], methods, [5], sampling="open", ways=8, queries=20, tasks=None)
-    with pytest.raises(InputError, match="at 1 shots for 2 numbers of queries only, and a curve needs 4"):
+    with pytest.raises(
+        InputError, match="at 1 shots for 2 numbers of queries only, and a curve needs 4"
+    ):
         sizing.curve(sizing.sweep([bank], methods, [1], [1, 2], images=1000))
 
 
@@ -411,7 +490,9 @@ def test_optima_are_compared_with_the_signs_and_ratios_that_they_have():
     one_shot, a, b = (gaussians.gaussian_tasks(means, 300, shots, 6, rng) for shots in (1, 5, 5))
     assert optima.compare_optima(one_shot, b).z < -1.96  # one shot has the smaller Q*
     swapped, compared = optima.compare_optima(b, a), optima.compare_optima(a, b)
-    assert swapped.z == pytest.approx(-compared.z) and swapped.ratio == pytest.approx(1 / compared.ratio)
+    assert swapped.z == pytest.approx(-compared.z) and swapped.ratio == pytest.approx(
+        1 / compared.ratio
+    )
     assert optima.compare_optima(a, 2 * a).ratio == pytest.approx(1)
 
 

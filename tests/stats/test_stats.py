@@ -9,11 +9,9 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
-from hypothesis import example, given
-from hypothesis import strategies as st
+from hypothesis import example, given, strategies as st
 from hypothesis.extra.numpy import arrays
-from scipy import special as scipy_special
-from scipy import stats as scipy_stats
+from scipy import special as scipy_special, stats as scipy_stats
 from statsmodels.api import Logit
 from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.weightstats import DescrStatsW
@@ -22,7 +20,9 @@ from fslcore import stats
 from fslcore.errors import InputError
 from fslcore.stats import intervals
 
-accuracies = arrays(float, st.integers(2, 30), elements=st.floats(0, 100).map(lambda v: round(v, 3)))
+accuracies = arrays(
+    float, st.integers(2, 30), elements=st.floats(0, 100).map(lambda v: round(v, 3))
+)
 levels = st.floats(0.5, 0.999)
 
 
@@ -32,8 +32,13 @@ def test_against_scipy_and_statsmodels(x, level):
     closed, opened = stats.closed_interval(x, level), stats.open_interval(x, level)
     reference = DescrStatsW(x)
     of_many = reference.zconfint_mean if len(x) >= 100 else reference.tconfint_mean
-    for result, ends in ((closed, of_many(1 - level)), (opened, reference.tconfint_mean(1 - level))):
-        assert (result.mean - result.half_width, result.mean + result.half_width) == pytest.approx(ends, abs=1e-9)
+    for result, ends in (
+        (closed, of_many(1 - level)),
+        (opened, reference.tconfint_mean(1 - level)),
+    ):
+        assert (result.mean - result.half_width, result.mean + result.half_width) == pytest.approx(
+            ends, abs=1e-9
+        )
     if np.ptp(x) > 0:
         expected = scipy_stats.t.interval(level, len(x) - 1, x.mean(), scipy_stats.sem(x))
         assert (opened.low, opened.high) == pytest.approx(expected)
@@ -65,7 +70,8 @@ def test_independent_without_any_variance():
     r = stats.independent_interval([1, 1], [3, 3, 3])
     assert (r.mean, r.half_width, r.conclusion) == (-2, 0, 0)
     far_values, near_values = (
-        stats.independent_interval([1] * 20, [3] * 20, bounds=bounds) for bounds in ((-100, 100), (-5, 5))
+        stats.independent_interval([1] * 20, [3] * 20, bounds=bounds)
+        for bounds in ((-100, 100), (-5, 5))
     )
     assert (far_values.conclusion, near_values.conclusion) == (0, -1)
     assert stats.independent_interval([0.3] * 9, [0.1 + 0.2] * 9).p_value == 1
@@ -138,11 +144,20 @@ def test_methods_that_differ_by_more_than_rounding_are_not(a, b):
 def test_differences_of_many_methods_are_those_of_each():
     rng = np.random.default_rng(5)
     a = rng.random((40, 6)) * [1, 100, 1, 1, 1, 1]
-    b = np.stack([a[:, 0] + 1e-17, a[:, 1] * 1.5, a[:, 2] * (1 + 1e-16), a[:, 3] + 0.1, a[:, 4], a[:, 0]], axis=1)
+    b = np.stack(
+        [a[:, 0] + 1e-17, a[:, 1] * 1.5, a[:, 2] * (1 + 1e-16), a[:, 3] + 0.1, a[:, 4], a[:, 0]],
+        axis=1,
+    )
     differences = stats.paired_differences(a, b)
-    np.testing.assert_array_equal(differences, np.stack([stats.paired_differences(*x) for x in zip(a.T, b.T)], axis=1))
+    np.testing.assert_array_equal(
+        differences, np.stack([stats.paired_differences(*x) for x in zip(a.T, b.T)], axis=1)
+    )
     np.testing.assert_array_equal(stats.paired_differences(a.T, b.T, axis=1).T, differences)
-    assert not differences[:, [0, 2, 4]].any() and np.ptp(differences[:, 3]) == 0 and np.ptp(differences[:, 1]) > 1
+    assert (
+        not differences[:, [0, 2, 4]].any()
+        and np.ptp(differences[:, 3]) == 0
+        and np.ptp(differences[:, 1]) > 1
+    )
 
 
 def test_p_value_of_a_closed_interval_is_that_of_the_normal_distribution():
@@ -166,7 +181,9 @@ shares = st.floats(0.001, 0.999)
 BOUNDS = (0, 1)
 
 
-@given(shares, st.floats(0, 2), st.sampled_from([1.0, 3.0, 20.0, np.inf]), levels, st.floats(-50, 50))
+@given(
+    shares, st.floats(0, 2), st.sampled_from([1.0, 3.0, 20.0, np.inf]), levels, st.floats(-50, 50)
+)
 def test_limits_lie_inside_hold_the_mean_and_mirror(mean, half, df, level, shift):
     low, high = intervals.limits(mean, half, BOUNDS, df, level)
     assert 0 <= low <= mean <= high <= 1
@@ -185,7 +202,9 @@ def test_limits_lie_inside_hold_the_mean_and_mirror(mean, half, df, level, shift
 
 
 def test_percent_and_shares_are_told_apart_from_just_over_one():
-    with pytest.raises(InputError, match="second goes up to 1.9 and first to 0.3: percent and shares"):
+    with pytest.raises(
+        InputError, match="second goes up to 1.9 and first to 0.3: percent and shares"
+    ):
         stats.paired_interval(np.linspace(0.1, 0.3, 10), np.linspace(1.0, 1.9, 10))
 
 
@@ -196,7 +215,9 @@ def test_limits_against_a_logistic_regression():
     z = scipy_stats.norm.ppf(0.975)
     fit = Logit(np.arange(n) >= k, np.ones(n)).fit(disp=0)
     expected = scipy_special.expit(fit.conf_int()[0])
-    assert intervals.limits(p, z * np.sqrt(p * (1 - p) / n), BOUNDS) == pytest.approx(tuple(expected), rel=1e-5)
+    assert intervals.limits(p, z * np.sqrt(p * (1 - p) / n), BOUNDS) == pytest.approx(
+        tuple(expected), rel=1e-5
+    )
     r = stats.Interval(p, z * np.sqrt(p * (1 - p) / n), 0.95, n, "closed", bounds=BOUNDS)
     assert (r.low, r.high) == pytest.approx(tuple(expected), rel=1e-5) and not r.few_errors
 
@@ -220,7 +241,10 @@ def test_one_task_that_errs_is_few_errors_whatever_the_rounding(part, off):
     for tasks in range(2, 60):
         first = np.full(tasks, 100.0)
         first[0] -= off
-        assert part(first, bounds=(0, 100)).few_errors and part(100 - first, bounds=(0, 100)).few_errors
+        assert (
+            part(first, bounds=(0, 100)).few_errors
+            and part(100 - first, bounds=(0, 100)).few_errors
+        )
         if tasks > 3:
             first[1] -= off
             assert not part(first, bounds=(0, 100)).few_errors
@@ -232,7 +256,8 @@ def test_a_closed_interval_of_few_tasks_has_students_quantile(tasks):
     interval = stats.closed_interval(x)
     df = np.inf if tasks >= 100 else tasks - 1
     assert (
-        interval.half_width == pytest.approx(scipy_stats.t.ppf(0.975, df) * x.std(ddof=1) / tasks**0.5)
+        interval.half_width
+        == pytest.approx(scipy_stats.t.ppf(0.975, df) * x.std(ddof=1) / tasks**0.5)
         and interval.df == df
     )
 
@@ -246,7 +271,9 @@ def test_the_short_form_stands_where_it_is_true():
         == f"99.70 ({near_values.low:.2f} to {near_values.high:.2f})"
         == f"99.70 ({near_values.around()})"
     )
-    assert str(make(62.5, np.inf)) == "62.50 ± ∞" and str(make(100.0, 0.0)).startswith("100.00 (99.")
+    assert str(make(62.5, np.inf)) == "62.50 ± ∞" and str(make(100.0, 0.0)).startswith(
+        "100.00 (99."
+    )
 
 
 def test_bounds_change_no_verdict():
@@ -254,9 +281,19 @@ def test_bounds_change_no_verdict():
     for scale in (1, 10):
         a, b = 100 - scale * rng.random(30), 100 - 1.2 * scale * rng.random(30)
         plain_values, bounded = stats.open_interval(a), stats.open_interval(a, bounds=(0, 100))
-        assert (plain_values.conclusion, plain_values.p_value) == (bounded.conclusion, bounded.p_value)
-        assert (plain_values.standard_error, plain_values.half_width) == (bounded.standard_error, bounded.half_width)
-        assert bounded.meets(bounded) and bounded.high < 100 and stats.paired_interval(a, b).bounds is None
+        assert (plain_values.conclusion, plain_values.p_value) == (
+            bounded.conclusion,
+            bounded.p_value,
+        )
+        assert (plain_values.standard_error, plain_values.half_width) == (
+            bounded.standard_error,
+            bounded.half_width,
+        )
+        assert (
+            bounded.meets(bounded)
+            and bounded.high < 100
+            and stats.paired_interval(a, b).bounds is None
+        )
 
 
 @given(accuracies, st.floats(0, 100).map(lambda v: round(v, 3)))
@@ -275,7 +312,10 @@ def test_stats_needs_numpy_and_scipy_only():
     heavy = "('torch', 'pandas', 'PIL', 'fslcore.datasets')"
     code = f"import sys, fslcore.stats; print([m for m in {heavy} if m in sys.modules])"
     assert (
-        subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip() == "[]"
+        subprocess.run(
+            [sys.executable, "-c", code], capture_output=True, text=True, check=True
+        ).stdout.strip()
+        == "[]"
     )
 
 
@@ -294,7 +334,8 @@ def test_series_of_other_tasks_are_refused(second):
     for pair in ((pd.Series([0.5, 0.6, 0.7, 0.9]), b), (b, pd.Series([0.5, 0.6, 0.7, 0.9]))):
         index = r"\['?0.*\] …"
         with pytest.raises(
-            InputError, match=f"^index: first has {index}, second has {index}; the same labels, each once"
+            InputError,
+            match=f"^index: first has {index}, second has {index}; the same labels, each once",
         ):
             stats.paired_interval(*pair)
 
@@ -309,14 +350,26 @@ def test_percent_is_not_compared_with_shares():
         ("first", "second", lambda: stats.independent_interval(percent, shares[1:])),
         ("second", "first", lambda: stats.independent_interval(shares[1:], percent)),
     ):
-        with pytest.raises(InputError, match=f"^{large} goes up to 80 and {small} to 0.9: percent and shares"):
+        with pytest.raises(
+            InputError, match=f"^{large} goes up to 80 and {small} to 0.9: percent and shares"
+        ):
             compared()
 
 
-@pytest.mark.parametrize("ours, theirs", [(stats.holm, "holm"), (stats.benjamini_hochberg, "fdr_bh")])
-@given(p=arrays(float, st.integers(1, 40), elements=st.floats(0, 1) | st.sampled_from([0.0, 0.01, 0.05, 1.0])))
+@pytest.mark.parametrize(
+    "ours, theirs", [(stats.holm, "holm"), (stats.benjamini_hochberg, "fdr_bh")]
+)
+@given(
+    p=arrays(
+        float,
+        st.integers(1, 40),
+        elements=st.floats(0, 1) | st.sampled_from([0.0, 0.01, 0.05, 1.0]),
+    )
+)
 def test_adjusted_p_values_are_those_of_statsmodels(ours, theirs, p):
-    with mock.patch("gc.collect"):  # which it calls, and which takes seconds beside all that other tests have loaded
+    with mock.patch(
+        "gc.collect"
+    ):  # which it calls, and which takes seconds beside all that other tests have loaded
         rejected, adjusted = multipletests(p, 0.05, theirs)[:2]
     assert ours(p) == pytest.approx(adjusted, abs=1e-15)
     clear = np.abs(adjusted - 0.05) > 1e-12
@@ -346,15 +399,24 @@ def test_a_cell_of_mean_and_half_width(mean, half_width, spec, cell):
 
 def test_ranks_of_one_row_go_with_those_of_many_whichever_comes_first():
     row, rows = [1.0, 2.0, 3.0], [[3.0, 2.0, 1.0], [1.0, 2.0, 3.0]]
-    assert stats.rank_correlation(row, rows).tolist() == stats.rank_correlation(rows, row).tolist() == [-1, 1]
+    assert (
+        stats.rank_correlation(row, rows).tolist()
+        == stats.rank_correlation(rows, row).tolist()
+        == [-1, 1]
+    )
 
 
 def test_bounds_allow_for_rounding():
     ends = [100 * (1 + 2**-50), 60.0, -1e-14]
-    assert ends[0] > 100 and stats.closed_interval(ends, bounds=(0, 100)).mean == pytest.approx(160 / 3)
+    assert ends[0] > 100 and stats.closed_interval(ends, bounds=(0, 100)).mean == pytest.approx(
+        160 / 3
+    )
     for outside in ([-1e-14, -1e-14, -2e-14], ends[:1] * 3):
         interval = stats.closed_interval(outside, bounds=(0, 100))
-        assert np.isfinite([interval.low, interval.high]).all() and -1e-9 < interval.low <= interval.high < 100 + 1e-9
+        assert (
+            np.isfinite([interval.low, interval.high]).all()
+            and -1e-9 < interval.low <= interval.high < 100 + 1e-9
+        )
     with pytest.raises(InputError, match="bounds = "):
         stats.closed_interval([100.1, 60.0], bounds=(0, 100))
 
@@ -367,9 +429,13 @@ def test_few_errors_are_shown():
     few, enough = near_100(99.8, 0.5), near_100(99.8, 0.1)
     assert few.few_errors and str(few).endswith(", few errors)") and not enough.few_errors
     assert not near_100(50.0, np.inf).few_errors and not replace(few, bounds=None).few_errors
-    assert near_100(100.0, 0.0, units=30).low == pytest.approx(100 * scipy_stats.beta.ppf(0.025, 30, 1))
+    assert near_100(100.0, 0.0, units=30).low == pytest.approx(
+        100 * scipy_stats.beta.ppf(0.025, 30, 1)
+    )
     share = scipy_stats.beta.ppf(0.975, 1, 600)  # of tasks that may differ
-    assert (near_100(70.0, 0.0).low, near_100(70.0, 0.0).high) == pytest.approx((70 - 70 * share, 70 + 30 * share))
+    assert (near_100(70.0, 0.0).low, near_100(70.0, 0.0).high) == pytest.approx(
+        (70 - 70 * share, 70 + 30 * share)
+    )
 
 
 def test_intervals_are_compared_by_whether_they_overlap():
@@ -379,8 +445,17 @@ def test_intervals_are_compared_by_whether_they_overlap():
         stats.overlap_conclusion(low, high),
         stats.overlap_conclusion(high, touching),
     ) == (1, -1, 0)
-    assert high.meets(touching) and touching.meets(high) and not high.meets(low) and not low.meets(high)
-    for second in (replace(low, kind="closed"), replace(low, level=0.9), stats.paired_interval([1, 2], [0, 2])):
+    assert (
+        high.meets(touching)
+        and touching.meets(high)
+        and not high.meets(low)
+        and not low.meets(high)
+    )
+    for second in (
+        replace(low, kind="closed"),
+        replace(low, level=0.9),
+        stats.paired_interval([1, 2], [0, 2]),
+    ):
         with pytest.raises(InputError, match="cannot compare"):
             stats.overlap_conclusion(low, second)
     with pytest.raises(InputError, match="cannot compare"):
@@ -388,7 +463,9 @@ def test_intervals_are_compared_by_whether_they_overlap():
 
 
 @pytest.mark.parametrize("interval", [stats.closed_interval, stats.open_interval])
-@pytest.mark.parametrize("values, words", [([0.5], "at least 2 tasks"), ([0, np.nan, np.inf], "accuracies: 2 values")])
+@pytest.mark.parametrize(
+    "values, words", [([0.5], "at least 2 tasks"), ([0, np.nan, np.inf], "accuracies: 2 values")]
+)
 def test_bad_input_is_refused(interval, values, words):
     with pytest.raises(InputError, match=words):
         interval(values)

@@ -6,8 +6,7 @@ from itertools import combinations, product
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from scipy import stats
 
 from fslbook.beyond import coverage, worlds
@@ -21,7 +20,10 @@ LABELS = np.arange(CLASSES).repeat(IMAGES)
 
 def every_task(x, images, classes):
     """All 1-shot 1-query tasks of some of the images with exactly these classes: support, query, right or wrong."""
-    pairs = [[(s, q) for s in images for q in images if LABELS[s] == LABELS[q] == c and s != q] for c in classes]
+    pairs = [
+        [(s, q) for s in images for q in images if LABELS[s] == LABELS[q] == c and s != q]
+        for c in classes
+    ]
     tasks = np.array(list(product(*pairs)))
     support, query = tasks[..., 0], tasks[..., 1]
     nearest = ((x[query][:, :, None] - x[support][:, None]) ** 2).sum(axis=3).argmin(axis=2)
@@ -30,7 +32,9 @@ def every_task(x, images, classes):
 
 def mean_over_all(x, images, classes):
     """Each set of classes counts once, however many tasks the images at hand allow."""
-    return np.mean([every_task(x, images, chosen)[2].mean() for chosen in combinations(classes, WAYS)])
+    return np.mean(
+        [every_task(x, images, chosen)[2].mean() for chosen in combinations(classes, WAYS)]
+    )
 
 
 def test_against_a_jackknife_that_evaluates_all_tasks_again():
@@ -47,7 +51,9 @@ def test_against_a_jackknife_that_evaluates_all_tasks_again():
     # all tasks at once stand for very many drawn at random, up to a noise of one in their number
     assert intervals.closed.mean == pytest.approx(mean_over_all(x, images, classes))
     assert intervals.image_variance == pytest.approx(image, rel=5e-3)
-    assert intervals.class_variance == pytest.approx(np.var(without_class) * (CLASSES - 1), rel=5e-3)
+    assert intervals.class_variance == pytest.approx(
+        np.var(without_class) * (CLASSES - 1), rel=5e-3
+    )
 
 
 @pytest.fixture(scope="module")
@@ -80,10 +86,18 @@ def test_the_closed_interval_is_the_usual_one(run):
     values, *places = run(500)
     intervals = three_intervals(values, *places, bounds=(0, 100))
     assert intervals.closed == closed_interval(values.mean(axis=1), bounds=(0, 100))
-    assert intervals.sampling_variance == pytest.approx((intervals.closed.half_width / 1.959964) ** 2, rel=1e-5)
+    assert intervals.sampling_variance == pytest.approx(
+        (intervals.closed.half_width / 1.959964) ** 2, rel=1e-5
+    )
     assert intervals.closed.half_width < intervals.images.half_width < intervals.classes.half_width
-    assert [r.kind for r in (intervals.closed, intervals.images, intervals.classes)] == ["closed", "images", "classes"]
-    assert {r.mean for r in (intervals.closed, intervals.images, intervals.classes)} == {values.mean(axis=1).mean()}
+    assert [r.kind for r in (intervals.closed, intervals.images, intervals.classes)] == [
+        "closed",
+        "images",
+        "classes",
+    ]
+    assert {r.mean for r in (intervals.closed, intervals.images, intervals.classes)} == {
+        values.mean(axis=1).mean()
+    }
 
 
 @given(st.randoms(use_true_random=False), st.floats(-9, 9).map(lambda power: 10**power))
@@ -95,11 +109,18 @@ def test_order_names_and_unit_do_not_matter(run, random, unit):
     images = rng.permutation(len(labels))  # image i is called images[i] now
     renamed = names[labels][np.argsort(images)]
     intervals = three_intervals(
-        unit * values[tasks][:, places], images[support[tasks]], images[query[tasks][:, places]], renamed
+        unit * values[tasks][:, places],
+        images[support[tasks]],
+        images[query[tasks][:, places]],
+        renamed,
     )
     plain_values = three_intervals(values, support, query, labels)
-    assert intervals.image_variance == pytest.approx(unit**2 * plain_values.image_variance, rel=1e-9)
-    assert intervals.class_variance == pytest.approx(unit**2 * plain_values.class_variance, rel=1e-9)
+    assert intervals.image_variance == pytest.approx(
+        unit**2 * plain_values.image_variance, rel=1e-9
+    )
+    assert intervals.class_variance == pytest.approx(
+        unit**2 * plain_values.class_variance, rel=1e-9
+    )
 
 
 def test_groups_of_one_image_or_one_class_change_nothing(run):
@@ -134,15 +155,26 @@ def test_no_error_at_all_is_no_certainty(run):
         for unit in (1, 100):
             part = np.full(values.shape, unit)
             r = three_intervals(part, support, query, labels, groups=groups, bounds=(0, unit))
-            assert r.closed.high == r.classes.high == unit and r.closed.few_errors and r.classes.few_errors
+            assert (
+                r.closed.high == r.classes.high == unit
+                and r.closed.few_errors
+                and r.classes.few_errors
+            )
             units = 10 if groups is None else 4
-            assert r.classes.low == pytest.approx(unit * units / (units + 1))  # as if one more were all wrong
+            assert r.classes.low == pytest.approx(
+                unit * units / (units + 1)
+            )  # as if one more were all wrong
             assert r.classes.low <= r.images.low <= r.closed.low
     assert str(r).count(", few errors)") == 3
     wrong = three_intervals(np.zeros_like(values), support, query, labels, bounds=(0, 1))
     assert wrong.classes.high == pytest.approx(1 / 11) and wrong.classes.low == 0
-    none = three_intervals(np.zeros_like(values), support, query, labels, bounds=(-1, 1))  # two methods that are equal
-    assert none.classes.high == -none.classes.low == pytest.approx(1 - 0.025**0.1) and not none.classes.few_errors
+    none = three_intervals(
+        np.zeros_like(values), support, query, labels, bounds=(-1, 1)
+    )  # two methods that are equal
+    assert (
+        none.classes.high == -none.classes.low == pytest.approx(1 - 0.025**0.1)
+        and not none.classes.few_errors
+    )
 
 
 def test_equal_values_count_the_units_of_each_target(run):
@@ -153,10 +185,14 @@ def test_equal_values_count_the_units_of_each_target(run):
     classes, images = len(np.unique(labels[query])), np.isin(labels, labels[query]).sum()
     assert [i.half_width for i in element] == [0, 0, 0]
     units = 50, min(50, images), classes
-    assert [i.p_value for i in element] == pytest.approx([min(2 * (1 / 1.1) ** n, 1) for n in units])
+    assert [i.p_value for i in element] == pytest.approx(
+        [min(2 * (1 / 1.1) ** n, 1) for n in units]
+    )
     assert intervals.classes.low <= intervals.images.low <= intervals.closed.low
     assert [
-        i.p_value for i in vars(three_intervals(equal, support, query, labels)).values() if isinstance(i, Interval)
+        i.p_value
+        for i in vars(three_intervals(equal, support, query, labels)).values()
+        if isinstance(i, Interval)
     ] == [1] * 3
 
 
@@ -165,7 +201,9 @@ def test_how_many_units_are_held_at_once_changes_nothing(run, monkeypatch):
     monkeypatch.setattr(sys.modules["fslcore.stats.three_intervals"], "AT_ONCE", 7)
     intervals.append(three_intervals(*run(400)))
     assert intervals[0].image_variance == pytest.approx(intervals[1].image_variance, rel=1e-12)
-    assert intervals[0].classes.half_width == pytest.approx(intervals[1].classes.half_width, rel=1e-12)
+    assert intervals[0].classes.half_width == pytest.approx(
+        intervals[1].classes.half_width, rel=1e-12
+    )
 
 
 @pytest.mark.parametrize("part", ["three", "influence"])
@@ -202,7 +240,11 @@ def test_of_transductive_learners_what_an_image_changes_in_other_answers_counts(
     ]
     tasks = np.concatenate([list(product(of_class[a], of_class[b])) for a, b in pairs])
     tasks = np.random.default_rng(0).permutation(tasks)
-    support, query, held = tasks[..., 0], tasks[..., 1:].reshape(len(tasks), -1), tasks.reshape(len(tasks), -1)
+    support, query, held = (
+        tasks[..., 0],
+        tasks[..., 1:].reshape(len(tasks), -1),
+        tasks.reshape(len(tasks), -1),
+    )
     positions = np.unique(LABELS[support], axis=0, return_inverse=True)[1]
     result = {0: [], 3: []}
     for seed, steps in product(range(4), result):
@@ -212,9 +254,10 @@ def test_of_transductive_learners_what_an_image_changes_in_other_answers_counts(
         mean = right.mean(axis=1)
 
         def without(kept_tasks, weights, mean=mean):
-            return (np.bincount(positions[kept_tasks], mean[kept_tasks]) / np.bincount(positions[kept_tasks]))[
-                weights
-            ].mean()
+            return (
+                np.bincount(positions[kept_tasks], mean[kept_tasks])
+                / np.bincount(positions[kept_tasks])
+            )[weights].mean()
 
         images = [without(~(held == i).any(axis=1), slice(None)) for i in range(len(LABELS))]
         classes = [without(slice(None), [c not in pair for pair in pairs]) for c in range(CLASSES)]
@@ -238,8 +281,12 @@ def test_of_transductive_learners_what_an_image_changes_in_other_answers_counts(
     alone, together = (np.sum(result[steps], axis=0) for steps in result)
     assert alone[1] == pytest.approx(alone[0], rel=0.03) and together[1] < 0.75 * together[0]
     for column in (2, 5):
-        assert [x[column] for x in (alone, together)] == pytest.approx([x[0] for x in (alone, together)], rel=0.06)
-    assert alone[4] == pytest.approx(alone[3], rel=0.01) and together[4] == pytest.approx(together[3], rel=0.01)
+        assert [x[column] for x in (alone, together)] == pytest.approx(
+            [x[0] for x in (alone, together)], rel=0.06
+        )
+    assert alone[4] == pytest.approx(alone[3], rel=0.01) and together[4] == pytest.approx(
+        together[3], rel=0.01
+    )
 
 
 def test_true_and_false_have_bounds_and_numbers_have_those_that_are_given(run):
@@ -284,10 +331,17 @@ def test_rare_hard_classes_near_the_ceiling_are_not_excluded(share, count):
     rng = np.random.default_rng(0)
     inside, before = [], []
     for _ in range(400):
-        of_class = np.where(rng.random(count) < share, 60.0, rng.normal(99.9, 0.05, count).clip(99.7, 100))
-        truth, half = 99.9 - 39.9 * share, stats.t.ppf(0.975, count - 1) * of_class.std(ddof=1) / count**0.5
+        of_class = np.where(
+            rng.random(count) < share, 60.0, rng.normal(99.9, 0.05, count).clip(99.7, 100)
+        )
+        truth, half = (
+            99.9 - 39.9 * share,
+            stats.t.ppf(0.975, count - 1) * of_class.std(ddof=1) / count**0.5,
+        )
         for into, classes in ((inside, count), (before, None)):
-            interval = Interval(of_class.mean(), half, 0.95, 600, "classes", count - 1, None, (0, 100), classes)
+            interval = Interval(
+                of_class.mean(), half, 0.95, 600, "classes", count - 1, None, (0, 100), classes
+            )
             into.append(interval.low <= truth <= interval.high)
     assert np.mean(inside) > 0.92 > np.mean(before)
 
@@ -297,11 +351,16 @@ def test_a_plan_is_of_a_difference():
     tasks = sample_closed(labels, tasks=50, shots=1, queries=3)
     right = np.random.default_rng(0).integers(0, 2, (2, *tasks.query.shape))
     places = tasks.support, tasks.query, labels
-    first, pair = three_intervals(right[0] == 1, *places), three_intervals(right[0] - right[1], *places)
+    first, pair = (
+        three_intervals(right[0] == 1, *places),
+        three_intervals(right[0] - right[1], *places),
+    )
     shape = dict(images_per_class=12, n_classes=6, ways=5, shots=1, difference=0.1)
     assert plan(pair, **shape).n_tasks > 1
     for pilot in (first, three_intervals(100 * right[0], *places, bounds=(0, 100))):
-        with pytest.raises(InputError, match="pilot: its values lie between 0 and 1(00)?, as those of one method"):
+        with pytest.raises(
+            InputError, match="pilot: its values lie between 0 and 1(00)?, as those of one method"
+        ):
             plan(pilot, **shape)
     with pytest.raises(InputError, match="difference = 1e-300; more than 4.6e"):
         plan(pair, **shape | {"difference": 1e-300})
@@ -312,11 +371,15 @@ def tiny(spanning, seed, count=5):
     rng = np.random.default_rng(seed)
     labels = np.arange(3).repeat(count)
     groups = (
-        np.concatenate([rng.permutation(count + 2)[:count] for _ in range(3)]) if spanning else np.arange(len(labels))
+        np.concatenate([rng.permutation(count + 2)[:count] for _ in range(3)])
+        if spanning
+        else np.arange(len(labels))
     )
     style = rng.normal(size=(groups.max() + 1, 2))
     return (
-        rng.normal(size=(3, 2))[labels] + 0.8 * style[groups] + 0.6 * rng.normal(size=(len(labels), 2)),
+        rng.normal(size=(3, 2))[labels]
+        + 0.8 * style[groups]
+        + 0.6 * rng.normal(size=(len(labels), 2)),
         labels,
         groups,
     )
@@ -365,8 +428,17 @@ def test_groups_of_which_tasks_leave_one_are_told():
     """Four groups, with images in every class: the supports of three classes hold three, and a query is of the last."""
     labels, groups = np.arange(6).repeat(8), np.tile(np.arange(4).repeat(2), 6)
     tasks = sample_closed(labels, tasks=100, ways=3, shots=1, queries=1, groups=groups)
-    with pytest.raises(InputError, match="^groups: a class has too few to leave one out; fewer shots"):
-        three_intervals(np.ones((100, 3)), tasks.support, tasks.query, labels, groups=groups, group_disjoint=True)
+    with pytest.raises(
+        InputError, match="^groups: a class has too few to leave one out; fewer shots"
+    ):
+        three_intervals(
+            np.ones((100, 3)),
+            tasks.support,
+            tasks.query,
+            labels,
+            groups=groups,
+            group_disjoint=True,
+        )
 
 
 def test_the_influence_of_tasks_kept_apart_agrees_with_the_three_intervals():
@@ -377,8 +449,12 @@ def test_the_influence_of_tasks_kept_apart_agrees_with_the_three_intervals():
     skill = rng.normal(size=2000)[groups % 2000]
     right = 100.0 * (skill[tasks.query] + rng.normal(size=tasks.query.shape) > -0.5)
     images = np.concatenate([tasks.support, tasks.query], axis=1)
-    exact = three_intervals(right, tasks.support, tasks.query, labels, groups=groups, group_disjoint=True)
-    intervals = influence(right.mean(axis=1), images, labels, groups=groups, group_disjoint=True).intervals()
+    exact = three_intervals(
+        right, tasks.support, tasks.query, labels, groups=groups, group_disjoint=True
+    )
+    intervals = influence(
+        right.mean(axis=1), images, labels, groups=groups, group_disjoint=True
+    ).intervals()
     assert intervals.image_variance == pytest.approx(exact.image_variance, rel=0.15)
     assert intervals.class_variance == pytest.approx(exact.class_variance, rel=0.15)
 
@@ -386,31 +462,48 @@ def test_the_influence_of_tasks_kept_apart_agrees_with_the_three_intervals():
 def test_a_class_that_no_task_holds_changes_nothing_where_groups_are_apart():
     labels, groups = np.arange(6).repeat(8), np.arange(48) // 2
     held = labels < 5
-    tasks = sample_closed(labels[held], groups=groups[held], ways=3, shots=1, queries=1, tasks=600, seed=0)
+    tasks = sample_closed(
+        labels[held], groups=groups[held], ways=3, shots=1, queries=1, tasks=600, seed=0
+    )
     right = 1.0 * (np.random.default_rng(0).random((600, 3)) < 0.6)
     places = right, tasks.support, tasks.query
     intervals = three_intervals(*places, labels, groups=groups, group_disjoint=True)
-    assert intervals == three_intervals(*places, labels[held], groups=groups[held], group_disjoint=True)
+    assert intervals == three_intervals(
+        *places, labels[held], groups=groups[held], group_disjoint=True
+    )
 
 
 def test_groups_of_classes_are_those_of_the_classes_that_tasks_hold():
     """Tasks that keep groups apart, and a first class that none of them holds."""
     labels, groups = np.arange(7).repeat(8), np.arange(56) // 2
     kin, held = (labels + 1) // 2, labels > 0
-    tasks = sample_closed(labels[held], groups=groups[held], ways=3, shots=1, queries=2, tasks=600, seed=0)
+    tasks = sample_closed(
+        labels[held], groups=groups[held], ways=3, shots=1, queries=2, tasks=600, seed=0
+    )
     values = np.random.default_rng(0).normal(70, 9, 600)
     images = np.concatenate([tasks.support, tasks.query], axis=1)
     intervals = influence(
-        values, images, labels[held], groups=groups[held], class_groups=kin[held], group_disjoint=True
+        values,
+        images,
+        labels[held],
+        groups=groups[held],
+        class_groups=kin[held],
+        group_disjoint=True,
     ).intervals()
-    whole_set = influence(values, images + 8, labels, groups=groups, class_groups=kin, group_disjoint=True).intervals()
+    whole_set = influence(
+        values, images + 8, labels, groups=groups, class_groups=kin, group_disjoint=True
+    ).intervals()
     assert whole_set.classes == intervals.classes and whole_set.images == intervals.images
     hard = values + 5 * (kin[held][tasks.support] == 1).sum(axis=1)  # classes of one kind are alike
     arguments = dict(groups=groups[held], group_disjoint=True)
     element, kinds = (
-        influence(hard, images, labels[held], class_groups=part, **arguments).intervals() for part in (None, kin[held])
+        influence(hard, images, labels[held], class_groups=part, **arguments).intervals()
+        for part in (None, kin[held])
     )
-    assert kinds.image_variance == element.image_variance and kinds.class_variance > 1.3 * element.class_variance > 0
+    assert (
+        kinds.image_variance == element.image_variance
+        and kinds.class_variance > 1.3 * element.class_variance > 0
+    )
 
 
 def test_groups_are_refused_for_what_the_tasks_hold():
@@ -425,14 +518,22 @@ def test_groups_are_refused_for_what_the_tasks_hold():
 
 def test_bounds_are_those_that_are_given(run):
     values, *places = run(200)
-    percent, share = (three_intervals(values / unit, *places, bounds=(0, 100 / unit)) for unit in (1, 100))
-    assert percent.images.bounds == percent.classes.bounds == (0, 100) and share.images.bounds == (0, 1)
+    percent, share = (
+        three_intervals(values / unit, *places, bounds=(0, 100 / unit)) for unit in (1, 100)
+    )
+    assert percent.images.bounds == percent.classes.bounds == (0, 100) and share.images.bounds == (
+        0,
+        1,
+    )
     assert share.classes.low == pytest.approx(percent.classes.low / 100)
     without = three_intervals(values, *places).images
     assert without.bounds is None and without.high == without.mean + without.half_width
     from_tasks = influence(values.mean(axis=1), places[0], places[2])
     assert from_tasks.intervals(bounds=(0, 100)).images.bounds == (0, 100)
-    for call in (lambda b: three_intervals(values, *places, bounds=b), lambda b: from_tasks.intervals(bounds=b)):
+    for call in (
+        lambda b: three_intervals(values, *places, bounds=b),
+        lambda b: from_tasks.intervals(bounds=b),
+    ):
         with pytest.raises(InputError, match="mean = .*; 0 to 1 is allowed"):
             call((0, 1))
 
@@ -449,13 +550,19 @@ def test_images_of_classes_that_no_task_holds_do_not_matter(function, grouped):
         support, query = tasks.support + shift, tasks.query + shift
         if function == "three_intervals":
             return three_intervals(1.0 * right, support, query, labels, **groups)
-        return influence(right.mean(axis=1), np.concatenate([support, query], axis=1), labels, **groups).intervals()
+        return influence(
+            right.mean(axis=1), np.concatenate([support, query], axis=1), labels, **groups
+        ).intervals()
 
     without = intervals(0, labels, groups)
-    with_extra = intervals(7, np.r_[extra, labels], {name: np.r_[extra, group] for name, group in groups.items()})
+    with_extra = intervals(
+        7, np.r_[extra, labels], {name: np.r_[extra, group] for name, group in groups.items()}
+    )
     for kind in ("closed", "images", "classes"):
         first, second = getattr(without, kind), getattr(with_extra, kind)
-        assert (first.mean, first.half_width, first.df) == pytest.approx((second.mean, second.half_width, second.df))
+        assert (first.mean, first.half_width, first.df) == pytest.approx(
+            (second.mean, second.half_width, second.df)
+        )
         assert first.n_tasks == second.n_tasks and np.isfinite(first.half_width)
 
 
@@ -463,13 +570,22 @@ BAD_TASKS = [
     (lambda a: {"values": a["values"][:, 1:]}, r"values have shape \(20, 8\), query \(20, 9\)"),
     (lambda a: {"query": np.where(a["query"] > 40, -1, a["query"])}, "without padding"),
     (lambda a: {"labels": a["labels"][:40]}, "images 0 to 39 are allowed"),
-    (lambda a: {"query": np.concatenate([a["support"][:, :1], a["query"][:, 1:]], axis=1)}, "twice in a task"),
+    (
+        lambda a: {"query": np.concatenate([a["support"][:, :1], a["query"][:, 1:]], axis=1)},
+        "twice in a task",
+    ),
     (lambda a: {"support": a["support"][:, 1:]}, "^support: 3 classes with equal numbers"),
-    (lambda a: {name: a[name][:, 1:] for name in ("query", "values")}, "^query: 3 classes with equal numbers"),
+    (
+        lambda a: {name: a[name][:, 1:] for name in ("query", "values")},
+        "^query: 3 classes with equal numbers",
+    ),
     (lambda a: other_support(a, [0, 8, 9, 10, 16, 17]), "^support: 3 classes with equal numbers"),
     (lambda a: other_support(a, [0, 1, 2, 3, 8, 9]), "^support: 3 classes with equal numbers"),
     (lambda a: {"support": np.roll(a["support"], 1, axis=0)}, "different classes|twice in a task"),
-    (lambda a: {name: a[name][:19] for name in ("values", "support", "query")}, "19 tasks; at least 20"),
+    (
+        lambda a: {name: a[name][:19] for name in ("values", "support", "query")},
+        "19 tasks; at least 20",
+    ),
 ]
 
 
@@ -484,7 +600,9 @@ def other_support(arguments, images):
 def test_bad_tasks_are_refused(change, words):
     labels = np.arange(6).repeat(8)
     tasks = sample_closed(labels, tasks=20, ways=3, shots=2, queries=3)
-    arguments = dict(values=np.ones((20, 9)), support=tasks.support, query=tasks.query, labels=labels)
+    arguments = dict(
+        values=np.ones((20, 9)), support=tasks.support, query=tasks.query, labels=labels
+    )
     with pytest.raises(InputError, match=words):
         three_intervals(**arguments | change(arguments))
 
@@ -499,16 +617,27 @@ def test_a_class_too_small_to_leave_an_image_out():
 def test_tasks_that_are_not_kept_apart_are_refused():
     labels, groups = np.arange(4).repeat(12), np.arange(48) // 2
     ordinary, is_disjoint = (
-        sample_closed(labels, tasks=100, ways=3, shots=1, queries=3, groups=part) for part in (None, groups)
+        sample_closed(labels, tasks=100, ways=3, shots=1, queries=3, groups=part)
+        for part in (None, groups)
     )
     shared = [set(groups[s]) & set(groups[q]) for s, q in zip(ordinary.support, ordinary.query)]
     first = next(task for task, names in enumerate(shared) if names)
     twice = is_disjoint.query.copy()
     twice[:, 1] = twice[:, 0] ^ 1  # the other image of the same group
     for tasks, given_groups, words in (
-        ((ordinary.support, ordinary.query), groups, f"groups: {min(shared[first])} is in .* of task {first}, which"),
+        (
+            (ordinary.support, ordinary.query),
+            groups,
+            f"groups: {min(shared[first])} is in .* of task {first}, which",
+        ),
         ((ordinary.support, ordinary.query), None, "group_disjoint = True; the groups"),
         ((is_disjoint.support, twice), groups, "two images of a group in a class"),
     ):
         with pytest.raises(InputError, match=words):
-            three_intervals(np.ones(ordinary.query.shape), *tasks, labels, groups=given_groups, group_disjoint=True)
+            three_intervals(
+                np.ones(ordinary.query.shape),
+                *tasks,
+                labels,
+                groups=given_groups,
+                group_disjoint=True,
+            )

@@ -24,7 +24,9 @@ def test_one_method_has_student_s_interval(level, df):
     winner = stats.winner_interval([70.0], [[4.0]], df, level)
     half = stats.Interval(70.0, winner.half_width, level, 99, "paired", df).standard_error
     assert half == pytest.approx(2.0)
-    assert ends(winner)[1:4] == pytest.approx([70, 70 - winner.half_width, 70 + winner.half_width], abs=1e-6)
+    assert ends(winner)[1:4] == pytest.approx(
+        [70, 70 - winner.half_width, 70 + winner.half_width], abs=1e-6
+    )
 
 
 def test_scores_of_one_method_have_the_open_interval():
@@ -40,11 +42,15 @@ def test_the_ends_are_quantiles_of_the_truncated_normal_distribution(gap, rho):
     winner = stats.winner_interval([gap, 0.0], correlated(2, rho))
     reach = simultaneous.reach_of(correlated(2, rho))
     c = simultaneous.factor(reach, 2, np.inf, 0.995)
-    cut = gap - gap / (1 - rho)  # the lowest at which the first is still chosen, given what is independent of it
+    cut = gap - gap / (
+        1 - rho
+    )  # the lowest at which the first is still chosen, given what is independent of it
 
     def share(mean):
         low, high = max(cut, mean - c), mean + c
-        return quad(norm.pdf, low - mean, gap - mean)[0] / quad(norm.pdf, low - mean, high - mean)[0]
+        return (
+            quad(norm.pdf, low - mean, gap - mean)[0] / quad(norm.pdf, low - mean, high - mean)[0]
+        )
 
     error = (0.05 - 0.005) / 0.995 / 2
     assert [share(winner.low), share(winner.estimate), share(winner.high)] == pytest.approx(
@@ -88,7 +94,11 @@ def quick(monkeypatch):
 
     def once(correlation):
         key = correlation.tobytes()
-        return expected.setdefault(key, simultaneous.reach_of(correlation)) if key not in expected else expected[key]
+        return (
+            expected.setdefault(key, simultaneous.reach_of(correlation))
+            if key not in expected
+            else expected[key]
+        )
 
     monkeypatch.setattr(chosen, "reach_of", once)
 
@@ -117,7 +127,9 @@ def test_it_holds_the_truth_with_the_fewest_tasks_that_it_takes(quick, methods):
     rng = np.random.default_rng(12)
     holds = 0
     for _ in range(600):
-        x = -rng.exponential(1, (methods, chosen.FEWEST_TASKS)) - 1.5 * rng.exponential(1, chosen.FEWEST_TASKS)
+        x = -rng.exponential(1, (methods, chosen.FEWEST_TASKS)) - 1.5 * rng.exponential(
+            1, chosen.FEWEST_TASKS
+        )
         winner = stats.winner_interval(x)
         holds += winner.low <= -2.5 <= winner.high
     assert holds / 600 > 0.95 - 3 * 0.0089 - 0.02

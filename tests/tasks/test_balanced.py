@@ -5,8 +5,7 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from scipy import stats
 
 from fslcore.errors import InputError
@@ -17,7 +16,9 @@ SIZES = [600, 20, 31, 400, 45, 80, 20, 250]
 
 def uses(tasks, labels):
     """How many tasks hold each class, and the pairs of classes that meet."""
-    classes = [sorted(set(labels[np.concatenate(images)])) for images in zip(tasks.support, tasks.query)]
+    classes = [
+        sorted(set(labels[np.concatenate(images)])) for images in zip(tasks.support, tasks.query)
+    ]
     meetings = Counter(pair for task in classes for pair in combinations(task, 2))
     return Counter(c for task in classes for c in task), meetings
 
@@ -39,7 +40,9 @@ def check_images(tasks):
 def test_classes_are_in_equally_many_tasks_to_within_one(sizes, ways, shots, queries, seed):
     labels = np.random.default_rng(seed).permutation(np.repeat(np.arange(len(sizes)) * 3, sizes))
     times = [n // (shots + queries) for n in sizes if n >= shots + queries]
-    shape = dict(ways=ways, shots=shots, queries=queries, seed=seed, skip_small_classes=True, balanced=True)
+    shape = dict(
+        ways=ways, shots=shots, queries=queries, seed=seed, skip_small_classes=True, balanced=True
+    )
     count = len(times) * min(times, default=0) // ways
     if len(times) < ways or count < 2:
         with pytest.raises(InputError):
@@ -52,7 +55,9 @@ def test_classes_are_in_equally_many_tasks_to_within_one(sizes, ways, shots, que
         label = labels[index].reshape(count, ways, per_class)
         assert (label == label[..., :1]).all()
         assert (np.diff(np.sort(label[..., 0])) > 0).all()
-    for first in range(2, count + 1):  # also of the first tasks, so that a smaller number keeps the balance
+    for first in range(
+        2, count + 1
+    ):  # also of the first tasks, so that a smaller number keeps the balance
         often = uses(tasks[:first], labels)[0]
         assert len(often) == min(len(times), first * ways)
         assert max(often.values()) - min(often.values()) <= (len(often) == len(times))
@@ -87,7 +92,11 @@ def test_the_mean_of_balanced_tasks_is_the_mean_in_which_classes_count_alike():
     value = np.arange(8.0) ** 2
     means = {
         balanced: [
-            value[labels[sample_open(labels, ways=4, shots=5, queries=5, seed=s, balanced=balanced).query]].mean()
+            value[
+                labels[
+                    sample_open(labels, ways=4, shots=5, queries=5, seed=s, balanced=balanced).query
+                ]
+            ].mean()
             for s in range(60)
         ]
         for balanced in (True, False)
@@ -127,4 +136,6 @@ def test_uneven_supports_take_their_images_from_all_classes():
 )
 def test_what_cannot_be_balanced(change, message):
     with pytest.raises(InputError, match=message):
-        sample_open(np.repeat(np.arange(8), 30), **{"shots": 5, "queries": 5, "balanced": True} | change)
+        sample_open(
+            np.repeat(np.arange(8), 30), **{"shots": 5, "queries": 5, "balanced": True} | change
+        )

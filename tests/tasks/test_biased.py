@@ -7,8 +7,7 @@ from math import prod
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, given, settings, strategies as st
 from scipy import stats
 
 from fslbook.fewstab.tables import gaps
@@ -24,7 +23,9 @@ METHODS = [("SC1", "QC3"), ("SC2", "QC2"), ("SC3", "QC1"), ("SC3", "QC2"), ("SC3
 def world(seed, sizes, attributes, share=0.4):
     """Shuffled labels, and attributes that images have at random, each with a frequency of its own a class."""
     rng = np.random.default_rng(seed)
-    labels = rng.permutation(np.repeat(np.arange(len(sizes)) * 3, sizes))  # labels need not be 0, 1, 2, …
+    labels = rng.permutation(
+        np.repeat(np.arange(len(sizes)) * 3, sizes)
+    )  # labels need not be 0, 1, 2, …
     often = rng.beta(share * 2, (1 - share) * 2, (len(sizes), attributes))
     return labels, rng.random((len(labels), attributes)) < often[labels // 3]
 
@@ -33,7 +34,9 @@ def world(seed, sizes, attributes, share=0.4):
 def cases(draw):
     sizes = draw(st.lists(st.integers(2, 25), min_size=3, max_size=5))
     labels, has = world(draw(st.integers(0, 999)), sizes, draw(st.integers(2, 5)))
-    shape = dict(ways=draw(st.integers(2, 3)), shots=draw(st.integers(1, 3)), queries=draw(st.integers(1, 4)))
+    shape = dict(
+        ways=draw(st.integers(2, 3)), shots=draw(st.integers(1, 3)), queries=draw(st.integers(1, 4))
+    )
     return labels, has, shape, dict(zip(("support", "query"), draw(st.sampled_from(METHODS))))
 
 
@@ -43,7 +46,11 @@ def parts(labels, has, classes, attributes):
         is_of_class = labels == c
         others = has[:, np.delete(attributes, k)].any(axis=1)
         has_own = is_of_class & has[:, attributes[k]]
-        yield set(np.flatnonzero(is_of_class)), set(np.flatnonzero(has_own)), set(np.flatnonzero(others))
+        yield (
+            set(np.flatnonzero(is_of_class)),
+            set(np.flatnonzero(has_own)),
+            set(np.flatnonzero(others)),
+        )
 
 
 def candidates_of_support(support, images, has_own, others):
@@ -53,7 +60,9 @@ def candidates_of_support(support, images, has_own, others):
 def choices(labels, has, ways, shots, queries, support):
     """Every set of (class, attribute) that starting again from scratch would accept, with its weight."""
     names = np.unique(labels)
-    spurious = {c: [a for a in range(has.shape[1]) if 0 < has[labels == c, a].mean() < 1] for c in names}
+    spurious = {
+        c: [a for a in range(has.shape[1]) if 0 < has[labels == c, a].mean() < 1] for c in names
+    }
     weights = {}
     for classes in combinations(names, ways):
         for attributes in product(*(spurious[c] for c in classes)):
@@ -85,7 +94,9 @@ def score(image, candidates, has, attributes):
     return sum(Fraction(int(has[list(candidates), a].sum()), len(candidates)) for a in free)
 
 
-@pytest.mark.parametrize("patience", [0, 500])  # by attributes, where support is SC3, and by classes
+@pytest.mark.parametrize(
+    "patience", [0, 500]
+)  # by attributes, where support is SC3, and by classes
 @settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(case=cases())
 def test_a_task_has_what_its_construction_asks_for(monkeypatch, patience, case):
@@ -119,25 +130,39 @@ def test_a_task_has_what_its_construction_asks_for(monkeypatch, patience, case):
             assert set(q) <= candidates
             if methods["query"] == "QC3":
                 scores = {i: score(i, candidates, has, attributes) for i in candidates}
-                assert max(scores[i] for i in q) <= min((scores[i] for i in candidates - set(q)), default=np.inf)
+                assert max(scores[i] for i in q) <= min(
+                    (scores[i] for i in candidates - set(q)), default=np.inf
+                )
     assert tasks.sampler["fallbacks"] == fallbacks
     fewer, first_attributes = sample_biased(labels, has, tasks=5, seed=3, **shape, **methods)
     assert fewer.digest == tasks[:5].digest and (first_attributes == attribute[:5]).all()
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("support, patience", [("SC1", 500), ("SC2", 500), ("SC3", 500), ("SC3", 0)])
+@pytest.mark.parametrize(
+    "support, patience", [("SC1", 500), ("SC2", 500), ("SC3", 500), ("SC3", 0)]
+)
 @pytest.mark.parametrize("seed, share", [(9, 0.3), (4, 0.4)])
-def test_choices_are_those_of_starting_again_from_scratch(monkeypatch, support, patience, seed, share):
+def test_choices_are_those_of_starting_again_from_scratch(
+    monkeypatch, support, patience, seed, share
+):
     monkeypatch.setattr(weighted_sampler, "PATIENCE", patience)
     labels, has = world(seed, (14, 16, 22, 15), 5, share)
     shape = dict(ways=3, shots=2, queries=3)
     possible = choices(labels, has, **shape, support=support)
     assert 20 < len(possible) < len(choices(labels, has, 3, 0, 0, "SC2"))  # some are refused
     # The first tasks of many draws: later ones profit from what the sampler has learnt of its bounds.
-    runs = [sample_biased(labels, has, tasks=2, seed=s, support=support, query="QC1", **shape) for s in range(1000)]
-    images, attribute = np.concatenate([r[0].support for r in runs]), np.concatenate([r[1] for r in runs])
-    check_frequencies([frozenset(zip(labels[s[::2]], a)) for s, a in zip(images, attribute)], possible)
+    runs = [
+        sample_biased(labels, has, tasks=2, seed=s, support=support, query="QC1", **shape)
+        for s in range(1000)
+    ]
+    images, attribute = (
+        np.concatenate([r[0].support for r in runs]),
+        np.concatenate([r[1] for r in runs]),
+    )
+    check_frequencies(
+        [frozenset(zip(labels[s[::2]], a)) for s, a in zip(images, attribute)], possible
+    )
     assert len(set(possible.values())) > 1  # classes differ in their numbers of spurious attributes
     # the order of the classes, too, is any
     first = np.bincount(labels[images[:, 0]] // 3, minlength=4)
@@ -150,19 +175,25 @@ def test_every_candidate_is_equally_likely():
     labels = np.repeat([0, 1], 12)
     has = np.zeros((24, 2), dtype=bool)
     has[:8, 0] = has[12:20, 1] = True
-    has[6:10, 1] = has[18:22, 0] = True  # of class 0, 6 images suit the support; 2 the query across classes, 4 within
+    has[6:10, 1] = has[18:22, 0] = (
+        True  # of class 0, 6 images suit the support; 2 the query across classes, 4 within
+    )
 
     def counts(index, attribute):
         """How often the images of class 0 are drawn where each class has the attribute of its number."""
         is_own = (labels[tasks.support[:, ::3]] == attribute).all(axis=1)
         return np.bincount(index[is_own].ravel(), minlength=24)[:12]
 
-    tasks, attribute = sample_biased(labels, has, tasks=6000, ways=2, shots=3, queries=2, query="QC1", seed=2)
+    tasks, attribute = sample_biased(
+        labels, has, tasks=6000, ways=2, shots=3, queries=2, query="QC1", seed=2
+    )
     support, query = counts(tasks.support, attribute), counts(tasks.query, attribute)
     assert stats.chisquare(support[:6]).pvalue > 1e-3 and (support[6:] == 0).all()
     assert stats.chisquare(query[8:]).pvalue > 1e-3 and (query[:8] == 0).all()
     # Equal scores: the lowest are taken at random.
-    tasks, attribute = sample_biased(labels, has, tasks=6000, ways=2, shots=3, queries=1, query="QC3", seed=2)
+    tasks, attribute = sample_biased(
+        labels, has, tasks=6000, ways=2, shots=3, queries=1, query="QC3", seed=2
+    )
     query = counts(tasks.query, attribute)
     assert stats.chisquare(query[8:10]).pvalue > 1e-3 and query[10:].sum() == 0
 
@@ -204,7 +235,9 @@ def test_weight_of_a_set_is_the_permanent_and_only_possible_classes_are_drawn(wa
     rng = np.random.default_rng(seed)
     weight = rng.random((ways, classes)) * (rng.random((ways, classes)) < 0.7)
     places = np.arange(ways)
-    products = {chosen: weight[places, list(chosen)].prod() for chosen in permutations(range(classes), ways)}
+    products = {
+        chosen: weight[places, list(chosen)].prod() for chosen in permutations(range(classes), ways)
+    }
     total = sum(products.values())
     assert _matching_weights(weight)[-1, -1] == pytest.approx(total)
     if total:
@@ -223,7 +256,10 @@ def test_weight_of_a_set_is_the_permanent_and_only_possible_classes_are_drawn(wa
         (dict(support="SC4"), "support = SC4; SC1, SC2, SC3 are allowed"),
         (dict(query="QC0"), "query = QC0; QC1, QC2, QC3"),
         (dict(variant="released", query="QC1"), "the released variant knows SC3 and QC3 only"),
-        (dict(variant="released", shots=11), "that, in a class, 11 images have and 3 lack: 0; at least 3"),
+        (
+            dict(variant="released", shots=11),
+            "that, in a class, 11 images have and 3 lack: 0; at least 3",
+        ),
         (dict(shots=(1, 2, 3)), "equal numbers per class"),
         (dict(tasks=1), "tasks = 1; a whole number of at least 2"),
         (dict(seed=-1), "seed = -1"),
@@ -247,7 +283,9 @@ def test_where_no_task_can_be_built_the_error_says_which_condition_fails_for_whi
     sample_biased(labels, has, tasks=2, ways=4, shots=3, queries=4)
     has[20:26] = has[30:36] = True  # cats and dogs that have one attribute have them all
     shape = dict(tasks=2, ways=3, shots=3, queries=4)
-    with pytest.raises(InputError, match="SC3 with 3 shots: no task of 3 ways; too few .* ant, bee, cat, dog"):
+    with pytest.raises(
+        InputError, match="SC3 with 3 shots: no task of 3 ways; too few .* ant, bee, cat, dog"
+    ):
         sample_biased(labels, has, **shape)
     sample_biased(labels, has, **shape, support="SC2")
     has[:, 1:] = False
@@ -257,9 +295,14 @@ def test_where_no_task_can_be_built_the_error_says_which_condition_fails_for_whi
     has[:] = False
     for c in range(3):
         a, b = {0, 1, 2} - {c}
-        has[10 * c : 10 * c + 6, c] = has[10 * c : 10 * c + 3, a] = has[10 * c + 3 : 10 * c + 6, b] = True
+        has[10 * c : 10 * c + 6, c] = has[10 * c : 10 * c + 3, a] = has[
+            10 * c + 3 : 10 * c + 6, b
+        ] = True
     sample_biased(labels, has, tasks=2, ways=2, shots=3, queries=4)
-    with pytest.raises(InputError, match="SC3 with 3 shots: no task .*, though pairs .* of ant, bee, cat never 3 at"):
+    with pytest.raises(
+        InputError,
+        match="SC3 with 3 shots: no task .*, though pairs .* of ant, bee, cat never 3 at",
+    ):
         sample_biased(labels, has, **shape)
 
 
@@ -301,7 +344,9 @@ def test_released_variant_draws_attributes_first():
     possible = released_choices(labels, has, **shape)
     assert len(possible) > 20 and len(set(possible.values())) > 1
     tasks, attribute = sample_biased(labels, has, tasks=4000, variant="released", seed=4, **shape)
-    check_frequencies([frozenset(zip(labels[s[::2]], a)) for s, a in zip(tasks.support, attribute)], possible)
+    check_frequencies(
+        [frozenset(zip(labels[s[::2]], a)) for s, a in zip(tasks.support, attribute)], possible
+    )
     assert tasks.sampler["fallbacks"] == 0
 
 
@@ -322,7 +367,9 @@ def test_released_variant_ranks_by_the_number_of_other_attributes(seed):
     fallbacks = relaxed = 0
     for support, query, attributes in zip(tasks.support, tasks.query, attribute):
         sets = parts(labels, has, labels[support[::2]], attributes)
-        for s, q, (images, has_own, others) in zip(support.reshape(3, 2), query.reshape(3, 5), sets):
+        for s, q, (images, has_own, others) in zip(
+            support.reshape(3, 2), query.reshape(3, 5), sets
+        ):
             s, q, candidates = set(s), set(q), images - has_own
             assert s <= has_own
             relaxed += not s.isdisjoint(others)
@@ -357,14 +404,18 @@ def test_released_variant_relaxes_and_gives_up():
     with pytest.raises(InputError, match=says) as error:
         sample_biased(labels, has, **shape, variant="released")
     counts = re.findall(r"(\S+) (?:found )?no (?:class|support|query)", str(error.value))
-    assert len(counts) == 3 and sum(int(n.replace(",", "")) for n in counts) == 20_000  # each try failed once
+    assert (
+        len(counts) == 3 and sum(int(n.replace(",", "")) for n in counts) == 20_000
+    )  # each try failed once
     has[24:48] = False  # one class has all attributes, so the second finds none
     with pytest.raises(InputError, match="20,000 found no class for an attribute, 0 no support"):
         sample_biased(labels, has, **{**shape, "shots": 2}, variant="released")
     # Of class 0 too few images have only the other attribute: after five such queries one is intra-class.
     has[:] = False
     has[:6, 0] = has[2:8, 1] = has[24:32, 0] = has[30:38, 1] = True
-    tasks, attribute = sample_biased(labels, has, tasks=10, ways=2, shots=2, queries=3, variant="released")
+    tasks, attribute = sample_biased(
+        labels, has, tasks=10, ways=2, shots=2, queries=3, variant="released"
+    )
     assert tasks.sampler["fallbacks"] == 10 and tasks.sampler["relaxed"] == 0
 
 
@@ -389,9 +440,13 @@ def test_matched_tasks_hold_the_same_classes_and_any_images():
 def test_gaps_are_those_of_the_worst_class():
     rng = np.random.default_rng(0)
     label = np.broadcast_to(np.arange(3).repeat(6), (50, 18))
-    random, of_bias = ({m: Record(rng.random((50, 18)) < p, label) for m in ("ncc", "lr")} for p in (0.8, 0.6))
+    random, of_bias = (
+        {m: Record(rng.random((50, 18)) < p, label) for m in ("ncc", "lr")} for p in (0.8, 0.6)
+    )
     table = gaps(random, of_bias, level=0.9)
-    r, a = (100 * x["lr"].correct.reshape(50, 3, 6).mean(axis=2).min(axis=1) for x in (random, of_bias))
+    r, a = (
+        100 * x["lr"].correct.reshape(50, 3, 6).mean(axis=2).min(axis=1) for x in (random, of_bias)
+    )
     expected = [closed_interval(r, 0.9), closed_interval(a, 0.9), independent_interval(r, a, 0.9)]
     assert table.loc["lr", ["wAcc-R", "wAcc-A", "gap"]].tolist() == expected
     assert gaps(random, of_bias, paired=True).loc["lr", "gap"] == paired_interval(r, a)

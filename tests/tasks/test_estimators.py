@@ -6,8 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from sklearn.linear_model import LogisticRegression as SklearnLR
 from sklearn.model_selection import KFold
 
@@ -17,13 +16,26 @@ from fslcore.datasets.bank import Bank
 from fslcore.errors import InputError
 from fslcore.evaluation import Ready, Record, evaluate
 from fslcore.learners import LogisticRegression, NearestCentroid
-from fslcore.tasks import ESTIMATORS, Tasks, bootstrap, hold_out, k_fold, leave_one_out, resplit, sample_closed
+from fslcore.tasks import (
+    ESTIMATORS,
+    Tasks,
+    bootstrap,
+    hold_out,
+    k_fold,
+    leave_one_out,
+    resplit,
+    sample_closed,
+)
 
 
 def bank(classes=8, n=30, dim=20, seed=0):
     rng = np.random.default_rng(seed)
     x = np.maximum(rng.normal(size=(classes, 1, dim)) + rng.normal(size=(classes, n, dim)), 0)
-    return Bank(torch.from_numpy(x.reshape(-1, dim).astype(np.float32)), np.arange(classes).repeat(n), "test")
+    return Bank(
+        torch.from_numpy(x.reshape(-1, dim).astype(np.float32)),
+        np.arange(classes).repeat(n),
+        "test",
+    )
 
 
 @st.composite
@@ -81,11 +93,15 @@ def test_folds_partition_the_support_with_all_classes_in_each(tasks, k):
 def test_hold_out_is_the_first_fold_and_leave_one_out_has_as_many_as_images(tasks):
     n = (tasks.support >= 0).sum(axis=1)
     k = int(min(5, n.min()))
-    for (_, first_fold), (_, all_of_them) in zip(parts(hold_out(tasks, k), tasks), parts(k_fold(tasks, k), tasks)):
+    for (_, first_fold), (_, all_of_them) in zip(
+        parts(hold_out(tasks, k), tasks), parts(k_fold(tasks, k), tasks)
+    ):
         assert first_fold == all_of_them[:1]
     for t in range(len(tasks)):
         single = tasks[t : t + 1]
-        for (_, a), (_, b) in zip(parts(leave_one_out(single), single), parts(k_fold(single, int(n[t])), single)):
+        for (_, a), (_, b) in zip(
+            parts(leave_one_out(single), single), parts(k_fold(single, int(n[t])), single)
+        ):
             assert a == b
     owner = leave_one_out(tasks).owner
     assert (np.bincount(owner) == n).all() and (np.diff(owner) >= 0).all()
@@ -104,7 +120,13 @@ def test_bootstrap_draws_all_classes_and_tests_on_what_it_left_out(tasks, rounds
 
 def test_bootstrap_asks_for_no_class_that_the_support_lacks():
     label = np.array([[0, 0, 0, 2, 2, 2]] * 3)
-    tasks = Tasks(np.arange(18).reshape(3, 6), label, np.arange(18, 24).reshape(3, 2), np.array([[0, 2]] * 3), 3)
+    tasks = Tasks(
+        np.arange(18).reshape(3, 6),
+        label,
+        np.arange(18, 24).reshape(3, 2),
+        np.array([[0, 2]] * 3),
+        3,
+    )
     split = bootstrap(tasks, rounds=20)
     assert len(split.tasks) == 60 and set(split.tasks.support_label.ravel()) == {0, 2}
 
@@ -119,14 +141,19 @@ def test_bootstrap_takes_each_image_equally_often():
     # chance of a given image unseen in 12 draws, a little lower as draws without a class are thrown away
     assert 0.33 < expected < (11 / 12) ** 12
     # within 4.5 standard errors of a share of 10,000
-    assert np.abs(share - expected).max() < 4.5 * np.sqrt(expected * (1 - expected) / len(split.owner))
+    assert np.abs(share - expected).max() < 4.5 * np.sqrt(
+        expected * (1 - expected) / len(split.owner)
+    )
 
 
 @pytest.mark.parametrize("shots", [5, (4, 4, 5, 6, 6)])
 @pytest.mark.parametrize("name", ["hold-out", "3-fold", "5-fold", "leave-one-out", "bootstrap"])
 def test_the_first_tasks_are_split_in_the_same_way_however_many_follow(name, shots):
     few, many = (
-        resplit(sample_closed(np.arange(7).repeat(20), tasks=t, shots=shots, queries=2), name, seed=3) for t in (3, 8)
+        resplit(
+            sample_closed(np.arange(7).repeat(20), tasks=t, shots=shots, queries=2), name, seed=3
+        )
+        for t in (3, 8)
     )
     n = len(few.owner)
     assert (many.owner[:n] == few.owner).all() and (many.owner[n:] >= 3).all()
@@ -180,13 +207,17 @@ def test_bootstrap_estimates_are_those_of_a_loop_over_scikit_learn():
     features = bank()
     x = torch.nn.functional.normalize(features.data.double(), dim=1).numpy()
     tasks = sample_closed(features.labels, tasks=4, shots=(4, 4, 5, 6, 6), queries=1)
-    ours = resampled.run(Ready(features, None, LogisticRegression(tol=1e-9)), tasks, ["bootstrap"], rounds=7, seed=2)
+    ours = resampled.run(
+        Ready(features, None, LogisticRegression(tol=1e-9)), tasks, ["bootstrap"], rounds=7, seed=2
+    )
     split = bootstrap(tasks, 7, 2).tasks
     scores = []
     for s, a, q, b in zip(split.support, split.support_label, split.query, split.query_label):
         fitted = SklearnLR(tol=1e-9, max_iter=5000).fit(x[s[s >= 0]], a[a >= 0])
         scores.append(fitted.score(x[q[q >= 0]], b[b >= 0]))
-    assert ours["bootstrap"].to_numpy() == pytest.approx(np.reshape(scores, (4, 7)).mean(axis=1), abs=1e-12)
+    assert ours["bootstrap"].to_numpy() == pytest.approx(
+        np.reshape(scores, (4, 7)).mean(axis=1), abs=1e-12
+    )
 
 
 def test_estimate_is_the_mean_over_resplits_and_nan_without_any():
@@ -224,7 +255,10 @@ NO_DRAW = "none of 2000 draws of 81 support images held all 80 classes"
         (lambda: k_fold(closed(5, shots=2), 1), "k = 1; a whole number of at least 2"),
         (lambda: k_fold(closed(5, shots=2), 11), "k = 11; task 0 has a support of 10: 2 to 10"),
         (lambda: hold_out(closed(5, shots=2), 12), "k = 12; task 0"),
-        (lambda: leave_one_out(SINGLE), "k = 1; task 0 has a support of 1: at least 2 images are needed"),
+        (
+            lambda: leave_one_out(SINGLE),
+            "k = 1; task 0 has a support of 1: at least 2 images are needed",
+        ),
         (
             lambda: leave_one_out(closed(2, shots=(1, 3)), refill=True),
             "refilled: task 0 has a class with one image; at least 2",

@@ -8,8 +8,7 @@ from itertools import permutations, product
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from scipy import stats
 
 from fslcore.errors import InputError
@@ -113,7 +112,10 @@ def test_every_class_and_every_image_is_equally_likely(sampler):
     if sampler == "closed":
         draws = [sample_closed(labels, tasks=4000, ways=3, shots=1, queries=2, seed=1)]
     else:  # the first two tasks of many draws: later ones depend on what is left
-        draws = [sample_open(labels, ways=3, shots=1, queries=2, seed=s, max_tasks=2)[:1] for s in range(3000)]
+        draws = [
+            sample_open(labels, ways=3, shots=1, queries=2, seed=s, max_tasks=2)[:1]
+            for s in range(3000)
+        ]
     for tasks in draws:
         np.add.at(classes, labels[tasks.support].ravel(), 1)
         np.add.at(images, tasks.query.ravel(), 1)
@@ -139,7 +141,9 @@ def test_open_sampling_is_linear_7_7_million_images():
         "status = open('/proc/self/status').read()\n"
         "print(n, time.process_time() - t, int(re.search(r'VmHWM:\\s+(\\d+)', status)[1]) / 1e6)"
     )
-    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    out = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    ).stdout
     tasks, seconds, gigabytes = map(float, out.split())
     assert tasks > 76_900  # of 76,960 that 7.7 million images could hold
     assert seconds < 10 and gigabytes < 1
@@ -151,14 +155,22 @@ def test_open_sampling_is_linear_7_7_million_images():
         (sample_closed, dict(tasks=3, ways=4, shots=2, queries=3, seed=5)),
         (sample_open, dict(max_tasks=3, ways=4, shots=2, queries=[1, 2, 3, 1], seed=5)),
         (sample_all, dict(tasks=3, shots=2, seed=5)),
-        (partial(sample_closed, groups=np.arange(120) // 2), dict(tasks=3, ways=4, shots=2, queries=3, seed=5)),
-        (partial(sample_open, groups=np.arange(120) // 2), dict(max_tasks=3, ways=4, shots=2, queries=3, seed=5)),
+        (
+            partial(sample_closed, groups=np.arange(120) // 2),
+            dict(tasks=3, ways=4, shots=2, queries=3, seed=5),
+        ),
+        (
+            partial(sample_open, groups=np.arange(120) // 2),
+            dict(max_tasks=3, ways=4, shots=2, queries=3, seed=5),
+        ),
     ],
 )
 def test_tasks_say_how_they_were_drawn(draw, shape):
     labels = np.repeat(np.arange(6), 20)
     sampler = draw(labels, **shape).sampler
-    assert {name: sampler[name] for name in shape} == shape and sampler["ways"] == shape.get("ways", 6)
+    assert {name: sampler[name] for name in shape} == shape and sampler["ways"] == shape.get(
+        "ways", 6
+    )
     repeated = draw(labels, **{name: sampler[name] for name in shape})
     assert repeated.digest == draw(labels, **shape).digest
 
@@ -173,12 +185,17 @@ def test_the_usual_task_has_five_ways_and_shots_and_fifteen_queries(draw):
 @pytest.mark.parametrize("groups", [None, np.arange(180)])
 def test_a_switch_that_is_none_is_named(groups):
     message = "skip_small_classes = yes; True or False is allowed"
-    refuses(lambda: sample_closed(LABELS, tasks=2, groups=groups, skip_small_classes="yes"), message)
+    refuses(
+        lambda: sample_closed(LABELS, tasks=2, groups=groups, skip_small_classes="yes"), message
+    )
     refuses(lambda: sample_open(LABELS, groups=groups, skip_small_classes="yes"), message)
 
 
 def test_classes_with_too_few_groups_are_named():
-    labels, groups = np.array([*"aaaabbbbbbcccccccc"]), np.array([0, 0, 1, 1, *range(2, 8), *range(8, 16)])
+    labels, groups = (
+        np.array([*"aaaabbbbbbcccccccc"]),
+        np.array([0, 0, 1, 1, *range(2, 8), *range(8, 16)]),
+    )
     counts = np.full(2, 1), np.full(2, 2)
     assert Cells.of(labels, groups, 2, *counts, skip_small_classes=True).left_out == ["a"]
 
@@ -190,7 +207,9 @@ def test_a_class_needs_groups_for_the_largest_sample_and_those_of_the_largest_ot
     refuses(lambda: sample_closed(np.arange(3).repeat(4), groups=np.arange(12), **shape), message)
     # All groups have images of both classes, and the other class may have 2 in its support.
     shape = dict(tasks=4, ways=2, shots=[1, 2], queries=1)
-    message = "another group, and 2 more that other classes of a task may hold; class 0 has 4 groups"
+    message = (
+        "another group, and 2 more that other classes of a task may hold; class 0 has 4 groups"
+    )
     groups = np.tile(np.arange(4), 2)
     refuses(lambda: sample_closed(np.arange(2).repeat(4), groups=groups, **shape), message)
 
@@ -207,7 +226,9 @@ def test_save_and_load(tmp_path):
 
 def test_digest_changes_with_anything_a_learner_sees():
     tasks = sample_closed(LABELS, tasks=3)
-    arrays = {name: getattr(tasks, name) for name in ("support", "support_label", "query", "query_label")}
+    arrays = {
+        name: getattr(tasks, name) for name in ("support", "support_label", "query", "query_label")
+    }
     for name, array in arrays.items():
         changed = array.copy()
         changed[0, 0] = (changed[0, 0] + 1) % 5
@@ -236,7 +257,9 @@ def test_open_sampler_wants_two_tasks():
 
 
 def test_more_tasks_than_memory_are_refused_at_once():
-    refuses(lambda: sample_all([0, 0, 1, 1], shots=1, tasks=10**12), " GiB of memory would be needed")
+    refuses(
+        lambda: sample_all([0, 0, 1, 1], shots=1, tasks=10**12), " GiB of memory would be needed"
+    )
 
 
 @pytest.mark.parametrize(
@@ -247,11 +270,17 @@ def test_more_tasks_than_memory_are_refused_at_once():
         (dict(support_label=np.array([[0, -1], [0, 1]])), "padding"),
         (dict(support=np.array([[0.0, 1.0], [2.0, 3.0]])), "integers"),
         (dict(query=np.full((2, 2), -1), query_label=np.full((2, 2), -1)), "is empty"),
-        (dict(query=np.zeros((2, 0), int), query_label=np.zeros((2, 0), int)), "query: task 0 is empty"),
+        (
+            dict(query=np.zeros((2, 0), int), query_label=np.zeros((2, 0), int)),
+            "query: task 0 is empty",
+        ),
     ],
 )
 def test_tasks_refuse_arrays_that_do_not_fit(change, message):
-    good = {name: np.array([[0, 1], [0, 1]]) for name in ("support", "support_label", "query", "query_label")}
+    good = {
+        name: np.array([[0, 1], [0, 1]])
+        for name in ("support", "support_label", "query", "query_label")
+    }
     refuses(lambda: Tasks(**{**good, **change}, ways=2), message)
 
 
@@ -266,7 +295,9 @@ def test_numbers_without_a_sign_are_taken_as_those_with_one(kind):
     mixed = three_intervals(tasks.query % 2, tasks.support.astype(kind), tasks.query, labels)
     assert mixed == three_intervals(tasks.query % 2, tasks.support, tasks.query, labels)
     message = "support holds 18446744073709551615; whole numbers of up to 63 bits"
-    refuses(lambda: Tasks(np.full_like(tasks.support, 2**64 - 1, np.uint64), *arrays[1:], 3), message)
+    refuses(
+        lambda: Tasks(np.full_like(tasks.support, 2**64 - 1, np.uint64), *arrays[1:], 3), message
+    )
 
 
 def test_a_task_beyond_the_bank_is_refused():
@@ -276,7 +307,13 @@ def test_a_task_beyond_the_bank_is_refused():
     refuses(lambda: tasks.check_bank(-1), "n_images = -1; a whole number of at least 0 is allowed")
 
 
-@given(st.integers(1, 5), st.integers(1, 6), st.integers(1, 6), st.sampled_from([9, 10**8]), st.integers(0, 99))
+@given(
+    st.integers(1, 5),
+    st.integers(1, 6),
+    st.integers(1, 6),
+    st.sampled_from([9, 10**8]),
+    st.integers(0, 99),
+)
 def test_a_query_of_the_support_is_found(tasks, shots, queries, images, seed):
     rng = np.random.default_rng(seed)
     support, query = (rng.integers(-1, images, (tasks, n)) for n in (shots, queries))
@@ -293,7 +330,13 @@ def test_a_query_of_the_support_is_found(tasks, shots, queries, images, seed):
 
 def test_a_selection_of_checked_tasks_is_not_checked_again(monkeypatch):
     tasks = sample_closed(LABELS, tasks=9)
-    wanted = Tasks(tasks.support[[2, 5]], tasks.support_label[:2], tasks.query[[2, 5]], tasks.query_label[:2], 5)
+    wanted = Tasks(
+        tasks.support[[2, 5]],
+        tasks.support_label[:2],
+        tasks.query[[2, 5]],
+        tasks.query_label[:2],
+        5,
+    )
     for rows in (slice(0), 3):
         with pytest.raises(InputError):
             tasks[rows]
@@ -337,7 +380,9 @@ def test_a_group_is_never_in_the_support_and_in_the_query(case, sampling):
         assert not set(support) & set(query)
     for images in images_of(tasks):  # of a group one image at most in each class
         assert len(set(zip(labels[images], groups[images]))) == len(images)
-    assert tasks[:2].digest == draw(tasks=2).digest and tasks.sampler["groups"] == len(np.unique(groups))
+    assert tasks[:2].digest == draw(tasks=2).digest and tasks.sampler["groups"] == len(
+        np.unique(groups)
+    )
     if sampling == "open":
         by_task = [set(groups[images]) for images in images_of(tasks)]
         assert sum(map(len, by_task)) == len(set.union(*by_task))
@@ -366,7 +411,9 @@ def test_groups_that_span_classes_are_drawn_by_the_law_that_is_stated():
     """All supports are equally likely; then all queries from groups that no support holds."""
     labels, groups = np.arange(3).repeat(5), np.array([0, 1, 2, 3, 4, 0, 1, 2, 5, 6, 0, 7, 8, 9, 2])
     tasks = sample_closed(labels, tasks=30_000, ways=2, shots=1, queries=1, groups=groups)
-    rows = np.concatenate([labels[tasks.support], groups[tasks.support], groups[tasks.query]], axis=1)
+    rows = np.concatenate(
+        [labels[tasks.support], groups[tasks.support], groups[tasks.query]], axis=1
+    )
     observed = Counter(map(tuple, rows.tolist()))
     expected = {}
     for a, b in permutations(range(3), 2):
@@ -375,16 +422,24 @@ def test_groups_that_span_classes_are_drawn_by_the_law_that_is_stated():
             for q, r in product(*free):
                 expected[a, b, s, t, q, r] = 30_000 / 6 / 25 / len(free[0]) / len(free[1])
     assert observed.keys() <= expected.keys()
-    assert stats.chisquare([observed[key] for key in expected], list(expected.values())).pvalue > 1e-3
+    assert (
+        stats.chisquare([observed[key] for key in expected], list(expected.values())).pvalue > 1e-3
+    )
 
 
 @pytest.mark.parametrize(
     "change, message",
     [
-        (dict(queries=4), "shots + queries = 5, each of another group; class 0 has 4 groups (lower them"),
+        (
+            dict(queries=4),
+            "shots + queries = 5, each of another group; class 0 has 4 groups (lower them",
+        ),
         (dict(groups=np.arange(4).repeat(10)), "groups: shape (40,); (48,)"),
         (dict(groups=[None] * 48), "groups = "),
-        (dict(groups=np.tile(np.arange(4), 12)), "and 1 more that other classes of a task may hold; class 0 has 4"),
+        (
+            dict(groups=np.tile(np.arange(4), 12)),
+            "and 1 more that other classes of a task may hold; class 0 has 4",
+        ),
         (dict(queries=4, skip_small_classes=True), "ways = 2; 0 classes have groups enough"),
     ],
 )
@@ -400,4 +455,7 @@ def test_open_tasks_of_groups_use_the_groups_up():
     tasks = sample_open(labels, ways=2, shots=1, queries=2, groups=np.arange(48).repeat(2))
     assert len(tasks) == 8  # 12 groups a class, 3 a task: 4 × 4 class places of which 2 make a task
     shape = dict(ways=2, shots=1, queries=5, groups=np.arange(24).repeat(2) // 2)
-    refuses(lambda: sample_open(labels[:48], **shape), "the data hold 1 task of 2 ways and up to 6 groups a class")
+    refuses(
+        lambda: sample_open(labels[:48], **shape),
+        "the data hold 1 task of 2 ways and up to 6 groups a class",
+    )

@@ -66,7 +66,11 @@ def folder(tmp_path_factory):
     return f"folder:{path}"
 
 
-KNOWN = {("a/00.png", "a/00-exact.png"), ("a/01.png", "a/01-rescaled.png"), ("a/02.png", "a/02-encoded.png")}
+KNOWN = {
+    ("a/00.png", "a/00-exact.png"),
+    ("a/01.png", "a/01-rescaled.png"),
+    ("a/02.png", "a/02-encoded.png"),
+}
 KNOWN |= {("a/03.png", "a/03-shifted.png"), ("a/07.png", "b/of-a-07.png")}
 
 
@@ -75,7 +79,9 @@ def groups(copies):
     return {group for group in images if len(group) > 1}
 
 
-@pytest.mark.parametrize("by, thresholds", [("hash", dict(bits=6)), ("features", dict(distance=0.01)), ("either", {})])
+@pytest.mark.parametrize(
+    "by, thresholds", [("hash", dict(bits=6)), ("features", dict(distance=0.01)), ("either", {})]
+)
 def test_copies_are_found_and_nothing_else(folder, by, thresholds):
     copies = near_copies.find(folder, "glyph-conv", by=by, size=28, **thresholds)
     assert groups(copies) == {frozenset(pair) for pair in KNOWN}
@@ -91,7 +97,11 @@ def test_the_threshold_of_the_data_is_the_smaller_of_two(folder):
     limits = copies.reference.values()
     assert copies.bits == min(limit["bits"] for limit in limits) <= 6
     assert copies.distance == min(limit["distance"] for limit in limits) < 0.05
-    assert copies.missed <= 0.05 and copies.frequencies is None and "WARNING" not in "".join(copies.lines())
+    assert (
+        copies.missed <= 0.05
+        and copies.frequencies is None
+        and "WARNING" not in "".join(copies.lines())
+    )
 
 
 def icon(seed, dot):
@@ -117,14 +127,19 @@ def icons(tmp_path_factory):
             drawing = icon(i if twin else 100 * c + i, twin)
             for side in (128, 64, 48, 32):
                 small = drawing.resize((side, side), Image.Resampling.BICUBIC)
-                (encoded(small) if side in (64, 48) else small).save(path / letter / f"{i:02}-{side}.png")
+                (encoded(small) if side in (64, 48) else small).save(
+                    path / letter / f"{i:02}-{side}.png"
+                )
     return f"folder:{path}"
 
 
 def shares(images):
     """Of the pairs of images of one icon, the share in a group; of the pairs in a group, the share of one icon."""
     i, j = np.triu_indices(len(images), 1)
-    icons, group = (images["class"] + images["image"].str[2:4]).to_numpy(), images["group"].to_numpy()
+    icons, group = (
+        (images["class"] + images["image"].str[2:4]).to_numpy(),
+        images["group"].to_numpy(),
+    )
     of_one_icon, joined = icons[i] == icons[j], group[i] == group[j]
     right = (of_one_icon & joined).sum()
     return right / of_one_icon.sum(), right / joined.sum()
@@ -138,9 +153,17 @@ def test_copies_at_several_sizes_are_found(icons):
     recall, precision = shares(copies.images)
     assert shares(by_bits.images)[0] < 0.85 and by_bits.missed > 0.1 and by_bits.frequencies is None
     assert f"WARNING: {by_bits.missed:.0%} of such copies are missed" in "".join(by_bits.lines())
-    assert recall > 0.99 and precision > 0.9 and copies.missed <= 0.05 and "WARNING" not in "".join(copies.lines())
+    assert (
+        recall > 0.99
+        and precision > 0.9
+        and copies.missed <= 0.05
+        and "WARNING" not in "".join(copies.lines())
+    )
     assert copies.shares["others"] <= 0.05 and copies.bits is None
-    assert f"the cosine distance of their low frequencies is at most {copies.frequencies:.3g}" in copies.rule
+    assert (
+        f"the cosine distance of their low frequencies is at most {copies.frequencies:.3g}"
+        in copies.rule
+    )
     assert "frequencies" in copies.examples() and "frequencies" not in by_bits.examples()
 
 
@@ -150,7 +173,9 @@ def hashes(images):
     cosines = np.cos(np.pi * k * (2 * x + 1) / 64)
     texts = []
     for image in images:
-        grey = Image.fromarray(image.squeeze()).convert("L").resize((32, 32), Image.Resampling.LANCZOS)
+        grey = (
+            Image.fromarray(image.squeeze()).convert("L").resize((32, 32), Image.Resampling.LANCZOS)
+        )
         low = cosines @ np.asarray(grey, float) @ cosines.T
         texts.append("".join("01"[int(value)] for value in (low > np.median(low)).ravel()))
     return np.array([int(text, 2) for text in texts], np.uint64)
@@ -166,8 +191,13 @@ def own_copies(image):
 
 def waves(images):
     """Low frequencies without the first, of length 1, as the definition says."""
-    grey = [Image.fromarray(image).convert("L").resize((32, 32), Image.Resampling.LANCZOS) for image in images]
-    low = fft.dctn(np.stack(grey).astype(float), axes=(1, 2))[:, :8, :8].reshape(len(images), 64)[:, 1:]
+    grey = [
+        Image.fromarray(image).convert("L").resize((32, 32), Image.Resampling.LANCZOS)
+        for image in images
+    ]
+    low = fft.dctn(np.stack(grey).astype(float), axes=(1, 2))[:, :8, :8].reshape(len(images), 64)[
+        :, 1:
+    ]
     return low / np.linalg.norm(low, axis=1, keepdims=True)
 
 
@@ -199,13 +229,17 @@ def test_the_distance_of_frequencies_is_that_of_the_definition(icons):
     assert first["frequencies"] == pytest.approx(distances[0, first["nearest"]], abs=1e-6)
 
 
-@pytest.mark.parametrize("by, distance, rule", [("either", 1e-4, np.minimum), ("both", 0.02, np.maximum)])
+@pytest.mark.parametrize(
+    "by, distance, rule", [("either", 1e-4, np.minimum), ("both", 0.02, np.maximum)]
+)
 def test_frequencies_take_the_place_of_the_hash(icons, by, distance, rule):
     """A distance of features that is given stays beside them; by 'either' one of the data does not."""
     copies = near_copies.find(icons, "glyph-conv", by=by, size=28, distance=distance)
     images = copies.images
     parts = images["frequencies"] / copies.frequencies, images["distance"] / distance
-    assert images["closeness"].to_numpy() == pytest.approx(rule(*parts).to_numpy(), rel=0.02, abs=0.02)
+    assert images["closeness"].to_numpy() == pytest.approx(
+        rule(*parts).to_numpy(), rel=0.02, abs=0.02
+    )
     word = "and" if by == "both" else "or"
     assert f" {word} the cosine distance of their features is at most {distance:.3g}" in copies.rule
     if by == "either":
@@ -218,11 +252,17 @@ def test_without_another_class_only_the_hash_is_used(icons, tmp_path, monkeypatc
     shutil.copytree(Path(icons.partition(":")[2]) / "c", tmp_path / "set" / "c")
     monkeypatch.setattr(thresholds, "LEAST", 1)
     copies = near_copies.find(f"folder:{tmp_path}/set", by="hash", size=28)
-    assert copies.missed > 0 and copies.frequencies is None and copies.bits == copies.reference["own"]["bits"]
+    assert (
+        copies.missed > 0
+        and copies.frequencies is None
+        and copies.bits == copies.reference["own"]["bits"]
+    )
 
 
 @pytest.mark.parametrize("constant, value", [("MISTAKEN", -1), ("LEAST", 0.6)])
-def test_a_hash_that_finds_enough_or_frequencies_that_mistake_too_many(icons, monkeypatch, constant, value):
+def test_a_hash_that_finds_enough_or_frequencies_that_mistake_too_many(
+    icons, monkeypatch, constant, value
+):
     monkeypatch.setattr(thresholds, constant, value)
     copies = near_copies.find(icons, by="hash", size=96)
     assert copies.frequencies is None and 0 < copies.missed <= 0.4
@@ -230,13 +270,28 @@ def test_a_hash_that_finds_enough_or_frequencies_that_mistake_too_many(icons, mo
 
 def test_groups_that_miss_copies_say_so_wherever_they_are_used(icons, tmp_path, capsys):
     table = tmp_path / "g.csv"
-    command = ["duplicates", icons, "--by", "hash", "--bits", "0", "-o", str(table), "--size", "28", "--quiet"]
+    command = [
+        "duplicates",
+        icons,
+        "--by",
+        "hash",
+        "--bits",
+        "0",
+        "-o",
+        str(table),
+        "--size",
+        "28",
+        "--quiet",
+    ]
     assert app.main([*command, "--json"]) == 0
     missed = json.loads(capsys.readouterr().out)["missed"]
     assert missed > 0.05 and (pd.read_csv(table)["missed"] == round(missed, 4)).all()
     source = evaluation.load_source(icons, 28)
     line = f"fslcore: {table}: the groups miss {missed:.0%} of re-encoded or downscaled copies"
-    for text, noted in (("0.04", False), (f"{missed:.4f}".replace(".", ","), True)):  # as a spreadsheet may write it
+    for text, noted in (
+        ("0.04", False),
+        (f"{missed:.4f}".replace(".", ","), True),
+    ):  # as a spreadsheet may write it
         pd.read_csv(table).assign(missed=text).to_csv(table, index=False)
         errors.note.cache_clear()
         evaluation.groups_of(source, str(table))
@@ -249,7 +304,9 @@ def test_hashes_are_those_of_the_definition():
     expected = hashes(source.images[:40])
     differing = fingerprints.distances({"bits": bits}, {"bits": bits})["bits"]
     assert (differing == np.bitwise_count(expected[:, None] ^ expected)).all()
-    assert ((bits > 0).numpy() == np.unpackbits(expected.astype(">u8").view(np.uint8)).reshape(40, 64)).all()
+    assert (
+        (bits > 0).numpy() == np.unpackbits(expected.astype(">u8").view(np.uint8)).reshape(40, 64)
+    ).all()
 
 
 def test_blocks_agree_with_all_pairs_at_once(monkeypatch, tmp_path):
@@ -265,7 +322,10 @@ def test_blocks_agree_with_all_pairs_at_once(monkeypatch, tmp_path):
     of_one_class = labels[i] == labels[j]
     for name, step in pairs.STEPS.items():
         near = distances[i, j] <= 0.03 * step
-        assert copies.pairs.loc[name].tolist() == [(near & of_one_class).sum(), (near & ~of_one_class).sum()]
+        assert copies.pairs.loc[name].tolist() == [
+            (near & of_one_class).sum(),
+            (near & ~of_one_class).sum(),
+        ]
     np.fill_diagonal(distances, 9)
     assert (copies.images["nearest"] == distances.argmin(axis=1)).all()
     assert copies.images["distance"].to_numpy() == pytest.approx(distances.min(axis=1), abs=1e-6)
@@ -278,13 +338,17 @@ def test_blocks_agree_with_all_pairs_at_once(monkeypatch, tmp_path):
 def test_both_needs_hash_and_features(folder):
     by_either = near_copies.find(folder, "glyph-conv", by="either", size=28, bits=0, distance=1e-6)
     by_both = near_copies.find(folder, "glyph-conv", by="both", size=28, bits=0, distance=2.0)
-    assert groups(by_both) == groups(near_copies.find(folder, "glyph-conv", by="hash", bits=0, size=28))
+    assert groups(by_both) == groups(
+        near_copies.find(folder, "glyph-conv", by="hash", bits=0, size=28)
+    )
     assert groups(by_either) >= groups(by_both)
 
 
 def test_copies_across_splits_are_counted_apart(monkeypatch, folder):
     load = datasets.load
-    monkeypatch.setattr(search, "load", lambda spec, split, size: load(spec, size=size))  # the same images twice
+    monkeypatch.setattr(
+        search, "load", lambda spec, split, size: load(spec, size=size)
+    )  # the same images twice
     copies = near_copies.find(folder, by="hash", bits=0, splits=["novel", "base"], size=28)
     assert copies.pairs.loc["the threshold", "across splits"] >= 29
     assert copies.images["split"].tolist() == ["novel"] * 29 + ["base"] * 29
@@ -292,12 +356,27 @@ def test_copies_across_splits_are_counted_apart(monkeypatch, folder):
 
 def test_the_command_writes_groups_that_evaluate_keeps_apart(folder, tmp_path, capsys):
     table, sheet = tmp_path / "g.csv", tmp_path / "s.png"
-    command = ["duplicates", folder, "--by", "hash", "--bits", "6", "--size", "28", "-o", str(table), "--quiet"]
+    command = [
+        "duplicates",
+        folder,
+        "--by",
+        "hash",
+        "--bits",
+        "6",
+        "--size",
+        "28",
+        "-o",
+        str(table),
+        "--quiet",
+    ]
     assert app.main([*command, "--sheet", str(sheet)]) == 0
     printed = capsys.readouterr().out
     assert "at most 6 of 64 bits" in printed and "5 groups of two or more hold 10 images" in printed
     assert Image.open(sheet).size[0] > 500
-    assert list(pd.read_csv(table)) == ["split", "image", "class", "group", "missed"] and len(pd.read_csv(table)) == 29
+    assert (
+        list(pd.read_csv(table)) == ["split", "image", "class", "group", "missed"]
+        and len(pd.read_csv(table)) == 29
+    )
     assert app.main([*command, "--json"]) == 0
     record = json.loads(capsys.readouterr().out)
     assert record["pairs"]["the threshold"] == {"within a class": 4, "across classes": 1}
@@ -305,9 +384,14 @@ def test_the_command_writes_groups_that_evaluate_keeps_apart(folder, tmp_path, c
 
     source = evaluation.load_source(folder, 28)
     group = evaluation.groups_of(source, str(table))
-    tasks = evaluation.draw(source, "closed", apart=str(table), ways=2, shots=2, queries=4, tasks=30)
+    tasks = evaluation.draw(
+        source, "closed", apart=str(table), ways=2, shots=2, queries=4, tasks=30
+    )
     assert tasks.sampler["apart"] == str(table) and tasks.sampler["groups"] == 24
-    assert all(not set(support) & set(query) for support, query in zip(group[tasks.support], group[tasks.query]))
+    assert all(
+        not set(support) & set(query)
+        for support, query in zip(group[tasks.support], group[tasks.query])
+    )
 
 
 def test_facts_and_tables_give_groups(tmp_path):
@@ -322,7 +406,10 @@ def test_facts_and_tables_give_groups(tmp_path):
     "text, message",
     [
         ("image,group\n0,a\n1,b\n", "apart: {f} has no group for 2 (1 of 3 are missing"),
-        ("image,group\n0,a\n1,NA\n2,#N/A\n", "apart: {f} has no group for 1 (2 of 3 are missing, left empty, or NA"),
+        (
+            "image,group\n0,a\n1,NA\n2,#N/A\n",
+            "apart: {f} has no group for 1 (2 of 3 are missing, left empty, or NA",
+        ),
         ("image,group\n0,a\n1,b\n2,b\n2,c\n", "apart: {f} has 2 twice"),
         ("image,kind\n0,a\n", "apart: {f} lacks the column group"),
         (None, "apart: no file {f}"),
@@ -343,18 +430,32 @@ def test_tables_that_do_not_fit_are_named(tmp_path, text, message):
         ("duplicates clipart --bits 65", "bits = 65; a whole number from 0 to 64"),
         ("duplicates clipart --distance 0", "distance = 0.0; a number over 0 and up to 2"),
         ("duplicates clipart --by looks", "by = looks; either, both, hash, features are allowed"),
-        ("duplicates clipart --by hash --distance 0.1", "distance = 0.1; it is not used if near-copies are found by"),
+        (
+            "duplicates clipart --by hash --distance 0.1",
+            "distance = 0.1; it is not used if near-copies are found by",
+        ),
         ("duplicates clipart --splits novel novel", "splits = novel novel; novel is allowed once"),
         ("duplicates features:{f} --by hash", "there are no pixels to hash"),
-        ("duplicates features:{f} --sheet {t}/s.png", "sheet: features:{f} has features, and no pictures"),
-        ("duplicates clipart --sheet {t}/g.txt", "sheet = {t}/g.txt; a name ending in .png or .pdf or .svg"),
-        ("evaluate glyphs/hebrew glyph-conv -o {t}/t.csv --apart famly", "apart = famly; class_name"),
+        (
+            "duplicates features:{f} --sheet {t}/s.png",
+            "sheet: features:{f} has features, and no pictures",
+        ),
+        (
+            "duplicates clipart --sheet {t}/g.txt",
+            "sheet = {t}/g.txt; a name ending in .png or .pdf or .svg",
+        ),
+        (
+            "evaluate glyphs/hebrew glyph-conv -o {t}/t.csv --apart famly",
+            "apart = famly; class_name",
+        ),
         ("evaluate features:{f} none -o {t}/t.csv --apart {t}/no.csv", "apart: no file {t}/no.csv"),
     ],
 )
 def test_bad_commands_are_reported_in_a_line(tmp_path, capsys, line, message):
     file = tmp_path / "f.npz"
-    np.savez(file, features=np.random.default_rng(0).normal(size=(60, 4)), labels=np.arange(6).repeat(10))
+    np.savez(
+        file, features=np.random.default_rng(0).normal(size=(60, 4)), labels=np.arange(6).repeat(10)
+    )
     assert app.main([word.format(f=file, t=tmp_path) for word in line.split()]) == 2
     line = capsys.readouterr().err.strip()
     assert message.format(f=file, t=tmp_path) in line and "\n" not in line

@@ -29,7 +29,9 @@ from fslcore.errors import InputError
 from tests.rehearsal import miniatures, served
 from tests.rehearsal.served import NETWORKS, SHIPPED
 
-PAPERS = SimpleNamespace(**runpy.run_path(str(Path(__file__).parents[1] / "datasets" / "test_paper_datasets.py")))
+PAPERS = SimpleNamespace(
+    **runpy.run_path(str(Path(__file__).parents[1] / "datasets" / "test_paper_datasets.py"))
+)
 EVALUATORS = miniatures.OF_PAPER["evaluators"]
 IMAGES = {  # of the novel split of each miniature
     "omniglot": 24,
@@ -75,9 +77,14 @@ def server():
 def mirror(server, tmp_path_factory):
     """The shipped manifest, with the addresses, bytes and digests of miniatures that the server has."""
     folder = tmp_path_factory.mktemp("mirror")
-    makers = {name: make for name, make in EVALUATORS.items() if "files" in SHIPPED["data"].get(name, ())}
+    makers = {
+        name: make for name, make in EVALUATORS.items() if "files" in SHIPPED["data"].get(name, ())
+    }
     makers |= miniatures.OF_PAPER["oops"] | {"cub": cub, "traffic-signs": traffic_signs}
-    data = {name: {k: v for k, v in entry.items() if k != "counts"} for name, entry in SHIPPED["data"].items()}
+    data = {
+        name: {k: v for k, v in entry.items() if k != "counts"}
+        for name, entry in SHIPPED["data"].items()
+    }
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(miniatures, "N", 3)
         for name, make in makers.items():
@@ -112,7 +119,11 @@ def data_folder(server, mirror, tmp_path, monkeypatch):
 
 def files(folder):
     """Everything in a folder but what was made on the way, by its path."""
-    return {p.relative_to(folder).as_posix(): p.read_bytes() for p in sorted(folder.rglob("*")) if p.is_file()}
+    return {
+        p.relative_to(folder).as_posix(): p.read_bytes()
+        for p in sorted(folder.rglob("*"))
+        if p.is_file()
+    }
 
 
 def quiet(names, **options):
@@ -125,7 +136,9 @@ def quiet(names, **options):
 @pytest.mark.slow
 def test_each_data_set_is_fetched_and_known_by_its_name(data_folder, capsys):
     assert not any(datasets.fetchable().values())
-    members = {name for group in ("oops", "evaluators", "fewstab") for name in SHIPPED["groups"][group]}
+    members = {
+        name for group in ("oops", "evaluators", "fewstab") for name in SHIPPED["groups"][group]
+    }
     brought = {"fungi", "miniimagenet", "tieredimagenet", "cub-fewstab"}
     wanted = sorted(members - SHIPPED["weights"].keys() - brought)
     assert app.main(["fetch", *wanted, "--accept-terms", "--quiet"]) == 0
@@ -135,13 +148,24 @@ def test_each_data_set_is_fetched_and_known_by_its_name(data_folder, capsys):
         images = datasets.load(name, size=16)
         assert images.name == name and np.asarray(images.images[:2]).shape[1:] == (16, 16, 3)
     assert {name: len(datasets.load(name)) for name in IMAGES} == IMAGES
-    assert not [path for path in data_folder.iterdir() if path.name.startswith(".")]  # nothing of the way is left
-    assert sources.digests("dtd")["dtd-r1.0.1.tar.gz"]["confirmed_by"].startswith("tensorflow-datasets")
-    assert sources.digests("flowers102").keys() == {"102flowers.tgz", "imagelabels.mat", "setid.mat"}
+    assert not [
+        path for path in data_folder.iterdir() if path.name.startswith(".")
+    ]  # nothing of the way is left
+    assert sources.digests("dtd")["dtd-r1.0.1.tar.gz"]["confirmed_by"].startswith(
+        "tensorflow-datasets"
+    )
+    assert sources.digests("flowers102").keys() == {
+        "102flowers.tgz",
+        "imagelabels.mat",
+        "setid.mat",
+    }
     assert sources.digests("meta-album")["BRD_Mini.zip"]["confirmed_by"].startswith("nobody")
     assert app.main(["list", "datasets", "--json"]) == 0
     names = json.loads(capsys.readouterr().out)["datasets"]
-    assert set(names["to fetch"]) == {"fungi", "miniimagenet", "tieredimagenet"} and "cub" in names["at hand"]
+    assert (
+        set(names["to fetch"]) == {"fungi", "miniimagenet", "tieredimagenet"}
+        and "cub" in names["at hand"]
+    )
 
 
 def test_a_fetched_data_set_is_the_folder_without_its_path(data_folder):
@@ -162,7 +186,10 @@ def test_a_fetched_data_set_is_the_folder_without_its_path(data_folder):
     [
         ("dtd", "dtd is not in .*data: fslcore fetch dtd brings it"),
         ("flowers102?part=test", "fslcore fetch flowers102"),
-        ("cub", "differently, so name the split: cub.splits=chen, cub.splits=fewstab, cub.splits=meta-dataset"),
+        (
+            "cub",
+            "differently, so name the split: cub.splits=chen, cub.splits=fewstab, cub.splits=meta-dataset",
+        ),
         ("meta-album", "name the split: meta-album.test_set=0, "),
         ("cub?splits=fewstab", "fslcore fetch cub-fewstab"),
         ("dtd?part=test", "dtd takes no settings"),
@@ -186,22 +213,35 @@ def test_cifar_fs_is_read_from_the_binary_form(data_folder):
     """A record is two labels and the planes of an image."""
     quiet(["cifar-fs"])
     folder = data_folder / "cifar-fs" / "cifar-100-binary"
-    records = np.concatenate([np.fromfile(folder / f"{part}.bin", np.uint8) for part in ("train", "test")])
+    records = np.concatenate(
+        [np.fromfile(folder / f"{part}.bin", np.uint8) for part in ("train", "test")]
+    )
     records = records.reshape(-1, 3074)
     names = (folder / "fine_label_names.txt").read_text().split()
     for split, classes in (("base", 64), ("validation", 16), ("novel", 20)):
         images = datasets.load("cifar-fs", split)
-        assert images.class_names == sorted(listed_splits()["cifar-fs"][split]) and len(images.class_names) == classes
+        assert (
+            images.class_names == sorted(listed_splits()["cifar-fs"][split])
+            and len(images.class_names) == classes
+        )
         first = images.class_names[0]
-        pixels = records[records[:, 1] == names.index(first), 2:].reshape(-1, 3, 32, 32).transpose(0, 2, 3, 1)
-        assert sorted(map(bytes, pixels)) == sorted(map(bytes, images.images[images.classes == first]))
+        pixels = (
+            records[records[:, 1] == names.index(first), 2:]
+            .reshape(-1, 3, 32, 32)
+            .transpose(0, 2, 3, 1)
+        )
+        assert sorted(map(bytes, pixels)) == sorted(
+            map(bytes, images.images[images.classes == first])
+        )
     assert datasets.load("cifar-fs", size=16).images.shape[1:] == (16, 16, 3)
     (folder / "test.bin").write_bytes((folder / "test.bin").read_bytes()[:-1])
     with pytest.raises(InputError, match=r"test.bin has \d+ bytes; records of 3074 bytes"):
         datasets.load("cifar-fs")
 
 
-def test_what_has_to_be_brought_is_named_and_known_once_it_is_there(data_folder, mirror, server, tmp_path, capsys):
+def test_what_has_to_be_brought_is_named_and_known_once_it_is_there(
+    data_folder, mirror, server, tmp_path, capsys
+):
     assert app.main(["fetch", "fungi", "--accept-terms"]) == 2
     out, err = capsys.readouterr()
     assert (
@@ -212,7 +252,12 @@ def test_what_has_to_be_brought_is_named_and_known_once_it_is_there(data_folder,
     (tmp_path / "downloads").mkdir()
     for name in ("fungi_train_val.tgz", "train_val_annotations.tgz"):
         (tmp_path / "downloads" / name).write_bytes(server.files[f"/fungi/{name}"])
-    assert app.main(["fetch", "fungi", "--accept-terms", "--from", str(tmp_path / "downloads"), "--quiet"]) == 0
+    assert (
+        app.main(
+            ["fetch", "fungi", "--accept-terms", "--from", str(tmp_path / "downloads"), "--quiet"]
+        )
+        == 0
+    )
     assert datasets.load("fungi", size=16) and len(files(tmp_path / "downloads")) == 2
     assert not [path for path, _ in server.log if "fungi" in path]
     assert app.main(["fetch", "miniimagenet", "--accept-terms"]) == 2
@@ -228,13 +273,20 @@ def test_what_has_to_be_brought_is_named_and_known_once_it_is_there(data_folder,
 def test_a_group_leaves_out_what_has_to_be_brought(data_folder, mirror, listed, capsys):
     listed(mirror.data, groups={"oops": ["fungi", "omniglot", "dtd"]})
     assert app.main(["fetch", "oops", "--quiet"]) == 2 and not data_folder.exists()
-    assert capsys.readouterr().err == "fslcore: dtd: read the terms above; --accept-terms accepts them\n"
+    assert (
+        capsys.readouterr().err
+        == "fslcore: dtd: read the terms above; --accept-terms accepts them\n"
+    )
     for words in (["dtd", "fungi"], ["oops", "--complete"]):
-        assert app.main(["fetch", *words, "--accept-terms", "--quiet"]) == 2 and not data_folder.exists()
+        assert (
+            app.main(["fetch", *words, "--accept-terms", "--quiet"]) == 2
+            and not data_folder.exists()
+        )
         assert capsys.readouterr().err.startswith("fslcore: fungi: has to be brought")
     assert app.main(["fetch", "oops", "--accept-terms", "--quiet"]) == 0
     assert (
-        "fungi: not available; it has to be brought" in capsys.readouterr().out and (data_folder / "omniglot").is_dir()
+        "fungi: not available; it has to be brought" in capsys.readouterr().out
+        and (data_folder / "omniglot").is_dir()
     )
 
 
@@ -246,16 +298,28 @@ def test_a_cut_connection_goes_on_where_it_was(data_folder, server):
     server.faults[path] = [("cut", 1000), ("cut", 500), 503, ("cut", 2000), ("cut", 700)]
     quiet(["dtd"])
     ranges = [requested for _, requested in server.log]
-    assert ranges == [None, "bytes=1000-", "bytes=1500-", "bytes=1500-", "bytes=3500-", "bytes=4200-"]
+    assert ranges == [
+        None,
+        "bytes=1000-",
+        "bytes=1500-",
+        "bytes=1500-",
+        "bytes=3500-",
+        "bytes=4200-",
+    ]
     assert len(datasets.load("dtd")) == IMAGES["dtd"]
 
 
 def test_a_connection_that_never_holds_is_named_and_gone_on_with_later(data_folder, server):
     path, size = ARCHIVE, len(server.files[ARCHIVE])
     server.faults[path] = [("cut", 1000), *[503] * 20]
-    with pytest.raises(InputError, match=r"dtd: .*503.*1,000 bytes are kept, and the same command resumes from there"):
+    with pytest.raises(
+        InputError,
+        match=r"dtd: .*503.*1,000 bytes are kept, and the same command resumes from there",
+    ):
         quiet(["dtd"])
-    assert len(server.log) == 5 and not (data_folder / "dtd").exists()  # one, and three more tries after it got on
+    assert (
+        len(server.log) == 5 and not (data_folder / "dtd").exists()
+    )  # one, and three more tries after it got on
     server.faults.clear(), server.log.clear()
     quiet(["dtd"])
     assert server.log == [(path, "bytes=1000-")] and (data_folder / "dtd").is_dir()
@@ -264,7 +328,10 @@ def test_a_connection_that_never_holds_is_named_and_gone_on_with_later(data_fold
 
 def test_a_refusal_is_named_once(data_folder, server):
     server.faults[ARCHIVE] = [403]
-    with pytest.raises(InputError, match=r"dtd: http://127.*gz: it answers 403 Forbidden; --from FOLDER takes files"):
+    with pytest.raises(
+        InputError,
+        match=r"dtd: http://127.*gz: it answers 403 Forbidden; --from FOLDER takes files",
+    ):
         quiet(["dtd"])
     assert len(server.log) == 1 and not (data_folder / "dtd").exists()
 
@@ -280,7 +347,9 @@ def test_another_file_than_two_sources_list_is_refused(data_folder, server, monk
         quiet(["dtd"])
     assert not (data_folder / "dtd").exists() and not list((data_folder / ".dtd").glob("*.gz"))
     monkeypatch.setitem(server.files, ARCHIVE, good + b"more")
-    with pytest.raises(InputError, match=rf"with {len(good) + 4:,} bytes, and {len(good):,} are listed"):
+    with pytest.raises(
+        InputError, match=rf"with {len(good) + 4:,} bytes, and {len(good):,} are listed"
+    ):
         quiet(["dtd"])
 
 
@@ -288,7 +357,9 @@ def test_numbers_of_classes_and_images_are_counted_after_unpacking(data_folder, 
     entry = mirror.data["dtd"]
     classes, images = entry["counts"]["novel"]
     listed({"dtd": {**entry, "counts": {"novel": [classes, images + 1]}}})
-    message = f"dtd: novel has {classes} classes with {images} images, not {classes} with {images + 1}"
+    message = (
+        f"dtd: novel has {classes} classes with {images} images, not {classes} with {images + 1}"
+    )
     with pytest.raises(InputError, match=message):
         quiet(["dtd"])
     assert not (data_folder / "dtd").exists()
@@ -301,10 +372,14 @@ def test_what_was_brought_is_counted_too(data_folder, listed):
     entry = {"title": "a", "licence": "b", "bring": "the folder"}
     for images in (len(novel), "0.0k"):  # as a paper prints it
         listed({"miniimagenet": entry | {"counts": {"novel": [2, images]}}})
-        assert quiet(["miniimagenet"]) == [data_folder / "miniimagenet"] and datasets.load("miniimagenet")
+        assert quiet(["miniimagenet"]) == [data_folder / "miniimagenet"] and datasets.load(
+            "miniimagenet"
+        )
     listed({"miniimagenet": entry | {"counts": {"novel": [2, 12000]}}})
     for call in (lambda: quiet(["miniimagenet"]), lambda: datasets.load("miniimagenet")):
-        with pytest.raises(InputError, match=rf"novel has 2 classes with {len(novel)} images, not 2 with 12,000"):
+        with pytest.raises(
+            InputError, match=rf"novel has 2 classes with {len(novel)} images, not 2 with 12,000"
+        ):
             call()
     assert len(datasets.load(f"miniimagenet:{data_folder}/miniimagenet")) == len(novel)
 
@@ -342,7 +417,16 @@ def fetched(data_folder, server, listed):
 
     def get(name, body, **entry):
         server.files[f"/one/{name}"] = body
-        listed({"one": {"title": "one", "licence": "none", "files": [{"url": f"{server.url}/one/{name}"}], **entry}})
+        listed(
+            {
+                "one": {
+                    "title": "one",
+                    "licence": "none",
+                    "files": [{"url": f"{server.url}/one/{name}"}],
+                    **entry,
+                }
+            }
+        )
         return quiet(["one"])
 
     return get
@@ -353,7 +437,10 @@ def fetched(data_folder, server, listed):
 def test_nothing_is_unpacked_outside(data_folder, fetched, name, path):
     with suppress(InputError):
         fetched(name, archive(name, {"good.txt": b"x", path: b"x"}))
-    places = {written.relative_to(data_folder).parts[:2] for written in data_folder.parent.rglob("*out.txt")}
+    places = {
+        written.relative_to(data_folder).parts[:2]
+        for written in data_folder.parent.rglob("*out.txt")
+    }
     assert all(place[0] == "one" or place == (".one", "unpacked") for place in places)
     assert not Path("/tmp/fslcore-out.txt").exists()
 
@@ -376,7 +463,9 @@ def test_another_layout_is_named(data_folder, fetched):
 
 def test_free_disk_is_checked_first(data_folder, server, monkeypatch):
     monkeypatch.setattr(fetch.shutil, "disk_usage", lambda path: SimpleNamespace(free=1000))
-    with pytest.raises(InputError, match=r"FSLCORE_DATA = .*data; \d.*GB are needed, 0.00 GB are free"):
+    with pytest.raises(
+        InputError, match=r"FSLCORE_DATA = .*data; \d.*GB are needed, 0.00 GB are free"
+    ):
         quiet(["dtd"])
     assert not server.log and not list(data_folder.glob("*"))
 
@@ -388,7 +477,10 @@ class Full(io.FileIO):
 
 def test_a_disk_that_fills_while_downloading(data_folder, server, monkeypatch):
     monkeypatch.setattr(download, "open", Full, raising=False)
-    with pytest.raises(InputError, match="dtd: the disk of .* is full; the same command resumes once there is space"):
+    with pytest.raises(
+        InputError,
+        match="dtd: the disk of .* is full; the same command resumes once there is space",
+    ):
         quiet(["dtd"])
     assert len(server.log) == 1 and not (data_folder / "dtd").exists()
 
@@ -404,7 +496,10 @@ def test_a_disk_that_fills_while_unpacking_keeps_the_download(data_folder, serve
     monkeypatch.setattr(tarfile, "copyfileobj", fills)
     with pytest.raises(InputError, match="dtd: the disk of .* is full"):
         quiet(["dtd"])
-    assert files(data_folder / ".dtd").keys() == {"dtd-r1.0.1.tar.gz"} and not (data_folder / "dtd").exists()
+    assert (
+        files(data_folder / ".dtd").keys() == {"dtd-r1.0.1.tar.gz"}
+        and not (data_folder / "dtd").exists()
+    )
     monkeypatch.setattr(tarfile, "copyfileobj", copy)
     quiet(["dtd"])
     assert len(server.log) == 1 and len(datasets.load("dtd")) == IMAGES["dtd"]
@@ -442,7 +537,10 @@ def test_a_kill_leaves_nothing_that_looks_whole(data_folder, server, name, at):
         with pytest.raises(InputError, match="fslcore fetch dtd"):
             datasets.load("dtd")
     quiet(["dtd"])
-    assert len(datasets.load("dtd")) == IMAGES["dtd"] and (data_folder / "dtd" / "fetched.json").is_file()
+    assert (
+        len(datasets.load("dtd")) == IMAGES["dtd"]
+        and (data_folder / "dtd" / "fetched.json").is_file()
+    )
 
 
 def test_a_kill_in_the_middle_of_a_download_is_gone_on_with(data_folder, server):
@@ -477,18 +575,31 @@ def test_the_shipped_manifest_says_what_a_person_needs():
         assert fetch.described(source)[0].startswith(name)
     for name, source in listed.data.items():
         assert source.bring or (source.files and all(file.bytes for file in source.files)), name
-        if any(word in source.licence for word in ("commercial", "for research", "fair use", "ImageNet")):
+        if any(
+            word in source.licence
+            for word in ("commercial", "for research", "fair use", "ImageNet")
+        ):
             assert source.accept, name
     album = listed.data["meta-album"].files
     assert sum(file.bytes for file in album) == 3_062_661_211
-    assert [file.to.removesuffix("_Mini") for file in album] == [name for part in SETS for name in part]
+    assert [file.to.removesuffix("_Mini") for file in album] == [
+        name for part in SETS for name in part
+    ]
     for split, classes in listed_splits()["quickdraw"].items():
         files = listed.data["quickdraw" + ("" if split == "novel" else f"-{split}")].files
         assert sorted(classes) == sorted(file.name.removesuffix(".npy") for file in files)
-    assert sum(file.bytes - 80 for file in listed.data["quickdraw"].files) == 784 * 7_710_295  # drawings
-    without_digest = {name for name, source in listed.data.items() if not all(file.digests for file in source.files)}
+    assert (
+        sum(file.bytes - 80 for file in listed.data["quickdraw"].files) == 784 * 7_710_295
+    )  # drawings
+    without_digest = {
+        name
+        for name, source in listed.data.items()
+        if not all(file.digests for file in source.files)
+    }
     assert without_digest == {"meta-album"}
-    assert {name for name, source in listed.data.items() if not source.counts} == {"mscoco"}  # the manifest says why
+    assert {name for name, source in listed.data.items() if not source.counts} == {
+        "mscoco"
+    }  # the manifest says why
     assert all(weights.by for weights in listed.weights.values() if weights.sha256)
 
 
@@ -497,9 +608,15 @@ def test_the_shipped_manifest_says_what_a_person_needs():
     [
         ("[", "this is not YAML"),
         ("data: {a: {title: a}}", "data, a: .*licence"),
-        ("data: {a: {title: a, licence: b, files: [{url: 'ftp://x/y'}]}}", "data, a: ftp://x/y is not an address"),
+        (
+            "data: {a: {title: a, licence: b, files: [{url: 'ftp://x/y'}]}}",
+            "data, a: ftp://x/y is not an address",
+        ),
         ("data: {a: {title: a, licence: b, files: [{url: 'https://x/y', md5: 12}]}}", "data, a: "),
-        ("data: {a: {title: a, licence: b, files: [{url: 'https://x/y', to: ../b}]}}", "is not a path inside a folder"),
+        (
+            "data: {a: {title: a, licence: b, files: [{url: 'https://x/y', to: ../b}]}}",
+            "is not a path inside a folder",
+        ),
         ("data: {../a: {title: a, licence: b}}", "is not a path inside a folder"),
         ("data: {}\ngroups: {oops: [b]}", "groups, oops: b is not there"),
     ],
@@ -539,29 +656,45 @@ for name in names:
 def hub(server):
     """The entries of a manifest for small networks in the official layouts, which the server has."""
     files = {"config.json": b"{}", "merges.txt": b"", "tf_model.h5": b"not wanted"}
-    return served.networks(server) | {"vit-gpt2": served.weights(server, "vit-gpt2", files, b"weights")}
+    return served.networks(server) | {
+        "vit-gpt2": served.weights(server, "vit-gpt2", files, b"weights")
+    }
 
 
 def from_hub(server, tmp_path, hub, *command):
     (tmp_path / "hub.yml").write_text(yaml.safe_dump({"data": {}, "weights": hub}))
-    places = {"HF_ENDPOINT": server.url, "HF_HOME": str(tmp_path / "hf"), "FSLCORE_SOURCES": str(tmp_path / "hub.yml")}
+    places = {
+        "HF_ENDPOINT": server.url,
+        "HF_HOME": str(tmp_path / "hf"),
+        "FSLCORE_SOURCES": str(tmp_path / "hub.yml"),
+    }
     places["HF_HUB_OFFLINE"] = "0"  # other tests set it
-    return subprocess.run([sys.executable, *command], env=os.environ | places, capture_output=True, text=True)
+    return subprocess.run(
+        [sys.executable, *command], env=os.environ | places, capture_output=True, text=True
+    )
 
 
 @pytest.mark.slow
-def test_weights_come_by_revision_and_digest_from_the_hub_that_is_named(data_folder, server, hub, tmp_path):
+def test_weights_come_by_revision_and_digest_from_the_hub_that_is_named(
+    data_folder, server, hub, tmp_path
+):
     done = from_hub(server, tmp_path, hub, "-c", LOADED, *NETWORKS)
     assert done.returncode == 0, done.stderr
     lines = [line.split() for line in done.stdout.splitlines()]
     lines = [words for words in lines if words[0].removesuffix("-released") in NETWORKS]
     dims = {"clip": 24, "clip-b32": 24, "dino": 48, "dinov2-reg": 48}
-    assert lines == [[n + end, str(dims[n]), hub[n]["sha256"]] for n in NETWORKS for end in ("", "-released")]
+    assert lines == [
+        [n + end, str(dims[n]), hub[n]["sha256"]] for n in NETWORKS for end in ("", "-released")
+    ]
     assert not [path for path, _ in server.log if "tf_model" in path or "/main/" in path]
 
 
-def test_a_folder_of_files_may_be_named_where_weights_are_fetched(data_folder, server, hub, tmp_path):
-    done = from_hub(server, tmp_path, hub, "-m", "fslcore", "fetch", "dino", "--from", str(tmp_path), "--quiet")
+def test_a_folder_of_files_may_be_named_where_weights_are_fetched(
+    data_folder, server, hub, tmp_path
+):
+    done = from_hub(
+        server, tmp_path, hub, "-m", "fslcore", "fetch", "dino", "--from", str(tmp_path), "--quiet"
+    )
     assert done.returncode == 0, done.stderr
 
 
@@ -572,13 +705,17 @@ def test_weights_that_are_not_there_or_others_are_refused(data_folder, server, h
     assert len(done.stderr.splitlines()) == 1
     gone = {**hub, "dino": {**hub["dino"], "repository": "timm/gone"}}
     done = from_hub(server, tmp_path, gone, "-m", "fslcore", "fetch", "dino", "--quiet")
-    assert done.returncode == 2 and done.stderr.startswith("fslcore: dino: timm/gone cannot be fetched (")
+    assert done.returncode == 2 and done.stderr.startswith(
+        "fslcore: dino: timm/gone cannot be fetched ("
+    )
 
 
 # ---------------------------------------------------------------- pickles
 
 
-def test_pickles_are_refused_with_lines_that_convert_them(data_folder, tmp_path, monkeypatch, capsys):
+def test_pickles_are_refused_with_lines_that_convert_them(
+    data_folder, tmp_path, monkeypatch, capsys
+):
     """On pickles made here in the form that others read; never tried on the real ones."""
     images = np.random.default_rng(0).integers(0, 256, (6, 84, 84, 3), np.uint8)
     (tmp_path / "mini").mkdir(), (tmp_path / "tiered").mkdir()
@@ -586,29 +723,44 @@ def test_pickles_are_refused_with_lines_that_convert_them(data_folder, tmp_path,
     for n, part in enumerate(("train", "validation", "test")):
         content = {"image_data": images, "class_dict": {f"n{n}a": [0, 1, 2], f"n{n}b": [3, 4, 5]}}
         Path(f"mini-imagenet-cache-{part}.pkl").write_bytes(pickle.dumps(content))
-    with pytest.raises(InputError, match=r"-test.pkl is a pickle.*fslcore fetch miniimagenet prints the code that"):
+    with pytest.raises(
+        InputError, match=r"-test.pkl is a pickle.*fslcore fetch miniimagenet prints the code that"
+    ):
         datasets.load(f"miniimagenet:{tmp_path}/mini")
     exec(sources.read().data["miniimagenet"].convert, {})
     converted = datasets.load(f"miniimagenet:{tmp_path}/mini")
-    assert converted.class_names == ["n2a", "n2b"] and (np.asarray(converted.images) == images).all()
+    assert (
+        converted.class_names == ["n2a", "n2b"] and (np.asarray(converted.images) == images).all()
+    )
     monkeypatch.chdir(tmp_path / "tiered")
     for part in ("train", "val", "test"):
-        png = [np.frombuffer((tmp_path / f"mini/images/test_{i}.png").read_bytes(), np.uint8) for i in range(6)]
+        png = [
+            np.frombuffer((tmp_path / f"mini/images/test_{i}.png").read_bytes(), np.uint8)
+            for i in range(6)
+        ]
         Path(f"{part}_images_png.pkl").write_bytes(pickle.dumps(png))
         base = {"train": 0, "val": 2, "test": 4}[part]
-        Path(f"{part}_labels.pkl").write_bytes(pickle.dumps({"label_specific": [base] * 3 + [base + 1] * 3}))
+        Path(f"{part}_labels.pkl").write_bytes(
+            pickle.dumps({"label_specific": [base] * 3 + [base + 1] * 3})
+        )
     with pytest.raises(InputError, match="_png.pkl is a pickle.*fslcore fetch tieredimagenet"):
         datasets.load(f"tieredimagenet:{tmp_path}/tiered")
     exec(sources.read().data["tieredimagenet"].convert, {})
     converted = datasets.load(f"tieredimagenet:{tmp_path}/tiered")
-    assert converted.class_names == ["004", "005"] and (np.asarray(converted.images) == images).all()
+    assert (
+        converted.class_names == ["004", "005"] and (np.asarray(converted.images) == images).all()
+    )
     (tmp_path / "cifar-100-python").mkdir()
     (tmp_path / "cifar-100-python" / "meta").write_bytes(pickle.dumps({}))
     for folder in (tmp_path, tmp_path / "cifar-100-python"):
-        with pytest.raises(InputError, match="meta is a pickle.*fslcore fetch cifar-fs brings the binary form"):
+        with pytest.raises(
+            InputError, match="meta is a pickle.*fslcore fetch cifar-fs brings the binary form"
+        ):
             datasets.load(f"cifar-fs:{folder}")
     assert app.main(["fetch", "tieredimagenet"]) == 2
-    assert 'labels = pickle.load(file, encoding="latin1")["label_specific"]' in capsys.readouterr().out
+    assert (
+        'labels = pickle.load(file, encoding="latin1")["label_specific"]' in capsys.readouterr().out
+    )
 
 
 # ---------------------------------------------------------------- the guide

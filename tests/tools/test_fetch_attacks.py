@@ -26,7 +26,9 @@ from PIL import Image
 from fslcore import download, fetch
 from fslcore.errors import InputError
 
-CLIENT = partial(httpx.Client, verify=ssl.create_default_context())  # one for all, since it takes a tenth of a second
+CLIENT = partial(
+    httpx.Client, verify=ssl.create_default_context()
+)  # one for all, since it takes a tenth of a second
 RNG = np.random.default_rng(0)
 NOTES = RNG.bytes(6000)  # a file that is not unpacked
 CLASSES = ("AnnualCrop", "Forest", "River")
@@ -34,11 +36,15 @@ CLASSES = ("AnnualCrop", "Forest", "River")
 
 def picture(c, i):
     out = io.BytesIO()
-    Image.fromarray(np.random.default_rng([c, i]).integers(0, 256, (16, 16, 3), np.uint8)).save(out, "PNG")
+    Image.fromarray(np.random.default_rng([c, i]).integers(0, 256, (16, 16, 3), np.uint8)).save(
+        out, "PNG"
+    )
     return out.getvalue()
 
 
-MEMBERS = {f"2750/{name}/{name}_{i}.png": picture(c, i) for c, name in enumerate(CLASSES) for i in range(3)}
+MEMBERS = {
+    f"2750/{name}/{name}_{i}.png": picture(c, i) for c, name in enumerate(CLASSES) for i in range(3)
+}
 COUNTS = {"novel": [3, 9]}
 
 
@@ -65,7 +71,9 @@ def zip_of(members, method=zipfile.ZIP_DEFLATED):
 
 
 TAR = tar_of(MEMBERS)
-END = max(i for i in range(0, len(TAR), 512) if TAR[i : i + 512].strip(b"\0")) + 512  # where the end blocks begin
+END = (
+    max(i for i in range(0, len(TAR), 512) if TAR[i : i + 512].strip(b"\0")) + 512
+)  # where the end blocks begin
 ARCHIVES = {"a.tar.gz": packed(TAR), "a.zip": zip_of(MEMBERS)}
 
 
@@ -82,7 +90,11 @@ def answer(body=b"", status="200 OK", length=True, **headers):
     if length is not None:
         lines.append(b"Content-Length: " + str(len(body) if length is True else length).encode())
     for name, value in headers.items():
-        lines.append(name.replace("_", "-").encode() + b": " + (value if isinstance(value, bytes) else value.encode()))
+        lines.append(
+            name.replace("_", "-").encode()
+            + b": "
+            + (value if isinstance(value, bytes) else value.encode())
+        )
     return b"\r\n".join(lines) + b"\r\n\r\n" + body
 
 
@@ -121,7 +133,9 @@ class Server:
                 return
             request += block
         lines = request.decode("latin-1").split("\r\n")
-        request_headers = {name.lower(): value for name, _, value in (line.partition(": ") for line in lines[1:])}
+        request_headers = {
+            name.lower(): value for name, _, value in (line.partition(": ") for line in lines[1:])
+        }
         listed = self.answers.get(lines[0].split()[1], [answer(status="404 Not Found")])
         reply = listed.pop(0) if len(listed) > 1 else listed[0]
         connection.sendall(reply(request_headers) if callable(reply) else reply)
@@ -137,7 +151,10 @@ def rest(body, **changes):
         if "range" not in request_headers:
             return answer(body, ETag='"one"')
         start = int(request_headers["range"].removeprefix("bytes=").removesuffix("-"))
-        headers = {"ETag": '"one"', "Content_Range": f"bytes {start}-{len(body) - 1}/{len(body)}"} | changes
+        headers = {
+            "ETag": '"one"',
+            "Content_Range": f"bytes {start}-{len(body) - 1}/{len(body)}",
+        } | changes
         headers = {name: value for name, value in headers.items() if value is not None}
         return answer(body[start:], "206 Partial Content", **headers)
 
@@ -180,23 +197,37 @@ def archives():
     for place in np.linspace(0, END + 1023, 25).astype(int):
         body = packed(flipped(TAR, place))
         of_image = content_at(place)
-        yield Attack("tar, flipped, no digest", f"byte {place}", "a.tar.gz", [answer(body)], undetectable=of_image)
+        yield Attack(
+            "tar, flipped, no digest",
+            f"byte {place}",
+            "a.tar.gz",
+            [answer(body)],
+            undetectable=of_image,
+        )
     for place in np.linspace(0, END - 1, 3).astype(int):
         body = packed(flipped(TAR, place))
         listed = digest(ARCHIVES["a.tar.gz"])
-        yield Attack("tar, flipped, a digest", f"byte {place}", "a.tar.gz", [answer(body)], listed=listed)
+        yield Attack(
+            "tar, flipped, a digest", f"byte {place}", "a.tar.gz", [answer(body)], listed=listed
+        )
     good = ARCHIVES["a.tar.gz"]
     for place in np.linspace(0, len(good) - 1, 12).astype(int):
         yield Attack("tar.gz, flipped", f"byte {place}", "a.tar.gz", [answer(flipped(good, place))])
     stored = zip_of(MEMBERS, zipfile.ZIP_STORED)
     for method, body in (("deflated", ARCHIVES["a.zip"]), ("stored", stored)):
         for place in np.linspace(0, len(body) - 1, 12).astype(int):
-            yield Attack("zip, flipped", f"{method}, byte {place}", sent=[answer(flipped(body, place))])
+            yield Attack(
+                "zip, flipped", f"{method}, byte {place}", sent=[answer(flipped(body, place))]
+            )
     body = ARCHIVES["a.zip"]
     start = body.index(b"PK\1\2")
     for name, place, by in (
         ("a file becomes a link", start + 41, 0xA0),
-        ("a name becomes a folder's", start + 46 + len(next(iter(MEMBERS))) - 1, ord("g") ^ ord("/")),
+        (
+            "a name becomes a folder's",
+            start + 46 + len(next(iter(MEMBERS))) - 1,
+            ord("g") ^ ord("/"),
+        ),
         ("encrypted", start + 8, 1),
         ("another name", start + 50, 1),
         ("no directory", len(body) - 10, body[-10]),
@@ -224,9 +255,13 @@ def truncations():
         ("at a header", TAR[:512] + bytes(512) + TAR[1024:]),
     ):
         yield Attack("truncated", f"tar within gzip, {name}", "a.tar.gz", [answer(packed(body))])
-    yield Attack("truncated", "one image less in a zip", sent=[answer(zip_of(dict([*MEMBERS.items()][:-1])))])
+    yield Attack(
+        "truncated", "one image less in a zip", sent=[answer(zip_of(dict([*MEMBERS.items()][:-1])))]
+    )
     fewer = dict([*MEMBERS.items()][3:])
-    yield Attack("truncated", "one class less in a tar", "a.tar.gz", [answer(packed(tar_of(fewer)))])
+    yield Attack(
+        "truncated", "one class less in a tar", "a.tar.gz", [answer(packed(tar_of(fewer)))]
+    )
     yield Attack("truncated", "an empty zip", sent=[answer(zip_of({}))])
     yield Attack("truncated", "an empty tar", "a.tar.gz", [answer(packed(tar_of({})))])
 
@@ -239,7 +274,9 @@ def members():
         ("a name that is too long", {"2750/" + "x" * 300 + ".png": b"x"}),
     ):
         yield Attack("members", f"zip, {name}", sent=[answer(zip_of(MEMBERS | added))])
-        yield Attack("members", f"tar, {name}", "a.tar.gz", [answer(packed(tar_of(MEMBERS | added)))])
+        yield Attack(
+            "members", f"tar, {name}", "a.tar.gz", [answer(packed(tar_of(MEMBERS | added)))]
+        )
 
 
 def statuses():
@@ -252,9 +289,17 @@ def statuses():
         "503",
         "999 Odd",
     ):
-        yield Attack("status", status, notes=[answer(b"" if status[:3] in ("204", "304") else NOTES, status)])
-    yield Attack("status", "302 to itself", notes=[answer(status="302 Found", Location="/notes.bin")])
-    yield Attack("status", "206 with a range", notes=[answer(NOTES[:3000], "206 P", Content_Range="bytes 0-2999/6000")])
+        yield Attack(
+            "status", status, notes=[answer(b"" if status[:3] in ("204", "304") else NOTES, status)]
+        )
+    yield Attack(
+        "status", "302 to itself", notes=[answer(status="302 Found", Location="/notes.bin")]
+    )
+    yield Attack(
+        "status",
+        "206 with a range",
+        notes=[answer(NOTES[:3000], "206 P", Content_Range="bytes 0-2999/6000")],
+    )
 
 
 def lengths():
@@ -279,8 +324,15 @@ def lengths():
     ):
         yield Attack("length", name, notes=[sent])
     of_zip = {"bytes": len(ARCHIVES["a.zip"])}
-    yield Attack("length", "of another archive", sent=[answer(ARCHIVES["a.zip"] + b"\0\0")], listed=of_zip)
-    yield Attack("length", "of a file that was brought", brought={"notes.bin": NOTES + b"x"}, listed_notes=listed)
+    yield Attack(
+        "length", "of another archive", sent=[answer(ARCHIVES["a.zip"] + b"\0\0")], listed=of_zip
+    )
+    yield Attack(
+        "length",
+        "of a file that was brought",
+        brought={"notes.bin": NOTES + b"x"},
+        listed_notes=listed,
+    )
 
 
 def resumptions():
@@ -291,52 +343,102 @@ def resumptions():
         return Attack("resumption", name, notes=[*notes], before=[before], right=right, **facts)
 
     yield attack("of the same file", rest(NOTES))
-    yield attack("of another file, with its tag", rest(another, ETag='"two"'), right=(NOTES, another))
+    yield attack(
+        "of another file, with its tag", rest(another, ETag='"two"'), right=(NOTES, another)
+    )
     yield attack("of another file, without a tag", rest(another, ETag=None), right=(NOTES, another))
-    yield attack("of a longer file, with the old tag", rest(another * 2), right=(NOTES, another * 2))
-    yield attack("of another file, with a weak tag", rest(another, ETag='W/"one"'), right=(NOTES, another))
+    yield attack(
+        "of a longer file, with the old tag", rest(another * 2), right=(NOTES, another * 2)
+    )
+    yield attack(
+        "of another file, with a weak tag", rest(another, ETag='W/"one"'), right=(NOTES, another)
+    )
     yield attack("another range", rest(NOTES, Content_Range="bytes 2000-5999/6000"))
     yield attack("another total", rest(NOTES, Content_Range="bytes 2500-5999/9000"))
     yield attack("no range", rest(NOTES, Content_Range=None))
-    yield attack("a range of digits without end", rest(NOTES, Content_Range="bytes 2500-5999/" + "9" * 5000))
+    yield attack(
+        "a range of digits without end", rest(NOTES, Content_Range="bytes 2500-5999/" + "9" * 5000)
+    )
     for name, total in (("no such range", 6000), ("complete, as it says", 2500)):
         none = answer(status="416 No", Content_Range=f"bytes */{total}")
         yield attack(name, lambda request, none=none: none if "range" in request else answer(NOTES))
     yield attack("a page", page(Content_Type="text/html"))
     untagged = answer(NOTES[:2500], length=6000)
-    yield attack("without any tag", rest(another, ETag=None), before=untagged, right=(NOTES, another))
+    yield attack(
+        "without any tag", rest(another, ETag=None), before=untagged, right=(NOTES, another)
+    )
     weak = answer(NOTES[:2500], length=6000, ETag='W/"one"')
-    yield attack("after a weak tag", rest(another, ETag='W/"one"'), before=weak, right=(NOTES, another))
-    dates = [{"ETag": None, "Last_Modified": f"Mon, {day} Jan 2024 00:00:00 GMT"} for day in ("01", "08")]
+    yield attack(
+        "after a weak tag", rest(another, ETag='W/"one"'), before=weak, right=(NOTES, another)
+    )
+    dates = [
+        {"ETag": None, "Last_Modified": f"Mon, {day} Jan 2024 00:00:00 GMT"} for day in ("01", "08")
+    ]
     dated = answer(NOTES[:2500], length=6000, Last_Modified=dates[0]["Last_Modified"])
-    yield attack("of a file that is newer", rest(another, **dates[1]), before=dated, right=(NOTES, another))
+    yield attack(
+        "of a file that is newer", rest(another, **dates[1]), before=dated, right=(NOTES, another)
+    )
     yield attack("of the same date", rest(NOTES, **dates[0]), before=dated)
     # A whole file without a tag, cut, and then the first again.
-    yield attack("of two files in turn", answer(another[:4000], length=6000), rest(NOTES), right=(NOTES, another))
+    yield attack(
+        "of two files in turn",
+        answer(another[:4000], length=6000),
+        rest(NOTES),
+        right=(NOTES, another),
+    )
 
 
 def digests():
     wrong, right = {"sha256": "0" * 64}, digest(NOTES)
     yield Attack("digest", "another SHA-256", notes=[answer(NOTES)], listed_notes=wrong, right=())
-    yield Attack("digest", "another MD5", notes=[answer(NOTES)], listed_notes={"md5": "0" * 32, **right}, right=())
-    yield Attack("digest", "another of an archive", sent=[answer(ARCHIVES["a.zip"])], listed=wrong, right=())
-    yield Attack("digest", "another, brought", brought={"notes.bin": NOTES}, listed_notes=wrong, right=())
-    yield Attack("digest", "changed by a bit", notes=[answer(flipped(NOTES, 77))], listed_notes=right)
+    yield Attack(
+        "digest",
+        "another MD5",
+        notes=[answer(NOTES)],
+        listed_notes={"md5": "0" * 32, **right},
+        right=(),
+    )
+    yield Attack(
+        "digest", "another of an archive", sent=[answer(ARCHIVES["a.zip"])], listed=wrong, right=()
+    )
+    yield Attack(
+        "digest", "another, brought", brought={"notes.bin": NOTES}, listed_notes=wrong, right=()
+    )
+    yield Attack(
+        "digest", "changed by a bit", notes=[answer(flipped(NOTES, 77))], listed_notes=right
+    )
 
 
 def encodings():
     packed_twice = gzip.compress(ARCHIVES["a.tar.gz"])
-    for encoding, body in (("GZIP", gzip.compress(NOTES)), ("br", NOTES[::-1]), ("identity", NOTES)):
+    for encoding, body in (
+        ("GZIP", gzip.compress(NOTES)),
+        ("br", NOTES[::-1]),
+        ("identity", NOTES),
+    ):
         yield Attack("encoding", encoding, notes=[answer(body, Content_Encoding=encoding)])
-    yield Attack("encoding", "gzip of a zip", sent=[answer(gzip.compress(ARCHIVES["a.zip"]), Content_Encoding="gzip")])
-    yield Attack("encoding", "gzip of a tar.gz", "a.tar.gz", [answer(packed_twice, Content_Encoding="gzip")])
-    yield Attack("encoding", "its own gzip", "a.tar.gz", [answer(ARCHIVES["a.tar.gz"], Content_Encoding="gzip")])
+    yield Attack(
+        "encoding",
+        "gzip of a zip",
+        sent=[answer(gzip.compress(ARCHIVES["a.zip"]), Content_Encoding="gzip")],
+    )
+    yield Attack(
+        "encoding", "gzip of a tar.gz", "a.tar.gz", [answer(packed_twice, Content_Encoding="gzip")]
+    )
+    yield Attack(
+        "encoding",
+        "its own gzip",
+        "a.tar.gz",
+        [answer(ARCHIVES["a.tar.gz"], Content_Encoding="gzip")],
+    )
 
 
 def pages():
     yield Attack("page", "for an archive", sent=[page(Content_Type="text/html; charset=utf-8")])
     yield Attack("page", "for a file", notes=[page(Content_Type="TEXT/html")])
-    yield Attack("page", "behind a redirect", notes=[answer(status="302 Found", Location="/portal")])
+    yield Attack(
+        "page", "behind a redirect", notes=[answer(status="302 Found", Location="/portal")]
+    )
     yield Attack("page", "that was brought", brought={"a.zip": b"<!doctype html><html></html>"})
 
 
@@ -353,12 +455,26 @@ def headers():
         ("no protocol", NOTES),
         ("no answer", b""),
         ("a redirect to ftp", answer(status="302 Found", Location="ftp://127.0.0.1/x")),
-        ("a redirect to a port of words", answer(status="302 Found", Location="http://127.0.0.1:apples/")),
+        (
+            "a redirect to a port of words",
+            answer(status="302 Found", Location="http://127.0.0.1:apples/"),
+        ),
     ):
         yield Attack("header", name, notes=[sent])
 
 
-KINDS = (archives, truncations, members, statuses, lengths, resumptions, digests, encodings, pages, headers)
+KINDS = (
+    archives,
+    truncations,
+    members,
+    statuses,
+    lengths,
+    resumptions,
+    digests,
+    encodings,
+    pages,
+    headers,
+)
 ATTACKS = [attack for kind in KINDS for attack in kind()]
 
 
@@ -389,7 +505,13 @@ def fetched(folder):
 
 def prepare(attack, server, folder):
     """The manifest and the files of a person, and what is left of an earlier call."""
-    facts = {"title": "one", "licence": "none", "by": attack.by, "has": ["2750/River"], "counts": COUNTS}
+    facts = {
+        "title": "one",
+        "licence": "none",
+        "by": attack.by,
+        "has": ["2750/River"],
+        "counts": COUNTS,
+    }
     facts["files"] = [
         {"url": f"{server.url}/{attack.archive}", **attack.listed},
         {"url": f"{server.url}/notes.bin", **attack.listed_notes},
@@ -397,7 +519,10 @@ def prepare(attack, server, folder):
     (folder / "manifest.yml").write_text(yaml.safe_dump({"data": {"eurosat": facts}}))
     for name, body in attack.brought.items():
         (folder / name).write_bytes(body)
-    good = {f"/{attack.archive}": [answer(ARCHIVES[attack.archive])], "/notes.bin": [answer(NOTES, ETag='"one"')]}
+    good = {
+        f"/{attack.archive}": [answer(ARCHIVES[attack.archive])],
+        "/notes.bin": [answer(NOTES, ETag='"one"')],
+    }
     if attack.before:
         server.answers = good | {"/notes.bin": [*attack.before, answer(status="403 No")]}
         with suppress(InputError):
@@ -422,7 +547,11 @@ def test_an_attack_ends_in_one_line_or_in_right_data(attack, server, folder):
         if attack.right and not attack.brought:  # the same command ends well once the source does
             assert (fetched(folder) / "notes.bin").read_bytes() == NOTES
     else:
-        content = {path.relative_to(data).as_posix(): path.read_bytes() for path in data.rglob("*") if path.is_file()}
+        content = {
+            path.relative_to(data).as_posix(): path.read_bytes()
+            for path in data.rglob("*")
+            if path.is_file()
+        }
         record = json.loads(content.pop("fetched.json"))["files"]
         unconfirmed = record[attack.archive].get("confirmed_by", "").startswith("nobody")
         if attack.undetectable and unconfirmed:

@@ -19,7 +19,9 @@ from fslcore.paths import locked
 from fslcore.tasks import sample_closed
 
 LABELS = np.arange(8).repeat(20)
-GOOD = dict(support=[0, 20], query=[1, 21], labels=[0, 1], predictions=[0, 1], support_labels=[0, 1])
+GOOD = dict(
+    support=[0, 20], query=[1, 21], labels=[0, 1], predictions=[0, 1], support_labels=[0, 1]
+)
 
 
 def played(path, tasks, method="A", seed=0, name=int, **facts):
@@ -52,10 +54,14 @@ def record_tensors(path, tasks, right):
     with fslcore.record(path, "A") as record:
         for support, query, correct in zip(tasks.support, tasks.query, right):
             names, labels = np.unique(LABELS[query], return_inverse=True)
-            predictions = [torch.tensor([label]) for label in np.where(correct, labels, (labels + 1) % 5)]
+            predictions = [
+                torch.tensor([label]) for label in np.where(correct, labels, (labels + 1) % 5)
+            ]
             support_labels = torch.from_numpy(np.searchsorted(names, LABELS[support])).float()
             images = torch.from_numpy(support), torch.from_numpy(query)
-            record.task(*images, torch.from_numpy(labels), predictions, support_labels, classes=names)
+            record.task(
+                *images, torch.from_numpy(labels), predictions, support_labels, classes=names
+            )
 
 
 def test_names_numbers_and_tensors_are_the_same(tmp_path, closed):
@@ -68,7 +74,9 @@ def test_names_numbers_and_tensors_are_the_same(tmp_path, closed):
         correct = dict(zip(closed.query[task], right[task]))
         assert numbers.correct["A"][task].tolist() == [correct[image] for image in query[task]]
     for recording in others:
-        assert (numbers.images == recording.images).all() and (numbers.classes == recording.classes).all()
+        assert (numbers.images == recording.images).all() and (
+            numbers.classes == recording.classes
+        ).all()
         for part in ("support", "query", "correct"):
             assert (getattr(numbers, part)["A"] == getattr(recording, part)["A"]).all()
 
@@ -86,15 +94,21 @@ with fslcore.record(sys.argv[1], "ours", dataset="birds") as r:
 
 def test_a_loop_that_is_killed_loses_at_most_the_task_in_hand(tmp_path):
     path, part = tmp_path / "r.jsonl", tmp_path / "r.part.jsonl"
-    with subprocess.Popen([sys.executable, "-c", LOOP, path], stdout=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen(
+        [sys.executable, "-c", LOOP, path], stdout=subprocess.PIPE, text=True
+    ) as process:
         done = next(int(line) for line in process.stdout if int(line) >= 53)
         process.kill()
         done += len(process.stdout.read().split())
     recording = recorder.load(part)
     assert (
-        len(recording.correct["ours"]) in (done, done + 1) and recording.unfinished == ("ours",) and not path.exists()
+        len(recording.correct["ours"]) in (done, done + 1)
+        and recording.unfinished == ("ours",)
+        and not path.exists()
     )
-    assert (recording.correct["ours"] == [True, False]).all() and recording.facts == {"dataset": "birds"}
+    assert (recording.correct["ours"] == [True, False]).all() and recording.facts == {
+        "dataset": "birds"
+    }
     assert recording.support["ours"].shape[1] == 2 and len(recording.images) == 36
     recorded(path, method="ours")  # begins anew
     assert os.listdir(tmp_path) == ["r.jsonl"] and not recorder.load(path).unfinished
@@ -112,9 +126,13 @@ def test_a_file_that_is_cut_off_anywhere_holds_whole_lines(tmp_path, capsys):
                 recorder.load(cut)
             continue
         recording = recorder.load(cut)
-        assert recording.correct["A"].tolist() == [[True, True], [False, True], [True, False]][:tasks]
+        assert (
+            recording.correct["A"].tolist() == [[True, True], [False, True], [True, False]][:tasks]
+        )
         assert recording.unfinished == (() if size >= ends[4] else ("A",))
-    assert capsys.readouterr().err.endswith(f"the last line of {cut} was not written to its end, and is left out\n")
+    assert capsys.readouterr().err.endswith(
+        f"the last line of {cut} was not written to its end, and is left out\n"
+    )
 
 
 def test_what_is_finished_stays_until_the_next_is(tmp_path, capsys):
@@ -126,8 +144,12 @@ def test_what_is_finished_stays_until_the_next_is(tmp_path, capsys):
             raise ZeroDivisionError
         assert f"{part} holds 2 tasks of A, and is not finished" in capsys.readouterr().err
         recorder.note.cache_clear()
-        assert len(recorder.load(path).correct["A"]) == 1 and recorder.load(part).unfinished == ("A",)
-        with pytest.raises(InputError, match="method A is in .*r.jsonl and in .*r.part.jsonl; one is allowed"):
+        assert len(recorder.load(path).correct["A"]) == 1 and recorder.load(part).unfinished == (
+            "A",
+        )
+        with pytest.raises(
+            InputError, match="method A is in .*r.jsonl and in .*r.part.jsonl; one is allowed"
+        ):
             recorder.load([path, part])
     recorded(path, [0, 0], [0, 1], [1, 0])
     assert len(recorder.load(path).correct["A"]) == 3 and not part.exists()
@@ -138,7 +160,9 @@ def test_two_processes_do_not_write_into_one_file(tmp_path):
     first = fslcore.record(path, "A")
     first.task(**GOOD)
     second = fslcore.record(path, "A")
-    with pytest.raises(InputError, match=r"r.part.jsonl is no longer the file .* one file per method and process"):
+    with pytest.raises(
+        InputError, match=r"r.part.jsonl is no longer the file .* one file per method and process"
+    ):
         first.task(**GOOD)
     child = os.fork()
     if not child:  # as a worker of a loader is
@@ -170,22 +194,37 @@ with fslcore.record(sys.argv[1], "A") as r:
 def test_where_the_disk_is_full_the_tasks_before_are_kept(tmp_path, capsys):
     path, part = tmp_path / "r.jsonl", tmp_path / "r.part.jsonl"
     done = subprocess.run([sys.executable, "-c", FULL, path], capture_output=True, text=True)
-    assert "holds 30 tasks of A, and is not finished" in done.stderr and "OSError" in done.stderr.splitlines()[-1]
+    assert (
+        "holds 30 tasks of A, and is not finished" in done.stderr
+        and "OSError" in done.stderr.splitlines()[-1]
+    )
     recording = recorder.load(part)
-    assert recording.correct["A"][:, 1].tolist() == [False, True] * 15 and recording.unfinished == ("A",)
-    assert f"the last line of {part} was not written to its end" in capsys.readouterr().err and not path.exists()
+    assert recording.correct["A"][:, 1].tolist() == [False, True] * 15 and recording.unfinished == (
+        "A",
+    )
+    assert (
+        f"the last line of {part} was not written to its end" in capsys.readouterr().err
+        and not path.exists()
+    )
 
 
 def test_tasks_of_any_size_and_names_of_any_letters(tmp_path):
     names = ["", "a b", "caf\udce9", "图 {}\n", '"', "\u2028"]
-    with fslcore.record(tmp_path / "r.jsonl", " m: ü", dataset=Path("/data/birds"), seed=np.int64(3)) as record:
+    with fslcore.record(
+        tmp_path / "r.jsonl", " m: ü", dataset=Path("/data/birds"), seed=np.int64(3)
+    ) as record:
         record.task([], names[:1], ["x"], ["x"], [])
         record.task(names[1:3], names[3:], ["y", "y", "x"], ["y", None, "y"], ["x", "x"])
     recording = recorder.load(tmp_path / "r.jsonl")
-    assert recording.methods == ["m: ü"] and recording.facts == {"dataset": "/data/birds", "seed": 3}
+    assert recording.methods == ["m: ü"] and recording.facts == {
+        "dataset": "/data/birds",
+        "seed": 3,
+    }
     tasks = [([], [("", True)]), (names[1:3], sorted(zip(names[3:], [True, False, False])))]
     for number, (support, query) in enumerate(tasks):
-        of_support, of_query = (part["m: ü"][number] for part in (recording.support, recording.query))
+        of_support, of_query = (
+            part["m: ü"][number] for part in (recording.support, recording.query)
+        )
         correct = recording.correct["m: ü"][number][of_query >= 0]
         assert sorted(recording.images[of_support[of_support >= 0]]) == sorted(support)
         assert sorted(zip(recording.images[of_query[of_query >= 0]], correct)) == query
@@ -195,17 +234,35 @@ def test_tasks_of_any_size_and_names_of_any_letters(tmp_path):
 @pytest.mark.parametrize(
     "changed, words",
     [
-        (dict(labels=[0]), "task 1: 2 queries, 1 labels and 2 predictions; 2 support images and 2 support_labels"),
+        (
+            dict(labels=[0]),
+            "task 1: 2 queries, 1 labels and 2 predictions; 2 support images and 2 support_labels",
+        ),
         (dict(support_labels=[0]), "1 support_labels"),
         (dict(query=[], labels=[], predictions=[]), "0 queries"),
         (dict(query=[0, 21]), "task 1: image 0 occurs twice in it"),
-        (dict(labels=[1, 0]), "is of class 1, and was of 0 in an earlier task; labels are classes of the data set"),
+        (
+            dict(labels=[1, 0]),
+            "is of class 1, and was of 0 in an earlier task; labels are classes of the data set",
+        ),
         (dict(classes=["x"]), "task 1: label 1; 0 to 0"),
         # What could never be right would make an accuracy of 0, and nothing else would say so.
-        (dict(predictions=torch.eye(2)), "prediction [1.0, 0.0]; one class per image is needed, the argmax"),
-        (dict(predictions=["0", "1"]), "task 1: label 1 and prediction '1'; predictions in the same terms"),
-        (dict(labels=[0, None], predictions=[0, None]), "task 1: label None; the class of each image is needed"),
-        (dict(support=[torch.zeros(4, 4), torch.ones(4, 4)]), "names or numbers are needed, not pixels"),
+        (
+            dict(predictions=torch.eye(2)),
+            "prediction [1.0, 0.0]; one class per image is needed, the argmax",
+        ),
+        (
+            dict(predictions=["0", "1"]),
+            "task 1: label 1 and prediction '1'; predictions in the same terms",
+        ),
+        (
+            dict(labels=[0, None], predictions=[0, None]),
+            "task 1: label None; the class of each image is needed",
+        ),
+        (
+            dict(support=[torch.zeros(4, 4), torch.ones(4, 4)]),
+            "names or numbers are needed, not pixels",
+        ),
     ],
 )
 def test_of_a_task_that_is_refused_nothing_is_kept(tmp_path, changed, words):
@@ -222,7 +279,12 @@ def test_of_a_task_that_is_refused_nothing_is_kept(tmp_path, changed, words):
 
 def test_predictions_of_other_classes_are_told_when_they_are_most(tmp_path, capsys):
     task = GOOD | dict(labels=[6, 8], support_labels=[6, 8])
-    for name, predictions in (("local", [0, 1]), ("wrong", [8, 6]), ("none", [None, None]), ("some", [7, 8])):
+    for name, predictions in (
+        ("local", [0, 1]),
+        ("wrong", [8, 6]),
+        ("none", [None, None]),
+        ("some", [7, 8]),
+    ):
         with fslcore.record(tmp_path / f"{name}.jsonl", name) as record:
             record.task(**task | dict(predictions=predictions))
         expected = "fslcore: record: 100% of the predictions of local are not a class of their task"
@@ -245,7 +307,10 @@ def test_bad_files_are_named_before_the_work(tmp_path):
         with pytest.raises(InputError, match=words):
             fslcore.record(path, method, **facts)
     for _ in range(2):  # the second finds a header alone
-        with pytest.raises(InputError, match="no task of A"), fslcore.record(tmp_path / "r.jsonl", "A") as record:
+        with (
+            pytest.raises(InputError, match="no task of A"),
+            fslcore.record(tmp_path / "r.jsonl", "A") as record,
+        ):
             pass
     record.part.write_bytes(record.part.read_bytes()[:40])
     recorded(tmp_path / "r.jsonl")
@@ -277,29 +342,49 @@ def test_a_line_that_is_none_of_a_recording_is_named(tmp_path, line, words):
     (tmp_path / "r.jsonl").write_text(f"{HEADER}\n{IMAGES}\n{line}\n")
     with pytest.raises(InputError) as error:
         recorder.load(tmp_path / "r.jsonl")
-    assert f"record: line 3 of {tmp_path / 'r.jsonl'} is " in str(error.value) and words in str(error.value)
+    assert f"record: line 3 of {tmp_path / 'r.jsonl'} is " in str(error.value) and words in str(
+        error.value
+    )
     assert "\n" not in str(error.value) and len(str(error.value)) < 500
 
 
 def test_several_files_are_one_recording_of_the_same_images(tmp_path, closed):
-    authors = {f"{i:03}": {"class": f"c{LABELS[i]}", "groups": f"author {i // 2}"} for i in range(160)}
+    authors = {
+        f"{i:03}": {"class": f"c{LABELS[i]}", "groups": f"author {i // 2}"} for i in range(160)
+    }
     without = {name: {"class": facts["class"]} for name, facts in authors.items()}
     results = Record(np.random.default_rng(0).random(closed.query.shape) < 0.7, closed.query_label)
     a, b = tmp_path / "a.jsonl", tmp_path / "b.jsonl"
-    recorder.save(a, authors, {"A": (closed, results, False), "D": (closed, results, True)}, {"seed": 0})
+    recorder.save(
+        a, authors, {"A": (closed, results, False), "D": (closed, results, True)}, {"seed": 0}
+    )
     recorder.save(b, without, {"B": (closed[::-1], results, False)}, {"seed": 0})
     recording = recorder.load([a, b])
-    assert recording.methods == ["A", "D", "B"] and recording.transductive == {"A": False, "D": True, "B": False}
-    assert recording.images.tolist() == [*authors] and recording.facts == {"seed": 0} and not recording.unfinished
+    assert recording.methods == ["A", "D", "B"] and recording.transductive == {
+        "A": False,
+        "D": True,
+        "B": False,
+    }
+    assert (
+        recording.images.tolist() == [*authors]
+        and recording.facts == {"seed": 0}
+        and not recording.unfinished
+    )
     assert recording.groups["groups"].tolist() == [facts["groups"] for facts in authors.values()]
     assert (recording.support["B"] == np.sort(closed.support[::-1], axis=1)).all()
     order = np.argsort(closed.query, axis=1)
     assert (recording.correct["D"] == np.take_along_axis(results.correct, order, axis=1)).all()
     played(tmp_path / "c.jsonl", closed, "C", name="other {}".format)
-    with pytest.raises(InputError, match="^record: groups are known of 160 of .* images; of all or none is needed"):
+    with pytest.raises(
+        InputError, match="^record: groups are known of 160 of .* images; of all or none is needed"
+    ):
         recorder.load([a, tmp_path / "c.jsonl"])
     for images, facts, words in (
-        (authors | {"000": {"class": "c0", "groups": "me"}}, {}, "groups of image 000 is me in .*, elsewhere author 0"),
+        (
+            authors | {"000": {"class": "c0", "groups": "me"}},
+            {},
+            "groups of image 000 is me in .*, elsewhere author 0",
+        ),
         (without | {"000": {"class": "c5"}}, {}, "class of image 000 is c5 in .*, elsewhere c0"),
         (without, {"dataset": "cars", "seed": 1}, "seed is 1 in .*b.jsonl, elsewhere 0"),
     ):
@@ -314,8 +399,13 @@ def test_links_and_the_home_folder_are_followed(tmp_path, monkeypatch):
     recorded("~/new/r.jsonl")
     Path("link.jsonl").symlink_to("home/new/r.jsonl")
     recorded("link.jsonl", [0, 1], [0, 1])
-    assert Path("link.jsonl").is_symlink() and len(recorder.load("home/new/r.jsonl").correct["A"]) == 2
-    assert [p.relative_to(tmp_path) for p in tmp_path.rglob("*.*")] == [Path("link.jsonl"), Path("home/new/r.jsonl")]
+    assert (
+        Path("link.jsonl").is_symlink() and len(recorder.load("home/new/r.jsonl").correct["A"]) == 2
+    )
+    assert [p.relative_to(tmp_path) for p in tmp_path.rglob("*.*")] == [
+        Path("link.jsonl"),
+        Path("home/new/r.jsonl"),
+    ]
 
 
 def test_the_lock_of_windows_is_waited_for_too(tmp_path, monkeypatch):

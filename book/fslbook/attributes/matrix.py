@@ -23,8 +23,7 @@ from fslcore.paths import check_zip, readable, replace_file
 from fslcore.sources import filled
 
 from ..catalogue import CAPTIONERS, FACTS
-from . import captions as sources
-from . import pixels
+from . import captions as sources, pixels
 
 __all__ = [
     "Attributes",

@@ -280,9 +280,7 @@ def _equal_methods(
     return tasks, labels, answers(banks, tasks)
 
 
-def _two_p_values(
-    difference: ndarray, tasks: Tasks, labels: ndarray, new: str
-) -> dict[str, float]:
+def _two_p_values(difference: ndarray, tasks: Tasks, labels: ndarray, new: str) -> dict[str, float]:
     """p-values of a difference: for these images over 600 tasks, and for what is new."""
     closed = _over_usual_tasks(difference.mean(axis=1), (-100, 100))
     result = three_intervals(difference, tasks, labels, bounds=(-100, 100))
@@ -335,9 +333,7 @@ def mean_half_width(intervals: pd.DataFrame) -> float:
     return (intervals["high"] - intervals["low"]).mean() / 2
 
 
-def scaled_truth(
-    means: pd.Series, world: pd.Series, truths: pd.Series | None = None
-) -> pd.Series:
+def scaled_truth(means: pd.Series, world: pd.Series, truths: pd.Series | None = None) -> pd.Series:
     """The value that each test set's interval should contain, if the truth is a mean over the test sets of a world.
 
     Parameters
@@ -502,13 +498,9 @@ def width_ratios(summary: pd.DataFrame) -> pd.DataFrame:
     intervals = summary[
         (summary["target"] == "new images") & summary["interval"].isin(["open", "images"])
     ]
-    wide = (
-        intervals[intervals["given"] == ""].pivot(index="regime", columns="interval").dropna()
-    )
+    wide = intervals[intervals["given"] == ""].pivot(index="regime", columns="interval").dropna()
     order = [regime for regime in summary["regime"].unique() if regime in wide.index]
-    ratio, deviations = (
-        wide[k]["open"] / wide[k]["images"] for k in ("half_width", "deviation")
-    )
+    ratio, deviations = (wide[k]["open"] / wide[k]["images"] for k in ("half_width", "deviation"))
     out = pd.DataFrame(
         {
             "queries": wide["queries"]["open"].astype(int),
@@ -613,9 +605,7 @@ class PlanStudy:
 
         Its own error must be small against a plan's: ten sets of 150 images leave it a tenth off.
         """
-        large = (
-            (self.regime.classes, 1000) if self.new == "images" else (400, self.regime.images)
-        )
+        large = (self.regime.classes, 1000) if self.new == "images" else (400, self.regime.images)
         return float(np.mean([self.test_set(*large)[0].mean() for _ in range(40)]))
 
     def intervals(self, classes: int, images: int) -> stats.ThreeIntervals:

@@ -165,15 +165,11 @@ def _weights(design: Design, label: ndarray) -> ndarray:
     """Of each item in the mean."""
     size = np.bincount(label)
     return (
-        1 / (design.classes * size[label])
-        if design.skewed
-        else np.full(len(label), 1 / len(label))
+        1 / (design.classes * size[label]) if design.skewed else np.full(len(label), 1 / len(label))
     )
 
 
-def _drawn(
-    design: Design, rng: Generator
-) -> tuple[ndarray, ndarray, ndarray, dict[str, float]]:
+def _drawn(design: Design, rng: Generator) -> tuple[ndarray, ndarray, ndarray, dict[str, float]]:
     """Scores (R, N), class and group of each item, and the truth by target."""
     label, group = _classes_and_groups(design)
     chosen = None
@@ -214,9 +210,7 @@ def _scored(
         by_class = mean + np.linspace(-0.5, 0.5, design.classes)
     of_support = by_class + design.support * by_support
     of_item = by_class[label] + design.item * by_item
-    chance = ndtr(
-        of_item + design.support * by_support[:, label] + design.interaction * by_both
-    )
+    chance = ndtr(of_item + design.support * by_support[:, label] + design.interaction * by_both)
     scores = chance if design.soft else rng.random(chance.shape) < chance
     return scores, _true_means(design, by_class, of_support, of_item, label)
 
@@ -398,10 +392,7 @@ def protocol(
         R tasks with the same queries.
     """
     rows = np.stack(
-        [
-            rng.permutation(np.flatnonzero(labels == c))[: pool + items]
-            for c in np.unique(labels)
-        ]
+        [rng.permutation(np.flatnonzero(labels == c))[: pool + items] for c in np.unique(labels)]
     )
     ways = len(rows)
     order = rng.random((supports, ways, pool)).argsort(axis=2)[..., :shots]
@@ -415,9 +406,7 @@ def protocol(
 
 def _scores(names: tuple[str, ...], bank: Bank, tasks: Tasks) -> ndarray:
     """Whether each query was right (100) or wrong, or the difference of two learners."""
-    first, *second = (
-        100.0 * evaluate(learners.make(name), bank, tasks).correct for name in names
-    )
+    first, *second = (100.0 * evaluate(learners.make(name), bank, tasks).correct for name in names)
     return first - second[0] if second else first
 
 
@@ -492,9 +481,7 @@ def _check_sizes(
             f"pool = {pool}, items = {items}; {name} has a class of {smallest} images (lower pool or items)"
         )
     if pool <= shots:
-        raise InputError(
-            f"pool = {pool}, shots = {shots}; a pool larger than a support is needed"
-        )
+        raise InputError(f"pool = {pool}, shots = {shots}; a pool larger than a support is needed")
 
 
 def in_rows(replays: dict[str, Replay], method: str, level: float, **chosen) -> pd.DataFrame:
@@ -554,7 +541,5 @@ def summary(table: pd.DataFrame) -> pd.DataFrame:
     rows = []
     for (design, interval), studies in groups:
         place = {"design": design, "interval": interval}
-        rows.append(
-            place | share_of(studies["hit"]) | {"width": float(studies["width"].mean())}
-        )
+        rows.append(place | share_of(studies["hit"]) | {"width": float(studies["width"].mean())})
     return pd.DataFrame(rows)

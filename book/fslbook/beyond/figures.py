@@ -67,9 +67,7 @@ def lens_intervals(lenses: pd.DataFrame) -> plt.Figure:
         xlabel=f"{lenses['a'].iloc[0]} − {lenses['b'].iloc[0]} (points)",
     )
     ax.grid(axis="y", visible=False)
-    figure.legend(
-        *ax.get_legend_handles_labels(), loc="outside upper center", ncols=3, fontsize=10
-    )
+    figure.legend(*ax.get_legend_handles_labels(), loc="outside upper center", ncols=3, fontsize=10)
     return figure
 
 
@@ -125,9 +123,7 @@ def coverage(summary: pd.DataFrame, height: float = 0.4) -> plt.Figure:
     ``height`` is that of a row, in inches.
     """
     suited = {"new images": "images", "new classes": "classes"}
-    rows = summary[summary["interval"].isin(suited.values())][
-        ["regime", "given"]
-    ].drop_duplicates()
+    rows = summary[summary["interval"].isin(suited.values())][["regime", "given"]].drop_duplicates()
     place = {key: at for at, key in enumerate(rows.itertuples(index=False, name=None))}
     at = [place.get(key) for key in zip(summary["regime"], summary["given"])]
     summary = summary.assign(at=at)
@@ -137,9 +133,7 @@ def coverage(summary: pd.DataFrame, height: float = 0.4) -> plt.Figure:
     for ax, (target, interval) in zip(axes, suited.items()):
         part = summary[summary["target"] == target]
         ax.axvspan(93, 97, color="0.88", zorder=0)
-        _shares(
-            ax, part[part["interval"] == "closed"], 0.22, COLOURS[1], "x", "closed, 600 tasks"
-        )
+        _shares(ax, part[part["interval"] == "closed"], 0.22, COLOURS[1], "x", "closed, 600 tasks")
         _shares(ax, part[part["interval"] == "open"], 0, COLOURS[2], "^", "open, best Q")
         _shares(
             ax,
@@ -177,9 +171,7 @@ def _shares(
 def _spread_high_shares(ax: plt.Axes) -> None:
     """An axis on which shares near 100 % can be told from each other, and low ones can be read too."""
     ax.set(xlim=(0, 100.5))
-    ax.set_xscale(
-        "function", functions=(lambda x: -np.log(104 - x), lambda y: 104 - np.exp(-y))
-    )
+    ax.set_xscale("function", functions=(lambda x: -np.log(104 - x), lambda y: 104 - np.exp(-y)))
     ax.set_xticks([0, 50, 80, 90, 95, 100], [0, 50, 80, "", 95, 100], fontsize=9)
 
 
@@ -253,9 +245,7 @@ def crossed_curves(
 def _spread(result: CrossedIntervals, supports: int) -> float:
     """Standard error of a mean over supports that their spread shows."""
     return float(
-        np.sqrt(
-            (result.support_variance + result.interaction_variance / result.n_items) / supports
-        )
+        np.sqrt((result.support_variance + result.interaction_variance / result.n_items) / supports)
     )
 
 
@@ -269,9 +259,7 @@ def run_strip(panels: dict[str, dict[str, np.ndarray]]) -> plt.Figure:
         every panel.
     """
     height = 0.55 * max(map(len, panels.values())) + 1.2
-    figure, axes = plt.subplots(
-        1, len(panels), figsize=(6.8, height), sharey=True, squeeze=False
-    )
+    figure, axes = plt.subplots(1, len(panels), figsize=(6.8, height), sharey=True, squeeze=False)
     for ax, (name, learners) in zip(axes[0], panels.items()):
         for row, values in enumerate(learners.values()):
             mark, colour = MARKERS[row % len(MARKERS)], COLOURS[row % len(COLOURS)]

@@ -204,9 +204,7 @@ def in_rows(shares: pd.DataFrame) -> pd.DataFrame:
 
 def errors(shares: pd.DataFrame) -> pd.DataFrame:
     """For a reader: by question, network and shots, the spread of the differences and what each interval predicts."""
-    named = shares.assign(
-        new=shares["new"].map(NEW), interval=shares["interval"].map(INTERVALS)
-    )
+    named = shares.assign(new=shares["new"].map(NEW), interval=shares["interval"].map(INTERVALS))
     named["backbone"] = named["backbone"].replace(evaluation.LEARNERS)
     index = ["new", "backbone", "shots"]
     wide = named.pivot(index=index, columns="interval", values="predicted").reindex(

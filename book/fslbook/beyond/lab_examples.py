@@ -29,9 +29,7 @@ def examples() -> dict[str, dict[str, str]]:
 def _wide() -> str:
     """Shares: the first closed 5-way 5-shot episodes of clip art's novel classes."""
     rows = pd.read_parquet(DATA / "episodes" / "episodes.parquet")
-    rows = rows[
-        (rows["dataset"] == "clipart") & (rows["split"] == "novel") & (rows["block"] == -1)
-    ]
+    rows = rows[(rows["dataset"] == "clipart") & (rows["split"] == "novel") & (rows["block"] == -1)]
     learner = (
         rows["learner"].astype(str).replace("lr", "logistic regression")
     )  # lr is a learning rate to the reader
@@ -55,9 +53,7 @@ def _datasets() -> str:
     rows = rows[(rows["split"] == "novel") & (rows["block"] == -1)]
     rows = rows[rows["backbone"].astype(str).str.startswith("conv4")]
     names = rows["backbone"].astype(str).str.removeprefix("conv4-")
-    means = rows.assign(method=names).pivot_table(
-        "accuracy", "dataset", "method", observed=True
-    )
+    means = rows.assign(method=names).pivot_table("accuracy", "dataset", "method", observed=True)
     return (100 * means).round(2).to_csv(lineterminator="\n")
 
 

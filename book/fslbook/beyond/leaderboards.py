@@ -74,12 +74,8 @@ class Estimate:
 
 def cells() -> pd.DataFrame:
     """The published cells; ``plus_minus`` is NaN where a source prints none."""
-    text = pd.read_csv(
-        DATA / "published" / "leaderboards.csv", dtype=str, keep_default_na=False
-    )
-    numbers = {
-        name: pd.to_numeric(text[name]) for name in ("mean", "plus_minus", "year", "tasks")
-    }
+    text = pd.read_csv(DATA / "published" / "leaderboards.csv", dtype=str, keep_default_na=False)
+    numbers = {name: pd.to_numeric(text[name]) for name in ("mean", "plus_minus", "year", "tasks")}
     return text.assign(**numbers)
 
 
@@ -217,9 +213,7 @@ def steps(board_rows: pd.DataFrame, reproduction: float) -> pd.DataFrame:
         for year in sorted(group["year"].unique())[1:]:
             earlier = group[group["year"] < year]
             best = earlier.loc[earlier["mean"].idxmax()]
-            for now in group[
-                (group["year"] == year) & (group["mean"] > best["mean"])
-            ].itertuples():
+            for now in group[(group["year"] == year) & (group["mean"] > best["mean"])].itertuples():
                 squares = now.plus_minus**2 + best["plus_minus"] ** 2
                 product = now.plus_minus * best["plus_minus"]
                 rows.append(

@@ -11,8 +11,7 @@ import numpy as np
 import pandas as pd
 from numpy import ndarray
 from numpy.random import Generator
-from scipy.stats import f as fisher
-from scipy.stats import norm
+from scipy.stats import f as fisher, norm
 
 from fslcore import evaluation, learners, stats
 from fslcore.errors import InputError
@@ -70,9 +69,7 @@ def answers(dataset: str, learner: str) -> ndarray:
     rows = _table().query("dataset == @dataset and learner == @learner").sort_values("seed")
     if rows.empty:
         stored = ", ".join(dict.fromkeys(_table()["dataset"] + " " + _table()["learner"]))
-        raise InputError(
-            f"dataset, learner = {dataset}, {learner}; runs are stored of {stored}"
-        )
+        raise InputError(f"dataset, learner = {dataset}, {learner}; runs are stored of {stored}")
     tasks = _tasks(dataset)[: int(rows["tasks"].iloc[0])]
     digests = {"images": evaluation.load_source(dataset).digest, "tasks": tasks.digest}
     for row in rows.itertuples():
@@ -121,9 +118,7 @@ def luck_elsewhere(dataset: str, splits: int = 200, seed: int = 0) -> dict[str, 
     return {name: _mean_luck(sums, counts, unit, splits, rng) for name, unit in units.items()}
 
 
-def _mean_luck(
-    sums: ndarray, counts: ndarray, unit: ndarray, splits: int, rng: Generator
-) -> float:
+def _mean_luck(sums: ndarray, counts: ndarray, unit: ndarray, splits: int, rng: Generator) -> float:
     """`luck_elsewhere` for splits by ``unit``, from the right answers (M, N) and the queries (N,) of each image."""
     gains = []
     for _ in range(splits):
@@ -185,8 +180,7 @@ def rows(by_learner: dict[str, RunIntervals]) -> pd.DataFrame:
     for kind, panel in (("fixed", "these runs"), ("interval", "new runs")):
         for name, result in by_learner.items():
             intervals = {
-                label: getattr(getattr(result, target), kind)
-                for target, label in TARGETS.items()
+                label: getattr(getattr(result, target), kind) for target, label in TARGETS.items()
             }
             table += series_rows(intervals, row=name, panel=panel)
     return pd.DataFrame(table)
@@ -218,9 +212,7 @@ def components(by_learner: dict[str, RunIntervals]) -> pd.DataFrame:
             "classes with their images": result.classes.rest_variance,
             "runs × classes": result.classes.interaction_variance,
         }
-    return (
-        pd.DataFrame.from_dict(rows, orient="index").rename_axis("learner").map("{:.2f}".format)
-    )
+    return pd.DataFrame.from_dict(rows, orient="index").rename_axis("learner").map("{:.2f}".format)
 
 
 WORLDS = {  # standard deviations of runs, of tasks and of a run on a task
@@ -453,9 +445,7 @@ def luck(few_runs: pd.DataFrame) -> pd.DataFrame:
             "share": common / (common + left),
             "p": fisher.sf(seed / left, seeds - 1, (learners - 1) * (seeds - 1)),
         }
-    return pd.DataFrame.from_dict(rows, orient="index").rename_axis(
-        "shared by the runs of a seed"
-    )
+    return pd.DataFrame.from_dict(rows, orient="index").rename_axis("shared by the runs of a seed")
 
 
 def luck_table(table: pd.DataFrame) -> pd.DataFrame:

@@ -44,8 +44,7 @@ def ratios(machine: dict, subject: str) -> pd.DataFrame:
             "ratio": [number(row["ratio"]) for row in rows],
             "aim": [f"{row['target']:g}" if row["target"] else "" for row in rows],
             "equal results": [
-                f"{100 * row['agree']:.1f} %" if row["agree"] is not None else ""
-                for row in rows
+                f"{100 * row['agree']:.1f} %" if row["agree"] is not None else "" for row in rows
             ],
         }
     ).set_index("what")
@@ -65,9 +64,7 @@ def ratios_by_machine(machines: list[dict]) -> pd.DataFrame:
         columns[f"{machine['cpu']}, {machine['cores']} cores", words] = {
             r["what"]: r["ratio"] for r in machine["ratios"]
         }
-    return (
-        pd.DataFrame(columns).rename_axis("what").rename_axis(["machine", "measured"], axis=1)
-    )
+    return pd.DataFrame(columns).rename_axis("what").rename_axis(["machine", "measured"], axis=1)
 
 
 def _span(values: list[str]) -> str:
@@ -80,9 +77,7 @@ def measured(machine: dict) -> pd.DataFrame:
     rows = {}
     for name, piece in machine["pieces"].items():
         before, after = ("—" if load is None else f"{load:.1f}" for load in piece["load"])
-        versions = ", ".join(
-            f"{package} {number}" for package, number in piece["versions"].items()
-        )
+        versions = ", ".join(f"{package} {number}" for package, number in piece["versions"].items())
         rows[name] = (piece["date"], piece["threads"], before, after, versions)
     columns = ["date", "threads", "load before", "load after", "versions"]
     return pd.DataFrame.from_dict(rows, orient="index", columns=columns).rename_axis("piece")
@@ -189,8 +184,7 @@ def ratio_bars(machine: dict) -> plt.Figure:
     )
     ax.set_title(machine["cpu"], fontsize=10)
     patches = [
-        Patch(color=colour, label=subject)
-        for colour, subject in zip(COLOURS, SUBJECTS.values())
+        Patch(color=colour, label=subject) for colour, subject in zip(COLOURS, SUBJECTS.values())
     ]
     figure.legend(handles=patches, loc="outside lower center", ncols=len(patches), fontsize=9)
     return figure

@@ -39,9 +39,9 @@ def verdicts(
         if adjust is None:
             conclusive[target] = [r.conclusion != 0 for r in intervals]
         else:
-            conclusive[target] = adjust(
-                np.array([r.p_value for r in intervals])
-            ) < 1 - np.array([r.level for r in intervals])
+            conclusive[target] = adjust(np.array([r.p_value for r in intervals])) < 1 - np.array(
+                [r.level for r in intervals]
+            )
     conclusive = pd.DataFrame(conclusive)
     conclusive.insert(0, "pairs", 1)
     by_set = conclusive.groupby(table["dataset"], sort=False).sum()

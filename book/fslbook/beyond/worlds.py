@@ -133,9 +133,7 @@ class Regime:
     def name(self) -> str:
         """Its displayed name: ``called``, or else its sizes."""
         ease = "hard" if self.spread < 0.65 else "easy"
-        return (
-            self.called or f"C = {self.classes}, n = {self.images}, {self.shots}-shot, {ease}"
-        )
+        return self.called or f"C = {self.classes}, n = {self.images}, {self.shots}-shot, {ease}"
 
 
 REGIMES = tuple(
@@ -173,9 +171,7 @@ HARDER = tuple(
         dict(called="99.7 % right, C = 60", spread=1.8, classes=60),
         dict(called="24 classes in clumps of 4", classes=24, clump=4, **CLUMPED),
         dict(called="60 classes in clumps of 6", classes=60, clump=6, **CLUMPED),
-        dict(
-            called="near-copies, 1-shot", classes=40, shots=1, copies=2, near=0.95, given=COPIED
-        ),
+        dict(called="near-copies, 1-shot", classes=40, shots=1, copies=2, near=0.95, given=COPIED),
         dict(called="near-copies, 5-shot", classes=40, copies=2, near=0.95, given=COPIED),
         dict(called="2 groups a class", spread=0.7, copies=15, near=0.3, given=GROUPED),
         dict(called="3 groups a class", spread=0.7, copies=10, near=0.3, given=GROUPED),
@@ -267,9 +263,9 @@ def population(regime: Regime, own_share: float, rng: Generator) -> Population:
     if regime.skew:
         aside = rng.normal(size=(c, m, d)) / np.sqrt(d)
     if regime.largest:
-        sizes = np.rint(
-            regime.images * (regime.largest / regime.images) ** rng.random(c)
-        ).astype(int)
+        sizes = np.rint(regime.images * (regime.largest / regime.images) ** rng.random(c)).astype(
+            int
+        )
     return Population(regime, centres, scale, sizes, shares, aside)
 
 
@@ -287,9 +283,7 @@ def sample(source: Population, rng: Generator) -> Sample:
         noise = np.sqrt(1 - regime.near) * noise + np.sqrt(regime.near) * common
     true, mode = labels, np.zeros(n, int)
     if regime.wrong:
-        true = np.where(
-            rng.random(n) < regime.wrong, rng.integers(regime.classes, size=n), labels
-        )
+        true = np.where(rng.random(n) < regime.wrong, rng.integers(regime.classes, size=n), labels)
     if regime.modes > 1:
         mode = (rng.random((n, 1)) > source.shares[true]).sum(axis=1)
     x = source.centres[:, true, mode] + source.scale[true] * noise
@@ -298,9 +292,7 @@ def sample(source: Population, rng: Generator) -> Sample:
     return Sample(banks_of(x, labels), labels, groups, labels // regime.clump)
 
 
-def two_views(
-    n: int, own_share: float, rng: Generator, dimensions: int = DIMENSIONS
-) -> ndarray:
+def two_views(n: int, own_share: float, rng: Generator, dimensions: int = DIMENSIONS) -> ndarray:
     """(2, n, D) standard normal numbers as two backbones see them, with a share ``own`` of the variance their own."""
     return views(2, n, own_share, rng, dimensions)
 

@@ -143,9 +143,7 @@ class Runs:
     def __getitem__(self, part: slice) -> Runs:
         """The same on part of the tasks."""
         records = {
-            kind: {
-                n: Record(r.correct[part], r.query_label[part]) for n, r in by_learner.items()
-            }
+            kind: {n: Record(r.correct[part], r.query_label[part]) for n, r in by_learner.items()}
             for kind, by_learner in self.records.items()
         }
         return replace(
@@ -169,9 +167,7 @@ class Runs:
         if second is not None:
             theirs = value(self.records[kind][second])
             values, values_without = values - theirs[0], values_without - theirs[1]
-        query = tasks.query.reshape(len(tasks), tasks.ways, -1)[..., :-1].reshape(
-            len(tasks), -1
-        )
+        query = tasks.query.reshape(len(tasks), tasks.ways, -1)[..., :-1].reshape(len(tasks), -1)
         return stats.influence(
             values,
             tasks.support,
@@ -369,9 +365,9 @@ def by_task(estimated: pd.DataFrame, a: str, b: str) -> pd.Series:
 
 def lenses(runs: Runs, a: str, b: str, level: float = 0.95) -> pd.DataFrame:
     """a - b by each measure of the mean and the worst class, with three intervals: measure, a, b, result."""
-    influences = {
-        "mean accuracy": runs.influence("random", a, b, mean_accuracy)
-    } | runs.measures(a, b)
+    influences = {"mean accuracy": runs.influence("random", a, b, mean_accuracy)} | runs.measures(
+        a, b
+    )
     rows = [(m, a, b, i.intervals(level, bounds_of_pair(m))) for m, i in influences.items()]
     return pd.DataFrame(rows, columns=["measure", "a", "b", "result"])
 

@@ -101,9 +101,7 @@ def assess(
     """
     number("level", level, over=0, under=1)
     rows, banks = [], {}
-    for backbone, learner in tqdm(
-        chosen, "assessed", unit="method", delay=5, disable=not progress
-    ):
+    for backbone, learner in tqdm(chosen, "assessed", unit="method", delay=5, disable=not progress):
         if backbone not in banks:
             banks[backbone] = backbones.features(images, backbones.load(backbone))
         rows.append(assess_bank(banks[backbone], backbone, learner, level))
@@ -114,9 +112,7 @@ def assess(
 def assess_bank(bank: Bank, backbone: str, learner: str, level: float = 0.9) -> dict:
     """The row of `assess` for one method, for a support whose features by that backbone are given."""
     n, label = np.arange(len(bank))[None], bank.labels[None]
-    task = Tasks(
-        n, label, n, label, int(label.max()) + 1, unseen=False
-    )  # the query is never used
+    task = Tasks(n, label, n, label, int(label.max()) + 1, unseen=False)  # the query is never used
     signals = informed.signals(bank, learners.make(learner), task).assign(
         queries=QUERIES * task.ways
     )
@@ -136,9 +132,7 @@ def assess_bank(bank: Bank, backbone: str, learner: str, level: float = 0.9) -> 
         "5-fold": signals["5-fold"].iloc[0],
         "basis": judged["basis"],
         "guess": bool(judged["guess"]),
-        "outside": _beyond(table, signals.iloc[0], columns)
-        if model.outside(signals)[0]
-        else "",
+        "outside": _beyond(table, signals.iloc[0], columns) if model.outside(signals)[0] else "",
     }
 
 
@@ -198,9 +192,7 @@ def judge(
     )
     shifted = classical["named"] + calibrated["shift"]
     estimate = estimate.mask(outside, shifted).clip(chance, 1)
-    half = calibrated["factor"] * model.spread(
-        tasks, predicted.mask(outside, estimate).to_numpy()
-    )
+    half = calibrated["factor"] * model.spread(tasks, predicted.mask(outside, estimate).to_numpy())
     half = half.mask(outside, np.maximum(half, calibrated["half"]))
     bare = calibrated["basis"] == SHAPE
     error = np.sqrt(chance * (1 - chance) / (tasks["ways"] * tasks["shots"]))
@@ -226,12 +218,9 @@ def _calibrated(
     level: float,
 ) -> pd.DataFrame:
     """`_near` of each task, computed once for each shape."""
-    shapes, at = np.unique(
-        tasks[list(informed.SHAPE)].to_numpy(float), axis=0, return_inverse=True
-    )
+    shapes, at = np.unique(tasks[list(informed.SHAPE)].to_numpy(float), axis=0, return_inverse=True)
     rows = [
-        _near(table, scores, dict(zip(informed.SHAPE, shape)), columns, level)
-        for shape in shapes
+        _near(table, scores, dict(zip(informed.SHAPE, shape)), columns, level) for shape in shapes
     ]
     return pd.DataFrame(rows).iloc[at.ravel()].set_index(tasks.index)
 
@@ -398,7 +387,9 @@ def _outside_cautions(table: pd.DataFrame) -> list[str]:
         names = ", ".join(rows["backbone"] + " " + rows["learner"])
         rests = f"that of {BY[basis]}, corrected by its usual error on tasks of this shape; the interval is wider"
         if basis == SHAPE:
-            rests = "the median accuracy of tasks of this shape; the interval goes from chance to 100 %"
+            rests = (
+                "the median accuracy of tasks of this shape; the interval goes from chance to 100 %"
+            )
         lines.append(
             f"Outside the calibrated range, {names}: {range_words}. The estimate is {rests}."
         )

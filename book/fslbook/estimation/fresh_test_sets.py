@@ -65,9 +65,7 @@ def draw(
 
 
 def _with_queries(tasks: Tasks, columns: np.ndarray) -> Tasks:
-    return replace(
-        tasks, query=tasks.query[:, columns], query_label=tasks.query_label[:, columns]
-    )
+    return replace(tasks, query=tasks.query[:, columns], query_label=tasks.query_label[:, columns])
 
 
 def _in_turn(labels: np.ndarray, parts: np.ndarray, tasks: int, shape: dict) -> Tasks:

@@ -95,9 +95,7 @@ def signals(
     """
     out = _separation(features or bank, tasks)
     held_outable = out["fewest"].to_numpy() > 1
-    table = pd.DataFrame(np.nan, index=range(len(tasks)), columns=list(COLUMNS)).rename_axis(
-        "task"
-    )
+    table = pd.DataFrame(np.nan, index=range(len(tasks)), columns=list(COLUMNS)).rename_axis("task")
     table.loc[:, out.columns] = out
     if not held_outable.all():
         table.loc[~held_outable, list(set(COLUMNS) - set(BARE))] = np.nan
@@ -160,8 +158,7 @@ def _held_out(bank: Bank, learner, split: Resplit) -> pd.DataFrame:
 def _summary(held: pd.DataFrame, name: str) -> pd.DataFrame:
     """Signals of the held-out images, one row per task."""
     held = held.assign(
-        margin=held["margin"]
-        / held.groupby("task")["scale"].transform("mean").clip(lower=1e-12)
+        margin=held["margin"] / held.groupby("task")["scale"].transform("mean").clip(lower=1e-12)
     )
     by_split = held.groupby(["task", "split"])["right"].mean()
     margins = held.groupby("task")["margin"]
@@ -173,10 +170,7 @@ def _summary(held: pd.DataFrame, name: str) -> pd.DataFrame:
             f"{name} spread": spread,
             f"{name} smooth": ndtr(mean / spread.clip(lower=1e-6)),
             f"{name} low": margins.quantile(0.1),
-            f"{name} worst": held.groupby(["task", "label"])["right"]
-            .mean()
-            .groupby("task")
-            .min(),
+            f"{name} worst": held.groupby(["task", "label"])["right"].mean().groupby("task").min(),
         }
     )
 
@@ -185,9 +179,7 @@ def _separation(bank: Bank, tasks: Tasks) -> pd.DataFrame:
     """Shape of each task and distances between its support images."""
     distance, members = _distances(bank, tasks)
     size = members.sum(dim=1)  # (T, K)
-    to_class = (
-        distance @ members
-    )  # (T, n, K) sum of distances from an image to those of a class
+    to_class = distance @ members  # (T, n, K) sum of distances from an image to those of a class
     pairs = members.mT @ to_class  # (T, K, K)
     classes = (size > 0).double()
     unequal = 1 - torch.eye(tasks.ways, dtype=torch.float64, device=size.device)
@@ -217,9 +209,7 @@ def _distances(bank: Bank, tasks: Tasks) -> tuple[torch.Tensor, torch.Tensor]:
     return distance, members.double()
 
 
-def _silhouette(
-    to_class: torch.Tensor, members: torch.Tensor, size: torch.Tensor
-) -> torch.Tensor:
+def _silhouette(to_class: torch.Tensor, members: torch.Tensor, size: torch.Tensor) -> torch.Tensor:
     """(T,) mean silhouette (Rousseeuw, 1987), of images whose class has another one.
 
     An image's distance to its own class, without itself, compared with the nearest other class.
@@ -275,9 +265,7 @@ class Informed:
         self.columns = list(columns)
         fitting = fitting.dropna(subset=self.columns)
         if len(fitting) < 50:
-            raise InputError(
-                f"{len(fitting)} complete episodes to fit on; at least 50 are needed"
-            )
+            raise InputError(f"{len(fitting)} complete episodes to fit on; at least 50 are needed")
         names = fitting[self.columns].select_dtypes(exclude="number").columns
         self._model = make_pipeline(
             make_column_transformer(
@@ -331,9 +319,7 @@ class Informed:
         """From the parts of the variance to the variance of the error; only intervals need it."""
         x, y = self._fitting[self.columns], self._fitting["accuracy"].to_numpy(dtype=float)
         folds = KFold(5, shuffle=True, random_state=0)
-        predicted = cross_val_predict(self._model, x, y, cv=folds, params=self._weight).clip(
-            0, 1
-        )
+        predicted = cross_val_predict(self._model, x, y, cv=folds, params=self._weight).clip(0, 1)
         spread = LinearRegression(positive=True, fit_intercept=False)
         return spread.fit(_variances(predicted, self._fitting), (y - predicted) ** 2)
 
@@ -353,9 +339,9 @@ class Informed:
 
     def scores(self, table: pd.DataFrame) -> np.ndarray:
         """(T,) size of the error on episodes, relative to the spread; `intervals` is calibrated with it."""
-        return np.abs(
-            table["accuracy"].to_numpy(dtype=float) - self.predict(table)
-        ) / self.spread(table)
+        return np.abs(table["accuracy"].to_numpy(dtype=float) - self.predict(table)) / self.spread(
+            table
+        )
 
     def intervals(
         self, table: pd.DataFrame, scores: np.ndarray, level: float = 0.9

@@ -48,9 +48,7 @@ def estimate(record: evaluation.Record, owner: np.ndarray, n: int) -> np.ndarray
         )
     check_memory("n", n, 24 * n)
     with np.errstate(invalid="ignore"):
-        return np.bincount(owner, record.accuracy(), minlength=n) / np.bincount(
-            owner, minlength=n
-        )
+        return np.bincount(owner, record.accuracy(), minlength=n) / np.bincount(owner, minlength=n)
 
 
 def run(

@@ -12,8 +12,7 @@ from functools import cached_property, partial
 
 import numpy as np
 import pandas as pd
-from scipy import optimize
-from scipy import stats as scipy_stats
+from scipy import optimize, stats as scipy_stats
 
 from fslcore.stats import Interval, overlap_conclusion
 
@@ -200,17 +199,13 @@ class Evidence:
     def held_out(self) -> pd.Series:
         """Images per task on which hold-out was tested, by data set and learner, from the spread of
         its estimates."""
-        return held_out(
-            self.means["hold-out"], self.spreads["hold-out"], self.spreads["oracle"]
-        )
+        return held_out(self.means["hold-out"], self.spreads["hold-out"], self.spreads["oracle"])
 
     @cached_property
     def chosen(self) -> dict[tuple[str, str], Interval]:
         """Table 5 as closed intervals, by data set and estimator."""
         t = published.table(5, "evaluators")
-        return {
-            (r.dataset, r.estimator): _interval(r.mean, r.half_width) for r in t.itertuples()
-        }
+        return {(r.dataset, r.estimator): _interval(r.mean, r.half_width) for r in t.itertuples()}
 
     @cached_property
     def best_learner(self) -> dict[str, Interval]:
@@ -344,7 +339,9 @@ def _less_training(claimed, evidence):
     lower, holds = share(
         evidence.bias["leave-one-out"] < evidence.bias["5-fold"], "rows of Table 1"
     )
-    finding = f"leave-one-out trains on 24 images, 5-fold on 20, and yet it is the lower one in {lower}"
+    finding = (
+        f"leave-one-out trains on 24 images, 5-fold on 20, and yet it is the lower one in {lower}"
+    )
     return f"{finding} (section 4.3 gives another reason)", not holds
 
 
@@ -427,9 +424,7 @@ def _half_off_by_ten(claimed, evidence):
         f"below {chance:.0%} in {len(below)} of the {len(chances)} cells in which they can "
         f"be{f' ({below.min():.2f} to {below.max():.2f})' if len(below) else ''}"
     )
-    return finding, below.empty and bool(
-        (t["mae"] >= 10 * chance).all()
-    )  # P(|e| > 10) ≤ E|e| / 10
+    return finding, below.empty and bool((t["mae"] >= 10 * chance).all())  # P(|e| > 10) ≤ E|e| / 10
 
 
 @CHECKS
@@ -443,9 +438,7 @@ def _majority_off_by_ten(claimed, evidence):
 def _best_within_ten(claimed, evidence):
     t = evidence.cells
     best = t["mae"].idxmin()
-    second = t.drop(best[:2])[
-        "mae"
-    ].idxmin()  # of another row, for all of this one is out of line
+    second = t.drop(best[:2])["mae"].idxmin()  # of another row, for all of this one is out of line
     finding = (
         f"{' '.join(best)} has the lowest error, {t['mae'][best]:.2f}: at least "
         f"{1 - t['mae'][best] / 10:.0%} (Markov), {1 - t['beyond'][best]:.0%} if errors are "
@@ -479,7 +472,9 @@ def _stable_protonet(claimed, evidence):
         .xs("protonet", level="learner")
         .stack()
     )
-    finding = f"lowest of five in {share(rank == 1)[0]} columns of Table 2, second in {(rank == 2).sum()}"
+    finding = (
+        f"lowest of five in {share(rank == 1)[0]} columns of Table 2, second in {(rank == 2).sum()}"
+    )
     return finding, bool((rank <= 2).all())
 
 
@@ -508,9 +503,7 @@ def _imbalance_best(claimed, evidence):
 @CHECKS
 def _imbalance_unchanged(claimed, evidence):
     equal = evidence.mae.xs("baseline", level="learner").loc[evidence.imbalanced.index]
-    same_order = (evidence.imbalanced[ESTIMATORS].rank(axis=1) == equal.rank(axis=1)).all(
-        axis=1
-    )
+    same_order = (evidence.imbalanced[ESTIMATORS].rank(axis=1) == equal.rank(axis=1)).all(axis=1)
     lower = share((evidence.imbalanced[ESTIMATORS] < equal).stack(), "errors")[0]
     finding = (
         "the order of the four estimators is that of Table 2 in "
@@ -550,9 +543,7 @@ def _unlikely_to_select(claimed, evidence):
 @CHECKS
 def _many_folds_select(claimed, evidence):
     many = ["leave-one-out", "bootstrap"]
-    means = pd.Series(
-        {k: r.mean for k, r in evidence.chosen.items() if k[1] != "oracle"}
-    ).unstack()
+    means = pd.Series({k: r.mean for k, r in evidence.chosen.items() if k[1] != "oracle"}).unstack()
     ahead = means[many].min(axis=1) > means.drop(columns=many).max(axis=1)
     verdicts = {
         rival: _verdicts(
@@ -566,12 +557,10 @@ def _many_folds_select(claimed, evidence):
         )
         for rival in ("5-fold", "hold-out")
     }
-    finding = (
-        f"both are ahead in {share(ahead, 'data sets')[0]} of Table 5; by closed intervals "
+    finding = f"both are ahead in {share(ahead, 'data sets')[0]} of Table 5; by closed intervals "
+    return finding + ", and ".join(f"against {rival} {n}" for rival, n in verdicts.items()), bool(
+        ahead.all()
     )
-    return finding + ", and ".join(
-        f"against {rival} {n}" for rival, n in verdicts.items()
-    ), bool(ahead.all())
 
 
 @CHECKS

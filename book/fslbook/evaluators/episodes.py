@@ -65,6 +65,4 @@ def episodes(bank: Bank, learner, tasks: Tasks, **options) -> pd.DataFrame:
     """
     record = evaluation.evaluate(learner, bank, tasks)
     table = signals(bank, learner, tasks, **options)
-    return table.assign(
-        queries=(tasks.query_label >= 0).sum(axis=1), accuracy=record.accuracy()
-    )
+    return table.assign(queries=(tasks.query_label >= 0).sum(axis=1), accuracy=record.accuracy())

@@ -161,9 +161,7 @@ def own_cells(
         As of `fslbook.published.comparison`.
     """
     pooled = table.assign(
-        dataset=table["dataset"].str.replace(
-            r"^meta-album\?test_set=\d$", "meta-album", regex=True
-        )
+        dataset=table["dataset"].str.replace(r"^meta-album\?test_set=\d$", "meta-album", regex=True)
     )
     live = maes(pooled, level) if number in (2, 3) else means(pooled, level)
     theirs = printed(number) if theirs is None else theirs
@@ -184,9 +182,7 @@ def contributed_table(pack: Pack, **shape: int) -> pd.DataFrame:
     """
     tables = []
     for row, accuracies in pack.arrays:
-        same_shape = {name: row[name] for name in shape} == shape and row[
-            "sampling"
-        ] == "re-split"
+        same_shape = {name: row[name] for name in shape} == shape and row["sampling"] == "re-split"
         if same_shape and row["backbone"].startswith(NETWORKS):
             table = (
                 pd.DataFrame(100 * accuracies, columns=list(RESPLIT))
@@ -232,9 +228,7 @@ def by_normalisation(
     rows = {}
     for name, transductive in (("the support", False), ("the queries", True)):
         run = evaluation.ready(source, backbone, "maml", transductive=transductive)
-        table = resampled.run(
-            run, tasks[:image_tasks], [ORACLE, "leave-one-out"], stored=stored
-        )
+        table = resampled.run(run, tasks[:image_tasks], [ORACLE, "leave-one-out"], stored=stored)
         if table is None:
             return None
         rows[name] = (100 * table).apply(
@@ -243,9 +237,7 @@ def by_normalisation(
     return pd.DataFrame(rows).T.rename_axis("statistics of")
 
 
-def by_shots(
-    dataset: str, methods: Sequence[str], shots: Sequence[int], **options
-) -> pd.DataFrame:
+def by_shots(dataset: str, methods: Sequence[str], shots: Sequence[int], **options) -> pd.DataFrame:
     """`collect` at each number of shots, in a column ``shots`` (Figure 3).
 
     At one shot there is no bootstrap: a draw that holds every class holds every image, and leaves
@@ -253,15 +245,11 @@ def by_shots(
     tables = []
     for s in shots:
         names = [n for n in ESTIMATORS if s > 1 or n != "bootstrap"]
-        tables.append(
-            collect([dataset], methods, shots=s, names=names, **options).assign(shots=s)
-        )
+        tables.append(collect([dataset], methods, shots=s, names=names, **options).assign(shots=s))
     return pd.concat(tables, ignore_index=True)
 
 
-def by_folds(
-    dataset: str, methods: Sequence[str], folds: Sequence[int], **options
-) -> pd.DataFrame:
+def by_folds(dataset: str, methods: Sequence[str], folds: Sequence[int], **options) -> pd.DataFrame:
     """`collect` with cross-validation of each number of folds (Figure 7, left)."""
     return collect([dataset], methods, names=[f"{k}-fold" for k in folds], **options)
 
@@ -297,9 +285,7 @@ def errors(table: pd.DataFrame) -> pd.DataFrame:
     """Long form: the columns that are no accuracy, estimator, accuracy, and error = accuracy -
     oracle (points)."""
     keys = [c for c in table if c in ("dataset", "method", "task", "shots", "ways", ORACLE)]
-    out = table.melt(keys, var_name="estimator", value_name="accuracy").dropna(
-        subset="accuracy"
-    )
+    out = table.melt(keys, var_name="estimator", value_name="accuracy").dropna(subset="accuracy")
     return out.assign(error=out["accuracy"] - out[ORACLE])
 
 
@@ -368,9 +354,7 @@ def error_differences(
     return paired(table, [n for n in names if n != best], pair, level)
 
 
-def paired(
-    table: pd.DataFrame, names: Sequence[str], pair, level: float = 0.95
-) -> pd.DataFrame:
+def paired(table: pd.DataFrame, names: Sequence[str], pair, level: float = 0.95) -> pd.DataFrame:
     """Paired differences over tasks, in the form of `biases`.
 
     Parameters
@@ -387,9 +371,7 @@ def paired(
     for (key, part), name in product(table.groupby(KEYS, sort=False), names):
         r = stats.paired_interval(*pair(part, name), level)
         rows.append((*key, name, r.mean, r.half_width, r.p_value, r.n_tasks))
-    out = pd.DataFrame(
-        rows, columns=[*KEYS, "estimator", "mean", "half_width", "p_value", "tasks"]
-    )
+    out = pd.DataFrame(rows, columns=[*KEYS, "estimator", "mean", "half_width", "p_value", "tasks"])
     sure = stats.holm(out["p_value"]) < 1 - level
     return out.assign(verdict=np.where(sure, np.sign(out["mean"]), 0).astype(int))
 
@@ -512,7 +494,9 @@ def rises(curve: pd.DataFrame, by: str) -> list[str]:
     texts = []
     for low, high in zip(steps.columns, steps.columns[1:]):
         for method, part in steps[steps[high] > steps[low]].groupby(level="method", sort=False):
-            change = f"{part[low].mean():.1f} points at {low}, {part[high].mean():.1f} at {high} {by}"
+            change = (
+                f"{part[low].mean():.1f} points at {low}, {part[high].mean():.1f} at {high} {by}"
+            )
             texts.append(f"{method} by {listed(part.index.unique('estimator'))} ({change})")
     return texts
 
@@ -521,12 +505,8 @@ def printed(table: int) -> pd.DataFrame:
     """Table 1, 2 or 3 of the paper in the form of `means` and `maes`; half_width is NaN where none
     is printed."""
     read = published.table(table, "evaluators")
-    read = read.assign(
-        dataset=read["dataset"].map(DATASETS), method=read["learner"].map(LEARNERS)
-    )
-    return read.reindex(
-        columns=[*KEYS, "estimator", "mean" if table == 1 else "mae", "half_width"]
-    )
+    read = read.assign(dataset=read["dataset"].map(DATASETS), method=read["learner"].map(LEARNERS))
+    return read.reindex(columns=[*KEYS, "estimator", "mean" if table == 1 else "mae", "half_width"])
 
 
 def rows(

@@ -208,15 +208,11 @@ def error_boxes(errors: pd.DataFrame, subject: str, rows: str = "method") -> plt
     ax.axvline(10, color="black", linewidth=1)
     ax.set(xlabel=f"absolute error, {subject} (points)", ylabel="")
     handles, labels = ax.get_legend_handles_labels()
-    ax.legend(
-        handles, labels, loc="lower center", bbox_to_anchor=(0.35, 1), ncols=3, fontsize=9
-    )
+    ax.legend(handles, labels, loc="lower center", bbox_to_anchor=(0.35, 1), ncols=3, fontsize=9)
     return figure
 
 
-def error_curves(
-    curve: pd.DataFrame, by: str, panels: str = "method", log: str = ""
-) -> plt.Figure:
+def error_curves(curve: pd.DataFrame, by: str, panels: str = "method", log: str = "") -> plt.Figure:
     """Mean absolute error ± its standard error, a line per estimator (evaluators paper, Figures 3
     and 7).
 
@@ -299,9 +295,7 @@ def rank_points(means: pd.DataFrame, printed: float) -> plt.Figure:
         look = dict(color=COLOURS[i], marker=MARKERS[i], markersize=5, linestyle="none")
         ax.errorbar(part["mean"], y, xerr=part["half_width"], label=dataset, **look)
     ax.axvline(0, color="black", linewidth=1)
-    ax.axvline(
-        printed, color="grey", linestyle="--", linewidth=1.2, label="largest in the paper"
-    )
+    ax.axvline(printed, color="grey", linestyle="--", linewidth=1.2, label="largest in the paper")
     ax.set(
         yticks=range(len(names)),
         yticklabels=names,

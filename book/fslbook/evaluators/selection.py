@@ -191,9 +191,7 @@ def picks(
         rules |= {ORACLE: oracle.max(axis=1)}
         ids = {"dataset": dataset, "method": f"{oracle.shape[1]} {candidates}", "task": tasks}
         tables.append(
-            pd.DataFrame(
-                {**ids, **{name: np.asarray(column) for name, column in rules.items()}}
-            )
+            pd.DataFrame({**ids, **{name: np.asarray(column) for name, column in rules.items()}})
         )
     return pd.concat(tables, ignore_index=True)
 
@@ -476,9 +474,7 @@ def _of_all_classes(source, *, shots, tasks, seed):
     query = np.tile(test, (tasks, 1))
     label = np.tile(np.searchsorted(np.unique(labels[train]), labels[test]), (tasks, 1))
     sampler = {**sampled.sampler, "queries": "test"}
-    return Tasks(
-        train[sampled.support], sampled.support_label, query, label, sampled.ways, sampler
-    )
+    return Tasks(train[sampled.support], sampled.support_label, query, label, sampled.ways, sampler)
 
 
 def curves(table: pd.DataFrame, panels: dict[str, pd.DataFrame]) -> pd.DataFrame:
@@ -530,11 +526,7 @@ def exponents(table: pd.DataFrame, estimator: str = EVEN, level: float = 0.95) -
         share of the variance of log(error) that this factor explains by itself.
     """
     t = table[table["shots"] > 1].assign(error=lambda t: (t[estimator] - t[ORACLE]).abs())
-    t = (
-        t.groupby(["dataset", "ways", "shots"], sort=False)[["error", ORACLE]]
-        .mean()
-        .reset_index()
-    )
+    t = t.groupby(["dataset", "ways", "shots"], sort=False)[["error", ORACLE]].mean().reset_index()
     p = t[ORACLE] / 100
     t = t.assign(
         error=np.log(t["error"]),
@@ -572,9 +564,7 @@ def printed(table: int) -> pd.DataFrame:
     read["dataset"] = read["dataset"].map(DATASETS)
     read = read[[*KEYS, "estimator", "mean", "half_width"]]
     if table == 5:
-        alone = (
-            estimates.printed(1).query("estimator == @ORACLE").groupby("dataset", sort=False)
-        )
+        alone = estimates.printed(1).query("estimator == @ORACLE").groupby("dataset", sort=False)
         best = alone.apply(
             lambda t: t.loc[t["mean"].idxmax(), ["mean", "half_width"]], include_groups=False
         )
@@ -614,9 +604,7 @@ def reported(level: float = 0.95, **shape: int) -> pd.DataFrame:
     def cells(pack: Pack) -> pd.DataFrame:
         table = estimates.contributed_table(pack, **shape)
         five = (
-            table.groupby("dataset").filter(
-                lambda t: f"{t['method'].nunique()} learners" == FIVE
-            )
+            table.groupby("dataset").filter(lambda t: f"{t['method'].nunique()} learners" == FIVE)
             if len(table)
             else table
         )
@@ -658,9 +646,7 @@ def findings(
         "Choosing beats the learner that is best on average": (ESTIMATORS, ALWAYS),
         "Choosing beats a learner at random": (ESTIMATORS, ANY),
     }
-    rows = {
-        name: _counts(printed_5, picked, *rules, level) for name, rules in comparisons.items()
-    }
+    rows = {name: _counts(printed_5, picked, *rules, level) for name, rules in comparisons.items()}
     for name, setting in (("Baseline", "the regularisation"), ("MAML", "MAML's steps")):
         if name in tuned:
             data = printed_4[printed_4["method"] == name], tuned[name], [TUNED]

@@ -17,9 +17,7 @@ from ..estimation import assess, informed
 from ..estimation.calibration import METHOD
 
 
-def example(
-    dataset: str, ways: int = 5, shots: int = 5, seed: int = 0
-) -> tuple[Images, Images]:
+def example(dataset: str, ways: int = 5, shots: int = 5, seed: int = 0) -> tuple[Images, Images]:
     """A support drawn from an embedded data set, and the other images of its classes.
 
     Raises
@@ -79,9 +77,7 @@ def record(chosen: Sequence[tuple[str, str]], level: float = 0.9) -> pd.DataFram
         table = assess.of_method(backbone, learner, informed.SIGNALS)
         for domain in table["domain"].unique():
             left_out = table["domain"] == domain
-            fitting, new = (
-                table[part].reset_index(drop=True) for part in (~left_out, left_out)
-            )
+            fitting, new = (table[part].reset_index(drop=True) for part in (~left_out, left_out))
             ids = {"backbone": backbone, "learner": learner, "domain": domain}
             rows.append(ids | _judged(fitting, new, level))
     return pd.DataFrame(rows)
@@ -108,6 +104,4 @@ def _judged(fitting, new, level):
 
 def _subset(images, rows, classes):
     label = (images.labels[rows][:, None] == classes).argmax(axis=1)
-    return Images(
-        images.name, images.images[rows], label, [images.class_names[c] for c in classes]
-    )
+    return Images(images.name, images.images[rows], label, [images.class_names[c] for c in classes])

@@ -76,9 +76,7 @@ def of_dataset(
     ]
     missing = [wanted for wanted in backbones if wanted not in set(table["backbone"])]
     if missing and not mixed:
-        raise InputError(
-            f"backbone = {', '.join(missing)}; there are no episodes of it on {name}"
-        )
+        raise InputError(f"backbone = {', '.join(missing)}; there are no episodes of it on {name}")
     novel = table["split"] == "novel"
     test = table[novel]
     if not mixed:  # some backbones have more tasks than others, of which the first are the same
@@ -152,9 +150,7 @@ def selection(
         all equal), and the accuracy of the method with the largest estimate (mean of those that
         tie).
     """
-    correlation = {
-        n: np.nan_to_num(stats.rank_correlation(e, truth)) for n, e in estimates.items()
-    }
+    correlation = {n: np.nan_to_num(stats.rank_correlation(e, truth)) for n, e in estimates.items()}
     accuracy = {n: stats.value_of_choice(e, truth) for n, e in estimates.items()}
     return pd.DataFrame(correlation), pd.DataFrame(accuracy)
 
@@ -300,9 +296,7 @@ def _kinds(
     truth, estimate = calibration["accuracy"], model.predict(episodes)
     return {
         "leave-one-out, exact": _exact(episodes, nominal),
-        "5-fold, conformal": _one_width(
-            truth, calibration["5-fold"], episodes["5-fold"], nominal
-        ),
+        "5-fold, conformal": _one_width(truth, calibration["5-fold"], episodes["5-fold"], nominal),
         "informed, one width": _one_width(truth, model.predict(calibration), estimate, nominal),
         "informed": model.intervals(episodes, model.scores(calibration), nominal),
     }
@@ -329,9 +323,7 @@ def _with_truth(ends, episodes, method):
 
 def coverage(intervals: pd.DataFrame) -> dict[str, float]:
     """Coverage, its 95 % Wilson interval (for independent episodes), and mean width; percent."""
-    inside = (intervals["low"] <= intervals["truth"]) & (
-        intervals["truth"] <= intervals["high"]
-    )
+    inside = (intervals["low"] <= intervals["truth"]) & (intervals["truth"] <= intervals["high"])
     wilson = binomtest(int(inside.sum()), len(inside)).proportion_ci(0.95, "wilson")
     width = (intervals["high"] - intervals["low"]).mean()
     values = dict(coverage=inside.mean(), low=wilson.low, high=wilson.high, width=width)
@@ -360,9 +352,7 @@ def transfer(
         (points), coverage and width (percent), over all methods that both have.
     """
     rows = []
-    for (source, (fitting, calibration)), (target, test) in product(
-        learned.items(), used.items()
-    ):
+    for (source, (fitting, calibration)), (target, test) in product(learned.items(), used.items()):
         model = fitted(fitting, pooled(), **options)
         intervals = _calibrated_intervals(model, calibration, test, nominal)
         bias = 100 * float((model.predict(test) - test["accuracy"]).mean())

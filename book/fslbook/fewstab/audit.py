@@ -13,8 +13,7 @@ from itertools import combinations
 
 import numpy as np
 import pandas as pd
-from scipy import optimize
-from scipy import stats as scipy_stats
+from scipy import optimize, stats as scipy_stats
 
 from fslcore.stats import Interval, overlap_conclusion
 

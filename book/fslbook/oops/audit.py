@@ -113,9 +113,7 @@ class Evidence:
     @cached_property
     def own_backbone(self) -> pd.DataFrame:
         """Table 3's pairs of FT with a learner on the same backbone."""
-        return self.table_3[
-            [a[0] == b[0] for a, b in zip(self.table_3["a"], self.table_3["b"])]
-        ]
+        return self.table_3[[a[0] == b[0] for a, b in zip(self.table_3["a"], self.table_3["b"])]]
 
     @cached_property
     def differences(self) -> pd.DataFrame:
@@ -128,16 +126,12 @@ class Evidence:
     def task_pairs(self) -> pd.DataFrame:
         """Of every pair of methods in the released 5-shot tasks (Q = 5): verdicts, correlation, half-widths."""
         pairs = benchmark.pair_table(self.tasks)
-        per_task = {
-            d: benchmark.methods(self.tasks, d, "open") for d in pairs["dataset"].unique()
-        }
+        per_task = {d: benchmark.methods(self.tasks, d, "open") for d in pairs["dataset"].unique()}
         rows = []
         for d, a, b in pairs[["dataset", "a", "b"]].itertuples(index=False):
             x, y = per_task[d][a], per_task[d][b]
             single = [stats.open_interval(m).half_width for m in (x, y)]
-            rows.append(
-                (np.corrcoef(x, y)[0, 1], stats.paired_interval(x, y).half_width, *single)
-            )
+            rows.append((np.corrcoef(x, y)[0, 1], stats.paired_interval(x, y).half_width, *single))
         return pairs.join(
             pd.DataFrame(
                 rows, columns=["correlation", "half_width", "half_width_a", "half_width_b"]
@@ -286,12 +280,8 @@ def _no_contradiction(printed, e):
 
 @CHECKS
 def _mean_of_differences(printed, e):
-    pairs = e.table_3[e.table_3["paired"] != 0].merge(
-        e.direct_either_way, on=["dataset", "a", "b"]
-    )
-    return share(
-        np.sign(pairs["difference"]) == pairs["paired"], "pairs that Tables 2 and 3 share"
-    )
+    pairs = e.table_3[e.table_3["paired"] != 0].merge(e.direct_either_way, on=["dataset", "a", "b"])
+    return share(np.sign(pairs["difference"]) == pairs["paired"], "pairs that Tables 2 and 3 share")
 
 
 @CHECKS
@@ -299,9 +289,7 @@ def _table3_opposites(printed, e):
     t = published.table(3)
     t = t[t["b_learner"] == "ft"].set_index(["dataset", "a_backbone"])[["open", "paired"]]
     clip, dino = (t.xs(backbone, level="a_backbone") for backbone in ("clip", "dino"))
-    return share(
-        (clip == dino.map(FLIP.get).loc[clip.index]).all(axis=1), "data sets of Table 3"
-    )
+    return share((clip == dino.map(FLIP.get).loc[clip.index]).all(axis=1), "data sets of Table 3")
 
 
 @CHECKS
@@ -311,9 +299,7 @@ def _ft_cases(printed, e):
 
 def _ft_verdicts(verdict, printed, e):
     """Check how often FT is better (1) or worse (-1) than a learner on the same backbone."""
-    by_paired, by_open = (
-        (e.own_backbone[kind] == verdict).sum() for kind in ("paired", "open")
-    )
+    by_paired, by_open = ((e.own_backbone[kind] == verdict).sum() for kind in ("paired", "open"))
     finding, holds = count(by_paired, printed)
     return f"{finding} by the paired symbol of Table 3, {by_open} by the open one", holds
 

@@ -77,18 +77,14 @@ def intervals(
     """
     make = {"closed": stats.closed_interval, "open": stats.open_interval}
     rows = []
-    for key, part in results.groupby(
-        ["dataset", "backbone", "learner", "sampling"], sort=False
-    ):
+    for key, part in results.groupby(["dataset", "backbone", "learner", "sampling"], sort=False):
         r = make[key[3]](part["accuracy"], level)
         rows.append((*key, r.mean, r.half_width, r.n_tasks))
     columns = ["dataset", "backbone", "learner", "sampling", "mean", "half_width", "n_tasks"]
     table = pd.DataFrame(rows, columns=columns)
     names = table["dataset"].unique()
     sizes = (
-        {name: len(evaluation.load_source(name)) for name in names}
-        if images is None
-        else images
+        {name: len(evaluation.load_source(name)) for name in names} if images is None else images
     )
     table.insert(1, "n_images", table["dataset"].map(sizes))
     return table.sort_values("n_images", kind="stable", ignore_index=True)
@@ -156,9 +152,7 @@ def width_ratios(table: pd.DataFrame) -> pd.DataFrame:
 def mean_gaps(table: pd.DataFrame) -> pd.DataFrame:
     """Open minus closed mean by data set, and the number of settings whose two intervals do not overlap."""
     keys = ["dataset", "n_images", "backbone", "learner"]
-    settings = table.pivot(
-        index=keys, columns="sampling", values=["mean", "half_width"]
-    ).dropna()
+    settings = table.pivot(index=keys, columns="sampling", values=["mean", "half_width"]).dropna()
     gap = settings["mean", "open"] - settings["mean", "closed"]
     disjoint = gap.abs() > settings["half_width", "open"] + settings["half_width", "closed"]
     out = pd.DataFrame(
@@ -170,9 +164,9 @@ def mean_gaps(table: pd.DataFrame) -> pd.DataFrame:
 
 def methods(results: pd.DataFrame, dataset: str, sampling: str) -> dict[Method, ndarray]:
     """`Method` → per-task accuracies on one data set, tasks in the same order."""
-    part = results[
-        (results["dataset"] == dataset) & (results["sampling"] == sampling)
-    ].sort_values("task")
+    part = results[(results["dataset"] == dataset) & (results["sampling"] == sampling)].sort_values(
+        "task"
+    )
     groups = part.groupby(["backbone", "learner"], sort=False)["accuracy"]
     return {Method(*key): accuracies.to_numpy() for key, accuracies in groups}
 
@@ -263,9 +257,7 @@ def printed_pairs(table: int) -> pd.DataFrame:
 
 def agreement(pairs: pd.DataFrame, printed: pd.DataFrame) -> pd.Series:
     """How many pairs of `pair_table` on the paper's own data are printed too, and how many agree."""
-    ours = pairs.assign(dataset=pairs["dataset"].map(published.own_data)).dropna(
-        subset="dataset"
-    )
+    ours = pairs.assign(dataset=pairs["dataset"].map(published.own_data)).dropna(subset="dataset")
     for side in "ab":
         ours[side] = [(published.own_backbone(backbone), name) for backbone, name in ours[side]]
     kinds = [kind for kind in ("closed", "open", "paired") if kind in printed]
@@ -361,8 +353,7 @@ def counts_by_size(tables: Iterable[pd.DataFrame], level: float = 0.95) -> pd.Da
 def papers_methods(released: pd.DataFrame) -> pd.DataFrame:
     """The released results of the paper's six methods: LR, NCC and FT on CLIP and DINO."""
     return released[
-        released["backbone"].isin(["clip", "dino"])
-        & released["learner"].isin(["lr", "ncc", "ft"])
+        released["backbone"].isin(["clip", "dino"]) & released["learner"].isin(["lr", "ncc", "ft"])
     ]
 
 
@@ -421,13 +412,9 @@ def counts_table(live: pd.DataFrame, released: pd.DataFrame | None) -> pd.DataFr
 
 def finetuning_pairs(results: pd.DataFrame) -> list[tuple[tuple[str, str], tuple[str, str]]]:
     """(FT, other learner) on every backbone, as (backbone, learner) each."""
-    methods = (
-        results[["backbone", "learner"]].drop_duplicates().itertuples(index=False, name=None)
-    )
+    methods = results[["backbone", "learner"]].drop_duplicates().itertuples(index=False, name=None)
     return [
-        ((backbone, "ft"), (backbone, learner))
-        for backbone, learner in methods
-        if learner != "ft"
+        ((backbone, "ft"), (backbone, learner)) for backbone, learner in methods if learner != "ft"
     ]
 
 
@@ -440,9 +427,7 @@ def crossed_pairs(results: pd.DataFrame) -> list[tuple[tuple[str, str], tuple[st
     ]
 
 
-def paired_differences(
-    results: pd.DataFrame, pairs: Iterable, level: float = 0.95
-) -> pd.DataFrame:
+def paired_differences(results: pd.DataFrame, pairs: Iterable, level: float = 0.95) -> pd.DataFrame:
     """Paired interval of a - b by data set and shots, on the open tasks that both were run on.
 
     Parameters
@@ -537,9 +522,7 @@ def difference_rows(table: pd.DataFrame) -> pd.DataFrame:
     rows = table.dropna(subset="mean")
     a, b = (rows[side].replace(OOPS_BACKBONES) for side in ("a_backbone", "b_backbone"))
     panels = [
-        f"{x}: FT − {LEARNERS[learner]}"
-        if x == y
-        else f"FT on {x} − {Method(y, learner).label}"
+        f"{x}: FT − {LEARNERS[learner]}" if x == y else f"FT on {x} − {Method(y, learner).label}"
         for x, y, learner in zip(a, b, rows["b_learner"])
     ]
     rows_by_panel = rows.assign(panel=panels, row=rows["dataset"].replace(OOPS_DATASETS))
@@ -639,8 +622,6 @@ def _table(
 ) -> pd.DataFrame | None:
     """Results of one setting; None for fine-tuning that is not at hand and not to be run."""
     closed, opened = (ft_tasks, ft_open) if learner == "ft" else (tasks, max_tasks)
-    shape |= dict(
-        zip(("shots", "queries"), size), tasks=closed if sampling == "closed" else opened
-    )
+    shape |= dict(zip(("shots", "queries"), size), tasks=closed if sampling == "closed" else opened)
     stored = learner == "ft" and fine_tuning == "stored"
     return evaluation.run(dataset, backbone, learner, sampling, stored=stored, **shape)

@@ -134,9 +134,7 @@ def _sets_with_unequal_weights(
             yield OOPS_DATASETS[name], sizes[sizes >= images] // images
 
 
-def _interval(
-    possible: ndarray, queries: int, level: float, seed: list[int], shape: dict
-) -> tuple:
+def _interval(possible: ndarray, queries: int, level: float, seed: list[int], shape: dict) -> tuple:
     """Ends of an open interval, the mean in which classes have equal weight, and the number of tasks; NaN below 2."""
     rng = np.random.default_rng(seed)
     accuracy = rng.uniform(*ACCURACIES, len(possible))

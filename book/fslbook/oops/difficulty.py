@@ -15,9 +15,7 @@ from fslcore.stats import Interval
 from fslcore.tasks.samplers import streams
 from fslcore.tasks.tasks import Tasks
 
-FAR = (
-    4.5  # standard deviations off the mean, beyond which all difficulties count as equally rare
-)
+FAR = 4.5  # standard deviations off the mean, beyond which all difficulties count as equally rare
 
 
 def sample_by_difficulty(
@@ -176,6 +174,4 @@ def regression_interval(
     of_tasks = residual @ residual / df * (1 / count + leverage)
     spread = np.sqrt(of_tasks + slope**2 * all_cheap.var(ddof=1) / len(all_cheap))
     half = float(stats.t.ppf((1 + level) / 2, df) * spread) if np.ptp(accuracies) else 0.0
-    return Interval(
-        float(accuracies.mean() + slope * shift), half, level, count, "regression", df
-    )
+    return Interval(float(accuracies.mean() + slope * shift), half, level, count, "regression", df)

@@ -186,9 +186,7 @@ def conclusive_bars(bars: pd.DataFrame) -> plt.Figure:
         mine = bars["shots"] == s
         look = dict(color=COLOURS[i], hatch=hatch, edgecolor="white", label=counted(s, "shot"))
         ax.barh(y[mine] + (i - (slots - 1) / 2) * height, share[mine], height, **look)
-        ax.bar_label(
-            ax.containers[-1], bars["conclusive"][mine].astype(str), padding=3, fontsize=9
-        )
+        ax.bar_label(ax.containers[-1], bars["conclusive"][mine].astype(str), padding=3, fontsize=9)
     look = dict(color="black", markersize=6, label="OOPS, printed")
     ax.plot(share[theirs], y[theirs] + (slots - 1) / 2 * height, "D", **look)
     ax.set(
@@ -299,9 +297,7 @@ def query_panels(curves: pd.DataFrame) -> plt.Figure:
         for i, (name, part) in enumerate(
             curves[curves["shots"] == s].groupby("dataset", sort=False)
         ):
-            look = dict(
-                color=COLOURS[i], marker=MARKERS[i], markersize=4, linewidth=1, label=name
-            )
+            look = dict(color=COLOURS[i], marker=MARKERS[i], markersize=4, linewidth=1, label=name)
             for ax, column in ((left, "half_width"), (right, "n_tasks")):
                 ax.plot(part["queries"], part[column], **look)
             minimum = part.loc[part["half_width"].idxmin()]
@@ -352,9 +348,7 @@ def optima(table: pd.DataFrame) -> plt.Figure:
         for i, method in enumerate(methods):
             part = table[(table["shots"] == s) & (table["method"] == method)]
             y = part["dataset"].map(names.index) + 0.22 * (i - (len(methods) - 1) / 2)
-            ax.hlines(
-                y, part["low"], part["high"].clip(upper=edge), color=COLOURS[i], linewidth=2
-            )
+            ax.hlines(y, part["low"], part["high"].clip(upper=edge), color=COLOURS[i], linewidth=2)
             ax.plot(
                 part["optimum"].where(part["optimum"] < np.inf),
                 y,

@@ -152,9 +152,7 @@ def gaussian_pilot(
     )
     values = nearest_mean(x, closed_tasks).astype(np.int8)
     return (
-        values - nearest_mean(x + rng.normal(0, noise, x.shape), closed_tasks)
-        if noise
-        else values
+        values - nearest_mean(x + rng.normal(0, noise, x.shape), closed_tasks) if noise else values
     )
 
 
@@ -173,8 +171,7 @@ def gaussian_moments(shots: int, separation: float = 2.0) -> Moments:
 
     def mean(moment) -> float:
         return float(
-            weights
-            @ ((1 - swapped) * moment(left, right) + swapped * moment(1 - left, 1 - right))
+            weights @ ((1 - swapped) * moment(left, right) + swapped * moment(1 - left, 1 - right))
         )
 
     m1 = mean(lambda a, b: (a + b) / 2)

@@ -99,14 +99,10 @@ def compare_optima(a: ndarray, b: ndarray) -> OptimumRatio:
         (model.alpha, model.beta) for model in (moments(values).model(1) for values in (a, b))
     )
     left_a, left_b = left_out(a, 1), left_out(b, 1)
-    spread = jackknife((left_b[:, 0] * left_a[:, 1] - left_a[:, 0] * left_b[:, 1])[:, None])[
-        0, 0
-    ]
+    spread = jackknife((left_b[:, 0] * left_a[:, 1] - left_a[:, 0] * left_b[:, 1])[:, None])[0, 0]
     with np.errstate(divide="ignore", invalid="ignore"):
         z = float((alpha_b * beta_a - alpha_a * beta_b) / np.sqrt(spread))
-        squared = (
-            np.divide(alpha_b * beta_a, alpha_a * beta_b) if alpha_a > 0 < alpha_b else np.nan
-        )
+        squared = np.divide(alpha_b * beta_a, alpha_a * beta_b) if alpha_a > 0 < alpha_b else np.nan
     return OptimumRatio(float(np.sqrt(squared)), z, float(2 * norm.sf(abs(z))))
 
 
@@ -125,15 +121,11 @@ def common_optimum(pilots: Sequence[Pilot]) -> CommonOptimum:
     def distance(log_q: ndarray) -> ndarray:
         square = np.exp(2 * np.atleast_1d(log_q))[:, None]
         spread = (
-            covariance[:, 1, 1]
-            - 2 * square * covariance[:, 0, 1]
-            + square**2 * covariance[:, 0, 0]
+            covariance[:, 1, 1] - 2 * square * covariance[:, 0, 1] + square**2 * covariance[:, 0, 0]
         )
         return ((beta - alpha * square) ** 2 / spread).sum(axis=1)
 
-    grid = np.linspace(
-        np.log(0.01), np.log(1e4), 500
-    )  # there may be more than one local minimum
+    grid = np.linspace(np.log(0.01), np.log(1e4), 500)  # there may be more than one local minimum
     nearest = int(distance(grid).argmin())
     ends = grid[max(nearest - 1, 0)], grid[min(nearest + 1, len(grid) - 1)]
     minimum = optimize.minimize_scalar(lambda v: distance(v)[0], bounds=ends, method="bounded")

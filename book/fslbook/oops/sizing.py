@@ -59,8 +59,7 @@ def sweep(
         for size in product(shots, queries):
             if _has_room(source.labels, sum(size), **shape):
                 rows += [
-                    (dataset, *row)
-                    for row in _trials(source.labels, ready, seeds, size, **shape)
+                    (dataset, *row) for row in _trials(source.labels, ready, seeds, size, **shape)
                 ]
     columns = ["dataset", "method", "shots", "queries", "trial", "n_tasks"]
     return pd.DataFrame(rows, columns=[*columns, "variance", "fourth", "half_width"])
@@ -290,9 +289,7 @@ def regret_rows(trials: pd.DataFrame, row: str) -> pd.DataFrame:
     )
 
 
-def regret_table(
-    choices: pd.DataFrame, rows: list[str], regrets: dict[str, str]
-) -> pd.DataFrame:
+def regret_table(choices: pd.DataFrame, rows: list[str], regrets: dict[str, str]) -> pd.DataFrame:
     """Median and 90 % quantile of regrets, by the columns ``rows``, for closed and open pilots.
 
     Parameters
@@ -409,9 +406,7 @@ def by_size(
     (ready,) = _ready(source, [method]).values()
     sizes, pilots = [], []
     for rows in _halving_parts(source.labels, parts, seed):
-        tasks = sample_open(
-            source.labels[rows], shots=shots, queries=queries, seed=seed, **shape
-        )
+        tasks = sample_open(source.labels[rows], shots=shots, queries=queries, seed=seed, **shape)
         if len(tasks) < 3:
             raise InputError(
                 f"large = {dataset}; of its parts one of {len(rows)} images holds {len(tasks)} "
@@ -667,9 +662,7 @@ def by_difficulty(
     """
     images, rows = evaluation.load_source(dataset), []
     for pair in pairs:
-        correlations, *ratios = np.transpose(
-            _difficulty_repeats(images, pair, level, **options)
-        )
+        correlations, *ratios = np.transpose(_difficulty_repeats(images, pair, level, **options))
         intervals = [stats.open_interval(values, level) for values in ratios]
         labels = [method.label for method in pair]
         rows.append((*labels, np.mean(correlations), *intervals))

@@ -20,7 +20,12 @@ def fake_bank(noise: float) -> Bank:
     labels = np.repeat(np.arange(8), 30)
     means = rng.normal(size=(8, 16))
     extras = {"text": torch.from_numpy(means).float(), "center": torch.zeros(16)}
-    return Bank(torch.from_numpy(means[labels] + noise * rng.normal(size=(240, 16))).float(), labels, "fake", **extras)
+    return Bank(
+        torch.from_numpy(means[labels] + noise * rng.normal(size=(240, 16))).float(),
+        labels,
+        "fake",
+        **extras,
+    )
 
 
 @pytest.fixture(scope="module")
@@ -29,7 +34,9 @@ def bank() -> Bank:
 
 
 # Learners that compare places read the 16 features as a map.
-MAP = backbones.Backbone("map", "", "", 16, None, (0.5,) * 3, (0.5,) * 3, None, "bilinear", "map", map=(4, 2, 2))
+MAP = backbones.Backbone(
+    "map", "", "", 16, None, (0.5,) * 3, (0.5,) * 3, None, "bilinear", "map", map=(4, 2, 2)
+)
 SHAPES = {"balanced": 5, "unequal": [2, 3, 5, 6, 9]}
 
 
@@ -49,7 +56,12 @@ def test_estimates_among_the_signals_are_the_estimators(bank, name, shots):
 def test_the_query_is_never_looked_at(bank):
     tasks = sample_closed(bank.labels, tasks=4, queries=10)
     changed = Tasks(
-        tasks.support, tasks.support_label, tasks.query[:, ::-1] * 0, tasks.query_label, tasks.ways, unseen=False
+        tasks.support,
+        tasks.support_label,
+        tasks.query[:, ::-1] * 0,
+        tasks.query_label,
+        tasks.ways,
+        unseen=False,
     )
     tables = [informed.signals(bank, learners.LogisticRegression(), t) for t in (tasks, changed)]
     pd.testing.assert_frame_equal(*tables)
@@ -60,16 +72,28 @@ def test_separation_by_plain_loops(bank, shots):
     tasks = sample_closed(bank.labels, tasks=3, shots=shots, queries=10)
     signals = informed.signals(bank, learners.NearestCentroid(), tasks)
     for t in range(3):
-        x = torch.nn.functional.normalize(bank.data[tasks.support[t].copy()], dim=1).double().numpy()
+        x = (
+            torch.nn.functional.normalize(bank.data[tasks.support[t].copy()], dim=1)
+            .double()
+            .numpy()
+        )
         label, distance = tasks.support_label[t], 1 - x @ x.T
         pairs = np.tril(label[:, None] == label, -1)
-        distances = [distance[np.ix_(label == a, label == b)].mean() for a in range(tasks.ways) for b in range(a)]
+        distances = [
+            distance[np.ix_(label == a, label == b)].mean()
+            for a in range(tasks.ways)
+            for b in range(a)
+        ]
         row = signals.loc[t]
-        assert row["ways"] == 5 and row["shots"] == np.mean(shots) and row["fewest"] == np.min(shots)
+        assert (
+            row["ways"] == 5 and row["shots"] == np.mean(shots) and row["fewest"] == np.min(shots)
+        )
         assert row["within"] == pytest.approx(distance[pairs].mean(), rel=1e-5)
         assert row["between"] == pytest.approx(np.mean(distances), rel=1e-5)
         assert row["nearest"] == pytest.approx(min(distances), rel=1e-5)
-        assert row["silhouette"] == pytest.approx(silhouette_score(x, label, metric="cosine"), abs=1e-5)
+        assert row["silhouette"] == pytest.approx(
+            silhouette_score(x, label, metric="cosine"), abs=1e-5
+        )
 
 
 @pytest.mark.parametrize("noise", [0.7, 1.5])
@@ -87,7 +111,9 @@ def test_margins_by_plain_loops(noise):
         row = signals.loc[t]
         assert row["leave-one-out margin"] == pytest.approx(margins.mean(), rel=1e-5)
         assert row["leave-one-out spread"] == pytest.approx(margins.std(), rel=1e-5)
-        assert row["leave-one-out smooth"] == pytest.approx(norm.sf(0, margins.mean(), margins.std()), rel=1e-5)
+        assert row["leave-one-out smooth"] == pytest.approx(
+            norm.sf(0, margins.mean(), margins.std()), rel=1e-5
+        )
         assert row["leave-one-out low"] == pytest.approx(np.quantile(margins, 0.1), rel=1e-5)
         worst = min(np.mean(margins[label == k] > 0) for k in range(5))
         assert row["leave-one-out worst"] == pytest.approx(worst)
@@ -114,13 +140,17 @@ def fake_episodes(count: int, seed: int, shift: float = 0.0) -> pd.DataFrame:
 def test_learns_a_known_relation(regressor):
     model = validation.fitted(fake_episodes(800, 0), regressor=regressor)
     new = fake_episodes(300, 1)
-    assert np.abs(model.predict(new) - new["truth"]).mean() < 0.5 * np.abs(new["truth"] - 0.6).mean()
+    assert (
+        np.abs(model.predict(new) - new["truth"]).mean() < 0.5 * np.abs(new["truth"] - 0.6).mean()
+    )
 
 
 def test_the_error_of_a_perfect_estimator_is_the_floor():
     table = fake_episodes(20_000, 2)
     error = np.abs(table["truth"] - table["accuracy"]).mean()
-    assert validation.noise_floor(table["truth"], table["queries"]) == pytest.approx(error, rel=0.02)
+    assert validation.noise_floor(table["truth"], table["queries"]) == pytest.approx(
+        error, rel=0.02
+    )
 
 
 def test_intervals_cover_exchangeable_episodes_and_no_others():
@@ -131,7 +161,11 @@ def test_intervals_cover_exchangeable_episodes_and_no_others():
         for shift, into in ((0.0, inside), (-0.15, away)):
             new = fake_episodes(200, 1000 + seed, shift)
             intervals = model.intervals(new, scores)
-            into.append(((intervals["low"] <= new["accuracy"]) & (new["accuracy"] <= intervals["high"])).mean())
+            into.append(
+                (
+                    (intervals["low"] <= new["accuracy"]) & (new["accuracy"] <= intervals["high"])
+                ).mean()
+            )
     # Errors of one calibration move together: judge by the spread over calibrations.
     assert abs(np.mean(inside) - 0.9) < 4 * np.std(inside) / np.sqrt(len(inside)) + 1 / 201
     assert np.mean(away) < 0.6
@@ -143,7 +177,10 @@ def test_level_weights_keep_the_usual_accuracy_out():
     noisy = table.assign(silhouette=table["silhouette"] + rng.normal(size=len(table)))
     low = table["truth"] < 0.45
     bias = {
-        level: np.mean(informed.Informed(noisy, ("silhouette",), level=level).predict(noisy[low]) - table["truth"][low])
+        level: np.mean(
+            informed.Informed(noisy, ("silhouette",), level=level).predict(noisy[low])
+            - table["truth"][low]
+        )
         for level in (0, 1)
     }
     assert 0 < bias[1] < bias[0]
@@ -169,7 +206,9 @@ def test_outside_is_what_extrapolates():
     middle = table.assign(ways=5.0, silhouette=0.0, ratio=0.0)[:1]
     pair = {"silhouette": 1.5, "ratio": -1.5}
     cases = {"middle": {}, "far": {"ratio": 40.0}, "unusual pair": pair, "ways": {"ways": 11.0}}
-    outside = {name: bool(model.outside(middle.assign(**changes))[0]) for name, changes in cases.items()}
+    outside = {
+        name: bool(model.outside(middle.assign(**changes))[0]) for name, changes in cases.items()
+    }
     assert outside == {"middle": False, "far": True, "unusual pair": True, "ways": True}
 
 
@@ -199,8 +238,14 @@ def test_errors_are_paired_with_the_reference():
     "make, says",
     [
         (lambda: informed.Informed(fake_episodes(20, 0)), "20 complete episodes"),
-        (lambda: episodes.mixed_shapes(np.arange(9).repeat(34), 1), "queries = 15; two classes of 35 images or more"),
-        (lambda: validation.of_dataset("photos", ["dino"]), "dataset = photos; there are episodes of clipart"),
+        (
+            lambda: episodes.mixed_shapes(np.arange(9).repeat(34), 1),
+            "queries = 15; two classes of 35 images or more",
+        ),
+        (
+            lambda: validation.of_dataset("photos", ["dino"]),
+            "dataset = photos; there are episodes of clipart",
+        ),
         (
             lambda: validation.of_dataset("coloured", ["conv4-baseline", "glyph-conv"]),
             "backbone = glyph-conv; there are no episodes of it on coloured",
@@ -215,7 +260,9 @@ def test_bad_input_is_told(make, says):
 def test_stored_episodes_come_out_again():
     stored, images = validation.stored(), datasets.load("clipart", "validation")
     bank = backbones.features(images, backbones.load("glyph-conv"))
-    mine = stored[(stored["classes"] == "clipart validation") & (stored["backbone"] == "glyph-conv")]
+    mine = stored[
+        (stored["classes"] == "clipart validation") & (stored["backbone"] == "glyph-conv")
+    ]
     for learner in ("ncc", "lr"):
         rows = mine[mine["learner"] == learner]
         by_block = {
@@ -225,4 +272,6 @@ def test_stored_episodes_come_out_again():
         for block, tasks in by_block.items():
             repeated = episodes.episodes(bank, learners.of_features[learner](), tasks, seed=2)
             stored_rows = rows[rows["block"] == block].head(4)
-            np.testing.assert_allclose(repeated, stored_rows[repeated.columns].astype(float), rtol=2e-3, atol=2e-3)
+            np.testing.assert_allclose(
+                repeated, stored_rows[repeated.columns].astype(float), rtol=2e-3, atol=2e-3
+            )

@@ -11,8 +11,7 @@ from PIL import Image
 from safetensors import safe_open
 
 from fslbook import training
-from fslbook.training import augment
-from fslbook.training import run as loop
+from fslbook.training import augment, run as loop
 from fslbook.training.recipes import Recipe
 from fslbook.training.run import _divergence, _logits_of_all, _Run
 from fslcore import datasets, evaluation, learners

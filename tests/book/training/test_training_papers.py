@@ -8,8 +8,7 @@ import pytest
 from PIL import Image
 
 from fslbook import cli, training
-from fslbook.training import paper_networks
-from fslbook.training import run as loop
+from fslbook.training import paper_networks, run as loop
 from fslbook.training.papers import _file, of_paper
 from fslcore import datasets, evaluation, learners
 from fslcore.errors import InputError

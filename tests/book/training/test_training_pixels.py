@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from fslbook import training
-from fslbook.training import pixels
-from fslbook.training import run as loop
+from fslbook.training import pixels, run as loop
 from fslcore import datasets, store
 from fslcore.datasets.images import Images, OnDemand
 from fslcore.errors import InputError

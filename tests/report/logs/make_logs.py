@@ -37,7 +37,10 @@ def sentences(count: int, seed: int) -> list[dict]:
     for i in range(count):
         label = ("good", "bad")[i % 2]
         opposite = ("good", "bad")[1 - i % 2]
-        words = [generator.choice(WORDS[label if generator.random() < 0.7 else opposite]) for _ in range(2)]
+        words = [
+            generator.choice(WORDS[label if generator.random() < 0.7 else opposite])
+            for _ in range(2)
+        ]
         out.append({"text": f"{' '.join(words)} {i}", "label": label})
     return out
 
@@ -87,7 +90,10 @@ def write_tasks(folder: Path) -> None:
         lines = [json.dumps(entry) + "\n" for entry in sentences(count, seed)]
         (folder / f"{split}.jsonl").write_text("".join(lines))
     (folder / "of_seed.py").write_text(ORDERED)
-    for task, kind, fields in (("same_support", "generate_until", SAME), ("own_support", "multiple_choice", OWN)):
+    for task, kind, fields in (
+        ("same_support", "generate_until", SAME),
+        ("own_support", "multiple_choice", OWN),
+    ):
         text = YAML.format(task=task, folder=folder, kind=kind, more=fields)
         (folder / f"{task}.yaml").write_text(text)
 
@@ -105,7 +111,10 @@ def voter(like: int) -> object:
             return [self.answer(request.args[0]) for request in requests]
 
         def loglikelihood(self, requests, **_):
-            return [(-0.5 if self.answer(r.args[0]) == r.args[1].strip() else -1.5, False) for r in requests]
+            return [
+                (-0.5 if self.answer(r.args[0]) == r.args[1].strip() else -1.5, False)
+                for r in requests
+            ]
 
         def loglikelihood_rolling(self, requests, **_):
             raise NotImplementedError
@@ -144,7 +153,10 @@ def lm_eval_log(folder: Path, task: str, model: str, seed: int) -> Path:
 def lm_eval_logs(folder: Path) -> None:
     """Two models, four supports for all items; and one model, two supports per item."""
     write_tasks(folder)
-    runs = [*product(["same_support"], LETTERS, range(4)), *product(["own_support"], ["words"], range(2))]
+    runs = [
+        *product(["same_support"], LETTERS, range(4)),
+        *product(["own_support"], ["words"], range(2)),
+    ]
     for task, model, seed in runs:
         written = lm_eval_log(folder, task, model, seed)
         named = f"samples_{task}_2026-11-25T12-00-0{seed}.000000.jsonl"  # the tool's name holds the time of day
@@ -160,7 +172,16 @@ def every_eval_ever_logs(folder: Path) -> None:
     for seed in range(4):
         logs, out = folder / "out" / f"same_support-words-{seed}", folder / "converted" / str(seed)
         flags = "--include_samples --source_organization_name local --evaluator_relationship other".split()
-        command = [os.environ["EVERY_EVAL_EVER"], "convert", "lm_eval", "--log_path", logs, "--output_dir", out, *flags]
+        command = [
+            os.environ["EVERY_EVAL_EVER"],
+            "convert",
+            "lm_eval",
+            "--log_path",
+            logs,
+            "--output_dir",
+            out,
+            *flags,
+        ]
         subprocess.run(command, check=True)
         (written,) = out.rglob("*.jsonl")
         keep(written, HERE / "every_eval_ever" / f"{seed}.jsonl.gz")
@@ -179,7 +200,9 @@ def inspect_ai_logs(_: Path) -> None:
         class Dummy(ModelAPI):
             async def generate(self, input, tools, tool_choice, config):
                 text = " ".join(message.text for message in input)
-                return ModelOutput.from_content("dummy", random.Random(text).choice(["good", "bad"]))
+                return ModelOutput.from_content(
+                    "dummy", random.Random(text).choice(["good", "bad"])
+                )
 
             async def count_text_tokens(self, text):  # the tool's own would fetch a vocabulary
                 return len(text.split())
@@ -188,13 +211,27 @@ def inspect_ai_logs(_: Path) -> None:
 
     @task
     def tiny(seed: int = 0):
-        shots = " ".join(f"{e['text']} is {e['label']}." for e in random.Random(seed).sample(sentences(20, 0), 4))
-        queries = [Sample(id=i, input=e["text"], target=e["label"]) for i, e in enumerate(sentences(5, 1))]
-        return Task(dataset=MemoryDataset(queries), solver=[system_message(shots), generate()], scorer=match())
+        shots = " ".join(
+            f"{e['text']} is {e['label']}." for e in random.Random(seed).sample(sentences(20, 0), 4)
+        )
+        queries = [
+            Sample(id=i, input=e["text"], target=e["label"]) for i, e in enumerate(sentences(5, 1))
+        ]
+        return Task(
+            dataset=MemoryDataset(queries),
+            solver=[system_message(shots), generate()],
+            scorer=match(),
+        )
 
     with tempfile.TemporaryDirectory() as logs:
         for seed in range(2):
-            eval(tiny(seed=seed), model="local/dummy", log_dir=logs, display="none", log_format="json")
+            eval(
+                tiny(seed=seed),
+                model="local/dummy",
+                log_dir=logs,
+                display="none",
+                log_format="json",
+            )
         for seed, written in enumerate(sorted(Path(logs).glob("*.json"))):
             keep(written, HERE / "inspect_ai" / f"{seed}.json.gz")
 
@@ -247,7 +284,10 @@ def tiny_task() -> object:
         def load_data(self, **_):
             self.dataset = DatasetDict()
             for split, count, seed in (("train", 40, 0), ("test", 24, 1)):
-                rows = [{"text": e["text"], "label": int(e["label"] == "bad")} for e in sentences(count, seed)]
+                rows = [
+                    {"text": e["text"], "label": int(e["label"] == "bad")}
+                    for e in sentences(count, seed)
+                ]
                 self.dataset[split] = Dataset.from_list(rows)
             self.data_loaded = True
 
@@ -260,12 +300,16 @@ def letter_counts(name: str, letters: int) -> object:
     import numpy as np
 
     class Letters:
-        mteb_model_meta = mteb.models.ModelMeta.create_empty(overwrites={"name": f"local/{name}", "revision": "1"})
+        mteb_model_meta = mteb.models.ModelMeta.create_empty(
+            overwrites={"name": f"local/{name}", "revision": "1"}
+        )
 
         def encode(self, inputs, **_):
             texts = [text for batch in inputs for text in batch["text"]]
             parts = ["".join(word[:letters] for word in text.split()) for text in texts]
-            return np.array([[part.count(chr(97 + i)) for i in range(26)] for part in parts], dtype=float)
+            return np.array(
+                [[part.count(chr(97 + i)) for i in range(26)] for part in parts], dtype=float
+            )
 
         def similarity(self, a, b):
             return a @ b.T
@@ -284,7 +328,9 @@ def mteb_logs(folder: Path) -> None:
     for name, letters in (("first", 1), ("all", 9)):
         cache = mteb.ResultCache(folder / name)
         predictions = folder / name / "predictions"
-        mteb.evaluate(letter_counts(name, letters), tiny_task(), cache=cache, prediction_folder=predictions)
+        mteb.evaluate(
+            letter_counts(name, letters), tiny_task(), cache=cache, prediction_folder=predictions
+        )
         for written in (folder / name).rglob("*.json"):
             target_path = out / written.relative_to(folder)
             target_path.parent.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""One test set, several supports: intervals for new items, for new supports, and for both.
+"""One test set, many supports: intervals for new items, for new supports, and for both.
 
 Embedding benchmarks and in-context learning evaluate R random supports (labelled examples, or
 prompts) on one and the same test set. Supports and items are then crossed, and the mean depends on

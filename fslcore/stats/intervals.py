@@ -534,15 +534,14 @@ def decimals(half_width: float) -> int:
 
 def joint_text(intervals: dict[str, Interval]) -> str:
     """Intervals of one mean, by what is new in each: the mean once, and all with the digits of the
-    narrowest.
+    narrowest; "unknown" for an infinite one.
     """
     spec = f".{max(decimals(interval.half_width) for interval in intervals.values())}f"
     cells = []
     for target, interval in intervals.items():
         remark = ", few errors" if interval.few_errors else ""
-        cells.append(f"{interval.around(spec)} ({target}{remark})")
-        mean = format(interval.mean, spec)
-    return f"{mean} {', '.join(cells)}"
+        cells.append(f"{interval.around(spec)} ({target}{remark})".replace("± ∞", "unknown"))
+    return f"{interval.mean:{spec}} {', '.join(cells)}"
 
 
 def checked_level(level: float) -> float:

@@ -1,4 +1,4 @@
-"""One test set and several supports: simulated studies with known truth, and a benchmark's protocol on real features.
+"""One test set and many supports: simulated studies with known truth, and a benchmark's protocol on real features.
 
 A simulated score is a chance Φ(μ + support + item + interaction), with Gaussian effects, or a right
 or wrong answer with that chance: the mean over whatever is new then has a closed form."""

@@ -40,11 +40,6 @@ def save(change=lambda image: image, **options) -> Callable:
     )
 
 
-def array(make, **options) -> Callable:
-    """Writes with Pillow what ``make(shape)`` gives, (H, W) or (H, W, C)."""
-    return lambda c, i, path: Image.fromarray(make(shape(c, i))).save(path, **options)
-
-
 def one(path="data/lying/0.png", c=0, i=0):
     """One image, plain, at a path."""
     Path(path).parent.mkdir(parents=True, exist_ok=True)

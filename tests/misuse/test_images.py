@@ -27,9 +27,7 @@ def high(_):
 FORMS = [  # of TIFF, as cameras and microscopes write it; `tests/datasets/test_images.py` has the other forms
     row("16 bits, signed", lambda s: (s * 32767).astype("i2"), "0."),
     row("16 bits in colour", lambda s: np.dstack([(s * 65535).astype("u2")] * 3), high),
-    row("32 bits", lambda s: (s * (2**32 - 1)).astype("u4"), "0."),
     row("32 bits of which 8", lambda s: (s * 255).astype("i4"), "0. & white"),
-    row("floats of 64 bits", lambda s: s, "0.tif"),
     row("colour in floats", lambda s: np.dstack([s.astype("f4")] * 3), "0."),
 ]
 
@@ -46,14 +44,6 @@ def link(path, target):
 
 def moved(old, new):
     return lambda: os.rename(old, new)
-
-
-def loose():
-    """Images in the top folder only."""
-    for path in [*Path("data").glob("*/*.png")]:
-        path.rename(f"data/{path.parent.name}{path.name}")
-    for path in Path("data").glob("*/"):
-        path.rmdir()
 
 
 def alone():
@@ -73,23 +63,17 @@ UNREADABLE = Path(os.fsdecode(b"data/disk/\xff.png"))
     "change, expected",
     [
         row("camera raw beside them", put("lying/9.cr2", b"II*\0" + bytes(99)), "cr2"),
-        row("only images in the top folder", loose, "class folder"),
         row("an empty class folder, hidden", lambda: Path("data/.ipynb_checkpoints").mkdir(), high),
         row("a class __pycache__", put("__pycache__/x.pyc", "x"), "__pycache__"),
         row("a class of one image", lambda: one("data/single/0.png"), "single & 1"),
         row("a class in a text file", put("fourth", "x"), high),
         row("one class", alone, "class & 1"),
         row("cut off at the end", cut(share=0.97), high),
-        row("a page of errors", put("lying/0.png", "<html>404</html>"), "0.png"),
         row("a link to itself", link("data/lying/x.png", "x.png"), "x.png"),
-        row("a link to another image", link("data/lying/x.png", "0.png"), high),
         row("a class that is a link", link("data/copy", "lying"), fine),
         row("/dev/zero", link("data/lying/x.png", "/dev/zero"), "x.png"),
         row("a folder nobody may list", link("data/proc", "/proc/1/map_files"), "proc"),
-        row("names with blanks", moved("data/lying", "data/lying bars"), high),
         row("names in other scripts", moved("data/lying", "data/横 é 🍄"), high),
-        row("a newline in the name of a class", moved("data/lying", "data/ly\ning"), high),
-        row("a newline in the name of a corrupt image", put("disk/a\nb.png", "x"), "b.png"),
         row(
             "bytes that are no text in the name of a corrupt one",
             lambda: UNREADABLE.write_text("x"),
@@ -98,7 +82,6 @@ UNREADABLE = Path(os.fsdecode(b"data/disk/\xff.png"))
         row(
             "a class with brackets and a percent sign", moved("data/lying", "data/[a-z] 100%"), high
         ),
-        row("a class of 250 letters", moved("data/lying", "data/" + "x" * 250), high),
         row("classes that differ in case only", in_capitals, fine),
     ],
 )
@@ -108,7 +91,7 @@ def test_folders(change, expected):
     judge(evaluate, expected)
 
 
-@pytest.mark.parametrize("folder", ["my?data", "my:data", "data ", ".", "data/"])
+@pytest.mark.parametrize("folder", ["my?data", "."])
 def test_names_of_the_folder(folder):
     tree(root=folder)
     judge(lambda: evaluate(data=f"folder:{folder}"), high)
@@ -138,14 +121,12 @@ def test_options(options, expected):
             "": "dataset",
             "folder:": "folder|dataset",
             "Folder:data": "Folder: & folder:",
-            "data": "data & folder:",
             "folder:/proc/version": "/proc/version",
             "coloured?ink=redd": "redd",
             "coloured?per_class=-5": "per_class & -5",
             "coloured?colour=red": "colour",
             "coloured?per_class": "per_class",
             "cub:.": "cub|.",
-            "clipart/": "clipart/",
             "../clipart": "../clipart",
             "folder:" + "x" * 300: "xxx",
         }.items()

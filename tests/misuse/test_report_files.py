@@ -1,6 +1,5 @@
 """Tables as users have them, given to ``fslcore report``: refused in one line, or read with the right means."""
 
-import gzip
 import os
 import random
 import re
@@ -70,10 +69,6 @@ def zipped(path):
         file.writestr("[Content_Types].xml", "<Types/>")
 
 
-def link(target):
-    return lambda path: path.symlink_to(target)
-
-
 def frame(make):
     """Writes what pandas writes of a table of the two methods: ``make(frame, path)``."""
     return lambda path: make(pd.DataFrame({"ours": OURS, "base": BASE}), path)
@@ -112,8 +107,6 @@ FORMS = [  # in r.csv
         renamed("clip ours", "clip base"),
     ),
     row("lines end as on an old Mac", WIDE.replace("\n", "\r"), means()),
-    row("all in quotes", re.sub(r"([^,\n]+)", r'"\1"', WIDE), means()),
-    row("empty lines between", WIDE.replace("\n", "\n\n").rstrip(), means()),
     row(
         "tasks are dates",
         re.sub(r"^(\d+),", r"2024-01-01T00:\1:00,", WIDE, flags=re.MULTILINE),
@@ -133,12 +126,6 @@ FORMS = [  # in r.csv
         means({"ours": MEANS["ours"]}),
     ),
     row("sep=; on top", "sep=;\n" + WIDE.replace(",", ";"), "row 1 & cells"),
-    row(
-        "comments on top and at the end",
-        "# my results, 2024\n# run 3\n" + WIDE + "# end\n",
-        means(),
-    ),
-    row("a title on top", "My results of May\n" + WIDE, "row 1 & cells"),
     row("a title and an empty line on top", "My results,,\n,,\n" + WIDE, "My results"),
     row("no header", "\n".join(LINES[1:]), renamed("column 2", "column 3")),
     row("no header, shares only", BARE.split("\n", 1)[1], "--separator comma"),
@@ -150,12 +137,6 @@ FORMS = [  # in r.csv
     ),
     row("mean ± half-width in a cell", cell("61.2 ± 0.5"), "shares and percent"),
     row("a NUL in it", WIDE.replace("10,", "10\0,"), "r.csv"),
-    row("compressed", gzip.compress(WIDE.encode()), "r.csv"),
-    row(
-        "a comma at the end of every row",
-        per_task("task,ours,base", lambda i, a, b: (i, a, f"{b},")),
-        "r.csv",
-    ),
     row("a quote that does not end", WIDE.replace("10,", '10,"'), "r.csv"),
 ]
 LAYOUTS = [  # in r.csv
@@ -194,9 +175,6 @@ LAYOUTS = [  # in r.csv
         "method,mean,ci95\nours,70.1,0.5\nbase,68.2,0.4\n",
         means({"ours": 70.1, "base": 68.2}, 0),
     ),
-    row(
-        "a column task twice", per_task("task,task,ours,base", lambda i, a, b: (i, i, a, b)), "task"
-    ),
     row("a method twice but for blanks", WIDE.replace("base", " ours", 1), "ours"),
     row(
         "methods that differ in case only", WIDE.replace("base", "Ours", 1), renamed("ours", "Ours")
@@ -206,21 +184,17 @@ LAYOUTS = [  # in r.csv
     row("long, a task twice", LONG + "ours,3,0.5\n", "ours & 3 & more than once"),
     row("long, a method without name", LONG + ",40,0.7\n", "method"),
     row("long, methods with other tasks", LONG + "ours,40,0.7\n", counted(41, 40)),
-    row("an empty row in the middle", "\n".join(LINES[:20] + [",,"] + LINES[20:]), means()),
     row(
         "one method in percent, one in shares",
         per_task("x,y", lambda i, a, b: (100 * a, b)),
         "y & shares and percent",
     ),
     row("two settings that overlap", constant("ways", 5) + "10,0,0.7,0.6\n", "1 task"),
-    *(
-        row(f"ways of {v or 'nothing'}", constant("ways", v), means())
-        for v in ("five", "", "-5", "1e30")
-    ),
-    *(row(f"a cell {text}", cell(text), "base & 6") for text in ("failed", "#DIV/0!")),
-    *(row(f"a cell {text}", cell(text), f"{text} & --out-of") for text in ("-0.1", "170")),
+    *(row(f"ways of {v or 'nothing'}", constant("ways", v), means()) for v in ("five", "")),
+    row("a cell failed", cell("failed"), "base & 6"),
+    row("a cell -0.1", cell("-0.1"), "-0.1 & --out-of"),
     *(row(f"a cell {text}", cell(text), "r.csv & infinite") for text in ("-inf", "1e400")),
-    *(row(f"a cell {text or 'empty'}", cell(text), counted(40, 39)) for text in ("n/a", "-", "")),
+    *(row(f"a cell {text or 'empty'}", cell(text), counted(40, 39)) for text in ("n/a", "")),
     row("a cell 1,5", cell("1,5"), "row 6 & 1,5"),  # a comma makes two cells of it
 ]
 BROKEN = [  # in r.csv
@@ -230,14 +204,10 @@ BROKEN = [  # in r.csv
         "r.csv",
     ),
     row("JSON", '[{"ours": 0.7, "base": 0.6}, {"ours": 0.8, "base": 0.7}]', "r.csv"),
-    row("a link to itself", link("r.csv"), "r.csv"),
-    row("a link to /dev/zero", link("/dev/zero"), "r.csv"),
     row("a pipe nobody writes to", os.mkfifo, "r.csv"),
 ]
 ENDINGS = [  # in a file of another name
-    row("a name with blanks", "my results é.CSV", WIDE, means()),
     row("a name that begins with a dash", "./-r.csv", WIDE, means()),
-    row("commas, .tsv", "r.tsv", WIDE, means()),
     row("a spreadsheet, .xlsx", "r.xlsx", zipped, "r.xlsx"),
     row("a name of bytes", "gone\udcff.csv", lambda path: None, "gone"),
 ]
@@ -276,8 +246,8 @@ def test_a_parquet_file_is_refused_or_read_rightly(change, expected):
 
 @pytest.mark.parametrize(
     "content",
-    [b"PAR1" + bytes(range(256)), b"", Path.mkdir, WIDE],
-    ids=["noise", "empty", "folder", "text"],
+    [b"PAR1" + bytes(range(256)), Path.mkdir],
+    ids=["noise", "folder"],
 )
 def test_what_is_no_parquet_file_is_refused(content):
     refused_or_read("r.parquet", content, "r.parquet")
@@ -313,10 +283,7 @@ def page(words):
             ["--common"],
             "--common & no two tasks",
         ),
-        *(
-            row(f"page {v}", WIDE, ["-o", v], f"{v} & .html")
-            for v in ("out", "out.html/", "-", ".html")
-        ),
+        *(row(f"page {v}", WIDE, ["-o", v], f"{v} & .html") for v in ("out", "out.html/")),
         row("page without a name", WIDE, ["-o", ""], "output|-o"),
     ],
 )
@@ -330,8 +297,3 @@ def test_where_a_page_is_written():
     fill("new/out.html", "old")
     judge(lambda: fslcore("report", "r.csv", "-o", "new/out.html"), fine)
     assert Path("new/out.html").read_text().startswith("<")
-
-
-def test_without_a_file():
-    judge(lambda: fslcore("report"), "results")
-    judge(lambda: fslcore("report", ""), "results")

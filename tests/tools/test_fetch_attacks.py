@@ -98,9 +98,9 @@ def answer(body=b"", status="200 OK", length=True, **headers):
     return b"\r\n".join(lines) + b"\r\n\r\n" + body
 
 
-def chunked(body, end=b"0\r\n\r\n", **headers):
-    chunks = f"{len(body):x}\r\n".encode() + body + b"\r\n" + end
-    return answer(chunks, length=None, Transfer_Encoding="chunked", **headers)
+def chunked(body):
+    chunks = f"{len(body):x}\r\n".encode() + body + b"\r\n0\r\n\r\n"
+    return answer(chunks, length=None, Transfer_Encoding="chunked")
 
 
 def page(**headers):
@@ -194,7 +194,7 @@ def digest(body):
 
 
 def archives():
-    for place in np.linspace(0, END + 1023, 25).astype(int):
+    for place in np.linspace(0, END + 1023, 13).astype(int):
         body = packed(flipped(TAR, place))
         of_image = content_at(place)
         yield Attack(
@@ -204,18 +204,12 @@ def archives():
             [answer(body)],
             undetectable=of_image,
         )
-    for place in np.linspace(0, END - 1, 3).astype(int):
-        body = packed(flipped(TAR, place))
-        listed = digest(ARCHIVES["a.tar.gz"])
-        yield Attack(
-            "tar, flipped, a digest", f"byte {place}", "a.tar.gz", [answer(body)], listed=listed
-        )
     good = ARCHIVES["a.tar.gz"]
-    for place in np.linspace(0, len(good) - 1, 12).astype(int):
+    for place in np.linspace(0, len(good) - 1, 6).astype(int):
         yield Attack("tar.gz, flipped", f"byte {place}", "a.tar.gz", [answer(flipped(good, place))])
     stored = zip_of(MEMBERS, zipfile.ZIP_STORED)
     for method, body in (("deflated", ARCHIVES["a.zip"]), ("stored", stored)):
-        for place in np.linspace(0, len(body) - 1, 12).astype(int):
+        for place in np.linspace(0, len(body) - 1, 6).astype(int):
             yield Attack(
                 "zip, flipped", f"{method}, byte {place}", sent=[answer(flipped(body, place))]
             )
@@ -229,9 +223,6 @@ def archives():
             ord("g") ^ ord("/"),
         ),
         ("encrypted", start + 8, 1),
-        ("another name", start + 50, 1),
-        ("no directory", len(body) - 10, body[-10]),
-        ("fewer files", len(body) - 12, 1),
     ):
         yield Attack("zip, flipped", name, sent=[answer(flipped(body, place, by))])
 
@@ -249,8 +240,6 @@ def truncations():
             yield Attack("truncated", f"{name}, {share:.0%}", name, sent)
     for name, body in (
         ("before the end blocks", TAR[:END]),
-        ("after one end block", TAR[: END + 512]),
-        ("in a header", TAR[:700]),
         ("in an image", TAR[:1800]),
         ("at a header", TAR[:512] + bytes(512) + TAR[1024:]),
     ):
@@ -263,13 +252,10 @@ def truncations():
         "truncated", "one class less in a tar", "a.tar.gz", [answer(packed(tar_of(fewer)))]
     )
     yield Attack("truncated", "an empty zip", sent=[answer(zip_of({}))])
-    yield Attack("truncated", "an empty tar", "a.tar.gz", [answer(packed(tar_of({})))])
 
 
 def members():
     for name, added in (
-        ("an empty name", {"": b"x"}),
-        ("a name of a dot", {".": b"x"}),
         ("a file in the place of a folder", {"2750/River/River_0.png/a.png": b"x"}),
         ("a name that is too long", {"2750/" + "x" * 300 + ".png": b"x"}),
     ):
@@ -281,17 +267,11 @@ def members():
 
 def statuses():
     for status in (
-        "201 Created",
-        "204 No Content",
-        "206 Partial Content",
-        "304 Not Modified",
         "404 Not Found",
         "503",
         "999 Odd",
     ):
-        yield Attack(
-            "status", status, notes=[answer(b"" if status[:3] in ("204", "304") else NOTES, status)]
-        )
+        yield Attack("status", status, notes=[answer(NOTES, status)])
     yield Attack(
         "status", "302 to itself", notes=[answer(status="302 Found", Location="/notes.bin")]
     )
@@ -306,7 +286,6 @@ def lengths():
     listed = {"bytes": len(NOTES)}
     for name, sent in (
         ("another file", answer(NOTES + b"x")),
-        ("a shorter file", answer(NOTES[:-1])),
         ("not announced, cut", answer(NOTES[:-1], length=None)),
         ("not announced, longer", answer(NOTES * 2, length=None)),
         ("in chunks, too many", chunked(NOTES * 2)),
@@ -318,15 +297,9 @@ def lengths():
         ("not announced, cut", answer(NOTES[:-1], length=None)),
         ("in chunks", chunked(NOTES)),
         ("in chunks, cut", chunked(NOTES)[:-500]),
-        ("in chunks, without the last", chunked(NOTES, b"")),
         ("nothing", answer()),
-        ("negative", answer(NOTES, length=-6000)),
     ):
         yield Attack("length", name, notes=[sent])
-    of_zip = {"bytes": len(ARCHIVES["a.zip"])}
-    yield Attack(
-        "length", "of another archive", sent=[answer(ARCHIVES["a.zip"] + b"\0\0")], listed=of_zip
-    )
     yield Attack(
         "length",
         "of a file that was brought",
@@ -346,15 +319,10 @@ def resumptions():
     yield attack(
         "of another file, with its tag", rest(another, ETag='"two"'), right=(NOTES, another)
     )
-    yield attack("of another file, without a tag", rest(another, ETag=None), right=(NOTES, another))
     yield attack(
         "of a longer file, with the old tag", rest(another * 2), right=(NOTES, another * 2)
     )
-    yield attack(
-        "of another file, with a weak tag", rest(another, ETag='W/"one"'), right=(NOTES, another)
-    )
     yield attack("another range", rest(NOTES, Content_Range="bytes 2000-5999/6000"))
-    yield attack("another total", rest(NOTES, Content_Range="bytes 2500-5999/9000"))
     yield attack("no range", rest(NOTES, Content_Range=None))
     yield attack(
         "a range of digits without end", rest(NOTES, Content_Range="bytes 2500-5999/" + "9" * 5000)
@@ -389,42 +357,28 @@ def resumptions():
 
 
 def digests():
-    wrong, right = {"sha256": "0" * 64}, digest(NOTES)
-    yield Attack("digest", "another SHA-256", notes=[answer(NOTES)], listed_notes=wrong, right=())
     yield Attack(
         "digest",
         "another MD5",
         notes=[answer(NOTES)],
-        listed_notes={"md5": "0" * 32, **right},
+        listed_notes={"md5": "0" * 32, **digest(NOTES)},
         right=(),
     )
     yield Attack(
-        "digest", "another of an archive", sent=[answer(ARCHIVES["a.zip"])], listed=wrong, right=()
-    )
-    yield Attack(
-        "digest", "another, brought", brought={"notes.bin": NOTES}, listed_notes=wrong, right=()
-    )
-    yield Attack(
-        "digest", "changed by a bit", notes=[answer(flipped(NOTES, 77))], listed_notes=right
+        "digest",
+        "another, brought",
+        brought={"notes.bin": NOTES},
+        listed_notes={"sha256": "0" * 64},
+        right=(),
     )
 
 
 def encodings():
-    packed_twice = gzip.compress(ARCHIVES["a.tar.gz"])
     for encoding, body in (
         ("GZIP", gzip.compress(NOTES)),
-        ("br", NOTES[::-1]),
         ("identity", NOTES),
     ):
         yield Attack("encoding", encoding, notes=[answer(body, Content_Encoding=encoding)])
-    yield Attack(
-        "encoding",
-        "gzip of a zip",
-        sent=[answer(gzip.compress(ARCHIVES["a.zip"]), Content_Encoding="gzip")],
-    )
-    yield Attack(
-        "encoding", "gzip of a tar.gz", "a.tar.gz", [answer(packed_twice, Content_Encoding="gzip")]
-    )
     yield Attack(
         "encoding",
         "its own gzip",
@@ -436,25 +390,16 @@ def encodings():
 def pages():
     yield Attack("page", "for an archive", sent=[page(Content_Type="text/html; charset=utf-8")])
     yield Attack("page", "for a file", notes=[page(Content_Type="TEXT/html")])
-    yield Attack(
-        "page", "behind a redirect", notes=[answer(status="302 Found", Location="/portal")]
-    )
     yield Attack("page", "that was brought", brought={"a.zip": b"<!doctype html><html></html>"})
 
 
 def headers():
     for name, sent in (
-        ("Content-Length: 12 apples", answer(NOTES, length="12 apples")),
-        ("two lengths", answer(NOTES, content_length="12")),
         ("a length of 5,000 digits", answer(NOTES, length="9" * 5000)),
         ("an ETag that is not ASCII", answer(NOTES[:3000], length=6000, ETag='"día"'.encode())),
-        ("an ETag without quotes", answer(NOTES[:3000], length=6000, ETag="one")),
-        ("a date that is not ASCII", answer(NOTES[:3000], length=6000, Last_Modified=b"Mi\xe9")),
         ("an encoding that is not ASCII", answer(NOTES, Content_Encoding=b"\xff")),
         ("a type that is not ASCII", answer(NOTES, Content_Type=b"\xff\xfe")),
-        ("no protocol", NOTES),
         ("no answer", b""),
-        ("a redirect to ftp", answer(status="302 Found", Location="ftp://127.0.0.1/x")),
         (
             "a redirect to a port of words",
             answer(status="302 Found", Location="http://127.0.0.1:apples/"),
@@ -528,11 +473,7 @@ def prepare(attack, server, folder):
         with suppress(InputError):
             fetched(folder)
     sent = {f"/{attack.archive}": attack.sent, "/notes.bin": attack.notes}
-    server.answers = (
-        good
-        | {path: [*answers] for path, answers in sent.items() if answers}
-        | {"/portal": [page(Content_Type="text/html")]}
-    )
+    server.answers = good | {path: [*answers] for path, answers in sent.items() if answers}
 
 
 @pytest.mark.parametrize("attack", ATTACKS, ids=str)

@@ -238,7 +238,6 @@ def test_tasks_of_any_size_and_names_of_any_letters(tmp_path):
             dict(labels=[0]),
             "task 1: 2 queries, 1 labels and 2 predictions; 2 support images and 2 support_labels",
         ),
-        (dict(support_labels=[0]), "1 support_labels"),
         (dict(query=[], labels=[], predictions=[]), "0 queries"),
         (dict(query=[0, 21]), "task 1: image 0 occurs twice in it"),
         (

@@ -1,5 +1,6 @@
-"""A copy of what is built from, for runs that begin from nothing in a folder of their own."""
+"""A copy of what is built from, for runs that begin from nothing, and the scripts that build the data."""
 
+import importlib.util
 import shutil
 from pathlib import Path
 
@@ -26,3 +27,12 @@ def copy_sources(folder: Path) -> None:
         else:
             shutil.copy(source, folder)
     (folder / "data").symlink_to(ROOT / "data")
+
+
+def build_script(folder: str):
+    """The script that made the data in a folder, as a module."""
+    path = ROOT / "data" / folder / "build.py"
+    spec = importlib.util.spec_from_file_location(f"{folder}_build", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module

@@ -1,6 +1,5 @@
 """The stored coverage study: made by its script, counted rightly, and what the chapter says of it."""
 
-import importlib.util
 from dataclasses import replace
 
 import numpy as np
@@ -11,8 +10,8 @@ from scipy import stats as scipy_stats
 from fslbook.beyond import coverage, coverage_gaps, worlds
 from fslcore import learners
 from fslcore.evaluation import evaluate
-from fslcore.paths import DATA
 from fslcore.tasks import sample_closed
+from tests.checkout import build_script
 
 
 @pytest.fixture(scope="module")
@@ -22,10 +21,7 @@ def study():
 
 @pytest.fixture(scope="module")
 def script():
-    spec = importlib.util.spec_from_file_location("build", DATA / "coverage" / "build.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return build_script("coverage")
 
 
 COLUMNS = ["regime", "new", "world", "set", "interval", "given", "tasks", "mean", "low", "high"]

@@ -1,7 +1,6 @@
 """Intervals for new training runs: components against another library, coverage of known truths, plans, chances."""
 
 import hashlib
-import importlib.util
 import json
 import math
 from dataclasses import replace
@@ -20,6 +19,7 @@ from fslcore import datasets, stats
 from fslcore.errors import InputError
 from fslcore.paths import DATA
 from fslcore.stats import runs as runs_module
+from tests.checkout import build_script
 
 
 def crossed(rng, runs, tasks, run=1.0, task=1.0, both=1.0):
@@ -387,10 +387,7 @@ def test_bad_input_is_named():
 
 @pytest.fixture(scope="module")
 def script():
-    spec = importlib.util.spec_from_file_location("build_runs", DATA / "runs" / "build.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return build_script("runs")
 
 
 @pytest.fixture(scope="module")

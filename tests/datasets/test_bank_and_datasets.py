@@ -21,6 +21,7 @@ from fslcore.datasets.bank import LONGEST, SHORTEST, Bank, load_features
 from fslcore.datasets.images import OnDemand
 from fslcore.errors import InputError, note
 from fslcore.paths import DATA
+from tests.pickled import Touch
 
 FEATURES = np.random.default_rng(0).normal(size=(12, 4)).astype(np.float32)
 LABELS = np.arange(12) % 3
@@ -169,16 +170,6 @@ def test_the_longest_and_shortest_rows_work(tmp_path):
                 f"features:{tmp_path}/f.npz", "none", learner, "closed", ways=3, queries=5, tasks=10
             )
             assert table["accuracy"].mean() > 90, (scale, learner)
-
-
-class Touch:
-    """Makes a file when it is unpickled."""
-
-    def __init__(self, path):
-        self.path = str(path)
-
-    def __reduce__(self):
-        return open, (self.path, "w")
 
 
 def test_nothing_is_unpickled(tmp_path):

@@ -1,7 +1,6 @@
 """The data set of icons: its lists, licences, splits, attributes, and a small build."""
 
 import hashlib
-import importlib.util
 from io import BytesIO
 
 import numpy as np
@@ -10,13 +9,10 @@ import pytest
 from PIL import Image
 
 from fslcore.paths import DATA
+from tests.checkout import build_script
 
 FOLDER = DATA / "icons"
-
-
-spec = importlib.util.spec_from_file_location("icons_build", FOLDER / "build.py")
-build = importlib.util.module_from_spec(spec)
-spec.loader.exec_module(build)
+build = build_script("icons")
 
 
 @pytest.fixture(scope="module")

@@ -12,7 +12,6 @@ way: then few may differ, so few that hardly another task of the file would pass
 
 import datetime
 import functools
-import importlib.util
 import os
 
 import numpy as np
@@ -24,6 +23,7 @@ from fslcore import evaluation
 from fslcore.evaluation import cache
 from fslcore.models import backbones
 from fslcore.paths import DATA
+from tests.checkout import build_script
 
 FILES = sorted((DATA / "results").glob("*.npz"))
 PART = int(os.environ.get("FSLCORE_PART", datetime.date.today().toordinal()))
@@ -53,10 +53,7 @@ PARTS = {
 
 @pytest.fixture(scope="module")
 def script():
-    spec = importlib.util.spec_from_file_location("results_build", DATA / "results" / "build.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return build_script("results")
 
 
 @pytest.fixture(scope="module")

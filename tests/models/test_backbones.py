@@ -23,6 +23,7 @@ from fslcore.datasets import folder
 from fslcore.errors import InputError
 from fslcore.models import backbones, features as feature_code, fused, networks, registry, weights
 from fslcore.models.backbone import precision
+from tests.pickled import Touch
 
 
 def pictures(seed=0, n=70, side=28):
@@ -160,17 +161,9 @@ def test_weights_from_the_hub_are_pinned_at_first_use(tmp_path, monkeypatch):
         backbones.load("glyph-conv")
 
 
-class Trap:
-    def __init__(self, path):
-        self.path = str(path)
-
-    def __reduce__(self):
-        return open, (self.path, "w")
-
-
 def test_wrong_checkpoints_are_refused_and_not_executed(tmp_path):
     save_file({"a": torch.zeros(2)}, tmp_path / "other.safetensors")
-    torch.save({"a": Trap(tmp_path / "trap")}, tmp_path / "evil.pth")
+    torch.save({"a": Touch(tmp_path / "trap")}, tmp_path / "evil.pth")
     (tmp_path / "trap").unlink(missing_ok=True)
     torch.save(torch.zeros(2), tmp_path / "tensor.pth")
     (tmp_path / "nothing.pth").write_bytes(b"")

@@ -6,7 +6,6 @@ That a cluster gives the same results is the work of ``make cluster-test`` (`clu
 """
 
 import re
-import shutil
 import subprocess
 import sys
 
@@ -15,9 +14,9 @@ import yaml
 from jobs import asked
 from snakemake.cli import get_argument_parser
 from snakemake.exceptions import WorkflowError
-from test_inputs import script
 
 from fslcore.paths import DATA, ROOT
+from tests.checkout import build_script, copy_sources
 
 PARTS = DATA / "parts.yml"
 KINDS = ("checkpoints", "coverage", "episodes", "results", "runs")
@@ -26,7 +25,7 @@ PROFILE = yaml.safe_load((SLURM / "config.yaml").read_text())
 
 
 def names(kind):
-    build = script(kind)
+    build = build_script(kind)
     return [name for name, *_ in (build.settings() if kind == "results" else build.parts())]
 
 
@@ -53,11 +52,9 @@ def dry_run(folder, *options):
 @pytest.fixture(scope="module")
 def checkout(tmp_path_factory):
     """The graph in a folder where nothing was built: sources, and links to data."""
-    folder = tmp_path_factory.mktemp("checkout")
-    for name in ("fslcore", "book", "notebooks", "profiles"):
-        shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
-    for name in ("Snakefile", "_config.yml", "_toc.yml"):
-        shutil.copy(ROOT / name, folder)
+    folder = tmp_path_factory.mktemp("cluster") / "checkout"
+    copy_sources(folder)
+    (folder / "data").unlink()
     (folder / "data").mkdir()
     for source in DATA.iterdir():
         (folder / "data" / source.name).symlink_to(source)

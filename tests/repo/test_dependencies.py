@@ -1,7 +1,6 @@
 """What a chapter is made from: which edits change which chapters' digests, and that the build reruns just those."""
 
 import re
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -10,6 +9,7 @@ import pytest
 from dependencies import House
 
 from fslcore.paths import ROOT
+from tests.checkout import copy_sources
 
 CHAPTERS = sorted(path.stem for path in (ROOT / "notebooks").glob("*.md"))
 FEWSTAB_FIGURES = {"fewstab-audit", "known-truth", "spurious-bias", "ten-learners"}
@@ -19,12 +19,8 @@ PRINTED_ONLY = {"evaluators-audit"}
 @pytest.fixture
 def copy(tmp_path):
     """The sources in a folder of the test's own; the data, which it only reads, by link."""
-    for name in ("fslcore", "book", "notebooks", "profiles"):
-        shutil.copytree(ROOT / name, tmp_path / name, ignore=shutil.ignore_patterns("__pycache__"))
-    for name in ("Snakefile", "_config.yml", "_toc.yml"):
-        shutil.copy(ROOT / name, tmp_path)
-    (tmp_path / "data").symlink_to(ROOT / "data")
-    return tmp_path
+    copy_sources(tmp_path / "checkout")
+    return tmp_path / "checkout"
 
 
 def edit(path):

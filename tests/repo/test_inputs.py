@@ -4,7 +4,6 @@ Where an image, a weight or a setting is another now, the files are to be made a
 """
 
 import hashlib
-import importlib.util
 import json
 
 import pytest
@@ -12,15 +11,9 @@ from safetensors import safe_open
 
 from fslcore import datasets, evaluation, stats
 from fslcore.paths import DATA
+from tests.checkout import build_script
 
 MADE = ("episodes", "coverage")
-
-
-def script(folder):
-    spec = importlib.util.spec_from_file_location(f"{folder}_build", DATA / folder / "build.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
 
 
 @pytest.mark.parametrize("folder", MADE)
@@ -33,7 +26,7 @@ def test_files_are_those_that_were_bound(folder):
 @pytest.mark.parametrize("folder", MADE)
 def test_what_files_were_made_of_is_what_is_there(folder):
     noted = json.loads((DATA / folder / "inputs.json").read_text())["inputs"]
-    now = json.loads(json.dumps(script(folder).inputs()))
+    now = json.loads(json.dumps(build_script(folder).inputs()))
     for name in sorted({*noted, *now}):
         assert noted.get(name) == now.get(name), (
             f"{name} changed: make data/{folder} again, by its build.py"

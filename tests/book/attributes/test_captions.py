@@ -14,6 +14,7 @@ from fslbook.attributes import captions, pixels
 from fslcore.datasets import Images, load
 from fslcore.errors import InputError
 from fslcore.models.networks import import_torchvision
+from tests.pickled import Touch
 
 
 def some(n=5, side=8):
@@ -326,16 +327,6 @@ def test_there_is_never_a_random_model(tiny):
     ) as error:
         captions.captioner(f"{kind}:{folder}")
     assert "\n" not in str(error.value)
-
-
-class Touch:
-    """Makes a file when it is unpickled."""
-
-    def __init__(self, path):
-        self.path = str(path)
-
-    def __reduce__(self):
-        return open, (self.path, "w")
 
 
 def test_weights_in_the_older_form_are_read_and_nothing_is_unpickled(vit_gpt2, tmp_path):

@@ -146,10 +146,7 @@ BAD = [
             ("ft-open", 2),
         )
     ),
-    *(
-        (f"{EVALUATE} --ways {value}", f"ways = {value}; a whole number")
-        for value in (-5, "five", 2.5, "1e3")
-    ),
+    *((f"{EVALUATE} --ways {value}", f"ways = {value}; a whole number") for value in ("five", 2.5)),
     (
         EVALUATE + " --seed -1",
         "seed = -1; a whole number from 0 to 9,007,199,254,740,992 is allowed",
@@ -246,8 +243,6 @@ def test_version_help_and_list_need_numpy_and_scipy_alone():
         (KeyboardInterrupt(), 130, "stopped"),
         (PermissionError(errno.EACCES, "Permission denied", "/x/y"), 2, "/x/y: Permission denied"),
         (OSError(errno.ENOSPC, "No space left on device"), 2, "No space left on device"),
-        (OSError("cannot identify image file"), 2, "cannot identify image file"),
-        (MemoryError(), 2, "not enough memory"),
         (
             MemoryError("Unable to allocate 7.45 GiB"),
             2,

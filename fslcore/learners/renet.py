@@ -78,28 +78,31 @@ class RENet(OnMaps):
         return embedded.mean(dim=-2, keepdim=True)
 
     def forward(self, support, members, query) -> Tensor:
-        a, b = (F.normalize(self.reduce(maps), dim=-1).flatten(1, 2) for maps in (query, support))
-        # (T, q, P of query, n, P of support)
-        correlation = self.refine((a @ b.mT).view(*query.shape[:3], *support.shape[1:3]))
+        a, b = (F.normalize(self.reduce(maps), dim=-1) for maps in (query, support))
+        correlation = self.refine(a, b)  # (T, q, P of query, n, P of support)
         to_query = self.attention(correlation, dim=2).mean(dim=4)  # (T, q, P, n)
         to_support = self.attention(correlation, dim=4).mean(dim=2)  # (T, q, n, P)
-        attended_query = torch.einsum("tqpn,tqpc->tnqc", to_query, query)
-        attended_support = torch.einsum("tqnp,tnpc->tnqc", to_support, support)
-        pairs = torch.cat([attended_query, attended_support], dim=-1)
-        means = class_means(pairs, members).transpose(1, 2)  # (T, q, K, 2C)
-        return F.cosine_similarity(*means.chunk(2, dim=-1), dim=-1) / self.temperature
+        # Means over the shots of each class: of the weights of queries, and of attended supports.
+        to_query = class_means(to_query.movedim(3, 1), members).transpose(1, 2)  # (T, q, K, P)
+        attended_support = class_means(to_support.transpose(1, 2) @ support, members)
+        return (
+            F.cosine_similarity(to_query @ query, attended_support.transpose(1, 2), dim=-1)
+            / self.temperature
+        )
 
-    def refine(self, correlation: Tensor) -> Tensor:
-        """4-D convolutions of (T, q, P, n, P) correlations, over both places, twice."""
-        first, last = self.kernels
-        return self._convolve((self._convolve(correlation, first) - self.threshold).relu(), last)
+    def refine(self, a: Tensor, b: Tensor) -> Tensor:
+        """4-D convolutions of the products of descriptors (T, q, P, c) and (T, n, P, c), twice.
 
-    def _convolve(self, correlation: Tensor, kernels: Tensor) -> Tensor:
+        They go over both places. The first is linear in the descriptors, and goes over these.
+        """
         _, height, width = self.map
-        places = torch.eye(height * width, device=kernels.device).view(-1, 1, height, width)
+        places = torch.eye(height * width, device=a.device).view(-1, 1, height, width)
         # As products (P, P).
-        over_support, over_query = (F.conv2d(places, k, padding=1).flatten(1) for k in kernels)
-        return (over_query.mT @ (correlation @ over_support).flatten(3)).view(correlation.shape)
+        matrices = F.conv2d(places, self.kernels.flatten(0, 2), padding=1).flatten(2)
+        first_b, first_a, last_b, last_a = matrices.unbind(dim=1)
+        products = (first_a.mT @ a).flatten(1, 2) @ (first_b.mT @ b).flatten(1, 2).mT
+        correlation = (products - self.threshold).relu().view(*a.shape[:3], *b.shape[1:3])
+        return (last_a.mT @ (correlation @ last_b).flatten(3)).view(correlation.shape)
 
     def attention(self, correlation: Tensor, dim: int) -> Tensor:
         """Softmax over the places of an image of correlations with mean 0 and variance 1."""

@@ -8,7 +8,9 @@ continuations, correct by rejection, and store what they learn about the bounds.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
+from itertools import accumulate
 
 import numpy as np
 from numpy.typing import NDArray
@@ -55,7 +57,7 @@ def as_in_the_paper(
         )
 
 
-def _sample(tree: _PairTree | _AttributeTree, tries: int, rng) -> Sequence[int] | None:
+def _sample(tree, tries, rng):
     """K pairs; None if there are none, or if all tries fail."""
     for _ in range(tries):
         pairs = tree.sample(rng)
@@ -302,24 +304,26 @@ def _matching_weights(weight):
     ways, n_classes = weight.shape
     subset = np.arange(2**ways)
     without = subset ^ (1 << np.arange(ways))[:, None]  # (K, 2^K): without one of its attributes
-    contains = without < subset
-    total = np.zeros((n_classes + 1, len(subset)))
+    without[without > subset] = -1  # a last column of zeros, for subsets that lack it
+    total = np.zeros((n_classes + 1, 2**ways + 1))
     total[0, 0] = 1
-    for c in range(n_classes):
-        total[c + 1] = total[c] + weight[:, c] @ np.where(contains, total[c][without], 0.0)
-    return total
+    for before, after, column in zip(total, total[1:], weight.T):
+        after[:-1] = before[:-1] + column @ before[without]
+    return total[:, :-1]
 
 
 def _matching(weight, rng):
     """A class for each attribute, all different, in proportion to the product of weights (K, C)."""
-    total = _matching_weights(weight)
-    classes = np.full(len(weight), -1)
-    subset = total.shape[1] - 1  # attributes without a class, one bit each
-    for c in range(weight.shape[1] - 1, -1, -1):
-        free = [k for k in range(len(weight)) if subset >> k & 1]
-        share = weight[free, c] * total[c][[subset ^ 1 << k for k in free]]
-        cumulative = np.append(share, total[c][subset]).cumsum()
-        place = int(np.searchsorted(cumulative, rng.random() * cumulative[-1], side="right"))
+    totals = _matching_weights(weight).tolist()  # in numbers as few as these, lists are faster
+    ways, n_classes = weight.shape
+    classes = np.full(ways, -1)
+    subset = 2**ways - 1  # attributes without a class, one bit each
+    for c in reversed(range(n_classes)):
+        before, column = totals[c], weight[:, c].tolist()
+        free = [k for k in range(ways) if subset >> k & 1]
+        shares = [column[k] * before[subset ^ 1 << k] for k in free]
+        cumulative = list(accumulate([*shares, before[subset]]))
+        place = bisect_right(cumulative, rng.random() * cumulative[-1])
         if place < len(free):
             classes[free[place]] = c
             subset ^= 1 << free[place]

@@ -26,9 +26,11 @@ import markup
 import panels
 import provenance
 import slides
+import uses
 import weight
 import yaml
 from bs4 import BeautifulSoup
+from dependencies import House
 from executed import SiteError, fill, glued
 from ledger_page import read_ledger, render_ledger, verdict_chapters
 from markdown_it import MarkdownIt
@@ -320,6 +322,8 @@ def gather(root, build, site, chosen=None, profile=None):
         clean_notebook(notebook, site / notebook.name, numbers_of_chapters.get(notebook.stem, ""))
     values = {path.stem: glued(path) for path in site.glob("*.ipynb")}
     names = toc_files(toc)
+    if not chosen:
+        link_functions(root, site, [name for name in names if name in values])
     if chosen:
         text = front_page(profile, [name for name in names if name in values])
         (site / "index.md").write_text(text, "utf-8")
@@ -354,6 +358,23 @@ def gather(root, build, site, chosen=None, profile=None):
     }
     status = provenance.of_items(items, root, build / "notebooks")
     (site / "ledger.md").write_text(render_ledger(items, chapters, status), "utf-8")
+
+
+def link_functions(root, site, chapters):
+    """Link the functions of each chapter to the API pages; write the chapters of each, for links back."""
+    house = House(root)
+    pages = [path.read_text("utf-8") for path in sorted((root / "book").glob("api-*.md"))]
+    targets = uses.documented(house, "\n".join(pages))
+    for chapter in chapters:
+        path = site / f"{chapter}.ipynb"
+        book = json.loads(path.read_text("utf-8"))
+        source = uses.function_links(house, chapter, targets)
+        if source:
+            cell = {"cell_type": "markdown", "id": "functions", "metadata": {}, "source": source}
+            book["cells"].append(cell)
+            path.write_text(json.dumps(book, indent=1, ensure_ascii=False) + "\n", "utf-8")
+    found = uses.chapters_of_functions(house, chapters)
+    (site / "uses.json").write_text(json.dumps(found, indent=1) + "\n", "utf-8")
 
 
 def write_settings(root, site, chosen):

@@ -11,7 +11,7 @@ import hashlib
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 
 # What these import late, and read, is to check what a run is given: it changes no cell.
@@ -59,7 +59,7 @@ class House:
             An import of the house's that leads nowhere.
         """
         source = (self.root / "notebooks" / f"{chapter}.md").read_text("utf-8")
-        imported = self._imported(ast.parse("\n".join(CODE.findall(source))), chapter)
+        imported = self.imported(ast.parse("\n".join(CODE.findall(source))), chapter)
         return self._reached({"fslbook.notebooks", *imported})
 
     def reached(self, names: Iterable[str]) -> set[str]:
@@ -95,10 +95,37 @@ class House:
         )
         return hashlib.sha256(b"".join(parts)).hexdigest()
 
+    def taken(self, code: str, name: str, imports: str = "") -> set[str]:
+        """Full names of what code takes from the house, by its own imports or by those of other code."""
+        attributes, count = _mentions(_parsed(code))
+        full_names = set()
+        for node in _run(_parsed(imports or code).body, late=True):
+            base = self._base(node, name) if isinstance(node, ast.ImportFrom) else ""
+            for alias in node.names if self._ours(base) else ():
+                module, here = f"{base}.{alias.name}", alias.asname or alias.name
+                if module in self.files:
+                    names, used = self.names_of(module), attributes.get(here, ())
+                else:
+                    names, used = self.names_of(base), [alias.name] if count[here] else ()
+                full_names |= {names[attribute] for attribute in used if attribute in names}
+        return full_names
+
+    @cached_property
+    def public(self) -> dict[str, str]:
+        """Full names of all that packages pass on, by the name alone."""
+        passed = [self._passed_on(package) for package in self.files]
+        return {name: f"{module}.{name}" for names in passed for name, module in names.items()}
+
+    @cache
+    def names_of(self, module: str) -> dict[str, str]:
+        """Full names of what a package passes on, or a module binds, by the name alone."""
+        passed = self._passed_on(module) or dict.fromkeys(_bound(self._tree(module)), module)
+        return {name: f"{origin}.{name}" for name, origin in passed.items()}
+
     @cache
     def _imports(self, name: str) -> set[str]:
         # A package that only passes names on is no reason to depend on all that it has.
-        imported = set() if self._passed_on(name) else self._imported(self._tree(name), name)
+        imported = set() if self._passed_on(name) else self.imported(self._tree(name), name)
         return imported | set(self._learners().values()) if name == LEARNERS else imported
 
     @cache
@@ -107,7 +134,7 @@ class House:
         listed = LISTED_CLASS.findall(self.files[CATALOGUE].read_text("utf-8"))
         return {name: f"{LEARNERS}.{module}" for module, name in listed}
 
-    def _imported(self, tree: ast.Module, name: str) -> set[str]:
+    def imported(self, tree: ast.Module, name: str) -> set[str]:
         """Modules that a tree uses, with the packages that they are in."""
         modules = set()
         for node in _run(tree.body, late=name not in CHECK_ONLY):

@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
+import uses
 from dependencies import House
 
 from fslcore.paths import ROOT
@@ -36,15 +37,18 @@ def changed(copy, module):
     return {name for name in CHAPTERS if after.chapter(name) != before[name]}
 
 
+def digest_of_results(copy):
+    house = House(copy)
+    return house.digest(house.reached({"fslcore.evaluation"}))
+
+
 @pytest.mark.slow
 def test_a_learner_changes_the_chapters_that_evaluate_and_their_results(copy):
-    before = House(copy)
-    results = before.digest(before.reached({"fslcore.evaluation"}))
+    before = digest_of_results(copy)
     chapters = changed(copy, "fslcore/learners/r2d2.py")
     assert {"closed-vs-open", "ten-learners", "selection"} <= chapters
     assert not chapters & (PRINTED_ONLY | {"data-and-backbones"})
-    after = House(copy)
-    assert after.digest(after.reached({"fslcore.evaluation"})) != results
+    assert digest_of_results(copy) != before
 
 
 NEAREST = """from .centroid import NearestCentroid
@@ -77,13 +81,11 @@ def test_a_learner_is_a_file_and_a_line_of_the_catalogue(copy):
 
 
 def test_an_interval_changes_the_chapters_that_use_it_and_no_evaluation(copy):
-    before = House(copy)
-    results = before.digest(before.reached({"fslcore.evaluation"}))
+    before = digest_of_results(copy)
     assert {"closed-vs-open", "comparing-methods", "three-intervals"} <= changed(
         copy, "fslcore/stats/intervals.py"
     )
-    after = House(copy)
-    assert after.digest(after.reached({"fslcore.evaluation"})) == results
+    assert digest_of_results(copy) == before
 
 
 def test_of_a_package_that_passes_names_on_the_modules_count_whose_names_are_used(copy):
@@ -91,6 +93,9 @@ def test_of_a_package_that_passes_names_on_the_modules_count_whose_names_are_use
 
     def users(module):
         return {name for name in CHAPTERS if module in house.modules(name)}
+
+    def stats_modules(names):
+        return {name for name in House(copy).reached(names) if name.startswith("fslcore.stats.")}
 
     assert users("fslcore.report.words") == {"your-results", "benchmark"}
     assert {"sizing-tasks", "planning"} <= users("fslcore.stats.pilot") < set(CHAPTERS)
@@ -109,18 +114,9 @@ def test_of_a_package_that_passes_names_on_the_modules_count_whose_names_are_use
         },
     }.items():
         new.write_text(code)
-        new_house = House(copy)
-        have = {
-            name
-            for name in new_house.reached({"fslcore.attic"})
-            if name.startswith("fslcore.stats.")
-        }
-        only = new_house.reached({f"fslcore.stats.{name}" for name in chapters})
-        assert (
-            have == {name for name in only if name.startswith("fslcore.stats.")}
-            or "getattr" in code
-        ), code
-        assert {f"fslcore.stats.{name}" for name in chapters} <= have, code
+        chosen = {f"fslcore.stats.{name}" for name in chapters}
+        have = stats_modules({"fslcore.attic"})
+        assert chosen <= have and (have == stats_modules(chosen) or "getattr" in code), code
 
 
 def test_imports_inside_functions_count_and_those_for_type_checkers_do_not(copy):
@@ -154,26 +150,18 @@ def test_data_are_those_that_a_chapter_s_modules_name():
         assert all(path.is_file() for path in files)
         return {path.parent.relative_to(ROOT / "data").as_posix() for path in files}
 
-    assert "published" in folders("evaluators-audit") and "episodes" not in folders(
-        "evaluators-audit"
-    )
+    assert "published" in folders("evaluators-audit")
     assert {"checkpoints", "clipart", "fashion", "glyphs", "icons"} == folders("data-and-backbones")
     assert "coverage" in folders("planning") and "coverage" not in folders("sizing-tasks")
-    assert "episodes" in folders("informed") and "episodes" not in folders("estimators")
-    assert "checkpoints/bias" in folders("known-truth") and "checkpoints/bias" not in folders(
-        "ten-learners"
-    )
+    assert "episodes" in folders("informed") and "episodes" not in folders("evaluators-audit")
+    assert "checkpoints/bias" in folders("known-truth") - folders("ten-learners")
 
 
 def test_every_folder_of_data_belongs_to_a_chapter():
     house = House(ROOT)
     read = {path.parent for path in house.data(house.files)}
-    folders_there = {
-        path.parent
-        for path in (ROOT / "data").rglob("*")
-        if path.suffix in {".parquet", ".csv", ".npz", ".txt"}
-    }
-    assert folders_there <= read
+    endings = (".parquet", ".csv", ".npz", ".txt")
+    assert {path.parent for path in (ROOT / "data").rglob("*") if path.suffix in endings} <= read
 
 
 def test_no_module_is_imported_by_a_name_made_at_run_time():
@@ -197,21 +185,12 @@ def test_snakemake_reruns_the_same_chapters(copy):
     snakefile.write_text(text)
 
     def snakemake(*options):
-        command = [
-            Path(sys.executable).with_name("snakemake"),
-            "--cores",
-            "2",
-            "--nolock",
-            *options,
-        ]
+        program = Path(sys.executable).with_name("snakemake")
+        command = [program, *"--cores 2 --nolock".split(), *options]
         done = subprocess.run(command, cwd=copy, text=True, capture_output=True)
         assert done.returncode == 0, done.stderr
-        return set(
-            re.findall(
-                r"output: _build/(notebooks|results)/(\S+)\.(?:ipynb|parquet)",
-                done.stdout + done.stderr,
-            )
-        )
+        output = r"output: _build/(notebooks|results)/(\S+)\.(?:ipynb|parquet)"
+        return set(re.findall(output, done.stdout + done.stderr))
 
     assert {name for kind, name in snakemake() if kind == "notebooks"} == set(CHAPTERS)
     edit(copy / "book/fslbook/fewstab/figures.py")
@@ -221,3 +200,14 @@ def test_snakemake_reruns_the_same_chapters(copy):
         (copy / "notebooks" / f"{name}.md").open("a").write("\n")
     snakemake()
     assert snakemake("-n") == set()  # all is done; and both ran, though one waited for the other
+
+
+def test_functions_and_chapters_link_to_each_other():
+    house = House(ROOT)
+    chapters_of = uses.chapters_of_functions(house, CHAPTERS)
+    functions = {full for name, full in house.names_of("fslcore.stats").items() if name.islower()}
+    paired = "fslcore.stats.task_intervals.paired_interval"
+    assert functions - set(chapters_of) == {"fslcore.stats.proportions.paired_proportions"}
+    assert "comparing-methods" in chapters_of[paired]
+    links = uses.function_links(house, "comparing-methods", {paired: "a.stats.paired"})
+    assert links.endswith(": {py:obj}`stats.paired <a.stats.paired>`.")

@@ -5,6 +5,7 @@ import re
 from pathlib import Path
 
 import pytest
+from test_prose import FENCE
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -37,7 +38,6 @@ WHO = re.compile(r"(?:(?<=[.!?:;] )|(?<=\| )|(?<=^))Who [^.?!|]*(?:[.!|]|$)", re
 PATTERNS[WHO] = "a subject: authors, readers, anyone who"
 
 
-FENCE = re.compile(r"^(`{3,})(\{[\w:-]+\})?([^\n]*)\n(.*?)^\1$", re.MULTILINE | re.DOTALL)
 NO_PROSE = [
     (re.compile(r"\{[\w:-]+\}`([^`<]+) <[^`]*`"), r"\1"),  # a role with a text of its own
     (re.compile(r"\{[\w:-]+\}`[^`]*`"), "9"),  # any other: a glued number, most often

@@ -1,0 +1,79 @@
+"""Which chapters use a function: links from the API reference to chapters, and back.
+
+Read from the sources of notebooks and modules; nothing is run. A function is named as its module
+names it, such as ``fslcore.stats.task_intervals.paired_interval``.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections import defaultdict
+from collections.abc import Iterable
+
+from dependencies import CODE, House
+
+HIDDEN_CELL = re.compile(
+    r"^```\{code-cell\}[^\n]*\n[^`]*?tags: \[.*?^```$", re.MULTILINE | re.DOTALL
+)
+QUOTED = re.compile(r"`(?:\w+\.)*(\w+_\w+)`")
+DOCUMENTED = re.compile(r"automodule:: (\S+)")
+CHAPTERS_SHOWN = 3
+
+
+def uses_of_chapter(house: House, chapter: str) -> list[set[str]]:
+    """Functions that a chapter's lesson calls, that its other cells call or its prose quotes, and
+    that the modules which it imports call.
+    """
+    text = (house.root / "notebooks" / f"{chapter}.md").read_text("utf-8")
+    code = "\n".join(CODE.findall(text))
+    lesson = "\n".join(CODE.findall(HIDDEN_CELL.sub("", text)))
+    quoted = {house.public[name] for name in QUOTED.findall(text) if name in house.public}
+    modules = house.imported(ast.parse(code), chapter)
+    of_modules = [house.taken(house.files[module].read_text("utf-8"), module) for module in modules]
+    return [
+        house.taken(lesson, chapter, imports=code),
+        house.taken(code, chapter) | quoted,
+        set().union(*of_modules),
+    ]
+
+
+def chapters_of_functions(house: House, chapters: Iterable[str]) -> dict[str, list[str]]:
+    """Chapters to read about each function: those whose lesson calls it, or else those that use or
+    quote it, or else those whose modules call it, unless these are many; the first few in this order.
+    """
+    found = [defaultdict(list) for _ in range(3)]
+    for chapter in chapters:
+        for chapters_of, functions in zip(found, uses_of_chapter(house, chapter)):
+            for function in functions:
+                chapters_of[function].append(chapter)
+    few = {name: names for name, names in found[2].items() if len(names) <= CHAPTERS_SHOWN}
+    closest = few | found[1] | found[0]
+    return {function: names[:CHAPTERS_SHOWN] for function, names in closest.items()}
+
+
+def documented(house: House, pages: str) -> dict[str, str]:
+    """The name under which these API pages document each function that a package passes on, or that a
+    module of its own has.
+    """
+    targets = {}
+    for module in DOCUMENTED.findall(pages):
+        names = house.names_of(module)
+        targets |= {names[name]: f"{module}.{name}" for name in names if not name.isupper()}
+    return targets
+
+
+def function_links(house: House, chapter: str, targets: dict[str, str]) -> str:
+    """The sentence with which a chapter links the documented functions of its cells; '' without any."""
+    lesson, others, _ = uses_of_chapter(house, chapter)
+    found = {
+        short_name(targets[full]): targets[full] for full in lesson | others if full in targets
+    }
+    links = [f"{{py:obj}}`{name} <{found[name]}>`" for name in sorted(found)]
+    return f"Functions of this chapter, in the API reference: {', '.join(links)}." if links else ""
+
+
+def short_name(target: str) -> str:
+    """``stats.paired_interval`` for ``fslcore.stats.task_intervals.paired_interval``."""
+    parts = target.split(".")
+    return f"{parts[1]}.{parts[-1]}"

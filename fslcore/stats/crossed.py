@@ -8,13 +8,14 @@ the luck of both draws: the spread of the R means says nothing about the items, 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import inf, isfinite, nan
+from math import inf
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from ..errors import InputError, floats, labels as checked_labels, shown, whole
-from .dependence import checked_groups, units_of
+from .dependence import Units, checked_groups, units_of
 from .intervals import (
     LEVEL,
     Array,
@@ -27,8 +28,6 @@ from .intervals import (
     joint_text,
     student,
 )
-
-__all__ = ["CrossedIntervals", "crossed_intervals"]
 
 
 @dataclass(frozen=True)
@@ -72,8 +71,8 @@ class CrossedIntervals:
     interaction_variance: float
     n_supports: int
     n_items: int
-    pool_share: float = 0.0
-    pool_df: float = inf
+    pool_share: float
+    pool_df: float
 
     def planned(self, supports: int, items: int) -> Interval:
         """The interval ``both`` to expect of a study with other numbers of supports and items.
@@ -96,24 +95,24 @@ class CrossedIntervals:
             Numbers that are not whole or below 2; a result of one support, which says nothing about
             others.
         """
-        supports, items = whole("supports", supports, minimum=2), whole("items", items, minimum=2)
+        supports = whole("supports", supports, minimum=2)
+        items = whole("items", items, minimum=2)
         if self.n_supports < 2:
             raise InputError(
                 f"this result has {self.n_supports} support; a pilot of 2 or more is needed"
             )
         interaction = self.interaction_variance / (supports * items)
         scale = items / self.n_items
-        return _three(
-            (self.both.mean, self.both.level, self.both.bounds),
-            (
-                self.support_variance + supports * interaction,
-                self.item_variance / items + interaction,
-                interaction,
-            ),
-            self.items.df * scale,
-            (self.pool_share, self.pool_df),
-            (max(round(self.items.n_tasks * scale), 1), supports),
-        )[2]
+        variances = _Variances(
+            means=self.support_variance + supports * interaction,
+            items=self.item_variance / items + interaction,
+            interaction=interaction,
+            item_df=self.items.df * scale,
+            supports=supports,
+            pool=(self.pool_share, self.pool_df),
+        )
+        count = max(round(self.items.n_tasks * scale), 1)
+        return variances.intervals(self.both.mean, self.both.level, self.both.bounds, count)[2]
 
     def __str__(self) -> str:
         return joint_text(
@@ -213,15 +212,78 @@ def crossed_intervals(
     >>> print(found.planned(supports=10, items=4000))
     77.22 ± 1.23
     """
-    level, bounds = checked_level(level), declared_bounds(values, bounds)
-    y = floats("values", values, 2)
-    supports, count = y.shape
-    if not supports or count < 2:
+    level = checked_level(level)
+    bounds = declared_bounds(values, bounds)
+    scores = floats("values", values, 2)
+    if not len(scores) or scores.shape[1] < 2:
         raise InputError(
-            f"values have shape {y.shape}; one row per support, and one column for each of 2 items "
-            "or more"
+            f"values have shape {scores.shape}; one row per support, and one column for each of 2 "
+            "items or more"
         )
-    share = _pool_share(pool, shots)
+    items = _checked_items(scores.shape[1], labels, groups, weights)
+    variances = _variances(scores, items, _checked_pool(pool, shots, len(items.size)))
+    mean = float(items.means(scores).mean())
+    for_items, for_supports, for_both = variances.intervals(
+        mean, level, bounds, int(items.units.counts[0])
+    )
+    return CrossedIntervals(
+        items=for_items,
+        supports=for_supports,
+        both=for_both,
+        support_variance=variances.shared,
+        item_variance=scores.shape[1] * max(variances.items - variances.interaction, 0.0),
+        interaction_variance=scores.size * variances.interaction,
+        n_supports=len(scores),
+        n_items=scores.shape[1],
+        pool_share=variances.pool[0],
+        pool_df=variances.pool[1],
+    )
+
+
+class _Items(NamedTuple):
+    """N items of C classes.
+
+    Attributes
+    ----------
+    label : (N,) integers
+        Class of each item.
+    size : (C,) integers
+        Items of each class.
+    weight : (C,) floats
+        Of each item of a class in the mean.
+    units : Units
+        What is independent.
+    """
+
+    label: Array
+    size: Array
+    weight: Floats
+    units: Units
+
+    def means(self, scores: Floats) -> Floats:
+        """(R,) weighted means of scores (R, N)."""
+        return scores @ self.weight[self.label]
+
+    def squares(self, scores: Floats) -> Floats:
+        """Squared parts of each independent item, or group, in a weighted mean of scores (N,): they
+        add up to its variance.
+        """
+        off = scores - (np.bincount(self.label, scores) / self.size)[self.label]
+        scale = self.weight * self.size / (self.size - 1)
+        return (self.units.images.T @ (off * scale[self.label])) ** 2
+
+    def df(self, squares: Floats) -> float:
+        """Degrees of freedom of the sum of `squares`; 0 where a class is one group."""
+        if len(squares) < len(self.label):
+            return float(self.units.freedom[0])
+        total = squares.sum()
+        by_class = np.bincount(self.label, squares)
+        return float(total**2 / (by_class**2 / (self.size - 1)).sum()) if total else inf
+
+
+def _checked_items(
+    count: int, labels: ArrayLike | None, groups: ArrayLike | None, weights: ArrayLike | None
+) -> _Items:
     classes = np.zeros(count, int) if labels is None else checked_labels("labels", labels, count)
     names, label, size = np.unique(classes, return_inverse=True, return_counts=True)
     if size.min() < 2:
@@ -229,109 +291,97 @@ def crossed_intervals(
             f"labels: class {names[size.argmin()]} has 1 item; 2 are needed, or no labels"
         )
     groups, _ = checked_groups(label, names, groups, None)
-    units, scale = units_of(label, groups, None), _weights(weights, size) / size
-
-    def squares(x: Floats) -> Floats:
-        """What an average of x owes to each independent item, or group, squared: they add up to its
-        variance.
-        """
-        off = (x - (np.bincount(label, x) / size)[label]) * (scale * size / (size - 1))[label]
-        return (units.images.T @ off) ** 2
-
-    of_item, means = y.mean(axis=0), y @ scale[label]
-    squared = squares(of_item)
-    rounded = (1e-12 * np.abs(y).max()) ** 2  # what varies by less does not vary
-    s2, v_items, interaction = (
-        float(v) if v > rounded else 0.0
-        for v in (
-            means.var(ddof=1) if supports > 1 else 0.0,
-            squared.sum(),
-            sum(squares(row - of_item).sum() for row in y) / (supports * max(supports - 1, 1)),
-        )
-    )
-    df = float(units.freedom[0])
-    if groups is None:
-        df = (
-            float(v_items**2 / (np.bincount(label, squared) ** 2 / (size - 1)).sum())
-            if v_items
-            else inf
-        )
-    if not df > 0:  # a class is one group
-        v_items, interaction = inf, 0.0
-    about = float(means.mean()), level, bounds
-    s2 = s2 if supports > 1 else inf
-    pool_df = inf if pool is None else len(size) * (float(pool) - 1)
-    for_items, for_supports, both = _three(
-        about, (s2, v_items, interaction), df, (share, pool_df), (int(units.counts[0]), supports)
-    )
-    return CrossedIntervals(
-        items=for_items,
-        supports=for_supports,
-        both=both,
-        support_variance=max(s2 - supports * interaction, 0.0),
-        item_variance=count * max(v_items - interaction, 0.0),
-        interaction_variance=supports * count * interaction,
-        n_supports=supports,
-        n_items=count,
-        pool_share=share,
-        pool_df=pool_df,
-    )
+    return _Items(label, size, _weights(weights, size) / size, units_of(label, groups, None))
 
 
-def _three(
-    about: tuple[float, float, Pair | None],
-    variances: tuple[float, float, float],
-    df: float,
-    pool: Pair,
-    units: tuple[int, int],
-) -> list[Interval]:
-    """For new items, new supports and both, around a mean with its level and bounds.
+class _Variances(NamedTuple):
+    """Of a mean over R supports, as in the notes of `crossed_intervals`.
 
-    From s², V_I and V_RI, degrees of freedom of V_I, S/(n - S) and C(n - 1) of the pool, and
-    numbers of independent items and supports.
+    Attributes
+    ----------
+    means, items, interaction : float
+        s², V_I and V_RI.
+    item_df : float
+        Degrees of freedom of V_I.
+    supports : int
+        R.
+    pool : (float, float)
+        S/(n - S) and C(n - 1).
     """
-    (mean, level, bounds), (s2, v_items, interaction), (items, supports) = about, variances, units
-    scale = 1 / supports + pool[0]
-    # What supports change in all items alike.
-    common = max(s2 - supports * interaction, 0.0) * scale
-    support_df = 1 / (1 / max(supports - 1, 1) + 1 / pool[1])
-    of_supports = common + min(interaction, s2 / supports), support_df
 
-    def student_of(variance: float, *parts: Pair) -> Pair:
-        return student(variance, parts, level) if isfinite(variance) else (inf, nan)
+    means: float
+    items: float
+    interaction: float
+    item_df: float
+    supports: int
+    pool: Pair
 
-    for_items = student_of(v_items, (v_items, df))
-    for_both = max(
-        student_of(max(v_items + common, of_supports[0]), (v_items, df), of_supports),
-        student_of(of_supports[0], of_supports),
-        for_items,
-    )
-    for_supports = min(student_of(s2 * scale, (s2 * scale, support_df)), for_both)
-    return [
-        Interval(mean, half_width, level, count, kind, width_df, count, bounds)
-        for kind, count, (half_width, width_df) in (
-            ("items", items, for_items),
-            ("supports", supports, for_supports),
-            ("both", min(units), for_both),
+    @property
+    def shared(self) -> float:
+        """Variance of what one support changes in all items alike."""
+        return max(self.means - self.supports * self.interaction, 0.0)
+
+    def intervals(self, mean: float, level: float, bounds: Bounds, items: int) -> list[Interval]:
+        """For new items, new supports and both; ``items`` are independent items or groups."""
+        scale = 1 / self.supports + self.pool[0]
+        df = 1 / (1 / max(self.supports - 1, 1) + 1 / self.pool[1])
+        by_items = self.items, self.item_df
+        by_supports = self.shared * scale + min(self.interaction, self.means / self.supports), df
+        total = max(self.items + self.shared * scale, by_supports[0])
+        alone = self.means * scale, df
+        for_items = student(self.items, [by_items], level)
+        for_both = max(
+            student(total, [by_items, by_supports], level),
+            student(by_supports[0], [by_supports], level),
+            for_items,
         )
-    ]
+        for_supports = min(student(alone[0], [alone], level), for_both)
+        return [
+            Interval(mean, half_width, level, count, kind, df, count, bounds)
+            for kind, count, (half_width, df) in (
+                ("items", items, for_items),
+                ("supports", self.supports, for_supports),
+                ("both", min(items, self.supports), for_both),
+            )
+        ]
 
 
-def _pool_share(pool: int | None, shots: int | None) -> float:
-    """S/(n - S), or 0 for independent supports."""
+def _variances(scores: Floats, items: _Items, pool: Pair) -> _Variances:
+    supports = len(scores)
+    item_means = scores.mean(axis=0)
+    squares = items.squares(item_means)
+    interaction = sum(items.squares(row - item_means).sum() for row in scores)
+    rounded = (1e-12 * np.abs(scores).max()) ** 2  # what varies by less does not vary
+    of_means, of_items, interaction = (
+        float(variance) if variance > rounded else 0.0
+        for variance in (
+            items.means(scores).var(ddof=1) if supports > 1 else inf,
+            squares.sum(),
+            interaction / (supports * max(supports - 1, 1)),
+        )
+    )
+    df = items.df(squares)
+    if not df > 0:  # a class is one group
+        of_items, interaction = inf, 0.0
+    return _Variances(of_means, of_items, interaction, df, supports, pool)
+
+
+def _checked_pool(pool: int | None, shots: int | None, classes: int) -> Pair:
+    """S/(n - S) and C(n - 1), or 0 and infinity for independent supports."""
     if pool is None and shots is None:
-        return 0.0
+        return 0.0, inf
     if pool is None or shots is None:
         raise InputError(
             f"pool = {shown(pool)}, shots = {shown(shots)}; both are needed, or neither"
         )
-    pool, shots = whole("pool", pool, minimum=1), whole("shots", shots, minimum=1)
+    pool = whole("pool", pool, minimum=1)
+    shots = whole("shots", shots, minimum=1)
     if pool <= shots:
         raise InputError(
             f"pool = {pool}, shots = {shots}; more labelled examples per class than in a support "
             "are needed"
         )
-    return shots / (pool - shots)
+    return shots / (pool - shots), classes * (float(pool) - 1)
 
 
 def _weights(weights: ArrayLike | None, size: Array) -> Floats:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from math import floor, inf, isfinite, isinf, isnan, log10, sqrt
+from math import floor, inf, isfinite, isinf, isnan, log10, nan, sqrt
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -114,7 +114,7 @@ class Interval:
         """How many independent values are equal where nothing varies: ``units``, by default the
         tasks.
         """
-        return max(self.n_tasks if self.units is None else self.units, 1)
+        return self.n_tasks if self.units is None else self.units
 
     @property
     def standard_error(self) -> float:
@@ -179,7 +179,8 @@ class Interval:
         spec = spec or self._spec
         if isinf(self.high - self.low):
             return "± ∞"
-        low, high = self.mean - self.half_width, self.mean + self.half_width
+        low = self.mean - self.half_width
+        high = self.mean + self.half_width
         asymmetry = max(abs(low - self.low), abs(high - self.high))
         if isinf(self.half_width) or not asymmetry > self.half_width / 10:
             return str(plus_minus(0.0, self.half_width, spec)).partition(" ")[2]
@@ -207,8 +208,11 @@ class Interval:
 
 def _ends(interval: Interval) -> Pair:
     """Both ends: mean ± half-width, or what the bounds make of it."""
-    mean, half_width, bounds = interval.mean, interval.half_width, interval.bounds
-    low, high = mean - half_width, mean + half_width
+    mean = interval.mean
+    half_width = interval.half_width
+    bounds = interval.bounds
+    low = mean - half_width
+    high = mean + half_width
     if isnan(low):
         return low, high
     if half_width == 0:
@@ -244,7 +248,8 @@ def _with_another_class(interval: Interval, low: float, high: float) -> Pair:
     """The ends extended to the mean with one more class at the far bound, for a mean near the other
     one.
     """
-    classes, bounds = interval.classes, interval.bounds
+    classes = interval.classes
+    bounds = interval.bounds
     if bounds is None or classes is None or _is_difference(bounds) or isinf(interval.half_width):
         return low, high
     mean, (lowest, highest) = interval.mean, bounds
@@ -260,7 +265,8 @@ def _has_few_errors(interval: Interval) -> bool:
 
     Then limits near a bound hold, but are very wide.
     """
-    mean, bounds = interval.mean, interval.bounds
+    mean = interval.mean
+    bounds = interval.bounds
     if bounds is None or _is_difference(bounds) or not isfinite(mean + interval.half_width):
         return False
     distance = min(mean - bounds[0], bounds[1] - mean)
@@ -350,7 +356,7 @@ def limits(
     [69.6, 70.4]
     """
     means = floats("mean", mean, None, extreme=True)
-    mean, half_width, df = _broadcast(mean=means, half_width=half_width, df=df)
+    mean, half_width, df = broadcast(mean=means, half_width=half_width, df=df)
     level = checked_level(level)
     if not (half_width >= 0).all():
         raise InputError(f"half_width goes down to {half_width.min():g}; 0 or more is allowed")
@@ -368,7 +374,8 @@ def _limits_within(
     """`limits` of checked arrays of one shape."""
     lowest, highest = bounds
     span = highest - lowest
-    share, half = (mean - lowest) / span, half_width / span
+    share = (mean - lowest) / span
+    half = half_width / span
     is_outside = np.maximum(-share, share - 1) > ROUNDED
     if is_outside.any():
         outside = mean[is_outside].flat[0]
@@ -379,7 +386,8 @@ def _limits_within(
         errors = (np.minimum(share, 1 - share) / half * quantile) ** 2
         df_of_errors = np.fmax(1 / (1 / df + 1 / (2 * errors + 2)), 1)
         factor = np.fmax(stats.t.ppf((1 + level) / 2, df_of_errors) / quantile, 1)
-        centre, width = special.logit(share), factor * half / (share * (1 - share))
+        centre = special.logit(share)
+        width = factor * half / (share * (1 - share))
         lower = np.where(np.isinf(width), -inf, centre - width)
         upper = np.where(np.isinf(width), inf, centre + width)
     low, high = (
@@ -424,14 +432,14 @@ def chance_of_equal(
     >>> chance_of_equal([0.5, 20.0], 0.0, (-100, 100), 6).round(3)
     array([0.971, 0.335])
     """
-    v, m, n = _broadcast(mean=mean, true_mean=true_mean, units=units)
+    v, m, n = broadcast(mean=mean, true_mean=true_mean, units=units)
     b = np.where(m > v, bounds[1], bounds[0])
     with np.errstate(divide="ignore", invalid="ignore"):
         p = np.where(m == v, 0.0, (m - v) / (b - v))
     return (1 - p.clip(0, 1)) ** n
 
 
-def _broadcast(**values: ArrayLike) -> list[Floats]:
+def broadcast(**values: ArrayLike) -> list[Floats]:
     """Arrays of numbers, broadcast against each other."""
     arrays = {name: floats(name, value, None, finite=False) for name, value in values.items()}
     try:
@@ -460,8 +468,13 @@ def declared_bounds(values: ArrayLike, bounds: Bounds) -> Bounds:
     return checked_bounds(bounds)
 
 
-def bounds_of_difference(first: ArrayLike, second: ArrayLike, bounds: Bounds) -> Bounds:
-    """The bounds given, checked; (-1, 1) for a difference of True and False; else None."""
+def bounds_of_difference(first: ArrayLike, second: ArrayLike | None, bounds: Bounds) -> Bounds:
+    """The bounds given, checked; (-1, 1) for a difference of True and False; else None.
+
+    Without a second they are `declared_bounds` of the first.
+    """
+    if second is None:
+        return declared_bounds(first, bounds)
     if bounds is None and declared_bounds(first, None) and declared_bounds(second, None):
         return -1.0, 1.0
     return checked_bounds(bounds)
@@ -510,8 +523,8 @@ def plus_minus(mean: ArrayLike, half_width: ArrayLike, spec: str = "") -> str | 
         format(0.0, spec)
     except (TypeError, ValueError) as error:
         raise InputError(f"spec = {shown(spec)}: {error}; a format of numbers is needed") from None
-    mean, half_width = _broadcast(mean=mean, half_width=half_width)
-    cells = np.vectorize(lambda m, h: _cell(m, h, spec), otypes=[object])(mean, half_width)
+    mean, half_width = broadcast(mean=mean, half_width=half_width)
+    cells = np.vectorize(_cell, otypes=[object])(mean, half_width, spec)
     return cells if cells.ndim else str(cells[()])
 
 
@@ -561,8 +574,10 @@ def normal_quantile(level: float) -> float:
 
 def student(variance: float, parts: Sequence[Pair], level: float) -> Pair:
     """Half-width, and Satterthwaite's degrees of freedom, from the parts of a variance and the
-    degrees of freedom of each.
+    degrees of freedom of each; NaN of an infinite variance.
     """
+    if isinf(variance):
+        return inf, nan
     scatter = sum(part**2 / df for part, df in parts)
     df = max(variance**2 / scatter, 1.0) if scatter > 0 else inf
     return student_quantile(df, level) * sqrt(variance), df

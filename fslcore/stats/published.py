@@ -28,22 +28,14 @@ from .intervals import (
     student_quantile,
 )
 
-__all__ = [
-    "BETWEEN",
-    "CORRELATION",
-    "Printed",
-    "PrintedDifference",
-    "PrintedReading",
-    "from_printed",
-]
-
 # From the 5-way 5-shot episodes in data/episodes, 600 tasks or fewer of four methods on each of 12
 # sets of classes; tests/stats/test_printed.py makes them again.
 BETWEEN = 0.0271  # median correlation of two answers of a task
 # Of the accuracies of two methods on the same tasks: where nine tenths of the correlations lie.
 CORRELATION = (0.28, 0.95)
 READINGS = ("interval", "standard error", "standard deviation")
-ANSWERS, SAMPLINGS = ("yes", "no", "unknown"), ("closed", "open", "unknown")
+ANSWERS = ("yes", "no", "unknown")
+SAMPLINGS = ("closed", "open", "unknown")
 MAXIMUM = 2**53
 
 
@@ -143,7 +135,7 @@ class Printed:
     same_tasks: str
     n_tasks: tuple[int, int]
     level: float
-    coarse: bool = False
+    coarse: bool
 
 
 def from_printed(
@@ -220,54 +212,53 @@ def from_printed(
     2.72 ± 0.76, 2.72 ± 0.18, 2.72 ± 7.29
     """
     level = checked_level(level)
-    figures = _figure("first", first), _figure("second", second)
-    pair = tasks if isinstance(tasks, (tuple, list)) and len(tasks) == 2 else (tasks, tasks)
-    counts = [whole("tasks", t, 2, MAXIMUM) for t in pair]
     choice("same_tasks", same_tasks, ANSWERS)
     choice("sampling", sampling, SAMPLINGS)
+    counts = _task_counts(tasks, same_tasks)
     whole("ways", ways, 2, MAXIMUM)
     whole("shots", shots, 1, MAXIMUM)
     whole("queries", queries, 1, MAXIMUM)
-    if same_tasks == "yes" and counts[0] != counts[1]:
-        raise InputError(f"tasks = {counts[0]} and {counts[1]}; the same tasks are equally many")
-    image_sets = class_sets = 0
-    if images is not None:
-        task_size = ways * (shots + queries)
-        image_sets = whole("images", images, task_size, MAXIMUM) // task_size
-        if max(counts) > image_sets:
-            if sampling == "open":
-                raise InputError(
-                    f"tasks = {max(counts)}; "
-                    f"{images} images make at most {image_sets} open tasks of this shape"
-                )
-            sampling = "closed"
-    if classes is not None:
-        class_sets = whole("classes", classes, ways, MAXIMUM) // ways
-    if sampling == "open":
-        image_sets = 0  # the tasks themselves show how their images vary
-    means = [_Mean(*figure, count, ways * queries) for figure, count in zip(figures, counts)]
-    paired = same_tasks != "no" and counts[0] == counts[1]
-    readings = [
-        _reading(means, meaning, (image_sets, class_sets), paired=paired, level=level)
-        for meaning in READINGS
-        if all(mean.deviation(meaning, level) <= mean.largest_deviation for mean in means)
+    means = [
+        _Mean(*_figure("first", first), counts[0], ways * queries),
+        _Mean(*_figure("second", second), counts[1], ways * queries),
     ]
-    if not readings:
-        raise InputError(
-            f"± = {means[0].plus_minus:g} and {means[1].plus_minus:g}; accuracies with these "
-            f"means have standard deviations of at most {means[0].largest_deviation:.4g} and "
-            f"{means[1].largest_deviation:.4g}"
-        )
+    sets = _sets("images", images, ways * (shots + queries)), _sets("classes", classes, ways)
+    if images is not None and max(counts) > sets[0]:
+        if sampling == "open":
+            raise InputError(
+                f"tasks = {max(counts)}; "
+                f"{images} images make at most {sets[0]} open tasks of this shape"
+            )
+        sampling = "closed"
+    if sampling == "open":
+        sets = 0, sets[1]  # the tasks themselves show how their images vary
+    readings = _readings(
+        means, sets, paired=same_tasks != "no" and counts[0] == counts[1], level=level
+    )
     return Printed(
         difference=means[0].mean - means[1].mean,
         readings=tuple(readings),
         likely=min(readings, key=lambda r: sum(m.distance(r.meaning, level) ** 2 for m in means)),
         sampling=sampling,
         same_tasks=same_tasks,
-        n_tasks=(counts[0], counts[1]),
+        n_tasks=counts,
         level=level,
-        coarse=all(round(x, 1) == x for figure in figures for x in figure),
+        coarse=all(round(x, 1) == x for mean in means for x in mean[:2]),
     )
+
+
+def _task_counts(tasks: int | Sequence[int], same_tasks: str) -> tuple[int, int]:
+    """Checked numbers of tasks behind the two means."""
+    pair = tasks if isinstance(tasks, (tuple, list)) and len(tasks) == 2 else (tasks, tasks)
+    first, second = (whole("tasks", count, 2, MAXIMUM) for count in pair)
+    if same_tasks == "yes" and first != second:
+        raise InputError(f"tasks = {first} and {second}; the same tasks are equally many")
+    return first, second
+
+
+def _sets(name: str, count: int | None, size: int) -> int:
+    """How many tasks of this size have nothing in common; 0 where the whole is not known."""
+    return 0 if count is None else whole(name, count, size, MAXIMUM) // size
 
 
 def _figure(name: str, figure: Sequence[float]) -> Pair:
@@ -276,14 +267,13 @@ def _figure(name: str, figure: Sequence[float]) -> Pair:
         raise InputError(
             f"{name} = {shown(figure)}; a mean and its ±, two numbers in percent, are allowed"
         )
-    mean, plus_minus = (x.item() if isinstance(x, np.generic) else x for x in figure)
-    mean = number(f"mean of {name}", mean)
+    mean = number(f"mean of {name}", figure[0])
     if 0 < mean <= 1:
         raise InputError(
             f"mean of {name} = {mean:g}; percent is allowed, not a share: {100 * mean:g}"
         )
     number(f"mean of {name}", mean, over=1, under=100)
-    return mean, number(f"± of {name}", plus_minus, over=0, under=100)
+    return mean, number(f"± of {name}", figure[1], over=0, under=100)
 
 
 class _Mean(NamedTuple):
@@ -313,10 +303,30 @@ class _Mean(NamedTuple):
         return abs(log(self.deviation(meaning, level) / usual))
 
 
+def _readings(
+    means: list[_Mean], sets: tuple[int, int], *, paired: bool, level: float
+) -> list[PrintedReading]:
+    """All possible readings; ``sets`` are of images and of classes, as many as tasks that share
+    none make.
+    """
+    readings = [
+        _reading(means, meaning, sets, paired=paired, level=level)
+        for meaning in READINGS
+        if all(mean.deviation(meaning, level) <= mean.largest_deviation for mean in means)
+    ]
+    if not readings:
+        first, second = means
+        raise InputError(
+            f"± = {first.plus_minus:g} and {second.plus_minus:g}; accuracies with these means have "
+            f"standard deviations of at most {first.largest_deviation:.4g} and "
+            f"{second.largest_deviation:.4g}"
+        )
+    return readings
+
+
 def _reading(
     means: list[_Mean], meaning: str, sets: tuple[int, int], *, paired: bool, level: float
 ) -> PrintedReading:
-    """One reading; ``sets`` are of images and of classes, as many as tasks that share none make."""
     deviations = means[0].deviation(meaning, level), means[1].deviation(meaning, level)
     difference = partial(_difference, means, deviations, paired=paired, level=level)
     distance = max(mean.distance(meaning, level) for mean in means)
@@ -337,7 +347,8 @@ def _difference(
     extra = 1 / sets if sets else 0
     variances = [s * s * (1 / mean.tasks + extra) for s, mean in zip(deviations, means)]
     counts = [sets or mean.tasks for mean in means]
-    total, gap = sum(variances), means[0].mean - means[1].mean
+    total = sum(variances)
+    gap = means[0].mean - means[1].mean
     parts = [(variance, count - 1) for variance, count in zip(variances, counts)]
     half, df = student(total, parts, level)
     n_tasks = sets or sum(counts)
@@ -345,7 +356,8 @@ def _difference(
     if not paired:
         return PrintedDifference(widest, widest, None)
     df = counts[0] - 1
-    quantile, product = student_quantile(df, level), sqrt(variances[0] * variances[1])
+    quantile = student_quantile(df, level)
+    product = sqrt(variances[0] * variances[1])
     half = min(quantile * sqrt(total - 2 * CORRELATION[1] * product), half)
     narrowest = Interval(gap, half, level, counts[0], "paired", df, bounds=(-100.0, 100.0))
     correlation = (total - (gap / quantile) ** 2) / (2 * product)

@@ -12,6 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import partial
 from math import inf, isfinite, isinf, sqrt
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -26,24 +27,12 @@ from .intervals import (
     bounds_of_difference,
     chance_of_equal,
     checked_level,
-    declared_bounds,
     student,
     student_quantile,
 )
 from .power import check_nonzero, check_power, smallest
 from .task_intervals import paired_differences, rounding
-from .three_intervals import ThreeIntervals, checked_design, intervals_on
-
-__all__ = [
-    "Chance",
-    "NewRuns",
-    "RunIntervals",
-    "RunPlan",
-    "chance_better",
-    "new_runs",
-    "plan_runs",
-    "run_intervals",
-]
+from .three_intervals import Design, ThreeIntervals, checked_design, intervals_on
 
 NODES = 50  # quantiles over which a variance is averaged
 MOST_RUNS = 10**6
@@ -85,7 +74,7 @@ class NewRuns:
     rest_variance: float
     interaction_variance: float
     spreads: tuple[float, ...]
-    rest_df: float = inf
+    rest_df: float
 
     @property
     def prediction_half_width(self) -> float:
@@ -126,7 +115,9 @@ class RunIntervals:
     classes: NewRuns
 
     def __str__(self) -> str:
-        closed, images, classes = self.closed.interval, self.images.interval, self.classes.interval
+        closed = self.closed.interval
+        images = self.images.interval
+        classes = self.classes.interval
         return (
             f"{closed.mean:.2f} with new runs ± {closed.half_width:.2f} (these images), "
             f"± {images.half_width:.2f} (new images), ± {classes.half_width:.2f} (new classes)"
@@ -193,12 +184,14 @@ def new_runs(
     >>> print(new_runs(runs))
     70.75 ± 0.94 (these runs), ± 2.50 (new runs)
     """
-    level, paired = checked_level(level), flag("paired", paired)
+    level = checked_level(level)
+    paired = flag("paired", paired)
     methods = _methods(2, "accuracies", accuracies, second, paired=paired)
     means = [runs.mean(axis=0) for runs in methods]
     by_task = paired_differences(*means) if len(means) > 1 else means[0]
     tasks = len(by_task)
-    df, shared = tasks - 1, by_task.var(ddof=1) / tasks
+    df = tasks - 1
+    shared = by_task.var(ddof=1) / tasks
     fixed = Interval(
         mean=float(by_task.mean()),
         half_width=student_quantile(df, level) * sqrt(shared),
@@ -206,7 +199,7 @@ def new_runs(
         n_tasks=tasks,
         kind="runs",
         df=df,
-        bounds=_declared(accuracies, second, bounds),
+        bounds=bounds_of_difference(accuracies, second, bounds),
     )
     interactions = [
         ((runs - mean).var(axis=1, ddof=1) / tasks).sum() / (len(runs) - 1)
@@ -274,11 +267,11 @@ def run_intervals(
     >>> print(run_intervals(100 * right, images[..., 0], query, labels))
     70.39 with new runs ± 2.16 (these images), ± 2.20 (new images), ± 20.09 (new classes)
     """
-    level, paired = checked_level(level), flag("paired", paired)
+    level = checked_level(level)
+    paired = flag("paired", paired)
     methods = _methods(3, "values", values, second, paired=paired)
-    means = [runs.mean(axis=0) for runs in methods]
     design = checked_design(
-        means[0],
+        methods[0][0],
         support,
         query,
         labels,
@@ -286,22 +279,36 @@ def run_intervals(
         class_groups=class_groups,
         transductive=transductive,
     )
+    return _on_design(
+        design, methods, level=level, bounds=bounds_of_difference(values, second, bounds)
+    )
+
+
+def _on_design(
+    design: Design, methods: list[Floats], *, level: float, bounds: Bounds
+) -> RunIntervals:
+    """`run_intervals` of checked runs (R, T, K·Q) of one method or two."""
     intervals = partial(intervals_on, design, level=level)
+    means = [runs.mean(axis=0) for runs in methods]
     difference = means[0] - means[1] if len(means) > 1 else means[0]
-    fixed = intervals(difference, bounds=_declared(values, second, bounds))
-    of_means = [intervals(mean) for mean in means]
-    of_runs = [[intervals(run) for run in runs] for runs in methods]
-    run_means = [runs.mean(axis=(1, 2)) for runs in methods]
+    fixed = intervals(difference, bounds=bounds)
+    of_methods = [
+        _OneMethod(intervals(mean), list(map(intervals, runs)), runs.mean(axis=(1, 2)))
+        for mean, runs in zip(means, methods)
+    ]
+    classes = _new_runs_on("classes", fixed, of_methods)
+    images = _no_wider(_new_runs_on("images", fixed, of_methods), classes)
+    closed = _no_wider(_new_runs_on("closed", fixed, of_methods), images)
+    return RunIntervals(closed, images, classes)
 
-    def new_runs_on(target: str) -> NewRuns:
-        interval = getattr(fixed, target)
-        shared = interval.standard_error**2 if isfinite(interval.half_width) else inf
-        interactions = [_interaction(mean, runs, target) for mean, runs in zip(of_means, of_runs)]
-        return _assembled(interval, shared, interval.df, run_means, interactions)
 
-    classes = new_runs_on("classes")
-    images = _no_wider(new_runs_on("images"), classes)
-    return RunIntervals(_no_wider(new_runs_on("closed"), images), images, classes)
+def _new_runs_on(target: str, fixed: ThreeIntervals, methods: list[_OneMethod]) -> NewRuns:
+    """Of one target, from the intervals for these runs."""
+    interval = getattr(fixed, target)
+    shared = interval.standard_error**2 if isfinite(interval.half_width) else inf
+    interactions = [method.interaction(target) for method in methods]
+    means = [method.run_means for method in methods]
+    return _assembled(interval, shared, interval.df, means, interactions)
 
 
 def _no_wider(runs: NewRuns, larger: NewRuns) -> NewRuns:
@@ -312,10 +319,17 @@ def _no_wider(runs: NewRuns, larger: NewRuns) -> NewRuns:
     return replace(runs, interval=interval)
 
 
-def _interaction(mean: ThreeIntervals, runs: list[ThreeIntervals], target: str) -> float:
-    """Variance from what tasks, images or classes change in one run alone."""
-    total = sum(_variance(run, target) for run in runs)
-    return (total - len(runs) * _variance(mean, target)) / (len(runs) - 1)
+class _OneMethod(NamedTuple):
+    """Intervals of the mean over the runs of a method, and of each run; the means of the runs."""
+
+    mean: ThreeIntervals
+    runs: list[ThreeIntervals]
+    run_means: Floats
+
+    def interaction(self, target: str) -> float:
+        """Variance from what tasks, images or classes change in one run alone."""
+        total = sum(_variance(run, target) for run in self.runs)
+        return (total - len(self.runs) * _variance(self.mean, target)) / (len(self.runs) - 1)
 
 
 def _variance(intervals: ThreeIntervals, target: str) -> float:
@@ -363,43 +377,38 @@ def _checked_runs(ndim: int, name: str, values: ArrayLike) -> Floats:
     return runs
 
 
-def _declared(values: ArrayLike, second: ArrayLike | None, bounds: Bounds) -> Bounds:
-    """Bounds of the values of one method, or of the difference of two."""
-    if second is None:
-        return declared_bounds(values, bounds)
-    return bounds_of_difference(values, second, bounds)
-
-
 def _assembled(
     fixed: Interval, shared: float, df: float, means: list[Floats], interactions: list[float]
 ) -> NewRuns:
     """From the interval for these runs with its variance, the means of the runs, and the variances
     in single runs.
     """
-    counts = tuple(map(len, means))
-    spreads = list(map(_spread, means))
-    interactions = [min(max(v, 0.0), spread) for v, spread in zip(interactions, spreads)]
-    parts = [(spread / n, n - 1) for spread, n in zip(spreads, counts)]
-    by_runs = sum(variance for variance, _ in parts)
-    rest = max(shared - sum(v / n for v, n in zip(interactions, counts)), 0.0)
-    total = max(by_runs + rest, shared)
-    interval = replace(fixed, kind="runs")
-    if isfinite(total):
-        width = student(total, [*parts, (shared, df)], fixed.level)
-        if min(counts) == 2:  # they may be alike by chance, and then seem to matter little
-            width = max(width, student(by_runs, parts, fixed.level))
-        # The units are those that gave equal means, where nothing varies.
-        interval = replace(
-            interval, half_width=width[0], df=width[1], units=min(counts), classes=None
-        )
+    counts = np.array([len(run_means) for run_means in means])
+    spreads = np.array([_spread(run_means) for run_means in means])
+    by_one_run = np.clip(interactions, 0.0, spreads)
+    by_runs = float((spreads / counts).sum())
+    parts = [*zip((spreads / counts).tolist(), (counts - 1).tolist())]
+    common = max(shared - float((by_one_run / counts).sum()), 0.0)
+    width = student(max(by_runs + common, shared), [*parts, (shared, df)], fixed.level)
+    if counts.min() == 2:  # they may be alike by chance, and then seem to matter little
+        width = max(width, student(by_runs, parts, fixed.level))
+    # The units are those that gave equal means, where nothing varies.
+    interval = replace(
+        fixed,
+        half_width=width[0],
+        kind="runs",
+        df=width[1],
+        units=int(counts.min()),
+        classes=None,
+    )
     return NewRuns(
         interval=interval,
         fixed=fixed,
-        n_runs=counts,
-        run_variance=float(sum(spreads) - sum(interactions)),
-        rest_variance=float(rest),
-        interaction_variance=float(sum(interactions)),
-        spreads=tuple(map(sqrt, spreads)),
+        n_runs=tuple(counts.tolist()),
+        run_variance=float(spreads.sum() - by_one_run.sum()),
+        rest_variance=float(common),
+        interaction_variance=float(by_one_run.sum()),
+        spreads=tuple(np.sqrt(spreads).tolist()),
         rest_df=float(df),
     )
 
@@ -479,7 +488,8 @@ def chance_better(
     >>> print(chance_better([61.2, 63.0, 62.1, 60.4, 62.5], [59.8, 61.9, 60.1, 60.9, 59.0]))
     88% (35% to 100%)
     """
-    level, paired = checked_level(level), flag("paired", paired)
+    level = checked_level(level)
+    paired = flag("paired", paired)
     methods = _methods(1, "first", first, () if second is None else second, paired=paired)
     if paired:
         doubled = 1 + np.sign(methods[0])
@@ -491,7 +501,8 @@ def chance_better(
         doubled = (lower_runs + np.searchsorted(ordered, x + tolerance, "right")) / len(y)
     value = float(doubled.mean()) / 2
     pairs = min(map(len, methods))
-    higher, lower = pairs * value, pairs * (1 - value)
+    higher = pairs * value
+    lower = pairs * (1 - value)
     low = float(stats.beta.ppf((1 - level) / 2, higher, lower + 1)) if higher > 0 else 0.0
     high = float(stats.beta.ppf((1 + level) / 2, higher + 1, lower)) if lower > 0 else 1.0
     return Chance(value, low, high, level)
@@ -564,7 +575,8 @@ def plan_runs(
     check_power(power, level)
     if isinf(pilot.rest_variance):
         return RunPlan(None, (None, None))
-    variance, df = sum(s**2 for s in pilot.spreads), pilot._spread_df
+    variance = sum(s**2 for s in pilot.spreads)
+    df = pilot._spread_df
 
     def needed(variances: Floats) -> int | None:
         return smallest(

@@ -11,8 +11,9 @@ freedom are theirs too.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import TypeAlias
+from dataclasses import dataclass, replace
+from math import inf
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -20,8 +21,6 @@ from scipy import sparse
 
 from ..errors import InputError, labels as checked_labels
 from .intervals import Array, Floats, Pair
-
-__all__ = ["Units", "Variances", "checked_groups", "of_parts", "square", "units_of", "variances"]
 
 Sparse: TypeAlias = sparse.csr_array
 Squared = Callable[[Sparse], tuple[float, Floats]]
@@ -75,7 +74,8 @@ def _image_groups(label: Array, groups: ArrayLike | None) -> Array | None:
     if groups is None:
         return None
     codes = np.unique(checked_labels("groups", groups, len(label)), return_inverse=True)[1]
-    used, classes = codes[label >= 0], label[label >= 0]
+    used = codes[label >= 0]
+    classes = label[label >= 0]
     count = len(np.unique(used))
     if count == len(used):
         return None
@@ -94,7 +94,8 @@ def _class_groups(label: Array, names: Array, class_groups: ArrayLike | None) ->
     if class_groups is None:
         return None
     labels = checked_labels("class_groups", class_groups, len(label))
-    codes, present = np.unique(labels, return_inverse=True)[1], label >= 0
+    codes = np.unique(labels, return_inverse=True)[1]
+    present = label >= 0
     of_class = np.zeros(len(names), int)
     of_class[label[present]] = codes[present]
     split = present & (of_class[label] != codes)
@@ -122,19 +123,19 @@ def units_of(label: Array, groups: Array | None, class_groups: Array | None) -> 
     # Classes are units of one population.
     classes, class_df = _matrix(np.zeros(count, int), class_groups)
     images, image_df = _matrix(label, groups)
-    counts = images.shape[1], classes.shape[1]
+    counts = present.sum() if groups is None else images.shape[1], classes.shape[1]
+    units = Units(images, None, classes, (image_df, 0.0, class_df), counts)
     if groups is None:
-        return Units(images, None, classes, (image_df, 0, class_df), (present.sum(), counts[1]))
+        return units
     codes = np.arange(count)
     if class_groups is not None:
         codes = np.unique(class_groups, return_inverse=True)[1]
     cell = np.where(present, groups * (codes.max() + 1) + codes[label], 0)
     if len(np.unique(cell[present])) == counts[0]:
-        return Units(images, None, classes, (image_df, 0.0, class_df), counts)
-    cells, _ = _matrix(label, cell)
-    _, between_df = _matrix(np.where(present, 0, -1), groups)
-    image_df = min(image_df, between_df)
-    return Units(images, cells, classes, (image_df, between_df, class_df), counts)
+        return units
+    between_df = _matrix(np.where(present, 0, -1), groups)[1]
+    freedom = min(image_df, between_df), between_df, class_df
+    return replace(units, cells=_matrix(label, cell)[0], freedom=freedom)
 
 
 def _matrix(label: Array, groups: Array | None) -> tuple[Sparse, float]:
@@ -143,22 +144,19 @@ def _matrix(label: Array, groups: Array | None) -> tuple[Sparse, float]:
     Members have these classes, -1 for those left out. The degrees of freedom are 0 where a class is
     one group.
     """
-    if groups is None:
-        return _alone(label), (label >= 0).sum() - 1.0
-    return _grouped(label, groups)
-
-
-def _alone(label: Array) -> Sparse:
-    """Units of one member: (n - 1)/n times a squared change, n of its class."""
+    if groups is not None:
+        return _grouped(label, groups)
+    # Units of one member: (n - 1)/n times a squared change, n of its class.
     size = np.bincount(label[label >= 0])
     scale = np.where(label >= 0, np.sqrt(1 - 1 / size[label]), 0.0)
-    return sparse.diags_array(scale, format="csr")
+    return sparse.diags_array(scale, format="csr"), (label >= 0).sum() - 1.0
 
 
 def _grouped(label: Array, groups: Array) -> tuple[Sparse, float]:
     """`_matrix` of units that are groups."""
     present = label >= 0
-    classes, group = label[present], np.unique(groups[present], return_inverse=True)[1]
+    classes = label[present]
+    group = np.unique(groups[present], return_inverse=True)[1]
     members = sparse.coo_array((np.ones(len(group)), (group, classes))).tocsr()
     members.sum_duplicates()
     size = np.asarray(members.sum(axis=0)).ravel()
@@ -185,57 +183,72 @@ def _group_df(p: Floats, classes: Array, count: int) -> float:
         return np.bincount(classes, x, count)
 
     b = (p / (1 - p)) ** 2
-    s, s0, s1, s2 = summed(p * p), summed(b), summed(b * p), summed(b * p * p)
+    s = summed(p * p)
+    s0 = summed(b)
+    s1 = summed(b * p)
+    s2 = summed(b * p * p)
     expectation = s0 * (1 + s) - 2 * s1
     half_variance = (s * s0) ** 2 - 4 * s * s0 * s1 + 2 * s0 * s2 + 2 * s1**2
     half_variance += summed(b * b * (1 + 2 * (s[classes] - 2 * p)))
     return float(expectation.sum() ** 2 / half_variance.sum())
 
 
-@dataclass(frozen=True)
-class Variances:
-    """Variances of the mean, (2,) each: from images, and from classes.
+class Variance(NamedTuple):
+    """A variance of the mean, from images or from classes.
 
     Attributes
     ----------
-    estimate : (2,) floats
-        Without bias: noise may make them negative.
-    freedom : (2,) floats
-        Degrees of freedom; 0 where a variance is not known.
-    noise : (2,) floats
-        Standard errors of the estimates from the finite number of tasks.
+    estimate : float
+        Without bias: noise may make it negative.
+    df : float
+        Degrees of freedom; 0 where the variance is not known.
+    noise : float
+        Standard error of the estimate from the finite number of tasks.
+    units : int
+        Independent units behind it.
     """
 
-    estimate: Floats
-    freedom: Floats
-    noise: Floats
+    estimate: float
+    df: float
+    noise: float
+    units: int
 
 
-def variances(units: Units, of_images: Squared, of_classes: Squared) -> Variances:
-    """Variances of images and of classes.
+UNKNOWN = Variance(inf, 0.0, 0.0, 0)
+
+
+def variances(
+    units: Units, of_images: Squared, of_classes: Squared | None
+) -> tuple[Variance, Variance]:
+    """Variances from images and from classes.
 
     From functions of a matrix of `Units` that give a squared length without bias, and its products
-    between parts (P, P). Groups that span classes make classes depend on each other: the variance
-    of classes is then the two-way one, of classes, plus of groups, minus of what groups have in
-    single classes.
+    between parts (P, P); None where the tasks tell nothing of other classes. Groups that span
+    classes make classes depend on each other: the variance of classes is then the two-way one, of
+    classes, plus of groups, minus of what groups have in single classes.
     """
     image, image_parts = of_images(units.images)
-    of_class, class_parts = of_classes(units.classes)
     image_df, between_df, class_df = units.freedom
+    from_images = Variance(image, image_df, square(image_parts)[1], units.counts[0])
+    if of_classes is None:
+        return from_images, UNKNOWN
+    of_class, class_parts = of_classes(units.classes)
     if units.cells is not None:
         cell, cell_parts = of_images(units.cells)
-        added = image - cell
-        if added > 0:
-            terms = np.array([max(of_class, 0.0), added])
-            dfs = np.array([class_df, between_df], float)
-            with np.errstate(divide="ignore"):
-                class_df = terms.sum() ** 2 / (terms**2 / dfs).sum()
-            of_class, class_parts = of_class + added, class_parts + image_parts - cell_parts
-    return Variances(
-        estimate=np.array([image, of_class]),
-        freedom=np.array([image_df, class_df]),
-        noise=np.array([square(image_parts)[1], square(class_parts)[1]]),
-    )
+        if image > cell:
+            class_df = _sum_df((max(of_class, 0.0), image - cell), (class_df, between_df))
+            of_class = of_class + (image - cell)
+            class_parts = class_parts + image_parts - cell_parts
+    # Groups may span classes, so that there are no more independent classes than groups.
+    from_classes = Variance(of_class, class_df, square(class_parts)[1], min(units.counts))
+    return from_images, from_classes
+
+
+def _sum_df(variances: Pair, freedom: Pair) -> float:
+    """Satterthwaite's degrees of freedom of a sum of variances; 0 where one has none."""
+    terms = np.array(variances)
+    with np.errstate(divide="ignore"):
+        return float(terms.sum() ** 2 / (terms**2 / np.array(freedom, float)).sum())
 
 
 def of_parts(parts: Floats) -> tuple[float, Floats]:
@@ -253,10 +266,13 @@ def square(products: Floats) -> Pair:
     """
     g = products - np.diag(np.diag(products))
     p = len(g)
-    total, rows, squares = g.sum(), (g.sum(axis=0) ** 2).sum(), (g**2).sum()
+    total = g.sum()
+    rows = (g.sum(axis=0) ** 2).sum()
+    squares = (g**2).sum()
     pairs = p * (p - 1)
     share_two = squares / pairs
     share_one = (rows - squares) / (pairs * (p - 2))
     share_none = (total**2 - 4 * rows + 2 * squares) / (pairs * (p - 2) * (p - 3))
-    from_one, from_two = max(share_one - share_none, 0.0), max(share_two - share_none, 0.0)
+    from_one = max(share_one - share_none, 0.0)
+    from_two = max(share_two - share_none, 0.0)
     return total / pairs, np.sqrt(2 / pairs * (2 * (p - 2) * from_one + from_two))

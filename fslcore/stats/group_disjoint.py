@@ -8,6 +8,7 @@ the ratio of the two probabilities.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -15,8 +16,6 @@ from numpy.typing import ArrayLike
 
 from ..errors import InputError
 from .intervals import Array, Floats
-
-__all__ = ["Cells", "GroupTasks", "cells_of", "without_groups"]
 
 AT_ONCE = 2**22  # numbers
 
@@ -89,9 +88,7 @@ def cells_of(labels: Array, groups: ArrayLike | None, support: Array, query: Arr
     return Cells(cell_of_image, first_image, len(first_image) > len(names))
 
 
-def without_groups(
-    tasks: GroupTasks, members: Array, *, parts: int, transductive: bool = False
-) -> Floats:
+def without_groups(tasks: GroupTasks, members: Array, *, parts: int, transductive: bool) -> Floats:
     """(P, G) the mean minus that without each group, as each of P parts of the tasks estimates it,
     times √(1 - 1/n), n of a class on average: the squares add up to a variance.
 
@@ -144,7 +141,8 @@ def _minus_class_means(values: Floats, classes: Array, count: int) -> Floats:
 
 def _changes(tasks: GroupTasks, members: Array, *, transductive: bool) -> Floats:
     """(T, G) what each task contributes to the change without each group."""
-    shots, queries = tasks.support.shape[2], tasks.query.shape[2]
+    shots = tasks.support.shape[2]
+    queries = tasks.query.shape[2]
     row = np.arange(len(tasks.values))[:, None]
     in_support = np.zeros((len(row), len(members)), bool)
     in_support[row, tasks.support.reshape(len(row), -1)] = True
@@ -156,8 +154,8 @@ def _changes(tasks: GroupTasks, members: Array, *, transductive: bool) -> Floats
         raise InputError(
             "groups: a class has too few to leave one out; fewer shots or queries, or more groups"
         )
-    member = member.astype(float)
-    weight = np.exp(np.einsum("tkg,tk->tg", member, np.log(n / (n - shots))))
+    by_group = partial(np.einsum, "tkg,tk->tg", member.astype(float))
+    weight = np.exp(by_group(np.log(n / (n - shots))))
     weight[in_support] = 0
     ratio = left / (left - spare)
     class_share = tasks.values.mean(axis=2) / tasks.classes.shape[1]
@@ -165,8 +163,8 @@ def _changes(tasks: GroupTasks, members: Array, *, transductive: bool) -> Floats
     query_groups = tasks.query.reshape(len(row), -1)
     if transductive:
         weight[row, query_groups] = 0
-        return mean * (1 - weight * np.exp(np.einsum("tkg,tk->tg", member, np.log(ratio))))
-    without = weight * (mean + np.einsum("tkg,tk->tg", member, class_share * (ratio - 1)))
+        return mean * (1 - weight * np.exp(by_group(np.log(ratio))))
+    without = weight * (mean + by_group(class_share * (ratio - 1)))
     lost = tasks.values / tasks.values[0].size * ratio[..., None]
     lost = lost.reshape(len(row), -1) * weight[row, query_groups]
     # A group may have queries in several classes, so that sums are needed.

@@ -18,13 +18,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..errors import InputError, flag, floats, instance, labels as checked_labels
-from .dependence import checked_groups, of_parts, units_of, variances
+from .dependence import Sparse, checked_groups, of_parts, units_of, variances
 from .group_disjoint import cells_of
 from .intervals import LEVEL, Array, Bounds, Floats, checked_bounds, checked_level
 from .task_checks import check_reuse, check_task_count, checked_images, order_by_class
 from .three_intervals import PARTS, ThreeIntervals, assembled
-
-__all__ = ["Influence", "influence"]
 
 
 @dataclass(frozen=True)
@@ -67,8 +65,8 @@ class Influence:
     classes: Floats
     labels: Array
     held: Array
-    groups: Array | None = None
-    class_groups: Array | None = None
+    groups: Array | None
+    class_groups: Array | None
 
     def __sub__(self, second: Influence) -> Influence:
         instance("second", second, Influence)
@@ -107,27 +105,25 @@ class Influence:
         InputError
             A level outside (0, 1), bounds that the mean is outside of.
         """
-        level, bounds = checked_level(level), checked_bounds(bounds)
+        level = checked_level(level)
+        bounds = checked_bounds(bounds)
         class_groups = None if self.class_groups is None else self.class_groups[self.held]
         units = units_of(_positions(self.held)[self.labels], self.groups, class_groups)
         classes = self.classes[:, self.held]
-        finite = np.isfinite(classes).all()
-        centred = (
-            classes - classes.mean(axis=1, keepdims=True) if finite else np.zeros_like(classes)
-        )
+
+        def of_classes(matrix: Sparse) -> tuple[float, Floats]:
+            return of_parts((classes - classes.mean(axis=1, keepdims=True)) @ matrix)
+
         estimates = variances(
             units,
             lambda matrix: of_parts(self.images @ matrix),
-            lambda matrix: of_parts(centred @ matrix),
+            of_classes if np.isfinite(classes).all() else None,
         )
-        if not finite:
-            estimates.freedom[1] = 0
         return assembled(
             self.mean,
             self.n_tasks,
             self.sampling_variance,
             estimates,
-            counts=units.counts,
             level=level,
             bounds=bounds,
         )
@@ -289,13 +285,14 @@ class _Tasks(NamedTuple):
         """Images of a class in a task, m."""
         return int(self.images.shape[1] // self.classes.shape[1])
 
+    def is_of_class(self, images: Array) -> Array:
+        """(T, M, K) whether each image (T, M) is of each class of its task; False for padding."""
+        label = np.where(images >= 0, self.label[images], -1)
+        return label[..., None] == self.classes[:, None]
+
     def by_image(self, images: Array, numbers: Array) -> Floats:
         """The number (T, K) of its class for each image (T, M); 0 for padding."""
-        classes = np.where(images >= 0, self.label[images], -1)
-        total = np.zeros(images.shape)
-        for column, values in zip(self.classes.T, numbers.T):
-            total = total + np.where(classes == column[:, None], values[:, None], 0)
-        return total
+        return np.einsum("tmk,tk->tm", self.is_of_class(images), numbers)
 
     def part_sums(self, places: Array, numbers: Array, count: int) -> Array:
         """(P, count) sums of numbers by part of the tasks and by place, as means over tasks."""
@@ -318,7 +315,8 @@ def _changes_by_image(
     """(P, N) the mean minus that without each image, centred within classes."""
     label = tasks.label
     centred = (values - values.mean())[:, None]
-    size, m = _pool_sizes(tasks, pool), tasks.images_per_class
+    size = _pool_sizes(tasks, pool)
+    m = tasks.images_per_class
     # Where the pool is used up, there is no such task without the image: it just does not count.
     extra = np.divide(m, size - m, out=np.zeros(size.shape), where=size > m)
     change = tasks.part_sums(
@@ -368,8 +366,7 @@ def _pool_sizes(tasks: _Tasks, pool: Array | None) -> Array:
                 "one out"
             )
         return sizes
-    label = np.where(pool >= 0, tasks.label[pool], -1)
-    sizes = np.stack([(label == column[:, None]).sum(axis=1) for column in tasks.classes.T], axis=1)
+    sizes = tasks.is_of_class(pool).sum(axis=1)
     if (sizes < m).any():
         raise InputError(f"pool: fewer images of a class than the {m} that were drawn from it")
     return sizes
@@ -394,7 +391,8 @@ def _group_disjoint(
     groups, class_groups = checked_groups(
         position[label], names[by_cell.held], groups, class_groups
     )
-    images_of_class, cells_of_class = np.bincount(label)[label], np.bincount(by_cell.labels)[label]
+    images_of_class = np.bincount(label)[label]
+    cells_of_class = np.bincount(by_cell.labels)[label]
     size = np.bincount(cells.cell_of_image)[cells.cell_of_image]
     without = 1 - size / images_of_class  # by which a group's sum is divided (`dependence`)
     scale = np.sqrt(1 - 1 / cells_of_class) * without / (1 - 1 / images_of_class) / size

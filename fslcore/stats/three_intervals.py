@@ -10,7 +10,7 @@ counting products of *different* tasks only.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from math import inf, nan, sqrt
+from math import inf, isfinite, nan, sqrt
 from typing import NamedTuple
 
 import numpy as np
@@ -18,7 +18,16 @@ from numpy.typing import ArrayLike
 from scipy import sparse
 
 from ..errors import InputError, flag, floats, labels as checked_labels, wholes
-from .dependence import Sparse, Units, Variances, checked_groups, of_parts, units_of, variances
+from .dependence import (
+    UNKNOWN,
+    Sparse,
+    Units,
+    Variance,
+    checked_groups,
+    of_parts,
+    units_of,
+    variances,
+)
 from .group_disjoint import GroupTasks, cells_of, without_groups
 from .intervals import (
     LEVEL,
@@ -26,7 +35,6 @@ from .intervals import (
     Bounds,
     Floats,
     Interval,
-    Pair,
     checked_level,
     closed_df,
     declared_bounds,
@@ -220,7 +228,8 @@ def three_intervals(
     >>> print(three_intervals(100 * right, support, query, labels, bounds=(0, 100)))
     69.97 ± 1.19 (these images), ± 1.40 (new images), 48.40 to 85.26 (new classes)
     """
-    level, bounds = checked_level(level), declared_bounds(values, bounds)
+    level = checked_level(level)
+    bounds = declared_bounds(values, bounds)
     values = floats("values", values, None)
     design = checked_design(
         values,
@@ -241,16 +250,12 @@ def intervals_on(
     """`three_intervals` of values (T, K·Q) on a checked design; nothing is checked again."""
     values = np.take_along_axis(values, design.order, axis=1).reshape(design.query.shape)
     accuracy = values.mean(axis=(1, 2))
-    tasks, ways = design.task_classes.shape
-    estimates = _variances(values, design)
-    if ways == len(design.class_sizes):
-        estimates.freedom[1] = 0
+    tasks = len(accuracy)
     return assembled(
         accuracy.mean(),
         tasks,
         accuracy.var(ddof=1) / tasks,
-        estimates,
-        counts=design.units.counts,
+        _variances(values, design),
         level=level,
         bounds=bounds,
     )
@@ -260,62 +265,52 @@ def assembled(
     mean: float,
     tasks: int,
     sampling: float,
-    estimates: Variances,
+    estimates: tuple[Variance, Variance],
     *,
-    counts: tuple[int, int],
     level: float,
     bounds: Bounds = None,
 ) -> ThreeIntervals:
-    """Three intervals of a mean over tasks, with its variance from the tasks and the two others.
-
-    ``counts`` are of independent units of images and of classes.
+    """Three intervals of a mean over tasks, with its variance from the tasks and those from images
+    and from classes.
     """
-    resolution = (1e-12 * mean) ** 2  # what varies by less does not vary
+    resolution = (1e-12 * mean) ** 2
     sampling = float(sampling) if sampling > resolution else 0.0
     df = closed_df(tasks)
     half_width = student_quantile(df, level) * sqrt(sampling)
     closed = Interval(float(mean), half_width, level, tasks, "closed", df, bounds=bounds)
-    variance = np.where(estimates.freedom > 0, estimates.estimate, inf)
-    variance[np.abs(variance) <= resolution] = 0.0
-    noise = np.where(np.abs(estimates.noise) > resolution, estimates.noise, 0.0)
-    image_variance = float(np.maximum(variance[0], 0))
-    class_variance = float(
-        np.maximum(variance[1], image_variance if estimates.freedom[0] > 0 else 0)
+    from_images = _at_least(0.0, estimates[0], resolution)
+    # New classes have new images.
+    from_classes = _at_least(
+        from_images.estimate if from_images.df else 0.0, estimates[1], resolution
     )
-    images = _wider_interval(
-        closed,
-        "images",
-        (sampling, image_variance),
-        df=estimates.freedom[0],
-        noise=noise[0],
-        units=counts[0],
-    )
-    # Groups may span classes, so that there are no more independent classes than groups.
-    classes = _wider_interval(
-        closed,
-        "classes",
-        (sampling, class_variance),
-        df=estimates.freedom[1],
-        noise=noise[1],
-        units=min(counts),
-    )
-    # New classes come with new images, so what holds for them holds for those too.
+    images = _wider_interval(closed, "images", sampling, from_images)
+    classes = _wider_interval(closed, "classes", sampling, from_classes)
+    # What holds for new classes holds for new images too.
     if classes.half_width < images.half_width or classes.low > images.low:
         images = replace(classes, kind="images")
-    return ThreeIntervals(closed, images, classes, sampling, image_variance, class_variance)
+    return ThreeIntervals(
+        closed, images, classes, sampling, from_images.estimate, from_classes.estimate
+    )
 
 
-def _wider_interval(
-    closed: Interval, kind: str, variances: Pair, *, df: float, noise: float, units: int
-) -> Interval:
+def _at_least(minimum: float, variance: Variance, resolution: float) -> Variance:
+    """A variance of at least this, without what comes from rounding."""
+    if not variance.df > 0:
+        return UNKNOWN
+    estimate = float(variance.estimate) if abs(variance.estimate) > resolution else 0.0
+    noise = variance.noise if variance.noise > resolution else 0.0
+    return variance._replace(estimate=max(estimate, minimum), noise=noise)
+
+
+def _wider_interval(closed: Interval, kind: str, sampling: float, added: Variance) -> Interval:
     """The interval for new images or classes, whose variance adds to that of the sampling of tasks.
 
     Its degrees of freedom are Satterthwaite's: the variance is uncertain by the number of units and
     of tasks, and by the noise of the tasks. That noise may be as large as the variance, and would
     then count most where it made the variance small.
     """
-    sampling, variance = variances
-    if not np.isfinite(variance):
+    variance, df, noise, units = added
+    if not isfinite(variance):
         return replace(closed, half_width=inf, kind=kind, df=nan)
     total = variance + sampling
     scatter = 0.0
@@ -334,13 +329,12 @@ def _wider_interval(
     )
 
 
-def _variances(values: Floats, design: Design) -> Variances:
+def _variances(values: Floats, design: Design) -> tuple[Variance, Variance]:
     """`variances` of a mean accuracy from answers (T, K, Q)."""
     changes, average = _changes_by_image(values, design)
-    label, classes = design.label, len(design.class_sizes)
+    label = design.label
+    classes = len(design.class_sizes)
     members = _table(np.ones((len(label), 1)), label[:, None].clip(0), classes)
-    by_class, class_average = _changes_by_class(values.mean(axis=(1, 2)), design)
-    all_classes = sparse.csr_array(np.ones((1, classes)))
 
     def of_images(matrix: Sparse) -> tuple[float, Floats]:
         if design.disjoint_groups is not None and matrix is design.units.images:
@@ -348,9 +342,12 @@ def _variances(values: Floats, design: Design) -> Variances:
         return _products(changes @ matrix, average, members.T @ matrix)
 
     def of_classes(matrix: Sparse) -> tuple[float, Floats]:
+        by_class, class_average = _changes_by_class(values.mean(axis=(1, 2)), design)
+        all_classes = sparse.csr_array(np.ones((1, classes)))
         return _products(by_class @ matrix, class_average, all_classes @ matrix)
 
-    return variances(design.units, of_images, of_classes)
+    has_others = design.task_classes.shape[1] < classes  # than those of each task
+    return variances(design.units, of_images, of_classes if has_others else None)
 
 
 def _changes_by_group(values: Floats, design: Design) -> Floats:
@@ -372,7 +369,7 @@ def _changes_by_class(accuracy: Floats, design: Design) -> tuple[Sparse, Sparse]
     the mean of this over all classes.
     """
     (tasks, ways), classes = design.task_classes.shape, len(design.class_sizes)
-    gap = (accuracy - accuracy.mean()) * classes / (tasks * max(classes - ways, 1))
+    gap = (accuracy - accuracy.mean()) * classes / (tasks * (classes - ways))
     changes = _table(np.repeat(gap[:, None], ways, axis=1), design.task_classes, classes)
     return changes, _table(gap[:, None] * ways / classes, np.zeros((tasks, 1), int), 1)
 
@@ -384,7 +381,8 @@ def _changes_by_image(values: Floats, design: Design) -> tuple[Sparse, Sparse]:
     Counted from the average image of a class, those that a task leaves out change too: by minus
     this average.
     """
-    classes, sizes = design.task_classes, design.class_sizes
+    classes = design.task_classes
+    sizes = design.class_sizes
     uses_of_class = np.bincount(classes.ravel())  # tasks that hold each class
     estimate = _transductive_changes if design.transductive else _single_changes
     sides = []
@@ -451,8 +449,11 @@ def _products(change: Sparse, average: Sparse, weight: Sparse) -> tuple[float, F
     tasks, count = change.shape
     part = np.arange(tasks) * min(PARTS, tasks) // tasks
     sums = sparse.coo_array((np.ones(tasks), (part, np.arange(tasks)))).tocsr()
-    changes, averages, weights = (sums @ change).tocsc(), (sums @ average).toarray(), weight.tocsc()
-    square, products = 0.0, np.zeros((len(averages),) * 2)
+    changes = (sums @ change).tocsc()
+    averages = (sums @ average).toarray()
+    weights = weight.tocsc()
+    square = 0.0
+    products = np.zeros((len(averages),) * 2)
     for start in range(0, count, AT_ONCE):
         units = slice(start, start + AT_ONCE)
         parts = changes[:, units].toarray() - (weights[:, units].T @ averages.T).T
@@ -481,7 +482,8 @@ def checked_design(
 ) -> Design:
     """The checked arguments of `three_intervals`, for any values (T, K·Q) of the shape of these."""
     labels = checked_labels("labels", labels)
-    support, query = wholes("support", support), wholes("query", query)
+    support = wholes("support", support)
+    query = wholes("query", query)
     if (
         values.shape != query.shape
         or {query.ndim, support.ndim} != {2}
@@ -528,7 +530,8 @@ def _by_class(
     names, label = np.unique(labels, return_inverse=True)
     present = np.zeros(len(names), bool)
     present[label[support]] = present[label[query]] = True
-    names, label = names[present], np.where(present, np.cumsum(present) - 1, -1)[label]
+    names = names[present]
+    label = np.where(present, np.cumsum(present) - 1, -1)[label]
     support, task_classes, _ = _sorted_by_class("support", support, label)
     query, query_classes, order = _sorted_by_class("query", query, label)
     if task_classes.shape != query_classes.shape or (task_classes != query_classes).any():

@@ -12,7 +12,7 @@ from fslbook.beyond.targets import verdicts
 from fslcore import evaluation, stats
 from fslcore.evaluation import three_targets
 from fslcore.evaluation.three_targets import interval_cells, legend
-from fslcore.stats.dependence import Variances
+from fslcore.stats.dependence import Variance
 from fslcore.stats.three_intervals import assembled
 
 SHAPE = dict(ways=5, shots=2, queries=3, seed=0)
@@ -51,10 +51,10 @@ def test_intervals_are_those_of_the_record(features):
 
 def test_one_interval_for_two_targets_is_named_once():
     """New classes bring new images: where no more is seen of classes, or nothing of images alone, a cell says so."""
-    settled = dict(mean=70.0, tasks=500, sampling=0.01, counts=(60, 10), level=0.95)
+    settled = dict(mean=70.0, tasks=500, sampling=0.01, level=0.95)
 
     def cells(images, classes, freedom=(50.0, 9.0), **options):
-        estimates = Variances(np.array([images, classes]), np.array(freedom), np.zeros(2))
+        estimates = Variance(images, freedom[0], 0.0, 60), Variance(classes, freedom[1], 0.0, 10)
         return interval_cells(assembled(estimates=estimates, **settled | options))
 
     separate, floor = cells(1.0, 4.0), cells(1.0, 0.2)

@@ -206,13 +206,14 @@ def test_the_noise_of_classes_is_of_all_that_their_variance_is_made_of():
     labels, groups = LABELS, GROUPS["crossed"]
     units = units_of(labels, groups, None)
     image, of_class, cell = (part @ part.T for part in rng.normal(size=(3, 10, 5)))
-    variance = variances(
+    from_images, from_classes = variances(
         units,
         lambda m: (3.0, image) if m is units.images else (1.0, cell),
         lambda m: (2.0, of_class),
     )
-    assert variance.estimate.tolist() == [3.0, 2.0 + 3.0 - 1.0]
-    assert variance.noise == pytest.approx([square(image)[1], square(of_class + image - cell)[1]])
+    assert (from_images.estimate, from_classes.estimate) == (3.0, 2.0 + 3.0 - 1.0)
+    noises = square(image)[1], square(of_class + image - cell)[1]
+    assert (from_images.noise, from_classes.noise) == pytest.approx(noises)
 
 
 @pytest.mark.parametrize("of_class", [2.0, 0.3, -0.5])
@@ -220,11 +221,11 @@ def test_freedom_of_both_ways_is_satterthwaite_s(of_class):
     """Of a sum of two variances with degrees of freedom of their own; one that was estimated below 0 counts as 0."""
     units, parts = units_of(LABELS, GROUPS["crossed"], None), np.ones((10, 10))
     _, between_tasks, classes = units.freedom
-    variance = variances(
+    _, variance = variances(
         units, lambda m: (3.0 if m is units.images else 1.0, parts), lambda m: (of_class, parts)
     )
     first, second = max(of_class, 0.0), 3.0 - 1.0
-    assert variance.freedom[1] == pytest.approx(
+    assert variance.df == pytest.approx(
         (first + second) ** 2 / (first**2 / classes + second**2 / between_tasks)
     )
 

@@ -7,14 +7,14 @@ import pytest
 from hypothesis import given, strategies as st
 
 from fslcore.stats import influence
-from fslcore.stats.dependence import Variances, square
+from fslcore.stats.dependence import Variance, square
 from fslcore.stats.three_intervals import _adjusted, _table, assembled
 
 
 def put(result, noise=(0.0, 0.0), freedom=(np.inf, np.inf), sampling=0.0, tasks=10**9):
     """Three intervals of a mean of 70, from variances of images and of classes."""
-    estimates = Variances(*(np.array(numbers, float) for numbers in (result, freedom, noise)))
-    return assembled(70.0, tasks, sampling, estimates, counts=(10**6, 10**6), level=0.95)
+    estimates = [Variance(*numbers, units=10**6) for numbers in zip(result, freedom, noise)]
+    return assembled(70.0, tasks, sampling, estimates, level=0.95)
 
 
 @pytest.mark.parametrize("parts", [20, 50])

@@ -18,8 +18,6 @@ from ..errors import InputError, floats
 from .intervals import LEVEL, Array, Floats, checked_level
 from .ranks import DIGITS, comparable
 
-__all__ = ["AcrossDatasets", "across_datasets"]
-
 SHUFFLES = 20_000
 ROWS = 2**22  # numbers that are drawn at once
 
@@ -124,7 +122,7 @@ def across_datasets(accuracies: ArrayLike, level: float = LEVEL) -> AcrossDatase
         raise InputError(
             f"accuracies has shape {x.shape}; (methods, data sets), at least 2 of each, are needed"
         )
-    dataset_ranks = _ranks(x)
+    dataset_ranks = stats.rankdata(-comparable(x), axis=0)
     ranks = dataset_ranks.mean(axis=1)
     observed = _scatter(ranks)
     gap, place = np.unique(np.abs(ranks[:, None] - ranks).round(DIGITS), return_inverse=True)
@@ -159,15 +157,11 @@ def _scatter(ranks: Floats) -> Floats:
     return ((ranks - (ranks.shape[-1] + 1) / 2) ** 2).sum(axis=-1)
 
 
-def _ranks(values: Floats) -> Floats:
-    """Ranks of the methods (axis -2) on each data set, 1 for the highest."""
-    return stats.rankdata(-comparable(values), axis=-2)
-
-
 def _shuffled(ranks: Floats, observed: float) -> float:
     """p-value of the scatter of ranks (M, D), where methods change places on each data set."""
     rng = np.random.default_rng(0)
-    batch, larger = max(1, ROWS // ranks.size), 0
+    batch = max(1, ROWS // ranks.size)
+    larger = 0
     for start in range(0, SHUFFLES, batch):
         copies = np.broadcast_to(ranks, (min(batch, SHUFFLES - start), *ranks.shape))
         scatter = _scatter(rng.permuted(copies, axis=1).mean(axis=2))

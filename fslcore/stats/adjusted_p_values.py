@@ -9,8 +9,6 @@ from scipy.stats import false_discovery_control
 from ..errors import InputError, floats
 from .intervals import Floats
 
-__all__ = ["benjamini_hochberg", "holm"]
-
 
 def holm(p_values: ArrayLike) -> Floats:
     """p-values adjusted for the chance of even one false conclusion (Holm, 1979).

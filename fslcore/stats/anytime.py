@@ -16,8 +16,6 @@ from scipy.special import logsumexp
 from ..errors import InputError, floats
 from .intervals import LEVEL, Array, Ends, Pair, checked_bounds, checked_level
 
-__all__ = ["AnytimeInterval", "anytime_interval"]
-
 # Shares of the wealth that are bet, and how it is first divided among them: most on some tenths, a
 # little on all, so that intervals are narrow from some hundred tasks to some ten thousand.
 BETS = np.geomspace(1e-4, 0.999, 40)
@@ -91,7 +89,8 @@ def anytime_interval(
     >>> print(anytime_interval(100 * accuracies, bounds=(0, 100)))
     79.62 (78.74 to 80.21)
     """
-    x, level = floats("values", values), checked_level(level)
+    x = floats("values", values)
+    level = checked_level(level)
     pair = checked_bounds(bounds)
     if pair is None:
         raise InputError(

@@ -26,8 +26,6 @@ from .intervals import (
 )
 from .simultaneous import factor, reach_of
 
-__all__ = ["RankSets", "Winner", "rank_sets", "winner_interval"]
-
 ROUNDED = 1e-12  # share of a slope of 1 that is rounding
 FEWEST_TASKS = 100  # for `winner_interval`: see its notes
 FIRST = 0.1  # share of the error that the hybrid interval leaves to the simultaneous one
@@ -215,7 +213,8 @@ def winner_interval(
     mean, covariance, df, order = _checked(accuracies, covariance, df)
     checked_level(level)
     low, high = checked_bounds(bounds) or (-inf, inf)
-    deviation, quantile = sqrt(covariance[0, 0]), student_quantile(df[0, 0], level)
+    deviation = sqrt(covariance[0, 0])
+    quantile = student_quantile(df[0, 0], level)
     error = quantile / normal_quantile(level) * deviation
     if error == 0:
         estimate = float(mean[0])
@@ -294,7 +293,8 @@ def _checked(
             )
         tasks = x.shape[1]
         df = tasks - 1 if df is None else df
-        mean, cov = x.mean(axis=1), np.atleast_2d(np.cov(x)) / tasks
+        mean = x.mean(axis=1)
+        cov = np.atleast_2d(np.cov(x)) / tasks
     else:
         mean = floats("accuracies", accuracies)
         cov = _checked_covariance(covariance, len(mean))

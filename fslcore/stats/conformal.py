@@ -12,8 +12,6 @@ from numpy.typing import ArrayLike
 from ..errors import InputError, floats
 from .intervals import LEVEL, checked_level
 
-__all__ = ["conformal_quantile"]
-
 
 def conformal_quantile(scores: ArrayLike, level: float = LEVEL) -> float:
     """The size of error that the next case exceeds in at most 1 - level of cases.

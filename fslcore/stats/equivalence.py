@@ -12,8 +12,6 @@ from scipy import stats
 from ..errors import instance, number
 from .intervals import Interval
 
-__all__ = ["Equivalence", "equivalence"]
-
 
 @dataclass(frozen=True)
 class Equivalence:
@@ -103,14 +101,10 @@ def equivalence(difference: Interval, margin: float) -> Equivalence:
     """
     instance("difference", difference, Interval), number("margin", margin, over=0)
     inside = margin - abs(difference.mean)
-    if isinf(difference.half_width):
+    if isinf(difference.half_width) or inside <= 0 == difference.half_width:
         p = 1.0
     elif difference.half_width == 0:
-        p = (
-            max(difference.chance_of_equal_values(end) for end in (-margin, margin))
-            if inside > 0
-            else 1.0
-        )
+        p = max(difference.chance_of_equal_values(end) for end in (-margin, margin))
     else:
         p = float(stats.t.sf(inside / difference.standard_error, difference.df))
     return Equivalence(difference, float(margin), p)

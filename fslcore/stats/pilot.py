@@ -33,6 +33,7 @@ from .intervals import (
     Bounds,
     Floats,
     Pair,
+    broadcast,
     checked_level,
     declared_bounds,
     normal_quantile,
@@ -224,14 +225,10 @@ def task_count(images: ArrayLike, ways: int, shots: int, queries: ArrayLike) -> 
     InputError
         Numbers that are not over 0, or are NaN or infinite; shapes that do not broadcast.
     """
-    n, q = positive("images", images), positive("queries", queries)
-    ways, shots = whole("ways", ways, minimum=1), whole("shots", shots, minimum=1)
-    try:
-        return n / (ways * (shots + q))
-    except ValueError:
-        raise InputError(
-            f"images have shape {n.shape}, queries {q.shape}; shapes that broadcast are needed"
-        ) from None
+    n, q = broadcast(images=positive("images", images), queries=positive("queries", queries))
+    ways = whole("ways", ways, minimum=1)
+    shots = whole("shots", shots, minimum=1)
+    return n / (ways * (shots + q))
 
 
 def moments(
@@ -272,7 +269,7 @@ def moments(
     >>> round(m.mean, 4), round(m.m2, 4), round(m.model(1).alpha, 4)
     (0.5833, 0.3333, 0.0208)
     """
-    x = checked_values(values, 2, labels=labels)
+    x = checked_values(values, 2, labels)
     return _moments(x, _held_for_target(x, labels, target))
 
 
@@ -284,7 +281,9 @@ def _held_for_target(x: Floats, labels: ArrayLike | None, target: str) -> Floats
 def _moments(x: Floats, held: Floats | None) -> Moments:
     """Of checked values; ``held`` (T, C): the classes of tasks, if their part of α is taken out."""
     t, k, q = x.shape
-    total, by_class, mean = x.sum(axis=(1, 2)), x.sum(axis=2), x.mean(axis=(1, 2))
+    total = x.sum(axis=(1, 2))
+    by_class = x.sum(axis=2)
+    mean = x.mean(axis=(1, 2))
     of_classes = 0.0 if held is None else mean.var(ddof=1) - _residual_variance(x, held)[0]
     return Moments(
         mean=float(x.mean()),
@@ -353,9 +352,10 @@ def pilot(
         As for `moments`; a level outside (0, 1); fewer than 1 shot; values that do not vary within
         any class and task, which leave nothing to size.
     """
-    x = checked_values(values, 3, labels=labels)
+    x = checked_values(values, 3, labels)
     held = _held_for_target(x, labels, target)
-    shots, level = whole("shots", shots, minimum=1), checked_level(level)
+    shots = whole("shots", shots, minimum=1)
+    level = checked_level(level)
     estimates = _moments(x, held)
     model = estimates.model(shots)
     if not x.var(axis=2).any():
@@ -415,11 +415,11 @@ def _checked_choices(queries: ArrayLike | None, tasks: ArrayLike | None) -> tupl
         raise InputError(
             "queries and tasks: one is given without the other; both or none are needed"
         )
-    q = np.atleast_1d(positive("queries", queries))
-    t = np.atleast_1d(floats("tasks", tasks, None))
+    q = positive("queries", queries)
+    t = floats("tasks", tasks)
     if (q % 1).any():
         raise InputError(f"queries = {shown(queries)}; whole numbers are allowed")
-    if q.shape != t.shape or q.ndim != 1 or not q.size:
+    if q.shape != t.shape or not q.size:
         raise InputError(f"queries has shape {q.shape}, tasks {t.shape}; one length is needed")
     if (t < 2).any():
         raise InputError(f"tasks: the least is {t.min()}; at least 2 are needed for an interval")
@@ -458,21 +458,19 @@ def positive(name: str, values: ArrayLike) -> Floats:
     return x
 
 
-def checked_values(
-    values: ArrayLike, least_tasks: int, name: str = "values", labels: ArrayLike | None = None
-) -> Floats:
+def checked_values(values: ArrayLike, least_tasks: int, labels: ArrayLike | None) -> Floats:
     """Values as (T, K, Q), grouped by their labels if they come as (T, K·Q)."""
-    x = floats(name, values, None)
+    x = floats("values", values, None)
     if x.ndim == 2 and labels is not None:
         x = _by_class(x, labels)
-    elif x.ndim == 2 and name == "values":
+    elif x.ndim == 2:
         raise InputError(
             f"values: shape {x.shape}; labels of the queries are needed too, or (tasks, ways, "
             "queries)"
         )
     if x.ndim != 3 or len(x) < least_tasks or x.shape[1] < 1 or x.shape[2] < 2:
         raise InputError(
-            f"{name}: shape {x.shape}; "
+            f"values: shape {x.shape}; "
             f"(tasks, ways, queries) with at least {least_tasks} tasks and 2 queries is needed"
         )
     if labels is not None and np.ndim(values) == 3:
@@ -512,7 +510,8 @@ def _residual_variance(x: Floats, held: Floats) -> tuple[float, Floats]:
     base = base[:, singular > 1e-9 * singular[0]]
     residual = mean - base @ (base.T @ mean)
     leverage = 1 - (base**2).sum(axis=1)  # 0 where no other task has one of the classes
-    free, alone = len(x) - base.shape[1], leverage <= 1e-9
+    free = len(x) - base.shape[1]
+    alone = leverage <= 1e-9
     lost = np.divide(residual**2, leverage, out=np.zeros(len(x)), where=~alone)
     total = residual @ residual
     return float(total / free), (total - lost) / np.where(alone, free, free - 1)
@@ -542,11 +541,14 @@ def _fieller(alpha: float, beta: float, covariance: Floats, z: float) -> Pair:
     """The q with (β - αq²)² ≤ z² Var(β - αq²)."""
     (aa, ab), (_, bb) = covariance * z**2
     # In r = 1/q²: (α - rβ)² ≤ aa - 2r ab + r² bb, between two roots while β is clearly above 0.
-    square, linear, constant = beta**2 - bb, alpha * beta - ab, alpha**2 - aa
+    square = beta**2 - bb
+    linear = alpha * beta - ab
+    constant = alpha**2 - aa
     discriminant = linear**2 - square * constant
     if square <= 0 or discriminant < 0:
         return 0.0, inf
     root = np.sqrt(discriminant)
-    low, high = (linear - root) / square, (linear + root) / square
+    low = (linear - root) / square
+    high = (linear + root) / square
     first, last = (float(1 / np.sqrt(r)) if r > 0 else inf for r in (high, low))
     return first, last

@@ -70,7 +70,8 @@ def powers(difference: ArrayLike, standard_error: ArrayLike, df: ArrayLike, leve
         limit = stats.norm.ppf((1 + level) / 2)
         return stats.norm.sf(limit - shift) + stats.norm.sf(limit + shift)
     limit = stats.t.ppf((1 + level) / 2, df)
-    upper, lower = stats.nct.sf(limit, df, shift), 0.0
+    upper = stats.nct.sf(limit, df, shift)
+    lower = 0.0
     if shift.min() < 10:
         lower = stats.nct.cdf(-limit, df, shift)
     # SciPy gives NaN for huge shifts, beside which only the estimated error varies.
@@ -371,13 +372,15 @@ def plan(
         ways = pilot.moments.ways
         return _open_plan(pilot, goal, _classes(ways if n_classes is None else n_classes, ways))
     images = number("images_per_class", images_per_class, over=0)
-    ways, shots = whole("ways", ways, minimum=2), whole("shots", shots, 1, MAXIMUM - 2)
+    ways = whole("ways", ways, minimum=2)
+    shots = whole("shots", shots, 1, MAXIMUM - 2)
     return _closed_plan(pilot, goal, images, _classes(n_classes, ways), ways=ways, shots=shots)
 
 
 def _open_plan(pilot: Pilot, goal: _Goal, n_classes: int) -> Plan:
     """`plan` of open tasks, from checked arguments."""
-    shots, queries = pilot.model.shots, _cheapest_queries(pilot, goal)
+    shots = pilot.model.shots
+    queries = _cheapest_queries(pilot, goal)
     weights = np.array([1, 1 / (shots * queries)])
     # The margin of the expected α is for choosing Q; here the degrees of freedom make one.
     total = float(weights @ [max(pilot.model.alpha, 0.0), pilot.model.beta])
@@ -405,12 +408,12 @@ def _cheapest_queries(pilot: Pilot, goal: _Goal) -> int:
     model = pilot.expected
     best = int(min(max(model.optimum, 1), MANY_QUERIES)) + 1
     candidates = sorted({*np.geomspace(1, best, 24).astype(int).tolist(), best - 1})
-    images = []
-    for queries in candidates:
+
+    def images(queries: int) -> int:
         variance = _PilotVariance(float(model.variance(queries, 1)), inf)
-        tasks = goal.size(variance, 2, lambda t: t - 1).planned
-        images.append(tasks * (model.shots + queries))
-    return int(candidates[images.index(min(images))])
+        return goal.size(variance, 2, lambda t: t - 1).planned * (model.shots + queries)
+
+    return min(candidates, key=images)
 
 
 def _closed_plan(
@@ -423,7 +426,8 @@ def _closed_plan(
     shots: int,
 ) -> Plan:
     """`plan` of closed tasks, from checked arguments."""
-    sampling, n_tasks = pilot.sampling_variance, pilot.closed.n_tasks
+    sampling = pilot.sampling_variance
+    n_tasks = pilot.closed.n_tasks
     sampling_variance = _PilotVariance(sampling * n_tasks, n_tasks - 1)
     tasks = goal.size(sampling_variance, 2, lambda t: t - 1)
 

@@ -12,8 +12,6 @@ from scipy import optimize, stats
 from ..errors import InputError, array
 from .intervals import LEVEL, Array, Ends, checked_level, normal_quantile
 
-__all__ = ["PairedProportions", "paired_proportions"]
-
 FEW_DISCORDANT = 25  # items that only one method answers rightly; below, the exact test is used
 
 
@@ -85,7 +83,8 @@ def paired_proportions(
     ((1, 3), -0.04, 0.625)
     """
     checked_level(level)
-    of_first, of_second = _outcomes("first", first), _outcomes("second", second)
+    of_first = _outcomes("first", first)
+    of_second = _outcomes("second", second)
     if of_first.shape != of_second.shape:
         raise InputError(
             f"first has {of_first.size} items, second has {of_second.size}; paired methods share "
@@ -95,7 +94,8 @@ def paired_proportions(
     wins = int((of_first & ~of_second).sum())
     losses = int((of_second & ~of_first).sum())
     z = normal_quantile(level)
-    low, high = -_largest(losses, wins, count, z), _largest(wins, losses, count, z)
+    low = -_largest(losses, wins, count, z)
+    high = _largest(wins, losses, count, z)
     discordant = wins + losses
     if discordant < FEW_DISCORDANT:
         p_value = float(stats.binomtest(wins, discordant).pvalue) if discordant else 1.0

@@ -101,7 +101,8 @@ def simultaneous_intervals(
     varies = np.flatnonzero(np.ptp(x, axis=1) > 0)
     if not varies.size:
         return Simultaneous(mean, half_width, p_values, 0.0, level)
-    k, df = len(varies), tasks - 1
+    k = len(varies)
+    df = tasks - 1
     error = x[varies].std(ddof=1, axis=1) / sqrt(tasks)
     reach = reach_of(np.atleast_2d(np.corrcoef(x[varies])))
     c = factor(reach, k, df, level)
@@ -161,7 +162,8 @@ def _directions(k: int, points: int) -> Floats:
     is_prime = (n for n in count(2) if all(n % q for q in range(2, isqrt(n) + 1)))
     primes = list(islice(is_prime, k + k % 2))
     u = np.outer(np.arange(1, points + 1), np.sqrt(primes)) % 1  # Richtmyer's sequence
-    radius, angle = np.sqrt(-2 * np.log(u[:, ::2])), 2 * np.pi * u[:, 1::2]
+    radius = np.sqrt(-2 * np.log(u[:, ::2]))
+    angle = 2 * np.pi * u[:, 1::2]
     normal = np.concatenate([radius * np.cos(angle), radius * np.sin(angle)], axis=1)[:, :k]
     directions: Floats = normal / np.linalg.norm(normal, axis=1, keepdims=True)
     directions.flags.writeable = False

@@ -20,7 +20,6 @@ from .intervals import (
     Floats,
     Interval,
     bounds_of_difference,
-    checked_bounds,
     checked_level,
     closed_df,
     declared_bounds,
@@ -200,7 +199,8 @@ def paired_differences(
     array([0. , 0.2])
     """
     second = _in_order(first, second)
-    x, y = floats("first", first, None), floats("second", second, None)
+    x = floats("first", first, None)
+    y = floats("second", second, None)
     if x.shape != y.shape or x.ndim not in (1, 2) or not x.size:
         raise InputError(
             f"first has shape {x.shape}, second has {y.shape}; paired methods share their tasks"
@@ -209,7 +209,8 @@ def paired_differences(
     tolerance = np.maximum(rounding(first, x, atol, axis), rounding(second, y, atol, axis))
     differences = x - y
     differences[np.abs(differences) <= tolerance] = 0.0
-    low, high = differences.min(axis=axis, keepdims=True), differences.max(axis=axis, keepdims=True)
+    low = differences.min(axis=axis, keepdims=True)
+    high = differences.max(axis=axis, keepdims=True)
     constant = np.where((low <= 0) & (high >= 0), 0.0, low)
     return np.where(high - low <= 2 * tolerance, constant, differences)
 
@@ -221,7 +222,8 @@ def _in_order(first: Any, second: Any) -> Any:
     """
     if not (hasattr(first, "reindex") and hasattr(second, "reindex")):
         return second
-    rows, other_rows = first.index, second.index
+    rows = first.index
+    other_rows = second.index
     if rows.equals(other_rows):
         return second
     are_unique = rows.is_unique and other_rows.is_unique
@@ -247,7 +249,8 @@ def _check_units(first: ArrayLike, second: ArrayLike) -> None:
         "second": np.asarray(detached(second), dtype=float),
     }
     for large_name, small_name in (("first", "second"), ("second", "first")):
-        large, small = arrays[large_name], arrays[small_name]
+        large = arrays[large_name]
+        small = arrays[small_name]
         in_percent = large.min() >= 0 and 1 < large.max() <= 100
         in_shares = 0 <= small.min() < small.max() <= 1 and ((small > 0) & (small < 1)).any()
         if in_percent and in_shares and 5 * small.mean() < large.mean():
@@ -367,8 +370,8 @@ class Sample(NamedTuple):
 
 def per_task(name: str, values: ArrayLike) -> Sample:
     """One number per task, of at least 2 tasks."""
-    numbers = floats(name, values, None)
-    if numbers.ndim != 1 or numbers.size < 2:
+    numbers = floats(name, values)
+    if numbers.size < 2:
         raise InputError(
             f"{name} has shape {numbers.shape}; one number per task for at least 2 tasks is needed"
         )
@@ -385,10 +388,9 @@ def _interval(
     df = tasks - 1 if df is None else df
     spread = values.std(ddof=1) if np.ptp(values) > 2 * tolerance else 0.0
     half_width = student_quantile(df, level) * spread / np.sqrt(tasks)
-    ends = checked_bounds(bounds)
-    if ends is not None:
-        slack = ROUNDED * (ends[1] - ends[0])
-        if values.min() < ends[0] - slack or values.max() > ends[1] + slack:
+    if bounds is not None:
+        slack = ROUNDED * (bounds[1] - bounds[0])
+        if values.min() < bounds[0] - slack or values.max() > bounds[1] + slack:
             subject = "differences of first and second" if kind == "paired" else "accuracies"
             raise InputError(
                 f"{subject} go from {values.min():g} to {values.max():g}; "

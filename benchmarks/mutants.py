@@ -41,8 +41,8 @@ ROOMS = {
     "stats": (
         "fslcore/stats",
         "tests/stats tests/misuse/test_arguments.py tests/misuse/test_statistics.py tests/book/test_difficulty.py"
-        " tests/book/test_honest.py tests/book/test_reliance.py tests/book/test_runs.py tests/book/test_selection.py"
-        " tests/book/test_target_tables.py",
+        " tests/book/test_honest.py tests/book/test_optima.py tests/book/test_reliance.py tests/book/test_runs.py"
+        " tests/book/test_selection.py tests/book/test_target_tables.py",
     ),
     "tasks": (
         "fslcore/tasks",

@@ -195,3 +195,14 @@ def test_results_files_are_csv_or_parquet(tmp_path):
     with pytest.raises(InputError, match=".parquet and .csv are allowed"):
         evaluation.write_table(pd.DataFrame(), tmp_path / "t.xlsx")
     assert not list(tmp_path.iterdir())
+
+
+def test_answers_by_class():
+    label = np.array([[0, 1, 0, 1], [1, 1, 0, 0]])
+    right = np.array([[True, False, False, True], [False, True, True, True]])
+    assert evaluation.Record(right, label).by_class().tolist() == [
+        [[1, 0], [0, 1]],
+        [[1, 1], [0, 1]],
+    ]
+    with pytest.raises(InputError, match="different numbers"):
+        evaluation.Record(right, np.where(right, label, -1)).by_class()

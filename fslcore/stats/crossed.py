@@ -374,7 +374,7 @@ def _checked_pool(pool: int | None, shots: int | None, classes: int) -> Pair:
         raise InputError(
             f"pool = {shown(pool)}, shots = {shown(shots)}; both are needed, or neither"
         )
-    pool = whole("pool", pool, minimum=1)
+    pool = whole("pool", pool)
     shots = whole("shots", shots, minimum=1)
     if pool <= shots:
         raise InputError(

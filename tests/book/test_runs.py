@@ -202,7 +202,10 @@ def test_three_targets_for_these_runs_are_three_intervals_of_their_mean():
         assert (ours.mean, ours.half_width, ours.df) == pytest.approx(
             (theirs.mean, theirs.half_width, theirs.df)
         )
-        halves.append(f"{getattr(result, target).interval.half_width:.2f}")
+        runs = getattr(result, target)
+        rest = max(ours.standard_error**2 - runs.interaction_variance / 3, 0)
+        assert runs.rest_variance == pytest.approx(rest)
+        halves.append(f"{runs.interval.half_width:.2f}")
     images, new_images, new_classes = halves
     mean = f"{100 * right.mean():.2f}"
     assert str(result) == (

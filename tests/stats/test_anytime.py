@@ -25,34 +25,34 @@ def wealth(values, mean):
 @given(shares, st.floats(0.01, 0.99), st.sampled_from([0.8, 0.95, 0.99]))
 @settings(deadline=None)
 def test_what_is_left_out_is_what_the_bets_have_won_against(values, mean, level):
-    result = stats.anytime_interval(values, level=level)
+    interval = stats.anytime_interval(values, level=level)
     for point, won, outside in (
-        (mean, wealth(values, mean), mean < result.low),
-        (mean, wealth(1 - values, 1 - mean), mean > result.high),
+        (mean, wealth(values, mean), mean < interval.low),
+        (mean, wealth(1 - values, 1 - mean), mean > interval.high),
     ):
-        if abs(point - result.low) > 1e-6 and abs(point - result.high) > 1e-6:
+        if abs(point - interval.low) > 1e-6 and abs(point - interval.high) > 1e-6:
             assert outside == (won >= 2 / (1 - level))
     assert (
-        result.mean == pytest.approx(values.mean())
-        and result.n_tasks == len(values)
-        and result.level == level
+        interval.mean == pytest.approx(values.mean())
+        and interval.n_tasks == len(values)
+        and interval.level == level
     )
-    assert 0 <= result.low <= values.mean() + 1e-9 and values.mean() - 1e-9 <= result.high <= 1
+    assert 0 <= interval.low <= values.mean() + 1e-9 and values.mean() - 1e-9 <= interval.high <= 1
 
 
 @given(shares, st.integers(0, 1000))
 @settings(deadline=None, max_examples=30)
 def test_units_order_and_sign_do_not_matter(values, seed):
-    result = stats.anytime_interval(values)
-    ends = pytest.approx([result.low, result.high], abs=1e-7)
-    mixed = stats.anytime_interval(np.random.default_rng(seed).permutation(values))
+    interval = stats.anytime_interval(values)
+    ends = pytest.approx([interval.low, interval.high], abs=1e-7)
+    shuffled = stats.anytime_interval(np.random.default_rng(seed).permutation(values))
     percent = stats.anytime_interval(100 * values, bounds=(0, 100))
     signed = stats.anytime_interval(1 - 2 * values, bounds=(-1, 1))
-    assert [mixed.low, mixed.high] == ends and [percent.low / 100, percent.high / 100] == ends
+    assert [shuffled.low, shuffled.high] == ends and [percent.low / 100, percent.high / 100] == ends
     assert [(1 - signed.high) / 2, (1 - signed.low) / 2] == ends
-    assert signed.conclusion == (result.high < 0.5) * 1 - (result.low > 0.5) * 1
+    assert signed.conclusion == (interval.high < 0.5) * 1 - (interval.low > 0.5) * 1
     wider = stats.anytime_interval(values, level=0.99)
-    assert wider.low <= result.low + 1e-9 and wider.high >= result.high - 1e-9
+    assert wider.low <= interval.low + 1e-9 and wider.high >= interval.high - 1e-9
 
 
 WORLDS = {  # draws, true mean, bounds
@@ -66,30 +66,36 @@ WORLDS = {  # draws, true mean, bounds
 }
 
 
+LOOKS = np.arange(20, 2001, 20)
+
+
+def is_ever_left_out(x, mean):
+    """Whether Student's interval of the first tasks leaves out a mean at any look."""
+    count = np.arange(1, len(x) + 1)
+    average = x.cumsum() / count
+    deviation = np.sqrt(((x**2).cumsum() / count - average**2).clip(min=0))
+    return (np.abs(average - mean) > 1.96 * deviation / np.sqrt(count))[LOOKS - 1].any()
+
+
+def is_ever_won(x, mean):
+    """Whether bets on values above a mean have multiplied the wealth by 40 at any look."""
+    value, place = np.unique(x, return_inverse=True)
+    log = np.log1p(anytime.BETS[:, None] * (value / mean - 1))[:, place].cumsum(axis=1)
+    return (anytime.DIVIDED @ np.exp(log[:, LOOKS - 1]) >= 40).any()
+
+
 @pytest.mark.parametrize("world", WORLDS)
 def test_stopping_at_will_breaks_the_usual_interval_and_not_this_one(world):
     draw, mean, (low, high) = WORLDS[world]
-    rng, tasks, repeats = np.random.default_rng(1), 2000, 120
-    looks, z, true = np.arange(20, tasks + 1, 20), 1.96, (mean - low) / (high - low)
+    rng = np.random.default_rng(1)
+    mean = (mean - low) / (high - low)
     usual = ours = 0
-    for _ in range(repeats):
-        x = (draw(rng, tasks) - low) / (high - low)
-        count = np.arange(1, tasks + 1)
-        average = x.cumsum() / count
-        sd = np.sqrt(((x**2).cumsum() - count * average**2).clip(min=0) / (count - 1).clip(min=1))
-        usual += (np.abs(average - true) > z * sd / np.sqrt(count))[looks - 1].any()
-        missed = False
-        for y, m in ((x, true), (1 - x, 1 - true)):
-            value, place = np.unique(y, return_inverse=True)
-            log = np.log1p(anytime.BETS[:, None] * (value / m - 1))[:, place].cumsum(axis=1)[
-                :, looks - 1
-            ]
-            missed |= (anytime.DIVIDED @ np.exp(log) >= 40).any()
-        ours += missed
-    assert usual / repeats > 0.3  # of a nominal 5 %
-    assert ours / repeats <= 0.05
-    result = stats.anytime_interval((x * (high - low) + low), bounds=(low, high))
-    assert bool(missed) >= (not result.low <= mean <= result.high)
+    for _ in range(120):
+        x = (draw(rng, LOOKS[-1]) - low) / (high - low)
+        usual += is_ever_left_out(x, mean)
+        ours += is_ever_won(x, mean) or is_ever_won(1 - x, 1 - mean)
+    assert usual > 0.3 * 120  # of a nominal 5 %
+    assert ours <= 0.05 * 120
 
 
 @pytest.mark.parametrize("tasks", [600, 2000, 10_000])

@@ -13,15 +13,12 @@ from fslcore.errors import InputError
 @settings(deadline=None)
 def test_against_statsmodels(n, seed, margin, shift):
     a, b = np.random.default_rng(seed).normal(size=(2, n)) - 20
-    result = stats.equivalence(stats.paired_interval(a + shift, b), margin)
-    assert result.p_value == pytest.approx(
-        ttost_paired(a + shift, b, -margin, margin)[0], rel=1e-6, abs=1e-12
-    )
-    assert result.equivalent == (result.p_value < 0.05)
+    paired = stats.equivalence(stats.paired_interval(a + shift, b), margin)
+    theirs = ttost_paired(a + shift, b, -margin, margin)[0]
+    assert paired.p_value == pytest.approx(theirs, rel=1e-6, abs=1e-12)
     welch = stats.equivalence(stats.independent_interval(a + shift, b), margin)
-    assert welch.p_value == pytest.approx(
-        ttost_ind(a + shift, b, -margin, margin, usevar="unequal")[0], abs=1e-9
-    )
+    theirs = ttost_ind(a + shift, b, -margin, margin, usevar="unequal")[0]
+    assert welch.p_value == pytest.approx(theirs, abs=1e-9)
 
 
 @given(
@@ -33,11 +30,10 @@ def test_against_statsmodels(n, seed, margin, shift):
 def test_it_is_the_narrower_interval_within_the_margin(n, seed, margin, level):
     a, b = np.random.default_rng(seed).normal(size=(2, n))
     narrow = stats.paired_interval(a, b, 2 * level - 1)
-    result = stats.equivalence(stats.paired_interval(a, b, level), margin)
-    assert result.equivalent == (-margin < narrow.low and narrow.high < margin)
-    assert stats.equivalence(stats.paired_interval(b, a, level), margin).p_value == pytest.approx(
-        result.p_value
-    )
+    test = stats.equivalence(stats.paired_interval(a, b, level), margin)
+    assert test.equivalent == (-margin < narrow.low and narrow.high < margin)
+    mirrored = stats.equivalence(stats.paired_interval(b, a, level), margin)
+    assert mirrored.p_value == pytest.approx(test.p_value)
 
 
 def test_the_four_verdicts_are_distinct():
@@ -45,28 +41,26 @@ def test_the_four_verdicts_are_distinct():
     noise = rng.normal(size=50)
     noise -= noise.mean()
 
-    def verdict(d, scale, margin):
-        difference = stats.paired_interval(d + scale * noise, noise * 0)
-        return stats.equivalence(difference, margin)
+    def verdict(mean, scale, margin):
+        difference = stats.paired_interval(mean + scale * noise, noise * 0)
+        return stats.equivalence(difference, margin).verdict
 
-    assert verdict(0.1, 1, 1).verdict == "equivalent"
-    assert verdict(0.1, 1, 0.2).verdict == "not significantly different"
-    assert (verdict(2, 1, 0.5).verdict, verdict(-2, 1, 0.5).verdict) == ("higher", "lower")
-    pair = verdict(0.1, 0.1, 0.5)  # away from 0, and too small to matter
-    assert pair.verdict == "equivalent" and pair.difference.conclusion == 1
+    assert verdict(0.1, 1, 1) == "equivalent"
+    assert verdict(0.1, 1, 0.2) == "not significantly different"
+    assert (verdict(2, 1, 0.5), verdict(-2, 1, 0.5)) == ("higher", "lower")
+    assert verdict(0.1, 0.1, 0.5) == "equivalent"  # away from 0, and too small to matter
 
 
 def test_without_any_variance_and_without_an_end():
     for tasks, equivalent in ((5, False), (298, False), (299, True)):
-        same = np.full(tasks, 0.7)
-        result = stats.equivalence(stats.paired_interval(same, same, bounds=(-1, 1)), 0.01)
-        assert (result.p_value, result.equivalent) == (pytest.approx(0.99**tasks), equivalent)
-    assert stats.equivalence(stats.paired_interval([0.7] * 9, [0.6] * 9), 0.01).p_value == 1
-    wide = stats.Interval(0.0, np.inf, 0.95, 100, "classes", np.nan)
-    assert (stats.equivalence(wide, 5).p_value, stats.equivalence(wide, 5).verdict) == (
-        1,
-        "not significantly different",
-    )
+        accuracies = np.full(tasks, 0.7)
+        difference = stats.paired_interval(accuracies, accuracies, bounds=(-1, 1))
+        test = stats.equivalence(difference, 0.01)
+        assert (test.p_value, test.equivalent) == (pytest.approx(0.99**tasks), equivalent)
+    off = stats.paired_interval([0.7] * 9, [0.6] * 9, bounds=(-1, 1))
+    assert stats.equivalence(off, 0.01).p_value == 1
+    wide = stats.equivalence(stats.Interval(0.0, np.inf, 0.95, 100, "classes", np.nan), 5)
+    assert (wide.p_value, wide.verdict) == (1, "not significantly different")
 
 
 def test_it_takes_one_interval():

@@ -9,7 +9,7 @@ from fslcore import stats
 from fslcore.errors import InputError
 
 rng = np.random.default_rng(0)
-A, B, _ = rng.random((3, 30))
+A, B = rng.random((2, 30))
 LABELS = np.arange(8).repeat(12)
 IMAGES = np.array(
     [[rng.permutation(12)[:4] + 12 * c for c in rng.permutation(8)[:5]] for _ in range(60)]
@@ -39,10 +39,7 @@ FUNCTIONS = {
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_magnitudes_whose_powers_are_out_of_range_are_refused(name):
     for factor in (1e150, 1e-200):
-        with pytest.raises(
-            InputError,
-            match=r"^\w+: the largest magnitude is \S+; 0 or 1e-30 to 1e\+30 is allowed$",
-        ):
+        with pytest.raises(InputError, match=r"^\w+: the largest magnitude is"):
             FUNCTIONS[name](factor)
 
 
@@ -55,20 +52,14 @@ def test_magnitudes_that_are_allowed_are_computed_without_a_warning(name):
 
 
 def test_ranks_are_the_same_in_any_unit():
-    equal_values = TABLE.round(1)  # with ties
-    for factor in (1e-28, 1e-11, 0.01, 100, 1e29):
-        assert (
-            stats.rank_correlation(factor * equal_values, TABLE)
-            == stats.rank_correlation(equal_values, TABLE)
-        ).all(), factor
-        assert (
-            stats.value_of_choice(factor * equal_values, TABLE)
-            == stats.value_of_choice(equal_values, TABLE)
-        ).all(), factor
-        assert (
-            stats.across_datasets(factor * equal_values).ranks
-            == stats.across_datasets(equal_values).ranks
-        ).all(), factor
+    table = TABLE.round(1)  # with ties
+    for compute in (
+        lambda x: stats.rank_correlation(x, TABLE),
+        lambda x: stats.value_of_choice(x, TABLE),
+        lambda x: stats.across_datasets(x).ranks,
+    ):
+        for factor in (1e-28, 1e-11, 0.01, 100, 1e29):
+            assert compute(factor * table).tolist() == compute(table).tolist(), factor
     assert np.isnan(stats.rank_correlation([0.0, 0.0], [1.0, 2.0]))
 
 

@@ -11,10 +11,10 @@ from fslcore.stats.dependence import Variance, square
 from fslcore.stats.three_intervals import _adjusted, _table, assembled
 
 
-def put(result, noise=(0.0, 0.0), freedom=(np.inf, np.inf), sampling=0.0, tasks=10**9):
+def intervals_of(estimates, noise=(0.0, 0.0), freedom=(np.inf, np.inf), sampling=0.0, tasks=10**9):
     """Three intervals of a mean of 70, from variances of images and of classes."""
-    estimates = [Variance(*numbers, units=10**6) for numbers in zip(result, freedom, noise)]
-    return assembled(70.0, tasks, sampling, estimates, level=0.95)
+    variances = [Variance(*numbers, units=10**6) for numbers in zip(estimates, freedom, noise)]
+    return assembled(70.0, tasks, sampling, variances, level=0.95)
 
 
 @pytest.mark.parametrize("parts", [20, 50])
@@ -37,15 +37,17 @@ def test_each_variance_counts_with_its_own_noise():
     for noise, (part, kind) in product((0.02, 0.05), enumerate(kinds)):
         noises = [0.0, 0.0]
         noises[part] = noise * variances[part]
-        case = put(variances, noises)
+        case = intervals_of(variances, noises)
         assert getattr(case, kind).df == pytest.approx(2 / noise**2, rel=2.5 * noise)
         assert getattr(case, kinds[1 - part]).df == np.inf
     for freedom in ((7.0, 30.0), (40.0, 25.0)):
-        case = put(variances, freedom=freedom)
+        case = intervals_of(variances, freedom=freedom)
         assert (case.images.df, case.classes.df) == pytest.approx(freedom)
-    case = put(variances, freedom=(8.0, 12.0), sampling=3.0, tasks=21)  # as a variance of two parts
-    for kind, variance, own_values in zip(kinds, variances, (8, 12)):
-        worth = (variance + 3) ** 2 / (variance**2 / own_values + 3**2 / 20)
+    case = intervals_of(
+        variances, freedom=(8.0, 12.0), sampling=3.0, tasks=21
+    )  # as a variance of two parts
+    for kind, variance, df in zip(kinds, variances, (8, 12)):
+        worth = (variance + 3) ** 2 / (variance**2 / df + 3**2 / 20)
         assert getattr(case, kind).df == pytest.approx(worth)
 
 
@@ -54,22 +56,19 @@ def test_intervals_from_noisy_variances_cover(noise, freedom):
     """A mean of variance 1, which is estimated with the noise of the tasks and from few units."""
     rng = np.random.default_rng(0)
     n, hits = 900, 0
-    means, result = (
-        rng.normal(size=n),
-        rng.chisquare(freedom, n) / freedom + noise * rng.normal(size=n),
-    )
-    for mean, variance in zip(means, result):
-        case = put((variance, variance), (noise, noise), (freedom, freedom), 1e-3)
+    means = rng.normal(size=n)
+    estimates = rng.chisquare(freedom, n) / freedom + noise * rng.normal(size=n)
+    for mean, variance in zip(means, estimates):
+        case = intervals_of((variance, variance), (noise, noise), (freedom, freedom), 1e-3)
         hits += abs(mean) <= case.classes.half_width
-    assert (
-        0.925 <= hits / n <= 0.985
-    )  # standard error 0.007; with noise the interval is on the wide side
+    # The standard error is 0.007; with noise the interval is on the wide side.
+    assert 0.925 <= hits / n <= 0.985
 
 
 @given(st.floats(-5, 5), st.floats(-5, 5), st.floats(0, 2))
 def test_new_classes_come_with_new_images(image, of_class, sampling):
     """No interval for new classes is narrower than that for new images, and no variance is below 0."""
-    case = put((image, of_class), sampling=sampling)
+    case = intervals_of((image, of_class), sampling=sampling)
     assert case.image_variance == pytest.approx(max(image, 0), abs=1e-12)
     assert case.class_variance == pytest.approx(max(of_class, image, 0), abs=1e-12)
     assert case.classes.half_width >= case.images.half_width - 1e-9
@@ -79,14 +78,11 @@ def test_new_classes_come_with_new_images(image, of_class, sampling):
 
 def test_new_images_never_need_more_than_new_classes_do():
     """Few images and many classes: what holds for new classes holds for new images of these too."""
-    case = put((4.0, 4.5), freedom=(2.0, 1e6))
-    assert (
-        case.images.half_width
-        == case.classes.half_width
-        == pytest.approx(1.96 * np.sqrt(4.5), rel=1e-3)
-    )
+    case = intervals_of((4.0, 4.5), freedom=(2.0, 1e6))
+    assert case.images.half_width == case.classes.half_width
+    assert case.classes.half_width == pytest.approx(1.96 * np.sqrt(4.5), rel=1e-3)
     assert case.images.kind == "images"
-    unknown = put((4.0, 4.5), freedom=(5.0, 0.0))
+    unknown = intervals_of((4.0, 4.5), freedom=(5.0, 0.0))
     assert np.isinf(unknown.classes.half_width) and np.isfinite(unknown.images.half_width)
 
 
@@ -95,30 +91,24 @@ def test_tasks_of_pools_against_counting_all_tasks_without_an_image():
     rng = np.random.default_rng(0)
     labels = np.arange(2).repeat(6)
     worth = rng.normal(size=12)
-    pools = [
-        [(0, 1, 2, 3), (6, 7, 8, 9, 10)],
-        [(2, 3, 4, 5), (9, 10, 11)],
-    ]  # by attribute, of either class
+    # By attribute, of either class.
+    pools = [[(0, 1, 2, 3), (6, 7, 8, 9, 10)], [(2, 3, 4, 5), (9, 10, 11)]]
 
-    def mean(without=None):
-        left = [[[i for i in part if i != without] for part in kind] for kind in pools]
-        return np.mean([np.mean([worth[i] * worth[j] for i, j in product(*kind)]) for kind in left])
+    def mean(without):
+        left = [[np.setdiff1d(side, [without]) for side in pool] for pool in pools]
+        return np.mean([worth[first].mean() * worth[second].mean() for first, second in left])
 
     tasks, members = [], []
-    for kind in pools:  # both kinds count alike, with 20 and 12 tasks
-        all_values = list(product(*kind)) * (60 // (len(kind[0]) * len(kind[1])))
-        tasks += all_values
-        members += [
-            np.pad(np.concatenate(kind), (0, 9 - sum(map(len, kind))), constant_values=-1)
-        ] * len(all_values)
-    order = rng.permutation(len(tasks))
+    for first, second in pools:  # both count alike, with 20 and 12 tasks
+        pairs = list(product(first, second))
+        tasks += pairs * (60 // len(pairs))
+        members += [[*first, *second, -1, -1][:9]] * 60
+    order = rng.permutation(120)
     tasks, members = np.array(tasks)[order], np.array(members)[order]
-    influences = influence(worth[tasks].prod(axis=1), tasks, labels, pool=members).images.mean(
-        axis=0
-    )
-    exact = np.array([mean() - mean(i) for i in range(12)])
+    influences = influence(worth[tasks].prod(axis=1), tasks, labels, pool=members).images
+    exact = np.array([mean(-1) - mean(image) for image in range(12)])
     exact -= (np.bincount(labels, exact) / 6)[labels]
-    np.testing.assert_allclose(influences, exact, atol=1e-9)
+    assert influences.mean(axis=0) == pytest.approx(exact, abs=1e-9)
     assert np.ptp(exact) > 0.1
 
 
@@ -129,11 +119,9 @@ def test_accuracies_are_adjusted_as_by_a_dense_regression_on_their_classes():
     accuracy = 70 + 5 * rng.normal(size=classes)[of_task].sum(axis=1) + rng.normal(size=tasks)
     held = _table(np.ones((tasks, ways)), of_task, classes)
     off, dense = accuracy - accuracy.mean(), held.toarray()
-    options = off - dense @ np.linalg.lstsq(dense, off, rcond=None)[0]
-    assert _adjusted(accuracy, held) == pytest.approx(
-        options * np.sqrt(tasks / (tasks - classes)), abs=1e-8
-    )
-    few = _table(
-        np.ones((5, ways)), of_task[:5], classes
-    )  # fewer tasks than classes say nothing of them
+    residual = off - dense @ np.linalg.lstsq(dense, off, rcond=None)[0]
+    expected = residual * np.sqrt(tasks / (tasks - classes))
+    assert _adjusted(accuracy, held) == pytest.approx(expected, abs=1e-8)
+    # Fewer tasks than classes say nothing of them.
+    few = _table(np.ones((5, ways)), of_task[:5], classes)
     assert _adjusted(accuracy[:5], few) == pytest.approx(accuracy[:5] - accuracy[:5].mean())

@@ -20,16 +20,14 @@ def true_verdicts(draw):
 
 
 @given(true_verdicts())
-def test_ranks_count_the_verdicts_and_hold_the_true_ranks_where_no_verdict_is_false(images):
-    means, better = images
+def test_ranks_count_the_verdicts_and_hold_the_true_ranks_where_no_verdict_is_false(verdicts):
+    means, better = verdicts
     ranks = stats.rank_sets(better)
-    is_above = [sum(better[j, i] for j in range(len(means))) for i in range(len(means))]
-    below = [sum(better[i, j] for j in range(len(means))) for i in range(len(means))]
-    assert ranks.best.tolist() == [1 + count for count in is_above]
-    assert ranks.worst.tolist() == [len(means) - count for count in below]
-    highest = 1 + (means[:, None] > means).sum(
-        axis=0
-    )  # equal methods share the ranks from highest to lowest
+    for method in range(len(means)):
+        assert ranks.best[method] == 1 + better[:, method].sum()
+        assert ranks.worst[method] == len(means) - better[method].sum()
+    # Equal methods share the ranks from highest to lowest.
+    highest = 1 + (means[:, None] > means).sum(axis=0)
     lowest = len(means) - (means[:, None] < means).sum(axis=0)
     assert (ranks.best <= highest).all() and (lowest <= ranks.worst).all()
 

@@ -29,28 +29,13 @@ levels = st.floats(0.5, 0.999)
 @given(accuracies, levels)
 @example(np.full(3, 0.938), 0.5)  # its standard deviation is 1e-16 by rounding
 def test_against_scipy_and_statsmodels(x, level):
-    closed, opened = stats.closed_interval(x, level), stats.open_interval(x, level)
-    reference = DescrStatsW(x)
-    of_many = reference.zconfint_mean if len(x) >= 100 else reference.tconfint_mean
-    for result, ends in (
-        (closed, of_many(1 - level)),
-        (opened, reference.tconfint_mean(1 - level)),
-    ):
-        assert (result.mean - result.half_width, result.mean + result.half_width) == pytest.approx(
-            ends, abs=1e-9
-        )
+    low, high = DescrStatsW(x).tconfint_mean(1 - level)  # of fewer than 100 tasks
+    for interval in (stats.closed_interval(x, level), stats.open_interval(x, level)):
+        assert interval.mean == pytest.approx(x.mean())
+        assert interval.half_width == pytest.approx((high - low) / 2, abs=1e-9)
     if np.ptp(x) > 0:
         expected = scipy_stats.t.interval(level, len(x) - 1, x.mean(), scipy_stats.sem(x))
-        assert (opened.low, opened.high) == pytest.approx(expected)
-
-
-@given(st.integers(2, 40), st.integers(0, 10_000), levels)
-def test_paired_against_scipy(n, seed, level):
-    a, b = np.random.default_rng(seed).normal(size=(2, n))
-    expected = scipy_stats.ttest_rel(a, b).confidence_interval(level)
-    r = stats.paired_interval(a, b, level)
-    assert (r.low, r.high) == pytest.approx((expected.low, expected.high))
-    assert r.conclusion == int(expected.low > 0) - int(expected.high < 0)
+        assert (interval.low, interval.high) == pytest.approx(expected)
 
 
 @given(st.integers(2, 40), st.integers(2, 40), st.integers(0, 10_000), levels)
@@ -69,23 +54,24 @@ def test_independent_against_scipy(n, m, seed, level):
 def test_independent_without_any_variance():
     r = stats.independent_interval([1, 1], [3, 3, 3])
     assert (r.mean, r.half_width, r.conclusion) == (-2, 0, 0)
-    far_values, near_values = (
-        stats.independent_interval([1] * 20, [3] * 20, bounds=bounds)
-        for bounds in ((-100, 100), (-5, 5))
-    )
-    assert (far_values.conclusion, near_values.conclusion) == (0, -1)
+    for bound, conclusion in ((100, 0), (5, -1)):
+        r = stats.independent_interval([1] * 20, [3] * 20, bounds=(-bound, bound))
+        assert r.conclusion == conclusion
     assert stats.independent_interval([0.3] * 9, [0.1 + 0.2] * 9).p_value == 1
     with pytest.raises(InputError, match="at least 2 tasks"):
         stats.independent_interval([1, 2], [3])
 
 
 @given(st.integers(2, 40), st.integers(0, 10_000), levels, st.floats(-2, 2))
-def test_p_value_against_scipy_and_the_interval(n, seed, level, shift):
+def test_paired_against_scipy(n, seed, level, shift):
     a, b = np.random.default_rng(seed).normal(size=(2, n))
+    test = scipy_stats.ttest_rel(a + shift, b)
+    ends = test.confidence_interval(level)
     r = stats.paired_interval(a + shift, b, level)
-    assert r.p_value == pytest.approx(scipy_stats.ttest_rel(a + shift, b).pvalue, rel=1e-6)
+    assert (r.low, r.high) == pytest.approx((ends.low, ends.high))
+    assert r.p_value == pytest.approx(test.pvalue, rel=1e-6)
+    assert r.conclusion == int(ends.low > 0) - int(ends.high < 0)
     assert (r.p_value < 1 - level) == (r.conclusion != 0)
-    assert stats.paired_interval(b, a + shift, level).p_value == r.p_value
 
 
 SHARES = np.random.default_rng(3).integers(0, 76, 600) / 75
@@ -149,21 +135,11 @@ def test_differences_of_many_methods_are_those_of_each():
         axis=1,
     )
     differences = stats.paired_differences(a, b)
-    np.testing.assert_array_equal(
-        differences, np.stack([stats.paired_differences(*x) for x in zip(a.T, b.T)], axis=1)
-    )
-    np.testing.assert_array_equal(stats.paired_differences(a.T, b.T, axis=1).T, differences)
-    assert (
-        not differences[:, [0, 2, 4]].any()
-        and np.ptp(differences[:, 3]) == 0
-        and np.ptp(differences[:, 1]) > 1
-    )
-
-
-def test_p_value_of_a_closed_interval_is_that_of_the_normal_distribution():
-    x = np.array([1.0, 2.0, 0.5, 0.1] * 25)
-    z = x.mean() / (x.std(ddof=1) / 10)
-    assert stats.closed_interval(x).p_value == pytest.approx(2 * scipy_stats.norm.sf(z))
+    by_method = [stats.paired_differences(*pair).tolist() for pair in zip(a.T, b.T)]
+    assert differences.T.tolist() == by_method
+    assert stats.paired_differences(a.T, b.T, axis=1).tolist() == by_method
+    assert not differences[:, [0, 2, 4]].any() and np.ptp(differences[:, 3]) == 0
+    assert np.ptp(differences[:, 1]) > 1
 
 
 @pytest.mark.parametrize("interval", [stats.closed_interval, stats.open_interval])
@@ -194,60 +170,48 @@ def test_limits_lie_inside_hold_the_mean_and_mirror(mean, half, df, level, shift
     wider = intervals.limits(mean, 1.1 * half, BOUNDS, df, level)
     assert wider[0] <= low and wider[1] >= high
     room = 0.1 * half * min(mean, 1 - mean)
-    below, is_above = (
-        intervals.limits(mean, room, BOUNDS, df, level),
-        intervals.limits(1.001 * mean, room, BOUNDS, df, level),
-    )
-    assert mean > 0.9 or (is_above[0] >= below[0] - 1e-3 and is_above[1] >= below[1] - 1e-3)
-
-
-def test_percent_and_shares_are_told_apart_from_just_over_one():
-    with pytest.raises(
-        InputError, match="second goes up to 1.9 and first to 0.3: percent and shares"
-    ):
-        stats.paired_interval(np.linspace(0.1, 0.3, 10), np.linspace(1.0, 1.9, 10))
+    first = np.array(intervals.limits(mean, room, BOUNDS, df, level))
+    higher = np.array(intervals.limits(1.001 * mean, room, BOUNDS, df, level))
+    assert mean > 0.9 or (higher >= first - 1e-3).all()
 
 
 def test_limits_against_a_logistic_regression():
     """Of n queries with k errors: the Wald interval of a logit, whose variance is known from many errors."""
     k, n = 400, 40_000
     p = 1 - k / n
-    z = scipy_stats.norm.ppf(0.975)
+    half_width = scipy_stats.norm.ppf(0.975) * np.sqrt(p * (1 - p) / n)
     fit = Logit(np.arange(n) >= k, np.ones(n)).fit(disp=0)
-    expected = scipy_special.expit(fit.conf_int()[0])
-    assert intervals.limits(p, z * np.sqrt(p * (1 - p) / n), BOUNDS) == pytest.approx(
-        tuple(expected), rel=1e-5
-    )
-    r = stats.Interval(p, z * np.sqrt(p * (1 - p) / n), 0.95, n, "closed", bounds=BOUNDS)
-    assert (r.low, r.high) == pytest.approx(tuple(expected), rel=1e-5) and not r.few_errors
+    expected = pytest.approx(scipy_special.expit(fit.conf_int()[0]), rel=1e-5)
+    assert intervals.limits(p, half_width, BOUNDS) == expected
+    r = stats.Interval(p, half_width, 0.95, n, "closed", bounds=BOUNDS)
+    assert (r.low, r.high) == expected and not r.few_errors
 
 
 @pytest.mark.parametrize("tasks, errors", [(10, 0.02), (40, 0.01), (200, 0.003), (20, 0.3)])
 def test_bounded_open_intervals_cover_where_few_err(tasks, errors):
     rng = np.random.default_rng(0)
     ease = rng.beta(2 * (1 - errors), 2 * errors, (1500, tasks))  # tasks differ a lot
-    result = [stats.open_interval(100 * x, bounds=(0, 100)) for x in rng.binomial(25, ease) / 25]
+    accuracies = 4 * rng.binomial(25, ease)
+    studies = [stats.open_interval(x, bounds=(0, 100)) for x in accuracies]
     truth = 100 * (1 - errors)
-    held = np.mean([r.low <= truth <= r.high for r in result])
-    assert 0.92 < held <= 1 and all(0 <= r.low <= r.high <= 100 for r in result)
-    assert held > np.mean([abs(r.mean - truth) <= r.half_width for r in result]) - 0.005
-    sure = [r.low <= truth <= r.high for r in result if not r.few_errors]
-    assert 0.9 < np.mean(sure) < 0.995 or len(sure) < 100
+    share = np.mean([r.low <= truth <= r.high for r in studies])
+    assert 0.92 < share <= 1 and all(0 <= r.low <= r.high <= 100 for r in studies)
+    assert share > np.mean([abs(r.mean - truth) <= r.half_width for r in studies]) - 0.005
+    with_errors = [r.low <= truth <= r.high for r in studies if not r.few_errors]
+    assert 0.9 < np.mean(with_errors) < 0.995 or len(with_errors) < 100
 
 
-@pytest.mark.parametrize("part", [stats.closed_interval, stats.open_interval])
+@pytest.mark.parametrize("interval", [stats.closed_interval, stats.open_interval])
 @pytest.mark.parametrize("off", [1 / 3, 0.5, 1, 6.67, 20])
-def test_one_task_that_errs_is_few_errors_whatever_the_rounding(part, off):
+def test_one_task_that_errs_is_few_errors_whatever_the_rounding(interval, off):
     for tasks in range(2, 60):
-        first = np.full(tasks, 100.0)
-        first[0] -= off
-        assert (
-            part(first, bounds=(0, 100)).few_errors
-            and part(100 - first, bounds=(0, 100)).few_errors
-        )
+        accuracies = np.full(tasks, 100.0)
+        accuracies[0] -= off
+        assert interval(accuracies, bounds=(0, 100)).few_errors
+        assert interval(100 - accuracies, bounds=(0, 100)).few_errors
         if tasks > 3:
-            first[1] -= off
-            assert not part(first, bounds=(0, 100)).few_errors
+            accuracies[1] -= off
+            assert not interval(accuracies, bounds=(0, 100)).few_errors
 
 
 @pytest.mark.parametrize("tasks", [2, 5, 20, 99, 100, 600])
@@ -255,53 +219,42 @@ def test_a_closed_interval_of_few_tasks_has_students_quantile(tasks):
     x = np.random.default_rng(tasks).normal(70, 8, tasks)
     interval = stats.closed_interval(x)
     df = np.inf if tasks >= 100 else tasks - 1
-    assert (
-        interval.half_width
-        == pytest.approx(scipy_stats.t.ppf(0.975, df) * x.std(ddof=1) / tasks**0.5)
-        and interval.df == df
-    )
+    assert interval.df == df
+    expected = scipy_stats.t.ppf(0.975, df) * scipy_stats.sem(x)
+    assert interval.half_width == pytest.approx(expected)
+    expected = 2 * scipy_stats.t.sf(interval.mean / scipy_stats.sem(x), df)
+    assert interval.p_value == pytest.approx(expected)
+
+
+def near_100(mean, half_width, **others):
+    return stats.Interval(mean, half_width, 0.95, 600, "open", bounds=(0, 100), **others)
 
 
 def test_the_short_form_stands_where_it_is_true():
-    make = lambda mean, half: stats.Interval(mean, half, 0.95, 600, "open", bounds=(0, 100))  # noqa: E731
-    assert str(make(80.0, 0.5)) == "80.00 ± 0.50" and f"{make(60.0, 1.0):+.1f}" == "+60.0 ± 1.0"
-    near_values = make(99.7, 0.3)
-    assert (
-        str(near_values)
-        == f"99.70 ({near_values.low:.2f} to {near_values.high:.2f})"
-        == f"99.70 ({near_values.around()})"
-    )
-    assert str(make(62.5, np.inf)) == "62.50 ± ∞" and str(make(100.0, 0.0)).startswith(
-        "100.00 (99."
-    )
+    assert str(near_100(80.0, 0.5)) == "80.00 ± 0.50"
+    assert f"{near_100(60.0, 1.0):+.1f}" == "+60.0 ± 1.0"
+    interval = near_100(99.7, 0.3)
+    ends = f"{interval.low:.2f} to {interval.high:.2f}"
+    assert (interval.around(), str(interval)) == (ends, f"99.70 ({ends})")
+    assert str(near_100(62.5, np.inf)) == "62.50 ± ∞"
+    assert str(near_100(100.0, 0.0)).startswith("100.00 (99.")
 
 
 def test_bounds_change_no_verdict():
-    rng = np.random.default_rng(0)
-    for scale in (1, 10):
-        a, b = 100 - scale * rng.random(30), 100 - 1.2 * scale * rng.random(30)
-        plain_values, bounded = stats.open_interval(a), stats.open_interval(a, bounds=(0, 100))
-        assert (plain_values.conclusion, plain_values.p_value) == (
-            bounded.conclusion,
-            bounded.p_value,
-        )
-        assert (plain_values.standard_error, plain_values.half_width) == (
-            bounded.standard_error,
-            bounded.half_width,
-        )
-        assert (
-            bounded.meets(bounded)
-            and bounded.high < 100
-            and stats.paired_interval(a, b).bounds is None
-        )
+    accuracies = 100 - 10 * np.random.default_rng(0).random(30)
+    unbounded = stats.open_interval(accuracies)
+    bounded = stats.open_interval(accuracies, bounds=(0, 100))
+    assert bounded.high < 100 and bounded.meets(bounded)
+    for name in ("conclusion", "p_value", "standard_error", "half_width"):
+        assert getattr(bounded, name) == getattr(unbounded, name)
 
 
 @given(accuracies, st.floats(0, 100).map(lambda v: round(v, 3)))
 def test_pairing_is_antisymmetric_and_against_a_constant_is_open(a, constant):
     b = np.roll(a, 1) + 1
-    place, back = stats.paired_interval(a, b), stats.paired_interval(b, a)
-    assert (place.mean, place.half_width) == (-back.mean, back.half_width)
-    assert place.conclusion == -back.conclusion
+    forth, back = stats.paired_interval(a, b), stats.paired_interval(b, a)
+    assert (forth.mean, forth.half_width) == (-back.mean, back.half_width)
+    assert (forth.conclusion, forth.p_value) == (-back.conclusion, back.p_value)
     against = stats.paired_interval(a, np.full_like(a, constant))
     alone = stats.open_interval(a)
     assert against.mean == pytest.approx(alone.mean - constant, abs=1e-9)
@@ -309,14 +262,9 @@ def test_pairing_is_antisymmetric_and_against_a_constant_is_open(a, constant):
 
 
 def test_stats_needs_numpy_and_scipy_only():
-    heavy = "('torch', 'pandas', 'PIL', 'fslcore.datasets')"
-    code = f"import sys, fslcore.stats; print([m for m in {heavy} if m in sys.modules])"
-    assert (
-        subprocess.run(
-            [sys.executable, "-c", code], capture_output=True, text=True, check=True
-        ).stdout.strip()
-        == "[]"
-    )
+    heavy = {"torch", "pandas", "PIL", "fslcore.datasets"}
+    code = f"import sys, fslcore.stats; assert not {heavy} & sys.modules.keys()"
+    subprocess.run([sys.executable, "-c", code], check=True)
 
 
 @given(st.permutations(range(8)))
@@ -330,30 +278,23 @@ def test_series_are_paired_by_their_index_and_never_by_position(order):
 
 @pytest.mark.parametrize("second", [[0, 1, 2, 4], [0, 1, 2, 2], [0, 1, 2], ["0", "1", "2", "3"]])
 def test_series_of_other_tasks_are_refused(second):
-    b = pd.Series([0.4, 0.5, 0.6, 0.8][: len(second)], second)
-    for pair in ((pd.Series([0.5, 0.6, 0.7, 0.9]), b), (b, pd.Series([0.5, 0.6, 0.7, 0.9]))):
-        index = r"\['?0.*\] …"
-        with pytest.raises(
-            InputError,
-            match=f"^index: first has {index}, second has {index}; the same labels, each once",
-        ):
+    a, b = pd.Series([0.5, 0.6, 0.7, 0.9]), pd.Series([0.4, 0.5, 0.6, 0.8][: len(second)], second)
+    for pair in ((a, b), (b, a)):
+        with pytest.raises(InputError, match=r"^index: first has \['?0.*\] …, second has"):
             stats.paired_interval(*pair)
 
 
 def test_percent_is_not_compared_with_shares():
-    shares, percent = np.linspace(0.4, 0.9, 30), np.linspace(40, 80, 30)
+    shares, percent = np.linspace(0.4, 1, 30), np.linspace(40, 80, 30)
     failed = np.where(np.arange(30) == 3, 0, percent)  # a task on which all is wrong
-    for large, small, compared in (
-        ("first", "second", lambda: stats.paired_interval(percent, shares)),
-        ("first", "second", lambda: stats.paired_interval(failed, shares)),
-        ("second", "first", lambda: stats.paired_interval(shares, percent)),
-        ("first", "second", lambda: stats.independent_interval(percent, shares[1:])),
-        ("second", "first", lambda: stats.independent_interval(shares[1:], percent)),
-    ):
-        with pytest.raises(
-            InputError, match=f"^{large} goes up to 80 and {small} to 0.9: percent and shares"
-        ):
-            compared()
+    over_one = 2 * shares + 0.1
+    for interval in (stats.paired_interval, stats.independent_interval):
+        for large, small in ((percent, shares), (failed, shares), (over_one, shares / 4)):
+            words = f"goes up to {large.max():g} and second to {small.max():g}: percent and shares"
+            with pytest.raises(InputError, match=f"^first {words}"):
+                interval(large, small)
+        with pytest.raises(InputError, match="^second goes up to 80 and first to 1"):
+            interval(shares, percent)
 
 
 @pytest.mark.parametrize(
@@ -367,13 +308,10 @@ def test_percent_is_not_compared_with_shares():
     )
 )
 def test_adjusted_p_values_are_those_of_statsmodels(ours, theirs, p):
-    with mock.patch(
-        "gc.collect"
-    ):  # which it calls, and which takes seconds beside all that other tests have loaded
-        rejected, adjusted = multipletests(p, 0.05, theirs)[:2]
+    # It collects garbage, which takes seconds beside all that other tests have loaded.
+    with mock.patch("gc.collect"):
+        adjusted = multipletests(p, 0.05, theirs)[1]
     assert ours(p) == pytest.approx(adjusted, abs=1e-15)
-    clear = np.abs(adjusted - 0.05) > 1e-12
-    assert ((ours(p) < 0.05) == rejected)[clear].all()
 
 
 @pytest.mark.parametrize(
@@ -393,73 +331,43 @@ def test_adjusted_p_values_are_those_of_statsmodels(ours, theirs, p):
 def test_a_cell_of_mean_and_half_width(mean, half_width, spec, cell):
     assert intervals.plus_minus(mean, half_width, spec) == cell
     assert format(stats.Interval(mean, half_width, 0.95, 9, "open"), spec) == cell
-    methods = intervals.plus_minus([[mean], [mean]], half_width, spec)
-    assert methods.tolist() == [[cell], [cell]] and methods.dtype == object
+    assert intervals.plus_minus([[mean], [mean]], half_width, spec).tolist() == [[cell], [cell]]
 
 
 def test_ranks_of_one_row_go_with_those_of_many_whichever_comes_first():
     row, rows = [1.0, 2.0, 3.0], [[3.0, 2.0, 1.0], [1.0, 2.0, 3.0]]
-    assert (
-        stats.rank_correlation(row, rows).tolist()
-        == stats.rank_correlation(rows, row).tolist()
-        == [-1, 1]
-    )
+    for pair in ((row, rows), (rows, row)):
+        assert stats.rank_correlation(*pair).tolist() == [-1, 1]
 
 
 def test_bounds_allow_for_rounding():
     ends = [100 * (1 + 2**-50), 60.0, -1e-14]
-    assert ends[0] > 100 and stats.closed_interval(ends, bounds=(0, 100)).mean == pytest.approx(
-        160 / 3
-    )
+    assert ends[0] > 100
+    assert stats.closed_interval(ends, bounds=(0, 100)).mean == pytest.approx(160 / 3)
     for outside in ([-1e-14, -1e-14, -2e-14], ends[:1] * 3):
         interval = stats.closed_interval(outside, bounds=(0, 100))
-        assert (
-            np.isfinite([interval.low, interval.high]).all()
-            and -1e-9 < interval.low <= interval.high < 100 + 1e-9
-        )
+        assert -1e-9 < interval.low <= interval.high < 100 + 1e-9
     with pytest.raises(InputError, match="bounds = "):
         stats.closed_interval([100.1, 60.0], bounds=(0, 100))
-
-
-def near_100(mean, half_width, **others):
-    return stats.Interval(mean, half_width, 0.95, 600, "open", bounds=(0, 100), **others)
 
 
 def test_few_errors_are_shown():
     few, enough = near_100(99.8, 0.5), near_100(99.8, 0.1)
     assert few.few_errors and str(few).endswith(", few errors)") and not enough.few_errors
     assert not near_100(50.0, np.inf).few_errors and not replace(few, bounds=None).few_errors
-    assert near_100(100.0, 0.0, units=30).low == pytest.approx(
-        100 * scipy_stats.beta.ppf(0.025, 30, 1)
-    )
-    share = scipy_stats.beta.ppf(0.975, 1, 600)  # of tasks that may differ
-    assert (near_100(70.0, 0.0).low, near_100(70.0, 0.0).high) == pytest.approx(
-        (70 - 70 * share, 70 + 30 * share)
-    )
+    low = 100 * scipy_stats.beta.ppf(0.025, 30, 1)
+    assert near_100(100.0, 0.0, units=30).low == pytest.approx(low)
 
 
 def test_intervals_are_compared_by_whether_they_overlap():
     low, touching, high = (stats.Interval(mean, 1, 0.95, 10, "open") for mean in (77, 78, 80))
-    assert (
-        stats.overlap_conclusion(high, low),
-        stats.overlap_conclusion(low, high),
-        stats.overlap_conclusion(high, touching),
-    ) == (1, -1, 0)
-    assert (
-        high.meets(touching)
-        and touching.meets(high)
-        and not high.meets(low)
-        and not low.meets(high)
-    )
-    for second in (
-        replace(low, kind="closed"),
-        replace(low, level=0.9),
-        stats.paired_interval([1, 2], [0, 2]),
-    ):
+    for first, second, conclusion in ((high, low, 1), (low, high, -1), (high, touching, 0)):
+        assert stats.overlap_conclusion(first, second) == conclusion
+        assert first.meets(second) == second.meets(first) == (conclusion == 0)
+    paired = replace(low, kind="paired")
+    for pair in ((low, replace(low, kind="closed")), (low, replace(low, level=0.9)), [paired] * 2):
         with pytest.raises(InputError, match="cannot compare"):
-            stats.overlap_conclusion(low, second)
-    with pytest.raises(InputError, match="cannot compare"):
-        stats.overlap_conclusion(*[replace(low, kind="paired")] * 2)
+            stats.overlap_conclusion(*pair)
 
 
 @pytest.mark.parametrize("interval", [stats.closed_interval, stats.open_interval])

@@ -1,6 +1,7 @@
 """The three intervals: against enumeration, against re-evaluation, and by simulation."""
 
 import sys
+from dataclasses import replace
 from itertools import combinations, product
 
 import numpy as np
@@ -16,6 +17,7 @@ from fslcore.tasks import sample_closed, sample_open
 
 CLASSES, IMAGES, WAYS = 4, 5, 3
 LABELS = np.arange(CLASSES).repeat(IMAGES)
+KINDS = "closed", "images", "classes"
 
 
 def every_task(x, images, classes):
@@ -76,9 +78,9 @@ def test_noise_of_few_tasks_is_subtracted_without_bias(run):
     many = three_intervals(*run(40_000))
     few = [three_intervals(*run(300, seed)) for seed in range(60)]
     for name in ("image_variance", "class_variance"):
-        values = np.array([getattr(r, name) for r in few])
-        standard_error = values.std(ddof=1) / np.sqrt(len(values))
-        assert abs(values.mean() - getattr(many, name)) < 3 * standard_error
+        estimates = np.array([getattr(intervals, name) for intervals in few])
+        standard_error = stats.sem(estimates)
+        assert abs(estimates.mean() - getattr(many, name)) < 3 * standard_error
         assert standard_error < 0.1 * getattr(many, name)
 
 
@@ -86,18 +88,11 @@ def test_the_closed_interval_is_the_usual_one(run):
     values, *places = run(500)
     intervals = three_intervals(values, *places, bounds=(0, 100))
     assert intervals.closed == closed_interval(values.mean(axis=1), bounds=(0, 100))
-    assert intervals.sampling_variance == pytest.approx(
-        (intervals.closed.half_width / 1.959964) ** 2, rel=1e-5
-    )
+    assert intervals.sampling_variance == pytest.approx(intervals.closed.standard_error**2)
     assert intervals.closed.half_width < intervals.images.half_width < intervals.classes.half_width
-    assert [r.kind for r in (intervals.closed, intervals.images, intervals.classes)] == [
-        "closed",
-        "images",
-        "classes",
-    ]
-    assert {r.mean for r in (intervals.closed, intervals.images, intervals.classes)} == {
-        values.mean(axis=1).mean()
-    }
+    for kind in KINDS:
+        interval = getattr(intervals, kind)
+        assert (interval.kind, interval.mean) == (kind, intervals.closed.mean)
 
 
 @given(st.randoms(use_true_random=False), st.floats(-9, 9).map(lambda power: 10**power))
@@ -105,22 +100,18 @@ def test_order_names_and_unit_do_not_matter(run, random, unit):
     values, support, query, labels = run(200)
     rng = np.random.default_rng(random.randrange(2**32))
     tasks, places = rng.permutation(len(values)), rng.permutation(query.shape[1])
-    names = np.array(["k", "b", "x", "a", "q", "z", "c", "w", "e", "m"])[rng.permutation(10)]
-    images = rng.permutation(len(labels))  # image i is called images[i] now
-    renamed = names[labels][np.argsort(images)]
-    intervals = three_intervals(
+    names = rng.permutation([*"kbxaqzcwem"])
+    number = rng.permutation(len(labels))  # of each image, in place of its own
+    moved = three_intervals(
         unit * values[tasks][:, places],
-        images[support[tasks]],
-        images[query[tasks][:, places]],
-        renamed,
+        number[support[tasks]],
+        number[query[tasks][:, places]],
+        names[labels][np.argsort(number)],
     )
-    plain_values = three_intervals(values, support, query, labels)
-    assert intervals.image_variance == pytest.approx(
-        unit**2 * plain_values.image_variance, rel=1e-9
-    )
-    assert intervals.class_variance == pytest.approx(
-        unit**2 * plain_values.class_variance, rel=1e-9
-    )
+    intervals = three_intervals(values, support, query, labels)
+    for name in ("image_variance", "class_variance"):
+        expected = unit**2 * getattr(intervals, name)
+        assert getattr(moved, name) == pytest.approx(expected, rel=1e-9)
 
 
 def test_groups_of_one_image_or_one_class_change_nothing(run):
@@ -151,155 +142,130 @@ def test_variance_is_that_of_repeated_test_sets(new):
 
 def test_no_error_at_all_is_no_certainty(run):
     values, support, query, labels = run(50)
-    for groups in (None, np.arange(len(labels)) % 4):
-        for unit in (1, 100):
-            part = np.full(values.shape, unit)
-            r = three_intervals(part, support, query, labels, groups=groups, bounds=(0, unit))
-            assert (
-                r.closed.high == r.classes.high == unit
-                and r.closed.few_errors
-                and r.classes.few_errors
-            )
-            units = 10 if groups is None else 4
-            assert r.classes.low == pytest.approx(
-                unit * units / (units + 1)
-            )  # as if one more were all wrong
-            assert r.classes.low <= r.images.low <= r.closed.low
-    assert str(r).count(", few errors)") == 3
-    wrong = three_intervals(np.zeros_like(values), support, query, labels, bounds=(0, 1))
-    assert wrong.classes.high == pytest.approx(1 / 11) and wrong.classes.low == 0
-    none = three_intervals(
-        np.zeros_like(values), support, query, labels, bounds=(-1, 1)
-    )  # two methods that are equal
-    assert (
-        none.classes.high == -none.classes.low == pytest.approx(1 - 0.025**0.1)
-        and not none.classes.few_errors
-    )
+    right = np.full(values.shape, 100)
+    for groups, units in ((None, 10), (np.arange(len(labels)) % 4, 4)):
+        intervals = three_intervals(right, support, query, labels, groups=groups, bounds=(0, 100))
+        assert intervals.closed.high == intervals.classes.high == 100
+        # As if one more class were all wrong.
+        assert intervals.classes.low == pytest.approx(100 * units / (units + 1))
+        assert intervals.classes.low <= intervals.images.low <= intervals.closed.low
+    assert str(intervals).count(", few errors)") == 3
+    wrong = three_intervals(0 * right, support, query, labels, bounds=(0, 1)).classes
+    assert (wrong.low, wrong.high) == (0, pytest.approx(1 / 11))
+    equal_methods = three_intervals(0 * right, support, query, labels, bounds=(-1, 1)).classes
+    assert equal_methods.high == -equal_methods.low == pytest.approx(1 - 0.025**0.1)
+    assert not equal_methods.few_errors
 
 
 def test_equal_values_count_the_units_of_each_target(run):
     values, support, query, labels = run(50)
-    equal = np.full_like(values, 0.1, dtype=float)
-    intervals = three_intervals(equal, support, query, labels, bounds=(-1, 1))
-    element = intervals.closed, intervals.images, intervals.classes
-    classes, images = len(np.unique(labels[query])), np.isin(labels, labels[query]).sum()
-    assert [i.half_width for i in element] == [0, 0, 0]
-    units = 50, min(50, images), classes
-    assert [i.p_value for i in element] == pytest.approx(
-        [min(2 * (1 / 1.1) ** n, 1) for n in units]
-    )
+    answers = np.full(values.shape, 0.1), support, query, labels
+    intervals = three_intervals(*answers, bounds=(-1, 1))
+    p_values = [getattr(intervals, kind).p_value for kind in KINDS]
+    # There are 10 classes, and more images than tasks.
+    assert p_values == pytest.approx([min(2 * (1 / 1.1) ** units, 1) for units in (50, 50, 10)])
     assert intervals.classes.low <= intervals.images.low <= intervals.closed.low
-    assert [
-        i.p_value
-        for i in vars(three_intervals(equal, support, query, labels)).values()
-        if isinstance(i, Interval)
-    ] == [1] * 3
+    assert three_intervals(*answers).classes.p_value == 1
 
 
 def test_how_many_units_are_held_at_once_changes_nothing(run, monkeypatch):
-    intervals = [three_intervals(*run(400))]
+    at_once = three_intervals(*run(400))
     monkeypatch.setattr(sys.modules["fslcore.stats.three_intervals"], "AT_ONCE", 7)
-    intervals.append(three_intervals(*run(400)))
-    assert intervals[0].image_variance == pytest.approx(intervals[1].image_variance, rel=1e-12)
-    assert intervals[0].classes.half_width == pytest.approx(
-        intervals[1].classes.half_width, rel=1e-12
-    )
+    in_parts = three_intervals(*run(400))
+    assert in_parts.image_variance == pytest.approx(at_once.image_variance, rel=1e-12)
+    assert in_parts.classes.half_width == pytest.approx(at_once.classes.half_width, rel=1e-12)
 
 
-@pytest.mark.parametrize("part", ["three", "influence"])
-def test_tasks_that_share_no_image_are_sent_to_the_open_interval(part):
+def test_tasks_that_share_no_image_are_sent_to_the_open_interval():
     labels = np.arange(3).repeat(80)
     tasks = sample_open(labels, ways=3, shots=2, queries=1)
-    images = np.concatenate([tasks.support, tasks.query], axis=1)
-    subject = {"three": "support and query", "influence": "images"}[part]
-    with pytest.raises(InputError, match=f"^{subject}: no image is in two tasks; .* open_interval"):
-        if part == "three":
-            three_intervals(np.ones(tasks.query.shape), tasks.support, tasks.query, labels)
-        else:
-            influence(np.ones(len(tasks)), images, labels)
+    with pytest.raises(InputError, match="^support and query: no image is in .* open_interval"):
+        three_intervals(np.ones(tasks.query.shape), tasks.support, tasks.query, labels)
+    with pytest.raises(InputError, match="^images: no image is in two tasks"):
+        influence(np.ones(len(tasks)), tasks.support, labels)
 
 
 def moved(x, support, query, steps):
     """Right or wrong, where the class means first move towards all queries of the task (soft k-means)."""
-    means, options = x[support], x[query]
+    means, queries = x[support], x[query]
     for _ in range(steps):
-        near_values = np.exp(-2 * ((options[:, :, None] - means[:, None]) ** 2).sum(axis=3))
-        near_values /= near_values.sum(axis=2, keepdims=True)
-        sums = np.einsum("tqk,tqd->tkd", near_values, options)
-        means = (x[support] + 5 * sums) / (1 + 5 * near_values.sum(axis=1)[..., None])
-    nearest = ((options[:, :, None] - means[:, None]) ** 2).sum(axis=3).argmin(axis=2)
+        share = np.exp(-2 * ((queries[:, :, None] - means[:, None]) ** 2).sum(axis=3))
+        share /= share.sum(axis=2, keepdims=True)
+        sums = np.einsum("tqk,tqd->tkd", share, queries)
+        means = (x[support] + 5 * sums) / (1 + 5 * share.sum(axis=1)[..., None])
+    nearest = ((queries[:, :, None] - means[:, None]) ** 2).sum(axis=3).argmin(axis=2)
     return nearest == np.arange(support.shape[1]).repeat(query.shape[1] // support.shape[1])
 
 
-def test_of_transductive_learners_what_an_image_changes_in_other_answers_counts():
-    """Against leaving each image and class out of all 2-way 1-shot 2-query tasks: formulas, influence and truth."""
-    pairs = list(combinations(range(CLASSES), 2))
+def every_task_of_two():
+    """All 2-way 1-shot 2-query tasks in random order: support (T, 2) and query (T, 4)."""
     of_class = [
-        [(s, *q) for s in own_values for q in combinations(np.delete(own_values, s % IMAGES), 2)]
-        for own_values in np.arange(len(LABELS)).reshape(CLASSES, IMAGES)
+        [(s, *q) for s in images for q in combinations(np.delete(images, s % IMAGES), 2)]
+        for images in np.arange(len(LABELS)).reshape(CLASSES, IMAGES)
     ]
-    tasks = np.concatenate([list(product(of_class[a], of_class[b])) for a, b in pairs])
-    tasks = np.random.default_rng(0).permutation(tasks)
-    support, query, held = (
-        tasks[..., 0],
-        tasks[..., 1:].reshape(len(tasks), -1),
-        tasks.reshape(len(tasks), -1),
+    tasks = [product(*classes) for classes in combinations(of_class, 2)]
+    tasks = np.random.default_rng(0).permutation(np.concatenate([list(t) for t in tasks]))
+    return tasks[..., 0], tasks[..., 1:].reshape(len(tasks), -1)
+
+
+def left_out_variances(accuracy, support, query):
+    """Jackknife variances of a mean, with each pair of classes at equal weight, from images and from classes."""
+    held = np.concatenate([support, query], axis=1)
+    pairs, pair = np.unique(LABELS[support], axis=0, return_inverse=True)
+
+    def mean(is_left):
+        return np.bincount(pair[is_left], accuracy[is_left]) / np.bincount(pair[is_left])
+
+    images = [mean(~(held == image).any(axis=1)).mean() for image in range(len(LABELS))]
+    by_pair = mean(np.ones(len(pair), bool))
+    classes = [by_pair[~(pairs == c).any(axis=1)].mean() for c in range(CLASSES)]
+    return (
+        (1 - 1 / IMAGES) * np.square(accuracy.mean() - images).sum(),
+        (1 - 1 / CLASSES) * np.square(accuracy.mean() - classes).sum(),
     )
-    positions = np.unique(LABELS[support], axis=0, return_inverse=True)[1]
-    result = {0: [], 3: []}
-    for seed, steps in product(range(4), result):
+
+
+@pytest.mark.parametrize("steps", [0, 3])
+def test_of_transductive_learners_what_an_image_changes_in_other_answers_counts(steps):
+    """Summed over four test sets, against leaving each image and class out of all tasks."""
+    support, query = every_task_of_two()
+    held = np.concatenate([support, query], axis=1)
+    variances = []
+    for seed in range(4):
         rng = np.random.default_rng(seed)
         x = rng.normal(size=(len(LABELS), 2)) + 0.9 * rng.normal(size=(CLASSES, 2))[LABELS]
         right = moved(x, support, query, steps)
-        mean = right.mean(axis=1)
-
-        def without(kept_tasks, weights, mean=mean):
-            return (
-                np.bincount(positions[kept_tasks], mean[kept_tasks])
-                / np.bincount(positions[kept_tasks])
-            )[weights].mean()
-
-        images = [without(~(held == i).any(axis=1), slice(None)) for i in range(len(LABELS))]
-        classes = [without(slice(None), [c not in pair for pair in pairs]) for c in range(CLASSES)]
-        intervals = three_intervals(right, support, query, LABELS)
-        text = three_intervals(right, support, query, LABELS, transductive=True)
-        by_images = influence(mean, held, LABELS).intervals().image_variance
-        options = min(intervals.class_variance, text.class_variance) > max(
-            intervals.image_variance, text.image_variance
-        )
-        result[steps].append(
+        accuracy = right.mean(axis=1)
+        single = three_intervals(right, support, query, LABELS)
+        joint = three_intervals(right, support, query, LABELS, transductive=True)
+        assert joint.closed == single.closed
+        by_images, by_classes = left_out_variances(accuracy, support, query)
+        # The variance from classes is no less than that from images, which may be the larger.
+        has_classes = joint.class_variance > joint.image_variance
+        variances.append(
             [
-                (1 - 1 / IMAGES) * np.square(mean.mean() - images).sum(),
-                intervals.image_variance,
                 by_images,
-                (1 - 1 / CLASSES) * np.square(mean.mean() - classes).sum() if options else 0.0,
-                text.class_variance if options else 0.0,
-                text.image_variance,
+                single.image_variance,
+                joint.image_variance,
+                influence(accuracy, held, LABELS).intervals().image_variance,
+                has_classes * by_classes,
+                has_classes * joint.class_variance,
             ]
         )
-        assert text.closed == intervals.closed
-    alone, together = (np.sum(result[steps], axis=0) for steps in result)
-    assert alone[1] == pytest.approx(alone[0], rel=0.03) and together[1] < 0.75 * together[0]
-    for column in (2, 5):
-        assert [x[column] for x in (alone, together)] == pytest.approx(
-            [x[0] for x in (alone, together)], rel=0.06
-        )
-    assert alone[4] == pytest.approx(alone[3], rel=0.01) and together[4] == pytest.approx(
-        together[3], rel=0.01
-    )
+    by_images, single, joint, by_influence, by_classes, of_classes = np.sum(variances, axis=0)
+    assert [joint, by_influence] == pytest.approx([by_images] * 2, rel=0.06)
+    assert of_classes == pytest.approx(by_classes, rel=0.01)
+    if steps:
+        assert single < 0.75 * by_images
+    else:
+        assert single == pytest.approx(by_images, rel=0.03)
 
 
-def test_true_and_false_have_bounds_and_numbers_have_those_that_are_given(run):
+def test_true_and_false_have_bounds(run):
     right, *places = run(100)
-    soft = np.random.default_rng(0).random(right.shape)
-    for values in (soft, soft - 0.5, 1.5 * soft, right, 1.0 * (right > 0)):
-        assert three_intervals(values, *places).classes.bounds is None
-    for part in (right > 0, right < 0, right >= 0):  # some, none and all of them right
-        intervals = three_intervals(part, *places)
-        assert intervals.classes.bounds == (0, 1)
-    assert intervals.classes.low < 1 == intervals.classes.high
-    wrong = three_intervals(right < 0, *places)
-    assert wrong.classes.low == 0 < wrong.classes.high and wrong.classes.few_errors
+    for answers in (right > 0, right < 0, right >= 0):  # some, none and all of them right
+        assert three_intervals(answers, *places).classes.bounds == (0, 1)
+    assert three_intervals(1.0 * (right > 0), *places).classes.bounds is None
 
 
 def test_near_a_bound_the_interval_for_new_classes_holds_one_more_class_at_the_other():
@@ -308,12 +274,9 @@ def test_near_a_bound_the_interval_for_new_classes_holds_one_more_class_at_the_o
         return interval.low, interval.high
 
     assert ends(100, 0)[0] == pytest.approx(100 * 12 / 13)
-    for mean, part in (
-        (99.999, 0.9999),
-        (99, 0.9),
-        (95, 0.5),
-    ):  # no jump where the first errors come, and a tenth fades
-        assert ends(mean, 1e-5)[0] == pytest.approx(mean - part * mean / 13)
+    # No jump where the first errors come, and from a tenth on there is nothing.
+    for mean, share in ((99.999, 0.9999), (99, 0.9), (95, 0.5)):
+        assert ends(mean, 1e-5)[0] == pytest.approx(mean - share * mean / 13)
         assert ends(mean, 1e-5)[1] == pytest.approx(mean, abs=2e-5)
         mirrored = ends(-mean, 1e-5, (-100, 0))
         assert mirrored == pytest.approx(tuple(-end for end in reversed(ends(mean, 1e-5))))
@@ -329,21 +292,17 @@ def test_near_a_bound_the_interval_for_new_classes_holds_one_more_class_at_the_o
 def test_rare_hard_classes_near_the_ceiling_are_not_excluded(share, count):
     """Classes drawn again and again, some of them at 60 %, the others near 100 %."""
     rng = np.random.default_rng(0)
-    inside, before = [], []
+    truth = 99.9 - 39.9 * share
+    extended = usual = 0
     for _ in range(400):
-        of_class = np.where(
-            rng.random(count) < share, 60.0, rng.normal(99.9, 0.05, count).clip(99.7, 100)
-        )
-        truth, half = (
-            99.9 - 39.9 * share,
-            stats.t.ppf(0.975, count - 1) * of_class.std(ddof=1) / count**0.5,
-        )
-        for into, classes in ((inside, count), (before, None)):
-            interval = Interval(
-                of_class.mean(), half, 0.95, 600, "classes", count - 1, None, (0, 100), classes
-            )
-            into.append(interval.low <= truth <= interval.high)
-    assert np.mean(inside) > 0.92 > np.mean(before)
+        easy = rng.random(count) >= share
+        accuracy = np.where(easy, rng.normal(99.9, 0.05, count).clip(99.7, 100), 60.0)
+        half = stats.t.ppf(0.975, count - 1) * stats.sem(accuracy)
+        interval = Interval(accuracy.mean(), half, 0.95, 600, "classes", count - 1, None, (0, 100))
+        usual += interval.low <= truth <= interval.high
+        interval = replace(interval, classes=count)
+        extended += interval.low <= truth <= interval.high
+    assert extended > 0.92 * 400 > usual
 
 
 def test_a_plan_is_of_a_difference():
@@ -351,59 +310,42 @@ def test_a_plan_is_of_a_difference():
     tasks = sample_closed(labels, tasks=50, shots=1, queries=3)
     right = np.random.default_rng(0).integers(0, 2, (2, *tasks.query.shape))
     places = tasks.support, tasks.query, labels
-    first, pair = (
-        three_intervals(right[0] == 1, *places),
-        three_intervals(right[0] - right[1], *places),
-    )
     shape = dict(images_per_class=12, n_classes=6, ways=5, shots=1, difference=0.1)
-    assert plan(pair, **shape).n_tasks > 1
-    for pilot in (first, three_intervals(100 * right[0], *places, bounds=(0, 100))):
-        with pytest.raises(
-            InputError, match="pilot: its values lie between 0 and 1(00)?, as those of one method"
-        ):
-            plan(pilot, **shape)
-    with pytest.raises(InputError, match="difference = 1e-300; more than 4.6e"):
-        plan(pair, **shape | {"difference": 1e-300})
+    assert plan(three_intervals(right[0] - right[1], *places), **shape).n_tasks > 1
+    with pytest.raises(InputError, match="pilot: its values lie between 0 and 1, as those of one"):
+        plan(three_intervals(right[0] == 1, *places), **shape)
 
 
 def tiny(spanning, seed, count=5):
     """Images of three classes, an image a cell: features, classes and groups, which may span classes."""
     rng = np.random.default_rng(seed)
     labels = np.arange(3).repeat(count)
-    groups = (
-        np.concatenate([rng.permutation(count + 2)[:count] for _ in range(3)])
-        if spanning
-        else np.arange(len(labels))
-    )
-    style = rng.normal(size=(groups.max() + 1, 2))
-    return (
-        rng.normal(size=(3, 2))[labels]
-        + 0.8 * style[groups]
-        + 0.6 * rng.normal(size=(len(labels), 2)),
-        labels,
-        groups,
-    )
+    groups = np.arange(len(labels))
+    if spanning:
+        groups = np.concatenate([rng.permutation(count + 2)[:count] for _ in range(3)])
+    style = rng.normal(size=(groups.max() + 1, 2))[groups]
+    x = rng.normal(size=(3, 2))[labels] + 0.8 * style + 0.6 * rng.normal(size=(len(labels), 2))
+    return x, labels, groups
 
 
-def all_apart(x, labels, groups, kept_tasks, steps):
-    """Every 2-way 1-shot 1-query task that keeps groups apart: images, right or wrong, and its probability."""
-    out = []
-    for a, b in combinations(range(3), 2):
-        part = [[i for i in kept_tasks if labels[i] == c] for c in (a, b)]
-        for support in product(*part):
-            held = {groups[i] for i in support}
-            options = [[i for i in images if groups[i] not in held] for images in part]
-            for query in product(*options):
-                chance = 1 / (3 * len(part[0]) * len(part[1]) * len(options[0]) * len(options[1]))
-                out.append((*support, *query, chance))
-    out = np.array(out)
-    support, query = out[:, :2].astype(int), out[:, 2:4].astype(int)
-    return support, query, moved(x, support, query, steps), out[:, 4]
+def all_apart(x, labels, groups, images, steps):
+    """Every 2-way 1-shot 1-query task of these images that keeps groups apart: images, right or wrong, chance."""
+    places, chances = [], []
+    for classes in combinations(range(3), 2):
+        supports = list(product(*([i for i in images if labels[i] == c] for c in classes)))
+        for support in supports:
+            held = groups[list(support)]
+            free = [i for i in images if groups[i] not in held]
+            queries = list(product(*([i for i in free if labels[i] == c] for c in classes)))
+            places += [support + query for query in queries]
+            chances += [1 / (3 * len(supports) * len(queries))] * len(queries)
+    support, query = np.split(np.array(places), 2, axis=1)
+    return support, query, moved(x, support, query, steps), np.array(chances)
 
 
 @pytest.mark.parametrize("spanning, steps", list(product([False, True], [0, 3])))
 def test_tasks_kept_apart_against_all_tasks_without_each_group(spanning, steps):
-    result, expected = 0.0, 0.0
+    estimates, truths = [], []
     for seed in range(3):
         x, labels, groups = tiny(spanning, seed)
         *tasks, chance = all_apart(x, labels, groups, range(len(x)), steps)
@@ -412,98 +354,56 @@ def test_tasks_kept_apart_against_all_tasks_without_each_group(spanning, steps):
         for group in np.unique(groups):
             *_, right, left = all_apart(x, labels, groups, np.flatnonzero(groups != group), steps)
             changes.append(mean - right.mean(axis=1) @ left)
-        truth = (1 - 1 / 5) * np.square(changes).sum()
-        rng = np.random.default_rng(seed)
-        images = rng.choice(len(chance), 40_000, p=chance)
-        support, query, right = (part[images] for part in tasks)
+        truths.append((1 - 1 / 5) * np.square(changes).sum())
+        drawn_tasks = np.random.default_rng(seed).choice(len(chance), 40_000, p=chance)
+        support, query, right = (array[drawn_tasks] for array in tasks)
         kin = dict(groups=groups, group_disjoint=True, transductive=steps > 0)
-        interval = three_intervals(right, support, query, labels, **kin)
-        assert interval.closed.mean == pytest.approx(mean, abs=0.01)
-        assert interval.image_variance == pytest.approx(truth, rel=0.06)
-        result, expected = result + interval.image_variance, expected + truth
-    assert result == pytest.approx(expected, rel=0.03)
+        intervals = three_intervals(right, support, query, labels, **kin)
+        assert intervals.closed.mean == pytest.approx(mean, abs=0.01)
+        estimates.append(intervals.image_variance)
+    assert estimates == pytest.approx(truths, rel=0.06)
+    assert sum(estimates) == pytest.approx(sum(truths), rel=0.03)
 
 
 def test_groups_of_which_tasks_leave_one_are_told():
     """Four groups, with images in every class: the supports of three classes hold three, and a query is of the last."""
     labels, groups = np.arange(6).repeat(8), np.tile(np.arange(4).repeat(2), 6)
     tasks = sample_closed(labels, tasks=100, ways=3, shots=1, queries=1, groups=groups)
-    with pytest.raises(
-        InputError, match="^groups: a class has too few to leave one out; fewer shots"
-    ):
-        three_intervals(
-            np.ones((100, 3)),
-            tasks.support,
-            tasks.query,
-            labels,
-            groups=groups,
-            group_disjoint=True,
-        )
+    answers = np.ones((100, 3)), tasks.support, tasks.query, labels
+    with pytest.raises(InputError, match="^groups: a class has too few to leave one out"):
+        three_intervals(*answers, groups=groups, group_disjoint=True)
 
 
 def test_the_influence_of_tasks_kept_apart_agrees_with_the_three_intervals():
     rng = np.random.default_rng(0)
     labels = np.arange(6).repeat(40)
-    groups = np.arange(6).repeat(40) * 100 + rng.integers(0, 14, 240)
+    groups = labels * 100 + rng.integers(0, 14, 240)
     tasks = sample_closed(labels, tasks=20_000, ways=4, shots=1, queries=3, groups=groups)
-    skill = rng.normal(size=2000)[groups % 2000]
+    skill = rng.normal(size=600)[groups]
     right = 100.0 * (skill[tasks.query] + rng.normal(size=tasks.query.shape) > -0.5)
     images = np.concatenate([tasks.support, tasks.query], axis=1)
-    exact = three_intervals(
-        right, tasks.support, tasks.query, labels, groups=groups, group_disjoint=True
-    )
-    intervals = influence(
-        right.mean(axis=1), images, labels, groups=groups, group_disjoint=True
-    ).intervals()
+    kin = dict(groups=groups, group_disjoint=True)
+    exact = three_intervals(right, tasks.support, tasks.query, labels, **kin)
+    intervals = influence(right.mean(axis=1), images, labels, **kin).intervals()
     assert intervals.image_variance == pytest.approx(exact.image_variance, rel=0.15)
     assert intervals.class_variance == pytest.approx(exact.class_variance, rel=0.15)
 
 
-def test_a_class_that_no_task_holds_changes_nothing_where_groups_are_apart():
+def test_classes_of_one_kind_count_together_where_groups_are_apart():
     labels, groups = np.arange(6).repeat(8), np.arange(48) // 2
-    held = labels < 5
-    tasks = sample_closed(
-        labels[held], groups=groups[held], ways=3, shots=1, queries=1, tasks=600, seed=0
-    )
-    right = 1.0 * (np.random.default_rng(0).random((600, 3)) < 0.6)
-    places = right, tasks.support, tasks.query
-    intervals = three_intervals(*places, labels, groups=groups, group_disjoint=True)
-    assert intervals == three_intervals(
-        *places, labels[held], groups=groups[held], group_disjoint=True
-    )
-
-
-def test_groups_of_classes_are_those_of_the_classes_that_tasks_hold():
-    """Tasks that keep groups apart, and a first class that none of them holds."""
-    labels, groups = np.arange(7).repeat(8), np.arange(56) // 2
-    kin, held = (labels + 1) // 2, labels > 0
-    tasks = sample_closed(
-        labels[held], groups=groups[held], ways=3, shots=1, queries=2, tasks=600, seed=0
-    )
-    values = np.random.default_rng(0).normal(70, 9, 600)
+    kinds = labels // 2
+    tasks = sample_closed(labels, groups=groups, ways=3, shots=1, queries=2, tasks=600, seed=0)
     images = np.concatenate([tasks.support, tasks.query], axis=1)
-    intervals = influence(
-        values,
-        images,
-        labels[held],
-        groups=groups[held],
-        class_groups=kin[held],
-        group_disjoint=True,
-    ).intervals()
-    whole_set = influence(
-        values, images + 8, labels, groups=groups, class_groups=kin, group_disjoint=True
-    ).intervals()
-    assert whole_set.classes == intervals.classes and whole_set.images == intervals.images
-    hard = values + 5 * (kin[held][tasks.support] == 1).sum(axis=1)  # classes of one kind are alike
-    arguments = dict(groups=groups[held], group_disjoint=True)
-    element, kinds = (
-        influence(hard, images, labels[held], class_groups=part, **arguments).intervals()
-        for part in (None, kin[held])
+    values = np.random.default_rng(0).normal(70, 9, 600)
+    values += 5 * (kinds[tasks.support] == 1).sum(axis=1)  # classes of one kind are alike
+    single, together = (
+        influence(
+            values, images, labels, groups=groups, class_groups=class_groups, group_disjoint=True
+        ).intervals()
+        for class_groups in (None, kinds)
     )
-    assert (
-        kinds.image_variance == element.image_variance
-        and kinds.class_variance > 1.3 * element.class_variance > 0
-    )
+    assert together.image_variance == single.image_variance
+    assert together.class_variance > 1.3 * single.class_variance > 0
 
 
 def test_groups_are_refused_for_what_the_tasks_hold():
@@ -518,48 +418,41 @@ def test_groups_are_refused_for_what_the_tasks_hold():
 
 def test_bounds_are_those_that_are_given(run):
     values, *places = run(200)
-    percent, share = (
+    percent, shares = (
         three_intervals(values / unit, *places, bounds=(0, 100 / unit)) for unit in (1, 100)
     )
-    assert percent.images.bounds == percent.classes.bounds == (0, 100) and share.images.bounds == (
-        0,
-        1,
-    )
-    assert share.classes.low == pytest.approx(percent.classes.low / 100)
+    assert percent.images.bounds == percent.classes.bounds == (0, 100)
+    assert shares.classes.low == pytest.approx(percent.classes.low / 100)
     without = three_intervals(values, *places).images
     assert without.bounds is None and without.high == without.mean + without.half_width
     from_tasks = influence(values.mean(axis=1), places[0], places[2])
     assert from_tasks.intervals(bounds=(0, 100)).images.bounds == (0, 100)
-    for call in (
-        lambda b: three_intervals(values, *places, bounds=b),
-        lambda b: from_tasks.intervals(bounds=b),
-    ):
-        with pytest.raises(InputError, match="mean = .*; 0 to 1 is allowed"):
-            call((0, 1))
+    with pytest.raises(InputError, match="mean = .*; 0 to 1 is allowed"):
+        from_tasks.intervals(bounds=(0, 1))
 
 
-@pytest.mark.parametrize("grouped", [{}, {"groups": 2}, {"class_groups": 24}], ids=str)
+@pytest.mark.parametrize("sizes", [{}, {"groups": 2}, {"class_groups": 24}], ids=str)
+@pytest.mark.parametrize("is_disjoint", [False, True])
 @pytest.mark.parametrize("function", ["three_intervals", "influence"])
-def test_images_of_classes_that_no_task_holds_do_not_matter(function, grouped):
-    labels, extra = np.arange(8).repeat(12), np.full(7, -1)  # of a class before all others
-    tasks = sample_closed(labels, tasks=60, ways=4, shots=2, queries=3)
+def test_images_of_classes_that_no_task_holds_do_not_matter(function, is_disjoint, sizes):
+    """With seven images more, of a class before all others."""
+    sizes = sizes | {"groups": 2} if is_disjoint else sizes
+    labels = np.arange(8).repeat(12)
+    groups = {name: np.arange(96) // size for name, size in sizes.items()}
+    drawn_by = groups["groups"] if is_disjoint else None
+    tasks = sample_closed(labels, tasks=60, ways=4, shots=2, queries=3, groups=drawn_by)
     right = np.random.default_rng(0).random(tasks.query.shape) < 0.4 + 0.06 * labels[tasks.query]
-    groups = {name: np.arange(96) // size for name, size in grouped.items()}
 
-    def intervals(shift, labels, groups):
-        support, query = tasks.support + shift, tasks.query + shift
+    def intervals(extra):
+        by_image = {name: np.r_[np.full(extra, -1), group] for name, group in groups.items()}
+        arguments = np.r_[np.full(extra, -1), labels], by_image | {"group_disjoint": is_disjoint}
+        support, query = tasks.support + extra, tasks.query + extra
         if function == "three_intervals":
-            return three_intervals(1.0 * right, support, query, labels, **groups)
-        return influence(
-            right.mean(axis=1), np.concatenate([support, query], axis=1), labels, **groups
-        ).intervals()
+            return three_intervals(1.0 * right, support, query, arguments[0], **arguments[1])
+        images = np.concatenate([support, query], axis=1)
+        return influence(right.mean(axis=1), images, arguments[0], **arguments[1]).intervals()
 
-    without = intervals(0, labels, groups)
-    with_extra = intervals(
-        7, np.r_[extra, labels], {name: np.r_[extra, group] for name, group in groups.items()}
-    )
-    for kind in ("closed", "images", "classes"):
-        first, second = getattr(without, kind), getattr(with_extra, kind)
+    for first, second in zip(*(map(vars(intervals(extra)).get, KINDS) for extra in (0, 7))):
         assert (first.mean, first.half_width, first.df) == pytest.approx(
             (second.mean, second.half_width, second.df)
         )

@@ -55,9 +55,7 @@ def test_classes_are_in_equally_many_tasks_to_within_one(sizes, ways, shots, que
         label = labels[index].reshape(count, ways, per_class)
         assert (label == label[..., :1]).all()
         assert (np.diff(np.sort(label[..., 0])) > 0).all()
-    for first in range(
-        2, count + 1
-    ):  # also of the first tasks, so that a smaller number keeps the balance
+    for first in range(2, count + 1):  # a smaller number of tasks is balanced too
         often = uses(tasks[:first], labels)[0]
         assert len(often) == min(len(times), first * ways)
         assert max(often.values()) - min(often.values()) <= (len(often) == len(times))
@@ -90,20 +88,15 @@ def test_the_mean_of_balanced_tasks_is_the_mean_in_which_classes_count_alike():
     """Of a value of each class alone: the balanced mean is the plain mean of the classes, the usual one is not."""
     labels = np.repeat(np.arange(8), SIZES)
     value = np.arange(8.0) ** 2
-    means = {
-        balanced: [
-            value[
-                labels[
-                    sample_open(labels, ways=4, shots=5, queries=5, seed=s, balanced=balanced).query
-                ]
-            ].mean()
-            for s in range(60)
-        ]
-        for balanced in (True, False)
-    }
-    assert np.ptp(means[True]) == 0  # 8 classes, twice each: four tasks of four, whatever the seed
-    assert means[True][0] == pytest.approx(value.mean())
-    assert abs(np.mean(means[False]) - value.mean()) > 1
+
+    def means(balanced):
+        shape = dict(ways=4, shots=5, queries=5, balanced=balanced)
+        draws = (sample_open(labels, seed=seed, **shape) for seed in range(60))
+        return np.array([value[labels[tasks.query]].mean() for tasks in draws])
+
+    # 8 classes, twice each: four tasks of four, whatever the seed.
+    assert means(balanced=True) == pytest.approx(value.mean())
+    assert abs(means(balanced=False).mean() - value.mean()) > 1
 
 
 def test_the_usual_draw_is_the_one_without_balance():

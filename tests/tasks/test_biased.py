@@ -1,6 +1,7 @@
 """Biased tasks: what the paper asks of each, and that starting again from scratch gives the same distribution."""
 
 import re
+from dataclasses import replace
 from fractions import Fraction
 from itertools import combinations, permutations, product
 from math import prod
@@ -23,9 +24,8 @@ METHODS = [("SC1", "QC3"), ("SC2", "QC2"), ("SC3", "QC1"), ("SC3", "QC2"), ("SC3
 def world(seed, sizes, attributes, share=0.4):
     """Shuffled labels, and attributes that images have at random, each with a frequency of its own a class."""
     rng = np.random.default_rng(seed)
-    labels = rng.permutation(
-        np.repeat(np.arange(len(sizes)) * 3, sizes)
-    )  # labels need not be 0, 1, 2, …
+    # Labels need not be 0, 1, 2, …
+    labels = rng.permutation(np.repeat(np.arange(len(sizes)) * 3, sizes))
     often = rng.beta(share * 2, (1 - share) * 2, (len(sizes), attributes))
     return labels, rng.random((len(labels), attributes)) < often[labels // 3]
 
@@ -43,38 +43,51 @@ def cases(draw):
 def parts(labels, has, classes, attributes):
     """By class of a task: all its images, those with its attribute and those with another class's attribute."""
     for k, c in enumerate(classes):
-        is_of_class = labels == c
-        others = has[:, np.delete(attributes, k)].any(axis=1)
-        has_own = is_of_class & has[:, attributes[k]]
-        yield (
-            set(np.flatnonzero(is_of_class)),
-            set(np.flatnonzero(has_own)),
-            set(np.flatnonzero(others)),
-        )
+        has_others = has[:, np.delete(attributes, k)].any(axis=1)
+        sets = labels == c, (labels == c) & has[:, attributes[k]], has_others
+        yield tuple(set(np.flatnonzero(is_in)) for is_in in sets)
 
 
 def candidates_of_support(support, images, has_own, others):
     return {"SC1": images, "SC2": has_own, "SC3": has_own - others}[support]
 
 
-def choices(labels, has, ways, shots, queries, support):
+def is_enough(images, has_own, others, *, shots, queries, support):
+    """Whether a class has images for its support and its query."""
+    needed = queries + shots if support == "SC1" else queries
+    candidates = candidates_of_support(support, images, has_own, others)
+    return len(candidates) >= shots and len(images - has_own) >= needed
+
+
+def choices(labels, has, ways, **shape):
     """Every set of (class, attribute) that starting again from scratch would accept, with its weight."""
-    names = np.unique(labels)
-    spurious = {
-        c: [a for a in range(has.shape[1]) if 0 < has[labels == c, a].mean() < 1] for c in names
-    }
+    spurious = {}
+    for c in np.unique(labels):
+        share = has[labels == c].mean(axis=0)
+        spurious[c] = np.flatnonzero((share > 0) & (share < 1)).tolist()
     weights = {}
-    for classes in combinations(names, ways):
+    for classes in combinations(spurious, ways):
         for attributes in product(*(spurious[c] for c in classes)):
-            is_feasible = len(set(attributes)) == ways
-            for images, has_own, others in parts(labels, has, classes, attributes):
-                candidates = candidates_of_support(support, images, has_own, others)
-                n_without = len(images) - len(has_own) - shots * (support == "SC1")
-                is_feasible &= len(candidates) >= shots and n_without >= queries
-            if is_feasible:
+            sets = parts(labels, has, classes, attributes)
+            if len(set(attributes)) == ways and all(is_enough(*s, **shape) for s in sets):
                 choice = frozenset(zip(classes, attributes))
                 weights[choice] = prod(Fraction(1, len(spurious[c])) for c in classes)
     return weights
+
+
+def candidates_of_query(images, has_own, others, *, support_images, queries, query):
+    """Images that a class's query may be of beside this support, and whether QC1 replaces the construction."""
+    candidates = images - has_own - support_images
+    if query == "QC1":
+        return candidates, False
+    is_short = len(candidates & others) < queries
+    return (candidates if is_short else candidates & others), is_short
+
+
+def are_lowest(images, scores, tolerance=0):
+    """Whether these images have the lowest of all scores."""
+    lowest_left = min((s for i, s in scores.items() if i not in images), default=np.inf)
+    return max(scores[i] for i in images) <= lowest_left + tolerance
 
 
 def check_frequencies(counts, weights):
@@ -94,9 +107,31 @@ def score(image, candidates, has, attributes):
     return sum(Fraction(int(has[list(candidates), a].sum()), len(candidates)) for a in free)
 
 
-@pytest.mark.parametrize(
-    "patience", [0, 500]
-)  # by attributes, where support is SC3, and by classes
+def by_task(tasks, attribute, labels):
+    """Classes, attributes and, of each class, the images of support and query (as sets) of each task."""
+    for support, query, attributes in zip(tasks.support, tasks.query, attribute):
+        supports = support.reshape(tasks.ways, -1)
+        queries = query.reshape(tasks.ways, -1)
+        assert len({*support, *query}) == support.size + query.size
+        images = [(set(s), set(q)) for s, q in zip(supports, queries)]
+        yield labels[supports[:, 0]], attributes, images
+
+
+def checked_class(images, sets, attributes, has, *, queries, support, query):
+    """Check the support and the query of a class in a task; whether QC1 replaced the construction of the query."""
+    support_images, queried = images
+    assert support_images <= candidates_of_support(support, *sets)
+    candidates, is_short = candidates_of_query(
+        *sets, support_images=support_images, queries=queries, query=query
+    )
+    assert queried <= candidates
+    if query == "QC3":
+        assert are_lowest(queried, {i: score(i, candidates, has, attributes) for i in candidates})
+    return is_short
+
+
+# By attributes, where support is SC3, and by classes.
+@pytest.mark.parametrize("patience", [0, 500])
 @settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(case=cases())
 def test_a_task_has_what_its_construction_asks_for(monkeypatch, patience, case):
@@ -109,31 +144,15 @@ def test_a_task_has_what_its_construction_asks_for(monkeypatch, patience, case):
         assert "\n" not in str(error.value)
         return
     tasks, attribute = sample_biased(labels, has, tasks=12, seed=3, **shape, **methods)
-    shots, queries, ways = shape["shots"], shape["queries"], shape["ways"]
-    assert attribute.shape == (12, ways) and tasks.sampler["relaxed"] == 0
+    assert attribute.shape == (12, shape["ways"]) and tasks.sampler["relaxed"] == 0
     assert tasks.sampler["sampling"] == "biased"
-    fallbacks = 0
-    for support, query, attributes in zip(tasks.support, tasks.query, attribute):
-        assert len({*support, *query}) == ways * (shots + queries)
-        classes = labels[support[::shots]]
-        assert frozenset(zip(classes, attributes)) in possible
-        supports, queries_by_class = support.reshape(ways, shots), query.reshape(ways, queries)
-        for s, q, sets in zip(supports, queries_by_class, parts(labels, has, classes, attributes)):
-            assert set(s) <= candidates_of_support(methods["support"], *sets)
-            images, has_own, others = sets
-            candidates = images - has_own - set(s)
-            if methods["query"] != "QC1":
-                if len(candidates & others) >= queries:
-                    candidates &= others
-                else:
-                    fallbacks += 1
-            assert set(q) <= candidates
-            if methods["query"] == "QC3":
-                scores = {i: score(i, candidates, has, attributes) for i in candidates}
-                assert max(scores[i] for i in q) <= min(
-                    (scores[i] for i in candidates - set(q)), default=np.inf
-                )
-    assert tasks.sampler["fallbacks"] == fallbacks
+    fallbacks = [
+        checked_class(*sets, attributes, has, queries=shape["queries"], **methods)
+        for classes, attributes, images in by_task(tasks, attribute, labels)
+        for sets in zip(images, parts(labels, has, classes, attributes))
+    ]
+    chosen = [frozenset(zip(c, a)) for c, a, _ in by_task(tasks, attribute, labels)]
+    assert possible.keys() >= {*chosen} and tasks.sampler["fallbacks"] == sum(fallbacks)
     fewer, first_attributes = sample_biased(labels, has, tasks=5, seed=3, **shape, **methods)
     assert fewer.digest == tasks[:5].digest and (first_attributes == attribute[:5]).all()
 
@@ -150,23 +169,19 @@ def test_choices_are_those_of_starting_again_from_scratch(
     labels, has = world(seed, (14, 16, 22, 15), 5, share)
     shape = dict(ways=3, shots=2, queries=3)
     possible = choices(labels, has, **shape, support=support)
-    assert 20 < len(possible) < len(choices(labels, has, 3, 0, 0, "SC2"))  # some are refused
+    everything = choices(labels, has, 3, shots=0, queries=0, support="SC2")
+    assert 20 < len(possible) < len(everything)  # some are refused
     # The first tasks of many draws: later ones profit from what the sampler has learnt of its bounds.
     runs = [
         sample_biased(labels, has, tasks=2, seed=s, support=support, query="QC1", **shape)
         for s in range(1000)
     ]
-    images, attribute = (
-        np.concatenate([r[0].support for r in runs]),
-        np.concatenate([r[1] for r in runs]),
-    )
-    check_frequencies(
-        [frozenset(zip(labels[s[::2]], a)) for s, a in zip(images, attribute)], possible
-    )
+    classes = np.concatenate([labels[tasks.support[:, ::2]] for tasks, _ in runs])
+    attribute = np.concatenate([attribute for _, attribute in runs])
+    check_frequencies([frozenset(zip(*pair)) for pair in zip(classes, attribute)], possible)
     assert len(set(possible.values())) > 1  # classes differ in their numbers of spurious attributes
-    # the order of the classes, too, is any
-    first = np.bincount(labels[images[:, 0]] // 3, minlength=4)
-    third = np.bincount(labels[images[:, 4]] // 3, minlength=4)
+    # The order of the classes, too, is any.
+    first, third = (np.bincount(classes[:, place] // 3, minlength=4) for place in (0, 2))
     assert stats.chi2_contingency([first, third]).pvalue > 1e-3
 
 
@@ -175,9 +190,8 @@ def test_every_candidate_is_equally_likely():
     labels = np.repeat([0, 1], 12)
     has = np.zeros((24, 2), dtype=bool)
     has[:8, 0] = has[12:20, 1] = True
-    has[6:10, 1] = has[18:22, 0] = (
-        True  # of class 0, 6 images suit the support; 2 the query across classes, 4 within
-    )
+    # Of class 0, 6 images suit the support; 2 the query across classes, 4 within.
+    has[6:10, 1] = has[18:22, 0] = True
 
     def counts(index, attribute):
         """How often the images of class 0 are drawn where each class has the attribute of its number."""
@@ -248,19 +262,13 @@ def test_weight_of_a_set_is_the_permanent_and_only_possible_classes_are_drawn(wa
     "change, message",
     [
         (dict(ways=7), "ways = 7; the data have 6 classes"),
-        (
-            dict(shots=11),
-            "0 of 6 classes have an attribute that 11 images have and 3 lack; none has 0, 1, 2, 3, 4 and 1",
-        ),
-        (dict(queries=50), "that 2 images have and 50 lack"),
+        (dict(shots=11), "0 of 6 classes have an attribute that 11 images have and 3 lack"),
         (dict(support="SC4"), "support = SC4; SC1, SC2, SC3 are allowed"),
         (dict(query="QC0"), "query = QC0; QC1, QC2, QC3"),
         (dict(variant="released", query="QC1"), "the released variant knows SC3 and QC3 only"),
-        (
-            dict(variant="released", shots=11),
-            "that, in a class, 11 images have and 3 lack: 0; at least 3",
-        ),
+        (dict(variant="released", shots=11), "11 images have and 3 lack: 0; at least 3"),
         (dict(shots=(1, 2, 3)), "equal numbers per class"),
+        (dict(queries=(1, 2, 3)), "equal numbers per class"),
         (dict(tasks=1), "tasks = 1; a whole number of at least 2"),
         (dict(seed=-1), "seed = -1"),
         (dict(attributes=np.zeros((60, 4))), "bool (images, attributes) are needed"),
@@ -293,11 +301,9 @@ def test_where_no_task_can_be_built_the_error_says_which_condition_fails_for_whi
         sample_biased(labels, has, **shape, support="SC2")
     # Each two go together, three never do: half of the images with an attribute have the one, half the other.
     has[:] = False
-    for c in range(3):
+    for c, images in enumerate(has[:30].reshape(3, 10, 4)):
         a, b = {0, 1, 2} - {c}
-        has[10 * c : 10 * c + 6, c] = has[10 * c : 10 * c + 3, a] = has[
-            10 * c + 3 : 10 * c + 6, b
-        ] = True
+        images[:6, c] = images[:3, a] = images[3:6, b] = True
     sample_biased(labels, has, tasks=2, ways=2, shots=3, queries=4)
     with pytest.raises(
         InputError,
@@ -306,31 +312,33 @@ def test_where_no_task_can_be_built_the_error_says_which_condition_fails_for_whi
         sample_biased(labels, has, **shape)
 
 
+def attributes_by_class(labels, has, shots, queries):
+    """(C, A) attributes that enough images of a class have for a support, and lack for a query."""
+    counts = [
+        [has[labels == c].sum(axis=0), (~has[labels == c]).sum(axis=0)] for c in np.unique(labels)
+    ]
+    return np.array([(count >= shots) & (left >= queries) for count, left in counts])
+
+
 def released_choices(labels, has, ways, shots, queries):
     """Every choice of the released code, if images never fall short, with its weight."""
-    names = np.unique(labels)
-    count = np.array([has[labels == c].sum(axis=0) for c in names])
-    size = np.array([[np.sum(labels == c)] for c in names])
-    fits = (count >= shots) & (size - count >= queries)
-    out = {}
+    fits = attributes_by_class(labels, has, shots, queries)
+    weights = {}
 
     def add(attributes, classes, weight):
         k = len(classes)
         if k == ways:
             choice = frozenset(zip(classes, attributes))
-            out[choice] = out.get(choice, 0) + weight
+            weights[choice] = weights.get(choice, 0) + weight
             return
-        others = np.delete(attributes, k)
-        able = fits[:, attributes[k]] & fits[:, others].any(axis=1)
-        allowed = [c for c in np.flatnonzero(able) if c not in classes]
+        is_able = fits[:, attributes[k]] & fits[:, np.delete(attributes, k)].any(axis=1)
+        allowed = [c for c in np.flatnonzero(is_able) if c not in classes]
         for c in allowed:
             add(attributes, (*classes, c), weight / len(allowed))
 
-    for chosen in combinations(np.flatnonzero(fits.any(axis=0)), ways):
-        for attributes in sorted(set(product(chosen, repeat=ways))):
-            if len(set(attributes)) == ways:
-                add(attributes, (), 1.0)
-    return out
+    for attributes in permutations(np.flatnonzero(fits.any(axis=0)), ways):
+        add(attributes, (), 1.0)
+    return weights
 
 
 def test_released_variant_draws_attributes_first():
@@ -361,27 +369,22 @@ def test_released_variant_ranks_by_the_number_of_other_attributes(seed):
     except InputError as error:
         assert "tries made no task" in str(error) or "at least 3 are needed" in str(error)
         return
-    count = np.array([has[labels == c].sum(axis=0) for c in np.unique(labels)])
-    size = np.bincount(labels)[::3, None]
-    pool = np.flatnonzero(((count >= 2) & (size - count >= 5)).any(axis=0))
+    pool = np.flatnonzero(attributes_by_class(labels, has, shots=2, queries=5).any(axis=0))
     fallbacks = relaxed = 0
-    for support, query, attributes in zip(tasks.support, tasks.query, attribute):
-        sets = parts(labels, has, labels[support[::2]], attributes)
-        for s, q, (images, has_own, others) in zip(
-            support.reshape(3, 2), query.reshape(3, 5), sets
-        ):
-            s, q, candidates = set(s), set(q), images - has_own
-            assert s <= has_own
-            relaxed += not s.isdisjoint(others)
-            if q <= others and len(candidates & others) >= 5:
+    for classes, attributes, images in by_task(tasks, attribute, labels):
+        sets = parts(labels, has, classes, attributes)
+        for (support, query), (of_class, has_own, others) in zip(images, sets):
+            candidates = of_class - has_own
+            assert support <= has_own
+            relaxed += not support.isdisjoint(others)
+            if query <= others and len(candidates & others) >= 5:
                 candidates &= others
             else:
                 fallbacks += 1
-            assert q <= candidates
+            assert query <= candidates
             x = has[sorted(candidates)][:, np.setdiff1d(pool, attributes)]
-            scores = dict(zip(sorted(candidates), np.log(x * x.mean(axis=0) + 1e-10).sum(axis=1)))
-            lowest_left = min((scores[i] for i in candidates - q), default=np.inf)
-            assert max(scores[i] for i in q) <= lowest_left + 1e-6 or not (q <= others or fallbacks)
+            scores = np.log(x * x.mean(axis=0) + 1e-10).sum(axis=1)
+            assert are_lowest(query, dict(zip(sorted(candidates), scores)), tolerance=1e-6)
     assert relaxed == tasks.sampler["relaxed"] and fallbacks <= tasks.sampler["fallbacks"]
 
 
@@ -404,9 +407,8 @@ def test_released_variant_relaxes_and_gives_up():
     with pytest.raises(InputError, match=says) as error:
         sample_biased(labels, has, **shape, variant="released")
     counts = re.findall(r"(\S+) (?:found )?no (?:class|support|query)", str(error.value))
-    assert (
-        len(counts) == 3 and sum(int(n.replace(",", "")) for n in counts) == 20_000
-    )  # each try failed once
+    assert len(counts) == 3
+    assert sum(int(n.replace(",", "")) for n in counts) == 20_000  # each try failed once
     has[24:48] = False  # one class has all attributes, so the second finds none
     with pytest.raises(InputError, match="20,000 found no class for an attribute, 0 no support"):
         sample_biased(labels, has, **{**shape, "shots": 2}, variant="released")
@@ -423,18 +425,22 @@ def test_matched_tasks_hold_the_same_classes_and_any_images():
     labels, has = world(1, (30, 35, 40, 30, 30), 6, 0.5)
     tasks, _ = sample_biased(labels, has, tasks=3000, ways=3, shots=2, queries=4, seed=1)
     matched = sample_matched(labels, tasks, seed=5)
-    assert (labels[matched.support] == labels[tasks.support]).all() and (
-        labels[matched.query] == labels[tasks.query]
-    ).all()
+    for name in ("support", "query"):
+        images = getattr(matched, name)
+        assert (labels[images] == labels[getattr(tasks, name)]).all()
+        counts = np.bincount(images[labels[images] == 3], minlength=len(labels))[labels == 3]
+        assert stats.chisquare(counts).pvalue > 1e-3
     images = np.concatenate([matched.support, matched.query], axis=1)
     assert (np.diff(np.sort(images, axis=1)) > 0).all()
-    for part in (matched.support, matched.query):
-        counts = np.bincount(part[labels[part] == 3], minlength=len(labels))[labels == 3]
-        assert stats.chisquare(counts).pvalue > 1e-3
     assert matched[:7].digest == sample_matched(labels, tasks, seed=5)[:7].digest
     assert matched.digest != sample_matched(labels, tasks, seed=6).digest
     with pytest.raises(InputError, match="fewer images than shots"):
         sample_matched(np.arange(len(labels)), tasks)
+    padded = (
+        np.pad(x, [(0, 0), (0, 1)], constant_values=-1) for x in (tasks.query, tasks.query_label)
+    )
+    with pytest.raises(InputError, match="equal numbers are needed"):
+        sample_matched(labels, replace(tasks, **dict(zip(("query", "query_label"), padded))))
 
 
 def test_gaps_are_those_of_the_worst_class():

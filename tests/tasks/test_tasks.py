@@ -184,18 +184,13 @@ def test_the_usual_task_has_five_ways_and_shots_and_fifteen_queries(draw):
 
 @pytest.mark.parametrize("groups", [None, np.arange(180)])
 def test_a_switch_that_is_none_is_named(groups):
-    message = "skip_small_classes = yes; True or False is allowed"
-    refuses(
-        lambda: sample_closed(LABELS, tasks=2, groups=groups, skip_small_classes="yes"), message
-    )
-    refuses(lambda: sample_open(LABELS, groups=groups, skip_small_classes="yes"), message)
+    options = dict(groups=groups, skip_small_classes="yes")
+    for draw in (partial(sample_closed, tasks=2), sample_open):
+        refuses(lambda: draw(LABELS, **options), "skip_small_classes = yes; True or False")
 
 
 def test_classes_with_too_few_groups_are_named():
-    labels, groups = (
-        np.array([*"aaaabbbbbbcccccccc"]),
-        np.array([0, 0, 1, 1, *range(2, 8), *range(8, 16)]),
-    )
+    labels, groups = np.array([*"aaaabbbbbbcccccccc"]), np.r_[0, 0, 1, 1, 2:16]
     counts = np.full(2, 1), np.full(2, 2)
     assert Cells.of(labels, groups, 2, *counts, skip_small_classes=True).left_out == ["a"]
 
@@ -207,9 +202,7 @@ def test_a_class_needs_groups_for_the_largest_sample_and_those_of_the_largest_ot
     refuses(lambda: sample_closed(np.arange(3).repeat(4), groups=np.arange(12), **shape), message)
     # All groups have images of both classes, and the other class may have 2 in its support.
     shape = dict(tasks=4, ways=2, shots=[1, 2], queries=1)
-    message = (
-        "another group, and 2 more that other classes of a task may hold; class 0 has 4 groups"
-    )
+    message = "and 2 more that other classes of a task may hold; class 0 has 4 groups"
     groups = np.tile(np.arange(4), 2)
     refuses(lambda: sample_closed(np.arange(2).repeat(4), groups=groups, **shape), message)
 
@@ -270,10 +263,6 @@ def test_more_tasks_than_memory_are_refused_at_once():
         (dict(support_label=np.array([[0, -1], [0, 1]])), "padding"),
         (dict(support=np.array([[0.0, 1.0], [2.0, 3.0]])), "integers"),
         (dict(query=np.full((2, 2), -1), query_label=np.full((2, 2), -1)), "is empty"),
-        (
-            dict(query=np.zeros((2, 0), int), query_label=np.zeros((2, 0), int)),
-            "query: task 0 is empty",
-        ),
     ],
 )
 def test_tasks_refuse_arrays_that_do_not_fit(change, message):
@@ -330,13 +319,8 @@ def test_a_query_of_the_support_is_found(tasks, shots, queries, images, seed):
 
 def test_a_selection_of_checked_tasks_is_not_checked_again(monkeypatch):
     tasks = sample_closed(LABELS, tasks=9)
-    wanted = Tasks(
-        tasks.support[[2, 5]],
-        tasks.support_label[:2],
-        tasks.query[[2, 5]],
-        tasks.query_label[:2],
-        5,
-    )
+    names = "support", "support_label", "query", "query_label"
+    wanted = Tasks(*(getattr(tasks, name)[[2, 5]] for name in names), 5)
     for rows in (slice(0), 3):
         with pytest.raises(InputError):
             tasks[rows]
@@ -422,18 +406,13 @@ def test_groups_that_span_classes_are_drawn_by_the_law_that_is_stated():
             for q, r in product(*free):
                 expected[a, b, s, t, q, r] = 30_000 / 6 / 25 / len(free[0]) / len(free[1])
     assert observed.keys() <= expected.keys()
-    assert (
-        stats.chisquare([observed[key] for key in expected], list(expected.values())).pvalue > 1e-3
-    )
+    counts = [observed[key] for key in expected]
+    assert stats.chisquare(counts, list(expected.values())).pvalue > 1e-3
 
 
 @pytest.mark.parametrize(
     "change, message",
     [
-        (
-            dict(queries=4),
-            "shots + queries = 5, each of another group; class 0 has 4 groups (lower them",
-        ),
         (dict(groups=np.arange(4).repeat(10)), "groups: shape (40,); (48,)"),
         (dict(groups=[None] * 48), "groups = "),
         (
@@ -455,7 +434,4 @@ def test_open_tasks_of_groups_use_the_groups_up():
     tasks = sample_open(labels, ways=2, shots=1, queries=2, groups=np.arange(48).repeat(2))
     assert len(tasks) == 8  # 12 groups a class, 3 a task: 4 × 4 class places of which 2 make a task
     shape = dict(ways=2, shots=1, queries=5, groups=np.arange(24).repeat(2) // 2)
-    refuses(
-        lambda: sample_open(labels[:48], **shape),
-        "the data hold 1 task of 2 ways and up to 6 groups a class",
-    )
+    refuses(lambda: sample_open(labels[:48], **shape), "the data hold 1 task of 2 ways and up to 6")

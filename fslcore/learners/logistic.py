@@ -367,14 +367,20 @@ class _FixedHessian(NamedTuple):
         inverse = torch.cholesky_inverse(torch.linalg.cholesky(h * gram + lam * eye))
         v = mask @ inverse
         mean = v / v.sum(dim=-1, keepdim=True)
-        intercept = torch.ones_like(v[..., :1])
         if start is not None:
             fixed = fixed + start
-            mean = torch.zeros_like(mean)
-            intercept = 0 * intercept
-        project = inverse - v.mT @ mean
-        h = torch.full_like(lam, h)
-        return cls(gram, lam, y, h, mask, fixed, intercept, mean, project)
+            mean = 0 * mean
+        return cls(
+            gram=gram,
+            lam=lam,
+            y=y,
+            h=torch.full_like(lam, h),
+            mask=mask,
+            fixed=fixed,
+            intercept=torch.full_like(v[..., :1], start is None),
+            mean=mean,
+            project=inverse - v.mT @ mean,
+        )
 
     def step(self, point: "_Point") -> "tuple[_Point, Tensor]":
         """The next point, and the largest entry (T,) of the gradient before it."""

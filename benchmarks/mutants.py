@@ -46,7 +46,8 @@ ROOMS = {
     ),
     "tasks": (
         "fslcore/tasks",
-        "tests/tasks tests/misuse/test_arguments.py tests/misuse/test_tasks.py tests/book/test_difficulty.py",
+        "tests/tasks tests/misuse/test_arguments.py tests/misuse/test_tasks.py tests/book/test_difficulty.py"
+        " tests/book/estimation/test_resampled.py",
     ),
     "datasets": ("fslcore/datasets", "tests/datasets tests/misuse/test_images.py"),
     "models": ("fslcore/models", "tests/models"),

@@ -9,7 +9,9 @@ from scipy import stats as scipy_stats
 
 from fslbook import checks, published
 from fslbook.fewstab import audit, tables
+from fslcore import stats
 from fslcore.errors import InputError
+from fslcore.evaluation import Record
 from fslcore.paths import DATA
 from fslcore.stats import Interval
 
@@ -207,3 +209,22 @@ def test_the_two_parts_of_a_gap_add_up_for_every_learner():
         lambda r: r.mean
     )
     assert rows.groupby("row")["mean"].sum().tolist() == pytest.approx(gap.tolist())
+
+
+def test_gaps_are_those_of_the_worst_class():
+    rng = np.random.default_rng(0)
+    label = np.broadcast_to(np.arange(3).repeat(6), (50, 18))
+    random, biased = (
+        {name: Record(rng.random((50, 18)) < share, label) for name in ("ncc", "lr")}
+        for share in (0.8, 0.6)
+    )
+    r, a = (100 * x["lr"].by_class().mean(axis=2).min(axis=1) for x in (random, biased))
+    gaps = tables.gaps(random, biased, level=0.9).loc["lr"]
+    assert gaps["wAcc-R"] == stats.closed_interval(r, 0.9)
+    assert gaps["wAcc-A"] == stats.closed_interval(a, 0.9)
+    assert gaps["gap"] == stats.independent_interval(r, a, 0.9)
+    paired = tables.gaps(random, biased, paired=True)
+    assert paired.loc["lr", "gap"] == stats.paired_interval(r, a)
+    for records in ((random, {"ncc": biased["ncc"]}), ({}, {})):
+        with pytest.raises(InputError, match="the same are needed"):
+            tables.gaps(*records)

@@ -11,10 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 from scipy import stats
 
-from fslbook.fewstab.tables import gaps
 from fslcore.errors import InputError
-from fslcore.evaluation import Record
-from fslcore.stats import closed_interval, independent_interval, paired_interval
 from fslcore.tasks import sample_biased, sample_matched, weighted_sampler
 from fslcore.tasks.weighted_sampler import _AttributeTree, _matching, _matching_weights
 
@@ -345,9 +342,9 @@ def test_released_variant_draws_attributes_first():
     # Attributes of a class are on different images and frequent enough, so that only the classes can run out.
     labels = np.arange(4).repeat(60)
     has = np.zeros((240, 5), dtype=bool)
-    for c, of_class in enumerate(([0, 1, 2], [0, 1, 3], [1, 2, 3], [0, 2, 4])):
-        for i, a in enumerate(of_class):
-            has[60 * c + 12 * i : 60 * c + 12 * i + 12, a] = True
+    for block, a in enumerate([0, 1, 2, 0, 1, 3, 1, 2, 3, 0, 2, 4]):
+        image = 60 * (block // 3) + 12 * (block % 3)
+        has[image : image + 12, a] = True
     shape = dict(ways=3, shots=2, queries=3)
     possible = released_choices(labels, has, **shape)
     assert len(possible) > 20 and len(set(possible.values())) > 1
@@ -441,22 +438,3 @@ def test_matched_tasks_hold_the_same_classes_and_any_images():
     )
     with pytest.raises(InputError, match="equal numbers are needed"):
         sample_matched(labels, replace(tasks, **dict(zip(("query", "query_label"), padded))))
-
-
-def test_gaps_are_those_of_the_worst_class():
-    rng = np.random.default_rng(0)
-    label = np.broadcast_to(np.arange(3).repeat(6), (50, 18))
-    random, of_bias = (
-        {m: Record(rng.random((50, 18)) < p, label) for m in ("ncc", "lr")} for p in (0.8, 0.6)
-    )
-    table = gaps(random, of_bias, level=0.9)
-    r, a = (
-        100 * x["lr"].correct.reshape(50, 3, 6).mean(axis=2).min(axis=1) for x in (random, of_bias)
-    )
-    expected = [closed_interval(r, 0.9), closed_interval(a, 0.9), independent_interval(r, a, 0.9)]
-    assert table.loc["lr", ["wAcc-R", "wAcc-A", "gap"]].tolist() == expected
-    assert gaps(random, of_bias, paired=True).loc["lr", "gap"] == paired_interval(r, a)
-    with pytest.raises(InputError, match="the same are needed for both"):
-        gaps(random, {"ncc": of_bias["ncc"]})
-    with pytest.raises(InputError, match="the same are needed"):
-        gaps({}, {})

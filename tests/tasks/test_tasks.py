@@ -3,6 +3,7 @@
 import subprocess
 import sys
 from collections import Counter
+from dataclasses import replace
 from functools import partial
 from itertools import permutations, product
 
@@ -17,6 +18,7 @@ from fslcore.tasks import Tasks, resplits, sample_all, sample_closed, sample_ope
 from fslcore.tasks.grouped import Cells
 
 LABELS = np.repeat(np.arange(6), 30)
+ARRAYS = "support", "support_label", "query", "query_label"
 
 
 def refuses(call, message):
@@ -108,7 +110,6 @@ def test_closed_tasks(case):
 @pytest.mark.parametrize("sampler", ["closed", "open"])
 def test_every_class_and_every_image_is_equally_likely(sampler):
     labels = np.repeat(np.arange(8), 30)
-    classes, images, pairs = np.zeros(8), np.zeros(240), np.zeros((8, 8))
     if sampler == "closed":
         draws = [sample_closed(labels, tasks=4000, ways=3, shots=1, queries=2, seed=1)]
     else:  # the first two tasks of many draws: later ones depend on what is left
@@ -116,12 +117,11 @@ def test_every_class_and_every_image_is_equally_likely(sampler):
             sample_open(labels, ways=3, shots=1, queries=2, seed=s, max_tasks=2)[:1]
             for s in range(3000)
         ]
-    for tasks in draws:
-        np.add.at(classes, labels[tasks.support].ravel(), 1)
-        np.add.at(images, tasks.query.ravel(), 1)
-        np.add.at(pairs, (labels[tasks.support[:, 0]], labels[tasks.support[:, 1]]), 1)
-    assert stats.chisquare(classes).pvalue > 1e-3
-    assert stats.chisquare(images).pvalue > 1e-3
+    classes = labels[np.concatenate([tasks.support for tasks in draws])]
+    images = np.concatenate([tasks.query for tasks in draws])
+    assert stats.chisquare(np.bincount(classes.ravel())).pvalue > 1e-3
+    assert stats.chisquare(np.bincount(images.ravel(), minlength=240)).pvalue > 1e-3
+    pairs = np.bincount(8 * classes[:, 0] + classes[:, 1], minlength=64).reshape(8, 8)
     assert stats.chisquare(pairs[~np.eye(8, dtype=bool)]).pvalue > 1e-3
 
 
@@ -152,27 +152,17 @@ def test_open_sampling_is_linear_7_7_million_images():
 @pytest.mark.parametrize(
     "draw, shape",
     [
-        (sample_closed, dict(tasks=3, ways=4, shots=2, queries=3, seed=5)),
-        (sample_open, dict(max_tasks=3, ways=4, shots=2, queries=[1, 2, 3, 1], seed=5)),
-        (sample_all, dict(tasks=3, shots=2, seed=5)),
-        (
-            partial(sample_closed, groups=np.arange(120) // 2),
-            dict(tasks=3, ways=4, shots=2, queries=3, seed=5),
-        ),
-        (
-            partial(sample_open, groups=np.arange(120) // 2),
-            dict(max_tasks=3, ways=4, shots=2, queries=3, seed=5),
-        ),
+        (sample_closed, dict(tasks=3, ways=4, queries=3)),
+        (sample_open, dict(max_tasks=3, ways=4, queries=[1, 2, 3, 1])),
+        (sample_all, dict(tasks=3)),
+        (partial(sample_closed, groups=np.arange(120) // 2), dict(tasks=3, ways=4, queries=3)),
+        (partial(sample_open, groups=np.arange(120) // 2), dict(max_tasks=3, ways=4, queries=3)),
     ],
 )
 def test_tasks_say_how_they_were_drawn(draw, shape):
-    labels = np.repeat(np.arange(6), 20)
-    sampler = draw(labels, **shape).sampler
-    assert {name: sampler[name] for name in shape} == shape and sampler["ways"] == shape.get(
-        "ways", 6
-    )
-    repeated = draw(labels, **{name: sampler[name] for name in shape})
-    assert repeated.digest == draw(labels, **shape).digest
+    shape = shape | {"shots": 2, "seed": 5}
+    sampler = draw(np.repeat(np.arange(6), 20), **shape).sampler
+    assert sampler.items() >= shape.items() and sampler["ways"] == shape.get("ways", 6)
 
 
 @pytest.mark.parametrize("draw", [partial(sample_closed, tasks=2), sample_open])
@@ -219,14 +209,11 @@ def test_save_and_load(tmp_path):
 
 def test_digest_changes_with_anything_a_learner_sees():
     tasks = sample_closed(LABELS, tasks=3)
-    arrays = {
-        name: getattr(tasks, name) for name in ("support", "support_label", "query", "query_label")
-    }
-    for name, array in arrays.items():
-        changed = array.copy()
+    for name in ARRAYS:
+        changed = getattr(tasks, name).copy()
         changed[0, 0] = (changed[0, 0] + 1) % 5
-        assert Tasks(**{**arrays, name: changed}, ways=5).digest != tasks.digest
-    assert Tasks(**arrays, ways=6).digest != tasks.digest
+        assert replace(tasks, **{name: changed}).digest != tasks.digest
+    assert replace(tasks, ways=6).digest != tasks.digest
 
 
 @pytest.mark.parametrize(
@@ -266,10 +253,7 @@ def test_more_tasks_than_memory_are_refused_at_once():
     ],
 )
 def test_tasks_refuse_arrays_that_do_not_fit(change, message):
-    good = {
-        name: np.array([[0, 1], [0, 1]])
-        for name in ("support", "support_label", "query", "query_label")
-    }
+    good = {name: np.array([[0, 1], [0, 1]]) for name in ARRAYS}
     refuses(lambda: Tasks(**{**good, **change}, ways=2), message)
 
 
@@ -277,7 +261,7 @@ def test_tasks_refuse_arrays_that_do_not_fit(change, message):
 def test_numbers_without_a_sign_are_taken_as_those_with_one(kind):
     labels = np.arange(6).repeat(12)
     tasks = sample_closed(labels, tasks=30, ways=3, shots=4, queries=5)
-    arrays = tasks.support, tasks.support_label, tasks.query, tasks.query_label
+    arrays = [getattr(tasks, name) for name in ARRAYS]
     converted = Tasks(*(array.astype(kind) for array in arrays), 3)
     assert converted.digest == tasks.digest
     assert resplits.bootstrap(converted).tasks.digest == resplits.bootstrap(tasks).tasks.digest
@@ -319,8 +303,7 @@ def test_a_query_of_the_support_is_found(tasks, shots, queries, images, seed):
 
 def test_a_selection_of_checked_tasks_is_not_checked_again(monkeypatch):
     tasks = sample_closed(LABELS, tasks=9)
-    names = "support", "support_label", "query", "query_label"
-    wanted = Tasks(*(getattr(tasks, name)[[2, 5]] for name in names), 5)
+    wanted = Tasks(*(getattr(tasks, name)[[2, 5]] for name in ARRAYS), 5)
     for rows in (slice(0), 3):
         with pytest.raises(InputError):
             tasks[rows]
@@ -364,9 +347,8 @@ def test_a_group_is_never_in_the_support_and_in_the_query(case, sampling):
         assert not set(support) & set(query)
     for images in images_of(tasks):  # of a group one image at most in each class
         assert len(set(zip(labels[images], groups[images]))) == len(images)
-    assert tasks[:2].digest == draw(tasks=2).digest and tasks.sampler["groups"] == len(
-        np.unique(groups)
-    )
+    assert tasks[:2].digest == draw(tasks=2).digest
+    assert tasks.sampler["groups"] == len(np.unique(groups))
     if sampling == "open":
         by_task = [set(groups[images]) for images in images_of(tasks)]
         assert sum(map(len, by_task)) == len(set.union(*by_task))

@@ -22,7 +22,7 @@ $(call need,pdf,test -f _build/html/index.html -o '$(filter book,$(GOALS))',ther
 
 book: .venv/ready
 	@test -f _build/html/index.html || rm -f _build/site.done
-	@PATH="$(CURDIR)/$(BIN):$$PATH" $(ONE_THREAD) python book/warm.py snakemake --cores all --resources estimators=1 bias=1 --nolock --rerun-incomplete --keep-going --quiet rules --config profile=$(PROFILE)
+	@PATH="$(CURDIR)/$(BIN):$$PATH" $(ONE_THREAD) python book/warm.py snakemake --cores all --resources estimators=1 bias=1 targets=1 --nolock --rerun-incomplete --keep-going --quiet rules --config profile=$(PROFILE)
 	@echo "The book is at $(CURDIR)/_build/html/index.html"
 
 # A paper's own tables on its own data: PAPER=oops (or evaluators, or fewstab) fetches them (ACCEPT=yes accepts the terms that are

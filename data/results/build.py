@@ -117,8 +117,7 @@ def of_estimators(profile: dict) -> Iterator[tuple]:
         [m for m in methods if m[1] in learners.of_images], values["datasets"]
     ):
         images = evaluation.load_source(dataset)
-        parts = estimates.draw(images, tasks=values["tasks"], **shape)
-        asked, fresh = (part[: values["image_tasks"]] for part in parts)
+        asked, fresh = estimates.draw(images, tasks=values["image_tasks"], **shape)
         splits = {ORACLE: asked, estimates.FRESH: fresh}
         for name in ESTIMATORS:
             splits[name] = resplit(asked, name, rounds=values["rounds"], seed=values["seed"]).tasks

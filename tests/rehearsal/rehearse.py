@@ -195,7 +195,7 @@ def commands(paper: str, brought: Path) -> list[list[str]]:
     if paper == "fewstab":
         caption = [*fslbook, "caption", *settings_of(paper)["sets"], "--size", "64", "--quiet"]
         lines += [[*caption, "--captioner", captioner] for captioner in ("vit-gpt2", "blip-large")]
-    limits = "--resources estimators=1 bias=1 --nolock --keep-going --rerun-incomplete --quiet rules".split()
+    limits = "--resources estimators=1 bias=1 targets=1 --nolock --keep-going --rerun-incomplete --quiet rules".split()
     return [*lines, [*snakemake, "--cores", "2", *limits, "--config", "profile=small.yml"]]
 
 

@@ -1,12 +1,12 @@
 """The command ``fslbook``: what it runs, and the one line it says about bad input."""
 
 import json
-import subprocess
 import sys
 
 import nbformat
 import pytest
 import tqdm
+from running import captured
 
 from fslbook import catalogue, cli, notebooks, training
 from fslbook.attributes import captions
@@ -186,9 +186,7 @@ def test_bad_command_lines_are_told_in_one_line_without_torch(tmp_path):
     )
     lines = [line.replace("{t}", str(tmp_path)) for line, _ in BAD]
     command = [sys.executable, "-c", code]
-    done = subprocess.run(
-        command, input=json.dumps(lines), text=True, capture_output=True, cwd=ROOT
-    )
+    done = captured(command, input=json.dumps(lines), cwd=ROOT)
     assert done.returncode == 0, done.stderr
     errors = done.stderr.replace(str(tmp_path), "{t}").splitlines()
     for (line, message), error in zip(BAD, errors, strict=True):
@@ -202,9 +200,7 @@ def test_without_the_packages_of_the_book_one_line_says_what_to_install(line):
         "import sys; sys.modules.update(dict.fromkeys('yaml papermill jupytext nbformat'.split()))\n"
         "from fslbook import cli; sys.exit(cli.main(sys.argv[1:]))"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", code, *line.split()], text=True, capture_output=True, cwd=ROOT
-    )
+    done = captured([sys.executable, "-c", code, *line.split()], cwd=ROOT)
     assert done.returncode == 2
     assert (
         done.stderr

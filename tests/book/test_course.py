@@ -12,7 +12,6 @@ from fslcore.paths import DATA
 
 ROOT = Path(__file__).resolve().parents[2]
 HOME = DATA / "course"
-SITE = ROOT / "_build" / "html"
 
 
 @pytest.fixture

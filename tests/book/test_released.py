@@ -19,7 +19,6 @@ from fslcore.evaluation import COLUMNS, write_table
 from fslcore.fetch import RESULTS_LIST, fetch_results
 from fslcore.report import Results
 
-REAL = Path(__file__).parents[3] / "shared" / "oops-benchmark"
 LEARNERS = ("LR", "finetune", "matchingnet")
 NAMES = [
     f"{s}-shot/{b}/{m}/vgg_flower.pt" for s in (1, 5) for b in ("clip", "dino") for m in LEARNERS

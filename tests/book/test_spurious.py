@@ -15,9 +15,7 @@ from fslcore.evaluation import Record
 from fslcore.paths import DATA
 from fslcore.stats import Interval
 
-NAMES = list(tables.DECIDES)[:10]
 PIXELS, SETS = "facts:ink+roundness+symmetry+colour", "facts:style+grid+palette"  # of icons
-FEW = ["protonet", "r2d2", "baseline++", "rfs"]
 
 
 def interval(mean, half):

@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
+from running import captured
 
 from fslcore import recorder, store
 from fslcore.cli import app, commands, evaluate, options, output, program
@@ -209,9 +210,7 @@ def test_bad_command_lines_are_reported_without_torch(folder):
     )
     lines = [line.replace("{t}", str(folder)) for line, _ in BAD]
     command = [sys.executable, "-c", code]
-    done = subprocess.run(
-        command, input=json.dumps(lines), text=True, capture_output=True, cwd=ROOT
-    )
+    done = captured(command, input=json.dumps(lines), cwd=ROOT)
     assert (
         done.stderr.count("\n") == len(BAD) and "torch" not in done.stderr and done.returncode == 0
     )
@@ -230,9 +229,7 @@ def test_version_help_and_list_need_numpy_and_scipy_alone():
         ("evaluate --help", "--samplings"),
         ("list", "learners:"),
     ]:
-        done = subprocess.run(
-            [sys.executable, "-c", code, *command.split()], text=True, capture_output=True, cwd=ROOT
-        )
+        done = captured([sys.executable, "-c", code, *command.split()], cwd=ROOT)
         assert done.returncode == 0 and text in done.stdout and "Traceback" not in done.stderr
 
 
@@ -453,7 +450,7 @@ def test_ctrl_c_is_quiet_while_python_begins_and_ends(when):
         "end": f"import atexit, os, signal, sys, time\natexit.register(lambda: ({stop}, time.sleep(5)))\n",
     }[when]
     script += "sys.argv[1:] = ['--quiet', 'completion', 'bash']\nfrom fslcore.__main__ import main\nsys.exit(main())\n"
-    done = subprocess.run([sys.executable, "-c", script], cwd=ROOT, text=True, capture_output=True)
+    done = captured([sys.executable, "-c", script], cwd=ROOT)
     assert (done.returncode, done.stderr) == (
         (130, "fslcore: stopped\n") if when == "import" else (-signal.SIGINT, "")
     )

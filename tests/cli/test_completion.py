@@ -1,8 +1,7 @@
 """The scripts that let a shell complete a command line."""
 
-import subprocess
-
 import pytest
+from running import captured
 
 from fslbook import cli as book
 from fslcore.cli import app
@@ -30,9 +29,7 @@ def test_bash_completes_commands_options_names_and_files(tmp_path, capsys, line)
         f"source {tmp_path}/script; COMP_WORDS=({line}); COMP_CWORD={len(words)}; _shtab_{program}"
     )
     call += '; echo "${COMPREPLY[@]}"'
-    done = subprocess.run(
-        ["bash", "-c", call], cwd=ROOT, text=True, capture_output=True, check=True
-    )
+    done = captured(["bash", "-c", call], cwd=ROOT, check=True)
     assert done.stdout == f"{WORDS[line]}\n"
 
 

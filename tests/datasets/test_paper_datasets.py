@@ -5,6 +5,7 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
+from layouts import list_birds
 from PIL import Image
 
 from fslcore import datasets
@@ -75,17 +76,11 @@ def meta_album(root):
 def cub(root, classes=8):
     names = [f"{c + 1:03d}.{name}" for c, name in enumerate("abcdefghijklmnopqrstuvwxyz"[:classes])]
     files = [
-        (c, f"{name}/{name[4:]}_{i}.png") for c, name in enumerate(names) for i in range(IMAGES)
+        (c, f"{name}/{name[4:]}_{i}.png") for c, name in enumerate(names, 1) for i in range(IMAGES)
     ]
-    (root / "classes.txt").write_text("".join(f"{c + 1} {name}\n" for c, name in enumerate(names)))
-    (root / "images.txt").write_text(
-        "".join(f"{n + 1} {file}\n" for n, (_, file) in enumerate(files))
-    )
-    (root / "image_class_labels.txt").write_text(
-        "".join(f"{n + 1} {c + 1}\n" for n, (c, _) in enumerate(files))
-    )
+    list_birds(root, names, files)
     for c, file in files:
-        picture(root / "images" / file, 15 * c + int(file[-5]))
+        picture(root / "images" / file, 15 * (c - 1) + int(file[-5]))
     return names
 
 

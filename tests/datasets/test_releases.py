@@ -5,6 +5,7 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
+from layouts import list_birds, list_planes
 from PIL import Image
 from scipy.io import savemat
 
@@ -131,13 +132,7 @@ def aircraft(root):
         for i in range(2):
             rows.append((f"{100 * c + i:07d}", name))
             photo(data / "images" / f"{rows[-1][0]}.jpg", (60, 40), (30, 5, 50, 15), 10 * c)
-    (data / "images_variant_trainval.txt").write_text(
-        "".join(f"{i} {name}\n" for i, name in rows[::2])
-    )
-    (data / "images_variant_test.txt").write_text(
-        "".join(f"{i} {name}\n" for i, name in rows[1::2])
-    )
-    (data / "images_box.txt").write_text("".join(f"{i} 32 7 48 13\n" for i, _ in rows))
+    list_planes(data, rows, "32 7 48 13")
 
 
 def test_aircraft_is_cut_out_by_its_boxes(tmp_path):
@@ -380,13 +375,7 @@ def test_meta_album_tests_on_one_set_of_three(tmp_path):
 
 def test_cub_takes_the_split_that_is_named(tmp_path):
     names = [f"{c:03d}.bird_{c}" for c in range(1, 201)]
-    (tmp_path / "classes.txt").write_text(
-        "".join(f"{c + 1} {name}\n" for c, name in enumerate(names))
-    )
-    (tmp_path / "images.txt").write_text(
-        "".join(f"{c + 1} {name}/1.jpg\n" for c, name in enumerate(names))
-    )
-    (tmp_path / "image_class_labels.txt").write_text("".join(f"{c} {c}\n" for c in range(1, 201)))
+    list_birds(tmp_path, names, [(c, f"{name}/1.jpg") for c, name in enumerate(names, 1)])
     for c, name in enumerate(names):
         picture(tmp_path / "images" / name / "1.jpg", c)
     spec = f"cub:{tmp_path}"

@@ -17,6 +17,7 @@ import numpy as np
 import pytest
 import torch
 from PIL import Image
+from running import captured
 from safetensors.torch import load_file, save_file
 from test_probe import FEATURES, TASKS, UNEVEN, shipped
 
@@ -645,7 +646,7 @@ def test_memory_is_bounded_by_a_shard(tmp_path):
         "MALLOC_ARENA_MAX": "1",
     }
     code = BOUNDED.format(tests=str(ROOT / "tests" / "evaluation"))
-    done = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True)
+    done = captured([sys.executable, "-c", code], env=env)
     assert done.returncode == 0, done.stderr
     peak, read = map(int, done.stdout.split())
     assert peak < 120e6 and read < 80e6, done.stdout

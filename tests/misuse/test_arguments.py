@@ -171,9 +171,7 @@ PLACES = {
     "query": TASKS.query,
     "labels": LABELS,
 }
-Q = np.array([1, 2, 4, 8, 16.0])
 RECORD = evaluation.Record(RNG.random(TASKS.query.shape) < 0.5, TASKS.query_label)
-FRAME = pd.DataFrame(50 + 5 * RNG.standard_normal((40, 3)), columns=["x", "y", "z"])
 ATTRIBUTES = Attributes(
     np.array([[1, 0, 1], [0, 0, 1], [1, 1, 1], [0, 1, 1]], bool), ("a", "b", "c")
 )

@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 import torch
 from PIL import Image
+from running import captured
 from safetensors.torch import save_file
 
 from fslcore import catalogue, datasets, store
@@ -306,7 +307,7 @@ def test_torchvision_and_timm_import_where_torch_is_of_another_build():
         "print(Backbone('mine', network=torchvision.models.resnet18(num_classes=7)).dim)\n"
         "print(Backbone('mine', network=lambda: timm.create_model('resnet10t', num_classes=0)).dim)"
     )
-    done = subprocess.run([sys.executable, "-c", code], check=True, text=True, capture_output=True)
+    done = captured([sys.executable, "-c", code], check=True)
     assert done.stdout.split() == ["7", "512"]
 
 
@@ -517,9 +518,7 @@ def test_memory_stays_while_features_are_computed_and_no_longer():
     if not hasattr(ctypes.CDLL(None), "mallopt"):
         pytest.skip("not glibc")
     usual = {name: value for name, value in os.environ.items() if not name.startswith("MALLOC_")}
-    done = subprocess.run(
-        [sys.executable, "-c", MEMORY], env=usual, capture_output=True, text=True, check=True
-    )
+    done = captured([sys.executable, "-c", MEMORY], env=usual, check=True)
     faults, usual = map(int, done.stdout.split())
     assert usual > 4 * faults + 100
 

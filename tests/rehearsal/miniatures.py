@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 import numpy as np
+from layouts import list_birds, list_planes, write_lines
 from PIL import Image
 from scipy.io import savemat
 
@@ -36,13 +37,7 @@ def aircraft(root: Path) -> None:
         for i in range(N):
             rows.append((f"{100 * c + i:07d}", name))
             picture(data / "images" / f"{rows[-1][0]}.jpg", c, i)
-    (data / "images_variant_trainval.txt").write_text(
-        "".join(f"{i} {name}\n" for i, name in rows[::2])
-    )
-    (data / "images_variant_test.txt").write_text(
-        "".join(f"{i} {name}\n" for i, name in rows[1::2])
-    )
-    (data / "images_box.txt").write_text("".join(f"{i} 2 1 39 30\n" for i, _ in rows))
+    list_planes(data, rows, "2 1 39 30")
 
 
 def cub(root: Path) -> None:
@@ -53,13 +48,7 @@ def cub(root: Path) -> None:
     ]
     for n, (c, file) in enumerate(files):
         picture(root / "images" / file, c, n % N)
-    (root / "classes.txt").write_text("".join(f"{c + 1} {name}\n" for c, name in enumerate(names)))
-    (root / "images.txt").write_text(
-        "".join(f"{n + 1} {file}\n" for n, (_, file) in enumerate(files))
-    )
-    (root / "image_class_labels.txt").write_text(
-        "".join(f"{n + 1} {c}\n" for n, (c, _) in enumerate(files))
-    )
+    list_birds(root, names, files)
 
 
 def dtd(root: Path) -> None:
@@ -168,7 +157,7 @@ def cifar_fs(root: Path) -> None:
             )
     root = root / "cifar-100-binary"
     root.mkdir()
-    (root / "fine_label_names.txt").write_text("\n".join(names) + "\n")
+    write_lines(root / "fine_label_names.txt", names)
     (root / "train.bin").write_bytes(b"".join(records[::2]))
     (root / "test.bin").write_bytes(b"".join(records[1::2]))
 
@@ -183,7 +172,7 @@ def lists(root: Path, classes: dict[str, int], count: int, side: int, tested: in
                 rows.append(f"{part}{c:03d}_{i}.jpg,{part}{c:03d}")
                 picture(root / "images" / f"{part}{c:03d}_{i}.jpg", kind + c, i, (side, side))
         kind += class_count
-        (root / f"{part}.csv").write_text("\n".join(rows) + "\n")
+        write_lines(root / f"{part}.csv", rows)
 
 
 def tiered(root: Path) -> None:
@@ -200,7 +189,7 @@ def meta_album(root: Path) -> None:
             for i in range(N):
                 rows.append(f"{c}_{i}.jpg,class {c},all")
                 picture(root / f"{name}_Mini" / "images" / f"{c}_{i}.jpg", 5 * k + c, i, (32, 32))
-        (root / f"{name}_Mini" / "labels.csv").write_text("\n".join(rows) + "\n")
+        write_lines(root / f"{name}_Mini" / "labels.csv", rows)
 
 
 def eurosat(root: Path) -> None:
@@ -217,7 +206,7 @@ def food(root: Path) -> None:
             parts["test" if i % 4 == 3 else "train"].append(f"{name}/{i}")
     (root / "food-101" / "meta").mkdir()
     for part, names in parts.items():
-        (root / "food-101" / "meta" / f"{part}.txt").write_text("\n".join(names) + "\n")
+        write_lines(root / "food-101" / "meta" / f"{part}.txt", names)
 
 
 OF_PAPER = {

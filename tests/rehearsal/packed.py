@@ -7,6 +7,7 @@ from pathlib import Path
 
 import yaml
 from checkout import ROOT, copy_sources
+from running import captured
 
 BY = 'Rehearsal & <b class="no">co</b>, $x_1$'  # as odd as a name may be
 SHOWN = "Rehearsal &amp; &lt;b"
@@ -89,14 +90,14 @@ def reported(packed: Path, paper: str, folder: Path, environ: dict) -> list[str]
     """What is wrong with the cells of a copy with the file in ``data/contributed``, and by the manifest that ships."""
     copied(packed, folder)
     command, environ = [sys.executable, "-c", "\n".join(REPORTED[paper])], of_copy(folder, environ)
-    done = subprocess.run(command, cwd=folder, env=environ, capture_output=True, text=True)
+    done = captured(command, cwd=folder, env=environ)
     wrong = []
     if done.stdout.strip() != CELLS[paper]:
         wrong.append(
             f"{paper}: cells of the packed run: {done.stdout} {done.stderr[-500:]}, not {CELLS[paper]}"
         )
     shipped_environ = {name: value for name, value in environ.items() if name != "FSLCORE_SOURCES"}
-    done = subprocess.run(command, cwd=folder, env=shipped_environ, capture_output=True, text=True)
+    done = captured(command, cwd=folder, env=shipped_environ)
     if done.returncode == 0 or packed.name not in done.stderr:
         wrong.append(
             f"a rehearsal's file is not refused by the manifest that ships: exit code {done.returncode}"

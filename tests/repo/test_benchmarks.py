@@ -5,7 +5,6 @@ import contextlib
 import io
 import json
 import os
-import subprocess
 import sys
 import warnings
 
@@ -13,6 +12,7 @@ import bench
 import numpy as np
 import pytest
 from performance import growth, rates
+from running import captured
 from scipy.stats import linregress
 
 from fslbook import measurements, notebooks
@@ -151,9 +151,7 @@ def test_pieces_that_are_not_run_are_kept(stored, tmp_path):
     before["pieces"]["report"]["rows"][0]["ratio"] = -1
     path.write_text(json.dumps(before))
     command = [*BENCH, "--quick", "-o", str(path), "--only", "quickdraw"]
-    done = subprocess.run(
-        command, capture_output=True, text=True, env=os.environ | {"OMP_NUM_THREADS": "1"}
-    )
+    done = captured(command, env=os.environ | {"OMP_NUM_THREADS": "1"})
     assert not done.returncode, done.stderr
     after = json.loads(path.read_text())["pieces"]
     assert after["report"] == before["pieces"]["report"] and after["quickdraw"]["of"] == "scale"

@@ -6,12 +6,12 @@ That a cluster gives the same results is the work of ``make cluster-test`` (`clu
 """
 
 import re
-import subprocess
 import sys
 
 import pytest
 import yaml
 from jobs import asked
+from running import captured
 from snakemake.cli import get_argument_parser
 from snakemake.exceptions import WorkflowError
 
@@ -32,7 +32,7 @@ def names(kind):
 def dry_run(folder, *options):
     """Rule, wildcards and resources of every job that would be run."""
     command = [sys.executable, "-m", "snakemake", "--nolock", "-n", *map(str, options)]
-    done = subprocess.run(command, cwd=folder, text=True, capture_output=True)
+    done = captured(command, cwd=folder)
     assert done.returncode == 0, done.stderr + done.stdout
     # Those of a group stand further in.
     matches = re.findall(

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 import uses
 from dependencies import House
+from running import captured
 
 from fslcore.paths import ROOT
 from tests.checkout import copy_sources
@@ -187,7 +188,7 @@ def test_snakemake_reruns_the_same_chapters(copy):
     def snakemake(*options):
         program = Path(sys.executable).with_name("snakemake")
         command = [program, *"--cores 2 --nolock".split(), *options]
-        done = subprocess.run(command, cwd=copy, text=True, capture_output=True)
+        done = captured(command, cwd=copy)
         assert done.returncode == 0, done.stderr
         output = r"output: _build/(notebooks|results)/(\S+)\.(?:ipynb|parquet)"
         return set(re.findall(output, done.stdout + done.stderr))

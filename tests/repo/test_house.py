@@ -4,13 +4,13 @@ import ast
 import os
 import re
 import shutil
-import subprocess
 import sys
 import tomllib
 from pathlib import Path
 
 import jupytext
 import pytest
+from running import captured
 
 from fslbook.paths import NOTEBOOKS
 from fslcore.paths import ROOT
@@ -53,9 +53,7 @@ def tool(name, *arguments, folder=ROOT):
     assert command.exists(), f"{name} is not installed; requirements.txt has it"
     # The copies in the folder, whichever packages the environment knows.
     environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(folder), str(folder / "book")])}
-    return subprocess.run(
-        [command, *arguments], cwd=folder, env=environment, text=True, capture_output=True
-    )
+    return captured([command, *arguments], cwd=folder, env=environment)
 
 
 def contracts(folder):
@@ -263,9 +261,7 @@ for finder in sys.meta_path:
 def side_effects_of_import(names):
     """Files of the repository that an import reads, and hooks that it adds; in a process of its own."""
     command = [sys.executable, "-c", IMPORTS_ALL, f"{ROOT}{os.sep}", *names]
-    return subprocess.run(
-        command, cwd=ROOT, text=True, capture_output=True, check=True
-    ).stdout.splitlines()
+    return captured(command, cwd=ROOT, check=True).stdout.splitlines()
 
 
 @pytest.mark.slow

@@ -3,11 +3,11 @@
 import os
 import re
 import shutil
-import subprocess
 import sys
 
 import pytest
 from packaging.utils import canonicalize_name
+from running import captured
 from test_packaging import imported
 
 from fslcore.paths import ROOT
@@ -47,7 +47,7 @@ def make(tree, *words):
         if not name.startswith(("MAKE", "MFLAGS", "PAPER"))
     }
     environ |= {"PATH": str(tree / "bin"), "CHROMIUM": ""}
-    return subprocess.run(["make", *words], cwd=tree, env=environ, text=True, capture_output=True)
+    return captured(["make", *words], cwd=tree, env=environ)
 
 
 def dry_run(tree, *words):
@@ -179,7 +179,7 @@ def test_scripts_say_in_one_line_what_is_missing(tmp_path, words, line):
     for name in ("dpkg", "dpkg-deb"):
         (tmp_path / "bin" / name).symlink_to(shutil.which("true"))
     command = [sys.executable, "-c", RUN_WITHOUT_PACKAGES, str(ROOT / words[0]), *words[1:]]
-    done = subprocess.run(command, cwd=tmp_path, env=environ, text=True, capture_output=True)
+    done = captured(command, cwd=tmp_path, env=environ)
     assert done.returncode and line in done.stderr and len(done.stderr.splitlines()) == 1, (
         done.stderr
     )

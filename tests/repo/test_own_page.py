@@ -7,6 +7,7 @@ import sys
 import numpy as np
 import pandas as pd
 import pytest
+from running import captured
 from sklearn.neighbors import KNeighborsClassifier
 
 from fslcore import datasets
@@ -31,9 +32,7 @@ def done(tmp_path_factory):
     (folder / "page.py").write_text("\n".join(blocks("python")), "utf-8")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("FSLCORE_CACHE", str(cache))
-        ran = subprocess.run(
-            [sys.executable, "page.py"], cwd=folder, text=True, capture_output=True
-        )
+        ran = captured([sys.executable, "page.py"], cwd=folder)
         assert ran.returncode == 0, ran.stderr
         (folder / "mylearner.py").write_text(blocks("python")[0], "utf-8")  # as the page says
         for command in "".join(blocks("bash")).splitlines():

@@ -13,6 +13,7 @@ import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 from PIL import Image
+from running import captured
 
 from fslcore import __version__
 from fslcore.paths import ROOT
@@ -124,9 +125,7 @@ class Environment:
 
     def run(self, program, *arguments):
         command = [self.bin / program, *arguments]
-        done = subprocess.run(
-            command, cwd=self.here, env=self.environ, text=True, capture_output=True
-        )
+        done = captured(command, cwd=self.here, env=self.environ)
         return done.returncode, done.stdout, done.stderr
 
     def out(self, line):
@@ -332,12 +331,7 @@ def test_a_report_works_with_its_extra(reporting):
 
 @pytest.mark.slow
 def test_the_embedded_data_are_evaluated_with_the_extra_of_evaluation(evaluating):
-    folder_here = subprocess.run(
-        [sys.executable, "-m", "fslcore", "list", "--json"],
-        cwd=ROOT,
-        text=True,
-        capture_output=True,
-    )
+    folder_here = captured([sys.executable, "-m", "fslcore", "list", "--json"], cwd=ROOT)
     assert evaluating.out("fslcore list --json") == folder_here.stdout != ""
     line = "fslcore evaluate clipart conv4-protonet --learners protonet --samplings closed --tasks 8 -o clipart.csv"
     assert "8 tasks" in evaluating.out(line)
@@ -384,7 +378,5 @@ def test_both_commands_work_with_the_extra_of_the_book(reading):
 def test_what_starts_at_once_loads_nothing_heavy(code):
     script = f"import sys\ntry:\n    {code}\nexcept SystemExit:\n    pass\n"
     script += f"print('loaded:', *(name for name in {HEAVY} if name in sys.modules))"
-    done = subprocess.run(
-        [sys.executable, "-c", script], cwd=ROOT, text=True, capture_output=True, check=True
-    )
+    done = captured([sys.executable, "-c", script], cwd=ROOT, check=True)
     assert done.stdout.splitlines()[-1] == "loaded:"

@@ -5,13 +5,13 @@ The whole one is ``make rehearsal``.
 
 import json
 import os
-import subprocess
 import sys
 from functools import partial
 from pathlib import Path
 
 import pytest
 import yaml
+from running import captured
 
 HERE = Path(__file__).parents[1]
 sys.path[:0] = [str(HERE / "rehearsal"), str(HERE)]
@@ -58,7 +58,7 @@ def run(tmp_path_factory):
 
 def command(program, *words, cwd, env):
     command = [sys.executable, "-m", program, *map(str, words), "--quiet"]
-    return subprocess.run(command, cwd=cwd, env=env, capture_output=True, text=True)
+    return captured(command, cwd=cwd, env=env)
 
 
 def tables(path):

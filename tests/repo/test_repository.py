@@ -3,7 +3,6 @@
 import json
 import re
 import shlex
-import subprocess
 import sys
 import tomllib
 from pathlib import Path
@@ -15,6 +14,7 @@ import pybtex.database
 import pytest
 import yaml
 from pybtex.richtext import Text
+from running import captured
 
 import fslcore
 from fslcore.paths import ROOT
@@ -73,7 +73,7 @@ SCHEMAS |= {ROOT / "CITATION.cff": "vendor.citation-file-format"}
 def faults(path, schema):
     """What the schema finds wrong with a file; nothing is fetched."""
     command = [sys.executable, "-m", "check_jsonschema", "--builtin-schema", schema, path]
-    done = subprocess.run(command, text=True, capture_output=True)
+    done = captured(command)
     return done.stdout + done.stderr if done.returncode else ""
 
 

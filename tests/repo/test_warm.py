@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 import warm  # book/warm.py
+from running import captured
 
 SCRIPT = Path(warm.__file__)
 JOB = f"{sys.executable} {SCRIPT} -m"
@@ -62,7 +63,5 @@ def test_a_job_and_its_copy_end_together(tmp_path, stopped):
 def test_a_job_without_a_process_to_copy_runs_by_itself(tmp_path, monkeypatch):
     monkeypatch.delenv(warm.ADDRESS, raising=False)
     (tmp_path / "shown.py").write_text("import sys; print(sys.argv[1:]); sys.exit(3)")
-    done = subprocess.run(
-        [sys.executable, SCRIPT, "-m", "shown", "a"], cwd=tmp_path, text=True, capture_output=True
-    )
+    done = captured([sys.executable, SCRIPT, "-m", "shown", "a"], cwd=tmp_path)
     assert (done.returncode, done.stdout) == (3, "['a']\n")

@@ -1,6 +1,5 @@
 """The samplers' invariants, on class sizes of every kind."""
 
-import subprocess
 import sys
 from collections import Counter
 from dataclasses import replace
@@ -10,6 +9,7 @@ from itertools import permutations, product
 import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
+from running import captured
 from scipy import stats
 
 from fslcore.errors import InputError
@@ -141,9 +141,7 @@ def test_open_sampling_is_linear_7_7_million_images():
         "status = open('/proc/self/status').read()\n"
         "print(n, time.process_time() - t, int(re.search(r'VmHWM:\\s+(\\d+)', status)[1]) / 1e6)"
     )
-    out = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True
-    ).stdout
+    out = captured([sys.executable, "-c", code], check=True).stdout
     tasks, seconds, gigabytes = map(float, out.split())
     assert tasks > 76_900  # of 76,960 that 7.7 million images could hold
     assert seconds < 10 and gigabytes < 1

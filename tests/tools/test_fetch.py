@@ -19,6 +19,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import yaml
+from running import captured
 
 from fslbook import notebooks
 from fslcore import datasets, download, fetch, sources
@@ -528,7 +529,7 @@ SITES = [
 @pytest.mark.parametrize("name, at", SITES)
 def test_a_kill_leaves_nothing_that_looks_whole(data_folder, server, name, at):
     code = KILLED.replace("{name}", name).replace("{at}", str(at))
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    done = captured([sys.executable, "-c", code])
     assert done.returncode == -signal.SIGKILL, done.stderr
     if (name, at) == ("fetch.shutil.rmtree", 2):  # it has its name, and is whole
         assert (data_folder / "dtd").is_dir()
@@ -668,9 +669,7 @@ def from_hub(server, tmp_path, hub, *command):
         "FSLCORE_SOURCES": str(tmp_path / "hub.yml"),
     }
     places["HF_HUB_OFFLINE"] = "0"  # other tests set it
-    return subprocess.run(
-        [sys.executable, *command], env=os.environ | places, capture_output=True, text=True
-    )
+    return captured([sys.executable, *command], env=os.environ | places)
 
 
 @pytest.mark.slow

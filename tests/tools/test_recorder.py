@@ -10,6 +10,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import torch
+from running import captured
 
 import fslcore
 from fslcore import recorder
@@ -193,7 +194,7 @@ with fslcore.record(sys.argv[1], "A") as r:
 @pytest.mark.skipif(sys.platform == "win32", reason="no limit to the size of files")
 def test_where_the_disk_is_full_the_tasks_before_are_kept(tmp_path, capsys):
     path, part = tmp_path / "r.jsonl", tmp_path / "r.part.jsonl"
-    done = subprocess.run([sys.executable, "-c", FULL, path], capture_output=True, text=True)
+    done = captured([sys.executable, "-c", FULL, path])
     assert (
         "holds 30 tasks of A, and is not finished" in done.stderr
         and "OSError" in done.stderr.splitlines()[-1]

@@ -1,5 +1,5 @@
 # The build: results of every data set and backbone, then the notebooks, then the site. `make book` calls it;
-# on a cluster: snakemake --workflow-profile profiles/slurm (book/running.md). What ships is made by data/Snakefile.
+# on a cluster: snakemake --workflow-profile profiles/slurm (book/cluster.md). What ships is made by data/Snakefile.
 import os
 import re
 import sys

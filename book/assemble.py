@@ -22,6 +22,7 @@ import tempfile
 from itertools import chain
 from pathlib import Path
 
+import commands_page
 import markup
 import panels
 import provenance
@@ -332,6 +333,8 @@ def gather(root, build, site, chosen=None, profile=None):
         for page in sorted((root / "book").glob("*.md")):
             text = fill(page.read_text("utf-8"), values, page.name)
             (site / page.name).write_text(text.replace("<!-- about -->", about(root)), "utf-8")
+        (site / "commands.md").write_text(commands_page.library_page(), "utf-8")
+        (site / "commands-book.md").write_text(commands_page.book_page(), "utf-8")
     pages = {path.stem: path for path in (*site.glob("*.md"), *site.glob("*.ipynb"))}
     missing = [name for name in names if name not in pages and name != "ledger"]
     if missing:

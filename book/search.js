@@ -22,7 +22,10 @@ var Scorer = (function () {
     "your-support-set": "own images, model selection for one task",
     "spurious-bias": "spurious correlation, shortcut learning, bias"
   };
-  var below = [/^(api|genindex|py-modindex)/, /^(ledger|running|exercises|own|course|bibliography)$/];
+  // Pages to look things up in, and pages for a purpose of their own, which answer if a heading has the query.
+  var below = [/^(api|genindex|py-modindex)/, new RegExp("^(ledger|exercises|course|bibliography|running|install|" +
+    "report-results|results-format|record-loop|other-tools|run-chapter|my-images|few-images|own|networks|train|captions|" +
+    "papers-data|fetch|paper-tables|many-cores|cluster|commands|commands-book)$")];
   var typed = new URLSearchParams(window.location.search).get("q") || "";
   var query = typed.toLowerCase().trim().replace(/\s+/g, " ");
 
@@ -39,7 +42,7 @@ var Scorer = (function () {
     score: function (result) {
       var page = result[0], anchor = result[2], score = result[4];
       if (below[0].test(page)) return score / 100;
-      if (below[1].test(page)) return score / 10;
+      if (below[1].test(page)) return query && inHeading(page) ? score : score / 10;
       if (anchor || !query) return score;
       if ((about[page] || "").split(", ").indexOf(query) >= 0) score += 40;
       return inHeading(page) ? score + 20 : score;

@@ -11,7 +11,7 @@ from .records import Record
 
 __all__ = ["COLUMNS", "results_table", "write_table"]
 
-# One row per task; `fslcore.report` reads it back (book/running.md, "The results table").
+# One row per task; `fslcore.report` reads it back (book/results-format.md).
 COLUMNS = {
     "dataset": str,
     "backbone": str,

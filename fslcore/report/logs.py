@@ -141,8 +141,8 @@ def mteb_frame(content: dict, path: Path) -> pd.DataFrame | None:
     """
     if "mteb_model_meta" in content:
         raise InputError(
-            f"{path.name} has predictions of MTEB without the right answers; the guide scores them "
-            "in a few lines (Other tools), or give the result with scores_per_experiment"
+            f"{path.name} has predictions of MTEB without the right answers; a few lines score "
+            "them (the page Logs of other tools), or give the result with scores_per_experiment"
         )
     if not {"task_name", "scores"} <= {*content}:
         return None

@@ -1,15 +1,21 @@
 """The commands that the README and the book print are understood as they stand."""
 
 import ast
-import importlib
 import inspect
+import os
 import re
 import shlex
-from importlib.util import find_spec
+import shutil
+import sys
+from itertools import product
 
+import commands_page
 import numpy as np
 import pytest
 import yaml
+from checkout import copy_sources
+from PIL import Image
+from running import captured
 
 from fslbook import cli, notebooks, training
 from fslcore.cli import app
@@ -17,17 +23,20 @@ from fslcore.paths import ROOT
 from fslcore.stats import pilot, plan
 from fslcore.tasks import sample_closed
 
+PAGES = [
+    ROOT / "README.md",
+    *sorted((ROOT / "book").glob("*.md")),
+    *sorted((ROOT / "notebooks").glob("*.md")),
+]
+BASH = re.compile(r"(?ms)^```bash\n(.*?)^```")
 LINES = [
     line
-    for page in ("README.md", "book/running.md", "book/own.md", "book/guide.md", "book/course.md")
-    for block in re.findall(
-        r"^```bash\n(.*?)^```", (ROOT / page).read_text("utf-8"), re.MULTILINE | re.DOTALL
-    )
-    for line in block.splitlines()
+    for page in PAGES
+    for block in BASH.findall(page.read_text("utf-8"))
+    for line in block.replace("\\\n", "").splitlines()
 ]
 COMMANDS = sorted({line for line in LINES if line.startswith(("fslcore ", "fslbook "))})
 PARSERS = {"fslcore": app._program().parser, "fslbook": cli._program().parser}
-PAGE = (ROOT / "book/running.md").read_text("utf-8")
 PAPERMILL = sorted({line for line in LINES if "| papermill " in line})
 
 
@@ -59,9 +68,65 @@ def test_every_printed_command_is_taken(line, attribute):
         assert notebooks.check(options.notebook, parameters) == parameters
 
 
+ELSEWHERE = re.compile(  # needs a network, a cluster, or hours
+    r"(?m)^(pip|make|snakemake|fslcore fetch|fslbook train|fslbook run est).*\n(  .*\n)*"
+)
+FIRST_COMMANDS = {  # of the pages of *How do I …?*; test_own_page.py runs its own
+    page.stem: ELSEWHERE.sub("", match[1])
+    for page in (ROOT / "book").glob("*.md")
+    if page.stem != "own"
+    and (match := re.match(r"(?:\(.*\n)?# .*\n\n```bash\n([^`]*)", page.read_text("utf-8")))
+}
+
+
+@pytest.fixture(scope="module")
+def clean_copy(tmp_path_factory):
+    """A copy of the sources without anything built, with the files that readers have."""
+    folder = tmp_path_factory.mktemp("clean") / "copy"
+    copy_sources(folder)
+    for kind, i in product(range(6), range(20)):
+        path = folder / "files/mushrooms" / str(kind) / f"{i}.png"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        noise = np.random.default_rng([kind, i]).integers(0, 256, (24, 24, 3), "u1")
+        Image.fromarray(noise).save(path)
+    (folder / "my-images").symlink_to(folder / "files/mushrooms")
+    logs = ROOT / "tests/report/logs"
+    shutil.copytree(logs / "lm_eval", folder / "out")
+    shutil.copytree(logs / "mteb/all/results", folder / "results")
+    return folder
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("page", [*filter(FIRST_COMMANDS.get, FIRST_COMMANDS)])
+def test_the_first_commands_of_a_page_run_in_a_clean_copy(page, clean_copy):
+    lines = FIRST_COMMANDS[page].replace("/data/", f"{clean_copy}/files/")
+    environment = os.environ | {
+        "PATH": f"{sys.exec_prefix}/bin:{os.environ['PATH']}",
+        "PYTHONPATH": f"{clean_copy}:{clean_copy}/book",
+        "FSLCORE_CACHE": str(clean_copy / "cache"),
+    }
+    command = ["bash", "-ec", lines]
+    done = captured(command, cwd=clean_copy, env=environment)
+    assert done.returncode == 0, done.stderr
+
+
+def test_every_printed_line_fits_the_page():
+    pages = (page.read_text("utf-8") for page in PAGES if page.parent.name == "book")
+    lines = "".join(block for page in pages for block in BASH.findall(page)).splitlines()
+    assert max(map(len, lines)) <= 77  # at 1,280 pixels
+
+
+def test_the_pages_on_commands_have_every_argument():
+    text = commands_page.library_page() + commands_page.book_page()
+    for parser in PARSERS.values():
+        for command in commands_page.subparsers(parser).choices.values():
+            assert all(f"`{name}`" in text for name in command._option_string_actions)
+
+
 def test_the_page_names_every_learner_that_can_be_trained():
     (section,) = re.findall(
-        r"^`fslbook train LEARNER` trains .*?```bash", PAGE, re.MULTILINE | re.DOTALL
+        r"(?ms)^`fslbook train LEARNER` trains .*?```bash",
+        (ROOT / "book/train.md").read_text("utf-8"),
     )
     assert set(re.findall(r"`([\w+-]+)`", section)) == set(training.RECIPES)
 
@@ -83,47 +148,21 @@ def test_every_printed_papermill_line_gives_what_the_notebook_takes(line):
 
 
 CODE = re.compile(
-    r"^(`{3,})(?:\{code-cell\}[^\n]*|python)\n(?:---\n.*?\n---\n|(?::[^\n]*\n)+)?(.*?)^\1$",
-    re.MULTILINE | re.DOTALL,
+    r"(?ms)^(`{3,})(?:\{code-cell\}[^\n]*|python)\n(?:---\n.*?\n---\n|(?::[^\n]*\n)+)?(.*?)^\1$"
 )
-PAGES = [
-    ROOT / "README.md",
-    *sorted((ROOT / "book").glob("*.md")),
-    *sorted((ROOT / "notebooks").glob("*.md")),
-]
-
-
-def strangers(text):
-    """Names that code of a page takes from our packages and that are not there."""
-    modules, missing = {}, []
-    for node in (n for _, code in CODE.findall(text) for n in ast.walk(ast.parse(code))):
-        if isinstance(node, ast.ImportFrom) and node.module.partition(".")[0] in (
-            "fslcore",
-            "fslbook",
-        ):
-            package = importlib.import_module(node.module)
-            for name in node.names:
-                if not hasattr(package, name.name) and not find_spec(f"{node.module}.{name.name}"):
-                    missing.append(f"{node.module}.{name.name}")
-                else:
-                    attribute = getattr(package, name.name, None)
-                    modules[name.asname or name.name] = attribute or importlib.import_module(
-                        f"{node.module}.{name.name}"
-                    )
-        elif (
-            isinstance(node, ast.Attribute)
-            and isinstance(node.value, ast.Name)
-            and node.value.id in modules
-        ):
-            module = modules[node.value.id]
-            if inspect.ismodule(module) and not hasattr(module, node.attr):
-                missing.append(f"{module.__name__}.{node.attr}")
-    return missing
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 def test_code_on_pages_names_what_is_there(page):
-    assert strangers(page.read_text("utf-8")) == []
+    """What it takes from our packages can be imported, and modules have the names that it calls."""
+    names = {}
+    for _, code in CODE.findall(page.read_text("utf-8")):
+        for node in ast.walk(ast.parse(code)):
+            if isinstance(node, ast.ImportFrom) and re.match("fslcore|fslbook", node.module):
+                exec(ast.unparse(node), names)
+            elif isinstance(node, ast.Attribute):
+                owner = names.get(ast.unparse(node.value))
+                assert not inspect.ismodule(owner) or hasattr(owner, node.attr), ast.unparse(node)
 
 
 def test_lines_on_statistics_run_on_whether_queries_were_right():
@@ -134,9 +173,10 @@ def test_lines_on_statistics_run_on_whether_queries_were_right():
     variables = {"right": right, "right_a": right_a, "right_b": right_b, "labels": labels}
     variables |= {"support": tasks.support, "query": tasks.query}
     variables |= {"accuracies_a": right_a.mean(axis=1), "accuracies_b": right_b.mean(axis=1)}
-    (lines,) = [code for _, code in CODE.findall(PAGE) if "accuracies_a" in code]
+    page = (ROOT / "book/report-results.md").read_text("utf-8")
+    (lines,) = [code for _, code in CODE.findall(page) if "accuracies_a" in code]
     exec(lines, variables)
-    in_text = re.findall(r"`((?:pilot|plan)\([^`…]*right[^`…]*\))`", PAGE)
+    in_text = re.findall(r"`((?:pilot|plan)\([^`…]*right[^`…]*\))`", page)
     assert len(in_text) == 2
     for line in in_text:
         eval(line, variables | {"pilot": pilot, "plan": plan})

@@ -1,4 +1,4 @@
-"""The lines that `book/running.md` gives for other libraries, run on objects that behave as those of the libraries."""
+"""The lines of `book/record-loop.md`, run on objects that behave as those of the libraries they are for."""
 
 import copy
 import re
@@ -14,7 +14,7 @@ from fslcore import recorder
 from fslcore.paths import ROOT
 from fslcore.report import Results
 
-PAGE = (ROOT / "book" / "running.md").read_text("utf-8")
+PAGE = (ROOT / "book" / "record-loop.md").read_text("utf-8")
 WAYS, SHOTS, QUERIES, TASKS = 5, 2, 3, 80
 LABELS = np.arange(8).repeat(20)
 torch.manual_seed(0)
@@ -78,6 +78,28 @@ TASKSET = Taskset(
 TASKSET.sampled_descriptions = [
     [SimpleNamespace(index=i) for i in images] for images in draw(2 * SHOTS)
 ]
+
+
+def own_task(images):
+    by_class = np.array(images).reshape(WAYS, -1)
+    support, query = by_class[:, :SHOTS].ravel(), by_class[:, SHOTS:].ravel()
+    return SimpleNamespace(
+        support_ids=support,
+        query_ids=query,
+        support_classes=LABELS[support],
+        query_classes=LABELS[query],
+    )
+
+
+def nearest(task):
+    near = torch.cdist(IMAGES[task.query_ids], IMAGES[task.support_ids]).argmin(1)
+    return task.support_classes[near]
+
+
+OWN_LOOP = {
+    "tasks": [own_task(images) for images in draw(SHOTS + QUERIES)],
+    "model": nearest,
+}
 EASYFSL = {
     "sampler": Sampler(draw(SHOTS + QUERIES)),
     "DataLoader": DataLoader,
@@ -93,12 +115,15 @@ LEARN2LEARN = {
 
 @pytest.mark.parametrize(
     "title, objects",
-    [("easyfsl", EASYFSL | {"data": DATA}), ("learn2learn", LEARN2LEARN)],
-    ids=["easyfsl", "learn2learn"],
+    [
+        ("Record my own evaluation loop", OWN_LOOP),
+        ("With easyfsl", EASYFSL | {"data": DATA}),
+        ("With learn2learn", LEARN2LEARN),
+    ],
 )
 def test_the_lines_record_what_the_loop_predicts(tmp_path, monkeypatch, title, objects):
     monkeypatch.chdir(tmp_path)
-    lines = re.search(rf"\*\*{title}\*\*.*?```python\n(.*?)```", PAGE, re.DOTALL)[1]
+    lines = re.search(rf"# {title}\n.*?```python\n(.*?)```", PAGE, re.DOTALL)[1]
     exec(
         lines,
         {

@@ -22,7 +22,7 @@ PAGE = (ROOT / "book/own.md").read_text("utf-8")
 
 
 def blocks(language):
-    return re.findall(rf"^```{language}\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
+    return re.findall(rf"(?ms)^```{language}\n(.*?)^```", PAGE)
 
 
 @pytest.fixture(scope="module")
@@ -35,7 +35,7 @@ def done(tmp_path_factory):
         ran = captured([sys.executable, "page.py"], cwd=folder)
         assert ran.returncode == 0, ran.stderr
         (folder / "mylearner.py").write_text(blocks("python")[0], "utf-8")  # as the page says
-        for command in "".join(blocks("bash")).splitlines():
+        for command in "".join(blocks("bash")).replace("\\\n", "").splitlines():
             command = command.replace("fslcore", f"{sys.executable} -m fslcore")
             subprocess.run(command.split(), cwd=folder, check=True, capture_output=True)
     return folder, ran.stdout.splitlines()

@@ -22,7 +22,6 @@ LM_EVAL = sorted(LOGS.glob("lm_eval/*/samples_same_support_*.jsonl"))
 OWN = sorted(LOGS.glob("lm_eval/*/samples_own_support_*.jsonl"))
 MTEB = sorted(LOGS.glob("mteb/*/results/*/*/Tiny*.json"))
 PREDICTIONS = sorted(LOGS.glob("mteb/*/predictions/*.json"))
-LABELS = LOGS / "mteb" / "labels.csv"
 CROSSED = ["new items and supports", "new items", "new supports"]
 
 
@@ -128,7 +127,7 @@ def single_experiment():
 
 
 def test_files_of_mteb_that_do_not_suffice_are_refused():
-    with pytest.raises(InputError, match="the guide scores them"):
+    with pytest.raises(InputError, match="the page Logs of other tools"):
         Results.read([*MTEB, *PREDICTIONS])
     with pytest.raises(InputError, match="no accuracies of two or more experiments"):
         Results.read(single_experiment())
@@ -163,12 +162,12 @@ def unpacked(source, path):
         ("every_eval_ever", {f"{seed}.jsonl.gz": f"data/{seed}/a.jsonl" for seed in range(4)}, 4),
     ],
 )
-def test_what_the_guide_converts_is_read(tool, files, supports):
+def test_what_the_page_converts_is_read(tool, files, supports):
     for pattern, path in files.items():
         folder = LOGS / {"inspect": "inspect_ai"}.get(tool, tool)
         unpacked(sorted(folder.glob(pattern))[0], path)
-    guide = (ROOT / "book" / "guide.md").read_text("utf-8")
-    blocks = re.findall(r"^```python\n(.*?)^```$", guide, re.MULTILINE | re.DOTALL)
+    page = (ROOT / "book" / "other-tools.md").read_text("utf-8")
+    blocks = re.findall(r"(?ms)^```python\n(.*?)^```$", page)
     (block,) = (block for block in blocks if f"{tool}.csv" in block)
     subprocess.run([sys.executable, "-c", block], check=True)
     results = Results.read(f"{tool}.csv")

@@ -764,7 +764,7 @@ def test_pickles_are_refused_with_lines_that_convert_them(
 # ---------------------------------------------------------------- the guide
 
 
-GUIDE = Path(__file__).parents[2] / "book" / "running.md"
+GUIDE = Path(__file__).parents[2] / "book" / "fetch.md"
 MARK = "% from fslcore/sources.yml: python tests/tools/test_fetch.py\n"
 
 

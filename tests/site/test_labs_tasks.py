@@ -142,10 +142,10 @@ def fill(page, **values):
 
 def test_the_form_answers_by_target(page):
     n = planned(11.5, 300, 2.5, 0.9, 0.99)
-    sentence, notes = fill(page, deviation="11,5", pilot=300, difference=2.5, power=90, level=1)
+    sentence, notes = fill(page, deviation="11,5", pilot=300, difference=2.5, power=90, level=99)
     assert sentence.startswith(
-        f"Finding a difference of 2.5 points with 90 % power (level 1 %) takes {n[0]:,} closed tasks for these images, "
-        f"or at least {n[0]:,} open tasks for new images of these classes. The number of classes"
+        f"Finding a difference of 2.5 points with 90 % power (level 99 %) takes {n[0]:,} closed tasks "
+        f"for these images, or at least {n[0]:,} open tasks for new images of these classes. The number of classes"
     )
     assert [note.split(":")[0] for note in notes] == [
         "These images",
@@ -177,7 +177,7 @@ def test_the_form_answers_by_target(page):
         ({"deviation": ""}, "The standard deviation is missing; type it, or drop a file of per-task accuracies."),
         ({"deviation": "-3"}, "Standard deviation = -3; a number from 0.01 to 142 is allowed."),
         ({"pilot": "10,000"}, f"Tasks behind it = 10,000; {PILOT}"),
-        ({"power": "5"}, "Power = 5; more than the level, 5 %, is allowed."),
+        ({"power": "5"}, "Power = 5; more than 100 % minus the level, 5 %, is allowed."),
         ({"shots": "5"}, "Fill in ways, shots and queries, or none of the three."),
         (dict(ways=5, shots=1, queries=15, classes=4), "Classes = 4; at least as many as ways, 5, are allowed."),
     ],
@@ -191,7 +191,7 @@ def test_bad_input_gets_one_line(page, values, line):
         pilot="",
         difference=1,
         power=80,
-        level=5,
+        level=95,
         ways="",
         shots="",
         queries="",

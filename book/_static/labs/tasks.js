@@ -46,13 +46,13 @@
       pilot: whole("pilot", "Tasks behind it", 2, 1e9),
       difference: amount(texts.difference, "Difference", 0.01, 100),
       power: amount(texts.power, "Power", 1, 99.9) / 100,
-      level: 1 - amount(texts.alpha, "Level", 0.01, 50) / 100,
+      level: amount(texts.level, "Level", 50, 99.99) / 100,
       classes: whole("classes", "Classes", 2), perClass: whole("perClass", "Images per class", 1),
       ways: whole("ways", "Ways", 2), shots: whole("shots", "Shots", 1), queries: whole("queries", "Queries", 1),
     };
     if (given.deviation === null) throw new Error("The standard deviation is missing; type it, or drop a file of per-task accuracies.");
-    for (const [key, name] of [["power", "Power"], ["alpha", "Level"]]) if (texts[key] === "") throw new Error(`${name} is missing; the usual one is ${key === "power" ? 80 : 5} %.`);
-    if (!(given.power > 1 - given.level)) throw new Error(`Power = ${texts.power}; more than the level, ${texts.alpha} %, is allowed.`);
+    for (const [key, name] of [["power", "Power"], ["level", "Level"]]) if (texts[key] === "") throw new Error(`${name} is missing; the usual one is ${key === "power" ? 80 : 95} %.`);
+    if (!(given.power > 1 - given.level)) throw new Error(`Power = ${texts.power}; more than 100 % minus the level, ${percent(1 - given.level)}, is allowed.`);
     const shape = [given.ways, given.shots, given.queries].filter(x => x !== null).length;
     if (shape % 3) throw new Error("Fill in ways, shots and queries, or none of the three.");
     if (given.classes !== null && given.ways > given.classes) throw new Error(`Classes = ${given.classes}; at least as many as ways, ${given.ways}, are allowed.`);
@@ -70,12 +70,12 @@
     const { tasks, half, images, inEach } = answer(given), { pilot, ways, shots, queries, classes, perClass } = given;
     const open = [], now = ways !== null && classes !== null && perClass !== null ? openTasks(given) : null;
     let text = `Without a difference to find, a few thousand closed tasks usually suffice for these images: with ${L.number(USUAL)} of them, `
-      + `the closed ± of the difference is ${L.number(half, 2)} points (level ${percent(1 - given.level)}).`;
+      + `the closed ± of the difference is ${L.number(half, 2)} points (level ${percent(given.level)}).`;
     let closed = "Closed tasks may reuse images. Enter the difference worth finding to get a number of tasks.";
     const has = now === null ? "" : ` Your ${many(perClass, "image")} per class allow ${many(now, "open task")}`;
     if (tasks && tasks.size === null) throw new Error("More tasks would be needed than can be counted; take a larger difference.");
     if (tasks) {
-      text = `Finding a difference of ${points(given.difference)} with ${percent(given.power)} power (level ${percent(1 - given.level)}) takes `
+      text = `Finding a difference of ${points(given.difference)} with ${percent(given.power)} power (level ${percent(given.level)}) takes `
         + `${L.number(tasks.size)} closed tasks for these images, or at least ${L.number(tasks.size)} open tasks for new images of these classes. `
         + "The number of classes for a claim about new classes does not follow from a standard deviation.";
       closed = `${L.number(tasks.size)} closed tasks, which may reuse images. ` + (pilot === null
@@ -107,7 +107,7 @@
     const typed = (label, value = "") => L.field(label, { value, change, inputmode: "decimal", size: 8 });
     const fields = {
       deviation: typed("Standard deviation of the differences, in points", "8"), pilot: typed("Tasks behind it (empty: taken as exact)"),
-      difference: typed("Difference worth finding, in points", "1"), power: typed("Power, in %", "80"), alpha: typed("Level, in %", "5"),
+      difference: typed("Difference worth finding, in points", "1"), power: typed("Power, in %", "80"), level: typed("Level, in %", "95"),
       classes: typed("Classes"), perClass: typed("Images per class"), ways: typed("Ways"), shots: typed("Shots"), queries: typed("Queries per class"),
     };
     const choice = el("div", { hidden: true });
@@ -170,12 +170,12 @@
       else if (files.length) take({ name: files[0].name, bytes: new Uint8Array(await files[0].arrayBuffer()) });
     }
 
-    const { deviation, pilot, difference, power, alpha, ...set } = fields;
+    const { deviation, pilot, difference, power, level, ...set } = fields;
     root.append(
       el("p", { class: "fsl-title" }, "How many tasks?"),
       L.controls("Two methods on the same tasks", deviation, pilot),
       L.dropZone("Or drop a file of per-task accuracies (.csv, .tsv, .txt); it stays in your browser", open), choice,
-      L.controls("What you want to find", difference, power, alpha),
+      L.controls("What you want to find", difference, power, level),
       L.controls("Your test set and tasks, if you want to know the images", ...Object.values(set)),
       says.node, notes,
     );

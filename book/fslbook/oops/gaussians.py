@@ -47,13 +47,13 @@ def nearest_mean(x: ndarray, tasks: Tasks) -> ndarray:
 def _nearest(support: ndarray, query: ndarray) -> ndarray:
     """(T, K, Q) from supports (T, K, S, D) and queries (T, K, Q, D)."""
     means = support.mean(axis=2)
-    ways = means.shape[1]
-    smallest, nearest = np.full(query.shape[:-1], np.inf), np.zeros(query.shape[:-1], np.intp)
-    for k in range(ways):  # faster than an argmin over all distances
-        distance = ((query - means[:, k, None, None]) ** 2).sum(axis=-1)
-        nearest[distance < smallest] = k
-        np.minimum(smallest, distance, out=smallest)
-    return nearest == np.arange(ways)[:, None]
+    tasks, ways, queries, dimensions = query.shape
+    # Of a query and each mean: half of the query's square less their squared distance.
+    products = means @ query.reshape(tasks, -1, dimensions).mT
+    nearness = products - (means**2).sum(axis=-1, keepdims=True) / 2
+    nearness = nearness.reshape(tasks, ways, ways, queries)
+    own = np.arange(ways)
+    return nearness[:, own, own] == nearness.max(axis=1)
 
 
 def coverage(

@@ -101,7 +101,7 @@ class Place:
     @property
     def bounds(self) -> Bounds:
         """Between which values lie: accuracies do, other measures need not."""
-        return None if self.options.lower_is_better else (0.0, PERCENT)
+        return None if self.options.lower_is_better else PERCENT_BOUNDS
 
     @property
     def difference_bounds(self) -> Bounds:
@@ -582,14 +582,12 @@ UNKNOWN = (
 APPLIES = {
     Shape.DATASETS: (
         "The sample is the data sets: verdicts apply to other data sets if these were drawn at "
-        "random from "
-        "such, and say nothing about any single one."
+        "random from such, and say nothing about any single one."
     ),
     Shape.SEEDS: "Verdicts apply to new seeds, with these data and these images.",
     Shape.DATASETS_AND_SEEDS: (
         "Over data sets, verdicts apply to other data sets if these were drawn at random from "
-        "such; within "
-        "one, to new seeds."
+        "such; within one, to new seeds."
     ),
     Shape.PRINTED: (
         "± is read as half the width of a confidence interval, as papers of the field print it; "
@@ -634,8 +632,7 @@ def add_cautions(analysis: Analysis) -> None:
     for unit, count in fewest.items():
         analysis.cautions.append(
             f"Only {count} {plural(unit)} carry a verdict: one unusual {unit} can change it, and "
-            "intervals "
-            "are right only if differences are nearly normal."
+            "intervals are right only if differences are nearly normal."
         )
     analysis.cautions = list(dict.fromkeys(analysis.cautions))
 

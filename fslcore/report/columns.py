@@ -13,8 +13,7 @@ from collections.abc import Iterable
 SYNONYMS = {
     "accuracy": (
         "accuracy acc testaccuracy testacc accuracies meanaccuracy meanacc top1accuracy top1acc "
-        "top1 "
-        "novelacc novelaccuracy queryacc queryaccuracy episodeacc taskacc score testscore correct "
+        "top1 novelacc novelaccuracy queryacc queryaccuracy episodeacc taskacc score testscore correct "
         "iscorrect right value"
     ),
     "half_width": "halfwidth ci95 ci confidenceinterval conf plusminus ± pm 95ci errorbar",
@@ -37,8 +36,7 @@ SYNONYMS = {
 # Numbers whose differences between methods are no differences of accuracy.
 LOWER_IS_BETTER = set(
     "err error errors errorrate loss losses nll ece brier ce entropy perplexity ppl time times "
-    "runtime "
-    "duration elapsed latency seconds ms rmse mse mae wer cer".split()
+    "runtime duration elapsed latency seconds ms rmse mse mae wer cer".split()
 )
 OTHER_MEASURES = LOWER_IS_BETTER | set(
     "std sd stdev stderr sem se var variance f1 precision recall auc auroc kappa mcc iou timestamp "

@@ -1,4 +1,4 @@
-"""The figure of a report: means with intervals, and paired differences, as two forest plots."""
+"""The figure of a report: means with intervals, and differences against 0, as two forest plots."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from .results import Results
 
-INK, BLUE, GREY = "#222222", "#0072b2", "#777777"
+INK, BLUE, ORANGE, GREY = "#222222", "#0072b2", "#b34700", "#777777"
 MOST_ROWS = 40  # of a forest plot
 MATRIX_FROM = 9  # methods; from here on all pairs are a picture
 
@@ -31,8 +31,9 @@ def draw(results: Results, names: list[str] | None = None) -> Figure:
 
     names = names or panels(results)
     rows = max(len(results.methods), len(words.chosen_pairs(results)), 2)
-    height = 0.34 * min(rows, MOST_ROWS) + 1.3
-    figure = Figure(figsize=(5.2 * len(names), height), layout="constrained")
+    rows += len(set(words.places_of(results.methods)))  # heads
+    height = 0.36 * min(rows, MOST_ROWS) + 0.9
+    figure = Figure(figsize=(4.3 * len(names), height), layout="constrained")
     all_axes = figure.subplots(1, len(names), squeeze=False)[0]
     for name, axes in zip(names, all_axes, strict=True):
         PANELS[name](axes, results)
@@ -40,51 +41,76 @@ def draw(results: Results, names: list[str] | None = None) -> Figure:
 
 
 def draw_means(axes: Axes, results: Results) -> None:
-    """Means with their intervals, the best on top."""
-    methods = results.methods.head(MOST_ROWS)
-    draw_forest(axes, methods["mean"], methods, methods["method"])
+    """Means with their intervals by target, the best on top."""
+    methods = narrowest_first(results.methods)
+    is_best = methods.groupby(["place", "target"]).cumcount() == 0
+    colors = np.where(is_best, BLUE, ORANGE)
+    draw_forest(axes, methods["mean"], methods, methods["method"].map(shortened), colors)
     axes.set_xlabel("mean accuracy, %" if results.percent else "mean")
     axes.set_title(f"Means with {results.level} intervals", fontsize=10)
 
 
 def draw_differences(axes: Axes, results: Results) -> None:
-    """Differences with their intervals; significant ones are filled and starred."""
-    pairs = words.decided_first(words.chosen_pairs(results)).head(MOST_ROWS)
-    is_significant = pairs["verdict"] == "better"
-    labels = words.pair_names(pairs) + np.where(is_significant, " *", "")
-    draw_forest(axes, pairs["difference"], pairs, labels, is_significant)
+    """Differences with their intervals and verdicts; significant ones are filled."""
+    pairs = narrowest_first(words.decided_first(words.chosen_pairs(results)))
+    names = pairs["a"].map(shortened) + f"\n{words.MINUS} " + pairs["b"].map(shortened)
+    colors = np.where(pairs["verdict"] == "better", INK, GREY)
+    rows = draw_forest(axes, pairs["difference"], pairs, names, colors)
+    place = axes.get_yaxis_transform()
+    for row, verdict in zip(rows, pairs["verdict"], strict=True):
+        axes.text(
+            1,
+            row - 0.2,
+            verdict,
+            transform=place,
+            ha="right",
+            fontsize=9,
+        )
     axes.axvline(0, color=INK, linewidth=0.8)
     axes.set_xlabel("difference, points" if results.percent else "difference")
-    axes.set_title("Differences (* significant after Holm)", fontsize=10)
+    axes.set_title("Differences (filled: significant)", fontsize=10)
 
 
 PANELS = {"means": draw_means, "differences": draw_differences}
 
 
+def narrowest_first(frame: pd.DataFrame) -> pd.DataFrame:
+    """The first rows of a frame, in each place the target that claims least on top."""
+    frame = frame.head(MOST_ROWS)
+    place, target = (pd.factorize(frame[key])[0] for key in ("place", "target"))
+    return frame.iloc[np.lexsort((-target, place))]
+
+
 def draw_forest(
-    axes: Axes, middles: pd.Series, frame: pd.DataFrame, names: pd.Series, filled: object = True
-) -> None:
-    """A named marker per row of a frame with its interval, the first on top; some are filled."""
-    rows = range(len(frame))
-    colors = np.where(filled, [BLUE] * len(frame), GREY)
+    axes: Axes, middles: pd.Series, frame: pd.DataFrame, names: pd.Series, colors: np.ndarray
+) -> pd.Series:
+    """A named marker per row of a frame with its interval, the first on top; grey ones are hollow.
+
+    Each place and target has a head above its rows. Returns the heights of the rows.
+    """
+    heads = pd.Series(words.places_of(frame), frame.index)
+    is_new = (heads != heads.shift()) & (heads != "")
+    rows = is_new.cumsum() + np.arange(len(frame))
     ends = frame[["low", "high"]].where(np.isfinite(frame["half_width"]), middles, axis=0)
     axes.hlines(rows, ends["low"], ends["high"], colors=colors, linewidth=2.5)
-    faces = np.where(filled, colors, "white")
-    axes.scatter(middles, rows, marker="D", color=faces, edgecolors=colors, zorder=3)
-    named = zip(names, words.places_of(frame), strict=True)
-    labels = [f"{name} ({head})" if head else name for name, head in named]
-    axes.set_yticks(rows, [*map(shortened, labels)], fontsize=9)
-    axes.set_ylim(len(frame) - 0.4, -0.6)
+    faces = np.where(colors == GREY, "white", colors)
+    axes.scatter(middles, rows, 20, faces, marker="D", edgecolors=colors, zorder=3)
+    labels = [*names, *heads[is_new].map(shortened)]
+    axes.set_yticks([*rows, *rows[is_new] - 1], labels, fontsize=9)
+    for label in axes.get_yticklabels()[len(rows) :]:
+        label.set_fontweight("bold")
+    axes.set_ylim(rows.max() + 0.6, -0.6)
     axes.spines[["top", "right", "left"]].set_visible(False)
     axes.tick_params(axis="y", length=0)
+    axes.grid(visible=False)
     axes.grid(axis="x", color="#dddddd", linewidth=0.6)
-    axes.set_axisbelow(True)
+    return rows
 
 
 def shortened(label: str) -> str:
     """A label that leaves room for the plot; $ is no formula."""
     label = label.replace("$", r"\$")
-    return label if len(label) <= 44 else f"{label[:41]}…"
+    return label if len(label) <= 30 else f"{label[:27]}…"
 
 
 def draw_matrix(methods: pd.Series, pairs: pd.DataFrame) -> Figure:
@@ -96,8 +122,7 @@ def draw_matrix(methods: pd.Series, pairs: pd.DataFrame) -> Figure:
     figure = Figure(figsize=(size + 1, size), layout="constrained")
     axes = figure.subplots()
     largest = 1.3 * pairs["difference"].abs().max()  # no colour so dark that stars are lost
-    differences = matrix_of(names, pairs)
-    image = axes.imshow(differences, cmap="RdBu", vmin=-largest, vmax=largest)
+    image = axes.imshow(matrix_of(names, pairs), cmap="RdBu", vmin=-largest, vmax=largest)
     figure.colorbar(image, shrink=0.7, label="row minus column (* significant)")
     decided = np.isfinite(matrix_of(names, pairs[pairs["verdict"] == "better"]))
     axes.plot(*np.nonzero(decided), "*", color=INK, markeredgecolor="white", markersize=7)

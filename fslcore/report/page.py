@@ -39,13 +39,13 @@ def template() -> Template:
 
 def write(results: Results, path: Path, title: str) -> None:
     """Write the page."""
-    text = template().render(title=visible(title), whole_page=True, **content(results))
+    text = html(results, visible(title))
     replace_file(path, lambda part: part.write_text(text, "utf-8"))
 
 
-def fragment(results: Results) -> str:
-    """The page without its head, to be shown in a notebook."""
-    return template().render(title="", whole_page=False, **content(results))
+def html(results: Results, title: str | None = None) -> str:
+    """The page; without a title what stands in it, to be shown in a notebook."""
+    return template().render(title=title, whole_page=title is not None, **content(results))
 
 
 def content(results: Results) -> dict[str, object]:
@@ -54,23 +54,19 @@ def content(results: Results) -> dict[str, object]:
     methods = words.method_table(results)
     return {
         "results": results,
-        "sentences": words.answers(results),
-        "readings": words.readings_with_options(results),
-        "panels": {
-            panel: svg_text(figure.draw(results, [panel]), panel)
-            for panel in figure.panels(results)
+        "words": words,
+        "panels": [
+            svg_text(figure.draw(results, [panel]), panel) for panel in figure.panels(results)
+        ],
+        "files": {
+            ending: base64.b64encode(image_bytes(picture, ending)).decode()
+            for ending in ("pdf", "png")
         },
-        "png": base64.b64encode(image_bytes(picture, "png")).decode(),
-        "pdf": base64.b64encode(image_bytes(picture, "pdf")).decode(),
-        "paper": words.paper_sentence(results),
         "latex": latex(methods),
         "markdown": markdown(methods),
         "methods": methods,
-        "pairs": words.pair_table(results),
         "most_rows": MOST_ROWS,
         "matrices": matrices(results),
-        "settled": settle_table(results),
-        "tests": sorted(set(results.pairs["test"])),
         "version": __version__,
     }
 
@@ -85,21 +81,6 @@ def matrices(results: Results) -> dict[str, str]:
             head = ", ".join(filter(None, place))
             pictures[head] = svg_text(picture, f"matrix{len(pictures)}")
     return pictures
-
-
-def settle_table(results: Results) -> pd.DataFrame:
-    """Open pairs with the number of further units that would settle them."""
-    pairs = results.pairs
-    open_pairs = pairs[pairs["more_units"] > 0].sort_values("more_units").head(MOST_ROWS)
-    if open_pairs.empty:
-        return open_pairs
-    units = words.plural(open_pairs["unit"].iloc[0])
-    table = words.placed(open_pairs)
-    table["pair"] = words.pair_names(open_pairs)
-    table["difference"] = open_pairs["difference"].map(words.signed)
-    table[f"{units} now"] = open_pairs["n"].map("{:,.0f}".format)
-    table[f"more {units}"] = open_pairs["more_units"].map("{:,.0f}".format)
-    return table
 
 
 def svg_text(picture: Figure, prefix: str) -> str:

@@ -179,7 +179,7 @@ class Results:
         return page.write_figures(self, Path(folder))
 
     def _repr_html_(self) -> str:
-        return page.fragment(self)
+        return page.html(self)
 
 
 def checked_options(options: dict[str, object]) -> Options:

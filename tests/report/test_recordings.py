@@ -8,7 +8,7 @@ import fslcore
 from fslcore import recorder, stats
 from fslcore.errors import InputError
 from fslcore.evaluation import Record
-from fslcore.report import Results, Shape
+from fslcore.report import Results, Shape, figure
 from fslcore.tasks import sample_closed, sample_open
 
 LABELS = np.arange(8).repeat(20)
@@ -51,11 +51,8 @@ def test_each_target_is_that_of_the_tasks_in_any_order(tmp_path, closed):
         close = 1e-9 if kind == "closed" else 0.15
         assert mine["half_width"] == pytest.approx(expected.half_width, rel=close)
     assert results.lines()[0].startswith("new classes: B is better than A by")
-    assert results.pairs["spread"].isna().tolist() == [
-        True,
-        True,
-        False,
-    ]  # whether more tasks settle it
+    # Whether more tasks settle it.
+    assert results.pairs["spread"].isna().tolist() == [True, True, False]
     assert any("Only 8 classes" in line for line in results.cautions)
     assert not any("was not recorded" in line for line in results.cautions)
 
@@ -144,6 +141,12 @@ def test_options_leave_out_and_the_better_is_first_where_two_are_compared(tmp_pa
     pair = row(results, "these images", "B", "A")
     assert 0 < pair["low"] < pair["difference"] < pair["high"] and pair["verdict"] == "better"
     assert "these images: B is better than A" in " ".join(results.lines())
+    differences = figure.draw(results).axes[1]
+    labels = differences.get_yticklabels()[3:] + differences.texts
+    pairs = results.pairs[::-1]
+    assert [text.get_text() for text in labels] == [*pairs["target"], *pairs["verdict"]]
+    ends = [line[:, 0] for line in differences.collections[0].get_segments()]
+    np.testing.assert_allclose(ends, pairs[["low", "high"]])
     common = Results.read(path, common=True)
     assert {*common.methods["n"]} == {150} and common.methods["method"][0] == "B"
     played(tmp_path / "c.jsonl", closed, "C", 0.9, 2)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 import matplotlib.pyplot as plt
@@ -12,7 +13,7 @@ from scipy.stats import t
 
 from fslbook.style import COLOURS, MARKERS
 from fslcore.evaluation.three_targets import TARGETS
-from fslcore.stats import Interval, power
+from fslcore.stats import power
 from fslcore.stats.crossed import CrossedIntervals
 
 from ..figures import interval_stack
@@ -47,18 +48,12 @@ def lens_intervals(lenses: pd.DataFrame) -> plt.Figure:
     """Two learners' differences by measure, with intervals for three targets (`fslbook.beyond.worst_class.lenses`)."""
     figure, ax = plt.subplots(figsize=(6.4, 0.8 * len(lenses) + 1.4), layout="constrained")
     for k, (kind, name) in enumerate(TARGETS.items()):
-        intervals = [getattr(r, kind) for r in lenses["result"]]
-        rows = np.arange(len(intervals)) + 0.22 * (k - 1)
-        halves = [r.half_width if np.isfinite(r.half_width) else np.nan for r in intervals]
-        ax.errorbar(
-            [r.mean for r in intervals],
-            rows,
-            xerr=halves,
-            fmt=MARKERS[k],
-            color=COLOURS[k],
-            capsize=4,
-            label=name,
-        )
+        intervals = [getattr(result, kind) for result in lenses["result"]]
+        means, halves = zip(*[(interval.mean, interval.half_width) for interval in intervals])
+        rows = np.arange(len(means)) + 0.22 * (k - 1)
+        halves = np.where(np.isfinite(halves), halves, np.nan)
+        look = dict(fmt=MARKERS[k], color=COLOURS[k], capsize=4, label=name)
+        ax.errorbar(means, rows, xerr=halves, **look)
     ax.axvline(0, color="black", linewidth=1)
     ax.set(
         yticks=range(len(lenses)),
@@ -83,7 +78,8 @@ def three_stacks(studies: dict[str, pd.DataFrame]) -> plt.Figure:
     for column, (new, sets) in zip(axes.T, studies.items()):
         truth = sets.loc[sets["interval"] == "closed", "mean"].mean()
         for ax, kind, title in zip(column, ("usual", new), ("closed", f"for new {new}")):
-            interval_stack(_first_intervals(sets, kind), truth, title, ax)
+            intervals = [*sets[sets["interval"] == kind].head(40).itertuples()]
+            interval_stack(intervals, truth, title, ax)
             title = ax.get_title().replace(" contain the truth", " contain it")
             ax.set(xlabel="", ylabel="test set", title=title, ylim=(-1, 52))
         column[1].set_xlabel("mean accuracy (%)")
@@ -93,13 +89,6 @@ def three_stacks(studies: dict[str, pd.DataFrame]) -> plt.Figure:
         ax.set_ylabel("")
     axes[1, 1].legend(loc="upper right", fontsize=9)
     return figure
-
-
-def _first_intervals(sets: pd.DataFrame, kind: str) -> list[Interval]:
-    """Those of the first 40 test sets, about their middles."""
-    part = sets[sets["interval"] == kind].head(40)
-    middle, half = (part["low"] + part["high"]) / 2, (part["high"] - part["low"]) / 2
-    return [Interval(m, h, 0.95, 0, kind) for m, h in zip(middle, half)]
 
 
 def three_rows(table: pd.DataFrame) -> pd.DataFrame:
@@ -178,16 +167,14 @@ def _spread_high_shares(ax: plt.Axes) -> None:
 def ratio_bars(ratios: pd.DataFrame) -> plt.Figure:
     """Open half-width divided by that for new images, by kind of world (`fslbook.beyond.coverage.width_ratios`)."""
     figure, ax = plt.subplots(figsize=(5.2, 4.6))
-    rows = np.arange(len(ratios))
-    ax.barh(rows, ratios["ratio"], color=COLOURS[0])
+    bars = ax.barh(ratios["regime"], ratios["ratio"], color=COLOURS[0])
+    labels = ratios["ratio"].map("{:.1f}".format) + ratios["queries"].map("  (Q = {})".format)
+    ax.bar_label(bars, labels, padding=3, fontsize=9)
     ax.axvline(1, color="black", linewidth=1)
-    for row, (ratio, q) in enumerate(zip(ratios["ratio"], ratios["queries"])):
-        ax.annotate(f"{ratio:.1f}  (Q = {q})", (ratio + 0.05, row), va="center", fontsize=9)
-    ax.set_yticks(rows, ratios["regime"], fontsize=9)
+    ax.tick_params(axis="y", labelsize=9)
     ax.invert_yaxis()
     ax.set(
-        xlabel="half-width, open / this chapter's (ratio)",
-        xlim=(0, ratios["ratio"].max() + 1.2),
+        xlabel="half-width, open / this chapter's (ratio)", xlim=(0, ratios["ratio"].max() + 1.2)
     )
     return figure
 
@@ -258,25 +245,30 @@ def run_strip(panels: dict[str, dict[str, np.ndarray]]) -> plt.Figure:
         Data set → learner → (R,) accuracies in percent. A learner has the same mark and colour in
         every panel.
     """
-    height = 0.55 * max(map(len, panels.values())) + 1.2
-    figure, axes = plt.subplots(1, len(panels), figsize=(6.8, height), sharey=True, squeeze=False)
-    for ax, (name, learners) in zip(axes[0], panels.items()):
-        for row, values in enumerate(learners.values()):
+    learners = list(next(iter(panels.values())))
+    axes = _learner_rows(panels, learners, 6.8, 0.55)
+    for ax, runs in zip(axes, panels.values()):
+        for row, values in enumerate(runs.values()):
             mark, colour = MARKERS[row % len(MARKERS)], COLOURS[row % len(COLOURS)]
             ax.vlines(np.mean(values), row - 0.3, row + 0.3, color="black", linewidth=2)
-            ax.plot(
-                values,
-                np.full(len(values), row),
-                mark,
-                color=colour,
-                markersize=9,
-                alpha=0.75,
-                clip_on=False,
-            )
+            look = dict(color=colour, markersize=9, alpha=0.75, clip_on=False)
+            ax.plot(values, [row] * len(values), mark, **look)
+    return ax.figure
+
+
+def _learner_rows(
+    panels: Iterable[str], learners: list[str], width: float, step: float
+) -> np.ndarray:
+    """Axes with a row per learner, one beside the other for each data set; sizes in inches."""
+    size = (width, step * len(learners) + 1.4)
+    figure, axes = plt.subplots(
+        1, len(panels), figsize=size, sharey=True, squeeze=False, layout="constrained"
+    )
+    for ax, name in zip(axes[0], panels):
         ax.set(title=name, xlabel="mean accuracy (%)", ylim=(len(learners) - 0.5, -0.5))
         ax.grid(axis="y", visible=False)
-    axes[0, 0].set_yticks(range(len(learners)), list(learners))
-    return figure
+    axes[0, 0].set_yticks(range(len(learners)), learners, fontsize=10)
+    return axes[0]
 
 
 def seed_strip(panels: dict[str, pd.DataFrame]) -> plt.Figure:
@@ -288,37 +280,18 @@ def seed_strip(panels: dict[str, pd.DataFrame]) -> plt.Figure:
         Data set → table with a column ``runs``, (R,) accuracies in percent, by learner. Rows are in
         the order of the first table.
     """
-    order = next(iter(panels.values())).index
-    figure, axes = plt.subplots(
-        1,
-        len(panels),
-        figsize=(5.4, 0.3 * len(order) + 1.5),
-        sharey=True,
-        squeeze=False,
-        layout="constrained",
-    )
-    for ax, (name, table) in zip(axes[0], panels.items()):
+    order = list(next(iter(panels.values())).index)
+    axes = _learner_rows(panels, order, 5.4, 0.3)
+    rows = range(len(order))
+    for ax, table in zip(axes, panels.values()):
         runs = np.stack(table.loc[order, "runs"])
-        rows = np.arange(len(order))
         ax.hlines(rows, runs.min(axis=1), runs.max(axis=1), color="grey", linewidth=1)
         for seed, (values, mark, colour) in enumerate(zip(runs.T, MARKERS, COLOURS)):
-            ax.plot(
-                values,
-                rows,
-                mark,
-                color=colour,
-                markersize=7,
-                alpha=0.8,
-                label=f"seed {seed}",
-                clip_on=False,
-            )
-        ax.set(title=name, xlabel="mean accuracy (%)", ylim=(len(order) - 0.5, -0.5))
-        ax.grid(axis="y", visible=False)
-    axes[0, 0].set_yticks(rows, list(order), fontsize=10)
-    figure.legend(
-        *axes[0, 0].get_legend_handles_labels(), loc="outside upper center", ncols=len(runs.T)
-    )
-    return figure
+            look = dict(color=colour, markersize=7, alpha=0.8, clip_on=False)
+            ax.plot(values, rows, mark, label=f"seed {seed}", **look)
+    names = ax.get_legend_handles_labels()
+    ax.figure.legend(*names, loc="outside upper center", ncols=len(runs.T))
+    return ax.figure
 
 
 def reproduction_strip(pairs: pd.DataFrame, printed: float, wide: float) -> plt.Figure:

@@ -32,7 +32,7 @@ import weight
 import yaml
 from bs4 import BeautifulSoup
 from dependencies import House
-from executed import SiteError, fill, glued
+from executed import SiteError, figures, fill, glued, with_figures
 from ledger_page import read_ledger, render_ledger, verdict_chapters
 from markdown_it import MarkdownIt
 
@@ -330,8 +330,10 @@ def gather(root, build, site, chosen=None, profile=None):
         (site / "index.md").write_text(text, "utf-8")
         shutil.copy(root / "book" / "bibliography.md", site)
     else:
+        figures_of = {path.stem: figures(path) for path in site.glob("*.ipynb")}
         for page in sorted((root / "book").glob("*.md")):
             text = fill(page.read_text("utf-8"), values, page.name)
+            text = with_figures(text, figures_of, page.name)
             (site / page.name).write_text(text.replace("<!-- about -->", about(root)), "utf-8")
         (site / "commands.md").write_text(commands_page.library_page(), "utf-8")
         (site / "commands-book.md").write_text(commands_page.book_page(), "utf-8")

@@ -6,12 +6,14 @@ import ast
 import base64
 import difflib
 import hashlib
+import html
 import json
 import re
 from dataclasses import dataclass
 from pathlib import Path
 
 KEY = r"\{(?:([a-z0-9-]+):)?([a-z]\w*)\}"  # in a verdict: what a chapter glues
+SHOWN = r"!\[([^\]\n]*)\]\(([a-z0-9-]+)::([\w-]+)\)"  # a chapter's figure in a prose page
 ROLE = r"\{glue:text\}`([a-z0-9-]+)::([a-z]\w*)`"  # in a prose page or on a slide
 ENDINGS = {"image/svg+xml": ".svg", "image/png": ".png"}
 
@@ -26,6 +28,12 @@ class Figure:
 
     file: str
     alt: str
+
+    def html(self, link: str, caption: str, home: str = "") -> str:
+        """The figure with a link to its chapter; ``home`` leads from the page to the front page."""
+        words = f"<figcaption>{caption}</figcaption>" if caption else ""
+        image = f'<img src="{home}_images/{self.file}" alt="{html.escape(self.alt)}">'
+        return f'<figure><a href="{home}{link}">{image}</a>{words}</figure>'
 
 
 def figures(path: Path) -> dict[str, Figure]:
@@ -51,6 +59,29 @@ def figures(path: Path) -> dict[str, Figure]:
                 )
             figures_by_name[name] = Figure(image, alt)
     return figures_by_name
+
+
+def figure_of(figures_of: dict[str, dict[str, Figure]], chapter: str, name: str, page: str):
+    """The named figure of a chapter; a `SiteError` that names the page where there is none."""
+    if chapter not in figures_of:
+        raise SiteError(f"{page}: {chapter}::{name}: there is no executed chapter {chapter}")
+    if name not in figures_of[chapter]:
+        names = ", ".join(figures_of[chapter]) or "none"
+        raise SiteError(
+            f"{page}: {chapter}::{name}: {chapter} shows no such figure; it shows {names}"
+        )
+    return figures_of[chapter][name]
+
+
+def with_figures(text: str, figures_of: dict[str, dict[str, Figure]], page: str) -> str:
+    """A prose page in which ``![words](chapter::figure)`` is the figure of that chapter."""
+
+    def shown(match):
+        words, chapter, name = match.groups()
+        figure = figure_of(figures_of, chapter, name, page)
+        return figure.html(f"{chapter}.html#{name}", html.escape(words))
+
+    return re.sub(SHOWN, shown, text)
 
 
 def first_image(cell: dict) -> str | None:

@@ -17,7 +17,7 @@ import shutil
 import sys
 from pathlib import Path
 
-from executed import Figure, SiteError, figures, fill, glued
+from executed import Figure, SiteError, figure_of, figures, fill, glued
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 from mdit_py_plugins.dollarmath import dollarmath_plugin
@@ -68,22 +68,9 @@ class _Deck:
 
     def _figure(self, token: Token) -> str:
         chapter, _, name = token.attrs["src"].partition("::")
-        if chapter not in self.figures:
-            raise SiteError(
-                f"{self.source}: {chapter}::{name}: there is no executed chapter {chapter}"
-            )
-        if name not in self.figures[chapter]:
-            names = ", ".join(self.figures[chapter]) or "none"
-            raise SiteError(
-                f"{self.source}: {chapter}::{name}: {chapter} shows no such figure; it shows {names}"
-            )
-        figure = self.figures[chapter][name]
+        figure = figure_of(self.figures, chapter, name, self.source)
         words = self.markdown.renderer.render(token.children, self.markdown.options, {})
-        caption = f"<figcaption>{words}</figcaption>" if words else ""
-        return (
-            f'<figure><a href="../{chapter}.html#{name}"><img src="../_images/{figure.file}"'
-            f' alt="{html.escape(figure.alt)}"></a>{caption}</figure>'
-        )
+        return figure.html(f"{chapter}.html#{name}", words, "../")
 
     def _link_pages(self, state) -> None:
         for link in (

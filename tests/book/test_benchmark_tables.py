@@ -85,6 +85,7 @@ def test_printed_tables_keep_their_layout_and_counts():
     grid = benchmark.grid_table(benchmark.printed_pairs(1), "dtd", "traffic-signs", methods)
     assert grid.loc["clip NCC", "dino FT"] == "− 0 +"  # the inversion
     assert (np.diag(grid) == "").all()
+    assert len(figures.verdict_tiles({"printed": grid}).axes[0].texts) == 36
     third = benchmark.printed_pairs(3)
     table = benchmark.finetuning_table(third)
     assert table.shape == (18, 6) and table.loc[("dino FT", "omniglot"), "clip LR"] == "+ +"

@@ -509,6 +509,8 @@ def test_verdicts_and_pages_are_filled():
     )
     page = "Q {glue:text}`one::best`, {doc}`one`, ```{note}\n"
     assert executed.fill(page, VALUES, "index.md") == "Q 2, {doc}`one`, ```{note}\n"
+    shown = {"one": {"fig-a": executed.Figure("0a.svg", "A")}}
+    assert 'src="_images/0a.svg"' in executed.with_figures("![x](one::fig-a)", shown, "t")
 
 
 @pytest.mark.parametrize(

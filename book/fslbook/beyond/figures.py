@@ -52,7 +52,12 @@ def lens_intervals(lenses: pd.DataFrame) -> plt.Figure:
         means, halves = zip(*[(interval.mean, interval.half_width) for interval in intervals])
         rows = np.arange(len(means)) + 0.22 * (k - 1)
         halves = np.where(np.isfinite(halves), halves, np.nan)
-        look = dict(fmt=MARKERS[k], color=COLOURS[k], capsize=4, label=name)
+        look = dict(
+            fmt=MARKERS[k],
+            color=COLOURS[k],
+            capsize=4,
+            label=name,
+        )
         ax.errorbar(means, rows, xerr=halves, **look)
     ax.axvline(0, color="black", linewidth=1)
     ax.set(
@@ -250,8 +255,19 @@ def run_strip(panels: dict[str, dict[str, np.ndarray]]) -> plt.Figure:
     for ax, runs in zip(axes, panels.values()):
         for row, values in enumerate(runs.values()):
             mark, colour = MARKERS[row % len(MARKERS)], COLOURS[row % len(COLOURS)]
-            ax.vlines(np.mean(values), row - 0.3, row + 0.3, color="black", linewidth=2)
-            look = dict(color=colour, markersize=9, alpha=0.75, clip_on=False)
+            ax.vlines(
+                np.mean(values),
+                row - 0.3,
+                row + 0.3,
+                color="black",
+                linewidth=2,
+            )
+            look = dict(
+                color=colour,
+                markersize=9,
+                alpha=0.75,
+                clip_on=False,
+            )
             ax.plot(values, [row] * len(values), mark, **look)
     return ax.figure
 
@@ -287,7 +303,12 @@ def seed_strip(panels: dict[str, pd.DataFrame]) -> plt.Figure:
         runs = np.stack(table.loc[order, "runs"])
         ax.hlines(rows, runs.min(axis=1), runs.max(axis=1), color="grey", linewidth=1)
         for seed, (values, mark, colour) in enumerate(zip(runs.T, MARKERS, COLOURS)):
-            look = dict(color=colour, markersize=7, alpha=0.8, clip_on=False)
+            look = dict(
+                color=colour,
+                markersize=7,
+                alpha=0.8,
+                clip_on=False,
+            )
             ax.plot(values, rows, mark, label=f"seed {seed}", **look)
     names = ax.get_legend_handles_labels()
     ax.figure.legend(*names, loc="outside upper center", ncols=len(runs.T))

@@ -191,22 +191,6 @@ def common(a: ndarray, b: ndarray) -> tuple[ndarray, ndarray]:
     return a[:n], b[:n]
 
 
-def telling_pair(per_task: dict[Method, ndarray], level: float = 0.95) -> dict[Method, ndarray]:
-    """Accuracies of the first two methods whose open intervals overlap although the paired interval excludes 0.
-
-    If there is no such pair, those of the first two methods. ``per_task`` has the (T,) accuracies
-    of each method on the same open tasks, or on the first of them."""
-    for a, b in combinations(per_task, 2):
-        x, y = common(per_task[a], per_task[b])
-        open_verdict = stats.overlap_conclusion(
-            stats.open_interval(x, level), stats.open_interval(y, level)
-        )
-        if not open_verdict and stats.paired_interval(x, y, level).conclusion:
-            return {a: x, b: y}
-    a, b = list(per_task)[:2]
-    return dict(zip((a, b), common(per_task[a], per_task[b])))
-
-
 def pair_table(results: pd.DataFrame, level: float = 0.95) -> pd.DataFrame:
     """Every pair of methods on every data set, with its conclusions by each rule.
 
@@ -308,19 +292,6 @@ def conclusive_counts(pairs: pd.DataFrame) -> pd.Series:
     return pd.Series({"pairs of methods": len(pairs), **counts}, name="count")
 
 
-def conclusive_rows(pairs: pd.DataFrame) -> pd.DataFrame:
-    """Conclusive pairs of each data set by each rule, as `fslbook.figures.forest` draws them."""
-    kinds = ("closed", "open", "unpaired", "paired")
-    counts = pairs.groupby("dataset", sort=False)[list(kinds)].agg(
-        lambda verdicts: (verdicts != 0).sum()
-    )
-    return (
-        counts.melt(ignore_index=False, var_name="series", value_name="mean")
-        .rename_axis("row")
-        .reset_index()
-    )
-
-
 def corrected_counts(pairs: pd.DataFrame, level: float = 0.95) -> pd.Series:
     """Number of conclusive pairs of `pair_table`: open, unpaired, paired, and paired with a correction for all pairs.
 
@@ -333,12 +304,6 @@ def corrected_counts(pairs: pd.DataFrame, level: float = 0.95) -> pd.Series:
     ):
         counts[f"paired, {name}"] = (adjust(pairs["p_value"]) < 1 - level).sum()
     return pd.Series({"pairs": len(pairs), **counts}, name="count")
-
-
-def correlation_rows(correlations: pd.DataFrame) -> pd.DataFrame:
-    """What `correlations` gives, as `fslbook.figures.forest` draws it: the median and the range of each data set."""
-    names = {"lowest": "low", "median": "mean", "highest": "high"}
-    return correlations.dropna().rename(columns=names).rename_axis("row").reset_index()
 
 
 def counts_by_size(tables: Iterable[pd.DataFrame], level: float = 0.95) -> pd.DataFrame:

@@ -15,6 +15,7 @@ from . import CAP
 
 RANK_STEP = 0.2  # inches between bars of a diagram of ranks
 NAME_STEP = 0.27  # and between its names
+TILES = {"+": COLOURS[0], "0": "0.45", "−": COLOURS[3]}  # by symbol of a verdict
 
 
 def crossover(
@@ -50,23 +51,11 @@ def crossover(
         linewidth=1.5,
         label=f"the released sampler stops at {CAP:,} tasks",
     )
-    ax.scatter(
-        printed["n_images"],
-        printed["ratio"],
-        marker="x",
-        color=COLOURS[1],
-        s=45,
-        label="OOPS, Table 2",
-    )
-    ax.scatter(
-        ours["n_images"],
-        ours["ratio"],
-        marker="o",
-        color=COLOURS[0],
-        s=45,
-        alpha=0.8,
-        label="this book",
-    )
+    for table, look in (
+        (printed, dict(marker="x", color=COLOURS[1], label="OOPS, Table 2")),
+        (ours, dict(marker="o", color=COLOURS[0], alpha=0.8, label="this book")),
+    ):
+        ax.scatter(table["n_images"], table["ratio"], s=45, **look)
     ax.axhline(1, color="black", linewidth=1)
     ax.annotate("open wider than closed", (sizes[0], 1.15), fontsize=10)
     ax.annotate("open narrower", (sizes[0], 0.78), fontsize=10)
@@ -134,6 +123,40 @@ def paired_scatter(a: ndarray, b: ndarray, names: tuple[str, str], dataset: str)
     )
     ax.legend(loc="upper left")
     return figure
+
+
+def verdict_tiles(tables: dict[str, pd.DataFrame]) -> plt.Figure:
+    """Verdicts as tiles, a panel per table of symbols such as '+ 0 +' (`benchmark.symbols`)."""
+    height = 0.25 * max(map(len, tables.values())) + 1.6
+    figure, panels = plt.subplots(1, len(tables), figsize=(6.8, height), squeeze=False)
+    for ax, (title, table) in zip(panels[0], tables.items()):
+        for (row, column), symbols in np.ndenumerate(table):
+            _tiles(ax, row, column, symbols.split())
+        rows = [" ".join(np.atleast_1d(name)) for name in table.index]
+        ax.set_yticks(range(len(rows)), rows, fontsize=8)
+        ax.set_xticks(range(table.shape[1]), table.columns, fontsize=8, rotation=90)
+        ax.set(ylim=(len(rows) - 0.5, -0.5), xlim=(-0.5, table.shape[1] - 0.5), title=title)
+        ax.grid(visible=False)
+    return figure
+
+
+def _tiles(ax: plt.Axes, row: int, column: int, symbols: list[str]) -> None:
+    """The symbols of one cell beside each other, each on its colour."""
+    for k, symbol in enumerate(symbols):
+        tile = dict(
+            facecolor=TILES.get(symbol, "0.8"),
+            edgecolor="none",
+            pad=1.5,
+        )
+        x = column - 0.4 + 0.8 * (k + 0.5) / len(symbols)
+        look = dict(
+            color="white",
+            ha="center",
+            va="center",
+            fontsize=8,
+            family="monospace",
+        )
+        ax.text(x, row, symbol, bbox=tile, **look)
 
 
 def margins(tested: dict[str, Equivalence]) -> plt.Figure:

@@ -141,18 +141,18 @@ def test_open_tasks_that_use_the_classes_up_have_the_variance_of_the_target_imag
 
 def test_the_target_images_by_leaving_out_each_task():
     rng = np.random.default_rng(10)
-    x, of_task = fixed_classes(rng, 40)
+    x, of_task = fixed_classes(rng, 25)
     p = stats.pilot(x, 5, labels=of_task, target="images")
     by_hand = [
         moments(np.delete(x, i, 0), labels=np.delete(of_task, i, 0), target="images").model(5)
-        for i in range(40)
+        for i in range(25)
     ]
     assert p.covariance == pytest.approx(jackknife_covariance(by_hand), rel=1e-6)
     design = np.eye(12)[of_task].sum(axis=1)
     fit = sm.OLS(x.mean(axis=(1, 2)), design).fit()
     within = x.var(axis=2, ddof=1).mean() / 3
     assert p.model.alpha == pytest.approx(fit.mse_resid - within / 4, rel=1e-9)
-    flat = stats.pilot(x.reshape(40, 12), 5, labels=np.repeat(of_task, 4, axis=1), target="images")
+    flat = stats.pilot(x.reshape(25, 12), 5, labels=np.repeat(of_task, 4, axis=1), target="images")
     assert (flat.low, flat.high) == pytest.approx((p.low, p.high)) and flat.target == "images"
 
 

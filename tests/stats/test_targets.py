@@ -274,6 +274,8 @@ def test_near_a_bound_the_interval_for_new_classes_holds_one_more_class_at_the_o
         return interval.low, interval.high
 
     assert ends(100, 0)[0] == pytest.approx(100 * 12 / 13)
+    # Of many classes without an error the 600 tasks decide.
+    assert ends(100, 0, classes=1000)[0] == pytest.approx(100 * 0.025 ** (1 / 600))
     # No jump where the first errors come, and from a tenth on there is nothing.
     for mean, share in ((99.999, 0.9999), (99, 0.9), (95, 0.5)):
         assert ends(mean, 1e-5)[0] == pytest.approx(mean - share * mean / 13)

@@ -42,10 +42,10 @@ WRITTEN = r"71.2±0.4|71.2 ± 0.4|71.2+-0.4|71.2+/-.4|71.2\pm0.4|71.2 \pm 0.4|71
 
 @pytest.mark.parametrize("text", WRITTEN.split("|"))
 def test_a_figure_is_read_as_it_is_written(capsys, text):
-    code, all_text = run(capsys, text, "70.5±0.5", "--tasks", "600")
+    code, output = run(capsys, text, "70.5±0.5", "--tasks", "600")
     wanted = from_printed((71.2, 0.4), (70.5, 0.5), 600)
-    assert code == 0 and all_text.out.splitlines()[0] == words.answer(wanted)
-    assert all_text.out.splitlines()[1:] == [*words.details(wanted), *words.other_readings(wanted)]
+    assert code == 0 and output.out.splitlines()[0] == words.answer(wanted)
+    assert output.out.splitlines()[1:] == [*words.details(wanted), *words.other_readings(wanted)]
 
 
 def test_two_shares_are_read_as_percent(capsys):
@@ -55,10 +55,10 @@ def test_two_shares_are_read_as_percent(capsys):
 
 def test_the_command_gives_json(capsys):
     line = "79.59±0.52 76.87±0.56 --tasks 600 --images 840 --classes 12 --same-tasks yes --sampling closed --json"
-    code, text = run(capsys, *line.split())
+    code, output = run(capsys, *line.split())
     options = dict(images=840, classes=12, same_tasks="yes", sampling="closed")
     wanted = from_printed((79.59, 0.52), (76.87, 0.56), 600, **options)
-    printed = json.loads(text.out)
+    printed = json.loads(output.out)
     assert (code, printed["answer"]) == (0, words.answer(wanted))
     assert printed["notes"] == words.details(wanted)
     half_width = printed["likely"]["images"]["widest"]["half_width"]
@@ -80,5 +80,5 @@ def test_the_command_gives_json(capsys):
     ],
 )
 def test_bad_lines_are_told_in_one_line(capsys, line, message):
-    code, text = run(capsys, *line.split())
-    assert code == 2 and text.out == "" and message in text.err and text.err.count("\n") == 1
+    code, output = run(capsys, *line.split())
+    assert code == 2 and output.out == "" and message in output.err and output.err.count("\n") == 1

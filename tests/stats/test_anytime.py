@@ -17,8 +17,8 @@ shares = arrays(float, st.integers(1, 60), elements=st.floats(0, 1).map(lambda v
 def wealth(values, mean):
     """What a gambler ends with who divides 1 among the bets, and bets on values above a mean."""
     return sum(
-        part * math.prod(1 - bet + bet * x / mean for x in values)
-        for bet, part in zip(anytime.BETS, anytime.DIVIDED, strict=True)
+        share * math.prod(1 - bet + bet * x / mean for x in values)
+        for bet, share in zip(anytime.BETS, anytime.DIVIDED, strict=True)
     )
 
 

@@ -59,13 +59,17 @@ def test_variances_are_those_of_the_two_way_analysis_of_variance():
 def test_classes_are_strata_with_weights():
     y, weights = scores(supports=4), np.array([0.2, 0.5, 0.3])
     study = stats.crossed_intervals(y, LABELS, weights=10 * weights)
-    parts = [y[:, c == LABELS] for c in range(3)]
-    squares = np.array([mean_squares(part) for part in parts])
+    by_label = [y[:, c == LABELS] for c in range(3)]
+    squares = np.array([mean_squares(of_class) for of_class in by_label])
     of_items, residual = (weights**2 @ squares[:, k] / (4 * 20) for k in (1, 2))
-    of_supports = np.var(sum(w * part.mean(axis=1) for w, part in zip(weights, parts)), ddof=1) / 4
+    of_supports = (
+        np.var(sum(w * of_class.mean(axis=1) for w, of_class in zip(weights, by_label)), ddof=1) / 4
+    )
     expected = [of_items, of_supports, of_items + of_supports - residual]
     assert errors(study) ** 2 == pytest.approx(expected, rel=1e-12)
-    assert study.both.mean == pytest.approx(sum(w * part.mean() for w, part in zip(weights, parts)))
+    assert study.both.mean == pytest.approx(
+        sum(w * of_class.mean() for w, of_class in zip(weights, by_label))
+    )
     by_class = weights**2 * squares[:, 1] / 80
     assert study.items.df == pytest.approx(by_class.sum() ** 2 / (by_class**2 / 19).sum())
     equal_classes = stats.crossed_intervals(y, LABELS)
@@ -216,11 +220,11 @@ STUDIES = 100
 @pytest.fixture(scope="module")
 def shares():
     """By design and interval, in percent, of 100 studies each."""
-    result = [
+    studies = [
         crossed.summary(crossed.simulated(design, STUDIES, seed=1000 + k))
         for k, design in enumerate(crossed.DESIGNS)
     ]
-    return pd.concat(result).pivot(index="design", columns="interval", values="share")
+    return pd.concat(studies).pivot(index="design", columns="interval", values="share")
 
 
 @pytest.mark.slow

@@ -47,15 +47,15 @@ GROUPS = {  # uneven, a pair and two single images, or a half: in each class its
 @pytest.mark.parametrize("kin", [None, KIN], ids=["classes", "class groups"])
 def test_against_leaving_groups_of_images_out(method, kin):
     """Where each image is right or wrong whatever the task, leaving its group out can be done by hand."""
-    value = np.random.default_rng(3).normal(size=len(LABELS)) + LABELS
+    score_of_image = np.random.default_rng(3).normal(size=len(LABELS)) + LABELS
     support, query = every_task()
     groups, class_groups = GROUPS[method], None if kin is None else kin[LABELS]
-    answers = value[query], support, query, LABELS
+    answers = score_of_image[query], support, query, LABELS
     intervals = three_intervals(*answers, groups=groups, class_groups=class_groups)
     ungrouped = three_intervals(*answers, class_groups=class_groups)
-    of_groups = squares_of_left_out(value, LABELS, groups)
+    of_groups = squares_of_left_out(score_of_image, LABELS, groups)
     cell = LABELS if kin is None else kin[LABELS]
-    of_cells = squares_of_left_out(value, LABELS, groups * 100 + cell)
+    of_cells = squares_of_left_out(score_of_image, LABELS, groups * 100 + cell)
     assert intervals.image_variance == pytest.approx(of_groups, rel=0.01)
     added = intervals.class_variance - ungrouped.class_variance
     if method == "nested" or of_groups <= of_cells:
@@ -70,17 +70,17 @@ def test_against_leaving_groups_of_classes_out():
     """By the mean over all tasks that hold no class of the group, where classes add up to what a task gives."""
     rng = np.random.default_rng(1)
     support, query = every_task()
-    value = rng.normal(size=6)[LABELS[query]]
-    intervals = three_intervals(value, support, query, LABELS, class_groups=KIN[LABELS])
-    left = [value.mean() - value[~(KIN[LABELS[query]] == g).any(axis=1)].mean() for g in range(3)]
+    scores = rng.normal(size=6)[LABELS[query]]
+    intervals = three_intervals(scores, support, query, LABELS, class_groups=KIN[LABELS])
+    left = [scores.mean() - scores[~(KIN[LABELS[query]] == g).any(axis=1)].mean() for g in range(3)]
     assert intervals.class_variance == pytest.approx(np.square(left).sum(), rel=0.02)
-    order = rng.permutation(len(value))
+    order = rng.permutation(len(scores))
     images = np.concatenate([support, query], axis=1)[order]
-    second = influence(
-        value.mean(axis=1)[order], images, LABELS, class_groups=KIN[LABELS]
+    by_influence = influence(
+        scores.mean(axis=1)[order], images, LABELS, class_groups=KIN[LABELS]
     ).intervals()
-    assert second.class_variance == pytest.approx(intervals.class_variance, rel=0.03)
-    assert second.classes.df == pytest.approx(intervals.classes.df, rel=0.1)
+    assert by_influence.class_variance == pytest.approx(intervals.class_variance, rel=0.03)
+    assert by_influence.classes.df == pytest.approx(intervals.classes.df, rel=0.1)
 
 
 @pytest.mark.parametrize("sizes", [[5, 5, 5], [10, 3, 2], [8, 7], [1] * 9])
@@ -191,7 +191,7 @@ def test_the_noise_of_classes_is_of_all_that_their_variance_is_made_of():
     """Groups across classes: classes, plus images in groups, less images in cells, each with its products of parts."""
     rng = np.random.default_rng(0)
     units = units_of(LABELS, GROUPS["crossed"], None)
-    image, of_class, cell = (part @ part.T for part in rng.normal(size=(3, 10, 5)))
+    image, of_class, cell = (changes @ changes.T for changes in rng.normal(size=(3, 10, 5)))
     from_images, from_classes = variances(
         units,
         lambda m: (3.0, image) if m is units.images else (1.0, cell),

@@ -58,12 +58,12 @@ def test_p_value_conclusion_and_interval_agree(mean, tasks, level, unit):
 
 @given(st.floats(-30, 30), counts, levels, st.floats(0.01, 40))
 def test_equivalence_is_the_narrower_interval_within_the_margin(mean, tasks, level, margin):
-    result = stats.equivalence(
+    test = stats.equivalence(
         stats.Interval(mean, 0.0, level, tasks, "paired", bounds=POINTS), margin
     )
     narrow = stats.Interval(mean, 0.0, 2 * level - 1 or 1e-12, tasks, "paired", bounds=POINTS)
     if min(abs(narrow.low + margin), abs(narrow.high - margin)) > 1e-9:
-        assert result.equivalent == (-margin < narrow.low and narrow.high < margin)
+        assert test.equivalent == (-margin < narrow.low and narrow.high < margin)
 
 
 def test_without_bounds_nothing_is_concluded_of_equal_values():
@@ -196,9 +196,9 @@ def test_rare_differences_are_seldom_concluded_away(tasks, share):
             study_of(np.where(rare, 20.0, 0.0), tasks), 10 * share
         ).equivalent
         gain = 20 * share / (1 - share)  # on all other tasks, so that the mean is 0
-        result = study_of(np.where(rare, -20.0, gain), tasks)
-        assert (result.p_value < 0.05) == (result.conclusion != 0)
-        significant += result.conclusion != 0
+        interval = study_of(np.where(rare, -20.0, gain), tasks)
+        assert (interval.p_value < 0.05) == (interval.conclusion != 0)
+        significant += interval.conclusion != 0
     assert max(equivalent, significant) <= 0.05 * studies + 2 * math.sqrt(0.05 * 0.95 * studies)
 
 

@@ -34,21 +34,21 @@ def test_a_squared_length_and_its_noise_are_those_of_repetition(parts, signal):
 def test_each_variance_counts_with_its_own_noise():
     """Satterthwaite: a variance V whose estimate has the standard error e is worth 2 V² / e² degrees of freedom."""
     variances, kinds = (4.0, 9.0), ("images", "classes")
-    for noise, (part, kind) in product((0.02, 0.05), enumerate(kinds)):
+    for noise, (place, kind) in product((0.02, 0.05), enumerate(kinds)):
         noises = [0.0, 0.0]
-        noises[part] = noise * variances[part]
-        case = intervals_of(variances, noises)
-        assert getattr(case, kind).df == pytest.approx(2 / noise**2, rel=2.5 * noise)
-        assert getattr(case, kinds[1 - part]).df == np.inf
+        noises[place] = noise * variances[place]
+        intervals = intervals_of(variances, noises)
+        assert getattr(intervals, kind).df == pytest.approx(2 / noise**2, rel=2.5 * noise)
+        assert getattr(intervals, kinds[1 - place]).df == np.inf
     for freedom in ((7.0, 30.0), (40.0, 25.0)):
-        case = intervals_of(variances, freedom=freedom)
-        assert (case.images.df, case.classes.df) == pytest.approx(freedom)
-    case = intervals_of(
+        intervals = intervals_of(variances, freedom=freedom)
+        assert (intervals.images.df, intervals.classes.df) == pytest.approx(freedom)
+    intervals = intervals_of(
         variances, freedom=(8.0, 12.0), sampling=3.0, tasks=21
     )  # as a variance of two parts
     for kind, variance, df in zip(kinds, variances, (8, 12)):
         worth = (variance + 3) ** 2 / (variance**2 / df + 3**2 / 20)
-        assert getattr(case, kind).df == pytest.approx(worth)
+        assert getattr(intervals, kind).df == pytest.approx(worth)
 
 
 @pytest.mark.parametrize("noise, freedom", [(0.5, 1e9), (0.0, 6.0), (0.35, 12.0)])
@@ -59,8 +59,8 @@ def test_intervals_from_noisy_variances_cover(noise, freedom):
     means = rng.normal(size=n)
     estimates = rng.chisquare(freedom, n) / freedom + noise * rng.normal(size=n)
     for mean, variance in zip(means, estimates):
-        case = intervals_of((variance, variance), (noise, noise), (freedom, freedom), 1e-3)
-        hits += abs(mean) <= case.classes.half_width
+        intervals = intervals_of((variance, variance), (noise, noise), (freedom, freedom), 1e-3)
+        hits += abs(mean) <= intervals.classes.half_width
     # The standard error is 0.007; with noise the interval is on the wide side.
     assert 0.925 <= hits / n <= 0.985
 
@@ -68,20 +68,22 @@ def test_intervals_from_noisy_variances_cover(noise, freedom):
 @given(st.floats(-5, 5), st.floats(-5, 5), st.floats(0, 2))
 def test_new_classes_come_with_new_images(image, of_class, sampling):
     """No interval for new classes is narrower than that for new images, and no variance is below 0."""
-    case = intervals_of((image, of_class), sampling=sampling)
-    assert case.image_variance == pytest.approx(max(image, 0), abs=1e-12)
-    assert case.class_variance == pytest.approx(max(of_class, image, 0), abs=1e-12)
-    assert case.classes.half_width >= case.images.half_width - 1e-9
+    intervals = intervals_of((image, of_class), sampling=sampling)
+    assert intervals.image_variance == pytest.approx(max(image, 0), abs=1e-12)
+    assert intervals.class_variance == pytest.approx(max(of_class, image, 0), abs=1e-12)
+    assert intervals.classes.half_width >= intervals.images.half_width - 1e-9
     total = max(of_class, image, 0) + sampling
-    assert case.classes.half_width == pytest.approx(1.95996 * np.sqrt(total), rel=1e-3, abs=1e-6)
+    assert intervals.classes.half_width == pytest.approx(
+        1.95996 * np.sqrt(total), rel=1e-3, abs=1e-6
+    )
 
 
 def test_new_images_never_need_more_than_new_classes_do():
     """Few images and many classes: what holds for new classes holds for new images of these too."""
-    case = intervals_of((4.0, 4.5), freedom=(2.0, 1e6))
-    assert case.images.half_width == case.classes.half_width
-    assert case.classes.half_width == pytest.approx(1.96 * np.sqrt(4.5), rel=1e-3)
-    assert case.images.kind == "images"
+    intervals = intervals_of((4.0, 4.5), freedom=(2.0, 1e6))
+    assert intervals.images.half_width == intervals.classes.half_width
+    assert intervals.classes.half_width == pytest.approx(1.96 * np.sqrt(4.5), rel=1e-3)
+    assert intervals.images.kind == "images"
     unknown = intervals_of((4.0, 4.5), freedom=(5.0, 0.0))
     assert np.isinf(unknown.classes.half_width) and np.isfinite(unknown.images.half_width)
 

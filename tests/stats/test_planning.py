@@ -202,19 +202,19 @@ def test_open_tasks_take_about_the_fewest_images_that_do(difference):
 
 @pytest.mark.parametrize("difference", [0.2, 0.3, 0.5])
 def test_a_handful_of_open_tasks_pays_for_its_degrees_of_freedom(difference):
-    case = pilot_of(np.random.default_rng(5), 20_000)
-    planned = plan(case, difference=difference)
-    assert planned.n_tasks == fewest_tasks(difference, case.model, planned.queries) <= 12
+    open_pilot = pilot_of(np.random.default_rng(5), 20_000)
+    planned = plan(open_pilot, difference=difference)
+    assert planned.n_tasks == fewest_tasks(difference, open_pilot.model, planned.queries) <= 12
 
 
 def test_images_of_a_class_follow_the_number_of_classes():
-    case = pilot_of(np.random.default_rng(3), 2000)
-    first, many = (plan(case, difference=BETTER, n_classes=n) for n in (WAYS, 20))
+    open_pilot = pilot_of(np.random.default_rng(3), 2000)
+    first, many = (plan(open_pilot, difference=BETTER, n_classes=n) for n in (WAYS, 20))
     assert (first.n_tasks, first.queries) == (many.n_tasks, many.queries)
-    assert first == plan(case, difference=BETTER)
+    assert first == plan(open_pilot, difference=BETTER)
     uses = many.images_per_class / (SHOTS + many.queries)
     assert uses == np.ceil(first.n_tasks * WAYS / 20)
-    assert plan(case, difference=-BETTER) == first  # either may be the better one
+    assert plan(open_pilot, difference=-BETTER) == first  # either may be the better one
 
 
 def test_no_plan_for_new_classes_where_the_pilot_tells_nothing_of_them():
@@ -248,10 +248,10 @@ def test_a_plan_of_open_tasks_tells_their_queries_beside_them():
         (lambda: power(1, 0), "standard_error = 0"),
         (lambda: power(1, 1, 0.5), "df = 0.5"),
         (lambda: detectable_difference(1, power=0.01), "power = 0.01"),
-        (lambda: plan(open_pilot(), difference=0), "difference = 0"),
-        (lambda: plan(open_pilot(), difference=1, ways=5), "left out with a Pilot"),
-        (lambda: plan(open_pilot(), difference=1, n_classes=3), "at least as many as ways = 4"),
-        (lambda: plan(open_pilot(), difference=1e-12), "more than 4.6e"),
+        (lambda: plan(small_pilot(), difference=0), "difference = 0"),
+        (lambda: plan(small_pilot(), difference=1, ways=5), "left out with a Pilot"),
+        (lambda: plan(small_pilot(), difference=1, n_classes=3), "at least as many as ways = 4"),
+        (lambda: plan(small_pilot(), difference=1e-12), "more than 4.6e"),
         (lambda: plan(pilot([1, 2], 1, 1), difference=1), "images_per_class = None"),
     ],
 )
@@ -260,7 +260,7 @@ def test_bad_input_is_refused(call, words):
         call()
 
 
-def open_pilot():
+def small_pilot():
     return pilot_of(np.random.default_rng(0), 100)
 
 

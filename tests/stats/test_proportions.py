@@ -59,10 +59,10 @@ def test_the_score_statistic_is_the_normal_quantile_at_both_ends(table, level):
 
 @pytest.mark.parametrize("table", TABLES)
 def test_the_p_value_is_that_of_mcnemar(table):
-    pair, first, second, neither = table
+    both_right, first, second, neither = table
     proportions = paired_proportions(*answers(*table))
     expected = mcnemar(
-        [[pair, first], [second, neither]], exact=proportions.is_exact, correction=False
+        [[both_right, first], [second, neither]], exact=proportions.is_exact, correction=False
     )
     assert proportions.p_value == pytest.approx(expected.pvalue if first + second else 1.0)
     assert proportions.discordant == (first, second) and proportions.n_tasks == sum(table)

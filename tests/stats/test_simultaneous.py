@@ -14,8 +14,8 @@ LEVEL = 0.95
 def equicorrelated(c, k, rho, df):
     """P(the largest of k absolute t statistics is at most c), by quadrature over what all share and over the spread."""
     shared, weight = np.polynomial.hermite_e.hermegauss(80)
-    place, share = np.polynomial.legendre.leggauss(200)
-    spread = np.sqrt(scipy.stats.chi2.ppf((place + 1) / 2, df) / df)[:, None]
+    node, share = np.polynomial.legendre.leggauss(200)
+    spread = np.sqrt(scipy.stats.chi2.ppf((node + 1) / 2, df) / df)[:, None]
     low, high = ((sign * c * spread - np.sqrt(rho) * shared) / np.sqrt(1 - rho) for sign in (-1, 1))
     inside = (scipy.stats.norm.cdf(high) - scipy.stats.norm.cdf(low)) ** k
     return float((inside @ (weight / weight.sum())) @ (share / 2))
@@ -37,9 +37,9 @@ def test_the_factor_is_that_of_a_multivariate_t_distribution(k, rho, df):
 def test_one_comparison_is_the_paired_interval():
     rng = np.random.default_rng(0)
     a, b = rng.normal(60, 10, (2, 30))
-    result, alone = stats.simultaneous_intervals([a - b], LEVEL), stats.paired_interval(a, b, LEVEL)
-    assert result.half_width[0] == pytest.approx(alone.half_width, rel=1e-12)
-    assert result.p_values[0] == pytest.approx(alone.p_value, rel=1e-12)
+    joint, alone = stats.simultaneous_intervals([a - b], LEVEL), stats.paired_interval(a, b, LEVEL)
+    assert joint.half_width[0] == pytest.approx(alone.half_width, rel=1e-12)
+    assert joint.p_values[0] == pytest.approx(alone.p_value, rel=1e-12)
 
 
 def test_p_values_and_factor_are_those_of_scipy_s_dunnett_test():
@@ -63,26 +63,26 @@ def test_intervals_lie_between_one_comparison_s_and_bonferroni_s(seed):
     k, tasks = int(rng.integers(2, 30)), int(rng.integers(3, 200))
     shared = rng.choice([0, 1, 5]) * rng.normal(0, 1, tasks)
     x = rng.normal(0, 1, (k, tasks)) + shared + rng.normal(0, 0.3, (k, 1))
-    result = stats.simultaneous_intervals(x)
+    joint = stats.simultaneous_intervals(x)
     alone = [stats.paired_interval(row, 0 * row) for row in x]
     p = np.array([interval.p_value for interval in alone])
-    assert (result.p_values >= p).all() and (result.p_values <= np.minimum(k * p, 1) + 1e-15).all()
+    assert (joint.p_values >= p).all() and (joint.p_values <= np.minimum(k * p, 1) + 1e-15).all()
     bonferroni = stats.paired_interval(x[0], 0 * x[0], 1 - 0.05 / k).half_width
-    assert alone[0].half_width <= result.half_width[0] <= bonferroni
-    assert ((result.p_values < 0.05) == (np.abs(result.mean) > result.half_width)).all()
+    assert alone[0].half_width <= joint.half_width[0] <= bonferroni
+    assert ((joint.p_values < 0.05) == (np.abs(joint.mean) > joint.half_width)).all()
 
 
 def test_constant_differences_have_bonferronis_correction_and_no_part_in_the_factor():
     rng = np.random.default_rng(4)
     row = rng.normal(0, 1, 12)
-    result = stats.simultaneous_intervals([row, np.zeros(12), np.ones(12)], bounds=(-1, 1))
-    assert result.p_values[1:] == pytest.approx([1, 3 * 2 * 2.0**-12])
+    joint = stats.simultaneous_intervals([row, np.zeros(12), np.ones(12)], bounds=(-1, 1))
+    assert joint.p_values[1:] == pytest.approx([1, 3 * 2 * 2.0**-12])
     share = 1 - (0.05 / 6) ** (1 / 12)
-    assert result.half_width[1:] == pytest.approx([share, 2 * share])
+    assert joint.half_width[1:] == pytest.approx([share, 2 * share])
     for tasks in range(2, 12):
         ones = stats.simultaneous_intervals(np.ones((3, tasks)), bounds=(-1, 1))
         assert ((ones.half_width < 1) == (ones.p_values < 0.05)).all()
-    assert result.half_width[0] == pytest.approx(stats.paired_interval(row, 0 * row).half_width)
+    assert joint.half_width[0] == pytest.approx(stats.paired_interval(row, 0 * row).half_width)
     assert stats.simultaneous_intervals(np.ones((2, 3))).factor == 0
 
 
@@ -95,10 +95,10 @@ def test_all_intervals_hold_at_once_as_often_as_said(monkeypatch):
     all_hold, each_holds = 0, 0
     for _ in range(1500):
         others = rng.normal(0, [[1], [2], [0.5], [1], [3]], (5, 40)) - true
-        result = stats.simultaneous_intervals(rng.normal(0, 1, 40) - others)
-        off = np.abs(result.mean - true[:, 0])
-        all_hold += (off <= result.half_width).all()
-        separate = result.half_width / result.factor * scipy.stats.t.ppf(0.975, 39)
+        joint = stats.simultaneous_intervals(rng.normal(0, 1, 40) - others)
+        off = np.abs(joint.mean - true[:, 0])
+        all_hold += (off <= joint.half_width).all()
+        separate = joint.half_width / joint.factor * scipy.stats.t.ppf(0.975, 39)
         each_holds += (off <= separate).all()
     assert 0.933 < all_hold / 1500 < 0.967  # three standard errors
     assert each_holds / 1500 < 0.87

@@ -110,7 +110,7 @@ def test_the_interval_covers():
     x = gaussians.gaussian_tasks(
         gaussians.centres(2, 1.0), 400 * 300, 5, 5, np.random.default_rng(2)
     )
-    pilots = [stats.pilot(part, 5) for part in x.reshape(400, 300, 2, 5)]
+    pilots = [stats.pilot(values_of_run, 5) for values_of_run in x.reshape(400, 300, 2, 5)]
     hits = np.mean([p.low <= truth <= p.high for p in pilots])
     assert hits == pytest.approx(0.95, abs=0.04)
     assert any(np.isinf(p.high) for p in pilots)
@@ -150,8 +150,8 @@ def test_the_target_images_by_leaving_out_each_task():
     assert p.covariance == pytest.approx(jackknife_covariance(by_hand), rel=1e-6)
     design = np.eye(12)[of_task].sum(axis=1)
     fit = sm.OLS(x.mean(axis=(1, 2)), design).fit()
-    within = x.var(axis=2, ddof=1).mean() / 3
-    assert p.model.alpha == pytest.approx(fit.mse_resid - within / 4, rel=1e-9)
+    query_variance = x.var(axis=2, ddof=1).mean() / 3
+    assert p.model.alpha == pytest.approx(fit.mse_resid - query_variance / 4, rel=1e-9)
     flat = stats.pilot(x.reshape(25, 12), 5, labels=np.repeat(of_task, 4, axis=1), target="images")
     assert (flat.low, flat.high) == pytest.approx((p.low, p.high)) and flat.target == "images"
 

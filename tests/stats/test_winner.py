@@ -10,8 +10,8 @@ from fslcore.errors import InputError
 from fslcore.stats import chosen, simultaneous
 
 
-def ends(result):
-    return np.array([result.mean, result.estimate, result.low, result.high, result.half_width])
+def ends(winner):
+    return np.array([winner.mean, winner.estimate, winner.low, winner.high, winner.half_width])
 
 
 def correlated(methods, rho):
@@ -31,8 +31,8 @@ def test_one_method_has_student_s_interval(level, df):
 
 def test_scores_of_one_method_have_the_open_interval():
     x = np.random.default_rng(0).normal(60, 10, 15)
-    result, alone = stats.winner_interval([x]), stats.open_interval(x)
-    assert [result.low, result.high] == pytest.approx([alone.low, alone.high], rel=1e-6)
+    winner, alone = stats.winner_interval([x]), stats.open_interval(x)
+    assert [winner.low, winner.high] == pytest.approx([alone.low, alone.high], rel=1e-6)
 
 
 @pytest.mark.parametrize("gap", [0.05, 0.5, 1.0, 3.0])
@@ -58,12 +58,12 @@ def test_the_ends_are_quantiles_of_the_truncated_normal_distribution(gap, rho):
 @pytest.mark.parametrize("seed", range(4))
 def test_neither_the_order_of_the_methods_nor_the_unit_counts(seed):
     rng = np.random.default_rng(seed)
-    x, turn = rng.normal(50, 3, (6, 120)) + rng.normal(0, 3, 120), rng.permutation(6)
-    result, turned = stats.winner_interval(x), stats.winner_interval(x[turn])
-    assert turn[turned.method] == result.method == x.mean(axis=1).argmax()
-    assert ends(turned) == pytest.approx(ends(result), rel=1e-9)
-    assert ends(stats.winner_interval(1000 * x)) == pytest.approx(1000 * ends(result), rel=1e-9)
-    moved = ends(stats.winner_interval(x + 7)) - ends(result)
+    x, order = rng.normal(50, 3, (6, 120)) + rng.normal(0, 3, 120), rng.permutation(6)
+    winner, reordered = stats.winner_interval(x), stats.winner_interval(x[order])
+    assert order[reordered.method] == winner.method == x.mean(axis=1).argmax()
+    assert ends(reordered) == pytest.approx(ends(winner), rel=1e-9)
+    assert ends(stats.winner_interval(1000 * x)) == pytest.approx(1000 * ends(winner), rel=1e-9)
+    moved = ends(stats.winner_interval(x + 7)) - ends(winner)
     assert moved == pytest.approx([7, 7, 7, 7, 0], abs=1e-7)
 
 

@@ -87,16 +87,16 @@ def test_which_classes_meet_and_which_are_used_once_less_is_random():
 def test_the_mean_of_balanced_tasks_is_the_mean_in_which_classes_count_alike():
     """Of a value of each class alone: the balanced mean is the plain mean of the classes, the usual one is not."""
     labels = np.repeat(np.arange(8), SIZES)
-    value = np.arange(8.0) ** 2
+    value_of_class = np.arange(8.0) ** 2
 
     def means(balanced):
         shape = dict(ways=4, shots=5, queries=5, balanced=balanced)
         draws = (sample_open(labels, seed=seed, **shape) for seed in range(60))
-        return np.array([value[labels[tasks.query]].mean() for tasks in draws])
+        return np.array([value_of_class[labels[tasks.query]].mean() for tasks in draws])
 
     # 8 classes, twice each: four tasks of four, whatever the seed.
-    assert means(balanced=True) == pytest.approx(value.mean())
-    assert abs(means(balanced=False).mean() - value.mean()) > 1
+    assert means(balanced=True) == pytest.approx(value_of_class.mean())
+    assert abs(means(balanced=False).mean() - value_of_class.mean()) > 1
 
 
 def test_the_usual_draw_is_the_one_without_balance():

@@ -91,7 +91,7 @@ def check_frequencies(counts, weights):
     """Choices are drawn in proportion to their weights."""
     observed = np.array([counts.count(choice) for choice in weights])
     assert observed.sum() == len(counts)
-    weight = np.array([float(value) for value in weights.values()])
+    weight = np.array([float(share) for share in weights.values()])
     expected = len(counts) * weight / weight.sum()
     rare = expected < 5  # chi-square wants no small cells
     observed, expected = (np.append(x[~rare], x[rare].sum()) for x in (observed, expected))

@@ -101,13 +101,12 @@ class LEO(OnFeatures):
     def _encode(self, x: Tensor, members: Tensor) -> tuple[Tensor, Tensor]:
         """Mean and log standard deviation (T, K, latent) of codes, over pairs of images."""
         h = self.encoder(F.dropout(x, self.dropout, self.training))
-        real = members.sum(dim=-1)
+        # Without biases, the first layer is a sum over the two images, and the last may follow a mean.
+        left, right = (h @ half.T for half in self.relation[0].weight.chunk(2, dim=1))
         related = []
-        for codes, weight in zip(h, real):  # one task at a time: n² pairs
-            n = len(codes)
-            pairs = torch.cat([codes[:, None].expand(n, n, -1), codes.expand(n, n, -1)], dim=-1)
-            weighted = self.relation(pairs) * weight[:, None]
-            related.append(weighted.sum(dim=1) / weight.sum())
+        for a, b, weight in zip(left, right, members.sum(dim=-1)):  # one task at a time: n² pairs
+            pairs = self.relation[1:-1](a[:, None] + b)
+            related.append(self.relation[-1](weight @ pairs / weight.sum()))
         size = members.sum(dim=1).clamp(min=1)[..., None]
         mean, log_sd = (members.mT @ torch.stack(related) / size).chunk(2, dim=-1)
         return mean, log_sd + math.log(0.1)

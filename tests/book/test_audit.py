@@ -93,13 +93,10 @@ def test_what_the_tables_give(rows, claim, gives):
         ("width-ratio", "0.6", "holds"),
         ("ft-better", "5", "differs"),
         ("ft-cases", "35", "differs"),
-        ("flip-flop-percent", "~24", "holds"),
         ("flip-flop-percent", "~22", "differs"),
         ("flip-flop", "96", "differs"),
         ("open-conclusive", "30", "differs"),
-        ("open-conclusive", "86", "differs"),
         ("closed-conclusive", "117", "differs"),
-        ("closed-conclusive", "44", "differs"),
         ("dinov2-table-number", "4", "holds"),
         ("joint-coverage", "0.96", "differs"),
         ("inversions", "0", "differs"),
@@ -191,11 +188,8 @@ def test_with_the_real_released_tasks(rows):
     "text, wanted",
     [
         ("(not miniimagenet 1 anil, cub 5 can)", "(not miniImageNet 1-shot ANIL, CUB 5-shot CAN)"),
-        ("can 31.17 against renet 30.27", "CAN 31.17 against RENet 30.27"),
         ("in 3 of the 18 cells in which 5 can be", "in 3 of the 18 cells in which 5 can be"),
         ("cifar-fs r2d2 hold-out; meta-album 0.9", "CIFAR-FS R2D2 hold-out; Meta-Album 0.9"),
-        ("cub boil; cub average qc2 13.27", "CUB BOIL; CUB average qc2 13.27"),
-        ("baseline++ 3, tieredimagenet 1.24", "Baseline++ 3, tieredImageNet 1.24"),
     ],
 )
 def test_rows_name_data_sets_and_learners_as_the_papers_do(text, wanted):

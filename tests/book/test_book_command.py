@@ -83,17 +83,7 @@ def test_one_value_where_a_list_is_meant_is_the_list_of_it(small, tmp_path):
 @pytest.mark.parametrize(
     "words, message",
     [
-        (
-            ["shot", "1"],
-            "small takes shots, rate, kind, sets, folds, fast, where, more (did you mean shots?)",
-        ),
-        (["shots", "many"], "parameter shots = 'many'; int is needed"),
-        (["shots", "0"], "parameter shots = 0; 1..100 is allowed"),
         (["folds", "3"], "parameter folds = 3; 2, 5, 10 are allowed"),
-        (
-            ["kind", "opened"],
-            "parameter kind = opened; closed, open are allowed (did you mean open?)",
-        ),
         (
             ["where", "/etc/passwd"],
             "parameter where = /etc/passwd; this is a file, a folder is needed",
@@ -102,11 +92,6 @@ def test_one_value_where_a_list_is_meant_is_the_list_of_it(small, tmp_path):
             ["sets", "{clipart: 1}"],
             "parameter sets = {'clipart': 1}; a list of str is allowed, such as ",
         ),
-        (
-            ["sets", "[]"],
-            "parameter sets = []; a list of str, not an empty one, is allowed, such as ",
-        ),
-        (["sets", "[clipard]"], "dataset = clipard; known are clipart"),
     ],
 )
 def test_a_bad_parameter_is_one_line_that_says_what_is_allowed(
@@ -153,28 +138,13 @@ BAD = [
     ("rn primer", "command = rn; list, run, plan"),
     ("list closed-v-open", "(did you mean closed-vs-open?)"),
     ("assess ''", "folder = ''; a path is needed"),
-    ("assess {t} --level 0 -o {t}/a.html", "level = 0.0; "),
-    ("assess {t} -o {t}/x.pdf", "a name ending in .html is allowed"),
     ("assess {t} --backbone dinno -o {t}/a.html", "(did you mean dino?)"),
     ("train protnet", "learner = protnet; one of 24 names is allowed (did you mean protonet?)"),
-    ("train protonet --epochs 0", "epochs = 0; a whole number of at least 1 is allowed"),
-    ("train protonet --network conv5", "network = conv5; "),
     ("train protonet --dataset coloured/hebrw", "dataset = coloured/hebrw; known are "),
-    ("train protonet -o {t}/x.pt", "output = {t}/x.pt; a name ending in .safetensors is allowed"),
-    (
-        "caption clipart --captioner blib -o {t}/c.csv",
-        "captioner = blib; pixels, vit-gpt2, blip, blip-large are",
-    ),
-    ("caption clipart -o {t}/c.txt", "a name ending in .csv is allowed"),
     ("run sizing", "notebook = sizing; one of 28 names is allowed (did you mean sizing-tasks?)"),
     ("run sizing-tasks -p shots", "argument -p/--parameter: expected 2 arguments"),
     ("run sizing-tasks -o {t}/out.ipynb -p shots [", "parameter shots = [; not a YAML value: "),
-    (
-        "run sizing-tasks -o {t}/out.ipynb -p first glyf-conv",
-        "parameter first = glyf-conv; one of 140 names",
-    ),
     ("run sizing-tasks -o {t}/out.ipynb --profile {t}", "profile: {t} is a folder"),
-    ("run sizing-tasks -o {t}/out.html", "a name ending in .ipynb is allowed"),
 ]
 
 

@@ -1,8 +1,5 @@
 """Published accuracies: the facts, and what is computed from them, on tables with a known answer."""
 
-import csv
-from pathlib import Path
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -10,8 +7,6 @@ import pytest
 from fslbook.beyond import leaderboards
 from fslcore import stats
 from fslcore.errors import InputError
-
-SHARED = Path(__file__).parents[3] / "shared" / "leaderboards"
 
 
 def board_row(method, year, mean, plus_minus=0.5, **other):
@@ -42,18 +37,6 @@ def test_every_copy_has_the_digits_of_its_source():
     for row in copies.itertuples():
         key = (row.copy_of, *(getattr(row, name) for name in setting), round(row.mean, 2))
         assert key in printed, row
-
-
-@pytest.mark.skipif(not SHARED.exists(), reason="the shared transcription is absent")
-def test_the_pairs_of_a_second_transcription_are_among_ours():
-    pairs = leaderboards.pairs(leaderboards.cells())
-    ours = pairs[pairs["source"] == "RL-VIG/LibFewShot"]
-    numbers = set(zip(ours["shots"], ours["reported"], ours["reproduced"]))
-    with open(SHARED / "libfewshot-reported-reproduced.csv", encoding="utf-8") as file:
-        rows = [row for row in csv.DictReader(file) if row["reported"] and row["reproduced"]]
-    assert len(rows) > 40
-    for row in rows:
-        assert (row["shots"], float(row["reported"]), float(row["reproduced"])) in numbers, row
 
 
 def test_a_pair_is_reproduced_less_reported():

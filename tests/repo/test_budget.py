@@ -5,7 +5,7 @@ import tomllib
 from pathlib import Path
 
 import pytest
-from measures import Measures, measure_path, measure_source
+from measures import Measures, measure_path
 
 from fslcore.catalogue import LEARNERS_BY_NAME
 
@@ -76,11 +76,3 @@ def test_each_package_keeps_its_budget_of_public_names():
         if n > BUDGET["names"][name]
     }
     assert not over, "fewer public names, or a reason for more in the commit that raises the number"
-
-
-def test_each_habit_is_counted():
-    source = 'def mean(of, rows):\n    """Docstring."""\n    x = \'x\' * bool(rows)  # why\n    return x * len(of)\n'
-    names = "".join(f"    a{number} = 0\n" for number in range(16))
-    expected = Measures(tokens=23, lines=3, names=3, vague_names=1, products=1, crowded_functions=0)
-    assert measure_source(source) == expected
-    assert measure_source(f"def f():\n{names}").crowded_functions == 1

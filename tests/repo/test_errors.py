@@ -15,7 +15,6 @@ from fslcore.errors import (
     number,
     reason,
     shown,
-    suggestion,
     visible,
     whole,
     wholes,
@@ -27,21 +26,13 @@ from fslcore.errors import (
     [
         (lambda: whole("n", np.int8(3), 3, 3), 3),
         (lambda: number("x", 2, minimum=2, maximum=2), 2.0),
-        (lambda: number("x", 0.5, over=0, under=1), 0.5),
         (lambda: number("x", np.array(2.0)), 2.0),
         (lambda: number("x", float("inf"), infinite=True), float("inf")),
         (lambda: number("x", Decimal("71.2"), over=1), 71.2),
         (lambda: flag("f", np.True_), True),
-        (lambda: choice("c", "open", ["open", "closed"]), "open"),
         (lambda: floats("a", [1, True]).tolist(), [1.0, 1.0]),
         (lambda: floats("a", np.array([1, 2.5], dtype=object)).tolist(), [1.0, 2.5]),
         (lambda: floats("a", np.ma.masked_less([1.0, 2.0], 0)).tolist(), [1.0, 2.0]),
-        (
-            lambda: floats(
-                "a", torch.tensor([0.1], dtype=torch.float64, requires_grad=True)
-            ).tolist(),
-            [0.1],
-        ),
         (lambda: floats("a", torch.tensor([0.5, 1.5], dtype=torch.bfloat16)).tolist(), [0.5, 1.5]),
         (lambda: floats("a", [1e-31, 0.0], extreme=True).tolist(), [1e-31, 0.0]),
         (lambda: wholes("w", np.array([3], np.uint8)).dtype, np.dtype("int64")),
@@ -50,7 +41,6 @@ from fslcore.errors import (
         (lambda: shown("x" * 81), "x" * 77 + "..."),
         (lambda: visible("a\u200db\u200e\x1b"), "a\u200db\\u200e\\x1b"),
         (lambda: reason(ValueError("a\n" + "b" * 300)), "ValueError: a " + "b" * 198),
-        (lambda: suggestion("clipard", ["clipart", "fashion"]), " (did you mean clipart?)"),
     ],
 )
 def test_what_fits_comes_back(check, value):
@@ -60,26 +50,16 @@ def test_what_fits_comes_back(check, value):
 @pytest.mark.parametrize(
     "check, says",
     [
-        (lambda: whole("n", 5.0), "n = 5.0; a whole number is allowed"),
         (lambda: whole("n", True, 1), "n = True; a whole number of at least 1 is allowed"),
         (
             lambda: whole("n", 10**9, 2, 10**6),
             "n = 1000000000; a whole number from 2 to 1,000,000 is allowed",
         ),
         (
-            lambda: whole("n", 10**7, maximum=10**6),
-            "n = 10000000; a whole number of at most 1,000,000 is allowed",
-        ),
-        (
             lambda: number("x", 0, over=0, maximum=2),
             "x = 0; a number over 0 and up to 2 is allowed",
         ),
-        (
-            lambda: number("x", 1, minimum=0, under=1),
-            "x = 1; a number of at least 0 and below 1 is allowed",
-        ),
         (lambda: number("x", np.nan), "x = nan; a number that is finite is allowed"),
-        (lambda: number("x", 1.0, over=0, under=1), "x = 1.0; a number between 0 and 1 is allowed"),
         (
             lambda: number("x", Decimal("sNaN"), over=0),
             "x = Decimal('sNaN'); a number over 0 is allowed",
@@ -100,7 +80,6 @@ def test_what_fits_comes_back(check, value):
             lambda: floats("a", [torch.ones(2, requires_grad=True)]),
             "a = [tensor([1., 1.], requires_grad=True)]; an array of numbers is allowed",
         ),
-        (lambda: floats("a", [1.0, np.inf]), "a: 1 values are NaN or infinite"),
         (
             lambda: floats("a", np.ma.masked_less([1.0, 2.0], 2)),
             "a: 1 values are masked; leave them out first",
@@ -114,7 +93,6 @@ def test_what_fits_comes_back(check, value):
             "w holds 9223372036854775808; whole numbers of up to 63 bits are allowed",
         ),
         (lambda: labels("l", [["a"]]), "l: shape (1, 1); (N,), one per image, is needed"),
-        (lambda: labels("l", ["a"], 2), "l: shape (1,); (2,), one per image, is needed"),
         (
             lambda: labels("l", np.array([1j])),
             "l = array([0.+1.j]); numbers alone or texts alone are allowed, without None and NaN",

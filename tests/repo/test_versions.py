@@ -223,10 +223,8 @@ def f(x: int = 2) -> int:
 @pytest.mark.parametrize(
     "old, new, equal",
     [
-        ('"""More words."""', '"""Other words."""', True),
         ('ValueError("no")', 'ValueError("negative")', True),
         ("x + 1", "x + 2", False),
-        ("int = 2", "int = 3", False),
         ("VERSION = 1", "VERSION = 2", True),
     ],
 )

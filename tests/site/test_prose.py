@@ -434,14 +434,10 @@ def test_numerals_of_the_ledger_come_from_a_run():
     "text, expected",
     [
         ("below the diagonal in 12 of 15 settings", ["12", "15"]),
-        ("by −0.5 to 1.2 points, 30 % more, of 50,000 queries", ["−0.5", "1.2", "30 %", "50,000"]),
-        ("reads 79.6 ± 0.5 %.", ["79.6", "0.5 %"]),
-        ("Tables 1, 2 and S7, section 4.2, Figures 2 to 5", []),
         (
             "as {cite:t}`of2024` says, `x = 3`, $x = 3$ and\n$$y = 4,$$ 95 % of {glue:text}`n` in 2024",
             [],
         ),
-        ("```{exercise}\n:label: a\n\nTake 7.\n```\nso", []),
         ("```{note}\nTake 7.\n```\n", ["7"]),
     ],
 )

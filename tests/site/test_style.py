@@ -106,15 +106,10 @@ def test_prose_is_plain_english(page):
     "text, count",
     [
         ("The two cannot be told apart.", 2),
-        ("It ends. Who runs it sees more.", 1),
-        ("with {glue:text}`n` a class", 1),
-        ("```{exercise}\n:label: a\n\nTake 7 images a class.\n```", 1),
         (
             '```{code-cell} ipython3\n:tags: [hide-input]\n\nx = f"{3} a class"  # a row a study\n```',
             2,
         ),
-        ("Who chooses the classes? Authors do; the form reports it per class.", 0),
-        ("`images a class`, $told apart$ and [x](told apart)", 0),
         ("```python\nanew = 'told apart'\n```", 0),
     ],
 )

@@ -332,15 +332,6 @@ def test_blocks_agree_with_all_pairs_at_once(monkeypatch, tmp_path):
     pd.testing.assert_frame_equal(in_blocks.pairs, copies.pairs)
 
 
-def test_both_needs_hash_and_features(folder):
-    by_either = near_copies.find(folder, "glyph-conv", by="either", size=28, bits=0, distance=1e-6)
-    by_both = near_copies.find(folder, "glyph-conv", by="both", size=28, bits=0, distance=2.0)
-    assert groups(by_both) == groups(
-        near_copies.find(folder, "glyph-conv", by="hash", bits=0, size=28)
-    )
-    assert groups(by_either) >= groups(by_both)
-
-
 def test_copies_across_splits_are_counted_apart(monkeypatch, folder):
     load = datasets.load
     monkeypatch.setattr(

@@ -73,14 +73,15 @@ def test_ties_and_what_does_not_vary():
     bounded = stats.winner_interval(np.full((3, 100), 80.0), bounds=(0, 100))
     assert 70 < bounded.low < 80 < bounded.high < 82
     tied = stats.winner_interval([1.0, 1.0], np.eye(2))
-    assert tied.low < tied.estimate < 1 and np.isfinite(ends(tied)).all() and tied.low <= tied.high
+    assert tied.low < tied.estimate < 1 and np.isfinite(ends(tied)).all()
     fixed = stats.winner_interval([3.0, 1.0], np.diag([1.0, 0.0]))
     assert fixed.low < 3 < fixed.high < 3 + 2.1
 
 
 def test_bounds_cut_it():
-    winner = stats.winner_interval([99.0, 90.0], np.eye(2), bounds=(0, 100))
-    assert winner.high == 100 and winner.low == stats.winner_interval([99.0, 90.0], np.eye(2)).low
+    arguments = [99.0, 90.0], np.eye(2)
+    winner = stats.winner_interval(*arguments, bounds=(0, 100))
+    assert winner.high == 100 and winner.low == stats.winner_interval(*arguments).low
 
 
 @pytest.fixture
@@ -148,6 +149,7 @@ def test_a_covariance_may_be_off_by_rounding():
     "arguments, words",
     [
         (([[1.0]],), "2 tasks or more"),
+        (([[np.nan]],), "^accuracies: 1 values"),
         (([1.0, 2.0], np.eye(3)), r"covariance \(3, 3\)"),
         (([1.0, 2.0], [[1, 0.5], [0.2, 1]]), "covariance: no covariance matrix"),
         (([1.0, 2.0], [[1, 2], [2, 1]]), "covariance: no covariance matrix"),

@@ -5,16 +5,7 @@ import shutil
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-TREE = (
-    "fslcore",
-    "book",
-    "notebooks",
-    "profiles",
-    "Snakefile",
-    "_config.yml",
-    "_toc.yml",
-    "pyproject.toml",
-)
+TREE = "fslcore book notebooks profiles Snakefile _config.yml _toc.yml pyproject.toml".split()
 
 
 def copy_sources(folder: Path) -> None:

@@ -134,18 +134,17 @@ def test_the_bar_of_a_run_counts_its_cells(small, tmp_path, monkeypatch):
 
 
 # Told before torch is imported.
-BAD = [
-    ("rn primer", "command = rn; list, run, plan"),
-    ("list closed-v-open", "(did you mean closed-vs-open?)"),
-    ("assess ''", "folder = ''; a path is needed"),
-    ("assess {t} --backbone dinno -o {t}/a.html", "(did you mean dino?)"),
-    ("train protnet", "learner = protnet; one of 24 names is allowed (did you mean protonet?)"),
-    ("train protonet --dataset coloured/hebrw", "dataset = coloured/hebrw; known are "),
-    ("run sizing", "notebook = sizing; one of 28 names is allowed (did you mean sizing-tasks?)"),
-    ("run sizing-tasks -p shots", "argument -p/--parameter: expected 2 arguments"),
-    ("run sizing-tasks -o {t}/out.ipynb -p shots [", "parameter shots = [; not a YAML value: "),
-    ("run sizing-tasks -o {t}/out.ipynb --profile {t}", "profile: {t} is a folder"),
-]
+COMMANDS = """rn primer => command = rn; list, run, plan
+list closed-v-open => (did you mean closed-vs-open?)
+assess '' => folder = ''; a path is needed
+assess {t} --backbone dinno -o {t}/a.html => (did you mean dino?)
+train protnet => learner = protnet; one of 24 names is allowed (did you mean protonet?)
+train protonet --dataset coloured/hebrw => dataset = coloured/hebrw; known are
+run sizing => notebook = sizing; one of 28 names is allowed (did you mean sizing-tasks?)
+run sizing-tasks -p shots => argument -p/--parameter: expected 2 arguments
+run sizing-tasks -o {t}/out.ipynb -p shots [ => parameter shots = [; not a YAML value:
+run sizing-tasks -o {t}/out.ipynb --profile {t} => profile: {t} is a folder"""
+BAD = [line.split(" => ") for line in COMMANDS.splitlines()]
 
 
 def test_bad_command_lines_are_told_in_one_line_without_torch(tmp_path):

@@ -24,7 +24,7 @@ def script():
     return build_script("coverage")
 
 
-COLUMNS = ["regime", "new", "world", "set", "interval", "given", "tasks", "mean", "low", "high"]
+COLUMNS = "regime new world set interval given tasks mean low high".split()
 ALL = worlds.REGIMES + worlds.HARDER
 HARD = {regime.called: len(worlds.REGIMES) + number for number, regime in enumerate(worlds.HARDER)}
 

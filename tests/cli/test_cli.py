@@ -466,16 +466,7 @@ def test_options_reach_what_a_command_starts_and_end_with_it(monkeypatch, capsys
     monkeypatch.setattr(commands, "features", features)
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
-    command = [
-        "--quiet",
-        "features",
-        "clipart",
-        "glyph-conv",
-        "--device",
-        "cuda:1",
-        "--precision",
-        "bf16",
-    ]
+    command = "--quiet features clipart glyph-conv --device cuda:1 --precision bf16".split()
     assert app.main(command) == 0
     assert capsys.readouterr() == ("cuda:1 bf16 1\n", "")
     assert not any(

@@ -22,19 +22,8 @@ from fslcore.models.registry import entries
 from fslcore.paths import ROOT
 
 BENCH = [sys.executable, str(ROOT / "benchmarks" / "bench.py"), "--threads", "1", "--repeats", "1"]
-PIECES = (
-    "learners",
-    "ways",
-    "samplers",
-    "report",
-    "photos",
-    "limits",
-    "operations",
-    "growth",
-    "fast",
-    "million-10000",
-    "quickdraw",
-)
+PIECES = """learners ways samplers report photos limits operations growth fast million-10000
+    quickdraw""".split()
 
 
 @pytest.fixture(scope="module")

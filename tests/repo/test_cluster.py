@@ -101,16 +101,7 @@ def test_every_rule_has_resources(of_book, of_data):
     """Time and memory of each job, of the book in parts and of all that ships."""
     done = of_book + of_data
     rules = {rule for rule, *_ in done}
-    assert {
-        "shards",
-        "features",
-        "blocks",
-        "evaluate",
-        "notebook",
-        "site",
-        "part",
-        "gather",
-    } <= rules
+    assert rules >= set("shards features blocks evaluate notebook site part gather".split())
     for rule, wildcards, needs in done:
         if rule not in ("all", *KINDS):
             assert int(needs["runtime"]) > 0 and int(needs["mem_mb"]) > 0, (rule, wildcards)

@@ -411,32 +411,20 @@ def test_tables_that_do_not_fit_are_named(tmp_path, text, message):
     assert message.format(f=file) in str(error.value)
 
 
+BAD_COMMANDS = """duplicates clipart --bits 65 => bits = 65; a whole number from 0 to 64
+duplicates clipart --distance 0 => distance = 0.0; a number over 0 and up to 2
+duplicates clipart --by looks => by = looks; either, both, hash, features are allowed
+duplicates clipart --by hash --distance 0.1 => distance = 0.1; it is not used if near-copies are found by
+duplicates clipart --splits novel novel => splits = novel novel; novel is allowed once
+duplicates features:{f} --by hash => there are no pixels to hash
+duplicates features:{f} --sheet {t}/s.png => sheet: features:{f} has features, and no pictures
+duplicates clipart --sheet {t}/g.txt => sheet = {t}/g.txt; a name ending in .png or .pdf or .svg
+evaluate glyphs/hebrew glyph-conv -o {t}/t.csv --apart famly => apart = famly; class_name
+evaluate features:{f} none -o {t}/t.csv --apart {t}/no.csv => apart: no file {t}/no.csv"""
+
+
 @pytest.mark.parametrize(
-    "line, message",
-    [
-        ("duplicates clipart --bits 65", "bits = 65; a whole number from 0 to 64"),
-        ("duplicates clipart --distance 0", "distance = 0.0; a number over 0 and up to 2"),
-        ("duplicates clipart --by looks", "by = looks; either, both, hash, features are allowed"),
-        (
-            "duplicates clipart --by hash --distance 0.1",
-            "distance = 0.1; it is not used if near-copies are found by",
-        ),
-        ("duplicates clipart --splits novel novel", "splits = novel novel; novel is allowed once"),
-        ("duplicates features:{f} --by hash", "there are no pixels to hash"),
-        (
-            "duplicates features:{f} --sheet {t}/s.png",
-            "sheet: features:{f} has features, and no pictures",
-        ),
-        (
-            "duplicates clipart --sheet {t}/g.txt",
-            "sheet = {t}/g.txt; a name ending in .png or .pdf or .svg",
-        ),
-        (
-            "evaluate glyphs/hebrew glyph-conv -o {t}/t.csv --apart famly",
-            "apart = famly; class_name",
-        ),
-        ("evaluate features:{f} none -o {t}/t.csv --apart {t}/no.csv", "apart: no file {t}/no.csv"),
-    ],
+    "line, message", [line.split(" => ") for line in BAD_COMMANDS.splitlines()]
 )
 def test_bad_commands_are_reported_in_a_line(tmp_path, capsys, line, message):
     file = tmp_path / "f.npz"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 import matplotlib.pyplot as plt
@@ -41,33 +40,6 @@ def task_images(images: Images, tasks: Tasks, task: int, queries: int = 5) -> pl
         ax.set(xticks=[], yticks=[])
         sns.despine(ax=ax, left=True, bottom=True)
     axes[0].set_title("support | query", fontsize=10)
-    return figure
-
-
-def lens_intervals(lenses: pd.DataFrame) -> plt.Figure:
-    """Two learners' differences by measure, with intervals for three targets (`fslbook.beyond.worst_class.lenses`)."""
-    figure, ax = plt.subplots(figsize=(6.4, 0.8 * len(lenses) + 1.4), layout="constrained")
-    for k, (kind, name) in enumerate(TARGETS.items()):
-        intervals = [getattr(result, kind) for result in lenses["result"]]
-        means, halves = zip(*[(interval.mean, interval.half_width) for interval in intervals])
-        rows = np.arange(len(means)) + 0.22 * (k - 1)
-        halves = np.where(np.isfinite(halves), halves, np.nan)
-        look = dict(
-            fmt=MARKERS[k],
-            color=COLOURS[k],
-            capsize=4,
-            label=name,
-        )
-        ax.errorbar(means, rows, xerr=halves, **look)
-    ax.axvline(0, color="black", linewidth=1)
-    ax.set(
-        yticks=range(len(lenses)),
-        yticklabels=lenses["measure"],
-        ylim=(len(lenses) - 0.5, -0.5),
-        xlabel=f"{lenses['a'].iloc[0]} − {lenses['b'].iloc[0]} (points)",
-    )
-    ax.grid(axis="y", visible=False)
-    figure.legend(*ax.get_legend_handles_labels(), loc="outside upper center", ncols=3, fontsize=10)
     return figure
 
 
@@ -169,21 +141,6 @@ def _spread_high_shares(ax: plt.Axes) -> None:
     ax.set_xticks([0, 50, 80, 90, 95, 100], [0, 50, 80, "", 95, 100], fontsize=9)
 
 
-def ratio_bars(ratios: pd.DataFrame) -> plt.Figure:
-    """Open half-width divided by that for new images, by kind of world (`fslbook.beyond.coverage.width_ratios`)."""
-    figure, ax = plt.subplots(figsize=(5.2, 4.6))
-    bars = ax.barh(ratios["regime"], ratios["ratio"], color=COLOURS[0])
-    labels = ratios["ratio"].map("{:.1f}".format) + ratios["queries"].map("  (Q = {})".format)
-    ax.bar_label(bars, labels, padding=3, fontsize=9)
-    ax.axvline(1, color="black", linewidth=1)
-    ax.tick_params(axis="y", labelsize=9)
-    ax.invert_yaxis()
-    ax.set(
-        xlabel="half-width, open / this chapter's (ratio)", xlim=(0, ratios["ratio"].max() + 1.2)
-    )
-    return figure
-
-
 def power_curves(degrees: list[float], level: float) -> plt.Figure:
     """Probability that a paired interval excludes 0, against the true difference in standard errors."""
     figure, ax = plt.subplots(figsize=(6.4, 4.2))
@@ -241,52 +198,6 @@ def _spread(result: CrossedIntervals, supports: int) -> float:
     )
 
 
-def run_strip(panels: dict[str, dict[str, np.ndarray]]) -> plt.Figure:
-    """Mean accuracy of each training run as a dot, one row per learner, with a line at the mean over runs.
-
-    Parameters
-    ----------
-    panels : dict
-        Data set → learner → (R,) accuracies in percent. A learner has the same mark and colour in
-        every panel.
-    """
-    learners = list(next(iter(panels.values())))
-    axes = _learner_rows(panels, learners, 6.8, 0.55)
-    for ax, runs in zip(axes, panels.values()):
-        for row, values in enumerate(runs.values()):
-            mark, colour = MARKERS[row % len(MARKERS)], COLOURS[row % len(COLOURS)]
-            ax.vlines(
-                np.mean(values),
-                row - 0.3,
-                row + 0.3,
-                color="black",
-                linewidth=2,
-            )
-            look = dict(
-                color=colour,
-                markersize=9,
-                alpha=0.75,
-                clip_on=False,
-            )
-            ax.plot(values, [row] * len(values), mark, **look)
-    return ax.figure
-
-
-def _learner_rows(
-    panels: Iterable[str], learners: list[str], width: float, step: float
-) -> np.ndarray:
-    """Axes with a row per learner, one beside the other for each data set; sizes in inches."""
-    size = (width, step * len(learners) + 1.4)
-    figure, axes = plt.subplots(
-        1, len(panels), figsize=size, sharey=True, squeeze=False, layout="constrained"
-    )
-    for ax, name in zip(axes[0], panels):
-        ax.set(title=name, xlabel="mean accuracy (%)", ylim=(len(learners) - 0.5, -0.5))
-        ax.grid(axis="y", visible=False)
-    axes[0, 0].set_yticks(range(len(learners)), learners, fontsize=10)
-    return axes[0]
-
-
 def seed_strip(panels: dict[str, pd.DataFrame]) -> plt.Figure:
     """Mean accuracy of each run, one row per learner; runs of the same seed have the same mark and colour.
 
@@ -297,9 +208,19 @@ def seed_strip(panels: dict[str, pd.DataFrame]) -> plt.Figure:
         the order of the first table.
     """
     order = list(next(iter(panels.values())).index)
-    axes = _learner_rows(panels, order, 5.4, 0.3)
+    figure, axes = plt.subplots(
+        1,
+        len(panels),
+        figsize=(5.4, 0.3 * len(order) + 1.4),
+        sharey=True,
+        squeeze=False,
+        layout="constrained",
+    )
     rows = range(len(order))
-    for ax, table in zip(axes, panels.values()):
+    axes[0, 0].set_yticks(rows, order, fontsize=10)
+    for ax, (name, table) in zip(axes[0], panels.items()):
+        ax.set(title=name, xlabel="mean accuracy (%)", ylim=(len(order) - 0.5, -0.5))
+        ax.grid(axis="y", visible=False)
         runs = np.stack(table.loc[order, "runs"])
         ax.hlines(rows, runs.min(axis=1), runs.max(axis=1), color="grey", linewidth=1)
         for seed, (values, mark, colour) in enumerate(zip(runs.T, MARKERS, COLOURS)):
@@ -311,8 +232,8 @@ def seed_strip(panels: dict[str, pd.DataFrame]) -> plt.Figure:
             )
             ax.plot(values, rows, mark, label=f"seed {seed}", **look)
     names = ax.get_legend_handles_labels()
-    ax.figure.legend(*names, loc="outside upper center", ncols=len(runs.T))
-    return ax.figure
+    figure.legend(*names, loc="outside upper center", ncols=len(runs.T))
+    return figure
 
 
 def reproduction_strip(pairs: pd.DataFrame, printed: float, wide: float) -> plt.Figure:
@@ -324,14 +245,12 @@ def reproduction_strip(pairs: pd.DataFrame, printed: float, wide: float) -> plt.
         Half-widths of the dark and the light band around 0, in points.
     """
     methods = sorted(pairs["method"].unique(), key=str.lower)
-    figure, ax = plt.subplots(figsize=(5.2, 0.24 * len(methods) + 0.8), layout="constrained")
+    figure, ax = plt.subplots(figsize=(4.4, 0.24 * len(methods) + 0.8), layout="constrained")
     ax.axvspan(-wide, wide, color="0.92")
     if np.isfinite(printed):
         ax.axvspan(-printed, printed, color="0.72")
-    for row, method in enumerate(methods):
-        differences = np.sort(pairs.loc[pairs["method"] == method, "difference"])
-        jitter = np.linspace(-0.25, 0.25, len(differences)) if len(differences) > 1 else [0]
-        ax.plot(differences, row + np.asarray(jitter), "o", color=COLOURS[0], markersize=4)
+    rows = pairs["method"].map(methods.index)
+    ax.plot(pairs["difference"], rows, "o", color=COLOURS[0], markersize=5, alpha=0.6)
     ax.set(ylim=(len(methods) - 0.5, -0.5), xlabel="reproduced less reported (points)")
     ax.set_yticks(range(len(methods)), methods, fontsize=9)
     ax.grid(axis="y", visible=False)

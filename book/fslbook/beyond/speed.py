@@ -34,20 +34,16 @@ def measured_by(machine: dict, has: Callable[[dict], object]) -> tuple[dict, str
 def ratios(machine: dict, subject: str) -> pd.DataFrame:
     """Speeds here and of the alternative, their ratio, the intended ratio, and the share of equal results."""
     rows = [row for row in machine["ratios"] if row["subject"] == subject]
-    table = pd.DataFrame(
-        {
-            "what": [row["what"] for row in rows],
-            "against": [row["against"] for row in rows],
-            "unit": [row["unit"] for row in rows],
-            "here": [number(row["ours"]) for row in rows],
-            "there": [number(row["theirs"]) for row in rows],
-            "ratio": [number(row["ratio"]) for row in rows],
-            "aim": [f"{row['target']:g}" if row["target"] else "" for row in rows],
-            "equal results": [
-                f"{100 * row['agree']:.1f} %" if row["agree"] is not None else "" for row in rows
-            ],
-        }
-    ).set_index("what")
+    entries = pd.DataFrame(rows).set_index("what")
+    table = entries[["against", "unit"]].assign(
+        here=entries["ours"].map(number),
+        there=entries["theirs"].map(number),
+        ratio=entries["ratio"].map(number),
+        aim=[f"{row['target']:g}" if row["target"] else "" for row in rows],
+    )
+    table["equal results"] = [
+        f"{100 * row['agree']:.1f} %" if row["agree"] is not None else "" for row in rows
+    ]
     return table.loc[:, (table != "").any()]  # no column without an entry
 
 
@@ -85,17 +81,15 @@ def measured(machine: dict) -> pd.DataFrame:
 
 def limits(machine: dict) -> pd.DataFrame:
     """Each speed relative to its bound."""
-    rows = machine["limits"]
-    return pd.DataFrame(
-        {
-            "what": [row["what"] for row in rows],
-            "bounded by": [row["of"] for row in rows],
-            "unit": [row["unit"] for row in rows],
-            "reached": [number(row["value"]) for row in rows],
-            "bound": [number(row["limit"]) for row in rows],
-            "share": [f"{100 * row['share']:.0f} %" for row in rows],
-        }
-    ).set_index("what")
+    rows = pd.DataFrame(machine["limits"]).set_index("what")
+    columns = {
+        "bounded by": rows["of"],
+        "unit": rows["unit"],
+        "reached": rows["value"].map(number),
+        "bound": rows["limit"].map(number),
+        "share": rows["share"].map("{:.0%}".format).str.replace("%", " %"),
+    }
+    return pd.DataFrame(columns)
 
 
 def million(machine: dict) -> pd.DataFrame:

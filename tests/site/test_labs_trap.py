@@ -81,7 +81,7 @@ def test_the_place_in_a_page_holds_the_data_whole_and_no_markup_of_theirs(lab_da
         r'<script type="application/json" id="fsl-trap-data">(.*?)</script>', html, re.DOTALL
     )[1]
     assert json.loads(data) == {SET: evil} and "<img" not in html
-    assert all((LABS / name).is_file() for name in (*trap.SCRIPTS, *trap.STYLES))
+    assert all((LABS / name).is_file() for name in re.findall(r"_static/labs/([\w.]+)", html))
 
 
 # ---------------------------------------------------------------- the page

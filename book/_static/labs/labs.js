@@ -377,10 +377,14 @@
   const controls = (legend, ...nodes) =>
     el("fieldset", { class: "fsl-controls" }, el("legend", {}, legend), nodes.map(n => n.node || n));
 
-  /** The sentence that says the result: read aloud once changes rest. Returns {node, say(text)}. */
+  /** The sentence that says the result, or what is wrong: read aloud once changes rest. Returns {node, say(text, isWrong)}. */
   function sentence() {
     const node = el("p", { class: "fsl-says", role: "status", "aria-live": "polite" });
-    return { node, say: text => { if (node.textContent !== text) node.textContent = text; } };
+    const say = (text, isWrong = false) => {
+      node.classList.toggle("fsl-wrong", isWrong);
+      if (node.textContent !== text) node.textContent = text;
+    };
+    return { node, say };
   }
 
   /** A table of texts; ``rows`` start with their heading. A table that is wider than the page scrolls in its box, and shows that it goes on. */
@@ -496,6 +500,37 @@
     }
   }
 
+  const ROW = 34; // pixels of a row of `forest`
+
+  /** Height of a picture whose `forest` has so many rows, with the margins that `picture` then needs. */
+  const forestShape = count => ({ height: ROW * count + 60, margin: [8, 12, 46, 12] });
+
+  /**
+   * Fills a chart with rows {label, isBold, bars, mark}, the first on top, on an axis named ``label``. Bars are [low, high, class,
+   * thickness], marks {x, class, path(x, y)}. Names stand above the lines, so that phones have room. ``ends`` must be on the axis.
+   */
+  function forest(chart, rows, { label, ends, zero, band }) {
+    const low = Math.min(...ends), high = Math.max(...ends), room = (high - low) / 20 || 1;
+    const x = scale([low - room, high + room], [0, chart.width]), inside = value => Math.min(Math.max(x(value), 0), chart.width);
+    if (band) chart.add("rect", { class: "fsl-band", x: inside(band[0]), width: inside(band[1]) - inside(band[0]), y: 0, height: chart.height });
+    chart.axis("bottom", x, { label, about: 5 });
+    if (zero) chart.add("line", { class: "fsl-axis", x1: x(0), x2: x(0), y1: 0, y2: chart.height });
+    rows.forEach((row, i) => {
+      const y = ROW * i + 24;
+      chart.add("text", { class: "fsl-row-name", x: 0, y: y - 9, "font-weight": row.isBold ? 700 : 400 }, row.label);
+      for (const [from, to, color, thickness] of row.bars) {
+        chart.add("line", { class: color, x1: inside(from), x2: inside(to), y1: y, y2: y, "stroke-width": thickness });
+      }
+      chart.add("path", { class: row.mark.class, d: row.mark.path(x(row.mark.x), y) });
+    });
+  }
+
+  const disc = (x, y) => `M${x - 4.5} ${y}a4.5 4.5 0 1 0 9 0a4.5 4.5 0 1 0 -9 0`;
+  const diamond = (x, y) => `M${x - 6} ${y}L${x} ${y - 6}L${x + 6} ${y}L${x} ${y + 6}Z`;
+
+  /** A label with its two ends, which tell names apart. */
+  const shortened = (label, most) => (label.length <= most ? label : `${label.slice(0, most / 2 - 1)}…${label.slice(-most / 2)}`);
+
   // ---------------------------------------------------------------- places
 
   const built = new WeakSet();
@@ -519,7 +554,7 @@
   window.fslLabs = {
     betas, survival, quantile, chi2Quantile, chi2Survival, beyond, power, size, root, moments, limits, interval, closedDf,
     intervalOf, random, fixed, number, plusMinus, words, el, svg, unique, slider, field, select, dropZone, button, controls, sentence,
-    table, calm, ticks, scale, picture, register,
+    table, calm, ticks, scale, picture, forest, forestShape, disc, diamond, shortened, register,
     still: () => matchMedia("(prefers-reduced-motion: reduce)").matches,
     compute: {}, // of each lab, by its name: what tests call
   };

@@ -173,7 +173,7 @@
     const list = L.el("ul", { class: "fsl-notes" }), rows = L.el("div", {});
     const copied = L.el("span", { role: "status" });
     const show = L.picture({
-      title: () => say.node.textContent || "The difference by each reading", height: 3 * 46 + 58, margin: [8, 12, 42, 12], draw,
+      title: () => say.node.textContent || "The difference by each reading", ...L.forestShape(3), draw,
     });
 
     function whole(field) {
@@ -194,14 +194,12 @@
         });
       } catch (error) {
         found = null;
-        say.node.classList.add("fsl-wrong");
-        say.say(error.message);
+        say.say(error.message, true);
         list.replaceChildren();
         rows.replaceChildren();
         show.redraw();
         return;
       }
-      say.node.classList.remove("fsl-wrong");
       say.say(found.sentence);
       list.replaceChildren(...found.notes.map(note => L.el("li", {}, note)));
       rows.replaceChildren(L.table("The difference, by what ± means", ["± is", "unrelated tasks", "same tasks, at best", "task to task"],
@@ -217,22 +215,14 @@
 
     function draw(chart) {
       if (!found) return;
-      const ends = found.readings.slice(0, 2).flatMap(r => [r.tasks.widest.low, r.tasks.widest.high, 0]);
-      const low = Math.min(...ends), high = Math.max(...ends), room = 0.05 * (high - low);
-      const x = L.scale([low - room, high + room], [0, chart.width]);
-      found.readings.forEach((r, i) => {
-        const y = i * 46 + 30, tell = r.tasks.verdict;
-        chart.add("text", { x: 0, y: y - 14, "font-weight": r === found.likely ? 700 : 400 }, "if ± is " + name(r) + ": " + tell);
-        chart.add("line", { class: "fsl-base", x1: x(0), x2: x(0), y1: y - 9, y2: y + 13, "stroke-dasharray": "4 3" });
-        const bar = (interval, y, thick, kind) => {
-          const [from, to] = [Math.max(x(interval.low), 0), Math.min(x(interval.high), chart.width)];
-          chart.add("line", { class: kind, x1: from, x2: to, y1: y, y2: y, "stroke-width": thick });
-        };
-        bar(r.tasks.widest, y, 2.5, "fsl-a");
-        if (found.sameTasks !== "no") bar(r.tasks.narrowest, y, 8, "fsl-b");
-        chart.add("circle", { class: "fsl-base-fill", cx: x(found.difference), cy: y, r: 3.5 });
+      const ends = [0, ...found.readings.slice(0, 2).flatMap(r => [r.tasks.widest.low, r.tasks.widest.high])];
+      const rows = found.readings.map(r => {
+        const { widest, narrowest, verdict } = r.tasks, bars = [[widest.low, widest.high, "fsl-a", 2.5]];
+        if (found.sameTasks !== "no") bars.push([narrowest.low, narrowest.high, "fsl-b", 8]);
+        const mark = { x: found.difference, class: "fsl-base-fill", path: L.disc };
+        return { label: `if ± is ${name(r)}: ${verdict}`, isBold: r === found.likely, bars, mark };
       });
-      chart.axis("bottom", x, { about: 6, label: "first less second, in points" });
+      L.forest(chart, rows, { label: "first less second, in points", ends, zero: true });
     }
 
     const copy = L.button("Copy the sentence", () => {

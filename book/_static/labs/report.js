@@ -2,7 +2,7 @@
 (function () {
   "use strict";
   const labs = window.fslLabs, report = labs.compute.report;
-  const { el, fixed, number } = labs;
+  const { el, fixed, number, shortened } = labs;
 
   const MOST_LINES = 8, MOST_ROWS = 40; // of verdicts before the rest is folded, and of a figure
   const LEVEL_TEXT = `${100 * report.LEVEL} %`;
@@ -91,31 +91,18 @@
 
   // ---------------------------------------------------------------- the figure
 
-  /** A label with its two ends, which tell names apart. */
-  const shortened = (label, most) => (label.length <= most ? label : `${label.slice(0, most / 2 - 1)}…${label.slice(-most / 2)}`);
-
-  /** Rows {label, middle, low, high, isFilled} with their intervals, the first on top; their names stand above the lines, so that phones have room. */
-  function forest(title, label, rows, { zero, mark }) {
-    const all = rows.flatMap(({ low, high }) => [low, high]).filter(Number.isFinite), ends = zero ? [...all, 0] : all;
-    const low = Math.min(...ends), high = Math.max(...ends), margin = (high - low) / 20 || 1;
+  /** Rows {label, middle, low, high, isFilled} with their intervals, as a picture. */
+  function forest(title, label, rows, { zero, path }) {
+    const ends = [...rows.flatMap(({ low, high }) => [low, high]).filter(Number.isFinite), ...(zero ? [0] : [])];
+    const drawn = rows.map(({ label, middle, low, high, isFilled }) => {
+      const color = isFilled ? "fsl-a" : "fsl-base", fill = isFilled || !zero ? `${color}-fill` : "fsl-hollow";
+      return { label, bars: [[low, high, color, 2.5]], mark: { x: middle, class: `${color} ${fill}`, path } };
+    });
     return labs.picture({
-      title: `${title}: ${rows.map(row => row.label).join(", ")}`, height: 34 * rows.length + 60, margin: [8, 12, 46, 12],
-      draw(chart) {
-        const x = labs.scale([low - margin, high + margin], [0, chart.width]);
-        chart.axis("bottom", x, { label, about: 5 });
-        if (zero) chart.add("line", { class: "fsl-axis", x1: x(0), x2: x(0), y1: 0, y2: chart.height });
-        rows.forEach((row, i) => {
-          const y = 34 * i + 24, color = row.isFilled ? "a" : "base";
-          chart.add("text", { class: "fsl-row-name", x: 0, y: y - 9 }, row.label);
-          chart.add("line", { class: `fsl-${color} fsl-line`, x1: x(row.low), x2: x(row.high), y1: y, y2: y });
-          chart.add("path", { class: `fsl-${color} ${row.isFilled || !zero ? `fsl-${color}-fill` : "fsl-hollow"}`, d: mark(x(row.middle), y) });
-        });
-      },
+      title: `${title}: ${rows.map(row => row.label).join(", ")}`, ...labs.forestShape(rows.length),
+      draw: chart => labs.forest(chart, drawn, { label, ends, zero }),
     }).node;
   }
-
-  const disc = (x, y) => `M${x - 4.5} ${y}a4.5 4.5 0 1 0 9 0a4.5 4.5 0 1 0 -9 0`;
-  const diamond = (x, y) => `M${x - 6} ${y}L${x} ${y - 6}L${x + 6} ${y}L${x} ${y + 6}Z`;
 
   function figure(answer) {
     const labelOf = (name, { place }) => shortened(place ? `${name} (${place})` : name, 44), chosen = chosenPairs(answer).slice(0, MOST_ROWS);
@@ -125,9 +112,9 @@
       return { ...pair, label: labelOf(`${shortened(pair.a, 18)} − ${shortened(pair.b, 18)}${isFilled ? " *" : ""}`, pair), middle: pair.difference, isFilled };
     });
     const panel = (title, ...drawn) => el("div", {}, el("h3", {}, title), forest(title, ...drawn));
-    const left = panel(`Means with ${LEVEL_TEXT} intervals`, "mean accuracy, %", means, { zero: false, mark: disc });
+    const left = panel(`Means with ${LEVEL_TEXT} intervals`, "mean accuracy, %", means, { zero: false, path: labs.disc });
     if (!chosen.length) return el("div", {}, left);
-    const right = panel("Differences (* significant after Holm)", "difference, points", differences, { zero: true, mark: diamond });
+    const right = panel("Differences (* significant after Holm)", "difference, points", differences, { zero: true, path: labs.diamond });
     return el("div", { class: "fsl-pair" }, left, right);
   }
 
@@ -170,8 +157,7 @@
     const problem = labs.sentence(), out = el("div", { class: "fsl-report" });
 
     function refuse(names, message, options = []) {
-      problem.node.classList.add("fsl-wrong");
-      problem.say(message);
+      problem.say(message, true);
       out.replaceChildren(...command("The command reads more than this page:", names, options));
     }
 
@@ -199,7 +185,6 @@
       const sampling = labs.select("How were the tasks drawn?", { options: SAMPLINGS, change: update });
       const compared = labs.select("Compare", { options: references, change: update });
       update();
-      problem.node.classList.remove("fsl-wrong");
       problem.say("");
       const choices = [...(measured.shape === "tasks" ? [sampling] : []), ...(names.length > 2 ? [compared] : [])];
       out.replaceChildren(verdicts, ...(choices.length ? [labs.controls("", ...choices)] : []), body);

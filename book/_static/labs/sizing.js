@@ -116,14 +116,12 @@
       try {
         if (count.value() < ways.value()) throw new Error("The test set needs at least as many classes as a task.");
         state = kind.value() === "open" ? ofOpen() : ofClosed();
-        say.node.classList.remove("fsl-wrong");
         say.say(state.text);
         note.textContent = state.note;
         rightHead.textContent = state.rightTitle;
       } catch (error) {
         state = null;
-        say.node.classList.add("fsl-wrong");
-        say.say(error.message);
+        say.say(error.message, true);
         note.textContent = "";
       }
       left.redraw();

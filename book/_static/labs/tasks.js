@@ -114,8 +114,7 @@
     let kept = null; // of a file: the standard deviation, and the text that shows it
 
     function write(text, more = [], wrong = false) {
-      says.node.classList.toggle("fsl-wrong", wrong);
-      says.say(text);
+      says.say(text, wrong);
       notes.replaceChildren(...more.map(([target, said]) => el("li", {}, el("strong", {}, `${target}: `), said)));
     }
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import base64
 import io
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
@@ -16,7 +15,7 @@ from fslcore import evaluation
 from fslcore.datasets import Images
 from fslcore.evaluation import Method
 
-from .. import attributes
+from .. import attributes, labs
 from . import known_truth, tables
 from .cells import short_name
 
@@ -31,8 +30,6 @@ WORDS = (
     "pictures above need none."
 )
 DIGITS = "0123456789abcdefghijklmnopqrstuv"
-SCRIPTS = ("labs.js", "trap.js")
-STYLES = ("labs.css", "report.css")
 TRAININGS = {0.0: "any colour", 1.0: "colour told the class"}  # of the letters in training
 
 
@@ -179,20 +176,11 @@ def _picture(pixels: np.ndarray) -> str:
 
 
 def html(sets: dict[str, dict]) -> str:
-    """The lab's place in a page: what readers without scripts see, and the data, which fetch
-    nothing.
+    """The lab's place in a page, as `labs.html` writes it.
 
     Parameters
     ----------
     sets : dict
         By a data set's name for readers, what `traps` gives.
     """
-    data = json.dumps(sets, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")
-    return "\n".join(
-        [
-            *(f'<link rel="stylesheet" href="_static/labs/{name}">' for name in STYLES),
-            f'<div class="fsl-lab" data-lab="trap"><p>{WORDS}</p></div>',
-            f'<script type="application/json" id="fsl-trap-data">{data}</script>',
-            *(f'<script src="_static/labs/{name}" defer></script>' for name in SCRIPTS),
-        ]
-    )
+    return labs.html("trap", WORDS, sets, styles=("labs.css", "report.css"))

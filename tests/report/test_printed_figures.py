@@ -66,19 +66,17 @@ def test_the_command_gives_json(capsys):
     assert len(printed["readings"]) == 3 and printed["n_tasks"] == [600, 600]
 
 
-@pytest.mark.parametrize(
-    "line, message",
-    [
-        ("71.2 70±1 --tasks 600", "first = 71.2; a mean and its ±, such as 71.2±0.4"),
-        ("0.712±0.004 70±1 --tasks 600", "mean of first = 0.712; percent is allowed"),
-        ("71.2±0.4 70±1", "--tasks"),
-        ("71.2±0.4 70±1 --tasks 1", "tasks = 1"),
-        ("71.2±0.4 70±1 --tasks 5 6 7", "one number is allowed, or one for each figure"),
-        ("71.2±0.4 70±1 --tasks 5 6 --same-tasks yes", "the same tasks are equally many"),
-        ("71.2±0.4 70±1 --tasks 6 --sampling opn", "did you mean open?"),
-        ("71.2±0.4 70±1 --tasks 6 --images 40", "images = 40"),
-    ],
-)
+LINES = """71.2 70±1 --tasks 600 => first = 71.2; a mean and its ±, such as 71.2±0.4
+0.712±0.004 70±1 --tasks 600 => mean of first = 0.712; percent is allowed
+71.2±0.4 70±1 => --tasks
+71.2±0.4 70±1 --tasks 1 => tasks = 1
+71.2±0.4 70±1 --tasks 5 6 7 => one number is allowed, or one for each figure
+71.2±0.4 70±1 --tasks 5 6 --same-tasks yes => the same tasks are equally many
+71.2±0.4 70±1 --tasks 6 --sampling opn => did you mean open?
+71.2±0.4 70±1 --tasks 6 --images 40 => images = 40"""
+
+
+@pytest.mark.parametrize("line, message", [line.split(" => ") for line in LINES.splitlines()])
 def test_bad_lines_are_told_in_one_line(capsys, line, message):
     code, output = run(capsys, *line.split())
     assert code == 2 and output.out == "" and message in output.err and output.err.count("\n") == 1

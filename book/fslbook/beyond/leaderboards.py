@@ -2,22 +2,25 @@
 
 The cells stand in ``data/published/leaderboards.csv``, each with its source. Differences are in
 points. Cells of one method are not independent, so every interval resamples whole methods (cluster
-bootstrap; Davison and Hinkley, 1997, section 3.8).
+bootstrap; Davison and Hinkley, 1997, section 3.8). Few methods make such intervals too short, so
+their level is raised as Student's quantile exceeds the normal one (Hesterberg, 2015).
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
-from scipy.stats import bootstrap, norm
+from scipy.stats import bootstrap, kruskal, norm, t
 
 from fslcore import stats
-from fslcore.errors import InputError
 from fslcore.paths import DATA
-from fslcore.stats.published import CORRELATION
+from fslcore.stats.published import BETWEEN
+
+from .. import labs
 
 __all__ = [
     "Estimate",
@@ -25,6 +28,7 @@ __all__ = [
     "by_method",
     "by_source",
     "cells",
+    "group_p_values",
     "half_width",
     "highest_two",
     "overview",
@@ -34,10 +38,13 @@ __all__ = [
     "share_over",
     "shares_exceeding",
     "spread",
+    "standing_lab",
     "steps",
     "top_rows",
     "top_table",
     "tops",
+    "width",
+    "widths_by_group",
 ]
 
 SETTING = ["dataset", "ways", "shots", "transductive"]
@@ -45,10 +52,24 @@ NORMAL = norm.isf(0.025)  # a printed ± is taken as a 95 % interval
 RESAMPLES = 2000
 #: A survey that prints reproduced numbers in brackets, without saying who obtained them.
 SURVEY = "cainiaomyf/FSL-Insight"
+#: Images and classes of test splits (``fslcore/sources.yml``; CUB to the nearest hundred images).
+#: FC100 has 20 classes of CIFAR-100 (Oreshkin et al., 2018).
+TEST_SPLITS = {
+    "miniImageNet": (12_000, 20),
+    "tieredImageNet": (206_200, 160),
+    "CUB": (3_000, 50),
+    "CIFAR-FS": (12_000, 20),
+    "FC100": (12_000, 20),
+}
+WAYS, QUERIES = 5, 15  # of usual tasks; queries per class
+NO_SCRIPTS = (
+    "With scripts enabled, this page shows each table with three widths, and where your own mean "
+    "stands in it. The steps above need none."
+)
 #: Columns of `steps`, in words.
 WIDTHS = {
     "unpaired": "printed ±, unpaired",
-    "paired": "printed ±, paired at best",
+    "paired": "printed ±, paired",
     "reproduction": "two laboratories",
 }
 
@@ -91,7 +112,8 @@ def pairs(table: pd.DataFrame) -> pd.DataFrame:
     -------
     DataFrame
         Columns of the network and setting, ``reported``, ``reproduced``, their ± (``plus_minus``,
-        ``plus_minus_reproduced``) and ``difference``, reproduced less reported.
+        ``plus_minus_reproduced``), ``difference``, reproduced less reported, the same as
+        ``relative``, in percent of the reported error rate, and ``period`` of the method.
     """
     paired = table[table["pair"] != ""]
     is_reproduced = paired["role"] == "reproduced"
@@ -99,12 +121,22 @@ def pairs(table: pd.DataFrame) -> pd.DataFrame:
     reported = paired[~is_reproduced].drop(columns="source")
     merged = reported.merge(reproduced, on="pair", suffixes=("", "_reproduced"))
     merged = merged.rename(columns={"mean": "reported", "mean_reproduced": "reproduced"})
-    return merged.assign(difference=merged["reproduced"] - merged["reported"])
+    difference = merged["reproduced"] - merged["reported"]
+    return merged.assign(
+        difference=difference,
+        relative=100 * difference / (100 - merged["reported"]),
+        period=np.where(merged["year"] < 2020, "2019 or before", "2020 or later"),
+    )
 
 
 def spread(differences: pd.Series) -> float:
     """Root mean square: what separates two laboratories, bias included."""
     return float(np.sqrt(np.square(differences).mean()))
+
+
+def width(differences: pd.Series) -> float:
+    """What separates two laboratories in 19 of 20 cases, if differences are normal."""
+    return NORMAL * spread(differences)
 
 
 def half_width(differences: pd.Series) -> float:
@@ -140,24 +172,64 @@ def by_method(
         Of an array of values.
     """
     groups = [group.to_numpy() for _, group in values.groupby(methods.to_numpy())]
+    count = len(groups)
     value = statistic(values.to_numpy())
-    if len(groups) < 5:
-        return Estimate(value, np.nan, np.nan, len(values), len(groups))
+    if count < 5:
+        return Estimate(value, np.nan, np.nan, len(values), count)
+    tail = norm.cdf(np.sqrt(count / (count - 1)) * t.ppf((1 - level) / 2, count - 1))
 
     def of_methods(indices: np.ndarray) -> float:
         return statistic(np.concatenate([groups[int(i)] for i in indices]))
 
     resampled = bootstrap(
-        (np.arange(len(groups)),),
+        (np.arange(count),),
         of_methods,
         vectorized=False,
         n_resamples=RESAMPLES,
-        confidence_level=level,
+        confidence_level=1 - 2 * tail,
         method="BCa",
         rng=np.random.default_rng(seed),
     )
     ends = resampled.confidence_interval
-    return Estimate(value, ends.low, ends.high, len(values), len(groups))
+    return Estimate(value, ends.low, ends.high, len(values), count)
+
+
+def widths_by_group(table: pd.DataFrame, *, level: float, seed: int) -> pd.DataFrame:
+    """`width` of all `pairs`, by kind of method and by year, as rows of a forest plot.
+
+    One panel is in points, the other in percent of the error rate.
+    """
+    rows = []
+    panels = {"points": "difference", "percent of the error rate": "relative"}
+    for panel, column in panels.items():
+        for grouping in (lambda _: "all", "kind", "period"):
+            for group, part in table.groupby(grouping):
+                estimate = by_method(part[column], part["method"], width, level=level, seed=seed)
+                name = f"{group} ({estimate.methods})"
+                rows.append(_forest_row(name, estimate) | {"panel": panel})
+    return pd.DataFrame(rows)
+
+
+def _forest_row(name: str, estimate: Estimate) -> dict:
+    return {
+        "row": name,
+        "mean": estimate.value,
+        "low": estimate.low,
+        "high": estimate.high,
+    }
+
+
+def group_p_values(table: pd.DataFrame) -> np.ndarray:
+    """Whether kinds of method, and periods, differ in their `spread`: two p-values after Holm.
+
+    Kruskal and Wallis's test of one spread per method.
+    """
+    spreads = table.groupby(["method", "kind", "period"])["difference"].agg(spread)
+    p_values = [
+        kruskal(*(part for _, part in spreads.groupby(grouping))).pvalue
+        for grouping in ("kind", "period")
+    ]
+    return stats.holm(p_values)
 
 
 def boards(table: pd.DataFrame, *, with_backbone: bool = True) -> pd.DataFrame:
@@ -190,7 +262,7 @@ def boards(table: pd.DataFrame, *, with_backbone: bool = True) -> pd.DataFrame:
     return printed.assign(board=names)
 
 
-def steps(board_rows: pd.DataFrame, reproduction: float) -> pd.DataFrame:
+def steps(board_rows: pd.DataFrame, reproduction: float, tasks: int = 600) -> pd.DataFrame:
     """Each method that printed more than all of earlier years in its setting, and by how much.
 
     Parameters
@@ -199,36 +271,46 @@ def steps(board_rows: pd.DataFrame, reproduction: float) -> pd.DataFrame:
         `boards`.
     reproduction : float
         Root mean square of reproduced less reported, in points; see `spread`.
+    tasks : int
+        Behind each number, as `stats.from_printed` needs it: its quantiles depend on it.
 
     Returns
     -------
     DataFrame
-        ``step`` in points, and the half-widths that it is compared with: ``unpaired`` of both
-        printed ±, ``paired`` of the same with the highest usual correlation of two methods on the
-        same tasks, ``reproduction`` of two laboratories. The first two are NaN where a ± is
-        missing.
+        ``step`` in points, and the half-widths that it is compared with: ``unpaired`` and
+        ``paired`` (at best) of `stats.from_printed`, ``reproduction`` of two laboratories. The
+        first two are NaN where a ± is missing.
     """
     rows = []
     for board, group in board_rows.groupby("board"):
         for year in sorted(group["year"].unique())[1:]:
             earlier = group[group["year"] < year]
             best = earlier.loc[earlier["mean"].idxmax()]
-            for now in group[(group["year"] == year) & (group["mean"] > best["mean"])].itertuples():
-                squares = now.plus_minus**2 + best["plus_minus"] ** 2
-                product = now.plus_minus * best["plus_minus"]
+            better = group[(group["year"] == year) & (group["mean"] > best["mean"])]
+            for _, now in better.iterrows():
+                unpaired, paired = _half_widths(now, best, tasks)
                 rows.append(
                     {
                         "board": board,
-                        "method": now.method,
+                        "method": now["method"],
                         "year": year,
                         "before": best["method"],
-                        "step": now.mean - best["mean"],
-                        "unpaired": np.sqrt(squares),
-                        "paired": np.sqrt(squares - 2 * CORRELATION[1] * product),
+                        "step": now["mean"] - best["mean"],
+                        "unpaired": unpaired,
+                        "paired": paired,
                         "reproduction": NORMAL * reproduction,
                     }
                 )
     return pd.DataFrame(rows)
+
+
+def _half_widths(first: pd.Series, second: pd.Series, tasks: int) -> tuple[float, float]:
+    """Of the difference of two cells, unpaired and paired at best; a ± is read as an interval."""
+    figures = [(row["mean"], row["plus_minus"]) for row in (first, second)]
+    if np.isnan(figures).any():
+        return np.nan, np.nan
+    difference = stats.from_printed(*figures, tasks).readings[0].tasks
+    return difference.widest.half_width, difference.narrowest.half_width
 
 
 def tops(board_rows: pd.DataFrame, reproduction: float, least: int = 5) -> pd.DataFrame:
@@ -291,15 +373,16 @@ def _last_rank(means: np.ndarray, variances: np.ndarray) -> int:
 
 
 def top_rows(table: pd.DataFrame) -> pd.DataFrame:
-    """`tops` with the variance of a laboratory, less the printed accuracy, as a forest plot's rows."""
-    return pd.DataFrame(
-        {
-            "row": table["board"] + ": " + table["first"],
-            "mean": table["estimate_laboratory"] - table["mean"],
-            "low": table["low_laboratory"] - table["mean"],
-            "high": table["high_laboratory"] - table["mean"],
-        }
-    )
+    """`tops` less the printed accuracies, as rows of a forest plot."""
+    parts = []
+    for suffix, series in {"": "printed ± alone", "_laboratory": "with a laboratory"}.items():
+        part = pd.DataFrame({"series": series}, index=table.index)
+        part["row"] = table["board"].str.replace(r", \d+-shot", "", regex=True)
+        part["panel"] = table["board"].str.extract(r"(\d+-shot)", expand=False)
+        for end, column in {"mean": "estimate", "low": "low", "high": "high"}.items():
+            part[end] = table[column + suffix] - table["mean"]
+        parts.append(part)
+    return pd.concat(parts)
 
 
 def top_table(table: pd.DataFrame) -> pd.DataFrame:
@@ -322,74 +405,82 @@ def top_table(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def highest_two(board_rows: pd.DataFrame, dataset: str) -> tuple[pd.Series, pd.Series]:
-    """The first two of the largest 1-shot leaderboard of a data set, of the cells with a ±.
-
-    Raises
-    ------
-    InputError
-        Fewer than two such cells.
-    """
+    """The first two of the largest 1-shot leaderboard of a data set, of the cells with a ±."""
     mine = board_rows.dropna(subset=["plus_minus"])
     mine = mine[(mine["dataset"] == dataset) & (mine["shots"] == "1")]
     mine = mine[mine["transductive"] == "no"]
-    if len(mine) < 2:
-        known = ", ".join(sorted(board_rows["dataset"].unique()))
-        raise InputError(f"dataset = {dataset}; two cells with a ± are needed: {known}")
     largest = mine["board"].value_counts().index[0]
     ranked = mine[mine["board"] == largest].sort_values("mean", ascending=False)
     return ranked.iloc[0], ranked.iloc[1]
 
 
+def standing_lab(board_rows: pd.DataFrame, reproduction: float, least: int) -> str:
+    """The lab "Where does your number stand?": leaderboards of so many methods or more.
+
+    ``spread`` is the usual standard deviation of a task's accuracy of mean p over √(p(100 - p));
+    see `stats.from_printed`. ``tasks`` of a leaderboard share no image, as many as its test split
+    allows.
+    """
+    answers = WAYS * QUERIES
+    tables = {}
+    for board, count in board_rows["board"].value_counts().items():
+        if count >= least:
+            ranked = board_rows[board_rows["board"] == board].sort_values("mean", ascending=False)
+            images, _ = TEST_SPLITS.get(ranked["dataset"].iloc[0], (0, 0))
+            per_class = int(ranked["shots"].iloc[0]) + QUERIES
+            rows = ranked[["method", "year", "mean", "plus_minus"]].to_json(orient="values")
+            tables[board] = {
+                "tasks": images // (WAYS * per_class),
+                "rows": json.loads(rows),
+            }
+    task_spread = np.sqrt(1 / answers + BETWEEN * (1 - 1 / answers))
+    data = {
+        "reproduction": reproduction,
+        "spread": task_spread,
+        "boards": tables,
+    }
+    return labs.html("standing", NO_SCRIPTS, data)
+
+
 def shares_exceeding(table: pd.DataFrame, *, level: float, seed: int) -> pd.DataFrame:
     """Share of `steps` that exceed each width, in percent, as rows of a forest plot."""
     rows = []
-    for width, name in WIDTHS.items():
-        excess = table["step"] - table[width]
-        share = by_method(excess, table["method"], share_above_zero, level=level, seed=seed)
-        rows.append({"row": name, "mean": share.value, "low": share.low, "high": share.high})
-    percent = pd.DataFrame(rows)
-    return percent.assign(**{name: 100 * percent[name] for name in ("mean", "low", "high")})
+    for column, name in WIDTHS.items():
+        excess = table["step"] - table[column]
+        share = by_method(excess, table["method"], _percent_over_zero, level=level, seed=seed)
+        rows.append(_forest_row(name, share))
+    return pd.DataFrame(rows)
 
 
-def share_above_zero(excess: pd.Series) -> float:
-    """Share of values over 0."""
-    return float(np.mean(np.asarray(excess) > 0))
+def _percent_over_zero(excess: pd.Series) -> float:
+    return 100 * float(np.mean(np.asarray(excess) > 0))
 
 
 def overview(table: pd.DataFrame) -> pd.DataFrame:
     """Cells, sources, methods, ± and copies by role."""
-    rows = []
-    for role in ("own", "reported", "quoted", "reproduced"):
-        mine = table[table["role"] == role]
-        rows.append(
-            {
-                "role": role,
-                "cells": len(mine),
-                "sources": mine["source"].nunique(),
-                "methods": mine["method"].nunique(),
-                "with a ±": int(mine["plus_minus"].notna().sum()),
-                "copies": int((mine["copy_of"] != "").sum()),
-            }
-        )
-    return pd.DataFrame(rows).set_index("role")
+    roles = table.assign(copies=table["copy_of"] != "").groupby("role")
+    counts = {
+        "cells": roles.size(),
+        "sources": roles["source"].nunique(),
+        "methods": roles["method"].nunique(),
+        "with a ±": roles["plus_minus"].count(),
+        "copies": roles["copies"].sum(),
+    }
+    return pd.DataFrame(counts).loc[["own", "reported", "quoted", "reproduced"]]
 
 
 def by_source(table: pd.DataFrame, points: float) -> pd.DataFrame:
     """Differences of `pairs` by source: number, mean, root mean square, share over so many points."""
-    rows = []
-    for source, mine in table.groupby("source"):
-        differences = mine["difference"]
-        rows.append(
-            {
-                "source": source,
-                "pairs": len(mine),
-                "methods": mine["method"].nunique(),
-                "mean": f"{differences.mean():+.2f}",
-                "root mean square": f"{spread(differences):.2f}",
-                f"over {points:g}": f"{share_over(differences, points):.0%}",
-            }
-        )
-    return pd.DataFrame(rows).set_index("source")
+    sources = table.groupby("source")
+    differences = sources["difference"]
+    columns = {
+        "pairs": sources.size(),
+        "methods": sources["method"].nunique(),
+        "mean": differences.mean().map("{:+.2f}".format),
+        "root mean square": differences.agg(spread).map("{:.2f}".format),
+        f"over {points:g}": differences.agg(share_over, points).map("{:.0%}".format),
+    }
+    return pd.DataFrame(columns)
 
 
 def readings(table: pd.DataFrame) -> pd.DataFrame:

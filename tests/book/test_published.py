@@ -389,9 +389,3 @@ def test_the_readme_shows_what_is_printed_and_concludes_from_the_paired_comparis
         ]
     assert printed_symbols(3)["dtd", ("clip", "ft"), ("clip", "lr")] == {"open": "0", "paired": "-"}
     assert "decide nothing" in rows[1][-1] and "LR is better" in rows[2][-1]
-    pair = "dataset == 'dtd' and a_backbone == b_backbone == 'clip' and b_learner == 'lr'"  # fine-tuning minus LR
-    cells = oops(6).query(pair).sort_values("shots")
-    printed = [
-        (f"{mean:.3f}", f"{half:.3f}") for mean, half in zip(cells["mean"], cells["half_width"])
-    ]
-    assert re.findall(r"(-\d\.\d{3}) ± (\d\.\d{3})", readme) == printed

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from fslbook.beyond import runs
+from fslbook.beyond import leaderboards, runs
 from fslcore import recorder
 from fslcore.evaluation import load_source
 from fslcore.paths import DATA, replace_file
@@ -153,6 +153,15 @@ def fine_tuned():
     return pd.DataFrame({"task": range(len(accuracy)), "accuracy": accuracy.round(2)})
 
 
+def two_laboratories():
+    """Accuracies that papers report on 5-way tasks of images beside what another laboratory obtained."""
+    cells = leaderboards.cells()
+    images = (cells["ways"] == "5") & (cells["dataset"] != "Omniglot")
+    pairs = leaderboards.pairs(cells[images & ~cells["dataset"].str.startswith("Meta-Dataset")])
+    columns = ["method", "backbone", "dataset", "shots", "reported", "plus_minus", "reproduced"]
+    return pairs[columns]
+
+
 TABLES = {
     "networks": networks,
     "one-support": one_support,
@@ -160,6 +169,7 @@ TABLES = {
     "review": review,
     "timings": timings,
     "fine-tuned": fine_tuned,
+    "two-laboratories": two_laboratories,
 }
 
 

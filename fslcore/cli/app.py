@@ -183,7 +183,7 @@ def _result_commands(command: Callable) -> None:
         "--same-tasks",
         choices=["yes", "no", "unknown"],
         default="unknown",
-        help="whether both were run on the same tasks (unknown)",
+        help="whether the two methods were tested on the same tasks (unknown)",
     )
     add(
         "--sampling",

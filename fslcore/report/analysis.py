@@ -581,13 +581,13 @@ UNKNOWN = (
 )
 APPLIES = {
     Shape.DATASETS: (
-        "The sample is the data sets: verdicts apply to other data sets if these were drawn at "
-        "random from such, and say nothing about any single one."
+        "The sample is the data sets: verdicts apply to other data sets if these are a random "
+        "sample of them, and say nothing about any single one."
     ),
     Shape.SEEDS: "Verdicts apply to new seeds, with these data and these images.",
     Shape.DATASETS_AND_SEEDS: (
-        "Over data sets, verdicts apply to other data sets if these were drawn at random from "
-        "such; within one, to new seeds."
+        "Over data sets, verdicts apply to other data sets if these are a random sample of them; "
+        "within one, to new seeds."
     ),
     Shape.PRINTED: (
         "± is read as half the width of a confidence interval, as papers of the field print it; "

@@ -131,7 +131,7 @@ def crossed_samples(place: Place, unit: str) -> list[Sample]:
     if pool:
         place.analysis.applies.append(
             f"Supports of {place.options.shots} out of {pool} labelled examples per class: new "
-            "supports come from another such pool."
+            "supports come from another pool of this size."
         )
     title = f"half-widths for new items and supports, with more of either{place}"
     place.analysis.frames[title] = planned_frame(intervals)

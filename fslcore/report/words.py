@@ -100,7 +100,7 @@ def settle_text(pair: pd.Series, digits: int) -> str:
     rounded = float(f"{pair['more_units']:.2g}")
     units = plural(pair["unit"]) if rounded > 1 else pair["unit"]
     size = signed(abs(pair["difference"]), digits)
-    return f" {rounded:,.0f} more such {units} would settle a true {size}."
+    return f" {rounded:,.0f} more {units} of this kind would settle a true {size}."
 
 
 def chosen_pairs(results: Results) -> pd.DataFrame:

@@ -298,7 +298,7 @@ def plan(
     the tasks. With n images per class its estimate falls about as (1 + c/n)/n with c = 8 + S/2, and
     with C classes as (1 + 4/C)/C: what images, and classes, change together is larger where they
     are few. Both constants are from simulations of nearest class centroids with 1 to 10 shots and 3
-    to 10 ways; c was between 6 and 13, and 4 between 2 and 7. In other such simulations, of 6 to 40
+    to 10 ways; c was between 6 and 13, and 4 between 2 and 7. In further simulations, of 6 to 40
     images and 4 to 20 classes, 78 to 88 % of the planned studies found the difference where 80 %
     were wanted; planned from 30 images for 64 to 123, 72 to 82 %. In the study of the book
     (``data/coverage``), 76 to 83 % of plans of images and 74 to 84 % of plans of classes did, by

@@ -26,6 +26,14 @@ BANNED = {
     r"(?:too|as|so|very|more|most|the|a|is|are) dear|dear(?:er|est)": "expensive",
     r"reckon(?:s|ed|ing)?": "compute, estimate, count",
     r"mend(?:s|ed|ing)?": "fix, correct",
+    r"one (?:row|column) per \w+,? and one (?:row|column) per": "tasks in rows, methods in columns",
+    r"numbered like": "how they are numbered",
+    r"of which (?:this|that) is true": "whose …, or for which …",
+    r"both (?:methods )?were run on": "share",
+    r"until significant": "until the difference is significant",
+    r"(?:one|first|last|two|other|more|fewer|from|any) such": "the thing's name, or of this kind",
+    r"(?:are|is|were|was|lie|lies|far) apart": "differ, or do not overlap",
+    r"(?:[3-9]|[1-9]\d+) of (?:[3-9]|[1-9]\d+) others": "all three others, two of the others",
     rf"{COUNTED} an? {UNIT}": "per",
     rf"an? {UNIT} an? {UNIT}": "per",
 }
@@ -106,6 +114,7 @@ def test_prose_is_plain_english(page):
     "text, count",
     [
         ("The two cannot be told apart.", 2),
+        ("Better than 3 of 3 others, of which this is true.", 2),
         (
             '```{code-cell} ipython3\n:tags: [hide-input]\n\nx = f"{3} a class"  # a row a study\n```',
             2,

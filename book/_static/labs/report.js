@@ -34,7 +34,7 @@
     if (!(more_units > 0)) return "";
     const power10 = 10 ** (Math.floor(Math.log10(more_units)) - 1), rounded = Number(fixed(more_units / power10, 0)) * power10;
     const units = rounded > 1 ? report.plural(unit) : unit;
-    return ` ${number(rounded)} more such ${units} would settle a true ${signed(Math.abs(difference), digits)}.`;
+    return ` ${number(rounded)} more ${units} of this kind would settle a true ${signed(Math.abs(difference), digits)}.`;
   }
 
   /** One pair in words, with its interval and p-value. */

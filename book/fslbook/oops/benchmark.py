@@ -186,7 +186,7 @@ def correlations(results: pd.DataFrame) -> pd.DataFrame:
 
 
 def common(a: ndarray, b: ndarray) -> tuple[ndarray, ndarray]:
-    """Accuracies on the tasks that both methods were run on, which are the first ones."""
+    """Accuracies on the tasks that the two methods share, which are the first ones."""
     n = min(len(a), len(b))
     return a[:n], b[:n]
 
@@ -195,7 +195,7 @@ def pair_table(results: pd.DataFrame, level: float = 0.95) -> pd.DataFrame:
     """Every pair of methods on every data set, with its conclusions by each rule.
 
     Closed conclusions come from the closed tasks and the others from the open tasks, paired ones
-    from those that both methods were run on. Closed and open: the two intervals do not overlap.
+    from those that the two methods share. Closed and open: the two intervals do not overlap.
     Unpaired: the interval of the difference excludes 0, as if the two methods had been run on
     unrelated tasks. ``results`` holds one number of shots and of queries; without any closed tasks
     there is no column of closed conclusions.
@@ -393,7 +393,7 @@ def crossed_pairs(results: pd.DataFrame) -> list[tuple[tuple[str, str], tuple[st
 
 
 def paired_differences(results: pd.DataFrame, pairs: Iterable, level: float = 0.95) -> pd.DataFrame:
-    """Paired interval of a - b by data set and shots, on the open tasks that both were run on.
+    """Paired interval of a - b by data set and shots, on the open tasks that they share.
 
     Parameters
     ----------

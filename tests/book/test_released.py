@@ -2,10 +2,7 @@
 
 import hashlib
 import threading
-from functools import partial
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import ClassVar
 
 import numpy as np
 import pytest
@@ -18,21 +15,12 @@ from fslcore.errors import InputError
 from fslcore.evaluation import COLUMNS, write_table
 from fslcore.fetch import RESULTS_LIST, fetch_results
 from fslcore.report import Results
+from tests.rehearsal import served
 
 LEARNERS = ("LR", "finetune", "matchingnet")
 NAMES = [
     f"{s}-shot/{b}/{m}/vgg_flower.pt" for s in (1, 5) for b in ("clip", "dino") for m in LEARNERS
 ]
-
-
-class Quiet(SimpleHTTPRequestHandler):
-    busy: ClassVar[list[int]] = []  # status codes of the next answers
-
-    def log_message(self, *_):
-        pass
-
-    def do_GET(self):
-        return self.send_error(self.busy.pop()) if self.busy else super().do_GET()
 
 
 def put(folder, names, tasks=7):
@@ -58,9 +46,9 @@ def copy(tmp_path):
 
 @pytest.fixture
 def server(copy):
-    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=str(copy[0])))
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    yield f"http://127.0.0.1:{server.server_port}/"
+    server = served.start()
+    server.files = {f"/{name}": (copy[0] / name).read_bytes() for name in NAMES}
+    yield f"{server.url}/"
     server.shutdown()
     server.server_close()
 

@@ -1,12 +1,12 @@
 """Names of files and classes with signs that a terminal would obey; files that are written together."""
 
 import os
-import unicodedata
 
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
+from signs import control_characters
 
 from fslbook.attributes import captions
 from fslcore.datasets import load
@@ -15,12 +15,6 @@ from fslcore.evaluation import groups_of
 from fslcore.near_copies import Copies
 from fslcore.paths import replace_file, written_together
 from fslcore.report import Results
-
-
-def controls(text):
-    return {
-        sign for sign in text if unicodedata.category(sign) in ("Cc", "Cf", "Cs", "Zl", "Zp")
-    } - {"\n"}
 
 
 def test_tables_of_images_hold_no_control_characters_and_read_back(tmp_path):
@@ -32,14 +26,14 @@ def test_tables_of_images_hold_no_control_characters_and_read_back(tmp_path):
             Image.new("RGB", (8, 8), (9 * i, 0, 0)).save(tmp_path / "data" / name / f"=\t{i}.png")
     images = load(f"folder:{tmp_path / 'data'}", size=8)
     names = images.names
-    assert names[0] == "a\\x1b[2J\\n/=\\t0.png" and not controls("".join(names))
+    assert names[0] == "a\\x1b[2J\\n/=\\t0.png" and not control_characters("".join(names))
     file = captions.write(images, "pixels", tmp_path / "captions.csv")
-    assert not controls(file.read_text("utf-8")) and len(captions.read(file, images)) == 4
+    assert not control_characters(file.read_text("utf-8")) and len(captions.read(file, images)) == 4
     groups = pd.DataFrame(
         {"split": "novel", "image": names, "class": images.class_names[0], "group": [0, 0, 1, 1]}
     )
     Copies("n", groups, pd.DataFrame(), "hash", 1, None, None).write(tmp_path / "groups.csv")
-    assert not controls((tmp_path / "groups.csv").read_text("utf-8"))
+    assert not control_characters((tmp_path / "groups.csv").read_text("utf-8"))
     assert groups_of(images, str(tmp_path / "groups.csv")).tolist() == ["0", "0", "1", "1"]
     raw = [
         name.encode().decode("unicode_escape") for name in names

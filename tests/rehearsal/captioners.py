@@ -39,7 +39,8 @@ def words(special: list[str]) -> transformers.PreTrainedTokenizerFast:
     )
 
 
-def vit_gpt2(folder: Path) -> None:
+def vit_gpt2(folder: Path) -> tuple:
+    """The model and its tokenizer, which are written to the folder."""
     tokenizer = words(["[pad]", "[start]", "[end]"])
     torch.manual_seed(0)
     text = dict(n_embd=32, n_layer=1, n_head=2, vocab_size=len(tokenizer), initializer_range=0.5)
@@ -51,8 +52,6 @@ def vit_gpt2(folder: Path) -> None:
     config.decoder_start_token_id, config.eos_token_id, config.pad_token_id = 1, 2, 0
     model = transformers.VisionEncoderDecoderModel(config=config)
     model.save_pretrained(folder)
-    (folder / "model.safetensors").unlink()
-    torch.save(model.state_dict(), folder / "pytorch_model.bin")  # as the release has it
     tokenizer.save_pretrained(folder)
     image_options = dict(image_mean=[0.5] * 3, image_std=[0.5] * 3, resample=2, size=16)
     options = dict(
@@ -62,9 +61,17 @@ def vit_gpt2(folder: Path) -> None:
         **image_options,
     )
     (folder / "preprocessor_config.json").write_text(json.dumps(options))
+    return model, tokenizer
 
 
-def blip_large(folder: Path) -> None:
+def vit_gpt2_as_released(folder: Path) -> None:
+    model, _ = vit_gpt2(folder)
+    (folder / "model.safetensors").unlink()
+    torch.save(model.state_dict(), folder / "pytorch_model.bin")
+
+
+def blip(folder: Path) -> tuple:
+    """The model and its tokenizer, which are written to the folder."""
     tokenizer = words(["[PAD]", "[DEC]", "[SEP]"])
     torch.manual_seed(0)
     ids = dict(bos_token_id=1, eos_token_id=2, sep_token_id=2, pad_token_id=0)
@@ -74,9 +81,11 @@ def blip_large(folder: Path) -> None:
         image_text_hidden_size=32,
         projection_dim=32,
     )
-    transformers.BlipForConditionalGeneration(config).save_pretrained(folder)
+    model = transformers.BlipForConditionalGeneration(config)
+    model.save_pretrained(folder)
     tokenizer.save_pretrained(folder)
     transformers.BlipImageProcessor(size={"height": 16, "width": 16}).save_pretrained(folder)
+    return model, tokenizer
 
 
-MAKERS = {"vit-gpt2": vit_gpt2, "blip-large": blip_large}
+MAKERS = {"vit-gpt2": vit_gpt2_as_released, "blip-large": blip}

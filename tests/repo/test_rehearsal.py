@@ -3,8 +3,6 @@
 The whole one is ``make rehearsal``.
 """
 
-import json
-import os
 import sys
 from functools import partial
 from pathlib import Path
@@ -42,13 +40,8 @@ def run(tmp_path_factory):
         few = partial(miniatures.signs, count=miniatures.N)
         patch.setitem(miniatures.OF_PAPER["oops"], "traffic-signs", few)
         manifest = rehearse.manifest("oops", server, folder / "made", folder / "cache" / "data")
-    clean = {k: v for k, v in os.environ.items() if not k.startswith(("FSLCORE", "HF_"))}
-    environ = clean | {
+    environ = rehearse.environment(folder, server, manifest) | {
         "PYTHONPATH": f"{rehearse.ROOT}:{rehearse.ROOT / 'book'}",
-        "FSLCORE_CACHE": str(folder / "cache"),
-        "FSLCORE_SOURCES": str(manifest),
-        "HF_ENDPOINT": server.url,
-        "HF_HOME": str(folder / "hub"),
         "HF_HUB_OFFLINE": "0",
     }
     yield folder, environ
@@ -59,14 +52,6 @@ def run(tmp_path_factory):
 def command(program, *words, cwd, env):
     command = [sys.executable, "-m", program, *map(str, words), "--quiet"]
     return captured(command, cwd=cwd, env=env)
-
-
-def tables(path):
-    """HTML of the outputs of an executed notebook."""
-    outputs = [o for cell in json.loads(path.read_text())["cells"] for o in cell.get("outputs", [])]
-    return "".join(
-        "".join(o["data"]["text/html"]) for o in outputs if "text/html" in o.get("data", {})
-    )
 
 
 @pytest.mark.slow
@@ -99,7 +84,7 @@ def test_a_paper_from_nothing_to_a_file_that_another_build_shows(run):
         env=environ,
     )
     assert done.returncode == 0, done.stderr
-    pages = tables(folder / "own.ipynb")
+    pages = "".join(rehearse.html_outputs(folder / "own.ipynb"))
     assert "in standard errors" in pages and all(
         f"<th>{name}" in pages or f">{name}</th>" in pages for name in FORMATS
     )
@@ -125,5 +110,5 @@ def test_a_paper_from_nothing_to_a_file_that_another_build_shows(run):
     assert "rehearsal.zip: " in done.stderr and "has SHA256" in done.stderr, done.stderr
     done = command("fslbook", *words, cwd=second, env=environ)
     assert done.returncode == 0, done.stderr
-    pages = tables(second / "other.ipynb")
+    pages = "".join(rehearse.html_outputs(second / "other.ipynb"))
     assert packed.SHOWN in pages and "<b class" not in pages and "<th>reported by</th>" in pages

@@ -4,12 +4,12 @@ import json
 import re
 import subprocess
 import sys
-import unicodedata
 from html.parser import HTMLParser
 
 import numpy as np
 import pandas as pd
 import pytest
+from signs import control_characters
 
 from fslcore.cli import app, output
 from fslcore.errors import visible
@@ -43,12 +43,6 @@ def table_of(names, tasks=12):
         {"method": np.repeat(names, tasks), "task": np.tile(range(tasks), len(names))}
     )
     return table.assign(accuracy=np.random.default_rng(0).integers(40, 80, len(table)) / 80)
-
-
-def control_characters(text):
-    return {
-        sign for sign in text if unicodedata.category(sign) in ("Cc", "Cf", "Cs", "Zl", "Zp")
-    } - {"\n"}
 
 
 def wide(path, columns=("ours", "base"), tasks=30):

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from lookup import row, targets
+from recording import LABELS, played
 
 import fslcore
 from fslcore import recorder, stats
@@ -11,20 +12,8 @@ from fslcore.evaluation import Record
 from fslcore.report import Results, Shape, figure
 from fslcore.tasks import sample_closed, sample_open
 
-LABELS = np.arange(8).repeat(20)
 PAIRS = np.arange(160) // 2
 ALL = {"new classes": "classes", "new images": "images", "these images": "closed"}
-
-
-def played(path, tasks, method="A", share=0.7, seed=0, order=None, labels=LABELS, **facts):
-    """A loop that guesses; whether each query is right."""
-    right = np.random.default_rng(seed).random(tasks.query.shape) < share
-    with fslcore.record(path, method, **facts) as record:
-        for t in range(len(tasks)) if order is None else order:
-            support, query = tasks.support[t], tasks.query[t]
-            predicted = np.where(right[t], labels[query], (labels[query] + 1) % 8)
-            record.task(support, query, labels[query], predicted, labels[support])
-    return right
 
 
 @pytest.fixture(scope="module")

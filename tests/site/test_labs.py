@@ -6,14 +6,13 @@
 import json
 import random
 import re
-import shutil
 import sys
 from pathlib import Path
 
 import numpy as np
 import pdf
 import pytest
-from browsing import DESK, PHONE, watched
+from browsing import DESK, PHONE, page_of, watched
 from scipy import stats as sp
 
 from fslcore import stats
@@ -31,28 +30,21 @@ BRIEF = ' data-kinds="closed images"'  # the lab as the first page has it
 STILLS = {"anew.svg": "", "anew-brief.svg": BRIEF}
 
 
-def page_of(folder, names=MINE, options=""):
-    """A page with labs, as a chapter has them."""
-    shutil.copytree(LABS, folder / "_static" / "labs", dirs_exist_ok=True)
-    places = "".join(
-        f'<div class="fsl-lab" data-lab="{name}"{options}><p>words</p></div>' for name in names
-    )
-    scripts = "".join(
-        f'<script src="_static/labs/{name}.js" defer></script>' for name in ("labs", *names)
-    )
-    text = (
-        f'<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">'
-        f'<link rel="stylesheet" href="_static/labs/labs.css"><body>{places}{scripts}</body></html>'
-    )
-    (folder / "index.html").write_text(text, "utf-8")
-    return folder / "index.html"
+def page_of_labs(folder, names=MINE, options=""):
+    """The address of a page with labs, as a chapter has them."""
+    content = f'<link rel="stylesheet" href="{LABS.as_uri()}/labs.css">'
+    for name in names:
+        content += f'<div class="fsl-lab" data-lab="{name}"{options}><p>words</p></div>'
+    for name in ("labs", *names):
+        content += f'<script src="{LABS.as_uri()}/{name}.js" defer></script>'
+    return page_of(folder / "index.html", content)
 
 
 @pytest.fixture(scope="module")
 def labs(browser, tmp_path_factory):
     """Calls a function of the labs: ``labs('dist => …', argument)``; NaN and infinity survive."""
     page = browser.new_context(offline=True).new_page()
-    page.goto(page_of(tmp_path_factory.mktemp("labs")).as_uri())
+    page.goto(page_of_labs(tmp_path_factory.mktemp("labs")))
     page.wait_for_function("() => window.fslLabs && fslLabs.compute.anew && fslLabs.compute.sizing")
     yield lambda code, *inputs: page.evaluate(f"given => ({code})(...given)", list(inputs))
     page.close()
@@ -477,7 +469,7 @@ def walk(page):
 
 def test_a_reader_with_a_keyboard_gets_an_answer(open_page, tmp_path):
     """Over file://, without a network, on a phone: labels, the sentence that changes, nothing wider than the screen."""
-    page = open_page(page_of(tmp_path).as_uri(), PHONE)
+    page = open_page(page_of_labs(tmp_path), PHONE)
     before = page.evaluate(SENTENCES)
     assert page.evaluate(
         "() => document.querySelectorAll('.fsl-says[aria-live=polite]').length"
@@ -510,7 +502,7 @@ WORDS = "none one two three four five six seven eight nine ten eleven twelve".sp
 
 
 def test_the_sentence_counts_what_the_picture_shows(open_page, tmp_path):
-    page = open_page(page_of(tmp_path, ["anew"]).as_uri())
+    page = open_page(page_of_labs(tmp_path, ["anew"]))
     heads = "\n".join(page.locator(".fsl-picture text").all_text_contents())
     counts = [int(number) for number in re.findall(r"^(\d+) of 40 miss$", heads, re.MULTILINE)]
     crosses = page.locator(".fsl-picture path.fsl-b").count()
@@ -554,7 +546,7 @@ def test_without_scripts_there_are_words_and_a_picture(browser):
 def still(browser, folder, options):
     """The picture of the first lab at its start, with the colours that it has in a light page."""
     size = {"width": 480 if options else 760, "height": 900}
-    page = opened(browser, page_of(folder, ["anew"], options).as_uri(), size)
+    page = opened(browser, page_of_labs(folder, ["anew"], options), size)
     text = page.evaluate("() => document.querySelector('.fsl-picture').outerHTML")
     page.context.close()
     style = (

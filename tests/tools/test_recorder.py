@@ -10,6 +10,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import torch
+from recording import LABELS, played
 from running import captured
 
 import fslcore
@@ -19,22 +20,9 @@ from fslcore.evaluation import Record
 from fslcore.paths import locked
 from fslcore.tasks import sample_closed
 
-LABELS = np.arange(8).repeat(20)
 GOOD = dict(
     support=[0, 20], query=[1, 21], labels=[0, 1], predictions=[0, 1], support_labels=[0, 1]
 )
-
-
-def played(path, tasks, method="A", seed=0, name=int, **facts):
-    """A loop that guesses; whether each query is right."""
-    right = np.random.default_rng(seed).random(tasks.query.shape) < 0.7
-    with fslcore.record(path, method, **facts) as record:
-        for t in range(len(tasks)):
-            support, query = tasks.support[t], tasks.query[t]
-            predictions = np.where(right[t], LABELS[query], (LABELS[query] + 1) % 8)
-            images = [name(i) for i in support], [name(i) for i in query]
-            record.task(*images, LABELS[query], predictions, LABELS[support])
-    return right
 
 
 def recorded(path, *predictions, method="A"):

@@ -194,7 +194,7 @@ def test_a_table_for_each_data_set_goes_by_one_name(folder, tmp_path):
         attributes.of(load(f"folder:{folder}"), "{dataset}.csv")
 
 
-# --- vision-language models: tiny ones, built here from a config -----------------------------------------
+# --- vision-language models: tiny ones, built from a config -----------------------------------------------
 
 
 @pytest.fixture
@@ -203,70 +203,18 @@ def transformers():
     return pytest.importorskip("transformers")
 
 
-def words(special):
-    from tokenizers import Tokenizer, models, pre_tokenizers, processors
-    from transformers import PreTrainedTokenizerFast
-
-    vocabulary = {
-        word: i
-        for i, word in enumerate([*special, *"a red blue dog cat on the grass there".split()])
-    }
-    tokenizer = Tokenizer(models.WordLevel(vocabulary, unk_token=special[0]))
-    around = [(special[1], 1), (special[2], 2)]
-    tokenizer.post_processor = processors.TemplateProcessing(
-        f"{special[1]} $A {special[2]}", special_tokens=around
-    )
-    tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
-    return PreTrainedTokenizerFast(
-        tokenizer_object=tokenizer,
-        unk_token=special[0],
-        pad_token=special[0],
-        bos_token=special[1],
-        eos_token=special[2],
-    )
-
-
 @pytest.fixture
 def vit_gpt2(tmp_path, transformers):
-    import torch
+    from tests.rehearsal import captioners
 
-    torch.manual_seed(0)
-    tokenizer = words(["[pad]", "[start]", "[end]"])
-    size = dict(hidden_size=16, num_hidden_layers=1, num_attention_heads=2, intermediate_size=16)
-    config = transformers.VisionEncoderDecoderConfig.from_encoder_decoder_configs(
-        transformers.ViTConfig(image_size=16, patch_size=8, **size),
-        transformers.GPT2Config(n_embd=16, n_layer=1, n_head=2, vocab_size=len(tokenizer)),
-    )
-    config.decoder_start_token_id, config.eos_token_id, config.pad_token_id = 1, 2, 0
-    model = transformers.VisionEncoderDecoderModel(config=config)
-    folder = tmp_path / "vit-gpt2"
-    model.save_pretrained(folder)
-    tokenizer.save_pretrained(folder)
-    transformers.ViTImageProcessor(size={"height": 16, "width": 16}).save_pretrained(folder)
-    return folder, model, tokenizer
+    return tmp_path, *captioners.vit_gpt2(tmp_path)
 
 
 @pytest.fixture
 def blip(tmp_path, transformers):
-    import torch
+    from tests.rehearsal import captioners
 
-    torch.manual_seed(0)
-    tokenizer = words(["[PAD]", "[DEC]", "[SEP]"])
-    size = dict(hidden_size=16, num_hidden_layers=1, num_attention_heads=2, intermediate_size=16)
-    ids = dict(bos_token_id=1, eos_token_id=2, sep_token_id=2, pad_token_id=0)
-    model = transformers.BlipForConditionalGeneration(
-        transformers.BlipConfig(
-            text_config=dict(vocab_size=len(tokenizer), encoder_hidden_size=16, **size, **ids),
-            vision_config=dict(image_size=16, patch_size=8, **size),
-            image_text_hidden_size=16,
-            projection_dim=16,
-        )
-    )
-    folder = tmp_path / "blip"
-    model.save_pretrained(folder)
-    tokenizer.save_pretrained(folder)
-    transformers.BlipImageProcessor(size={"height": 16, "width": 16}).save_pretrained(folder)
-    return folder, model, tokenizer
+    return tmp_path, *captioners.blip(tmp_path)
 
 
 @pytest.fixture(params=["vit-gpt2", "blip", "blip-large"])

@@ -229,12 +229,7 @@ def test_nothing_is_known_of_new_classes_where_every_task_has_all():
     assert (endless.half_width, endless.kind) == (np.inf, "runs")
 
 
-def test_chance_better_against_its_definition():
-    rng = np.random.default_rng(5)
-    first, second = rng.normal(1.0, 1.0, 200_000), rng.normal(0, 2.0, 200_000)
-    assert stats.chance_better(first, second).value == pytest.approx(
-        (first > second).mean(), abs=0.005
-    )
+def test_chance_better_is_the_same_from_both_sides():
     first, second = [61.2, 63.0, 62.1], [59.8, 61.9, 60.1, 60.9]
     forth, back = stats.chance_better(first, second), stats.chance_better(second, first, level=0.95)
     assert (forth.value, forth.low, forth.high) == pytest.approx(

@@ -430,21 +430,6 @@ def test_numerals_of_the_ledger_come_from_a_run():
     assert not faults, HELP + "\n".join(faults)
 
 
-@pytest.mark.parametrize(
-    "text, expected",
-    [
-        ("below the diagonal in 12 of 15 settings", ["12", "15"]),
-        (
-            "as {cite:t}`of2024` says, `x = 3`, $x = 3$ and\n$$y = 4,$$ 95 % of {glue:text}`n` in 2024",
-            [],
-        ),
-        ("```{note}\nTake 7.\n```\n", ["7"]),
-    ],
-)
-def test_finds_numerals(text, expected):
-    assert [number for _, number in numerals(text)] == expected
-
-
 # ---------------------------------------------------------------- the tools
 
 

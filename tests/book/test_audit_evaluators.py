@@ -7,19 +7,9 @@ from hypothesis import given, strategies as st
 from scipy import stats as scipy_stats
 
 from fslbook import published
-from fslbook.checks import VERDICTS
 from fslbook.evaluators import audit
 
 EPISODES = 600
-
-
-def test_another_figure_gets_another_verdict():
-    """The lowest chance of an error beyond 10 points on miniImageNet, if errors are normal, is 37.3 %."""
-    check = audit.CHECKS.by_claim["half-off-by-ten"]
-    assert [VERDICTS[check(size, audit.Evidence())[1]] for size in ("37", "38")] == [
-        "holds",
-        "differs",
-    ]
 
 
 # ---- arithmetic

@@ -41,7 +41,7 @@ pdf: .venv/ready
 	$(BIN)/python book/pdf.py
 
 # The tests but those marked slow, which take more than two seconds of processor each; test-all runs every one.
-PYTEST := $(ONE_THREAD) OMP_WAIT_POLICY=PASSIVE $(BIN)/python -m pytest -n 2
+PYTEST := $(ONE_THREAD) OMP_WAIT_POLICY=PASSIVE $(BIN)/python -m pytest -n 2 --dist worksteal
 test: .venv/ready
 	$(PYTEST) -m 'not slow'
 

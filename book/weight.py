@@ -1,7 +1,8 @@
 """A built site without what no reader needs: from 70 MB to 25 MB at most.
 
 `lighten` deletes files that no page asks for, keeps of MathJax what pages written in TeX load, takes the outputs out of
-the notebooks that readers download, and moves images out of the HTML, where they take a third more space.
+the notebooks that readers download, and moves images out of the HTML, where they take a third more space. Photos within
+drawings become WebP without loss, which takes a quarter less than PNG.
 """
 
 import base64
@@ -9,7 +10,10 @@ import hashlib
 import json
 import re
 import shutil
+from io import BytesIO
 from pathlib import Path
+
+from PIL import Image
 
 UNUSED = [
     "_static/**/*.map",  # for developers of the theme
@@ -34,6 +38,8 @@ MATHJAX = [
 ICON_SCRIPT = re.compile(r'\s*<script [^>]*src="[^"]*fontawesome\.js[^"]*"></script>')
 IMAGE = re.compile(r'(<img [^>]*src=")data:image/svg\+xml;base64,([A-Za-z0-9+/=]+)"')
 
+PHOTO = re.compile(rb"data:image/png;base64,([A-Za-z0-9+/=\s]+)")
+
 
 def lighten(site: Path) -> None:
     """Take out of a built site what no reader needs."""
@@ -46,6 +52,8 @@ def lighten(site: Path) -> None:
     for page in site.glob("*.html"):
         text = ICON_SCRIPT.sub("", page.read_text("utf-8"))
         page.write_text(with_image_files(text, site / "_images"), "utf-8")
+    for drawing in site.glob("_images/*.svg"):
+        drawing.write_bytes(PHOTO.sub(_as_webp, drawing.read_bytes()))
 
 
 def without_outputs(text: str) -> str:
@@ -69,6 +77,13 @@ def with_image_files(text: str, folder: Path) -> str:
         return f'{match[1]}_images/{path.name}"'
 
     return IMAGE.sub(written, text)
+
+
+def _as_webp(match: re.Match) -> bytes:
+    file = BytesIO()
+    with Image.open(BytesIO(base64.b64decode(match[1]))) as photo:
+        photo.save(file, "WEBP", lossless=True, exact=True)
+    return b"data:image/webp;base64," + base64.b64encode(file.getvalue())
 
 
 def _keep_only(folder: Path, patterns: list[str]) -> None:

@@ -520,9 +520,11 @@ def test_the_command_features(tmp_path, capsys, monkeypatch):
 
 # ---- processes
 
+TEST_FOLDERS = [str(ROOT / "tests"), str(ROOT / "tests" / "evaluation")]
+
 SCRIPT = """
 import os, sys, time
-sys.path[:0] = [{tests!r}]
+sys.path[:0] = {tests!r}
 import test_shards as t
 t.feature_code.BATCH, t.shards.BATCHES = t.BATCH, 2
 def read(i):
@@ -544,7 +546,7 @@ def test_a_kill_loses_one_shard_at_most(tmp_path, monkeypatch):
     log = tmp_path / "log"
     cache = tmp_path / "cache"
     log.touch()
-    code = SCRIPT.format(tests=str(ROOT / "tests" / "evaluation"), log=str(log))
+    code = SCRIPT.format(tests=TEST_FOLDERS, log=str(log))
     env = {
         **os.environ,
         "FSLCORE_CACHE": str(cache),
@@ -579,7 +581,7 @@ def test_a_kill_loses_one_shard_at_most(tmp_path, monkeypatch):
 
 BOUNDED = """
 import sys
-sys.path[:0] = [{tests!r}]
+sys.path[:0] = {tests!r}
 import numpy as np, torch
 import test_shards as t
 from fslcore.learners import NearestCentroid, LogisticRegression
@@ -636,7 +638,7 @@ def test_memory_is_bounded_by_a_shard(tmp_path):
         "OMP_NUM_THREADS": "1",
         "MALLOC_ARENA_MAX": "1",
     }
-    code = BOUNDED.format(tests=str(ROOT / "tests" / "evaluation"))
+    code = BOUNDED.format(tests=TEST_FOLDERS)
     done = captured([sys.executable, "-c", code], env=env)
     assert done.returncode == 0, done.stderr
     peak, read = map(int, done.stdout.split())

@@ -145,28 +145,17 @@ def data_set(name: str, make, server, root: Path, **changes) -> dict:
     return entry
 
 
+TEXT_TOWER = {"context_length": 77, "vocab_size": 49408, "width": 32, "heads": 2, "layers": 1}
 NETWORKS = {  # options that make networks of the official keys small
     "clip": {
         "embed_dim": 24,
         "vision_cfg": {"image_size": 224, "layers": 2, "width": 64, "patch_size": 16},
-        "text_cfg": {
-            "context_length": 77,
-            "vocab_size": 49408,
-            "width": 32,
-            "heads": 2,
-            "layers": 1,
-        },
+        "text_cfg": TEXT_TOWER,
     },
     "clip-b32": {
         "embed_dim": 24,
         "vision_cfg": {"image_size": 224, "layers": 2, "width": 64, "patch_size": 32},
-        "text_cfg": {
-            "context_length": 77,
-            "vocab_size": 49408,
-            "width": 32,
-            "heads": 2,
-            "layers": 1,
-        },
+        "text_cfg": TEXT_TOWER,
     },
     "dino": {"depth": 2, "embed_dim": 48, "num_heads": 2},
     "dinov2-reg": {"depth": 2, "embed_dim": 48, "num_heads": 2},

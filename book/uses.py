@@ -10,6 +10,7 @@ import ast
 import re
 from collections import defaultdict
 from collections.abc import Iterable
+from functools import cache
 
 from dependencies import CODE, House
 
@@ -21,6 +22,7 @@ DOCUMENTED = re.compile(r"automodule:: (\S+)")
 CHAPTERS_SHOWN = 3
 
 
+@cache  # both directions of the links ask
 def uses_of_chapter(house: House, chapter: str) -> list[set[str]]:
     """Functions that a chapter's lesson calls, that its other cells call or its prose quotes, and
     that the modules which it imports call.

@@ -37,7 +37,6 @@ MATHJAX = [
 ]
 ICON_SCRIPT = re.compile(r'\s*<script [^>]*src="[^"]*fontawesome\.js[^"]*"></script>')
 IMAGE = re.compile(r'(<img [^>]*src=")data:image/svg\+xml;base64,([A-Za-z0-9+/=]+)"')
-
 PHOTO = re.compile(rb"data:image/png;base64,([A-Za-z0-9+/=\s]+)")
 
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 def task_images(images: Images, tasks: Tasks, task: int, queries: int = 5) -> plt.Figure:
     """The support of one task, one row per class; to the right of the gap, its first query images."""
     figure, axes = plt.subplots(
-        tasks.ways, 1, figsize=(6.4, 0.75 * tasks.ways + 0.2), layout="constrained"
+        tasks.ways, 1, figsize=(4.8, 0.56 * tasks.ways + 0.2), layout="constrained"
     )
     for k, ax in enumerate(axes):
         support = tasks.support[task][tasks.support_label[task] == k]

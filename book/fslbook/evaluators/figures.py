@@ -50,7 +50,7 @@ def neighbours(probed: dict[str, Neighbours]) -> plt.Figure:
 def assessment(table: pd.DataFrame) -> plt.Figure:
     """Each method's estimate with its interval, and the 5-fold estimate
     (`fslbook.estimation.assess.assess`)."""
-    figure, ax = plt.subplots(figsize=(6.4, 1.4 + 0.5 * len(table)))
+    figure, ax = plt.subplots(figsize=(4.8, 1.4 + 0.4 * len(table)))
     at, informed = np.arange(len(table)), (table["basis"] == "informed").to_numpy()
     ax.hlines(
         at,
@@ -88,7 +88,7 @@ def assessment(table: pd.DataFrame) -> plt.Figure:
     ax.set_yticks(at, table["backbone"] + "\n" + table["learner"], fontsize=10)
     ax.set(xlim=(0, 100), ylim=(len(table) - 0.5, -0.5), xlabel="accuracy (%)")
     ax.grid(axis="y", visible=False)
-    ax.legend(loc="lower left", bbox_to_anchor=(-0.3, 1), ncols=4, fontsize=10, columnspacing=1)
+    ax.legend(loc="lower left", bbox_to_anchor=(-0.3, 1), ncols=2, fontsize=10, columnspacing=1)
     return figure
 
 

@@ -124,7 +124,7 @@ def training_curves(curves: pd.DataFrame) -> plt.Figure:
         Columns learner, shots, epoch and validation, in percent. Up to ten learners.
     """
     shots = curves["shots"].unique()
-    figure, axes = _panels(len(shots), 1, (6.4, 3 * len(shots) + 0.9))
+    figure, axes = _panels(len(shots), 1, (4.8, 2.6 * len(shots) + 1.1))
     for ax, count in zip(axes[:, 0], shots):
         for look, learner in zip(LOOKS, curves["learner"].unique()):
             curve = curves[(curves["learner"] == learner) & (curves["shots"] == count)]
@@ -133,7 +133,7 @@ def training_curves(curves: pd.DataFrame) -> plt.Figure:
         ax.set(xlabel="epoch", ylabel="validation accuracy (%)")
         ax.xaxis.set_major_locator(MaxNLocator(integer=True))
         ax.set_title(counted(count, "shot"), fontsize=11)
-    return _with_legend(figure, axes[0, 0], ncols=4, fontsize=9)
+    return _with_legend(figure, axes[0, 0], ncols=3, fontsize=9)
 
 
 def biased_task(images: Images, task: pd.DataFrame) -> plt.Figure:

@@ -7,6 +7,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
+from ..catalogue import LEARNERS
 from ..errors import InputError, note, whole
 from ..paths import check_output
 from ..recorder import ENDING
@@ -100,7 +101,7 @@ def _draw_tasks(options: argparse.Namespace, source: Source) -> TasksOf:
                 )
     small_classes = evaluation.left_out(source, **shape) if options.skip_small_classes else []
     if small_classes:
-        n_classes = len(set(source.classes.tolist()))
+        n_classes = len(set(source.classes))
         note(
             f"{len(small_classes)} of {n_classes} classes are left out as small: "
             f"{', '.join(small_classes)}"
@@ -228,9 +229,9 @@ def _image_facts(source: Source) -> dict[str, dict[str, str]]:
 
 
 def _method_name(options: argparse.Namespace, learner: str) -> str:
-    """The name of a method in a recording; features from a file have no backbone."""
-    backbone = "none" if options.dataset.startswith("features:") else options.backbone
-    return f"{backbone} {learner}"
+    """The name of a method in a recording, in print; features from a file have no backbone."""
+    backbone = "" if options.dataset.startswith("features:") else f"{options.backbone} "
+    return f"{backbone}{LEARNERS.get(learner, learner)}"
 
 
 def _three_intervals(options: argparse.Namespace, records: RecordOf) -> pd.DataFrame:

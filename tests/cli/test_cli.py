@@ -62,25 +62,22 @@ def test_evaluate_writes_a_recording_whose_report_has_three_intervals(recorded, 
         "closed"
     ] * 3  # without an option
     methods = Results.read(path).methods.set_index(["target", "method"])
-    for row, name in zip(printed[path]["intervals"], ("ncc", "lr", "opta")):
+    for row, name in zip(printed[path]["intervals"], ("NCC", "LR", "OpTA")):
         for kind, target in three_targets.TARGETS.items():
             interval = row["result"][kind]
             if interval["half_width"] is not None:
-                reported = methods.loc[(target, f"none {name}"), ["mean", "half_width"]]
+                reported = methods.loc[(target, name), ["mean", "half_width"]]
                 assert reported.tolist() == pytest.approx(
                     [interval["mean"], interval["half_width"]]
                 )
-    assert recorder.load(path).transductive == {
-        "none ncc": False,
-        "none lr": False,
-        "none opta": True,
-    }
+    transductive = recorder.load(path).transductive
+    assert transductive == {"NCC": False, "LR": False, "OpTA": True}
 
 
 @pytest.mark.parametrize(
     "changes, words",
     [
-        (["--learners", "ncc"], "it is a recording of none lr, which would be lost"),
+        (["--learners", "ncc"], "it is a recording of LR, which would be lost"),
         (
             ["--samplings", "closed", "open"],
             "samplings: closed and open; .jsonl holds tasks of one",
@@ -93,9 +90,7 @@ def test_a_recording_is_refused_what_it_cannot_hold(recorded, tmp_path, capsys, 
     tasks = sample_closed([0, 0, 1, 1], tasks=2, ways=2, shots=1, queries=1)
     answers = Record(np.ones((2, 2), bool), tasks.query_label)
     images = {str(i): {"class": str(i // 2)} for i in range(4)}
-    recorder.save(
-        path, images, {f"none {name}": (tasks, answers, False) for name in ("ncc", "lr")}, {}
-    )
+    recorder.save(path, images, dict.fromkeys(("NCC", "LR"), (tasks, answers, False)), {})
     before = path.read_bytes()
     assert app.main([*recorded, *changes, "-o", str(path)]) == 2
     assert words in capsys.readouterr().err and path.read_bytes() == before

@@ -58,7 +58,14 @@ def draw_differences(axes: Axes, results: Results) -> None:
     rows = draw_forest(axes, pairs["difference"], pairs, names, colors)
     place = axes.get_yaxis_transform()
     for row, verdict in zip(rows, pairs["verdict"], strict=True):
-        axes.text(1, row - 0.2, verdict, transform=place, ha="right", fontsize=9)
+        axes.text(
+            1,
+            row - 0.2,
+            verdict,
+            transform=place,
+            ha="right",
+            fontsize=9,
+        )
     axes.axvline(0, color=INK, linewidth=0.8)
     axes.set_xlabel("difference, points" if results.percent else "difference")
     axes.set_title("Differences (filled: significant)", fontsize=10)

@@ -72,20 +72,24 @@ def verdict_sentence(pair: pd.Series, results: Results, digits: int) -> str:
         margin = f"{results.options.margin:g}{points}: {size}"
         return f"{names} are equivalent within {margin} ({ends}; {p_text(pair['p_equivalent'])})."
     if verdict == "open":
-        half_width = signed(pair["half_width"], digits)
-        paired = signed(pair["paired_half_width"], digits)
-        sentence = f"{names}: {size} is open: ± {half_width} unpaired, ± {paired} at best"
-        return f"{sentence} on the same tasks; accuracies per task would decide."
+        sentence = f"{names}: {size} is open: ± {signed(pair['half_width'], digits)} unpaired, "
+        sentence += f"± {signed(pair['paired_half_width'], digits)} at best on the same tasks; "
+        return f"{sentence}accuracies per task would decide."
     p = corrected_p(pair, results)
     sentence = f"{names} are not significantly different: {size} ({ends}; {p})."
     return sentence + settle_text(pair, digits)
+
+
+def comparisons(results: Results) -> int:
+    """The number of tests that Holm's correction takes together: the most of any target."""
+    return max(results.pairs["target"].value_counts(), default=0)
 
 
 def corrected_p(pair: pd.Series, results: Results) -> str:
     """The p-value after Holm's correction; if only the correction leaves a pair open, both."""
     if results.shape is Shape.PRINTED:
         return "paired or not"
-    if len(results.pairs) == 1:
+    if comparisons(results) == 1:
         return p_text(pair["p_holm"])
     alpha = 1 - results.options.level
     if pair["p"] < alpha <= pair["p_holm"]:
@@ -238,7 +242,7 @@ def paper_sentence(results: Results) -> str:
     count = int(results.methods["n"].max())
     sentence = f"Means over {count:,} {unit} with {results.level} confidence intervals."
     if tests:
-        family = len(results.pairs)
-        correction = f", with Holm's correction for {family} comparisons" if family > 1 else ""
-        sentence += f" Methods were compared by the {' and the '.join(tests)}{correction}."
+        sentence += f" Methods were compared by the {' and the '.join(tests)}"
+        family = comparisons(results)
+        sentence += f", with Holm's correction for {family} comparisons." if family > 1 else "."
     return " ".join([sentence, *results.verdicts["sentence"].head(MOST_LINES)])

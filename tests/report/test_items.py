@@ -68,6 +68,8 @@ def test_targets_are_families_of_their_own():
     pairs = report_on(table(scores("abc"))).pairs
     for _, family in pairs.groupby("target"):
         assert np.allclose(family["p_holm"], stats.holm(family["p"].to_numpy()))
+    one_pair_each = report_on(table(scores()))
+    assert "Holm" not in one_pair_each._repr_html_()
 
 
 @pytest.mark.parametrize(

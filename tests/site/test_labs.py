@@ -25,9 +25,9 @@ from fslcore.tasks import sample_closed
 ROOT = Path(__file__).resolve().parents[2]
 LABS = ROOT / "book" / "_static" / "labs"
 SITE = ROOT / "_build" / "html"
-MINE = ("anew", "printed", "sizing")
+MINE = ("repetition", "printed", "sizing")
 BRIEF = ' data-kinds="closed images"'  # the lab as the first page has it
-STILLS = {"anew.svg": "", "anew-brief.svg": BRIEF}
+STILLS = {"repetition.svg": "", "repetition-brief.svg": BRIEF}
 
 
 def page_of_labs(folder, names=MINE, options=""):
@@ -45,7 +45,9 @@ def labs(browser, tmp_path_factory):
     """Calls a function of the labs: ``labs('dist => …', argument)``; NaN and infinity survive."""
     page = browser.new_context(offline=True).new_page()
     page.goto(page_of_labs(tmp_path_factory.mktemp("labs")))
-    page.wait_for_function("() => window.fslLabs && fslLabs.compute.anew && fslLabs.compute.sizing")
+    page.wait_for_function(
+        "() => window.fslLabs && fslLabs.compute.repetition && fslLabs.compute.sizing"
+    )
     yield lambda code, *inputs: page.evaluate(f"given => ({code})(...given)", list(inputs))
     page.close()
 
@@ -135,7 +137,7 @@ def test_numbers_are_written_as_python_writes_them(labs, decimals):
     assert by_lab == [f"{v:.{decimals}f}" for v in values]
 
 
-# ---------------------------------------------------------------- what is drawn anew?
+# ---------------------------------------------------------------- what does a repetition replace?
 
 
 def tasks_of(rng, classes, n, ways, shots, queries, tasks, ease):
@@ -172,7 +174,9 @@ def test_three_intervals_are_those_of_the_library(labs, case):
     run |= dict(support=support.ravel().tolist(), query=query.ravel().tolist())
     run["held"] = labels[support[:, :: case[3]]].ravel().tolist()
     by_lab = labs(
-        "(run, label) => fslLabs.compute.anew.threeIntervals(run, label)", run, labels.tolist()
+        "(run, label) => fslLabs.compute.repetition.threeIntervals(run, label)",
+        run,
+        labels.tolist(),
     )
     expected = stats.three_intervals(*arrays, labels, bounds=(0, 100))
     for kind in ("closed", "images", "classes"):
@@ -180,7 +184,7 @@ def test_three_intervals_are_those_of_the_library(labs, case):
 
 
 DRAWN = """(settings, kind) => {
-  const { drawn, tested } = fslLabs.compute.anew, random = fslLabs.random(5), run = drawn(kind, settings, random);
+  const { drawn, tested } = fslLabs.compute.repetition, random = fslLabs.random(5), run = drawn(kind, settings, random);
   const x = Float64Array.from({ length: 2 * settings.classes * settings.n }, () => random.normal());
   const accuracy = tested(run, x), plain = {};
   for (const k of ["held", "support", "query", "right"]) plain[k] = [...run[k]];
@@ -216,7 +220,7 @@ def test_the_nearest_mean_is_that_of_the_book(labs, kind):
 
 
 STUDY = """(settings, seeds) => seeds.map(seed => {
-  const { study, covers } = fslLabs.compute.anew, of = study(settings, seed);
+  const { study, covers } = fslLabs.compute.repetition, of = study(settings, seed);
   const misses = { closed: 0, open: 0, images: 0, classes: 0 };
   let found, first = null;
   while ((found = of.next())) {
@@ -228,18 +232,18 @@ STUDY = """(settings, seeds) => seeds.map(seed => {
 USUAL = dict(n=40, classes=10, shots=5, queries=10, tasks=600)
 
 
-@pytest.mark.parametrize("anew", ["tasks", "images", "classes"])
-def test_each_interval_misses_rarely_what_it_speaks_of(labs, anew):
+@pytest.mark.parametrize("replaced", ["tasks", "images", "classes"])
+def test_each_interval_misses_rarely_what_it_speaks_of(labs, replaced):
     """Of 8 times 40 test sets; bounds of a binomial number at 5 %, with room for the noise of the truth."""
-    results = labs(STUDY, USUAL | {"anew": anew}, list(range(8)))
+    results = labs(STUDY, USUAL | {"replaced": replaced}, list(range(8)))
     missed = {kind: sum(m["misses"][kind] for m in results) for kind in results[0]["misses"]}
     rare = int(sp.binom.ppf(0.9999, 320, 0.05)) + 4
-    if anew == "tasks":
+    if replaced == "tasks":
         assert missed["closed"] <= rare and missed["closed"] >= 3
-    if anew == "images":
+    if replaced == "images":
         assert missed["images"] <= rare and missed["open"] <= rare
         assert missed["closed"] > 2 * rare  # what the lab is there to show
-    if anew == "classes":
+    if replaced == "classes":
         assert missed["classes"] <= rare
         assert min(missed["closed"], missed["images"]) > 2 * rare
 
@@ -502,7 +506,7 @@ WORDS = "none one two three four five six seven eight nine ten eleven twelve".sp
 
 
 def test_the_sentence_counts_what_the_picture_shows(open_page, tmp_path):
-    page = open_page(page_of_labs(tmp_path, ["anew"]))
+    page = open_page(page_of_labs(tmp_path, ["repetition"]))
     heads = "\n".join(page.locator(".fsl-picture text").all_text_contents())
     counts = [int(number) for number in re.findall(r"^(\d+) of 40 miss$", heads, re.MULTILINE)]
     crosses = page.locator(".fsl-picture path.fsl-b").count()
@@ -518,7 +522,7 @@ def test_the_sentence_counts_what_the_picture_shows(open_page, tmp_path):
     sentence = page.evaluate(SENTENCES)[0]
     named = re.findall(r"in (\w+)[,;]", sentence)
     assert [WORDS.index(word) if word in WORDS else int(word) for word in named[:4]] == counts
-    settings = dict(n=30, classes=20, shots=5, queries=5, tasks=600, anew="images")
+    settings = dict(n=30, classes=20, shots=5, queries=5, tasks=600, replaced="images")
     results = page.evaluate(f"given => ({STUDY})(...given)", [settings, [1]])[0]
     assert [results["misses"][k] for k in ("closed", "open", "images", "classes")] == counts
     page.get_by_role("button", name="Draw again").press("Enter")
@@ -531,7 +535,9 @@ def test_without_scripts_there_are_words_and_a_picture(browser):
     page = browser.new_context(java_script_enabled=False).new_page()
     for source in (ROOT / "book" / "index.md", ROOT / "notebooks" / "closed-vs-open.md"):
         block = re.search(
-            r'<div class="fsl-lab" data-lab="anew"[^>]*>.*?</div>', source.read_text("utf-8"), re.S
+            r'<div class="fsl-lab" data-lab="repetition"[^>]*>.*?</div>',
+            source.read_text("utf-8"),
+            re.S,
         )[0]
         page.set_content(block.replace("_static", (ROOT / "book" / "_static").as_uri()))
         assert page.locator(".fsl-lab p").inner_text().strip() and page.locator(
@@ -546,7 +552,7 @@ def test_without_scripts_there_are_words_and_a_picture(browser):
 def still(browser, folder, options):
     """The picture of the first lab at its start, with the colours that it has in a light page."""
     size = {"width": 480 if options else 760, "height": 900}
-    page = opened(browser, page_of_labs(folder, ["anew"], options), size)
+    page = opened(browser, page_of_labs(folder, ["repetition"], options), size)
     text = page.evaluate("() => document.querySelector('.fsl-picture').outerHTML")
     page.context.close()
     style = (

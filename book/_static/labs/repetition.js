@@ -280,23 +280,23 @@
 
   /**
    * The forty test sets of a seed, one a call of next(): {truth, next()}; next gives {closed, open, images, classes},
-   * or null after the last. ``anew`` is what differs between test sets: 'tasks', 'images' or 'classes'.
+   * or null after the last. ``replaced`` is what differs between test sets: 'tasks', 'images' or 'classes'.
    */
   function study(settings, seed) {
-    const { classes, n, shots, anew, level = 0.95 } = settings, random = L.random(seed);
+    const { classes, n, shots, replaced, level = 0.95 } = settings, random = L.random(seed);
     let means = centres(classes, random), x = images(means, classes, n, random), at = 0;
     const label = Int32Array.from({ length: classes * n }, (_, i) => Math.floor(i / n));
     let goal;
-    if (anew === "tasks") {
+    if (replaced === "tasks") {
       const many = drawn("closed", { ...settings, tasks: 10000 + 2 * settings.tasks }, random);
       goal = L.moments(tested(many, x))[0];
-    } else goal = truth(anew === "images" ? means : null, classes, shots, random);
+    } else goal = truth(replaced === "images" ? means : null, classes, shots, random);
     return {
       truth: goal,
       next() {
         if (at++ === SETS) return null;
-        if (anew === "classes") means = centres(classes, random);
-        if (anew !== "tasks") x = images(means, classes, n, random);
+        if (replaced === "classes") means = centres(classes, random);
+        if (replaced !== "tasks") x = images(means, classes, n, random);
         const run = drawn("closed", settings, random);
         tested(run, x);
         const opened = drawn("open", settings, random), found = threeIntervals(run, label, level);
@@ -311,17 +311,17 @@
   const covers = (interval, goal) => interval.low <= goal && goal <= interval.high;
 
   /** What to make of the closed interval, which luck alone may let miss often: what is new decides what it tells. */
-  function remark(anew, missed) {
-    if (anew === "tasks") return "Only the tasks differ, which is what the closed interval describes.";
+  function remark(replaced, missed) {
+    if (replaced === "tasks") return "Only the tasks differ, which is what the closed interval describes.";
     return missed > SETS / 10 ? "The closed interval describes how the mean moves with other tasks. Here something else differs."
       : "The closed interval rarely misses if its tasks are few for the number of images.";
   }
 
-  L.compute.anew = { threeIntervals, tested, drawn, study, covers, remark, SETS };
+  L.compute.repetition = { threeIntervals, tested, drawn, study, covers, remark, SETS };
 
   // ---------------------------------------------------------------- the page
 
-  const ANEW = {
+  const REPLACED = {
     tasks: "other tasks from the same images",
     images: "other images of the same classes",
     classes: "other classes",
@@ -333,12 +333,12 @@
   };
 
   // A place may ask for some kinds of interval alone, and for the picture without its controls: data-kinds="closed images".
-  L.register("anew", root => {
+  L.register("repetition", root => {
     let seed = 1, found = [], goal = NaN, running = 0;
     const brief = "kinds" in root.dataset, kinds = KINDS.filter(([kind]) => !brief || root.dataset.kinds.split(" ").includes(kind));
     const ROW = brief ? 5 : 6;
     const again = L.calm(() => start());
-    const anew = L.select("From one test set to the next, there are", { options: ANEW, value: "images", change: again });
+    const replaced = L.select("From one test set to the next, there are", { options: REPLACED, value: "images", change: again });
     const slide = (label, values, value) => L.slider(label, { values, value, change: again });
     const set = {
       n: slide("Images per class", [30, 40, 60, 100, 150, 200], 30),
@@ -419,21 +419,21 @@
         return;
       }
       const other = open.there ? `the open one in ${word(open)}` : "an open one cannot be had, with fewer than two open tasks";
-      says.say(`Of forty test sets with ${ANEW[anew.value()]}, the closed interval misses the truth in ${word(closed)}, `
+      says.say(`Of forty test sets with ${REPLACED[replaced.value()]}, the closed interval misses the truth in ${word(closed)}, `
         + `${other}, that for new images in ${word(images)}, that for new classes in ${word(classes)}; two are fair at 95 %.`);
       const halves = kind => {
         const all = found.map(f => f[kind]).filter(Boolean).map(i => i.half).sort((a, b) => a - b);
         return all.length ? `± ${L.number(all[all.length >> 1], 1)}` : "none";
       };
       const tasks = found[0].openTasks;
-      note.textContent = `The truth, ${GOALS[anew.value()]}, is ${L.number(goal, 1)} %. Typical intervals: closed ${halves("closed")}, `
+      note.textContent = `The truth, ${GOALS[replaced.value()]}, is ${L.number(goal, 1)} %. Typical intervals: closed ${halves("closed")}, `
         + `open ${halves("open")} (from ${tasks} task${tasks === 1 ? "" : "s"}), new images ${halves("images")}, new classes ${halves("classes")}. `
-        + remark(anew.value(), closed.missed);
+        + remark(replaced.value(), closed.missed);
     }
 
     function start() {
       const token = ++running, limit = L.still() ? 1e9 : 14;
-      const settings = { anew: anew.value() };
+      const settings = { replaced: replaced.value() };
       for (const name in set) settings[name] = set[name].value();
       const of = study(settings, seed);
       found = [];
@@ -460,7 +460,7 @@
       L.el("p", { class: "fsl-title" }, "What does a repetition replace?"),
       L.el("p", {}, `Forty test sets, one below the other. Each was evaluated once, by the nearest class mean on ${WAYS}-way tasks, `
         + "and gave each kind of interval. Which of them contain the truth?"),
-      L.controls("", anew), show.node, says.node, note, L.controls("", ...Object.values(set)),
+      L.controls("", replaced), show.node, says.node, note, L.controls("", ...Object.values(set)),
       L.button("Draw again", () => { seed += 1; start(); }),
     );
     return start;

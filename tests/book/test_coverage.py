@@ -195,7 +195,7 @@ def test_bias_and_two_ended_intervals_are_judged_as_they_are():
 
 
 def intervals_for(summary, target, knowledge=""):
-    """Rows of the intervals for new images or classes, where the method is told so much."""
+    """Rows of the intervals for new images or classes, where the method is given so much."""
     rows = (
         (summary["interval"] == target)
         & (summary["target"] == f"new {target}")
@@ -304,7 +304,7 @@ def test_planned_studies_are_complete_and_come_out_again(script):
         "planned",
         "low",
         "high",
-        "told_by_pilot",
+        "detected_by_pilot",
     ]  # those of 50 loops are drawn first
     for number in (0, 5):
         regime, new, better = coverage.PLANNED[number]

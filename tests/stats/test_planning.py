@@ -99,8 +99,8 @@ def test_a_planned_number_of_images_gives_the_wanted_chance():
     """Two backbones, one a little better on these classes: plan from one test set, then draw many."""
     studies = coverage.check_plan(40, power=0.8, level=0.95, seed=3)
     assert studies["planned"].min() > 30 and (studies["difference"] > 0).all()
-    assert 0.6 < studies["told"].mean() < 0.95
-    assert studies["told_by_pilot"].mean() < studies["told"].mean()
+    assert 0.6 < studies["detected"].mean() < 0.95
+    assert studies["detected_by_pilot"].mean() < studies["detected"].mean()
 
 
 WAYS, SHOTS, BETTER = 4, 5, 0.04
@@ -120,7 +120,7 @@ def pilot_of(rng, tasks, queries=6):
     return stats.pilot(a.astype(int) - b, SHOTS)
 
 
-def told(rng, tasks, queries, studies=2000):
+def detected_share(rng, tasks, queries, studies=2000):
     """Share of studies of such a size whose paired interval lies above 0."""
     a, b = (
         rng.binomial(queries, chance).mean(axis=2) / queries
@@ -175,7 +175,7 @@ def test_ranges_are_plans_for_the_ends_of_the_variances_interval():
 def test_open_tasks_planned_from_a_pilot_have_the_wanted_power(wanted):
     rng = np.random.default_rng(0)
     planned = plan(pilot_of(rng, 20_000), difference=BETTER, power=wanted)
-    assert told(rng, planned.n_tasks, planned.queries) == pytest.approx(wanted, abs=0.035)
+    assert detected_share(rng, planned.n_tasks, planned.queries) == pytest.approx(wanted, abs=0.035)
 
 
 def fewest_tasks(difference, model, queries):

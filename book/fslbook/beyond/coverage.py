@@ -556,8 +556,8 @@ def plan_loops(
         A row per loop: regime (its name), new, better, the true ``difference`` (points, over many
         large test sets), the ``pilot``'s half-width, the size ``planned``, for images not below S +
         Q, its range, ``low`` and ``high``, and whether the difference is significant, and of the
-        right sign, in the pilot (``told_by_pilot``) and in the test set of the planned size
-        (``told``).
+        right sign, in the pilot (``detected_by_pilot``) and in the test set of the planned size
+        (``detected``).
     """
     study = PlanStudy(regime, new, better, np.random.default_rng(seed), power, level)
     difference = study.difference()
@@ -641,8 +641,8 @@ class PlanStudy:
             "planned": planned,
             "low": low,
             "high": high,
-            "told_by_pilot": before.conclusion == 1,
-            "told": after.conclusion == 1,
+            "detected_by_pilot": before.conclusion == 1,
+            "detected": after.conclusion == 1,
         }
 
 
@@ -664,9 +664,9 @@ def plan_summary(loops: pd.DataFrame) -> pd.DataFrame:
             "difference": kind["difference"].mean(),
             "pilot": kind["pilot"].mean(),
             "planned": kind["planned"].median(),
-            "in_pilot": 100 * kind["told_by_pilot"].mean(),
+            "in_pilot": 100 * kind["detected_by_pilot"].mean(),
         }
-        rows.append(facts | share_of(kind["told"]))
+        rows.append(facts | share_of(kind["detected"]))
     return pd.DataFrame(rows)
 
 

@@ -135,7 +135,7 @@ def _shares(
 
 
 def _spread_high_shares(ax: plt.Axes) -> None:
-    """An axis on which shares near 100 % can be told from each other, and low ones can be read too."""
+    """An axis on which shares near 100 % can be distinguished, and low ones can be read too."""
     ax.set(xlim=(0, 100.5))
     ax.set_xscale("function", functions=(lambda x: -np.log(104 - x), lambda y: 104 - np.exp(-y)))
     ax.set_xticks([0, 50, 80, 90, 95, 100], [0, 50, 80, "", 95, 100], fontsize=9)

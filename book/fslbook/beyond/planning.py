@@ -130,7 +130,7 @@ def harder_table(summary: pd.DataFrame) -> pd.DataFrame:
         ),
     }
     knowledge = suited["given"].replace({"": "—"})
-    return suited.assign(**columns, told=knowledge).set_index(["regime", "target", "told"])[
+    return suited.assign(**columns, given=knowledge).set_index(["regime", "target", "given"])[
         list(columns)
     ]
 

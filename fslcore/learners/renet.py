@@ -36,6 +36,7 @@ class RENet(OnMaps):
 
     name = "renet"
     settings = ("temperature", "attention_temperature")
+    pairs_on_cpu = 2**12  # so that their correlations stay in the cache of a core
 
     def __init__(
         self,

@@ -31,9 +31,9 @@ __all__ = ["base_mean", "compute", "feature_key", "features", "make_shard", "sha
 
 BATCH = 256  # fixed, so that a feature does not depend on the available memory
 LARGE = 128  # pixels per side; batches of larger images have fewer
-CACHED = (
-    2**18
-)  # pixels of the images that a CPU takes at once, so that their maps stay in its cache
+# Images that a CPU takes at once, and their pixels at most, so that their maps stay in its cache.
+AT_ONCE = 32
+CACHED = 2**18
 TRIED = 8  # images on which a faster form of a network is compared with the network
 DECODING = 8  # threads at most: each holds a whole photo
 # For glibc's mallopt: no maps of their own for large arrays (-4), nothing back to the system (-1);
@@ -190,7 +190,7 @@ def _batch(images: Images, backbone: Backbone) -> int:
 def _at_once(batch: Tensor) -> Sequence[Tensor]:
     """The parts in which a network reads a batch (B, C, H, W)."""
     return (
-        batch.split(max(1, CACHED // batch[0, 0].numel()))
+        batch.split(max(1, min(AT_ONCE, CACHED // batch[0, 0].numel())))
         if batch.device.type == "cpu"
         else [batch]
     )

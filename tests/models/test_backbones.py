@@ -337,11 +337,11 @@ def test_a_network_that_makes_no_features_is_refused(network, message):
 def test_features_of_another_length_than_said_are_refused():
     backbone = backbones.Backbone("mine", dim=7, network=own_network())
     with pytest.raises(
-        InputError, match=r"mine: of 70 images .* shape \(70, 8\); a tensor of shape \(70, 7\)"
+        InputError, match=r"mine: of 32 images .* shape \(32, 8\); a tensor of shape \(32, 7\)"
     ):
         backbones.features(pictures(), backbone)
     maps = backbones.Backbone("maps", dim=8, network=torch.nn.Conv2d(3, 8, 3))
-    with pytest.raises(InputError, match=r"makes shape \(70, 8, 30, 30\)"):
+    with pytest.raises(InputError, match=r"makes shape \(32, 8, 30, 30\)"):
         backbones.features(pictures(), maps)
 
 

@@ -249,27 +249,28 @@ def _part(path: Path) -> Path:
 
 def _remove_stale(folder: Path, pattern: str) -> None:
     """Remove files left in a folder by killed processes: full matches of the pattern, whose groups name the owner."""
+    full_match = re.compile(pattern).fullmatch  # a folder of the cache has thousands of files
     with suppress(OSError), os.scandir(folder) as entries:
         for entry in entries:
-            owner = re.fullmatch(pattern, entry.name)
-            if owner and _is_stale(int(owner[1]), owner[2], entry):
+            owner = full_match(entry.name)
+            if owner and _is_stale(*owner.groups(), entry):
                 with suppress(OSError):  # another process may do the same
                     shutil.rmtree(entry) if entry.is_dir(follow_symlinks=False) else os.unlink(
                         entry
                     )
 
 
-def _is_stale(process: int, host: str, entry: os.DirEntry) -> bool:
+def _is_stale(process: str, host: str, entry: os.DirEntry):
     if time.time() - entry.stat(follow_symlinks=False).st_mtime > _ABANDONED:
         return True
     if host != _HOST or os.name != "posix":  # elsewhere, checking a process would end it
         return False
     try:
-        os.kill(process, 0)
+        os.kill(int(process), 0)
     except ProcessLookupError:
         return True
     except (PermissionError, OverflowError):  # a process of another user
-        return False
+        pass
     return False
 
 

@@ -96,9 +96,7 @@ class OnMaps(OnFeatures):
     """
 
     places = True
-    # Of a support and a query image, in all tasks taken at once: on a GPU, and on a CPU.
-    pairs = 2**14
-    pairs_on_cpu = 2**14
+    pairs = 2**14  # of a support and a query image, in all tasks taken at once
 
     def __init__(self, map: tuple[int, int, int] = (64, 4, 4)):
         super().__init__()
@@ -112,8 +110,7 @@ class OnMaps(OnFeatures):
         self.embed(bank.data[:1])
 
     def at_once(self, tasks: Tasks, device: torch.device) -> int:
-        pairs = self.pairs_on_cpu if device.type == "cpu" else self.pairs
-        return max(1, min(256, pairs // (tasks.support.shape[1] * tasks.query.shape[1])))
+        return max(1, min(256, self.pairs // (tasks.support.shape[1] * tasks.query.shape[1])))
 
     def prepare(self, bank: Bank) -> Bank:
         if bank.data.ndim == 3:  # already prepared

@@ -36,7 +36,7 @@ class RENet(OnMaps):
 
     name = "renet"
     settings = ("temperature", "attention_temperature")
-    pairs_on_cpu = 2**12  # so that their correlations stay in the cache of a core
+    pairs = 2**12  # so that their correlations stay in the cache of a core
 
     def __init__(
         self,
@@ -100,15 +100,15 @@ class RENet(OnMaps):
         places = torch.eye(height * width, device=a.device).view(-1, 1, height, width)
         # As products (P, P).
         matrices = F.conv2d(places, self.kernels.flatten(0, 2), padding=1).flatten(2)
-        first_b, first_a, last_b, last_a = matrices.unbind(dim=1)
+        first_b, first_a, last_b, last_a = matrices.unbind(1)
         products = (first_a.mT @ a).flatten(1, 2) @ (first_b.mT @ b).flatten(1, 2).mT
         correlation = (products - self.threshold).relu().view(*a.shape[:3], *b.shape[1:3])
         return (last_a.mT @ (correlation @ last_b).flatten(3)).view(correlation.shape)
 
     def attention(self, correlation: Tensor, dim: int) -> Tensor:
         """Softmax over the places of an image of correlations with mean 0 and variance 1."""
-        off = correlation - correlation.mean(dim=dim, keepdim=True)
-        variance = off.square().mean(dim=dim, keepdim=True)
+        off = correlation - correlation.mean(dim, keepdim=True)
+        variance = off.square().mean(dim, keepdim=True)
         return torch.softmax(
             off * (torch.rsqrt(variance + 1e-5) / self.attention_temperature), dim=dim
         )

@@ -42,9 +42,8 @@ DECODING = 8  # threads at most: each holds a whole photo
 KEEPING = ((-4, 0), (-1, -1))
 USUAL = ((-4, 2**16), (-3, 2**24), (-1, 2**25))
 MANY = 1000  # images, from which a faster way is worth a note
-COMPUTED = (
-    "folded"  # part of the features' cache key: raise it when the output of `compute` changes
-)
+# Part of the features' cache key: raise it when the output of `compute` changes.
+COMPUTED = "folded"
 
 
 def feature_key(images: Images, backbone: Backbone) -> str:

@@ -134,7 +134,7 @@ class Shards:
             state = (path.absolute(), now.st_ino, now.st_size, now.st_mtime_ns)
             features = (mapped(path)[0] if state in _SEEN else intact(path, self.rows)).float()
             # A sum of 16-bit numbers is finite exactly if they are, and sums are fast.
-            if state not in _SEEN and bool(features.sum().isfinite()):
+            if state not in _SEEN and features.sum().isfinite():
                 _SEEN.add(state)
             return features, state in _SEEN
         features, sha = mapped(path)
@@ -207,7 +207,7 @@ def _check(path: Path, features: Tensor, rows: int, sha: str | None) -> bool:
                 part = torch.from_numpy(np.fromfile(file, np.float16, part.numel())).view(
                     part.shape
                 )
-                finite.append(bool(part.sum(dtype=torch.float32).isfinite()))
+                finite.append(part.float().sum().isfinite())
                 yield part
 
     if (

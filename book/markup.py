@@ -1,7 +1,8 @@
-"""What the HTML of the theme and of pandas lacks for screen readers.
+"""What the HTML of the theme and of pandas lacks for screen readers, and for lines that break.
 
 `mend` rewrites the pages of a built site. Each entry of ``REPLACEMENTS`` answers a rule of axe, which the test of the
 site runs on every page: icons are hidden, buttons are named by their own words, and headers of tables have words.
+In texts, a number and the sign that belongs to it stay on one line.
 """
 
 import html
@@ -26,6 +27,10 @@ ARROW = re.compile(
     r">(?P<title>[^<>]+)</a><details(?P<state>[^>]*)><summary><span class=\"toctree-toggle\""
 )
 
+# What is shown as it is written.
+VERBATIM = re.compile(r"(<(pre|script|style|textarea)\b.*?</\2>)", re.DOTALL)
+BREAK = re.compile(r"(?<=\d) (?=%[^<>]*<)|(?<=±) (?=[\d.]+[^<>]*<)")
+
 
 def _named_arrow(match: re.Match) -> str:
     title = html.escape(html.unescape(match["title"]))
@@ -37,7 +42,14 @@ def mended(text: str) -> str:
     """The HTML of a page with all ``REPLACEMENTS`` made, and its arrows named."""
     for pattern, replacement in REPLACEMENTS:
         text = pattern.sub(replacement, text)
-    return ARROW.sub(_named_arrow, text)
+    return unbroken(ARROW.sub(_named_arrow, text))
+
+
+def unbroken(text: str) -> str:
+    """The HTML with no-break spaces in '95 %' and '± 1.2', where it is text that wraps."""
+    parts = VERBATIM.split(text)  # text, an element that is shown as written, its name, text …
+    parts[::3] = [BREAK.sub("\u00a0", part) for part in parts[::3]]
+    return "".join(parts[:1] + [a + b for a, b in zip(parts[1::3], parts[3::3])])
 
 
 def mend(site: Path) -> None:

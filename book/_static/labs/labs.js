@@ -382,7 +382,8 @@
     const node = el("p", { class: "fsl-says", role: "status", "aria-live": "polite" });
     const say = (text, isWrong = false) => {
       node.classList.toggle("fsl-wrong", isWrong);
-      if (node.textContent !== text) node.textContent = text;
+      const parts = text.split(/(\S+ %)/).map((part, i) => (i % 2 ? el("span", { class: "fsl-percent" }, part) : part));
+      if (node.textContent !== text) node.replaceChildren(...parts);
     };
     return { node, say };
   }

@@ -323,8 +323,6 @@ def gather(root, build, site, chosen=None, profile=None):
         clean_notebook(notebook, site / notebook.name, numbers_of_chapters.get(notebook.stem, ""))
     values = {path.stem: glued(path) for path in site.glob("*.ipynb")}
     names = toc_files(toc)
-    if not chosen:
-        link_functions(root, site, [name for name in names if name in values])
     if chosen:
         text = front_page(profile, [name for name in names if name in values])
         (site / "index.md").write_text(text, "utf-8")
@@ -337,6 +335,7 @@ def gather(root, build, site, chosen=None, profile=None):
             (site / page.name).write_text(text.replace("<!-- about -->", about(root)), "utf-8")
         (site / "commands.md").write_text(commands_page.library_page(), "utf-8")
         (site / "commands-book.md").write_text(commands_page.book_page(), "utf-8")
+        link_functions(root, site, [name for name in names if name in values])
     pages = {path.stem: path for path in (*site.glob("*.md"), *site.glob("*.ipynb"))}
     missing = [name for name in names if name not in pages and name != "ledger"]
     if missing:
@@ -366,14 +365,22 @@ def gather(root, build, site, chosen=None, profile=None):
 
 
 def link_functions(root, site, chapters):
-    """Link the functions of each chapter to the API pages; write the chapters of each, for links back."""
+    """Link the functions of each page to the API pages; write the chapters of each, for links back."""
     house = House(root)
-    pages = [path.read_text("utf-8") for path in sorted((root / "book").glob("api-*.md"))]
-    targets = uses.documented(house, "\n".join(pages))
+    pages = "\n".join(path.read_text("utf-8") for path in sorted((root / "book").glob("api-*.md")))
+    targets, modules = uses.documented(house, pages), uses.DOCUMENTED.findall(pages)
+    for page in {*uses.EXPLAINED.values()} - {*chapters}:
+        path = site / f"{page}.md"
+        links = uses.explained_links(page, modules)
+        path.write_text(f"{path.read_text('utf-8')}\n{links}\n", "utf-8")
     for chapter in chapters:
         path = site / f"{chapter}.ipynb"
         book = json.loads(path.read_text("utf-8"))
-        source = uses.function_links(house, chapter, targets)
+        sentences = (
+            uses.function_links(house, chapter, targets),
+            uses.explained_links(chapter, modules),
+        )
+        source = "\n\n".join(filter(None, sentences))
         if source:
             cell = {"cell_type": "markdown", "id": "functions", "metadata": {}, "source": source}
             book["cells"].append(cell)

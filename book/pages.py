@@ -11,6 +11,7 @@ from functools import cache
 from pathlib import Path
 
 import pybtex.plugin
+import uses
 from sphinx.search.en import SearchEnglish
 
 WRITERS = 4  # at most; the main process prepares the pages, and keeps no more busy
@@ -25,6 +26,9 @@ def link_chapters(app, what, name, thing, *options_and_lines):
     """Below a docstring, the chapters to read about its function or class."""
     full_name = f"{getattr(thing, '__module__', '')}.{getattr(thing, '__qualname__', '')}"
     chapters = chapters_of_functions(app.srcdir).get(full_name)
+    if not chapters and what in ("class", "function"):
+        page = uses.explaining_page(name)
+        chapters = [page] if page in app.env.found_docs else []
     if chapters:
         lines = options_and_lines[-1]
         lines += ["", f":In the book: {', '.join(f':doc:`{chapter}`' for chapter in chapters)}", ""]

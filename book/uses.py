@@ -1,7 +1,8 @@
 """Which chapters use a function: links from the API reference to chapters, and back.
 
 Read from the sources of notebooks and modules; nothing is run. A function is named as its module
-names it, such as ``fslcore.stats.task_intervals.paired_interval``.
+names it, such as ``fslcore.stats.task_intervals.paired_interval``. What no chapter calls is linked to
+the page that ``explained.yml`` names.
 """
 
 from __future__ import annotations
@@ -11,7 +12,9 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable
 from functools import cache
+from pathlib import Path
 
+import yaml
 from dependencies import CODE, House
 
 HIDDEN_CELL = re.compile(
@@ -20,6 +23,7 @@ HIDDEN_CELL = re.compile(
 QUOTED = re.compile(r"`(?:\w+\.)*(\w+_\w+)`")
 DOCUMENTED = re.compile(r"automodule:: (\S+)")
 CHAPTERS_SHOWN = 3
+EXPLAINED = yaml.safe_load(Path(__file__).with_name("explained.yml").read_text("utf-8"))
 
 
 @cache  # both directions of the links ask
@@ -73,6 +77,22 @@ def function_links(house: House, chapter: str, targets: dict[str, str]) -> str:
     }
     links = [f"{{py:obj}}`{name} <{found[name]}>`" for name in sorted(found)]
     return f"Functions of this chapter, in the API reference: {', '.join(links)}." if links else ""
+
+
+def explained_links(page: str, modules: Iterable[str]) -> str:
+    """The sentence with which a page links what it explains; '' without any."""
+    links = []
+    for name in sorted(name for name in EXPLAINED if EXPLAINED[name] == page):
+        role = "mod" if name in modules else "obj"
+        links.append(f"{{py:{role}}}`{name.partition('.')[2]} <{name}>`")
+    return f"Explained on this page, in the API reference: {', '.join(links)}." if links else ""
+
+
+def explaining_page(name: str) -> str:
+    """The page that explains a function or class, named as it is documented, or else its module."""
+    while name and name not in EXPLAINED:
+        name = name.rpartition(".")[0]
+    return EXPLAINED.get(name, "")
 
 
 def short_name(target: str) -> str:

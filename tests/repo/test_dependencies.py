@@ -212,3 +212,11 @@ def test_functions_and_chapters_link_to_each_other():
     assert "comparing-methods" in chapters_of[paired]
     links = uses.function_links(house, "comparing-methods", {paired: "a.stats.paired"})
     assert links.endswith(": {py:obj}`stats.paired <a.stats.paired>`.")
+
+
+def test_what_no_chapter_calls_has_a_page_that_explains_it():
+    pages = "".join(path.read_text() for path in (ROOT / "book").glob("api-*.md"))
+    modules = uses.DOCUMENTED.findall(pages)
+    assert {n.rpartition(".")[0] for n in uses.EXPLAINED if n not in modules} <= {*modules}
+    links = uses.explained_links("same-support", modules)
+    assert links.endswith(": {py:mod}`stats.crossed <fslcore.stats.crossed>`.")

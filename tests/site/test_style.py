@@ -108,19 +108,3 @@ def pages():
 def test_prose_is_plain_english(page):
     complaints = faults((ROOT / page).read_text("utf-8"))
     assert not complaints, f"{page}: say it in plain English:\n" + "\n".join(complaints)
-
-
-@pytest.mark.parametrize(
-    "text, count",
-    [
-        ("The two cannot be told apart.", 2),
-        ("Better than 3 of 3 others, of which this is true.", 2),
-        (
-            '```{code-cell} ipython3\n:tags: [hide-input]\n\nx = f"{3} a class"  # a row a study\n```',
-            2,
-        ),
-        ("```python\nanew = 'told apart'\n```", 0),
-    ],
-)
-def test_what_is_not_plain_is_found(text, count):
-    assert len(faults(text)) == count

@@ -2,6 +2,8 @@
 
 import io
 import json
+import os
+import resource
 
 import numpy as np
 import pandas as pd
@@ -92,6 +94,27 @@ def test_what_can_fail_does_so_before_the_work(
     assert app.main([*command(*[30] * 6), *options]) == 2
     assert message in capsys.readouterr().err.strip().splitlines()[-1]
     assert not (tmp_path / "t.csv").exists()
+
+
+def test_a_disk_without_room(command, tmp_path, capsys):
+    small = command(*[30] * 6)
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (512, limits[1]))
+    try:
+        assert app.main(small) == 2
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert "large" in capsys.readouterr().err.splitlines()[-1]
+    assert os.listdir(tmp_path) == ["f.npz"]
+
+
+@pytest.mark.parametrize(
+    "options, words", [("--samplings open", "new images"), ("--ways 6", "—\n")]
+)
+def test_intervals_of_open_tasks_and_of_all_classes(command, capsys, options, words):
+    sizes = [*command(*[200] * 6)[:-2], *"--queries 3 --tasks 30 --intervals".split()]
+    assert app.main([*sizes, *options.split()]) == 0
+    assert words in capsys.readouterr().out
 
 
 UNEVEN = [60, 60, 400, 60, 400, 300, 400, 400]

@@ -12,12 +12,12 @@ import pyarrow as pa
 import pytest
 import torch
 from PIL import Image
+from refusal import refuses
 
 from fslbook import released
 from fslbook.attributes import Attributes
 from fslcore.cli import app
 from fslcore.datasets.bank import load_features
-from fslcore.errors import InputError
 from fslcore.models import backbones, features as feature_code
 from fslcore.paths import check_expanded
 from fslcore.report import Results
@@ -80,13 +80,9 @@ READ = {
 def test_a_small_file_is_not_expanded_to_gigabytes(bombs, kind_of_file, monkeypatch):
     monkeypatch.setenv("FSLCORE_EXPANDED", "0.25")
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    with pytest.raises(InputError) as error:
-        READ[kind_of_file](bombs)
     kind = kind_of_file.partition(":")[0]
-    assert str(error.value).startswith(kind) and "\n" not in str(error.value)
-    assert " would expand from " in str(error.value) and "FSLCORE_EXPANDED = 1 allows" in str(
-        error.value
-    )
+    with refuses(f"^{kind}.* would expand from .*FSLCORE_EXPANDED = 1 allows"):
+        READ[kind_of_file](bombs)
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 2**17  # KiB
 
 
@@ -94,25 +90,22 @@ def test_what_may_expand_is_said_by_a_variable_and_by_the_size_of_the_file(tmp_p
     path = tmp_path / "f"
     path.write_bytes(bytes(2**20))
     check_expanded("f", path, GIB)
-    with pytest.raises(
-        InputError,
-        match=r"f: .* from 1.0 MiB to 1.0 GiB; up to 1.0 GiB are allowed .*EXPANDED = 2 al",
-    ):
+    with refuses(r"f: .* from 1.0 MiB to 1.0 GiB; up to 1.0 GiB are allowed .*EXPANDED = 2 al"):
         check_expanded("f", path, GIB + 1)
     monkeypatch.setenv("FSLCORE_EXPANDED", "1.5")
     check_expanded("f", path, GIB + 2**29)
-    with pytest.raises(InputError, match="up to 1.5 GiB"):
+    with refuses("up to 1.5 GiB"):
         check_expanded("f", path, GIB + 2**29 + 1)
     monkeypatch.setattr("fslcore.paths.memory", lambda: GIB)
-    with pytest.raises(InputError, match="up to 1.0 GiB"):
+    with refuses("up to 1.0 GiB"):
         check_expanded("f", path, GIB + 1)
     monkeypatch.setenv("FSLCORE_EXPANDED", "0.001")
     check_expanded("f", path, 20 * 2**20)
-    with pytest.raises(InputError, match="up to 0.0 GiB"):
+    with refuses("up to 0.0 GiB"):
         check_expanded("f", path, 20 * 2**20 + 1)
     for wrong in ("all", "0", "nan"):
         monkeypatch.setenv("FSLCORE_EXPANDED", wrong)
-        with pytest.raises(InputError, match=f"FSLCORE_EXPANDED = {wrong}"):
+        with refuses(f"FSLCORE_EXPANDED = {wrong}"):
             check_expanded("f", path, 1)
 
 
@@ -122,7 +115,7 @@ def test_of_an_archive_only_what_is_read_counts(tmp_path, monkeypatch):
     np.savez_compressed(tmp_path / "f.npz", **arrays, images=np.zeros(2**22))
     assert len(load_features(tmp_path / "f.npz")) == 4
     np.savez_compressed(tmp_path / "f.npz", **arrays, text=np.zeros(2**22))
-    with pytest.raises(InputError, match="would expand"):
+    with refuses("would expand"):
         load_features(tmp_path / "f.npz")
 
 

@@ -10,8 +10,8 @@ from concurrent.futures import ThreadPoolExecutor
 import pandas as pd
 import pytest
 import torch
+from refusal import refuses
 
-from fslcore.errors import InputError
 from fslcore.paths import _HOST, check_folder, check_output, replace_file, scratch
 
 
@@ -36,13 +36,13 @@ def test_output_is_checked_and_nothing_left_behind(tmp_path):
         ("/proc/1/t.csv", "nothing can be written to /proc/1"),
         ("x" * 254, "File name too long"),
     ]:
-        with pytest.raises(InputError, match=message):
+        with refuses(message):
             check_output(path, inputs=[tmp_path / "in.csv"])
-    with pytest.raises(InputError, match="is never overwritten"):
+    with refuses("is never overwritten"):
         check_output(tmp_path / "in.csv", inputs=[tmp_path])  # a folder whose files are read
     assert check_folder(tmp_path / "new") == tmp_path / "new"
     for path in (tmp_path / "in.csv", "/proc/new"):
-        with pytest.raises(InputError, match="folder"):
+        with refuses("folder"):
             check_folder(path)
     assert sorted(p.name for p in tmp_path.iterdir()) == ["in.csv", "link.csv"]
 
@@ -66,7 +66,7 @@ def test_a_link_stays_and_what_it_leads_to_is_written(tmp_path):
         )
     assert sorted(p.name for p in (tmp_path / "there").iterdir()) == ["made", "new", "old"]
     (tmp_path / "file.csv").symlink_to(tmp_path / "there" / "old" / "t.csv")
-    with pytest.raises(InputError, match="there/old is a file, a folder is needed"):
+    with refuses("there/old is a file, a folder is needed"):
         check_output(tmp_path / "file.csv")
 
 

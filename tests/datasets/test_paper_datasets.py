@@ -2,16 +2,16 @@
 
 import json
 
+import layouts
 import numpy as np
 import pandas as pd
 import pytest
-from layouts import list_birds
 from PIL import Image
+from refusal import refuses
 
 from fslcore import datasets
 from fslcore.cli import app
 from fslcore.datasets.load import READERS
-from fslcore.errors import InputError
 
 SPLITS = {"base": "train", "validation": "val", "novel": "test"}
 CLASSES = {"train": ["apple", "bear"], "val": ["cup"], "test": ["dog", "elm"]}
@@ -21,9 +21,7 @@ IMAGES = 3  # a class
 
 def picture(path, seed):
     """A made-up image of 40 × 30 pixels, its middle told apart by the seed."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    pixels = np.full((30, 40, 3), seed, np.uint8)
-    Image.fromarray(pixels).save(path)
+    layouts.save(Image.fromarray(np.full((30, 40, 3), seed, np.uint8)), path)
 
 
 def shade(name, i):
@@ -78,9 +76,7 @@ def cub(root, classes=8):
     files = [
         (c, f"{name}/{name[4:]}_{i}.png") for c, name in enumerate(names, 1) for i in range(IMAGES)
     ]
-    list_birds(root, names, files)
-    for c, file in files:
-        picture(root / "images" / file, 15 * (c - 1) + int(file[-5]))
+    layouts.birds(root, lambda path, c, n: picture(path, 15 * (c - 1) + (n - 1) % 3), names, files)
     return names
 
 
@@ -123,7 +119,7 @@ def test_meta_album_keeps_its_super_categories(tmp_path):
     meta_album(tmp_path)
     images = datasets.load(f"meta-album:{tmp_path}")
     assert set(images.facts["super_category"][images.labels == 1]) == {"plant"}
-    with pytest.raises(InputError, match="split = base; a data set of Meta-Album has novel only"):
+    with refuses("split = base; a data set of Meta-Album has novel only"):
         datasets.load(f"meta-album:{tmp_path}", "base")
 
 
@@ -156,14 +152,14 @@ def test_cub_is_split_by_rule_or_by_the_users_files(tmp_path):
         write_json(stem, classes)
     assert datasets.load(f"cub:{tmp_path}").class_names == names[2:4]
     write_json("val", names[2:3])
-    with pytest.raises(InputError, match=f"class {names[2]} is in two splits"):
+    with refuses(f"class {names[2]} is in two splits"):
         datasets.load(f"cub:{tmp_path}")
     write_json("val", [])
     write_json("novel", ["201.Dodo"])
-    with pytest.raises(InputError, match="class 201.Dodo is not in the lists"):
+    with refuses("class 201.Dodo is not in the lists"):
         datasets.load(f"cub:{tmp_path}")
     (tmp_path / "val.json").write_text("[]")
-    with pytest.raises(InputError, match="val.json is not a split file"):
+    with refuses("val.json is not a split file"):
         datasets.load(f"cub:{tmp_path}")
 
 
@@ -244,9 +240,8 @@ LISTS = "splits/bertinetto"
 def test_faults_are_told_in_one_line(tmp_path, name, make, fault, message):
     make(tmp_path)
     fault(tmp_path)
-    with pytest.raises(InputError, match=message) as error:
+    with refuses(message):
         datasets.load(f"{name}:{tmp_path}")
-    assert "\n" not in str(error.value)
 
 
 def test_names_are_known_to_the_command_line_and_to_notebooks(tmp_path, capsys):
@@ -259,9 +254,9 @@ def test_names_are_known_to_the_command_line_and_to_notebooks(tmp_path, capsys):
         ("cub:/none", "no folder /none"),
         ("cup:/none", "known are .*, cub:PATH"),
     ):
-        with pytest.raises(InputError, match=message):
+        with refuses(message):
             datasets.check_name(spec)
-    with pytest.raises(InputError, match="split = train; base, validation, novel are allowed"):
+    with refuses("split = train; base, validation, novel are allowed"):
         datasets.load(f"tieredimagenet:{tmp_path}", "train")
 
 
@@ -269,5 +264,5 @@ def test_names_are_known_to_the_command_line_and_to_notebooks(tmp_path, capsys):
     "read", [*READERS.values(), datasets.load_folder], ids=[*READERS, "folder"]
 )
 def test_a_home_folder_of_nobody_is_told(read):
-    with pytest.raises(InputError, match="^dataset = ~nobody-9/x; Could not determine home"):
+    with refuses("^dataset = ~nobody-9/x; Could not determine home"):
         read("~nobody-9/x")

@@ -4,10 +4,10 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
+from refusal import refuses
 
 from fslcore import evaluation, learners, store
 from fslcore.datasets.bank import Bank
-from fslcore.errors import InputError
 from fslcore.tasks import sample_closed
 
 
@@ -103,9 +103,7 @@ def test_chunks_change_no_answer(features_file):
 def test_a_chunk_of_no_tasks_is_refused(chunk):
     labels = np.arange(4).repeat(9)
     tasks = sample_closed(labels, tasks=3, ways=2, shots=1, queries=2)
-    with pytest.raises(
-        InputError, match=f"chunk = {chunk}; a whole number of at least 1 is allowed"
-    ):
+    with refuses(f"chunk = {chunk}; a whole number of at least 1 is allowed"):
         evaluation.evaluate(
             learners.make("ncc", None), Bank(torch.randn(36, 3), labels, ""), tasks, chunk=chunk
         )
@@ -148,12 +146,12 @@ def test_the_scores_of_a_learner_of_the_users_own(features_file):
         (lambda x: x.index_fill(2, torch.tensor([1]), np.nan), "NaN for 400 of 400 queries"),
     ):
         for function in (evaluation.evaluate, evaluation.probe):
-            with pytest.raises(InputError, match=f"^learner = Own; its scores are {words}"):
+            with refuses(f"^learner = Own; its scores are {words}"):
                 function(Own(bad), bank, tasks)
 
 
 def test_results_files_are_csv_or_parquet(tmp_path):
-    with pytest.raises(InputError, match=".parquet and .csv are allowed"):
+    with refuses(".parquet and .csv are allowed"):
         evaluation.write_table(pd.DataFrame(), tmp_path / "t.xlsx")
     assert not list(tmp_path.iterdir())
 
@@ -165,5 +163,5 @@ def test_answers_by_class():
         [[1, 0], [0, 1]],
         [[1, 1], [0, 1]],
     ]
-    with pytest.raises(InputError, match="different numbers"):
+    with refuses("different numbers"):
         evaluation.Record(right, np.where(right, label, -1)).by_class()

@@ -17,6 +17,7 @@ import numpy as np
 import pytest
 import torch
 from PIL import Image
+from refusal import refuses
 from running import captured
 from safetensors.torch import load_file, save_file
 from test_probe import FEATURES, TASKS, UNEVEN, shipped
@@ -25,7 +26,7 @@ from fslcore import datasets, evaluation, learners, store
 from fslcore.cli import app
 from fslcore.datasets.bank import Bank, load_features
 from fslcore.datasets.images import OnDemand
-from fslcore.errors import InputError, note
+from fslcore.errors import note
 from fslcore.evaluation import cache, records
 from fslcore.models import backbones, features as feature_code, shards
 from fslcore.paths import ROOT
@@ -188,7 +189,7 @@ def test_an_image_that_cannot_be_read_is_named_and_finished_shards_stay(tmp_path
     bad = tmp_path / "b/35.png"
     bad.write_bytes(bad.read_bytes()[:60])
     images = datasets.load(f"folder:{tmp_path}", size=8)
-    with pytest.raises(InputError, match=f"unreadable image {bad}"):
+    with refuses(f"unreadable image {bad}"):
         backbones.features(images, flat())
     parts = backbones.shards_of(images, flat())
     assert parts.missing() == parts.bounds[2:] and len(parts.bounds) == 3
@@ -261,9 +262,7 @@ def test_features_that_are_not_finite_stop_whatever_their_number(monkeypatch, li
 
     monkeypatch.setattr(feature_code, "compute", broken)
     for _ in range(2):  # found in the cache, too
-        with pytest.raises(
-            InputError, match="features: 1 rows hold NaN or infinity, the first is row 37"
-        ):
+        with refuses("features: 1 rows hold NaN or infinity, the first is row 37"):
             read_features()
 
 
@@ -271,9 +270,9 @@ def test_rows_are_looked_at_in_chunks(monkeypatch):
     monkeypatch.setattr("fslcore.datasets.bank.CHUNK", 8)
     data = torch.zeros(9, 4)
     data[7, 1] = torch.nan
-    with pytest.raises(InputError, match="1 rows hold NaN or infinity, the first is row 7"):
+    with refuses("1 rows hold NaN or infinity, the first is row 7"):
         Bank(data, np.zeros(9, int), "")
-    with pytest.raises(InputError, match="row 7"):  # what was looked at is another tensor
+    with refuses("row 7"):  # what was looked at is another tensor
         Bank(data, np.zeros(9, int), "", finite=torch.zeros(9, 4))
 
 
@@ -384,7 +383,7 @@ def test_many_features_of_the_users_own_are_mapped_too(tmp_path, monkeypatch, ki
     assert (of_many.correct == of_few.correct).all()
     x[150] = 0
     write()
-    with pytest.raises(InputError, match=rf"1 rows of {name} have length 0 \(150\)"):
+    with refuses(rf"1 rows of {name} have length 0 \(150\)"):
         load_features(tmp_path / name)
 
 
@@ -406,7 +405,7 @@ def test_exported_features_are_read_again(tmp_path, ending):
             save_file(
                 tensors, tmp_path / "g.safetensors", metadata={"class_names": json.dumps(names)}
             )
-            with pytest.raises(InputError, match="the names of classes in its metadata do not fit"):
+            with refuses("the names of classes in its metadata do not fit"):
                 load_features(tmp_path / "g.safetensors")
 
 

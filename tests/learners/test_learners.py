@@ -19,12 +19,12 @@ from learner_inputs import (
     without_classes,
     zero_head,
 )
+from refusal import refuses
 from sklearn.linear_model import LogisticRegression as SklearnLR, Ridge
 from torch.nn import functional as F
 
 from fslcore import learners
 from fslcore.datasets.bank import Bank
-from fslcore.errors import InputError
 from fslcore.learners import (
     ANIL,
     BOIL,
@@ -646,7 +646,7 @@ def test_learners_by_name(meta_trained):
     ],
 )
 def test_settings_that_are_refused(meta_trained, message, call):
-    with pytest.raises(InputError, match=message):
+    with refuses(message):
         call(meta_trained)
 
 
@@ -663,5 +663,5 @@ def test_inputs_that_are_refused(pictures, meta_trained):
         ),
         (boil, pictures, "ways = 3; 5, those that BOIL's head"),
     ):
-        with pytest.raises(InputError, match=message):
+        with refuses(message):
             learner.scores(inputs, tasks)

@@ -7,11 +7,11 @@ import sys
 
 import numpy as np
 import pytest
+from refusal import refuses
 
 from fslcore import evaluation, learners
 from fslcore.cli.app import main
 from fslcore.datasets import Images
-from fslcore.errors import InputError
 from fslcore.learners.own import identity, own_learner
 from fslcore.learners.protocol import Learner, complete
 from fslcore.tasks import sample_closed
@@ -135,7 +135,7 @@ def test_a_class_gets_what_it_asks_for_of_the_backbone_and_settings(folder):
     learner = own_learner(f"{folder}:Sized", backbone, {"k": 4})
     assert learner.config() == {"learner": "nearest image", "version": 1, "dim": 512, "k": 4}
     assert learners.make(f"{folder}:Sized", backbone).original.k == 1
-    with pytest.raises(InputError, match="k: an object has its settings already"):
+    with refuses("k: an object has its settings already"):
         own_learner(f"{folder}:made", backbone, {"k": 4})
 
 
@@ -166,7 +166,7 @@ def test_an_object_is_as_good_as_a_name(folder, images):
     correct = method.record(tasks).correct
     assert by_name.record(tasks, stored=True) is not None and method.learner.name == "nearest image"
     assert np.array_equal(correct, evaluation.evaluate(learner, method.bank(), tasks).correct)
-    with pytest.raises(InputError, match="C: none is taken with a learner that is made"):
+    with refuses("C: none is taken with a learner that is made"):
         evaluation.ready(images, "glyph-conv", learner, C=1)
 
 
@@ -175,7 +175,7 @@ def test_a_class_without_a_file_is_refused(monkeypatch):
         sys.modules, "typed_in", type(sys)("typed_in")
     )  # as a notebook's, which no file holds
     typed = type("Typed", (), {"scores": lambda self, bank, tasks: None, "__module__": "typed_in"})
-    with pytest.raises(InputError, match="learner = Typed; no file holds its class"):
+    with refuses("learner = Typed; no file holds its class"):
         identity(complete(typed()))
 
 
@@ -201,7 +201,7 @@ def test_the_identity_of_an_own_learner_cannot_stand_for_another():
         == {"learner": "mine", "version": 1, "k": 3}
         != identity(Mine(4))["own"]["config"]
     )
-    with pytest.raises(InputError, match="its config\\(\\) is not JSON \\(TypeError"):
+    with refuses("its config\\(\\) is not JSON \\(TypeError"):
         identity(Mine(object()))
     assert identity(learners.make("ncc")) == {"learner": "ncc", "version": 1}
 

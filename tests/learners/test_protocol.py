@@ -5,9 +5,9 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import torch
+from refusal import refuses
 
 from fslcore.datasets.bank import Bank
-from fslcore.errors import InputError
 from fslcore.evaluation import Ready, evaluate
 from fslcore.learners import DN4, Learner
 from fslcore.learners.protocol import complete
@@ -45,7 +45,7 @@ def test_settings_are_in_the_configuration():
     "learner, name", [(SimpleNamespace(name="x"), "SimpleNamespace"), (3, "int"), (dict, "dict")]
 )
 def test_an_object_without_scores_is_no_learner(learner, name):
-    with pytest.raises(InputError, match=f"learner = {name}; it has no method scores"):
+    with refuses(f"learner = {name}; it has no method scores"):
         evaluate(learner, BANK, sample_closed(LABELS, tasks=2))
 
 

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import torch
 from learner_inputs import task_rows, unit
+from refusal import refuses
 from safetensors.numpy import save_file as save_numpy_file
 from safetensors.torch import save_file
 from scipy.optimize import minimize
@@ -15,7 +16,6 @@ from scipy.special import log_softmax
 
 from fslcore import datasets, evaluation, store
 from fslcore.datasets.bank import Bank, load_features
-from fslcore.errors import InputError
 from fslcore.learners import SimpleShot, TextProbe, TipAdapter, logistic
 from fslcore.models import backbones, registry
 from fslcore.models.networks import import_torchvision
@@ -39,10 +39,6 @@ def bank():
     return Bank(torch.from_numpy(x).float(), LABELS, "", text=text)
 
 
-def raises(message):
-    return pytest.raises(InputError, match=message)
-
-
 # ------------------------------------------------------------ the center of SimpleShot
 
 
@@ -62,9 +58,9 @@ def test_the_center_is_an_array_a_file_or_beside_the_features(bank, tmp_path):
         != SimpleShot(center=mean + 1).config()
         != SimpleShot().config()
     )
-    with raises("center: none; SimpleShot needs the mean feature"):
+    with refuses("center: none; SimpleShot needs the mean feature"):
         SimpleShot().scores(bank, tasks)
-    with raises("center: 3 numbers; features have 64"):
+    with refuses("center: 3 numbers; features have 64"):
         SimpleShot(center=[1.0, 2.0, 3.0]).scores(bank, tasks)
     (tmp_path / "text.npy").write_text("1, 2, 3")
     for center, message in (
@@ -73,9 +69,9 @@ def test_the_center_is_an_array_a_file_or_beside_the_features(bank, tmp_path):
         ([[1.0]], r"center has shape \(1, 1\)"),
         ([np.nan], "center: 1 values are NaN"),
     ):
-        with raises(message):
+        with refuses(message):
             SimpleShot(center=center)
-    with raises("transform = cl2n; CL2N, L2N, UN are allowed"):
+    with refuses("transform = cl2n; CL2N, L2N, UN are allowed"):
         SimpleShot("cl2n")
 
 
@@ -111,7 +107,7 @@ def test_base_classes_are_the_networks_else_the_data_sets(monkeypatch, capsys):
     names = ["glyphs", "clipart", "glyphs", "cub:/data"]
     assert loaded == [(name, {"split": "base", "size": None}) for name in names]
     for name in ("fashion", "folder:/data"):
-        with raises(f"center: neither glyph-conv nor {name} has base classes"):
+        with refuses(f"center: neither glyph-conv nor {name} has base classes"):
             evaluation.ready(pictures(name), "x", "simpleshot")
     assert (
         evaluation.ready(pictures("fashion"), "x", "simpleshot", transform="L2N").learner.center
@@ -182,7 +178,7 @@ def test_settings_below_their_range_are_refused():
         (TipAdapter, "beta", -1),
         (TextProbe, "C", 0),
     ):
-        with raises(f"{name} = {value}"):
+        with refuses(f"{name} = {value}"):
             learner(**{name: value})
 
 
@@ -197,9 +193,9 @@ def test_names_go_with_the_classes_of_the_bank(bank, learner):
     assert learner.scores(longer, tasks).numpy() == pytest.approx(scores.numpy(), abs=1e-4)
     mixed = tasks.support.copy()
     mixed[2, 0] = (mixed[2, 0] + EACH) % len(LABELS)
-    with raises("class 0 of task 2 has images of several classes"):
+    with refuses("class 0 of task 2 has images of several classes"):
         learner.scores(bank, replace(tasks, support=mixed, unseen=False))
-    with raises("text: none in the bank"):
+    with refuses("text: none in the bank"):
         learner.scores(replace(bank, text=None), tasks)
 
 
@@ -225,9 +221,9 @@ def test_text_follows_the_names_in_the_metadata_of_safetensors(bank, tmp_path):
     assert loaded.class_names.tolist() == names[2::-1] and torch.equal(
         loaded.text, bank.text[[2, 1, 0]]
     )
-    with raises(f"text: {CLASSES} rows for {CLASSES + 1} classes"):
+    with refuses(f"text: {CLASSES} rows for {CLASSES + 1} classes"):
         read([*names, "no image"])
-    with raises("its metadata name a class twice"):
+    with refuses("its metadata name a class twice"):
         read([*names[1:], names[1]])
 
 
@@ -258,7 +254,7 @@ def test_text_and_center_in_a_file_of_features(bank, tmp_path):
         ("simpleshot", "center: none"),
     ):
         assert evaluation.ready(f"features:{tmp_path}/complete.npz", "none", learner)
-        with raises(message):
+        with refuses(message):
             evaluation.ready(f"features:{tmp_path}/bare.npz", "none", learner)
     # Texts as labels: rows in their sorted order.
     words = np.array([f"class {9 - k % 10}{k // 10}" for k in range(CLASSES)])
@@ -296,7 +292,7 @@ def test_text_and_center_in_a_file_of_features(bank, tmp_path):
 )
 def test_text_and_center_that_do_not_fit(bank, tmp_path, array, value, message):
     np.savez(tmp_path / "f.npz", features=bank.data.numpy(), labels=LABELS, **{array: value})
-    with raises(message):
+    with refuses(message):
         load_features(tmp_path / "f.npz")
 
 
@@ -375,7 +371,7 @@ def test_learners_of_names_run_on_images(tiny_clip):
         assert (
             evaluation.ready(images, tiny_clip[0], learner).record(TASKS, stored=True) is not None
         )
-        with raises("glyph-conv has no text tower: clip has one"):
+        with refuses("glyph-conv has no text tower: clip has one"):
             evaluation.ready(images, "glyph-conv", learner)
     assert evaluation.ready(images, tiny_clip[0], "lr").bank().text is None
 
@@ -387,7 +383,7 @@ def test_weights_without_a_text_tower_are_reported(tiny_clip, tmp_path):
     save_file(visual, tmp_path / "visual.safetensors")
     name = f"clip:{tmp_path}/visual.safetensors"
     assert evaluation.ready(pictures("p"), name, "ncc").record(TASKS) is not None
-    with raises(r"backbone clip: .*visual.safetensors has no text tower beside its network"):
+    with refuses(r"backbone clip: .*visual.safetensors has no text tower beside its network"):
         evaluation.ready(pictures("p"), name, "tip-adapter").record(TASKS)
-    with raises("glyph-conv: it has no text tower"):
+    with refuses("glyph-conv: it has no text tower"):
         backbones.names_embedded(["a"], backbones.load("glyph-conv"))

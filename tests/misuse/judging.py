@@ -6,7 +6,6 @@ written; or a function, which judges the result of an input that is `taken`.
 
 import contextlib
 import io
-import os
 import shlex
 import warnings
 from collections.abc import Callable
@@ -131,13 +130,6 @@ def has(words: str) -> Callable[[Done], bool]:
 split = shlex.split
 
 
-class Trap:
-    """Leaves a file behind where somebody unpickles it: `judge` then finds a file too many."""
-
-    def __reduce__(self):
-        return os.system, ("touch SPRUNG",)
-
-
 def fill(path: str | Path, content: str | bytes | Callable[[Path], object]) -> None:
     """A file of this content, or that this function writes."""
     path = Path(path)
@@ -146,16 +138,3 @@ def fill(path: str | Path, content: str | bytes | Callable[[Path], object]) -> N
     else:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(content.encode() if isinstance(content, str) else content)
-
-
-@contextlib.contextmanager
-def small_disk(size: int = 512):
-    """No file may grow beyond so many bytes: the nearest to a full disk that needs no rights."""
-    import resource
-
-    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 import torch
 from PIL import Image, ImageOps
+from refusal import refuses
 from torch import nn
 
 from fslcore import catalogue, datasets, learners
-from fslcore.errors import InputError
 from fslcore.models import backbones, weights
 from fslcore.models.networks import import_torchvision
 from fslcore.models.registry import entries
@@ -72,9 +72,7 @@ def test_images_are_seen_as_the_released_code_sees_them(tmp_path, as_torchvision
         datasets.load(f"folder:{tmp_path}"), replace(released(), read_at=None)
     )
     assert standard.digest != images.digest and standard.images.shape[1:] == (224, 224, 3)
-    with pytest.raises(
-        InputError, match="size = 64; clip-released reads images at 256 pixels only"
-    ):
+    with refuses("size = 64; clip-released reads images at 256 pixels only"):
         backbones.fitted(datasets.load(f"folder:{tmp_path}", size=64), released())
 
 
@@ -128,7 +126,7 @@ def test_standard_keys_are_as_they_were_and_a_file_is_pinned_once(monkeypatch):
     path = catalogue.CHECKPOINTS / "glyph-conv.safetensors"
     monkeypatch.setattr(weights, "_from_hub", lambda *_: path)
     for name in ("dino", "dino-released"):
-        with pytest.raises(InputError, match="not a checkpoint of this network"):
+        with refuses("not a checkpoint of this network"):
             backbones.load(name)
     assert pinned == ["dino", "dino"]
 

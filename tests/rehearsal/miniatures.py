@@ -1,12 +1,13 @@
 """Small archives in the official layouts of the papers' data sets, with enough images per class for tasks."""
 
 import json
+from functools import partial
 from pathlib import Path
 
+import layouts
 import numpy as np
-from layouts import list_birds, list_planes, write_lines
+from layouts import write_lines
 from PIL import Image
-from scipy.io import savemat
 
 from fslcore.datasets.papers import SETS
 from fslcore.datasets.splits import listed_splits
@@ -19,83 +20,52 @@ def picture(path: Path, kind: int, i: int, size=(40, 32), grey=False) -> None:
     of_class, of_image = np.random.default_rng([7, kind]), np.random.default_rng([8, kind, i])
     coarse = (of_class.integers(0, 256, (5, 6, 3)) + of_image.integers(0, 256, (5, 6, 3))) // 2
     image = Image.fromarray(coarse.astype(np.uint8)).resize(size, Image.Resampling.BICUBIC)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    (image.convert("L") if grey else image).save(path)
+    layouts.save(image.convert("L") if grey else image, path)
 
 
 def omniglot(root: Path) -> None:
-    for top, kinds in (("background", 2), ("evaluation", 8)):
-        for c in range(kinds):
-            for i in range(N):
-                name = f"images_{top}/Alphabet{c % 2}/character{c:02d}/{c:04d}_{i:02d}.png"
-                picture(root / name, c, i, (35, 35), grey=True)
+    alphabets = {"background": {"Latin": 2}, "evaluation": {"Greek": 4, "Tengwar": 4}}
+    layouts.omniglot(root, partial(picture, size=(35, 35), grey=True), alphabets, N)
 
 
 def aircraft(root: Path) -> None:
-    data, rows = root / "fgvc-aircraft-2013b" / "data", []
-    for c, name in enumerate(listed_splits()["aircraft"]["novel"]):
-        for i in range(N):
-            rows.append((f"{100 * c + i:07d}", name))
-            picture(data / "images" / f"{rows[-1][0]}.jpg", c, i)
-    list_planes(data, rows, "2 1 39 30")
+    names = listed_splits()["aircraft"]["novel"]
+    layouts.planes(root / "fgvc-aircraft-2013b" / "data", picture, names, N, "2 1 39 30")
 
 
 def cub(root: Path) -> None:
-    root = root / "CUB_200_2011"
     names = [f"{c:03d}.Bird_{c}" for c in range(1, 201)]
     files = [
         (c, f"{names[c - 1]}/{i}.jpg") for c in listed_splits()["cub"]["novel"] for i in range(N)
     ]
-    for n, (c, file) in enumerate(files):
-        picture(root / "images" / file, c, n % N)
-    list_birds(root, names, files)
+    (root / "CUB_200_2011").mkdir()
+    layouts.birds(root / "CUB_200_2011", picture, names, files)
 
 
 def dtd(root: Path) -> None:
-    for c, name in enumerate(listed_splits()["dtd"]["novel"]):
-        for i in range(N):
-            picture(root / "dtd" / "images" / name / f"{name}_{i:04d}.jpg", c, i)
+    layouts.class_folders(root / "dtd" / "images", picture, listed_splits()["dtd"]["novel"], N)
 
 
 def fungi(root: Path) -> None:
-    categories = [{"id": i, "name": f"species {i}"} for i in range(1394)]
+    """Few classes have many images, as in the release."""
     chosen = listed_splits()["fungi"]["novel"]
-    for part, numbers in (
-        ("train", range(N)),
-        ("val", range(N, N + 2)),
-    ):  # few classes have as many, as in the release
-        images, annotations = [], []
-        for n, (c, i) in enumerate(
-            (c, i) for k, c in enumerate(chosen) for i in numbers[: None if k < 20 else 6]
-        ):
-            images.append(
-                {"id": n, "file_name": f"images/{c}/{part}_{i}.jpg", "width": 20, "height": 16}
-            )
-            annotations.append({"id": n, "image_id": n, "category_id": c})
-            picture(root / images[-1]["file_name"], c, i, (20, 16))
-        content = {"images": images, "annotations": annotations, "categories": categories}
-        (root / f"{part}.json").write_text(json.dumps(content))
+    train = np.repeat(chosen, [N] * 20 + [min(N, 6)] * (len(chosen) - 20)).tolist()
+    names = [f"species {i}" for i in range(1394)]
+    draw = partial(picture, size=(20, 16))
+    layouts.fungi(root, draw, names, {"train": train, "val": 2 * chosen})
 
 
 def flowers(root: Path) -> None:
     """Five classes with the images that a chapter takes at 16 shots, and others with those that tasks of all take."""
     labels = np.concatenate([np.full(48 if c <= 5 else N, c) for c in range(1, 103)])
-    savemat(root / "imagelabels.mat", {"labels": labels[None].astype(np.uint8)})
-    numbers = np.arange(1, len(labels) + 1)
-    test = numbers % 10 == 0
-    others = numbers[~test]
-    parts = {"trnid": others[None, ::2], "valid": others[None, 1::2], "tstid": numbers[test][None]}
-    savemat(root / "setid.mat", parts)
-    for i, label in enumerate(labels):
-        picture(root / "jpg" / f"image_{i + 1:05d}.jpg", int(label), i, (24, 24))
+    layouts.flowers(
+        root, partial(picture, size=(24, 24)), labels, np.arange(1, len(labels) + 1) % 10 == 0
+    )
 
 
 def signs(root: Path, count: int = 20 * N) -> None:
-    for c in range(10):  # few, and large: a chapter cuts this set into parts of several sizes
-        folder = root / "GTSRB/Final_Training/Images" / f"{c:05d}"
-        for i in range(count):
-            picture(folder / f"{i // 3:05d}_{i % 3:05d}.ppm", c, i, (30, 28))
-        (folder / f"GT-{c:05d}.csv").write_text("Filename;Width\n")
+    """Few classes, and large ones: a chapter cuts this set into parts of several sizes."""
+    layouts.signs(root, partial(picture, size=(30, 28)), 10, count, 3)
 
 
 def mscoco(root: Path) -> None:
@@ -192,18 +162,21 @@ def meta_album(root: Path) -> None:
         write_lines(root / f"{name}_Mini" / "labels.csv", rows)
 
 
+SMALL = partial(picture, size=(32, 32))
+
+
 def eurosat(root: Path) -> None:
-    for c, name in enumerate(("AnnualCrop", "Forest", "Highway", "River", "SeaLake")):
-        for i in range(48):
-            picture(root / "2750" / name / f"{name}_{i}.jpg", c, i, (32, 32))
+    names = "AnnualCrop Forest Highway River SeaLake".split()
+    layouts.class_folders(root / "2750", SMALL, names, 48)
 
 
 def food(root: Path) -> None:
     parts = {"train": [], "test": []}
-    for c, name in enumerate(("apple_pie", "bibimbap", "churros", "donuts", "waffles")):
+    names = "apple_pie bibimbap churros donuts waffles".split()
+    layouts.class_folders(root / "food-101" / "images", SMALL, names, 48)
+    for name in names:
         for i in range(48):
-            picture(root / "food-101" / "images" / name / f"{i}.jpg", c, i, (32, 32))
-            parts["test" if i % 4 == 3 else "train"].append(f"{name}/{i}")
+            parts["test" if i % 4 == 3 else "train"].append(f"{name}/{name}_{i}")
     (root / "food-101" / "meta").mkdir()
     for part, names in parts.items():
         write_lines(root / "food-101" / "meta" / f"{part}.txt", names)

@@ -6,8 +6,8 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from refusal import refuses
 
-from fslcore.errors import InputError
 from fslcore.report import Results
 
 READER = "tensorboard.backend.event_processing.event_accumulator"
@@ -108,14 +108,12 @@ def test_damage_is_read_up_to_it_and_said(tmp_path):
 @pytest.mark.parametrize("tags", [["train/acc", "test/acc"], []])
 def test_events_of_anything_else_are_refused(tmp_path, tags):
     path = write_events(tmp_path, [(tag, 50.0) for tag in tags])
-    with pytest.raises(
-        InputError, match=f"has the tags {', '.join(tags) or 'none'}, and not those of LibFewShot"
-    ):
+    with refuses(f"has the tags {', '.join(tags) or 'none'}, and not those of LibFewShot"):
         Results.read(path)
 
 
 def test_without_tensorboard_the_line_says_what_to_install(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, READER, None)
     write_run(tmp_path / "run")
-    with pytest.raises(InputError, match="pip install tensorboard installs it"):
+    with refuses("pip install tensorboard installs it"):
         Results.read(tmp_path)

@@ -11,9 +11,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 from lookup import row, targets
+from refusal import refuses
 
 from fslcore import stats
-from fslcore.errors import InputError
 from fslcore.report import Results, Shape
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -104,7 +104,7 @@ def test_without_prompts_the_numbers_of_the_files_are_supports():
 def test_other_metrics_are_left_out_and_said():
     results = Results.read(changed(lambda record: record | {"bleu": 31.5, "f1": [1, 2]}))
     assert any("bleu, f1" in note for note in results.reading)
-    with pytest.raises(InputError, match="no metric has a number from 0 to 1 in every line"):
+    with refuses("no metric has a number from 0 to 1 in every line"):
         Results.read(changed(lambda record: record | {"exact_match": [1, 2]}))
 
 
@@ -127,9 +127,9 @@ def single_experiment():
 
 
 def test_files_of_mteb_that_do_not_suffice_are_refused():
-    with pytest.raises(InputError, match="the page Logs of other tools"):
+    with refuses("the page Logs of other tools"):
         Results.read([*MTEB, *PREDICTIONS])
-    with pytest.raises(InputError, match="no accuracies of two or more experiments"):
+    with refuses("no accuracies of two or more experiments"):
         Results.read(single_experiment())
 
 

@@ -9,8 +9,8 @@ import numpy as np
 import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
+from refusal import refuses
 
-from fslcore.errors import InputError
 from fslcore.report import Results
 
 RNG = np.random.default_rng(5)
@@ -90,7 +90,7 @@ def test_windows_text_is_read_and_said(tmp_path):
 def test_two_numbers_per_line_are_refused_until_it_is_said_what_a_comma_is(tmp_path):
     path = tmp_path / "x.csv"
     path.write_text("71,5\n72,3\n70,1\n")
-    with pytest.raises(InputError, match="may be two numbers, or one with a decimal comma"):
+    with refuses("may be two numbers, or one with a decimal comma"):
         Results.read(path)
     assert [*Results.read(path, separator="comma").methods["mean"]] == [71, 3]
     assert Results.read(path, separator="semicolon", decimal=",").methods[
@@ -108,7 +108,7 @@ def test_a_spreadsheet_is_read_or_its_package_is_named(tmp_path, monkeypatch):
         ACCURACIES.to_excel(path, index=False)
         assert_allclose(Results.read(path).pairs["p"], EXPECTED["p"])
     monkeypatch.setitem(sys.modules, "openpyxl", None)
-    with pytest.raises(InputError, match="pip install openpyxl"):
+    with refuses("pip install openpyxl"):
         Results.read(path)
 
 
@@ -163,7 +163,7 @@ def test_a_log_is_refused_with_a_line_that_extracts_its_numbers(tmp_path):
     lines[3] += " (best so far, saved)"
     lines.insert(7, "evaluating …")
     log.write_text("\n".join(lines))
-    with pytest.raises(InputError, match="train.log is no table") as refused:
+    with refuses("train.log is no table") as refused:
         Results.read(log)
     subprocess.run(printed_command(str(refused.value)), cwd=tmp_path, check=True)
     assert Results.read(tmp_path / "train.csv").methods["mean"][0] == pytest.approx(
@@ -173,7 +173,7 @@ def test_a_log_is_refused_with_a_line_that_extracts_its_numbers(tmp_path):
 
 def test_a_pickle_is_never_loaded_but_can_be_converted(tmp_path):
     ACCURACIES.to_pickle(tmp_path / "r.pkl")
-    with pytest.raises(InputError, match="are read") as refused:
+    with refuses("are read") as refused:
         Results.read(tmp_path / "r.pkl")
     subprocess.run(printed_command(str(refused.value)), cwd=tmp_path, check=True)
     assert_allclose(Results.read(tmp_path / "r.csv").pairs["p"], EXPECTED["p"])
@@ -195,7 +195,7 @@ def test_a_pickle_is_never_loaded_but_can_be_converted(tmp_path):
 def test_what_has_no_true_reading_is_refused_with_a_way_out(tmp_path, text, message):
     path = tmp_path / "x.csv"
     path.write_text(text)
-    with pytest.raises(InputError, match=message) as refused:
+    with refuses(message) as refused:
         Results.read(path)
     assert "\n" not in str(refused.value)
 
@@ -203,7 +203,5 @@ def test_what_has_no_true_reading_is_refused_with_a_way_out(tmp_path, text, mess
 def test_all_problems_of_all_files_come_at_once(tmp_path):
     (tmp_path / "a.csv").write_text("")
     (tmp_path / "b.csv").write_text("ours,ours\n1,2\n3,4\n")
-    with pytest.raises(
-        InputError, match=r"3 problems: \(1\) a.csv has no rows; \(2\) b.csv .*; \(3\) no file"
-    ):
+    with refuses(r"3 problems: \(1\) a.csv has no rows; \(2\) b.csv .*; \(3\) no file"):
         Results.read([tmp_path / "a.csv", tmp_path / "b.csv", tmp_path / "c.csv"])

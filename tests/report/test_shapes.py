@@ -4,8 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.stats
+from refusal import refuses
 
-from fslcore.errors import InputError
 from fslcore.report import Results, Shape
 
 report_on = Results.from_frame
@@ -75,14 +75,14 @@ def test_a_method_with_one_run_is_left_out_and_said():
     results = report_on(pd.concat([table, single]))
     assert sorted(results.methods["method"]) == ["ours", "theirs"]
     assert any("third: one seed" in caution for caution in results.cautions)
-    with pytest.raises(InputError, match="third has one seed"):
+    with refuses("third has one seed"):
         report_on(pd.concat([table, single]), reference="third")
 
 
 def test_copies_of_the_same_numbers_are_refused():
     table = seeded(first_task_of_seed=0)
     first = table[table["seed"] == 0]
-    with pytest.raises(InputError, match="seed 0 and seed 7 have the very same numbers.*--drop 7"):
+    with refuses("seed 0 and seed 7 have the very same numbers.*--drop 7"):
         report_on(pd.concat([table, first.assign(seed=7)]))
 
 
@@ -227,7 +227,7 @@ def test_losses_are_compared_only_when_asked_and_lower_wins():
     losses = pd.DataFrame(
         {"ours loss": RNG.uniform(0.1, 0.2, 50), "base loss": RNG.uniform(2, 3, 50)}
     )
-    with pytest.raises(InputError, match="--lower-is-better"):
+    with refuses("--lower-is-better"):
         report_on(losses)
     results = report_on(losses, lower_is_better=True)
     assert results.pairs["a"][0] == "ours loss" and results.pairs["difference"][0] < 0
@@ -236,12 +236,12 @@ def test_losses_are_compared_only_when_asked_and_lower_wins():
 
 def test_the_same_block_of_rows_again_is_a_copy():
     (ours,) = accuracies(70)
-    with pytest.raises(InputError, match="120 values are the same 60 values 2 times"):
+    with refuses("120 values are the same 60 values 2 times"):
         report_on(pd.DataFrame({"ours": [*ours, *ours]}))
 
 
 def test_epochs_of_a_training_are_no_tasks():
-    with pytest.raises(InputError, match="epochs of a training are no tasks"):
+    with refuses("epochs of a training are no tasks"):
         report_on(pd.DataFrame({"epoch": range(30), "test_acc": RNG.uniform(40, 80, 30)}))
 
 
@@ -282,7 +282,7 @@ def test_counts_of_right_answers_are_percent_unless_the_full_score_is_said():
     ],
 )
 def test_options_that_no_file_has_are_refused(options, message):
-    with pytest.raises(InputError, match=message):
+    with refuses(message):
         report_on(pd.DataFrame({"ours": accuracies(70)[0]}), **options)
 
 

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 from hypothesis.extra.numpy import arrays
+from refusal import refuses
 
 from fslcore import stats
-from fslcore.errors import InputError
 from fslcore.stats import anytime
 
 shares = arrays(float, st.integers(1, 60), elements=st.floats(0, 1).map(lambda v: round(v, 2)))
@@ -124,5 +124,5 @@ def test_the_short_form_shows_two_digits_of_the_half_width():
     ],
 )
 def test_bad_input_is_refused(values, bounds, words):
-    with pytest.raises(InputError, match=words):
+    with refuses(words):
         stats.anytime_interval(values, bounds=bounds)

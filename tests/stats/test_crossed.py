@@ -7,12 +7,12 @@ import pandas as pd
 import pytest
 import scipy.stats
 from hypothesis import given, strategies as st
+from refusal import refuses
 from statsmodels.formula.api import ols
 from statsmodels.stats.anova import anova_lm
 
 from fslbook.beyond import crossed
 from fslcore import stats
-from fslcore.errors import InputError
 
 ITEMS = 60
 LABELS = np.arange(ITEMS) % 3
@@ -196,7 +196,7 @@ def test_one_support_says_nothing_of_others():
     assert study.supports.half_width == study.both.half_width == math.inf
     assert study.support_variance == math.inf
     assert str(study).endswith("(new items), unknown (new supports), unknown (both)")
-    with pytest.raises(InputError, match="has 1 support; a pilot of 2 or more is needed"):
+    with refuses("has 1 support; a pilot of 2 or more is needed"):
         study.planned(2, 100)
 
 
@@ -248,5 +248,5 @@ def test_intervals_hold_their_truth_as_often_as_said(shares, interval):
     ],
 )
 def test_bad_input_is_refused(change, words):
-    with pytest.raises(InputError, match=words):
+    with refuses(words):
         stats.crossed_intervals(**{"values": scores(), **change})

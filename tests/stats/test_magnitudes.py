@@ -4,9 +4,9 @@ import warnings
 
 import numpy as np
 import pytest
+from refusal import refuses
 
 from fslcore import stats
-from fslcore.errors import InputError
 
 rng = np.random.default_rng(0)
 A, B = rng.random((2, 30))
@@ -39,7 +39,7 @@ FUNCTIONS = {
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_magnitudes_whose_powers_are_out_of_range_are_refused(name):
     for factor in (1e150, 1e-200):
-        with pytest.raises(InputError, match=r"^\w+: the largest magnitude is"):
+        with refuses(r"^\w+: the largest magnitude is"):
             FUNCTIONS[name](factor)
 
 

@@ -5,9 +5,9 @@ import re
 import numpy as np
 import pytest
 from hypothesis import given, strategies as st
+from refusal import refuses
 
 from fslcore import stats
-from fslcore.errors import InputError
 
 
 @st.composite
@@ -41,5 +41,5 @@ def test_ranks_count_the_verdicts_and_hold_the_true_ranks_where_no_verdict_is_fa
     ],
 )
 def test_bad_input_is_refused(better, words):
-    with pytest.raises(InputError, match=re.escape(words)):
+    with refuses(re.escape(words)):
         stats.rank_sets(better)

@@ -48,12 +48,18 @@ MEMBERS = {
 COUNTS = {"novel": [3, 9]}
 
 
+LINK, OUTSIDE = "2750/link.png", "../../out.png"
+
+
 def tar_of(members):
     out = io.BytesIO()
     with tarfile.open(fileobj=out, mode="w", format=tarfile.GNU_FORMAT) as archive:
         for name, body in members.items():
             info = tarfile.TarInfo(name)
-            info.size = len(body)
+            if name == LINK:
+                info.type, info.linkname = tarfile.SYMTYPE, body.decode()
+            else:
+                info.size = len(body)
             archive.addfile(info, io.BytesIO(body))
     return out.getvalue()
 
@@ -258,11 +264,15 @@ def members():
     for name, added in (
         ("a file in the place of a folder", {"2750/River/River_0.png/a.png": b"x"}),
         ("a name that is too long", {"2750/" + "x" * 300 + ".png": b"x"}),
+        ("a name that leads out", {OUTSIDE: b"x"}),
     ):
         yield Attack("members", f"zip, {name}", sent=[answer(zip_of(MEMBERS | added))])
         yield Attack(
             "members", f"tar, {name}", "a.tar.gz", [answer(packed(tar_of(MEMBERS | added)))]
         )
+
+    linked = packed(tar_of(MEMBERS | {LINK: b"/etc/passwd"}))
+    yield Attack("members", "tar, a link that leads out", "a.tar.gz", [answer(linked)])
 
 
 def statuses():
@@ -493,9 +503,11 @@ def test_an_attack_ends_in_one_line_or_in_right_data(attack, server, folder):
             for path in data.rglob("*")
             if path.is_file()
         }
+        content.pop("out.png", None)  # what leads out of a zip is put inside
         record = json.loads(content.pop("fetched.json"))["files"]
         unconfirmed = record[attack.archive].get("confirmed_by", "").startswith("nobody")
         if attack.undetectable and unconfirmed:
             assert content.keys() == {*MEMBERS, "notes.bin"}
         else:
             assert content in [{**MEMBERS, "notes.bin": notes} for notes in attack.right]
+    assert all(path.parent.name in ("eurosat", "unpacked") for path in folder.rglob("out.png"))

@@ -51,17 +51,18 @@ def three_stacks(studies: dict[str, pd.DataFrame]) -> plt.Figure:
     studies : dict
         'images' and 'classes': `fslbook.beyond.coverage.replicates` of one regime.
     """
-    figure, axes = plt.subplots(2, 2, figsize=(6.8, 6.4), sharex="col", sharey=True)
+    figure, axes = plt.subplots(2, 2, figsize=(4.9, 5.6), sharex="col", sharey=True)
     for column, (new, sets) in zip(axes.T, studies.items()):
         truth = sets.loc[sets["interval"] == "closed", "mean"].mean()
-        for ax, kind, title in zip(column, ("usual", new), ("closed", f"for new {new}")):
+        for ax, kind, title in zip(column, ("usual", new), ("closed", f"new {new}")):
             intervals = [*sets[sets["interval"] == kind].head(40).itertuples()]
             interval_stack(intervals, truth, title, ax)
             title = ax.get_title().replace(" contain the truth", " contain it")
-            ax.set(xlabel="", ylabel="test set", title=title, ylim=(-1, 52))
+            ax.set(xlabel="", ylabel="test set", ylim=(-1, 52))
+            ax.set_title(title, fontsize=10)
         column[1].set_xlabel("mean accuracy (%)")
     for ax, text in zip(axes[0], ("new images", "new classes")):
-        ax.set_title(f"Test sets with {text}\n{ax.get_title()}")
+        ax.set_title(f"Test sets with {text}\n{ax.get_title()}", fontsize=10)
     for ax in axes[:, 1]:
         ax.set_ylabel("")
     axes[1, 1].legend(loc="upper right", fontsize=9)
@@ -211,7 +212,7 @@ def seed_strip(panels: dict[str, pd.DataFrame]) -> plt.Figure:
     figure, axes = plt.subplots(
         1,
         len(panels),
-        figsize=(5.4, 0.3 * len(order) + 1.4),
+        figsize=(5.2, 0.3 * len(order) + 1.4),
         sharey=True,
         squeeze=False,
         layout="constrained",
@@ -232,7 +233,7 @@ def seed_strip(panels: dict[str, pd.DataFrame]) -> plt.Figure:
             )
             ax.plot(values, rows, mark, label=f"seed {seed}", **look)
     names = ax.get_legend_handles_labels()
-    figure.legend(*names, loc="outside upper center", ncols=len(runs.T))
+    figure.legend(*names, loc="outside upper center", ncols=3)
     return figure
 
 

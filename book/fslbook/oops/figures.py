@@ -32,7 +32,7 @@ def crossover(
     images_a_task : int
         K (S + Q); the line is √(T · K (S + Q) / (C N)), the ratio for equal variances per task.
     """
-    figure, ax = plt.subplots(figsize=(6.4, 4.6))
+    figure, ax = plt.subplots(figsize=(5.2, 5.2), layout="constrained")
     sizes = np.geomspace(*[f(pd.concat([ours, printed])["n_images"]) for f in (min, max)])
     line = np.sqrt(tasks * images_a_task / sizes)
     ax.plot(
@@ -57,15 +57,15 @@ def crossover(
     ):
         ax.scatter(table["n_images"], table["ratio"], s=45, **look)
     ax.axhline(1, color="black", linewidth=1)
-    ax.annotate("open wider than closed", (sizes[0], 1.15), fontsize=10)
-    ax.annotate("open narrower", (sizes[0], 0.78), fontsize=10)
+    ax.annotate("open wider than closed", (sizes[-1], 1.15), ha="right", fontsize=10)
+    ax.annotate("open narrower", (sizes[-1], 0.78), ha="right", fontsize=10)
     ax.set(
         xscale="log",
         yscale="log",
         xlabel="number of test images, CN",
         ylabel="half-width, open / closed (ratio)",
     )
-    ax.legend()
+    figure.legend(loc="outside lower center", fontsize=10)
     return figure
 
 
@@ -76,7 +76,7 @@ def class_weights(weights: pd.DataFrame, coverage: pd.DataFrame, level: float) -
     """
     names = list(weights["dataset"].unique())
     figure, (left, right) = plt.subplots(
-        1, 2, figsize=(6.8, 4.2), sharey=True, layout="constrained"
+        1, 2, figsize=(5.0, 4.2), sharey=True, layout="constrained"
     )
     scattered = np.random.default_rng(0).uniform(-0.25, 0.25, len(weights))
     rows = weights["dataset"].map(names.index)
@@ -84,11 +84,11 @@ def class_weights(weights: pd.DataFrame, coverage: pd.DataFrame, level: float) -
     left.scatter(weights["weight"], rows + scattered, s=12, alpha=0.5, color=COLOURS[0])
     left.set(
         xscale="log",
-        xlabel="weight of a class (1: the average)",
+        xlabel="weight of a class\n(1: the average)",
         yticks=range(len(names)),
         yticklabels=names,
     )
-    plain_ticks(left.xaxis)
+    plain_ticks(left.xaxis, (1, 3))
     right.axvline(100 * level, color="black", linewidth=1)
     for i, (scheme, part) in enumerate(coverage.groupby("drawn", sort=False)):
         right.plot(
@@ -98,7 +98,7 @@ def class_weights(weights: pd.DataFrame, coverage: pd.DataFrame, level: float) -
             color=COLOURS[i],
             label=scheme,
         )
-    right.set(xlim=(-3, 103), xlabel="intervals with the mean (%)")
+    right.set(xlim=(-3, 103), xlabel="intervals with\nthe mean (%)")
     left.invert_yaxis()
     if len(coverage):
         right.legend(loc="lower center", bbox_to_anchor=(0.5, 1), ncols=2, fontsize=9)

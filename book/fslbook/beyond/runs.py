@@ -309,25 +309,6 @@ def pair_table(compared: pd.DataFrame) -> pd.DataFrame:
     return table.set_index(["better", "than"])
 
 
-def verdicts(compared: pd.DataFrame) -> pd.DataFrame:
-    """Number of significantly different pairs, by what a study has and what its interval applies to."""
-
-    def significant(column: str) -> int:
-        return sum(interval.conclusion != 0 for interval in compared[column])
-
-    studies = compared["studies"]
-    counts = {
-        "one run of each, new images: on average": sum((v != 0).mean() for v in studies),
-        "and against the order that all runs give": sum((v == -1).mean() for v in studies),
-        "all runs, as if there were no others": significant("fixed"),
-        "new runs": significant("runs"),
-        "new runs, paired by what they start from": significant("paired"),
-        "new runs, new images": significant("images"),
-    }
-    texts = pd.Series(counts).map(lambda n: f"{n:.1f}" if n % 1 else f"{n:.0f}")
-    return texts.rename(f"significant, of {len(compared)}").to_frame()
-
-
 def needed_runs(
     compared: pd.DataFrame, differences: list[float], power: float, level: float = stats.LEVEL
 ) -> pd.DataFrame:
@@ -370,12 +351,6 @@ def printed_pairs(level: float = stats.LEVEL) -> pd.DataFrame:
             rows.append((dataset, shots, better.learner, worse.learner, difference, disjoint))
     out = pd.DataFrame(rows, columns=["dataset", "shots", "a", "b", "difference", "apart"])
     return out.assign(survives=out["difference"] / (norm.ppf((1 + level) / 2) * np.sqrt(2)))
-
-
-def run_correlations(dataset: str) -> pd.DataFrame:
-    """Correlation, over seeds, of the accuracies of every two learners' runs."""
-    means = {LEARNERS[n]: accuracies(dataset, n).mean(axis=1) for n in names()}
-    return pd.DataFrame(means).corr()
 
 
 def three_runs(dataset: str, level: float = stats.LEVEL) -> pd.DataFrame:
@@ -454,12 +429,6 @@ def luck_table(table: pd.DataFrame) -> pd.DataFrame:
     return table.assign(
         **{column: table[column].map(form.format) for column, form in forms.items()}
     )
-
-
-def first_places(few_runs: pd.DataFrame) -> list[str]:
-    """The best learner of `three_runs` by each seed."""
-    by_seed = pd.DataFrame(np.stack(few_runs["runs"]), index=few_runs.index)
-    return by_seed.idxmax().to_list()
 
 
 def reversals(dataset: str) -> pd.DataFrame:

@@ -438,10 +438,10 @@ def orderings(runs: Runs, level: float = 0.95) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["measure", "a", "b", "result", "apart"])
 
 
-def verdicts(
-    ordered: dict[str, pd.DataFrame], level: float = 0.95, holm: bool = False
-) -> pd.DataFrame:
+def verdicts(ordered: dict[str, pd.DataFrame], level: float = 0.95) -> pd.DataFrame:
     """How many `orderings` are conclusive, by data set and measure.
+
+    Paired ones of a data set, measure and target are corrected for their number (Holm, 1979).
 
     Parameters
     ----------
@@ -449,8 +449,6 @@ def verdicts(
         `orderings` by data set.
     level : float
         That of the intervals.
-    holm : bool
-        Correct the paired verdicts of a data set, measure and target for their number (Holm, 1979).
     """
     rows = {}
     for (dataset, table), measure in product(ordered.items(), MEASURES):
@@ -458,7 +456,7 @@ def verdicts(
         row = {"pairs": len(part), "intervals apart": int((part["apart"] != 0).sum())}
         for kind, target in TARGETS.items():
             intervals = [getattr(result, kind) for result in part["result"]]
-            row[f"paired, {target}"] = _conclusive(intervals, level, holm)
+            row[f"paired, {target}"] = _conclusive(intervals, level)
         rows[dataset, measure] = row
     return pd.DataFrame.from_dict(rows, orient="index").rename_axis(["dataset", "measure"])
 
@@ -557,9 +555,7 @@ def _printed_values(table: pd.DataFrame, measure: str) -> tuple[ndarray, ndarray
     return difference.to_numpy(), np.hypot(half["wacc-r"], half["wacc-a"]).to_numpy()
 
 
-def _conclusive(intervals: list[stats.Interval], level: float, holm: bool) -> int:
-    """How many of these intervals exclude 0, with Holm's correction or without."""
-    if not holm:
-        return sum(interval.conclusion != 0 for interval in intervals)
+def _conclusive(intervals: list[stats.Interval], level: float) -> int:
+    """How many of these intervals exclude 0, with Holm's correction."""
     p = [i.p_value if np.isfinite(i.half_width) else 1.0 for i in intervals]
     return int(np.sum(stats.holm(p) < 1 - level))

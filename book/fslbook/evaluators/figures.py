@@ -322,7 +322,7 @@ def shot_panels(curves: pd.DataFrame) -> plt.Figure:
     figure, axes = plt.subplots(
         len(sets),
         len(panels),
-        figsize=(6.4, 0.9 + 2.4 * len(sets)),
+        figsize=(4.9, 0.9 + 2 * len(sets)),
         sharex=True,
         squeeze=False,
         layout="constrained",
@@ -339,12 +339,14 @@ def shot_panels(curves: pd.DataFrame) -> plt.Figure:
         handles[name] = ax.errorbar(
             part["shots"], part["mean"], part["error"], markersize=5, linewidth=1.2, **look
         )
-        ax.set(xscale="log", ylabel=panel, title=dataset)
+        ax.set(xscale="log")
+        ax.set_ylabel(panel, fontsize=10)
+        ax.set_title(dataset, fontsize=10)
         ax.xaxis.set_major_locator(FixedLocator(sorted(curves["shots"].unique())))
         ax.xaxis.set_major_formatter("{x:g}")
         ax.xaxis.set_minor_locator(NullLocator())
-        ax.tick_params(labelbottom=True)
-    figure.supxlabel("shots", fontsize=12)
+        ax.tick_params(labelbottom=True, labelsize=9)
+    figure.supxlabel("shots", fontsize=10)
     figure.legend(
         handles.values(),
         handles,

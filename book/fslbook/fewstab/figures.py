@@ -239,17 +239,17 @@ def dial(panels: dict[str, pd.Series]) -> plt.Figure:
     panels : dict of str to Series
         Title → `fslcore.stats.Interval` by learner and bias (other levels do not vary).
     """
-    figure, axes = _panels(1, len(panels), (6.8, 3.6))
-    for ax, (title, intervals) in zip(axes[0], panels.items()):
+    figure, axes = _panels(len(panels), 1, (4.4, 5.6), sharex=True)
+    for ax, (title, intervals) in zip(axes[:, 0], panels.items()):
         by_learner = intervals.groupby(level="learner", sort=False)
         for look, line, (learner, part) in zip(LOOKS, cycle(LINES), by_learner):
             ends = [r.mean for r in part], [r.half_width for r in part]
             style = look | dict(linestyle=line, capsize=3, label=learner)
             ax.errorbar(part.index.get_level_values("bias"), *ends, **style)
         lowest = min(0, ax.get_ylim()[0])
-        ax.set(title=title, xlabel="share of biased training images", ylim=(lowest, None))
-    axes[0, 0].set_ylabel("points")
-    return _with_legend(figure, axes[0, 0], ncols=3)
+        ax.set(title=title, ylabel="points", ylim=(lowest, None))
+    ax.set_xlabel("share of biased training images")
+    return _with_legend(figure, ax, ncols=2)
 
 
 def against_truth(truth: pd.Series, scores: dict[str, pd.Series]) -> plt.Figure:
@@ -263,35 +263,35 @@ def against_truth(truth: pd.Series, scores: dict[str, pd.Series]) -> plt.Figure:
     scores : dict of str to Series
         Axis label → numbers, with the same index.
     """
-    figure, axes = _panels(1, len(scores), (6.8, 3.9))
-    for ax, (name, score) in zip(axes[0], scores.items()):
+    figure, axes = _panels(len(scores), 1, (4.4, 6.2), sharex=True)
+    for ax, (name, score) in zip(axes[:, 0], scores.items()):
         by_learner = truth.groupby(level="learner", sort=False)
         for look, line, (learner, values) in zip(LOOKS, cycle(LINES), by_learner):
             points = values, score[values.index]
             size = 25 + 75 * values.index.get_level_values("bias").to_numpy(float)
             ax.scatter(*points, size, alpha=0.85, label=learner, **look)
             ax.plot(*points, color=look["color"], linestyle=line, linewidth=1)
-        ax.set(xlabel="true reliance on ink (points)", ylabel=name)
+        ax.set_ylabel(name)
         ax.margins(0.15)
-    return _with_legend(figure, axes[0, 0], ncols=3)
+    ax.set_xlabel("true reliance on ink (points)")
+    return _with_legend(figure, ax, ncols=2)
 
 
 def captioner_noise(curves: pd.DataFrame) -> plt.Figure:
     """Mean gap, and how it orders networks, by a captioner's errors
     (`fslbook.fewstab.known_truth.noise_curves`)."""
-    figure, axes = _panels(1, 2, (6.8, 3.7))
-    left, right = axes[0]
-    for ax, column in ((left, "gap"), (right, "by relative gap")):
+    figure, axes = _panels(2, 1, (4.4, 5.6), sharex=True)
+    gaps, orders = axes[:, 0]
+    for ax, column in ((gaps, "gap"), (orders, "by relative gap")):
         for look, (captioner, name, line) in zip(LOOKS, ERRORS):
             part = curves[curves["captioner"] == captioner]
             rates = 100 * part[["drop", "invent"]].max(axis=1)
             style = look | dict(linestyle=line, label=name, markersize=6 if line else 8)
             ax.plot(rates, part[column], **style)
-        ax.set_xlabel("error rate (%)")
-    left.set(ylabel="mean gap (points)", ylim=(0, None))
+    gaps.set(ylabel="mean gap (points)", ylim=(0, None))
     lowest = min(0, curves["by relative gap"].min())
-    right.set(ylabel="rank correlation with the truth", ylim=(lowest, 1.05))
-    return _with_legend(figure, left, ncols=2)
+    orders.set(ylabel="rank correlation", ylim=(lowest, 1.05), xlabel="error rate (%)")
+    return _with_legend(figure, gaps, ncols=2)
 
 
 def _levels(table: pd.DataFrame | pd.Series, *names: str) -> list[list]:

@@ -54,7 +54,8 @@ ROOMS = {
     "learners": ("fslcore/learners", "tests/learners"),
     "evaluation": (
         "fslcore/evaluation",
-        "tests/evaluation tests/cli/test_evaluate_command.py tests/misuse/test_run.py",
+        "tests/evaluation tests/cli/test_evaluate_command.py tests/cli/test_cli.py tests/tools/test_copies.py"
+        " tests/book/test_target_tables.py",
     ),
     "report": (
         "fslcore/report",
@@ -69,7 +70,11 @@ ROOMS = {
         "fslcore/catalogue.py fslcore/errors.py fslcore/paths.py fslcore/sources.py fslcore/store.py",
         "tests/cli tests/evaluation/test_store.py tests/repo/test_errors.py tests/datasets",
     ),
-    "cli": ("fslcore/cli", "tests/cli"),
+    "cli": (
+        "fslcore/cli",
+        "tests/cli tests/report/test_command.py tests/report/test_printed_figures.py tests/tools/test_copies.py"
+        " tests/tools/test_fetch.py",
+    ),
     "fslbook": (
         "book/fslbook",
         "tests/book tests/misuse/test_assess.py tests/misuse/test_captions.py tests/misuse/test_train.py",

@@ -3,9 +3,9 @@
 import json
 
 import pytest
+from refusal import refuses
 
 from fslbook import measurements
-from fslcore.errors import InputError
 
 
 @pytest.fixture
@@ -32,13 +32,13 @@ def test_the_last_measured_machine_without_a_gpu_is_the_default(write):
 
 
 def test_a_missing_or_damaged_machine_is_bad_input(write, tmp_path):
-    with pytest.raises(InputError, match="no rates are stored in"):
+    with refuses("no rates are stored in"):
         measurements.load_machine()
     write("some", rows=[])
-    with pytest.raises(InputError, match="none of some has rates"):
+    with refuses("none of some has rates"):
         measurements.load_machine()
-    with pytest.raises(InputError, match="machine = som; .*did you mean some"):
+    with refuses("machine = som; .*did you mean some"):
         measurements.load_machine("som")
     (tmp_path / "some.json").write_text("{")
-    with pytest.raises(InputError, match=r"some\.json in .* is damaged"):
+    with refuses(r"some\.json in .* is damaged"):
         measurements.load_machine()

@@ -11,13 +11,13 @@ import numpy as np
 import pandas as pd
 import pytest
 import yaml
+from refusal import refuses
 
 from fslbook import cli, contributed, pack
 from fslbook.estimation import fresh_test_sets
 from fslbook.evaluators import estimates
 from fslbook.fewstab import own_data, tables as fewstab
 from fslcore import evaluation, sources
-from fslcore.errors import InputError
 
 MINIATURES = runpy.run_path(str(Path(__file__).parents[1] / "rehearsal" / "miniatures.py"))
 SHAPE = dict(ways=5, shots=1, queries=2, seed=3)
@@ -143,7 +143,7 @@ def test_other_data_and_networks_are_not_packed(run, chapter, settings, message)
         "HERE", str(sources.data_folder("dtd", "dtd"))
     )
     (run / "other.yml").write_text(text)
-    with pytest.raises(InputError, match=message) as error:
+    with refuses(message) as error:
         pack.write(run / "other.yml", run / "other.zip", "x")
     assert "/me" not in str(error.value)
 
@@ -153,9 +153,7 @@ def test_a_file_of_other_digests_than_the_manifests_is_refused(packed, tmp_path,
     (tmp_path / "rehearsal.zip").write_bytes(packed.read_bytes())
     assert [file.by for file in contributed.contributed(tmp_path)] == ["A. Name"]
     monkeypatch.delenv("FSLCORE_SOURCES")  # what ships lists the archive of the authors
-    with pytest.raises(
-        InputError, match=r"rehearsal\.zip: dtd: other files than those of the manifest"
-    ):
+    with refuses(r"rehearsal\.zip: dtd: other files than those of the manifest"):
         contributed.contributed(tmp_path)
 
 
@@ -164,7 +162,7 @@ def test_archives_that_are_none_or_expand_too_far_are_refused(packed, tmp_path):
 
     def refused(content, message="no pack can be read"):
         path.write_bytes(content)
-        with pytest.raises(InputError, match=rf"x\.zip: .*{message}"):
+        with refuses(rf"x\.zip: .*{message}"):
             contributed.load(path)
 
     content = packed.read_bytes()
@@ -177,9 +175,7 @@ def test_archives_that_are_none_or_expand_too_far_are_refused(packed, tmp_path):
         refused(damaged)
     (tmp_path / "notes.txt").write_text("mine")
     path.unlink()
-    with pytest.raises(
-        InputError, match=r"notes\.txt: no pack can be read"
-    ):  # and does not silently vanish
+    with refuses(r"notes\.txt: no pack can be read"):  # and does not silently vanish
         contributed.contributed(tmp_path)
     bomb = edited(packed, path, arrays={"right-0002.npy": bytes(contributed.EXPANDED)}).read_bytes()
     assert len(bomb) < contributed.BYTES
@@ -273,7 +269,7 @@ def test_a_file_that_was_changed_is_refused(by_task, tmp_path, name):
             place = place[folder] if folder in place or isinstance(folder, int) else next(rows)
         place[key] = value
 
-    with pytest.raises(InputError, match=re.escape(message)) as error:
+    with refuses(re.escape(message)) as error:
         contributed.load(edited(by_task[2], tmp_path / "x.zip", change))
     assert str(error.value).startswith("x.zip: ") and "\n" not in str(error.value)
 
@@ -307,7 +303,7 @@ def test_arrays_per_task_that_cannot_be_are_refused(by_task, tmp_path, sampling,
     arrays = contributed.load(by_task[2]).arrays
     number = next(number for number, (row, _) in enumerate(arrays) if row["sampling"] == sampling)
     changed = {contributed.member(number): npy(change(arrays[number][1]))}
-    with pytest.raises(InputError, match=re.escape(message)):
+    with refuses(re.escape(message)):
         contributed.load(edited(by_task[2], tmp_path / "x.zip", arrays=changed))
 
 
@@ -345,7 +341,5 @@ def test_data_that_a_person_brought_are_known_by_their_number_alone(run, tmp_pat
     assert contributed.load(path).images == {"dtd": 140}
     for classes, images in ([8, "0.1k"], [7, "0.2k"]):
         manifest(counts={"novel": [classes, images]})
-        with pytest.raises(
-            InputError, match=f"7 classes with 140 images, not {classes} with {images}"
-        ):
+        with refuses(f"7 classes with 140 images, not {classes} with {images}"):
             contributed.load(path)

@@ -7,11 +7,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from refusal import refuses
 
 from fslbook import released
 from fslcore import download
 from fslcore.cli import app
-from fslcore.errors import InputError
 from fslcore.evaluation import COLUMNS, write_table
 from fslcore.fetch import RESULTS_LIST, fetch_results
 from fslcore.report import Results
@@ -69,9 +69,7 @@ def test_fetch_into_the_cache_where_read_finds_it(copy, server):
     assert fetch_results(url="http://127.0.0.1:9/", registry=registry) == got
     changed = got / NAMES[3]
     changed.write_bytes(b"other")
-    with pytest.raises(
-        InputError, match=r"oops-benchmark: .* has sha256 .* \(listed by registry.txt\); it was rem"
-    ):
+    with refuses(r"oops-benchmark: .* has sha256 .* \(listed by registry.txt\); it was rem"):
         fetch_results(url=server, registry=registry)
     assert fetch_results(url=server, registry=registry) == got and changed.read_bytes() != b"other"
 
@@ -147,7 +145,7 @@ def test_a_bad_file_is_named(copy, content, message):
         path.write_bytes(content)
     else:
         torch.save(content, path)
-    with pytest.raises(InputError, match=message) as error:
+    with refuses(message) as error:
         released.read(str(folder), registry=registry)
     assert str(path) in str(error.value) and "\n" not in str(error.value)
 

@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
+from refusal import refuses
 
 from fslbook.beyond import coverage, crossed
 from fslcore import stats
-from fslcore.errors import InputError
 
 LABELS = np.arange(4).repeat([30, 25, 40, 25])
 CHOSEN = dict(supports=6, shots=3, pool=12, items=10)
@@ -64,7 +64,7 @@ def test_a_replay_has_a_row_per_support_and_groups_of_its_items():
     ],
 )
 def test_sizes_that_do_not_fit_are_refused(change, message):
-    with pytest.raises(InputError, match=message):
+    with refuses(message):
         crossed.replay(["clipart"], "glyph-conv", ["ncc"], **CHOSEN | change)
 
 

@@ -5,12 +5,12 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
+from refusal import refuses
 from scipy import stats as scipy_stats
 
 from fslbook import checks, published
 from fslbook.fewstab import audit, tables
 from fslcore import stats
-from fslcore.errors import InputError
 from fslcore.evaluation import Record
 from fslcore.paths import DATA
 from fslcore.stats import Interval
@@ -33,9 +33,9 @@ def test_a_training_goes_with_its_learner_and_its_shots():
         "/1shot-r2d2"
     )
     assert list(tables.DECIDES)[:10] == published.table(3, "fewstab")["learner"].unique().tolist()
-    with pytest.raises(InputError, match="learner = knn"):
+    with refuses("learner = knn"):
         tables.method("knn")
-    with pytest.raises(InputError, match="train_shots = 2"):
+    with refuses("train_shots = 2"):
         tables.method("r2d2", 2)
 
 
@@ -224,5 +224,5 @@ def test_gaps_are_those_of_the_worst_class():
     paired = tables.gaps(random, biased, paired=True)
     assert paired.loc["lr", "gap"] == stats.paired_interval(r, a)
     for records in ((random, {"ncc": biased["ncc"]}), ({}, {})):
-        with pytest.raises(InputError, match="the same are needed"):
+        with refuses("the same are needed"):
             tables.gaps(*records)

@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
-from running import captured
+from running import run_code
 
 from fslcore import recorder, store
 from fslcore.cli import app, commands, evaluate, options, output, program
@@ -36,19 +36,8 @@ def features(tmp_path):
 
 @pytest.fixture
 def recorded(features):
-    return [
-        *features[:3],
-        "--tasks",
-        "60",
-        "--shots",
-        "2",
-        "--json",
-        "--quiet",
-        "--learners",
-        "ncc",
-        "lr",
-        "opta",
-    ]
+    options = "--tasks 60 --shots 2 --json --quiet --learners ncc lr opta"
+    return [*features[:3], *options.split()]
 
 
 def test_evaluate_writes_a_recording_whose_report_has_three_intervals(recorded, tmp_path, capsys):
@@ -204,8 +193,7 @@ def test_bad_command_lines_are_reported_without_torch(folder):
         "for line in json.load(sys.stdin): assert app.main(shlex.split(line)) == 2, line"
     )
     lines = [line.replace("{t}", str(folder)) for line, _ in BAD]
-    command = [sys.executable, "-c", code]
-    done = captured(command, input=json.dumps(lines), cwd=ROOT)
+    done = run_code(code, input=json.dumps(lines), cwd=ROOT)
     assert (
         done.stderr.count("\n") == len(BAD) and "torch" not in done.stderr and done.returncode == 0
     )
@@ -224,7 +212,7 @@ def test_version_help_and_list_need_numpy_and_scipy_alone():
         ("evaluate --help", "--samplings"),
         ("list", "learners:"),
     ]:
-        done = captured([sys.executable, "-c", code, *command.split()], cwd=ROOT)
+        done = run_code(code, *command.split(), cwd=ROOT)
         assert done.returncode == 0 and text in done.stdout and "Traceback" not in done.stderr
 
 
@@ -352,17 +340,8 @@ def test_output_to_a_closed_pipe_or_a_full_disk_makes_no_noise(command):
 @pytest.mark.slow
 @pytest.mark.parametrize("number, code", [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_ctrl_c_and_sigterm_stop_with_one_line(number, code, features, tmp_path):
-    command = [
-        sys.executable,
-        "-m",
-        "fslcore",
-        *features,
-        "--samplings",
-        "closed",
-        "--tasks",
-        "20000",
-        "--quiet",
-    ]
+    options = "--samplings closed --tasks 20000 --quiet".split()
+    command = [sys.executable, "-m", "fslcore", *features, *options]
     env = {**os.environ, "FSLCORE_CACHE": str(tmp_path / "cache")}
     run = subprocess.Popen(command, cwd=ROOT, env=env, text=True, stdout=-1, stderr=-1)
     assert "ncc closed: 20000 tasks" in run.stdout.readline()  # now it is at the second learner
@@ -423,7 +402,7 @@ def test_a_device_that_is_not_there_is_told_before_anything_is_looked_up(
 ):
     monkeypatch.setattr(evaluate, "evaluate", lambda options: print("from the cache"))
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
-    assert app.main(["evaluate", "clipart", "glyph-conv", "-o", "x.csv", "--device", "cuda"]) == 2
+    assert app.main("evaluate clipart glyph-conv -o x.csv --device cuda".split()) == 2
     out, err = capsys.readouterr()
     assert not out and err.startswith("fslcore: device = cuda; cpu")
 
@@ -445,7 +424,7 @@ def test_ctrl_c_is_quiet_while_python_begins_and_ends(when):
         "end": f"import atexit, os, signal, sys, time\natexit.register(lambda: ({stop}, time.sleep(5)))\n",
     }[when]
     script += "sys.argv[1:] = ['--quiet', 'completion', 'bash']\nfrom fslcore.__main__ import main\nsys.exit(main())\n"
-    done = captured([sys.executable, "-c", script], cwd=ROOT)
+    done = run_code(script, cwd=ROOT)
     assert (done.returncode, done.stderr) == (
         (130, "fslcore: stopped\n") if when == "import" else (-signal.SIGINT, "")
     )

@@ -30,15 +30,7 @@ def command(tmp_path):
             features=rng.normal(size=(len(labels), 8)) + 3 * np.eye(8)[labels],
             labels=labels,
         )
-        return [
-            "evaluate",
-            f"features:{tmp_path}/f.npz",
-            "none",
-            "-o",
-            str(tmp_path / "t.csv"),
-            "--tasks",
-            "6",
-        ]
+        return f"evaluate features:{tmp_path}/f.npz none -o {tmp_path}/t.csv --tasks 6".split()
 
     return of_sizes
 
@@ -63,7 +55,7 @@ def test_results_of_small_data_are_written_and_what_is_missing_is_named(command,
     "options, message",
     [
         (["--samplings", "open"], "the data hold 1 task of 5 ways"),
-        (["--samplings", "open", "closed", "--ways", "7"], "ways = 7; the data have 6 classes"),
+        ("--samplings open closed --ways 7".split(), "ways = 7; the data have 6 classes"),
         (
             ["--shots", "20"],
             "class 0 has 30 images (lower them, or skip small classes: --skip-small-classes)",
@@ -238,7 +230,7 @@ def test_drawing_stops_once_the_interval_is_narrow(command, tmp_path, capsys):
         pd.read_csv(tmp_path / "t.csv"), tables[0]
     )  # those of a fixed number
     capsys.readouterr()
-    assert app.main([*closed, "--until", "0.01", "--tasks", "150", "--learners", "ncc"]) == 0
+    assert app.main([*closed, *"--until 0.01 --tasks 150 --learners ncc".split()]) == 0
     assert (
         len(pd.read_csv(tmp_path / "t.csv")) == 150
         and "% whenever one stops" in capsys.readouterr().out

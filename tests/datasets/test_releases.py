@@ -10,7 +10,6 @@ from PIL import Image
 from refusal import refuses
 
 from fslcore import datasets
-from fslcore.cli import app
 from fslcore.datasets.papers import SETS
 from fslcore.datasets.releases import RELEASES
 from fslcore.datasets.splits import SPLITS, listed_splits, of_split
@@ -387,13 +386,3 @@ def test_an_empty_folder_is_refused(tmp_path, name):
     refused(f"{name}:{tmp_path}", "dataset: no ")
     refused(f"{name}:{tmp_path}/none", f"dataset: no folder {tmp_path}/none")
     refused(f"{name}x:{tmp_path}", rf"did you mean {name}:PATH\?")
-
-
-def test_a_command_runs_on_a_release(tmp_path):
-    omniglot(tmp_path)
-    table = tmp_path / "table.csv"
-    shape = "--ways 2 --shots 1 --queries 1 --tasks 3 --learners ncc --samplings closed --size 28".split()
-    assert (
-        app.main(["evaluate", f"omniglot:{tmp_path}", "glyph-conv", "-o", str(table), *shape]) == 0
-    )
-    assert len(pd.read_csv(table)) == 3

@@ -18,7 +18,7 @@ import pytest
 import torch
 from PIL import Image
 from refusal import refuses
-from running import captured
+from running import run_code
 from safetensors.torch import load_file, save_file
 from test_probe import FEATURES, TASKS, UNEVEN, shipped
 
@@ -638,7 +638,7 @@ def test_memory_is_bounded_by_a_shard(tmp_path):
         "MALLOC_ARENA_MAX": "1",
     }
     code = BOUNDED.format(tests=TEST_FOLDERS)
-    done = captured([sys.executable, "-c", code], env=env)
+    done = run_code(code, env=env)
     assert done.returncode == 0, done.stderr
     peak, read = map(int, done.stdout.split())
     assert peak < 120e6 and read < 80e6, done.stdout

@@ -113,19 +113,8 @@ def images():
 )
 def test_a_learner_that_is_none_is_refused_in_one_line(folder, capsys, named, message):
     named = named.replace("mine", folder)
-    code = main(
-        [
-            "evaluate",
-            "glyphs/hebrew",
-            "glyph-conv",
-            "--tasks",
-            "2",
-            "--learners",
-            named,
-            "-o",
-            "r.csv",
-        ]
-    )
+    line = f"evaluate glyphs/hebrew glyph-conv --tasks 2 --learners {named} -o r.csv"
+    code = main(line.split())
     line = capsys.readouterr().err.strip().splitlines()[-1]
     assert code == 2 and line.startswith("fslcore: ") and re.search(message, line)
 

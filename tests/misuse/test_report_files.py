@@ -3,7 +3,6 @@
 import os
 import random
 import re
-import zipfile
 from pathlib import Path
 from statistics import mean
 
@@ -63,12 +62,6 @@ def shuffled(text):
     return "\n".join([head, *sorted(lines, key=lambda line: line[::-1])])
 
 
-def zipped(path):
-    with zipfile.ZipFile(path, "w") as file:
-        file.writestr("xl/workbook.xml", "<workbook/>")
-        file.writestr("[Content_Types].xml", "<Types/>")
-
-
 def frame(make):
     """Writes what pandas writes of a table of the two methods: ``make(frame, path)``."""
     return lambda path: make(pd.DataFrame({"ours": OURS, "base": BASE}), path)
@@ -98,7 +91,6 @@ def counted(*counts):
     return lambda done: done.value.methods["n"].tolist() == [*counts]
 
 
-STRANGE = "<b>*方法*</b> $é$ `🍄` {{z}}"  # the name of a method
 ANSWERS = means({"ours": 75, "base": 200 / 3}, 3000)
 FORMS = [  # in r.csv
     row(
@@ -120,11 +112,6 @@ FORMS = [  # in r.csv
     ),
     row("Open with a capital", constant("sampling", "Open"), means()),
     row("K is 5.0", constant("ways", "5.0"), means()),
-    row(
-        "one method, decimal commas",
-        per_task("ours", lambda i, a, b: [f"{100 * a:.2f}".replace(".", ",")]),
-        means({"ours": MEANS["ours"]}),
-    ),
     row("sep=; on top", "sep=;\n" + WIDE.replace(",", ";"), "row 1 & cells"),
     row("a title and an empty line on top", "My results,,\n,,\n" + WIDE, "My results"),
     row("no header", "\n".join(LINES[1:]), renamed("column 2", "column 3")),
@@ -183,7 +170,6 @@ LAYOUTS = [  # in r.csv
     row("tasks 01 and 1", "task,ours,base\n01,.7,.6\n1,.72,.61\n2,.69,.64\n", "more than once"),
     row("long, a task twice", LONG + "ours,3,0.5\n", "ours & 3 & more than once"),
     row("long, a method without name", LONG + ",40,0.7\n", "method"),
-    row("long, methods with other tasks", LONG + "ours,40,0.7\n", counted(41, 40)),
     row(
         "one method in percent, one in shares",
         per_task("x,y", lambda i, a, b: (100 * a, b)),
@@ -208,8 +194,6 @@ BROKEN = [  # in r.csv
 ]
 ENDINGS = [  # in a file of another name
     row("a name that begins with a dash", "./-r.csv", WIDE, means()),
-    row("a spreadsheet, .xlsx", "r.xlsx", zipped, "r.xlsx"),
-    row("a name of bytes", "gone\udcff.csv", lambda path: None, "gone"),
 ]
 PARQUET = [  # of what pandas writes
     row("index with a name", lambda f: f.rename_axis("task"), means()),
@@ -275,7 +259,6 @@ def page(words):
             ["--level", "0.99", "--sampling", "closed"],
             page("ours is better & 99 % & these images only"),
         ),
-        row("another script, and markup", WIDE.replace("ours", STRANGE, 1), [], page(STRANGE)),
         row("an empty cell, common tasks", cell(""), ["--common"], page("39")),
         row(
             "no task in common",
@@ -283,8 +266,6 @@ def page(words):
             ["--common"],
             "--common & no two tasks",
         ),
-        *(row(f"page {v}", WIDE, ["-o", v], f"{v} & .html") for v in ("out", "out.html/")),
-        row("page without a name", WIDE, ["-o", ""], "output|-o"),
     ],
 )
 def test_the_command(content, options, expected):

@@ -4,8 +4,6 @@ import copy
 import ctypes
 import json
 import os
-import subprocess
-import sys
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -17,7 +15,7 @@ import pytest
 import torch
 from PIL import Image
 from refusal import refuses
-from running import captured
+from running import run_code
 from safetensors.torch import save_file
 
 from fslcore import catalogue, datasets, store
@@ -61,7 +59,7 @@ def test_a_known_network_is_built_when_images_come_and_once():
         "assert known.digest and known.weights and 'timm' not in sys.modules\n"
         "assert replace(known, resolution=64).module is known.module and 'timm' in sys.modules"
     )
-    subprocess.run([sys.executable, "-c", code], check=True)
+    run_code(code, check=True)
 
 
 @pytest.mark.parametrize("name", ["clip", "dino"])
@@ -300,7 +298,7 @@ def test_torchvision_and_timm_import_where_torch_is_of_another_build():
         "print(Backbone('mine', network=torchvision.models.resnet18(num_classes=7)).dim)\n"
         "print(Backbone('mine', network=lambda: timm.create_model('resnet10t', num_classes=0)).dim)"
     )
-    done = captured([sys.executable, "-c", code], check=True)
+    done = run_code(code, check=True)
     assert done.stdout.split() == ["7", "512"]
 
 
@@ -507,7 +505,7 @@ def test_memory_stays_while_features_are_computed_and_no_longer():
     if not hasattr(ctypes.CDLL(None), "mallopt"):
         pytest.skip("not glibc")
     usual = {name: value for name, value in os.environ.items() if not name.startswith("MALLOC_")}
-    done = captured([sys.executable, "-c", MEMORY], env=usual, check=True)
+    done = run_code(MEMORY, env=usual, check=True)
     faults, usual = map(int, done.stdout.split())
     assert usual > 4 * faults + 100
 

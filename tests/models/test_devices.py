@@ -8,6 +8,7 @@ on one and on a CPU tensor raises, as on a GPU (there too, numbers and indices m
 import json
 import runpy
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
@@ -26,6 +27,7 @@ from fslcore.models import backbones, features as feature_code
 from fslcore.models.networks import Conv4
 from fslcore.paths import ROOT
 from fslcore.tasks import sample_closed
+from tests.learners import learner_inputs
 
 aten = torch.ops.aten
 # What may read tensors of both: a copy from one to the other, and indices on the CPU.
@@ -111,13 +113,7 @@ MAP = (4, 3, 3)
 DIM = 36
 
 
-def features(classes=12, n=25):
-    """A bank of features with text and a mean of other images."""
-    rng = np.random.default_rng(0)
-    centres = 0.5 * rng.normal(size=(classes, DIM))
-    x = np.maximum(centres.repeat(n, 0) + rng.normal(size=(classes * n, DIM)), 0).astype(np.float32)
-    optional = {"text": torch.from_numpy(centres).float(), "center": torch.full((DIM,), 0.4)}
-    return Bank(torch.from_numpy(x), np.arange(classes).repeat(n), "test", **optional)
+features = partial(learner_inputs.features, classes=12, n=25, dim=DIM, spread=0.5)
 
 
 def pictures():
@@ -144,12 +140,9 @@ def learner_of(name: str):
     torch.manual_seed(0)
     if name in learners.of_images:
         return learners.make(name, network(name), **{"epochs" if name == "ft" else "steps": 2})
-    kind = learners.of_features[name]
-    learner = kind(**({"dim": DIM} if kind.sized else {}), **({"map": MAP} if kind.places else {}))
+    learner = learner_inputs.as_trained(learners.of_features[name], DIM, MAP)
     if name == "text-probe":
         learner.max_iter = 50  # names in random directions take it a thousand steps
-    if kind.knows_classes:
-        learner.know(torch.nn.Linear(DIM, 7), torch.rand(7, DIM))
     return learner
 
 

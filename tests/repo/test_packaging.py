@@ -13,7 +13,7 @@ import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 from PIL import Image
-from running import captured
+from running import captured, run_code
 
 from fslcore import __version__
 from fslcore.paths import ROOT
@@ -378,5 +378,5 @@ def test_both_commands_work_with_the_extra_of_the_book(reading):
 def test_what_starts_at_once_loads_nothing_heavy(code):
     script = f"import sys\ntry:\n    {code}\nexcept SystemExit:\n    pass\n"
     script += f"print('loaded:', *(name for name in {HEAVY} if name in sys.modules))"
-    done = captured([sys.executable, "-c", script], cwd=ROOT, check=True)
+    done = run_code(script, cwd=ROOT, check=True)
     assert done.stdout.splitlines()[-1] == "loaded:"

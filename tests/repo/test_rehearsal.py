@@ -72,17 +72,8 @@ def test_a_paper_from_nothing_to_a_file_that_another_build_shows(run):
         "fslbook", "pack", "small.yml", "--by", "x", "-o", "early.zip", cwd=folder, env=environ
     )
     assert done.returncode == 2 and done.stderr.count("was never computed") == 2 * len(FORMATS)
-    done = command(
-        "fslbook",
-        "run",
-        "closed-vs-open",
-        "--profile",
-        "small.yml",
-        "-o",
-        "own.ipynb",
-        cwd=folder,
-        env=environ,
-    )
+    words = "run closed-vs-open --profile small.yml -o own.ipynb".split()
+    done = command("fslbook", *words, cwd=folder, env=environ)
     assert done.returncode == 0, done.stderr
     pages = "".join(rehearse.html_outputs(folder / "own.ipynb"))
     assert "in standard errors" in pages and all(
@@ -103,7 +94,7 @@ def test_a_paper_from_nothing_to_a_file_that_another_build_shows(run):
     }
     (second / "second.yml").write_text(yaml.safe_dump(profile))
     environ = packed.of_copy(second, environ)
-    words = ("run", "closed-vs-open", "--profile", "second.yml", "-o", "other.ipynb")
+    words = "run closed-vs-open --profile second.yml -o other.ipynb".split()
     shipped_sources = {name: value for name, value in environ.items() if name != "FSLCORE_SOURCES"}
     done = command("fslbook", *words, cwd=second, env=shipped_sources)
     assert done.returncode != 0, "the manifest that ships lists other files"

@@ -196,6 +196,7 @@ def test_terminal_page_and_json_say_the_same(tmp_path, capsys):
         ),
         (["r.csv", "--tables", ""], "tables = ''; a path is needed"),  # a variable that is not set
         (["r.csv", "-o", "r.csv"], ".html"),
+        (["r.csv", "-o", "out.html/"], "out.html/"),
     ],
 )
 def test_an_error_is_one_line_and_leaves_nothing(tmp_path, capsys, monkeypatch, arguments, words):

@@ -4,14 +4,13 @@ import gzip
 import json
 import re
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 from lookup import row, targets
 from refusal import refuses
+from running import run_code
 
 from fslcore import stats
 from fslcore.report import Results, Shape
@@ -169,7 +168,7 @@ def test_what_the_page_converts_is_read(tool, files, supports):
     page = (ROOT / "book" / "other-tools.md").read_text("utf-8")
     blocks = re.findall(r"(?ms)^```python\n(.*?)^```$", page)
     (block,) = (block for block in blocks if f"{tool}.csv" in block)
-    subprocess.run([sys.executable, "-c", block], check=True)
+    run_code(block, check=True)
     results = Results.read(f"{tool}.csv")
     assert targets(results) == CROSSED
     assert {*results.methods[results.methods["target"] == "new supports"]["n"]} == {supports}

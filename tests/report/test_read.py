@@ -112,12 +112,17 @@ def test_a_spreadsheet_is_read_or_its_package_is_named(tmp_path, monkeypatch):
         Results.read(path)
 
 
+def with_decimal_commas(numbers):
+    return "\n".join(["ours", *(str(number).replace(".", ",") for number in numbers)])
+
+
 @pytest.mark.parametrize(
     "name, write",
     [
         ("ours.npy", lambda path, numbers: np.save(path, numbers)),
         ("ours.txt", lambda path, numbers: path.write_text("\n".join(map(str, numbers)))),
         ("ours.json", lambda path, numbers: path.write_text(json.dumps(numbers))),
+        ("ours.csv", lambda path, numbers: path.write_text(with_decimal_commas(numbers))),
     ],
 )
 def test_one_column_of_numbers_is_a_method_called_after_its_file(tmp_path, name, write):

@@ -167,11 +167,18 @@ def test_sampling_is_inferred_from_the_number_of_images():
 
 
 @pytest.mark.parametrize(
-    "figure",
-    [(71.2,), 71.2, "71.2±0.4", (0.7, 0.1), (71.2, -1), (71.2, np.nan), (101, 1), (True, 1)],
+    "figure, message",
+    [
+        (71.2, "first = 71.2"),
+        ((71.2,), "first = "),
+        ("71.2±0.4", "first = "),
+        *(((mean, 1), "mean of first") for mean in (True, "71.2", 101, np.nan)),
+        ((0.7, 0.1), "mean of first .*share"),
+        *(((71.2, half), "± of first") for half in (-1, 0, np.nan)),
+    ],
 )
-def test_bad_figures(figure):
-    with refuses():
+def test_bad_figures(figure, message):
+    with refuses(message):
         from_printed(figure, (70, 1), 600)
 
 

@@ -1,7 +1,5 @@
 """Intervals and conclusions against SciPy and statsmodels, by properties, and by simulation."""
 
-import subprocess
-import sys
 from dataclasses import replace
 from unittest import mock
 
@@ -12,6 +10,7 @@ import torch
 from hypothesis import example, given, strategies as st
 from hypothesis.extra.numpy import arrays
 from refusal import refuses
+from running import run_code
 from scipy import special as scipy_special, stats as scipy_stats
 from statsmodels.api import Logit
 from statsmodels.stats.multitest import multipletests
@@ -264,7 +263,7 @@ def test_pairing_is_antisymmetric_and_against_a_constant_is_open(a, constant):
 def test_stats_needs_numpy_and_scipy_only():
     heavy = {"torch", "pandas", "PIL", "fslcore.datasets"}
     code = f"import sys, fslcore.stats; assert not {heavy} & sys.modules.keys()"
-    subprocess.run([sys.executable, "-c", code], check=True)
+    run_code(code, check=True)
 
 
 @given(st.permutations(range(8)))

@@ -1,6 +1,5 @@
 """The samplers' invariants, on class sizes of every kind."""
 
-import sys
 from collections import Counter
 from dataclasses import replace
 from functools import partial
@@ -11,7 +10,7 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings, strategies as st
 from refusal import refuses
-from running import captured
+from running import run_code
 from scipy import stats
 
 from fslcore.errors import InputError
@@ -137,7 +136,7 @@ def test_open_sampling_is_linear_7_7_million_images():
         "status = open('/proc/self/status').read()\n"
         "print(n, time.process_time() - t, int(re.search(r'VmHWM:\\s+(\\d+)', status)[1]) / 1e6)"
     )
-    out = captured([sys.executable, "-c", code], check=True).stdout
+    out = run_code(code, check=True).stdout
     tasks, seconds, gigabytes = map(float, out.split())
     assert tasks > 76_900  # of 76,960 that 7.7 million images could hold
     assert seconds < 10 and gigabytes < 1

@@ -270,19 +270,7 @@ def test_a_hash_that_finds_enough_or_frequencies_that_mistake_too_many(
 
 def test_groups_that_miss_copies_say_so_wherever_they_are_used(icons, tmp_path, capsys):
     table = tmp_path / "g.csv"
-    command = [
-        "duplicates",
-        icons,
-        "--by",
-        "hash",
-        "--bits",
-        "0",
-        "-o",
-        str(table),
-        "--size",
-        "28",
-        "--quiet",
-    ]
+    command = f"duplicates {icons} --by hash --bits 0 -o {table} --size 28 --quiet".split()
     assert app.main([*command, "--json"]) == 0
     missed = json.loads(capsys.readouterr().out)["missed"]
     assert missed > 0.05 and (pd.read_csv(table)["missed"] == round(missed, 4)).all()
@@ -344,19 +332,7 @@ def test_copies_across_splits_are_counted_apart(monkeypatch, folder):
 
 def test_the_command_writes_groups_that_evaluate_keeps_apart(folder, tmp_path, capsys):
     table, sheet = tmp_path / "g.csv", tmp_path / "s.png"
-    command = [
-        "duplicates",
-        folder,
-        "--by",
-        "hash",
-        "--bits",
-        "6",
-        "--size",
-        "28",
-        "-o",
-        str(table),
-        "--quiet",
-    ]
+    command = f"duplicates {folder} --by hash --bits 6 --size 28 -o {table} --quiet".split()
     assert app.main([*command, "--sheet", str(sheet)]) == 0
     printed = capsys.readouterr().out
     assert "at most 6 of 64 bits" in printed and "5 groups of two or more hold 10 images" in printed

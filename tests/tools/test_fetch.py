@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 import yaml
 from refusal import refuses
-from running import captured
+from running import captured, run_code
 
 from fslbook import notebooks
 from fslcore import datasets, download, fetch, sources
@@ -466,7 +466,7 @@ SITES = [
 @pytest.mark.parametrize("name, at", SITES)
 def test_a_kill_leaves_nothing_that_looks_whole(data_folder, server, name, at):
     code = KILLED.replace("{name}", name).replace("{at}", str(at))
-    done = captured([sys.executable, "-c", code])
+    done = run_code(code)
     assert done.returncode == -signal.SIGKILL, done.stderr
     if (name, at) == ("fetch.shutil.rmtree", 2):  # it has its name, and is whole
         assert (data_folder / "dtd").is_dir()

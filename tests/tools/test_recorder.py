@@ -12,7 +12,7 @@ import pytest
 import torch
 from recording import LABELS, played
 from refusal import refuses
-from running import captured
+from running import run_code
 
 import fslcore
 from fslcore import recorder
@@ -179,7 +179,7 @@ with fslcore.record(sys.argv[1], "A") as r:
 @pytest.mark.skipif(sys.platform == "win32", reason="no limit to the size of files")
 def test_where_the_disk_is_full_the_tasks_before_are_kept(tmp_path, capsys):
     path, part = tmp_path / "r.jsonl", tmp_path / "r.part.jsonl"
-    done = captured([sys.executable, "-c", FULL, path])
+    done = run_code(FULL, path)
     assert (
         "holds 30 tasks of A, and is not finished" in done.stderr
         and "OSError" in done.stderr.splitlines()[-1]

@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings, strategies as st
 from hypothesis.extra import numpy as hnp
+from refusal import refuses
 
 from fslbook import attributes
 from fslbook.attributes import (
@@ -22,7 +23,6 @@ from fslbook.attributes import (
 from fslbook.fewstab.detection import agreement, agreement_table, describe_table
 from fslcore import store
 from fslcore.datasets import Images, load, load_coloured
-from fslcore.errors import InputError
 
 WORDS = st.lists(st.sets(st.sampled_from("abcdefg")), min_size=1, max_size=30)
 MATRIX = hnp.arrays(bool, st.tuples(st.integers(1, 30), st.integers(0, 20)))
@@ -119,10 +119,10 @@ def test_saved_attributes_come_back(tmp_path_factory, has):
 
 
 def test_files_that_hold_no_attributes(tmp_path):
-    with pytest.raises(InputError, match="no file"):
+    with refuses("no file"):
         Attributes.load(tmp_path / "none.npz")
     np.savez(tmp_path / "pickle.npz", has=np.array([{}], object), names=np.array(["a"], object))
-    with pytest.raises(InputError, match="not a readable file"):
+    with refuses("not a readable file"):
         Attributes.load(tmp_path / "pickle.npz")
 
 
@@ -148,7 +148,7 @@ TWO = Attributes(np.ones((2, 2), bool), ["a", "b"])
     ],
 )
 def test_bad_arguments_are_named(call, message):
-    with pytest.raises(InputError, match=message) as error:
+    with refuses(message) as error:
         call()
     assert "\n" not in str(error.value)
 
@@ -295,7 +295,7 @@ def test_attributes_of_a_data_set(tmp_path, monkeypatch):
         (few, "blib", "source = blib; captions, pixels, vit-gpt2, blip, .*did you mean blip"),
         (few, "blip", 'it has not been run on few: fslbook caption "few" --captioner blip writes'),
     ):
-        with pytest.raises(InputError, match=message):
+        with refuses(message):
             attributes.of(images, source)
 
 

@@ -8,11 +8,11 @@ import numpy as np
 import pandas as pd
 import pytest
 from PIL import Image
+from refusal import refuses
 
 from fslbook import attributes, cli
 from fslbook.attributes import captions, pixels
 from fslcore.datasets import Images, load
-from fslcore.errors import InputError
 from fslcore.models.networks import import_torchvision
 from tests.pickled import Touch
 
@@ -66,7 +66,7 @@ def test_captions_are_read_by_name_whatever_their_order(folder, column, names):
 )
 def test_a_fault_of_a_table_is_one_line(tmp_path, table, message):
     (tmp_path / "c.csv").write_text(table)
-    with pytest.raises(InputError, match=message) as error:
+    with refuses(message) as error:
         captions.read(tmp_path / "c.csv", some())
     assert "\n" not in str(error.value) and str(error.value).startswith("captions: ")
 
@@ -96,13 +96,11 @@ def test_write_goes_on_where_it_was_stopped(tmp_path, monkeypatch):
     with pytest.raises(KeyboardInterrupt):
         captions.write(images, "pixels", path)
     assert len(pd.read_csv(path)) == 4 and [p.name for p in tmp_path.iterdir()] == ["c.csv"]
-    with pytest.raises(InputError, match="has none for cat/4"):
+    with refuses("has none for cat/4"):
         captions.read(path, images)
-    with pytest.raises(
-        InputError, match="holds captions of pixels, not of blip; give another output"
-    ):
+    with refuses("holds captions of pixels, not of blip; give another output"):
         captions.write(images, "blip", path)
-    with pytest.raises(InputError, match="captions of other images"):
+    with refuses("captions of other images"):
         captions.write(
             Images("other", images.images, 1 - images.labels, images.class_names), "pixels", path
         )
@@ -134,7 +132,7 @@ def test_a_captioner_may_say_nothing_of_an_image_and_a_person_may_not(tmp_path, 
     pd.read_csv(tmp_path / "c.csv").drop(columns="captioner").to_csv(
         tmp_path / "mine.csv", index=False
     )
-    with pytest.raises(InputError, match=r"has none for cat/0 \(2 of 4 are missing\)"):
+    with refuses(r"has none for cat/0 \(2 of 4 are missing\)"):
         captions.read(tmp_path / "mine.csv", images)
 
 
@@ -188,9 +186,7 @@ def test_a_table_for_each_data_set_goes_by_one_name(folder, tmp_path):
     captions.write(images, "pixels", tmp_path / "cub-splits-fewstab.csv")
     by_name = attributes.of(images, f"{tmp_path}/{{dataset}}.csv")
     assert by_name.names == attributes.of(images, f"{tmp_path}/cub-splits-fewstab.csv").names
-    with pytest.raises(
-        InputError, match="has no name that could stand for {dataset}; name the file itself"
-    ):
+    with refuses("has no name that could stand for {dataset}; name the file itself"):
         attributes.of(load(f"folder:{folder}"), "{dataset}.csv")
 
 
@@ -267,12 +263,10 @@ def test_there_is_never_a_random_model(tiny):
         folder / "model.safetensors",
         {"format": "pt"},
     )
-    with pytest.raises(InputError, match="are incomplete; .* is missing"):
+    with refuses("are incomplete; .* is missing"):
         captions.captioner(f"{kind}:{folder}")
     (folder / "model.safetensors").unlink()
-    with pytest.raises(
-        InputError, match=f"captioner {kind}: .* gives no weights .* name its folder"
-    ) as error:
+    with refuses(f"captioner {kind}: .* gives no weights .* name its folder") as error:
         captions.captioner(f"{kind}:{folder}")
     assert "\n" not in str(error.value)
 
@@ -290,6 +284,6 @@ def test_weights_in_the_older_form_are_read_and_nothing_is_unpickled(vit_gpt2, t
     assert captions.captioner(f"vit-gpt2:{folder}")(images) == before
     (folder / "pytorch_model.bin").write_bytes(pickle.dumps({"x": Touch(tmp_path / "trap")}))
     (tmp_path / "trap").unlink(missing_ok=True)
-    with pytest.raises(InputError, match="gives no weights"):
+    with refuses("gives no weights"):
         captions.captioner(f"vit-gpt2:{folder}")
     assert not (tmp_path / "trap").exists()

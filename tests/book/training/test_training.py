@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 import torch
 from PIL import Image
+from refusal import refuses
 from safetensors import safe_open
 
 from fslbook import training
@@ -15,7 +16,6 @@ from fslbook.training import augment, run as loop
 from fslbook.training.recipes import Recipe
 from fslbook.training.run import _divergence, _logits_of_all, _Run
 from fslcore import datasets, evaluation, learners
-from fslcore.errors import InputError
 from fslcore.models import backbones
 from fslcore.models.networks import import_torchvision
 from fslcore.tasks import sample_closed
@@ -96,7 +96,7 @@ def test_an_auxiliary_loss_trains_and_leaves_no_head(small, tmp_path):
     assert extra.curve[0]["loss"] > without.curve[0]["loss"] + 0.5
     assert extra.kept.keys() == without.kept.keys()  # thrown away
     assert trained("protonet", auxiliary=1.0, **SHORT).head.weight.shape == (6, 256)
-    with pytest.raises(InputError, match="auxiliary = 1.0; 0 is allowed for maml"):
+    with refuses("auxiliary = 1.0; 0 is allowed for maml"):
         training.train("maml", tmp_path / "m.safetensors", auxiliary=1.0)
 
 
@@ -155,7 +155,7 @@ def test_a_frozen_network_stays_and_a_stopped_run_goes_on(small, tmp_path):
             (file.get_tensor(name) == start.get_tensor(name)).all() for name in names
         )
         assert file.get_tensor("head.encoder.weight").shape == (8, 256)
-    with pytest.raises(InputError, match="network = resnet18; that of conv4-baseline:.* is needed"):
+    with refuses("network = resnet18; that of conv4-baseline:.* is needed"):
         training.train(
             "leo", tmp_path / "r.safetensors", network="resnet18", progress=False, **settings
         )
@@ -177,7 +177,7 @@ def test_on_other_data_the_network_that_a_recipe_rests_on_must_be_given(
     monkeypatch.setattr(loop, "_Run", None)
     field, dataset = RESTS_ON[name], dataset.format(tmp_path)
     message = f"{field}: {name} .* conv4-baseline, was trained on coloured, not on {dataset}; give --{field} .*:FILE"
-    with pytest.raises(InputError, match=message):
+    with refuses(message):
         training.train(name, tmp_path / "x.safetensors", dataset=dataset)
     for backbone in ("conv4-baseline", ""):
         if backbone or field == "teacher":
@@ -252,7 +252,7 @@ def test_the_best_epoch_is_kept(small, tmp_path, monkeypatch):
 )
 def test_bad_settings(tmp_path, monkeypatch, settings, message):
     monkeypatch.setattr(loop, "_Run", None)  # the work, which does not start
-    with pytest.raises(InputError, match=message):
+    with refuses(message):
         training.train(**dict(name="protonet", output=tmp_path / "x.safetensors") | settings)
 
 
@@ -265,7 +265,7 @@ def test_bad_outputs(tmp_path, monkeypatch):
         ("folder.safetensors", "this is a folder"),
         ("taken.safetensors", "taken.csv; this is a folder"),
     ):
-        with pytest.raises(InputError, match=message):
+        with refuses(message):
             training.train("maml", tmp_path / output)
     assert sorted(p.name for p in tmp_path.iterdir()) == ["folder.safetensors", "taken.csv"]
 
@@ -484,7 +484,7 @@ def test_a_learner_on_a_frozen_network_takes_its_network_and_preprocessing(small
     images = torch.from_numpy(small("", "base").images[:4])
     with torch.inference_mode():
         assert torch.allclose(*(x.module(x.preprocess(images)) for x in (a, b)))
-    with pytest.raises(InputError, match="network = conv4-map; that of .* is needed"):
+    with refuses("network = conv4-map; that of .* is needed"):
         training.train("leo", tmp_path / "m.safetensors", network="conv4-map", **SHORT, **named)
 
 

@@ -6,12 +6,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from PIL import Image
+from refusal import refuses
 
 from fslbook import cli, training
 from fslbook.training import paper_networks, run as loop
 from fslbook.training.papers import _file, of_paper
 from fslcore import datasets, evaluation, learners
-from fslcore.errors import InputError
 from fslcore.models import backbones
 
 EVERY = [
@@ -149,7 +149,7 @@ def test_a_paper_is_followed_from_images_to_a_backbone(
     ],
 )
 def test_what_a_recipe_of_a_paper_cannot_be(tmp_path, arguments, message):
-    with pytest.raises(InputError, match=message):
+    with refuses(message):
         training.train(output=tmp_path / "x.safetensors", progress=False, **arguments)
     assert not list(tmp_path.iterdir())
 
@@ -202,7 +202,7 @@ def test_all_networks_of_a_paper_are_listed_after_what_they_rest_on():
     assert "evaluators/meta-album-test_set-2/maml" in {
         network for *_, network in paper_networks.networks("evaluators")
     }
-    with pytest.raises(InputError, match="dataset = clipart; miniimagenet, "):
+    with refuses("dataset = clipart; miniimagenet, "):
         [*paper_networks.networks("fewstab", "clipart")]
 
 
@@ -260,9 +260,7 @@ def test_a_paper_is_trained_whole_goes_on_and_its_networks_are_known_by_name(
         evaluation.Method.parse("trained:evaluators/{dataset}/baseline++ cosine").title
         == "Baseline++"
     )
-    with pytest.raises(
-        InputError, match="fewstab/cifar-fs/dn4: no file .*the book's command train --paper fewstab"
-    ):
+    with refuses("fewstab/cifar-fs/dn4: no file .*the book's command train --paper fewstab"):
         backbones.load("trained:fewstab/cifar-fs/dn4")
 
 

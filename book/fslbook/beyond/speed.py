@@ -47,27 +47,6 @@ def ratios(machine: dict, subject: str) -> pd.DataFrame:
     return table.loc[:, (table != "").any()]  # no column without an entry
 
 
-def ratios_by_machine(machines: list[dict]) -> pd.DataFrame:
-    """The ratio of each comparison, a column per machine with its processor, dates and loads; NaN where it has none."""
-    columns = {}
-    for machine in (candidate for candidate in machines if candidate["ratios"]):
-        pieces = [piece for piece in machine["pieces"].values() if piece["of"] == "ratios"]
-        dates, loads = (
-            sorted(values)
-            for values in zip(*((piece["date"], piece["load"][0]) for piece in pieces))
-        )
-        words = f"{_span(dates)}, load {_span([f'{load:.0f}' for load in loads])}"
-        columns[f"{machine['cpu']}, {machine['cores']} cores", words] = {
-            r["what"]: r["ratio"] for r in machine["ratios"]
-        }
-    return pd.DataFrame(columns).rename_axis("what").rename_axis(["machine", "measured"], axis=1)
-
-
-def _span(values: list[str]) -> str:
-    """The first and the last, or the one that both are."""
-    return " to ".join(dict.fromkeys([values[0], values[-1]]))
-
-
 def measured(machine: dict) -> pd.DataFrame:
     """When each piece was measured, with how many threads and which versions, and the load before and after."""
     rows = {}

@@ -97,22 +97,22 @@ def accuracy_panels(table: pd.DataFrame, guess: tuple[float, float] | None = Non
         Acc and wAcc of guessing, drawn as dotted lines where they are within the panel.
     """
     sets, shots, learners = _levels(table, "dataset", "shots", "learner")
-    size = (3.1 * len(shots) + 0.2, 2.6 * len(sets) + 1.1)
+    size = (2.3 * len(shots) + 0.2, 2.2 * len(sets) + 1.1)
     figure, axes = _panels(len(sets), len(shots), size)
     for ax, (name, count) in zip(axes.flat, product(sets, shots)):
         for look, learner in zip(LOOKS, learners):
             point = table[["acc", "wacc-a"]].reindex([(name, count, learner)]).iloc[0]
-            ax.scatter(*point, s=55, label=learner, **look)
+            ax.scatter(*point, s=40, label=learner, **look)
         if guess:
             ax.set_xlim(*ax.get_xlim())  # learners far above guessing fill their panel
             ax.axvline(guess[0], color="grey", linestyle=":", zorder=0)
             ax.axhline(guess[1], color="grey", linestyle=":", zorder=0)
-        ax.set_title(f"{name}, {counted(count, 'shot')}", fontsize=11)
+        ax.set_title(f"{name}, {counted(count, 'shot')}", fontsize=10)
     for ax in axes[-1]:
         ax.set_xlabel("Acc (%)")
     for ax in axes[:, 0]:
         ax.set_ylabel("wAcc-A (%)")
-    return _with_legend(figure, axes[0, 0], ncols=4, fontsize=9)
+    return _with_legend(figure, axes[0, 0], ncols=3, fontsize=9)
 
 
 def training_curves(curves: pd.DataFrame) -> plt.Figure:

@@ -76,7 +76,7 @@ def class_weights(weights: pd.DataFrame, coverage: pd.DataFrame, level: float) -
     """
     names = list(weights["dataset"].unique())
     figure, (left, right) = plt.subplots(
-        1, 2, figsize=(5.0, 4.2), sharey=True, layout="constrained"
+        1, 2, figsize=(4.8, 4.2), sharey=True, layout="constrained"
     )
     scattered = np.random.default_rng(0).uniform(-0.25, 0.25, len(weights))
     rows = weights["dataset"].map(names.index)

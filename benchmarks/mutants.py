@@ -49,7 +49,11 @@ ROOMS = {
         "tests/tasks tests/misuse/test_arguments.py tests/book/test_difficulty.py"
         " tests/book/estimation/test_resampled.py",
     ),
-    "datasets": ("fslcore/datasets", "tests/datasets tests/misuse/test_images.py"),
+    "datasets": (
+        "fslcore/datasets",
+        "tests/datasets tests/misuse/test_images.py tests/models/test_released_preprocessing.py"
+        " tests/tools/test_fetch.py",
+    ),
     "models": ("fslcore/models", "tests/models"),
     "learners": ("fslcore/learners", "tests/learners"),
     "evaluation": (

@@ -203,11 +203,10 @@ def test_tasks_from_which_nothing_can_be_left_out(tasks, labels, message):
 
 def test_methods_that_take_queries_together_are_refused():
     shape = dict(tasks=20, ways=2, shots=1, queries=2)
-    with refuses("^methods: glyph-conv OpTA is transductive: an answer depends on") as error:
+    with refuses("^methods: glyph-conv OpTA is transductive: an answer depends on"):
         worst_class.run(
             "coloured/hebrew?per_class=20", ["glyph-conv ncc", "glyph-conv opta"], **shape
         )
-    assert "\n" not in str(error.value)
 
 
 def test_what_does_not_go_together():

@@ -2,7 +2,6 @@
 
 import io
 import json
-import re
 import runpy
 import zipfile
 from pathlib import Path
@@ -269,9 +268,9 @@ def test_a_file_that_was_changed_is_refused(by_task, tmp_path, name):
             place = place[folder] if folder in place or isinstance(folder, int) else next(rows)
         place[key] = value
 
-    with refuses(re.escape(message)) as error:
+    with refuses(message) as error:
         contributed.load(edited(by_task[2], tmp_path / "x.zip", change))
-    assert str(error.value).startswith("x.zip: ") and "\n" not in str(error.value)
+    assert str(error.value).startswith("x.zip: ")
 
 
 @pytest.mark.parametrize(
@@ -303,7 +302,7 @@ def test_arrays_per_task_that_cannot_be_are_refused(by_task, tmp_path, sampling,
     arrays = contributed.load(by_task[2]).arrays
     number = next(number for number, (row, _) in enumerate(arrays) if row["sampling"] == sampling)
     changed = {contributed.member(number): npy(change(arrays[number][1]))}
-    with refuses(re.escape(message)):
+    with refuses(message):
         contributed.load(edited(by_task[2], tmp_path / "x.zip", arrays=changed))
 
 

@@ -19,18 +19,8 @@ from pathlib import Path
 
 import psutil
 
-PROGRAMS = (
-    "munged",
-    "slurmctld",
-    "slurmd",
-    "sbatch",
-    "srun",
-    "squeue",
-    "scancel",
-    "scontrol",
-    "sinfo",
-)
-PACKAGES = ("munge", "slurmctld", "slurmd", "slurm-client", "slurm-wlm-basic-plugins")
+PROGRAMS = "munged slurmctld slurmd sbatch srun squeue scancel scontrol sinfo".split()
+PACKAGES = "munge slurmctld slurmd slurm-client slurm-wlm-basic-plugins".split()
 CONF = """\
 ClusterName=book
 SlurmctldHost={host}(127.0.0.1)

@@ -83,7 +83,7 @@ def test_every_kind_of_file_is_read(tmp_path):
     table = pd.DataFrame(INTEGERS).assign(label=np.array(["a", "b", "c"])[LABELS])
     table.to_csv(tmp_path / "f.csv", index=False)
     table.to_csv(tmp_path / "f.tsv", index=False, sep="\t")
-    for ending in (".pt", ".safetensors", ".npy", ".csv", ".tsv"):
+    for ending in ".pt .safetensors .npy .csv .tsv".split():
         bank = load_features(tmp_path / f"f{ending}")
         assert bank.data.numpy() == pytest.approx(INTEGERS, rel=1e-2)
         assert (bank.labels == LABELS).all()
@@ -185,7 +185,7 @@ def test_nothing_is_unpickled(tmp_path):
     trap.unlink(missing_ok=True)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        for name in ("f.npz", "g.npz", "h.pt", "i.npy", "j.pt"):
+        for name in "f.npz g.npz h.pt i.npy j.pt".split():
             with refuses("without pickles"):
                 load_features(tmp_path / name)
     assert not trap.exists()
@@ -207,7 +207,7 @@ def test_files_that_hold_no_features(tmp_path):
             load_features(tmp_path / name)
     np.save(tmp_path / "labels.npy", LABELS)
     allowed = "f.mat; .npz, .safetensors, .pt, .pth, .npy, .csv, .tsv are allowed"
-    for ending in (".mat", ".pt", ".npy", ".csv", ".npz", ".safetensors"):
+    for ending in ".mat .pt .npy .csv .npz .safetensors".split():
         (tmp_path / f"f{ending}").write_bytes(b"")
         message = allowed if ending == ".mat" else f"f{ending} is not a readable {ending}"
         with refuses(message):
@@ -503,6 +503,7 @@ def test_settings_in_the_name_of_coloured_glyphs(settings):
     assert images.name == name
     assert images.digest == datasets.load_coloured("hebrew", **settings).digest
     assert images.counts.max() == settings.get("per_class", 60)
+    assert all(class_name.startswith("hebrew") for class_name in images.class_names)
 
 
 def test_settings_of_their_usual_value_are_no_part_of_a_name():

@@ -13,6 +13,7 @@ from fslbook.estimation import assess
 from fslcore import datasets, evaluation
 from fslcore.cli import app
 from fslcore.datasets.decode import rgb
+from fslcore.evaluation import three_targets
 from fslcore.models import backbones
 
 GREY = np.random.default_rng(0).integers(0, 256, (24, 24)).astype(np.uint8)
@@ -77,7 +78,7 @@ def tiff(values, path, bits, photometric):
             ),
         ),
     ],
-    ids=["png16", "tiff16", "tiff-float", "palette", "LA", "RGBA", "CMYK"],
+    ids="png16 tiff16 tiff-float palette LA RGBA CMYK".split(),
 )
 def test_every_depth_is_the_same_picture(tmp_path, ending, deep):
     deep(GREY).save(tmp_path / f"x{ending}")
@@ -339,7 +340,7 @@ def test_images_are_told_by_content(tmp_path, capsys):
 
 def test_what_is_left_out_is_counted_and_named(tmp_path, capsys):
     spec = folder(tmp_path, noise(9))
-    for name in (".DS_Store", "Thumbs.db", "notes.txt", "more.txt", "clip.mp4", "empty"):
+    for name in ".DS_Store Thumbs.db notes.txt more.txt clip.mp4 empty".split():
         (tmp_path / "a" / name).touch()
     (tmp_path / "a" / "film").write_bytes(b"\0\0\1\xb3" + bytes(range(1, 17)))
     (tmp_path / "a" / ".git").mkdir()
@@ -483,8 +484,14 @@ def test_own_images_are_seen_as_large_as_the_network_takes_them(tmp_path, capsys
     images, model = ready("efficientnet-lite0", 96)
     assert images.images.shape[1] == 96 == model.side(*images.images.shape[1:3])
     assert model.digest != backbones.load("efficientnet-lite0").digest
-    with refuses("size = 96; glyph-conv takes images of 28 pixels per side only"):
-        ready("glyph-conv", 96)
+    shape = dict(ways=2, shots=1, queries=1, tasks=2, size=96)
+    for call in (
+        lambda: ready("glyph-conv", 96),
+        lambda: evaluation.run(spec, "glyph-conv", "ncc", "closed", **shape),
+        lambda: three_targets.answers([spec], ["glyph-conv"], ["ncc"], **shape),
+    ):
+        with refuses("size = 96; glyph-conv takes images of 28 pixels per side only"):
+            call()
 
 
 def test_other_images_are_seen_as_before(tmp_path):

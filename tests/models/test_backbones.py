@@ -125,7 +125,7 @@ def released(name, width=768):
     }
 
 
-@pytest.mark.parametrize("name", ["clip", "clip-b32", "dino", "dinov2", "dinov2-reg"])
+@pytest.mark.parametrize("name", "clip clip-b32 dino dinov2 dinov2-reg".split())
 def test_the_loader_takes_the_names_and_shapes_of_the_released_files(name):
     """The whole architecture, on the meta device: no released file has been loaded here."""
     build = registry.entries()[name].build

@@ -13,12 +13,7 @@ BY = 'Rehearsal & <b class="no">co</b>, $x_1$'  # as odd as a name may be
 SHOWN = "Rehearsal &amp; &lt;b"
 CHAPTERS = ("closed-vs-open", "comparing-methods", "benchmark")
 SHAPE = (
-    "shots",
-    "queries",
-    "usual_queries",
-    "tasks",
-    "max_open",
-    "max_tasks",
+    "shots queries usual_queries tasks max_open max_tasks".split()
 )  # of which both runs have the same
 
 

@@ -15,17 +15,7 @@ VAGUE_NAMES = frozenset(
     then every each whole plain shown same
     """.split()
 )
-COUNT_WORDS = (
-    "len",
-    "count",
-    "ways",
-    "shape",
-    "parts",
-    "size",
-    "n_",
-    "number",
-    "repeat",
-)  # numbers, no truth values
+COUNT_WORDS = "len count ways shape parts size n_ number repeat".split()  # numbers, no truth values
 CODE_TOKENS = {tokenize.NAME, tokenize.OP, tokenize.NUMBER, tokenize.STRING}
 MANY_NAMES = 15
 

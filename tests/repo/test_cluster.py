@@ -19,7 +19,7 @@ from fslcore.paths import DATA, ROOT
 from tests.checkout import build_script, copy_sources
 
 PARTS = DATA / "parts.yml"
-KINDS = ("checkpoints", "coverage", "episodes", "results", "runs")
+KINDS = "checkpoints coverage episodes results runs".split()
 SLURM = ROOT / "profiles" / "slurm"
 PROFILE = yaml.safe_load((SLURM / "config.yaml").read_text())
 

@@ -120,7 +120,7 @@ def test_cells_use_no_name_that_is_not_there(tmp_path):
         cells = [cell.source for cell in jupytext.read(path).cells if cell.cell_type == "code"]
         (tmp_path / f"{path.stem}.py").write_text("\n\n".join(cells))
     assert len(list(tmp_path.iterdir())) > 20
-    rules = ["--isolated", "--select", "F401,F811,F821", "--config", "builtins=['display']"]
+    rules = "--isolated --select F401,F811,F821 --config builtins=['display']".split()
     done = tool("ruff", "check", "--no-cache", *rules, str(tmp_path))
     assert done.returncode == 0, done.stdout + done.stderr
 

@@ -123,7 +123,7 @@ def plain(node) -> object:
         return repr(node)
     if isinstance(node, ast.Raise):
         return ["Raise"]
-    skipped = ("annotation", "returns", "type_comment", "type_params", "kind")
+    skipped = "annotation returns type_comment type_params kind".split()
     fields = {
         name: v for name, v in ast.iter_fields(node) if name not in skipped and v not in (None, [])
     }

@@ -71,7 +71,9 @@ def test_data_sets_have_student_wilcoxon_and_mean_ranks():
         assert pair.p == pytest.approx(scipy.stats.ttest_rel(first, second).pvalue, rel=1e-9)
         wilcoxon = scipy.stats.wilcoxon((first - second).round(9)).pvalue
         assert pair.p_wilcoxon == pytest.approx(wilcoxon, rel=1e-9)
-    ranks = results.frames["ranks over data sets"].set_index("method")["mean_rank"]
+    frame = results.frames["ranks over data sets"]
+    assert [*frame] == ["method", "mean_rank", "critical_difference", "p_friedman"]
+    ranks = frame.set_index("method")["mean_rank"]
     expected = scipy.stats.rankdata(-table[["m0", "m1", "m2"]], axis=1).mean(axis=0)
     assert list(ranks[["m0", "m1", "m2"]]) == pytest.approx(list(expected))
 

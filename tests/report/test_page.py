@@ -86,9 +86,12 @@ def test_tables_and_figures_as_files_are_the_same_each_time(tmp_path):
     assert {"methods.tex", "methods.md", "pairs.tex", "report.pdf", "report.png", "report.svg"} <= {
         *first
     }
+    assert b"\n| --- | --- |" in first["methods.md"]
     results.write_tables(tmp_path / "t")
     results.write_figures(tmp_path / "f")
     assert {path.name: path.read_bytes() for path in paths} == first
+    report_on(50 + table(1) / 10_000).write_tables(tmp_path)
+    assert re.search(r"50\.\d{5} ± 0\.\d{5} ", (tmp_path / "methods.md").read_text())
 
 
 def test_a_notebook_shows_the_same_page():

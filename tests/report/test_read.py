@@ -200,9 +200,8 @@ def test_a_pickle_is_never_loaded_but_can_be_converted(tmp_path):
 def test_what_has_no_true_reading_is_refused_with_a_way_out(tmp_path, text, message):
     path = tmp_path / "x.csv"
     path.write_text(text)
-    with refuses(message) as refused:
+    with refuses(message):
         Results.read(path)
-    assert "\n" not in str(refused.value)
 
 
 def test_all_problems_of_all_files_come_at_once(tmp_path):

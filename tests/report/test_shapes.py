@@ -251,7 +251,8 @@ def test_rows_of_classes_are_averaged_within_tasks_and_a_sample_without_them():
         task=task, label=label
     )
     results = report_on(table)
-    assert set(results.methods["n"]) == {8} and "averaged" in reading(results)
+    assert set(results.methods["n"]) == {8}
+    assert "The accuracies of the classes of a task are averaged." in results.reading
     only_classes = table[table["task"] == 0].drop(columns="task")
     for frame in (only_classes, only_classes.melt("label", var_name="method", value_name="acc")):
         assert "new classes" in report_on(frame).applies[0]

@@ -126,7 +126,7 @@ def test_a_difference_is_the_mirror_of_the_other_one(kind, unit, bounds):
             | vars(stats.crossed_intervals(sign * scores, **declared))
             for sign in (1, -1)
         )
-        for kind_of_interval in ("closed", "images", "classes", "items", "supports", "both"):
+        for kind_of_interval in "closed images classes items supports both".split():
             mirrored(first[kind_of_interval], second[kind_of_interval])
         mirrored(
             stats.paired_interval(tasks, 0 * tasks, **declared),

@@ -416,6 +416,8 @@ def test_matched_tasks_hold_the_same_classes_and_any_images():
     labels, has = world(1, (30, 35, 40, 30, 30), 6, 0.5)
     tasks, _ = sample_biased(labels, has, tasks=3000, ways=3, shots=2, queries=4, seed=1)
     matched = sample_matched(labels, tasks, seed=5)
+    drawn = {"sampling": "matched", "seed": 5, "tasks": 3000, "to": tasks.digest}
+    assert matched.sampler.items() >= drawn.items()
     for name in ("support", "query"):
         images = getattr(matched, name)
         assert (labels[images] == labels[getattr(tasks, name)]).all()

@@ -125,7 +125,7 @@ def test_bootstrap_takes_each_image_equally_often():
 
 
 @pytest.mark.parametrize("shots", [5, (4, 4, 5, 6, 6)])
-@pytest.mark.parametrize("name", ["hold-out", "3-fold", "5-fold", "leave-one-out", "bootstrap"])
+@pytest.mark.parametrize("name", "hold-out 3-fold 5-fold leave-one-out bootstrap".split())
 def test_the_first_tasks_are_split_in_the_same_way_however_many_follow(name, shots):
     few, many = (
         resplit(

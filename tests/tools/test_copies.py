@@ -338,7 +338,7 @@ def test_the_command_writes_groups_that_evaluate_keeps_apart(folder, tmp_path, c
     assert "at most 6 of 64 bits" in printed and "5 groups of two or more hold 10 images" in printed
     assert Image.open(sheet).size[0] > 500
     assert (
-        list(pd.read_csv(table)) == ["split", "image", "class", "group", "missed"]
+        list(pd.read_csv(table)) == "split image class group missed".split()
         and len(pd.read_csv(table)) == 29
     )
     assert app.main([*command, "--json"]) == 0

@@ -148,9 +148,8 @@ TWO = Attributes(np.ones((2, 2), bool), ["a", "b"])
     ],
 )
 def test_bad_arguments_are_named(call, message):
-    with refuses(message) as error:
+    with refuses(message):
         call()
-    assert "\n" not in str(error.value)
 
 
 def test_describe_by_hand():

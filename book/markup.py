@@ -2,7 +2,8 @@
 
 `mend` rewrites the pages of a built site. Each entry of ``REPLACEMENTS`` answers a rule of axe, which the test of the
 site runs on every page: icons are hidden, buttons are named by their own words, and headers of tables have words.
-In texts, a number and the sign that belongs to it stay on one line.
+In texts, a number and the sign that belongs to it stay on one line, and '15 of 15', of two numbers that a chapter
+gives one by one, reads 'all 15'.
 """
 
 import html
@@ -31,6 +32,10 @@ ARROW = re.compile(
 VERBATIM = re.compile(r"(<(pre|script|style|textarea)\b.*?</\2>)", re.DOTALL)
 BREAK = re.compile(r"(?<=\d) (?=%[^<>]*<)|(?<=±) (?=[\d.]+[^<>]*<)")
 
+# A number of a chapter, as the role glue:text writes it; two equal ones from 2 on.
+GLUED = '<span class="pasted-text">{}</span>'
+K_OF_K = re.compile(GLUED.format("(?!1<)([0-9,]+)") + " of (?:the |these )?" + GLUED.format(r"\1"))
+
 
 def _named_arrow(match: re.Match) -> str:
     title = html.escape(html.unescape(match["title"]))
@@ -42,7 +47,13 @@ def mended(text: str) -> str:
     """The HTML of a page with all ``REPLACEMENTS`` made, and its arrows named."""
     for pattern, replacement in REPLACEMENTS:
         text = pattern.sub(replacement, text)
-    return unbroken(ARROW.sub(_named_arrow, text))
+    return unbroken(K_OF_K.sub(_all, ARROW.sub(_named_arrow, text)))
+
+
+def _all(match: re.Match) -> str:
+    before = re.sub(r"</?(strong|em)>", "", match.string[: match.start()][-20:])
+    word = "All" if re.search(r"([.!?]\s|<(p|li|dd)>)$", before) else "all"
+    return f"{word} {GLUED.format(match[1])}"
 
 
 def unbroken(text: str) -> str:

@@ -9,6 +9,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
+import markup
 import pytest
 import yaml
 from browsing import DESK, PHONE, watched
@@ -85,6 +86,15 @@ def test_ids_are_unique(name, parsed):
 ENTRY = re.compile(
     r'"py (?:function|class)">\s*<dt[^>]* id="(.*?)"(.*?)(?=<dl class="py [fc]|\Z)', re.S
 )
+
+
+def test_two_equal_numbers_read_all_and_no_line_ends_before_a_sign():
+    number = markup.GLUED.format
+    same = f"<p>{number(15)} of {number(15)} at 95 %, {number(9)} of {number(15)}.</p>"
+    text = re.sub("<.*?>", "", markup.mended(f"{same}<pre>5 %</pre>"))
+    assert text == "All 15 at 95\u00a0%, 9 of 15.5 %"
+
+
 # Checks and sums that modules share; no page is about them.
 HELPERS = ("fslcore.stats.dependence.", "fslcore.stats.task_checks.")
 

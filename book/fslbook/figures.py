@@ -83,7 +83,7 @@ def interval_stack(intervals: list[Interval], truth: float, title: str, ax: plt.
         style = dict(color=colour, linestyle=line, linewidth=2, label=name)
         ax.hlines(part.index, part["low"], part["high"], **style)
     ax.axvline(truth, color="black", linewidth=1)
-    title = f"{title}: {hit.mean():.0%} contain the truth"
+    title = f"{title}: {100 * hit.mean():.0f} % contain the truth"
     ax.set(xlabel="mean accuracy (%)", ylabel="repetition, with new images", title=title)
     return ax
 

@@ -55,7 +55,7 @@ ROOMS = {
         " tests/tools/test_fetch.py",
     ),
     "models": ("fslcore/models", "tests/models"),
-    "learners": ("fslcore/learners", "tests/learners"),
+    "learners": ("fslcore/learners", "tests/learners tests/models/test_devices.py"),
     "evaluation": (
         "fslcore/evaluation",
         "tests/evaluation tests/cli/test_evaluate_command.py tests/cli/test_cli.py tests/tools/test_copies.py"

@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
+from features import features_file
 from running import run_code
 
 from fslcore import recorder, store
@@ -29,9 +30,8 @@ from fslcore.tasks import sample_closed
 @pytest.fixture
 def features(tmp_path):
     """A file of features of seven classes with 60 images each."""
-    rng, labels = np.random.default_rng(0), np.arange(7).repeat(60)
-    np.savez(tmp_path / "f.npz", features=rng.normal(size=(420, 8)), labels=labels)
-    return ["evaluate", f"features:{tmp_path}/f.npz", "none", "-o", str(tmp_path / "t.csv")]
+    dataset = features_file(tmp_path, np.arange(7).repeat(60))
+    return f"evaluate {dataset} none -o {tmp_path}/t.csv".split()
 
 
 @pytest.fixture

@@ -8,6 +8,7 @@ import resource
 import numpy as np
 import pandas as pd
 import pytest
+from features import features_file
 
 from fslcore import evaluation, learners
 from fslcore.cli import app
@@ -23,14 +24,9 @@ def command(tmp_path):
     """The command on features of classes of given sizes, in shuffled order."""
 
     def of_sizes(*sizes):
-        rng = np.random.default_rng(0)
-        labels = rng.permutation(np.repeat(np.arange(len(sizes)), sizes))
-        np.savez(
-            tmp_path / "f.npz",
-            features=rng.normal(size=(len(labels), 8)) + 3 * np.eye(8)[labels],
-            labels=labels,
-        )
-        return f"evaluate features:{tmp_path}/f.npz none -o {tmp_path}/t.csv --tasks 6".split()
+        labels = np.random.default_rng(0).permutation(np.repeat(np.arange(len(sizes)), sizes))
+        dataset = features_file(tmp_path, labels, apart=3.0)
+        return f"evaluate {dataset} none -o {tmp_path}/t.csv --tasks 6".split()
 
     return of_sizes
 

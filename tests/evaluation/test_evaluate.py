@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
+from features import features_file
 from refusal import refuses
 
 from fslcore import evaluation, learners, store
@@ -12,15 +13,8 @@ from fslcore.tasks import sample_closed
 
 
 @pytest.fixture
-def features_file(tmp_path):
-    rng = np.random.default_rng(0)
-    labels = np.arange(7).repeat(60)
-    np.savez(
-        tmp_path / "f.npz",
-        features=rng.normal(size=(7, 16))[labels] + rng.normal(size=(420, 16)),
-        labels=labels,
-    )
-    return f"features:{tmp_path}/f.npz"
+def features(tmp_path):
+    return features_file(tmp_path, np.arange(7).repeat(60), 16)
 
 
 def test_record_metrics():
@@ -47,14 +41,14 @@ def run(source, learner="ncc", sampling="closed", **options):
 
 
 @pytest.mark.parametrize("sampling, tasks", [("closed", 30), ("open", None)])
-def test_results_table(features_file, sampling, tasks):
-    table = run(features_file, sampling=sampling, tasks=tasks, queries=5)
+def test_results_table(features, sampling, tasks):
+    table = run(features, sampling=sampling, tasks=tasks, queries=5)
     assert list(table) == list(evaluation.COLUMNS)
     assert (table["task"] == np.arange(len(table))).all() and table["accuracy"].between(
         0, 100
     ).all()
     assert (table["backbone"] == "none").all() and (table["sampling"] == sampling).all()
-    assert table.equals(run(features_file, sampling=sampling, tasks=tasks, queries=5))
+    assert table.equals(run(features, sampling=sampling, tasks=tasks, queries=5))
 
 
 @pytest.mark.parametrize(
@@ -64,36 +58,33 @@ def test_results_table(features_file, sampling, tasks):
         lambda b: b[:200] + bytes(40) + b[240:],
     ],
 )
-def test_damaged_records_are_reported_and_made_again(features_file, damage, capsys):
-    table = run(features_file, tasks=40)
+def test_damaged_records_are_reported_and_made_again(features, damage, capsys):
+    table = run(features, tasks=40)
     (path,) = store.path("records").iterdir()
     content = path.read_bytes()
     path.write_bytes(damage(content))
-    assert table.equals(run(features_file, tasks=40))
+    assert table.equals(run(features, tasks=40))
     message = capsys.readouterr().err
     assert f"fslcore: {path} is damaged and made again" in message and "Traceback" not in message
     assert evaluation.Record.load(path)[0].correct.shape == (40, 75)
 
 
-def test_a_record_of_other_tasks_is_not_taken(features_file):
-    table = run(features_file, tasks=40)
+def test_a_record_of_other_tasks_is_not_taken(features):
+    table = run(features, tasks=40)
     (path,) = store.path("records").iterdir()
-    table_of_others = run(features_file, tasks=40, seed=1)
+    table_of_others = run(features, tasks=40, seed=1)
     (other_path,) = {*store.path("records").iterdir()} - {path}
     path.write_bytes(other_path.read_bytes())
-    assert not table.equals(table_of_others) and table.equals(run(features_file, tasks=40))
+    assert not table.equals(table_of_others) and table.equals(run(features, tasks=40))
 
 
 def test_small_classes_can_be_skipped(tmp_path):
     labels = np.repeat(np.arange(7), [60] * 6 + [5])
-    np.savez(
-        tmp_path / "f.npz", features=np.random.default_rng(0).normal(size=(365, 4)), labels=labels
-    )
-    assert len(run(f"features:{tmp_path}/f.npz", tasks=4, skip_small_classes=True)) == 4
+    assert len(run(features_file(tmp_path, labels), tasks=4, skip_small_classes=True)) == 4
 
 
-def test_chunks_change_no_answer(features_file):
-    bank = evaluation.load_source(features_file)
+def test_chunks_change_no_answer(features):
+    bank = evaluation.load_source(features)
     tasks = sample_closed(bank.labels, tasks=12)
     records = [evaluation.evaluate(learners.make("ncc"), bank, tasks, chunk=n) for n in (12, 5)]
     assert np.array_equal(*(record.correct for record in records))
@@ -121,8 +112,8 @@ class Own:
         )  # of inference mode no more
 
 
-def test_the_scores_of_a_learner_of_the_users_own(features_file):
-    bank = evaluation.load_source(features_file)
+def test_the_scores_of_a_learner_of_the_users_own(features):
+    bank = evaluation.load_source(features)
     tasks = sample_closed(bank.labels, tasks=20, queries=4)  # as many tasks as queries
     wanted = evaluation.evaluate(learners.NearestCentroid(), bank, tasks).correct
     for good in (

@@ -16,6 +16,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from features import features_file
 from PIL import Image
 from refusal import refuses
 from running import run_code
@@ -414,14 +415,8 @@ def test_exported_features_are_read_again(tmp_path, ending):
 
 @pytest.fixture
 def command(tmp_path):
-    rng = np.random.default_rng(0)
-    labels = rng.permutation(np.repeat(np.arange(6), 60))
-    np.savez(
-        tmp_path / "f.npz",
-        features=rng.normal(size=(360, 8)) + 2 * np.eye(8)[labels],
-        labels=labels,
-    )
-    return ["evaluate", f"features:{tmp_path}/f.npz", "none", "--tasks", "30", "--quiet"]
+    labels = np.random.default_rng(0).permutation(np.repeat(np.arange(6), 60))
+    return f"evaluate {features_file(tmp_path, labels)} none --tasks 30 --quiet".split()
 
 
 @pytest.mark.parametrize("learner", ["ncc", "lr"])

@@ -98,34 +98,15 @@ def test_names_of_the_folder(folder):
 
 
 @pytest.mark.parametrize(
-    "options, expected",
-    [
-        row("a class of one image left out", "--skip-small-classes", high),
-        row("a learner of maps on vectors", "--skip-small-classes --learners dn4", fine),
-        row("a learner whose weights do not fit", "--skip-small-classes --learners leo", fine),
-        row("MAML on a network it cannot use", "--learners maml", "maml"),
-    ],
-)
-def test_options(options, expected):
-    tree()
-    one("data/single/0.png")
-    judge(lambda: evaluate(*split(options)), expected)
-
-
-@pytest.mark.parametrize(
     "data, expected",
     [
         row(name or "empty", name, words)
         for name, words in {
             "miniimagenet": "miniimagenet & miniimagenet:",
             "": "dataset",
-            "folder:": "folder|dataset",
             "Folder:data": "Folder: & folder:",
-            "folder:/proc/version": "/proc/version",
             "coloured?ink=redd": "redd",
             "coloured?per_class=-5": "per_class & -5",
-            "coloured?colour=red": "colour",
-            "coloured?per_class": "per_class",
             "cub:.": "cub|.",
             "../clipart": "../clipart",
             "folder:" + "x" * 300: "xxx",

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
+from features import features_file
 from PIL import Image, ImageDraw
 from refusal import refuses
 from scipy import fft, ndimage
@@ -402,10 +403,8 @@ evaluate features:{f} none -o {t}/t.csv --apart {t}/no.csv => apart: no file {t}
     "line, message", [line.split(" => ") for line in BAD_COMMANDS.splitlines()]
 )
 def test_bad_commands_are_reported_in_a_line(tmp_path, capsys, line, message):
+    features_file(tmp_path, np.arange(6).repeat(10))
     file = tmp_path / "f.npz"
-    np.savez(
-        file, features=np.random.default_rng(0).normal(size=(60, 4)), labels=np.arange(6).repeat(10)
-    )
     assert app.main([word.format(f=file, t=tmp_path) for word in line.split()]) == 2
     line = capsys.readouterr().err.strip()
     assert message.format(f=file, t=tmp_path) in line and "\n" not in line

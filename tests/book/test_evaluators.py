@@ -36,22 +36,6 @@ def world(tasks=4000, bias=0.0, spread=0.0, seed=0, dataset="d", method="m"):
     return table
 
 
-def test_parts_add_up_and_find_the_noise_that_was_put_in():
-    table = world(20_000, bias=-8, spread=6)
-    parts = estimates.parts(table, 25, 75)
-    sources = ["oracle's images", "few test images", "bias²", "rest"]
-    assert parts[sources].sum(axis=1).to_numpy() == pytest.approx(
-        parts["mean squared error"].to_numpy()
-    )
-    variance = 1e4 * (0.7 * 0.3 - 0.4**2 / 12)  # mean of p (1 - p) for p uniform on 0.5 … 0.9
-    assert parts["oracle's images"].iloc[0] == pytest.approx(variance / 75, rel=0.05)
-    few = parts["few test images"]
-    assert few["5-fold"] == pytest.approx(variance / 25, rel=0.05)
-    assert few["hold-out"] == pytest.approx(variance / 5, rel=0.05)
-    assert parts.loc["5-fold", "bias²"] == pytest.approx(64, rel=0.1)
-    assert parts.loc["bootstrap", "rest"] == pytest.approx(36, abs=12)
-
-
 def test_biases_are_paired_t_tests_with_holms_correction():
     tables = [world(300, bias=b, seed=s, method=f"m{s}") for s, b in enumerate((-3, 0, 0))]
     biases = estimates.biases(pd.concat(tables))
@@ -97,6 +81,22 @@ def test_means_maes_and_far_of_a_table_by_hand():
     )  # two tasks: Student's quantile
     cells = estimates.wide(estimates.maes(table))
     assert cells.loc[("d", "m"), "5-fold"] == "8.0 ± 50.8" and "bootstrap" not in cells
+
+
+def test_findings_are_symbols_of_each_data_set_here_and_as_printed():
+    table = pd.concat(
+        [
+            world(2000, bias=-20, dataset="low", method="A"),
+            world(2000, bias=20, dataset="high", method="A"),
+            world(2000, dataset="low", method="B"),
+        ]
+    )
+    symbols = estimates.findings(table)
+    assert list(symbols.loc[("A", "here")]) == ["0 0", "+ −", "+ −", "+ +", "− −"]
+    assert symbols.loc[("B", "here"), "leave-one-out is low"] == "0"
+    maml = symbols.loc[("MAML", "printed")]
+    assert list(maml) == ["+ + +"] * 3 + ["· + ·", "· · ·"]
+    assert list(symbols.index.get_level_values(0))[:2] == ["A", "B"]
 
 
 @pytest.mark.parametrize("table", [1, 2, 3, 4, 5])
@@ -153,7 +153,7 @@ def test_sweeps_have_what_exists_and_no_more():
     )
     assert (one_shot[["hold-out", "5-fold", "leave-one-out"]] == 0).all(axis=None)
     assert set(estimates.curve(shots, "shots")["estimator"]) == {*ESTIMATORS, FRESH}
-    folds = estimates.by_folds("glyphs/hebrew", METHODS[:1], [2, 25], tasks=4)
+    folds = estimates.collect(["glyphs/hebrew"], METHODS[:1], names=["2-fold", "25-fold"], tasks=4)
     assert {"2-fold", "25-fold"} <= set(folds)
     ways = estimates.by_ways("glyphs/hebrew", METHODS[:1], [2, 6], 6, tasks=4)
     assert ways.groupby("ways")["leave-one-out, refilled"].count().to_dict() == {2: 4, 6: 0}

@@ -31,6 +31,18 @@ from ..reported import each
 HALVES = ("even queries", "odd queries")  # of each class, so that both are balanced
 KEYS = ["dataset", "method"]
 SHAPE = {"ways": 5, "shots": 5, "queries": 15, "tasks": 600}  # of tasks, by default
+FINDINGS = (
+    "5-fold is best",
+    "leave-one-out is low",
+    "bootstrap is low",
+    "5-fold is far off",
+    "fresh is far off",
+)
+SIGNS = {
+    1: "+",
+    0: "0",
+    -1: "−",
+}
 NETWORKS = "trained:evaluators/"  # those that are trained as the paper has them
 
 
@@ -110,7 +122,8 @@ def _estimates(
 ):
     """The accuracies of `collect`, or None if not all results are kept."""
     if run.slow:
-        sampled, new = sampled[:image_tasks], new[:image_tasks]
+        sampled = sampled[:image_tasks]
+        new = new[:image_tasks]
     options = dict(rounds=rounds, seed=seed, stored=stored and run.slow)
     table = resampled.run(run, sampled, [ORACLE, *names], **options)
     on_new = resampled.run(run, new, [ORACLE], **options)
@@ -205,38 +218,6 @@ def reported(number: int, level: float = 0.95, **shape: int) -> pd.DataFrame:
     return each(cells)
 
 
-def by_normalisation(
-    dataset: str,
-    backbone: str,
-    *,
-    image_tasks: int = 100,
-    stored: bool = False,
-    level: float = 0.95,
-    seed: int = 0,
-    **shape: int,
-) -> pd.DataFrame | None:
-    """MAML with the batch statistics of the support, and of the queries as released code has it.
-
-    Returns
-    -------
-    DataFrame or None
-        By statistics: mean accuracy by the oracle and by leave-one-out, with closed intervals, as
-        text. None if results are not kept and ``stored``.
-    """
-    source = evaluation.load_source(dataset)
-    tasks = draw(source, seed=seed, **SHAPE | shape)[0]
-    rows = {}
-    for name, transductive in (("the support", False), ("the queries", True)):
-        run = evaluation.ready(source, backbone, "maml", transductive=transductive)
-        table = resampled.run(run, tasks[:image_tasks], [ORACLE, "leave-one-out"], stored=stored)
-        if table is None:
-            return None
-        rows[name] = (100 * table).apply(
-            lambda accuracy: str(stats.closed_interval(accuracy, level))
-        )
-    return pd.DataFrame(rows).T.rename_axis("statistics of")
-
-
 def by_shots(dataset: str, methods: Sequence[str], shots: Sequence[int], **options) -> pd.DataFrame:
     """`collect` at each number of shots, in a column ``shots`` (Figure 3).
 
@@ -247,11 +228,6 @@ def by_shots(dataset: str, methods: Sequence[str], shots: Sequence[int], **optio
         names = [n for n in ESTIMATORS if s > 1 or n != "bootstrap"]
         tables.append(collect([dataset], methods, shots=s, names=names, **options).assign(shots=s))
     return pd.concat(tables, ignore_index=True)
-
-
-def by_folds(dataset: str, methods: Sequence[str], folds: Sequence[int], **options) -> pd.DataFrame:
-    """`collect` with cross-validation of each number of folds (Figure 7, left)."""
-    return collect([dataset], methods, names=[f"{k}-fold" for k in folds], **options)
 
 
 def by_ways(
@@ -293,14 +269,14 @@ def means(table: pd.DataFrame, level: float = 0.95) -> pd.DataFrame:
     """Table 1: dataset, method, estimator (the oracle too), mean and half_width of the closed
     interval, tasks."""
     long = table.melt([*KEYS, "task"], var_name="estimator", value_name="accuracy")
-    return _by(long, "accuracy", stats.closed_interval, level)
+    return _by(long, "accuracy", level)
 
 
 def maes(table: pd.DataFrame, level: float = 0.95) -> pd.DataFrame:
     """Tables 2 and 3: dataset, method, estimator, mean absolute error (``mae``), half_width of its
     closed interval."""
     long = errors(table).eval("size = abs(error)")
-    return _by(long, "size", stats.closed_interval, level).rename(columns={"mean": "mae"})
+    return _by(long, "size", level).rename(columns={"mean": "mae"})
 
 
 def share_far_off(table: pd.DataFrame, points: float = 10, level: float = 0.95) -> pd.DataFrame:
@@ -308,13 +284,13 @@ def share_far_off(table: pd.DataFrame, points: float = 10, level: float = 0.95) 
     closed interval."""
     long = errors(table)
     long["far"] = 100.0 * (long["error"].abs() > points)
-    return _by(long, "far", stats.closed_interval, level)
+    return _by(long, "far", level)
 
 
-def _by(long, column, interval, level):
+def _by(long, column, level):
     rows = []
     for key, part in long.groupby([*KEYS, "estimator"], sort=False):
-        r = interval(part[column], level)
+        r = stats.closed_interval(part[column], level)
         rows.append((*key, r.mean, r.half_width, r.n_tasks))
     return pd.DataFrame(rows, columns=[*KEYS, "estimator", "mean", "half_width", "tasks"])
 
@@ -385,85 +361,50 @@ def differences(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def findings(table: pd.DataFrame, points: float = 10, level: float = 0.95) -> pd.DataFrame:
-    """The paper's findings, and in how many settings (data set and method) each holds, there and
-    here.
+    """The paper's findings by method, here and as printed, a symbol per data set.
 
-    Printed numbers are compared as they stand; here verdicts are paired and Holm-corrected.
+    Here, differences are paired and Holm-corrected, and shares of tasks have their intervals: '+'
+    the finding holds, '−' its contrary does, '0' neither is significant. Printed numbers are
+    compared as they stand; '·' where nothing is printed.
     """
-    rivals, bias = error_differences(table, level=level), biases(table, level=level)
-    far_off = share_far_off(table, points, level).set_index("estimator")
-    theirs = printed(1).pivot(index=KEYS, columns="estimator", values="mean")
-    settings = len(table[KEYS].drop_duplicates())
-    rows = {
-        "5-fold has the lowest mean absolute error": (
-            f"{_lowest_by_5_fold(printed(2))} of {len(theirs)}",
-            f"{_lowest_by_5_fold(maes(table, level))} of {settings}; of {len(rivals)} paired "
-            f"comparisons {(rivals['verdict'] == 1).sum()} for it, "
-            f"{(rivals['verdict'] == -1).sum()} against it",
-        )
-    }
-    for name in ("leave-one-out", "bootstrap"):
-        below = bias.loc[bias["estimator"] == name, "verdict"] == -1
-        rows[f"{name} underestimates"] = (
-            f"{(theirs[name] < theirs[ORACLE]).sum()} of {len(theirs)}",
-            f"{below.sum()} of {settings}",
-        )
-    for name, said_there in (("5-fold", "yes, says the prose"), (FRESH, "—")):
-        share = far_off.loc[[name]]
-        most_tasks = share["mean"] - share["half_width"] > 50
-        rows[f"{name} is off by more than {points:g} points in most tasks"] = (
-            said_there,
-            f"{most_tasks.sum()} of {settings}; {share['mean'].min():.0f} to "
-            f"{share['mean'].max():.0f} % of tasks",
-        )
-    return pd.DataFrame(rows, index=["printed", "here"]).T.rename_axis("finding")
+    best = by_estimator(error_differences(table, level=level), "verdict").min(axis=1)
+    bias = by_estimator(biases(table, level=level), "verdict")
+    share = share_far_off(table, points, level)
+    excess = share["mean"] - 50
+    verdict = np.sign(excess).where(excess.abs() > share["half_width"], 0)
+    most = by_estimator(share.assign(verdict=verdict), "verdict")
+    cells = {"here": _symbols(best, -bias, most["5-fold"], most[FRESH])}
+
+    errors_there = by_estimator(printed(2), "mae")
+    means_there = by_estimator(printed(1), "mean")
+    best = (errors_there.idxmin(axis=1) == "5-fold").map({True: 1, False: -1})
+    # Nothing is printed of single tasks, but one sentence about one data set.
+    prose = best.index.to_frame()["dataset"].map({"miniImageNet": 1})
+    bias = np.sign(means_there.sub(means_there[ORACLE], axis=0))
+    cells["printed"] = _symbols(best, -bias, prose, prose * np.nan)
+    methods = cells["here"].index
+    both = pd.concat(cells).swaplevel().sort_index(level=1)
+    return both.loc[methods.union(cells["printed"].index, sort=False)]
 
 
-def _lowest_by_5_fold(errors):
-    """In how many settings 5-fold has the lowest mean absolute error of the estimators."""
-    errors = errors[errors["estimator"] != FRESH]
-    lowest = errors.loc[errors.groupby(KEYS)["mae"].idxmin(), "estimator"]
-    return (lowest == "5-fold").sum()
+def _symbols(best, too_low, far_off, fresh_far_off):
+    """Verdicts by data set and method as text by method, a symbol per data set."""
+    columns = [
+        best,
+        too_low["leave-one-out"],
+        too_low["bootstrap"],
+        far_off,
+        fresh_far_off,
+    ]
+    symbols = pd.concat(columns, axis=1, keys=FINDINGS).map(lambda sign: SIGNS.get(sign, "·"))
+    return symbols.groupby(level="method", sort=False).agg(" ".join)
 
 
-def parts(
-    table: pd.DataFrame, support: int, query: int, names: Sequence[str] = ESTIMATORS
-) -> pd.DataFrame:
-    """Parts of the mean squared error of estimators, in squared points; mean over the settings.
-
-    Fresh and oracle test the same model on images drawn alike, so their mean squared difference is
-    the sum of two variances, one for n fresh images and one for m of the oracle, in the ratio m :
-    n. So each is known without a model. The oracle's is in the error of every estimator. Fresh
-    images' is what n tests of the true accuracy would add.
-
-    Parameters
-    ----------
-    table : DataFrame
-        Of `collect`, with one number of shots for all classes.
-    support, query : int
-        n and m, images per task.
-
-    Returns
-    -------
-    DataFrame
-        A row per estimator: mean squared error; the parts ``oracle's images``, ``few test images``
-        (n of them; n/5 for hold-out), ``bias²`` and ``rest``, which may be negative: smaller
-        training sets, folds that share images.
-    """
-    rows = []
-    for (_, group), name in product(table.groupby(KEYS, sort=False), names):
-        noise = ((group[FRESH] - group[ORACLE]) ** 2).mean() / (support + query)
-        error = group[name] - group[ORACLE]
-        total = (error**2).mean()
-        row = {
-            "oracle's images": noise * support,
-            "few test images": noise * query * (5 if name == "hold-out" else 1),
-            # The square of a mean is too large by its variance.
-            "bias²": error.mean() ** 2 - error.var() / len(error),
-        }
-        row["rest"] = total - sum(row.values())
-        rows.append({"estimator": name, "mean squared error": total, **row})
-    return pd.DataFrame(rows).groupby("estimator", sort=False).mean()
+def by_estimator(table: pd.DataFrame, column: str) -> pd.DataFrame:
+    """The values of a column by data set and method, in their order, a column per estimator."""
+    rows = pd.MultiIndex.from_frame(table[KEYS].drop_duplicates())
+    wide = table.pivot(index=KEYS, columns="estimator", values=column)
+    return wide.reindex(index=rows, columns=table["estimator"].unique())
 
 
 def curve(table: pd.DataFrame, by: str) -> pd.DataFrame:
@@ -523,15 +464,12 @@ def rows(
         else [here, printed.assign(dataset=printed["dataset"] + ", as printed")]
     )
     table = pd.concat([t.rename(columns={"mae": "mean"}) for t in tables], ignore_index=True)
-    table = table[["dataset", "method", "estimator", "mean", "half_width"]]
     series = "estimator" if row == "method" else "method"
     return table.rename(columns={"dataset": "panel", row: "row", series: "series"})
 
 
-def wide(*tables: pd.DataFrame, digits: int = 1) -> pd.DataFrame:
-    """Tables of `means` or `maes` below each other, a column per estimator; a dash where there is
-    none."""
-    table = pd.concat(tables, ignore_index=True)
+def wide(table: pd.DataFrame, digits: int = 1) -> pd.DataFrame:
+    """A table of `means` or `maes` as text, a column per estimator; a dash where there is none."""
     value = table["mean"] if "mean" in table else table["mae"]
     return _laid_out(table, plus_minus(value, table["half_width"], f".{digits}f"))
 
@@ -553,10 +491,5 @@ def _laid_out(table, cell):
     if "tasks" in table and (few := table["tasks"] < table["tasks"].max()).any():
         count = " (" + table["tasks"].astype("Int64").astype(str) + " tasks)"
         table = table.assign(method=table["method"] + count.where(few, ""))
-    rows = pd.MultiIndex.from_frame(table[KEYS].drop_duplicates())
-    out = table.assign(cell=cell).pivot(index=KEYS, columns="estimator", values="cell")
-    return (
-        out.reindex(index=rows, columns=table["estimator"].unique())
-        .fillna("—")
-        .rename_axis(columns=None)
-    )
+    out = by_estimator(table.assign(cell=cell), "cell")
+    return out.fillna("—").rename_axis(columns=None)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import textwrap
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -12,46 +12,23 @@ from matplotlib.ticker import FixedLocator, MaxNLocator, NullLocator
 
 from fslbook.style import COLOURS, LINES, MARKERS
 
-from ..figures import LOOKS, plain_ticks
-
-if TYPE_CHECKING:
-    from fslcore.evaluation import Neighbours
+from ..figures import LOOKS, in_words, plain_ticks
 
 SHARP = 160  # dots per inch of the clouds of points, which would make a drawing of a megabyte
-
-
-def neighbours(probed: dict[str, Neighbours]) -> plt.Figure:
-    """Share of answers that change with the way of asking, one bar per learner
-    (`fslcore.evaluation.probe`)."""
-    ways = {
-        "alone": "one by one",
-        "order": "in another order",
-        "class": "beside their own class",
-    }
-    figure, ax = plt.subplots(figsize=(5.6, 2.8))
-    for i, ((name, shares), hatch) in enumerate(zip(probed.items(), ("", "//"))):
-        at = np.arange(len(ways)) + 0.4 * (i - (len(probed) - 1) / 2)
-        share = [100 * shares.changed[way] for way in ways]
-        bars = ax.barh(
-            at, share, 0.36, color=COLOURS[i], hatch=hatch, edgecolor="white", label=name
-        )
-        ax.bar_label(bars, [f"{s:.0f}" for s in share], padding=3, fontsize=9)
-    ax.set(
-        yticks=range(len(ways)),
-        yticklabels=list(ways.values()),
-        xlabel="answers that change (%)",
-    )
-    ax.set_xlim(0, max(10, 1.15 * ax.get_xlim()[1]))
-    ax.invert_yaxis()
-    ax.legend(title="statistics", fontsize=9)
-    return figure
+WIDTH = 4.8  # inches; type of 9 points is then 9 pixels high on a phone
+LEGEND = dict(
+    fontsize=9,
+    columnspacing=1,
+    handletextpad=0.4,
+)
 
 
 def assessment(table: pd.DataFrame) -> plt.Figure:
     """Each method's estimate with its interval, and the 5-fold estimate
     (`fslbook.estimation.assess.assess`)."""
     figure, ax = plt.subplots(figsize=(4.8, 1.4 + 0.4 * len(table)))
-    at, informed = np.arange(len(table)), (table["basis"] == "informed").to_numpy()
+    at = np.arange(len(table))
+    informed = (table["basis"] == "informed").to_numpy()
     ax.hlines(
         at,
         100 * table["low"],
@@ -161,16 +138,21 @@ def estimates(table: pd.DataFrame, names: list[str], title: str) -> plt.Figure:
     noise = np.random.default_rng(0).uniform(-1.5, 1.5, (2, len(table)))
     for ax, name in zip(axes.flat, names):
         ax.plot([0, 100], [0, 100], color="black", linewidth=1)
-        look = dict(s=10, alpha=0.4, color=LOOKS[name]["color"], rasterized=True)
-        ax.scatter(table["oracle"] + noise[0], table[name] + noise[1], **look)
+        ax.scatter(
+            table["oracle"] + noise[0],
+            table[name] + noise[1],
+            s=10,
+            alpha=0.4,
+            color=LOOKS[name]["color"],
+            rasterized=True,
+        )
         words = "no correlation"
         if (table[["oracle", name]].nunique() > 1).all():
             words = f"correlation {table['oracle'].corr(table[name]):.2f}"
-        ax.set(title=f"{name}: {words}", aspect="equal")
-    for ax in axes[:, 0]:
-        ax.set_ylabel("estimate (%)")
-    for ax in axes[1]:
-        ax.set_xlabel("oracle (%)")
+        ax.set(aspect="equal")
+        ax.set_title(f"{name}: {words}", fontsize=10)
+    figure.supylabel("estimate (%)", fontsize=12)
+    figure.supxlabel("oracle (%)", fontsize=12)
     figure.suptitle(title)
     return figure
 
@@ -189,7 +171,7 @@ def error_boxes(errors: pd.DataFrame, subject: str, rows: str = "method") -> plt
     """
     names = [n for n in LOOKS if n in set(errors["estimator"])]
     groups = errors[rows].nunique()
-    figure, ax = plt.subplots(figsize=(5.8, 1.2 + 0.24 * groups * len(names)))
+    figure, ax = plt.subplots(figsize=(WIDTH, 1.1 + 0.18 * groups * len(names)))
     sns.boxplot(
         errors.assign(size=errors["error"].abs()),
         x="size",
@@ -206,10 +188,79 @@ def error_boxes(errors: pd.DataFrame, subject: str, rows: str = "method") -> plt
     for i, box in enumerate(boxes):
         box.set_hatch(["", "//", "..", "xx", "--"][i // groups % 5])
     ax.axvline(10, color="black", linewidth=1)
-    ax.set(xlabel=f"absolute error, {subject} (points)", ylabel="")
-    handles, labels = ax.get_legend_handles_labels()
-    ax.legend(handles, labels, loc="lower center", bbox_to_anchor=(0.35, 1), ncols=3, fontsize=9)
+    ax.set_xlabel(f"absolute error, {subject} (points)", fontsize=9)
+    ax.set_ylabel("")
+    ax.tick_params(labelsize=9)
+    ax.legend(loc="lower center", bbox_to_anchor=(0.35, 1), ncols=3, **LEGEND)
     return figure
+
+
+def setting_forest(tables: dict[str, pd.DataFrame], xlabel: str) -> plt.Figure:
+    """Values by estimator, a row per data set and method, a panel per table on one common axis.
+
+    Parameters
+    ----------
+    tables : dict of DataFrame
+        By title: dataset, method, estimator, mean or mae, and half_width. The first has filled
+        marks, what a paper prints has hollow ones.
+    xlabel : str
+        Of all panels.
+    """
+    methods = list(pd.concat(tables)["method"].unique())
+    labels = ["", *methods] * max(table["dataset"].nunique() for table in tables.values())
+    figure, panels = plt.subplots(
+        1,
+        len(tables),
+        figsize=(WIDTH, 1.1 + 0.25 * len(labels)),
+        sharex=True,
+        sharey=True,
+        squeeze=False,
+        layout="constrained",
+    )
+    for ax, (title, table), face in zip(panels[0], tables.items(), (None, "white")):
+        _draw_settings(ax, table.rename(columns={"mae": "mean"}), methods, face)
+        ax.set_title(title, fontsize=10)
+        ax.tick_params(labelsize=9)
+        ax.grid(axis="y", visible=False)
+    ax.set_yticks(range(len(labels)), labels)
+    ax.set_ylim(len(labels) - 0.5, -0.5)
+    figure.supxlabel(xlabel, fontsize=9)
+    entries = panels[0, 0].get_legend_handles_labels()
+    figure.legend(*entries, loc="outside upper center", ncols=3, **LEGEND)
+    return figure
+
+
+def _draw_settings(ax: plt.Axes, table: pd.DataFrame, methods: list[str], face: str | None) -> None:
+    """One panel: below the name of each data set a row per method, estimators beside each other."""
+    sets = list(table["dataset"].unique())
+    rows = table["dataset"].map(sets.index) * (len(methods) + 1)
+    for row, dataset in zip(rows.unique(), sets):
+        ax.text(
+            0.01,
+            row,
+            in_words(dataset),
+            transform=ax.get_yaxis_transform(),
+            fontsize=9,
+            weight="bold",
+            va="center",
+            zorder=1.5,
+            backgroundcolor="white",
+            parse_math=False,
+        )
+    rows += 1 + table["method"].map(methods.index)
+    names = [name for name in LOOKS if name in set(table["estimator"])]
+    for i, name in enumerate(names):
+        part = table[table["estimator"] == name]
+        y = rows[part.index] + 0.7 * ((i + 0.5) / len(names) - 0.5)
+        look = LOOKS[name] | dict(linestyle="none", markersize=4, mfc=face, elinewidth=1)
+        ax.errorbar(
+            part["mean"],
+            y,
+            xerr=part["half_width"],
+            label=name,
+            **look,
+        )
+    ax.axvline(0, color="black", linewidth=1, zorder=1)
 
 
 def error_curves(curve: pd.DataFrame, by: str, panels: str = "method", log: str = "") -> plt.Figure:
@@ -231,7 +282,7 @@ def error_curves(curve: pd.DataFrame, by: str, panels: str = "method", log: str 
     figure, axes = plt.subplots(
         rows,
         2,
-        figsize=(6.4, 0.7 + 2.7 * rows),
+        figsize=(WIDTH, 0.9 + 2 * rows),
         sharex=True,
         sharey=True,
         squeeze=False,
@@ -258,7 +309,8 @@ def error_curves(curve: pd.DataFrame, by: str, panels: str = "method", log: str 
                     label=estimator,
                     **look,
                 )
-        ax.set_title(name)
+        ax.set_title(textwrap.fill(name, 24), fontsize=10)
+        ax.tick_params(labelsize=9)
         for letter, axis in (("x", ax.xaxis), ("y", ax.yaxis)):
             if letter in log:
                 ax.set(**{f"{letter}scale": "log"})
@@ -269,10 +321,10 @@ def error_curves(curve: pd.DataFrame, by: str, panels: str = "method", log: str 
         axes[0, 0].set_ylim(0, 1.05 * (curve["mae"] + curve["error"]).max())
     for ax in axes.flat[len(titles) :]:
         ax.set_visible(False)
-    figure.supxlabel(by, fontsize=12)
-    figure.supylabel("mean absolute error (points)", fontsize=12)
+    figure.supxlabel(by, fontsize=10)
+    figure.supylabel("mean absolute error (points)", fontsize=10)
     figure.legend(
-        *axes[0, 0].get_legend_handles_labels(), loc="outside upper center", ncols=3, fontsize=9
+        *axes[0, 0].get_legend_handles_labels(), loc="outside upper center", ncols=3, **LEGEND
     )
     return figure
 
@@ -331,10 +383,13 @@ def shot_panels(curves: pd.DataFrame) -> plt.Figure:
     for (dataset, panel, k, rule), part in curves.groupby(
         ["dataset", "panel", "ways", "rule"], sort=False
     ):
-        look, name = LOOKS[rule], rule
+        look = LOOKS[rule]
+        name = rule
         if by_ways:
-            mark, line = MARKERS[ways.index(k)], LINES[ways.index(k)]
-            look, name = look | dict(marker=mark, linestyle=line), f"{k} ways, {rule}"
+            mark = MARKERS[ways.index(k)]
+            line = LINES[ways.index(k)]
+            look = look | dict(marker=mark, linestyle=line)
+            name = f"{k} ways, {rule}"
         ax = axes[sets.index(dataset), panels.index(panel)]
         handles[name] = ax.errorbar(
             part["shots"], part["mean"], part["error"], markersize=5, linewidth=1.2, **look

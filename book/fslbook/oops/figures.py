@@ -125,10 +125,10 @@ def paired_scatter(a: ndarray, b: ndarray, names: tuple[str, str], dataset: str)
     return figure
 
 
-def verdict_tiles(tables: dict[str, pd.DataFrame]) -> plt.Figure:
+def verdict_tiles(tables: dict[str, pd.DataFrame], width: float = 6.8) -> plt.Figure:
     """Verdicts as tiles, a panel per table of symbols such as '+ 0 +' (`benchmark.symbols`)."""
     height = 0.25 * max(map(len, tables.values())) + 1.6
-    figure, panels = plt.subplots(1, len(tables), figsize=(6.8, height), squeeze=False)
+    figure, panels = plt.subplots(1, len(tables), figsize=(width, height), squeeze=False)
     for ax, (title, table) in zip(panels[0], tables.items()):
         for (row, column), symbols in np.ndenumerate(table):
             _tiles(ax, row, column, symbols.split())

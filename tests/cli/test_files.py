@@ -153,7 +153,7 @@ def test_what_a_killed_process_left_of_a_file_goes_with_the_next_write(tmp_path,
         f"{gone}-{host}.x.csv",
         f".{gone}.x.csv",
         f".a{gone}-{host}.x.csv",
-        f".1-{host}.x.csv",
+        f".1-{host}-3.x.csv",
         f".{gone}-00000001.x.csv",
     ]
     for name in stale + remaining:

@@ -77,7 +77,7 @@ ROOMS = {
     "cli": (
         "fslcore/cli",
         "tests/cli tests/report/test_command.py tests/report/test_printed_figures.py tests/tools/test_copies.py"
-        " tests/tools/test_fetch.py",
+        " tests/tools/test_fetch.py tests/evaluation/test_shards.py",
     ),
     "fslbook": (
         "book/fslbook",

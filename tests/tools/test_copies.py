@@ -321,14 +321,17 @@ def test_blocks_agree_with_all_pairs_at_once(monkeypatch, tmp_path):
     pd.testing.assert_frame_equal(in_blocks.pairs, copies.pairs)
 
 
+SPLITS = ["novel", "base", "validation"]
+
+
 def test_copies_across_splits_are_counted_apart(monkeypatch, folder):
     load = datasets.load
     monkeypatch.setattr(
         search, "load", lambda spec, split, size: load(spec, size=size)
     )  # the same images twice
-    copies = near_copies.find(folder, by="hash", bits=0, splits=["novel", "base"], size=28)
+    copies = near_copies.find(folder, by="hash", bits=0, splits=SPLITS, size=28)
     assert copies.pairs.loc["the threshold", "across splits"] >= 29
-    assert copies.images["split"].tolist() == ["novel"] * 29 + ["base"] * 29
+    assert copies.images["split"].tolist() == np.repeat(SPLITS, 29).tolist()
 
 
 def test_the_command_writes_groups_that_evaluate_keeps_apart(folder, tmp_path, capsys):

@@ -1,4 +1,4 @@
-"""Build the data of the longer exercises, ``*.csv`` and two recordings, ``*.jsonl``, from records that ship.
+"""Build the data of the longer exercises, tables, two recordings and ``answers.yml``, from records that ship.
 
     python data/course/build.py
 
@@ -11,9 +11,11 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import yaml
+from scipy.stats import norm
 
 from fslbook.beyond import leaderboards, runs
-from fslcore import recorder
+from fslcore import recorder, stats
 from fslcore.evaluation import load_source
 from fslcore.paths import DATA, replace_file
 
@@ -173,13 +175,180 @@ TABLES = {
 }
 
 
+def answers(folder):
+    """By exercise: what `fslbook.beyond.course.check` asks for, the right value, and what usual mistakes give."""
+
+    def table(name):
+        return pd.read_csv(folder / f"{name}.csv")
+
+    def selected(dataset, by):
+        by_learner = table("networks").query("dataset == @dataset").groupby("learner")
+        return by_learner.apply(
+            lambda of: of["test"][of[by].idxmax()] - of["test"].mean(), include_groups=False
+        ).mean()
+
+    record = recorder.load([folder / f"{name}.jsonl" for name in ("r2d2", "protonet")])
+    first, second = (100.0 * record.correct[name] for name in ("r2d2", "protonet"))
+    three = stats.three_intervals(
+        first - second,
+        record.support["r2d2"],
+        record.query["r2d2"],
+        record.classes,
+        bounds=(-100, 100),
+    )
+    alone = [stats.closed_interval(right.mean(axis=1)).half_width for right in (first, second)]
+
+    known = table("one-support").query("kind == 'known'")
+    fitted, rest = known[: len(known) // 2], known[len(known) // 2 :]
+    line = np.polyfit(fitted["leave-one-out"], fitted["accuracy"], 1)
+
+    def reach(tasks):
+        return abs(tasks["accuracy"] - np.polyval(line, tasks["leave-one-out"]))
+
+    worst_class = table("trap").groupby("dataset")[["random", "biased"]].mean()
+    gap = worst_class["random"] - worst_class["biased"]
+    lost = 100 * gap / worst_class["random"]
+
+    review = table("review").pivot(index=["dataset", "task"], columns="learner", values="accuracy")
+    sets = [of for _, of in review.groupby("dataset")]
+    others = ("ProtoNet", "R2D2")
+    leads = [stats.paired_interval(of["Baseline"], of[other]) for of in sets for other in others]
+    closed = [{name: stats.closed_interval(of[name]) for name in of} for of in sets]
+    ahead = np.array([lead.mean > 0 for lead in leads])
+    p_values = np.array([lead.p_value for lead in leads])
+    apart = [
+        stats.overlap_conclusion(of["Baseline"], of[other]) == 1
+        for of in closed
+        for other in others
+    ]
+
+    laboratories = table("two-laboratories")
+    difference = laboratories["reproduced"] - laboratories["reported"]
+    weight = 1 / laboratories.groupby("method")["method"].transform("size")
+
+    spread = table("fine-tuned")["accuracy"].std()
+
+    def tasks(half_width, quantile):
+        return (quantile * spread / half_width) ** 2
+
+    two_sided = norm.isf(0.025)
+    return {
+        "networks": {
+            "asked": "the gain of the run that validation selects over the mean of the five runs, on coloured/hebrew, "
+            "in points, averaged over the learners",
+            "right": selected("coloured/hebrew", "validation"),
+            "within": 0.06,
+            "because": "Validation is on other scripts, so this gain is honest.",
+            "mistakes": {
+                "the gain of the best run by the test, which selects a network by its test results": selected(
+                    "coloured/hebrew", "test"
+                ),
+                "the gain on clip art": selected("clipart", "validation"),
+            },
+        },
+        "claim": {
+            "asked": "the 95 % half-width of R2D2 minus ProtoNet for new classes, in points",
+            "right": three.classes.half_width,
+            "within": 0.06,
+            "because": "The sentence is about letters that were not tested, so it needs this one.",
+            "mistakes": {
+                "the closed half-width, which applies to other tasks from these images": three.closed.half_width,
+                "the half-width for new images of these letters": three.images.half_width,
+                "the sum of two closed half-widths, which ignores that the tasks are the same": sum(
+                    alone
+                ),
+            },
+        },
+        "one-task": {
+            "asked": "the half-width that covers 90 % of tasks around the line through leave-one-out, in points",
+            "right": stats.conformal_quantile(reach(rest), 0.9),
+            "within": 0.15,
+            "because": "It comes from tasks that the line was not fitted to.",
+            "mistakes": {
+                "a half-width from the tasks of the fit, which is optimistic": stats.conformal_quantile(
+                    reach(fitted), 0.9
+                ),
+                "the mean absolute error, which many tasks exceed": reach(rest).mean(),
+                "the half-width around leave-one-out itself, without a line": stats.conformal_quantile(
+                    abs(rest["accuracy"] - rest["leave-one-out"]), 0.9
+                ),
+            },
+        },
+        "trap": {
+            "asked": "the share of wAcc-R that is lost on clip art, in percent",
+            "right": lost["clipart"],
+            "within": 0.6,
+            "because": "A gap cannot exceed wAcc-R, so shares can be compared where gaps cannot.",
+            "mistakes": {
+                "the gap in points, which is not divided by wAcc-R": gap["clipart"],
+                "the share on icons": lost["icons"],
+                "the gap divided by wAcc-A": 100
+                * gap["clipart"]
+                / worst_class["biased"]["clipart"],
+            },
+        },
+        "review": {
+            "asked": "the number of Baseline's leads that are significant at the 5 % level, paired, by Holm",
+            "right": int((ahead & (stats.holm(p_values) < 0.05)).sum()),
+            "within": 0.1,
+            "because": "They apply to these images, since closed tasks use each image many times.",
+            "mistakes": {
+                "the number without a correction for six tests": int(
+                    (ahead & (p_values < 0.05)).sum()
+                ),
+                "the number of leads whose two intervals do not overlap": int(sum(apart)),
+                "the number of leads": int(ahead.sum()),
+            },
+        },
+        "laboratories": {
+            "asked": "the root mean square of reproduced minus reported, in points, each method with the same weight",
+            "right": np.sqrt(np.average(difference**2, weights=weight)),
+            "within": 0.03,
+            "because": "One method with many rows does not decide it.",
+            "mistakes": {
+                "the root mean square over rows, in which a method with many rows counts more": np.sqrt(
+                    np.mean(difference**2)
+                ),
+                "the mean absolute difference": abs(difference).mean(),
+                "the standard deviation, which leaves out the mean difference": difference.std(),
+            },
+        },
+        "cost": {
+            "asked": "the number of tasks that a 95 % interval of ± 0.5 points requires for FT",
+            "right": tasks(0.5, two_sided),
+            "within": 5,
+            "because": "Four times as many would halve the interval again, for these images only.",
+            "mistakes": {
+                "the number for a standard error of 0.5 points": tasks(0.5, 1),
+                "the number for an interval whose whole length is 0.5 points": tasks(
+                    0.25, two_sided
+                ),
+                "the number for a 90 % interval, by the one-sided quantile of 1.64": tasks(
+                    0.5, norm.isf(0.05)
+                ),
+            },
+        },
+    }
+
+
+def as_written(question):
+    """A question whose values have as many digits as its tolerance can tell apart."""
+    values = {"right": question["right"]} | question["mistakes"]
+    rounded = {name: float(f"{value:.4g}") for name, value in values.items()}
+    right = rounded.pop("right")
+    return question | {"right": right, "mistakes": {k: v for k, v in rounded.items() if v != right}}
+
+
 def build(folder):
     """All files, and their digests in SHA256SUMS."""
     for name, table_of in TABLES.items():
         text = table_of().to_csv(index=False, lineterminator="\n")
         replace_file(folder / f"{name}.csv", lambda part, text=text: part.write_text(text, "utf-8"))
     write_recordings(folder)
-    files = sorted([*folder.glob("*.csv"), *folder.glob("*.jsonl")])
+    questions = {name: as_written(question) for name, question in answers(folder).items()}
+    text = yaml.safe_dump(questions, sort_keys=False, allow_unicode=True, width=100)
+    replace_file(folder / "answers.yml", lambda part: part.write_text(text, "utf-8"))
+    files = sorted([*folder.glob("*.csv"), *folder.glob("*.jsonl"), folder / "answers.yml"])
     sums = "".join(
         f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {path.name}\n" for path in files
     )

@@ -8,6 +8,7 @@ import pytest
 import yaml
 
 from fslbook.beyond import course
+from fslcore.errors import InputError
 from fslcore.paths import DATA
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -37,7 +38,9 @@ def test_the_script_makes_the_files_that_ship(build, tmp_path):
 
 
 def test_files_are_those_that_were_made_and_small():
-    files = {path.name: path for path in HOME.iterdir() if path.suffix in (".csv", ".jsonl")}
+    files = {
+        path.name: path for path in HOME.iterdir() if path.suffix in (".csv", ".jsonl", ".yml")
+    }
     assert {
         name: hashlib.sha256(path.read_bytes()).hexdigest() for name, path in files.items()
     } == digests()
@@ -61,6 +64,32 @@ def test_rows_of_one_task_go_together():
     assert (record.support[first] == record.support[second]).all() and (
         record.query[first] == record.query[second]
     ).all()
+
+
+QUESTIONS = yaml.safe_load((HOME / "answers.yml").read_text("utf-8"))
+
+
+@pytest.mark.parametrize("name", QUESTIONS)
+def test_answers_are_checked_and_usual_mistakes_named(name):
+    question = QUESTIONS[name]
+    assert question["asked"] in course.check(name, ...)
+    assert str(question["right"]) not in course.check(name, ...)
+    assert course.check(name, question["right"] + 0.9 * question["within"]).startswith("Right")
+    for mistake, value in question["mistakes"].items():
+        assert f"Wrong: {value:g} is {mistake}" in course.check(name, value)
+    assert "not a usual mistake" in course.check(name, -1e6)
+    assert f'course.check("{name}", ...)' in (ROOT / "notebooks" / "exercises.md").read_text(
+        "utf-8"
+    )
+
+
+@pytest.mark.parametrize(
+    "question, message",
+    [(("claim", "two"), "answer = two; a number"), (("claims", 2), "exercise = claims; .*claim")],
+)
+def test_what_is_no_answer_gets_one_line(question, message):
+    with pytest.raises(InputError, match=message):
+        course.check(*question)
 
 
 def test_every_part_of_the_book_has_slides_and_an_exercise():

@@ -141,7 +141,7 @@ def growth_curves(machine: dict, by: str) -> plt.Figure:
 def ratio_bars(machine: dict) -> plt.Figure:
     """All ratios on one logarithmic axis; a black line marks the aim."""
     rows = machine["ratios"][::-1]
-    figure, ax = plt.subplots(figsize=(6.2, 0.26 * len(rows) + 1.1), layout="constrained")
+    figure, ax = plt.subplots(figsize=(4.9, 0.26 * len(rows) + 1.3), layout="constrained")
     for at, row in enumerate(rows):
         colour = COLOURS[list(SUBJECTS).index(row["subject"])]
         ax.barh(at, row["ratio"] - 1, left=1, color=colour)
@@ -159,7 +159,7 @@ def ratio_bars(machine: dict) -> plt.Figure:
     patches = [
         Patch(color=colour, label=subject) for colour, subject in zip(COLOURS, SUBJECTS.values())
     ]
-    figure.legend(handles=patches, loc="outside lower center", ncols=len(patches), fontsize=9)
+    figure.legend(handles=patches, loc="outside lower center", ncols=2, fontsize=9)
     return figure
 
 

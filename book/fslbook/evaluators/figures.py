@@ -106,7 +106,7 @@ def task_intervals(table: pd.DataFrame) -> plt.Figure:
         "middle", ignore_index=True
     )
     inside = (table["low"] <= table["truth"]) & (table["truth"] <= table["high"])
-    figure, ax = plt.subplots(figsize=(6.8, 3.8))
+    figure, ax = plt.subplots(figsize=(4.6, 3.4))
     ends = 100 * table["low"], 100 * table["high"]
     ax.vlines(table.index, *ends, color=COLOURS[0], alpha=0.5, linewidth=3, label="interval")
     for mine, mark, size, colour, name in (
@@ -123,7 +123,7 @@ def task_intervals(table: pd.DataFrame) -> plt.Figure:
         )
     ax.set(xlabel="task, by estimate", ylabel="accuracy (%)", ylim=(0, 102))
     ax.set_title(f"{inside.sum()} of {len(table)} inside")
-    ax.legend(loc="lower right", ncols=3, fontsize=10)
+    ax.legend(loc="lower right", ncols=3, fontsize=9, columnspacing=1)
     return figure
 
 

@@ -410,7 +410,7 @@ def rank_diagram(
     bars = [group for group in groups if len(group) > 1]
     half = -(-len(ranks) // 2)
     first_name = 1.15 + RANK_STEP * len(bars)  # inches below the axis
-    figure, ax = plt.subplots(figsize=(6.4, 0.9 + first_name + NAME_STEP * half))
+    figure, ax = plt.subplots(figsize=(5.2, 0.9 + first_name + NAME_STEP * half))
     ax.set(
         xlim=(1.0, float(max(len(ranks), 2))),
         ylim=(-(first_name - 0.65 + NAME_STEP * half), 0.7),

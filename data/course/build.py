@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import yaml
-from scipy.stats import norm
+from scipy.stats import norm, t
 
 from fslbook.beyond import leaderboards, runs
 from fslcore import recorder, stats
@@ -331,6 +331,111 @@ def answers(folder):
     }
 
 
+def answers_of_chapters():
+    """The same for exercises at the end of chapters, which need no data."""
+    normal = norm.isf(0.025)
+    student = t.isf(0.025, 2)  # of three runs
+
+    def asked(what, right, within, because, *mistakes):
+        values = {"right": right, "within": within, "because": because}
+        return {"asked": what, **values, "mistakes": dict(mistakes)}
+
+    return {
+        "primer": asked(
+            "the half-width of the 95 % interval of the first mean, in points",
+            normal * 10.2 / 600**0.5,
+            0.02,
+            "± 10.2 is the standard deviation of tasks.",
+            ("the standard error, without the quantile 1.96", 10.2 / 600**0.5),
+            ("the standard deviation, which describes single tasks", 10.2),
+        ),
+        "closed-vs-open": asked(
+            "the number of closed tasks with 15 queries per class at which both are equally wide",
+            20_000 / (5 * (5 + 15)),
+            1,
+            "So many open tasks use up the images.",
+            ("the number with one query per class", 20_000 / (5 * (5 + 1))),
+            ("the number if only queries used images", 20_000 / (5 * 15)),
+        ),
+        "comparing-methods": asked(
+            "the paired half-width relative to that of one method",
+            (2 * (1 - 0.675)) ** 0.5,
+            0.006,
+            "The covariance is subtracted twice.",
+            ("the factor of the variance, not of the half-width", 2 * (1 - 0.675)),
+            ("the factor without the 2: two variances add", (1 - 0.675) ** 0.5),
+            ("the factor of unpaired runs", 2**0.5),
+        ),
+        "three-runs": asked(
+            "the half-width for new runs, in points",
+            student * 2 / 3**0.5,
+            0.04,
+            "With two degrees of freedom the quantile is 4.30.",
+            ("what the normal quantile gives, too narrow for three runs", normal * 2 / 3**0.5),
+            ("the half-width for a single fourth run", student * 2 * (4 / 3) ** 0.5),
+            ("the standard error, without a quantile", 2 / 3**0.5),
+        ),
+        "planning": asked(
+            "the true difference that it detects in 80 of 100 cases, in points",
+            1.2 / normal * (normal + norm.isf(0.2)),
+            0.03,
+            "The standard error counts 2.8 times: 1.96 for the test, 0.84 for the power.",
+            ("the half-width, which a study detects in half of the cases", 1.2),
+            ("the standard error", 1.2 / normal),
+            ("2.8 half-widths, in place of standard errors", 1.2 * (normal + norm.isf(0.2))),
+        ),
+        "estimators": asked(
+            "the mean error of a test on 25 fresh images, in points",
+            100 * (2 / np.pi * 0.09 / 25) ** 0.5,
+            0.06,
+            "It is sampling error alone.",
+            (
+                "the mean error against an oracle of 75 queries",
+                100 * (2 / np.pi * 0.09 * (1 / 25 + 1 / 75)) ** 0.5,
+            ),
+            (
+                "the standard error; the mean absolute error is 0.8 times that",
+                100 * (0.09 / 25) ** 0.5,
+            ),
+        ),
+        "selection": asked(
+            "by how much the better of the two seems to exceed 80 % on average, in points",
+            100 * (0.16 / 75 / np.pi) ** 0.5,
+            0.06,
+            "All of it is chance.",
+            ("the standard deviation of one measured accuracy", 100 * (0.16 / 75) ** 0.5),
+            ("the standard deviation of the difference of the two", 100 * (2 * 0.16 / 75) ** 0.5),
+        ),
+        "sizing-tasks": asked(
+            "Q*",
+            (5 * 18**2 / 8**2) ** 0.5,
+            0.06,
+            "The curve is flat around it.",
+            ("the square of Q*", 5 * 18**2 / 8**2),
+            ("Q* without the shots", 18 / 8),
+        ),
+        "same-support": asked(
+            "the factor that takes the place of 1/R for 100 supports",
+            1 / 100 + 8 / 8,
+            0.004,
+            "The pool is so small that the supports resemble each other.",
+            ("1/R itself, which is for a pool without end", 1 / 100),
+            ("the factor for ten supports", 1 / 10 + 8 / 8),
+        ),
+        "informed": asked(
+            "the mean absolute error with 75 images, in points",
+            100 * (2 * 0.21 / 75 / np.pi) ** 0.5,
+            0.06,
+            "No estimator can do better on such queries.",
+            ("the mean absolute error with 300 images", 100 * (2 * 0.21 / 300 / np.pi) ** 0.5),
+            (
+                "the standard error; the mean absolute error is 0.8 times that",
+                100 * (0.21 / 75) ** 0.5,
+            ),
+        ),
+    }
+
+
 def as_written(question):
     """A question whose values have as many digits as its tolerance can tell apart."""
     values = {"right": question["right"]} | question["mistakes"]
@@ -345,7 +450,8 @@ def build(folder):
         text = table_of().to_csv(index=False, lineterminator="\n")
         replace_file(folder / f"{name}.csv", lambda part, text=text: part.write_text(text, "utf-8"))
     write_recordings(folder)
-    questions = {name: as_written(question) for name, question in answers(folder).items()}
+    every = answers(folder) | answers_of_chapters()
+    questions = {name: as_written(question) for name, question in every.items()}
     text = yaml.safe_dump(questions, sort_keys=False, allow_unicode=True, width=100)
     replace_file(folder / "answers.yml", lambda part: part.write_text(text, "utf-8"))
     files = sorted([*folder.glob("*.csv"), *folder.glob("*.jsonl"), folder / "answers.yml"])

@@ -28,7 +28,7 @@ def check(exercise: str, answer: float) -> str:
     exercise : str
         A key of ``data/course/answers.yml``.
     answer : float
-        ``...`` to be told what is asked.
+        Or ``...``, which returns what is asked.
 
     Raises
     ------

@@ -8,7 +8,7 @@ BIN := .venv/bin
 ONE_THREAD := OMP_NUM_THREADS=1 MALLOC_MMAP_MAX_=0 MALLOC_TRIM_THRESHOLD_=4294967296
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: book check paper pdf test test-all cluster-test rerun rehearsal bench mutants captions clean
+.PHONY: book check paper pdf test test-all cluster-test rerun rehearsal bench measure mutants captions clean
 
 # $(call need,TARGET,COMMAND,WORDS): if the command fails, the target ends with these words before anything is installed.
 GOALS := $(or $(MAKECMDGOALS),book)
@@ -48,7 +48,7 @@ test: .venv/ready
 test-all: .venv/ready
 	$(PYTEST)
 
-# For everyday work, in less than a minute: layout, likely bugs, contracts, types, spelling, budgets and the quickest tests.
+# For everyday work, in less than a minute: layout, likely bugs, contracts, types, spelling and the quickest tests.
 check: .venv/ready
 	$(BIN)/pre-commit run --all-files
 
@@ -66,6 +66,10 @@ rehearsal: .venv/ready .venv/captions
 
 bench: .venv/ready
 	$(BIN)/python benchmarks/bench.py
+
+# How large and how readable the code is, room by room; nothing fails by it.
+measure: .venv/ready
+	$(BIN)/python benchmarks/measure.py
 
 # Single faults, and the share that the tests see: seconds each, so with a room and a sample. Not part of the tests.
 mutants: .venv/ready _build/mutmut/ready

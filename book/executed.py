@@ -109,6 +109,21 @@ def glued(path):
     return values
 
 
+def wordings(path: Path) -> list[dict]:
+    """The words that depend on numbers in an executed notebook, with these numbers (`fslbook.cells`)."""
+    outputs = [
+        output
+        for cell in json.loads(path.read_text("utf-8"))["cells"]
+        for output in cell.get("outputs", [])
+    ]
+    records = [output.get("metadata", {}).get("wording") for output in outputs]
+    return [
+        {name: value if name == "words" else float(value) for name, value in record.items()}
+        for record in records
+        if record
+    ]
+
+
 def markdown_of(data, prefix):
     """What is glued, as Markdown: MyST-NB keeps a text in quotes, and what a text says is no markup."""
     if f"{prefix}text/markdown" in data:

@@ -5,16 +5,26 @@ import re
 from numbers import Integral
 
 import myst_nb
-from IPython.display import Markdown
+import numpy as np
+from IPython.display import Markdown, display
 
 from fslcore.errors import InputError
 
-__all__ = ["glue", "listed", "two_or_more"]
+__all__ = [
+    "comparison",
+    "direction",
+    "glue",
+    "listed",
+    "quantity",
+    "sentence_if",
+    "two_or_more",
+]
 
 _MINUS = re.compile(
     r"(?<![\w.)])-(?=\d)"
 )  # before a number; not in efficientnet-lite0, 2-way or 2020-06-01
 _PERCENT = re.compile(r"(?<=\d)%(?!\w)")
+_EXACT_SHARES = {0.0: "none", 0.5: "half", 1.0: "all"}
 _INFINITE = re.compile(r"\binf\b")  # as Python formats it
 
 
@@ -53,6 +63,110 @@ def listed(items: object) -> str:
     """'1, 5 and 10' of ``[1, 5, 10]``."""
     *leading, last = map(str, items)
     return f"{', '.join(leading)} and {last}" if leading else last
+
+
+def direction(
+    low: float,
+    high: float,
+    *,
+    above: str = "higher",
+    below: str = "lower",
+    neither: str = "not significantly different",
+    value: float = 0.0,
+) -> str:
+    """The words for an interval: ``above`` or ``below`` if it excludes a value, otherwise ``neither``.
+
+    An end that equals the value, or is not a number, gives ``neither``.
+
+    Parameters
+    ----------
+    low, high : float
+        Ends of the interval, of a difference or a ratio.
+    above, below, neither : str
+        Words about the interval's own sign: ``above`` means more and not less.
+    value : float
+        What a difference (0) or a ratio (1) is if nothing differs.
+    """
+    words = above if low > value else below if high < value else neither
+    _record(words, low=low, high=high, value=value)
+    return words
+
+
+def comparison(
+    first: float,
+    second: float,
+    *,
+    digits: int,
+    above: str = "higher",
+    below: str = "lower",
+    equal: str = "the same",
+) -> str:
+    """The words for two numbers as the page prints them: ``above`` if the first is the larger, and so on.
+
+    It describes the numbers only; whether they differ significantly is a question for `direction`.
+
+    Parameters
+    ----------
+    first, second : float
+    digits : int
+        Decimal places that the page prints. Numbers that are printed alike are ``equal``.
+    above, below, equal : str
+        Words about the first number: ``above`` means more and not less.
+    """
+    difference = round(float(first), digits) - round(float(second), digits)
+    words = above if difference > 0 else below if difference < 0 else equal
+    _record(words, low=difference, high=difference, value=0.0)
+    return words
+
+
+def quantity(count: int, total: int) -> str:
+    """'none', 'few', 'some', 'half', 'most', 'nearly all' or 'all', for a count out of a total.
+
+    Few are at most a quarter, most are more than half, and nearly all are at least nine tenths.
+
+    Raises
+    ------
+    ValueError
+        A total of 0, or a count that is negative or above the total.
+    """
+    if not 0 <= count <= total or total == 0:
+        raise ValueError(f"quantity: {count} of {total} is no share")
+    share = count / total
+    if share in _EXACT_SHARES:
+        words = _EXACT_SHARES[share]
+    elif share >= 0.9:
+        words = "nearly all"
+    elif share > 0.5:
+        words = "most"
+    else:
+        words = "some" if share > 0.25 else "few"
+    _record(words, count=count, total=total)
+    return words
+
+
+def sentence_if(condition: bool, text: str, otherwise: str = "") -> str:
+    """The text if its condition holds; otherwise the other text, or nothing.
+
+    For a clause or sentence with a cause, or with words that the numbers beside it may contradict.
+
+    Raises
+    ------
+    TypeError
+        A condition that is not True or False, such as a number or a table.
+    """
+    if not isinstance(condition, (bool, np.bool_)):
+        raise TypeError(f"sentence_if: the condition is a {type(condition).__name__}, not a bool")
+    words = text if condition else otherwise
+    _record(words, condition=bool(condition))
+    return words
+
+
+def _record(words: str, **numbers: float) -> None:
+    """Store words with the numbers that chose them in the executed notebook, where the reruns compare both."""
+    numbers = {name: repr(float(number)) for name, number in numbers.items()}  # JSON has no NaN
+    reason = ", ".join(f"{name} {number}" for name, number in numbers.items())
+    text = f"{words!r} ({reason})"
+    display({"text/plain": text}, raw=True, metadata={"wording": {"words": words, **numbers}})
 
 
 def two_or_more(things: str, **parameters: list) -> None:

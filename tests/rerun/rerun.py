@@ -24,7 +24,7 @@ from bs4 import BeautifulSoup
 ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT), str(ROOT / "book")]
 
-from executed import glued  # noqa: E402
+from executed import glued, wordings  # noqa: E402
 
 from fslbook import notebooks  # noqa: E402
 from fslcore.datasets.embedded import embedded_table  # noqa: E402
@@ -150,6 +150,26 @@ def faults(lines: Iterator[str], parameters: dict, right: dict[str, str]) -> lis
     return messages
 
 
+MORE = r"more|higher|larger|wider|longer|better|greater|rises?|gains?|adds?|increases?|widens?|exceeds?"
+FEWER = r"fewer|less|lower|smaller|narrower|shorter|worse|falls?|drops?|loses?|reduces?|decreases?|narrows?"
+DENIED = re.compile(r"\b(?:not|no|never|neither)\b.*")
+
+
+def wording_faults(records: list[dict]) -> list[str]:
+    """Words of an interval or of two numbers that mean the other direction than the numbers beside them."""
+    messages = []
+    for record in records:
+        words = DENIED.sub("", record["words"])
+        means_more = bool(re.search(rf"\b(?:{MORE})\b", words))
+        means_less = bool(re.search(rf"\b(?:{FEWER})\b", words))
+        if "low" not in record or means_more == means_less:
+            continue
+        right = record["low"] > record["value"] if means_more else record["high"] < record["value"]
+        if not right:
+            messages.append(f"words against numbers: {record}")
+    return messages
+
+
 def rerun(
     name: str, parameters: dict, refused: str, right: dict[str, str], output: Path
 ) -> list[str]:
@@ -172,7 +192,8 @@ def rerun(
     if refused:
         return [f"not refused, as chapters.yml says: {refused}"]
     defaults = {p.name: p.default for p in notebooks.parameters(name)}
-    return faults(texts(output), defaults | notebooks.check(name, parameters), right)
+    parameters = defaults | notebooks.check(name, parameters)
+    return faults(texts(output), parameters, right) + wording_faults(wordings(output))
 
 
 def runs(names: list[str] = (), part: tuple[int, int] = (1, 1)) -> list[tuple]:

@@ -41,7 +41,7 @@ def whole(name: str, value: object, minimum: int | None = None, maximum: int | N
         integer = None
     if integer is None or not _is_within(integer, minimum, maximum):
         raise InputError(
-            f"{name} = {shown(value)}; a whole number{_range(minimum, maximum)} is allowed"
+            f"{name} = {_shown_as(int, value)}; a whole number{_range(minimum, maximum)} is allowed"
         )
     return integer
 
@@ -77,7 +77,9 @@ def number(
     bounds = (minimum, maximum, over, under)
     if math.isnan(real) or not (infinite or math.isfinite(real)) or not _is_within(real, *bounds):
         finite = "" if infinite or any(bound is not None for bound in bounds) else " that is finite"
-        raise InputError(f"{name} = {shown(value)}; a number{_range(*bounds)}{finite} is allowed")
+        raise InputError(
+            f"{name} = {_shown_as(float, value)}; a number{_range(*bounds)}{finite} is allowed"
+        )
     return real
 
 
@@ -287,8 +289,19 @@ def memory() -> float:
 
 
 def missing(package: str, extra: str = "evaluate") -> str:
-    """The message for a package that is not installed, with the extra of fslcore that installs it."""
-    return f"this needs the package {package}; pip install 'fslcore[{extra}]' installs it"
+    """The message for a package that is not installed, with the command that installs it.
+
+    The command is that for a copy of the repository: under these names the package index may have nothing, or
+    packages of others.
+    """
+    return f"this needs the package {package}; in a copy of the repository, {installation(extra)} installs it"
+
+
+def installation(extra: str) -> str:
+    """The command that installs fslcore with an extra, to be typed in a copy of the repository."""
+    names = "book,captions" if extra == "captions" else extra
+    data = "" if extra == "report" else " ./data"  # reports do without the data
+    return f"pip install '.[{names}]'{data}"
 
 
 def reason(error: BaseException) -> str:
@@ -307,6 +320,17 @@ def shown(value: object) -> str:
     """A value in a message, shortened to one line."""
     text = " ".join((value if isinstance(value, str) and value else repr(value)).split())
     return text if len(text) <= 80 else f"{text[:77]}..."
+
+
+def _shown_as(kind: type, value: object) -> str:
+    """As `shown`, but with quotes around a text that could be read as a number of this kind."""
+    if not isinstance(value, str):
+        return shown(value)
+    try:
+        kind(value)
+    except ValueError:
+        return shown(value)
+    return shown(repr(value))
 
 
 def visible(text: str) -> str:

@@ -159,10 +159,21 @@ def _check_value(p: Parameter, value: object, absent: bool) -> None:
     kind = inner[1] if inner else p.type
     for item in value if inner else [value]:
         if not isinstance(item, TYPES[kind]) or (isinstance(item, bool) and kind != "bool"):
-            raise InputError(
-                f"parameter {p.name} = {value!r}; {kind} is needed, such as {p.default!r}"
-            )
+            raise InputError(f"parameter {p.name} = {value!r}; {_needed(p, kind, item)}")
         _check_allowed(p, item, absent)
+
+
+def _needed(p: Parameter, kind: str, item: object) -> str:
+    """What a parameter takes in place of a value of another type."""
+    words = p.allowed.split("|")
+    needed = f"{kind} is needed, such as {p.default!r}"
+    if kind == "str" and len(words) > 1:
+        needed = f"{' or '.join(words)} is allowed"
+    if kind == "str" and isinstance(item, bool):
+        needed += (
+            " (YAML reads yes, no, on and off as truth values; in quotes they are texts: \"'no'\")"
+        )
+    return needed
 
 
 def _check_allowed(p: Parameter, item, absent: bool) -> None:

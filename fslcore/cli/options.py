@@ -5,13 +5,16 @@ from __future__ import annotations
 import argparse
 import os
 import re
+import shlex
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 
 from .. import catalogue
 from ..errors import InputError, choice, number, shown, suggestion, whole
 from ..paths import at_home
 
+NAME_AND_VALUE = re.compile(r"([A-Za-z_]\w*)=(.*)", re.DOTALL)
 LARGEST = 2**53  # of seeds: integers up to here are exact in every file format
 
 
@@ -22,11 +25,35 @@ class Parser(argparse.ArgumentParser):
         raise InputError(f"{message}; see {self.prog} --help")
 
     def parse_known_args(self, args=None, namespace=None):
+        self._check_pairs(args or [])
         options, unknown = super().parse_known_args(args, namespace)
         if unknown:
-            similar = suggestion(unknown[0], self._option_string_actions)
+            similar = suggestion(unknown[0], self._option_string_actions) or self._as_pair(unknown)
             raise InputError(f"{unknown[0]}: no such argument{similar}; see {self.prog} --help")
         return options, unknown
+
+    def _pair_options(self) -> list[str]:
+        """The options that take a name and a value, as two words."""
+        actions = [action for action in self._actions if action.nargs == 2]
+        return [option for action in actions for option in action.option_strings]
+
+    def _check_pairs(self, words: list[str]) -> None:
+        """Refuse NAME=VALUE after an option that takes two words."""
+        options = self._pair_options()
+        for option, word in pairwise(words):
+            pair = NAME_AND_VALUE.fullmatch(word)
+            if option in options and pair:
+                name, value = pair.groups()
+                line = f"{option} {name} {shlex.quote(value)}"
+                raise InputError(f"{option} {word}; {line} is allowed, in two words")
+
+    def _as_pair(self, words: list[str]) -> str:
+        """The words as a name and a value behind an option, if they can be that."""
+        pair = NAME_AND_VALUE.fullmatch(words[0])
+        name, *values = pair.groups() if pair else words
+        if not (self._pair_options() and name.isidentifier() and values):
+            return ""
+        return f" (did you mean {self._pair_options()[0]} {name} {shlex.quote(values[0])}?)"
 
     def _get_value(self, action: argparse.Action, text: str) -> object:
         """The value as the argument's ``type`` reads it, whose messages are kept."""

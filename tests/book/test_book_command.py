@@ -88,6 +88,9 @@ def test_one_value_where_a_list_is_meant_is_the_list_of_it(small, tmp_path):
             ["where", "/etc/passwd"],
             "parameter where = /etc/passwd; this is a file, a folder is needed",
         ),
+        (["kind", "no"], "parameter kind = False; closed or open is allowed (YAML reads yes, no,"),
+        (["kind", "3"], "parameter kind = 3; closed or open is allowed"),
+        (["where", "no"], "parameter where = False; str is needed, such as '' (YAML reads yes, "),
         (
             ["sets", "{clipart: 1}"],
             "parameter sets = {'clipart': 1}; a list of str is allowed, such as ",
@@ -142,6 +145,11 @@ train protnet => learner = protnet; one of 24 names is allowed (did you mean pro
 train protonet --dataset coloured/hebrw => dataset = coloured/hebrw; known are
 run sizing => notebook = sizing; one of 28 names is allowed (did you mean sizing-tasks?)
 run sizing-tasks -p shots => argument -p/--parameter: expected 2 arguments
+run sizing-tasks -p shots=1 => -p shots=1; -p shots 1 is allowed, in two words
+run -p datasets='[a, b]' sizing-tasks => -p datasets '[a, b]' is allowed, in two words
+run sizing-tasks shots 1 => shots: no such argument (did you mean -p shots 1?)
+run sizing-tasks shots=1 => shots=1: no such argument (did you mean -p shots 1?)
+run sizing-tasks shots => shots: no such argument; see fslbook run --help
 run sizing-tasks -o {t}/out.ipynb -p shots [ => parameter shots = [; not a YAML value:
 run sizing-tasks -o {t}/out.ipynb --profile {t} => profile: {t} is a folder"""
 BAD = [line.split(" => ") for line in COMMANDS.splitlines()]
@@ -172,8 +180,8 @@ def test_without_the_packages_of_the_book_one_line_says_what_to_install(line):
     done = captured([sys.executable, "-c", code, *line.split()], cwd=ROOT)
     assert done.returncode == 2
     assert (
-        done.stderr
-        == "fslbook: this needs the package yaml; pip install 'fslcore[book]' installs it\n"
+        done.stderr == "fslbook: this needs the package yaml; in a copy of the repository, "
+        "pip install '.[book]' ./data installs it\n"
     )
 
 

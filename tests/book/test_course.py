@@ -78,13 +78,34 @@ def test_answers_are_checked_and_usual_mistakes_named(name):
     for mistake, value in question["mistakes"].items():
         assert f"Wrong: {value:g} is {mistake}" in course.check(name, value)
     assert "not a usual mistake" in course.check(name, -1e6)
+    assert f"Wrong: {-question['right']:g} has the wrong sign" in course.check(
+        name, -question["right"]
+    )
     call = f'course.check("{name}", ...)'
     assert sum(call in page.read_text("utf-8") for page in (ROOT / "notebooks").glob("*.md")) == 1
 
 
 @pytest.mark.parametrize(
+    "name, answer, words",
+    [
+        ("trap", 0.6177, "is a share of 1. Asked is the share of wAcc-R that is lost"),
+        ("claim", 0.0194, "is a share of 1"),
+        ("comparing-methods", 80.62, "is a percentage"),
+        ("cost", 7.407, "not a usual mistake"),  # of a number of tasks there is no share
+    ],
+)
+def test_a_share_for_a_percentage_is_named_and_the_reverse(name, answer, words):
+    line = course.check(name, answer)
+    assert line.startswith(f"Wrong: {answer:g} ") and words in line
+
+
+@pytest.mark.parametrize(
     "question, message",
-    [(("claim", "two"), "answer = two; a number"), (("claims", 2), "exercise = claims; .*claim")],
+    [
+        (("primer", "0.82"), "answer = '0.82'; a number"),
+        (("claim", "two"), "answer = two; a number"),
+        (("claims", 2), "exercise = claims; .*claim"),
+    ],
 )
 def test_what_is_no_answer_gets_one_line(question, message):
     with pytest.raises(InputError, match=message):

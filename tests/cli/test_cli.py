@@ -251,7 +251,7 @@ def test_version_help_and_list_need_numpy_and_scipy_alone():
         (
             ModuleNotFoundError(name="yaml"),
             2,
-            "this needs the package yaml; pip install 'fslcore[report]' installs it",
+            "this needs the package yaml; in a copy of the repository, pip install '.[report]' installs it",
         ),
         (ModuleNotFoundError(name="fslcore.report"), 1, "a fault of fslcore: ModuleNotFoundError"),
         (

@@ -92,7 +92,7 @@ def test_images(change, expected):
             for name, words in {
                 "pixel": "pixel & mean pixels",
                 "pixels:x": "pixels:x",
-                "blip:gone": "blip|fslcore[captions]",
+                "blip:gone": "blip|pip install '.[book,captions]' ./data",
             }.items()
         ),
         *(

@@ -110,6 +110,23 @@ def test_the_first_commands_of_a_page_run_in_a_clean_copy(page, clean_copy):
     assert done.returncode == 0, done.stderr
 
 
+SOURCES = [
+    path
+    for folder in ("fslcore", "book", "notebooks", "data", "profiles", "binder", ".github")
+    for path in (ROOT / folder).rglob("*")
+    if path.suffix in {".py", ".md", ".js", ".toml", ".yml", ".txt", ".j2"}
+] + [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "pyproject.toml"]
+FROM_THE_INDEX = re.compile(r"pip install [^`\n]*(?<![\w/])fslcore(?:[-_]data)?(?![\w-])")
+
+
+def test_nothing_tells_to_install_from_the_index_before_a_release():
+    """Another project may take the names there: what is printed installs from a copy, or from files."""
+    for line in ("pip install 'fslcore[book]'", "pip install -q fslcore-data"):
+        assert FROM_THE_INDEX.search(line)
+    named = {path: FROM_THE_INDEX.findall(path.read_text("utf-8")) for path in SOURCES}
+    assert {path: lines for path, lines in named.items() if lines} == {}
+
+
 def test_every_printed_line_fits_the_page():
     pages = (page.read_text("utf-8") for page in PAGES if page.parent.name == "book")
     lines = "".join(block for page in pages for block in BASH.findall(page)).splitlines()

@@ -59,6 +59,8 @@ def test_what_fits_comes_back(check, value):
             lambda: number("x", 0, over=0, maximum=2),
             "x = 0; a number over 0 and up to 2 is allowed",
         ),
+        (lambda: number("x", "0.82"), "x = '0.82'; a number that is finite is allowed"),
+        (lambda: whole("n", "5"), "n = '5'; a whole number is allowed"),
         (lambda: number("x", np.nan), "x = nan; a number that is finite is allowed"),
         (
             lambda: number("x", Decimal("sNaN"), over=0),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pandas as pd
 import yaml
 
@@ -21,12 +23,14 @@ def recording() -> recorder.Recording:
 
 
 def check(exercise: str, answer: float) -> str:
-    """Whether an answer to a longer exercise is right, or which usual mistake it is.
+    """Whether an answer to an exercise is right, or which usual mistake it is.
+
+    A share in place of a percentage, a percentage in place of a ratio, and a wrong sign are named too.
 
     Parameters
     ----------
     exercise : str
-        A key of ``data/course/answers.yml``.
+        A key of ``data/course/answers.yml``: the exercise of a chapter, or a longer one.
     answer : float
         Or ``...``, which returns what is asked.
 
@@ -44,7 +48,22 @@ def check(exercise: str, answer: float) -> str:
     values = {"right": question["right"], **question["mistakes"]}
     closest = min(values, key=lambda name: abs(answer - values[name]))
     if abs(answer - values[closest]) > question["within"]:
-        return f"Wrong: {answer:g} is not {asked}, and not a usual mistake."
+        slip = _slip(answer, question) or f"is not {asked}, and not a usual mistake"
+        return f"Wrong: {answer:g} {slip}."
     if closest == "right":
         return f"Right: {answer:g} is {asked}. {question['because']}"
     return f"Wrong: {answer:g} is {closest}. Asked is {asked}."
+
+
+def _slip(answer: float, question: dict) -> str:
+    """What is wrong with an answer whose digits are right; empty if they are not."""
+    asked, right, within = (question[key] for key in ("asked", "right", "within"))
+    is_percentage = re.search(r"in (percent|points)\b", asked)
+    is_ratio = re.search(r"\b(factor|relative to)\b", asked)
+    if is_percentage and abs(100 * answer - right) <= within:
+        return f"is a share of 1. Asked is {asked}: multiply it by 100"
+    if is_ratio and abs(answer / 100 - right) <= within:
+        return f"is a percentage. Asked is {asked}: divide it by 100"
+    if abs(-answer - right) <= within:
+        return f"has the wrong sign. Asked is {asked}"
+    return ""

@@ -3,6 +3,8 @@
 The whole one is ``make rehearsal``.
 """
 
+import json
+import re
 import sys
 from functools import partial
 from pathlib import Path
@@ -103,3 +105,31 @@ def test_a_paper_from_nothing_to_a_file_that_another_build_shows(run):
     assert done.returncode == 0, done.stderr
     pages = "".join(rehearse.html_outputs(second / "other.ipynb"))
     assert packed.SHOWN in pages and "<b class" not in pages and "<th>reported by</th>" in pages
+
+
+def test_each_chapter_with_live_cells_beside_printed_ones_is_rehearsed():
+    """Their number is read from the chapter: a table that it drops or adds changes what its build must have."""
+    texts = {path.stem: path.read_text("utf-8") for path in rehearse.ROOT.glob("notebooks/*.md")}
+    assert {name for name in texts if rehearse.tables_beside(name)} == set(rehearse.BESIDE)
+    own_tables = re.compile(r"^published\.whole\(own_.*", re.MULTILINE)
+    for name, text in texts.items():
+        for cell in re.findall(r"^```\{code-cell\}.*?^```$", text, re.MULTILINE | re.DOTALL):
+            assert not own_tables.search(cell) or rehearse.CAPTION in cell, (name, cell)
+
+
+@pytest.mark.parametrize("tables, faults", [(2, 0), (1, 1), (3, 1)])
+def test_a_build_without_a_table_or_with_another_one_is_found(tmp_path, tables, faults):
+    assert rehearse.tables_beside("spurious-bias") == 2
+    (tmp_path / "small.yml").write_text("spurious-bias: {}")
+    built = tmp_path / "_build"
+    (built / "html").mkdir(parents=True)
+    (built / "html" / "spurious-bias.html").write_text("")
+    (built / "notebooks").mkdir()
+    page = {"text/html": f"in standard errors {rehearse.BESIDE['spurious-bias']}"}
+    cells = {"cells": [{"outputs": [{"data": page}]}] * tables}
+    (built / "notebooks" / "spurious-bias.ipynb").write_text(json.dumps(cells))
+    wrong = rehearse.checked(tmp_path)
+    assert len(wrong) == faults
+    assert all(
+        f"{tables} tables of live cells beside printed ones, not 2" in line for line in wrong
+    )

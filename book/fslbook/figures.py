@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 __all__ = ["LOOKS", "forest", "image_grid", "in_words", "interval_stack"]
 
+SHARES = (0, 100)  # percent: what an accuracy, a coverage or any other share may be
 LABEL = 24  # maximum number of characters per line of a row's label
 
 #: Colour, mark and line of estimators, and of rules that choose by them: the same in all figures.
@@ -94,11 +95,11 @@ def forest(rows: pd.DataFrame, xlabel: str = "accuracy (%)", zero: bool = False)
     Parameters
     ----------
     rows : DataFrame
-        Columns ``row`` (its label), ``mean`` and ``half_width``, or ``low`` and ``high`` in place of the latter;
-        without either, points alone. Optional ``series`` (ours and the printed one, say) and ``panel``. Labels,
-        series and panels are drawn in the order in which they first occur; sort before.
+        Columns ``row`` (its label), ``mean`` and ``low`` and ``high``, or else ``half_width``; without either,
+        points alone. Optional ``series`` (ours and the printed one, say) and ``panel``, and ``xlabel`` where the
+        panels have several. Labels, series and panels are drawn in the order in which they first occur; sort before.
     xlabel : str
-        Of each panel.
+        Of each panel. With "(%)" its numbers are shares: a ``half_width`` is cut at 0 and 100.
     zero : bool
         A line at 0, for differences.
 
@@ -106,13 +107,16 @@ def forest(rows: pd.DataFrame, xlabel: str = "accuracy (%)", zero: bool = False)
     -------
     IPython.display.HTML or None
         One SVG per panel, in a grid that has one column on a phone; None for an empty table.
+
+    Raises
+    ------
+    ValueError
+        A share, or an end of its interval, below 0 or above 100.
     """
     if not len(rows):
         return None
-    rows = rows.assign(series=rows.get("series", ""), panel=rows.get("panel", ""))
-    if "half_width" in rows:
-        ends = dict(low=rows["mean"] - rows["half_width"], high=rows["mean"] + rows["half_width"])
-        rows = rows.assign(**ends)
+    defaults = {"series": "", "panel": "", "xlabel": xlabel}
+    rows = _with_ends(rows.assign(**{key: rows.get(key, value) for key, value in defaults.items()}))
     looks = _looks(rows["series"].unique())
     panels = rows.groupby("panel", sort=False)
     pictures = []
@@ -123,6 +127,7 @@ def forest(rows: pd.DataFrame, xlabel: str = "accuracy (%)", zero: bool = False)
         labels = [_drawn(label, LABEL) for label in part["row"].unique()]
         ax.set_yticks(range(len(labels)), labels, fontsize=9)
         ax.set(ylim=(len(labels) - 0.5, -0.5))
+        (xlabel,) = part["xlabel"].unique()
         ax.set_xlabel(xlabel, fontsize=9)
         ax.set_title(_drawn(panel), fontsize=10)
         ax.tick_params(axis="x", labelsize=9)
@@ -132,6 +137,27 @@ def forest(rows: pd.DataFrame, xlabel: str = "accuracy (%)", zero: bool = False)
         svg = _svg(ax.figure)
         pictures.append(f'<img alt="{alt}" src="data:image/svg+xml;base64,{svg}">')
     return HTML(f'<div class="forest">{"".join(pictures)}</div>')
+
+
+def _with_ends(rows: pd.DataFrame) -> pd.DataFrame:
+    """The rows with the columns ``low`` and ``high``, if they have intervals; no share leaves 0 to 100."""
+    least, most = SHARES
+    is_share = rows["xlabel"].str.contains("(%)", regex=False)
+    if "half_width" in rows and not {"low", "high"} <= set(rows):
+        low, high = rows["mean"] - rows["half_width"], rows["mean"] + rows["half_width"]
+        rows = rows.assign(
+            low=low.where(~is_share, low.clip(least, most)),
+            high=high.where(~is_share, high.clip(least, most)),
+        )
+    shares = rows.loc[is_share, rows.columns.intersection(["mean", "low", "high"])]
+    outside = ((shares < least) | (shares > most)).any(axis=1)
+    if outside.any():
+        row = rows.loc[outside.idxmax()]
+        numbers = ", ".join(f"{key} = {row[key]:.4g}" for key in shares)
+        raise ValueError(
+            f"forest: {row['row']!r} has {numbers}; a share is from {least} to {most} %"
+        )
+    return rows
 
 
 def _looks(series: Iterable[str]) -> dict[str, dict]:

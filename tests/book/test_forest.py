@@ -3,6 +3,7 @@
 import base64
 import re
 
+import drawn
 import numpy as np
 import pandas as pd
 import pytest
@@ -52,6 +53,31 @@ def test_the_same_picture_is_the_same_bytes():
 
 def test_nothing_is_drawn_of_nothing():
     assert forest(ROWS[:0]) is None
+
+
+def test_ends_of_an_interval_are_drawn_rather_than_a_width_beside_them():
+    """Coverage with its own interval has, in the same table, the widths of the intervals under study."""
+    ends = ROWS.assign(low=[45.0, 58.0, 50.0], high=[51.0, 65.0, 57.0])
+    assert svgs(ends) == svgs(ends.drop(columns="half_width")) != svgs(ROWS)
+
+
+def test_no_share_is_drawn_outside_0_to_100():
+    wide = pd.DataFrame({"row": ["NCC"], "mean": [98.0], "half_width": [3.0]})
+    (axis, *_) = drawn.axes_of(svgs(wide)[0])
+    assert (axis.low, axis.high) == (pytest.approx(95, abs=0.01), pytest.approx(100, abs=0.01))
+    (axis, *_) = drawn.axes_of(svgs(wide, xlabel="difference (points)")[0])
+    assert axis.high == pytest.approx(101, abs=0.01)
+    for outside in ({"mean": 101.0}, {"low": 95.0, "high": 105.0}, {"low": -1.0, "high": 99.0}):
+        with pytest.raises(ValueError, match="'NCC' has mean = .*; a share is from 0 to 100 %"):
+            forest(wide.assign(**outside))
+
+
+def test_panels_may_have_units_of_their_own():
+    both = ROWS.assign(panel=["a", "a", "b"], xlabel=["accuracy (%)"] * 2 + ["gap (points)"])
+    first, second = svgs(both.assign(half_width=60.0))
+    assert "accuracy (%)" in said(first) and "gap (points)" in said(second)
+    assert drawn.axes_of(first)[0].low == pytest.approx(0, abs=0.01)
+    assert drawn.axes_of(second)[0].low == pytest.approx(-8, abs=0.01)
 
 
 def test_differences_name_their_backbone_once():

@@ -22,8 +22,9 @@ import yaml
 from bs4 import BeautifulSoup
 
 ROOT = Path(__file__).resolve().parents[2]
-sys.path[:0] = [str(ROOT), str(ROOT / "book")]
+sys.path[:0] = [str(ROOT), str(ROOT / "book"), str(ROOT / "tests")]
 
+import drawn  # noqa: E402
 from executed import glued, wordings  # noqa: E402
 
 from fslbook import notebooks  # noqa: E402
@@ -170,6 +171,16 @@ def wording_faults(records: list[dict]) -> list[str]:
     return messages
 
 
+def drawn_faults(notebook: Path) -> list[str]:
+    """Shares that a figure draws below 0 or above 100, and correlations outside -1 to 1."""
+    return [
+        f"{name}: {axis.outside()}"
+        for name, svg in drawn.pictures(notebook)
+        for axis in drawn.axes_of(svg)
+        if axis.outside()
+    ]
+
+
 def rerun(
     name: str, parameters: dict, refused: str, right: dict[str, str], output: Path
 ) -> list[str]:
@@ -193,7 +204,8 @@ def rerun(
         return [f"not refused, as chapters.yml says: {refused}"]
     defaults = {p.name: p.default for p in notebooks.parameters(name)}
     parameters = defaults | notebooks.check(name, parameters)
-    return faults(texts(output), parameters, right) + wording_faults(wordings(output))
+    found = faults(texts(output), parameters, right) + wording_faults(wordings(output))
+    return found + drawn_faults(output)
 
 
 def runs(names: list[str] = (), part: tuple[int, int] = (1, 1)) -> list[tuple]:

@@ -15,7 +15,7 @@ from fslcore.evaluation.three_targets import TARGETS
 from fslcore.stats.influence import Influence
 
 from . import worst_class
-from .coverage import mean_half_width, scaled_truth, share_of
+from .coverage import scaled_truth, share_of
 from .worlds import NAMES, World, classes_of, shifts_of, test_set
 
 
@@ -83,8 +83,8 @@ def summary(test_sets: pd.DataFrame) -> pd.DataFrame:
     DataFrame
         target ('these images', 'new images' or 'new classes'), statement, interval ('closed',
         'images' or 'classes'), share, low, high (its 95 % interval, by Clopper and Pearson; test
-        sets of a world count as independent), n and half_width (mean). Closed intervals on these
-        images are judged by the two halves of the tasks.
+        sets of a world count as independent) and n. Closed intervals on these images are judged by
+        the two halves of the tasks.
     """
     rows = []
     closed = test_sets[test_sets["interval"] == "closed"]
@@ -101,9 +101,8 @@ def summary(test_sets: pd.DataFrame) -> pd.DataFrame:
 
 
 def _share(part: pd.DataFrame, truth: pd.Series) -> dict[str, float]:
-    """How many of these intervals contain the truth, and their mean half-width."""
-    hits = (part["low"] <= truth) & (truth <= part["high"])
-    return share_of(hits) | {"half_width": mean_half_width(part)}
+    """How many of these intervals contain the truth."""
+    return share_of((part["low"] <= truth) & (truth <= part["high"]))
 
 
 def rows(study: pd.DataFrame) -> pd.DataFrame:

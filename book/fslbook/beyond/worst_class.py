@@ -392,10 +392,11 @@ def rows(tables: dict[str, pd.DataFrame], leave_out: Sequence[str] = ()) -> pd.D
     parts = []
     for name, measured in tables.items():
         measured = measured[~measured["measure"].isin(leave_out)]
-        places = measured.assign(
-            dataset=name + ", " + measured["measure"], method=_compared(measured)
-        )
-        parts.append(three_rows(places[["dataset", "method", "result"]]))
+        for measure, part in measured.groupby("measure", sort=False):
+            places = part.assign(dataset=f"{name}, {measure}", method=_compared(part))
+            rows = three_rows(places[["dataset", "method", "result"]])
+            is_share = "learner" in part and measure != "gap"
+            parts.append(rows.assign(xlabel="accuracy (%)" if is_share else "difference (points)"))
     return pd.concat(parts, ignore_index=True)
 
 

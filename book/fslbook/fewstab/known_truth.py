@@ -333,22 +333,23 @@ def frozen(learners: Iterable[str]) -> pd.DataFrame:
 def in_parts(gaps: pd.DataFrame) -> pd.DataFrame:
     """`split_gap` as `fslbook.figures.forest` draws it: the worst class on three kinds of task, and
     the gap's parts."""
+    titles = {"accuracy (%)": "worst class of a task", "difference (points)": "gap and its parts"}
     panels = {
-        "worst class of a task (%)": {
+        "accuracy (%)": {
             "wAcc-R": "random tasks",
             "wAcc-S": "their queries selected",
             "wAcc-A": "biased tasks",
         },
-        "gap and its parts (points)": {
+        "difference (points)": {
             "gap": "gap",
             "difficulty": "from selecting queries",
             "clue": "from the clue",
         },
     }
     parts = []
-    for panel, names in panels.items():
+    for xlabel, names in panels.items():
         rows = _forest_rows(gaps, names, lambda key: ("", f"{key[0]}, {key[2]}-shot"))
-        parts.append(rows.assign(panel=panel))
+        parts.append(rows.assign(panel=titles[xlabel], xlabel=xlabel))
     return pd.concat(parts, ignore_index=True)
 
 

@@ -165,7 +165,7 @@ def _result_commands(command: Callable) -> None:
     add(
         "first",
         type=printed_of("first"),
-        help="mean±half in percent, such as 71.2±0.4 or 71.2+-0.4",
+        help="mean±half in percent, such as 79.59±0.52 or 79.59+-0.52",
     )
     add("second", type=printed_of("second"), help="likewise")
     add(
@@ -178,7 +178,9 @@ def _result_commands(command: Callable) -> None:
     )
     _add_count(add, "--images", 1, help="in the test set, if known")
     _add_count(add, "--classes", 1, help="in the test set, if known")
-    _add_task_sizes(add)
+    _add_count(add, "--ways", 2, help="classes per task (5, and it is said to be assumed)")
+    _add_count(add, "--shots", 1, help="labelled images per class (5, likewise)")
+    _add_count(add, "--queries", 1, help="test images per class (15, likewise)")
     add(
         "--same-tasks",
         choices=["yes", "no", "unknown"],
@@ -189,7 +191,8 @@ def _result_commands(command: Callable) -> None:
         "--sampling",
         choices=["closed", "open", "unknown"],
         default="unknown",
-        help="closed: images are used again; open: each at most once (unknown)",
+        help="closed: images are used again; open: each at most once (unknown; closed if --images "
+        "are too few for --tasks open ones, which is said)",
     )
     add("--level", **LEVEL)
     add("--json", **JSON)

@@ -84,9 +84,9 @@ def report(options: argparse.Namespace) -> None:
 def compare(options: argparse.Namespace) -> None:
     """Compare two printed accuracies with their ±, without the underlying results.
 
-    fslcore compare 71.2±0.4 70.5±0.5 --tasks 600
+    fslcore compare 79.59±0.52 76.87±0.56 --tasks 600 --images 840
     fslcore compare 61.34+-0.65 62.64+-0.61 --tasks 1000 --images 12000 --classes 20 --same-tasks no
-    fslcore compare 79.59±0.52 76.87±0.56 --tasks 600 --images 840 --json
+    fslcore compare 79.59±0.52 78.9±0.56 --tasks 600 --shots 1 --json
     """
     from ..report import printed
     from ..stats import from_printed
@@ -99,9 +99,16 @@ def compare(options: argparse.Namespace) -> None:
     figures = [options.first, options.second]
     if max(mean for mean, _ in figures) <= 1:  # both are shares
         figures = [(100 * mean, 100 * half_width) for mean, half_width in figures]
-    settings = values_of(options, "images classes ways shots queries same_tasks sampling level")
-    comparison = from_printed(*figures, (options.tasks * 2)[:2], **settings)
+    settings = values_of(options, "images classes same_tasks sampling level")
+    sizes = values_of(options, "ways shots queries")
+    given = {name: size for name, size in sizes.items() if size is not None}
+    comparison = from_printed(*figures, (options.tasks * 2)[:2], **settings, **given)
     answer, notes = printed.answer(comparison), printed.details(comparison)
+    assumed = dict(zip(sizes, comparison.shape))
+    assumed = {name: size for name, size in assumed.items() if name not in given}
+    if assumed:
+        values = ", ".join(f"--{name} {size}" for name, size in assumed.items())
+        notes.append(f"Assumed, as not given: {values}.")
     record = {"answer": answer, "notes": notes, **asdict(comparison)}
     show(options, record, answer, *notes, *printed.other_readings(comparison))
 

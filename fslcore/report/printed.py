@@ -13,42 +13,49 @@ WHERE = {
     "open": "on images such as these",
     "unknown": "on tasks drawn in this way",
 }
+# Where `CORRELATION` comes from.
+MEASURED = "the 5, 50 and 95 % quantiles of 72 measured pairs of methods"
 
 
 def answer(figures: Printed) -> str:
     """Which of two printed means is better, or why that is open, in one sentence."""
     difference, place = figures.likely.tasks, WHERE[figures.sampling]
     size = f"{abs(figures.difference):.2f} points"
+    better = "first" if figures.difference > 0 else "second"
     ends = ends_text(difference.widest, figures)
     if difference.verdict == "better":
-        better = "first" if figures.difference > 0 else "second"
         return f"The {better} is better by {size} {place} ({ends})."
-    if difference.verdict == "open":
-        paired = ends_text(difference.narrowest, figures).partition("interval ")[2]
+    if difference.verdict != "open":
+        return f"The two are not significantly different {place}: {size} ({ends})."
+    paired = ends_of_paired_text(difference, figures)
+    unrelated = range_text(difference.widest, figures)
+    if not difference.is_usually_decided:
         return (
-            f"It is open which is better {place}: {size} ({ends}), or {paired} if both ran on the "
-            "same tasks and agree as much as methods may."
+            f"It is open which is better {place}: {size} ({ends} on unrelated tasks; on the same "
+            f"tasks {paired})."
         )
-    return f"The two are not significantly different {place}: {size} ({ends})."
+    interval = f"{level_text(figures)} interval"
+    if figures.same_tasks == "yes":
+        return (
+            f"The {better} is better by {size} {place} at every usual correlation of the methods "
+            f"({interval} {paired}; {unrelated} without correlation)."
+        )
+    return (
+        f"The {better} is better by {size} {place} if both ran on the same tasks, at every usual "
+        f"correlation of the methods ({interval} {paired}); on unrelated tasks it is open "
+        f"({unrelated})."
+    )
 
 
 def details(figures: Printed) -> list[str]:
     """What ± was taken for, what pairing would add, and what holds for new images and classes."""
-    likely = figures.likely
-    first, second = likely.deviations
-    usual = "as is usual" if likely.usual else "the nearest to what is usual, yet unusual"
     sentences = [
-        f"± is read as {meaning_text(likely, figures)}: accuracies then vary by {first:.1f} and "
-        f"{second:.1f} points from task to task, {usual}.",
+        reading_sentence(figures),
         pairing_sentence(figures),
+        *sampling_sentences(figures),
         images_sentence(figures),
+        *classes_sentences(figures),
     ]
-    if likely.classes is not None:
-        count = likely.classes.widest.n_tasks
-        ends = ends_text(likely.classes.widest, figures)
-        sentences.append(
-            f"For new classes: {ends} at most; these classes make {count} tasks that share none."
-        )
     if figures.coarse:
         sentences.append(
             "With one decimal the difference may be off by 0.1 points, and each ± by 0.05, from "
@@ -72,24 +79,48 @@ def other_readings(figures: Printed) -> list[str]:
 def meaning_text(reading: PrintedReading, figures: Printed) -> str:
     """What ± is in a reading."""
     if reading.meaning == "interval":
-        return f"half of a {100 * figures.level:g} % interval"
+        return f"half of a {level_text(figures)} interval"
     return f"a {reading.meaning}"
+
+
+def reading_sentence(figures: Printed) -> str:
+    """What ± was taken for, and by which shape of the tasks."""
+    likely = figures.likely
+    first, second = likely.deviations
+    usual = "as is usual" if likely.usual else "the nearest to what is usual, yet unusual"
+    return (
+        f"± is read as {meaning_text(likely, figures)}: accuracies then vary by {first:.1f} and "
+        f"{second:.1f} points from task to task, {usual} for {shape_text(figures)}."
+    )
 
 
 def pairing_sentence(figures: Printed) -> str:
     """What the same tasks for both methods would add."""
     difference = figures.likely.tasks
     if figures.same_tasks == "no":
-        return "The tasks differ, so the two figures are independent."
+        return "The tasks differ, so the two figures are taken as independent."
+    if not difference.paired:
+        return "The numbers of tasks differ, so the two figures are taken as independent."
+    same = f"On the same tasks the interval is {paired_text(difference, figures)} ({MEASURED})"
     if difference.verdict == "better":
-        return "On the same tasks the interval would be narrower still."
-    if difference.verdict == "open":
-        low, high = CORRELATION
-        return (
-            f"On the same tasks a correlation of the methods above {difference.correlation:.2f} "
-            f"decides it; {low:.2f} to {high:.2f} are usual. Accuracies per task would tell."
-        )
-    return "The same tasks would not decide it either, if methods agree as much as they may."
+        return f"{same}; at a negative correlation it is wider than above."
+    if difference.verdict != "open":
+        return f"{same}: no usual correlation decides it."
+    extent = ", so every usual one does" if difference.is_usually_decided else ""
+    return (
+        f"{same}: a correlation above {difference.correlation:.2f} decides it{extent}. Accuracies "
+        "per task would tell."
+    )
+
+
+def sampling_sentences(figures: Printed) -> list[str]:
+    """How many tasks the images make, and whether that shows that tasks share images."""
+    count, n_tasks = figures.disjoint_tasks, max(figures.n_tasks)
+    if count is None:
+        return []
+    tasks = "task of this shape" if count == 1 else "tasks of this shape that share no image"
+    reused = f", so the {n_tasks:,} use images again (closed)" if n_tasks > count else ""
+    return [f"{figures.images:,} images make at most {count:,} {tasks}{reused}."]
 
 
 def images_sentence(figures: Printed) -> str:
@@ -97,20 +128,83 @@ def images_sentence(figures: Printed) -> str:
     new_images: PrintedDifference | None = figures.likely.images
     if figures.sampling == "open":
         return "No image is in two tasks, so this holds for new images of these classes."
-    if new_images is None:
-        condition = "" if figures.sampling == "closed" else ", if tasks share images"
+    if new_images is not None:
         return (
-            f"For new images nothing follows{condition}: ± does not count what they would change."
+            f"For new images {new_verdict(new_images)} ({bound_text(new_images, figures)}): the "
+            f"images count as {figures.disjoint_tasks:,} tasks."
         )
-    ends = ends_text(new_images.widest, figures)
-    verdict = "it holds too" if new_images.verdict == "better" else "it is open"
-    count = new_images.widest.n_tasks
-    return f"For new images {verdict} ({ends}): these images make {count} tasks that share none."
+    if figures.images is not None:
+        return "For new images nothing follows: two tasks that share no image are needed."
+    condition = "" if figures.sampling == "closed" else ", if tasks share images"
+    return (
+        f"For new images nothing follows{condition}: ± does not count what they would change. "
+        "The number of images in the test set would bound it."
+    )
+
+
+def classes_sentences(figures: Printed) -> list[str]:
+    """What follows for new classes, where the number of classes is known."""
+    new_classes = figures.likely.classes
+    if new_classes is None:
+        return []
+    count = new_classes.widest.n_tasks
+    return [
+        f"For new classes {new_verdict(new_classes)} ({bound_text(new_classes, figures)}): "
+        f"{figures.classes:,} classes make {count:,} tasks that share no class."
+    ]
+
+
+def new_verdict(difference: PrintedDifference) -> str:
+    """Whether the verdict holds beyond these images; their intervals are upper bounds."""
+    if difference.verdict == "better":
+        return "it holds too"
+    if difference.is_usually_decided:
+        return "it holds on the same tasks at every usual correlation"
+    return "it is open"
+
+
+def bound_text(difference: PrintedDifference, figures: Printed) -> str:
+    """The largest intervals on unrelated and on the same tasks."""
+    ends = f"at most {ends_text(difference.widest, figures)}"
+    if not difference.paired:
+        return ends
+    return f"{ends} on unrelated tasks; on the same ones {ends_of_paired_text(difference, figures)}"
+
+
+def ends_of_paired_text(difference: PrintedDifference, figures: Printed) -> str:
+    """The intervals on the same tasks at the lowest and the highest usual correlation."""
+    first, last = (range_text(difference.paired[end], figures) for end in (0, -1))
+    return f"{first} at a correlation of {CORRELATION[0]:.2f}, {last} at {CORRELATION[-1]:.2f}"
+
+
+def paired_text(difference: PrintedDifference, figures: Printed) -> str:
+    """The intervals on the same tasks at every usual correlation."""
+    first, middle, last = (range_text(interval, figures) for interval in difference.paired)
+    return (
+        f"{first} at a correlation of {CORRELATION[0]:.2f}, {middle} at {CORRELATION[1]:.2f} and "
+        f"{last} at {CORRELATION[2]:.2f}"
+    )
+
+
+def shape_text(figures: Printed) -> str:
+    """Tasks by their ways, shots and queries."""
+    ways, shots, queries = figures.shape
+    return f"{ways}-way {shots}-shot tasks with {queries} queries per class"
+
+
+def level_text(figures: Printed) -> str:
+    """The level in percent."""
+    return f"{100 * figures.level:g} %"
 
 
 def ends_text(interval: Interval, figures: Printed) -> str:
     """The interval of the better method minus the other, in words."""
+    return f"{level_text(figures)} interval {range_text(interval, figures)}"
+
+
+def range_text(interval: Interval, figures: Printed) -> str:
+    """The ends of the better method minus the other."""
     low, high = interval.low, interval.high
     if figures.difference < 0:
         low, high = -high, -low
-    return f"{100 * figures.level:g} % interval {interval_text(low + 0.0, high + 0.0, 2)}"
+    return interval_text(low + 0.0, high + 0.0, 2)

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from math import log, sqrt
+from math import inf, log, sqrt
 from typing import NamedTuple
 
 import numpy as np
@@ -31,8 +31,8 @@ from .intervals import (
 # From the 5-way 5-shot episodes in data/episodes, 600 tasks or fewer of four methods on each of 12
 # sets of classes; tests/stats/test_printed.py makes them again.
 BETWEEN = 0.0271  # median correlation of two answers of a task
-# Of the accuracies of two methods on the same tasks: where nine tenths of the correlations lie.
-CORRELATION = (0.28, 0.95)
+# Of the accuracies of two methods on the same tasks: the 5 %, 50 % and 95 % quantiles of 72 pairs.
+CORRELATION = (0.28, 0.71, 0.95)
 READINGS = ("interval", "standard error", "standard deviation")
 ANSWERS = ("yes", "no", "unknown")
 SAMPLINGS = ("closed", "open", "unknown")
@@ -52,6 +52,9 @@ class PrintedDifference:
     narrowest : Interval
         Of the same tasks, where the methods agree as much as they usually may (`CORRELATION`, its
         upper end). Equal to ``widest`` where the tasks are not the same.
+    paired : tuple of Interval
+        Of the same tasks, one per usual correlation (`CORRELATION`); empty where the tasks are not
+        the same.
     correlation : float or None
         Of the accuracies of the same tasks: above it a paired interval leaves 0 out. Between -1 and
         1; None where every correlation gives the same verdict, and where the tasks are not the
@@ -60,7 +63,13 @@ class PrintedDifference:
 
     widest: Interval
     narrowest: Interval
+    paired: tuple[Interval, ...]
     correlation: float | None
+
+    @property
+    def is_usually_decided(self) -> bool:
+        """Whether the same tasks leave 0 out at every usual correlation; False for other tasks."""
+        return bool(self.paired) and all(interval.conclusion for interval in self.paired)
 
     @property
     def verdict(self) -> str:
@@ -123,6 +132,13 @@ class Printed:
         As given.
     n_tasks : (int, int)
         As given.
+    shape : (int, int, int)
+        Ways, shots and queries per class, as given.
+    images, classes : int or None
+        As given.
+    disjoint_tasks : int or None
+        As many tasks of this shape as the images make without using one twice; None where their
+        number is not known.
     level : float
     coarse : bool
         Whether no figure has more than one decimal, so that rounding counts.
@@ -134,6 +150,10 @@ class Printed:
     sampling: str
     same_tasks: str
     n_tasks: tuple[int, int]
+    shape: tuple[int, int, int]
+    images: int | None
+    classes: int | None
+    disjoint_tasks: int | None
     level: float
     coarse: bool
 
@@ -223,6 +243,7 @@ def from_printed(
         _Mean(*_figure("second", second), counts[1], ways * queries),
     ]
     sets = _sets("images", images, ways * (shots + queries)), _sets("classes", classes, ways)
+    disjoint_tasks = None if images is None else sets[0]
     if images is not None and max(counts) > sets[0]:
         if sampling == "open":
             raise InputError(
@@ -242,6 +263,10 @@ def from_printed(
         sampling=sampling,
         same_tasks=same_tasks,
         n_tasks=counts,
+        shape=(ways, shots, queries),
+        images=images,
+        classes=classes,
+        disjoint_tasks=disjoint_tasks,
         level=level,
         coarse=all(round(x, 1) == x for mean in means for x in mean[:2]),
     )
@@ -354,11 +379,21 @@ def _difference(
     n_tasks = sets or sum(counts)
     widest = Interval(gap, half, level, n_tasks, "independent", df, bounds=(-100.0, 100.0))
     if not paired:
-        return PrintedDifference(widest, widest, None)
+        return PrintedDifference(widest, widest, (), None)
     df = counts[0] - 1
     quantile = student_quantile(df, level)
     product = sqrt(variances[0] * variances[1])
-    half = min(quantile * sqrt(total - 2 * CORRELATION[1] * product), half)
-    narrowest = Interval(gap, half, level, counts[0], "paired", df, bounds=(-100.0, 100.0))
-    correlation = (total - (gap / quantile) ** 2) / (2 * product)
-    return PrintedDifference(widest, narrowest, correlation if -1 < correlation < 1 else None)
+
+    def same_tasks(correlation: float, largest: float) -> Interval:
+        error = sqrt(total - 2 * correlation * product)
+        half_width = min(quantile * error, largest)
+        bounds = (-100.0, 100.0)
+        return Interval(gap, half_width, level, counts[0], "paired", df, bounds=bounds)
+
+    decisive = (total - (gap / quantile) ** 2) / (2 * product)
+    return PrintedDifference(
+        widest=widest,
+        narrowest=same_tasks(CORRELATION[-1], half),
+        paired=tuple(same_tasks(usual, inf) for usual in CORRELATION),
+        correlation=decisive if -1 < decisive < 1 else None,
+    )

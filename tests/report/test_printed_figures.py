@@ -45,7 +45,11 @@ def test_a_figure_is_read_as_it_is_written(capsys, text):
     code, output = run(capsys, text, "70.5±0.5", "--tasks", "600")
     wanted = from_printed((71.2, 0.4), (70.5, 0.5), 600)
     assert code == 0 and output.out.splitlines()[0] == words.answer(wanted)
-    assert output.out.splitlines()[1:] == [*words.details(wanted), *words.other_readings(wanted)]
+    assert output.out.splitlines()[1:] == [
+        *words.details(wanted),
+        "Assumed, as not given: --ways 5, --shots 5, --queries 15.",
+        *words.other_readings(wanted),
+    ]
 
 
 def test_two_shares_are_read_as_percent(capsys):
@@ -60,10 +64,68 @@ def test_the_command_gives_json(capsys):
     wanted = from_printed((79.59, 0.52), (76.87, 0.56), 600, **options)
     printed = json.loads(output.out)
     assert (code, printed["answer"]) == (0, words.answer(wanted))
-    assert printed["notes"] == words.details(wanted)
+    assert printed["notes"][:-1] == words.details(wanted)
+    assert printed["notes"][-1].startswith("Assumed") and printed["shape"] == [5, 5, 15]
     half_width = printed["likely"]["images"]["widest"]["half_width"]
     assert half_width == wanted.likely.images.widest.half_width
     assert len(printed["readings"]) == 3 and printed["n_tasks"] == [600, 600]
+
+
+def test_only_sizes_that_were_not_given_are_said_to_be_assumed(capsys):
+    line = "79.59±0.52 76.87±0.56 --tasks 600 --ways 5 --shots 1"
+    assert "Assumed, as not given: --queries 15.\n" in run(capsys, *line.split())[1].out
+    assert "Assumed" not in run(capsys, *line.split(), "--queries", "15")[1].out
+
+
+def test_every_usual_correlation_may_decide_it():
+    """By hand: 1.96 √(0.52² + 0.56² − 2ρ · 0.52 · 0.56) / 1.96 is 0.65 at ρ = 0.28 and 0.18 at 0.95."""
+    figures = (79.59, 0.52), (78.9, 0.56), 600
+    unknown = words.answer(from_printed(*figures))
+    assert unknown == (
+        "The first is better by 0.69 points on tasks drawn in this way if both ran on the same "
+        "tasks, at every usual correlation of the methods (95 % interval 0.04 to 1.34 at a "
+        "correlation of 0.28, 0.51 to 0.87 at 0.95); on unrelated tasks it is open (−0.07 to 1.45)."
+    )
+    same = words.answer(from_printed(*figures, same_tasks="yes"))
+    assert "is better by 0.69 points on tasks drawn in this way at every usual correlation" in same
+    pairing = words.details(from_printed(*figures))[1]
+    assert "a correlation above 0.19 decides it, so every usual one does" in pairing
+    # At one of the usual correlations it is open.
+    some = from_printed((71.2, 0.9), (70.5, 0.9), 600)
+    assert words.answer(some).startswith("It is open which is better")
+    assert "so every usual one does" not in words.details(some)[1]
+
+
+def test_a_narrower_paired_interval_has_its_correlation_beside_it():
+    better = from_printed((79.59, 0.52), (76.87, 0.56), 600)
+    sentence = words.pairing_sentence(better)
+    assert "2.07 to 3.37 at a correlation of 0.28" in sentence
+    assert "2.31 to 3.13 at 0.71 and 2.54 to 2.90 at 0.95" in sentence
+    assert "at a negative correlation it is wider" in sentence
+    others = from_printed((79.59, 0.52), (76.87, 0.56), [600, 500])
+    assert words.pairing_sentence(others).startswith("The numbers of tasks differ")
+
+
+def test_images_that_are_too_few_for_open_tasks_are_named():
+    """Sampling that was not given is never taken for closed without a word."""
+    for images, shown in ((840, True), (59_999, True), (60_000, False)):
+        figures = from_printed((79.59, 0.52), (76.87, 0.56), 600, images=images)
+        assert ("on these images" in words.answer(figures)) == shown
+        notes = " ".join(words.details(figures))
+        assert ("so the 600 use images again (closed)" in notes) == shown
+        assert f"{images:,} images make at most {images // 100} tasks of this shape" in notes
+    assert "for 5-way 5-shot tasks with 15 queries per class" in notes
+
+
+def test_new_images_have_the_paired_intervals_too():
+    figures = from_printed((79.59, 0.52), (76.87, 0.56), 600, images=840)
+    sentence = words.images_sentence(figures)
+    assert "−4.57 to 10.01 on unrelated tasks" in sentence
+    assert (
+        "on the same ones −4.10 to 9.54 at a correlation of 0.28, 0.88 to 4.56 at 0.95" in sentence
+    )
+    lone = from_printed((79.59, 0.52), (76.87, 0.56), 600, images=199)
+    assert "two tasks that share no image are needed" in words.images_sentence(lone)
 
 
 LINES = """71.2 70±1 --tasks 600 => first = 71.2; a mean and its ±, such as 71.2±0.4

@@ -14,6 +14,7 @@ from fslbook.oops import gaussians
 from fslcore import stats
 from fslcore.errors import InputError
 from fslcore.paths import DATA
+from fslcore.report import printed as words
 from fslcore.stats import from_printed, published as printed
 from fslcore.tasks import sample_closed
 
@@ -32,6 +33,7 @@ def episodes():
 
 
 def test_what_it_takes_for_usual_comes_from_the_stored_episodes(episodes):
+    """`CORRELATION` says 72 pairs, and the sentences of the report repeat it."""
     shared, correlations = [], []
     for a in episodes:
         mean, n = a.mean(axis=0), 75
@@ -39,7 +41,8 @@ def test_what_it_takes_for_usual_comes_from_the_stored_episodes(episodes):
         shared += list((ratio - 1 / n) / (1 - 1 / n))
         correlations += list(np.corrcoef(a.T)[np.triu_indices(a.shape[1], 1)])
     assert round(np.median(shared), 4) == printed.BETWEEN
-    assert tuple(np.quantile(correlations, [0.05, 0.95]).round(2)) == printed.CORRELATION
+    assert tuple(np.quantile(correlations, [0.05, 0.5, 0.95]).round(2)) == printed.CORRELATION
+    assert f"{len(correlations)} measured pairs" in words.MEASURED
 
 
 def test_it_knows_what_the_figures_of_the_episodes_mean(episodes):
@@ -74,12 +77,13 @@ def test_unrelated_tasks_have_welch_s_interval():
             )
             assert r.tasks.widest.p_value == pytest.approx(test.pvalue, rel=1e-9)
             assert r.tasks.narrowest == r.tasks.widest and r.tasks.correlation is None
+            assert r.tasks.paired == () and not r.tasks.is_usually_decided
             assert r.tasks.verdict == (
                 "better" if test.pvalue < 1 - level else "not significantly different"
             )
 
 
-@pytest.mark.parametrize("rho", [-0.2, 0.0, 0.6, 0.95, 0.99])
+@pytest.mark.parametrize("rho", [-0.2, 0.0, 0.28, 0.71, 0.95, 0.99])
 def test_the_paired_interval_lies_between_the_two(rho):
     """Of accuracies whose correlation is exactly this one, the interval is the paired one of the library."""
     rng = np.random.default_rng(1)
@@ -93,8 +97,11 @@ def test_the_paired_interval_lies_between_the_two(rho):
     difference = from_printed(*figures, 400, same_tasks="yes").readings[0].tasks
     paired = stats.paired_interval(a, b)
     narrowest, widest = difference.narrowest, difference.widest
-    if rho == 0.95:
-        assert narrowest.half_width == pytest.approx(paired.half_width, rel=1e-9)
+    if rho in printed.CORRELATION:
+        usual = difference.paired[printed.CORRELATION.index(rho)]
+        assert usual.half_width == pytest.approx(paired.half_width, rel=1e-9)
+        assert (usual.df, usual.mean) == (paired.df, pytest.approx(paired.mean))
+    assert narrowest == difference.paired[-1]
     assert (narrowest.n_tasks, narrowest.kind, widest.kind) == (400, "paired", "independent")
     low, high = narrowest.half_width * (1 - 1e-9), widest.half_width * 1.003
     assert (low <= paired.half_width <= high) == (0 <= rho <= 0.95)
@@ -123,7 +130,7 @@ def test_no_number_is_outside_what_it_can_be(a, b, tasks, classes, same_tasks):
             assert deviation <= np.sqrt(mean * (100 - mean) * tasks / (tasks - 1)) * (1 + 1e-12)
         for difference in filter(None, (reading.tasks, reading.images, reading.classes)):
             assert difference.correlation is None or -1 < difference.correlation < 1
-            for interval in (difference.widest, difference.narrowest):
+            for interval in (difference.widest, difference.narrowest, *difference.paired):
                 assert -100 <= interval.low <= interval.mean <= interval.high <= 100
 
 

@@ -2,7 +2,7 @@
 (function () {
   "use strict";
   const L = window.fslLabs;
-  const BETWEEN = 0.0271, CORRELATION = [0.28, 0.95]; // as in fslcore/stats/printed.py; a test compares
+  const BETWEEN = 0.0271, CORRELATION = [0.28, 0.71, 0.95]; // as in fslcore/stats/published.py; a test compares
   const READINGS = ["interval", "standard error", "standard deviation"];
   const WHERE = { closed: "on these images", open: "on images such as these", unknown: "on tasks drawn in this way" };
   const two = x => L.fixed(x, 2), signed = x => two(x).replace("-", "−");
@@ -17,16 +17,20 @@
     const df = total ** 2 / (first ** 2 / (of[0] - 1) + second ** 2 / (of[1] - 1));
     const half = L.quantile((1 + level) / 2, df) * Math.sqrt(total), count = more || tasks[0] + tasks[1];
     const widest = { mean: gap, half, low: inside(gap - half), high: inside(gap + half), df, tasks: count };
-    if (!same) return done({ widest, narrowest: widest, correlation: null });
+    if (!same) return done({ widest, narrowest: widest, paired: [], correlation: null });
     const quantile = L.quantile((1 + level) / 2, of[0] - 1), product = Math.sqrt(first * second);
-    const least = Math.min(quantile * Math.sqrt(total - 2 * CORRELATION[1] * product), half);
-    const narrowest = { mean: gap, half: least, low: inside(gap - least), high: inside(gap + least), df: of[0] - 1, tasks: of[0] };
+    const sameTasks = (usual, largest) => {
+      const width = Math.min(quantile * Math.sqrt(total - 2 * usual * product), largest);
+      return { mean: gap, half: width, low: inside(gap - width), high: inside(gap + width), df: of[0] - 1, tasks: of[0] };
+    };
+    const narrowest = sameTasks(CORRELATION[2], half), paired = CORRELATION.map(usual => sameTasks(usual, Infinity));
     const correlation = (total - (gap / quantile) ** 2) / (2 * product);
-    return done({ widest, narrowest, correlation: Math.abs(correlation) < 1 ? correlation : null });
+    return done({ widest, narrowest, paired, correlation: Math.abs(correlation) < 1 ? correlation : null });
   }
 
   function done(found) {
     found.verdict = conclusion(found.widest) ? "better" : conclusion(found.narrowest) ? "open" : "not significantly different";
+    found.usuallyDecided = found.paired.length > 0 && found.paired.every(i => conclusion(i) !== 0);
     return found;
   }
 
@@ -58,7 +62,8 @@
     });
     if (!readings.length) throw new Error("Accuracies with these means cannot vary as much as each reading of ± says.");
     const coarse = [...a, ...b].every(x => Math.round(10 * x) / 10 === x);
-    const found = { coarse, difference: gap, readings, likely: readings[off.indexOf(Math.min(...off))], sampling, sameTasks, level };
+    const found = { coarse, difference: gap, readings, likely: readings[off.indexOf(Math.min(...off))], sampling, sameTasks, level,
+      tasks, shape: [ways, shots, queries], images, classes, apart };
     found.sentence = sentence(found);
     found.notes = notes(found);
     return found;
@@ -91,6 +96,7 @@
 
   // The sentences are those of fslcore/report/printed.py.
 
+  const MEASURED = "the 5, 50 and 95 % quantiles of 72 measured pairs of methods";
   const share = found => `${Number((100 * found.level).toPrecision(6))} % interval`;
 
   function range(found, interval) {
@@ -100,48 +106,78 @@
 
   const between = (found, interval) => `${share(found)} ${range(found, interval)}`;
 
+  /** The intervals on the same tasks: at the lowest and the highest usual correlation, or at every one. */
+  function pairedEnds(found, { paired }) {
+    return `${range(found, paired[0])} at a correlation of ${two(CORRELATION[0])}, ${range(found, paired[2])} at ${two(CORRELATION[2])}`;
+  }
+
+  function pairedAll(found, { paired }) {
+    const [low, middle, high] = paired.map(i => range(found, i));
+    return `${low} at a correlation of ${two(CORRELATION[0])}, ${middle} at ${two(CORRELATION[1])} and ${high} at ${two(CORRELATION[2])}`;
+  }
+
   function sentence(found) {
     const of = found.likely.tasks, size = `${two(Math.abs(found.difference))} points`, where = WHERE[found.sampling];
-    const ends = between(found, of.widest);
-    if (of.verdict === "better") return `The ${found.difference > 0 ? "first" : "second"} is better by ${size} ${where} (${ends}).`;
-    if (of.verdict === "open") {
-      return `It is open which is better ${where}: ${size} (${ends}), or ${range(found, of.narrowest)} if both ran on the `
-        + "same tasks and agree as much as methods may.";
+    const better = `The ${found.difference > 0 ? "first" : "second"} is better by ${size} ${where}`, ends = between(found, of.widest);
+    if (of.verdict === "better") return `${better} (${ends}).`;
+    if (of.verdict !== "open") return `The two are not significantly different ${where}: ${size} (${ends}).`;
+    const paired = pairedEnds(found, of), unrelated = range(found, of.widest);
+    if (!of.usuallyDecided) return `It is open which is better ${where}: ${size} (${ends} on unrelated tasks; on the same tasks ${paired}).`;
+    if (found.sameTasks === "yes") {
+      return `${better} at every usual correlation of the methods (${share(found)} ${paired}; ${unrelated} without correlation).`;
     }
-    return `The two are not significantly different ${where}: ${size} (${ends}).`;
+    return `${better} if both ran on the same tasks, at every usual correlation of the methods (${share(found)} ${paired}); `
+      + `on unrelated tasks it is open (${unrelated}).`;
   }
 
   function pairing(found) {
     const of = found.likely.tasks;
-    if (found.sameTasks === "no") return "The tasks differ, so the two figures are independent.";
-    if (of.verdict === "better") return "On the same tasks the interval would be narrower still.";
-    if (of.verdict === "open") {
-      return `On the same tasks a correlation of the methods above ${two(of.correlation)} decides it; `
-        + `${two(CORRELATION[0])} to ${two(CORRELATION[1])} are usual. Accuracies per task would tell.`;
-    }
-    return "The same tasks would not decide it either, if methods agree as much as they may.";
+    if (found.sameTasks === "no") return "The tasks differ, so the two figures are taken as independent.";
+    if (!of.paired.length) return "The numbers of tasks differ, so the two figures are taken as independent.";
+    const same = `On the same tasks the interval is ${pairedAll(found, of)} (${MEASURED})`;
+    if (of.verdict === "better") return `${same}; at a negative correlation it is wider than above.`;
+    if (of.verdict !== "open") return `${same}: no usual correlation decides it.`;
+    const extent = of.usuallyDecided ? ", so every usual one does" : "";
+    return `${same}: a correlation above ${two(of.correlation)} decides it${extent}. Accuracies per task would tell.`;
+  }
+
+  /** How many tasks the images make, and whether that shows that tasks share images. */
+  function sharing(found) {
+    if (found.apart === null) return [];
+    const most = Math.max(...found.tasks), what = found.apart === 1 ? "task of this shape" : "tasks of this shape that share no image";
+    const reused = most > found.apart ? `, so the ${L.number(most)} use images again (closed)` : "";
+    return [`${L.number(found.images)} images make at most ${L.number(found.apart)} ${what}${reused}.`];
+  }
+
+  function verdict(of) {
+    if (of.verdict === "better") return "it holds too";
+    return of.usuallyDecided ? "it holds on the same tasks at every usual correlation" : "it is open";
+  }
+
+  function bound(found, of) {
+    const ends = `at most ${between(found, of.widest)}`;
+    return of.paired.length ? `${ends} on unrelated tasks; on the same ones ${pairedEnds(found, of)}` : ends;
   }
 
   function beyond(found) {
     const fresh = found.likely.images;
     if (found.sampling === "open") return "No image is in two tasks, so this holds for new images of these classes.";
-    if (!fresh) {
-      const condition = found.sampling === "closed" ? "" : ", if tasks share images";
-      return `For new images nothing follows${condition}: ± does not count what they would change.`;
-    }
-    const verdict = fresh.verdict === "better" ? "it holds too" : "it is open";
-    return `For new images ${verdict} (${between(found, fresh.widest)}): these images make ${fresh.widest.tasks} tasks that share none.`;
+    if (fresh) return `For new images ${verdict(fresh)} (${bound(found, fresh)}): the images count as ${L.number(found.apart)} tasks.`;
+    if (found.images !== null) return "For new images nothing follows: two tasks that share no image are needed.";
+    const condition = found.sampling === "closed" ? "" : ", if tasks share images";
+    return `For new images nothing follows${condition}: ± does not count what they would change. `
+      + "The number of images in the test set would bound it.";
   }
 
   function notes(found) {
-    const likely = found.likely, [a, b] = likely.deviations.map(x => L.fixed(x, 1));
+    const likely = found.likely, [a, b] = likely.deviations.map(x => L.fixed(x, 1)), [ways, shots, queries] = found.shape;
     const meaning = likely.meaning === "interval" ? `half of a ${share(found)}` : `a ${likely.meaning}`;
     const usual = likely.usual ? "as is usual" : "the nearest to what is usual, yet unusual";
-    const out = [`± is read as ${meaning}: accuracies then vary by ${a} and ${b} points from task to task, ${usual}.`,
-      pairing(found), beyond(found)];
+    const out = [`± is read as ${meaning}: accuracies then vary by ${a} and ${b} points from task to task, `
+      + `${usual} for ${ways}-way ${shots}-shot tasks with ${queries} queries per class.`, pairing(found), ...sharing(found), beyond(found)];
     if (likely.classes) {
-      const { widest } = likely.classes;
-      out.push(`For new classes: ${between(found, widest)} at most; these classes make ${widest.tasks} tasks that share none.`);
+      const of = likely.classes, count = L.number(of.widest.tasks);
+      out.push(`For new classes ${verdict(of)} (${bound(found, of)}): ${L.number(found.classes)} classes make ${count} tasks that share no class.`);
     }
     if (found.coarse) out.push("With one decimal the difference may be off by 0.1 points, and each ± by 0.05, from rounding.");
     return out;
@@ -161,7 +197,7 @@
     const change = L.calm(update), say = L.sentence();
     const text = (label, value, more) => L.field(label, { value, change, ...more });
     const count = (label, value) => text(label, value, { inputmode: "numeric", size: 8 });
-    const first = text("First method, mean ± half, in %", "71.2 ± 0.4"), second = text("Second method", "70.5 ± 0.5");
+    const first = text("First method, mean ± half, in %", "79.59 ± 0.52"), second = text("Second method", "76.87 ± 0.56");
     const tasks = count("Tasks", "600");
     const images = count("Images in the test set, if known", ""), classes = count("Classes in it, if known", "");
     const ways = count("Classes per task", "5"), shots = count("Shots", "5"), queries = count("Queries per class", "15");
@@ -184,7 +220,7 @@
       try {
         const pair = [first, second].map((f, i) => {
           const read = figure(f.value());
-          if (!read) throw new Error(`The ${["first", "second"][i]} figure is a mean ± something in percent, such as 71.2 ± 0.4.`);
+          if (!read) throw new Error(`The ${["first", "second"][i]} figure is a mean ± something in percent, such as 79.59 ± 0.52.`);
           return read;
         });
         const t = whole(tasks);
@@ -202,10 +238,10 @@
       }
       say.say(found.sentence);
       list.replaceChildren(...found.notes.map(note => L.el("li", {}, note)));
-      rows.replaceChildren(L.table("The difference, by what ± means", ["± is", "unrelated tasks", "same tasks, at best", "task to task"],
+      rows.replaceChildren(L.table("The difference, by what ± means", ["± is", "unrelated tasks", ...CORRELATION.map(r => `same tasks, r = ${two(r)}`), "task to task"],
         found.readings.map(r => [
           name(r), L.plusMinus(found.difference, r.tasks.widest.half),
-          found.sameTasks === "no" ? "—" : L.plusMinus(found.difference, r.tasks.narrowest.half),
+          ...CORRELATION.map((_, i) => (r.tasks.paired.length ? L.plusMinus(found.difference, r.tasks.paired[i].half) : "—")),
           r.deviations.map(d => L.number(d, 1)).join(" and "),
         ])));
       show.redraw();
@@ -217,8 +253,8 @@
       if (!found) return;
       const ends = [0, ...found.readings.slice(0, 2).flatMap(r => [r.tasks.widest.low, r.tasks.widest.high])];
       const rows = found.readings.map(r => {
-        const { widest, narrowest, verdict } = r.tasks, bars = [[widest.low, widest.high, "fsl-a", 2.5]];
-        if (found.sameTasks !== "no") bars.push([narrowest.low, narrowest.high, "fsl-b", 8]);
+        const { widest, narrowest, paired, verdict } = r.tasks, bars = [[widest.low, widest.high, "fsl-a", 2.5]];
+        if (paired.length) bars.push([paired[0].low, paired[0].high, "fsl-a", 5], [narrowest.low, narrowest.high, "fsl-b", 8]);
         const mark = { x: found.difference, class: "fsl-base-fill", path: L.disc };
         return { label: `if ± is ${name(r)}: ${verdict}`, isBold: r === found.likely, bars, mark };
       });
@@ -239,7 +275,8 @@
       L.controls("", first, second, tasks, same, images, classes, sampling),
       L.el("details", {}, L.el("summary", {}, "Shape of the tasks"), L.controls("", ways, shots, queries)),
       L.el("p", { class: "fsl-legend" }, "The sentence to write:"), say.node, copy, copied, show.node,
-      L.el("p", {}, "Thin: tasks that have nothing to do with each other. Thick: the same tasks, where both methods agree as much as is usual."),
+      L.el("p", {}, "Thin: tasks that have nothing to do with each other. Less thin and thick: the same tasks, where the accuracies of "
+        + `both methods correlate by ${two(CORRELATION[0])} and by ${two(CORRELATION[2])}.`),
       list, rows,
     );
     return update;

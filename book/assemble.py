@@ -33,7 +33,7 @@ import yaml
 from bs4 import BeautifulSoup
 from dependencies import House
 from executed import SiteError, figures, fill, glued, with_figures
-from ledger_page import read_ledger, render_ledger, verdict_chapters
+from ledger_page import read_ledger, render_ledger, status_of_count, verdict_chapters
 from markdown_it import MarkdownIt
 
 from fslbook.figures import in_words
@@ -352,9 +352,10 @@ def gather(root, build, site, chosen=None, profile=None):
             item for item in items if {item["chapter"], *verdict_chapters(item)} <= set(values)
         ]
     for item in items:
-        item["verdict"] = fill(
-            item["verdict"], values, f"ledger.yml: {item['id']}", item["chapter"]
-        )
+        for part in sorted({"verdict", "found"} & set(item)):
+            item[part] = fill(item[part], values, f"ledger.yml: {item['id']}", item["chapter"])
+        if "found" in item:
+            item["status"] = status_of_count(item["found"])
     chapters = {
         name: (first_heading(pages[name]), page_anchors(pages[name]))
         for name in names

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 KEY = r"\{(?:([a-z0-9-]+):)?([a-z]\w*)\}"  # in a verdict: what a chapter glues
-SHOWN = r"!\[([^\]\n]*)\]\(([a-z0-9-]+)::([\w-]+)\)"  # a chapter's figure in a prose page
+SHOWN = r"(?<!`)!\[([^\]\n]*)\]\(([a-z0-9-]+)::([\w-]+)\)"  # a chapter's figure in a prose page; in code, the syntax
 ROLE = r"\{glue:text\}`([a-z0-9-]+)::([a-z]\w*)`"  # in a prose page or on a slide
 ENDINGS = {"image/svg+xml": ".svg", "image/png": ".png"}
 

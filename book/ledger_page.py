@@ -21,6 +21,8 @@ HOW = {
     "settings": "printed only",
 }
 FIELDS = {"id", "paper", "item", "what", "chapter", "how", "profile", "status", "verdict"}
+# Besides: `found`, the keys of the count that decides a status, and `why` an item differs.
+OPTIONAL = {"found", "why"}
 # What became of an item, in one word.
 STATUS = {
     "reproduced": "what the item shows is found here too: its printed digits, or its finding",
@@ -29,10 +31,13 @@ STATUS = {
     "shown": "made again on other data or with other captioners, without a judgement of what is printed",
     "printed": "settings and counts as the paper prints them: there is no result to reproduce",
 }
+COUNTED = "counted"  # in place of a status: `status_of_count` gives it
+COUNT = re.compile(r"\b([\d,]+|[Aa]ll|[Nn]one) of (?:the )?([\d,]+)")
 HEAD = ["Item", "Status", "What it shows", "Where", "Verdict", "How", "Run on the paper's data"]
 ON_STATUS = (
-    "A status was judged by a person, from the verdicts of the book's default run. In a site that was built with"
-    " other parameters the verdicts follow that run, and the statuses do not."
+    "Where a verdict counts cases, the count decides the status: *reproduced* from nine in ten on, *differs* up to"
+    " half of them, *partly* between. Any other status was judged by a person, from the verdicts of the book's default"
+    " run. In a site that was built with other parameters these do not follow the run."
 )
 ON_LABELS = (
     "Labels in the column *How* say where a number is from, here and in the tables of chapters; an item may have"
@@ -66,8 +71,8 @@ def read_ledger(path):
 
 def fault_of(item):
     """What is wrong with an item; empty if nothing is."""
-    if set(item) != FIELDS:
-        return f"fields differ: {sorted(set(item) ^ FIELDS)}"
+    if set(item) - OPTIONAL != FIELDS:
+        return f"fields differ: {sorted(set(item) - OPTIONAL ^ FIELDS)}"
     if not re.fullmatch(r"[a-z][a-z0-9]*(-[a-z0-9]+)*", item["id"]):
         return "its id is no HTML anchor (a-z, 0-9, single hyphens)"
     if item["paper"] not in PAPERS:
@@ -76,14 +81,38 @@ def fault_of(item):
         return f"`how` is a list out of {', '.join(HOW)}"
     if item["profile"] not in (item["paper"], "none"):
         return f"`profile` is {item['paper']} or none"
-    if item["status"] not in STATUS:
-        return f"`status` is {item['status']!r}; it is one of {', '.join(STATUS)}"
+    if item["status"] not in {*STATUS, COUNTED}:
+        return f"`status` is {item['status']!r}; it is one of {', '.join(STATUS)}, {COUNTED}"
+    if (item["status"] == COUNTED) != ("found" in item):
+        return f"`status: {COUNTED}` and `found`, the count that decides it, belong together"
+    if item["status"] == "differs" and "why" not in item:
+        return "`why` is missing: what explains that it differs"
     return ""
+
+
+def status_of_count(found):
+    """The status that counts such as '20 of 20 on icons' give together.
+
+    Raises
+    ------
+    SiteError
+        A text without a count, or with a count of no cases.
+    """
+    counts = [
+        (total if some.lower() == "all" else "0" if some.lower() == "none" else some, total)
+        for some, total in COUNT.findall(found)
+    ]
+    cases = sum(int(total.replace(",", "")) for _, total in counts)
+    if not cases:
+        raise SiteError(f"ledger.yml: `found` gives no count such as '3 of 4': {found}")
+    share = sum(int(some.replace(",", "")) for some, _ in counts) / cases
+    return "reproduced" if share >= 0.9 else "differs" if share <= 0.5 else "partly"
 
 
 def verdict_chapters(item):
     """Other chapters that an item's verdict reads values of."""
-    return {chapter for chapter, _ in re.findall(KEY, item["verdict"]) if chapter}
+    texts = item["verdict"] + item.get("found", "")
+    return {chapter for chapter, _ in re.findall(KEY, texts) if chapter}
 
 
 def table_row(cells):
@@ -190,6 +219,7 @@ def item_row(item, chapters, labels, run):
         )
     marks = ", ".join(f'<span class="how">{label}</span>' for label in labels)
     name = f'<span id="{item["id"]}"></span>{item["item"]}'
-    return table_row(
-        [name, status_mark(item["status"]), item["what"], place, item["verdict"], marks, run]
-    )
+    verdict = item["verdict"]
+    if item["status"] == "differs" and "why" in item:
+        verdict += f". **Why:** {item['why']}"
+    return table_row([name, status_mark(item["status"]), item["what"], place, verdict, marks, run])

@@ -36,6 +36,11 @@ MATHJAX = [
     "sre/mathmaps/nemeth.json",
 ]
 ICON_SCRIPT = re.compile(r'\s*<script [^>]*src="[^"]*fontawesome\.js[^"]*"></script>')
+# Sphinx gives them to the front page because pages below it have formulas.
+MATHJAX_SCRIPTS = re.compile(
+    r'\s*<script [^>]*src="[^"]*mathjax/[^"]*"></script>|\s*<script>window\.MathJax = [^<]*</script>'
+)
+FORMULA = re.compile(r'class="[^"]*\bmath\b|\\[(\[]')  # in the text, or in the output of a cell
 IMAGE = re.compile(r'(<img [^>]*src=")data:image/svg\+xml;base64,([A-Za-z0-9+/=]+)"')
 PHOTO = re.compile(rb"data:image/png;base64,([A-Za-z0-9+/=\s]+)")
 
@@ -50,9 +55,14 @@ def lighten(site: Path) -> None:
         notebook.write_text(without_outputs(notebook.read_text("utf-8")), "utf-8")
     for page in site.glob("*.html"):
         text = ICON_SCRIPT.sub("", page.read_text("utf-8"))
-        page.write_text(with_image_files(text, site / "_images"), "utf-8")
+        page.write_text(with_image_files(without_mathjax(text), site / "_images"), "utf-8")
     for drawing in site.glob("_images/*.svg"):
         drawing.write_bytes(PHOTO.sub(_as_webp, drawing.read_bytes()))
+
+
+def without_mathjax(text: str) -> str:
+    """The HTML of a page, without the scripts of MathJax where it has no formula."""
+    return text if FORMULA.search(text) else MATHJAX_SCRIPTS.sub("", text)
 
 
 def without_outputs(text: str) -> str:

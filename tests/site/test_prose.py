@@ -15,6 +15,7 @@ import ledger_page
 import numpy as np
 import pandas as pd
 import pytest
+import weight
 from bs4 import BeautifulSoup
 from IPython.display import Markdown
 
@@ -175,7 +176,7 @@ USES += [(f"book/slides/{p.name}", *use) for p in SLIDES for use in used(p.read_
 USES += [
     (f"book/ledger.yml, {item['id']}", chapter or item["chapter"], key)
     for item in ledger()
-    for chapter, key in re.findall(executed.KEY, item["verdict"])
+    for chapter, key in re.findall(executed.KEY, item["verdict"] + item.get("found", ""))
 ]
 
 
@@ -492,6 +493,60 @@ def test_verdicts_and_pages_are_filled():
     assert executed.fill(page, VALUES, "index.md") == "Q 2, {doc}`one`, ```{note}\n"
     shown = {"one": {"fig-a": executed.Figure("0a.svg", "A")}}
     assert 'src="_images/0a.svg"' in executed.with_figures("![x](one::fig-a)", shown, "t")
+    syntax = "`![x](one::fig-a)` is a figure"  # as the page on teaching explains it
+    assert executed.with_figures(syntax, shown, "t") == syntax
+
+
+@pytest.mark.parametrize(
+    "found, status",
+    [
+        ("20 of 20 on icons", "reproduced"),
+        ("9 of 10", "reproduced"),
+        ("8 of 10 on icons", "partly"),
+        ("6 of 10", "partly"),
+        ("5 of 10", "differs"),
+        ("None of 12", "differs"),
+        ("all of 1,200, none of the 800", "partly"),
+    ],
+)
+def test_a_count_decides_the_status_of_an_item(found, status):
+    assert ledger_page.status_of_count(found) == status
+
+
+@pytest.mark.parametrize("found", ["—", "0 of 0"])
+def test_a_status_is_not_decided_by_no_count(found):
+    with pytest.raises(executed.SiteError, match="gives no count such as '3 of 4'"):
+        ledger_page.status_of_count(found)
+
+
+@pytest.mark.parametrize(
+    "change, message",
+    [
+        ({"status": "counted"}, "belong together"),
+        ({"found": "{best}"}, "belong together"),
+        ({"status": "differs"}, "`why` is missing"),
+        ({"status": "good"}, "is one of reproduced, partly, .*counted"),
+        ({"because": "no"}, "fields differ: .*because"),
+    ],
+)
+def test_an_item_of_the_ledger_is_complete(tmp_path, change, message):
+    item = next(i for i in ledger() if i["status"] == "reproduced") | change
+    path = tmp_path / "ledger.yml"
+    path.write_text(json.dumps({"items": [item]}), "utf-8")  # JSON is YAML
+    with pytest.raises(executed.SiteError, match=message):
+        ledger_page.read_ledger(path)
+
+
+def test_every_item_that_differs_says_why():
+    """In the default run, whatever its status is decided by."""
+    values = {path.stem: executed.glued(path) for path in EXECUTED.glob("*.ipynb")}
+    if len(values) < len(CHAPTERS):
+        pytest.skip("not executed: run `make book` first")
+    for item in ledger():
+        found = item.get("found", "")
+        text = executed.fill(found, values, item["id"], item["chapter"])
+        status = ledger_page.status_of_count(text) if found else item["status"]
+        assert status != "differs" or "why" in item, item["id"]
 
 
 @pytest.mark.parametrize(
@@ -575,6 +630,18 @@ def test_tables_get_numbers_captions_and_scopes():
     book = {"cells": [{**text, "source": "{numref}`tab-none`"}]}
     with pytest.raises(executed.SiteError, match="planning: .*no table has this name"):
         assemble.number_tables(book, "planning", "7.", {})
+
+
+def test_only_pages_with_formulas_load_mathjax():
+    script = '<script defer="defer" src="_static/mathjax/tex-chtml.js"></script>'
+    settings = '<script>window.MathJax = {"options": {}}</script>'
+    page = f"<head>\n{settings}\n{script}\n<script src='a.js'></script></head>"
+    assert (
+        weight.without_mathjax(f"{page}<p>5 $</p>")
+        == "<head>\n<script src='a.js'></script></head><p>5 $</p>"
+    )
+    for formula in ('<span class="math notranslate">', r"\(x\)"):
+        assert weight.without_mathjax(page + formula) == page + formula
 
 
 # ---------------------------------------------------------------- tables and length

@@ -24,7 +24,8 @@ DIGITS = 9
 MOST_METHODS = 60  # compared two by two; the 1,770 pairs take a second
 MOST_UNITS = 10**6  # beyond it a number of further tasks is no advice
 POWER = 0.8
-PERCENT_BOUNDS = (0.0, 100.0)
+PERCENT_BOUNDS = (0.0, PERCENT)
+DIFFERENCE_BOUNDS = (-PERCENT, PERCENT)
 AGREEMENT = 0.95  # correlation of methods on the same tasks, at most; `fslcore.stats.published`
 PLURAL = {"data set": "data sets", "class": "classes"}
 
@@ -106,14 +107,16 @@ class Place:
     @property
     def difference_bounds(self) -> Bounds:
         """Between which differences of values lie."""
-        return None if self.options.lower_is_better else (-PERCENT, PERCENT)
+        return None if self.options.lower_is_better else DIFFERENCE_BOUNDS
 
 
 def analyse(measured: Measurements, options: Options) -> Analysis:
     """What the measurements say, by their shape."""
-    from .items import analyse_items  # late, as it is built on this module
+    from .items import analyse_items, analyse_items_of_classes  # late, as built on this module
 
     analyses = ANALYSES | {Shape.ITEMS: analyse_items}
+    if has_items_of_classes(measured):
+        analyses[measured.shape] = analyse_items_of_classes
     analysis = Analysis()
     count = measured.rows["method"].nunique()
     if count > MOST_METHODS and options.reference is None:
@@ -124,11 +127,17 @@ def analyse(measured: Measurements, options: Options) -> Analysis:
     for name, rows in places(measured):
         place = Place(name, rows, options, analysis)
         analysis.samples += analyses[measured.shape](place)
-    if measured.shape is not Shape.ITEMS:
+    if measured.shape is not Shape.ITEMS and not has_items_of_classes(measured):
         analysis.applies += applies_to(measured, options)
     analysis.applies = list(dict.fromkeys(analysis.applies))
     add_cautions(analysis)
     return analysis
+
+
+def has_items_of_classes(measured: Measurements) -> bool:
+    """Whether each item was measured once, and has a class: then there are two targets."""
+    is_plain = measured.shape in (Shape.TASKS, Shape.OUTCOMES)
+    return is_plain and {"item", "class"} <= {*measured.rows}
 
 
 def places(measured: Measurements) -> Iterator[tuple[str, pd.DataFrame]]:
@@ -165,15 +174,12 @@ def pair_row(
     """A row of `Sample.pairs`; ``interval`` is of the first of the pair minus the second.
 
     The better of the two is the first on the units that both have, which need not be all of each.
-    Where nothing varies, the ends are those that the bounds leave possible (`fslcore.stats`).
     """
-    mean, half_width = interval.mean, interval.half_width
+    mean = interval.mean
     row = {"a": pair[0], "b": pair[1], "difference": mean, **numbers_of(interval)}
     row |= {"p": interval.p_value, "spread": np.nan, "test": test}
     if isinstance(interval, Interval):
-        if half_width > 0:
-            row |= {"low": mean - half_width, "high": mean + half_width}
-        if np.isfinite(half_width):
+        if np.isfinite(interval.half_width):
             row["spread"] = interval.standard_error * np.sqrt(interval.n_tasks)
         if interval.kind == "independent":
             row["test"] = "Welch's t-test"
@@ -366,11 +372,17 @@ def stratified_interval(
     count = groups.size()
     df = len(values) - len(count)
     if (count < 2).any():
-        return stats.open_interval(values, level)
+        return stats.open_interval(values, level, bounds=bounds)
     variance = float((count * groups.var()).sum()) / len(values) ** 2
     half_width = float(scipy.stats.t.ppf((1 + level) / 2, df) * np.sqrt(variance))
     return Interval(
-        float(values.mean()), half_width, level, len(values), "paired", df=df, bounds=bounds
+        mean=float(values.mean()),
+        half_width=half_width,
+        level=level,
+        n_tasks=len(values),
+        kind="stratified",
+        df=df,
+        bounds=bounds,
     )
 
 
@@ -385,10 +397,14 @@ def analyse_runs(place: Place) -> list[Sample]:
     if not values:
         return means_of_runs(place, run)
     level = place.options.level
-    intervals = {name: stats.new_runs(runs, level=level).interval for name, runs in values.items()}
+    intervals = {
+        name: stats.new_runs(runs, level=level, bounds=place.bounds).interval
+        for name, runs in values.items()
+    }
 
     def difference(first: str, second: str) -> Interval:
-        return stats.new_runs(values[first], values[second], level=level).interval
+        bounds = place.difference_bounds
+        return stats.new_runs(values[first], values[second], level=level, bounds=bounds).interval
 
     sample = sample_of(place, intervals, difference, run, "t-test over runs and tasks")
     sample.pairs["spread"] = np.nan  # more tasks alone do not settle what runs leave open
@@ -511,6 +527,8 @@ def analyse_printed(place: Place) -> list[Sample]:
         return printed_interval(a.mean - b.mean, half_width, level)
 
     sample = sample_of(place, intervals, worst_difference, "task", "unpaired z-test")
+    cut_at_bounds(sample.methods, place.bounds)
+    cut_at_bounds(sample.pairs, place.difference_bounds)
     pairs = sample.pairs
     if len(pairs):
         widths = sample.methods.set_index("method")["half_width"]
@@ -519,6 +537,12 @@ def analyse_printed(place: Place) -> list[Sample]:
         pairs["paired_half_width"] = np.sqrt(a**2 + b**2 - 2 * AGREEMENT * a * b)
         pairs["spread"] = np.nan
     return [sample]
+
+
+def cut_at_bounds(frame: pd.DataFrame, bounds: Bounds) -> None:
+    """Cut the ends of printed intervals at the bounds: 99.5 ± 0.8 is no share above 100."""
+    if bounds is not None and len(frame):
+        frame[["low", "high"]] = frame[["low", "high"]].clip(*bounds)
 
 
 def printed_interval(mean: float, half_width: float, level: float) -> Interval:
@@ -545,8 +569,6 @@ def analyse_outcomes(place: Place) -> list[Sample]:
     if pairs:
         sample.pairs[["difference", "low", "high", "half_width"]] *= PERCENT
         sample.pairs["spread"] = [(grid[a] - grid[b]).std() for a, b in pairs]
-        is_exact = [shares[pair].is_exact for pair in pairs]
-        sample.pairs.loc[is_exact, "test"] = "exact McNemar test"
     return [sample]
 
 
@@ -579,6 +601,16 @@ UNKNOWN = (
     "This holds for these images if tasks reuse images, for new images if they do not: "
     "say --sampling closed or open."
 )
+NEW_CLASSES = (
+    "The sample is the classes: verdicts apply to new classes like these, with these images."
+)
+NEW_ITEMS = (
+    "Verdicts apply to new items like these, if items are independent; the support stays as it was."
+)
+NEW_ITEMS_OF_CLASSES = (
+    "Verdicts apply to new items of these classes, if items of one class are independent; they say "
+    "nothing about new classes."
+)
 APPLIES = {
     Shape.DATASETS: (
         "The sample is the data sets: verdicts apply to other data sets if these are a random "
@@ -603,20 +635,16 @@ def applies_to(measured: Measurements, options: Options) -> list[str]:
     if measured.shape in APPLIES:
         return [APPLIES[measured.shape]]
     rows = measured.rows
-    if "class" in rows and "task" not in rows:
-        return [
-            "The sample is the classes: verdicts apply to new classes like these, with these "
-            "images."
-        ]
-    if "item" in rows:
-        return [
-            "Verdicts apply to new items like these, if items are independent; the support stays "
-            "as it was."
-        ]
+    unit = next(key for key in UNIT_KEYS if key in rows)
     sampling = options.sampling
     if sampling == "unknown" and "sampling" in rows and rows["sampling"].nunique() == 1:
         sampling = str(rows["sampling"].iloc[0])
-    sentence = {"closed": CLOSED, "open": OPEN}.get(sampling, UNKNOWN)
+    if unit == "class":
+        sentence = NEW_CLASSES
+    elif unit == "item":
+        sentence = NEW_ITEMS_OF_CLASSES if "class" in rows else NEW_ITEMS
+    else:
+        sentence = {"closed": CLOSED, "open": OPEN}.get(sampling, UNKNOWN)
     if measured.shape is Shape.RUNS:
         return ["Verdicts apply to new training runs of these methods.", sentence]
     return [sentence]

@@ -17,6 +17,8 @@ from .. import stats
 from ..errors import InputError
 from ..stats.crossed import CrossedIntervals
 from .analysis import (
+    NEW_ITEMS,
+    NEW_ITEMS_OF_CLASSES,
     Place,
     Sample,
     analyse_outcomes,
@@ -31,6 +33,8 @@ from .shapes import PERCENT, UNIT_KEYS, averaged
 # The most cautious target first: it is the one that a claim about methods needs.
 TARGETS = {"both": "new items and supports", "items": "new items", "supports": "new supports"}
 MULTIPLES = (2, 10)  # times as many supports, or items, as there are
+CLASSES, ITEMS_OF_CLASSES = "new classes", "new items of these classes"
+FEWEST_CLASSES = 5  # with fewer, such as the two of yes and no, new classes are seldom meant
 
 
 class Design(StrEnum):
@@ -81,10 +85,38 @@ def analyse_items(place: Place) -> list[Sample]:
     place = with_means(place, ["method", unit])
     if "group" in rows:
         return [grouped_sample(place, unit)]
-    is_answer = place.rows["accuracy"].isin([0.0, PERCENT]).all()
-    is_answer &= not place.options.lower_is_better
-    analyse = analyse_outcomes if is_answer else analyse_tasks
+    analyse = analyse_outcomes if has_answers(place) else analyse_tasks
     return [replace(sample, target=TARGETS["items"]) for sample in analyse(place)]
+
+
+def analyse_items_of_classes(place: Place) -> list[Sample]:
+    """Methods on items of known classes, for new classes and for new items of these classes.
+
+    Items of one class are hard or easy together. For new classes the classes are therefore the
+    units; tests over items hold for these classes alone.
+    """
+    analyse = analyse_outcomes if has_answers(place) else analyse_tasks
+    samples = [replace(sample, target=ITEMS_OF_CLASSES) for sample in analyse(place)]
+    classes, items = place.rows["class"].nunique(), place.rows["item"].nunique()
+    shared = complete_rows(place.rows, "item")
+    if classes == items:  # a class per item is no grouping
+        place.analysis.applies.append(NEW_ITEMS)
+        return [replace(sample, target="") for sample in samples]
+    if min(classes, shared["class"].nunique()) < FEWEST_CLASSES:
+        place.analysis.applies.append(NEW_ITEMS_OF_CLASSES)
+        return samples
+    place.analysis.applies.append(
+        "A claim about methods needs the verdicts for new classes, which take classes as the units; "
+        "those for new items hold for these classes alone, and take items of one class as "
+        "independent."
+    )
+    return [grouped_sample(place, "item", "class"), *samples]
+
+
+def has_answers(place: Place) -> bool:
+    """Whether all scores are those of right and wrong answers."""
+    is_answer = place.rows["accuracy"].isin([0.0, PERCENT]).all()
+    return bool(is_answer) and not place.options.lower_is_better
 
 
 def with_means(place: Place, keys: Sequence[str]) -> Place:
@@ -136,7 +168,10 @@ def crossed_samples(place: Place, unit: str) -> list[Sample]:
     title = f"half-widths for new items and supports, with more of either{place}"
     place.analysis.frames[title] = planned_frame(intervals)
     units = {"both": unit, "items": unit, "supports": "support"}
-    samples = [target_sample(place, intervals, target, units[target]) for target in TARGETS]
+    samples = [
+        target_sample(place, intervals, target, units[target], words)
+        for target, words in TARGETS.items()
+    ]
     # More of one does not settle what both leave open, nor more supports what a pool leaves open.
     samples[0].pairs["spread"] = np.nan
     samples[0].methods["n"] = samples[1].methods["n"]
@@ -145,26 +180,28 @@ def crossed_samples(place: Place, unit: str) -> list[Sample]:
     return samples
 
 
-def grouped_sample(place: Place, unit: str) -> Sample:
-    """A sample for new items, which come in groups."""
+def grouped_sample(place: Place, unit: str, key: str = "group") -> Sample:
+    """A sample for new items, which come in groups; or for new classes, if the groups are these."""
     shared = complete_rows(place.rows, unit)
     if len(shared) < len(place.rows):
         place.analysis.cautions.append(
             f"Only the {shared[unit].nunique():,} {plural(unit)} that all methods share are used, "
-            "as they are in groups."
+            f"as they are in {plural(key)}."
         )
-    intervals, unit = crossed_intervals(replace(place, rows=shared.assign(support="")), unit)
-    return target_sample(place, intervals, "items", unit)
+    single = replace(place, rows=shared.assign(support=""))
+    intervals, unit = crossed_intervals(single, unit, key)
+    words = CLASSES if key == "class" else TARGETS["items"]
+    return target_sample(place, intervals, "items", unit, words)
 
 
-def crossed_intervals(place: Place, unit: str) -> tuple[dict[Sequence[str], CrossedIntervals], str]:
+def crossed_intervals(
+    place: Place, unit: str, key: str = "group"
+) -> tuple[dict[Sequence[str], CrossedIntervals], str]:
     """By (method,), the best first, and by (a, b): `fslcore.stats.crossed_intervals`; and the unit,
-    which is a group where items are in groups.
+    which is ``key`` where that column groups the items.
     """
     scores, options = place.rows, place.options
-    groups = None
-    if "group" in scores:
-        groups = groups_of(place, unit)
+    groups = groups_of(place, unit, key) if key in scores else None
     settings = {"pool": options.pool, "shots": options.shots, "level": options.level}
     settings["groups"] = groups
     arrays = arrays_of(scores, unit)
@@ -174,16 +211,16 @@ def crossed_intervals(place: Place, unit: str) -> tuple[dict[Sequence[str], Cros
 
     def difference(first: str, second: str) -> CrossedIntervals:
         differences = stats.paired_differences(arrays[first], arrays[second], axis=1)
-        return stats.crossed_intervals(differences, **settings)
+        return stats.crossed_intervals(differences, bounds=place.difference_bounds, **settings)
 
     means = pd.Series({name: values.mean() for name, values in arrays.items()})
     intervals = named_intervals(means, options, method, difference)
-    return intervals, unit if groups is None else "group"
+    return intervals, unit if groups is None else key
 
 
-def groups_of(place: Place, unit: str) -> np.ndarray:
+def groups_of(place: Place, unit: str, key: str) -> np.ndarray:
     """The group of each item, as they first appear."""
-    groups_of_item = place.rows.groupby(unit, sort=False)["group"]
+    groups_of_item = place.rows.groupby(unit, sort=False)[key]
     counts = groups_of_item.nunique()
     if counts.max() > 1:
         raise InputError(
@@ -191,9 +228,10 @@ def groups_of(place: Place, unit: str) -> np.ndarray:
             "column, or leave it out with --drop"
         )
     groups = groups_of_item.first().to_numpy()
-    place.analysis.applies.append(
-        f"Items are in {len(set(groups)):,} groups: new items come in new groups."
-    )
+    if key == "group":
+        place.analysis.applies.append(
+            f"Items are in {len(set(groups)):,} groups: new items come in new groups."
+        )
     return groups
 
 
@@ -205,10 +243,13 @@ def arrays_of(scores: pd.DataFrame, unit: str) -> dict[str, np.ndarray]:
 
 
 def target_sample(
-    place: Place, intervals: dict[Sequence[str], CrossedIntervals], target: str, unit: str
+    place: Place,
+    intervals: dict[Sequence[str], CrossedIntervals],
+    target: str,
+    unit: str,
+    words: str,
 ) -> Sample:
-    """The sample of one target."""
-    words = TARGETS[target]
+    """The sample of one target, which ``words`` name."""
     of_target = {names: getattr(result, target) for names, result in intervals.items()}
     return sample_of_intervals(of_target, place, unit, f"paired t-test for {words}", words)
 

@@ -19,6 +19,7 @@ from ..recorder import Recording, is_recording
 from ..stats import ThreeIntervals
 from ..stats.influence import Influence
 from .analysis import (
+    DIFFERENCE_BOUNDS,
     FEW_UNITS,
     PERCENT_BOUNDS,
     Analysis,
@@ -233,14 +234,14 @@ def difference_intervals(first: MethodTasks, second: MethodTasks, level: float) 
     """
     _, of_first, of_second = np.intersect1d(first.number, second.number, return_indices=True)
     if not len(of_first):
-        return (first.influence() - second.influence()).intervals(level)
+        return (first.influence() - second.influence()).intervals(level, DIFFERENCE_BOUNDS)
     first, second = first.at(of_first), second.at(of_second)
     difference = replace(
         first,
         right=first.right - second.right,
         transductive=first.transductive or second.transductive,
     )
-    return difference.intervals(level, bounds=None)
+    return difference.intervals(level, DIFFERENCE_BOUNDS)
 
 
 # Cautions -----------------------------------------------------------------------------------------

@@ -88,6 +88,7 @@ def measurements(tables: Sequence[Table], options: Options) -> Measurements:
     rows = without_summaries(rows, options, notes)
     check_names(rows, tables, options)
     rows = with_units(rows, notes)
+    rows = with_items_of_one_class(rows, notes)
     shape = shape_of(rows, options, notes)
     percent = not options.lower_is_better
     return Measurements(rows.reset_index(drop=True), shape, percent, tuple(dict.fromkeys(notes)))
@@ -198,7 +199,8 @@ def with_units(rows: pd.DataFrame, notes: list[str]) -> pd.DataFrame:
         )
         return rows
     if "support" not in keys and rows["accuracy"].isin([0.0, PERCENT]).all():
-        notes.append("Right and wrong answers of the same task are averaged.")
+        unit = next(key for key in UNIT_KEYS if key in keys)
+        notes.append(f"Right and wrong answers of the same {unit} are averaged.")
         return averaged(rows, keys)
     if rows.groupby(keys).size().nunique() > 1 or "run" in keys:
         first = rows[repeated].iloc[0]
@@ -210,6 +212,22 @@ def with_units(rows: pd.DataFrame, notes: list[str]) -> pd.DataFrame:
     rows["run"] = rows.groupby(keys, sort=False).cumcount()
     notes.append("A task that comes again for a method is read as another training run of it.")
     return rows
+
+
+def with_items_of_one_class(rows: pd.DataFrame, notes: list[str]) -> pd.DataFrame:
+    """Rows in which an item has one class: items that are numbered within classes get names of
+    their own, and a column that gives an item another class under another method goes.
+    """
+    if not {"item", "class"} <= {*rows} or rows.groupby("item")["class"].nunique().max() < 2:
+        return rows
+    if rows.groupby(["method", "item"])["class"].nunique().max() < 2:
+        notes.append(
+            "The column of classes is not read: it gives the same item another class under another "
+            "method."
+        )
+        return rows.drop(columns="class")
+    notes.append("Items are numbered within classes: class and number name an item.")
+    return rows.assign(item=rows["class"].astype(str) + " " + rows["item"].astype(str))
 
 
 def averaged(rows: pd.DataFrame, keys: Sequence[str]) -> pd.DataFrame:
@@ -235,10 +253,10 @@ def shape_of(rows: pd.DataFrame, options: Options, notes: list[str]) -> Shape:
     if units and "group" in rows:
         return Shape.ITEMS
     if seeded:
-        check_copies(rows, seeded[0])
+        check_copies(rows, seeded[0], notes)
     if not units:
         return shape_of_means(rows, seeded, notes)
-    check_blocks(rows)
+    check_blocks(rows, seeded)
     if seeded:
         return shape_of_seeded(rows, seeded[0], options, notes)
     if rows["accuracy"].isin([0.0, PERCENT]).all() and not options.lower_is_better:
@@ -292,9 +310,11 @@ def shape_of_seeded(rows: pd.DataFrame, key: str, options: Options, notes: list[
     return Shape.RUNS
 
 
-def check_blocks(rows: pd.DataFrame) -> None:
-    """Raise `InputError` where the values of a method are one block of values again and again."""
-    groups = [name for name in ("method", *PLACE_KEYS) if name in rows]
+def check_blocks(rows: pd.DataFrame, seeded: Sequence[str]) -> None:
+    """Raise `InputError` where the values of a method, under one seed, are one block of values
+    again and again.
+    """
+    groups = [name for name in ("method", *PLACE_KEYS, *seeded) if name in rows]
     for place, part in rows.groupby(groups, sort=False):
         values = part["accuracy"].to_numpy()
         for times in range(2, 11):
@@ -307,16 +327,32 @@ def check_blocks(rows: pd.DataFrame) -> None:
                 )
 
 
-def check_copies(rows: pd.DataFrame, key: str) -> None:
-    """Raise `InputError` where two seeds, or runs, of a method have the very same numbers."""
+def check_copies(rows: pd.DataFrame, key: str, notes: list[str]) -> None:
+    """Raise `InputError` where two seeds, or runs, of a method have the very same numbers, and
+    another does not.
+
+    A method with the same numbers under every seed may be deterministic, which is noted, and a few
+    different values, as where all answers are right, may come again by chance.
+    """
     groups = [name for name in ("method", *PLACE_KEYS) if name in rows]
+    equal = []
     for place, part in rows.groupby(groups, sort=False):
         vectors = part.groupby(key, sort=False)["accuracy"].agg(tuple)
-        copies = vectors[vectors.duplicated(keep=False) & (vectors.map(len) > 4)]
-        if len(copies):
-            raise InputError(
-                f"{place[0]}: {key} {copies.index[0]} and {key} {copies.index[1]} have the very "
-                "same numbers; one is a "
-                f"copy of the other: leave it out (--drop {copies.index[1]}), or bring its own "
-                "results"
-            )
+        copies = vectors[vectors.duplicated(keep=False)]
+        copies = copies[copies.map(lambda values: len({*values}) > FEW_VALUES)]
+        if copies.empty:
+            continue
+        if vectors.nunique() == 1:
+            equal.append(place[0])
+            continue
+        raise InputError(
+            f"{place[0]}: {key} {copies.index[0]} and {key} {copies.index[1]} have the very same "
+            f"numbers; one is a copy of the other: leave it out (--drop {copies.index[1]}), or "
+            "bring its own results"
+        )
+    if equal:
+        notes.append(
+            f"Every {key} of {', '.join(dict.fromkeys(equal))} has the very same numbers: it is "
+            "read as a method without randomness. If they are copies of one file, leave them out "
+            f"with --drop and the number of the {key}."
+        )

@@ -12,8 +12,6 @@ from scipy import optimize, stats
 from ..errors import InputError, array
 from .intervals import LEVEL, Array, Ends, checked_level, normal_quantile
 
-FEW_DISCORDANT = 25  # items that only one method answers rightly; below, the exact test is used
-
 
 @dataclass(frozen=True)
 class PairedProportions(Ends):
@@ -30,18 +28,14 @@ class PairedProportions(Ends):
     n_tasks : int
         Number of items.
     p_value : float
-        Two-sided p-value of the hypothesis of equal shares.
+        Two-sided p-value of the hypothesis of equal shares: below 1 - level exactly where the
+        interval excludes 0.
     discordant : (int, int)
         Items that only the first, and only the second method answers rightly.
     """
 
     p_value: float
     discordant: tuple[int, int]
-
-    @property
-    def is_exact(self) -> bool:
-        """Whether the p-value is that of the exact binomial test."""
-        return sum(self.discordant) < FEW_DISCORDANT
 
 
 def paired_proportions(
@@ -60,8 +54,7 @@ def paired_proportions(
     -------
     PairedProportions
         The p-value is McNemar's without a continuity correction, as ``statsmodels``' ``mcnemar``
-        with ``correction=False``, or for fewer than 25 discordant items that of the exact binomial
-        test.
+        with ``exact=False, correction=False``.
 
     Raises
     ------
@@ -73,14 +66,21 @@ def paired_proportions(
     With d discordant items in favour of the first method, e in favour of the second, the interval
     holds the differences D with ``|d - e - N D| <= z √(N (2 q + D (1 - D)))``, where q is the
     maximum-likelihood estimate of the second's discordant share under D. It never leaves -1 to 1,
-    also where d or e is 0.
+    also where d or e is 0. At D = 0 this is McNemar's test, so that interval and p-value never
+    contradict each other, as a score interval and the exact binomial test may.
+
+    Counted over all outcomes for N = 10 to 1,000, the test at 5 % calls equal methods different in
+    at most 5.4 % of cases if up to nine tenths of the items are discordant, in 6.5 % if all of 50
+    are, and the interval covers in 93 % or more. At 10 % and N = 10 it may be 13 %. The exact test
+    stays below 5 %, at 2.6 to 4.7 %, and has no interval of the difference (Fagerland, Lydersen and
+    Laake, 2013, compare them).
 
     Examples
     --------
     >>> a, b = [1] * 44 + [0] * 6, [1] * 43 + [0] * 4 + [1] * 3
     >>> r = paired_proportions(a, b)
     >>> r.discordant, round(r.mean, 2), round(r.p_value, 3)
-    ((1, 3), -0.04, 0.625)
+    ((1, 3), -0.04, 0.317)
     """
     checked_level(level)
     of_first = _outcomes("first", first)
@@ -97,10 +97,7 @@ def paired_proportions(
     low = -_largest(losses, wins, count, z)
     high = _largest(wins, losses, count, z)
     discordant = wins + losses
-    if discordant < FEW_DISCORDANT:
-        p_value = float(stats.binomtest(wins, discordant).pvalue) if discordant else 1.0
-    else:
-        p_value = float(stats.chi2.sf((wins - losses) ** 2 / discordant, 1))
+    p_value = float(stats.chi2.sf((wins - losses) ** 2 / discordant, 1)) if discordant else 1.0
     return PairedProportions(
         (wins - losses) / count, low, high, level, count, p_value, (wins, losses)
     )

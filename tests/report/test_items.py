@@ -164,3 +164,70 @@ def test_repeated_answers_are_averaged_and_an_item_has_one_group():
     assert any("are averaged" in line for line in results.cautions)
     with refuses("item q1 is in 2 groups; an item has one"):
         report_on(frame.assign(group=np.where(frame.index == 1, "g", "h")))
+
+
+def classes_of_items(rng, classes, items, spread):
+    """Right answers of two methods that are equally good over all classes, and not within one."""
+    ease = rng.normal(1, 0.7, (classes, 1)) + rng.normal(0, 1, (classes, items))
+    skill = ease + rng.normal(0, spread, (2, classes, 1))
+    return rng.random((2, classes, items)) < 1 / (1 + np.exp(-skill))
+
+
+def table_of_classes(right):
+    methods, labels, _ = right.shape
+    frame = pd.DataFrame({name: right[i].ravel() for i, name in zip(range(methods), "ab")})
+    frame["class"] = np.arange(labels).repeat(right.shape[2])
+    return frame.assign(item=range(len(frame)))
+
+
+@pytest.mark.parametrize("answers", [True, False])
+def test_items_of_classes_have_a_target_for_each_of_the_two(answers):
+    right = classes_of_items(np.random.default_rng(4), 10, 20, 1.0)
+    values = right if answers else (right + 1) / 3
+    results = report_on(table_of_classes(values))
+    assert targets(results) == ["new classes", "new items of these classes"]
+    assert results.pairs["n"].tolist() == [10, 200]
+    assert results.pairs["unit"].tolist() == ["class", "item"]
+    assert "take classes as the units" in results.applies[0]
+    assert "McNemar's test" in results.pairs["test"][1] or not answers
+    differences = 100 * values[0] - 100 * values[1]
+    grouped = stats.crossed_intervals(differences.reshape(1, -1), groups=np.arange(10).repeat(20))
+    assert results.pairs["p"][0] == pytest.approx(grouped.items.p_value, rel=1e-9)
+    # A t-test of the classes' means, up to the factor of a jackknife.
+    of_classes = scipy.stats.ttest_1samp(differences.mean(axis=1), 0)
+    assert results.pairs["p"][0] == pytest.approx(of_classes.pvalue, abs=0.02)
+    assert any("Only 10 classes" in line for line in results.cautions)
+
+
+def test_verdicts_for_new_classes_are_wrong_in_5_percent_of_studies_where_items_are_in_20():
+    rng = np.random.default_rng(5)
+    labels = np.arange(10).repeat(30)
+    wrong = np.zeros(2)
+    studies = 300
+    for _ in range(studies):
+        a, b = classes_of_items(rng, 10, 30, 1.0).reshape(2, -1)
+        by_class = stats.crossed_intervals((1.0 * a - b)[None], groups=labels, bounds=(-1, 1))
+        by_item = stats.paired_proportions(a, b)
+        wrong += by_class.items.p_value < 0.05, by_item.p_value < 0.05
+    assert wrong[0] / studies < 0.085 and wrong[1] / studies > 0.2
+
+
+def test_items_that_are_numbered_within_classes_are_not_one_item():
+    frame = table_of_classes(classes_of_items(np.random.default_rng(4), 10, 20, 1.0))
+    results = report_on(frame)
+    numbered = report_on(frame.assign(item=frame["item"] % 20))
+    assert numbered.pairs["p"].tolist() == results.pairs["p"].tolist()
+    assert any("numbered within classes" in line for line in numbered.reading)
+
+
+def test_classes_that_are_no_clusters_of_items_are_not_the_sample():
+    frame = table_of_classes(classes_of_items(np.random.default_rng(4), 2, 40, 0.0))
+    two = report_on(frame)
+    assert targets(two) == ["new items of these classes"]
+    assert "say nothing about new classes" in two.applies[0]
+    alone = report_on(frame.assign(**{"class": frame["item"]}))
+    assert targets(alone) == [""] and "new classes" not in alone.applies[0]
+    guesses = frame.melt(["item", "class"], var_name="method", value_name="correct")
+    guesses["class"] = (guesses["class"] + (guesses["method"] == "b")) % 2  # what it answered
+    results = report_on(guesses)
+    assert targets(results) == [""] and any("another method" in line for line in results.reading)

@@ -86,6 +86,28 @@ def test_copies_of_the_same_numbers_are_refused():
         report_on(pd.concat([table, first.assign(seed=7)]))
 
 
+def test_a_method_without_randomness_is_no_copy():
+    """The same numbers under every seed are a true result, and so is 100 % in every run."""
+    table = seeded(first_task_of_seed=0)
+    ours = table["method"] == "ours"
+    fixed = table[ours & (table["seed"] == 0)]
+    same = pd.concat([table[~ours], *(fixed.assign(seed=seed) for seed in range(3))])
+    for options in ({}, {"seed": "tasks"}, {"reference": "theirs"}):
+        results = report_on(same, **options)
+        assert {*results.methods["method"]} == {"ours", "theirs"}
+        assert "ours has the very same numbers" in reading(results)
+    perfect = report_on(table.assign(acc=table["acc"].where(~ours, 100)))
+    assert "very same numbers" not in reading(perfect) and perfect.methods["mean"].max() == 100
+
+
+def test_a_greedy_model_under_three_seeds_gets_an_answer():
+    answers = {m: (np.random.default_rng(i).random(50) < 0.7) * 1 for i, m in enumerate("ab")}
+    greedy = pd.concat([pd.DataFrame(answers).assign(seed=s, item=range(50)) for s in range(3)])
+    for seed in ("unknown", "runs"):
+        results = report_on(greedy, seed=seed)
+        assert len(results.methods) >= 2 and results.methods["mean"].between(50, 90).all()
+
+
 def test_numbers_in_a_column_run_name_no_methods():
     means = datasets_by_methods()[["CoOp", "Ours"]].head(5)
     results = report_on(means.assign(run=range(5)))

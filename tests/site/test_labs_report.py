@@ -270,6 +270,10 @@ OTHER_SHAPES = {  # what the page says that a file holds, the file, and its shap
         "class,task,a,b\nx,1,.5,.6\ny,1,.6,.7\nx,2,.5,.7\ny,2,.6,.8\n",
         Shape.TASKS,
     ),
+    "items of classes": (
+        "item,class,a,b\n1,x,.5,.6\n2,x,.6,.7\n3,y,.5,.7\n4,y,.6,.8\n",
+        Shape.TASKS,
+    ),
     "columns of a tracking tool": (
         "Step,ours - acc,ours - acc__MIN\n1,.5,.4\n2,.61,.6\n3,.7,.6\n",
         Shape.TASKS,

@@ -61,10 +61,11 @@ def test_the_score_statistic_is_the_normal_quantile_at_both_ends(table, level):
 def test_the_p_value_is_that_of_mcnemar(table):
     both_right, first, second, neither = table
     proportions = paired_proportions(*answers(*table))
-    expected = mcnemar(
-        [[both_right, first], [second, neither]], exact=proportions.is_exact, correction=False
-    )
-    assert proportions.p_value == pytest.approx(expected.pvalue if first + second else 1.0)
+    expected = 1.0  # of no item that only one answers rightly, statsmodels divides 0 by 0
+    if first + second:
+        counts = [[both_right, first], [second, neither]]
+        expected = mcnemar(counts, exact=False, correction=False).pvalue
+    assert proportions.p_value == pytest.approx(expected)
     assert proportions.discordant == (first, second) and proportions.n_tasks == sum(table)
 
 
@@ -81,6 +82,42 @@ def test_coverage_by_counting_all_tables(shares):
                 proportions = paired_proportions(*answers(count - i - j, i, j, 0))
                 covered += chance * (proportions.low <= first - second <= proportions.high)
     assert 0.93 < covered < 0.995
+
+
+@pytest.mark.parametrize("level", [0.9, 0.95, 0.99])
+def test_the_interval_excludes_0_exactly_where_the_p_value_is_below_1_minus_level(level):
+    for count in (5, 40, 200):
+        for first in range(min(count, 14)):
+            for second in range(min(count - first, 14)):
+                table = paired_proportions(
+                    *answers(count - first - second, first, second, 0), level
+                )
+                excludes_0 = table.low > 0 or table.high < 0
+                assert excludes_0 == (table.p_value < 1 - level), (count, first, second)
+
+
+def test_five_against_none_of_200_is_one_answer():
+    table = paired_proportions(*answers(100, 5, 0, 95))
+    assert table.low > 0 and table.p_value == pytest.approx(0.0253, abs=1e-4)
+
+
+@pytest.mark.parametrize("items", [10, 20, 100, 200, 1000])
+def test_false_positives_by_counting_all_outcomes(items):
+    """The share of studies of equal methods whose p-value is below 5 %, at most."""
+    discordant = np.arange(items + 1)
+    given = np.zeros(items + 1)
+    for count in discordant[1:]:
+        wins = np.arange(count + 1)
+        rejected = (2 * wins - count) ** 2 / count > stats.chi2.isf(0.05, 1)
+        given[count] = stats.binom.pmf(wins, count, 0.5)[rejected].sum()
+    shares = np.concatenate([np.linspace(0.002, 0.05, 25), np.linspace(0.06, 0.9, 43)])
+    sizes = [stats.binom.pmf(discordant, items, share) @ given for share in shares]
+    assert 0.04 < max(sizes) < 0.055
+    # The rule that is counted is that of the function.
+    for wins, losses in ((5, 0), (3, 0), (7, 1), (8, 2)):
+        table = paired_proportions(*answers(items - wins - losses, wins, losses, 0))
+        statistic = (wins - losses) ** 2 / (wins + losses)
+        assert (table.p_value < 0.05) == (statistic > stats.chi2.isf(0.05, 1))
 
 
 @pytest.mark.parametrize("a, b", [([1, 2], [0, 1]), ([1, 0], [1]), ([], []), ([[1]], [[0]])])

@@ -394,9 +394,9 @@
     return rows;
   }
 
-  /** Refuses values of a method that are one block of values again and again. */
+  /** Refuses values of a method, under one seed, that are one block of values again and again. */
   function checkBlocks(rows) {
-    for (const part of grouped(rows, ["method", ...PLACE_KEYS])) {
+    for (const part of grouped(rows, ["method", ...PLACE_KEYS, "seed", "run"])) {
       for (let times = 2; times <= 10; times++) {
         const size = part.length / times;
         if (!part.every((row, i) => row.accuracy === part[i % size]?.accuracy) || distinct(part, "accuracy").length <= DECLARED.FEW_VALUES) continue;
@@ -413,6 +413,7 @@
     const several = key => key in rows[0] && distinct(rows, key).length > 1;
     const seeded = ["run", "seed"].find(several), units = UNIT_KEYS.some(key => key in rows[0]);
     if (("support" in rows[0] && (units || several("support"))) || ("group" in rows[0] && units)) throw notComputed("items under supports or in groups");
+    if ("item" in rows[0] && "class" in rows[0]) throw notComputed("items of classes");
     if (units) checkBlocks(rows);
     if (units && seeded) throw notComputed("tasks under several seeds or runs");
     if (!units && "half_width" in rows[0]) throw notComputed("printed means");

@@ -57,7 +57,8 @@
     if (mean < 0) return pairRow(b, a, { mean: -mean, half, n, units, df }, test);
     const error = half / quantile((1 + LEVEL) / 2, df);
     const p = half > 0 ? 2 * survival(mean / error, df) : Math.min(2 * (1 - mean / (100 + mean)) ** units, 1);
-    const { low, high } = half > 0 ? { low: mean - half, high: mean + half } : endsOfEqualValues(mean, units, DIFFERENCE_BOUNDS);
+    const [lowest, highest] = DIFFERENCE_BOUNDS, within = end => Math.min(Math.max(end, lowest), highest);
+    const { low, high } = half > 0 ? { low: within(mean - half), high: within(mean + half) } : endsOfEqualValues(mean, units, DIFFERENCE_BOUNDS);
     return { a, b, difference: mean, low, high, half_width: half, p, n, spread: error * Math.sqrt(n), test };
   }
 

@@ -1,5 +1,6 @@
-"""What a chapter's cells give to its prose."""
+"""What a chapter's cells give to its prose, and the check of its parameters."""
 
+import ast
 import math
 import re
 from numbers import Integral
@@ -10,7 +11,10 @@ from IPython.display import Markdown, display
 
 from fslcore.errors import InputError
 
+from . import notebooks
+
 __all__ = [
+    "check_parameters",
     "comparison",
     "direction",
     "glue",
@@ -20,12 +24,39 @@ __all__ = [
     "two_or_more",
 ]
 
+_INJECTED = "# Parameters\n"  # the first line of the cell that papermill adds
 _MINUS = re.compile(
     r"(?<![\w.)])-(?=\d)"
 )  # before a number; not in efficientnet-lite0, 2-way or 2020-06-01
 _PERCENT = re.compile(r"(?<=\d)%(?!\w)")
 _EXACT_SHARES = {0.0: "none", 0.5: "half", 1.0: "all"}
 _INFINITE = re.compile(r"\binf\b")  # as Python formats it
+
+
+def check_parameters(name: str, namespace: dict) -> None:
+    """Check the parameters of a chapter, in its first cell after them, as ``fslbook run`` does before it starts.
+
+    Jupyter checks no values, and papermill adds a misspelt parameter as a further variable, which changes nothing.
+    As for ``fslbook run``, one value in place of a list becomes a list of it.
+
+    Parameters
+    ----------
+    name : str
+        The notebook.
+    namespace : dict
+        ``globals()`` of the notebook: its parameters are read, and IPython's list of the cells that have run.
+
+    Raises
+    ------
+    InputError
+        As for `fslbook.notebooks.check`.
+    """
+    values = {p.name: namespace[p.name] for p in notebooks.parameters(name)}
+    injected = [cell for cell in namespace.get("In", []) if cell.startswith(_INJECTED)]
+    for statement in ast.parse(injected[-1]).body if injected else []:
+        for target in getattr(statement, "targets", []):
+            values.setdefault(target.id, namespace.get(target.id))
+    namespace.update(notebooks.check(name, values))
 
 
 def glue(**values: object) -> None:

@@ -1,5 +1,6 @@
 """Parameters of the notebooks, profiles, and running a notebook."""
 
+import ast
 import os
 import subprocess
 import sys
@@ -11,6 +12,7 @@ from papermill.inspection import inspect_notebook
 from refusal import refuses
 
 from fslbook import notebooks
+from fslbook.cells import check_parameters
 from fslbook.paths import NOTEBOOKS, PROFILES
 from fslcore.errors import InputError
 from fslcore.paths import ROOT
@@ -64,6 +66,59 @@ def test_every_parameter_is_described_and_its_default_allowed(name):
     assert notebooks.check(name, {p.name: p.default for p in parameters})
     with pytest.raises(InputError):
         notebooks.check(name, {"no_such_parameter": 1})
+
+
+def code_cells(name):
+    notebook = jupytext.read(NOTEBOOKS / f"{name}.md")
+    return [ast.parse(cell.source) for cell in notebook.cells if cell.cell_type == "code"]
+
+
+@pytest.mark.parametrize("name", notebooks.names())
+def test_the_first_cell_after_the_parameters_checks_them(name):
+    """Before anything else but imports, so that papermill and Jupyter run no chapter with values that it refuses."""
+    _, setup, *_ = code_cells(name)
+    work = [node for node in setup.body if not isinstance(node, (ast.Import, ast.ImportFrom))]
+    assert ast.unparse(work[0]) == f"check_parameters('{name}', globals())"
+
+
+@pytest.mark.parametrize("name", notebooks.names())
+def test_no_later_cell_gives_a_parameter_another_value(name):
+    """So that the check can run again in Jupyter, and a parameter means what was given."""
+    names = {p.name for p in notebooks.parameters(name)}
+    _, _, *cells = code_cells(name)
+    nodes = [node for cell in cells for node in ast.walk(cell) if isinstance(node, ast.Name)]
+    assert not names & {node.id for node in nodes if isinstance(node.ctx, ast.Store)}
+
+
+def test_a_chapter_refuses_impossible_and_misspelt_parameters():
+    namespace = {p.name: p.default for p in notebooks.parameters("primer")}
+    check_parameters("primer", namespace)
+    with refuses("parameter truth = 150; 1..99 is allowed"):
+        check_parameters("primer", namespace | {"truth": 150})
+    injected = "# Parameters\nsed = 95\n"
+    cells = ["", "seed: int = 0", injected]
+    with refuses(r"parameter sed: primer takes truth, .* \(did you mean seed\?\)"):
+        check_parameters("primer", namespace | {"In": cells, "sed": 95})
+    # In Jupyter the cell can be corrected and run again, in the same process.
+    check_parameters("primer", namespace | {"In": [*cells, "# Parameters\nseed = 95\n"], "sed": 95})
+
+
+def test_one_value_in_place_of_a_list_becomes_a_list_in_a_chapter_too():
+    namespace = {p.name: p.default for p in notebooks.parameters("closed-vs-open")}
+    namespace["datasets"] = "clipart"
+    check_parameters("closed-vs-open", namespace)
+    assert namespace["datasets"] == ["clipart"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "given, message", [("truth 150", "truth = 150; 1..99"), ("sed 1", "did you mean seed?")]
+)
+def test_plain_papermill_stops_at_a_parameter_that_a_chapter_refuses(tmp_path, given, message):
+    jupytext.write(jupytext.read(NOTEBOOKS / "primer.md"), tmp_path / "primer.ipynb")
+    command = [sys.executable, "-m", "papermill", "primer.ipynb", "out.ipynb", "-p", *given.split()]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 1 and message in done.stderr.strip().splitlines()[-1]
 
 
 @pytest.mark.parametrize("path", sorted(PROFILES.glob("*.yml")), ids=lambda p: p.stem)

@@ -15,14 +15,14 @@ from .. import stats
 from ..errors import InputError
 from ..stats import Interval
 from ..stats.intervals import Bounds, Ends
-from ..stats.power import powers, smallest_each
+from ..stats.power import new_sample_sizes
 from .options import Options
 from .shapes import PERCENT, PLACE_KEYS, UNIT_KEYS, Measurements, Shape
 
 FEW_UNITS = 20
 DIGITS = 9
-MOST_METHODS = 60  # compared two by two; the 1,770 pairs take a second
-MOST_UNITS = 10**6  # beyond it a number of further tasks is no advice
+MOST_METHODS = 60  # compared two by two; the 1,770 pairs take some seconds
+MOST_UNITS = 10**6  # beyond it a number of new tasks is no advice
 POWER = 0.8
 PERCENT_BOUNDS = (0.0, PERCENT)
 DIFFERENCE_BOUNDS = (-PERCENT, PERCENT)
@@ -46,7 +46,8 @@ class Sample:
         method, mean, low, high, half_width, n; the best first.
     pairs : DataFrame
         a, b (a has the better mean), difference (a - b), low, high, half_width, p, n, spread
-        (standard deviation over units; NaN if more units would not settle the pair) and test.
+        (standard deviation over units; NaN if more units would not settle the pair), spread_df
+        (its degrees of freedom) and test.
     """
 
     place: str
@@ -177,10 +178,11 @@ def pair_row(
     """
     mean = interval.mean
     row = {"a": pair[0], "b": pair[1], "difference": mean, **numbers_of(interval)}
-    row |= {"p": interval.p_value, "spread": np.nan, "test": test}
+    row |= {"p": interval.p_value, "spread": np.nan, "spread_df": np.nan, "test": test}
     if isinstance(interval, Interval):
         if np.isfinite(interval.half_width):
             row["spread"] = interval.standard_error * np.sqrt(interval.n_tasks)
+            row["spread_df"] = interval.df
         if interval.kind == "independent":
             row["test"] = "Welch's t-test"
     if options.sign * mean < 0:
@@ -569,6 +571,8 @@ def analyse_outcomes(place: Place) -> list[Sample]:
     if pairs:
         sample.pairs[["difference", "low", "high", "half_width"]] *= PERCENT
         sample.pairs["spread"] = [(grid[a] - grid[b]).std() for a, b in pairs]
+        # The variance is nearly the share of discordant items, a Poisson number over N.
+        sample.pairs["spread_df"] = [2 * sum(shares[pair].discordant) for pair in pairs]
     return [sample]
 
 
@@ -665,19 +669,17 @@ def add_cautions(analysis: Analysis) -> None:
     analysis.cautions = list(dict.fromkeys(analysis.cautions))
 
 
-def units_to_settle(pairs: pd.DataFrame, levels: pd.Series) -> pd.Series:
-    """Units at which paired t-tests find differences of this size in 80 % of studies.
+def units_of_new_sample(pairs: pd.DataFrame, levels: pd.Series) -> pd.Series:
+    """Units of a new sample whose own paired t-test finds a difference of this size in 80 % of
+    studies.
 
     NaN where no number is known or more than a million would be needed.
     """
     varies = (pairs["spread"] > 0) & (pairs["difference"] != 0)
     effects = (pairs["difference"] / pairs["spread"])[varies].to_numpy(float)
+    df = pairs["spread_df"][varies].to_numpy(float)
     level = levels[varies].to_numpy(float)
-
-    def enough(cases: np.ndarray, units: np.ndarray) -> np.ndarray:
-        return powers(effects[cases], 1 / np.sqrt(units), units - 1, level[cases]) >= POWER
-
+    sizes = new_sample_sizes(effects, df, level, POWER, MOST_UNITS)
     needed = pd.Series(np.nan, pairs.index)
-    units = smallest_each(enough, len(effects), 2, MOST_UNITS)
-    needed[varies] = np.where(units > 0, units, np.nan)
+    needed[varies] = np.where(sizes > 0, sizes, np.nan)
     return needed

@@ -19,7 +19,7 @@ from .options import Options
 from .shapes import Measurements, Shape
 
 PAIR_COLUMNS = (
-    "place target unit a b difference low high half_width p p_holm n spread test verdict more_units"
+    "place target unit a b difference low high half_width p p_holm n spread test verdict new_units"
 ).split()
 METHOD_COLUMNS = "place target method mean low high half_width n".split()
 BETTER, EQUIVALENT, SAME, OPEN = "better", "equivalent", "not significantly different", "open"
@@ -42,9 +42,9 @@ class Results:
         first.
     pairs : DataFrame
         place, target, a, b (a has the better mean), difference (a - b), low, high, half_width, p,
-        p_holm (Holm's correction over all pairs of a target), n, spread, test, verdict, more_units
-        (further units that would settle a true difference of this size with 80 % power; NaN where
-        none is known).
+        p_holm (Holm's correction over all pairs of a target), n, spread, test, verdict, new_units
+        (units of a new sample that, tested alone, would detect a true difference of this size with
+        80 % power; NaN where none is known).
     reading : tuple of str
         How the files were read.
     applies, assumptions, cautions : tuple of str
@@ -218,9 +218,8 @@ def pairs_of(samples: Sequence[Sample], options: Options) -> pd.DataFrame:
             raise InputError(f"margin = {options.margin:g}; results of this kind have no such test")
         pairs["p_equivalent"] = stats.holm(pairs["p_equivalent"].fillna(1.0).to_numpy())
         pairs.loc[pairs["p_equivalent"] < alpha, "verdict"] = EQUIVALENT
-    needed = analysis.units_to_settle(pairs, 1 - alpha / p_of_target.transform("size"))
-    is_open = pairs["verdict"] == SAME
-    pairs["more_units"] = (needed - pairs["n"]).clip(lower=0).where(is_open)
+    needed = analysis.units_of_new_sample(pairs, 1 - alpha / p_of_target.transform("size"))
+    pairs["new_units"] = needed.where(pairs["verdict"] == SAME)
     return columns_first(pairs, PAIR_COLUMNS)
 
 

@@ -15,6 +15,11 @@ if TYPE_CHECKING:
 
 MOST_LINES = 8  # of verdicts, in a terminal
 MINUS = "−"
+TESTED_ALONE = (
+    "New {} are a new study, and only its own verdict counts then: adding them to this file and "
+    "testing all again gives up to twice as many false verdicts, and more with every further "
+    "round. For repeated looks use stats.anytime_interval from the start."
+)
 
 
 def signed(value: float, digits: int = 2) -> str:
@@ -77,7 +82,7 @@ def verdict_sentence(pair: pd.Series, results: Results, digits: int) -> str:
         return f"{sentence}accuracies per task would decide."
     p = corrected_p(pair, results)
     sentence = f"{names} are not significantly different: {size} ({ends}; {p})."
-    return sentence + settle_text(pair, digits)
+    return sentence + new_sample_text(pair, digits)
 
 
 def comparisons(results: Results) -> int:
@@ -97,14 +102,21 @@ def corrected_p(pair: pd.Series, results: Results) -> str:
     return f"{p_text(pair['p_holm'])}, Holm"
 
 
-def settle_text(pair: pd.Series, digits: int) -> str:
-    """How many more units would settle a pair, if the observed difference is true."""
-    if not pair["more_units"] > 0:
+def new_sample_text(pair: pd.Series, digits: int) -> str:
+    """How many new units would detect the observed difference, if it is true."""
+    if not pair["new_units"] > 0:
         return ""
-    rounded = float(f"{pair['more_units']:.2g}")
-    units = plural(pair["unit"]) if rounded > 1 else pair["unit"]
+    rounded = float(f"{pair['new_units']:.2g}")
     size = signed(abs(pair["difference"]), digits)
-    return f" {rounded:,.0f} more {units} of this kind would settle a true {size}."
+    sample = f"{rounded:,.0f} new {plural(pair['unit'])}, tested on their own,"
+    return f" {sample} would detect a true {size} with 80 % power."
+
+
+def new_sample_notes(results: Results) -> list[str]:
+    """Why new units are tested on their own, where a number of them is given."""
+    asked = results.pairs[results.pairs["new_units"] > 0]
+    units = " or ".join(map(plural, asked["unit"].unique()))
+    return [TESTED_ALONE.format(units)] if units else []
 
 
 def chosen_pairs(results: Results) -> pd.DataFrame:
@@ -212,6 +224,7 @@ def terminal_lines(results: Results) -> list[str]:
     lines = sentences[:MOST_LINES]
     if len(sentences) > MOST_LINES:
         lines.append(f"… and {len(sentences) - MOST_LINES} more verdicts, on the page.")
+    lines += new_sample_notes(results)
     lines += results.applies
     lines += readings_with_options(results)
     lines += results.cautions[:2]

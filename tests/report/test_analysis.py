@@ -109,15 +109,24 @@ def test_right_and_wrong_answers(items):
     assert pair["spread"] == pytest.approx(100 * np.std(first * 1 - second, ddof=1))
 
 
-def test_further_tasks_are_those_of_a_power_analysis():
+def test_new_tasks_are_those_of_a_power_analysis_over_the_spreads_that_are_possible():
     table = tasks_by_methods(40, 2)
     pair = report_on(table).pairs.iloc[0]
     if pair["verdict"] == "better":
         table[pair["a"]] -= pair["difference"] * 0.9
         pair = report_on(table).pairs.iloc[0]
     effect = abs(pair["difference"]) / pair["spread"]
-    needed = np.ceil(TTestPower().solve_power(effect, power=0.8, alpha=0.05))
-    assert pair["more_units"] + 40 == pytest.approx(needed, abs=1)
+    chances = (np.arange(200) + 0.5) / 200
+    spreads = np.sqrt(39 / scipy.stats.chi2.ppf(chances, 39))
+
+    def mean_power(size):
+        return np.mean([TTestPower().power(effect / spread, size, 0.05) for spread in spreads])
+
+    size = pair["new_units"]
+    assert mean_power(0.98 * size) < 0.8 < mean_power(1.02 * size)
+    assert f"{float(f'{size:.2g}'):,.0f} new tasks, tested on their own," in " ".join(
+        report_on(table).verdicts["sentence"]
+    )
 
 
 def test_ranks_follow_from_the_significant_pairs():

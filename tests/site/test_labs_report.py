@@ -28,16 +28,17 @@ SCRIPTS = [
 ]
 METHOD_COLUMNS = "place method mean low high half_width n".split()
 PAIR_COLUMNS = (
-    "place unit a b difference low high half_width p p_holm n test verdict more_units".split()
+    "place unit a b difference low high half_width p p_holm n test verdict new_units".split()
 )
 ANSWERS = """files => files.map(([name, data, options]) => {
   const lab = fslLabs.compute.report;
   try {
     const measured = lab.read({name, bytes: Uint8Array.from(atob(data), sign => sign.charCodeAt(0))});
     const answer = lab.analyse(measured, options);
-    const pairs = answer.pairs.map(({spread, ...pair}) => pair);
+    const pairs = answer.pairs.map(({spread, spread_df, ...pair}) => pair);
     return {shape: measured.shape, reading: measured.reading, applies: answer.applies, cautions: answer.cautions,
-      methods: answer.methods, pairs, sentences: lab.sentences(answer), method_table: lab.methodTable(answer)[1],
+      methods: answer.methods, pairs, sentences: lab.sentences(answer),
+      new_sample_notes: lab.newSampleNotes(answer), method_table: lab.methodTable(answer)[1],
       pair_table: lab.pairTable(answer)[1]};
   } catch (error) {
     if (!(error instanceof lab.Refusal)) throw error;
@@ -68,6 +69,7 @@ def script_of_columns():
         "patterns": patterns | {"PLUS_MINUS": [read.PLUS_MINUS, ""]},
         "APPLIES": {str(shape): sentence for shape, sentence in analysis.APPLIES.items()},
         "SAMPLING": {"unknown": analysis.UNKNOWN, "open": analysis.OPEN, "closed": analysis.CLOSED},
+        "TESTED_ALONE": words.TESTED_ALONE,
         "FEW_UNITS": analysis.FEW_UNITS,
         "MOST_METHODS": analysis.MOST_METHODS,
         "FEW_VALUES": shapes.FEW_VALUES,
@@ -100,6 +102,7 @@ def concluded(path, **options):
         ],
         "pairs": [{name: row[name] for name in PAIR_COLUMNS} for row in record["pairs"]],
         "sentences": list(results.verdicts["sentence"]) or [words.single_sentence(results)],
+        "new_sample_notes": words.new_sample_notes(results),
         "method_table": words.method_table(results).astype(str).to_numpy().tolist(),
         "pair_table": table.drop(columns="p, Wilcoxon", errors="ignore")
         .astype(str)

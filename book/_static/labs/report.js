@@ -29,12 +29,18 @@
     return p < alpha && alpha <= p_holm ? `${pText(p)} alone, ${twoDigits(p_holm)} after Holm` : `${pText(p_holm)}, Holm`;
   }
 
-  /** How many more units would settle a pair, if the observed difference is true. */
-  function settleText({ more_units, unit, difference }, digits) {
-    if (!(more_units > 0)) return "";
-    const power10 = 10 ** (Math.floor(Math.log10(more_units)) - 1), rounded = Number(fixed(more_units / power10, 0)) * power10;
-    const units = rounded > 1 ? report.plural(unit) : unit;
-    return ` ${number(rounded)} more ${units} of this kind would settle a true ${signed(Math.abs(difference), digits)}.`;
+  /** How many new units would detect the observed difference, if it is true. */
+  function newSampleText({ new_units, unit, difference }, digits) {
+    if (!(new_units > 0)) return "";
+    const power10 = 10 ** (Math.floor(Math.log10(new_units)) - 1), rounded = Number(fixed(new_units / power10, 0)) * power10;
+    const sample = `${number(rounded)} new ${report.plural(unit)}, tested on their own,`;
+    return ` ${sample} would detect a true ${signed(Math.abs(difference), digits)} with 80 % power.`;
+  }
+
+  /** Why new units are tested on their own, where a number of them is given. */
+  function newSampleNotes({ pairs }) {
+    const units = [...new Set(pairs.filter(pair => pair.new_units > 0).map(pair => report.plural(pair.unit)))].join(" or ");
+    return units ? [report.DECLARED.TESTED_ALONE.replace("{}", units)] : [];
   }
 
   /** One pair in words, with its interval and p-value. */
@@ -43,7 +49,7 @@
     const ends = intervalText(pair, digits), p = correctedP(pair, answer);
     if (pair.verdict === "better") return `${head}${a} is better than ${b} by ${signed(difference, digits)} points (${LEVEL_TEXT} interval ${ends}; ${p}).`;
     const size = `${difference > 0 ? "+" : ""}${signed(difference, digits)}`;
-    return `${head}${a} and ${b} are not significantly different: ${size} (${ends}; ${p}).${settleText(pair, digits)}`;
+    return `${head}${a} and ${b} are not significantly different: ${size} (${ends}; ${p}).${newSampleText(pair, digits)}`;
   }
 
   /** The pairs that the verdicts are about, with the reference or the best method of each place; the significant ones first. */
@@ -135,7 +141,8 @@
   function verdictsOf(answer) {
     const found = sentences(answer), rest = found.slice(MOST_LINES);
     const more = rest.length ? [folded(`${rest.length} more verdicts`, list(rest, { class: "fsl-verdicts" }))] : [];
-    return [list(found.slice(0, MOST_LINES), { class: "fsl-verdicts" }), ...more, el("p", {}, answer.applies)];
+    const notes = [...newSampleNotes(answer), answer.applies].map(text => el("p", {}, text));
+    return [list(found.slice(0, MOST_LINES), { class: "fsl-verdicts" }), ...more, ...notes];
   }
 
   /** Where to be careful, figure, tables, how the file was read, and the command. */
@@ -149,7 +156,7 @@
       ...answer.cautions.map(text => el("p", { class: "fsl-caution" }, text)),
       figure(answer), labs.table("Methods", ...methodTable(answer)), ...pairs,
       folded("How it was read, and the tests", list([...reading, ...(count > 1 ? [holm] : []), ...tests])),
-      ...command("The command writes the whole report: tables in LaTeX, the figure as PDF, and what more tasks would settle.", [name], options),
+      ...command("The command writes the whole report: tables in LaTeX, the figure as PDF, and how many new tasks would show more.", [name], options),
     ];
   }
 
@@ -211,5 +218,5 @@
     );
   });
 
-  Object.assign(report, { sentences, methodTable, pairTable });
+  Object.assign(report, { sentences, newSampleNotes, methodTable, pairTable });
 })();

@@ -59,7 +59,7 @@
     const p = half > 0 ? 2 * survival(mean / error, df) : Math.min(2 * (1 - mean / (100 + mean)) ** units, 1);
     const [lowest, highest] = DIFFERENCE_BOUNDS, within = end => Math.min(Math.max(end, lowest), highest);
     const { low, high } = half > 0 ? { low: within(mean - half), high: within(mean + half) } : endsOfEqualValues(mean, units, DIFFERENCE_BOUNDS);
-    return { a, b, difference: mean, low, high, half_width: half, p, n, spread: error * Math.sqrt(n), test };
+    return { a, b, difference: mean, low, high, half_width: half, p, n, spread: error * Math.sqrt(n), spread_df: df, test };
   }
 
   // ---------------------------------------------------------------- samples
@@ -161,11 +161,11 @@
     return adjusted;
   }
 
-  /** Further units that would settle an open pair, if its difference is the true one; null where no number is known. */
-  function moreUnits({ difference, spread, n }, level) {
+  /** Units of a new sample that, tested alone, would detect the difference of a pair if it is true; null where no number is known. */
+  function newUnits({ difference, spread, spread_df }, level) {
     if (!(spread > 0) || difference === 0) return null;
-    const { size } = labs.size({ total: spread ** 2, df: Infinity, least: 2, ofStudy: units => units - 1, difference, power: POWER, level });
-    return size === null || size > MOST_UNITS ? null : Math.max(size - n, 0);
+    const { size } = labs.size({ total: spread ** 2, df: spread_df, least: 2, ofStudy: units => units - 1, difference, power: POWER, level });
+    return size === null || size > MOST_UNITS ? null : size;
   }
 
   /** What a few units do to an answer. */
@@ -192,7 +192,7 @@
     pairs.forEach((pair, i) => {
       pair.p_holm = adjusted[i];
       pair.verdict = pair.p_holm < 1 - LEVEL ? "better" : "not significantly different";
-      pair.more_units = pair.verdict === "better" ? null : moreUnits(pair, level);
+      pair.new_units = pair.verdict === "better" ? null : newUnits(pair, level);
     });
     const methods = samples.flatMap(({ place, methods: of }) => of.map(row => {
       if (reference !== undefined) return { place, ...row };

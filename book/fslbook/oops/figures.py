@@ -210,7 +210,7 @@ def conclusive_bars(bars: pd.DataFrame) -> plt.Figure:
         look = dict(color=COLOURS[i], hatch=hatch, edgecolor="white", label=counted(s, "shot"))
         ax.barh(y[mine] + (i - (slots - 1) / 2) * height, share[mine], height, **look)
         ax.bar_label(ax.containers[-1], bars["conclusive"][mine].astype(str), padding=3, fontsize=9)
-    look = dict(color="black", markersize=6, label="OOPS, printed")
+    look = dict(color="black", markersize=6, label="OOPS")
     ax.plot(share[theirs], y[theirs] + (slots - 1) / 2 * height, "D", **look)
     ax.set(
         yticks=range(len(rules)),

@@ -1,5 +1,6 @@
 """`make rerun` runs every chapter with other parameters, and finds what cannot be right in its text."""
 
+import json
 import sys
 from pathlib import Path
 
@@ -36,3 +37,18 @@ def test_every_chapter_is_run_with_other_values_of_what_it_takes(tmp_path, monke
                 name,
                 parameter,
             )
+
+
+def test_captions_are_read_with_their_numbers(tmp_path):
+    record = {"name": "share", "mime_prefix": ""}
+    glue = {
+        "cell_type": "code",
+        "metadata": {"tags": ["remove-cell"]},
+        "outputs": [{"data": {"text/plain": "'3 of 4'"}, "metadata": {"scrapbook": record}}],
+    }
+    legend = {"caption": "Held by {glue:text}`share`."}
+    figure = {"cell_type": "code", "metadata": {"mystnb": {"figure": legend}}, "outputs": []}
+    table = {"cell_type": "code", "metadata": {"table": legend}, "outputs": []}
+    path = tmp_path / "one.ipynb"
+    path.write_text(json.dumps({"cells": [glue, figure, table]}), "utf-8")
+    assert list(rerun.texts(path)) == ["Held by 3 of 4."] * 2

@@ -111,17 +111,24 @@ def texts(path: Path) -> Iterator[str]:
             used |= {m[1] or m[2] for m in GLUE.finditer(text)}
             yield from re.split(r"\n\s*\n", GLUE.sub(lambda m: values[m[1] or m[2]], text))
         elif not {"remove-cell", "injected-parameters"} & set(cell["metadata"].get("tags", [])):
-            yield from alternatives(cell["metadata"].get("mystnb", {}))
+            for text in legends(cell["metadata"]):
+                used |= {m[1] or m[2] for m in GLUE.finditer(text)}
+                yield GLUE.sub(lambda m: values[m[1] or m[2]], text)
             for output in cell.get("outputs", []):
                 yield from words_of(output)
     yield from (text for key, text in values.items() if key not in used)
 
 
-def alternatives(options: dict) -> Iterator[str]:
-    """The alternative text and the caption of a figure."""
-    for part, key in (("image", "alt"), ("figure", "caption")):
-        if key in options.get(part, {}):
-            yield options[part][key]
+def legends(metadata: dict) -> Iterator[str]:
+    """The alternative text of a figure, and the caption of a figure or a table."""
+    figure = metadata.get("mystnb", {})
+    for options, key in (
+        (figure.get("image", {}), "alt"),
+        (figure.get("figure", {}), "caption"),
+        (metadata.get("table", {}), "caption"),
+    ):
+        if key in options:
+            yield options[key]
 
 
 def words_of(output: dict) -> Iterator[str]:

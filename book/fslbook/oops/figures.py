@@ -30,7 +30,7 @@ def crossover(
     tasks : int
         T of the closed intervals.
     images_a_task : int
-        K (S + Q); the line is √(T · K (S + Q) / (C N)), the ratio for equal variances per task.
+        K (S + Q); the line is √(T · K (S + Q) / (C n)), the ratio for equal variances per task.
     """
     figure, ax = plt.subplots(figsize=(5.2, 5.2), layout="constrained")
     sizes = np.geomspace(*[f(pd.concat([ours, printed])["n_images"]) for f in (min, max)])
@@ -40,7 +40,7 @@ def crossover(
         line,
         color="grey",
         linewidth=1.5,
-        label=f"√({tasks} tasks × {images_a_task} images / CN)",
+        label=f"√({tasks} tasks × {images_a_task} images / (C n))",
     )
     cap = np.sqrt(tasks / CAP)
     ax.plot(
@@ -62,7 +62,7 @@ def crossover(
     ax.set(
         xscale="log",
         yscale="log",
-        xlabel="number of test images, CN",
+        xlabel="number of test images, C n",
         ylabel="half-width, open / closed (ratio)",
     )
     figure.legend(loc="outside lower center", fontsize=10)

@@ -78,6 +78,7 @@ def with_figures(text: str, figures_of: dict[str, dict[str, Figure]], page: str)
 
     def shown(match):
         words, chapter, name = match.groups()
+        words = re.sub(r"\\([\\`*_<\[$])", r"\1", words)  # glued into Markdown, shown in HTML
         figure = figure_of(figures_of, chapter, name, page)
         return figure.html(f"{chapter}.html#{name}", html.escape(words))
 

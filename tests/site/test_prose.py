@@ -491,6 +491,8 @@ def test_verdicts_and_pages_are_filled():
     assert executed.fill(page, VALUES, "index.md") == "Q 2, {doc}`one`, ```{note}\n"
     shown = {"one": {"fig-a": executed.Figure("0a.svg", "A")}}
     assert 'src="_images/0a.svg"' in executed.with_figures("![x](one::fig-a)", shown, "t")
+    glued = executed.with_figures(r"![\*Q\* 1\_000](one::fig-a)", shown, "t")
+    assert "<figcaption>*Q* 1_000</figcaption>" in glued
     syntax = "`![x](one::fig-a)` is a figure"  # as the page on teaching explains it
     assert executed.with_figures(syntax, shown, "t") == syntax
 

@@ -174,10 +174,15 @@ def reach_of(correlation: Floats) -> Floats:
     """By direction, the largest absolute coordinate of a point of radius 1 with these
     correlations.
     """
+    return np.abs(_directions(len(correlation), POINTS) @ cholesky(correlation).T).max(axis=1)
+
+
+def cholesky(correlation: Floats) -> Floats:
+    """Cholesky's root, also of a matrix of lower rank, as of two equal methods."""
     k = len(correlation)
-    root = np.zeros((k, k))  # Cholesky's, also of a matrix of lower rank, as of two equal methods
+    root = np.zeros((k, k))
     for j in range(k):
         column = correlation[j:, j] - root[j:, :j] @ root[j, :j]
         if column[0] > 1e-10:
             root[j:, j] = column / sqrt(column[0])
-    return np.abs(_directions(k, POINTS) @ root.T).max(axis=1)
+    return root

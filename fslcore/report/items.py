@@ -21,6 +21,7 @@ from .analysis import (
     NEW_ITEMS_OF_CLASSES,
     Place,
     Sample,
+    add_variance_units,
     analyse_outcomes,
     analyse_tasks,
     named_intervals,
@@ -172,6 +173,7 @@ def crossed_samples(place: Place, unit: str) -> list[Sample]:
         target_sample(place, intervals, target, units[target], words)
         for target, words in TARGETS.items()
     ]
+    add_variance_units(samples[1], deviations_of(place, unit))
     # More of one does not settle what both leave open, nor more supports what a pool leaves open.
     samples[0].pairs["spread"] = np.nan
     samples[0].methods["n"] = samples[1].methods["n"]
@@ -191,7 +193,16 @@ def grouped_sample(place: Place, unit: str, key: str = "group") -> Sample:
     single = replace(place, rows=shared.assign(support=""))
     intervals, unit = crossed_intervals(single, unit, key)
     words = CLASSES if key == "class" else TARGETS["items"]
-    return target_sample(place, intervals, "items", unit, words)
+    sample = target_sample(place, intervals, "items", unit, words)
+    add_variance_units(sample, deviations_of(single, unit))
+    return sample
+
+
+def deviations_of(place: Place, unit: str) -> pd.DataFrame:
+    """By item, or by group of items, and method: what it adds to the deviation of the mean."""
+    means = place.rows.groupby("method", sort=False)["accuracy"].transform("mean")
+    deviations = place.rows.assign(accuracy=place.rows["accuracy"] - means)
+    return deviations.pivot_table("accuracy", unit, "method", "sum", sort=False, observed=True)
 
 
 def crossed_intervals(

@@ -19,7 +19,8 @@ from .options import Options
 from .shapes import Measurements, Shape
 
 PAIR_COLUMNS = (
-    "place target unit a b difference low high half_width p p_holm n spread test verdict new_units"
+    "place target unit a b difference low high half_width p p_holm n spread test verdict new_units "
+    "effect_size effect"
 ).split()
 METHOD_COLUMNS = "place target method mean low high half_width n".split()
 BETTER, EQUIVALENT, SAME, OPEN = "better", "equivalent", "not significantly different", "open"
@@ -44,7 +45,8 @@ class Results:
         place, target, a, b (a has the better mean), difference (a - b), low, high, half_width, p,
         p_holm (Holm's correction over all pairs of a target), n, spread, test, verdict, new_units
         (units of a new sample that, tested alone, would detect a true difference of this size with
-        80 % power; NaN where none is known).
+        80 % power; NaN where none is known), effect_size (the difference over the standard
+        deviation of paired differences, Cohen's d_z; of other comparisons as ``effect`` names it).
     reading : tuple of str
         How the files were read.
     applies, assumptions, cautions : tuple of str
@@ -220,6 +222,9 @@ def pairs_of(samples: Sequence[Sample], options: Options) -> pd.DataFrame:
         pairs.loc[pairs["p_equivalent"] < alpha, "verdict"] = EQUIVALENT
     needed = analysis.units_of_new_sample(pairs, 1 - alpha / p_of_target.transform("size"))
     pairs["new_units"] = needed.where(pairs["verdict"] == SAME)
+    varies = pairs["effect"].eq("") & (pairs["spread"] > 0)
+    pairs.loc[varies, "effect_size"] = (pairs["difference"] / pairs["spread"])[varies]
+    pairs.loc[varies, "effect"] = analysis.COHEN_DZ
     return columns_first(pairs, PAIR_COLUMNS)
 
 

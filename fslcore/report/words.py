@@ -54,7 +54,9 @@ def pair_names(pairs: pd.DataFrame) -> pd.Series:
 
 
 def interval_text(low: float, high: float, digits: int) -> str:
-    """'1.80 to 2.94'."""
+    """'1.80 to 2.94'; 'unknown' where nothing is known of how far it goes."""
+    if not np.isfinite([low, high]).all():
+        return "unknown"
     return f"{signed(low, digits)} to {signed(high, digits)}"
 
 
@@ -212,10 +214,16 @@ def pair_table(results: Results) -> pd.DataFrame:
     ]
     for heading, key in (("p", "p"), ("p, Holm", "p_holm")):
         table[heading] = frame[key].map(p_text).str.removeprefix("p = ").str.removeprefix("p ")
-    if "p_wilcoxon" in frame:
-        table["p, Wilcoxon"] = frame["p_wilcoxon"].map("{:.2g}".format).replace("nan", "")
     table["verdict"] = frame["verdict"]
+    if frame["effect"].any():
+        table["effect size"] = [effect_text(row) for row in frame.itertuples()]
     return table
+
+
+def effect_text(pair: tuple) -> str:
+    """'d_z = 0.42', with the letter of its name; nothing where there is none."""
+    symbol = pair.effect.removeprefix("Cohen's ")
+    return f"{symbol} = {signed(pair.effect_size)}" if symbol else ""
 
 
 def terminal_lines(results: Results) -> list[str]:

@@ -66,11 +66,15 @@ def test_runs_and_tasks_are_crossed():
 def test_data_sets_have_student_wilcoxon_and_mean_ranks():
     table = tasks_by_methods(11, 3).round(1).assign(dataset=[f"d{i}" for i in range(11)])
     results = report_on(table)
+    signed_ranks = results.frames["signed-rank test over data sets"].set_index("pair")
     for pair in results.pairs.itertuples():
         first, second = table[pair.a], table[pair.b]
         assert pair.p == pytest.approx(scipy.stats.ttest_rel(first, second).pvalue, rel=1e-9)
         wilcoxon = scipy.stats.wilcoxon((first - second).round(9)).pvalue
-        assert pair.p_wilcoxon == pytest.approx(wilcoxon, rel=1e-9)
+        row = signed_ranks.loc[f"{pair.a} − {pair.b}"]
+        assert row["p_wilcoxon"] == pytest.approx(wilcoxon, rel=1e-9) and row["n"] == 11
+    # Beside the interval stands no p-value of another test.
+    assert not [name for name in results.pairs if "wilcoxon" in name]
     frame = results.frames["ranks over data sets"]
     assert [*frame] == ["method", "mean_rank", "critical_difference", "p_friedman"]
     ranks = frame.set_index("method")["mean_rank"]
@@ -211,3 +215,21 @@ def test_five_against_none_of_200_items_is_one_answer():
     second = np.r_[np.zeros(100), np.ones(100)].astype(int)
     pair = report_on(pd.DataFrame({"item": range(200), "a": first, "b": second})).pairs.iloc[0]
     assert pair["verdict"] == "better" and pair["low"] > 0 and pair["p"] < 0.05
+
+
+def test_effect_sizes_are_those_of_the_field_and_named():
+    table = tasks_by_methods(50, 2)
+    pair = report_on(table).pairs.iloc[0]
+    differences = table[pair["a"]] - table[pair["b"]]
+    assert pair["effect"] == "Cohen's d_z"
+    assert pair["effect_size"] == pytest.approx(differences.mean() / differences.std(), rel=1e-9)
+    long = table.melt(var_name="method", value_name="accuracy").assign(task=range(100))
+    pair = report_on(long).pairs.iloc[0]
+    pooled = np.sqrt(table.var().mean())
+    assert pair["effect"] == "Cohen's d"
+    assert pair["effect_size"] == pytest.approx(pair["difference"] / pooled, rel=1e-9)
+    answers = pd.DataFrame({"a": [1] * 9 + [0] * 3 + [1] * 8, "b": [0] * 9 + [1] * 3 + [1] * 8})
+    pair = report_on(answers.assign(item=range(20))).pairs.iloc[0]
+    assert pair["effect"] == "Cohen's g" and pair["effect_size"] == pytest.approx(9 / 12 - 0.5)
+    equal = report_on(pd.DataFrame({"a": [50.0] * 30, "b": [50.0] * 30})).pairs.iloc[0]
+    assert equal["effect"] == "" and np.isnan(equal["effect_size"])

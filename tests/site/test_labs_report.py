@@ -26,10 +26,11 @@ SCRIPTS = [
     "report_examples.js",
     "report.js",
 ]
-METHOD_COLUMNS = "place method mean low high half_width n".split()
+METHOD_COLUMNS = "place method mean low high half_width n variance_units variance_of".split()
 PAIR_COLUMNS = (
-    "place unit a b difference low high half_width p p_holm n test verdict new_units".split()
-)
+    "place unit a b difference low high half_width p p_holm n test verdict new_units "
+    "effect_size effect variance_units variance_of"
+).split()
 ANSWERS = """files => files.map(([name, data, options]) => {
   const lab = fslLabs.compute.report;
   try {
@@ -71,6 +72,7 @@ def script_of_columns():
         "SAMPLING": {"unknown": analysis.UNKNOWN, "open": analysis.OPEN, "closed": analysis.CLOSED},
         "TESTED_ALONE": words.TESTED_ALONE,
         "FEW_UNITS": analysis.FEW_UNITS,
+        "MOST_KURTOSIS": analysis.MOST_KURTOSIS,
         "MOST_METHODS": analysis.MOST_METHODS,
         "FEW_VALUES": shapes.FEW_VALUES,
         "MOSTLY_TEXT": rows.MOSTLY_TEXT,
@@ -91,7 +93,6 @@ def concluded(path, **options):
     results = Results.read(path, **options)
     record = results.record()
     ranks = ["best_rank", "worst_rank"] if "best_rank" in results.methods else []
-    table = words.pair_table(results)
     return {
         "shape": record["shape"],
         "reading": record["reading"],
@@ -104,10 +105,7 @@ def concluded(path, **options):
         "sentences": list(results.verdicts["sentence"]) or [words.single_sentence(results)],
         "new_sample_notes": words.new_sample_notes(results),
         "method_table": words.method_table(results).astype(str).to_numpy().tolist(),
-        "pair_table": table.drop(columns="p, Wilcoxon", errors="ignore")
-        .astype(str)
-        .to_numpy()
-        .tolist(),
+        "pair_table": words.pair_table(results).astype(str).to_numpy().tolist(),
     }
 
 

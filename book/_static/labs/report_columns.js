@@ -12,6 +12,7 @@ window.fslLabs.compute.report = { DECLARED: {
   SAMPLING: {"unknown": "This holds for these images if tasks reuse images, for new images if they do not: say --sampling closed or open.", "open": "These verdicts hold for new images of these classes, not for new classes: no image is in two tasks.", "closed": "These verdicts hold for these images only: tasks reuse images."},
   TESTED_ALONE: "New {} are a new study, and only its own verdict counts then: adding them to this file and testing all again gives up to twice as many false verdicts, and more with every further round. For repeated looks use stats.anytime_interval from the start.",
   FEW_UNITS: 20,
+  MOST_KURTOSIS: 6.0,
   MOST_METHODS: 60,
   FEW_VALUES: 4,
   MOSTLY_TEXT: 0.6,

@@ -31,16 +31,31 @@
   function methodRow(method, x, closed) {
     const { mean, half, n, df } = student(x, ROUNDING * largest(x), closed ? closedDf(x.length) : undefined);
     const { low, high } = half > 0 ? interval(mean, half, { df, level: LEVEL, bounds: BOUNDS }) : endsOfEqualValues(mean, n, BOUNDS);
-    return { method, mean, low, high, half_width: half, n };
+    return { method, mean, low, high, half_width: half, n, variance_units: varianceUnits(x), variance_of: n };
+  }
+
+  /** How many units carry the variance of values: their number over their kurtosis; null where nothing varies. */
+  function varianceUnits(x) {
+    const [mean] = moments(x), deviations = x.map(value => value - mean), most = largest(deviations.map(Math.abs));
+    if (most <= 1e-9 * largest(x.map(Math.abs))) return null;
+    const squares = deviations.map(deviation => (deviation / most) ** 2), sum = values => values.reduce((a, b) => a + b, 0);
+    return sum(squares) ** 2 / sum(squares.map(square => square ** 2));
+  }
+
+  /** Differences of two methods on the same units; what differs by rounding alone is equal. */
+  function pairedDifferences(x, y, fine) {
+    const differences = x.map((value, i) => (Math.abs(value - y[i]) <= fine ? 0 : value - y[i]));
+    const low = least(differences), high = largest(differences);
+    return high - low <= 2 * fine ? differences.map(() => (low <= 0 && high >= 0 ? 0 : low)) : differences;
   }
 
   /** `stats.paired_interval`. */
   function pairedInterval(x, y) {
     const fine = ROUNDING * Math.max(largest(x), largest(y));
-    const differences = x.map((value, i) => (Math.abs(value - y[i]) <= fine ? 0 : value - y[i]));
-    const low = least(differences), high = largest(differences);
-    const isConstant = high - low <= 2 * fine, kept = isConstant ? differences.map(() => (low <= 0 && high >= 0 ? 0 : low)) : differences;
-    return student(kept, ROUNDING * Math.max(-low, high));
+    const differences = pairedDifferences(x, y, fine);
+    const found = student(differences, ROUNDING * Math.max(-least(differences), largest(differences)));
+    return { ...found, effect: "Cohen's d_z", deviation: found.half / quantile((1 + LEVEL) / 2, found.df) * Math.sqrt(found.n),
+      variance_units: varianceUnits(differences), variance_of: found.n };
   }
 
   /** `stats.independent_interval`. */
@@ -49,17 +64,24 @@
     const variances = [one, other].map(({ half, df }) => (half / quantile((1 + LEVEL) / 2, df)) ** 2), total = variances[0] + variances[1];
     const df = total > 0 ? total ** 2 / (variances[0] ** 2 / one.df + variances[1] ** 2 / other.df) : Infinity;
     const mean = Math.abs(one.mean - other.mean) > Math.max(...fine) ? one.mean - other.mean : 0;
-    return { mean, half: quantile((1 + LEVEL) / 2, df) * Math.sqrt(total), n: one.n + other.n, units: Math.min(one.n, other.n), df };
+    const counts = [varianceUnits(x), varianceUnits(y)], units = Math.min(one.n, other.n), half = quantile((1 + LEVEL) / 2, df) * Math.sqrt(total);
+    const shares = counts.flatMap((count, i) => (count === null ? [] : [count / [one.n, other.n][i]]));
+    const deviation = Math.sqrt((variances[0] * one.n + variances[1] * other.n) / 2);
+    return { mean, half, n: one.n + other.n, units, df, effect: "Cohen's d", deviation,
+      variance_units: shares.length ? least(shares) * units : null, variance_of: units };
   }
 
   /** A row of pairs, with the better method first; the interval is of the first minus the second. */
-  function pairRow(a, b, { mean, half, n, units, df }, test) {
-    if (mean < 0) return pairRow(b, a, { mean: -mean, half, n, units, df }, test);
+  function pairRow(a, b, found, test) {
+    const { mean, half, n, units, df, deviation, variance_units, variance_of } = found;
+    if (mean < 0) return pairRow(b, a, { ...found, mean: -mean }, test);
     const error = half / quantile((1 + LEVEL) / 2, df);
     const p = half > 0 ? 2 * survival(mean / error, df) : Math.min(2 * (1 - mean / (100 + mean)) ** units, 1);
     const [lowest, highest] = DIFFERENCE_BOUNDS, within = end => Math.min(Math.max(end, lowest), highest);
     const { low, high } = half > 0 ? { low: within(mean - half), high: within(mean + half) } : endsOfEqualValues(mean, units, DIFFERENCE_BOUNDS);
-    return { a, b, difference: mean, low, high, half_width: half, p, n, spread: error * Math.sqrt(n), spread_df: df, test };
+    const [effect, effect_size] = deviation > 0 ? [found.effect, mean / deviation] : ["", null];
+    return { a, b, difference: mean, low, high, half_width: half, p, n, spread: error * Math.sqrt(n), spread_df: df, test, effect, effect_size,
+      variance_units, variance_of };
   }
 
   // ---------------------------------------------------------------- samples
@@ -176,6 +198,21 @@
       `Only ${count} ${plural(unit)} carry a verdict: one unusual ${unit} can change it, and intervals are right only if differences are nearly normal.`);
   }
 
+  /** Where few units carry the variance of a difference, or of a mean. */
+  function varianceCautions({ place, unit, methods, pairs }) {
+    const isFew = row => row.variance_units !== null && row.variance_units < Math.min(DECLARED.FEW_UNITS, row.variance_of / DECLARED.MOST_KURTOSIS);
+    const named = [[pairs, row => `difference ${row.a} − ${row.b}`], [methods, row => `mean of ${row.method}`]];
+    return named.flatMap(([rows, nameOf]) => {
+      const [first, ...others] = rows.filter(isFew);
+      if (first === undefined) return [];
+      const name = nameOf(first) + (others.length ? ` (and ${others.length} more)` : ""), count = Math.max(Math.floor(first.variance_units + 0.5), 1);
+      const what = `carry the ${name}${ofPlace(place)}`, behind = labs.number(first.variance_of);
+      const sentence = first.test === "Welch's t-test" ? `Rare values ${what}: about ${count} of ${behind} ${plural(unit)} would have one.`
+        : `Few ${plural(unit)} ${what}: its variance comes from about ${count} of ${behind}.`;
+      return [`${sentence} One unusual ${unit} can change the answer, and the interval may be too narrow.`];
+    });
+  }
+
   /**
    * What a file shows, of what `read` gives: {methods, pairs, applies, cautions}. Options are `sampling` (how tasks were drawn: 'unknown', 'open',
    * 'closed') and `reference`, the method that is compared with each other one.
@@ -200,7 +237,7 @@
       const beaten = decided.filter(pair => pair.a === row.method).length;
       return { place, ...row, best_rank: 1 + decided.filter(pair => pair.b === row.method).length, worst_rank: of.length - beaten };
     }));
-    const cautions = [...new Set([...analysis.cautions, ...fewUnits(samples)])];
+    const cautions = [...new Set([...analysis.cautions, ...fewUnits(samples), ...samples.flatMap(varianceCautions)])];
     return { methods, pairs, applies: appliesTo(measured, sampling), cautions, reference };
   }
 

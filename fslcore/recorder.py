@@ -17,8 +17,10 @@ writes one file per method. Images may have ``groups`` and ``class_groups`` besi
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -28,12 +30,21 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from .errors import InputError, flag, note, reason, shown, whole
-from .paths import check_output, is_at, replace_file
+from .paths import check_output, is_at, note_replacement, replace_file
 
 if TYPE_CHECKING:
     from .tasks import Tasks
 
-__all__ = ["ENDING", "Recorder", "Recording", "is_recording", "load", "record", "save"]
+__all__ = [
+    "ENDING",
+    "Recorder",
+    "Recording",
+    "is_earlier_part",
+    "is_recording",
+    "load",
+    "record",
+    "save",
+]
 
 ENDING = ".jsonl"
 FORMAT = "fslcore recording 1"
@@ -101,7 +112,8 @@ def record(
     Each task is written at once, to ``mine.part.jsonl``, which `load` and ``fslcore report`` read
     too: a loop that is killed, or ends because the disk is full, loses at most the task in hand.
     When the block ends without an error, the file becomes ``mine.jsonl``, in place of an earlier
-    recording of this method.
+    recording of this method, which a note announces when the block begins. If a loop that was
+    stopped is run again, its tasks are kept as ``mine.part-1.jsonl``, and a note says so.
 
     Parameters
     ----------
@@ -151,10 +163,21 @@ class Recorder:
         self._class_of: dict[str, str] = {}
         self._tasks = self._queries = self._foreign_predictions = 0
         self._process = os.getpid()
+        note_replacement(self.path, "record")
         path.parent.mkdir(parents=True, exist_ok=True)
-        self.part.unlink(missing_ok=True)
+        self._keep_earlier_part()
         self._file = open(self.part, "xb")  # noqa: SIM115  closed by `save`
         self._write({"format": FORMAT, **header})
+
+    def _keep_earlier_part(self) -> None:
+        """Give the tasks of a loop that was stopped another name, and say which."""
+        if not _has_tasks(self.part):
+            self.part.unlink(missing_ok=True)
+            return
+        numbers = (self.part.with_name(f"{self.part.stem}-{n}{ENDING}") for n in itertools.count(1))
+        kept = next(path for path in numbers if not path.exists())
+        os.rename(self.part, kept)
+        note(f"record: {self.part} was not finished; its tasks are kept in {kept}")
 
     def __repr__(self) -> str:
         return f"Recorder({str(self.path)!r}, {self.method!r}): {len(self)} tasks"
@@ -365,6 +388,15 @@ def _check_same_method(path: Path, method: str) -> None:
         )
 
 
+def _has_tasks(path: Path) -> bool:
+    """Whether a file has a whole line after its first, the header."""
+    if not path.is_file():
+        return False
+    with path.open("rb") as file:
+        next(file, None)
+        return next(file, b"").endswith(b"\n")
+
+
 def _check_counts(
     support: list, query: list, labels: list, predictions: list, support_labels: list
 ) -> None:
@@ -498,6 +530,11 @@ def is_recording(path: Path) -> bool:
         return False
     with path.open("rb") as file:
         return file.read(len(BEGINNING)) == BEGINNING
+
+
+def is_earlier_part(path: Path) -> bool:
+    """Whether a name is that of the tasks of a stopped loop, kept when the loop was run again."""
+    return bool(re.fullmatch(rf".+\.part-\d+{re.escape(ENDING)}", path.name))
 
 
 def load(path: str | Path | Sequence[str | Path]) -> Recording:

@@ -14,6 +14,7 @@ from fslcore.cli.options import (
     LARGEST,
     LEARNERS,
     LEVEL,
+    REPLACED,
     SIZE,
     SPLIT,
     Once,
@@ -23,7 +24,7 @@ from fslcore.cli.options import (
     name_of,
     path_of,
 )
-from fslcore.cli.output import joined, overview, show
+from fslcore.cli.output import joined, output_file, overview, show
 from fslcore.cli.program import Program
 from fslcore.errors import InputError
 from fslcore.paths import check_output
@@ -93,7 +94,10 @@ def _notebook_commands(command: Callable) -> None:
         default=PROFILES / "quick.yml",
         help="file of parameters (quick.yml)",
     )
-    text = "executed notebook (NOTEBOOK.ipynb in this folder, or in _build/runs of the repository)"
+    text = (
+        "executed notebook (NOTEBOOK.ipynb in this folder, or in _build/runs of the repository); "
+    )
+    text += REPLACED
     add("-o", "--output", type=Path, help=text)
 
     add = command("plan", plan)
@@ -104,7 +108,7 @@ def _notebook_commands(command: Callable) -> None:
     add = command("pack", pack)
     add("profile", **PROFILE | {"help": "file of parameters of a finished run"})
     add("--by", required=True, help="the author's name, shown with its numbers")
-    add("-o", "--output", type=Path, required=True, help=".zip or .npz, of a few MB")
+    add("-o", "--output", type=Path, required=True, help=f".zip or .npz, of a few MB; {REPLACED}")
 
 
 def _support_set_command(command: Callable) -> None:
@@ -121,7 +125,8 @@ def _support_set_command(command: Callable) -> None:
     )
     add("--learner", dest="learners", **LEARNERS, help="(ncc lr)")
     add("--level", **LEVEL | {"default": 0.9, "help": "nominal coverage (0.9)"})
-    add("-o", "--output", type=Path, help="the page, one HTML file (FOLDER.html in this folder)")
+    text = f"the page, one HTML file (FOLDER.html in this folder); {REPLACED}"
+    add("-o", "--output", type=Path, help=text)
     add("--json", **JSON)
 
 
@@ -129,7 +134,10 @@ def _training_commands(command: Callable) -> None:
     add = command("train", train, computes=True)
     text = f"one of {', '.join(RECIPES)}; without one, --paper trains all networks of that paper"
     add("learner", nargs="?", type=name_of("learner", lambda: [*RECIPES]), help=text)
-    text = "checkpoint (NETWORK-LEARNER.safetensors in this folder, or in _build of the repository)"
+    text = (
+        "checkpoint (NETWORK-LEARNER.safetensors in this folder, or in _build of the repository); "
+    )
+    text += REPLACED
     add("-o", "--output", type=Path, help=text)
     text = "conv4, resnet12, resnet12-map and the like (the learner's own)"
     add("--network", type=name_of("network", lambda: [*catalogue.NETWORKS]), help=text)
@@ -227,7 +235,7 @@ def run(options: argparse.Namespace) -> None:
 
     fslbook run closed-vs-open -p shots 1 -p datasets "[clipart, fashion]"
     """
-    output = check_output(options.output or RUNS / f"{options.notebook}.ipynb", [".ipynb"])
+    output = output_file(options.output or RUNS / f"{options.notebook}.ipynb", [".ipynb"])
     names = [name for name, _ in options.parameter]
     for name in names:
         if names.count(name) > 1:
@@ -257,9 +265,7 @@ def assess(options: argparse.Namespace) -> None:
     fslbook assess my-images --backbone efficientnet-lite0 --learner ncc lr --level 0.8
     fslbook assess my-images --json
     """
-    output = check_output(
-        options.output or Path(f"{options.folder.resolve().name}.html"), [".html"]
-    )
+    output = output_file(options.output or Path(f"{options.folder.resolve().name}.html"), [".html"])
     from .estimation import calibration
 
     methods = calibration.methods(options.backbones, options.learners)
@@ -284,7 +290,8 @@ def pack(options: argparse.Namespace) -> None:
     """
     from . import pack
 
-    print(pack.write(options.profile, options.output, options.by))
+    output = output_file(options.output, [".zip", ".npz"], [options.profile])
+    print(pack.write(options.profile, output, options.by))
 
 
 def train(options: argparse.Namespace) -> None:

@@ -14,6 +14,7 @@ from .options import (
     LARGEST,
     LEARNERS,
     LEVEL,
+    REPLACED,
     SIZE,
     SPLIT,
     SPLITS,
@@ -82,7 +83,8 @@ def _result_commands(command: Callable) -> None:
         "-o",
         "--output",
         type=path_of("output", file=True),
-        help="the report, one HTML file (RESULTS.html in this folder; of several, report.html)",
+        help="the report, one HTML file (RESULTS.html in this folder; of several, report.html); "
+        f"{REPLACED}",
     )
     add(
         "--sampling",
@@ -151,13 +153,13 @@ def _result_commands(command: Callable) -> None:
         "--tables",
         type=path_of("tables"),
         metavar="FOLDER",
-        help="write the tables as LaTeX and Markdown too",
+        help=f"write the tables as LaTeX and Markdown too; {REPLACED}",
     )
     add(
         "--figures",
         type=path_of("figures"),
         metavar="FOLDER",
-        help="write the figure as PDF, PNG and SVG too",
+        help=f"write the figure as PDF, PNG and SVG too; {REPLACED}",
     )
     add("--json", **JSON)
 
@@ -220,7 +222,10 @@ def _evaluation_commands(command: Callable) -> None:
     )
     add("backbone", **BACKBONE | {"help": f"{BACKBONE['help']}; none for features:PATH"})
     add(
-        "-o", "--output", type=Path, help=".parquet or .csv; .jsonl is a recording; not with --part"
+        "-o",
+        "--output",
+        type=Path,
+        help=f".parquet or .csv; .jsonl is a recording; not with --part; {REPLACED}",
     )
     add(
         "--learners",
@@ -293,7 +298,7 @@ def _evaluation_commands(command: Callable) -> None:
         "-o",
         "--output",
         type=Path,
-        help=".safetensors or .npz for features and labels, which features:FILE reads",
+        help=f".safetensors or .npz for features and labels, which features:FILE reads; {REPLACED}",
     )
     add("--json", **JSON)
 
@@ -361,7 +366,11 @@ def _data_commands(command: Callable) -> None:
         "-o",
         "--output",
         type=Path,
-        help="a .csv: the group of each image, which evaluate --apart takes",
+        help=f"a .csv: the group of each image, which evaluate --apart takes; {REPLACED}",
     )
-    add("--sheet", type=Path, help="a .png, .pdf or .svg: pairs at and around the threshold")
+    add(
+        "--sheet",
+        type=Path,
+        help=f"a .png, .pdf or .svg: pairs at and around the threshold; {REPLACED}",
+    )
     add("--json", **JSON)

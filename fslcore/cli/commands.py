@@ -10,9 +10,9 @@ from pathlib import Path
 
 from .. import catalogue
 from ..errors import InputError, missing, note
-from ..paths import DATA, check_folder, check_output, written_together
+from ..paths import DATA, check_folder, written_together
 from .options import check_backbone, files_in, values_of
-from .output import grouped_lines, overview, show
+from .output import grouped_lines, output_file, overview, replacements_noted, show
 
 
 def show_names(options: argparse.Namespace) -> None:
@@ -61,8 +61,9 @@ def report(options: argparse.Namespace) -> None:
     first, *others = options.results
     title = f"{first.name} and {len(others)} more" if others else first.name
     name = "report.html" if others else f"{first.absolute().stem}.html"
-    output = check_output(options.output or Path(name), [".html"], options.results)
-    for name, folder in values_of(options, "tables figures").items():
+    output = output_file(options.output or Path(name), [".html"], options.results)
+    folders = values_of(options, "tables figures")
+    for name, folder in folders.items():
         if folder:
             check_folder(folder, name)
     from ..report import Options, Results
@@ -70,7 +71,7 @@ def report(options: argparse.Namespace) -> None:
     results = Results.read(
         options.results, **values_of(options, " ".join(Options.__dataclass_fields__))
     )
-    with written_together():
+    with replacements_noted(folders), written_together():
         results.to_html(output, f"{title}: report")
         if options.tables:
             results.write_tables(options.tables)
@@ -121,7 +122,7 @@ def features(options: argparse.Namespace) -> None:
     """
     output = options.output
     if output:
-        output = check_output(
+        output = output_file(
             output, [".safetensors", ".npz"], files_in(options.dataset, options.backbone)
         )
         if options.part:
@@ -186,8 +187,8 @@ def duplicates(options: argparse.Namespace) -> None:
     fslcore duplicates folder:/data/mushrooms --distance 0.04 -o groups.csv
     """
     inputs = files_in(options.dataset)
-    output = options.output and check_output(options.output, [".csv"], inputs)
-    picture = options.sheet and check_output(
+    output = options.output and output_file(options.output, [".csv"], inputs)
+    picture = options.sheet and output_file(
         options.sheet, [".png", ".pdf", ".svg"], inputs, "sheet"
     )
     from .. import near_copies

@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING
 
 from ..catalogue import LEARNERS
 from ..errors import InputError, note, whole
-from ..paths import check_output
 from ..recorder import ENDING
 from .options import check_backbone, files_in, values_of
-from .output import show
+from .output import output_file, show
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -292,7 +291,7 @@ def _check_output(options: argparse.Namespace) -> None:
     is_recording = False
     if options.output is not None:
         inputs = files_in(options.dataset, options.backbone)
-        options.output = check_output(options.output, [".parquet", ".csv", ENDING], inputs)
+        options.output = output_file(options.output, [".parquet", ".csv", ENDING], inputs)
         is_recording = options.output.suffix == ENDING
     elif not options.part:
         raise InputError(

@@ -164,8 +164,15 @@ def name_of(
 
     def check(text: str) -> str:
         name, colon, _ = text.partition(":")
-        if not (classes and colon):
+        if classes and colon:
+            return text
+        try:
             choice(noun, name if file else text, names())
+        except InputError as error:
+            if not classes:
+                raise
+            example = f"my{noun}:My{noun.title()}"
+            raise InputError(f"{error}, or your own as module:Class, such as {example}") from None
         return text
 
     return completing(names, check)
@@ -222,6 +229,7 @@ def values_of(options: argparse.Namespace, names: str) -> dict[str, object]:
     return {name: getattr(options, name) for name in names.split()}
 
 
+REPLACED = "a file there is replaced, with a note"  # the end of the help on an output
 # Arguments that several commands have.
 SPLITS = ["novel", "validation", "base"]
 BACKBONE = dict(

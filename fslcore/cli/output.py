@@ -5,12 +5,16 @@ from __future__ import annotations
 import argparse
 import json
 import math
+import os
 import re
 import textwrap
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import asdict, is_dataclass
 from pathlib import Path
 
-from ..errors import visible
+from ..errors import note, visible
+from ..paths import check_output, note_replacement
 
 SCREEN = 100  # columns of a terminal, whose lines are 24
 TRAINED = ("conv4-", "resnet")  # how names of trainings begin
@@ -35,6 +39,33 @@ EXPLAINED = {  # meaning of a kind of names, if its own name does not say it
         "transductive": "use all queries of a task together",
     },
 }
+
+
+def output_file(
+    path: str | Path,
+    endings: Iterable[str],
+    inputs: Iterable[str | Path] = (),
+    name: str = "output",
+) -> Path:
+    """The path of a command's output, as `fslcore.paths.check_output` checks it; a file there is
+    replaced with a note, before the work starts.
+    """
+    path = check_output(path, endings, inputs, name)
+    note_replacement(path, name)
+    return path
+
+
+@contextmanager
+def replacements_noted(folders: Mapping[str, Path | None]) -> Iterator[None]:
+    """Write a note for each folder, by its argument, in which the block replaces files."""
+    files = {name: list(folder.glob("*")) for name, folder in folders.items() if folder}
+    states = {name: list(map(os.stat, of_folder)) for name, of_folder in files.items()}
+    yield
+    for name, earlier in files.items():
+        pairs = zip(states[name], map(os.stat, earlier))
+        replaced = sum(not os.path.samestat(before, after) for before, after in pairs)
+        if replaced:
+            note(f"{name} = {folders[name]}; {replaced} files of an earlier report were replaced")
 
 
 def print_json(value: object) -> None:

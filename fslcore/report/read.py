@@ -17,8 +17,9 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from ..errors import InputError, reason, shown, visible
+from ..errors import InputError, note, reason, shown, visible
 from ..paths import check_expanded
+from ..recorder import is_earlier_part
 from . import events, logs
 from .options import Options
 
@@ -107,9 +108,7 @@ def expanded(paths: Sequence[Path]) -> list[Path]:
     files = []
     for path in paths:
         if os.path.isdir(path):
-            inside = events.test_runs(path) or [
-                file for file in sorted(path.iterdir()) if file.is_file() and file.name[0] != "."
-            ]
+            inside = events.test_runs(path) or files_inside(path)
             if not inside:
                 raise InputError(f"{path} has no files")
             files += inside
@@ -122,10 +121,24 @@ def expanded(paths: Sequence[Path]) -> list[Path]:
     return files
 
 
+def files_inside(folder: Path) -> list[Path]:
+    """The files in a folder, without hidden ones and what stopped loops recorded before they were
+    run again, which a note names.
+    """
+    files = [file for file in sorted(folder.iterdir()) if file.is_file() and file.name[0] != "."]
+    earlier = [file for file in files if is_earlier_part(file)]
+    if earlier:
+        names = ", ".join(file.name for file in earlier)
+        note(f"{folder}: not read, recorded by loops that were stopped and run again: {names}")
+    return [file for file in files if file not in earlier]
+
+
 def read_table(path: Path, options: Options) -> Table:
     """One file as a table; errors as for `read_tables`."""
     if not os.path.isfile(path):
-        raise InputError(f"no file {path}")
+        part = path.with_name(f"{path.stem}.part{path.suffix}")
+        hint = f"; {part} holds the tasks of a loop that is not finished" if part.is_file() else ""
+        raise InputError(f"no file {path}{hint}")
     ending = path.suffix.lower()
     try:
         if events.MARK in path.name:

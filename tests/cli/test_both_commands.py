@@ -11,6 +11,7 @@ import pytest
 from fslbook import cli as book
 from fslcore import datasets
 from fslcore.cli import app
+from fslcore.cli.options import REPLACED
 from fslcore.errors import InputError, note
 from fslcore.paths import ROOT
 
@@ -35,6 +36,18 @@ def test_a_word_typed_at_the_wrong_command_gets_one_line_that_names_the_other(ca
         "",
         "fslbook: report is a command of fslcore: fslcore report --help\n",
     )
+
+
+def test_the_help_on_each_output_says_what_happens_to_a_file_there():
+    outputs = {}
+    for program in PROGRAMS:
+        for command, parser in _commands(program).items():
+            for action in parser._actions:
+                if action.dest in ("output", "sheet", "tables", "figures"):
+                    outputs[f"{command} --{action.dest}"] = action.help
+    resumed = "an unfinished one is resumed" in outputs.pop("caption --output")
+    assert resumed and len(outputs) == 11
+    assert [name for name, text in outputs.items() if not text.endswith(REPLACED)] == []
 
 
 def test_a_note_begins_with_the_name_of_the_program_that_writes_it(monkeypatch, capsys):

@@ -47,6 +47,25 @@ def test_results_of_small_data_are_written_and_what_is_missing_is_named(command,
     }
 
 
+def test_earlier_results_are_not_replaced_without_a_word(command, tmp_path, capsys):
+    """The note comes before the work, names the file's time, and is silent with --quiet."""
+    line = [*command(*[30] * 6), "--samplings", "closed", "--learners", "ncc"]
+    assert app.main(line) == 0 and capsys.readouterr().err == ""
+    os.utime(tmp_path / "t.csv", (0, 86_400 * 365))
+    assert app.main([*line, "--seed", "1"]) == 0
+    note = capsys.readouterr().err
+    assert f"output = {tmp_path}/t.csv; the file of 1971-01-01" in note and note.count("\n") == 1
+    assert app.main([*line, "--quiet"]) == 0 and capsys.readouterr().err == ""
+
+
+def test_an_unknown_learner_is_told_how_one_s_own_is_named(command, capsys):
+    for name in ("missing", "mylearner.py", "nccc"):
+        assert app.main([*command(*[30] * 6), "--learners", name]) == 2
+        line = capsys.readouterr().err
+        assert "or your own as module:Class, such as mylearner:MyLearner" in line
+        assert f"learner = {name}; " in line and line.count("\n") == 1
+
+
 @pytest.mark.parametrize(
     "options, message",
     [
@@ -118,7 +137,7 @@ def test_open_tasks_of_unequal_classes_are_noted_and_can_be_balanced(command, tm
         "weight in their mean (--balanced gives all classes the same weight, in 4 tasks)"
     )
     assert app.main([*command(*UNEVEN), "--learners", "ncc", "--balanced"]) == 0
-    assert capsys.readouterr().err == ""
+    assert "open tasks" not in capsys.readouterr().err
     balanced = pd.read_csv(tmp_path / "t.csv")
     assert balanced.groupby("sampling").size().to_dict() == {"closed": 6, "open": 4}
     closed = [
@@ -160,9 +179,8 @@ def test_small_classes_are_skipped_by_an_option(command, tmp_path, capsys):
     assert (
         app.main([*small, "--skip-small-classes", "--queries", "58"]) == 2
     )  # in the words of images, none of groups
-    assert (
-        capsys.readouterr().err
-        == "fslcore: ways = 5; 0 classes have shots + queries = 63 images or more\n"
+    assert capsys.readouterr().err.endswith(
+        "\nfslcore: ways = 5; 0 classes have shots + queries = 63 images or more\n"
     )
     source = evaluation.load_source(small[1])
     assert evaluation.left_out(source, ways=5, shots=5, queries=58) == list("0123456")

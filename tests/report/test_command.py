@@ -150,6 +150,20 @@ def test_of_a_report_that_fails_nothing_is_left(tmp_path, capsys, monkeypatch, e
     assert contents(tmp_path) == before
 
 
+def test_what_a_second_report_replaces_is_said(tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    wide("r.csv")
+    (tmp_path / "t").mkdir()
+    (tmp_path / "t" / "mine.txt").write_text("of another kind")
+    line = ["report", "r.csv", "--tables", "t"]
+    assert app.main(line) == 0 and capsys.readouterr().err == ""
+    written = len(list((tmp_path / "t").iterdir())) - 1
+    assert app.main(line) == 0
+    page, tables = capsys.readouterr().err.splitlines()
+    assert page.startswith("fslcore: output = r.html; the file of 20")
+    assert tables == f"fslcore: tables = t; {written} files of an earlier report were replaced"
+
+
 def test_the_page_is_named_after_the_file_or_report_where_there_are_several(
     tmp_path, capsys, monkeypatch
 ):

@@ -1,5 +1,7 @@
 """Recordings of an evaluation loop: three targets, which tasks methods share, and what is said of them."""
 
+import re
+
 import numpy as np
 import pytest
 from lookup import row, targets
@@ -46,6 +48,15 @@ def test_each_target_is_that_of_the_tasks_in_any_order(tmp_path, closed):
     assert not any("was not recorded" in line for line in results.cautions)
 
 
+def test_a_folder_is_read_without_what_stopped_loops_left(tmp_path, closed, capsys):
+    """The tasks before a loop was run again would count its method twice."""
+    played(tmp_path / "a.jsonl", closed, transductive=False)
+    (tmp_path / "a.part-1.jsonl").write_bytes((tmp_path / "a.jsonl").read_bytes())
+    assert [*Results.read(tmp_path).methods["method"]] == ["A"] * 3
+    assert "not read, recorded by loops that were stopped" in capsys.readouterr().err
+    assert Results.read(tmp_path / "a.part-1.jsonl").shape is Shape.RECORDED
+
+
 def test_tasks_that_share_no_image_are_a_table_of_tasks(tmp_path):
     tasks = sample_open(LABELS, ways=5, shots=1, queries=1)
     right = played(tmp_path / "r.jsonl", tasks)
@@ -79,6 +90,10 @@ def test_unfinished_methods_are_named(tmp_path):
     for _ in range(45):
         record.task([0, 20], [1, 21], [0, 1], [0, 1], [0, 1])
     results = Results.read(record.part)
+    with refuses(
+        f"no file .*; {re.escape(str(record.part))} holds the tasks of a loop that is not"
+    ):
+        Results.read(record.path)
     assert results.cautions[0] == r"caf\udce9 is not finished: 45 tasks of it were recorded."
     results.to_html(tmp_path / "report.html")
 

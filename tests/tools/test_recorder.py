@@ -2,8 +2,10 @@
 
 import errno
 import os
+import re
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -100,8 +102,42 @@ def test_a_loop_that_is_killed_loses_at_most_the_task_in_hand(tmp_path):
         "dataset": "birds"
     }
     assert recording.support["ours"].shape[1] == 2 and len(recording.images) == 36
-    recorded(path, method="ours")  # begins anew
-    assert os.listdir(tmp_path) == ["r.jsonl"] and not recorder.load(path).unfinished
+    recorded(path, method="ours")
+    assert sorted(os.listdir(tmp_path)) == ["r.jsonl", "r.part-1.jsonl"]
+    assert not recorder.load(path).unfinished
+    kept = recorder.load(tmp_path / "r.part-1.jsonl")
+    assert len(kept.correct["ours"]) == len(recording.correct["ours"])
+
+
+def test_a_stopped_loop_that_is_run_again_keeps_its_first_tasks(tmp_path, capsys):
+    """Each under a name of its own, said once; a part without tasks is no loss."""
+    path, part = tmp_path / "r.jsonl", tmp_path / "r.part.jsonl"
+    for tasks in (0, 3, 2):
+        with suppress(KeyboardInterrupt), fslcore.record(path, "A") as record:
+            for _ in range(tasks):
+                record.task(**GOOD)
+            raise KeyboardInterrupt
+    first = tmp_path / "r.part-1.jsonl"
+    assert (
+        f"record: {part} was not finished; its tasks are kept in {first}\n"
+        in capsys.readouterr().err
+    )
+    recorded(path)
+    second = tmp_path / "r.part-2.jsonl"
+    assert sorted(tmp_path.iterdir()) == [path, first, second]
+    assert f"its tasks are kept in {second}\n" in capsys.readouterr().err
+    assert [len(recorder.load(file).correct["A"]) for file in (first, second)] == [3, 2]
+
+
+def test_a_finished_recording_is_not_replaced_without_a_word(tmp_path, capsys):
+    path = recorded(tmp_path / "r.jsonl")
+    assert capsys.readouterr().err == ""
+    recorded(path)
+    assert re.fullmatch(
+        rf"fslcore: record = {re.escape(str(path))}; the file of [\d: -]{{16}} there will be "
+        r"replaced when this is done\n",
+        capsys.readouterr().err,
+    )
 
 
 def test_a_file_that_is_cut_off_anywhere_holds_whole_lines(tmp_path, capsys):

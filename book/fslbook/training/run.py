@@ -34,7 +34,7 @@ from fslcore.models import backbones
 from fslcore.models.backbone import Backbone
 from fslcore.models.registry import shipped
 from fslcore.models.weights import recipe_of
-from fslcore.paths import BUILD, check_output, replace_file
+from fslcore.paths import BUILD, check_output, note_replacement, replace_file
 from fslcore.tasks import sample_closed
 
 from . import pixels
@@ -109,6 +109,7 @@ def train(
     seed = whole("seed", seed, 0, 2**53)
     path = check_output(output or _default_path(name, recipe, paper), [".safetensors"])
     check_output(path.with_suffix(".csv"))
+    note_replacement(path)
     if progress and paper:
         unverified = "; ".join(notes["unverified"]) or "nothing"
         tqdm.write(f"{path.stem}: as {paper} has it ({'; '.join(notes['source'])})")

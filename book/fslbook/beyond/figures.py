@@ -51,21 +51,24 @@ def three_stacks(studies: dict[str, pd.DataFrame]) -> plt.Figure:
     studies : dict
         'images' and 'classes': `fslbook.beyond.coverage.replicates` of one regime.
     """
-    figure, axes = plt.subplots(2, 2, figsize=(4.9, 5.6), sharex="col", sharey=True)
+    figure, axes = plt.subplots(
+        2, 2, figsize=(5.2, 5.6), sharex="col", sharey=True, layout="constrained"
+    )
     for column, (new, sets) in zip(axes.T, studies.items()):
         truth = sets.loc[sets["interval"] == "closed", "mean"].mean()
         for ax, kind, title in zip(column, ("usual", new), ("closed", f"new {new}")):
             intervals = [*sets[sets["interval"] == kind].head(40).itertuples()]
             interval_stack(intervals, truth, title, ax)
             title = ax.get_title().replace(" contain the truth", " contain it")
-            ax.set(xlabel="", ylabel="test set", ylim=(-1, 52))
+            ax.set(xlabel="", ylabel="test set")
             ax.set_title(title, fontsize=10)
         column[1].set_xlabel("mean accuracy (%)")
     for ax, text in zip(axes[0], ("new images", "new classes")):
         ax.set_title(f"Test sets with {text}\n{ax.get_title()}", fontsize=10)
     for ax in axes[:, 1]:
         ax.set_ylabel("")
-    axes[1, 1].legend(loc="upper right", fontsize=9)
+    look = dict(loc="outside lower center", ncols=2, fontsize=9)
+    figure.legend(*axes[1, 1].get_legend_handles_labels(), **look)
     return figure
 
 

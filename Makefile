@@ -8,7 +8,7 @@ BIN := .venv/bin
 ONE_THREAD := OMP_NUM_THREADS=1 MALLOC_MMAP_MAX_=0 MALLOC_TRIM_THRESHOLD_=4294967296
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: book check paper pdf test test-all cluster-test rerun rehearsal bench measure mutants captions clean
+.PHONY: book jupyter check paper pdf test test-all cluster-test rerun rehearsal bench measure mutants captions clean
 
 # $(call need,TARGET,COMMAND,WORDS): if the command fails, the target ends with these words before anything is installed.
 GOALS := $(or $(MAKECMDGOALS),book)
@@ -24,6 +24,11 @@ book: .venv/ready
 	@test -f _build/html/index.html || rm -f _build/site.done
 	@PATH="$(CURDIR)/$(BIN):$$PATH" $(ONE_THREAD) python book/warm.py snakemake --cores all --resources estimators=1 bias=1 targets=1 --nolock --rerun-incomplete --keep-going --quiet rules --config profile=$(PROFILE)
 	@echo "The book is at $(CURDIR)/_build/html/index.html"
+
+# JupyterLab on the executed chapters, without solutions (book/jupyter.md); notebooks that exist there are kept.
+jupyter: .venv/ready .venv/lab
+	$(BIN)/fslbook jupyter
+	$(BIN)/jupyter lab _build/jupyter
 
 # A paper's own tables on its own data: PAPER=oops (or evaluators, or fewstab) fetches them (ACCEPT=yes accepts the terms that are
 # printed), says what the run asks for, trains and captions where the paper does, and builds the chapters of profiles/oops.yml.
@@ -87,7 +92,7 @@ captions: .venv/captions
 	$(INSTALL) --no-deps --no-build-isolation -e .
 	touch $@
 
-.venv/captions: requirements-captions.txt .venv/ready
+.venv/captions .venv/lab: .venv/%: requirements-%.txt .venv/ready
 	$(INSTALL) --no-deps -r $<
 	touch $@
 

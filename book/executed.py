@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import base64
 import difflib
 import hashlib
@@ -11,6 +10,8 @@ import json
 import re
 from dataclasses import dataclass
 from pathlib import Path
+
+from fslbook import notebooks
 
 KEY = r"\{(?:([a-z0-9-]+):)?([a-z]\w*)\}"  # in a verdict: what a chapter glues
 SHOWN = r"(?<!`)!\[([^\]\n]*)\]\(([a-z0-9-]+)::([\w-]+)\)"  # a chapter's figure in a prose page; in code, the syntax
@@ -100,14 +101,7 @@ def first_image(cell: dict) -> str | None:
 
 def glued(path):
     """What an executed notebook glues: its key and text each, as Markdown."""
-    values = {}
-    for cell in json.loads(path.read_text("utf-8"))["cells"]:
-        for output in cell.get("outputs", []):
-            record = output.get("metadata", {}).get("scrapbook")
-            if record:
-                prefix = record["mime_prefix"]
-                values[record["name"]] = markdown_of(output["data"], prefix)
-    return values
+    return notebooks.glued(json.loads(path.read_text("utf-8")))
 
 
 def wordings(path: Path) -> list[dict]:
@@ -123,14 +117,6 @@ def wordings(path: Path) -> list[dict]:
         for record in records
         if record
     ]
-
-
-def markdown_of(data, prefix):
-    """What is glued, as Markdown: MyST-NB keeps a text in quotes, and what a text says is no markup."""
-    if f"{prefix}text/markdown" in data:
-        return "".join(data[f"{prefix}text/markdown"])
-    text = ast.literal_eval("".join(data[f"{prefix}text/plain"]))
-    return re.sub(r"([\\`*_<\[$])", r"\\\1", text)
 
 
 def fill(text, values, page, chapter=""):

@@ -323,14 +323,14 @@ def shown(value: object) -> str:
 
 
 def _shown_as(kind: type, value: object) -> str:
-    """As `shown`, but with quotes around a text that could be read as a number of this kind."""
+    """As `shown`, but with quotes around a text that could be read as a finite number of this kind."""
     if not isinstance(value, str):
         return shown(value)
     try:
-        kind(value)
+        is_number = math.isfinite(kind(value))
     except ValueError:
-        return shown(value)
-    return shown(repr(value))
+        is_number = False
+    return shown(repr(value) if is_number else value)
 
 
 def visible(text: str) -> str:

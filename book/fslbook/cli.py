@@ -27,11 +27,11 @@ from fslcore.cli.options import (
 from fslcore.cli.output import joined, output_file, overview, show
 from fslcore.cli.program import Program
 from fslcore.errors import InputError
-from fslcore.paths import check_output
+from fslcore.paths import check_folder, check_output
 
 from . import notebooks
 from .catalogue import CAPTIONERS, ESTIMATORS, RECIPES, TRAINERS
-from .paths import PROFILES, RUNS, check_shipped
+from .paths import JUPYTER, PROFILES, RUNS, check_shipped
 
 OF_THE_LIBRARY = (
     "compare",
@@ -99,6 +99,12 @@ def _notebook_commands(command: Callable) -> None:
     )
     text += REPLACED
     add("-o", "--output", type=Path, help=text)
+
+    add = command("jupyter", write_for_jupyter, computes=True)
+    text = "names from fslbook list, or files that fslbook run wrote (all chapters)"
+    add("notebooks", nargs="*", type=completing(notebooks.names, executed_of), help=text)
+    text = "(jupyter in this folder, or in _build of the repository)"
+    add("-o", "--output", metavar="FOLDER", type=Path, default=JUPYTER, help=text)
 
     add = command("plan", plan)
     add("profile", **PROFILE)
@@ -176,6 +182,11 @@ def notebook_of(text: str) -> str:
     return notebooks.source(text).stem
 
 
+def executed_of(text: str) -> str:
+    """The name of a notebook, or the path of an executed one."""
+    return text if text.endswith(".ipynb") else notebook_of(text)
+
+
 def setting_of(text: str) -> tuple[str, object]:
     """Name and value of FIELD=VALUE, the value read as YAML."""
     import yaml
@@ -245,6 +256,20 @@ def run(options: argparse.Namespace) -> None:
     settings = dict(notebooks.profile(options.profile).get(options.notebook, {}))
     settings |= {name: notebooks.value(name, text) for name, text in options.parameter}
     print(notebooks.run(options.notebook, settings, output, progress=not options.quiet))
+
+
+def write_for_jupyter(options: argparse.Namespace) -> None:
+    """Write executed chapters for JupyterLab, without solutions; these are in a folder of their own.
+
+    fslbook jupyter primer exercises
+    fslbook jupyter _build/runs/primer.ipynb -o course
+    """
+    check_folder(options.output, "output")
+    from . import plain_notebooks
+
+    for name in options.notebooks or notebooks.names():
+        for path in plain_notebooks.write(name, options.output):
+            print(path)
 
 
 def plan(options: argparse.Namespace) -> None:

@@ -37,6 +37,7 @@ __all__ = [
     "Parameter",
     "check",
     "executed",
+    "glued",
     "names",
     "page",
     "parameter_table",
@@ -509,6 +510,31 @@ def executed(name: str, settings: dict, progress: bool = False) -> NotebookNode:
             )  # it keeps all objects of the cells until the process ends
             plt.switch_backend(backend)
     return notebook
+
+
+def glued(notebook: dict) -> dict[str, str]:
+    """What an executed notebook glues: a text for each key, as Markdown.
+
+    Parameters
+    ----------
+    notebook : dict
+        As nbformat or json reads it.
+    """
+    outputs = [output for cell in notebook["cells"] for output in cell.get("outputs", [])]
+    records = [output.get("metadata", {}).get("scrapbook") for output in outputs]
+    return {
+        record["name"]: _markdown(output["data"], record["mime_prefix"])
+        for record, output in zip(records, outputs)
+        if record
+    }
+
+
+def _markdown(data: dict, prefix: str) -> str:
+    """What is glued, as Markdown: MyST-NB keeps a text in quotes, and what a text says is no markup."""
+    if f"{prefix}text/markdown" in data:
+        return "".join(data[f"{prefix}text/markdown"])
+    text = ast.literal_eval("".join(data[f"{prefix}text/plain"]))
+    return re.sub(r"([\\`*_<\[$])", r"\\\1", text)
 
 
 def page(executed: str | Path | NotebookNode, output: str | Path, title: str) -> None:

@@ -1,4 +1,4 @@
-"""Locations of the notebooks, the profiles and the executed notebooks."""
+"""Locations of the notebooks, the profiles, the references and the executed notebooks."""
 
 from __future__ import annotations
 
@@ -7,13 +7,15 @@ from pathlib import Path
 from fslcore.errors import InputError
 from fslcore.paths import IN_CHECKOUT, ROOT
 
-__all__ = ["NOTEBOOKS", "PROFILES", "RUNS", "check_shipped"]
+__all__ = ["JUPYTER", "NOTEBOOKS", "PROFILES", "REFERENCES", "RUNS", "check_shipped"]
 
 # The wheel contains in this package what stands at the top of a checkout.
 _SHIPPED = ROOT if IN_CHECKOUT else Path(__file__).resolve().parent / "_shipped"
 NOTEBOOKS = _SHIPPED / "notebooks"
 PROFILES = _SHIPPED / "profiles"
+REFERENCES = _SHIPPED / "book" / "references.bib"
 RUNS = ROOT / "_build" / "runs" if IN_CHECKOUT else Path()
+JUPYTER = ROOT / "_build" / "jupyter" if IN_CHECKOUT else Path("jupyter")
 
 
 def check_shipped() -> None:

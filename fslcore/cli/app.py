@@ -32,6 +32,7 @@ from .program import Program
 BOOK_COMMANDS = (
     "assess",
     "caption",
+    "jupyter",
     "pack",
     "plan",
     "run",

@@ -137,7 +137,7 @@ def test_the_bar_of_a_run_counts_its_cells(small, tmp_path, monkeypatch):
 
 
 # Told before torch is imported.
-COMMANDS = """rn primer => command = rn; list, run, plan
+COMMANDS = """rn primer => command = rn; list, run, jupyter, plan
 list closed-v-open => (did you mean closed-vs-open?)
 assess '' => folder = ''; a path is needed
 assess {t} --backbone dinno -o {t}/a.html => (did you mean dino?)

@@ -15,11 +15,17 @@ from packaging.utils import canonicalize_name
 ROOT = Path(__file__).resolve().parents[2]
 
 
+PINNED_APART = ("captions", "lab")
+
+
 def direct():
-    """Bounds by package, of the package itself and all its extras but the one that has a list of pins of its own."""
+    """Bounds by package, of the package itself and all its extras but those with lists of pins of their own."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     extras = project["optional-dependencies"]
-    lists = [project["dependencies"], *(extras[name] for name in extras if name != "captions")]
+    lists = [
+        project["dependencies"],
+        *(extras[name] for name in extras if name not in PINNED_APART),
+    ]
     wanted = [Requirement(line) for lines in lists for line in lines]
     return {
         canonicalize_name(r.name): r.specifier for r in wanted if not r.name.startswith("fslcore")
@@ -50,12 +56,13 @@ def test_requirements_pin_every_direct_dependency_within_its_bounds():
         assert bounds.contains(pins[name]), f"{name}{bounds}: {pins.get(name)}"
 
 
-def test_captioners_are_pinned_within_their_bounds_with_all_that_they_ask_for():
+@pytest.mark.parametrize("extra", PINNED_APART)
+def test_an_extra_with_its_own_list_is_pinned_with_all_that_it_asks_for(extra):
     extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"][
         "optional-dependencies"
     ]
-    pins = requirements("requirements-captions.txt")
-    wanted = [Requirement(line) for line in extras["captions"]]
+    pins = requirements(f"requirements-{extra}.txt")
+    wanted = [Requirement(line) for line in extras[extra]]
     for name in pins:
         with suppress(metadata.PackageNotFoundError):
             wanted += map(Requirement, metadata.requires(name) or [])

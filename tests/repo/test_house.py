@@ -203,7 +203,7 @@ def test_the_api_reference_has_every_module_of_the_library_and_none_of_the_chapt
 
 
 def test_the_library_names_nothing_of_the_book():
-    """Neither its package, its chapters nor what runs notebooks, but for the line that names the other command."""
+    """Neither its package, its chapters nor what runs notebooks, but for the hint at the other program."""
     chapters = [path.stem for path in NOTEBOOKS.glob("*.md") if "-" in path.stem]
     chapters.remove("near-copies")  # an English word too
     forbidden = re.compile(
@@ -219,8 +219,8 @@ def test_the_library_names_nothing_of_the_book():
             ]
             if lines:
                 names_found[path.relative_to(ROOT).as_posix()] = lines
-    (line,) = names_found.pop("fslcore/cli/app.py")
-    assert "is a command of fslbook" in line
+    command, line = names_found.pop("fslcore/cli/app.py")
+    assert command == '"jupyter",' and "is a command of fslbook" in line
     assert names_found == {}
 
 

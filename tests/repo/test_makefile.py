@@ -64,6 +64,7 @@ def split_commands(commands):
 
 
 LISTS = {
+    "jupyter": "requirements-lab.txt",
     "captions": "requirements-captions.txt",
     "rehearsal": "requirements-captions.txt",
     "mutants": "benchmarks/mutants.txt",
@@ -107,7 +108,10 @@ def test_the_list_of_packages_has_all_that_code_imports():
 @pytest.fixture
 def ready_tree(tree):
     """A tree in which all is installed."""
-    markers = [tree / name for name in (".venv/ready", ".venv/captions", "_build/mutmut/ready")]
+    markers = [
+        tree / name
+        for name in (".venv/ready", ".venv/captions", ".venv/lab", "_build/mutmut/ready")
+    ]
     for marker in markers:
         marker.parent.mkdir(parents=True, exist_ok=True)
         marker.touch()

@@ -170,6 +170,7 @@ def test_the_wheel_holds_every_module_and_what_comes_with_them_and_nothing_else(
         names = {name for name in file.namelist() if ".dist-info/" not in name}
         entries = file.read(f"fslcore-{__version__}.dist-info/entry_points.txt").decode()
     shipped = [*files(ROOT / "notebooks"), *(ROOT / "profiles").glob("*.*")]
+    shipped.append(ROOT / "book" / "references.bib")
     expected = {p.relative_to(ROOT).as_posix() for p in files(ROOT / "fslcore")}
     expected |= {p.relative_to(ROOT / "book").as_posix() for p in files(ROOT / "book" / "fslbook")}
     expected |= {f"fslbook/_shipped/{p.relative_to(ROOT).as_posix()}" for p in shipped}

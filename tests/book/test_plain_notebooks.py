@@ -1,0 +1,135 @@
+"""Chapters as notebooks for Jupyter: plain Markdown, without solutions, and nobody's work overwritten."""
+
+import re
+
+import jupytext
+import nbformat
+import pytest
+from nbclient import NotebookClient
+from refusal import refuses
+
+from fslbook import cli, notebooks, plain_notebooks
+from fslbook.paths import NOTEBOOKS
+from fslcore.paths import ROOT
+
+MYST = re.compile(r"(?m)\{[\w:-]+\}`|^`{3,}\{|^\([\w-]+\)=$|fsl-lab|^:\w+:|<script")
+
+
+class AnyKey(dict):
+    """A value for every key of a chapter that has not run."""
+
+    def __missing__(self, key):
+        return f"value of {key}"
+
+
+@pytest.fixture
+def unexecuted(monkeypatch):
+    """Chapters as they are before they run: their text is all here."""
+    monkeypatch.setattr(notebooks, "glued", lambda _: AnyKey())
+
+    def read(name):
+        notebook = jupytext.read(NOTEBOOKS / f"{name}.md")
+        notebook.metadata["papermill"] = {"parameters": {}}
+        return notebook
+
+    return read
+
+
+def texts(notebook):
+    return [cell.source for cell in notebook.cells if cell.cell_type == "markdown"]
+
+
+@pytest.mark.parametrize("solutions", [False, True])
+@pytest.mark.parametrize("name", notebooks.names())
+def test_no_directive_or_role_is_left_in_a_chapter(unexecuted, name, solutions):
+    text = "\n".join(texts(plain_notebooks.plain(unexecuted(name), name, solutions)))
+    assert not MYST.search(text), MYST.search(text)
+    assert text.startswith(f"# {notebooks.title(name)}")
+
+
+def solution_texts(notebook):
+    """Every line of a solution of a chapter, of some length."""
+    text, lines = "\n".join(texts(notebook)), []
+    for _, body in re.findall(r"(?ms)^(`{3,})\{solution\}[^\n]*\n(.*?)^\1$", text):
+        lines += body.splitlines()
+    for body in re.findall(r"(?s)\{solution-start\}[^\n]*\n(.*?)```\{solution-end\}", text):
+        lines += body.splitlines()
+    return [line for line in lines if len(line) > 40 and not re.search(r"\{|^(from|import) ", line)]
+
+
+@pytest.mark.parametrize("name", notebooks.names())
+def test_solutions_are_in_their_own_copy_alone(unexecuted, name):
+    chapter = unexecuted(name)
+    solved = solution_texts(chapter)
+    assert bool(solved) <= plain_notebooks.has_solutions(chapter)
+    student, teacher = (
+        "\n".join(cell.source for cell in plain_notebooks.plain(chapter, name, solutions).cells)
+        for solutions in (False, True)
+    )
+    assert not [line for line in solved if line in student]
+    assert all(line in teacher for line in solved)
+
+
+@pytest.fixture(scope="module")
+def exercises(tmp_path_factory):
+    """The longer exercises as the command writes them, after a run with another parameter."""
+    folder = tmp_path_factory.mktemp("jupyter")
+    executed = notebooks.run("exercises", {"wanted": 0.4}, folder / "run" / "exercises.ipynb")
+    assert cli.main(["jupyter", str(executed), "-o", str(folder), "--quiet"]) == 0
+    return folder
+
+
+def code(path):
+    return [cell.source for cell in nbformat.read(path, 4).cells if cell.cell_type == "code"]
+
+
+@pytest.mark.slow
+def test_a_student_runs_every_cell_and_a_check_answers(exercises):
+    """What only a solution defines is used by no cell of the copy without it."""
+    notebook = nbformat.read(exercises / "exercises.ipynb", 4)
+    nbformat.validate(notebook)
+    student, teacher = (
+        code(exercises / "exercises.ipynb"),
+        code(exercises / "solutions/exercises.ipynb"),
+    )
+    assert set(student) < set(teacher) and not any("glue(" in cell for cell in teacher)
+    assert "wanted: float = 0.4  # 0.01..10" in student[0]
+    answered = [cell for cell in notebook.cells if 'check("trap", ...)' in cell.source]
+    answered[0].source = answered[0].source.replace("...", "0.6177")
+    for cell in notebook.cells:
+        cell.pop("outputs", None) if cell.cell_type != "code" else cell.update(outputs=[])
+    NotebookClient(notebook, resources={"metadata": {"path": str(ROOT)}}).execute()
+    assert "is a share of 1" in answered[0].outputs[0].text
+
+
+@pytest.mark.slow
+def test_pictures_and_tables_of_the_run_stay_and_values_are_in_the_text(exercises):
+    notebook = nbformat.read(exercises / "solutions/exercises.ipynb", 4)
+    outputs = [output for cell in notebook.cells for output in cell.get("outputs", [])]
+    assert sum("text/html" in output.get("data", {}) for output in outputs) > 5
+    (line,) = re.findall(
+        r"does a .* interval of ± (\S+) points require", "\n".join(texts(notebook))
+    )
+    assert line == "0.4"
+
+
+@pytest.mark.slow
+def test_a_notebook_that_is_there_is_kept(exercises, capsys):
+    path = exercises / "exercises.ipynb"
+    before = path.read_bytes()
+    path.write_text("my answers")
+    line = ["jupyter", str(exercises / "run/exercises.ipynb"), "-o", str(exercises)]
+    assert cli.main(line) == 0
+    assert path.read_text() == "my answers"
+    assert "exercises.ipynb exists and is kept; delete or rename it" in capsys.readouterr().err
+    path.write_bytes(before)
+
+
+def test_what_is_no_executed_notebook_is_refused(tmp_path):
+    nbformat.write(nbformat.v4.new_notebook(), tmp_path / "new.ipynb")
+    with refuses("new.ipynb was not executed by fslbook run or make book"):
+        plain_notebooks.read(tmp_path / "new.ipynb")
+    with refuses("no file .*gone.ipynb"):
+        plain_notebooks.read(tmp_path / "gone.ipynb")
+    with refuses(r"notebook = primr; .* \(did you mean primer\?\)"):
+        plain_notebooks.read("primr")

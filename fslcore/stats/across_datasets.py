@@ -8,6 +8,7 @@ agree have a p-value of 2^(1 - D), however large their differences are.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import permutations
 from math import inf
 
 import numpy as np
@@ -20,6 +21,8 @@ from .ranks import DIGITS, comparable
 
 SHUFFLES = 20_000
 ROWS = 2**22  # numbers that are drawn at once
+MOST_SUMS = 2**21  # ranks of all sums after one data set
+MOST_PERMUTED = 7  # methods whose orders are all listed
 
 
 @dataclass(frozen=True)
@@ -38,7 +41,9 @@ class AcrossDatasets:
         Friedman's χ², corrected for ties.
     p_value : float
         Of the hypothesis that all methods are equal: how often the statistic comes out as large
-        where their ranks are shuffled on each data set. At least 1/20,001.
+        where their ranks are shuffled on each data set. Exact where all sums of ranks can be
+        listed, as for 3 methods on 60 data sets, 4 on 20 or 5 on 7; else of 20,000 shuffles, with a
+        standard error of 0.0015 at 0.05, and at least 1/20,001.
     critical_difference : float
         Mean ranks that differ by more are significantly different (Nemenyi), where ``p_value`` is
         below 1 - level.
@@ -98,9 +103,10 @@ def across_datasets(accuracies: ArrayLike, level: float = LEVEL) -> AcrossDatase
     Notes
     -----
     As Demšar (2006, section 3.2) recommends. With mean ranks R, χ² = 12 D/(M (M+1)) (Σ R² - M
-    (M+1)²/4), divided by 1 - Σ (t³ - t)/(D M (M² - 1)) for ties of t methods. Its p-value is that
-    of 20,000 shuffles, with one fixed seed: for few data sets the χ² and F distributions that are
-    common for it are far off. Pairs are looked at only where it is below 1 - level. The critical
+    (M+1)²/4), divided by 1 - Σ (t³ - t)/(D M (M² - 1)) for ties of t methods. Its p-value is
+    exact or that of shuffles with one fixed seed, and does not depend on the order of methods and
+    data sets: for few data sets the χ² and F distributions that are common for it are far off.
+    Pairs are looked at only where it is below 1 - level. The critical
     difference is q √(M (M+1)/(6 D)), with q the quantile of the studentized range over √2. A rank
     drops how large a difference is, and whether two methods are significantly different depends on
     the others that are ranked with them. The bound on false verdicts is Nemenyi's: it holds where
@@ -111,7 +117,7 @@ def across_datasets(accuracies: ArrayLike, level: float = LEVEL) -> AcrossDatase
     >>> accuracies = [[81, 75, 90, 66, 70, 88], [79, 74, 85, 60, 69, 80], [70, 71, 84, 61, 66, 82]]
     >>> found = across_datasets(accuracies)
     >>> found.ranks.round(2), round(found.p_value, 4), round(found.critical_difference, 2)
-    (array([1.  , 2.33, 2.67]), 0.0056, 1.35)
+    (array([1.  , 2.33, 2.67]), 0.0055, 1.35)
     >>> found.groups, found.smallest_pair
     ([array([0, 1]), array([1, 2])], 0.03125)
     """
@@ -134,7 +140,7 @@ def across_datasets(accuracies: ArrayLike, level: float = LEVEL) -> AcrossDatase
         n_datasets=datasets,
         level=level,
         statistic=float(_friedman_scale(dataset_ranks) * observed),
-        p_value=_shuffled(dataset_ranks, float(observed)),
+        p_value=_p_value(dataset_ranks, float(observed)),
         critical_difference=float(stats.studentized_range.ppf(level, methods, inf) * error),
         p_values=p_values[place].reshape(methods, -1),
         smallest_pair=2.0 ** (1 - datasets),
@@ -157,8 +163,43 @@ def _scatter(ranks: Floats) -> Floats:
     return ((ranks - (ranks.shape[-1] + 1) / 2) ** 2).sum(axis=-1)
 
 
+def _p_value(ranks: Floats, observed: float) -> float:
+    """p-value of the scatter of ranks (M, D), where methods change places on each data set.
+
+    Only which ranks there are on each data set matters, not where: so they are sorted, and the
+    result depends on no order of methods or data sets.
+    """
+    doubled = np.sort(np.rint(2 * ranks), axis=0)  # shared ranks are halves
+    doubled = doubled[:, np.lexsort(doubled)].astype(np.int64)
+    exact = _enumerated(doubled, observed)
+    return _shuffled(doubled / 2, observed) if exact is None else exact
+
+
+def _enumerated(doubled: NDArray[np.int64], observed: float) -> float | None:
+    """The exact p-value, from the distribution of the sums of ranks by one data set after another;
+    None where that takes too many sums.
+    """
+    methods, datasets = doubled.shape
+    radix = 2 * methods * datasets + 1  # sums are written as one number in this base
+    if methods > MOST_PERMUTED or radix**methods > 2**62:
+        return None
+    digits = radix ** np.arange(methods)
+    sums, chances = doubled[None, :, 0], np.ones(1)
+    for ranks in doubled.T[1:]:
+        orders = np.array(sorted(set(permutations(ranks.tolist()))))
+        if len(sums) * orders.size > MOST_SUMS:
+            return None
+        # The methods are exchangeable, so that sums are the same in any order.
+        following = np.sort((sums[:, None] + orders).reshape(-1, methods), axis=1)
+        codes, place = np.unique(following @ digits, return_inverse=True)
+        chances = np.bincount(place.ravel(), np.repeat(chances, len(orders))) / len(orders)
+        sums = codes[:, None] // digits % radix
+    scatter = _scatter(sums / (2 * datasets))
+    return float(min(chances[scatter >= observed - 1e-9].sum(), 1.0))
+
+
 def _shuffled(ranks: Floats, observed: float) -> float:
-    """p-value of the scatter of ranks (M, D), where methods change places on each data set."""
+    """The p-value from shuffles of the ranks (M, D) on each data set, with a fixed seed."""
     rng = np.random.default_rng(0)
     batch = max(1, ROWS // ranks.size)
     larger = 0

@@ -83,12 +83,31 @@ def test_the_p_value_is_that_of_all_orders():
         orders = np.array(list(product(*map(permutations, ranks.T))))
         scatter = ((orders.mean(axis=1) - 2) ** 2).sum(axis=1)
         exact = np.mean(scatter >= ((ranks.mean(axis=1) - 2) ** 2).sum() - 1e-9)
-        error = np.sqrt(exact * (1 - exact) / 20_000)
-        assert stats.across_datasets(x).p_value == pytest.approx(exact, abs=4 * error + 1e-4)
+        assert stats.across_datasets(x).p_value == pytest.approx(exact, rel=1e-12)
+
+
+@pytest.mark.parametrize("methods, datasets", [(3, 6), (5, 4), (9, 12)])
+def test_the_order_of_methods_and_data_sets_does_not_matter(methods, datasets):
+    rng = np.random.default_rng(methods)
+    x = rng.integers(0, 30, (methods, datasets)) / 3  # with ties
+    p_value = stats.across_datasets(x).p_value
+    for _ in range(5):
+        shuffled = rng.permutation(rng.permutation(x, axis=0), axis=1)
+        assert stats.across_datasets(shuffled).p_value == pytest.approx(p_value, rel=1e-12)
+
+
+def test_exact_p_values_shuffles_and_the_limit_agree(monkeypatch):
+    x = np.random.default_rng(1).normal(size=(4, 20)) + 0.3 * np.arange(4)[:, None]
+    exact = stats.across_datasets(x).p_value
+    assert exact == pytest.approx(scipy_stats.friedmanchisquare(*x).pvalue, rel=0.2)
+    monkeypatch.setattr(across_datasets, "MOST_SUMS", 0)
+    error = np.sqrt(exact * (1 - exact) / across_datasets.SHUFFLES)
+    shuffled = stats.across_datasets(x).p_value
+    assert shuffled != exact and shuffled == pytest.approx(exact, abs=4 * error + 1e-4)
 
 
 def test_an_order_that_no_shuffle_repeats_has_the_least_p_value_that_shuffles_give():
-    comparison = stats.across_datasets(np.arange(6.0)[:, None] + np.zeros(12))
+    comparison = stats.across_datasets(np.arange(8.0)[:, None] + np.zeros(12))
     assert comparison.p_value == 1 / (1 + across_datasets.SHUFFLES)
 
 
@@ -98,11 +117,12 @@ def test_two_methods_and_few_data_sets():
         assert comparison.critical_difference < 1
         assert comparison.significant[0, 1] == (datasets == 6)
         assert comparison.smallest_pair == 2.0 ** (1 - datasets)
-        assert comparison.p_value == pytest.approx(comparison.smallest_pair, rel=0.2)
+        assert comparison.p_value == pytest.approx(comparison.smallest_pair, rel=1e-12)
 
 
 def test_as_many_shuffles_in_parts_as_at_once(monkeypatch):
     ranks = np.array(DEMSAR).T
+    monkeypatch.setattr(across_datasets, "MOST_SUMS", 0)
     at_once = stats.across_datasets(ranks).p_value
     # Seven parts, the last one shorter.
     monkeypatch.setattr(across_datasets, "ROWS", 3 * ranks.size * 1000)

@@ -103,7 +103,7 @@ def _notebook_commands(command: Callable) -> None:
     add = command("jupyter", write_for_jupyter, computes=True)
     text = "names from fslbook list, or files that fslbook run wrote (all chapters)"
     add("notebooks", nargs="*", type=completing(notebooks.names, executed_of), help=text)
-    text = "(jupyter in this folder, or in _build of the repository)"
+    text = "(jupyter in this folder, or in _build of the repository); a notebook there is kept, with a note"
     add("-o", "--output", metavar="FOLDER", type=Path, default=JUPYTER, help=text)
 
     add = command("plan", plan)

@@ -46,7 +46,8 @@ def test_the_help_on_each_output_says_what_happens_to_a_file_there():
                 if action.dest in ("output", "sheet", "tables", "figures"):
                     outputs[f"{command} --{action.dest}"] = action.help
     resumed = "an unfinished one is resumed" in outputs.pop("caption --output")
-    assert resumed and len(outputs) == 11
+    kept = "a notebook there is kept, with a note" in outputs.pop("jupyter --output")
+    assert resumed and kept and len(outputs) == 11
     assert [name for name, text in outputs.items() if not text.endswith(REPLACED)] == []
 
 

@@ -89,7 +89,12 @@ def interval_stack(intervals: list[Interval], truth: float, title: str, ax: plt.
     return ax
 
 
-def forest(rows: pd.DataFrame, xlabel: str = "accuracy (%)", zero: bool = False) -> HTML | None:
+def forest(
+    rows: pd.DataFrame,
+    xlabel: str = "accuracy (%)",
+    zero: bool = False,
+    wanted: float | None = None,
+) -> HTML | None:
     """Draw intervals as a forest plot: one picture per panel, one row per label, with its series below each other.
 
     Parameters
@@ -102,6 +107,8 @@ def forest(rows: pd.DataFrame, xlabel: str = "accuracy (%)", zero: bool = False)
         Of each panel. With "(%)" its numbers are shares: a ``half_width`` is cut at 0 and 100.
     zero : bool
         A line at 0, for differences.
+    wanted : float, optional
+        A dashed line at this value, such as a nominal share.
 
     Returns
     -------
@@ -124,6 +131,8 @@ def forest(rows: pd.DataFrame, xlabel: str = "accuracy (%)", zero: bool = False)
         ax = _panel(part, looks, single=panels.ngroups == 1)
         if zero:
             ax.axvline(0, color="black", linewidth=1)
+        if wanted is not None:
+            ax.axvline(wanted, color="black", linewidth=1, linestyle="--")
         labels = [_drawn(label, LABEL) for label in part["row"].unique()]
         ax.set_yticks(range(len(labels)), labels, fontsize=9)
         ax.set(ylim=(len(labels) - 0.5, -0.5))

@@ -7,6 +7,7 @@ import json
 import math
 import os
 import re
+import sys
 import textwrap
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -17,6 +18,21 @@ from ..errors import note, visible
 from ..paths import check_output, note_replacement
 
 SCREEN = 100  # columns of a terminal, whose lines are 24
+# What stands for the signs of sentences and plots in a terminal without them.
+IN_ASCII = str.maketrans(
+    {
+        "±": "+-",
+        "−": "-",
+        "…": "...",
+        "×": "x",
+        "∞": "inf",
+        "├": "|",
+        "─": "-",
+        "┤": "|",
+        "●": "o",
+        "│": ":",
+    }
+)
 TRAINED = ("conv4-", "resnet")  # how names of trainings begin
 
 EXPLAINED = {  # meaning of a kind of names, if its own name does not say it
@@ -91,7 +107,16 @@ def show(options: argparse.Namespace, record: object, *lines: object) -> None:
         return
     for text in lines:
         for line in str(text).split("\n"):
-            print(visible(line))
+            print(encodable(visible(line), getattr(sys.stdout, "encoding", None)))
+
+
+def encodable(line: str, encoding: str | None) -> str:
+    """A line for a terminal of this encoding: where it lacks a sign, signs of ASCII stand for it."""
+    try:
+        line.encode(encoding or "utf-8")
+    except (UnicodeEncodeError, LookupError):
+        return line.translate(IN_ASCII)
+    return line
 
 
 def overview(names: dict[str, list | dict]) -> list[str]:

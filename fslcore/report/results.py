@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
@@ -13,8 +13,9 @@ import pandas as pd
 
 from .. import stats
 from ..errors import InputError, choice, shown
-from . import analysis, page, read, recordings, shapes, words
+from . import analysis, page, read, recordings, shapes, terminal, words
 from .analysis import Analysis, Sample
+from .next_steps import Step, next_steps
 from .options import Options
 from .shapes import Measurements, Shape
 
@@ -53,6 +54,8 @@ class Results:
         What verdicts apply to, what they assume, and where to be careful.
     frames : dict of DataFrame
         Further tables by title, such as ranks over data sets.
+    files : tuple of str
+        The files as they were given, for commands that read them again.
     """
 
     shape: Shape
@@ -65,6 +68,7 @@ class Results:
     assumptions: tuple[str, ...]
     cautions: tuple[str, ...]
     frames: dict[str, pd.DataFrame] = field(default_factory=dict)
+    files: tuple[str, ...] = ("FILE",)
 
     @classmethod
     def read(cls, path: str | Path | Sequence[str | Path], **options: object) -> Results:
@@ -88,9 +92,11 @@ class Results:
         files = read.expanded([Path(name).expanduser() for name in paths])
         if any(map(recordings.is_recording, files)):
             measured, analysed = recordings.analyse_recordings(files, chosen)
-            return cls.from_analysis(measured, analysed, chosen)
-        measured = shapes.measurements(read.read_tables(files, chosen), chosen)
-        return cls.from_analysis(measured, analysis.analyse(measured, chosen), chosen)
+        else:
+            measured = shapes.measurements(read.read_tables(files, chosen), chosen)
+            analysed = analysis.analyse(measured, chosen)
+        results = cls.from_analysis(measured, analysed, chosen)
+        return replace(results, files=tuple(map(str, paths)))
 
     @classmethod
     def from_frame(cls, frame: pd.DataFrame, name: str = "results", **options: object) -> Results:
@@ -145,9 +151,14 @@ class Results:
         """
         return words.verdicts(self)
 
+    @property
+    def next_steps(self) -> list[Step]:
+        """Commands to type next, the most useful first, with what each adds."""
+        return next_steps(self)
+
     def lines(self) -> list[str]:
-        """The answer for a terminal."""
-        return words.terminal_lines(self)
+        """The answer for a terminal: verdicts, a plot of the intervals, and what to do next."""
+        return terminal.lines(self)
 
     def record(self) -> dict[str, object]:
         """The whole report as plain values, by the schema in ``schema.json``; unknown numbers are
@@ -166,6 +177,7 @@ class Results:
             "cautions": [*self.cautions],
             "reading": [*self.reading],
             "tables": {title: plain_rows(frame) for title, frame in self.frames.items()},
+            "next": [asdict(step) for step in self.next_steps],
         }
 
     def to_html(self, path: str | Path, title: str = "report") -> None:

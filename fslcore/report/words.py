@@ -226,23 +226,6 @@ def effect_text(pair: tuple) -> str:
     return f"{symbol} = {signed(pair.effect_size)}" if symbol else ""
 
 
-def terminal_lines(results: Results) -> list[str]:
-    """The answer first, then what it applies to, the methods, and where to be careful."""
-    sentences = answers(results)
-    lines = sentences[:MOST_LINES]
-    if len(sentences) > MOST_LINES:
-        lines.append(f"… and {len(sentences) - MOST_LINES} more verdicts, on the page.")
-    lines += new_sample_notes(results)
-    lines += results.applies
-    lines += readings_with_options(results)
-    lines += results.cautions[:2]
-    table = method_table(results)
-    lines += ["", *aligned(table.head(MOST_LINES + 2))]
-    if len(table) > MOST_LINES + 2:
-        lines.append(f"… and {len(table) - MOST_LINES - 2} more rows, on the page.")
-    return lines
-
-
 def aligned(table: pd.DataFrame) -> list[str]:
     """The lines of a table, whose cells begin below their column's name."""
     cells = [list(map(str, table)), *table.astype(str).to_numpy().tolist()]

@@ -1,0 +1,104 @@
+"""What a reader of a report may do next: commands to type, with what each would add."""
+
+from __future__ import annotations
+
+import shlex
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING
+
+from .analysis import CLOSED, OPEN, UNKNOWN
+from .options import Options
+from .shapes import Shape
+
+if TYPE_CHECKING:
+    from .results import Results
+
+FLAGS = {"leave_out": "--drop", "only_methods": "--methods"}  # others are called after their field
+WITH_MARGIN = (
+    Shape.TASKS,
+    Shape.TASKS_IN_DRAWS,
+    Shape.RUNS,
+    Shape.DATASETS,
+    Shape.SEEDS,
+    Shape.DATASETS_AND_SEEDS,
+)
+HELP_ON_RECORD = 'python -c "import fslcore; help(fslcore.record)"'
+
+
+@dataclass(frozen=True)
+class Step:
+    """A command, and what it would add."""
+
+    command: str
+    purpose: str
+
+
+def next_steps(results: Results) -> list[Step]:
+    """What to do next, the most useful first."""
+    report = command_of(results)
+    steps = []
+    if any("--common" in caution for caution in results.cautions):
+        purpose = "Compares methods on what all of them share."
+        steps.append(Step(f"{report} --common", purpose))
+    if UNKNOWN in results.applies:
+        purpose = "Says for what the verdicts hold (open: no image is in two tasks)."
+        steps.append(Step(f"{report} --sampling closed", purpose))
+    alpha = 1 - results.options.level
+    corrected = (results.pairs["p"] < alpha) & (results.pairs["p_holm"] >= alpha)
+    several = results.methods["method"].nunique() > 2
+    if several and corrected.any() and results.options.reference is None:
+        best = shlex.quote(results.methods["method"].iloc[0])
+        purpose = "Corrects for fewer tests: if this method was the question beforehand."
+        steps.append(Step(f"{report} --reference {best}", purpose))
+    is_open = results.pairs["verdict"].eq("not significantly different").any()
+    if (
+        is_open
+        and results.percent
+        and results.options.margin is None
+        and results.shape in WITH_MARGIN
+    ):
+        purpose = "Tests whether methods are equal within 1 point (choose the margin beforehand)."
+        steps.append(Step(f"{report} --margin 1", purpose))
+    if results.shape is Shape.PRINTED and len(results.pairs):
+        steps.append(
+            Step(compared_figures(results), "Put the true number of tasks: judges what ± is.")
+        )
+    are_tasks = {CLOSED, OPEN, UNKNOWN} & {*results.applies}
+    if are_tasks and results.shape is not Shape.RECORDED and results.percent:
+        purpose = "Records the images of each task, for verdicts on new images and new classes."
+        steps.append(Step(HELP_ON_RECORD, purpose))
+    steps.append(
+        Step(f"{report} --tables paper --figures paper", "Writes tables and figures for a paper.")
+    )
+    return steps
+
+
+def command_of(results: Results) -> str:
+    """The command that gave this report."""
+    parts = ["fslcore report", *map(quoted_path, results.files)]
+    options = results.options
+    for field in fields(Options):
+        value = getattr(options, field.name)
+        if value == field.default:
+            continue
+        flag = FLAGS.get(field.name, "--" + field.name.replace("_", "-"))
+        names = value if isinstance(value, tuple) else [value]
+        texts = [] if value is True else [shlex.quote(str(name)) for name in names]
+        parts += [flag, *texts]
+    return " ".join(parts)
+
+
+def quoted_path(path: str) -> str:
+    """A path as a shell takes it, and no option."""
+    return shlex.quote(f"./{path}" if path.startswith("-") else path)
+
+
+def compared_figures(results: Results) -> str:
+    """The command that compares the first two printed figures."""
+    pair = results.pairs.iloc[0]
+    here = results.methods[results.methods["place"] == pair["place"]].set_index("method")
+    figures = [
+        f"{here.loc[name, 'mean']:.2f}±{here.loc[name, 'half_width']:.2f}"
+        for name in (pair["a"], pair["b"])
+    ]
+    return f"fslcore compare {' '.join(figures)} --tasks 600"

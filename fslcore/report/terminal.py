@@ -1,0 +1,158 @@
+"""A report in a terminal of 80 columns: the answer, a plot of all intervals, and what to do next."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+
+from . import words
+from .next_steps import next_steps
+
+if TYPE_CHECKING:
+    from .results import Results
+
+WIDTH = 80
+MOST_CAUTIONS = 4
+MOST_ROWS = 10  # of a plot
+MOST_STEPS = 3
+LABEL, PLOT = 26, (16, 36)  # the widest label; the narrowest and the widest plot
+LEFT, LINE, RIGHT, MEAN, ZERO = "├─┤●│"  # an interval with its mean, and the line at 0
+
+
+def lines(results: Results) -> list[str]:
+    """`fslcore.report.Results.lines`."""
+    sentences = words.answers(results)
+    shown = sentences[: words.MOST_LINES]
+    if len(sentences) > words.MOST_LINES:
+        shown.append(f"… and {len(sentences) - words.MOST_LINES} more verdicts, on the page.")
+    shown += words.new_sample_notes(results)
+    shown += results.applies
+    shown += words.readings_with_options(results)
+    shown += results.cautions[:MOST_CAUTIONS]
+    shown += ["", *mean_plot(results)]
+    if len(results.pairs):
+        shown += ["", *difference_plot(results)]
+    steps = next_steps(results)[:MOST_STEPS]
+    if steps:
+        shown += ["", "What next:"]
+    for step in steps:
+        shown += [f"  {step.command}", f"    {step.purpose}"]
+    return shown
+
+
+def mean_plot(results: Results) -> list[str]:
+    """Methods with their intervals on one axis, beside the table of methods."""
+    methods = results.methods.head(MOST_ROWS)
+    methods = methods.assign(label=methods["method"], middle=methods["mean"])
+    named = ["place", "target", "method"]
+    table = words.method_table(results).drop(columns=named, errors="ignore")
+    digits = words.digits_of(results.methods)
+    unit = "%" if results.percent else ""
+    plot = plot_lines(methods, table.head(MOST_ROWS), digits=digits, unit=unit)
+    return plot + left_out(len(results.methods), "rows")
+
+
+def difference_plot(results: Results) -> list[str]:
+    """The pairs of the verdicts on one axis with 0, and their effect sizes."""
+    pairs = words.decided_first(words.chosen_pairs(results))
+    digits = words.digits_of(pairs)
+    shown = pairs.head(MOST_ROWS)
+    table = pd.DataFrame(index=shown.index)
+    table[f"{results.level} interval"] = [
+        f"{words.signed(row.difference, digits)} ({words.interval_text(row.low, row.high, digits)})"
+        for row in shown.itertuples()
+    ]
+    if shown["effect"].any():
+        table["effect size"] = [words.effect_text(row) for row in shown.itertuples()]
+    unit = "points" if results.percent else ""
+    shown = shown.assign(label=words.pair_names(shown), middle=shown["difference"])
+    plot = plot_lines(shown, table, digits=digits, unit=unit, zero=True)
+    return plot + left_out(len(pairs), "differences")
+
+
+def left_out(count: int, kind: str) -> list[str]:
+    """A line on rows that are not shown, where there are any."""
+    return [f"… and {count - MOST_ROWS} more {kind}, on the page."] if count > MOST_ROWS else []
+
+
+def plot_lines(
+    frame: pd.DataFrame, table: pd.DataFrame, *, digits: int, unit: str, zero: bool = False
+) -> list[str]:
+    """A row per interval, with a name before it and the cells of a table behind, below an axis.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        place, target, label, low, middle, high.
+    table : DataFrame
+        What stands behind the plot, a row per row of ``frame``.
+    digits : int
+        Of the numbers at the axis.
+    unit : str
+        Of the axis.
+    zero : bool
+        Whether 0 is on the axis, with a line.
+    """
+    first, last = axis_ends(frame, zero=zero)
+    cells = words.aligned(table)
+    names = [shortened(name) for name in frame["label"]]
+    before = max(map(len, [unit, *names]))
+    behind = max(map(len, cells))
+    columns = int(np.clip(WIDTH - before - behind - 4, *PLOT))
+    axis = axis_line(first, last, columns, digits, zero=zero)
+    plot = [f"{unit:{before}}  {axis}  {cells[0]}".rstrip()]
+    shown_head = ""
+    ends = frame[["low", "middle", "high"]].to_numpy(float)
+    for head, name, row, cell in zip(words.places_of(frame), names, ends, cells[1:], strict=True):
+        if head != shown_head:
+            plot.append(head)
+            shown_head = head
+        drawn = bar(row, first, last, columns, zero=zero)
+        plot.append(f"{name:{before}}  {drawn}  {cell}".rstrip())
+    return plot
+
+
+def axis_ends(frame: pd.DataFrame, *, zero: bool) -> tuple[float, float]:
+    """The least and the largest finite end, or mean."""
+    values = frame[["low", "middle", "high"]].to_numpy(float).ravel()
+    values = values[np.isfinite(values)]
+    if zero:
+        values = np.append(values, 0.0)
+    first, last = values.min(), values.max()
+    return (first, last) if last > first else (first - 1, last + 1)
+
+
+def position(value: float, first: float, last: float, columns: int) -> int:
+    """The column of a value, which may lie beyond the ends."""
+    share = np.clip((value - first) / (last - first), 0, 1)
+    return int(np.floor(share * (columns - 1) + 0.5))
+
+
+def axis_line(first: float, last: float, columns: int, digits: int, *, zero: bool) -> str:
+    """The numbers at both ends, and 0 where it is a line and has room."""
+    digits = min(digits, 2)
+    low, high = words.signed(first, digits), words.signed(last, digits)
+    line = low + " " * max(columns - len(low) - len(high), 1) + high
+    at_zero = position(0.0, first, last, columns)
+    if zero and line[max(at_zero - 1, 0) : at_zero + 2].isspace():
+        line = f"{line[:at_zero]}0{line[at_zero + 1 :]}"
+    return f"{line:{columns}}"
+
+
+def bar(ends: np.ndarray, first: float, last: float, columns: int, *, zero: bool) -> str:
+    """One interval in characters."""
+    low, middle, high = (position(end, first, last, columns) for end in ends)
+    signs = [" "] * columns
+    if zero:
+        signs[position(0.0, first, last, columns)] = ZERO
+    signs[low : high + 1] = LINE * (high + 1 - low)
+    signs[low], signs[high] = LEFT, RIGHT
+    signs[middle] = MEAN
+    return "".join(signs)
+
+
+def shortened(label: str) -> str:
+    """A label that leaves room for the plot."""
+    return label if len(label) <= LABEL else f"{label[: LABEL - 1]}…"

@@ -15,6 +15,7 @@ from pathlib import Path
 import httpx
 from tqdm import tqdm
 
+from . import sources
 from .errors import InputError, reason, shown
 
 TIMEOUT = 60  # seconds without an answer
@@ -24,6 +25,10 @@ TEMPORARY = {408, 425, 429, 500, 502, 503, 504}  # status codes after which a re
 
 class _WrongAnswer(Exception):
     """An answer that is not the file."""
+
+
+class _NoNetwork(_WrongAnswer):
+    """A host whose name cannot be resolved."""
 
 
 class _Interruption(_WrongAnswer):
@@ -77,6 +82,8 @@ def download(
         _receive_with_retries(client, url, part, size, progress)
     except (_WrongAnswer, httpx.HTTPError, httpx.InvalidURL) as error:
         problem = f"{url}: {error if isinstance(error, _WrongAnswer) else reason(error)}"
+        if isinstance(error, _NoNetwork):
+            problem = str(error)
         if _mark(part):
             progress_made = f"{bytes_of(part):,} bytes are kept"
             problem += f"; {progress_made}, and the same command resumes from there"
@@ -93,16 +100,23 @@ def bytes_of(path: Path) -> int:
 def _receive_with_retries(
     client: httpx.Client, url: str, part: Path, size: int | None, progress: bool
 ) -> None:
-    """Receive until the part is complete; `WAITS` limits the tries that add nothing to it."""
+    """Receive until the part is complete; `WAITS` limits the tries that add nothing to it.
+
+    A host whose name cannot be resolved is tried once more: mostly there is no network at all.
+    """
     furthest, failures = bytes_of(part), 0
     while True:
         try:
             return _receive(client, url, part, size, progress)
-        except (_Interruption, httpx.TransportError):
+        except (_Interruption, httpx.TransportError) as error:
             failures = 0 if bytes_of(part) > furthest else failures + 1
             furthest = max(furthest, bytes_of(part))
             if failures > len(WAITS):
                 raise
+            if failures > 1 and isinstance(error, httpx.ConnectError):
+                problem = sources.network_problem(str(error.request.url))
+                if problem:
+                    raise _NoNetwork(problem) from None
         if failures:
             time.sleep(WAITS[failures - 1])
 

@@ -18,6 +18,7 @@ import shutil
 import tarfile
 import zipfile
 from collections.abc import Callable, Iterable
+from functools import partial
 from pathlib import Path
 
 from tqdm import tqdm
@@ -25,7 +26,7 @@ from tqdm import tqdm
 from . import sources, store
 from .download import bytes_of, download, http_client
 from .errors import InputError, choice, reason
-from .paths import DATA, check_folder, locked
+from .paths import DATA, check_folder, locked, replace_file
 from .sources import DataSet, File, Weights
 
 CHUNK = 2**20  # bytes read together
@@ -137,7 +138,11 @@ def fetch(
 
 
 def fetch_results(
-    *, url: str = RESULTS_URL, registry: Path = RESULTS_LIST, progress: bool = False
+    *,
+    url: str = RESULTS_URL,
+    registry: Path = RESULTS_LIST,
+    downloads: Path | None = None,
+    progress: bool = False,
 ) -> Path:
     """Download the per-task results that the authors of OOPS released to the cache, as far as they
     are not there yet.
@@ -148,6 +153,8 @@ def fetch_results(
         Where from; ends in a slash.
     registry : Path
         A line per file: its path below ``url``, and ``sha256:`` with its digest.
+    downloads : Path, optional
+        A folder of downloaded files, by the same paths: files found there are not fetched.
     progress : bool
         Show a progress bar.
 
@@ -171,11 +178,14 @@ def fetch_results(
             path = folder / name
             path.parent.mkdir(parents=True, exist_ok=True)
             try:
+                if downloads and not path.is_file() and (downloads / name).is_file():
+                    replace_file(path, partial(shutil.copyfile, downloads / name))
                 if not path.is_file():
                     download(client, file.url, path)
                 _checked_facts(file, path, removable=True)
             except InputError as error:
-                raise InputError(f"{RESULTS}: {error}") from None
+                way_out = f"--from FOLDER takes files that you have, such as FOLDER/{name}"
+                raise InputError(f"{RESULTS}: {error}; {way_out}") from None
     return folder
 
 
@@ -250,22 +260,33 @@ def _working(source: DataSet) -> Path:
 def _weights(source: Weights, progress: bool) -> Path:
     """A backbone or a captioner from the model hub, in the hub's own cache.
 
-    ``HF_ENDPOINT`` names another hub.
+    ``HF_ENDPOINT`` names another hub. Without a network, what the cache has is returned.
     """
-    from huggingface_hub import snapshot_download
+    from huggingface_hub import constants, snapshot_download
     from huggingface_hub.errors import HfHubHTTPError
-    from huggingface_hub.utils import disable_progress_bars
+    from huggingface_hub.utils import disable_progress_bars, logging
 
+    logging.set_verbosity_error()  # failures are reported once, by us, and not at every retry
     if not progress:
         disable_progress_bars()
     patterns = ["*.json", "*.txt", source.file or "*.safetensors"]
+    offline = constants.HF_HUB_OFFLINE
+    problem = None if offline else sources.network_problem(constants.ENDPOINT)
     try:
         snapshot = snapshot_download(
-            source.repository, revision=source.revision, allow_patterns=patterns
+            source.repository,
+            revision=source.revision,
+            allow_patterns=patterns,
+            local_files_only=offline or bool(problem),
         )
     except (HfHubHTTPError, OSError) as error:
+        if problem:
+            paths = f"weights that you have are named as {source.name}:PATH"
+            raise InputError(f"{problem}; {paths} in place of {source.name}") from None
         raise InputError(f"{source.repository} cannot be fetched ({reason(error)})") from None
     folder = Path(snapshot)
+    if problem and not (folder / (source.file or "")).exists():
+        raise InputError(f"{problem}, and {folder} does not hold {source.file}")
     if source.file is None:
         return folder
     file = File(source.file, source.bytes, source.sha256, by=source.by)

@@ -6,6 +6,8 @@ The facts are in ``sources.yml``, which explains its format; ``FSLCORE_SOURCES``
 import json
 import os
 import re
+import socket
+import urllib.request
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -341,3 +343,16 @@ def differing(
         elif source and source.sha256 != digest:
             deviations.append(f"{name}: its weights have SHA-256 {digest}, not {source.sha256}")
     return deviations, unlisted
+
+
+def network_problem(url: str) -> str | None:
+    """What is wrong if the name of an address's host, or of the proxy to it, is not found; else None."""
+    parts = urlsplit(url)
+    host, proxy = parts.hostname or "", urllib.request.getproxies().get(parts.scheme)
+    if proxy and not urllib.request.proxy_bypass(host):
+        host = urlsplit(proxy).hostname or ""
+    try:
+        socket.getaddrinfo(host, None)
+    except (OSError, UnicodeError):
+        return f"no network: {host} cannot be found"
+    return None

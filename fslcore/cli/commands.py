@@ -177,7 +177,7 @@ def fetch(options: argparse.Namespace) -> None:
         terms = {"accept": options.accept_terms, "complete": options.complete}
         print(*fetch.fetch(sources, downloads=downloads, progress=progress, **terms), sep="\n")
     if fetch.RESULTS in options.what:
-        print(fetch.fetch_results(progress=progress))
+        print(fetch.fetch_results(downloads=downloads, progress=progress))
 
 
 def duplicates(options: argparse.Namespace) -> None:

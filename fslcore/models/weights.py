@@ -187,7 +187,10 @@ def _weights(name: str, entry: Entry, file: str) -> Path:
         path = entry.local
         origin = f"{entry.local} (a training makes such files)"
     else:
-        path = _from_hub(*entry.hub)
+        try:
+            path = _from_hub(*entry.hub)
+        except InputError as error:
+            raise InputError(f"backbone {name}: {error}; {name}:PATH names a file") from None
         origin = f"{entry.hub[1]} of {entry.hub[0]} on the model hub"
     if path is None or not path.is_file():
         raise InputError(
@@ -197,14 +200,29 @@ def _weights(name: str, entry: Entry, file: str) -> Path:
 
 
 def _from_hub(repository: str, file: str, revision: str | None = None) -> Path | None:
-    from huggingface_hub import hf_hub_download
+    """The file in the hub's cache, which is filled first; None if the hub does not have it.
+
+    Raises
+    ------
+    InputError
+        The hub cannot be found, and the cache is without the file.
+    """
+    from huggingface_hub import constants, hf_hub_download
     from huggingface_hub.errors import HfHubHTTPError, LocalEntryNotFoundError
     from huggingface_hub.utils import logging
 
     logging.set_verbosity_error()  # failures are reported once, by us, and not at every retry
+    offline = constants.HF_HUB_OFFLINE
+    problem = None if offline else sources.network_problem(constants.ENDPOINT)
     try:
-        return Path(hf_hub_download(repository, file, revision=revision))
+        return Path(
+            hf_hub_download(
+                repository, file, revision=revision, local_files_only=offline or bool(problem)
+            )
+        )
     except (HfHubHTTPError, LocalEntryNotFoundError, OSError):
+        if problem:
+            raise InputError(f"{problem}, which has {file} of {repository}") from None
         return None
 
 

@@ -1,6 +1,7 @@
 """Fetching the papers' own data: miniatures in the official layouts, from a server on this machine, and its faults."""
 
 import errno
+import hashlib
 import io
 import json
 import os
@@ -353,6 +354,39 @@ def test_results_from_nowhere(tmp_path, monkeypatch):
         fetch.fetch_results(url="http://127.0.0.1:9/", registry=registry)
 
 
+def test_without_a_network_that_is_said_at_once(tmp_path, monkeypatch):
+    """Names that end in .invalid are never given to a host (RFC 2606)."""
+    waited = []
+    monkeypatch.setattr(download.time, "sleep", waited.append)
+    registry = tmp_path / "registry.txt"
+    registry.write_text(f"a/b.pt sha256:{hashlib.sha256(b'as it is').hexdigest()}\n")
+    monkeypatch.setenv("FSLCORE_CACHE", str(tmp_path / "cache"))
+    at_no_host = dict(url="http://host.invalid/", registry=registry)
+    with refuses("no network: host.invalid cannot be found; --from FOLDER takes .* FOLDER/a/b.pt"):
+        fetch.fetch_results(**at_no_host)
+    assert sum(waited) <= 1
+    (tmp_path / "own" / "a").mkdir(parents=True)
+    (tmp_path / "own" / "a" / "b.pt").write_bytes(b"as it is")
+    folder = fetch.fetch_results(**at_no_host, downloads=tmp_path / "own")
+    assert (folder / "a" / "b.pt").read_bytes() == b"as it is"
+    (folder / "a" / "b.pt").unlink()
+    (tmp_path / "own" / "a" / "b.pt").write_bytes(b"another")
+    with refuses("b.pt has sha256"):
+        fetch.fetch_results(**at_no_host, downloads=tmp_path / "own")
+    assert (tmp_path / "own" / "a" / "b.pt").read_bytes() == b"another"
+
+
+def test_the_network_is_looked_for_where_the_proxy_is(monkeypatch):
+    for name in ("HTTP_PROXY", "http_proxy", "no_proxy", "NO_PROXY"):
+        monkeypatch.delenv(name, raising=False)
+    assert sources.network_problem("http://127.0.0.1:9/a") is None
+    assert sources.network_problem("http://a.invalid/b") == "no network: a.invalid cannot be found"
+    monkeypatch.setenv("http_proxy", "http://proxy.invalid:8080")
+    assert "proxy.invalid" in sources.network_problem("http://127.0.0.1:9/a")
+    monkeypatch.setenv("no_proxy", "127.0.0.1")
+    assert sources.network_problem("http://127.0.0.1:9/a") is None
+
+
 # ---------------------------------------------------------------- digests
 
 
@@ -643,6 +677,26 @@ def test_weights_that_are_not_there_or_others_are_refused(data_folder, server, h
     assert done.returncode == 2 and done.stderr.startswith(
         "fslcore: dino: timm/gone cannot be fetched ("
     )
+
+
+NO_HUB = SimpleNamespace(url="http://hub.invalid")
+FETCH_DINO = ("-m", "fslcore", "fetch", "dino", "--quiet")
+
+
+def test_a_hub_that_is_not_found_is_named_in_one_line(hub, tmp_path):
+    done = from_hub(NO_HUB, tmp_path, hub, *FETCH_DINO)
+    assert done.returncode == 2 and done.stderr == (
+        "fslcore: dino: no network: hub.invalid cannot be found; weights that you have are named "
+        "as dino:PATH in place of dino\n"
+    )
+
+
+@pytest.mark.slow
+def test_what_the_hub_s_cache_has_needs_no_network(data_folder, server, hub, tmp_path):
+    first = from_hub(server, tmp_path, hub, *FETCH_DINO)
+    again = from_hub(NO_HUB, tmp_path, hub, *FETCH_DINO)
+    assert first.returncode == again.returncode == 0, again.stderr
+    assert first.stdout.splitlines()[-1] == again.stdout.splitlines()[-1]
 
 
 # ---------------------------------------------------------------- pickles

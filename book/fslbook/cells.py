@@ -21,6 +21,7 @@ __all__ = [
     "listed",
     "quantity",
     "sentence_if",
+    "span",
     "two_or_more",
 ]
 
@@ -94,6 +95,12 @@ def listed(items: object) -> str:
     """'1, 5 and 10' of ``[1, 5, 10]``."""
     *leading, last = map(str, items)
     return f"{', '.join(leading)} and {last}" if leading else last
+
+
+def span(values: object, form: str = ".0f") -> str:
+    """'83 to 91': the smallest and the largest value, or a single number if both are printed alike."""
+    ends = [format(end(values), form) for end in (min, max)]
+    return " to ".join(dict.fromkeys(ends))
 
 
 def direction(

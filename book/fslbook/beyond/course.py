@@ -43,7 +43,7 @@ def check(exercise: str, answer: float) -> str:
     question = questions[choice("exercise", exercise, questions)]
     asked = question["asked"]
     if answer is ...:
-        return f"Replace ... by {asked}."
+        return f"In place of ... stands your answer: {asked}."
     answer = number("answer", answer)
     values = {"right": question["right"], **question["mistakes"]}
     closest = min(values, key=lambda name: abs(answer - values[name]))

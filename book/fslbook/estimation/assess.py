@@ -305,14 +305,17 @@ def _beyond(table: pd.DataFrame, task: pd.Series, columns: Sequence[str]) -> str
 def summary(images: Images, table: pd.DataFrame, level: float = 0.9) -> list[str]:
     """The assessment in lines of text: every method, the recommended one, and the basis of the interval."""
     lines = [
-        f"{row.backbone} {row.learner}: {100 * row.estimate:.0f} % of further images right "
+        f"{row.backbone} {row.learner}: estimated {100 * row.estimate:.0f} % of further images right "
         f"({100 * level:.6g} % interval {100 * row.low:.0f} to {100 * row.high:.0f} %"
         + (f", from {BY[row.basis]})" if BY[row.basis] else ")")
         for row in table.itertuples()
     ]
     best = table.iloc[0]
     if len(table) > 1:
-        lines.append(f"recommended: {best['backbone']} {best['learner']}")
+        lines.append(
+            f"recommended: {best['backbone']} {best['learner']}, which has the highest estimate; "
+            "no test has shown that it is better than the others"
+        )
     return [*lines, *cautions(images, table, level)]
 
 

@@ -254,6 +254,17 @@ def estimates(
     }
 
 
+def errors_by_method(learning: pd.DataFrame, test: pd.DataFrame) -> pd.DataFrame:
+    """The row *informed* of `errors` for each method, with the regression that `validate` finds best."""
+    truths = by_method(test)
+    chosen = estimates(learning, test, **choose(validate(learning)))
+    tables = {
+        method: errors(truths[method]["accuracy"].to_numpy(), table.to_dict("series"))
+        for method, table in chosen.items()
+    }
+    return pd.DataFrame({method: table.loc["informed"] for method, table in tables.items()}).T
+
+
 def interval_kinds(
     fitting: pd.DataFrame,
     calibration: pd.DataFrame,

@@ -496,6 +496,47 @@ def orderings(
     return pd.DataFrame.from_dict(rows, orient="index").rename_axis("ordered by")
 
 
+def order_difference(
+    truth: pd.Series,
+    gaps: pd.DataFrame,
+    scores: tuple[str, str],
+    *,
+    level: float = 0.95,
+    seed: int = 0,
+) -> tuple[float, float]:
+    """Ends of the interval of a difference: the rank correlation of the first score with the truth,
+    minus that of the second.
+
+    Both correlations are of the same resampled rows.
+
+    Parameters
+    ----------
+    truth, gaps, level, seed
+        As for `orderings`.
+    scores : two str
+        Of `SCORES`, of which larger values mean more reliance.
+    """
+    columns = {score: gaps[score].map(_mean) for score in scores}
+    rows = pd.DataFrame({"truth": truth, **columns}).dropna()
+
+    def difference(truth, first, second, axis):
+        correlations = (stats.rank_correlation(truth, score) for score in (first, second))
+        first, second = map(np.nan_to_num, correlations)  # of one row again and again: no order
+        return first - second
+
+    interval = scipy_stats.bootstrap(
+        tuple(rows.to_numpy().T),
+        difference,
+        paired=True,
+        method="percentile",
+        confidence_level=level,
+        rng=np.random.default_rng(seed),
+        vectorized=True,
+        n_resamples=9999,
+    ).confidence_interval
+    return interval.low, interval.high
+
+
 def _rank_correlation(pairs, level, seed):
     pair = pairs["truth"].to_numpy(), pairs["score"].to_numpy()
     shared = dict(vectorized=True, n_resamples=9999)

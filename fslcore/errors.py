@@ -11,6 +11,7 @@ import operator
 import os
 import sys
 import unicodedata
+from collections import Counter
 from collections.abc import Iterable
 from decimal import Decimal
 from functools import cache
@@ -314,6 +315,21 @@ def note(line: str) -> None:
     """Write a note for the user to stderr, each line once, after the program's name; none with --quiet."""
     if not os.environ.get("FSLCORE_QUIET"):
         print(f"{os.environ.get('FSLCORE_PROGRAM', 'fslcore')}: {visible(line)}", file=sys.stderr)
+
+
+def unique_keys(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    """An object of JSON from its pairs, for ``json.loads(…, object_pairs_hook=unique_keys)``.
+
+    Raises
+    ------
+    ValueError
+        A key that stands twice, of which Python would take the last.
+    """
+    content = dict(pairs)
+    if len(content) < len(pairs):
+        repeated = Counter(key for key, _ in pairs).most_common(1)[0][0]
+        raise ValueError(f"the key {shown(repeated)} stands twice in an object; once is allowed")
+    return content
 
 
 def shown(value: object) -> str:

@@ -170,7 +170,11 @@ def check_expanded(name: str, path: Path, size: int) -> None:
 
 
 def check_zip(
-    name: str, path: Path, inside: Iterable[str] | None = None, file: BinaryIO | None = None
+    name: str,
+    path: Path,
+    inside: Iterable[str] | None = None,
+    file: BinaryIO | None = None,
+    expansion: int = 1,
 ) -> None:
     """`check_expanded` for a zip archive, such as .npz and .pt; other files are not checked.
 
@@ -180,6 +184,8 @@ def check_zip(
         The arrays to be read from it; by default all.
     file : file object, optional
         The open file at ``path``, if it is open.
+    expansion : int
+        Bytes of memory that a reader needs per byte of content.
     """
     if zipfile.is_zipfile(file or path):
         with zipfile.ZipFile(file or path) as archive:
@@ -189,7 +195,7 @@ def check_zip(
             for m in members
             if inside is None or m.filename.removesuffix(".npy") in inside
         ]
-        check_expanded(name, path, sum(sizes))
+        check_expanded(name, path, expansion * sum(sizes))
 
 
 @contextmanager

@@ -9,35 +9,42 @@ import csv
 import json
 import os
 import re
+import shlex
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 
-from ..errors import InputError, note, reason, shown, visible
-from ..paths import check_expanded
+from ..errors import InputError, note, reason, shown, unique_keys, visible
+from ..paths import check_expanded, check_zip
 from ..recorder import is_earlier_part
 from . import events, logs
+from .columns import meanings
 from .options import Options
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 Reading = tuple[pd.DataFrame, list[str]]  # a frame, and a sentence for each choice
 # In the order in which they are tried.
 SEPARATORS = {"tab": "\t", "semicolon": ";", "comma": ",", "bar": "|", "blanks": " "}
 TEXT_ENDINGS = (".csv", ".tsv", ".txt", ".dat", ".log", ".out", ".md", "")
-# Formats that may hold code, or that need another library; the line writes them as a CSV.
+# Formats that need another library; the line writes them as a CSV. None runs code of the file.
 CONVERSIONS = {
-    ".pkl": "import pandas as pd; pd.DataFrame(pd.read_pickle({path})).to_csv({target}, "
-    "index=False)",
     ".pt": "import torch, pandas as pd; pd.DataFrame({{name: values.tolist() for name, values in "
     "torch.load({path}, weights_only=True).items()}}).to_csv({target}, index=False)",
     ".mat": "import scipy.io, pandas as pd; "
     "pd.DataFrame({{name: values.ravel() for name, values in "
     "scipy.io.loadmat({path}).items() if name[0] != '_'}}).to_csv({target}, index=False)",
 }
-CONVERSIONS |= {".pickle": CONVERSIONS[".pkl"], ".pth": CONVERSIONS[".pt"]}
+CONVERSIONS[".pth"] = CONVERSIONS[".pt"]
+PICKLES = (".pkl", ".pickle")
+BYTES_OF_XML = 10  # of memory per byte of a spreadsheet's XML: its cells as objects of Python
+BYTES_OF_CELL = 8  # of a table in memory, at least
 PLUS_MINUS = r"(?:±|\+\s*/?\s*-|\$?\\pm\$?)"
 NUMBER = r"[-+]?(?:\d+[.,]?\d*|[.,]\d+)(?:[eE][-+]?\d+)?"
 CELL = re.compile(
@@ -45,7 +52,7 @@ CELL = re.compile(
     rf"|(?:\(|\$?_\{{)\s*(?:{PLUS_MINUS})?\s*({NUMBER})\s*[)}}])?"
     r"\s*(?:\\?%)?\s*\$?"
 )
-EMPTY_CELLS = {"", "-", "–", "—", "nan", "na", "n/a", "none", "null", "nil"}
+EMPTY_CELLS = {"", "-", "--", "---", "–", "—", "nan", "na", "n/a", "none", "null", "nil"}
 TRUTH = {"true": 1.0, "false": 0.0, "yes": 1.0, "no": 0.0, "correct": 1.0, "wrong": 0.0}
 LOGGED = re.compile(r"([A-Za-z][A-Za-z @/_-]*?)\s*[:=]?\s+?(\d+\.\d+)")
 MARKUP = re.compile(r"\\text(?:bf|it)\{([^{}]*)\}|\\(?:underline|mathbf)\{([^{}]*)\}|\*\*(.*?)\*\*")
@@ -156,7 +163,9 @@ def read_table(path: Path, options: Options) -> Table:
         raise InputError(
             f"{path.name}: reading it needs {package}; pip install {package} installs it"
         ) from None
-    except (OSError, ValueError, KeyError, EOFError) as error:
+    except MemoryError:
+        raise
+    except Exception as error:  # readers raise anything on a broken file
         raise InputError(f"{path.name} cannot be read ({reason(error)})") from None
     return Table(frame, path.name, tuple(notes))
 
@@ -165,30 +174,80 @@ def other_format(path: Path) -> str:
     """The refusal of another format, with a line of Python that writes it as a CSV, if known."""
     endings = filter(None, [*TEXT_ENDINGS, *READERS])
     message = f"{path.name}: {', '.join(endings)} are read"
+    if path.suffix.lower() in PICKLES:
+        return (
+            f"{message}; a pickle can run code when it is loaded, so none is: write the table with "
+            ".to_csv where it was made"
+        )
     line = CONVERSIONS.get(path.suffix.lower())
     if line is None:
         return message
-    command = line.format(path=repr(path.name), target=repr(f"{path.stem}.csv"))
-    return f'{message}; this writes it as a CSV: python -c "{command}"'
+    code = line.format(path=python_text(path.name), target=python_text(f"{path.stem}.csv"))
+    return f"{message}; this writes it as a CSV: python -c {shlex.quote(code)}"
+
+
+def python_text(text: str) -> str:
+    """A text as Python writes it, in double quotes, so that a shell's single quotes hold it."""
+    return json.dumps(text)
 
 
 # Text ---------------------------------------------------------------------------------------------
 
 
+@dataclass(frozen=True)
+class Lines:
+    """The lines of a text that are rows.
+
+    Attributes
+    ----------
+    rows : list of str
+        Without empty lines, comments and rules. Where all lines begin with #, they are rows.
+    places : list of int
+        The place of each row. An empty line between rows has one too.
+    comments : int
+        How many lines are comments.
+    inside : list of str
+        The comments between the rows.
+    """
+
+    rows: list[str]
+    places: list[int]
+    comments: int
+    inside: list[str]
+
+    @property
+    def in_place(self) -> list[str]:
+        """The rows at their places, with empty lines between them."""
+        lines = [""] * (self.places[-1] + 1)
+        for place, row in zip(self.places, self.rows, strict=True):
+            lines[place] = row
+        return lines
+
+
 def read_text(path: Path, options: Options) -> Reading:
     """A table of text: a line of names, or none, and rows of as many cells."""
     text, notes = decoded(path.read_bytes(), path.name)
-    lines = table_lines(text, path.name, notes)
-    kind = separator_of(lines) if options.separator == "unknown" else options.separator
+    lines = lines_of(text, path.name, is_rule)
+    kind = separator_of(lines.rows) if options.separator == "unknown" else options.separator
     if kind is None:
-        raise InputError(unlike_a_table(path, lines))
-    rows = split_rows(lines, kind)
-    check_widths(rows, lines, path.name)
-    headless = all(map(number_in, rows[0]))
+        raise InputError(unlike_a_table(path, lines.rows))
+    rows = split_rows(lines.rows, kind)
+    if kind == "one" or all(len(row) == 1 for row in rows):
+        kind = "one"
+        lines = lines_of(text, path.name, is_rule_of_values)
+        rows = values_in_place(lines, path.name, notes)
+        places = [*range(len(rows))]
+    else:
+        check_widths(rows, lines.rows, path.name)
+        check_comments(lines.inside, len(rows[0]), kind, path.name)
+        places = lines.places
+    if lines.comments:
+        notes.append(f"Lines that begin with # are left out of {path.name}: {lines.comments}.")
+    headless = all(map(is_value, rows[0]))
     is_open = options.separator == options.decimal == "unknown"
     if headless and is_open and kind == "comma" and len(rows[0]) == 2:
         raise InputError(
-            f"{path.name}: {lines[0]} may be two numbers, or one with a decimal comma; say "
+            f"{path.name}: {lines.rows[0]} may be two numbers, or one with a decimal comma; say "
             "--separator comma or --separator semicolon --decimal ,"
         )
     if kind not in ("comma", "one"):
@@ -200,22 +259,87 @@ def read_text(path: Path, options: Options) -> Reading:
             names = [f"column {number}" for number in range(1, len(rows[0]) + 1)]
     else:
         names = checked_names(rows.pop(0), path.name)
-    cells = pd.DataFrame(rows, columns=names, dtype=object)
+        places = [place - 1 for place in places[1:]]
+    cells = pd.DataFrame(rows, index=places, columns=names, dtype=object)
     frame, more_notes = typed(cells, path.name, options.decimal)
     return frame, [*notes, *more_notes]
 
 
-def table_lines(text: str, file: str, notes: list[str]) -> list[str]:
-    """The lines of a table: no empty ones, no comments, and no rule below the names."""
-    lines = [line for line in text.splitlines() if line.strip()]
-    comments = [line for line in lines if line.lstrip().startswith(("#", "//"))]
-    if comments and len(comments) < len(lines):
-        lines = [line for line in lines if line not in comments]
-        notes.append(f"Lines that begin with # are left out of {file}: {len(comments)}.")
-    lines = [line for line in lines if not re.fullmatch(r"[\s|:+-]+", line) or "-" not in line]
-    if not lines:
+def lines_of(text: str, file: str, is_rule: Callable[[str, Sequence[str]], bool]) -> Lines:
+    """The lines of a text, by a function that says which are rules, given the rows before them."""
+    lines = text.splitlines()
+    if len(lines) > 2 and not any(map(str.strip, lines[1::2])) and all(map(str.strip, lines[::2])):
+        lines = lines[::2]  # each line ends twice, as Python's csv writes without newline=""
+    has_other = any(line.strip() and not is_comment(line) for line in lines)
+    rows, places, comments, inside = [], [], [], []
+    place = seen = 0
+    for line in lines:
+        if not line.strip():
+            place += bool(rows)
+        elif has_other and is_comment(line):
+            comments.append(line)
+        elif not is_rule(line, rows):
+            if rows:
+                inside += comments[seen:]
+            seen = len(comments)
+            rows.append(line)
+            places.append(place)
+            place += 1
+    if not rows:
         raise InputError(f"{file} has no rows")
-    return lines
+    return Lines(rows, places, len(comments), inside)
+
+
+def is_comment(line: str) -> bool:
+    """Whether a line begins with a sign of a comment."""
+    return line.lstrip().startswith(("#", "//"))
+
+
+def is_rule(line: str, rows: Sequence[str]) -> bool:
+    """Whether a line of several cells separates rows; dashes for missing values do not."""
+    if "-" not in line or not re.fullmatch(r"[\s|:+-]+", line):
+        return False
+    return "---" in line or "+" in line or (len(rows) == 1 and "|" in line)
+
+
+def is_rule_of_values(line: str, rows: Sequence[str]) -> bool:
+    """Whether a line of one cell separates the name from its values."""
+    below_name = len(rows) == 1 and not is_value(rows[0])
+    return below_name and re.fullmatch(r"\s*-{3,}\s*", line) is not None
+
+
+def values_in_place(lines: Lines, file: str, notes: list[str]) -> list[list[str]]:
+    """The rows of a file with one value per line, where an empty line is a missing value.
+
+    Raises
+    ------
+    InputError
+        A comment between values, which may stand for a value or for none.
+    """
+    if lines.inside:
+        raise InputError(
+            f"{file}: {shown(lines.inside[0])} is a comment between the values; write nan there "
+            "if a value is missing, or remove the line"
+        )
+    in_place = lines.in_place
+    empty = len(in_place) - len(lines.rows)
+    if empty:
+        notes.append(f"{file}: {empty} empty lines are read as tasks without a value.")
+    return split_rows(in_place, "one")
+
+
+def check_comments(comments: Sequence[str], width: int, kind: str, file: str) -> None:
+    """Raise `InputError` for comments between rows that look like rows of a method."""
+    alike = []
+    for comment, cells in zip(comments, split_rows(comments, kind), strict=True):
+        if len(cells) == width and any(map(number_in, cells[1:])):
+            alike.append(comment)
+    if alike:
+        raise InputError(
+            f"{file}: {len(alike)} lines between its rows, such as {shown(alike[0])}, begin with "
+            "a sign of a comment and have as many cells as the rows; remove them if they are "
+            "comments, and else write the method without that sign"
+        )
 
 
 def decoded(raw: bytes, name: str) -> tuple[str, list[str]]:
@@ -244,7 +368,7 @@ def separator_of(lines: Sequence[str]) -> str | None:
         if len(counts) == 1 and 1 not in counts:
             return kind
     one_name = not any(sign in lines[0] for sign in "\t;,") or number_in(lines[0])
-    if len(lines) > 1 and one_name and all(map(number_in, lines[1:6])):
+    if one_name and any(map(number_in, lines[1:])) and all(map(is_value, lines[1:6])):
         return "one"
     # One row may be damaged: then the first lines still agree.
     for kind in ("tab", "semicolon", "comma"):
@@ -257,12 +381,18 @@ def separator_of(lines: Sequence[str]) -> str | None:
 def split_rows(lines: Sequence[str], kind: str) -> list[list[str]]:
     """The cells of each line."""
     if kind == "one":
-        return [[line] for line in lines]
+        return [[line.strip().strip('"')] for line in lines]
     if kind == "blanks":
         return [re.sub(rf"\s*({PLUS_MINUS})\s*", r"\1", line).split() for line in lines]
     if kind == "bar":
         lines = [line.strip().strip("|") for line in lines]
-    return list(csv.reader(lines, delimiter=SEPARATORS[kind], skipinitialspace=True))
+    limit = csv.field_size_limit(
+        max(map(len, lines), default=0) + 1
+    )  # of a cell: 131,072 characters
+    try:
+        return list(csv.reader(lines, delimiter=SEPARATORS[kind], skipinitialspace=True))
+    finally:
+        csv.field_size_limit(limit)
 
 
 def check_widths(rows: Sequence[Sequence[str]], lines: Sequence[str], file: str) -> None:
@@ -295,13 +425,14 @@ def unlike_a_table(path: Path, lines: Sequence[str]) -> str:
         return f"{message}; a line of names and a row per task are needed"
     label = max(named or labels, key=labels.__getitem__)
     pattern = rf"{re.escape(label)}\s*[:=]?\s*(\d+\.?\d*)".replace("\\ ", " ")
-    command = (
-        f"import re; text = open({path.name!r}).read(); "
-        f"open({path.stem + '.csv'!r}, 'w').write('accuracy\\n' + "
-        f"'\\n'.join(re.findall(r'{pattern}', text)))"
+    source, target = python_text(path.name), python_text(f"{path.stem}.csv")
+    code = (
+        f"import re; text = open({source}).read(); "
+        f'open({target}, "w").write("accuracy\\n" + '
+        f'"\\n".join(re.findall(r"{pattern}", text)))'
     )
     numbers = f'its {labels[label]} numbers of "{label}"'
-    return f'{message}; this writes {numbers} as a table: python -c "{command}"'
+    return f"{message}; this writes {numbers} as a table: python -c {shlex.quote(code)}"
 
 
 # Cells --------------------------------------------------------------------------------------------
@@ -315,6 +446,12 @@ def without_markup(text: str) -> str:
 def number_in(text: str) -> re.Match | None:
     """The number of a cell such as '71.3 ± 0.4 %', and the one behind ±; None for other text."""
     return CELL.fullmatch(without_markup(text.replace("−", "-")))
+
+
+def is_value(text: str) -> bool:
+    """Whether a cell holds a number, or a word for a missing one."""
+    word = text.strip().strip('"').lower()
+    return number_in(text) is not None or (text.strip() != "" and word in EMPTY_CELLS)
 
 
 def number_and_half_width(text: str) -> tuple[str, str] | None:
@@ -357,6 +494,8 @@ def parsed_cells(texts: pd.Series, decimal: str) -> tuple[pd.Series, pd.Series, 
     """Numbers of cells, the numbers behind ±, and notes; None where a cell is other text."""
     values = pd.to_numeric(texts, errors="coerce").astype(float)
     unusual = texts[values.isna()]
+    if unusual.empty:
+        return values, pd.Series(np.nan, values.index), []
     parts = {}
     for text in unusual.unique():
         parts[text] = number_and_half_width(text)
@@ -384,11 +523,14 @@ def parsed_cells(texts: pd.Series, decimal: str) -> tuple[pd.Series, pd.Series, 
 
 def read_arrays(path: Path) -> Reading:
     """Arrays of NumPy: a vector is a method, of a matrix the longer axis is the tasks."""
+    check_zip("results", path)
     loaded = np.load(path, allow_pickle=False)
     is_single = isinstance(loaded, np.ndarray)
     columns, notes = {}, []
     arrays = {path.stem: loaded} if is_single else dict(loaded)
     for name, values in arrays.items():
+        if not isinstance(values, np.ndarray):  # a member without NumPy's mark
+            raise InputError(f"{path.name}: {shown(name)} is no array of NumPy; leave it out")
         if values.dtype.kind not in "biuf" or values.ndim not in (1, 2) or not values.size:
             raise InputError(
                 f"{path.name}: {name} holds {values.dtype} of shape {values.shape}; a number per "
@@ -409,9 +551,9 @@ def read_arrays(path: Path) -> Reading:
 
 def read_json(path: Path) -> Reading:
     """A list of records; a list of numbers; or lists, or records, by method."""
-    content = json.loads(path.read_text("utf-8-sig"))
+    content = parsed_json(path.read_text("utf-8-sig"))
     if isinstance(content, list):
-        if content and isinstance(content[0], dict):
+        if any(isinstance(entry, (dict, list)) for entry in content):
             return frame_of_records(content, path)
         return typed(pd.DataFrame({"value": content}), path.name)
     if isinstance(content, dict) and content:
@@ -427,6 +569,11 @@ def read_json(path: Path) -> Reading:
     raise InputError(
         f'{path.name}: a list of records, or an object such as {{"method": [numbers]}}, is needed'
     )
+
+
+def parsed_json(text: str) -> object:
+    """The content of JSON, in which each key of an object stands once."""
+    return json.loads(text, object_pairs_hook=unique_keys)
 
 
 def frame_of_dicts(content: dict[str, dict], path: Path) -> Reading:
@@ -452,52 +599,120 @@ def frame_of_dicts(content: dict[str, dict], path: Path) -> Reading:
 def read_json_lines(path: Path) -> Reading:
     """A record per line."""
     lines = path.read_text("utf-8-sig").splitlines()
-    return frame_of_records([json.loads(line) for line in lines if line.strip()], path)
+    return frame_of_records([parsed_json(line) for line in lines if line.strip()], path)
 
 
 def frame_of_records(records: list[dict], path: Path) -> Reading:
     """Records with simple values; those with lists or objects inside are left out and named."""
+    for number, record in enumerate(records, 1):
+        if not isinstance(record, dict):
+            raise InputError(
+                f"{path.name}: record {number} is {shown(record)}; an object such as "
+                '{"method": "ours", "task": 1, "accuracy": 71.2} is needed'
+            )
     if records and logs.are_samples(records):
         return logs.samples_frame(records, path)
     frame = pd.DataFrame.from_records(records)
     is_nested = frame.map(lambda cell: isinstance(cell, (list, dict))).any()
     frame, notes = typed(frame.loc[:, ~is_nested], path.name)
-    if is_nested.any():
-        names = ", ".join(map(str, is_nested.index[is_nested]))
-        notes.append(f"{path.name}: not read, as they hold lists or objects: {names}.")
+    notes += notes_on_nested([*map(str, is_nested.index[is_nested])], path)
     return frame, notes
+
+
+def notes_on_nested(names: Sequence[str], path: Path) -> list[str]:
+    """A note on columns of lists or objects, which are left out; one of accuracies is refused."""
+    accuracies = meanings(names).get("accuracy")
+    if accuracies:
+        raise InputError(
+            f"{path.name}: {accuracies[0]} holds lists or objects; a number per row is needed"
+        )
+    if not names:
+        return []
+    return [f"{path.name}: not read, as they hold lists or objects: {', '.join(names)}."]
 
 
 def read_spreadsheet(path: Path) -> Reading:
-    """The first sheet of a workbook."""
-    import openpyxl  # noqa: F401  its absence is said by `read_table`
+    """The first sheet of a workbook; refused if its cells exceed what may be expanded."""
+    import openpyxl
 
-    sheets = pd.read_excel(path, sheet_name=None)
-    first = next(iter(sheets))
-    frame = sheets[first].dropna(how="all")
-    if frame.empty:
+    check_zip("results", path, expansion=BYTES_OF_XML)
+    book = openpyxl.load_workbook(path, read_only=True)
+    first, *others = book.sheetnames
+    sheet = book[first]
+    sheet.reset_dimensions()  # a file may say a wrong size of its sheet
+    widths = [len(cells) for cells in sheet.iter_rows(values_only=True)]
+    book.close()
+    check_expanded("results", path, BYTES_OF_CELL * len(widths) * max(widths, default=0))
+    frame = pd.read_excel(path, sheet_name=first)
+    has_value = frame.notna().any(axis=1)
+    if not has_value.any():
         raise InputError(f"{path.name}: its first sheet has no rows")
+    # Among numbers alone, an empty row is a task without a value.
+    numbers_only = frame.dtypes.map(is_number_type).all()
+    last = has_value[has_value].index[-1]
+    frame = frame.loc[:last] if numbers_only else frame[has_value]
     frame, notes = typed(frame, path.name)
-    if len(sheets) > 1:
-        notes.append(f"{path.name}: the first of {len(sheets)} sheets, {first}, is read.")
+    if others:
+        notes.append(f"{path.name}: the first of {len(others) + 1} sheets, {first}, is read.")
     return frame, notes
 
 
+def is_number_type(dtype: np.dtype) -> bool:
+    """Whether a column of this type holds numbers."""
+    return dtype.kind in "iuf"
+
+
 def read_parquet(path: Path) -> Reading:
-    """A Parquet file; refused if its unpacked size exceeds the memory."""
+    """A Parquet file; refused if its unpacked size exceeds what may be expanded."""
+    from pyarrow import types
     from pyarrow.parquet import ParquetFile
 
     with ParquetFile(path) as file:
         metadata = file.metadata
+        fields = [*file.schema_arrow]
     groups = [metadata.row_group(number) for number in range(metadata.num_row_groups)]
     # A value that repeats takes next to nothing in the file, and 8 bytes each time in the table.
     cells = metadata.num_rows * metadata.num_columns
-    unpacked = max(8 * cells, sum(group.total_byte_size for group in groups))
+    unpacked = max(BYTES_OF_CELL * cells, sum(group.total_byte_size for group in groups))
     check_expanded("results", path, unpacked)
-    frame = pd.read_parquet(path)
-    if frame.index.names != [None]:
-        frame = frame.reset_index()
-    return typed(frame, path.name)
+    nested = [field.name for field in fields if types.is_nested(field.type)]
+    simple = [field for field in fields if not types.is_nested(field.type)]
+    check_texts(path, [field.name for field in simple if holds_text(field.type)])
+    frame = pd.read_parquet(path, columns=[field.name for field in simple])
+    frame = frame.reset_index(drop=frame.index.names == [None])
+    frame, notes = typed(frame, path.name)
+    notes += notes_on_nested(nested, path)
+    return frame, notes
+
+
+def holds_text(kind: pa.DataType) -> bool:
+    """Whether values of a type of Arrow are texts or bytes."""
+    from pyarrow import types
+
+    kind = kind.value_type if types.is_dictionary(kind) else kind
+    return any(
+        is_kind(kind)
+        for is_kind in (
+            types.is_string,
+            types.is_large_string,
+            types.is_binary,
+            types.is_large_binary,
+        )
+    )
+
+
+def check_texts(path: Path, columns: Sequence[str]) -> None:
+    """`check_expanded` for texts, of which a file holds each once, however often it comes."""
+    from pyarrow import compute
+    from pyarrow.parquet import ParquetFile
+
+    size = 0
+    with ParquetFile(path, read_dictionary=columns) as file:
+        for batch in file.iter_batches(columns=columns) if columns else ():
+            for column in batch.columns:
+                lengths = compute.binary_length(column.dictionary)
+                size += compute.sum(lengths.take(column.indices)).as_py() or 0
+            check_expanded("results", path, size)
 
 
 READERS = {

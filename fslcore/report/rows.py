@@ -38,6 +38,7 @@ HALF_WIDTH = " ±"  # at the end of the name of a column of half-widths (`fslcor
 def rows_of(table: Table, options: Options, notes: list[str]) -> pd.DataFrame:
     """One file as rows with ``accuracy``, and ``method`` where the file names it.
 
+    A row without a value stays, with NaN: where rows name no task, the place of a row is its task.
     ``notes`` gets a sentence for each choice.
     """
     if table.frame.empty and len(table.frame.columns):
@@ -56,8 +57,11 @@ def rows_of(table: Table, options: Options, notes: list[str]) -> pd.DataFrame:
         rows[key] = pd.to_numeric(digits).astype("Int64")
     if "method" in rows:
         rows["method"] = rows["method"].map(lambda name: visible(str(name).strip()))
-        if rows["method"].eq("").any():
+        is_nameless = rows["method"].eq("")
+        if (is_nameless & rows["accuracy"].notna()).any():
             raise InputError(f"{table.name} has a row without a method; name it, or leave it out")
+        has_values = rows["accuracy"].notna().groupby(rows["method"]).transform("any")
+        rows = rows[has_values & ~is_nameless]
     return rows
 
 
@@ -215,7 +219,8 @@ class FileRows:
             if "method" in rows:
                 names += " " + rows["method"].astype(str)
             rows["method"] = names
-        return self.without_empty(rows)
+        self.note_empty(rows)
+        return rows
 
     def melted_rows(self) -> pd.DataFrame:
         """Rows of a table with a column of values per method, or a row per method."""
@@ -224,22 +229,22 @@ class FileRows:
         columns = self.value_columns(keys)
         keyed = frame[keys].rename(columns=meanings)
         if not ROW_KEYS & {*meanings.values()}:
-            keyed["task"] = np.arange(len(frame))
-        parts = []
-        for name in columns:
-            part = keyed.assign(column=str(name), accuracy=frame[name])
-            if f"{name}{HALF_WIDTH}" in frame:
-                part["half_width"] = frame[f"{name}{HALF_WIDTH}"]
-            parts.append(part)
-        rows = self.without_empty(pd.concat(parts, ignore_index=True))
+            keyed["task"] = frame.index.to_numpy()  # of a text the place, empty lines included
+        rows = keyed.take(np.tile(np.arange(len(frame)), len(columns))).reset_index(drop=True)
+        rows["column"] = np.repeat(np.array([*map(str, columns)], dtype=object), len(frame))
+        rows["accuracy"] = np.concatenate([frame[name].to_numpy(float) for name in columns])
+        half_widths = [f"{name}{HALF_WIDTH}" for name in columns]
+        if not frame.columns.intersection(half_widths).empty:
+            of_columns = frame.reindex(columns=half_widths)
+            rows["half_width"] = of_columns.to_numpy(float).ravel(order="F")
+        self.note_empty(rows)
         return self.named_by_column(rows, columns)
 
-    def without_empty(self, rows: pd.DataFrame) -> pd.DataFrame:
-        """Rows that have a value; how many have none is noted."""
-        empty = rows["accuracy"].isna()
-        if empty.any():
-            self.note(f"{int(empty.sum())} empty values are left out.")
-        return rows[~empty].copy()
+    def note_empty(self, rows: pd.DataFrame) -> None:
+        """Say how many rows have no value."""
+        empty = int(rows["accuracy"].isna().sum())
+        if empty:
+            self.note(f"{empty} empty values are left out.")
 
     def note_unread(self, names: Iterable[object]) -> None:
         """Say which columns are not read."""
@@ -345,8 +350,12 @@ class FileRows:
         return rows.assign(method=column)
 
     def scaled(self, rows: pd.DataFrame) -> pd.Series:
-        """Values in percent, or as written where lower is better; half-widths in ``rows`` too."""
-        values, options = rows["accuracy"].astype(float), self.options
+        """Values in percent, or as written where lower is better; half-widths in ``rows`` too.
+
+        Empty values stay NaN.
+        """
+        all_values, options = rows["accuracy"].astype(float), self.options
+        values = all_values.dropna()
         if values.empty:
             raise InputError(f"{self.file} has no number in its columns of values")
         if not np.isfinite(values).all():
@@ -354,7 +363,7 @@ class FileRows:
                 f"{self.file} has an infinite value; finite numbers are needed, or nan"
             )
         if options.lower_is_better:
-            return values
+            return all_values
         full_score = options.out_of or (1.0 if values.max() <= 1 else PERCENT)
         if values.min() < 0 or values.max() > full_score:
             outside = values.min() if values.min() < 0 else values.max()
@@ -375,7 +384,7 @@ class FileRows:
                 "whole numbers are read as percent; if they count right answers, say --out-of N. "
                 "Sizes in points change, tests do not."
             )
-        return values * (PERCENT / full_score)
+        return all_values * (PERCENT / full_score)
 
 
 def is_half_width(name: object) -> bool:

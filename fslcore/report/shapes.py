@@ -87,7 +87,7 @@ def measurements(tables: Sequence[Table], options: Options) -> Measurements:
     rows = joined(parts, tables, notes)
     rows = without_summaries(rows, options, notes)
     check_names(rows, tables, options)
-    rows = with_units(rows, notes)
+    rows = with_units(rows, options, notes)
     rows = with_items_of_one_class(rows, notes)
     shape = shape_of(rows, options, notes)
     percent = not options.lower_is_better
@@ -172,31 +172,30 @@ def check_names(rows: pd.DataFrame, tables: Sequence[Table], options: Options) -
     refuse(problems)
 
 
-def with_units(rows: pd.DataFrame, notes: list[str]) -> pd.DataFrame:
-    """Rows with the key of their unit, and no row twice.
+def with_units(rows: pd.DataFrame, options: Options, notes: list[str]) -> pd.DataFrame:
+    """Rows that have a value, with the key of their unit, and no row twice.
 
     Raises
     ------
     InputError
-        Rows with the same keys.
+        Rows with the same keys; ``common`` where rows name no task and methods have different
+        numbers of rows.
     """
     keys = ["method", *PLACE_KEYS, "seed", "run", "support", *UNIT_KEYS]
     keys = [key for key in keys if key in rows]
     parts = {"class": "accuracies of the classes", "item": "answers to the items"}
     parts_of_task = [key for key in parts if key in keys]
+    has_value = rows["accuracy"].notna()
+    repeated = rows[has_value].duplicated(keys, keep=False)
+    if repeated.any() and not {*UNIT_KEYS} & {*keys}:
+        # Rows without a value have their place too: only then is row k the same task in all files.
+        numbered = numbered_rows(rows, keys, options, notes)
+        return numbered[has_value].copy()
+    rows = rows[has_value].copy()
     if "task" in keys and parts_of_task and "support" not in keys:
         notes += [f"The {parts[key]} of a task are averaged." for key in parts_of_task]
         return averaged(rows, [key for key in keys if key not in parts])
-    repeated = rows.duplicated(keys, keep=False)
     if not repeated.any():
-        return rows
-    rows = rows.copy()
-    if not {*UNIT_KEYS} & {*keys}:
-        rows["task"] = rows.groupby(keys, sort=False).cumcount()
-        notes.append(
-            "Rows name no task: row k of each method is read as task k. If they are different "
-            "tasks, the tests still hold."
-        )
         return rows
     if "support" not in keys and rows["accuracy"].isin([0.0, PERCENT]).all():
         unit = next(key for key in UNIT_KEYS if key in keys)
@@ -228,6 +227,34 @@ def with_items_of_one_class(rows: pd.DataFrame, notes: list[str]) -> pd.DataFram
         return rows.drop(columns="class")
     notes.append("Items are numbered within classes: class and number name an item.")
     return rows.assign(item=rows["class"].astype(str) + " " + rows["item"].astype(str))
+
+
+def numbered_rows(
+    rows: pd.DataFrame, keys: Sequence[str], options: Options, notes: list[str]
+) -> pd.DataFrame:
+    """Rows with their place as ``task``; a method with fewer rows than others has its own tasks."""
+    rows = rows.assign(task=rows.groupby([*keys], sort=False, dropna=False).cumcount())
+    notes.append(
+        "Rows name no task: row k of each method is read as task k. If they are different "
+        "tasks, the tests still hold."
+    )
+    count = rows.groupby([*keys], dropna=False)["task"].transform("size")
+    place = [rows[key] for key in keys if key != "method"] or [np.zeros(len(rows))]
+    most = count.groupby(place, dropna=False).transform("max")
+    is_shorter = count < most
+    if not is_shorter.any():
+        return rows
+    first = is_shorter.idxmax()
+    problem = (
+        f"{rows['method'][first]} has {count[first]:,} rows, another method {most[first]:,}, and "
+        "rows name no task: which tasks are the same is unknown; number them in a column task, or "
+        "write nan where a value is missing"
+    )
+    if options.common:
+        raise InputError(f"--common: {problem}")
+    notes.append(f"{problem}.")
+    own_numbers = (rows["method"].factorize()[0] + 1) * count.max() + rows["task"]
+    return rows.assign(task=rows["task"].mask(is_shorter, own_numbers))
 
 
 def averaged(rows: pd.DataFrame, keys: Sequence[str]) -> pd.DataFrame:

@@ -236,6 +236,8 @@ REFUSED = {  # what the command refuses in the same words
     "losses": "task,val_loss,time\n1,2.5,17\n2,2.4,18\n",
     "beyond 100": WIDE.replace("0.7,", "100.5,"),
     "one mean each": "method,accuracy\na,70.5\nb,71.5\n",
+    "a comment between values": "70.5\n71.5\n# failed\n72.5\n",
+    "rows like comments": "method,task,accuracy\n#1,1,.5\n#1,2,.6\na,1,.6\na,2,.7\n",
 }
 
 

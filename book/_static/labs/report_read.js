@@ -30,6 +30,7 @@
 
   const shellWord = name => (/^[\w@%+=:,./-]+$/.test(name) ? name : `'${name.replace(/'/g, "'\"'\"'")}'`);
   const stemOf = name => name.replace(/(.)\.[^.]*$/, "$1");
+  const thousands = count => String(count).replace(/\B(?=(\d{3})+$)/g, ",");
   const isNumeric = values => typeof values[0] === "number";
   const isNumbering = values => isNumeric(values) && Float64Array.from(values).sort().every((value, i, sorted) => value === sorted[0] + i);
 
@@ -70,7 +71,7 @@
 
   /** The cells of a line, without the blanks around them. */
   function splitLine(line, kind) {
-    if (kind === "one") return [line.trim()];
+    if (kind === "one") return [line.trim().replace(/^"+|"+$/g, "")];
     if (kind === "blanks") return line.replace(AROUND_PLUS_MINUS, "$1").trim().split(/\s+/);
     if (kind === "bar") line = line.trim().replace(/^\|+|\|+$/g, "");
     const separator = SEPARATORS[kind];
@@ -88,8 +89,8 @@
       const found = new Set(widths(kind));
       if (found.size === 1 && !found.has(1)) return kind;
     }
-    const isNumber = line => CELL.test(cleaned(line)), isOneName = isNumber(lines[0]) || !/[\t;,]/.test(lines[0]);
-    if (lines.length > 1 && (lines[0].trim() === "label" || (isOneName && lines.slice(1, 6).every(isNumber)))) return "one";
+    const isOneName = isNumber(lines[0]) || !/[\t;,]/.test(lines[0]);
+    if (lines.length > 1 && (lines[0].trim() === "label" || (isOneName && lines.slice(1).some(isNumber) && lines.slice(1, 6).every(isValue)))) return "one";
     // One row may be damaged: then most lines still agree.
     const half = sample.length / 2, isUsual = (width, _, all) => width > 1 && all.filter(other => other === width).length > half;
     return ["tab", "semicolon", "comma"].find(kind => widths(kind).some(isUsual));
@@ -97,6 +98,8 @@
 
   const withoutMarkup = text => text.replace(MARKUP, (_, ...groups) => groups.slice(0, 3).find(part => part !== undefined)).trim();
   const cleaned = text => withoutMarkup(text.replaceAll("−", "-").trim());
+  const isNumber = text => CELL.test(cleaned(text));
+  const isValue = text => isNumber(text) || (text.trim() !== "" && EMPTY_CELLS.has(text.trim().replace(/^"+|"+$/g, "").toLowerCase()));
   const plainNumber = text => (NUMBER.test(text) ? Number(text) : /^[+-]?inf(inity)?$/i.test(text) ? Infinity : NaN);
   const commaNumber = text => (text === undefined ? NaN : plainNumber(text.replace(",", ".")));
 
@@ -147,18 +150,18 @@
   function tableOf({ name, bytes }, notes) {
     if (!ENDINGS.some(ending => name.toLowerCase().endsWith(ending))) throw new Refusal(`${name}: ${ENDINGS.join(", ")} are read on this page`);
     if (bytes.length > MOST_BYTES) throw new Refusal(`${name} has over 20 MB, and this page reads no more`);
-    let lines = decoded(bytes, name, notes).split(LINE_END).filter(line => line.trim());
-    const comments = lines.filter(line => /^\s*(#|\/\/)/.test(line)).length;
-    if (comments && comments < lines.length) {
-      notes.push(`Lines that begin with # are left out of ${name}: ${comments}.`);
-      lines = lines.filter(line => !/^\s*(#|\/\/)/.test(line));
-    }
-    lines = lines.filter(line => !/^[\s|:+-]*-[\s|:+-]*$/.test(line));
-    if (!lines.length) throw new Refusal(`${name} has no rows`);
-    const kind = separatorOf(lines);
+    const text = decoded(bytes, name, notes);
+    let read = linesOf(text, name, isRule), kind = separatorOf(read.rows);
     if (!kind) throw new Refusal(`${name} is no table: its lines do not have equally many cells`);
+    if (kind === "one" || read.rows.every(line => splitLine(line, kind).length === 1)) {
+      kind = "one";
+      read = linesOf(text, name, isRuleOfValues);
+    }
+    const lines = kind === "one" ? valuesInPlace(read, name, notes) : read.rows;
+    if (kind !== "one") checkComments(read.inside, splitLine(lines[0], kind).length, kind, name);
+    if (read.comments) notes.push(`Lines that begin with # are left out of ${name}: ${read.comments}.`);
     const first = splitLine(lines[0], kind);
-    const headless = first.every(cell => CELL.test(cleaned(cell)));
+    const headless = first.every(isValue);
     if (headless && kind === "comma" && first.length === 2) {
       throw new Refusal(`${name}: ${lines[0]} may be two numbers, or one with a decimal comma; say --separator comma or --separator semicolon --decimal ,`);
     }
@@ -174,6 +177,59 @@
     }
     if (!rows.length) throw new Refusal(`${name} has no rows`);
     return { name, headless, columns: typedColumns(names, rows, name, notes) };
+  }
+
+  const isComment = line => /^\s*(#|\/\/)/.test(line);
+
+  /** Whether a line of several cells separates rows; dashes for missing values do not. */
+  const isRule = (line, rows) => /^[\s|:+-]*-[\s|:+-]*$/.test(line) && (/---|\+/.test(line) || (rows.length === 1 && line.includes("|")));
+
+  /** Whether a line of one cell separates the name from its values. */
+  const isRuleOfValues = (line, rows) => rows.length === 1 && !isValue(rows[0]) && /^\s*-{3,}\s*$/.test(line);
+
+  /** The lines of a text that are rows, their places (an empty line between rows has one too), and its comments. */
+  function linesOf(text, file, isRule) {
+    let lines = text.split(LINE_END);
+    if (lines.at(-1) === "") lines.pop();
+    const isBlank = line => !line.trim();
+    if (lines.length > 2 && lines.every((line, i) => isBlank(line) === (i % 2 === 1))) lines = lines.filter(line => !isBlank(line)); // each ends twice
+    const hasOther = lines.some(line => !isBlank(line) && !isComment(line));
+    const rows = [], places = [], comments = [], inside = [];
+    let place = 0, seen = 0;
+    for (const line of lines) {
+      if (isBlank(line)) place += rows.length ? 1 : 0;
+      else if (hasOther && isComment(line)) comments.push(line);
+      else if (!isRule(line, rows)) {
+        if (rows.length) inside.push(...comments.slice(seen));
+        seen = comments.length;
+        rows.push(line);
+        places.push(place++);
+      }
+    }
+    if (!rows.length) throw new Refusal(`${file} has no rows`);
+    return { rows, places, comments: comments.length, inside };
+  }
+
+  /** The lines of a file with one value per line, where an empty line is a missing value. */
+  function valuesInPlace({ rows, places, inside }, file, notes) {
+    if (inside.length) {
+      throw new Refusal(`${file}: ${inside[0].slice(0, 80)} is a comment between the values; write nan there if a value is missing, or remove the line`);
+    }
+    const lines = Array(places.at(-1) + 1).fill(""), empty = lines.length - rows.length;
+    rows.forEach((row, i) => (lines[places[i]] = row));
+    if (empty) notes.push(`${file}: ${empty} empty lines are read as tasks without a value.`);
+    return lines;
+  }
+
+  /** Refuses comments between rows that look like rows of a method. */
+  function checkComments(comments, width, kind, file) {
+    const alike = comments.filter(line => {
+      const cells = splitLine(line, kind);
+      return cells.length === width && cells.slice(1).some(isNumber);
+    });
+    if (!alike.length) return;
+    throw new Refusal(`${file}: ${alike.length} lines between its rows, such as ${alike[0].slice(0, 80)}, begin with a sign of a comment and have as many `
+      + "cells as the rows; remove them if they are comments, and else write the method without that sign");
   }
 
   function namedColumns(cells, headless, file) {
@@ -249,7 +305,7 @@
     for (const name of measured) {
       const halfWidths = columns.get(`${name} ±`);
       columns.get(name).forEach((accuracy, i) => {
-        if (Number.isNaN(accuracy)) return empty++;
+        if (Number.isNaN(accuracy)) empty++;
         const row = isNumbered ? { task: i } : {};
         for (const [key, meaning] of names) if (meaning !== "half_width" || isLong) row[meaning] = columns.get(key)[i];
         if (halfWidths) row.half_width = halfWidths[i];
@@ -257,13 +313,15 @@
         Object.assign(row, described(name), { accuracy });
         for (const key of ["ways", "shots", "queries"]) if (key in row) row[key] = Number((String(row[key]).match(/\d+/) || [NaN])[0]);
         row.method = String(row.method ?? stemOf(file)).trim();
+        if (!row.method && Number.isNaN(accuracy)) return;
         if (!row.method) throw new Refusal(`${file} has a row without a method; name it, or leave it out`);
         rows.push(row);
       });
     }
     if (empty) notes.splice(countOfNotes, 0, `${file}: ${empty} empty values are left out.`);
     scale(rows, file, notes);
-    return rows;
+    const withValues = new Set(rows.filter(row => !Number.isNaN(row.accuracy)).map(row => row.method));
+    return rows.filter(row => withValues.has(row.method));
   }
 
   /** Refuses a curve of training, whose rows are epochs; notes that steps may be. */
@@ -348,8 +406,9 @@
 
   /** Puts accuracies in percent. */
   function scale(rows, file, notes) {
-    if (!rows.length) throw new Refusal(`${file} has no number in its columns of values`);
-    const values = rows.map(row => row.accuracy), low = values.reduce((a, b) => Math.min(a, b)), high = values.reduce((a, b) => Math.max(a, b));
+    const values = rows.map(row => row.accuracy).filter(value => !Number.isNaN(value));
+    if (!values.length) throw new Refusal(`${file} has no number in its columns of values`);
+    const low = values.reduce((a, b) => Math.min(a, b)), high = values.reduce((a, b) => Math.max(a, b));
     if (Math.max(-low, high) === Infinity) throw new Refusal(`${file} has an infinite value; finite numbers are needed, or nan`);
     const most = high <= 1 ? 1 : 100;
     if (low < 0 || high > most) {
@@ -381,17 +440,33 @@
     return rows;
   }
 
-  /** Rows with the key of their unit: where they have none, row k of each method is task k. */
-  function withUnits(rows, notes) {
+  /** Rows with a value and the key of their unit: where they have none, row k of each method is task k. */
+  function withUnits(allRows, notes) {
+    const rows = allRows.filter(row => !Number.isNaN(row.accuracy));
     const names = ["method", ...PLACE_KEYS, "seed", "run", "support", ...UNIT_KEYS].filter(key => key in rows[0]);
     if (names.includes("class") && names.includes("task")) throw notComputed("accuracies per class of a task");
     if (names.includes("item") && names.includes("task")) throw notComputed("answers per item of a task");
-    const groups = grouped(rows, names);
-    if (groups.length === rows.length) return rows;
+    if (grouped(rows, names).length === rows.length) return rows;
     if (UNIT_KEYS.some(key => names.includes(key))) throw notComputed("training runs on tasks");
-    groups.forEach(group => group.forEach((row, i) => (row.task = i)));
-    notes.push("Rows name no task: row k of each method is read as task k. If they are different tasks, the tests still hold.");
+    numberRows(allRows, names, notes);
     return rows;
+  }
+
+  /** Gives rows their place as task, rows without a value too; a method with fewer rows than others has its own tasks. */
+  function numberRows(rows, names, notes) {
+    const groups = grouped(rows, names), place = names.filter(key => key !== "method"), longest = Math.max(...groups.map(group => group.length));
+    const methods = distinct(rows, "method");
+    notes.push("Rows name no task: row k of each method is read as task k. If they are different tasks, the tests still hold.");
+    let isSaid = false;
+    groups.forEach(group => {
+      const others = groups.filter(other => place.every(key => other[0][key] === group[0][key])), most = Math.max(...others.map(other => other.length));
+      const first = group.length < most ? (methods.indexOf(group[0].method) + 1) * longest : 0;
+      group.forEach((row, i) => (row.task = first + i));
+      if (!first || isSaid) return;
+      isSaid = true;
+      notes.push(`${group[0].method} has ${thousands(group.length)} rows, another method ${thousands(most)}, and rows name no task: which tasks are the same `
+        + "is unknown; number them in a column task, or write nan where a value is missing.");
+    });
   }
 
   /** Refuses values of a method, under one seed, that are one block of values again and again. */

@@ -1,0 +1,179 @@
+"""Damaged and hostile results files: refused in one line, or read; and never expanded without a limit."""
+
+import json
+import random
+import zipfile
+
+import numpy as np
+import pandas as pd
+import pytest
+from refusal import refuses
+
+from fslcore.errors import InputError
+from fslcore.report import Results
+
+RNG = np.random.default_rng(0)
+WIDE = pd.DataFrame({name: RNG.normal(65, 8, 20).round(2) for name in ("ours", "b")})
+LONG = WIDE.assign(task=range(20)).melt("task", var_name="method", value_name="accuracy")
+WRITERS = {
+    ".npz": lambda path: np.savez_compressed(path, **WIDE),
+    ".npy": lambda path: np.save(path, WIDE.to_numpy()),
+    ".parquet": LONG.to_parquet,
+    ".json": lambda path: LONG.to_json(path, orient="records"),
+    ".jsonl": lambda path: LONG.to_json(path, orient="records", lines=True),
+    ".csv": lambda path: LONG.to_csv(path, index=False),
+    ".txt": lambda path: path.write_text("\n".join(map(str, WIDE["ours"]))),
+    ".xlsx": lambda path: LONG.to_excel(path, index=False),
+}
+
+
+@pytest.mark.parametrize(
+    "name, text",
+    [
+        ("r.jsonl", "1\n2\n"),
+        ("r.json", '[{"accuracy": 1}, 2, 3]'),
+        ("r.json", "[1, {}, 3]"),
+        ("r.json", "[[1, 2], [3, 4]]"),
+    ],
+)
+def test_records_that_are_no_objects_are_refused(tmp_path, name, text):
+    path = tmp_path / name
+    path.write_text(text)
+    with refuses("an object such as"):
+        Results.read(path)
+
+
+def test_a_member_of_an_archive_that_is_no_array_is_refused(tmp_path):
+    path = tmp_path / "r.npz"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("readme.txt", "x")
+    with refuses("readme.txt is no array of NumPy"):
+        Results.read(path)
+
+
+def damaged(raw, draw):
+    """A file with flipped bits, or cut, or with a part lost or added."""
+    content = bytearray(raw)
+    place, other = sorted(draw.choices(range(len(content)), k=2))
+    kind = draw.choice(["flip", "flip", "cut", "lost", "added"])
+    if kind == "flip":
+        for _ in range(draw.choice([1, 2, 8])):
+            content[draw.randrange(len(content))] ^= 1 << draw.randrange(8)
+    elif kind == "cut":
+        del content[place:]
+    elif kind == "lost":
+        del content[place:other]
+    else:
+        content[place:place] = draw.randbytes(9)
+    return bytes(content)
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("ending", WRITERS)
+def test_a_damaged_file_is_refused_in_one_line_or_read(tmp_path, ending):
+    if ending == ".xlsx":
+        pytest.importorskip("openpyxl")
+    draw = random.Random(1)
+    path = tmp_path / f"r{ending}"
+    WRITERS[ending](path)
+    raw = path.read_bytes()
+    refused = 0
+    for _ in range(100):
+        path.write_bytes(damaged(raw, draw))
+        try:
+            Results.read(path)
+        except InputError as error:
+            refused += 1
+            assert "\n" not in str(error)
+    assert refused > 10
+
+
+VALUES = [None, True, "x", "", float("nan"), 1e400, -1, "71,5", 10**400, "\ud800", 0.5, 2]
+KEYS = "ours b accuracy task method seed dataset doc_id resps filter task_name scores class".split()
+
+
+def any_json(draw, depth=0):
+    """A value of JSON of any form, with keys that readers know."""
+    kind = draw.choice(["value", "list", "object"]) if depth < 3 else "value"
+    if kind == "value":
+        return draw.choice(VALUES)
+    if kind == "list":
+        return [any_json(draw, depth + 1) for _ in range(draw.randint(0, 4))]
+    return {draw.choice(KEYS): any_json(draw, depth + 1) for _ in range(draw.randint(0, 5))}
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", ["r.json", "r.jsonl"])
+def test_json_of_any_form_is_refused_in_one_line_or_read(tmp_path, name):
+    draw = random.Random(2)
+    path = tmp_path / name
+    for _ in range(300):
+        lines = [json.dumps(any_json(draw)) for _ in range(3 if name == "r.jsonl" else 1)]
+        path.write_text("\n".join(lines))
+        try:
+            Results.read(path)
+        except InputError as error:
+            assert "\n" not in str(error)
+
+
+# Sizes are checked before a file is expanded ------------------------------------------------------
+
+
+def test_arrays_that_expand_too_far_are_refused(tmp_path, monkeypatch):
+    path = tmp_path / "r.npz"
+    np.savez_compressed(path, ours=np.zeros(3 * 10**6))
+    assert path.stat().st_size < 40_000
+    monkeypatch.setenv("FSLCORE_EXPANDED", "0.02")
+    monkeypatch.setattr(np, "load", None)  # not reached
+    with refuses("would expand"):
+        Results.read(path)
+
+
+@pytest.mark.parametrize("is_dictionary", [True, False])
+def test_texts_that_expand_too_far_are_refused(tmp_path, monkeypatch, is_dictionary):
+    pa = pytest.importorskip("pyarrow")
+    from pyarrow import parquet
+
+    path = tmp_path / "r.parquet"
+    methods = pa.DictionaryArray.from_arrays(
+        pa.array([0, 1] * 500, pa.int32()), ["a" * 10**5, "b" * 10**5]
+    )
+    methods = methods if is_dictionary else methods.cast(pa.string())
+    table = {"method": methods, "task": [*range(1000)], "accuracy": [0.5] * 1000}
+    parquet.write_table(pa.table(table), path)
+    assert path.stat().st_size < 300_000
+    monkeypatch.setenv("FSLCORE_EXPANDED", "0.05")
+    monkeypatch.setattr(pd, "read_parquet", None)  # not reached
+    with refuses("would expand"):
+        Results.read(path)
+
+
+def test_a_spreadsheet_that_expands_too_far_is_refused(tmp_path, monkeypatch):
+    openpyxl = pytest.importorskip("openpyxl")
+    path = tmp_path / "r.xlsx"
+    book = openpyxl.Workbook()
+    book.active["XFD1048576"] = 1
+    book.save(path)
+    monkeypatch.setattr(pd, "read_excel", None)  # not reached
+    with refuses("would expand"):
+        Results.read(path)
+    pd.DataFrame({"ours": [7] * 20_000}).to_excel(path, index=False)
+    monkeypatch.setenv("FSLCORE_EXPANDED", "0.001")
+    monkeypatch.setattr(openpyxl, "load_workbook", None)  # not reached
+    with refuses("would expand"):
+        Results.read(path)
+
+
+def test_an_empty_row_of_a_sheet_keeps_its_place(tmp_path):
+    pytest.importorskip("openpyxl")
+    paths = [tmp_path / f"{name}.xlsx" for name in ("ours", "b")]
+    for path in paths:
+        values = WIDE[path.stem].copy()
+        if path.stem == "ours":
+            values[4] = np.nan
+        values.to_frame("accuracy").to_excel(path, index=False)
+    pair = Results.read(paths, common=True).pairs.iloc[0]
+    expected = abs((WIDE["ours"] - WIDE["b"]).drop(4).mean())
+    assert pair["difference"] == pytest.approx(expected)

@@ -644,6 +644,19 @@ def test_only_pages_with_formulas_load_mathjax():
         assert weight.without_mathjax(page + formula) == page + formula
 
 
+def test_a_request_for_an_answer_is_not_shown_as_a_result(tmp_path):
+    def cell(source):
+        output = {"output_type": "stream", "name": "stdout", "text": "Replace ... by the mean."}
+        return {"cell_type": "code", "metadata": {}, "source": source, "outputs": [output]}
+
+    cells = [cell('print(course.check("primer", ...))'), cell("print(answer)")]
+    source, target = tmp_path / "primer.ipynb", tmp_path / "shown.ipynb"
+    source.write_text(json.dumps({"metadata": {}, "cells": cells}), "utf-8")
+    assemble.clean_notebook(source, target)
+    shown = json.loads(target.read_text("utf-8"))["cells"]
+    assert [len(cell["outputs"]) for cell in shown] == [0, 1]
+
+
 # ---------------------------------------------------------------- tables and length
 
 MOST_OPEN, MOST_WORDS = 6, 2000

@@ -27,10 +27,11 @@ def lines(results: Results) -> list[str]:
     shown = sentences[: words.MOST_LINES]
     if len(sentences) > words.MOST_LINES:
         shown.append(f"… and {len(sentences) - words.MOST_LINES} more verdicts, on the page.")
-    shown += words.new_sample_notes(results)
     shown += results.applies
     shown += words.readings_with_options(results)
     shown += results.cautions[:MOST_CAUTIONS]
+    if (words.chosen_pairs(results)["new_units"] > 0).any():  # a sentence gives such a number
+        shown += words.new_sample_notes(results)
     shown += ["", *mean_plot(results)]
     if len(results.pairs):
         shown += ["", *difference_plot(results)]
@@ -68,6 +69,10 @@ def difference_plot(results: Results) -> list[str]:
         table["effect size"] = [words.effect_text(row) for row in shown.itertuples()]
     unit = "points" if results.percent else ""
     shown = shown.assign(label=words.pair_names(shown), middle=shown["difference"])
+    if shown["label"].map(len).max() > LABEL:  # then the first name stands above
+        first = shown["a"] + f" {words.MINUS} …"
+        shown["label"] = f"{words.MINUS} " + shown["b"]
+        shown["place"] = [", ".join(filter(None, row)) for row in zip(shown["place"], first)]
     plot = plot_lines(shown, table, digits=digits, unit=unit, zero=True)
     return plot + left_out(len(pairs), "differences")
 

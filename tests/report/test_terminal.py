@@ -64,6 +64,26 @@ def test_an_interval_of_a_difference_is_beside_0_exactly_where_it_excludes_it():
         assert f"d_z = {pair['effect_size']:.2f}" in line
 
 
+def test_long_names_of_a_pair_stay_apart():
+    names = [f"a network with a long name {i}" for i in range(4)]
+    plot = plot_of(Results.from_frame(named_rows(4, names=names)))
+    assert "a network with a long name 3 − …" in plot
+    assert sum(line.startswith("− a network") for line in plot) == 3
+    assert max(map(len, plot)) <= terminal.WIDTH
+
+
+def test_a_note_on_new_tasks_comes_with_a_sentence_that_asks_for_them():
+    rng = np.random.default_rng(0)
+    table = named_rows(3)
+    table["third"] = table["ours"] - 20 + rng.normal(0, 1, 60)
+    table["base"] = table["ours"] - 20 + rng.normal(0, 1, 60)
+    results = Results.from_frame(table)
+    noted = [line for line in results.lines() if "are a new study" in line]
+    assert (results.pairs["new_units"] > 0).any() and not noted
+    open_pair = Results.from_frame(table[["base", "third"]]).lines()
+    assert any("are a new study" in line for line in open_pair)
+
+
 def test_a_terminal_without_these_signs_gets_ascii():
     for line in Results.from_frame(named_rows()).lines():
         plain = output.encodable(line, "ascii")

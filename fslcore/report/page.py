@@ -5,6 +5,8 @@ from __future__ import annotations
 import base64
 import io
 import re
+import unicodedata
+from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,7 +15,7 @@ import pandas as pd
 
 from .. import __version__
 from ..errors import visible
-from ..paths import replace_file
+from ..paths import check_output, replace_file
 from . import figure, words
 
 if TYPE_CHECKING:
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
 MOST_ROWS = 200  # of a table on the page
 ENDINGS = ("pdf", "png", "svg")
 PNG_COLORS = 64
+LONGEST_STEM = 60  # characters of a file's name, of at most 4 bytes each
 LATEX_SIGNS = {"±": r"$\pm$", "−": "$-$", "∞": r"$\infty$", "<": "$<$"}
 
 
@@ -39,6 +42,7 @@ def template() -> Template:
 
 def write(results: Results, path: Path, title: str) -> None:
     """Write the page."""
+    check_output(path, inputs=results.files)
     text = html(results, visible(title))
     replace_file(path, lambda part: part.write_text(text, "utf-8"))
 
@@ -129,22 +133,44 @@ def write_tables(results: Results, folder: Path) -> list[Path]:
         "pairs": words.pair_table(results),
         **results.frames,
     }
-    texts = {}
-    for name, table in tables.items():
-        if len(table):
-            stem = name.replace(" ", "-")
-            texts[folder / f"{stem}.tex"] = latex(table)
-            texts[folder / f"{stem}.md"] = markdown(table)
-    texts[folder / "sentence.md"] = words.paper_sentence(results) + "\n"
+    shown_tables = {name: table for name, table in tables.items() if len(table)}
+    texts = {folder / "sentence.md": words.paper_sentence(results) + "\n"}
+    for stem, table in zip(file_stems(shown_tables), shown_tables.values(), strict=True):
+        texts[folder / f"{stem}.tex"] = latex(table)
+        texts[folder / f"{stem}.md"] = markdown(table)
+    for path in texts:
+        check_output(path, inputs=results.files, name="tables")
     for path, text in texts.items():
         replace_file(path, lambda part, text=text: part.write_text(text, "utf-8"))
     return list(texts)
+
+
+def file_stems(titles: Iterable[str]) -> list[str]:
+    """Names of files for tables, in letters, digits and a few signs; no two are the same.
+
+    A title may hold the name of a data set from a file, which is never a part of a path.
+    """
+    stems = []
+    taken = {"sentence"}
+    for title in titles:
+        letters = unicodedata.normalize("NFC", title)
+        stem = re.sub(r"[^\w.,-]+", "-", letters)[:LONGEST_STEM].strip("-.,") or "table"
+        number = 1
+        unique = stem
+        while unique.casefold() in taken:
+            number += 1
+            unique = f"{stem}-{number}"
+        taken.add(unique.casefold())
+        stems.append(unique)
+    return stems
 
 
 def write_figures(results: Results, folder: Path) -> list[Path]:
     """`Results.write_figures`."""
     picture = figure.draw(results)
     paths = [folder / f"report.{ending}" for ending in ENDINGS]
+    for path in paths:
+        check_output(path, inputs=results.files, name="figures")
     for path in paths:
         raw = image_bytes(picture, path.suffix[1:])
         replace_file(path, lambda part, raw=raw: part.write_bytes(raw))

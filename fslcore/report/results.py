@@ -185,11 +185,23 @@ class Results:
         page.write(self, Path(path), title)
 
     def write_tables(self, folder: str | Path) -> list[Path]:
-        """Write the tables of methods and pairs as LaTeX and Markdown; returns the paths."""
+        """Write the tables of methods and pairs as LaTeX and Markdown; returns the paths.
+
+        Raises
+        ------
+        InputError
+            One of the files was read for these results; none is written.
+        """
         return page.write_tables(self, Path(folder))
 
     def write_figures(self, folder: str | Path) -> list[Path]:
-        """Write the figure as report.pdf, .png and .svg; returns the paths."""
+        """Write the figure as report.pdf, .png and .svg; returns the paths.
+
+        Raises
+        ------
+        InputError
+            One of the files was read for these results; none is written.
+        """
         return page.write_figures(self, Path(folder))
 
     def _repr_html_(self) -> str:

@@ -3,13 +3,15 @@
 import importlib.resources
 import json
 import re
+import unicodedata
 
 import jsonschema
 import numpy as np
 import pandas as pd
 import pytest
+from refusal import refuses
 
-from fslcore.report import Results
+from fslcore.report import Results, page
 
 report_on = Results.from_frame
 
@@ -103,3 +105,84 @@ def test_many_methods_are_a_picture_and_their_pairs_are_folded(tmp_path):
     report_on(CASES["many"]).to_html(tmp_path / "r.html")
     text = (tmp_path / "r.html").read_text("utf-8")
     assert "66 pairs as a table" in text and text.count("<svg") == 3
+
+
+HOSTILE = [
+    "/../../README",
+    "/../../../../escaped/pwn",
+    "..",
+    "/",
+    "a/b",
+    "C:\\x",
+    "\\..\\x",
+    "A" * 300,
+    "é\0",
+    "",
+]
+
+
+def on_data_sets(names):
+    """Two methods on items under supports, of data sets with these names."""
+    rng = np.random.default_rng(0)
+    rows = []
+    for name in names:
+        for method in ("ours", "b"):
+            for support in range(4):
+                right = rng.integers(0, 2, 12)
+                rows += [(name, method, support, item, int(r)) for item, r in enumerate(right)]
+    return pd.DataFrame(rows, columns=["dataset", "method", "support", "item", "accuracy"])
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_a_name_from_a_file_is_no_part_of_a_path(tmp_path, name):
+    folder = tmp_path / "deep" / "er" / "tables"
+    (tmp_path / "deep" / "README.md").parent.mkdir()
+    (tmp_path / "deep" / "README.md").write_text("mine")
+    results = report_on(on_data_sets(["x", name or "y"]))
+    paths = results.write_tables(folder)
+    assert (tmp_path / "deep" / "README.md").read_text() == "mine"
+    everything = {path for path in tmp_path.rglob("*") if path.is_file()}
+    assert everything == {*paths, tmp_path / "deep" / "README.md"}
+    assert {path.parent for path in paths} == {folder}
+    assert len({path.name.casefold() for path in paths}) == len(paths) > 5
+
+
+def test_names_of_files_differ_in_more_than_case():
+    titles = [
+        "the mean, CUB",
+        "the mean, cub",
+        "the mean/ CUB",
+        "sentence",
+        "é",
+        "e\u0301",
+        "..",
+        "",
+    ]
+    stems = page.file_stems(titles)
+    assert stems[0] == "the-mean,-CUB"
+    assert len({unicodedata.normalize("NFC", stem).casefold() for stem in stems}) == len(titles)
+
+
+@pytest.mark.parametrize("name", ["methods.md", "pairs.md", "sentence.md"])
+def test_no_table_replaces_a_file_that_was_read(tmp_path, name):
+    path = tmp_path / name
+    rows = [f"| {a} | {b} |\n" for a, b in table(2).to_numpy()]
+    path.write_text("| ours | b |\n| --- | --- |\n" + "".join(rows))
+    before = path.read_text()
+    for source in (path, tmp_path):
+        with refuses("is an input"):
+            Results.read(source).write_tables(tmp_path)
+        assert path.read_text() == before and [*tmp_path.iterdir()] == [path]
+
+
+def test_no_figure_and_no_page_replaces_a_file_that_was_read(tmp_path):
+    table(2).to_csv(tmp_path / "r.csv", index=False)
+    (tmp_path / "report.png").symlink_to(tmp_path / "r.csv")
+    results = Results.read(tmp_path / "r.csv")
+    before = (tmp_path / "r.csv").read_text()
+    with refuses("is an input"):
+        results.write_figures(tmp_path)
+    with refuses("is an input"):
+        results.to_html(tmp_path / "r.csv")
+    assert (tmp_path / "r.csv").read_text() == before
+    assert {path.name for path in tmp_path.iterdir()} == {"r.csv", "report.png"}

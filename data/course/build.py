@@ -16,7 +16,7 @@ from scipy.stats import norm, t
 
 from fslbook.beyond import leaderboards, runs
 from fslcore import recorder, stats
-from fslcore.evaluation import load_source
+from fslcore.evaluation import LEARNERS, load_source
 from fslcore.paths import DATA, replace_file
 
 HERE = Path(__file__).resolve().parent
@@ -59,6 +59,15 @@ def write_recordings(folder, dataset="coloured/hebrew", methods=("r2d2", "proton
                 record.task(
                     support, query, labels[query], predictions, support_labels=labels[support]
                 )
+
+
+def results(dataset="coloured/hebrew", methods=("r2d2", "protonet")):
+    """Accuracy of the same runs on the same tasks, a column per method: the example of the README."""
+    columns = {
+        LEARNERS[method]: 100 * (runs.answers(dataset, method)[0, :TASKS] > 0).mean(axis=1)
+        for method in methods
+    }
+    return pd.DataFrame(columns).round(2).rename_axis("task").reset_index()
 
 
 def episodes(dataset):
@@ -165,6 +174,7 @@ def two_laboratories():
 
 
 TABLES = {
+    "results": results,
     "networks": networks,
     "one-support": one_support,
     "trap": trap,

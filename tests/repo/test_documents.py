@@ -7,6 +7,8 @@ import re
 import shlex
 import shutil
 import sys
+import tomllib
+from importlib import metadata
 from itertools import product
 
 import commands_page
@@ -14,10 +16,13 @@ import numpy as np
 import pytest
 import yaml
 from checkout import copy_sources
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 from PIL import Image
 from running import captured
 
 from fslbook import cli, notebooks, training
+from fslcore import store
 from fslcore.cli import app
 from fslcore.paths import ROOT
 from fslcore.stats import pilot, plan
@@ -69,7 +74,7 @@ def test_every_printed_command_is_taken(line, attribute):
 
 
 ELSEWHERE = re.compile(  # needs a network, a cluster, or hours
-    r"(?m)^(pip|make|snakemake|fslcore fetch|fslbook train|fslbook run est).*\n(  .*\n)*"
+    r"(?m)^(python3 -m venv|source|pip|make|snakemake|fslcore fetch|fslbook train|fslbook run est).*\n(  .*\n)*"
 )
 FIRST_COMMANDS = {  # of the pages of *How do I …?*; test_own_page.py runs its own
     page.stem: ELSEWHERE.sub("", match[1])
@@ -125,6 +130,100 @@ def test_nothing_tells_to_install_from_the_index_before_a_release():
         assert FROM_THE_INDEX.search(line)
     named = {path: FROM_THE_INDEX.findall(path.read_text("utf-8")) for path in SOURCES}
     assert {path: lines for path, lines in named.items() if lines} == {}
+
+
+README = (ROOT / "README.md").read_text("utf-8")
+SITUATIONS = re.findall(r"^\| [^|]+ \| `([^`|]+)` \| `(\w+)` \|$", README, re.MULTILINE)
+
+
+def in_copy(line, clean_copy):
+    environment = os.environ | {
+        "PATH": f"{sys.exec_prefix}/bin:{os.environ['PATH']}",
+        "PYTHONPATH": f"{clean_copy}:{clean_copy}/book",
+        "FSLCORE_CACHE": str(store.path()),  # features of images take a minute where there are none
+    }
+    return captured(["bash", "-ec", line], cwd=clean_copy, env=environment)
+
+
+def files_of(folder):
+    return {path for path in folder.iterdir() if path.name not in ("cache", "_build")}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("line", [line for line, _ in SITUATIONS])
+def test_every_command_of_the_readme_works_as_typed_and_git_ignores_what_it_writes(
+    line, clean_copy
+):
+    before = files_of(clean_copy)
+    done = in_copy(line, clean_copy)
+    assert done.returncode == 0 and done.stdout, done.stderr
+    written = [path.name + "/" * path.is_dir() for path in files_of(clean_copy) - before]
+    if written and (ROOT / ".git").exists():
+        ignored = captured(["git", "check-ignore", "--no-index", *written], cwd=ROOT)
+        assert ignored.stdout.splitlines() == written
+
+
+def test_the_readme_has_a_command_per_situation_and_names_the_extra_that_has_it():
+    assert 5 <= len(SITUATIONS) <= 8
+    of_book = {"fslbook": "book"}
+    for line, extra in SITUATIONS:
+        program, command, *_ = line.split()
+        usual = PARSERS[program]._subparsers._group_actions[0].choices[command].get_default("extra")
+        assert extra == of_book.get(program, usual), line
+
+
+SIZES = re.compile(r"^\| `(pip install [^`]+)` .*\| +(\d+) \| +([\d.]+ GB) \|$", re.MULTILINE)
+PAGE_OF_SIZES = SIZES.findall((ROOT / "book/install.md").read_text("utf-8"))
+
+
+def test_readme_and_page_say_the_same_of_each_installation():
+    rows = SIZES.findall(README)
+    assert len(rows) == 4 and set(rows) < set(PAGE_OF_SIZES)
+
+
+def pinned_names(name):
+    text = (ROOT / name).read_text("utf-8")
+    return set(map(canonicalize_name, re.findall(r"(?m)^([\w.-]+)==", text)))
+
+
+def required(extras):
+    """Names of the packages that an installation has, as those installed here ask for them."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    own_lists = {"": project["dependencies"], **project["optional-dependencies"]}
+    pins = pinned_names("requirements.txt")
+    waiting, seen = [("fslcore", extra) for extra in ("", *extras)], set()
+    while waiting:
+        name, extra = waiting.pop()
+        if (name, extra) in seen:
+            continue
+        seen.add((name, extra))
+        lines = metadata.requires(name) or [] if name in pins else []
+        lines = own_lists[extra] if name == "fslcore" else lines
+        for requirement in map(Requirement, lines):
+            if not requirement.marker or requirement.marker.evaluate({"extra": extra}):
+                further = ("", *requirement.extras)
+                waiting += [(canonicalize_name(requirement.name), extra) for extra in further]
+    return {name for name, _ in seen if name in pins or name.startswith("fslcore")}
+
+
+@pytest.mark.skipif(sys.version_info[:2] != (3, 11), reason="counted with Python 3.11")
+@pytest.mark.parametrize("line, count, _", PAGE_OF_SIZES)
+def test_the_number_of_packages_is_that_of_what_they_ask_for(line, count, _):
+    extras = re.search(r"\[([\w,]+)\]", line)
+    names = required(extras[1].split(",") if extras else [])
+    if "captions" in line:  # which are not installed here
+        names |= pinned_names("requirements-captions.txt")
+    assert len(names - {"pytz"}) == int(count)  # of pandas 2; without pins, pip takes pandas 3
+
+
+def test_readme_and_page_begin_with_an_environment():
+    """Python of Debian and Ubuntu refuses pip outside of one."""
+    for text in (README, (ROOT / "book/install.md").read_text("utf-8")):
+        first, second, third, *_ = BASH.search(text)[1].splitlines()
+        assert first.startswith("python3 -m venv .venv") and third.startswith("pip install ")
+        assert second.startswith("source .venv/bin/activate")
+        lines = [line for block in BASH.findall(text) for line in block.splitlines()]
+        assert lines[lines.index("make book") + 1] == "source .venv/bin/activate"
 
 
 def test_every_printed_line_fits_the_page():

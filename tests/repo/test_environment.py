@@ -43,7 +43,9 @@ def requirements(name="requirements.txt"):
 
 def test_conda_users_get_the_direct_dependencies_at_the_versions_of_requirements():
     dependencies = yaml.safe_load((ROOT / "environment.yml").read_text())["dependencies"]
-    pinned_for_conda = pinned(next(d["pip"] for d in dependencies if isinstance(d, dict)))
+    *lines, own = next(d["pip"] for d in dependencies if isinstance(d, dict))
+    assert own == "-e ."  # both commands; pip runs in the folder of this file
+    pinned_for_conda = pinned(lines)
     assert set(pinned_for_conda) == set(direct())
     assert pinned_for_conda == {
         name: version for name, version in requirements().items() if name in pinned_for_conda

@@ -212,7 +212,8 @@ def pair_table(results: Results) -> pd.DataFrame:
         f"{signed(row.difference, digits)} ({interval_text(row.low, row.high, digits)})"
         for row in frame.itertuples()
     ]
-    for heading, key in (("p", "p"), ("p, Holm", "p_holm")):
+    p_values = {"p": "p", "p, Holm": "p_holm"} if comparisons(results) > 1 else {"p": "p"}
+    for heading, key in p_values.items():
         table[heading] = frame[key].map(p_text).str.removeprefix("p = ").str.removeprefix("p ")
     table["verdict"] = frame["verdict"]
     if frame["effect"].any():

@@ -209,6 +209,11 @@ def test_a_printed_interval_ends_at_100_percent():
     assert methods.loc["a", "high"] == 100 and methods.loc["a", "low"] == pytest.approx(98.7)
 
 
+def test_differences_of_two_tasks_end_at_100_points():
+    pair = report_on(pd.DataFrame({"a": [0.0, 100], "b": [50.0, 41]})).pairs.iloc[0]
+    assert (pair["low"], pair["high"]) == (-100, 100) and pair["half_width"] > 100
+
+
 def test_five_against_none_of_200_items_is_one_answer():
     """It was 'not significantly different', with an interval of 0.57 to 5.72."""
     first = np.r_[np.ones(5), np.zeros(95), np.ones(100)].astype(int)

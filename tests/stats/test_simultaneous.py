@@ -102,3 +102,31 @@ def test_all_intervals_hold_at_once_as_often_as_said(monkeypatch):
         each_holds += (off <= separate).all()
     assert 0.933 < all_hold / 1500 < 0.967  # three standard errors
     assert each_holds / 1500 < 0.87
+
+
+@pytest.mark.parametrize("k, tasks", [(2, 7), (5, 30), (12, 200)])
+def test_the_order_of_differences_and_tasks_does_not_matter(k, tasks):
+    rng = np.random.default_rng(k)
+    x = rng.normal(size=(k, tasks)) * rng.uniform(0.2, 3, (k, 1)) + rng.normal(size=tasks)
+    joint = stats.simultaneous_intervals(x)
+    for _ in range(3):
+        order = rng.permutation(k)
+        shuffled = stats.simultaneous_intervals(x[order][:, rng.permutation(tasks)])
+        assert shuffled.factor == pytest.approx(joint.factor, rel=1e-12)
+        assert shuffled.p_values == pytest.approx(joint.p_values[order], rel=1e-9, abs=1e-14)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("tasks", [10, 20])
+def test_estimated_correlations_do_not_make_false_positives(monkeypatch, tasks):
+    """One method and 10 equal ones: 4.8 to 5.3 % of studies find a difference; without shrinking 5.8 to 6.9 %."""
+    monkeypatch.setattr(simultaneous, "POINTS", 512)
+    rng = np.random.default_rng(tasks)
+    smallest = []
+    for _ in range(1500):
+        methods = rng.normal(size=(11, tasks))
+        differences = methods[0] - methods[1:]
+        reach = simultaneous.reach_of(simultaneous._correlation(differences))
+        t = scipy.stats.ttest_1samp(differences, 0, axis=1).statistic
+        smallest.append(simultaneous._exceedance(np.abs(t).max(), reach, 10, tasks - 1))
+    assert np.mean(np.array(smallest) < 0.05) < 0.064  # 2.5 standard errors

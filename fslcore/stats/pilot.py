@@ -36,7 +36,6 @@ from .intervals import (
     broadcast,
     checked_level,
     declared_bounds,
-    normal_quantile,
 )
 from .task_checks import order_by_class
 
@@ -304,6 +303,7 @@ def pilot(
     labels: ArrayLike | None = None,
     target: str = "classes",
     bounds: Bounds = None,
+    images: int | None = None,
 ) -> Pilot:
     """Q* and an interval for it from one run with Q ≥ 2.
 
@@ -318,15 +318,16 @@ def pilot(
     times the real variance at the usual Q, for one method; for a difference, in which easy and hard
     cancel, 1.0 to 1.2 times. There, at 5 shots, closed pilots of 60 images per class had a mean
     regret, the variance at their Q* over the least that new test sets have, of 1.01 for one method
-    by the target 'images' and of 1.12 by 'classes'; their intervals held the real Q* in 67 % and in
-    0 % of 100 cases (95 % wanted). For a difference the target 'classes' does as well: 1.00 against
-    1.02.
+    by the target 'images' and of 1.12 by 'classes'. For a difference the target 'classes' does as
+    well: 1.00 against 1.02.
 
-    The interval holds each q for which α̂q² - β̂ is within normal bounds of 0, the covariance of α̂
-    and β̂ being estimated by leaving out one task at a time (Fieller's interval for a ratio, with a
-    jackknife). It needs no positive α̂: where α may be 0 its upper end is infinite. In simulations
-    with 600 tasks it covers at its level, unless α comes from rare tasks (one in a thousand, say)
-    that the run may not contain: then, and with few tasks, it lies too high.
+    The interval is that of the ratio of two variances: of the means of tasks, α + β/(SQ), over what
+    queries alone contribute, β/(SQ). For normal values its estimate has an F distribution (Searle,
+    Casella and McCulloch, 1992, section 3.6). For others, the degrees of freedom of the numerator
+    are lowered until the variance of the logarithm is that of a jackknife over tasks. Where α may
+    be 0 the upper end is infinite. In 22 simulated settings, 93 % of the intervals of 5 to 100 open
+    tasks hold Q*, and 94 % of those of 600 closed tasks with ``images``. The fewest, 78 and 65 %,
+    do so where α comes from rare tasks that the run may not contain.
 
     Parameters
     ----------
@@ -345,12 +346,16 @@ def pilot(
     bounds : (float, float), optional
         Least and largest possible value, as for `three_intervals`: they tell `plan` whether it is
         of a difference.
+    images : int, optional
+        Of closed tasks: NC, the images of the whole test set. Tasks that have images in common vary
+        by less than independent ones, by at most the share 1/m for m = NC / (K (S + Q)) tasks that
+        share none (Hoeffding, 1948): the lower end of the interval allows for that.
 
     Raises
     ------
     InputError
-        As for `moments`; a level outside (0, 1); fewer than 1 shot; values that do not vary within
-        any class and task, which leave nothing to size.
+        As for `moments`; a level outside (0, 1); fewer than 1 shot; fewer images than a task has;
+        values that do not vary within any class and task, which leave nothing to size.
     """
     x = checked_values(values, 3, labels)
     held = _held_for_target(x, labels, target)
@@ -362,8 +367,15 @@ def pilot(
         raise InputError(
             "values: they do not vary within any class of a task; there is no Q to choose"
         )
-    covariance = jackknife(left_out(x, shots, held))
-    low, high = _fieller(model.alpha, model.beta, covariance, normal_quantile(level))
+    tasks, ways, queries = x.shape
+    lost = 0.0
+    if images is not None:
+        size = ways * (shots + queries)
+        lost = size / whole("images", images, size)
+    without_one = left_out(x, shots, held)
+    free_tasks = tasks - (1 if held is None else np.linalg.matrix_rank(held))
+    df = float(free_tasks), float(tasks * ways * (queries - 1))
+    low, high = _interval_of_optimum(model, queries, without_one, df, lost=lost, level=level)
     return Pilot(
         moments=estimates,
         model=model,
@@ -371,7 +383,7 @@ def pilot(
         high=high,
         level=level,
         n_tasks=len(x),
-        covariance=covariance,
+        covariance=jackknife(without_one),
         bounds=declared_bounds(values, bounds),
         target=target,
     )
@@ -537,18 +549,39 @@ def jackknife(left_out: Floats) -> Floats:
     return (len(left_out) - 1) / len(left_out) * deviation.T @ deviation
 
 
-def _fieller(alpha: float, beta: float, covariance: Floats, z: float) -> Pair:
-    """The q with (β - αq²)² ≤ z² Var(β - αq²)."""
-    (aa, ab), (_, bb) = covariance * z**2
-    # In r = 1/q²: (α - rβ)² ≤ aa - 2r ab + r² bb, between two roots while β is clearly above 0.
-    square = beta**2 - bb
-    linear = alpha * beta - ab
-    constant = alpha**2 - aa
-    discriminant = linear**2 - square * constant
-    if square <= 0 or discriminant < 0:
+def _interval_of_optimum(
+    model: VarianceModel, queries: int, left_out: Floats, df: Pair, *, lost: float, level: float
+) -> Pair:
+    """The q at which the variance of task means over that from queries alone fits its estimate.
+
+    Parameters
+    ----------
+    model : VarianceModel
+    queries : int
+        Q of the run.
+    left_out : (T, 2) ndarray
+        Estimates of α and β, each without one task.
+    df : (float, float)
+        Degrees of freedom of the variance of task means, and of that within classes and tasks.
+    lost : float
+        Largest share of the former that the tasks cannot show, since they have images in common.
+    level : float
+    """
+    size = model.shots * queries
+    of_queries = model.beta / size
+    of_tasks = model.alpha + of_queries
+    if of_tasks <= 1e-12 * of_queries:  # 0 but for rounding
         return 0.0, inf
-    root = np.sqrt(discriminant)
-    low = (linear - root) / square
-    high = (linear + root) / square
-    first, last = (float(1 / np.sqrt(r)) if r > 0 else inf for r in (high, low))
-    return first, last
+    with np.errstate(divide="ignore", invalid="ignore"):
+        logs = np.log(left_out[:, 0] / left_out[:, 1] + 1 / size)
+        jackknifed = (len(logs) - 1) * logs.var()
+    if not np.isfinite(jackknifed):
+        return 0.0, inf
+    # The logarithm of a variance of normal values varies by 2/df; that of unequal tasks by more.
+    of_tasks_alone = max(jackknifed - 2 / df[1], 2 / df[0])
+    reference = stats.f(max(2 / of_tasks_alone, 1.0), df[1])
+    ratio = of_tasks / of_queries
+    largest, least = ratio / reference.ppf([(1 - level) / 2, (1 + level) / 2])
+    largest /= 1 - lost
+    low, high = (float(np.sqrt(size / (r - 1))) if r > 1 else inf for r in (largest, least))
+    return low, high

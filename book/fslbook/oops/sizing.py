@@ -185,6 +185,11 @@ def pilot_values(
     return values
 
 
+def image_counts(datasets: list[str]) -> dict[str, int]:
+    """The number of images of each data set."""
+    return {dataset: len(evaluation.load_source(dataset).labels) for dataset in datasets}
+
+
 def by_method(values: dict[str, ndarray], shots: int) -> dict[str, Pilot]:
     """A pilot of each method and pair of methods."""
     return {method: stats.pilot(v, shots) for method, v in values.items()}
@@ -229,7 +234,8 @@ def by_target(
         labels = np.asarray(source.labels)[np.take_along_axis(sampled.query, order, axis=1)]
         by_label = _with_pairs(_values(_ready(source, methods), sampled))
         for name, values in by_label.items():
-            pilot = partial(stats.pilot, values, shots, labels=labels)
+            images = len(source.labels)
+            pilot = partial(stats.pilot, values, shots, labels=labels, images=images)
             rows.append((dataset, name, pilot(target="classes"), pilot(target="images")))
     return pd.DataFrame(rows, columns=["dataset", "method", "classes", "images"])
 
@@ -475,7 +481,9 @@ def gaussian_regrets(
         rng = world.stream(seed)
         truth = world.truth(truth_numbers, rng)
         for sampling, _ in product(("closed", "open"), range(runs)):
-            p = stats.pilot(world.pilot(sampling, tasks, queries, rng), world.shots)
+            images = world.ways * world.n if sampling == "closed" else None
+            values = world.pilot(sampling, tasks, queries, rng)
+            p = stats.pilot(values, world.shots, images=images)
             rows.append((*regime, kind, sampling, *_gaussian_regret(p, truth, *regime[2:])))
     return pd.DataFrame(rows, columns=REGRETS)
 

@@ -350,8 +350,8 @@ def _minority_class(claimed, evidence):
     below = evidence.means["leave-one-out"]
     finding = (
         f"leave-one-out is below 5-fold in {share(below < evidence.means['5-fold'])[0]} rows of "
-        f"Table 1, and below the 20 % of chance in {(below < 20).sum()}, which want of training "
-        "images cannot do"
+        f"Table 1, and below the 20 % of chance in {(below < 20).sum()}, which fewer training "
+        "images alone do not explain"
     )
     return finding, bool((below < evidence.means["5-fold"]).all() and (below < 20).any())
 

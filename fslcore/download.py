@@ -6,6 +6,7 @@ is still the same (RFC 9110, section 13.1.5, If-Range); otherwise the download s
 
 from __future__ import annotations
 
+import email.utils
 import os
 import re
 import time
@@ -20,6 +21,10 @@ from .errors import InputError, reason, shown
 
 TIMEOUT = 60  # seconds without an answer
 WAITS = (1, 2, 4, 8, 16)  # seconds before each retry
+LONGEST_WAIT = 300  # seconds that a server may ask to wait before a retry
+LEAST_PROGRESS = 10_000  # a try that adds less than the file's size by this counts as a failure
+WINDOW, SLOWEST = 60, 1_000  # seconds, and bytes per second that arrive in each at least
+MOST_UNLISTED = 2**30  # bytes of a file whose length neither the answer nor the manifest says
 TEMPORARY = {408, 425, 429, 500, 502, 503, 504}  # status codes after which a retry may succeed
 
 
@@ -32,7 +37,9 @@ class _NoNetwork(_WrongAnswer):
 
 
 class _Interruption(_WrongAnswer):
-    """One after which a retry may succeed."""
+    """One after which a retry may succeed, at the earliest after ``wait`` seconds."""
+
+    wait = 0.0
 
 
 def http_client() -> httpx.Client:
@@ -73,7 +80,9 @@ def download(
     InputError
         No connection, or one lost at every try; another status than 200, or than 206 where a part
         was requested; another length than is listed, or none at all; a compressed transfer; a web
-        page. The part is kept.
+        page; more bytes than are listed, or than `MOST_UNLISTED` of unlisted ones; fewer bytes per
+        second than `SLOWEST`; a server that asks to wait for longer than `LONGEST_WAIT`. The part
+        is kept, unless it is too long.
     OSError
         The file cannot be written, for example because the disk is full.
     """
@@ -109,7 +118,8 @@ def _receive_with_retries(
         try:
             return _receive(client, url, part, size, progress)
         except (_Interruption, httpx.TransportError) as error:
-            failures = 0 if bytes_of(part) > furthest else failures + 1
+            least = max(1, (size or 0) // LEAST_PROGRESS)
+            failures = 0 if bytes_of(part) >= furthest + least else failures + 1
             furthest = max(furthest, bytes_of(part))
             if failures > len(WAITS):
                 raise
@@ -117,8 +127,8 @@ def _receive_with_retries(
                 problem = sources.network_problem(str(error.request.url))
                 if problem:
                     raise _NoNetwork(problem) from None
-        if failures:
-            time.sleep(WAITS[failures - 1])
+            wait = WAITS[failures - 1] if failures else 0
+            time.sleep(max(wait, getattr(error, "wait", 0)))
 
 
 def _receive(client: httpx.Client, url: str, part: Path, size: int | None, progress: bool) -> None:
@@ -170,7 +180,22 @@ def _check_status(response: httpx.Response, part: Path, part_requested: bool) ->
         part.unlink()
     elif status not in TEMPORARY:
         raise _WrongAnswer(answer)
-    raise _Interruption(answer)
+    interruption = _Interruption(answer)
+    interruption.wait = _asked_wait(response.headers.get("retry-after", ""))
+    if interruption.wait > LONGEST_WAIT:
+        raise _WrongAnswer(f"{answer}, and asks to wait for {interruption.wait:,.0f} seconds")
+    raise interruption
+
+
+def _asked_wait(retry_after: str) -> float:
+    """Seconds that a server asks to wait: a number, or until a date (RFC 9110, section 10.2.3)."""
+    if re.fullmatch(r"\d{1,9}", retry_after):
+        return float(retry_after)
+    try:
+        until = email.utils.parsedate_to_datetime(retry_after).timestamp()
+    except (ValueError, OverflowError):
+        return 0.0
+    return max(0.0, until - time.time())
 
 
 def _check_form(response: httpx.Response, name: str) -> None:
@@ -212,16 +237,25 @@ def _append(part: Path, blocks: Iterable[bytes], expected: int | None, progress:
     length = bytes_of(part)
     scale = {"unit": "B", "unit_scale": True, "delay": 1}
     bar = tqdm(desc=part.stem, total=expected, initial=length, disable=not progress, **scale)
+    most = MOST_UNLISTED if expected is None else expected
+    window_end, received = time.monotonic() + WINDOW, 0
     with bar, open(part, "ab") as file:
         for block in blocks:
+            length += len(block)
+            received += len(block)
+            if length > most:
+                break
             file.write(block)
             file.flush()
-            length += len(block)
             bar.update(len(block))
+            if time.monotonic() > window_end:
+                if received < WINDOW * SLOWEST:
+                    raise _WrongAnswer(f"it sends fewer than {SLOWEST:,} bytes per second")
+                window_end, received = time.monotonic() + WINDOW, 0
     if not length:
         raise _WrongAnswer("it sends nothing")
-    if expected is not None and length > expected:
+    if length > most:
         part.unlink()
-        raise _WrongAnswer(f"it sends more than {expected:,} bytes")
+        raise _WrongAnswer(f"it sends more than {most:,} bytes")
     if expected is not None and length < expected:
         raise _Interruption(f"the connection was cut after {length:,} of {expected:,} bytes")

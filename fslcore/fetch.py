@@ -13,24 +13,33 @@ import errno
 import gzip
 import hashlib
 import json
+import math
 import os
 import shutil
 import tarfile
+import unicodedata
 import zipfile
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
+from typing import BinaryIO
 
 from tqdm import tqdm
 
 from . import sources, store
 from .download import bytes_of, download, http_client
-from .errors import InputError, choice, reason
-from .paths import DATA, check_folder, locked, replace_file
+from .errors import InputError, choice, reason, shown
+from .paths import DATA, check_folder, expanded_limit, locked, replace_file
 from .sources import DataSet, File, Weights
 
 CHUNK = 2**20  # bytes read together
 FULL = {errno.ENOSPC, errno.EDQUOT}  # errors of a full disk
+UNWRITABLE = FULL | {errno.EFBIG, errno.EIO, errno.EROFS}  # and others that are no archive's fault
+HEADER = 2**20  # bytes of a header with a long name or other facts on a file, at most
+HEADERS = {*b"xgXLK"}  # their types in a tar
+MEMBERS = 20_000_000  # files in an archive, at most
+BLOCK = 512  # bytes of a header of tar
 UNPACKED = "unpacked"  # the folder in which a data set is made
 AGAIN = "removed, and the same command fetches it again"
 UNCONFIRMED = "nobody"  # lists a digest
@@ -307,11 +316,14 @@ def _data_set(source: DataSet, downloads: Path | None, progress: bool) -> Path:
                 os.replace(work / UNPACKED, folder)
                 shutil.rmtree(work, ignore_errors=True)
     except OSError as error:
-        if error.errno not in FULL:
+        if error.errno not in UNWRITABLE:
             raise
         shutil.rmtree(work / UNPACKED, ignore_errors=True)  # the downloads are kept
-        disk = f"the disk of {sources.data_folder()} is full"
-        raise InputError(f"{disk}; the same command resumes once there is space") from None
+        if error.errno in FULL:
+            problem = f"the disk of {sources.data_folder()} is full"
+        else:
+            problem = f"{sources.data_folder()}: {os.strerror(error.errno)}"
+        raise InputError(f"{problem}; the same command resumes once there is space") from None
     return folder
 
 
@@ -325,7 +337,12 @@ def _make(source: DataSet, work: Path, downloads: Path | None, progress: bool) -
         record[file.name] = _checked_facts(file, path, removable=path.parent == work)
     try:
         for file, path in paths.items():
-            _put(file, path, unpacked / file.to)
+            _put(
+                file,
+                path,
+                unpacked / file.to,
+                max(expanded_limit(bytes_of(path)), 2 * source.unpacked),
+            )
         for inside in source.has:
             if not (unpacked / inside).exists():
                 raise InputError(f"{inside} is not in the download; its layout differs")
@@ -394,8 +411,8 @@ def _check_counts(source: DataSet, folder: Path) -> None:
             raise InputError(f"{problem}, which are listed; {difference}")
 
 
-def _put(file: File, path: Path, folder: Path) -> None:
-    """Put a file into its folder of the data set, an archive unpacked."""
+def _put(file: File, path: Path, folder: Path, most: float) -> None:
+    """Put a file into its folder of the data set, an archive unpacked to this many bytes at most."""
     folder.mkdir(parents=True, exist_ok=True)
     if not file.packed:
         try:
@@ -404,9 +421,9 @@ def _put(file: File, path: Path, folder: Path) -> None:
             shutil.copyfile(path, folder / file.name)
         return
     try:
-        _unpack(path, folder)
+        _unpack(path, folder, _Checks(most, strict=not file.digests))
     except Exception as error:  # readers raise anything on a broken file
-        if isinstance(error, MemoryError) or getattr(error, "errno", None) in FULL:
+        if isinstance(error, MemoryError) or getattr(error, "errno", None) in UNWRITABLE:
             raise
         raise InputError(f"{path} is not a readable archive ({reason(error)})") from None
     inside = list(folder.iterdir())
@@ -418,13 +435,111 @@ def _put(file: File, path: Path, folder: Path) -> None:
         inside[0].rmdir()
 
 
-def _unpack(archive: Path, folder: Path) -> None:
+@dataclass
+class _Checks:
+    """What the members of an archive are checked for, one after the other.
+
+    Attributes
+    ----------
+    most : float
+        Bytes that all may take.
+    strict : bool
+        Whether nobody lists a digest: then no two may have one name, also where a file system
+        ignores case, and nothing may be behind the end.
+    size : int
+        Bytes of the members so far.
+    names : set of str
+        Theirs.
+    """
+
+    most: float
+    strict: bool
+    size: int = 0
+    names: set[str] = field(default_factory=set)
+
+    def add(self, name: str, size: int) -> None:
+        """Count a file, or refuse it."""
+        self.add_bytes(size)
+        compared = unicodedata.normalize("NFC", os.path.normpath(name)).casefold()
+        if self.strict and compared in self.names:
+            raise ValueError(f"it holds {shown(name)} twice, or in two cases")
+        self.names.add(compared)
+        if len(self.names) > MEMBERS:
+            raise ValueError(f"it holds more than {MEMBERS:,} files")
+
+    def add_bytes(self, size: int) -> None:
+        """Count bytes, or refuse them."""
+        self.size += size
+        if self.size > self.most:
+            gib = math.ceil(self.size / 2**30)
+            raise ValueError(
+                f"it unpacks to more than {self.most:,.0f} bytes; "
+                f"FSLCORE_EXPANDED={gib} allows more"
+            )
+
+
+class _Member(tarfile.TarInfo):
+    """A member of a tar whose headers with names and other facts are not too long."""
+
+    @classmethod
+    def frombuf(cls, buf: bytes, encoding: str, errors: str) -> _Member:
+        member = super().frombuf(buf, encoding, errors)
+        if ord(member.type) in HEADERS and member.size > HEADER:
+            raise ValueError(f"a header of {member.size:,} bytes; {HEADER:,} are allowed")
+        return member
+
+
+class _Tail:
+    """A stream that keeps the bytes read last."""
+
+    def __init__(self, stream: BinaryIO) -> None:
+        self.stream = stream
+        self.position = 0
+        self.tail = b""
+
+    def read(self, size: int) -> bytes:
+        content = self.stream.read(size)
+        self.position += len(content)
+        self.tail = (self.tail + content)[-4 * tarfile.RECORDSIZE :]
+        return content
+
+    def since(self, offset: int) -> bytes:
+        """The bytes from an offset on that were read."""
+        return self.tail[max(0, offset - self.position + len(self.tail)) :]
+
+
+def _unpack(archive: Path, folder: Path, checks: _Checks) -> None:
     """Unpack a .zip or .tar.gz; nothing leads out of the folder, and checksums are compared."""
     if archive.suffix == ".zip":
         with zipfile.ZipFile(archive) as content:
+            _check_zip_members(content, checks)
             content.extractall(folder)
         return
-    with gzip.open(archive) as content, tarfile.open(fileobj=content, mode="r|") as tar:
-        tar.extractall(folder, filter="data")
-        while content.read(CHUNK):  # at its end, gzip compares the checksum of all of it
-            pass
+
+    def checked(member: tarfile.TarInfo, path: str) -> tarfile.TarInfo | None:
+        if not member.isdir():
+            checks.add(member.name, member.size)
+        return tarfile.data_filter(member, path)
+
+    with gzip.open(archive) as content:
+        stream = _Tail(content)
+        with tarfile.open(fileobj=stream, mode="r|", tarinfo=_Member) as tar:
+            tar.extractall(folder, filter=checked)
+            behind = stream.since(tar.offset)
+        if checks.strict and (len(behind) < BLOCK or any(behind)):
+            raise ValueError("it is cut between two files, or holds more behind its end")
+        while block := content.read(CHUNK):  # at its end, gzip compares the checksum of all of it
+            checks.add_bytes(len(block))
+            if checks.strict and any(block):
+                raise ValueError("it holds more behind its end")
+
+
+def _check_zip_members(archive: zipfile.ZipFile, checks: _Checks) -> None:
+    """Refuse files that are too large together, or that share their bytes in the archive."""
+    start = 0
+    for member in sorted(archive.infolist(), key=lambda member: member.header_offset):
+        if not member.is_dir():
+            checks.add(member.filename, member.file_size)
+        if member.header_offset < start:
+            raise ValueError(f"{shown(member.filename)} shares bytes with another file")
+        start = member.header_offset + member.compress_size

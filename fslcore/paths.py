@@ -150,18 +150,25 @@ def _check_writable(folder: Path, name: str) -> None:
         raise InputError(f"{name}: nothing can be written to {folder} ({error.strerror})") from None
 
 
-def check_expanded(name: str, path: Path, size: int) -> None:
-    """Raise `InputError` if the content of a file expands to far more bytes than the file; checked before expanding.
+def expanded_limit(packed_size: int) -> float:
+    """The bytes that a file of this size may expand to.
 
-    Allowed are 1 GiB, or the number of GiB in ``FSLCORE_EXPANDED``, and 20 times the file; never more than the memory
-    of this machine.
+    They are 1 GiB, or the number of GiB in ``FSLCORE_EXPANDED``, and 20 times the file.
     """
     text = os.environ.get("FSLCORE_EXPANDED") or "1"
     gib = number(
         "FSLCORE_EXPANDED", float(text) if re.fullmatch(r"\d+(\.\d+)?", text) else text, over=0
     )
+    return max(gib * 2**30, 20 * packed_size)
+
+
+def check_expanded(name: str, path: Path, size: int) -> None:
+    """Raise `InputError` if the content of a file expands to far more bytes than the file; checked before expanding.
+
+    Allowed is `expanded_limit`; never more than the memory of this machine.
+    """
     packed_size = path.stat().st_size
-    allowed = min(max(gib * 2**30, 20 * packed_size), memory())
+    allowed = min(expanded_limit(packed_size), memory())
     if size > allowed:
         raise InputError(
             f"{name}: {path} would expand from {packed_size / 2**20:,.1f} MiB to {size / 2**30:,.1f} GiB; up to "

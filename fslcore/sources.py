@@ -10,15 +10,18 @@ import socket
 import urllib.request
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import cache
 from pathlib import Path, PurePosixPath
+from types import UnionType
+from typing import TypeVar, get_origin
 from urllib.parse import unquote, urlsplit
 
 from . import store
-from .errors import InputError, choice, reason
+from .errors import InputError, choice, reason, shown
 from .paths import at_home
 
+T = TypeVar("T")
 SHIPPED = Path(__file__).with_suffix(".yml")
 RECORD = "fetched.json"  # in the folder of a fetched data set: the files it was made from
 LENGTHS = {"sha256": 64, "md5": 32}  # hexadecimal digits
@@ -161,7 +164,10 @@ def _read(path: Path, _: int) -> Sources:
         content = yaml.load(path.read_bytes(), getattr(yaml, "CSafeLoader", yaml.SafeLoader))
         if not isinstance(content, dict) or not isinstance(content.get("data"), dict):
             raise InputError("data are needed, by their names")
-        return _sources(content["data"], content.get("weights") or {}, content.get("groups") or {})
+        parts = [content.get(name) or {} for name in ("data", "weights", "groups")]
+        if not all(isinstance(part, dict) for part in parts):
+            raise InputError("weights and groups are mappings, by their names")
+        return _sources(*parts)
     except yaml.YAMLError as error:
         raise InputError(f"FSLCORE_SOURCES: {path}: this is not YAML ({reason(error)})") from None
     except InputError as error:
@@ -175,15 +181,19 @@ def _sources(data: dict[str, dict], weights: dict[str, dict], groups: dict[str, 
     weights_of = {}
     for name, entry in data.items():
         with _naming("data", name):
+            _check_mapping(entry)
             if list(entry) == ["of"]:
                 aliases[name] = choice("of", entry["of"], data)
             else:
                 data_sets[_inside(name)] = _data_set(name, **_tuples(entry))
     for name, entry in weights.items():
         with _naming("weights", name):
-            weights_of[_inside(name)] = Weights(name, **_tuples(entry))
+            _check_mapping(entry)
+            weights_of[_inside(name)] = _typed(Weights(name, **_tuples(entry)))
     names = {*data_sets, *aliases, *weights_of}
     for group, members in groups.items():
+        if not isinstance(members, list):
+            raise InputError(f"groups, {group}: {shown(members)}; a list of names is needed")
         unknown = [name for name in members if name not in names]
         if unknown:
             raise InputError(f"groups, {group}: {unknown[0]} is not there")
@@ -194,24 +204,58 @@ def _sources(data: dict[str, dict], weights: dict[str, dict], groups: dict[str, 
 def _naming(kind: str, name: str) -> Iterator[None]:
     try:
         yield
-    except (TypeError, ValueError) as error:  # a missing or unknown field, or one of another type
+    except InputError as error:
         raise InputError(f"{kind}, {name}: {error}") from None
+    except (TypeError, ValueError, KeyError, AttributeError) as error:
+        # a missing or unknown field, or one of another type
+        raise InputError(f"{kind}, {name}: {error}") from None
+
+
+def _check_mapping(entry: object) -> None:
+    if not isinstance(entry, dict) or not all(isinstance(key, str) for key in entry):
+        raise InputError(f"{shown(entry)}; fields by their names are needed")
+
+
+def _typed(source: T) -> T:
+    """The source, if each field has the type that its class names."""
+    for known in fields(source):
+        value = getattr(source, known.name)
+        kind = get_origin(known.type)
+        kind = known.type if kind in (None, UnionType) else kind
+        is_number = isinstance(value, int) and not isinstance(value, bool)
+        fits = isinstance(value, kind) and (isinstance(value, bool) == (kind is bool))
+        if kind is tuple and known.type == tuple[str, ...]:
+            fits = fits and all(isinstance(item, str) for item in value)
+        if not fits or (is_number and value < 0):
+            raise InputError(f"{known.name} = {shown(value)}; {_words(kind)} is needed")
+    return source
+
+
+def _words(kind: type | UnionType) -> str:
+    """A type in words."""
+    for simple, words in ((bool, "yes or no"), (str, "a text"), (int, "a whole number")):
+        if kind in (simple, simple | None):
+            return words
+    return "a list" if kind is tuple else "a mapping"
 
 
 def _data_set(
     name: str, base: str = "", by: tuple[str, ...] = (), files: Iterable[dict] = (), **entry
 ) -> DataSet:
     entry = {"reader": name, **entry, "counts": _counts(entry.get("counts", {}))}
-    source = DataSet(
-        name, files=tuple(_file(base, {"by": by, **_tuples(fields)}) for fields in files), **entry
-    )
+    if not isinstance(files, tuple):
+        raise InputError(f"files = {shown(files)}; a list is needed")
+    for entry_of_file in files:
+        _check_mapping(entry_of_file)
+    listed = tuple(_file(base, {"by": by, **_tuples(facts)}) for facts in files)
+    source = _typed(DataSet(name, files=listed, **entry))
     for path in (source.path, *source.has):
         _inside(path)
     return source
 
 
-def _file(base: str, fields: dict) -> File:
-    file = File(**{**fields, "url": f"{base}{fields['url']}"})
+def _file(base: str, facts: dict) -> File:
+    file = _typed(File(**{**facts, "url": f"{base}{facts['url']}"}))
     if not re.match(r"https?://[\w.-]+", file.url):
         raise InputError(f"{file.url} is not an address beginning with https:// or http://")
     for kind, digest in file.digests.items():

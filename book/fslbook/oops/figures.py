@@ -134,7 +134,8 @@ def verdict_tiles(tables: dict[str, pd.DataFrame], width: float = 6.8) -> plt.Fi
             _tiles(ax, row, column, symbols.split())
         rows = [" ".join(np.atleast_1d(name)) for name in table.index]
         ax.set_yticks(range(len(rows)), rows, fontsize=8)
-        ax.set_xticks(range(table.shape[1]), table.columns, fontsize=8, rotation=90)
+        slanted = dict(rotation=35, ha="right", rotation_mode="anchor")
+        ax.set_xticks(range(table.shape[1]), table.columns, fontsize=8, **slanted)
         ax.set(ylim=(len(rows) - 0.5, -0.5), xlim=(-0.5, table.shape[1] - 0.5), title=title)
         ax.grid(visible=False)
     return figure

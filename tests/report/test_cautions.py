@@ -43,19 +43,26 @@ def test_normal_values_seldom_give_a_caution(tasks):
 
 
 @pytest.mark.parametrize("tasks, failing", [(100, 0.03), (400, 0.03), (600, 0.01)])
-def test_rare_failures_give_one_where_the_interval_of_the_highest_mean_does_not_hold(
-    tasks, failing
-):
+def test_rare_failures_give_one_where_the_interval_of_a_difference_does_not_hold(tasks, failing):
+    """At 3 failing tasks it covers in 87 % of studies, at more in more."""
     rng = np.random.default_rng(2)
     flagged, covered = [], []
-    for _ in range(200):
-        values = accuracies(rng, tasks, 5, failing)
-        winner = stats.winner_interval(values, bounds=(0, 100))
-        covered.append(winner.low <= 80 - 60 * failing <= winner.high)
-        flagged.append(any(map(is_cautious, values)))
+    for _ in range(400):
+        differences = rng.normal(0, 0.5, tasks) + 60 * (rng.random(tasks) < failing)
+        interval = stats.open_interval(differences, bounds=(-100, 100))
+        covered.append(interval.low <= 60 * failing <= interval.high)
+        # Without a failure nothing shows that there are any.
+        flagged.append(is_cautious(differences) or differences.max() < 30)
     assert np.mean(flagged) >= 0.95
     if tasks == 100:  # what the caution is about
-        assert np.mean(covered) < 0.9
+        assert np.mean(covered) < 0.92
+
+
+def test_welch_calls_equal_methods_different_where_few_tasks_miss_rare_failures():
+    rng = np.random.default_rng(6)
+    values = accuracies(rng, 660, 800, 0.03)
+    tests = [stats.independent_interval(x[:600], x[600:], bounds=(-100, 100)) for x in values]
+    assert np.mean([test.p_value < 0.05 for test in tests]) > 0.08
 
 
 def test_rare_failures_that_few_tasks_can_miss_give_one_for_unpaired_methods():

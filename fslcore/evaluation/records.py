@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -36,6 +37,14 @@ class Record:
 
     correct: np.ndarray
     query_label: np.ndarray
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of the answers, the classes of the queries and their shape."""
+        sha = hashlib.sha256(repr((self.correct.shape, self.query_label.shape)).encode())
+        sha.update(np.packbits(self.correct).tobytes())
+        sha.update(self.query_label.astype("<i2").tobytes())
+        return sha.hexdigest()
 
     def accuracy(self) -> np.ndarray:
         """(T,) share of correct queries, 0 to 1 (OOPS, equation 1)."""

@@ -69,6 +69,19 @@ def test_damaged_records_are_reported_and_made_again(features, damage, capsys):
     assert evaluation.Record.load(path)[0].correct.shape == (40, 75)
 
 
+@pytest.mark.parametrize("provenance", [{}, {"sha256": None}, "its own"])
+def test_a_record_with_other_answers_is_made_again(features, provenance, capsys):
+    table = run(features, tasks=40)
+    (path,) = store.path("records").iterdir()
+    record, facts = evaluation.Record.load(path)
+    changed = evaluation.Record(np.ones_like(record.correct), record.query_label)
+    if provenance == "its own":
+        provenance = {"sha256": facts["sha256"]}
+    changed.save(path, {"key": facts["key"], **provenance})
+    assert table.equals(run(features, tasks=40))
+    assert "is damaged and made again (other content)" in capsys.readouterr().err
+
+
 def test_a_record_of_other_tasks_is_not_taken(features):
     table = run(features, tasks=40)
     (path,) = store.path("records").iterdir()

@@ -183,6 +183,19 @@ def test_a_damaged_shard_is_reported_and_made_again(counted, capsys, damage):
     assert f"fslcore: {file} is damaged and made again" in message and message.count("\n") == 1
 
 
+@pytest.mark.parametrize("metadata", [None, {}, {"sha256": "0" * 64}])
+def test_features_without_their_digest_are_made_again(counted, capsys, metadata):
+    images = pictures()
+    features = read_features().data
+    (path,) = store.path("features").iterdir()
+    save_file({"features": features.half().flip(0)}, path, metadata=metadata)
+    counted.clear()
+    shards._SEEN.clear()  # as in another process
+    assert torch.equal(read_features().data, features)
+    assert len(counted) == len(backbones.shards_of(images, flat()).bounds)
+    assert f"{path} is damaged and made again" in capsys.readouterr().err
+
+
 def test_an_image_that_cannot_be_read_is_named_and_finished_shards_stay(tmp_path):
     (tmp_path / "a").mkdir(), (tmp_path / "b").mkdir()
     for i in range(40):

@@ -1,7 +1,8 @@
-"""What a profile asks for: downloads, what is made before, features, evaluations and chapters, and measured hours.
+"""What a profile asks for: downloads, disk, what is made before, features, evaluations, chapters and measured hours.
 
 Core-hours are given only where the rate of that very backbone, learner or chapter was measured
-(`fslbook.measurements`), and grow only with the number of images or tasks. Nothing is computed or downloaded.
+(`fslbook.measurements`), and grow only with the number of images or tasks. Sums that leave something out are lower
+bounds, and are called so; where nothing of a kind was measured, they are not known. Nothing is computed or downloaded.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ from .evaluations import (
     features,
     without_repeats,
 )
-from .measurements import load_machine
+from .measurements import FOLDER, GPU, load_machine
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -41,10 +42,22 @@ if TYPE_CHECKING:
 __all__ = ["Download", "ImageCount", "Job", "Plan", "plan_profile"]
 
 NO_RATE = "no rate was measured; benchmarks/bench.py --only {piece}"
+NO_RATE_OF_TRAINED = "no benchmark has networks that are still to be trained"
 NO_RATE_OF_RESPLITS = "no benchmark measures re-split tasks"
 NO_COUNT = "its number of images is not known before it is here"
 CAPTIONED_SIDE = 384  # in pixels, at which photos are captioned: that of BLIP's input, the largest
 NO_TASK_COUNT = "the number of open tasks is not known before the images are here"
+BYTES_PER_VALUE = 2  # of stored features: 16-bit numbers (`fslcore.models.shards`)
+LARGE_SHARE = 0.5  # of the measured hours, from which a data set is named
+KNOWN_SHARE = (
+    0.5  # of the jobs of a kind, from which the measured ones are printed as a lower bound
+)
+OTHER_HOURS = (
+    "hours that no benchmark measures: time a part, such as fslcore features DATA BACKBONE --part 1/100, "
+    "or fslcore evaluate likewise"
+)
+# Of data sets of which a setting reads a part, by name: an example of it, and its images per class.
+PARTS = {"quickdraw": ("per_class", 1000)}
 
 
 @dataclass(frozen=True)
@@ -60,12 +73,18 @@ class Job:
         On one core of the machine that was measured; None where no rate was.
     reason : str
         Why there are no hours.
+    dataset : str
+        Whose images a job on features reads; empty for other jobs.
+    bytes : int or None
+        Of the features that it stores; None for other jobs, and where they are not known.
     """
 
     kind: str
     name: str
     core_hours: float | None = None
     reason: str = ""
+    dataset: str = ""
+    bytes: int | None = None
 
 
 @dataclass(frozen=True)
@@ -120,13 +139,16 @@ class Plan:
     before: tuple[str, ...] = ()
 
     def totals(self) -> pd.DataFrame:
-        """Per kind: number of jobs, number of those with a measured rate, and the core-hours of the latter."""
+        """Per kind: number of jobs, number of those with a measured rate, and the core-hours of the latter; missing
+        where none has.
+        """
         import pandas as pd
 
         hours = pd.DataFrame({"kind": [job.kind for job in self.jobs]})
         hours["core_hours"] = pd.Series([job.core_hours for job in self.jobs], dtype=float)
         by_kind = hours.groupby("kind", sort=False)["core_hours"]
-        return by_kind.agg(jobs="size", measured="count", core_hours="sum").reset_index()
+        totals = by_kind.agg(jobs="size", measured="count")
+        return totals.assign(core_hours=by_kind.sum(min_count=1)).reset_index()
 
     def as_record(self) -> dict:
         """The plan for a program: its attributes, and the totals."""
@@ -139,12 +161,17 @@ class Plan:
 
     def lines(self) -> list[str]:
         """The plan as text."""
+        totals = self.totals()
         lines = [f"{self.profile}, by the rates of {self.machine}", ""]
-        lines.append(f"{'':<12}{'jobs':>6}{'measured':>10}{'core-hours':>12}")
-        for row in self.totals().itertuples():
-            hours = _rounded(row.core_hours) if row.measured else ""
-            lines.append(f"{row.kind:<12}{row.jobs:>6,}{row.measured:>10,}{hours:>12}")
-        lines += ["", "most measured hours:"]
+        lines.append(f"{'':<12}{'jobs':>6}{'measured':>10}{'core-hours':>18}")
+        for row in totals.itertuples():
+            hours = "not known"
+            if row.measured >= KNOWN_SHARE * row.jobs:
+                hours = _sum_text(_rounded(row.core_hours), row.measured, row.jobs)
+            lines.append(f"{row.kind:<12}{row.jobs:>6,}{row.measured:>10,}{hours:>18}")
+        lines += [self._hours_line(), *self._share_lines(), self._gpu_line()]
+        if self.longest():
+            lines += ["", "most measured hours:"]
         lines += [
             f"  {_rounded(job.core_hours):>8}  {job.kind}: {job.name}" for job in self.longest()
         ]
@@ -153,7 +180,50 @@ class Plan:
             + self._reason_lines()
             + self._image_lines()
             + self._download_lines()
+            + self._disk_lines()
             + self._before_lines()
+        )
+
+    def _hours_line(self) -> str:
+        """All hours: known, at least so many, or not known."""
+        totals = self.totals()
+        measured, jobs = int(totals["measured"].sum()), int(totals["jobs"].sum())
+        hours = f"{_rounded(totals['core_hours'].sum())} core-hours"
+        if not (totals["measured"] >= KNOWN_SHARE * totals["jobs"]).any():
+            line = f"in all: not known; {measured:,} of {jobs:,} jobs have a measured rate"
+            line += f", of {hours}" if measured else ""
+        elif measured < jobs:
+            line = f"in all: at least {hours}; {jobs - measured:,} of {jobs:,} jobs have no measured rate"
+        else:
+            line = f"in all: {hours}"
+        return f"{line}; without what is to be made before (below)" if self.before else line
+
+    def _share_lines(self) -> list[str]:
+        """The data set that takes most of the measured hours, and how to read a part of it."""
+        by_dataset: dict[str, float] = {}
+        for job in self.jobs:
+            if job.dataset and job.core_hours is not None:
+                by_dataset[job.dataset] = by_dataset.get(job.dataset, 0) + job.core_hours
+        if len(by_dataset) < 2:
+            return []
+        name = max(by_dataset, key=by_dataset.get)
+        share = by_dataset[name] / sum(job.core_hours or 0 for job in self.jobs)
+        if share <= LARGE_SHARE:
+            return []
+        line = f"{_percent(share)} of these hours: features of {name}"
+        if name in PARTS and name in self.images:
+            setting, value = PARTS[name]
+            part = _image_count(f"{name}?{setting}={value}", None)
+            line += f"; '{name}?{setting}={value}' in the profile reads {part.images:,} of its "
+            line += f"{self.images[name].images:,} images"
+        return [line]
+
+    def _gpu_line(self) -> str:
+        gpu = FOLDER / GPU
+        if gpu.is_file():
+            return f"hours of a GPU: not in the plan; {gpu} has its speeds beside those of the processor"
+        return (
+            "hours of a GPU: not known; python benchmarks/gpu.py, run on one, measures its speeds"
         )
 
     def _reason_lines(self) -> list[str]:
@@ -161,10 +231,11 @@ class Plan:
         for job in self.jobs:
             if job.reason:
                 names.setdefault((job.kind, job.reason), []).append(job.name)
-        return [
+        lines = [
             f"{kind} without hours ({reason}): {_first(jobs)}"
             for (kind, reason), jobs in names.items()
         ]
+        return [*lines, OTHER_HOURS] if lines else []
 
     def _image_lines(self) -> list[str]:
         counted = [
@@ -179,20 +250,46 @@ class Plan:
 
     def _download_lines(self) -> list[str]:
         fetched = [download for download in self.downloads if not download.bring]
-        gigabytes = sum(download.bytes or 0 for download in fetched) / 1e9
-        on_disk = sum(download.unpacked or 0 for download in fetched) / 1e9
-        label = f"to fetch: {gigabytes:,.1f} GB, {on_disk:,.1f} GB on the disk"
-        lines = _labelled(label, [download.name for download in fetched])
+        known = [download for download in fetched if download.bytes]
+        gigabytes = sum(download.bytes for download in known) / 1e9
+        label = f"to fetch: {_sum_text(f'{gigabytes:,.1f} GB', len(known), len(fetched))}"
         accepted = [download.name for download in self.downloads if download.accept]
-        brought = [download.name for download in self.downloads if download.bring]
+        brought = [_with_size(download) for download in self.downloads if download.bring]
         return (
-            lines
+            _labelled(label, [download.name for download in fetched])
             + _labelled("with terms to accept", accepted)
             + _labelled("to be brought by hand", brought)
         )
 
+    def _disk_lines(self) -> list[str]:
+        """What the data and the features take on the disk, and what that leaves out."""
+        stored = [job for job in self.jobs if job.dataset]
+        parts = {
+            "fetched and unpacked": [x.unpacked for x in self.downloads if not x.bring],
+            "brought by hand": [x.unpacked for x in self.downloads if x.bring],
+            "features, held twice while they are gathered": [job.bytes for job in stored],
+        }
+        texts = [
+            f"{sum(size or 0 for size in sizes) / 1e9:,.1f} GB {name}"
+            for name, sizes in parts.items()
+            if any(sizes)
+        ]
+        if not texts:
+            return []
+        every = [*chain.from_iterable(parts.values())]
+        known = [size for size in every if size]
+        total = _sum_text(f"{sum(known) / 1e9:,.1f} GB", len(known), len(every))
+        lines = [f"on the disk: {total}: {', '.join(texts)}"]
+        unknown = [download.name for download in self.downloads if not download.unpacked]
+        unknown += [f"features of {job.name}" for job in stored if not job.bytes]
+        if unknown:
+            lines.append(f"on the disk, of sizes that are not known: {_first(unknown)}")
+        return lines
+
     def _before_lines(self) -> list[str]:
-        return [f"to be made before: {command}" for command in self.before]
+        return [
+            f"to be made before, in hours that are not known: {command}" for command in self.before
+        ]
 
 
 def _labelled(label: str, names: list[str]) -> list[str]:
@@ -201,6 +298,27 @@ def _labelled(label: str, names: list[str]) -> list[str]:
 
 def _first(names: list[str]) -> str:
     return names[0] if len(names) == 1 else f"{names[0]} and {len(names) - 1:,} more"
+
+
+def _sum_text(text: str, known: int, parts: int) -> str:
+    """A sum of the known parts: itself, a lower bound, or nothing."""
+    if not known and parts:
+        return "not known"
+    return text if known == parts else f"at least {text}"
+
+
+def _with_size(download: Download) -> str:
+    size = f"about {download.unpacked / 1e9:,.1f} GB" if download.unpacked else "size not known"
+    return f"{download.name} ({size})"
+
+
+def _percent(share: float) -> str:
+    """Never 100 % of less than all."""
+    return (
+        f"{100 * share:.0f} %"
+        if share == 1 or share < 0.995
+        else f"{100 * min(share, 0.9999):.2f} %"
+    )
 
 
 def _rounded(hours: float) -> str:
@@ -271,13 +389,23 @@ def _row(rates: list[dict], **facts) -> dict | None:
 def _feature_job(
     dataset: str, backbone: str, source: Source | None, count: ImageCount | None, rates: list[dict]
 ) -> Job:
-    name = f"{dataset} by {backbone}"
     row = _row(rates, kind="features", name=_network(backbone), side=_side(backbone, source))
-    if row is None:
-        return Job("features", name, reason=NO_RATE.format(piece="features"))
-    if count is None:
-        return Job("features", name, reason=NO_COUNT)
-    return Job("features", name, core_hours=count.images / row["per_second"] / 3600)
+    length = _feature_length(backbone, source)
+    reason = ""
+    if _network(backbone) == OWN:
+        reason = NO_RATE_OF_TRAINED
+    elif row is None:
+        reason = NO_RATE.format(piece="features")
+    elif count is None:
+        reason = NO_COUNT
+    return Job(
+        "features",
+        f"{dataset} by {backbone}",
+        core_hours=None if reason else count.images / row["per_second"] / 3600,
+        reason=reason,
+        dataset=dataset,
+        bytes=count.images * length * BYTES_PER_VALUE if count and length else None,
+    )
 
 
 def _evaluation_job(evaluation: Evaluation, source: Source | None, rates: list[dict]) -> Job:
@@ -365,12 +493,14 @@ def _image_count(dataset: str, source: Source | None) -> ImageCount | None:
     if ":" in dataset:
         return None
     entry = sources.read().data.get(source_of(dataset))
-    if entry is None or entry.reader != dataset or "novel" not in entry.counts:
+    name, _, setting = dataset.partition("?")
+    part = re.fullmatch(r"per_class=(\d+)", setting) if name in PARTS else None
+    if entry is None or entry.reader != (name if part else dataset) or "novel" not in entry.counts:
         return None
-    _, images = entry.counts["novel"]
+    classes, images = entry.counts["novel"]
     if isinstance(images, str):  # such as 206.2k
         images = round(1000 * float(images.removesuffix("k")))
-    return ImageCount(images, counted=False)
+    return ImageCount(min(images, classes * int(part[1])) if part else images, counted=False)
 
 
 def _number_of_tasks(evaluation: Evaluation, source: Source | None) -> int | None:

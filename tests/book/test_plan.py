@@ -10,7 +10,7 @@ from refusal import refuses
 from fslbook import measurements, notebooks
 from fslbook.cli import main
 from fslbook.paths import PROFILES
-from fslbook.plan import plan_profile
+from fslbook.plan import Job, Plan, plan_profile
 from fslcore import sources
 from fslcore.errors import InputError
 from fslcore.models import weights
@@ -157,8 +157,70 @@ def test_a_profile_of_a_paper_says_what_is_to_be_fetched(tmp_path, monkeypatch, 
     lines = capsys.readouterr().out.splitlines()
     total = sum(download.bytes or 0 for name, download in downloads.items() if name != "fungi")
     (line,) = (line for line in lines if line.startswith("to fetch: "))
-    assert line.startswith(f"to fetch: {total / 1e9:,.1f} GB")
-    assert "to be brought by hand: fungi" in lines
+    assert line.startswith(f"to fetch: at least {total / 1e9:,.1f} GB")  # of some no size is listed
+    assert "to be brought by hand: fungi (about 12.9 GB)" in lines
+
+
+def test_the_disk_counts_features_and_what_is_brought(tmp_path, monkeypatch):
+    """Of Quick, Draw! alone the features of three backbones are 7,710,295 × (512 + 768 + 768) × 2 bytes: 31.6 GB."""
+    monkeypatch.setenv("FSLCORE_DATA", str(tmp_path))
+    planned = plan_profile(PROFILES / "oops.yml")
+    of_quickdraw = [job.bytes for job in planned.jobs if job.dataset == "quickdraw"]
+    assert sum(of_quickdraw) == 7_710_295 * (512 + 768 + 768) * 2
+    stored = [job.bytes for job in planned.jobs if job.kind == "features"]
+    assert None in stored  # of MSCOCO, whose images are not listed
+    data = sum(download.unpacked or 0 for download in planned.downloads if not download.bring)
+    features = sum(size or 0 for size in stored)
+    (line,) = (line for line in planned.lines() if line.startswith("on the disk: "))
+    total = (data + 12.9e9 + features) / 1e9
+    assert line.startswith(f"on the disk: at least {total:,.1f} GB: {data / 1e9:,.1f} GB fetched")
+    assert f"{features / 1e9:,.1f} GB features" in line and "12.9 GB brought by hand" in line
+
+
+def test_a_data_set_that_takes_most_hours_is_named_with_a_part_of_it(tmp_path, monkeypatch):
+    monkeypatch.setenv("FSLCORE_DATA", str(tmp_path))
+    settings = SETTINGS | {"datasets": ["quickdraw", "dtd"], "backbones": ["clip"]}
+    lines = plan_profile({"closed-vs-open": settings}).lines()
+    share = 7_710_295 / (7_710_295 + 840)  # as the rate is one for both
+    start = f"{100 * share:.2f} % of these hours: features of quickdraw; "
+    (line,) = (line for line in lines if line.startswith(start))
+    assert "'quickdraw?per_class=1000'" in line and "52,000 of its 7,710,295 images" in line
+    part = SETTINGS | {"datasets": ["quickdraw?per_class=1000", "dtd"], "backbones": ["clip"]}
+    planned = plan_profile({"closed-vs-open": part})
+    assert planned.images["quickdraw?per_class=1000"].images == 52_000
+    (job,) = (job for job in planned.jobs if job.dataset.startswith("quickdraw"))
+    assert job.core_hours == pytest.approx(52_000 / 2 / 3600)
+
+
+def test_hours_that_are_not_known_are_no_small_number():
+    """Of evaluators and fewstab next to nothing was measured; a total of 0.001 core-hours was printed."""
+    planned = plan_profile({"closed-vs-open": SETTINGS | {"backbones": ["dino"]}})
+    assert planned.totals()["core_hours"].isna().all()
+    lines = planned.lines()
+    for kind in ("features", "evaluation", "chapter"):
+        (line,) = (line for line in lines if line.split()[:1] == [kind] and "hours" not in line)
+        assert line.endswith("not known")
+    assert any(line.startswith("in all: not known; 0 of") for line in lines)
+    assert any("hours of a GPU: not known; python benchmarks/gpu.py" in line for line in lines)
+    assert any("--part 1/100" in line for line in lines)
+    trained = plan_profile(PROFILES / "fewstab.yml").lines()
+    assert any("in all: not known; " in line and "to be made before" in line for line in trained)
+
+
+def test_sums_that_leave_jobs_out_are_lower_bounds():
+    planned = plan_profile({"closed-vs-open": SETTINGS})  # but for the chapter, all is measured
+    hours = planned.totals()["core_hours"].sum()
+    (line,) = (line for line in planned.lines() if line.startswith("in all: "))
+    assert line.startswith("in all: at least ") and f"{hours:.3f}"[:4] in line
+    complete = Plan("a profile", "a machine", jobs=(Job("chapter", "primer", 1.0),), images={})
+    assert "in all: 1.0 core-hours" in complete.lines()
+
+
+def test_few_measured_jobs_are_no_bound_worth_the_name():
+    jobs = [Job("chapter", "primer", 0.001), Job("chapter", "guide"), Job("chapter", "planning")]
+    lines = Plan("a profile", "a machine", jobs=tuple(jobs), images={}).lines()
+    assert "in all: not known; 1 of 3 jobs have a measured rate, of 0.001 core-hours" in lines
+    assert any(line.startswith("chapter") and line.endswith("not known") for line in lines)
 
 
 def test_a_profile_of_a_paper_says_what_is_to_be_trained_and_captioned(tmp_path, monkeypatch):

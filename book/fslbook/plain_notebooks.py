@@ -6,6 +6,8 @@ solutions too. Here values, titles and authors take the place of roles, and dire
 
 from __future__ import annotations
 
+import base64
+import html
 import re
 from collections.abc import Iterable
 from copy import deepcopy
@@ -192,7 +194,12 @@ def _code_cell(cell: NotebookNode, settings: dict) -> NotebookNode:
             ),
             source,
         )
-    outputs = [output for output in cell.outputs if "scrapbook" not in output.get("metadata", {})]
+    alt = cell.metadata.get("mystnb", {}).get("image", {}).get("alt", "")
+    outputs = [
+        _with_picture(output, alt)
+        for output in cell.outputs
+        if "scrapbook" not in output.get("metadata", {})
+    ]
     result = nbformat.v4.new_code_cell(
         source,
         outputs=[] if "remove-output" in tags else outputs,
@@ -200,6 +207,22 @@ def _code_cell(cell: NotebookNode, settings: dict) -> NotebookNode:
     )
     if _HIDING_TAGS & tags:
         result.metadata["jupyter"] = {"source_hidden": True}
+    return result
+
+
+def _with_picture(output: NotebookNode, alt: str) -> NotebookNode:
+    """An output whose SVG is the source of an image, which Jupyter shows in a notebook from elsewhere too.
+
+    It shows an SVG of its own kind only in notebooks that it trusts, since that may contain scripts.
+    """
+    svg = output.get("data", {}).get("image/svg+xml")
+    if svg is None:
+        return output
+    encoded = base64.b64encode(svg.encode()).decode()
+    image = f'<img alt="{html.escape(alt)}" src="data:image/svg+xml;base64,{encoded}">'
+    result = deepcopy(output)
+    result.data = {"text/html": image, "text/plain": output.data.get("text/plain", "")}
+    result.metadata = {}
     return result
 
 

@@ -1,6 +1,9 @@
 """Chapters as notebooks for Jupyter: plain Markdown, without solutions, and nobody's work overwritten."""
 
+import base64
 import re
+import subprocess
+import sys
 
 import jupytext
 import nbformat
@@ -68,6 +71,29 @@ def test_solutions_are_in_their_own_copy_alone(unexecuted, name):
     )
     assert not [line for line in solved if line in student]
     assert all(line in teacher for line in solved)
+
+
+@pytest.mark.parametrize("name", notebooks.names())
+def test_no_cell_of_a_student_needs_a_name_of_a_cell_left_out(unexecuted, name):
+    cells = plain_notebooks.plain(unexecuted(name), name).cells
+    code = "\n".join(cell.source for cell in cells if cell.cell_type == "code")
+    ruff = [sys.executable, "-m", "ruff", "check", "--isolated", "--no-cache", "--select", "F821"]
+    done = subprocess.run([*ruff, "-"], input=code, text=True, capture_output=True)
+    assert done.returncode == 0, done.stdout
+
+
+def test_a_figure_is_an_image_that_jupyter_shows_in_a_notebook_from_elsewhere():
+    svg = nbformat.v4.new_output("display_data", {"image/svg+xml": "<svg>±</svg>"})
+    cell = nbformat.v4.new_code_cell("draw()", outputs=[svg])
+    cell.metadata["mystnb"] = {"image": {"alt": 'a "curve"'}}
+    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_markdown_cell("# A"), cell])
+    notebook.metadata["papermill"] = {"parameters": {}}
+    data = plain_notebooks.plain(notebook, "primer").cells[-1].outputs[0].data
+    alt, source = re.fullmatch(
+        r'<img alt="(.+)" src="data:image/svg\+xml;base64,(.+)">', data["text/html"]
+    ).groups()
+    assert alt == "a &quot;curve&quot;" and base64.b64decode(source).decode() == "<svg>±</svg>"
+    assert "image/svg+xml" not in data
 
 
 @pytest.fixture(scope="module")

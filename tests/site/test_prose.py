@@ -416,6 +416,76 @@ def test_numerals_in_what_is_glued_come_from_a_run(name):
     assert not faults, HELP + "\n".join(faults)
 
 
+# Words of a direction, a quantity or a cause, which other numbers may turn.
+TURNING = re.compile(
+    r"(?i)\b(?:more|fewer|less|most|mostly|few|nearly|hardly|rarely|always|never|all|only|because|gains?|costs?|adds?"
+    r"|falls?|rises?|widens?|larger|smaller|higher|lower|wider|narrower|better|worse|best|worst)\b"
+)
+CONDITIONS = {"direction", "comparison", "quantity", "sentence_if"}
+# (chapter, words) of glued texts that hold whatever the run gives, and why.
+UNCONDITIONAL = {
+    ("benchmark", "agree in every printed digit"): "what is counted",
+    ("benchmark", "Ranks over data sets need more than one"): "true of every run",
+    ("closed-vs-open", " is better"): "the meaning of the paper's sign",
+    ("coverage", "of all questions or one"): "a docstring",
+    ("exercises", "on its worst class"): "the name of a measure",
+    ("informed", "a gain"): "a column's name",
+    ("same-support", "for both are equal"): "chosen below by the equality that it states",
+    ("selection", "The choice adds less than"): "the limit that is counted",
+    ("selection", "rows, and most for"): "the row with the largest number, which follows",
+    ("selection", "chosen on half of the images of clip art, gain"): "signed points",
+    ("spurious-bias", "leaves such a word out only if"): "a rule of the paper",
+}
+
+
+def is_condition(node, child):
+    """Whether a node of a cell's code chooses its child by a condition, or names a column or rows by it."""
+    if isinstance(node, ast.Call):
+        return ast.unparse(node.func).rpartition(".")[2] in {*CONDITIONS, "query"}
+    names_a_part = isinstance(node, ast.Subscript) and child is node.slice
+    return names_a_part or isinstance(node, (ast.IfExp, ast.If))
+
+
+def unconditional(code):
+    """Texts with `TURNING` words of a cell that no condition chooses: no branch, no helper of `fslbook.cells`."""
+    tree = ast.parse(code)
+    parents = {child: node for node in ast.walk(tree) for child in ast.iter_child_nodes(node)}
+    for node in ast.walk(tree):
+        is_text = isinstance(node, ast.Constant) and isinstance(node.value, str)
+        if is_text and " " in node.value.strip() and TURNING.search(node.value):
+            lineage = [node]
+            while lineage[-1] in parents:
+                lineage.append(parents[lineage[-1]])
+            if not any(map(is_condition, lineage[1:], lineage)):
+                yield node.value
+
+
+def test_unconditional_words_are_found():
+    code = """
+glue(
+    a=sentence_if(x > 0, "it gains more"), b="more is gained" if x > 0 else "",
+    c=direction(low, high, above="is wider by"), d=f"it gains {x:.1f} points",
+    e=Markdown("Few are " + quantity(k, n)), f=table["the best"],
+)
+if x > 0:
+    glue(g="it is larger than")
+"""
+    assert sorted(unconditional(code)) == ["Few are ", "it gains "]
+
+
+@pytest.mark.parametrize("name", CHAPTERS)
+def test_glued_words_that_numbers_may_turn_have_a_condition(name):
+    """Or stand in ``UNCONDITIONAL`` with the reason."""
+    faults = [
+        f"{name}.md:{cell.line}: {text}"
+        for cell in code_cells(source(name))
+        if "remove-cell" in cell.tags
+        for text in unconditional(cell.code)
+        if not any(place == name and words in text for place, words in UNCONDITIONAL)
+    ]
+    assert not faults, "give it a condition (CONTRIBUTING.md, 'A chapter'):\n" + "\n".join(faults)
+
+
 def test_numerals_of_the_ledger_come_from_a_run():
     lines = (ROOT / "book" / "ledger.yml").read_text("utf-8").splitlines()
     faults = []

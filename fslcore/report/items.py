@@ -103,7 +103,11 @@ def analyse_items_of_classes(place: Place) -> list[Sample]:
     if classes == items:  # a class per item is no grouping
         place.analysis.applies.append(NEW_ITEMS)
         return [replace(sample, target="") for sample in samples]
-    if min(classes, shared["class"].nunique()) < FEWEST_CLASSES:
+    by_class = None
+    if min(classes, shared["class"].nunique()) >= FEWEST_CLASSES:
+        by_class = grouped_sample(place, "item", "class")
+    # One class with nearly all items shows nothing of other classes.
+    if by_class is None or not np.isfinite(by_class.methods["half_width"]).any():
         place.analysis.applies.append(NEW_ITEMS_OF_CLASSES)
         return samples
     place.analysis.applies.append(
@@ -111,7 +115,7 @@ def analyse_items_of_classes(place: Place) -> list[Sample]:
         "those for new items hold for these classes alone, and take items of one class as "
         "independent."
     )
-    return [grouped_sample(place, "item", "class"), *samples]
+    return [by_class, *samples]
 
 
 def has_answers(place: Place) -> bool:

@@ -231,3 +231,26 @@ def test_classes_that_are_no_clusters_of_items_are_not_the_sample():
     guesses["class"] = (guesses["class"] + (guesses["method"] == "b")) % 2  # what it answered
     results = report_on(guesses)
     assert targets(results) == [""] and any("another method" in line for line in results.reading)
+
+
+@pytest.mark.parametrize("is_long", [True, False])
+def test_answers_with_classes_alone_are_means_of_classes(is_long):
+    right = classes_of_items(np.random.default_rng(4), 10, 20, 1.0)
+    frame = table_of_classes(right * 1).drop(columns="item")
+    if is_long:
+        frame = frame.melt("class", var_name="method", value_name="correct")
+    results = report_on(frame)
+    assert set(results.pairs["unit"]) == {"class"} and results.pairs["n"].tolist() == [10]
+    assert "new classes" in results.applies[0]
+    assert any("of the same class are averaged" in line for line in results.reading)
+    means = 100 * right.mean(axis=2)
+    expected = scipy.stats.ttest_rel(*means).pvalue
+    assert results.pairs["p"][0] == pytest.approx(expected, rel=1e-9)
+
+
+def test_a_class_that_holds_nearly_all_items_shows_nothing_of_new_classes():
+    frame = table_of_classes(classes_of_items(np.random.default_rng(4), 6, 40, 0.5))
+    frame["class"] = frame["class"].where(frame["item"] % 40 == 0, 0)
+    results = report_on(frame)
+    assert targets(results) == ["new items of these classes"]
+    assert "say nothing about new classes" in results.applies[0]

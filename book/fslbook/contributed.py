@@ -8,7 +8,8 @@ of the row the array contains
 - ``re-split``: (T, 6) accuracies by the oracle, by the four estimators and on the fresh test set.
 
 No names of files, no paths, nothing that is run. What `load` checks proves that a file is consistent: that its digests
-are those of the manifest, and that its tasks are those which the samplers draw from its class sizes and seeds. Biased
+are those of the manifest, that each array has the digest in its row and is no copy of another learner's, backbone's or
+seed's, and that its tasks are those which the samplers draw from its class sizes and seeds. Biased
 tasks follow from attributes, which are not in the file: their number, classes and ranges are checked, and the row says
 that they were not drawn again. Of data that a person brought no digests are listed: the number of their classes and
 images is compared. It does not prove that the learners were ever run.
@@ -22,6 +23,7 @@ import json
 import os
 import zipfile
 import zlib
+from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
@@ -33,7 +35,7 @@ import numpy as np
 
 from fslcore import catalogue, sources
 from fslcore.datasets.load import source_of
-from fslcore.errors import InputError, reason, shown, visible
+from fslcore.errors import InputError, reason, shown, unique_keys, visible
 from fslcore.paths import DATA
 from fslcore.tasks import ESTIMATORS, Tasks, resplit, sample_closed, sample_open
 
@@ -48,7 +50,9 @@ __all__ = [
     "FORMAT",
     "REDRAWN",
     "RESPLIT",
+    "RESULTS",
     "Pack",
+    "array_digest",
     "contributed",
     "load",
     "member",
@@ -80,9 +84,12 @@ FORMS = {
 REDRAWN = dict.fromkeys(("closed", "open", "re-split"), "yes") | {
     "biased": "no, they follow from attributes"
 }
+#: What a row says of its results: the SHA-256 of its tasks and of its array, and whether `load` draws its tasks again.
+RESULTS = ("digest", "array", "redrawn")
+FEW_VALUES = 4  # different accuracies that two learners may share in all tasks by chance
 #: What ``about.json`` holds: a list or a mapping of a form, a mapping with these keys, a type, or one of several.
 ROW = {
-    **dict.fromkeys(("dataset", "backbone", "learner", "sampling", "digest", "redrawn"), str),
+    **dict.fromkeys(("dataset", "backbone", "learner", "sampling", *RESULTS), str),
     **dict.fromkeys(("ways", "shots", "queries", "seed"), int),
     **dict.fromkeys(("tasks", "rounds"), int | None),
     "captioner": str | None,
@@ -156,7 +163,8 @@ def load(path: str | Path) -> Pack:
     path = Path(path)
     try:
         members = _members(path)
-        about = json.loads(members.pop("about.json"), parse_constant=_no_number)
+        text = members.pop("about.json")
+        about = json.loads(text, parse_constant=_no_number, object_pairs_hook=unique_keys)
     except BROKEN as error:
         raise InputError(f"{path.name}: no pack can be read ({reason(error)})") from None
     problems = list(_unlike(about, ABOUT, "about.json"))
@@ -164,15 +172,42 @@ def load(path: str | Path) -> Pack:
         problems = _wrong_about(about, members)
     arrays = []
     for i, row in enumerate([] if problems else about["results"]):
-        right, wrong = _right(members[member(i)], row, about)
+        content = members[member(i)]
+        right, wrong = _right(content, row, about)
+        if array_digest(content) != row["array"]:
+            wrong.append("its array is another than the one that was packed")
         place = f"row {i} ({row['learner']} on {row['dataset']}, {row['backbone']})"
         problems += [f"{place}: {problem}" for problem in wrong]
         arrays.append((row, right))
+    problems = problems or _copies(arrays)
     if problems:
         problems = list(dict.fromkeys(problems))
         unlisted = f" and {len(problems) - 20} more" if len(problems) > 20 else ""
         raise InputError(f"{path.name}: {'; '.join(problems[:20])}{unlisted}")
     return Pack(path, about, _table(arrays), arrays)
+
+
+def array_digest(content: bytes) -> str:
+    """SHA-256 of the array of a row, as the archive holds it."""
+    return hashlib.sha256(content).hexdigest()
+
+
+def _copies(arrays: list[tuple[dict, np.ndarray]]) -> list[str]:
+    """Rows with the very same numbers under another learner, backbone or seed."""
+    rows_of_array = defaultdict(list)
+    for number, (row, right) in enumerate(arrays):
+        numbers = right[:, row["ways"] :] if row["sampling"] == "biased" else right
+        if len(np.unique(numbers.sum(axis=1))) > FEW_VALUES:
+            rows_of_array[row["array"]].append((number, row))
+    problems = []
+    for (first, row), *others in rows_of_array.values():
+        for number, other in others:
+            differ = [name for name in ("learner", "backbone", "seed") if row[name] != other[name]]
+            if differ:
+                problems.append(
+                    f"rows {first} and {number}, of another {differ[0]}, have the very same numbers"
+                )
+    return problems
 
 
 def _wrong_about(about: dict, members: dict[str, bytes]) -> list[str]:
@@ -250,7 +285,7 @@ def wrong_name(by: str) -> str | None:
 def _other_sources(about: dict) -> list[str]:
     """Digests other than those that are listed, and names of data, networks and learners that are not known."""
     wrong = sources.differing(about["data"], about["weights"], sources.read())[0]
-    settings = [name for name in ROW if name not in ("digest", "redrawn", "tasks")]
+    settings = [name for name in ROW if name not in (*RESULTS, "tasks")]
     if len({itemgetter(*settings)(row) for row in about["results"]}) < len(about["results"]):
         wrong.append("rows of the same setting")
     lists = {

@@ -25,7 +25,18 @@ from fslcore.tasks import Tasks, sample_biased
 
 from . import attributes, notebooks
 from .catalogue import TRAINERS
-from .contributed import FORMAT, REDRAWN, RESPLIT, ROW, member, plain, re_split, wrong_name
+from .contributed import (
+    FORMAT,
+    REDRAWN,
+    RESPLIT,
+    RESULTS,
+    ROW,
+    array_digest,
+    member,
+    plain,
+    re_split,
+    wrong_name,
+)
 from .estimation import fresh_test_sets, resampled
 from .evaluations import Evaluation, evaluations, without_repeats
 
@@ -122,11 +133,13 @@ def _add(evaluation: Evaluation, about: dict) -> np.ndarray:
     about["classes"][evaluation.dataset] = sizes.tolist()
     if (parts := fresh_test_sets.parts_of(method.source)) is not None:
         about["parts"][evaluation.dataset] = parts[first].tolist()
-    row = {name: getattr(evaluation, name) for name in ROW if name not in ("digest", "redrawn")}
+    row = {name: getattr(evaluation, name) for name in ROW if name not in RESULTS}
     if kind != OWN:
         row["backbone"] = kind
     redrawn = REDRAWN[evaluation.sampling]
-    about["results"].append(row | {"digest": digest, "redrawn": redrawn})
+    about["results"].append(
+        row | {"digest": digest, "array": array_digest(_npy(array)), "redrawn": redrawn}
+    )
     return array
 
 

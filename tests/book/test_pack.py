@@ -306,6 +306,82 @@ def test_arrays_per_task_that_cannot_be_are_refused(by_task, tmp_path, sampling,
         contributed.load(edited(by_task[2], tmp_path / "x.zip", arrays=changed))
 
 
+def rehashed(packed, target, change):
+    """A copy whose arrays were changed by ``change(arrays)``, and whose digests were made again."""
+    arrays = [array for _, array in contributed.load(packed).arrays]
+    contents = [npy(array) for array in change(arrays)]
+
+    def with_digests(about):
+        for row, content in zip(about["results"], contents, strict=True):
+            row["array"] = contributed.array_digest(content)
+
+    members = {contributed.member(i): content for i, content in enumerate(contents)}
+    return edited(packed, target, with_digests, members)
+
+
+@pytest.fixture(scope="module")
+def two_learners(run):
+    """A pack of two learners on the same closed and open tasks."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("FSLCORE_CACHE", str(run / "cache"))
+        patch.setenv("FSLCORE_SOURCES", str(run / "manifest.yml"))
+        for learner in ("ncc", "lr"):
+            for sampling, tasks in SAMPLINGS:
+                options = dict(tasks=tasks, skip_small_classes=True, **SHAPE)
+                evaluation.run("dtd", "glyph-conv", learner, sampling, **options)
+        settings = CHAPTER | {"learners": ["ncc", "lr"]}
+        (run / "two.yml").write_text(yaml.safe_dump({"closed-vs-open": settings}))
+        return pack.write(run / "two.yml", run / "two.zip", "A. Name")
+
+
+def test_swapped_changed_and_copied_arrays_are_refused(two_learners, tmp_path):
+    arrays = contributed.load(two_learners).arrays
+    rows = [row for row, _ in arrays]
+    first, second = (i for i, row in enumerate(rows) if row["sampling"] == "closed")
+    target = tmp_path / "x.zip"
+    other = "its array is another than the one that was packed"
+
+    swapped = {
+        contributed.member(first): npy(arrays[second][1]),
+        contributed.member(second): npy(arrays[first][1]),
+    }
+    with refuses(rf"row {first} .*{other}; row {second} .*{other}"):
+        contributed.load(edited(two_learners, target, arrays=swapped))
+
+    changed = arrays[first][1].copy()
+    changed[0, 0] = 1 - min(changed[0, 0], 1)
+    with refuses(rf"row {first} .*{other}"):
+        contributed.load(
+            edited(two_learners, target, arrays={contributed.member(first): npy(changed)})
+        )
+
+    def copied(all_arrays):
+        all_arrays[second] = all_arrays[first]
+        return all_arrays
+
+    assert len(np.unique(arrays[first][1].sum(axis=1))) > contributed.FEW_VALUES
+    with refuses(f"rows {first} and {second}, of another learner, have the very same numbers"):
+        contributed.load(rehashed(two_learners, target, copied))
+
+
+def test_the_same_numbers_under_two_seeds_are_refused():
+    right = np.arange(12, dtype="<u2").reshape(6, 2)
+    row = {"sampling": "closed", "ways": 2, "learner": "lr", "backbone": "clip", "array": "a"}
+    arrays = [(row | {"seed": seed}, right) for seed in (0, 1)]
+    (problem,) = contributed._copies(arrays)
+    assert problem == "rows 0 and 1, of another seed, have the very same numbers"
+    assert contributed._copies([(row | {"seed": seed}, right[:4]) for seed in (0, 1)]) == []
+    assert contributed._copies([arrays[0], arrays[0]]) == []  # a setting twice has its own refusal
+
+
+def test_a_key_that_stands_twice_is_refused(packed, tmp_path):
+    with zipfile.ZipFile(packed) as archive:
+        text = archive.read("about.json").decode()
+    twice = text.replace('"by":', '"by": "B. Name", "by":', 1).encode()
+    with refuses("the key by stands twice"):
+        contributed.load(edited(packed, tmp_path / "x.zip", arrays={"about.json": twice}))
+
+
 def test_parts_of_a_data_set_are_drawn_from_in_turn_again():
     parts = (0, 1, 0, 1, 0, 1)
     labels = np.repeat(np.arange(6), 12)

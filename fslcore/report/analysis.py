@@ -260,7 +260,24 @@ def sample_of(
         sample.pairs["p_equivalent"] = [
             stats.equivalence(interval, margin).p_value for interval in differences
         ]
+        ends = [ends_of_two_tests(interval) for interval in differences]
+        is_exchanged = sample.pairs["difference"] * [interval.mean for interval in differences] < 0
+        for (low, high), row in zip(ends, sample.pairs.index, strict=True):
+            one_way = (-high, -low) if is_exchanged[row] else (low, high)
+            sample.pairs.loc[row, ["low_equivalent", "high_equivalent"]] = one_way
     return sample
+
+
+def ends_of_two_tests(interval: Interval) -> tuple[float, float]:
+    """Ends of the interval that two one-sided tests at 1 - level invert, of the level 2 level - 1:
+    it lies within the margin exactly where they call methods equivalent.
+    """
+    level = 2 * interval.level - 1
+    if level <= 0 or not np.isfinite(interval.half_width):
+        return interval.low, interval.high
+    half_width = interval.standard_error * scipy.stats.t.ppf((1 + level) / 2, interval.df)
+    narrower = replace(interval, level=level, half_width=float(half_width))
+    return narrower.low, narrower.high
 
 
 def sample_of_grid(

@@ -77,7 +77,12 @@ def verdict_sentence(pair: pd.Series, results: Results, digits: int) -> str:
     size = f"{'+' if difference > 0 else ''}{signed(difference, digits)}"
     if verdict == "equivalent":
         margin = f"{results.options.margin:g}{points}: {size}"
-        return f"{names} are equivalent within {margin} ({ends}; {p_text(pair['p_equivalent'])})."
+        # Two one-sided tests at 5 % are inverted by the 90 % interval.
+        ends = interval_text(pair["low_equivalent"], pair["high_equivalent"], digits)
+        two_tests = 2 * results.options.level - 1
+        level = f"{100 * (two_tests if two_tests > 0 else results.options.level):g} %"
+        p = p_text(pair["p_equivalent"])
+        return f"{names} are equivalent within {margin} ({level} interval {ends}; {p})."
     if verdict == "open":
         sentence = f"{names}: {size} is open: ± {signed(pair['half_width'], digits)} unpaired, "
         sentence += f"± {signed(pair['paired_half_width'], digits)} at best on the same tasks; "

@@ -158,8 +158,25 @@ def test_within_a_margin_methods_are_equivalent():
     results = report_on(table, margin=1.0, level=0.9)
     assert (
         results.pairs["verdict"][0] == "equivalent"
-        and "equivalent within 1" in results.verdicts["sentence"][0]
+        and "equivalent within 1 points" in results.verdicts["sentence"][0]
+        and "(80 % interval " in results.verdicts["sentence"][0]
     )
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_the_interval_of_an_equivalence_lies_within_the_margin_exactly_where_its_p_value_says(seed):
+    rng = np.random.default_rng(seed)
+    for difference in (-1.2, -0.9, 0.2, 0.8, 1.0):
+        a = rng.normal(70, 5, 60)
+        b = a + difference + rng.normal(0, 0.9, 60)
+        pair = report_on(pd.DataFrame({"a": a, "b": b}), margin=1.0).pairs.iloc[0]
+        is_inside = pair["low_equivalent"] > -1 and pair["high_equivalent"] < 1
+        assert is_inside == (pair["p_equivalent"] < 0.05)
+        signed = (a - b).mean() * (1 if pair["a"] == "a" else -1)
+        half = scipy.stats.ttest_1samp(a - b, 0).confidence_interval(0.9)
+        assert pair["high_equivalent"] - signed == pytest.approx(half.high - (a - b).mean())
+        middle = (pair["low_equivalent"] + pair["high_equivalent"]) / 2
+        assert middle == pytest.approx(signed)
 
 
 def test_missing_data_sets_leave_the_pairs_that_have_them():

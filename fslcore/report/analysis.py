@@ -14,6 +14,7 @@ import scipy.stats
 from .. import stats
 from ..errors import InputError
 from ..stats import Interval
+from ..stats.across_datasets import decisive_datasets
 from ..stats.intervals import Bounds, Ends
 from ..stats.power import new_sample_sizes
 from .options import Options
@@ -552,6 +553,7 @@ def analyse_datasets(place: Place) -> list[Sample]:
     if len(sample.pairs):
         title = f"signed-rank test over data sets{place}"
         place.analysis.frames[title] = signed_rank_frame(sample.pairs, grid)
+    add_decisive_datasets(place, sample.pairs, grid)
     complete = grid.dropna()
     if len(complete) < len(grid):
         place.analysis.cautions.append(
@@ -561,6 +563,21 @@ def analyse_datasets(place: Place) -> list[Sample]:
         ranks = rank_frame(complete, place.options)
         place.analysis.frames[f"ranks over data sets{place}"] = ranks
     return [sample]
+
+
+def add_decisive_datasets(place: Place, pairs: pd.DataFrame, grid: pd.DataFrame) -> None:
+    """Say where one data set decides whether a pair is significantly different."""
+    decided = []
+    for pair in pairs.itertuples():
+        columns = grid[[pair.a, pair.b]].dropna()
+        decisive = decisive_datasets(paired(columns), place.options.level)
+        if decisive.size:
+            names = " or ".join(map(str, columns.index[decisive[:2]]))
+            more = f" (or {len(decisive) - 2} more)" if len(decisive) > 2 else ""
+            decided.append(f"without {names}{more}, {pair.a} − {pair.b} is not significant{place}")
+    if decided:
+        others = f", and so for {len(decided) - 1} more pairs" if len(decided) > 1 else ""
+        place.analysis.cautions.append(f"One data set decides: {decided[0]}{others}.")
 
 
 def signed_rank_frame(pairs: pd.DataFrame, grid: pd.DataFrame) -> pd.DataFrame:

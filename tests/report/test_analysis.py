@@ -255,3 +255,15 @@ def test_effect_sizes_are_those_of_the_field_and_named():
     assert pair["effect"] == "Cohen's g" and pair["effect_size"] == pytest.approx(9 / 12 - 0.5)
     equal = report_on(pd.DataFrame({"a": [50.0] * 30, "b": [50.0] * 30})).pairs.iloc[0]
     assert equal["effect"] == "" and np.isnan(equal["effect_size"])
+
+
+def test_a_data_set_that_decides_is_named():
+    means = {"ours": [72, 75, 71, 80, 66], "base": [70, 71, 70.5, 76, 63]}
+    names = ["Cars", "CUB", "Fungi", "DTD", "Omniglot"]
+    frame = pd.DataFrame(means).assign(dataset=names).melt("dataset", var_name="method")
+    frame = frame.rename(columns={"value": "accuracy"})
+    caution = report_on(frame).cautions[0]
+    first = "One data set decides: without CUB or DTD (or 1 more), ours − base is not significant."
+    assert caution == first
+    everywhere = frame.assign(accuracy=frame["accuracy"] + 9 * (frame["method"] == "ours"))
+    assert "decides" not in " ".join(report_on(everywhere).cautions)

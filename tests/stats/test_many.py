@@ -136,3 +136,38 @@ def test_as_many_shuffles_in_parts_as_at_once(monkeypatch):
     monkeypatch.setattr(across_datasets, "_scatter", counted)
     assert stats.across_datasets(ranks).p_value == pytest.approx(at_once, abs=0.01)
     assert (sum(shuffles), len(shuffles)) == (1 + across_datasets.SHUFFLES, 8)
+
+
+def decided_and_decisive(draw, datasets):
+    """Shares of studies, in percent, that find a difference, and that find it with each data set left out too."""
+    rng = np.random.default_rng(datasets)
+    decided = robust = 0
+    for _ in range(3000):
+        differences = draw(rng, datasets)
+        if stats.open_interval(differences).conclusion:
+            decided += 1
+            robust += not across_datasets.decisive_datasets(differences, 0.95).size
+    return decided / 30, robust / 30
+
+
+def test_a_decisive_data_set_turns_the_t_test_over():
+    x = np.array([2.0, 4.0, 0.5, 4.0, 3.0])
+    p_without = [scipy_stats.ttest_1samp(np.delete(x, i), 0).pvalue for i in range(5)]
+    expected = np.flatnonzero(np.array(p_without) >= 0.05)
+    assert scipy_stats.ttest_1samp(x, 0).pvalue < 0.05 and 0 < len(expected) < 5
+    assert across_datasets.decisive_datasets(x, 0.95).tolist() == expected.tolist()
+    for nothing in (x - 2, x[:2], np.zeros(4)):
+        assert not across_datasets.decisive_datasets(nothing, 0.95).size
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "draw, decided, robust",
+    [
+        (lambda rng, d: rng.normal(size=d), 5.0, 1.4),
+        (lambda rng, d: rng.exponential(size=d) - 1, 12.7, 6.4),
+    ],
+    ids=["normal", "skewed"],
+)
+def test_most_differences_that_do_not_exist_have_a_decisive_data_set(draw, decided, robust):
+    assert decided_and_decisive(draw, 5) == pytest.approx((decided, robust), abs=2)

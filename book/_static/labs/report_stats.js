@@ -128,11 +128,32 @@
 
   /** Data sets are the sample. */
   function analyseDatasets(rows, place, options, analysis) {
-    const grid = gridOf(rows, "dataset");
+    const grid = gridOf(rows, "dataset"), sample = sampleOfGrid(grid, place, "data set", options, true);
+    analysis.cautions.push(...decisiveDatasets(sample.pairs, grid, place));
     if (sharedUnits(grid).length < unitsOf(grid).length) {
       analysis.cautions.push("Some methods lack data sets: each pair is compared on those that both have.");
     }
-    return [sampleOfGrid(grid, place, "data set", options, true)];
+    return [sample];
+  }
+
+  /** Where one data set decides whether a pair is significantly different. */
+  function decisiveDatasets(pairs, grid, place) {
+    const decided = [];
+    for (const { a, b } of pairs) {
+      const [first, second] = [grid.get(a), grid.get(b)], shared = [...first.keys()].filter(key => second.has(key));
+      const conclusion = keys => {
+        const { mean, half } = pairedInterval(keys.map(key => first.get(key)), keys.map(key => second.get(key)));
+        return half > 0 && Math.abs(mean) > half ? Math.sign(mean) : 0;
+      };
+      const found = conclusion(shared);
+      if (!found || shared.length < 3) continue;
+      const decisive = shared.filter(key => conclusion(shared.filter(other => other !== key)) !== found);
+      if (!decisive.length) continue;
+      const more = decisive.length > 2 ? ` (or ${decisive.length - 2} more)` : "";
+      decided.push(`without ${decisive.slice(0, 2).join(" or ")}${more}, ${a} − ${b} is not significant${ofPlace(place)}`);
+    }
+    if (!decided.length) return [];
+    return [`One data set decides: ${decided[0]}${decided.length > 1 ? `, and so for ${decided.length - 1} more pairs` : ""}.`];
   }
 
   const analyseSeeds = (rows, place, options) => {

@@ -28,6 +28,9 @@ from .intervals import (
     joint_text,
     student,
 )
+from .rare import NO_RARITY, Rarity, rarity_of
+
+ROUNDING = 1e-12  # relative: means of items that differ by no more are equal
 
 
 @dataclass(frozen=True)
@@ -223,8 +226,13 @@ def crossed_intervals(
     items = _checked_items(scores.shape[1], labels, groups, weights)
     variances = _variances(scores, items, _checked_pool(pool, shots, len(items.size)))
     mean = float(items.means(scores).mean())
+    item_means = scores.mean(axis=0)
     for_items, for_supports, for_both = variances.intervals(
-        mean, level, bounds, int(items.units.counts[0])
+        mean,
+        level,
+        bounds,
+        int(items.units.counts[0]),
+        rarity_of(item_means, ROUNDING * np.abs(item_means).max()),
     )
     return CrossedIntervals(
         items=for_items,
@@ -321,8 +329,17 @@ class _Variances(NamedTuple):
         """Variance of what one support changes in all items alike."""
         return max(self.means - self.supports * self.interaction, 0.0)
 
-    def intervals(self, mean: float, level: float, bounds: Bounds, items: int) -> list[Interval]:
-        """For new items, new supports and both; ``items`` are independent items or groups."""
+    def intervals(
+        self,
+        mean: float,
+        level: float,
+        bounds: Bounds,
+        items: int,
+        rarity: Rarity = NO_RARITY,
+    ) -> list[Interval]:
+        """For new items, new supports and both; ``items`` are independent items or groups, and the
+        rarity is that of their means.
+        """
         scale = 1 / self.supports + self.pool[0]
         df = 1 / (1 / max(self.supports - 1, 1) + 1 / self.pool[1])
         by_items = self.items, self.item_df
@@ -337,11 +354,11 @@ class _Variances(NamedTuple):
         )
         for_supports = min(student(alone[0], [alone], level), for_both)
         return [
-            Interval(mean, half_width, level, count, kind, df, count, bounds)
-            for kind, count, (half_width, df) in (
-                ("items", items, for_items),
-                ("supports", self.supports, for_supports),
-                ("both", min(items, self.supports), for_both),
+            Interval(mean, half_width, level, count, kind, df, count, bounds, rarity=rare)
+            for kind, count, (half_width, df), rare in (
+                ("items", items, for_items, rarity),
+                ("supports", self.supports, for_supports, rarity.for_other_units),
+                ("both", min(items, self.supports), for_both, rarity.for_other_units),
             )
         ]
 

@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import special, stats
 
 from ..errors import InputError, detached, floats, number, shown
+from .rare import NO_RARITY, Rarity, chance_beyond, reach
 
 __all__ = ["LEVEL", "Ends", "Interval", "limits", "plus_minus"]
 
@@ -28,6 +29,7 @@ MANY_TASKS = 100  # from which a closed interval has a normal quantile, as in th
 # Of the bounds' span: rare hard, or easy, classes would change means that are closer to a bound.
 NEAR = 0.1
 SLACK = 1e-9  # relative: one task that errs, among any number without an error, is just that one
+UNKNOWN_WIDTH = "unknown"  # in text, for an infinite half-width
 ROUNDED = 1e-9  # share of the bounds' span by which rounding may move a mean off a bound
 
 
@@ -46,7 +48,9 @@ class Interval:
     kind : str
         'closed', 'open', 'paired', 'independent', 'weighted' or 'regression'; of
         `fslcore.stats.three_intervals` also 'images' and 'classes'; of
-        `fslcore.stats.crossed_intervals` 'items', 'supports' and 'both'.
+        `fslcore.stats.crossed_intervals` 'items', 'supports' and 'both'; of
+        `fslcore.stats.new_runs` 'tasks' for these runs and 'runs' for new ones; 'printed' of a
+        published mean with its ±.
     df : float
         Degrees of freedom of the Student quantile in it; infinite for a normal one.
     units : int or None
@@ -58,11 +62,16 @@ class Interval:
     classes : int or None
         Independent classes, or groups of classes, behind an interval for new classes, if it is
         known.
+    rarity : Rarity
+        How large deviations have to be reckoned with beside those that the half-width shows, where
+        fewer than a quarter of the units differ from the others (`fslcore.stats.rare`): see Notes.
+        It counts with bounds alone.
     low, high : float
         Ends of the interval. Without bounds, and with bounds to either side of 0, mean ±
         half_width, cut at the bounds. With other bounds ``limits(mean, half_width, bounds, df,
         level)``; with C ``classes`` and a mean close to a bound, the interval also holds the mean
-        of C + 1 classes of which one is at the other bound. Where nothing varies, see Notes.
+        of C + 1 classes of which one is at the other bound. Where nothing varies, or few units
+        differ from the others, see Notes.
     few_errors : bool
         Whether the mean is no more than one standard error off a bound, as if it rested on one
         independent error at most: then the limits are rough, and too wide rather than too narrow.
@@ -77,6 +86,16 @@ class Interval:
     anywhere: the interval is infinite and nothing is concluded. For new classes of which all
     answers are right (or wrong), n is the number of tasks, and the classes extend the interval as
     follows.
+
+    Where few of n units differ, the half-width rests on these few. With bounds, the interval then
+    holds the means that lie a distance x off for which neither x / √(SE² + x (w - x) / n) exceeds
+    Student's quantile nor (1 - x/w)^n falls below α/2. Up to a tenth of the units, w is the
+    distance to the bound on that side where up to ten differ, the size of the deviations seen where
+    30 do, and in between a weighted mean of both; it falls to 0 at a quarter of the units, from
+    where the interval is Student's. So the interval of few differing units joins that of none, and
+    that of many. If 0.5 to 50 of 100 to 3,000 units are expected to differ, by up to the distance
+    to a bound, 95 % or more of the intervals hold the mean, where Student's held it in 84 to 94 %;
+    what is rare in values that all differ, no such rule can see.
 
     C classes that are almost free of errors do not exclude that some classes are hard: their
     variance does not show a class that is not among them. So on a bound the interval is extended by
@@ -97,6 +116,7 @@ class Interval:
     units: int | None = None
     bounds: Bounds = None
     classes: int | None = None
+    rarity: Rarity = NO_RARITY
     low: float = field(init=False)
     high: float = field(init=False)
     few_errors: bool = field(init=False, default=False)
@@ -125,10 +145,10 @@ class Interval:
     def conclusion(self) -> int:
         """+1 if the whole interval lies above 0, -1 if below, 0 if it holds 0.
 
-        For a paired interval this is the verdict on which method is better. Where nothing varies it
-        is that of ``p_value``, and always 0 without bounds.
+        For a paired interval this is the verdict on which method is better. Where few units differ,
+        or none, it is that of ``p_value``, and always 0 without bounds if nothing varies.
         """
-        if self.half_width == 0:
+        if self.half_width == 0 or self.has_rare_units:
             return int(np.sign(self.mean)) if self.p_value < 1 - self.level else 0
         return int(self.mean > self.half_width) - int(self.mean < -self.half_width)
 
@@ -137,26 +157,44 @@ class Interval:
         """Two-sided p-value of the hypothesis that the mean is 0, for a paired interval.
 
         It is below 1 - level exactly where ``conclusion`` is not 0, and equals the p-value of the
-        paired t-test (``scipy.stats.ttest_rel``). Where nothing varies, that test has no value.
-        Then it is twice the largest chance of values all equal to this mean m if the true mean is
-        0: ``2 (b / (b + |m|))^n`` for n units and bounds -b and b; without bounds 1. It is 1 where
-        the half-width is infinite.
+        paired t-test (``scipy.stats.ttest_rel``), but for bounds where few units differ (Notes).
+        Where nothing varies, that test has no value. Then it is twice the largest chance of values
+        all equal to this mean m if the true mean is 0: ``2 (b / (b + |m|))^n`` for n units and
+        bounds -b and b; without bounds 1. It is 1 where the half-width is infinite.
         """
-        if self.half_width == 0:
-            return min(2 * self.chance_of_equal_values(0.0), 1.0)
         if isinf(self.half_width):
             return 1.0
-        return float(2 * stats.t.sf(abs(self.mean) / self.standard_error, self.df))
+        return min(2 * self.one_sided_p_value(0.0), 1.0)
 
-    def chance_of_equal_values(self, true_mean: float) -> float:
-        """Largest chance that all units are equal, as they are where nothing varies, with this
-        ``true_mean``.
+    def one_sided_p_value(self, true_mean: float) -> float:
+        """p-value of the hypothesis that the true mean is this, or farther from the observed mean.
 
-        A one-sided p-value; 1 without bounds (`chance_of_equal`).
+        The observed mean itself is a half, and where nothing varies the largest chance of equal
+        values (`chance_of_equal`), 1 without bounds.
         """
+        if self.half_width == 0:
+            if self.bounds is None:
+                return 1.0
+            return float(chance_of_equal(self.mean, true_mean, self.bounds, self.equal_units))
+        return chance_beyond(
+            abs(true_mean - self.mean),
+            self.standard_error,
+            self.df,
+            self._deviation(true_mean > self.mean),
+            self.equal_units,
+        )
+
+    @property
+    def has_rare_units(self) -> bool:
+        """Whether deviations that were not seen, or seldom, have to be reckoned with."""
+        has_reach = isfinite(self.half_width) and self.half_width > 0
+        return self.bounds is not None and has_reach and self.rarity != NO_RARITY
+
+    def _deviation(self, upwards: bool) -> float:
+        """Size of the deviations that have to be reckoned with, above or below the mean."""
         if self.bounds is None:
-            return 1.0
-        return float(chance_of_equal(self.mean, true_mean, self.bounds, self.equal_units))
+            return 0.0
+        return self.rarity.deviation(abs(self.bounds[int(upwards)] - self.mean))
 
     def meets(self, second: Interval) -> bool:
         """Whether the two intervals have a point in common."""
@@ -164,7 +202,7 @@ class Interval:
 
     def around(self, spec: str = "") -> str:
         """'± half-width', or 'low to high' where an end is off from mean ± half-width by over a
-        tenth of the latter.
+        tenth of the latter; '± unknown' where an end is infinite.
 
         Parameters
         ----------
@@ -177,15 +215,12 @@ class Interval:
             '' where the half-width is NaN.
         """
         spec = spec or self._spec
-        if isinf(self.high - self.low):
-            return "± ∞"
         low = self.mean - self.half_width
         high = self.mean + self.half_width
         asymmetry = max(abs(low - self.low), abs(high - self.high))
-        if isinf(self.half_width) or not asymmetry > self.half_width / 10:
-            return str(plus_minus(0.0, self.half_width, spec)).partition(" ")[2]
-        unsigned = spec.lstrip("+ ")
-        return f"{self.low:{unsigned}} to {self.high:{unsigned}}"
+        if isfinite(self.half_width) and asymmetry > self.half_width / 10:
+            return ends_text(self.low, self.high, spec)
+        return str(plus_minus(0.0, self.half_width, spec)).partition(" ")[2]
 
     def __format__(self, spec: str) -> str:
         spec = spec or self._spec
@@ -202,8 +237,11 @@ class Interval:
 
     @property
     def _spec(self) -> str:
-        """A format with two digits of the half-width; where it is 0, of half of the length."""
-        return f".{decimals(self.half_width or (self.high - self.low) / 2)}f"
+        """A format with two digits of the half-width; where it says little, as none or few units
+        differ, of half of the length.
+        """
+        is_told_by_ends = self.half_width == 0 or self.has_rare_units
+        return f".{decimals((self.high - self.low) / 2 if is_told_by_ends else self.half_width)}f"
 
 
 def _ends(interval: Interval) -> Pair:
@@ -219,11 +257,38 @@ def _ends(interval: Interval) -> Pair:
         return _ends_of_equal_values(interval)
     if bounds is None:
         return low, high
-    if _is_difference(bounds):  # mean ± half-width decides about 0, and the ends agree with it
-        return max(low, bounds[0]), min(high, bounds[1])
-    df = inf if isnan(interval.df) else interval.df
-    ends = limits(mean, half_width, bounds, df, interval.level)
-    return _with_another_class(interval, float(ends[0]), float(ends[1]))
+    if not _is_difference(bounds):
+        df = inf if isnan(interval.df) else interval.df
+        ends = limits(mean, half_width, bounds, df, interval.level)
+        low, high = float(ends[0]), float(ends[1])
+    if interval.has_rare_units:
+        low, high = _ends_with_rare_units(interval, low, high)
+    low, high = max(low, bounds[0]), min(high, bounds[1])
+    return _with_another_class(interval, low, high)
+
+
+def _ends_with_rare_units(interval: Interval, low: float, high: float) -> Pair:
+    """The ends with what rare deviations add: to those of Student's interval, or to `limits` on the
+    side away from a bound that is near.
+
+    Such limits are also cut where deviations up to the far bound could not take the mean.
+    """
+    bounds = interval.bounds
+    assert bounds is not None
+    tail = (1 - interval.level) / 2
+    ends = [low, high]
+    for upwards in (False, True):
+        room = abs(bounds[upwards] - interval.mean)
+        distance = abs(ends[upwards] - interval.mean)
+        if distance < interval.half_width * (1 - SLACK):  # a bound is near on this side
+            continue
+        at_least, at_most = (
+            reach(tail, interval.standard_error, interval.df, size, interval.equal_units)
+            for size in (interval._deviation(upwards), room)
+        )
+        distance = max(min(distance, at_most), at_least)
+        ends[upwards] = interval.mean + (distance if upwards else -distance)
+    return ends[0], ends[1]
 
 
 def _ends_of_equal_values(interval: Interval) -> Pair:
@@ -299,8 +364,10 @@ class Ends:
         return int(self.low > 0) - int(self.high < 0)
 
     def __str__(self) -> str:
-        digits = decimals(self.half_width)
-        return f"{self.mean:.{digits}f} ({self.low:.{digits}f} to {self.high:.{digits}f})"
+        spec = f".{decimals(self.half_width)}f"
+        ends = ends_text(self.low, self.high, spec)
+        is_known = isfinite(self.half_width)
+        return f"{self.mean:{spec}} ({ends})" if is_known else f"{self.mean:{spec}} {ends}"
 
 
 def limits(
@@ -507,7 +574,8 @@ def plus_minus(mean: ArrayLike, half_width: ArrayLike, spec: str = "") -> str | 
     Returns
     -------
     str, or array of str
-        '—' where the mean is NaN, the mean alone where the half-width is.
+        '—' where the mean is NaN, the mean alone where the half-width is; 'mean ± unknown' where
+        the half-width is infinite.
 
     Raises
     ------
@@ -534,7 +602,7 @@ def _cell(mean: float, half_width: float, spec: str) -> str:
         return "—"
     if isnan(half_width):
         return format(mean, spec)
-    width = "∞" if isinf(half_width) else format(half_width, spec.lstrip("+ "))
+    width = UNKNOWN_WIDTH if isinf(half_width) else format(half_width, spec.lstrip("+ "))
     return f"{mean:{spec}} ± {width}"
 
 
@@ -545,16 +613,29 @@ def decimals(half_width: float) -> int:
     return min(max(2, 1 - floor(log10(half_width))), 9)
 
 
-def joint_text(intervals: dict[str, Interval]) -> str:
-    """Intervals of one mean, by what is new in each: the mean once, and all with the digits of the
-    narrowest; "unknown" for an infinite one.
+def ends_text(low: float, high: float, spec: str) -> str:
+    """'low to high', or '± unknown' where an end is infinite."""
+    if isinf(low) or isinf(high):
+        return f"± {UNKNOWN_WIDTH}"
+    unsigned = spec.lstrip("+ ")
+    return f"{low:{unsigned}} to {high:{unsigned}}"
+
+
+def joint_text(intervals: dict[str, Interval], after_mean: str = "") -> str:
+    """Intervals of one mean, by what is new in each: the mean once, with words after it, and all
+    with the digits of the narrowest.
     """
-    spec = f".{max(decimals(interval.half_width) for interval in intervals.values())}f"
+    spec = max((interval._spec for interval in intervals.values()), key=_digits_of)
     cells = []
     for target, interval in intervals.items():
         remark = ", few errors" if interval.few_errors else ""
-        cells.append(f"{interval.around(spec)} ({target}{remark})".replace("± ∞", "unknown"))
-    return f"{interval.mean:{spec}} {', '.join(cells)}"
+        cells.append(f"{interval.around(spec)} ({target}{remark})")
+    return f"{interval.mean:{spec}}{after_mean} {', '.join(cells)}"
+
+
+def _digits_of(spec: str) -> int:
+    """The decimals that a format shows."""
+    return int(spec.strip(".f"))
 
 
 def checked_level(level: float) -> float:

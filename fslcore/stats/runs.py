@@ -27,12 +27,14 @@ from .intervals import (
     bounds_of_difference,
     chance_of_equal,
     checked_level,
+    joint_text,
     student,
     student_quantile,
 )
 from .power import check_nonzero, check_power, smallest
+from .rare import rarity_of
 from .task_intervals import paired_differences, rounding
-from .three_intervals import Design, ThreeIntervals, checked_design, intervals_on
+from .three_intervals import ROUNDING, Design, ThreeIntervals, checked_design, intervals_on
 
 NODES = 50  # quantiles over which a variance is averaged
 MOST_RUNS = 10**6
@@ -49,7 +51,8 @@ class NewRuns:
         For new runs: the mean over all runs that the recipe could give. Its kind is
         'runs'.
     fixed : Interval
-        For these runs alone: the usual interval of the mean over them.
+        For these runs alone: the usual interval of the mean over them. Its kind is 'tasks'; of
+        `run_intervals` that of the test set.
     n_runs : tuple of int
         Runs of the method, or of the two.
     run_variance : float
@@ -94,7 +97,7 @@ class NewRuns:
         return sum(squares) ** 2 / scatter if scatter > 0 else float(min(self.n_runs) - 1)
 
     def __str__(self) -> str:
-        return f"{self.fixed} (these runs), ± {self.interval.half_width:.2f} (new runs)"
+        return joint_text({"these runs": self.fixed, "new runs": self.interval})
 
 
 @dataclass(frozen=True)
@@ -115,13 +118,12 @@ class RunIntervals:
     classes: NewRuns
 
     def __str__(self) -> str:
-        closed = self.closed.interval
-        images = self.images.interval
-        classes = self.classes.interval
-        return (
-            f"{closed.mean:.2f} with new runs ± {closed.half_width:.2f} (these images), "
-            f"± {images.half_width:.2f} (new images), ± {classes.half_width:.2f} (new classes)"
-        )
+        intervals = {
+            "these images": self.closed.interval,
+            "new images": self.images.interval,
+            "new classes": self.classes.interval,
+        }
+        return joint_text(intervals, after_mean=" with new runs")
 
 
 def new_runs(
@@ -197,9 +199,10 @@ def new_runs(
         half_width=student_quantile(df, level) * sqrt(shared),
         level=level,
         n_tasks=tasks,
-        kind="runs",
+        kind="tasks",
         df=df,
         bounds=bounds_of_difference(accuracies, second, bounds),
+        rarity=rarity_of(by_task, ROUNDING * np.abs(by_task).max()),
     )
     interactions = [
         ((runs - mean).var(axis=1, ddof=1) / tasks).sum() / (len(runs) - 1)
@@ -400,6 +403,7 @@ def _assembled(
         df=width[1],
         units=int(counts.min()),
         classes=None,
+        rarity=fixed.rarity.for_other_units,
     )
     return NewRuns(
         interval=interval,

@@ -27,6 +27,7 @@ from .intervals import (
     student,
     student_quantile,
 )
+from .rare import Rarity, rarity_of
 
 ULPS = 4  # an accuracy is a sum and a quotient: its last digits may be off by a few
 
@@ -96,6 +97,15 @@ def open_interval(
         Half-width t·s/√T, with the quantile t of Student's distribution with T - 1 degrees of
         freedom: there may be few tasks.
 
+    Notes
+    -----
+    An interval of few tasks does not know of failures that are rare and were not drawn. If 3 % of
+    tasks lose 60 points, and all others vary by 5, at least one of 10 tasks fails in 26 % of
+    samples, and 37 % of intervals hold the mean; of 30 tasks 59 %, of 100 93 %. Where most tasks
+    gave the same value, ``bounds`` make up for that (`Interval`); where all differ, nothing in the
+    data tells. An interval that holds for any distribution between 0 and 100 would be some 60
+    points long after 10 tasks.
+
     Examples
     --------
     >>> round(open_interval([0.7, 0.8, 0.75, 0.85]).half_width, 4)
@@ -128,8 +138,8 @@ def paired_interval(
         Nominal coverage, between 0 and 1.
     bounds : (float, float), optional
         Least and largest possible difference, (-100, 100) for accuracies in percent. They are
-        needed where nothing varies: without them nothing is concluded then. By default (-1, 1) for
-        True and False, and else none.
+        needed where no task differs from the others, or few do (`Interval`): without them nothing
+        is concluded then, or too much. By default (-1, 1) for True and False, and else none.
     atol : float, optional
         As for `paired_differences`.
 
@@ -137,7 +147,8 @@ def paired_interval(
     -------
     Interval
         Of the mean of first - second (`paired_differences`), with Student's quantile;
-        ``conclusion`` is +1 where the first is better.
+        ``conclusion`` is +1 where the first is better. With bounds, and fewer than a quarter of the
+        differences unlike the others, rare ones are reckoned with (`Interval`).
 
     Raises
     ------
@@ -323,8 +334,8 @@ def independent_interval(
     Interval
         Of the first mean minus the second, with ``n_tasks`` = T + U and Student's quantile with the
         degrees of freedom of Welch (1947): the two variances may differ. Where nothing varies in
-        either set, its ``units`` are the smaller number of tasks, as for the differences of as many
-        pairs.
+        either set, or few tasks differ from the others, its ``units`` are the smaller number of
+        tasks, as for the differences of as many pairs.
 
     Raises
     ------
@@ -358,7 +369,16 @@ def independent_interval(
         df=df,
         units=min(counts),
         bounds=bounds,
+        rarity=_larger_rarity(intervals),
     )
+
+
+def _larger_rarity(samples: list[Interval]) -> Rarity:
+    """That of two samples which moves its mean more, for as many units as the smaller one has."""
+    fewest = min(sample.n_tasks for sample in samples)
+    scaled = [np.array(sample.rarity) * fewest / sample.n_tasks for sample in samples]
+    unseen, size = np.maximum(*scaled).tolist()
+    return Rarity(unseen, size)
 
 
 class Sample(NamedTuple):
@@ -396,4 +416,13 @@ def _interval(
                 f"{subject} go from {values.min():g} to {values.max():g}; "
                 f"bounds = {shown(bounds)}, between which they lie"
             )
-    return Interval(float(values.mean()), float(half_width), level, tasks, kind, df, bounds=bounds)
+    return Interval(
+        mean=float(values.mean()),
+        half_width=float(half_width),
+        level=level,
+        n_tasks=tasks,
+        kind=kind,
+        df=df,
+        bounds=bounds,
+        rarity=rarity_of(values, 2 * tolerance),
+    )

@@ -41,10 +41,12 @@ from .intervals import (
     joint_text,
     student_quantile,
 )
+from .rare import NO_RARITY, Rarity, rarity_of
 from .task_checks import check_reuse, check_task_count, checked_images, order_by_class
 
 __all__ = ["ThreeIntervals", "three_intervals"]
 
+ROUNDING = 1e-12  # relative: accuracies of tasks that differ by no more are equal
 PARTS = 50  # of the tasks, to see how noisy a variance is
 # Units whose changes are held as a table of parts, so that memory does not grow with their number.
 AT_ONCE = 2**16
@@ -258,6 +260,7 @@ def intervals_on(
         _variances(values, design),
         level=level,
         bounds=bounds,
+        rarity=rarity_of(accuracy, ROUNDING * np.abs(accuracy).max()),
     )
 
 
@@ -269,6 +272,7 @@ def assembled(
     *,
     level: float,
     bounds: Bounds = None,
+    rarity: Rarity = NO_RARITY,
 ) -> ThreeIntervals:
     """Three intervals of a mean over tasks, with its variance from the tasks and those from images
     and from classes.
@@ -277,7 +281,16 @@ def assembled(
     sampling = float(sampling) if sampling > resolution else 0.0
     df = closed_df(tasks)
     half_width = student_quantile(df, level) * sqrt(sampling)
-    closed = Interval(float(mean), half_width, level, tasks, "closed", df, bounds=bounds)
+    closed = Interval(
+        mean=float(mean),
+        half_width=half_width,
+        level=level,
+        n_tasks=tasks,
+        kind="closed",
+        df=df,
+        bounds=bounds,
+        rarity=rarity,
+    )
     from_images = _at_least(0.0, estimates[0], resolution)
     # New classes have new images.
     from_classes = _at_least(
@@ -326,6 +339,7 @@ def _wider_interval(closed: Interval, kind: str, sampling: float, added: Varianc
         df=total_df,
         units=min(closed.n_tasks, units),  # that gave equal values, where nothing varies
         classes=units if kind == "classes" else None,
+        rarity=closed.rarity.for_other_units,
     )
 
 

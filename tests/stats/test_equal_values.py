@@ -39,7 +39,7 @@ def test_ends_are_where_the_chance_of_equal_values_is_half_of_what_the_level_lea
             xtol=1e-12,
         )
         assert end == pytest.approx(distance, abs=1e-6)
-        assert interval.chance_of_equal_values(end) == pytest.approx((1 - level) / 2)
+        assert interval.one_sided_p_value(end) == pytest.approx((1 - level) / 2)
 
 
 @given(st.floats(-100, 100), counts, levels, st.sampled_from([1.0, 0.01]))
@@ -69,7 +69,7 @@ def test_equivalence_is_the_narrower_interval_within_the_margin(mean, tasks, lev
 def test_without_bounds_nothing_is_concluded_of_equal_values():
     interval = stats.paired_interval([0.7] * 600, [0.6] * 600)
     assert (interval.low, interval.high) == (-math.inf, math.inf)
-    assert (interval.p_value, interval.conclusion, str(interval)) == (1, 0, "0.10 ± ∞")
+    assert (interval.p_value, interval.conclusion, str(interval)) == (1, 0, "0.10 ± unknown")
     assert stats.equivalence(interval, 5).p_value == 1
     assert stats.simultaneous_intervals([[1.0] * 600, [0.0] * 600]).p_values.tolist() == [1, 1]
     high, low = (stats.closed_interval([accuracy] * 600) for accuracy in (0.8, 0.2))
@@ -141,8 +141,8 @@ def test_a_difference_that_is_nowhere_negative_may_be_negative_in_truth():
     for bounds in (None, (-1, 1)):
         intervals = stats.three_intervals(differences, *PLACES, bounds=bounds)
         for interval in (intervals.closed, intervals.images, intervals.classes):
-            assert interval.low == interval.mean - interval.half_width < 0
-            assert interval.high == pytest.approx(interval.mean + interval.half_width)
+            assert interval.low <= interval.mean - interval.half_width < 0
+            assert interval.high >= interval.mean + interval.half_width
             assert interval.conclusion == 0 and not interval.few_errors
 
 

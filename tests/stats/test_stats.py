@@ -197,7 +197,10 @@ def test_bounded_open_intervals_cover_where_few_err(tasks, errors):
     assert 0.92 < share <= 1 and all(0 <= r.low <= r.high <= 100 for r in studies)
     assert share > np.mean([abs(r.mean - truth) <= r.half_width for r in studies]) - 0.005
     with_errors = [r.low <= truth <= r.high for r in studies if not r.few_errors]
-    assert 0.9 < np.mean(with_errors) < 0.995 or len(with_errors) < 100
+    # Where a tenth of the tasks err or fewer, the bound counts: 40 tasks without an error would not
+    # exclude 91 % either.
+    most = 0.995 if errors > 0.1 else 1.0
+    assert 0.9 < np.mean(with_errors) <= most or len(with_errors) < 100
 
 
 @pytest.mark.parametrize("interval", [stats.closed_interval, stats.open_interval])
@@ -235,7 +238,7 @@ def test_the_short_form_stands_where_it_is_true():
     interval = near_100(99.7, 0.3)
     ends = f"{interval.low:.2f} to {interval.high:.2f}"
     assert (interval.around(), str(interval)) == (ends, f"99.70 ({ends})")
-    assert str(near_100(62.5, np.inf)) == "62.50 ± ∞"
+    assert str(near_100(62.5, np.inf)) == "62.50 ± unknown"
     assert str(near_100(100.0, 0.0)).startswith("100.00 (99.")
 
 
@@ -320,7 +323,7 @@ def test_adjusted_p_values_are_those_of_statsmodels(ours, theirs, p):
         (0.8, 0.005, "", "0.8000 ± 0.0050"),
         (0.80123, 0.00314, "", "0.8012 ± 0.0031"),
         (0.8, 1e-300, "", "0.800000000 ± 0.000000000"),
-        (62.5, np.inf, "", "62.50 ± ∞"),
+        (62.5, np.inf, "", "62.50 ± unknown"),
         (62.5, np.nan, ".1f", "62.5"),
         (np.nan, 1.0, ".1f", "—"),
         (-1.25, 0.5, "+.1f", "-1.2 ± 0.5"),

@@ -1,0 +1,133 @@
+"""The text of every result, in shares and in percent, near a bound, on one side of it, and where an interval is
+infinite: it says what the object holds.
+"""
+
+import math
+import re
+
+import numpy as np
+import pytest
+
+from fslcore import stats
+from fslcore.stats.intervals import Interval
+from fslcore.tasks import sample_closed
+
+RNG = np.random.default_rng(5)
+LABELS = np.arange(8).repeat(12)
+TASKS = sample_closed(LABELS, tasks=60, ways=4, shots=2, queries=3, seed=0)
+PLACES = TASKS.support, TASKS.query, LABELS
+ANSWERS = (4, *TASKS.query.shape)
+WORLDS = {  # the values of runs, tasks and queries, in shares
+    "usual": lambda shape: (RNG.random(shape) < 0.7) * 1.0,
+    "near a bound": lambda shape: (RNG.random(shape) < 0.995) * 1.0,
+    "one wrong": lambda shape: np.where(np.arange(math.prod(shape)) == 7, 0.0, 1.0).reshape(shape),
+    "all right": np.ones,
+    "equal": lambda shape: np.full(shape, 0.9),
+}
+
+
+def results(world, unit, bounds):
+    """Every result with an interval, by name."""
+    answers = unit * WORLDS[world](ANSWERS)
+    difference_bounds = bounds and (-unit, unit)
+    runs = answers.mean(axis=2)
+    tasks = runs[0]
+    paired = stats.paired_interval(tasks, runs[1], bounds=difference_bounds)
+    many = unit * WORLDS[world]((2, 120, 5)).mean(axis=2)
+    return {
+        "closed": stats.closed_interval(tasks, bounds=bounds),
+        "open": stats.open_interval(tasks, bounds=bounds),
+        "paired": paired,
+        "independent": stats.independent_interval(tasks, runs[1][:30], bounds=difference_bounds),
+        "equivalence": stats.equivalence(paired, unit / 100),
+        "three": stats.three_intervals(answers[0], *PLACES, bounds=bounds),
+        "new runs": stats.new_runs(runs, bounds=bounds),
+        "difference of runs": stats.new_runs(runs[:2], runs[2:], bounds=difference_bounds),
+        "run intervals": stats.run_intervals(answers, *PLACES, bounds=bounds),
+        "crossed": stats.crossed_intervals(answers[:, 0], bounds=bounds),
+        "one support": stats.crossed_intervals(answers[:1, 0], bounds=bounds),
+        "winner": stats.winner_interval(many, bounds=bounds),
+        "anytime": stats.anytime_interval(tasks, bounds=bounds or (0, unit)),
+        "proportions": stats.paired_proportions(answers[0, 0] > 0, answers[1, 0] > 0),
+        "chance": stats.chance_better(runs.mean(axis=1)[:2], runs.mean(axis=1)[2:]),
+    }
+
+
+def intervals_of(result):
+    """The intervals that the text of a result is about, in its order."""
+    if isinstance(result, stats.ThreeIntervals):
+        return [result.closed, result.images, result.classes]
+    names = [
+        ("items", "supports", "both"),
+        ("fixed", "interval"),
+        ("difference",),
+    ]
+    for fields in names:
+        if hasattr(result, fields[0]) and isinstance(getattr(result, fields[0]), Interval):
+            return [getattr(result, name) for name in fields]
+    if hasattr(result, "closed"):  # of runs
+        return [getattr(result, name).interval for name in ("closed", "images", "classes")]
+    return [result]
+
+
+def ends_in(text):
+    """(low, high) that each part of a text says, with the mean that it begins with."""
+    number = r"(-?\d+\.\d+)"
+    mean = float(re.match(number, text)[1])
+    parts = re.findall(rf"± unknown|± {number}|{number} to {number}", text)
+    whole = re.findall(r"± unknown|± [\d.]+|-?[\d.]+ to -?[\d.]+", text)
+    ends = []
+    for (half, low, high), part in zip(parts, whole, strict=True):
+        if part == "± unknown":
+            ends.append((-math.inf, math.inf))
+        else:
+            ends.append(
+                (mean - float(half), mean + float(half)) if half else (float(low), float(high))
+            )
+    return ends
+
+
+@pytest.mark.parametrize("bounded", [True, False])
+@pytest.mark.parametrize("unit", [1, 100])
+@pytest.mark.parametrize("world", WORLDS)
+def test_a_text_says_the_ends(world, unit, bounded):
+    for name, result in results(world, unit, (0, unit) if bounded else None).items():
+        text = str(result)
+        assert "inf" not in text and "∞" not in text and "nan" not in text, (name, text)
+        if name == "chance":
+            continue
+        intervals = intervals_of(result)
+        said = ends_in(text)
+        assert len(said) == len(intervals), (name, text)
+        for interval, (low, high) in zip(intervals, said, strict=True):
+            if math.isinf(interval.half_width) or math.isinf(interval.low):
+                assert math.isinf(low), (name, text)  # with bounds, these are the ends
+                continue
+            length = interval.high - interval.low
+            # A tenth of the half-width is left out, and two digits are shown.
+            assert abs(low - interval.low) <= 0.12 * length + 1e-9, (name, text)
+            assert abs(high - interval.high) <= 0.12 * length + 1e-9, (name, text)
+
+
+def test_what_was_wrong():
+    """± 0.00 for new runs of which nothing is known, ± inf, and shares without their digits."""
+    assert str(stats.new_runs(np.full((3, 50), 0.9))) == (
+        "0.90 ± unknown (these runs), ± unknown (new runs)"
+    )
+    right = stats.new_runs(np.ones((3, 50)), bounds=(0, 1))
+    assert str(right) == (
+        "1.000 0.929 to 1.000 (these runs, few errors), 0.292 to 1.000 (new runs, few errors)"
+    )
+    shares = stats.new_runs(np.random.default_rng(0).normal(0.7, 0.03, (4, 60)))
+    assert re.fullmatch(r"0\.\d{4} ± 0\.\d{4} \(these runs\), ± 0\.\d{4} \(new runs\)", str(shares))
+    few = stats.run_intervals(np.ones(ANSWERS), *PLACES, bounds=(0, 1))
+    assert str(few).startswith("1.00 with new runs 0.40 to 1.00 (these images, few errors), ")
+
+
+def test_kinds_say_what_an_interval_holds_for():
+    runs = stats.new_runs(np.random.default_rng(0).random((3, 50)))
+    assert (runs.fixed.kind, runs.interval.kind) == ("tasks", "runs")
+    for result in results("usual", 1, (0, 1)).values():
+        for interval in intervals_of(result):
+            if isinstance(interval, Interval):
+                assert f"'{interval.kind}'" in Interval.__doc__

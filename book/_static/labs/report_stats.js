@@ -18,7 +18,49 @@
   /** Student's interval of a mean, {mean, half, n, df}; values that spread by no more than `fine` are equal. */
   function student(x, fine, df = x.length - 1) {
     const [mean, deviation] = moments(x), spread = largest(x) - least(x) > 2 * fine ? deviation : 0;
-    return { mean, half: quantile((1 + LEVEL) / 2, df) * spread / Math.sqrt(x.length), n: x.length, units: x.length, df };
+    return { mean, half: quantile((1 + LEVEL) / 2, df) * spread / Math.sqrt(x.length), n: x.length, units: x.length, df, rarity: rarityOf(x, 2 * fine) };
+  }
+
+  /** `stats.rare.rarity_of`: [unseen, size], how large deviations have to be reckoned with where few values differ from the others. */
+  function rarityOf(x, fine) {
+    const falling = (value, start, stop) => Math.min(Math.max((stop - value) / (stop - start), 0), 1);
+    const ordered = Float64Array.from(x).sort(), middle = (ordered[(x.length - 1) >> 1] + ordered[x.length >> 1]) / 2;
+    const deviations = x.map(value => Math.abs(value - middle)).filter(deviation => deviation > fine);
+    if (!deviations.length) return [1, 0];
+    const weight = falling(deviations.length / x.length, 0.1, 0.25), unseen = falling(deviations.length, 10, 30);
+    const sum = values => values.reduce((a, b) => a + b, 0), size = sum(deviations.map(deviation => deviation ** 2)) / sum(deviations);
+    return [weight * unseen, weight * (1 - unseen) * size];
+  }
+
+  /** `stats.rare.chance_beyond` */
+  function chanceBeyond(distance, error, df, size, units) {
+    if (!(size > distance && distance > 0)) return survival(distance / error, df);
+    const chance = survival(distance / Math.sqrt(error ** 2 + distance * (size - distance) / units), df);
+    return Math.max(chance, (1 - distance / size) ** units);
+  }
+
+  /** `stats.rare.reach` at the level of the page. */
+  function reachOf(error, df, size, units) {
+    const q = quantile((1 + LEVEL) / 2, df), half = q ** 2 * size / units / 2, scale = 1 + q ** 2 / units;
+    const distance = (half + Math.sqrt(half ** 2 + scale * q ** 2 * error ** 2)) / scale;
+    return Math.max(distance > size ? q * error : distance, size * (1 - ((1 - LEVEL) / 2) ** (1 / units)));
+  }
+
+  const isRare = rarity => rarity[0] > 0 || rarity[1] > 0;
+  const deviationOf = (rarity, room) => rarity[0] * room + rarity[1];
+
+  /** Ends {low, high} between the bounds, with what rare deviations add (`stats.intervals`). */
+  function endsWithin({ mean, half, units, df, rarity }, { low, high }, bounds) {
+    const ends = [low, high], error = half / quantile((1 + LEVEL) / 2, df);
+    if (isRare(rarity)) {
+      for (const side of [0, 1]) {
+        const room = Math.abs(bounds[side] - mean), distance = Math.abs(ends[side] - mean);
+        if (distance < half * (1 - 1e-9)) continue; // a bound is near on this side
+        const [least, most] = [deviationOf(rarity, room), room].map(size => reachOf(error, df, size, units));
+        ends[side] = mean + (side ? 1 : -1) * Math.max(Math.min(distance, most), least);
+      }
+    }
+    return { low: Math.max(ends[0], bounds[0]), high: Math.min(ends[1], bounds[1]) };
   }
 
   /** Where nothing varies, what the bounds leave possible (`stats.chance_of_equal`). */
@@ -29,8 +71,9 @@
 
   /** `stats.closed_interval` or `stats.open_interval` of accuracies in percent, as a row of methods. */
   function methodRow(method, x, closed) {
-    const { mean, half, n, df } = student(x, ROUNDING * largest(x), closed ? closedDf(x.length) : undefined);
-    const { low, high } = half > 0 ? interval(mean, half, { df, level: LEVEL, bounds: BOUNDS }) : endsOfEqualValues(mean, n, BOUNDS);
+    const found = student(x, ROUNDING * largest(x), closed ? closedDf(x.length) : undefined), { mean, half, n, df } = found;
+    const { low, high } = half > 0 ? endsWithin(found, interval(mean, half, { df, level: LEVEL, bounds: BOUNDS }), BOUNDS)
+      : endsOfEqualValues(mean, n, BOUNDS);
     return { method, mean, low, high, half_width: half, n, variance_units: varianceUnits(x), variance_of: n };
   }
 
@@ -67,18 +110,20 @@
     const counts = [varianceUnits(x), varianceUnits(y)], units = Math.min(one.n, other.n), half = quantile((1 + LEVEL) / 2, df) * Math.sqrt(total);
     const shares = counts.flatMap((count, i) => (count === null ? [] : [count / [one.n, other.n][i]]));
     const deviation = Math.sqrt((variances[0] * one.n + variances[1] * other.n) / 2);
-    return { mean, half, n: one.n + other.n, units, df, effect: "Cohen's d", deviation,
+    const rarity = [0, 1].map(i => Math.max(...[one, other].map(sample => sample.rarity[i] * units / sample.n)));
+    return { mean, half, n: one.n + other.n, units, df, rarity, effect: "Cohen's d", deviation,
       variance_units: shares.length ? least(shares) * units : null, variance_of: units };
   }
 
   /** A row of pairs, with the better method first; the interval is of the first minus the second. */
   function pairRow(a, b, found, test) {
-    const { mean, half, n, units, df, deviation, variance_units, variance_of } = found;
+    const { mean, half, n, units, df, rarity, deviation, variance_units, variance_of } = found;
     if (mean < 0) return pairRow(b, a, { ...found, mean: -mean }, test);
     const error = half / quantile((1 + LEVEL) / 2, df);
-    const p = half > 0 ? 2 * survival(mean / error, df) : Math.min(2 * (1 - mean / (100 + mean)) ** units, 1);
-    const [lowest, highest] = DIFFERENCE_BOUNDS, within = end => Math.min(Math.max(end, lowest), highest);
-    const { low, high } = half > 0 ? { low: within(mean - half), high: within(mean + half) } : endsOfEqualValues(mean, units, DIFFERENCE_BOUNDS);
+    const chance = chanceBeyond(mean, error, df, deviationOf(rarity, 100 + mean), units);
+    const p = half > 0 ? Math.min(2 * chance, 1) : Math.min(2 * (1 - mean / (100 + mean)) ** units, 1);
+    const { low, high } = half > 0 ? endsWithin(found, { low: mean - half, high: mean + half }, DIFFERENCE_BOUNDS)
+      : endsOfEqualValues(mean, units, DIFFERENCE_BOUNDS);
     const [effect, effect_size] = deviation > 0 ? [found.effect, mean / deviation] : ["", null];
     return { a, b, difference: mean, low, high, half_width: half, p, n, spread: error * Math.sqrt(n), spread_df: df, test, effect, effect_size,
       variance_units, variance_of };

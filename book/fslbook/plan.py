@@ -350,13 +350,14 @@ def plan_profile(profile: str | Path | dict, machine: str | None = None) -> Plan
     parameters = {chapter: complete_parameters(settings, chapter) for chapter in chapters}
     jobs, images = _jobs(parameters, measured["rates"])
     texts = _texts(parameters)
+    sets = _trained_sets(parameters)
     return Plan(
         profile="the given parameters" if isinstance(profile, dict) else str(profile),
         machine=f"{measured['cpu']}, {measured['cores']} cores, one thread per job, measured {measured['date']}",
         jobs=jobs,
         images=images,
         downloads=_downloads(texts),
-        before=(*_trainings(texts), *_captionings(parameters)),
+        before=(*_trainings(sets), *_captionings(parameters)),
     )
 
 
@@ -547,19 +548,33 @@ def _downloads(texts: Iterable[str]) -> tuple[Download, ...]:
     return tuple(downloads)
 
 
-def _trainings(texts: Iterable[str]) -> list[str]:
+def _trained_sets(parameters: dict[str, dict]) -> dict[str, list[str]]:
+    """Data sets of the chapters that read networks of a paper, by that paper."""
+    sets: dict[str, dict[str, None]] = {}
+    for chapter, values in parameters.items():
+        texts = _texts({chapter: values})
+        for paper in TRAINERS:
+            if any(text.startswith(f"{OWN}:{paper}/") for text in texts):
+                sets.setdefault(paper, {}).update(dict.fromkeys(values["datasets"]))
+    return {paper: list(names) for paper, names in sets.items()}
+
+
+def _trainings(sets: dict[str, list[str]]) -> list[str]:
     """Commands that train the networks of papers that chapters read and that are not trained yet."""
     from .training.paper_networks import missing
+    from .training.papers import settings_of
 
-    papers = [
-        paper for paper in TRAINERS if any(text.startswith(f"{OWN}:{paper}/") for text in texts)
-    ]
-    untrained = {paper: len(missing(paper)) for paper in papers}
-    return [
-        f"fslbook train --paper {paper} ({number} networks)"
-        for paper, number in untrained.items()
-        if number
-    ]
+    commands = []
+    for paper, names in sets.items():
+        calls = {f" --dataset {shlex.quote(name)}": missing(paper, name) for name in names}
+        if set(names) == set(settings_of(paper)["sets"]):
+            calls = {"": missing(paper)}
+        for options, networks in calls.items():
+            if networks:
+                commands.append(
+                    f"fslbook train --paper {paper}{options} ({len(networks)} networks)"
+                )
+    return commands
 
 
 def _captionings(parameters: dict[str, dict]) -> list[str]:

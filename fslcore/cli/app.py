@@ -318,7 +318,7 @@ def _data_commands(command: Callable) -> None:
         type=name_of("what", _sources),
         action=Once,
         help="data sets and weights by name; oops, evaluators, fewstab: all of that paper; "
-        "oops-benchmark: its results",
+        "oops-fetchable and the like: without what has to be brought; oops-benchmark: its results",
     )
     add(
         "--accept-terms",

@@ -21,6 +21,9 @@ PRINTED = published.table(2)
 def test_names_of_the_papers_data_and_backbones():
     for spec in ("cub?splits=meta-dataset", "cub:/data/cub?splits=meta-dataset"):
         assert published.own_data(spec) == "cub"
+    for part in ("quickdraw?per_class=1000", "quickdraw:/data?per_class=1000"):
+        assert published.own_data(part) is None  # another test set than the paper's
+    assert published.own_data("quickdraw:/data") == published.own_data("quickdraw") == "quickdraw"
     assert (
         published.own_data("cub?splits=chen") is published.own_data("cub:/data/cub") is None
     )  # other classes

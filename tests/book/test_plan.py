@@ -1,6 +1,8 @@
 """What a profile asks for: hours from rates that a test sets, downloads, trainings and captions."""
 
 import json
+import re
+import shlex
 
 import pytest
 import yaml
@@ -14,6 +16,7 @@ from fslbook.plan import Job, Plan, plan_profile
 from fslcore import sources
 from fslcore.errors import InputError
 from fslcore.models import weights
+from fslcore.paths import ROOT
 
 SHAPE = dict(ways=5, shots=5, queries=15)
 TUNING = dict(
@@ -159,6 +162,29 @@ def test_a_profile_of_a_paper_says_what_is_to_be_fetched(tmp_path, monkeypatch, 
     (line,) = (line for line in lines if line.startswith("to fetch: "))
     assert line.startswith(f"to fetch: at least {total / 1e9:,.1f} GB")  # of some no size is listed
     assert "to be brought by hand: fungi (about 12.9 GB)" in lines
+
+
+@pytest.mark.parametrize("paper", ["oops", "evaluators", "fewstab"])
+def test_a_profile_of_what_can_be_fetched_needs_nothing_else(paper, tmp_path, monkeypatch):
+    """Its group has what its chapters read, of which none has to be brought; make paper trains the rest."""
+    monkeypatch.setenv("FSLCORE_DATA", str(tmp_path))
+    planned = plan_profile(PROFILES / f"{paper}-fetchable.yml")
+    listed = sources.read()
+    group = {listed.aliases.get(name, name) for name in listed.groups[f"{paper}-fetchable"]}
+    assert {download.name for download in planned.downloads} == group
+    assert not any(download.bring for download in planned.downloads)
+    everything = {listed.aliases.get(name, name) for name in listed.groups[paper]}
+    left_out = everything - group
+    assert left_out and all(listed.data[name].bring for name in left_out)
+    complete = plan_profile(PROFILES / f"{paper}.yml")
+    chapters = [{job.name for job in p.jobs if job.kind == "chapter"} for p in (planned, complete)]
+    assert chapters[0] == chapters[1]
+    made = [shlex.split(command.partition(" (")[0]) for command in planned.before]
+    makefile = (ROOT / "Makefile").read_text("utf-8")
+    for option, variable in (("--dataset", "TRAINED"), ("caption", "CAPTIONED")):
+        names = [words[words.index(option) + 1] for words in made if option in words]
+        line = re.search(rf"^{variable}_{paper}-fetchable := (.+)", makefile, re.MULTILINE)
+        assert set(names) == set(shlex.split(line[1]) if line else [])
 
 
 def test_the_disk_counts_features_and_what_is_brought(tmp_path, monkeypatch):

@@ -33,6 +33,8 @@ from .intervals import (
 BETWEEN = 0.0271  # median correlation of two answers of a task
 # Of the accuracies of two methods on the same tasks: the 5 %, 50 % and 95 % quantiles of 72 pairs.
 CORRELATION = (0.28, 0.71, 0.95)
+# Of these accuracies, the least for which a verdict holds: all 72 pairs are above it.
+ASSUMED_CORRELATION = 0.0
 READINGS = ("interval", "standard error", "standard deviation")
 ANSWERS = ("yes", "no", "unknown")
 SAMPLINGS = ("closed", "open", "unknown")
@@ -48,7 +50,8 @@ class PrintedDifference:
     ----------
     widest : Interval
         Of tasks that have nothing to do with each other (Welch's, as `independent_interval`); also
-        what paired tasks give at worst, unless what is hard for one method is easy for the other.
+        what paired tasks give at worst, if their accuracies do not correlate negatively
+        (`ASSUMED_CORRELATION`).
     narrowest : Interval
         Of the same tasks, where the methods agree as much as they usually may (`CORRELATION`, its
         upper end). Equal to ``widest`` where the tasks are not the same.
@@ -76,7 +79,10 @@ class PrintedDifference:
         """'better' where the widest leaves 0 out, 'not significantly different' where even the
         narrowest holds it.
 
-        Else 'open': the accuracies of the tasks would decide.
+        Else 'open': the accuracies of the tasks would decide. 'better' assumes that the accuracies
+        of the two methods on the same tasks have a correlation of 0 or more
+        (`ASSUMED_CORRELATION`). Of equal methods 5 % are then called so at a level of 95 %, as
+        with different tasks; at a correlation of -0.3 it would be 9 %, at 0.3 2 %.
         """
         if self.widest.conclusion:
             return "better"
@@ -214,8 +220,10 @@ def from_printed(
     either side, z the quantile of ``level``: intervals and standard errors differ by z.
 
     *Pairing.* Means over tasks that are not the same are independent: Welch's interval
-    (`scipy.stats.ttest_ind_from_stats`). On the same tasks with deviations s and t that correlate
-    by ρ, the difference has the variance (s² + t² - 2ρst) / T, with T - 1 degrees of freedom.
+    (`scipy.stats.ttest_ind_from_stats`), which is too narrow for the same tasks only where
+    accuracies correlate negatively; that they do not is assumed. On the same tasks with deviations s
+    and t that correlate by ρ, the difference has the variance (s² + t² - 2ρst) / T, with T - 1
+    degrees of freedom.
 
     *New images, new classes.* A mean over all tasks of N images is a U-statistic; its variance over
     sets of images is at most that of m = N / (K (S + Q)) independent tasks (Hoeffding, 1948,

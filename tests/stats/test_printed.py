@@ -43,6 +43,7 @@ def test_what_it_takes_for_usual_comes_from_the_stored_episodes(episodes):
     assert round(np.median(shared), 4) == printed.BETWEEN
     assert tuple(np.quantile(correlations, [0.05, 0.5, 0.95]).round(2)) == printed.CORRELATION
     assert f"{len(correlations)} measured pairs" in words.MEASURED
+    assert min(correlations) > printed.ASSUMED_CORRELATION
 
 
 def test_it_knows_what_the_figures_of_the_episodes_mean(episodes):
@@ -106,6 +107,23 @@ def test_the_paired_interval_lies_between_the_two(rho):
     low, high = narrowest.half_width * (1 - 1e-9), widest.half_width * 1.003
     assert (low <= paired.half_width <= high) == (0 <= rho <= 0.95)
     assert (rho > difference.correlation) == (paired.conclusion != 0)
+
+
+@pytest.mark.parametrize("rho, called_better", [(-0.3, 9), (0, 5), (0.3, 2), (0.7, 0)])
+def test_better_assumes_that_accuracies_do_not_correlate_negatively(rho, called_better):
+    """How often printed figures of equal methods on the same 600 tasks are called so, in percent."""
+    error = 9 / np.sqrt(600)
+    half_width = 1.96 * error
+
+    def verdict(gap):
+        return from_printed((70 + gap, half_width), (70, half_width), 600).likely.tasks.verdict
+
+    limit = 1.96 * np.sqrt(2) * error
+    assert verdict(1.01 * limit) == "better" != verdict(0.99 * limit)
+    rng = np.random.default_rng(3)
+    errors = rng.multivariate_normal([0, 0], [[1, rho], [rho, 1]], 10_000) * error
+    called = np.abs(errors[:, 0] - errors[:, 1]) > limit
+    assert 100 * called.mean() == pytest.approx(called_better, abs=1)
 
 
 @given(

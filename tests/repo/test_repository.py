@@ -1,10 +1,12 @@
 """What visitors and services read of the repository: README, citation files, workflows, lock, buttons of the site."""
 
+import itertools
 import json
 import re
 import shlex
 import sys
 import tomllib
+from importlib.metadata import distribution
 from pathlib import Path
 
 import codecheck
@@ -13,6 +15,7 @@ import picture
 import pybtex.database
 import pytest
 import yaml
+from packaging.requirements import Requirement
 from pybtex.richtext import Text
 from running import captured
 
@@ -95,6 +98,8 @@ def missing(steps):
             extras = {extra for names in extras_given for extra in names.split(",")}
             absent += extras - set(project["optional-dependencies"])
             brought |= {"pytest"} if "test" in extras else set()
+            for file, name in itertools.pairwise(words):
+                brought |= {*locked(ROOT / name)} if file == "-r" else set()
         elif words[1:2] == ["-m"]:
             absent += [words[2]] if words[2] not in brought else []
         written = ("_build/", "dist/", "../dist", ".venv/")  # by the steps before
@@ -131,10 +136,70 @@ def test_workflows_may_read_and_no_more_but_for_the_jobs_that_publish():
     assert not [path.name for path in WORKFLOWS if "secrets." in path.read_text("utf-8")]
 
 
-def test_actions_are_of_their_makers_at_a_major_version():
-    used = {step["uses"] for _, _, job in jobs() for step in job["steps"] if "uses" in step}
-    others = {name for name in used if not re.fullmatch(r"actions/[\w-]+@v\d+", name)}
-    assert others == {"pypa/gh-action-pypi-publish@release/v1"}
+PINNED = re.compile(r"uses: (?P<action>[\w-]+/[\w-]+)@(?P<commit>[0-9a-f]{40}) # v\d+\.\d+\.\d+")
+
+
+def test_actions_are_of_their_makers_at_a_commit_with_its_version():
+    """A tag and a branch can be moved to other code; a commit cannot. Dependabot reads the version."""
+    commits = {}
+    for path in WORKFLOWS:
+        lines = [line for line in path.read_text("utf-8").splitlines() if "uses:" in line]
+        for line in lines:
+            match = PINNED.search(line)
+            assert match, f"{path.name}: {line.strip()}"
+            commits.setdefault(match["action"], set()).add(match["commit"])
+    assert all(len(of_action) == 1 for of_action in commits.values())
+    others = {action for action in commits if not action.startswith("actions/")}
+    assert others == {"pypa/gh-action-pypi-publish"}
+    updates = yaml.safe_load((ROOT / ".github" / "dependabot.yml").read_text("utf-8"))["updates"]
+    assert {"github-actions", "docker"} <= {update["package-ecosystem"] for update in updates}
+
+
+def test_no_checkout_keeps_the_token():
+    checkouts = [
+        step
+        for _, _, job in jobs()
+        for step in job["steps"]
+        if step.get("uses", "").startswith("actions/checkout@")
+    ]
+    assert len(checkouts) > 5
+    assert all(step["with"]["persist-credentials"] is False for step in checkouts)
+
+
+def locked(path):
+    """By package, its entry in a file of locked requirements: version and hashes."""
+    entries = re.findall(
+        r"^(([\w.-]+)==.*(?:\\\n +--hash=\S+ ?)+)", path.read_text("utf-8"), re.MULTILINE
+    )
+    return {name: entry.strip() for entry, name in entries}
+
+
+def test_a_release_is_built_by_locked_packages_alone():
+    path = ROOT / ".github" / "release-requirements.txt"
+    entries = locked(path)
+    lock = locked(ROOT / "requirements.lock")
+    assert "hatchling" in entries and {name: lock.get(name) for name in entries} == entries
+    needed = {"hatchling"}
+    for name in sorted(entries):
+        for line in distribution(name).requires or ():
+            requirement = Requirement(line)
+            if requirement.marker is None or requirement.marker.evaluate({"extra": ""}):
+                needed.add(requirement.name)
+    assert needed == {*entries}
+    workflow = (ROOT / ".github" / "workflows" / "release.yml").read_text("utf-8")
+    installations = re.findall(r"pip install (.*)", workflow)
+    assert installations == [f"--require-hashes -r {path.relative_to(ROOT).as_posix()}"]
+
+
+def test_the_image_is_pinned_and_not_run_by_root():
+    lines = (ROOT / "Dockerfile").read_text("utf-8").splitlines()
+    (base,) = (line for line in lines if line.startswith("FROM "))
+    assert re.fullmatch(r"FROM python:3\.11\.\d+-slim@sha256:[0-9a-f]{64}", base)
+    users = [line.split()[1] for line in lines if line.startswith("USER ")]
+    assert users and users[-1] not in ("root", "0")
+    assert lines.index(f"USER {users[-1]}") < lines.index("RUN make book")
+    ignored = (ROOT / ".dockerignore").read_text("utf-8").split()
+    assert {".git", "shared", "**/.env*", "**/.netrc", "**/.pypirc", "**/*.key"} <= {*ignored}
 
 
 def test_every_python_that_the_makefile_takes_is_tested_on_linux():

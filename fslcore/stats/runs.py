@@ -476,12 +476,17 @@ def chance_better(
     Notes
     -----
     The interval assumes that runs are independent, and nothing of how they are distributed. It is
-    that of Clopper and Pearson (1934) for as many independent pairs as the method with fewer runs
-    has runs. The share of all pairs is the mean of such shares over all ways to form these pairs,
-    so it varies no more than one of them (`Hoeffding, 1963
+    that of Clopper and Pearson (1934) for a number of independent pairs. This is at least that of
+    the runs of the method with fewer: the share of all pairs is the mean of such shares over all
+    ways to form these pairs, so it varies no more than one of them (`Hoeffding, 1963
     <https://doi.org/10.1080/01621459.1963.10500830>`_, section 5), and as much where one method has
-    runs of two kinds, say some that collapse, and the other's lie between. For less variable runs
-    the interval is wider than needed.
+    runs of two kinds, say some that collapse, and the other's lie between. Where the runs show that
+    it varies less, it is the number of pairs whose share has the estimated variance (`DeLong,
+    DeLong and Clarke-Pearson, 1988 <https://doi.org/10.2307/2531595>`_), and at most 3RS/(R + S +
+    1), which is that of equal distributions (Mann and Whitney, 1947). No interval excludes what it
+    holds where all pairs agree, as few runs may all be of one kind. In 70 simulated settings, 3 to
+    30 runs of each that are normal, collapse, are of two kinds or tie, 95 to 100 % of intervals at
+    95 % hold the probability.
 
     At 95 % it reaches from 16 % to 100 % where all pairs of 2 runs agree, from 48 % with 5 and from
     54 % with 6: with fewer than 6 runs of each it never excludes a half. `new_runs` is the more
@@ -490,26 +495,53 @@ def chance_better(
     Examples
     --------
     >>> print(chance_better([61.2, 63.0, 62.1, 60.4, 62.5], [59.8, 61.9, 60.1, 60.9, 59.0]))
-    88% (35% to 100%)
+    88% (44% to 100%)
     """
     level = checked_level(level)
     paired = flag("paired", paired)
     methods = _methods(1, "first", first, () if second is None else second, paired=paired)
     if paired:
-        doubled = 1 + np.sign(methods[0])
-    else:  # sorted: a table of all pairs would be large
+        value = float((1 + np.sign(methods[0])).mean()) / 2
+        pairs = float(len(methods[0]))
+    else:
         x, y = methods
         tolerance = _rounding((first, x), (second, y))
-        ordered = np.sort(y)
-        lower_runs = np.searchsorted(ordered, x - tolerance)
-        doubled = (lower_runs + np.searchsorted(ordered, x + tolerance, "right")) / len(y)
-    value = float(doubled.mean()) / 2
-    pairs = min(map(len, methods))
+        above = _shares_below(x, y, tolerance)
+        value = float(above.mean())
+        pairs = _independent_pairs(value, above, 1 - _shares_below(y, x, tolerance))
     higher = pairs * value
     lower = pairs * (1 - value)
     low = float(stats.beta.ppf((1 - level) / 2, higher, lower + 1)) if higher > 0 else 0.0
     high = float(stats.beta.ppf((1 + level) / 2, higher + 1, lower)) if lower > 0 else 1.0
-    return Chance(value, low, high, level)
+    # A few runs may by chance be all of one kind, and then nearly agree.
+    agreeing = ((1 - level) / 2) ** (1 / min(map(len, methods)))
+    return Chance(value, min(low, agreeing), max(high, 1 - agreeing), level)
+
+
+def _shares_below(runs: Floats, others: Floats, tolerance: float) -> Floats:
+    """Share of the other runs that is below each run; those that tie count as half."""
+    ordered = np.sort(others)  # a table of all pairs would be large
+    below = np.searchsorted(ordered, runs - tolerance)
+    not_above = np.searchsorted(ordered, runs + tolerance, "right")
+    shares: Floats = (below + not_above) / (2.0 * len(others))
+    return shares
+
+
+def _independent_pairs(value: float, above: Floats, below: Floats) -> float:
+    """How many independent pairs of runs tell as much as all; see `chance_better`.
+
+    ``above`` and ``below`` are of each run of the first and of the second method: the share of the
+    other's runs over which the first method wins.
+    """
+    r, s = len(above), len(below)
+    fewest = float(min(r, s))
+    if value in (0.0, 1.0):  # pairs that all agree do not show how they vary
+        return fewest
+    variance = above.var(ddof=1) / r + below.var(ddof=1) / s
+    most = 3 * r * s / (r + s + 1)
+    if variance == 0:
+        return max(most, fewest)
+    return float(max(min(value * (1 - value) / variance, most), fewest))
 
 
 def _rounding(*methods: tuple[ArrayLike, Floats]) -> float:

@@ -4,6 +4,7 @@ import hashlib
 import json
 import math
 from dataclasses import replace
+from itertools import combinations
 
 import numpy as np
 import pandas as pd
@@ -281,6 +282,38 @@ def test_chance_better_is_covered_without_normal_runs(shift):
     for runs in (2, 3, 5, 10):
         chances = [stats.chance_better(*collapsing(rng, shift, runs)) for _ in range(400)]
         assert np.mean([chance.low <= truth <= chance.high for chance in chances]) >= 0.93, runs
+
+
+@pytest.mark.parametrize("first, second", [(5, 5), (5, 20), (12, 12)])
+@pytest.mark.parametrize("share", [0.6, 1.0])
+def test_chance_better_is_covered_where_runs_are_of_two_kinds_or_of_one(first, second, share):
+    """Runs of the worse kind are below all others; of one kind, the interval is shorter than for so few pairs."""
+    rng = np.random.default_rng(first)
+    distance, studies = 1.5, 500
+    truth = share * scipy.stats.norm.cdf(distance / np.sqrt(2))
+    better_kind = rng.random((studies, first)) < share
+    means = np.where(better_kind, distance, -30) + rng.normal(size=(studies, first))
+    chances = [stats.chance_better(x, rng.normal(size=second)) for x in means]
+    assert np.mean([chance.low <= truth <= chance.high for chance in chances]) >= 0.94
+    fewest = min(first, second)
+    widths = [
+        (scipy.stats.beta.ppf(0.975, k + 1, fewest - k) if k < fewest else 1)
+        - (scipy.stats.beta.ppf(0.025, k, fewest - k + 1) if k else 0)
+        for k in (fewest * chance.value for chance in chances)
+    ]
+    saved = 1 - np.mean([chance.high - chance.low for chance in chances]) / np.mean(widths)
+    assert saved > (0.05 if share == 1 else 0)
+
+
+@pytest.mark.parametrize("first, second", [(3, 3), (5, 5), (4, 9)])
+def test_no_interval_excludes_what_that_of_runs_which_all_agree_holds(first, second):
+    numbers = np.arange(first + second)
+    surest = (0.05 / 2) ** (1 / min(first, second))
+    lows = []
+    for chosen in combinations(numbers, first):
+        rest = np.setdiff1d(numbers, chosen)
+        lows.append(stats.chance_better(np.array(chosen, float), 1.0 * rest).low)
+    assert max(lows) == pytest.approx(surest)
 
 
 def test_chance_better_is_mann_whitneys_share_with_the_exact_interval_of_independent_pairs():

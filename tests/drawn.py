@@ -58,6 +58,16 @@ def pictures(notebook: Path) -> Iterator[tuple[str, str]]:
                 yield name, base64.b64decode(text).decode()
 
 
+def faults(notebook: Path) -> list[str]:
+    """Shares that a figure draws below 0 or above 100, and correlations outside -1 to 1."""
+    return [
+        f"{name}: {axis.outside()}"
+        for name, svg in pictures(notebook)
+        for axis in axes_of(svg)
+        if axis.outside()
+    ]
+
+
 def axes_of(svg: str) -> list[Axis]:
     """The axes with numbers of a picture. One without a label has that of its row, column or figure."""
     builder = ElementTree.TreeBuilder(insert_comments=True)

@@ -178,16 +178,6 @@ def wording_faults(records: list[dict]) -> list[str]:
     return messages
 
 
-def drawn_faults(notebook: Path) -> list[str]:
-    """Shares that a figure draws below 0 or above 100, and correlations outside -1 to 1."""
-    return [
-        f"{name}: {axis.outside()}"
-        for name, svg in drawn.pictures(notebook)
-        for axis in drawn.axes_of(svg)
-        if axis.outside()
-    ]
-
-
 def rerun(
     name: str, parameters: dict, refused: str, right: dict[str, str], output: Path
 ) -> list[str]:
@@ -212,7 +202,7 @@ def rerun(
     defaults = {p.name: p.default for p in notebooks.parameters(name)}
     parameters = defaults | notebooks.check(name, parameters)
     found = faults(texts(output), parameters, right) + wording_faults(wordings(output))
-    return found + drawn_faults(output)
+    return found + drawn.faults(output)
 
 
 def runs(names: list[str] = (), part: tuple[int, int] = (1, 1)) -> list[tuple]:

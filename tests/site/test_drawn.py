@@ -6,7 +6,6 @@ from pathlib import Path
 import drawn
 import matplotlib.pyplot as plt
 import pytest
-import rerun
 
 from fslbook.style import style
 
@@ -57,8 +56,7 @@ def test_a_share_above_all_is_found(label, high, outside):
 
 @pytest.mark.parametrize("notebook", NOTEBOOKS, ids=lambda path: path.stem)
 def test_no_figure_of_the_book_draws_a_share_outside_0_to_100(notebook):
-    faults = rerun.drawn_faults(notebook)
-    assert faults == []
+    assert drawn.faults(notebook) == []
 
 
 @pytest.mark.skipif(not NOTEBOOKS, reason="the book is not built")

@@ -189,7 +189,7 @@ def test_a_box_before_the_first_section_sums_a_chapter_up(name):
     assert (
         heads[0] == "Question" and heads[1] in ("The paper", "The papers") and heads[2] == "Here"
     ), heads
-    assert heads[3:] in ([], ["Why"], ["Why they differ"])
+    assert heads[3:] in ([], ["Why"])  # not "why they differ": with other data they may agree
     assert len(re.sub(ROLE, "0", box).split()) < 120
 
 

@@ -14,7 +14,11 @@ import scipy.stats
 from .. import stats
 from ..errors import InputError
 from ..stats import Interval
-from ..stats.across_datasets import decisive_datasets
+from ..stats.across_datasets import (
+    decisive_datasets,
+    interval_over_datasets,
+    nearly_all_are_one,
+)
 from ..stats.intervals import Bounds, Ends
 from ..stats.power import new_sample_sizes
 from .options import Options
@@ -307,7 +311,8 @@ def sample_of_grid(
         values = [grid[name].dropna() for name in (first, second)]
         same_units = len(shared) == max(map(len, values))
         if same_units or (shared_only and len(shared) > 1):
-            return stats.open_interval(paired(shared), level, bounds=place.difference_bounds)
+            interval_of = interval_over_datasets if shared_only else stats.open_interval
+            return interval_of(paired(shared), level, bounds=place.difference_bounds)
         return stats.independent_interval(*values, level, bounds=place.difference_bounds)
 
     sample = sample_of(place, intervals, difference, unit, "paired t-test")
@@ -554,6 +559,7 @@ def analyse_datasets(place: Place) -> list[Sample]:
         title = f"signed-rank test over data sets{place}"
         place.analysis.frames[title] = signed_rank_frame(sample.pairs, grid)
     add_decisive_datasets(place, sample.pairs, grid)
+    add_equal_differences(place, sample.pairs, grid)
     complete = grid.dropna()
     if len(complete) < len(grid):
         place.analysis.cautions.append(
@@ -570,7 +576,9 @@ def add_decisive_datasets(place: Place, pairs: pd.DataFrame, grid: pd.DataFrame)
     decided = []
     for pair in pairs.itertuples():
         columns = grid[[pair.a, pair.b]].dropna()
-        decisive = decisive_datasets(paired(columns), place.options.level)
+        options = place.options
+        bounds = place.difference_bounds
+        decisive = decisive_datasets(paired(columns), options.level, bounds=bounds)
         if decisive.size:
             names = " or ".join(map(str, columns.index[decisive[:2]]))
             more = f" (or {len(decisive) - 2} more)" if len(decisive) > 2 else ""
@@ -578,6 +586,21 @@ def add_decisive_datasets(place: Place, pairs: pd.DataFrame, grid: pd.DataFrame)
     if decided:
         others = f", and so for {len(decided) - 1} more pairs" if len(decided) > 1 else ""
         place.analysis.cautions.append(f"One data set decides: {decided[0]}{others}.")
+
+
+def add_equal_differences(place: Place, pairs: pd.DataFrame, grid: pd.DataFrame) -> None:
+    """Say what is assumed of pairs that differ by one number on nearly all data sets."""
+    names = [
+        f"{pair.a} − {pair.b}"
+        for pair in pairs.itertuples()
+        if nearly_all_are_one(paired(grid[[pair.a, pair.b]].dropna()))
+    ]
+    if names:
+        others = f" (and {len(names) - 1} more)" if len(names) > 1 else ""
+        place.analysis.cautions.append(
+            f"{names[0]}{others} is one number on nearly all data sets{place}: its interval assumes "
+            "that no difference is larger than those seen, in either direction."
+        )
 
 
 def signed_rank_frame(pairs: pd.DataFrame, grid: pd.DataFrame) -> pd.DataFrame:

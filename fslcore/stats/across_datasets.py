@@ -16,8 +16,9 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 
 from ..errors import InputError, floats
-from .intervals import LEVEL, Array, Floats, checked_level
+from .intervals import LEVEL, Array, Bounds, Floats, Interval, checked_level
 from .ranks import DIGITS, comparable
+from .rare import rarity_of
 from .task_intervals import open_interval
 
 SHUFFLES = 20_000
@@ -148,7 +149,29 @@ def across_datasets(accuracies: ArrayLike, level: float = LEVEL) -> AcrossDatase
     )
 
 
-def decisive_datasets(differences: Floats, level: float) -> Array:
+def nearly_all_are_one(differences: Floats) -> bool:
+    """Whether most differences are one number other than 0, so many that a t-test has next to no
+    variance to rest on (`fslcore.stats.rare`).
+    """
+    tolerance = 1e-9 * float(np.abs(differences).max())
+    return rarity_of(differences, tolerance).unseen > 0 and bool(np.median(differences) != 0)
+
+
+def interval_over_datasets(differences: Floats, level: float, *, bounds: Bounds = None) -> Interval:
+    """`open_interval` of differences (D,) of two methods on D data sets.
+
+    Where nearly all are one number other than 0, as rounded ones can be, the largest of them, in
+    either direction, bounds them: ±100 points would leave every conclusion open, as data sets that
+    are rare could lose 100 points. The p-value of equal differences is then 2^(1 - D), that of the
+    sign test.
+    """
+    if nearly_all_are_one(differences):
+        largest = float(np.abs(differences).max())
+        bounds = -largest, largest
+    return open_interval(differences, level, bounds=bounds)
+
+
+def decisive_datasets(differences: Floats, level: float, *, bounds: Bounds = None) -> Array:
     """Data sets without each of which the paired t-test does not find its difference any more.
 
     A t-test over few data sets assumes nearly normal differences. With those of an exponential
@@ -163,17 +186,21 @@ def decisive_datasets(differences: Floats, level: float) -> Array:
     differences : (D,) ndarray
         Of two methods, by data set.
     level : float
+    bounds : (float, float), optional
+        Of the differences.
 
     Returns
     -------
     (n,) integers
         Positions; none where the test finds no difference, or of fewer than 3 data sets.
     """
-    conclusion = open_interval(differences, level).conclusion
+    conclusion = interval_over_datasets(differences, level, bounds=bounds).conclusion
     if not conclusion or len(differences) < 3:
         return np.array([], int)
     without_one = [np.delete(differences, i) for i in range(len(differences))]
-    conclusions = [open_interval(rest, level).conclusion for rest in without_one]
+    conclusions = [
+        interval_over_datasets(rest, level, bounds=bounds).conclusion for rest in without_one
+    ]
     return np.flatnonzero(np.array(conclusions) != conclusion)
 
 

@@ -11,6 +11,7 @@ from scipy import stats as scipy_stats
 
 from fslcore import stats
 from fslcore.stats import rare
+from fslcore.stats.across_datasets import interval_over_datasets
 
 EXPECTED = [0.5, 1, 1.5, 2, 3, 3.5, 4, 5, 6, 8, 10, 15, 20, 30, 50]  # units that differ
 
@@ -174,3 +175,21 @@ def test_one_answer_that_differs_leaves_runs_and_supports_uncertain():
     assert one.low < none.low == pytest.approx(0.292, abs=1e-3)
     crossed = stats.crossed_intervals(right, bounds=(0, 1))
     assert max(crossed.supports.low, crossed.both.low) < 0.3 < 0.99 < crossed.items.low
+
+
+@pytest.mark.parametrize("datasets", [3, 5, 6, 11])
+@pytest.mark.parametrize("sign", [1, -1])
+def test_equal_differences_over_data_sets_have_the_p_value_of_the_sign_test(datasets, sign):
+    """+2.00 on 11 of 11: p = 1.00 with bounds of ±100 points, and below 1e-15 with one at 2.1."""
+    differences = np.full(datasets, sign * 2.0)
+    interval = interval_over_datasets(differences, 0.95, bounds=(-100, 100))
+    theirs = scipy_stats.binomtest(datasets, datasets).pvalue
+    assert interval.p_value == pytest.approx(theirs)
+    assert interval.conclusion == (sign if theirs < 0.05 else 0)
+    assert (sign * interval.low > 0) == (sign * interval.high > 0) or not interval.conclusion
+    differences[-1] += sign * 0.1
+    nearly = interval_over_datasets(differences, 0.95, bounds=(-100, 100))
+    if datasets == 11:
+        assert theirs < nearly.p_value < 0.02 and nearly.conclusion == sign
+    none = interval_over_datasets(0 * differences, 0.95, bounds=(-100, 100))
+    assert none.p_value == 1 and none.low < -10

@@ -97,7 +97,9 @@
     const fine = ROUNDING * Math.max(largest(x), largest(y));
     const differences = pairedDifferences(x, y, fine);
     const found = student(differences, ROUNDING * Math.max(-least(differences), largest(differences)));
-    return { ...found, effect: "Cohen's d_z", deviation: found.half / quantile((1 + LEVEL) / 2, found.df) * Math.sqrt(found.n),
+    const most = largest(differences.map(Math.abs)), ordered = Float64Array.from(differences).sort();
+    const isZero = ordered[(ordered.length - 1) >> 1] + ordered[ordered.length >> 1] === 0;
+    return { ...found, largest: most, oneNumber: rarityOf(differences, 1e-9 * most)[0] > 0 && !isZero, effect: "Cohen's d_z", deviation: found.half / quantile((1 + LEVEL) / 2, found.df) * Math.sqrt(found.n),
       variance_units: varianceUnits(differences), variance_of: found.n };
   }
 
@@ -116,18 +118,21 @@
   }
 
   /** A row of pairs, with the better method first; the interval is of the first minus the second. */
-  function pairRow(a, b, found, test) {
+  function pairRow(a, b, found, test, bounds = DIFFERENCE_BOUNDS) {
     const { mean, half, n, units, df, rarity, deviation, variance_units, variance_of } = found;
-    if (mean < 0) return pairRow(b, a, { ...found, mean: -mean }, test);
+    if (mean < 0) return pairRow(b, a, { ...found, mean: -mean }, test, bounds);
     const error = half / quantile((1 + LEVEL) / 2, df);
-    const chance = chanceBeyond(mean, error, df, deviationOf(rarity, 100 + mean), units);
-    const p = half > 0 ? Math.min(2 * chance, 1) : Math.min(2 * (1 - mean / (100 + mean)) ** units, 1);
-    const { low, high } = half > 0 ? endsWithin(found, { low: mean - half, high: mean + half }, DIFFERENCE_BOUNDS)
-      : endsOfEqualValues(mean, units, DIFFERENCE_BOUNDS);
+    const room = mean - bounds[0], chance = chanceBeyond(mean, error, df, deviationOf(rarity, room), units);
+    const p = half > 0 ? Math.min(2 * chance, 1) : Math.min(2 * (1 - mean / room) ** units, 1);
+    const { low, high } = half > 0 ? endsWithin(found, { low: mean - half, high: mean + half }, bounds) : endsOfEqualValues(mean, units, bounds);
     const [effect, effect_size] = deviation > 0 ? [found.effect, mean / deviation] : ["", null];
     return { a, b, difference: mean, low, high, half_width: half, p, n, spread: error * Math.sqrt(n), spread_df: df, test, effect, effect_size,
       variance_units, variance_of };
   }
+
+  /** The same over data sets (`stats.across_datasets.interval_over_datasets`). */
+  const rowOverDatasets = (a, b, found) =>
+    pairRow(a, b, found, "paired t-test", found.oneNumber ? [-found.largest, found.largest] : undefined);
 
   // ---------------------------------------------------------------- samples
 
@@ -139,6 +144,12 @@
   }
 
   const ofPlace = place => (place ? ` in ${place}` : "");
+
+  /** Values of two methods on the units that both have. */
+  function sharedValues(first, second) {
+    const shared = [...first.keys()].filter(key => second.has(key));
+    return [first, second].map(values => shared.map(key => values.get(key)));
+  }
 
   /** Methods on units, compared unit by unit; on different units, as independent samples. */
   function sampleOfGrid(grid, place, unit, { sampling, reference }, sharedOnly = false) {
@@ -152,7 +163,8 @@
       const [first, second] = [grid.get(a), grid.get(b)], shared = [...first.keys()].filter(key => second.has(key));
       const isPaired = shared.length === Math.max(first.size, second.size) || (sharedOnly && shared.length > 1);
       if (!isPaired) return pairRow(a, b, independentInterval([...first.values()], [...second.values()]), "Welch's t-test");
-      return pairRow(a, b, pairedInterval(shared.map(key => first.get(key)), shared.map(key => second.get(key))), "paired t-test");
+      const found = pairedInterval(...sharedValues(first, second));
+      return sharedOnly ? rowOverDatasets(a, b, found) : pairRow(a, b, found, "paired t-test");
     });
     return { place, unit, methods, pairs };
   }
@@ -174,11 +186,18 @@
   /** Data sets are the sample. */
   function analyseDatasets(rows, place, options, analysis) {
     const grid = gridOf(rows, "dataset"), sample = sampleOfGrid(grid, place, "data set", options, true);
-    analysis.cautions.push(...decisiveDatasets(sample.pairs, grid, place));
+    analysis.cautions.push(...decisiveDatasets(sample.pairs, grid, place), ...equalDifferences(sample.pairs, grid, place));
     if (sharedUnits(grid).length < unitsOf(grid).length) {
       analysis.cautions.push("Some methods lack data sets: each pair is compared on those that both have.");
     }
     return [sample];
+  }
+
+  /** What is assumed of pairs that differ by one number on nearly all data sets. */
+  function equalDifferences(pairs, grid, place) {
+    const names = pairs.filter(({ a, b }) => pairedInterval(...sharedValues(grid.get(a), grid.get(b))).oneNumber).map(({ a, b }) => `${a} − ${b}`);
+    return names.length ? [`${names[0]}${names.length > 1 ? ` (and ${names.length - 1} more)` : ""} is one number on nearly all data sets${ofPlace(place)}: `
+      + "its interval assumes that no difference is larger than those seen, in either direction."] : [];
   }
 
   /** Where one data set decides whether a pair is significantly different. */
@@ -187,8 +206,8 @@
     for (const { a, b } of pairs) {
       const [first, second] = [grid.get(a), grid.get(b)], shared = [...first.keys()].filter(key => second.has(key));
       const conclusion = keys => {
-        const { mean, half } = pairedInterval(keys.map(key => first.get(key)), keys.map(key => second.get(key)));
-        return half > 0 && Math.abs(mean) > half ? Math.sign(mean) : 0;
+        const found = pairedInterval(keys.map(key => first.get(key)), keys.map(key => second.get(key)));
+        return rowOverDatasets("", "", found).p < 1 - LEVEL ? Math.sign(found.mean) : 0;
       };
       const found = conclusion(shared);
       if (!found || shared.length < 3) continue;

@@ -16,7 +16,7 @@ from ..datasets.bank import Bank
 from ..errors import InputError, reason, whole
 from ..learners.own import is_own
 from ..learners.protocol import Learner, complete, shape_fault
-from ..paths import replace_file
+from ..paths import check_zip, replace_file
 from ..tasks import Tasks
 from ..tasks.tasks import PAD
 
@@ -97,7 +97,14 @@ class Record:
 
     @classmethod
     def load(cls, path: str | Path) -> tuple[Record, dict]:
-        """The record and its provenance."""
+        """The record and its provenance.
+
+        Raises
+        ------
+        InputError
+            The file expands too far.
+        """
+        check_zip("record", Path(path))
         with np.load(path, allow_pickle=False) as arrays:
             record = cls(arrays["correct"], arrays["query_label"].astype(np.int64))
             return record, json.loads(str(arrays["provenance"]))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
@@ -305,7 +306,7 @@ class FileRows:
             if pd.to_numeric(cells, errors="coerce").isna().mean() < MOSTLY_TEXT:
                 problems.append(
                     f"{name} in {self.first_text(cells)}; a number is needed, or nan where a value "
-                    f"is missing (--drop {name} leaves the column out)"
+                    f"is missing (--drop {shlex.quote(str(name))} leaves the column out)"
                 )
         refuse(problems)
 

@@ -8,6 +8,7 @@ nothing but its unit, shares or percent.
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -374,7 +375,7 @@ def check_copies(rows: pd.DataFrame, key: str, notes: list[str]) -> None:
             continue
         raise InputError(
             f"{place[0]}: {key} {copies.index[0]} and {key} {copies.index[1]} have the very same "
-            f"numbers; one is a copy of the other: leave it out (--drop {copies.index[1]}), or "
+            f"numbers; one is a copy of the other: leave it out (--drop {shlex.quote(str(copies.index[1]))}), or "
             "bring its own results"
         )
     if equal:

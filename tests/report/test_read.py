@@ -228,6 +228,16 @@ def test_all_problems_of_all_files_come_at_once(tmp_path):
         Results.read([tmp_path / "a.csv", tmp_path / "b.csv", tmp_path / "c.csv"])
 
 
+def test_a_name_in_a_suggested_option_is_quoted(tmp_path):
+    path = tmp_path / "r.csv"
+    name = "a b;$(touch PWN)"
+    ACCURACIES.assign(**{name: ["70" if i else "x" for i in range(40)]}).to_csv(path, index=False)
+    with refuses("--drop") as refused:
+        Results.read(path)
+    words = str(refused.value).partition("(--drop ")[2].partition(" leaves the column out")[0]
+    assert shlex.split(words) == [name]
+
+
 # What is missing keeps its place ------------------------------------------------------------------
 
 SMALL_NOISE = np.random.default_rng(5).normal(0, 0.05, 40)

@@ -371,7 +371,7 @@
     const wrong = cells.map(cell => Number.isNaN(plainNumber(cell))), row = wrong.indexOf(true);
     if (wrong.filter(Boolean).length >= DECLARED.MOSTLY_TEXT * cells.length) return;
     throw new Refusal(`${name} in row ${row + 1} of ${file} is ${cells[row] || "empty"}; a number is needed, or nan where a value is missing `
-      + `(--drop ${name} leaves the column out)`, `--drop ${shellWord(name)}`);
+      + `(--drop ${shellWord(name)} leaves the column out)`, `--drop ${shellWord(name)}`);
   }
 
   /** The key that a word in a column's name stands for. */

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 import unicodedata
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -258,7 +259,7 @@ def of(images: Images, source: str = "captions") -> Attributes:
     if source in CAPTIONERS:
         table = sources.table_of(source, images.name)
         if not table.is_file():
-            command = f'fslbook caption "{images.name}" --captioner {source}'
+            command = f"fslbook caption {shlex.quote(images.name)} --captioner {source}"
             raise InputError(
                 f"source = {source}; it has not been run on {images.name}: {command} writes {table}"
             )

@@ -10,6 +10,7 @@ from __future__ import annotations
 import io
 import json
 import re
+import shlex
 import zipfile
 from collections.abc import Iterator
 from dataclasses import fields, replace
@@ -252,12 +253,13 @@ def _check_usual(name, field, usual, dataset, paper):
     if not usual or (not paper and re.split("[?/]", dataset)[0] == usual_dataset):
         return
     start, option = f"{field}: {name} rests on another network", f"--{field} {usual}"
+    quoted = shlex.quote(dataset)
     if paper:
-        command = f"fslbook train {usual.partition('-')[2]} --paper {paper} --dataset {dataset}"
+        command = f"fslbook train {usual.partition('-')[2]} --paper {paper} --dataset {quoted}"
         raise InputError(f"{start}; give {option}:FILE (as {command} writes it)")
     raise InputError(
         f"{start}, and its usual one, {usual}, was trained on {usual_dataset}, not on {dataset}; "
-        f"give {option}:FILE (as fslbook train baseline --dataset {dataset} writes it), or "
+        f"give {option}:FILE (as fslbook train baseline --dataset {quoted} writes it), or "
         f"{option} for the usual one"
     )
 

@@ -296,7 +296,7 @@ def test_attributes_of_a_data_set(tmp_path, monkeypatch):
         (few, "facts:style", "facts:style; nothing is known of the images of few"),
         (replace(few, captions=None), "captions", "few has no captions"),
         (few, "blib", "source = blib; captions, pixels, vit-gpt2, blip, .*did you mean blip"),
-        (few, "blip", 'it has not been run on few: fslbook caption "few" --captioner blip writes'),
+        (few, "blip", "it has not been run on few: fslbook caption few --captioner blip writes"),
     ):
         with refuses(message):
             attributes.of(images, source)

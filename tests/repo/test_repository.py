@@ -28,15 +28,17 @@ README = (ROOT / "README.md").read_text("utf-8")
 # ---------------------------------------------------------------- the README
 
 
-def test_the_readme_is_short_with_one_table_one_picture_and_three_commands():
-    (block,) = re.findall(r"^```bash\n(.*?)^```", README, re.MULTILINE | re.DOTALL)
-    assert len(block.splitlines()) == 3
-    assert (
-        len(re.findall(r"^\| ---", README, re.MULTILINE))
-        == len(re.findall(r"^!\[", README, re.MULTILINE))
-        == 1
-    )
-    assert len(README.split()) < 600
+def test_the_readme_leads_to_an_answer_in_four_lines_and_has_one_picture():
+    start, book = re.findall(r"^```bash\n(.*?)^```", README, re.MULTILINE | re.DOTALL)
+    assert len(start.splitlines()) == 4 and start.splitlines()[-1].startswith("fslcore compare ")
+    assert book.startswith("make book\n")
+    assert len(re.findall(r"^!\[", README, re.MULTILINE)) == 1
+    heading = re.compile(r"^\| [^|]+ \|.*\n\| :?--", re.MULTILINE)
+    assert [line.split("|")[1].strip() for line in heading.findall(README)] == [
+        "how tasks are drawn",
+        "situation",
+        "installed by",
+    ]
 
 
 def test_the_picture_is_the_figure_of_the_chapter():

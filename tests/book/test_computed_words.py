@@ -10,7 +10,7 @@ import pytest
 from IPython.core.interactiveshell import InteractiveShell
 from IPython.utils.capture import capture_output
 
-from fslbook.cells import comparison, direction, quantity, sentence_if
+from fslbook.cells import comparison, direction, quantity, sentence_if, span
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "rerun"))
 
@@ -80,6 +80,19 @@ def test_each_share_has_its_word(count, words):
 def test_no_word_for_what_is_no_share(count, total):
     with pytest.raises(ValueError, match=f"{count} of {total} is no share"):
         quantity(count, total)
+
+
+@pytest.mark.parametrize(
+    "values, form, text",
+    [
+        ([83.4, 82.6], ".0f", "83"),
+        (np.array([91.0, 82.6, 85]), ".0f", "83 to 91"),
+        ([0.5], ".2f", "0.50"),
+        ([-1.0, 1.0], "+.1f", "-1.0 to +1.0"),
+    ],
+)
+def test_a_span_names_one_number_where_both_ends_are_printed_alike(values, form, text):
+    assert span(values, form) == text
 
 
 def test_a_sentence_needs_its_condition():

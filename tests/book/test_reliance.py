@@ -195,6 +195,18 @@ def test_orderings_are_the_rank_correlations_and_signs_point_the_same_way():
     assert (orders["p"] < 0.02).all() and orders.notna().all(axis=None)
 
 
+def test_the_difference_of_two_orders_is_of_the_same_rows():
+    rng = np.random.default_rng(0)
+    index = pd.MultiIndex.from_product([range(10), range(4)], names=["learner", "bias"])
+    truth = pd.Series(rng.normal(size=40), index)
+    gaps = pd.DataFrame({"gap": truth**3, "clue": rng.normal(size=40), "relative": truth}, index)
+    assert known_truth.order_difference(truth, gaps, ("gap", "relative")) == (0, 0)
+    low, high = known_truth.order_difference(truth, gaps, ("gap", "clue"))
+    assert 0 < low < 1 - gaps["clue"].corr(truth, method="spearman") < high < 2
+    swapped = known_truth.order_difference(truth, gaps, ("clue", "gap"))
+    assert swapped == (pytest.approx(-high, abs=0.02), pytest.approx(-low, abs=0.02))
+
+
 def test_unknown_networks_are_named():
     with pytest.raises(
         InputError,

@@ -476,6 +476,17 @@ def one_base(monkeypatch):
     )
 
 
+def test_learners_with_fewer_tasks_are_left_out_by_name():
+    left = stored.left_out("clipart")
+    networks = stored.all_answers("clipart")
+    assert left == [
+        name for name in stored.names(stored.FEW) if RECIPES[name].learner in ("maml", "boil")
+    ]
+    assert len(left) == 2
+    assert len(networks) == stored.FEW * (len(stored.names(stored.FEW)) - len(left))
+    assert networks.shape[1] == stored.TASKS
+
+
 def test_luck_is_the_analysis_of_variance_in_two_ways(one_base):
     """Against the tables of an ordinary least squares fit."""
     rng = np.random.default_rng(0)

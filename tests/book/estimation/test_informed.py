@@ -275,3 +275,14 @@ def test_stored_episodes_come_out_again():
             np.testing.assert_allclose(
                 repeated, stored_rows[repeated.columns].astype(float), rtol=2e-3, atol=2e-3
             )
+
+
+@pytest.mark.slow
+def test_errors_by_method_choose_the_regression_on_the_classes_to_learn_from():
+    learning, test = validation.of_dataset("clipart", ["conv4-baseline", "conv4-protonet"])
+    rows = validation.errors_by_method(learning, test)
+    chosen = validation.choose(validation.validate(learning))
+    method, table = next(iter(validation.estimates(learning, test, **chosen).items()))
+    truth = validation.by_method(test)[method]["accuracy"]
+    error = 100 * (table["informed"] - truth).abs().mean()
+    assert rows.loc[method, "error"] == pytest.approx(error) and len(rows) == 2

@@ -192,7 +192,8 @@ def _sources(data: dict[str, dict], weights: dict[str, dict], groups: dict[str, 
             weights_of[_inside(name)] = _typed(Weights(name, **_tuples(entry)))
     names = {*data_sets, *aliases, *weights_of}
     for group, members in groups.items():
-        if not isinstance(members, list):
+        is_list = isinstance(members, list) and all(isinstance(name, str) for name in members)
+        if not is_list:
             raise InputError(f"groups, {group}: {shown(members)}; a list of names is needed")
         unknown = [name for name in members if name not in names]
         if unknown:

@@ -18,6 +18,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import yaml
+from pickled import Touch
 from refusal import refuses
 from running import captured, run_code
 
@@ -742,9 +743,20 @@ def test_pickles_are_refused_with_lines_that_convert_them(
     for folder in (tmp_path, tmp_path / "cifar-100-python"):
         with refuses("meta is a pickle.*fslcore fetch cifar-fs brings the binary form"):
             datasets.load(f"cifar-fs:{folder}")
+    for name, file in (
+        ("miniimagenet", "mini-imagenet-cache-train.pkl"),
+        ("tieredimagenet", "train_labels.pkl"),
+    ):
+        (tmp_path / name).mkdir()
+        monkeypatch.chdir(tmp_path / name)
+        Path(file).write_bytes(pickle.dumps(Touch(tmp_path / "run")))
+        with pytest.raises(pickle.UnpicklingError, match="is no array"):
+            exec(sources.read().data[name].convert, {})
+    assert not (tmp_path / "run").exists()
     assert app.main(["fetch", "tieredimagenet"]) == 2
     assert (
-        'labels = pickle.load(file, encoding="latin1")["label_specific"]' in capsys.readouterr().out
+        'labels = Arrays(file, encoding="latin1").load()["label_specific"]'
+        in capsys.readouterr().out
     )
 
 

@@ -232,6 +232,7 @@ ENTRY = "title: a, licence: b"
         ),
         ("data: {}\ngroups: [a]", "weights and groups are mappings"),
         ("data: {}\ngroups: {a: 3}", "groups, a: 3; a list of names"),
+        ("data: {}\ngroups: {a: [[b]]}", "groups, a: .*; a list of names"),
     ],
 )
 def test_a_manifest_of_another_type_is_named(tmp_path, monkeypatch, text, words):

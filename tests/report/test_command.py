@@ -143,7 +143,7 @@ def test_of_a_report_that_fails_nothing_is_left(tmp_path, capsys, monkeypatch, e
     (tmp_path / "f" / "report.svg").mkdir(parents=True)  # where a file is to go
     before = contents(tmp_path)
     assert report("r.csv", "-o", "r.html", "--tables", "t", "--figures", "f") == 2
-    assert "report.svg: Is a directory" in capsys.readouterr().err
+    assert "report.svg; this is a folder" in capsys.readouterr().err
     assert contents(tmp_path) == before
     monkeypatch.setattr(Results, "write_figures", lambda *_: 1 / 0)
     assert report("r.csv", "-o", "r.html", "--tables", "t", "--figures", "g") == 1

@@ -128,9 +128,9 @@ def test_new_tasks_are_those_of_a_power_analysis_over_the_spreads_that_are_possi
 
     size = pair["new_units"]
     assert mean_power(0.98 * size) < 0.8 < mean_power(1.02 * size)
-    assert f"{float(f'{size:.2g}'):,.0f} new tasks, tested on their own," in " ".join(
-        report_on(table).verdicts["sentence"]
-    )
+    lines = "\n".join(report_on(table).lines())
+    assert f"{float(f'{size:.2g}'):,.0f} new tasks, tested on their own," in lines
+    assert "New tasks are a new study, and only its own verdict counts" in lines
 
 
 def test_ranks_follow_from_the_significant_pairs():

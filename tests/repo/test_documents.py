@@ -40,7 +40,10 @@ LINES = [
     for block in BASH.findall(page.read_text("utf-8"))
     for line in block.replace("\\\n", "").splitlines()
 ]
-COMMANDS = sorted({line for line in LINES if line.startswith(("fslcore ", "fslbook "))})
+README = (ROOT / "README.md").read_text("utf-8")
+SITUATIONS = re.findall(r"^\| [^|]+ \| `([^`|]+)` \| `(\w+)` \|$", README, re.MULTILINE)
+COMMANDS = {line for line in LINES if line.startswith(("fslcore ", "fslbook "))}
+COMMANDS = sorted(COMMANDS | {line for line, _ in SITUATIONS})
 PARSERS = {"fslcore": app._program().parser, "fslbook": cli._program().parser}
 PAPERMILL = sorted({line for line in LINES if "| papermill " in line})
 
@@ -130,10 +133,6 @@ def test_nothing_tells_to_install_from_the_index_before_a_release():
         assert FROM_THE_INDEX.search(line)
     named = {path: FROM_THE_INDEX.findall(path.read_text("utf-8")) for path in SOURCES}
     assert {path: lines for path, lines in named.items() if lines} == {}
-
-
-README = (ROOT / "README.md").read_text("utf-8")
-SITUATIONS = re.findall(r"^\| [^|]+ \| `([^`|]+)` \| `(\w+)` \|$", README, re.MULTILINE)
 
 
 def in_copy(line, clean_copy):

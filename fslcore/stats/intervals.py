@@ -50,7 +50,7 @@ class Interval:
         `fslcore.stats.three_intervals` also 'images' and 'classes'; of
         `fslcore.stats.crossed_intervals` 'items', 'supports' and 'both'; of
         `fslcore.stats.new_runs` 'tasks' for these runs and 'runs' for new ones; 'printed' of a
-        published mean with its ±.
+        published mean with its ±; 'stratified' by `fslcore.report`, of tasks in several draws.
     df : float
         Degrees of freedom of the Student quantile in it; infinite for a normal one.
     units : int or None

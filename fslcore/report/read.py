@@ -23,7 +23,7 @@ from ..errors import InputError, note, reason, shown, unique_keys, visible
 from ..paths import check_expanded, check_zip
 from ..recorder import is_earlier_part
 from . import events, logs
-from .columns import meanings
+from .columns import chosen_meanings, meanings
 from .options import Options
 
 if TYPE_CHECKING:
@@ -45,6 +45,7 @@ CONVERSIONS[".pth"] = CONVERSIONS[".pt"]
 PICKLES = (".pkl", ".pickle")
 BYTES_OF_XML = 10  # of memory per byte of a spreadsheet's XML: its cells as objects of Python
 BYTES_OF_CELL = 8  # of a table in memory, at least
+ROWS, ROWS_OF_DELTAS = 2**16, 16  # of a Parquet file whose texts are measured together
 PLUS_MINUS = r"(?:±|\+\s*/?\s*-|\$?\\pm\$?)"
 NUMBER = r"[-+]?(?:\d+[.,]?\d*|[.,]\d+)(?:[eE][-+]?\d+)?"
 CELL = re.compile(
@@ -260,6 +261,11 @@ def read_text(path: Path, options: Options) -> Reading:
     else:
         names = checked_names(rows.pop(0), path.name)
         places = [place - 1 for place in places[1:]]
+    if options.common and kind != "one" and lines.inside and not chosen_meanings(names):
+        raise InputError(
+            f"--common: {path.name}: {shown(lines.inside[0])} is a comment between the rows, which "
+            "name no task; write a row of nan there if values are missing, or remove the line"
+        )
     cells = pd.DataFrame(rows, index=places, columns=names, dtype=object)
     frame, more_notes = typed(cells, path.name, options.decimal)
     return frame, [*notes, *more_notes]
@@ -706,12 +712,21 @@ def check_texts(path: Path, columns: Sequence[str]) -> None:
     from pyarrow import compute
     from pyarrow.parquet import ParquetFile
 
+    if not columns:
+        return
+    with ParquetFile(path) as file:
+        groups = [file.metadata.row_group(number) for number in range(file.num_row_groups)]
+    # Texts that are stored as differences from the one before expand while they are read.
+    is_delta = any("DELTA_BYTE_ARRAY" in str(group.to_dict()) for group in groups)
+    size_of_batch = ROWS_OF_DELTAS if is_delta else ROWS
     size = 0
-    with ParquetFile(path, read_dictionary=columns) as file:
-        for batch in file.iter_batches(columns=columns) if columns else ():
+    with ParquetFile(path, read_dictionary=None if is_delta else columns) as file:
+        for batch in file.iter_batches(size_of_batch, columns=columns):
             for column in batch.columns:
-                lengths = compute.binary_length(column.dictionary)
-                size += compute.sum(lengths.take(column.indices)).as_py() or 0
+                is_dictionary = hasattr(column, "dictionary")
+                lengths = compute.binary_length(column.dictionary if is_dictionary else column)
+                lengths = lengths.take(column.indices) if is_dictionary else lengths
+                size += compute.sum(lengths).as_py() or 0
             check_expanded("results", path, size)
 
 

@@ -325,6 +325,15 @@ def test_a_comment_between_values_is_refused(tmp_path, comment):
         Results.read(path)
 
 
+def test_a_comment_between_columns_of_values_is_refused_where_places_are_compared(tmp_path):
+    lines = ["# failed" if i == MISSING else f"{v},{v}" for i, v in enumerate(ONE_BETTER)]
+    (tmp_path / "a.csv").write_text("\n".join(["a1,a2", *lines]))
+    ACCURACIES.to_csv(tmp_path / "b.csv", index=False)
+    with refuses("--common: a.csv: # failed is a comment between the rows"):
+        Results.read([tmp_path / "a.csv", tmp_path / "b.csv"], common=True)
+    assert Results.read(tmp_path / "a.csv").methods["n"].eq(39).all()
+
+
 def test_rows_without_names_and_of_different_numbers_are_not_paired(tmp_path):
     rows = [f"a,{v}" for i, v in enumerate(ONE_BETTER) if i != MISSING]
     rows += [f"b,{v}" for v in OTHER]

@@ -10,7 +10,7 @@ import pytest
 from refusal import refuses
 
 from fslcore.errors import InputError
-from fslcore.report import Results
+from fslcore.report import Results, read
 
 RNG = np.random.default_rng(0)
 WIDE = pd.DataFrame({name: RNG.normal(65, 8, 20).round(2) for name in ("ours", "b")})
@@ -131,8 +131,8 @@ def test_arrays_that_expand_too_far_are_refused(tmp_path, monkeypatch):
         Results.read(path)
 
 
-@pytest.mark.parametrize("is_dictionary", [True, False])
-def test_texts_that_expand_too_far_are_refused(tmp_path, monkeypatch, is_dictionary):
+@pytest.mark.parametrize("form", ["dictionary", "plain", "differences"])
+def test_texts_that_expand_too_far_are_refused(tmp_path, monkeypatch, form):
     pa = pytest.importorskip("pyarrow")
     from pyarrow import parquet
 
@@ -140,14 +140,29 @@ def test_texts_that_expand_too_far_are_refused(tmp_path, monkeypatch, is_diction
     methods = pa.DictionaryArray.from_arrays(
         pa.array([0, 1] * 500, pa.int32()), ["a" * 10**5, "b" * 10**5]
     )
-    methods = methods if is_dictionary else methods.cast(pa.string())
+    methods = methods if form == "dictionary" else methods.cast(pa.string())
     table = {"method": methods, "task": [*range(1000)], "accuracy": [0.5] * 1000}
-    parquet.write_table(pa.table(table), path)
+    deltas = {"use_dictionary": False, "column_encoding": {"method": "DELTA_BYTE_ARRAY"}}
+    if form == "differences":
+        table["method"] = pa.array(["a" * 10**5] * 1000)
+        monkeypatch.setattr(read, "ROWS", None)  # not all at once
+    parquet.write_table(pa.table(table), path, **(deltas if form == "differences" else {}))
     assert path.stat().st_size < 300_000
     monkeypatch.setenv("FSLCORE_EXPANDED", "0.05")
     monkeypatch.setattr(pd, "read_parquet", None)  # not reached
     with refuses("would expand"):
         Results.read(path)
+
+
+def test_texts_that_are_stored_as_differences_are_read(tmp_path):
+    pa = pytest.importorskip("pyarrow")
+    from pyarrow import parquet
+
+    encodings = {"use_dictionary": False, "column_encoding": {"method": "DELTA_BYTE_ARRAY"}}
+    table = pa.Table.from_pandas(LONG, preserve_index=False)
+    parquet.write_table(table, tmp_path / "r.parquet", **encodings)
+    methods = Results.read(tmp_path / "r.parquet").methods.set_index("method")
+    assert methods["mean"]["ours"] == pytest.approx(WIDE["ours"].mean())
 
 
 def test_a_spreadsheet_that_expands_too_far_is_refused(tmp_path, monkeypatch):

@@ -458,6 +458,19 @@ def test_a_disk_that_fills_while_downloading(data_folder, server, monkeypatch):
     assert len(server.log) == 1 and not (data_folder / "dtd").exists()
 
 
+def test_a_file_that_the_disk_does_not_take_is_named(data_folder, server, monkeypatch):
+    def too_large(*_):
+        raise OSError(errno.EFBIG, os.strerror(errno.EFBIG))
+
+    copy = tarfile.copyfileobj
+    monkeypatch.setattr(tarfile, "copyfileobj", too_large)
+    with refuses("dtd: .*: File too large; the same command resumes once there is space"):
+        quiet(["dtd"])
+    monkeypatch.setattr(tarfile, "copyfileobj", copy)
+    quiet(["dtd"])
+    assert len(server.log) == 1 and (data_folder / "dtd").is_dir()
+
+
 def test_a_disk_that_fills_while_unpacking_keeps_the_download(data_folder, server, monkeypatch):
     copy, left = tarfile.copyfileobj, iter(range(3))
 

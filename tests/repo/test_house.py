@@ -33,7 +33,6 @@ ONE_WAY, LAYERS, PAPERS, SHARED = CONTRACTS
 STATES = ("KEPT", "BROKEN")
 UNDOCUMENTED = """__init__ __main__ app catalogue commands evaluate errors faults figures options output paths
     program""".split()
-LONGEST = 800  # lines of a module: more is two rooms
 
 
 def tool(name, *arguments, folder=ROOT):
@@ -261,8 +260,3 @@ def test_an_import_of_the_library_reads_no_data_and_changes_no_other_import():
     ]
     assert len(names) > 100
     assert side_effects_of_import(names) == []
-
-
-def test_no_module_is_too_long_to_read():
-    lengths = {str(p.relative_to(ROOT)): len(p.read_text().splitlines()) for p in MODULES}
-    assert not {name: n for name, n in lengths.items() if n > LONGEST}

@@ -14,23 +14,17 @@ import scipy.stats
 from .. import stats
 from ..errors import InputError
 from ..stats import Interval
-from ..stats.across_datasets import (
-    decisive_datasets,
-    interval_over_datasets,
-    nearly_all_are_one,
-)
+from ..stats.across_datasets import interval_over_datasets
 from ..stats.intervals import Bounds, Ends
-from ..stats.power import new_sample_sizes
+from . import over_datasets
 from .options import Options
+from .over_datasets import paired
 from .shapes import PERCENT, PLACE_KEYS, UNIT_KEYS, Measurements, Shape
 
 FEW_UNITS = 20
 MOST_KURTOSIS = 6.0  # twice that of a normal distribution, exceeded by 0.6 % of 20 normal values
 FEW_DISCORDANT = 10  # items that two methods answer differently
-DIGITS = 9
 MOST_METHODS = 60  # compared two by two; the 1,770 pairs take some seconds
-MOST_UNITS = 10**6  # beyond it a number of new tasks is no advice
-POWER = 0.8
 PERCENT_BOUNDS = (0.0, PERCENT)
 DIFFERENCE_BOUNDS = (-PERCENT, PERCENT)
 AGREEMENT = 0.95  # correlation of methods on the same tasks, at most; `fslcore.stats.published`
@@ -372,11 +366,6 @@ def variance_units(values: np.ndarray) -> float:
     return float(squares.sum() ** 2 / (squares**2).sum())
 
 
-def paired(columns: pd.DataFrame) -> np.ndarray:
-    """The differences of two columns, the first minus the second, without errors of rounding."""
-    return stats.paired_differences(*columns.to_numpy().T)
-
-
 def mean_interval(values: pd.Series, place: Place) -> Interval:
     """The interval of a mean, by how tasks were drawn."""
     of_mean = stats.closed_interval if place.options.sampling == "closed" else stats.open_interval
@@ -557,82 +546,18 @@ def analyse_datasets(place: Place) -> list[Sample]:
     sample = sample_of_grid(place, grid, "data set", shared_only=True)
     if len(sample.pairs):
         title = f"signed-rank test over data sets{place}"
-        place.analysis.frames[title] = signed_rank_frame(sample.pairs, grid)
-    add_decisive_datasets(place, sample.pairs, grid)
-    add_equal_differences(place, sample.pairs, grid)
+        place.analysis.frames[title] = over_datasets.signed_rank_frame(sample.pairs, grid)
+    over_datasets.add_decisive_datasets(place, sample.pairs, grid)
+    over_datasets.add_equal_differences(place, sample.pairs, grid)
     complete = grid.dropna()
     if len(complete) < len(grid):
         place.analysis.cautions.append(
             "Some methods lack data sets: each pair is compared on those that both have."
         )
     if len(complete) > 1 and grid.shape[1] > 2:
-        ranks = rank_frame(complete, place.options)
+        ranks = over_datasets.rank_frame(complete, place.options)
         place.analysis.frames[f"ranks over data sets{place}"] = ranks
     return [sample]
-
-
-def add_decisive_datasets(place: Place, pairs: pd.DataFrame, grid: pd.DataFrame) -> None:
-    """Say where one data set decides whether a pair is significantly different."""
-    decided = []
-    for pair in pairs.itertuples():
-        columns = grid[[pair.a, pair.b]].dropna()
-        options = place.options
-        bounds = place.difference_bounds
-        decisive = decisive_datasets(paired(columns), options.level, bounds=bounds)
-        if decisive.size:
-            names = " or ".join(map(str, columns.index[decisive[:2]]))
-            more = f" (or {len(decisive) - 2} more)" if len(decisive) > 2 else ""
-            decided.append(f"without {names}{more}, {pair.a} − {pair.b} is not significant{place}")
-    if decided:
-        others = f", and so for {len(decided) - 1} more pairs" if len(decided) > 1 else ""
-        place.analysis.cautions.append(f"One data set decides: {decided[0]}{others}.")
-
-
-def add_equal_differences(place: Place, pairs: pd.DataFrame, grid: pd.DataFrame) -> None:
-    """Say what is assumed of pairs that differ by one number on nearly all data sets."""
-    names = [
-        f"{pair.a} − {pair.b}"
-        for pair in pairs.itertuples()
-        if nearly_all_are_one(paired(grid[[pair.a, pair.b]].dropna()))
-    ]
-    if names:
-        others = f" (and {len(names) - 1} more)" if len(names) > 1 else ""
-        place.analysis.cautions.append(
-            f"{names[0]}{others} is one number on nearly all data sets{place}: its interval assumes "
-            "that no difference is larger than those seen, in either direction."
-        )
-
-
-def signed_rank_frame(pairs: pd.DataFrame, grid: pd.DataFrame) -> pd.DataFrame:
-    """Wilcoxon's test of each pair: in a table of its own, as the printed intervals are those of
-    the t-test, and the two may disagree.
-    """
-    columns = [grid[[pair.a, pair.b]].dropna() for pair in pairs.itertuples()]
-    frame = pd.DataFrame({"pair": pairs["a"] + " − " + pairs["b"]})
-    frame["n"] = [len(values) for values in columns]
-    frame["p_wilcoxon"] = [signed_rank_p(values) for values in columns]
-    frame["p_holm"] = stats.holm(frame["p_wilcoxon"].to_numpy())
-    return frame
-
-
-def signed_rank_p(columns: pd.DataFrame) -> float:
-    """Two-sided p-value of Wilcoxon's signed-rank test, exact without ties and for up to 50 data
-    sets.
-    """
-    # Ties are between numbers as they were written: 70.3 - 70 and 60.3 - 60 are the same.
-    differences = paired(columns).round(DIGITS)
-    if not differences.any():
-        return 1.0
-    return float(scipy.stats.wilcoxon(differences).pvalue)
-
-
-def rank_frame(grid: pd.DataFrame, options: Options) -> pd.DataFrame:
-    """Mean ranks, the best first, with Friedman's p-value and Nemenyi's critical difference."""
-    ranked = stats.across_datasets(options.sign * grid.to_numpy().T, options.level)
-    frame = pd.DataFrame({"method": grid.columns, "mean_rank": ranked.ranks})
-    frame["critical_difference"] = ranked.critical_difference
-    frame["p_friedman"] = ranked.p_value
-    return frame.sort_values("mean_rank", kind="stable").reset_index(drop=True)
 
 
 def analyse_seeds(place: Place) -> list[Sample]:
@@ -870,19 +795,3 @@ def variance_cautions(sample: Sample) -> list[str]:
             "too narrow."
         )
     return cautions
-
-
-def units_of_new_sample(pairs: pd.DataFrame, levels: pd.Series) -> pd.Series:
-    """Units of a new sample whose own paired t-test finds a difference of this size in 80 % of
-    studies.
-
-    NaN where no number is known or more than a million would be needed.
-    """
-    varies = (pairs["spread"] > 0) & (pairs["difference"] != 0)
-    effects = (pairs["difference"] / pairs["spread"])[varies].to_numpy(float)
-    df = pairs["spread_df"][varies].to_numpy(float)
-    level = levels[varies].to_numpy(float)
-    sizes = new_sample_sizes(effects, df, level, POWER, MOST_UNITS)
-    needed = pd.Series(np.nan, pairs.index)
-    needed[varies] = np.where(sizes > 0, sizes, np.nan)
-    return needed

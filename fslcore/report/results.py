@@ -13,6 +13,7 @@ import pandas as pd
 
 from .. import stats
 from ..errors import InputError, choice, shown
+from ..stats.power import new_sample_sizes
 from . import analysis, page, read, recordings, shapes, terminal, words
 from .analysis import Analysis, Sample
 from .next_steps import Step, next_steps
@@ -24,6 +25,8 @@ PAIR_COLUMNS = (
     "effect_size effect"
 ).split()
 METHOD_COLUMNS = "place target method mean low high half_width n".split()
+POWER = 0.8
+MOST_UNITS = 10**6  # beyond it a number of new tasks is no advice
 BETTER, EQUIVALENT, SAME, OPEN = "better", "equivalent", "not significantly different", "open"
 
 
@@ -244,12 +247,28 @@ def pairs_of(samples: Sequence[Sample], options: Options) -> pd.DataFrame:
             raise InputError(f"margin = {options.margin:g}; results of this kind have no such test")
         pairs["p_equivalent"] = stats.holm(pairs["p_equivalent"].fillna(1.0).to_numpy())
         pairs.loc[pairs["p_equivalent"] < alpha, "verdict"] = EQUIVALENT
-    needed = analysis.units_of_new_sample(pairs, 1 - alpha / p_of_target.transform("size"))
+    needed = units_of_new_sample(pairs, 1 - alpha / p_of_target.transform("size"))
     pairs["new_units"] = needed.where(pairs["verdict"] == SAME)
     varies = pairs["effect"].eq("") & (pairs["spread"] > 0)
     pairs.loc[varies, "effect_size"] = (pairs["difference"] / pairs["spread"])[varies]
     pairs.loc[varies, "effect"] = analysis.COHEN_DZ
     return columns_first(pairs, PAIR_COLUMNS)
+
+
+def units_of_new_sample(pairs: pd.DataFrame, levels: pd.Series) -> pd.Series:
+    """Units of a new sample whose own paired t-test finds a difference of this size in 80 % of
+    studies.
+
+    NaN where no number is known or more than a million would be needed.
+    """
+    varies = (pairs["spread"] > 0) & (pairs["difference"] != 0)
+    effects = (pairs["difference"] / pairs["spread"])[varies].to_numpy(float)
+    df = pairs["spread_df"][varies].to_numpy(float)
+    level = levels[varies].to_numpy(float)
+    sizes = new_sample_sizes(effects, df, level, POWER, MOST_UNITS)
+    needed = pd.Series(np.nan, pairs.index)
+    needed[varies] = np.where(sizes > 0, sizes, np.nan)
+    return needed
 
 
 def columns_first(frame: pd.DataFrame, names: Sequence[str]) -> pd.DataFrame:

@@ -1,0 +1,87 @@
+"""Differences over data sets: which of them decide, and tests by ranks."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+import scipy.stats
+
+from .. import stats
+from ..stats.across_datasets import decisive_datasets, nearly_all_are_one
+from .options import Options
+
+if TYPE_CHECKING:
+    from .analysis import Place
+
+DIGITS = 9
+
+
+def paired(columns: pd.DataFrame) -> np.ndarray:
+    """The differences of two columns, the first minus the second, without errors of rounding."""
+    return stats.paired_differences(*columns.to_numpy().T)
+
+
+def add_decisive_datasets(place: Place, pairs: pd.DataFrame, grid: pd.DataFrame) -> None:
+    """Say where one data set decides whether a pair is significantly different."""
+    decided = []
+    for pair in pairs.itertuples():
+        columns = grid[[pair.a, pair.b]].dropna()
+        options = place.options
+        bounds = place.difference_bounds
+        decisive = decisive_datasets(paired(columns), options.level, bounds=bounds)
+        if decisive.size:
+            names = " or ".join(map(str, columns.index[decisive[:2]]))
+            more = f" (or {len(decisive) - 2} more)" if len(decisive) > 2 else ""
+            decided.append(f"without {names}{more}, {pair.a} − {pair.b} is not significant{place}")
+    if decided:
+        others = f", and so for {len(decided) - 1} more pairs" if len(decided) > 1 else ""
+        place.analysis.cautions.append(f"One data set decides: {decided[0]}{others}.")
+
+
+def add_equal_differences(place: Place, pairs: pd.DataFrame, grid: pd.DataFrame) -> None:
+    """Say what is assumed of pairs that differ by one number on nearly all data sets."""
+    names = [
+        f"{pair.a} − {pair.b}"
+        for pair in pairs.itertuples()
+        if nearly_all_are_one(paired(grid[[pair.a, pair.b]].dropna()))
+    ]
+    if names:
+        others = f" (and {len(names) - 1} more)" if len(names) > 1 else ""
+        place.analysis.cautions.append(
+            f"{names[0]}{others} is one number on nearly all data sets{place}: its interval assumes "
+            "that no difference is larger than those seen, in either direction."
+        )
+
+
+def signed_rank_frame(pairs: pd.DataFrame, grid: pd.DataFrame) -> pd.DataFrame:
+    """Wilcoxon's test of each pair: in a table of its own, as the printed intervals are those of
+    the t-test, and the two may disagree.
+    """
+    columns = [grid[[pair.a, pair.b]].dropna() for pair in pairs.itertuples()]
+    frame = pd.DataFrame({"pair": pairs["a"] + " − " + pairs["b"]})
+    frame["n"] = [len(values) for values in columns]
+    frame["p_wilcoxon"] = [signed_rank_p(values) for values in columns]
+    frame["p_holm"] = stats.holm(frame["p_wilcoxon"].to_numpy())
+    return frame
+
+
+def signed_rank_p(columns: pd.DataFrame) -> float:
+    """Two-sided p-value of Wilcoxon's signed-rank test, exact without ties and for up to 50 data
+    sets.
+    """
+    # Ties are between numbers as they were written: 70.3 - 70 and 60.3 - 60 are the same.
+    differences = paired(columns).round(DIGITS)
+    if not differences.any():
+        return 1.0
+    return float(scipy.stats.wilcoxon(differences).pvalue)
+
+
+def rank_frame(grid: pd.DataFrame, options: Options) -> pd.DataFrame:
+    """Mean ranks, the best first, with Friedman's p-value and Nemenyi's critical difference."""
+    ranked = stats.across_datasets(options.sign * grid.to_numpy().T, options.level)
+    frame = pd.DataFrame({"method": grid.columns, "mean_rank": ranked.ranks})
+    frame["critical_difference"] = ranked.critical_difference
+    frame["p_friedman"] = ranked.p_value
+    return frame.sort_values("mean_rank", kind="stable").reset_index(drop=True)

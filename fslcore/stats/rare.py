@@ -12,8 +12,8 @@ size w, (1 - x/w)^n, is a lower limit of every p-value: with no unit that differ
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from math import sqrt
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,7 +25,8 @@ FEW_DEVIATIONS, MANY_DEVIATIONS = 10, 30
 RARE, COMMON = 0.1, 0.25
 
 
-class Rarity(NamedTuple):
+@dataclass(frozen=True)
+class Rarity:
     """How large a deviation has to be reckoned with beside those that a standard error shows.
 
     Attributes
@@ -49,7 +50,7 @@ class Rarity(NamedTuple):
         """The same for a mean over other units, as classes or runs, whose deviations have other
         sizes.
         """
-        return self._replace(size=0.0)
+        return replace(self, size=0.0)
 
 
 NO_RARITY = Rarity(0.0, 0.0)

@@ -376,9 +376,10 @@ def independent_interval(
 def _larger_rarity(samples: list[Interval]) -> Rarity:
     """That of two samples which moves its mean more, for as many units as the smaller one has."""
     fewest = min(sample.n_tasks for sample in samples)
-    scaled = [np.array(sample.rarity) * fewest / sample.n_tasks for sample in samples]
-    unseen, size = np.maximum(*scaled).tolist()
-    return Rarity(unseen, size)
+    return Rarity(
+        unseen=max(sample.rarity.unseen * fewest / sample.n_tasks for sample in samples),
+        size=max(sample.rarity.size * fewest / sample.n_tasks for sample in samples),
+    )
 
 
 class Sample(NamedTuple):

@@ -96,7 +96,7 @@ def test_two_equal_numbers_read_all_and_no_line_ends_before_a_sign():
 
 
 # Checks and sums that modules share; no page is about them.
-HELPERS = ("fslcore.stats.dependence.", "fslcore.stats.task_checks.")
+HELPERS = tuple(f"fslcore.stats.{module}." for module in ("dependence", "rare", "task_checks"))
 
 
 @pytest.mark.parametrize("name", [name for name in PAGES if name.startswith("api-")])

@@ -326,7 +326,7 @@ def test_a_report_works_with_its_extra(reporting):
     assert reporting.out("fslcore compare 79.6±0.5 76.9±0.6 --tasks 600")
     assert "efficientnet-lite0" in reporting.out("fslcore completion bash")
     (reporting.here / "two.parquet").write_bytes(b"")
-    errors = reporting.lacking("fslcore report two.parquet")
+    errors = reporting.lacking("fslcore report two.parquet -o parquet.html")
     assert "reading it needs pyarrow; pip install pyarrow installs it" in errors
 
 

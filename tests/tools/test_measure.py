@@ -1,6 +1,7 @@
 """The table of `make measure` counts what its columns say."""
 
 import measure
+import pytest
 
 SOURCE = '''"""A docstring that is not counted."""
 total = 1  # nor is a comment
@@ -22,6 +23,7 @@ def test_a_function_of_many_names_is_counted():
     assert measure.measure_source(source.format(f"{names}, last")).crowded_functions == 1
 
 
+@pytest.mark.slow
 def test_every_room_has_a_row():
     rows = measure.table().splitlines()
     assert {"fslcore/stats", "book/fslbook/oops", "tests/report"} <= {

@@ -22,6 +22,8 @@ class LearnerEntry(NamedTuple):
 LEARNERS_BY_NAME = {
     "ncc": LearnerEntry("NCC", "centroid:NearestCentroid"),
     "lr": LearnerEntry("LR", "logistic:LogisticRegression"),
+    "lr-raw": LearnerEntry("LR on raw features", "baseline:RawLogisticRegression"),
+    "linear-sgd": LearnerEntry("linear layer by SGD", "baseline:LinearLayer"),
     "ft": LearnerEntry("FT", "finetune:FineTune", "images"),
     "matchingnet": LearnerEntry("MatchingNet", "matchingnet:MatchingNet"),
     "cosine": LearnerEntry("cosine", "cosine:CosineClassifier"),

@@ -18,7 +18,7 @@ __all__ = ["LEARNERS", "Method", "load_backbone", "load_source", "ready"]
 
 # Of Evaluating the evaluators.
 PAPER_LEARNERS = ("baseline", "baseline++", "protonet", "r2d2", "maml")
-TEST_LEARNERS = {"baseline": "lr", "baseline++": "cosine"}  # after a training on batches
+TEST_LEARNERS = {"baseline": "lr-raw", "baseline++": "cosine"}  # after a training on batches
 
 
 class Method(NamedTuple):

@@ -123,7 +123,7 @@ def paper_results(tasks=30):
     rng, shape = np.random.default_rng(0), dict(ways=5, queries=15, seed=0)
     rows = []
     for network in ("baseline", "baseline++", "protonet", "r2d2", "maml"):
-        learner = {"baseline": "lr", "baseline++": "cosine"}.get(network, network)
+        learner = {"baseline": "lr-raw", "baseline++": "cosine"}.get(network, network)
         facts = dict(dataset="cifar-fs", sampling="re-split", captioner=None, shots=5, rounds=30)
         rows.append(
             dict(

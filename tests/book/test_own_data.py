@@ -142,7 +142,7 @@ def estimates_by_task(tasks=300):
 
 
 def test_the_folds_of_meta_album_are_one_data_set_and_errors_without_interval_have_no_size():
-    table, methods = estimates_by_task(), ["trained:evaluators/{dataset}/baseline lr"]
+    table, methods = estimates_by_task(), ["trained:evaluators/{dataset}/baseline lr-raw"]
     means = evaluators.own_cells(table, 1, methods)
     folds = table[table["dataset"].str.startswith("meta-album")]["oracle"]
     assert means.loc[("Meta-Album", "Baseline", "oracle"), "live"].startswith(
@@ -215,7 +215,10 @@ def choices(names, columns, tasks=40):
 
 
 def test_what_was_chosen_stands_beside_tables_4_and_5():
-    methods = ["trained:evaluators/{dataset}/baseline lr", "trained:evaluators/{dataset}/maml maml"]
+    methods = [
+        "trained:evaluators/{dataset}/baseline lr-raw",
+        "trained:evaluators/{dataset}/maml maml",
+    ]
     picked = choices(
         ["4 learners", "5 learners"],
         ["oracle", *ESTIMATORS, selection.ALWAYS, selection.ANY, "fresh"],

@@ -110,5 +110,7 @@ def test_every_setting_decides_the_key(kind):
     assert learner.config()["learner"] == kind.name
     for name in kind.settings:
         value = getattr(learner, name)
-        changed = as_trained(kind, **{name: not value if isinstance(value, bool) else 2 * value})
+        changed = as_trained(
+            kind, **{name: not value if isinstance(value, bool) else 2 * value or 1}
+        )
         assert changed.config() != learner.config(), name

@@ -1,0 +1,185 @@
+"""The classifiers of Baseline (Chen et al., 2019) on raw features: logistic regression, and a linear layer by SGD."""
+
+from collections.abc import Iterator
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from ..errors import number
+from .common import OnFeatures
+from .logistic import solve
+
+__all__ = ["LinearLayer", "RawLogisticRegression"]
+
+
+class RawLogisticRegression(OnFeatures):
+    """L2-regularised multinomial logistic regression on features as they are.
+
+    This is Baseline in *Evaluating the evaluators* (Shimabucoro et al., 2024): scikit-learn's
+    logistic regression at its defaults. `LogisticRegression` scales features to unit length first.
+    If features have length r, C = 1 here is about C = r² there, a much weaker penalty.
+
+    Parameters
+    ----------
+    C : float
+        Inverse regularisation strength, over 0.
+    tol : float
+        Stop a task when no entry of its gradient is larger, in units of the mean squared length of its features.
+    max_iter : int
+        The maximum number of steps.
+    """
+
+    name = "lr-raw"
+    settings = ("C", "tol", "max_iter")
+
+    def __init__(self, C: float = 1.0, tol: float = 1e-4, max_iter: int = 1000):
+        super().__init__()
+        number("C", C, over=0)
+        self.C = C
+        self.tol = tol
+        self.max_iter = max_iter
+
+    def forward(self, support: Tensor, members: Tensor, query: Tensor) -> Tensor:
+        # In 64 bits: the rounding of 32 is not small compared with the penalty if features are long.
+        x = support.double() * members.sum(dim=-1, keepdim=True)
+        y = members.mT.double()
+        is_binary = (y.sum(dim=-1, keepdim=True) > 0).sum(dim=1, keepdim=True) == 2
+        penalty = (
+            1 + is_binary.to(y.dtype)
+        ) / self.C  # of two classes scikit-learn fits one vector
+        # Divided by the features' mean squared length, the problem is that of features of length 1.
+        gram = x @ x.mT
+        images = y.sum((1, 2))[:, None, None]
+        squared = gram.diagonal(dim1=1, dim2=2).sum(dim=-1)[:, None, None] / images
+        squared = squared.clamp(min=1e-12)
+        a, b = solve(gram / squared, y, penalty / squared, self.tol, self.max_iter)
+        weights = (a / squared @ x).to(query.dtype)
+        return query @ weights.mT + b.mT.to(query.dtype)
+
+
+class LinearLayer(OnFeatures):
+    """A linear layer that stochastic gradient descent fits to the support, from a random start.
+
+    This is Baseline as released with *Evaluating the evaluators* and with FewSTAB (LibFewShot): cross-entropy
+    over batches of 4 images in random order, for 100 epochs. All tasks share one start and one order,
+    both drawn from ``seed``, so that the result of a task does not depend on others.
+    The weights stay a multiple of their start plus a combination of the support, W = cW₀ + AX, so
+    that a step needs only the n × n products of the support.
+
+    Parameters
+    ----------
+    lr, momentum, dampening, weight_decay : float
+        Of `torch.optim.SGD`; the weight decay applies to the intercept, too.
+    batch : int
+        Images per step.
+    epochs : int
+        Passes over the support.
+    seed : int
+        Of the start and the order.
+    """
+
+    name = "linear-sgd"
+    settings = ("lr", "momentum", "dampening", "weight_decay", "batch", "epochs", "seed")
+
+    def __init__(
+        self,
+        lr: float = 0.01,
+        momentum: float = 0.9,
+        dampening: float = 0.9,
+        weight_decay: float = 0.001,
+        batch: int = 4,
+        epochs: int = 100,
+        seed: int = 0,
+    ):
+        super().__init__()
+        self.lr = lr
+        self.momentum = momentum
+        self.dampening = dampening
+        self.weight_decay = weight_decay
+        self.batch = batch
+        self.epochs = epochs
+        self.seed = seed
+
+    def start(self, ways: int, dim: int) -> tuple[np.ndarray, np.ndarray]:
+        """Weights (K, D) and intercepts (K,) of the start, uniform as in `torch.nn.Linear`."""
+        rng = np.random.default_rng((self.seed, 0))
+        drawn = rng.uniform(-(dim**-0.5), dim**-0.5, (ways, dim + 1))
+        return drawn[:, :-1], drawn[:, -1]
+
+    def orders(self, images: int) -> np.ndarray:
+        """(epochs, n) random keys: the images of an epoch come by increasing key."""
+        rng = np.random.default_rng((self.seed, 1))
+        return rng.random((images, self.epochs)).T  # an image's keys do not depend on their number
+
+    def forward(self, support: Tensor, members: Tensor, query: Tensor) -> Tensor:
+        x = support.double() * members.sum(dim=-1, keepdim=True)
+        y = members.mT.double()
+        weights, intercept = (
+            torch.as_tensor(array, device=x.device)[_first_seen(y)]
+            for array in self.start(y.shape[1], x.shape[-1])
+        )
+        fit = _Fit(x, y, weights, intercept)
+        for in_batch in self._batches(fit.present[:, 0]):
+            fit.step(in_batch, self.lr, self.momentum, 1 - self.dampening, self.weight_decay)
+        learned = fit.a @ x + fit.c * weights
+        return query @ learned.to(query.dtype).mT + fit.b.mT.to(query.dtype)
+
+    def _batches(self, present: Tensor) -> Iterator[Tensor]:
+        """(T, 1, n) which images each step sees; at the end of an epoch a smaller task has none left."""
+        images = present.shape[1]
+        number = (present.cumsum(dim=1) - 1).clamp(min=0)  # of each image in its task
+        for keys in torch.as_tensor(self.orders(images), device=present.device):
+            in_order = torch.where(present, keys[number], torch.inf)
+            rank = in_order.argsort(dim=-1).argsort(dim=-1)
+            for step in range(-(-images // self.batch)):
+                yield (present & (rank // self.batch == step))[:, None]
+
+
+def _first_seen(y: Tensor) -> Tensor:
+    """(T, K) the place of each class in the order in which the support (T, K, n) names the classes.
+
+    The start of a class follows this order, not its number, which says nothing.
+    """
+    is_named = y.sum(dim=-1) > 0
+    first = torch.where(is_named, y.argmax(dim=-1), y.shape[-1])
+    return first.argsort(dim=-1, stable=True).argsort(dim=-1)
+
+
+class _Fit:
+    """The layers of T tasks during their descent: W = cW₀ + AX and intercepts b."""
+
+    def __init__(self, x: Tensor, y: Tensor, weights: Tensor, intercept: Tensor):
+        self.y = y  # (T, K, n), zeros for padding
+        self.present = y.sum(dim=1, keepdim=True) > 0  # (T, 1, n)
+        is_absent = y.sum(dim=-1, keepdim=True) == 0
+        self.absent = torch.zeros_like(y[..., :1]).masked_fill(is_absent, -torch.inf)
+        self.gram = x @ x.mT
+        self.at_start = weights @ x.mT  # (T, K, n)
+        self.a = torch.zeros_like(y)
+        self.b = intercept[..., None]
+        self.c = y.new_ones(len(y), 1, 1)
+        self.velocity = None  # of a, b and c
+
+    def step(self, in_batch: Tensor, lr: float, momentum: float, share: float, decay: float):
+        """One step of SGD on the images of a batch (T, 1, n), ``share`` being 1 less the dampening."""
+        logits = self.c * self.at_start + self.a @ self.gram + self.b + self.absent
+        size = in_batch.sum(dim=-1, keepdim=True).clamp(min=1)
+        error = (torch.softmax(logits, dim=1) - self.y) * in_batch / size
+        slopes = (
+            error + decay * self.a,
+            error.sum(dim=-1, keepdim=True) + decay * self.b,
+            decay * self.c,
+        )
+        if self.velocity is None:
+            velocity = slopes  # as torch.optim.SGD: the first step is not damped
+        else:
+            velocity = [momentum * v + share * slope for v, slope in zip(self.velocity, slopes)]
+            # A task without images in this batch does not take the step.
+            takes = in_batch.any(dim=-1, keepdim=True)
+            velocity = [torch.where(takes, new, v) for new, v in zip(velocity, self.velocity)]
+            lr = lr * takes
+        self.velocity = velocity
+        self.a = self.a - lr * velocity[0]
+        self.b = self.b - lr * velocity[1]
+        self.c = self.c - lr * velocity[2]

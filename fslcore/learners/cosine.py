@@ -12,10 +12,11 @@ __all__ = ["CosineClassifier"]
 class CosineClassifier(OnFeatures):
     """Softmax over scaled cosines to weight vectors that gradient descent fits to the support.
 
-    The weights start at the class means of the unit features, so that the result is deterministic
-    (the paper starts them at random). They stay linear combinations of the support, W = AX, so a
-    step of full-batch gradient descent is a product with the n × n Gram matrix of the unit
-    features.
+    The weights start at the class means of the unit features, so that the result is deterministic.
+    The released code starts them at random, scales cosines by 2 times a learned length per class,
+    and stops after 100 epochs of SGD, before the fit is done: 93 % of five-shot answers are the
+    same. They stay linear combinations of the support, W = AX, so a step of full-batch gradient
+    descent is a product with the n × n Gram matrix of the unit features.
 
     Parameters
     ----------

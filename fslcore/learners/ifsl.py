@@ -28,11 +28,12 @@ class Interventional(OnFeatures):
     ``classes`` is only class-wise.
 
     The network's own classifier is not kept, so P comes from a linear classifier fitted to its
-    features of the same images. As in the released code, features and means have unit length, and
-    the weight 1/m of each of m classes, which would make their part vanish, is omitted. The
-    released code also centres the features on the mean of all classes, for the adjusted learners
-    only. Here both read the same features, so that the adjustment is the only difference. It
-    averages logarithms for some learners, where the paper averages probabilities.
+    features of the same images. Features have unit length, and class means are means of such
+    features. The released code reads raw features, except for MTL. As there, the weight 1/m of each
+    of m classes, which would make their part vanish, is omitted. The released code also centres the
+    features on the mean of all classes, for the adjusted learners only. Here both read the same
+    features, so that the adjustment is the only difference. It averages logarithms for some
+    learners, where the paper averages probabilities.
 
     Parameters
     ----------

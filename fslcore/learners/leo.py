@@ -18,7 +18,9 @@ class LEO(OnFeatures):
     class; a decoder turns a code into a distribution of weights. ``steps`` of gradient descent on
     the support update the codes, then ``fine_steps`` the weights; both rates are trained. In
     training, codes and weights are sampled; in evaluation they are the means, so that scores are
-    reproducible. The network for the features is trained before and frozen.
+    reproducible. LibFewShot, with which FewSTAB's rows were made, samples them in evaluation, too:
+    two runs of it with the same weights, drawn at random, agreed on 25 % of answers. The network
+    for the features is trained before and frozen.
 
     The sizes and weights are ours: the paper uses a random search, on a wide residual network.
     Standard deviations are exponentials, for the weights times √(2 / (D + 1)), for the codes times
@@ -38,7 +40,8 @@ class LEO(OnFeatures):
     kl, drift, correlation : float
         Weights of the penalties in training: divergence of the codes from a standard normal;
         squared distance of the codes from their values after the steps; correlation between rows of
-        the decoder.
+        the decoder. The first two are sums over the entries of a code; released code takes their
+        mean, so that the same weight counts ``latent`` times as much here.
     """
 
     name = "leo"

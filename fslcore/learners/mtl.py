@@ -17,9 +17,9 @@ class MTL(OnFeatures):
     The paper freezes a pre-trained network and trains, over many tasks, a scale and a shift of its
     neurons and a start of the classifier. Here they belong to the last layer, so that features are
     computed once: one scale and one shift per feature, on features of unit length. The rate of the
-    steps is trained too. The classifier starts at zero, so that a task may have any number of
-    classes in any order. A start shared by all classes would change all scores of a query by the
-    same amount, and no answer.
+    steps is trained too, through second derivatives, which the released code leaves out. The
+    classifier starts at zero, so that a task may have any number of classes in any order. A start
+    shared by all classes would change all scores of a query by the same amount, and no answer.
 
     Parameters
     ----------

@@ -90,7 +90,9 @@ class OpTA(Learner):
     moved onto it.
 
     Unlike the released code, the nearest transported prototype decides, not a logistic regression
-    fitted to these few points.
+    fitted to these few points. The release also moves prototypes five times at one shot (``passes``
+    is 1 here), and at more shots takes 0.7 of the moved and 0.3 of the unmoved prototype, which is
+    not built here. On the shipped BECLR network each changes accuracies by 1 to 2 points.
 
     Parameters
     ----------

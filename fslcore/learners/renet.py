@@ -22,7 +22,10 @@ class RENet(OnMaps):
     Unlike the paper: layer normalisation (over one place's neighbourhood) instead of batch
     normalisation, so that a score depends only on its own pair; the 4-D convolutions are two
     separable ones of one channel with a rectifier between them, where the paper has 16 channels; 16
-    channels in the self-correlation of a map of 64.
+    channels in the self-correlation of a map of 64. Unlike the released code: no rectifier after
+    the map and its self-correlation are added, no normalisation and rectifier in the convolution
+    that reduces channels before the cross-correlation, and the latter is not made symmetric in
+    query and support. With equal weights, 63 % of answers are those of the released code.
 
     Parameters
     ----------

@@ -104,8 +104,8 @@ class LinearLayer(OnFeatures):
     def start(self, ways: int, dim: int) -> tuple[np.ndarray, np.ndarray]:
         """Weights (K, D) and intercepts (K,) of the start, uniform as in `torch.nn.Linear`."""
         rng = np.random.default_rng((self.seed, 0))
-        drawn = rng.uniform(-(dim**-0.5), dim**-0.5, (ways, dim + 1))
-        return drawn[:, :-1], drawn[:, -1]
+        values = rng.uniform(-(dim**-0.5), dim**-0.5, (ways, dim + 1))
+        return values[:, :-1], values[:, -1]
 
     def orders(self, images: int) -> np.ndarray:
         """(epochs, n) random keys: the images of an epoch come by increasing key."""

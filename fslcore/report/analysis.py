@@ -772,8 +772,8 @@ def variance_cautions(sample: Sample) -> list[str]:
     for frame, kind in ((sample.pairs, "difference"), (sample.methods, "mean")):
         if "variance_units" not in frame:
             continue
-        most = np.minimum(FEW_UNITS, frame["variance_of"] / MOST_KURTOSIS)
-        few = frame[frame["variance_units"] < most]
+        limit = np.minimum(FEW_UNITS, frame["variance_of"] / MOST_KURTOSIS)
+        few = frame[frame["variance_units"] < limit]
         if few.empty:
             continue
         first = few.iloc[0]

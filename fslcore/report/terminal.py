@@ -24,23 +24,23 @@ LEFT, LINE, RIGHT, MEAN, ZERO = "├─┤●│"  # an interval with its mean, 
 def lines(results: Results) -> list[str]:
     """`fslcore.report.Results.lines`."""
     sentences = words.answers(results)
-    shown = sentences[: words.MOST_LINES]
+    answer = sentences[: words.MOST_LINES]
     if len(sentences) > words.MOST_LINES:
-        shown.append(f"… and {len(sentences) - words.MOST_LINES} more verdicts, on the page.")
-    shown += results.applies
-    shown += words.readings_with_options(results)
-    shown += results.cautions[:MOST_CAUTIONS]
+        answer.append(f"… and {len(sentences) - words.MOST_LINES} more verdicts, on the page.")
+    answer += results.applies
+    answer += words.readings_with_options(results)
+    answer += results.cautions[:MOST_CAUTIONS]
     if (words.chosen_pairs(results)["new_units"] > 0).any():  # a sentence gives such a number
-        shown += words.new_sample_notes(results)
-    shown += ["", *mean_plot(results)]
+        answer += words.new_sample_notes(results)
+    answer += ["", *mean_plot(results)]
     if len(results.pairs):
-        shown += ["", *difference_plot(results)]
+        answer += ["", *difference_plot(results)]
     steps = next_steps(results)[:MOST_STEPS]
     if steps:
-        shown += ["", "What next:"]
+        answer += ["", "What next:"]
     for step in steps:
-        shown += [f"  {step.command}", f"    {step.purpose}"]
-    return shown
+        answer += [f"  {step.command}", f"    {step.purpose}"]
+    return answer
 
 
 def mean_plot(results: Results) -> list[str]:
@@ -59,21 +59,25 @@ def difference_plot(results: Results) -> list[str]:
     """The pairs of the verdicts on one axis with 0, and their effect sizes."""
     pairs = words.decided_first(words.chosen_pairs(results))
     digits = words.digits_of(pairs)
-    shown = pairs.head(MOST_ROWS)
-    table = pd.DataFrame(index=shown.index)
+    drawn_pairs = pairs.head(MOST_ROWS)
+    table = pd.DataFrame(index=drawn_pairs.index)
     table[f"{results.level} interval"] = [
         f"{words.signed(row.difference, digits)} ({words.interval_text(row.low, row.high, digits)})"
-        for row in shown.itertuples()
+        for row in drawn_pairs.itertuples()
     ]
-    if shown["effect"].any():
-        table["effect size"] = [words.effect_text(row) for row in shown.itertuples()]
+    if drawn_pairs["effect"].any():
+        table["effect size"] = [words.effect_text(row) for row in drawn_pairs.itertuples()]
     unit = "points" if results.percent else ""
-    shown = shown.assign(label=words.pair_names(shown), middle=shown["difference"])
-    if shown["label"].map(len).max() > LABEL:  # then the first name stands above
-        first = shown["a"] + f" {words.MINUS} …"
-        shown["label"] = f"{words.MINUS} " + shown["b"]
-        shown["place"] = [", ".join(filter(None, row)) for row in zip(shown["place"], first)]
-    plot = plot_lines(shown, table, digits=digits, unit=unit, zero=True)
+    drawn_pairs = drawn_pairs.assign(
+        label=words.pair_names(drawn_pairs), middle=drawn_pairs["difference"]
+    )
+    if drawn_pairs["label"].map(len).max() > LABEL:  # then the first name stands above
+        first = drawn_pairs["a"] + f" {words.MINUS} …"
+        drawn_pairs["label"] = f"{words.MINUS} " + drawn_pairs["b"]
+        drawn_pairs["place"] = [
+            ", ".join(filter(None, row)) for row in zip(drawn_pairs["place"], first)
+        ]
+    plot = plot_lines(drawn_pairs, table, digits=digits, unit=unit, zero=True)
     return plot + left_out(len(pairs), "differences")
 
 

@@ -538,10 +538,10 @@ def _independent_pairs(value: float, above: Floats, below: Floats) -> float:
     if value in (0.0, 1.0):  # pairs that all agree do not show how they vary
         return fewest
     variance = above.var(ddof=1) / r + below.var(ddof=1) / s
-    most = 3 * r * s / (r + s + 1)
+    largest = 3 * r * s / (r + s + 1)
     if variance == 0:
-        return max(most, fewest)
-    return float(max(min(value * (1 - value) / variance, most), fewest))
+        return max(largest, fewest)
+    return float(max(min(value * (1 - value) / variance, largest), fewest))
 
 
 def _rounding(*methods: tuple[ArrayLike, Floats]) -> float:

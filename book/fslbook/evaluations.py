@@ -166,8 +166,11 @@ EVALUATIONS: dict[str, Callable[[dict], Iterator[Evaluation]]] = {
 
 #: By chapter and parameter with data sets, the parameters with the networks that see them, where these are not all.
 NETWORKS_OF = {
-    "estimators": {"datasets": ["methods"], "sweep_dataset": ["sweep_methods"]},
-    "selection": {"datasets": ["methods", "tuned_method"], "curve_datasets": ["features"]},
+    "estimators": {"datasets": ["methods", "baselines"], "sweep_dataset": ["sweep_methods"]},
+    "selection": {
+        "datasets": ["methods", "regularised", "tuned_method"],
+        "curve_datasets": ["features"],
+    },
     "three-intervals": {"datasets": ["backbones"], "drawn": ["backbones"], "scripts": ["seen_by"]},
 }
 

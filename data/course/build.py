@@ -165,12 +165,15 @@ def fine_tuned():
 
 
 def two_laboratories():
-    """Accuracies that papers report on 5-way tasks of images beside what another laboratory obtained."""
+    """Accuracies that papers report on 5-way tasks of images beside what another laboratory obtained.
+
+    Pairs of the kind ``paper`` alone.
+    """
     cells = leaderboards.cells()
     images = (cells["ways"] == "5") & (cells["dataset"] != "Omniglot")
     pairs = leaderboards.pairs(cells[images & ~cells["dataset"].str.startswith("Meta-Dataset")])
     columns = ["method", "backbone", "dataset", "shots", "reported", "plus_minus", "reproduced"]
-    return pairs[columns]
+    return pairs.loc[pairs["pair_kind"] == "paper", columns]
 
 
 TABLES = {

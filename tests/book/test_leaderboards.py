@@ -13,9 +13,8 @@ from fslcore import stats
 def board_row(method, year, mean, plus_minus=0.5, **other):
     setting = {"dataset": "birds", "ways": "5", "shots": "1", "transductive": "no"}
     cell = {"method": method, "year": year, "mean": mean, "plus_minus": plus_minus}
-    return (
-        setting | {"backbone": "Conv4", "role": "own", "pair": "", "source": "a/b"} | cell | other
-    )
+    origin = {"role": "own", "pair": "", "source": "a/b", "laboratory": "a", "pair_kind": ""}
+    return setting | {"backbone": "Conv4", "plus_minus_is": ""} | origin | cell | other
 
 
 def test_cells_are_many_sourced_and_possible():
@@ -38,13 +37,14 @@ def test_every_copy_has_the_digits_of_its_source():
 def test_a_pair_is_reproduced_less_reported():
     rows = [
         board_row("A", 2020, 60.0, role="reported", pair="1"),
-        board_row("A", 2020, 58.5, 0.3, role="reproduced", pair="1"),
+        board_row("A", 2020, 58.5, 0.3, role="reproduced", pair="1", pair_kind="paper"),
         board_row("A", 2020, 61.0, role="reproduced", pair="1"),
         board_row("B", 2018, 70.0),
     ]
     found = leaderboards.pairs(pd.DataFrame(rows))
     assert found[["difference", "relative"]].values.tolist() == [[-1.5, -3.75], [1.0, 2.5]]
     assert found["plus_minus_reproduced"].tolist() == [0.3, 0.5]
+    assert found["pair_kind"].tolist() == ["paper", ""]
 
 
 def test_statistics_of_known_differences():

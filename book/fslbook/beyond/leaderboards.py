@@ -101,7 +101,7 @@ def cells() -> pd.DataFrame:
 
 
 def pairs(table: pd.DataFrame) -> pd.DataFrame:
-    """One row per reproduction that a source prints beside the reported accuracy.
+    """One row per reproduction of which the original is known, with its ``pair_kind``.
 
     Parameters
     ----------
@@ -112,13 +112,17 @@ def pairs(table: pd.DataFrame) -> pd.DataFrame:
     -------
     DataFrame
         Columns of the network and setting, ``reported``, ``reproduced``, their ± (``plus_minus``,
-        ``plus_minus_reproduced``), ``difference``, reproduced less reported, the same as
-        ``relative``, in percent of the reported error rate, and ``period`` of the method.
+        ``plus_minus_reproduced``) and what these are (``plus_minus_is``, ``_reproduced``),
+        ``source`` and ``laboratory`` of the reproduction, ``difference``, reproduced less reported,
+        the same as ``relative``, in percent of the reported error rate, and ``period`` of the
+        method. ``pair_kind`` is explained in ``data/published/README.md``.
     """
     paired = table[table["pair"] != ""]
     is_reproduced = paired["role"] == "reproduced"
-    reproduced = paired.loc[is_reproduced, ["pair", "mean", "plus_minus", "source"]]
-    reported = paired[~is_reproduced].drop(columns="source")
+    of_reproduction = ["source", "laboratory", "pair_kind"]
+    of_both = ["pair", "mean", "plus_minus", "plus_minus_is"]
+    reproduced = paired.loc[is_reproduced, of_both + of_reproduction]
+    reported = paired[~is_reproduced].drop(columns=of_reproduction)
     merged = reported.merge(reproduced, on="pair", suffixes=("", "_reproduced"))
     merged = merged.rename(columns={"mean": "reported", "mean_reproduced": "reproduced"})
     difference = merged["reproduced"] - merged["reported"]

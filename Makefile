@@ -9,7 +9,7 @@ BIN := .venv/bin
 ONE_THREAD := OMP_NUM_THREADS=1 MALLOC_MMAP_MAX_=0 MALLOC_TRIM_THRESHOLD_=4294967296
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: book jupyter check paper pdf test test-all cluster-test rerun rehearsal bench measure mutants captions clean
+.PHONY: book jupyter lint check paper pdf test test-all cluster-test rerun rehearsal bench measure mutants captions clean
 
 # $(call need,TARGET,COMMAND,WORDS): if the command fails, the target ends with these words before anything is installed.
 GOALS := $(or $(MAKECMDGOALS),book)
@@ -50,15 +50,28 @@ paper: .venv/ready $(if $(CAPTIONED_$(PAPER)),.venv/captions)
 pdf: .venv/ready
 	$(BIN)/python book/pdf.py
 
-# The tests but those marked slow, which take more than two seconds of processor each; test-all runs every one.
+# Layout, likely bugs, contracts, types, spelling, schemas, prose: what needs no test. A finding is a line with file and line.
+lint: .venv/ready
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	PYTHONPATH=book $(BIN)/lint-imports --no-cache --no-logo
+	$(BIN)/mypy
+	$(BIN)/codespell
+	$(BIN)/check-jsonschema --builtin-schema vendor.github-workflows .github/workflows/*.yml
+	$(BIN)/check-jsonschema --builtin-schema vendor.github-issue-forms .github/ISSUE_TEMPLATE/*.yml
+	$(BIN)/check-jsonschema --builtin-schema vendor.dependabot .github/dependabot.yml
+	$(BIN)/check-jsonschema --builtin-schema vendor.citation-file-format CITATION.cff
+	$(BIN)/python -m tests.lint
+
+# Linters, then the tests but those marked slow, which take more than two seconds of processor each; test-all runs every one.
 PYTEST := $(ONE_THREAD) OMP_WAIT_POLICY=PASSIVE $(BIN)/python -m pytest -n 2 --dist worksteal
-test: .venv/ready
+test: .venv/ready lint
 	$(PYTEST) -m 'not slow'
 
-test-all: .venv/ready
+test-all: .venv/ready lint
 	$(PYTEST)
 
-# For everyday work, in less than a minute: layout, likely bugs, contracts, types, spelling and the quickest tests.
+# For everyday work, in less than a minute: the linters on what is in Git, and the quickest tests.
 check: .venv/ready
 	$(BIN)/pre-commit run --all-files
 

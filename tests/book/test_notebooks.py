@@ -1,6 +1,5 @@
 """Parameters of the notebooks, profiles, and running a notebook."""
 
-import ast
 import os
 import subprocess
 import sys
@@ -66,28 +65,6 @@ def test_every_parameter_is_described_and_its_default_allowed(name):
     assert notebooks.check(name, {p.name: p.default for p in parameters})
     with pytest.raises(InputError):
         notebooks.check(name, {"no_such_parameter": 1})
-
-
-def code_cells(name):
-    notebook = jupytext.read(NOTEBOOKS / f"{name}.md")
-    return [ast.parse(cell.source) for cell in notebook.cells if cell.cell_type == "code"]
-
-
-@pytest.mark.parametrize("name", notebooks.names())
-def test_the_first_cell_after_the_parameters_checks_them(name):
-    """Before anything else but imports, so that papermill and Jupyter run no chapter with values that it refuses."""
-    _, setup, *_ = code_cells(name)
-    work = [node for node in setup.body if not isinstance(node, (ast.Import, ast.ImportFrom))]
-    assert ast.unparse(work[0]) == f"check_parameters('{name}', globals())"
-
-
-@pytest.mark.parametrize("name", notebooks.names())
-def test_no_later_cell_gives_a_parameter_another_value(name):
-    """So that the check can run again in Jupyter, and a parameter means what was given."""
-    names = {p.name for p in notebooks.parameters(name)}
-    _, _, *cells = code_cells(name)
-    nodes = [node for cell in cells for node in ast.walk(cell) if isinstance(node, ast.Name)]
-    assert not names & {node.id for node in nodes if isinstance(node.ctx, ast.Store)}
 
 
 def test_a_chapter_refuses_impossible_and_misspelt_parameters():

@@ -165,17 +165,6 @@ def test_every_folder_of_data_belongs_to_a_chapter():
     assert {path.parent for path in (ROOT / "data").rglob("*") if path.suffix in endings} <= read
 
 
-def test_no_module_is_imported_by_a_name_made_at_run_time():
-    by_name = {
-        "fslcore.learners.own",
-        "fslcore.learners",
-    }  # a user's own; those of the catalogue, which `House` reads
-    for path in (path for name, path in House(ROOT).files.items() if name not in by_name):
-        assert not re.search(
-            r"import_module\((?!\"torch)|__import__|runpy|sys\.executable", path.read_text("utf-8")
-        ), path
-
-
 @pytest.mark.slow
 def test_snakemake_reruns_the_same_chapters(copy):
     """With commands that only make their files: the graph is the build's own."""

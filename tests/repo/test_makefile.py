@@ -1,11 +1,13 @@
 """Every target of the Makefile installs what it needs before its work, or says in one line what is missing."""
 
+import itertools
 import os
 import re
 import shutil
 import sys
 
 import pytest
+import yaml
 from packaging.utils import canonicalize_name
 from running import captured
 from test_packaging import imported
@@ -124,6 +126,23 @@ def test_nothing_is_installed_twice(ready_tree):
     for call in CALLS:
         before, _ = split_commands(dry_run(ready_tree, *call))
         assert before == [], call
+
+
+def program(command):
+    """The program of a command, with the words before its files."""
+    words = [word for word in command.replace("--force-exclude", "").split() if "=" not in word]
+    words = [word.removeprefix(".venv/bin/") for word in words if word != "env"]
+    return " ".join(itertools.takewhile(lambda w: not re.search(r"[.*/]\w*$|^--check$", w), words))
+
+
+def test_every_linter_of_a_commit_is_one_of_make_lint_and_runs_before_the_tests(ready_tree):
+    """Where there is no Git, and so in continuous integration, `make check` does not run."""
+    hooks = yaml.safe_load((ROOT / ".pre-commit-config.yaml").read_text())["repos"][0]["hooks"]
+    of_a_commit = {program(hook["entry"]) for hook in hooks if hook["id"] != "fast-tests"}
+    lines = dry_run(ready_tree, "lint")
+    assert {program(line) for line in lines} == of_a_commit
+    for target in ("test", "test-all"):
+        assert dry_run(ready_tree, target)[: len(lines)] == lines
 
 
 MISSING = [

@@ -17,7 +17,6 @@ import pytest
 import yaml
 from packaging.requirements import Requirement
 from pybtex.richtext import Text
-from running import captured
 
 import fslcore
 from fslcore.paths import ROOT
@@ -26,19 +25,6 @@ README = (ROOT / "README.md").read_text("utf-8")
 
 
 # ---------------------------------------------------------------- the README
-
-
-def test_the_readme_leads_to_an_answer_in_four_lines_and_has_one_picture():
-    start, book = re.findall(r"^```bash\n(.*?)^```", README, re.MULTILINE | re.DOTALL)
-    assert len(start.splitlines()) == 4 and start.splitlines()[-1].startswith("fslcore compare ")
-    assert book.startswith("make book\n")
-    assert len(re.findall(r"^!\[", README, re.MULTILINE)) == 1
-    heading = re.compile(r"^\| [^|]+ \|.*\n\| :?--", re.MULTILINE)
-    assert [line.split("|")[1].strip() for line in heading.findall(README)] == [
-        "how tasks are drawn",
-        "situation",
-        "installed by",
-    ]
 
 
 def test_the_picture_is_the_figure_of_the_chapter():
@@ -51,24 +37,6 @@ def test_the_picture_is_the_figure_of_the_chapter():
 
 
 WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
-SCHEMAS = dict.fromkeys(WORKFLOWS, "vendor.github-workflows")
-SCHEMAS |= dict.fromkeys(
-    sorted((ROOT / ".github" / "ISSUE_TEMPLATE").glob("*.yml")), "vendor.github-issue-forms"
-)
-SCHEMAS |= {ROOT / ".github" / "dependabot.yml": "vendor.dependabot"}
-SCHEMAS |= {ROOT / "CITATION.cff": "vendor.citation-file-format"}
-
-
-def faults(path, schema):
-    """What the schema finds wrong with a file; nothing is fetched."""
-    command = [sys.executable, "-m", "check_jsonschema", "--builtin-schema", schema, path]
-    done = captured(command)
-    return done.stdout + done.stderr if done.returncode else ""
-
-
-@pytest.mark.parametrize("path", SCHEMAS, ids=lambda path: path.name)
-def test_files_keep_their_schema(path):
-    assert faults(path, SCHEMAS[path]) == ""
 
 
 def jobs():

@@ -1,13 +1,9 @@
-"""The prose of the book is plain English: phrases that no colleague would say are found by pattern."""
+"""Prose is plain English: phrases that no colleague would say are found by pattern."""
 
 import ast
 import re
-from pathlib import Path
 
-import pytest
-from test_prose import FENCE
-
-ROOT = Path(__file__).resolve().parents[2]
+from .files import CELL_HEAD, FENCE, File, rule
 
 UNIT = r"(?:class|task|image|row|query|run|learner|method|setting|data set|pair|study|page|folder|second|minute)"
 COUNTED = (
@@ -45,7 +41,6 @@ PATTERNS = {
 WHO = re.compile(r"(?:(?<=[.!?:;] )|(?<=\| )|(?<=^))Who [^.?!|]*(?:[.!|]|$)", re.MULTILINE)
 PATTERNS[WHO] = "a subject: authors, readers, anyone who"
 
-
 NO_PROSE = [
     (re.compile(r"\{[\w:-]+\}`([^`<]+) <[^`]*`"), r"\1"),  # a role with a text of its own
     (re.compile(r"\{[\w:-]+\}`[^`]*`"), "9"),  # any other: a glued number, most often
@@ -58,25 +53,24 @@ NO_PROSE = [
 ]
 
 
-def said_by_code(code):
+def texts_of_code(code: str) -> str:
     """Texts and comments of a cell: captions, labels and columns become prose on the page."""
-    head = re.match(r"---\n.*?^---\n|(?::[^\n]*\n)*", code, re.MULTILINE | re.DOTALL)[0]
+    head = CELL_HEAD.match(code)[0]
     code = code[len(head) :]
     tree = ast.parse(code)
-    keys = {
-        id(n.slice) for n in ast.walk(tree) if isinstance(n, ast.Subscript)
-    }  # a name, not a text
-    texts = [n.value for n in ast.walk(tree) if isinstance(n, ast.Constant) and id(n) not in keys]
+    keys = {id(node.slice) for node in ast.walk(tree) if isinstance(node, ast.Subscript)}
+    constants = (node for node in ast.walk(tree) if isinstance(node, ast.Constant))
+    texts = [node.value for node in constants if id(node) not in keys]
     texts = [text for text in texts if isinstance(text, str)]
     return "\n\n".join([head, *texts, *re.findall(r"#\s(.*)$", code, re.MULTILINE)])
 
 
-def prose(text):
+def paragraphs(text: str) -> list[str]:
     """The paragraphs of a page, each in one line, without roles, formulas, code and addresses."""
 
-    def shown(block):
+    def shown(block: re.Match) -> str:
         if block[2] == "{code-cell}":
-            return "\n\n" + said_by_code(block[4]) + "\n\n"
+            return "\n\n" + texts_of_code(block[4]) + "\n\n"
         if block[2] and block[2] != "{math}":
             return "\n\n" + FENCE.sub(shown, block[4]) + "\n\n"
         return "\n\n"
@@ -88,23 +82,17 @@ def prose(text):
     return [" ".join(part.split()) for part in parts if part.strip()]
 
 
-def faults(text):
-    """What on a page is not plain, with the words around it and what to say instead."""
-    complaints = []
-    for part in prose(text):
+def line_of(text: str, words: str) -> int:
+    """The first line at which these words stand, whatever the line breaks between them, or 1."""
+    match = re.search(r"[\s*_]+".join(map(re.escape, words.split())), text)
+    return text.count("\n", 0, match.start()) + 1 if match else 1
+
+
+@rule("README.md", "book/ledger.yml", "book/*.md", "book/slides/*.md", "notebooks/*.md")
+def plain_english(file: File):
+    """Phrases with a better one for each."""
+    for paragraph in paragraphs(file.text):
         for pattern, instead in PATTERNS.items():
-            around = [part[max(0, m.start() - 40) : m.end() + 30] for m in pattern.finditer(part)]
-            complaints += [f"… {words} … — rather: {instead}" for words in around]
-    return complaints
-
-
-def pages():
-    paths = [ROOT / "README.md", ROOT / "book" / "ledger.yml", *(ROOT / "book").glob("*.md")]
-    paths += [*(ROOT / "book" / "slides").glob("*.md"), *(ROOT / "notebooks").glob("*.md")]
-    return sorted(path.relative_to(ROOT).as_posix() for path in paths)
-
-
-@pytest.mark.parametrize("page", pages())
-def test_prose_is_plain_english(page):
-    complaints = faults((ROOT / page).read_text("utf-8"))
-    assert not complaints, f"{page}: say it in plain English:\n" + "\n".join(complaints)
+            for match in pattern.finditer(paragraph):
+                words = paragraph[max(0, match.start() - 40) : match.end() + 30]
+                yield line_of(file.text, match[0]), f"… {words} …", f"rather: {instead}"

@@ -1,0 +1,101 @@
+"""Modules of the two packages: what they name of each other, and where they are documented."""
+
+import ast
+import re
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from .files import File, Repository, rule
+
+LIBRARY = "fslcore/**/*.py"
+MODULES = (LIBRARY, "book/fslbook/**/*.py")
+PACKAGES = ("fslcore", "fslbook")
+UNDOCUMENTED = """__init__ __main__ app catalogue commands evaluate errors faults figures options output paths
+    program""".split()
+ENGLISH = {"near-copies"}  # a chapter's name that is an English word, too
+
+
+def is_private(name: str) -> bool:
+    return name.startswith("_") and not name.startswith("__")
+
+
+@rule(*MODULES)
+def private_names(file: File):
+    """Names with an underscore are used in their module alone."""
+    own_modules = set()
+    allowed = "a public name, or a function in the other module"
+    for node in ast.walk(file.tree):
+        if isinstance(node, ast.ImportFrom) and (
+            node.level or node.module.split(".")[0] in PACKAGES
+        ):
+            names = [alias.name for alias in node.names] + (node.module or "").split(".")
+            for name in filter(is_private, names):
+                yield node.lineno, f"{name} of another module", allowed
+            own_modules |= {a.asname or a.name for a in node.names if a.name.islower()}
+    for node in ast.walk(file.tree):
+        is_attribute = isinstance(node, ast.Attribute) and is_private(node.attr)
+        if is_attribute and getattr(node.value, "id", None) in own_modules:
+            yield node.lineno, f"{node.value.id}.{node.attr}", allowed
+
+
+@rule()
+def names_of_the_book(repository: Repository):
+    """The library names neither the package of the book, its chapters, nor what runs notebooks."""
+    chapters = {file.name for file in repository.files("notebooks/*.md") if "-" in file.name}
+    words = ["fslbook", "papermill", "nbformat", "jupyter", *sorted(chapters - ENGLISH)]
+    forbidden = re.compile("|".join(words), re.IGNORECASE)
+    for file in repository.files(*(f"fslcore/**/*.{end}" for end in ("py", "yml", "j2", "json"))):
+        for number, line in enumerate(file.text.splitlines(), 1):
+            # A hint at the other program, in the list of its commands.
+            is_hint = file.path == "fslcore/cli/app.py" and (
+                line.strip() == '"jupyter",' or "is a command of fslbook" in line
+            )
+            if not is_hint and (match := forbidden.search(line)):
+                yield file.path, number, match[0], "nothing of the book"
+
+
+@rule()
+def pages_of_the_reference(repository: Repository):
+    """The API reference has every module of the library, and none of the chapters."""
+    pages = repository.files("book/api-*.md")
+    documented = {name for page in pages for name in re.findall(r"automodule:: (\S+)", page.text)}
+    for file in repository.files(LIBRARY):
+        name = file.path.removesuffix(".py").replace("/", ".")
+        known = {name, name.rpartition(".")[0]} & documented
+        if file.name not in UNDOCUMENTED and not known:
+            yield file.path, 1, f"{name} on no page", "an automodule in book/api-….md"
+    for page in pages:
+        chapters = r"automodule:: (fslbook\.(?:oops|evaluators|fewstab|beyond)\S*)"
+        for match in re.finditer(chapters, page.text):
+            yield page.path, page.line(match.start()), match[1], "no module of the chapters"
+
+
+@rule(*MODULES)
+def imports_by_name(file: File):
+    """The build follows imports; one by a name that is made at run time leads nowhere."""
+    if file.path in ("fslcore/learners/own.py", "fslcore/learners/__init__.py"):
+        return  # a user's own; those of the catalogue, which the build reads
+    for match in re.finditer(
+        r"import_module\((?!\"torch)|__import__|runpy|sys\.executable", file.text
+    ):
+        yield file.line(match.start()), match[0], "an import statement"
+
+
+@rule()
+def names_in_cells(repository: Repository):
+    """Cells use no name that is not there, in branches too that the default parameters do not take."""
+    with tempfile.TemporaryDirectory() as folder:
+        for file in repository.files("notebooks/*.md"):
+            lines = [""] * file.text.count("\n")  # those of the page
+            for cell in file.cells:
+                code = cell.code.splitlines()
+                start = cell.line + cell.head.count("\n")
+                lines[start : start + len(code)] = code
+            Path(folder, f"{file.name}.py").write_text("\n".join(lines))
+        rules = "--isolated --select F401,F811,F821 --config builtins=['display']".split()
+        command = [sys.executable, "-m", "ruff", "check", "--no-cache", "--output-format=concise"]
+        done = subprocess.run([*command, *rules, "."], cwd=folder, text=True, capture_output=True)
+    for match in re.finditer(r"^(\S+)\.py:(\d+):\d+: (?:\S+ )(.*)$", done.stdout, re.MULTILINE):
+        yield f"notebooks/{match[1]}.md", int(match[2]), match[3], "names that the cells define"

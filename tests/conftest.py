@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 from fslcore.errors import note
+from fslcore.paths import ROOT
 
 CACHES = itertools.count()
 # Examples are looked for in every file, also in one that needs the extra `captions` to be imported.
@@ -25,6 +26,12 @@ hypothesis.settings.load_profile("project")
 # A shell lets what it begins in the background ignore Ctrl-C, and so would the commands that tests begin and stop.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def pytest_configure():
+    """With SITE_REQUIRED, as in continuous integration, the tests of a built book are not skipped without one."""
+    if os.environ.get("SITE_REQUIRED") and not (ROOT / "_build/html/index.html").is_file():
+        pytest.exit(f"SITE_REQUIRED, and no site in {ROOT}/_build/html; make book", returncode=2)
 
 
 @pytest.hookimpl(wrapper=True)

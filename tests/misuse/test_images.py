@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from .judging import fill, fine, fslcore, judge, row, split
+from .judging import fill, fslcore, judge, row, split
 from .pictures import PER, cut, one, put, tiff, tree
 
 SMALL = split("--ways 3 --shots 2 --queries 3 --tasks 30 --samplings closed --learners ncc")
@@ -22,6 +22,13 @@ def high(_):
     """As on plain 8-bit PNG, where all answers are right, but for what another form may lose."""
     with open("r.csv", newline="") as file:
         return np.mean([float(task["accuracy"]) for task in csv.DictReader(file)]) > 92
+
+
+def has_a_class_like_another(_):
+    """Half of the tasks, three classes of four, have two that nobody can distinguish: 5/6 of answers are right."""
+    with open("r.csv", newline="") as file:
+        accuracies = [float(task["accuracy"]) for task in csv.DictReader(file)]
+    return 70 < np.mean(accuracies) < 92 and max(accuracies) == 100
 
 
 FORMS = [  # of TIFF, as cameras and microscopes write it; `tests/datasets/test_images.py` has the other forms
@@ -70,7 +77,7 @@ UNREADABLE = Path(os.fsdecode(b"data/disk/\xff.png"))
         row("one class", alone, "class & 1"),
         row("cut off at the end", cut(share=0.97), high),
         row("a link to itself", link("data/lying/x.png", "x.png"), "x.png"),
-        row("a class that is a link", link("data/copy", "lying"), fine),
+        row("a class that is a link", link("data/copy", "lying"), has_a_class_like_another),
         row("/dev/zero", link("data/lying/x.png", "/dev/zero"), "x.png"),
         row("a folder nobody may list", link("data/proc", "/proc/1/map_files"), "proc"),
         row("names in other scripts", moved("data/lying", "data/横 é 🍄"), high),
@@ -82,7 +89,7 @@ UNREADABLE = Path(os.fsdecode(b"data/disk/\xff.png"))
         row(
             "a class with brackets and a percent sign", moved("data/lying", "data/[a-z] 100%"), high
         ),
-        row("classes that differ in case only", in_capitals, fine),
+        row("classes that differ in case only", in_capitals, has_a_class_like_another),
     ],
 )
 def test_folders(change, expected):

@@ -8,7 +8,7 @@ from browsing import PHONE, watched
 @pytest.fixture(scope="session")
 def browser():
     if not pdf.BROWSER:
-        pytest.skip("no Chromium on PATH nor in $CHROMIUM")
+        pytest.skip("no Chromium on PATH nor in $CHROMIUM: nothing is tested as a browser shows it")
     sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
     with sync_api.sync_playwright() as driver:
         browser = driver.chromium.launch(executable_path=pdf.BROWSER)

@@ -36,7 +36,7 @@ REPOSITORY = Repository(ROOT)
 def test_executed_chapter_glues_what_prose_names(name):
     path = EXECUTED / f"{name}.ipynb"
     if not path.is_file():
-        pytest.skip("not executed: run `make book` first")
+        pytest.skip("not executed (make book): what it glues and shows is not tested")
     keys = {key for _, _, chapter, key in lint.uses(REPOSITORY) if chapter == name}
     glued = set(executed.glued(path))
     assert glued == keys, (
@@ -156,7 +156,7 @@ def test_every_item_that_differs_says_why():
     """In the default run, whatever its status is decided by."""
     values = {path.stem: executed.glued(path) for path in EXECUTED.glob("*.ipynb")}
     if len(values) < len(CHAPTERS):
-        pytest.skip("not executed: run `make book` first")
+        pytest.skip("not executed (make book): what it glues and shows is not tested")
     for item in ledger():
         found = item.get("found", "")
         text = executed.fill(found, values, item["id"], item["chapter"])
@@ -299,7 +299,7 @@ def shown_tables(name):
 @pytest.mark.parametrize("name", CHAPTERS)
 def test_every_table_has_a_caption_and_few_stand_open(name):
     if not (EXECUTED / f"{name}.ipynb").is_file():
-        pytest.skip("not executed: run `make book` first")
+        pytest.skip("not executed (make book): what it glues and shows is not tested")
     tables = shown_tables(name)
     assert all(caption for caption, _ in tables), (
         f"{name}: a cell with a table says table: {{caption: …}}"

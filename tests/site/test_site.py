@@ -22,7 +22,10 @@ PAGES = sorted(
 MOST_BYTES = 25_000_000
 
 if not (SITE / "index.html").is_file():
-    pytest.skip("no site in _build/html: run `make book` first", allow_module_level=True)
+    pytest.skip(
+        "no site in _build/html (make book): its links, weight, layout and accessibility, and search, are not tested",
+        allow_module_level=True,
+    )
 
 
 # ---------------------------------------------------------------- the HTML files themselves

@@ -140,7 +140,7 @@ def test_a_part_has_fifteen_to_twenty_five_slides_each_with_notes(name):
 @pytest.fixture(scope="module")
 def browser(browser):
     if not (SITE / "slides").is_dir():
-        pytest.skip("no slides in _build/html: run `make book` first")
+        pytest.skip("no slides in _build/html (make book): whether they fit is not tested")
     return browser
 
 

@@ -1,5 +1,6 @@
 """The samplers' invariants, on class sizes of every kind."""
 
+import math
 from collections import Counter
 from dataclasses import replace
 from functools import partial
@@ -99,7 +100,15 @@ def test_closed_tasks(case):
     tasks = draw(12)
     check_shape(tasks, labels, shape["ways"], shape["shots"], shape["queries"])
     assert tasks[:5].digest == draw(5).digest
-    assert draw(12, seed=shape["seed"] + 1).digest != tasks.digest or need * len(set(labels)) < 6
+    other = draw(12, seed=shape["seed"] + 1)
+    assert (other.digest != tasks.digest) or possible_supports(labels, **shape) ** 12 < 1e9
+
+
+def possible_supports(labels, ways, shots, queries, **_):
+    """At least so many different supports there are: of the smallest classes that are large enough."""
+    sizes = np.sort(np.unique(labels, return_counts=True)[1])
+    sizes = sizes[sizes >= shots + queries]
+    return math.comb(len(sizes), ways) * math.prod(math.comb(n, shots) for n in sizes[:ways])
 
 
 @pytest.mark.parametrize("sampler", ["closed", "open"])

@@ -10,6 +10,8 @@ import numpy as np
 from ..errors import InputError
 from .candidates import TRIES, Candidates, Choice, first_names
 
+STEP = 0.2  # by which the released code's tolerance of a support grows with each failure
+
 
 def as_released(data: Candidates, ways, shots, queries, rng) -> Iterator[Choice]:
     """Choices as in the released code, without end (see `fslcore.tasks.sample_biased`)."""
@@ -41,7 +43,8 @@ class _ReleasedSampler:
 
     def draw(self) -> Choice:
         self.n_failures = {"class": 0, "support": 0, "query": 0}
-        self.in_a_row = {"support": 0, "query": 0}
+        self.tolerance = 0.0  # of a support; 1.9999999999999998 after ten failures, as released
+        self.failed_queries = 0
         self.failed_classes: set[int] = set()
         for _ in range(TRIES):
             choice = self._try()
@@ -67,11 +70,10 @@ class _ReleasedSampler:
                 return None
             c = allowed[self.rng.integers(len(allowed))]
             suits[c] = False
-            tolerated.append(self.in_a_row["support"] // 5)
-            intra.append(self.in_a_row["query"] >= 5)
+            tolerated.append(int(self.tolerance))
+            intra.append(self.failed_queries >= 5)
             failure = self._failure(*self.data.marks(c, attributes, k), tolerated[k], intra[k])
             if failure:
-                self.in_a_row[failure] += 1
                 self.n_failures[failure] += 1
                 self.failed_classes.add(c)
                 return None
@@ -81,9 +83,11 @@ class _ReleasedSampler:
     def _failure(self, has_own, n_others, tolerated, intra):
         """Which of 'support' and 'query' lacks images; what succeeds ends a row of failures."""
         if np.count_nonzero(has_own & (n_others <= tolerated)) < self.shots:
+            self.tolerance += STEP
             return "support"
-        self.in_a_row["support"] = 0
+        self.tolerance = 0.0
         if np.count_nonzero(~has_own if intra else ~has_own & (n_others > 0)) < self.queries:
+            self.failed_queries += 1
             return "query"
-        self.in_a_row["query"] = 0
+        self.failed_queries = 0
         return None

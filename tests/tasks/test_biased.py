@@ -14,6 +14,8 @@ from scipy import stats
 
 from fslcore.errors import InputError
 from fslcore.tasks import sample_biased, sample_matched, weighted_sampler
+from fslcore.tasks.candidates import Candidates
+from fslcore.tasks.released_choices import as_released
 from fslcore.tasks.weighted_sampler import _AttributeTree, _matching, _matching_weights
 
 METHODS = [("SC1", "QC3"), ("SC2", "QC2"), ("SC3", "QC1"), ("SC3", "QC2"), ("SC3", "QC3")]
@@ -410,6 +412,42 @@ def test_released_variant_relaxes_and_gives_up():
         labels, has, tasks=10, ways=2, shots=2, queries=3, variant="released"
     )
     assert tasks.sampler["fallbacks"] == 10 and tasks.sampler["relaxed"] == 0
+
+
+class InOrder:
+    """In place of a random generator: attributes in their order, and the first class that is allowed."""
+
+    def __init__(self):
+        self.tries = 0
+
+    def choice(self, pool, size, replace):
+        self.tries += 1
+        return pool[:size]
+
+    def integers(self, high):
+        return 0
+
+
+@pytest.mark.parametrize("others", range(1, 7))
+def test_released_variant_tolerates_as_many_attributes_as_the_sum_of_its_steps(others):
+    """The released code adds 0.2 after each failed support and compares the sum with the others' attributes."""
+    ways = others + 1
+    labels = np.arange(ways).repeat(12)
+    has = np.zeros((12 * ways, ways), dtype=bool)
+    has[:4] = True  # of the first class, whoever has its attribute has all others too
+    for c in range(1, ways):
+        has[12 * c : 12 * c + 4, c] = has[12 * c + 4 : 12 * c + 8, c - 1] = True
+        has[4:6, c] = True
+    failed, tolerance = 0, 0.0
+    while others > tolerance:
+        failed, tolerance = failed + 1, tolerance + 0.2
+    assert failed == {1: 5, 2: 11, 3: 15, 4: 20, 5: 25, 6: 30}[others]
+    rng = InOrder()
+    choice = next(as_released(Candidates(labels, has, ways), ways, 3, 2, rng))
+    assert (
+        choice.classes.tolist() == list(range(ways)) and choice.tolerated == [others] + [0] * others
+    )
+    assert rng.tries == failed + 1
 
 
 def test_matched_tasks_hold_the_same_classes_and_any_images():

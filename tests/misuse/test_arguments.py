@@ -1,7 +1,7 @@
 """Every argument of every public function of the statistics, tasks and estimators, with bad values of its kind.
 
-A name that is added to ``__all__`` and not to `FUNCTIONS`, and an argument without a kind, fail a test here. Every bad
-value is refused in a line that names the argument, but for those in `TAKEN`, each with a whole result.
+The functions are those of ``__all__``; an argument without a kind fails a test here. Every bad value is refused in a
+line that names the argument, but for those in `TAKEN`, each with a whole result.
 """
 
 import inspect
@@ -187,7 +187,7 @@ MODULES = {
     "attributes": ATTRIBUTES,
 }
 
-SOME = ("inside stats", "fewstab", "report", "attributes")  # of which not every name is here
+RESULTS = {"Interval", "ThreeIntervals", "Resplit"}  # made by functions, not by users
 
 KINDS = {
     "real": "alpha beta gamma difference".split(),
@@ -269,18 +269,14 @@ GOOD = PLACES | dict(
     k=3,
     rounds=2,
 )
-#: Of each function, the good values that are others than those in `GOOD`; None for what is not called.
-FUNCTIONS = {
+#: Of each function, the good values that are others than those in `GOOD`.
+VALUES = {
     "stats": {
-        "LEVEL": None,
-        "Interval": None,
-        "ThreeIntervals": None,
         "VarianceModel": dict(alpha=0.01, beta=0.2, gamma=0.1, shots=5),
         "closed_interval": dict(bounds=(0, 1)),
         "open_interval": dict(bounds=(0, 1)),
         "paired_proportions": dict(first=np.arange(40) % 3 % 2, second=np.arange(40) % 2),
         "paired_interval": dict(atol=1e-9),
-        "independent_interval": {},
         "paired_differences": dict(atol=1e-9),
         "overlap_conclusion": dict(first=INTERVAL, second=INTERVAL),
         "conformal_quantile": dict(scores=A, level=0.9),
@@ -299,7 +295,6 @@ FUNCTIONS = {
         ),
         "task_count": dict(images=6000, shots=5, queries=15),
         "power": dict(difference=1.0),
-        "detectable_difference": {},
         "from_printed": dict(
             first=(71.2, 0.4),
             second=(70.5, 0.5),
@@ -316,10 +311,7 @@ FUNCTIONS = {
         "run_intervals": dict(
             values=np.stack([PLACES["values"], 1 - PLACES["values"]]), second=None
         ),
-        "chance_better": {},
         "plan_runs": dict(pilot=stats.new_runs(RIGHT[:5, :, 0], RIGHT[5:10, :, 0])),
-        "holm": {},
-        "benjamini_hochberg": {},
         "simultaneous_intervals": dict(differences=[[0.1, 0.2, 0.4], [0.2, -0.1, 0.3]]),
         "rank_sets": dict(better=np.triu(np.ones((3, 3)), 1)),
         "winner_interval": dict(accuracies=A[:3], covariance=np.eye(3), df=np.full((3, 3), 99.0)),
@@ -346,15 +338,7 @@ FUNCTIONS = {
         "sample_all": dict(tasks=5, shots=2),
         "sample_biased": SHAPE
         | dict(shots=1, attributes=HAS, support="SC3", query="QC3", variant="paper"),
-        "sample_matched": {},
-        "ESTIMATORS": None,
-        "ORACLE": None,
-        "REFILLED": None,
-        "Resplit": None,
-        "k_fold": {},
-        "hold_out": {},
         "leave_one_out": dict(refill=True),
-        "bootstrap": {},
         "resplit": dict(estimator="bootstrap"),
     },
     "resampled": {
@@ -407,32 +391,29 @@ def good_values(module_name, name):
     parameters = inspect.signature(getattr(MODULES[module_name], name)).parameters
     defaults = {key: argument.default for key, argument in parameters.items() if key != "check"}
     return {
-        key: (GOOD | FUNCTIONS[module_name][name]).get(key, default)
+        key: (GOOD | VALUES[module_name].get(name, {})).get(key, default)
         for key, default in defaults.items()
     }
 
 
-CASES = [
-    pytest.param(module_name, name, argument, id=f"{name}-{argument}")
-    for module_name, names in FUNCTIONS.items()
-    for name, arguments in names.items()
-    if arguments is not None
-    for argument in good_values(module_name, name)
-    if BAD[kind_of(name, argument)]
-]
+def functions(module_name):
+    """All public functions of a module; of one without a list of them, those with values here."""
+    module = MODULES[module_name]
+    names = getattr(module, "__all__", VALUES[module_name])
+    return [name for name in names if callable(getattr(module, name)) and name not in RESULTS]
 
 
-def test_every_public_name_and_argument_is_in_the_table():
-    for module_name, module in MODULES.items():
-        assert module_name in SOME or set(module.__all__) == FUNCTIONS[module_name].keys()
-        for name, arguments in FUNCTIONS[module_name].items():
-            member = getattr(module, name)
-            if arguments is None:
-                assert not callable(member) or is_dataclass(member)
-            else:
-                assert arguments.keys() <= set(inspect.signature(member).parameters), name
-                if name != "run":
-                    member(**good_values(module_name, name))
+FUNCTIONS = [(module_name, name) for module_name in MODULES for name in functions(module_name)]
+STATISTICS = functions("stats")
+
+
+def test_good_values_are_taken_and_every_argument_has_a_kind():
+    for module_name, name in FUNCTIONS:
+        arguments = good_values(module_name, name)
+        assert VALUES[module_name].get(name, {}).keys() <= arguments.keys(), name
+        assert all(kind_of(name, argument) for argument in arguments)
+        if name != "run":
+            getattr(MODULES[module_name], name)(**arguments)
 
 
 def as_tensor(kind, value):
@@ -445,9 +426,7 @@ def as_tensor(kind, value):
     return tensor.double().requires_grad_() if kind in ("array", "positives") else tensor
 
 
-@pytest.mark.parametrize(
-    "name", [name for name, arguments in FUNCTIONS["stats"].items() if arguments is not None]
-)
+@pytest.mark.parametrize("name", STATISTICS)
 def test_statistics_take_tensors_with_gradients(name):
     arguments, function = good_values("stats", name), getattr(stats, name)
     tensors = {
@@ -474,8 +453,7 @@ def levels(result) -> list[float]:
 
 
 @pytest.mark.parametrize(
-    "name",
-    [case.values[1] for case in CASES if case.values[0] == "stats" and case.values[2] == "level"],
+    "name", [name for name in STATISTICS if "level" in good_values("stats", name)]
 )
 def test_a_result_names_the_level_that_was_asked_for(name):
     result = getattr(stats, name)(**good_values("stats", name) | {"level": 0.8125})
@@ -495,34 +473,35 @@ def is_whole(result) -> bool:
     return not np.isnan(values.astype(float)).any()
 
 
-@pytest.mark.parametrize("module_name, name, argument", CASES)
-def test_every_bad_value_of_an_argument_is_named_or_its_result_is_whole(
-    module_name, name, argument
-):
-    function, good, kind = (
-        getattr(MODULES[module_name], name),
-        good_values(module_name, name),
-        kind_of(name, argument),
-    )
+def is_taken(name, argument, value_name, value, default):
+    """Whether a bad value of other arguments is a good one here."""
+    # As the default is, or a count of something that takes no memory.
+    is_large = kind_of(name, argument) == "count" and type(value) is int and value == 10**30
+    by_default = value is None and default is None
+    return by_default or is_large or value_name in TAKEN.get((name, argument), ())
+
+
+def fault(function, name, arguments, argument, value_name, value):
+    """What is wrong with the answer to a bad value of an argument, or nothing."""
+    signal.setitimer(signal.ITIMER_REAL, 3)
+    try:
+        result = function(**arguments | {argument: value})
+    except InputError as error:
+        text = str(error)
+        named = re.search(rf"(?<!\w)({WORDS.get(argument, argument)})(?!\w)", text)
+        return "" if named and "\n" not in text and len(text) < 400 else f"the line is {text}"
     default = inspect.signature(function).parameters[argument].default
-    for value_name, value in bad(kind, good[argument]).items():
-        signal.setitimer(signal.ITIMER_REAL, 3)
-        case = f"{name}, {argument} {value_name}"
-        try:
-            result = function(**{**good, argument: value})
-        except InputError as error:
-            text = str(error)
-            assert "\n" not in text and len(text) < 400, case
-            assert re.search(rf"(?<!\w)({WORDS.get(argument, argument)})(?!\w)", text), (
-                f"{case}: {text}"
-            )
-        else:
-            large = (
-                kind == "count" and isinstance(value, int) and value == 10**30
-            )  # of something that takes no memory
-            taken = (
-                (value is None and default is None)
-                or large
-                or value_name in TAKEN.get((name, argument), ())
-            )
-            assert taken and (value is None or is_whole(result)), f"{case} gives {result!r}"
+    is_answer = is_taken(name, argument, value_name, value, default)
+    return "" if is_answer and (value is None or is_whole(result)) else f"it gives {result!r}"
+
+
+@pytest.mark.parametrize("module_name, name", FUNCTIONS)
+def test_every_bad_value_of_an_argument_is_named_or_its_result_is_whole(module_name, name):
+    function, arguments = getattr(MODULES[module_name], name), good_values(module_name, name)
+    faults = [
+        f"{argument} = {value_name}: {text}"
+        for argument, good in arguments.items()
+        for value_name, value in bad(kind_of(name, argument), good).items()
+        if (text := fault(function, name, arguments, argument, value_name, value))
+    ]
+    assert not faults, "\n".join(faults)

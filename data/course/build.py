@@ -316,7 +316,7 @@ def answers(folder):
         "laboratories": {
             "asked": "the root mean square of reproduced minus reported, in points, each method with the same weight",
             "right": np.sqrt(np.average(difference**2, weights=weight)),
-            "within": 0.03,
+            "within": 0.01,
             "because": "One method with many rows does not decide it.",
             "mistakes": {
                 "the root mean square over rows, in which a method with many rows counts more": np.sqrt(

@@ -1,17 +1,17 @@
 """Each public statistic gives the number of its rule, and not that of a rule that is easily written instead.
 
-A rule of this file computes its number in another way (SciPy, statsmodels, a closed form, an enumeration). Beside it are
-the numbers of plausible faults: n for n - 1, tasks for classes, one side for two. The data make all of them differ.
+A rule of this file computes its number in another way (SciPy, statsmodels, a closed form, an enumeration). Beside it
+are the numbers of plausible faults: n for n - 1, tasks for classes, one side for two. The data make all of them differ.
 """
 
 import inspect
 from itertools import combinations, permutations, product
 from math import sqrt
-from typing import NamedTuple
 
 import numpy as np
 import pytest
 import scipy.stats as sps
+from faulty import Rule, Rules
 from scipy.optimize import brentq
 from statsmodels.stats.power import TTestPower
 from statsmodels.stats.weightstats import ttost_paired
@@ -19,30 +19,7 @@ from statsmodels.stats.weightstats import ttost_paired
 from fslcore import stats
 from fslcore.stats.anytime import BETS, DIVIDED
 
-TOLERANCE = 1e-7  # relative: two ways to compute one number
-GAP = 1e-3  # relative: what a faulty rule is off by at least
-
-
-class Rule(NamedTuple):
-    """Numbers (one or several) that the library gives, that are right, and that faulty rules would give, by fault."""
-
-    found: object
-    right: object
-    wrong: dict
-    tolerance: float = TOLERANCE
-
-
-RULES = {}
-
-
-def rule(*statistics):
-    """Notes the statistics that a rule is about."""
-
-    def note(function):
-        RULES[function.__name__] = function, statistics
-        return function
-
-    return note
+RULES = Rules()
 
 
 def two_methods(tasks=12, seed=1):
@@ -56,7 +33,7 @@ def t(df, level=0.95):
     return sps.t.ppf((1 + level) / 2, df)
 
 
-@rule(stats.closed_interval)
+@RULES.of(stats.closed_interval)
 def closed():
     few, many = two_methods()[0], two_methods(100)[0]
     found = [stats.closed_interval(x).half_width for x in (few, many)]
@@ -74,7 +51,7 @@ def closed():
     )
 
 
-@rule(stats.open_interval)
+@RULES.of(stats.open_interval)
 def open_tasks():
     x = two_methods(150)[0]
     error = sps.sem(x)
@@ -89,7 +66,7 @@ def open_tasks():
     )
 
 
-@rule(stats.paired_interval)
+@RULES.of(stats.paired_interval)
 def paired():
     a, b = two_methods()
     found = stats.paired_interval(a, b)
@@ -118,7 +95,7 @@ def paired():
     )
 
 
-@rule(stats.independent_interval)
+@RULES.of(stats.independent_interval)
 def independent():
     a = two_methods(5)[0] + 2
     b = 70 + 3 * (two_methods(40)[1] - 70)
@@ -141,7 +118,7 @@ def independent():
     )
 
 
-@rule(stats.overlap_conclusion)
+@RULES.of(stats.overlap_conclusion)
 def overlap():
     """Two intervals that touch, of a difference whose own interval leaves 0 out."""
     a = np.array([70.0, 71, 72, 73, 74, 75])
@@ -167,7 +144,7 @@ def _shifted(down):
     return stats.open_interval(np.array([70.0, 71, 72, 73, 74, 75]) - down)
 
 
-@rule(stats.paired_differences)
+@RULES.of(stats.paired_differences)
 def differences():
     """The tolerance for rounding is that of a method's own column."""
     first = np.array([[1e6, 3e-10], [2e6, 1e-10]])
@@ -184,7 +161,7 @@ def differences():
     )
 
 
-@rule(stats.equivalence)
+@RULES.of(stats.equivalence)
 def equivalence():
     a, b = two_methods()
     interval = stats.paired_interval(a, b)
@@ -203,7 +180,7 @@ def equivalence():
     )
 
 
-@rule(stats.holm, stats.benjamini_hochberg)
+@RULES.of(stats.holm, stats.benjamini_hochberg)
 def adjusted():
     p = np.array([0.02, 0.001, 0.021, 0.3])
     harmonic = (1 / np.arange(1, 5)).sum()
@@ -222,7 +199,7 @@ def adjusted():
     )
 
 
-@rule(stats.conformal_quantile)
+@RULES.of(stats.conformal_quantile)
 def conformal():
     scores = np.arange(1.0, 20)
     return Rule(
@@ -236,7 +213,7 @@ def conformal():
     )
 
 
-@rule(stats.rank_correlation)
+@RULES.of(stats.rank_correlation)
 def ranks():
     x, y = [1.0, 2, 2, 3, 9], [2.0, 1, 3, 3, 8]
     squares = ((sps.rankdata(x) - sps.rankdata(y)) ** 2).sum()
@@ -253,7 +230,7 @@ def ranks():
     )
 
 
-@rule(stats.value_of_choice)
+@RULES.of(stats.value_of_choice)
 def choice():
     estimates, values = np.array([[3.0, 1, 3], [1, 2, 0]]), np.array([[10.0, 70, 40], [5, 6, 9]])
     return Rule(
@@ -268,7 +245,7 @@ def choice():
     )
 
 
-@rule(stats.paired_proportions)
+@RULES.of(stats.paired_proportions)
 def proportions():
     wins, losses, n = 12, 4, 60
     a = np.repeat([1, 0, 1, 0], [wins, losses, 30, n - 30 - wins - losses])
@@ -290,7 +267,7 @@ def proportions():
     )
 
 
-@rule(stats.across_datasets)
+@RULES.of(stats.across_datasets)
 def datasets():
     x = np.array([[80.0, 70, 61, 90], [79, 70, 60, 88], [70, 65, 62, 80]])  # methods by data sets
     found = stats.across_datasets(x)
@@ -317,7 +294,7 @@ def datasets():
     )
 
 
-@rule(stats.across_datasets)
+@RULES.of(stats.across_datasets)
 def critical_difference():
     """Of Nemenyi: 2.343 is q for three methods in Demšar's table 5, whose studentized range is divided by √2."""
     found = stats.across_datasets(np.arange(30.0).reshape(3, 10) ** 2 % 17)
@@ -333,7 +310,7 @@ def critical_difference():
     )
 
 
-@rule(stats.rank_sets)
+@RULES.of(stats.rank_sets)
 def rank_sets():
     better = [[0, 1, 1], [0, 0, 0], [0, 0, 0]]
     found = stats.rank_sets(better)
@@ -348,7 +325,7 @@ def rank_sets():
     )
 
 
-@rule(stats.simultaneous_intervals)
+@RULES.of(stats.simultaneous_intervals)
 def simultaneous():
     rng = np.random.default_rng(4)
     x = rng.normal(0, 1, (2, 12)) + 3 * rng.normal(0, 1, 12)
@@ -372,7 +349,7 @@ def simultaneous():
     )
 
 
-@rule(stats.winner_interval)
+@RULES.of(stats.winner_interval)
 def winner():
     """Of two equal methods the higher one is too high by the median of the larger of two errors."""
     found = stats.winner_interval([0.0, 0.0], covariance=np.diag([4.0, 4.0]))
@@ -389,7 +366,7 @@ def winner():
     )
 
 
-@rule(stats.anytime_interval)
+@RULES.of(stats.anytime_interval)
 def anytime():
     x = np.random.default_rng(3).beta(8, 2, 60)
 
@@ -415,7 +392,7 @@ def anytime():
     )  # fmt: skip
 
 
-@rule(stats.new_runs)
+@RULES.of(stats.new_runs)
 def new_runs():
     rng = np.random.default_rng(5)
     x = 70 + rng.normal(0, 2, (4, 1)) + rng.normal(0, 6, 30) + rng.normal(0, 5, (4, 30))
@@ -435,7 +412,7 @@ def new_runs():
     )
 
 
-@rule(stats.new_runs)
+@RULES.of(stats.new_runs)
 def difference_of_runs():
     """Two methods share tasks and no run: each has a variance of its runs."""
     first = 70 + np.arange(5.0)[:, None] + np.zeros(20)
@@ -454,7 +431,7 @@ def difference_of_runs():
     )
 
 
-@rule(stats.chance_better)
+@RULES.of(stats.chance_better)
 def chance_better():
     a, b = np.array([61.0, 63, 62, 60]), np.array([60.0, 61, 59.5, 60.5, 58])
     wins = a[:, None] > b
@@ -487,7 +464,7 @@ def normal_limit(chance, df):
     return sps.norm.ppf(chance)
 
 
-@rule(stats.plan_runs)
+@RULES.of(stats.plan_runs)
 def plan_runs():
     """From a pilot of so many runs that their spread, 1 for each method, is known."""
     runs = sps.norm.ppf((np.arange(3000) + 0.5) / 3000)
@@ -505,7 +482,7 @@ def plan_runs():
     )
 
 
-@rule(stats.power)
+@RULES.of(stats.power)
 def power():
     effect, n = 0.9, 8
     shift = effect * sqrt(n)
@@ -523,7 +500,7 @@ def power():
     )
 
 
-@rule(stats.power)
+@RULES.of(stats.power)
 def power_of_a_small_difference():
     """The chance of either verdict: at a difference of nearly 0 it is 1 - level, not half of it."""
     return Rule(
@@ -531,7 +508,7 @@ def power_of_a_small_difference():
     )  # fmt: skip
 
 
-@rule(stats.detectable_difference)
+@RULES.of(stats.detectable_difference)
 def detectable():
     n = 6
     right = TTestPower().solve_power(nobs=n, alpha=0.05, power=0.8) * sqrt(n)
@@ -554,7 +531,7 @@ def drawn_pilot(tasks=30, ways=3, queries=4, seed=6):
     return (rng.random((tasks, ways, queries)) < ease) * 1.0
 
 
-@rule(stats.pilot)
+@RULES.of(stats.pilot)
 def pilot():
     x, shots = drawn_pilot(), 5
     between = x.mean(axis=(1, 2)).var(ddof=1)
@@ -577,7 +554,7 @@ def pilot():
     )
 
 
-@rule(stats.best_queries)
+@RULES.of(stats.best_queries)
 def best_queries():
     """Q* = √2.1 = 1.449 is nearer to 1, and αQ + β/Q is less at 2."""
     model = stats.VarianceModel(1.0, 2.1, 2.1 + 1.0, shots=1)
@@ -593,7 +570,7 @@ def best_queries():
     )
 
 
-@rule(stats.task_count)
+@RULES.of(stats.task_count)
 def task_count():
     return Rule(
         stats.task_count(2000, ways=5, shots=3, queries=7),
@@ -639,7 +616,7 @@ def images_that_count_for_themselves():
     return ease[query], support, query, labels, truth, wrong
 
 
-@rule(stats.three_intervals)
+@RULES.of(stats.three_intervals)
 def three_intervals():
     *arguments, truth, wrong = images_that_count_for_themselves()
     found = stats.three_intervals(*arguments)
@@ -648,7 +625,7 @@ def three_intervals():
     )
 
 
-@rule(stats.influence)
+@RULES.of(stats.influence)
 def influence():
     values, support, query, labels, truth, wrong = images_that_count_for_themselves()
     found = stats.influence(values.mean(axis=1), np.hstack([support, query]), labels).intervals()
@@ -657,7 +634,7 @@ def influence():
     )
 
 
-@rule(stats.run_intervals)
+@RULES.of(stats.run_intervals)
 def run_intervals():
     """Runs that are each better on all images by the same amount: variances add up."""
     values, support, query, labels, truth, _ = images_that_count_for_themselves()
@@ -685,7 +662,7 @@ def run_intervals():
     )
 
 
-@rule(stats.crossed_intervals)
+@RULES.of(stats.crossed_intervals)
 def crossed():
     rng = np.random.default_rng(9)
     supports, items = 12, 40
@@ -721,7 +698,7 @@ def pilot_of_differences(tasks=4000):
     return first, second, images[..., 0], images[..., 1:].reshape(tasks, 6), labels
 
 
-@rule(stats.plan)
+@RULES.of(stats.plan)
 def plan():
     """From a pilot of so many tasks that the variance of a task's difference is known."""
     first, second, *places = pilot_of_differences()
@@ -746,7 +723,7 @@ def plan():
     )
 
 
-@rule(stats.from_printed)
+@RULES.of(stats.from_printed)
 def printed():
     """Of 600 and of 40 other tasks, and on new images, of which 1,000 make ten tasks without reuse."""
     first, second, tasks = (79.0, 0.6), (70.0, 2.5), (600, 40)
@@ -776,24 +753,10 @@ def printed():
 
 @pytest.mark.parametrize("name", RULES)
 def test_a_statistic_follows_its_rule_and_no_faulty_one(name):
-    rule = RULES[name][0]()
-    np.testing.assert_allclose(
-        np.asarray(rule.found, float),
-        np.asarray(rule.right, float),
-        rtol=rule.tolerance,
-        atol=1e-15,
-    )
-    for fault, number in rule.wrong.items():
-        gap = max(GAP, 2 * rule.tolerance)
-        is_near = np.isclose(
-            np.asarray(rule.found, float), np.asarray(number, float), rtol=gap, atol=0
-        )
-        assert not is_near.all(), fault
+    RULES[name]().check()
 
 
 def test_every_public_function_of_statistics_has_a_rule():
     functions = {name for name in stats.__all__ if inspect.isfunction(getattr(stats, name))}
-    with_rules = {
-        statistic.__name__ for _, statistics in RULES.values() for statistic in statistics
-    }
+    with_rules = {statistic.__name__ for rule in RULES.values() for statistic in rule.statistics}
     assert functions == with_rules

@@ -1,0 +1,433 @@
+"""The statistics that carry the chapters' headlines follow their rules, and no faulty ones (as `fslcore.stats` does in
+``tests/stats/test_faulty_rules.py``).
+"""
+
+from math import sqrt
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.stats as sps
+import statsmodels.api as sm
+from faulty import Rule, Rules
+
+from fslbook.beyond import coverage, leaderboards, runs
+from fslbook.estimation import resampled
+from fslbook.evaluators import estimates, selection
+from fslbook.evaluators.estimates import FRESH
+from fslbook.fewstab.gaps import gaps, rank_correlations
+from fslbook.oops import benchmark, difficulty, optima
+from fslcore.evaluation import Record
+from fslcore.stats import pilot
+from fslcore.tasks import ORACLE
+
+RULES = Rules()
+
+
+def t(df):
+    return sps.t.ppf(0.975, df)
+
+
+@RULES.of(difficulty.weighted_interval)
+def weighted():
+    x, w = np.array([60.0, 72, 75, 85, 90]), np.array([1.0, 5, 2, 1, 3])
+    found = difficulty.weighted_interval(x, w, 0.95)
+    mean = np.average(x, weights=w)
+    tasks = w.sum() ** 2 / (w**2).sum()
+    error = sps.sem(w * (x - mean)) / w.mean()  # of a ratio
+    as_counts = sqrt(np.cov(x, fweights=w.astype(int)) / w.sum())
+    return Rule(
+        [found.mean, found.half_width],
+        [mean, t(tasks - 1) * error],
+        {
+            "not weighted": [x.mean(), t(4) * sps.sem(x)],
+            "weights turned around": [np.average(x, weights=1 / w), t(tasks - 1) * error],
+            "weights as numbers of tasks": [mean, t(w.sum() - 1) * as_counts],
+            "all tasks count in full": [mean, t(4) * error],
+        },
+    )
+
+
+@RULES.of(difficulty.regression_interval)
+def regression():
+    rng = np.random.default_rng(1)
+    all_cheap = rng.normal(60, 8, 60)
+    cheap = all_cheap[:12]
+    x = 20 + 0.6 * cheap + rng.normal(0, 3, 12)
+    fit = sm.OLS(x, sm.add_constant(cheap)).fit()
+    at_mean = fit.get_prediction([[1, all_cheap.mean()]])
+    of_all = fit.params[1] ** 2 * all_cheap.var(ddof=1) / 60
+    found = difficulty.regression_interval(x, cheap, all_cheap, 0.95)
+    mean, error = at_mean.predicted_mean[0], at_mean.se[0]
+    return Rule(
+        [found.mean, found.half_width],
+        [mean, t(10) * sqrt(error**2 + of_all)],
+        {
+            "not adjusted": [x.mean(), t(11) * sps.sem(x)],
+            "a slope of 1": [x.mean() + all_cheap.mean() - cheap.mean(), found.half_width],
+            "adjusted the wrong way": [2 * x.mean() - mean, found.half_width],
+            "mean of all as known": [mean, t(10) * error],
+            "T - 1 degrees of freedom": [mean, t(11) * sqrt(error**2 + of_all)],
+        },
+    )
+
+
+def variances_of(x):
+    """α and β at one shot of each method (T, K, Q), from mean squares."""
+    within = x.var(axis=2, ddof=1).mean() / x.shape[1]
+    return x.mean(axis=(1, 2)).var(ddof=1) - within / x.shape[2], within
+
+
+def answers(seed, spread, tasks=40):
+    rng = np.random.default_rng(seed)
+    ease = 0.6 + spread * (np.linspace(-1, 1, tasks)[:, None, None]) + np.zeros((tasks, 3, 5))
+    return (rng.random(ease.shape) < ease) * 1.0
+
+
+@RULES.of(optima.compare_optima)
+def ratio_of_optima():
+    a, b = answers(2, 0.35), answers(3, 0.25)
+    (alpha_a, beta_a), (alpha_b, beta_b) = variances_of(a), variances_of(b)
+    without = [[variances_of(np.delete(x, task, axis=0)) for task in range(len(x))] for x in (a, b)]
+    (a0, a1), (b0, b1) = (np.transpose(x) for x in without)
+    n = len(a)
+
+    def error(numbers):
+        return sqrt((n - 1) * numbers.var())
+
+    difference = alpha_b * beta_a - alpha_a * beta_b
+    z = difference / error(b0 * a1 - a0 * b1)
+    ratio = sqrt(alpha_b * beta_a / (alpha_a * beta_b))
+    found = optima.compare_optima(a, b)
+    of_each = error(alpha_b * a1 - a0 * beta_b), error(b0 * beta_a - alpha_a * b1)
+    unpaired = difference / np.hypot(*of_each)
+    return Rule(
+        [found.ratio, found.p_value],
+        [ratio, 2 * sps.norm.sf(abs(z))],
+        {
+            "second over first": [1 / ratio, found.p_value],
+            "ratio of variances": [ratio**2, found.p_value],
+            "as if unpaired": [ratio, 2 * sps.norm.sf(abs(unpaired))],
+            "one side": [ratio, sps.norm.sf(abs(z))],
+            "n for n - 1": [ratio, 2 * sps.norm.sf(abs(z) * sqrt((n - 1) / n))],
+        },
+    )
+
+
+@RULES.of(optima.common_optimum)
+def common_optimum():
+    """Of runs whose α is certain, the β are weighted by how well each is known."""
+    pilots = [pilot(answers(seed, 0.3, tasks), 5) for seed, tasks in ((4, 400), (5, 30))]
+    found = optima.common_optimum(pilots)
+    optimum = [p.optimum for p in pilots]
+    exact = [_distance(pilots, q) for q in (found.optimum, *optimum)]
+    assert exact[0] <= min(exact[1:])
+    assert min(optimum) < found.optimum < max(optimum)
+    p = sps.chi2.sf(exact[0], 1)
+    return Rule(
+        [found.chi_square, found.p_value],
+        [exact[0], p],
+        {
+            "mean of both": [_distance(pilots, np.mean(optimum)), p],
+            "as many degrees of freedom as runs": [exact[0], sps.chi2.sf(exact[0], 2)],
+        },
+    )
+
+
+def _distance(pilots, q):
+    gradient = np.array([-(q**2), 1.0])
+    return sum(
+        (p.model.beta - p.model.alpha * q**2) ** 2 / (gradient @ p.covariance @ gradient)
+        for p in pilots
+    )
+
+
+@RULES.of(optima.fit_variance)
+def fit_variance():
+    rng = np.random.default_rng(6)
+    q, tasks, shots = np.array([1.0, 2, 4, 8, 16, 32]), np.array([50.0, 40, 30, 20, 12, 6]), 5
+    design = np.stack([q, 1 / q, np.ones(6)], axis=1) / ((shots + q) * tasks)[:, None]
+    error = design @ [1, 3, 6] * np.array([0.02, 0.05, 0.1, 0.02, 0.1, 0.05])
+    variance = design @ [1, 3, 6] + error * rng.normal(0, 1, 6)
+    found = optima.fit_variance(q, tasks, variance, error, shots)
+    fit = sm.WLS(variance, design, weights=1 / error**2).fit(cov_type="fixed scale")
+    plain = sm.OLS(variance, design).fit()
+    chi_square = fit.ssr
+    right = [*fit.params, *fit.bse, sps.chi2.sf(chi_square, 3)]
+    model = found.model
+    return Rule(
+        [model.alpha, model.beta, model.gamma, *found.errors, found.p_value],
+        right,
+        {
+            "all measurements count the same": [*plain.params, *plain.bse, found.p_value],
+            "errors from the residuals": [*fit.params, *fit.bse * sqrt(chi_square / 3), found.p_value],
+            "as many degrees of freedom as measurements": [*right[:6], sps.chi2.sf(chi_square, 6)],
+        },
+        tolerance=1e-6,
+    )  # fmt: skip
+
+
+def episodes():
+    """Estimates of one estimator on six tasks: too low on most, and far off on two."""
+    oracle = np.array([70.0, 80, 90, 60, 75, 85])
+    error = np.array([-4.0, -10, 3, -15, -1, -12])
+    return oracle, error, pd.DataFrame(
+        {"dataset": "d", "method": "m", "task": range(6), ORACLE: oracle, "5-fold": oracle + error}
+    )  # fmt: skip
+
+
+@RULES.of(estimates.maes, estimates.share_far_off, estimates.biases)
+def errors_of_an_estimator():
+    _, error, table = episodes()
+
+    def of_5_fold(found, column):
+        return found.set_index("estimator").loc["5-fold", column]
+
+    bias = estimates.biases(table, ["5-fold"]).iloc[0]
+    found = [
+        of_5_fold(estimates.maes(table), "mae"),
+        of_5_fold(estimates.share_far_off(table, 10), "mean"),
+        bias["mean"],
+        bias["half_width"],
+    ]
+    right = [np.abs(error).mean(), 100 * 2 / 6, error.mean(), t(5) * sps.sem(error)]
+    return Rule(
+        found,
+        right,
+        {
+            "error of the mean": [abs(error.mean()), *right[1:]],
+            "root mean square": [sqrt((error**2).mean()), *right[1:]],
+            "far off from ten points on": [right[0], 50.0, *right[2:]],
+            "oracle minus estimate": [*right[:2], -error.mean(), right[3]],
+            "n for n - 1": [*right[:3], right[3] * sqrt(5 / 6)],
+        },
+    )
+
+
+@RULES.of(resampled.estimate)
+def estimate():
+    """Two re-splits of one task, of two and of four queries."""
+    correct = np.array([[1, 1, 0, 0], [1, 0, 0, 0]], bool)
+    record = Record(correct, np.array([[0, 1, -1, -1], [0, 0, 1, 1]]))
+    return Rule(
+        resampled.estimate(record, np.array([0, 0]), 1),
+        [(1 + 1 / 4) / 2],
+        {"all answers in one": [3 / 6], "padding counts": [(1 / 2 + 1 / 4) / 2]},
+    )
+
+
+@RULES.of(gaps)
+def gap_of_the_worst_class():
+    """In each task another class is the worst."""
+    label = np.tile([0, 0, 0, 0, 1, 1, 1, 1], (4, 1))
+    random_answers = ["11111000", "10001111", "11101100", "11001111"]
+    biased_answers = ["11101000", "00001110", "11001000", "01001111"]
+    random, biased = (
+        Record(np.array([list(row) for row in rows]) == "1", label)
+        for rows in (random_answers, biased_answers)
+    )
+    worst = [100 * r.correct.reshape(4, 2, 4).mean(axis=2).min(axis=1) for r in (random, biased)]
+    of_means = 100 * (
+        random.correct.reshape(4, 2, 4).mean(axis=(0, 2)).min()
+        - biased.correct.reshape(4, 2, 4).mean(axis=(0, 2)).min()
+    )
+    apart, same = (
+        gaps({"a": random}, {"a": biased}, paired=paired)["gap"]["a"] for paired in (False, True)
+    )
+
+    def half_width(test):
+        ends = test.confidence_interval()
+        return (ends.high - ends.low) / 2
+
+    welch, paired = (
+        half_width(test) for test in (sps.ttest_ind(*worst, equal_var=False), sps.ttest_rel(*worst))
+    )
+    gap = worst[0].mean() - worst[1].mean()
+    return Rule(
+        [apart.mean, apart.half_width, same.half_width],
+        [gap, welch, paired],
+        {
+            "worst class of all tasks": [of_means, welch, paired],
+            "biased minus random": [-gap, welch, paired],
+            "all tasks paired": [gap, paired, paired],
+            "no tasks paired": [gap, welch, welch],
+        },
+    )
+
+
+@RULES.of(rank_correlations)
+def orders_of_learners():
+    table = pd.DataFrame(
+        {"setting": [1] * 4, "learner": list("abcd"), "x": [1.0, 2, 3, 90], "y": [2.0, 1, 3, 4]}
+    ).set_index(["setting", "learner"])
+    return Rule(
+        rank_correlations(table, "x", "y").to_numpy(),
+        [0.8],
+        {
+            "Pearson's": [table["x"].corr(table["y"])],
+            "Kendall's": [table["x"].corr(table["y"], method="kendall")],
+        },
+    )
+
+
+@RULES.of(selection.picks, selection.optimism)
+def choices():
+    """Two candidates that take turns: which is better on even tasks is worse on odd ones."""
+    first, second = np.array([80.0, 50, 80, 50]), np.array([60.0, 60, 60, 60])
+    guess = np.array([1.0, 1, 0, 0]), np.array([0.0, 0, 1, 1])
+    tables = [
+        pd.DataFrame(
+            {"dataset": "d", "method": name, "task": range(4), ORACLE: accuracy, FRESH: rank}
+        )
+        for name, accuracy, rank in (("a", first, guess[0]), ("b", second, guess[1]))
+    ]
+    found = selection.picks(pd.concat(tables), names=())[
+        [selection.ALWAYS, selection.ANY, FRESH, ORACLE]
+    ]
+    return Rule(
+        found.mean(),
+        [(60 + 50 + 60 + 50) / 4, (65 + 60) / 2, (80 + 50 + 60 + 60) / 4, (80 + 60 + 80 + 60) / 4],
+        {
+            "with hindsight": [65, 62.5, 62.5, 70],
+            "a candidate for its own half": [(80 + 60) / 2, 62.5, 62.5, 70],
+            "what the judge promises": [55, 62.5, 1, 70],
+            "the best mean for the oracle": [55, 62.5, 62.5, 65],
+        },
+    )  # fmt: skip
+
+
+@RULES.of(leaderboards.spread, leaderboards.width, leaderboards.half_width)
+def spread_of_reproductions():
+    x = pd.Series([-1.0, -2.0, 1.0, -3.0, -2.0])
+    right = sqrt((x**2).mean())
+    z = sps.norm.ppf(0.975)
+    quantile = np.quantile(np.abs(x), 0.95)
+    return Rule(
+        [leaderboards.spread(x), leaderboards.width(x), leaderboards.half_width(x)],
+        [right, z * right, quantile],
+        {
+            "bias left out": [x.std(), z * x.std(), quantile],
+            "mean size": [x.abs().mean(), z * x.abs().mean(), quantile],
+            "one side": [right, sps.norm.ppf(0.95) * right, quantile],
+            "quantile of signed differences": [right, z * right, np.quantile(x, 0.95)],
+        },
+    )
+
+
+@RULES.of(leaderboards.by_method)
+def over_methods():
+    """Each of eight methods was reproduced three times, with one result: eight units, not 24."""
+    x = np.array([1.0, -0.5, 2.0, 4.0, -1.5, 0.3, 0.8, 7.0])
+    n = len(x)
+    found = leaderboards.by_method(
+        pd.Series(np.tile(x, 3)), pd.Series(np.tile(np.arange(n), 3)), leaderboards.spread
+    )
+    level = 1 - 2 * sps.norm.cdf(-sqrt(n / (n - 1)) * t(n - 1))
+
+    def ends(values, level, method):
+        interval = sps.bootstrap(
+            (values,),
+            lambda y, axis: np.sqrt((y**2).mean(axis=axis)),
+            n_resamples=leaderboards.RESAMPLES,
+            confidence_level=level,
+            method=method,
+            rng=np.random.default_rng(0),
+        ).confidence_interval
+        return [interval.low, interval.high]
+
+    return Rule(
+        [found.low, found.high],
+        ends(x, level, "BCa"),
+        {
+            "percentiles": ends(x, level, "percentile"),
+            "level not widened for few methods": ends(x, 0.95, "BCa"),
+            "reproductions for methods": ends(np.tile(x, 3), level, "BCa"),
+            "one side": ends(x, 2 * level - 1, "BCa"),
+        },
+        tolerance=0.02,
+    )
+
+
+@RULES.of(coverage.share_of)
+def share_of():
+    found = coverage.share_of(pd.Series([True] * 57 + [False] * 3))
+    low, high = sps.beta.ppf(0.025, 57, 4), sps.beta.ppf(0.975, 58, 3)
+    test = sps.binomtest(57, 60)
+    wilson = test.proportion_ci(0.95, method="wilson")
+    error = 1.96 * sqrt(0.95 * 0.05 / 60)
+    return Rule(
+        [found["share"], found["low"], found["high"]],
+        [95, 100 * low, 100 * high],
+        {
+            "normal": [95, 95 - 100 * error, 95 + 100 * error],
+            "Wilson's": [95, 100 * wilson.low, 100 * wilson.high],
+            "one side": [95, 100 * sps.beta.ppf(0.05, 57, 4), 100 * sps.beta.ppf(0.95, 58, 3)],
+            "90 % of 100": [0.95, low, high],
+        },
+    )
+
+
+@RULES.of(coverage.scaled_truth)
+def scaled_truth():
+    """Of two test sets of a world, which has √2 times their distance to its mean as its error."""
+    means = pd.Series([1.0, 3.0, 10.0, 14.0])
+    return Rule(
+        coverage.scaled_truth(means, pd.Series([0, 0, 1, 1])),
+        [1 + sqrt(2), 3 - sqrt(2), 10 + 2 * sqrt(2), 14 - 2 * sqrt(2)],
+        {
+            "not enlarged": [2, 2, 12, 12],
+            "mean of all worlds": means - (means - 7) * sqrt(4 / 3),
+            "variance for deviation": [1 + 2, 3 - 2, 10 + 4, 14 - 4],
+        },
+    )
+
+
+@RULES.of(benchmark.pair_table)
+def verdicts():
+    """Two methods whose open intervals overlap, and whose difference is the same on nearly all tasks."""
+    hard = np.linspace(50, 90, 12)
+    gains = 4 + np.tile([0.5, -0.5], 6)
+    rows = [
+        {
+            "dataset": "d",
+            "sampling": sampling,
+            "backbone": "x",
+            "learner": name,
+            "task": task,
+            "accuracy": value,
+        }
+        for sampling in ("closed", "open")
+        for name, accuracies in (("a", hard + gains), ("b", hard))
+        for task, value in enumerate(accuracies)
+    ]
+    found = benchmark.pair_table(pd.DataFrame(rows)).iloc[0]
+    return Rule(
+        [*found[["closed", "open", "unpaired", "paired"]], found["p_value"]],
+        [0, 0, 0, 1, sps.ttest_rel(hard + gains, hard).pvalue],
+        {
+            "b minus a": [0, 0, 0, -1, found["p_value"]],
+            "unpaired p-value": [0, 0, 0, 1, sps.ttest_ind(hard + gains, hard).pvalue],
+            "all paired": [1, 1, 1, 1, found["p_value"]],
+        },
+    )  # fmt: skip
+
+
+@RULES.of(runs._mean_luck)
+def luck():
+    """Of three equal runs the best one gains by chance on one half what it loses on the other."""
+    counts = np.full(2, 10)
+    sums = np.array([[9.0, 5], [5, 9], [7, 7]])
+    found = runs._mean_luck(sums, counts, np.arange(2), 20, np.random.default_rng(0))
+    return Rule(
+        found,
+        0.4,  # 0.9 where it was chosen, 0.5 where not; the average run has no luck
+        {
+            "against the average alone": 0.2,
+            "chosen on both halves": 0.0,
+        },
+    )
+
+
+@pytest.mark.parametrize("name", RULES)
+def test_a_headline_follows_its_rule_and_no_faulty_one(name):
+    RULES[name]().check()

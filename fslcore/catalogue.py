@@ -37,6 +37,7 @@ LEARNERS_BY_NAME = {
     "can": LearnerEntry("CAN", "can:CAN"),
     "renet": LearnerEntry("RENet", "renet:RENet"),
     "opta": LearnerEntry("OpTA", "opta:OpTA", transductive=True),
+    "opta-plain": LearnerEntry("OpTA (plain)", "opta:PlainOpTA", transductive=True),
     "maml-frozen": LearnerEntry("MAML (frozen)", "maml_frozen:FrozenMAML"),
     "mtl": LearnerEntry("MTL", "mtl:MTL"),
     "sib": LearnerEntry("SIB", "sib:SIB", transductive=True),

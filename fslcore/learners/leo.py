@@ -22,10 +22,11 @@ class LEO(OnFeatures):
     two runs of it with the same weights, drawn at random, agreed on 25 % of answers. The network
     for the features is trained before and frozen.
 
-    The sizes and weights are ours: the paper uses a random search, on a wide residual network.
-    Standard deviations are exponentials, for the weights times √(2 / (D + 1)), for the codes times
-    a tenth, so that the first samples do not dominate the encoding. Features have unit length, as
-    in the paper.
+    A rate here is that of the authors' code (DeepMind) times the number of classes, since its loss
+    is a sum over classes and ours a mean. The sizes are ours: the paper uses a random search, on a
+    wide residual network; the weights of the penalties are those of LibFewShot. Standard deviations
+    are exponentials, for the weights times √(2 / (D + 1)), for the codes times a tenth, so that the
+    first samples do not dominate the encoding. Features have unit length, as in the paper.
 
     Parameters
     ----------
@@ -40,8 +41,7 @@ class LEO(OnFeatures):
     kl, drift, correlation : float
         Weights of the penalties in training: divergence of the codes from a standard normal;
         squared distance of the codes from their values after the steps; correlation between rows of
-        the decoder. The first two are sums over the entries of a code; released code takes their
-        mean, so that the same weight counts ``latent`` times as much here.
+        the decoder. All are means over entries, as in released code.
     """
 
     name = "leo"
@@ -58,8 +58,8 @@ class LEO(OnFeatures):
         fine_steps: int = 5,
         dropout: float = 0.3,
         kl: float = 1e-3,
-        drift: float = 1e-3,
-        correlation: float = 0.1,
+        drift: float = 1e-9,
+        correlation: float = 1e-3,
     ):
         super().__init__()
         self.steps = steps
@@ -89,8 +89,8 @@ class LEO(OnFeatures):
         (weights,) = descended(loss, [weights], self.fine_steps, self.fine_rate, self.training)
         if self.training:
             self.penalties = {
-                "kl": (mean.square() + (2 * log_sd).exp() - 1 - 2 * log_sd).sum(dim=-1).mean() / 2,
-                "drift": (code.detach() - start).square().sum(dim=-1).mean(),
+                "kl": (mean.square() + (2 * log_sd).exp() - 1 - 2 * log_sd).mean() / 2,
+                "drift": (code.detach() - start).square().mean(),
                 "correlation": self._correlation(),
             }
         return F.normalize(query, dim=-1) @ weights.mT

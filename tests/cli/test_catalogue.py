@@ -31,7 +31,7 @@ def test_names_by_kind_are_those_of_the_registry():
             else "brought"
         )
     assert not kinds
-    assert groups["learners"]["transductive"] == ["opta", "sib", "sib-ifsl"]
+    assert groups["learners"]["transductive"] == ["opta", "opta-plain", "sib", "sib-ifsl"]
 
 
 def test_networks_that_users_train_have_names():

@@ -88,3 +88,14 @@ def descend(network, parameters, x, y, steps, lr):
         optimiser.zero_grad()
         F.cross_entropy(network(x), y).backward()
         optimiser.step()
+
+
+def plain_sinkhorn(cost, epsilon):
+    """Rows and columns of exp(-cost / ε) scaled in turn, until nothing changes."""
+    plan = np.exp(-cost / epsilon)
+    for _ in range(100_000):
+        before = plan
+        plan = plan / plan.sum(1, keepdims=True) / len(plan)
+        plan = plan / plan.sum(0, keepdims=True) / plan.shape[1]
+        if np.abs(plan - before).max() < 1e-13:
+            return plan

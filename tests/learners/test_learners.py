@@ -13,6 +13,7 @@ from learner_inputs import (
     descend,
     features,
     padded,
+    plain_sinkhorn,
     task_rows,
     task_tensors,
     unit,
@@ -40,6 +41,7 @@ from fslcore.learners import (
     LogisticRegression,
     NearestCentroid,
     OpTA,
+    PlainOpTA,
     ProtoNet,
     RENet,
     SimpleShot,
@@ -189,32 +191,60 @@ def test_a_feature_of_zeros_has_finite_scores(learner):
     assert torch.isfinite(learner.scores(bank, tasks)).all()
 
 
-def plain_sinkhorn(cost, epsilon):
-    """Rows and columns of exp(-cost / ε) scaled in turn, until nothing changes."""
-    plan = np.exp(-cost / epsilon)
-    for _ in range(100_000):
-        before = plan
-        plan = plan / plan.sum(1, keepdims=True) / len(plan)
-        plan = plan / plan.sum(0, keepdims=True) / plan.shape[1]
-        if np.abs(plan - before).max() < 1e-13:
-            return plan
+def standardised(x):
+    return (x - x.mean(axis=1, keepdims=True)) / x.std(axis=1, ddof=1, keepdims=True)
 
 
-@pytest.mark.parametrize("passes", [1, 3])
-def test_opta_against_a_loop(passes):
+def moved_by_transport(prototypes, z, epsilon, passes):
+    """Prototypes after so many passes towards the queries z."""
+    for _ in range(passes):
+        cost = -minus_distance(prototypes, z)
+        plan = plain_sinkhorn(cost / cost.max(), epsilon)
+        prototypes = plan @ z / plan.sum(1, keepdims=True)
+    return prototypes
+
+
+@pytest.mark.parametrize("shots, passes", [(1, 1), (UNEVEN, 1), (UNEVEN, 3)])
+def test_plain_opta_against_a_loop(shots, passes):
     bank = features(spread=0.1, dim=64)
-    tasks = sample_closed(bank.labels, tasks=6, shots=UNEVEN)
-    scores = OpTA(epsilon=0.1, passes=passes).scores(bank, tasks).numpy()
-    x = bank.data.double().numpy()
-    x = unit(x - x.mean(axis=1, keepdims=True))
+    tasks = sample_closed(bank.labels, tasks=6, shots=shots)
+    scores = PlainOpTA(epsilon=0.1, passes=passes).scores(bank, tasks).numpy()
+    x = standardised(bank.data.double().numpy())
     for answer, (support, label, query) in zip(scores, task_rows(tasks)):
-        prototypes = np.stack([x[support[label == k]].mean(0) for k in range(5)])
-        z = x[query]
-        for _ in range(passes):
-            cost = -minus_distance(prototypes, z)
-            plan = plain_sinkhorn(cost / cost.max(), 0.1)
-            prototypes = plan @ z / plan.sum(1, keepdims=True)
-        assert answer == pytest.approx(minus_distance(z, prototypes), abs=1e-5)
+        means = np.stack([x[support[label == k]].mean(0) for k in range(5)])
+        prototypes = moved_by_transport(means, x[query], 0.1, passes)
+        assert answer == pytest.approx(minus_distance(x[query], prototypes), rel=1e-4, abs=1e-3)
+
+
+@pytest.mark.parametrize("shots, passes, keep", [(1, 5, 0), (5, 1, 0.3), ((1, 1, 1, 1, 2), 1, 0.3)])
+def test_opta_is_the_released_evaluation_of_beclr(shots, passes, keep):
+    """Five passes at one shot; one and a blend at more; then scikit-learn's logistic regression."""
+    bank = features(spread=0.2, dim=64)
+    tasks = sample_closed(bank.labels, tasks=4, shots=shots)
+    logits = OpTA().scores(bank, tasks)
+    x = standardised(bank.data.double().numpy())
+    for answer, (support, label, query) in zip(logits, task_rows(tasks)):
+        means = np.stack([x[support[label == k]].mean(0) for k in range(5)])
+        moved = moved_by_transport(means, x[query], 0.05, passes)
+        prototypes = (1 - keep) * moved + keep * means
+        model = SklearnLR(C=1, tol=1e-10, max_iter=10_000).fit(prototypes, np.arange(5))
+        expected = model.predict_proba(x[query])
+        assert torch.softmax(answer, dim=-1) == pytest.approx(expected, abs=1e-4)
+
+
+def test_a_task_of_one_shot_beside_others_has_the_passes_that_it_has_alone():
+    bank = features(spread=0.2, dim=64)
+    tasks = sample_closed(bank.labels, tasks=2, shots=2)
+    label = tasks.support_label.copy()
+    label[0, 1::2] = -1  # the second image of each class
+    mixed = replace(tasks, support_label=label, support=np.where(label < 0, -1, tasks.support))
+    scores = OpTA().scores(bank, mixed)
+    assert np.bincount(label[0][label[0] >= 0]).tolist() == [1] * 5
+    single = mixed[:1]
+    assert scores[:1] == pytest.approx(OpTA().scores(bank, single), abs=1e-4)
+    assert scores[1:] == pytest.approx(OpTA().scores(bank, mixed[1:]), abs=1e-4)
+    once = OpTA(one_shot_passes=1).scores(bank, mixed)
+    assert torch.equal(once[1], scores[1]) and (once[0] - scores[0]).abs().max() > 0.1
 
 
 def test_transport_leaves_out_absent_rows_and_ignores_the_rest_of_its_batch():
@@ -582,6 +612,22 @@ def test_maml_and_boil_are_a_few_steps_of_plain_gradient_descent(
     assert torch.isneginf(left[..., 1]).all() and torch.isfinite(left[..., [0, 2, 3, 4]]).all()
 
 
+def test_boil_keeps_the_head_that_released_code_moves(pictures, meta_trained):
+    """LibFewShot looks for the head by a name that no parameter has, so that it moves like the network."""
+    tasks = sample_closed(pictures.labels, tasks=2, shots=2, queries=4)
+    backbone = replace(meta_trained, name="conv4-boil")
+    learner = learners.make("boil", backbone, steps=3, transductive=True)
+    scores = learner.scores(pictures, tasks)
+    for answer, (x, y, z) in zip(scores, task_tensors(pictures.data, tasks)):
+        network = copy.deepcopy(backbone.module).train()
+        head = torch.nn.Linear(32, 5)
+        head.load_state_dict(backbone.head)
+        whole = torch.nn.Sequential(network, head)
+        descend(whole, whole.parameters(), backbone.preprocess(x), y, 3, learner.lr)
+        released = whole(backbone.preprocess(z)).detach()
+        assert (answer - released).abs().max() > 0.02
+
+
 @pytest.mark.parametrize("kind", [MAML, BOIL])
 def test_the_gradient_through_the_steps_is_that_of_finite_differences(pictures, meta_trained, kind):
     network = with_task_norm(copy.deepcopy(meta_trained.module)).double()
@@ -642,6 +688,9 @@ def test_learners_by_name(meta_trained):
         ("epochs = 0", lambda _: FineTune(glyph_like(), epochs=0)),
         ("epsilon = 0; a number over 0", lambda _: OpTA(epsilon=0)),
         ("passes = 0", lambda _: OpTA(passes=0)),
+        ("one_shot_passes = 0", lambda _: OpTA(one_shot_passes=0)),
+        ("keep = 2; a number from 0 to 1", lambda _: OpTA(keep=2)),
+        ("classifier = svm; logistic, nearest", lambda _: OpTA(classifier="svm")),
         ("C = 0; a number over 0", lambda _: LogisticRegression(C=0)),
     ],
 )

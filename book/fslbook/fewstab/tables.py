@@ -54,6 +54,7 @@ __all__ = [
     "method",
     "named",
     "near_chance",
+    "other_rule",
     "parts",
     "printed_ablation",
     "rank_correlations",
@@ -255,6 +256,58 @@ def collect(
     if not tables:
         raise _no_results(names)
     return pd.concat(tables, names=[*SETTING, "learner"])
+
+
+def other_rule(
+    sets: Sequence[str],
+    name: str,
+    learner: str,
+    *,
+    shots: Sequence[int] = (1, 5),
+    captioner: str = "pixels",
+    level: float = 0.95,
+    train_shots: int | None = None,
+    trained: str = training.SHIPPED,
+    **shape: int,
+) -> pd.DataFrame:
+    """What a training gains by its own learner over another one, on the features of the same network.
+
+    Parameters
+    ----------
+    sets : sequence of str
+    name : str
+        Of the training, out of `DECIDES`.
+    learner : str
+        The other one, a name of `fslcore.learners.names`.
+    shots, captioner, level, shape
+        As for `collect`.
+    train_shots, trained
+        As for `records`.
+
+    Returns
+    -------
+    DataFrame
+        By dataset and shots: acc, wacc-r and wacc-a, each a paired `fslcore.stats.Interval` in
+        points on the tasks of `collect`, own learner minus other.
+    """
+    shape, _ = _shape_of_tasks(shape)
+    rows = {}
+    for dataset, count in product(sets, shots):
+        images = images_of(dataset)
+        backbone, own = method(name, train_shots or trained_with(count), trained)
+        kinds = _random_and_biased(dataset, captioner, False, {"shots": count, **shape}, {})
+        runs = [evaluation.ready(images, backbone, rule) for rule in (own, learner)]
+        random, biased = [[run.record(tasks) for run in runs] for tasks in kinds]
+        pairs = {
+            "acc": [record.accuracy() for record in random],
+            "wacc-r": [record.worst_class() for record in random],
+            "wacc-a": [record.worst_class() for record in biased],
+        }
+        rows[dataset, count] = {
+            column: paired_interval(100 * first, 100 * second, level)
+            for column, (first, second) in pairs.items()
+        }
+    return pd.DataFrame.from_dict(rows, orient="index").rename_axis(SETTING)
 
 
 def _random_and_biased(dataset, captioner, matched, shape, construction):

@@ -1,4 +1,4 @@
-"""The tables that the three papers print and the claims of their prose, as transcribed in ``data/published``.
+"""What the three papers print and claim, and what their learners are, as transcribed in ``data/published``.
 
 `comparison` compares results on a paper's own data with them.
 """
@@ -9,9 +9,11 @@ from collections.abc import Callable
 
 import numpy as np
 import pandas as pd
+import yaml
 from IPython.display import HTML
 from scipy.stats import norm
 
+from fslcore.catalogue import LEARNERS
 from fslcore.paths import DATA
 from fslcore.stats.intervals import plus_minus
 
@@ -19,6 +21,8 @@ __all__ = [
     "LABELS",
     "claims",
     "comparison",
+    "learner_table",
+    "learners",
     "own_backbone",
     "own_data",
     "recomputed",
@@ -38,6 +42,19 @@ LABELS = {
     "released": "recomputed from the authors' released per-task results",
     "derived": "recomputed from other tables that the papers print",
     "printed only": "as the paper prints it: its settings, or numbers beside which nothing was computed",
+}
+#: How the answers of a learner here compare with a paper's text and released code, for equal weights.
+VERDICTS = {
+    "equal": "as text and code",
+    "text": "as the text; the code does something else",
+    "code": "as the code; the text is silent",
+    "differs": "differs in a part",
+}
+#: The papers, by the names of their files.
+PAPERS = {
+    "oops": "OOPS",
+    "evaluators": "Evaluating the evaluators",
+    "fewstab": "FewSTAB",
 }
 #: What stands above a table of `comparison`.
 OWN_DATA = (
@@ -97,6 +114,42 @@ def recomputed_counts() -> pd.Series:
     counts = pd.read_csv(DATA / "published" / "oops_recomputed_counts.csv")
     conclusive = counts.set_index("rule")["conclusive"]
     return pd.concat([pd.Series({"pairs": counts["pairs"].iloc[0]}), conclusive])
+
+
+def learners() -> pd.DataFrame:
+    """Each learner of each paper: what the text says, what the released code does, and what ours does.
+
+    Returns
+    -------
+    DataFrame
+        A row per paper and learner, as in ``data/published/learners.yml``, which says what the columns hold; ``title``
+        is its name in print, ``ours`` and ``test`` are lists, and a missing text is empty.
+    """
+    path = DATA / "published" / "learners.yml"
+    papers = yaml.safe_load(path.read_text("utf-8"))["papers"]
+    rows = [{"paper": paper, **row} for paper, entries in papers.items() for row in entries]
+    table = pd.DataFrame(rows).fillna("")
+    titles = table["learner"].map(LEARNERS)
+    return table.assign(title=table["title"].where(table["title"] != "", titles))
+
+
+def learner_table(table: pd.DataFrame) -> pd.DataFrame:
+    """The rows of `learners` for readers: by paper and learner, each text in a column of its own."""
+    here = table["ours"].map(" or ".join) + table["here"].map(
+        lambda text: f": {text}" if text else ""
+    )
+    columns = {
+        "text of the paper": table["text"],
+        "released code": table["code"] + " (" + table["release"] + ")",
+        "here": here,
+        "verdict": table["verdict"].map(VERDICTS),
+        "compared": table["compared"].replace("", "not compared"),
+        "kept by": table["test"].map("; ".join),
+    }
+    keys = pd.MultiIndex.from_arrays(
+        [table["paper"].map(PAPERS), table["title"]], names=["paper", "learner"]
+    )
+    return pd.DataFrame(columns).set_index(keys)
 
 
 def own_data(dataset: str) -> str | None:

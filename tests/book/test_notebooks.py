@@ -49,19 +49,15 @@ def test_the_plain_way_jupytext_and_papermill(tmp_path):
 
 
 @pytest.mark.parametrize("name", notebooks.names())
-def test_parameters_are_read_as_papermill_reads_them(name, tmp_path):
-    jupytext.write(jupytext.read(NOTEBOOKS / f"{name}.md"), tmp_path / "n.ipynb")
-    for p in notebooks.parameters(name):
-        theirs = inspect_notebook(str(tmp_path / "n.ipynb"))[p.name]
-        assert theirs["inferred_type_name"] == p.type and eval(theirs["default"]) == p.default
-        assert theirs["help"] == f"{p.allowed}: {p.meaning}"
-    assert len(inspect_notebook(str(tmp_path / "n.ipynb"))) == len(notebooks.parameters(name))
-
-
-@pytest.mark.parametrize("name", notebooks.names())
-def test_every_parameter_is_described_and_its_default_allowed(name):
+def test_parameters_are_read_as_papermill_reads_them_and_defaults_are_allowed(name, tmp_path):
     parameters = notebooks.parameters(name)
-    assert parameters and all(p.meaning and p.allowed for p in parameters)
+    jupytext.write(jupytext.read(NOTEBOOKS / f"{name}.md"), tmp_path / "n.ipynb")
+    inspected = inspect_notebook(str(tmp_path / "n.ipynb"))
+    assert {*inspected} == {p.name for p in parameters} != set()
+    for p in parameters:
+        theirs = inspected[p.name]
+        assert theirs["inferred_type_name"] == p.type and eval(theirs["default"]) == p.default
+        assert p.allowed and p.meaning and theirs["help"] == f"{p.allowed}: {p.meaning}"
     assert notebooks.check(name, {p.name: p.default for p in parameters})
     with pytest.raises(InputError):
         notebooks.check(name, {"no_such_parameter": 1})

@@ -8,6 +8,14 @@ import pytest
 from fslcore.errors import InputError
 
 
+def says_in_one_line(text, *facts):
+    """Whether a text is one line with all of these facts: names, values, what is allowed; its words may change."""
+    assert text.strip().count("\n") == 0, text
+    missing = [fact for fact in map(str, facts) if fact not in text]
+    assert not missing, f"{text} lacks {missing}"
+    return True
+
+
 @contextmanager
 def refuses(message=""):
     """Bad input ends in one line that holds the message, a text or a pattern."""

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 import torch
 from PIL import Image
-from refusal import refuses
+from refusal import refuses, says_in_one_line
 
 from fslbook import released
 from fslbook.attributes import Attributes
@@ -173,8 +173,6 @@ def test_a_cache_that_can_only_be_read_is_used(tmp_path, monkeypatch, capsys):
         )
         for changes in (("conv4-protonet", "--seed", "1"), ("conv4-r2d2",)):
             assert evaluate("c.csv", *changes) == 2
-            assert capsys.readouterr().err == (
-                f"fslcore: FSLCORE_CACHE: nothing can be written to {cache} (Read-only file system), and it does not "
-                "hold all that is needed; set FSLCORE_CACHE to a folder that can be written to\n"
-            )
+            line = capsys.readouterr().err
+            assert says_in_one_line(line, "FSLCORE_CACHE", cache, "Read-only file system", "set")
     assert not (tmp_path / "c.csv").exists() and sorted(cache.rglob("*")) == files

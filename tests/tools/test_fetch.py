@@ -19,7 +19,7 @@ import numpy as np
 import pytest
 import yaml
 from pickled import Touch
-from refusal import refuses
+from refusal import refuses, says_in_one_line
 from running import captured, run_code
 
 from fslbook import notebooks
@@ -274,10 +274,7 @@ def test_what_has_to_be_brought_is_named_and_known_once_it_is_there(
 def test_a_group_leaves_out_what_has_to_be_brought(data_folder, mirror, listed, capsys):
     listed(mirror.data, groups={"oops": ["fungi", "omniglot", "dtd"]})
     assert app.main(["fetch", "oops", "--quiet"]) == 2 and not data_folder.exists()
-    assert (
-        capsys.readouterr().err
-        == "fslcore: dtd: read the terms above; --accept-terms accepts them\n"
-    )
+    assert says_in_one_line(capsys.readouterr().err, "fslcore: dtd", "terms", "--accept-terms")
     for words in (["dtd", "fungi"], ["oops", "--complete"]):
         assert (
             app.main(["fetch", *words, "--accept-terms", "--quiet"]) == 2
@@ -381,7 +378,7 @@ def test_the_network_is_looked_for_where_the_proxy_is(monkeypatch):
     for name in ("HTTP_PROXY", "http_proxy", "no_proxy", "NO_PROXY"):
         monkeypatch.delenv(name, raising=False)
     assert sources.network_problem("http://127.0.0.1:9/a") is None
-    assert sources.network_problem("http://a.invalid/b") == "no network: a.invalid cannot be found"
+    assert says_in_one_line(sources.network_problem("http://a.invalid/b"), "network", "a.invalid")
     monkeypatch.setenv("http_proxy", "http://proxy.invalid:8080")
     assert "proxy.invalid" in sources.network_problem("http://127.0.0.1:9/a")
     monkeypatch.setenv("no_proxy", "127.0.0.1")
@@ -699,10 +696,8 @@ FETCH_DINO = ("-m", "fslcore", "fetch", "dino", "--quiet")
 
 def test_a_hub_that_is_not_found_is_named_in_one_line(hub, tmp_path):
     done = from_hub(NO_HUB, tmp_path, hub, *FETCH_DINO)
-    assert done.returncode == 2 and done.stderr == (
-        "fslcore: dino: no network: hub.invalid cannot be found; weights that you have are named "
-        "as dino:PATH in place of dino\n"
-    )
+    assert done.returncode == 2
+    assert says_in_one_line(done.stderr, "fslcore: dino", "network", "hub.invalid", "dino:PATH")
 
 
 @pytest.mark.slow

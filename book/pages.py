@@ -1,5 +1,5 @@
 """Jupyter Book as a module to run, and a Sphinx extension by which several processes write the pages
-and functions link to the chapters that use them (`book/uses.py`).
+and functions link to the chapters that use them (``book/uses.py``).
 
 Writing takes almost half the time. One process reads the pages: not all extensions of the book say whether several may.
 Two functions that are called again and again with the same words keep their answers.

@@ -2,7 +2,7 @@
 
 Slides are parted by a line ``---``, the first has the deck's title as its heading, and each other a heading of the
 second level. What follows a line ``Note:`` is for the speaker. Numbers are glued as in prose pages,
-``{glue:text}`chapter::key` ``; ``![words](chapter::figure)`` shows a chapter's figure by its name, and
+``{glue:text}``chapter::key`` ``; ``![words](chapter::figure)`` shows a chapter's figure by its name, and
 ``[words](chapter)`` leads to a page of the book.
 
 ``python book/slides.py`` makes the decks in a built site again, ``python book/slides.py mine.md`` one of your own.
@@ -130,7 +130,7 @@ def deck(
     text = fill(text, values, source)
     if role := re.search(r"\{[a-z:]+\}`[^`]*`", text):
         raise SiteError(
-            f"{source}: {role[0]}: of roles, slides have only {{glue:text}}`chapter::key`"
+            f"{source}: {role[0]}: of roles, slides have only {{glue:text}}``chapter::key``"
         )
     maker = _Deck(source, figures_of, pages)
     parts = re.split(r"\n---+\n", "\n" + text.strip() + "\n")

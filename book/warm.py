@@ -157,7 +157,7 @@ def _accept(
 
 
 def _run_job(request: dict, descriptors: list[int]) -> int:
-    """Run the module of a request in this copy, as `python -m` does."""
+    """Run the module of a request in this copy, as ``python -m`` does."""
     for descriptor, target in zip(descriptors, OUTPUTS):
         os.dup2(descriptor, target)
         os.close(descriptor)

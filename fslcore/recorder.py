@@ -1,7 +1,7 @@
 """Record any evaluation loop: which images each task used, and which queries were right.
 
 A mean and a ± cannot be compared, corrected or extended to new images afterwards. The record can:
-`fslcore report` reads it, and computes the three intervals of `fslcore.stats.three_intervals` from
+``fslcore report`` reads it, and computes the three intervals of `fslcore.stats.three_intervals` from
 it. This module needs only NumPy, and takes tensors of any library.
 
 A recording is a text file with one JSON object per line. The first line is a header, the last one
@@ -11,7 +11,7 @@ counts the tasks. Images have numbers, from 0 on, in the order in which the line
     {"images":{"a.jpg":{"class":"cat"},"b.jpg":{"class":"cat"}},"support":[0],"query":[1],"correct":[1]}
     {"tasks":1}
 
-Another header begins the recording of another method. `fslcore evaluate` writes such files; a loop
+Another header begins the recording of another method. ``fslcore evaluate`` writes such files; a loop
 writes one file per method. Images may have ``groups`` and ``class_groups`` beside their class.
 """
 

@@ -1,4 +1,4 @@
-"""Speeds and times that `benchmarks/bench.py` measured, one file per machine under ``data/performance``."""
+"""Speeds and times that ``benchmarks/bench.py`` measured, one file per machine under ``data/performance``."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def load_machine(name: str | None = None) -> dict:
 
 
 def _processors() -> str:
-    """The description of this machine's processors, in the spelling of `benchmarks/bench.py`; empty if unknown."""
+    """The description of this machine's processors, in the spelling of ``benchmarks/bench.py``; empty if unknown."""
     info = Path("/proc/cpuinfo")
     if not info.is_file():
         return ""

@@ -58,7 +58,7 @@ class Record:
             return (self.correct[:, None] & is_of_class).sum(axis=2) / is_of_class.sum(axis=2)
 
     def by_class(self) -> np.ndarray:
-        """(T, K, Q) array, 1 for a correct query and 0 otherwise, as `fslcore.stats.moments` takes
+        """(T, K, Q) array, 1 for a correct query and 0 otherwise, as `fslcore.stats.pilot.moments` takes
         it.
 
         Raises

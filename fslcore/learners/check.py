@@ -23,7 +23,7 @@ QUERIES = 2
 
 
 def check_learner(learner: Learner, bank: Bank | None = None, *, seed: int = 0) -> None:
-    """Run a learner on small tasks and report all faults, as scikit-learn's `check_estimator`.
+    """Run a learner on small tasks and report all faults, as scikit-learn's ``check_estimator``.
 
     Its configuration must be JSON and stay the same. Its scores must have the shape (T, n_query,
     K), be on the bank's device and be finite. They must not change when it is asked again, when

@@ -92,7 +92,7 @@ class OnMaps(OnFeatures):
     Parameters
     ----------
     map : (C, H, W)
-        Channels, height and width of the map: `fslcore.models.backbones.Backbone.map`.
+        Channels, height and width of the map: `fslcore.models.backbone.Backbone.map`.
     """
 
     places = True

@@ -1,7 +1,7 @@
 """What the columns of a results file are called, and what their names mean.
 
-One table of synonyms serves the reader here and the form in the book (`book/_static/labs`). Names
-are compared in lower case, without blanks, `_`, `-`, `/` and `.`.
+One table of synonyms serves the reader here and the form in the book (``book/_static/labs``). Names
+are compared in lower case, without blanks, `_`, ``-``, ``/`` and ``.``.
 """
 
 from __future__ import annotations

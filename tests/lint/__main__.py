@@ -7,7 +7,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT), str(ROOT / "book")]
 
-from tests.lint import chapters, documents, english, modules  # noqa: E402, F401
+from tests.lint import chapters, documents, english, modules, references  # noqa: E402, F401
 from tests.lint.files import RULES, Repository, findings  # noqa: E402
 
 

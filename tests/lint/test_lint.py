@@ -4,7 +4,7 @@ import pytest
 
 from fslbook import training
 
-from . import chapters, documents, english, modules  # noqa: F401
+from . import chapters, documents, english, modules, references  # noqa: F401
 from .files import RULES, Repository, findings
 
 CHAPTER = """---
@@ -134,7 +134,16 @@ fslbook train r2d2
 ```
 """
 ANSWER = "The mean of all tasks, since each of them counts once."
+MAP = """# Contributing
+
+## Structure of the code
+
+| Room | |
+| --- | --- |
+| `fslcore/gaps.py` | gaps of means, and `means` |
+"""
 GOOD = {
+    "CONTRIBUTING.md": MAP,
     "README.md": README,
     "notebooks/means.md": CHAPTER,
     "notebooks/two-means.md": CHAPTER.replace('"means"', '"two-means"'),
@@ -209,6 +218,10 @@ BAD = [
     ("pages-of-the-reference", REFERENCE, "# Gaps", CHAPTERS, "fslbook.oops", "of the chapters"),
     ("imports-by-name", MODULE, "means.gap()", '__import__("means")', "__import__", "statement"),
     ("learners-that-are-trained", TRAINED, "`r2d2`, ", "", "trains", "r2d2 is missing"),
+    ("cross-references", MODULE, "of means.", "of `mean`.", "Gaps of", "`mean`"),
+    ("cross-references", MODULE, "of means.", "of `fslcore.gap`.", "Gaps of", "fslcore.gap"),
+    ("map-of-the-code", MAP, "gaps.py", "", "| Room", "fslcore/gaps.py in no row"),
+    ("map-of-the-code", MAP, "gaps.py`", "gaps.py`, `x.py`", "gaps.py", "fslcore/x.py"),
     ("names-in-cells", CHAPTER, "default_rng(seed)", "default_rng(sed)", "rng(sed)", "`sed`"),
 ]
 

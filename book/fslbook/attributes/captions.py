@@ -62,7 +62,7 @@ def captioner(name: str) -> Captioner:
     Raises
     ------
     InputError
-        Unknown name; no `transformers`; no weights (the message says where to get them), or
+        Unknown name; no ``transformers``; no weights (the message says where to get them), or
         incomplete weights: random weights are never used. Nothing in them is executed.
     """
     kind, _, source = str(name).partition(":")

@@ -1,4 +1,4 @@
-"""The data of the longer exercises, made by `data/course/build.py`."""
+"""The data of the longer exercises, made by ``data/course/build.py``."""
 
 from __future__ import annotations
 

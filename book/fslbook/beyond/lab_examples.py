@@ -58,7 +58,7 @@ def _datasets() -> str:
 
 
 def script() -> str:
-    """The contents of `report_examples.js`."""
+    """The contents of ``report_examples.js``."""
     data = json.dumps(examples(), indent=1, sort_keys=True)
     return (
         "// Written by `python -m fslbook.beyond.lab_examples` from the book's stored results.\n"

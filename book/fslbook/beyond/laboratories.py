@@ -120,8 +120,8 @@ def beside_target(
     ========================================  =======  ====  ===========
 
     Alternatives in the same simulations: BCa over methods holds 44 to 93 %, statsmodels'
-    `combine_effects` with Hartung and Knapp's t 88 to 98 %, and a jackknife over laboratories with
-    as many degrees of freedom as laboratories 81 to 91 %. `statsmodels` `MixedLM` has no interval
+    ``combine_effects`` with Hartung and Knapp's t 88 to 98 %, and a jackknife over laboratories with
+    as many degrees of freedom as laboratories 81 to 91 %. `statsmodels` ``MixedLM`` has no interval
     of a root mean square and one scatter for all laboratories.
     """
     table = pd.DataFrame(

@@ -1,4 +1,4 @@
-"""Tables and figures of the measurements by `benchmarks/bench.py`, read by `fslbook.measurements`."""
+"""Tables and figures of the measurements by ``benchmarks/bench.py``, read by `fslbook.measurements`."""
 
 from __future__ import annotations
 

@@ -47,7 +47,7 @@ def warped(
 ) -> torch.Tensor:
     """Images (B, 3, H, W), each rotated by its angle (B,), reduced by its scale (B,), and shifted.
 
-    Shifts (B, 2) are in halves of the side; ``padding`` fills the edges (as for `F.grid_sample`).
+    Shifts (B, 2) are in halves of the side; ``padding`` fills the edges (as for ``F.grid_sample``).
     """
     cos, sin = torch.cos(angle) * scale, torch.sin(angle) * scale
     affine = torch.stack([cos, -sin, shift[:, 0], sin, cos, shift[:, 1]], dim=1).view(-1, 2, 3)

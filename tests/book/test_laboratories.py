@@ -168,6 +168,7 @@ def test_two_laboratories_differ_by_the_pooled_deviation_within_settings():
     assert found.value == pytest.approx(np.sqrt(2 * within))
     assert (found.settings, found.methods, found.laboratories) == (2, 2, 3)
     assert found.low < found.value < found.high
+    assert found.half_width == pytest.approx(1.959964 * found.value)
     two = laboratories.between_laboratories(settings[settings["laboratory"] != "z"])
     assert two.value > 0 and np.isnan(two.low)
 
@@ -224,6 +225,24 @@ def test_the_interval_of_two_laboratories_holds_the_truth(log_scatter, least):
     assert np.mean(held) >= least
 
 
+def test_kinds_have_a_row_for_a_typical_and_one_for_the_next_laboratory():
+    table = pd.DataFrame({"pair_kind": ["paper"] * 6 + ["third party"] * 3})
+    table["laboratory"] = [*"aabbcc", *"ddd"]
+    table["method"] = [f"M{k}" for k in range(9)]
+    table["difference"] = [1.0, -2.0, 1.5, 0.5, -1.0, 2.0, 3.0, 3.0, 3.0]
+    between = laboratories.between_laboratories(
+        laboratories.reproduced_settings(settings_table()), level=0.9
+    )
+    rows = laboratories.kind_rows(table, between, level=0.9)
+    assert rows["row"].tolist() == ["paper (3)", "paper (3)", "two other laboratories (3)"]
+    found = laboratories.beside_target(
+        *(table[:6][name] for name in ("difference", "laboratory", "method")), level=0.9
+    )
+    assert rows["mean"].tolist() == [found.value, found.value, between.value]
+    assert rows["low"].tolist() == [found.low, found.next_low, between.low]
+    assert rows["high"].tolist() == [found.high, found.next_high, between.high]
+
+
 def test_an_order_is_kept_or_reversed():
     printed = [("A", 60.0), ("B", 62.0), ("C", 70.0)]
     own = [reproduction(method, "", mean, role="own", year=2020) for method, mean in printed]
@@ -268,3 +287,4 @@ def test_terms_that_vary_are_found():
     p_values = laboratories.varying_terms(table)
     assert p_values["kind"] < 0.001 and p_values.drop("kind").min() > 0.05
     assert set(p_values.index) == {"error", "kind", "period"}
+    assert laboratories.varying_terms(table[:79]).empty

@@ -14,14 +14,14 @@ from fslcore import stats
 
 LABS = Path(__file__).resolve().parents[2] / "book" / "_static" / "labs"
 ROWS = pd.DataFrame({"mean": np.linspace(60, 48, 20), "plus_minus": np.linspace(0.2, 0.9, 20)})
-OWN, RMS, TASKS = {"mean": 55.1, "printed": 0.5}, 2.0, 150
+OWN, WIDTH, TASKS = {"mean": 55.1, "printed": 0.5}, 3.92, 150
 
 
 @pytest.fixture(scope="module")
 def html():
     board = ROWS.assign(method="M", year=2020, shots="1", dataset="miniImageNet", board="mini")
     board.loc[3, "plus_minus"] = np.nan
-    return leaderboards.standing_lab(board[::-1], RMS, least=20)
+    return leaderboards.standing_lab(board[::-1], WIDTH, least=20)
 
 
 @pytest.fixture
@@ -37,7 +37,7 @@ def test_tables_hold_ranked_cells_and_are_told_without_scripts(html):
 
 
 def test_widths_and_counts_are_those_of_the_library_and_numpy(page):
-    board = {"tasks": TASKS, "spread": 0.2, "reproduction": RMS}
+    board = {"tasks": TASKS, "spread": 0.2, "reproduction": WIDTH}
     rows = ROWS.rename(columns={"plus_minus": "printed"}).to_dict("records")
     call = """([own, rows, board]) => [fslLabs.compute.standing.standing(own, rows, board),
       [own, ...rows].map(row => fslLabs.compute.standing.widths(row, board).images)]"""
@@ -48,7 +48,7 @@ def test_widths_and_counts_are_those_of_the_library_and_numpy(page):
     limits = {
         "printed": np.hypot(0.5, ROWS["plus_minus"]),
         "images": np.hypot(fresh[0], fresh[1:]),
-        "laboratory": 3.92,
+        "laboratory": WIDTH,
     }
     gap = ROWS["mean"] - OWN["mean"]
     for kind, limit in limits.items():

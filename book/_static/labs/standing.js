@@ -4,7 +4,7 @@
   "use strict";
   const labs = window.fslLabs, { el, number } = labs;
   const Z = labs.quantile(0.975), NEAREST = 12;
-  const KINDS = { printed: "printed ±", images: "new images", laboratory: "two laboratories" };
+  const KINDS = { printed: "printed ±", images: "new images", laboratory: "a reproduction" };
   const LOOKS = { laboratory: ["fsl-base", 1.5], images: ["fsl-a", 4], printed: ["fsl-b", 9] };
 
   /**
@@ -13,7 +13,7 @@
    */
   function widths({ mean, printed }, { tasks, spread, reproduction }) {
     const images = printed === null || !tasks ? null : Math.hypot(printed, Z * spread * Math.sqrt(mean * (100 - mean) / tasks));
-    return { printed, images, laboratory: Z * reproduction };
+    return { printed, images, laboratory: reproduction };
   }
 
   /** By each width, how many rows are lower than an own one, not significantly different, and higher; those without the width are left out. */
@@ -67,8 +67,8 @@
         const own = checked(mean.value(), half.value()), place = all.filter(row => row.mean > own.mean).length;
         const found = standing(own, all, facts()), width = widths(own, facts()).laboratory;
         const [lower, open, higher] = found.laboratory;
-        says.say(`${number(own.mean, 2)} would be in place ${place + 1} of ${all.length + 1}. Two laboratories differ by up to ${number(width, 1)} points in `
-          + `19 of 20 cases: by that, ${labs.words(lower)} of the other ${all.length} are lower, ${labs.words(higher)} higher, and ${labs.words(open)} cannot be ordered.`);
+        says.say(`${number(own.mean, 2)} would be in place ${place + 1} of ${all.length + 1}. A reproduction beside its target differs by up to ${number(width, 1)} points in `
+          + `19 of 20 cases: by that, ${labs.words(lower)} of the other ${all.length} are lower, ${labs.words(higher)} higher, and ${labs.words(open)} within that width.`);
         counts.replaceChildren(labs.table("The other methods, by three widths of the difference", ["by", "lower", "open", "higher", "no ±"],
           Object.entries(KINDS).map(([kind, name]) => [name, ...found[kind].map(String), String(all.length - found[kind].reduce((a, b) => a + b))])));
         rows = [...all.slice(0, place), own, ...all.slice(place)];
@@ -95,8 +95,8 @@
     root.append(
       el("p", { class: "fsl-title" }, "Where does your number stand?"),
       labs.controls("", board, shown, mean, half), says.node, counts, show.node,
-      el("p", { class: "fsl-legend" }, "Thick: the printed ±. Less thick: for new images of these classes. Thin: what another laboratory obtains with the "
-        + "same method, in 19 of 20 cases. Methods whose points lie in the band cannot be ordered with yours."),
+      el("p", { class: "fsl-legend" }, "Thick: the printed ±. Less thick: for new images of these classes. Thin: what a laboratory that "
+        + "knows this number obtains with the same method, in 19 of 20 cases. Points in the band differ from yours by less than that."),
     );
     return chosen;
   });

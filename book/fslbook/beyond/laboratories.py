@@ -16,6 +16,7 @@ import numpy as np
 import pandas as pd
 import statsmodels.formula.api as smf
 from scipy.stats import chi2, halfnorm, norm, t
+from statsmodels.tools.sm_exceptions import ConvergenceWarning
 
 from fslcore import stats
 
@@ -25,6 +26,7 @@ __all__ = [
     "beside_target",
     "between_laboratories",
     "kept_shares",
+    "kind_rows",
     "laboratory_pairs",
     "method_orders",
     "reproduced_settings",
@@ -35,6 +37,8 @@ SETTING = ["method", "backbone", "dataset", "ways", "shots", "transductive"]
 #: Scale of the half-normal prior of the standard deviation of log root mean squares over
 #: laboratories. At 1, one in three laboratories may differ from a typical one by a factor of 2.7.
 PRIOR = 1.0
+#: Pairs that `varying_terms` needs; with 33 of 19 laboratories its fit is singular.
+LEAST = 80
 #: Ends of the bins of `kept_shares`, in points.
 GAPS = (0.0, 1.0, 2.0, 3.0, np.inf)
 
@@ -74,6 +78,8 @@ class SpreadEstimate:
     ----------
     value, low, high : float
         NaN where no setting has two laboratories; the ends are NaN with fewer than 3 laboratories.
+    half_width : float
+        The ± that holds a share ``level`` of the differences, if they are normal.
     settings, methods, laboratories : int
         How many settings there are, of how many methods and laboratories.
     """
@@ -81,6 +87,7 @@ class SpreadEstimate:
     value: float
     low: float
     high: float
+    half_width: float
     settings: int
     methods: int
     laboratories: int
@@ -212,13 +219,21 @@ def reproduced_settings(cells: pd.DataFrame) -> pd.DataFrame:
         One row per setting and laboratory: ``setting`` (its number), its columns, ``laboratory``,
         ``mean`` and ``plus_minus``, averaged where a laboratory prints the setting more than once.
     """
-    is_other = (cells["role"] == "reproduced") & (cells["pair_kind"] != "same authors")
-    is_other &= (cells["backbone"] != "") & (cells["pair_kind"] != "authors' code")
-    known = cells[is_other & (cells["trained_on"] != "train+val")]
-    table = known.groupby([*SETTING, "laboratory"], as_index=False)[["mean", "plus_minus"]].mean()
+    table = (
+        _other_reproductions(cells)
+        .groupby([*SETTING, "laboratory"], as_index=False)[["mean", "plus_minus"]]
+        .mean()
+    )
     in_setting = table.groupby(SETTING)
     table["setting"] = in_setting.ngroup()
     return table[in_setting["laboratory"].transform("size") > 1].reset_index(drop=True)
+
+
+def _other_reproductions(cells: pd.DataFrame) -> pd.DataFrame:
+    """With own code, of methods that a laboratory did not propose; networks that are known."""
+    is_other = (cells["role"] == "reproduced") & (cells["backbone"] != "")
+    is_other &= ~cells["pair_kind"].isin(["same authors", "authors' code"])
+    return cells[is_other & (cells["trained_on"] != "train+val")]
 
 
 def between_laboratories(settings: pd.DataFrame, *, level: float = 0.95) -> SpreadEstimate:
@@ -249,10 +264,11 @@ def between_laboratories(settings: pd.DataFrame, *, level: float = 0.95) -> Spre
         "laboratories": len(laboratories),
     }
     if not counts["settings"]:
-        return SpreadEstimate(np.nan, np.nan, np.nan, **counts)
+        return SpreadEstimate(*4 * [np.nan], **counts)
     value = _log_difference(settings)
+    half_width = float(norm.isf((1 - level) / 2) * np.exp(value))
     if counts["laboratories"] < 3:
-        return SpreadEstimate(float(np.exp(value)), np.nan, np.nan, **counts)
+        return SpreadEstimate(float(np.exp(value)), np.nan, np.nan, half_width, **counts)
     without_one = [
         _log_difference(settings[settings["laboratory"] != laboratory])
         for laboratory in laboratories
@@ -264,7 +280,7 @@ def between_laboratories(settings: pd.DataFrame, *, level: float = 0.95) -> Spre
     effective = weights.sum() ** 2 / weights.pow(2).sum()
     margin = t.isf((1 - level) / 2, effective - 1) * error
     low, high = np.exp([value - margin, value + margin])
-    return SpreadEstimate(float(np.exp(value)), float(low), float(high), **counts)
+    return SpreadEstimate(float(np.exp(value)), float(low), float(high), half_width, **counts)
 
 
 def _log_difference(settings: pd.DataFrame) -> float:
@@ -299,6 +315,34 @@ def laboratory_pairs(settings: pd.DataFrame) -> pd.DataFrame:
     )[[*SETTING, "setting", "laboratory", "other", "difference", "plus_minus"]]
 
 
+def kind_rows(pairs: pd.DataFrame, between: SpreadEstimate, *, level: float) -> pd.DataFrame:
+    """Root mean squares by kind of pair and of two other laboratories, as rows of a forest plot.
+
+    Parameters
+    ----------
+    pairs : DataFrame
+        `leaderboards.pairs`. Kinds of a single laboratory have no row.
+    between : SpreadEstimate
+        `between_laboratories`, at the same ``level``.
+    """
+    rows = []
+    for kind, part in pairs.groupby("pair_kind", sort=False):
+        found = beside_target(part["difference"], part["laboratory"], part["method"], level=level)
+        if np.isnan(found.value):
+            continue
+        row = {"row": f"{kind} ({found.laboratories})", "mean": found.value}
+        ends = {
+            "a typical laboratory": (found.low, found.high),
+            "the next laboratory": (found.next_low, found.next_high),
+        }
+        for series, (low, high) in ends.items():
+            rows.append(row | {"series": series, "low": low, "high": high})
+    row = {"row": f"two other laboratories ({between.laboratories})", "mean": between.value}
+    rows.append(row | {"series": "both of these", "low": between.low, "high": between.high})
+    table = pd.DataFrame(rows)
+    return table[np.isfinite(table["mean"])]
+
+
 def method_orders(boards: pd.DataFrame, cells: pd.DataFrame) -> pd.DataFrame:
     """Each two methods that papers order and that one other laboratory ran again, per setting.
 
@@ -316,8 +360,8 @@ def method_orders(boards: pd.DataFrame, cells: pd.DataFrame) -> pd.DataFrame:
         ``board``, ``higher`` and ``lower``, the methods; ``gap``, the difference that the papers
         print; and ``kept``, whether the laboratory found the same order.
     """
-    again = cells[(cells["role"] == "reproduced") & (cells["pair_kind"] != "same authors")]
-    again = again.assign(beside=again["pair_kind"].isin(["paper", "another table"]))
+    again = _other_reproductions(cells)
+    again = again.assign(beside=again["pair_kind"] == "paper")
     group = ["laboratory", "beside", *SETTING]
     again = again.groupby(group, as_index=False)["mean"].mean()
     printed = boards[[*SETTING, "board", "mean"]].rename(columns={"mean": "printed"})
@@ -353,7 +397,7 @@ def kept_shares(orders: pd.DataFrame, *, least: int = 20) -> pd.DataFrame:
         Rows of a forest plot without intervals (``row`` the gap, ``series`` the laboratory,
         ``mean`` the share in percent), with ``kept`` and ``pairs``.
     """
-    names = orders["laboratory"] + np.where(orders["beside"], ", beside targets", "")
+    names = orders["laboratory"] + np.where(orders["beside"], ", beside targets", ", no targets")
     gaps = pd.cut(orders["gap"], GAPS, right=False, labels=_gap_names())
     grouped = orders.assign(series=names, row=gaps).groupby(["row", "series"], observed=True)
     table = grouped["kept"].agg(kept="sum", pairs="size").reset_index()
@@ -377,14 +421,17 @@ def varying_terms(pairs: pd.DataFrame) -> pd.Series:
     Returns
     -------
     Series
-        P-value of each term (Wald) after Holm's correction.
+        P-value of each term (Wald) after Holm's correction; empty with fewer than `LEAST` pairs.
 
     Notes
     -----
     `statsmodels` ``MixedLM`` of the square root of the absolute difference, which is about normal
     where differences are (Cressie and Hawkins, 1980), with crossed effects of laboratories and
-    methods.
+    methods. Where no term varies, tests at 5 % found one in 2 to 5 % of 150 simulations with the
+    laboratories and methods of 96 pairs.
     """
+    if len(pairs) < LEAST:
+        return pd.Series(dtype=float)
     data = pairs.assign(
         root=np.sqrt(pairs["difference"].abs()),
         error=np.log2(100 - pairs["reported"]),
@@ -395,7 +442,7 @@ def varying_terms(pairs: pd.DataFrame) -> pd.Series:
     formula = " + ".join(["root ~ error", *varying])
     model = smf.mixedlm(formula, data, groups="everything", vc_formula=components)
     with warnings.catch_warnings():  # a component may be 0, which leaves the terms valid
-        warnings.filterwarnings("ignore", "The MLE may be on the boundary")
+        warnings.simplefilter("ignore", ConvergenceWarning)
         fit = model.fit(method="powell")
     tests = fit.wald_test_terms(scalar=True).table.drop(index="Intercept")
     return pd.Series(stats.holm(tests["pvalue"].to_numpy(float)), index=tests.index)

@@ -1,9 +1,10 @@
 """What printed accuracies and their ± were worth: reproductions, steps, and the tops of tables.
 
 The cells stand in ``data/published/leaderboards.csv``, each with its source. Differences are in
-points. Cells of one method are not independent, so every interval resamples whole methods (cluster
-bootstrap; Davison and Hinkley, 1997, section 3.8). Few methods make such intervals too short, so
-their level is raised as Student's quantile exceeds the normal one (Hesterberg, 2015).
+points. `laboratories` has what separates those who ran the same method. Shares of steps resample
+whole methods (cluster bootstrap; Davison and Hinkley, 1997, section 3.8). Few methods make such
+intervals too short, so their level is raised as Student's quantile exceeds the normal one
+(Hesterberg, 2015).
 """
 
 from __future__ import annotations
@@ -14,27 +15,28 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
-from scipy.stats import bootstrap, kruskal, norm, t
+from scipy.stats import bootstrap, norm, t
 
 from fslcore import stats
 from fslcore.paths import DATA
-from fslcore.stats.published import BETWEEN
+from fslcore.stats.published import BETWEEN, PrintedReading
 
 from .. import labs
 
 __all__ = [
     "Estimate",
     "boards",
+    "by_laboratory",
     "by_method",
-    "by_source",
     "cells",
-    "group_p_values",
-    "half_width",
+    "expected_within_original",
     "highest_two",
+    "inside",
+    "may_be_best",
     "overview",
     "pairs",
+    "printed_difference",
     "readings",
-    "share_inside",
     "share_over",
     "shares_exceeding",
     "spread",
@@ -43,15 +45,11 @@ __all__ = [
     "top_rows",
     "top_table",
     "tops",
-    "width",
-    "widths_by_group",
 ]
 
 SETTING = ["dataset", "ways", "shots", "transductive"]
 NORMAL = norm.isf(0.025)  # a printed ± is taken as a 95 % interval
 RESAMPLES = 2000
-#: A survey that prints reproduced numbers in brackets, without saying who obtained them.
-SURVEY = "cainiaomyf/FSL-Insight"
 #: Images and classes of test splits (``fslcore/sources.yml``; CUB to the nearest hundred images).
 #: FC100 has 20 classes of CIFAR-100 (Oreshkin et al., 2018).
 TEST_SPLITS = {
@@ -61,6 +59,7 @@ TEST_SPLITS = {
     "CIFAR-FS": (12_000, 20),
     "FC100": (12_000, 20),
 }
+INTERVAL = "95 % interval"  # a value of the column ``plus_minus_is``
 WAYS, QUERIES = 5, 15  # of usual tasks; queries per class
 NO_SCRIPTS = (
     "With scripts enabled, this page shows each table with three widths, and where your own mean "
@@ -70,7 +69,8 @@ NO_SCRIPTS = (
 WIDTHS = {
     "unpaired": "printed ±, unpaired",
     "paired": "printed ±, paired",
-    "reproduction": "two laboratories",
+    "beside": "a reproduction",
+    "between": "two other laboratories",
 }
 
 
@@ -113,7 +113,7 @@ def pairs(table: pd.DataFrame) -> pd.DataFrame:
     DataFrame
         Columns of the network and setting, ``reported``, ``reproduced``, their ± (``plus_minus``,
         ``plus_minus_reproduced``) and what these are (``plus_minus_is``, ``_reproduced``),
-        ``source`` and ``laboratory`` of the reproduction, ``difference``, reproduced less reported,
+        ``source`` and ``laboratory`` of the reproduction, ``difference``, reproduced minus reported,
         the same as ``relative``, in percent of the reported error rate, and ``period`` of the
         method. ``pair_kind`` is explained in ``data/published/README.md``.
     """
@@ -134,18 +134,8 @@ def pairs(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def spread(differences: pd.Series) -> float:
-    """Root mean square: what separates two laboratories, bias included."""
+    """Root mean square of differences, bias included."""
     return float(np.sqrt(np.square(differences).mean()))
-
-
-def width(differences: pd.Series) -> float:
-    """What separates two laboratories in 19 of 20 cases, if differences are normal."""
-    return NORMAL * spread(differences)
-
-
-def half_width(differences: pd.Series) -> float:
-    """The ± that would have held 95 % of the reproductions."""
-    return float(np.quantile(np.abs(differences), 0.95))
 
 
 def share_over(differences: pd.Series, points: float = 1.0) -> float:
@@ -153,9 +143,16 @@ def share_over(differences: pd.Series, points: float = 1.0) -> float:
     return float(np.mean(np.abs(differences) > points))
 
 
-def share_inside(multiples: pd.Series) -> float:
-    """Share of differences within the printed ±, given differences divided by it."""
-    return float(np.mean(np.abs(multiples) <= 1))
+def inside(pairs_with_both: pd.DataFrame) -> np.ndarray:
+    """Which differences of `pairs` lie within both ± combined, as for independent tasks."""
+    both = np.hypot(pairs_with_both["plus_minus"], pairs_with_both["plus_minus_reproduced"])
+    return (pairs_with_both["difference"].abs() <= both).to_numpy()
+
+
+def expected_within_original(pairs_with_both: pd.DataFrame) -> float:
+    """Share of differences within the original's ± alone if both ± are right 95 % intervals."""
+    both = np.hypot(pairs_with_both["plus_minus"], pairs_with_both["plus_minus_reproduced"])
+    return float(np.mean(1 - 2 * norm.sf(NORMAL * pairs_with_both["plus_minus"] / both)))
 
 
 def by_method(
@@ -198,22 +195,6 @@ def by_method(
     return Estimate(value, ends.low, ends.high, len(values), count)
 
 
-def widths_by_group(table: pd.DataFrame, *, level: float, seed: int) -> pd.DataFrame:
-    """`width` of all `pairs`, by kind of method and by year, as rows of a forest plot.
-
-    One panel is in points, the other in percent of the error rate.
-    """
-    rows = []
-    panels = {"points": "difference", "percent of the error rate": "relative"}
-    for panel, column in panels.items():
-        for grouping in (lambda _: "all", "kind", "period"):
-            for group, part in table.groupby(grouping):
-                estimate = by_method(part[column], part["method"], width, level=level, seed=seed)
-                name = f"{group} ({estimate.methods})"
-                rows.append(_forest_row(name, estimate) | {"panel": panel})
-    return pd.DataFrame(rows)
-
-
 def _forest_row(name: str, estimate: Estimate) -> dict:
     return {
         "row": name,
@@ -223,24 +204,11 @@ def _forest_row(name: str, estimate: Estimate) -> dict:
     }
 
 
-def group_p_values(table: pd.DataFrame) -> np.ndarray:
-    """Whether kinds of method, and periods, differ in their `spread`: two p-values after Holm.
-
-    Kruskal and Wallis's test of one spread per method.
-    """
-    spreads = table.groupby(["method", "kind", "period"])["difference"].agg(spread)
-    p_values = [
-        kruskal(*(part for _, part in spreads.groupby(grouping))).pvalue
-        for grouping in ("kind", "period")
-    ]
-    return stats.holm(p_values)
-
-
 def boards(table: pd.DataFrame, *, with_backbone: bool = True) -> pd.DataFrame:
     """The leaderboards: of each method in each setting the number that its authors print.
 
     Where a source of the authors is not among the cells, the number that others report or quote
-    stands for it; reproductions are left out.
+    stands for it; reproductions are left out, and methods that trained on validation classes too.
 
     Parameters
     ----------
@@ -254,6 +222,7 @@ def boards(table: pd.DataFrame, *, with_backbone: bool = True) -> pd.DataFrame:
     """
     order = {"own": 0, "reported": 1, "quoted": 2}
     printed = table[table["role"].isin(order) & table["year"].notna()]
+    printed = printed[printed["trained_on"] != "train+val"]
     printed = printed.sort_values("role", key=lambda role: role.map(order), kind="stable")
     setting = [*SETTING, "backbone"] if with_backbone else SETTING
     if with_backbone:
@@ -266,24 +235,27 @@ def boards(table: pd.DataFrame, *, with_backbone: bool = True) -> pd.DataFrame:
     return printed.assign(board=names)
 
 
-def steps(board_rows: pd.DataFrame, reproduction: float, tasks: int = 600) -> pd.DataFrame:
+def steps(
+    board_rows: pd.DataFrame, *, beside: float, between: float, tasks: int = 600
+) -> pd.DataFrame:
     """Each method that printed more than all of earlier years in its setting, and by how much.
 
     Parameters
     ----------
     board_rows : DataFrame
         `boards`.
-    reproduction : float
-        Root mean square of reproduced less reported, in points; see `spread`.
+    beside, between : float
+        In points: by how much a reproduction differs from its target, and two other laboratories
+        from each other, in 19 of 20 cases (`laboratories`).
     tasks : int
-        Behind each number, as `stats.from_printed` needs it: its quantiles depend on it.
+        Behind numbers of which neither source says how many, as `stats.from_printed` needs them.
 
     Returns
     -------
     DataFrame
         ``step`` in points, and the half-widths that it is compared with: ``unpaired`` and
-        ``paired`` (at best) of `stats.from_printed`, ``reproduction`` of two laboratories. The
-        first two are NaN where a ± is missing.
+        ``paired`` (at best) of `stats.from_printed`, ``beside`` and ``between``. The first two are
+        NaN where a ± is missing.
     """
     rows = []
     for board, group in board_rows.groupby("board"):
@@ -302,7 +274,8 @@ def steps(board_rows: pd.DataFrame, reproduction: float, tasks: int = 600) -> pd
                         "step": now["mean"] - best["mean"],
                         "unpaired": unpaired,
                         "paired": paired,
-                        "reproduction": NORMAL * reproduction,
+                        "beside": beside,
+                        "between": between,
                     }
                 )
     return pd.DataFrame(rows)
@@ -313,20 +286,50 @@ def _half_widths(first: pd.Series, second: pd.Series, tasks: int) -> tuple[float
     figures = [(row["mean"], row["plus_minus"]) for row in (first, second)]
     if np.isnan(figures).any():
         return np.nan, np.nan
-    difference = stats.from_printed(*figures, tasks).readings[0].tasks
+    found = stats.from_printed(*figures, _tasks_of_both(first, second, tasks))
+    difference = found.readings[0].tasks
     return difference.widest.half_width, difference.narrowest.half_width
 
 
+def _tasks_of_both(first: pd.Series, second: pd.Series, tasks: int) -> tuple[int, int]:
+    """As their sources say; a number that is not known is the other's, or the given one."""
+    known = [row["tasks"] for row in (first, second) if not np.isnan(row["tasks"])]
+    default = known[0] if len(known) == 1 else tasks
+    numbers = [default if np.isnan(row["tasks"]) else row["tasks"] for row in (first, second)]
+    return int(numbers[0]), int(numbers[1])
+
+
+def printed_difference(
+    first: pd.Series, second: pd.Series, tasks: int, **split: float
+) -> PrintedReading:
+    """The difference of two `cells` by what their ± are (`stats.from_printed`).
+
+    Where a source says that its ± is a 95 % interval, both are read so; otherwise the likelier
+    reading is taken.
+
+    Parameters
+    ----------
+    tasks : int
+        Where neither source says how many.
+    **split
+        ``images``, ``classes``, ``shots`` and ``level``, as `stats.from_printed` takes them.
+    """
+    figures = [(row["mean"], row["plus_minus"]) for row in (first, second)]
+    found = stats.from_printed(*figures, _tasks_of_both(first, second, tasks), **split)
+    is_said = INTERVAL in (first["plus_minus_is"], second["plus_minus_is"])
+    return found.readings[0] if is_said else found.likely
+
+
 def tops(board_rows: pd.DataFrame, reproduction: float, least: int = 5) -> pd.DataFrame:
-    """The first of each leaderboard, corrected for having been chosen, and its rank set.
+    """The first of each leaderboard, corrected for having been chosen, and who else may be first.
 
     Parameters
     ----------
     board_rows : DataFrame
         `boards`.
     reproduction : float
-        Root mean square of reproduced less reported; each number has half of its square as the
-        variance of a laboratory.
+        Root mean square of reproduced minus reported. Half of its square, which contains the tasks
+        of the number, is taken as its variance with a laboratory, unless the ± gives a larger one.
     least : int
         Methods with a ± that a leaderboard must have.
 
@@ -335,7 +338,7 @@ def tops(board_rows: pd.DataFrame, reproduction: float, least: int = 5) -> pd.Da
     DataFrame
         Per leaderboard: ``methods``, the ``first``, its ``mean`` and ``lead`` over the second; and
         by the printed ± alone and with the variance of a laboratory (``_laboratory``) the
-        estimate, its interval and the last rank that the first may have.
+        estimate, its interval and ``candidates``, how many methods may be the best.
     """
     rows = []
     for board, group in board_rows.dropna(subset=["plus_minus"]).groupby("board"):
@@ -353,27 +356,36 @@ def tops(board_rows: pd.DataFrame, reproduction: float, least: int = 5) -> pd.Da
         }
         for suffix, variances in (
             ("", sampling),
-            ("_laboratory", sampling + reproduction**2 / 2),
+            ("_laboratory", np.maximum(sampling, reproduction**2 / 2)),
         ):
             winner = stats.winner_interval(means, np.diag(variances), bounds=(0, 100))
             row |= {
                 f"estimate{suffix}": winner.estimate,
                 f"low{suffix}": winner.low,
                 f"high{suffix}": winner.high,
-                f"last_rank{suffix}": _last_rank(means, variances),
+                f"candidates{suffix}": may_be_best(means, variances).sum(),
             }
         rows.append(row)
     return pd.DataFrame(rows)
 
 
-def _last_rank(means: np.ndarray, variances: np.ndarray) -> int:
-    """The worst rank that the first of sorted means may have (unpaired tests, Holm)."""
-    first, second = np.triu_indices(len(means), 1)
-    errors = np.sqrt(variances[first] + variances[second])
-    p_values = 2 * norm.sf(np.abs(means[first] - means[second]) / errors)
-    better = np.zeros((len(means), len(means)), bool)
-    better[first, second] = stats.holm(p_values) < 0.05
-    return int(stats.rank_sets(better).worst[0])
+def may_be_best(means: np.ndarray, variances: np.ndarray, level: float = 0.95) -> np.ndarray:
+    """Which methods no other is significantly better than: the best is among them at this level.
+
+    Parameters
+    ----------
+    means, variances : array of n
+        Of independent estimates.
+
+    Notes
+    -----
+    Comparison with the best (Hsu, 1996, chapter 4): for the best of n methods n - 1 one-sided
+    comparisons could go wrong, not those of all pairs. Their correlations are positive, so Šidák's
+    level holds (Slepian, 1962).
+    """
+    quantile = norm.isf(1 - level ** (1 / (len(means) - 1)))
+    errors = np.sqrt(np.add.outer(variances, variances))
+    return ~(np.subtract.outer(means, means) > quantile * errors).any(axis=0)
 
 
 def top_rows(table: pd.DataFrame) -> pd.DataFrame:
@@ -399,10 +411,10 @@ def top_table(table: pd.DataFrame) -> pd.DataFrame:
                 "first of": f"{row.first}, {row.methods}",
                 "lead": f"{row.lead:.2f}",
                 "corrected": f"{row.estimate:.1f} ({row.low:.1f} to {row.high:.1f})",
-                "ranks": f"1 to {row.last_rank}",
+                "may be first": row.candidates,
                 "with a laboratory's variance": f"{row.estimate_laboratory:.1f} "
                 f"({row.low_laboratory:.1f} to {row.high_laboratory:.1f})",
-                "ranks then": f"1 to {row.last_rank_laboratory}",
+                "then may be first": row.candidates_laboratory,
             }
         )
     return pd.DataFrame(rows).set_index("leaderboard")
@@ -421,6 +433,7 @@ def highest_two(board_rows: pd.DataFrame, dataset: str) -> tuple[pd.Series, pd.S
 def standing_lab(board_rows: pd.DataFrame, reproduction: float, least: int) -> str:
     """The lab "Where does your number stand?": leaderboards of so many methods or more.
 
+    ``reproduction`` is the ± that holds 19 of 20 differences of a reproduction from its target.
     ``spread`` is the usual standard deviation of a task's accuracy of mean p over √(p(100 - p));
     see `stats.from_printed`. ``tasks`` of a leaderboard share no image, as many as its test split
     allows.
@@ -473,13 +486,13 @@ def overview(table: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(counts).loc[["own", "reported", "quoted", "reproduced"]]
 
 
-def by_source(table: pd.DataFrame, points: float) -> pd.DataFrame:
-    """Differences of `pairs` by source: number, mean, root mean square, share over so many points."""
-    sources = table.groupby("source")
-    differences = sources["difference"]
+def by_laboratory(table: pd.DataFrame, points: float) -> pd.DataFrame:
+    """Differences of `pairs` by laboratory: number, mean, root mean square, share over some points."""
+    laboratories = table.groupby("laboratory")
+    differences = laboratories["difference"]
     columns = {
-        "pairs": sources.size(),
-        "methods": sources["method"].nunique(),
+        "pairs": laboratories.size(),
+        "methods": laboratories["method"].nunique(),
         "mean": differences.mean().map("{:+.2f}".format),
         "root mean square": differences.agg(spread).map("{:.2f}".format),
         f"over {points:g}": differences.agg(share_over, points).map("{:.0%}".format),

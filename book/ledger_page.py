@@ -39,6 +39,7 @@ ON_STATUS = (
     " half of them, *partly* between. Any other status was judged by a person, from the verdicts of the book's default"
     " run. In a site that was built with other parameters these do not follow the run."
 )
+LEARNERS = "sec-learners-compared"  # the section of Ten learners with their table
 ON_LABELS = (
     "Labels in the column *How* say where a number is from, here and in the tables of chapters; an item may have"
     " more than one:"
@@ -155,6 +156,7 @@ def render_ledger(items, chapters, status):
         "",
         ON_STATUS,
         "",
+        *on_learners(chapters),
         ON_LABELS,
         "",
     ]
@@ -176,6 +178,20 @@ def render_ledger(items, chapters, status):
                 lines.append(item_row(item, chapters, labels[item["id"]], status[item["id"]].text))
         lines += ["", "```"]
     return "\n".join(lines) + "\n"
+
+
+def on_learners(chapters):
+    """The lines that lead to the table of the papers' learners, where its chapter is in the site."""
+    if "ten-learners" not in chapters:
+        return []
+    heading, anchors = chapters["ten-learners"]
+    anchor = f"#{LEARNERS}" if LEARNERS in anchors else ""
+    link = f'<a class="internal" href="ten-learners.html{anchor}">{html.escape(heading)}</a>'
+    return [
+        "What each learner of the papers is in their texts, in the released code and here, and where these"
+        f" differ, stands in one table: {link}.",
+        "",
+    ]
 
 
 def counts_by_status(items):

@@ -29,11 +29,12 @@ class Interventional(OnFeatures):
 
     The network's own classifier is not kept, so P comes from a linear classifier fitted to its
     features of the same images. Features have unit length, and class means are means of such
-    features. The released code reads raw features, except for MTL. As there, the weight 1/m of each
-    of m classes, which would make their part vanish, is omitted. The released code also centres the
-    features on the mean of all classes, for the adjusted learners only. Here both read the same
-    features, so that the adjustment is the only difference. It averages logarithms for some
-    learners, where the paper averages probabilities.
+    features. As in the released code, the weight 1/m of each of m classes, which would make their
+    part vanish, is omitted. That code reads raw features in matching networks and MAML; in MTL and
+    SIB it centres them on the mean of all classes and divides them by their length, for the
+    adjusted learners only. Here both read the same features, so that the adjustment is the only
+    difference. It averages logarithms in all but matching networks, where the paper averages
+    probabilities.
 
     Parameters
     ----------

@@ -18,7 +18,7 @@ NOT_YET = "not yet"
 
 @dataclass(frozen=True)
 class Status:
-    """What the ledger says of an item, as Markdown, and which labels of `fslbook.published.LABELS` follow."""
+    """What the ledger reports on an item, as Markdown, and which labels of `fslbook.published.LABELS` follow."""
 
     text: str
     labels: tuple = ()
@@ -124,7 +124,7 @@ def by_this_build(wanted, parameters):
 
 
 def by_others(chapter, wanted, packs):
-    """Who has contributed the evaluations of a chapter, all of them or a part; None where nobody has."""
+    """The contributors of the evaluations of a chapter, all of them or a part; None where nobody has."""
     from fslbook.evaluations import evaluations
 
     keys = {

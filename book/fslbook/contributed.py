@@ -132,7 +132,7 @@ class Pack:
 
     @property
     def by(self) -> str:
-        """Who reports it. Any text in one line: whoever shows it escapes it."""
+        """The name under which it is reported. Any text in one line, which is escaped where it is shown."""
         return self.about["by"]
 
     @property

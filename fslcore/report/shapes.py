@@ -101,7 +101,7 @@ def measurements(tables: Sequence[Table], options: Options) -> Measurements:
 def joined(
     parts: Sequence[pd.DataFrame], tables: Sequence[Table], notes: list[str]
 ) -> pd.DataFrame:
-    """The rows of all files; what files do not say of themselves is taken from their names."""
+    """The rows of all files; what files do not name is taken from their own names."""
     if len(parts) == 1:
         rows = parts[0]
         return rows if "method" in rows else rows.assign(method=visible(tables[0].stem))

@@ -224,7 +224,7 @@ def winner_interval(
     63 to 96 %. It was 1.01 to 1.38 times as long as the naive one: 1.02 of two independent methods,
     1.23 of 20. The estimate was above the true mean as often as below it where methods are equal;
     20 methods that are 2 or 3 standard errors behind made it too low in 66 and 78 % of choices. No
-    correction for the choice mends an interval of too few tasks: with tasks on which all methods
+    correction for the choice corrects an interval of too few tasks: with tasks on which all methods
     fail, 1 to 3 % of all and 60 points each, it covered 90 %, with lognormal tasks (σ = 1) 94 %.
     ``is_skewed`` marks most of these. With fewer than 100 tasks it is not given.
 

@@ -166,7 +166,7 @@ def crossed_intervals(
     Returns
     -------
     CrossedIntervals
-        With one support (R = 1) only ``items`` is finite: nothing tells what other supports would
+        With one support (R = 1) only ``items`` is finite: nothing is known of what other supports would
         give.
 
     Raises

@@ -38,7 +38,7 @@ class Influence:
     n_tasks : int
         T.
     images : (P, N) floats
-        The mean minus that without image i, as each of P parts of the tasks tells it, centred
+        The mean minus that without image i, as each of P parts of the tasks gives it, centred
         within classes.
     classes : (P, C) floats
         The mean minus that without class c. Infinite where all tasks hold a class.
@@ -154,7 +154,7 @@ def influence(
         The number each task gave, in any unit; for two methods on the same tasks, their difference.
     images : (T, K·m) integer array_like
         Images of each task that were drawn at random, m of each of its K classes, without
-        repetition: its support and query, or the support alone where ``query`` says of the query.
+        repetition: its support and query, or the support alone where ``query`` is given.
     labels : (N,) array_like
         Class of each image.
     pool : (T, M) integer array_like, optional
@@ -183,7 +183,7 @@ def influence(
     ------
     InputError
         Shapes that disagree, NaN, fewer than 20 tasks, an image out of range or twice, unequal
-        numbers of images a class, a class no larger than m, one of ``query`` and ``values_without``
+        numbers of images per class, a class no larger than m, one of ``query`` and ``values_without``
         without the other, one group in all or in every class, class groups that split a class or
         are one, tasks that share no image.
 

@@ -63,7 +63,7 @@ class Interval:
         Independent classes, or groups of classes, behind an interval for new classes, if it is
         known.
     rarity : Rarity
-        How large deviations have to be reckoned with beside those that the half-width shows, where
+        How large the deviations are that have to be expected beside those that the half-width shows, where
         fewer than a quarter of the units differ from the others (`fslcore.stats.rare`): see Notes.
         It counts with bounds alone.
     low, high : float
@@ -186,12 +186,12 @@ class Interval:
 
     @property
     def has_rare_units(self) -> bool:
-        """Whether deviations that were not seen, or seldom, have to be reckoned with."""
+        """Whether deviations that were not seen, or seldom, have to be expected."""
         has_reach = isfinite(self.half_width) and self.half_width > 0
         return self.bounds is not None and has_reach and self.rarity != NO_RARITY
 
     def _deviation(self, upwards: bool) -> float:
-        """Size of the deviations that have to be reckoned with, above or below the mean."""
+        """Size of the deviations that have to be expected, above or below the mean."""
         if self.bounds is None:
             return 0.0
         return self.rarity.deviation(abs(self.bounds[int(upwards)] - self.mean))

@@ -1,7 +1,7 @@
 """How many queries a task should have, when tasks share no image (OOPS, section 4 and appendix A).
 
 More queries per task make each task's accuracy more exact, and leave images for fewer tasks. The
-variance of the mean over all tasks has one minimum in Q, and one pilot run tells where it lies.
+variance of the mean over all tasks has one minimum in Q, and one pilot run shows where it lies.
 
 A *value* is what a query contributes: 1 if it was classified rightly and 0 if not, or the
 difference of two methods on it, which is -1, 0 or 1. All functions treat both alike.
@@ -57,7 +57,7 @@ class VarianceModel:
         Variance over tasks of a task's expected value: what no number of queries can reduce.
         The paper's m2/K + m3 - m1². As a variance it is never negative; an estimate of it may be.
     beta : float
-        S times the variance that the draw of one query a class adds to a task's value.
+        S times the variance that the draw of one query per class adds to a task's value.
     gamma : float
         Equal to β/S + Sα where the three come from moments; free in a fit.
     shots : int

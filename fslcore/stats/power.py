@@ -209,7 +209,7 @@ class Plan:
         From three intervals: closed tasks, for the difference on these very images. From a pilot of
         open tasks: the open tasks, for the difference on new images.
     images_per_class : int or None
-        For the difference on new images of these classes; None where the pilot tells nothing of
+        For the difference on new images of these classes; None where the pilot shows nothing about
         them alone. Open tasks take so many if they take all classes equally often; where they draw
         them at random, a few images are left over.
     n_classes : int or None

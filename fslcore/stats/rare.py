@@ -27,7 +27,7 @@ RARE, COMMON = 0.1, 0.25
 
 @dataclass(frozen=True)
 class Rarity:
-    """How large a deviation has to be reckoned with beside those that a standard error shows.
+    """How large a deviation has to be expected beside those that a standard error shows.
 
     Attributes
     ----------

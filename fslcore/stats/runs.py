@@ -42,7 +42,7 @@ MOST_RUNS = 10**6
 
 @dataclass(frozen=True)
 class NewRuns:
-    """A mean over runs, or a difference of two, with what it says of new runs; see `new_runs` and
+    """A mean over runs, or a difference of two, with what it shows about new runs; see `new_runs` and
     `run_intervals`.
 
     Attributes

@@ -38,7 +38,7 @@ def closed_interval(
     """Interval for the mean accuracy *on these very images* (OOPS, Algorithm 1 and equation 3).
 
     For tasks drawn with reuse of images. Repeating the draw of tasks from the same images gives a
-    mean inside it in ``level`` of the cases; it says nothing of new images. What it estimates is
+    mean inside it in ``level`` of the cases; it shows nothing about new images. What it estimates is
     the mean over all tasks of these images, in which classes have equal weight
     (`fslcore.tasks.sample_closed`).
 
@@ -148,7 +148,7 @@ def paired_interval(
     Interval
         Of the mean of first - second (`paired_differences`), with Student's quantile;
         ``conclusion`` is +1 where the first is better. With bounds, and fewer than a quarter of the
-        differences unlike the others, rare ones are reckoned with (`Interval`).
+        differences unlike the others, rare ones are expected (`Interval`).
 
     Raises
     ------

@@ -209,7 +209,7 @@ def _has_images_without(columns, fits, in_use, shots):
 
 
 class _AttributeTree:
-    """Same distribution as `_PairTree`, attributes first: draws K, then for each a class compatible
+    """Same distribution as `_PairTree`, attributes first: draws K, then for each of them a class compatible
     with the rest.
 
     A path is an ascending tuple of attributes (columns of those in use).

@@ -10,6 +10,8 @@ COUNTED = (
     r"(?:images?|quer(?:y|ies)|shots?|class(?:es)?|rows?|lines?|tasks?|labels?|photographs?|pictures?|files?"
     r"|points?|seconds?|minutes?|hours?|bytes|intervals?|accurac(?:y|ies)|colours?|panels?|seeds?|each|\d[\d,.]*)"
 )
+# "The images a task has" is none of them.
+NO_VERB = r"(?! (?:has|have|holds|is|was|takes|can|may|must|should)\b)"
 BANNED = {
     "told apart": "distinguished, or significantly different",
     r"(?:is|are|was|were|be|been|being) told": "is reported, shown, distinguished",
@@ -30,8 +32,8 @@ BANNED = {
     r"(?:one|first|last|two|other|more|fewer|from|any) such": "the thing's name, or of this kind",
     r"(?:are|is|were|was|lie|lies|far) apart": "differ, or do not overlap",
     r"(?:[3-9]|[1-9]\d+) of (?:[3-9]|[1-9]\d+) others": "all three others, two of the others",
-    rf"{COUNTED} an? {UNIT}": "per",
-    rf"an? {UNIT} an? {UNIT}": "per",
+    rf"{COUNTED} an? {UNIT}{NO_VERB}": "per",
+    rf"an? {UNIT} an? {UNIT}{NO_VERB}": "per",
 }
 PATTERNS = {
     re.compile(rf"(?<![\w-])(?:{pattern})(?!['’\w-])"): instead
@@ -88,11 +90,28 @@ def line_of(text: str, words: str) -> int:
     return text.count("\n", 0, match.start()) + 1 if match else 1
 
 
-@rule("README.md", "book/ledger.yml", "book/*.md", "book/slides/*.md", "notebooks/*.md")
-def plain_english(file: File):
-    """Phrases with a better one for each."""
-    for paragraph in paragraphs(file.text):
+def phrases(text: str):
+    """(words, words around them, what is better) of each phrase in a text."""
+    for paragraph in paragraphs(text):
         for pattern, instead in PATTERNS.items():
             for match in pattern.finditer(paragraph):
-                words = paragraph[max(0, match.start() - 40) : match.end() + 30]
-                yield line_of(file.text, match[0]), f"… {words} …", f"rather: {instead}"
+                around = paragraph[max(0, match.start() - 40) : match.end() + 30]
+                yield match[0], f"… {around} …", f"rather: {instead}"
+
+
+@rule("*.md", "book/ledger.yml", "book/*.md", "book/slides/*.md", "notebooks/*.md")
+def plain_english(file: File):
+    """Phrases with a better one for each."""
+    if file.name != "CHANGELOG":  # a history keeps its words
+        for words, found, allowed in phrases(file.text):
+            yield line_of(file.text, words), found, allowed
+
+
+@rule("fslcore/**/*.py", "book/fslbook/**/*.py", "book/*.py")
+def plain_docstrings(file: File):
+    """The same in docstrings, of which the API reference is made."""
+    for node in ast.walk(file.tree):
+        if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef)):
+            for words, found, allowed in phrases(ast.get_docstring(node) or ""):
+                at = line_of(ast.get_docstring(node, clean=False), words)
+                yield node.body[0].lineno + at - 1, found, allowed

@@ -162,6 +162,7 @@ BAD = [
     ("plain-english", PAGE, "# How", "A query a class.\n\n# How", "A query a class", "rather: per"),
     ("plain-english", PAGE, "# How", "Who asks, waits.\n\n# How", "Who asks", "readers"),
     ("plain-english", CHAPTER, "gap =", "# two such gaps\ngap =", "two such", "of this kind"),
+    ("plain-docstrings", MODULE, '."""', '.\n\nWhat a mean says of it.\n"""', "What a", "shows"),
     ("four-lines", CHAPTER, "In four lines", "In short", "---", "no box"),
     ("four-lines", CHAPTER, "Here\n", "Ours\n", "{admonition}", "Question, The paper, Ours"),
     ("four-lines", CHAPTER, "Which", "Which " * 99, "{admonition}", "fewer than 120"),

@@ -325,7 +325,7 @@ def split_widths(
     shots: int,
     level: float = 0.95,
 ) -> SplitWidths:
-    """What a mean over closed tasks says of other tasks, new images and new classes.
+    """What a mean over closed tasks shows about other tasks, new images and new classes.
 
     Parameters
     ----------
@@ -359,7 +359,7 @@ def split_widths(
 
 
 def training_widths(means: Sequence[float], level: float = 0.95) -> TrainingWidths | None:
-    """What the means of several trainings on the same tasks say of new ones; None of fewer than two.
+    """What the means of several trainings on the same tasks show about new ones; None for fewer than two.
 
     Student's interval of their mean, and his prediction interval; `stats.new_runs` has both from
     accuracies per task.

@@ -1,6 +1,6 @@
 """Intervals for the worst class, on random and on attribute-biased tasks, that apply to new images and new classes.
 
-Every task is drawn with one query a class more than it is tested on, the *spare*: the one that
+Every task is drawn with one query per class more than it is tested on, the *spare*: the one that
 would be taken if another were not there. `fslcore.stats.influence` needs to know that, because the
 queries of a biased task are picked and not drawn at random. All numbers are in percent."""
 
@@ -75,7 +75,7 @@ def _class_shares(record: Record) -> tuple[ndarray, ndarray]:
     right = record.by_class()
     if right.shape[2] < 2:
         raise InputError(
-            "record: one query a class; at least 2 are needed, of which the last is the spare"
+            "record: one query per class; at least 2 are needed, of which the last is the spare"
         )
     used, spare = right[..., :-1], right[..., -1:]
     count, queries = used.sum(axis=2, keepdims=True), used.shape[2]
@@ -199,7 +199,7 @@ def sized(dataset: str, per_class: int) -> str:
 def draw(
     labels: ndarray, has: ndarray, *, queries: int, seed: int = 0, **shape
 ) -> tuple[dict, dict]:
-    """Random and biased tasks with a spare query a class, and the pools of their supports.
+    """Random and biased tasks with a spare query per class, and the pools of their supports.
 
     Parameters
     ----------
@@ -286,7 +286,7 @@ def _check_one_by_one(ready: dict[str, evaluation.Ready]) -> None:
 def estimates(
     runs: Runs, dataset: str, methods: Sequence[str], tasks: int, level: float = 0.9
 ) -> pd.DataFrame:
-    """What 5-fold on its support says of each random task, with an interval learned from the other tasks.
+    """What 5-fold on its support estimates for each random task, with an interval learned from the other tasks.
 
     Parameters
     ----------
@@ -330,7 +330,7 @@ def estimates(
 
 
 def one_task(runs: Runs, estimated: pd.DataFrame, task: int) -> pd.DataFrame:
-    """What each paper's measure is on one task: a row a learner, percent."""
+    """What each paper's measure is on one task: a row per learner, percent."""
     row = estimated[estimated["task"] == task].set_index("learner")
     rows = {
         name: {

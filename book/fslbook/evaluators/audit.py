@@ -241,7 +241,7 @@ class Evidence:
 
     @cached_property
     def tuned(self) -> pd.DataFrame:
-        """Table 4, a row per learner and data set: difference tuned minus untuned, and verdict by
+        """Differences tuned minus untuned of Table 4, by learner and data set, with the verdict by
         closed intervals."""
         t = published.table(4, "evaluators").set_index(["learner", "dataset", "tuned"])
         intervals = {key: _interval(r["mean"], r["half_width"]) for key, r in t.iterrows()}

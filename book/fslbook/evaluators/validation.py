@@ -58,7 +58,7 @@ def of_dataset(
     Raises
     ------
     InputError
-        No such episodes: says of which data sets there are. There may be none of mixed shapes.
+        No such episodes; the message names the data sets that have some. There may be none of mixed shapes.
     """
     table = stored().dropna(subset=list(SIGNALS))
     domain = table["dataset"].astype(str).str.partition("/")[0]

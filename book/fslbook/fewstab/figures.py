@@ -48,7 +48,7 @@ def gap_bars(
     xlabel: str = "gap, wAcc-R − wAcc-A (points)",
     pale: pd.Series | None = None,
 ) -> plt.Figure:
-    """Gap of each learner with its interval by number of shots, a panel a data set (FewSTAB, Figure
+    """Gap of each learner with its interval by number of shots, a panel per data set (FewSTAB, Figure
     4).
 
     Parameters
@@ -85,7 +85,7 @@ def _draw_bars(ax: plt.Axes, cells: pd.DataFrame, i: int, shots: list[int]) -> N
 
 
 def accuracy_panels(table: pd.DataFrame, guess: tuple[float, float] | None = None) -> plt.Figure:
-    """wAcc-A against Acc, a mark a learner, a panel a data set and number of shots (FewSTAB,
+    """wAcc-A against Acc, a mark per learner, a panel per data set and number of shots (FewSTAB,
     Figures 5 and S1).
 
     Parameters
@@ -116,7 +116,7 @@ def accuracy_panels(table: pd.DataFrame, guess: tuple[float, float] | None = Non
 
 
 def training_curves(curves: pd.DataFrame) -> plt.Figure:
-    """Validation accuracy after each epoch, a line a learner, a panel a number of training shots.
+    """Validation accuracy after each epoch, a line per learner, a panel per number of training shots.
 
     Parameters
     ----------
@@ -232,7 +232,7 @@ def conflict(inked: list[Images], sampled: dict[str, Tasks]) -> plt.Figure:
 
 
 def dial(panels: dict[str, pd.Series]) -> plt.Figure:
-    """Intervals against the bias of training, a line a learner, a panel a quantity.
+    """Intervals against the bias of training, a line per learner, a panel per quantity.
 
     Parameters
     ----------
@@ -253,7 +253,7 @@ def dial(panels: dict[str, pd.Series]) -> plt.Figure:
 
 
 def against_truth(truth: pd.Series, scores: dict[str, pd.Series]) -> plt.Figure:
-    """What a score says of learners against what is true of them, a panel a score; marks grow with
+    """What a score shows about learners against what is true of them, a panel per score; marks grow with
     the bias.
 
     Parameters

@@ -72,7 +72,7 @@ def rank_correlations(table: pd.DataFrame, a: str, b: str) -> pd.Series:
     Parameters
     ----------
     table : DataFrame
-        A row a learner, indexed by the setting's levels and, the last, learner.
+        A row per learner, indexed by the setting's levels and, the last, learner.
     a, b : str
         Columns.
     """

@@ -643,7 +643,7 @@ def error_rates(captioned: Attributes, true: Attributes) -> tuple[float, float]:
 
 
 def inks_seen(dataset: str) -> Attributes:
-    """The inks of coloured glyphs as `fslbook.attributes.pixels` tells them, under the names of the
+    """The inks of coloured glyphs as `fslbook.attributes.pixels` reads them, under the names of the
     true ones."""
     pixels = attributes.of(_drawn(dataset), "pixels")
     inks = attributes.of(_drawn(dataset), "facts:ink").names

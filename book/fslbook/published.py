@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from html import escape
 
 import numpy as np
 import pandas as pd
@@ -133,23 +134,35 @@ def learners() -> pd.DataFrame:
     return table.assign(title=table["title"].where(table["title"] != "", titles))
 
 
-def learner_table(table: pd.DataFrame) -> pd.DataFrame:
-    """The rows of `learners` for readers: by paper and learner, each text in a column of its own."""
-    here = table["ours"].map(" or ".join) + table["here"].map(
-        lambda text: f": {text}" if text else ""
+def learner_table(table: pd.DataFrame) -> HTML:
+    """The rows of `learners` for readers: a row per learner, by paper, whose texts stand below each other."""
+    lines = []
+    for paper, entries in table.groupby("paper", sort=False):
+        lines.append(f'<tr><th colspan="3">{PAPERS[paper]}</th></tr>')
+        lines += map(_learner_row, entries.to_dict("records"))
+    heads = ("learner", "text, released code and ours", "compared, and the test that holds it")
+    head = "".join(f"<th>{name}</th>" for name in heads)
+    body = "\n".join(lines)
+    return HTML(
+        f'<table class="dataframe"><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>'
     )
-    columns = {
-        "text of the paper": table["text"],
-        "released code": table["code"] + " (" + table["release"] + ")",
-        "here": here,
-        "verdict": table["verdict"].map(VERDICTS),
-        "compared": table["compared"].replace("", "not compared"),
-        "kept by": table["test"].map("; ".join),
-    }
-    keys = pd.MultiIndex.from_arrays(
-        [table["paper"].map(PAPERS), table["title"]], names=["paper", "learner"]
-    )
-    return pd.DataFrame(columns).set_index(keys)
+
+
+def _learner_row(row: dict) -> str:
+    """A row of `learner_table`."""
+    ours = ", ".join(f"<code>{name}</code>" for name in row["ours"])
+    here = f": {escape(row['here'])}" if row["here"] else ""
+    rules = [
+        f"<b>Text:</b> {escape(row['text'])}",
+        f"<b>Code</b> ({escape(row['release'])}): {escape(row['code'])}",
+        f"<b>Here</b> {ours}{here}",
+    ]
+    wraps = 'style="overflow-wrap: anywhere"'
+    tests = [f"<code {wraps}>{escape(name)}</code>" for name in row["test"]]
+    evidence = [escape(row["compared"]) or "not compared", *tests]
+    verdict = f"{escape(row['title'])}<br><i>{VERDICTS[row['verdict']]}</i>"
+    cells = (verdict, "<br>".join(rules), "<br>".join(evidence))
+    return f"<tr>{''.join(f'<td>{cell}</td>' for cell in cells)}</tr>"
 
 
 def own_data(dataset: str) -> str | None:

@@ -12,6 +12,7 @@ PAGES = (CHAPTERS, "book/*.md", "book/slides/*.md")
 VISIBLE_LINES = 10
 MOST_WORDS = 2000
 BOX_WORDS = 120
+SLIDES = range(15, 26)
 
 # Numerals that no run gives and no other rule allows: (page or ledger item, words around it) and why they may stand.
 ALLOWED = {
@@ -159,6 +160,19 @@ def length(file: File):
     words = len(re.findall(r"[A-Za-z][A-Za-z'’-]*", text))
     if words > MOST_WORDS:
         yield 1, f"a chapter of {words} words", f"at most {MOST_WORDS} are read at once"
+
+
+@rule("book/slides/*.md")
+def slides(file: File):
+    """A part has a lecture's number of slides, each with notes for the speaker."""
+    starts = [0, *(match.end() for match in re.finditer(r"\n---+\n", file.text))]
+    if len(starts) not in SLIDES:
+        allowed = f"{SLIDES.start} to {SLIDES.stop - 1} make a part"
+        yield 1, f"{len(starts)} slides", allowed
+    for start, end in zip(starts, [*starts[1:], len(file.text)]):
+        slide = re.sub(r"\n---+\n\Z", "", file.text[start:end])
+        if not slide.partition("\nNote:\n")[2].strip():
+            yield file.line(start), "a slide without notes", "words for the speaker after Note:"
 
 
 # ---------------------------------------------------------------- cells

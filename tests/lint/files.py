@@ -67,7 +67,9 @@ def _glued_by(keyword: ast.keyword) -> list[tuple[str, ast.expr]]:
 def _pattern(key: ast.expr) -> str:
     if isinstance(key, ast.Constant):
         return key.value
-    return "".join(part.value if isinstance(part, ast.Constant) else r"\w+" for part in key.values)
+    if not isinstance(key, ast.JoinedStr):
+        return re.escape(f"<{ast.unparse(key)}>")  # which no page reads: keys are written out
+    return "".join(part.value if isinstance(part, ast.Constant) else r"\w*" for part in key.values)
 
 
 def blank(text: str, pattern: str | re.Pattern) -> str:

@@ -133,6 +133,7 @@ TRAINED = f"""# Training
 fslbook train r2d2
 ```
 """
+SLIDES = "\n\n---\n\n".join(["# Talk\n\nNote:\nSay it slowly."] * 15) + "\n"
 ANSWER = "The mean of all tasks, since each of them counts once."
 MAP = """# Contributing
 
@@ -150,6 +151,7 @@ GOOD = {
     "book/ledger.yml": LEDGER,
     "book/index.md": INDEX,
     "book/page.md": PAGE,
+    "book/slides/talk.md": SLIDES,
     "book/install.md": INSTALL,
     "book/api-means.md": REFERENCE,
     "fslcore/gaps.py": MODULE,
@@ -162,6 +164,8 @@ BAD = [
     ("plain-english", PAGE, "# How", "A query a class.\n\n# How", "A query a class", "rather: per"),
     ("plain-english", PAGE, "# How", "Who asks, waits.\n\n# How", "Who asks", "readers"),
     ("plain-english", CHAPTER, "gap =", "# two such gaps\ngap =", "two such", "of this kind"),
+    ("slides", SLIDES, "Note:\n", "", "# Talk", "without notes"),
+    ("slides", SLIDES, "---\n", "", "# Talk", "14 slides"),
     ("plain-docstrings", MODULE, '."""', '.\n\nWhat a mean says of it.\n"""', "What a", "shows"),
     ("four-lines", CHAPTER, "In four lines", "In short", "---", "no box"),
     ("four-lines", CHAPTER, "Here\n", "Ours\n", "{admonition}", "Question, The paper, Ours"),
@@ -181,6 +185,7 @@ BAD = [
     ("keys", CHAPTER, "is {glue:text}`gap`", "is {glue:text}`gaps`", "The gap is", "no gaps"),
     ("keys", LEDGER, "{gap}", "{other}", "- id: table-1", "means glues no other"),
     ("keys", CHAPTER, "glue(\n", "glue(idle=1,\n", "{code-cell}", "idle is glued for nothing"),
+    ("keys", CHAPTER, "glue(\n", "glue(**{name: 1 for name in x},\n", "{code-cell}", "<name>"),
     ("roles", CHAPTER, "`gap`;", "`two-means::gap`;", "The gap is", "own keys"),
     ("roles", CHAPTER, "verdict:myst", "verdict", "The gap is", "`verdict:myst`"),
     ("printed-by-hand", CHAPTER, 'claims("oops")', '"3.1"', "printed_gap", "data/published"),

@@ -120,20 +120,6 @@ def test_own_slides_in_a_built_site(tmp_path, capsys):
     assert slides.main([str(tmp_path / "none.md"), "--build", str(tmp_path)]) == 1
 
 
-# ---------------------------------------------------------------- the sources
-
-
-@pytest.mark.parametrize("name", DECKS)
-def test_a_part_has_fifteen_to_twenty_five_slides_each_with_notes(name):
-    text = (HOME / f"{name}.md").read_text("utf-8")
-    parts = re.split(r"\n---+\n", text)
-    assert 15 <= len(parts) <= 25
-    silent = [
-        part.strip().splitlines()[0] for part in parts if not part.partition("\nNote:\n")[2].strip()
-    ]
-    assert not silent, f"{name}.md: without notes: {', '.join(silent)}"
-
-
 # ---------------------------------------------------------------- in a browser
 
 

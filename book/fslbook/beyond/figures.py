@@ -241,7 +241,7 @@ def seed_strip(panels: dict[str, pd.DataFrame]) -> plt.Figure:
 
 
 def reproduction_strip(pairs: pd.DataFrame, printed: float, wide: float) -> plt.Figure:
-    """Reproduced less reported accuracy (`fslbook.beyond.leaderboards.pairs`), a row per method.
+    """Reproduced minus reported accuracy (`fslbook.beyond.leaderboards.pairs`), a row per method.
 
     Parameters
     ----------
@@ -255,7 +255,7 @@ def reproduction_strip(pairs: pd.DataFrame, printed: float, wide: float) -> plt.
         ax.axvspan(-printed, printed, color="0.72")
     rows = pairs["method"].map(methods.index)
     ax.plot(pairs["difference"], rows, "o", color=COLOURS[0], markersize=5, alpha=0.6)
-    ax.set(ylim=(len(methods) - 0.5, -0.5), xlabel="reproduced less reported (points)")
+    ax.set(ylim=(len(methods) - 0.5, -0.5), xlabel="reproduced minus reported (points)")
     ax.set_yticks(range(len(methods)), methods, fontsize=9)
     ax.grid(axis="y", visible=False)
     return figure

@@ -326,7 +326,7 @@ def kind_rows(pairs: pd.DataFrame, between: SpreadEstimate, *, level: float) -> 
         `between_laboratories`, at the same ``level``.
     """
     rows = []
-    for kind, part in pairs.groupby("pair_kind", sort=False):
+    for kind, part in pairs.groupby("pair_kind"):
         found = beside_target(part["difference"], part["laboratory"], part["method"], level=level)
         if np.isnan(found.value):
             continue
@@ -337,10 +337,11 @@ def kind_rows(pairs: pd.DataFrame, between: SpreadEstimate, *, level: float) -> 
         }
         for series, (low, high) in ends.items():
             rows.append(row | {"series": series, "low": low, "high": high})
-    row = {"row": f"two other laboratories ({between.laboratories})", "mean": between.value}
-    rows.append(row | {"series": "both of these", "low": between.low, "high": between.high})
-    table = pd.DataFrame(rows)
-    return table[np.isfinite(table["mean"])]
+    rows.sort(key=lambda row: row["mean"])
+    if np.isfinite(between.value):
+        row = {"row": f"two other laboratories ({between.laboratories})", "mean": between.value}
+        rows.append(row | {"series": "two of these", "low": between.low, "high": between.high})
+    return pd.DataFrame(rows)
 
 
 def method_orders(boards: pd.DataFrame, cells: pd.DataFrame) -> pd.DataFrame:

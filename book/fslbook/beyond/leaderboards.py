@@ -389,7 +389,7 @@ def may_be_best(means: np.ndarray, variances: np.ndarray, level: float = 0.95) -
 
 
 def top_rows(table: pd.DataFrame) -> pd.DataFrame:
-    """`tops` less the printed accuracies, as rows of a forest plot."""
+    """`tops` minus the printed accuracies, as rows of a forest plot."""
     parts = []
     for suffix, series in {"": "printed ± alone", "_laboratory": "with a laboratory"}.items():
         part = pd.DataFrame({"series": series}, index=table.index)

@@ -26,7 +26,7 @@ from fslcore import catalogue
 from fslcore.errors import InputError, choice, shown, suggestion
 from fslcore.paths import replace_file, scratch
 
-from .catalogue import CAPTIONERS, FACTS
+from .catalogue import CAPTIONERS, FACTS, source_and_compounds
 from .paths import NOTEBOOKS, PROFILES, check_shipped
 
 if TYPE_CHECKING:
@@ -198,10 +198,12 @@ def _check_allowed(p: Parameter, item, absent: bool) -> None:
             datasets.check_name(item)
     elif p.allowed == "backbone":
         choice(f"parameter {p.name}", item.partition(":")[0], catalogue.backbones())
-    elif p.allowed == "text" or (
-        p.allowed == "captioner" and (item.endswith(".csv") or item.startswith(FACTS))
-    ):
+    elif p.allowed == "text":
         pass
+    elif p.allowed == "captioner":
+        source = source_and_compounds(str(item))[0]
+        if not source.endswith(".csv") and not source.startswith(FACTS):
+            choice(f"parameter {p.name}", source, ["captions", *CAPTIONERS])
     elif p.allowed == "method":
         from fslcore import evaluation
 
@@ -225,7 +227,7 @@ def _check_allowed(p: Parameter, item, absent: bool) -> None:
             )
             raise InputError(f"parameter {p.name} = {item}; {problem}")
     else:
-        lists = {"learner": [*catalogue.LEARNERS_BY_NAME], "captioner": ["captions", *CAPTIONERS]}
+        lists = {"learner": [*catalogue.LEARNERS_BY_NAME]}
         choices = lists.get(p.allowed) or p.allowed.split("|")
         choice(
             f"parameter {p.name}", str(item), choices

@@ -23,7 +23,7 @@ from fslcore.paths import at_home
 
 from . import notebooks
 from .attributes.captions import table_of
-from .catalogue import CAPTIONERS, TRAINERS
+from .catalogue import CAPTIONERS, TRAINERS, source_and_compounds
 from .evaluations import (
     IMAGE_LEARNERS,
     Evaluation,
@@ -583,7 +583,8 @@ def _captionings(parameters: dict[str, dict]) -> list[str]:
     for captioner in CAPTIONERS[1:]:
         datasets: dict[str, None] = {}
         for values in parameters.values():
-            if captioner in (values.get("captioner"), *values.get("captioners", ())):
+            named = (values.get("captioner", ""), *values.get("captioners", ()))
+            if captioner in {source_and_compounds(source)[0] for source in named}:
                 datasets |= dict.fromkeys(values["datasets"])
         by_size: dict[str, list[str]] = {}
         for name in datasets:

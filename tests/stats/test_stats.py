@@ -277,6 +277,16 @@ def test_series_are_paired_by_their_index_and_never_by_position(order):
     assert stats.paired_interval(theirs, ours).mean == pytest.approx((b - a).mean())
 
 
+def test_series_with_the_same_index_are_paired_row_by_row_whatever_its_labels():
+    """As the number of a fold, or of a file, in place of that of a task."""
+    folds = [0, 0, 1, 1]
+    first, second = (
+        pd.Series(x, index=folds) for x in ([0.5, 0.7, 0.6, 0.9], [0.4, 0.7, 0.5, 0.7])
+    )
+    pairs = stats.paired_interval(first, second)
+    assert pairs == stats.paired_interval(first.to_numpy(), second.to_numpy())
+
+
 @pytest.mark.parametrize("second", [[0, 1, 2, 4], [0, 1, 2, 2], [0, 1, 2], ["0", "1", "2", "3"]])
 def test_series_of_other_tasks_are_refused(second):
     a, b = pd.Series([0.5, 0.6, 0.7, 0.9]), pd.Series([0.4, 0.5, 0.6, 0.8][: len(second)], second)

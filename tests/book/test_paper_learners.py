@@ -86,6 +86,11 @@ def test_the_tests_that_it_names_exist(name):
     assert function in functions_in(path)
 
 
+def test_the_card_counts_the_rows():
+    card = (ROOT / "data/published/README.md").read_text("utf-8")
+    assert f"for each learner of each paper ({len(TABLE)} rows)" in card
+
+
 def test_every_row_names_a_test():
     assert TABLE["test"].map(len).min() >= 1
 

@@ -56,6 +56,13 @@ def test_every_recipe_of_a_paper_can_be_followed(
     assert built.name == recipe.learner
 
 
+# Its penalties are means over entries, as they are in fslcore.learners.LEO.
+LEO_OF_LIBFEWSHOT = {
+    **{"latent": 64, "steps": 5, "fine_steps": 5, "dropout": 0},
+    **{"kl": 0.001, "drift": 1e-9, "correlation": 0.001},
+}
+
+
 @pytest.mark.parametrize(
     "arguments, expected",
     [
@@ -64,7 +71,10 @@ def test_every_recipe_of_a_paper_can_be_followed(
             dict(ways=20, steps=2500, mean=(0, 0, 0), read_at=128),
         ),
         (("evaluators", "r2d2", "cifar-fs:/x"), dict(optimiser="sgd", lr=0.1, size=4, steps=500)),
-        (("fewstab", "leo", "cub", 1), dict(lr=5e-4, size=4, steps=500)),
+        (
+            ("fewstab", "leo", "cub", 1),
+            dict(lr=5e-4, size=4, steps=500, options=LEO_OF_LIBFEWSHOT),
+        ),
         (
             ("fewstab", "renet", "tieredimagenet", 1),
             dict(epochs=100, milestones=(60, 80), factor=0.05, steps=1752),

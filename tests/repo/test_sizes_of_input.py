@@ -124,7 +124,7 @@ def test_time_grows_with_the_input_and_not_with_its_square(name):
     assert grows(lambda n: partial(function, *arguments(n)), size) < MOST
 
 
-@pytest.mark.parametrize("kind, size", [(recorded, 400), (commented, 4000)])
+@pytest.mark.parametrize("kind, size", [(recorded, 400), (commented, 5000)])
 def test_files_are_read_and_written_line_by_line(kind, size, tmp_path):
     assert grows(kind(tmp_path), size) < MOST
 

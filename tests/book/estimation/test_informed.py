@@ -171,6 +171,19 @@ def test_intervals_cover_exchangeable_episodes_and_no_others():
     assert np.mean(away) < 0.6
 
 
+def test_errors_of_a_group_are_those_of_an_estimator_that_did_not_see_it():
+    """By a plain loop; where every group has a relation of its own, its own fit would hide most of the error."""
+    parts = [fake_episodes(60, seed, shift=0.15 * seed) for seed in range(3)]
+    table, groups = pd.concat(parts, ignore_index=True), np.repeat(list("abc"), 60)
+    columns = ("silhouette", "ratio")
+    for group in "abc":
+        others, own = table[groups != group], table[groups == group]
+        expected = informed.Informed(others, columns).scores(own)
+        found = informed.cross_scores(table, groups, columns=columns)[groups == group]
+        np.testing.assert_allclose(found, expected)
+        assert not np.allclose(found, informed.Informed(table, columns).scores(own), rtol=0.01)
+
+
 def test_level_weights_keep_the_usual_accuracy_out():
     rng = np.random.default_rng(0)
     table = fake_episodes(4000, 0)

@@ -17,9 +17,11 @@ def says_in_one_line(text, *facts):
 
 
 @contextmanager
-def refuses(message=""):
-    """Bad input ends in one line that holds the message, a text or a pattern."""
+def refuses(*facts):
+    """Bad input ends in one line that holds each of these facts, texts or patterns."""
     with pytest.raises(InputError) as error:
         yield error
     text = str(error.value)
-    assert "\n" not in text and (message in text or re.search(message, text)), text
+    assert "\n" not in text, text
+    for fact in facts:
+        assert fact in text or re.search(fact, text), f"{text} lacks {fact}"

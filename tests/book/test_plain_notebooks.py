@@ -155,7 +155,7 @@ def test_a_notebook_that_is_there_is_kept(exercises, capsys):
 
 def test_what_is_no_executed_notebook_is_refused(tmp_path):
     nbformat.write(nbformat.v4.new_notebook(), tmp_path / "new.ipynb")
-    with refuses("new.ipynb was not executed by fslbook run or make book"):
+    with refuses("new.ipynb", "not executed", "fslbook run"):
         plain_notebooks.read(tmp_path / "new.ipynb")
     with refuses("no file .*gone.ipynb"):
         plain_notebooks.read(tmp_path / "gone.ipynb")

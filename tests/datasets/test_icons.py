@@ -209,7 +209,7 @@ def test_a_small_build_gives_the_same_bytes_twice(tmp_path):
 
 
 def test_names_that_do_not_fit_the_lists_end_the_build(monkeypatch):
-    with pytest.raises(SystemExit, match="no list has these names of 20 authors or more: menu"):
+    with pytest.raises(SystemExit, match="names .*20 authors.*: menu"):
         build.build(
             world(), {name: [name] for name in ("square", "circle", "minus")}, ["github"], set()
         )

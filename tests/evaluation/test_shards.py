@@ -276,7 +276,7 @@ def test_features_that_are_not_finite_stop_whatever_their_number(monkeypatch, li
 
     monkeypatch.setattr(feature_code, "compute", broken)
     for _ in range(2):  # found in the cache, too
-        with refuses("features: 1 rows hold NaN or infinity, the first is row 37"):
+        with refuses("^features: 1 rows", "NaN", "row 37"):
             read_features()
 
 
@@ -284,7 +284,7 @@ def test_rows_are_looked_at_in_chunks(monkeypatch):
     monkeypatch.setattr("fslcore.datasets.bank.CHUNK", 8)
     data = torch.zeros(9, 4)
     data[7, 1] = torch.nan
-    with refuses("1 rows hold NaN or infinity, the first is row 7"):
+    with refuses("1 rows", "NaN", "row 7"):
         Bank(data, np.zeros(9, int), "")
     with refuses("row 7"):  # what was looked at is another tensor
         Bank(data, np.zeros(9, int), "", finite=torch.zeros(9, 4))
@@ -419,7 +419,7 @@ def test_exported_features_are_read_again(tmp_path, ending):
             save_file(
                 tensors, tmp_path / "g.safetensors", metadata={"class_names": json.dumps(names)}
             )
-            with refuses("the names of classes in its metadata do not fit"):
+            with refuses("names of classes", "metadata"):
                 load_features(tmp_path / "g.safetensors")
 
 

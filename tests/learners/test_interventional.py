@@ -159,7 +159,7 @@ def test_bad_settings(bank, tasks, tmp_path):
     ):
         with refuses(message):
             MatchingNetIFSL(DIM, parts=parts)
-    with refuses("learner = mtl-ifsl; it needs a network that was trained for it"):
+    with refuses("learner = mtl-ifsl", "network"):
         MTLIFSL(DIM).scores(bank, tasks)
     with refuses("frozen = ''; mtl-ifsl needs a backbone"):
         training.train("mtl-ifsl", tmp_path / "m.safetensors", frozen="")

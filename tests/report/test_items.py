@@ -162,7 +162,7 @@ def test_repeated_answers_are_averaged_and_an_item_has_one_group():
     results = report_on(pd.concat([frame, frame.assign(score=1 - frame["score"])]))
     assert targets(results) == CROSSED and row(results, "new items", "a")["mean"] == 50
     assert any("are averaged" in line for line in results.cautions)
-    with refuses("item q1 is in 2 groups; an item has one"):
+    with refuses("item q1", "2 groups", "one"):
         report_on(frame.assign(group=np.where(frame.index == 1, "g", "h")))
 
 

@@ -312,7 +312,7 @@ def test_a_plan_is_of_a_difference():
     places = tasks.support, tasks.query, labels
     shape = dict(images_per_class=12, n_classes=6, ways=5, shots=1, difference=0.1)
     assert plan(three_intervals(right[0] - right[1], *places), **shape).n_tasks > 1
-    with refuses("pilot: its values lie between 0 and 1, as those of one"):
+    with refuses("^pilot: ", "between 0 and 1"):
         plan(three_intervals(right[0] == 1, *places), **shape)
 
 
@@ -370,7 +370,7 @@ def test_groups_of_which_tasks_leave_one_are_told():
     labels, groups = np.arange(6).repeat(8), np.tile(np.arange(4).repeat(2), 6)
     tasks = sample_closed(labels, tasks=100, ways=3, shots=1, queries=1, groups=groups)
     answers = np.ones((100, 3)), tasks.support, tasks.query, labels
-    with refuses("^groups: a class has too few to leave one out"):
+    with refuses("^groups: ", "too few"):
         three_intervals(*answers, groups=groups, group_disjoint=True)
 
 

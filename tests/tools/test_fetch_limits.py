@@ -59,7 +59,7 @@ class TestBothKinds:
     def test_what_unpacks_too_far_is_refused_before_it_is_written(self, tmp_path, name, pack):
         bomb = pack([*GOOD, ("a/z.png", bytes(3_000_000))])
         assert len(bomb) < 10_000
-        with refuses("unpacks to more than 1,000,000 bytes; FSLCORE_EXPANDED=1 allows more"):
+        with refuses("more than 1,000,000 bytes", "FSLCORE_EXPANDED=1"):
             put(tmp_path, name, bomb)
         assert not list(tmp_path.rglob("z.png"))
 
@@ -171,7 +171,7 @@ def test_the_wait_that_a_server_asks_for_is_kept(tmp_path, monkeypatch):
     download.download(client, URL + "a", tmp_path / "a")
     assert waits == [7, 2] and (tmp_path / "a").read_bytes() == b"abc"
     client, asked = client_of(busy("3600"))
-    with refuses("503 Service Unavailable, and asks to wait for 3,600 seconds"):
+    with refuses("503 Service Unavailable", "3,600 seconds"):
         download.download(client, URL + "b", tmp_path / "b")
     assert len(asked) == 1 and waits == [7, 2]
 

@@ -98,7 +98,7 @@ def test_write_goes_on_where_it_was_stopped(tmp_path, monkeypatch):
     assert len(pd.read_csv(path)) == 4 and [p.name for p in tmp_path.iterdir()] == ["c.csv"]
     with refuses("has none for cat/4"):
         captions.read(path, images)
-    with refuses("holds captions of pixels, not of blip; give another output"):
+    with refuses("captions of pixels", "blip", "output"):
         captions.write(images, "blip", path)
     with refuses("captions of other images"):
         captions.write(
@@ -186,7 +186,7 @@ def test_a_table_for_each_data_set_goes_by_one_name(folder, tmp_path):
     captions.write(images, "pixels", tmp_path / "cub-splits-fewstab.csv")
     by_name = attributes.of(images, f"{tmp_path}/{{dataset}}.csv")
     assert by_name.names == attributes.of(images, f"{tmp_path}/cub-splits-fewstab.csv").names
-    with refuses("has no name that could stand for {dataset}; name the file itself"):
+    with refuses("no name", "{dataset}", "file"):
         attributes.of(load(f"folder:{folder}"), "{dataset}.csv")
 
 

@@ -17,6 +17,7 @@ from fslbook.evaluators import estimates, selection
 from fslbook.evaluators.estimates import FRESH
 from fslbook.fewstab.gaps import gaps, rank_correlations
 from fslbook.oops import benchmark, difficulty, optima
+from fslcore import stats
 from fslcore.evaluation import Record
 from fslcore.stats import pilot
 from fslcore.tasks import ORACLE
@@ -296,20 +297,61 @@ def choices():
     )  # fmt: skip
 
 
-@RULES.of(leaderboards.spread, leaderboards.width, leaderboards.half_width)
+@RULES.of(leaderboards.spread, leaderboards.share_over)
 def spread_of_reproductions():
-    x = pd.Series([-1.0, -2.0, 1.0, -3.0, -2.0])
-    right = sqrt((x**2).mean())
-    z = sps.norm.ppf(0.975)
-    quantile = np.quantile(np.abs(x), 0.95)
+    x = pd.Series([-1.0, -2.0, 1.5, -3.0, -2.5])
+    right = [sqrt((x**2).mean()), 3 / 5]
     return Rule(
-        [leaderboards.spread(x), leaderboards.width(x), leaderboards.half_width(x)],
-        [right, z * right, quantile],
+        [leaderboards.spread(x), leaderboards.share_over(x, 1.5)],
+        right,
         {
-            "bias left out": [x.std(), z * x.std(), quantile],
-            "mean size": [x.abs().mean(), z * x.abs().mean(), quantile],
-            "one side": [right, sps.norm.ppf(0.95) * right, quantile],
-            "quantile of signed differences": [right, z * right, np.quantile(x, 0.95)],
+            "bias left out": [x.std(), right[1]],
+            "mean size": [x.abs().mean(), right[1]],
+            "n - 1 for n": [sqrt((x**2).sum() / 4), right[1]],
+            "differences upwards alone": [right[0], (x > 1.5).mean()],
+            "so many points count too": [right[0], 4 / 5],
+        },
+    )
+
+
+@RULES.of(leaderboards.expected_within_original, leaderboards.inside)
+def within_the_original():
+    """By the errors that both ± stand for: that of a difference is larger than the original's."""
+    pairs = pd.DataFrame({"plus_minus": [0.8], "plus_minus_reproduced": [0.6], "difference": [0.9]})
+    z = sps.norm.ppf(0.975)
+
+    def share(half_width):
+        return 1 - 2 * sps.norm.sf(z * 0.8 / half_width)
+
+    return Rule(
+        [leaderboards.expected_within_original(pairs), *leaderboards.inside(pairs)],
+        [share(1.0), 1],  # √(0.8² + 0.6²)
+        {
+            "the original's error alone": [share(0.8), 1],
+            "both ± added": [share(1.4), 1],
+            "± as standard errors": [1 - 2 * sps.norm.sf(0.8), 1],
+            "within the original's ±": [share(1.0), 0],
+        },
+    )
+
+
+@RULES.of(leaderboards.may_be_best)
+def may_be_best():
+    """Of four others one lies between the limits for one comparison and for four, one beyond, and one far off."""
+    gaps = np.array([0.0, 2.0, 2.4, 1.5, 9])  # in errors of a difference
+    means = 80 - gaps * sqrt(2)
+
+    def within(chance):
+        return gaps <= sps.norm.isf(chance)
+
+    return Rule(
+        leaderboards.may_be_best(means, np.ones(5)),
+        within(1 - 0.95 ** (1 / 4)),
+        {
+            "one comparison": within(0.05),
+            "two sides": within((1 - 0.95 ** (1 / 4)) / 2),
+            "all pairs": within(1 - 0.95 ** (1 / 10)),
+            "error of one mean": gaps * sqrt(2) <= sps.norm.isf(1 - 0.95 ** (1 / 4)),
         },
     )
 
@@ -346,6 +388,33 @@ def over_methods():
         },
         tolerance=0.02,
     )
+
+
+@RULES.of(leaderboards.tops)
+def first_of_a_leaderboard():
+    """Two numbers differ by the errors of both: one has half of their variance, and no less than its tasks'."""
+    means, plus_minus = np.array([80.0, 79, 78.5, 77, 76]), np.array([0.8, 0.7, 0.9, 3.0, 0.6])
+    rows = pd.DataFrame(
+        {"board": "b", "method": list("abcde"), "mean": means, "plus_minus": plus_minus}
+    )
+    (found,) = leaderboards.tops(rows, reproduction=1.5).to_dict("records")
+    sampling = (plus_minus / sps.norm.ppf(0.975)) ** 2
+
+    def ends(variances):
+        winner = stats.winner_interval(means, np.diag(variances), bounds=(0, 100))
+        return [winner.estimate, winner.low, winner.high]
+
+    return Rule(
+        [found[f"{name}_laboratory"] for name in ("estimate", "low", "high")],
+        ends(np.maximum(sampling, 1.5**2 / 2)),
+        {
+            "sampling alone": ends(sampling),
+            "sampling counted twice": ends(sampling + 1.5**2 / 2),
+            "all of it": ends(np.maximum(sampling, 1.5**2)),
+            "± as a standard error": ends(np.maximum(plus_minus**2, 1.5**2 / 2)),
+            "deviation for variance": ends(np.maximum(sampling, 1.5 / 2)),
+        },
+    )  # fmt: skip
 
 
 @RULES.of(coverage.share_of)

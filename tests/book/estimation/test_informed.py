@@ -176,12 +176,19 @@ def test_errors_of_a_group_are_those_of_an_estimator_that_did_not_see_it():
     parts = [fake_episodes(60, seed, shift=0.15 * seed) for seed in range(3)]
     table, groups = pd.concat(parts, ignore_index=True), np.repeat(list("abc"), 60)
     columns = ("silhouette", "ratio")
+    found = informed.cross_scores(table, groups, columns=columns)
     for group in "abc":
-        others, own = table[groups != group], table[groups == group]
-        expected = informed.Informed(others, columns).scores(own)
-        found = informed.cross_scores(table, groups, columns=columns)[groups == group]
-        np.testing.assert_allclose(found, expected)
-        assert not np.allclose(found, informed.Informed(table, columns).scores(own), rtol=0.01)
+        of_group = groups == group
+        model = informed.Informed(table[~of_group], columns)
+        np.testing.assert_allclose(found[of_group], model.scores(table[of_group]))
+    of_all = informed.Informed(table, columns).scores(table)
+    assert found.mean() > 1.2 * of_all.mean()
+
+
+def test_a_rare_level_weighs_no_more_than_one_of_2_percent():
+    weights = informed._level_weights(np.array([0.52] * 1 + [0.72] * 99 + [0.92] * 100))
+    assert weights.mean() == pytest.approx(1)
+    assert weights[0] / weights[1] == pytest.approx(99 / (0.02 * 200))
 
 
 def test_level_weights_keep_the_usual_accuracy_out():

@@ -50,7 +50,7 @@ def test_a_kind_without_pairs_has_no_share():
     assert found.pairs == 0 and np.isnan(found.percentile)
     table = pd.DataFrame([(TWO, 1.0, "A and B")], columns=["kind", "difference", "group"])
     text = reproductions.percentile_table([1.0], table)
-    assert text.loc[AUTHORS, "1 below"] == "—" and text.loc[TWO, "1 below"] == "50 %"
+    assert text.loc[AUTHORS, "−1"] == "—" and text.loc[TWO, "−1"] == "50 %"
 
 
 @pytest.mark.slow

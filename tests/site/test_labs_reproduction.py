@@ -105,10 +105,11 @@ def test_a_reader_asks_by_keyboard_on_a_phone(page):
     rows = dict(
         zip(
             page.locator("tbody th").all_inner_texts(),
-            page.locator("tbody td:nth-child(3)").all_inner_texts(),
+            page.locator("tbody td:nth-child(4)").all_inner_texts(),
         )
     )
-    assert rows[TARGET] == "3 of 7" and rows[TWO] == "2 of 3, either way" and AUTHORS not in rows
+    assert rows[TARGET] == "3 of 7, in 3 of 3 laboratories" and AUTHORS not in rows
+    assert rows[TWO] == "2 of 3 either way, in 1 of 1 pairs of laboratories"
     page.get_by_label("Means of your other trainings").fill("59.4 58.0")
     page.wait_for_function(
         "document.querySelector('.fsl-print').textContent.includes('Mean of 3 trainings: 58.70')"

@@ -147,11 +147,11 @@
         + (target.pairs ? `; of ${number(target.pairs)} reproductions beside the paper's number, ${labs.words(target.farther)} differed as much or more on this side.` : "."));
       const rows = found.filter(({ pairs }) => pairs).map(row => {
         const { groups: unit, is_directed: isDirected } = facts.kinds.find(({ name }) => name === row.name);
-        return [row.name, chance(row.percentile), `${row.farther} of ${row.pairs}${isDirected ? "" : ", either way"}`,
-          `${row.groupsFarther} of ${row.groups} ${unit}`, chance(row.withYours)];
+        return [row.name, chance(row.percentile), chance(row.withYours),
+          `${row.farther} of ${row.pairs}${isDirected ? "" : " either way"}, in ${row.groupsFarther} of ${row.groups} ${unit}`];
       });
       ladder.replaceChildren(labs.table(`What differs, and how often it moves a mean by ${distance} points or more to this side`,
-        ["what differs", "share", "differences", "found in", "each alike, and yours"], [["other tasks, same network", chance(share), "computed", "", ""], ...rows]));
+        ["what differs", "share", "with yours", "pairs"], [["other tasks, same network", chance(share), "", "computed from both ±"], ...rows]));
       print.textContent = sentenceToPrint(figure, others, facts);
     }
 
@@ -160,8 +160,8 @@
     root.append(
       el("p", { class: "fsl-title" }, "Below the paper? And what to print?"),
       labs.controls("", mean, half, paper, paperHalf, tasks, shots, dataset, trainings), says.node, ladder,
-      el("p", { class: "fsl-legend" }, "Tasks are 5-way with 15 queries per class. Where neither of two numbers is the original, half of the differences count on each side. "
-        + "The last column counts each laboratory (or method) alike, with yours as one more: a few laboratories cannot make it small."),
+      el("p", { class: "fsl-legend" }, "Tasks are 5-way with 15 queries per class, and ± are 95 % intervals; an empty one is taken as usual for so many tasks. Where neither of two numbers is the original, half of the differences count on each side. "
+        + "\"With yours\" counts each laboratory (or method) alike, and yours as one more: a few laboratories cannot make it small."),
       el("p", { class: "fsl-title" }, "To print"), print,
     );
     return update;

@@ -19,8 +19,12 @@ from ..figures import interval_stack
 from .targets import series_rows
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from fslcore.datasets import Images
     from fslcore.tasks import Tasks
+
+    from .reproductions import Kind
 
 
 def task_images(images: Images, tasks: Tasks, task: int, queries: int = 5) -> plt.Figure:
@@ -257,5 +261,32 @@ def reproduction_strip(pairs: pd.DataFrame, printed: float, wide: float) -> plt.
     ax.plot(pairs["difference"], rows, "o", color=COLOURS[0], markersize=5, alpha=0.6)
     ax.set(ylim=(len(methods) - 0.5, -0.5), xlabel="reproduced minus reported (points)")
     ax.set_yticks(range(len(methods)), methods, fontsize=9)
+    ax.grid(axis="y", visible=False)
+    return figure
+
+
+def gap_strip(table: pd.DataFrame, kinds: Sequence[Kind], gap: float) -> plt.Figure:
+    """Differences of two accuracies of one method (`fslbook.beyond.reproductions`), a row per kind.
+
+    Parameters
+    ----------
+    table : DataFrame
+        `reproductions.differences`.
+    kinds : sequence of Kind
+    gap : float
+        Where the dashed line is, in points.
+    """
+    drawn = [kind for kind in kinds if kind.name in set(table["kind"])]
+    figure, ax = plt.subplots(figsize=(5.2, 0.42 * len(drawn) + 0.9), layout="constrained")
+    ax.axvline(0, color="0.6", linewidth=1)
+    ax.axvline(gap, color=COLOURS[1], linewidth=1.5, linestyle="--", zorder=3)
+    jitter = np.random.default_rng(0)
+    for row, kind in enumerate(drawn):
+        values = table.loc[table["kind"] == kind.name, "difference"].to_numpy()
+        points = values if kind.is_directed else np.concatenate([values, -values])
+        heights = row + jitter.uniform(-0.25, 0.25, len(points))
+        ax.plot(points, heights, "o", color=COLOURS[0], markersize=3.5, alpha=0.45)
+    ax.set(ylim=(len(drawn) - 0.5, -0.5), xlabel="difference (points)")
+    ax.set_yticks(range(len(drawn)), [kind.name for kind in drawn], fontsize=9)
     ax.grid(axis="y", visible=False)
     return figure

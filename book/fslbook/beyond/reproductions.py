@@ -26,12 +26,20 @@ from . import runs
 from .leaderboards import QUERIES, TEST_SPLITS, WAYS
 
 __all__ = [
+    "AUTHORS",
+    "CLIPART",
+    "ELSEWHERE",
+    "GLYPHS",
     "KINDS",
+    "SEEDS",
+    "TARGET",
+    "TWO",
     "Kind",
     "Percentile",
     "SplitWidths",
     "TrainingWidths",
     "agreement",
+    "agreement_table",
     "differences",
     "largest_usual",
     "of_tasks",
@@ -46,7 +54,13 @@ __all__ = [
 ]
 
 DECIMALS = 4  # of differences that are compared: printed ones have at most three
+CLIPART = "another seed, this book's clip art"
+GLYPHS = "another seed, this book's glyphs"
+SEEDS = "another seed, published"
+AUTHORS = "the authors' code, run by others"
 TARGET = "new implementation, target known"
+ELSEWHERE = "new implementation, target elsewhere"
+TWO = "two other laboratories"
 
 
 @dataclass(frozen=True)
@@ -71,15 +85,14 @@ class Kind:
 
 
 KINDS = (
-    Kind("another seed, this book's clip art", "", False, "methods"),
-    Kind("another seed, this book's glyphs", "", False, "methods"),
-    Kind("another seed, published", "", False, "laboratories"),
-    Kind("the authors' code, run by others", "authors' code", True, "laboratories"),
+    Kind(CLIPART, "", False, "methods"),
+    Kind(GLYPHS, "", False, "methods"),
+    Kind(SEEDS, "", False, "laboratories"),
+    Kind(AUTHORS, "authors' code", True, "laboratories"),
     Kind(TARGET, "paper", True, "laboratories"),
-    Kind("new implementation, target elsewhere", "another table", True, "laboratories"),
-    Kind("two other laboratories", "", False, "pairs of laboratories"),
+    Kind(ELSEWHERE, "another table", True, "laboratories"),
+    Kind(TWO, "", False, "pairs of laboratories"),
 )
-_CLIPART, _GLYPHS, _SEEDS, *_, _TWO = (kind.name for kind in KINDS)
 
 
 @dataclass(frozen=True)
@@ -172,9 +185,9 @@ def differences(pairs: pd.DataFrame, laboratory_pairs: pd.DataFrame) -> pd.DataF
     seeds = published_seeds()
     columns = ["source", "method", "backbone", "dataset", "ways", "shots"]
     parts = [
-        _seed_pairs(_CLIPART, _own_trainings("clipart")),
-        _seed_pairs(_GLYPHS, _own_trainings("coloured/hebrew")),
-        _seed_pairs(_SEEDS, {key: part["mean"] for key, part in seeds.groupby(columns)}),
+        _seed_pairs(CLIPART, _own_trainings("clipart")),
+        _seed_pairs(GLYPHS, _own_trainings("coloured/hebrew")),
+        _seed_pairs(SEEDS, {key: part["mean"] for key, part in seeds.groupby(columns)}),
     ]
     for kind in KINDS:
         if kind.pair_kind:
@@ -183,7 +196,7 @@ def differences(pairs: pd.DataFrame, laboratory_pairs: pd.DataFrame) -> pd.DataF
             parts.append(part.assign(kind=kind.name)[["kind", "difference", "group"]])
     names = laboratory_pairs["laboratory"] + " and " + laboratory_pairs["other"]
     absolute = laboratory_pairs["difference"].abs()
-    parts.append(pd.DataFrame({"kind": _TWO, "difference": absolute, "group": names}))
+    parts.append(pd.DataFrame({"kind": TWO, "difference": absolute, "group": names}))
     table = pd.concat(parts, ignore_index=True)
     return table.assign(difference=table["difference"].astype(float).round(DECIMALS))
 
@@ -229,6 +242,23 @@ def percentiles(gap: float, table: pd.DataFrame) -> list[Percentile]:
         Own mean minus the paper's, in points; a gap of 0 counts as below.
     table : DataFrame
         `differences`.
+
+    Notes
+    -----
+    ``percentile`` counts pairs alike, of which few laboratories have most. ``with_yours`` has
+    laboratories as units: the mean over them of their shares, with 1 for that of the gap. If
+    laboratories are exchangeable, it is seldom small. In 600 simulations with 66, 10, 8, 4, 2, 2, 2
+    and 2 differences of eight laboratories, the gap of a ninth had, on either side:
+
+    ====================================  =====================  ====================
+    centres, log scatter of laboratories  ``with_yours`` ≤ 15 %  ``percentile`` ≤ 5 %
+    ====================================  =====================  ====================
+    equal, 0                              14 %                   11 %
+    1.5 standard deviations apart, 0      16 %                   22 %
+    equal, 0.6                            11 %                   13 %
+    1.5 standard deviations apart, 0.6    16 %                   27 %
+    independent differences (nominal)     30 %                   10 %
+    ====================================  =====================  ====================
     """
     return [_percentile(gap, kind, table[table["kind"] == kind.name]) for kind in KINDS]
 
@@ -265,15 +295,19 @@ def percentile_table(gaps: Sequence[float], table: pd.DataFrame) -> pd.DataFrame
     rows = []
     for kind, *of_kind in zip(KINDS, *by_gap):
         first = of_kind[0]
+        centre = table.loc[table["kind"] == kind.name, "difference"].mean()
         row = {
             "what differs": first.kind,
             "pairs": first.pairs,
-            "of": f"{first.groups} {kind.groups}",
+            "groups": first.groups,
+            "mean": "—",
         }
+        if kind.is_directed and first.pairs:
+            row["mean"] = f"{centre:+.1f}".replace("-", "−")
         for gap, found in zip(gaps, of_kind):
-            row[f"{gap:g} below"] = "—" if not found.pairs else f"{found.percentile:.0f} %"
+            row[f"−{gap:g}"] = "—" if not found.pairs else f"{found.percentile:.0f} %"
         rows.append(row)
-    return pd.DataFrame(rows).set_index("what differs")
+    return pd.DataFrame(rows).set_index("what differs").rename_axis(index=None)
 
 
 def largest_usual(table: pd.DataFrame, kind: str = TARGET, level: float = 0.95) -> float:
@@ -304,7 +338,7 @@ def agreement(pairs: pd.DataFrame, laboratory_pairs: pd.DataFrame) -> pd.DataFra
         if kind.pair_kind
     }
     rows = {}
-    for name, part in (parts | {_TWO: laboratory_pairs}).items():
+    for name, part in (parts | {TWO: laboratory_pairs}).items():
         known = part.dropna(subset=["plus_minus"])
         within = known["difference"].abs().round(DECIMALS) <= known["plus_minus"]
         rows[name] = {
@@ -315,6 +349,19 @@ def agreement(pairs: pd.DataFrame, laboratory_pairs: pd.DataFrame) -> pd.DataFra
             "rms": sqrt(known["difference"].pow(2).mean()) if len(known) else np.nan,
         }
     return pd.DataFrame.from_dict(rows, orient="index")
+
+
+def agreement_table(table: pd.DataFrame) -> pd.DataFrame:
+    """`agreement` as text, without the kinds that have no pair with both ±."""
+    known = table[table["pairs"] > 0]
+    columns = {
+        "pairs": known["pairs"].map("{:.0f}".format),
+        "within both ±": known["within"].map("{:.0f}".format),
+        "share": known["share"].map("{:.0f} %".format),
+        "median of both ±": known["plus_minus"].map("{:.2f}".format),
+        "root mean square": known["rms"].map("{:.2f}".format),
+    }
+    return pd.DataFrame(columns)
 
 
 def split_widths(

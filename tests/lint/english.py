@@ -5,7 +5,10 @@ import re
 
 from .files import CELL_HEAD, FENCE, File, rule
 
-UNIT = r"(?:class|task|image|row|query|run|learner|method|setting|data set|pair|study|page|folder|second(?! time)|minute)"
+UNIT = (
+    r"(?:class|task|image|row|query|run|learner|method|setting|data set|pair|study|page|folder"
+    r"|second(?! time)|minute)"
+)
 COUNTED = (
     r"(?:images?|quer(?:y|ies)|shots?|class(?:es)?|rows?|lines?|tasks?|labels?|photographs?|pictures?|files?"
     r"|points?|seconds?|minutes?|hours?|bytes|intervals?|accurac(?:y|ies)|colours?|panels?|seeds?|each|\d[\d,.]*)"

@@ -2,7 +2,9 @@
 ``tests/stats/test_faulty_rules.py``).
 """
 
+from itertools import combinations
 from math import sqrt
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -11,7 +13,8 @@ import scipy.stats as sps
 import statsmodels.api as sm
 from faulty import Rule, Rules
 
-from fslbook.beyond import coverage, leaderboards, runs
+from fslbook import published
+from fslbook.beyond import coverage, leaderboards, runs, worst_class
 from fslbook.estimation import resampled
 from fslbook.evaluators import estimates, selection
 from fslbook.evaluators.estimates import FRESH
@@ -387,6 +390,66 @@ def over_methods():
             "one side": ends(x, 2 * level - 1, "BCa"),
         },
         tolerance=0.02,
+    )
+
+
+@RULES.of(worst_class.printed_orderings)
+def printed_orderings():
+    """Of Table 3 of FewSTAB, by plain loops: how many orders of two gaps are conclusive."""
+    printed = published.table(3, "fewstab").set_index(["dataset", "shots", "learner", "metric"])
+    factors = pd.DataFrame(
+        1.5,
+        index=pd.MultiIndex.from_product([printed.index.unique("dataset"), worst_class.MEASURES]),
+        columns=["wider"],
+    )
+
+    def conclusive(combined, factor=1.0):
+        """Where a gap has this combination of its half-widths, and a difference of two gaps again."""
+        count = 0
+        for _, table in printed.groupby(level=["dataset", "shots"]):
+            wide = table.droplevel(["dataset", "shots"]).unstack("metric")
+            gap = (wide["mean", "wacc-r"] - wide["mean", "wacc-a"]).to_numpy()
+            half = combined(wide["half_width", "wacc-r"], wide["half_width", "wacc-a"]).to_numpy()
+            for i, j in combinations(range(len(gap)), 2):
+                count += abs(gap[i] - gap[j]) > factor * combined(half[i], half[j])
+        return count
+
+    found = worst_class.printed_orderings(factors).loc["gap"].sum()
+    right = conclusive(np.hypot), conclusive(np.hypot, 1.5)
+    return Rule(
+        found[["difference", "wider"]],
+        right,
+        {
+            "half-widths added": [conclusive(np.add), conclusive(np.add, 1.5)],
+            "not widened": [right[0], right[0]],
+            "the larger half-width": [conclusive(np.maximum), conclusive(np.maximum, 1.5)],
+        },
+    )
+
+
+@RULES.of(worst_class.scaled)
+def widened_by_other_data():
+    """From 200 images of 10 classes to 2,400 of 40, and from 500 tasks to 3,000; one pair of learners."""
+    runs = SimpleNamespace(labels=np.arange(10).repeat(20), tasks={"random": range(500)})
+    variances = SimpleNamespace(sampling_variance=0.3, image_variance=2.0, class_variance=5.0)
+    ordered = pd.DataFrame({"measure": worst_class.MEASURES, "result": [variances] * 3})
+    sizes = pd.DataFrame({"classes": [40], "images": [2400]}, index=["there"])
+    found = worst_class.scaled(runs, ordered, sizes, tasks=3000).loc[("there", "gap")]
+    sampling = 0.3 * 500 / 3000
+
+    def factors(images, classes, sampling=sampling):
+        return [sqrt(1 + images / sampling), sqrt(1 + classes / sampling)]
+
+    return Rule(
+        found[["new images", "new classes"]],
+        factors(2 * 200 / 2400, 5 * 10 / 40),
+        {
+            "images for classes": factors(2 * 200 / 2400, 5 * 200 / 2400),
+            "images per class": factors(2 * 20 / 60, 5 * 10 / 40),
+            "the tasks of this run": factors(2 * 200 / 2400, 5 * 10 / 40, 0.3),
+            "the sizes of this run": factors(2, 5),
+            "variances for widths": np.square(factors(2 * 200 / 2400, 5 * 10 / 40)),
+        },
     )
 
 

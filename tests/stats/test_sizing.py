@@ -286,6 +286,8 @@ ONES = stats.VarianceModel(1, 1, 1, 1)
         (lambda: ONES.variance(5, -1), "^tasks"),
         (lambda: stats.best_queries(ONES, [1, 2], [9, 1]), "the least is 1"),
         (lambda: stats.best_queries(ONES, [1, 2], [9]), "one length"),
+        (lambda: stats.best_queries(ONES, [1, 2]), "without the other"),
+        (lambda: stats.best_queries(ONES, tasks=[9, 8]), "without the other"),
         (lambda: stats.best_queries(ONES, [2.5, 1], [50, 40]), "queries"),
     ],
 )

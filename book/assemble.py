@@ -32,8 +32,14 @@ import weight
 import yaml
 from bs4 import BeautifulSoup
 from dependencies import House
-from executed import SiteError, figures, fill, glued, with_figures
-from ledger_page import read_ledger, render_ledger, status_of_count, verdict_chapters
+from executed import SiteError, figures, fill, glued, judged, with_figures
+from ledger_page import (
+    check_chapters,
+    read_ledger,
+    render_ledger,
+    status_of_claims,
+    verdict_chapters,
+)
 from markdown_it import MarkdownIt
 
 from fslbook.figures import in_words
@@ -349,15 +355,17 @@ def gather(root, build, site, chosen=None, profile=None):
         decks = sorted((root / "book" / "slides").glob("*.md"))
         slides.build(decks, build / "notebooks", set(names), site / "_extra" / "slides")
     items = read_ledger(root / "book" / "ledger.yml")
+    claims_of_chapter = {path.stem: judged(path) for path in site.glob("*.ipynb")}
+    check_chapters(items, claims_of_chapter)
     if chosen:
         items = [
             item for item in items if {item["chapter"], *verdict_chapters(item)} <= set(values)
         ]
     for item in items:
-        for part in sorted({"verdict", "found"} & set(item)):
+        for part in sorted({"verdict", "why"} & set(item)):
             item[part] = fill(item[part], values, f"ledger.yml: {item['id']}", item["chapter"])
-        if "found" in item:
-            item["status"] = status_of_count(item["found"])
+        claims = claims_of_chapter[item["chapter"]].get(item["id"], {})
+        item["status"], item["claim_words"] = status_of_claims(item, claims)
     chapters = {
         name: (first_heading(pages[name]), page_anchors(pages[name]))
         for name in names

@@ -104,6 +104,30 @@ def glued(path):
     return notebooks.glued(json.loads(path.read_text("utf-8")))
 
 
+def judged(path: Path) -> dict[str, dict[str, tuple[int, int]]]:
+    """The claims that an executed notebook judges (`fslbook.cells.judge`), by item of the ledger and key of the claim.
+
+    Each is the number of cases in which it holds, and the number of cases.
+
+    Raises
+    ------
+    SiteError
+        An item that is judged twice.
+    """
+    claims_of_item = {}
+    for cell in json.loads(path.read_text("utf-8"))["cells"]:
+        for output in cell.get("outputs", []):
+            record = output.get("metadata", {}).get("judged")
+            if not record:
+                continue
+            if record["item"] in claims_of_item:
+                raise SiteError(f"{path.stem}: {record['item']} is judged twice")
+            claims_of_item[record["item"]] = {
+                key: tuple(of) for key, of in record["claims"].items()
+            }
+    return claims_of_item
+
+
 def wordings(path: Path) -> list[dict]:
     """The words that depend on numbers in an executed notebook, with these numbers (`fslbook.cells`)."""
     outputs = [

@@ -20,24 +20,26 @@ HOW = {
     "derived": "derived",
     "settings": "printed only",
 }
-FIELDS = {"id", "paper", "item", "what", "chapter", "how", "profile", "status", "verdict"}
-# Besides: `found`, the keys of the count that decides a status, and `why` an item differs.
-OPTIONAL = {"found", "why"}
-# What became of an item, in one word.
+FIELDS = {"id", "paper", "item", "what", "chapter", "how", "profile", "verdict"}
+# Besides: `claims`, what the paper concludes from it, by the key by which its chapter judges it; `why` an item differs.
+OPTIONAL = {"claims", "why"}
+# What became of an item, in one word; `status_of_claims` decides it.
 STATUS = {
-    "reproduced": "what the item shows is found here too: its printed digits, or its finding",
-    "partly": "one part of what it shows is found here, and another part is not",
-    "differs": "most of what it shows is not found here, or the opposite is found",
-    "shown": "made again on other data or with other captioners, without a judgement of what is printed",
+    "reproduced": "every claim of the item holds here",
+    "partly": "some of its claims hold here; others do not, hold in part, or are not tested",
+    "differs": "more of its claims fail here than hold",
+    "shown": "made again on other data or with other captioners; no claim of it is tested",
     "printed": "settings and counts as the paper prints them: there is no result to reproduce",
 }
-COUNTED = "counted"  # in place of a status: `status_of_count` gives it
-COUNT = re.compile(r"\b([\d,]+|[Aa]ll|[Nn]one) of (?:the )?([\d,]+)")
+# What a run says of a claim; `word_of_claim` decides it.
+CLAIM_WORDS = ("holds", "holds in part", "does not hold", "not tested here")
 HEAD = ["Item", "Status", "What it shows", "Where", "Verdict", "How", "Run on the paper's data"]
 ON_STATUS = (
-    "Where a verdict counts cases, the count decides the status: *reproduced* from nine in ten on, *differs* up to"
-    " half of them, *partly* between. Any other status was judged by a person, from the verdicts of the book's default"
-    " run. In a site that was built with other parameters these do not follow the run."
+    "The run that built this page decides the status, from the item's *claims*: what the paper concludes from the table"
+    " or figure, and, where the authors released the accuracy of each task, its printed digits. A claim about several"
+    " cases holds if it holds in at least nine in ten of them, does not hold if it holds in at most half of them, and"
+    " holds in part between. An item without a claim that is tested here is *shown*. With other parameters the statuses"
+    " may be others."
 )
 LEARNERS = "sec-learners-compared"  # the section of Ten learners with their table
 ON_LABELS = (
@@ -82,37 +84,79 @@ def fault_of(item):
         return f"`how` is a list out of {', '.join(HOW)}"
     if item["profile"] not in (item["paper"], "none"):
         return f"`profile` is {item['paper']} or none"
-    if item["status"] not in {*STATUS, COUNTED}:
-        return f"`status` is {item['status']!r}; it is one of {', '.join(STATUS)}, {COUNTED}"
-    if (item["status"] == COUNTED) != ("found" in item):
-        return f"`status: {COUNTED}` and `found`, the count that decides it, belong together"
-    if item["status"] == "differs" and "why" not in item:
-        return "`why` is missing: what explains that it differs"
+    claims = item.get("claims", {})
+    if not isinstance(claims, dict) or not all(re.fullmatch(r"[a-z]\w*", key) for key in claims):
+        return "`claims` gives each claim a key (a-z, 0-9, _)"
+    if claims and item["how"] == ["settings"]:
+        return "`claims` of an item that only prints settings: there is no result to judge"
     return ""
 
 
-def status_of_count(found):
-    """The status that counts such as '20 of 20 on icons' give together.
+def word_of_claim(count, cases):
+    """The word of ``CLAIM_WORDS`` for a claim that holds in ``count`` of its ``cases``."""
+    holds, in_part, fails, untested = CLAIM_WORDS
+    if cases == 0:
+        return untested
+    share = count / cases
+    return holds if share >= 0.9 else fails if share <= 0.5 else in_part
+
+
+def status_of_claims(item, judged):
+    """The status of an item and a word for each of its claims.
+
+    Parameters
+    ----------
+    item : dict
+    judged : dict
+        By key of each claim, the number of cases in which it holds in the run and the number of cases
+        (`executed.judged`).
+
+    Returns
+    -------
+    str
+        Of ``STATUS``.
+    dict
+        A word of ``CLAIM_WORDS`` by key.
 
     Raises
     ------
     SiteError
-        A text without a count, or with a count of no cases.
+        The chapter judges other claims than the item lists.
     """
-    counts = [
-        (total if some.lower() == "all" else "0" if some.lower() == "none" else some, total)
-        for some, total in COUNT.findall(found)
-    ]
-    cases = sum(int(total.replace(",", "")) for _, total in counts)
-    if not cases:
-        raise SiteError(f"ledger.yml: `found` gives no count such as '3 of 4': {found}")
-    share = sum(int(some.replace(",", "")) for some, _ in counts) / cases
-    return "reproduced" if share >= 0.9 else "differs" if share <= 0.5 else "partly"
+    claims = item.get("claims", {})
+    if claims.keys() != judged.keys():
+        raise SiteError(
+            f"ledger.yml: {item['id']}: its claims are {', '.join(claims) or 'none'}; {item['chapter']} judges"
+            f" {', '.join(judged) or 'none'}"
+        )
+    words = {key: word_of_claim(*judged[key]) for key in claims}
+    counts = Counter(words.values())
+    holds, _, fails, untested = (counts[word] for word in CLAIM_WORDS)
+    if item["how"] == ["settings"]:
+        status = "printed"
+    elif untested == len(words):
+        status = "shown"
+    elif holds == len(words):
+        status = "reproduced"
+    else:
+        status = "differs" if fails > holds else "partly"
+    return status, words
+
+
+def check_chapters(items, claims_of_chapter):
+    """Raise `SiteError` if a chapter judges an item that the ledger does not place there."""
+    chapter_of_item = {item["id"]: item["chapter"] for item in items}
+    for chapter, claims_of_item in claims_of_chapter.items():
+        for name in claims_of_item:
+            if chapter_of_item.get(name) != chapter:
+                raise SiteError(
+                    f"ledger.yml: {chapter} judges {name}, which is no item of this chapter"
+                )
 
 
 def verdict_chapters(item):
     """Other chapters that an item's verdict reads values of."""
-    texts = item["verdict"] + item.get("found", "")
+    texts = item["verdict"] + item.get("why", "")
     return {chapter for chapter, _ in re.findall(KEY, texts) if chapter}
 
 
@@ -133,6 +177,7 @@ def render_ledger(items, chapters, status):
     Parameters
     ----------
     items : list of dict
+        With ``status`` and ``claim_words``, which `status_of_claims` gives.
     chapters : dict
         By name of each chapter in the site, ``(title, anchors)``. An item links to its own anchor there, or to the top
         of the page while the anchor is missing.
@@ -238,4 +283,7 @@ def item_row(item, chapters, labels, run):
     verdict = item["verdict"]
     if item["status"] == "differs" and "why" in item:
         verdict += f". **Why:** {item['why']}"
+    if item.get("claims"):
+        judged = (f"{item['claims'][key]}: *{word}*" for key, word in item["claim_words"].items())
+        verdict += f"<br>**Claims:** {'; '.join(judged)}"
     return table_row([name, status_mark(item["status"]), item["what"], place, verdict, marks, run])

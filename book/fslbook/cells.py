@@ -18,6 +18,7 @@ __all__ = [
     "comparison",
     "direction",
     "glue",
+    "judge",
     "listed",
     "quantity",
     "sentence_if",
@@ -89,6 +90,46 @@ def glue(**values: object) -> None:
         text = _PERCENT.sub(" %", _MINUS.sub("−", _INFINITE.sub("∞", text)))
         myst_nb.glue(key, text if isinstance(value, str) else Markdown(text), display=False)
         print(f"{key}: {text}")
+
+
+def judge(item: str, **claims: bool | tuple[int, int] | None) -> None:
+    """Record which claims of a paper's table or figure hold in this run; its status in the ledger follows from them.
+
+    Parameters
+    ----------
+    item : str
+        Its id in ``book/ledger.yml``.
+    **claims : bool, (int, int) or None
+        By key of the item's ``claims`` there: whether the claim holds, or the number of cases in which it does and the
+        number of cases; None, or no cases, where the run does not test it.
+
+    Raises
+    ------
+    ValueError
+        A count that is negative or above the number of cases.
+    TypeError
+        A claim of another type, such as a number or a table.
+    """
+    counts = {}
+    for key, claim in claims.items():
+        if claim is None:
+            counts[key] = [0, 0]
+        elif isinstance(claim, (bool, np.bool_)):
+            counts[key] = [int(claim), 1]
+        elif isinstance(claim, tuple) and all(isinstance(count, Integral) for count in claim):
+            counts[key] = [int(count) for count in claim]
+            if not 0 <= counts[key][0] <= counts[key][1]:
+                raise ValueError(f"judge: {item}, {key}: {claim[0]} of {claim[1]} is no share")
+        else:
+            raise TypeError(
+                f"judge: {item}, {key} is {claim!r}; give True, False, None or (count, cases)"
+            )
+    words = ", ".join(f"{key} {count} of {cases}" for key, (count, cases) in counts.items())
+    display(
+        {"text/plain": f"{item}: {words}"},
+        raw=True,
+        metadata={"judged": {"item": item, "claims": counts}},
+    )
 
 
 def listed(items: object) -> str:

@@ -338,14 +338,11 @@ def ledger():
     return yaml.safe_load((ROOT / "book" / "ledger.yml").read_text("utf-8"))["items"]
 
 
-def test_the_status_of_each_item_follows_from_its_verdict(ledger):
-    """A verdict that judges compares with the paper; settings, and they alone, are as printed."""
+def test_a_verdict_that_judges_compares_with_the_paper(ledger):
     for item in ledger:
-        assert (item["status"] == "printed") == (item["how"] == ["settings"]), item["id"]
-        if item["status"] in ("reproduced", "partly", "differs"):
-            assert re.search(r"\bprint(ed|s)\b|\bthe paper\b|\breleased\b", item["verdict"]), item[
-                "id"
-            ]
+        if "claims" in item:
+            compares = r"\bprint(ed|s)\b|\bthe paper\b|\breleased\b"
+            assert re.search(compares, item["verdict"]), item["id"]
 
 
 def test_each_item_says_which_profile_fills_it(ledger):

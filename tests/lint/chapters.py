@@ -245,7 +245,7 @@ def uses(repository: Repository):
             line = file.line(max(0, file.text.find(f"{chapter}::{key}" if chapter else f"`{key}")))
             yield file.path, line, chapter or file.name, key
     for item in ledger(repository):
-        for chapter, key in KEY.findall(item["verdict"] + item.get("found", "")):
+        for chapter, key in KEY.findall(item["verdict"] + item.get("why", "")):
             yield "book/ledger.yml", item["line"], chapter or item["chapter"], key
 
 

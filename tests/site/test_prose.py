@@ -113,54 +113,112 @@ def test_verdicts_and_pages_are_filled():
 
 
 @pytest.mark.parametrize(
-    "found, status",
+    "count, cases, word",
     [
-        ("20 of 20 on icons", "reproduced"),
-        ("9 of 10", "reproduced"),
-        ("8 of 10 on icons", "partly"),
-        ("6 of 10", "partly"),
-        ("5 of 10", "differs"),
-        ("None of 12", "differs"),
-        ("all of 1,200, none of the 800", "partly"),
+        (20, 20, "holds"),
+        (9, 10, "holds"),
+        (8, 10, "holds in part"),
+        (6, 10, "holds in part"),
+        (5, 10, "does not hold"),
+        (0, 1, "does not hold"),
+        (0, 0, "not tested here"),
     ],
 )
-def test_a_count_decides_the_status_of_an_item(found, status):
-    assert ledger_page.status_of_count(found) == status
+def test_a_count_decides_what_the_run_says_of_a_claim(count, cases, word):
+    assert ledger_page.word_of_claim(count, cases) == word
 
 
-@pytest.mark.parametrize("found", ["—", "0 of 0"])
-def test_a_status_is_not_decided_by_no_count(found):
-    with pytest.raises(executed.SiteError, match="gives no count such as '3 of 4'"):
-        ledger_page.status_of_count(found)
+HOLDS, IN_PART, FAILS, UNTESTED = (1, 1), (2, 3), (0, 1), (0, 0)
+
+
+@pytest.mark.parametrize(
+    "judged, status",
+    [
+        ([HOLDS, HOLDS], "reproduced"),
+        ([HOLDS, IN_PART], "partly"),
+        ([HOLDS, UNTESTED], "partly"),
+        ([HOLDS, FAILS], "partly"),
+        ([HOLDS, FAILS, FAILS], "differs"),
+        ([IN_PART], "partly"),
+        ([IN_PART, FAILS], "differs"),
+        ([FAILS, UNTESTED], "differs"),
+        ([UNTESTED], "shown"),
+        ([], "shown"),
+    ],
+)
+def test_the_claims_of_an_item_decide_its_status(judged, status):
+    keys = [f"claim_{i}" for i in range(len(judged))]
+    item = {"id": "a", "chapter": "c", "how": ["live"], "claims": dict.fromkeys(keys, "words")}
+    decided, words = ledger_page.status_of_claims(item, dict(zip(keys, judged)))
+    assert decided == status and list(words) == keys
+    settings = {"id": "a", "chapter": "c", "how": ["settings"]}
+    assert ledger_page.status_of_claims(settings, {}) == ("printed", {})
+
+
+def test_an_item_and_its_chapter_name_the_same_claims():
+    item = {"id": "a", "chapter": "c", "how": ["live"], "claims": {"best": "words"}}
+    with pytest.raises(executed.SiteError, match="a: its claims are best; c judges least"):
+        ledger_page.status_of_claims(item, {"least": HOLDS})
+    with pytest.raises(executed.SiteError, match="a: its claims are best; c judges none"):
+        ledger_page.status_of_claims(item, {})
+    with pytest.raises(executed.SiteError, match="other judges a, which is no item of this"):
+        ledger_page.check_chapters([item], {"other": {"a": {}}})
+
+
+@pytest.mark.parametrize(
+    "claim, recorded",
+    [(True, [1, 1]), (np.False_, [0, 1]), ((3, np.int64(4)), [3, 4]), (None, [0, 0])],
+)
+def test_what_a_chapter_judges_is_read_from_its_executed_notebook(
+    tmp_path, monkeypatch, claim, recorded
+):
+    outputs = []
+    monkeypatch.setattr(
+        cells, "display", lambda data, raw, metadata: outputs.append({"metadata": metadata})
+    )
+    cells.judge("oops-table-1", best=claim)
+    path = tmp_path / "one.ipynb"
+    path.write_text(json.dumps({"cells": [{"outputs": outputs}]}), "utf-8")
+    assert executed.judged(path) == {"oops-table-1": {"best": tuple(recorded)}}
+    path.write_text(json.dumps({"cells": [{"outputs": 2 * outputs}]}), "utf-8")
+    with pytest.raises(executed.SiteError, match="one: oops-table-1 is judged twice"):
+        executed.judged(path)
+
+
+@pytest.mark.parametrize(
+    "claim, error", [((5, 4), ValueError), ((-1, 4), ValueError), (0.5, TypeError)]
+)
+def test_a_claim_is_true_false_a_count_or_not_tested(claim, error):
+    with pytest.raises(error, match="judge: oops-table-1, best"):
+        cells.judge("oops-table-1", best=claim)
 
 
 @pytest.mark.parametrize(
     "change, message",
     [
-        ({"status": "counted"}, "belong together"),
-        ({"found": "{best}"}, "belong together"),
-        ({"status": "differs"}, "`why` is missing"),
-        ({"status": "good"}, "is one of reproduced, partly, .*counted"),
-        ({"because": "no"}, "fields differ: .*because"),
+        ({"claims": ["best"]}, "`claims` gives each claim a key"),
+        ({"claims": {"Best one": "words"}}, "`claims` gives each claim a key"),
+        ({"how": ["settings"]}, "`claims` of an item that only prints settings"),
+        ({"status": "reproduced"}, "fields differ: .*status"),
     ],
 )
 def test_an_item_of_the_ledger_is_complete(tmp_path, change, message):
-    item = next(i for i in ledger() if i["status"] == "reproduced") | change
+    item = next(i for i in ledger() if "claims" in i) | change
     path = tmp_path / "ledger.yml"
     path.write_text(json.dumps({"items": [item]}), "utf-8")  # JSON is YAML
     with pytest.raises(executed.SiteError, match=message):
         ledger_page.read_ledger(path)
 
 
-def test_every_item_that_differs_says_why():
-    """In the default run, whatever its status is decided by."""
-    values = {path.stem: executed.glued(path) for path in EXECUTED.glob("*.ipynb")}
-    if len(values) < len(CHAPTERS):
+def test_the_default_run_judges_every_claim_of_the_ledger_and_says_why_an_item_differs():
+    paths = list(EXECUTED.glob("*.ipynb"))
+    if len(paths) < len(CHAPTERS):
         pytest.skip("not executed (make book): what it glues and shows is not tested")
+    claims_of_chapter = {path.stem: executed.judged(path) for path in paths}
+    ledger_page.check_chapters(ledger(), claims_of_chapter)
     for item in ledger():
-        found = item.get("found", "")
-        text = executed.fill(found, values, item["id"], item["chapter"])
-        status = ledger_page.status_of_count(text) if found else item["status"]
+        judged = claims_of_chapter[item["chapter"]].get(item["id"], {})
+        status, _ = ledger_page.status_of_claims(item, judged)
         assert status != "differs" or "why" in item, item["id"]
 
 

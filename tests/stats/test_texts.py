@@ -7,9 +7,10 @@ import re
 
 import numpy as np
 import pytest
+from hypothesis import given, strategies as st
 
 from fslcore import stats
-from fslcore.stats.intervals import Interval
+from fslcore.stats.intervals import Interval, plus_minus
 from fslcore.tasks import sample_closed
 
 RNG = np.random.default_rng(5)
@@ -107,6 +108,22 @@ def test_a_text_says_the_ends(world, unit, bounded):
             # A tenth of the half-width is left out, and two digits are shown.
             assert abs(low - interval.low) <= 0.12 * length + 1e-9, (name, text)
             assert abs(high - interval.high) <= 0.12 * length + 1e-9, (name, text)
+
+
+@given(
+    mean=st.floats(-100, 100),
+    exponent=st.floats(-7, 1.5),
+)
+def test_a_text_keeps_two_digits_of_the_half_width_in_any_unit(mean, exponent):
+    """And as many decimals of the mean: never ± 0.00 for what is not 0."""
+    half_width = 10**exponent
+    text = plus_minus(mean, half_width)
+    of_mean, of_half = text.split(" ± ")
+    assert abs(float(of_half) - half_width) <= 0.05 * half_width
+    assert abs(float(of_mean) - mean) <= 0.05 * half_width + 0.005
+    assert len(of_mean.partition(".")[2]) == len(of_half.partition(".")[2]) >= 2
+    assert text == str(Interval(mean, half_width, 0.95, 100, "closed"))
+    assert plus_minus(mean, math.inf).endswith("± unknown")
 
 
 def test_what_was_wrong():

@@ -11,8 +11,8 @@ from tests.lint import chapters, documents, english, modules, references  # noqa
 from tests.lint.files import RULES, Repository, findings  # noqa: E402
 
 
-def main() -> int:
-    """The number of findings, as an exit code."""
+def main(arguments: list[str] | None = None, root: Path = ROOT) -> int:
+    """Print what rules find below a folder; 1 where they find anything, else 0."""
     texts = [f"  {name}: {rule.check.__doc__}" for name, rule in RULES.items()]
     parser = argparse.ArgumentParser(
         prog="python -m tests.lint",
@@ -21,10 +21,10 @@ def main() -> int:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("rules", nargs="*", metavar="RULE", help="these rules alone")
-    names = parser.parse_args().rules
+    names = parser.parse_args(arguments).rules
     if unknown := sorted(set(names) - set(RULES)):
         parser.error(f"no rule {', '.join(unknown)}; {', '.join(RULES)} are allowed")
-    found = sorted(findings(Repository(ROOT), names))
+    found = sorted(findings(Repository(root), names))
     for finding in found:
         print(finding)
     if found:

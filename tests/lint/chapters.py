@@ -422,3 +422,21 @@ def turning_words(file: File):
             if not any(words in node.value for words in exceptions):
                 allowed = "a condition beside it (CONTRIBUTING.md, 'A chapter')"
                 yield cell.line_of(node), f"{node.value!r} whatever the run gives", allowed
+
+
+@rule()
+def exceptions(repository: Repository):
+    """Every exception of ``ALLOWED`` and ``UNCONDITIONAL`` still excepts something."""
+    texts_of = {file.name: file.text for file in repository.files(*PAGES)}
+    texts_of |= {item["id"]: item["verdict"] for item in ledger(repository)}
+    here = repository.file("tests/lint/chapters.py")
+    for place, words in {**ALLOWED, **UNCONDITIONAL}:
+        text = " ".join(texts_of.get(place.removeprefix("slides/"), "").split())
+        if here and " ".join(words.split()) not in text:
+            line = here.line(max(0, here.text.find(words)))
+            yield (
+                here.path,
+                line,
+                f"{words!r} is not in {place}",
+                "words of the page, or no exception",
+            )

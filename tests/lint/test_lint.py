@@ -5,6 +5,7 @@ import pytest
 from fslbook import training
 
 from . import chapters, documents, english, modules, references  # noqa: F401
+from .__main__ import main
 from .files import RULES, Repository, findings
 
 CHAPTER = """---
@@ -255,8 +256,25 @@ def test_a_bad_example_is_found_in_its_line(rule, good, words, instead, where, s
     assert says in str(finding)
 
 
+def test_an_exception_for_words_that_are_gone_is_found(tmp_path, monkeypatch):
+    monkeypatch.setattr(chapters, "ALLOWED", {("means", "Which mean"): "", ("means", "no 12"): ""})
+    monkeypatch.setattr(chapters, "UNCONDITIONAL", {})
+    table = '# Exceptions\n{("means", "no 12"): ""}\n'
+    (finding,) = found(tmp_path, ["exceptions"], **{"tests/lint/chapters.py": table})
+    assert finding.line == 2
+    assert "'no 12' is not in means" in finding.found
+
+
+def test_the_command_prints_findings_with_file_and_line_and_fails(tmp_path, capsys):
+    found(tmp_path, ["roles"], **{"book/page.md": PAGE.replace("How do", "Whoever may")})
+    assert main(["roles", "plain-english"], tmp_path) == 1
+    assert capsys.readouterr().out.startswith("book/page.md:1: … # Whoever")
+    assert main(["roles"], tmp_path) == 0
+    assert capsys.readouterr().out == ""
+    with pytest.raises(SystemExit, match="2"):
+        main(["rols"], tmp_path)
+    assert "no rule rols" in capsys.readouterr().err
+
+
 def test_every_rule_has_a_bad_example():
-    of_our_code = {
-        "learners-that-are-trained"
-    }  # its page is compared with the recipes that there are
-    assert {rule for rule, *_ in BAD} | of_our_code == set(RULES)
+    assert {rule for rule, *_ in BAD} | {"exceptions"} == set(RULES)

@@ -14,9 +14,9 @@ import statsmodels.api as sm
 from faulty import Rule, Rules
 
 from fslbook import published
-from fslbook.beyond import coverage, leaderboards, runs, worst_class
+from fslbook.beyond import coverage, laboratories, leaderboards, runs, worst_class
 from fslbook.estimation import resampled
-from fslbook.evaluators import estimates, selection
+from fslbook.evaluators import audit, estimates, selection
 from fslbook.evaluators.estimates import FRESH
 from fslbook.fewstab.gaps import gaps, rank_correlations
 from fslbook.oops import benchmark, difficulty, optima
@@ -451,6 +451,54 @@ def widened_by_other_data():
             "variances for widths": np.square(factors(2 * 200 / 2400, 5 * 10 / 40)),
         },
     )
+
+
+@RULES.of(laboratories.between_laboratories)
+def between_laboratories():
+    """Of settings that two or three laboratories ran: √2 times the pooled deviation within settings."""
+    runs = {0: dict(a=60.0, b=62.0), 1: dict(a=71.0, b=70.0, c=73.5), 2: dict(b=50.0, c=54.0)}
+    rows = [
+        {"setting": setting, "laboratory": name, "mean": mean, "method": setting}
+        for setting, means in runs.items()
+        for name, mean in means.items()
+    ]
+    found = laboratories.between_laboratories(pd.DataFrame(rows))
+    squares = [np.var([*means.values()]) * len(means) for means in runs.values()]
+    right = sqrt(2 * sum(squares) / 4)  # 7 results, 3 means
+    z = sps.norm.ppf(0.975)
+    pairs = [x - y for means in runs.values() for x, y in combinations(means.values(), 2)]
+    return Rule(
+        [found.value, found.half_width],
+        [right, z * right],
+        {
+            "n for degrees of freedom": [sqrt(2 * sum(squares) / 7), z * right],
+            "of one laboratory": [right / sqrt(2), z * right],
+            "mean of the deviations": [np.mean([sqrt(2 * s) for s in squares]), z * right],
+            "pairs as independent": [sqrt(np.mean(np.square(pairs))), z * right],
+            "one side": [right, sps.norm.ppf(0.95) * right],
+        },
+    )
+
+
+@RULES.of(audit.error_sd, audit.chance_beyond, audit.held_out)
+def errors_behind_a_table():
+    """Of a normal error with mean -3 and deviation 6, and of 12 images per task with an oracle's deviation of 5."""
+    error = sps.norm(-3, 6)
+    mae = error.expect(abs, epsabs=1e-10)
+    beyond = error.cdf(-10) + error.sf(10)
+    variance = (70 * 30 - 25) / 12 + 25
+    return Rule(
+        [audit.error_sd(mae, -3), audit.chance_beyond(10, mae, -3), audit.held_out(70, sqrt(variance), 5)],
+        [6, beyond, 12],
+        {
+            "no bias": [mae / sqrt(2 / np.pi), 2 * sps.norm.sf(10 * sqrt(2 / np.pi) / mae), 12],
+            "mean error for deviation": [mae, beyond, 12],
+            "one side": [6, error.cdf(-10), 12],
+            "tasks of one accuracy": [6, beyond, 70 * 30 / variance],
+            "the oracle's variance left in": [6, beyond, 70 * 30 / (variance - 25)],
+        },
+        tolerance=1e-5,
+    )  # fmt: skip
 
 
 @RULES.of(leaderboards.tops)

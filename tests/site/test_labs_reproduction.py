@@ -11,6 +11,8 @@ from browsing import page_of
 
 from fslbook.beyond import reproductions
 from fslbook.beyond.reproductions import KINDS, TARGET
+from fslcore import stats
+from fslcore.stats.published import READINGS
 
 LABS = Path(__file__).resolve().parents[2] / "book" / "_static" / "labs"
 LEVEL = 0.9
@@ -80,6 +82,36 @@ def test_widths_and_the_sentence_are_those_of_python(page, facts, dataset, plus_
         assert share == pytest.approx(reproductions.of_tasks(-1.2, 0.8, 0.5, LEVEL))
 
 
+def test_a_plus_minus_is_read_as_from_printed_reads_it(page, facts):
+    figures = [
+        (48.7, 0.8, 600),
+        (48.7, 0.4, 600),
+        (48.7, 10.1, 600),
+        (90.0, 0.12, 10_000),
+        (62.0, 3.0, 30),
+    ]
+    call = """([figures, facts]) => figures.map(([mean, half, tasks]) =>
+      fslLabs.compute.reproduction.reading({ mean, half, tasks }, { ...facts, level: 0.95 }))"""
+    found = page.evaluate(call, [figures, facts])
+    for (mean, half, tasks), reading in zip(figures, found):
+        likely = stats.from_printed((mean, half), (mean, half), tasks).likely
+        assert reading["meaning"] == likely.meaning
+        error = likely.deviations[0] / tasks**0.5
+        assert reading["interval"] == pytest.approx(1.959964 * error, rel=1e-5)
+    assert {reading["meaning"] for reading in found} == set(READINGS)
+
+
+def test_a_standard_error_is_doubted(page):
+    note = page.locator(".fsl-note")
+    page.wait_for_function("document.querySelector('.fsl-print').textContent")
+    assert note.inner_text() == ""
+    page.get_by_label("Its ± (may be empty)").fill("0.38")
+    page.wait_for_function("document.querySelector('.fsl-note').textContent")
+    assert note.inner_text().startswith(
+        "The paper's ± has the size of a standard error over 600 tasks"
+    )
+
+
 def test_without_any_pair_the_lab_still_says_what_tasks_do(page, facts):
     empty = reproductions.reproduction_lab(TABLE[:0], LEVEL)
     none = json.loads(re.search(r'-data">(.*?)</script>', empty)[1])
@@ -127,7 +159,13 @@ def test_a_reader_asks_by_keyboard_on_a_phone(page):
         (
             "Your ± (may be empty)",
             "30",
-            "Your ± is 30: as an interval over 600 tasks it is at most 3.4",
+            "Your ± is 30.00: as an interval over 600 tasks it is at most 3.4; "
+            "for a standard deviation, type 2.01.",
+        ),
+        (
+            "Its ± (may be empty)",
+            "99",
+            "The paper's ± is 99.00: as an interval over 600 tasks it is at most 3.4.",
         ),
         ("Tasks", "1", "The number of tasks is 1: a whole number from 2 to 1,000,000"),
         ("Shots", "1.5", "The number of shots is 1.5: a whole number from 1"),
@@ -138,4 +176,5 @@ def test_bad_input_gets_one_line_and_no_result(page, label, text, words):
     page.get_by_label(label).fill(text)
     page.wait_for_selector(".fsl-wrong")
     assert page.locator(".fsl-says").inner_text().startswith(words)
+    assert page.locator(".fsl-note").inner_text() == ""
     assert page.locator("tbody").count() == 0 and page.locator(".fsl-print").inner_text() == ""

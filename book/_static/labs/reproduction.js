@@ -42,6 +42,15 @@
     return half === null ? mean * (100 - mean) * (1 / answers + between * (1 - 1 / answers)) : tasks * (half / normal(level)) ** 2;
   }
 
+  /** What a ± means, by the spread over tasks that it implies (`fslcore.stats.from_printed`): {meaning, interval}, the half-width. */
+  function reading({ mean, half, tasks }, facts) {
+    const usual = Math.sqrt(taskVariance({ mean, half: null, tasks }, facts)), quantile = normal(facts.level);
+    const factors = { interval: Math.sqrt(tasks) / quantile, "standard error": Math.sqrt(tasks), "standard deviation": 1 };
+    const distance = ([, factor]) => Math.abs(Math.log(half * factor / usual));
+    const [meaning, factor] = Object.entries(factors).reduce((best, found) => (distance(found) < distance(best) ? found : best));
+    return { meaning, interval: half * factor * quantile / Math.sqrt(tasks) };
+  }
+
   /** Half-widths {tasks, images, classes} of a mean; null where the test split is not known or makes fewer than two tasks. */
   function splitWidths(figure, facts) {
     const variance = taskVariance(figure, facts), { tasks, shots } = figure, { ways, queries, level } = facts;
@@ -104,18 +113,25 @@
       tasks: whole("The number of tasks", tasks, 2, MOST_TASKS), shots: whole("The number of shots", shots, 1, MOST_SHOTS), dataset,
     };
     const other = { mean: accuracy("The paper's mean", paper), half: halfWidth("The paper's ±", paperHalf) };
-    const largest = normal(facts.level) * Math.sqrt(figure.mean * (100 - figure.mean) / (figure.tasks - 1));
-    if (figure.half > largest) throw new Error(`Your ± is ${half}: as an interval over ${number(figure.tasks)} tasks it is at most ${number(largest, 1)}.`);
+    const possible = (name, of) => {
+      const largest = normal(facts.level) * Math.sqrt(of.mean * (100 - of.mean) / (figure.tasks - 1));
+      if (of.half === null || of.half <= largest) return;
+      const deviation = normal(facts.level) * of.half / Math.sqrt(figure.tasks);
+      throw new Error(`${name} is ${number(of.half, 2)}: as an interval over ${number(figure.tasks)} tasks it is at most ${number(largest, 1)}`
+        + (deviation <= largest ? `; for a standard deviation, type ${number(deviation, 2)}.` : "."));
+    };
+    possible("Your ±", figure);
+    possible("The paper's ±", other);
     const others = trainings.split(/[;\s]+/).filter(text => text).map(text => accuracy("A mean of a training", text));
     if (others.length >= MOST_TRAININGS) throw new Error(`There are ${number(others.length)} other trainings: fewer than ${number(MOST_TRAININGS)} are needed.`);
     return { figure, paper: other, trainings: others };
   }
 
-  labs.compute.reproduction = { ofTasks, percentiles, splitWidths, trainingWidths, sentenceToPrint, checked };
+  labs.compute.reproduction = { ofTasks, percentiles, splitWidths, trainingWidths, sentenceToPrint, reading, checked };
 
   labs.register("reproduction", root => {
     const facts = JSON.parse(document.getElementById("fsl-reproduction-data").textContent);
-    const change = labs.calm(update), says = labs.sentence(), ladder = el("div", {}), print = el("p", { class: "fsl-print" });
+    const change = labs.calm(update), says = labs.sentence(), ladder = el("div", {}), note = el("p", { class: "fsl-note" }), print = el("p", { class: "fsl-print" });
     const typed = (label, value, more) => labs.field(label, { value, change, inputmode: "decimal", size: 8, ...more });
     const mean = typed("Your mean, in %", "48.1"), half = typed("Your ± (may be empty)", "0.8");
     const paper = typed("The paper's mean, in %", "49.4"), paperHalf = typed("Its ± (may be empty)", "0.8");
@@ -133,7 +149,7 @@
       } catch (error) {
         says.say(error.message, true);
         ladder.replaceChildren();
-        print.textContent = "";
+        note.textContent = print.textContent = "";
       }
     }
 
@@ -152,14 +168,22 @@
       });
       ladder.replaceChildren(labs.table(`What differs, and how often it moves a mean by ${distance} points or more to this side`,
         ["what differs", "share", "with yours", "pairs"], [["other tasks, same network", chance(share), "", "computed from both ±"], ...rows]));
+      note.textContent = [["Your ±", figure], ["The paper's ±", { ...other, tasks: figure.tasks }]].map(([name, of]) => doubt(name, of)).join(" ").trim();
       print.textContent = sentenceToPrint(figure, others, facts);
+    }
+
+    /** A sentence where a ± has the size of something else than an interval, otherwise nothing. */
+    function doubt(name, of) {
+      if (of.half === null) return "";
+      const { meaning, interval } = reading(of, facts);
+      return meaning === "interval" ? "" : `${name} has the size of a ${meaning} over ${number(of.tasks)} tasks; if it is one, the interval is ± ${number(interval, 2)}.`;
     }
 
     const chance = percent => (percent > 0 && percent < 1 ? "under 1 %" : `${number(percent)} %`);
 
     root.append(
       el("p", { class: "fsl-title" }, "Below the paper? And what to print?"),
-      labs.controls("", mean, half, paper, paperHalf, tasks, shots, dataset, trainings), says.node, ladder,
+      labs.controls("", mean, half, paper, paperHalf, tasks, shots, dataset, trainings), says.node, note, ladder,
       el("p", { class: "fsl-legend" }, "Tasks are 5-way with 15 queries per class, and ± are 95 % intervals; an empty one is taken as usual for so many tasks. Where neither of two numbers is the original, half of the differences count on each side. "
         + "\"With yours\" counts each laboratory (or method) alike, and yours as one more: a few laboratories cannot make it small."),
       el("p", { class: "fsl-title" }, "To print"), print,

@@ -1,11 +1,12 @@
 """How unusual a gap to a paper is, by what differs: counts on tables with a known answer, and widths of the library."""
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
 from scipy.stats import t, ttest_1samp
 
-from fslbook.beyond import reproductions
+from fslbook.beyond import figures, reproductions, runs
 from fslbook.beyond.reproductions import KINDS, TARGET
 from fslcore import stats
 
@@ -137,3 +138,35 @@ def test_training_widths_are_students():
     runs = stats.new_runs(accuracies, level=0.9)
     assert found.prediction == pytest.approx(runs.prediction_half_width)
     assert reproductions.training_widths(means[:1]) is None
+
+
+def test_a_strip_draws_both_sides_where_neither_is_the_original():
+    rows = [(TARGET, -1.0, "A"), (TWO, 2.0, "A and B"), (TWO, 3.0, "A and B")]
+    table = pd.DataFrame(rows, columns=["kind", "difference", "group"])
+    (ax,) = figures.gap_strip(table, KINDS, -1.5).axes
+    drawn = [sorted(line.get_xdata()) for line in ax.lines if line.get_linestyle() == "None"]
+    assert drawn == [[-1.0], [-3.0, -2.0, 2.0, 3.0]]
+    assert [text.get_text() for text in ax.get_yticklabels()] == [TARGET, TWO]
+    plt.close(ax.figure)
+
+
+def test_a_sentence_of_trainings_has_the_intervals_that_it_names():
+    right = runs.answers("clipart", "protonet")
+    found = stats.run_intervals(right, **runs.places("clipart", tasks=right.shape[1]), level=0.9)
+    text = reproductions.run_sentence(found, "ProtoNet", "tasks")
+    assert text.startswith(f"ProtoNet: {right.mean():.1f} %, the mean of 5 trainings on 400 tasks")
+    for words, half in {
+        "for other trainings,": found.closed.interval.half_width,
+        "for other trainings and images,": found.images.interval.half_width,
+        "for other trainings and classes.": found.classes.interval.half_width,
+        "(these networks alone:": None,
+    }.items():
+        assert words in text
+        assert half is None or f"± {half:.1f} {words}" in text
+    assert f"within ± {found.closed.prediction_half_width:.1f}" in text and "90 % intervals" in text
+
+
+def test_the_largest_usual_difference_holds_its_share():
+    rows = pd.DataFrame({"kind": TARGET, "difference": np.arange(-100.0, 1.0), "group": "A"})
+    assert reproductions.largest_usual(rows) == 95
+    assert np.isnan(reproductions.largest_usual(rows, TWO))

@@ -19,7 +19,7 @@ from fslbook.estimation import resampled
 from fslbook.evaluators import audit, estimates, selection
 from fslbook.evaluators.estimates import FRESH
 from fslbook.fewstab.gaps import gaps, rank_correlations
-from fslbook.oops import benchmark, difficulty, optima
+from fslbook.oops import benchmark, difficulty, optima, sizing
 from fslcore import stats
 from fslcore.evaluation import Record
 from fslcore.stats import pilot
@@ -499,6 +499,34 @@ def errors_behind_a_table():
         },
         tolerance=1e-5,
     )  # fmt: skip
+
+
+@RULES.of(sizing.curve, sizing.minima)
+def half_width_by_queries():
+    """Two trials of each Q, of 30 and 50 tasks: variances have errors by tasks, minima have a width around them."""
+    queries = np.array([1, 5, 10, 15, 20])
+    width = np.array([3.0, 2.09, 2.0, 2.2, 2.8])
+    trials = pd.DataFrame({
+        "dataset": "d", "method": "m", "shots": 5, "queries": queries.repeat(2),
+        "n_tasks": [30, 50] * 5, "variance": np.array([4.0, 6.0] * 5) + queries.repeat(2),
+        "fourth": 200.0 + 100 * queries.repeat(2), "half_width": width.repeat(2) + [-0.1, 0.1] * 5,
+    })  # fmt: skip
+    curve = sizing.curve(trials)
+    least = sizing.minima(curve).iloc[0]
+    variance, fourth = 5.0 + queries, 200.0 + 100 * queries
+    right = np.sqrt((fourth - variance**2) / 80)
+    places = [10, 5, 10, 1.1]  # best, low, high, and what Q = 15 costs
+    return Rule(
+        [*curve["error"], *least[["best", "low", "high", "at_15"]]],
+        [*right, *places],
+        {
+            "error of a normal variance": [*variance * sqrt(2 / 80), *places],
+            "trials for tasks": [*right * sqrt(80 / 2), *places],
+            "tasks of one trial": [*right * sqrt(2), *places],
+            "5 % of the usual width": [*right, 10, 5, 15, 1.1],
+            "the least to 15": [*right, 10, 5, 10, 1 / 1.1],
+        },
+    )
 
 
 @RULES.of(leaderboards.tops)

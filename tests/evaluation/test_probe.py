@@ -185,3 +185,6 @@ def test_bad_input_is_refused():
         probe(NearestCentroid(), FEATURES, single)
     with refuses("the bank has"):
         probe(NearestCentroid(), Bank(FEATURES.data[:9], LABELS[:9], "few"), TASKS)
+    for queries in (0, -1, 1.5):
+        with refuses(f"queries = {queries}"):
+            probe(NearestCentroid(), FEATURES, TASKS, queries=queries)

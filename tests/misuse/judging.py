@@ -110,11 +110,6 @@ def _files() -> dict[Path, float]:
     return {path: 0 if path.is_dir() else path.lstat().st_mtime_ns for path in Path().rglob("*")}
 
 
-def fine(_: Done) -> bool:
-    """Nothing more is required than an end without an error."""
-    return True
-
-
 def near(truth: object, tolerance: float = 1e-9) -> Callable[[Done], bool]:
     """The value is this, or close to it."""
     return lambda done: np.allclose(

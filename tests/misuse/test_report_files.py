@@ -11,7 +11,7 @@ import pytest
 
 from fslcore.report import Results
 
-from .judging import fill, fine, fslcore, has, judge, row
+from .judging import fill, fslcore, has, judge, row
 
 draw = random.Random(0)
 HARD = [draw.randint(-12, 12) for _ in range(40)]  # a task is hard for both alike
@@ -276,5 +276,5 @@ def test_the_command(content, options, expected):
 def test_where_a_page_is_written():
     fill("r.csv", WIDE)
     fill("new/out.html", "old")
-    judge(lambda: fslcore("report", "r.csv", "-o", "new/out.html"), fine)
+    assert fslcore("report", "r.csv", "-o", "new/out.html").code == 0
     assert Path("new/out.html").read_text().startswith("<")

@@ -76,6 +76,17 @@ def test_a_chapter_refuses_impossible_and_misspelt_parameters():
     check_parameters("primer", namespace | {"In": [*cells, "# Parameters\nseed = 95\n"], "sed": 95})
 
 
+def test_a_source_of_captions_may_name_a_rule_for_compounds():
+    for source in ("captions?compounds=whole", "vit-gpt2?compounds=parts", "a.csv?compounds=whole"):
+        assert notebooks.check("spurious-bias", {"captioner": source}) == {"captioner": source}
+    with refuses("compounds = no; parts, whole are allowed"):
+        notebooks.check("spurious-bias", {"captioner": "vit-gpt2?compounds=no"})
+    with refuses("compounds are parts of captions, and pixels has none"):
+        notebooks.check("spurious-bias", {"captioner": "pixels?compounds=whole"})
+    with refuses("parameter captioner = vit; captions, pixels"):
+        notebooks.check("spurious-bias", {"captioner": "vit?compounds=whole"})
+
+
 def test_one_value_in_place_of_a_list_becomes_a_list_in_a_chapter_too():
     namespace = {p.name: p.default for p in notebooks.parameters("closed-vs-open")}
     namespace["datasets"] = "clipart"

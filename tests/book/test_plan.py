@@ -271,6 +271,12 @@ def test_a_profile_of_a_paper_says_what_is_to_be_trained_and_captioned(tmp_path,
     assert plan_profile(PROFILES / "fewstab.yml").before[0].endswith("(100 networks)")
 
 
+def test_captions_are_written_for_each_rule_for_compounds():
+    settings = {"datasets": ["clipart"], "captioner": "vit-gpt2?compounds=whole"}
+    (command,) = plan_profile({"spurious-bias": settings}).before
+    assert command == "fslbook caption clipart --captioner vit-gpt2"
+
+
 def test_images_that_were_brought_are_counted_and_checked(tmp_path, monkeypatch):
     monkeypatch.setenv("FSLCORE_DATA", str(tmp_path))
     (tmp_path / "cub-fewstab" / "images").mkdir(parents=True)

@@ -24,7 +24,7 @@ TASKS = 200
 SLOW = 100  # of learners that train a network on each
 METHODS = {
     "protonet": "ProtoNet",
-    "lr": "Baseline",
+    "lr": "Baseline",  # on features of unit length, as the exercise says
     "r2d2": "R2D2",
 }  # in episodes, with a network of their own
 

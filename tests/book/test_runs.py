@@ -507,3 +507,10 @@ def test_luck_of_runs_that_share_nothing_is_none(one_base):
     rng = np.random.default_rng(1)
     luck = pd.concat([stored.luck(few_of(rng.normal(60, 2, (8, 3)))) for _ in range(400)])
     assert 0.02 <= (luck["p"] < 0.05).mean() <= 0.08 and luck["share"].median() < 0.05
+
+
+def test_no_displayed_name_takes_the_runs_for_the_papers_baseline():
+    """They are tested on features of unit length, and Baseline of the papers on the features as they are."""
+    assert RECIPES["baseline"].learner == "lr"
+    displayed = stored.bases()
+    assert "Baseline" not in displayed and "Baseline, unit features" in displayed

@@ -27,6 +27,8 @@ from .targets import half, series_rows
 RECORDS = DATA / "runs" / "records.parquet"
 SHAPE = dict(ways=5, shots=5, queries=15, seed=0)
 TASKS, IMAGE_TASKS = 400, 100  # closed tasks; those of learners that read images
+#: Displayed names. Baseline's networks are tested by `lr` here, and by logistic regression on raw features in papers.
+TITLES = LEARNERS | {"baseline": "Baseline, unit features"}
 MANY, FEW = 5, 3  # runs of the learners that the chapter studies, and of all
 SHARED = (
     "one trained network",
@@ -152,7 +154,7 @@ def intervals(dataset: str, level: float = stats.LEVEL) -> dict[str, RunInterval
     out = {}
     for name in names():
         right = answers(dataset, name)
-        out[LEARNERS[name]] = stats.run_intervals(
+        out[TITLES[name]] = stats.run_intervals(
             right, **places(dataset, right.shape[1]), level=level
         )
     return out
@@ -371,7 +373,7 @@ def three_runs(dataset: str, level: float = stats.LEVEL) -> pd.DataFrame:
     for name in names(FEW):
         run_accuracies = accuracies(dataset, name)[:FEW]
         means = run_accuracies.mean(axis=1)
-        rows[LEARNERS[name]] = {
+        rows[TITLES[name]] = {
             "runs": means,
             "mean": means.mean(),
             "closed": np.mean(
@@ -390,7 +392,7 @@ def bases() -> dict[str, str]:
             shared = SHARED[0]
         else:
             shared = SHARED[2] if recipe.network.endswith("-map") else SHARED[1]
-        out[LEARNERS[name]] = shared
+        out[TITLES[name]] = shared
     return out
 
 
@@ -461,7 +463,7 @@ def _ordered_pairs(dataset: str) -> Iterator[tuple[str, str, ndarray, ndarray]]:
         x, y = x[:, :tasks], y[:, :tasks]
         if x.mean() < y.mean():
             first, second, x, y = second, first, y, x
-        yield LEARNERS[first], LEARNERS[second], x, y
+        yield TITLES[first], TITLES[second], x, y
 
 
 def _simulated(rng: Generator, size: tuple, run, task, cell) -> ndarray:

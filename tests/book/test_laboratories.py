@@ -251,8 +251,8 @@ def test_an_order_is_kept_or_reversed():
         reproduction("A", "x", 61.0, pair_kind="paper"),
         reproduction("B", "x", 60.5, pair_kind="paper"),
         reproduction("C", "x", 66.0, pair_kind="paper"),
-        reproduction("A", "y", 61.0),
-        reproduction("B", "y", 64.0),
+        reproduction("A", "y", 61.0, pair_kind="another table"),
+        reproduction("B", "y", 64.0, pair_kind="another table"),
         reproduction("C", "y", 90.0, pair_kind="same authors"),
     ]
     orders = laboratories.method_orders(boards, pd.DataFrame(again))

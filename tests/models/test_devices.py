@@ -7,6 +7,7 @@ on one and on a CPU tensor raises, as on a GPU (there too, numbers and indices m
 
 import json
 import runpy
+import sys
 from dataclasses import replace
 from functools import partial
 
@@ -243,3 +244,49 @@ def test_training_runs_there(name, pretend, monkeypatch, tmp_path):
         name, tmp_path / f"conv4-{name}.safetensors", progress=False, **size | shape
     )
     assert path.stat().st_size
+
+
+@pytest.mark.slow
+def test_pieces_for_a_gpu_stop_in_time_fail_alone_and_are_not_repeated(tmp_path, monkeypatch):
+    """A piece that fails or takes too long is noted, the others run; the next call runs what is missing."""
+    script = runpy.run_path(str(ROOT / "benchmarks" / "on_gpu.py"), run_name="on_gpu")
+    waits = tmp_path / "waits"
+
+    def pieces(folder, quick):
+        python = [sys.executable, "-c"]
+        writes = "import pathlib, sys; pathlib.Path(sys.argv[1]).write_text('x')"
+        sleeps = f"import pathlib, time; pathlib.Path({str(waits)!r}).exists() or time.sleep(60)"
+        command = {
+            name: [*python, code, str(folder / name)]
+            for name, code in {
+                "a": writes,
+                "b": "raise SystemExit(3)",
+                "c": f"{sleeps}; {writes}",
+            }.items()
+        }
+        files = {name: folder / name for name in "abcd"}
+        out = [script["Piece"](name, files[name], command[name], 2) for name in "abc"]
+        needs_c = [*python, writes, str(files["d"])]
+        return [*out, script["Piece"]("d", files["d"], needs_c, 20, needs=files["c"])]
+
+    run_all = script["run_all"]
+    monkeypatch.setitem(run_all.__globals__, "pieces", pieces)
+    assert run_all(tmp_path, True, 5) is False
+    first = json.loads((tmp_path / "pieces.json").read_text())
+    assert {name: piece["ended"] for name, piece in first.items()} == {
+        "a": "done",
+        "b": "failed with exit code 3",
+        "c": "stopped after 10 s",
+    }
+    assert first["a"]["machine"]["torch"] == torch.__version__ and "gpu" in first["a"]["machine"]
+    first["a"]["date"] = "2020-01-01"  # it is not run again
+    (tmp_path / "pieces.json").write_text(json.dumps(first))
+    waits.touch()
+    assert run_all(tmp_path, True, 5) is False  # b fails again
+    second = json.loads((tmp_path / "pieces.json").read_text())
+    assert second["a"]["date"] == "2020-01-01"
+    assert second["c"]["ended"] == second["d"]["ended"] == "done"
+    assert (
+        run_all(tmp_path, True, 0) is False
+        and json.loads((tmp_path / "pieces.json").read_text()) == second
+    )

@@ -25,7 +25,8 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT), str(ROOT / "book"), str(ROOT / "tests")]
 
 import drawn  # noqa: E402
-from executed import glued, wordings  # noqa: E402
+from executed import glued, judged, wordings  # noqa: E402
+from ledger_page import read_ledger  # noqa: E402
 
 from fslbook import notebooks  # noqa: E402
 from fslcore.datasets.embedded import embedded_table  # noqa: E402
@@ -202,7 +203,18 @@ def rerun(
     defaults = {p.name: p.default for p in notebooks.parameters(name)}
     parameters = defaults | notebooks.check(name, parameters)
     found = faults(texts(output), parameters, right) + wording_faults(wordings(output))
-    return found + drawn.faults(output)
+    return found + drawn.faults(output) + ledger_faults(name, judged(output))
+
+
+def ledger_faults(name: str, claims_of_item: dict[str, dict]) -> list[str]:
+    """Items of the ledger of which a chapter judges other claims than they list."""
+    items = read_ledger(ROOT / "book" / "ledger.yml")
+    listed = {
+        of["id"]: set(of["claims"]) for of in items if of["chapter"] == name and "claims" in of
+    }
+    made = {item: set(claims) for item, claims in claims_of_item.items()}
+    differing = [item for item in {**listed, **made} if listed.get(item) != made.get(item)]
+    return [f"ledger.yml: other claims of {item} are judged" for item in differing]
 
 
 def runs(names: list[str] = (), part: tuple[int, int] = (1, 1)) -> list[tuple]:

@@ -324,6 +324,14 @@ def test_blocks_agree_with_all_pairs_at_once(monkeypatch, tmp_path):
 SPLITS = ["novel", "base", "validation"]
 
 
+@pytest.mark.parametrize("angle, is_copy", [(0.1, True), (0.3, False)])
+def test_two_images_are_enough(angle, is_copy, tmp_path):
+    features = np.array([[1.0, 0.0], [np.cos(angle), np.sin(angle)]])
+    np.savez(tmp_path / "f.npz", features=features, labels=[0, 1])
+    copies = near_copies.find(f"features:{tmp_path}/f.npz", distance=1 - np.cos(0.2))
+    assert (copies.images["group"].nunique() == 1) == is_copy
+
+
 def test_copies_across_splits_are_counted_apart(monkeypatch, folder):
     load = datasets.load
     monkeypatch.setattr(

@@ -6,12 +6,17 @@ any evaluation loop, and ``near_copies`` finds images that show nearly the same.
 ``fslcore.stats`` needs only NumPy and SciPy.
 """
 
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from .recorder import record
+
 __all__ = ["record"]
 
 __version__ = "0.1.0"
 
 
-def __getattr__(name: str):
+def __getattr__(name: str) -> object:
     if name == "record":  # on first use
         from .recorder import record
 

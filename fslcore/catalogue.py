@@ -137,7 +137,7 @@ def by_kind() -> dict[str, dict[str, list[str]]]:
         (use all queries of a task together).
     """
     shipped = {Path(file).stem for file in pinned_digests()}
-    kinds = {"features": [], "images": [], "transductive": []}
+    kinds: dict[str, list[str]] = {"features": [], "images": [], "transductive": []}
     for name, learner in sorted(LEARNERS_BY_NAME.items()):
         kinds["transductive" if learner.transductive else learner.reads].append(name)
     return {

@@ -13,9 +13,10 @@ import sys
 import unicodedata
 from collections import Counter
 from collections.abc import Iterable
+from contextlib import suppress
 from decimal import Decimal
 from functools import cache
-from typing import TypeVar
+from typing import SupportsIndex, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -36,10 +37,10 @@ def whole(name: str, value: object, minimum: int | None = None, maximum: int | N
     InputError
         Another type, or outside the range.
     """
-    try:
-        integer = None if isinstance(value, (bool, np.bool_)) else operator.index(value)
-    except TypeError:
-        integer = None
+    integer = None
+    if isinstance(value, SupportsIndex) and not isinstance(value, (bool, np.bool_)):
+        with suppress(TypeError):  # an array of several numbers
+            integer = operator.index(value)
     if integer is None or not _is_within(integer, minimum, maximum):
         raise InputError(
             f"{name} = {_shown_as(int, value)}; a whole number{_range(minimum, maximum)} is allowed"
@@ -70,11 +71,10 @@ def number(
         Another type, NaN, infinity unless allowed, or outside the range.
     """
     scalar = value[()] if isinstance(value, np.ndarray) and not value.ndim else value
-    is_real = isinstance(scalar, (numbers.Real, Decimal)) and not isinstance(scalar, bool)
-    try:
-        real = float(scalar) if is_real else math.nan
-    except (OverflowError, ValueError):  # 10**400; a signalling NaN
-        real = math.nan
+    real = math.nan
+    if isinstance(scalar, (numbers.Real, Decimal)) and not isinstance(scalar, bool):
+        with suppress(OverflowError, ValueError):  # 10**400; a signalling NaN
+            real = float(scalar)
     bounds = (minimum, maximum, over, under)
     if math.isnan(real) or not (infinite or math.isfinite(real)) or not _is_within(real, *bounds):
         finite = "" if infinite or any(bound is not None for bound in bounds) else " that is finite"
@@ -207,9 +207,9 @@ def detached(values: object) -> object:
     """The values; for a tensor of PyTorch, which is not imported here, a detached one that NumPy can read."""
     if not hasattr(values, "detach"):
         return values
-    values = values.detach().cpu()
+    tensor = values.detach().cpu()
     return (
-        values.float() if str(values.dtype) == "torch.bfloat16" else values
+        tensor.float() if str(tensor.dtype) == "torch.bfloat16" else tensor
     )  # a type that NumPy does not have
 
 

@@ -23,7 +23,6 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import BinaryIO
 
 from tqdm import tqdm
 
@@ -44,6 +43,7 @@ UNPACKED = "unpacked"  # the folder in which a data set is made
 AGAIN = "removed, and the same command fetches it again"
 UNCONFIRMED = "nobody"  # lists a digest
 RESULTS = "oops-benchmark"
+Facts = dict[str, str | int]  # on a file: bytes, digests, and who lists them
 COMMIT = "bd7ea17ac2b6065341d1d8177e6c168af3da9da5"
 RESULTS_URL = f"https://github.com/RafLaf/FSL-benchmark-again/raw/{COMMIT}/results/benchmark/"
 # Path and SHA-256 of each of the 324 files.
@@ -201,7 +201,8 @@ def fetch_results(
 def _chosen(wanted: Iterable[str]) -> tuple[dict[str, DataSet | Weights], set[str]]:
     """The sources of names and groups, and the names that come from groups."""
     listed = sources.read()
-    chosen, optional = {}, set()
+    chosen: dict[str, DataSet | Weights] = {}
+    optional: set[str] = set()
     for name in wanted:
         choice("name", name, names())
         optional.update(listed.groups.get(name, ()))
@@ -273,7 +274,8 @@ def _weights(source: Weights, progress: bool) -> Path:
     """
     from huggingface_hub import constants, snapshot_download
     from huggingface_hub.errors import HfHubHTTPError
-    from huggingface_hub.utils import disable_progress_bars, logging
+    from huggingface_hub.utils import logging
+    from huggingface_hub.utils.tqdm import disable_progress_bars
 
     logging.set_verbosity_error()  # failures are reported once, by us, and not at every retry
     if not progress:
@@ -327,7 +329,7 @@ def _data_set(source: DataSet, downloads: Path | None, progress: bool) -> Path:
     return folder
 
 
-def _make(source: DataSet, work: Path, downloads: Path | None, progress: bool) -> dict[str, dict]:
+def _make(source: DataSet, work: Path, downloads: Path | None, progress: bool) -> dict[str, Facts]:
     """Receive, check and unpack all files of a data set; the result has the facts on each file."""
     unpacked = work / UNPACKED
     shutil.rmtree(unpacked, ignore_errors=True)  # left by a try that was stopped
@@ -377,9 +379,9 @@ def _receive_all(
     return paths
 
 
-def _checked_facts(file: File, path: Path, *, removable: bool) -> dict:
+def _checked_facts(file: File, path: Path, *, removable: bool) -> Facts:
     """Bytes and digests of a file, and who lists them; a wrong one is refused, and removed."""
-    facts = {kind: _digest(path, kind) for kind in ("sha256", *file.digests)}
+    facts: Facts = {kind: _digest(path, kind) for kind in ("sha256", *file.digests)}
     facts["bytes"] = bytes_of(path)
     listed = {"bytes": file.bytes or facts["bytes"], **file.digests}
     wrong = [kind for kind in listed if facts[kind] != listed[kind]]
@@ -482,7 +484,7 @@ class _Member(tarfile.TarInfo):
     """A member of a tar whose headers with names and other facts are not too long."""
 
     @classmethod
-    def frombuf(cls, buf: bytes, encoding: str, errors: str) -> _Member:
+    def frombuf(cls, buf: bytes | bytearray, encoding: str, errors: str) -> _Member:
         member = super().frombuf(buf, encoding, errors)
         if ord(member.type) in HEADERS and member.size > HEADER:
             raise ValueError(f"a header of {member.size:,} bytes; {HEADER:,} are allowed")
@@ -492,7 +494,7 @@ class _Member(tarfile.TarInfo):
 class _Tail:
     """A stream that keeps the bytes read last."""
 
-    def __init__(self, stream: BinaryIO) -> None:
+    def __init__(self, stream: gzip.GzipFile) -> None:
         self.stream = stream
         self.position = 0
         self.tail = b""
@@ -521,14 +523,15 @@ def _unpack(archive: Path, folder: Path, checks: _Checks) -> None:
             checks.add(member.name, member.size)
         return tarfile.data_filter(member, path)
 
-    with gzip.open(archive) as content:
-        stream = _Tail(content)
-        with tarfile.open(fileobj=stream, mode="r|", tarinfo=_Member) as tar:
+    with gzip.open(archive) as unpacked:
+        stream = _Tail(unpacked)
+        # The stubs ask for all that a file can do; a stream is only read.
+        with tarfile.open(fileobj=stream, mode="r|", tarinfo=_Member) as tar:  # type: ignore[call-overload]
             tar.extractall(folder, filter=checked)
             behind = stream.since(tar.offset)
         if checks.strict and (len(behind) < BLOCK or any(behind)):
             raise ValueError("it is cut between two files, or holds more behind its end")
-        while block := content.read(CHUNK):  # at its end, gzip compares the checksum of all of it
+        while block := unpacked.read(CHUNK):  # at its end, gzip compares the checksum of all of it
             checks.add_bytes(len(block))
             if checks.strict and any(block):
                 raise ValueError("it holds more behind its end")

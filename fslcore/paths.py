@@ -29,7 +29,8 @@ ROOT = _PACKAGE.parent
 IN_CHECKOUT = (ROOT / "pyproject.toml").is_file()
 # In a checkout the data are beside the package; otherwise they are a distribution of their own.
 _SPEC = None if IN_CHECKOUT else find_spec("fslcore_data")
-DATA = Path(_SPEC.submodule_search_locations[0]) if _SPEC else ROOT / "data"
+_FOLDERS = _SPEC and _SPEC.submodule_search_locations
+DATA = Path(_FOLDERS[0]) if _FOLDERS else ROOT / "data"
 # Default folder of outputs: for an installed package, the current folder.
 BUILD = ROOT / "_build" if IN_CHECKOUT else Path()
 
@@ -273,14 +274,14 @@ def _remove_stale(folder: Path, pattern: str) -> None:
     with suppress(OSError), os.scandir(folder) as entries:
         for entry in entries:
             owner = full_match(entry.name)
-            if owner and _is_stale(*owner.groups(), entry):
+            if owner and _is_stale(owner[1], owner[2], entry):
                 with suppress(OSError):  # another process may do the same
                     shutil.rmtree(entry) if entry.is_dir(follow_symlinks=False) else os.unlink(
                         entry
                     )
 
 
-def _is_stale(process: str, host: str, entry: os.DirEntry):
+def _is_stale(process: str, host: str, entry: os.DirEntry[str]) -> bool:
     if time.time() - entry.stat(follow_symlinks=False).st_mtime > _ABANDONED:
         return True
     if host != _HOST or os.name != "posix":  # elsewhere, checking a process would end it
@@ -343,8 +344,9 @@ def replace_file(path: Path, write: Callable[[Path], object]) -> None:
 
 def _error_code(error: Exception, folder: Path) -> int | None:
     """The system's number of an error of writing; libraries reword its message, and none names the file."""
-    if getattr(error, "errno", None):
-        return error.errno
+    code: int | None = getattr(error, "errno", None)
+    if code:
+        return code
     if isinstance(error, OSError) or type(error).__name__ == "SafetensorError":
         match = re.search(r"(?:errno|os error) (\d+)", str(error), re.IGNORECASE)
         if match:

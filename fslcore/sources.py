@@ -14,14 +14,14 @@ from dataclasses import dataclass, field, fields
 from functools import cache
 from pathlib import Path, PurePosixPath
 from types import UnionType
-from typing import TypeVar, get_origin
+from typing import Any, TypeVar, get_origin, get_type_hints
 from urllib.parse import unquote, urlsplit
 
 from . import store
 from .errors import InputError, choice, reason, shown
 from .paths import at_home
 
-T = TypeVar("T")
+T = TypeVar("T", bound="File | DataSet | Weights")
 SHIPPED = Path(__file__).with_suffix(".yml")
 RECORD = "fetched.json"  # in the folder of a fetched data set: the files it was made from
 LENGTHS = {"sha256": 64, "md5": 32}  # hexadecimal digits
@@ -117,7 +117,7 @@ class Weights:
     bytes: int | None = None
     sha256: str | None = None
     by: tuple[str, ...] = ()
-    architecture: dict = field(default_factory=dict)
+    architecture: dict[str, Any] = field(default_factory=dict)
 
     terms = ""
     accept = False
@@ -174,7 +174,11 @@ def _read(path: Path, _: int) -> Sources:
         raise InputError(f"FSLCORE_SOURCES: {path}: {error}") from None
 
 
-def _sources(data: dict[str, dict], weights: dict[str, dict], groups: dict[str, list]) -> Sources:
+def _sources(
+    data: dict[str, dict[str, Any]],
+    weights: dict[str, dict[str, Any]],
+    groups: dict[str, list[str]],
+) -> Sources:
     """The sources of a file's content; the message of an error names the entry."""
     aliases = {}
     data_sets = {}
@@ -219,13 +223,15 @@ def _check_mapping(entry: object) -> None:
 
 def _typed(source: T) -> T:
     """The source, if each field has the type that its class names."""
+    types = get_type_hints(type(source))
     for known in fields(source):
         value = getattr(source, known.name)
-        kind = get_origin(known.type)
-        kind = known.type if kind in (None, UnionType) else kind
+        allowed = types[known.name]
+        kind = get_origin(allowed)
+        kind = allowed if kind in (None, UnionType) else kind
         is_number = isinstance(value, int) and not isinstance(value, bool)
         fits = isinstance(value, kind) and (isinstance(value, bool) == (kind is bool))
-        if kind is tuple and known.type == tuple[str, ...]:
+        if kind is tuple and allowed == tuple[str, ...]:
             fits = fits and all(isinstance(item, str) for item in value)
         if not fits or (is_number and value < 0):
             raise InputError(f"{known.name} = {shown(value)}; {_words(kind)} is needed")
@@ -241,7 +247,11 @@ def _words(kind: type | UnionType) -> str:
 
 
 def _data_set(
-    name: str, base: str = "", by: tuple[str, ...] = (), files: Iterable[dict] = (), **entry
+    name: str,
+    base: str = "",
+    by: tuple[str, ...] = (),
+    files: Iterable[dict[str, Any]] = (),
+    **entry: Any,
 ) -> DataSet:
     entry = {"reader": name, **entry, "counts": _counts(entry.get("counts", {}))}
     if not isinstance(files, tuple):
@@ -255,7 +265,7 @@ def _data_set(
     return source
 
 
-def _file(base: str, facts: dict) -> File:
+def _file(base: str, facts: dict[str, Any]) -> File:
     file = _typed(File(**{**facts, "url": f"{base}{facts['url']}"}))
     if not re.match(r"https?://[\w.-]+", file.url):
         raise InputError(f"{file.url} is not an address beginning with https:// or http://")
@@ -282,7 +292,7 @@ def _counts(listed: object) -> dict[str, tuple[int, int | str]]:
     return {split: tuple(numbers) for split, numbers in listed.items()}
 
 
-def _tuples(fields: dict) -> dict:
+def _tuples(fields: dict[str, Any]) -> dict[str, Any]:
     return {
         key: tuple(value) if isinstance(value, list) else value for key, value in fields.items()
     }
@@ -340,7 +350,7 @@ def at_hand(name: str) -> Path | None:
     return folder if folder.is_dir() else None
 
 
-def digests(name: str) -> dict[str, dict]:
+def digests(name: str) -> dict[str, dict[str, Any]]:
     """The files of a fetched data set: by name, their bytes, SHA-256 and whether these were as listed.
 
     Empty for a data set that is missing or was put there by hand.
@@ -350,7 +360,7 @@ def digests(name: str) -> dict[str, dict]:
 
 
 def differing(
-    data: dict[str, dict[str, dict]], weights: dict[str, str], manifest: Sources
+    data: dict[str, dict[str, dict[str, Any]]], weights: dict[str, str], manifest: Sources
 ) -> tuple[list[str], list[str]]:
     """Deviations from the listed digests, and the names that have unlisted digests.
 
@@ -382,11 +392,11 @@ def differing(
         if not source.files or not all(file.digests for file in source.files):
             unlisted.append(name)
     for name, digest in weights.items():
-        source = manifest.weights.get(name)
-        if source and source.sha256 is None:
+        known = manifest.weights.get(name)
+        if known and known.sha256 is None:
             unlisted.append(name)
-        elif source and source.sha256 != digest:
-            deviations.append(f"{name}: its weights have SHA-256 {digest}, not {source.sha256}")
+        elif known and known.sha256 != digest:
+            deviations.append(f"{name}: its weights have SHA-256 {digest}, not {known.sha256}")
     return deviations, unlisted
 
 

@@ -29,12 +29,19 @@ class Source(Protocol):
         Whether a backbone is needed to compute features.
     """
 
-    labels: np.ndarray
-    facts: pd.DataFrame | None
-    digest: str
-    needs_backbone: bool
-
     def __len__(self) -> int: ...
+
+    @property
+    def labels(self) -> np.ndarray: ...
+
+    @property
+    def facts(self) -> pd.DataFrame | None: ...
+
+    @property
+    def digest(self) -> str: ...
+
+    @property
+    def needs_backbone(self) -> bool: ...
 
     @property
     def classes(self) -> np.ndarray: ...

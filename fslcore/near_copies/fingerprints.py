@@ -12,7 +12,10 @@ from PIL import Image
 from scipy import fft
 from tqdm import tqdm
 
-from ..datasets import Source
+from ..datasets import Images, Source
+from ..datasets.bank import Bank
+from ..datasets.images import OnDemand
+from ..errors import instance
 from ..models import backbones
 from ..models.backbone import Backbone
 
@@ -30,7 +33,7 @@ def picture(pixels: np.ndarray) -> Image.Image:
     )
 
 
-def low_frequencies(images: np.ndarray, progress: bool) -> np.ndarray:
+def low_frequencies(images: np.ndarray | OnDemand, progress: bool) -> np.ndarray:
     """The lowest 8 × 8 cosine frequencies of each grey image at 32 × 32 pixels, (N, 64)."""
     frequencies = np.empty((len(images), BITS))
     bar = tqdm(images, "hashes", unit="image", delay=5, disable=not progress)
@@ -51,9 +54,10 @@ def fingerprints(
     Copies differ in few bits, unrelated images in half of them. The frequencies leave out the
     first, the mean grey.
     """
-    vectors = {}
+    vectors: dict[str, np.ndarray | torch.Tensor] = {}
     if by != "features":
-        of_sources = [low_frequencies(source.images, progress) for source in sources]
+        sets = [instance("source", source, Images) for source in sources]
+        of_sources = [low_frequencies(images.images, progress) for images in sets]
         frequencies = np.concatenate(of_sources)
         bits = frequencies > np.median(frequencies, axis=1, keepdims=True)
         vectors["bits"] = np.where(bits, 1, -1) / LOW
@@ -61,9 +65,13 @@ def fingerprints(
         lengths = np.linalg.norm(waves, axis=1, keepdims=True)
         vectors["frequencies"] = waves / np.maximum(lengths, 1)
     if by != "hash":
-        if model:
-            sources = [backbones.features(source, model, progress=progress) for source in sources]
-        features = torch.cat([source.data for source in sources]).float()
+        banks = [
+            backbones.features(instance("source", source, Images), model, progress=progress)
+            if model
+            else instance("source", source, Bank)
+            for source in sources
+        ]
+        features = torch.cat([bank.data for bank in banks]).float()
         vectors["distance"] = torch.nn.functional.normalize(features, dim=1)
     return {measure: torch.as_tensor(values).float() for measure, values in vectors.items()}
 

@@ -4,8 +4,11 @@ images.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 from scipy import sparse
 from tqdm import tqdm
 
@@ -13,6 +16,7 @@ from .fingerprints import BLOCK, Vectors, distances, of_rows
 from .thresholds import Rule
 
 STEPS = {"half": 0.5, "the threshold": 1.0, "half as much again": 1.5}
+Rows = NDArray[np.int_]  # or a whole number per image
 KINDS = ["within a class", "across classes", "across splits"]
 
 
@@ -23,7 +27,8 @@ def compare(
     pairs.
     """
     group, nearest = np.arange(len(classes)), np.full(len(classes), -1)
-    closeness, counts = np.full(len(classes), np.inf, np.float32), 0
+    closeness = np.full(len(classes), np.inf, np.float32)
+    counts = np.zeros((len(STEPS), len(KINDS)), int)
     for rows, columns, block in _blocks(vectors, rule, group, progress):
         _keep_nearer(nearest, closeness, rows, columns, block)
         _keep_nearer(nearest, closeness, columns, rows, block.T)
@@ -37,7 +42,9 @@ def compare(
     return pd.DataFrame({**images, "closeness": closeness}), numbers
 
 
-def _blocks(vectors, rule, rows, progress):
+def _blocks(
+    vectors: Vectors, rule: Rule, rows: Rows, progress: bool
+) -> Iterator[tuple[Rows, Rows, np.ndarray]]:
     """Rows and columns of blocks of pairs, and their closeness; each pair counts once, and is
     infinite elsewhere.
     """
@@ -46,18 +53,20 @@ def _blocks(vectors, rule, rows, progress):
     for start in tqdm(range(0, len(rows), BLOCK), "comparing", **bar):
         block, later = slice(start, start + BLOCK), slice(start, None)
         closeness = rule.closeness(distances(of_rows(used, block), of_rows(used, later)))
-        closeness[np.tri(*closeness.shape, dtype=bool)] = np.inf
+        closeness[np.tri(*closeness.shape, dtype=np.bool_)] = np.inf
         yield rows[block], rows[later], closeness
 
 
-def _measured(vectors, nearest):
+def _measured(vectors: Vectors, nearest: Rows) -> pd.DataFrame:
     """Distances of each image from its nearest one; -1 or NaN for measures that are not used."""
     measured = distances(vectors, of_rows(vectors, nearest), paired=True)
     table = pd.DataFrame({"bits": -1, "frequencies": np.nan, "distance": np.nan, **measured})
     return table.astype({"bits": int, "frequencies": float, "distance": float})
 
 
-def _keep_nearer(nearest, closeness, images, others, block):
+def _keep_nearer(
+    nearest: Rows, closeness: np.ndarray, images: Rows, others: Rows, block: np.ndarray
+) -> None:
     """Replace the nearest of some images where one of the others is nearer."""
     best = block.argmin(axis=1)
     values = block[np.arange(len(images)), best]
@@ -66,12 +75,12 @@ def _keep_nearer(nearest, closeness, images, others, block):
     closeness[images[nearer]] = values[nearer]
 
 
-def _near_pairs(rows, columns, block):
+def _near_pairs(rows: Rows, columns: Rows, block: np.ndarray) -> pd.DataFrame:
     first, second = np.nonzero(block <= max(STEPS.values()))
     return pd.DataFrame({"a": rows[first], "b": columns[second], "closeness": block[first, second]})
 
 
-def _counts(pairs, classes, splits):
+def _counts(pairs: pd.DataFrame, classes: Rows, splits: Rows) -> NDArray[np.int_]:
     """Numbers of pairs, (`STEPS`, `KINDS`)."""
     a, b = pairs["a"], pairs["b"]
     kinds = np.where(splits[a] != splits[b], 2, classes[a] != classes[b])
@@ -80,7 +89,7 @@ def _counts(pairs, classes, splits):
     )
 
 
-def _joined(group, pairs):
+def _joined(group: Rows, pairs: pd.DataFrame) -> Rows:
     """Groups, of which those with a pair between them become one."""
     edges = np.ones(len(pairs), bool), (group[pairs["a"]], group[pairs["b"]])
     graph = sparse.coo_array(edges, (len(group), len(group)))

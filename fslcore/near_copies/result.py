@@ -67,8 +67,8 @@ class Copies:
     bits: int | None
     frequencies: float | None
     distance: float | None
-    reference: dict = field(default_factory=dict)
-    shares: dict = field(default_factory=dict)
+    reference: dict[str, dict[str, float]] = field(default_factory=dict)
+    shares: dict[str, float] = field(default_factory=dict)
     sources: Sequence[Images] = field(default=(), repr=False)
 
     @property
@@ -148,16 +148,17 @@ class Copies:
         """
         limits = pd.DataFrame.from_dict(self.reference, orient="index").rename(LIMITS)
         lines = [limits.round(4).to_string()]
-        if not self.shares:
+        missed = self.missed
+        if missed is None:
             return lines
         shares = pd.Series(self.shares).rename({"others": "another class"}).map("{:.0%}".format)
         lines.append("images with a near-copy, among their own copies and in another class:")
         lines.append(shares.to_string())
-        if self.missed > 1 - LEAST:
-            lines.append(MISSED.format(self.missed))
+        if missed > 1 - LEAST:
+            lines.append(MISSED.format(missed))
         return lines
 
-    def record(self) -> dict:
+    def record(self) -> dict[str, object]:
         """Thresholds, numbers of pairs, sizes of groups and examples, for a program."""
         names = ("by", "bits", "frequencies", "distance", "reference", "shares", "missed")
         return {
@@ -174,6 +175,6 @@ class Copies:
         """
         table = self.images[["split", "image", "class", "group"]].copy()
         table["class"] = table["class"].map(visible)
-        if self.shares:
+        if self.missed is not None:
             table["missed"] = round(self.missed, 4)
         replace_file(Path(path), lambda part: table.to_csv(part, index=False))

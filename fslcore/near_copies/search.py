@@ -7,9 +7,10 @@ from collections.abc import Sequence
 import pandas as pd
 
 from .. import evaluation
-from ..datasets import load
+from ..datasets import Images, Source, load
 from ..errors import InputError, choice, number, whole
 from ..models import backbones
+from ..models.backbone import Backbone
 from .fingerprints import BITS, fingerprints
 from .pairs import compare
 from .result import Copies
@@ -107,7 +108,7 @@ def find(
 
 def _check_rule(by: str, bits: int | None, distance: float | None) -> Rule:
     choice("by", by, RULES)
-    thresholds = {}
+    thresholds: dict[str, float] = {}
     if bits is not None:
         thresholds["bits"] = whole("bits", bits, minimum=0, maximum=BITS)
     if distance is not None:
@@ -121,35 +122,45 @@ def _check_rule(by: str, bits: int | None, distance: float | None) -> Rule:
     return Rule(by, thresholds)
 
 
-def _search(name, sources, images, rule, backbone, *, progress) -> Copies:
+def _search(
+    name: str,
+    sources: Sequence[Source],
+    images: pd.DataFrame,
+    rule: Rule,
+    backbone: str,
+    *,
+    progress: bool,
+) -> Copies:
     """`find` in images that were loaded, by the given thresholds and those of the data."""
-    has_pixels, model = sources[0].needs_backbone, None
-    if has_pixels and rule.by != "hash":
-        sources, model = _fitted(sources, backbone)
-    vectors = fingerprints(sources, rule.by, model, progress)
+    pictures = [source for source in sources if isinstance(source, Images)]
+    model = None
+    if pictures and rule.by != "hash":
+        pictures, model = _fitted(pictures, backbone)
+    vectors = fingerprints(pictures or sources, rule.by, model, progress)
     classes = pd.factorize(images["split"] + " " + images["class"])[0]
     samples = sample_other_classes(vectors, classes)
-    if has_pixels:
-        own_copies = sample_own_copies(sources, rule.by, model, vectors)
+    if pictures:
+        own_copies = sample_own_copies(pictures, rule.by, model, vectors)
         samples = pd.concat([own_copies, samples], ignore_index=True)
     rule = complete_rule(rule, samples, several_classes=classes.any())
     splits = pd.factorize(images["split"])[0]
     columns, pairs = compare(vectors, rule, classes, splits, progress)
+    bits = rule.thresholds.get("bits")
     return Copies(
         name=name,
         images=images.assign(**columns),
         pairs=pairs,
         by=rule.by,
-        bits=rule.thresholds.get("bits"),
+        bits=None if bits is None else int(bits),
         frequencies=rule.thresholds.get("frequencies"),
         distance=rule.thresholds.get("distance"),
         reference=limits_of(samples),
-        shares=rule.shares(samples).to_dict() if has_pixels else {},
-        sources=tuple(sources) if has_pixels else (),
+        shares=rule.shares(samples).to_dict() if pictures else {},
+        sources=tuple(pictures),
     )
 
 
-def _fitted(sources, backbone):
+def _fitted(sources: Sequence[Images], backbone: str) -> tuple[list[Images], Backbone]:
     """The data sets at the size of the backbone's images, and the backbone at this size."""
     model = evaluation.load_backbone(backbone)
     pairs = [backbones.fitted(source, model) for source in sources]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ..errors import InputError
 from ..paths import replace_file
@@ -51,7 +51,7 @@ def sheet(copies: Copies, count: int = 6) -> Figure:
     return figure
 
 
-def _title(pair: dict) -> str:
+def _title(pair: dict[str, Any]) -> str:
     """The distances of a row of `Copies.examples`; those that are not used are negative, NaN or
     missing.
     """

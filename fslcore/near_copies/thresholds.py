@@ -11,9 +11,11 @@ import io
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import reduce
+from typing import Literal, overload
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 from PIL import Image
 
 from ..datasets import Images
@@ -42,7 +44,13 @@ class Rule:
     by: str
     thresholds: dict[str, float]
 
-    def closeness(self, distances: dict | pd.DataFrame) -> np.ndarray:
+    @overload
+    def closeness(self, distances: dict[str, np.ndarray]) -> np.ndarray: ...
+
+    @overload
+    def closeness(self, distances: pd.DataFrame) -> pd.Series: ...
+
+    def closeness(self, distances: dict[str, np.ndarray] | pd.DataFrame) -> np.ndarray | pd.Series:
         """Distances as one number, which is up to 1 for near-copies."""
         parts = []
         for measure, threshold in self.thresholds.items():
@@ -87,14 +95,16 @@ def sample_own_copies(
     return pd.concat(tables)
 
 
-def pixels_of(sources: Sequence[Images], rows: Sequence[int]) -> list[np.ndarray]:
+def pixels_of(
+    sources: Sequence[Images], rows: Sequence[int] | NDArray[np.int_]
+) -> list[np.ndarray]:
     """The pixels of some rows of the data sets, which are counted in their order."""
     starts = np.cumsum([0, *map(len, sources)])
     places = np.searchsorted(starts, rows, side="right") - 1
     return [sources[place].images[row - starts[place]] for place, row in zip(places, rows)]
 
 
-def _spread(count, size):
+def _spread(count: int, size: int) -> NDArray[np.int_]:
     """Rows at equal steps."""
     return np.linspace(0, count - 1, min(count, size)).astype(int)
 
@@ -134,8 +144,10 @@ def limits_of(samples: pd.DataFrame) -> dict[str, dict[str, float]]:
     return limits
 
 
-def _quantiles(samples: pd.DataFrame, share: float, method: str) -> dict[str, float]:
-    limits = {}
+def _quantiles(
+    samples: pd.DataFrame, share: float, method: Literal["lower", "linear"]
+) -> dict[str, float]:
+    limits: dict[str, float] = {}
     if "bits" in samples:
         limits["bits"] = int(np.quantile(samples["bits"], share, method="higher"))
     if "distance" in samples:
@@ -162,7 +174,7 @@ def complete_rule(rule: Rule, samples: pd.DataFrame, several_classes: bool) -> R
     return _by_frequencies(by_hash, thresholds if rule.by == "both" else rule.thresholds, samples)
 
 
-def _by_frequencies(by_hash, thresholds, samples) -> Rule:
+def _by_frequencies(by_hash: Rule, thresholds: dict[str, float], samples: pd.DataFrame) -> Rule:
     """The rule with frequencies in place of the hash, if the share of own copies minus that of
     mistakes is larger.
     """

@@ -16,12 +16,13 @@ from collections.abc import Iterable
 from contextlib import suppress
 from decimal import Decimal
 from functools import cache
-from typing import SupportsIndex, TypeVar
+from typing import SupportsIndex, TypeVar, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 T = TypeVar("T")
+U = TypeVar("U")
 HUGE = 1e30  # magnitude of values whose powers are taken
 
 
@@ -256,7 +257,15 @@ def labels(name: str, values: ArrayLike, count: int | None = None) -> np.ndarray
     return result
 
 
-def instance(name: str, value: object, kind: type[T] | tuple[type[T], ...]) -> T:
+@overload
+def instance(name: str, value: object, kind: type[T]) -> T: ...
+
+
+@overload
+def instance(name: str, value: object, kind: tuple[type[T], type[U]]) -> T | U: ...
+
+
+def instance(name: str, value: object, kind: type | tuple[type, ...]) -> object:
     """A value of this class, or of one of these classes.
 
     Raises

@@ -14,14 +14,14 @@ from dataclasses import dataclass
 from itertools import islice
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike
 
 from ..errors import InputError, check_memory, choice, instance, whole
 from .candidates import Candidates, Choice
 from .grouped import classes_of
 from .released_choices import as_released
 from .samplers import ImagesOfClasses, assemble, per_class, random_images, streams
-from .tasks import Tasks, describe
+from .tasks import Integers, Tasks, describe
 from .weighted_sampler import as_in_the_paper
 
 __all__ = ["sample_biased", "sample_matched"]
@@ -30,8 +30,8 @@ VARIANTS = ("paper", "released")
 
 
 def sample_biased(
-    labels: NDArray,
-    attributes: NDArray,
+    labels: ArrayLike,
+    attributes: ArrayLike,
     *,
     tasks: int,
     ways: int = 5,
@@ -41,7 +41,7 @@ def sample_biased(
     support: str = "SC3",
     query: str = "QC3",
     variant: str = "paper",
-) -> tuple[Tasks, NDArray]:
+) -> tuple[Tasks, Integers]:
     """Draw tasks with an attribute for each class that the support has and the query lacks (section
     4).
 
@@ -120,27 +120,27 @@ def sample_biased(
     """
     _check_construction(support, query, variant)
     tasks = whole("tasks", tasks, minimum=2)
-    shots = per_class("shots", shots, ways)
-    queries = per_class("queries", queries, ways)
-    if np.ptp(shots) or np.ptp(queries):
+    n_shots = per_class("shots", shots, ways)
+    n_queries = per_class("queries", queries, ways)
+    if np.ptp(n_shots) or np.ptp(n_queries):
         raise InputError(
-            f"shots, queries = {shots.tolist()}, {queries.tolist()}; biased tasks have equal "
+            f"shots, queries = {n_shots.tolist()}, {n_queries.tolist()}; biased tasks have equal "
             "numbers per class"
         )
     data = Candidates(labels, attributes, ways)
-    check_memory("tasks", tasks, 24 * tasks * int((shots + queries).sum()))
+    check_memory("tasks", tasks, 24 * tasks * int((n_shots + n_queries).sum()))
     choice_rng, image_rng = streams(seed, 2)
-    sizes = int(shots[0]), int(queries[0])
+    sizes = int(n_shots[0]), int(n_queries[0])
     if variant == "released":
         choices = as_released(data, ways, *sizes, choice_rng)
     else:
         choices = as_in_the_paper(data, ways, *sizes, support, choice_rng)
     images = _ImageSampler(data, *sizes, support, query, image_rng)
     picks, attribute = images.draw(islice(choices, tasks))
-    sampler = describe("biased", ways, shots, queries, seed, tasks=tasks)
+    sampler = describe("biased", ways, n_shots, n_queries, seed, tasks=tasks)
     sampler |= {"support": support, "query": query, "variant": variant}
     sampler |= {"fallbacks": images.fallbacks, "relaxed": images.relaxed}
-    return assemble(picks, shots, queries, sampler), attribute
+    return assemble(picks, n_shots, n_queries, sampler), attribute
 
 
 def _check_construction(support: str, query: str, variant: str) -> None:
@@ -166,7 +166,7 @@ class _ImageSampler:
     fallbacks: int = 0
     relaxed: int = 0
 
-    def draw(self, choices: Iterable[Choice]) -> tuple[NDArray, NDArray]:
+    def draw(self, choices: Iterable[Choice]) -> tuple[Integers, Integers]:
         """(K, T, S + Q) images, and (T, K) attributes."""
         images, attributes = [], []
         for task in choices:
@@ -174,7 +174,7 @@ class _ImageSampler:
             attributes.append(task.attributes)
         return np.array(images).swapaxes(0, 1), np.array(attributes)
 
-    def _images(self, task: Choice, k: int) -> NDArray:
+    def _images(self, task: Choice, k: int) -> Integers:
         """(S + Q,) images of the k-th class."""
         c = task.classes[k]
         tolerated = task.tolerated[k]
@@ -200,7 +200,7 @@ class _ImageSampler:
         return self.data.images[c][np.concatenate([support, query[: self.queries]])]
 
 
-def sample_matched(labels: NDArray, tasks: Tasks, *, seed: int = 0) -> Tasks:
+def sample_matched(labels: ArrayLike, tasks: Tasks, *, seed: int = 0) -> Tasks:
     """Random tasks with the classes of ``tasks``, task by task: the same tasks without the bias.
 
     Biased tasks do not contain all classes equally often, so the gap to tasks from
@@ -242,7 +242,7 @@ def sample_matched(labels: NDArray, tasks: Tasks, *, seed: int = 0) -> Tasks:
     return assemble(picks, shots, queries, sampler)
 
 
-def _images_per_class(task_label: NDArray, ways: int) -> NDArray:
+def _images_per_class(task_label: Integers, ways: int) -> Integers:
     """(K,) how many images a task has per class; raises `InputError` unless all are alike."""
     first = task_label[0]
     if (task_label != first).any() or first.min() < 0:

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..errors import InputError, array
 from .grouped import classes_of
-from .tasks import places_of_true
+from .tasks import Booleans, Integers, places_of_true
 
 TRIES = 20_000  # for one task, before the samplers give up
 
@@ -30,11 +30,11 @@ class Choice:
         Attributes that count for an image's score, by logarithms.
     """
 
-    classes: NDArray
-    attributes: NDArray
+    classes: Integers
+    attributes: Integers
     tolerated: list[int]
     intra: list[bool]
-    scored: NDArray | None = None
+    scored: Booleans | None = None
 
 
 class Candidates:
@@ -53,7 +53,7 @@ class Candidates:
     size : (C, 1) integers
     """
 
-    def __init__(self, labels: ArrayLike, attributes: ArrayLike, ways: int):
+    def __init__(self, labels: ArrayLike, attributes: ArrayLike, ways: int) -> None:
         self.names, label = classes_of(labels, ways)
         attributes = array("attributes", attributes, "an array of (images, attributes)")
         if attributes.dtype != bool or attributes.ndim != 2 or label.shape != (len(attributes),):
@@ -69,7 +69,7 @@ class Candidates:
         lists = places_of_true(attributes, padding=attributes.shape[1])
         self.lists = [lists[images] for images in self.images]
 
-    def marks(self, c: int, attributes: NDArray, k: int) -> tuple[NDArray, NDArray]:
+    def marks(self, c: int, attributes: Integers, k: int) -> tuple[Booleans, Integers]:
         """Whether each image of class c, the k-th of a task, has the attribute of its class, and
         how many it has of the other classes.
         """
@@ -78,7 +78,7 @@ class Candidates:
         chosen[k] = False
         return has_own, chosen.sum(axis=0)
 
-    def scores(self, c: int, candidates: NDArray, choice: Choice) -> NDArray:
+    def scores(self, c: int, candidates: Integers, choice: Choice) -> NDArray[np.number]:
         """Score of each candidate of a class (equation 6).
 
         It is multiplied by the number of candidates: integers, so that ties are exact.
@@ -92,7 +92,7 @@ class Candidates:
         return weight[lists].sum(axis=1)
 
 
-def first_names(names: Sequence[str]) -> str:
+def first_names(names: Sequence[str] | np.ndarray) -> str:
     """The first five, and how many follow."""
     first = ", ".join(map(str, names[:5]))
     return f"{first} and {len(names) - 5} more" if len(names) > 5 else first

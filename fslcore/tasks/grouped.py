@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain, islice
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from ..errors import InputError, labels as checked_labels
-from .tasks import are_among
+from .tasks import Floats, Integers, are_among
 
 
 @dataclass(frozen=True)
@@ -33,13 +34,13 @@ class Cells:
         Classes with too few groups.
     """
 
-    order: NDArray
-    start: NDArray
-    size: NDArray
-    group: NDArray
-    first: NDArray
-    groups: NDArray
-    needed: NDArray
+    order: Integers
+    start: Integers
+    size: Integers
+    group: Integers
+    first: Integers
+    groups: Integers
+    needed: Integers
     n_groups: int
     left_out: list[str]
 
@@ -49,8 +50,8 @@ class Cells:
         labels: ArrayLike,
         groups: ArrayLike,
         ways: int,
-        shots: NDArray,
-        queries: NDArray,
+        shots: Integers,
+        queries: Integers,
         skip_small_classes: bool,
     ) -> Cells:
         """From a class and a group of each image.
@@ -84,12 +85,12 @@ class Cells:
             left_out=classes[~is_large].astype(str).tolist(),
         )
 
-    def images(self, cell: NDArray | slice, uniform: NDArray) -> NDArray:
+    def images(self, cell: Integers | slice, uniform: Floats) -> Integers:
         """An image of each cell, all equally likely."""
         return self.order[self.start[cell] + (uniform * self.size[cell]).astype(np.int64)]
 
 
-def classes_of(labels: ArrayLike, ways: int = 1) -> tuple[NDArray, NDArray]:
+def classes_of(labels: ArrayLike, ways: int = 1) -> tuple[np.ndarray, Integers]:
     """The classes, and the class of each image; raises `InputError` for fewer than K."""
     classes, label = np.unique(checked_labels("labels", labels), return_inverse=True)
     if ways > len(classes):
@@ -97,7 +98,9 @@ def classes_of(labels: ArrayLike, ways: int = 1) -> tuple[NDArray, NDArray]:
     return classes, label
 
 
-def _cells(labels: ArrayLike, groups: ArrayLike, ways: int) -> tuple[NDArray, ...]:
+def _cells(
+    labels: ArrayLike, groups: ArrayLike, ways: int
+) -> tuple[np.ndarray, Integers, Integers, Integers, Integers]:
     """The classes; the images by class and group; the size, class and group of each cell."""
     classes, label = classes_of(labels, ways)
     names, group = np.unique(checked_labels("groups", groups, len(label)), return_inverse=True)
@@ -107,7 +110,7 @@ def _cells(labels: ArrayLike, groups: ArrayLike, ways: int) -> tuple[NDArray, ..
     return classes, order, size, *np.divmod(cell, len(names))
 
 
-def _n_skipped(class_of_cell: NDArray, group_of_cell: NDArray, shots: NDArray) -> NDArray:
+def _n_skipped(class_of_cell: Integers, group_of_cell: Integers, shots: Integers) -> Integers:
     """(C,) how many groups the queries of a class may have to skip at most: groups that the class
     shares with other classes, whose supports may contain them.
     """
@@ -116,7 +119,7 @@ def _n_skipped(class_of_cell: NDArray, group_of_cell: NDArray, shots: NDArray) -
     return np.minimum(n_shared, shots.sum() - shots.min())
 
 
-def _too_few_groups(classes: NDArray, count: NDArray, needed: NDArray, enough: int) -> str:
+def _too_few_groups(classes: np.ndarray, count: Integers, needed: Integers, enough: int) -> str:
     worst = int((count - needed).argmin())
     others = ""
     if needed[worst] > enough:
@@ -128,8 +131,12 @@ def _too_few_groups(classes: NDArray, count: NDArray, needed: NDArray, enough: i
 
 
 def draw_closed(
-    cells: Cells, chosen: NDArray, shots: NDArray, queries: NDArray, rngs
-) -> list[NDArray]:
+    cells: Cells,
+    chosen: Integers,
+    shots: Integers,
+    queries: Integers,
+    rngs: Sequence[np.random.Generator],
+) -> list[Integers]:
     """Images (T, S_k + Q_k) of the classes (T, K) of tasks, each of a different group.
 
     They are for `fslcore.tasks.samplers.assemble`.
@@ -145,7 +152,7 @@ def draw_closed(
     return images
 
 
-def _first_outside(group: NDArray, support: NDArray, cell: NDArray, q: int) -> NDArray:
+def _first_outside(group: Integers, support: Integers, cell: Integers, q: int) -> Integers:
     """(T, Q) the first cells of each row in groups that the support does not have."""
     is_free = ~are_among(group[cell], group[support])  # padding comes after Q free cells
     return cell[is_free & (is_free.cumsum(axis=1) <= q)].reshape(-1, q)
@@ -153,10 +160,10 @@ def _first_outside(group: NDArray, support: NDArray, cell: NDArray, q: int) -> N
 
 def _shuffled_cells(
     cells: Cells,
-    chosen: NDArray,
-    cell_rng,
-    order_rng,
-) -> NDArray:
+    chosen: Integers,
+    cell_rng: np.random.Generator,
+    order_rng: np.random.Generator,
+) -> Integers:
     """(T, K, n) random cells of each class, as many as it needs, in random order; then -1."""
     shape = (*chosen.shape, int(cells.needed.max()))
     uniform = cell_rng.random(shape)
@@ -168,7 +175,9 @@ def _shuffled_cells(
     return cell
 
 
-def shuffled_distinct(uniform: NDArray, shuffle: NDArray, n: NDArray, m: NDArray) -> NDArray:
+def shuffled_distinct(
+    uniform: Floats, shuffle: Floats, n: Integers, m: Integers | np.integer
+) -> Integers:
     """Rows of m distinct integers in [0, n) in random order, each equally likely; then -1.
 
     The integers are drawn as in Floyd (1987), from one uniform number each.
@@ -187,7 +196,7 @@ def shuffled_distinct(uniform: NDArray, shuffle: NDArray, n: NDArray, m: NDArray
 class _UnusedCells:
     """The cells of each class by group, in random order, without groups that tasks have used."""
 
-    def __init__(self, cells: Cells, rng):
+    def __init__(self, cells: Cells, rng: np.random.Generator) -> None:
         group = cells.group.tolist()
         self.of_class: list[dict[int, int]] = []
         self.classes_of_group: list[list[int]] = [[] for _ in range(cells.n_groups)]
@@ -197,7 +206,7 @@ class _UnusedCells:
             for cell in shuffled:
                 self.classes_of_group[group[cell]].append(c)
 
-    def take_task(self, classes: list[int], shots: NDArray, queries: NDArray) -> list[list[int]]:
+    def take_task(self, classes: list[int], shots: Integers, queries: Integers) -> list[list[int]]:
         """The next cells of each class, support first, in groups that this uses up."""
         unused = [self.of_class[c] for c in classes]
         groups = [list(islice(cells, s)) for cells, s in zip(unused, shots)]
@@ -212,8 +221,12 @@ class _UnusedCells:
 
 
 def draw_open(
-    cells: Cells, shots: NDArray, queries: NDArray, max_tasks: int | None, rngs
-) -> list[NDArray]:
+    cells: Cells,
+    shots: Integers,
+    queries: Integers,
+    max_tasks: int | None,
+    rngs: Sequence[np.random.Generator],
+) -> list[Integers]:
     """Images (T, S_k + Q_k) by place of tasks that share no group, until the groups are used up."""
     class_rng, group_rng, image_rng = rngs
     image = cells.images(slice(None), image_rng.random(len(cells.start)))

@@ -9,11 +9,14 @@ import numpy as np
 
 from ..errors import InputError
 from .candidates import TRIES, Candidates, Choice, first_names
+from .tasks import Booleans, Integers
 
 STEP = 0.2  # by which the released code's tolerance of a support grows with each failure
 
 
-def as_released(data: Candidates, ways, shots, queries, rng) -> Iterator[Choice]:
+def as_released(
+    data: Candidates, ways: int, shots: int, queries: int, rng: np.random.Generator
+) -> Iterator[Choice]:
     """Choices as in the released code, without end (see `fslcore.tasks.sample_biased`)."""
     sampler = _ReleasedSampler(data, ways, shots, queries, rng)
     while True:
@@ -30,7 +33,7 @@ class _ReleasedSampler:
     queries: int
     rng: np.random.Generator
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         count = self.data.count
         self.fits = (count >= self.shots) & (self.data.size - count >= self.queries)
         self.scored = self.fits.any(axis=0)
@@ -80,7 +83,9 @@ class _ReleasedSampler:
             classes.append(c)
         return Choice(np.array(classes), attributes, tolerated, intra, self.scored)
 
-    def _failure(self, has_own, n_others, tolerated, intra):
+    def _failure(
+        self, has_own: Booleans, n_others: Integers, tolerated: int, intra: bool
+    ) -> str | None:
         """Which of 'support' and 'query' lacks images; what succeeds ends a row of failures."""
         if np.count_nonzero(has_own & (n_others <= tolerated)) < self.shots:
             self.tolerance += STEP

@@ -15,10 +15,9 @@ import re
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..errors import InputError, check_memory, flag, instance, shown, suggestion, whole
-from .tasks import PAD, Tasks, places_of_true, ranks
+from .tasks import PAD, Booleans, Integers, Tasks, places_of_true, ranks
 
 __all__ = [
     "ESTIMATORS",
@@ -55,7 +54,7 @@ class Resplit:
     """
 
     tasks: Tasks
-    owner: NDArray
+    owner: Integers
 
 
 def k_fold(tasks: Tasks, k: int = 5) -> Resplit:
@@ -235,7 +234,7 @@ def resplit(tasks: Tasks, estimator: str, *, rounds: int = 30, seed: int = 0) ->
     return k_fold(tasks, int(k[1]))
 
 
-def _packed(tasks: Tasks) -> tuple[NDArray, NDArray, NDArray]:
+def _packed(tasks: Tasks) -> tuple[Integers, Integers, Integers]:
     """Support and labels (T, n) with padding last, and the number of images of each task."""
     instance("tasks", tasks, Tasks)
     order = np.argsort(tasks.support_label < 0, axis=1, kind="stable")
@@ -248,16 +247,16 @@ def _packed(tasks: Tasks) -> tuple[NDArray, NDArray, NDArray]:
 def _folds(tasks: Tasks, k: int | None, only_first: bool = False) -> Resplit:
     """Re-splits into k folds; None for as many as there are images."""
     _, label, n = _packed(tasks)
-    k = n if k is None else np.full(len(n), min(k, 10**9))
-    is_wrong = (k < 2) | (k > n)
+    folds = n if k is None else np.full(len(n), min(k, 10**9))
+    is_wrong = (folds < 2) | (folds > n)
     if is_wrong.any():
         worst = int(is_wrong.argmax())
         allowed = (
             f"2 to {n[worst]} folds are allowed" if n[worst] > 1 else "at least 2 images are needed"
         )
-        raise InputError(f"k = {k[worst]}; task {worst} has a support of {n[worst]}: {allowed}")
-    fold = _fold_of_image(label, tasks.ways, n, k)
-    count = np.ones_like(k) if only_first else k
+        raise InputError(f"k = {folds[worst]}; task {worst} has a support of {n[worst]}: {allowed}")
+    fold = _fold_of_image(label, tasks.ways, n, folds)
+    count = np.ones_like(folds) if only_first else folds
     owner = np.repeat(np.arange(len(n)), count)
     is_held_out = fold[owner] == ranks(count)[:, None]
     is_image = label[owner] >= 0
@@ -267,11 +266,11 @@ def _folds(tasks: Tasks, k: int | None, only_first: bool = False) -> Resplit:
         places_of_true(is_image & ~is_held_out),
         places_of_true(is_image & is_held_out),
         estimator="hold-out" if only_first else "k-fold",
-        k=int(k.max()),
+        k=int(folds.max()),
     )
 
 
-def _fold_of_image(label: NDArray, ways: int, n: NDArray, k: NDArray) -> NDArray:
+def _fold_of_image(label: Integers, ways: int, n: Integers, k: Integers) -> Integers:
     """(T, n) fold of each image: images of the classes come in turn, and runs of them are folds."""
     is_of_class = label[..., None] == np.arange(ways)
     n_before = np.where(is_of_class, is_of_class.cumsum(axis=1) - 1, 0).sum(axis=2)
@@ -284,12 +283,12 @@ def _fold_of_image(label: NDArray, ways: int, n: NDArray, k: NDArray) -> NDArray
     return np.where(place < end, place // (length + 1), n_longer + (place - end) // length)
 
 
-def _have_classes(label: NDArray, is_chosen: NDArray, ways: int) -> NDArray:
+def _have_classes(label: Integers, is_chosen: Booleans, ways: int) -> Booleans:
     """(R, K) whether the images chosen (R, n) contain each class."""
     return ((label[..., None] == np.arange(ways)) & is_chosen[..., None]).any(axis=1)
 
 
-def _are_usable(label: NDArray, is_drawn: NDArray, ways: int) -> NDArray:
+def _are_usable(label: Integers, is_drawn: Booleans, ways: int) -> Booleans:
     """(R,) whether a draw contains every class of its support and leaves an image out."""
     is_image = label >= 0
     has_class = _have_classes(label, is_image, ways)
@@ -297,7 +296,7 @@ def _are_usable(label: NDArray, is_drawn: NDArray, ways: int) -> NDArray:
     return has_all & (is_image & ~is_drawn).any(axis=1)
 
 
-def _counts(positions: NDArray, is_image: NDArray) -> NDArray:
+def _counts(positions: Integers, is_image: Booleans) -> Integers:
     """(R, n) how many times each image was drawn; draws that are padding do not count."""
     times = np.zeros_like(positions)
     np.add.at(times, (np.nonzero(is_image)[0], positions[is_image]), 1)
@@ -305,13 +304,15 @@ def _counts(positions: NDArray, is_image: NDArray) -> NDArray:
 
 
 def _assembled(
-    tasks: Tasks, owner: NDArray, support: NDArray, query: NDArray, **estimator: str | int
+    tasks: Tasks, owner: Integers, support: Integers, query: Integers, **estimator: str | int
 ) -> Resplit:
     """Tasks from positions in the packed supports of their owners; -1 is padding."""
     arrays = [array[owner] for array in _packed(tasks)[:2]]
-    parts = [
+    support, support_label, query, query_label = (
         np.where(position >= 0, np.take_along_axis(array, position.clip(min=0), axis=1), PAD)
         for position in (support, query)
         for array in arrays
-    ]
-    return Resplit(Tasks(*parts, tasks.ways, {**tasks.sampler, **estimator}), owner)
+    )
+    sampler = {**tasks.sampler, **estimator}
+    drawn = Tasks(support, support_label, query, query_label, tasks.ways, sampler)
+    return Resplit(drawn, owner)

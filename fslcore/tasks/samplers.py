@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from ..errors import InputError, check_memory, flag, shown, whole, wholes
 from .grouped import Cells, classes_of, draw_closed, draw_open, first_to_front, shuffled_distinct
-from .tasks import Tasks, describe
+from .tasks import Integers, Tasks, describe
 
 __all__ = ["sample_all", "sample_closed", "sample_open"]
 
@@ -20,7 +21,7 @@ AT_ONCE = 2**20  # random numbers by which classes are chosen
 
 
 def sample_closed(
-    labels: NDArray,
+    labels: ArrayLike,
     *,
     tasks: int,
     ways: int = 5,
@@ -71,28 +72,29 @@ def sample_closed(
         other classes may contain.
     """
     tasks = whole("tasks", tasks, minimum=2)
-    shots = per_class("shots", shots, ways)
-    queries = per_class("queries", queries, ways)
+    n_shots = per_class("shots", shots, ways)
+    n_queries = per_class("queries", queries, ways)
+    need = n_shots + n_queries
     skip_small_classes = flag("skip_small_classes", skip_small_classes)
-    sampler = describe("closed", ways, shots, queries, seed, tasks=tasks)
+    sampler = describe("closed", ways, n_shots, n_queries, seed, tasks=tasks)
     if groups is not None:
-        cells = Cells.of(labels, groups, ways, shots, queries, skip_small_classes)
+        cells = Cells.of(labels, groups, ways, n_shots, n_queries, skip_small_classes)
         check_memory("tasks", tasks, 32 * tasks * ways * int(cells.needed.max()))
         class_rng, *rngs = streams(seed, 4)
         chosen = _random_classes(tasks, len(cells.first), ways, class_rng)
-        picks = draw_closed(cells, chosen, shots, queries, rngs)
+        picks = draw_closed(cells, chosen, n_shots, n_queries, rngs)
         sampler["groups"] = cells.n_groups
     else:
-        images = ImagesOfClasses.of(labels, ways, shots + queries, skip_small_classes)
-        check_memory("tasks", tasks, 24 * tasks * int((shots + queries).sum()))
+        images = ImagesOfClasses.of(labels, ways, need, skip_small_classes)
+        check_memory("tasks", tasks, 24 * tasks * int(need.sum()))
         class_rng, *rngs = streams(seed, 3)
         chosen = _random_classes(tasks, len(images.size), ways, class_rng)
-        picks = random_images(images, chosen, shots + queries, *rngs)
-    return assemble(picks, shots, queries, sampler)
+        picks = random_images(images, chosen, need, *rngs)
+    return assemble(picks, n_shots, n_queries, sampler)
 
 
 def sample_open(
-    labels: NDArray,
+    labels: ArrayLike,
     *,
     ways: int = 5,
     shots: int | Sequence[int] = 5,
@@ -150,33 +152,34 @@ def sample_open(
         )
     if max_tasks is not None:
         max_tasks = whole("max_tasks", max_tasks, minimum=2)
-    shots = per_class("shots", shots, ways)
-    queries = per_class("queries", queries, ways)
+    n_shots = per_class("shots", shots, ways)
+    n_queries = per_class("queries", queries, ways)
+    need = n_shots + n_queries
     skip_small_classes = flag("skip_small_classes", skip_small_classes)
-    sampler = describe("open", ways, shots, queries, seed, max_tasks=max_tasks)
+    sampler = describe("open", ways, n_shots, n_queries, seed, max_tasks=max_tasks)
     if groups is not None:
-        cells = Cells.of(labels, groups, ways, shots, queries, skip_small_classes)
-        picks = draw_open(cells, shots, queries, max_tasks, streams(seed, 3))
+        cells = Cells.of(labels, groups, ways, n_shots, n_queries, skip_small_classes)
+        picks = draw_open(cells, n_shots, n_queries, max_tasks, streams(seed, 3))
         sampler["groups"] = cells.n_groups
     else:
-        images = ImagesOfClasses.of(labels, ways, shots + queries, skip_small_classes)
+        images = ImagesOfClasses.of(labels, ways, need, skip_small_classes)
         choose = _balanced_classes if balanced else _classes_with_images_left
-        picks = _images_used_once(images, shots + queries, max_tasks, choose, *streams(seed, 2))
+        picks = _images_used_once(images, need, max_tasks, choose, *streams(seed, 2))
     if balanced:
         sampler["balanced"] = True
     unit = "images" if groups is None else "groups"
-    _check_two(len(picks[0]), ways, f"{(shots + queries).max()} {unit}", balanced)
-    return assemble(picks, shots, queries, sampler)
+    _check_two(len(picks[0]), ways, f"{need.max()} {unit}", balanced)
+    return assemble(picks, n_shots, n_queries, sampler)
 
 
 def _images_used_once(
     images: ImagesOfClasses,
-    need: NDArray,
+    need: Integers,
     max_tasks: int | None,
-    choose: Callable[..., NDArray],
-    image_rng,
-    class_rng,
-) -> list[NDArray]:
+    choose: Callable[..., Integers],
+    image_rng: np.random.Generator,
+    class_rng: np.random.Generator,
+) -> list[Integers]:
     """Images (T, S_k + Q_k) by place of tasks whose classes ``choose`` gives."""
     # One shuffle per class; taking the next images of a shuffled class is random sampling.
     order = images.order
@@ -187,7 +190,9 @@ def _images_used_once(
     return [order[first[:, k, None] + np.arange(n)] for k, n in enumerate(need)]
 
 
-def _classes_with_images_left(size: NDArray, need: NDArray, limit: int, rng) -> NDArray:
+def _classes_with_images_left(
+    size: Integers, need: Integers, limit: int, rng: np.random.Generator
+) -> Integers:
     """Random classes (T, K) among those with enough images left, until fewer than K have them."""
     left = size.tolist()
     ways = len(need)
@@ -206,7 +211,9 @@ def _classes_with_images_left(size: NDArray, need: NDArray, limit: int, rng) -> 
     return np.array(chosen, int).reshape(-1, ways)
 
 
-def _balanced_classes(size: NDArray, need: NDArray, limit: int, rng) -> NDArray:
+def _balanced_classes(
+    size: Integers, need: Integers, limit: int, rng: np.random.Generator
+) -> Integers:
     """Random classes (T, K), each in the tasks that the smallest class allows, or in one fewer."""
     classes = np.arange(len(size))
     ways = len(need)
@@ -220,7 +227,7 @@ def _balanced_classes(size: NDArray, need: NDArray, limit: int, rng) -> NDArray:
     return np.array(chosen[: tasks * ways], int).reshape(-1, ways)
 
 
-def _images_used(chosen: NDArray, need: NDArray) -> NDArray:
+def _images_used(chosen: Integers, need: Integers) -> Integers:
     """(T, K) number of images of each class that earlier tasks use; each uses ``need`` (K,)."""
     by_class = chosen.ravel().argsort(kind="stable")
     taken = np.broadcast_to(need, chosen.shape).ravel()[by_class]
@@ -242,7 +249,7 @@ def _check_two(tasks: int, ways: int, images: str, balanced: bool) -> None:
         )
 
 
-def sample_all(labels: NDArray, *, shots: int, tasks: int, seed: int = 0) -> Tasks:
+def sample_all(labels: ArrayLike, *, shots: int, tasks: int, seed: int = 0) -> Tasks:
     """Draw tasks of all classes, tested on all images outside the support (as CLIP was on few
     shots).
 
@@ -265,10 +272,11 @@ def sample_all(labels: NDArray, *, shots: int, tasks: int, seed: int = 0) -> Tas
     """
     tasks = whole("tasks", tasks, minimum=1)
     shots = whole("shots", shots, minimum=1)
-    ways = len(classes_of(labels)[0])
+    classes, class_of_image = classes_of(labels)
+    ways = len(classes)
     if ways < 2:
         raise InputError(f"labels: they hold {ways} class; at least 2 are needed")
-    check_memory("tasks", tasks, 24 * tasks * len(labels))
+    check_memory("tasks", tasks, 24 * tasks * len(class_of_image))
     images = ImagesOfClasses.of(labels, ways, shots + 1)
     (rng,) = streams(seed, 1)
     label = np.repeat(np.arange(ways), images.size)
@@ -298,7 +306,7 @@ def streams(seed: int, n: int) -> list[np.random.Generator]:
     return [np.random.default_rng(s) for s in np.random.SeedSequence(seed).spawn(n)]
 
 
-def per_class(name: str, count: int | Sequence[int], ways: int) -> NDArray:
+def per_class(name: str, count: int | Sequence[int], ways: int) -> Integers:
     """(K,) numbers of images, from one number or K; raises `InputError` for others."""
     whole("ways", ways, 2, MOST_WAYS)
     try:
@@ -326,13 +334,13 @@ class ImagesOfClasses:
         Start of a class in ``order``, and its number of images.
     """
 
-    order: NDArray
-    start: NDArray
-    size: NDArray
+    order: Integers
+    start: Integers
+    size: Integers
 
     @classmethod
     def of(
-        cls, labels: ArrayLike, ways: int, need: NDArray | int, skip_small_classes: bool = False
+        cls, labels: ArrayLike, ways: int, need: Integers | int, skip_small_classes: bool = False
     ) -> ImagesOfClasses:
         """Of classes with enough images; raises `InputError` if there are fewer than K."""
         enough = int(np.max(need))
@@ -350,13 +358,13 @@ class ImagesOfClasses:
                 f"ways = {ways}; {is_large.sum()} classes have shots + queries = {enough} images "
                 "or more"
             )
-        kind = np.int64 if len(label) > 2**31 - 1 else np.int32
+        kind: type[np.integer] = np.int64 if len(label) > 2**31 - 1 else np.int32
         order = np.argsort(label, kind="stable").astype(kind)
         start = np.cumsum(size) - size
         return cls(order, start[is_large], size[is_large])
 
 
-def _random_classes(tasks: int, classes: int, ways: int, rng) -> NDArray:
+def _random_classes(tasks: int, classes: int, ways: int, rng: np.random.Generator) -> Integers:
     """Random classes (T, K), without repetition in a task; memory is linear in the tasks."""
     chosen = np.empty((tasks, ways), np.int64)
     rows = max(1, AT_ONCE // classes)
@@ -368,11 +376,11 @@ def _random_classes(tasks: int, classes: int, ways: int, rng) -> NDArray:
 
 def random_images(
     images: ImagesOfClasses,
-    chosen: NDArray,
-    need: NDArray,
-    image_rng,
-    order_rng,
-) -> list[NDArray]:
+    chosen: Integers,
+    need: Integers,
+    image_rng: np.random.Generator,
+    order_rng: np.random.Generator,
+) -> list[Integers]:
     """Random images (T, S_k + Q_k) of the classes (T, K), without repetition in a task."""
     shape = (*chosen.shape, int(need.max()))
     uniform = image_rng.random(shape)
@@ -385,7 +393,12 @@ def random_images(
     return picks
 
 
-def assemble(picks: Sequence[NDArray], shots: NDArray, queries: NDArray, sampler: dict) -> Tasks:
+def assemble(
+    picks: Sequence[Integers] | Integers,
+    shots: Integers,
+    queries: Integers,
+    sampler: dict[str, Any],
+) -> Tasks:
     """Tasks from one (T, S_k + Q_k) index array per class: shots first, then queries."""
     tasks = len(picks[0])
     ways = len(picks)

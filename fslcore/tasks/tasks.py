@@ -8,6 +8,7 @@ import os
 from dataclasses import InitVar, dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +20,9 @@ __all__ = ["Tasks"]
 
 PAD = -1
 AT_ONCE = 2**18  # values that others are compared with at once
+Integers = NDArray[np.integer]
+Booleans = NDArray[np.bool_]
+Floats = NDArray[np.float64]
 ARRAYS = ("support", "support_label", "query", "query_label")
 
 
@@ -49,16 +53,16 @@ class Tasks:
         a task has an empty support or query, or a query is in the support of its task.
     """
 
-    support: NDArray
-    support_label: NDArray
-    query: NDArray
-    query_label: NDArray
+    support: Integers
+    support_label: Integers
+    query: Integers
+    query_label: Integers
     ways: int
-    sampler: dict = field(default_factory=dict)
+    sampler: dict[str, Any] = field(default_factory=dict)
     unseen: bool = True
     check: InitVar[bool] = True
 
-    def __post_init__(self, check: bool):
+    def __post_init__(self, check: bool) -> None:
         if not check:
             return
         whole("ways", self.ways, minimum=1)
@@ -96,7 +100,7 @@ class Tasks:
     def __len__(self) -> int:
         return len(self.support)
 
-    def __getitem__(self, rows: slice | NDArray) -> Tasks:
+    def __getitem__(self, rows: slice | Integers | Booleans) -> Tasks:
         """The tasks of ``rows`` (a slice or an index array), as Tasks."""
         arrays = {name: getattr(self, name)[rows] for name in ARRAYS}
         support = arrays["support"]
@@ -148,17 +152,19 @@ class Tasks:
         InputError
             No such file, or one without tasks. Nothing is ever unpickled.
         """
-        path = Path(instance("path", path, (str, os.PathLike)))
+        path = Path(instance("path", path, (str, os.PathLike)))  # type: ignore[type-abstract]  # none is made
         with readable("tasks", path, "a readable file of tasks"):
             check_zip("tasks", path)
             with np.load(path, allow_pickle=False) as z:
-                arrays = [z[name] for name in ARRAYS]
                 return cls(
-                    *arrays, int(z["ways"]), json.loads(str(z["sampler"])), bool(z["unseen"])
+                    **{name: z[name] for name in ARRAYS},
+                    ways=int(z["ways"]),
+                    sampler=json.loads(str(z["sampler"])),
+                    unseen=bool(z["unseen"]),
                 )
 
 
-def _shared(support: NDArray, query: NDArray) -> tuple[int, int] | None:
+def _shared(support: Integers, query: Integers) -> tuple[int, int] | None:
     """A task, and an image in both its support and its query; None if there is none."""
     is_shared = are_among(query, support) & (query >= 0)
     if not is_shared.any():
@@ -167,10 +173,10 @@ def _shared(support: NDArray, query: NDArray) -> tuple[int, int] | None:
     return task, int(query[task, is_shared[task].argmax()])
 
 
-def are_among(values: NDArray, others: NDArray) -> NDArray:
+def are_among(values: Integers, others: Integers) -> Booleans:
     """(T, n) whether each value of a row is among the others (T, m) of the same row."""
     span = max(values.max(), others.max()) + 2  # of the values from -1
-    is_among = np.empty(values.shape, bool)
+    is_among = np.empty(values.shape, np.bool_)
     step = max(1, AT_ONCE // others.shape[1])
     for start in range(0, len(values), step):
         rows = slice(start, start + step)
@@ -179,7 +185,7 @@ def are_among(values: NDArray, others: NDArray) -> NDArray:
     return is_among
 
 
-def places_of_true(mask: NDArray, padding: int = PAD) -> NDArray:
+def places_of_true(mask: Booleans, padding: int = PAD) -> Integers:
     """(N, m) places of the true values in each row of (N, n), then padding; as wide as needed."""
     row, place = np.nonzero(mask)
     count = np.count_nonzero(mask, axis=1)
@@ -188,14 +194,14 @@ def places_of_true(mask: NDArray, padding: int = PAD) -> NDArray:
     return places
 
 
-def ranks(count: NDArray) -> NDArray:
+def ranks(count: Integers) -> Integers:
     """The integers from 0 to n - 1 for each n of the counts, joined."""
     return np.arange(count.sum()) - np.repeat(count.cumsum() - count, count)
 
 
 def describe(
-    name: str, ways: int, shots: NDArray, queries: NDArray, seed: int, **options: object
-) -> dict:
+    name: str, ways: int, shots: Integers, queries: Integers, seed: int, **options: object
+) -> dict[str, Any]:
     """How tasks were drawn; equal numbers per class are one number."""
     shape = {"shots": shots, "queries": queries}
     numbers = {key: n.tolist() if np.ptp(n) else int(n[0]) for key, n in shape.items()}

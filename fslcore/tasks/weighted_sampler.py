@@ -17,12 +17,13 @@ from numpy.typing import NDArray
 
 from ..errors import InputError
 from .candidates import TRIES, Candidates, Choice, first_names
+from .tasks import Booleans, Floats, Integers
 
 PATIENCE = 500  # tries for one task by pairs, before attributes are drawn first
 
 
 def as_in_the_paper(
-    data: Candidates, ways: int, shots: int, queries: int, support: str, rng
+    data: Candidates, ways: int, shots: int, queries: int, support: str, rng: np.random.Generator
 ) -> Iterator[Choice]:
     """Choices as in the paper, which restarts from scratch, without end.
 
@@ -38,7 +39,8 @@ def as_in_the_paper(
     fits &= is_spurious
     _check_enough(data, fits, ways, condition)
     weight = fits / is_spurious.sum(axis=1, keepdims=True).clip(min=1)
-    tree = pair_tree = _PairTree(data, weight, ways, shots, exclusive=support == "SC3")
+    pair_tree = _PairTree(data, weight, ways, shots, exclusive=support == "SC3")
+    tree: _PairTree | _AttributeTree = pair_tree
     tries = PATIENCE if pair_tree.exclusive and ways <= _AttributeTree.WAYS else TRIES
     while True:
         pairs = _sample(tree, tries, rng)
@@ -57,7 +59,9 @@ def as_in_the_paper(
         )
 
 
-def _sample(tree, tries, rng):
+def _sample(
+    tree: _PairTree | _AttributeTree, tries: int, rng: np.random.Generator
+) -> tuple[int, ...] | Integers | None:
     """K pairs; None if there are none, or if all tries fail."""
     for _ in range(tries):
         pairs = tree.sample(rng)
@@ -68,7 +72,7 @@ def _sample(tree, tries, rng):
     return None
 
 
-def _check_enough(data: Candidates, fits: NDArray, ways: int, condition: str) -> None:
+def _check_enough(data: Candidates, fits: Booleans, ways: int, condition: str) -> None:
     """Raise `InputError` unless there are K classes, and K attributes, that fit."""
     has_attribute = fits.any(axis=1)
     if has_attribute.sum() < ways:
@@ -105,7 +109,9 @@ class _PairTree:
         initially the elementary symmetric polynomial of the weights left to each later class.
     """
 
-    def __init__(self, data: Candidates, weight: NDArray, ways: int, shots: int, exclusive: bool):
+    def __init__(
+        self, data: Candidates, weight: Floats, ways: int, shots: int, exclusive: bool
+    ) -> None:
         self.data, self.ways, self.shots, self.exclusive = data, ways, shots, exclusive
         self.of_class, self.attribute = np.nonzero(weight)
         self.weight = weight[self.of_class, self.attribute]
@@ -121,12 +127,13 @@ class _PairTree:
         else:
             self.bears = self.attribute[:, None] != in_use
         self.borne = np.ascontiguousarray(self.bears.T)
-        self.learned = {}
+        self.learned: dict[tuple[int, ...], dict[int, float]] = {}
         self.root = self._bounds((), self.pairs)
 
-    def sample(self, rng) -> tuple[int, ...] | None:
+    def sample(self, rng: np.random.Generator) -> tuple[int, ...] | None:
         """A path of K pairs; None if it ends early, or is rejected since a bound was too high."""
-        path, left, bound = (), self.pairs, np.inf
+        path: tuple[int, ...] = ()
+        left, bound = self.pairs, np.inf
         while len(path) < self.ways:
             bounds = self._bounds(path, left) if path else self.root
             cumulative = bounds.cumsum()
@@ -146,7 +153,7 @@ class _PairTree:
             left = left[self.bears[pair, self.column[left]] & self.borne[self.column[pair], left]]
         return path
 
-    def _have_supports(self, path):
+    def _have_supports(self, path: tuple[int, ...]) -> bool:
         """Whether every class has S images with its attribute and none of the others: pairs are
         compatible in twos, which does not make them compatible all at once.
         """
@@ -157,7 +164,7 @@ class _PairTree:
                 return False
         return True
 
-    def _bounds(self, path, left):
+    def _bounds(self, path: tuple[int, ...], left: Integers) -> Floats:
         """For each possible next pair, its weight times the bound of its continuations."""
         of_class = self.of_class[left]
         weight_of_class = np.bincount(of_class, self.weight[left], len(self.data.names))
@@ -167,7 +174,7 @@ class _PairTree:
             bounds[np.searchsorted(left, pair)] = self.weight[pair] * total
         return bounds
 
-    def _learn(self, path, total):
+    def _learn(self, path: tuple[int, ...], total: float) -> None:
         if len(path) == 1:
             self.root[path[0]] = self.weight[path[0]] * total
         elif path:
@@ -190,7 +197,7 @@ class _PairTree:
             f"{first_names(names[has_mates])} never {ways} at once (lower ways or shots)"
         )
 
-    def _classes_with_mates(self) -> NDArray:
+    def _classes_with_mates(self) -> Booleans:
         """(C,) bool: classes that are compatible, in twos, with K - 1 others."""
         n_classes = len(self.data.names)
         are_compatible = np.zeros((n_classes, n_classes), dtype=bool)
@@ -201,7 +208,9 @@ class _PairTree:
         return are_compatible.sum(axis=1) >= self.ways - 1
 
 
-def _has_images_without(columns, fits, in_use, shots):
+def _has_images_without(
+    columns: Booleans, fits: Booleans, in_use: Integers, shots: int
+) -> Booleans:
     """For each attribute of a class that fits, and each in use: do S images have only the first?"""
     has_attribute = columns[fits].astype(np.float32)
     n_both = has_attribute @ columns[in_use].T.astype(np.float32)
@@ -231,7 +240,7 @@ class _AttributeTree:
     WAYS = 12  # at most: the classes of a set are counted over its 2^K subsets
     KEPT = 2**22  # numbers in the stored nodes
 
-    def __init__(self, tree: _PairTree):
+    def __init__(self, tree: _PairTree) -> None:
         self.ways, self.shots = tree.ways, tree.shots
         in_use = np.unique(tree.attribute)
         place = (tree.column, tree.of_class)
@@ -244,12 +253,13 @@ class _AttributeTree:
         ]
         self.bits = np.packbits(np.concatenate(padded, axis=1), axis=1).view(np.uint64)
         self.starts = np.cumsum([0] + [part.shape[1] // 64 for part in padded[:-1]])
-        self.nodes: dict[tuple[int, ...], NDArray] = {}
+        self.nodes: dict[tuple[int, ...], Floats] = {}
         self.root = self._node(())
 
-    def sample(self, rng) -> NDArray | None:
+    def sample(self, rng: np.random.Generator) -> Integers | None:
         """K pairs of the tree; None if a bound was too high."""
-        path, bounds, bound = (), self.root, np.inf
+        path: tuple[int, ...] = ()
+        bounds, bound = self.root, np.inf
         while True:
             cumulative = bounds.cumsum()
             total = cumulative[-1]
@@ -265,7 +275,7 @@ class _AttributeTree:
             path += (place,)
             bounds = self._node(path)
 
-    def _node(self, path):
+    def _node(self, path: tuple[int, ...]) -> Floats:
         """Bounds (A,) by the next attribute; for a complete path only its weight."""
         if path in self.nodes:
             return self.nodes[path]
@@ -283,7 +293,7 @@ class _AttributeTree:
             self.nodes[path] = bounds
         return bounds
 
-    def _left(self, path):
+    def _left(self, path: tuple[int, ...]) -> Floats:
         """(A, C) weights where S images have the attribute and no other of the path, else 0."""
         left = self.bits & ~self._images_with_any(path)
         for i in path:
@@ -291,11 +301,11 @@ class _AttributeTree:
         n_images = np.add.reduceat(np.bitwise_count(left), self.starts, axis=1, dtype=np.int64)
         return np.where(n_images >= self.shots, self.weight, 0.0)
 
-    def _images_with_any(self, attributes: Sequence[int]) -> NDArray:
+    def _images_with_any(self, attributes: Sequence[int]) -> NDArray[np.uint64]:
         return np.bitwise_or.reduce(self.bits[list(attributes)], axis=0, initial=0)
 
 
-def _matching_weights(weight):
+def _matching_weights(weight: Floats) -> Floats:
     """(C + 1, 2^K): weight of all ways to give each attribute of a subset one of the c first
     classes.
 
@@ -312,7 +322,7 @@ def _matching_weights(weight):
     return total[:, :-1]
 
 
-def _matching(weight, rng):
+def _matching(weight: Floats, rng: np.random.Generator) -> Integers:
     """A class for each attribute, all different, in proportion to the product of weights (K, C)."""
     totals = _matching_weights(weight).tolist()  # in numbers as few as these, lists are faster
     ways, n_classes = weight.shape
@@ -332,7 +342,7 @@ def _matching(weight, rng):
     return classes
 
 
-def _polynomial_of_later(weight, degree):
+def _polynomial_of_later(weight: Floats | Integers, degree: int) -> Floats:
     """For each weight the elementary symmetric polynomial of the weights after it."""
     polynomial = np.ones(len(weight))
     for _ in range(degree):

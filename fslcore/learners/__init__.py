@@ -5,6 +5,7 @@ which names its module and class.
 """
 
 from importlib import import_module
+from typing import Any
 
 from ..catalogue import LEARNERS_BY_NAME
 from ..errors import InputError, suggestion
@@ -38,7 +39,7 @@ of_images = {name: kind for name, kind in _classes.items() if kind.reads == "ima
 names = (*of_features, *of_images)
 
 
-def make(name: str, backbone: Backbone | None = None, **settings) -> Learner:
+def make(name: str, backbone: Backbone | None = None, **settings: Any) -> Learner:
     """A learner by name or ``module:Class``, with the weights trained beside the backbone, if any.
 
     ``settings`` are arguments of its class, such as ``C`` of `LogisticRegression`. The defaults are
@@ -59,9 +60,10 @@ def make(name: str, backbone: Backbone | None = None, **settings) -> Learner:
         raise InputError(
             f"learner = {name}; {', '.join(names)} are allowed{suggestion(name, names)}"
         )
-    trained = backbone is not None and backbone.name.endswith(f"-{name}")
-    if trained:
-        settings = backbone.options | settings
+    # The backbone, if it was trained with this learner.
+    trained = backbone if backbone is not None and backbone.name.endswith(f"-{name}") else None
+    if trained is not None:
+        settings = trained.options | settings
     if name in of_images:
         if backbone is None:
             raise InputError(
@@ -81,6 +83,6 @@ def make(name: str, backbone: Backbone | None = None, **settings) -> Learner:
             )
         settings.setdefault("map", backbone.map)
     learner = kind(**settings)
-    if trained and backbone.head:
-        learner.load_state_dict(backbone.head)
+    if trained is not None and trained.head:
+        learner.load_state_dict(trained.head)
     return learner

@@ -32,12 +32,12 @@ class ANIL(OnFeatures):
     name = "anil"
     settings = ("steps", "lr")
 
-    def __init__(self, steps: int = 5, lr: float = 0.02):
+    def __init__(self, steps: int = 5, lr: float = 0.02) -> None:
         super().__init__()
         self.steps = whole("steps", steps, minimum=1)
         self.lr = lr
 
-    def forward(self, support, members, query) -> Tensor:
+    def forward(self, support: Tensor, members: Tensor, query: Tensor) -> Tensor:
         head, bias = descended_head(
             support, members, self.steps, self.lr, create_graph=self.training
         )

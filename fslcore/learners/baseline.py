@@ -1,6 +1,6 @@
 """The classifiers of Baseline (Chen et al., 2019) on raw features: logistic regression, and a linear layer by SGD."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import torch
@@ -33,7 +33,7 @@ class RawLogisticRegression(OnFeatures):
     name = "lr-raw"
     settings = ("C", "tol", "max_iter")
 
-    def __init__(self, C: float = 1.0, tol: float = 1e-4, max_iter: int = 1000):
+    def __init__(self, C: float = 1.0, tol: float = 1e-4, max_iter: int = 1000) -> None:
         super().__init__()
         number("C", C, over=0)
         self.C = C
@@ -91,7 +91,7 @@ class LinearLayer(OnFeatures):
         batch: int = 4,
         epochs: int = 100,
         seed: int = 0,
-    ):
+    ) -> None:
         super().__init__()
         self.lr = lr
         self.momentum = momentum
@@ -149,7 +149,7 @@ def _first_seen(y: Tensor) -> Tensor:
 class _Fit:
     """The layers of T tasks during their descent: W = cW₀ + AX and intercepts b."""
 
-    def __init__(self, x: Tensor, y: Tensor, weights: Tensor, intercept: Tensor):
+    def __init__(self, x: Tensor, y: Tensor, weights: Tensor, intercept: Tensor) -> None:
         self.y = y  # (T, K, n), zeros for padding
         self.present = y.sum(dim=1, keepdim=True) > 0  # (T, 1, n)
         is_absent = y.sum(dim=-1, keepdim=True) == 0
@@ -159,9 +159,11 @@ class _Fit:
         self.a = torch.zeros_like(y)
         self.b = intercept[..., None]
         self.c = y.new_ones(len(y), 1, 1)
-        self.velocity = None  # of a, b and c
+        self.velocity: Sequence[Tensor] | None = None  # of a, b and c
 
-    def step(self, in_batch: Tensor, lr: float, momentum: float, share: float, decay: float):
+    def step(
+        self, in_batch: Tensor, lr: float, momentum: float, share: float, decay: float
+    ) -> None:
         """One step of SGD on the images of a batch (T, 1, n), ``share`` being 1 less the dampening."""
         logits = self.c * self.at_start + self.a @ self.gram + self.b + self.absent
         size = in_batch.sum(dim=-1, keepdim=True).clamp(min=1)
@@ -171,15 +173,16 @@ class _Fit:
             error.sum(dim=-1, keepdim=True) + decay * self.b,
             decay * self.c,
         )
+        rate: float | Tensor = lr
         if self.velocity is None:
-            velocity = slopes  # as torch.optim.SGD: the first step is not damped
+            velocity: Sequence[Tensor] = slopes  # as torch.optim.SGD: the first step is not damped
         else:
             velocity = [momentum * v + share * slope for v, slope in zip(self.velocity, slopes)]
             # A task without images in this batch does not take the step.
             takes = in_batch.any(dim=-1, keepdim=True)
             velocity = [torch.where(takes, new, v) for new, v in zip(velocity, self.velocity)]
-            lr = lr * takes
+            rate = lr * takes
         self.velocity = velocity
-        self.a = self.a - lr * velocity[0]
-        self.b = self.b - lr * velocity[1]
-        self.c = self.c - lr * velocity[2]
+        self.a = self.a - rate * velocity[0]
+        self.b = self.b - rate * velocity[1]
+        self.c = self.c - rate * velocity[2]

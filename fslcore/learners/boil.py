@@ -1,6 +1,8 @@
 """Body only update in inner loop (Oh et al., 2021)."""
 
-from torch import nn
+from typing import Any
+
+from torch import Tensor, nn
 
 from ..datasets.bank import Bank
 from ..errors import InputError
@@ -37,10 +39,11 @@ class BOIL(MAML):
 
     name = "boil"
     sized = True
+    head: nn.Linear
 
     def __init__(
-        self, backbone: Backbone | None = None, *, dim: int = 128, ways: int = 5, **settings
-    ):
+        self, backbone: Backbone | None = None, *, dim: int = 128, ways: int = 5, **settings: Any
+    ) -> None:
         super().__init__(backbone, **settings)
         if backbone is not None:
             if "weight" not in backbone.head:
@@ -52,11 +55,11 @@ class BOIL(MAML):
         if backbone is not None:
             self.head.load_state_dict(backbone.head)
 
-    def scores(self, bank: Bank, tasks: Tasks):
+    def scores(self, bank: Bank, tasks: Tasks) -> Tensor:
         self.head.to(bank.data.device)
         return super().scores(bank, tasks)
 
-    def _start(self, features, ways: int):
+    def _start(self, features: Tensor, ways: int) -> tuple[Tensor, Tensor]:
         if ways != self.head.out_features:
             raise InputError(
                 f"ways = {ways}; {self.head.out_features}, those that BOIL's head was trained "

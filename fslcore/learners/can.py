@@ -37,7 +37,7 @@ class CAN(OnMaps):
 
     def __init__(
         self, map: tuple[int, int, int] = (64, 4, 4), temperature: float = 0.025, scale: float = 7.0
-    ):
+    ) -> None:
         super().__init__(map)
         self.temperature = temperature
         self.scale = scale
@@ -45,7 +45,7 @@ class CAN(OnMaps):
         hidden = max(4, places // 6)  # the paper's ratio, for maps of 36 places
         self.fusion = nn.Sequential(nn.Linear(places, hidden), nn.ReLU(), nn.Linear(hidden, places))
 
-    def forward(self, support, members, query) -> Tensor:
+    def forward(self, support: Tensor, members: Tensor, query: Tensor) -> Tensor:
         classes = class_means(support, members)  # (T, K, P, C)
         places = F.normalize(query, dim=-1).flatten(1, 2)
         cosines = places @ F.normalize(classes, dim=-1).flatten(1, 2).mT  # (T, qP, KP)

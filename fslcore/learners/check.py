@@ -52,8 +52,13 @@ def check_learner(learner: Learner, bank: Bank | None = None, *, seed: int = 0) 
     sampled = sample_closed(
         bank.labels, tasks=4, ways=WAYS, shots=SHOTS, queries=QUERIES, seed=seed
     )
-    writable = {name: np.array(getattr(sampled, name)) for name in ARRAYS}
-    tasks = replace(sampled, **writable)
+    tasks = replace(  # whose arrays can be written to
+        sampled,
+        support=sampled.support.copy(),
+        support_label=sampled.support_label.copy(),
+        query=sampled.query.copy(),
+        query_label=sampled.query_label.copy(),
+    )
     faults = list(dict.fromkeys(_faults(learner, bank, tasks)))
     if faults:
         count = "1 fault" if len(faults) == 1 else f"{len(faults)} faults"
@@ -83,9 +88,9 @@ def _faults(learner: Learner, bank: Bank, tasks: Tasks) -> Iterator[str]:
         yield from fault
         if fault:
             return
-        scores = _as_array(scores)
-        spread = max(float(scores[np.isfinite(scores)].std()), 1e-12)
-        yield from _dependences(learner, bank, tasks, scores, TOLERANCE * spread)
+        values = _as_array(scores)
+        spread = max(float(values[np.isfinite(values)].std()), 1e-12)
+        yield from _dependences(learner, bank, tasks, values, TOLERANCE * spread)
     except Exception as error:  # of any kind: it is the user's code
         yield f"scores fails with {reason(error)}"
     if _differ(bank, bank_before, ("data", "text", "center", "labels")):
@@ -130,7 +135,7 @@ def _form_faults(scores: object, bank: Bank, tasks: Tasks) -> list[str]:
     return []
 
 
-def _as_array(scores: torch.Tensor | np.ndarray) -> np.ndarray:
+def _as_array(scores: object) -> np.ndarray:
     return torch.as_tensor(scores).detach().double().cpu().numpy()
 
 
@@ -149,7 +154,7 @@ def _dependences(
     if differ(score(tasks)):
         yield "scores differ when it is asked again"
         return  # the checks below would all fail
-    if differ(np.concatenate([score(tasks[[i]]) for i in range(n)])):
+    if differ(np.concatenate([score(tasks[i : i + 1]) for i in range(n)])):
         yield "scores depend on how many tasks are asked together"
     backwards = tasks[np.arange(n)[::-1]]
     if differ(score(backwards)[::-1]):
@@ -173,7 +178,10 @@ def _dependences(
 
 def _padded(tasks: Tasks, side: str) -> Tasks:
     """The tasks with two more places of the support or of the query, which are padding."""
-    padded = {}
-    for name in (side, f"{side}_label"):
-        padded[name] = np.pad(getattr(tasks, name), ((0, 0), (0, 2)), constant_values=PAD)
-    return replace(tasks, **padded)
+
+    def padded(name: str) -> np.ndarray:
+        return np.pad(getattr(tasks, name), ((0, 0), (0, 2)), constant_values=PAD)
+
+    if side == "support":
+        return replace(tasks, support=padded("support"), support_label=padded("support_label"))
+    return replace(tasks, query=padded("query"), query_label=padded("query_label"))

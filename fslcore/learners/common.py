@@ -2,6 +2,7 @@
 
 import hashlib
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -30,7 +31,7 @@ class OnFeatures(nn.Module, Learner):
 
     digested = False  # whether its many weights are represented by their digest in a key
 
-    def config(self) -> dict:
+    def config(self) -> dict[str, Any]:
         weights = self.state_dict()
         if not self.digested:
             return {**super().config(), **{name: w.tolist() for name, w in weights.items()}}
@@ -68,12 +69,16 @@ class OnFeatures(nn.Module, Learner):
         """The input (..., V, C) of an auxiliary classifier: V vectors per image."""
         return embedded[..., None, :]
 
-    def on_images(self, network: nn.Module, support, members, query) -> Tensor:
+    def on_images(
+        self, network: nn.Module, support: Tensor, members: Tensor, query: Tensor
+    ) -> Tensor:
         """As ``forward``, from normalised images (T, n, 3, H, W) and (T, q, 3, H, W)."""
         support, query = self.embed_images(network, support, query)
         return self(support, members, query)
 
-    def embed_images(self, network: nn.Module, support, query) -> tuple[Tensor, Tensor]:
+    def embed_images(
+        self, network: nn.Module, support: Tensor, query: Tensor
+    ) -> tuple[Tensor, Tensor]:
         """Embedded features of images (T, n, 3, H, W) and (T, q, 3, H, W), in one batch."""
         features = network(torch.cat([support, query], dim=1).flatten(0, 1)).unflatten(
             0, (len(support), -1)
@@ -98,11 +103,11 @@ class OnMaps(OnFeatures):
     places = True
     pairs = 2**14  # of a support and a query image, in all tasks taken at once
 
-    def __init__(self, map: tuple[int, int, int] = (64, 4, 4)):
+    def __init__(self, map: tuple[int, int, int] = (64, 4, 4)) -> None:
         super().__init__()
         self.map = map
 
-    def config(self) -> dict:
+    def config(self) -> dict[str, Any]:
         return {**super().config(), "map": list(self.map)}
 
     def check(self, bank: Bank) -> None:
@@ -217,7 +222,7 @@ def descended_head(
     steps: int,
     lr: float | Tensor,
     create_graph: bool,
-) -> tuple[Tensor, Tensor]:
+) -> Sequence[Tensor]:
     """Linear heads (T, K, D) and biases (T, 1, K) after gradient descent on supports, from zero.
 
     ``support`` is (T, n, D), the one-hot ``members`` (T, n, K); ``create_graph`` allows training

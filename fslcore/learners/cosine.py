@@ -31,13 +31,13 @@ class CosineClassifier(OnFeatures):
     name = "cosine"
     settings = ("scale", "steps", "lr")
 
-    def __init__(self, scale: float = 10.0, steps: int = 100, lr: float = 0.1):
+    def __init__(self, scale: float = 10.0, steps: int = 100, lr: float = 0.1) -> None:
         super().__init__()
         self.scale = scale
         self.steps = steps
         self.lr = lr
 
-    def forward(self, support, members, query) -> Tensor:
+    def forward(self, support: Tensor, members: Tensor, query: Tensor) -> Tensor:
         mask = members.sum(dim=-1, keepdim=True)
         x = F.normalize(support, dim=-1)
         weights = F.normalize(self._descended(x @ x.mT, members, mask) @ x, dim=-1)

@@ -33,12 +33,12 @@ class DN4(OnMaps):
     name = "dn4"
     settings = ("neighbours",)
 
-    def __init__(self, map: tuple[int, int, int] = (64, 4, 4), neighbours: int = 3):
+    def __init__(self, map: tuple[int, int, int] = (64, 4, 4), neighbours: int = 3) -> None:
         super().__init__(map)
         places = map[1] * map[2]
         self.neighbours = whole("neighbours", neighbours, 1, places)
 
-    def forward(self, support, members, query) -> Tensor:
+    def forward(self, support: Tensor, members: Tensor, query: Tensor) -> Tensor:
         index, filled = places_by_class(members)  # (T, K, s)
         task = torch.arange(len(index), device=index.device)[:, None, None]
         pools = F.normalize(support, dim=-1)[task, index]  # (T, K, s, P, C)
@@ -60,4 +60,4 @@ class DN4(OnMaps):
             for i, highest in enumerate(best):
                 best[i] = torch.maximum(highest, cosine)
                 cosine = torch.minimum(highest, cosine)
-        return sum(best)
+        return sum(best[1:], best[0])

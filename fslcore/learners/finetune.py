@@ -1,6 +1,7 @@
 """Fine-tuning of the whole backbone on each task's support."""
 
 import copy
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -8,7 +9,7 @@ from torch.func import functional_call, vmap
 from torch.nn import functional as F
 
 from ..datasets.bank import Bank
-from ..errors import whole
+from ..errors import instance, whole
 from ..models.backbone import Backbone, autocast, precision
 from ..models.fused import with_fast_convolutions
 from ..tasks import Tasks
@@ -47,14 +48,14 @@ class FineTune(Learner):
 
     def __init__(
         self, backbone: Backbone, epochs: int = 30, lr: float = 1e-4, head_lr: float = 0.1
-    ):
+    ) -> None:
         self.backbone = backbone
         self.epochs = whole("epochs", epochs, minimum=1)
         self.lr = lr
         self.head_lr = head_lr
         self.network = with_fast_convolutions(copy.deepcopy(backbone.module)).eval()
 
-    def config(self) -> dict:
+    def config(self) -> dict[str, Any]:
         config = {**super().config(), "backbone": self.backbone.digest}
         if precision() != "f32":  # keys of 32 bits stay as they were
             config["precision"] = precision()
@@ -78,9 +79,10 @@ class FineTune(Learner):
         support, label, query = indices(tasks, bank.data.device)
         members = one_hot(label, tasks.ways)
         network = self.network.to(bank.data.device)
-        copies = _Copies(network, self.backbone.dim, len(tasks), tasks.ways)
+        dim = instance("dim", self.backbone.dim, int)
+        copies = _Copies(network, dim, len(tasks), tasks.ways)
 
-        def images(index):
+        def images(index: Tensor) -> Tensor:
             x = self.backbone.preprocess(bank.data[index.flatten()])
             x = x.contiguous(memory_format=torch.channels_last)
             return x.unflatten(0, (*copies.batch, index.shape[1]))
@@ -111,7 +113,7 @@ class FineTune(Learner):
 class _Copies:
     """A network with a linear head, one copy of their weights per task."""
 
-    def __init__(self, network: nn.Module, dim: int, tasks: int, ways: int):
+    def __init__(self, network: nn.Module, dim: int, tasks: int, ways: int) -> None:
         self.network = network
         self.tasks = tasks
         # One task is spared this dimension, and vmap.

@@ -1,13 +1,14 @@
 """Interventional few-shot learning (Yue et al., 2020): the adjustment and the adjusted learners."""
 
 import math
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
 from ..datasets.bank import Bank
-from ..errors import InputError, whole
+from ..errors import InputError, instance, whole
 from .common import OnFeatures, mask_absent
 from .maml_frozen import FrozenMAML
 from .matchingnet import MatchingNet
@@ -69,8 +70,8 @@ class Interventional(OnFeatures):
         parts: int = 4,
         classes: bool = True,
         threshold: float = 1e-3,
-        **options,
-    ):
+        **options: Any,
+    ) -> None:
         super().__init__()
         if dim % whole("parts", parts, 1):
             raise InputError(f"parts = {parts}; {dim} features are not so many equal parts")
@@ -97,8 +98,8 @@ class Interventional(OnFeatures):
             self.bias = head.bias.detach()
             self.means = means
 
-    def config(self) -> dict:
-        config = self.parts[0].config()
+    def config(self) -> dict[str, Any]:
+        config = instance("parts", self.parts[0], OnFeatures).config()
         shared = {name: config[name] for name in ("version", "steps", "lr") if name in config}
         return {**super().config(), "parts": len(self.parts), "of": shared}
 
@@ -107,7 +108,7 @@ class Interventional(OnFeatures):
             raise InputError(f"learner = {self.name}; it needs a network that was trained for it")
         return super().prepare(bank)
 
-    def forward(self, support, members, query, *present) -> Tensor:
+    def forward(self, support: Tensor, members: Tensor, query: Tensor, *present: Tensor) -> Tensor:
         """As for all learners; the scores are logarithms of probabilities."""
         log_p = []
         for learner, x, z in zip(self.parts, self._split(support), self._split(query)):
@@ -125,7 +126,7 @@ class Interventional(OnFeatures):
         expected = (probabilities @ self.means).chunk(n, dim=-1)
         return [torch.cat(pair, dim=-1) for pair in zip(unit, expected)]
 
-    def _load_from_state_dict(self, state: dict, prefix: str, *options) -> None:
+    def _load_from_state_dict(self, state: dict[str, Tensor], prefix: str, *options: Any) -> None:
         # The number of classes is taken from the file.
         for name, _ in self.named_buffers(recurse=False):
             if prefix + name in state:

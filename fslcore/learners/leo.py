@@ -6,6 +6,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from ..errors import instance
 from .common import OnFeatures, descended, support_loss
 
 __all__ = ["LEO"]
@@ -60,7 +61,7 @@ class LEO(OnFeatures):
         kl: float = 1e-3,
         drift: float = 1e-9,
         correlation: float = 1e-3,
-    ):
+    ) -> None:
         super().__init__()
         self.steps = steps
         self.fine_steps = fine_steps
@@ -76,13 +77,18 @@ class LEO(OnFeatures):
         self.fine_rate = nn.Parameter(torch.tensor(1.0))
         self.penalties: dict[str, Tensor] = {}
 
-    def forward(self, support, members, query) -> Tensor:
+    def forward(self, support: Tensor, members: Tensor, query: Tensor) -> Tensor:
         """As for all learners; in training the ``penalties`` of these tasks are kept for `loss`."""
         x = F.normalize(support, dim=-1)
         mean, log_sd = self._encode(x, members)
         start = mean + torch.randn_like(mean) * log_sd.exp() if self.training else mean
-        loss = lambda weights: support_loss(x @ weights.mT, members)  # noqa: E731
-        of_code = lambda code: loss(self._decode(code))  # noqa: E731
+
+        def loss(weights: Tensor) -> Tensor:
+            return support_loss(x @ weights.mT, members)
+
+        def of_code(code: Tensor) -> Tensor:
+            return loss(self._decode(code))
+
         (code,) = descended(of_code, [start.requires_grad_()], self.steps, self.rate, self.training)
         with torch.enable_grad():
             weights = self._decode(code)
@@ -105,7 +111,8 @@ class LEO(OnFeatures):
         """Mean and log standard deviation (T, K, latent) of codes, over pairs of images."""
         h = self.encoder(F.dropout(x, self.dropout, self.training))
         # Without biases, the first layer is a sum over the two images, and the last may follow a mean.
-        left, right = (h @ half.T for half in self.relation[0].weight.chunk(2, dim=1))
+        first = instance("relation", self.relation[0], nn.Linear)
+        left, right = (h @ half.T for half in first.weight.chunk(2, dim=1))
         related = []
         for a, b, weight in zip(left, right, members.sum(dim=-1)):  # one task at a time: n² pairs
             pairs = self.relation[1:-1](a[:, None] + b)

@@ -50,14 +50,14 @@ class LogisticRegression(Learner):
     name = "lr"
     settings = ("C", "tol", "max_iter")
 
-    def __init__(self, C: float = 1.0, tol: float = 1e-6, max_iter: int = 1000):
+    def __init__(self, C: float = 1.0, tol: float = 1e-6, max_iter: int = 1000) -> None:
         number("C", C, over=0)
         self.C = C
         self.tol = tol
         self.max_iter = max_iter
 
     @property
-    def version(self) -> int:
+    def version(self) -> int:  # type: ignore[override]  # it follows from the settings
         return 4 if self.C > LARGE else 3
 
     @torch.inference_mode()
@@ -184,8 +184,8 @@ class _Place(NamedTuple):
 
     def of_tasks(self, rows: Tensor) -> "_Place":
         """The place of some of the tasks."""
-        arrays = (t[rows] for t in self[:4])
-        return _Place(*arrays, [[t[rows] for t in pair] for pair in self.pairs])
+        a, z, value, slope = (t[rows] for t in (self.a, self.z, self.value, self.slope))
+        return _Place(a, z, value, slope, [[t[rows] for t in pair] for pair in self.pairs])
 
 
 class _Problem(NamedTuple):
@@ -359,7 +359,9 @@ class _FixedHessian(NamedTuple):
     project: Tensor  # (T, n, n), the inverse with the intercept eliminated
 
     @classmethod
-    def of(cls, gram, y, lam, h: float, start: Tensor | None) -> "_FixedHessian":
+    def of(
+        cls, gram: Tensor, y: Tensor, lam: Tensor, h: float, start: Tensor | None
+    ) -> "_FixedHessian":
         mask = y.sum(dim=1, keepdim=True)
         size = y.sum(dim=-1, keepdim=True)
         fixed = torch.zeros_like(size).masked_fill_(size == 0, -torch.inf)

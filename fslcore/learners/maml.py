@@ -1,6 +1,7 @@
 """Model-agnostic meta-learning (Finn et al., 2017)."""
 
 import copy
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -15,6 +16,8 @@ from .common import indices, mask_absent, one_hot, queries_present, query_loss
 from .protocol import Learner
 
 __all__ = ["MAML"]
+
+Weights = dict[str, Tensor]  # of a network, by name
 
 
 class MAML(Learner):
@@ -58,7 +61,7 @@ class MAML(Learner):
         lr: float = 0.05,
         transductive: bool = False,
         first_order: bool = False,
-    ):
+    ) -> None:
         if backbone is not None and not backbone.name.endswith(f"-{self.name}"):
             raise InputError(
                 f"learner = {self.name}; {backbone.name} was not trained for it, "
@@ -71,10 +74,17 @@ class MAML(Learner):
         self.first_order = first_order
         if backbone is not None:
             network = with_task_norm(copy.deepcopy(backbone.module)).eval()
-            self.network = network.to(memory_format=torch.channels_last)
+            # The stubs leave this argument out.
+            self.network = network.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
 
-    def config(self) -> dict:
-        return {**super().config(), "backbone": self.backbone.digest}
+    def config(self) -> dict[str, Any]:
+        return {**super().config(), "backbone": self._trained_on.digest}
+
+    @property
+    def _trained_on(self) -> Backbone:
+        if self.backbone is None:
+            raise InputError(f"learner = {self.name}; it scores with the backbone it is made with")
+        return self.backbone
 
     @property
     def trained(self) -> nn.Module | None:
@@ -86,6 +96,7 @@ class MAML(Learner):
         -inf for a class without support.
         """
         device = bank.data.device
+        backbone = self._trained_on
         network = self.network.to(device)
         support, label, query = indices(tasks, device)
         members = one_hot(label, tasks.ways).float()
@@ -93,12 +104,12 @@ class MAML(Learner):
         out = members.new_full((*query.shape, tasks.ways), -torch.inf)
         for t in range(len(tasks)):
             rows = label[t] >= 0
-            x = self.backbone.preprocess(bank.data[support[t, rows]])
-            z = self.backbone.preprocess(bank.data[query[t, present[t]]])
+            x = backbone.preprocess(bank.data[support[t, rows]])
+            z = backbone.preprocess(bank.data[query[t, present[t]]])
             out[t, present[t]] = self._task_scores(network, x, members[t, rows], z)
         return mask_absent(out, members)
 
-    def _task_scores(self, network: nn.Module, x, y, z) -> Tensor:
+    def _task_scores(self, network: nn.Module, x: Tensor, y: Tensor, z: Tensor) -> Tensor:
         """Scores (q, K) of queries z by the weights of the network, adapted to x and y."""
         weights = {name: w.detach().requires_grad_() for name, w in network.named_parameters()}
         with torch.enable_grad():
@@ -106,7 +117,9 @@ class MAML(Learner):
         with torch.no_grad():
             return self._answer(network, *adapted, x, z)
 
-    def on_images(self, network: nn.Module, support, members, query) -> Tensor:
+    def on_images(
+        self, network: nn.Module, support: Tensor, members: Tensor, query: Tensor
+    ) -> Tensor:
         """Scores (T, q, K) from normalised images (T, n, 3, H, W) and (T, q, 3, H, W).
 
         ``network`` must have passed through `with_task_norm`. Differentiable; with ``first_order``
@@ -114,7 +127,7 @@ class MAML(Learner):
         """
         out = []
         for x, y, z in zip(support, members, query):
-            weights = dict(network.named_parameters())
+            weights: Weights = dict(network.named_parameters())
             adapted = self._adapt(network, weights, x, y, create_graph=not self.first_order)
             out.append(self._answer(network, *adapted, x, z))
         return torch.stack(out)
@@ -127,8 +140,8 @@ class MAML(Learner):
         return head, features.new_zeros(ways, requires_grad=True)
 
     def _adapt(
-        self, network, weights: dict, x, y, create_graph: bool
-    ) -> tuple[dict, Tensor, Tensor]:
+        self, network: nn.Module, weights: Weights, x: Tensor, y: Tensor, create_graph: bool
+    ) -> tuple[Weights, Tensor, Tensor]:
         """Weights, head (K, D) and bias after the steps on a support.
 
         Its images x are (n, 3, H, W), its one-hot labels y (n, K).
@@ -146,7 +159,9 @@ class MAML(Learner):
                 features = self._features(network, weights, x, len(x))
         return weights, head, bias
 
-    def _moved(self, loss: Tensor, body: dict, head, bias, create_graph: bool) -> tuple:
+    def _moved(
+        self, loss: Tensor, body: Weights, head: Tensor, bias: Tensor, create_graph: bool
+    ) -> tuple[Weights, Tensor, Tensor]:
         """Some weights of the network, the head and the bias after one step of gradient descent."""
         moving = list(body.values())
         if not self.head:
@@ -157,7 +172,9 @@ class MAML(Learner):
             head, bias = moved[-2:]
         return dict(zip(body, moved)), head, bias
 
-    def _answer(self, network, weights: dict, head, bias, x, z) -> Tensor:
+    def _answer(
+        self, network: nn.Module, weights: Weights, head: Tensor, bias: Tensor, x: Tensor, z: Tensor
+    ) -> Tensor:
         """Scores (q, K) of queries z by the weights adapted to support x."""
         if self.transductive:
             features = self._features(network, weights, z, len(z))
@@ -165,7 +182,7 @@ class MAML(Learner):
             features = self._features(network, weights, torch.cat([x, z]), len(x))[len(x) :]
         return features @ head.T + bias
 
-    def _features(self, network, weights: dict, x, rows: int) -> Tensor:
+    def _features(self, network: nn.Module, weights: Weights, x: Tensor, rows: int) -> Tensor:
         for norm in network.modules():
             if isinstance(norm, TaskNorm):
                 norm.rows = rows
@@ -182,6 +199,7 @@ class TaskNorm(nn.BatchNorm2d):
     """Batch normalisation with the statistics of the first ``rows`` images, the support."""
 
     rows: int | None = None
+    momentum: float
 
     def forward(self, x: Tensor) -> Tensor:
         if self.rows == len(x):

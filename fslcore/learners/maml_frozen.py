@@ -37,13 +37,15 @@ class FrozenMAML(OnFeatures):
     digested = True
     settings = ("steps", "lr")
 
-    def __init__(self, dim: int = 256, *, hidden: int = 64, steps: int = 5, lr: float = 0.3):
+    def __init__(
+        self, dim: int = 256, *, hidden: int = 64, steps: int = 5, lr: float = 0.3
+    ) -> None:
         super().__init__()
         self.steps = steps
         self.lr = lr
         self.layer = nn.Linear(dim, hidden)
 
-    def forward(self, support, members, query) -> Tensor:
+    def forward(self, support: Tensor, members: Tensor, query: Tensor) -> Tensor:
         tasks, _, dim = support.shape
         ways = members.shape[-1]
         support, query = (F.normalize(x, dim=-1) * dim**0.5 for x in (support, query))
@@ -58,6 +60,6 @@ class FrozenMAML(OnFeatures):
         return _scores(query, *descended(loss, weights, self.steps, self.lr, self.training))
 
 
-def _scores(x: Tensor, weight, bias, head, head_bias) -> Tensor:
+def _scores(x: Tensor, weight: Tensor, bias: Tensor, head: Tensor, head_bias: Tensor) -> Tensor:
     """(T, n, K) scores of features (T, n, D) by each task's layer (T, H, D) and head (T, K, H)."""
     return F.relu(x @ weight.mT + bias) @ head.mT + head_bias

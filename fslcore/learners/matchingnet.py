@@ -29,11 +29,11 @@ class MatchingNet(OnFeatures):
 
     name = "matchingnet"
 
-    def __init__(self, scale: float = 10.0):
+    def __init__(self, scale: float = 10.0) -> None:
         super().__init__()
         self.log_scale = nn.Parameter(torch.tensor(math.log(scale)))
 
-    def forward(self, support, members, query) -> Tensor:
+    def forward(self, support: Tensor, members: Tensor, query: Tensor) -> Tensor:
         cosine = F.normalize(query, dim=-1) @ F.normalize(support, dim=-1).mT
         padding = members.sum(dim=-1)[:, None] == 0
         attention = torch.softmax(

@@ -37,14 +37,14 @@ class MTL(OnFeatures):
     digested = True
     settings = ("steps",)
 
-    def __init__(self, dim: int = 256, *, steps: int = 20, lr: float = 2.0):
+    def __init__(self, dim: int = 256, *, steps: int = 20, lr: float = 2.0) -> None:
         super().__init__()
         self.steps = steps
         self.scale = nn.Parameter(torch.ones(dim))
         self.shift = nn.Parameter(torch.zeros(dim))
         self.log_rate = nn.Parameter(torch.tensor(math.log(lr)))
 
-    def forward(self, support, members, query) -> Tensor:
+    def forward(self, support: Tensor, members: Tensor, query: Tensor) -> Tensor:
         support, query = (
             F.normalize(x, dim=-1) * self.scale + self.shift for x in (support, query)
         )

@@ -130,7 +130,7 @@ class OpTA(Learner):
         one_shot_passes: int = 5,
         keep: float = 0.3,
         classifier: str = "logistic",
-    ):
+    ) -> None:
         number("epsilon", epsilon, over=0)  # kept as it is given, as it stands in keys
         number("keep", keep, minimum=0, maximum=1)
         self.epsilon = epsilon
@@ -171,7 +171,7 @@ class OpTA(Learner):
         blended = torch.lerp(prototypes, start, self.keep)
         return torch.where(one_shot[:, None, None], prototypes, blended)
 
-    def _moved(self, prototypes, z, classes, queries) -> Tensor:
+    def _moved(self, prototypes: Tensor, z: Tensor, classes: Tensor, queries: Tensor) -> Tensor:
         """Prototypes (T, K, D) after a step towards queries z (T, q, D); absent ones stay."""
         cost = torch.cdist(prototypes, z).square()
         pairs = classes[..., None] & queries[:, None]
@@ -219,7 +219,7 @@ class PlainOpTA(OpTA):
         one_shot_passes: int = 1,
         keep: float = 0.0,
         classifier: str = "nearest",
-    ):
+    ) -> None:
         super().__init__(
             epsilon, passes, one_shot_passes=one_shot_passes, keep=keep, classifier=classifier
         )

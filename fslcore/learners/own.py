@@ -6,8 +6,9 @@ import inspect
 import json
 import os
 import sys
-from modulefinder import ModuleFinder
+from modulefinder import Module, ModuleFinder
 from pathlib import Path
+from typing import IO, Any
 
 from ..errors import InputError, reason, suggestion
 from ..models.backbone import Backbone
@@ -52,7 +53,7 @@ def load(name: str) -> object:
     return loaded
 
 
-def own_learner(name: str, backbone: Backbone | None, settings: dict) -> Learner:
+def own_learner(name: str, backbone: Backbone | None, settings: dict[str, Any]) -> Learner:
     """The learner named by ``module:Class``.
 
     Its class gets those of ``backbone``, ``dim`` and ``map`` that it has arguments for.
@@ -76,7 +77,7 @@ def own_learner(name: str, backbone: Backbone | None, settings: dict) -> Learner
     return complete(learner)
 
 
-def _arguments(kind: type, backbone: Backbone | None) -> dict:
+def _arguments(kind: type, backbone: Backbone | None) -> dict[str, object]:
     """The arguments of a class that a backbone answers."""
     if backbone is None:
         return {}
@@ -96,7 +97,7 @@ def _original(learner: Learner) -> object:
     return learner.original if isinstance(learner, Completed) else learner
 
 
-def identity(learner: Learner) -> dict:
+def identity(learner: Learner) -> dict[str, Any]:
     """The configuration of a learner for cache keys, and of a user's own its class and source.
 
     The source is that of its module and of the modules in the same folder or package that this
@@ -158,8 +159,9 @@ def _source(kind: type) -> str:
         finder.run_script(file)
     parts = []
     for name, imported in sorted(finder.modules.items()):
-        if imported.__file__:
-            digest = hashlib.sha256(Path(imported.__file__).read_bytes()).hexdigest()
+        place = getattr(imported, "__file__", None)
+        if place:
+            digest = hashlib.sha256(Path(place).read_bytes()).hexdigest()
             parts.append(f"{name} {digest}")
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()
 
@@ -170,12 +172,14 @@ class _LocalImports(ModuleFinder):
     Among installed packages, only the learner's own.
     """
 
-    def __init__(self, root: Path, package: str):
+    def __init__(self, root: Path, package: str) -> None:
         super().__init__([str(root)], excludes=["fslcore"])
         installed = "site-packages" in root.parts or "dist-packages" in root.parts
         self.package = package if installed else None
 
-    def find_module(self, name: str, path: object, parent: object = None):
+    def find_module(
+        self, name: str, path: str | None, parent: Module | None = None
+    ) -> tuple[IO[Any] | None, str | None, tuple[str, str, int]]:
         if path is None and parent is None and self.package is not None and name != self.package:
             raise ImportError(name)
         return super().find_module(name, path, parent)

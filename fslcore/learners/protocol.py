@@ -1,6 +1,6 @@
 """The protocol of a learner, and its defaults."""
 
-from typing import Protocol
+from typing import Any, Protocol, TypeGuard
 
 import numpy as np
 import torch
@@ -52,7 +52,7 @@ class Learner(Protocol):
     version: int = 1
     settings: tuple[str, ...] = ()
 
-    def config(self) -> dict:
+    def config(self) -> dict[str, Any]:
         """The configuration that determines the scores, for cache keys: JSON values."""
         values = {name: getattr(self, name) for name in self.settings}
         return {"learner": self.name, "version": self.version, **values}
@@ -96,7 +96,7 @@ class Learner(Protocol):
 class Completed(Learner):
     """A given learner with the defaults for missing attributes."""
 
-    def __init__(self, learner: object):
+    def __init__(self, learner: object) -> None:
         members = [*Learner.__annotations__, "config", "scores", "prepare", "at_once"]
         vars(self).update(
             {name: getattr(learner, name) for name in members if hasattr(learner, name)}
@@ -119,14 +119,14 @@ def complete(learner: object) -> Learner:
         It has no method ``scores``, ``config`` is not a method, or ``reads`` is neither 'features'
         nor 'images'.
     """
-    if Learner in type(learner).__mro__:
+    if _has_defaults(learner):
         return learner
     if not callable(getattr(learner, "scores", None)):
         name = learner.__name__ if isinstance(learner, type) else type(learner).__name__
         raise InputError(
             f"learner = {name}; it has no method scores(bank, tasks), so it is no learner"
         )
-    completed = Completed(learner)
+    completed = Completed(learner)  # type: ignore[abstract]  # its scores are the given ones
     if not callable(completed.config):
         raise InputError(
             f"learner = {completed.name}; config = {shown(completed.config)}; a method that "
@@ -134,6 +134,10 @@ def complete(learner: object) -> Learner:
         )
     choice(f"reads of learner {completed.name}", completed.reads, ("features", "images"))
     return completed
+
+
+def _has_defaults(learner: object) -> TypeGuard[Learner]:
+    return Learner in type(learner).__mro__
 
 
 def shape_fault(scores: object, wanted: tuple[int, ...]) -> str:

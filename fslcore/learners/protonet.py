@@ -13,7 +13,7 @@ class ProtoNet(OnFeatures):
 
     name = "protonet"
 
-    def forward(self, support, members, query) -> Tensor:
+    def forward(self, support: Tensor, members: Tensor, query: Tensor) -> Tensor:
         return -torch.cdist(
             query, class_means(support, members), compute_mode="donot_use_mm_for_euclid_dist"
         ).square()

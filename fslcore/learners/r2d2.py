@@ -19,13 +19,13 @@ class R2D2(OnFeatures):
 
     name = "r2d2"
 
-    def __init__(self):
+    def __init__(self) -> None:
         super().__init__()
         self.log_lambda = nn.Parameter(torch.zeros(()))
         self.scale = nn.Parameter(torch.tensor(10.0))
         self.bias = nn.Parameter(torch.zeros(()))
 
-    def forward(self, support, members, query) -> Tensor:
+    def forward(self, support: Tensor, members: Tensor, query: Tensor) -> Tensor:
         # Padding is a row of zeros, which changes nothing.
         support = support * members.sum(dim=-1, keepdim=True)
         penalty = self.log_lambda.exp()

@@ -46,7 +46,7 @@ class RENet(OnMaps):
         map: tuple[int, int, int] = (64, 4, 4),
         temperature: float = 0.2,
         attention_temperature: float = 5.0,
-    ):
+    ) -> None:
         super().__init__(map)
         self.temperature = temperature
         self.attention_temperature = attention_temperature
@@ -81,7 +81,7 @@ class RENet(OnMaps):
     def descriptors(self, embedded: Tensor) -> Tensor:
         return embedded.mean(dim=-2, keepdim=True)
 
-    def forward(self, support, members, query) -> Tensor:
+    def forward(self, support: Tensor, members: Tensor, query: Tensor) -> Tensor:
         a, b = (F.normalize(self.reduce(maps), dim=-1) for maps in (query, support))
         correlation = self.refine(a, b)  # (T, q, P of query, n, P of support)
         to_query = self.attention(correlation, dim=2).mean(dim=4)  # (T, q, P, n)

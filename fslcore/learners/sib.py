@@ -55,7 +55,7 @@ class SIB(OnFeatures):
         lr: float = 1.0,
         hidden: int = 32,
         scale: float = 10.0,
-    ):
+    ) -> None:
         super().__init__()
         self.steps = steps
         self.lr = lr
@@ -65,7 +65,9 @@ class SIB(OnFeatures):
         for w in self.gradient[-1].parameters():
             nn.init.zeros_(w)
 
-    def forward(self, support, members, query, present: Tensor | None = None) -> Tensor:
+    def forward(
+        self, support: Tensor, members: Tensor, query: Tensor, present: Tensor | None = None
+    ) -> Tensor:
         """As for all learners.
 
         ``present`` (T, q) is True for a query and False for padding, by default True.

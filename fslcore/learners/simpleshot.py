@@ -2,6 +2,7 @@
 
 import hashlib
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -41,19 +42,21 @@ class SimpleShot(Learner):
 
     name = "simpleshot"
 
-    def __init__(self, transform: str = "CL2N", center: ArrayLike | str | Path | None = None):
+    def __init__(
+        self, transform: str = "CL2N", center: ArrayLike | str | Path | None = None
+    ) -> None:
         self.transform = choice("transform", transform, TRANSFORMS)
         self.center = None if center is None else torch.from_numpy(_vector(center)).float()
 
     @property
-    def reads_center(self) -> bool:
+    def reads_center(self) -> bool:  # type: ignore[override]  # it follows from the settings
         """Whether a mean of base features is subtracted, and the bank must provide it."""
         return self.transform == "CL2N" and self.center is None
 
     def check(self, bank: Bank) -> None:
         self.shift(bank)
 
-    def config(self) -> dict:
+    def config(self) -> dict[str, Any]:
         """The configuration that determines the scores, for cache keys."""
         center = (
             None
@@ -104,8 +107,9 @@ class SimpleShot(Learner):
 
 
 def _vector(center: ArrayLike | str | Path) -> np.ndarray:
-    if isinstance(center, (str, Path)):
-        path = at_home(center, "center")
-        with readable("center", path, "a .npy of (D,) numbers"):
-            center = np.load(path, allow_pickle=False)
-    return floats("center", center)
+    if not isinstance(center, (str, Path)):
+        return floats("center", center)
+    path = at_home(center, "center")
+    with readable("center", path, "a .npy of (D,) numbers"):
+        read = np.load(path, allow_pickle=False)
+    return floats("center", read)

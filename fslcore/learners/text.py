@@ -36,7 +36,7 @@ class TipAdapter(Learner):
     reads_text = True
     settings = ("alpha", "beta", "scale")
 
-    def __init__(self, alpha: float = 1.0, beta: float = 5.5, scale: float = 100.0):
+    def __init__(self, alpha: float = 1.0, beta: float = 5.5, scale: float = 100.0) -> None:
         self.alpha = number("alpha", alpha, minimum=0)
         self.beta = number("beta", beta, minimum=0)
         self.scale = number("scale", scale, minimum=0)
@@ -80,14 +80,14 @@ class TextProbe(Learner):
 
     def __init__(
         self, C: float = 1000.0, scale: float = 100.0, tol: float = 1e-6, max_iter: int = 1000
-    ):
+    ) -> None:
         self.C = number("C", C, over=0)
         self.scale = number("scale", scale, minimum=0)
         self.tol = tol
         self.max_iter = max_iter
 
     @property
-    def version(self) -> int:
+    def version(self) -> int:  # type: ignore[override]  # it follows from the settings
         return 2 if self.C > LARGE else 1
 
     @torch.inference_mode()

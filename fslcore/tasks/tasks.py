@@ -152,7 +152,7 @@ class Tasks:
         InputError
             No such file, or one without tasks. Nothing is ever unpickled.
         """
-        path = Path(instance("path", path, (str, os.PathLike)))  # type: ignore[type-abstract]  # none is made
+        path = Path(instance("path", path, (str, os.PathLike)))
         with readable("tasks", path, "a readable file of tasks"):
             check_zip("tasks", path)
             with np.load(path, allow_pickle=False) as z:

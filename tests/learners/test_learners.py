@@ -714,3 +714,9 @@ def test_inputs_that_are_refused(pictures, meta_trained):
     ):
         with refuses(message):
             learner.scores(inputs, tasks)
+
+
+@pytest.mark.parametrize("learner", [MAML, BOIL])
+def test_without_the_backbone_it_scores_with_it_has_no_key(learner):
+    with refuses(f"learner = {learner.name}; it scores with the backbone it is made with"):
+        learner().config()

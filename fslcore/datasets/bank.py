@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import ClassVar
+from typing import ClassVar, Literal, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -23,12 +23,14 @@ from ..paths import at_home, check_expanded, check_zip, load_tensors, readable
 
 __all__ = ["Bank", "load_features"]
 
+Rows = TypeVar("Rows", torch.Tensor, np.ndarray)
 ARRAYS = {  # of a file: dimensions, kinds of values and their form; the last two are optional
     "features": (2, "fiub", "(N, D) floats"),
     "labels": (1, "fiubUS", "(N,) integers, or text,"),
     "text": (2, "fiub", "(K, D) floats"),
     "center": (1, "fiub", "(D,) floats"),
 }
+Arrays = dict[str, np.ndarray]  # of a file, by the names in `ARRAYS`
 # Length of a row: its square, and sums of squares, fit into 32 bits.
 SHORTEST = 1e-10
 LONGEST = 1e15
@@ -69,7 +71,7 @@ class Bank:
     needs_backbone: ClassVar[bool] = False
     facts: ClassVar[None] = None
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         if len(self.data) != len(self.labels):
             raise InputError(
                 f"{len(self.labels)} labels for {len(self.data)} rows; one per row is needed"
@@ -91,7 +93,7 @@ class Bank:
         if self.data.is_floating_point() and self.finite is not self.data:
             check_finite(self.data)
 
-    def _check_optional(self, name, values, ndim):
+    def _check_optional(self, name: str, values: torch.Tensor | None, ndim: int) -> None:
         """Raise `InputError` unless the optional array fits the features."""
         if values is None:
             return
@@ -150,8 +152,8 @@ class Bank:
 
 def check_finite(data: torch.Tensor) -> None:
     """Raise `InputError` if rows (N, ...) contain NaN or infinity; rows are checked in chunks."""
-    bad = [~torch.isfinite(part).flatten(1).all(dim=1) for part in chunks(data)]
-    bad = torch.cat(bad) if bad else torch.zeros(0, dtype=torch.bool)
+    parts = [~torch.isfinite(part).flatten(1).all(dim=1) for part in chunks(data)]
+    bad = torch.cat(parts) if parts else torch.zeros(0, dtype=torch.bool)
     if bad.any():
         raise InputError(
             f"features: {int(bad.sum())} rows hold NaN or infinity, the first is row "
@@ -159,7 +161,7 @@ def check_finite(data: torch.Tensor) -> None:
         )
 
 
-def chunks(data: torch.Tensor | np.ndarray) -> Iterator[torch.Tensor | np.ndarray]:
+def chunks(data: Rows) -> Iterator[Rows]:
     """Successive rows, in chunks of bounded size."""
     step = max(1, CHUNK // max(1, math.prod(data.shape[1:])))
     for at in range(0, len(data), step):
@@ -196,7 +198,7 @@ def load_features(path: str | Path) -> Bank:
         _check_array(name, arrays.get(name), path)
     features = arrays["features"]
     labels, class_names = _classes(arrays["labels"], path.name)
-    optional = {name: _narrow(arrays[name]) for name in ("text", "center") if name in arrays}
+    optional: Arrays = {name: _narrow(arrays[name]) for name in ("text", "center") if name in arrays}
     digest = _digest(features, labels, optional)
     if class_names is None and labels.size and not 0 <= labels.min() <= labels.max() < len(labels):
         class_names, labels = np.unique(labels, return_inverse=True)
@@ -208,8 +210,11 @@ def load_features(path: str | Path) -> Bank:
                 f"features: {path.name} holds {np.abs(features).max():g}; scale the features"
             )
         features = narrow
-    optional = {name: torch.from_numpy(values) for name, values in optional.items()}
-    bank = Bank(torch.from_numpy(features), labels, digest, class_names, **optional)
+    text, center = (
+        torch.from_numpy(optional[name]) if name in optional else None
+        for name in ("text", "center")
+    )
+    bank = Bank(torch.from_numpy(features), labels, digest, class_names, text, center)
     _check(bank, path.name)
     return bank
 
@@ -243,13 +248,13 @@ def _digest(features: np.ndarray, labels: np.ndarray, optional: dict[str, np.nda
     return sha.hexdigest()
 
 
-def _npz(path):
+def _npz(path: Path) -> Arrays:
     check_zip("features", path, ARRAYS)
     with np.load(path, allow_pickle=False) as z:
         return {k: z[k] for k in z.files if k in ARRAYS}
 
 
-def _npy(path):
+def _npy(path: Path) -> Arrays:
     labels = path.with_name("labels.npy")
     if path == labels or not labels.is_file():
         raise InputError(
@@ -257,14 +262,14 @@ def _npy(path):
             "needed"
         )
     # Mapped copy-on-write: torch needs writable memory, and the file stays unchanged.
-    mapped = "c" if path.stat().st_size > MAPPED else None
+    mapped: Literal["c"] | None = "c" if path.stat().st_size > MAPPED else None
     return {
         "features": np.load(path, mapped, allow_pickle=False),
         "labels": np.load(labels, allow_pickle=False),
     }
 
 
-def _tensors(path):
+def _tensors(path: Path) -> Arrays:
     safe = path.suffix == ".safetensors"
     check_zip("features", path)
     content = safetensors_file(path) if safe else load_tensors(path)
@@ -277,11 +282,11 @@ def _tensors(path):
     tensors = {name: torch.as_tensor(content[name]) for name in ARRAYS if name in content}
     if not safe:  # a tensor may repeat one number in memory
         check_expanded("features", path, sum(tensor.nbytes for tensor in tensors.values()))
-    arrays = {name: detached(tensor).numpy() for name, tensor in tensors.items()}
+    arrays = {name: np.asarray(detached(tensor)) for name, tensor in tensors.items()}
     return _named(path, arrays) if safe else arrays | texts
 
 
-def _named(path, arrays):
+def _named(path: Path, arrays: Arrays) -> Arrays:
     """The arrays, with the class names in the metadata, if any, as labels."""
     with safe_open(path, "np") as file:
         names = json.loads((file.metadata() or {}).get("class_names", "null"))
@@ -306,7 +311,7 @@ def _named(path, arrays):
     return arrays | {"labels": names[labels]}
 
 
-def _table(path):
+def _table(path: Path) -> Arrays:
     table = pd.read_csv(path, sep="\t" if path.suffix == ".tsv" else ",", encoding="utf-8-sig")
     label = next((c for c in ("label", "labels") if c in table), None)
     if label is None:
@@ -346,7 +351,7 @@ READERS = {
 def _classes(labels: np.ndarray, name: str) -> tuple[np.ndarray, np.ndarray | None]:
     """Labels as integers, and the names of text labels."""
 
-    def refuse(bad, fault):
+    def refuse(bad: np.ndarray, fault: str) -> None:
         if bad.any():
             raise InputError(
                 f"features: {bad.sum()} labels in {name} are {fault}, the first in row "

@@ -5,16 +5,17 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cache, partial
-from itertools import takewhile
 from pathlib import Path
+from typing import Any, Literal, overload
 
 import numpy as np
 import torch
 
 from .. import store
-from ..datasets import Source
+from ..datasets import Images, Source
 from ..datasets.bank import Bank
 from ..datasets.images import KEPT
+from ..errors import InputError, instance
 from ..learners import Learner
 from ..learners.own import identity
 from ..learners.protocol import complete
@@ -51,7 +52,7 @@ class Ready:
     backbone: backbones.Backbone | None
     learner: Learner
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         object.__setattr__(self, "learner", complete(self.learner))
 
     @property
@@ -62,26 +63,35 @@ class Ready:
     @property
     def _reads_by_block(self) -> bool:
         """Whether the learner reads images that are too many to be held in memory."""
-        return (
-            self.slow and self.source.needs_backbone and math.prod(self.source.images.shape) > KEPT
-        )
+        has_images = self.slow and self.source.needs_backbone
+        return has_images and math.prod(self._images.images.shape) > KEPT
+
+    @property
+    def _images(self) -> Images:
+        return instance("source", self.source, Images)
+
+    @property
+    def _network(self) -> backbones.Backbone:
+        if self.backbone is None:
+            raise InputError(f"backbone = None; {self.learner.name} reads features of images")
+        return self.backbone
 
     def bank(self, *, progress: bool = False) -> Bank:
         """The input of the learner: the bank itself, the images, or their features."""
-        if not self.source.needs_backbone:
+        if isinstance(self.source, Bank):
             bank = self.source
         elif self.slow:
             bank = self._bank_of_images(slice(None))
         else:
-            bank = backbones.features(self.source, self.backbone, progress=progress)
+            bank = backbones.features(self._images, self._network, progress=progress)
             if self.learner.reads_text:
                 bank = replace(
-                    bank, text=backbones.names_embedded(self.source.class_names, self.backbone)
+                    bank, text=backbones.names_embedded(self._images.class_names, self._network)
                 )
         return narrowed(bank, self.learner).to(backbones.device(), wide=False)
 
     def _bank_of_images(self, rows: np.ndarray | slice) -> Bank:
-        pixels = np.ascontiguousarray(self.source.images[rows])
+        pixels = np.ascontiguousarray(self._images.images[rows])
         return Bank(torch.from_numpy(pixels), self.source.labels[rows], self.source.digest)
 
     def prepared(self, *, progress: bool = False) -> Bank | None:
@@ -107,9 +117,9 @@ class Ready:
         """A function that gives the key of a record, for any tasks."""
         digest = self.source.digest
         if self.source.needs_backbone and not self.slow:
-            digest = backbones.feature_key(self.source, self.backbone)
+            digest = backbones.feature_key(self._images, self._network)
         if self.learner.reads_text and self.source.needs_backbone:
-            digest += f" {backbones.names_key(self.source.class_names, self.backbone)}"
+            digest += f" {backbones.names_key(self._images.class_names, self._network)}"
         config = identity(self.learner)  # for some learners it contains all weights
 
         def key(part: Tasks) -> str:
@@ -119,7 +129,22 @@ class Ready:
 
         return key
 
-    def record(self, tasks: Tasks, **options) -> Record | None:
+    @overload
+    def record(
+        self,
+        tasks: Tasks,
+        *,
+        stored: Literal[False] = False,
+        progress: bool = False,
+        bank: Bank | None = None,
+    ) -> Record: ...
+
+    @overload
+    def record(
+        self, tasks: Tasks, *, stored: bool, progress: bool = False, bank: Bank | None = None
+    ) -> Record | None: ...
+
+    def record(self, tasks: Tasks, **options: Any) -> Record | None:
         """Which queries are classified correctly; ``options`` as for `keyed_record`."""
         return self.keyed_record(tasks, **options)[0]
 
@@ -148,7 +173,7 @@ class Ready:
             block_record = evaluate(self.learner, *inputs, progress=progress and len(blocks) == 1)
             block_record.save(path, {"key": key(block), "sha256": block_record.digest})
 
-        parts = []
+        parts: list[Record] = []
         with progress_bar(self.learner, len(tasks), progress and len(blocks) > 1) as bar:
             for block in blocks:
                 parts.append(_find(key(block), partial(compute, block)))
@@ -159,8 +184,12 @@ class Ready:
         """The record of the first tasks that are stored, in blocks or in one piece, and its key."""
         key = self.keys()
         blocks = self.blocks(tasks)
-        stored = (_find(key(block)) for block in blocks)
-        parts = list(takewhile(lambda part: part is not None, stored))
+        parts: list[Record] = []
+        for block in blocks:
+            part = _find(key(block))
+            if part is None:
+                break
+            parts.append(part)
         size = len(blocks[0]) if blocks else 0
         for n_blocks in range(len(blocks) - 1, len(parts), -1):
             first_tasks = tasks[: n_blocks * size]
@@ -173,7 +202,11 @@ class Ready:
 
 
 def record(
-    source: Source, backbone: backbones.Backbone | None, learner: Learner, tasks: Tasks, **options
+    source: Source,
+    backbone: backbones.Backbone | None,
+    learner: Learner,
+    tasks: Tasks,
+    **options: Any,
 ) -> tuple[Record | None, str]:
     """The record of a learner on tasks, found by the content of all inputs or else computed and
     cached.
@@ -208,6 +241,14 @@ def concatenated(records: list[Record]) -> Record:
         correct=np.concatenate([record.correct for record in records]),
         query_label=np.concatenate([record.query_label for record in records]),
     )
+
+
+@overload
+def _find(key: str, compute: Callable[[Path], None]) -> Record: ...
+
+
+@overload
+def _find(key: str, compute: None = None) -> Record | None: ...
 
 
 def _find(key: str, compute: Callable[[Path], None] | None = None) -> Record | None:

@@ -1,6 +1,7 @@
 """Tasks drawn from images or from rows of features, by the name of a sampling."""
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -26,7 +27,7 @@ def draw(
     tasks: int | None,
     apart: str | None = None,
     balanced: bool = False,
-    **shape,
+    **shape: Any,
 ) -> Tasks:
     """Tasks of a sampling by its name; ``shape`` and errors as for `fslcore.tasks.sample_closed`.
 
@@ -47,7 +48,7 @@ def draw(
 
 
 def left_out(
-    source: Source, *, apart: str | None = None, groups: np.ndarray | None = None, **shape
+    source: Source, *, apart: str | None = None, groups: np.ndarray | None = None, **shape: Any
 ) -> list[str]:
     """Classes too small for tasks of a shape (``ways``, ``shots``, ``queries``), or with too few
     groups.

@@ -62,7 +62,7 @@ def groups_of(source: Source, name: str) -> np.ndarray:
     return groups.to_numpy(dtype=str)
 
 
-def _note_missed_copies(name, shares):
+def _note_missed_copies(name: str, shares: pd.Series) -> None:
     highest = pd.to_numeric(shares.str.replace(",", "."), errors="coerce").max()
     if highest > MOST_MISSED:
         note(

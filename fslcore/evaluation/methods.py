@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from functools import lru_cache
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from .. import datasets, learners, sources
 from ..catalogue import LEARNERS, OWN
-from ..datasets.bank import load_features
-from ..errors import InputError, suggestion
+from ..datasets.bank import Bank, load_features
+from ..errors import InputError, instance, suggestion
 from ..learners.protocol import complete
 from ..models import backbones, registry
 from .cache import Ready
@@ -98,7 +98,7 @@ def ready(
     learner: str | learners.Learner,
     *,
     size: int | None = None,
-    **settings,
+    **settings: Any,
 ) -> Ready:
     """A method on a data set, with the learner's weights if it was trained together with the
     backbone.
@@ -125,13 +125,13 @@ def ready(
     """
     if isinstance(source, str):
         source = load_source(source, size)
-    make = learners.make if isinstance(learner, str) else _complete_object
-    if not source.needs_backbone:
-        configured = make(learner, None, **settings)
+    if isinstance(source, Bank):
+        configured = _made(learner, None, **settings)
         configured.check(source)
         return Ready(source, None, configured)
-    images, model = backbones.fitted(source, load_backbone(sources.filled(backbone, source.name)))
-    configured = make(learner, model, **settings)
+    given = instance("source", source, datasets.Images)
+    images, model = backbones.fitted(given, load_backbone(sources.filled(backbone, given.name)))
+    configured = _made(learner, model, **settings)
     if configured.reads_text and model.text is None:
         raise InputError(
             f"learner = {configured.name}; it reads embeddings of the names of classes, and "
@@ -139,12 +139,16 @@ def ready(
             "as an array 'text'"
         )
     if configured.reads_center:
-        configured = make(learner, model, **settings, center=backbones.base_mean(images, model))
+        configured = _made(learner, model, **settings, center=backbones.base_mean(images, model))
     return Ready(images, model, configured)
 
 
-def _complete_object(learner: object, _, **settings) -> learners.Learner:
-    """A learner object, which takes no settings."""
+def _made(
+    learner: str | learners.Learner, backbone: backbones.Backbone | None, **settings: Any
+) -> learners.Learner:
+    """The learner of a name with its settings; or a learner object, which takes none."""
+    if isinstance(learner, str):
+        return learners.make(learner, backbone, **settings)
     if settings:
         raise InputError(
             f"{', '.join(settings)}: none is taken with a learner that is made; give them to its "

@@ -7,6 +7,7 @@ made of its content, so that a later call finds all pieces.
 from collections.abc import Iterable, Iterator
 from itertools import groupby
 from operator import itemgetter
+from typing import TypeVar
 
 from tqdm import tqdm
 
@@ -14,6 +15,8 @@ from .. import datasets
 from ..models import backbones
 from ..tasks import Tasks
 from .cache import Ready
+
+T = TypeVar("T")
 
 __all__ = ["make_features", "make_records"]
 
@@ -101,7 +104,7 @@ def _blocks(method: Ready, tasks: Tasks) -> Iterator[tuple[Tasks, bool]]:
         yield block, end <= n_stored
 
 
-def _share(pieces: Iterable, part: tuple[int, int] | None) -> list:
+def _share(pieces: Iterable[T], part: tuple[int, int] | None) -> list[T]:
     """Every N-th of the pieces from the K-th on, for ``part`` = (K, N); all for None."""
     k, n = part or (1, 1)
     return list(pieces)[k - 1 :: n]

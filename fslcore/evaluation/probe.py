@@ -8,10 +8,12 @@ from ..datasets.bank import Bank
 from ..errors import InputError, instance, whole
 from ..learners.protocol import Learner, complete
 from ..tasks import Tasks
-from ..tasks.tasks import PAD
+from ..tasks.tasks import PAD, Floats, Integers
 from .records import scores
 
 __all__ = ["Neighbours", "probe"]
+
+Places = tuple[Integers, Integers]  # of queries: the task, and the place in it
 
 # Of the standard deviation of the scores; 32-bit rounding and batching move scores far less.
 TOLERANCE = 1e-3
@@ -127,14 +129,16 @@ def probe(
     )
 
 
-def _chosen_queries(tasks, queries, rng):
+def _chosen_queries(tasks: Tasks, queries: int, rng: np.random.Generator) -> Places:
     """Task and place of at most so many queries of each task, chosen at random."""
     places = [rng.permutation(np.flatnonzero(row >= 0))[:queries] for row in tasks.query]
     task = np.repeat(np.arange(len(places)), [len(chosen) for chosen in places])
     return task, np.concatenate(places)
 
 
-def _changes(others, usual, spread):
+def _changes(
+    others: dict[str, Floats], usual: Floats, spread: float
+) -> tuple[dict[str, float], dict[str, float]]:
     """By way of asking: the largest change of a score, and the share of changed answers."""
     moved = {}
     changed = {}
@@ -144,7 +148,9 @@ def _changes(others, usual, spread):
     return moved, changed
 
 
-def _asked_otherwise(learner, bank, tasks, queries, rng):
+def _asked_otherwise(
+    learner: Learner, bank: Bank, tasks: Tasks, queries: Places, rng: np.random.Generator
+) -> dict[str, Floats]:
     """Scores (n, K) of n queries by way of asking; those of 'class' if there are classmates."""
     task, place = queries
     alone = _scores(learner, bank, _asking(tasks, task, place[:, None]))
@@ -161,12 +167,12 @@ def _asked_otherwise(learner, bank, tasks, queries, rng):
     return scores
 
 
-def _scores(learner, bank, tasks):
+def _scores(learner: Learner, bank: Bank, tasks: Tasks) -> Floats:
     """(T, n_query, K) scores of all tasks, in 64 bits."""
     return np.concatenate([part.double().cpu().numpy() for part in scores(learner, bank, tasks)])
 
 
-def _classmates(tasks, task, place):
+def _classmates(tasks: Tasks, task: Integers, place: Integers) -> Integers:
     """Places (t, q) of the other queries of one query's class in each of t tasks, then padding."""
     places = np.arange(tasks.query.shape[1])
     same_class = tasks.query_label[task] == tasks.query_label[task, place][:, None]
@@ -175,7 +181,7 @@ def _classmates(tasks, task, place):
     return descending[:, : same_class.sum(axis=1).max()]
 
 
-def _largest_change(scores, usual, spread):
+def _largest_change(scores: Floats, usual: Floats, spread: float) -> float:
     """The largest change of a score, in standard deviations; infinite if finiteness changes."""
     finite = np.isfinite(usual)
     if (np.isfinite(scores) != finite).any():
@@ -184,7 +190,7 @@ def _largest_change(scores, usual, spread):
     return float(change / spread) if change > 0 else 0.0
 
 
-def _asking(tasks, task, places):
+def _asking(tasks: Tasks, task: Integers, places: Integers) -> Tasks:
     """These tasks with the queries at these places (t, q) of each; -1 is padding."""
     rows = task[:, None]
     return replace(

@@ -7,6 +7,7 @@ import json
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -81,7 +82,7 @@ class Record:
         """(T,) accuracy of each task's worst class."""
         return np.nanmin(self.class_accuracy(), axis=1)
 
-    def save(self, path: str | Path, provenance: dict) -> None:
+    def save(self, path: str | Path, provenance: dict[str, Any]) -> None:
         """Write an .npz without pickles, with its provenance (JSON values)."""
 
         def write(part: Path) -> None:
@@ -96,7 +97,7 @@ class Record:
         replace_file(Path(path), write)
 
     @classmethod
-    def load(cls, path: str | Path) -> tuple[Record, dict]:
+    def load(cls, path: str | Path) -> tuple[Record, dict[str, Any]]:
         """The record and its provenance.
 
         Raises
@@ -175,7 +176,7 @@ def narrowed(bank: Bank, learner: Learner) -> Bank:
     return bank
 
 
-def _scored(learner, bank, tasks):
+def _scored(learner: Learner, bank: Bank, tasks: Tasks) -> object:
     """The output of a learner for tasks; an error in the user's own learner is reported as such."""
     try:
         return learner.scores(bank, tasks)
@@ -190,7 +191,7 @@ def _scored(learner, bank, tasks):
         ) from error
 
 
-def _checked(learner, output, tasks):
+def _checked(learner: Learner, output: object, tasks: Tasks) -> torch.Tensor:
     """The output of a learner for tasks, if it is a score for each query and class."""
     shape = (*tasks.query.shape, tasks.ways)
     fault = shape_fault(output, shape)

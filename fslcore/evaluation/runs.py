@@ -1,6 +1,7 @@
 """One setting: from the names of its parts to its record or table."""
 
 import inspect
+from typing import Any
 
 import pandas as pd
 
@@ -13,7 +14,9 @@ from .table import COLUMNS, results_table
 __all__ = ["run", "run_queries"]
 
 
-def run(dataset: str, backbone: str, learner: str, sampling: str, **options) -> pd.DataFrame | None:
+def run(
+    dataset: str, backbone: str, learner: str, sampling: str, **options: Any
+) -> pd.DataFrame | None:
     """Results table of one setting, from the cache or from ``data/results`` if available.
 
     Parameters and errors: as for `run_queries`.

@@ -52,7 +52,7 @@ def until(
         A width that is not above 0.
     """
     number("width", width, over=0)
-    parts = {name: [] for name in runs}
+    parts: dict[str, list[Record]] = {name: [] for name in runs}
     for start in range(0, len(tasks), TASKS_PER_CHECK):
         next_tasks = tasks[start : start + TASKS_PER_CHECK]
         for name, run in runs.items():

@@ -1,6 +1,7 @@
 """The results table: one row per task."""
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -26,7 +27,7 @@ COLUMNS = {
 }
 
 
-def results_table(record: Record, **setting) -> pd.DataFrame:
+def results_table(record: Record, **setting: Any) -> pd.DataFrame:
     """One row per task, with the columns of `COLUMNS`; accuracy in percent."""
     if setting["dataset"].startswith("features:"):
         setting["backbone"] = "none"

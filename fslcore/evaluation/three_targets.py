@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations, product
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -102,11 +103,11 @@ def answers(
     learners: list[str],
     *,
     tasks: int,
-    groups: list[str] = (),
-    class_groups: list[str] = (),
+    groups: Sequence[str] = (),
+    class_groups: Sequence[str] = (),
     size: int | None = None,
     apart: str | None = None,
-    **shape,
+    **shape: Any,
 ) -> dict[str, Answers]:
     """Which queries every method got right, on closed tasks that methods share.
 
@@ -114,11 +115,11 @@ def answers(
     ----------
     tasks : int
         T.
-    groups : list of str
+    groups : sequence of str
         Names of facts of the images (``Images.facts``) that make those with equal entries
         dependent, such as 'family': of each data set the first that it knows. Where it knows none,
         images count as independent.
-    class_groups : list of str
+    class_groups : sequence of str
         The same for classes, such as 'domain', the script of glyphs. Where all are in one group,
         classes count as independent, and the interval for new classes applies to more of that
         group.

@@ -198,7 +198,9 @@ def load_features(path: str | Path) -> Bank:
         _check_array(name, arrays.get(name), path)
     features = arrays["features"]
     labels, class_names = _classes(arrays["labels"], path.name)
-    optional: Arrays = {name: _narrow(arrays[name]) for name in ("text", "center") if name in arrays}
+    optional: Arrays = {
+        name: _narrow(arrays[name]) for name in ("text", "center") if name in arrays
+    }
     digest = _digest(features, labels, optional)
     if class_names is None and labels.size and not 0 <= labels.min() <= labels.max() < len(labels):
         class_names, labels = np.unique(labels, return_inverse=True)

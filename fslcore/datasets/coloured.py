@@ -8,6 +8,7 @@ the black-on-white one, so that learners trained from scratch do not saturate.
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -122,7 +123,7 @@ def load_coloured(
     )
 
 
-def _name(domain: str | None, options: dict) -> str:
+def _name(domain: str | None, options: Mapping[str, object]) -> str:
     """The name from which `fslcore.datasets.load` draws the same images."""
     changed = {key: value for key, value in options.items() if value != DEFAULTS[key]}
     query = "&".join(f"{key}={str(value).removesuffix('.0')}" for key, value in changed.items())
@@ -130,7 +131,9 @@ def _name(domain: str | None, options: dict) -> str:
     return f"{path}?{query}" if query else path
 
 
-def _glyphs(domain, split, per_class, rng) -> pd.DataFrame:
+def _glyphs(
+    domain: str | None, split: str, per_class: int, rng: np.random.Generator
+) -> pd.DataFrame:
     """At most ``per_class`` rows of ``glyphs`` per class, without small letters of capitals."""
     table, _ = embedded_table("glyphs", split, domain)
     if split == "novel":
@@ -167,7 +170,7 @@ class _Drawings:
         uniform = self.uniform[i]
         seed = self.noise_seed[i]
         mask = _placed(glyph, *uniform[:4])[..., None]
-        pattern = _pattern(TEXTURES[self.texture[i]], *uniform[4:6], seed)[..., None]
+        pattern = _pattern(TEXTURES[self.texture[i]], uniform[4], uniform[5], seed)[..., None]
         # The ground is a pale tint, darker where the pattern is; the ink is darker than most of it.
         tint = 255 - 0.5 * (255 - colours[self.ground[i]])
         ground = tint * (0.9 + 0.1 * uniform[6] - 0.3 * pattern)
@@ -176,7 +179,9 @@ class _Drawings:
         return (ground * (1 - mask) + ink * mask + grain).clip(0, 255).astype(np.uint8)
 
 
-def _drawings(classes, bias, rng, noise) -> _Drawings:
+def _drawings(
+    classes: pd.Categorical, bias: float, rng: np.random.Generator, noise: np.random.SeedSequence
+) -> _Drawings:
     """Random drawings, in which an image has the ink of its class with probability ``bias``."""
     n = len(classes)
     n_colours = len(COLOURS)
@@ -192,7 +197,9 @@ def _drawings(classes, bias, rng, noise) -> _Drawings:
     )
 
 
-def _placed(glyph, rotation, size, right, down) -> np.ndarray:
+def _placed(
+    glyph: Image.Image, rotation: float, size: float, right: float, down: float
+) -> np.ndarray:
     """(SIDE, SIDE) share of ink, 0 to 1, of a dark-on-white glyph rotated, scaled and shifted.
 
     The numbers are from -1 to 1.
@@ -209,7 +216,7 @@ def _placed(glyph, rotation, size, right, down) -> np.ndarray:
     return 1 - np.asarray(placed) / 255
 
 
-def _pattern(texture, direction, phase, seed) -> np.ndarray:
+def _pattern(texture: str, direction: float, phase: float, seed: int) -> np.ndarray:
     """(SIDE, SIDE) darkness of the ground, 0 to 1; direction and phase are from -1 to 1."""
     if texture == "plain":
         return np.zeros((SIDE, SIDE))

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
-from PIL import ExifTags, Image, ImageColor
+from PIL import ExifTags, Image, ImageColor, UnidentifiedImageError
 
 from ..errors import InputError
 
@@ -104,7 +104,7 @@ def is_image(file: Path) -> bool:
         with large_allowed(), Image.open(file) as image:
             if image.format not in NO_IMAGE:
                 return True
-        error = Image.UnidentifiedImageError()
+        error: Exception = UnidentifiedImageError()
     except (PermissionError, Image.DecompressionBombError) as found:
         looks, error = True, found
     except Exception as found:  # files that are not images raise anything
@@ -189,7 +189,8 @@ def cut(image: Image.Image, box: np.ndarray, size: int, released: bool = False) 
             f"{image.width}x{image.height}"
         )
     if released:
-        return squeezed(image.crop(tuple(map(round, inside))), size)
+        x, y, x_end, y_end = map(round, inside)
+        return squeezed(image.crop((x, y, x_end, y_end)), size)
     return np.asarray(image.resize((size, size), Image.Resampling.BICUBIC, inside))
 
 
@@ -231,7 +232,7 @@ def _eight_bits(image: Image.Image, white: float | None) -> Image.Image:
 
 def _scaled(image: Image.Image, white: float | None) -> Image.Image:
     """Colours of 16 bits, of which Pillow gives the upper 8, scaled like greys."""
-    high = max(high for _, high in image.convert("RGB").getextrema())
+    high = int(np.max(image.convert("RGB").getextrema()))
     if white is None:
         if 0 < high < DIM * 255:
             raise InputError(
@@ -263,7 +264,7 @@ def _varies(image: Image.Image) -> bool:
 
 
 def _why_lost(image: Image.Image, decoded: Image.Image, ground: str) -> str:
-    flat = "#{:02x}{:02x}{:02x}".format(*decoded.getpixel((0, 0)))
+    flat = "#{:02x}{:02x}{:02x}".format(*np.asarray(decoded)[0, 0])
     if image.has_transparency_data:
         contrast = "black" if ImageColor.getrgb(ground)[:3] == (255, 255, 255) else "white"
         return (
@@ -282,7 +283,7 @@ def _reason(file: Path, error: Exception) -> str:
         return "not a file"
     if _brand(file) in HEIC:
         return "HEIC, which Pillow does not read; save it as JPEG or PNG"
-    if isinstance(error, Image.UnidentifiedImageError):
+    if isinstance(error, UnidentifiedImageError):
         return "empty" if not file.stat().st_size else "not a kind of image that Pillow reads"
     reason = getattr(error, "strerror", None) or error or type(error).__name__
     return " ".join(str(reason).split())

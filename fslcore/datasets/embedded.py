@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from functools import cache
 from io import BytesIO
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -20,7 +21,7 @@ __all__ = ["cards", "load_embedded"]
 
 
 @cache
-def cards() -> dict[str, dict]:
+def cards() -> dict[str, dict[str, Any]]:
     """The card of each embedded data set, by name: title, licence, source, counts, digest.
 
     Raises
@@ -34,7 +35,9 @@ def cards() -> dict[str, dict]:
     return {card["name"]: card for card in cards}
 
 
-def embedded_table(name: str, split: str, domain: str | None) -> tuple[pd.DataFrame, dict]:
+def embedded_table(
+    name: str, split: str, domain: str | None
+) -> tuple[pd.DataFrame, dict[str, Any]]:
     """Rows of an embedded data set and its card; raises as `load_embedded`."""
     card = cards()[choice("dataset", name, cards())]
     domains = card["splits"][choice(f"split of {name}", split, card["splits"])]

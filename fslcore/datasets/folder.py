@@ -65,7 +65,7 @@ class _Reader:
         if self.inverted:
             image = ImageOps.invert(image)
         if self.boxes is not None:
-            return self._cut(image, i)
+            return self._cut(image, self.boxes[i], i)
         return squeezed(image, self.size) if self.squeezed else centre_square(image, self.size)
 
     def __call__(self, i: int, decoded: Callable[[], np.ndarray] | None = None) -> np.ndarray:
@@ -83,9 +83,9 @@ class _Reader:
                 )
         return pixels
 
-    def _cut(self, image: Image.Image, i: int) -> np.ndarray:
+    def _cut(self, image: Image.Image, box: np.ndarray, i: int) -> np.ndarray:
         try:
-            return cut(image, self.boxes[i], self.size, self.squeezed)
+            return cut(image, box, self.size, self.squeezed)
         except InputError as error:
             raise InputError(f"image {self.files[i]}: {error}") from None
 
@@ -309,7 +309,10 @@ def from_class_folders(folders: dict[str, Path], name: str) -> tuple[list[Path],
         A folder that is missing or contains no image; a file that looks like an image and cannot be
         read.
     """
-    files, classes, left_out, errors = [], [], [], []
+    files: list[Path] = []
+    classes: list[str] = []
+    left_out: list[Path] = []
+    errors: list[InputError] = []
     for class_name, folder in folders.items():
         images = _sorted_out(folder, left_out, errors)
         if not images and not errors:
@@ -322,9 +325,9 @@ def from_class_folders(folders: dict[str, Path], name: str) -> tuple[list[Path],
         raise InputError(f"{errors[0]}; {len(errors) - 1} more files are like that")
     if left_out:
         kinds = Counter(file.suffix.lower() or file.name for file in left_out).most_common(4)
-        kinds = ", ".join(f"{n} {kind}" for kind, n in kinds)
+        listed = ", ".join(f"{n} {kind}" for kind, n in kinds)
         note(
-            f"{name}: {len(left_out)} files are not images and are left out: {kinds} "
+            f"{name}: {len(left_out)} files are not images and are left out: {listed} "
             f"({_some(left_out)})"
         )
     deep = [file for file, c in zip(files, classes) if file.parent != folders[c]]
@@ -340,7 +343,7 @@ def _sorted_out(folder: Path, left_out: list[Path], errors: list[InputError]) ->
     """The images in and below a folder; adds other files and unreadable images to the lists."""
     if not folder.is_dir():
         raise InputError(f"dataset: no class folder {folder}")
-    images = []
+    images: list[Path] = []
     for file in sorted(_below(folder)):
         try:
             is_left_out = is_junk(file) or not is_image(file)

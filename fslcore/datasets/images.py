@@ -6,7 +6,7 @@ import hashlib
 import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
@@ -14,6 +14,7 @@ from typing import ClassVar
 
 import numpy as np
 import pandas as pd
+from numpy.typing import DTypeLike
 
 from ..errors import InputError, visible
 from .decode import large_allowed
@@ -40,7 +41,7 @@ class OnDemand:
         read: Callable[..., np.ndarray],
         n: int,
         size: tuple[int, int, int],
-        decode: Callable | None = None,
+        decode: Callable[[int], np.ndarray] | None = None,
     ):
         self._read = read
         self.decode = decode
@@ -73,14 +74,15 @@ class OnDemand:
         At most two ranges are in memory. An image that cannot be read raises its error when its
         range is due.
         """
-        begun = {}
+        decode = self.decode
+        if decode is None:
+            raise TypeError("ahead: images without decode have no part that threads may do")
+        begun: dict[int, Future[np.ndarray]] = {}
         pool = ThreadPoolExecutor(threads)
         with large_allowed():
             try:
                 for part, following in pairwise([range(0), *parts, range(0)]):
-                    begun.update(
-                        {i: pool.submit(self.decode, i) for i in following if not self._has[i]}
-                    )
+                    begun.update({i: pool.submit(decode, i) for i in following if not self._has[i]})
                     if part:
                         yield self._filled(
                             np.array(part), lambda i: self._read(i, begun.pop(i).result)
@@ -99,7 +101,7 @@ class OnDemand:
             image[...] = read(i)
         return out
 
-    def __array__(self, dtype=None, copy=None) -> np.ndarray:
+    def __array__(self, dtype: DTypeLike = None, copy: bool | None = None) -> np.ndarray:
         return self[:]
 
 
@@ -145,7 +147,7 @@ class Images:
 
     needs_backbone: ClassVar[bool] = True
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         n = len(self.images)
         for name in ("labels", "captions", "facts"):
             value = getattr(self, name)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from .. import sources
 from ..errors import InputError, suggestion, whole
@@ -19,13 +21,16 @@ from .releases import RELEASES, load_quickdraw, load_release
 
 __all__ = ["check_name", "fetchable", "load", "names", "path_forms", "source_of"]
 
+Settings = dict[str, Any]  # of a reader, by the names of its arguments
 #: Readers of the user's own data, by the name before the colon; each takes a path and a split.
-READERS = {
+READERS: dict[str, Callable[..., Images]] = {
     **PAPERS,
     **{name: partial(load_release, name) for name in RELEASES},
     "quickdraw": load_quickdraw,
 }
-SETTINGS = {  # after a question mark: settings of the readers
+SETTINGS: dict[
+    str, dict[str, Callable[[str], Any]]
+] = {  # after a question mark: settings of the readers
     "coloured": {"per_class": int, "bias": float, "seed": int, "ink": str},
     "folder": {"ground": colour, "white": float},
     "cub": {"splits": str},
@@ -34,7 +39,7 @@ SETTINGS = {  # after a question mark: settings of the readers
     **{name: {"part": str} for name, release in RELEASES.items() if release.parts},
 }
 #: Settings that a fetched data set requires, where papers split it differently.
-NEEDED = {
+NEEDED: dict[str, tuple[str, tuple[object, ...]]] = {
     "cub": ("splits", ("chen", "fewstab", "meta-dataset")),
     "meta-album": ("test_set", (0, 1, 2)),
 }
@@ -69,7 +74,7 @@ def check_name(spec: str, split: str = "novel") -> None:
     _read_as(spec, split)
 
 
-def _read_as(text: str, split: str) -> tuple[str, str | Path, dict]:
+def _read_as(text: str, split: str) -> tuple[str, str | Path, Settings]:
     """The kind of a data set, its folder or (for kind '') embedded name, and the settings."""
     spec, settings = _settings(text)
     kind, colon, path = spec.partition(":")
@@ -99,7 +104,7 @@ def source_of(spec: str, split: str = "novel") -> str:
     return sources.read().aliases.get(source, source)
 
 
-def _source_of(name: str, split: str, settings: dict) -> str:
+def _source_of(name: str, split: str, settings: Settings) -> str:
     """NAME-SETTING or NAME-SPLIT, if it is a source of its own; else NAME."""
     for value in (*settings.values(), split):
         if f"{name}-{value}" in sources.read().data:
@@ -107,7 +112,7 @@ def _source_of(name: str, split: str, settings: dict) -> str:
     return name
 
 
-def _folder_of(text: str, name: str, split: str, settings: dict) -> Path:
+def _folder_of(text: str, name: str, split: str, settings: Settings) -> Path:
     """The folder of a fetched data set; some settings and splits have their own."""
     key, allowed = NEEDED.get(name, ("", ()))
     if key and key not in settings:
@@ -175,7 +180,7 @@ def load(spec: str, split: str = "novel", size: int | None = None) -> Images:
         raise InputError(
             f"size = {size}; the pixels of {path} are fixed; {', '.join(path_forms())} take a size"
         )
-    name, _, domain = path.partition("/")
+    name, _, domain = str(path).partition("/")
     if name == "coloured":
         return load_coloured(domain or None, split=split, **settings)
     return load_embedded(name, split=split, domain=domain or None)
@@ -192,11 +197,12 @@ def _check_counts(images: Images, spec: str, split: str) -> None:
 
 def _called(images: Images, name: str) -> Images:
     """The images under a name without a path of this machine, at every size."""
-    at_size = images.at_size and (lambda size: _called(images.at_size(size), name))
+    read = images.at_size
+    at_size = read and (lambda size: _called(read(size), name))
     return replace(images, name=name, at_size=at_size)
 
 
-def _settings(spec: str) -> tuple[str, dict]:
+def _settings(spec: str) -> tuple[str, Settings]:
     """Name and settings of ``NAME?KEY=VALUE&KEY=VALUE``; a path may contain a question mark."""
     has_path = ":" in spec
     name, mark, query = spec.rpartition("?") if has_path else spec.partition("?")
@@ -233,6 +239,6 @@ def _is_folder(spec: str) -> bool:
     return at_home(spec.partition(":")[2], "dataset").is_dir()
 
 
-def _unknown(spec: str, key: str, allowed: dict) -> InputError:
+def _unknown(spec: str, key: str, allowed: Iterable[str]) -> InputError:
     can = f"{', '.join(allowed)} can be set, not {key or 'nothing'}"
     return InputError(f"dataset = {spec}; {can}{suggestion(key, allowed)}")

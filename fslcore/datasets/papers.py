@@ -22,9 +22,10 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -51,12 +52,12 @@ RECORD = 2 + 3 * 32 * 32  # bytes per image of CIFAR-100 in its binary form
 VERSIONS = ("Mini", "Micro", "Extended")
 
 
-def _released(split):
+def _released(split: str) -> str:
     return RELEASED[choice("split", split, RELEASED)]
 
 
 def text_table(
-    path: Path, columns: Sequence[str] = (), *, name: str = "dataset", **options
+    path: Path, columns: Sequence[str] = (), *, name: str = "dataset", **options: Any
 ) -> pd.DataFrame:
     """A text table, all cells as text; error messages begin with ``name``."""
     options = {"dtype": str, "keep_default_na": False, **options}
@@ -78,7 +79,7 @@ def text_table(
     return table
 
 
-def _check_one_split(classes, folder):
+def _check_one_split(classes: Mapping[str, Iterable[str]], folder: Path) -> None:
     """Raise `InputError` if a class is in two splits."""
     split_of: dict[str, str] = {}
     for split, names in classes.items():
@@ -90,7 +91,9 @@ def _check_one_split(classes, folder):
                 )
 
 
-def _from_table(name, files, classes, size, facts=None):
+def _from_table(
+    name: str, files: list[Path], classes: pd.Series, size: int, facts: pd.DataFrame | None = None
+) -> Images:
     """As `from_files`; raises `InputError` for an image without a class, or listed twice."""
     is_empty = classes.str.strip() == ""
     if is_empty.any():
@@ -143,7 +146,7 @@ def load_cifar_fs(path: str | Path, split: str = "novel", *, size: int = 32) -> 
     return from_files(f"cifar-fs:{path}", files, classes, size)
 
 
-def _no_pickles(name, root):
+def _no_pickles(name: str, root: Path) -> None:
     """Refuse forms that circulate as pickles."""
     for pattern in ("*.pkl", "meta", "cifar-100-python/meta"):
         for file in sorted(root.glob(pattern)):
@@ -158,7 +161,7 @@ def _no_pickles(name, root):
             )
 
 
-def _from_binary(name, root, split, size) -> Images:
+def _from_binary(name: str, root: Path, split: str, size: int) -> Images:
     """CIFAR-100 in its binary form: per image two labels and three planes of 32 × 32 bytes."""
     whole("size", size, *SIZES)
     all_names = text_table(root / "fine_label_names.txt", header=None, sep="\t")[0].tolist()
@@ -297,22 +300,23 @@ def load_meta_album(
         return _from_table(f"meta-album:{path}", files, classes, size, facts)
     whole("test_set", test_set, 0, len(SETS) - 1)
     names = SETS[(test_set + ("test", "train", "val").index(part)) % len(SETS)]
-    missing = [name for name in names if not _album(root, name)]
+    folders = {name: folder for name in names if (folder := _album(root, name))}
+    missing = [name for name in names if name not in folders]
     if missing:
         raise InputError(
             f"dataset: no folder {missing[0]} or {missing[0]}_Mini in {root}, of Meta-Album"
         )
-    files, classes, facts = _album_set(root, names)
+    files, classes, facts = _album_set(folders)
     return _from_table(f"meta-album:{path}?test_set={test_set}", files, classes, size, facts)
 
 
-def _album(root, name) -> Path | None:
+def _album(root: Path, name: str) -> Path | None:
     """The folder of a data set of Meta-Album, with or without its version."""
     folders = [root / name, *(root / f"{name}_{version}" for version in VERSIONS)]
     return next((folder for folder in folders if (folder / "labels.csv").is_file()), None)
 
 
-def _album_table(folder):
+def _album_table(folder: Path) -> tuple[list[Path], pd.Series, pd.DataFrame]:
     """Files, classes and facts of a data set of Meta-Album."""
     table = text_table(folder / "labels.csv", ["FILE_NAME", "CATEGORY"])
     files = [folder / "images" / file for file in table["FILE_NAME"]]
@@ -320,11 +324,13 @@ def _album_table(folder):
     return files, table["CATEGORY"], facts
 
 
-def _album_set(root, names):
+def _album_set(
+    folders: dict[str, Path],
+) -> tuple[list[Path], pd.Series, pd.DataFrame]:
     """Files, classes and facts of several data sets of Meta-Album, which are domains."""
     files, classes, facts = [], [], []
-    for name in names:
-        files_of_album, categories, facts_of_album = _album_table(_album(root, name))
+    for name, folder in folders.items():
+        files_of_album, categories, facts_of_album = _album_table(folder)
         files += files_of_album
         classes.append(f"{name}/" + categories)
         facts.append(facts_of_album.assign(domain=name))
@@ -392,7 +398,7 @@ def _column(path: Path) -> pd.Series:
     return text_table(path, header=None, sep=" ", names=["id", "value"]).set_index("id")["value"]
 
 
-def _cub_split(root, classes, splits):
+def _cub_split(root: Path, classes: list[str], splits: str | None) -> dict[str, set[str]]:
     if splits is not None:
         choice("splits", splits, ("chen", "fewstab", "meta-dataset"))
     if splits == "meta-dataset":

@@ -176,7 +176,7 @@ def load_quickdraw(
     drawings = [_bitmaps(file)[:per_class] for file in _bitmap_files(root, names)]
     labels = np.repeat(np.arange(len(names)), [len(bitmaps) for bitmaps in drawings])
     numbers = np.concatenate([np.arange(len(bitmaps)) for bitmaps in drawings])
-    digests = [hashlib.sha256(np.ascontiguousarray(bitmaps)).digest() for bitmaps in drawings]
+    digests = [hashlib.sha256(np.ascontiguousarray(bitmaps).data).digest() for bitmaps in drawings]
     digest = hashlib.sha256(b"".join(digests)).hexdigest()
 
     def read(i: int) -> np.ndarray:
@@ -220,7 +220,7 @@ def _bitmaps(file: Path) -> np.ndarray:
     return bitmaps
 
 
-def _home(root, landmark, name) -> Path:
+def _home(root: Path, landmark: str, name: str) -> Path:
     """The folder that contains the landmark of a release: the named one, or one in it."""
     if not root.is_dir():
         raise InputError(f"dataset: no folder {root}")
@@ -232,7 +232,9 @@ def _home(root, landmark, name) -> Path:
     )
 
 
-def _folders(root, title, split, *, folder, key=None):
+def _folders(
+    root: Path, title: str, split: str, *, folder: str, key: str | None = None
+) -> pd.DataFrame:
     """One folder per class."""
     folders = sorted(path for path in (root / folder).iterdir() if path.is_dir())
     by_class = {d.name: d for d in folders if not (d.name.startswith("_") or is_junk(d))}
@@ -240,14 +242,14 @@ def _folders(root, title, split, *, folder, key=None):
     return _in_folders({c: by_class[c] for c in classes}, title)
 
 
-def _traffic_signs(root, title, split):
+def _traffic_signs(root: Path, title: str, split: str) -> pd.DataFrame:
     """One folder per sign; images of one track are of one sign, filmed from a car."""
     table = _folders(root, title, split, folder=TRAFFIC_SIGNS)
     table["track"] = [f"{f.parent.name}/{f.stem.rpartition('_')[0]}" for f in table["file"]]
     return table
 
 
-def _omniglot(root, title, split):
+def _omniglot(root: Path, title: str, split: str) -> pd.DataFrame:
     top = root / ("images_evaluation" if split == "novel" else "images_background")
     folders = [d for d in sorted(top.glob("*/*")) if d.is_dir()]
     folders = [d for d in folders if not (is_junk(d) or is_junk(d.parent))]
@@ -270,7 +272,7 @@ def _in_folders(folders: dict[str, Path], title: str) -> pd.DataFrame:
     return pd.DataFrame({"file": files, "class": classes})
 
 
-def _aircraft(root, title, split):
+def _aircraft(root: Path, title: str, split: str) -> pd.DataFrame:
     """Variants, cut out by their boxes as in Meta-Dataset, without the photographer's name."""
     data = root / "data"
     rows = []
@@ -296,7 +298,7 @@ def _aircraft(root, title, split):
     return table[["file", "class", *EDGES]]
 
 
-def _flowers(root, title, split, *, key):
+def _flowers(root: Path, title: str, split: str, *, key: str | None) -> pd.DataFrame:
     """Flowers by their numbers, which ``imagelabels.mat`` gives in the order of the images."""
     labels = _mat(root / "imagelabels.mat", "labels")
     table = pd.DataFrame({"file": [root / FLOWER.format(i + 1) for i in range(len(labels))]})
@@ -305,7 +307,7 @@ def _flowers(root, title, split, *, key):
     return table[table["class"].isin(classes)].reset_index(drop=True)
 
 
-def _flower_parts(root):
+def _flower_parts(root: Path) -> dict[str, str]:
     file = root / "setid.mat"
     parts = {"trnid": "train", "valid": "val", "tstid": "test"}
     if not file.is_file():
@@ -321,7 +323,7 @@ def _mat(file: Path, array: str) -> np.ndarray:
         return np.ravel(loadmat(file, variable_names=[array])[array]).astype(int)
 
 
-def _food_parts(root):
+def _food_parts(root: Path) -> dict[str, str]:
     lists = {part: _lines(root / "meta" / f"{part}.txt") for part in ("train", "test")}
     return {f"images/{name}.jpg": part for part, names in lists.items() for name in names}
 
@@ -331,7 +333,7 @@ def _lines(file: Path) -> list[str]:
         return [line for line in map(str.strip, file.read_text("utf-8").splitlines()) if line]
 
 
-def _fungi(root, title, split):
+def _fungi(root: Path, title: str, split: str) -> pd.DataFrame:
     """Both lists together; some categories share a name, so class names include the number."""
     tables = []
     for file in ("train.json", "val.json"):
@@ -345,7 +347,7 @@ def _fungi(root, title, split):
     return pd.concat(tables, ignore_index=True)
 
 
-def _mscoco(root, title, split):
+def _mscoco(root: Path, title: str, split: str) -> pd.DataFrame:
     """Objects, cut out with a fifth more than their boxes, in whole pixels.
 
     Empty cut-outs are left out. Groups of objects (``iscrowd``) count as one, as in Meta-Dataset.
@@ -365,7 +367,7 @@ def _mscoco(root, title, split):
     return table[["file", "class", "photo", "crop", *EDGES]].reset_index(drop=True)
 
 
-def _enlarged(start, length, limit):
+def _enlarged(start: pd.Series, length: pd.Series, limit: pd.Series) -> tuple[pd.Series, pd.Series]:
     """The ends of one side of a box, a fifth longer, in whole pixels from 0 to the limits."""
     first = (
         start - (ENLARGEMENT - 1) / 2 * length - 0.5

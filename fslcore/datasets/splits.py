@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import yaml
 
@@ -16,7 +17,7 @@ SPLITS = ("novel", "validation", "base")
 
 
 @cache
-def listed_splits() -> dict[str, dict[str, list]]:
+def listed_splits() -> dict[str, dict[str, list[Any]]]:
     """``splits.yml``: names or numbers of classes, by data set and split."""
     return yaml.safe_load(Path(__file__).with_name("splits.yml").read_text("utf-8"))
 
@@ -31,7 +32,7 @@ def of_split(key: str | None, split: str, classes: Iterable[str], folder: Path) 
         missing (the first, and how many).
     """
     classes = list(classes)
-    lists = {"novel": classes} if key is None else listed_splits()[key]
+    lists: dict[str, list[Any]] = {"novel": classes} if key is None else listed_splits()[key]
     numbers = lists.get("numbers")
     if numbers:
         base = {*range(numbers[0], numbers[1] + 1)}.difference(lists["novel"], lists["validation"])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import math
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -67,7 +67,7 @@ class OnDemand:
         with large_allowed():
             return self._filled(rows, self._read)
 
-    def ahead(self, parts: Sequence[range], threads: int) -> Iterator[np.ndarray]:
+    def ahead(self, parts: Sequence[range], threads: int) -> Generator[np.ndarray, None, None]:
         """The images of each of some ranges, in this order; threads decode the next range while the
         caller uses one.
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from itertools import chain
 from pathlib import Path
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -55,7 +56,7 @@ def device() -> torch.device:
     return torch.device(choice("device", wanted, devices))
 
 
-def autocast(device: torch.device) -> AbstractContextManager:
+def autocast(device: torch.device) -> AbstractContextManager[object]:
     """A context in which networks on a device compute in `precision`."""
     return torch.autocast(device.type, torch.bfloat16) if precision() == "bf16" else nullcontext()
 
@@ -84,7 +85,7 @@ def has_bfloat16() -> bool:
     if kind == "cuda":
         return torch.cuda.is_bf16_supported()
     read = getattr(torch.cpu, "get_capabilities", dict)
-    capabilities = read() if kind == "cpu" else {}
+    capabilities: dict[str, bool] = read() if kind == "cpu" else {}
     return any(capabilities.get(name) for name in ("avx512_bf16", "amx_bf16"))
 
 
@@ -153,16 +154,16 @@ class Backbone:
     head: dict[str, Tensor] = field(default_factory=dict, repr=False)
     map: tuple[int, int, int] | None = None
     trained_at: int | None = None
-    options: dict = field(default_factory=dict, repr=False)
+    options: dict[str, Any] = field(default_factory=dict, repr=False)
     text: Callable[[list[str]], Tensor] | None = field(default=None, repr=False, compare=False)
     base: str | None = None
     read_at: int | None = None
-    fine_tuning: dict = field(default_factory=dict, repr=False)
+    fine_tuning: dict[str, Any] = field(default_factory=dict, repr=False)
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         if self.dim is not None:
             return
-        instance("network", self.network, (nn.Module, Callable))
+        instance("network", self.network, (nn.Module, Callable))  # type: ignore[arg-type]  # no class
         side = self.side(32, 32)
         network = self.module.to(device())
         try:
@@ -179,6 +180,10 @@ class Backbone:
 
     @cached_property
     def _built(self) -> nn.Module:
+        if self.network is None:
+            raise InputError(
+                f"backbone {self.name}: it is made without a network, which would be run"
+            )
         return self.network if isinstance(self.network, nn.Module) else self.network()
 
     @property
@@ -220,7 +225,7 @@ class Backbone:
         sha = hashlib.sha256(repr(self.module).encode())
         for name, part in chain(self.module.named_parameters(), self.module.named_buffers()):
             sha.update(f"{name} {part.dtype} {tuple(part.shape)}".encode())
-            sha.update(part.detach().cpu().reshape(-1).view(torch.uint8).numpy())
+            sha.update(part.detach().cpu().reshape(-1).view(torch.uint8).numpy().data)
         return [sha.hexdigest()]
 
     def side(self, height: int, width: int) -> int:
@@ -247,7 +252,7 @@ class Backbone:
         return (x - mean) / std
 
 
-class FromFile(partial):
+class FromFile(partial[nn.Module]):
     """Builds a network from a file whose SHA-256 is the `Backbone.weights`."""
 
 
@@ -262,7 +267,7 @@ def check_features(backbone: Backbone, output: object, images: int) -> Tensor:
             f"tensor of shape ({images}, {backbone.dim or 'D'}), a feature vector for each, is "
             "needed"
         )
-    return output
+    return instance("output", output, Tensor)
 
 
 def fitted(images: Images, backbone: Backbone) -> tuple[Images, Backbone]:
@@ -280,10 +285,11 @@ def fitted(images: Images, backbone: Backbone) -> tuple[Images, Backbone]:
     InputError
         The network takes only another size; neither the images nor the backbone name a size.
     """
-    if images.side is None and not (images.squeezed_to if backbone.read_at else images.at_size):
+    read = images.squeezed_to if backbone.read_at else images.at_size
+    if images.side is None and read is None:
         return images, backbone
     if backbone.read_at:
-        if images.side:
+        if images.side or read is None:
             raise InputError(
                 f"size = {images.side}; {backbone.name} reads images at {backbone.read_at} pixels "
                 "only"
@@ -292,7 +298,7 @@ def fitted(images: Images, backbone: Backbone) -> tuple[Images, Backbone]:
             f"{images.name}: the whole image at {backbone.read_at} × {backbone.read_at} pixels, "
             f"of which {backbone.name} reads the central {backbone.resolution}"
         )
-        return images.squeezed_to(backbone.read_at), backbone
+        return read(backbone.read_at), backbone
     side = images.side or backbone.resolution or backbone.trained_at
     if side is None:
         raise InputError(

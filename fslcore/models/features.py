@@ -10,7 +10,7 @@ import ctypes
 import os
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import closing, contextmanager
 from itertools import chain
 
@@ -22,6 +22,7 @@ from tqdm import tqdm
 from .. import datasets, store
 from ..datasets import Images
 from ..datasets.bank import Bank, chunks
+from ..datasets.images import OnDemand
 from ..errors import InputError, note
 from .backbone import Backbone, autocast, check_features, device, has_bfloat16, precision
 from .fused import folded
@@ -141,7 +142,8 @@ def base_mean(images: Images, backbone: Backbone, *, progress: bool = False) -> 
     bank = features(base, backbone, progress=progress)
     if not bank.large:
         return bank.data.double().mean(dim=0).float()
-    return (sum(part.double().sum(dim=0) for part in chunks(bank.data)) / len(bank)).float()
+    sums = [part.double().sum(dim=0) for part in chunks(bank.data)]
+    return (sum(sums[1:], sums[0]) / len(bank)).float()
 
 
 @torch.inference_mode()
@@ -195,11 +197,12 @@ def _at_once(batch: Tensor) -> Sequence[Tensor]:
     )
 
 
-def _read(images: Images, parts: list[range]) -> Iterator[np.ndarray]:
+def _read(images: Images, parts: list[range]) -> Generator[np.ndarray, None, None]:
     """The pixels of each of these rows."""
-    if getattr(images.images, "decode", None):
-        return images.images.ahead(parts, min(torch.get_num_threads(), DECODING))
-    return (images.images[part.start : part.stop] for part in parts)
+    pixels = images.images
+    if isinstance(pixels, OnDemand) and pixels.decode is not None:
+        return pixels.ahead(parts, min(torch.get_num_threads(), DECODING))
+    return (pixels[part.start : part.stop] for part in parts)
 
 
 @contextmanager
@@ -210,9 +213,8 @@ def _freed_memory_kept() -> Iterator[None]:
     and each filled with zeros: for some networks half of their time.
     """
     libc = ctypes.CDLL(None) if sys.platform == "linux" else None
-    if "MALLOC_MMAP_MAX_" in os.environ or not hasattr(
-        libc, "mallopt"
-    ):  # set from outside; or musl
+    set_outside = "MALLOC_MMAP_MAX_" in os.environ
+    if set_outside or libc is None or not hasattr(libc, "mallopt"):  # the last is musl
         yield
         return
     for setting in KEEPING:
@@ -250,5 +252,8 @@ def _for_features(backbone: Backbone, images: Tensor) -> nn.Module:
     with torch.inference_mode(
         False
     ):  # otherwise a network of the user's own could not be trained further
-        network = backbone.module.to(images.device, memory_format=torch.channels_last)
+        # The stubs leave this argument out.
+        network = backbone.module.to(  # type: ignore[call-overload]
+            images.device, memory_format=torch.channels_last
+        )
     return folded(network, images[:TRIED])

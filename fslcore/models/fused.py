@@ -35,7 +35,7 @@ class _Depthwise(nn.Module):
         self.size = convolution.kernel_size[0]
         # timm's Conv2dSame pads as much as the map needs; otherwise the padding is a number.
         self.padding = (
-            None if type(convolution).__name__ == "Conv2dSame" else convolution.padding[0]
+            None if type(convolution).__name__ == "Conv2dSame" else int(convolution.padding[0])
         )
 
     def forward(self, x: Tensor) -> Tensor:
@@ -72,7 +72,10 @@ def with_fast_convolutions(module: nn.Module) -> nn.Module:
     Same parameters.
     """
     for name, child in module.named_children():
-        square = isinstance(child, nn.Conv2d) and child.kernel_size[0] == child.kernel_size[1]
+        if not isinstance(child, nn.Conv2d):
+            with_fast_convolutions(child)
+            continue
+        square = child.kernel_size[0] == child.kernel_size[1]
         regular = square and child.dilation == (1, 1) and child.stride[0] == child.stride[1]
         if regular and child.kernel_size == (1, 1) and child.groups == 1 and child.stride == (1, 1):
             setattr(module, name, _Pointwise(child))
@@ -100,8 +103,11 @@ def folded(network: nn.Module, images: Tensor) -> nn.Module:
     for module in list(copy.modules()):
         last = None
         for name, child in list(module.named_children()):
-            if isinstance(child, nn.BatchNorm2d) and isinstance(
-                last, (nn.Conv2d, _Pointwise, _Depthwise)
+            if (
+                isinstance(child, nn.BatchNorm2d)
+                and isinstance(last, (nn.Conv2d, _Pointwise, _Depthwise))
+                and child.running_mean is not None
+                and child.running_var is not None
             ):
                 last.weight, last.bias = fuse_conv_bn_weights(
                     last.weight,

@@ -163,6 +163,8 @@ class DropBlock(nn.Module):
         Number of batches over which the share rises to ``rate``.
     """
 
+    seen: Tensor
+
     def __init__(self, rate: float, side: int, batches: int = 40_000):
         super().__init__()
         self.rate, self.side, self.batches = rate, side, batches
@@ -247,7 +249,7 @@ class Network:
     dropblock: int = 0
     stem: int = 7
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         choice("kind of network", self.kind, ("conv", "strided", "residual", "resnet18"))
         number("dropout", self.dropout, minimum=0, under=1), whole("dropblock", self.dropblock, 0)
         if (self.dropout or self.dropblock) and self.kind != "residual":

@@ -6,18 +6,22 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cache, partial
 from pathlib import Path
+from typing import Any
 
 import torch
 from torch import nn
 
 from ..catalogue import BACKBONES, CHECKPOINTS, OWN, pinned_digests, trained_names
+from ..errors import instance
 from .backbone import Backbone
 from .networks import NETWORKS, Network, import_torchvision
+
+State = dict[str, torch.Tensor]  # the tensors of a checkpoint, by name
 
 __all__ = ["available", "entries", "shipped"]
 
 
-def _timm(model: str, state: dict, **options) -> nn.Module:
+def _timm(model: str, state: State, **options: Any) -> nn.Module:
     import_torchvision()
     import timm
 
@@ -28,14 +32,15 @@ def _timm(model: str, state: dict, **options) -> nn.Module:
         names = network.state_dict()
         state = dict(zip(names, list(state.values())[: len(names)], strict=True))
     else:
-        from timm.models.vision_transformer import checkpoint_filter_fn
+        from timm.models.vision_transformer import VisionTransformer, checkpoint_filter_fn
 
-        state = checkpoint_filter_fn(state, network)  # resamples position embeddings
+        transformer = instance("network", network, VisionTransformer)
+        state = checkpoint_filter_fn(state, transformer)  # resamples position embeddings
     network.load_state_dict(state)
     return network
 
 
-def _clip(state: dict, model: str, **options) -> nn.Module:
+def _clip(state: State, model: str, **options: Any) -> nn.Module:
     import_torchvision()
     import open_clip
 
@@ -45,7 +50,7 @@ def _clip(state: dict, model: str, **options) -> nn.Module:
     return network
 
 
-def _clip_text(state: dict, sentences: list[str], model: str, **options) -> torch.Tensor:
+def _clip_text(state: State, sentences: list[str], model: str, **options: Any) -> torch.Tensor:
     """(n, D) unit embeddings of sentences by the text tower of a CLIP checkpoint."""
     import_torchvision()
     import open_clip
@@ -57,7 +62,7 @@ def _clip_text(state: dict, sentences: list[str], model: str, **options) -> torc
     )
 
 
-def of_this_library(network: Network, state: dict) -> nn.Module:
+def of_this_library(network: Network, state: State) -> nn.Module:
     built = network.build()
     built.load_state_dict(
         {name.removeprefix("network."): w for name, w in state.items() if "head." not in name}
@@ -71,12 +76,14 @@ class Entry:
 
     backbone: Backbone
     build: (
-        Callable[[dict], nn.Module] | str
+        Callable[[State], nn.Module] | str
     )  # from a state dict; or a name of `NETWORKS`, if the file names no other
     local: Path | tuple[str, str] | None = None  # a local file, or (Python package, file in it)
-    hub: tuple[str, ...] | None = None  # repository, file and perhaps revision on the model hub
+    hub: tuple[str, str] | tuple[str, str, str | None] | None = (
+        None  # repository, file and perhaps revision on the model hub
+    )
     sha256: str | None = None
-    text: Callable[[dict, list[str]], torch.Tensor] | None = (
+    text: Callable[[State, list[str]], torch.Tensor] | None = (
         None  # embeds sentences, from the same state dict
     )
     pinned_as: str | None = None  # the backbone with the same file
@@ -132,9 +139,12 @@ def _brought() -> Entry:
     return replace(entry, backbone=backbone, local=CHECKPOINTS / f"{OWN}.safetensors", sha256=None)
 
 
-_IMAGENET = {"mean": (0.485, 0.456, 0.406), "std": (0.229, 0.224, 0.225)}
-_CLIP = {"mean": (0.48145466, 0.4578275, 0.40821073), "std": (0.26862954, 0.26130258, 0.27577711)}
-_VIT = {"resolution": 224, "interpolation": "bicubic"}
+_IMAGENET: dict[str, Any] = {"mean": (0.485, 0.456, 0.406), "std": (0.229, 0.224, 0.225)}
+_CLIP: dict[str, Any] = {
+    "mean": (0.48145466, 0.4578275, 0.40821073),
+    "std": (0.26862954, 0.26130258, 0.27577711),
+}
+_VIT: dict[str, Any] = {"resolution": 224, "interpolation": "bicubic"}
 
 
 def _clip_entry(name: str, patch: int) -> Entry:
@@ -148,7 +158,7 @@ def _clip_entry(name: str, patch: int) -> Entry:
     )
 
 
-def _dino(name: str, model: str, source: str, **options) -> Entry:
+def _dino(name: str, model: str, source: str, **options: Any) -> Entry:
     backbone = Backbone(name, f"{source} (timm)", "Apache-2.0", 768, **_IMAGENET, **_VIT)
     return Entry(
         backbone, partial(_timm, model, **options), hub=(f"timm/{model}", "model.safetensors")
@@ -158,7 +168,7 @@ def _dino(name: str, model: str, source: str, **options) -> Entry:
 _LITE0 = "579344248a93e23026e6b78f1f6faf0bc1d282386f6c881cdbaacd49cabf77db"
 _LITE2 = "9656183eaeafe8cbf0cf560089305d34668787f6a26377ccbe5be192ed3f855d"
 # The preprocessing of the code released with OOPS, the same for all backbones and data sets.
-_RELEASED = {
+_RELEASED: dict[str, Any] = {
     "mean": (0.4712, 0.4499, 0.4031),
     "std": (0.2726, 0.2634, 0.2794),
     "interpolation": "bilinear",

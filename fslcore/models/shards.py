@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import chain
 from pathlib import Path
+from typing import BinaryIO
 
 import numpy as np
 import torch
@@ -34,7 +35,11 @@ from ..paths import replace_file
 __all__ = ["Shards", "digest", "intact", "kept", "write_features", "write_tensors"]
 
 BATCHES = 32  # of a shard: one to ten minutes of a CPU
-_SEEN: set[tuple] = set()  # small files whose SHA-256 this process has checked, and found finite
+_SEEN: set[tuple[Path, int, int, int]] = (
+    set()
+)  # small files whose SHA-256 this process has checked, and found finite
+# By name: NumPy's name of the type, the shape, and arrays that are joined along its first axis.
+Tensors = Mapping[str, tuple[str, tuple[int, ...], Iterable[np.ndarray]]]
 FORMATS = {"float16": "F16", "float32": "F32", "int64": "I64"}  # of NumPy's types in a .safetensors
 
 
@@ -138,14 +143,14 @@ class Shards:
                 _SEEN.add(state)
             return features, state in _SEEN
         features, sha = mapped(path)
-        state = f"{now.st_size} {now.st_mtime_ns}".encode()
+        known = f"{now.st_size} {now.st_mtime_ns}".encode()
         checked = path.with_suffix(".checked")
-        finite = checked.is_file() and checked.read_bytes() == state
+        finite = checked.is_file() and checked.read_bytes() == known
         if finite and len(features) != self.rows:
             raise ValueError("other content")
         if not finite and (finite := _check(path, features, self.rows, sha)):
             with suppress(OSError):  # a read-only cache of another user
-                replace_file(checked, lambda part: part.write_bytes(state))
+                replace_file(checked, lambda part: part.write_bytes(known))
         return features, finite
 
 
@@ -186,8 +191,8 @@ def digest(parts: Iterable[Tensor]) -> str:
     return sha.hexdigest()
 
 
-def _bytes(array: np.ndarray) -> np.ndarray:
-    return np.ascontiguousarray(array).reshape(-1).view(np.uint8)
+def _bytes(array: np.ndarray) -> memoryview:
+    return np.ascontiguousarray(array).reshape(-1).view(np.uint8).data
 
 
 def _check(path: Path, features: Tensor, rows: int, sha: str | None) -> bool:
@@ -224,9 +229,7 @@ def write_features(path: Path, rows: int, parts: Iterable[Tensor]) -> None:
     write_tensors(path, {"features": ("float16", (rows, first.shape[1]), arrays)})
 
 
-def write_tensors(
-    path: Path, tensors: Mapping[str, tuple], metadata: Mapping[str, str] | None = None
-) -> None:
+def write_tensors(path: Path, tensors: Tensors, metadata: Mapping[str, str] | None = None) -> None:
     """Write a .safetensors with only one part in memory at a time.
 
     Parameters
@@ -254,8 +257,8 @@ def write_tensors(
     replace_file(path, write)
 
 
-def _header(tensors, metadata) -> bytes:
-    entries = {"__metadata__": metadata}
+def _header(tensors: Tensors, metadata: Mapping[str, str]) -> bytes:
+    entries: dict[str, Mapping[str, object]] = {"__metadata__": metadata}
     start = 0
     for name, (kind, shape, _) in tensors.items():
         end = start + np.dtype(kind).itemsize * math.prod(shape)
@@ -266,7 +269,7 @@ def _header(tensors, metadata) -> bytes:
     return len(text).to_bytes(8, "little") + text
 
 
-def _write_parts(file, parts) -> str:
+def _write_parts(file: BinaryIO, parts: Iterable[np.ndarray]) -> str:
     """SHA-256 of the arrays, which are written one after the other."""
     sha = hashlib.sha256()
     for array in map(_bytes, parts):

@@ -67,12 +67,13 @@ def names_embedded(names: Sequence[str], backbone: Backbone) -> torch.Tensor:
             "one"
         )
 
+    embed = backbone.text
+
     def make(path: Path) -> None:
         prompts = [PROMPT.format(name.replace("_", " ")) for name in names]
         with torch.inference_mode():
             parts = [
-                backbone.text(prompts[start : start + BATCH])
-                for start in range(0, len(prompts), BATCH)
+                embed(prompts[start : start + BATCH]) for start in range(0, len(prompts), BATCH)
             ]
             embeddings = F.normalize(torch.cat(parts).float(), dim=-1).cpu()
         replace_file(

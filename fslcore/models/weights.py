@@ -13,19 +13,21 @@ from dataclasses import replace
 from functools import cache, partial
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import load_file
+from torch import nn
 
 from .. import sources, store
 from ..catalogue import OWN, public_name
-from ..errors import InputError, note, suggestion
+from ..errors import InputError, instance, note, suggestion
 from ..paths import at_home, check_zip, load_tensors, locked, replace_file
 from .backbone import Backbone, FromFile
 from .fused import with_fast_convolutions
 from .networks import NETWORKS
-from .registry import Entry, entries, of_this_library
+from .registry import Entry, State, entries, of_this_library
 
 __all__ = ["load", "recipe_of", "trained_path"]
 
@@ -105,7 +107,9 @@ def load(name: str) -> Backbone:
     )
 
 
-def _as_trained(name: str, path: Path, backbone: Backbone, recipe: dict):
+def _as_trained(
+    name: str, path: Path, backbone: Backbone, recipe: dict[str, Any]
+) -> tuple[Backbone, Callable[[State], nn.Module]]:
     """The backbone as the recipe of its training describes it, and how its network is built."""
     if name == OWN:
         name = f"{public_name(recipe['network'])}-{path.stem}"
@@ -128,7 +132,7 @@ def trained_path(name: str) -> Path:
     return store.path("trained", f"{name}.safetensors")
 
 
-def recipe_of(name: str) -> dict:
+def recipe_of(name: str) -> dict[str, Any]:
     """The recipe of the training that made a backbone's file, as JSON values; empty for others."""
     name, _, file = name.partition(":")
     return _read_state(_weights(name, _listed(name), file))[1]
@@ -137,7 +141,9 @@ def recipe_of(name: str) -> dict:
 def _listed(name: str) -> Entry:
     """An entry, with the repository, digest and architecture in `fslcore.sources`, if any."""
     entry = entries()[name]
-    listed = sources.weights(entry.pinned_as or name) if entry.hub else None
+    if entry.hub is None:
+        return entry
+    listed = sources.weights(entry.pinned_as or name)
     if listed is None:
         return entry
     options = listed.architecture
@@ -146,12 +152,14 @@ def _listed(name: str) -> Entry:
         hub=(listed.repository, listed.file or entry.hub[1], listed.revision),
         sha256=listed.sha256 if len(listed.by) > 1 else None,
         backbone=replace(entry.backbone, dim=options.get("embed_dim", entry.backbone.dim)),
-        build=partial(entry.build, **options),
+        build=entry.build if isinstance(entry.build, str) else partial(entry.build, **options),
         text=entry.text and partial(entry.text, **options),
     )
 
 
-def _embed(name: str, path: Path, text: Callable, sentences: list[str]) -> torch.Tensor:
+def _embed(
+    name: str, path: Path, text: Callable[[State, list[str]], torch.Tensor], sentences: list[str]
+) -> torch.Tensor:
     """Embeddings of sentences by the text tower of a checkpoint, which is read on first use."""
     try:
         return text(_read_state(path)[0], sentences)
@@ -163,6 +171,7 @@ def _embed(name: str, path: Path, text: Callable, sentences: list[str]) -> torch
 
 
 def _weights(name: str, entry: Entry, file: str) -> Path:
+    path: Path | None
     if file:
         path = at_home(file, f"backbone {name}")
         if name == OWN and not path.suffix:
@@ -187,11 +196,12 @@ def _weights(name: str, entry: Entry, file: str) -> Path:
         path = entry.local
         origin = f"{entry.local} (a training makes such files)"
     else:
+        hub = instance("hub", entry.hub, tuple)
         try:
-            path = _from_hub(*entry.hub)
+            path = _from_hub(*hub)
         except InputError as error:
             raise InputError(f"backbone {name}: {error}; {name}:PATH names a file") from None
-        origin = f"{entry.hub[1]} of {entry.hub[0]} on the model hub"
+        origin = f"{hub[1]} of {hub[0]} on the model hub"
     if path is None or not path.is_file():
         raise InputError(
             f"backbone {name}: no weights; bring {origin}, or give a file as {name}:PATH"
@@ -250,7 +260,7 @@ def _pinned(pins: Path) -> dict[str, str]:
         return {}
 
 
-def _read_state(path: Path) -> tuple[dict, dict]:
+def _read_state(path: Path) -> tuple[State, dict[str, Any]]:
     """Named tensors, and the recipe of its training if the file has one."""
     with open(path, "rb") as file:
         head = file.read(9)

@@ -25,7 +25,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -33,6 +33,7 @@ from .errors import InputError, flag, note, reason, shown, whole
 from .paths import check_output, is_at, note_replacement, replace_file
 
 if TYPE_CHECKING:
+    from .evaluation import Record
     from .tasks import Tasks
 
 __all__ = [
@@ -64,16 +65,16 @@ class Recording:
         Names of the images.
     classes : (N,) array of str
         Class of each image.
-    support, query : dict of (T, ·) integer arrays
+    support, query : dict[str, Any] of (T, ·) integer arrays
         By method: images of each task, by their position in ``images``, sorted by class and name;
         -1 is padding.
-    correct : dict of (T, ·) bool arrays
+    correct : dict[str, Any] of (T, ·) bool arrays
         By method: whether each query was right. False on padding.
-    facts : dict
+    facts : dict[str, Any]
         Further facts on the tasks: dataset and seed, if given.
-    transductive : dict of bool
+    transductive : dict[str, Any] of bool
         By method, if given: whether an answer depends on the other queries of its task.
-    groups : dict of (N,) arrays of str
+    groups : dict[str, Any] of (N,) arrays of str
         ``groups`` and ``class_groups``, as for `fslcore.stats.three_intervals`, if known.
     unfinished : tuple of str
         Methods whose loop was stopped or is still running.
@@ -84,7 +85,7 @@ class Recording:
     support: dict[str, np.ndarray]
     query: dict[str, np.ndarray]
     correct: dict[str, np.ndarray]
-    facts: dict
+    facts: dict[str, Any]
     transductive: dict[str, bool]
     groups: dict[str, np.ndarray]
     unfinished: tuple[str, ...]
@@ -154,7 +155,7 @@ def record(
 class Recorder:
     """Records the tasks of one method; see `record`."""
 
-    def __init__(self, path: Path, header: dict):
+    def __init__(self, path: Path, header: dict[str, Any]) -> None:
         self.path, self.part = path, path.with_name(f"{path.stem}.part{ENDING}")
         self.method = header["method"]
         for existing in (self.path, self.part):
@@ -198,12 +199,12 @@ class Recorder:
 
     def task(
         self,
-        support: Iterable,
-        query: Iterable,
-        labels: Iterable,
-        predictions: Iterable,
-        support_labels: Iterable,
-        classes: Iterable | None = None,
+        support: Iterable[object],
+        query: Iterable[object],
+        labels: Iterable[object],
+        predictions: Iterable[object],
+        support_labels: Iterable[object],
+        classes: Iterable[object] | None = None,
     ) -> None:
         """Record one task.
 
@@ -252,7 +253,7 @@ class Recorder:
         introduced = [image for image in class_of if image not in self._class_of]
         numbers = [self._numbers.setdefault(image, len(self._numbers)) for image in class_of]
         first_query = len(numbers) - len(correct)
-        line: dict = {}
+        line: dict[str, Any] = {}
         if introduced:
             line["images"] = {image: {"class": class_of[image]} for image in introduced}
         line["support"], line["query"] = numbers[:first_query], numbers[first_query:]
@@ -290,7 +291,7 @@ class Recorder:
         os.replace(self.part, self.path)
         return self.path
 
-    def _write(self, line: dict) -> None:
+    def _write(self, line: dict[str, Any]) -> None:
         """Append a line at once."""
         is_open = self._process == os.getpid() and not self._file.closed
         if not is_open or not is_at(self.part, self._file.fileno()):
@@ -305,8 +306,8 @@ class Recorder:
 def save(
     path: str | Path,
     images: Mapping[str, Mapping[str, str]],
-    runs: Mapping[str, tuple],
-    facts: dict,
+    runs: Mapping[str, tuple[Tasks, Record, bool]],
+    facts: dict[str, Any],
 ) -> None:
     """Write results of learners on tasks as recordings, all in one file.
 
@@ -319,7 +320,7 @@ def save(
     runs : mapping
         By the name of a method: its `fslcore.tasks.Tasks`, their `fslcore.evaluation.Record`, and
         whether its answers depend on each other.
-    facts : dict
+    facts : dict[str, Any]
         dataset and seed.
     """
 
@@ -346,7 +347,7 @@ def _task_lines(tasks: Tasks, correct: np.ndarray) -> Iterator[bytes]:
         yield _encoded({name: values.tolist() for name, values in line.items()})
 
 
-def _encoded(line: dict) -> bytes:
+def _encoded(line: dict[str, Any]) -> bytes:
     return json.dumps(line, separators=(",", ":")).encode() + b"\n"
 
 
@@ -355,8 +356,8 @@ def _encoded(line: dict) -> bytes:
 
 def _checked_header(
     method: object, transductive: object = None, dataset: object = None, seed: object = None
-) -> dict:
-    header: dict = {"method": _checked_text("method", method)}
+) -> dict[str, Any]:
+    header: dict[str, Any] = {"method": _checked_text("method", method)}
     if transductive is not None:
         header["transductive"] = flag("transductive", transductive)
     if dataset is not None:
@@ -398,7 +399,11 @@ def _has_tasks(path: Path) -> bool:
 
 
 def _check_counts(
-    support: list, query: list, labels: list, predictions: list, support_labels: list
+    support: list[Any],
+    query: list[Any],
+    labels: list[Any],
+    predictions: list[Any],
+    support_labels: list[Any],
 ) -> None:
     if not len(labels) == len(predictions) == len(query) > 0 or len(support_labels) != len(support):
         raise InputError(
@@ -408,7 +413,7 @@ def _check_counts(
         )
 
 
-def _image_names(images: list) -> list[str]:
+def _image_names(images: list[Any]) -> list[str]:
     for image in images:
         if isinstance(image, list | dict):
             raise InputError(f"image {shown(image)}; names or numbers are needed, not pixels")
@@ -419,7 +424,7 @@ def _image_names(images: list) -> list[str]:
     return names
 
 
-def _check_terms(labels: list, predictions: list) -> None:
+def _check_terms(labels: list[Any], predictions: list[Any]) -> None:
     """Refuse predictions that could never be right: all would be wrong, without an error."""
     predictions = [prediction for prediction in predictions if prediction is not None]
     for value in [*labels, *predictions]:
@@ -437,7 +442,7 @@ def _check_terms(labels: list, predictions: list) -> None:
         )
 
 
-def _class_names(labels: list, classes: Iterable | None) -> list[str]:
+def _class_names(labels: list[Any], classes: Iterable[object] | None) -> list[str]:
     """The class of the data set for each label: an index in ``classes``, where there are any."""
     if classes is not None:
         classes = _plain_list(classes)
@@ -449,7 +454,7 @@ def _class_names(labels: list, classes: Iterable | None) -> list[str]:
     return [str(label) for label in labels]
 
 
-def _plain_list(values: Iterable) -> list:
+def _plain_list(values: Iterable[object]) -> list[Any]:
     """Python's own values, also from tensors and arrays."""
     values = values.tolist() if hasattr(values, "tolist") else list(values)
     return [_plain_value(value) for value in (values if isinstance(values, list) else [values])]
@@ -460,8 +465,9 @@ def _plain_value(value: object) -> object:
     value = value.tolist() if hasattr(value, "tolist") else value
     while isinstance(value, list) and len(value) == 1:
         value = value[0]
-    is_whole = isinstance(value, bool) or (isinstance(value, float) and value.is_integer())
-    return int(value) if is_whole else value
+    if isinstance(value, bool) or (isinstance(value, float) and value.is_integer()):
+        return int(value)
+    return value
 
 
 # Reading ------------------------------------------------------------------------------------------
@@ -473,19 +479,19 @@ class _Part:
 
     Attributes
     ----------
-    images : dict
+    images : dict[str, Any]
         By name, in the order of their numbers: class, groups and class groups.
-    tasks : list
+    tasks : list[Any]
         Support, query and correct of each.
     """
 
     path: Path
-    header: dict
+    header: dict[str, Any]
     images: dict[str, dict[str, str]] = field(default_factory=dict)
     tasks: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = field(default_factory=list)
     finished: bool = False
 
-    def add(self, line: dict) -> None:
+    def add(self, line: dict[str, Any]) -> None:
         """Take up a line; `ValueError`, `TypeError` or the like if it is none of a recording."""
         for image, facts in line.get("images", {}).items():
             earlier = self.images.setdefault(image, facts)
@@ -503,8 +509,8 @@ class _Part:
         numbers = [*support, *query]
         are_images = all(type(n) is int and 0 <= n < len(self.images) for n in numbers)
         if not are_images or len({*numbers}) < len(numbers):
-            numbers = f"numbered from 0 to {len(self.images) - 1}, each once in a task"
-            raise ValueError(f"images, {numbers}, are needed")
+            needed = f"numbered from 0 to {len(self.images) - 1}, each once in a task"
+            raise ValueError(f"images, {needed}, are needed")
         if not len(correct) == len(query) > 0 or {*correct, 0, 1} != {0, 1}:
             problem = f"{len(correct)} answers to {len(query)} queries"
             raise ValueError(f"{problem}; 0 or 1 for each is needed")
@@ -603,7 +609,7 @@ def _parts(path: Path) -> list[_Part]:
     return parts
 
 
-def _lines(path: Path) -> Iterator[tuple[int, dict]]:
+def _lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     """The lines of a file with their numbers, without one at its end that was not written whole."""
     if not path.is_file():
         raise InputError(f"record: no file {path}")
@@ -615,18 +621,19 @@ def _lines(path: Path) -> Iterator[tuple[int, dict]]:
                 line = json.loads(text)
             except (ValueError, RecursionError) as error:
                 if not text.endswith(b"\n"):
-                    line = f"the last line of {path}"
-                    note(f"record: {line} was not written to its end, and is left out")
+                    note(
+                        f"record: the last line of {path} was not written to its end, and is left out"
+                    )
                     return
                 problem = f"is not JSON ({reason(error)})"
                 raise InputError(f"record: line {number} of {path} {problem}") from None
             yield number, line
 
 
-def _joined(parts: Iterable[_Part]) -> tuple[dict, dict[str, dict]]:
+def _joined(parts: Iterable[_Part]) -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
     """Facts on the tasks of all parts, and on each image by its name, sorted by class and name."""
-    facts: dict = {}
-    images: dict[str, dict] = {}
+    facts: dict[str, Any] = {}
+    images: dict[str, dict[str, Any]] = {}
     for part in parts:
         of_tasks = {name: part.header[name] for name in FACTS if name in part.header}
         _agree(facts, of_tasks, "", part.path)
@@ -636,7 +643,7 @@ def _joined(parts: Iterable[_Part]) -> tuple[dict, dict[str, dict]]:
     return facts, dict(sorted(images.items(), key=lambda image: (image[1]["class"], image[0])))
 
 
-def _agree(facts: dict, facts_of_file: dict, subject: str, path: Path) -> None:
+def _agree(facts: dict[str, Any], facts_of_file: dict[str, Any], subject: str, path: Path) -> None:
     """Add facts of a subject from a file to those from others."""
     for name, value in facts_of_file.items():
         if facts.setdefault(name, value) != value:
@@ -646,7 +653,7 @@ def _agree(facts: dict, facts_of_file: dict, subject: str, path: Path) -> None:
             )
 
 
-def _groups(images: dict[str, dict]) -> dict[str, np.ndarray]:
+def _groups(images: dict[str, dict[str, Any]]) -> dict[str, np.ndarray]:
     """The groups of all images, if they are known of any."""
     groups = {}
     for name in GROUPS:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from .. import catalogue
 from . import commands, evaluate
@@ -59,7 +60,7 @@ def _program() -> Program:
     return program
 
 
-def _list_command(command: Callable) -> None:
+def _list_command(command: Callable[..., Any]) -> None:
     add = command("list", commands.show_names)
     add(
         "what",
@@ -70,7 +71,7 @@ def _list_command(command: Callable) -> None:
     add("--json", **JSON)
 
 
-def _result_commands(command: Callable) -> None:
+def _result_commands(command: Callable[..., Any]) -> None:
     add = command("report", commands.report)
     add(
         "results",
@@ -202,19 +203,23 @@ def _result_commands(command: Callable) -> None:
 
 
 def _add_count(
-    add: Callable, option: str, minimum: int, maximum: int | None = None, **settings: object
+    add: Callable[..., Any],
+    option: str,
+    minimum: int,
+    maximum: int | None = None,
+    **settings: object,
 ) -> None:
     """Add an option that takes a whole number."""
     add(option, type=count_of(option.removeprefix("--"), minimum, maximum), **settings)
 
 
-def _add_task_sizes(add: Callable) -> None:
+def _add_task_sizes(add: Callable[..., Any]) -> None:
     _add_count(add, "--ways", 2, default=5, help="classes per task (5)")
     _add_count(add, "--shots", 1, default=5, help="labelled images per class (5)")
     _add_count(add, "--queries", 1, default=15, help="test images per class (15)")
 
 
-def _evaluation_commands(command: Callable) -> None:
+def _evaluation_commands(command: Callable[..., Any]) -> None:
     add = command("evaluate", evaluate.evaluate, computes=True, extra="evaluate")
     add(
         "dataset",
@@ -310,7 +315,7 @@ def _sources() -> list[str]:
     return names()
 
 
-def _data_commands(command: Callable) -> None:
+def _data_commands(command: Callable[..., Any]) -> None:
     add = command("fetch", commands.fetch, extra="evaluate")
     add(
         "what",

@@ -6,12 +6,14 @@ import argparse
 import os
 import re
 import shlex
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from itertools import pairwise
 from pathlib import Path
+from typing import NoReturn
 
 from .. import catalogue
-from ..errors import InputError, choice, number, shown, suggestion, whole
+from ..errors import InputError, choice, instance, number, shown, suggestion, whole
 from ..paths import at_home
 
 NAME_AND_VALUE = re.compile(r"([A-Za-z_]\w*)=(.*)", re.DOTALL)
@@ -21,10 +23,12 @@ LARGEST = 2**53  # of seeds: integers up to here are exact in every file format
 class Parser(argparse.ArgumentParser):
     """Reports an error in one line, with a similar name if there is one."""
 
-    def error(self, message: str):
+    def error(self, message: str) -> NoReturn:
         raise InputError(f"{message}; see {self.prog} --help")
 
-    def parse_known_args(self, args=None, namespace=None):
+    def parse_known_args(  # type: ignore[override]  # the stubs have an overload per namespace
+        self, args: Sequence[str] | None = None, namespace: argparse.Namespace | None = None
+    ) -> tuple[argparse.Namespace, list[str]]:
         self._check_pairs(args or [])
         options, unknown = super().parse_known_args(args, namespace)
         if unknown:
@@ -37,7 +41,7 @@ class Parser(argparse.ArgumentParser):
         actions = [action for action in self._actions if action.nargs == 2]
         return [option for action in actions for option in action.option_strings]
 
-    def _check_pairs(self, words: list[str]) -> None:
+    def _check_pairs(self, words: Sequence[str]) -> None:
         """Refuse NAME=VALUE after an option that takes two words."""
         options = self._pair_options()
         for option, word in pairwise(words):
@@ -58,25 +62,34 @@ class Parser(argparse.ArgumentParser):
     def _get_value(self, action: argparse.Action, text: str) -> object:
         """The value as the argument's ``type`` reads it, whose messages are kept."""
         try:
-            return super()._get_value(action, text) if action.type is None else action.type(text)
+            read = action.type
+            return read(text) if callable(read) else super()._get_value(action, text)
         except InputError as error:
             raise argparse.ArgumentError(None, str(error)) from None
 
     def _check_value(self, action: argparse.Action, value: object) -> None:
         if action.choices is not None:
-            choice((action.metavar or action.dest).lower().replace("_", "-"), value, action.choices)
+            name = action.metavar if isinstance(action.metavar, str) else ""
+            choice((name or action.dest).lower().replace("_", "-"), value, action.choices)
 
 
 class Once(argparse.Action):
     """A list of names without repetition."""
 
-    def __call__(self, parser, namespace, values, option_string=None):
-        for value in values:
-            if values.count(value) > 1:
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,
+        namespace: argparse.Namespace,
+        values: object,
+        option_string: str | None = None,
+    ) -> None:
+        chosen = instance(self.dest, values, list)
+        for value in chosen:
+            if chosen.count(value) > 1:
                 raise argparse.ArgumentError(
-                    None, f"{self.dest} = {' '.join(values)}; {value} is allowed once"
+                    None, f"{self.dest} = {' '.join(chosen)}; {value} is allowed once"
                 )
-        setattr(namespace, self.dest, values)
+        setattr(namespace, self.dest, chosen)
 
 
 def completing(
@@ -87,7 +100,7 @@ def completing(
     def read(text: str) -> object:
         return check(text)
 
-    read.names = names
+    read.names = names  # type: ignore[attr-defined]  # a function may have attributes
     return read
 
 
@@ -120,19 +133,25 @@ def path_of(name: str, file: bool = False) -> Callable[[str], Path]:
             raise InputError(f"{name} = {text}; the name of a file is allowed")
         return Path(text)
 
-    check.of_files = True  # for completion
+    check.of_files = True  # type: ignore[attr-defined]  # for completion
     return check
 
 
-def number_of(name: str, **bounds: float) -> Callable[[str], object]:
+def number_of(
+    name: str,
+    *,
+    minimum: float | None = None,
+    maximum: float | None = None,
+    over: float | None = None,
+    under: float | None = None,
+) -> Callable[[str], object]:
     """A check of a number, within bounds as for `fslcore.errors.number`."""
 
     def check(text: str) -> float:
-        try:
+        value: object = text
+        with suppress(ValueError):
             value = float(text)
-        except ValueError:
-            value = text
-        return number(name, value, **bounds)
+        return number(name, value, minimum=minimum, maximum=maximum, over=over, under=under)
 
     return check
 
@@ -145,7 +164,7 @@ def printed_of(name: str) -> Callable[[str], object]:
 
         match = number_in(text)
         half_width = match and (match[2] or match[3])
-        if not half_width:
+        if match is None or not half_width:
             raise InputError(
                 f"{name} = {shown(text)}; a mean and its ±, such as 71.2±0.4, 71.2+-0.4 or 71.2 "
                 "(0.4), is needed"

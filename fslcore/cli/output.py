@@ -119,13 +119,15 @@ def encodable(line: str, encoding: str | None) -> str:
     return line
 
 
-def overview(names: dict[str, list | dict]) -> list[str]:
+def overview(names: Mapping[str, Iterable[str] | Mapping[str, object]]) -> list[str]:
     """The names of each kind, as many as fit on one screen."""
     lines = []
     for kind, of_kind in names.items():
         words = list(of_kind)
-        if isinstance(of_kind, dict) and all(isinstance(group, list) for group in of_kind.values()):
-            words = [name for group in of_kind.values() for name in group]
+        if isinstance(of_kind, Mapping):
+            groups = [group for group in of_kind.values() if isinstance(group, list)]
+            if len(groups) == len(of_kind):
+                words = [name for group in groups for name in group]
         # The most informative names come first; domains of a data set, and names of trainings,
         # last.
         words.sort(key=lambda name: "/" in name or name.startswith(TRAINED))
@@ -158,9 +160,9 @@ def _escaped(sign: str) -> str:
 
 
 def _plain(value: object) -> object:
-    if hasattr(value, "columns"):
+    if hasattr(value, "columns") and hasattr(value, "to_dict"):
         value = value.to_dict("records")
-    elif is_dataclass(value):
+    elif is_dataclass(value) and not isinstance(value, type):
         value = asdict(value)
     elif hasattr(value, "tolist"):  # arrays, and numbers of NumPy
         value = value.tolist()

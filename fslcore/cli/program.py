@@ -13,6 +13,7 @@ from contextlib import suppress
 from pathlib import Path
 from textwrap import dedent, indent
 from threading import current_thread, main_thread
+from typing import Any
 
 from .. import __version__, catalogue, store
 from ..errors import InputError, visible
@@ -68,8 +69,12 @@ class Program:
         )
 
     def command(
-        self, name: str, run: Callable, computes: bool = False, extra: str | None = None
-    ) -> Callable:
+        self,
+        name: str,
+        run: Callable[[argparse.Namespace], object],
+        computes: bool = False,
+        extra: str | None = None,
+    ) -> Callable[..., argparse.Action]:
         """Add a command, and return the method that adds its arguments.
 
         Parameters
@@ -84,11 +89,13 @@ class Program:
             The optional dependencies that the command needs, if not those of the program.
         """
         text, _, examples = (run.__doc__ or "").partition("\n")
+        # Any parser can be a parent; the stubs ask for one of the commands' own class.
+        parents: list[Any] = [self._common, self._device] if computes else [self._common]
         parser = self._commands.add_parser(
             name,
             help=text[:1].lower() + text[1:-1],
             description=text,
-            parents=[self._common, self._device] if computes else [self._common],
+            parents=parents,
             formatter_class=argparse.RawDescriptionHelpFormatter,
             epilog=_epilog(examples),
         )
@@ -219,7 +226,7 @@ def _with_device_options() -> argparse.ArgumentParser:
 
 
 def _stop_on_sigterm() -> None:
-    def stop(*_) -> None:
+    def stop(*_: object) -> None:
         raise Terminated
 
     # Not if the signal has another handler, or within another program's thread.
@@ -246,7 +253,9 @@ def _complete(action: argparse.Action, files: object) -> None:
     arguments.
     """
     if action.type is Path or getattr(action.type, "of_files", False):
-        action.complete = files
-    elif hasattr(action.type, "names"):
+        action.complete = files  # type: ignore[attr-defined]  # read by the program for completion
+        return
+    names = getattr(action.type, "names", None)
+    if names is not None:
         with suppress(InputError, ModuleNotFoundError):  # data sets come with `evaluate`
-            action.choices = action.type.names()
+            action.choices = names()

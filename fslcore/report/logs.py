@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from os.path import commonprefix
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
@@ -32,12 +32,12 @@ PROMPT = "lm-eval prompt"  # a column until all files are read
 # lm-evaluation-harness ----------------------------------------------------------------------------
 
 
-def are_samples(records: Sequence[dict]) -> bool:
+def are_samples(records: Sequence[dict[str, Any]]) -> bool:
     """Whether records are samples of lm-evaluation-harness."""
     return len({"doc_id", "resps", "filter", "doc_hash"} & {*records[0]}) > 1
 
 
-def samples_frame(records: Sequence[dict], path: Path) -> tuple[pd.DataFrame, list[str]]:
+def samples_frame(records: Sequence[dict[str, Any]], path: Path) -> tuple[pd.DataFrame, list[str]]:
     """A row per item and metric, and notes: item, prompt, accuracy and the task as data set.
 
     Each metric, and each filter of answers, is a data set of its own. The model is the folder's
@@ -77,7 +77,7 @@ def samples_frame(records: Sequence[dict], path: Path) -> tuple[pd.DataFrame, li
     return pd.concat(parts, ignore_index=True), notes
 
 
-def prompt_of(record: dict) -> str | None:
+def prompt_of(record: dict[str, Any]) -> str | None:
     """The text that the model was shown, as any release lays it out; None if it is not logged."""
     arguments = record.get("arguments")
     for _ in range(2):
@@ -115,7 +115,7 @@ def with_supports(tables: Sequence[Table]) -> list[Table]:
     return completed
 
 
-def keyed_prompts(table: Table) -> list[tuple[tuple, str]]:
+def keyed_prompts(table: Table) -> list[tuple[tuple[object, ...], str]]:
     """The prompts of a table, each with the method, data set and item that it is for."""
     frame = table.frame
     if PROMPT not in frame:
@@ -134,7 +134,7 @@ def digest(text: str) -> str:
 # MTEB ---------------------------------------------------------------------------------------------
 
 
-def mteb_frame(content: dict, path: Path) -> pd.DataFrame | None:
+def mteb_frame(content: dict[str, Any], path: Path) -> pd.DataFrame | None:
     """Of a result of MTEB a row per experiment, each with a support of its own; no items.
 
     None for other files.

@@ -7,7 +7,7 @@ import io
 import re
 import unicodedata
 from collections.abc import Iterable
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -77,7 +77,7 @@ def content(results: Results) -> dict[str, object]:
 
 def matrices(results: Results) -> dict[str, str]:
     """By place, all pairs as a picture, where there are many methods."""
-    pictures = {}
+    pictures: dict[str, str] = {}
     pairs_of_place = dict(iter(results.pairs.groupby(["place", "target"])))
     for place, methods in results.methods.groupby(["place", "target"], sort=False)["method"]:
         if len(methods) >= figure.MATRIX_FROM and results.options.reference is None:
@@ -141,7 +141,7 @@ def write_tables(results: Results, folder: Path) -> list[Path]:
     for path in texts:
         check_output(path, inputs=results.files, name="tables")
     for path, text in texts.items():
-        replace_file(path, lambda part, text=text: part.write_text(text, "utf-8"))
+        replace_file(path, partial(Path.write_text, data=text, encoding="utf-8"))
     return list(texts)
 
 
@@ -173,5 +173,5 @@ def write_figures(results: Results, folder: Path) -> list[Path]:
         check_output(path, inputs=results.files, name="figures")
     for path in paths:
         raw = image_bytes(picture, path.suffix[1:])
-        replace_file(path, lambda part, raw=raw: part.write_bytes(raw))
+        replace_file(path, partial(Path.write_bytes, data=raw))
     return paths

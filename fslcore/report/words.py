@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 import pandas as pd
@@ -194,7 +194,23 @@ def placed(frame: pd.DataFrame) -> pd.DataFrame:
     return frame[keys].copy()
 
 
-def mean_text(row: tuple, digits: int) -> str:
+class _Mean(Protocol):
+    """A row of a table of means."""
+
+    mean: float
+    half_width: float
+    low: float
+    high: float
+
+
+class _Pair(Protocol):
+    """A row of a table of pairs."""
+
+    effect: str
+    effect_size: float
+
+
+def mean_text(row: _Mean, digits: int) -> str:
     """'71.23 ± 0.54', or both ends where they are not equally far from the mean."""
     mean = signed(row.mean, digits)
     if not np.isfinite(row.half_width):
@@ -226,7 +242,7 @@ def pair_table(results: Results) -> pd.DataFrame:
     return table
 
 
-def effect_text(pair: tuple) -> str:
+def effect_text(pair: _Pair) -> str:
     """'d_z = 0.42', with the letter of its name; nothing where there is none."""
     symbol = pair.effect.removeprefix("Cohen's ")
     return f"{symbol} = {signed(pair.effect_size)}" if symbol else ""

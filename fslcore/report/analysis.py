@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations
 from typing import Any
@@ -16,10 +16,12 @@ from ..errors import InputError
 from ..stats import Interval
 from ..stats.across_datasets import interval_over_datasets
 from ..stats.intervals import Bounds, Ends
+from ..stats.proportions import PairedProportions
 from . import over_datasets
 from .options import Options
 from .over_datasets import paired
-from .shapes import PERCENT, PLACE_KEYS, UNIT_KEYS, Measurements, Shape
+from .rows import PERCENT, UNIT_KEYS
+from .shapes import PLACE_KEYS, Measurements, Shape
 
 FEW_UNITS = 20
 MOST_KURTOSIS = 6.0  # twice that of a normal distribution, exceeded by 0.6 % of 20 normal values
@@ -180,14 +182,14 @@ def numbers_of(interval: Interval | Ends) -> dict[str, float]:
 
 
 def pair_row(
-    pair: Sequence[str], interval: Interval | Ends, test: str, options: Options
+    pair: Sequence[str], interval: Interval | PairedProportions, test: str, options: Options
 ) -> dict[str, object]:
     """A row of `Sample.pairs`; ``interval`` is of the first of the pair minus the second.
 
     The better of the two is the first on the units that both have, which need not be all of each.
     """
     mean = interval.mean
-    row = {"a": pair[0], "b": pair[1], "difference": mean, **numbers_of(interval)}
+    row: dict[str, Any] = {"a": pair[0], "b": pair[1], "difference": mean, **numbers_of(interval)}
     row |= {"p": interval.p_value, "spread": np.nan, "spread_df": np.nan, "test": test}
     row |= {"effect_size": np.nan, "effect": ""}
     if isinstance(interval, Interval):
@@ -219,7 +221,7 @@ def named_intervals(
         Of one name, and of two, to an interval or several.
     """
     names = means.index[(-options.sign * means).argsort(kind="stable")]
-    intervals = {(name,): method(name) for name in names}
+    intervals: dict[tuple[str, ...], Any] = {(name,): method(name) for name in names}
     for pair in combinations(names, 2):
         if options.reference is None or options.reference in pair:
             intervals[pair] = difference(*pair)
@@ -227,7 +229,11 @@ def named_intervals(
 
 
 def sample_of_intervals(
-    intervals: dict[Sequence[str], Interval], place: Place, unit: str, test: str, target: str = ""
+    intervals: Mapping[tuple[str, ...], Any],
+    place: Place,
+    unit: str,
+    test: str,
+    target: str = "",
 ) -> Sample:
     """A sample of intervals by (method,), the best first, and by (a, b)."""
     methods, pairs = [], []
@@ -307,7 +313,9 @@ def sample_of_grid(
         if same_units or (shared_only and len(shared) > 1):
             interval_of = interval_over_datasets if shared_only else stats.open_interval
             return interval_of(paired(shared), level, bounds=place.difference_bounds)
-        return stats.independent_interval(*values, level, bounds=place.difference_bounds)
+        return stats.independent_interval(
+            values[0], values[1], level, bounds=place.difference_bounds
+        )
 
     sample = sample_of(place, intervals, difference, unit, "paired t-test")
     add_variance_units(sample, grid)
@@ -509,7 +517,8 @@ def with_several_runs(place: Place, run: str) -> Place:
 
 def crossed_runs(place: Place, run: str) -> dict[str, np.ndarray]:
     """By method its (R, T) values, if all runs of all methods have the same tasks; else empty."""
-    values, tasks = {}, set()
+    values: dict[str, np.ndarray] = {}
+    tasks: set[object] = set()
     for name, part in place.rows.groupby("method", sort=False):
         grid = part.pivot_table("accuracy", run, place.unit, sort=False)
         tasks = tasks or set(grid)

@@ -92,9 +92,9 @@ def draw_forest(
     is_new = (heads != heads.shift()) & (heads != "")
     rows = is_new.cumsum() + np.arange(len(frame))
     ends = frame[["low", "high"]].where(np.isfinite(frame["half_width"]), middles, axis=0)
-    axes.hlines(rows, ends["low"], ends["high"], colors=colors, linewidth=2.5)
+    axes.hlines(rows, ends["low"], ends["high"], colors=colors.tolist(), linewidth=2.5)
     faces = np.where(colors == GREY, "white", colors)
-    axes.scatter(middles, rows, 20, faces, marker="D", edgecolors=colors, zorder=3)
+    axes.scatter(middles, rows, 20, faces, marker="D", edgecolors=colors.tolist(), zorder=3)
     labels = [*names, *heads[is_new].map(shortened)]
     axes.set_yticks([*rows, *rows[is_new] - 1], labels, fontsize=9)
     for label in axes.get_yticklabels()[len(rows) :]:

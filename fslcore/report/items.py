@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from enum import StrEnum
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -29,7 +30,8 @@ from .analysis import (
     sample_of_grid,
     sample_of_intervals,
 )
-from .shapes import PERCENT, UNIT_KEYS, averaged
+from .rows import PERCENT, UNIT_KEYS
+from .shapes import averaged
 
 # The most cautious target first: it is the one that a claim about methods needs.
 TARGETS = {"both": "new items and supports", "items": "new items", "supports": "new supports"}
@@ -211,22 +213,27 @@ def deviations_of(place: Place, unit: str) -> pd.DataFrame:
 
 def crossed_intervals(
     place: Place, unit: str, key: str = "group"
-) -> tuple[dict[Sequence[str], CrossedIntervals], str]:
+) -> tuple[dict[tuple[str, ...], CrossedIntervals], str]:
     """By (method,), the best first, and by (a, b): `fslcore.stats.crossed_intervals`; and the unit,
     which is ``key`` where that column groups the items.
     """
     scores, options = place.rows, place.options
     groups = groups_of(place, unit, key) if key in scores else None
-    settings = {"pool": options.pool, "shots": options.shots, "level": options.level}
-    settings["groups"] = groups
+    crossed = partial(
+        stats.crossed_intervals,
+        pool=options.pool,
+        shots=options.shots,
+        level=options.level,
+        groups=groups,
+    )
     arrays = arrays_of(scores, unit)
 
     def method(name: str) -> CrossedIntervals:
-        return stats.crossed_intervals(arrays[name], bounds=place.bounds, **settings)
+        return crossed(arrays[name], bounds=place.bounds)
 
     def difference(first: str, second: str) -> CrossedIntervals:
         differences = stats.paired_differences(arrays[first], arrays[second], axis=1)
-        return stats.crossed_intervals(differences, bounds=place.difference_bounds, **settings)
+        return crossed(differences, bounds=place.difference_bounds)
 
     means = pd.Series({name: values.mean() for name, values in arrays.items()})
     intervals = named_intervals(means, options, method, difference)
@@ -259,7 +266,7 @@ def arrays_of(scores: pd.DataFrame, unit: str) -> dict[str, np.ndarray]:
 
 def target_sample(
     place: Place,
-    intervals: dict[Sequence[str], CrossedIntervals],
+    intervals: dict[tuple[str, ...], CrossedIntervals],
     target: str,
     unit: str,
     words: str,
@@ -269,7 +276,7 @@ def target_sample(
     return sample_of_intervals(of_target, place, unit, f"paired t-test for {words}", words)
 
 
-def planned_frame(intervals: dict[Sequence[str], CrossedIntervals]) -> pd.DataFrame:
+def planned_frame(intervals: dict[tuple[str, ...], CrossedIntervals]) -> pd.DataFrame:
     """Half-widths for new items and supports now, and estimated for more supports or more items.
 
     Of the differences, those with the best method.

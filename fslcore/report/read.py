@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -160,7 +160,7 @@ def read_table(path: Path, options: Options) -> Table:
     except InputError:
         raise
     except ModuleNotFoundError as error:
-        package = error.name.partition(".")[0]
+        package = (error.name or str(error)).partition(".")[0]
         raise InputError(
             f"{path.name}: reading it needs {package}; pip install {package} installs it"
         ) from None
@@ -277,7 +277,10 @@ def lines_of(text: str, file: str, is_rule: Callable[[str, Sequence[str]], bool]
     if len(lines) > 2 and not any(map(str.strip, lines[1::2])) and all(map(str.strip, lines[::2])):
         lines = lines[::2]  # each line ends twice, as Python's csv writes without newline=""
     has_other = any(line.strip() and not is_comment(line) for line in lines)
-    rows, places, comments, inside = [], [], [], []
+    rows: list[str] = []
+    places: list[int] = []
+    comments: list[str] = []
+    inside: list[str] = []
     place = seen = 0
     for line in lines:
         if not line.strip():
@@ -446,10 +449,10 @@ def unlike_a_table(path: Path, lines: Sequence[str]) -> str:
 
 def without_markup(text: str) -> str:
     """Text without bold, italic and underlining of LaTeX and Markdown."""
-    return MARKUP.sub(lambda match: match[match.lastindex], text).strip()
+    return MARKUP.sub(lambda match: match[match.lastindex or 0], text).strip()
 
 
-def number_in(text: str) -> re.Match | None:
+def number_in(text: str) -> re.Match[str] | None:
     """The number of a cell such as '71.3 ± 0.4 %', and the one behind ±; None for other text."""
     return CELL.fullmatch(without_markup(text.replace("−", "-")))
 
@@ -504,9 +507,10 @@ def parsed_cells(texts: pd.Series, decimal: str) -> tuple[pd.Series, pd.Series, 
         return values, pd.Series(np.nan, values.index), []
     parts = {}
     for text in unusual.unique():
-        parts[text] = number_and_half_width(text)
-        if parts[text] is None:
+        part = number_and_half_width(text)
+        if part is None:
             return None
+        parts[text] = part
     numbers = [number for number, _ in parts.values()]
     notes = []
     if any("," in number for number in numbers):
@@ -582,7 +586,7 @@ def parsed_json(text: str) -> object:
     return json.loads(text, object_pairs_hook=unique_keys)
 
 
-def frame_of_dicts(content: dict[str, dict], path: Path) -> Reading:
+def frame_of_dicts(content: dict[str, dict[str, Any]], path: Path) -> Reading:
     """Numbers by method and data set, or lists of them by method and seed or data set."""
     rows = []
     for method, inner in content.items():
@@ -597,8 +601,8 @@ def frame_of_dicts(content: dict[str, dict], path: Path) -> Reading:
     is_seed = seeds.notna().all()
     frame["seed" if is_seed else "dataset"] = seeds.astype(int) if is_seed else column
     values, notes = typed(frame[["accuracy"]], path.name)
-    inner = "seeds" if is_seed else "data sets"
-    notes.append(f"{path.name}: outer names are read as methods, inner names as {inner}.")
+    inner_names = "seeds" if is_seed else "data sets"
+    notes.append(f"{path.name}: outer names are read as methods, inner names as {inner_names}.")
     return frame.drop(columns="accuracy").join(values), notes
 
 
@@ -608,7 +612,7 @@ def read_json_lines(path: Path) -> Reading:
     return frame_of_records([parsed_json(line) for line in lines if line.strip()], path)
 
 
-def frame_of_records(records: list[dict], path: Path) -> Reading:
+def frame_of_records(records: list[Any], path: Path) -> Reading:
     """Records with simple values; those with lists or objects inside are left out and named."""
     for number, record in enumerate(records, 1):
         if not isinstance(record, dict):

@@ -29,8 +29,11 @@ from .analysis import (
     sample_of_intervals,
 )
 from .options import Options
-from .shapes import PERCENT, Measurements, Shape, check_names
+from .rows import PERCENT
+from .shapes import Measurements, Shape, check_names
 
+# By the bytes of support and query, and how many times these came before.
+TaskNumbers = dict[tuple[bytes, bytes, int], int]
 # The most cautious target first.
 TARGETS = {"classes": "new classes", "images": "new images", "closed": "these images"}
 TEST = "t-test with jackknife variances of images and classes"
@@ -79,7 +82,13 @@ class MethodTasks:
 
     def influence(self) -> Influence:
         """By how much the mean accuracy changes without each image and each class."""
-        return stats.influence(self.right.mean(axis=1), self.images(), **self.facts)
+        return stats.influence(
+            self.right.mean(axis=1),
+            self.images(),
+            labels=self.facts["labels"],
+            groups=self.facts.get("groups"),
+            class_groups=self.facts.get("class_groups"),
+        )
 
     def intervals(self, level: float, bounds: tuple[float, float] | None) -> ThreeIntervals:
         """The interval for each target."""
@@ -87,7 +96,9 @@ class MethodTasks:
             self.right,
             self.support,
             self.query,
-            **self.facts,
+            labels=self.facts["labels"],
+            groups=self.facts.get("groups"),
+            class_groups=self.facts.get("class_groups"),
             transductive=self.transductive,
             level=level,
             bounds=bounds,
@@ -128,7 +139,7 @@ def analyse_recordings(paths: Sequence[Path], options: Options) -> tuple[Measure
 def methods_of(recording: Recording) -> dict[str, MethodTasks]:
     """By the name of each method, its tasks."""
     facts = {"labels": recording.classes, **recording.groups}
-    numbers: dict[tuple, int] = {}
+    numbers: TaskNumbers = {}
     methods = {}
     for method in recording.methods:
         support, query = recording.support[method], recording.query[method]
@@ -157,12 +168,12 @@ def chosen_methods(methods: dict[str, MethodTasks], options: Options) -> dict[st
     return chosen
 
 
-def task_numbers(support: np.ndarray, query: np.ndarray, numbers: dict[tuple, int]) -> np.ndarray:
+def task_numbers(support: np.ndarray, query: np.ndarray, numbers: TaskNumbers) -> np.ndarray:
     """The number of each task: the same for the same images, another the second time.
 
     ``numbers`` holds those of earlier methods, and grows.
     """
-    repeats: dict[tuple, int] = {}
+    repeats: dict[tuple[bytes, bytes], int] = {}
     result = []
     for supported, queried in zip(support, query, strict=True):
         key = supported[supported >= 0].tobytes(), queried[queried >= 0].tobytes()
@@ -173,7 +184,7 @@ def task_numbers(support: np.ndarray, query: np.ndarray, numbers: dict[tuple, in
 
 def reuses_images(methods: dict[str, MethodTasks]) -> bool:
     """Whether an image is in two tasks."""
-    images_of_task = {}
+    images_of_task: dict[int, np.ndarray] = {}
     for tasks in methods.values():
         images_of_task |= dict(zip(tasks.number.tolist(), tasks.images(), strict=True))
     images = np.concatenate([*images_of_task.values()])

@@ -7,12 +7,14 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from .. import stats
 from ..errors import InputError, choice, shown
+from ..recorder import is_recording
 from ..stats.power import new_sample_sizes
 from . import analysis, page, read, recordings, shapes, terminal, words
 from .analysis import Analysis, Sample
@@ -90,10 +92,11 @@ class Results:
         """
         chosen = checked_options(options)
         paths = list(path) if isinstance(path, (list, tuple)) else [path]
-        if not paths or not all(isinstance(name, (str, os.PathLike)) and name for name in paths):
+        names = [name for name in paths if isinstance(name, (str, os.PathLike)) and name]
+        if not paths or len(names) < len(paths):
             raise InputError(f"path = {shown(path)}; the names of files are allowed")
-        files = read.expanded([Path(name).expanduser() for name in paths])
-        if any(map(recordings.is_recording, files)):
+        files = read.expanded([Path(name).expanduser() for name in names])
+        if any(map(is_recording, files)):
             measured, analysed = recordings.analyse_recordings(files, chosen)
         else:
             measured = shapes.measurements(read.read_tables(files, chosen), chosen)
@@ -211,7 +214,7 @@ class Results:
         return page.html(self)
 
 
-def checked_options(options: dict[str, object]) -> Options:
+def checked_options(options: dict[str, Any]) -> Options:
     """Options with known names and allowed values."""
     for name in options:
         choice("option", name, Options.__dataclass_fields__)

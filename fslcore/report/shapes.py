@@ -114,10 +114,10 @@ def joined(
         notes.append("Methods are called after their files.")
     named = []
     for part, table, match in zip(parts, tables, numbered, strict=True):
-        if are_seeds and not {"seed", "run", "support"} & {*part}:
+        if are_seeds and match and not {"seed", "run", "support"} & {*part}:
             part = part.assign(**{key_of_word(match["word"] or "seed"): int(match["number"])})
         if "method" not in part:
-            name = match["method"] if are_seeds else table.stem
+            name = match["method"] if are_seeds and match else table.stem
             part = part.assign(method=visible(name or "method"))
         named.append(part.assign(file=table.stem))
     rows = pd.concat(named, ignore_index=True)

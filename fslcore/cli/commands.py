@@ -5,6 +5,7 @@ examples.
 from __future__ import annotations
 
 import argparse
+from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
 
@@ -34,7 +35,7 @@ def _data_sets() -> dict[str, list[str]]:
     try:
         from .. import datasets
     except ModuleNotFoundError as error:  # with NumPy and SciPy alone, the rest still works
-        note(f"data sets: {missing(error.name)}")
+        note(f"data sets: {missing(error.name or str(error))}")
         return {}
     folder, *papers = datasets.path_forms()
     groups = {"shipped": datasets.names() if DATA.is_dir() else [], "at hand": [], "to fetch": []}
@@ -43,7 +44,7 @@ def _data_sets() -> dict[str, list[str]]:
     return {**groups, "own": [folder, "features:PATH"], "papers": papers}
 
 
-KINDS = {  # kinds for `fslcore list`
+KINDS: dict[str, Callable[[], dict[str, list[str]]]] = {  # kinds for `fslcore list`
     "datasets": _data_sets,
     "backbones": lambda: catalogue.by_kind()["backbones"],
     "learners": lambda: catalogue.by_kind()["learners"],
@@ -103,7 +104,7 @@ def compare(options: argparse.Namespace) -> None:
     settings = values_of(options, "images classes same_tasks sampling level")
     sizes = values_of(options, "ways shots queries")
     given = {name: size for name, size in sizes.items() if size is not None}
-    comparison = from_printed(*figures, (options.tasks * 2)[:2], **settings, **given)
+    comparison = from_printed(figures[0], figures[1], (options.tasks * 2)[:2], **settings, **given)
     answer, notes = printed.answer(comparison), printed.details(comparison)
     assumed = dict(zip(sizes, comparison.shape))
     assumed = {name: size for name, size in assumed.items() if name not in given}

@@ -135,13 +135,13 @@ def _note_weights(options: argparse.Namespace, source: Source, n_tasks: int) -> 
 def _compute_part(options: argparse.Namespace, methods: Methods, tasks_of: TasksOf) -> None:
     """Compute some of the pieces that an evaluation needs, and store them."""
     from .. import evaluation
+    from ..datasets import Images
 
     progress = not options.quiet
     for method in methods.values():
-        if method.backbone is not None and not method.slow:
-            evaluation.make_features(
-                method.source, method.backbone, options.part, progress=progress
-            )
+        images = method.source
+        if isinstance(images, Images) and method.backbone is not None and not method.slow:
+            evaluation.make_features(images, method.backbone, options.part, progress=progress)
             break  # the features are the same for all that read them
     blocks = evaluation.make_records(methods, tasks_of, options.part, progress=progress)
     record = values_of(options, "dataset backbone")
@@ -219,7 +219,7 @@ def _image_facts(source: Source) -> dict[str, dict[str, str]]:
         "groups": three_targets.groups_of_images(source, three_targets.IMAGE_FACTS),
         "class_groups": three_targets.groups_of_classes(source, three_targets.CLASS_FACTS),
     }
-    facts_of = {str(name): {} for name in source.names}
+    facts_of: dict[str, dict[str, str]] = {str(name): {} for name in source.names}
     for column, values in columns.items():
         if values is not None:
             for facts, value in zip(facts_of.values(), values):
@@ -249,7 +249,7 @@ def _three_intervals(options: argparse.Namespace, records: RecordOf) -> pd.DataF
             [options.dataset],
             [options.backbone],
             [learner],
-            tasks=count,
+            tasks=0 if count is None else count,
             groups=three_targets.IMAGE_FACTS,
             class_groups=three_targets.CLASS_FACTS,
             **values_of(options, f"size {TASK_OPTIONS}"),
@@ -267,7 +267,7 @@ def _show_results(
 ) -> None:
     from ..evaluation import three_targets
 
-    lines = [*neighbours.values()]
+    lines: list[object] = [*neighbours.values()]
     for learner, interval in (intervals_at_stop or {}).items():
         lines.append(f"{learner}: {interval} % whenever one stops")
     if intervals is not None:

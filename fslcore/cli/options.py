@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from itertools import pairwise
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from .. import catalogue
 from ..errors import InputError, choice, instance, number, shown, suggestion, whole
@@ -243,7 +243,7 @@ def files_in(*names: str) -> list[str]:
     return [path for path in paths if path]
 
 
-def values_of(options: argparse.Namespace, names: str) -> dict[str, object]:
+def values_of(options: argparse.Namespace, names: str) -> dict[str, Any]:
     """The options of these names, which blanks separate."""
     return {name: getattr(options, name) for name in names.split()}
 

@@ -110,9 +110,9 @@ def sample_biased(
     their frequencies among the candidates (equation 6).
 
     **Released.** Attributes are drawn first, uniformly among those that, in some class, at least S
-    images have and at least Q lack; then, for each, a class in which this
-    holds for it and for another one of the K. Five failed supports in a row allow a support image
-    to have one of the others' attributes; eleven, not ten, allow two, because that code adds 0.2 per failure in
+    images have and at least Q lack; then, for each, a class in which this holds for it and for
+    another one of the K. Five failed supports in a row allow a support image to have one of the
+    others' attributes; eleven, not ten, allow two, because that code adds 0.2 per failure in
     floating point, which gives 1.9999999999999998 after ten. Five failed queries in a row make the
     next one intra-class. The score sums log(p + 1e-10) over the attributes an image has and
     log(1e-10) over those it lacks, which ranks first by the number it has. That code can restart

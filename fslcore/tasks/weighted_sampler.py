@@ -218,8 +218,9 @@ def _has_images_without(
 
 
 class _AttributeTree:
-    """Same distribution as `_PairTree`, attributes first: draws K, then for each of them a class compatible
-    with the rest.
+    """Same distribution as `_PairTree`, attributes first.
+
+    Draws K of them, then classes that are compatible with each other, one per attribute.
 
     A path is an ascending tuple of attributes (columns of those in use).
 

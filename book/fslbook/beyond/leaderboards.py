@@ -26,6 +26,7 @@ from .. import labs
 __all__ = [
     "Estimate",
     "boards",
+    "both_half_widths",
     "by_laboratory",
     "by_method",
     "cells",
@@ -143,15 +144,19 @@ def share_over(differences: pd.Series, points: float = 1.0) -> float:
     return float(np.mean(np.abs(differences) > points))
 
 
+def both_half_widths(table: pd.DataFrame) -> pd.Series:
+    """Both ± of each of `pairs` combined, as for independent tasks; NaN where one is missing."""
+    return np.hypot(table["plus_minus"], table["plus_minus_reproduced"])
+
+
 def inside(pairs_with_both: pd.DataFrame) -> np.ndarray:
     """Which differences of `pairs` lie within both ± combined, as for independent tasks."""
-    both = np.hypot(pairs_with_both["plus_minus"], pairs_with_both["plus_minus_reproduced"])
-    return (pairs_with_both["difference"].abs() <= both).to_numpy()
+    return (pairs_with_both["difference"].abs() <= both_half_widths(pairs_with_both)).to_numpy()
 
 
 def expected_within_original(pairs_with_both: pd.DataFrame) -> float:
     """Share of differences within the original's ± alone if both ± are right 95 % intervals."""
-    both = np.hypot(pairs_with_both["plus_minus"], pairs_with_both["plus_minus_reproduced"])
+    both = both_half_widths(pairs_with_both)
     return float(np.mean(1 - 2 * norm.sf(NORMAL * pairs_with_both["plus_minus"] / both)))
 
 

@@ -23,7 +23,7 @@ from fslcore.stats.runs import RunIntervals
 from .. import labs
 from ..training import RECIPES
 from . import runs
-from .leaderboards import QUERIES, TEST_SPLITS, WAYS
+from .leaderboards import QUERIES, TEST_SPLITS, WAYS, both_half_widths
 
 __all__ = [
     "AUTHORS",
@@ -330,8 +330,7 @@ def agreement(pairs: pd.DataFrame, laboratory_pairs: pd.DataFrame) -> pd.DataFra
         By kind: ``pairs`` with both ±, those ``within``, their ``share`` in percent, the median
         ``plus_minus`` of a difference and its root mean square, ``rms``, in points.
     """
-    combined = np.hypot(pairs["plus_minus"], pairs["plus_minus_reproduced"])
-    directed = pairs.assign(plus_minus=combined)
+    directed = pairs.assign(plus_minus=both_half_widths(pairs))
     parts = {
         kind.name: directed[directed["pair_kind"] == kind.pair_kind]
         for kind in KINDS

@@ -159,9 +159,14 @@ def context(browser):
     context.close()
 
 
+# Scripts of the page that watch the width of a box run at the end of the frame in which it changed.
+TWO_FRAMES = "() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))"
+
+
 def settle(page):
-    """Wait until MathJax, where the page has it, has typeset everything."""
+    """Wait until MathJax, where the page has it, has typeset everything, and the page knows its width."""
     page.evaluate("() => window.MathJax && MathJax.startup && MathJax.startup.promise")
+    page.evaluate(TWO_FRAMES)
 
 
 @pytest.fixture
@@ -334,10 +339,12 @@ def test_axe_finds_no_fault(name, visit):
     page = visit(name)
     page.evaluate(UNFOLD)
     page.add_style_tag(content=AT_ONCE)
+    settle(page)
     faults = axe.run(page, options=EVERY_RULE).response["violations"]
     faults += contrast_faults(axe, page)
     page.evaluate(SET_THEME, "dark")
     page.set_viewport_size(PHONE)
+    settle(page)
     faults += axe.run(page, options=OF_VIEW).response["violations"]
     faults += contrast_faults(axe, page)
     assert [(fault["id"], node["html"][:80]) for fault in faults for node in fault["nodes"]] == []
@@ -360,6 +367,7 @@ def test_a_wide_table_of_sentences_is_cards_on_a_phone(visit):
         and table.inner_text().split() == words
     )
     page.set_viewport_size(DESK)
+    settle(page)
     assert table.locator("td").first.evaluate("e => getComputedStyle(e).display") == "table-cell"
 
 
@@ -415,6 +423,7 @@ UNPRINTED = """() => {
 def test_a_printed_page_cuts_no_table_and_folds_nothing(name, visit):
     page = visit(name)
     page.set_viewport_size({"width": 658, "height": 1000})  # the text of A4
+    settle(page)
     page.emulate_media(media="print")
     page.evaluate("window.dispatchEvent(new Event('beforeprint'))")
     assert page.evaluate(UNPRINTED) == []
@@ -431,6 +440,7 @@ def test_no_panel_of_a_figure_is_out_of_sight_on_a_phone(name, visit):
     page.evaluate(
         "() => Promise.all([...document.images].map(i => { i.loading = 'eager'; return i.decode(); }))"
     )
+    settle(page)
     frames = (
         "article .panels:not([hidden]) > div, article img[data-panels]:not([hidden], .panels img)"
     )

@@ -1,6 +1,6 @@
 """The classifiers of Baseline (Chen et al., 2019) on raw features: logistic regression, and a linear layer by SGD."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 import numpy as np
 import torch
@@ -80,6 +80,7 @@ class LinearLayer(OnFeatures):
     """
 
     name = "linear-sgd"
+    version = 2  # each step computes the scores of its batch alone
     settings = ("lr", "momentum", "dampening", "weight_decay", "batch", "epochs", "seed")
 
     def __init__(
@@ -120,20 +121,24 @@ class LinearLayer(OnFeatures):
             for array in self.start(y.shape[1], x.shape[-1])
         )
         fit = _Fit(x, y, weights, intercept)
-        for in_batch in self._batches(fit.present[:, 0]):
-            fit.step(in_batch, self.lr, self.momentum, 1 - self.dampening, self.weight_decay)
+        share = 1.0  # as torch.optim.SGD: the first step is not damped
+        for batch in self._batches(fit.present):
+            fit.step(*batch, self.lr, self.momentum, share, self.weight_decay)
+            share = 1 - self.dampening
         learned = fit.a @ x + fit.c * weights
         return query @ learned.to(query.dtype).mT + fit.b.mT.to(query.dtype)
 
-    def _batches(self, present: Tensor) -> Iterator[Tensor]:
-        """(T, 1, n) which images each step sees; at the end of an epoch a smaller task has none left."""
+    def _batches(self, present: Tensor) -> Iterator[tuple[Tensor, Tensor]]:
+        """(T, batch) the places of each step's images, and which of them hold one.
+
+        At the end of an epoch a smaller task has no images left.
+        """
         images = present.shape[1]
         number = (present.cumsum(dim=1) - 1).clamp(min=0)  # of each image in its task
         for keys in torch.as_tensor(self.orders(images), device=present.device):
-            in_order = torch.where(present, keys[number], torch.inf)
-            rank = in_order.argsort(dim=-1).argsort(dim=-1)
-            for step in range(-(-images // self.batch)):
-                yield (present & (rank // self.batch == step))[:, None]
+            order = torch.where(present, keys[number], torch.inf).argsort(dim=-1)
+            for places in order.split(self.batch, dim=1):
+                yield places, present.gather(1, places)
 
 
 def _first_seen(y: Tensor) -> Tensor:
@@ -151,7 +156,7 @@ class _Fit:
 
     def __init__(self, x: Tensor, y: Tensor, weights: Tensor, intercept: Tensor) -> None:
         self.y = y  # (T, K, n), zeros for padding
-        self.present = y.sum(dim=1, keepdim=True) > 0  # (T, 1, n)
+        self.present = y.sum(dim=1) > 0  # (T, n)
         is_absent = y.sum(dim=-1, keepdim=True) == 0
         self.absent = torch.zeros_like(y[..., :1]).masked_fill(is_absent, -torch.inf)
         self.gram = x @ x.mT
@@ -159,30 +164,36 @@ class _Fit:
         self.a = torch.zeros_like(y)
         self.b = intercept[..., None]
         self.c = y.new_ones(len(y), 1, 1)
-        self.velocity: Sequence[Tensor] | None = None  # of a, b and c
+        self.velocities = tuple(torch.zeros_like(value) for value in (self.a, self.b, self.c))
 
     def step(
-        self, in_batch: Tensor, lr: float, momentum: float, share: float, decay: float
+        self,
+        places: Tensor,
+        holds_image: Tensor,
+        lr: float,
+        momentum: float,
+        share: float,
+        decay: float,
     ) -> None:
-        """One step of SGD on the images of a batch (T, 1, n), ``share`` being 1 less the dampening."""
-        logits = self.c * self.at_start + self.a @ self.gram + self.b + self.absent
-        size = in_batch.sum(dim=-1, keepdim=True).clamp(min=1)
-        error = (torch.softmax(logits, dim=1) - self.y) * in_batch / size
-        slopes = (
-            error + decay * self.a,
-            error.sum(dim=-1, keepdim=True) + decay * self.b,
-            decay * self.c,
+        """One step of SGD on the images at ``places`` (T, batch), ``share`` being 1 less the dampening."""
+        columns = places[:, None].expand(-1, self.y.shape[1], -1)  # of (T, K, n)
+        products = self.gram.gather(2, places[:, None].expand(-1, self.gram.shape[1], -1))
+        logits = self.c * self.at_start.gather(2, columns) + self.a @ products
+        probabilities = torch.softmax(logits + self.b + self.absent, dim=1)
+        images = holds_image.sum(dim=-1)[:, None, None]
+        error = (probabilities - self.y.gather(2, columns)) * holds_image[:, None]
+        error = error * (share / images.clamp(min=1))
+        # A task without images in this batch does not take the step.
+        takes = (images > 0).to(error.dtype)
+        kept = 1 - takes * (1 - momentum)
+        velocity_a, velocity_b, velocity_c = (
+            torch.addcmul(kept * velocity, value, takes, value=share * decay)
+            for value, velocity in zip((self.a, self.b, self.c), self.velocities)
         )
-        rate: float | Tensor = lr
-        if self.velocity is None:
-            velocity: Sequence[Tensor] = slopes  # as torch.optim.SGD: the first step is not damped
-        else:
-            velocity = [momentum * v + share * slope for v, slope in zip(self.velocity, slopes)]
-            # A task without images in this batch does not take the step.
-            takes = in_batch.any(dim=-1, keepdim=True)
-            velocity = [torch.where(takes, new, v) for new, v in zip(velocity, self.velocity)]
-            rate = lr * takes
-        self.velocity = velocity
-        self.a = self.a - rate * velocity[0]
-        self.b = self.b - rate * velocity[1]
-        self.c = self.c - rate * velocity[2]
+        velocity_a = velocity_a.scatter_add(2, columns, error)
+        velocity_b = velocity_b + error.sum(dim=-1, keepdim=True)
+        self.velocities = (velocity_a, velocity_b, velocity_c)
+        self.a, self.b, self.c = (
+            torch.addcmul(value, velocity, takes, value=-lr)
+            for value, velocity in zip((self.a, self.b, self.c), self.velocities)
+        )

@@ -10,6 +10,7 @@ import yaml
 
 sys.path.insert(0, "book")
 from dependencies import House
+from fslbook.catalogue import LEARNERS as BOOK_LEARNERS
 from jobs import Needs, asked
 
 # One thread a job, as many jobs as cores; and no page is given back to the system between two batches of a
@@ -80,7 +81,11 @@ def of_pair(wildcards):
 OPTIONS = ("ways", "shots", "queries", "seed", "tasks", "max_open", "ft_tasks", "ft_open")
 LEARNERS = SHARED.get("learners", ["ncc", "lr", "ft"])
 EVALUATED = {
-    "learners": " ".join(name for name in LEARNERS if name != "ft" or SHARED.get("fine_tuning") == "run"),
+    "learners": " ".join(
+        BOOK_LEARNERS[name].place if name in BOOK_LEARNERS else name
+        for name in LEARNERS
+        if name != "ft" or SHARED.get("fine_tuning") == "run"
+    ),
     "tasks": " ".join(
         [f"--{name.replace('_', '-')} {SHARED[name]}" for name in OPTIONS if SHARED.get(name)]
         + ["--skip-small-classes"] * SHARED.get("skip_small_classes", False)

@@ -24,10 +24,11 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
+from fslbook.learners import MAML
+from fslbook.learners.maml import with_task_norm
 from fslcore import learners, paths
 from fslcore.datasets.bank import Bank
 from fslcore.evaluation import evaluate
-from fslcore.learners.maml import with_task_norm
 from fslcore.models.backbones import Backbone
 from fslcore.models.networks import NETWORKS, import_torchvision
 from fslcore.tasks import sample_closed
@@ -208,7 +209,7 @@ def training_of(name: str, batch: int, steps: int) -> Callable[[torch.device], i
 def training_by_maml(tasks: int) -> Callable[[torch.device], int]:
     """One outer step with second derivatives, 5-way 5-shot with 15 queries a class."""
     torch.manual_seed(0)
-    kind, learner = NETWORKS["conv4"], learners.MAML()
+    kind, learner = NETWORKS["conv4"], MAML()
     network = with_task_norm(kind.build()).train()
     support, query = (torch.rand(tasks, n, 3, kind.side, kind.side) for n in (25, 75))
     members = F.one_hot(torch.arange(25) % 5, 5).float().expand(tasks, -1, -1)

@@ -22,9 +22,8 @@ CODE = re.compile(
     re.MULTILINE | re.DOTALL,
 )
 FOLDER = re.compile(r'\bDATA((?: / "[\w-]+")+)')
-# `fslcore.learners` imports the modules that the catalogue names, each with its class.
-LEARNERS, CATALOGUE = "fslcore.learners", "fslcore.catalogue"
-LISTED_CLASS = re.compile(r'"(\w+):([A-Z]\w*)"')
+# What a module imports by names of the catalogue, which no statement shows.
+BY_NAME = {"fslcore.learners.registry": "fslbook.learners"}
 BLOCKS = (ast.stmt, ast.excepthandler, ast.match_case)
 NO_DATA = {
     ".py",
@@ -126,13 +125,7 @@ class House:
     def _imports(self, name: str) -> set[str]:
         # A package that only passes names on is no reason to depend on all that it has.
         imported = set() if self._passed_on(name) else self.imported(self._tree(name), name)
-        return imported | set(self._learners().values()) if name == LEARNERS else imported
-
-    @cache
-    def _learners(self) -> dict[str, str]:
-        """The module of each class that the catalogue lists."""
-        listed = LISTED_CLASS.findall(self.files[CATALOGUE].read_text("utf-8"))
-        return {name: f"{LEARNERS}.{module}" for module, name in listed}
+        return imported | self._whole(BY_NAME[name]) if name in BY_NAME else imported
 
     def imported(self, tree: ast.Module, name: str) -> set[str]:
         """Modules that a tree uses, with the packages that they are in."""
@@ -184,8 +177,6 @@ class House:
         passed = self._passed_on(base)
         if attribute in passed:
             return passed[attribute]
-        if base == LEARNERS and attribute in self._learners():
-            return base
         if f"{base}.{attribute}" in self.files or attribute in _bound(self._tree(base)):
             return f"{base}.{attribute}" if f"{base}.{attribute}" in self.files else base
         raise LookupError(f"{name} imports {base}.{attribute}, which is not there")

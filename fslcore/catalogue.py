@@ -3,62 +3,64 @@
 The objects behind the names are defined elsewhere; the tests keep both consistent.
 """
 
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
+from .errors import InputError
 from .paths import DATA
 
 
 class LearnerEntry(NamedTuple):
-    """A learner of the library: its name in print, the place of its class, and its input."""
+    """A learner known by a name: its name in print, the place of its class, and its input."""
 
     title: str
-    place: str  # module:Class in `fslcore.learners`
+    place: str  # module:Class
     reads: str = "features"
     transductive: bool = False
 
 
-LEARNERS_BY_NAME = {
-    "ncc": LearnerEntry("NCC", "centroid:NearestCentroid"),
-    "lr": LearnerEntry("LR", "logistic:LogisticRegression"),
-    "lr-raw": LearnerEntry("LR on raw features", "baseline:RawLogisticRegression"),
-    "linear-sgd": LearnerEntry("linear layer by SGD", "baseline:LinearLayer"),
-    "ft": LearnerEntry("FT", "finetune:FineTune", "images"),
-    "matchingnet": LearnerEntry("MatchingNet", "matchingnet:MatchingNet"),
-    "cosine": LearnerEntry("cosine", "cosine:CosineClassifier"),
-    "protonet": LearnerEntry("ProtoNet", "protonet:ProtoNet"),
-    "r2d2": LearnerEntry("R2D2", "r2d2:R2D2"),
-    "maml": LearnerEntry("MAML", "maml:MAML", "images"),
-    "anil": LearnerEntry("ANIL", "anil:ANIL"),
-    "leo": LearnerEntry("LEO", "leo:LEO"),
-    "boil": LearnerEntry("BOIL", "boil:BOIL", "images"),
-    "dn4": LearnerEntry("DN4", "dn4:DN4"),
-    "can": LearnerEntry("CAN", "can:CAN"),
-    "renet": LearnerEntry("RENet", "renet:RENet"),
-    "opta": LearnerEntry("OpTA", "opta:OpTA", transductive=True),
-    "opta-plain": LearnerEntry("OpTA (plain)", "opta:PlainOpTA", transductive=True),
-    "maml-frozen": LearnerEntry("MAML (frozen)", "maml_frozen:FrozenMAML"),
-    "mtl": LearnerEntry("MTL", "mtl:MTL"),
-    "sib": LearnerEntry("SIB", "sib:SIB", transductive=True),
-    "matchingnet-ifsl": LearnerEntry("MatchingNet + IFSL", "ifsl:MatchingNetIFSL"),
-    "maml-frozen-ifsl": LearnerEntry("MAML (frozen) + IFSL", "ifsl:FrozenMAMLIFSL"),
-    "mtl-ifsl": LearnerEntry("MTL + IFSL", "ifsl:MTLIFSL"),
-    "sib-ifsl": LearnerEntry("SIB + IFSL", "ifsl:SIBIFSL", transductive=True),
-    "simpleshot": LearnerEntry("SimpleShot", "simpleshot:SimpleShot"),
-    "tip-adapter": LearnerEntry("Tip-Adapter", "text:TipAdapter"),
-    "text-probe": LearnerEntry("LR from names", "text:TextProbe"),
-}
-#: Printed names of learners, by their names here; includes the trainings of a backbone.
 LEARNERS = {
-    **{name: learner.title for name, learner in LEARNERS_BY_NAME.items()},
-    "baseline++": "Baseline++",
-    "rfs": "RFS",
-    "unisiam": "UniSiam",
-    "psco": "PsCo",
-    "beclr": "BECLR",
-    "baseline": "Baseline",
+    "ncc": LearnerEntry("NCC", "fslcore.learners:NearestCentroid"),
+    "lr": LearnerEntry("LR", "fslcore.learners:LogisticRegression"),
+    "ft": LearnerEntry("FT", "fslcore.learners:FineTune", "images"),
+    "cosine": LearnerEntry("cosine", "fslcore.learners:CosineClassifier"),
+    "protonet": LearnerEntry("ProtoNet", "fslcore.learners:ProtoNet"),
+    "simpleshot": LearnerEntry("SimpleShot", "fslcore.learners:SimpleShot"),
 }
+#: The learners above, and those that other packages have added by `register_learners`.
+registered_learners = dict(LEARNERS)
+
+
+def register_learners(entries: Mapping[str, LearnerEntry]) -> None:
+    """Let learners of another package be found by name, by `fslcore.learners.make` and the like.
+
+    Cache keys of a registered learner contain its ``version`` in place of its source: raise it when
+    the scores change.
+
+    Raises
+    ------
+    InputError
+        A name that another learner has.
+    """
+    for name, entry in entries.items():
+        existing = registered_learners.get(name, entry)
+        if existing != entry:
+            raise InputError(f"learner = {name}; {existing.place} has this name")
+    registered_learners.update(entries)
+
+
+def reads_images(name: str) -> bool:
+    """Whether this is a registered learner that reads images and trains a network on each task."""
+    return name in registered_learners and registered_learners[name].reads == "images"
+
+
+def learner_title(name: str) -> str:
+    """The printed name of a learner; a name that is not registered stands for itself."""
+    return registered_learners[name].title if name in registered_learners else name
+
+
 CHECKPOINTS = DATA / "checkpoints"
 _INTERVENTIONAL = (
     "matchingnet",
@@ -77,7 +79,7 @@ BACKBONES = {
     "shipped": ("efficientnet-lite0", "efficientnet-lite2"),
     "fetched": ("clip", "clip-b32", "dino", "dinov2", "dinov2-reg"),
 }
-OWN = "trained"  # trained:FILE, any network in a checkpoint, which names it
+USER_CHECKPOINT = "trained"  # trained:FILE, any network in a checkpoint, which names it
 NETWORKS = ("conv4", "conv4-32", "conv4-map", "glyph-conv", "resnet12", "resnet12-map", "resnet18")
 PRECISIONS = (
     "f32",
@@ -115,7 +117,13 @@ def backbones() -> list[str]:
     released = (f"{name}-released" for name in BACKBONES["fetched"])
     return list(
         dict.fromkeys(
-            [*BACKBONES["shipped"], *BACKBONES["fetched"], *trained_names(), OWN, *released]
+            [
+                *BACKBONES["shipped"],
+                *BACKBONES["fetched"],
+                *trained_names(),
+                USER_CHECKPOINT,
+                *released,
+            ]
         )
     )
 
@@ -123,6 +131,14 @@ def backbones() -> list[str]:
 def public_name(network: str) -> str:
     """The name of a network of `NETWORKS` in backbone names, without its width and whether it keeps its map."""
     return network.removesuffix("-32").removesuffix("-map")
+
+
+def learners_by_input(entries: Mapping[str, LearnerEntry]) -> dict[str, list[str]]:
+    """Names of learners that read features, that read images, and that are transductive."""
+    kinds: dict[str, list[str]] = {"features": [], "images": [], "transductive": []}
+    for name, entry in sorted(entries.items()):
+        kinds["transductive" if entry.transductive else entry.reads].append(name)
+    return kinds
 
 
 def by_kind() -> dict[str, dict[str, list[str]]]:
@@ -137,15 +153,15 @@ def by_kind() -> dict[str, dict[str, list[str]]]:
         (use all queries of a task together).
     """
     shipped = {Path(file).stem for file in pinned_digests()}
-    kinds: dict[str, list[str]] = {"features": [], "images": [], "transductive": []}
-    for name, learner in sorted(LEARNERS_BY_NAME.items()):
-        kinds["transductive" if learner.transductive else learner.reads].append(name)
     return {
         "backbones": {
             "shipped": [*BACKBONES["shipped"], *sorted(shipped)],
             "fetched": [*BACKBONES["fetched"]],
             "released": [f"{name}-released" for name in BACKBONES["fetched"]],
-            "brought": [OWN, *(name for name in trained_names() if name not in shipped)],
+            "brought": [
+                USER_CHECKPOINT,
+                *(name for name in trained_names() if name not in shipped),
+            ],
         },
-        "learners": kinds,
+        "learners": learners_by_input(LEARNERS),
     }

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
+import fslbook  # noqa: F401  # whose learners then have names
 from fslcore import datasets
 from fslcore.datasets.bank import Bank
 from fslcore.evaluation import evaluate, ready

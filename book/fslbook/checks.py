@@ -8,10 +8,10 @@ from collections.abc import Callable, Mapping
 import numpy as np
 import pandas as pd
 
-from fslcore.catalogue import LEARNERS
 from fslcore.stats import Interval
 
 from . import published
+from .catalogue import LEARNER_TITLES
 
 __all__ = [
     "DATASETS",
@@ -52,11 +52,13 @@ OOPS_DATASETS = {
 OOPS_BACKBONES = {"clip": "CLIP", "dino": "DINO", "dinov2": "DINOv2"}
 #: FewSTAB's captioners by theirs.
 CAPTIONERS = {"vit-gpt2": "ViT-GPT2", "blip": "BLIP"}
-NAMES = DATASETS | CAPTIONERS | {name: title for name, title in LEARNERS.items() if name != "can"}
+NAMES = (
+    DATASETS | CAPTIONERS | {name: title for name, title in LEARNER_TITLES.items() if name != "can"}
+)
 NAMED = re.compile(
     rf"(?<![\w-])({'|'.join(map(re.escape, sorted(NAMES, key=len, reverse=True)))})(?![\w-])"
 )
-LEARNER = "|".join(map(re.escape, [*LEARNERS.values(), "can"]))
+LEARNER = "|".join(map(re.escape, [*LEARNER_TITLES.values(), "can"]))
 SETTING = re.compile(rf"({'|'.join(DATASETS.values())}) ([15]) ({LEARNER})(?![\w-])")
 
 
@@ -135,16 +137,16 @@ def worded(text: str) -> str:
 
     def setting(match: re.Match) -> str:
         dataset, shots, learner = match.groups()
-        return f"{dataset} {shots}-shot {LEARNERS.get(learner, learner)}"
+        return f"{dataset} {shots}-shot {LEARNER_TITLES.get(learner, learner)}"
 
     text = NAMED.sub(lambda match: NAMES[match[1]], text)
-    return re.sub(r"\bcan(?= \d)", LEARNERS["can"], SETTING.sub(setting, text))
+    return re.sub(r"\bcan(?= \d)", LEARNER_TITLES["can"], SETTING.sub(setting, text))
 
 
 def named(table: pd.DataFrame | pd.Series) -> pd.DataFrame | pd.Series:
     """Rename learners, data sets and captioners, in the index levels of that name, as the papers write them."""
     for level, names in (
-        ("learner", LEARNERS),
+        ("learner", LEARNER_TITLES),
         ("dataset", DATASETS),
         ("captioner", CAPTIONERS),
     ):

@@ -12,7 +12,7 @@ from fslcore.cli.options import (
     DATASET,
     JSON,
     LARGEST,
-    LEARNERS,
+    LEARNERS as LEARNER_OPTION,
     LEVEL,
     REPLACED,
     SIZE,
@@ -30,7 +30,7 @@ from fslcore.errors import InputError
 from fslcore.paths import check_folder, check_output
 
 from . import notebooks
-from .catalogue import CAPTIONERS, ESTIMATORS, RECIPES, TRAINERS
+from .catalogue import CAPTIONERS, ESTIMATORS, LEARNERS, RECIPES, TRAINERS
 from .paths import JUPYTER, PROFILES, RUNS, check_shipped
 
 OF_THE_LIBRARY = (
@@ -45,6 +45,9 @@ PROFILE = dict(type=path_of("profile"), help="file of parameters; data may be ab
 KINDS = {
     "notebooks": lambda: {name: notebooks.title(name) for name in notebooks.names()},
     "estimators": lambda: {kind: [*names] for kind, names in ESTIMATORS.items()},
+    "learners": lambda: {
+        name: f"{entry.title}, {entry.place}" for name, entry in sorted(LEARNERS.items())
+    },
     "captioners": lambda: {"without weights": [*CAPTIONERS[:1]], "with weights": [*CAPTIONERS[1:]]},
     "profiles": lambda: sorted(path.name for path in PROFILES.glob("*.yml")),
 }
@@ -129,7 +132,7 @@ def _support_set_command(command: Callable) -> None:
         default=["efficientnet-lite0", "glyph-conv"],
         help="(efficientnet-lite0 glyph-conv)",
     )
-    add("--learner", dest="learners", **LEARNERS, help="(ncc lr)")
+    add("--learner", dest="learners", **LEARNER_OPTION, help="(ncc lr)")
     add("--level", **LEVEL | {"default": 0.9, "help": "nominal coverage (0.9)"})
     text = f"the page, one HTML file (FOLDER.html in this folder); {REPLACED}"
     add("-o", "--output", type=Path, help=text)
@@ -204,7 +207,7 @@ def setting_of(text: str) -> tuple[str, object]:
 
 
 def show_names(options: argparse.Namespace) -> None:
-    """Show the names of notebooks, estimators, captioners and profiles, and a notebook's parameters.
+    """Show the names of notebooks, learners, captioners and the like, and a notebook's parameters.
 
     fslbook list
     fslbook list closed-vs-open

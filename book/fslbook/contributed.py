@@ -290,7 +290,7 @@ def _other_sources(about: dict) -> list[str]:
         wrong.append("rows of the same setting")
     lists = {
         "dataset": about["classes"],
-        "learner": catalogue.LEARNERS_BY_NAME,
+        "learner": catalogue.registered_learners,
         "backbone": _backbones(about["results"]),
         "sampling": REDRAWN,
         "captioner": [None, *CAPTIONERS],
@@ -326,13 +326,15 @@ def _other_sources(about: dict) -> list[str]:
 def _backbones(rows: list[dict]) -> list[str]:
     """Names of backbones, and of the papers' own networks where a row has one."""
     allowed = catalogue.backbones()
-    if any(row["backbone"].startswith(f"{catalogue.OWN}:") for row in rows):
+    if any(row["backbone"].startswith(f"{catalogue.USER_CHECKPOINT}:") for row in rows):
         from .training.paper_networks import networks
 
         allowed += [
-            f"{catalogue.OWN}:{network[-1]}" for paper in TRAINERS for network in networks(paper)
+            f"{catalogue.USER_CHECKPOINT}:{network[-1]}"
+            for paper in TRAINERS
+            for network in networks(paper)
         ]
-    return [name for name in allowed if name != catalogue.OWN]
+    return [name for name in allowed if name != catalogue.USER_CHECKPOINT]
 
 
 def _wrong_classes(classes: dict[str, list[int]], parts: dict[str, list[int]]) -> list[str]:
@@ -489,7 +491,7 @@ def _table(arrays: list[tuple[dict, np.ndarray]]) -> pd.DataFrame:
 
 def plain(name: str) -> str:
     """'clip' of 'clip-released:FILE'; one of the papers' own networks by its whole name."""
-    if name.startswith(f"{catalogue.OWN}:"):
+    if name.startswith(f"{catalogue.USER_CHECKPOINT}:"):
         return name
     return name.partition(":")[0].removesuffix("-released")
 

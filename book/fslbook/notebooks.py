@@ -227,7 +227,7 @@ def _check_allowed(p: Parameter, item, absent: bool) -> None:
             )
             raise InputError(f"parameter {p.name} = {item}; {problem}")
     else:
-        lists = {"learner": [*catalogue.LEARNERS_BY_NAME]}
+        lists = {"learner": [*catalogue.registered_learners]}
         choices = lists.get(p.allowed) or p.allowed.split("|")
         choice(
             f"parameter {p.name}", str(item), choices

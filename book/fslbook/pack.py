@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fslcore import __version__, catalogue, sources
-from fslcore.catalogue import OWN
+from fslcore.catalogue import USER_CHECKPOINT
 from fslcore.datasets.load import source_of
 from fslcore.errors import InputError
 from fslcore.paths import check_output, replace_file
@@ -107,7 +107,7 @@ def _listed(evaluations: list[Evaluation]) -> list[Evaluation]:
     manifest = sources.read()
     names = {*manifest.data, *manifest.aliases}
     return [
-        e for e in evaluations if _source(e) in names and e.learner in catalogue.LEARNERS_BY_NAME
+        e for e in evaluations if _source(e) in names and e.learner in catalogue.registered_learners
     ]
 
 
@@ -121,7 +121,7 @@ def _add(evaluation: Evaluation, about: dict) -> np.ndarray:
 
     files = _digests(evaluation)
     kind, _, path = evaluation.backbone.partition(":")
-    if kind == OWN and (path.partition("/")[0] not in TRAINERS or Path(path).suffix):
+    if kind == USER_CHECKPOINT and (path.partition("/")[0] not in TRAINERS or Path(path).suffix):
         raise InputError(
             f"{kind}: a file of your own; of networks that you trained, those of {', '.join(TRAINERS)} are packed"
         )
@@ -134,7 +134,7 @@ def _add(evaluation: Evaluation, about: dict) -> np.ndarray:
     if (parts := fresh_test_sets.parts_of(method.source)) is not None:
         about["parts"][evaluation.dataset] = parts[first].tolist()
     row = {name: getattr(evaluation, name) for name in ROW if name not in RESULTS}
-    if kind != OWN:
+    if kind != USER_CHECKPOINT:
         row["backbone"] = kind
     redrawn = REDRAWN[evaluation.sampling]
     about["results"].append(

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fslcore import sources
-from fslcore.catalogue import OWN
+from fslcore.catalogue import USER_CHECKPOINT
 from fslcore.datasets.load import READERS, source_of
 from fslcore.errors import InputError
 from fslcore.paths import at_home
@@ -393,7 +393,7 @@ def _feature_job(
     row = _row(rates, kind="features", name=_network(backbone), side=_side(backbone, source))
     length = _feature_length(backbone, source)
     reason = ""
-    if _network(backbone) == OWN:
+    if _network(backbone) == USER_CHECKPOINT:
         reason = NO_RATE_OF_TRAINED
     elif row is None:
         reason = NO_RATE.format(piece="features")
@@ -453,7 +453,7 @@ def _side(backbone: str, source: Source | None) -> int | None:
     """Side in pixels at which a backbone sees images; None if unknown."""
     from fslcore.models.registry import entries
 
-    if _network(backbone) == OWN:
+    if _network(backbone) == USER_CHECKPOINT:
         return None
     network = entries()[_network(backbone)].backbone
     if source is None or not source.needs_backbone or source.at_size:  # the user's own photos
@@ -464,7 +464,7 @@ def _side(backbone: str, source: Source | None) -> int | None:
 def _feature_length(backbone: str, source: Source | None) -> int | None:
     from fslcore.models.registry import entries
 
-    if _network(backbone) == OWN:
+    if _network(backbone) == USER_CHECKPOINT:
         return None
     return entries()[_network(backbone)].backbone.dim
 
@@ -554,7 +554,7 @@ def _trained_sets(parameters: dict[str, dict]) -> dict[str, list[str]]:
     for chapter, values in parameters.items():
         texts = _texts({chapter: values})
         for paper in TRAINERS:
-            if any(text.startswith(f"{OWN}:{paper}/") for text in texts):
+            if any(text.startswith(f"{USER_CHECKPOINT}:{paper}/") for text in texts):
                 sets.setdefault(paper, {}).update(dict.fromkeys(values["datasets"]))
     return {paper: list(names) for paper, names in sets.items()}
 

@@ -14,9 +14,10 @@ import yaml
 from IPython.display import HTML
 from scipy.stats import norm
 
-from fslcore.catalogue import LEARNERS
 from fslcore.paths import DATA
 from fslcore.stats.intervals import plus_minus
+
+from .catalogue import LEARNER_TITLES
 
 __all__ = [
     "LABELS",
@@ -130,7 +131,7 @@ def learners() -> pd.DataFrame:
     papers = yaml.safe_load(path.read_text("utf-8"))["papers"]
     rows = [{"paper": paper, **row} for paper, entries in papers.items() for row in entries]
     table = pd.DataFrame(rows).fillna("")
-    titles = table["learner"].map(LEARNERS)
+    titles = table["learner"].map(LEARNER_TITLES)
     return table.assign(title=table["title"].where(table["title"] != "", titles))
 
 

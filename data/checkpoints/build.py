@@ -21,7 +21,8 @@ from safetensors import safe_open
 from fslbook import training
 from fslbook.fewstab.tables import RECENT, REMEDIED
 from fslbook.training import recipes
-from fslcore import datasets, evaluation, learners
+from fslcore import datasets, evaluation
+from fslcore.catalogue import reads_images
 from fslcore.stats import closed_interval
 
 HERE = Path(__file__).resolve().parent
@@ -111,7 +112,7 @@ def main() -> None:
             "validation": f"{best['validation']:.1f}",
         }
         for column, tested in (("novel classes", dataset), ("clip art", "clipart")):
-            count = IMAGE_TASKS if recipe["learner"] in learners.of_images else TASKS
+            count = IMAGE_TASKS if reads_images(recipe["learner"]) else TASKS
             table = evaluation.run(
                 tested,
                 f"{backbone}:{path}",

@@ -15,8 +15,9 @@ import yaml
 from scipy.stats import norm, t
 
 from fslbook.beyond import leaderboards, runs
+from fslbook.catalogue import LEARNER_TITLES
 from fslcore import recorder, stats
-from fslcore.evaluation import LEARNERS, load_source
+from fslcore.evaluation import load_source
 from fslcore.paths import DATA, replace_file
 
 HERE = Path(__file__).resolve().parent
@@ -64,7 +65,7 @@ def write_recordings(folder, dataset="coloured/hebrew", methods=("r2d2", "proton
 def results(dataset="coloured/hebrew", methods=("r2d2", "protonet")):
     """Accuracy of the same runs on the same tasks, a column per method: the example of the README."""
     columns = {
-        LEARNERS[method]: 100 * (runs.answers(dataset, method)[0, :TASKS] > 0).mean(axis=1)
+        LEARNER_TITLES[method]: 100 * (runs.answers(dataset, method)[0, :TASKS] > 0).mean(axis=1)
         for method in methods
     }
     return pd.DataFrame(columns).round(2).rename_axis("task").reset_index()

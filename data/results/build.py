@@ -24,7 +24,8 @@ from fslbook import notebooks
 from fslbook.catalogue import FACTS
 from fslbook.evaluators import estimates
 from fslbook.fewstab import tables
-from fslcore import __version__, evaluation, learners
+from fslcore import __version__, evaluation
+from fslcore.catalogue import reads_images
 from fslcore.errors import InputError
 from fslcore.evaluation import cache
 from fslcore.models import backbones, registry
@@ -114,7 +115,7 @@ def of_estimators(profile: dict) -> Iterator[tuple]:
     shape = {name: values[name] for name in ("ways", "shots", "queries", "seed")}
     methods = [evaluation.Method.parse(m) for m in values["methods"]]
     for (backbone, learner), dataset in product(
-        [m for m in methods if m[1] in learners.of_images], values["datasets"]
+        [m for m in methods if reads_images(m[1])], values["datasets"]
     ):
         images = evaluation.load_source(dataset)
         asked, fresh = estimates.draw(images, tasks=values["image_tasks"], **shape)
@@ -151,7 +152,7 @@ def on_biased_tasks(profile: dict) -> Iterator[tuple]:
     sizes = {name: values[name] for name in ("ways", "queries", "seed")} | {
         "tasks": values["image_tasks"]
     }
-    slow = [name for name in values["learners"] if tables.DECIDES[name] in learners.of_images]
+    slow = [name for name in values["learners"] if reads_images(tables.DECIDES[name])]
     of_chapters = [(dataset, values["captioners"], sizes, None) for dataset in values["datasets"]]
     of_exercise = [("clipart", ["pixels"], sizes | {"tasks": EXERCISE_TASKS}, EXERCISE)]
     for (dataset, captioners, sizes, only), name in product(of_chapters + of_exercise, slow):

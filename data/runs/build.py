@@ -151,7 +151,7 @@ def data_digests() -> dict[str, str]:
 def code_digest(name: str) -> str:
     """SHA-256 of the code that trains a learner: of its syntax, so that comments and docstrings do not count."""
     recipe = training.RECIPES[name]
-    learner = {**learners.of_features, **learners.of_images}[recipe.learner]
+    learner = learners.learner_class(recipe.learner)
     ancestors = dict.fromkeys(
         c.__module__ for c in learner.__mro__ if c.__module__.startswith(learners.__name__)
     )

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from .. import catalogue
+from ..errors import InputError
 from . import commands, evaluate
 from .options import (
     BACKBONE,
@@ -20,6 +21,7 @@ from .options import (
     SPLIT,
     SPLITS,
     Once,
+    completing,
     count_of,
     dataset_of,
     name_of,
@@ -39,6 +41,30 @@ BOOK_COMMANDS = (
     "run",
     "train",
 )  # commands of the other program
+BOOK_LEARNERS = {  # learners of the other program, and their classes
+    "anil": "ANIL",
+    "boil": "BOIL",
+    "can": "CAN",
+    "dn4": "DN4",
+    "leo": "LEO",
+    "linear-sgd": "LinearLayer",
+    "lr-raw": "RawLogisticRegression",
+    "maml": "MAML",
+    "maml-frozen": "FrozenMAML",
+    "maml-frozen-ifsl": "FrozenMAMLIFSL",
+    "matchingnet": "MatchingNet",
+    "matchingnet-ifsl": "MatchingNetIFSL",
+    "mtl": "MTL",
+    "mtl-ifsl": "MTLIFSL",
+    "opta": "OpTA",
+    "opta-plain": "PlainOpTA",
+    "r2d2": "R2D2",
+    "renet": "RENet",
+    "sib": "SIB",
+    "sib-ifsl": "SIBIFSL",
+    "text-probe": "TextProbe",
+    "tip-adapter": "TipAdapter",
+}
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -58,6 +84,14 @@ def _program() -> Program:
     _data_commands(program.command)
     program.add_completion()
     return program
+
+
+def learner_of(text: str) -> object:
+    """A learner's name; one of the other program is refused with the words to type."""
+    if text in BOOK_LEARNERS:
+        place = f"fslbook.learners:{BOOK_LEARNERS[text]}"
+        raise InputError(f"learner = {text}; it is a learner of fslbook, typed as {place}")
+    return name_of("learner", lambda: [*catalogue.LEARNERS], classes=True)(text)
 
 
 def _list_command(command: Callable[..., Any]) -> None:
@@ -235,8 +269,7 @@ def _evaluation_commands(command: Callable[..., Any]) -> None:
     )
     add(
         "--learners",
-        **LEARNERS
-        | {"type": name_of("learner", lambda: [*catalogue.LEARNERS_BY_NAME], classes=True)},
+        **LEARNERS | {"type": completing(lambda: [*catalogue.LEARNERS], learner_of)},
         help="names from fslcore list, or your own as module:Class (ncc lr)",
     )
     add(

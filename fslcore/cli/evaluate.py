@@ -7,7 +7,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from ..catalogue import LEARNERS
+from ..catalogue import learner_title
 from ..errors import InputError, note, whole
 from ..recorder import ENDING
 from .options import check_backbone, files_in, values_of
@@ -230,7 +230,7 @@ def _image_facts(source: Source) -> dict[str, dict[str, str]]:
 def _method_name(options: argparse.Namespace, learner: str) -> str:
     """The name of a method in a recording, in print; features from a file have no backbone."""
     backbone = "" if options.dataset.startswith("features:") else f"{options.backbone} "
-    return f"{backbone}{LEARNERS.get(learner, learner)}"
+    return f"{backbone}{learner_title(learner)}"
 
 
 def _three_intervals(options: argparse.Namespace, records: RecordOf) -> pd.DataFrame:
@@ -332,11 +332,10 @@ def _check_evaluation(options: argparse.Namespace) -> None:
     """Check the arguments together, before torch is imported or an image read."""
     if not options.dataset.startswith("features:"):
         check_backbone(options.backbone)
-    for learner in options.learners:
-        if ":" in learner:
-            from ..learners.own import load
+    if any(":" in learner for learner in options.learners):
+        from ..learners.own import registered_name
 
-            load(learner)
+        options.learners = [registered_name(learner) for learner in options.learners]
     if options.part and (options.intervals or options.until):
         raise InputError(
             f"--{'intervals' if options.intervals else 'until'}: not with --part, which computes "

@@ -260,7 +260,7 @@ DATASET = dict(
 JSON = dict(action="store_true", help="print the result as strict JSON")
 LEARNERS = dict(
     nargs="+",
-    type=name_of("learner", lambda: [*catalogue.LEARNERS_BY_NAME]),
+    type=name_of("learner", lambda: [*catalogue.registered_learners]),
     action=Once,
     default=["ncc", "lr"],
 )

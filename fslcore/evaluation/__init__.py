@@ -4,7 +4,7 @@ from .cache import Ready, record
 from .draws import draw, left_out
 from .export import write_features
 from .groups import groups_of
-from .methods import LEARNERS, Method, load_backbone, load_source, ready
+from .methods import Method, load_backbone, load_source, ready
 from .parts import make_features, make_records
 from .probe import Neighbours, probe
 from .records import Record, evaluate, scores
@@ -13,7 +13,6 @@ from .table import COLUMNS, results_table, write_table
 
 __all__ = [
     "COLUMNS",
-    "LEARNERS",
     "Method",
     "Neighbours",
     "Ready",

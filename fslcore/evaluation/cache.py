@@ -99,7 +99,11 @@ class Ready:
         if self._reads_by_block:
             return None
         bank = self.bank(progress=progress)
-        return self.learner.prepare(bank) if self.learner.places and not bank.large else bank
+        return (
+            self.learner.prepare(bank)
+            if self.learner.needs_feature_map and not bank.large
+            else bank
+        )
 
     def inputs(self, tasks: Tasks) -> tuple[Bank, Tasks]:
         """The input of the learner for some tasks, and the tasks by its rows."""
@@ -110,7 +114,13 @@ class Ready:
 
     def blocks(self, tasks: Tasks) -> list[Tasks]:
         """The tasks in blocks, whose records are stored together; processes may share them."""
-        size = BLOCK if self.slow else BLOCK_OF_MAPS if self.learner.places else BLOCK_OF_FEATURES
+        size = (
+            BLOCK
+            if self.slow
+            else BLOCK_OF_MAPS
+            if self.learner.needs_feature_map
+            else BLOCK_OF_FEATURES
+        )
         return [tasks[start : start + size] for start in range(0, len(tasks), size)]
 
     def keys(self) -> Callable[[Tasks], str]:

@@ -3,22 +3,17 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from .. import datasets, learners, sources
-from ..catalogue import LEARNERS, OWN
+from ..catalogue import learner_title, registered_learners
 from ..datasets.bank import Bank, load_features
 from ..errors import InputError, instance, suggestion
 from ..learners.protocol import complete
 from ..models import backbones, registry
 from .cache import Ready
 
-__all__ = ["LEARNERS", "Method", "load_backbone", "load_source", "ready"]
-
-# Of Evaluating the evaluators.
-PAPER_LEARNERS = ("baseline", "baseline++", "protonet", "r2d2", "maml")
-TEST_LEARNERS = {"baseline": "lr-raw", "baseline++": "cosine"}  # after a training on batches
+__all__ = ["Method", "load_backbone", "load_source", "ready"]
 
 
 class Method(NamedTuple):
@@ -29,7 +24,7 @@ class Method(NamedTuple):
     backbone : str
         As for `fslcore.models.backbones.load`.
     learner : str
-        A name of `fslcore.learners.names`, or ``module:Class``.
+        A name of `fslcore.catalogue.registered_learners`, or ``module:Class``.
     """
 
     backbone: str
@@ -47,28 +42,20 @@ class Method(NamedTuple):
         backbone, _, learner = text.rpartition(" ")
         network = backbone.partition(":")[0]
         networks = registry.available()
-        if network not in networks or (learner not in learners.names and ":" not in learner):
+        known = [*registered_learners]
+        if network not in networks or (learner not in known and ":" not in learner):
             similar = suggestion(network, networks) if network not in networks else ""
             raise InputError(
                 f"method = {text}; a backbone ({', '.join(networks)}), a space and a learner "
-                f"({', '.join(learners.names)}) are "
-                f"needed{similar or suggestion(learner, learners.names)}"
+                f"({', '.join(known)}) are "
+                f"needed{similar or suggestion(learner, known)}"
             )
         return cls(backbone, learner)
 
     @property
     def label(self) -> str:
         """'efficientnet-lite0 NCC' for ('efficientnet-lite0', 'ncc')."""
-        return f"{self.backbone} {LEARNERS.get(self.learner, self.learner)}"
-
-    @property
-    def title(self) -> str:
-        """'ProtoNet' for ('conv4-protonet', 'protonet'); the label if not trained together."""
-        name, _, file = self.backbone.partition(":")
-        trained = Path(file).stem if name == OWN else name.partition("-")[2]
-        if trained in PAPER_LEARNERS and self.learner == TEST_LEARNERS.get(trained, trained):
-            return LEARNERS[trained]
-        return self.label
+        return f"{self.backbone} {learner_title(self.learner)}"
 
 
 def load_source(dataset: str, size: int | None = None) -> datasets.Source:
@@ -111,7 +98,7 @@ def ready(
         As for `fslcore.models.backbones.load`, with ``{dataset}`` replaced by the data set
         (`fslcore.sources.filled`); ignored for a bank.
     learner : str or Learner
-        A name of `fslcore.learners.names`, ``module:Class`` for a class of your own, or an object.
+        A registered name, ``module:Class`` for a class of your own, or an object.
     size : int, optional
         As for `load_source`.
     **settings

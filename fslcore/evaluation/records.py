@@ -155,7 +155,7 @@ def scores(
     if chunk is None:
         chunk = learner.at_once(tasks, bank.data.device)
     whole("chunk", chunk, minimum=1)
-    if learner.places:
+    if learner.needs_feature_map:
         if bank.large:  # all of it, prepared, would not fit into memory
             rows, tasks = used_rows(tasks)
             index = torch.from_numpy(rows).to(bank.data.device)

@@ -61,7 +61,7 @@ def run_queries(  # noqa: PLR0913 (the inputs of a table)
     backbone : str
         As for `fslcore.models.backbones.load`; ignored for precomputed features.
     learner : str
-        A name of `fslcore.learners.names`.
+        A name of `fslcore.catalogue.registered_learners`.
     sampling : str
         'closed' (images are used again) or 'open' (each image once, until the data are used up).
     ways, shots, queries, seed : int

@@ -1,42 +1,39 @@
 """Learners: from a task's support to scores for its queries.
 
-All learners follow the protocol `Learner`. Each is a line of `fslcore.catalogue.LEARNERS_BY_NAME`,
-which names its module and class.
+All learners follow the protocol `Learner`. `fslcore.catalogue.LEARNERS` has the names of those
+defined here; other packages add theirs by `fslcore.catalogue.register_learners`.
 """
 
-from importlib import import_module
 from typing import Any
 
-from ..catalogue import LEARNERS_BY_NAME
+from ..catalogue import registered_learners
 from ..errors import InputError, suggestion
 from ..models.backbone import Backbone
+from .centroid import NearestCentroid
 from .check import check_learner
-from .common import OnMaps
-from .ifsl import Interventional
+from .common import OnFeatures
+from .cosine import CosineClassifier
+from .finetune import FineTune
+from .logistic import LogisticRegression
+from .own import own_learner, registered_name
 from .protocol import Learner
+from .protonet import ProtoNet
+from .registry import learner_class
+from .simpleshot import SimpleShot
 
 __all__ = [
-    "Interventional",
+    "CosineClassifier",
+    "FineTune",
     "Learner",
-    "OnMaps",
+    "LogisticRegression",
+    "NearestCentroid",
+    "OnFeatures",
+    "ProtoNet",
+    "SimpleShot",
     "check_learner",
+    "learner_class",
     "make",
-    "names",
-    "of_features",
-    "of_images",
 ]
-
-_classes = {}
-for _name, _entry in LEARNERS_BY_NAME.items():
-    _module, _, _class = _entry.place.partition(":")
-    _classes[_name] = getattr(import_module(f".{_module}", __name__), _class)
-    globals()[_class] = _classes[_name]
-    __all__ += [_class]
-
-of_features = {name: kind for name, kind in _classes.items() if kind.reads == "features"}
-# These train on each task.
-of_images = {name: kind for name, kind in _classes.items() if kind.reads == "images"}
-names = (*of_features, *of_images)
 
 
 def make(name: str, backbone: Backbone | None = None, **settings: Any) -> Learner:
@@ -49,33 +46,27 @@ def make(name: str, backbone: Backbone | None = None, **settings: Any) -> Learne
     ------
     InputError
         Unknown name; a learner that reads images without a backbone, or with one it cannot use; a
-        learner that compares places with a backbone whose features are not a map; a module or a
+        learner that needs a feature map with a backbone whose features are not a map; a module or a
         class of your own that is missing or is not a learner.
     """
+    name = registered_name(name)
     if ":" in name:
-        from .own import own_learner
-
         return own_learner(name, backbone, settings)
-    if name not in names:
+    if name not in registered_learners:
+        allowed = [*registered_learners]
         raise InputError(
-            f"learner = {name}; {', '.join(names)} are allowed{suggestion(name, names)}"
+            f"learner = {name}; {', '.join(allowed)} are allowed{suggestion(name, allowed)}"
         )
+    kind: Any = learner_class(name)  # each takes settings of its own
     # The backbone, if it was trained with this learner.
     trained = backbone if backbone is not None and backbone.name.endswith(f"-{name}") else None
     if trained is not None:
         settings = trained.options | settings
-    if name in of_images:
-        if backbone is None:
-            raise InputError(
-                f"learner = {name}; precomputed features allow {', '.join(of_features)}"
-            )
-        if name == "ft":
-            settings = backbone.fine_tuning | settings
-        return of_images[name](backbone, **settings)
-    kind = of_features[name]
-    if backbone is not None and kind.sized:
+    if kind.reads == "images":
+        return _of_images(name, backbone, settings)
+    if backbone is not None and kind.needs_dim:
         settings.setdefault("dim", backbone.dim)
-    if backbone is not None and kind.places:
+    if backbone is not None and kind.needs_feature_map:
         if backbone.map is None:
             raise InputError(
                 f"learner = {name}; the features of {backbone.name} are no map; those of "
@@ -86,3 +77,14 @@ def make(name: str, backbone: Backbone | None = None, **settings: Any) -> Learne
     if trained is not None and trained.head:
         learner.load_state_dict(trained.head)
     return learner
+
+
+def _of_images(name: str, backbone: Backbone | None, settings: dict[str, Any]) -> Learner:
+    """A learner that trains the network of a backbone on each task."""
+    if backbone is None:
+        of_features = [name for name, e in registered_learners.items() if e.reads == "features"]
+        raise InputError(f"learner = {name}; precomputed features allow {', '.join(of_features)}")
+    if name == "ft":
+        settings = backbone.fine_tuning | settings
+    kind: Any = learner_class(name)
+    return kind(backbone, **settings)

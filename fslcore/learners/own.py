@@ -10,11 +10,13 @@ from modulefinder import Module, ModuleFinder
 from pathlib import Path
 from typing import IO, Any
 
+from ..catalogue import registered_learners
 from ..errors import InputError, reason, suggestion
 from ..models.backbone import Backbone
 from .protocol import Completed, Learner, complete
+from .registry import is_registered, learner_class
 
-__all__ = ["identity", "is_own", "load", "own_learner"]
+__all__ = ["identity", "is_own", "load", "own_learner", "registered_name"]
 
 
 def load(name: str) -> object:
@@ -53,6 +55,17 @@ def load(name: str) -> object:
     return loaded
 
 
+def registered_name(name: str) -> str:
+    """The name of a registered learner whose ``module:Class`` is given; any other name unchanged."""
+    if ":" not in name:
+        return name
+    kind = load(name)
+    known = getattr(kind, "name", None)
+    if known in registered_learners and kind is learner_class(known):
+        return known
+    return name
+
+
 def own_learner(name: str, backbone: Backbone | None, settings: dict[str, Any]) -> Learner:
     """The learner named by ``module:Class``.
 
@@ -89,8 +102,8 @@ def _arguments(kind: type, backbone: Backbone | None) -> dict[str, object]:
 
 
 def is_own(learner: Learner) -> bool:
-    """Whether its class is the user's own."""
-    return not type(_original(learner)).__module__.startswith("fslcore.")
+    """Whether its class is the user's own, not one of a package that registers its learners."""
+    return not is_registered(type(_original(learner)))
 
 
 def _original(learner: Learner) -> object:
@@ -114,7 +127,7 @@ def identity(learner: Learner) -> dict[str, Any]:
         return config
     original = _original(learner)
     kind = type(original)
-    has_own_config = not getattr(kind, "config", Learner.config).__module__.startswith("fslcore.")
+    has_own_config = _has_own_config(kind)
     attributes = [key for key in vars(original) if not key.startswith("_")]
     missing = [key for key in attributes if key not in {*config, "name", "training"}]
     if missing and not has_own_config:
@@ -135,6 +148,12 @@ def identity(learner: Learner) -> dict[str, Any]:
         "config": config,
     }
     return {"learner": learner.name, "own": source}
+
+
+def _has_own_config(kind: type) -> bool:
+    """Whether a class of the user's own defines ``config``, before a registered class does."""
+    defining = next((base for base in kind.__mro__ if "config" in vars(base)), Learner)
+    return not is_registered(defining)
 
 
 def _source(kind: type) -> str:

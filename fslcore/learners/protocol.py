@@ -30,11 +30,9 @@ class Learner(Protocol):
     reads_text, reads_center : bool
         Whether it reads ``bank.text``, embeddings of the names of classes, or ``bank.center``, the
         mean feature of base classes; the latter is then an argument ``center`` of its class, too.
-    sized, places : bool
+    needs_dim, needs_feature_map : bool
         Whether its class has an argument ``dim``, the length of features of its trained weights, or
         ``map``, the shape of the map whose places it compares.
-    knows_classes : bool
-        Whether a training gives it the training classes of its network, by a method ``know``.
     version : int
         Part of ``config()``: raised when the scores change.
     settings : tuple of str
@@ -46,9 +44,8 @@ class Learner(Protocol):
     transductive: bool = False
     reads_text: bool = False
     reads_center: bool = False
-    sized: bool = False
-    places: bool = False
-    knows_classes: bool = False
+    needs_dim: bool = False
+    needs_feature_map: bool = False
     version: int = 1
     settings: tuple[str, ...] = ()
 
@@ -71,7 +68,7 @@ class Learner(Protocol):
 
     def check(self, bank: Bank) -> None:
         """Raise `InputError` unless it can read these features, which come without a network."""
-        if self.sized:
+        if self.needs_dim:
             raise InputError(
                 f"learner = {self.name}; it needs weights that were trained beside a network, not "
                 "features"

@@ -11,7 +11,7 @@ from typing import Any
 import torch
 from torch import nn
 
-from ..catalogue import BACKBONES, CHECKPOINTS, OWN, pinned_digests, trained_names
+from ..catalogue import BACKBONES, CHECKPOINTS, USER_CHECKPOINT, pinned_digests, trained_names
 from ..errors import instance
 from .backbone import Backbone
 from .networks import NETWORKS, Network, import_torchvision
@@ -135,8 +135,10 @@ def _trained_here(name: str) -> Entry:
 def _brought() -> Entry:
     """Any network that was trained on base classes, in a file of the user."""
     entry = _trained_here("conv4-baseline")
-    backbone = replace(entry.backbone, name=OWN, source="a training, by its user")
-    return replace(entry, backbone=backbone, local=CHECKPOINTS / f"{OWN}.safetensors", sha256=None)
+    backbone = replace(entry.backbone, name=USER_CHECKPOINT, source="a training, by its user")
+    return replace(
+        entry, backbone=backbone, local=CHECKPOINTS / f"{USER_CHECKPOINT}.safetensors", sha256=None
+    )
 
 
 _IMAGENET: dict[str, Any] = {"mean": (0.485, 0.456, 0.406), "std": (0.229, 0.224, 0.225)}

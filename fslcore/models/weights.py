@@ -21,7 +21,7 @@ from safetensors.torch import load_file
 from torch import nn
 
 from .. import sources, store
-from ..catalogue import OWN, public_name
+from ..catalogue import USER_CHECKPOINT, public_name
 from ..errors import InputError, instance, note, suggestion
 from ..paths import at_home, check_zip, load_tensors, locked, replace_file
 from .backbone import Backbone, FromFile
@@ -61,7 +61,7 @@ def load(name: str) -> Backbone:
         that is not a checkpoint of this network. A network with random weights is never used.
     """
     name, _, file = name.partition(":")
-    if name == OWN and not file:
+    if name == USER_CHECKPOINT and not file:
         raise InputError(
             f"backbone = {name}; the checkpoint of a training is needed, as {name}:FILE"
         )
@@ -83,7 +83,7 @@ def load(name: str) -> Backbone:
         raise InputError(f"backbone {name}: {path} has SHA-256 {digest}, pinned is {pinned}")
     try:
         state, recipe = _read_state(path)
-        if name == OWN and "network" not in recipe:
+        if name == USER_CHECKPOINT and "network" not in recipe:
             raise ValueError("it does not say how it was trained")
         if isinstance(build, str):
             backbone, build = _as_trained(name, path, backbone, {"network": build, **recipe})
@@ -111,7 +111,7 @@ def _as_trained(
     name: str, path: Path, backbone: Backbone, recipe: dict[str, Any]
 ) -> tuple[Backbone, Callable[[State], nn.Module]]:
     """The backbone as the recipe of its training describes it, and how its network is built."""
-    if name == OWN:
+    if name == USER_CHECKPOINT:
         name = f"{public_name(recipe['network'])}-{path.stem}"
     network = replace(NETWORKS[recipe["network"]], **recipe.get("architecture", {}))
     backbone = replace(
@@ -174,7 +174,7 @@ def _weights(name: str, entry: Entry, file: str) -> Path:
     path: Path | None
     if file:
         path = at_home(file, f"backbone {name}")
-        if name == OWN and not path.suffix:
+        if name == USER_CHECKPOINT and not path.suffix:
             path = trained_path(file)
             if not path.is_file():
                 paper = file.partition("/")[0]

@@ -11,8 +11,8 @@ from running import captured
 
 from fslbook import catalogue, cli, notebooks, training
 from fslbook.attributes import captions
+from fslbook.catalogue import LEARNER_TITLES
 from fslcore import tasks
-from fslcore.catalogue import LEARNERS
 from fslcore.paths import ROOT
 
 NOTEBOOK = """---
@@ -215,5 +215,5 @@ def test_names_known_without_torch_are_those_of_the_registries():
     assert sorted(catalogue.ESTIMATORS["paper"]) == sorted(tasks.ESTIMATORS)
     assert tasks.REFILLED in catalogue.ESTIMATORS["more"]
     assert {recipe.removesuffix("-32") for recipe in catalogue.RECIPES} - {"glyph-conv"} <= set(
-        LEARNERS
+        LEARNER_TITLES
     )

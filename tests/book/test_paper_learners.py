@@ -9,7 +9,7 @@ import yaml
 from bs4 import BeautifulSoup
 
 from fslbook import published
-from fslcore.catalogue import LEARNERS_BY_NAME
+from fslcore.catalogue import registered_learners
 from fslcore.paths import ROOT
 
 TABLE = published.learners()
@@ -68,7 +68,7 @@ def test_a_row_is_whole(row):
     assert set(row) == FIELDS
     for name in ("title", "text", "release", "code"):
         assert row[name], name
-    assert row["ours"] and set(row["ours"]) <= set(LEARNERS_BY_NAME)
+    assert row["ours"] and set(row["ours"]) <= set(registered_learners)
     assert row["verdict"] in published.VERDICTS
     assert re.match(r"[\w.-]+/[\w.-]+@[0-9a-f]{7}\b", row["release"])
     assert row["here"] or row["verdict"] in ("equal", "code")

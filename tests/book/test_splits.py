@@ -299,7 +299,7 @@ def test_no_task_is_in_its_own_conformal_quantile(monkeypatch):
 
     def widths(right):
         record = Record(right, tasks.query_label)
-        records = {"random": {evaluation.Method.parse("glyph-conv ncc").title: record}}
+        records = {"random": {evaluation.Method.parse("glyph-conv ncc").label: record}}
         runs = worst_class.Runs(
             np.arange(6).repeat(20), {"random": tasks}, {"random": None}, records
         )

@@ -10,6 +10,7 @@ import pytest
 from refusal import says_in_one_line
 
 from fslbook import cli as book
+from fslbook.catalogue import LEARNERS
 from fslcore import datasets
 from fslcore.cli import app
 from fslcore.cli.options import REPLACED
@@ -36,6 +37,15 @@ def test_a_word_typed_at_the_wrong_command_gets_one_line_that_names_the_other(ca
     assert book.main(["report", "results.csv"]) == 2
     out, err = capsys.readouterr()
     assert out == "" and says_in_one_line(err, "fslbook: report", "fslcore report --help")
+
+
+@pytest.mark.parametrize("name", ["maml", "lr-raw"])
+def test_a_learner_of_the_other_program_is_refused_with_the_words_to_type(name, capsys):
+    places = {known: f"fslbook.learners:{kind}" for known, kind in app.BOOK_LEARNERS.items()}
+    assert places == {known: entry.place for known, entry in LEARNERS.items()}
+    assert app.main(["evaluate", "fashion", "glyph-conv", "--learners", name]) == 2
+    out, err = capsys.readouterr()
+    assert out == "" and says_in_one_line(err, f"learner = {name}", f"typed as {places[name]}")
 
 
 def test_the_help_on_each_output_says_what_happens_to_a_file_there():

@@ -1,5 +1,11 @@
 """Names that are known without importing torch are those of the classes and registries."""
 
+import subprocess
+import sys
+
+from refusal import refuses
+
+import fslbook.catalogue
 from fslcore import catalogue, learners
 from fslcore.models import networks
 from fslcore.models.registry import available, entries, shipped
@@ -11,8 +17,12 @@ def test_names_known_without_torch_are_those_of_the_registries():
 
 
 def test_the_table_of_learners_is_what_their_classes_say():
-    for name, kind in (learners.of_features | learners.of_images).items():
-        entry = catalogue.LEARNERS_BY_NAME[name]
+    of_book = fslbook.catalogue.LEARNERS
+    assert catalogue.registered_learners == catalogue.LEARNERS | of_book
+    for name, entry in catalogue.registered_learners.items():
+        kind = learners.learner_class(name)
+        package = "fslbook" if name in of_book else "fslcore"
+        assert entry.place == f"{package}.learners:{kind.__name__}"
         assert (kind.name, kind.reads, kind.transductive) == (name, entry.reads, entry.transductive)
 
 
@@ -31,7 +41,31 @@ def test_names_by_kind_are_those_of_the_registry():
             else "brought"
         )
     assert not kinds
-    assert groups["learners"]["transductive"] == ["opta", "opta-plain", "sib", "sib-ifsl"]
+    assert groups["learners"] == {
+        "features": ["cosine", "lr", "ncc", "protonet", "simpleshot"],
+        "images": ["ft"],
+        "transductive": [],
+    }
+    of_book = catalogue.learners_by_input(fslbook.catalogue.LEARNERS)
+    assert of_book["transductive"] == ["opta", "opta-plain", "sib", "sib-ifsl"]
+
+
+def test_a_name_is_registered_once(monkeypatch):
+    monkeypatch.setattr(catalogue, "registered_learners", dict(catalogue.registered_learners))
+    catalogue.register_learners(fslbook.catalogue.LEARNERS)  # the same again
+    nearest = catalogue.LearnerEntry("Nearest", "mine:Nearest")
+    with refuses("learner = ncc; fslcore.learners:NearestCentroid has this name"):
+        catalogue.register_learners({"nearest": nearest, "ncc": nearest})
+    assert "nearest" not in catalogue.registered_learners
+    catalogue.register_learners({"nearest": nearest})
+    assert catalogue.learner_title("nearest") == "Nearest"
+    assert not catalogue.reads_images("nearest") and catalogue.reads_images("maml")
+
+
+def test_the_library_alone_knows_its_learners_and_no_others():
+    code = "from fslcore import catalogue, learners; print(*catalogue.registered_learners)"
+    out = subprocess.check_output([sys.executable, "-c", code], text=True)
+    assert out.split() == [*catalogue.LEARNERS]
 
 
 def test_networks_that_users_train_have_names():

@@ -76,8 +76,8 @@ def test_an_unknown_learner_is_told_how_one_s_own_is_named(command, capsys):
             ["--shots", "20"],
             "class 0 has 30 images (lower them, or skip small classes: --skip-small-classes)",
         ),
-        (["--learners", "ncc", "leo"], "learner = leo; it needs weights"),
-        (["--learners", "ncc", "dn4"], "learner = dn4; features of length 8"),
+        (["--learners", "ncc", "fslbook.learners:LEO"], "learner = leo; it needs weights"),
+        (["--learners", "ncc", "fslbook.learners.dn4:DN4"], "learner = dn4; features of length 8"),
         (
             ["--intervals"],
             "tasks with --intervals (ncc) = 6; a whole number of at least 20 is allowed",
@@ -261,7 +261,7 @@ def test_it_is_printed_whether_answers_depend_on_neighbours(command, monkeypatch
     closed = [*command(*[30] * 6), "--samplings", "closed", "--learners", "ncc"]
     assert app.main(closed) == 0
     assert "ncc: answers do not depend on the other queries" in capsys.readouterr().out
-    monkeypatch.setitem(learners.of_features, "ncc", Leaning)
+    monkeypatch.setattr(learners, "NearestCentroid", Leaning)
     assert app.main(closed) == 0
     assert "ncc: answers DEPEND on the other queries of a task" in capsys.readouterr().out
     assert app.main([*closed, "--json"]) == 0

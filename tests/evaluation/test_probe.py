@@ -9,7 +9,9 @@ import pytest
 import torch
 from refusal import refuses
 
+from fslbook.learners import Interventional
 from fslcore import learners
+from fslcore.catalogue import reads_images, registered_learners
 from fslcore.datasets.bank import Bank
 from fslcore.evaluation import probe
 from fslcore.learners import NearestCentroid
@@ -44,17 +46,17 @@ def network(name):
 
 
 def shipped(name, **settings):
-    if name in learners.of_images:
+    if reads_images(name):
         return learners.make(name, network(name), **settings), PICTURES
-    kind = learners.of_features[name]
-    if issubclass(kind, learners.OnMaps):
+    kind = learners.learner_class(name)
+    if kind.needs_feature_map:
         settings["map"] = MAP
-    if getattr(kind, "sized", False):
+    if kind.needs_dim:
         settings["dim"] = 72
     torch.manual_seed(0)
     learner = kind(**settings)
-    if isinstance(learner, learners.Interventional):
-        learner.know(torch.nn.Linear(72, 3), torch.rand(3, 72))
+    if isinstance(learner, Interventional):
+        learner.set_base_classes(torch.nn.Linear(72, 3), torch.rand(3, 72))
     if name in TRANSDUCTIVE and isinstance(learner, torch.nn.Module):
         for weights in (
             learner.parameters()
@@ -63,13 +65,11 @@ def shipped(name, **settings):
     return learner, FEATURES
 
 
-TRANSDUCTIVE = [
-    name for name, kind in learners.of_features.items() if getattr(kind, "transductive", False)
-]
+TRANSDUCTIVE = [name for name, entry in registered_learners.items() if entry.transductive]
 by_tasks = pytest.mark.parametrize("tasks", [TASKS, UNEVEN], ids=["even", "uneven"])
 
 
-@pytest.mark.parametrize("name", [name for name in learners.names if name not in TRANSDUCTIVE])
+@pytest.mark.parametrize("name", [name for name in registered_learners if name not in TRANSDUCTIVE])
 @by_tasks
 def test_every_learner_that_ships_answers_a_query_by_itself(name, tasks):
     learner, bank = shipped(name, **({"epochs": 1} if name == "ft" else {}))

@@ -23,7 +23,9 @@ from running import run_code
 from safetensors.torch import load_file, save_file
 from test_probe import FEATURES, TASKS, UNEVEN, shipped
 
+import fslbook  # noqa: F401  # whose learners then have names
 from fslcore import datasets, evaluation, learners, store
+from fslcore.catalogue import reads_images, registered_learners
 from fslcore.cli import app
 from fslcore.datasets.bank import Bank, load_features
 from fslcore.datasets.images import OnDemand
@@ -290,12 +292,12 @@ def test_rows_are_looked_at_in_chunks(monkeypatch):
         Bank(data, np.zeros(9, int), "", finite=torch.zeros(9, 4))
 
 
-@pytest.mark.parametrize("name", learners.names)
+@pytest.mark.parametrize("name", registered_learners)
 @pytest.mark.parametrize("tasks", [TASKS, UNEVEN], ids=["even", "uneven"])
 def test_a_bank_of_16_bits_gives_what_its_numbers_in_32_bits_give(name, tasks):
     """To the last bit, for every learner; those that read images take no notice."""
     learner, bank = shipped(name, **({"epochs": 1} if name == "ft" else {}))
-    if name in learners.of_images:
+    if reads_images(name):
         assert not bank.large and bank.dtype == torch.uint8
         return
     wide, narrow = (

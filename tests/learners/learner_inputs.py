@@ -9,7 +9,10 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
+from fslbook.learners import Interventional
 from fslcore.datasets.bank import Bank
+from fslcore.models.backbones import Backbone
+from fslcore.models.networks import GlyphConv
 
 UNEVEN = (4, 4, 5, 6, 6)  # shots
 DIM = 96
@@ -36,10 +39,11 @@ def features(classes=20, n=60, dim=DIM, spread=0.35, seed=0):
 def as_trained(kind, dim=DIM, map=MAP, **settings):
     """A learner with weights as training might leave them, that knows seven training classes."""
     torch.manual_seed(0)
-    shape = ({"dim": dim} if kind.sized else {}) | ({"map": map} if kind.places else {})
+    shape = {"dim": dim} if kind.needs_dim else {}
+    shape |= {"map": map} if kind.needs_feature_map else {}
     learner = kind(**shape, **settings)
-    if kind.knows_classes:
-        learner.know(nn.Linear(dim, 7), torch.rand(7, dim) / 5)
+    if isinstance(learner, Interventional):
+        learner.set_base_classes(nn.Linear(dim, 7), torch.rand(7, dim) / 5)
     with torch.no_grad():
         for weight in learner.trained.parameters() if learner.trained else ():
             weight += 0.1 * torch.randn(weight.shape)
@@ -99,3 +103,33 @@ def plain_sinkhorn(cost, epsilon):
         plan = plan / plan.sum(0, keepdims=True) / plan.shape[1]
         if np.abs(plan - before).max() < 1e-13:
             return plan
+
+
+def minus_distance(x, means):
+    return -((x[:, None] - means) ** 2).sum(-1)
+
+
+def noisy_pictures():
+    """25 noisy images of each of eight patterns."""
+    rng = np.random.default_rng(0)
+    centres = rng.integers(0, 256, (8, 28, 28, 1))
+    x = (centres.repeat(25, 0) + rng.normal(0, 90, (200, 28, 28, 1))).clip(0, 255).astype(np.uint8)
+    return Bank(torch.from_numpy(x), np.arange(8).repeat(25), "pictures")
+
+
+def glyph_like():
+    """A GlyphConv with random weights and batch statistics."""
+    torch.manual_seed(0)
+    network = GlyphConv()
+    for module in network.modules():
+        if isinstance(module, torch.nn.BatchNorm2d):
+            torch.nn.init.uniform_(module.running_mean, -0.2, 0.2)
+            torch.nn.init.uniform_(module.running_var, 0.5, 1.5)
+    return Backbone(
+        "test",
+        dim=GlyphConv.dim,
+        network=network.eval(),
+        mean=(0.5,) * 3,
+        std=(0.5,) * 3,
+        resolution=28,
+    )

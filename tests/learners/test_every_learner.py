@@ -10,14 +10,16 @@ from learner_inputs import as_trained, features, without_classes
 from torch import nn
 from torch.nn import functional as F
 
-from fslcore import learners
-from fslcore.learners import ANIL, LEO, MTL, SIB, FrozenMAML, check_learner
+from fslbook.learners import ANIL, LEO, MTL, SIB, FrozenMAML
+from fslcore.catalogue import registered_learners
+from fslcore.learners import check_learner, learner_class
 from fslcore.learners.protocol import Learner
 from fslcore.models.backbones import Backbone
 from fslcore.models.networks import Conv4
 from fslcore.tasks import sample_closed
 
-KINDS = learners.of_features.values()
+NAMES_OF_IMAGES = [name for name, entry in registered_learners.items() if entry.reads == "images"]
+KINDS = [learner_class(name) for name in registered_learners if name not in NAMES_OF_IMAGES]
 TRAINED = [kind for kind in KINDS if issubclass(kind, nn.Module)]
 SETTINGS = {
     "text-probe": {"C": 1.0, "scale": 10.0}
@@ -34,12 +36,12 @@ def test_no_learner_of_features_has_a_fault(kind):
     check_learner(as_trained(kind, 64, (4, 4, 4)))
 
 
-@pytest.mark.parametrize("name", learners.of_images)
+@pytest.mark.parametrize("name", NAMES_OF_IMAGES)
 def test_no_learner_of_images_has_a_fault(name):
     torch.manual_seed(0)
     head = {"weight": torch.randn(3, 16), "bias": torch.zeros(3)} if name == "boil" else {}
     backbone = Backbone(f"conv4-{name}", network=Conv4(4).eval(), dim=16, resolution=32, head=head)
-    kind = learners.of_images[name]
+    kind = learner_class(name)
     assert Learner in kind.__mro__
     check_learner(kind(backbone, **{"epochs" if name == "ft" else "steps": 2}))
 

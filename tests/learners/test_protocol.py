@@ -7,9 +7,10 @@ import pytest
 import torch
 from refusal import refuses
 
+from fslbook.learners import DN4
 from fslcore.datasets.bank import Bank
 from fslcore.evaluation import Ready, evaluate
-from fslcore.learners import DN4, Learner
+from fslcore.learners import Learner
 from fslcore.learners.protocol import complete
 from fslcore.tasks import sample_closed
 

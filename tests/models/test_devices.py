@@ -19,9 +19,11 @@ from torch.utils._python_dispatch import TorchDispatchMode, return_and_correct_a
 from torch.utils._pytree import tree_leaves, tree_map_only
 from torch.utils.backend_registration import _setup_privateuseone_for_python_backend
 
+import fslbook  # noqa: F401  # whose learners then have names
 from fslbook import training
 from fslbook.training import run as loop
 from fslcore import datasets, learners
+from fslcore.catalogue import reads_images, registered_learners
 from fslcore.datasets.bank import Bank
 from fslcore.evaluation import evaluate, probe, record
 from fslcore.models import backbones, features as feature_code
@@ -139,9 +141,9 @@ def network(name: str):
 
 def learner_of(name: str):
     torch.manual_seed(0)
-    if name in learners.of_images:
+    if reads_images(name):
         return learners.make(name, network(name), **{"epochs" if name == "ft" else "steps": 2})
-    learner = learner_inputs.as_trained(learners.of_features[name], DIM, MAP)
+    learner = learner_inputs.as_trained(learners.learner_class(name), DIM, MAP)
     if name == "text-probe":
         learner.max_iter = 50  # names in random directions take it a thousand steps
     return learner
@@ -154,7 +156,7 @@ def bank_for(learner) -> Bank:
     return Bank(torch.from_numpy(images.images), images.labels, "")
 
 
-@pytest.mark.parametrize("name", learners.names)
+@pytest.mark.parametrize("name", registered_learners)
 def test_learners_score_where_the_bank_is(name, pretend):
     """On features or images there, with uneven support; the scores are the CPU's."""
     learner, moved = learner_of(name), learner_of(name)
@@ -167,7 +169,7 @@ def test_learners_score_where_the_bank_is(name, pretend):
     assert evaluate(moved, bank.to(pretend), tasks).correct.shape == (2, 15)
 
 
-@pytest.mark.parametrize("name", learners.of_features)
+@pytest.mark.parametrize("name", [name for name in registered_learners if not reads_images(name)])
 def test_learners_take_features_of_64_bits(name):
     """Those with weights of their own too, which have 32 bits; also where the bank is prepared for many chunks."""
     bank = features()

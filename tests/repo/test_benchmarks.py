@@ -17,7 +17,7 @@ from scipy.stats import linregress
 
 from fslbook import measurements, notebooks
 from fslbook.beyond import speed
-from fslcore.catalogue import LEARNERS
+from fslbook.catalogue import LEARNER_TITLES
 from fslcore.models.registry import entries
 from fslcore.paths import ROOT
 
@@ -114,7 +114,7 @@ def test_stored_files_name_what_there_is():
                 assert row["name"] in chapters, row["name"]
             for name in (row.get("backbone"), row["name"] if row["kind"] == "features" else None):
                 assert name is None or name in entries(), name
-            assert row["kind"] != "tasks" or row["name"] in LEARNERS, row["name"]
+            assert row["kind"] != "tasks" or row["name"] in LEARNER_TITLES, row["name"]
         for piece in stored_machine["pieces"].values():
             assert (
                 piece.keys() == {"of", "date", "threads", "quick", "versions", "load", "rows"}

@@ -46,7 +46,7 @@ def digest_of_results(copy):
 @pytest.mark.slow
 def test_a_learner_changes_the_chapters_that_evaluate_and_their_results(copy):
     before = digest_of_results(copy)
-    chapters = changed(copy, "fslcore/learners/r2d2.py")
+    chapters = changed(copy, "book/fslbook/learners/r2d2.py")
     assert {"closed-vs-open", "ten-learners", "selection"} <= chapters
     assert not chapters & (PRINTED_ONLY | {"data-and-backbones"})
     assert digest_of_results(copy) != before
@@ -60,19 +60,22 @@ class Nearest(NearestCentroid):
 """
 
 
-def test_a_learner_is_a_file_and_a_line_of_the_catalogue(copy):
+def test_a_learner_is_a_file_an_import_and_a_line_of_the_catalogue(copy):
     """Then it has a name, is listed, is public and is found by the build."""
     (copy / "fslcore/learners/nearest.py").write_text(NEAREST)
     catalogue = copy / "fslcore/catalogue.py"
     line = '    "ncc": LearnerEntry('
-    catalogue.write_text(
-        catalogue.read_text().replace(
-            line, f'    "nearest": LearnerEntry("Nearest", "nearest:Nearest"),\n{line}'
-        )
+    entry = '    "nearest": LearnerEntry("Nearest", "fslcore.learners:Nearest"),'
+    catalogue.write_text(catalogue.read_text().replace(line, f"{entry}\n{line}"))
+    package = copy / "fslcore/learners/__init__.py"
+    line = "from .own import"
+    text = package.read_text().replace(line, f"from .nearest import Nearest\n{line}")
+    package.write_text(
+        text.replace('    "NearestCentroid",', '    "Nearest",\n    "NearestCentroid",')
     )
     assert "fslcore.learners.nearest" in House(copy).reached({"fslcore.evaluation"})
     code = (
-        "from fslcore.catalogue import by_kind; from fslcore.learners import Nearest, __all__, make, names\n"
+        "from fslcore.catalogue import by_kind; from fslcore.learners import Nearest, __all__, make\n"
         "print(type(make('nearest')) is Nearest, 'Nearest' in __all__, 'nearest' in by_kind()['learners']['features'])"
     )
     assert (

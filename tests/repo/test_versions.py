@@ -18,15 +18,23 @@ import pytest
 
 from fslbook.attributes import matrix, pixels
 from fslcore import learners
-from fslcore.catalogue import LEARNERS_BY_NAME
+from fslcore.catalogue import registered_learners
 from fslcore.datasets import Images, coloured, folder
 from fslcore.models import backbone, backbones, features, text
 from fslcore.paths import ROOT
 
 KEPT = Path(__file__).with_name("code_versions.json")
 
-MODELS, IN = "fslcore/models", "fslcore/learners"
-ADAPTED = [f"{IN}/maml.py", f"{IN}/common.py", f"{MODELS}/backbone.py:Backbone.preprocess"]
+MODELS, IN, OF_BOOK = "fslcore/models", "fslcore/learners", "book/fslbook/learners"
+SHARED = [f"{IN}/common.py", f"{OF_BOOK}/common.py"]
+ADAPTED = [f"{OF_BOOK}/maml.py", f"{IN}/common.py", f"{MODELS}/backbone.py:Backbone.preprocess"]
+
+
+def file_of(learner: str) -> str:
+    module = learners.learner_class(learner).__module__.replace(".", "/")
+    return f"book/{module}.py" if module.startswith("fslbook") else f"{module}.py"
+
+
 # Key: what is raised, and where; the code that it stands for, whole files or names in them.
 CODE = {
     "features": (
@@ -77,20 +85,20 @@ CODE = {
 }
 OF_LEARNERS = {
     **{
-        name: [f"{IN}/{entry.place.partition(':')[0]}.py", f"{IN}/common.py"]
-        for name, entry in LEARNERS_BY_NAME.items()
+        name: [file_of(name), *(SHARED if file_of(name).startswith(OF_BOOK) else SHARED[:1])]
+        for name in registered_learners
     },
     "ft": [f"{IN}/finetune.py", f"{IN}/common.py", f"{MODELS}/fused.py", ADAPTED[-1]],
     "maml": ADAPTED,
-    "boil": [f"{IN}/boil.py", *ADAPTED],
+    "boil": [f"{OF_BOOK}/boil.py", *ADAPTED],
     **{
-        f"{name}-ifsl": [f"{IN}/ifsl.py", f"{IN}/{name.replace('-', '_')}.py", f"{IN}/common.py"]
+        f"{name}-ifsl": [f"{OF_BOOK}/ifsl.py", f"{OF_BOOK}/{name.replace('-', '_')}.py", *SHARED]
         for name in ("matchingnet", "maml-frozen", "mtl", "sib")
     },
     "simpleshot": [f"{IN}/simpleshot.py", f"{IN}/common.py", f"{MODELS}/features.py:base_mean"],
-    "tip-adapter": [f"{IN}/text.py:TipAdapter,name_embeddings", f"{IN}/common.py"],
+    "tip-adapter": [f"{OF_BOOK}/text.py:TipAdapter,name_embeddings", f"{IN}/common.py"],
     "text-probe": [
-        f"{IN}/text.py:TextProbe,name_embeddings",
+        f"{OF_BOOK}/text.py:TextProbe,name_embeddings",
         f"{IN}/logistic.py",
         f"{IN}/common.py",
     ],
@@ -99,9 +107,10 @@ OF_LEARNERS = {
 
 def version_of(learner: str) -> int:
     """The version in a learner's key, which needs no weights to be read."""
-    if learner in learners.of_features:
-        return learners.of_features[learner]().config()["version"]
-    built = learners.of_images[learner].__new__(learners.of_images[learner])
+    kind = learners.learner_class(learner)
+    if kind.reads == "features":
+        return kind().config()["version"]
+    built = kind.__new__(kind)
     vars(built).update(epochs=1, steps=1, lr=1, head_lr=1, transductive=False)
     built.backbone = SimpleNamespace(digest="")
     return built.config()["version"]

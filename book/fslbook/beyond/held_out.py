@@ -20,6 +20,7 @@ from fslcore.datasets.bank import Bank
 from fslcore.models import backbones
 from fslcore.tasks import sample_closed
 
+from ..catalogue import LEARNER_TITLES
 from .coverage import share_of
 from .worlds import WAYS, answers, part_of, three_intervals
 
@@ -189,7 +190,7 @@ def summary(table: pd.DataFrame, level: float = stats.LEVEL) -> pd.DataFrame:
 def in_rows(shares: pd.DataFrame) -> pd.DataFrame:
     """`summary` as `fslbook.figures.forest` draws it: a panel a question, a row a network and number of shots."""
     rows = shares.assign(
-        row=shares["backbone"].replace(evaluation.LEARNERS)
+        row=shares["backbone"].replace(LEARNER_TITLES)
         + ", "
         + shares["shots"].map("{}-shot".format),
         mean=shares["share"],
@@ -205,7 +206,7 @@ def in_rows(shares: pd.DataFrame) -> pd.DataFrame:
 def errors(shares: pd.DataFrame) -> pd.DataFrame:
     """For a reader: by question, network and shots, the spread of the differences and what each interval predicts."""
     named = shares.assign(new=shares["new"].map(NEW), interval=shares["interval"].map(INTERVALS))
-    named["backbone"] = named["backbone"].replace(evaluation.LEARNERS)
+    named["backbone"] = named["backbone"].replace(LEARNER_TITLES)
     index = ["new", "backbone", "shots"]
     wide = named.pivot(index=index, columns="interval", values="predicted").reindex(
         columns=[*INTERVALS.values()]

@@ -13,22 +13,23 @@ from numpy import ndarray
 from numpy.random import Generator
 from scipy.stats import f as fisher, norm
 
-from fslcore import evaluation, learners, stats
+from fslcore import evaluation, stats
+from fslcore.catalogue import reads_images
 from fslcore.errors import InputError
-from fslcore.evaluation import LEARNERS
 from fslcore.evaluation.three_targets import IMAGE_FACTS, TARGETS, groups_of_images
 from fslcore.paths import DATA
 from fslcore.stats.runs import RunIntervals, RunPlan
 from fslcore.tasks import Tasks, sample_closed
 
 from .. import published, training
+from ..catalogue import LEARNER_TITLES
 from .targets import half, series_rows
 
 RECORDS = DATA / "runs" / "records.parquet"
 SHAPE = dict(ways=5, shots=5, queries=15, seed=0)
 TASKS, IMAGE_TASKS = 400, 100  # closed tasks; those of learners that read images
 #: Displayed names. Baseline's networks are tested by `lr` here, and by logistic regression on raw features in papers.
-TITLES = LEARNERS | {"baseline": "Baseline, unit features"}
+TITLES = LEARNER_TITLES | {"baseline": "Baseline, unit features"}
 MANY, FEW = 5, 3  # runs of the learners that the chapter studies, and of all
 SHARED = (
     "one trained network",
@@ -40,7 +41,7 @@ SHARED = (
 def tasks_of(dataset: str, learner: str) -> Tasks:
     """The tasks on which every run of a learner is tested; slow learners are tested on the first of these only."""
     tasks = _tasks(dataset)
-    return tasks[:IMAGE_TASKS] if learner in learners.of_images else tasks
+    return tasks[:IMAGE_TASKS] if reads_images(learner) else tasks
 
 
 @lru_cache

@@ -28,6 +28,7 @@ from fslcore.stats.influence import Influence
 from fslcore.tasks import Tasks, sample_biased, sample_closed
 
 from .. import attributes, published
+from ..catalogue import method_title
 from ..estimation import resampled
 from .figures import three_rows
 
@@ -257,7 +258,7 @@ def run(
     if not source.needs_backbone:
         raise InputError(f"dataset = {dataset}; images are needed, to have attributes")
     tasks, pools = draw(source.classes, attributes.of(source, attribute).has, **shape)
-    ready = {m.title: evaluation.ready(source, *m) for m in map(Method.parse, methods)}
+    ready = {method_title(*m): evaluation.ready(source, *m) for m in map(Method.parse, methods)}
     _check_one_by_one(ready)
     records = {
         kind: {name: method.record(kind_tasks) for name, method in ready.items()}
@@ -309,7 +310,7 @@ def estimates(
     for method in map(Method.parse, methods):
         run = evaluation.ready(source, *method)
         estimate = 100 * resampled.run(run, asked_tasks, ["5-fold"])["5-fold"].to_numpy()
-        accuracy = mean_accuracy(runs.records["random"][method.title])[0][:tasks]
+        accuracy = mean_accuracy(runs.records["random"][method_title(*method)])[0][:tasks]
         error = np.abs(estimate - accuracy)
         half = np.array(
             [stats.conformal_quantile(np.delete(error, t), level) for t in range(len(error))]
@@ -317,7 +318,7 @@ def estimates(
         tables.append(
             pd.DataFrame(
                 {
-                    "learner": method.title,
+                    "learner": method_title(*method),
                     "task": np.arange(len(error)),
                     "accuracy": accuracy,
                     "estimate": estimate,

@@ -16,11 +16,12 @@ import pandas as pd
 
 from fslcore import datasets, evaluation, stats
 from fslcore.errors import InputError
-from fslcore.evaluation import LEARNERS, Method
+from fslcore.evaluation import Method
 from fslcore.stats.intervals import plus_minus
 from fslcore.tasks import ESTIMATORS, ORACLE, REFILLED, Tasks
 
 from .. import published
+from ..catalogue import LEARNER_TITLES, method_title
 from ..cells import listed
 from ..checks import DATASETS
 from ..contributed import RESPLIT, Pack
@@ -101,7 +102,7 @@ def collect(
             table = _estimates(run, *sampled, seed, **options)
             if table is not None:
                 table = (100 * table).reset_index()
-                tables.append(table.assign(dataset=dataset, method=method.title))
+                tables.append(table.assign(dataset=dataset, method=method_title(*method)))
     if not tables:
         raise InputError(f"methods = {methods}; no results of them are at hand")
     table = pd.concat(tables, ignore_index=True)
@@ -202,7 +203,7 @@ def contributed_table(pack: Pack, **shape: int) -> pd.DataFrame:
                 .rename_axis("task")
                 .reset_index()
             )
-            name = Method(row["backbone"], row["learner"]).title
+            name = method_title(row["backbone"], row["learner"])
             tables.append(table.assign(dataset=row["dataset"], method=name)[[*KEYS, *table]])
     return pd.concat(tables, ignore_index=True) if tables else pd.DataFrame()
 
@@ -446,7 +447,9 @@ def printed(table: int) -> pd.DataFrame:
     """Table 1, 2 or 3 of the paper in the form of `means` and `maes`; half_width is NaN where none
     is printed."""
     read = published.table(table, "evaluators")
-    read = read.assign(dataset=read["dataset"].map(DATASETS), method=read["learner"].map(LEARNERS))
+    read = read.assign(
+        dataset=read["dataset"].map(DATASETS), method=read["learner"].map(LEARNER_TITLES)
+    )
     return read.reindex(columns=[*KEYS, "estimator", "mean" if table == 1 else "mae", "half_width"])
 
 

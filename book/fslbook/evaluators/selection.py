@@ -24,6 +24,7 @@ from fslcore.tasks import ESTIMATORS, ORACLE, Tasks, sample_all
 from fslcore.tasks.resplits import Undrawn
 
 from .. import published
+from ..catalogue import LEARNER_TITLES
 from ..checks import DATASETS
 from ..contributed import Pack
 from ..estimation import resampled
@@ -557,7 +558,7 @@ def printed(table: int) -> pd.DataFrame:
     if table == 4:
         read = read.assign(
             estimator=read["tuned"].map({"no": DEFAULT, "yes": TUNED}),
-            method=read["learner"].map(evaluation.LEARNERS),
+            method=read["learner"].map(LEARNER_TITLES),
         )
     else:
         read["method"] = FIVE

@@ -14,8 +14,8 @@ from sklearn.ensemble import GradientBoostingRegressor, RandomForestRegressor
 
 from fslcore import stats, tasks
 from fslcore.errors import InputError
-from fslcore.evaluation import Method
 
+from ..catalogue import method_title
 from ..estimation.calibration import stored
 from ..estimation.informed import RIDGE, SIGNALS, Informed
 
@@ -220,7 +220,7 @@ def _saved_without(learning, classes, together, **options):
     fitting = by_method(learning[~left_out])
     model = fitted(learning[~left_out], pooled(), **options) if together else None
     return {
-        Method(*method).title: saved(model or fitted(fitting[method], **options), test)
+        method_title(*method): saved(model or fitted(fitting[method], **options), test)
         for method, test in by_method(learning[left_out]).items()
     }
 

@@ -34,6 +34,7 @@ from fslcore.tasks.samplers import streams
 
 from .. import attributes
 from ..attributes import Attributes
+from ..catalogue import LEARNER_TITLES
 from ..training import RECIPES
 
 __all__ = [
@@ -99,7 +100,7 @@ def networks(biases: Iterable[float], seeds: Iterable[int] = (0,)) -> pd.DataFra
         path = FOLDER / f"{recipe}-{bias:g}-{seed}.safetensors"
         if not path.is_file():
             raise _no_network(bias, seed)
-        learner = evaluation.LEARNERS[recipe]
+        learner = LEARNER_TITLES[recipe]
         backbone = f"conv4-{recipe}:{path}"
         rows.append((learner, bias, seed, RECIPES[recipe].learner, backbone))
     return pd.DataFrame(rows, columns=["learner", "bias", "seed", "name", "backbone"])
@@ -326,7 +327,7 @@ def _mean_differences(first, second):
 def frozen(learners: Iterable[str]) -> pd.DataFrame:
     """Learners on the features of EfficientNet-Lite0, in the form of `networks`, for `split_gap`;
     of no known bias."""
-    named = {"learner": [evaluation.LEARNERS[name] for name in learners], "name": [*learners]}
+    named = {"learner": [LEARNER_TITLES[name] for name in learners], "name": [*learners]}
     return pd.DataFrame(named).assign(bias=0.0, seed=0, backbone="efficientnet-lite0")
 
 

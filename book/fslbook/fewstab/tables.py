@@ -25,6 +25,7 @@ from fslcore.stats.intervals import plus_minus
 from fslcore.tasks import Tasks, biased, sample_biased, sample_closed, sample_matched
 
 from .. import attributes, published
+from ..catalogue import LEARNER_TITLES
 from ..checks import DATASETS
 from ..style import counted
 from ..training import RECIPES, recipes
@@ -278,7 +279,7 @@ def other_rule(
     name : str
         Of the training, out of `DECIDES`.
     learner : str
-        The other one, a name of `fslcore.learners.names`.
+        The other one, a name of `fslcore.catalogue.registered_learners`.
     shots, captioner, level, shape
         As for `collect`.
     train_shots, trained
@@ -443,7 +444,7 @@ def parts(sets: Sequence[str], names: Sequence[str], **options) -> pd.DataFrame:
             rows.append(
                 {
                     "panel": known_as(dataset),
-                    "row": evaluation.LEARNERS[name],
+                    "row": LEARNER_TITLES[name],
                     "series": series,
                     "mean": gap[part].mean,
                     "half_width": gap[part].half_width,
@@ -688,7 +689,7 @@ def named(table: pd.DataFrame | pd.Series) -> pd.DataFrame | pd.Series:
     names = {level: table.index.unique(level) for level in levels} | {"learner": DECIDES}
     places = {level: dict(zip(order, range(len(order)))) for level, order in names.items()}
     table = table.sort_index(key=lambda values: values.map(places[values.name]), level=levels)
-    for level, titles in (("learner", evaluation.LEARNERS), ("dataset", known_as)):
+    for level, titles in (("learner", LEARNER_TITLES), ("dataset", known_as)):
         if level in levels:
             table = table.rename(index=titles, level=level)
     return table

@@ -9,16 +9,16 @@ from pathlib import Path
 
 import pandas as pd
 
-from fslcore import datasets, evaluation, learners, sources
-from fslcore.catalogue import CHECKPOINTS
+from fslcore import datasets, evaluation, sources
+from fslcore.catalogue import CHECKPOINTS, reads_images
 from fslcore.errors import InputError
-from fslcore.evaluation import LEARNERS
 from fslcore.models.registry import shipped
 from fslcore.models.weights import recipe_of, trained_path
 from fslcore.stats import closed_interval
 from fslcore.stats.intervals import plus_minus
 
 from .. import published
+from ..catalogue import LEARNER_TITLES
 from ..training import RECIPES, Recipe, recipes
 from .cells import wide_table
 
@@ -280,7 +280,7 @@ def accuracies(
         backbone = network_of(name, count, trained)
         if backbone:
             learner = RECIPES[name].learner
-            options["tasks"] = image_tasks if learner in learners.of_images else tasks
+            options["tasks"] = image_tasks if reads_images(learner) else tasks
             table = evaluation.run(dataset, backbone, learner, "closed", shots=count, **options)
             interval = closed_interval(table["accuracy"], level)
             rows.append((name, dataset, count, backbone, interval.mean, interval.half_width))
@@ -301,6 +301,6 @@ def accuracy_rows(table: pd.DataFrame, names: Iterable[str]) -> pd.DataFrame:
     order = {name: place for place, name in enumerate(names)}
     places = table["learner"].map(order)
     rows = table.assign(at=places).sort_values(["dataset", "at", "shots"])
-    titles = rows["learner"].map(lambda name: LEARNERS.get(name, name))
+    titles = rows["learner"].map(lambda name: LEARNER_TITLES.get(name, name))
     series = rows["shots"].map("{}-shot".format)
     return rows.assign(row=titles, panel=rows["dataset"], series=series)

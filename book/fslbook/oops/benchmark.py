@@ -11,10 +11,11 @@ from numpy import ndarray
 
 from fslcore import evaluation, stats
 from fslcore.errors import InputError
-from fslcore.evaluation import LEARNERS, Method
+from fslcore.evaluation import Method
 from fslcore.stats.intervals import plus_minus
 
 from .. import published, reported
+from ..catalogue import LEARNER_TITLES
 from ..checks import OOPS_BACKBONES, OOPS_DATASETS
 from ..published import claims
 
@@ -128,7 +129,7 @@ def task_counts(table: pd.DataFrame) -> pd.DataFrame:
 
 def _laid_out(table: pd.DataFrame, columns: list[str]) -> pd.DataFrame:
     """The column ``cell`` with rows and columns in order of appearance; a dash where there is none."""
-    table = table.assign(learner=table["learner"].map(LEARNERS))
+    table = table.assign(learner=table["learner"].map(LEARNER_TITLES))
     rows = ["dataset", "n_images", "learner"]
     out = table.pivot(index=rows, columns=columns, values="cell")
     index, header = (
@@ -496,7 +497,9 @@ def difference_rows(table: pd.DataFrame) -> pd.DataFrame:
     rows = table.dropna(subset="mean")
     a, b = (rows[side].replace(OOPS_BACKBONES) for side in ("a_backbone", "b_backbone"))
     panels = [
-        f"{x}: FT − {LEARNERS[learner]}" if x == y else f"FT on {x} − {Method(y, learner).label}"
+        f"{x}: FT − {LEARNER_TITLES[learner]}"
+        if x == y
+        else f"FT on {x} − {Method(y, learner).label}"
         for x, y, learner in zip(a, b, rows["b_learner"])
     ]
     rows_by_panel = rows.assign(panel=panels, row=rows["dataset"].replace(OOPS_DATASETS))

@@ -7,7 +7,7 @@ from itertools import product
 from pathlib import Path
 
 from fslcore import datasets, sources
-from fslcore.catalogue import OWN
+from fslcore.catalogue import USER_CHECKPOINT
 from fslcore.errors import InputError, note
 from fslcore.models.weights import trained_path
 
@@ -109,7 +109,8 @@ def train_paper(
                 settings["shots"] = shots
             if frozen := of_paper(paper, name, dataset_name, shots)[0].get("frozen"):
                 settings.setdefault(
-                    "frozen", f"{OWN}:{network.rpartition('/')[0]}/{frozen.partition('-')[2]}"
+                    "frozen",
+                    f"{USER_CHECKPOINT}:{network.rpartition('/')[0]}/{frozen.partition('-')[2]}",
                 )
             train(name, path, paper=paper, seed=seed, progress=progress, **settings)
         yield path

@@ -25,7 +25,7 @@ class Recipe:
     Attributes
     ----------
     learner : str
-        A name of `fslcore.learners.names`: tested on the validation tasks, and trained if ``batch``
+        A name of `fslcore.catalogue.registered_learners`: tested on the validation tasks, and trained if ``batch``
         is 'tasks'.
     batch : str
         'classes': batches of images, cross-entropy over all base classes, with a head that is

@@ -26,11 +26,11 @@ from torch.nn import functional as F
 from tqdm import tqdm
 
 from fslcore import datasets, learners
+from fslcore.catalogue import reads_images, registered_learners
 from fslcore.datasets.bank import Bank
 from fslcore.errors import InputError, choice, flag, instance, note, number, reason, shown, whole
 from fslcore.evaluation import evaluate
 from fslcore.learners.common import class_means
-from fslcore.learners.maml import with_task_norm
 from fslcore.models import backbones
 from fslcore.models.backbone import Backbone
 from fslcore.models.registry import shipped
@@ -38,6 +38,8 @@ from fslcore.models.weights import recipe_of
 from fslcore.paths import BUILD, check_output, note_replacement, replace_file
 from fslcore.tasks import sample_closed
 
+from ..learners import Interventional
+from ..learners.maml import with_task_norm
 from . import pixels
 from .augment import AUGMENTATIONS, window
 from .papers import of_paper
@@ -178,7 +180,7 @@ def _checked(name: str, usual: Recipe, changes: dict, paper: str | None) -> Reci
             f"shots = {recipe.shots}; none are allowed for {name}, which is trained on "
             "batches of images"
         )
-    if recipe.auxiliary and recipe.learner in learners.of_images:
+    if recipe.auxiliary and reads_images(recipe.learner):
         raise InputError(
             f"auxiliary = {recipe.auxiliary}; 0 is allowed for {recipe.learner}, which reads images"
         )
@@ -377,7 +379,7 @@ class _Run:
                     f"network = {recipe.network}; that of {recipe.frozen}, which stays "
                     "frozen, is needed"
                 ) from None
-        on_images = recipe.learner in learners.of_images
+        on_images = reads_images(recipe.learner)
         self.network = (with_task_norm(network) if on_images else network).to(
             self.where, memory_format=torch.channels_last
         )
@@ -401,17 +403,17 @@ class _Run:
         # The input of augmentations: the whole images, in -1 … 1.
         self.shown = replace(self.backbone, **changes)
         if on_images:
-            constructor = learners.of_images[recipe.learner]
+            constructor = learners.learner_class(recipe.learner)
             self.learner = constructor(
                 **recipe.options,
-                **({"dim": kind.dim, "ways": recipe.ways} if constructor.sized else {}),
+                **({"dim": kind.dim, "ways": recipe.ways} if constructor.needs_dim else {}),
             )
         else:
             options = {} if recipe.objective else recipe.options
             self.learner = learners.make(recipe.learner, self.backbone, **options)
         if _interventional(recipe):
             head = _head_of_all(self.features, self.classes, self.seed)
-            self.learner.know(head, _class_means(self.features, self.classes))
+            self.learner.set_base_classes(head, _class_means(self.features, self.classes))
         # The trained parts of the learner besides the network: itself, or its head.
         self.own = self.learner.trained and self.learner.trained.to(self.where)
         self.head = None
@@ -420,7 +422,7 @@ class _Run:
                 self.backbone.dim, self.classes, bias=recipe.learner != "cosine"
             ).to(self.where)
         elif recipe.auxiliary:
-            width = self.backbone.map[0] if self.learner.places else self.backbone.dim
+            width = self.backbone.map[0] if self.learner.needs_feature_map else self.backbone.dim
             self.head = nn.Linear(width, self.classes).to(self.where)
         self.objective = None
         if recipe.batch == "views":
@@ -659,8 +661,9 @@ class _Run:
 
 def _interventional(recipe):
     """Whether the learner adjusts for the base classes of a frozen network."""
-    learner = learners.of_features.get(recipe.learner)
-    return learner is not None and learner.knows_classes
+    return recipe.learner in registered_learners and issubclass(
+        learners.learner_class(recipe.learner), Interventional
+    )
 
 
 def _class_means(bank, classes):

@@ -14,7 +14,7 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
-from fslcore.learners.opta import transport
+from ..learners.opta import transport
 
 __all__ = ["BECLR", "OBJECTIVES", "PsCo", "UniSiam", "two_views"]
 

@@ -9,6 +9,7 @@ from PIL import Image
 from refusal import refuses
 
 from fslbook import cli, training
+from fslbook.catalogue import method_title
 from fslbook.training import paper_networks, run as loop
 from fslbook.training.papers import _file, of_paper
 from fslcore import datasets, evaluation, learners
@@ -47,16 +48,14 @@ def test_every_recipe_of_a_paper_can_be_followed(
     network = recipe.built
     assert network.side == {"cifar-fs": 32, "meta-album": 128}.get(dataset, 84)
     assert recipe.validation in (200, 600, 1000) and recipe.ways in (5, 20)
-    kind = learners.of_images.get(recipe.learner) or learners.of_features[recipe.learner]
-    if getattr(kind, "places", False):
+    kind = learners.learner_class(recipe.learner)
+    if kind.needs_feature_map:
         assert network.map == (640, 5, 5)
-    built = kind(
-        **recipe.options, **({"map": network.map} if getattr(kind, "places", False) else {})
-    )
+    built = kind(**recipe.options, **({"map": network.map} if kind.needs_feature_map else {}))
     assert built.name == recipe.learner
 
 
-# Its penalties are means over entries, as they are in fslcore.learners.LEO.
+# Its penalties are means over entries, as they are in fslbook.learners.LEO.
 LEO_OF_LIBFEWSHOT = {
     **{"latent": 64, "steps": 5, "fine_steps": 5, "dropout": 0},
     **{"kl": 0.001, "drift": 1e-9, "correlation": 0.001},
@@ -266,10 +265,7 @@ def test_a_paper_is_trained_whole_goes_on_and_its_networks_are_known_by_name(
     assert run.backbone.name == "resnet12-1shot-leo" and run.backbone.read_at == 36
     tasks = evaluation.draw(run.source, "closed", tasks=3, ways=5, shots=1, queries=2)
     assert run.record(tasks).correct.shape == (3, 10)
-    assert (
-        evaluation.Method.parse("trained:evaluators/{dataset}/baseline++ cosine").title
-        == "Baseline++"
-    )
+    assert method_title("trained:evaluators/{dataset}/baseline++", "cosine") == "Baseline++"
     with refuses("fewstab/cifar-fs/dn4: no file .*the book's command train --paper fewstab"):
         backbones.load("trained:fewstab/cifar-fs/dn4")
 

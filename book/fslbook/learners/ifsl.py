@@ -7,9 +7,10 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from ..datasets.bank import Bank
-from ..errors import InputError, instance, whole
-from .common import OnFeatures, mask_absent
+from fslcore.datasets.bank import Bank
+from fslcore.errors import InputError, instance, whole
+from fslcore.learners.common import OnFeatures, mask_absent
+
 from .maml_frozen import FrozenMAML
 from .matchingnet import MatchingNet
 from .mtl import MTL
@@ -58,9 +59,8 @@ class Interventional(OnFeatures):
     """
 
     adjusted: type[OnFeatures]  # the learner with which the parts are classified
-    sized = True
+    needs_dim = True
     digested = True
-    knows_classes = True
     settings = ("classes", "threshold")
 
     def __init__(
@@ -77,13 +77,13 @@ class Interventional(OnFeatures):
             raise InputError(f"parts = {parts}; {dim} features are not so many equal parts")
         self.classes = classes
         self.threshold = threshold
-        size = {"dim": dim // parts * (1 + classes)} if self.adjusted.sized else {}
+        size = {"dim": dim // parts * (1 + classes)} if self.adjusted.needs_dim else {}
         self.parts = nn.ModuleList(self.adjusted(**size, **options) for _ in range(parts))
         if classes:
             for name, shape in {"weight": (0, dim), "bias": (0,), "means": (0, dim)}.items():
                 self.register_buffer(name, torch.zeros(shape))
 
-    def know(self, head: nn.Linear, means: Tensor) -> None:
+    def set_base_classes(self, head: nn.Linear, means: Tensor) -> None:
         """Set the network's knowledge of the m classes it was trained on.
 
         Parameters

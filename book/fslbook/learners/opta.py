@@ -4,10 +4,9 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from ..datasets.bank import Bank
-from ..errors import choice, number, whole
-from ..tasks import Tasks
-from .common import (
+from fslcore.datasets.bank import Bank
+from fslcore.errors import choice, number, whole
+from fslcore.learners.common import (
     check_features,
     class_means,
     indices,
@@ -15,8 +14,9 @@ from .common import (
     one_hot,
     queries_present,
 )
-from .logistic import solve
-from .protocol import Learner
+from fslcore.learners.logistic import solve
+from fslcore.learners.protocol import Learner
+from fslcore.tasks import Tasks
 
 __all__ = ["OpTA", "PlainOpTA", "transport"]
 

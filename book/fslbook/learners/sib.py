@@ -6,7 +6,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from .common import OnFeatures, class_means
+from fslcore.learners.common import OnFeatures, class_means
 
 __all__ = ["SIB"]
 
@@ -42,7 +42,7 @@ class SIB(OnFeatures):
     """
 
     name = "sib"
-    sized = True
+    needs_dim = True
     digested = True
     settings = ("steps", "lr")
     transductive = True

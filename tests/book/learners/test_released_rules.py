@@ -7,12 +7,13 @@ statements of it that are no matter of a library: where a rule is the same, up t
 import numpy as np
 import pytest
 import torch
-from learner_inputs import features, task_tensors
 from torch import distributions, nn
 from torch.nn import functional as F
 
-from fslcore.learners import LEO, R2D2, CosineClassifier
+from fslbook.learners import LEO, R2D2
+from fslcore.learners import CosineClassifier
 from fslcore.tasks import sample_closed
+from tests.learners.learner_inputs import features, task_tensors
 
 # ------------------------------------------------------------ LEO
 

@@ -2,8 +2,10 @@
 
 from torch import Tensor
 
-from ..errors import whole
-from .common import OnFeatures, descended_head
+from fslcore.errors import whole
+from fslcore.learners.common import OnFeatures
+
+from .common import descended_head
 
 __all__ = ["ANIL"]
 

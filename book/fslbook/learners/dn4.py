@@ -4,7 +4,8 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from ..errors import whole
+from fslcore.errors import whole
+
 from .common import OnMaps, places_by_class
 
 __all__ = ["DN4"]

@@ -8,12 +8,12 @@ from torch import Tensor, nn
 from torch.func import functional_call
 from torch.nn import functional as F
 
-from ..datasets.bank import Bank
-from ..errors import InputError, whole
-from ..models.backbone import Backbone
-from ..tasks import Tasks
-from .common import indices, mask_absent, one_hot, queries_present, query_loss
-from .protocol import Learner
+from fslcore.datasets.bank import Bank
+from fslcore.errors import InputError, whole
+from fslcore.learners.common import indices, mask_absent, one_hot, queries_present, query_loss
+from fslcore.learners.protocol import Learner
+from fslcore.models.backbone import Backbone
+from fslcore.tasks import Tasks
 
 __all__ = ["MAML"]
 

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from .common import OnFeatures
+from fslcore.learners.common import OnFeatures
 
 __all__ = ["MatchingNet"]
 

@@ -6,7 +6,9 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from .common import OnFeatures, descended_head
+from fslcore.learners.common import OnFeatures
+
+from .common import descended_head
 
 __all__ = ["MTL"]
 
@@ -33,7 +35,7 @@ class MTL(OnFeatures):
     """
 
     name = "mtl"
-    sized = True
+    needs_dim = True
     digested = True
     settings = ("steps",)
 

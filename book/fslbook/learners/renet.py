@@ -4,7 +4,9 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from .common import OnMaps, class_means
+from fslcore.learners.common import class_means
+
+from .common import OnMaps
 
 __all__ = ["RENet"]
 

@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor, nn
 
-from .common import OnFeatures
+from fslcore.learners.common import OnFeatures
 
 __all__ = ["R2D2"]
 

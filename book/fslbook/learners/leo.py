@@ -6,8 +6,10 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from ..errors import instance
-from .common import OnFeatures, descended, support_loss
+from fslcore.errors import instance
+from fslcore.learners.common import OnFeatures
+
+from .common import descended, support_loss
 
 __all__ = ["LEO"]
 
@@ -46,7 +48,7 @@ class LEO(OnFeatures):
     """
 
     name = "leo"
-    sized = True
+    needs_dim = True
     digested = True
     settings = ("steps", "fine_steps")
 

@@ -3,13 +3,14 @@
 import numpy as np
 import pytest
 import torch
-from learner_inputs import features, padded, task_rows, without_classes
 from sklearn.linear_model import LogisticRegression as SklearnLR
 from torch import nn
 
+from fslbook.learners import LinearLayer, RawLogisticRegression
 from fslcore.datasets.bank import Bank
-from fslcore.learners import LinearLayer, LogisticRegression, RawLogisticRegression
+from fslcore.learners import LogisticRegression
 from fslcore.tasks import sample_closed
+from tests.learners.learner_inputs import features, padded, task_rows, without_classes
 
 
 def long_features(length=35.0, **shape):

@@ -4,10 +4,11 @@ from typing import Any
 
 from torch import Tensor, nn
 
-from ..datasets.bank import Bank
-from ..errors import InputError
-from ..models.backbone import Backbone
-from ..tasks import Tasks
+from fslcore.datasets.bank import Bank
+from fslcore.errors import InputError
+from fslcore.models.backbone import Backbone
+from fslcore.tasks import Tasks
+
 from .maml import MAML
 
 __all__ = ["BOIL"]
@@ -38,7 +39,7 @@ class BOIL(MAML):
     """
 
     name = "boil"
-    sized = True
+    needs_dim = True
     head: nn.Linear
 
     def __init__(

@@ -4,12 +4,12 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from ..datasets.bank import Bank
-from ..errors import InputError, number
-from ..tasks import Tasks
-from .common import indices, mask_absent, query_scores, supports_and_queries
-from .logistic import LARGE, products, solve
-from .protocol import Learner
+from fslcore.datasets.bank import Bank
+from fslcore.errors import InputError, number
+from fslcore.learners.common import indices, mask_absent, query_scores, supports_and_queries
+from fslcore.learners.logistic import LARGE, products, solve
+from fslcore.learners.protocol import Learner
+from fslcore.tasks import Tasks
 
 __all__ = ["TextProbe", "TipAdapter"]
 

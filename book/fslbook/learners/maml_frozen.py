@@ -7,7 +7,9 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from .common import OnFeatures, descended, support_loss
+from fslcore.learners.common import OnFeatures
+
+from .common import descended, support_loss
 
 __all__ = ["FrozenMAML"]
 
@@ -33,7 +35,7 @@ class FrozenMAML(OnFeatures):
     """
 
     name = "maml-frozen"
-    sized = True
+    needs_dim = True
     digested = True
     settings = ("steps", "lr")
 

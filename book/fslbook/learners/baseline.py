@@ -6,9 +6,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ..errors import number
-from .common import OnFeatures
-from .logistic import solve
+from fslcore.errors import number
+from fslcore.learners.common import OnFeatures
+from fslcore.learners.logistic import solve
 
 __all__ = ["LinearLayer", "RawLogisticRegression"]
 

@@ -5,17 +5,17 @@ import copy
 import numpy as np
 import pytest
 import torch
-from learner_inputs import UNEVEN, as_trained, features, task_tensors, unit
 from refusal import refuses
 from safetensors.torch import load_file
 
 from fslbook import training
+from fslbook.learners import MTLIFSL, SIB, SIBIFSL, FrozenMAMLIFSL, MatchingNet, MatchingNetIFSL
 from fslbook.training import run as loop
 from fslcore import datasets, learners
 from fslcore.datasets.bank import Bank
-from fslcore.learners import MTLIFSL, SIB, SIBIFSL, FrozenMAMLIFSL, MatchingNet, MatchingNetIFSL
 from fslcore.models import backbones
 from fslcore.tasks import sample_closed
+from tests.learners.learner_inputs import UNEVEN, as_trained, features, task_tensors, unit
 
 DIM = 24
 

@@ -13,13 +13,13 @@ from .protocol import Learner
 
 __all__ = ["LogisticRegression"]
 
-MANY = 10  # classes from which L-BFGS is used
-PAIRS = 5  # of steps and gradient changes that it stores
-SINGLE = 4  # of its steps that are in 32 bits
-MILD = 100.0  # C up to which they are
-ROUGH = 1e-3  # tolerance over which the rounding of 32 bits is small
-IN_CACHE = 2**19  # entries of a few tasks' Gram matrices
-LARGE = 1000.0  # C above which 32-bit rounding is not small compared with the penalty
+LBFGS_MIN_CLASSES = 10  # classes from which L-BFGS is used
+STORED_STEPS = 5  # of steps and gradient changes that it stores
+FLOAT32_STEPS = 4  # of its steps that are in 32 bits
+FLOAT32_MAX_C = 100.0  # C up to which they are
+FLOAT32_MIN_TOL = 1e-3  # tolerance over which the rounding of 32 bits is small
+CACHED_ENTRIES = 2**19  # entries of a few tasks' Gram matrices
+FLOAT64_MIN_C = 1000.0  # C above which 32-bit rounding is not small compared with the penalty
 
 
 class LogisticRegression(Learner):
@@ -58,7 +58,7 @@ class LogisticRegression(Learner):
 
     @property
     def version(self) -> int:  # type: ignore[override]  # it follows from the settings
-        return 4 if self.C > LARGE else 3
+        return 4 if self.C > FLOAT64_MIN_C else 3
 
     @torch.inference_mode()
     def scores(self, bank: Bank, tasks: Tasks) -> Tensor:
@@ -66,7 +66,7 @@ class LogisticRegression(Learner):
         if bank.data.is_cuda:
             return self._scores(bank, tasks)
         # A few tasks at a time, whose matrices fit into the cache of a CPU.
-        step = max(1, IN_CACHE // tasks.support.shape[1] ** 2)
+        step = max(1, CACHED_ENTRIES // tasks.support.shape[1] ** 2)
         return torch.cat(
             [self._scores(bank, tasks[at : at + step]) for at in range(0, max(len(tasks), 1), step)]
         )
@@ -88,7 +88,7 @@ def products(x: Tensor, C: float, scale: Tensor | None = None) -> Tensor:
     occurs twice. This is negligible compared with the penalty 1 / C, unless C is large: the
     objective would then have no minimum.
     """
-    if C > LARGE:
+    if C > FLOAT64_MIN_C:
         x = x.double() if scale is None else (scale * x).double()
         return x @ x.mT
     return (x @ x.mT if scale is None else x @ x.mT * scale * scale.mT).double()
@@ -118,7 +118,7 @@ def solve(
         Logits of the support by the weights from which departures are penalised, in place of zero
         weights; there is then no intercept.
     """
-    if start is None and y.shape[1] >= MANY:
+    if start is None and y.shape[1] >= LBFGS_MIN_CLASSES:
         return _quasi_newton(gram, y, lam, tol, max_iter)
     h = min(0.5, max(0.25, 1.25 / y.shape[1]))
     problem = _FixedHessian.of(gram, y, lam, h, start)
@@ -136,13 +136,13 @@ def _quasi_newton(
     """A and b of `solve` for many classes, by L-BFGS from h gram + λI with h = 1/K.
 
     Among many classes the probability of an image's own class stays far from 1, unless C is large,
-    so few steps suffice. The last `PAIRS` of them estimate the rest of the Hessian (Liu and
+    so few steps suffice. The last `STORED_STEPS` of them estimate the rest of the Hessian (Liu and
     Nocedal, 1989). A step is halved until the objective falls enough (Armijo), so that it converges
-    for every C. Unless C is large, the first `SINGLE` steps are in 32 bits, which takes half the
+    for every C. Unless C is large, the first `FLOAT32_STEPS` steps are in 32 bits, which takes half the
     time, and the rest in 64.
     """
     wide = y.dtype
-    single = torch.float32 if MILD * lam.min() >= 1 else wide
+    single = torch.float32 if FLOAT32_MAX_C * lam.min() >= 1 else wide
     problem = _Problem.of(
         gram.to(single), y.to(single, memory_format=torch.contiguous_format), lam.to(single)
     )
@@ -151,10 +151,12 @@ def _quasi_newton(
     out_b = torch.zeros_like(y[..., :1])
     live = torch.arange(len(y), device=y.device)
     for step in range(max_iter):
-        if step == SINGLE and single != wide:
+        if step == FLOAT32_STEPS and single != wide:
             problem = problem.at(gram)
             place = problem.moved_to(place)
-        done = (place.slope[..., -1].abs().amax(1) < tol) & (step >= SINGLE or tol > ROUGH)
+        done = (place.slope[..., -1].abs().amax(1) < tol) & (
+            step >= FLOAT32_STEPS or tol > FLOAT32_MIN_TOL
+        )
         if done.any():  # otherwise a product is saved
             done &= (place.slope[..., :-1] @ problem.gram).abs().amax((1, 2)) < tol
         if done.any():
@@ -263,7 +265,7 @@ class _Problem(NamedTuple):
         return value.flatten(), slope
 
     def step(self, place: "_Place") -> "_Place":
-        """The next place, and the last `PAIRS` steps."""
+        """The next place, and the last `STORED_STEPS` steps."""
         move_a, move_z = self.direction(place)
         fall = 1e-4 * _dot(place.slope, move_z).flatten()
         slack = 1e4 * torch.finfo(move_a.dtype).eps * place.value.abs()
@@ -279,7 +281,7 @@ class _Problem(NamedTuple):
         change = place.slope - slope
         curved = _dot(move_z, change)  # below 0 by rounding alone: such a step tells nothing
         pair = [move_a, move_z, change, torch.where(curved > 0, 1 / curved, 0)]
-        pairs = [*place.pairs[1 - PAIRS :], pair]
+        pairs = [*place.pairs[1 - STORED_STEPS :], pair]
         return _Place(place.a - move_a, place.z - move_z, value, slope, pairs)
 
     def direction(self, place: "_Place") -> tuple[Tensor, Tensor]:

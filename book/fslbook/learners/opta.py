@@ -1,5 +1,7 @@
 """Prototypes aligned with queries by transport (Poulakakis-Daktylidis and Jamali-Rad, 2024)."""
 
+from functools import partialmethod
+
 import torch
 from torch import Tensor
 from torch.nn import functional as F
@@ -201,25 +203,8 @@ def _logits(prototypes: Tensor, z: Tensor, classes: Tensor) -> Tensor:
 class PlainOpTA(OpTA):
     """`OpTA` with one pass for any number of shots, no blend, and the nearest prototype.
 
-    The rule of the transport alone, beside the released one.
-
-    Parameters
-    ----------
-    epsilon, passes, one_shot_passes, keep, classifier
-        As for `OpTA`.
+    The rule of the transport alone, beside the released one. Parameters are those of `OpTA`.
     """
 
     name = "opta-plain"
-
-    def __init__(
-        self,
-        epsilon: float = 0.05,
-        passes: int = 1,
-        *,
-        one_shot_passes: int = 1,
-        keep: float = 0.0,
-        classifier: str = "nearest",
-    ) -> None:
-        super().__init__(
-            epsilon, passes, one_shot_passes=one_shot_passes, keep=keep, classifier=classifier
-        )
+    __init__ = partialmethod(OpTA.__init__, one_shot_passes=1, keep=0.0, classifier="nearest")

@@ -7,7 +7,9 @@ from fslcore.learners.common import OnFeatures
 
 __all__ = ["R2D2"]
 
-LARGE = 1e6  # squared length of a support over λ, above which 32 bits no longer solve the system
+FLOAT64_MIN_RATIO = (
+    1e6  # squared length of a support over λ, above which 32 bits no longer solve the system
+)
 
 
 class R2D2(OnFeatures):
@@ -29,7 +31,7 @@ class R2D2(OnFeatures):
         # Padding is a row of zeros, which changes nothing.
         support = support * members.sum(dim=-1, keepdim=True)
         penalty = self.log_lambda.exp()
-        large = (support.square().sum((1, 2)) > LARGE * penalty)[:, None, None]
+        large = (support.square().sum((1, 2)) > FLOAT64_MIN_RATIO * penalty)[:, None, None]
         x = support.masked_fill(large, 0)  # tasks solved separately must not be singular here
         ridge = penalty * torch.eye(x.shape[1], device=x.device)
         weights = x.mT @ torch.linalg.solve(x @ x.mT + ridge, members)

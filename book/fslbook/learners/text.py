@@ -7,7 +7,7 @@ from torch.nn import functional as F
 from fslcore.datasets.bank import Bank
 from fslcore.errors import InputError, number
 from fslcore.learners.common import indices, mask_absent, query_scores, supports_and_queries
-from fslcore.learners.logistic import LARGE, products, solve
+from fslcore.learners.logistic import FLOAT64_MIN_C, products, solve
 from fslcore.learners.protocol import Learner
 from fslcore.tasks import Tasks
 
@@ -88,7 +88,7 @@ class TextProbe(Learner):
 
     @property
     def version(self) -> int:  # type: ignore[override]  # it follows from the settings
-        return 2 if self.C > LARGE else 1
+        return 2 if self.C > FLOAT64_MIN_C else 1
 
     @torch.inference_mode()
     def scores(self, bank: Bank, tasks: Tasks) -> Tensor:

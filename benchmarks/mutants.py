@@ -54,7 +54,11 @@ ROOMS = {
         "tests/datasets tests/misuse/test_images.py tests/models/test_released_preprocessing.py"
         " tests/tools/test_fetch.py",
     ),
-    "models": ("fslcore/models", "tests/models"),
+    "models": (
+        "fslcore/models",
+        "tests/models tests/evaluation/test_shards.py tests/learners/test_text_and_center.py"
+        " tests/book/learners/test_text_learners.py tests/datasets/test_images.py",
+    ),
     "learners": ("fslcore/learners", "tests/learners tests/models/test_devices.py"),
     "evaluation": (
         "fslcore/evaluation",

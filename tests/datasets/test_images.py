@@ -7,7 +7,7 @@ import zlib
 import numpy as np
 import pytest
 from PIL import Image
-from refusal import refuses
+from refusal import refuses, says_in_one_line
 
 from fslbook.estimation import assess
 from fslcore import datasets, evaluation
@@ -225,7 +225,7 @@ def test_colours_of_sixteen_bits(tmp_path, channels):
     write(257)
     assert (grey(path) == GREY).all()
     write(16)
-    with refuses(r"x.png: .* 16 bits up to about 3840 of 65535, all nearly .*\?white=4095"):
+    with refuses("x.png", "16 bit", "3840", "65535", "white=4095"):
         rgb(path)
     scaled = grey(path, white=4095).astype(int)
     assert (
@@ -274,11 +274,7 @@ def test_many_of_one_colour_are_reported_once(tmp_path, capsys):
     assert not capsys.readouterr().err
     images.images[:]
     message = capsys.readouterr().err
-    assert (
-        message.startswith(f"fslcore: {spec}: 2 or more of 5 images show one colour")
-        and message.count("\n") == 1
-    )
-    assert f"{tmp_path}/a/0.png" in message
+    assert says_in_one_line(message, spec, "2", "of 5", "colour", f"{tmp_path}/a/0.png")
 
 
 def noise(side):
@@ -350,14 +346,8 @@ def test_what_is_left_out_is_counted_and_named(tmp_path, capsys):
     noise(9).save(tmp_path / "poster.png")
     assert datasets.load(spec).counts.to_dict() == {"a": 1, "b": 2}
     inside, outside = capsys.readouterr().err.splitlines()
-    assert (
-        f"{spec}: 9 files are not images and are left out: 2 .txt, " in inside
-        and "a/.DS_Store" in inside
-    )
-    assert (
-        f"{spec}: 2 files beside the class folders belong to no class and are left out (" in outside
-    )
-    assert "poster.png" in outside
+    assert says_in_one_line(inside, spec, "9 files", "2 .txt", "a/.DS_Store")
+    assert says_in_one_line(outside, spec, "2 files", "class", "poster.png")
     datasets.load(spec)
     assert not capsys.readouterr().err  # written once
 
@@ -378,7 +368,7 @@ def test_what_looks_like_an_image_and_is_not_read_stops(tmp_path, name, content,
     spec = folder(tmp_path, noise(9))
     (tmp_path / "a" / name).write_bytes(content)
     (tmp_path / "b" / name).write_bytes(content)
-    with refuses(rf"unreadable image .*a/{name} \({reason}.*\); 1 more files are like that$"):
+    with refuses("unreadable", rf"a/{name} \({reason}", r"\b1 more\b"):
         datasets.load(spec)
 
 
@@ -425,9 +415,7 @@ def test_folders_in_class_folders(tmp_path, capsys):
     of_a = [f"a/{f}" for f in ("0.png", "x/0.png", "x/y/0.png", "z/0.png")]
     assert images.facts["file"].tolist() == [*of_a, "b/0.png", "b/1.png"]
     assert images.labels.tolist() == [0, 0, 0, 0, 1, 1]
-    assert (
-        f"{spec}: 3 of 6 images lie in folders below the class folders" in capsys.readouterr().err
-    )
+    assert says_in_one_line(capsys.readouterr().err, spec, "3 of 6", "folder")
 
 
 def test_levels_that_are_not_classes(tmp_path):
@@ -521,4 +509,4 @@ def test_evaluate_takes_a_size(tmp_path, capsys):
     assert app.main([*command, "--size", "48"]) == 0
     assert capsys.readouterr().err.count("read at 48 × 48 pixels") == 1
     assert app.main([*command, "--size", "4"]) == 2
-    assert "size = 4; a whole number from 8 to 2048 is allowed" in capsys.readouterr().err
+    assert says_in_one_line(capsys.readouterr().err, "size", " 4", " 8", "2048")

@@ -156,10 +156,10 @@ def test_cub_is_split_by_rule_or_by_the_users_files(tmp_path):
         datasets.load(f"cub:{tmp_path}")
     write_json("val", [])
     write_json("novel", ["201.Dodo"])
-    with refuses("class 201.Dodo is not in the lists"):
+    with refuses("201.Dodo", "lists"):
         datasets.load(f"cub:{tmp_path}")
     (tmp_path / "val.json").write_text("[]")
-    with refuses("val.json is not a split file"):
+    with refuses("val.json", "split"):
         datasets.load(f"cub:{tmp_path}")
 
 
@@ -256,7 +256,7 @@ def test_names_are_known_to_the_command_line_and_to_notebooks(tmp_path, capsys):
     ):
         with refuses(message):
             datasets.check_name(spec)
-    with refuses("split = train; base, validation, novel are allowed"):
+    with refuses("split", "train", "base, validation, novel"):
         datasets.load(f"tieredimagenet:{tmp_path}", "train")
 
 

@@ -139,7 +139,7 @@ def test_aircraft_is_cut_out_by_its_boxes(tmp_path):
     boxes.write_text(lines.replace("32 7 48 13", "70 7 90 13"))
     moved = datasets.load(spec, size=16)
     assert moved.digest != novel.digest  # boxes are part of what is kept
-    with refuses(r"image .*\.jpg: box 70 7 90 13 is not in an image of 60x40"):
+    with refuses(r"\.jpg", "box", "70 7 90 13", "60x40"):
         moved.images[:1]
     for line in ("", "0000000 32 7 48", "0000000 32 7 48 x"):
         boxes.write_text(lines.replace("0000000 32 7 48 13", line))
@@ -354,7 +354,7 @@ def test_cub_takes_the_split_that_is_named(tmp_path):
         "splits = metadataset; chen, fewstab, meta-dataset are allowed",
     )
     for load in (datasets.load, datasets.check_name):
-        with refuses(r"splits can be set, not split \(did you mean splits\?\)"):
+        with refuses(r"\bsplit\b", r"splits\?"):
             load(f"{spec}?split=meta-dataset")
 
 

@@ -46,7 +46,7 @@ def test_settings_are_in_the_configuration():
     "learner, name", [(SimpleNamespace(name="x"), "SimpleNamespace"), (3, "int"), (dict, "dict")]
 )
 def test_an_object_without_scores_is_no_learner(learner, name):
-    with refuses(f"learner = {name}; it has no method scores"):
+    with refuses("learner", name, "scores"):
         evaluate(learner, BANK, sample_closed(LABELS, tasks=2))
 
 

@@ -52,9 +52,9 @@ def test_the_center_is_an_array_a_file_or_beside_the_features(bank, tmp_path):
         != SimpleShot(center=mean + 1).config()
         != SimpleShot().config()
     )
-    with refuses("center: none; SimpleShot needs the mean feature"):
+    with refuses("center", "SimpleShot", "mean"):
         SimpleShot().scores(bank, tasks)
-    with refuses("center: 3 numbers; features have 64"):
+    with refuses("center", r"\b3\b", r"\b64\b"):
         SimpleShot(center=[1.0, 2.0, 3.0]).scores(bank, tasks)
     (tmp_path / "text.npy").write_text("1, 2, 3")
     for center, message in (
@@ -65,7 +65,7 @@ def test_the_center_is_an_array_a_file_or_beside_the_features(bank, tmp_path):
     ):
         with refuses(message):
             SimpleShot(center=center)
-    with refuses("transform = cl2n; CL2N, L2N, UN are allowed"):
+    with refuses("transform", "cl2n", "CL2N, L2N, UN"):
         SimpleShot("cl2n")
 
 
@@ -93,7 +93,7 @@ def test_base_classes_are_the_networks_else_the_data_sets(monkeypatch, capsys):
     names = ["glyphs", "clipart", "glyphs", "cub:/data"]
     assert loaded == [(name, {"split": "base", "size": None}) for name in names]
     for name in ("fashion", "folder:/data"):
-        with refuses(f"center: neither glyph-conv nor {name} has base classes"):
+        with refuses("center", "glyph-conv", name, "base"):
             evaluation.ready(pictures(name), "x", "simpleshot")
     assert (
         evaluation.ready(pictures("fashion"), "x", "simpleshot", transform="L2N").learner.center
@@ -127,9 +127,9 @@ def test_text_follows_the_names_in_the_metadata_of_safetensors(bank, tmp_path):
     assert loaded.class_names.tolist() == names[2::-1] and torch.equal(
         loaded.text, bank.text[[2, 1, 0]]
     )
-    with refuses(f"text: {CLASSES} rows for {CLASSES + 1} classes"):
+    with refuses("text", f"{CLASSES} rows", f"{CLASSES + 1} classes"):
         read([*names, "no image"])
-    with refuses("its metadata name a class twice"):
+    with refuses("metadata", "class", "twice"):
         read([*names[1:], names[1]])
 
 

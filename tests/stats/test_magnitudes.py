@@ -39,7 +39,7 @@ FUNCTIONS = {
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_magnitudes_whose_powers_are_out_of_range_are_refused(name):
     for factor in (1e150, 1e-200):
-        with refuses(r"^\w+: the largest magnitude is"):
+        with refuses("magnitude"):
             FUNCTIONS[name](factor)
 
 

@@ -177,9 +177,9 @@ def test_how_many_units_are_held_at_once_changes_nothing(run, monkeypatch):
 def test_tasks_that_share_no_image_are_sent_to_the_open_interval():
     labels = np.arange(3).repeat(80)
     tasks = sample_open(labels, ways=3, shots=2, queries=1)
-    with refuses("^support and query: no image is in .* open_interval"):
+    with refuses("support and query", "no image", "open_interval"):
         three_intervals(np.ones(tasks.query.shape), tasks.support, tasks.query, labels)
-    with refuses("^images: no image is in two tasks"):
+    with refuses("images", "no image", "two tasks"):
         influence(np.ones(len(tasks)), tasks.support, labels)
 
 
@@ -412,7 +412,7 @@ def test_groups_are_refused_for_what_the_tasks_hold():
     groups = labels + 10 * (np.arange(48) >= 44)  # the last class alone has two
     images = sample_closed(labels[labels < 5], ways=3, shots=1, queries=2, tasks=60, seed=0)
     all_images = np.concatenate([images.support, images.query], axis=1)
-    with refuses("each class is one group"):
+    with refuses("each class", "group"):
         influence(np.random.default_rng(0).normal(70, 9, 60), all_images, labels, groups=groups)
 
 
@@ -502,7 +502,7 @@ def test_bad_tasks_are_refused(change, words):
 def test_a_class_too_small_to_leave_an_image_out():
     labels = np.arange(3).repeat(4)
     tasks = sample_closed(labels, tasks=20, ways=2, shots=3, queries=1)
-    with refuses("class 0 has 4 images; 5 are needed"):
+    with refuses("class 0", r"\b4 images", r"\b5\b"):
         three_intervals(np.ones((20, 2)), tasks.support, tasks.query, labels)
 
 

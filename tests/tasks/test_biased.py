@@ -238,7 +238,7 @@ def test_where_pairs_go_together_and_all_at_once_hardly_ever_attributes_come_fir
     assert (n_others == 1).all() and len(np.unique(attribute)) == 8
     monkeypatch.setattr(_AttributeTree, "WAYS", 4)
     monkeypatch.setattr(weighted_sampler, "TRIES", 2000)
-    with refuses("in 2,000 tries no task of 5 ways"):  # what it took before
+    with refuses("2,000 tries", "5 ways"):  # what it took before
         sample_biased(labels, has, **shape)
 
 
@@ -289,11 +289,11 @@ def test_where_no_task_can_be_built_the_error_says_which_condition_fails_for_whi
     sample_biased(labels, has, tasks=2, ways=4, shots=3, queries=4)
     has[20:26] = has[30:36] = True  # cats and dogs that have one attribute have them all
     shape = dict(tasks=2, ways=3, shots=3, queries=4)
-    with refuses("SC3 with 3 shots: no task of 3 ways; too few .* ant, bee, cat, dog"):
+    with refuses("SC3", "3 shots", "3 ways", "ant, bee, cat, dog"):
         sample_biased(labels, has, **shape)
     sample_biased(labels, has, **shape, support="SC2")
     has[:, 1:] = False
-    with refuses("3 images have and 4 lack: 1; at least 3 are needed"):
+    with refuses("3 images", r"\b4 lack: 1\b", "3 are needed"):
         sample_biased(labels, has, **shape, support="SC2")
     # Each two go together, three never do: half of the images with an attribute have the one, half the other.
     has[:] = False
@@ -301,7 +301,7 @@ def test_where_no_task_can_be_built_the_error_says_which_condition_fails_for_whi
         a, b = {0, 1, 2} - {c}
         images[:6, c] = images[:3, a] = images[3:6, b] = True
     sample_biased(labels, has, tasks=2, ways=2, shots=3, queries=4)
-    with refuses("SC3 with 3 shots: no task .*, though pairs .* of ant, bee, cat never 3 at"):
+    with refuses("SC3", "3 shots", "pairs", "ant, bee, cat"):
         sample_biased(labels, has, **shape)
 
 
@@ -392,7 +392,7 @@ def test_released_variant_relaxes_and_gives_up():
     for support in tasks.support:
         with_both = [has[support[labels[support] == c]].all(axis=1).sum() for c in (0, 1)]
         assert with_both[0] >= 1 and with_both[1] == 0  # as many as needed, where needed
-    with refuses("SC3 with 3 shots: no task of 2 ways; .* 0, 1"):
+    with refuses("SC3", "3 shots", "2 ways", "0, 1"):
         sample_biased(labels, has, **shape)
     # Where both classes need it, the first success takes the tolerance away: that goes on for ever.
     has[24:48] = has[:24]

@@ -178,7 +178,7 @@ def test_the_usual_task_has_five_ways_and_shots_and_fifteen_queries(draw):
 def test_a_switch_that_is_none_is_named(groups):
     options = dict(groups=groups, skip_small_classes="yes")
     for draw in (partial(sample_closed, tasks=2), sample_open):
-        with refuses("skip_small_classes = yes; True or False"):
+        with refuses("skip_small_classes", "yes", "True or False"):
             draw(LABELS, **options)
 
 
@@ -267,14 +267,14 @@ def test_bad_input_names_value_and_bound(arguments, message):
 
 
 def test_open_sampler_wants_two_tasks():
-    with refuses("the data hold 1 task of 5 ways"):
+    with refuses("1 task", "5 ways"):
         sample_open(LABELS)
     with refuses("max_tasks = 1"):
         sample_open(LABELS.repeat(10), max_tasks=1)
 
 
 def test_more_tasks_than_memory_are_refused_at_once():
-    with refuses(" GiB of memory would be needed"):
+    with refuses("GiB"):
         sample_all([0, 0, 1, 1], shots=1, tasks=10**12)
     with refuses("class"):
         sample_all([0, 0, 0, 0], shots=1, tasks=5)
@@ -342,7 +342,7 @@ def test_a_query_of_the_support_is_found(tasks, shots, queries, images, seed):
         assert len(Tasks(*arrays, 2)) == tasks
         return
     task, image = shared[0]
-    with refuses(f"query: image {image} of task {task} is in its support too"):
+    with refuses("query", f"image {image}", f"task {task}", "support"):
         Tasks(*arrays, 2)
     assert len(Tasks(*arrays, 2, unseen=False)[:1]) == 1
 
@@ -464,5 +464,5 @@ def test_open_tasks_of_groups_use_the_groups_up():
     tasks = sample_open(labels, ways=2, shots=1, queries=2, groups=np.arange(48).repeat(2))
     assert len(tasks) == 8  # 12 groups a class, 3 a task: 4 × 4 class places of which 2 make a task
     shape = dict(ways=2, shots=1, queries=5, groups=np.arange(24).repeat(2) // 2)
-    with refuses("the data hold 1 task of 2 ways and up to 6"):
+    with refuses("1 task", "2 ways", r"\b6\b"):
         sample_open(labels[:48], **shape)

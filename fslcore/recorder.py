@@ -33,7 +33,7 @@ from .errors import InputError, flag, note, reason, shown, whole
 from .paths import check_output, is_at, note_replacement, replace_file
 
 if TYPE_CHECKING:
-    from .evaluation import Record
+    from .evaluation import Outcomes
     from .tasks import Tasks
 
 __all__ = [
@@ -124,7 +124,7 @@ def record(
         The method's name.
     transductive : bool, optional
         Whether an answer depends on the other queries of its task, as with batch statistics of the
-        queries (`fslcore.evaluation.probe` checks this). If True, the interval for new images
+        queries (`fslcore.evaluation.check_transductive` checks this). If True, the interval for new images
         counts how an image changes the other answers; if not given, the report has a note.
     dataset : str or path, optional
         Name of the data set, for the report.
@@ -306,7 +306,7 @@ class Recorder:
 def save(
     path: str | Path,
     images: Mapping[str, Mapping[str, str]],
-    runs: Mapping[str, tuple[Tasks, Record, bool]],
+    runs: Mapping[str, tuple[Tasks, Outcomes, bool]],
     facts: dict[str, Any],
 ) -> None:
     """Write results of learners on tasks as recordings, all in one file.
@@ -318,7 +318,7 @@ def save(
         By the name of each image: ``class``, and ``groups`` and ``class_groups`` where they are
         known.
     runs : mapping
-        By the name of a method: its `fslcore.tasks.Tasks`, their `fslcore.evaluation.Record`, and
+        By the name of a method: its `fslcore.tasks.Tasks`, their `fslcore.evaluation.Outcomes`, and
         whether its answers depend on each other.
     facts : dict[str, Any]
         dataset and seed.

@@ -15,11 +15,11 @@ from torch.nn import functional as F
 
 from fslcore.datasets.bank import Bank
 from fslcore.evaluation import evaluate
-from fslcore.evaluation.records import scores
+from fslcore.evaluation.outcomes import predict_scores
 from fslcore.learners import FineTune, LogisticRegression, NearestCentroid
 from fslcore.models.backbones import Backbone
 from fslcore.models.networks import Conv4, GlyphConv
-from fslcore.tasks import bootstrap, sample_closed
+from fslcore.tasks import bootstrap_split, sample_closed
 
 from .common import gaussian, now, ratio
 
@@ -97,7 +97,7 @@ def many_ways(quick: bool, repeats: int) -> list[dict]:
 def rounds(quick: bool, repeats: int) -> list[dict]:
     """LR in every round of the bootstrap of a support."""
     bank = bank_of()
-    tasks = bootstrap(
+    tasks = bootstrap_split(
         sample_closed(bank.labels, tasks=4 if quick else 600), rounds=3 if quick else 30
     ).tasks
     row = compare(
@@ -166,7 +166,7 @@ def compare(
 def predictions(learner, bank: Bank, tasks, chunk: int | None = None) -> np.ndarray:
     """(T, n_query) class that the learner gives each query."""
     return np.concatenate(
-        [part.argmax(dim=-1).numpy() for part in scores(learner, bank, tasks, chunk=chunk)]
+        [part.argmax(dim=-1).numpy() for part in predict_scores(learner, bank, tasks, chunk=chunk)]
     )
 
 

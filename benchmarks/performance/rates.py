@@ -11,7 +11,7 @@ import numpy as np
 import fslbook  # noqa: F401  # whose learners then have names
 from fslcore import datasets
 from fslcore.datasets.bank import Bank
-from fslcore.evaluation import evaluate, ready
+from fslcore.evaluation import configure, evaluate
 from fslcore.learners import make
 from fslcore.models import backbones
 from fslcore.models.backbones import Backbone
@@ -99,7 +99,7 @@ def fast_learners(quick: bool, repeats: int) -> list[dict]:
         rows.append(_tasks(name, make(name), bank, 8 if quick else 512))
     source = datasets.load("icons")
     for name in TRAINED[:1] if quick else TRAINED:
-        method = ready(source, f"conv4-icons-{name}", name)
+        method = configure(source, f"conv4-icons-{name}", name)
         rows.append(_tasks(name, method.learner, method.bank(), 8 if quick else 64))
     return rows
 
@@ -114,7 +114,7 @@ def slow_learners(quick: bool, repeats: int) -> list[dict]:
     settings += [("efficientnet-lite0", "ft", "clipart")]
     rows = []
     for backbone, learner, dataset in settings[1:2] if quick else settings:
-        method = ready(dataset, backbone, learner)
+        method = configure(dataset, backbone, learner)
         row = _tasks(learner, method.learner, method.bank(), 1 if learner == "ft" else 2)
         side = method.backbone.side(*method.source.images.shape[1:3])
         rows.append(row | dict(backbone=backbone, side=side))

@@ -37,10 +37,11 @@ from fslcore import catalogue, sources
 from fslcore.datasets.load import source_of
 from fslcore.errors import InputError, reason, shown, unique_keys, visible
 from fslcore.paths import DATA
-from fslcore.tasks import ESTIMATORS, Tasks, resplit, sample_closed, sample_open
+from fslcore.tasks import Tasks, resplit, sample_closed, sample_open
 
 from .catalogue import CAPTIONERS, TRAINERS
 from .estimation import fresh_test_sets
+from .estimation.resampled import ESTIMATORS
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -477,15 +478,15 @@ def _table(arrays: list[tuple[dict, np.ndarray]]) -> pd.DataFrame:
     """The results table of closed and open tasks."""
     import pandas as pd
 
-    from fslcore.evaluation.table import COLUMNS
+    from fslcore.evaluation.table import RESULT_COLUMNS
 
-    parts = [pd.DataFrame(columns=list(COLUMNS))]
+    parts = [pd.DataFrame(columns=list(RESULT_COLUMNS))]
     for row, right in arrays:
         if row["sampling"] in ("closed", "open"):
             accuracy = 100 * right.sum(axis=1, dtype=np.int64) / (row["ways"] * row["queries"])
             table = pd.DataFrame({"task": np.arange(len(right)), "accuracy": accuracy})
-            facts = {name: row[name] for name in COLUMNS if name in row}
-            parts.append(table.assign(**facts)[list(COLUMNS)])
+            facts = {name: row[name] for name in RESULT_COLUMNS if name in row}
+            parts.append(table.assign(**facts)[list(RESULT_COLUMNS)])
     return pd.concat(parts[1:] or parts, ignore_index=True)
 
 

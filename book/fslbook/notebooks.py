@@ -375,7 +375,7 @@ def run(name: str, settings: dict, output: str | Path, progress: bool = False) -
                 ),
             )
         except papermill.PapermillExecutionError as error:
-            if error.ename in ("InputError", "Undrawn"):
+            if error.ename in ("InputError", "BootstrapFailed"):
                 raise InputError(f"{name}: {_advice(name, error.evalue)}") from None
             missing = re.fullmatch(r"No module named '(.+)'", error.evalue)
             if missing:

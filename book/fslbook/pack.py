@@ -41,7 +41,7 @@ from .estimation import fresh_test_sets, resampled
 from .evaluations import Evaluation, evaluations, without_repeats
 
 if TYPE_CHECKING:
-    from fslcore.evaluation import Ready, Record
+    from fslcore.evaluation import ConfiguredMethod, Outcomes
 
 __all__ = ["write"]
 
@@ -117,7 +117,7 @@ def _source(evaluation: Evaluation) -> str:
 
 def _add(evaluation: Evaluation, about: dict) -> np.ndarray:
     """The array of an evaluation; its row, digests and class sizes go into ``about``."""
-    from fslcore.evaluation import ready
+    from fslcore.evaluation import configure
 
     files = _digests(evaluation)
     kind, _, path = evaluation.backbone.partition(":")
@@ -125,7 +125,7 @@ def _add(evaluation: Evaluation, about: dict) -> np.ndarray:
         raise InputError(
             f"{kind}: a file of your own; of networks that you trained, those of {', '.join(TRAINERS)} are packed"
         )
-    method = ready(evaluation.dataset, evaluation.backbone, evaluation.learner)
+    method = configure(evaluation.dataset, evaluation.backbone, evaluation.learner)
     digest, array = _results(evaluation, method)
     about["data"][_source(evaluation)] = files
     about["weights"][plain(evaluation.backbone)] = method.backbone.weights
@@ -159,20 +159,20 @@ def _digests(evaluation: Evaluation) -> dict[str, dict]:
     }
 
 
-def _results(evaluation: Evaluation, method: Ready) -> tuple[str, np.ndarray]:
+def _results(evaluation: Evaluation, method: ConfiguredMethod) -> tuple[str, np.ndarray]:
     """Digest of the tasks by class, and the array of what was computed on them; `contributed` says what it contains."""
     if evaluation.sampling == "re-split":
         return _resplit_results(evaluation, method)
-    from fslcore.evaluation import draw, load_source
+    from fslcore.evaluation import load_images_or_features, sample_tasks
 
     labels = method.source.classes
     options = dict(tasks=evaluation.tasks, **evaluation.shape, seed=evaluation.seed)
     if evaluation.sampling == "biased":
-        has = attributes.of(load_source(evaluation.dataset), evaluation.captioner).has
+        has = attributes.of(load_images_or_features(evaluation.dataset), evaluation.captioner).has
         tasks, _ = sample_biased(labels, has, **options)
     else:
-        tasks = draw(method.source, evaluation.sampling, skip_small_classes=True, **options)
-    record = method.record(tasks, stored=True)
+        tasks = sample_tasks(method.source, evaluation.sampling, skip_small_classes=True, **options)
+    record = method.outcomes(tasks, stored=True)
     if record is None or len(record.correct) < len(tasks):
         raise _never_computed(evaluation, tasks, record)
     right = record.by_class().sum(axis=2)
@@ -182,7 +182,7 @@ def _results(evaluation: Evaluation, method: Ready) -> tuple[str, np.ndarray]:
     return _by_class(tasks, labels).digest, right.astype("<u2")
 
 
-def _resplit_results(evaluation: Evaluation, method: Ready) -> tuple[str, np.ndarray]:
+def _resplit_results(evaluation: Evaluation, method: ConfiguredMethod) -> tuple[str, np.ndarray]:
     labels, seed = method.source.classes, evaluation.seed
     parts = fresh_test_sets.parts_of(method.source)
     halves = fresh_test_sets.draw(
@@ -201,7 +201,7 @@ def _resplit_results(evaluation: Evaluation, method: Ready) -> tuple[str, np.nda
 
 
 def _never_computed(
-    evaluation: Evaluation, tasks: Tasks | None = None, record: Record | None = None
+    evaluation: Evaluation, tasks: Tasks | None = None, record: Outcomes | None = None
 ) -> InputError:
     name = f"{evaluation.learner} on {evaluation.sampling} tasks of {evaluation.dataset}"
     message = f"{name}, {evaluation.backbone}, {evaluation.shots}-shot, was never computed"

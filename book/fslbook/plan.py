@@ -475,16 +475,16 @@ def _feature_length(backbone: str, source: Source | None) -> int | None:
 def _load_if_here(dataset: str) -> Source | None:
     """The images of a data set, none of them decoded, or its features; None if it is not here."""
     from fslcore import datasets
-    from fslcore.evaluation import load_source
+    from fslcore.evaluation import load_images_or_features
 
     form, _, path = dataset.partition(":")
     if form == "features":
-        return load_source(dataset) if at_home(path, "features").is_file() else None
+        return load_images_or_features(dataset) if at_home(path, "features").is_file() else None
     try:
         datasets.check_name(dataset)
     except InputError:
         return None
-    return load_source(dataset)
+    return load_images_or_features(dataset)
 
 
 def _image_count(dataset: str, source: Source | None) -> ImageCount | None:

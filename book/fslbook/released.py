@@ -14,7 +14,7 @@ import torch
 
 from fslcore import store
 from fslcore.errors import InputError
-from fslcore.evaluation import COLUMNS
+from fslcore.evaluation import RESULT_COLUMNS
 from fslcore.fetch import RESULTS, RESULTS_LIST
 from fslcore.paths import check_zip, load_tensors
 
@@ -39,7 +39,7 @@ def read(folder: str = "", *, registry: Path = RESULTS_LIST) -> pd.DataFrame | N
     Returns
     -------
     DataFrame or None
-        The columns of `fslcore.evaluation.COLUMNS`, accuracy in percent, ``seed`` 0 (it is not in the
+        The columns of `fslcore.evaluation.RESULT_COLUMNS`, accuracy in percent, ``seed`` 0 (it is not in the
         files); None where no folder was named and nothing is in the cache.
 
     Raises
@@ -73,7 +73,7 @@ def read(folder: str = "", *, registry: Path = RESULTS_LIST) -> pd.DataFrame | N
         facts = dict(dataset=dataset, backbone=backbone, learner=LEARNERS[method], shots=shots)
         parts.append(table.assign(**facts, queries=QUERIES[shots]))
     table = pd.concat(parts, ignore_index=True).assign(ways=5, sampling="open", seed=0)
-    return table[list(COLUMNS)]
+    return table[list(RESULT_COLUMNS)]
 
 
 def _accuracies(path: Path) -> np.ndarray:

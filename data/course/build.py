@@ -17,7 +17,7 @@ from scipy.stats import norm, t
 from fslbook.beyond import leaderboards, runs
 from fslbook.catalogue import LEARNER_TITLES
 from fslcore import recorder, stats
-from fslcore.evaluation import load_source
+from fslcore.evaluation import load_images_or_features
 from fslcore.paths import DATA, replace_file
 
 HERE = Path(__file__).resolve().parent
@@ -50,7 +50,7 @@ def networks():
 
 def write_recordings(folder, dataset="coloured/hebrew", methods=("r2d2", "protonet"), seed=0):
     """A recording each of one run of two methods on the same closed tasks."""
-    labels = load_source(dataset).labels
+    labels = load_images_or_features(dataset).labels
     tasks = runs.tasks_of(dataset, methods[0])[:TASKS]
     for method in methods:
         right = runs.answers(dataset, method)[seed, :TASKS] > 0

@@ -34,8 +34,8 @@ from fslcore.tasks import (
     ORACLE,
     Tasks,
     resplit,
+    sample_class_matched,
     sample_closed,
-    sample_matched,
     sample_open,
 )
 
@@ -77,7 +77,7 @@ def main() -> None:
         keep(name, run, tasks, chosen.stored, facts)
 
 
-def settings() -> Iterator[tuple[str, evaluation.Ready, Tasks, dict]]:
+def settings() -> Iterator[tuple[str, evaluation.ConfiguredMethod, Tasks, dict]]:
     """Every file: its name, the method and the tasks it is the record of, and facts for its provenance."""
     profile = yaml.safe_load((HERE.parents[1] / "profiles" / "quick.yml").read_text())
     for part in (of_finetuning, of_estimators, on_biased_tasks):
@@ -92,7 +92,7 @@ def of_finetuning(profile: dict) -> Iterator[tuple]:
     for (chapter, sampling, shots, queries), backbone, dataset in product(
         SETTINGS, BACKBONES, datasets_named
     ):
-        images = evaluation.load_source(dataset)
+        images = evaluation.load_images_or_features(dataset)
         bounds, shape = profile[chapter], dict(ways=5, shots=shots, queries=queries, seed=0)
         if sampling == "closed":
             tasks = sample_closed(images.labels, tasks=bounds["ft_tasks"], **shape)
@@ -103,7 +103,7 @@ def of_finetuning(profile: dict) -> Iterator[tuple]:
         )
         yield (
             name,
-            evaluation.ready(images, backbone, "ft"),
+            evaluation.configure(images, backbone, "ft"),
             tasks,
             dict(sampling=sampling, **shape),
         )
@@ -117,7 +117,7 @@ def of_estimators(profile: dict) -> Iterator[tuple]:
     for (backbone, learner), dataset in product(
         [m for m in methods if reads_images(m[1])], values["datasets"]
     ):
-        images = evaluation.load_source(dataset)
+        images = evaluation.load_images_or_features(dataset)
         asked, fresh = estimates.draw(images, tasks=values["image_tasks"], **shape)
         splits = {ORACLE: asked, estimates.FRESH: fresh}
         for name in ESTIMATORS:
@@ -126,7 +126,7 @@ def of_estimators(profile: dict) -> Iterator[tuple]:
             facts = dict(sampling="closed", estimator=name, **shape)
             yield (
                 f"{dataset}.{backbone}.{name}",
-                evaluation.ready(images, backbone, learner),
+                evaluation.configure(images, backbone, learner),
                 tasks,
                 facts,
             )
@@ -135,13 +135,13 @@ def of_estimators(profile: dict) -> Iterator[tuple]:
         if dataset == values["sweep_dataset"]:
             for name in (ORACLE, "leave-one-out"):
                 facts = dict(sampling="closed", estimator=name, transductive=True, **shape)
-                released = evaluation.ready(images, backbone, learner, transductive=True)
+                released = evaluation.configure(images, backbone, learner, transductive=True)
                 yield f"{dataset}.{backbone}.transductive.{name}", released, splits[name], facts
         # The chapter on selection: other numbers of steps, on the same tasks.
         grid = parameters("selection", profile)["steps"]
         for steps, name in product(grid, (ORACLE, estimates.FRESH, "5-fold")):
-            run = evaluation.ready(images, backbone, learner, steps=steps)
-            if steps != evaluation.ready(images, backbone, learner).learner.steps:
+            run = evaluation.configure(images, backbone, learner, steps=steps)
+            if steps != evaluation.configure(images, backbone, learner).learner.steps:
                 facts = dict(sampling="closed", estimator=name, steps=steps, **shape)
                 yield f"{dataset}.{backbone}.{steps}-steps.{name}", run, splits[name], facts
 
@@ -177,7 +177,7 @@ def on_biased_tasks(profile: dict) -> Iterator[tuple]:
             except InputError:  # no such tasks: the chapter leaves them out too
                 continue
             if key.startswith("matched"):
-                tasks = sample_matched(images.classes, tasks, seed=values["seed"])
+                tasks = sample_class_matched(images.classes, tasks, seed=values["seed"])
             facts = dict(what=key, **{k: v for k, v in tasks.sampler.items() if k != "tasks"})
             figure_6 = (
                 key.startswith(f"biased.{words[first]}") and not construction and not only
@@ -185,7 +185,7 @@ def on_biased_tasks(profile: dict) -> Iterator[tuple]:
             trainings = (1, 5) if figure_6 else (tables.trained_with(shots),)
             for method in (tables.method(name, s, values["trained"]) for s in trainings):
                 if registry.shipped(method.backbone):
-                    run = evaluation.ready(images, *method)
+                    run = evaluation.configure(images, *method)
                     yield f"{dataset.partition('?')[0]}.{method.backbone}.{key}", run, tasks, facts
 
 
@@ -207,7 +207,9 @@ def parameters(chapter: str, profile: dict) -> dict:
     return {p.name: p.default for p in notebooks.parameters(chapter)} | profile[chapter]
 
 
-def keep(name: str, run: evaluation.Ready, tasks: Tasks, only_stored: bool, facts: dict) -> None:
+def keep(
+    name: str, run: evaluation.ConfiguredMethod, tasks: Tasks, only_stored: bool, facts: dict
+) -> None:
     """Write the record of these tasks, as far as it is at hand with ``only_stored``.
 
     A file that holds all of them stays as it was made; of one that holds the first, the others alone are computed.
@@ -217,7 +219,7 @@ def keep(name: str, run: evaluation.Ready, tasks: Tasks, only_stored: bool, fact
     had, machines = held(path, inputs, tasks)
     if had == len(tasks):
         return
-    record, key = evaluation.record(*inputs, tasks, stored=only_stored, progress=True)
+    record, key = evaluation.cached_outcomes(*inputs, tasks, stored=only_stored, progress=True)
     if record is None:
         print(f"{name}: not at hand")
         return
@@ -252,15 +254,18 @@ def held(path: Path, inputs: tuple, tasks: Tasks) -> tuple[int, list[str]]:
     """How many of these tasks a file holds, from the first on, and on what machines they were computed."""
     if not path.is_file():
         return 0, []
-    record, provenance = evaluation.Record.load(path)
-    if evaluation.Ready(*inputs).keys()(tasks[: len(record.correct)]) != provenance["key"]:
+    record, provenance = evaluation.Outcomes.load(path)
+    if (
+        evaluation.ConfiguredMethod(*inputs).keys()(tasks[: len(record.correct)])
+        != provenance["key"]
+    ):
         return 0, []  # of other images, weights, tasks or settings
     return len(record.correct), provenance.get("machine", "not known").split("; ")
 
 
 def blocks(inputs: tuple, tasks: Tasks) -> list[str]:
     """Keys of the parts by which a file is found where fewer tasks are asked for, or more."""
-    run = evaluation.Ready(*inputs)
+    run = evaluation.ConfiguredMethod(*inputs)
     key, parts = run.keys(), run.blocks(tasks)
     return [key(part)[: cache.SHORT] for part in parts] if len(parts) > 1 else []
 

@@ -272,7 +272,7 @@ def facts(dataset: str, name: str, seed: int) -> dict:
         "recipe": changes(name),
         "training_data": data_digests(),
         "code": code_digest(name),
-        "images": evaluation.load_source(dataset).digest,
+        "images": evaluation.load_images_or_features(dataset).digest,
         "tasks": runs.tasks_of(dataset, training.RECIPES[name].learner).digest,
     } | ({"rests_on": checkpoint("baseline", seed).name} if rests_on(name) else {})
 
@@ -280,8 +280,8 @@ def facts(dataset: str, name: str, seed: int) -> dict:
 def evaluated(dataset: str, name: str, seed: int) -> dict:
     path = checkpoint(name, seed)
     learner = training.RECIPES[name].learner
-    ready = evaluation.ready(dataset, f"conv4-{name}:{path}", learner)
-    record = ready.record(runs.tasks_of(dataset, learner), progress=True)
+    ready = evaluation.configure(dataset, f"conv4-{name}:{path}", learner)
+    record = ready.outcomes(runs.tasks_of(dataset, learner), progress=True)
     provenance = facts(dataset, name, seed) | {
         "command": "python data/runs/build.py",
         "first_losses": None if rests_on(name) else probe_losses(name),

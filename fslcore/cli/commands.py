@@ -138,8 +138,8 @@ def features(options: argparse.Namespace) -> None:
     from ..models import backbones
 
     images = datasets.load(options.dataset, split=options.split, size=options.size)
-    images, model = backbones.fitted(images, evaluation.load_backbone(options.backbone))
-    computed = evaluation.make_features(images, model, options.part, progress=not options.quiet)
+    images, model = backbones.match_input_size(images, evaluation.load_backbone(options.backbone))
+    computed = evaluation.compute_features(images, model, options.part, progress=not options.quiet)
     if output:
         evaluation.write_features(output, backbones.features(images, model), images)
     shards = backbones.shards_of(images, model)

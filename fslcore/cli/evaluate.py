@@ -17,14 +17,14 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from ..datasets import Source
-    from ..evaluation import Neighbours, Ready, Record
+    from ..evaluation import ConfiguredMethod, Outcomes, TransductivityResult
     from ..stats.anytime import AnytimeInterval
     from ..tasks import Tasks
 
-    Methods = dict[str, Ready]  # by learner
+    Methods = dict[str, ConfiguredMethod]  # by learner
     TasksOf = dict[tuple[str, str], Tasks]  # by learner and sampling
-    RecordOf = dict[tuple[str, str], Record]
-    NeighboursOf = dict[str, Neighbours]
+    RecordOf = dict[tuple[str, str], Outcomes]
+    TransductivityOf = dict[str, TransductivityResult]
 
 # Of the smallest class in open tasks: below it a note is written; 1 is the average.
 SMALLEST_WEIGHT = 2 / 3
@@ -42,28 +42,30 @@ def evaluate(options: argparse.Namespace) -> None:
     _check_evaluation(options)
     from .. import evaluation
 
-    source = evaluation.load_source(options.dataset, options.size)
-    methods = {name: evaluation.ready(source, options.backbone, name) for name in options.learners}
+    source = evaluation.load_images_or_features(options.dataset, options.size)
+    methods = {
+        name: evaluation.configure(source, options.backbone, name) for name in options.learners
+    }
     tasks_of = _draw_tasks(options, source)
     if options.part:
         return _compute_part(options, methods, tasks_of)
     records, intervals_at_stop = {}, None
     if options.until:
-        from ..evaluation.stopping import until
+        from ..evaluation.stopping import run_until_precise
 
         tasks = tasks_of[options.learners[0], "closed"]
-        first_records, intervals_at_stop = until(
+        first_records, intervals_at_stop = run_until_precise(
             methods, tasks, options.until, progress=not options.quiet
         )
         records = {(learner, "closed"): record for learner, record in first_records.items()}
     table = _run_all(options, methods, tasks_of, records)
-    neighbours = _probe_learners(methods, tasks_of)
+    transductivity = _check_learners(methods, tasks_of)
     if options.output.suffix == ENDING:
-        _write_recording(options, source, tasks_of, records, neighbours)
+        _write_recording(options, source, tasks_of, records, transductivity)
     else:
         evaluation.write_table(table, options.output)
     intervals = _three_intervals(options, records) if options.intervals else None
-    _show_results(options, table, neighbours, intervals_at_stop, intervals)
+    _show_results(options, table, transductivity, intervals_at_stop, intervals)
 
 
 def task_count(options: argparse.Namespace, learner: str, sampling: str) -> int | None:
@@ -85,7 +87,7 @@ def _draw_tasks(options: argparse.Namespace, source: Source) -> TasksOf:
         counts = {task_count(options, learner, sampling) for learner in options.learners}
         try:
             for count in counts:
-                tasks_by_count[sampling, count] = evaluation.draw(
+                tasks_by_count[sampling, count] = evaluation.sample_tasks(
                     source, sampling, tasks=count, **shape
                 )
         except InputError as error:
@@ -98,7 +100,9 @@ def _draw_tasks(options: argparse.Namespace, source: Source) -> TasksOf:
                 _note_weights(
                     options, source, max(len(tasks_by_count[sampling, count]) for count in counts)
                 )
-    small_classes = evaluation.left_out(source, **shape) if options.skip_small_classes else []
+    small_classes = (
+        evaluation.excluded_classes(source, **shape) if options.skip_small_classes else []
+    )
     if small_classes:
         n_classes = len(set(source.classes))
         note(
@@ -141,9 +145,9 @@ def _compute_part(options: argparse.Namespace, methods: Methods, tasks_of: Tasks
     for method in methods.values():
         images = method.source
         if isinstance(images, Images) and method.backbone is not None and not method.slow:
-            evaluation.make_features(images, method.backbone, options.part, progress=progress)
+            evaluation.compute_features(images, method.backbone, options.part, progress=progress)
             break  # the features are the same for all that read them
-    blocks = evaluation.make_records(methods, tasks_of, options.part, progress=progress)
+    blocks = evaluation.compute_outcomes(methods, tasks_of, options.part, progress=progress)
     record = values_of(options, "dataset backbone")
     record["part"] = "{}/{}".format(*options.part)
     line = " ".join([*record.values(), f"of the blocks of tasks: {blocks} computed or found"])
@@ -163,7 +167,9 @@ def _run_all(
     tables = []
     for (learner, sampling), tasks in tasks_of.items():
         if (learner, sampling) not in records:
-            records[learner, sampling] = methods[learner].record(tasks, progress=not options.quiet)
+            records[learner, sampling] = methods[learner].outcomes(
+                tasks, progress=not options.quiet
+            )
         setting = values_of(options, "dataset backbone") | {
             "learner": learner,
             "sampling": sampling,
@@ -178,19 +184,19 @@ def _run_all(
     return pd.concat(tables)
 
 
-def _probe_learners(methods: Methods, tasks_of: TasksOf) -> NeighboursOf:
+def _check_learners(methods: Methods, tasks_of: TasksOf) -> TransductivityOf:
     """Whether each learner's answers depend on the other queries of a task."""
     from .. import evaluation
 
     last_tasks = {learner: tasks for (learner, _), tasks in tasks_of.items()}
-    neighbours = {}
+    transductivity = {}
     for learner, tasks in last_tasks.items():
         method = methods[learner]
         n_tasks, n_queries = (1, 2) if method.slow else (2, 5)  # fine-tuning takes seconds per task
-        neighbours[learner] = evaluation.probe(
+        transductivity[learner] = evaluation.check_transductive(
             method.learner, *method.inputs(tasks[:n_tasks]), queries=n_queries
         )
-    return neighbours
+    return transductivity
 
 
 def _write_recording(
@@ -198,7 +204,7 @@ def _write_recording(
     source: Source,
     tasks_of: TasksOf,
     records: RecordOf,
-    neighbours: NeighboursOf,
+    transductivity: TransductivityOf,
 ) -> None:
     """Write which queries were right, with the known dependence of images and classes."""
     from .. import recorder
@@ -206,7 +212,7 @@ def _write_recording(
     runs = {}
     for (learner, sampling), record in records.items():
         tasks = tasks_of[learner, sampling][: len(record.correct)]
-        runs[_method_name(options, learner)] = tasks, record, neighbours[learner].depends
+        runs[_method_name(options, learner)] = tasks, record, transductivity[learner].depends
     recorder.save(options.output, _image_facts(source), runs, values_of(options, "dataset seed"))
 
 
@@ -261,13 +267,13 @@ def _three_intervals(options: argparse.Namespace, records: RecordOf) -> pd.DataF
 def _show_results(
     options: argparse.Namespace,
     table: pd.DataFrame,
-    neighbours: NeighboursOf,
+    transductivity: TransductivityOf,
     intervals_at_stop: dict[str, AnytimeInterval] | None,
     intervals: pd.DataFrame | None,
 ) -> None:
     from ..evaluation import three_targets
 
-    lines: list[object] = [*neighbours.values()]
+    lines: list[object] = [*transductivity.values()]
     for learner, interval in (intervals_at_stop or {}).items():
         lines.append(f"{learner}: {interval} % whenever one stops")
     if intervals is not None:
@@ -278,7 +284,7 @@ def _show_results(
         "means": means.agg(tasks="size", accuracy="mean"),
         "intervals": intervals,
         "until": intervals_at_stop,
-        "neighbours": neighbours,
+        "transductivity": transductivity,
         "output": options.output,
     }
     show(options, record, *lines)

@@ -134,7 +134,7 @@ def from_files(
     classes : N texts
         Class of each image.
     size : int or None
-        Pixels, 8 to 2048. None: 224, until `fslcore.models.backbones.fitted` sets a backbone's own
+        Pixels, 8 to 2048. None: 224, until `fslcore.models.backbones.match_input_size` sets a backbone's own
         size.
     facts : DataFrame, optional
         One row per image. The last two parts of its path are added, as the column ``file``, if it

@@ -125,7 +125,7 @@ class Images:
         SHA-256 that identifies the pixels (for example of the encoded files); computed from the
         pixels by default.
     side : int, optional
-        Pixels for a backbone, if the user set a size (`fslcore.models.backbones.fitted`).
+        Pixels for a backbone, if the user set a size (`fslcore.models.backbones.match_input_size`).
     at_size : callable, optional
         ``at_size(size)`` reads the same files at another size, if neither the user nor the release
         sets one.

@@ -152,7 +152,7 @@ def load(spec: str, split: str = "novel", size: int | None = None) -> Images:
         read completely.
     size : int, optional
         Pixels, 8 to 2048, at which the user's own images are read and used
-        (`fslcore.models.backbones.fitted`). By default images are read at the size of the backbone;
+        (`fslcore.models.backbones.match_input_size`). By default images are read at the size of the backbone;
         those of `fslcore.datasets.papers`, and quickdraw, at their own pixels.
 
     Raises

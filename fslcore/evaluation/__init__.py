@@ -1,37 +1,37 @@
 """Evaluation: a learner on tasks, the record of its right answers, and the results table."""
 
-from .cache import Ready, record
-from .draws import draw, left_out
+from .cache import ConfiguredMethod, cached_outcomes
+from .draws import excluded_classes, sample_tasks
 from .export import write_features
-from .groups import groups_of
-from .methods import Method, load_backbone, load_source, ready
-from .parts import make_features, make_records
-from .probe import Neighbours, probe
-from .records import Record, evaluate, scores
+from .groups import image_groups
+from .methods import Method, configure, load_backbone, load_images_or_features
+from .outcomes import Outcomes, evaluate, predict_scores
+from .parts import compute_features, compute_outcomes
 from .runs import run, run_queries
-from .table import COLUMNS, results_table, write_table
+from .table import RESULT_COLUMNS, results_table, write_table
+from .transductivity import TransductivityResult, check_transductive
 
 __all__ = [
-    "COLUMNS",
+    "RESULT_COLUMNS",
+    "ConfiguredMethod",
     "Method",
-    "Neighbours",
-    "Ready",
-    "Record",
-    "draw",
+    "Outcomes",
+    "TransductivityResult",
+    "cached_outcomes",
+    "check_transductive",
+    "compute_features",
+    "compute_outcomes",
+    "configure",
     "evaluate",
-    "groups_of",
-    "left_out",
+    "excluded_classes",
+    "image_groups",
     "load_backbone",
-    "load_source",
-    "make_features",
-    "make_records",
-    "probe",
-    "ready",
-    "record",
+    "load_images_or_features",
+    "predict_scores",
     "results_table",
     "run",
     "run_queries",
-    "scores",
+    "sample_tasks",
     "write_features",
     "write_table",
 ]

@@ -22,9 +22,9 @@ from ..learners.protocol import complete
 from ..models import backbones
 from ..paths import DATA
 from ..tasks import Tasks
-from .records import Record, evaluate, narrowed, progress_bar, used_rows
+from .outcomes import Outcomes, evaluate, narrowed, progress_bar, used_rows
 
-__all__ = ["Ready", "record"]
+__all__ = ["ConfiguredMethod", "cached_outcomes"]
 
 # Tasks that are stored together and computed at once: a stopped run loses little, and storing is
 # cheap.
@@ -35,7 +35,7 @@ SHORT = 16  # hexadecimal digits by which a file names its blocks
 
 
 @dataclass(frozen=True)
-class Ready:
+class ConfiguredMethod:
     """A learner and its input, ready for tasks.
 
     Attributes
@@ -140,33 +140,33 @@ class Ready:
         return key
 
     @overload
-    def record(
+    def outcomes(
         self,
         tasks: Tasks,
         *,
         stored: Literal[False] = False,
         progress: bool = False,
         bank: Bank | None = None,
-    ) -> Record: ...
+    ) -> Outcomes: ...
 
     @overload
-    def record(
+    def outcomes(
         self, tasks: Tasks, *, stored: bool, progress: bool = False, bank: Bank | None = None
-    ) -> Record | None: ...
+    ) -> Outcomes | None: ...
 
-    def record(self, tasks: Tasks, **options: Any) -> Record | None:
-        """Which queries are classified correctly; ``options`` as for `keyed_record`."""
-        return self.keyed_record(tasks, **options)[0]
+    def outcomes(self, tasks: Tasks, **options: Any) -> Outcomes | None:
+        """Which queries are classified correctly; ``options`` as for `keyed_outcomes`."""
+        return self.keyed_outcomes(tasks, **options)[0]
 
-    def keyed_record(
+    def keyed_outcomes(
         self,
         tasks: Tasks,
         *,
         stored: bool = False,
         progress: bool = False,
         bank: Bank | None = None,
-    ) -> tuple[Record | None, str]:
-        """`fslcore.evaluation.record`, where ``bank`` is the result of `prepared`, if available."""
+    ) -> tuple[Outcomes | None, str]:
+        """`fslcore.evaluation.cached_outcomes`, where ``bank`` is the result of `prepared`, if available."""
         key = self.keys()
         blocks = self.blocks(tasks)
         record = _find(key(tasks))
@@ -183,18 +183,18 @@ class Ready:
             block_record = evaluate(self.learner, *inputs, progress=progress and len(blocks) == 1)
             block_record.save(path, {"key": key(block), "sha256": block_record.digest})
 
-        parts: list[Record] = []
+        parts: list[Outcomes] = []
         with progress_bar(self.learner, len(tasks), progress and len(blocks) > 1) as bar:
             for block in blocks:
                 parts.append(_find(key(block), partial(compute, block)))
                 bar.update(len(block))
         return concatenated(parts), key(tasks)
 
-    def _first_stored(self, tasks: Tasks) -> tuple[Record | None, str]:
+    def _first_stored(self, tasks: Tasks) -> tuple[Outcomes | None, str]:
         """The record of the first tasks that are stored, in blocks or in one piece, and its key."""
         key = self.keys()
         blocks = self.blocks(tasks)
-        parts: list[Record] = []
+        parts: list[Outcomes] = []
         for block in blocks:
             part = _find(key(block))
             if part is None:
@@ -211,13 +211,13 @@ class Ready:
         return concatenated(parts), key(tasks[: len(parts) * size])
 
 
-def record(
+def cached_outcomes(
     source: Source,
     backbone: backbones.Backbone | None,
     learner: Learner,
     tasks: Tasks,
     **options: Any,
-) -> tuple[Record | None, str]:
+) -> tuple[Outcomes | None, str]:
     """The record of a learner on tasks, found by the content of all inputs or else computed and
     cached.
 
@@ -237,39 +237,39 @@ def record(
 
     Returns
     -------
-    record : Record or None
+    outcomes : Outcomes or None
     key : str
         SHA-256 of the content of images or features, weights, the tasks of the record and the
         learner's settings.
     """
-    return Ready(source, backbone, learner).keyed_record(tasks, **options)
+    return ConfiguredMethod(source, backbone, learner).keyed_outcomes(tasks, **options)
 
 
-def concatenated(records: list[Record]) -> Record:
+def concatenated(records: list[Outcomes]) -> Outcomes:
     """One record of the tasks of several."""
-    return Record(
+    return Outcomes(
         correct=np.concatenate([record.correct for record in records]),
         query_label=np.concatenate([record.query_label for record in records]),
     )
 
 
 @overload
-def _find(key: str, compute: Callable[[Path], None]) -> Record: ...
+def _find(key: str, compute: Callable[[Path], None]) -> Outcomes: ...
 
 
 @overload
-def _find(key: str, compute: None = None) -> Record | None: ...
+def _find(key: str, compute: None = None) -> Outcomes | None: ...
 
 
-def _find(key: str, compute: Callable[[Path], None] | None = None) -> Record | None:
+def _find(key: str, compute: Callable[[Path], None] | None = None) -> Outcomes | None:
     """The shipped or cached record of this key, which ``compute`` may add to the cache."""
     if key[:SHORT] in _shipped():
         path, tasks = _shipped()[key[:SHORT]]
-        record, _ = Record.load(path)
-        return Record(record.correct[tasks], record.query_label[tasks])
+        record, _ = Outcomes.load(path)
+        return Outcomes(record.correct[tasks], record.query_label[tasks])
 
-    def read(path: Path) -> Record:
-        record, provenance = Record.load(path)
+    def read(path: Path) -> Outcomes:
+        record, provenance = Outcomes.load(path)
         same_content = provenance.get("sha256") == record.digest
         same_shape = record.correct.shape == record.query_label.shape
         if provenance["key"] != key or not same_content or not same_shape:
@@ -285,7 +285,7 @@ def _shipped() -> dict[str, tuple[Path, slice]]:
     """The place of a record among the shipped results: all tasks of a file, or a block of them."""
     places = {}
     for path in sorted((DATA / "results").glob("*.npz")):
-        _, provenance = Record.load(path)
+        _, provenance = Outcomes.load(path)
         places[provenance["key"][:SHORT]] = path, slice(provenance["tasks"])
         for i, key in enumerate(provenance.get("blocks", ())):
             places[key] = path, slice(i * BLOCK, (i + 1) * BLOCK)

@@ -8,13 +8,13 @@ from ..datasets.papers import text_table
 from ..errors import InputError, note, shown, suggestion, visible
 from ..paths import at_home
 
-__all__ = ["groups_of"]
+__all__ = ["image_groups"]
 
 MISSING_VALUES = ("", "na", "n/a", "#n/a", "nan", "none", "null")  # as written in tables
 MOST_MISSED = 0.1  # share of missed copies above which a note is written
 
 
-def groups_of(source: Source, name: str) -> np.ndarray:
+def image_groups(source: Source, name: str) -> np.ndarray:
     """(N,) group of each image, by a fact of the images or from a table.
 
     Parameters

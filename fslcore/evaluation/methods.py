@@ -11,9 +11,9 @@ from ..datasets.bank import Bank, load_features
 from ..errors import InputError, instance, suggestion
 from ..learners.protocol import complete
 from ..models import backbones, registry
-from .cache import Ready
+from .cache import ConfiguredMethod
 
-__all__ = ["Method", "load_backbone", "load_source", "ready"]
+__all__ = ["Method", "configure", "load_backbone", "load_images_or_features"]
 
 
 class Method(NamedTuple):
@@ -58,7 +58,7 @@ class Method(NamedTuple):
         return f"{self.backbone} {learner_title(self.learner)}"
 
 
-def load_source(dataset: str, size: int | None = None) -> datasets.Source:
+def load_images_or_features(dataset: str, size: int | None = None) -> datasets.Source:
     """The images of a data set (`fslcore.datasets.load`), or the bank of ``features:PATH``."""
     if dataset.startswith("features:"):
         if size is not None:
@@ -79,28 +79,28 @@ _shipped_images = lru_cache(maxsize=8)(datasets.load)
 _named_backbone = lru_cache(maxsize=8)(backbones.load)
 
 
-def ready(
+def configure(
     source: str | datasets.Source,
     backbone: str,
     learner: str | learners.Learner,
     *,
     size: int | None = None,
     **settings: Any,
-) -> Ready:
+) -> ConfiguredMethod:
     """A method on a data set, with the learner's weights if it was trained together with the
     backbone.
 
     Parameters
     ----------
     source : str, Images or Bank
-        A name as for `load_source`, or its result.
+        A name as for `load_images_or_features`, or its result.
     backbone : str
         As for `fslcore.models.backbones.load`, with ``{dataset}`` replaced by the data set
         (`fslcore.sources.filled`); ignored for a bank.
     learner : str or Learner
         A registered name, ``module:Class`` for a class of your own, or an object.
     size : int, optional
-        As for `load_source`.
+        As for `load_images_or_features`.
     **settings
         Arguments of the learner, such as ``C=10``, if it is a name.
 
@@ -111,13 +111,15 @@ def ready(
         class names or a mean over base classes where there are none.
     """
     if isinstance(source, str):
-        source = load_source(source, size)
+        source = load_images_or_features(source, size)
     if isinstance(source, Bank):
         configured = _made(learner, None, **settings)
         configured.check(source)
-        return Ready(source, None, configured)
+        return ConfiguredMethod(source, None, configured)
     given = instance("source", source, datasets.Images)
-    images, model = backbones.fitted(given, load_backbone(sources.filled(backbone, given.name)))
+    images, model = backbones.match_input_size(
+        given, load_backbone(sources.filled(backbone, given.name))
+    )
     configured = _made(learner, model, **settings)
     if configured.reads_text and model.text is None:
         raise InputError(
@@ -127,7 +129,7 @@ def ready(
         )
     if configured.reads_center:
         configured = _made(learner, model, **settings, center=backbones.base_mean(images, model))
-    return Ready(images, model, configured)
+    return ConfiguredMethod(images, model, configured)
 
 
 def _made(

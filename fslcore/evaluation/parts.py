@@ -14,14 +14,14 @@ from tqdm import tqdm
 from .. import datasets
 from ..models import backbones
 from ..tasks import Tasks
-from .cache import Ready
+from .cache import ConfiguredMethod
 
 T = TypeVar("T")
 
-__all__ = ["make_features", "make_records"]
+__all__ = ["compute_features", "compute_outcomes"]
 
 
-def make_features(
+def compute_features(
     images: datasets.Images,
     backbone: backbones.Backbone,
     part: tuple[int, int] | None = None,
@@ -33,7 +33,7 @@ def make_features(
     Parameters
     ----------
     images, backbone
-        The results of `fslcore.models.backbones.fitted`.
+        The results of `fslcore.models.backbones.match_input_size`.
     part : (K, N), optional
         Only the K-th of N parts.
     progress : bool
@@ -56,8 +56,8 @@ def make_features(
     return computed
 
 
-def make_records(
-    methods: dict[str, Ready],
+def compute_outcomes(
+    methods: dict[str, ConfiguredMethod],
     tasks: dict[tuple[str, str], Tasks],
     part: tuple[int, int],
     *,
@@ -67,12 +67,12 @@ def make_records(
 
     Parameters
     ----------
-    methods : dict of Ready
+    methods : dict of ConfiguredMethod
         By learner.
     tasks : dict of Tasks
         By learner and sampling.
     part, progress
-        As for `make_features`.
+        As for `compute_features`.
 
     Returns
     -------
@@ -89,14 +89,14 @@ def make_records(
         for learner, pairs in groupby(missing, itemgetter(0)):
             bank = methods[learner].prepared(progress=progress)  # of one learner: it may be large
             for _, block in pairs:
-                methods[learner].record(block, bank=bank)
+                methods[learner].outcomes(block, bank=bank)
                 bar.update(len(block))
     return len(blocks)
 
 
-def _blocks(method: Ready, tasks: Tasks) -> Iterator[tuple[Tasks, bool]]:
+def _blocks(method: ConfiguredMethod, tasks: Tasks) -> Iterator[tuple[Tasks, bool]]:
     """Each block of some tasks, and whether its record is stored."""
-    record = method.record(tasks, stored=True)
+    record = method.outcomes(tasks, stored=True)
     n_stored = 0 if record is None else len(record.correct)
     end = 0
     for block in method.blocks(tasks):

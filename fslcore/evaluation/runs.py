@@ -6,10 +6,10 @@ from typing import Any
 import pandas as pd
 
 from ..tasks import Tasks
-from .draws import check_sampling, draw
-from .methods import ready
-from .records import Record
-from .table import COLUMNS, results_table
+from .draws import check_sampling, sample_tasks
+from .methods import configure
+from .outcomes import Outcomes
+from .table import RESULT_COLUMNS, results_table
 
 __all__ = ["run", "run_queries"]
 
@@ -24,14 +24,14 @@ def run(
     Returns
     -------
     DataFrame or None
-        One row per task, with the columns of `COLUMNS`; accuracy in percent.
+        One row per task, with the columns of `RESULT_COLUMNS`; accuracy in percent.
     """
     call = inspect.signature(run_queries).bind(dataset, backbone, learner, sampling, **options)
     call.apply_defaults()
     _, record = run_queries(*call.args, **call.kwargs)
     if record is None:
         return None
-    setting = {name: value for name, value in call.arguments.items() if name in COLUMNS}
+    setting = {name: value for name, value in call.arguments.items() if name in RESULT_COLUMNS}
     return results_table(record, **setting)
 
 
@@ -51,7 +51,7 @@ def run_queries(  # noqa: PLR0913 (the inputs of a table)
     progress: bool = False,
     size: int | None = None,
     apart: str | None = None,
-) -> tuple[Tasks, Record | None]:
+) -> tuple[Tasks, Outcomes | None]:
     """The tasks of one setting, and which queries were right.
 
     Parameters
@@ -78,12 +78,12 @@ def run_queries(  # noqa: PLR0913 (the inputs of a table)
     size : int, optional
         Pixels at which the user's own images are read and used, as for `fslcore.datasets.load`.
     apart : str, optional
-        As for `fslcore.evaluation.draw`.
+        As for `fslcore.evaluation.sample_tasks`.
 
     Returns
     -------
     tasks : Tasks
-    record : Record or None
+    outcomes : Outcomes or None
         Of the first of these tasks, if fewer are stored.
 
     Raises
@@ -92,8 +92,8 @@ def run_queries(  # noqa: PLR0913 (the inputs of a table)
         As for the loaders and samplers; an unknown learner or sampling.
     """
     check_sampling(sampling)
-    method = ready(dataset, backbone, learner, size=size)
-    sampled = draw(
+    method = configure(dataset, backbone, learner, size=size)
+    sampled = sample_tasks(
         method.source,
         sampling,
         tasks=tasks,
@@ -104,4 +104,4 @@ def run_queries(  # noqa: PLR0913 (the inputs of a table)
         seed=seed,
         skip_small_classes=skip_small_classes,
     )
-    return sampled, method.record(sampled, stored=stored, progress=progress)
+    return sampled, method.outcomes(sampled, stored=stored, progress=progress)

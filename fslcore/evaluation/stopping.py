@@ -6,27 +6,27 @@ from .. import stats
 from ..errors import number
 from ..stats.anytime import AnytimeInterval
 from ..tasks import Tasks
-from .cache import Ready, concatenated
-from .records import Record
+from .cache import ConfiguredMethod, concatenated
+from .outcomes import Outcomes
 
-__all__ = ["until"]
+__all__ = ["run_until_precise"]
 
 TASKS_PER_CHECK = 100  # a multiple of the blocks of fine-tuning
 
 
-def until(
-    runs: Mapping[str, Ready],
+def run_until_precise(
+    runs: Mapping[str, ConfiguredMethod],
     tasks: Tasks,
     width: float,
     *,
     level: float = stats.LEVEL,
     progress: bool = False,
-) -> tuple[dict[str, Record], dict[str, AnytimeInterval]]:
+) -> tuple[dict[str, Outcomes], dict[str, AnytimeInterval]]:
     """Run methods on the first tasks, as many as make all their intervals narrow enough.
 
     Parameters
     ----------
-    runs : mapping of Ready
+    runs : mapping of ConfiguredMethod
         Methods by any name. All are run on the same tasks.
     tasks : Tasks
         Closed tasks, the most that may be run. `fslcore.tasks.sample_closed` draws the same first
@@ -41,7 +41,7 @@ def until(
 
     Returns
     -------
-    records : dict of Record
+    records : dict of Outcomes
         By the methods' names; of the first 100, 200 … tasks, or of all if there are too few.
     intervals : dict of AnytimeInterval
         In percent.
@@ -52,11 +52,11 @@ def until(
         A width that is not above 0.
     """
     number("width", width, over=0)
-    parts: dict[str, list[Record]] = {name: [] for name in runs}
+    parts: dict[str, list[Outcomes]] = {name: [] for name in runs}
     for start in range(0, len(tasks), TASKS_PER_CHECK):
         next_tasks = tasks[start : start + TASKS_PER_CHECK]
         for name, run in runs.items():
-            parts[name].append(run.record(next_tasks, progress=progress))
+            parts[name].append(run.outcomes(next_tasks, progress=progress))
         records = {name: concatenated(parts[name]) for name in runs}
         intervals = {name: _interval(record, level) for name, record in records.items()}
         if all(interval.half_width <= width for interval in intervals.values()):
@@ -64,5 +64,5 @@ def until(
     return records, intervals
 
 
-def _interval(record: Record, level: float) -> AnytimeInterval:
+def _interval(record: Outcomes, level: float) -> AnytimeInterval:
     return stats.anytime_interval(100 * record.accuracy(), bounds=(0, 100), level=level)

@@ -8,12 +8,12 @@ import pandas as pd
 
 from ..errors import InputError, visible
 from ..paths import replace_file
-from .records import Record
+from .outcomes import Outcomes
 
-__all__ = ["COLUMNS", "results_table", "write_table"]
+__all__ = ["RESULT_COLUMNS", "results_table", "write_table"]
 
 # One row per task; `fslcore.report` reads it back (book/results-format.md).
-COLUMNS = {
+RESULT_COLUMNS = {
     "dataset": str,
     "backbone": str,
     "learner": str,
@@ -27,8 +27,8 @@ COLUMNS = {
 }
 
 
-def results_table(record: Record, **setting: Any) -> pd.DataFrame:
-    """One row per task, with the columns of `COLUMNS`; accuracy in percent."""
+def results_table(record: Outcomes, **setting: Any) -> pd.DataFrame:
+    """One row per task, with the columns of `RESULT_COLUMNS`; accuracy in percent."""
     if setting["dataset"].startswith("features:"):
         setting["backbone"] = "none"
     # A folder may have any name, and a table is opened by any program.
@@ -37,7 +37,7 @@ def results_table(record: Record, **setting: Any) -> pd.DataFrame:
             setting[name] = visible(value)
     accuracy = 100 * record.accuracy()
     table = pd.DataFrame({"task": np.arange(len(accuracy)), "accuracy": accuracy})
-    return table.assign(**setting)[list(COLUMNS)]
+    return table.assign(**setting)[list(RESULT_COLUMNS)]
 
 
 def write_table(table: pd.DataFrame, path: str | Path) -> None:

@@ -10,9 +10,9 @@ import pandas as pd
 
 from .. import stats
 from ..datasets import Source
-from .draws import draw
-from .groups import groups_of
-from .methods import Method, load_source, ready
+from .draws import sample_tasks
+from .groups import image_groups
+from .methods import Method, configure, load_images_or_features
 
 __all__ = [
     "TARGETS",
@@ -124,9 +124,9 @@ def answers(
         classes count as independent, and the interval for new classes applies to more of that
         group.
     size : int, optional
-        As for `fslcore.evaluation.load_source`.
+        As for `fslcore.evaluation.load_images_or_features`.
     apart : str, optional
-        As for `fslcore.evaluation.draw`; these groups take the place of ``groups``.
+        As for `fslcore.evaluation.sample_tasks`; these groups take the place of ``groups``.
     **shape
         ways, shots, queries, seed.
 
@@ -137,15 +137,19 @@ def answers(
     """
     by_dataset = {}
     for dataset in datasets:
-        source = load_source(dataset, size)
-        runs = {Method(*method): ready(source, *method) for method in product(backbones, learners)}
-        sampled = draw(source, "closed", tasks=tasks, apart=apart, **shape)
+        source = load_images_or_features(dataset, size)
+        runs = {
+            Method(*method): configure(source, *method) for method in product(backbones, learners)
+        }
+        sampled = sample_tasks(source, "closed", tasks=tasks, apart=apart, **shape)
         by_dataset[dataset] = Answers(
-            right={method: 100.0 * runs[method].record(sampled).correct for method in runs},
+            right={method: 100.0 * runs[method].outcomes(sampled).correct for method in runs},
             support=sampled.support,
             query=sampled.query,
             labels=source.labels,
-            groups=groups_of_images(source, groups) if apart is None else groups_of(source, apart),
+            groups=groups_of_images(source, groups)
+            if apart is None
+            else image_groups(source, apart),
             class_groups=groups_of_classes(source, class_groups),
             group_disjoint=apart is not None,
             transductive=frozenset(method for method in runs if runs[method].learner.transductive),

@@ -16,7 +16,9 @@ from .protocol import Learner, complete, shape_fault
 
 __all__ = ["check_learner"]
 
-TOLERANCE = 1e-3  # of the standard deviation of the scores, as for `fslcore.evaluation.probe`
+TOLERANCE = (
+    1e-3  # of the standard deviation of the scores, as for `fslcore.evaluation.check_transductive`
+)
 WAYS = 3
 SHOTS = 2
 QUERIES = 2

@@ -32,7 +32,7 @@ class SimpleShot(Learner):
         only normalised; 'UN': unchanged.
     center : (D,) array_like or path of a .npy, optional
         The mean of base features, for 'CL2N'. By default the mean in the bank, ``bank.center``;
-        `fslcore.evaluation.ready` sets it to the mean over the images of base classes.
+        `fslcore.evaluation.configure` sets it to the mean over the images of base classes.
 
     Raises
     ------

@@ -28,8 +28,8 @@ __all__ = [
     "autocast",
     "check_features",
     "device",
-    "fitted",
     "has_bfloat16",
+    "match_input_size",
     "precision",
 ]
 
@@ -270,7 +270,7 @@ def check_features(backbone: Backbone, output: object, images: int) -> Tensor:
     return instance("output", output, Tensor)
 
 
-def fitted(images: Images, backbone: Backbone) -> tuple[Images, Backbone]:
+def match_input_size(images: Images, backbone: Backbone) -> tuple[Images, Backbone]:
     """The user's own images and a backbone at one size.
 
     So the network gets the pixels that are read.

@@ -3,7 +3,7 @@
 `load` gives one by name; `features` computes the features of images with it.
 """
 
-from .backbone import Backbone, device, fitted
+from .backbone import Backbone, device, match_input_size
 from .features import base_mean, compute, feature_key, features, make_shard, shards_of, speed
 from .text import names_embedded, names_key
 from .weights import load
@@ -15,9 +15,9 @@ __all__ = [
     "device",
     "feature_key",
     "features",
-    "fitted",
     "load",
     "make_shard",
+    "match_input_size",
     "names_embedded",
     "names_key",
     "shards_of",

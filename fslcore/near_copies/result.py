@@ -171,7 +171,7 @@ class Copies:
 
     def write(self, path: str | Path) -> None:
         """Write split, image, class and group of every image, and `missed`, to a .csv for
-        `evaluation.groups_of`.
+        `evaluation.image_groups`.
         """
         table = self.images[["split", "image", "class", "group"]].copy()
         table["class"] = table["class"].map(visible)

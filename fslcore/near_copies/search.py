@@ -55,7 +55,7 @@ def find(
     Parameters
     ----------
     dataset : str
-        As for `fslcore.evaluation.load_source`; ``features:PATH`` has no pixels, so only features
+        As for `fslcore.evaluation.load_images_or_features`; ``features:PATH`` has no pixels, so only features
         are compared.
     backbone : str
         As for `fslcore.models.backbones.load`. Its features are taken from the cache if available.
@@ -86,7 +86,7 @@ def find(
             f"splits = {' '.join(splits)}; each of novel, validation, base once, and at least one"
         )
     if dataset.startswith("features:"):
-        sources = [evaluation.load_source(dataset, size)]
+        sources = [evaluation.load_images_or_features(dataset, size)]
         if by not in ("either", "features") or bits is not None or splits != ["novel"]:
             raise InputError(
                 f"dataset = {dataset}; there are no pixels to hash and no splits; use only features"
@@ -163,5 +163,5 @@ def _search(
 def _fitted(sources: Sequence[Images], backbone: str) -> tuple[list[Images], Backbone]:
     """The data sets at the size of the backbone's images, and the backbone at this size."""
     model = evaluation.load_backbone(backbone)
-    pairs = [backbones.fitted(source, model) for source in sources]
+    pairs = [backbones.match_input_size(source, model) for source in sources]
     return [source for source, _ in pairs], pairs[0][1]

@@ -243,7 +243,7 @@ def moments(
     Parameters
     ----------
     values : (T, K, Q) array_like, or (T, K·Q) with ``labels``
-        Value of each query, by task and class (`Record.by_class` of `fslcore.evaluation`; the
+        Value of each query, by task and class (`Outcomes.by_class` of `fslcore.evaluation`; the
         difference of two of them for a paired comparison). T ≥ 2, Q ≥ 2. The tasks must be
         independent: open tasks, or closed ones of a large data set. Closed tasks of N images have
         the data in common, which makes α too small by the variance over data sets of the closed

@@ -162,7 +162,7 @@ def three_intervals(
         group counts once, whatever its size, and what its absence changes follows from how such
         tasks are drawn.
     transductive : bool
-        Whether an answer depends on the other queries of its task (`fslcore.evaluation.probe`); for
+        Whether an answer depends on the other queries of its task (`fslcore.evaluation.check_transductive`); for
         a difference, whether an answer of either method does. The absence of a query then changes
         the other answers too, and the image variance without it is too small, by up to a half. The
         formula for this case holds for every learner, but is noisier: it has fewer degrees of

@@ -1,34 +1,30 @@
 """Tasks: index arrays of the support and query images of a learner, and how they are drawn."""
 
-from .biased import sample_biased, sample_matched
+from .biased import sample_biased, sample_class_matched
 from .resplits import (
-    ESTIMATORS,
-    ORACLE,
-    REFILLED,
+    LEAVE_ONE_OUT_REFILLED,
     Resplit,
-    bootstrap,
+    bootstrap_split,
     hold_out,
     k_fold,
     leave_one_out,
     resplit,
 )
-from .samplers import sample_all, sample_closed, sample_open
+from .samplers import sample_all_classes, sample_closed, sample_open
 from .tasks import Tasks
 
 __all__ = [
-    "ESTIMATORS",
-    "ORACLE",
-    "REFILLED",
+    "LEAVE_ONE_OUT_REFILLED",
     "Resplit",
     "Tasks",
-    "bootstrap",
+    "bootstrap_split",
     "hold_out",
     "k_fold",
     "leave_one_out",
     "resplit",
-    "sample_all",
+    "sample_all_classes",
     "sample_biased",
+    "sample_class_matched",
     "sample_closed",
-    "sample_matched",
     "sample_open",
 ]

@@ -20,11 +20,11 @@ from ..errors import InputError, check_memory, choice, instance, whole
 from .candidates import Candidates, Choice
 from .grouped import classes_of
 from .released_choices import as_released
-from .samplers import ImagesOfClasses, assemble, per_class, random_images, streams
+from .samplers import ImagesOfClasses, per_class, random_images, streams, tasks_from_picks
 from .tasks import Integers, Tasks, describe
 from .weighted_sampler import as_in_the_paper
 
-__all__ = ["sample_biased", "sample_matched"]
+__all__ = ["sample_biased", "sample_class_matched"]
 
 VARIANTS = ("paper", "released")
 
@@ -140,7 +140,7 @@ def sample_biased(
     sampler = describe("biased", ways, n_shots, n_queries, seed, tasks=tasks)
     sampler |= {"support": support, "query": query, "variant": variant}
     sampler |= {"fallbacks": images.fallbacks, "relaxed": images.relaxed}
-    return assemble(picks, n_shots, n_queries, sampler), attribute
+    return tasks_from_picks(picks, n_shots, n_queries, sampler), attribute
 
 
 def _check_construction(support: str, query: str, variant: str) -> None:
@@ -200,7 +200,7 @@ class _ImageSampler:
         return self.data.images[c][np.concatenate([support, query[: self.queries]])]
 
 
-def sample_matched(labels: ArrayLike, tasks: Tasks, *, seed: int = 0) -> Tasks:
+def sample_class_matched(labels: ArrayLike, tasks: Tasks, *, seed: int = 0) -> Tasks:
     """Random tasks with the classes of ``tasks``, task by task: the same tasks without the bias.
 
     Biased tasks do not contain all classes equally often, so the gap to tasks from
@@ -239,7 +239,7 @@ def sample_matched(labels: ArrayLike, tasks: Tasks, *, seed: int = 0) -> Tasks:
     sampler = describe(
         "matched", tasks.ways, shots, queries, seed, tasks=len(tasks), to=tasks.digest
     )
-    return assemble(picks, shots, queries, sampler)
+    return tasks_from_picks(picks, shots, queries, sampler)
 
 
 def _images_per_class(task_label: Integers, ways: int) -> Integers:

@@ -14,7 +14,7 @@ from .tasks import Floats, Integers, are_among
 
 
 @dataclass(frozen=True)
-class Cells:
+class GroupedImages:
     """The images of each group in each class, for classes with enough groups.
 
     Attributes
@@ -30,7 +30,7 @@ class Cells:
         to skip.
     n_groups : int
         G, the number of groups in the whole data.
-    left_out : list of str
+    excluded_classes : list of str
         Classes with too few groups.
     """
 
@@ -42,7 +42,7 @@ class Cells:
     groups: Integers
     needed: Integers
     n_groups: int
-    left_out: list[str]
+    excluded_classes: list[str]
 
     @classmethod
     def of(
@@ -53,7 +53,7 @@ class Cells:
         shots: Integers,
         queries: Integers,
         skip_small_classes: bool,
-    ) -> Cells:
+    ) -> GroupedImages:
         """From a class and a group of each image.
 
         Raises
@@ -82,7 +82,7 @@ class Cells:
             groups=count[is_large],
             needed=needed[is_large],
             n_groups=int(group_of_cell.max()) + 1,
-            left_out=classes[~is_large].astype(str).tolist(),
+            excluded_classes=classes[~is_large].astype(str).tolist(),
         )
 
     def images(self, cell: Integers | slice, uniform: Floats) -> Integers:
@@ -131,7 +131,7 @@ def _too_few_groups(classes: np.ndarray, count: Integers, needed: Integers, enou
 
 
 def draw_closed(
-    cells: Cells,
+    cells: GroupedImages,
     chosen: Integers,
     shots: Integers,
     queries: Integers,
@@ -139,7 +139,7 @@ def draw_closed(
 ) -> list[Integers]:
     """Images (T, S_k + Q_k) of the classes (T, K) of tasks, each of a different group.
 
-    They are for `fslcore.tasks.samplers.assemble`.
+    They are for `fslcore.tasks.samplers.tasks_from_picks`.
     """
     *cell_rngs, image_rng = rngs
     cell = _shuffled_cells(cells, chosen, *cell_rngs)
@@ -159,7 +159,7 @@ def _first_outside(group: Integers, support: Integers, cell: Integers, q: int) -
 
 
 def _shuffled_cells(
-    cells: Cells,
+    cells: GroupedImages,
     chosen: Integers,
     cell_rng: np.random.Generator,
     order_rng: np.random.Generator,
@@ -196,7 +196,7 @@ def shuffled_distinct(
 class _UnusedCells:
     """The cells of each class by group, in random order, without groups that tasks have used."""
 
-    def __init__(self, cells: Cells, rng: np.random.Generator) -> None:
+    def __init__(self, cells: GroupedImages, rng: np.random.Generator) -> None:
         group = cells.group.tolist()
         self.of_class: list[dict[int, int]] = []
         self.classes_of_group: list[list[int]] = [[] for _ in range(cells.n_groups)]
@@ -221,7 +221,7 @@ class _UnusedCells:
 
 
 def draw_open(
-    cells: Cells,
+    cells: GroupedImages,
     shots: Integers,
     queries: Integers,
     max_tasks: int | None,

@@ -20,24 +20,21 @@ from ..errors import InputError, check_memory, flag, instance, shown, suggestion
 from .tasks import PAD, Booleans, Integers, Tasks, places_of_true, ranks
 
 __all__ = [
-    "ESTIMATORS",
-    "ORACLE",
-    "REFILLED",
+    "LEAVE_ONE_OUT_REFILLED",
     "Resplit",
-    "bootstrap",
+    "bootstrap_split",
     "hold_out",
     "k_fold",
     "leave_one_out",
     "resplit",
 ]
 
-ORACLE = "oracle"
-ESTIMATORS = ("hold-out", "5-fold", "leave-one-out", "bootstrap")
-REFILLED = "leave-one-out, refilled"  # not in the paper
+LEAVE_ONE_OUT_REFILLED = "leave-one-out, refilled"  # not in the paper
+NAMES = ("hold-out", "5-fold", "leave-one-out", LEAVE_ONE_OUT_REFILLED, "bootstrap")  # also K-fold
 DRAWS = 2_000  # after this many, bootstrap gives up on a support
 
 
-class Undrawn(InputError):
+class BootstrapFailed(InputError):
     """No draw of the bootstrap contains all classes of a support, because there are too many."""
 
 
@@ -130,10 +127,12 @@ def leave_one_out(tasks: Tasks, refill: bool = False) -> Resplit:
     distance = np.where(is_classmate, (places - place) % len(places), len(places))
     chosen = np.where(label >= 0, places, PAD)
     np.put_along_axis(chosen, place, distance.argmin(axis=1)[:, None], axis=1)
-    return _assembled(tasks, split.owner, chosen, place, estimator=REFILLED)
+    return _resplit_of_positions(
+        tasks, split.owner, chosen, place, estimator=LEAVE_ONE_OUT_REFILLED
+    )
 
 
-def bootstrap(tasks: Tasks, rounds: int = 30, seed: int = 0) -> Resplit:
+def bootstrap_split(tasks: Tasks, rounds: int = 30, seed: int = 0) -> Resplit:
     """Draw n of the n support images with replacement and test on those that were not drawn.
 
     A draw is repeated until it contains every class of the support and leaves an image out. On
@@ -185,11 +184,11 @@ def bootstrap(tasks: Tasks, rounds: int = 30, seed: int = 0) -> Resplit:
             break
     else:
         worst = owner[left[0]]
-        raise Undrawn(
+        raise BootstrapFailed(
             f"bootstrap: none of {DRAWS} draws of {n[worst]} support images held all "
             f"{n_classes[worst]} classes; fewer ways or more shots are needed"
         )
-    return _assembled(
+    return _resplit_of_positions(
         tasks,
         owner,
         np.where(is_image, positions, PAD),
@@ -219,14 +218,14 @@ def resplit(tasks: Tasks, estimator: str, *, rounds: int = 30, seed: int = 0) ->
     """
     instance("estimator", estimator, str)
     if estimator == "bootstrap":
-        return bootstrap(tasks, rounds, seed)
+        return bootstrap_split(tasks, rounds, seed)
     if estimator == "hold-out":
         return hold_out(tasks)
-    if estimator in ("leave-one-out", REFILLED):
-        return leave_one_out(tasks, refill=estimator == REFILLED)
+    if estimator in ("leave-one-out", LEAVE_ONE_OUT_REFILLED):
+        return leave_one_out(tasks, refill=estimator == LEAVE_ONE_OUT_REFILLED)
     k = re.fullmatch(r"(\d{1,9})-fold", estimator)
     if k is None:
-        similar = suggestion(estimator, [*ESTIMATORS, REFILLED])
+        similar = suggestion(estimator, NAMES)
         raise InputError(
             f"estimator = {shown(estimator)}; hold-out, leave-one-out, bootstrap and K-fold are "
             f"allowed{similar}"
@@ -260,7 +259,7 @@ def _folds(tasks: Tasks, k: int | None, only_first: bool = False) -> Resplit:
     owner = np.repeat(np.arange(len(n)), count)
     is_held_out = fold[owner] == ranks(count)[:, None]
     is_image = label[owner] >= 0
-    return _assembled(
+    return _resplit_of_positions(
         tasks,
         owner,
         places_of_true(is_image & ~is_held_out),
@@ -303,7 +302,7 @@ def _counts(positions: Integers, is_image: Booleans) -> Integers:
     return times
 
 
-def _assembled(
+def _resplit_of_positions(
     tasks: Tasks, owner: Integers, support: Integers, query: Integers, **estimator: str | int
 ) -> Resplit:
     """Tasks from positions in the packed supports of their owners; -1 is padding."""

@@ -10,10 +10,17 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..errors import InputError, check_memory, flag, shown, whole, wholes
-from .grouped import Cells, classes_of, draw_closed, draw_open, first_to_front, shuffled_distinct
+from .grouped import (
+    GroupedImages,
+    classes_of,
+    draw_closed,
+    draw_open,
+    first_to_front,
+    shuffled_distinct,
+)
 from .tasks import Integers, Tasks, describe
 
-__all__ = ["sample_all", "sample_closed", "sample_open"]
+__all__ = ["sample_all_classes", "sample_closed", "sample_open"]
 
 MOST = 10**9  # images per class in a task
 MOST_WAYS = 10**6
@@ -78,7 +85,7 @@ def sample_closed(
     skip_small_classes = flag("skip_small_classes", skip_small_classes)
     sampler = describe("closed", ways, n_shots, n_queries, seed, tasks=tasks)
     if groups is not None:
-        cells = Cells.of(labels, groups, ways, n_shots, n_queries, skip_small_classes)
+        cells = GroupedImages.of(labels, groups, ways, n_shots, n_queries, skip_small_classes)
         check_memory("tasks", tasks, 32 * tasks * ways * int(cells.needed.max()))
         class_rng, *rngs = streams(seed, 4)
         chosen = _random_classes(tasks, len(cells.first), ways, class_rng)
@@ -90,7 +97,7 @@ def sample_closed(
         class_rng, *rngs = streams(seed, 3)
         chosen = _random_classes(tasks, len(images.size), ways, class_rng)
         picks = random_images(images, chosen, need, *rngs)
-    return assemble(picks, n_shots, n_queries, sampler)
+    return tasks_from_picks(picks, n_shots, n_queries, sampler)
 
 
 def sample_open(
@@ -158,7 +165,7 @@ def sample_open(
     skip_small_classes = flag("skip_small_classes", skip_small_classes)
     sampler = describe("open", ways, n_shots, n_queries, seed, max_tasks=max_tasks)
     if groups is not None:
-        cells = Cells.of(labels, groups, ways, n_shots, n_queries, skip_small_classes)
+        cells = GroupedImages.of(labels, groups, ways, n_shots, n_queries, skip_small_classes)
         picks = draw_open(cells, n_shots, n_queries, max_tasks, streams(seed, 3))
         sampler["groups"] = cells.n_groups
     else:
@@ -169,7 +176,7 @@ def sample_open(
         sampler["balanced"] = True
     unit = "images" if groups is None else "groups"
     _check_two(len(picks[0]), ways, f"{need.max()} {unit}", balanced)
-    return assemble(picks, n_shots, n_queries, sampler)
+    return tasks_from_picks(picks, n_shots, n_queries, sampler)
 
 
 def _images_used_once(
@@ -249,7 +256,7 @@ def _check_two(tasks: int, ways: int, images: str, balanced: bool) -> None:
         )
 
 
-def sample_all(labels: ArrayLike, *, shots: int, tasks: int, seed: int = 0) -> Tasks:
+def sample_all_classes(labels: ArrayLike, *, shots: int, tasks: int, seed: int = 0) -> Tasks:
     """Draw tasks of all classes, tested on all images outside the support (as CLIP was on few
     shots).
 
@@ -393,7 +400,7 @@ def random_images(
     return picks
 
 
-def assemble(
+def tasks_from_picks(
     picks: Sequence[Integers] | Integers,
     shots: Integers,
     queries: Integers,

@@ -36,7 +36,7 @@ def test_wide_keeps_the_layout_and_the_digits_of_table_2():
 
 @pytest.fixture
 def hundred_images(monkeypatch):
-    monkeypatch.setattr(benchmark.evaluation, "load_source", lambda name: range(100))
+    monkeypatch.setattr(benchmark.evaluation, "load_images_or_features", lambda name: range(100))
 
 
 def test_live_table_2_has_students_quantile_for_open_tasks_and_the_normal_one_for_closed(

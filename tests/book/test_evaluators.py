@@ -5,12 +5,13 @@ import pandas as pd
 import pytest
 from scipy import stats as scipy_stats
 
+from fslbook.estimation.resampled import ESTIMATORS
 from fslbook.evaluators import estimates, figures, selection
 from fslbook.evaluators.estimates import FRESH
 from fslcore import datasets
 from fslcore.errors import InputError
 from fslcore.paths import DATA
-from fslcore.tasks import ESTIMATORS, sample_closed
+from fslcore.tasks import sample_closed
 
 METHODS = ["glyph-conv ncc", "glyph-conv lr"]
 

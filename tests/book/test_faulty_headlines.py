@@ -16,14 +16,14 @@ from faulty import Rule, Rules
 from fslbook import published
 from fslbook.beyond import coverage, laboratories, leaderboards, runs, worst_class
 from fslbook.estimation import resampled
+from fslbook.estimation.resampled import ORACLE
 from fslbook.evaluators import audit, estimates, selection
 from fslbook.evaluators.estimates import FRESH
 from fslbook.fewstab.gaps import gaps, rank_correlations
 from fslbook.oops import benchmark, difficulty, optima, sizing
 from fslcore import stats
-from fslcore.evaluation import Record
+from fslcore.evaluation import Outcomes
 from fslcore.stats import pilot
-from fslcore.tasks import ORACLE
 
 RULES = Rules()
 
@@ -212,7 +212,7 @@ def errors_of_an_estimator():
 def estimate():
     """Two re-splits of one task, of two and of four queries."""
     correct = np.array([[1, 1, 0, 0], [1, 0, 0, 0]], bool)
-    record = Record(correct, np.array([[0, 1, -1, -1], [0, 0, 1, 1]]))
+    record = Outcomes(correct, np.array([[0, 1, -1, -1], [0, 0, 1, 1]]))
     return Rule(
         resampled.estimate(record, np.array([0, 0]), 1),
         [(1 + 1 / 4) / 2],
@@ -227,7 +227,7 @@ def gap_of_the_worst_class():
     random_answers = ["11111000", "10001111", "11101100", "11001111"]
     biased_answers = ["11101000", "00001110", "11001000", "01001111"]
     random, biased = (
-        Record(np.array([list(row) for row in rows]) == "1", label)
+        Outcomes(np.array([list(row) for row in rows]) == "1", label)
         for rows in (random_answers, biased_answers)
     )
     worst = [100 * r.correct.reshape(4, 2, 4).mean(axis=2).min(axis=1) for r in (random, biased)]

@@ -8,7 +8,7 @@ import pytest
 from refusal import refuses
 
 from fslbook.beyond import coverage, coverage_gaps, worlds, worst_class
-from fslcore.evaluation import Record
+from fslcore.evaluation import Outcomes
 from fslcore.stats import influence, paired_interval
 from fslcore.tasks import sample_biased, sample_closed
 
@@ -77,7 +77,7 @@ def test_the_worst_class_against_deleting_each_image_and_counting_all_tasks_agai
     truth, image, classes = counted
     tasks = sample_closed(LABELS, tasks=20_000, ways=WAYS, shots=1, queries=QUERIES + 1, seed=0)
     query = tasks.query.reshape(-1, WAYS, QUERIES + 1)
-    record = Record(scores(tiny, tasks.support, query).reshape(len(tasks), -1), tasks.query_label)
+    record = Outcomes(scores(tiny, tasks.support, query).reshape(len(tasks), -1), tasks.query_label)
     values, values_without = worst_class.worst_class(record)
     query = query[..., :-1].reshape(len(tasks), -1)
     if spare:
@@ -97,7 +97,7 @@ def test_the_worst_class_against_deleting_each_image_and_counting_all_tasks_agai
 def test_what_a_spare_query_changes():
     """Two classes, two queries and a spare: by hand."""
     right = np.array([[1, 0, 1, 1, 1, 0]], bool)
-    record = Record(right, np.array([[0, 0, 0, 1, 1, 1]]))
+    record = Outcomes(right, np.array([[0, 0, 0, 1, 1, 1]]))
     values, values_without = worst_class.worst_class(record)
     assert values.tolist() == [50.0] and values_without.tolist() == [[50.0, 100.0, 50.0, 50.0]]
     values, values_without = worst_class.mean_accuracy(record)
@@ -215,7 +215,7 @@ def test_what_does_not_go_together():
     with refuses("^group_disjoint = True; tasks drawn from all images are needed, without pool"):
         influence(np.zeros(30), OF_TWO_CLASSES, labels, **options)
     with refuses("spare"):
-        worst_class.worst_class(Record(np.ones((3, 2), bool), np.tile([0, 1], (3, 1))))
+        worst_class.worst_class(Outcomes(np.ones((3, 2), bool), np.tile([0, 1], (3, 1))))
     first = influence(np.arange(30.0), OF_TWO_CLASSES, labels)
     with refuses("different images"):
         first - influence(np.arange(30.0), OF_TWO_CLASSES, np.append(labels, 1))

@@ -8,12 +8,12 @@ import pandas as pd
 import pytest
 
 from fslbook import published
+from fslbook.estimation.resampled import ESTIMATORS
 from fslbook.evaluators import estimates as evaluators, selection
 from fslbook.fewstab import own_data
 from fslbook.oops import benchmark
 from fslcore import stats
 from fslcore.datasets import Images
-from fslcore.tasks import ESTIMATORS
 
 PRINTED = published.table(2)
 

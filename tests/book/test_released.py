@@ -12,7 +12,7 @@ from refusal import refuses
 from fslbook import released
 from fslcore import download
 from fslcore.cli import app
-from fslcore.evaluation import COLUMNS, write_table
+from fslcore.evaluation import RESULT_COLUMNS, write_table
 from fslcore.fetch import RESULTS_LIST, fetch_results
 from fslcore.report import Results
 from tests.rehearsal import served
@@ -92,7 +92,7 @@ def test_without_a_network_the_command_names_the_file_and_leaves_nothing(
 def test_the_table_is_the_projects_own_format(copy, tmp_path):
     folder, registry = copy
     table = released.read(str(folder), registry=registry)
-    assert list(table) == list(COLUMNS)
+    assert list(table) == list(RESULT_COLUMNS)
     write_table(table, tmp_path / "t.parquet")
     results = Results.read(tmp_path / "t.parquet", out_of=100).methods
     means = table.groupby(["shots", "backbone", "learner"])["accuracy"].mean()

@@ -9,11 +9,12 @@ from refusal import refuses
 from scipy.stats import spearmanr
 
 from fslbook.beyond import runs as trained
+from fslbook.estimation.resampled import ESTIMATORS
 from fslbook.evaluators import estimates, figures, selection
 from fslbook.evaluators.estimates import FRESH, HALVES
 from fslbook.evaluators.selection import ALWAYS, ANY, DEFAULT, EVEN, TUNED
 from fslcore import datasets, stats
-from fslcore.tasks import ESTIMATORS, resplits, sample_all
+from fslcore.tasks import resplits, sample_all_classes
 
 few_values = st.integers(1, 6).flatmap(
     lambda t: st.integers(2, 5).flatmap(
@@ -66,7 +67,7 @@ def test_sums_that_differ_by_rounding_tie():
             lambda: stats.value_of_choice([[1.0, 2.0]], [[1.0, 2.0]], default=2),
             "default = 2; a whole number from 0 to 1",
         ),
-        (lambda: sample_all([0, 0, 1], shots=1, tasks=1), "class 1 has 1 images"),
+        (lambda: sample_all_classes([0, 0, 1], shots=1, tasks=1), "class 1 has 1 images"),
         (lambda: selection.ranks(world(candidates=1)), "d: m0 alone; at least 2 candidates"),
         (
             lambda: selection.picks(world(), default="C = 9"),
@@ -209,7 +210,7 @@ def test_at_one_shot_nothing_is_tuned():
 def test_tasks_of_all_classes_test_on_all_the_rest():
     rng = np.random.default_rng(0)
     labels = rng.permutation(np.repeat(["a", "b", "c"], [4, 6, 9]))
-    few, many = (sample_all(labels, shots=s, tasks=3, seed=1) for s in (1, 3))
+    few, many = (sample_all_classes(labels, shots=s, tasks=3, seed=1) for s in (1, 3))
     for t in range(3):
         assert sorted([*many.support[t], *many.query[t]]) == list(range(19))
         assert (labels[many.support[t]] == np.array(list("abc"))[many.support_label[t]]).all()

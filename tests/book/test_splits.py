@@ -18,7 +18,7 @@ from fslbook.evaluators import support_set, validation
 from fslbook.training import run as loop
 from fslbook.training.run import _Run
 from fslcore import datasets, evaluation
-from fslcore.evaluation import Record
+from fslcore.evaluation import Outcomes
 from fslcore.models.backbones import Backbone
 from fslcore.tasks import sample_closed
 
@@ -293,12 +293,12 @@ def test_no_task_is_in_its_own_conformal_quantile(monkeypatch):
     tasks = sample_closed(np.arange(6).repeat(20), tasks=20, queries=11, seed=0)
     right = rng.random(tasks.query.shape) < 0.7
     guess = pd.DataFrame({"5-fold": rng.uniform(0.6, 0.8, 20)})
-    monkeypatch.setattr(evaluation, "load_source", lambda name: None)
-    monkeypatch.setattr(evaluation, "ready", lambda source, *method: None)
+    monkeypatch.setattr(evaluation, "load_images_or_features", lambda name: None)
+    monkeypatch.setattr(evaluation, "configure", lambda source, *method: None)
     monkeypatch.setattr(resampled, "run", lambda run, tasks, names: guess)
 
     def widths(right):
-        record = Record(right, tasks.query_label)
+        record = Outcomes(right, tasks.query_label)
         records = {"random": {evaluation.Method.parse("glyph-conv ncc").label: record}}
         runs = worst_class.Runs(
             np.arange(6).repeat(20), {"random": tasks}, {"random": None}, records

@@ -11,7 +11,7 @@ from scipy import stats as scipy_stats
 from fslbook import checks, published
 from fslbook.fewstab import audit, tables
 from fslcore import stats
-from fslcore.evaluation import Record
+from fslcore.evaluation import Outcomes
 from fslcore.paths import DATA
 from fslcore.stats import Interval
 
@@ -213,7 +213,7 @@ def test_gaps_are_those_of_the_worst_class():
     rng = np.random.default_rng(0)
     label = np.broadcast_to(np.arange(3).repeat(6), (50, 18))
     random, biased = (
-        {name: Record(rng.random((50, 18)) < share, label) for name in ("ncc", "lr")}
+        {name: Outcomes(rng.random((50, 18)) < share, label) for name in ("ncc", "lr")}
         for share in (0.8, 0.6)
     )
     r, a = (100 * x["lr"].by_class().mean(axis=2).min(axis=1) for x in (random, biased))

@@ -151,9 +151,9 @@ def test_groups_come_from_the_facts(monkeypatch):
         learner = SimpleNamespace(transductive=False)
 
         def record(self, tasks):
-            return evaluation.Record(rng.random(tasks.query.shape) < 0.5, tasks.query_label)
+            return evaluation.Outcomes(rng.random(tasks.query.shape) < 0.5, tasks.query_label)
 
-    monkeypatch.setattr(three_targets, "ready", lambda *_: Made())
+    monkeypatch.setattr(three_targets, "configure", lambda *_: Made())
     by_source = three_targets.answers(
         ["clipart"], ["x"], ["ncc"], tasks=30, groups=["family", "author"], **SHAPE
     )

@@ -21,7 +21,7 @@ from fslcore import recorder, store
 from fslcore.cli import app, commands, evaluate, options, output, program
 from fslcore.datasets.bank import load_features
 from fslcore.errors import InputError, note
-from fslcore.evaluation import Record, three_targets
+from fslcore.evaluation import Outcomes, three_targets
 from fslcore.paths import ROOT
 from fslcore.report import Results
 from fslcore.tasks import sample_closed
@@ -77,7 +77,7 @@ def test_evaluate_writes_a_recording_whose_report_has_three_intervals(recorded, 
 def test_a_recording_is_refused_what_it_cannot_hold(recorded, tmp_path, capsys, changes, words):
     path = tmp_path / "r.jsonl"
     tasks = sample_closed([0, 0, 1, 1], tasks=2, ways=2, shots=1, queries=1)
-    answers = Record(np.ones((2, 2), bool), tasks.query_label)
+    answers = Outcomes(np.ones((2, 2), bool), tasks.query_label)
     images = {str(i): {"class": str(i // 2)} for i in range(4)}
     recorder.save(path, images, dict.fromkeys(("NCC", "LR"), (tasks, answers, False)), {})
     before = path.read_bytes()

@@ -15,7 +15,7 @@ from fslcore import evaluation, learners
 from fslcore.cli import app
 from fslcore.cli.evaluate import task_count
 from fslcore.datasets.bank import Bank
-from fslcore.evaluation import records
+from fslcore.evaluation import outcomes
 from fslcore.stats import anytime_interval
 from fslcore.tasks import sample_closed
 
@@ -98,7 +98,7 @@ def test_an_unknown_learner_is_told_how_one_s_own_is_named(command, capsys):
 def test_what_can_fail_does_so_before_the_work(
     command, tmp_path, capsys, monkeypatch, options, message
 ):
-    monkeypatch.setattr(evaluation, "record", None)  # would fail if it were called
+    monkeypatch.setattr(evaluation, "cached_outcomes", None)  # would fail if it were called
     assert app.main([*command(*[30] * 6), *options]) == 2
     assert message in capsys.readouterr().err.strip().splitlines()[-1]
     assert not (tmp_path / "t.csv").exists()
@@ -180,8 +180,8 @@ def test_small_classes_are_skipped_by_an_option(command, tmp_path, capsys):
     )  # in the words of images, none of groups
     refusal = capsys.readouterr().err.splitlines()[-1]
     assert says_in_one_line(refusal, "ways = 5", "0 classes", "63 images")
-    source = evaluation.load_source(small[1])
-    assert evaluation.left_out(source, ways=5, shots=5, queries=58) == list("0123456")
+    source = evaluation.load_images_or_features(small[1])
+    assert evaluation.excluded_classes(source, ways=5, shots=5, queries=58) == list("0123456")
 
 
 @pytest.mark.parametrize(
@@ -198,9 +198,9 @@ def test_the_bar_counts_tasks(monkeypatch):
     import torch
 
     bars = io.StringIO()
-    real = records.tqdm
+    real = outcomes.tqdm
     monkeypatch.setattr(
-        records, "tqdm", lambda **k: real(**{**k, "delay": 0, "file": bars, "mininterval": 0})
+        outcomes, "tqdm", lambda **k: real(**{**k, "delay": 0, "file": bars, "mininterval": 0})
     )
     rng, labels = np.random.default_rng(0), np.arange(6).repeat(30)
     bank = Bank(torch.from_numpy(rng.normal(size=(180, 4)).astype(np.float32)), labels, "")
@@ -265,5 +265,5 @@ def test_it_is_printed_whether_answers_depend_on_neighbours(command, monkeypatch
     assert app.main(closed) == 0
     assert "ncc: answers DEPEND on the other queries of a task" in capsys.readouterr().out
     assert app.main([*closed, "--json"]) == 0
-    neighbours = json.loads(capsys.readouterr().out)["neighbours"]["ncc"]
-    assert neighbours["depends"] and neighbours["moved"]["alone"] > 0.05
+    transductivity = json.loads(capsys.readouterr().out)["transductivity"]["ncc"]
+    assert transductivity["depends"] and transductivity["moved"]["alone"] > 0.05

@@ -12,7 +12,7 @@ from signs import control_characters
 from fslbook.attributes import captions
 from fslcore.datasets import load
 from fslcore.errors import visible
-from fslcore.evaluation import groups_of
+from fslcore.evaluation import image_groups
 from fslcore.near_copies import Copies
 from fslcore.paths import replace_file, written_together
 from fslcore.report import Results
@@ -35,12 +35,12 @@ def test_tables_of_images_hold_no_control_characters_and_read_back(tmp_path):
     )
     Copies("n", groups, pd.DataFrame(), "hash", 1, None, None).write(tmp_path / "groups.csv")
     assert not control_characters((tmp_path / "groups.csv").read_text("utf-8"))
-    assert groups_of(images, str(tmp_path / "groups.csv")).tolist() == ["0", "0", "1", "1"]
+    assert image_groups(images, str(tmp_path / "groups.csv")).tolist() == ["0", "0", "1", "1"]
     raw = [
         name.encode().decode("unicode_escape") for name in names
     ]  # as tables from before have them
     pd.DataFrame({"image": raw, "group": [1, 1, 2, 2]}).to_csv(tmp_path / "before.csv", index=False)
-    assert groups_of(images, str(tmp_path / "before.csv")).tolist() == ["1", "1", "2", "2"]
+    assert image_groups(images, str(tmp_path / "before.csv")).tolist() == ["1", "1", "2", "2"]
 
 
 NOT_TEXT = os.fsdecode(b"run\xff")  # a name that another system wrote in its own encoding

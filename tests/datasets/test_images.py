@@ -452,7 +452,7 @@ def test_own_images_are_seen_as_large_as_the_network_takes_them(tmp_path, capsys
     spec = folder(tmp_path, *[noise(300)] * 3)
 
     def ready(backbone, size=None):
-        run = evaluation.ready(evaluation.load_source(spec, size), backbone, "ncc")
+        run = evaluation.configure(evaluation.load_images_or_features(spec, size), backbone, "ncc")
         return run.source, run.backbone
 
     sides = {
@@ -465,7 +465,7 @@ def test_own_images_are_seen_as_large_as_the_network_takes_them(tmp_path, capsys
         images, model = ready(name)
         assert images.images.shape == (5, side, side, 3) == (5, *[model.side(300, 300)] * 2, 3)
         assert f"{spec}: read at {side} × {side} pixels for {name}" in capsys.readouterr().err
-        refitted = evaluation.ready(
+        refitted = evaluation.configure(
             images, "efficientnet-lite0", "ncc"
         ).source  # one after the other, as chapters do
         assert refitted.digest == datasets.load_folder(tmp_path, size=224).digest
@@ -484,12 +484,15 @@ def test_own_images_are_seen_as_large_as_the_network_takes_them(tmp_path, capsys
 
 def test_other_images_are_seen_as_before(tmp_path):
     folder(tmp_path, noise(300))
-    for source in (evaluation.load_source("clipart"), datasets.load_folder(tmp_path, size=224)):
-        run = evaluation.ready(source, "efficientnet-lite0", "ncc")
+    for source in (
+        evaluation.load_images_or_features("clipart"),
+        datasets.load_folder(tmp_path, size=224),
+    ):
+        run = evaluation.configure(source, "efficientnet-lite0", "ncc")
         assert run.source is source and run.backbone.resolution is None
         assert run.backbone.side(*source.images.shape[1:3]) == 64
     support = assess.load(tmp_path)
-    assert backbones.fitted(support, run.backbone) == (support, run.backbone)
+    assert backbones.match_input_size(support, run.backbone) == (support, run.backbone)
     assert support.images.shape[1] == assess.SIZE
     for dataset, size, message in (
         ("clipart", 64, "size = 64; the pixels of clipart are fixed; folder:PATH, cifar-fs:PATH"),
@@ -498,7 +501,7 @@ def test_other_images_are_seen_as_before(tmp_path):
         (f"folder:{tmp_path}", 2.5, "size = 2.5; a whole number"),
     ):
         with refuses(message):
-            evaluation.load_source(dataset, size)
+            evaluation.load_images_or_features(dataset, size)
 
 
 def test_evaluate_takes_a_size(tmp_path, capsys):

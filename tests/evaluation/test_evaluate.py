@@ -20,16 +20,16 @@ def features(tmp_path):
 def test_record_metrics():
     correct = np.array([[1, 1, 0, 1, 0], [0, 0, 0, 1, 0]], bool)
     label = np.array([[0, 0, 1, 1, -1], [0, 1, 1, 0, -1]])
-    record = evaluation.Record(correct, label)
+    record = evaluation.Outcomes(correct, label)
     assert record.accuracy().tolist() == [0.75, 0.25]
     assert record.class_accuracy().tolist() == [[1, 0.5], [0.5, 0]]
     assert record.worst_class().tolist() == [0.5, 0]
 
 
 def test_record_round_trip(tmp_path):
-    record = evaluation.Record(np.eye(3, dtype=bool), np.arange(9).reshape(3, 3) % 2)
+    record = evaluation.Outcomes(np.eye(3, dtype=bool), np.arange(9).reshape(3, 3) % 2)
     record.save(tmp_path / "r.npz", {"seed": 1})
-    loaded, provenance = evaluation.Record.load(tmp_path / "r.npz")
+    loaded, provenance = evaluation.Outcomes.load(tmp_path / "r.npz")
     assert (loaded.correct == record.correct).all() and (
         loaded.query_label == record.query_label
     ).all()
@@ -43,7 +43,7 @@ def run(source, learner="ncc", sampling="closed", **options):
 @pytest.mark.parametrize("sampling, tasks", [("closed", 30), ("open", None)])
 def test_results_table(features, sampling, tasks):
     table = run(features, sampling=sampling, tasks=tasks, queries=5)
-    assert list(table) == list(evaluation.COLUMNS)
+    assert list(table) == list(evaluation.RESULT_COLUMNS)
     assert (table["task"] == np.arange(len(table))).all() and table["accuracy"].between(
         0, 100
     ).all()
@@ -66,15 +66,15 @@ def test_damaged_records_are_reported_and_made_again(features, damage, capsys):
     assert table.equals(run(features, tasks=40))
     message = capsys.readouterr().err
     assert says_in_one_line(message, path, "damaged")
-    assert evaluation.Record.load(path)[0].correct.shape == (40, 75)
+    assert evaluation.Outcomes.load(path)[0].correct.shape == (40, 75)
 
 
 @pytest.mark.parametrize("provenance", [{}, {"sha256": None}, "its own"])
 def test_a_record_with_other_answers_is_made_again(features, provenance, capsys):
     table = run(features, tasks=40)
     (path,) = store.path("records").iterdir()
-    record, facts = evaluation.Record.load(path)
-    changed = evaluation.Record(np.ones_like(record.correct), record.query_label)
+    record, facts = evaluation.Outcomes.load(path)
+    changed = evaluation.Outcomes(np.ones_like(record.correct), record.query_label)
     if provenance == "its own":
         provenance = {"sha256": facts["sha256"]}
     changed.save(path, {"key": facts["key"], **provenance})
@@ -97,7 +97,7 @@ def test_small_classes_can_be_skipped(tmp_path):
 
 
 def test_chunks_change_no_answer(features):
-    bank = evaluation.load_source(features)
+    bank = evaluation.load_images_or_features(features)
     tasks = sample_closed(bank.labels, tasks=12)
     records = [evaluation.evaluate(learners.make("ncc"), bank, tasks, chunk=n) for n in (12, 5)]
     assert np.array_equal(*(record.correct for record in records))
@@ -126,7 +126,7 @@ class Own:
 
 
 def test_the_scores_of_a_learner_of_the_users_own(features):
-    bank = evaluation.load_source(features)
+    bank = evaluation.load_images_or_features(features)
     tasks = sample_closed(bank.labels, tasks=20, queries=4)  # as many tasks as queries
     wanted = evaluation.evaluate(learners.NearestCentroid(), bank, tasks).correct
     for good in (
@@ -136,7 +136,7 @@ def test_the_scores_of_a_learner_of_the_users_own(features):
         lambda x: x.requires_grad_(),
     ):
         correct = evaluation.evaluate(Own(good), bank, tasks).correct
-        assert (correct == wanted).mean() > 0.98 and not evaluation.probe(
+        assert (correct == wanted).mean() > 0.98 and not evaluation.check_transductive(
             Own(good), bank, tasks
         ).depends
     shape = r"\(20, 20, 5\) is needed: a score for each task, query and class"
@@ -149,7 +149,7 @@ def test_the_scores_of_a_learner_of_the_users_own(features):
         (lambda x: x / 0 - x / 0, "NaN for 400 of 400 queries"),
         (lambda x: x.index_fill(2, torch.tensor([1]), np.nan), "NaN for 400 of 400 queries"),
     ):
-        for function in (evaluation.evaluate, evaluation.probe):
+        for function in (evaluation.evaluate, evaluation.check_transductive):
             with refuses("learner", "Own", "scores", words):
                 function(Own(bad), bank, tasks)
 
@@ -163,9 +163,9 @@ def test_results_files_are_csv_or_parquet(tmp_path):
 def test_answers_by_class():
     label = np.array([[0, 1, 0, 1], [1, 1, 0, 0]])
     right = np.array([[True, False, False, True], [False, True, True, True]])
-    assert evaluation.Record(right, label).by_class().tolist() == [
+    assert evaluation.Outcomes(right, label).by_class().tolist() == [
         [[1, 0], [0, 1]],
         [[1, 1], [0, 1]],
     ]
     with refuses("different numbers"):
-        evaluation.Record(right, np.where(right, label, -1)).by_class()
+        evaluation.Outcomes(right, np.where(right, label, -1)).by_class()

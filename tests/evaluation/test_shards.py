@@ -21,7 +21,7 @@ from PIL import Image
 from refusal import refuses, says_in_one_line
 from running import run_code
 from safetensors.torch import load_file, save_file
-from test_probe import FEATURES, TASKS, UNEVEN, shipped
+from test_transductivity import FEATURES, TASKS, UNEVEN, shipped
 
 import fslbook  # noqa: F401  # whose learners then have names
 from fslcore import datasets, evaluation, learners, store
@@ -30,7 +30,7 @@ from fslcore.cli import app
 from fslcore.datasets.bank import Bank, load_features
 from fslcore.datasets.images import OnDemand
 from fslcore.errors import note
-from fslcore.evaluation import cache, records
+from fslcore.evaluation import cache, outcomes
 from fslcore.models import backbones, features as feature_code, shards
 from fslcore.paths import ROOT
 from fslcore.tasks import sample_closed
@@ -132,14 +132,14 @@ def test_the_first_images_say_which_form_of_the_network_is_taken(monkeypatch):
 def test_processes_share_the_shards_in_parts(monkeypatch, counted):
     images = pictures()
     for k in (3, 1, 2):
-        n_computed = evaluation.make_features(images, flat(), (k, 3))
+        n_computed = evaluation.compute_features(images, flat(), (k, 3))
         assert n_computed == sum(map(len, backbones.shards_of(images, flat()).bounds[k - 1 :: 3]))
-    assert evaluation.make_features(images, flat(), (2, 3)) == 0
-    assert evaluation.make_features(images, flat()) == 0  # gathers
+    assert evaluation.compute_features(images, flat(), (2, 3)) == 0
+    assert evaluation.compute_features(images, flat()) == 0  # gathers
     assert sorted(map(len, counted)) == [6, 16, 16, 16, 16] and len(files()) == 1
     monkeypatch.setattr(feature_code, "compute", None)  # would fail if it were called
     assert torch.equal(read_features().data, backbones.compute(images, flat()).float())
-    assert evaluation.make_features(images, flat(), (1, 1)) == 0
+    assert evaluation.compute_features(images, flat(), (1, 1)) == 0
 
 
 @pytest.mark.parametrize("function", ["compute", "kept"])
@@ -301,7 +301,8 @@ def test_a_bank_of_16_bits_gives_what_its_numbers_in_32_bits_give(name, tasks):
     )
     assert narrow.large and not wide.large
     of_wide, of_narrow = (
-        torch.cat(list(evaluation.scores(learner, of_bits, tasks))) for of_bits in (wide, narrow)
+        torch.cat(list(evaluation.predict_scores(learner, of_bits, tasks)))
+        for of_bits in (wide, narrow)
     )
     assert of_narrow.dtype == of_wide.dtype == torch.float32 and torch.equal(of_narrow, of_wide)
     assert torch.equal(learner.scores(narrow, tasks), learner.scores(wide, tasks))
@@ -309,7 +310,7 @@ def test_a_bank_of_16_bits_gives_what_its_numbers_in_32_bits_give(name, tasks):
 
 def test_only_the_rows_of_the_tasks_are_prepared_of_many_maps(monkeypatch):
     learner, bank = shipped("renet")
-    rows, placed = records.used_rows(UNEVEN)
+    rows, placed = outcomes.used_rows(UNEVEN)
     assert (np.unique(rows) == rows).all() and ((placed.support < 0) == (UNEVEN.support < 0)).all()
     assert (rows[placed.query[placed.query >= 0]] == UNEVEN.query[UNEVEN.query >= 0]).all()
     counts = []
@@ -317,7 +318,7 @@ def test_only_the_rows_of_the_tasks_are_prepared_of_many_maps(monkeypatch):
     monkeypatch.setattr(
         type(learner), "embed", lambda self, x: counts.append(len(x)) or embed(self, x)
     )
-    list(evaluation.scores(learner, replace(bank, data=bank.data.half()), UNEVEN))
+    list(evaluation.predict_scores(learner, replace(bank, data=bank.data.half()), UNEVEN))
     assert sum(counts) == len(rows) < len(bank)
 
 
@@ -337,19 +338,19 @@ def test_of_too_many_images_those_of_a_block_are_read(monkeypatch):
     images = pictures(lambda i: read.append(i) or image_of(i), 700)
     tasks = sample_closed(images.labels, tasks=3, shots=1, queries=2)
     monkeypatch.setattr(cache, "BLOCK", 2)
-    record, _ = evaluation.record(images, network, learner, tasks)
+    record, _ = evaluation.cached_outcomes(images, network, learner, tasks)
     assert len(set(read)) == 700
     store.path("records").rename(store.path("other"))
     monkeypatch.setattr("fslcore.datasets.images.KEPT", 0)
     monkeypatch.setattr(cache, "KEPT", 0)
     read.clear()
     images = pictures(lambda i: read.append(i) or image_of(i), 700)
-    by_block, _ = evaluation.record(images, network, learner, tasks)
+    by_block, _ = evaluation.cached_outcomes(images, network, learner, tasks)
     assert (by_block.correct == record.correct).all() and files("records") == files("other")
     assert sorted(read) == sorted(
-        i for block in (tasks[:2], tasks[2:]) for i in records.used_rows(block)[0]
+        i for block in (tasks[:2], tasks[2:]) for i in outcomes.used_rows(block)[0]
     )
-    bank, renumbered = evaluation.Ready(images, network, learner).inputs(tasks[:1])
+    bank, renumbered = evaluation.ConfiguredMethod(images, network, learner).inputs(tasks[:1])
     assert len(bank) == 15 == len(np.unique(renumbered.query)) + len(np.unique(renumbered.support))
 
 
@@ -436,14 +437,14 @@ def test_blocks_join_to_the_same_record_under_the_same_key(monkeypatch, learner)
     learner = learners.make(learner)
 
     def record(tasks, **options):
-        return evaluation.record(FEATURES, None, learner, tasks, **options)
+        return evaluation.cached_outcomes(FEATURES, None, learner, tasks, **options)
 
     at_once, key = record(tasks)
     assert list(files("records")) == [f"{key}.npz"]  # one file, as before there were blocks
     store.path("records", f"{key}.npz").unlink()
     with monkeypatch.context() as patch:
         patch.setattr(cache, "BLOCK_OF_FEATURES", 5)
-        for block in evaluation.Ready(FEATURES, None, learner).blocks(tasks)[::-2]:
+        for block in evaluation.ConfiguredMethod(FEATURES, None, learner).blocks(tasks)[::-2]:
             record(block)
         assert len(files("records")) == 3
         first, _ = record(tasks, stored=True)

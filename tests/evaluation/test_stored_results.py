@@ -115,14 +115,14 @@ def test_every_file_belongs_to_a_part():
 
 def check_stored(name, run, tasks, facts, script):
     """The shipped record of a file, if it is found under its key and says how it was made."""
-    shipped, provenance = evaluation.Record.load(DATA / "results" / f"{name}.npz")
+    shipped, provenance = evaluation.Outcomes.load(DATA / "results" / f"{name}.npz")
     inputs = run.source, run.backbone, run.learner
-    record, key = evaluation.record(*inputs, tasks, stored=True)
+    record, key = evaluation.cached_outcomes(*inputs, tasks, stored=True)
     assert key == provenance["key"] and (record.correct == shipped.correct).all()
     assert provenance["blocks"] == script.blocks(inputs, tasks)
     if provenance["blocks"]:  # fewer tasks, or more, are given the first of them
         for first_tasks in (tasks[: cache.BLOCK], tasks[: len(tasks) - 1]):
-            record, _ = evaluation.record(*inputs, first_tasks, stored=True)
+            record, _ = evaluation.cached_outcomes(*inputs, first_tasks, stored=True)
             size = len(first_tasks) // cache.BLOCK * cache.BLOCK
             assert (record.correct == shipped.correct[:size]).all() and len(
                 record.correct
@@ -150,7 +150,7 @@ def test_a_random_part_of_every_file_comes_out_again(part, script, made_by, bank
             assert (DATA / "results" / f"{name}.npz").is_file(), f"{name}: missing"
             continue
         compared.append(name)
-        tasks = tasks[: len(evaluation.Record.load(DATA / "results" / f"{name}.npz")[0].correct)]
+        tasks = tasks[: len(evaluation.Outcomes.load(DATA / "results" / f"{name}.npz")[0].correct)]
         shipped, provenance = check_stored(name, run, tasks, facts, script)
         if name not in due(part, names):
             continue
@@ -169,7 +169,9 @@ def test_a_random_part_of_every_file_comes_out_again(part, script, made_by, bank
 @pytest.mark.slow
 def test_tasks_in_another_order_would_be_seen():
     """The tolerance elsewhere: of a file with its tasks shuffled, hardly any part would pass."""
-    passed = {path.stem: chosen(evaluation.Record.load(path)[0].correct, PART)[1] for path in FILES}
+    passed = {
+        path.stem: chosen(evaluation.Outcomes.load(path)[0].correct, PART)[1] for path in FILES
+    }
     assert max(passed.values()) <= 0.05 and np.mean([*passed.values()]) < 0.005, sorted(
         passed, key=passed.get
     )[-5:]

@@ -134,7 +134,7 @@ def test_a_record_is_found_again_until_the_source_or_a_setting_changes(folder, i
 
     def record(stored=True, **settings):
         learner = own_learner(f"{folder}:Sized", backbone, settings)
-        return evaluation.record(images, backbone, learner, tasks, stored=stored)[0]
+        return evaluation.cached_outcomes(images, backbone, learner, tasks, stored=stored)[0]
 
     assert record() is None
     first = record(stored=False)
@@ -149,14 +149,16 @@ def test_a_record_is_found_again_until_the_source_or_a_setting_changes(folder, i
 
 def test_an_object_is_as_good_as_a_name(folder, images):
     tasks = sample_closed(images.labels, tasks=4, ways=3, shots=2, queries=3)
-    by_name = evaluation.ready(images, "glyph-conv", f"{folder}:Nearest")
+    by_name = evaluation.configure(images, "glyph-conv", f"{folder}:Nearest")
     learner = sys.modules[folder].Nearest()
-    method = evaluation.ready(images, "glyph-conv", learner)
-    correct = method.record(tasks).correct
-    assert by_name.record(tasks, stored=True) is not None and method.learner.name == "nearest image"
+    method = evaluation.configure(images, "glyph-conv", learner)
+    correct = method.outcomes(tasks).correct
+    assert (
+        by_name.outcomes(tasks, stored=True) is not None and method.learner.name == "nearest image"
+    )
     assert np.array_equal(correct, evaluation.evaluate(learner, method.bank(), tasks).correct)
     with refuses(r"\bC\b", "learner"):
-        evaluation.ready(images, "glyph-conv", learner, C=1)
+        evaluation.configure(images, "glyph-conv", learner, C=1)
 
 
 def test_a_class_without_a_file_is_refused(monkeypatch):

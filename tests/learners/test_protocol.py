@@ -9,7 +9,7 @@ from refusal import refuses
 
 from fslbook.learners import DN4
 from fslcore.datasets.bank import Bank
-from fslcore.evaluation import Ready, evaluate
+from fslcore.evaluation import ConfiguredMethod, evaluate
 from fslcore.learners import Learner
 from fslcore.learners.protocol import complete
 from fslcore.tasks import sample_closed
@@ -60,6 +60,7 @@ def test_tasks_taken_at_once_and_stored_together_follow_from_the_input():
     assert [*at_once, complete(images).at_once(tasks, gpu)] == [256, 1, 16]
     assert on_maps.at_once(tasks, cpu) == 2**14 // (25 * 75)
     blocks = [
-        Ready(None, None, learner).blocks(tasks[[0] * 300]) for learner in (images, bare(), on_maps)
+        ConfiguredMethod(None, None, learner).blocks(tasks[[0] * 300])
+        for learner in (images, bare(), on_maps)
     ]
     assert [len(parts[0]) for parts in blocks] == [20, 300, 256]

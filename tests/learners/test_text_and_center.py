@@ -80,7 +80,7 @@ def test_base_classes_are_the_networks_else_the_data_sets(monkeypatch, capsys):
         "glyphs",
         None,
     )
-    learner = evaluation.ready(pictures("clipart"), "glyph-conv", "simpleshot").learner
+    learner = evaluation.configure(pictures("clipart"), "glyph-conv", "simpleshot").learner
     mean = backbones.features(base, backbone).data.mean(dim=0)
     assert learner.center.numpy() == pytest.approx(mean.numpy(), abs=1e-6)
     note = "glyph-conv are centred by their mean over the 30 images of base classes of glyphs"
@@ -89,18 +89,18 @@ def test_base_classes_are_the_networks_else_the_data_sets(monkeypatch, capsys):
         evaluation.methods, "load_backbone", lambda name: replace(backbone, base=None)
     )
     for name in ("clipart", "glyphs/hebrew", "cub:/data"):
-        evaluation.ready(pictures(name), "x", "simpleshot")
+        evaluation.configure(pictures(name), "x", "simpleshot")
     names = ["glyphs", "clipart", "glyphs", "cub:/data"]
     assert loaded == [(name, {"split": "base", "size": None}) for name in names]
     for name in ("fashion", "folder:/data"):
         with refuses("center", "glyph-conv", name, "base"):
-            evaluation.ready(pictures(name), "x", "simpleshot")
+            evaluation.configure(pictures(name), "x", "simpleshot")
     assert (
-        evaluation.ready(pictures("fashion"), "x", "simpleshot", transform="L2N").learner.center
+        evaluation.configure(pictures("fashion"), "x", "simpleshot", transform="L2N").learner.center
         is None
     )
     assert (
-        evaluation.ready(pictures("fashion"), "x", "simpleshot", center=mean).record(TASKS)
+        evaluation.configure(pictures("fashion"), "x", "simpleshot", center=mean).outcomes(TASKS)
         is not None
     )
 

@@ -171,7 +171,7 @@ PLACES = {
     "query": TASKS.query,
     "labels": LABELS,
 }
-RECORD = evaluation.Record(RNG.random(TASKS.query.shape) < 0.5, TASKS.query_label)
+RECORD = evaluation.Outcomes(RNG.random(TASKS.query.shape) < 0.5, TASKS.query_label)
 ATTRIBUTES = Attributes(
     np.array([[1, 0, 1], [0, 0, 1], [1, 1, 1], [0, 1, 1]], bool), ("a", "b", "c")
 )
@@ -230,7 +230,7 @@ OTHER_KINDS = {
     "limits": dict(df="positives"),
     "sample_closed": SAMPLER,
     "sample_open": SAMPLER,
-    "sample_all": dict(tasks="count"),
+    "sample_all_classes": dict(tasks="count"),
     "sample_biased": SAMPLER | dict(support="choice", query="choice"),
     "Options": dict(seed="choice", tasks="count"),
 }
@@ -335,7 +335,7 @@ VALUES = {
         ),
         "sample_closed": SHAPE | dict(groups=np.arange(96)),
         "sample_open": dict(ways=4, shots=2, queries=3, max_tasks=5, groups=None),
-        "sample_all": dict(tasks=5, shots=2),
+        "sample_all_classes": dict(tasks=5, shots=2),
         "sample_biased": SHAPE
         | dict(shots=1, attributes=HAS, support="SC3", query="QC3", variant="paper"),
         "leave_one_out": dict(refill=True),

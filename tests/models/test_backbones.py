@@ -341,8 +341,8 @@ def test_the_size_of_own_images_for_an_own_network_is_not_guessed(tmp_path):
         Image.fromarray(pixels + np.arange(20, dtype=np.uint8)[:, None, None]).save(tmp_path / name)
     backbone = backbones.Backbone("mine", network=own_network())
     with refuses("size", "mine", "resolution=PIXELS"):
-        backbones.fitted(datasets.load(f"folder:{tmp_path}"), backbone)
-    images, backbone = backbones.fitted(
+        backbones.match_input_size(datasets.load(f"folder:{tmp_path}"), backbone)
+    images, backbone = backbones.match_input_size(
         datasets.load(f"folder:{tmp_path}"), replace(backbone, resolution=24)
     )
     assert images.images.shape[1:3] == (24, 24) == (backbone.resolution,) * 2

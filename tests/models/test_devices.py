@@ -25,7 +25,7 @@ from fslbook.training import run as loop
 from fslcore import datasets, learners
 from fslcore.catalogue import reads_images, registered_learners
 from fslcore.datasets.bank import Bank
-from fslcore.evaluation import evaluate, probe, record
+from fslcore.evaluation import cached_outcomes, check_transductive, evaluate
 from fslcore.models import backbones, features as feature_code
 from fslcore.models.networks import Conv4
 from fslcore.paths import ROOT
@@ -179,7 +179,7 @@ def test_learners_take_features_of_64_bits(name):
     assert (
         evaluate(learner_of(name), wide, tasks).correct == expected
     ).mean() > 0.95  # a tie may be broken otherwise
-    of_chunks, _ = record(wide, None, learner_of(name), tasks)
+    of_chunks, _ = cached_outcomes(wide, None, learner_of(name), tasks)
     assert (of_chunks.correct == expected).mean() > 0.95
 
 
@@ -220,7 +220,7 @@ def test_the_script_for_a_gpu_runs_and_goes_on(tmp_path, monkeypatch, capsys):
 def test_the_probe_asks_there(name, pretend):
     learner = learner_of(name)
     bank = bank_for(learner).to(pretend)
-    probed = probe(
+    probed = check_transductive(
         learner, bank, sample_closed(bank.labels, tasks=2, shots=2, queries=3), queries=2
     )
     assert probed.queries == 4

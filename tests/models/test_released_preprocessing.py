@@ -63,22 +63,22 @@ def test_every_fetched_backbone_has_a_released_form(name):
 
 def test_images_are_seen_as_the_released_code_sees_them(tmp_path, as_torchvision):
     files = photos(tmp_path)
-    images, backbone = backbones.fitted(datasets.load(f"folder:{tmp_path}"), released())
+    images, backbone = backbones.match_input_size(datasets.load(f"folder:{tmp_path}"), released())
     assert images.images.shape[1:] == (256, 256, 3) and backbone.resolution == 224
     prepared = backbone.preprocess(torch.from_numpy(images.images[:]))
     assert prepared.shape == (3, 3, 224, 224)
     assert torch.allclose(prepared, as_torchvision(map(Image.open, sorted(files))), atol=1e-6)
-    standard, _ = backbones.fitted(
+    standard, _ = backbones.match_input_size(
         datasets.load(f"folder:{tmp_path}"), replace(released(), read_at=None)
     )
     assert standard.digest != images.digest and standard.images.shape[1:] == (224, 224, 3)
     with refuses("size = 64", "clip-released", "256 pixels"):
-        backbones.fitted(datasets.load(f"folder:{tmp_path}", size=64), released())
+        backbones.match_input_size(datasets.load(f"folder:{tmp_path}", size=64), released())
 
 
 def test_images_of_a_fixed_size_are_enlarged_first(as_torchvision):
     images = datasets.load("glyphs/hebrew")
-    fitted, backbone = backbones.fitted(images, released())
+    fitted, backbone = backbones.match_input_size(images, released())
     assert fitted is images
     few = torch.from_numpy(np.ascontiguousarray(images.images[:4]))
     expected = as_torchvision(few.expand(-1, -1, -1, 3).numpy(), "tensor", "resize")
@@ -93,11 +93,11 @@ def test_strokes_of_omniglot_are_inverted(tmp_path, as_torchvision):
             file = tmp_path / part / "Alphabet" / character / "0001_01.png"
             file.parent.mkdir(parents=True)
             Image.fromarray(drawing).convert("1").save(file)
-    images, backbone = backbones.fitted(datasets.load(f"omniglot:{tmp_path}"), released())
+    images, backbone = backbones.match_input_size(datasets.load(f"omniglot:{tmp_path}"), released())
     prepared = backbone.preprocess(torch.from_numpy(images.images[:1]))
     expected = as_torchvision([ImageOps.invert(Image.open(file).convert("RGB"))])
     assert torch.allclose(prepared, expected, atol=1e-6)
-    standard, _ = backbones.fitted(
+    standard, _ = backbones.match_input_size(
         datasets.load(f"omniglot:{tmp_path}"), replace(released(), read_at=None)
     )
     assert images.images[0].mean() < 128 < standard.images[0].mean()
@@ -108,12 +108,12 @@ def test_a_box_and_a_photo_of_a_release_are_squeezed(tmp_path, as_torchvision, b
     (file,) = photos(tmp_path, [(320, 200)])
     boxes = None if box is None else np.array([box], float)
     photo = datasets.folder.from_files("x", [file], ["a"], 84, boxes=boxes)
-    images, backbone = backbones.fitted(photo, released())
+    images, backbone = backbones.match_input_size(photo, released())
     expected = as_torchvision([Image.open(file).crop(box)])
     assert torch.allclose(
         backbone.preprocess(torch.from_numpy(images.images[:])), expected, atol=1e-6
     )
-    assert backbones.fitted(photo, replace(released(), read_at=None))[0] is photo
+    assert backbones.match_input_size(photo, replace(released(), read_at=None))[0] is photo
 
 
 def test_standard_keys_are_as_they_were_and_a_file_is_pinned_once(monkeypatch):

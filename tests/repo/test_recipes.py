@@ -55,7 +55,7 @@ from fslcore.tasks import sample_closed
 from tests.learners.learner_inputs import features, task_rows
 """
 # What runs for every learner.
-FOR_EVERY_LEARNER = """tests/learners/test_every_learner.py tests/evaluation/test_probe.py
+FOR_EVERY_LEARNER = """tests/learners/test_every_learner.py tests/evaluation/test_transductivity.py
     tests/evaluation/test_shards.py tests/models/test_devices.py tests/book/estimation/test_informed.py""".split()
 
 

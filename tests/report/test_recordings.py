@@ -10,7 +10,7 @@ from refusal import refuses, says_in_one_line
 
 import fslcore
 from fslcore import recorder, stats
-from fslcore.evaluation import Record
+from fslcore.evaluation import Outcomes
 from fslcore.report import Results, Shape, figure
 from fslcore.tasks import sample_closed, sample_open
 
@@ -104,7 +104,7 @@ def nearest_centroid(x, seed):
     centres = x[tasks.support].reshape(len(tasks), 5, 2, 6).mean(axis=2)
     distances = ((x[tasks.query][:, :, None] - centres[:, None]) ** 2).sum(axis=3)
     right = distances.argmin(axis=2) == tasks.query_label
-    return tasks, Record(right, tasks.query_label), False
+    return tasks, Outcomes(right, tasks.query_label), False
 
 
 def influence_of(tasks, record, _):

@@ -67,8 +67,8 @@ def test_answers_are_those_of_the_learners_on_these_tasks(lab_data, methods):
     drawn_tasks, _ = tables.draw(SET, "pixels", tasks=60, shots=SHOTS, queries=QUERIES, seed=0)
     images = tables.images_of(SET)
     for at, method in enumerate(methods.values()):
-        run = evaluation.ready(images, *method)
-        right = run.record(drawn_tasks).correct
+        run = evaluation.configure(images, *method)
+        right = run.outcomes(drawn_tasks).correct
         for task in lab_data["tasks"]:
             ours = digits(task["answers"]["biased"][at]) == np.repeat(np.arange(WAYS), QUERIES)
             assert any((ours == row).all() for row in right)

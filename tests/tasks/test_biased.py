@@ -13,7 +13,7 @@ from refusal import refuses
 from scipy import stats
 
 from fslcore.errors import InputError
-from fslcore.tasks import sample_biased, sample_matched, weighted_sampler
+from fslcore.tasks import sample_biased, sample_class_matched, weighted_sampler
 from fslcore.tasks.candidates import Candidates
 from fslcore.tasks.released_choices import as_released
 from fslcore.tasks.weighted_sampler import _AttributeTree, _matching, _matching_weights
@@ -453,7 +453,7 @@ def test_released_variant_tolerates_as_many_attributes_as_the_sum_of_its_steps(o
 def test_matched_tasks_hold_the_same_classes_and_any_images():
     labels, has = world(1, (30, 35, 40, 30, 30), 6, 0.5)
     tasks, _ = sample_biased(labels, has, tasks=3000, ways=3, shots=2, queries=4, seed=1)
-    matched = sample_matched(labels, tasks, seed=5)
+    matched = sample_class_matched(labels, tasks, seed=5)
     drawn = {"sampling": "matched", "seed": 5, "tasks": 3000, "to": tasks.digest}
     assert matched.sampler.items() >= drawn.items()
     for name in ("support", "query"):
@@ -463,12 +463,12 @@ def test_matched_tasks_hold_the_same_classes_and_any_images():
         assert stats.chisquare(counts).pvalue > 1e-3
     images = np.concatenate([matched.support, matched.query], axis=1)
     assert (np.diff(np.sort(images, axis=1)) > 0).all()
-    assert matched[:7].digest == sample_matched(labels, tasks, seed=5)[:7].digest
-    assert matched.digest != sample_matched(labels, tasks, seed=6).digest
+    assert matched[:7].digest == sample_class_matched(labels, tasks, seed=5)[:7].digest
+    assert matched.digest != sample_class_matched(labels, tasks, seed=6).digest
     with refuses("fewer images than shots"):
-        sample_matched(np.arange(len(labels)), tasks)
+        sample_class_matched(np.arange(len(labels)), tasks)
     padded = (
         np.pad(x, [(0, 0), (0, 1)], constant_values=-1) for x in (tasks.query, tasks.query_label)
     )
     with refuses("equal numbers are needed"):
-        sample_matched(labels, replace(tasks, **dict(zip(("query", "query_label"), padded))))
+        sample_class_matched(labels, replace(tasks, **dict(zip(("query", "query_label"), padded))))

@@ -10,7 +10,7 @@ from sklearn.model_selection import KFold
 
 from fslcore.tasks import (
     Tasks,
-    bootstrap,
+    bootstrap_split,
     hold_out,
     k_fold,
     leave_one_out,
@@ -87,7 +87,7 @@ def test_hold_out_is_the_first_fold_and_leave_one_out_has_as_many_as_images(task
 
 @given(supports(minimum=2), st.integers(1, 5), st.integers(0, 9))
 def test_bootstrap_draws_all_classes_and_tests_on_what_it_left_out(tasks, rounds, seed):
-    for support, splits in parts(bootstrap(tasks, rounds, seed), tasks):
+    for support, splits in parts(bootstrap_split(tasks, rounds, seed), tasks):
         assert len(splits) == rounds
         for train, test in splits:
             assert train.total() == support.total()
@@ -105,14 +105,14 @@ def test_bootstrap_asks_for_no_class_that_the_support_lacks():
         np.array([[0, 2]] * 3),
         3,
     )
-    split = bootstrap(tasks, rounds=20)
+    split = bootstrap_split(tasks, rounds=20)
     assert len(split.tasks) == 60 and set(split.tasks.support_label.ravel()) == {0, 2}
 
 
 def test_bootstrap_takes_each_image_equally_often():
     """Among draws of n with all classes in them, an image is left out with equal chance, by symmetry."""
     tasks = sample_closed(np.arange(3).repeat(20), tasks=200, ways=3, shots=4, queries=1)
-    split = bootstrap(tasks, 50)
+    split = bootstrap_split(tasks, 50)
     is_left_out = (tasks.support[split.owner, :, None] == split.tasks.query[:, None]).any(axis=2)
     share = is_left_out.mean(axis=0)
     expected = share.mean()
@@ -172,10 +172,13 @@ NO_DRAW = "none of 2000 draws of 81 support images held all 80 classes"
             lambda: leave_one_out(closed(2, shots=(1, 3)), refill=True),
             "refilled: task 0 has a class with one image",
         ),
-        (lambda: bootstrap(closed(5, shots=2), 0), "rounds = 0; a whole number of at least 1"),
-        (lambda: bootstrap(closed(5, shots=2), seed=-1), "seed = -1; a whole number"),
-        (lambda: bootstrap(closed(5, shots=1)), "task 0 has one support image per class"),
-        (lambda: bootstrap(closed(80, shots=[2] + 79 * [1]), rounds=1), NO_DRAW),
+        (
+            lambda: bootstrap_split(closed(5, shots=2), 0),
+            "rounds = 0; a whole number of at least 1",
+        ),
+        (lambda: bootstrap_split(closed(5, shots=2), seed=-1), "seed = -1; a whole number"),
+        (lambda: bootstrap_split(closed(5, shots=1)), "task 0 has one support image per class"),
+        (lambda: bootstrap_split(closed(80, shots=[2] + 79 * [1]), rounds=1), NO_DRAW),
         (lambda: resplit(closed(5), "jackknife"), "estimator = jackknife; hold-out"),
     ],
 )

@@ -16,8 +16,8 @@ from scipy import stats
 
 from fslcore.errors import InputError
 from fslcore.stats import three_intervals
-from fslcore.tasks import Tasks, resplits, sample_all, sample_closed, sample_open
-from fslcore.tasks.grouped import Cells
+from fslcore.tasks import Tasks, resplits, sample_all_classes, sample_closed, sample_open
+from fslcore.tasks.grouped import GroupedImages
 from tests.pickled import Touch
 
 LABELS = np.repeat(np.arange(6), 30)
@@ -156,7 +156,7 @@ def test_open_sampling_is_linear_7_7_million_images():
     [
         (sample_closed, dict(tasks=3, ways=4, queries=3)),
         (sample_open, dict(max_tasks=3, ways=4, queries=[1, 2, 3, 1])),
-        (sample_all, dict(tasks=3)),
+        (sample_all_classes, dict(tasks=3)),
         (partial(sample_closed, groups=np.arange(120) // 2), dict(tasks=3, ways=4, queries=3)),
         (partial(sample_open, groups=np.arange(120) // 2), dict(max_tasks=3, ways=4, queries=3)),
     ],
@@ -185,7 +185,7 @@ def test_a_switch_that_is_none_is_named(groups):
 def test_classes_with_too_few_groups_are_named():
     labels, groups = np.array([*"aaaabbbbbbcccccccc"]), np.r_[0, 0, 1, 1, 2:16]
     counts = np.full(2, 1), np.full(2, 2)
-    assert Cells.of(labels, groups, 2, *counts, skip_small_classes=True).left_out == ["a"]
+    assert GroupedImages.of(labels, groups, 2, *counts, skip_small_classes=True).left_out == ["a"]
 
 
 def test_a_class_needs_groups_for_the_largest_sample_and_those_of_the_largest_other_supports():
@@ -232,7 +232,7 @@ def test_what_holds_no_tasks_is_refused_and_not_unpickled(tmp_path):
     [
         partial(sample_closed, tasks=9, queries=3),
         partial(sample_open, queries=3),
-        partial(sample_all, tasks=9),
+        partial(sample_all_classes, tasks=9),
     ],
 )
 def test_labels_of_any_type_give_the_same_tasks(draw):
@@ -275,9 +275,9 @@ def test_open_sampler_wants_two_tasks():
 
 def test_more_tasks_than_memory_are_refused_at_once():
     with refuses("GiB"):
-        sample_all([0, 0, 1, 1], shots=1, tasks=10**12)
+        sample_all_classes([0, 0, 1, 1], shots=1, tasks=10**12)
     with refuses("class"):
-        sample_all([0, 0, 0, 0], shots=1, tasks=5)
+        sample_all_classes([0, 0, 0, 0], shots=1, tasks=5)
 
 
 ABSENT = np.array([[2, -1], [3, 4]])
@@ -308,7 +308,10 @@ def test_numbers_without_a_sign_are_taken_as_those_with_one(kind):
     arrays = [getattr(tasks, name) for name in ARRAYS]
     converted = Tasks(*(array.astype(kind) for array in arrays), 3)
     assert converted.digest == tasks.digest
-    assert resplits.bootstrap(converted).tasks.digest == resplits.bootstrap(tasks).tasks.digest
+    assert (
+        resplits.bootstrap_split(converted).tasks.digest
+        == resplits.bootstrap_split(tasks).tasks.digest
+    )
     mixed = three_intervals(tasks.query % 2, tasks.support.astype(kind), tasks.query, labels)
     assert mixed == three_intervals(tasks.query % 2, tasks.support, tasks.query, labels)
     message = "support holds 18446744073709551615; whole numbers of up to 63 bits"

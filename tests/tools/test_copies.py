@@ -275,7 +275,7 @@ def test_groups_that_miss_copies_say_so_wherever_they_are_used(icons, tmp_path, 
     assert app.main([*command, "--json"]) == 0
     missed = json.loads(capsys.readouterr().out)["missed"]
     assert missed > 0.05 and (pd.read_csv(table)["missed"] == round(missed, 4)).all()
-    source = evaluation.load_source(icons, 28)
+    source = evaluation.load_images_or_features(icons, 28)
     line = f"fslcore: {table}: the groups miss {missed:.0%} of re-encoded or downscaled copies"
     for text, noted in (
         ("0.04", False),
@@ -283,7 +283,7 @@ def test_groups_that_miss_copies_say_so_wherever_they_are_used(icons, tmp_path, 
     ):  # as a spreadsheet may write it
         pd.read_csv(table).assign(missed=text).to_csv(table, index=False)
         errors.note.cache_clear()
-        evaluation.groups_of(source, str(table))
+        evaluation.image_groups(source, str(table))
         assert (line in capsys.readouterr().err) == noted
 
 
@@ -358,9 +358,9 @@ def test_the_command_writes_groups_that_evaluate_keeps_apart(folder, tmp_path, c
     assert record["pairs"]["the threshold"] == {"within a class": 4, "across classes": 1}
     assert record["groups"] == [2] * 5
 
-    source = evaluation.load_source(folder, 28)
-    group = evaluation.groups_of(source, str(table))
-    tasks = evaluation.draw(
+    source = evaluation.load_images_or_features(folder, 28)
+    group = evaluation.image_groups(source, str(table))
+    tasks = evaluation.sample_tasks(
         source, "closed", apart=str(table), ways=2, shots=2, queries=4, tasks=30
     )
     assert tasks.sampler["apart"] == str(table) and tasks.sampler["groups"] == 24
@@ -372,10 +372,10 @@ def test_the_command_writes_groups_that_evaluate_keeps_apart(folder, tmp_path, c
 
 def test_facts_and_tables_give_groups(tmp_path):
     source = datasets.load("glyphs/hebrew")
-    assert (evaluation.groups_of(source, "family") == source.facts["family"]).all()
+    assert (evaluation.image_groups(source, "family") == source.facts["family"]).all()
     bank = datasets.bank.Bank(torch.zeros(3, 2), np.zeros(3, int), "")
     (tmp_path / "g.csv").write_text("image,group\n2,x\n0,y\n1,x\n9,z\n")
-    assert evaluation.groups_of(bank, str(tmp_path / "g.csv")).tolist() == ["y", "x", "x"]
+    assert evaluation.image_groups(bank, str(tmp_path / "g.csv")).tolist() == ["y", "x", "x"]
 
 
 @pytest.mark.parametrize(
@@ -395,7 +395,9 @@ def test_tables_that_do_not_fit_are_named(tmp_path, text, message):
     if text:
         file.write_text(text)
     with refuses(message.format(f=file)):
-        evaluation.groups_of(datasets.bank.Bank(torch.zeros(3, 2), np.zeros(3, int), ""), str(file))
+        evaluation.image_groups(
+            datasets.bank.Bank(torch.zeros(3, 2), np.zeros(3, int), ""), str(file)
+        )
 
 
 BAD_COMMANDS = """duplicates clipart --bits 65 => bits = 65; a whole number from 0 to 64

@@ -19,7 +19,7 @@ from running import run_code
 import fslcore
 from fslcore import recorder
 from fslcore.errors import InputError
-from fslcore.evaluation import Record
+from fslcore.evaluation import Outcomes
 from fslcore.paths import locked
 from fslcore.tasks import sample_closed
 
@@ -372,7 +372,9 @@ def test_several_files_are_one_recording_of_the_same_images(tmp_path, closed):
         f"{i:03}": {"class": f"c{LABELS[i]}", "groups": f"author {i // 2}"} for i in range(160)
     }
     without = {name: {"class": facts["class"]} for name, facts in authors.items()}
-    results = Record(np.random.default_rng(0).random(closed.query.shape) < 0.7, closed.query_label)
+    results = Outcomes(
+        np.random.default_rng(0).random(closed.query.shape) < 0.7, closed.query_label
+    )
     a, b = tmp_path / "a.jsonl", tmp_path / "b.jsonl"
     recorder.save(
         a, authors, {"A": (closed, results, False), "D": (closed, results, True)}, {"seed": 0}

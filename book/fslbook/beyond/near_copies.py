@@ -48,14 +48,14 @@ def both_ways(
     A third, mixed kind weights groups equally, as group-disjoint tasks do, but allows copies in
     support and query.
     """
-    too_small = evaluation.left_out(source, groups=groups, **shape)
+    too_small = evaluation.excluded_classes(source, groups=groups, **shape)
     rows = np.flatnonzero(~np.isin(source.classes.astype(str), too_small))
     labels, groups = source.classes[rows], groups[rows]
-    ready = evaluation.ready(source, backbone, learner)
+    ready = evaluation.configure(source, backbone, learner)
     results = Both(labels=labels, groups=groups)
     for name, sampled in _three_kinds(labels, groups, tasks=tasks, **shape).items():
         in_source = replace(sampled, support=rows[sampled.support], query=rows[sampled.query])
-        results[name] = sampled, 100 * ready.record(in_source).accuracy()
+        results[name] = sampled, 100 * ready.outcomes(in_source).accuracy()
     return results
 
 
@@ -73,7 +73,7 @@ def of_facts(facts: list[str], backbone: str, learner: str, **shape) -> dict[str
     results = {}
     for dataset_fact in facts:
         name, fact = dataset_fact.split()
-        source = evaluation.load_source(name)
+        source = evaluation.load_images_or_features(name)
         results[dataset_fact] = both_ways(
             source, source.facts[fact].to_numpy(), backbone, learner, **shape
         )

@@ -46,7 +46,7 @@ def tasks_of(dataset: str, learner: str) -> Tasks:
 
 @lru_cache
 def _tasks(dataset: str) -> Tasks:
-    return sample_closed(evaluation.load_source(dataset).labels, tasks=TASKS, **SHAPE)
+    return sample_closed(evaluation.load_images_or_features(dataset).labels, tasks=TASKS, **SHAPE)
 
 
 @lru_cache
@@ -74,7 +74,7 @@ def answers(dataset: str, learner: str) -> ndarray:
         stored = ", ".join(dict.fromkeys(_table()["dataset"] + " " + _table()["learner"]))
         raise InputError(f"dataset, learner = {dataset}, {learner}; runs are stored of {stored}")
     tasks = _tasks(dataset)[: int(rows["tasks"].iloc[0])]
-    digests = {"images": evaluation.load_source(dataset).digest, "tasks": tasks.digest}
+    digests = {"images": evaluation.load_images_or_features(dataset).digest, "tasks": tasks.digest}
     for row in rows.itertuples():
         if any(json.loads(row.provenance)[key] != digest for key, digest in digests.items()):
             raise InputError(
@@ -115,7 +115,7 @@ def luck_elsewhere(dataset: str, splits: int = 200, seed: int = 0) -> dict[str, 
     ways round: halves of the query ``images``, and of the ``classes``. Mean over splits."""
     right = all_answers(dataset)
     query = _tasks(dataset).query
-    labels = evaluation.load_source(dataset).labels
+    labels = evaluation.load_images_or_features(dataset).labels
     counts = np.bincount(query.ravel(), minlength=len(labels))
     sums = np.array([np.bincount(query.ravel(), run.ravel(), len(labels)) for run in right])
     rng = np.random.default_rng(seed)
@@ -145,7 +145,7 @@ def places(dataset: str, tasks: int) -> dict[str, ndarray]:
 
     Groups are font families or authors, where known: images of the same group are not independent.
     """
-    first, source = _tasks(dataset)[:tasks], evaluation.load_source(dataset)
+    first, source = _tasks(dataset)[:tasks], evaluation.load_images_or_features(dataset)
     arrays = {"support": first.support, "query": first.query, "labels": source.labels}
     return arrays | {"groups": groups_of_images(source, IMAGE_FACTS)}
 

@@ -16,7 +16,7 @@ from numpy import ndarray
 
 from fslcore import evaluation, stats
 from fslcore.errors import InputError
-from fslcore.evaluation import Method, Record
+from fslcore.evaluation import Method, Outcomes
 from fslcore.evaluation.three_targets import (
     CLASS_FACTS,
     TARGETS,
@@ -36,12 +36,12 @@ KINDS = ("random", "biased")
 MEASURES = ("wAcc-R", "wAcc-A", "gap")
 
 
-def worst_class(record: Record) -> tuple[ndarray, ndarray]:
+def worst_class(record: Outcomes) -> tuple[ndarray, ndarray]:
     """Accuracy of the worst class of each task without its spare queries, and with them in the place of others.
 
     Parameters
     ----------
-    record : Record
+    record : Outcomes
         Of tasks with Q + 1 queries per class, the last of each class its spare. The learner must
         take queries one by one.
 
@@ -64,14 +64,14 @@ def worst_class(record: Record) -> tuple[ndarray, ndarray]:
     return ordered[:, 0], np.minimum(without, others[..., None]).reshape(len(share), -1)
 
 
-def mean_accuracy(record: Record) -> tuple[ndarray, ndarray]:
+def mean_accuracy(record: Outcomes) -> tuple[ndarray, ndarray]:
     """The same of the mean accuracy; see `worst_class`."""
     share, without = _class_shares(record)
     others = (share.sum(axis=1, keepdims=True) - share)[..., None]
     return share.mean(axis=1), ((others + without) / share.shape[1]).reshape(len(share), -1)
 
 
-def _class_shares(record: Record) -> tuple[ndarray, ndarray]:
+def _class_shares(record: Outcomes) -> tuple[ndarray, ndarray]:
     """Class accuracies (T, K) without the spare, and (T, K, Q) with it in the place of each query."""
     right = record.by_class()
     if right.shape[2] < 2:
@@ -126,7 +126,7 @@ class Runs:
         By kind of task, with Q + 1 queries per class.
     pools : dict
         By kind, `pool`, or None for random tasks.
-    records : dict of dict of Record
+    records : dict of dict of Outcomes
         By kind and learner.
     groups : (N,) or None
         Images with equal entries depend on each other.
@@ -137,14 +137,14 @@ class Runs:
     labels: ndarray
     tasks: dict[str, Tasks]
     pools: dict[str, ndarray | None]
-    records: dict[str, dict[str, Record]]
+    records: dict[str, dict[str, Outcomes]]
     groups: ndarray | None = None
     class_groups: ndarray | None = None
 
     def __getitem__(self, part: slice) -> Runs:
         """The same on part of the tasks."""
         records = {
-            kind: {n: Record(r.correct[part], r.query_label[part]) for n, r in by_learner.items()}
+            kind: {n: Outcomes(r.correct[part], r.query_label[part]) for n, r in by_learner.items()}
             for kind, by_learner in self.records.items()
         }
         return replace(
@@ -254,14 +254,14 @@ def run(
         What the loaders and samplers raise; precomputed features, which have no captions; a learner
         that is transductive.
     """
-    source = evaluation.load_source(dataset)
+    source = evaluation.load_images_or_features(dataset)
     if not source.needs_backbone:
         raise InputError(f"dataset = {dataset}; images are needed, to have attributes")
     tasks, pools = draw(source.classes, attributes.of(source, attribute).has, **shape)
-    ready = {method_title(*m): evaluation.ready(source, *m) for m in map(Method.parse, methods)}
+    ready = {method_title(*m): evaluation.configure(source, *m) for m in map(Method.parse, methods)}
     _check_one_by_one(ready)
     records = {
-        kind: {name: method.record(kind_tasks) for name, method in ready.items()}
+        kind: {name: method.outcomes(kind_tasks) for name, method in ready.items()}
         for kind, kind_tasks in tasks.items()
     }
     return Runs(
@@ -274,7 +274,7 @@ def run(
     )
 
 
-def _check_one_by_one(ready: dict[str, evaluation.Ready]) -> None:
+def _check_one_by_one(ready: dict[str, evaluation.ConfiguredMethod]) -> None:
     """Of a transductive learner, what the spare changes would be wrong for the other queries."""
     for title, method in ready.items():
         if method.learner.transductive:
@@ -305,10 +305,10 @@ def estimates(
         A row per task and learner: learner, task, accuracy (on the query), estimate, low, high;
         percent.
     """
-    source, tables = evaluation.load_source(dataset), []
+    source, tables = evaluation.load_images_or_features(dataset), []
     asked_tasks = runs.tasks["random"][:tasks]
     for method in map(Method.parse, methods):
-        run = evaluation.ready(source, *method)
+        run = evaluation.configure(source, *method)
         estimate = 100 * resampled.run(run, asked_tasks, ["5-fold"])["5-fold"].to_numpy()
         accuracy = mean_accuracy(runs.records["random"][method_title(*method)])[0][:tasks]
         error = np.abs(estimate - accuracy)

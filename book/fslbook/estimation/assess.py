@@ -15,10 +15,11 @@ from fslcore.datasets import Images
 from fslcore.datasets.bank import Bank
 from fslcore.errors import InputError, number
 from fslcore.models import backbones
-from fslcore.tasks import ESTIMATORS, Tasks
+from fslcore.tasks import Tasks
 
 from . import informed
 from .calibration import METHOD, episodes
+from .resampled import ESTIMATORS
 
 __all__ = [
     "as_json",

@@ -105,7 +105,7 @@ def signals(
     for name in ("5-fold", "leave-one-out", "bootstrap"):
         try:
             split = resplit(part, _resampling(name, part), rounds=rounds, seed=seed)
-        except resplits.Undrawn:
+        except resplits.BootstrapFailed:
             continue
         held = _held_out(bank, learner, split)
         summary = _summary(held, name)
@@ -130,7 +130,7 @@ def _held_out(bank: Bank, learner, split: Resplit) -> pd.DataFrame:
     """One row per held-out image: task, split, label, right (whether it was classified correctly), margin, scale."""
     label = split.tasks.query_label
     scores = np.concatenate(
-        [s.double().cpu().numpy() for s in evaluation.scores(learner, bank, split.tasks)]
+        [s.double().cpu().numpy() for s in evaluation.predict_scores(learner, bank, split.tasks)]
     )
     row, image = np.nonzero(label >= 0)
     scores, label = scores[row, image], label[row, image]

@@ -10,20 +10,24 @@ import pandas as pd
 from fslcore import evaluation
 from fslcore.errors import InputError, check_memory, flag, instance, shown, whole, wholes
 from fslcore.tasks import Tasks
-from fslcore.tasks.resplits import ESTIMATORS, ORACLE, Resplit, resplit
+from fslcore.tasks.resplits import Resplit, resplit
 
-__all__ = ["estimate", "run"]
+from .. import catalogue
 
+__all__ = ["ESTIMATORS", "ORACLE", "estimate", "run"]
+
+ORACLE = "oracle"  # the accuracy on the query
+ESTIMATORS = catalogue.ESTIMATORS["paper"]
 COLUMNS = (ORACLE, *ESTIMATORS)
 
 
-def estimate(record: evaluation.Record, owner: np.ndarray, n: int) -> np.ndarray:
+def estimate(record: evaluation.Outcomes, owner: np.ndarray, n: int) -> np.ndarray:
     """The estimated accuracy of each of n tasks: the mean accuracy over its re-splits.
 
     Parameters
     ----------
-    record : Record
-        Record of a learner on the R tasks of a `Resplit`.
+    record : Outcomes
+        Outcomes of a learner on the R tasks of a `Resplit`.
     owner : (R,) integers
         Owners of that re-split.
     n : int
@@ -39,7 +43,7 @@ def estimate(record: evaluation.Record, owner: np.ndarray, n: int) -> np.ndarray
     InputError
         Owners that are not 0 to n - 1, one per task of the record; fewer than 1 task.
     """
-    instance("record", record, evaluation.Record)
+    instance("record", record, evaluation.Outcomes)
     owner, n = wholes("owner", owner, 1), whole("n", n, minimum=1)
     if len(owner) != len(record.correct) or not 0 <= owner.min() <= owner.max() < n:
         raise InputError(
@@ -52,7 +56,7 @@ def estimate(record: evaluation.Record, owner: np.ndarray, n: int) -> np.ndarray
 
 
 def run(
-    method: evaluation.Ready,
+    method: evaluation.ConfiguredMethod,
     tasks: Tasks,
     names: Sequence[str] = COLUMNS,
     *,
@@ -66,7 +70,7 @@ def run(
     Parameters
     ----------
     method : Ready
-        From `fslcore.evaluation.ready`; the results of each estimator are cached.
+        From `fslcore.evaluation.configure`; the results of each estimator are cached.
     tasks : Tasks
         As for `fslcore.evaluation.evaluate`.
     names : sequence of str
@@ -92,7 +96,7 @@ def run(
             split = Resplit(tasks, np.arange(len(tasks)))
         else:
             split = resplit(tasks, name, rounds=rounds, seed=seed)
-        record = method.record(split.tasks, stored=stored, progress=progress)
+        record = method.outcomes(split.tasks, stored=stored, progress=progress)
         if record is None or len(record.correct) < len(split.tasks):
             return None
         columns[name] = estimate(record, split.owner, len(tasks))

@@ -18,7 +18,7 @@ from fslcore import datasets, evaluation, stats
 from fslcore.errors import InputError
 from fslcore.evaluation import Method
 from fslcore.stats.intervals import plus_minus
-from fslcore.tasks import ESTIMATORS, ORACLE, REFILLED, Tasks
+from fslcore.tasks import LEAVE_ONE_OUT_REFILLED, Tasks
 
 from .. import published
 from ..catalogue import LEARNER_TITLES, method_title
@@ -27,6 +27,7 @@ from ..checks import DATASETS
 from ..contributed import RESPLIT, Pack
 from ..estimation import fresh_test_sets, resampled
 from ..estimation.fresh_test_sets import FRESH
+from ..estimation.resampled import ESTIMATORS, ORACLE
 from ..reported import each
 
 HALVES = ("even queries", "odd queries")  # of each class, so that both are balanced
@@ -64,7 +65,7 @@ def collect(
     Parameters
     ----------
     sets, methods : sequences of str
-        Data sets as for `fslcore.evaluation.load_source`; methods as for
+        Data sets as for `fslcore.evaluation.load_images_or_features`; methods as for
         `fslcore.evaluation.Method.parse`.
     ways, shots, queries, tasks, seed
         As for `fslcore.tasks.sample_closed`; classes with too few images are left out.
@@ -95,10 +96,10 @@ def collect(
     shape = {name: options.pop(name, default) for name, default in SHAPE.items()}
     tables = []
     for dataset in sets:
-        source = evaluation.load_source(dataset)
+        source = evaluation.load_images_or_features(dataset)
         sampled = draw(source, seed=seed, **shape)
         for method in map(Method.parse, methods):
-            run = evaluation.ready(source, *method, **(settings or {}))
+            run = evaluation.configure(source, *method, **(settings or {}))
             table = _estimates(run, *sampled, seed, **options)
             if table is not None:
                 table = (100 * table).reset_index()
@@ -132,7 +133,7 @@ def _estimates(
         return None
     table[FRESH] = on_new[ORACLE]
     if halves:
-        correct = run.record(sampled, stored=True).by_class()
+        correct = run.outcomes(sampled, stored=True).by_class()
         for i, half in enumerate(HALVES):
             table[half] = correct[..., i::2].mean(axis=(1, 2))
     return table
@@ -245,7 +246,7 @@ def by_ways(
     odd = [k for k in ways if size % k]
     if odd:
         raise InputError(f"ways = {odd[0]}; it must divide the {size} support images")
-    names = ["leave-one-out", REFILLED]
+    names = ["leave-one-out", LEAVE_ONE_OUT_REFILLED]
     tables = []
     for k in ways:
         # One image a class has no other to take its place.

@@ -20,14 +20,15 @@ from fslcore import evaluation, stats
 from fslcore.errors import InputError
 from fslcore.evaluation import Method
 from fslcore.stats.chosen import FEWEST_TASKS
-from fslcore.tasks import ESTIMATORS, ORACLE, Tasks, sample_all
-from fslcore.tasks.resplits import Undrawn
+from fslcore.tasks import Tasks, sample_all_classes
+from fslcore.tasks.resplits import BootstrapFailed
 
 from .. import published
 from ..catalogue import LEARNER_TITLES
 from ..checks import DATASETS
 from ..contributed import Pack
 from ..estimation import resampled
+from ..estimation.resampled import ESTIMATORS, ORACLE
 from ..reported import each
 from . import estimates
 from .estimates import FRESH, HALVES, KEYS
@@ -423,7 +424,7 @@ def all_classes(
     method : str
         As for `fslcore.evaluation.Method.parse`.
     shots, tasks, seed
-        As for `fslcore.tasks.sample_all`.
+        As for `fslcore.tasks.sample_all_classes`.
     rounds : int
         Of the bootstrap.
     largest : int
@@ -437,7 +438,7 @@ def all_classes(
     """
     tables = []
     for dataset in sets:
-        run = evaluation.ready(dataset, *Method.parse(method))
+        run = evaluation.configure(dataset, *Method.parse(method))
         for count in shots:
             sampled = _of_all_classes(run.source, shots=count, tasks=tasks, seed=seed)
             options = dict(rounds=rounds, seed=seed)
@@ -458,7 +459,7 @@ def _estimates_of(run, tasks, shots, largest, options):
     names += dict.fromkeys([five, even])
     try:
         table = resampled.run(run, tasks, names, **options)
-    except Undrawn:  # of a hundred classes with two images each, a draw holds all but never
+    except BootstrapFailed:  # of a hundred classes with two images each, a draw holds all but never
         names.remove("bootstrap")
         table = resampled.run(run, tasks, names, **options)
     table[EVEN], table[TUNED] = table[even], table[five]
@@ -469,9 +470,9 @@ def _of_all_classes(source, *, shots, tasks, seed):
     labels, facts = source.labels, source.facts
     part = None if facts is None or "part" not in facts else facts["part"].to_numpy()
     if part is None or set(part) <= {"test"} or "test" not in part:
-        return sample_all(labels, shots=shots, tasks=tasks, seed=seed)
+        return sample_all_classes(labels, shots=shots, tasks=tasks, seed=seed)
     train, test = np.flatnonzero(part != "test"), np.flatnonzero(part == "test")
-    sampled = sample_all(labels[train], shots=shots, tasks=tasks, seed=seed)
+    sampled = sample_all_classes(labels[train], shots=shots, tasks=tasks, seed=seed)
     query = np.tile(test, (tasks, 1))
     label = np.tile(np.searchsorted(np.unique(labels[train]), labels[test]), (tasks, 1))
     sampler = {**sampled.sampler, "queries": "test"}

@@ -12,12 +12,13 @@ import pandas as pd
 from scipy.stats import binomtest
 from sklearn.ensemble import GradientBoostingRegressor, RandomForestRegressor
 
-from fslcore import stats, tasks
+from fslcore import stats
 from fslcore.errors import InputError
 
 from ..catalogue import method_title
 from ..estimation.calibration import stored
 from ..estimation.informed import RIDGE, SIGNALS, Informed
+from ..estimation.resampled import ESTIMATORS
 
 REGRESSORS = {
     "ridge": RIDGE,
@@ -243,7 +244,7 @@ def estimates(
     own_episodes = by_method(learning)
     pooled_model = fitted(learning, pooled(), **options)
     return {
-        method: new[list(tasks.ESTIMATORS)].assign(
+        method: new[list(ESTIMATORS)].assign(
             **{
                 "informed": pooled_model.predict(new),
                 "of the method": fitted(own_episodes[method], **options).predict(new),

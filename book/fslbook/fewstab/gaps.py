@@ -7,15 +7,15 @@ from collections.abc import Mapping
 import pandas as pd
 
 from fslcore.errors import InputError, flag, instance, number, shown
-from fslcore.evaluation import Record
+from fslcore.evaluation import Outcomes
 from fslcore.stats import closed_interval, independent_interval, paired_interval
 
 __all__ = ["gaps", "rank_correlations"]
 
 
 def gaps(
-    random: dict[str, Record],
-    biased: dict[str, Record],
+    random: dict[str, Outcomes],
+    biased: dict[str, Outcomes],
     *,
     paired: bool = False,
     level: float = 0.95,
@@ -25,11 +25,11 @@ def gaps(
 
     Parameters
     ----------
-    random, biased : dict of str to Record
-        By learner, the record on random tasks (`fslcore.tasks.sample_closed` or `sample_matched`)
+    random, biased : dict of str to Outcomes
+        By learner, the record on random tasks (`fslcore.tasks.sample_closed` or `sample_class_matched`)
         and on biased ones.
     paired : bool
-        The random tasks are those that `sample_matched` made of the biased: the interval of the gap
+        The random tasks are those that `sample_class_matched` made of the biased: the interval of the gap
         is then that of the differences task by task. Else the tasks of the two are independent.
     level : float
         Nominal coverage, between 0 and 1.

@@ -29,7 +29,7 @@ from fslcore.datasets.coloured import COLOURS
 from fslcore.errors import InputError
 from fslcore.models import backbones
 from fslcore.paths import DATA
-from fslcore.tasks import Tasks, sample_biased, sample_closed, sample_matched
+from fslcore.tasks import Tasks, sample_biased, sample_class_matched, sample_closed
 from fslcore.tasks.samplers import streams
 
 from .. import attributes
@@ -294,7 +294,7 @@ def _ready_in_each_ink(inks, network):
     digest = hashlib.sha256(" ".join(bank.digest for bank in banks).encode()).hexdigest()
     data = torch.cat([bank.data for bank in banks])
     bank = Bank(data, np.concatenate([bank.labels for bank in banks]), digest)
-    return evaluation.Ready(bank, None, learners.make(network.name, backbone))
+    return evaluation.ConfiguredMethod(bank, None, learners.make(network.name, backbone))
 
 
 def _records(chosen, sampled, ready):
@@ -304,7 +304,7 @@ def _records(chosen, sampled, ready):
     for network in chosen.itertuples():
         run = ready(network)
         for shots, kinds in sampled.items():
-            by_kind = {kind: run.record(tasks) for kind, tasks in kinds.items()}
+            by_kind = {kind: run.outcomes(tasks) for kind, tasks in kinds.items()}
             records[network.learner, network.bias, shots].append(by_kind)
     return records
 
@@ -415,7 +415,7 @@ def split_gap(
                 f"needed for biased tasks of {dataset}: {reason}"
             ) from error
         sampled[count] = {
-            "R": sample_matched(images.labels, biased, seed=shape["seed"]),
+            "R": sample_class_matched(images.labels, biased, seed=shape["seed"]),
             "S": random_supports(images.labels, biased, seed=shape["seed"]),
             "A": biased,
         }
@@ -424,7 +424,7 @@ def split_gap(
 
 
 def _ready(images, network):
-    return evaluation.ready(images, network.backbone, network.name)
+    return evaluation.configure(images, network.backbone, network.name)
 
 
 def _gap_and_parts(runs, level):

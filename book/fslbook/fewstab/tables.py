@@ -19,10 +19,10 @@ import pandas as pd
 
 from fslcore import datasets, evaluation
 from fslcore.errors import InputError
-from fslcore.evaluation import Method, Record
+from fslcore.evaluation import Method, Outcomes
 from fslcore.stats import closed_interval, independent_interval, paired_interval
 from fslcore.stats.intervals import plus_minus
-from fslcore.tasks import Tasks, biased, sample_biased, sample_closed, sample_matched
+from fslcore.tasks import Tasks, biased, sample_biased, sample_class_matched, sample_closed
 
 from .. import attributes, published
 from ..catalogue import LEARNER_TITLES
@@ -125,7 +125,7 @@ def method(name: str, train_shots: int = 5, trained: str = training.SHIPPED) -> 
 @lru_cache(maxsize=4)
 def images_of(dataset: str) -> datasets.Images:
     """A data set that holds images, not features."""
-    images = evaluation.load_source(dataset)
+    images = evaluation.load_images_or_features(dataset)
     if not isinstance(images, datasets.Images):
         raise InputError(f"dataset = {dataset}; biased tasks need images, not features")
     return images
@@ -178,7 +178,7 @@ def records(
     train_shots: int | None = None,
     stored: bool = True,
     trained: str = training.SHIPPED,
-) -> dict[str, Record]:
+) -> dict[str, Outcomes]:
     """Records of learners on tasks, by name.
 
     Parameters
@@ -198,8 +198,10 @@ def records(
     out, images = {}, images_of(dataset)
     for name in names:
         shots = train_shots or trained_with(tasks.sampler["shots"])
-        run = evaluation.ready(images, *method(name, shots, trained))
-        record = run.record(tasks[:image_tasks] if run.slow else tasks, stored=stored and run.slow)
+        run = evaluation.configure(images, *method(name, shots, trained))
+        record = run.outcomes(
+            tasks[:image_tasks] if run.slow else tasks, stored=stored and run.slow
+        )
         if record is not None:
             out[name] = record
     return out
@@ -297,8 +299,8 @@ def other_rule(
         images = images_of(dataset)
         backbone, own = method(name, train_shots or trained_with(count), trained)
         kinds = _random_and_biased(dataset, captioner, False, {"shots": count, **shape}, {})
-        runs = [evaluation.ready(images, backbone, rule) for rule in (own, learner)]
-        random, biased = [[run.record(tasks) for run in runs] for tasks in kinds]
+        runs = [evaluation.configure(images, backbone, rule) for rule in (own, learner)]
+        random, biased = [[run.outcomes(tasks) for run in runs] for tasks in kinds]
         pairs = {
             "acc": [record.accuracy() for record in random],
             "wacc-r": [record.worst_class() for record in random],
@@ -314,7 +316,7 @@ def other_rule(
 def _random_and_biased(dataset, captioner, matched, shape, construction):
     biased, _ = draw(dataset, captioner, **shape, **construction)
     if matched:
-        return sample_matched(_labels(dataset), biased, seed=shape["seed"]), biased
+        return sample_class_matched(_labels(dataset), biased, seed=shape["seed"]), biased
     return draw_random(dataset, **shape), biased
 
 
@@ -789,12 +791,12 @@ def example(
         the support; those of other classes in a query, after a comma each), predicted (a class; of
         queries) and right.
     """
-    run = evaluation.ready(images_of(dataset), *method(name, trained_with(shots), trained))
+    run = evaluation.configure(images_of(dataset), *method(name, trained_with(shots), trained))
     if run.slow:
         raise InputError(f"learner = {name}; one that reads features is needed for a picture")
     tasks, clues = draw(dataset, captioner, tasks=task + 2, shots=shots, **construction)
     tasks = tasks[task : task + 1]
-    scores = next(evaluation.scores(run.learner, run.bank(), tasks))
+    scores = next(evaluation.predict_scores(run.learner, run.bank(), tasks))
     guesses = scores[0].argmax(dim=-1).tolist()
     table = _rows_of_images(dataset, captioner, tasks, clues[task], guesses)
     queries = table[table["role"] == "query"].groupby("class").cumcount()

@@ -77,7 +77,7 @@ def traps(
     chosen = _task_of_each(clues)
     biased = tasks[np.array([*chosen.values()])]
     random = _random_queries(biased, images.classes, shape["queries"], seed)
-    runs = [evaluation.ready(images, *method) for method in methods.values()]
+    runs = [evaluation.configure(images, *method) for method in methods.values()]
     page = _Page(images, attributes.of(images, captioner), shape["shots"])
     return {
         "dataset": dataset,
@@ -147,7 +147,7 @@ class _Page:
 
 def _classes(run, tasks):
     """(T, Q) classes that a learner gives the queries."""
-    scores = evaluation.scores(run.learner, run.bank(), tasks)
+    scores = evaluation.predict_scores(run.learner, run.bank(), tasks)
     return np.concatenate([part.argmax(dim=-1).numpy() for part in scores])
 
 

@@ -85,7 +85,9 @@ def intervals(
     table = pd.DataFrame(rows, columns=columns)
     names = table["dataset"].unique()
     sizes = (
-        {name: len(evaluation.load_source(name)) for name in names} if images is None else images
+        {name: len(evaluation.load_images_or_features(name)) for name in names}
+        if images is None
+        else images
     )
     table.insert(1, "n_images", table["dataset"].map(sizes))
     return table.sort_values("n_images", kind="stable", ignore_index=True)

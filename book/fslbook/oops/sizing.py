@@ -53,7 +53,7 @@ def sweep(
     """
     rows = []
     for dataset in datasets:
-        source = evaluation.load_source(dataset)
+        source = evaluation.load_images_or_features(dataset)
         ready = _ready(source, methods)
         seeds = range(seed, seed + max(2, round(images / len(source.labels))))
         for size in product(shots, queries):
@@ -177,7 +177,7 @@ def pilot_values(
     """
     values = {}
     for dataset in datasets:
-        source = evaluation.load_source(dataset)
+        source = evaluation.load_images_or_features(dataset)
         ready = _ready(source, methods)
         for s, run in product(shots, range(runs)):
             sampled = _sample(dataset, source.labels, shots=s, seed=seed + run, **options)
@@ -187,7 +187,9 @@ def pilot_values(
 
 def image_counts(datasets: list[str]) -> dict[str, int]:
     """The number of images of each data set."""
-    return {dataset: len(evaluation.load_source(dataset).labels) for dataset in datasets}
+    return {
+        dataset: len(evaluation.load_images_or_features(dataset).labels) for dataset in datasets
+    }
 
 
 def by_method(values: dict[str, ndarray], shots: int) -> dict[str, Pilot]:
@@ -227,9 +229,9 @@ def by_target(
     """
     rows = []
     for dataset in datasets:
-        source = evaluation.load_source(dataset)
+        source = evaluation.load_images_or_features(dataset)
         sampled = sample_closed(source.labels, tasks=tasks, shots=shots, **shape)
-        # As `Record.by_class` has them: the classes of a task by their number in it.
+        # As `Outcomes.by_class` has them: the classes of a task by their number in it.
         order = np.argsort(sampled.query_label, axis=1, kind="stable")[:, :: _queries(sampled)]
         labels = np.asarray(source.labels)[np.take_along_axis(sampled.query, order, axis=1)]
         by_label = _with_pairs(_values(_ready(source, methods), sampled))
@@ -408,7 +410,7 @@ def by_size(
     InputError
         The smallest part holds too few images for 3 tasks.
     """
-    source = evaluation.load_source(dataset)
+    source = evaluation.load_images_or_features(dataset)
     (ready,) = _ready(source, [method]).values()
     sizes, pilots = [], []
     for rows in _halving_parts(source.labels, parts, seed):
@@ -419,7 +421,7 @@ def by_size(
                 "tasks, and at least 3 are needed: name a larger data set"
             )
         tasks = _of_rows(tasks, rows)
-        p = stats.pilot(ready.record(tasks).by_class(), shots)
+        p = stats.pilot(ready.outcomes(tasks).by_class(), shots)
         pilots.append(p)
         sizes.append((len(rows), len(tasks), p.optimum, p.low, p.high))
     table = pd.DataFrame(sizes, columns=["images", "tasks", "optimum", "low", "high"])
@@ -549,32 +551,32 @@ def _difficulty_ratios(
     cheap, measured, proposals: Tasks, tasks: int, seed: int, level: float
 ) -> tuple:
     """Correlation of two methods, and the ratios of half-widths of `by_difficulty`, for one seed."""
-    easy = cheap.record(proposals).accuracy()
-    accuracy = measured.record(proposals[:tasks]).accuracy()
+    easy = cheap.outcomes(proposals).accuracy()
+    accuracy = measured.outcomes(proposals[:tasks]).accuracy()
     chosen, weights = sample_by_difficulty(proposals, 1 - easy, tasks=tasks, seed=seed)
     uniform = stats.closed_interval(accuracy, level).half_width
-    weighted = weighted_interval(measured.record(chosen).accuracy(), weights, level).half_width
+    weighted = weighted_interval(measured.outcomes(chosen).accuracy(), weights, level).half_width
     regressed = regression_interval(accuracy, easy[:tasks], easy, level).half_width
     correlation = np.corrcoef(easy[:tasks], accuracy)[0, 1]
     return correlation, weighted / uniform, regressed / uniform
 
 
-def _ready(source, methods) -> dict[str, evaluation.Ready]:
+def _ready(source, methods) -> dict[str, evaluation.ConfiguredMethod]:
     """The methods by their labels; those of one backbone read one bank, which is computed once."""
     by_label, banks = {}, {}
     for method in (Method(*m) for m in methods):
-        ready = evaluation.ready(source, *method)
+        ready = evaluation.configure(source, *method)
         if not ready.slow and ready.backbone is not None:
             if method.backbone not in banks:
                 banks[method.backbone] = ready.bank()
-            ready = evaluation.Ready(banks[method.backbone], None, ready.learner)
+            ready = evaluation.ConfiguredMethod(banks[method.backbone], None, ready.learner)
         by_label[method.label] = ready
     return by_label
 
 
 def _values(ready, tasks: Tasks) -> dict[str, ndarray]:
     """(T, K, Q) values of each method on the same tasks; records are kept in the cache."""
-    return {name: method.record(tasks).by_class() for name, method in ready.items()}
+    return {name: method.outcomes(tasks).by_class() for name, method in ready.items()}
 
 
 def _with_pairs(values: dict) -> dict[str, ndarray]:
@@ -668,7 +670,7 @@ def by_difficulty(
         of uniform tasks with what the cheap method tells (`regression_interval`), over that of
         these tasks alone; means over seeds with a Student interval, as `fslcore.stats.Interval`.
     """
-    images, rows = evaluation.load_source(dataset), []
+    images, rows = evaluation.load_images_or_features(dataset), []
     for pair in pairs:
         correlations, *ratios = np.transpose(_difficulty_repeats(images, pair, level, **options))
         intervals = [stats.open_interval(values, level) for values in ratios]
@@ -682,7 +684,7 @@ def _difficulty_repeats(
     images, pair, level, *, tasks=600, proposals=6000, seeds=range(5), **shape
 ) -> list[tuple]:
     """For each seed the correlation of two methods, and the ratios of `by_difficulty`."""
-    ready = [evaluation.ready(images, *method) for method in pair]
+    ready = [evaluation.configure(images, *method) for method in pair]
     repeats = []
     for seed in seeds:
         sampled = sample_closed(images.labels, tasks=proposals, seed=seed, **shape)

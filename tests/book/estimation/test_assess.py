@@ -11,12 +11,12 @@ from torch.nn import functional as F
 
 from fslbook import cli
 from fslbook.estimation import assess, calibration, informed
+from fslbook.estimation.resampled import ESTIMATORS
 from fslbook.evaluators import support_set
 from fslcore import datasets
 from fslcore.datasets.bank import Bank
 from fslcore.errors import InputError
 from fslcore.models import backbones
-from fslcore.tasks import ESTIMATORS
 
 METHOD = [("glyph-conv", "ncc")]
 

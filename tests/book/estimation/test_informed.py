@@ -6,15 +6,16 @@ from scipy.stats import norm, spearmanr
 from sklearn.metrics import silhouette_score
 
 from fslbook.estimation import informed, resampled
+from fslbook.estimation.resampled import ESTIMATORS
 from fslbook.evaluators import episodes, validation
 from fslbook.learners import Interventional
 from fslcore import datasets, learners
 from fslcore.catalogue import reads_images, registered_learners
 from fslcore.datasets.bank import Bank
 from fslcore.errors import InputError
-from fslcore.evaluation import Ready
+from fslcore.evaluation import ConfiguredMethod
 from fslcore.models import backbones
-from fslcore.tasks import ESTIMATORS, Tasks, leave_one_out, sample_closed
+from fslcore.tasks import Tasks, leave_one_out, sample_closed
 
 
 def fake_bank(noise: float) -> Bank:
@@ -51,7 +52,9 @@ def test_estimates_among_the_signals_are_the_estimators(bank, name, shots):
     if isinstance(learner, Interventional):
         learner.set_base_classes(torch.nn.Linear(16, 3), torch.rand(3, 16))
     signals = informed.signals(bank, learner, tasks, rounds=7, seed=3)
-    expected = resampled.run(Ready(bank, None, learner), tasks, ESTIMATORS, rounds=7, seed=3)
+    expected = resampled.run(
+        ConfiguredMethod(bank, None, learner), tasks, ESTIMATORS, rounds=7, seed=3
+    )
     np.testing.assert_allclose(signals[list(ESTIMATORS)], expected)
 
 

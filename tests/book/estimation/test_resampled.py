@@ -9,10 +9,11 @@ from sklearn.linear_model import LogisticRegression as SklearnLR
 from sklearn.model_selection import KFold
 
 from fslbook.estimation import resampled
+from fslbook.estimation.resampled import ESTIMATORS
 from fslcore.datasets.bank import Bank
-from fslcore.evaluation import Ready, Record, evaluate
+from fslcore.evaluation import ConfiguredMethod, Outcomes, evaluate
 from fslcore.learners import LogisticRegression, NearestCentroid
-from fslcore.tasks import ESTIMATORS, bootstrap, sample_closed
+from fslcore.tasks import bootstrap_split, sample_closed
 
 
 def bank(classes=8, n=30, dim=20, seed=0):
@@ -51,7 +52,9 @@ def by_hand(bank, tasks, name, learner):
 def test_estimates_are_those_of_a_loop_over_scikit_learn(name, shots):
     features = bank()
     tasks = sample_closed(features.labels, tasks=6, shots=shots, queries=1)
-    ours = resampled.run(Ready(features, None, LogisticRegression(tol=1e-9)), tasks, [name])[name]
+    ours = resampled.run(
+        ConfiguredMethod(features, None, LogisticRegression(tol=1e-9)), tasks, [name]
+    )[name]
     theirs = by_hand(features, tasks, name, SklearnLR(tol=1e-9, max_iter=5000))
     assert ours.to_numpy() == pytest.approx(theirs, abs=1e-12)
 
@@ -61,9 +64,13 @@ def test_bootstrap_estimates_are_those_of_a_loop_over_scikit_learn():
     x = unit_features(features)
     tasks = sample_closed(features.labels, tasks=4, shots=(4, 4, 5, 6, 6), queries=1)
     ours = resampled.run(
-        Ready(features, None, LogisticRegression(tol=1e-9)), tasks, ["bootstrap"], rounds=7, seed=2
+        ConfiguredMethod(features, None, LogisticRegression(tol=1e-9)),
+        tasks,
+        ["bootstrap"],
+        rounds=7,
+        seed=2,
     )
-    split = bootstrap(tasks, 7, 2).tasks
+    split = bootstrap_split(tasks, 7, 2).tasks
     scores = []
     for s, a, q, b in zip(split.support, split.support_label, split.query, split.query_label):
         fitted = SklearnLR(tol=1e-9, max_iter=5000).fit(x[s[s >= 0]], a[a >= 0])
@@ -74,7 +81,7 @@ def test_bootstrap_estimates_are_those_of_a_loop_over_scikit_learn():
 
 
 def test_estimate_is_the_mean_over_resplits_and_nan_without_any():
-    record = Record(np.array([[1, 0], [1, 1], [0, 0]], bool), np.array([[0, 1], [0, -1], [0, 1]]))
+    record = Outcomes(np.array([[1, 0], [1, 1], [0, 0]], bool), np.array([[0, 1], [0, -1], [0, 1]]))
     record.correct[1, 1] = False  # padding
     estimates = resampled.estimate(record, np.array([0, 0, 2]), 4)
     assert estimates == pytest.approx([0.75, np.nan, 0, np.nan], nan_ok=True)
@@ -83,7 +90,7 @@ def test_estimate_is_the_mean_over_resplits_and_nan_without_any():
 def test_run_has_a_column_a_name_and_the_oracle_reads_the_query():
     features = bank()
     tasks = sample_closed(features.labels, tasks=5, queries=4)
-    method = Ready(features, None, NearestCentroid())
+    method = ConfiguredMethod(features, None, NearestCentroid())
     table = resampled.run(method, tasks)
     assert list(table) == ["oracle", *ESTIMATORS] and len(table) == 5
     assert (table["oracle"] == evaluate(method.learner, features, tasks).accuracy()).all()
@@ -91,4 +98,7 @@ def test_run_has_a_column_a_name_and_the_oracle_reads_the_query():
     repeated = resampled.run(method, other_queries, list(ESTIMATORS))
     assert (repeated == table[list(ESTIMATORS)]).all(axis=None)  # no estimator has seen the query
     assert resampled.run(method, tasks, stored=True).equals(table)
-    assert resampled.run(Ready(features, None, LogisticRegression()), tasks, stored=True) is None
+    assert (
+        resampled.run(ConfiguredMethod(features, None, LogisticRegression()), tasks, stored=True)
+        is None
+    )

@@ -142,9 +142,9 @@ def test_text_and_center_in_a_file_of_features(bank, tmp_path):
         ("text-probe", "reads an embedding of each class's name"),
         ("simpleshot", "center: none"),
     ):
-        assert evaluation.ready(f"features:{tmp_path}/complete.npz", "none", learner)
+        assert evaluation.configure(f"features:{tmp_path}/complete.npz", "none", learner)
         with refuses(message):
-            evaluation.ready(f"features:{tmp_path}/bare.npz", "none", learner)
+            evaluation.configure(f"features:{tmp_path}/bare.npz", "none", learner)
     # Texts as labels: rows in their sorted order.
     words = np.array([f"class {9 - k % 10}{k // 10}" for k in range(CLASSES)])
     named = read("named.npz", words[LABELS], text=text[np.argsort(words)])
@@ -155,21 +155,25 @@ def test_learners_of_names_run_on_images(tiny_clip):
     images = pictures("p")
     renamed = replace(images, class_names=[*"tuvwxyz"])
     for learner in ("tip-adapter", "text-probe"):
-        method = evaluation.ready(images, tiny_clip[0], learner)
+        method = evaluation.configure(images, tiny_clip[0], learner)
         bank = method.bank()
         assert torch.equal(
             bank.text, backbones.names_embedded(images.class_names, method.backbone).to(bank.text)
         )
         correct = evaluation.evaluate(method.learner, bank, TASKS).correct
-        assert np.array_equal(method.record(TASKS).correct, correct)
+        assert np.array_equal(method.outcomes(TASKS).correct, correct)
         # Other names are another record, though images and weights are the same.
-        assert evaluation.ready(renamed, tiny_clip[0], learner).record(TASKS, stored=True) is None
         assert (
-            evaluation.ready(images, tiny_clip[0], learner).record(TASKS, stored=True) is not None
+            evaluation.configure(renamed, tiny_clip[0], learner).outcomes(TASKS, stored=True)
+            is None
+        )
+        assert (
+            evaluation.configure(images, tiny_clip[0], learner).outcomes(TASKS, stored=True)
+            is not None
         )
         with refuses("glyph-conv has no text tower: clip has one"):
-            evaluation.ready(images, "glyph-conv", learner)
-    assert evaluation.ready(images, tiny_clip[0], "lr").bank().text is None
+            evaluation.configure(images, "glyph-conv", learner)
+    assert evaluation.configure(images, tiny_clip[0], "lr").bank().text is None
 
 
 def test_weights_without_a_text_tower_are_reported(tiny_clip, tmp_path):
@@ -178,9 +182,9 @@ def test_weights_without_a_text_tower_are_reported(tiny_clip, tmp_path):
     }
     save_file(visual, tmp_path / "visual.safetensors")
     name = f"clip:{tmp_path}/visual.safetensors"
-    assert evaluation.ready(pictures("p"), name, "ncc").record(TASKS) is not None
+    assert evaluation.configure(pictures("p"), name, "ncc").outcomes(TASKS) is not None
     with refuses(r"backbone clip: .*visual.safetensors has no text tower beside its network"):
-        evaluation.ready(pictures("p"), name, "tip-adapter").record(TASKS)
+        evaluation.configure(pictures("p"), name, "tip-adapter").outcomes(TASKS)
     with refuses("glyph-conv: it has no text tower"):
         backbones.names_embedded(["a"], backbones.load("glyph-conv"))
 

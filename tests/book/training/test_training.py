@@ -48,7 +48,7 @@ def accuracy_of(network, learner, images):
     backbone = backbones.load(network)
     tasks = sample_closed(images.labels, tasks=20, queries=5)
     return (
-        evaluation.record(images, backbone, learners.make(learner, backbone), tasks)[0]
+        evaluation.cached_outcomes(images, backbone, learners.make(learner, backbone), tasks)[0]
         .accuracy()
         .mean()
     )
@@ -317,10 +317,10 @@ def test_a_test_on_the_folder_of_the_training_has_a_warning(photos, tmp_path, mo
     network = f"conv4-protonet:{training.train('protonet', tmp_path / 'p.safetensors', **options)}"
     warning = "was trained and selected on the classes of this folder"
     monkeypatch.chdir(tmp_path)
-    evaluation.ready("folder:photos/", network, "protonet")
+    evaluation.configure("folder:photos/", network, "protonet")
     assert warning in capsys.readouterr().err
     (tmp_path / "photos").rename(tmp_path / "other")
-    evaluation.ready("folder:other", network, "protonet")
+    evaluation.configure("folder:other", network, "protonet")
     assert warning not in capsys.readouterr().err
 
 
@@ -452,7 +452,7 @@ def test_training_and_evaluation_see_images_as_the_recipe_says(photos, tmp_path,
     assert {name: stored[name] for name in SEEN} == SEEN
     backbone = backbones.load(f"conv4-protonet:{path}")
     assert (backbone.read_at, backbone.resolution) == (42, 32)
-    images, backbone = backbones.fitted(datasets.load(dataset), backbone)
+    images, backbone = backbones.match_input_size(datasets.load(dataset), backbone)
     steps = [transforms.Resize([42, 42]), transforms.ToTensor(), transforms.CenterCrop(32)]
     seen_there = transforms.Compose([*steps, transforms.Normalize(SEEN["mean"], SEEN["std"])])
     file = sorted((tmp_path / "photos").glob("*/*.png"))[3]

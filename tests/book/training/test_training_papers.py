@@ -261,10 +261,10 @@ def test_a_paper_is_trained_whole_goes_on_and_its_networks_are_known_by_name(
     assert all(path.read_bytes() == content for path, content in before.items())
     assert "fewstab/cifar-fs/rfs is already trained" in capsys.readouterr().err
 
-    run = evaluation.ready(cifar_fs, "trained:fewstab/{dataset}/1shot-leo", "leo")
+    run = evaluation.configure(cifar_fs, "trained:fewstab/{dataset}/1shot-leo", "leo")
     assert run.backbone.name == "resnet12-1shot-leo" and run.backbone.read_at == 36
-    tasks = evaluation.draw(run.source, "closed", tasks=3, ways=5, shots=1, queries=2)
-    assert run.record(tasks).correct.shape == (3, 10)
+    tasks = evaluation.sample_tasks(run.source, "closed", tasks=3, ways=5, shots=1, queries=2)
+    assert run.outcomes(tasks).correct.shape == (3, 10)
     assert method_title("trained:evaluators/{dataset}/baseline++", "cosine") == "Baseline++"
     with refuses("fewstab/cifar-fs/dn4: no file .*the book's command train --paper fewstab"):
         backbones.load("trained:fewstab/cifar-fs/dn4")

@@ -9,9 +9,9 @@ from ..errors import InputError, instance, whole
 from ..learners.protocol import Learner, complete
 from ..tasks import Tasks
 from ..tasks.tasks import PAD, Floats, Integers
-from .records import scores
+from .outcomes import predict_scores
 
-__all__ = ["Neighbours", "probe"]
+__all__ = ["TransductivityResult", "check_transductive"]
 
 Places = tuple[Integers, Integers]  # of queries: the task, and the place in it
 
@@ -25,8 +25,8 @@ COMPANY = {
 
 
 @dataclass(frozen=True)
-class Neighbours:
-    """Result of `probe`: differences from the answers to all queries of a task together.
+class TransductivityResult:
+    """Result of `check_transductive`: differences from the answers to all queries of a task together.
 
     Attributes
     ----------
@@ -67,9 +67,9 @@ class Neighbours:
         )
 
 
-def probe(
+def check_transductive(
     learner: Learner, bank: Bank, tasks: Tasks, *, queries: int = 5, seed: int = 0
-) -> Neighbours:
+) -> TransductivityResult:
     """Ask a learner the same queries together, one by one, in another order and with others, and
     compare.
 
@@ -90,7 +90,7 @@ def probe(
 
     Returns
     -------
-    Neighbours
+    TransductivityResult
         Its ``depends``; printed as one line.
 
     Raises
@@ -118,7 +118,7 @@ def probe(
     moved, changed = _changes(others, usual, spread)
     answers = usual.argmax(axis=1)
     label = tasks.query_label[chosen]
-    return Neighbours(
+    return TransductivityResult(
         learner=complete(learner).name,
         queries=len(label),
         moved=moved,
@@ -169,7 +169,9 @@ def _asked_otherwise(
 
 def _scores(learner: Learner, bank: Bank, tasks: Tasks) -> Floats:
     """(T, n_query, K) scores of all tasks, in 64 bits."""
-    return np.concatenate([part.double().cpu().numpy() for part in scores(learner, bank, tasks)])
+    return np.concatenate(
+        [part.double().cpu().numpy() for part in predict_scores(learner, bank, tasks)]
+    )
 
 
 def _classmates(tasks: Tasks, task: Integers, place: Integers) -> Integers:

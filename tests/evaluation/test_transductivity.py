@@ -13,7 +13,7 @@ from fslbook.learners import Interventional
 from fslcore import learners
 from fslcore.catalogue import reads_images, registered_learners
 from fslcore.datasets.bank import Bank
-from fslcore.evaluation import probe
+from fslcore.evaluation import check_transductive
 from fslcore.learners import NearestCentroid
 from fslcore.models.backbones import Backbone
 from fslcore.models.networks import Conv4
@@ -73,7 +73,7 @@ by_tasks = pytest.mark.parametrize("tasks", [TASKS, UNEVEN], ids=["even", "uneve
 @by_tasks
 def test_every_learner_that_ships_answers_a_query_by_itself(name, tasks):
     learner, bank = shipped(name, **({"epochs": 1} if name == "ft" else {}))
-    result = probe(learner, bank, tasks[: 1 if name == "ft" else 2], queries=3)
+    result = check_transductive(learner, bank, tasks[: 1 if name == "ft" else 2], queries=3)
     assert not result.depends and max(result.moved.values()) < 1e-4, result
     assert result.queries in (3, 6) and result.together == result.alone
     assert result.changed == {"alone": 0, "order": 0, "class": 0}
@@ -83,7 +83,7 @@ def test_every_learner_that_ships_answers_a_query_by_itself(name, tasks):
 @pytest.mark.parametrize("name", [*TRANSDUCTIVE, "maml", "boil"])
 @by_tasks
 def test_a_transductive_learner_depends_on_other_queries_but_not_on_their_order(name, tasks):
-    result = probe(
+    result = check_transductive(
         *shipped(name, **({} if name in TRANSDUCTIVE else {"transductive": True})),
         tasks[:2],
         queries=3,
@@ -145,7 +145,7 @@ class OfOthers(NearestCentroid):
 )
 @by_tasks
 def test_neighbours_of_each_kind_are_found(learner, way, tasks):
-    result = probe(learner(), FEATURES, tasks)
+    result = check_transductive(learner(), FEATURES, tasks)
     assert result.depends and result.moved[way] > 0.05, result
     if learner is OfOthers:
         assert result.moved["alone"] < 1e-4 and result.changed["class"] > 0
@@ -153,7 +153,7 @@ def test_neighbours_of_each_kind_are_found(learner, way, tasks):
 
 
 def test_what_is_counted():
-    result = probe(Centred(), FEATURES, TASKS, queries=100)
+    result = check_transductive(Centred(), FEATURES, TASKS, queries=100)
     answers = Centred().scores(FEATURES, TASKS).argmax(dim=-1).numpy()
     assert result.queries == 60 and result.together == pytest.approx(
         (answers == TASKS.query_label).mean()
@@ -162,14 +162,17 @@ def test_what_is_counted():
     assert result.alone == pytest.approx(0.2) and result.changed["alone"] == pytest.approx(
         (answers != 0).mean()
     )
-    few = probe(Centred(), FEATURES, TASKS, queries=2, seed=5)
-    assert few == probe(Centred(), FEATURES, TASKS, queries=2, seed=5) and few.queries == 6
+    few = check_transductive(Centred(), FEATURES, TASKS, queries=2, seed=5)
+    assert (
+        few == check_transductive(Centred(), FEATURES, TASKS, queries=2, seed=5)
+        and few.queries == 6
+    )
 
 
 def test_tasks_whose_queries_may_be_in_the_support_are_probed_too():
     query = np.concatenate([TASKS.query, TASKS.support], axis=1)
     query_label = np.concatenate([TASKS.query_label, TASKS.support_label], axis=1)
-    result = probe(
+    result = check_transductive(
         NearestCentroid(),
         FEATURES,
         replace(TASKS, query=query, query_label=query_label, unseen=False),
@@ -180,9 +183,9 @@ def test_tasks_whose_queries_may_be_in_the_support_are_probed_too():
 def test_bad_input_is_refused():
     single = replace(TASKS, query=TASKS.query[:, :1], query_label=TASKS.query_label[:, :1])
     with refuses("single query"):
-        probe(NearestCentroid(), FEATURES, single)
+        check_transductive(NearestCentroid(), FEATURES, single)
     with refuses("the bank has"):
-        probe(NearestCentroid(), Bank(FEATURES.data[:9], LABELS[:9], "few"), TASKS)
+        check_transductive(NearestCentroid(), Bank(FEATURES.data[:9], LABELS[:9], "few"), TASKS)
     for queries in (0, -1, 1.5):
         with refuses(f"queries = {queries}"):
-            probe(NearestCentroid(), FEATURES, TASKS, queries=queries)
+            check_transductive(NearestCentroid(), FEATURES, TASKS, queries=queries)

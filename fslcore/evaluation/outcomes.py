@@ -21,11 +21,11 @@ from ..paths import check_zip, replace_file
 from ..tasks import Tasks
 from ..tasks.tasks import PAD
 
-__all__ = ["Record", "evaluate", "scores"]
+__all__ = ["Outcomes", "evaluate", "predict_scores"]
 
 
 @dataclass(frozen=True)
-class Record:
+class Outcomes:
     """Whether each query was right. All metrics derive from this.
 
     Attributes
@@ -97,7 +97,7 @@ class Record:
         replace_file(Path(path), write)
 
     @classmethod
-    def load(cls, path: str | Path) -> tuple[Record, dict[str, Any]]:
+    def load(cls, path: str | Path) -> tuple[Outcomes, dict[str, Any]]:
         """The record and its provenance.
 
         Raises
@@ -113,7 +113,7 @@ class Record:
 
 def evaluate(
     learner: Learner, bank: Bank, tasks: Tasks, *, chunk: int | None = None, progress: bool = False
-) -> Record:
+) -> Outcomes:
     """Run ``learner`` on every task and record which queries it classifies correctly.
 
     Parameters
@@ -136,13 +136,13 @@ def evaluate(
         A task names an image that is not in the bank; a chunk below 1; scores of another shape than
         (t, n_query, K), or with NaN.
     """
-    chunks = scores(learner, bank, tasks, chunk=chunk, progress=progress)
+    chunks = predict_scores(learner, bank, tasks, chunk=chunk, progress=progress)
     predicted = np.concatenate([part.argmax(dim=-1).cpu().numpy() for part in chunks])
     correct = (predicted == tasks.query_label) & (tasks.query_label >= 0)
-    return Record(correct, np.asarray(tasks.query_label))
+    return Outcomes(correct, np.asarray(tasks.query_label))
 
 
-def scores(
+def predict_scores(
     learner: Learner, bank: Bank, tasks: Tasks, *, chunk: int | None = None, progress: bool = False
 ) -> Iterator[torch.Tensor]:
     """The learner's scores for every query, (t, n_query, K) for each chunk of t tasks in turn.

@@ -99,7 +99,7 @@ def test_a_sentence_needs_its_condition():
     assert sentence_if(np.bool_(True), "It does.") == "It does."
     assert sentence_if(False, "It does.") == ""
     assert sentence_if(False, "It does.", "It does not.") == "It does not."
-    with pytest.raises(TypeError, match="the condition is a int, not a bool"):
+    with pytest.raises(TypeError, match="int.*bool"):
         sentence_if(1, "It does.")
 
 

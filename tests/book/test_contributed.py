@@ -293,10 +293,10 @@ def test_a_file_that_does_not_pass_its_checks_stops_chapters_and_site(tmp_path, 
     (folder / "README.md").write_text("card")
     assert contributed.contributed(folder) == []
     (folder / "x.zip").write_bytes(b"no archive")
-    with pytest.raises(executed.SiteError, match=r"data/contributed: x\.zip: no pack can be read"):
+    with pytest.raises(executed.SiteError, match=r"data/contributed.*x\.zip.*pack"):
         provenance.of_items([item("oops-table-2")], tmp_path, tmp_path)
     monkeypatch.setattr(contributed, "DATA", tmp_path / "data")
-    with refuses(r"x\.zip: no pack can be read"):
+    with refuses(r"x\.zip", "pack"):
         reported()
 
 

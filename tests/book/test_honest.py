@@ -203,7 +203,7 @@ def test_tasks_from_which_nothing_can_be_left_out(tasks, labels, message):
 
 def test_methods_that_take_queries_together_are_refused():
     shape = dict(tasks=20, ways=2, shots=1, queries=2)
-    with refuses("^methods: glyph-conv OpTA is transductive: an answer depends on"):
+    with refuses("methods", "glyph-conv OpTA", "transductive"):
         worst_class.run(
             "coloured/hebrew?per_class=20", ["glyph-conv ncc", "glyph-conv opta"], **shape
         )
@@ -212,7 +212,7 @@ def test_methods_that_take_queries_together_are_refused():
 def test_what_does_not_go_together():
     labels = np.arange(2).repeat(10)
     options = dict(groups=np.arange(20), group_disjoint=True, pool=OF_TWO_CLASSES)
-    with refuses("^group_disjoint = True; tasks drawn from all images are needed, without pool"):
+    with refuses("group_disjoint", "True", "pool"):
         influence(np.zeros(30), OF_TWO_CLASSES, labels, **options)
     with refuses("spare"):
         worst_class.worst_class(Outcomes(np.ones((3, 2), bool), np.tile([0, 1], (3, 1))))

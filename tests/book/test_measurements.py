@@ -32,10 +32,10 @@ def test_the_last_measured_machine_without_a_gpu_is_the_default(write):
 
 
 def test_a_missing_or_damaged_machine_is_bad_input(write, tmp_path):
-    with refuses("no rates are stored in"):
+    with refuses("rates"):
         measurements.load_machine()
     write("some", rows=[])
-    with refuses("none of some has rates"):
+    with refuses(r"\bsome\b", "rates"):
         measurements.load_machine()
     with refuses("machine = som; .*did you mean some"):
         measurements.load_machine("som")

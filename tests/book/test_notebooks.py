@@ -70,7 +70,7 @@ def test_a_chapter_refuses_impossible_and_misspelt_parameters():
         check_parameters("primer", namespace | {"truth": 150})
     injected = "# Parameters\nsed = 95\n"
     cells = ["", "seed: int = 0", injected]
-    with refuses(r"parameter sed: primer takes truth, .* \(did you mean seed\?\)"):
+    with refuses(r"\bsed\b", "primer", "truth", r"seed\?"):
         check_parameters("primer", namespace | {"In": cells, "sed": 95})
     # In Jupyter the cell can be corrected and run again, in the same process.
     check_parameters("primer", namespace | {"In": [*cells, "# Parameters\nseed = 95\n"], "sed": 95})
@@ -79,11 +79,11 @@ def test_a_chapter_refuses_impossible_and_misspelt_parameters():
 def test_a_source_of_captions_may_name_a_rule_for_compounds():
     for source in ("captions?compounds=whole", "vit-gpt2?compounds=parts", "a.csv?compounds=whole"):
         assert notebooks.check("spurious-bias", {"captioner": source}) == {"captioner": source}
-    with refuses("compounds = no; parts, whole are allowed"):
+    with refuses("compounds", r"\bno\b", "parts, whole"):
         notebooks.check("spurious-bias", {"captioner": "vit-gpt2?compounds=no"})
-    with refuses("compounds are parts of captions, and pixels has none"):
+    with refuses("compounds", "pixels", "captions"):
         notebooks.check("spurious-bias", {"captioner": "pixels?compounds=whole"})
-    with refuses("parameter captioner = vit; captions, pixels"):
+    with refuses("captioner", r"\bvit\b", "captions, pixels"):
         notebooks.check("spurious-bias", {"captioner": "vit?compounds=whole"})
 
 

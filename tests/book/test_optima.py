@@ -179,9 +179,9 @@ def test_tasks_by_difficulty_pay_only_where_the_difficulty_is_known():
 
 def test_a_data_set_that_is_too_small_for_a_pilot_is_named(bank):
     methods = [Method("none", "ncc")]
-    with refuses("holds 2 open tasks of 8 ways, 5 shots and 20 queries, and a pilot needs 3"):
+    with refuses("2 open tasks", "8 ways", "5 shots", "20 queries", r"\b3\b"):
         sizing.pilot_values([bank], methods, [5], sampling="open", ways=8, queries=20, tasks=None)
-    with refuses("at 1 shots for 2 numbers of queries only, and a curve needs 4"):
+    with refuses("1 shot", r"\b2 numbers of queries", r"\b4\b"):
         sizing.curve(sizing.sweep([bank], methods, [1], [1, 2], images=1000))
 
 

@@ -117,7 +117,7 @@ def test_all_that_was_never_computed_is_named_at_once(run, capsys):
     assert cli.main(["pack", str(run / "more.yml"), "--by", "x", "-o", str(run / "more.zip")]) == 2
     line = capsys.readouterr().err.splitlines()[-1]
     for name in ("ncc on closed", "lr on closed", "lr on open"):
-        assert f"{name} tasks of dtd, glyph-conv, 1-shot, was never computed" in line
+        assert says_in_one_line(line, f"{name} tasks of dtd, glyph-conv, 1-shot")
     assert "ncc on open" not in line and not (run / "more.zip").exists()
 
 
@@ -152,7 +152,7 @@ def test_a_file_of_other_digests_than_the_manifests_is_refused(packed, tmp_path,
     (tmp_path / "rehearsal.zip").write_bytes(packed.read_bytes())
     assert [file.by for file in contributed.contributed(tmp_path)] == ["A. Name"]
     monkeypatch.delenv("FSLCORE_SOURCES")  # what ships lists the archive of the authors
-    with refuses(r"rehearsal\.zip: dtd: other files than those of the manifest"):
+    with refuses(r"rehearsal\.zip", "dtd", "manifest"):
         contributed.contributed(tmp_path)
 
 
@@ -174,7 +174,7 @@ def test_archives_that_are_none_or_expand_too_far_are_refused(packed, tmp_path):
         refused(damaged)
     (tmp_path / "notes.txt").write_text("mine")
     path.unlink()
-    with refuses(r"notes\.txt: no pack can be read"):  # and does not silently vanish
+    with refuses(r"notes\.txt", "pack"):  # and does not silently vanish
         contributed.contributed(tmp_path)
     bomb = edited(packed, path, arrays={"right-0002.npy": bytes(contributed.EXPANDED)}).read_bytes()
     assert len(bomb) < contributed.BYTES
@@ -360,7 +360,7 @@ def test_swapped_changed_and_copied_arrays_are_refused(two_learners, tmp_path):
         return all_arrays
 
     assert len(np.unique(arrays[first][1].sum(axis=1))) > contributed.FEW_VALUES
-    with refuses(f"rows {first} and {second}, of another learner, have the very same numbers"):
+    with refuses(f"rows {first} and {second}", "learner", "same numbers"):
         contributed.load(rehashed(two_learners, target, copied))
 
 
@@ -378,7 +378,7 @@ def test_a_key_that_stands_twice_is_refused(packed, tmp_path):
     with zipfile.ZipFile(packed) as archive:
         text = archive.read("about.json").decode()
     twice = text.replace('"by":', '"by": "B. Name", "by":', 1).encode()
-    with refuses("the key by stands twice"):
+    with refuses(r"\bby\b", "twice"):
         contributed.load(edited(packed, tmp_path / "x.zip", arrays={"about.json": twice}))
 
 

@@ -9,7 +9,7 @@ import jupytext
 import nbformat
 import pytest
 from nbclient import NotebookClient
-from refusal import refuses
+from refusal import refuses, says_in_one_line
 
 from fslbook import cli, notebooks, plain_notebooks
 from fslbook.paths import NOTEBOOKS
@@ -149,7 +149,7 @@ def test_a_notebook_that_is_there_is_kept(exercises, capsys):
     line = ["jupyter", str(exercises / "run/exercises.ipynb"), "-o", str(exercises)]
     assert cli.main(line) == 0
     assert path.read_text() == "my answers"
-    assert "exercises.ipynb exists and is kept; delete or rename it" in capsys.readouterr().err
+    assert says_in_one_line(capsys.readouterr().err, "exercises.ipynb", "kept")
     path.write_bytes(before)
 
 

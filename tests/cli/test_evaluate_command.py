@@ -36,10 +36,7 @@ def test_results_of_small_data_are_written_and_what_is_missing_is_named(command,
     """Six classes of 30 images hold one open task of 5 × 20, and any number of closed ones."""
     assert app.main(command(*[30] * 6)) == 0
     line = capsys.readouterr().err.strip()
-    assert (
-        line.startswith("fslcore: no open tasks: the data hold 1 task of 5 ways")
-        and "\n" not in line
-    )
+    assert says_in_one_line(line, "open", "1 task", "5 ways")
     assert "--samplings closed" in line
     table = pd.read_csv(tmp_path / "t.csv")
     assert table.groupby(["learner", "sampling"]).size().to_dict() == {
@@ -63,8 +60,7 @@ def test_an_unknown_learner_is_told_how_one_s_own_is_named(command, capsys):
     for name in ("missing", "mylearner.py", "nccc"):
         assert app.main([*command(*[30] * 6), "--learners", name]) == 2
         line = capsys.readouterr().err
-        assert "or your own as module:Class, such as mylearner:MyLearner" in line
-        assert f"learner = {name}; " in line and line.count("\n") == 1
+        assert says_in_one_line(line, "learner", name, "module:Class")
 
 
 @pytest.mark.parametrize(
@@ -260,10 +256,10 @@ def test_it_is_printed_whether_answers_depend_on_neighbours(command, monkeypatch
 
     closed = [*command(*[30] * 6), "--samplings", "closed", "--learners", "ncc"]
     assert app.main(closed) == 0
-    assert "ncc: answers do not depend on the other queries" in capsys.readouterr().out
+    assert "ncc: answers do not depend" in capsys.readouterr().out
     monkeypatch.setattr(learners, "NearestCentroid", Leaning)
     assert app.main(closed) == 0
-    assert "ncc: answers DEPEND on the other queries of a task" in capsys.readouterr().out
+    assert "ncc: answers DEPEND" in capsys.readouterr().out
     assert app.main([*closed, "--json"]) == 0
     transductivity = json.loads(capsys.readouterr().out)["transductivity"]["ncc"]
     assert transductivity["depends"] and transductivity["moved"]["alone"] > 0.05

@@ -53,7 +53,7 @@ def test_it_prints_three_intervals_of_each_learner_and_of_their_difference(done)
     assert re.fullmatch(f"ncc {three}", centroid) and f" {mean['ncc']:.2f} ±" in centroid
     assert re.fullmatch(f"nearest image - ncc {three}", difference)
     assert f" {mean['nearest image'] - mean['ncc']:.2f} ±" in difference
-    assert neighbours.startswith("nearest image: answers do not depend")
+    assert "nearest image" in neighbours and "not depend" in neighbours
     assert re.fullmatch(three, own_backbone) and float(own_backbone.split()[0]) > 25  # chance is 20
     assert dim == "512"
 

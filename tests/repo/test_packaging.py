@@ -327,7 +327,7 @@ def test_a_report_works_with_its_extra(reporting):
     assert "efficientnet-lite0" in reporting.out("fslcore completion bash")
     (reporting.here / "two.parquet").write_bytes(b"")
     errors = reporting.lacking("fslcore report two.parquet -o parquet.html")
-    assert "reading it needs pyarrow; pip install pyarrow installs it" in errors
+    assert "two.parquet" in errors and "pip install pyarrow" in errors
 
 
 @pytest.mark.slow

@@ -157,11 +157,11 @@ def test_the_claims_of_an_item_decide_its_status(judged, status):
 
 def test_an_item_and_its_chapter_name_the_same_claims():
     item = {"id": "a", "chapter": "c", "how": ["live"], "claims": {"best": "words"}}
-    with pytest.raises(executed.SiteError, match="a: its claims are best; c judges least"):
+    with pytest.raises(executed.SiteError, match="a.*best.*c.*least"):
         ledger_page.status_of_claims(item, {"least": HOLDS})
-    with pytest.raises(executed.SiteError, match="a: its claims are best; c judges none"):
+    with pytest.raises(executed.SiteError, match="a.*best.*c.*none"):
         ledger_page.status_of_claims(item, {})
-    with pytest.raises(executed.SiteError, match="other judges a, which is no item of this"):
+    with pytest.raises(executed.SiteError, match=r"other.*\ba\b"):
         ledger_page.check_chapters([item], {"other": {"a": {}}})
 
 
@@ -181,7 +181,7 @@ def test_what_a_chapter_judges_is_read_from_its_executed_notebook(
     path.write_text(json.dumps({"cells": [{"outputs": outputs}]}), "utf-8")
     assert executed.judged(path) == {"oops-table-1": {"best": tuple(recorded)}}
     path.write_text(json.dumps({"cells": [{"outputs": 2 * outputs}]}), "utf-8")
-    with pytest.raises(executed.SiteError, match="one: oops-table-1 is judged twice"):
+    with pytest.raises(executed.SiteError, match="one.*oops-table-1.*twice"):
         executed.judged(path)
 
 
@@ -301,7 +301,7 @@ def test_tables_get_numbers_captions_and_scopes():
     )
     assert second.table["aria-label"] == "Table 7.2. Means of 12 tasks, a < b."
     book = {"cells": [{**text, "source": "{numref}`tab-none`"}]}
-    with pytest.raises(executed.SiteError, match="planning: .*no table has this name"):
+    with pytest.raises(executed.SiteError, match="planning: .*no table"):
         assemble.number_tables(book, "planning", "7.", {})
 
 

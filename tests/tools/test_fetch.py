@@ -236,7 +236,7 @@ def test_cifar_fs_is_read_from_the_binary_form(data_folder):
         )
     assert datasets.load("cifar-fs", size=16).images.shape[1:] == (16, 16, 3)
     (folder / "test.bin").write_bytes((folder / "test.bin").read_bytes()[:-1])
-    with refuses(r"test.bin has \d+ bytes; records of 3074 bytes"):
+    with refuses(r"test.bin", r"\d+ bytes", "3074 bytes"):
         datasets.load("cifar-fs")
 
 
@@ -280,7 +280,7 @@ def test_a_group_leaves_out_what_has_to_be_brought(data_folder, mirror, listed, 
             app.main(["fetch", *words, "--accept-terms", "--quiet"]) == 2
             and not data_folder.exists()
         )
-        assert capsys.readouterr().err.startswith("fslcore: fungi: has to be brought")
+        assert says_in_one_line(capsys.readouterr().err, "fungi", "brought")
     assert app.main(["fetch", "oops", "--accept-terms", "--quiet"]) == 0
     assert (
         "fungi: not available; it has to be brought" in capsys.readouterr().out
@@ -310,7 +310,7 @@ def test_a_cut_connection_goes_on_where_it_was(data_folder, server):
 def test_a_connection_that_never_holds_is_named_and_gone_on_with_later(data_folder, server):
     path, size = ARCHIVE, len(server.files[ARCHIVE])
     server.faults[path] = [("cut", 1000), *[503] * 20]
-    with refuses(r"dtd: .*503.*1,000 bytes are kept, and the same command resumes from there"):
+    with refuses("dtd: ", "503", "1,000 bytes are kept", "resumes"):
         quiet(["dtd"])
     assert (
         len(server.log) == 5 and not (data_folder / "dtd").exists()
@@ -323,7 +323,7 @@ def test_a_connection_that_never_holds_is_named_and_gone_on_with_later(data_fold
 
 def test_a_refusal_is_named_once(data_folder, server):
     server.faults[ARCHIVE] = [403]
-    with refuses(r"dtd: http://127.*gz: it answers 403 Forbidden; --from FOLDER takes files"):
+    with refuses("dtd: ", "http://127.*gz", "403 Forbidden", "--from FOLDER"):
         quiet(["dtd"])
     assert len(server.log) == 1 and not (data_folder / "dtd").exists()
 
@@ -360,7 +360,7 @@ def test_without_a_network_that_is_said_at_once(tmp_path, monkeypatch):
     registry.write_text(f"a/b.pt sha256:{hashlib.sha256(b'as it is').hexdigest()}\n")
     monkeypatch.setenv("FSLCORE_CACHE", str(tmp_path / "cache"))
     at_no_host = dict(url="http://host.invalid/", registry=registry)
-    with refuses("no network: host.invalid cannot be found; --from FOLDER takes .* FOLDER/a/b.pt"):
+    with refuses("network", "host.invalid", "--from FOLDER", "FOLDER/a/b.pt"):
         fetch.fetch_results(**at_no_host)
     assert sum(waited) <= 1
     (tmp_path / "own" / "a").mkdir(parents=True)
@@ -450,7 +450,7 @@ class Full(io.FileIO):
 
 def test_a_disk_that_fills_while_downloading(data_folder, server, monkeypatch):
     monkeypatch.setattr(download, "open", Full, raising=False)
-    with refuses("dtd: the disk of .* is full; the same command resumes once there is space"):
+    with refuses("dtd: ", "disk .* full", "resumes"):
         quiet(["dtd"])
     assert len(server.log) == 1 and not (data_folder / "dtd").exists()
 
@@ -461,7 +461,7 @@ def test_a_file_that_the_disk_does_not_take_is_named(data_folder, server, monkey
 
     copy = tarfile.copyfileobj
     monkeypatch.setattr(tarfile, "copyfileobj", too_large)
-    with refuses("dtd: .*: File too large; the same command resumes once there is space"):
+    with refuses("dtd: ", "File too large", "resumes"):
         quiet(["dtd"])
     monkeypatch.setattr(tarfile, "copyfileobj", copy)
     quiet(["dtd"])
@@ -721,7 +721,7 @@ def test_pickles_are_refused_with_lines_that_convert_them(
     for n, part in enumerate(("train", "validation", "test")):
         content = {"image_data": images, "class_dict": {f"n{n}a": [0, 1, 2], f"n{n}b": [3, 4, 5]}}
         Path(f"mini-imagenet-cache-{part}.pkl").write_bytes(pickle.dumps(content))
-    with refuses(r"-test.pkl is a pickle.*fslcore fetch miniimagenet prints the code that"):
+    with refuses("-test.pkl", "pickle", "fslcore fetch miniimagenet"):
         datasets.load(f"miniimagenet:{tmp_path}/mini")
     exec(sources.read().data["miniimagenet"].convert, {})
     converted = datasets.load(f"miniimagenet:{tmp_path}/mini")
@@ -749,7 +749,7 @@ def test_pickles_are_refused_with_lines_that_convert_them(
     (tmp_path / "cifar-100-python").mkdir()
     (tmp_path / "cifar-100-python" / "meta").write_bytes(pickle.dumps({}))
     for folder in (tmp_path, tmp_path / "cifar-100-python"):
-        with refuses("meta is a pickle.*fslcore fetch cifar-fs brings the binary form"):
+        with refuses("meta", "pickle", "fslcore fetch cifar-fs"):
             datasets.load(f"cifar-fs:{folder}")
     for name, file in (
         ("miniimagenet", "mini-imagenet-cache-train.pkl"),

@@ -463,5 +463,5 @@ def test_inputs_that_are_refused(pictures, meta_trained):
 
 @pytest.mark.parametrize("learner", [MAML, BOIL])
 def test_without_the_backbone_it_scores_with_it_has_no_key(learner):
-    with refuses(f"learner = {learner.name}; it scores with the backbone it is made with"):
+    with refuses("learner", learner.name, "backbone"):
         learner().config()

@@ -185,7 +185,9 @@ def test_a_switch_that_is_none_is_named(groups):
 def test_classes_with_too_few_groups_are_named():
     labels, groups = np.array([*"aaaabbbbbbcccccccc"]), np.r_[0, 0, 1, 1, 2:16]
     counts = np.full(2, 1), np.full(2, 2)
-    assert GroupedImages.of(labels, groups, 2, *counts, skip_small_classes=True).excluded_classes == ["a"]
+    assert GroupedImages.of(
+        labels, groups, 2, *counts, skip_small_classes=True
+    ).excluded_classes == ["a"]
 
 
 def test_a_class_needs_groups_for_the_largest_sample_and_those_of_the_largest_other_supports():

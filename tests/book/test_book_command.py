@@ -138,7 +138,7 @@ def test_the_bar_of_a_run_counts_its_cells(small, tmp_path, monkeypatch):
 
 
 # Told before torch is imported.
-COMMANDS = """rn primer => command = rn; list, run, jupyter, plan
+COMMANDS = """rn primer => command = rn; list, run, jupyter
 list closed-v-open => (did you mean closed-vs-open?)
 assess '' => folder = ''; a path is needed
 assess {t} --backbone dinno -o {t}/a.html => (did you mean dino?)
@@ -191,7 +191,7 @@ def test_list_shows_all_of_a_kind_or_the_parameters_of_a_notebook(capsys):
         return capsys.readouterr().out
 
     overview = json.loads(out("--json"))
-    assert set(overview) == {"notebooks", "estimators", "captioners", "profiles"}
+    assert set(overview) == {"notebooks", "estimators", "learners", "captioners", "profiles"}
     assert json.loads(out("captioners", "--json")) == {"captioners": overview["captioners"]}
     assert out("profiles").splitlines() == overview["profiles"]
     assert len(out("notebooks").splitlines()) == len(notebooks.names())

@@ -100,7 +100,144 @@ def test_a_learner_of_the_chapters(tmp_path):
     recipe.write(tests, LINES_OF_TESTS + LOOP)
     recipe.run("tests/repo/test_versions.py")
     recipe.test(*FOR_EVERY_LEARNER, "tests/book/learners/test_median.py", "-k", "median")
-    recipe.test("tests/cli", "tests/repo/test_versions.py")
+    recipe.test("tests/cli/test_catalogue.py", "tests/cli/test_both_commands.py")
+    recipe.test("tests/repo/test_versions.py")
     assert "median" in recipe.run("-m", "fslbook", "list", "learners")
+    recipe.check_files()
+
+
+CHAPTER = """---
+jupytext:
+  text_representation:
+    extension: .md
+    format_name: myst
+kernelspec:
+  display_name: Python 3
+  language: python
+  name: python3
+---
+
+# The median task
+
+A mean over tasks hides their spread. After this chapter you will be able to compare the median accuracy of tasks with
+their mean.
+
+```{admonition} In four lines
+:class: tip
+
+Question
+: How far is the median accuracy of tasks from the mean?
+
+The papers
+: The papers print means alone.
+
+Here
+: The median of {glue:text}`tasks` tasks is {glue:text}`median` %, the mean {glue:text}`mean` %.
+
+Why
+: Accuracies of tasks are skewed towards low values.
+```
+
+## Median and mean
+
+Half of the tasks have an accuracy below the median. A few hard tasks lower the mean, and leave the median where it is.
+
+```{code-cell} ipython3
+:tags: [parameters]
+
+dataset: str = "clipart"  # dataset: images of the tasks
+backbone: str = "glyph-conv"  # backbone: feature extractor
+tasks: int = 100  # 50..10000: closed tasks, T
+seed: int = 0  # 0..: of the task sampler
+```
+
+```{code-cell} ipython3
+:tags: [hide-input]
+
+import numpy as np
+
+from fslbook.cells import check_parameters, glue
+from fslbook.style import style
+from fslcore import evaluation
+
+check_parameters("NAME", globals())
+style()
+```
+
+```{code-cell} ipython3
+method = evaluation.ready(dataset, backbone, "ncc")
+drawn = evaluation.draw(method.source, "closed", tasks=tasks, seed=seed)
+accuracies = 100 * method.record(drawn).accuracy()
+np.median(accuracies), accuracies.mean()
+```
+
+```{code-cell} ipython3
+:tags: [remove-cell]
+
+glue(tasks=tasks, median=f"{np.median(accuracies):.1f}", mean=f"{accuracies.mean():.1f}")
+```
+"""
+
+
+RERUNS = """median-task:
+  all: {tasks: 60}
+  runs:
+    letters: {dataset: glyphs/hebrew}
+"""
+
+
+def test_a_chapter(tmp_path):
+    recipe = Recipe("A chapter", tmp_path / "copy", "median-task")
+    recipe.write("notebooks/NAME.md", CHAPTER.replace("NAME", "median-task"))
+    for profile in ("quick", "large"):
+        recipe.append(f"profiles/{profile}.yml", "median-task:\n  tasks: 60\n")
+    recipe.append("tests/rerun/chapters.yml", RERUNS)
+    recipe.insert("_toc.yml", "      - file: your-results\n", "      - file: median-task\n")
+    printed = recipe.run("-m", "fslbook", "run", "median-task", "-p", "tasks", "50", "--quiet")
+    assert printed.strip().endswith("median-task.ipynb")
+    tests = ("tests/book/test_notebooks.py", "tests/book/test_plain_notebooks.py")
+    recipe.test(*tests, "-k", "median or profiles")
+    recipe.test("tests/repo/test_rerun.py")
     recipe.run("-m", "tests.lint")
+    recipe.check_files()
+
+
+CITE = '''
+
+def cite(options: argparse.Namespace) -> None:
+    """Show how to cite the library.
+
+    {program} cite
+    """
+    print("The fslcore authors")
+'''
+TEST_OF_CITE = """
+
+def test_cite(capsys):
+    assert {program}.main(["cite"]) == 0
+    assert capsys.readouterr().out == "The fslcore authors\\n"
+"""
+
+
+def test_a_command_of_the_library(tmp_path):
+    recipe = Recipe("A command of the library", tmp_path / "copy", "cite")
+    recipe.append("fslcore/cli/commands.py", CITE.format(program="fslcore"))
+    line = '    add = command("fetch"'
+    recipe.insert("fslcore/cli/app.py", line, '    command("cite", commands.cite)\n')
+    recipe.insert("book/fslbook/cli.py", '    "compare",\n', '    "cite",\n')
+    recipe.append("tests/cli/test_cli.py", TEST_OF_CITE.format(program="app"))
+    assert recipe.run("-m", "fslcore", "cite") == "The fslcore authors\n"
+    recipe.test("tests/cli/test_both_commands.py", "tests/cli/test_cli.py")
+    recipe.check_files()
+
+
+def test_a_command_of_the_book(tmp_path):
+    recipe = Recipe("A command of the book", tmp_path / "copy", "cite")
+    recipe.append("book/fslbook/cli.py", CITE.format(program="fslbook"))
+    line = '    add = command("plan", plan)'
+    recipe.insert("book/fslbook/cli.py", line, '    command("cite", cite)\n')
+    recipe.insert("fslcore/cli/app.py", '    "jupyter",\n', '    "cite",\n')
+    recipe.append("tests/book/test_book_command.py", TEST_OF_CITE.format(program="cli"))
+    assert recipe.run("-m", "fslbook", "cite") == "The fslcore authors\n"
+    recipe.test("tests/cli/test_both_commands.py", "tests/book/test_book_command.py")
     recipe.check_files()

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from fslcore.tasks import sample_biased, sample_closed, sample_open
+from fslbook.biased_tasks import sample_biased
+from fslcore.tasks import sample_closed, sample_open
 
 from .common import CPU, fresh_peak, paired, peak_mb, ratio, seconds
 

@@ -21,9 +21,10 @@ from fslcore.catalogue import USER_CHECKPOINT
 from fslcore.datasets.load import source_of
 from fslcore.errors import InputError
 from fslcore.paths import check_output, replace_file
-from fslcore.tasks import Tasks, sample_biased
+from fslcore.tasks import Tasks
 
 from . import attributes, notebooks
+from .biased_tasks import sample_biased
 from .catalogue import TRAINERS
 from .contributed import (
     FORMAT,

@@ -1,6 +1,6 @@
 """Tasks: index arrays of the support and query images of a learner, and how they are drawn."""
 
-from .biased import sample_biased, sample_class_matched
+from .matched import sample_class_matched
 from .resplits import (
     LEAVE_ONE_OUT_REFILLED,
     Resplit,
@@ -23,7 +23,6 @@ __all__ = [
     "leave_one_out",
     "resplit",
     "sample_all_classes",
-    "sample_biased",
     "sample_class_matched",
     "sample_closed",
     "sample_open",

@@ -8,9 +8,10 @@ import pytest
 from refusal import refuses
 
 from fslbook.beyond import coverage, coverage_gaps, worlds, worst_class
+from fslbook.biased_tasks import sample_biased
 from fslcore.evaluation import Outcomes
 from fslcore.stats import influence, paired_interval
-from fslcore.tasks import sample_biased, sample_closed
+from fslcore.tasks import sample_closed
 
 CLASSES, IMAGES, WAYS, QUERIES = 4, 5, 3, 2
 LABELS = np.arange(CLASSES).repeat(IMAGES)

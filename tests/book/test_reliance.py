@@ -11,6 +11,7 @@ from refusal import refuses
 
 from fslbook import attributes, notebooks
 from fslbook.attributes import Attributes
+from fslbook.biased_tasks import sample_biased
 from fslbook.fewstab import known_truth
 from fslcore import datasets, evaluation
 from fslcore.datasets.bank import Bank
@@ -18,7 +19,7 @@ from fslcore.datasets.coloured import COLOURS
 from fslcore.errors import InputError
 from fslcore.evaluation import methods
 from fslcore.models import backbones
-from fslcore.tasks import sample_biased, sample_closed
+from fslcore.tasks import sample_closed
 
 
 def mean(interval):

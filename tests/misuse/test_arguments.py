@@ -15,6 +15,7 @@ import pandas as pd
 import pytest
 import torch
 
+from fslbook import biased_tasks
 from fslbook.attributes import Attributes
 from fslbook.estimation import resampled
 from fslbook.fewstab.tables import gaps
@@ -181,6 +182,7 @@ MODULES = {
     "stats": stats,
     "inside stats": SimpleNamespace(limits=limits, moments=moments, plus_minus=plus_minus),
     "tasks": samplers,
+    "biased_tasks": biased_tasks,
     "resampled": resampled,
     "fewstab": SimpleNamespace(gaps=gaps),
     "report": SimpleNamespace(Options=Options),
@@ -336,10 +338,12 @@ VALUES = {
         "sample_closed": SHAPE | dict(groups=np.arange(96)),
         "sample_open": dict(ways=4, shots=2, queries=3, max_tasks=5, groups=None),
         "sample_all_classes": dict(tasks=5, shots=2),
-        "sample_biased": SHAPE
-        | dict(shots=1, attributes=HAS, support="SC3", query="QC3", variant="paper"),
         "leave_one_out": dict(refill=True),
         "resplit": dict(estimator="bootstrap"),
+    },
+    "biased_tasks": {
+        "sample_biased": SHAPE
+        | dict(shots=1, attributes=HAS, support="SC3", query="QC3", variant="paper"),
     },
     "resampled": {
         "estimate": dict(record=RECORD, owner=np.arange(40), n=40),

@@ -25,9 +25,10 @@ from fslcore.evaluation.three_targets import (
     interval_cells,
 )
 from fslcore.stats.influence import Influence
-from fslcore.tasks import Tasks, sample_biased, sample_closed
+from fslcore.tasks import Tasks, sample_closed
 
 from .. import attributes, published
+from ..biased_tasks import sample_biased
 from ..catalogue import method_title
 from ..estimation import resampled
 from .figures import three_rows
@@ -89,7 +90,7 @@ def pool(labels: ndarray, has: ndarray, tasks: Tasks, attribute: ndarray) -> nda
     Parameters
     ----------
     labels : (N,), has : (N, A) bool
-        As for `fslcore.tasks.sample_biased`.
+        As for `fslbook.biased_tasks.sample_biased`.
     tasks, attribute
         What it returned.
     """
@@ -205,7 +206,7 @@ def draw(
     Parameters
     ----------
     labels, has
-        As for `fslcore.tasks.sample_biased`.
+        As for `fslbook.biased_tasks.sample_biased`.
     queries : int
         Q, without the spare.
     seed : int

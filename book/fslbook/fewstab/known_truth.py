@@ -2,7 +2,7 @@
 
 In coloured glyphs any image can be drawn again in another ink with all else unchanged, so what a
 learner makes of ink is measured by itself (`counterfactual`). The gap of
-`fslcore.tasks.sample_biased` is then set against it, split into what is planted and what is mere
+`fslbook.biased_tasks.sample_biased` is then set against it, split into what is planted and what is mere
 difficulty (`split_gap`), and measured again with attributes of a captioner that errs at known rates
 (`noisy`).
 
@@ -29,11 +29,12 @@ from fslcore.datasets.coloured import COLOURS
 from fslcore.errors import InputError
 from fslcore.models import backbones
 from fslcore.paths import DATA
-from fslcore.tasks import Tasks, sample_biased, sample_class_matched, sample_closed
+from fslcore.tasks import Tasks, sample_class_matched, sample_closed
 from fslcore.tasks.samplers import streams
 
 from .. import attributes
 from ..attributes import Attributes
+from ..biased_tasks import sample_biased
 from ..catalogue import LEARNER_TITLES
 from ..training import RECIPES
 

@@ -22,9 +22,10 @@ from fslcore.errors import InputError
 from fslcore.evaluation import Method, Outcomes
 from fslcore.stats import closed_interval, independent_interval, paired_interval
 from fslcore.stats.intervals import plus_minus
-from fslcore.tasks import Tasks, biased, sample_biased, sample_class_matched, sample_closed
+from fslcore.tasks import Tasks, sample_class_matched, sample_closed
 
 from .. import attributes, published
+from ..biased_tasks import VARIANTS, sample_biased
 from ..catalogue import LEARNER_TITLES
 from ..checks import DATASETS
 from ..style import counted
@@ -86,7 +87,7 @@ DECIDES = {
 # Of images: no shots in training.
 ON_BATCHES = tuple(name for name in DECIDES if RECIPES[name].batch != "tasks")
 #: Ways to build tasks (Tables S5 and S6; and the released code's), as arguments of
-#: `fslcore.tasks.sample_biased`.
+#: `fslbook.biased_tasks.sample_biased`.
 CONSTRUCTIONS = {
     "SC1": {"support": "SC1"},
     "SC2": {"support": "SC2"},
@@ -151,7 +152,7 @@ def draw(
     """Biased tasks of a data set, with the attributes that a captioner finds
     (`fslbook.attributes.of`).
 
-    Parameters and errors: as for `fslcore.tasks.sample_biased`; ``construction`` is support,
+    Parameters and errors: as for `fslbook.biased_tasks.sample_biased`; ``construction`` is support,
     query and variant."""
     has, labels = _attributes(dataset, captioner).has, _labels(dataset)
     return sample_biased(
@@ -582,7 +583,7 @@ def constructions(
     rows = {}
     for dataset, captioner, count in product(sets, captioners, shots):
         cells = {}
-        for variant in biased.VARIANTS:
+        for variant in VARIANTS:
             options = dict(shots=count, tasks=tasks, variant=variant, **shape)
             fallbacks, relaxed = _shares_built_otherwise(dataset, captioner, options)
             cells |= {(variant, "fall back"): fallbacks, (variant, "relaxed"): relaxed}

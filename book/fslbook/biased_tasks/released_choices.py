@@ -7,9 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..errors import InputError
+from fslcore.errors import InputError
+from fslcore.tasks.tasks import Booleans, Integers
+
 from .candidates import TRIES, Candidates, Choice, first_names
-from .tasks import Booleans, Integers
 
 STEP = 0.2  # by which the released code's tolerance of a support grows with each failure
 
@@ -17,7 +18,7 @@ STEP = 0.2  # by which the released code's tolerance of a support grows with eac
 def as_released(
     data: Candidates, ways: int, shots: int, queries: int, rng: np.random.Generator
 ) -> Iterator[Choice]:
-    """Choices as in the released code, without end (see `fslcore.tasks.sample_biased`)."""
+    """Choices as in the released code, without end (see `fslbook.biased_tasks.sample_biased`)."""
     sampler = _ReleasedSampler(data, ways, shots, queries, rng)
     while True:
         yield sampler.draw()

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..errors import InputError, array
-from .grouped import classes_of
-from .tasks import Booleans, Integers, places_of_true
+from fslcore.errors import InputError, array
+from fslcore.tasks.grouped import classes_of
+from fslcore.tasks.tasks import Booleans, Integers, places_of_true
 
 TRIES = 20_000  # for one task, before the samplers give up
 

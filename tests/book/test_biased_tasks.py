@@ -12,11 +12,12 @@ from hypothesis import HealthCheck, given, settings, strategies as st
 from refusal import refuses
 from scipy import stats
 
+from fslbook.biased_tasks import sample_biased, weighted_sampler
+from fslbook.biased_tasks.candidates import Candidates
+from fslbook.biased_tasks.released_choices import as_released
+from fslbook.biased_tasks.weighted_sampler import _AttributeTree, _matching, _matching_weights
 from fslcore.errors import InputError
-from fslcore.tasks import sample_biased, sample_class_matched, weighted_sampler
-from fslcore.tasks.candidates import Candidates
-from fslcore.tasks.released_choices import as_released
-from fslcore.tasks.weighted_sampler import _AttributeTree, _matching, _matching_weights
+from fslcore.tasks import sample_class_matched
 
 METHODS = [("SC1", "QC3"), ("SC2", "QC2"), ("SC3", "QC1"), ("SC3", "QC2"), ("SC3", "QC3")]
 

@@ -15,9 +15,10 @@ from itertools import accumulate
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import InputError
+from fslcore.errors import InputError
+from fslcore.tasks.tasks import Booleans, Floats, Integers
+
 from .candidates import TRIES, Candidates, Choice, first_names
-from .tasks import Booleans, Floats, Integers
 
 PATIENCE = 500  # tries for one task by pairs, before attributes are drawn first
 
@@ -27,7 +28,7 @@ def as_in_the_paper(
 ) -> Iterator[Choice]:
     """Choices as in the paper, which restarts from scratch, without end.
 
-    See `fslcore.tasks.sample_biased`.
+    See `fslbook.biased_tasks.sample_biased`.
     """
     if support == "SC1":
         fits = data.size - data.count >= queries + shots

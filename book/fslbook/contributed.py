@@ -121,7 +121,7 @@ class Pack:
     about : dict
         What ``about.json`` holds.
     results : DataFrame
-        Results table of `fslcore.evaluation.run`, one row per task, of closed and open tasks.
+        Results table of `fslcore.evaluation.evaluate_setting`, one row per task, of closed and open tasks.
     arrays : list of (dict, array)
         All rows of ``about["results"]``, each with its array.
     """

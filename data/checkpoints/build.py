@@ -113,7 +113,7 @@ def main() -> None:
         }
         for column, tested in (("novel classes", dataset), ("clip art", "clipart")):
             count = IMAGE_TASKS if reads_images(recipe["learner"]) else TASKS
-            table = evaluation.run(
+            result = evaluation.evaluate_setting(
                 tested,
                 f"{backbone}:{path}",
                 recipe["learner"],
@@ -122,7 +122,7 @@ def main() -> None:
                 tasks=count,
                 progress=True,
             )
-            interval = closed_interval(table["accuracy"])
+            interval = closed_interval(result.accuracy)
             row[column] = f"{interval.mean:.1f} ± {interval.half_width:.1f}"
         rows.append(row)
     table = pd.DataFrame(rows)

@@ -7,7 +7,7 @@ from .groups import image_groups
 from .methods import Method, configure, load_backbone, load_images_or_features
 from .outcomes import Outcomes, evaluate, predict_scores
 from .parts import compute_features, compute_outcomes
-from .runs import run, run_queries
+from .setting import SettingResult, evaluate_setting
 from .table import RESULT_COLUMNS, results_table, write_table
 from .transductivity import TransductivityResult, check_transductive
 
@@ -16,6 +16,7 @@ __all__ = [
     "ConfiguredMethod",
     "Method",
     "Outcomes",
+    "SettingResult",
     "TransductivityResult",
     "cached_outcomes",
     "check_transductive",
@@ -23,14 +24,13 @@ __all__ = [
     "compute_outcomes",
     "configure",
     "evaluate",
+    "evaluate_setting",
     "excluded_classes",
     "image_groups",
     "load_backbone",
     "load_images_or_features",
     "predict_scores",
     "results_table",
-    "run",
-    "run_queries",
     "sample_tasks",
     "write_features",
     "write_table",

@@ -52,7 +52,7 @@ def run(tmp_path_factory):
         sources.data_folder("dtd", sources.RECORD).write_text(json.dumps(record))
         (folder / "small.yml").write_text(yaml.safe_dump({"closed-vs-open": CHAPTER}))
         for sampling, tasks in SAMPLINGS:
-            evaluation.run(
+            evaluation.evaluate_setting(
                 "dtd", "glyph-conv", "ncc", sampling, tasks=tasks, skip_small_classes=True, **SHAPE
             )
         yield folder
@@ -95,7 +95,9 @@ def test_what_was_computed_comes_back_from_the_file(packed):
     assert file.about["data"]["dtd"]["dtd.tar.gz"]["sha256"] == DIGEST
     for sampling, tasks in SAMPLINGS:
         options = dict(tasks=tasks, skip_small_classes=True, stored=True, **SHAPE)
-        computed = evaluation.run("dtd", "glyph-conv", "ncc", sampling, **options)
+        computed = evaluation.evaluate_setting(
+            "dtd", "glyph-conv", "ncc", sampling, **options
+        ).table
         packed_rows = file.results[file.results["sampling"] == sampling].reset_index(drop=True)
         pd.testing.assert_frame_equal(packed_rows, computed, check_exact=False, rtol=1e-14)
 
@@ -328,7 +330,7 @@ def two_learners(run):
         for learner in ("ncc", "lr"):
             for sampling, tasks in SAMPLINGS:
                 options = dict(tasks=tasks, skip_small_classes=True, **SHAPE)
-                evaluation.run("dtd", "glyph-conv", learner, sampling, **options)
+                evaluation.evaluate_setting("dtd", "glyph-conv", learner, sampling, **options)
         settings = CHAPTER | {"learners": ["ncc", "lr"]}
         (run / "two.yml").write_text(yaml.safe_dump({"closed-vs-open": settings}))
         return pack.write(run / "two.yml", run / "two.zip", "A. Name")

@@ -63,5 +63,5 @@ def test_trained_learners_are_as_good_as_their_card_says(name, learner):
         for start in ("checkpoint", f"`conv4-{name}.s")
     )
     (stated,) = (cell for title, cell in zip(header, row) if title.strip() == "clip art")
-    table = evaluation.run("clipart", f"conv4-{name}", learner, "closed", tasks=600)
-    assert table["accuracy"].mean() == pytest.approx(float(stated.split("±")[0]), abs=0.1)
+    result = evaluation.evaluate_setting("clipart", f"conv4-{name}", learner, tasks=600)
+    assert result.accuracy.mean() == pytest.approx(float(stated.split("±")[0]), abs=0.1)

@@ -31,9 +31,10 @@ def test_intervals_are_those_of_the_record(features):
     answers = three_targets.answers(
         [features], ["none"], ["ncc", "lr"], tasks=60, groups=["family"], **SHAPE
     )
-    tasks, record = evaluation.run_queries(features, "none", "lr", "closed", tasks=60, **SHAPE)
+    result = evaluation.evaluate_setting(features, "none", "lr", tasks=60, **SHAPE)
+    tasks = result.tasks
     right = answers[features].right["none", "lr"]
-    assert (right == 100 * record.correct).all()
+    assert (right == 100 * result.outcomes.correct).all()
     assert answers[features].groups is None  # features know no families
     expected = stats.three_intervals(
         right, tasks.support, tasks.query, answers[features].labels, level=0.9, bounds=(0, 100)
@@ -150,7 +151,7 @@ def test_groups_come_from_the_facts(monkeypatch):
     class Made:
         learner = SimpleNamespace(transductive=False)
 
-        def record(self, tasks):
+        def outcomes(self, tasks):
             return evaluation.Outcomes(rng.random(tasks.query.shape) < 0.5, tasks.query_label)
 
     monkeypatch.setattr(three_targets, "configure", lambda *_: Made())

@@ -71,7 +71,7 @@ def test_a_small_class_is_called_as_the_user_calls_it(tmp_path):
     (tmp_path / "f.npz").rename(tmp_path / "特徴 é: 1.npz")
     with refuses("class ant has 4 images"):
         dataset = f"features:{tmp_path}/特徴 é: 1.npz"
-        evaluation.run(dataset, "none", "ncc", "closed", ways=3, tasks=2)
+        evaluation.evaluate_setting(dataset, "none", "ncc", ways=3, tasks=2)
 
 
 def test_every_kind_of_file_is_read(tmp_path):
@@ -165,10 +165,10 @@ def test_the_longest_and_shortest_rows_work(tmp_path):
     for scale in (0.99 * LONGEST, 10 * SHORTEST):
         load_npz(tmp_path, scale * separable, labels)
         for learner in ("ncc", "lr", "cosine", "protonet"):
-            table = evaluation.run(
-                f"features:{tmp_path}/f.npz", "none", learner, "closed", ways=3, queries=5, tasks=10
+            result = evaluation.evaluate_setting(
+                f"features:{tmp_path}/f.npz", "none", learner, ways=3, queries=5, tasks=10
             )
-            assert table["accuracy"].mean() > 90, (scale, learner)
+            assert result.accuracy.mean() > 90, (scale, learner)
 
 
 def test_nothing_is_unpickled(tmp_path):

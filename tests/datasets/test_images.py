@@ -475,7 +475,7 @@ def test_own_images_are_seen_as_large_as_the_network_takes_them(tmp_path, capsys
     shape = dict(ways=2, shots=1, queries=1, tasks=2, size=96)
     for call in (
         lambda: ready("glyph-conv", 96),
-        lambda: evaluation.run(spec, "glyph-conv", "ncc", "closed", **shape),
+        lambda: evaluation.evaluate_setting(spec, "glyph-conv", "ncc", "closed", **shape),
         lambda: three_targets.answers([spec], ["glyph-conv"], ["ncc"], **shape),
     ):
         with refuses("size = 96", "glyph-conv", "28 pixels"):

@@ -37,7 +37,34 @@ def test_record_round_trip(tmp_path):
 
 
 def run(source, learner="ncc", sampling="closed", **options):
-    return evaluation.run(source, "none", learner, sampling, **options)
+    return evaluation.evaluate_setting(source, "none", learner, sampling, **options).table
+
+
+def test_a_setting_is_its_three_steps(features):
+    """By name or loaded; the accuracy, the table and the outcomes are of the same tasks."""
+    shape = dict(ways=4, shots=2, queries=3, seed=7)
+    result = evaluation.evaluate_setting(features, "none", "ncc", tasks=9, **shape)
+    bank = evaluation.load_images_or_features(features)
+    sampled = sample_closed(bank.classes, tasks=9, **shape)
+    correct = evaluation.evaluate(learners.NearestCentroid(), bank, sampled).correct
+    assert result.tasks.digest == sampled.digest and (result.outcomes.correct == correct).all()
+    assert result.accuracy == pytest.approx(100 * correct.mean(axis=1))
+    assert (result.table["accuracy"] == result.accuracy).all()
+    constant = {"backbone": "none", "learner": "ncc", "sampling": "closed", **shape}
+    for column, value in constant.items():
+        assert (result.table[column] == value).all(), column
+    again = evaluation.evaluate_setting(bank, "none", learners.make("ncc"), tasks=9, **shape)
+    assert again.table.drop(columns="dataset").equals(result.table.drop(columns="dataset"))
+    assert (result.table["dataset"] == features).all()
+    assert (again.table["dataset"] == "features").all()
+
+
+def test_of_stored_outcomes_the_first_tasks_are_returned(features):
+    options = dict(stored=True, queries=5)
+    assert evaluation.evaluate_setting(features, "none", "ncc", tasks=30, **options) is None
+    evaluation.evaluate_setting(features, "none", "ncc", tasks=2048, queries=5)
+    result = evaluation.evaluate_setting(features, "none", "ncc", tasks=5000, **options)
+    assert len(result.tasks) == len(result.outcomes.correct) == len(result.table) == 2048
 
 
 @pytest.mark.parametrize("sampling, tasks", [("closed", 30), ("open", None)])

@@ -58,7 +58,7 @@ def test_the_card_of_the_networks_is_of_the_images_that_are_there():
     printed = dict(zip(("icons", "clipart"), row.strip("| ").split("|")[-2:]))
     for dataset, cell in printed.items():
         mean, half = map(float, cell.split("±"))
-        table = evaluation.run(dataset, "conv4-icons-rfs", "lr", "closed", shots=5, tasks=600)
-        interval = stats.closed_interval(table["accuracy"])
+        result = evaluation.evaluate_setting(dataset, "conv4-icons-rfs", "lr", tasks=600)
+        interval = stats.closed_interval(result.accuracy)
         assert interval.mean == pytest.approx(mean, abs=0.15), dataset
         assert interval.half_width == pytest.approx(half, abs=0.06), dataset

@@ -281,8 +281,8 @@ def accuracies(
         if backbone:
             learner = RECIPES[name].learner
             options["tasks"] = image_tasks if reads_images(learner) else tasks
-            table = evaluation.run(dataset, backbone, learner, "closed", shots=count, **options)
-            interval = closed_interval(table["accuracy"], level)
+            result = evaluation.evaluate_setting(dataset, backbone, learner, shots=count, **options)
+            interval = closed_interval(result.accuracy, level)
             rows.append((name, dataset, count, backbone, interval.mean, interval.half_width))
     return pd.DataFrame(rows, columns=ACCURACIES)
 

@@ -44,12 +44,12 @@ def collect(
         ``tasks`` (600) and ``ft_tasks`` (100), the closed tasks of the learners and of fine-tuning;
         ``max_tasks`` and ``ft_open``, their maximum number of open tasks, by default until the data
         are used up; ``fine_tuning``, 'stored' for only results that are at hand, or 'run' to
-        compute what is missing; the others as for `fslcore.evaluation.run`.
+        compute what is missing; the others as for `fslcore.evaluation.evaluate_setting`.
 
     Raises
     ------
     InputError
-        As for `fslcore.evaluation.run`; shots and queries of different lengths; no results at hand.
+        As for `fslcore.evaluation.evaluate_setting`; shots and queries of different lengths; no results at hand.
     """
     sizes = [np.atleast_1d(numbers).tolist() for numbers in (shots, queries)]
     if len(sizes[0]) != len(sizes[1]):
@@ -603,4 +603,7 @@ def _table(
     closed, opened = (ft_tasks, ft_open) if learner == "ft" else (tasks, max_tasks)
     shape |= dict(zip(("shots", "queries"), size), tasks=closed if sampling == "closed" else opened)
     stored = learner == "ft" and fine_tuning == "stored"
-    return evaluation.run(dataset, backbone, learner, sampling, stored=stored, **shape)
+    result = evaluation.evaluate_setting(
+        dataset, backbone, learner, sampling, stored=stored, **shape
+    )
+    return None if result is None else result.table

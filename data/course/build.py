@@ -16,6 +16,7 @@ from scipy.stats import norm, t
 
 from fslbook.beyond import leaderboards, runs
 from fslbook.catalogue import LEARNER_TITLES
+from fslbook.estimation.conformal import conformal_quantile
 from fslcore import recorder, stats
 from fslcore.evaluation import load_images_or_features
 from fslcore.paths import DATA, replace_file
@@ -278,15 +279,15 @@ def answers(folder):
         },
         "one-task": {
             "asked": "the half-width that covers 90 % of tasks around the line through leave-one-out, in points",
-            "right": stats.conformal_quantile(reach(rest), 0.9),
+            "right": conformal_quantile(reach(rest), 0.9),
             "within": 0.15,
             "because": "It comes from tasks that the line was not fitted to.",
             "mistakes": {
-                "a half-width from the tasks of the fit, which is optimistic": stats.conformal_quantile(
+                "a half-width from the tasks of the fit, which is optimistic": conformal_quantile(
                     reach(fitted), 0.9
                 ),
                 "the mean absolute error, which many tasks exceed": reach(rest).mean(),
-                "the half-width around leave-one-out itself, without a line": stats.conformal_quantile(
+                "the half-width around leave-one-out itself, without a line": conformal_quantile(
                     abs(rest["accuracy"] - rest["leave-one-out"]), 0.9
                 ),
             },

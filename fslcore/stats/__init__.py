@@ -10,7 +10,6 @@ from .across_datasets import across_datasets
 from .adjusted_p_values import benjamini_hochberg, holm
 from .anytime import anytime_interval
 from .chosen import rank_sets, winner_interval
-from .conformal import conformal_quantile
 from .crossed import crossed_intervals
 from .equivalence import equivalence
 from .influence import influence
@@ -19,7 +18,6 @@ from .pilot import VarianceModel, best_queries, pilot, task_count
 from .power import detectable_difference, plan, power
 from .proportions import paired_proportions
 from .published import from_printed
-from .ranks import rank_correlation, value_of_choice
 from .runs import chance_better, new_runs, plan_runs, run_intervals
 from .simultaneous import simultaneous_intervals
 from .task_intervals import (
@@ -43,7 +41,6 @@ __all__ = [
     "best_queries",
     "chance_better",
     "closed_interval",
-    "conformal_quantile",
     "crossed_intervals",
     "detectable_difference",
     "equivalence",
@@ -61,12 +58,10 @@ __all__ = [
     "plan",
     "plan_runs",
     "power",
-    "rank_correlation",
     "rank_sets",
     "run_intervals",
     "simultaneous_intervals",
     "task_count",
     "three_intervals",
-    "value_of_choice",
     "winner_interval",
 ]

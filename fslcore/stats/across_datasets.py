@@ -17,10 +17,10 @@ from scipy import stats
 
 from ..errors import InputError, floats
 from .intervals import LEVEL, Array, Bounds, Floats, Interval, checked_level
-from .ranks import DIGITS, comparable
 from .rare import rarity_of
 from .task_intervals import open_interval
 
+DIGITS = 9  # of the largest: values that differ by less are equal, as sums of shares are rounded
 SHUFFLES = 20_000
 ROWS = 2**22  # numbers that are drawn at once
 MOST_SUMS = 2**21  # ranks of all sums after one data set
@@ -265,3 +265,9 @@ def _shuffled(ranks: Floats, observed: float) -> float:
         scatter = _scatter(rng.permuted(copies, axis=1).mean(axis=2))
         larger += int((scatter >= observed - 1e-9).sum())
     return (1 + larger) / (1 + SHUFFLES)
+
+
+def comparable(values: Floats) -> Floats:
+    """Values in units of a power of ten that none exceeds, without what comes from rounding."""
+    unit = 10.0 ** np.ceil(np.log10(np.abs(values).max(initial=np.finfo(float).tiny)))
+    return np.round(values / unit, DIGITS)

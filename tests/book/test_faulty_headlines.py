@@ -16,6 +16,8 @@ from faulty import Rule, Rules
 from fslbook import published
 from fslbook.beyond import coverage, laboratories, leaderboards, runs, worst_class
 from fslbook.estimation import resampled
+from fslbook.estimation.conformal import conformal_quantile
+from fslbook.estimation.ranks import rank_correlation, selected_value
 from fslbook.estimation.resampled import ORACLE
 from fslbook.evaluators import audit, estimates, selection
 from fslbook.evaluators.estimates import FRESH
@@ -632,6 +634,52 @@ def luck():
         {
             "against the average alone": 0.2,
             "chosen on both halves": 0.0,
+        },
+    )
+
+
+@RULES.of(conformal_quantile)
+def conformal():
+    scores = np.arange(1.0, 20)
+    return Rule(
+        conformal_quantile(scores, level=0.9),
+        18,  # ⌈20 · 0.9⌉
+        {
+            "without the next case": np.sort(scores)[int(np.ceil(19 * 0.9)) - 2],
+            "interpolated": np.quantile(scores, 0.9),
+            "two sides": 19,
+        },
+    )
+
+
+@RULES.of(rank_correlation)
+def ranks_of_estimates():
+    x, y = [1.0, 2, 2, 3, 9], [2.0, 1, 3, 3, 8]
+    squares = ((sps.rankdata(x) - sps.rankdata(y)) ** 2).sum()
+    first_come = [sps.rankdata(z, "ordinal") for z in (x, y)]
+    return Rule(
+        rank_correlation(x, y),
+        sps.spearmanr(x, y)[0],
+        {
+            "Pearson's": np.corrcoef(x, y)[0, 1],
+            "Kendall's": sps.kendalltau(x, y)[0],
+            "without ties": 1 - 6 * squares / (5 * 24),
+            "ties in their order": np.corrcoef(*first_come)[0, 1],
+        },
+    )
+
+
+@RULES.of(selected_value)
+def choice_by_estimates():
+    estimates, values = np.array([[3.0, 1, 3], [1, 2, 0]]), np.array([[10.0, 70, 40], [5, 6, 9]])
+    return Rule(
+        selected_value(estimates, values),
+        [25, 6],
+        {
+            "the first of those that tie": [10, 6],
+            "the better of those that tie": [40, 6],
+            "the best there is": [70, 9],
+            "the largest estimate": [3, 2],
         },
     )
 

@@ -9,11 +9,12 @@ from refusal import refuses
 from scipy.stats import spearmanr
 
 from fslbook.beyond import runs as trained
+from fslbook.estimation.ranks import rank_correlation, selected_value
 from fslbook.estimation.resampled import ESTIMATORS
 from fslbook.evaluators import estimates, figures, selection
 from fslbook.evaluators.estimates import FRESH, HALVES
 from fslbook.evaluators.selection import ALWAYS, ANY, DEFAULT, EVEN, TUNED
-from fslcore import datasets, stats
+from fslcore import datasets
 from fslcore.tasks import resplits, sample_all_classes
 
 few_values = st.integers(1, 6).flatmap(
@@ -28,7 +29,7 @@ few_values = st.integers(1, 6).flatmap(
 @given(few_values)
 def test_rank_correlation_is_scipys(pair):
     a, b = pair
-    correlation = stats.rank_correlation(a, b)
+    correlation = rank_correlation(a, b)
     for x, y, r in zip(a, b, correlation):
         if len(set(x)) == 1 or len(set(y)) == 1:
             assert np.isnan(r)
@@ -39,32 +40,54 @@ def test_rank_correlation_is_scipys(pair):
 @given(few_values)
 def test_picked_is_the_mean_over_those_that_tie(pair):
     estimate, value = pair
-    value_of_choice = stats.value_of_choice(estimate, value)
-    for x, y, z in zip(estimate, value, value_of_choice):
+    values_of_choice = selected_value(estimate, value)
+    for x, y, z in zip(estimate, value, values_of_choice):
         assert z == pytest.approx(np.mean([v for e, v in zip(x, y) if e == max(x)]))
-    with_default = stats.value_of_choice(estimate, value, default=0)
+    with_default = selected_value(estimate, value, default=0)
     first = estimate[:, 0] == estimate.max(axis=1)
     assert (with_default[first] == value[first, 0]).all()
-    assert with_default[~first] == pytest.approx(value_of_choice[~first])
-    assert stats.value_of_choice(value, value) == pytest.approx(value.max(axis=1))
+    assert with_default[~first] == pytest.approx(values_of_choice[~first])
+    assert selected_value(value, value) == pytest.approx(value.max(axis=1))
+
+
+def test_ranks_of_one_row_go_with_those_of_many_whichever_comes_first():
+    row, rows = [1.0, 2.0, 3.0], [[3.0, 2.0, 1.0], [1.0, 2.0, 3.0]]
+    for pair in ((row, rows), (rows, row)):
+        assert rank_correlation(*pair).tolist() == [-1, 1]
+
+
+@pytest.mark.parametrize("compute", [rank_correlation, selected_value])
+def test_ranks_are_the_same_in_any_unit(compute):
+    rng = np.random.default_rng(0)
+    first, second = rng.random((2, 5, 4))
+    first = first.round(1)  # with ties
+    for factor in (1e-28, 1e-11, 0.01, 100, 1e29):
+        assert compute(factor * first, second).tolist() == compute(first, second).tolist(), factor
+    for factor in (1e150, 1e-200):
+        with refuses("magnitude"):
+            compute(factor * first, second)
+
+
+def test_a_constant_row_has_no_rank_correlation():
+    assert np.isnan(rank_correlation([0.0, 0.0], [1.0, 2.0]))
 
 
 def test_sums_that_differ_by_rounding_tie():
     a = np.array([[0.1 + 0.2, 0.3, 0.1]])
     assert a[0, 0] != a[0, 1]
-    assert stats.value_of_choice(a, [[1.0, 2.0, 9.0]]) == 1.5
-    assert stats.rank_correlation(a, [[1.0, 1.0, 0.0]]) == pytest.approx(1)
+    assert selected_value(a, [[1.0, 2.0, 9.0]]) == 1.5
+    assert rank_correlation(a, [[1.0, 1.0, 0.0]]) == pytest.approx(1)
 
 
 @pytest.mark.parametrize(
     "call, message",
     [
         (
-            lambda: stats.value_of_choice([[1, 2]], [[1, 2, 3]]),
+            lambda: selected_value([[1, 2]], [[1, 2, 3]]),
             r"shapes \(1, 2\) and \(1, 3\); both \(tasks, candidates\)",
         ),
         (
-            lambda: stats.value_of_choice([[1.0, 2.0]], [[1.0, 2.0]], default=2),
+            lambda: selected_value([[1.0, 2.0]], [[1.0, 2.0]], default=2),
             "default = 2; a whole number from 0 to 1",
         ),
         (lambda: sample_all_classes([0, 0, 1], shots=1, tasks=1), "class 1 has 1 images"),

@@ -18,6 +18,8 @@ import torch
 from fslbook import biased_tasks
 from fslbook.attributes import Attributes
 from fslbook.estimation import resampled
+from fslbook.estimation.conformal import conformal_quantile
+from fslbook.estimation.ranks import rank_correlation, selected_value
 from fslbook.fewstab.tables import gaps
 from fslcore import evaluation, stats, tasks as samplers
 from fslcore.errors import InputError
@@ -183,6 +185,11 @@ MODULES = {
     "inside stats": SimpleNamespace(limits=limits, moments=moments, plus_minus=plus_minus),
     "tasks": samplers,
     "biased_tasks": biased_tasks,
+    "estimation": SimpleNamespace(
+        conformal_quantile=conformal_quantile,
+        rank_correlation=rank_correlation,
+        selected_value=selected_value,
+    ),
     "resampled": resampled,
     "fewstab": SimpleNamespace(gaps=gaps),
     "report": SimpleNamespace(Options=Options),
@@ -281,7 +288,6 @@ VALUES = {
         "paired_interval": dict(atol=1e-9),
         "paired_differences": dict(atol=1e-9),
         "overlap_conclusion": dict(first=INTERVAL, second=INTERVAL),
-        "conformal_quantile": dict(scores=A, level=0.9),
         "influence": dict(
             query=None,
             values=PLACES["values"].mean(axis=1),
@@ -317,11 +323,9 @@ VALUES = {
         "simultaneous_intervals": dict(differences=[[0.1, 0.2, 0.4], [0.2, -0.1, 0.3]]),
         "rank_sets": dict(better=np.triu(np.ones((3, 3)), 1)),
         "winner_interval": dict(accuracies=A[:3], covariance=np.eye(3), df=np.full((3, 3), 99.0)),
-        "rank_correlation": dict(first=RIGHT[:, :, 0], second=RIGHT[:, :, 1]),
         "equivalence": dict(difference=stats.paired_interval(A, B), margin=0.1),
         "anytime_interval": dict(values=A, bounds=(0, 1)),
         "across_datasets": dict(accuracies=RIGHT[:3, 0]),
-        "value_of_choice": dict(estimates=RIGHT[:, :, 0], values=RIGHT[:, :, 1], default=0),
     },
     "inside stats": {
         "limits": dict(mean=A, half_width=B, df=9.0),
@@ -344,6 +348,11 @@ VALUES = {
     "biased_tasks": {
         "sample_biased": SHAPE
         | dict(shots=1, attributes=HAS, support="SC3", query="QC3", variant="paper"),
+    },
+    "estimation": {
+        "conformal_quantile": dict(scores=A, level=0.9),
+        "rank_correlation": dict(first=RIGHT[:, :, 0], second=RIGHT[:, :, 1]),
+        "selected_value": dict(estimates=RIGHT[:, :, 0], values=RIGHT[:, :, 1], default=0),
     },
     "resampled": {
         "estimate": dict(record=RECORD, owner=np.arange(40), n=40),

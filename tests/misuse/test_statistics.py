@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from fslbook.estimation.ranks import rank_correlation, selected_value
 from fslcore import stats
 from fslcore.tasks import sample_closed, sample_open
 
@@ -58,8 +59,8 @@ INTERVALS = [
         ((65, 1), (63, 1), (600,) * 3),
         "tasks",
     ),
-    row("default 15", stats.value_of_choice, (RIGHT[0], RIGHT[0], 15), "default & 0 to 14"),
-    row("ranks of one candidate", stats.rank_correlation, ([[1.0]], [[1.0]]), "2|candidates"),
+    row("default 15", selected_value, (RIGHT[0], RIGHT[0], 15), "default & 0 to 14"),
+    row("ranks of one candidate", rank_correlation, ([[1.0]], [[1.0]]), "2|candidates"),
 ]
 
 

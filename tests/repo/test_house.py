@@ -53,7 +53,7 @@ def contracts(folder):
     "module, line, contract",
     [
         ("fslcore/store.py", "def late():\n    from fslbook.oops import audit", ONE_WAY),
-        ("fslcore/stats/ranks.py", "from ..evaluation import table", LAYERS),
+        ("fslcore/stats/rare.py", "from ..evaluation import table", LAYERS),
         ("fslcore/tasks/samplers.py", "from .. import datasets", LAYERS),  # neighbours in one layer
         ("fslcore/attic.py", "", LAYERS),  # a module that has no layer
         (

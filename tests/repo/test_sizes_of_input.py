@@ -6,6 +6,8 @@ from time import process_time
 import numpy as np
 import pytest
 
+from fslbook.estimation.conformal import conformal_quantile
+from fslbook.estimation.ranks import rank_correlation
 from fslcore import recorder, stats
 from fslcore.report import Results
 from fslcore.tasks import k_fold, sample_closed, sample_open
@@ -102,12 +104,12 @@ CALLS = {
     "paired_proportions": (300_000, stats.paired_proportions, lambda n: shares(2, n) < 0.7),
     "anytime_interval": (3_000, stats.anytime_interval, lambda n: [shares(n)]),
     "holm": (50_000, stats.holm, lambda n: [shares(n)]),
-    "conformal_quantile": (200_000, stats.conformal_quantile, lambda n: [shares(n)]),
+    "conformal_quantile": (200_000, conformal_quantile, lambda n: [shares(n)]),
     "chance_better": (20_000, stats.chance_better, lambda n: shares(2, n)),
     "new_runs": (100_000, stats.new_runs, lambda n: [shares(3, n)]),
     "crossed_intervals": (20_000, stats.crossed_intervals, lambda n: [shares(4, n)]),
     "pilot": (2_000, stats.pilot, lambda n: [1.0 * (shares(n, 5, 5) < 0.7), 5]),
-    "rank_correlation": (5_000, stats.rank_correlation, lambda n: shares(2, n, 5)),
+    "rank_correlation": (5_000, rank_correlation, lambda n: shares(2, n, 5)),
     "winner_interval": (20_000, stats.winner_interval, lambda n: [shares(5, n)]),
     "three_intervals of tasks": (2_000, stats.three_intervals, values_on_tasks),
     "three_intervals of images": (20_000, stats.three_intervals, values_of_images),

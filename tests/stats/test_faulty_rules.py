@@ -199,52 +199,6 @@ def adjusted():
     )
 
 
-@RULES.of(stats.conformal_quantile)
-def conformal():
-    scores = np.arange(1.0, 20)
-    return Rule(
-        stats.conformal_quantile(scores, level=0.9),
-        18,  # ⌈20 · 0.9⌉
-        {
-            "without the next case": np.sort(scores)[int(np.ceil(19 * 0.9)) - 2],
-            "interpolated": np.quantile(scores, 0.9),
-            "two sides": 19,
-        },
-    )
-
-
-@RULES.of(stats.rank_correlation)
-def ranks():
-    x, y = [1.0, 2, 2, 3, 9], [2.0, 1, 3, 3, 8]
-    squares = ((sps.rankdata(x) - sps.rankdata(y)) ** 2).sum()
-    first_come = [sps.rankdata(z, "ordinal") for z in (x, y)]
-    return Rule(
-        stats.rank_correlation(x, y),
-        sps.spearmanr(x, y)[0],
-        {
-            "Pearson's": np.corrcoef(x, y)[0, 1],
-            "Kendall's": sps.kendalltau(x, y)[0],
-            "without ties": 1 - 6 * squares / (5 * 24),
-            "ties in their order": np.corrcoef(*first_come)[0, 1],
-        },
-    )
-
-
-@RULES.of(stats.value_of_choice)
-def choice():
-    estimates, values = np.array([[3.0, 1, 3], [1, 2, 0]]), np.array([[10.0, 70, 40], [5, 6, 9]])
-    return Rule(
-        stats.value_of_choice(estimates, values),
-        [25, 6],
-        {
-            "the first of those that tie": [10, 6],
-            "the better of those that tie": [40, 6],
-            "the best there is": [70, 9],
-            "the largest estimate": [3, 2],
-        },
-    )
-
-
 @RULES.of(stats.paired_proportions)
 def proportions():
     wins, losses, n = 12, 4, 60

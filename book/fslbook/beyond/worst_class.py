@@ -31,6 +31,7 @@ from .. import attributes, published
 from ..biased_tasks import sample_biased
 from ..catalogue import method_title
 from ..estimation import resampled
+from ..estimation.conformal import conformal_quantile
 from .figures import three_rows
 
 KINDS = ("random", "biased")
@@ -313,9 +314,7 @@ def estimates(
         estimate = 100 * resampled.run(run, asked_tasks, ["5-fold"])["5-fold"].to_numpy()
         accuracy = mean_accuracy(runs.records["random"][method_title(*method)])[0][:tasks]
         error = np.abs(estimate - accuracy)
-        half = np.array(
-            [stats.conformal_quantile(np.delete(error, t), level) for t in range(len(error))]
-        )
+        half = np.array([conformal_quantile(np.delete(error, t), level) for t in range(len(error))])
         tables.append(
             pd.DataFrame(
                 {

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from tqdm import tqdm
 
-from fslcore import datasets, learners, stats
+from fslcore import datasets, learners
 from fslcore.datasets import Images
 from fslcore.datasets.bank import Bank
 from fslcore.errors import InputError, number
@@ -19,6 +19,7 @@ from fslcore.tasks import Tasks
 
 from . import informed
 from .calibration import METHOD, episodes
+from .conformal import conformal_quantile
 from .resampled import ESTIMATORS
 
 __all__ = [
@@ -245,12 +246,12 @@ def _near(
     errors = (truth - (classical["named"] + shift).clip(1 / like["ways"], 1)).abs()
     by_domain = errors.groupby(like["domain"])
     return {
-        "factor": stats.conformal_quantile(scores[order[:NEAR]], level),
+        "factor": conformal_quantile(scores[order[:NEAR]], level),
         "below": below,
         "above": above,
         "basis": basis,
         "shift": shift,
-        "half": max(stats.conformal_quantile(part, level) for _, part in by_domain),
+        "half": max(conformal_quantile(part, level) for _, part in by_domain),
     }
 
 

@@ -21,11 +21,13 @@ from sklearn.model_selection import KFold, cross_val_predict
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
-from fslcore import evaluation, stats
+from fslcore import evaluation
 from fslcore.datasets.bank import Bank
 from fslcore.errors import InputError, number
 from fslcore.learners.common import supports_and_queries
 from fslcore.tasks import Resplit, Tasks, resplit, resplits
+
+from .conformal import conformal_quantile
 
 __all__ = [
     "BARE",
@@ -363,7 +365,7 @@ class Informed:
             low, estimate, high; shares, 0 to 1, with the index of ``table``.
         """
         estimate = self.predict(table)
-        half = stats.conformal_quantile(scores, level) * self.spread(table)
+        half = conformal_quantile(scores, level) * self.spread(table)
         columns = {"low": estimate - half, "estimate": estimate, "high": estimate + half}
         return pd.DataFrame(columns, index=table.index).clip(0, 1)
 

@@ -28,6 +28,7 @@ from ..catalogue import LEARNER_TITLES
 from ..checks import DATASETS
 from ..contributed import Pack
 from ..estimation import resampled
+from ..estimation.ranks import rank_correlation, selected_value
 from ..estimation.resampled import ESTIMATORS, ORACLE
 from ..reported import each
 from . import estimates
@@ -119,8 +120,7 @@ def ranks(
     tables = []
     for dataset, tasks, by in _grids(table, [ORACLE, *names]):
         correlations = {
-            name: np.nan_to_num(stats.rank_correlation(by[name], by[ORACLE]), nan=empty)
-            for name in names
+            name: np.nan_to_num(rank_correlation(by[name], by[ORACLE]), nan=empty) for name in names
         }
         ids = {
             "dataset": dataset,
@@ -184,11 +184,11 @@ def picks(
             raise InputError(f"default = {default}; {', '.join(oracle)} are the candidates")
         at = None if default is None else oracle.columns.get_loc(default)
         rules = {} if default is None else {DEFAULT: oracle[default]}
-        rules |= {name: stats.value_of_choice(by[name], oracle, at) for name in names}
+        rules |= {name: selected_value(by[name], oracle, at) for name in names}
         rules |= {
             ALWAYS: _always(oracle),
             ANY: oracle.mean(axis=1),
-            FRESH: stats.value_of_choice(by[FRESH], oracle, at),
+            FRESH: selected_value(by[FRESH], oracle, at),
         }
         rules |= {ORACLE: oracle.max(axis=1)}
         ids = {"dataset": dataset, "method": f"{oracle.shape[1]} {candidates}", "task": tasks}
@@ -225,14 +225,14 @@ def optimism(table: pd.DataFrame, level: float = 0.95) -> pd.DataFrame:
     for dataset, _, by in _grids(table, HALVES):
         a, b = (by[name] for name in HALVES)
         same_half = (a.max(axis=1) + b.max(axis=1)) / 2
-        other_half = (stats.value_of_choice(a, b) + stats.value_of_choice(b, a)) / 2
+        other_half = (selected_value(a, b) + selected_value(b, a)) / 2
         r = stats.paired_interval(same_half, other_half, level)
         rows[dataset] = {
             "same half": same_half.mean(),
             "other half": other_half.mean(),
             "difference": r.mean,
             "half_width": r.half_width,
-            "rank correlation": np.nan_to_num(stats.rank_correlation(a, b)).mean(),
+            "rank correlation": np.nan_to_num(rank_correlation(a, b)).mean(),
         }
     return pd.DataFrame(rows).T
 

@@ -17,7 +17,9 @@ from fslcore.errors import InputError
 
 from ..catalogue import method_title
 from ..estimation.calibration import stored
+from ..estimation.conformal import conformal_quantile
 from ..estimation.informed import RIDGE, SIGNALS, Informed
+from ..estimation.ranks import rank_correlation, selected_value
 from ..estimation.resampled import ESTIMATORS
 
 REGRESSORS = {
@@ -151,8 +153,8 @@ def selection(
         all equal), and the accuracy of the method with the largest estimate (mean of those that
         tie).
     """
-    correlation = {n: np.nan_to_num(stats.rank_correlation(e, truth)) for n, e in estimates.items()}
-    accuracy = {n: stats.value_of_choice(e, truth) for n, e in estimates.items()}
+    correlation = {n: np.nan_to_num(rank_correlation(e, truth)) for n, e in estimates.items()}
+    accuracy = {n: selected_value(e, truth) for n, e in estimates.items()}
     return pd.DataFrame(correlation), pd.DataFrame(accuracy)
 
 
@@ -323,7 +325,7 @@ def _exact(episodes, nominal):
 
 def _one_width(truth, calibrated, estimate, nominal):
     """Estimates ± the conformal quantile of the errors of the calibration episodes."""
-    half = stats.conformal_quantile(np.abs(calibrated - truth), nominal)
+    half = conformal_quantile(np.abs(calibrated - truth), nominal)
     return pd.DataFrame({"low": estimate - half, "high": estimate + half})
 
 

@@ -36,6 +36,7 @@ from .. import attributes
 from ..attributes import Attributes
 from ..biased_tasks import sample_biased
 from ..catalogue import LEARNER_TITLES
+from ..estimation.ranks import rank_correlation
 from ..training import RECIPES
 
 __all__ = [
@@ -522,7 +523,7 @@ def order_difference(
     rows = pd.DataFrame({"truth": truth, **columns}).dropna()
 
     def difference(truth, first, second, axis):
-        correlations = (stats.rank_correlation(truth, score) for score in (first, second))
+        correlations = (rank_correlation(truth, score) for score in (first, second))
         first, second = map(np.nan_to_num, correlations)  # of one row again and again: no order
         return first - second
 
@@ -545,7 +546,7 @@ def _rank_correlation(pairs, level, seed):
     interval = scipy_stats.bootstrap(
         pair,
         # Of one row, again and again, nothing is ordered.
-        lambda a, b, axis: np.nan_to_num(stats.rank_correlation(a, b)),
+        lambda a, b, axis: np.nan_to_num(rank_correlation(a, b)),
         paired=True,
         method="percentile",
         confidence_level=level,
@@ -554,17 +555,15 @@ def _rank_correlation(pairs, level, seed):
     ).confidence_interval
     test = scipy_stats.permutation_test(
         pair,
-        lambda a, b, axis: stats.rank_correlation(a, b),
+        lambda a, b, axis: rank_correlation(a, b),
         permutation_type="pairings",
         rng=np.random.default_rng(seed),
         **shared,
     )
     by_learner = pairs.groupby("learner")
-    within_learners = [
-        stats.rank_correlation(part["truth"], part["score"]) for _, part in by_learner
-    ]
+    within_learners = [rank_correlation(part["truth"], part["score"]) for _, part in by_learner]
     return {
-        "rank correlation": float(stats.rank_correlation(*pair)),
+        "rank correlation": float(rank_correlation(*pair)),
         "low": interval.low,
         "high": interval.high,
         "p": test.pvalue,
@@ -710,8 +709,8 @@ def _means_and_ranks(gaps, truth):
     truth = truth[means.index]
     return {
         **means[["gap", "clue", "mean gap"]].mean(),
-        "by gap": float(stats.rank_correlation(truth, means["gap"])),
-        "by relative gap": float(stats.rank_correlation(truth, means["relative"])),
+        "by gap": float(rank_correlation(truth, means["gap"])),
+        "by relative gap": float(rank_correlation(truth, means["relative"])),
     }
 
 

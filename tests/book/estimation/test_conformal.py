@@ -3,7 +3,7 @@ import math
 import numpy as np
 from hypothesis import given, strategies as st
 
-from fslcore.stats import conformal_quantile
+from fslbook.estimation.conformal import conformal_quantile
 
 LEVELS = st.floats(0.05, 0.99)
 

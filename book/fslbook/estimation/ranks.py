@@ -6,12 +6,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.stats import rankdata
 
-from ..errors import InputError, floats, whole
-from .intervals import Floats
+from fslcore.errors import InputError, floats, whole
+from fslcore.stats.across_datasets import comparable
+from fslcore.stats.intervals import Floats
 
-__all__ = ["rank_correlation", "value_of_choice"]
-
-DIGITS = 9  # of the largest: values that differ by less are equal, as sums of shares are rounded
+__all__ = ["rank_correlation", "selected_value"]
 
 
 def rank_correlation(first: ArrayLike, second: ArrayLike) -> Floats | float:
@@ -45,7 +44,7 @@ def rank_correlation(first: ArrayLike, second: ArrayLike) -> Floats | float:
     return correlation
 
 
-def value_of_choice(estimates: ArrayLike, values: ArrayLike, default: int | None = None) -> Floats:
+def selected_value(estimates: ArrayLike, values: ArrayLike, default: int | None = None) -> Floats:
     """The value of the candidate with the largest estimate, row by row.
 
     Candidates that tie for the first place are taken in equal shares, which is the expectation of a
@@ -75,12 +74,6 @@ def value_of_choice(estimates: ArrayLike, values: ArrayLike, default: int | None
         default = whole("default", default, 0, is_best.shape[1] - 1)
         is_best[is_best[:, default]] = np.arange(is_best.shape[1]) == default
     return (is_best * worth).sum(axis=1) / is_best.sum(axis=1)
-
-
-def comparable(values: Floats) -> Floats:
-    """Values in units of a power of ten that none exceeds, without what comes from rounding."""
-    unit = 10.0 ** np.ceil(np.log10(np.abs(values).max(initial=np.finfo(float).tiny)))
-    return np.round(values / unit, DIGITS)
 
 
 def _grids(dimensions: tuple[int, ...], **arrays: ArrayLike) -> tuple[Floats, Floats]:

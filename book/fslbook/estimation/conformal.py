@@ -4,13 +4,11 @@ the next case.
 
 from __future__ import annotations
 
-from math import ceil, inf
-
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..errors import InputError, floats
-from .intervals import LEVEL, checked_level
+from fslcore.errors import InputError, floats
+from fslcore.stats.intervals import LEVEL, checked_level
 
 
 def conformal_quantile(scores: ArrayLike, level: float = LEVEL) -> float:
@@ -42,13 +40,6 @@ def conformal_quantile(scores: ArrayLike, level: float = LEVEL) -> float:
     ------
     InputError
         No scores, another shape, NaN, a level outside (0, 1).
-
-    Examples
-    --------
-    >>> conformal_quantile([0.03, 0.01, 0.08, 0.02, 0.05, 0.04, 0.06, 0.09, 0.07], level=0.9)
-    0.09
-    >>> conformal_quantile([0.03, 0.01], level=0.9)
-    inf
     """
     x = floats("scores", scores, finite=False)
     if not x.size:
@@ -56,5 +47,5 @@ def conformal_quantile(scores: ArrayLike, level: float = LEVEL) -> float:
     if np.isnan(x).any():
         raise InputError(f"scores: {int(np.isnan(x).sum())} are NaN")
     level = checked_level(level)
-    rank = ceil((x.size + 1) * level - 1e-9)  # 10 · 0.9 is 9, not a little more
-    return float(np.sort(x)[rank - 1]) if rank <= x.size else inf
+    # The next score counts as infinite: the quantile is then the ⌈(n + 1) · level⌉-th smallest.
+    return float(np.quantile(np.append(x, np.inf), level, method="inverted_cdf"))

@@ -271,14 +271,14 @@ def _show_results(
     intervals_at_stop: dict[str, AnytimeInterval] | None,
     intervals: pd.DataFrame | None,
 ) -> None:
-    from ..evaluation import three_targets
+    from ..report.interval_table import interval_table, legend
 
     lines: list[object] = [*transductivity.values()]
     for learner, interval in (intervals_at_stop or {}).items():
         lines.append(f"{learner}: {interval} % whenever one stops")
     if intervals is not None:
-        interval_table = three_targets.interval_table(intervals)
-        lines += [interval_table.to_string(), *three_targets.legend(interval_table)]
+        cells = interval_table(intervals)
+        lines += [cells.to_string(), *legend(cells)]
     means = table.groupby(["learner", "sampling"], sort=False, as_index=False)["accuracy"]
     record = values_of(options, f"dataset backbone size {TASK_OPTIONS}") | {
         "means": means.agg(tasks="size", accuracy="mean"),

@@ -20,24 +20,12 @@ __all__ = [
     "answers",
     "groups_of_classes",
     "groups_of_images",
-    "interval_cells",
-    "interval_table",
     "intervals",
-    "legend",
     "pairs",
-    "varying_keys",
 ]
 
 # What an interval applies to.
 TARGETS = {"closed": "these images", "images": "new images", "classes": "new classes"}
-MARKS = {  # of cells, by what stands in them
-    "(floor)": "the tasks do not show that classes add anything to new images, so this is the "
-    "least that it can be",
-    "few errors": "so few errors, or right answers, are left that the limits are rough",
-    "as new images": "the tasks do not show that classes add anything",
-    "as new classes": "nothing is known of new images alone, so what new classes add is in it",
-    "—": "these tasks do not tell",
-}
 # Facts that make images dependent: of those that ship; then a filmed sign, a photo with several
 # objects, who drew.
 IMAGE_FACTS = ["family", "author", "track", "photo", "drawer"]
@@ -198,62 +186,3 @@ def pairs(by_dataset: dict[str, Answers], level: float = 0.95) -> pd.DataFrame:
         for a, b in combinations(of_dataset.right, 2):
             rows.append((dataset, a.label, b.label, of_dataset.intervals(a, b, level)))
     return pd.DataFrame(rows, columns=["dataset", "a", "b", "result"])
-
-
-# For reading -----------------------------------------------------------------------------------
-
-
-def interval_table(table: pd.DataFrame) -> pd.DataFrame:
-    """`intervals` or `pairs` for reading: the mean and a column per target."""
-    cells = pd.DataFrame([interval_cells(result) for result in table["result"]], index=table.index)
-    means = [f"{result.closed.mean:.2f}" for result in table["result"]]
-    named = table.assign(mean=means, **cells)
-    if "classes" in table:
-        named["dataset"] += " (" + table["classes"].astype(str) + " classes)"
-    return varying_keys(named, ["dataset", "method", "a", "b"], ["mean", *cells])
-
-
-def varying_keys(table: pd.DataFrame, keys: list[str], columns: list[str]) -> pd.DataFrame:
-    """The columns, indexed by the keys of the table that vary; by its first key where none does."""
-    present = [key for key in keys if key in table]
-    varying = [key for key in present if table[key].nunique() > 1]
-    return table.set_index(varying or present[:1])[columns]
-
-
-def interval_cells(result: stats.ThreeIntervals) -> dict[str, str]:
-    """The three intervals for reading, by target.
-
-    New classes come with new images, so where classes are not seen to add anything the variance of
-    images is a floor, and the cell says so. Where nothing is known of new images alone, the
-    interval for new classes stands for both.
-    """
-    cells = {target: half_width_or_ends(getattr(result, kind)) for kind, target in TARGETS.items()}
-    if not np.isfinite(result.classes.half_width):
-        return cells
-    images = TARGETS["images"]
-    classes = TARGETS["classes"]
-    if not np.isfinite(result.image_variance):
-        cells[images] = f"as {classes}"
-    elif result.class_variance == result.image_variance:
-        has_equal_widths = result.classes.half_width == result.images.half_width
-        cells[classes] = f"as {images}" if has_equal_widths else f"{cells[classes]} (floor)"
-    return cells
-
-
-def half_width_or_ends(interval: stats.Interval) -> str:
-    """'± half-width' or 'low to high' (`Interval.around`); a dash where nothing is known."""
-    if not np.isfinite(interval.half_width):
-        return "—"
-    text = interval.around(".2f")
-    return f"{text}, few errors" if interval.few_errors else text
-
-
-def legend(table: pd.DataFrame) -> list[str]:
-    """A line for each mark that stands in cells of `interval_cells`, with what it means."""
-    columns = [column for column in TARGETS.values() if column in table]
-    cells = table[columns].astype(str).to_numpy().ravel()
-    return [
-        f"{mark}: {meaning}."
-        for mark, meaning in MARKS.items()
-        if any(mark in cell for cell in cells)
-    ]

@@ -11,7 +11,7 @@ from fslbook.beyond import planning
 from fslbook.beyond.targets import verdicts
 from fslcore import evaluation, stats
 from fslcore.evaluation import three_targets
-from fslcore.evaluation.three_targets import interval_cells, legend
+from fslcore.report.interval_table import interval_cells, interval_table, legend
 from fslcore.stats.dependence import Variance
 from fslcore.stats.three_intervals import assembled
 
@@ -43,7 +43,7 @@ def test_intervals_are_those_of_the_record(features):
     assert (
         table["result"][1] == expected and table["n_images"][1] == 96 and table["classes"][1] == 8
     )
-    cells = three_targets.interval_table(table)
+    cells = interval_table(table)
     assert cells.iloc[1]["mean"] == f"{expected.closed.mean:.2f}"
     assert table["result"][1].images.bounds == (0, 100)
     assert cells.iloc[1]["these images"] == f"± {expected.closed.half_width:.2f}"

@@ -8,7 +8,8 @@ import numpy as np
 import pandas as pd
 
 from fslcore import stats
-from fslcore.evaluation.three_targets import TARGETS, Answers, varying_keys
+from fslcore.evaluation.three_targets import TARGETS, Answers
+from fslcore.report.interval_table import varying_keys
 
 from .targets import half
 

@@ -22,8 +22,8 @@ from fslcore.evaluation.three_targets import (
     TARGETS,
     groups_of_classes,
     groups_of_images,
-    interval_cells,
 )
+from fslcore.report.interval_table import interval_cells
 from fslcore.stats.influence import Influence
 from fslcore.tasks import Tasks, sample_closed
 

@@ -178,7 +178,7 @@ def less(first: Interval, second: Interval) -> Interval:
     """The difference of two printed means, taken as independent."""
     half_width = np.hypot(first.half_width, second.half_width)
     difference = first.mean - second.mean
-    return Interval(difference, half_width, first.level, first.n_tasks, "independent")
+    return Interval(difference, half_width, first.confidence_level, first.n_tasks, "independent")
 
 
 def shown(rows: pd.DataFrame, verdict: str) -> pd.DataFrame:

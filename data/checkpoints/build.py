@@ -23,7 +23,7 @@ from fslbook.fewstab.tables import RECENT, REMEDIED
 from fslbook.training import recipes
 from fslcore import datasets, evaluation
 from fslcore.catalogue import reads_images
-from fslcore.stats import closed_interval
+from fslcore.stats import closed_task_interval
 
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
@@ -122,7 +122,7 @@ def main() -> None:
                 tasks=count,
                 progress=True,
             )
-            interval = closed_interval(result.accuracy)
+            interval = closed_task_interval(result.accuracy)
             row[column] = f"{interval.mean:.1f} ± {interval.half_width:.1f}"
         rows.append(row)
     table = pd.DataFrame(rows)

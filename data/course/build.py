@@ -212,7 +212,7 @@ def answers(folder):
         record.classes,
         bounds=(-100, 100),
     )
-    alone = [stats.closed_interval(right.mean(axis=1)).half_width for right in (first, second)]
+    alone = [stats.closed_task_interval(right.mean(axis=1)).half_width for right in (first, second)]
 
     known = table("one-support").query("kind == 'known'")
     fitted, rest = known[: len(known) // 2], known[len(known) // 2 :]
@@ -229,11 +229,11 @@ def answers(folder):
     sets = [of for _, of in review.groupby("dataset")]
     others = ("ProtoNet", "R2D2")
     leads = [stats.paired_interval(of["Baseline"], of[other]) for of in sets for other in others]
-    closed = [{name: stats.closed_interval(of[name]) for name in of} for of in sets]
+    closed = [{name: stats.closed_task_interval(of[name]) for name in of} for of in sets]
     ahead = np.array([lead.mean > 0 for lead in leads])
     p_values = np.array([lead.p_value for lead in leads])
     apart = [
-        stats.overlap_conclusion(of["Baseline"], of[other]) == 1
+        stats.compare_by_overlap(of["Baseline"], of[other]) == 1
         for of in closed
         for other in others
     ]

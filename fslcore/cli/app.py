@@ -201,11 +201,11 @@ def _result_commands(command: Callable[..., Any]) -> None:
 
     add = command("compare", commands.compare)
     add(
-        "first",
-        type=printed_of("first"),
+        "a",
+        type=printed_of("a"),
         help="mean±half in percent, such as 79.59±0.52 or 79.59+-0.52",
     )
-    add("second", type=printed_of("second"), help="likewise")
+    add("b", type=printed_of("b"), help="likewise")
     add(
         "--tasks",
         nargs="+",

@@ -91,20 +91,27 @@ def compare(options: argparse.Namespace) -> None:
     fslcore compare 79.59±0.52 78.9±0.56 --tasks 600 --shots 1 --json
     """
     from ..report import printed
-    from ..stats import from_printed
+    from ..stats import compare_printed
 
     if len(options.tasks) > 2:
         raise InputError(
             f"tasks = {' '.join(map(str, options.tasks))}; one number is allowed, or one for each "
             "figure"
         )
-    figures = [options.first, options.second]
+    figures = [options.a, options.b]
     if max(mean for mean, _ in figures) <= 1:  # both are shares
         figures = [(100 * mean, 100 * half_width) for mean, half_width in figures]
-    settings = values_of(options, "images classes same_tasks sampling level")
+    settings = values_of(options, "images classes same_tasks sampling")
     sizes = values_of(options, "ways shots queries")
     given = {name: size for name, size in sizes.items() if size is not None}
-    comparison = from_printed(figures[0], figures[1], (options.tasks * 2)[:2], **settings, **given)
+    comparison = compare_printed(
+        figures[0],
+        figures[1],
+        (options.tasks * 2)[:2],
+        confidence_level=options.level,
+        **settings,
+        **given,
+    )
     answer, notes = printed.answer(comparison), printed.details(comparison)
     assumed = dict(zip(sizes, comparison.shape))
     assumed = {name: size for name, size in assumed.items() if name not in given}

@@ -19,7 +19,7 @@ def run_until_precise(
     tasks: Tasks,
     width: float,
     *,
-    level: float = stats.LEVEL,
+    level: float = stats.DEFAULT_CONFIDENCE_LEVEL,
     progress: bool = False,
 ) -> tuple[dict[str, Outcomes], dict[str, AnytimeInterval]]:
     """Run methods on the first tasks, as many as make all their intervals narrow enough.
@@ -32,7 +32,7 @@ def run_until_precise(
         Closed tasks, the most that may be run. `fslcore.tasks.sample_closed` draws the same first
         tasks for any number, so that another limit changes none of them.
     width : float
-        In points: half of the interval's length (`fslcore.stats.anytime_interval`). The interval is
+        In points: half of the interval's length (`fslcore.stats.confidence_sequence`). The interval is
         valid even if it is checked after every 100 tasks and the result decides when to stop.
     level : float
         Nominal coverage of each method's interval.
@@ -65,4 +65,6 @@ def run_until_precise(
 
 
 def _interval(record: Outcomes, level: float) -> AnytimeInterval:
-    return stats.anytime_interval(100 * record.accuracy(), bounds=(0, 100), level=level)
+    return stats.confidence_sequence(
+        100 * record.accuracy(), bounds=(0, 100), confidence_level=level
+    )

@@ -81,7 +81,7 @@ class Answers:
             group_disjoint=self.group_disjoint,
             transductive=not self.transductive.isdisjoint({a, b}),
             bounds=(0, 100) if b is None else (-100, 100),
-            level=level,
+            confidence_level=level,
         )
 
 

@@ -263,7 +263,7 @@ def sample_of(
     if margin is not None:
         differences = [interval for names, interval in named.items() if len(names) == 2]
         sample.pairs["p_equivalent"] = [
-            stats.equivalence(interval, margin).p_value for interval in differences
+            stats.tost(interval, margin).p_value for interval in differences
         ]
         ends = [ends_of_two_tests(interval) for interval in differences]
         is_exchanged = sample.pairs["difference"] * [interval.mean for interval in differences] < 0
@@ -277,11 +277,11 @@ def ends_of_two_tests(interval: Interval) -> tuple[float, float]:
     """Ends of the interval that two one-sided tests at 1 - level invert, of the level 2 level - 1:
     it lies within the margin exactly where they call methods equivalent.
     """
-    level = 2 * interval.level - 1
+    level = 2 * interval.confidence_level - 1
     if level <= 0 or not np.isfinite(interval.half_width):
         return interval.low, interval.high
     half_width = interval.standard_error * scipy.stats.t.ppf((1 + level) / 2, interval.df)
-    narrower = replace(interval, level=level, half_width=float(half_width))
+    narrower = replace(interval, confidence_level=level, half_width=float(half_width))
     return narrower.low, narrower.high
 
 
@@ -311,11 +311,9 @@ def sample_of_grid(
         values = [grid[name].dropna() for name in (first, second)]
         same_units = len(shared) == max(map(len, values))
         if same_units or (shared_only and len(shared) > 1):
-            interval_of = interval_over_datasets if shared_only else stats.open_interval
+            interval_of = interval_over_datasets if shared_only else stats.open_task_interval
             return interval_of(paired(shared), level, bounds=place.difference_bounds)
-        return stats.independent_interval(
-            values[0], values[1], level, bounds=place.difference_bounds
-        )
+        return stats.welch_interval(values[0], values[1], level, bounds=place.difference_bounds)
 
     sample = sample_of(place, intervals, difference, unit, "paired t-test")
     add_variance_units(sample, grid)
@@ -376,7 +374,11 @@ def variance_units(values: np.ndarray) -> float:
 
 def mean_interval(values: pd.Series, place: Place) -> Interval:
     """The interval of a mean, by how tasks were drawn."""
-    of_mean = stats.closed_interval if place.options.sampling == "closed" else stats.open_interval
+    of_mean = (
+        stats.closed_task_interval
+        if place.options.sampling == "closed"
+        else stats.open_task_interval
+    )
     return of_mean(values, place.options.level, bounds=place.bounds)
 
 
@@ -418,7 +420,9 @@ def add_winner(place: Place, grid: pd.DataFrame) -> None:
     """What the highest mean is worth, given that it was chosen on the same tasks."""
     level = place.options.level
     try:
-        winner = stats.winner_interval(grid.to_numpy().T, level=level, bounds=PERCENT_BOUNDS)
+        winner = stats.winner_interval(
+            grid.to_numpy().T, confidence_level=level, bounds=PERCENT_BOUNDS
+        )
     except InputError:  # too few tasks
         return
     row = {
@@ -462,13 +466,13 @@ def stratified_interval(
     count = groups.size()
     df = len(values) - len(count)
     if (count < 2).any():
-        return stats.open_interval(values, level, bounds=bounds)
+        return stats.open_task_interval(values, level, bounds=bounds)
     variance = float((count * groups.var()).sum()) / len(values) ** 2
     half_width = float(scipy.stats.t.ppf((1 + level) / 2, df) * np.sqrt(variance))
     return Interval(
         mean=float(values.mean()),
         half_width=half_width,
-        level=level,
+        confidence_level=level,
         n_tasks=len(values),
         kind="stratified",
         df=df,
@@ -480,7 +484,7 @@ def stratified_interval(
 
 
 def analyse_runs(place: Place) -> list[Sample]:
-    """Training runs on tasks: both vary (`fslcore.stats.new_runs`)."""
+    """Training runs on tasks: both vary (`fslcore.stats.new_run_interval`)."""
     run = "run" if "run" in place.rows else "seed"
     place = with_several_runs(place, run)
     values = crossed_runs(place, run)
@@ -488,13 +492,15 @@ def analyse_runs(place: Place) -> list[Sample]:
         return means_of_runs(place, run)
     level = place.options.level
     intervals = {
-        name: stats.new_runs(runs, level=level, bounds=place.bounds).interval
+        name: stats.new_run_interval(runs, confidence_level=level, bounds=place.bounds).interval
         for name, runs in values.items()
     }
 
     def difference(first: str, second: str) -> Interval:
         bounds = place.difference_bounds
-        return stats.new_runs(values[first], values[second], level=level, bounds=bounds).interval
+        return stats.new_run_interval(
+            values[first], values[second], confidence_level=level, bounds=bounds
+        ).interval
 
     sample = sample_of(place, intervals, difference, run, "t-test over runs and tasks")
     sample.pairs["spread"] = np.nan  # more tasks alone do not settle what runs leave open
@@ -634,7 +640,7 @@ def analyse_outcomes(place: Place) -> list[Sample]:
         answers.mean(),
         place.options,
         lambda name: wilson_interval(answers[name], level),
-        lambda first, second: stats.paired_proportions(answers[first], answers[second], level),
+        lambda first, second: stats.mcnemar(answers[first], answers[second], level),
     )
     sample = sample_of_intervals(shares, place, place.unit, "McNemar's test")
     sample.methods[["mean", "low", "high", "half_width"]] *= PERCENT

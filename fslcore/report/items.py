@@ -223,7 +223,7 @@ def crossed_intervals(
         stats.crossed_intervals,
         pool=options.pool,
         shots=options.shots,
-        level=options.level,
+        confidence_level=options.level,
         groups=groups,
     )
     arrays = arrays_of(scores, unit)

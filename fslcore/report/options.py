@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ..errors import InputError, choice, flag, number, shown, whole
-from ..stats import LEVEL
+from ..stats import DEFAULT_CONFIDENCE_LEVEL
 
 CHOICES = {
     "sampling": ("open", "closed", "unknown"),
@@ -55,7 +55,7 @@ class Options:
     sampling: str = "unknown"
     seed: str = "unknown"
     reference: str | None = None
-    level: float = LEVEL
+    level: float = DEFAULT_CONFIDENCE_LEVEL
     margin: float | None = None
     leave_out: Sequence[str] = ()
     only_methods: Sequence[str] = ()

@@ -80,7 +80,7 @@ def signed_rank_p(columns: pd.DataFrame) -> float:
 
 def rank_frame(grid: pd.DataFrame, options: Options) -> pd.DataFrame:
     """Mean ranks, the best first, with Friedman's p-value and Nemenyi's critical difference."""
-    ranked = stats.across_datasets(options.sign * grid.to_numpy().T, options.level)
+    ranked = stats.friedman_nemenyi(options.sign * grid.to_numpy().T, options.level)
     frame = pd.DataFrame({"method": grid.columns, "mean_rank": ranked.ranks})
     frame["critical_difference"] = ranked.critical_difference
     frame["p_friedman"] = ranked.p_value

@@ -1,5 +1,5 @@
 """What two printed means with their ± show, in sentences; the numbers are of
-`fslcore.stats.from_printed`.
+`fslcore.stats.compare_printed`.
 """
 
 from __future__ import annotations
@@ -194,7 +194,7 @@ def shape_text(figures: Printed) -> str:
 
 def level_text(figures: Printed) -> str:
     """The level in percent."""
-    return f"{100 * figures.level:g} %"
+    return f"{100 * figures.confidence_level:g} %"
 
 
 def ends_text(interval: Interval, figures: Printed) -> str:

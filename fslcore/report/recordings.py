@@ -82,7 +82,7 @@ class MethodTasks:
 
     def influence(self) -> Influence:
         """By how much the mean accuracy changes without each image and each class."""
-        return stats.influence(
+        return stats.jackknife_influence(
             self.right.mean(axis=1),
             self.images(),
             labels=self.facts["labels"],
@@ -100,7 +100,7 @@ class MethodTasks:
             groups=self.facts.get("groups"),
             class_groups=self.facts.get("class_groups"),
             transductive=self.transductive,
-            level=level,
+            confidence_level=level,
             bounds=bounds,
         )
 

@@ -289,7 +289,7 @@ def methods_of(samples: Sequence[Sample], pairs: pd.DataFrame, options: Options)
             better = pd.DataFrame(False, part["method"], part["method"])
             for pair in pairs[in_sample & (pairs["p_holm"] < 1 - options.level)].itertuples():
                 better.loc[pair.a, pair.b] = True
-            ranks = stats.rank_sets(better)
+            ranks = stats.rank_confidence_sets(better)
             part["best_rank"] = ranks.best
             part["worst_rank"] = ranks.worst
         parts.append(part)

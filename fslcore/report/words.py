@@ -18,7 +18,7 @@ MINUS = "−"
 TESTED_ALONE = (
     "New {} are a new study, and only its own verdict counts then: adding them to this file and "
     "testing all again gives up to twice as many false verdicts, and more with every further "
-    "round. For repeated looks use stats.anytime_interval from the start."
+    "round. For repeated looks use stats.confidence_sequence from the start."
 )
 
 

@@ -16,9 +16,9 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 
 from ..errors import InputError, floats
-from .intervals import LEVEL, Array, Bounds, Floats, Interval, checked_level
+from .intervals import DEFAULT_CONFIDENCE_LEVEL, Array, Bounds, Floats, Interval, checked_level
 from .rare import rarity_of
-from .task_intervals import open_interval
+from .task_intervals import open_task_interval
 
 DIGITS = 9  # of the largest: values that differ by less are equal, as sums of shares are rounded
 SHUFFLES = 20_000
@@ -29,7 +29,7 @@ MOST_PERMUTED = 7  # methods whose orders are all listed
 
 @dataclass(frozen=True)
 class AcrossDatasets:
-    """What `across_datasets` returns, for M methods on D data sets.
+    """What `friedman_nemenyi` returns, for M methods on D data sets.
 
     Attributes
     ----------
@@ -37,7 +37,7 @@ class AcrossDatasets:
         Mean rank of each method, 1 for one that is best on all data sets.
     n_datasets : int
         D.
-    level : float
+    confidence_level : float
         1 minus the chance of even one false verdict, if all methods are equal.
     statistic : float
         Friedman's χ², corrected for ties.
@@ -48,7 +48,7 @@ class AcrossDatasets:
         standard error of 0.0015 at 0.05, and at least 1/20,001.
     critical_difference : float
         Mean ranks that differ by more are significantly different (Nemenyi), where ``p_value`` is
-        below 1 - level.
+        below 1 - confidence_level.
     p_values : (M, M) floats
         Nemenyi's p-value of every pair, corrected for the number of pairs.
     smallest_pair : float
@@ -58,7 +58,7 @@ class AcrossDatasets:
 
     ranks: Floats
     n_datasets: int
-    level: float
+    confidence_level: float
     statistic: float
     p_value: float
     critical_difference: float
@@ -69,7 +69,7 @@ class AcrossDatasets:
     def significant(self) -> NDArray[np.bool_]:
         """(M, M) truth values: whether two methods are significantly different."""
         gap = np.abs(self.ranks[:, None] - self.ranks)
-        return (gap > self.critical_difference) & (self.p_value < 1 - self.level)
+        return (gap > self.critical_difference) & (self.p_value < 1 - self.confidence_level)
 
     @property
     def groups(self) -> list[Array]:
@@ -81,16 +81,18 @@ class AcrossDatasets:
         return [order[i : end + 1] for i, end in enumerate(ends) if not i or end > ends[i - 1]]
 
 
-def across_datasets(accuracies: ArrayLike, level: float = LEVEL) -> AcrossDatasets:
+def friedman_nemenyi(
+    scores: ArrayLike, confidence_level: float = DEFAULT_CONFIDENCE_LEVEL
+) -> AcrossDatasets:
     """Compare methods over data sets by their ranks on each: Friedman's test, and Nemenyi's for
     every pair.
 
     Parameters
     ----------
-    accuracies : (M, D) array_like
+    scores : (M, D) array_like
         Mean accuracy of M ≥ 2 methods on D ≥ 2 data sets, in any unit; higher is better. Methods
         that tie on a data set share the mean of their ranks.
-    level : float
+    confidence_level : float
         1 minus the bound on the chance of even one false verdict among all pairs, between 0 and 1.
 
     Returns
@@ -108,7 +110,7 @@ def across_datasets(accuracies: ArrayLike, level: float = LEVEL) -> AcrossDatase
     (M+1)²/4), divided by 1 - Σ (t³ - t)/(D M (M² - 1)) for ties of t methods. Its p-value is
     exact or that of shuffles with one fixed seed, and does not depend on the order of methods and
     data sets: for few data sets the χ² and F distributions that are common for it are far off.
-    Pairs are looked at only where it is below 1 - level. The critical
+    Pairs are looked at only where it is below 1 - confidence_level. The critical
     difference is q √(M (M+1)/(6 D)), with q the quantile of the studentized range over √2. A rank
     drops how large a difference is, and whether two methods are significantly different depends on
     the others that are ranked with them. The bound on false verdicts is Nemenyi's: it holds where
@@ -117,18 +119,18 @@ def across_datasets(accuracies: ArrayLike, level: float = LEVEL) -> AcrossDatase
     Examples
     --------
     >>> accuracies = [[81, 75, 90, 66, 70, 88], [79, 74, 85, 60, 69, 80], [70, 71, 84, 61, 66, 82]]
-    >>> found = across_datasets(accuracies)
+    >>> found = friedman_nemenyi(accuracies)
     >>> found.ranks.round(2), round(found.p_value, 4), round(found.critical_difference, 2)
     (array([1.  , 2.33, 2.67]), 0.0055, 1.35)
     >>> found.groups, found.smallest_pair
     ([array([0, 1]), array([1, 2])], 0.03125)
     """
-    x = floats("accuracies", accuracies, 2)
-    level = checked_level(level)
+    x = floats("scores", scores, 2)
+    confidence_level = checked_level(confidence_level)
     methods, datasets = x.shape
     if min(methods, datasets) < 2:
         raise InputError(
-            f"accuracies has shape {x.shape}; (methods, data sets), at least 2 of each, are needed"
+            f"scores has shape {x.shape}; (methods, data sets), at least 2 of each, are needed"
         )
     dataset_ranks = stats.rankdata(-comparable(x), axis=0)
     ranks = dataset_ranks.mean(axis=1)
@@ -140,10 +142,12 @@ def across_datasets(accuracies: ArrayLike, level: float = LEVEL) -> AcrossDatase
     return AcrossDatasets(
         ranks=ranks,
         n_datasets=datasets,
-        level=level,
+        confidence_level=confidence_level,
         statistic=float(_friedman_scale(dataset_ranks) * observed),
         p_value=_p_value(dataset_ranks, float(observed)),
-        critical_difference=float(stats.studentized_range.ppf(level, methods, inf) * error),
+        critical_difference=float(
+            stats.studentized_range.ppf(confidence_level, methods, inf) * error
+        ),
         p_values=p_values[place].reshape(methods, -1),
         smallest_pair=2.0 ** (1 - datasets),
     )
@@ -157,8 +161,10 @@ def nearly_all_are_one(differences: Floats) -> bool:
     return rarity_of(differences, tolerance).unseen > 0 and bool(np.median(differences) != 0)
 
 
-def interval_over_datasets(differences: Floats, level: float, *, bounds: Bounds = None) -> Interval:
-    """`open_interval` of differences (D,) of two methods on D data sets.
+def interval_over_datasets(
+    differences: Floats, confidence_level: float, *, bounds: Bounds = None
+) -> Interval:
+    """`open_task_interval` of differences (D,) of two methods on D data sets.
 
     Where nearly all are one number other than 0, as rounded ones can be, the largest of them, in
     either direction, bounds them: ±100 points would leave every conclusion open, as data sets that
@@ -168,10 +174,12 @@ def interval_over_datasets(differences: Floats, level: float, *, bounds: Bounds 
     if nearly_all_are_one(differences):
         largest = float(np.abs(differences).max())
         bounds = -largest, largest
-    return open_interval(differences, level, bounds=bounds)
+    return open_task_interval(differences, confidence_level, bounds=bounds)
 
 
-def decisive_datasets(differences: Floats, level: float, *, bounds: Bounds = None) -> Array:
+def decisive_datasets(
+    differences: Floats, confidence_level: float, *, bounds: Bounds = None
+) -> Array:
     """Data sets without each of which the paired t-test does not find its difference any more.
 
     A t-test over few data sets assumes nearly normal differences. With those of an exponential
@@ -185,7 +193,7 @@ def decisive_datasets(differences: Floats, level: float, *, bounds: Bounds = Non
     ----------
     differences : (D,) ndarray
         Of two methods, by data set.
-    level : float
+    confidence_level : float
     bounds : (float, float), optional
         Of the differences.
 
@@ -194,12 +202,12 @@ def decisive_datasets(differences: Floats, level: float, *, bounds: Bounds = Non
     (n,) integers
         Positions; none where the test finds no difference, or of fewer than 3 data sets.
     """
-    conclusion = interval_over_datasets(differences, level, bounds=bounds).conclusion
+    conclusion = interval_over_datasets(differences, confidence_level, bounds=bounds).sign
     if not conclusion or len(differences) < 3:
         return np.array([], int)
     without_one = [np.delete(differences, i) for i in range(len(differences))]
     conclusions = [
-        interval_over_datasets(rest, level, bounds=bounds).conclusion for rest in without_one
+        interval_over_datasets(rest, confidence_level, bounds=bounds).sign for rest in without_one
     ]
     return np.flatnonzero(np.array(conclusions) != conclusion)
 

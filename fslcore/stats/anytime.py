@@ -14,7 +14,7 @@ from scipy.optimize import brentq
 from scipy.special import logsumexp
 
 from ..errors import InputError, floats
-from .intervals import LEVEL, Array, Ends, Pair, checked_bounds, checked_level
+from .intervals import DEFAULT_CONFIDENCE_LEVEL, Array, Ends, Pair, checked_bounds, checked_level
 
 # Shares of the wealth that are bet, and how it is first divided among them: most on some tenths, a
 # little on all, so that intervals are narrow from some hundred tasks to some ten thousand.
@@ -26,7 +26,7 @@ TINY = 1e-12  # the least mean that is tried
 
 @dataclass(frozen=True)
 class AnytimeInterval(Ends):
-    """What `anytime_interval` returns, in the unit of the input.
+    """What `confidence_sequence` returns, in the unit of the input.
 
     Attributes
     ----------
@@ -34,25 +34,25 @@ class AnytimeInterval(Ends):
         Over the tasks so far.
     low, high : float
         Ends of the interval, which need not lie equally far from the mean.
-    level : float
+    confidence_level : float
         Chance that the intervals after 1, 2, 3 … tasks *all* hold the true mean, at least.
     n_tasks : int
         Tasks so far.
     """
 
 
-def anytime_interval(
-    values: ArrayLike, level: float = LEVEL, *, bounds: Pair = (0, 1)
+def confidence_sequence(
+    scores: ArrayLike, confidence_level: float = DEFAULT_CONFIDENCE_LEVEL, *, bounds: Pair = (0, 1)
 ) -> AnytimeInterval:
     """Interval of a mean over tasks that holds whenever one stops drawing them.
 
     Parameters
     ----------
-    values : (T,) array_like
+    scores : (T,) array_like
         One number per task, all tasks so far: accuracies, or the differences of two methods on the
         same tasks. Tasks are drawn with reuse of images, so the interval applies to **these
-        images**, as `closed_interval` does.
-    level : float
+        images**, as `closed_task_interval` does.
+    confidence_level : float
         Nominal coverage of all looks together, between 0 and 1.
     bounds : (float, float)
         Least and largest value that there can be: (0, 1) for shares, (0, 100) for percent; (-1, 1)
@@ -76,7 +76,7 @@ def anytime_interval(
     task the wealth is divided among many shares b. It is a hedged capital process (Waudby-Smith and
     Ramdas, 2024, section 4) with the mixture of bets of a universal portfolio (Orabona and Jun,
     2024). Nothing is assumed but independent tasks and the bounds, whatever the number of tasks,
-    and their order does not matter. The price is 1.6 to 2 times the length of `closed_interval`
+    and their order does not matter. The price is 1.6 to 2 times the length of `closed_task_interval`
     from 600 tasks on, and more where values vary by little of what the bounds allow and tasks are
     few.
 
@@ -84,13 +84,13 @@ def anytime_interval(
     --------
     >>> import numpy as np
     >>> accuracies = np.random.default_rng(0).binomial(75, 0.8, 600) / 75
-    >>> print(anytime_interval(accuracies[:300]))
+    >>> print(confidence_sequence(accuracies[:300]))
     0.794 (0.778 to 0.803)
-    >>> print(anytime_interval(100 * accuracies, bounds=(0, 100)))
+    >>> print(confidence_sequence(100 * accuracies, bounds=(0, 100)))
     79.62 (78.74 to 80.21)
     """
-    x = floats("values", values)
-    level = checked_level(level)
+    x = floats("scores", scores)
+    confidence_level = checked_level(confidence_level)
     pair = checked_bounds(bounds)
     if pair is None:
         raise InputError(
@@ -98,18 +98,18 @@ def anytime_interval(
         )
     low, high = pair
     if not x.size:
-        raise InputError("values: none is there; at least 1 task is needed")
+        raise InputError("scores: none is there; at least 1 task is needed")
     if x.min() < low or x.max() > high:
         raise InputError(
-            f"values go from {x.min():g} to {x.max():g}; bounds = ({low:g}, {high:g}) are given: "
+            f"scores go from {x.min():g} to {x.max():g}; bounds = ({low:g}, {high:g}) are given: "
             "(0, 1) for shares, "
             "(0, 100) for percent, (-1, 1) or (-100, 100) for differences"
         )
     share, count = np.unique((x - low) / (high - low), return_counts=True)
-    won = np.log(2 / (1 - level))
+    won = np.log(2 / (1 - confidence_level))
     ends = _lower(share, count, won), 1 - _lower(1 - share, count, won)
     first, last = (low + (high - low) * end for end in ends)
-    return AnytimeInterval(float(x.mean()), first, last, level, x.size)
+    return AnytimeInterval(float(x.mean()), first, last, confidence_level, x.size)
 
 
 def _wealth(share: Array, count: Array, mean: float) -> float:

@@ -16,7 +16,7 @@ from scipy.stats import qmc
 
 from ..errors import InputError, floats
 from .intervals import (
-    LEVEL,
+    DEFAULT_CONFIDENCE_LEVEL,
     Bounds,
     Floats,
     Pair,
@@ -30,7 +30,7 @@ from .intervals import (
 )
 from .rare import NO_RARITY, rarity_of
 from .simultaneous import cholesky
-from .task_intervals import open_interval
+from .task_intervals import open_task_interval
 
 FEWEST_TASKS = 100  # for `winner_interval`: see its notes
 SHARE_OF_GAPS = 0.1  # of the error, for gaps that are smaller than the data allow
@@ -40,7 +40,7 @@ COCHRAN = 25  # tasks per squared skewness (Cochran, 1977, Sampling Techniques, 
 
 @dataclass(frozen=True)
 class RankSets:
-    """What `rank_sets` returns, for M methods.
+    """What `rank_confidence_sets` returns, for M methods.
 
     Attributes
     ----------
@@ -69,12 +69,12 @@ class Winner:
         Ends of the interval, which holds ``mean`` and the estimate.
     half_width : float
         Of the interval that ignores the choice, ``mean`` ± half_width.
-    level : float
+    confidence_level : float
         Nominal coverage.
     is_skewed : bool
         Whether T is below 25 γ², with the skewness γ of the accuracies of some method that may be
         best (Cochran, 1977, *Sampling Techniques*, section 2.15), as where failures are rare: then
-        means are not nearly normal, and the interval may hold less often than ``level``. Without
+        means are not nearly normal, and the interval may hold less often than ``confidence_level``. Without
         the accuracies this is not known, and False.
     """
 
@@ -84,7 +84,7 @@ class Winner:
     low: float
     high: float
     half_width: float
-    level: float
+    confidence_level: float
     is_skewed: bool
 
     def __str__(self) -> str:
@@ -93,7 +93,7 @@ class Winner:
         return f"{self.estimate:{spec}} ({ends}) corrected, {self.mean:{spec}} observed"
 
 
-def rank_sets(better: ArrayLike) -> RankSets:
+def rank_confidence_sets(better: ArrayLike) -> RankSets:
     """Ranks that M methods may have, from which of them is significantly better than which.
 
     Parameters
@@ -136,7 +136,7 @@ def rank_sets(better: ArrayLike) -> RankSets:
     >>> sign = significant * np.sign([pair.mean for pair in pairs])
     >>> better = np.zeros((3, 3), bool)
     >>> better[first, second], better[second, first] = sign > 0, sign < 0
-    >>> ranks = stats.rank_sets(better)
+    >>> ranks = stats.rank_confidence_sets(better)
     >>> [f"{best} to {worst}" for best, worst in zip(ranks.best, ranks.worst)]
     ['1 to 2', '1 to 2', '3 to 3']
     """
@@ -157,10 +157,10 @@ def rank_sets(better: ArrayLike) -> RankSets:
 
 
 def winner_interval(
-    accuracies: ArrayLike,
+    scores: ArrayLike,
     covariance: ArrayLike | None = None,
     df: ArrayLike | None = None,
-    level: float = LEVEL,
+    confidence_level: float = DEFAULT_CONFIDENCE_LEVEL,
     *,
     bounds: Bounds = None,
 ) -> Winner:
@@ -169,7 +169,7 @@ def winner_interval(
 
     Parameters
     ----------
-    accuracies : (M, T) or (M,) array_like
+    scores : (M, T) or (M,) array_like
         Of M methods on the same T ≥ 100 tasks, in any unit; or means, with their ``covariance``,
         which should rest on as many independent tasks or classes. One method may have fewer tasks,
         2 or more.
@@ -178,7 +178,7 @@ def winner_interval(
     df : float or (M, M) array_like, optional
         Degrees of freedom of each mean, on the diagonal; by default T - 1, and infinite for means
         with a covariance.
-    level : float
+    confidence_level : float
         Nominal coverage.
     bounds : (float, float), optional
         Least and largest possible mean, between which interval and estimate lie.
@@ -236,31 +236,33 @@ def winner_interval(
     >>> round(found.half_width, 2)
     2.77
     """
-    by_task = _checked_accuracies(accuracies) if covariance is None else None
-    mean, covariance, df, order = _checked(accuracies, covariance, df)
-    checked_level(level)
+    by_task = _checked_accuracies(scores) if covariance is None else None
+    mean, covariance, df, order = _checked(scores, covariance, df)
+    checked_level(confidence_level)
     bounds = checked_bounds(bounds)
     methods = len(mean)
-    limit = student_quantile(df[0, 0], level)
+    limit = student_quantile(df[0, 0], confidence_level)
     half_width = limit * sqrt(covariance[0, 0])
-    errors = _Errors(mean, covariance, limit / normal_quantile(level))
+    errors = _Errors(mean, covariance, limit / normal_quantile(confidence_level))
     reach, correction = half_width, 0.0
     is_skewed = False
     if methods > 1:
-        share_of_gaps = SHARE_OF_GAPS * (1 - level)
+        share_of_gaps = SHARE_OF_GAPS * (1 - confidence_level)
         closest_gaps = errors.gaps_less(-ndtri(share_of_gaps / (methods - 1)))
         closest = errors.of_highest(closest_gaps)
         share_below = float((closest < -half_width).mean())
-        share_above = max(1 - level - share_of_gaps - share_below, (1 - level) / 2)
+        share_above = max(
+            1 - confidence_level - share_of_gaps - share_below, (1 - confidence_level) / 2
+        )
         reach = max(half_width, float(np.quantile(closest, 1 - share_above)))
         usual = errors.of_highest(errors.gaps_less(-ndtri(0.5 / methods)))
         correction = max(float(np.median(usual)), 0.0)
         is_skewed = by_task is not None and _are_skewed(by_task[order[closest_gaps == 0]])
     if by_task is None:
-        ends = limits(mean[0], half_width, bounds, df[0, 0], level)
+        ends = limits(mean[0], half_width, bounds, df[0, 0], confidence_level)
         beforehand = float(ends[0]), float(ends[1])
     else:
-        beforehand = _ends_beforehand(by_task[order[0]], methods, level, bounds)
+        beforehand = _ends_beforehand(by_task[order[0]], methods, confidence_level, bounds)
     lowest, highest = bounds or (-inf, inf)
     low = min(mean[0] - reach, beforehand[0])
     high = max(mean[0] + half_width, beforehand[1])
@@ -271,7 +273,7 @@ def winner_interval(
         low=float(max(low, lowest)),
         high=float(min(high, highest)),
         half_width=half_width,
-        level=level,
+        confidence_level=confidence_level,
         is_skewed=is_skewed,
     )
 
@@ -307,13 +309,15 @@ def _normal_points(count: int) -> Floats:
     return points
 
 
-def _ends_beforehand(accuracies: Floats, methods: int, level: float, bounds: Bounds) -> Pair:
+def _ends_beforehand(
+    accuracies: Floats, methods: int, confidence_level: float, bounds: Bounds
+) -> Pair:
     """Ends for a method that was not chosen; where its accuracy is the same on all tasks, or nearly
     all, any of the methods could have been chosen, by Bonferroni's correction.
     """
     if rarity_of(accuracies) != NO_RARITY:
-        level = 1 - (1 - level) / methods
-    interval = open_interval(accuracies, level, bounds=bounds)
+        confidence_level = 1 - (1 - confidence_level) / methods
+    interval = open_task_interval(accuracies, confidence_level, bounds=bounds)
     return interval.low, interval.high
 
 
@@ -325,10 +329,10 @@ def _are_skewed(accuracies: Floats) -> bool:
 
 
 def _checked_accuracies(accuracies: ArrayLike) -> Floats:
-    x = floats("accuracies", accuracies, None)
+    x = floats("scores", accuracies, None)
     if x.ndim != 2 or not len(x) or x.shape[1] < (FEWEST_TASKS if len(x) > 1 else 2):
         raise InputError(
-            f"accuracies have shape {x.shape}; (M, T) of 2 tasks or more, of {FEWEST_TASKS} or "
+            f"scores have shape {x.shape}; (M, T) of 2 tasks or more, of {FEWEST_TASKS} or "
             "more to correct a choice, or (M,) with a covariance, is allowed"
         )
     return x
@@ -342,7 +346,7 @@ def _checked(
     The order makes that of the methods no matter, but for ties.
     """
     if covariance is not None:
-        mean = floats("accuracies", accuracies)
+        mean = floats("scores", accuracies)
         cov = _checked_covariance(covariance, len(mean))
     else:
         x = _checked_accuracies(accuracies)
@@ -365,8 +369,7 @@ def _checked_covariance(covariance: ArrayLike, count: int) -> Floats:
     matrix = floats("covariance", covariance, 2)
     if not count or matrix.shape != (count, count):
         raise InputError(
-            f"accuracies have shape ({count},), covariance {matrix.shape}; (M,) and (M, M) are "
-            "allowed"
+            f"scores have shape ({count},), covariance {matrix.shape}; (M,) and (M, M) are allowed"
         )
     eigenvalues = np.linalg.eigvalsh(matrix)
     tolerance = 1e-9 * max(np.abs(eigenvalues).max(), np.finfo(float).tiny)

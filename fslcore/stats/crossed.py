@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 from ..errors import InputError, floats, labels as checked_labels, shown, whole
 from .dependence import Units, checked_groups, units_of
 from .intervals import (
-    LEVEL,
+    DEFAULT_CONFIDENCE_LEVEL,
     Array,
     Bounds,
     Floats,
@@ -90,7 +90,7 @@ class CrossedIntervals:
         -------
         Interval
             Around the same mean. Its ``standard_error`` and ``df`` are what
-            `fslcore.stats.detectable_difference` takes.
+            `fslcore.stats.minimum_detectable_difference` takes.
 
         Raises
         ------
@@ -115,7 +115,9 @@ class CrossedIntervals:
             pool=(self.pool_share, self.pool_df),
         )
         count = max(round(self.items.n_tasks * scale), 1)
-        return variances.intervals(self.both.mean, self.both.level, self.both.bounds, count)[2]
+        return variances.intervals(
+            self.both.mean, self.both.confidence_level, self.both.bounds, count
+        )[2]
 
     def __str__(self) -> str:
         return joint_text(
@@ -124,14 +126,14 @@ class CrossedIntervals:
 
 
 def crossed_intervals(
-    values: ArrayLike,
+    scores: ArrayLike,
     labels: ArrayLike | None = None,
     *,
     weights: ArrayLike | None = None,
     groups: ArrayLike | None = None,
     pool: int | None = None,
     shots: int | None = None,
-    level: float = LEVEL,
+    confidence_level: float = DEFAULT_CONFIDENCE_LEVEL,
     bounds: Bounds = None,
 ) -> CrossedIntervals:
     """Intervals for the mean score of R supports on the same N items: for new items, new supports,
@@ -139,7 +141,7 @@ def crossed_intervals(
 
     Parameters
     ----------
-    values : (R, N) array_like
+    scores : (R, N) array_like
         Score of each item with each support (a set of labelled examples, a prompt, a seed): right
         or wrong, or any number. For two models on the same supports and items the differences,
         `paired_differences` of the two arrays with ``axis=1``. For repeated answers of one support
@@ -158,7 +160,7 @@ def crossed_intervals(
         ``shots`` of them (where classes differ, the smallest n). Supports from a small pool
         resemble each other more than those of another pool would. Neither is given where supports
         share no example, or where supports from this very pool are all that is meant.
-    level : float
+    confidence_level : float
         Nominal coverage, between 0 and 1.
     bounds : (float, float), optional
         Least and largest possible score, or difference, as for `three_intervals`, with its default.
@@ -202,7 +204,7 @@ def crossed_intervals(
 
     Where each item has a support of its own (nested), give one row: ``items`` then holds for new
     items with new supports, if the supports share no example. Where items serve in the supports of
-    other items, use `three_intervals` or `influence`.
+    other items, use `three_intervals` or `jackknife_influence`.
 
     Examples
     --------
@@ -215,12 +217,12 @@ def crossed_intervals(
     >>> print(found.planned(supports=10, items=4000))
     77.22 ± 1.23
     """
-    level = checked_level(level)
-    bounds = declared_bounds(values, bounds)
-    scores = floats("values", values, 2)
+    confidence_level = checked_level(confidence_level)
+    bounds = declared_bounds(scores, bounds)
+    scores = floats("scores", scores, 2)
     if not len(scores) or scores.shape[1] < 2:
         raise InputError(
-            f"values have shape {scores.shape}; one row per support, and one column for each of 2 "
+            f"scores have shape {scores.shape}; one row per support, and one column for each of 2 "
             "items or more"
         )
     items = _checked_items(scores.shape[1], labels, groups, weights)
@@ -229,7 +231,7 @@ def crossed_intervals(
     item_means = scores.mean(axis=0)
     for_items, for_supports, for_both = variances.intervals(
         mean,
-        level,
+        confidence_level,
         bounds,
         int(items.units.counts[0]),
         rarity_of(item_means, ROUNDING * np.abs(item_means).max()),
@@ -332,7 +334,7 @@ class _Variances(NamedTuple):
     def intervals(
         self,
         mean: float,
-        level: float,
+        confidence_level: float,
         bounds: Bounds,
         items: int,
         rarity: Rarity = NO_RARITY,
@@ -346,15 +348,17 @@ class _Variances(NamedTuple):
         by_supports = self.shared * scale + min(self.interaction, self.means / self.supports), df
         total = max(self.items + self.shared * scale, by_supports[0])
         alone = self.means * scale, df
-        for_items = student(self.items, [by_items], level)
+        for_items = student(self.items, [by_items], confidence_level)
         for_both = max(
-            student(total, [by_items, by_supports], level),
-            student(by_supports[0], [by_supports], level),
+            student(total, [by_items, by_supports], confidence_level),
+            student(by_supports[0], [by_supports], confidence_level),
             for_items,
         )
-        for_supports = min(student(alone[0], [alone], level), for_both)
+        for_supports = min(student(alone[0], [alone], confidence_level), for_both)
         return [
-            Interval(mean, half_width, level, count, kind, df, count, bounds, rarity=rare)
+            Interval(
+                mean, half_width, confidence_level, count, kind, df, count, bounds, rarity=rare
+            )
             for kind, count, (half_width, df), rare in (
                 ("items", items, for_items, rarity),
                 ("supports", self.supports, for_supports, rarity.for_other_units),

@@ -15,7 +15,7 @@ from .intervals import Interval
 
 @dataclass(frozen=True)
 class Equivalence:
-    """What `equivalence` returns, for one difference.
+    """What `tost` returns, for one difference.
 
     Attributes
     ----------
@@ -34,7 +34,7 @@ class Equivalence:
     @property
     def equivalent(self) -> bool:
         """Whether the true difference is smaller than the margin, at the level of the interval."""
-        return self.p_value < 1 - self.difference.level
+        return self.p_value < 1 - self.difference.confidence_level
 
     @property
     def verdict(self) -> str:
@@ -45,22 +45,20 @@ class Equivalence:
         """
         if self.equivalent:
             return "equivalent"
-        return {1: "higher", -1: "lower", 0: "not significantly different"}[
-            self.difference.conclusion
-        ]
+        return {1: "higher", -1: "lower", 0: "not significantly different"}[self.difference.sign]
 
     def __str__(self) -> str:
         return f"{self.difference}: {self.verdict} (margin {self.margin:g}, p = {self.p_value:.2g})"
 
 
-def equivalence(difference: Interval, margin: float) -> Equivalence:
+def tost(difference: Interval, margin: float) -> Equivalence:
     """Test whether a difference is smaller than a margin, by two one-sided tests (Schuirmann,
     1987).
 
     Parameters
     ----------
     difference : Interval
-        Of a difference of two methods: `paired_interval` or `independent_interval`, or one of the
+        Of a difference of two methods: `paired_interval` or `welch_interval`, or one of the
         three intervals of a difference (``three_intervals(1.0 * right_of_first - right_of_second,
         …).classes``). A verdict applies to what the interval applies to: these images, new images
         or new classes.
@@ -96,9 +94,9 @@ def equivalence(difference: Interval, margin: float) -> Equivalence:
     --------
     >>> from fslcore.stats import paired_interval
     >>> a, b = [80.1, 70.2, 75.3, 90.1, 66.0, 71.2], [80.0, 70.3, 75.1, 90.2, 66.1, 71.0]
-    >>> print(equivalence(paired_interval(a, b), 0.5))
+    >>> print(tost(paired_interval(a, b), 0.5))
     0.03 ± 0.16: equivalent (margin 0.5, p = 0.00031)
-    >>> print(equivalence(paired_interval(a, b), 0.1))
+    >>> print(tost(paired_interval(a, b), 0.1))
     0.03 ± 0.16: not significantly different (margin 0.1, p = 0.16)
     """
     instance("difference", difference, Interval)

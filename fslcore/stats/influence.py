@@ -20,7 +20,14 @@ from numpy.typing import ArrayLike
 from ..errors import InputError, flag, floats, instance, labels as checked_labels
 from .dependence import Sparse, checked_groups, of_parts, units_of, variances
 from .group_disjoint import cells_of
-from .intervals import LEVEL, Array, Bounds, Floats, checked_bounds, checked_level
+from .intervals import (
+    DEFAULT_CONFIDENCE_LEVEL,
+    Array,
+    Bounds,
+    Floats,
+    checked_bounds,
+    checked_level,
+)
 from .task_checks import check_reuse, check_task_count, checked_images, order_by_class
 from .three_intervals import PARTS, ThreeIntervals, assembled
 
@@ -55,7 +62,7 @@ class Influence:
     -----
     ``a - b`` is the influence on the difference of the means of two runs whose tasks were drawn
     independently of each other from the same images. For two methods on the same tasks pass the
-    difference of their values to `influence` instead.
+    difference of their values to `jackknife_influence` instead.
     """
 
     mean: float
@@ -88,13 +95,15 @@ class Influence:
             held=self.held | second.held,
         )
 
-    def intervals(self, level: float = LEVEL, bounds: Bounds = None) -> ThreeIntervals:
+    def intervals(
+        self, confidence_level: float = DEFAULT_CONFIDENCE_LEVEL, bounds: Bounds = None
+    ) -> ThreeIntervals:
         """The mean with its three intervals; squares of noise are left out, as products of a part
         with itself.
 
         Parameters
         ----------
-        level : float
+        confidence_level : float
             Nominal coverage, between 0 and 1.
         bounds : (float, float), optional
             Least and largest possible value of a task, which the ends of the intervals respect: (0,
@@ -105,7 +114,7 @@ class Influence:
         InputError
             A level outside (0, 1), bounds that the mean is outside of.
         """
-        level = checked_level(level)
+        confidence_level = checked_level(confidence_level)
         bounds = checked_bounds(bounds)
         class_groups = None if self.class_groups is None else self.class_groups[self.held]
         units = units_of(_positions(self.held)[self.labels], self.groups, class_groups)
@@ -124,7 +133,7 @@ class Influence:
             self.n_tasks,
             self.sampling_variance,
             estimates,
-            level=level,
+            confidence_level=confidence_level,
             bounds=bounds,
         )
 
@@ -134,14 +143,14 @@ def _positions(present: Array) -> Array:
     return np.where(present, np.cumsum(present) - 1, -1)
 
 
-def influence(
-    values: ArrayLike,
+def jackknife_influence(
+    scores: ArrayLike,
     images: ArrayLike,
     labels: ArrayLike,
     *,
     pool: ArrayLike | None = None,
     query: ArrayLike | None = None,
-    values_without: ArrayLike | None = None,
+    scores_without: ArrayLike | None = None,
     groups: ArrayLike | None = None,
     class_groups: ArrayLike | None = None,
     group_disjoint: bool = False,
@@ -150,7 +159,7 @@ def influence(
 
     Parameters
     ----------
-    values : (T,) array_like
+    scores : (T,) array_like
         The number each task gave, in any unit; for two methods on the same tasks, their difference.
     images : (T, K·m) integer array_like
         Images of each task that were drawn at random, m of each of its K classes, without
@@ -161,15 +170,15 @@ def influence(
         Images that those of ``images`` were drawn from, -1 as padding. By default all images of the
         task's classes. In attribute-biased tasks those with the class's attribute.
     query : (T, K·Q) integer array_like, optional
-        Images of the query, if ``values_without`` is given: where no pool is given, drawn at random
+        Images of the query, if ``scores_without`` is given: where no pool is given, drawn at random
         from the images that the support leaves; else any, as long as none is in the pool.
-    values_without : (T, K·Q) array_like, optional
+    scores_without : (T, K·Q) array_like, optional
         The number the task would have given had this query image not been there and the next in
         line been taken.
     groups, class_groups : (N,) array_like, optional
         As for `three_intervals`.
     group_disjoint : bool
-        As for `three_intervals`, without pool, query and values_without. Where groups span classes,
+        As for `three_intervals`, without pool, query and scores_without. Where groups span classes,
         what the absence of one changes in the choice of the others is left out, which makes
         intervals too narrow by about a tenth where a class has few groups more than a task takes;
         those of `three_intervals` are exact.
@@ -183,7 +192,7 @@ def influence(
     ------
     InputError
         Shapes that disagree, NaN, fewer than 20 tasks, an image out of range or twice, unequal
-        numbers of images per class, a class no larger than m, one of ``query`` and ``values_without``
+        numbers of images per class, a class no larger than m, one of ``query`` and ``scores_without``
         without the other, one group in all or in every class, class groups that split a class or
         are one, tasks that share no image.
 
@@ -194,12 +203,12 @@ def influence(
     was among the s images of its pool and was not drawn, and not at all if it was drawn. For random
     tasks this is exact, and for a mean accuracy the same as in `three_intervals`, only with more
     noise. A query that is not drawn at random but picked (FewSTAB's lowest scores) is never missing
-    from tasks that would hold it; there ``values_without`` says what its absence changes, exactly
+    from tasks that would hold it; there ``scores_without`` says what its absence changes, exactly
     as far as the others are picked as before. It is worth giving for random tasks too: most queries
     change little, so there is less noise. It needs a learner that takes queries one by one: of a
-    transductive learner ``values_without`` does not say what an absence changes in the answers to
+    transductive learner ``scores_without`` does not say what an absence changes in the answers to
     the other queries, and the intervals come out too narrow. Support and query in ``images``,
-    without ``values_without``, are right for any learner.
+    without ``scores_without``, are right for any learner.
 
     Examples
     --------
@@ -211,17 +220,17 @@ def influence(
     >>> images = np.array([task() for _ in range(400)])
     >>> right = rng.random((400, 5, 3)) < 0.5 + 0.4 * (labels[images[..., 1:]] > 3)
     >>> worst = 100 * right.mean(axis=2).min(axis=1)
-    >>> print(influence(worst, images.reshape(400, 20), labels).intervals())
+    >>> print(jackknife_influence(worst, images.reshape(400, 20), labels).intervals())
     28.33 ± 2.28 (these images), ± 3.65 (new images), ± 9.21 (new classes)
     """
-    values = floats("values", values)
+    scores = floats("scores", scores)
     labels = checked_labels("labels", labels)
-    check_task_count(len(values))
-    if (query is None) != (values_without is None):
+    check_task_count(len(scores))
+    if (query is None) != (scores_without is None):
         raise InputError(
-            "query and values_without: one is given without the other; both or none are needed"
+            "query and scores_without: one is given without the other; both or none are needed"
         )
-    shape = len(values), len(labels)
+    shape = len(scores), len(labels)
     images = checked_images("images", images, shape)
     query = None if query is None else checked_images("query", query, shape)
     pool = None if pool is None else checked_images("pool", pool, shape, lowest=-1)
@@ -230,20 +239,20 @@ def influence(
         if pool is not None or query is not None:
             raise InputError(
                 "group_disjoint = True; tasks drawn from all images are needed, without pool, "
-                "query and values_without"
+                "query and scores_without"
             )
-        return _group_disjoint(values, images, labels, groups, class_groups)
+        return _group_disjoint(scores, images, labels, groups, class_groups)
     tasks = _Tasks.checked(images, labels)
-    image_changes = _changes_by_image(values, tasks, pool, query, values_without)
-    class_changes, frequency = _changes_by_class(values, tasks)
+    image_changes = _changes_by_image(scores, tasks, pool, query, scores_without)
+    class_changes, frequency = _changes_by_class(scores, tasks)
     held = frequency > 0
     # Refusals are about what the tasks hold.
     checked_groups(_positions(held)[tasks.label], tasks.names[held], groups, class_groups)
     groups, class_groups = checked_groups(tasks.label, tasks.names, groups, class_groups)
     return Influence(
-        mean=float(values.mean()),
-        sampling_variance=float(values.var(ddof=1) / len(values)),
-        n_tasks=len(values),
+        mean=float(scores.mean()),
+        sampling_variance=float(scores.var(ddof=1) / len(scores)),
+        n_tasks=len(scores),
         images=image_changes,
         classes=class_changes,
         labels=tasks.label,
@@ -310,7 +319,7 @@ def _changes_by_image(
     tasks: _Tasks,
     pool: Array | None,
     query: Array | None,
-    values_without: ArrayLike | None,
+    scores_without: ArrayLike | None,
 ) -> Floats:
     """(P, N) the mean minus that without each image, centred within classes."""
     label = tasks.label
@@ -327,11 +336,11 @@ def _changes_by_image(
     else:
         in_pool = np.where(pool >= 0, centred * tasks.by_image(pool, extra), 0)
         change -= tasks.part_sums(pool.clip(min=0), in_pool, len(label))
-    if query is not None and values_without is not None:
-        numbers = floats("values_without", values_without, None)
+    if query is not None and scores_without is not None:
+        numbers = floats("scores_without", scores_without, None)
         if numbers.shape != query.shape:
             raise InputError(
-                f"values_without has shape {numbers.shape}, query {query.shape}; a finite number "
+                f"scores_without has shape {numbers.shape}, query {query.shape}; a finite number "
                 "each is needed"
             )
         loss = values[:, None] - numbers
@@ -379,13 +388,13 @@ def _group_disjoint(
     groups: ArrayLike | None,
     class_groups: ArrayLike | None,
 ) -> Influence:
-    """`influence` of tasks that keep groups apart: that of cells, spread over the images of each.
+    """`jackknife_influence` of tasks that keep groups apart: that of cells, spread over the images of each.
 
     The images of a group then add up to what the group changes.
     """
     groups = None if groups is None else checked_labels("groups", groups, len(labels))
     cells = cells_of(labels, groups, images, np.zeros((len(images), 0), int))
-    by_cell = influence(values, cells.cell_of_image[images], labels[cells.first_image])
+    by_cell = jackknife_influence(values, cells.cell_of_image[images], labels[cells.first_image])
     names, label = np.unique(labels, return_inverse=True)
     position = _positions(by_cell.held)
     groups, class_groups = checked_groups(

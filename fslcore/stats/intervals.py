@@ -18,13 +18,13 @@ from scipy import special, stats
 from ..errors import InputError, detached, floats, number, shown
 from .rare import NO_RARITY, Rarity, chance_beyond, reach
 
-__all__ = ["LEVEL", "Ends", "Interval", "limits", "plus_minus"]
+__all__ = ["DEFAULT_CONFIDENCE_LEVEL", "Ends", "Interval", "limits", "plus_minus"]
 
 Array = np.ndarray  # of any type
 Floats = NDArray[np.float64]
 Pair = tuple[float, float]
 Bounds = Pair | None  # least and largest possible value, where they are known
-LEVEL = 0.95  # nominal coverage where none is asked for
+DEFAULT_CONFIDENCE_LEVEL = 0.95  # nominal coverage where none is asked for
 MANY_TASKS = 100  # from which a closed interval has a normal quantile, as in the paper
 # Of the bounds' span: rare hard, or easy, classes would change means that are closer to a bound.
 NEAR = 0.1
@@ -41,7 +41,7 @@ class Interval:
     ----------
     mean, half_width : float
         Student's interval is mean ± half_width. Verdicts on differences are of it.
-    level : float
+    confidence_level : float
         Nominal coverage, 0.95 say.
     n_tasks : int
         T, the number of tasks behind it.
@@ -49,7 +49,7 @@ class Interval:
         'closed', 'open', 'paired', 'independent', 'weighted' or 'regression'; of
         `fslcore.stats.three_intervals` also 'images' and 'classes'; of
         `fslcore.stats.crossed_intervals` 'items', 'supports' and 'both'; of
-        `fslcore.stats.new_runs` 'tasks' for these runs and 'runs' for new ones; 'printed' of a
+        `fslcore.stats.new_run_interval` 'tasks' for these runs and 'runs' for new ones; 'printed' of a
         published mean with its ±; 'stratified' by `fslcore.report`, of tasks in several draws.
     df : float
         Degrees of freedom of the Student quantile in it; infinite for a normal one.
@@ -79,10 +79,10 @@ class Interval:
     Notes
     -----
     Where all n units gave the same value v, up to a share q = 1 - (α/2)^(1/n) of all units may give
-    another one, with α = 1 - level: were it more, n equal values would have a chance below α/2. If
+    another one, with α = 1 - confidence_level: were it more, n equal values would have a chance below α/2. If
     that share is at a bound b, the mean is v + q (b - v). So the interval is v - q (v - low bound)
     to v + q (high bound - v), which is Clopper and Pearson's (1934) where v is itself a bound.
-    ``p_value`` and ``conclusion`` are those of the same test. Without bounds a rare value may be
+    ``p_value`` and ``sign`` are those of the same test. Without bounds a rare value may be
     anywhere: the interval is infinite and nothing is concluded. For new classes of which all
     answers are right (or wrong), n is the number of tasks, and the classes extend the interval as
     follows.
@@ -109,7 +109,7 @@ class Interval:
 
     mean: float
     half_width: float
-    level: float
+    confidence_level: float
     n_tasks: int
     kind: str
     df: float = inf
@@ -139,24 +139,24 @@ class Interval:
     @property
     def standard_error(self) -> float:
         """Estimated standard deviation of the mean."""
-        return self.half_width / student_quantile(self.df, self.level)
+        return self.half_width / student_quantile(self.df, self.confidence_level)
 
     @property
-    def conclusion(self) -> int:
+    def sign(self) -> int:
         """+1 if the whole interval lies above 0, -1 if below, 0 if it holds 0.
 
         For a paired interval this is the verdict on which method is better. Where few units differ,
         or none, it is that of ``p_value``, and always 0 without bounds if nothing varies.
         """
         if self.half_width == 0 or self.has_rare_units:
-            return int(np.sign(self.mean)) if self.p_value < 1 - self.level else 0
+            return int(np.sign(self.mean)) if self.p_value < 1 - self.confidence_level else 0
         return int(self.mean > self.half_width) - int(self.mean < -self.half_width)
 
     @property
     def p_value(self) -> float:
         """Two-sided p-value of the hypothesis that the mean is 0, for a paired interval.
 
-        It is below 1 - level exactly where ``conclusion`` is not 0, and equals the p-value of the
+        It is below 1 - confidence_level exactly where ``sign`` is not 0, and equals the p-value of the
         paired t-test (``scipy.stats.ttest_rel``), but for bounds where few units differ (Notes).
         Where nothing varies, that test has no value. Then it is twice the largest chance of values
         all equal to this mean m if the true mean is 0: ``2 (b / (b + |m|))^n`` for n units and
@@ -259,7 +259,7 @@ def _ends(interval: Interval) -> Pair:
         return low, high
     if not _is_difference(bounds):
         df = inf if isnan(interval.df) else interval.df
-        ends = limits(mean, half_width, bounds, df, interval.level)
+        ends = limits(mean, half_width, bounds, df, interval.confidence_level)
         low, high = float(ends[0]), float(ends[1])
     if interval.has_rare_units:
         low, high = _ends_with_rare_units(interval, low, high)
@@ -275,7 +275,7 @@ def _ends_with_rare_units(interval: Interval, low: float, high: float) -> Pair:
     """
     bounds = interval.bounds
     assert bounds is not None
-    tail = (1 - interval.level) / 2
+    tail = (1 - interval.confidence_level) / 2
     ends = [low, high]
     for upwards in (False, True):
         room = abs(bounds[upwards] - interval.mean)
@@ -303,7 +303,7 @@ def _ends_of_equal_values(interval: Interval) -> Pair:
         and not _is_difference(interval.bounds)
     ):
         units = interval.n_tasks
-    share = 1 - ((1 - interval.level) / 2) ** (1 / units)
+    share = 1 - ((1 - interval.confidence_level) / 2) ** (1 / units)
     return _with_another_class(
         interval, mean - share * (mean - lowest), mean + share * (highest - mean)
     )
@@ -350,7 +350,7 @@ class Ends:
     mean: float
     low: float
     high: float
-    level: float
+    confidence_level: float
     n_tasks: int
 
     @property
@@ -359,7 +359,7 @@ class Ends:
         return (self.high - self.low) / 2
 
     @property
-    def conclusion(self) -> int:
+    def sign(self) -> int:
         """+1 if the interval lies above 0, -1 if below, else 0: the verdict on a difference."""
         return int(self.low > 0) - int(self.high < 0)
 
@@ -375,7 +375,7 @@ def limits(
     half_width: ArrayLike,
     bounds: Bounds = None,
     df: ArrayLike = inf,
-    level: float = LEVEL,
+    confidence_level: float = DEFAULT_CONFIDENCE_LEVEL,
 ) -> tuple[Floats, Floats]:
     """Ends of intervals of means that lie between two bounds, as an accuracy between 0 and 100 %.
 
@@ -393,7 +393,7 @@ def limits(
     df : array_like
         Degrees of freedom of the Student quantile in the half-widths; infinite where they are not
         known.
-    level : float
+    confidence_level : float
         Nominal coverage of the half-widths.
 
     Returns
@@ -424,7 +424,7 @@ def limits(
     """
     means = floats("mean", mean, None, extreme=True)
     mean, half_width, df = broadcast(mean=means, half_width=half_width, df=df)
-    level = checked_level(level)
+    confidence_level = checked_level(confidence_level)
     if not (half_width >= 0).all():
         raise InputError(f"half_width goes down to {half_width.min():g}; 0 or more is allowed")
     if not (df > 0).all():
@@ -432,11 +432,11 @@ def limits(
     bounds = checked_bounds(bounds)
     if bounds is None:
         return mean - half_width, mean + half_width
-    return _limits_within(mean, half_width, bounds, df, level)
+    return _limits_within(mean, half_width, bounds, df, confidence_level)
 
 
 def _limits_within(
-    mean: Floats, half_width: Floats, bounds: Pair, df: Floats, level: float
+    mean: Floats, half_width: Floats, bounds: Pair, df: Floats, confidence_level: float
 ) -> tuple[Floats, Floats]:
     """`limits` of checked arrays of one shape."""
     lowest, highest = bounds
@@ -448,11 +448,11 @@ def _limits_within(
         outside = mean[is_outside].flat[0]
         raise InputError(f"mean = {outside:g}; {lowest:g} to {highest:g} is allowed")
     share = share.clip(0, 1)
-    quantile = stats.t.ppf((1 + level) / 2, df)
+    quantile = stats.t.ppf((1 + confidence_level) / 2, df)
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         errors = (np.minimum(share, 1 - share) / half * quantile) ** 2
         df_of_errors = np.fmax(1 / (1 / df + 1 / (2 * errors + 2)), 1)
-        factor = np.fmax(stats.t.ppf((1 + level) / 2, df_of_errors) / quantile, 1)
+        factor = np.fmax(stats.t.ppf((1 + confidence_level) / 2, df_of_errors) / quantile, 1)
         centre = special.logit(share)
         width = factor * half / (share * (1 - share))
         lower = np.where(np.isinf(width), -inf, centre - width)
@@ -638,22 +638,22 @@ def _digits_of(spec: str) -> int:
     return int(spec.strip(".f"))
 
 
-def checked_level(level: float) -> float:
+def checked_level(confidence_level: float) -> float:
     """A nominal coverage, between 0 and 1."""
-    return number("level", level, over=0, under=1)
+    return number("confidence_level", confidence_level, over=0, under=1)
 
 
-def student_quantile(df: float, level: float) -> float:
+def student_quantile(df: float, confidence_level: float) -> float:
     """The quantile of Student's distribution that an interval of this level has."""
-    return float(stats.t.ppf((1 + level) / 2, df))
+    return float(stats.t.ppf((1 + confidence_level) / 2, df))
 
 
-def normal_quantile(level: float) -> float:
+def normal_quantile(confidence_level: float) -> float:
     """The same of the normal distribution."""
-    return float(stats.norm.ppf((1 + level) / 2))
+    return float(stats.norm.ppf((1 + confidence_level) / 2))
 
 
-def student(variance: float, parts: Sequence[Pair], level: float) -> Pair:
+def student(variance: float, parts: Sequence[Pair], confidence_level: float) -> Pair:
     """Half-width, and Satterthwaite's degrees of freedom, from the parts of a variance and the
     degrees of freedom of each; NaN of an infinite variance.
     """
@@ -661,7 +661,7 @@ def student(variance: float, parts: Sequence[Pair], level: float) -> Pair:
         return inf, nan
     scatter = sum(part**2 / df for part, df in parts)
     df = max(variance**2 / scatter, 1.0) if scatter > 0 else inf
-    return student_quantile(df, level) * sqrt(variance), df
+    return student_quantile(df, confidence_level) * sqrt(variance), df
 
 
 def closed_df(tasks: int) -> float:

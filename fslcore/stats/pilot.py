@@ -28,7 +28,7 @@ from ..errors import (
     whole,
 )
 from .intervals import (
-    LEVEL,
+    DEFAULT_CONFIDENCE_LEVEL,
     Array,
     Bounds,
     Floats,
@@ -39,9 +39,17 @@ from .intervals import (
 )
 from .task_checks import order_by_class
 
-__all__ = ["Moments", "Pilot", "VarianceModel", "best_queries", "moments", "pilot", "task_count"]
+__all__ = [
+    "Moments",
+    "Pilot",
+    "VarianceModel",
+    "estimate_variance",
+    "moments",
+    "open_task_count",
+    "optimal_queries",
+]
 
-TARGETS = ("classes", "images")  # what a mean over open tasks applies to; see `pilot`
+TARGETS = ("classes", "images")  # what a mean over open tasks applies to; see `estimate_variance`
 
 
 @dataclass(frozen=True)
@@ -89,7 +97,7 @@ class VarianceModel:
         """Var(Ā), in the squared unit of a value, of ``tasks`` tasks with ``queries`` queries per
         class.
 
-        ``tasks`` may be a whole number of tasks, or equation 6 without its rounding (`task_count`).
+        ``tasks`` may be a whole number of tasks, or equation 6 without its rounding (`open_task_count`).
 
         Raises
         ------
@@ -153,8 +161,8 @@ class Pilot:
         What follows from them; ``model.optimum`` is Q*.
     low, high : float
         Interval for Q*; ``high`` is infinite where the run cannot tell α from 0.
-    level : float
-        Nominal coverage; `pilot` says when the real one is less.
+    confidence_level : float
+        Nominal coverage; `estimate_variance` says when the real one is less.
     n_tasks : int
         T of the run.
     covariance : (2, 2) ndarray
@@ -162,14 +170,14 @@ class Pilot:
     bounds : (float, float) or None
         Least and largest possible value: (0, 1) for True and False, else as given.
     target : str
-        'classes' or 'images'; see `pilot`.
+        'classes' or 'images'; see `estimate_variance`.
     """
 
     moments: Moments
     model: VarianceModel
     low: float
     high: float
-    level: float
+    confidence_level: float
     n_tasks: int
     covariance: Floats
     bounds: Bounds = None
@@ -207,7 +215,7 @@ class Pilot:
         return f"{q} ({low} to {high})"
 
 
-def task_count(images: ArrayLike, ways: int, shots: int, queries: ArrayLike) -> Floats | float:
+def open_task_count(images: ArrayLike, ways: int, shots: int, queries: ArrayLike) -> Floats | float:
     """T, the number of open tasks that balanced data hold (OOPS, equation 6, not rounded).
 
     Parameters
@@ -253,7 +261,7 @@ def moments(
         order. Q queries of each of the task's K classes, in any order; numbers from 0 on, or texts.
         Beside values that are grouped by class, (T, K) and the class of each group.
     target : str
-        'classes' or 'images', as `pilot` explains.
+        'classes' or 'images', as `estimate_variance` explains.
 
     Raises
     ------
@@ -295,10 +303,10 @@ def _moments(x: Floats, held: Floats | None) -> Moments:
     )
 
 
-def pilot(
-    values: ArrayLike,
+def estimate_variance(
+    scores: ArrayLike,
     shots: int,
-    level: float = LEVEL,
+    confidence_level: float = DEFAULT_CONFIDENCE_LEVEL,
     *,
     labels: ArrayLike | None = None,
     target: str = "classes",
@@ -331,20 +339,20 @@ def pilot(
 
     Parameters
     ----------
-    values : (T, K, Q) array_like, or (T, K·Q) with ``labels``
+    scores : (T, K, Q) array_like, or (T, K·Q) with ``labels``
         As for `moments`, with T ≥ 3.
     labels : (T, K·Q) or (T, K) array_like, optional
         As for `moments`; of the data set's classes, not of the places in a task, where the target
         is 'images'.
     shots : int
         S of the run; Q* is that of tasks with as many shots.
-    level : float
+    confidence_level : float
         Nominal coverage, between 0 and 1.
     target : str
         'classes' (the paper's) or 'images', for the mean on new images of these classes by tasks
         that use the data up.
     bounds : (float, float), optional
-        Least and largest possible value, as for `three_intervals`: they tell `plan` whether it is
+        Least and largest possible value, as for `three_intervals`: they tell `plan_sample_size` whether it is
         of a difference.
     images : int, optional
         Of closed tasks: NC, the images of the whole test set. Tasks that have images in common vary
@@ -357,15 +365,15 @@ def pilot(
         As for `moments`; a level outside (0, 1); fewer than 1 shot; fewer images than a task has;
         values that do not vary within any class and task, which leave nothing to size.
     """
-    x = checked_values(values, 3, labels)
+    x = checked_values(scores, 3, labels)
     held = _held_for_target(x, labels, target)
     shots = whole("shots", shots, minimum=1)
-    level = checked_level(level)
+    confidence_level = checked_level(confidence_level)
     estimates = _moments(x, held)
     model = estimates.model(shots)
     if not x.var(axis=2).any():
         raise InputError(
-            "values: they do not vary within any class of a task; there is no Q to choose"
+            "scores: they do not vary within any class of a task; there is no Q to choose"
         )
     tasks, ways, queries = x.shape
     lost = 0.0
@@ -375,21 +383,23 @@ def pilot(
     without_one = left_out(x, shots, held)
     free_tasks = tasks - (1 if held is None else np.linalg.matrix_rank(held))
     df = float(free_tasks), float(tasks * ways * (queries - 1))
-    low, high = _interval_of_optimum(model, queries, without_one, df, lost=lost, level=level)
+    low, high = _interval_of_optimum(
+        model, queries, without_one, df, lost=lost, confidence_level=confidence_level
+    )
     return Pilot(
         moments=estimates,
         model=model,
         low=low,
         high=high,
-        level=level,
+        confidence_level=confidence_level,
         n_tasks=len(x),
         covariance=jackknife(without_one),
-        bounds=declared_bounds(values, bounds),
+        bounds=declared_bounds(scores, bounds),
         target=target,
     )
 
 
-def best_queries(
+def optimal_queries(
     model: VarianceModel, queries: ArrayLike | None = None, tasks: ArrayLike | None = None
 ) -> int:
     """The whole Q with the least predicted variance.
@@ -443,7 +453,7 @@ def _labels(x: Array, labels: ArrayLike, shape: tuple[int, ...]) -> Array:
     classes = array("labels", labels, f"an array of shape {shape}")
     if classes.shape != shape:
         raise InputError(
-            f"values have shape {x.shape}, labels {classes.shape}; "
+            f"scores have shape {x.shape}, labels {classes.shape}; "
             f"labels of shape {shape} are needed"
         )
     classes = checked_labels("labels", classes.ravel()).reshape(shape)
@@ -457,7 +467,7 @@ def _labels(x: Array, labels: ArrayLike, shape: tuple[int, ...]) -> Array:
 def _by_class(x: Floats, labels: ArrayLike) -> Floats:
     """Values (T, K·Q) of queries in any order as (T, K, Q), by the class of each query."""
     if not x.size:
-        raise InputError(f"values have shape {x.shape}; at least one query a task is needed")
+        raise InputError(f"scores have shape {x.shape}; at least one query a task is needed")
     order, of_task = order_by_class("labels", _labels(x, labels, x.shape), "queries")
     return np.take_along_axis(x, order, axis=1).reshape(*of_task.shape, -1)
 
@@ -472,17 +482,17 @@ def positive(name: str, values: ArrayLike) -> Floats:
 
 def checked_values(values: ArrayLike, least_tasks: int, labels: ArrayLike | None) -> Floats:
     """Values as (T, K, Q), grouped by their labels if they come as (T, K·Q)."""
-    x = floats("values", values, None)
+    x = floats("scores", values, None)
     if x.ndim == 2 and labels is not None:
         x = _by_class(x, labels)
     elif x.ndim == 2:
         raise InputError(
-            f"values: shape {x.shape}; labels of the queries are needed too, or (tasks, ways, "
+            f"scores: shape {x.shape}; labels of the queries are needed too, or (tasks, ways, "
             "queries)"
         )
     if x.ndim != 3 or len(x) < least_tasks or x.shape[1] < 1 or x.shape[2] < 2:
         raise InputError(
-            f"values: shape {x.shape}; "
+            f"scores: shape {x.shape}; "
             f"(tasks, ways, queries) with at least {least_tasks} tasks and 2 queries is needed"
         )
     if labels is not None and np.ndim(values) == 3:
@@ -550,7 +560,13 @@ def jackknife(left_out: Floats) -> Floats:
 
 
 def _interval_of_optimum(
-    model: VarianceModel, queries: int, left_out: Floats, df: Pair, *, lost: float, level: float
+    model: VarianceModel,
+    queries: int,
+    left_out: Floats,
+    df: Pair,
+    *,
+    lost: float,
+    confidence_level: float,
 ) -> Pair:
     """The q at which the variance of task means over that from queries alone fits its estimate.
 
@@ -565,7 +581,7 @@ def _interval_of_optimum(
         Degrees of freedom of the variance of task means, and of that within classes and tasks.
     lost : float
         Largest share of the former that the tasks cannot show, since they have images in common.
-    level : float
+    confidence_level : float
     """
     size = model.shots * queries
     of_queries = model.beta / size
@@ -581,7 +597,7 @@ def _interval_of_optimum(
     of_tasks_alone = max(jackknifed - 2 / df[1], 2 / df[0])
     reference = stats.f(max(2 / of_tasks_alone, 1.0), df[1])
     ratio = of_tasks / of_queries
-    largest, least = ratio / reference.ppf([(1 - level) / 2, (1 + level) / 2])
+    largest, least = ratio / reference.ppf([(1 - confidence_level) / 2, (1 + confidence_level) / 2])
     largest /= 1 - lost
     low, high = (float(np.sqrt(size / (r - 1))) if r > 1 else inf for r in (largest, least))
     return low, high

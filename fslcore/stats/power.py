@@ -12,24 +12,29 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import optimize, stats
 
 from ..errors import InputError, instance, number, whole
-from .intervals import LEVEL, Bounds, Floats, Interval, Pair, checked_level
+from .intervals import DEFAULT_CONFIDENCE_LEVEL, Bounds, Floats, Interval, Pair, checked_level
 from .pilot import Pilot
 from .three_intervals import ThreeIntervals
 
-__all__ = ["Plan", "detectable_difference", "plan", "power", "smallest"]
+__all__ = ["Plan", "minimum_detectable_difference", "plan_sample_size", "power", "smallest"]
 
 MAXIMUM = 2**62  # sizes beyond are not looked for
 # Middles of equal parts of the chances, to average over.
 MIDDLES = (np.arange(25) + 0.5) / 25
 # Of an image variance's degrees of freedom: few images decide, so that it scatters more.
 PEAKED = 0.4
-OF_IMAGES = 8.0  # by how much a variance falls faster than its size grows, see `plan`
+OF_IMAGES = 8.0  # by how much a variance falls faster than its size grows, see `plan_sample_size`
 OF_CLASSES = 4.0
 # Per class and task; where more would be better still, they are not worth much.
 MANY_QUERIES = 10_000
 
 
-def power(difference: float, standard_error: float, df: float = inf, level: float = LEVEL) -> float:
+def power(
+    difference: float,
+    standard_error: float,
+    df: float = inf,
+    confidence_level: float = DEFAULT_CONFIDENCE_LEVEL,
+) -> float:
     """Chance that an interval of a difference leaves 0 out, where the true difference is this one.
 
     Parameters
@@ -38,7 +43,7 @@ def power(difference: float, standard_error: float, df: float = inf, level: floa
         True difference, and standard deviation of the estimate, in one unit.
     df : float
         Degrees of freedom of the Student quantile; infinite for a normal one.
-    level : float
+    confidence_level : float
         Of the interval.
 
     Raises
@@ -54,13 +59,13 @@ def power(difference: float, standard_error: float, df: float = inf, level: floa
     """
     number("difference", difference)
     number("standard_error", standard_error, over=0)
-    checked_level(level)
+    checked_level(confidence_level)
     number("df", df, minimum=1, infinite=True)
-    return float(powers(difference, standard_error, df, level)[0])
+    return float(powers(difference, standard_error, df, confidence_level)[0])
 
 
 def powers(
-    difference: ArrayLike, standard_error: ArrayLike, df: ArrayLike, level: ArrayLike
+    difference: ArrayLike, standard_error: ArrayLike, df: ArrayLike, confidence_level: ArrayLike
 ) -> Floats:
     """`power` of checked arguments, element by element, since plans and reports compute it many
     times; (n,) at least.
@@ -69,9 +74,9 @@ def powers(
         shift = np.atleast_1d(np.abs(difference) / np.asarray(standard_error, float))
     shift = np.minimum(shift, 1e150)
     if np.isinf(df).all():
-        limit = stats.norm.ppf((1 + np.asarray(level)) / 2)
+        limit = stats.norm.ppf((1 + np.asarray(confidence_level)) / 2)
         return stats.norm.sf(limit - shift) + stats.norm.sf(limit + shift)
-    limit = stats.t.ppf((1 + np.asarray(level)) / 2, df)
+    limit = stats.t.ppf((1 + np.asarray(confidence_level)) / 2, df)
     upper = stats.nct.sf(limit, df, shift)
     lower = 0.0
     if shift.min() < 10:
@@ -84,16 +89,20 @@ def powers(
     return upper + np.nan_to_num(lower)
 
 
-def detectable_difference(
-    standard_error: float, df: float = inf, *, power: float = 0.8, level: float = LEVEL
+def minimum_detectable_difference(
+    standard_error: float,
+    df: float = inf,
+    *,
+    target_power: float = 0.8,
+    confidence_level: float = DEFAULT_CONFIDENCE_LEVEL,
 ) -> float:
     """The true difference that an interval with this standard error detects with this power.
 
     Parameters
     ----------
-    standard_error, df, level : float
+    standard_error, df, confidence_level : float
         As for `power`.
-    power : float
+    target_power : float
         Probability of an interval that excludes 0.
 
     Returns
@@ -104,19 +113,21 @@ def detectable_difference(
     Raises
     ------
     InputError
-        As for `power`; a power not between 1 - level and 1.
+        As for `power`; a ``target_power`` not between 1 - confidence_level and 1.
 
     Examples
     --------
-    >>> round(detectable_difference(0.5), 2)
+    >>> round(minimum_detectable_difference(0.5), 2)
     1.4
     """
     number("standard_error", standard_error, over=0)
     number("df", df, minimum=1, infinite=True)
-    check_power(power, level)
+    check_power(target_power, confidence_level)
     # Every shift beyond both quantiles has the power.
-    largest = 2 * (stats.t.ppf((1 + level) / 2, df) + stats.t.ppf(power, df)) + 10
-    shift = optimize.brentq(lambda x: powers(x, 1.0, df, level)[0] - power, 1e-6, largest)
+    largest = 2 * (stats.t.ppf((1 + confidence_level) / 2, df) + stats.t.ppf(target_power, df)) + 10
+    shift = optimize.brentq(
+        lambda x: powers(x, 1.0, df, confidence_level)[0] - target_power, 1e-6, largest
+    )
     return float(shift * standard_error)
 
 
@@ -155,7 +166,7 @@ def new_sample_sizes(
     first samples leave possible; 0 where the maximum is not enough.
 
     A first sample underestimates the spread about as often as it overestimates it, and the former
-    costs more power than the latter gains. So the power is averaged as in `plan`: then it is the
+    costs more power than the latter gains. So the power is averaged as in `plan_sample_size`: then it is the
     wanted one on average over first samples, however small these are. The verdict must be that of
     the new sample alone: where either of two tests may decide, the rate of false positives is up to
     twice the nominal one.
@@ -185,9 +196,9 @@ def new_sample_sizes(
     return smallest_each(enough, len(shifts), 2, maximum)
 
 
-def check_power(power: float, level: float) -> None:
+def check_power(power: float, confidence_level: float) -> None:
     """Raise `InputError` where a power is not between that of no difference and 1."""
-    number("power", power, over=1 - checked_level(level), under=1)
+    number("target_power", power, over=1 - checked_level(confidence_level), under=1)
 
 
 def check_nonzero(difference: float) -> None:
@@ -198,7 +209,7 @@ def check_nonzero(difference: float) -> None:
 
 @dataclass(frozen=True)
 class Plan:
-    """What it takes to tell a difference with the wanted power; see `plan`.
+    """What it takes to tell a difference with the wanted power; see `plan_sample_size`.
 
     Each size has a range beside it: an interval, at the level of the plan, for the size that would
     be planned if the variance were known. Its upper end is infinite where there is no bound.
@@ -261,7 +272,7 @@ class _Goal:
 
     difference: float
     power: float
-    level: float
+    confidence_level: float
 
     def size(
         self, variance: _PilotVariance, minimum: int, study_df: Callable[[int], float]
@@ -271,7 +282,7 @@ class _Goal:
         def needed(ratio: Floats | float) -> int | None:
             def enough(n: int) -> bool:
                 error = np.sqrt(variance.at(n, ratio))
-                power = powers(self.difference, error, study_df(n), self.level).mean()
+                power = powers(self.difference, error, study_df(n), self.confidence_level).mean()
                 return bool(power >= self.power)
 
             return smallest(enough, minimum)
@@ -287,7 +298,10 @@ class _Goal:
         if exact:
             return _Size(planned, (planned, planned))
         df = variance.scatter * df
-        tails = stats.chi2.ppf([(1 + self.level) / 2, (1 - self.level) / 2], df) / df
+        tails = (
+            stats.chi2.ppf([(1 + self.confidence_level) / 2, (1 - self.confidence_level) / 2], df)
+            / df
+        )
         low, high = (needed(max(tail, np.finfo(float).tiny)) or inf for tail in tails)
         return _Size(planned, (min(low, planned), max(high, planned)))
 
@@ -319,7 +333,7 @@ class _PilotVariance(NamedTuple):
         return variance * (1 + self.curve / n) / n
 
 
-def plan(
+def plan_sample_size(
     pilot: ThreeIntervals | Pilot,
     *,
     difference: float,
@@ -327,8 +341,8 @@ def plan(
     images_per_class: float | None = None,
     ways: int | None = None,
     shots: int | None = None,
-    power: float = 0.8,
-    level: float = LEVEL,
+    target_power: float = 0.8,
+    confidence_level: float = DEFAULT_CONFIDENCE_LEVEL,
 ) -> Plan:
     """Tasks, images per class or classes needed to tell a difference of two methods, from a pilot
     of that difference.
@@ -344,11 +358,11 @@ def plan(
     kind of pilot, with 200 plans each. For new images and classes, enough tasks are taken for
     granted: they cost computing only.
 
-    From `pilot`, which sizes open tasks: T of them with Q queries per class have the variance (α +
+    From `estimate_variance`, which sizes open tasks: T of them with Q queries per class have the variance (α +
     β/(SQ)) / T (OOPS, equation 10, with γ as it follows from the moments), and take T·K(S + Q)
     images (equation 6). T and Q are those that take about the fewest images at which the paired
     open interval, with its T - 1 degrees of freedom, has the wanted power: Q is that of
-    `best_queries` for many tasks, and less where a handful of tasks would do. For Q, α is that of
+    `optimal_queries` for many tasks, and less where a handful of tasks would do. For Q, α is that of
     ``Pilot.expected``. A pilot on closed tasks of few images plans too little, as its α leaves out
     what they have in common (`moments`). A pilot of the target 'images' plans for a mean that takes
     the classes evenly; an interval that does not take them out, as the paired one, tells less.
@@ -377,16 +391,16 @@ def plan(
         `Pilot` needs none.
     ways, shots : int
         K and S of three intervals' tasks. A `Pilot` knows its own.
-    power : float
-        The wanted one (`power`).
-    level : float
+    target_power : float
+        The wanted power (`power`).
+    confidence_level : float
         Of the intervals.
 
     Raises
     ------
     InputError
         A pilot of one method's answers, whose bounds leave out one side of 0; a difference of 0, or
-        one so small that more than 4.6 · 10^18 of something are needed; a power not between 1 -
+        one so small that more than 4.6 · 10^18 of something are needed; a ``target_power`` not between 1 -
         level and 1; fewer classes than ways; numbers that are none, missing, out of range, or given
         where a `Pilot` knows them.
 
@@ -397,14 +411,15 @@ def plan(
     >>> rng = np.random.default_rng(0)
     >>> easy = rng.uniform(0.4, 0.9, (300, 5, 1))
     >>> a, b = (rng.random((300, 5, 15)) < easy + shift for shift in (0.05, 0.0))
-    >>> print(stats.plan(stats.pilot(a.astype(int) - b, shots=5), difference=0.05, n_classes=20))
+    >>> model = stats.estimate_variance(a.astype(int) - b, shots=5)
+    >>> print(stats.plan_sample_size(model, difference=0.05, n_classes=20))
     23 (20 to 26) tasks of 13 queries per class, 108 (90 to 126) images per class
     """
     instance("pilot", pilot, (ThreeIntervals, Pilot))
     _check_difference(pilot)
     check_nonzero(difference)
-    check_power(power, level)
-    goal = _Goal(difference, power, level)
+    check_power(target_power, confidence_level)
+    goal = _Goal(difference, target_power, confidence_level)
     if isinstance(pilot, Pilot):
         if any(size is not None for size in (images_per_class, ways, shots)):
             raise InputError(
@@ -419,7 +434,7 @@ def plan(
 
 
 def _open_plan(pilot: Pilot, goal: _Goal, n_classes: int) -> Plan:
-    """`plan` of open tasks, from checked arguments."""
+    """`plan_sample_size` of open tasks, from checked arguments."""
     shots = pilot.model.shots
     queries = _cheapest_queries(pilot, goal)
     weights = np.array([1, 1 / (shots * queries)])
@@ -466,7 +481,7 @@ def _closed_plan(
     ways: int,
     shots: int,
 ) -> Plan:
-    """`plan` of closed tasks, from checked arguments."""
+    """`plan_sample_size` of closed tasks, from checked arguments."""
     sampling = pilot.sampling_variance
     n_tasks = pilot.closed.n_tasks
     sampling_variance = _PilotVariance(sampling * n_tasks, n_tasks - 1)

@@ -10,12 +10,12 @@ from numpy.typing import ArrayLike
 from scipy import optimize, stats
 
 from ..errors import InputError, array
-from .intervals import LEVEL, Array, Ends, checked_level, normal_quantile
+from .intervals import DEFAULT_CONFIDENCE_LEVEL, Array, Ends, checked_level, normal_quantile
 
 
 @dataclass(frozen=True)
 class PairedProportions(Ends):
-    """What `paired_proportions` returns, in shares.
+    """What `mcnemar` returns, in shares.
 
     Attributes
     ----------
@@ -23,12 +23,12 @@ class PairedProportions(Ends):
         Share of right answers of the first method minus that of the second.
     low, high : float
         Ends of Tango's score interval.
-    level : float
+    confidence_level : float
         Nominal coverage.
     n_tasks : int
         Number of items.
     p_value : float
-        Two-sided p-value of the hypothesis of equal shares: below 1 - level exactly where the
+        Two-sided p-value of the hypothesis of equal shares: below 1 - confidence_level exactly where the
         interval excludes 0.
     discordant : (int, int)
         Items that only the first, and only the second method answers rightly.
@@ -38,16 +38,16 @@ class PairedProportions(Ends):
     discordant: tuple[int, int]
 
 
-def paired_proportions(
-    first: ArrayLike, second: ArrayLike, level: float = LEVEL
+def mcnemar(
+    a: ArrayLike, b: ArrayLike, confidence_level: float = DEFAULT_CONFIDENCE_LEVEL
 ) -> PairedProportions:
     """Compare the right answers of two methods on the same items (McNemar, 1947; Tango, 1998).
 
     Parameters
     ----------
-    first, second : (N,) array_like
+    a, b : (N,) array_like
         1 or True where the method's answer is right, else 0; item by item in the same order.
-    level : float
+    confidence_level : float
         Nominal coverage, between 0 and 1.
 
     Returns
@@ -78,28 +78,27 @@ def paired_proportions(
     Examples
     --------
     >>> a, b = [1] * 44 + [0] * 6, [1] * 43 + [0] * 4 + [1] * 3
-    >>> r = paired_proportions(a, b)
+    >>> r = mcnemar(a, b)
     >>> r.discordant, round(r.mean, 2), round(r.p_value, 3)
     ((1, 3), -0.04, 0.317)
     """
-    checked_level(level)
-    of_first = _outcomes("first", first)
-    of_second = _outcomes("second", second)
+    checked_level(confidence_level)
+    of_first = _outcomes("a", a)
+    of_second = _outcomes("b", b)
     if of_first.shape != of_second.shape:
         raise InputError(
-            f"first has {of_first.size} items, second has {of_second.size}; paired methods share "
-            "their items"
+            f"a has {of_first.size} items, b has {of_second.size}; paired methods share their items"
         )
     count = of_first.size
     wins = int((of_first & ~of_second).sum())
     losses = int((of_second & ~of_first).sum())
-    z = normal_quantile(level)
+    z = normal_quantile(confidence_level)
     low = -_largest(losses, wins, count, z)
     high = _largest(wins, losses, count, z)
     discordant = wins + losses
     p_value = float(stats.chi2.sf((wins - losses) ** 2 / discordant, 1)) if discordant else 1.0
     return PairedProportions(
-        (wins - losses) / count, low, high, level, count, p_value, (wins, losses)
+        (wins - losses) / count, low, high, confidence_level, count, p_value, (wins, losses)
     )
 
 

@@ -19,7 +19,7 @@ import numpy as np
 
 from ..errors import InputError, choice, number, shown, whole
 from .intervals import (
-    LEVEL,
+    DEFAULT_CONFIDENCE_LEVEL,
     Interval,
     Pair,
     checked_level,
@@ -49,7 +49,7 @@ class PrintedDifference:
     Attributes
     ----------
     widest : Interval
-        Of tasks that have nothing to do with each other (Welch's, as `independent_interval`); also
+        Of tasks that have nothing to do with each other (Welch's, as `welch_interval`); also
         what paired tasks give at worst, if their accuracies do not correlate negatively
         (`ASSUMED_CORRELATION`).
     narrowest : Interval
@@ -72,7 +72,7 @@ class PrintedDifference:
     @property
     def is_usually_decided(self) -> bool:
         """Whether the same tasks leave 0 out at every usual correlation; False for other tasks."""
-        return bool(self.paired) and all(interval.conclusion for interval in self.paired)
+        return bool(self.paired) and all(interval.sign for interval in self.paired)
 
     @property
     def verdict(self) -> str:
@@ -84,9 +84,9 @@ class PrintedDifference:
         (`ASSUMED_CORRELATION`). Of equal methods 5 % are then called so at a level of 95 %, as
         with different tasks; at a correlation of -0.3 it would be 9 %, at 0.3 2 %.
         """
-        if self.widest.conclusion:
+        if self.widest.sign:
             return "better"
-        return "open" if self.narrowest.conclusion else "not significantly different"
+        return "open" if self.narrowest.sign else "not significantly different"
 
 
 @dataclass(frozen=True)
@@ -120,7 +120,7 @@ class PrintedReading:
 
 @dataclass(frozen=True)
 class Printed:
-    """What `from_printed` returns.
+    """What `compare_printed` returns.
 
     Attributes
     ----------
@@ -145,7 +145,7 @@ class Printed:
     disjoint_tasks : int or None
         As many tasks of this shape as the images make without using one twice; None where their
         number is not known.
-    level : float
+    confidence_level : float
     coarse : bool
         Whether no figure has more than one decimal, so that rounding counts.
     """
@@ -160,13 +160,13 @@ class Printed:
     images: int | None
     classes: int | None
     disjoint_tasks: int | None
-    level: float
+    confidence_level: float
     coarse: bool
 
 
-def from_printed(
-    first: Sequence[float],
-    second: Sequence[float],
+def compare_printed(
+    a: Sequence[float],
+    b: Sequence[float],
     tasks: int | Sequence[int],
     *,
     images: int | None = None,
@@ -176,13 +176,13 @@ def from_printed(
     queries: int = 15,
     same_tasks: str = "unknown",
     sampling: str = "unknown",
-    level: float = LEVEL,
+    confidence_level: float = DEFAULT_CONFIDENCE_LEVEL,
 ) -> Printed:
     """What may be said of two printed accuracies with their ±.
 
     Parameters
     ----------
-    first, second : (float, float)
+    a, b : (float, float)
         Mean accuracy and what stands behind its ±, in percent.
     tasks : int, or (int, int)
         T behind each mean, at least 2.
@@ -196,7 +196,7 @@ def from_printed(
     sampling : str
         'closed' (images are used again in other tasks, as is usual), 'open' (each once) or
         'unknown'.
-    level : float
+    confidence_level : float
         Nominal coverage, of the ± where it is an interval and of the intervals returned.
 
     Returns
@@ -217,7 +217,7 @@ def from_printed(
     has the variance p (1 - p) (1/n + τ (1 - 1/n)), τ their correlation within a task; τ is usually
     near `BETWEEN`. A ± h is an interval if h √T / z, a standard error if h √T and a standard
     deviation if h itself is about the root of that. 'usual' is what is off by less than √z to
-    either side, z the quantile of ``level``: intervals and standard errors differ by z.
+    either side, z the quantile of ``confidence_level``: intervals and standard errors differ by z.
 
     *Pairing.* Means over tasks that are not the same are independent: Welch's interval
     (`scipy.stats.ttest_ind_from_stats`), which is too narrow for the same tasks only where
@@ -233,13 +233,13 @@ def from_printed(
 
     Examples
     --------
-    >>> r = from_printed((79.59, 0.52), (76.87, 0.56), 600, images=840)
+    >>> r = compare_printed((79.59, 0.52), (76.87, 0.56), 600, images=840)
     >>> r.likely.meaning, r.likely.tasks.verdict, r.sampling
     ('interval', 'better', 'closed')
     >>> print(r.likely.tasks.widest, r.likely.tasks.narrowest, r.likely.images.widest, sep=", ")
     2.72 ± 0.76, 2.72 ± 0.18, 2.72 ± 7.29
     """
-    level = checked_level(level)
+    confidence_level = checked_level(confidence_level)
     choice("same_tasks", same_tasks, ANSWERS)
     choice("sampling", sampling, SAMPLINGS)
     counts = _task_counts(tasks, same_tasks)
@@ -247,8 +247,8 @@ def from_printed(
     whole("shots", shots, 1, MAXIMUM)
     whole("queries", queries, 1, MAXIMUM)
     means = [
-        _Mean(*_figure("first", first), counts[0], ways * queries),
-        _Mean(*_figure("second", second), counts[1], ways * queries),
+        _Mean(*_figure("a", a), counts[0], ways * queries),
+        _Mean(*_figure("b", b), counts[1], ways * queries),
     ]
     sets = _sets("images", images, ways * (shots + queries)), _sets("classes", classes, ways)
     disjoint_tasks = None if images is None else sets[0]
@@ -262,12 +262,17 @@ def from_printed(
     if sampling == "open":
         sets = 0, sets[1]  # the tasks themselves show how their images vary
     readings = _readings(
-        means, sets, paired=same_tasks != "no" and counts[0] == counts[1], level=level
+        means,
+        sets,
+        paired=same_tasks != "no" and counts[0] == counts[1],
+        confidence_level=confidence_level,
     )
     return Printed(
         difference=means[0].mean - means[1].mean,
         readings=tuple(readings),
-        likely=min(readings, key=lambda r: sum(m.distance(r.meaning, level) ** 2 for m in means)),
+        likely=min(
+            readings, key=lambda r: sum(m.distance(r.meaning, confidence_level) ** 2 for m in means)
+        ),
         sampling=sampling,
         same_tasks=same_tasks,
         n_tasks=counts,
@@ -275,7 +280,7 @@ def from_printed(
         images=images,
         classes=classes,
         disjoint_tasks=disjoint_tasks,
-        level=level,
+        confidence_level=confidence_level,
         coarse=all(round(x, 1) == x for mean in means for x in mean[:2]),
     )
 
@@ -317,11 +322,11 @@ class _Mean(NamedTuple):
     tasks: int
     answers: int
 
-    def deviation(self, meaning: str, level: float) -> float:
+    def deviation(self, meaning: str, confidence_level: float) -> float:
         """Standard deviation of a task's accuracy that the ± implies."""
         if meaning == "standard deviation":
             return self.plus_minus
-        factor = 1 / normal_quantile(level) if meaning == "interval" else 1.0
+        factor = 1 / normal_quantile(confidence_level) if meaning == "interval" else 1.0
         return self.plus_minus * (factor * sqrt(self.tasks))
 
     @property
@@ -329,23 +334,25 @@ class _Mean(NamedTuple):
         """With this mean accuracies vary most where all are on the bounds, 0 or 100."""
         return sqrt(self.mean * (100 - self.mean) * self.tasks / (self.tasks - 1))
 
-    def distance(self, meaning: str, level: float) -> float:
+    def distance(self, meaning: str, confidence_level: float) -> float:
         """Absolute logarithm of the implied standard deviation over what is usual."""
         n = self.answers
         usual = sqrt(self.mean * (100 - self.mean) * (1 / n + BETWEEN * (1 - 1 / n)))
-        return abs(log(self.deviation(meaning, level) / usual))
+        return abs(log(self.deviation(meaning, confidence_level) / usual))
 
 
 def _readings(
-    means: list[_Mean], sets: tuple[int, int], *, paired: bool, level: float
+    means: list[_Mean], sets: tuple[int, int], *, paired: bool, confidence_level: float
 ) -> list[PrintedReading]:
     """All possible readings; ``sets`` are of images and of classes, as many as tasks that share
     none make.
     """
     readings = [
-        _reading(means, meaning, sets, paired=paired, level=level)
+        _reading(means, meaning, sets, paired=paired, confidence_level=confidence_level)
         for meaning in READINGS
-        if all(mean.deviation(meaning, level) <= mean.largest_deviation for mean in means)
+        if all(
+            mean.deviation(meaning, confidence_level) <= mean.largest_deviation for mean in means
+        )
     ]
     if not readings:
         first, second = means
@@ -358,15 +365,25 @@ def _readings(
 
 
 def _reading(
-    means: list[_Mean], meaning: str, sets: tuple[int, int], *, paired: bool, level: float
+    means: list[_Mean],
+    meaning: str,
+    sets: tuple[int, int],
+    *,
+    paired: bool,
+    confidence_level: float,
 ) -> PrintedReading:
-    deviations = means[0].deviation(meaning, level), means[1].deviation(meaning, level)
-    difference = partial(_difference, means, deviations, paired=paired, level=level)
-    distance = max(mean.distance(meaning, level) for mean in means)
+    deviations = (
+        means[0].deviation(meaning, confidence_level),
+        means[1].deviation(meaning, confidence_level),
+    )
+    difference = partial(
+        _difference, means, deviations, paired=paired, confidence_level=confidence_level
+    )
+    distance = max(mean.distance(meaning, confidence_level) for mean in means)
     return PrintedReading(
         meaning,
         deviations,
-        distance <= log(max(normal_quantile(level), 1)) / 2,
+        distance <= log(max(normal_quantile(confidence_level), 1)) / 2,
         difference(0),
         # Less than two sets show nothing of others.
         *(difference(count) if count > 1 else None for count in sets),
@@ -374,7 +391,7 @@ def _reading(
 
 
 def _difference(
-    means: list[_Mean], deviations: Pair, sets: int, *, paired: bool, level: float
+    means: list[_Mean], deviations: Pair, sets: int, *, paired: bool, confidence_level: float
 ) -> PrintedDifference:
     """Of the means over tasks; with ``sets``, of what as many independent tasks vary by on top."""
     extra = 1 / sets if sets else 0
@@ -383,20 +400,22 @@ def _difference(
     total = sum(variances)
     gap = means[0].mean - means[1].mean
     parts = [(variance, count - 1) for variance, count in zip(variances, counts)]
-    half, df = student(total, parts, level)
+    half, df = student(total, parts, confidence_level)
     n_tasks = sets or sum(counts)
-    widest = Interval(gap, half, level, n_tasks, "independent", df, bounds=(-100.0, 100.0))
+    widest = Interval(
+        gap, half, confidence_level, n_tasks, "independent", df, bounds=(-100.0, 100.0)
+    )
     if not paired:
         return PrintedDifference(widest, widest, (), None)
     df = counts[0] - 1
-    quantile = student_quantile(df, level)
+    quantile = student_quantile(df, confidence_level)
     product = sqrt(variances[0] * variances[1])
 
     def same_tasks(correlation: float, largest: float) -> Interval:
         error = sqrt(total - 2 * correlation * product)
         half_width = min(quantile * error, largest)
         bounds = (-100.0, 100.0)
-        return Interval(gap, half_width, level, counts[0], "paired", df, bounds=bounds)
+        return Interval(gap, half_width, confidence_level, counts[0], "paired", df, bounds=bounds)
 
     decisive = (total - (gap / quantile) ** 2) / (2 * product)
     return PrintedDifference(

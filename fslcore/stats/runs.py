@@ -20,7 +20,7 @@ from scipy import stats
 
 from ..errors import InputError, flag, floats, instance
 from .intervals import (
-    LEVEL,
+    DEFAULT_CONFIDENCE_LEVEL,
     Bounds,
     Floats,
     Interval,
@@ -42,8 +42,8 @@ MOST_RUNS = 10**6
 
 @dataclass(frozen=True)
 class NewRuns:
-    """A mean over runs, or a difference of two, with what it shows about new runs; see `new_runs` and
-    `run_intervals`.
+    """A mean over runs, or a difference of two, with what it shows about new runs; see `new_run_interval` and
+    `new_run_intervals`.
 
     Attributes
     ----------
@@ -52,7 +52,7 @@ class NewRuns:
         'runs'.
     fixed : Interval
         For these runs alone: the usual interval of the mean over them. Its kind is 'tasks'; of
-        `run_intervals` that of the test set.
+        `new_run_intervals` that of the test set.
     n_runs : tuple of int
         Runs of the method, or of the two.
     run_variance : float
@@ -87,7 +87,7 @@ class NewRuns:
         More runs or tasks narrow it little: it is the spread of the runs.
         """
         variance = sum(s**2 * (1 + 1 / n) for s, n in zip(self.spreads, self.n_runs))
-        return student_quantile(self._spread_df, self.interval.level) * sqrt(variance)
+        return student_quantile(self._spread_df, self.interval.confidence_level) * sqrt(variance)
 
     @property
     def _spread_df(self) -> float:
@@ -102,7 +102,7 @@ class NewRuns:
 
 @dataclass(frozen=True)
 class RunIntervals:
-    """What `run_intervals` returns: a mean over runs, for three test sets, for these runs and for
+    """What `new_run_intervals` returns: a mean over runs, for three test sets, for these runs and for
     new ones.
 
     Attributes
@@ -126,12 +126,12 @@ class RunIntervals:
         return joint_text(intervals, after_mean=" with new runs")
 
 
-def new_runs(
-    accuracies: ArrayLike,
+def new_run_interval(
+    scores: ArrayLike,
     second: ArrayLike | None = None,
     *,
     paired: bool = False,
-    level: float = LEVEL,
+    confidence_level: float = DEFAULT_CONFIDENCE_LEVEL,
     bounds: Bounds = None,
 ) -> NewRuns:
     """The interval of a method's mean accuracy, or of the difference of two methods, for new
@@ -139,7 +139,7 @@ def new_runs(
 
     Parameters
     ----------
-    accuracies : (R, T) array_like
+    scores : (R, T) array_like
         Accuracy of each of R ≥ 2 runs on each of T ≥ 2 tasks, the same for every run, in any unit.
         Tasks that share no image make it apply to new runs on new images, tasks drawn with reuse of
         images (closed) of new runs on these.
@@ -150,7 +150,7 @@ def new_runs(
         Run r of one goes with run r of the other, since something is the same for both, such as the
         weights that they start from: what varies is their difference. An equal number as seed pairs
         nothing unless it makes that equal.
-    level : float
+    confidence_level : float
         Nominal coverage, between 0 and 1.
     bounds : (float, float), optional
         Least and largest possible value, as for `three_intervals`: (-100, 100) for a difference in
@@ -183,12 +183,12 @@ def new_runs(
     >>> rng = np.random.default_rng(2)
     >>> tasks = rng.normal(0, 8, 300)
     >>> runs = 70 + rng.normal(0, 2, (5, 1)) + tasks + rng.normal(0, 3, (5, 300))
-    >>> print(new_runs(runs))
+    >>> print(new_run_interval(runs))
     70.75 ± 0.94 (these runs), ± 2.50 (new runs)
     """
-    level = checked_level(level)
+    confidence_level = checked_level(confidence_level)
     paired = flag("paired", paired)
-    methods = _methods(2, "accuracies", accuracies, second, paired=paired)
+    methods = _methods(2, "scores", scores, "second", second, paired=paired)
     means = [runs.mean(axis=0) for runs in methods]
     by_task = paired_differences(*means) if len(means) > 1 else means[0]
     tasks = len(by_task)
@@ -196,12 +196,12 @@ def new_runs(
     shared = by_task.var(ddof=1) / tasks
     fixed = Interval(
         mean=float(by_task.mean()),
-        half_width=student_quantile(df, level) * sqrt(shared),
-        level=level,
+        half_width=student_quantile(df, confidence_level) * sqrt(shared),
+        confidence_level=confidence_level,
         n_tasks=tasks,
         kind="tasks",
         df=df,
-        bounds=bounds_of_difference(accuracies, second, bounds),
+        bounds=bounds_of_difference(scores, second, bounds),
         rarity=rarity_of(by_task, ROUNDING * np.abs(by_task).max()),
     )
     interactions = [
@@ -211,8 +211,8 @@ def new_runs(
     return _assembled(fixed, shared, df, [runs.mean(axis=1) for runs in methods], interactions)
 
 
-def run_intervals(
-    values: ArrayLike,
+def new_run_intervals(
+    scores: ArrayLike,
     support: ArrayLike,
     query: ArrayLike,
     labels: ArrayLike,
@@ -222,7 +222,7 @@ def run_intervals(
     groups: ArrayLike | None = None,
     class_groups: ArrayLike | None = None,
     transductive: bool = False,
-    level: float = LEVEL,
+    confidence_level: float = DEFAULT_CONFIDENCE_LEVEL,
     bounds: Bounds = None,
 ) -> RunIntervals:
     """Intervals for new runs on these images, on new images and on new classes, of a method or of a
@@ -230,14 +230,14 @@ def run_intervals(
 
     Parameters
     ----------
-    values : (R, T, K·Q) array_like
+    scores : (R, T, K·Q) array_like
         As for `three_intervals`, for each of R ≥ 2 runs on the same tasks.
     support, query, labels, groups, class_groups, transductive
         As for `three_intervals`.
     second : (S, T, K·Q) array_like, optional
         The same of a second method: the result is of the difference, the first minus this one.
-    paired, level, bounds : bool, float, (float, float)
-        As for `new_runs`.
+    paired, confidence_level, bounds : bool, float, (float, float)
+        As for `new_run_interval`.
 
     Returns
     -------
@@ -246,7 +246,7 @@ def run_intervals(
     Raises
     ------
     InputError
-        As for `three_intervals` and `new_runs`.
+        As for `three_intervals` and `new_run_interval`.
 
     Notes
     -----
@@ -267,12 +267,12 @@ def run_intervals(
     >>> query = images[..., 1:].reshape(400, 15)
     >>> run = rng.normal(0, 0.02, (4, 1, 1))
     >>> right = rng.random((4, 400, 15)) < 0.5 + 0.4 * (labels[query] > 3) + run
-    >>> print(run_intervals(100 * right, images[..., 0], query, labels))
+    >>> print(new_run_intervals(100 * right, images[..., 0], query, labels))
     70.39 with new runs ± 2.16 (these images), ± 2.20 (new images), ± 20.09 (new classes)
     """
-    level = checked_level(level)
+    confidence_level = checked_level(confidence_level)
     paired = flag("paired", paired)
-    methods = _methods(3, "values", values, second, paired=paired)
+    methods = _methods(3, "scores", scores, "second", second, paired=paired)
     design = checked_design(
         methods[0][0],
         support,
@@ -283,15 +283,18 @@ def run_intervals(
         transductive=transductive,
     )
     return _on_design(
-        design, methods, level=level, bounds=bounds_of_difference(values, second, bounds)
+        design,
+        methods,
+        confidence_level=confidence_level,
+        bounds=bounds_of_difference(scores, second, bounds),
     )
 
 
 def _on_design(
-    design: Design, methods: list[Floats], *, level: float, bounds: Bounds
+    design: Design, methods: list[Floats], *, confidence_level: float, bounds: Bounds
 ) -> RunIntervals:
-    """`run_intervals` of checked runs (R, T, K·Q) of one method or two."""
-    intervals = partial(intervals_on, design, level=level)
+    """`new_run_intervals` of checked runs (R, T, K·Q) of one method or two."""
+    intervals = partial(intervals_on, design, confidence_level=confidence_level)
     means = [runs.mean(axis=0) for runs in methods]
     difference = means[0] - means[1] if len(means) > 1 else means[0]
     fixed = intervals(difference, bounds=bounds)
@@ -343,27 +346,35 @@ def _variance(intervals: ThreeIntervals, target: str) -> float:
 
 
 def _methods(
-    ndim: int, name: str, values: ArrayLike, second: ArrayLike | None, *, paired: bool
+    ndim: int,
+    name: str,
+    values: ArrayLike,
+    second_name: str,
+    second: ArrayLike | None,
+    *,
+    paired: bool,
 ) -> list[Floats]:
     """One or two checked arrays of runs; of paired runs their differences."""
     x = _checked_runs(ndim, name, values)
     if second is None:
         if paired:
             raise InputError(
-                "paired = True; a second method (second) is needed, whose runs go with those of "
+                f"paired = True; a second method ({second_name}) is needed, whose runs go with those of "
                 "the first"
             )
         return [x]
-    y = _checked_runs(ndim, "second", second)
+    y = _checked_runs(ndim, second_name, second)
     if x.shape[1:] != y.shape[1:]:
         raise InputError(
-            f"{name} has tasks of shape {x.shape[1:]}, second of {y.shape[1:]}; "
+            f"{name} has tasks of shape {x.shape[1:]}, {second_name} of {y.shape[1:]}; "
             "the same tasks are needed"
         )
     if not paired:
         return [x, y]
     if len(x) != len(y):
-        raise InputError(f"{name} has {len(x)} runs, second {len(y)}; paired runs are as many")
+        raise InputError(
+            f"{name} has {len(x)} runs, {second_name} {len(y)}; paired runs are as many"
+        )
     atol = _rounding((values, x), (second, y))
     return [paired_differences(x.ravel(), y.ravel(), atol=atol).reshape(x.shape)]
 
@@ -392,9 +403,9 @@ def _assembled(
     by_runs = float((spreads / counts).sum())
     parts = [*zip((spreads / counts).tolist(), (counts - 1).tolist())]
     common = max(shared - float((by_one_run / counts).sum()), 0.0)
-    width = student(max(by_runs + common, shared), [*parts, (shared, df)], fixed.level)
+    width = student(max(by_runs + common, shared), [*parts, (shared, df)], fixed.confidence_level)
     if counts.min() == 2:  # they may be alike by chance, and then seem to matter little
-        width = max(width, student(by_runs, parts, fixed.level))
+        width = max(width, student(by_runs, parts, fixed.confidence_level))
     # The units are those that gave equal means, where nothing varies.
     interval = replace(
         fixed,
@@ -424,27 +435,31 @@ def _spread(means: Floats) -> float:
 
 @dataclass(frozen=True)
 class Chance:
-    """A probability with its interval; see `chance_better`.
+    """A probability with its interval; see `probability_of_improvement`.
 
     Attributes
     ----------
     value, low, high : float
         From 0 to 1.
-    level : float
+    confidence_level : float
         Nominal coverage.
     """
 
     value: float
     low: float
     high: float
-    level: float
+    confidence_level: float
 
     def __str__(self) -> str:
         return f"{self.value:.0%} ({self.low:.0%} to {self.high:.0%})"
 
 
-def chance_better(
-    first: ArrayLike, second: ArrayLike, *, paired: bool = False, level: float = LEVEL
+def probability_of_improvement(
+    a: ArrayLike,
+    b: ArrayLike,
+    *,
+    paired: bool = False,
+    confidence_level: float = DEFAULT_CONFIDENCE_LEVEL,
 ) -> Chance:
     """How often one run of a method comes out above one run of another, on the same test.
 
@@ -454,11 +469,11 @@ def chance_better(
 
     Parameters
     ----------
-    first, second : (R,) and (S,) array_like
+    a, b : (R,) and (S,) array_like
         Mean accuracy of each run of the two methods, in one unit; at least 2 of each.
     paired : bool
-        As for `new_runs`: then it is one more pair of runs that is asked about.
-    level : float
+        As for `new_run_interval`: then it is one more pair of runs that is asked about.
+    confidence_level : float
         Nominal coverage of the interval.
 
     Returns
@@ -489,33 +504,37 @@ def chance_better(
     95 % hold the probability.
 
     At 95 % it reaches from 16 % to 100 % where all pairs of 2 runs agree, from 48 % with 5 and from
-    54 % with 6: with fewer than 6 runs of each it never excludes a half. `new_runs` is the more
+    54 % with 6: with fewer than 6 runs of each it never excludes a half. `new_run_interval` is the more
     powerful test of the means.
 
     Examples
     --------
-    >>> print(chance_better([61.2, 63.0, 62.1, 60.4, 62.5], [59.8, 61.9, 60.1, 60.9, 59.0]))
+    >>> print(probability_of_improvement([61.2, 63.0, 62.1, 60.4, 62.5], [59.8, 61.9, 60.1, 60.9, 59.0]))
     88% (44% to 100%)
     """
-    level = checked_level(level)
+    confidence_level = checked_level(confidence_level)
     paired = flag("paired", paired)
-    methods = _methods(1, "first", first, () if second is None else second, paired=paired)
+    methods = _methods(1, "a", a, "b", () if b is None else b, paired=paired)
     if paired:
         value = float((1 + np.sign(methods[0])).mean()) / 2
         pairs = float(len(methods[0]))
     else:
         x, y = methods
-        tolerance = _rounding((first, x), (second, y))
+        tolerance = _rounding((a, x), (b, y))
         above = _shares_below(x, y, tolerance)
         value = float(above.mean())
         pairs = _independent_pairs(value, above, 1 - _shares_below(y, x, tolerance))
     higher = pairs * value
     lower = pairs * (1 - value)
-    low = float(stats.beta.ppf((1 - level) / 2, higher, lower + 1)) if higher > 0 else 0.0
-    high = float(stats.beta.ppf((1 + level) / 2, higher + 1, lower)) if lower > 0 else 1.0
+    low = (
+        float(stats.beta.ppf((1 - confidence_level) / 2, higher, lower + 1)) if higher > 0 else 0.0
+    )
+    high = (
+        float(stats.beta.ppf((1 + confidence_level) / 2, higher + 1, lower)) if lower > 0 else 1.0
+    )
     # A few runs may by chance be all of one kind, and then nearly agree.
-    agreeing = ((1 - level) / 2) ** (1 / min(map(len, methods)))
-    return Chance(value, min(low, agreeing), max(high, 1 - agreeing), level)
+    agreeing = ((1 - confidence_level) / 2) ** (1 / min(map(len, methods)))
+    return Chance(value, min(low, agreeing), max(high, 1 - agreeing), confidence_level)
 
 
 def _shares_below(runs: Floats, others: Floats, tolerance: float) -> Floats:
@@ -528,7 +547,7 @@ def _shares_below(runs: Floats, others: Floats, tolerance: float) -> Floats:
 
 
 def _independent_pairs(value: float, above: Floats, below: Floats) -> float:
-    """How many independent pairs of runs tell as much as all; see `chance_better`.
+    """How many independent pairs of runs tell as much as all; see `probability_of_improvement`.
 
     ``above`` and ``below`` are of each run of the first and of the second method: the share of the
     other's runs over which the first method wins.
@@ -567,19 +586,23 @@ class RunPlan:
 
 
 def plan_runs(
-    pilot: NewRuns, *, difference: float, power: float = 0.8, level: float = LEVEL
+    pilot: NewRuns,
+    *,
+    difference: float,
+    target_power: float = 0.8,
+    confidence_level: float = DEFAULT_CONFIDENCE_LEVEL,
 ) -> RunPlan:
     """How many runs of each of two methods tell a true difference, for new runs.
 
     Parameters
     ----------
     pilot : NewRuns
-        Of a difference, from the first runs of both: that for the test set meant (`new_runs` on
-        these tasks; ``run_intervals(…).images`` where images are to be new too).
+        Of a difference, from the first runs of both: that for the test set meant (`new_run_interval` on
+        these tasks; ``new_run_intervals(…).images`` where images are to be new too).
     difference : float
         The true difference one wants to tell from 0, in the unit of the pilot.
-    power, level : float
-        As for `fslcore.stats.plan`.
+    target_power, confidence_level : float
+        As for `fslcore.stats.plan_sample_size`.
 
     Returns
     -------
@@ -588,13 +611,13 @@ def plan_runs(
     Raises
     ------
     InputError
-        A pilot of another class, a difference of 0, a power not between 1 - level and 1.
+        A pilot of another class, a difference of 0, a ``target_power`` not between 1 - confidence_level and 1.
 
     Notes
     -----
     A few runs say little of their spread: the true variance may be a multiple of theirs. So the
     power is averaged over the scaled inverse χ² distribution that the pilot's degrees of freedom
-    give, and ``runs_range`` is for its quantiles at ``level``. What tasks or images add is
+    give, and ``runs_range`` is for its quantiles at ``confidence_level``. What tasks or images add is
     not lowered by runs.
 
     Examples
@@ -603,12 +626,12 @@ def plan_runs(
     >>> rng = np.random.default_rng(1)
     >>> tasks = rng.normal(0, 8, 300)
     >>> a, b = (70 + rng.normal(0, 2, (5, 1)) + tasks + rng.normal(0, 3, (5, 300)) for _ in "ab")
-    >>> plan_runs(new_runs(a, b), difference=2)
+    >>> plan_runs(new_run_interval(a, b), difference=2)
     RunPlan(n_runs=8, runs_range=(4, 24))
     """
     instance("pilot", pilot, NewRuns)
     check_nonzero(difference)
-    check_power(power, level)
+    check_power(target_power, confidence_level)
     if isinf(pilot.rest_variance):
         return RunPlan(None, (None, None))
     variance = sum(s**2 for s in pilot.spreads)
@@ -616,20 +639,23 @@ def plan_runs(
 
     def needed(variances: Floats) -> int | None:
         return smallest(
-            lambda n: _power_of_runs(variances, n, pilot, difference, level).mean() >= power,
+            lambda n: (
+                _power_of_runs(variances, n, pilot, difference, confidence_level).mean()
+                >= target_power
+            ),
             2,
             MOST_RUNS,
         )
 
     low, high = (
         needed(np.array([df * variance / stats.chi2.ppf(q, df)]))
-        for q in ((1 + level) / 2, (1 - level) / 2)
+        for q in ((1 + confidence_level) / 2, (1 - confidence_level) / 2)
     )
     return RunPlan(needed(df * variance / _chi2_nodes(df)), (low, high))
 
 
 def _power_of_runs(
-    variances: Floats, n: int, pilot: NewRuns, difference: float, level: float
+    variances: Floats, n: int, pilot: NewRuns, difference: float, confidence_level: float
 ) -> Floats:
     """`fslcore.stats.power` of n runs for each of many variances of one run: an integral over the
     estimated error.
@@ -639,11 +665,11 @@ def _power_of_runs(
     if (total == 0).any():
         bounds = pilot.interval.bounds  # without any variance, they decide
         p_value = 2 * chance_of_equal(difference, 0.0, bounds, n) if bounds else 1.0
-        return np.full(len(variances), float(p_value < 1 - level))
+        return np.full(len(variances), float(p_value < 1 - confidence_level))
     rest = pilot.rest_variance**2 / pilot.rest_df
     df = total**2 / (by_runs**2 / (len(pilot.spreads) * (n - 1)) + rest)
     df = np.maximum(df, 1.0)[:, None]
-    limit = stats.t.ppf((1 + level) / 2, df) * np.sqrt(_chi2_nodes(df) / df)
+    limit = stats.t.ppf((1 + confidence_level) / 2, df) * np.sqrt(_chi2_nodes(df) / df)
     shift = abs(difference) / np.sqrt(total)[:, None]
     power = stats.norm.sf(limit - shift) + stats.norm.cdf(-limit - shift)
     return power.mean(axis=1)

@@ -16,7 +16,14 @@ from scipy.optimize import brentq
 from scipy.special import chdtrc, fdtrc
 
 from ..errors import InputError, floats
-from .intervals import LEVEL, Bounds, Floats, chance_of_equal, checked_bounds, checked_level
+from .intervals import (
+    DEFAULT_CONFIDENCE_LEVEL,
+    Bounds,
+    Floats,
+    chance_of_equal,
+    checked_bounds,
+    checked_level,
+)
 
 __all__ = ["Simultaneous", "simultaneous_intervals"]
 
@@ -32,12 +39,12 @@ class Simultaneous:
     mean, half_width : (K,) arrays
         In the unit of the differences.
     p_values : (K,) array
-        Two-sided, adjusted for K comparisons (single-step): below 1 - level where the interval
+        Two-sided, adjusted for K comparisons (single-step): below 1 - confidence_level where the interval
         excludes 0.
     factor : float
         Half-width over standard error: between the quantile of Student's t for one comparison and
         that for K by Bonferroni. 0 if no difference varies.
-    level : float
+    confidence_level : float
         Nominal probability that all K intervals hold.
     """
 
@@ -45,16 +52,19 @@ class Simultaneous:
     half_width: Floats
     p_values: Floats
     factor: float
-    level: float
+    confidence_level: float
 
 
 def simultaneous_intervals(
-    differences: ArrayLike, level: float = LEVEL, *, bounds: Bounds = None
+    differences: ArrayLike,
+    confidence_level: float = DEFAULT_CONFIDENCE_LEVEL,
+    *,
+    bounds: Bounds = None,
 ) -> Simultaneous:
     """Intervals for K mean differences on the same tasks, as of one method and each of K others.
 
     Each is mean ± c standard errors, where the largest of K absolute t statistics stays below c
-    with probability ``level``: those of Dunnett (1955), with the correlations of these differences
+    with probability ``confidence_level``: those of Dunnett (1955), with the correlations of these differences
     over the tasks in place of those of independent groups. The more alike the differences are, the
     closer c is to the quantile for one comparison. The correlations are estimated, and shrunk
     towards 0 for that: of 10 differences on 10 to 100 tasks, 4.8 to 5.3 % of studies at 95 % have an
@@ -65,7 +75,7 @@ def simultaneous_intervals(
     ----------
     differences : (K, T) array_like
         Of each comparison on each of T tasks (`paired_differences`), 2 tasks at least.
-    level : float
+    confidence_level : float
         Nominal probability that all K intervals hold.
     bounds : (float, float), optional
         Least and largest possible difference, (-100, 100) for accuracies in percent: needed for a
@@ -92,32 +102,34 @@ def simultaneous_intervals(
     (array([1.5, 1.5]), array([2.49, 1.93]))
     """
     x = floats("differences", differences, 2)
-    checked_level(level)
+    checked_level(confidence_level)
     count, tasks = x.shape
     if not count or tasks < 2:
         raise InputError(
             f"differences have shape {x.shape}; 1 comparison or more on 2 tasks or more is allowed"
         )
     mean = x.mean(axis=1)
-    p_values, half_width = _of_equal_differences(mean, tasks, level, checked_bounds(bounds))
+    p_values, half_width = _of_equal_differences(
+        mean, tasks, confidence_level, checked_bounds(bounds)
+    )
     varies = np.flatnonzero(np.ptp(x, axis=1) > 0)
     if not varies.size:
-        return Simultaneous(mean, half_width, p_values, 0.0, level)
+        return Simultaneous(mean, half_width, p_values, 0.0, confidence_level)
     k = len(varies)
     df = tasks - 1
     error = x[varies].std(ddof=1, axis=1) / sqrt(tasks)
     reach = reach_of(_correlation(x[varies]))
-    c = factor(reach, k, df, level)
+    c = factor(reach, k, df, confidence_level)
     half_width[varies] = c * error
     t = np.abs(mean[varies]) / error
     single = 2 * scipy.stats.t.sf(t, df)
     adjusted = [_exceedance(statistic, reach, k, df) for statistic in t]
     p_values[varies] = np.clip(adjusted, single, np.minimum(k * single, 1))
-    return Simultaneous(mean, half_width, p_values, c, level)
+    return Simultaneous(mean, half_width, p_values, c, confidence_level)
 
 
 def _of_equal_differences(
-    mean: Floats, tasks: int, level: float, bounds: Bounds
+    mean: Floats, tasks: int, confidence_level: float, bounds: Bounds
 ) -> tuple[Floats, Floats]:
     """p-values and half-widths of differences that are each the same on all tasks, with
     Bonferroni's correction.
@@ -125,7 +137,7 @@ def _of_equal_differences(
     count = len(mean)
     if bounds is None:
         return np.ones(count), np.full(count, inf)
-    share = 1 - ((1 - level) / (2 * count)) ** (1 / tasks)  # of tasks that may differ
+    share = 1 - ((1 - confidence_level) / (2 * count)) ** (1 / tasks)  # of tasks that may differ
     p_values = 2 * count * chance_of_equal(mean, 0.0, bounds, tasks)
     half_width = share * np.maximum(mean - bounds[0], bounds[1] - mean)
     return np.minimum(p_values, 1.0), half_width
@@ -147,12 +159,14 @@ def _correlation(differences: Floats) -> Floats:
     return shrunk
 
 
-def factor(reach: Floats, k: int, df: float, level: float) -> float:
-    """The c that the largest of k absolute t statistics exceeds with probability 1 - level."""
-    low, high = (float(scipy.stats.t.isf((1 - level) / 2 / count, df)) for count in (1, k))
+def factor(reach: Floats, k: int, df: float, confidence_level: float) -> float:
+    """The c that the largest of k absolute t statistics exceeds with probability 1 - confidence_level."""
+    low, high = (
+        float(scipy.stats.t.isf((1 - confidence_level) / 2 / count, df)) for count in (1, k)
+    )
 
     def excess(c: float) -> float:
-        return _exceedance(c, reach, k, df) - (1 - level)
+        return _exceedance(c, reach, k, df) - (1 - confidence_level)
 
     # These two bounds hold exactly, the average over directions nearly.
     if excess(low) <= 0:

@@ -56,7 +56,7 @@ def check_reuse(name: str, images: Array) -> None:
     if len(np.unique(images)) == images.size:
         raise InputError(
             f"{name}: no image is in two tasks; tasks drawn with reuse of images are needed "
-            "(sample_closed). For open tasks, open_interval of their accuracies applies to new "
+            "(sample_closed). For open tasks, open_task_interval of their accuracies applies to new "
             "images"
         )
 

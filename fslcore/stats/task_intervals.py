@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 
 from ..errors import InputError, detached, floats, instance, number, shown, whole
 from .intervals import (
-    LEVEL,
+    DEFAULT_CONFIDENCE_LEVEL,
     ROUNDED,
     Bounds,
     Floats,
@@ -32,21 +32,24 @@ from .rare import Rarity, rarity_of
 ULPS = 4  # an accuracy is a sum and a quotient: its last digits may be off by a few
 
 
-def closed_interval(
-    accuracies: ArrayLike, level: float = LEVEL, *, bounds: Bounds = None
+def closed_task_interval(
+    scores: ArrayLike,
+    confidence_level: float = DEFAULT_CONFIDENCE_LEVEL,
+    *,
+    bounds: Bounds = None,
 ) -> Interval:
     """Interval for the mean accuracy *on these very images* (OOPS, Algorithm 1 and equation 3).
 
     For tasks drawn with reuse of images. Repeating the draw of tasks from the same images gives a
-    mean inside it in ``level`` of the cases; it shows nothing about new images. What it estimates is
+    mean inside it in ``confidence_level`` of the cases; it shows nothing about new images. What it estimates is
     the mean over all tasks of these images, in which classes have equal weight
     (`fslcore.tasks.sample_closed`).
 
     Parameters
     ----------
-    accuracies : (T,) array_like
+    scores : (T,) array_like
         Accuracy of each task, T ≥ 2, in any unit (share or percent).
-    level : float
+    confidence_level : float
         Nominal coverage, between 0 and 1.
     bounds : (float, float), optional
         Least and largest possible value, such as (0, 100): the ends of the interval then lie
@@ -58,7 +61,7 @@ def closed_interval(
     Interval
         Half-width z·s/√T, with the normal quantile z (1.96 at 95 %) and the standard deviation s
         with T - 1 in its denominator. For fewer than 100 tasks z is Student's quantile, as in
-        `open_interval`: with the normal one, intervals of 5 tasks covered in 87 % of cases instead
+        `open_task_interval`: with the normal one, intervals of 5 tasks covered in 87 % of cases instead
         of 95 %.
 
     Raises
@@ -69,17 +72,20 @@ def closed_interval(
 
     Examples
     --------
-    >>> r = closed_interval([0.7, 0.8, 0.75, 0.85])
+    >>> r = closed_task_interval([0.7, 0.8, 0.75, 0.85])
     >>> round(r.mean, 3), round(r.half_width, 4)
     (0.775, 0.1027)
     """
-    bounds = declared_bounds(accuracies, bounds)
-    sample = per_task("accuracies", accuracies)
-    return _interval(sample, level, "closed", bounds, df=closed_df(sample.values.size))
+    bounds = declared_bounds(scores, bounds)
+    sample = per_task("scores", scores)
+    return _interval(sample, confidence_level, "closed", bounds, df=closed_df(sample.values.size))
 
 
-def open_interval(
-    accuracies: ArrayLike, level: float = LEVEL, *, bounds: Bounds = None
+def open_task_interval(
+    scores: ArrayLike,
+    confidence_level: float = DEFAULT_CONFIDENCE_LEVEL,
+    *,
+    bounds: Bounds = None,
 ) -> Interval:
     """Interval for the mean accuracy *on new images* of the same kind (OOPS, Algorithm 2).
 
@@ -87,9 +93,9 @@ def open_interval(
     is the mean over tasks of new images that are drawn in the same way. With ``balanced=True`` of
     `fslcore.tasks.sample_open`, classes have equal weight in it. By default classes with more
     images have more weight: where classes differ in size, this is another mean than that of
-    `closed_interval`, and the interval does not cover the latter at its nominal level.
+    `closed_task_interval`, and the interval does not cover the latter at its nominal level.
 
-    Parameters, errors : as for `closed_interval`.
+    Parameters, errors : as for `closed_task_interval`.
 
     Returns
     -------
@@ -108,17 +114,17 @@ def open_interval(
 
     Examples
     --------
-    >>> round(open_interval([0.7, 0.8, 0.75, 0.85]).half_width, 4)
+    >>> round(open_task_interval([0.7, 0.8, 0.75, 0.85]).half_width, 4)
     0.1027
     """
-    bounds = declared_bounds(accuracies, bounds)
-    return _interval(per_task("accuracies", accuracies), level, "open", bounds)
+    bounds = declared_bounds(scores, bounds)
+    return _interval(per_task("scores", scores), confidence_level, "open", bounds)
 
 
 def paired_interval(
-    first: ArrayLike,
-    second: ArrayLike,
-    level: float = LEVEL,
+    a: ArrayLike,
+    b: ArrayLike,
+    confidence_level: float = DEFAULT_CONFIDENCE_LEVEL,
     *,
     bounds: Bounds = None,
     atol: float | None = None,
@@ -127,14 +133,14 @@ def paired_interval(
 
     Tasks are hard or easy for both methods alike, so the difference varies less than either
     accuracy, and what can be concluded is more. On tasks that share no image it applies to new
-    images, as `open_interval` does.
+    images, as `open_task_interval` does.
 
     Parameters
     ----------
-    first, second : (T,) array_like
+    a, b : (T,) array_like
         Accuracies of two methods in one unit, task by task in the same order, T ≥ 2. Two pandas
         Series are paired by their index.
-    level : float
+    confidence_level : float
         Nominal coverage, between 0 and 1.
     bounds : (float, float), optional
         Least and largest possible difference, (-100, 100) for accuracies in percent. They are
@@ -147,40 +153,40 @@ def paired_interval(
     -------
     Interval
         Of the mean of first - second (`paired_differences`), with Student's quantile;
-        ``conclusion`` is +1 where the first is better. With bounds, and fewer than a quarter of the
+        ``sign`` is +1 where the first is better. With bounds, and fewer than a quarter of the
         differences unlike the others, rare ones are expected (`Interval`).
 
     Raises
     ------
     InputError
         Different lengths or index labels, one in percent and the other in shares, and as for
-        `closed_interval`.
+        `closed_task_interval`.
 
     Examples
     --------
     >>> r = paired_interval([0.7, 0.8, 0.75, 0.85], [0.68, 0.77, 0.74, 0.80])
-    >>> round(r.mean, 4), round(r.half_width, 4), r.conclusion
+    >>> round(r.mean, 4), round(r.half_width, 4), r.sign
     (0.0275, 0.0272, 1)
     """
-    differences = paired_differences(first, second, atol=atol)
+    differences = paired_differences(a, b, atol=atol)
     if differences.ndim != 1 or differences.size < 2:
         raise InputError(
-            f"first and second have shape {differences.shape}; one number per task for at least 2 "
+            f"a and b have shape {differences.shape}; one number per task for at least 2 "
             "tasks is needed"
         )
-    _check_units(first, second)
-    bounds = bounds_of_difference(first, second, bounds)
-    return _interval(Sample(differences, 0.0), level, "paired", bounds)
+    _check_units(a, b)
+    bounds = bounds_of_difference(a, b, bounds)
+    return _interval(Sample(differences, 0.0), confidence_level, "paired", bounds)
 
 
 def paired_differences(
-    first: ArrayLike, second: ArrayLike, *, axis: int = 0, atol: float | None = None
+    a: ArrayLike, b: ArrayLike, *, axis: int = 0, atol: float | None = None
 ) -> Floats:
     """Differences first - second without what comes from rounding: 0.3 and 0.1 + 0.2 are equal.
 
     Parameters
     ----------
-    first, second : (T,) or (T, n) array_like
+    a, b : (T,) or (T, n) array_like
         Accuracies of two methods (or of n methods each) on the same T tasks, in one unit. Where
         both have an index, as in pandas, it says which tasks are the same.
     axis : int
@@ -209,15 +215,15 @@ def paired_differences(
     >>> paired_differences([0.3, 0.7], [0.1 + 0.2, 0.5])
     array([0. , 0.2])
     """
-    second = _in_order(first, second)
-    x = floats("first", first, None)
-    y = floats("second", second, None)
+    b = _in_order(a, b)
+    x = floats("a", a, None)
+    y = floats("b", b, None)
     if x.shape != y.shape or x.ndim not in (1, 2) or not x.size:
         raise InputError(
-            f"first has shape {x.shape}, second has {y.shape}; paired methods share their tasks"
+            f"a has shape {x.shape}, b has {y.shape}; paired methods share their tasks"
         )
     axis = whole("axis", axis, -x.ndim, x.ndim - 1)
-    tolerance = np.maximum(rounding(first, x, atol, axis), rounding(second, y, atol, axis))
+    tolerance = np.maximum(rounding(a, x, atol, axis), rounding(b, y, atol, axis))
     differences = x - y
     differences[np.abs(differences) <= tolerance] = 0.0
     low = differences.min(axis=axis, keepdims=True)
@@ -240,14 +246,14 @@ def _in_order(first: Any, second: Any) -> Any:
     are_unique = rows.is_unique and other_rows.is_unique
     if len(rows) != len(other_rows) or not (are_unique and rows.isin(other_rows).all()):
         raise InputError(
-            f"index: first has {shown(list(rows[:3]))} …, second has "
+            f"index: a has {shown(list(rows[:3]))} …, b has "
             f"{shown(list(other_rows[:3]))} …; the same labels, each once, are needed to pair "
             "tasks (.to_numpy() of both, to pair them by position)"
         )
     return second.reindex(rows)
 
 
-def _check_units(first: ArrayLike, second: ArrayLike) -> None:
+def _check_units(a: ArrayLike, b: ArrayLike) -> None:
     """Raise `InputError` where the accuracies of one method are in percent and those of the other
     are shares.
 
@@ -256,10 +262,10 @@ def _check_units(first: ArrayLike, second: ArrayLike) -> None:
     sizes too, are taken as they come.
     """
     arrays = {
-        "first": np.asarray(detached(first), dtype=float),
-        "second": np.asarray(detached(second), dtype=float),
+        "a": np.asarray(detached(a), dtype=float),
+        "b": np.asarray(detached(b), dtype=float),
     }
-    for large_name, small_name in (("first", "second"), ("second", "first")):
+    for large_name, small_name in (("a", "b"), ("b", "a")):
         large = arrays[large_name]
         small = arrays[small_name]
         in_percent = large.min() >= 0 and 1 < large.max() <= 100
@@ -271,7 +277,7 @@ def _check_units(first: ArrayLike, second: ArrayLike) -> None:
             )
 
 
-def overlap_conclusion(first: Interval, second: Interval) -> int:
+def compare_by_overlap(a: Interval, b: Interval) -> int:
     """+1 if the first mean is higher, -1 if it is lower, 0 if the intervals overlap.
 
     Two closed or two open intervals are conclusive when they do not overlap (OOPS, equation 4).
@@ -280,22 +286,22 @@ def overlap_conclusion(first: Interval, second: Interval) -> int:
 
     Parameters
     ----------
-    first, second : Interval
-        Of one kind and level, but not paired, whose own ``conclusion`` says it.
+    a, b : Interval
+        Of one kind and level, but not paired, whose own ``sign`` says it.
 
     Raises
     ------
     InputError
         Other intervals.
     """
-    instance("first", first, Interval)
-    instance("second", second, Interval)
-    if first.kind != second.kind or first.level != second.level or first.kind == "paired":
+    instance("a", a, Interval)
+    instance("b", b, Interval)
+    if a.kind != b.kind or a.confidence_level != b.confidence_level or a.kind == "paired":
         raise InputError(
-            f"cannot compare a {first.kind} interval at {first.level} with a {second.kind} one at "
-            f"{second.level}; two closed or two open ones at one level are allowed"
+            f"cannot compare a {a.kind} interval at {a.confidence_level} with a {b.kind} one at "
+            f"{b.confidence_level}; two closed or two open ones at one level are allowed"
         )
-    return 0 if first.meets(second) else int(np.sign(first.mean - second.mean))
+    return 0 if a.meets(b) else int(np.sign(a.mean - b.mean))
 
 
 def rounding(
@@ -314,17 +320,21 @@ def rounding(
     return ULPS * eps * largest
 
 
-def independent_interval(
-    first: ArrayLike, second: ArrayLike, level: float = LEVEL, *, bounds: Bounds = None
+def welch_interval(
+    a: ArrayLike,
+    b: ArrayLike,
+    confidence_level: float = DEFAULT_CONFIDENCE_LEVEL,
+    *,
+    bounds: Bounds = None,
 ) -> Interval:
     """Interval for the difference of the mean accuracies on two sets of tasks that were drawn
     independently.
 
     Parameters
     ----------
-    first, second : (T,) and (U,) array_like
+    a, b : (T,) and (U,) array_like
         Accuracies of each task of the two sets, at least 2 of each.
-    level : float
+    confidence_level : float
         Nominal coverage, between 0 and 1.
     bounds : (float, float), optional
         As for `paired_interval`.
@@ -340,30 +350,30 @@ def independent_interval(
     Raises
     ------
     InputError
-        As for `closed_interval`; one in percent and the other in shares.
+        As for `closed_task_interval`; one in percent and the other in shares.
 
     Examples
     --------
-    >>> r = independent_interval([0.7, 0.8, 0.75, 0.85], [0.5, 0.6, 0.4])
-    >>> round(r.mean, 3), round(r.half_width, 3), r.conclusion
+    >>> r = welch_interval([0.7, 0.8, 0.75, 0.85], [0.5, 0.6, 0.4])
+    >>> round(r.mean, 3), round(r.half_width, 3), r.sign
     (0.275, 0.202, 1)
     """
-    samples = per_task("first", first), per_task("second", second)
+    samples = per_task("a", a), per_task("b", b)
     _check_units(samples[0].values, samples[1].values)
-    intervals = [_interval(sample, level, "open") for sample in samples]
+    intervals = [_interval(sample, confidence_level, "open") for sample in samples]
     counts = [interval.n_tasks for interval in intervals]
     parts = [(interval.standard_error**2, interval.n_tasks - 1) for interval in intervals]
-    half_width, df = student(sum(variance for variance, _ in parts), parts, level)
+    half_width, df = student(sum(variance for variance, _ in parts), parts, confidence_level)
     mean = intervals[0].mean - intervals[1].mean
     if abs(mean) <= max(sample.tolerance for sample in samples):
         mean = 0.0
-    bounds = bounds_of_difference(first, second, bounds)
+    bounds = bounds_of_difference(a, b, bounds)
     if bounds is not None:
-        mean = mean_within(mean, bounds, "difference of first and second")
+        mean = mean_within(mean, bounds, "difference of a and b")
     return Interval(
         mean=mean,
         half_width=half_width,
-        level=level,
+        confidence_level=confidence_level,
         n_tasks=sum(counts),
         kind="independent",
         df=df,
@@ -400,19 +410,23 @@ def per_task(name: str, values: ArrayLike) -> Sample:
 
 
 def _interval(
-    sample: Sample, level: float, kind: str, bounds: Bounds = None, df: float | None = None
+    sample: Sample,
+    confidence_level: float,
+    kind: str,
+    bounds: Bounds = None,
+    df: float | None = None,
 ) -> Interval:
     """Student's interval of checked values; they are equal where they spread by rounding alone."""
     values, tolerance = sample
-    level = checked_level(level)
+    confidence_level = checked_level(confidence_level)
     tasks = values.size
     df = tasks - 1 if df is None else df
     spread = values.std(ddof=1) if np.ptp(values) > 2 * tolerance else 0.0
-    half_width = student_quantile(df, level) * spread / np.sqrt(tasks)
+    half_width = student_quantile(df, confidence_level) * spread / np.sqrt(tasks)
     if bounds is not None:
         slack = ROUNDED * (bounds[1] - bounds[0])
         if values.min() < bounds[0] - slack or values.max() > bounds[1] + slack:
-            subject = "differences of first and second" if kind == "paired" else "accuracies"
+            subject = "differences of a and b" if kind == "paired" else "scores"
             raise InputError(
                 f"{subject} go from {values.min():g} to {values.max():g}; "
                 f"bounds = {shown(bounds)}, between which they lie"
@@ -420,7 +434,7 @@ def _interval(
     return Interval(
         mean=float(values.mean()),
         half_width=float(half_width),
-        level=level,
+        confidence_level=confidence_level,
         n_tasks=tasks,
         kind=kind,
         df=df,

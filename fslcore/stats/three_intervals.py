@@ -30,7 +30,7 @@ from .dependence import (
 )
 from .group_disjoint import GroupTasks, cells_of, without_groups
 from .intervals import (
-    LEVEL,
+    DEFAULT_CONFIDENCE_LEVEL,
     Array,
     Bounds,
     Floats,
@@ -122,7 +122,7 @@ class ThreeIntervals:
 
 
 def three_intervals(
-    values: ArrayLike,
+    scores: ArrayLike,
     support: ArrayLike,
     query: ArrayLike,
     labels: ArrayLike,
@@ -131,14 +131,14 @@ def three_intervals(
     class_groups: ArrayLike | None = None,
     group_disjoint: bool = False,
     transductive: bool = False,
-    level: float = LEVEL,
+    confidence_level: float = DEFAULT_CONFIDENCE_LEVEL,
     bounds: Bounds = None,
 ) -> ThreeIntervals:
     """Intervals for the mean accuracy on these images, on new images and on new classes.
 
     Parameters
     ----------
-    values : (T, K·Q) array_like
+    scores : (T, K·Q) array_like
         One number per query: 1 or True where it was classified correctly, else 0 (or 100 for
         percent). For a paired comparison the difference of two methods, query by query.
     support : (T, K·S), query : (T, K·Q) integer array_like
@@ -167,7 +167,7 @@ def three_intervals(
         the other answers too, and the image variance without it is too small, by up to a half. The
         formula for this case holds for every learner, but is noisier: it has fewer degrees of
         freedom, and more tasks narrow the interval.
-    level : float
+    confidence_level : float
         Nominal coverage, between 0 and 1.
     bounds : (float, float), optional
         Least and largest possible value, which the ends of the intervals respect (`Interval`): (0,
@@ -184,7 +184,7 @@ def three_intervals(
     InputError
         Shapes that disagree, NaN, fewer than 20 tasks, tasks that are padded or unbalanced, an
         image twice in a task, a class with fewer than S + 2 images (S + Q + 1 for a transductive
-        learner), tasks that share no image (`fslcore.stats.open_interval` is for those), one group
+        learner), tasks that share no image (`fslcore.stats.open_task_interval` is for those), one group
         in all or in every class, class groups that split a class or are one, a level outside (0,
         1).
 
@@ -230,11 +230,11 @@ def three_intervals(
     >>> print(three_intervals(100 * right, support, query, labels, bounds=(0, 100)))
     69.97 ± 1.19 (these images), ± 1.40 (new images), 48.40 to 85.26 (new classes)
     """
-    level = checked_level(level)
-    bounds = declared_bounds(values, bounds)
-    values = floats("values", values, None)
+    confidence_level = checked_level(confidence_level)
+    bounds = declared_bounds(scores, bounds)
+    scores = floats("scores", scores, None)
     design = checked_design(
-        values,
+        scores,
         support,
         query,
         labels,
@@ -243,11 +243,11 @@ def three_intervals(
         group_disjoint=group_disjoint,
         transductive=transductive,
     )
-    return intervals_on(design, values, level=level, bounds=bounds)
+    return intervals_on(design, scores, confidence_level=confidence_level, bounds=bounds)
 
 
 def intervals_on(
-    design: Design, values: Floats, *, level: float, bounds: Bounds = None
+    design: Design, values: Floats, *, confidence_level: float, bounds: Bounds = None
 ) -> ThreeIntervals:
     """`three_intervals` of values (T, K·Q) on a checked design; nothing is checked again."""
     values = np.take_along_axis(values, design.order, axis=1).reshape(design.query.shape)
@@ -258,7 +258,7 @@ def intervals_on(
         tasks,
         accuracy.var(ddof=1) / tasks,
         _variances(values, design),
-        level=level,
+        confidence_level=confidence_level,
         bounds=bounds,
         rarity=rarity_of(accuracy, ROUNDING * np.abs(accuracy).max()),
     )
@@ -270,7 +270,7 @@ def assembled(
     sampling: float,
     estimates: tuple[Variance, Variance],
     *,
-    level: float,
+    confidence_level: float,
     bounds: Bounds = None,
     rarity: Rarity = NO_RARITY,
 ) -> ThreeIntervals:
@@ -280,11 +280,11 @@ def assembled(
     resolution = (1e-12 * mean) ** 2
     sampling = float(sampling) if sampling > resolution else 0.0
     df = closed_df(tasks)
-    half_width = student_quantile(df, level) * sqrt(sampling)
+    half_width = student_quantile(df, confidence_level) * sqrt(sampling)
     closed = Interval(
         mean=float(mean),
         half_width=half_width,
-        level=level,
+        confidence_level=confidence_level,
         n_tasks=tasks,
         kind="closed",
         df=df,
@@ -334,7 +334,7 @@ def _wider_interval(closed: Interval, kind: str, sampling: float, added: Varianc
     total_df = float(1 / min(scatter, 1.0)) if scatter else inf
     return replace(
         closed,
-        half_width=student_quantile(total_df, closed.level) * sqrt(total),
+        half_width=student_quantile(total_df, closed.confidence_level) * sqrt(total),
         kind=kind,
         df=total_df,
         units=min(closed.n_tasks, units),  # that gave equal values, where nothing varies
@@ -504,7 +504,7 @@ def checked_design(
         or len(support) != len(query)
     ):
         raise InputError(
-            f"values have shape {values.shape}, query {query.shape}, support {support.shape}; "
+            f"scores have shape {values.shape}, query {query.shape}, support {support.shape}; "
             "(T, K·Q), the same and (T, K·S) are needed"
         )
     check_task_count(len(query))

@@ -99,7 +99,7 @@ def test_weighted_interval_by_its_formula_and_of_equal_weights():
     assert (interval.mean, interval.standard_error, interval.df) == pytest.approx((mean, error, df))
     assert interval.half_width == pytest.approx(scipy_stats.t.ppf(0.95, df) * error)
     assert (interval.n_tasks, interval.kind) == (30, "weighted")
-    equal, unweighted = weighted_interval(x, np.full(30, 7), 0.95), stats.open_interval(x)
+    equal, unweighted = weighted_interval(x, np.full(30, 7), 0.95), stats.open_task_interval(x)
     assert (equal.mean, equal.half_width, equal.df) == pytest.approx(
         (unweighted.mean, unweighted.half_width, unweighted.df)
     )

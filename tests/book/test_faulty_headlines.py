@@ -25,7 +25,7 @@ from fslbook.fewstab.gaps import gaps, rank_correlations
 from fslbook.oops import benchmark, difficulty, optima, sizing
 from fslcore import stats
 from fslcore.evaluation import Outcomes
-from fslcore.stats import pilot
+from fslcore.stats import estimate_variance
 
 RULES = Rules()
 
@@ -123,7 +123,9 @@ def ratio_of_optima():
 @RULES.of(optima.common_optimum)
 def common_optimum():
     """Of runs whose α is certain, the β are weighted by how well each is known."""
-    pilots = [pilot(answers(seed, 0.3, tasks), 5) for seed, tasks in ((4, 400), (5, 30))]
+    pilots = [
+        estimate_variance(answers(seed, 0.3, tasks), 5) for seed, tasks in ((4, 400), (5, 30))
+    ]
     found = optima.common_optimum(pilots)
     optimum = [p.optimum for p in pilots]
     exact = [_distance(pilots, q) for q in (found.optimum, *optimum)]

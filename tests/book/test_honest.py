@@ -10,7 +10,7 @@ from refusal import refuses
 from fslbook.beyond import coverage, coverage_gaps, worlds, worst_class
 from fslbook.biased_tasks import sample_biased
 from fslcore.evaluation import Outcomes
-from fslcore.stats import influence, paired_interval
+from fslcore.stats import jackknife_influence, paired_interval
 from fslcore.tasks import sample_closed
 
 CLASSES, IMAGES, WAYS, QUERIES = 4, 5, 3, 2
@@ -82,11 +82,11 @@ def test_the_worst_class_against_deleting_each_image_and_counting_all_tasks_agai
     values, values_without = worst_class.worst_class(record)
     query = query[..., :-1].reshape(len(tasks), -1)
     if spare:
-        result = influence(
-            values, tasks.support, LABELS, query=query, values_without=values_without
+        result = jackknife_influence(
+            values, tasks.support, LABELS, query=query, scores_without=values_without
         )
     else:
-        result = influence(values, np.concatenate([tasks.support, query], axis=1), LABELS)
+        result = jackknife_influence(values, np.concatenate([tasks.support, query], axis=1), LABELS)
     assert result.mean == pytest.approx(100 * truth, abs=0.8)
     np.testing.assert_allclose(
         result.images.mean(axis=0), 100 * np.array(image), atol=0.45 if spare else 0.7
@@ -199,7 +199,7 @@ OF_TWO_CLASSES = np.tile([0, 1, 10, 11], (30, 1))
 )
 def test_tasks_from_which_nothing_can_be_left_out(tasks, labels, message):
     with refuses(message):
-        influence(np.zeros(len(tasks)), np.array(tasks), np.array(labels))
+        jackknife_influence(np.zeros(len(tasks)), np.array(tasks), np.array(labels))
 
 
 def test_methods_that_take_queries_together_are_refused():
@@ -214,9 +214,9 @@ def test_what_does_not_go_together():
     labels = np.arange(2).repeat(10)
     options = dict(groups=np.arange(20), group_disjoint=True, pool=OF_TWO_CLASSES)
     with refuses("group_disjoint", "True", "pool"):
-        influence(np.zeros(30), OF_TWO_CLASSES, labels, **options)
+        jackknife_influence(np.zeros(30), OF_TWO_CLASSES, labels, **options)
     with refuses("spare"):
         worst_class.worst_class(Outcomes(np.ones((3, 2), bool), np.tile([0, 1], (3, 1))))
-    first = influence(np.arange(30.0), OF_TWO_CLASSES, labels)
+    first = jackknife_influence(np.arange(30.0), OF_TWO_CLASSES, labels)
     with refuses("different images"):
-        first - influence(np.arange(30.0), OF_TWO_CLASSES, np.append(labels, 1))
+        first - jackknife_influence(np.arange(30.0), OF_TWO_CLASSES, np.append(labels, 1))

@@ -17,7 +17,7 @@ def test_integrals_and_estimates_agree(shots, separation):
     truth = gaussians.gaussian_moments(shots, separation)
     rng = np.random.default_rng(1)
     x = gaussians.gaussian_tasks(gaussians.centres(2, separation), 40_000, shots, 3, rng)
-    p = stats.pilot(x, shots)
+    p = stats.estimate_variance(x, shots)
     assert p.moments.mean == pytest.approx(truth.mean, abs=0.005)
     assert p.low < truth.model(shots).optimum < p.high
     assert p.optimum == pytest.approx(truth.model(shots).optimum, rel=0.1)
@@ -40,7 +40,9 @@ def test_common_optimum_against_generalised_least_squares():
     """At each Q every run has the α nearest to its estimates, in their own covariance, of those on β = αQ²."""
     rng = np.random.default_rng(7)
     pilots = [
-        stats.pilot(gaussians.gaussian_tasks(gaussians.centres(2, distance), 300, 5, 6, rng), 5)
+        stats.estimate_variance(
+            gaussians.gaussian_tasks(gaussians.centres(2, distance), 300, 5, 6, rng), 5
+        )
         for distance in (0.9, 1.0, 1.1)
     ]
     common = optima.common_optimum(pilots)
@@ -109,7 +111,9 @@ def test_classes_of_the_data_set_are_told_to_the_pilot(bank):
     values = sizing.pilot_values(
         [bank], [Method("none", "ncc")], [5], ways=3, queries=5, tasks=200
     )[bank, 5, 0][method]
-    pilot = stats.pilot(values.reshape(200, 15), 5, labels=labels[tasks.query], target="images")
+    pilot = stats.estimate_variance(
+        values.reshape(200, 15), 5, labels=labels[tasks.query], target="images"
+    )
     assert images.model.alpha == pytest.approx(pilot.model.alpha)
     assert images.model.alpha < classes.model.alpha
 
@@ -127,7 +131,7 @@ def test_optima_are_compared_by_leaving_each_task_out():
     a, b = rng.random((30, 3, 4)), rng.random((30, 3, 4)) ** 2
 
     def crossed(rows):
-        of_a, of_b = (stats.pilot(x[rows], 1).model for x in (a, b))
+        of_a, of_b = (stats.estimate_variance(x[rows], 1).model for x in (a, b))
         return of_b.alpha * of_a.beta - of_a.alpha * of_b.beta
 
     tasks = np.arange(30)
@@ -138,7 +142,7 @@ def test_optima_are_compared_by_leaving_each_task_out():
 
 def test_a_fit_of_exact_variances_is_their_model():
     queries = np.arange(1, 30)
-    tasks = stats.task_count(2000, 5, 5, queries)
+    tasks = stats.open_task_count(2000, 5, 5, queries)
     variance = stats.VarianceModel(0.02, 0.5, 0.2, 5).variance(queries, tasks)
     fit = optima.fit_variance(queries, tasks, variance, np.full(29, 1e-6), 5)
     assert (fit.model.alpha, fit.model.beta, fit.model.gamma) == pytest.approx((0.02, 0.5, 0.2))
@@ -150,7 +154,7 @@ def test_a_fit_of_exact_variances_is_their_model():
 def test_fits_that_are_right_have_every_p_value_equally_often():
     """χ² of a true model has n - 3 degrees of freedom, as SciPy's χ² has them: one more or less would show."""
     rng, q = np.random.default_rng(13), np.array([1, 2, 4, 7, 15, 40])
-    tasks = stats.task_count(2000, 5, 5, q)
+    tasks = stats.open_task_count(2000, 5, 5, q)
     truth = stats.VarianceModel(0.02, 0.5, 0.2, 5).variance(q, tasks)
     error = 0.02 * truth
     p = [

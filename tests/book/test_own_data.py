@@ -59,7 +59,7 @@ def test_a_cell_that_is_off_by_three_errors_says_so_and_other_cells_stand_beside
     for level in (0.95, 0.8):
         live = results(*names, 0)["accuracy"]
         error = np.hypot(printed["half_width"] / 1.959964, live.std(ddof=1) / 20)
-        cell = [printed["mean"] + 3 * error, stats.open_interval(live, level).half_width]
+        cell = [printed["mean"] + 3 * error, stats.open_task_interval(live, level).half_width]
         (row,) = published.comparison(
             pd.DataFrame([[*names, *cell]], columns=columns), PRINTED, level
         ).itertuples()

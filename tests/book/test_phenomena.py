@@ -49,7 +49,7 @@ def test_pairing_narrows_the_interval_of_every_pair_of_learners(results):
             n = min(len(methods[names[i]]), len(methods[names[j]]))
             a, b = methods[names[i]][:n], methods[names[j]][:n]
             assert np.corrcoef(a, b)[0, 1] > 0.5
-            assert stats.paired_interval(a, b).half_width < stats.open_interval(a).half_width
+            assert stats.paired_interval(a, b).half_width < stats.open_task_interval(a).half_width
 
 
 @pytest.mark.slow

@@ -118,7 +118,7 @@ def test_split_widths_are_those_of_from_printed(plus_minus, dataset):
     found = reproductions.split_widths(48.7, plus_minus, 600, dataset, 1)
     figure = (48.7, plus_minus)
     split = dict(images=images, classes=classes, shots=1)
-    reading = stats.from_printed(figure, figure, 600, **split).readings[0]
+    reading = stats.compare_printed(figure, figure, 600, **split).readings[0]
     sizes = {"images": images // 80, "classes": classes // 5}
     for target, m in sizes.items():
         widest = getattr(reading, target).widest  # of a difference, with more degrees of freedom
@@ -135,7 +135,7 @@ def test_training_widths_are_students():
     ends = ttest_1samp(means, 0).confidence_interval(0.9)
     assert found.mean - found.new_runs == pytest.approx(ends.low)
     accuracies = np.array(means)[:, None] + np.random.default_rng(0).normal(0, 8, 400)
-    runs = stats.new_runs(accuracies, level=0.9)
+    runs = stats.new_run_interval(accuracies, confidence_level=0.9)
     assert found.prediction == pytest.approx(runs.prediction_half_width)
     assert reproductions.training_widths(means[:1]) is None
 
@@ -152,7 +152,9 @@ def test_a_strip_draws_both_sides_where_neither_is_the_original():
 
 def test_a_sentence_of_trainings_has_the_intervals_that_it_names():
     right = runs.answers("clipart", "protonet")
-    found = stats.run_intervals(right, **runs.places("clipart", tasks=right.shape[1]), level=0.9)
+    found = stats.new_run_intervals(
+        right, **runs.places("clipart", tasks=right.shape[1]), confidence_level=0.9
+    )
     text = reproductions.run_sentence(found, "ProtoNet", "tasks")
     assert text.startswith(f"ProtoNet: {right.mean():.1f} %, the mean of 5 trainings on 400 tasks")
     for words, half in {

@@ -38,7 +38,7 @@ def test_components_are_those_of_a_mixed_model():
     )
     parts = {"run": "0 + C(run)", "task": "0 + C(task)"}
     fit = smf.mixedlm("y ~ 1", long, groups=np.ones(len(long)), vc_formula=parts).fit(reml=True)
-    ours = stats.new_runs(x)
+    ours = stats.new_run_interval(x)
     theirs = dict(
         zip(fit.model.exog_vc.names, fit.vcomp)
     )  # balanced: REML is the analysis of variance
@@ -51,14 +51,14 @@ def test_components_are_those_of_a_mixed_model():
 def test_with_runs_alone_it_is_students_interval_of_their_means():
     means, against = np.array([61.0, 64.0, 60.5, 62.0]), np.array([58.0, 59.0, 63.0])
     runs, others = (np.repeat(values[:, None], 30, axis=1) for values in (means, against))
-    alone = stats.new_runs(runs)
+    alone = stats.new_run_interval(runs)
     half = scipy.stats.t.ppf(0.975, 3) * means.std(ddof=1) / 2
     assert alone.interval.half_width == pytest.approx(half)
     assert alone.prediction_half_width == pytest.approx(half * math.sqrt(5))
     assert alone.fixed.half_width == 0 and alone.rest_variance == 0
     welch = scipy.stats.ttest_ind(means, against, equal_var=False)
-    assert stats.new_runs(runs, others).interval.p_value == pytest.approx(welch.pvalue)
-    paired = stats.new_runs(runs[:3], others, paired=True)
+    assert stats.new_run_interval(runs, others).interval.p_value == pytest.approx(welch.pvalue)
+    paired = stats.new_run_interval(runs[:3], others, paired=True)
     assert paired.interval.p_value == pytest.approx(
         scipy.stats.ttest_rel(means[:3], against).pvalue
     )
@@ -70,7 +70,9 @@ def test_with_runs_alone_it_is_students_interval_of_their_means():
 )
 def test_new_runs_are_covered(runs, run, task, cell):
     rng, tasks = np.random.default_rng([runs, int(10 * task)]), 60
-    results = [stats.new_runs(crossed(rng, runs, tasks, run, task, cell)) for _ in range(400)]
+    results = [
+        stats.new_run_interval(crossed(rng, runs, tasks, run, task, cell)) for _ in range(400)
+    ]
     held = np.mean([r.interval.low <= 0 <= r.interval.high for r in results])
     assert (
         0.915 <= held <= (0.99 if runs == 3 else 0.985)
@@ -88,7 +90,7 @@ def test_differences_of_recipes_are_covered(paired):
         a, b = (
             tasks + start + rng.normal(0, s, (4, 1)) + rng.normal(0, 3, (4, 80)) for s in (0.5, 1.5)
         )
-        result = stats.new_runs(a, b, paired=paired)
+        result = stats.new_run_interval(a, b, paired=paired)
         held.append(abs(result.interval.mean) <= result.interval.half_width)
         naive.append(abs(result.fixed.mean) <= result.fixed.half_width)
     assert 0.925 <= np.mean(held) <= 0.98
@@ -147,7 +149,7 @@ def test_new_runs_with_new_images_and_classes_are_covered():
     rng, covered, without_runs = np.random.default_rng(7), [], []
     for _ in range(60):
         right, places, truth = world(rng, 4)
-        result = stats.run_intervals(right, *places)
+        result = stats.new_run_intervals(right, *places)
         for target, mean in truth.items():
             interval, fixed = getattr(result, target).interval, getattr(result, target).fixed
             covered.append(interval.low <= mean <= interval.high)
@@ -162,10 +164,10 @@ def test_two_runs_are_never_surer_than_their_means_alone():
     rng, covered = np.random.default_rng(1), []
     for _ in range(400):
         x = 70 + rng.normal(0, 2.0, (2, 1)) + rng.normal(0, 8, 300) + rng.normal(0, 3, (2, 300))
-        interval, means = stats.new_runs(x).interval, x.mean(axis=1)
+        interval, means = stats.new_run_interval(x).interval, x.mean(axis=1)
         alone = scipy.stats.t.ppf(0.975, 1) * means.std(ddof=1) / 2**0.5
         assert interval.half_width >= alone * (1 - 1e-9) and (interval.p_value < 0.05) == (
-            interval.conclusion != 0
+            interval.sign != 0
         )
         covered.append(abs(interval.mean - 70) < interval.half_width)
     assert 0.94 < np.mean(covered) < 0.985
@@ -177,7 +179,7 @@ def test_what_changes_in_one_run_alone_is_counted_once():
     ratio = []
     for _ in range(25):
         right, places, _ = world(rng, 6, tasks=300, sd=(0, 0, 0, 0, 1.2))
-        result = stats.run_intervals(right, *places).images
+        result = stats.new_run_intervals(right, *places).images
         added = result.spreads[0] ** 2 / 6
         ratio.append(result.interval.standard_error**2 / (added + result.fixed.standard_error**2))
     assert np.mean(ratio) < 0.75
@@ -186,7 +188,7 @@ def test_what_changes_in_one_run_alone_is_counted_once():
 def test_an_interval_is_never_wider_than_that_of_the_next_target():
     for seed in range(8):
         right, places, _ = world(np.random.default_rng(seed), 2, tasks=60)
-        result = stats.run_intervals(right, *places)
+        result = stats.new_run_intervals(right, *places)
         halves = [getattr(result, k).interval.half_width for k in ("closed", "images", "classes")]
         assert halves == sorted(halves)
 
@@ -194,7 +196,7 @@ def test_an_interval_is_never_wider_than_that_of_the_next_target():
 def test_three_targets_for_these_runs_are_three_intervals_of_their_mean():
     right, places, _ = world(np.random.default_rng(1), 3)
     result, fixed = (
-        stats.run_intervals(100 * right, *places),
+        stats.new_run_intervals(100 * right, *places),
         stats.three_intervals(100 * right.mean(axis=0), *places),
     )
     halves = []
@@ -217,8 +219,8 @@ def test_three_targets_for_these_runs_are_three_intervals_of_their_mean():
 def test_two_methods_are_compared_both_ways():
     right, places, _ = world(np.random.default_rng(1), 3)
     against = world(np.random.default_rng(2), 5)[0]
-    forth = stats.run_intervals(right, *places, second=against)
-    back = stats.run_intervals(against, *places, second=right)
+    forth = stats.new_run_intervals(right, *places, second=against)
+    back = stats.new_run_intervals(against, *places, second=right)
     assert forth.images.interval.mean == pytest.approx(-back.images.interval.mean)
     assert forth.classes.interval.half_width == pytest.approx(back.classes.interval.half_width)
     assert forth.closed.n_runs == (3, 5)
@@ -226,24 +228,31 @@ def test_two_methods_are_compared_both_ways():
 
 def test_nothing_is_known_of_new_classes_where_every_task_has_all():
     right, places, _ = world(np.random.default_rng(2), 3, classes=4)
-    endless = stats.run_intervals(right, *places).classes.interval
+    endless = stats.new_run_intervals(right, *places).classes.interval
     assert (endless.half_width, endless.kind) == (np.inf, "runs")
 
 
 def test_chance_better_is_the_same_from_both_sides():
     first, second = [61.2, 63.0, 62.1], [59.8, 61.9, 60.1, 60.9]
-    forth, back = stats.chance_better(first, second), stats.chance_better(second, first, level=0.95)
+    forth, back = (
+        stats.probability_of_improvement(first, second),
+        stats.probability_of_improvement(second, first, confidence_level=0.95),
+    )
     assert (forth.value, forth.low, forth.high) == pytest.approx(
         (1 - back.value, 1 - back.high, 1 - back.low)
     )
-    assert stats.chance_better(first, first).value == 0.5
+    assert stats.probability_of_improvement(first, first).value == 0.5
     for runs, against, level in (
         (3, 3, 0.95),
         (9, 12, 0.8),
     ):  # all on one side: as many draws as the fewer runs
-        sure = stats.chance_better(np.ones(runs), np.zeros(against), level=level)
+        sure = stats.probability_of_improvement(
+            np.ones(runs), np.zeros(against), confidence_level=level
+        )
         exact = scipy.stats.binomtest(runs, runs).proportion_ci(level, "exact").low
-        assert (sure.value, sure.low, sure.high, sure.level) == pytest.approx((1, exact, 1, level))
+        assert (sure.value, sure.low, sure.high, sure.confidence_level) == pytest.approx(
+            (1, exact, 1, level)
+        )
 
 
 @pytest.mark.parametrize(
@@ -255,15 +264,15 @@ def test_what_differs_by_rounding_alone_is_no_difference(rounded):
     count = np.random.default_rng(0).binomial(75, 0.8, (6, 300))
     first, second = count / 75, rounded(count)
     assert (first != second).any()
-    paired = stats.new_runs(first, second, paired=True)
-    assert (paired.interval.mean, paired.interval.half_width, paired.interval.conclusion) == (
+    paired = stats.new_run_interval(first, second, paired=True)
+    assert (paired.interval.mean, paired.interval.half_width, paired.interval.sign) == (
         0,
         0,
         0,
     )
-    assert stats.chance_better(first[0], second[0], paired=True).value == 0.5
-    assert stats.new_runs(first, second).fixed.conclusion == 0
-    assert stats.chance_better([0.3] * 6, [0.1 + 0.2] * 6).value == 0.5
+    assert stats.probability_of_improvement(first[0], second[0], paired=True).value == 0.5
+    assert stats.new_run_interval(first, second).fixed.sign == 0
+    assert stats.probability_of_improvement([0.3] * 6, [0.1 + 0.2] * 6).value == 0.5
 
 
 def collapsing(rng, shift, runs):
@@ -280,7 +289,9 @@ def test_chance_better_is_covered_without_normal_runs(shift):
         second
     )
     for runs in (2, 3, 5, 10):
-        chances = [stats.chance_better(*collapsing(rng, shift, runs)) for _ in range(400)]
+        chances = [
+            stats.probability_of_improvement(*collapsing(rng, shift, runs)) for _ in range(400)
+        ]
         assert np.mean([chance.low <= truth <= chance.high for chance in chances]) >= 0.93, runs
 
 
@@ -293,7 +304,7 @@ def test_chance_better_is_covered_where_runs_are_of_two_kinds_or_of_one(first, s
     truth = share * scipy.stats.norm.cdf(distance / np.sqrt(2))
     better_kind = rng.random((studies, first)) < share
     means = np.where(better_kind, distance, -30) + rng.normal(size=(studies, first))
-    chances = [stats.chance_better(x, rng.normal(size=second)) for x in means]
+    chances = [stats.probability_of_improvement(x, rng.normal(size=second)) for x in means]
     assert np.mean([chance.low <= truth <= chance.high for chance in chances]) >= 0.94
     fewest = min(first, second)
     widths = [
@@ -312,16 +323,20 @@ def test_no_interval_excludes_what_that_of_runs_which_all_agree_holds(first, sec
     lows = []
     for chosen in combinations(numbers, first):
         rest = np.setdiff1d(numbers, chosen)
-        lows.append(stats.chance_better(np.array(chosen, float), 1.0 * rest).low)
+        lows.append(stats.probability_of_improvement(np.array(chosen, float), 1.0 * rest).low)
     assert max(lows) == pytest.approx(surest)
 
 
 def test_chance_better_is_mann_whitneys_share_with_the_exact_interval_of_independent_pairs():
     first, second = [3.0, 1, 2, 9, 9, 9], [2.0, 2, 0, 0]
     share = scipy.stats.mannwhitneyu(first, second).statistic / 24
-    assert stats.chance_better(first, second).value == pytest.approx(share)
-    paired = stats.chance_better([1.0, 2, 3, 4, 5, 6, 7], [0.0, 1, 4, 3, 4, 7, 6], paired=True)
-    four_of_five = stats.chance_better([1.0, 1, 0, 1, 1], [0.5] * 8)  # one run is below all others
+    assert stats.probability_of_improvement(first, second).value == pytest.approx(share)
+    paired = stats.probability_of_improvement(
+        [1.0, 2, 3, 4, 5, 6, 7], [0.0, 1, 4, 3, 4, 7, 6], paired=True
+    )
+    four_of_five = stats.probability_of_improvement(
+        [1.0, 1, 0, 1, 1], [0.5] * 8
+    )  # one run is below all others
     for chance, better, runs in ((paired, 5, 7), (four_of_five, 4, 5)):
         exact = scipy.stats.binomtest(better, runs).proportion_ci(0.95, "exact")
         assert (chance.value, chance.low, chance.high) == pytest.approx(
@@ -332,16 +347,16 @@ def test_chance_better_is_mann_whitneys_share_with_the_exact_interval_of_indepen
 def test_runs_that_agree_can_be_planned_with():
     rng = np.random.default_rng(0)
     tasks = rng.normal(60, 8, 50)
-    agreeing = stats.new_runs(
+    agreeing = stats.new_run_interval(
         np.tile(tasks + rng.normal(1, 0.1, 50), (3, 1)), np.tile(tasks, (4, 1))
     )
     assert agreeing.spreads == (0, 0) and stats.plan_runs(agreeing, difference=5.0).n_runs == 2
     for values in (tasks, tasks.round()):  # nothing varies, but for rounding: the bounds decide
         runs = np.tile(values + 1, (3, 1)), np.tile(values, (4, 1))
-        bounded = stats.new_runs(*runs, bounds=(-100, 100))
+        bounded = stats.new_run_interval(*runs, bounds=(-100, 100))
         assert bounded.rest_variance == 0
         assert stats.plan_runs(bounded, difference=50.0).n_runs == 10  # 2 / 1.5^10 < 0.05
-        assert stats.plan_runs(stats.new_runs(*runs), difference=50.0).n_runs is None
+        assert stats.plan_runs(stats.new_run_interval(*runs), difference=50.0).n_runs is None
 
 
 def test_a_plan_has_the_power_that_it_promises():
@@ -351,7 +366,7 @@ def test_a_plan_has_the_power_that_it_promises():
             crossed(rng, 5, 30, run=1, task=2, both=0.1),
             crossed(rng, 5, 30, run=1, task=2, both=0.1),
         )
-        pilot = stats.new_runs(first, second - second.mean(axis=0) + first.mean(axis=0))
+        pilot = stats.new_run_interval(first, second - second.mean(axis=0) + first.mean(axis=0))
         runs = stats.plan_runs(pilot, difference=1).n_runs
         powers.append(stats.power(1, math.sqrt(2 / runs), 2 * (runs - 1)))
     assert 0.75 <= np.mean(powers) <= 0.92
@@ -365,8 +380,8 @@ def test_the_range_of_a_plan_is_for_the_spreads_that_a_pilot_allows_for():
     """Each end is statsmodels' number for a variance that is known: that of an end of the χ² interval of the runs'."""
     rng = np.random.default_rng(2)
     a, b = (crossed(rng, 8, 200, run=2, task=0.1, both=0) for _ in "ab")
-    pilot = replace(stats.new_runs(a, b), rest_variance=0.0, spreads=(2.0, 2.0))
-    plan = stats.plan_runs(pilot, difference=3, level=0.9)
+    pilot = replace(stats.new_run_interval(a, b), rest_variance=0.0, spreads=(2.0, 2.0))
+    plan = stats.plan_runs(pilot, difference=3, confidence_level=0.9)
     ends = [4.0 * 14 / scipy.stats.chi2.ppf(q, 14) for q in (0.95, 0.05)]
     solve = TTestIndPower().solve_power
     assert list(plan.runs_range) == [
@@ -376,7 +391,7 @@ def test_the_range_of_a_plan_is_for_the_spreads_that_a_pilot_allows_for():
 
 def test_where_all_runs_are_equal_their_number_is_the_evidence():
     for runs in (3, 6):
-        interval = stats.new_runs(np.full((runs, 9), 0.7), bounds=(-1, 1)).interval
+        interval = stats.new_run_interval(np.full((runs, 9), 0.7), bounds=(-1, 1)).interval
         assert (interval.kind, interval.half_width) == ("runs", 0)
         assert interval.p_value == pytest.approx(2 / 1.7**runs)
 
@@ -384,10 +399,10 @@ def test_where_all_runs_are_equal_their_number_is_the_evidence():
 def test_a_plan_that_no_runs_fulfil_says_so():
     rng = np.random.default_rng(0)
     unknown = replace(
-        stats.new_runs(crossed(rng, 5, 20), crossed(rng, 5, 20)), rest_variance=math.inf
+        stats.new_run_interval(crossed(rng, 5, 20), crossed(rng, 5, 20)), rest_variance=math.inf
     )
     assert stats.plan_runs(unknown, difference=20) == runs_module.RunPlan(None, (None, None))
-    pilot = stats.new_runs(
+    pilot = stats.new_run_interval(
         crossed(rng, 5, 20, run=0.1, task=9), crossed(rng, 5, 20, run=0.1, task=9)
     )
     assert stats.plan_runs(pilot, difference=0.5).n_runs is None
@@ -398,11 +413,14 @@ def test_a_plan_that_no_runs_fulfil_says_so():
 def test_bad_input_is_named():
     many, few = np.zeros((3, 9)), np.zeros((1, 9))
     for call, says in (
-        (lambda: stats.new_runs(few), "nothing can be said of new runs"),
-        (lambda: stats.new_runs(many, np.zeros((4, 9)), paired=True), "paired runs are as many"),
-        (lambda: stats.new_runs(many, paired=True), "a second method"),
-        (lambda: stats.new_runs(many[:, :1]), "at least 2 tasks"),
-        (lambda: stats.plan_runs(stats.new_runs(many), difference=0), "difference = 0"),
+        (lambda: stats.new_run_interval(few), "nothing can be said of new runs"),
+        (
+            lambda: stats.new_run_interval(many, np.zeros((4, 9)), paired=True),
+            "paired runs are as many",
+        ),
+        (lambda: stats.new_run_interval(many, paired=True), "a second method"),
+        (lambda: stats.new_run_interval(many[:, :1]), "at least 2 tasks"),
+        (lambda: stats.plan_runs(stats.new_run_interval(many), difference=0), "difference = 0"),
     ):
         with refuses(says):
             call()

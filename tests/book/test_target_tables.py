@@ -37,7 +37,12 @@ def test_intervals_are_those_of_the_record(features):
     assert (right == 100 * result.outcomes.correct).all()
     assert answers[features].groups is None  # features know no families
     expected = stats.three_intervals(
-        right, tasks.support, tasks.query, answers[features].labels, level=0.9, bounds=(0, 100)
+        right,
+        tasks.support,
+        tasks.query,
+        answers[features].labels,
+        confidence_level=0.9,
+        bounds=(0, 100),
     )
     table = three_targets.intervals(answers, 0.9)
     assert (
@@ -52,7 +57,7 @@ def test_intervals_are_those_of_the_record(features):
 
 def test_one_interval_for_two_targets_is_named_once():
     """New classes bring new images: where no more is seen of classes, or nothing of images alone, a cell says so."""
-    settled = dict(mean=70.0, tasks=500, sampling=0.01, level=0.95)
+    settled = dict(mean=70.0, tasks=500, sampling=0.01, confidence_level=0.95)
 
     def cells(images, classes, freedom=(50.0, 9.0), **options):
         estimates = Variance(images, freedom[0], 0.0, 60), Variance(classes, freedom[1], 0.0, 10)
@@ -107,15 +112,17 @@ def test_pairs_verdicts_and_needs(features):
     assert result == stats.three_intervals(first - second, *places, bounds=(-100, 100))
     counts = verdicts(pairs)
     assert counts.loc["all", "pairs"] == 1
-    assert counts.loc["all", "these images"] == int(result.closed.conclusion != 0)
+    assert counts.loc["all", "these images"] == int(result.closed.sign != 0)
     needs = planning.needs(by_source, pairs, [1.0, 5.0], ways=5, shots=2, power=0.8, level=0.95)
-    plan = stats.plan(result, images_per_class=12, n_classes=8, ways=5, shots=2, difference=5.0)
+    plan = stats.plan_sample_size(
+        result, images_per_class=12, n_classes=8, ways=5, shots=2, difference=5.0
+    )
     sizes = [plan.n_tasks, plan.images_per_class, plan.n_classes]
     assert needs.loc[1, ["tasks", "images per class", "classes"]].tolist() == sizes
     reach = planning.reach(pairs, power=0.8, level=0.95)
     assert (
         reach["new images"].iloc[0]
-        == f"{stats.detectable_difference(result.images.standard_error, result.images.df):.2f}"
+        == f"{stats.minimum_detectable_difference(result.images.standard_error, result.images.df):.2f}"
     )
     assert planning.plan_table(needs).shape == (2, 3)
     larger = needs.assign(tasks=[7 * needs["tasks"][0], 1], classes=[np.inf, 1])

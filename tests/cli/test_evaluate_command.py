@@ -16,7 +16,7 @@ from fslcore.cli import app
 from fslcore.cli.evaluate import task_count
 from fslcore.datasets.bank import Bank
 from fslcore.evaluation import outcomes
-from fslcore.stats import anytime_interval
+from fslcore.stats import confidence_sequence
 from fslcore.tasks import sample_closed
 
 
@@ -212,7 +212,7 @@ def test_drawing_stops_once_the_interval_is_narrow(command, tmp_path, capsys):
     """The same first tasks, whatever the most is; both learners the same number; what is printed is what is written."""
 
     def half_width(accuracies):
-        return anytime_interval(accuracies, bounds=(0, 100)).half_width
+        return confidence_sequence(accuracies, bounds=(0, 100)).half_width
 
     tables, closed = [], [*command(*[60] * 6)[:-2], "--samplings", "closed"]
     for most in ("2000", "1500"):
@@ -225,7 +225,7 @@ def test_drawing_stops_once_the_interval_is_narrow(command, tmp_path, capsys):
         (count,) = {len(values) for values in accuracies.values()}
         assert count % 100 == 0 and 100 < count < 1500
         for learner, values in accuracies.items():
-            interval = anytime_interval(values, bounds=(0, 100))
+            interval = confidence_sequence(values, bounds=(0, 100))
             assert (
                 record[learner]["low"] == pytest.approx(interval.low) and interval.half_width <= 1.5
             )

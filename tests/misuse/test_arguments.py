@@ -63,7 +63,7 @@ BAD = {
         [1, 2, 0],
         np.ma.masked_equal([1, 2], 2),
     ],
-    "level": [*ODD, *NOT_FINITE, 0, 1, -0.5, 95, True],
+    "confidence_level": [*ODD, *NOT_FINITE, 0, 1, -0.5, 95, True],
     "bounds": [*ODD, (1, 0), (0, 0), (0, np.inf), (0, 1, 2), 1.0, np.nan],
     "positive": [*ODD, *NOT_FINITE, 0, -1.0, True],
     "at least 0": [*ODD[1:], *NOT_FINITE, -1e-9, True],
@@ -138,15 +138,15 @@ TAKEN = {
     ("plus_minus", "spec"): ("''",),
     ("Options", "leave_out"): ("[]",),
     ("Options", "only_methods"): ("[]",),
-    ("task_count", "images"): (*SINGLE, *NONE),
-    ("task_count", "queries"): (*SINGLE, *NONE),
+    ("open_task_count", "images"): (*SINGLE, *NONE),
+    ("open_task_count", "queries"): (*SINGLE, *NONE),
     # Measures of any unit.
-    ("independent_interval", "first"): NEGATIVE,
-    ("independent_interval", "second"): NEGATIVE,
+    ("welch_interval", "first"): NEGATIVE,
+    ("welch_interval", "second"): NEGATIVE,
     ("simultaneous_intervals", "differences"): NEGATIVE,
     ("winner_interval", "df"): ("with inf",),  # of normal means
-    ("chance_better", "first"): NEGATIVE,
-    ("chance_better", "second"): NEGATIVE,
+    ("probability_of_improvement", "first"): NEGATIVE,
+    ("probability_of_improvement", "second"): NEGATIVE,
     ("conformal_quantile", "scores"): (
         *NEGATIVE,
         "[inf, inf, inf, inf, inf]",
@@ -169,7 +169,7 @@ QUERIES = np.tile(np.arange(4).repeat(6), (30, 1))
 A, B = RNG.uniform(0.5, 0.8, 30), RNG.uniform(0.4, 0.7, 30)
 HAS = RNG.random((96, 12)) < 0.5
 PLACES = {
-    "values": (RNG.random(TASKS.query.shape) < 0.6) - 1.0 * (RNG.random(TASKS.query.shape) < 0.5),
+    "scores": (RNG.random(TASKS.query.shape) < 0.6) - 1.0 * (RNG.random(TASKS.query.shape) < 0.5),
     "support": TASKS.support,
     "query": TASKS.query,
     "labels": LABELS,
@@ -202,10 +202,10 @@ KINDS = {
     "real": "alpha beta gamma difference".split(),
     "count": "shots pool ways classes n_classes least most max_tasks k rounds n present absent".split(),
     "array": (
-        "accuracies a b first second scores values values_without p_values "
+        "accuracies a b first second scores values scores_without p_values "
         "differences better covariance estimates mean half_width variance difficulty"
     ).split(),
-    "level": "level power".split(),
+    "confidence_level": "level confidence_level power target_power".split(),
     "bounds": "bounds".split(),
     "at least 0": "atol".split(),
     "axis": "axis".split(),
@@ -227,15 +227,13 @@ KINDS = {
 SAMPLER = dict(tasks="count", shots="counts", queries="counts")
 #: Of functions whose argument of a name is of another kind than elsewhere.
 OTHER_KINDS = {
-    "overlap_conclusion": dict(first="object", second="object"),
-    "influence": dict(images="whole array", pool="whole array"),
-    "best_queries": dict(tasks="positives"),
-    "from_printed": dict(
-        first="object", second="object", tasks="count", images="count", queries="count"
-    ),
+    "compare_by_overlap": dict(a="object", b="object"),
+    "jackknife_influence": dict(images="whole array", pool="whole array"),
+    "optimal_queries": dict(tasks="positives"),
+    "compare_printed": dict(a="object", b="object", tasks="count", images="count", queries="count"),
     "winner_interval": dict(df="positives"),
-    "equivalence": dict(difference="object"),
-    "anytime_interval": dict(bounds="object"),
+    "tost": dict(difference="object"),
+    "confidence_sequence": dict(bounds="object"),
     "limits": dict(df="positives"),
     "sample_closed": SAMPLER,
     "sample_open": SAMPLER,
@@ -254,10 +252,11 @@ def kind_of(function, argument):
 
 
 SHAPE = dict(tasks=5, ways=4, shots=2, queries=3)
-INTERVAL = stats.open_interval(A)
+INTERVAL = stats.open_task_interval(A)
 #: A good value of each argument, by its name; else its default.
 GOOD = PLACES | dict(
     values=RIGHT.reshape(30, 24),
+    scores=RIGHT.reshape(30, 24),
     accuracies=A,
     a=A,
     b=B,
@@ -267,6 +266,7 @@ GOOD = PLACES | dict(
     groups=np.arange(96) // 2,
     class_groups=LABELS // 2,
     level=0.95,
+    confidence_level=0.95,
     bounds=(-1, 1),
     target="images",
     difference=0.1,
@@ -282,30 +282,30 @@ GOOD = PLACES | dict(
 VALUES = {
     "stats": {
         "VarianceModel": dict(alpha=0.01, beta=0.2, gamma=0.1, shots=5),
-        "closed_interval": dict(bounds=(0, 1)),
-        "open_interval": dict(bounds=(0, 1)),
-        "paired_proportions": dict(first=np.arange(40) % 3 % 2, second=np.arange(40) % 2),
+        "closed_task_interval": dict(scores=A, bounds=(0, 1)),
+        "open_task_interval": dict(scores=A, bounds=(0, 1)),
+        "mcnemar": dict(a=np.arange(40) % 3 % 2, b=np.arange(40) % 2),
         "paired_interval": dict(atol=1e-9),
         "paired_differences": dict(atol=1e-9),
-        "overlap_conclusion": dict(first=INTERVAL, second=INTERVAL),
-        "influence": dict(
+        "compare_by_overlap": dict(a=INTERVAL, b=INTERVAL),
+        "jackknife_influence": dict(
             query=None,
-            values=PLACES["values"].mean(axis=1),
+            scores=PLACES["scores"].mean(axis=1),
             images=np.concatenate([TASKS.support, TASKS.query], axis=1),
         ),
-        "three_intervals": dict(values=PLACES["values"]),
+        "three_intervals": dict(scores=PLACES["scores"]),
         "crossed_intervals": dict(
             labels=np.arange(24) // 8, weights=[1.0, 2.0, 3.0], groups=np.arange(24) % 12, pool=50
         ),
-        "pilot": dict(shots=5, labels=QUERIES),
-        "best_queries": dict(
+        "estimate_variance": dict(shots=5, labels=QUERIES),
+        "optimal_queries": dict(
             model=stats.VarianceModel(0.01, 0.2, 0.1, 5), queries=[1, 2, 3], tasks=[60, 50, 40]
         ),
-        "task_count": dict(images=6000, shots=5, queries=15),
+        "open_task_count": dict(images=6000, shots=5, queries=15),
         "power": dict(difference=1.0),
-        "from_printed": dict(
-            first=(71.2, 0.4),
-            second=(70.5, 0.5),
+        "compare_printed": dict(
+            a=(71.2, 0.4),
+            b=(70.5, 0.5),
             tasks=600,
             images=3000,
             classes=20,
@@ -314,18 +314,20 @@ VALUES = {
             same_tasks="yes",
             sampling="closed",
         ),
-        "plan": dict(pilot=stats.three_intervals(**PLACES), images_per_class=12, n_classes=8),
-        "new_runs": dict(accuracies=RIGHT[:5, :, 0], second=None),
-        "run_intervals": dict(
-            values=np.stack([PLACES["values"], 1 - PLACES["values"]]), second=None
+        "plan_sample_size": dict(
+            pilot=stats.three_intervals(**PLACES), images_per_class=12, n_classes=8
         ),
-        "plan_runs": dict(pilot=stats.new_runs(RIGHT[:5, :, 0], RIGHT[5:10, :, 0])),
+        "new_run_interval": dict(scores=RIGHT[:5, :, 0], second=None),
+        "new_run_intervals": dict(
+            scores=np.stack([PLACES["scores"], 1 - PLACES["scores"]]), second=None
+        ),
+        "plan_runs": dict(pilot=stats.new_run_interval(RIGHT[:5, :, 0], RIGHT[5:10, :, 0])),
         "simultaneous_intervals": dict(differences=[[0.1, 0.2, 0.4], [0.2, -0.1, 0.3]]),
-        "rank_sets": dict(better=np.triu(np.ones((3, 3)), 1)),
-        "winner_interval": dict(accuracies=A[:3], covariance=np.eye(3), df=np.full((3, 3), 99.0)),
-        "equivalence": dict(difference=stats.paired_interval(A, B), margin=0.1),
-        "anytime_interval": dict(values=A, bounds=(0, 1)),
-        "across_datasets": dict(accuracies=RIGHT[:3, 0]),
+        "rank_confidence_sets": dict(better=np.triu(np.ones((3, 3)), 1)),
+        "winner_interval": dict(scores=A[:3], covariance=np.eye(3), df=np.full((3, 3), 99.0)),
+        "tost": dict(difference=stats.paired_interval(A, B), margin=0.1),
+        "confidence_sequence": dict(scores=A, bounds=(0, 1)),
+        "friedman_nemenyi": dict(scores=RIGHT[:3, 0]),
     },
     "inside stats": {
         "limits": dict(mean=A, half_width=B, df=9.0),
@@ -350,7 +352,7 @@ VALUES = {
         | dict(shots=1, attributes=HAS, support="SC3", query="QC3", variant="paper"),
     },
     "estimation": {
-        "conformal_quantile": dict(scores=A, level=0.9),
+        "conformal_quantile": dict(scores=A, confidence_level=0.9),
         "rank_correlation": dict(first=RIGHT[:, :, 0], second=RIGHT[:, :, 1]),
         "selected_value": dict(estimates=RIGHT[:, :, 0], values=RIGHT[:, :, 1], default=0),
     },
@@ -384,15 +386,16 @@ VALUES = {
 # Words of a message that stand for an argument: what it holds, where several are named together.
 WORDS = {
     "estimates": "estimates|values",
+    "values": "values|estimates",
     "first": "first and|first has|first:|first =|first holds|first goes",
     "second": "second has|second:|second =|second holds|and second",
-    "a": "a and|a has|a:|a =|a holds|a goes",
+    "a": "of a|a and|a has|a:|a =|a holds|a goes",
     "n": "n =|owner",
-    "b": "b and|b has|b:|b =|b holds|and b",
+    "b": "of b|and b|b and|b has|b:|b =|b holds|and b",
     "accuracies": "accuracies|first |second ",
     "labels": "labels|images?|the data have",
-    "values": "values|tasks",
-    "images": "images|values",
+    "scores": "scores|tasks|a has|second ",
+    "images": "images|scores|values",
     "names": "names|name",
     "support_label": "support(_label)?",
     "query_label": "query(_label)?",
@@ -459,17 +462,21 @@ def parts(result) -> list | tuple | None:
 
 def levels(result) -> list[float]:
     """Every level that a result names, also in what it is made of."""
-    named = [result.level] if is_dataclass(result) and hasattr(result, "level") else []
+    named = (
+        [result.confidence_level]
+        if is_dataclass(result) and hasattr(result, "confidence_level")
+        else []
+    )
     for part in parts(result) or ():
         named += levels(part)
     return named
 
 
 @pytest.mark.parametrize(
-    "name", [name for name in STATISTICS if "level" in good_values("stats", name)]
+    "name", [name for name in STATISTICS if "confidence_level" in good_values("stats", name)]
 )
 def test_a_result_names_the_level_that_was_asked_for(name):
-    result = getattr(stats, name)(**good_values("stats", name) | {"level": 0.8125})
+    result = getattr(stats, name)(**good_values("stats", name) | {"confidence_level": 0.8125})
     assert set(levels(result)) <= {0.8125}
 
 

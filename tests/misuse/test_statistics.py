@@ -34,7 +34,7 @@ INTERVALS = [
     row("Series of another index", stats.paired_interval, (SERIES, OTHER_INDEX), "index"),
     row(
         "independent Series",
-        stats.independent_interval,
+        stats.welch_interval,
         (SERIES, OTHER_INDEX),
         mean((A - B).mean()),
     ),
@@ -42,20 +42,23 @@ INTERVALS = [
         "a true small gap",
         stats.paired_interval,
         (SMALL_GAP, A),
-        lambda done: done.value.conclusion == 1,
+        lambda done: done.value.sign == 1,
     ),
     row(
         "pandas' NA",
-        stats.closed_interval,
+        stats.closed_task_interval,
         (pd.array([0.5, None, 0.7], "Float64"),),
         "accuracies|NaN",
     ),
     row(
-        "a DataFrame", stats.closed_interval, (pd.DataFrame({"a": [0.5, 0.6]}),), "shape|dimension"
+        "a DataFrame",
+        stats.closed_task_interval,
+        (pd.DataFrame({"a": [0.5, 0.6]}),),
+        "shape|dimension",
     ),
     row(
         "printed, three numbers of tasks",
-        stats.from_printed,
+        stats.compare_printed,
         ((65, 1), (63, 1), (600,) * 3),
         "tasks",
     ),
@@ -72,18 +75,18 @@ def test_intervals(function, arguments, expected):
 def influence(tasks=TASKS, classes=8, **changed):
     images = np.concatenate([tasks.support, tasks.query], axis=1)
     arguments = dict(
-        values=VALUES.mean(axis=1), images=images, labels=np.arange(classes).repeat(12)
+        scores=VALUES.mean(axis=1), images=images, labels=np.arange(classes).repeat(12)
     )
-    return stats.influence(**arguments | changed)
+    return stats.jackknife_influence(**arguments | changed)
 
 
 def plan(pilot, **changed):
     sizes = dict(images_per_class=12, n_classes=8, ways=5, shots=1, difference=0.1)
-    return stats.plan(pilot, **sizes | changed)
+    return stats.plan_sample_size(pilot, **sizes | changed)
 
 
 DIFFERENCE = stats.three_intervals(VALUES - np.roll(VALUES, 1), **PLACES)
-OPEN_DIFFERENCE = stats.pilot(RIGHT - RIGHT[:, :, ::-1], 5)
+OPEN_DIFFERENCE = stats.estimate_variance(RIGHT - RIGHT[:, :, ::-1], 5)
 OTHER_IMAGES = sample_closed(np.arange(9).repeat(12), tasks=200, ways=5, shots=1, queries=3)
 OPEN_LABELS = np.arange(25).repeat(160)
 OPEN = sample_open(OPEN_LABELS, ways=5, shots=1, queries=3)
@@ -94,15 +97,15 @@ OPEN = sample_open(OPEN_LABELS, ways=5, shots=1, queries=3)
     [
         row(
             "labels of texts",
-            lambda: stats.three_intervals(**PLACES | {"labels": LABELS.astype(str)}, values=VALUES),
+            lambda: stats.three_intervals(**PLACES | {"labels": LABELS.astype(str)}, scores=VALUES),
             lambda done: repr(done.value) == repr(stats.three_intervals(VALUES, **PLACES)),
         ),
         row(
             "influence of open tasks",
-            lambda: influence(OPEN, 25, values=np.ones(len(OPEN)), labels=OPEN_LABELS),
+            lambda: influence(OPEN, 25, scores=np.ones(len(OPEN)), labels=OPEN_LABELS),
             "open",
         ),
-        row("query without values_without", lambda: influence(query=TASKS.query), "values_without"),
+        row("query without scores_without", lambda: influence(query=TASKS.query), "scores_without"),
         row(
             "minus one on other images", lambda: influence() - influence(OTHER_IMAGES, 9), "images"
         ),
@@ -125,18 +128,18 @@ OPEN = sample_open(OPEN_LABELS, ways=5, shots=1, queries=3)
         ),
         row(
             "plan of open tasks",
-            lambda: stats.plan(OPEN_DIFFERENCE, difference=0.1),
+            lambda: stats.plan_sample_size(OPEN_DIFFERENCE, difference=0.1),
             lambda done: done.value.n_tasks > 1 and done.value.queries > 0,
         ),
         row(
             "plan, shots again",
-            lambda: stats.plan(OPEN_DIFFERENCE, difference=0.1, shots=1),
+            lambda: stats.plan_sample_size(OPEN_DIFFERENCE, difference=0.1, shots=1),
             "shots & left out",
         ),
         row("power of huge df", lambda: stats.power(1.0, 0.5, 1e300), near(0.516, 1e-3)),
         row(
             "detectable of infinite df",
-            lambda: stats.detectable_difference(0.5, math.inf),
+            lambda: stats.minimum_detectable_difference(0.5, math.inf),
             near(1.4008, 1e-3),
         ),
     ],

@@ -102,7 +102,7 @@ def test_of_a_package_that_passes_names_on_the_modules_count_whose_names_are_use
         return {name for name in House(copy).reached(names) if name.startswith("fslcore.stats.")}
 
     assert users("fslcore.report.words") == {"your-results", "benchmark", "comparing-methods"}
-    assert {"sizing-tasks", "planning"} <= users("fslcore.stats.pilot") < set(CHAPTERS)
+    assert {"sizing-tasks", "planning"} <= users("fslcore.stats.estimate_variance") < set(CHAPTERS)
     new = copy / "fslcore" / "attic.py"
     for code, chapters in {
         "from .stats import pilot": {"pilot"},
@@ -198,7 +198,7 @@ def test_functions_and_chapters_link_to_each_other():
     chapters_of = uses.chapters_of_functions(house, CHAPTERS)
     functions = {full for name, full in house.names_of("fslcore.stats").items() if name.islower()}
     paired = "fslcore.stats.task_intervals.paired_interval"
-    assert functions - set(chapters_of) == {"fslcore.stats.proportions.paired_proportions"}
+    assert functions - set(chapters_of) == {"fslcore.stats.proportions.mcnemar"}
     assert "comparing-methods" in chapters_of[paired]
     links = uses.function_links(house, "comparing-methods", {paired: "a.stats.paired"})
     assert links.endswith(": {py:obj}`stats.paired <a.stats.paired>`.")

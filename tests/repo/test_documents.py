@@ -21,7 +21,7 @@ from fslbook import cli
 from fslcore import store
 from fslcore.cli import app
 from fslcore.paths import ROOT
-from fslcore.stats import pilot, plan
+from fslcore.stats import estimate_variance, plan_sample_size
 from fslcore.tasks import sample_closed
 from tests.lint.documents import SITUATION
 
@@ -161,4 +161,4 @@ def test_lines_on_statistics_run_on_whether_queries_were_right():
     in_text = re.findall(r"`((?:pilot|plan)\([^`…]*right[^`…]*\))`", page)
     assert len(in_text) == 2
     for line in in_text:
-        eval(line, variables | {"pilot": pilot, "plan": plan})
+        eval(line, variables | {"pilot": estimate_variance, "plan": plan_sample_size})

@@ -52,7 +52,9 @@ def values_of_images(n):
 
 
 def influence(right, support, query, labels):
-    return stats.influence(right.mean(axis=1), np.hstack([support, query]), labels).intervals()
+    return stats.jackknife_influence(
+        right.mean(axis=1), np.hstack([support, query]), labels
+    ).intervals()
 
 
 def closed_tasks(n):
@@ -99,16 +101,20 @@ def commented(folder):
 
 # By name: the size at which a call takes some milliseconds, the function, and its arguments of a size.
 CALLS = {
-    "closed_interval": (200_000, stats.closed_interval, lambda n: [shares(n)]),
+    "closed_task_interval": (200_000, stats.closed_task_interval, lambda n: [shares(n)]),
     "paired_interval": (200_000, stats.paired_interval, lambda n: shares(2, n)),
-    "paired_proportions": (300_000, stats.paired_proportions, lambda n: shares(2, n) < 0.7),
-    "anytime_interval": (3_000, stats.anytime_interval, lambda n: [shares(n)]),
+    "mcnemar": (300_000, stats.mcnemar, lambda n: shares(2, n) < 0.7),
+    "confidence_sequence": (3_000, stats.confidence_sequence, lambda n: [shares(n)]),
     "holm": (50_000, stats.holm, lambda n: [shares(n)]),
     "conformal_quantile": (200_000, conformal_quantile, lambda n: [shares(n)]),
-    "chance_better": (20_000, stats.chance_better, lambda n: shares(2, n)),
-    "new_runs": (100_000, stats.new_runs, lambda n: [shares(3, n)]),
+    "probability_of_improvement": (
+        20_000,
+        stats.probability_of_improvement,
+        lambda n: shares(2, n),
+    ),
+    "new_run_interval": (100_000, stats.new_run_interval, lambda n: [shares(3, n)]),
     "crossed_intervals": (20_000, stats.crossed_intervals, lambda n: [shares(4, n)]),
-    "pilot": (2_000, stats.pilot, lambda n: [1.0 * (shares(n, 5, 5) < 0.7), 5]),
+    "pilot": (2_000, stats.estimate_variance, lambda n: [1.0 * (shares(n, 5, 5) < 0.7), 5]),
     "rank_correlation": (5_000, rank_correlation, lambda n: shares(2, n, 5)),
     "winner_interval": (20_000, stats.winner_interval, lambda n: [shares(5, n)]),
     "three_intervals of tasks": (2_000, stats.three_intervals, values_on_tasks),

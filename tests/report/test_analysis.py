@@ -58,7 +58,7 @@ def test_runs_and_tasks_are_crossed():
     run, task = np.indices((3, 30)).reshape(2, -1)
     columns = {method: values.ravel() for method, values in runs.items()}
     pair = report_on(pd.DataFrame({"run": run, "task": task, **columns})).pairs.iloc[0]
-    expected = stats.new_runs(runs[pair["a"]], runs[pair["b"]]).interval
+    expected = stats.new_run_interval(runs[pair["a"]], runs[pair["b"]]).interval
     assert (pair["difference"], pair["half_width"]) == pytest.approx(
         (expected.mean, expected.half_width), rel=1e-9
     )
@@ -201,7 +201,7 @@ def test_runs_near_the_ceiling_have_no_accuracy_above_100():
     values = 1 - rng.exponential(0.006, (3, 30)).clip(0, 1)
     run, task = np.indices((3, 30)).reshape(2, -1)
     results = report_on(pd.DataFrame({"run": run, "task": task, "a": values.ravel()}))
-    expected = stats.new_runs(100 * values, bounds=(0, 100)).interval
+    expected = stats.new_run_interval(100 * values, bounds=(0, 100)).interval
     assert results.methods["high"][0] == pytest.approx(expected.high) and expected.high < 100
 
 

@@ -50,7 +50,7 @@ def test_rare_failures_give_one_where_the_interval_of_a_difference_does_not_hold
     flagged, covered = [], []
     for _ in range(400):
         differences = rng.normal(0, 0.5, tasks) + 60 * (rng.random(tasks) < failing)
-        interval = stats.open_interval(differences, bounds=(-100, 100))
+        interval = stats.open_task_interval(differences, bounds=(-100, 100))
         covered.append(interval.low <= 60 * failing <= interval.high)
         # Without a failure nothing shows that there are any.
         flagged.append(is_cautious(differences) or differences.max() < 30)
@@ -62,7 +62,7 @@ def test_rare_failures_give_one_where_the_interval_of_a_difference_does_not_hold
 def test_welch_calls_equal_methods_different_where_few_tasks_miss_rare_failures():
     rng = np.random.default_rng(6)
     values = accuracies(rng, 660, 800, 0.03)
-    tests = [stats.independent_interval(x[:600], x[600:], bounds=(-100, 100)) for x in values]
+    tests = [stats.welch_interval(x[:600], x[600:], bounds=(-100, 100)) for x in values]
     assert np.mean([test.p_value < 0.05 for test in tests]) > 0.08
 
 

@@ -130,7 +130,7 @@ def test_other_designs_answer_for_less():
         results = report_on(frame)
         assert targets(results) == [target] and words in results.applies[0]
         first, second = (100 * sample(grid) for grid in values.values())
-        expected = stats.open_interval(first, bounds=(0, 100))
+        expected = stats.open_task_interval(first, bounds=(0, 100))
         assert row(results, target, "a")["half_width"] == pytest.approx(expected.half_width)
         assert results.pairs["p"].item() == pytest.approx(
             scipy.stats.ttest_rel(first, second).pvalue, rel=1e-9
@@ -207,7 +207,7 @@ def test_verdicts_for_new_classes_are_wrong_in_5_percent_of_studies_where_items_
     for _ in range(studies):
         a, b = classes_of_items(rng, 10, 30, 1.0).reshape(2, -1)
         by_class = stats.crossed_intervals((1.0 * a - b)[None], groups=labels, bounds=(-1, 1))
-        by_item = stats.paired_proportions(a, b)
+        by_item = stats.mcnemar(a, b)
         wrong += by_class.items.p_value < 0.05, by_item.p_value < 0.05
     assert wrong[0] / studies < 0.085 and wrong[1] / studies > 0.2
 

@@ -112,7 +112,7 @@ def test_results_of_mteb_say_nothing_about_items():
     assert targets(results) == ["new supports"] and "nothing about new items" in results.applies[0]
     entry = json.loads(MTEB[0].read_text())["scores"]["test"][0]
     accuracies = [100 * scores["accuracy"] for scores in entry["scores_per_experiment"]]
-    expected = stats.open_interval(accuracies, bounds=(0, 100))
+    expected = stats.open_task_interval(accuracies, bounds=(0, 100))
     assert row(results, "new supports", "local/all")["half_width"] == pytest.approx(
         expected.half_width
     )

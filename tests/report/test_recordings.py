@@ -30,8 +30,10 @@ def test_each_target_is_that_of_the_tasks_in_any_order(tmp_path, closed):
     results = Results.read(tmp_path, level=0.9)  # a folder with a file per method
     assert results.shape is Shape.RECORDED and targets(results) == [*ALL]
     images = closed.support, closed.query, LABELS
-    single = stats.three_intervals(100.0 * a, *images, level=0.9, bounds=(0, 100))
-    pair = stats.three_intervals(100.0 * b - 100.0 * a, *images, level=0.9, transductive=True)
+    single = stats.three_intervals(100.0 * a, *images, confidence_level=0.9, bounds=(0, 100))
+    pair = stats.three_intervals(
+        100.0 * b - 100.0 * a, *images, confidence_level=0.9, transductive=True
+    )
     for target, kind in ALL.items():
         mine, expected = row(results, target, "A"), getattr(single, kind)
         assert mine["half_width"] == pytest.approx(expected.half_width, rel=1e-9)
@@ -61,7 +63,7 @@ def test_tasks_that_share_no_image_are_a_table_of_tasks(tmp_path):
     tasks = sample_open(LABELS, ways=5, shots=1, queries=1)
     right = played(tmp_path / "r.jsonl", tasks)
     results = Results.read(tmp_path / "r.jsonl")
-    expected = stats.open_interval(100.0 * right.mean(axis=1), bounds=(0, 100))
+    expected = stats.open_task_interval(100.0 * right.mean(axis=1), bounds=(0, 100))
     assert results.methods["half_width"][0] == pytest.approx(expected.half_width)
     assert targets(results) == [""] and "no image is in two tasks" in results.applies[0]
     assert not any("was not recorded" in line for line in results.cautions)
@@ -109,7 +111,9 @@ def nearest_centroid(x, seed):
 
 def influence_of(tasks, record, _):
     used = np.concatenate([tasks.support, tasks.query], axis=1)
-    return stats.influence(100.0 * record.correct.mean(axis=1), used, LABELS, groups=PAIRS)
+    return stats.jackknife_influence(
+        100.0 * record.correct.mean(axis=1), used, LABELS, groups=PAIRS
+    )
 
 
 def test_methods_on_other_tasks_of_the_same_images_are_compared_unpaired(tmp_path):

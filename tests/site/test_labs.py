@@ -106,7 +106,10 @@ def test_power_and_limits_are_those_of_the_library(labs):
 
 def test_intervals_of_accuracies_are_those_of_the_library(labs):
     rng = np.random.default_rng(2)
-    for kind, interval_of in (("closed", stats.closed_interval), ("open", stats.open_interval)):
+    for kind, interval_of in (
+        ("closed", stats.closed_task_interval),
+        ("open", stats.open_task_interval),
+    ):
         for count in (2, 17):
             values = rng.uniform(30, 90, count)
             by_lab = labs(
@@ -292,7 +295,7 @@ def test_printed_figures_give_what_the_library_gives(labs):
     for first, second, tasks, answers in printed_cases():
         by_lab = labs(code, first, second, tasks, answers)
         try:
-            expected = stats.from_printed(first, second, tasks, **answers)
+            expected = stats.compare_printed(first, second, tasks, **answers)
         except InputError:
             assert "cannot vary as much" in by_lab
             verdicts.add("refused")
@@ -349,7 +352,7 @@ def test_bad_figures_are_refused_as_the_library_refuses_them(labs, a, inputs):
     sentence = labs(code, a, tasks, inputs)
     assert sentence and "\n" not in sentence
     with pytest.raises(InputError):
-        stats.from_printed(a, [70.5, 0.5], tasks, **inputs)
+        stats.compare_printed(a, [70.5, 0.5], tasks, **inputs)
 
 
 # ---------------------------------------------------------------- how many queries, tasks, images, classes?
@@ -380,13 +383,13 @@ def test_the_sizing_curve_and_the_plan_are_those_of_the_library(labs, seed):
         by_lab,
         [
             model.optimum,
-            stats.best_queries(model),
+            stats.optimal_queries(model),
             model.variance(7, 33),
-            stats.task_count(1200, ways, shots, 15),
+            stats.open_task_count(1200, ways, shots, 15),
         ],
     )
     with np.errstate(divide="ignore"):  # of a covariance of 0
-        plan = stats.plan(pilot, n_classes=classes, **wanted)
+        plan = stats.plan_sample_size(pilot, n_classes=classes, **wanted)
     assert by_plan == dict(
         tasks=plan.n_tasks, queries=plan.queries, imagesPerClass=plan.images_per_class
     )
@@ -408,10 +411,10 @@ def test_the_plan_of_three_intervals_is_that_of_the_library(labs, count, per_cla
     pilot = stats.ThreeIntervals(
         *intervals, closed, others[0] - closed, np.nan_to_num(others[1] - closed, nan=np.inf)
     )
-    plan = stats.plan(
+    plan = stats.plan_sample_size(
         pilot,
         difference=difference,
-        power=0.8,
+        target_power=0.8,
         n_classes=count,
         images_per_class=per_class,
         ways=5,
@@ -492,11 +495,11 @@ def test_a_reader_with_a_keyboard_gets_an_answer(open_page, tmp_path):
     field = page.get_by_label("Second method")
     examples = [page.get_by_label("First method").input_value(), field.input_value()]
     figures = [[float(number) for number in example.split("±")] for example in examples]
-    assert stats.from_printed(*figures, 600).likely.meaning == "interval"
+    assert stats.compare_printed(*figures, 600).likely.meaning == "interval"
     field.focus()
     page.keyboard.press("Control+A")
     page.keyboard.type("60.5+-0.5")
-    wanted = printed.answer(stats.from_printed((79.59, 0.52), (60.5, 0.5), 600))
+    wanted = printed.answer(stats.compare_printed((79.59, 0.52), (60.5, 0.5), 600))
     page.wait_for_function(
         "text => [...document.querySelectorAll('.fsl-says')].some(e => e.textContent === text)",
         arg=wanted,

@@ -94,7 +94,7 @@ def test_a_plus_minus_is_read_as_from_printed_reads_it(page, facts):
       fslLabs.compute.reproduction.reading({ mean, half, tasks }, { ...facts, level: 0.95 }))"""
     found = page.evaluate(call, [figures, facts])
     for (mean, half, tasks), reading in zip(figures, found):
-        likely = stats.from_printed((mean, half), (mean, half), tasks).likely
+        likely = stats.compare_printed((mean, half), (mean, half), tasks).likely
         assert reading["meaning"] == likely.meaning
         error = likely.deviations[0] / tasks**0.5
         assert reading["interval"] == pytest.approx(1.959964 * error, rel=1e-5)

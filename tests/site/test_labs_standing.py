@@ -43,7 +43,7 @@ def test_widths_and_counts_are_those_of_the_library_and_numpy(page):
       [own, ...rows].map(row => fslLabs.compute.standing.widths(row, board).images)]"""
     counts, fresh = page.evaluate(call, [OWN, rows, board])
     figure = tuple(OWN.values())  # of 1,521 tasks, if accuracies vary by 0.2 √(55.1 · 44.9)
-    reading = stats.from_printed(figure, figure, 1521, images=12_000, shots=1).readings[0]
+    reading = stats.compare_printed(figure, figure, 1521, images=12_000, shots=1).readings[0]
     assert fresh[0] == pytest.approx(reading.images.widest.half_width / 2**0.5, 0.01)
     limits = {
         "printed": np.hypot(0.5, ROWS["plus_minus"]),

@@ -1,4 +1,4 @@
-"""The lab "How many tasks?", in Chromium: its numbers are those of `stats.plan` for the same input."""
+"""The lab "How many tasks?", in Chromium: its numbers are those of `stats.plan_sample_size` for the same input."""
 
 import re
 from pathlib import Path
@@ -74,15 +74,15 @@ def planned(deviation, pilot, difference, power, level):
         stats.Interval(0.0, np.inf, level, pilot, kind, np.nan) for kind in ("images", "classes")
     ]
     answer = stats.ThreeIntervals(closed, *unknown, deviation**2 / pilot, np.inf, np.inf)
-    plan = stats.plan(
+    plan = stats.plan_sample_size(
         answer,
         difference=difference,
         n_classes=5,
         images_per_class=20,
         ways=5,
         shots=1,
-        power=power,
-        level=level,
+        target_power=power,
+        confidence_level=level,
     )
     assert plan.images_per_class is None and plan.n_classes is None
     return [plan.n_tasks, *plan.tasks_range]
@@ -158,8 +158,8 @@ def test_the_form_answers_by_target(page):
     )
     assert (
         "Enter ways, shots and queries" in notes[1]
-        and "stats.plan" in notes[1]
-        and "stats.plan" in notes[2]
+        and "stats.plan_sample_size" in notes[1]
+        and "stats.plan_sample_size" in notes[2]
     )
     sentence, notes = fill(page, classes=20, images=60, ways=5, shots=5, queries=15)
     assert (

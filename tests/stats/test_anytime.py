@@ -25,7 +25,7 @@ def wealth(values, mean):
 @given(shares, st.floats(0.01, 0.99), st.sampled_from([0.8, 0.95, 0.99]))
 @settings(deadline=None)
 def test_what_is_left_out_is_what_the_bets_have_won_against(values, mean, level):
-    interval = stats.anytime_interval(values, level=level)
+    interval = stats.confidence_sequence(values, confidence_level=level)
     for point, won, outside in (
         (mean, wealth(values, mean), mean < interval.low),
         (mean, wealth(1 - values, 1 - mean), mean > interval.high),
@@ -35,7 +35,7 @@ def test_what_is_left_out_is_what_the_bets_have_won_against(values, mean, level)
     assert (
         interval.mean == pytest.approx(values.mean())
         and interval.n_tasks == len(values)
-        and interval.level == level
+        and interval.confidence_level == level
     )
     assert 0 <= interval.low <= values.mean() + 1e-9 and values.mean() - 1e-9 <= interval.high <= 1
 
@@ -43,15 +43,15 @@ def test_what_is_left_out_is_what_the_bets_have_won_against(values, mean, level)
 @given(shares, st.integers(0, 1000))
 @settings(deadline=None, max_examples=30)
 def test_units_order_and_sign_do_not_matter(values, seed):
-    interval = stats.anytime_interval(values)
+    interval = stats.confidence_sequence(values)
     ends = pytest.approx([interval.low, interval.high], abs=1e-7)
-    shuffled = stats.anytime_interval(np.random.default_rng(seed).permutation(values))
-    percent = stats.anytime_interval(100 * values, bounds=(0, 100))
-    signed = stats.anytime_interval(1 - 2 * values, bounds=(-1, 1))
+    shuffled = stats.confidence_sequence(np.random.default_rng(seed).permutation(values))
+    percent = stats.confidence_sequence(100 * values, bounds=(0, 100))
+    signed = stats.confidence_sequence(1 - 2 * values, bounds=(-1, 1))
     assert [shuffled.low, shuffled.high] == ends and [percent.low / 100, percent.high / 100] == ends
     assert [(1 - signed.high) / 2, (1 - signed.low) / 2] == ends
-    assert signed.conclusion == (interval.high < 0.5) * 1 - (interval.low > 0.5) * 1
-    wider = stats.anytime_interval(values, level=0.99)
+    assert signed.sign == (interval.high < 0.5) * 1 - (interval.low > 0.5) * 1
+    wider = stats.confidence_sequence(values, confidence_level=0.99)
     assert wider.low <= interval.low + 1e-9 and wider.high >= interval.high - 1e-9
 
 
@@ -101,14 +101,14 @@ def test_stopping_at_will_breaks_the_usual_interval_and_not_this_one(world):
 @pytest.mark.parametrize("tasks", [600, 2000, 10_000])
 def test_it_is_not_absurdly_wide(tasks):
     x = np.random.default_rng(0).binomial(75, np.random.default_rng(1).beta(16, 4, tasks)) / 75
-    ratio = stats.anytime_interval(x).half_width / stats.closed_interval(x).half_width
+    ratio = stats.confidence_sequence(x).half_width / stats.closed_task_interval(x).half_width
     assert 1.5 < ratio < 1.8
 
 
 def test_the_short_form_shows_two_digits_of_the_half_width():
     accuracies = [0.7, 0.8, 0.75, 0.85]
-    wide = stats.anytime_interval(accuracies)
-    narrow = stats.anytime_interval(np.tile(accuracies, 50))
+    wide = stats.confidence_sequence(accuracies)
+    narrow = stats.confidence_sequence(np.tile(accuracies, 50))
     assert 0.01 < narrow.half_width < 0.1 < wide.half_width
     assert str(wide) == f"{wide.mean:.2f} ({wide.low:.2f} to {wide.high:.2f})"
     assert str(narrow) == f"{narrow.mean:.3f} ({narrow.low:.3f} to {narrow.high:.3f})"
@@ -125,4 +125,4 @@ def test_the_short_form_shows_two_digits_of_the_half_width():
 )
 def test_bad_input_is_refused(values, bounds, words):
     with refuses(words):
-        stats.anytime_interval(values, bounds=bounds)
+        stats.confidence_sequence(values, bounds=bounds)

@@ -52,7 +52,7 @@ def test_variances_are_those_of_the_two_way_analysis_of_variance():
     assert study.item_variance == pytest.approx((of_items - residual) / 4, rel=1e-12)
     assert study.interaction_variance == pytest.approx(residual, rel=1e-12)
     assert study.both.standard_error == pytest.approx(
-        stats.new_runs(y).interval.standard_error, rel=1e-12
+        stats.new_run_interval(y).interval.standard_error, rel=1e-12
     )
 
 
@@ -103,7 +103,7 @@ def test_both_is_never_narrower_than_either(seed, pool, binary):
     if not pool:  # then the second is the usual one of the means, however alike they are by chance
         means = ((y > 0) if binary else y).mean(axis=1)
         assert study.supports.half_width == pytest.approx(
-            stats.open_interval(means).half_width, rel=1e-9, abs=1e-12
+            stats.open_task_interval(means).half_width, rel=1e-9, abs=1e-12
         )
 
 
@@ -188,7 +188,7 @@ def test_many_supports_leave_the_variance_of_the_items():
 
 def test_one_support_says_nothing_of_others():
     study = stats.crossed_intervals(scores(supports=1))
-    usual = stats.open_interval(scores(supports=1)[0])
+    usual = stats.open_task_interval(scores(supports=1)[0])
     assert (study.items.half_width, study.items.df) == (
         pytest.approx(usual.half_width),
         pytest.approx(usual.df),
@@ -239,7 +239,7 @@ def test_intervals_hold_their_truth_as_often_as_said(shares, interval):
 @pytest.mark.parametrize(
     "change, words",
     [
-        ({"values": np.ones((3, 1))}, "one row per support"),
+        ({"scores": np.ones((3, 1))}, "one row per support"),
         ({"labels": np.r_[LABELS[:-1], 9]}, "labels: class 9 has 1 item"),
         ({"labels": LABELS, "weights": [1, 2]}, r"weights: shape \(2,\)"),
         ({"labels": LABELS, "weights": [1, 2, 0]}, "from 0 on"),
@@ -249,4 +249,4 @@ def test_intervals_hold_their_truth_as_often_as_said(shares, interval):
 )
 def test_bad_input_is_refused(change, words):
     with refuses(words):
-        stats.crossed_intervals(**{"values": scores(), **change})
+        stats.crossed_intervals(**{"scores": scores(), **change})

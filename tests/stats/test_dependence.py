@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from refusal import refuses
 
-from fslcore.stats import influence, three_intervals
+from fslcore.stats import jackknife_influence, three_intervals
 from fslcore.stats.dependence import square, units_of, variances
 from fslcore.tasks import sample_closed
 
@@ -76,7 +76,7 @@ def test_against_leaving_groups_of_classes_out():
     assert intervals.class_variance == pytest.approx(np.square(left).sum(), rel=0.02)
     order = rng.permutation(len(scores))
     images = np.concatenate([support, query], axis=1)[order]
-    by_influence = influence(
+    by_influence = jackknife_influence(
         scores.mean(axis=1)[order], images, LABELS, class_groups=KIN[LABELS]
     ).intervals()
     assert by_influence.class_variance == pytest.approx(intervals.class_variance, rel=0.03)
@@ -136,7 +136,7 @@ def test_class_groups_of_a_difference_of_runs(run):
     values, support, query, labels = run
     images = np.concatenate([support, query], axis=1)
     pairs = [
-        influence(v, images, labels, groups=np.arange(160) // 5, class_groups=labels // 2)
+        jackknife_influence(v, images, labels, groups=np.arange(160) // 5, class_groups=labels // 2)
         for v in (values.mean(axis=1), values.reshape(600, 4, 5).mean(axis=2).min(axis=1))
     ]
     gap = pairs[0] - pairs[1]
@@ -147,13 +147,15 @@ def test_class_groups_of_a_difference_of_runs(run):
     intervals = three_intervals(values - 20, support, query, labels, class_groups=labels // 2)
     assert gap.intervals().classes.df < 4 and intervals.classes.df < 4  # of four pairs
     with refuses("class_groups"):
-        pairs[0] - influence(values.mean(axis=1), images, labels, groups=np.arange(160) // 5)
+        pairs[0] - jackknife_influence(
+            values.mean(axis=1), images, labels, groups=np.arange(160) // 5
+        )
 
 
 def run_of(seed, labels=LABELS):
     rng = np.random.default_rng(seed)
     tasks = sample_closed(labels, ways=WAYS, shots=1, queries=1, tasks=400, seed=seed)
-    return influence(
+    return jackknife_influence(
         rng.normal(70, 9, 400), np.concatenate([tasks.support, tasks.query], axis=1), labels
     )
 
@@ -230,7 +232,7 @@ def test_bad_groups_are_refused(run, groups, words):
     images = np.concatenate([support, query], axis=1)
     for call in (
         lambda: three_intervals(*run, **groups),
-        lambda: influence(values.mean(axis=1), images, labels, **groups),
+        lambda: jackknife_influence(values.mean(axis=1), images, labels, **groups),
     ):
         with refuses(words):
             call()
@@ -239,4 +241,6 @@ def test_bad_groups_are_refused(run, groups, words):
 def test_values_without_a_query_are_needed_for_each(run):
     values, support, query, labels = run
     with refuses("values_without has shape"):
-        influence(values.mean(axis=1), support, labels, query=query, values_without=values[:, 1:])
+        jackknife_influence(
+            values.mean(axis=1), support, labels, query=query, scores_without=values[:, 1:]
+        )

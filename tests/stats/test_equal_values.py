@@ -20,9 +20,9 @@ levels, counts = st.floats(0.5, 0.999), st.integers(2, 900)
 @pytest.mark.parametrize("tasks", [2, 6, 20, 600])
 def test_on_a_bound_the_ends_are_clopper_and_pearsons(tasks):
     exact = scipy_stats.binomtest(tasks, tasks).proportion_ci(0.95, "exact")
-    all_right = stats.open_interval(np.full(tasks, 100.0), bounds=PERCENT)
+    all_right = stats.open_task_interval(np.full(tasks, 100.0), bounds=PERCENT)
     assert (all_right.low, all_right.high) == pytest.approx((100 * exact.low, 100))
-    all_wrong = stats.open_interval(np.zeros(tasks), bounds=PERCENT)
+    all_wrong = stats.open_task_interval(np.zeros(tasks), bounds=PERCENT)
     assert (all_wrong.low, all_wrong.high) == pytest.approx((0, 100 - 100 * exact.low))
 
 
@@ -48,8 +48,8 @@ def test_p_value_conclusion_and_interval_agree(mean, tasks, level, unit):
         unit * mean, 0.0, level, tasks, "paired", bounds=(-100 * unit, 100 * unit)
     )
     if min(abs(interval.low), abs(interval.high)) > 1e-9:
-        assert interval.conclusion == int(interval.low > 0) - int(interval.high < 0)
-    assert (interval.p_value < 1 - level) == (interval.conclusion != 0)
+        assert interval.sign == int(interval.low > 0) - int(interval.high < 0)
+    assert (interval.p_value < 1 - level) == (interval.sign != 0)
     if 0 < abs(mean) < 99:
         assert interval.p_value == pytest.approx(
             min(2 * (100 / (100 + abs(mean))) ** tasks, 1), rel=1e-6
@@ -58,9 +58,7 @@ def test_p_value_conclusion_and_interval_agree(mean, tasks, level, unit):
 
 @given(st.floats(-30, 30), counts, levels, st.floats(0.01, 40))
 def test_equivalence_is_the_narrower_interval_within_the_margin(mean, tasks, level, margin):
-    test = stats.equivalence(
-        stats.Interval(mean, 0.0, level, tasks, "paired", bounds=POINTS), margin
-    )
+    test = stats.tost(stats.Interval(mean, 0.0, level, tasks, "paired", bounds=POINTS), margin)
     narrow = stats.Interval(mean, 0.0, 2 * level - 1 or 1e-12, tasks, "paired", bounds=POINTS)
     if min(abs(narrow.low + margin), abs(narrow.high - margin)) > 1e-9:
         assert test.equivalent == (-margin < narrow.low and narrow.high < margin)
@@ -69,24 +67,24 @@ def test_equivalence_is_the_narrower_interval_within_the_margin(mean, tasks, lev
 def test_without_bounds_nothing_is_concluded_of_equal_values():
     interval = stats.paired_interval([0.7] * 600, [0.6] * 600)
     assert (interval.low, interval.high) == (-math.inf, math.inf)
-    assert (interval.p_value, interval.conclusion, str(interval)) == (1, 0, "0.10 ± unknown")
-    assert stats.equivalence(interval, 5).p_value == 1
+    assert (interval.p_value, interval.sign, str(interval)) == (1, 0, "0.10 ± unknown")
+    assert stats.tost(interval, 5).p_value == 1
     assert stats.simultaneous_intervals([[1.0] * 600, [0.0] * 600]).p_values.tolist() == [1, 1]
-    high, low = (stats.closed_interval([accuracy] * 600) for accuracy in (0.8, 0.2))
-    assert stats.overlap_conclusion(high, low) == 0
+    high, low = (stats.closed_task_interval([accuracy] * 600) for accuracy in (0.8, 0.2))
+    assert stats.compare_by_overlap(high, low) == 0
 
 
 def test_two_sets_count_as_the_pairs_that_they_hold():
-    interval = stats.independent_interval([80.0] * 500, [40.0] * 9, bounds=POINTS)
+    interval = stats.welch_interval([80.0] * 500, [40.0] * 9, bounds=POINTS)
     assert (interval.units, interval.mean) == (9, 40)
     assert interval.p_value == pytest.approx(2 * (100 / 140) ** 9)
 
 
 def test_true_and_false_have_bounds_of_their_own():
     right = np.ones(600, bool)
-    assert stats.open_interval(right).bounds == (0, 1)
-    assert stats.open_interval(1.0 * right).bounds is None
-    for make in (stats.paired_interval, stats.independent_interval):
+    assert stats.open_task_interval(right).bounds == (0, 1)
+    assert stats.open_task_interval(1.0 * right).bounds is None
+    for make in (stats.paired_interval, stats.welch_interval):
         assert make(right, right).bounds == (-1, 1) and make(1.0 * right, right).bounds is None
 
 
@@ -98,7 +96,7 @@ def mirrored(first, second):
     assert (second.low, second.mean, second.high) == pytest.approx(ends, abs=1e-12)
     widths = first.half_width, first.p_value
     assert (second.half_width, second.p_value) == pytest.approx(widths, abs=1e-12)
-    assert second.conclusion == -first.conclusion
+    assert second.sign == -first.sign
 
 
 kinds = {  # of the values of one query or item: never negative, of both signs, all equal
@@ -143,7 +141,7 @@ def test_a_difference_that_is_nowhere_negative_may_be_negative_in_truth():
         for interval in (intervals.closed, intervals.images, intervals.classes):
             assert interval.low <= interval.mean - interval.half_width < 0
             assert interval.high >= interval.mean + interval.half_width
-            assert interval.conclusion == 0 and not interval.few_errors
+            assert interval.sign == 0 and not interval.few_errors
 
 
 # ---------------------------------------------------------------- a mean on a bound, but for rounding
@@ -192,13 +190,11 @@ def test_rare_differences_are_seldom_concluded_away(tasks, share):
     equivalent, significant = 0, 0
     for _ in range(studies):
         rare = rng.random(tasks) < share
-        equivalent += stats.equivalence(
-            study_of(np.where(rare, 20.0, 0.0), tasks), 10 * share
-        ).equivalent
+        equivalent += stats.tost(study_of(np.where(rare, 20.0, 0.0), tasks), 10 * share).equivalent
         gain = 20 * share / (1 - share)  # on all other tasks, so that the mean is 0
         interval = study_of(np.where(rare, -20.0, gain), tasks)
-        assert (interval.p_value < 0.05) == (interval.conclusion != 0)
-        significant += interval.conclusion != 0
+        assert (interval.p_value < 0.05) == (interval.sign != 0)
+        significant += interval.sign != 0
     assert max(equivalent, significant) <= 0.05 * studies + 2 * math.sqrt(0.05 * 0.95 * studies)
 
 

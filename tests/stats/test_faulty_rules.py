@@ -33,10 +33,10 @@ def t(df, level=0.95):
     return sps.t.ppf((1 + level) / 2, df)
 
 
-@RULES.of(stats.closed_interval)
+@RULES.of(stats.closed_task_interval)
 def closed():
     few, many = two_methods()[0], two_methods(100)[0]
-    found = [stats.closed_interval(x).half_width for x in (few, many)]
+    found = [stats.closed_task_interval(x).half_width for x in (few, many)]
     z = sps.norm.ppf(0.975)
     errors = np.array([sps.sem(few), sps.sem(many)])
     return Rule(
@@ -51,12 +51,12 @@ def closed():
     )
 
 
-@RULES.of(stats.open_interval)
+@RULES.of(stats.open_task_interval)
 def open_tasks():
     x = two_methods(150)[0]
     error = sps.sem(x)
     return Rule(
-        stats.open_interval(x).half_width,
+        stats.open_task_interval(x).half_width,
         error * t(149),
         {
             "normal quantile": error * sps.norm.ppf(0.975),
@@ -72,7 +72,7 @@ def paired():
     found = stats.paired_interval(a, b)
     right = sps.ttest_rel(a, b)
     independent = sps.ttest_ind(a, b, equal_var=False)
-    half_widths = [stats.open_interval(x).half_width for x in (a, b)]
+    half_widths = [stats.open_task_interval(x).half_width for x in (a, b)]
 
     def numbers(test):
         return [*test.confidence_interval(), test.pvalue]
@@ -95,11 +95,11 @@ def paired():
     )
 
 
-@RULES.of(stats.independent_interval)
+@RULES.of(stats.welch_interval)
 def independent():
     a = two_methods(5)[0] + 2
     b = 70 + 3 * (two_methods(40)[1] - 70)
-    found = stats.independent_interval(a, b)
+    found = stats.welch_interval(a, b)
     error = sqrt(sps.sem(a) ** 2 + sps.sem(b) ** 2)
 
     def half_width(test):
@@ -118,16 +118,16 @@ def independent():
     )
 
 
-@RULES.of(stats.overlap_conclusion)
+@RULES.of(stats.compare_by_overlap)
 def overlap():
     """Two intervals that touch, of a difference whose own interval leaves 0 out."""
     a = np.array([70.0, 71, 72, 73, 74, 75])
     b = a - 2.5
-    first, second = stats.open_interval(a), stats.open_interval(b)
-    difference = stats.independent_interval(a, b).conclusion
+    first, second = stats.open_task_interval(a), stats.open_task_interval(b)
+    difference = stats.welch_interval(a, b).sign
     assert difference == 1
     return Rule(
-        [stats.overlap_conclusion(first, second), stats.overlap_conclusion(first, _shifted(9))],
+        [stats.compare_by_overlap(first, second), stats.compare_by_overlap(first, _shifted(9))],
         [0, 1],
         {
             "the interval of the difference": [difference, 1],
@@ -141,7 +141,7 @@ def overlap():
 
 
 def _shifted(down):
-    return stats.open_interval(np.array([70.0, 71, 72, 73, 74, 75]) - down)
+    return stats.open_task_interval(np.array([70.0, 71, 72, 73, 74, 75]) - down)
 
 
 @RULES.of(stats.paired_differences)
@@ -161,14 +161,14 @@ def differences():
     )
 
 
-@RULES.of(stats.equivalence)
+@RULES.of(stats.tost)
 def equivalence():
     a, b = two_methods()
     interval = stats.paired_interval(a, b)
     margin = 4.0
     right, lower, upper = ttost_paired(a, b, -margin, margin)
     return Rule(
-        stats.equivalence(interval, margin).p_value,
+        stats.tost(interval, margin).p_value,
         right,
         {
             "the smaller of both tests": min(lower[1], upper[1]),
@@ -199,12 +199,12 @@ def adjusted():
     )
 
 
-@RULES.of(stats.paired_proportions)
+@RULES.of(stats.mcnemar)
 def proportions():
     wins, losses, n = 12, 4, 60
     a = np.repeat([1, 0, 1, 0], [wins, losses, 30, n - 30 - wins - losses])
     b = np.repeat([0, 1, 1, 0], [wins, losses, 30, n - 30 - wins - losses])
-    found = stats.paired_proportions(a, b)
+    found = stats.mcnemar(a, b)
     z2 = (wins - losses) ** 2 / (wins + losses)
     p1, p2 = a.mean(), b.mean()
     pooled = (p1 - p2) / sqrt(2 * (p1 + p2) / 2 * (1 - (p1 + p2) / 2) / n)
@@ -221,10 +221,10 @@ def proportions():
     )
 
 
-@RULES.of(stats.across_datasets)
+@RULES.of(stats.friedman_nemenyi)
 def datasets():
     x = np.array([[80.0, 70, 61, 90], [79, 70, 60, 88], [70, 65, 62, 80]])  # methods by data sets
-    found = stats.across_datasets(x)
+    found = stats.friedman_nemenyi(x)
     of_dataset = sps.rankdata(-x, axis=0)
 
     def scatter(orders):
@@ -248,10 +248,10 @@ def datasets():
     )
 
 
-@RULES.of(stats.across_datasets)
+@RULES.of(stats.friedman_nemenyi)
 def critical_difference():
     """Of Nemenyi: 2.343 is q for three methods in Demšar's table 5, whose studentized range is divided by √2."""
-    found = stats.across_datasets(np.arange(30.0).reshape(3, 10) ** 2 % 17)
+    found = stats.friedman_nemenyi(np.arange(30.0).reshape(3, 10) ** 2 % 17)
     return Rule(
         found.critical_difference,
         2.343 * sqrt(3 * 4 / (6 * 10)),
@@ -264,10 +264,10 @@ def critical_difference():
     )
 
 
-@RULES.of(stats.rank_sets)
-def rank_sets():
+@RULES.of(stats.rank_confidence_sets)
+def rank_confidence_sets():
     better = [[0, 1, 1], [0, 0, 0], [0, 0, 0]]
-    found = stats.rank_sets(better)
+    found = stats.rank_confidence_sets(better)
     return Rule(
         [found.best, found.worst],
         [[1, 2, 2], [1, 3, 3]],
@@ -320,7 +320,7 @@ def winner():
     )
 
 
-@RULES.of(stats.anytime_interval)
+@RULES.of(stats.confidence_sequence)
 def anytime():
     x = np.random.default_rng(3).beta(8, 2, 60)
 
@@ -332,8 +332,8 @@ def anytime():
 
         return brentq(excess, 0.05, x.mean(), xtol=1e-12)
 
-    found = stats.anytime_interval(x)
-    fixed = stats.open_interval(x)
+    found = stats.confidence_sequence(x)
+    fixed = stats.open_task_interval(x)
     return Rule(
         [found.low, found.high],
         [lowest(x, 40), 1 - lowest(1 - x, 40)],
@@ -346,15 +346,15 @@ def anytime():
     )  # fmt: skip
 
 
-@RULES.of(stats.new_runs)
-def new_runs():
+@RULES.of(stats.new_run_interval)
+def new_run_interval():
     rng = np.random.default_rng(5)
     x = 70 + rng.normal(0, 2, (4, 1)) + rng.normal(0, 6, 30) + rng.normal(0, 5, (4, 30))
     mean_squares = [30 * x.mean(axis=1).var(ddof=1), 4 * x.mean(axis=0).var(ddof=1)]
     residual = x - x.mean(axis=0) - x.mean(axis=1, keepdims=True) + x.mean()
     rest = (residual**2).sum() / (3 * 29)
     return Rule(
-        stats.new_runs(x).interval.standard_error ** 2,
+        stats.new_run_interval(x).interval.standard_error ** 2,
         (sum(mean_squares) - rest) / 120,
         {
             "runs alone": mean_squares[0] / 120,
@@ -366,7 +366,7 @@ def new_runs():
     )
 
 
-@RULES.of(stats.new_runs)
+@RULES.of(stats.new_run_interval)
 def difference_of_runs():
     """Two methods share tasks and no run: each has a variance of its runs."""
     first = 70 + np.arange(5.0)[:, None] + np.zeros(20)
@@ -374,7 +374,7 @@ def difference_of_runs():
     variances = 2.5 / 5, 9 / 3
     df = sum(variances) ** 2 / (variances[0] ** 2 / 4 + variances[1] ** 2 / 2)
     return Rule(
-        stats.new_runs(first, second).interval.half_width,
+        stats.new_run_interval(first, second).interval.half_width,
         t(df) * sqrt(sum(variances)),
         {
             "one variance for both": t(6) * sqrt((4 * 2.5 + 2 * 9) / 6 * (1 / 5 + 1 / 3)),
@@ -385,15 +385,15 @@ def difference_of_runs():
     )
 
 
-@RULES.of(stats.chance_better)
-def chance_better():
+@RULES.of(stats.probability_of_improvement)
+def probability_of_improvement():
     a, b = np.array([61.0, 63, 62, 60]), np.array([60.0, 61, 59.5, 60.5, 58])
     wins = a[:, None] > b
     ties = a[:, None] == b
-    apart = stats.chance_better(b + 50, a)  # all pairs agree
+    apart = stats.probability_of_improvement(b + 50, a)  # all pairs agree
     normal = sps.norm.cdf((a.mean() - b.mean()) / sqrt(a.var(ddof=1) + b.var(ddof=1)))
     return Rule(
-        [stats.chance_better(a, b).value, apart.low],
+        [stats.probability_of_improvement(a, b).value, apart.low],
         [sps.mannwhitneyu(a, b).statistic / 20, 0.025 ** (1 / 4)],
         {
             "ties lose": [wins.mean(), 0.025 ** (1 / 4)],
@@ -423,7 +423,7 @@ def plan_runs():
     """From a pilot of so many runs that their spread, 1 for each method, is known."""
     runs = sps.norm.ppf((np.arange(3000) + 0.5) / 3000)
     runs = (runs / runs.std(ddof=1))[:, None] + np.zeros(2)
-    pilot = stats.new_runs(70 + runs, 69 + runs)
+    pilot = stats.new_run_interval(70 + runs, 69 + runs)
     return Rule(
         stats.plan_runs(pilot, difference=1.0).n_runs,
         t_test_size(sqrt(2), lambda n: 2 * n - 2),
@@ -462,12 +462,12 @@ def power_of_a_small_difference():
     )  # fmt: skip
 
 
-@RULES.of(stats.detectable_difference)
+@RULES.of(stats.minimum_detectable_difference)
 def detectable():
     n = 6
     right = TTestPower().solve_power(nobs=n, alpha=0.05, power=0.8) * sqrt(n)
     return Rule(
-        stats.detectable_difference(1.0, n - 1),
+        stats.minimum_detectable_difference(1.0, n - 1),
         right,
         {
             "normal": sps.norm.ppf(0.975) + sps.norm.ppf(0.8),
@@ -485,7 +485,7 @@ def drawn_pilot(tasks=30, ways=3, queries=4, seed=6):
     return (rng.random((tasks, ways, queries)) < ease) * 1.0
 
 
-@RULES.of(stats.pilot)
+@RULES.of(stats.estimate_variance)
 def pilot():
     x, shots = drawn_pilot(), 5
     between = x.mean(axis=(1, 2)).var(ddof=1)
@@ -496,7 +496,7 @@ def pilot():
         return sqrt(shots * within / 3 / alpha)
 
     return Rule(
-        stats.pilot(x, shots).optimum,
+        stats.estimate_variance(x, shots).optimum,
         optimum(between - within / 12, within),
         {
             "noise of queries left in": optimum(between, within),
@@ -508,14 +508,14 @@ def pilot():
     )
 
 
-@RULES.of(stats.best_queries)
-def best_queries():
+@RULES.of(stats.optimal_queries)
+def optimal_queries():
     """Q* = √2.1 = 1.449 is nearer to 1, and αQ + β/Q is less at 2."""
     model = stats.VarianceModel(1.0, 2.1, 2.1 + 1.0, shots=1)
-    whole = stats.best_queries(model, queries=[4, 9], tasks=[30, 29])
+    whole = stats.optimal_queries(model, queries=[4, 9], tasks=[30, 29])
     by_hand = min((4, 30), (9, 29), key=lambda c: model.variance(*c))[0]
     return Rule(
-        [stats.best_queries(model), whole],
+        [stats.optimal_queries(model), whole],
         [2, by_hand],
         {
             "rounded": [round(model.optimum), by_hand],
@@ -524,10 +524,10 @@ def best_queries():
     )
 
 
-@RULES.of(stats.task_count)
-def task_count():
+@RULES.of(stats.open_task_count)
+def open_task_count():
     return Rule(
-        stats.task_count(2000, ways=5, shots=3, queries=7),
+        stats.open_task_count(2000, ways=5, shots=3, queries=7),
         40,
         {
             "queries alone": 2000 / 35,
@@ -579,21 +579,23 @@ def three_intervals():
     )
 
 
-@RULES.of(stats.influence)
+@RULES.of(stats.jackknife_influence)
 def influence():
     values, support, query, labels, truth, wrong = images_that_count_for_themselves()
-    found = stats.influence(values.mean(axis=1), np.hstack([support, query]), labels).intervals()
+    found = stats.jackknife_influence(
+        values.mean(axis=1), np.hstack([support, query]), labels
+    ).intervals()
     return Rule(
         [found.image_variance, found.class_variance], [*truth.values()], wrong, tolerance=0.1
     )
 
 
-@RULES.of(stats.run_intervals)
-def run_intervals():
+@RULES.of(stats.new_run_intervals)
+def new_run_intervals():
     """Runs that are each better on all images by the same amount: variances add up."""
     values, support, query, labels, truth, _ = images_that_count_for_themselves()
     runs = np.array([-2.0, 0.0, 1.0, 3.0])
-    found = stats.run_intervals(values + runs[:, None, None], support, query, labels)
+    found = stats.new_run_intervals(values + runs[:, None, None], support, query, labels)
     of_runs = runs.var(ddof=1) / 4
 
     def errors(images, classes):
@@ -652,11 +654,11 @@ def pilot_of_differences(tasks=4000):
     return first, second, images[..., 0], images[..., 1:].reshape(tasks, 6), labels
 
 
-@RULES.of(stats.plan)
+@RULES.of(stats.plan_sample_size)
 def plan():
     """From a pilot of so many tasks that the variance of a task's difference is known."""
     first, second, *places = pilot_of_differences()
-    found = stats.plan(
+    found = stats.plan_sample_size(
         stats.three_intervals(first - second, *places),
         difference=1.0,
         n_classes=6,
@@ -677,7 +679,7 @@ def plan():
     )
 
 
-@RULES.of(stats.from_printed)
+@RULES.of(stats.compare_printed)
 def printed():
     """Of 600 and of 40 other tasks, and on new images, of which 1,000 make ten tasks without reuse."""
     first, second, tasks = (79.0, 0.6), (70.0, 2.5), (600, 40)
@@ -690,7 +692,7 @@ def printed():
 
     errors = deviations**2 / tasks
     right = half_width(errors, [599, 39])
-    found = stats.from_printed(first, second, tasks, images=1000, same_tasks="no")
+    found = stats.compare_printed(first, second, tasks, images=1000, same_tasks="no")
     reading = next(r for r in found.readings if r.meaning == "interval")
     return Rule(
         [found.disjoint_tasks, reading.tasks.widest.half_width],

@@ -17,20 +17,20 @@ IMAGES = np.array(
 PLACES = IMAGES[..., 0], IMAGES[..., 1:].reshape(60, 15), LABELS
 QUERIES, TABLE = rng.random((3, 60, 15)), rng.random((5, 4))
 FUNCTIONS = {
-    "closed_interval": lambda k: stats.closed_interval(k * A),
-    "open_interval": lambda k: stats.open_interval(k * A),
-    "anytime_interval": lambda k: stats.anytime_interval(k * A, bounds=(0, k)),
+    "closed_task_interval": lambda k: stats.closed_task_interval(k * A),
+    "open_task_interval": lambda k: stats.open_task_interval(k * A),
+    "confidence_sequence": lambda k: stats.confidence_sequence(k * A, bounds=(0, k)),
     "paired_differences": lambda k: stats.paired_differences(k * A, B),
     "paired_interval": lambda k: stats.paired_interval(k * A, k * B),
-    "independent_interval": lambda k: stats.independent_interval(k * A, k * B),
-    "pilot": lambda k: stats.pilot(k * QUERIES[0].reshape(60, 5, 3), shots=5),
+    "welch_interval": lambda k: stats.welch_interval(k * A, k * B),
+    "pilot": lambda k: stats.estimate_variance(k * QUERIES[0].reshape(60, 5, 3), shots=5),
     "three_intervals": lambda k: stats.three_intervals(k * QUERIES[0], *PLACES),
-    "influence": lambda k: stats.influence(k * A.repeat(2), PLACES[0], LABELS),
-    "run_intervals": lambda k: stats.run_intervals(k * QUERIES, *PLACES),
+    "influence": lambda k: stats.jackknife_influence(k * A.repeat(2), PLACES[0], LABELS),
+    "new_run_intervals": lambda k: stats.new_run_intervals(k * QUERIES, *PLACES),
     "crossed_intervals": lambda k: stats.crossed_intervals(k * QUERIES[:, 0]),
-    "new_runs": lambda k: stats.new_runs(k * QUERIES[..., 0]),
-    "chance_better": lambda k: stats.chance_better(k * A, k * B),
-    "across_datasets": lambda k: stats.across_datasets(k * TABLE),
+    "new_run_interval": lambda k: stats.new_run_interval(k * QUERIES[..., 0]),
+    "probability_of_improvement": lambda k: stats.probability_of_improvement(k * A, k * B),
+    "friedman_nemenyi": lambda k: stats.friedman_nemenyi(k * TABLE),
 }
 
 
@@ -51,9 +51,9 @@ def test_magnitudes_that_are_allowed_are_computed_without_a_warning(name):
 
 def test_ranks_are_the_same_in_any_unit():
     table = TABLE.round(1)  # with ties
-    ranks = stats.across_datasets(table).ranks.tolist()
+    ranks = stats.friedman_nemenyi(table).ranks.tolist()
     for factor in (1e-28, 1e-11, 0.01, 100, 1e29):
-        assert stats.across_datasets(factor * table).ranks.tolist() == ranks, factor
+        assert stats.friedman_nemenyi(factor * table).ranks.tolist() == ranks, factor
 
 
 def test_p_values_may_be_as_small_as_they_come():

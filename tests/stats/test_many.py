@@ -11,8 +11,8 @@ from statsmodels.stats.libqsturng import qsturng
 
 from fslcore import stats
 
-across_datasets = import_module(
-    "fslcore.stats.across_datasets"
+friedman_nemenyi = import_module(
+    "fslcore.stats.friedman_nemenyi"
 )  # the function of that name hides it
 
 # Demšar (2006), Table 6: AUC of C4.5 and three variants. Two of voting are equal in print, and ranked 2 and 3.
@@ -42,7 +42,7 @@ def drawn(methods, datasets, seed, coarse):
 
 
 def test_the_worked_example_of_demsar():
-    at_5, at_10 = (stats.across_datasets(np.transpose(DEMSAR), level) for level in (0.95, 0.9))
+    at_5, at_10 = (stats.friedman_nemenyi(np.transpose(DEMSAR), level) for level in (0.95, 0.9))
     assert at_5.ranks == pytest.approx([3.143, 2.000, 2.893, 1.964], abs=6e-4)
     differences = at_5.critical_difference, at_10.critical_difference
     assert differences == pytest.approx((1.25, 1.12), abs=5e-3)
@@ -56,7 +56,7 @@ def test_the_worked_example_of_demsar():
 @settings(max_examples=40, deadline=None)
 def test_against_scipy_and_statsmodels(table, level):
     x = drawn(*table)
-    comparison = stats.across_datasets(x, level)
+    comparison = stats.friedman_nemenyi(x, level)
     methods, datasets = x.shape
     if methods > 2:  # SciPy wants three
         reference = np.nan_to_num(scipy_stats.friedmanchisquare(*x).statistic)
@@ -83,37 +83,37 @@ def test_the_p_value_is_that_of_all_orders():
         orders = np.array(list(product(*map(permutations, ranks.T))))
         scatter = ((orders.mean(axis=1) - 2) ** 2).sum(axis=1)
         exact = np.mean(scatter >= ((ranks.mean(axis=1) - 2) ** 2).sum() - 1e-9)
-        assert stats.across_datasets(x).p_value == pytest.approx(exact, rel=1e-12)
+        assert stats.friedman_nemenyi(x).p_value == pytest.approx(exact, rel=1e-12)
 
 
 @pytest.mark.parametrize("methods, datasets", [(3, 6), (5, 4), (9, 12)])
 def test_the_order_of_methods_and_data_sets_does_not_matter(methods, datasets):
     rng = np.random.default_rng(methods)
     x = rng.integers(0, 30, (methods, datasets)) / 3  # with ties
-    p_value = stats.across_datasets(x).p_value
+    p_value = stats.friedman_nemenyi(x).p_value
     for _ in range(5):
         shuffled = rng.permutation(rng.permutation(x, axis=0), axis=1)
-        assert stats.across_datasets(shuffled).p_value == pytest.approx(p_value, rel=1e-12)
+        assert stats.friedman_nemenyi(shuffled).p_value == pytest.approx(p_value, rel=1e-12)
 
 
 def test_exact_p_values_shuffles_and_the_limit_agree(monkeypatch):
     x = np.random.default_rng(1).normal(size=(4, 20)) + 0.3 * np.arange(4)[:, None]
-    exact = stats.across_datasets(x).p_value
+    exact = stats.friedman_nemenyi(x).p_value
     assert exact == pytest.approx(scipy_stats.friedmanchisquare(*x).pvalue, rel=0.2)
-    monkeypatch.setattr(across_datasets, "MOST_SUMS", 0)
-    error = np.sqrt(exact * (1 - exact) / across_datasets.SHUFFLES)
-    shuffled = stats.across_datasets(x).p_value
+    monkeypatch.setattr(friedman_nemenyi, "MOST_SUMS", 0)
+    error = np.sqrt(exact * (1 - exact) / friedman_nemenyi.SHUFFLES)
+    shuffled = stats.friedman_nemenyi(x).p_value
     assert shuffled != exact and shuffled == pytest.approx(exact, abs=4 * error + 1e-4)
 
 
 def test_an_order_that_no_shuffle_repeats_has_the_least_p_value_that_shuffles_give():
-    comparison = stats.across_datasets(np.arange(8.0)[:, None] + np.zeros(12))
-    assert comparison.p_value == 1 / (1 + across_datasets.SHUFFLES)
+    comparison = stats.friedman_nemenyi(np.arange(8.0)[:, None] + np.zeros(12))
+    assert comparison.p_value == 1 / (1 + friedman_nemenyi.SHUFFLES)
 
 
 def test_two_methods_and_few_data_sets():
     for datasets in (4, 5, 6):  # Nemenyi's test alone would reject from 4 on
-        comparison = stats.across_datasets([np.ones(datasets), np.zeros(datasets)])
+        comparison = stats.friedman_nemenyi([np.ones(datasets), np.zeros(datasets)])
         assert comparison.critical_difference < 1
         assert comparison.significant[0, 1] == (datasets == 6)
         assert comparison.smallest_pair == 2.0 ** (1 - datasets)
@@ -122,20 +122,20 @@ def test_two_methods_and_few_data_sets():
 
 def test_as_many_shuffles_in_parts_as_at_once(monkeypatch):
     ranks = np.array(DEMSAR).T
-    monkeypatch.setattr(across_datasets, "MOST_SUMS", 0)
-    at_once = stats.across_datasets(ranks).p_value
+    monkeypatch.setattr(friedman_nemenyi, "MOST_SUMS", 0)
+    at_once = stats.friedman_nemenyi(ranks).p_value
     # Seven parts, the last one shorter.
-    monkeypatch.setattr(across_datasets, "ROWS", 3 * ranks.size * 1000)
+    monkeypatch.setattr(friedman_nemenyi, "ROWS", 3 * ranks.size * 1000)
     shuffles = []
-    scatter = across_datasets._scatter
+    scatter = friedman_nemenyi._scatter
 
     def counted(mean_ranks):
         shuffles.append(mean_ranks.size // len(DEMSAR[0]))
         return scatter(mean_ranks)
 
-    monkeypatch.setattr(across_datasets, "_scatter", counted)
-    assert stats.across_datasets(ranks).p_value == pytest.approx(at_once, abs=0.01)
-    assert (sum(shuffles), len(shuffles)) == (1 + across_datasets.SHUFFLES, 8)
+    monkeypatch.setattr(friedman_nemenyi, "_scatter", counted)
+    assert stats.friedman_nemenyi(ranks).p_value == pytest.approx(at_once, abs=0.01)
+    assert (sum(shuffles), len(shuffles)) == (1 + friedman_nemenyi.SHUFFLES, 8)
 
 
 def decided_and_decisive(draw, datasets):
@@ -144,9 +144,9 @@ def decided_and_decisive(draw, datasets):
     decided = robust = 0
     for _ in range(3000):
         differences = draw(rng, datasets)
-        if stats.open_interval(differences).conclusion:
+        if stats.open_task_interval(differences).sign:
             decided += 1
-            robust += not across_datasets.decisive_datasets(differences, 0.95).size
+            robust += not friedman_nemenyi.decisive_datasets(differences, 0.95).size
     return decided / 30, robust / 30
 
 
@@ -155,9 +155,9 @@ def test_a_decisive_data_set_turns_the_t_test_over():
     p_without = [scipy_stats.ttest_1samp(np.delete(x, i), 0).pvalue for i in range(5)]
     expected = np.flatnonzero(np.array(p_without) >= 0.05)
     assert scipy_stats.ttest_1samp(x, 0).pvalue < 0.05 and 0 < len(expected) < 5
-    assert across_datasets.decisive_datasets(x, 0.95).tolist() == expected.tolist()
+    assert friedman_nemenyi.decisive_datasets(x, 0.95).tolist() == expected.tolist()
     for nothing in (x - 2, x[:2], np.zeros(4)):
-        assert not across_datasets.decisive_datasets(nothing, 0.95).size
+        assert not friedman_nemenyi.decisive_datasets(nothing, 0.95).size
 
 
 @pytest.mark.slow

@@ -5,7 +5,7 @@ import tracemalloc
 import numpy as np
 import pytest
 
-from fslcore.stats import influence, three_intervals
+from fslcore.stats import jackknife_influence, three_intervals
 from fslcore.tasks import sample_closed, samplers
 
 PLACES = 5 * (2 + 3)  # in a task
@@ -55,7 +55,7 @@ def test_influence_holds_parts_of_the_tasks_by_image():
     images = sample_closed(labels, tasks=tasks, shots=2, queries=3)
     pair = np.concatenate([images.support, images.query], axis=1)
     values = np.random.default_rng(0).random(tasks)
-    intervals = peak(lambda: influence(values, pair, labels).intervals())
+    intervals = peak(lambda: jackknife_influence(values, pair, labels).intervals())
     assert intervals < 400 * (n + tasks * PLACES) < tasks * n
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from fslcore.stats import anytime_interval
+from fslcore.stats import confidence_sequence
 from fslcore.stats.power import new_sample_sizes, powers
 
 LEVEL, MOST = 0.95, 10**6
@@ -113,7 +113,7 @@ def test_the_anytime_interval_may_be_looked_at_in_every_round():
     for _ in range(120):
         values = np.clip(rng.normal(0, 0.1, 40), -1, 1)
         for _ in range(6):
-            found = anytime_interval(values, bounds=(-1, 1))
+            found = confidence_sequence(values, bounds=(-1, 1))
             if not found.low <= 0 <= found.high:
                 false += 1
                 break
@@ -127,5 +127,5 @@ def test_the_anytime_interval_takes_two_to_four_times_the_units(times, enough):
     """Differences with a standard deviation of 8 points, of a tenth of that on average."""
     sizes = new_sample_sizes([0.1], [np.inf], [LEVEL], 0.8, MOST)
     draws = np.random.default_rng(0).normal(0.8, 8, (60, int(times * sizes[0])))
-    detected = [anytime_interval(values, bounds=(-100, 100)).low > 0 for values in draws]
+    detected = [confidence_sequence(values, bounds=(-100, 100)).low > 0 for values in draws]
     assert (np.mean(detected) >= 0.8) == enough

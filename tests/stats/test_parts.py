@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
-from fslcore.stats import influence
+from fslcore.stats import jackknife_influence
 from fslcore.stats.dependence import Variance, square
 from fslcore.stats.three_intervals import _adjusted, _table, assembled
 
@@ -14,7 +14,7 @@ from fslcore.stats.three_intervals import _adjusted, _table, assembled
 def intervals_of(estimates, noise=(0.0, 0.0), freedom=(np.inf, np.inf), sampling=0.0, tasks=10**9):
     """Three intervals of a mean of 70, from variances of images and of classes."""
     variances = [Variance(*numbers, units=10**6) for numbers in zip(estimates, freedom, noise)]
-    return assembled(70.0, tasks, sampling, variances, level=0.95)
+    return assembled(70.0, tasks, sampling, variances, confidence_level=0.95)
 
 
 @pytest.mark.parametrize("parts", [20, 50])
@@ -107,7 +107,7 @@ def test_tasks_of_pools_against_counting_all_tasks_without_an_image():
         members += [[*first, *second, -1, -1][:9]] * 60
     order = rng.permutation(120)
     tasks, members = np.array(tasks)[order], np.array(members)[order]
-    influences = influence(worth[tasks].prod(axis=1), tasks, labels, pool=members).images
+    influences = jackknife_influence(worth[tasks].prod(axis=1), tasks, labels, pool=members).images
     exact = np.array([mean(-1) - mean(image) for image in range(12)])
     exact -= (np.bincount(labels, exact) / 6)[labels]
     assert influences.mean(axis=0) == pytest.approx(exact, abs=1e-9)

@@ -14,9 +14,9 @@ from fslcore import stats
 from fslcore.stats import (
     Interval,
     ThreeIntervals,
-    closed_interval,
-    detectable_difference,
-    plan,
+    closed_task_interval,
+    minimum_detectable_difference,
+    plan_sample_size,
     power,
 )
 from fslcore.stats.power import OF_CLASSES, Plan, smallest
@@ -37,7 +37,7 @@ def test_power_with_known_variance():
 @settings(max_examples=30)
 @given(st.floats(0.01, 100), st.floats(1, 1000), st.floats(0.06, 0.99))
 def test_detectable_turns_power_around(standard_error, df, wanted):
-    difference = detectable_difference(standard_error, df, power=wanted)
+    difference = minimum_detectable_difference(standard_error, df, target_power=wanted)
     assert power(difference, standard_error, df) == pytest.approx(wanted, abs=1e-6)
 
 
@@ -45,7 +45,7 @@ SHAPE = dict(images_per_class=40, n_classes=12, ways=5, shots=1)  # of the pilot
 
 
 def pilot(values, image_variance, class_variance, df=np.inf):
-    closed = closed_interval(values)
+    closed = closed_task_interval(values)
     sampling = float(np.var(values, ddof=1) / len(values))
 
     def interval(variance, kind):
@@ -58,7 +58,7 @@ def pilot(values, image_variance, class_variance, df=np.inf):
 
 def test_tasks_are_those_of_a_paired_t_test():
     values = np.random.default_rng(0).normal(0, 8, 300)
-    planned = plan(pilot(values, 1.0, 2.0), difference=1.5, **SHAPE)
+    planned = plan_sample_size(pilot(values, 1.0, 2.0), difference=1.5, **SHAPE)
     theirs = TTestPower().solve_power(1.5 / values.std(ddof=1), power=0.8, alpha=0.05)
     # A known variance would need as many, and the pilot's 299 degrees of freedom cost one or two more.
     assert int(np.ceil(theirs)) < planned.n_tasks <= 1.02 * theirs
@@ -69,7 +69,7 @@ def test_tasks_are_those_of_a_paired_t_test():
 @given(st.floats(0.001, 10), st.floats(0.001, 30), st.floats(0.2, 5), st.floats(0.5, 0.95))
 def test_what_is_planned_is_enough_and_no_more(by_image, by_class, difference, wanted):
     estimates = pilot(np.linspace(-10, 10, 100), by_image, by_class)
-    planned = plan(estimates, difference=difference, power=wanted, **SHAPE)
+    planned = plan_sample_size(estimates, difference=difference, target_power=wanted, **SHAPE)
 
     def with_images(n):
         variance = by_image * 40 / (1 + 8.5 / 40) * (1 + 8.5 / n) / n
@@ -90,7 +90,7 @@ def test_what_is_planned_is_enough_and_no_more(by_image, by_class, difference, w
 def test_the_least_that_is_planned_is_what_leaves_one_out():
     """However large the difference: one image more than tasks take of a class, one class more, and two tasks."""
     estimates = pilot(np.linspace(-10, 10, 100), 1.0, 1.0)
-    planned = plan(estimates, difference=1e6, **SHAPE | {"shots": 3})
+    planned = plan_sample_size(estimates, difference=1e6, **SHAPE | {"shots": 3})
     assert (planned.n_tasks, planned.images_per_class, planned.n_classes) == (2, 5, 6)
 
 
@@ -117,7 +117,7 @@ def world(rng, *shape):
 
 def pilot_of(rng, tasks, queries=6):
     a, b = (rng.random((tasks, WAYS, queries)) < chance[..., None] for chance in world(rng, tasks))
-    return stats.pilot(a.astype(int) - b, SHOTS)
+    return stats.estimate_variance(a.astype(int) - b, SHOTS)
 
 
 def detected_share(rng, tasks, queries, studies=2000):
@@ -143,7 +143,7 @@ def test_pilots_of_few_classes_plan_for_the_wanted_power_on_average(df, wanted):
     for variance in scipy_stats.chi2.ppf((np.arange(40) + 0.5) / 40, df) / df:
         estimates = pilot([1.0, 1.0], 0.0, variance * (1 + OF_CLASSES / (df + 1)) / (df + 1), df)
         shape = SHAPE | {"n_classes": df + 1, "ways": 2}
-        planned = plan(estimates, difference=0.3, power=wanted, **shape)
+        planned = plan_sample_size(estimates, difference=0.3, target_power=wanted, **shape)
         chances.append(reached(planned.n_classes))
         inside.append(planned.classes_range[0] <= truly <= planned.classes_range[1])
     assert np.mean(chances) == pytest.approx(wanted, abs=0.015)
@@ -151,7 +151,10 @@ def test_pilots_of_few_classes_plan_for_the_wanted_power_on_average(df, wanted):
 
 
 def test_a_plan_says_its_ranges():
-    few, many = (plan(pilot([1.0, 1.0], 0.1, 2.0, df), difference=2, **SHAPE) for df in (4, np.inf))
+    few, many = (
+        plan_sample_size(pilot([1.0, 1.0], 0.1, 2.0, df), difference=2, **SHAPE)
+        for df in (4, np.inf)
+    )
     assert many.classes_range == (many.n_classes,) * 2
     assert many.n_classes < few.n_classes < few.classes_range[1]
     low, high = few.classes_range
@@ -159,13 +162,16 @@ def test_a_plan_says_its_ranges():
 
 
 def test_ranges_are_plans_for_the_ends_of_the_variances_interval():
-    planned = plan(pilot([1.0, 1.0], 0.5, 2.0, 30), difference=1, **SHAPE)
+    planned = plan_sample_size(pilot([1.0, 1.0], 0.5, 2.0, 30), difference=1, **SHAPE)
     for name, ends, df in (
         ("images_per_class", planned.images_range, 0.4 * 30),
         ("n_classes", planned.classes_range, 30),
     ):
         low, high = (
-            getattr(plan(pilot([1.0, 1.0], 0.5 * share, 2 * share), difference=1, **SHAPE), name)
+            getattr(
+                plan_sample_size(pilot([1.0, 1.0], 0.5 * share, 2 * share), difference=1, **SHAPE),
+                name,
+            )
             for share in df / scipy_stats.chi2.ppf([0.975, 0.025], df)
         )
         assert ends == (low, high) and low < getattr(planned, name) < high
@@ -174,7 +180,7 @@ def test_ranges_are_plans_for_the_ends_of_the_variances_interval():
 @pytest.mark.parametrize("wanted", [0.6, 0.8, 0.95])
 def test_open_tasks_planned_from_a_pilot_have_the_wanted_power(wanted):
     rng = np.random.default_rng(0)
-    planned = plan(pilot_of(rng, 20_000), difference=BETTER, power=wanted)
+    planned = plan_sample_size(pilot_of(rng, 20_000), difference=BETTER, target_power=wanted)
     assert detected_share(rng, planned.n_tasks, planned.queries) == pytest.approx(wanted, abs=0.035)
 
 
@@ -187,8 +193,10 @@ def fewest_tasks(difference, model, queries):
 @pytest.mark.parametrize("difference", [0.04, 0.12, 0.4])
 def test_open_tasks_take_about_the_fewest_images_that_do(difference):
     # Tasks that hardly vary: Q* is large.
-    estimates = stats.pilot(np.random.default_rng(4).choice([-1, 0, 1], (500, WAYS, 6)), SHOTS)
-    planned = plan(estimates, difference=difference)
+    estimates = stats.estimate_variance(
+        np.random.default_rng(4).choice([-1, 0, 1], (500, WAYS, 6)), SHOTS
+    )
+    planned = plan_sample_size(estimates, difference=difference)
 
     def images(queries):
         return (SHOTS + queries) * fewest_tasks(difference, estimates.expected, queries)
@@ -203,22 +211,22 @@ def test_open_tasks_take_about_the_fewest_images_that_do(difference):
 @pytest.mark.parametrize("difference", [0.2, 0.3, 0.5])
 def test_a_handful_of_open_tasks_pays_for_its_degrees_of_freedom(difference):
     open_pilot = pilot_of(np.random.default_rng(5), 20_000)
-    planned = plan(open_pilot, difference=difference)
+    planned = plan_sample_size(open_pilot, difference=difference)
     assert planned.n_tasks == fewest_tasks(difference, open_pilot.model, planned.queries) <= 12
 
 
 def test_images_of_a_class_follow_the_number_of_classes():
     open_pilot = pilot_of(np.random.default_rng(3), 2000)
-    first, many = (plan(open_pilot, difference=BETTER, n_classes=n) for n in (WAYS, 20))
+    first, many = (plan_sample_size(open_pilot, difference=BETTER, n_classes=n) for n in (WAYS, 20))
     assert (first.n_tasks, first.queries) == (many.n_tasks, many.queries)
-    assert first == plan(open_pilot, difference=BETTER)
+    assert first == plan_sample_size(open_pilot, difference=BETTER)
     uses = many.images_per_class / (SHOTS + many.queries)
     assert uses == np.ceil(first.n_tasks * WAYS / 20)
-    assert plan(open_pilot, difference=-BETTER) == first  # either may be the better one
+    assert plan_sample_size(open_pilot, difference=-BETTER) == first  # either may be the better one
 
 
 def test_no_plan_for_new_classes_where_the_pilot_tells_nothing_of_them():
-    planned = plan(pilot([1, 2, 3], 1.0, np.inf), difference=1, **SHAPE)
+    planned = plan_sample_size(pilot([1, 2, 3], 1.0, np.inf), difference=1, **SHAPE)
     assert planned.n_classes is None and planned.classes_range is None
 
 
@@ -226,10 +234,10 @@ def test_no_plan_for_new_images_where_the_interval_of_new_classes_stands_in():
     """What classes add to the variance does not fall with the images of a class."""
     estimates = pilot([1, 2, 3], 1.0, 2.0)
     unknown = replace(estimates, images=estimates.classes, image_variance=np.inf)
-    planned = plan(unknown, difference=1, **SHAPE)
+    planned = plan_sample_size(unknown, difference=1, **SHAPE)
     assert planned.images_per_class is None and planned.images_range is None
     assert "images" not in str(planned)
-    assert planned.n_classes == plan(estimates, difference=1, **SHAPE).n_classes
+    assert planned.n_classes == plan_sample_size(estimates, difference=1, **SHAPE).n_classes
 
 
 def test_power_of_a_huge_difference_is_1_and_tends_to_it():
@@ -247,12 +255,15 @@ def test_a_plan_of_open_tasks_tells_their_queries_beside_them():
     [
         (lambda: power(1, 0), "standard_error = 0"),
         (lambda: power(1, 1, 0.5), "df = 0.5"),
-        (lambda: detectable_difference(1, power=0.01), "power = 0.01"),
-        (lambda: plan(small_pilot(), difference=0), "difference = 0"),
-        (lambda: plan(small_pilot(), difference=1, ways=5), "left out with a Pilot"),
-        (lambda: plan(small_pilot(), difference=1, n_classes=3), "at least as many as ways = 4"),
-        (lambda: plan(small_pilot(), difference=1e-12), "more than 4.6e"),
-        (lambda: plan(pilot([1, 2], 1, 1), difference=1), "images_per_class = None"),
+        (lambda: minimum_detectable_difference(1, target_power=0.01), "power = 0.01"),
+        (lambda: plan_sample_size(small_pilot(), difference=0), "difference = 0"),
+        (lambda: plan_sample_size(small_pilot(), difference=1, ways=5), "left out with a Pilot"),
+        (
+            lambda: plan_sample_size(small_pilot(), difference=1, n_classes=3),
+            "at least as many as ways = 4",
+        ),
+        (lambda: plan_sample_size(small_pilot(), difference=1e-12), "more than 4.6e"),
+        (lambda: plan_sample_size(pilot([1, 2], 1, 1), difference=1), "images_per_class = None"),
     ],
 )
 def test_bad_input_is_refused(call, words):

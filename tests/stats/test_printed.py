@@ -15,7 +15,7 @@ from fslcore import stats
 from fslcore.errors import InputError
 from fslcore.paths import DATA
 from fslcore.report import printed as words
-from fslcore.stats import from_printed, published as printed
+from fslcore.stats import compare_printed, published as printed
 from fslcore.tasks import sample_closed
 
 
@@ -55,7 +55,7 @@ def test_it_knows_what_the_figures_of_the_episodes_mean(episodes):
         for meaning, factor in factors.items():
             figures = np.stack([a.mean(axis=0), factor * a.std(axis=0, ddof=1)], axis=1).round(2)
             for first, second in pairwise(figures):
-                assert from_printed(first, second, len(a)).likely.meaning == meaning
+                assert compare_printed(first, second, len(a)).likely.meaning == meaning
                 pairs += 1
     assert pairs == 108
 
@@ -70,7 +70,7 @@ def test_usual_is_what_answers_with_the_usual_correlation_vary_by(ways, queries)
     for factor, is_usual in [(0.998, True), (1.002, False)]:
         for off in (factor * 1.4, 1 / (factor * 1.4)):
             figure = (70.0, deviation * off)
-            r = from_printed(figure, figure, 600, ways=ways, queries=queries)
+            r = compare_printed(figure, figure, 600, ways=ways, queries=queries)
             (reading,) = [r for r in r.readings if r.meaning == "standard deviation"]
             assert reading.usual == is_usual
 
@@ -83,7 +83,9 @@ def test_unrelated_tasks_have_welch_s_interval():
         tasks, level = rng.integers(5, 900, 2).tolist(), float(rng.uniform(0.8, 0.99))
         if same_tasks == "no":
             tasks[1] = tasks[0]
-        for r in from_printed(a, b, tasks, same_tasks=same_tasks, level=level).readings:
+        for r in compare_printed(
+            a, b, tasks, same_tasks=same_tasks, confidence_level=level
+        ).readings:
             errors = np.sqrt(tasks)
             factors = {"interval": errors / sp.norm.ppf((1 + level) / 2), "standard error": errors}
             s = np.array([a[1], b[1]]) * factors.get(r.meaning, 1)
@@ -110,7 +112,7 @@ def test_the_paired_interval_lies_between_the_two(rho):
     unrelated /= unrelated.std(ddof=1)
     a, b = 70 + 9 * first, 69.6 + 8 * (rho * first + np.sqrt(1 - rho**2) * unrelated)
     figures = [(v.mean(), 1.959963984540054 * v.std(ddof=1) / 20) for v in (a, b)]
-    difference = from_printed(*figures, 400, same_tasks="yes").readings[0].tasks
+    difference = compare_printed(*figures, 400, same_tasks="yes").readings[0].tasks
     paired = stats.paired_interval(a, b)
     narrowest, widest = difference.narrowest, difference.widest
     if rho in printed.CORRELATION:
@@ -121,7 +123,7 @@ def test_the_paired_interval_lies_between_the_two(rho):
     assert (narrowest.n_tasks, narrowest.kind, widest.kind) == (400, "paired", "independent")
     low, high = narrowest.half_width * (1 - 1e-9), widest.half_width * 1.003
     assert (low <= paired.half_width <= high) == (0 <= rho <= 0.95)
-    assert (rho > difference.correlation) == (paired.conclusion != 0)
+    assert (rho > difference.correlation) == (paired.sign != 0)
 
 
 @pytest.mark.parametrize("rho, called_better", [(-0.3, 9), (0, 5), (0.3, 2), (0.7, 0)])
@@ -131,7 +133,7 @@ def test_better_assumes_that_accuracies_do_not_correlate_negatively(rho, called_
     half_width = 1.96 * error
 
     def verdict(gap):
-        return from_printed((70 + gap, half_width), (70, half_width), 600).likely.tasks.verdict
+        return compare_printed((70 + gap, half_width), (70, half_width), 600).likely.tasks.verdict
 
     limit = 1.96 * np.sqrt(2) * error
     assert verdict(1.01 * limit) == "better" != verdict(0.99 * limit)
@@ -153,7 +155,7 @@ def test_better_assumes_that_accuracies_do_not_correlate_negatively(rho, called_
 def test_no_number_is_outside_what_it_can_be(a, b, tasks, classes, same_tasks):
     """Correlations within ±1, ends of a difference within ±100 points, deviations that accuracies can have."""
     try:
-        figures = from_printed(a, b, tasks, classes=classes, images=500, same_tasks=same_tasks)
+        figures = compare_printed(a, b, tasks, classes=classes, images=500, same_tasks=same_tasks)
     except InputError as error:
         assert says_in_one_line(str(error), "standard deviation")
         return
@@ -168,12 +170,12 @@ def test_no_number_is_outside_what_it_can_be(a, b, tasks, classes, same_tasks):
 
 
 def test_a_reading_by_which_accuracies_would_vary_more_than_they_can_is_left_out():
-    printed_line = from_printed((90, 4), (91, 4), 600)
+    printed_line = compare_printed((90, 4), (91, 4), 600)
     (reading,) = printed_line.readings
     # Else accuracies would vary by 50 and 98 points.
     assert reading.meaning == "standard deviation" and printed_line.likely is reading
     with refuses("± = 30 and 30; .* at most 12.17 and 11.12"):
-        from_printed((1.2, 30), (99, 30), 5)
+        compare_printed((1.2, 30), (99, 30), 5)
 
 
 def test_images_that_a_closed_interval_leaves_out_are_bounded():
@@ -184,48 +186,48 @@ def test_images_that_a_closed_interval_leaves_out_are_bounded():
     for seed in range(150):
         x, labels = gaussians.gaussian_classes(60, rng)
         tasks = sample_closed(labels, tasks=400, seed=seed, **shape)
-        interval = stats.closed_interval(100 * gaussians.nearest_mean_accuracy(x, tasks))
+        interval = stats.closed_task_interval(100 * gaussians.nearest_mean_accuracy(x, tasks))
         figure = interval.mean, interval.half_width
         # Beside a figure that is known: the difference then varies as the accuracy does.
-        r = from_printed(figure, (truth, 1e-6), 400, images=120, **shape).readings[0]
-        by_bound += not r.images.widest.conclusion
-        by_closed += not r.tasks.widest.conclusion
+        r = compare_printed(figure, (truth, 1e-6), 400, images=120, **shape).readings[0]
+        by_bound += not r.images.widest.sign
+        by_closed += not r.tasks.widest.sign
     assert by_bound >= sp.binom.ppf(0.001, 150, 0.95) and by_closed < 0.8 * 150
 
 
 def test_sampling_is_inferred_from_the_number_of_images():
     figures = (71.2, 0.4), (70.5, 0.5)
-    assert from_printed(*figures, 600).sampling == "unknown"
-    assert from_printed(*figures, 600, images=59_999).sampling == "closed"
-    assert from_printed(*figures, 600, images=60_000).sampling == "unknown"
-    assert from_printed(*figures, 600, images=60_000, sampling="open").likely.images is None
+    assert compare_printed(*figures, 600).sampling == "unknown"
+    assert compare_printed(*figures, 600, images=59_999).sampling == "closed"
+    assert compare_printed(*figures, 600, images=60_000).sampling == "unknown"
+    assert compare_printed(*figures, 600, images=60_000, sampling="open").likely.images is None
     with refuses("599 open tasks"):
-        from_printed(*figures, 600, images=59_999, sampling="open")
-    assert from_printed(*figures, 600, images=199).likely.images is None
-    assert from_printed(*figures, 600, classes=9).likely.classes is None
-    assert from_printed(*figures, 600, classes=10).likely.classes.widest.n_tasks == 2
+        compare_printed(*figures, 600, images=59_999, sampling="open")
+    assert compare_printed(*figures, 600, images=199).likely.images is None
+    assert compare_printed(*figures, 600, classes=9).likely.classes is None
+    assert compare_printed(*figures, 600, classes=10).likely.classes.widest.n_tasks == 2
 
 
 @pytest.mark.parametrize(
     "figure, message",
     [
-        (71.2, "first = 71.2"),
-        ((71.2,), "first = "),
-        ("71.2±0.4", "first = "),
-        *(((mean, 1), "mean of first") for mean in (True, "71.2", 101, np.nan)),
-        ((0.7, 0.1), "mean of first .*share"),
-        *(((71.2, half), "± of first") for half in (-1, 0, np.nan)),
+        (71.2, "a = 71.2"),
+        ((71.2,), "a = "),
+        ("71.2±0.4", "a = "),
+        *(((mean, 1), "mean of a") for mean in (True, "71.2", 101, np.nan)),
+        ((0.7, 0.1), "mean of a .*share"),
+        *(((71.2, half), "± of a") for half in (-1, 0, np.nan)),
     ],
 )
 def test_bad_figures(figure, message):
     with refuses(message):
-        from_printed(figure, (70, 1), 600)
+        compare_printed(figure, (70, 1), 600)
 
 
 def test_a_mean_that_could_not_be_a_share_is_taken_for_percent():
-    assert from_printed((1.5, 0.2), (70, 1), 600).difference == pytest.approx(-68.5)
+    assert compare_printed((1.5, 0.2), (70, 1), 600).difference == pytest.approx(-68.5)
 
 
 def test_decimals_are_numbers():
     exact = [(Decimal(mean), Decimal("0.4")) for mean in ("71.2", "70.1")]
-    assert from_printed(*exact, 600) == from_printed((71.2, 0.4), (70.1, 0.4), 600)
+    assert compare_printed(*exact, 600) == compare_printed((71.2, 0.4), (70.1, 0.4), 600)

@@ -29,14 +29,14 @@ WORLDS = {  # answers as shares, of a number of runs, tasks and queries
 def means(answers, bounds):
     """Every interval of one method's mean."""
     tasks = answers.mean(axis=2)
-    runs = stats.run_intervals(answers, *PLACES, bounds=bounds)
-    new = stats.new_runs(tasks, bounds=bounds)
+    runs = stats.new_run_intervals(answers, *PLACES, bounds=bounds)
+    new = stats.new_run_interval(tasks, bounds=bounds)
     three = stats.three_intervals(answers[0], *PLACES, bounds=bounds)
     crossed = stats.crossed_intervals(answers[:, :, 0], bounds=bounds)
     return {
-        "closed": stats.closed_interval(tasks[0], bounds=bounds),
-        "open": stats.open_interval(tasks[0], bounds=bounds),
-        "anytime": stats.anytime_interval(tasks[0], bounds=bounds),
+        "closed": stats.closed_task_interval(tasks[0], bounds=bounds),
+        "open": stats.open_task_interval(tasks[0], bounds=bounds),
+        "anytime": stats.confidence_sequence(tasks[0], bounds=bounds),
         "winner": stats.winner_interval(tasks[:, : TABLE[1]], bounds=bounds),
         "these runs": new.fixed,
         "new runs": new.interval,
@@ -51,13 +51,13 @@ def differences(first, second, bounds):
     tasks = first.mean(axis=2), second.mean(axis=2)
     change = first - second
     three = stats.three_intervals(change[0], *PLACES, bounds=bounds)
-    runs = stats.run_intervals(first, *PLACES, second=second, bounds=bounds)
+    runs = stats.new_run_intervals(first, *PLACES, second=second, bounds=bounds)
     crossed = stats.crossed_intervals(change[:, :, 0], bounds=bounds)
     return {
         "paired": stats.paired_interval(tasks[0][0], tasks[1][0], bounds=bounds),
-        "independent": stats.independent_interval(tasks[0][0], tasks[1][0][:100], bounds=bounds),
-        "new runs": stats.new_runs(*tasks, bounds=bounds).interval,
-        "paired runs": stats.new_runs(*tasks, paired=True, bounds=bounds).interval,
+        "independent": stats.welch_interval(tasks[0][0], tasks[1][0][:100], bounds=bounds),
+        "new runs": stats.new_run_interval(*tasks, bounds=bounds).interval,
+        "paired runs": stats.new_run_interval(*tasks, paired=True, bounds=bounds).interval,
         **{f"three, {name}": getattr(three, name) for name in ("closed", "images", "classes")},
         **{f"runs, {name}": getattr(runs, name).interval for name in ("closed", "classes")},
         **{f"crossed, {name}": getattr(crossed, name) for name in ("items", "supports", "both")},
@@ -94,10 +94,10 @@ def test_a_difference_is_the_mirror_of_the_other_within_the_bounds(first, second
         mirrored = (-other.high, -other.mean, -other.low)
         assert (interval.low, interval.mean, interval.high) == pytest.approx(mirrored, abs=1e-9)
         assert interval.p_value == pytest.approx(other.p_value, abs=1e-9)
-        assert interval.conclusion == -other.conclusion
+        assert interval.sign == -other.sign
         if min(abs(interval.low), abs(interval.high)) > 1e-9:
-            assert (interval.conclusion != 0) == (interval.low > 0 or interval.high < 0), name
-        assert (interval.p_value < 0.05) == (interval.conclusion != 0), name
+            assert (interval.sign != 0) == (interval.low > 0 or interval.high < 0), name
+        assert (interval.p_value < 0.05) == (interval.sign != 0), name
 
 
 # The variance of images and of classes depends on which of them err, and that of two samples on their
@@ -135,8 +135,8 @@ def test_small_samples_of_any_values(seed, tasks, level):
     rng = np.random.default_rng(seed)
     values = rng.choice([0.0, 0.2, 0.9, 1.0], tasks, p=rng.dirichlet(np.full(4, 0.4)))
     for interval in (
-        stats.open_interval(values, level, bounds=(0, 1)),
-        stats.closed_interval(values, level, bounds=(0, 1)),
+        stats.open_task_interval(values, level, bounds=(0, 1)),
+        stats.closed_task_interval(values, level, bounds=(0, 1)),
         stats.paired_interval(values, values[::-1], level, bounds=(-1, 1)),
     ):
         lowest, highest = interval.bounds

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from refusal import refuses
 from scipy import optimize, stats
-from statsmodels.stats.contingency_tables import mcnemar
+from statsmodels.stats import contingency_tables
 
-from fslcore.stats import paired_proportions
+from fslcore.stats import mcnemar
 
 TABLES = [
     (30, 12, 2, 6),
@@ -49,7 +49,7 @@ def log_term(count, share):
 @pytest.mark.parametrize("table", TABLES)
 @pytest.mark.parametrize("level", [0.9, 0.95])
 def test_the_score_statistic_is_the_normal_quantile_at_both_ends(table, level):
-    proportions = paired_proportions(*answers(*table), level)
+    proportions = mcnemar(*answers(*table), level)
     z = stats.norm.ppf((1 + level) / 2)
     for end, sign in ((proportions.low, 1), (proportions.high, -1)):
         if -1 + 1e-6 < end < 1 - 1e-6:
@@ -60,11 +60,11 @@ def test_the_score_statistic_is_the_normal_quantile_at_both_ends(table, level):
 @pytest.mark.parametrize("table", TABLES)
 def test_the_p_value_is_that_of_mcnemar(table):
     both_right, first, second, neither = table
-    proportions = paired_proportions(*answers(*table))
+    proportions = mcnemar(*answers(*table))
     expected = 1.0  # of no item that only one answers rightly, statsmodels divides 0 by 0
     if first + second:
         counts = [[both_right, first], [second, neither]]
-        expected = mcnemar(counts, exact=False, correction=False).pvalue
+        expected = contingency_tables.mcnemar(counts, exact=False, correction=False).pvalue
     assert proportions.p_value == pytest.approx(expected)
     assert proportions.discordant == (first, second) and proportions.n_tasks == sum(table)
 
@@ -79,7 +79,7 @@ def test_coverage_by_counting_all_tables(shares):
                 [i, j, count - i - j], count, [first, second, 1 - first - second]
             )
             if chance > 1e-7:
-                proportions = paired_proportions(*answers(count - i - j, i, j, 0))
+                proportions = mcnemar(*answers(count - i - j, i, j, 0))
                 covered += chance * (proportions.low <= first - second <= proportions.high)
     assert 0.93 < covered < 0.995
 
@@ -89,15 +89,13 @@ def test_the_interval_excludes_0_exactly_where_the_p_value_is_below_1_minus_leve
     for count in (5, 40, 200):
         for first in range(min(count, 14)):
             for second in range(min(count - first, 14)):
-                table = paired_proportions(
-                    *answers(count - first - second, first, second, 0), level
-                )
+                table = mcnemar(*answers(count - first - second, first, second, 0), level)
                 excludes_0 = table.low > 0 or table.high < 0
                 assert excludes_0 == (table.p_value < 1 - level), (count, first, second)
 
 
 def test_five_against_none_of_200_is_one_answer():
-    table = paired_proportions(*answers(100, 5, 0, 95))
+    table = mcnemar(*answers(100, 5, 0, 95))
     assert table.low > 0 and table.p_value == pytest.approx(0.0253, abs=1e-4)
 
 
@@ -115,7 +113,7 @@ def test_false_positives_by_counting_all_outcomes(items):
     assert 0.04 < max(sizes) < 0.055
     # The rule that is counted is that of the function.
     for wins, losses in ((5, 0), (3, 0), (7, 1), (8, 2)):
-        table = paired_proportions(*answers(items - wins - losses, wins, losses, 0))
+        table = mcnemar(*answers(items - wins - losses, wins, losses, 0))
         statistic = (wins - losses) ** 2 / (wins + losses)
         assert (table.p_value < 0.05) == (statistic > stats.chi2.isf(0.05, 1))
 
@@ -123,4 +121,4 @@ def test_false_positives_by_counting_all_outcomes(items):
 @pytest.mark.parametrize("a, b", [([1, 2], [0, 1]), ([1, 0], [1]), ([], []), ([[1]], [[0]])])
 def test_what_are_no_answers_is_refused(a, b):
     with refuses():
-        paired_proportions(a, b)
+        mcnemar(a, b)

@@ -22,7 +22,7 @@ def true_verdicts(draw):
 @given(true_verdicts())
 def test_ranks_count_the_verdicts_and_hold_the_true_ranks_where_no_verdict_is_false(verdicts):
     means, better = verdicts
-    ranks = stats.rank_sets(better)
+    ranks = stats.rank_confidence_sets(better)
     for method in range(len(means)):
         assert ranks.best[method] == 1 + better[:, method].sum()
         assert ranks.worst[method] == len(means) - better[method].sum()
@@ -42,4 +42,4 @@ def test_ranks_count_the_verdicts_and_hold_the_true_ranks_where_no_verdict_is_fa
 )
 def test_bad_input_is_refused(better, words):
     with refuses(re.escape(words)):
-        stats.rank_sets(better)
+        stats.rank_confidence_sets(better)

@@ -39,7 +39,7 @@ def shares(units, size, expected, higher):
             part = weight * scipy_stats.binom.pmf(up, count, higher)
             holds += part * (interval.low <= truth + 1e-12 and truth <= interval.high + 1e-12)
             if truth > 0:
-                equivalent += part * stats.equivalence(interval, truth).equivalent
+                equivalent += part * stats.tost(interval, truth).equivalent
     return holds, equivalent
 
 
@@ -85,7 +85,7 @@ def test_each_further_differing_unit_moves_the_far_end_on(units, size, most):
         mirrored = with_counts(units, 0, count, size)
         assert (mirrored.low, mirrored.high) == pytest.approx((-interval.high, -interval.low))
         ends.append(interval.high)
-        p_values.append(stats.equivalence(interval, 1 / units).p_value)
+        p_values.append(stats.tost(interval, 1 / units).p_value)
     assert np.diff(ends).min() > -1e-12
     assert np.diff(p_values).min() > -1e-5
 
@@ -95,7 +95,7 @@ def test_one_differing_task_is_no_narrower_than_none():
     none, one, two = (with_counts(600, count, 0, 0.2) for count in (0, 1, 2))
     halves = [(interval.high - interval.low) / 2 for interval in (none, one, two)]
     assert halves == pytest.approx([0.00613, 0.00645, 0.00652], abs=1e-5)
-    p_values = [stats.equivalence(interval, 0.002).p_value for interval in (none, one, two)]
+    p_values = [stats.tost(interval, 0.002).p_value for interval in (none, one, two)]
     assert p_values == pytest.approx([0.301, 0.367, 0.449], abs=1e-3)
 
 
@@ -105,7 +105,7 @@ def test_a_tiny_difference_joins_none(level):
     differences = np.r_[1e-7, np.zeros(599)]
     one = stats.paired_interval(differences, 0 * differences, level, bounds=(-1, 1))
     assert none.high <= one.high * 1.04 < 1.35 * none.high
-    p_values = [stats.equivalence(interval, 0.005).p_value for interval in (none, one)]
+    p_values = [stats.tost(interval, 0.005).p_value for interval in (none, one)]
     assert p_values[0] <= p_values[1] * 1.04 < 1.1 * p_values[0]
 
 
@@ -125,7 +125,7 @@ def test_where_many_differ_it_is_the_t_test(seed, units, is_discrete):
 def test_right_or_wrong_it_is_nearly_wilson_s_interval():
     for errors in range(1, 30):
         right = np.r_[np.zeros(errors), np.ones(600 - errors)]
-        interval = stats.open_interval(right, bounds=(0, 1))
+        interval = stats.open_task_interval(right, bounds=(0, 1))
         wilson = scipy_stats.binomtest(600 - errors, 600).proportion_ci(0.95, "wilson")
         exact = scipy_stats.binomtest(600 - errors, 600).proportion_ci(0.95, "exact")
         assert exact.low - 0.001 < interval.low < wilson.low + 1e-4
@@ -158,10 +158,10 @@ def test_two_samples_count_the_rare_ones_of_each():
     rng = np.random.default_rng(0)
     often = rng.random(600)
     seldom = np.r_[0.2, np.zeros(59)]
-    alone = stats.open_interval(seldom, bounds=(0, 1))
-    interval = stats.independent_interval(seldom, np.zeros(600), bounds=(-1, 1))
+    alone = stats.open_task_interval(seldom, bounds=(0, 1))
+    interval = stats.welch_interval(seldom, np.zeros(600), bounds=(-1, 1))
     assert interval.high > 0.9 * alone.high
-    usual = stats.independent_interval(often, often[::2], bounds=(-1, 1))
+    usual = stats.welch_interval(often, often[::2], bounds=(-1, 1))
     theirs = scipy_stats.ttest_ind(often, often[::2], equal_var=False)
     assert usual.p_value == pytest.approx(theirs.pvalue)
 
@@ -169,9 +169,9 @@ def test_two_samples_count_the_rare_ones_of_each():
 def test_one_answer_that_differs_leaves_runs_and_supports_uncertain():
     """Of three runs without an error one tells little of others: from 29 % on before, then from 99.8 %."""
     right = np.ones((3, 600))
-    none = stats.new_runs(right, bounds=(0, 1)).interval
+    none = stats.new_run_interval(right, bounds=(0, 1)).interval
     right[0, 0] = 0.0
-    one = stats.new_runs(right, bounds=(0, 1)).interval
+    one = stats.new_run_interval(right, bounds=(0, 1)).interval
     assert one.low < none.low == pytest.approx(0.292, abs=1e-3)
     crossed = stats.crossed_intervals(right, bounds=(0, 1))
     assert max(crossed.supports.low, crossed.both.low) < 0.3 < 0.99 < crossed.items.low
@@ -185,11 +185,11 @@ def test_equal_differences_over_data_sets_have_the_p_value_of_the_sign_test(data
     interval = interval_over_datasets(differences, 0.95, bounds=(-100, 100))
     theirs = scipy_stats.binomtest(datasets, datasets).pvalue
     assert interval.p_value == pytest.approx(theirs)
-    assert interval.conclusion == (sign if theirs < 0.05 else 0)
-    assert (sign * interval.low > 0) == (sign * interval.high > 0) or not interval.conclusion
+    assert interval.sign == (sign if theirs < 0.05 else 0)
+    assert (sign * interval.low > 0) == (sign * interval.high > 0) or not interval.sign
     differences[-1] += sign * 0.1
     nearly = interval_over_datasets(differences, 0.95, bounds=(-100, 100))
     if datasets == 11:
-        assert theirs < nearly.p_value < 0.02 and nearly.conclusion == sign
+        assert theirs < nearly.p_value < 0.02 and nearly.sign == sign
     none = interval_over_datasets(0 * differences, 0.95, bounds=(-100, 100))
     assert none.p_value == 1 and none.low < -10

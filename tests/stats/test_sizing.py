@@ -66,9 +66,9 @@ def jackknife_covariance(models):
 def test_jackknife_leaves_out_each_task_once(x):
     if not x.var(axis=2).any():
         with refuses("do not vary"):
-            stats.pilot(x, 5)
+            stats.estimate_variance(x, 5)
         return
-    p = stats.pilot(x, 5)
+    p = stats.estimate_variance(x, 5)
     by_hand = [moments(np.delete(x, i, axis=0)).model(5) for i in range(len(x))]
     assert p.covariance == pytest.approx(jackknife_covariance(by_hand), abs=1e-12)
     assert p.expected.alpha >= max(0, p.model.alpha)
@@ -84,7 +84,7 @@ def test_the_interval_is_that_of_an_analysis_of_variance():
     """Of the ratio of mean squares, with its F distribution, where the values spread as normal ones or less."""
     shots, tasks, queries = 3, 40, 6
     x = normal_values(np.random.default_rng(4), tasks, 0.8, ways=1, queries=queries)
-    p = stats.pilot(x, shots)
+    p = stats.estimate_variance(x, shots)
     ratio, _ = scipy_stats.f_oneway(*x[:, 0])
     f = scipy_stats.f(tasks - 1, tasks * (queries - 1))
     ends = np.sqrt(shots * queries / (ratio / f.ppf([0.025, 0.975]) - 1))
@@ -99,7 +99,7 @@ def test_the_interval_covers_for_few_tasks(tasks, deviation):
     """A normal interval, which the pilot once had, covers 84 to 93 % here and misses on one side."""
     truth = np.sqrt(3 * 0.5 / deviation**2)  # α is the square of the deviation, β/S 1/2
     rng = np.random.default_rng(tasks)
-    pilots = [stats.pilot(normal_values(rng, tasks, deviation), 3) for _ in range(400)]
+    pilots = [stats.estimate_variance(normal_values(rng, tasks, deviation), 3) for _ in range(400)]
     below = np.mean([truth < p.low for p in pilots])
     above = np.mean([truth > p.high for p in pilots])
     assert below <= 0.05 and above <= 0.05 and 1 - below - above >= 0.93
@@ -112,7 +112,12 @@ def test_closed_pilots_cover_with_the_number_of_their_images(images):
     means = gaussians.centres(2, 2.0)
     values = [gaussians.gaussian_pilot(means, images // 2, 400, 5, 15, seed) for seed in range(150)]
     known, unknown = (
-        np.mean([p.low <= truth <= p.high for p in (stats.pilot(x, 5, images=n) for x in values)])
+        np.mean(
+            [
+                p.low <= truth <= p.high
+                for p in (stats.estimate_variance(x, 5, images=n) for x in values)
+            ]
+        )
         for n in (images, None)
     )
     assert known >= 0.92 and unknown < 0.75
@@ -121,12 +126,12 @@ def test_closed_pilots_cover_with_the_number_of_their_images(images):
 def test_equation_10():
     model = stats.VarianceModel(0.02, 0.5, 0.2, 5)
     ways, images, q = 5, 2000, np.arange(1, 30)
-    tasks = stats.task_count(images, ways, 5, q)
+    tasks = stats.open_task_count(images, ways, 5, q)
     assert model.variance(q, tasks) == pytest.approx(ways / images * (0.02 * q + 0.5 / q + 0.2))
     assert model.optimum == 5
-    assert stats.best_queries(model) == 5
-    assert stats.best_queries(model, q, tasks) == 5
-    assert stats.task_count(12, 1, 1, [1, 2]).tolist() == [6, 4]
+    assert stats.optimal_queries(model) == 5
+    assert stats.optimal_queries(model, q, tasks) == 5
+    assert stats.open_task_count(12, 1, 1, [1, 2]).tolist() == [6, 4]
 
 
 @pytest.mark.parametrize(
@@ -137,8 +142,10 @@ def test_where_there_is_no_finite_optimum(alpha, beta, optimum):
     assert model.optimum == pytest.approx(optimum, nan_ok=True)
     if not np.isfinite(optimum):
         with refuses(r"Q\* = (inf|nan)"):
-            stats.best_queries(model)
-    assert stats.best_queries(stats.VarianceModel(0, 1, 0.2, 5), [1, 10, 50], [200, 90, 20]) == 50
+            stats.optimal_queries(model)
+    assert (
+        stats.optimal_queries(stats.VarianceModel(0, 1, 0.2, 5), [1, 10, 50], [200, 90, 20]) == 50
+    )
 
 
 def test_the_interval_covers():
@@ -146,7 +153,9 @@ def test_the_interval_covers():
     x = gaussians.gaussian_tasks(
         gaussians.centres(2, 1.0), 400 * 300, 5, 5, np.random.default_rng(2)
     )
-    pilots = [stats.pilot(values_of_run, 5) for values_of_run in x.reshape(400, 300, 2, 5)]
+    pilots = [
+        stats.estimate_variance(values_of_run, 5) for values_of_run in x.reshape(400, 300, 2, 5)
+    ]
     hits = np.mean([p.low <= truth <= p.high for p in pilots])
     assert hits == pytest.approx(0.95, abs=0.04)
     assert any(np.isinf(p.high) for p in pilots)
@@ -169,7 +178,7 @@ def test_open_tasks_that_use_the_classes_up_have_the_variance_of_the_target_imag
     real = (rng.binomial(queries, chance) / queries).mean(axis=(1, 2)).var()
     x, of_task = fixed_classes(rng, 4000)
     for_images, for_classes = (
-        stats.pilot(x, 5, labels=of_task, target=target).model.variance(queries, tasks)
+        stats.estimate_variance(x, 5, labels=of_task, target=target).model.variance(queries, tasks)
         for target in ("images", "classes")
     )
     assert for_images == pytest.approx(real, rel=0.08) and for_classes > 1.08 * real
@@ -178,7 +187,7 @@ def test_open_tasks_that_use_the_classes_up_have_the_variance_of_the_target_imag
 def test_the_target_images_by_leaving_out_each_task():
     rng = np.random.default_rng(10)
     x, of_task = fixed_classes(rng, 25)
-    p = stats.pilot(x, 5, labels=of_task, target="images")
+    p = stats.estimate_variance(x, 5, labels=of_task, target="images")
     by_hand = [
         moments(np.delete(x, i, 0), labels=np.delete(of_task, i, 0), target="images").model(5)
         for i in range(25)
@@ -188,7 +197,9 @@ def test_the_target_images_by_leaving_out_each_task():
     fit = sm.OLS(x.mean(axis=(1, 2)), design).fit()
     query_variance = x.var(axis=2, ddof=1).mean() / 3
     assert p.model.alpha == pytest.approx(fit.mse_resid - query_variance / 4, rel=1e-9)
-    flat = stats.pilot(x.reshape(25, 12), 5, labels=np.repeat(of_task, 4, axis=1), target="images")
+    flat = stats.estimate_variance(
+        x.reshape(25, 12), 5, labels=np.repeat(of_task, 4, axis=1), target="images"
+    )
     assert (flat.low, flat.high) == pytest.approx((p.low, p.high)) and flat.target == "images"
 
 
@@ -198,7 +209,7 @@ def test_the_target_images_by_leaving_out_each_task():
 def test_the_short_form_of_a_pilot(spread, ends):
     rng = np.random.default_rng(0)
     chance = np.clip(0.5 + spread * rng.choice([-1, 1], (200, 1, 1)), 0, 1)
-    p = stats.pilot(rng.random((200, 4, 6)) < chance, 1)
+    p = stats.estimate_variance(rng.random((200, 4, 6)) < chance, 1)
     assert np.isfinite(p.optimum) and str(p) == ends.format(p.optimum, p.low, p.high)
 
 
@@ -207,7 +218,7 @@ def test_the_expected_alpha_is_that_of_a_normal_number_cut_off_at_0(seed):
     x = np.random.default_rng(seed).integers(
         0, 2, (30, 4, 6)
     )  # α is 0 in truth: the estimate is near or below
-    p = stats.pilot(x, 5)
+    p = stats.estimate_variance(x, 5)
     error = np.sqrt(p.covariance[0, 0])
     cut = scipy_stats.truncnorm(-p.model.alpha / error, np.inf, p.model.alpha, error)
     assert p.expected.alpha == pytest.approx(cut.mean(), rel=1e-6)
@@ -221,17 +232,20 @@ def test_labels_group_queries_that_come_in_any_order(kind):
     order = rng.random((40, 24)).argsort(axis=1)
     label = np.take_along_axis(np.repeat(classes, 6, axis=1), order, axis=1).astype(kind)
     flat = np.take_along_axis(x.reshape(40, 24), order, axis=1)
-    labelled, grouped = stats.pilot(flat, 5, labels=label), stats.pilot(x, 5)
+    labelled, grouped = (
+        stats.estimate_variance(flat, 5, labels=label),
+        stats.estimate_variance(x, 5),
+    )
     assert (labelled.low, labelled.high) == pytest.approx((grouped.low, grouped.high))
     assert moments(flat, labels=label).m2 == pytest.approx(moments(x).m2)
 
 
 def test_a_pilot_of_one_method_is_no_pilot_of_a_difference():
     right = np.random.default_rng(0).random((9, 2, 8)) < 0.5
-    assert stats.pilot(1.0 * right, 5).bounds is None
-    assert stats.pilot(1.0 * right, 5, bounds=(-100, 100)).bounds == (-100, 100)
+    assert stats.estimate_variance(1.0 * right, 5).bounds is None
+    assert stats.estimate_variance(1.0 * right, 5, bounds=(-100, 100)).bounds == (-100, 100)
     with refuses("^pilot: ", "between 0 and 1"):
-        stats.plan(stats.pilot(right, 5), difference=0.1)
+        stats.plan_sample_size(stats.estimate_variance(right, 5), difference=0.1)
 
 
 @given(st.floats(0.01, 1), st.floats(0.05, 20), st.integers(1, 10))
@@ -239,7 +253,7 @@ def test_the_best_whole_number_of_queries_is_the_best_of_all(alpha, beta, shots)
     model = stats.VarianceModel(alpha, beta, beta / shots + shots * alpha, shots)
     queries = np.arange(1, 200)
     variance = model.variance(queries, 1 / (shots + queries))
-    assert variance[stats.best_queries(model) - 1] == pytest.approx(variance.min())
+    assert variance[stats.optimal_queries(model) - 1] == pytest.approx(variance.min())
 
 
 @pytest.mark.parametrize(
@@ -253,7 +267,7 @@ def test_the_best_whole_number_of_queries_is_the_best_of_all(alpha, beta, shots)
 )
 def test_labels_that_do_not_fit_are_refused(labels, words):
     with refuses(words):
-        stats.pilot(np.arange(12).reshape(3, 4) % 2, 5, labels=labels)
+        stats.estimate_variance(np.arange(12).reshape(3, 4) % 2, 5, labels=labels)
 
 
 @pytest.mark.parametrize(
@@ -267,7 +281,7 @@ def test_labels_that_do_not_fit_are_refused(labels, words):
 def test_labels_that_do_not_fit_the_target_are_refused(label, words):
     x, _ = fixed_classes(np.random.default_rng(0), 40)
     with refuses(words):
-        stats.pilot(x, 5, labels=label, target="images")
+        stats.estimate_variance(x, 5, labels=label, target="images")
 
 
 NUMBERS = np.arange(16).reshape(4, 2, 2)
@@ -280,15 +294,15 @@ ONES = stats.VarianceModel(1, 1, 1, 1)
         (lambda: moments(np.ones((3, 2))), r"shape \(3, 2\)"),
         (lambda: moments(NUMBERS[:1]), "at least 2 tasks"),
         (lambda: moments(NUMBERS[..., :1]), "2 queries"),
-        (lambda: stats.pilot(np.eye(4)[:, :, None].repeat(2, 2), 5), "do not vary"),
-        (lambda: stats.pilot(NUMBERS[:2], 5), "at least 3 tasks"),
-        (lambda: stats.pilot(NUMBERS, 5, images=13), "images = 13"),
+        (lambda: stats.estimate_variance(np.eye(4)[:, :, None].repeat(2, 2), 5), "do not vary"),
+        (lambda: stats.estimate_variance(NUMBERS[:2], 5), "at least 3 tasks"),
+        (lambda: stats.estimate_variance(NUMBERS, 5, images=13), "images = 13"),
         (lambda: ONES.variance(5, -1), "^tasks"),
-        (lambda: stats.best_queries(ONES, [1, 2], [9, 1]), "the least is 1"),
-        (lambda: stats.best_queries(ONES, [1, 2], [9]), "one length"),
-        (lambda: stats.best_queries(ONES, [1, 2]), "without the other"),
-        (lambda: stats.best_queries(ONES, tasks=[9, 8]), "without the other"),
-        (lambda: stats.best_queries(ONES, [2.5, 1], [50, 40]), "queries"),
+        (lambda: stats.optimal_queries(ONES, [1, 2], [9, 1]), "the least is 1"),
+        (lambda: stats.optimal_queries(ONES, [1, 2], [9]), "one length"),
+        (lambda: stats.optimal_queries(ONES, [1, 2]), "without the other"),
+        (lambda: stats.optimal_queries(ONES, tasks=[9, 8]), "without the other"),
+        (lambda: stats.optimal_queries(ONES, [2.5, 1], [50, 40]), "queries"),
     ],
 )
 def test_bad_input_is_refused(call, words):

@@ -29,7 +29,7 @@ levels = st.floats(0.5, 0.999)
 @example(np.full(3, 0.938), 0.5)  # its standard deviation is 1e-16 by rounding
 def test_against_scipy_and_statsmodels(x, level):
     low, high = DescrStatsW(x).tconfint_mean(1 - level)  # of fewer than 100 tasks
-    for interval in (stats.closed_interval(x, level), stats.open_interval(x, level)):
+    for interval in (stats.closed_task_interval(x, level), stats.open_task_interval(x, level)):
         assert interval.mean == pytest.approx(x.mean())
         assert interval.half_width == pytest.approx((high - low) / 2, abs=1e-9)
     if np.ptp(x) > 0:
@@ -43,34 +43,34 @@ def test_independent_against_scipy(n, m, seed, level):
     a, b = rng.normal(size=n), rng.normal(0.5, 3, m)
     reference = scipy_stats.ttest_ind(a, b, equal_var=False)
     expected = reference.confidence_interval(level)
-    r = stats.independent_interval(a, b, level)
+    r = stats.welch_interval(a, b, level)
     assert (r.low, r.high) == pytest.approx((expected.low, expected.high))
     assert (r.df, r.p_value, r.n_tasks) == pytest.approx((reference.df, reference.pvalue, n + m))
-    back = stats.independent_interval(b, a, level)
+    back = stats.welch_interval(b, a, level)
     assert (back.mean, back.half_width) == pytest.approx((-r.mean, r.half_width))
 
 
 def test_independent_without_any_variance():
-    r = stats.independent_interval([1, 1], [3, 3, 3])
-    assert (r.mean, r.half_width, r.conclusion) == (-2, 0, 0)
+    r = stats.welch_interval([1, 1], [3, 3, 3])
+    assert (r.mean, r.half_width, r.sign) == (-2, 0, 0)
     for bound, conclusion in ((100, 0), (5, -1)):
-        r = stats.independent_interval([1] * 20, [3] * 20, bounds=(-bound, bound))
-        assert r.conclusion == conclusion
-    assert stats.independent_interval([0.3] * 9, [0.1 + 0.2] * 9).p_value == 1
+        r = stats.welch_interval([1] * 20, [3] * 20, bounds=(-bound, bound))
+        assert r.sign == conclusion
+    assert stats.welch_interval([0.3] * 9, [0.1 + 0.2] * 9).p_value == 1
     with refuses("at least 2 tasks"):
-        stats.independent_interval([1, 2], [3])
+        stats.welch_interval([1, 2], [3])
 
 
 @given(st.integers(2, 40), st.integers(0, 10_000), levels, st.floats(-2, 2))
 def test_paired_against_scipy(n, seed, level, shift):
-    a, b = np.random.default_rng(seed).normal(size=(2, n))
+    a, b = np.random.default_rng(seed).normal(-100, size=(2, n))  # neither percent nor shares
     test = scipy_stats.ttest_rel(a + shift, b)
     ends = test.confidence_interval(level)
     r = stats.paired_interval(a + shift, b, level)
     assert (r.low, r.high) == pytest.approx((ends.low, ends.high))
     assert r.p_value == pytest.approx(test.pvalue, rel=1e-6)
-    assert r.conclusion == int(ends.low > 0) - int(ends.high < 0)
-    assert (r.p_value < 1 - level) == (r.conclusion != 0)
+    assert r.sign == int(ends.low > 0) - int(ends.high < 0)
+    assert (r.p_value < 1 - level) == (r.sign != 0)
 
 
 SHARES = np.random.default_rng(3).integers(0, 76, 600) / 75
@@ -93,7 +93,7 @@ SHARES = np.random.default_rng(3).integers(0, 76, 600) / 75
 def test_methods_that_differ_by_rounding_are_equal(a, b):
     for first, second in ((a, b), (b, a)):
         r = stats.paired_interval(first, second)
-        assert (r.mean, r.half_width, r.conclusion, r.p_value) == (0, 0, 0, 1)
+        assert (r.mean, r.half_width, r.sign, r.p_value) == (0, 0, 0, 1)
 
 
 @pytest.mark.parametrize("unit", [1, 100])
@@ -101,7 +101,7 @@ def test_numbers_that_were_32_bit_floats_are_equal_by_the_tolerance_that_is_give
     """Once they are 64-bit numbers nothing says it but the caller, and without it they differ."""
     a, b = unit * SHARES, unit * SHARES.astype(np.float32).astype(float)
     r = stats.paired_interval(a, b, atol=5e-7 * unit)
-    assert (r.mean, r.half_width, r.conclusion, r.p_value) == (0, 0, 0, 1)
+    assert (r.mean, r.half_width, r.sign, r.p_value) == (0, 0, 0, 1)
     assert stats.paired_interval(a, b).half_width > 0
     shifted = stats.paired_interval(a + 1e-3 * unit, b, atol=5e-7 * unit)
     assert shifted.mean == pytest.approx(1e-3 * unit, rel=1e-4) and shifted.half_width == 0
@@ -141,7 +141,7 @@ def test_differences_of_many_methods_are_those_of_each():
     assert np.ptp(differences[:, 1]) > 1
 
 
-@pytest.mark.parametrize("interval", [stats.closed_interval, stats.open_interval])
+@pytest.mark.parametrize("interval", [stats.closed_task_interval, stats.open_task_interval])
 @given(accuracies, st.floats(-50, 50).map(lambda v: round(v, 3)), st.floats(0.1, 100), st.randoms())
 def test_shift_scale_and_order(interval, x, shift, scale, random):
     r = interval(x)
@@ -191,7 +191,7 @@ def test_bounded_open_intervals_cover_where_few_err(tasks, errors):
     rng = np.random.default_rng(0)
     ease = rng.beta(2 * (1 - errors), 2 * errors, (1500, tasks))  # tasks differ a lot
     accuracies = 4 * rng.binomial(25, ease)
-    studies = [stats.open_interval(x, bounds=(0, 100)) for x in accuracies]
+    studies = [stats.open_task_interval(x, bounds=(0, 100)) for x in accuracies]
     truth = 100 * (1 - errors)
     share = np.mean([r.low <= truth <= r.high for r in studies])
     assert 0.92 < share <= 1 and all(0 <= r.low <= r.high <= 100 for r in studies)
@@ -202,7 +202,7 @@ def test_bounded_open_intervals_cover_where_few_err(tasks, errors):
     assert 0.93 < np.mean(with_errors) < 0.995
 
 
-@pytest.mark.parametrize("interval", [stats.closed_interval, stats.open_interval])
+@pytest.mark.parametrize("interval", [stats.closed_task_interval, stats.open_task_interval])
 @pytest.mark.parametrize("off", [1 / 3, 0.5, 1, 6.67, 20])
 def test_one_task_that_errs_is_few_errors_whatever_the_rounding(interval, off):
     for tasks in range(2, 60):
@@ -218,7 +218,7 @@ def test_one_task_that_errs_is_few_errors_whatever_the_rounding(interval, off):
 @pytest.mark.parametrize("tasks", [2, 5, 20, 99, 100, 600])
 def test_a_closed_interval_of_few_tasks_has_students_quantile(tasks):
     x = np.random.default_rng(tasks).normal(4, 8, tasks)
-    interval = stats.closed_interval(x)
+    interval = stats.closed_task_interval(x)
     df = np.inf if tasks >= 100 else tasks - 1
     assert interval.df == df
     expected = scipy_stats.t.ppf(0.975, df) * scipy_stats.sem(x)
@@ -243,10 +243,10 @@ def test_the_short_form_stands_where_it_is_true():
 
 def test_bounds_change_no_verdict():
     accuracies = 100 - 10 * np.random.default_rng(0).random(30)
-    unbounded = stats.open_interval(accuracies)
-    bounded = stats.open_interval(accuracies, bounds=(0, 100))
+    unbounded = stats.open_task_interval(accuracies)
+    bounded = stats.open_task_interval(accuracies, bounds=(0, 100))
     assert bounded.high < 100 and bounded.meets(bounded)
-    for name in ("conclusion", "p_value", "standard_error", "half_width"):
+    for name in ("sign", "p_value", "standard_error", "half_width"):
         assert getattr(bounded, name) == getattr(unbounded, name)
 
 
@@ -255,9 +255,9 @@ def test_pairing_is_antisymmetric_and_against_a_constant_is_open(a, constant):
     b = np.roll(a, 1) + 1
     forth, back = stats.paired_interval(a, b), stats.paired_interval(b, a)
     assert (forth.mean, forth.half_width) == (-back.mean, back.half_width)
-    assert (forth.conclusion, forth.p_value) == (-back.conclusion, back.p_value)
+    assert (forth.sign, forth.p_value) == (-back.sign, back.p_value)
     against = stats.paired_interval(a, np.full_like(a, constant))
-    alone = stats.open_interval(a)
+    alone = stats.open_task_interval(a)
     assert against.mean == pytest.approx(alone.mean - constant, abs=1e-9)
     assert against.half_width == pytest.approx(alone.half_width, abs=1e-9)
 
@@ -291,7 +291,7 @@ def test_series_with_the_same_index_are_paired_row_by_row_whatever_its_labels():
 def test_series_of_other_tasks_are_refused(second):
     a, b = pd.Series([0.5, 0.6, 0.7, 0.9]), pd.Series([0.4, 0.5, 0.6, 0.8][: len(second)], second)
     for pair in ((a, b), (b, a)):
-        with refuses(r"^index: first has \['?0.*\] …, second has"):
+        with refuses(r"^index: a has \['?0.*\] …, b has"):
             stats.paired_interval(*pair)
 
 
@@ -299,12 +299,12 @@ def test_percent_is_not_compared_with_shares():
     shares, percent = np.linspace(0.4, 1, 30), np.linspace(40, 80, 30)
     failed = np.where(np.arange(30) == 3, 0, percent)  # a task on which all is wrong
     over_one = shares + 0.9
-    for interval in (stats.paired_interval, stats.independent_interval):
+    for interval in (stats.paired_interval, stats.welch_interval):
         for large, small in ((percent, shares), (failed, shares), (over_one, shares / 4)):
-            words = f"goes up to {large.max():g} and second to {small.max():g}: percent and shares"
-            with refuses(f"^first {words}"):
+            words = f"goes up to {large.max():g} and b to {small.max():g}: percent and shares"
+            with refuses(f"^a {words}"):
                 interval(large, small)
-        with refuses("^second ", "80", "first", " 1"):
+        with refuses("^b ", "80", "a to", " 1"):
             interval(shares, percent)
 
 
@@ -348,12 +348,12 @@ def test_a_cell_of_mean_and_half_width(mean, half_width, spec, cell):
 def test_bounds_allow_for_rounding():
     ends = [100 * (1 + 2**-50), 60.0, -1e-14]
     assert ends[0] > 100
-    assert stats.closed_interval(ends, bounds=(0, 100)).mean == pytest.approx(160 / 3)
+    assert stats.closed_task_interval(ends, bounds=(0, 100)).mean == pytest.approx(160 / 3)
     for outside in ([-1e-14, -1e-14, -2e-14], ends[:1] * 3):
-        interval = stats.closed_interval(outside, bounds=(0, 100))
+        interval = stats.closed_task_interval(outside, bounds=(0, 100))
         assert -1e-9 < interval.low <= interval.high < 100 + 1e-9
     with refuses("bounds = "):
-        stats.closed_interval([100.1, 60.0], bounds=(0, 100))
+        stats.closed_task_interval([100.1, 60.0], bounds=(0, 100))
 
 
 def test_few_errors_are_shown():
@@ -367,15 +367,19 @@ def test_few_errors_are_shown():
 def test_intervals_are_compared_by_whether_they_overlap():
     low, touching, high = (stats.Interval(mean, 1, 0.95, 10, "open") for mean in (77, 78, 80))
     for first, second, conclusion in ((high, low, 1), (low, high, -1), (high, touching, 0)):
-        assert stats.overlap_conclusion(first, second) == conclusion
+        assert stats.compare_by_overlap(first, second) == conclusion
         assert first.meets(second) == second.meets(first) == (conclusion == 0)
     paired = replace(low, kind="paired")
-    for pair in ((low, replace(low, kind="closed")), (low, replace(low, level=0.9)), [paired] * 2):
+    for pair in (
+        (low, replace(low, kind="closed")),
+        (low, replace(low, confidence_level=0.9)),
+        [paired] * 2,
+    ):
         with refuses("cannot compare"):
-            stats.overlap_conclusion(*pair)
+            stats.compare_by_overlap(*pair)
 
 
-@pytest.mark.parametrize("interval", [stats.closed_interval, stats.open_interval])
+@pytest.mark.parametrize("interval", [stats.closed_task_interval, stats.open_task_interval])
 def test_one_task_is_refused(interval):
     with refuses("at least 2 tasks"):
         interval([0.5])

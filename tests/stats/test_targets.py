@@ -12,7 +12,13 @@ from refusal import refuses
 from scipy import stats
 
 from fslbook.beyond import coverage, worlds
-from fslcore.stats import Interval, closed_interval, influence, plan, three_intervals
+from fslcore.stats import (
+    Interval,
+    closed_task_interval,
+    jackknife_influence,
+    plan_sample_size,
+    three_intervals,
+)
 from fslcore.tasks import sample_closed, sample_open
 
 CLASSES, IMAGES, WAYS = 4, 5, 3
@@ -85,7 +91,7 @@ def test_noise_of_few_tasks_is_subtracted_without_bias(run):
 def test_the_closed_interval_is_the_usual_one(run):
     values, *places = run(500)
     intervals = three_intervals(values, *places, bounds=(0, 100))
-    assert intervals.closed == closed_interval(values.mean(axis=1), bounds=(0, 100))
+    assert intervals.closed == closed_task_interval(values.mean(axis=1), bounds=(0, 100))
     assert intervals.sampling_variance == pytest.approx(intervals.closed.standard_error**2)
     assert intervals.closed.half_width < intervals.images.half_width < intervals.classes.half_width
     for kind in KINDS:
@@ -119,9 +125,9 @@ def test_groups_of_one_image_or_one_class_change_nothing(run):
     assert alone == intervals
     assert three_intervals(values, support, query, labels, class_groups=labels) == intervals
     answers = values.mean(axis=1), support, labels
-    assert influence(*answers, groups=np.arange(len(labels)), class_groups=labels).intervals() == (
-        influence(*answers).intervals()
-    )
+    assert jackknife_influence(
+        *answers, groups=np.arange(len(labels)), class_groups=labels
+    ).intervals() == (jackknife_influence(*answers).intervals())
 
 
 @pytest.mark.slow
@@ -177,10 +183,10 @@ def test_how_many_units_are_held_at_once_changes_nothing(run, monkeypatch):
 def test_tasks_that_share_no_image_are_sent_to_the_open_interval():
     labels = np.arange(3).repeat(80)
     tasks = sample_open(labels, ways=3, shots=2, queries=1)
-    with refuses("support and query", "no image", "open_interval"):
+    with refuses("support and query", "no image", "open_task_interval"):
         three_intervals(np.ones(tasks.query.shape), tasks.support, tasks.query, labels)
     with refuses("images", "no image", "two tasks"):
-        influence(np.ones(len(tasks)), tasks.support, labels)
+        jackknife_influence(np.ones(len(tasks)), tasks.support, labels)
 
 
 def moved(x, support, query, steps):
@@ -245,7 +251,7 @@ def test_of_transductive_learners_what_an_image_changes_in_other_answers_counts(
                 by_images,
                 single.image_variance,
                 joint.image_variance,
-                influence(accuracy, held, LABELS).intervals().image_variance,
+                jackknife_influence(accuracy, held, LABELS).intervals().image_variance,
                 has_classes * by_classes,
                 has_classes * joint.class_variance,
             ]
@@ -311,9 +317,9 @@ def test_a_plan_is_of_a_difference():
     right = np.random.default_rng(0).integers(0, 2, (2, *tasks.query.shape))
     places = tasks.support, tasks.query, labels
     shape = dict(images_per_class=12, n_classes=6, ways=5, shots=1, difference=0.1)
-    assert plan(three_intervals(right[0] - right[1], *places), **shape).n_tasks > 1
+    assert plan_sample_size(three_intervals(right[0] - right[1], *places), **shape).n_tasks > 1
     with refuses("^pilot: ", "between 0 and 1"):
-        plan(three_intervals(right[0] == 1, *places), **shape)
+        plan_sample_size(three_intervals(right[0] == 1, *places), **shape)
 
 
 def tiny(spanning, seed, count=5):
@@ -384,7 +390,7 @@ def test_the_influence_of_tasks_kept_apart_agrees_with_the_three_intervals():
     images = np.concatenate([tasks.support, tasks.query], axis=1)
     kin = dict(groups=groups, group_disjoint=True)
     exact = three_intervals(right, tasks.support, tasks.query, labels, **kin)
-    intervals = influence(right.mean(axis=1), images, labels, **kin).intervals()
+    intervals = jackknife_influence(right.mean(axis=1), images, labels, **kin).intervals()
     assert intervals.image_variance == pytest.approx(exact.image_variance, rel=0.15)
     assert intervals.class_variance == pytest.approx(exact.class_variance, rel=0.15)
 
@@ -397,7 +403,7 @@ def test_classes_of_one_kind_count_together_where_groups_are_apart():
     values = np.random.default_rng(0).normal(70, 9, 600)
     values += 5 * (kinds[tasks.support] == 1).sum(axis=1)  # classes of one kind are alike
     single, together = (
-        influence(
+        jackknife_influence(
             values, images, labels, groups=groups, class_groups=class_groups, group_disjoint=True
         ).intervals()
         for class_groups in (None, kinds)
@@ -413,7 +419,9 @@ def test_groups_are_refused_for_what_the_tasks_hold():
     images = sample_closed(labels[labels < 5], ways=3, shots=1, queries=2, tasks=60, seed=0)
     all_images = np.concatenate([images.support, images.query], axis=1)
     with refuses("each class", "group"):
-        influence(np.random.default_rng(0).normal(70, 9, 60), all_images, labels, groups=groups)
+        jackknife_influence(
+            np.random.default_rng(0).normal(70, 9, 60), all_images, labels, groups=groups
+        )
 
 
 def test_bounds_are_those_that_are_given(run):
@@ -425,7 +433,7 @@ def test_bounds_are_those_that_are_given(run):
     assert shares.classes.low == pytest.approx(percent.classes.low / 100)
     without = three_intervals(values, *places).images
     assert without.bounds is None and without.high == without.mean + without.half_width
-    from_tasks = influence(values.mean(axis=1), places[0], places[2])
+    from_tasks = jackknife_influence(values.mean(axis=1), places[0], places[2])
     assert from_tasks.intervals(bounds=(0, 100)).images.bounds == (0, 100)
     with refuses("mean = .*; 0 to 1 is allowed"):
         from_tasks.intervals(bounds=(0, 1))
@@ -450,7 +458,9 @@ def test_images_of_classes_that_no_task_holds_do_not_matter(function, is_disjoin
         if function == "three_intervals":
             return three_intervals(1.0 * right, support, query, arguments[0], **arguments[1])
         images = np.concatenate([support, query], axis=1)
-        return influence(right.mean(axis=1), images, arguments[0], **arguments[1]).intervals()
+        return jackknife_influence(
+            right.mean(axis=1), images, arguments[0], **arguments[1]
+        ).intervals()
 
     for first, second in zip(*(map(vars(intervals(extra)).get, KINDS) for extra in (0, 7))):
         assert (first.mean, first.half_width, first.df) == pytest.approx(
@@ -460,7 +470,7 @@ def test_images_of_classes_that_no_task_holds_do_not_matter(function, is_disjoin
 
 
 BAD_TASKS = [
-    (lambda a: {"values": a["values"][:, 1:]}, r"values have shape \(20, 8\), query \(20, 9\)"),
+    (lambda a: {"scores": a["scores"][:, 1:]}, r"scores have shape \(20, 8\), query \(20, 9\)"),
     (lambda a: {"query": np.where(a["query"] > 40, -1, a["query"])}, "without padding"),
     (lambda a: {"labels": a["labels"][:40]}, "images 0 to 39 are allowed"),
     (
@@ -468,14 +478,14 @@ BAD_TASKS = [
         "twice in a task",
     ),
     (
-        lambda a: {name: a[name][:, 1:] for name in ("query", "values")},
+        lambda a: {name: a[name][:, 1:] for name in ("query", "scores")},
         "^query: 3 classes with equal numbers",
     ),
     (lambda a: other_support(a, [0, 8, 9, 10, 16, 17]), "^support: 3 classes with equal numbers"),
     (lambda a: other_support(a, [0, 1, 2, 3, 8, 9]), "^support: 3 classes with equal numbers"),
     (lambda a: {"support": np.roll(a["support"], 1, axis=0)}, "different classes|twice in a task"),
     (
-        lambda a: {name: a[name][:19] for name in ("values", "support", "query")},
+        lambda a: {name: a[name][:19] for name in ("scores", "support", "query")},
         "19 tasks; at least 20",
     ),
 ]
@@ -493,7 +503,7 @@ def test_bad_tasks_are_refused(change, words):
     labels = np.arange(6).repeat(8)
     tasks = sample_closed(labels, tasks=20, ways=3, shots=2, queries=3)
     arguments = dict(
-        values=np.ones((20, 9)), support=tasks.support, query=tasks.query, labels=labels
+        scores=np.ones((20, 9)), support=tasks.support, query=tasks.query, labels=labels
     )
     with refuses(words):
         three_intervals(**arguments | change(arguments))

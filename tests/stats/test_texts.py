@@ -36,21 +36,21 @@ def results(world, unit, bounds):
     paired = stats.paired_interval(tasks, runs[1], bounds=difference_bounds)
     many = unit * WORLDS[world]((2, 120, 5)).mean(axis=2)
     return {
-        "closed": stats.closed_interval(tasks, bounds=bounds),
-        "open": stats.open_interval(tasks, bounds=bounds),
+        "closed": stats.closed_task_interval(tasks, bounds=bounds),
+        "open": stats.open_task_interval(tasks, bounds=bounds),
         "paired": paired,
-        "independent": stats.independent_interval(tasks, runs[1][:30], bounds=difference_bounds),
-        "equivalence": stats.equivalence(paired, unit / 100),
+        "independent": stats.welch_interval(tasks, runs[1][:30], bounds=difference_bounds),
+        "equivalence": stats.tost(paired, unit / 100),
         "three": stats.three_intervals(answers[0], *PLACES, bounds=bounds),
-        "new runs": stats.new_runs(runs, bounds=bounds),
-        "difference of runs": stats.new_runs(runs[:2], runs[2:], bounds=difference_bounds),
-        "run intervals": stats.run_intervals(answers, *PLACES, bounds=bounds),
+        "new runs": stats.new_run_interval(runs, bounds=bounds),
+        "difference of runs": stats.new_run_interval(runs[:2], runs[2:], bounds=difference_bounds),
+        "run intervals": stats.new_run_intervals(answers, *PLACES, bounds=bounds),
         "crossed": stats.crossed_intervals(answers[:, 0], bounds=bounds),
         "one support": stats.crossed_intervals(answers[:1, 0], bounds=bounds),
         "winner": stats.winner_interval(many, bounds=bounds),
-        "anytime": stats.anytime_interval(tasks, bounds=bounds or (0, unit)),
-        "proportions": stats.paired_proportions(answers[0, 0] > 0, answers[1, 0] > 0),
-        "chance": stats.chance_better(runs.mean(axis=1)[:2], runs.mean(axis=1)[2:]),
+        "anytime": stats.confidence_sequence(tasks, bounds=bounds or (0, unit)),
+        "proportions": stats.mcnemar(answers[0, 0] > 0, answers[1, 0] > 0),
+        "chance": stats.probability_of_improvement(runs.mean(axis=1)[:2], runs.mean(axis=1)[2:]),
     }
 
 
@@ -128,21 +128,21 @@ def test_a_text_keeps_two_digits_of_the_half_width_in_any_unit(mean, exponent):
 
 def test_what_was_wrong():
     """± 0.00 for new runs of which nothing is known, ± inf, and shares without their digits."""
-    assert str(stats.new_runs(np.full((3, 50), 0.9))) == (
+    assert str(stats.new_run_interval(np.full((3, 50), 0.9))) == (
         "0.90 ± unknown (these runs), ± unknown (new runs)"
     )
-    right = stats.new_runs(np.ones((3, 50)), bounds=(0, 1))
+    right = stats.new_run_interval(np.ones((3, 50)), bounds=(0, 1))
     assert str(right) == (
         "1.000 0.929 to 1.000 (these runs, few errors), 0.292 to 1.000 (new runs, few errors)"
     )
-    shares = stats.new_runs(np.random.default_rng(0).normal(0.7, 0.03, (4, 60)))
+    shares = stats.new_run_interval(np.random.default_rng(0).normal(0.7, 0.03, (4, 60)))
     assert re.fullmatch(r"0\.\d{4} ± 0\.\d{4} \(these runs\), ± 0\.\d{4} \(new runs\)", str(shares))
-    few = stats.run_intervals(np.ones(ANSWERS), *PLACES, bounds=(0, 1))
+    few = stats.new_run_intervals(np.ones(ANSWERS), *PLACES, bounds=(0, 1))
     assert str(few).startswith("1.00 with new runs 0.40 to 1.00 (these images, few errors), ")
 
 
 def test_kinds_say_what_an_interval_holds_for():
-    runs = stats.new_runs(np.random.default_rng(0).random((3, 50)))
+    runs = stats.new_run_interval(np.random.default_rng(0).random((3, 50)))
     assert (runs.fixed.kind, runs.interval.kind) == ("tasks", "runs")
     for result in results("usual", 1, (0, 1)).values():
         for interval in intervals_of(result):

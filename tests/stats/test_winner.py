@@ -31,7 +31,7 @@ def test_one_method_has_student_s_interval(level, df):
 
 def test_scores_of_one_method_have_the_open_interval():
     x = np.random.default_rng(0).normal(60, 10, 15)
-    winner, alone = stats.winner_interval([x]), stats.open_interval(x)
+    winner, alone = stats.winner_interval([x]), stats.open_task_interval(x)
     assert [winner.low, winner.high] == pytest.approx([alone.low, alone.high], rel=1e-6)
 
 
@@ -182,7 +182,7 @@ def test_skewed_accuracies_are_said():
 def test_fewer_tasks_are_refused_where_there_is_a_choice():
     x = np.random.default_rng(1).normal(50, 3, (2, chosen.FEWEST_TASKS))
     assert stats.winner_interval(x).low < stats.winner_interval(x).high
-    with refuses(r"accuracies have shape \(2, 99\); .* 100 or more"):
+    with refuses(r"scores have shape \(2, 99\); .* 100 or more"):
         stats.winner_interval(x[:, 1:])
     assert stats.winner_interval(x[:1, 1:]).method == 0
 
@@ -199,7 +199,7 @@ def test_a_covariance_may_be_off_by_rounding():
     "arguments, words",
     [
         (([[1.0]],), "2 tasks or more"),
-        (([[np.nan]],), "^accuracies: 1 values"),
+        (([[np.nan]],), "^scores: 1 values"),
         (([1.0, 2.0], np.eye(3)), r"covariance \(3, 3\)"),
         (([1.0, 2.0], [[1, 0.5], [0.2, 1]]), "covariance: no covariance matrix"),
         (([1.0, 2.0], [[1, 2], [2, 1]]), "covariance: no covariance matrix"),

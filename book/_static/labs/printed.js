@@ -1,4 +1,4 @@
-// What may be said of two printed figures? `fslcore.stats.from_printed` in the page: the same numbers, the same words.
+// What may be said of two printed figures? `fslcore.stats.compare_printed` in the page: the same numbers, the same words.
 (function () {
   "use strict";
   const L = window.fslLabs;

@@ -69,7 +69,7 @@
     return { low: mean - share * (mean - first), high: mean + share * (last - mean) };
   }
 
-  /** `stats.closed_interval` or `stats.open_interval` of accuracies in percent, as a row of methods. */
+  /** `stats.closed_task_interval` or `stats.open_task_interval` of accuracies in percent, as a row of methods. */
   function methodRow(method, x, closed) {
     const found = student(x, ROUNDING * largest(x), closed ? closedDf(x.length) : undefined), { mean, half, n, df } = found;
     const { low, high } = half > 0 ? endsWithin(found, interval(mean, half, { df, level: LEVEL, bounds: BOUNDS }), BOUNDS)
@@ -103,7 +103,7 @@
       variance_units: varianceUnits(differences), variance_of: found.n };
   }
 
-  /** `stats.independent_interval`. */
+  /** `stats.welch_interval`. */
   function independentInterval(x, y) {
     const fine = [x, y].map(values => ROUNDING * largest(values)), [one, other] = [student(x, fine[0]), student(y, fine[1])];
     const variances = [one, other].map(({ half, df }) => (half / quantile((1 + LEVEL) / 2, df)) ** 2), total = variances[0] + variances[1];

@@ -42,7 +42,7 @@
     return half === null ? mean * (100 - mean) * (1 / answers + between * (1 - 1 / answers)) : tasks * (half / normal(level)) ** 2;
   }
 
-  /** What a ± means, by the spread over tasks that it implies (`fslcore.stats.from_printed`): {meaning, interval}, the half-width. */
+  /** What a ± means, by the spread over tasks that it implies (`fslcore.stats.compare_printed`): {meaning, interval}, the half-width. */
   function reading({ mean, half, tasks }, facts) {
     const usual = Math.sqrt(taskVariance({ mean, half: null, tasks }, facts)), quantile = normal(facts.level);
     const factors = { interval: Math.sqrt(tasks) / quantile, "standard error": Math.sqrt(tasks), "standard deviation": 1 };

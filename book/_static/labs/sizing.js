@@ -1,11 +1,11 @@
-// How many queries, tasks, images, classes? `fslcore.stats.plan` and the models behind it, of a pilot's numbers.
+// How many queries, tasks, images, classes? `fslcore.stats.plan_sample_size` and the models behind it, of a pilot's numbers.
 (function () {
   "use strict";
   const L = window.fslLabs, { size } = L;
   const PEAKED = 0.4, MANY_QUERIES = 10000;
   const OF_CLASSES = 4, ofImages = shots => 8 + shots / 2; // by how much variances fall faster than sizes grow
 
-  // ---------------------------------------------------------------- as fslcore.stats.pilot and .power
+  // ---------------------------------------------------------------- as fslcore.stats.estimate_variance and .power
 
   /** VarianceModel of moments: gamma follows from alpha and beta. */
   const model = (alpha, beta, shots) => ({ alpha, beta, gamma: beta / shots + shots * alpha, shots });
@@ -17,7 +17,7 @@
 
   const taskCount = (images, ways, shots, queries) => images / (ways * (shots + queries));
 
-  /** `best_queries` of a model alone: the better whole neighbour of its optimum. */
+  /** `optimal_queries` of a model alone: the better whole neighbour of its optimum. */
   function bestQueries(m) {
     const below = Math.max(1, Math.floor(optimum(m))), at = q => variance(m, q, 1 / (m.shots + q));
     return at(below + 1) < at(below) ? below + 1 : below;
@@ -154,7 +154,7 @@
           + `${L.number(Math.floor(taskCount(c * n, k, s, shown)))} open tasks and a standard error of ${L.number(error(shown), 2)} points. `
           + `Detecting ${L.number(100 * d, 2)} points with ${L.number(100 * p)} % power takes ${L.number(planned.tasks)} open tasks of ${L.number(planned.queries)} `
           + `${planned.queries === 1 ? "query" : "queries"} a class, ${L.number(planned.imagesPerClass)} images in each of ${L.number(c)} classes.`,
-        note: "α and β are what stats.pilot gives of the differences, as shares; they are taken for known here, and stats.plan counts "
+        note: "α and β are what stats.estimate_variance gives of the differences, as shares; they are taken for known here, and stats.plan_sample_size counts "
           + "what a pilot leaves open, too.",
         leftTitle: "Standard error of the mean by queries per class",
         rightTitle: `Power to detect ${L.number(100 * d, 2)} points, by images per class`,
@@ -194,7 +194,7 @@
         text: `Detecting ${L.number(d, 2)} points with ${L.number(100 * p)} % power takes ${told(planned.tasks, "closed tasks")} for these images, `
           + `${told(planned.images, "images per class")} for new images, and ${told(planned.classes, "classes")} for new classes.`,
         note: "Each of the three alone, with tasks enough for the last two. The ± are those of a 95 % three_intervals of the difference of two "
-          + "methods. Degrees of freedom are taken from the numbers of images and classes; stats.plan takes the intervals' own.",
+          + "methods. Degrees of freedom are taken from the numbers of images and classes; stats.plan_sample_size takes the intervals' own.",
         leftTitle: "", left() {},
         rightTitle: `Power to detect ${L.number(d, 2)} points on new images, by images per class`,
         right(chart) {

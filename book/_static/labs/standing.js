@@ -9,7 +9,7 @@
 
   /**
    * Half-widths {printed, images, laboratory} of a row {mean, printed}: null where it has no ±, or where the images of the test split
-   * are not known. New images add what as many tasks as share none of them leave open (Hoeffding, 1948; `fslcore.stats.from_printed`).
+   * are not known. New images add what as many tasks as share none of them leave open (Hoeffding, 1948; `fslcore.stats.compare_printed`).
    */
   function widths({ mean, printed }, { tasks, spread, reproduction }) {
     const images = printed === null || !tasks ? null : Math.hypot(printed, Z * spread * Math.sqrt(mean * (100 - mean) / tasks));

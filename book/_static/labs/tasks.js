@@ -1,4 +1,4 @@
-// How many tasks? From the standard deviation of per-task differences: `fslcore.stats.plan` of closed and open tasks.
+// How many tasks? From the standard deviation of per-task differences: `fslcore.stats.plan_sample_size` of closed and open tasks.
 // A file of accuracies is read by report_read.js. What a standard deviation of tasks cannot tell is said, not guessed.
 (function () {
   "use strict";
@@ -62,7 +62,7 @@
   const many = (n, what) => `${L.number(n)} ${what}${n === 1 ? "" : "s"}`;
   const points = x => `${Number(x.toPrecision(4))} point${x === 1 ? "" : "s"}`;
   const percent = x => `${Number((100 * x).toPrecision(4))} %`;
-  const RECORD = "Record which images each task used, in a pilot on the same tasks for both methods; stats.plan then gives the number "
+  const RECORD = "Record which images each task used, in a pilot on the same tasks for both methods; stats.plan_sample_size then gives the number "
     + "from the three intervals of the difference (chapter Planning).";
 
   /** The answer in words: {text, notes: [[target, sentences], …]}. */
@@ -94,7 +94,7 @@
     return { text, notes: [
       ["These images", `${closed} The result applies to these images only.`],
       ["New images of these classes", open.join(" ")],
-      ["New classes", `Their number does not follow from a standard deviation over tasks, which cannot be split into the parts of tasks, images and classes. The same pilot and stats.plan give it.`],
+      ["New classes", `Their number does not follow from a standard deviation over tasks, which cannot be split into the parts of tasks, images and classes. The same pilot and stats.plan_sample_size give it.`],
     ] };
   }
 

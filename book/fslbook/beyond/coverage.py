@@ -99,8 +99,8 @@ def _intervals(
     banks = test_set.banks[: 1 + regime.paired]
     right = answers(banks, tasks, steps=regime.steps, soft=regime.soft)
     unit = 100 if regime.soft else 1
-    yield _row(unit, "closed", stats.closed_interval(right[0].mean(axis=1)))
-    yield _row(unit, "usual", stats.closed_interval(right[0][:USUAL_TASKS].mean(axis=1)))
+    yield _row(unit, "closed", stats.closed_task_interval(right[0].mean(axis=1)))
+    yield _row(unit, "usual", stats.closed_task_interval(right[0][:USUAL_TASKS].mean(axis=1)))
     for knowledge in regime.given:
         result = _informed(knowledge, test_set, tasks, right[0], closed, (0, 100 // unit))
         yield _row(unit, new, getattr(result, new), knowledge)
@@ -127,7 +127,7 @@ def _open_interval(test_set: Sample, **shape) -> stats.Interval:
     """The open interval of the first backbone."""
     tasks = sample_open(test_set.labels, **shape)
     (right,) = answers(test_set.banks[:1], tasks)
-    return stats.open_interval(right.mean(axis=1))
+    return stats.open_task_interval(right.mean(axis=1))
 
 
 def _informed(
@@ -231,7 +231,7 @@ def _population_rows(
     seed = int(rng.integers(2**31))
     tasks = sample_closed(test_set.labels, tasks=2000, ways=WAYS, shots=shots, seed=seed)
     (right,) = answers([test_set], tasks)
-    usual = stats.closed_interval(right[:USUAL_TASKS].mean(axis=1))
+    usual = stats.closed_task_interval(right[:USUAL_TASKS].mean(axis=1))
     yield {"interval": "usual", **ends(usual)}
     result = three_intervals(right, tasks, test_set.labels, bounds=(0, 100))
     yield {"interval": new, **ends(getattr(result, new))}
@@ -611,17 +611,17 @@ class PlanStudy:
     def intervals(self, classes: int, images: int) -> stats.ThreeIntervals:
         """Intervals of the difference on a test set of this size."""
         return three_intervals(
-            *self.test_set(classes, images), level=self.level, bounds=(-100, 100)
+            *self.test_set(classes, images), confidence_level=self.level, bounds=(-100, 100)
         )
 
     def carried_out(self, pilot: stats.ThreeIntervals, difference: float) -> dict[str, object]:
         """A row of `plan_loops`: the plan from a pilot, and what a test set of this size shows."""
         regime = self.regime
-        plan = stats.plan(
+        plan = stats.plan_sample_size(
             pilot,
             difference=difference,
-            power=self.power,
-            level=self.level,
+            target_power=self.power,
+            confidence_level=self.level,
             images_per_class=regime.images,
             n_classes=regime.classes,
             ways=WAYS,
@@ -641,8 +641,8 @@ class PlanStudy:
             "planned": planned,
             "low": low,
             "high": high,
-            "detected_by_pilot": before.conclusion == 1,
-            "detected": after.conclusion == 1,
+            "detected_by_pilot": before.sign == 1,
+            "detected": after.sign == 1,
         }
 
 

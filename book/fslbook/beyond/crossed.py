@@ -146,7 +146,7 @@ def _simulated_study(design: Design, rng: Generator) -> list[dict[str, object]]:
     groups = group if design.group > 1 else None
     result = stats.crossed_intervals(scores, labels, groups=groups, **options)
     intervals = {
-        "naive": stats.open_interval(scores @ _weights(design, label)),
+        "naive": stats.open_task_interval(scores @ _weights(design, label)),
         "items": result.items,
         "supports": result.supports,
         "items alone": result.items,
@@ -358,7 +358,7 @@ def _protocol_study(
         scores, tasks.query_label[0], pool=kind.pool, shots=kind.shots, bounds=bounds
     )
     intervals = {
-        "naive": stats.open_interval(scores.mean(axis=1)),
+        "naive": stats.open_task_interval(scores.mean(axis=1)),
         "items alone": result.items,
         "both": result.both,
     }
@@ -489,7 +489,7 @@ def in_rows(replays: dict[str, Replay], method: str, level: float, **chosen) -> 
     rows = []
     for name, replay in replays.items():
         result = replay.intervals(method, level=level, **chosen)
-        naive = stats.open_interval(replay.scores[method].mean(axis=1), level)
+        naive = stats.open_task_interval(replay.scores[method].mean(axis=1), level)
         for kind, r in zip(
             SERIES.values(), (naive, result.supports, result.items, result.both), strict=True
         ):

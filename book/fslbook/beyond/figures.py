@@ -172,7 +172,9 @@ def crossed_curves(
 ) -> plt.Figure:
     """Half-widths to expect against the number of supports: of their spread alone, and for both on more items."""
     figure, ax = plt.subplots(figsize=(6.4, 4.2))
-    alone = [t.ppf((1 + result.both.level) / 2, r - 1) * _spread(result, r) for r in supports]
+    alone = [
+        t.ppf((1 + result.both.confidence_level) / 2, r - 1) * _spread(result, r) for r in supports
+    ]
     ax.plot(
         supports,
         alone,

@@ -169,7 +169,7 @@ def _intervals(
     return intervals | {"designers": result.images}
 
 
-def summary(table: pd.DataFrame, level: float = stats.LEVEL) -> pd.DataFrame:
+def summary(table: pd.DataFrame, level: float = stats.DEFAULT_CONFIDENCE_LEVEL) -> pd.DataFrame:
     """By question, backbone, shots and interval: share (%) of splits whose intervals allow for the difference.
 
     Returns

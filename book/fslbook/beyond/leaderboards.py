@@ -253,13 +253,13 @@ def steps(
         In points: by how much a reproduction differs from its target, and two other laboratories
         from each other, in 19 of 20 cases (`laboratories`).
     tasks : int
-        Behind numbers of which neither source says how many, as `stats.from_printed` needs them.
+        Behind numbers of which neither source says how many, as `stats.compare_printed` needs them.
 
     Returns
     -------
     DataFrame
         ``step`` in points, and the half-widths that it is compared with: ``unpaired`` and
-        ``paired`` (at best) of `stats.from_printed`, ``beside`` and ``between``. The first two are
+        ``paired`` (at best) of `stats.compare_printed`, ``beside`` and ``between``. The first two are
         NaN where a ± is missing.
     """
     rows = []
@@ -291,7 +291,7 @@ def _half_widths(first: pd.Series, second: pd.Series, tasks: int) -> tuple[float
     figures = [(row["mean"], row["plus_minus"]) for row in (first, second)]
     if np.isnan(figures).any():
         return np.nan, np.nan
-    found = stats.from_printed(*figures, _tasks_of_both(first, second, tasks))
+    found = stats.compare_printed(*figures, _tasks_of_both(first, second, tasks))
     difference = found.readings[0].tasks
     return difference.widest.half_width, difference.narrowest.half_width
 
@@ -307,7 +307,7 @@ def _tasks_of_both(first: pd.Series, second: pd.Series, tasks: int) -> tuple[int
 def printed_difference(
     first: pd.Series, second: pd.Series, tasks: int, **split: float
 ) -> PrintedReading:
-    """The difference of two `cells` by what their ± are (`stats.from_printed`).
+    """The difference of two `cells` by what their ± are (`stats.compare_printed`).
 
     Where a source says that its ± is a 95 % interval, both are read so; otherwise the likelier
     reading is taken.
@@ -317,10 +317,10 @@ def printed_difference(
     tasks : int
         Where neither source says how many.
     **split
-        ``images``, ``classes``, ``shots`` and ``level``, as `stats.from_printed` takes them.
+        ``images``, ``classes``, ``shots`` and ``level``, as `stats.compare_printed` takes them.
     """
     figures = [(row["mean"], row["plus_minus"]) for row in (first, second)]
-    found = stats.from_printed(*figures, _tasks_of_both(first, second, tasks), **split)
+    found = stats.compare_printed(*figures, _tasks_of_both(first, second, tasks), **split)
     is_said = INTERVAL in (first["plus_minus_is"], second["plus_minus_is"])
     return found.readings[0] if is_said else found.likely
 
@@ -440,7 +440,7 @@ def standing_lab(board_rows: pd.DataFrame, reproduction: float, least: int) -> s
 
     ``reproduction`` is the ± that holds 19 of 20 differences of a reproduction from its target.
     ``spread`` is the usual standard deviation of a task's accuracy of mean p over √(p(100 - p));
-    see `stats.from_printed`. ``tasks`` of a leaderboard share no image, as many as its test split
+    see `stats.compare_printed`. ``tasks`` of a leaderboard share no image, as many as its test split
     allows.
     """
     answers = WAYS * QUERIES
@@ -527,4 +527,4 @@ def readings(table: pd.DataFrame) -> pd.DataFrame:
 
 def _implied(mean: float, plus_minus: float, tasks: int) -> str:
     figure = (mean, plus_minus)
-    return stats.from_printed(figure, figure, tasks).likely.meaning
+    return stats.compare_printed(figure, figure, tasks).likely.meaning

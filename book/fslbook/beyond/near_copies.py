@@ -22,14 +22,14 @@ class Both(dict):
     def copies(self, level: float = 0.95) -> stats.Interval:
         """Mixed minus group-disjoint: the effect of copies on these images (same supports, groups weighted equally)."""
         return stats.paired_interval(
-            self["mixed"][1], self["apart"][1], level=level, bounds=(-100, 100)
+            self["mixed"][1], self["apart"][1], confidence_level=level, bounds=(-100, 100)
         )
 
     def difference(self, level: float = 0.95) -> stats.ThreeIntervals:
         """Ordinary minus group-disjoint, for these images, new groups and new classes."""
         facts = dict(labels=self["labels"], groups=self["groups"])
         influences = {
-            name: stats.influence(
+            name: stats.jackknife_influence(
                 self[name][1],
                 np.concatenate([self[name][0].support, self[name][0].query], axis=1),
                 **facts,

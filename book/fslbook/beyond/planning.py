@@ -26,19 +26,22 @@ def needs(
     power: float,
     level: float,
 ) -> pd.DataFrame:
-    """Sizes that detect a difference of d points between the methods of each row of `pairs`; see `stats.plan`."""
+    """Sizes that detect a difference of d points between the methods of each row of `pairs`.
+
+    See `fslcore.stats.plan_sample_size`.
+    """
     rows = []
     for row, d in product(table.itertuples(), differences):
         size = np.unique(answers[row.dataset].labels, return_counts=True)[1]
-        plan = stats.plan(
+        plan = stats.plan_sample_size(
             row.result,
             images_per_class=len(size) / (1 / size).sum(),
             n_classes=len(size),
             ways=ways,
             shots=shots,
             difference=d,
-            power=power,
-            level=level,
+            target_power=power,
+            confidence_level=level,
         )
         sizes = plan.n_tasks, plan.images_per_class, plan.n_classes
         ranges = plan.tasks_range, plan.images_range, plan.classes_range
@@ -90,7 +93,9 @@ def reach(table: pd.DataFrame, *, power: float, level: float) -> pd.DataFrame:
         r = getattr(result, kind)
         finite = np.isfinite(r.half_width)
         return half(
-            stats.detectable_difference(r.standard_error, r.df, power=power, level=level)
+            stats.minimum_detectable_difference(
+                r.standard_error, r.df, target_power=power, confidence_level=level
+            )
             if finite
             else np.inf
         )

@@ -386,7 +386,7 @@ def split_widths(
     Notes
     -----
     The standard deviation s of tasks follows from the ±, as an interval, or from the mean (notes of
-    `stats.from_printed`). Images that make m tasks without using one twice bound the variance by
+    `stats.compare_printed`). Images that make m tasks without using one twice bound the variance by
     s² (1/T + 1/m), with m - 1 degrees of freedom; so do classes.
     """
     quantile = norm.ppf((1 + level) / 2)
@@ -407,7 +407,7 @@ def split_widths(
 def training_widths(means: Sequence[float], level: float = 0.95) -> TrainingWidths | None:
     """What the means of several trainings on the same tasks show about new ones; None for fewer than two.
 
-    Student's interval of their mean, and his prediction interval; `stats.new_runs` has both from
+    Student's interval of their mean, and his prediction interval; `stats.new_run_interval` has both from
     accuracies per task.
     """
     count = len(means)
@@ -474,7 +474,7 @@ def run_sentence(found: RunIntervals, method: str, setting: str) -> str:
     Parameters
     ----------
     found : RunIntervals
-        `stats.run_intervals`.
+        `stats.new_run_intervals`.
     method, setting : str
         Which method, and on which tasks.
     """
@@ -490,7 +490,7 @@ def run_sentence(found: RunIntervals, method: str, setting: str) -> str:
     ]
     return (
         f"{method}: {closed.interval.mean:.1f} %, the mean of {closed.n_runs[0]} trainings on"
-        f" {closed.fixed.n_tasks:,} {setting}; {100 * closed.interval.level:g} % intervals:"
+        f" {closed.fixed.n_tasks:,} {setting}; {100 * closed.interval.confidence_level:g} % intervals:"
         f" {', '.join(halves)}. One more training is expected within ± {one_more:.1f}"
         f" (these networks alone: ± {closed.fixed.half_width:.1f})."
     )

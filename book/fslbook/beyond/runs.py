@@ -141,7 +141,7 @@ def _mean_luck(sums: ndarray, counts: ndarray, unit: ndarray, splits: int, rng: 
 
 
 def places(dataset: str, tasks: int) -> dict[str, ndarray]:
-    """Support, query, labels and groups of the first of these tasks, as `fslcore.stats.run_intervals` takes them.
+    """Support, query, labels and groups of the first of these tasks, as `fslcore.stats.new_run_intervals` takes them.
 
     Groups are font families or authors, where known: images of the same group are not independent.
     """
@@ -150,13 +150,15 @@ def places(dataset: str, tasks: int) -> dict[str, ndarray]:
     return arrays | {"groups": groups_of_images(source, IMAGE_FACTS)}
 
 
-def intervals(dataset: str, level: float = stats.LEVEL) -> dict[str, RunIntervals]:
-    """`fslcore.stats.run_intervals` of each learner, by its displayed name."""
+def intervals(
+    dataset: str, level: float = stats.DEFAULT_CONFIDENCE_LEVEL
+) -> dict[str, RunIntervals]:
+    """`fslcore.stats.new_run_intervals` of each learner, by its displayed name."""
     out = {}
     for name in names():
         right = answers(dataset, name)
-        out[TITLES[name]] = stats.run_intervals(
-            right, **places(dataset, right.shape[1]), level=level
+        out[TITLES[name]] = stats.new_run_intervals(
+            right, **places(dataset, right.shape[1]), confidence_level=level
         )
     return out
 
@@ -232,7 +234,7 @@ WORLDS = {  # standard deviations of runs, of tasks and of a run on a task
 
 
 def coverage(
-    replicates: int, tasks: int = 60, level: float = stats.LEVEL, seed: int = 0
+    replicates: int, tasks: int = 60, level: float = stats.DEFAULT_CONFIDENCE_LEVEL, seed: int = 0
 ) -> pd.DataFrame:
     """Coverage (percent) of intervals for new runs, by kind of world and number of runs.
 
@@ -245,7 +247,7 @@ def coverage(
         rows[name] = {}
         for count in (3, 5, 10):
             accuracies = _simulated(rng, (replicates, count, tasks), *spreads)
-            results = [stats.new_runs(x, level=level) for x in accuracies]
+            results = [stats.new_run_interval(x, confidence_level=level) for x in accuracies]
             rows[name][f"{count} runs"] = _holds([result.interval for result in results])
             if count == 5:
                 alone = _holds([result.fixed for result in results])
@@ -257,7 +259,7 @@ def _holds(intervals: list[stats.Interval]) -> float:
     return 100 * float(np.mean([r.low <= 0 <= r.high for r in intervals]))
 
 
-def pairs(dataset: str, level: float = stats.LEVEL) -> pd.DataFrame:
+def pairs(dataset: str, level: float = stats.DEFAULT_CONFIDENCE_LEVEL) -> pd.DataFrame:
     """All pairs of learners, compared on the tasks that both have; the better one comes first.
 
     Returns
@@ -273,12 +275,10 @@ def pairs(dataset: str, level: float = stats.LEVEL) -> pd.DataFrame:
     for first, second, x, y in _ordered_pairs(dataset):
         tasks = x.shape[1]
         at = places(dataset, tasks)
-        at |= dict(level=level, bounds=(-100, 100))
-        result = stats.run_intervals(x, **at, second=y)
+        at |= dict(confidence_level=level, bounds=(-100, 100))
+        result = stats.new_run_intervals(x, **at, second=y)
         means = x.mean(axis=2), y.mean(axis=2)
-        conclusions = [
-            stats.three_intervals(i - j, **at).images.conclusion for i, j in product(x, y)
-        ]
+        conclusions = [stats.three_intervals(i - j, **at).images.sign for i, j in product(x, y)]
         rows.append(
             {
                 "a": first,
@@ -286,10 +286,14 @@ def pairs(dataset: str, level: float = stats.LEVEL) -> pd.DataFrame:
                 "difference": round(result.closed.interval.mean, 9) + 0.0,
                 "fixed": result.closed.fixed,
                 "runs": result.closed.interval,
-                "paired": stats.new_runs(*means, paired=True, level=level).interval,
+                "paired": stats.new_run_interval(
+                    *means, paired=True, confidence_level=level
+                ).interval,
                 "images": result.images.interval,
                 "studies": np.array(conclusions),
-                "chance": stats.chance_better(*(m.mean(axis=1) for m in means), level=level),
+                "chance": stats.probability_of_improvement(
+                    *(m.mean(axis=1) for m in means), confidence_level=level
+                ),
                 "pilot": result.closed,
             }
         )
@@ -318,7 +322,10 @@ def pair_table(compared: pd.DataFrame) -> pd.DataFrame:
 
 
 def needed_runs(
-    compared: pd.DataFrame, differences: list[float], power: float, level: float = stats.LEVEL
+    compared: pd.DataFrame,
+    differences: list[float],
+    power: float,
+    level: float = stats.DEFAULT_CONFIDENCE_LEVEL,
 ) -> pd.DataFrame:
     """Runs of each of two learners that detect a true difference, by pair, with the range that the pilot leaves."""
 
@@ -329,7 +336,7 @@ def needed_runs(
     rows = {
         (row.a, row.b): {
             f"{d:g} points": text(
-                stats.plan_runs(row.pilot, difference=d, power=power, level=level)
+                stats.plan_runs(row.pilot, difference=d, target_power=power, confidence_level=level)
             )
             for d in differences
         }
@@ -338,7 +345,7 @@ def needed_runs(
     return pd.DataFrame.from_dict(rows, orient="index").rename_axis(["first", "second"])
 
 
-def printed_pairs(level: float = stats.LEVEL) -> pd.DataFrame:
+def printed_pairs(level: float = stats.DEFAULT_CONFIDENCE_LEVEL) -> pd.DataFrame:
     """All pairs of methods in FewSTAB's table of plain accuracies, by data set and number of shots.
 
     Returns
@@ -361,7 +368,7 @@ def printed_pairs(level: float = stats.LEVEL) -> pd.DataFrame:
     return out.assign(survives=out["difference"] / (norm.ppf((1 + level) / 2) * np.sqrt(2)))
 
 
-def three_runs(dataset: str, level: float = stats.LEVEL) -> pd.DataFrame:
+def three_runs(dataset: str, level: float = stats.DEFAULT_CONFIDENCE_LEVEL) -> pd.DataFrame:
     """The first three runs of every learner, the best learner first.
 
     Returns
@@ -378,7 +385,7 @@ def three_runs(dataset: str, level: float = stats.LEVEL) -> pd.DataFrame:
             "runs": means,
             "mean": means.mean(),
             "closed": np.mean(
-                [stats.closed_interval(run, level).half_width for run in run_accuracies]
+                [stats.closed_task_interval(run, level).half_width for run in run_accuracies]
             ),
         }
     return pd.DataFrame.from_dict(rows, orient="index").sort_values("mean", ascending=False)

@@ -37,10 +37,10 @@ def verdicts(
     for kind, target in TARGETS.items():
         intervals = [getattr(r, kind) for r in table["result"]]
         if adjust is None:
-            conclusive[target] = [r.conclusion != 0 for r in intervals]
+            conclusive[target] = [r.sign != 0 for r in intervals]
         else:
             conclusive[target] = adjust(np.array([r.p_value for r in intervals])) < 1 - np.array(
-                [r.level for r in intervals]
+                [r.confidence_level for r in intervals]
             )
     conclusive = pd.DataFrame(conclusive)
     conclusive.insert(0, "pairs", 1)

@@ -1,7 +1,7 @@
 """Intervals for the worst class, on random and on attribute-biased tasks, that apply to new images and new classes.
 
 Every task is drawn with one query per class more than it is tested on, the *spare*: the one that
-would be taken if another were not there. `fslcore.stats.influence` needs to know that, because the
+would be taken if another were not there. `fslcore.stats.jackknife_influence` needs to know that, because the
 queries of a biased task are picked and not drawn at random. All numbers are in percent."""
 
 from __future__ import annotations
@@ -171,13 +171,13 @@ class Runs:
             theirs = value(self.records[kind][second])
             values, values_without = values - theirs[0], values_without - theirs[1]
         query = tasks.query.reshape(len(tasks), tasks.ways, -1)[..., :-1].reshape(len(tasks), -1)
-        return stats.influence(
+        return stats.jackknife_influence(
             values,
             tasks.support,
             self.labels,
             pool=self.pools[kind],
             query=query,
-            values_without=values_without,
+            scores_without=values_without,
             groups=self.groups,
             class_groups=self.class_groups,
         )
@@ -436,7 +436,7 @@ def orderings(runs: Runs, level: float = 0.95) -> pd.DataFrame:
     for a, b in combinations(runs.names, 2):
         for m, influence in runs.measures(a, b).items():
             result = influence.intervals(level, bounds_of_pair(m))
-            rows.append((m, a, b, result, stats.overlap_conclusion(single[a][m], single[b][m])))
+            rows.append((m, a, b, result, stats.compare_by_overlap(single[a][m], single[b][m])))
     return pd.DataFrame(rows, columns=["measure", "a", "b", "result", "apart"])
 
 

@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 from scipy import optimize, stats as scipy_stats
 
-from fslcore.stats import Interval, overlap_conclusion
+from fslcore.stats import Interval, compare_by_overlap
 
 from .. import published
 from ..checks import Checks, less, share
@@ -230,8 +230,8 @@ class Evidence:
                 r.mean - self.best_learner[d].mean,
                 r.mean - self.means.loc[d, "oracle"].mean(),
                 r.mean - self.chosen[d, "oracle"].mean,
-                overlap_conclusion(r, self.best_learner[d]),
-                less(r, self.best_learner[d]).conclusion,
+                compare_by_overlap(r, self.best_learner[d]),
+                less(r, self.best_learner[d]).sign,
             )
             for (d, estimator), r in self.chosen.items()
             if estimator != "oracle"
@@ -251,7 +251,7 @@ class Evidence:
             if key[2] == "no"
         }
         rows = {
-            key: (tuned.mean - untuned.mean, overlap_conclusion(tuned, untuned))
+            key: (tuned.mean - untuned.mean, compare_by_overlap(tuned, untuned))
             for key, (tuned, untuned) in pairs.items()
         }
         return pd.DataFrame(rows, index=["difference", "verdict"]).T
@@ -549,7 +549,7 @@ def _many_folds_select(claimed, evidence):
         rival: _verdicts(
             pd.Series(
                 [
-                    overlap_conclusion(evidence.chosen[d, k], evidence.chosen[d, rival])
+                    compare_by_overlap(evidence.chosen[d, k], evidence.chosen[d, rival])
                     for d in means.index
                     for k in many
                 ]
@@ -567,7 +567,7 @@ def _many_folds_select(claimed, evidence):
 def _oracle_gap(claimed, evidence):
     oracle_above = pd.Series(
         [
-            overlap_conclusion(evidence.chosen[d, "oracle"], r) == 1
+            compare_by_overlap(evidence.chosen[d, "oracle"], r) == 1
             for (d, k), r in evidence.chosen.items()
             if k != "oracle"
         ]

@@ -292,7 +292,7 @@ def share_far_off(table: pd.DataFrame, points: float = 10, level: float = 0.95) 
 def _by(long, column, level):
     rows = []
     for key, part in long.groupby([*KEYS, "estimator"], sort=False):
-        r = stats.closed_interval(part[column], level)
+        r = stats.closed_task_interval(part[column], level)
         rows.append((*key, r.mean, r.half_width, r.n_tasks))
     return pd.DataFrame(rows, columns=[*KEYS, "estimator", "mean", "half_width", "tasks"])
 

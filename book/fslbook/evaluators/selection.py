@@ -280,7 +280,7 @@ def _chosen_on(name, accuracies, block, level):
     """A row of `chosen_on`, from the accuracies (M, T) and the tasks on which one is chosen."""
     on_block = accuracies[:, block]
     on_others = np.delete(accuracies, block, axis=1).mean(axis=1)
-    winner = stats.winner_interval(on_block, level=level, bounds=(0, 100))
+    winner = stats.winner_interval(on_block, confidence_level=level, bounds=(0, 100))
     gap = on_block.mean(axis=1) - on_others
     return {
         "row": name,

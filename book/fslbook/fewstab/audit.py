@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 from scipy import optimize, stats as scipy_stats
 
-from fslcore.stats import Interval, overlap_conclusion
+from fslcore.stats import Interval, compare_by_overlap
 
 from .. import published
 from ..checks import Checks, less, share
@@ -268,8 +268,8 @@ class Evidence:
                 "without": base,
                 "with": remedied,
                 "difference": change.map(lambda r: r.mean),
-                "verdict": remedied.combine(base, overlap_conclusion),
-                "less": change.map(lambda r: r.conclusion),
+                "verdict": remedied.combine(base, compare_by_overlap),
+                "less": change.map(lambda r: r.sign),
             }
         )
 

@@ -8,7 +8,7 @@ import pandas as pd
 
 from fslcore.errors import InputError, flag, instance, number, shown
 from fslcore.evaluation import Outcomes
-from fslcore.stats import closed_interval, independent_interval, paired_interval
+from fslcore.stats import closed_task_interval, paired_interval, welch_interval
 
 __all__ = ["gaps", "rank_correlations"]
 
@@ -58,11 +58,15 @@ def gaps(
         raise InputError(
             f"learners {', '.join(random)} and {', '.join(biased)}; the same are needed for both"
         )
-    difference = paired_interval if paired else independent_interval
+    difference = paired_interval if paired else welch_interval
     rows = {}
     for name in random:
         r, a = (100 * records[name].worst_class() for records in (random, biased))
-        rows[name] = (closed_interval(r, level), closed_interval(a, level), difference(r, a, level))
+        rows[name] = (
+            closed_task_interval(r, level),
+            closed_task_interval(a, level),
+            difference(r, a, level),
+        )
     return pd.DataFrame.from_dict(rows, orient="index", columns=["wAcc-R", "wAcc-A", "gap"])
 
 

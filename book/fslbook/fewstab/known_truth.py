@@ -315,7 +315,7 @@ def _reliance(runs, level):
     """A row of `counterfactual`, from the runs of several seeds."""
     accuracy = {kind: [100 * run[kind].accuracy() for run in runs] for kind in runs[0]}
     mean = {kind: np.mean(values, axis=0) for kind, values in accuracy.items()}
-    row = {kind: stats.closed_interval(values, level) for kind, values in mean.items()}
+    row = {kind: stats.closed_task_interval(values, level) for kind, values in mean.items()}
     row["reliance"] = stats.paired_interval(mean["own"], mean["other"], level)
     row["tasks"] = mean["own"] - mean["other"]
     row["seeds"] = _mean_differences(accuracy["own"], accuracy["other"])
@@ -434,10 +434,12 @@ def _gap_and_parts(runs, level):
     by_seed = {kind: [100 * run[kind].worst_class() for run in runs] for kind in "RSA"}
     worst = {kind: np.mean(values, axis=0) for kind, values in by_seed.items()}
     mean = {kind: np.mean([100 * run[kind].accuracy() for run in runs], axis=0) for kind in "RA"}
-    row = {f"wAcc-{kind}": stats.closed_interval(values, level) for kind, values in worst.items()}
+    row = {
+        f"wAcc-{kind}": stats.closed_task_interval(values, level) for kind, values in worst.items()
+    }
     for name, (easy, hard) in {"gap": "RA", "difficulty": "RS", "clue": "SA"}.items():
         row[name] = stats.paired_interval(worst[easy], worst[hard], level)
-    row["Acc-R"] = stats.closed_interval(mean["R"], level)
+    row["Acc-R"] = stats.closed_task_interval(mean["R"], level)
     row["mean gap"] = stats.paired_interval(mean["R"], mean["A"], level)
     row["relative"] = row["gap"].mean / row["wAcc-R"].mean
     row["tasks"] = worst["R"] - worst["A"]

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
-from fslcore.stats import closed_interval, independent_interval
+from fslcore.stats import closed_task_interval, welch_interval
 
 from .. import published
 from ..contributed import Pack
@@ -65,7 +65,7 @@ def on_own_data(
         live, first = pd.concat(parts), next(iter(results.values()))
     else:
         live, first = _long(results), results
-    return _of_paper(live, printed, trained, first.iloc[0, 0].level)
+    return _of_paper(live, printed, trained, first.iloc[0, 0].confidence_level)
 
 
 def _long(table: pd.DataFrame) -> pd.DataFrame:
@@ -218,10 +218,10 @@ def _intervals(random, biased, queries, level):
     """A row of `collect` from the numbers of right answers by task and class."""
     worst_random, worst_biased = (100 * right.min(axis=1) / queries for right in (random, biased))
     return {
-        "acc": closed_interval(100 * random.mean(axis=1) / queries, level),
-        "wacc-r": closed_interval(worst_random, level),
-        "wacc-a": closed_interval(worst_biased, level),
-        "gap": independent_interval(worst_random, worst_biased, level),
+        "acc": closed_task_interval(100 * random.mean(axis=1) / queries, level),
+        "wacc-r": closed_task_interval(worst_random, level),
+        "wacc-a": closed_task_interval(worst_biased, level),
+        "gap": welch_interval(worst_random, worst_biased, level),
     }
 
 

@@ -20,7 +20,7 @@ import pandas as pd
 from fslcore import datasets, evaluation
 from fslcore.errors import InputError
 from fslcore.evaluation import Method, Outcomes
-from fslcore.stats import closed_interval, independent_interval, paired_interval
+from fslcore.stats import closed_task_interval, paired_interval, welch_interval
 from fslcore.stats.intervals import plus_minus
 from fslcore.tasks import Tasks, sample_class_matched, sample_closed
 
@@ -337,7 +337,7 @@ def _of_all(tables):
 
 def _accuracies(random, biased, *, paired, level):
     table = gaps(random, biased, paired=paired, level=level).rename(columns=str.lower)
-    accuracy = [closed_interval(100 * record.accuracy(), level) for record in random.values()]
+    accuracy = [closed_task_interval(100 * record.accuracy(), level) for record in random.values()]
     table.insert(0, "acc", accuracy)
     return table
 
@@ -430,7 +430,7 @@ def _drops(worst, techniques, level):
     """The gap of each technique, and by how much that of a later one exceeds that of an earlier."""
     random, *biased = worst
     biased = dict(zip(techniques, biased))
-    row = {name: independent_interval(random, worst, level) for name, worst in biased.items()}
+    row = {name: welch_interval(random, worst, level) for name, worst in biased.items()}
     for earlier, later in combinations(biased, 2):
         difference = paired_interval(biased[earlier], biased[later], level)
         row[f"{later} − {earlier}"] = difference
@@ -720,7 +720,7 @@ def findings(table: pd.DataFrame, guess: float) -> pd.DataFrame:
     """
     shots = table.index.unique("shots")[[0, -1]]
     marked = near_chance(table["wacc-r"], guess)
-    signs = table["gap"].map(lambda gap: gap.conclusion)
+    signs = table["gap"].map(lambda gap: gap.sign)
     rows = {"wAcc-A is below wAcc-R": _counted_signs(signs, marked)}
     if shots.is_unique:
         units = {"in points": 1.0, "as a share of wAcc-R": means(table)["wacc-r"] / 100}

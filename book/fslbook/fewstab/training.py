@@ -14,7 +14,7 @@ from fslcore.catalogue import CHECKPOINTS, reads_images
 from fslcore.errors import InputError
 from fslcore.models.registry import shipped
 from fslcore.models.weights import recipe_of, trained_path
-from fslcore.stats import closed_interval
+from fslcore.stats import closed_task_interval
 from fslcore.stats.intervals import plus_minus
 
 from .. import published
@@ -282,7 +282,7 @@ def accuracies(
             learner = RECIPES[name].learner
             options["tasks"] = image_tasks if reads_images(learner) else tasks
             result = evaluation.evaluate_setting(dataset, backbone, learner, shots=count, **options)
-            interval = closed_interval(result.accuracy, level)
+            interval = closed_task_interval(result.accuracy, level)
             rows.append((name, dataset, count, backbone, interval.mean, interval.half_width))
     return pd.DataFrame(rows, columns=ACCURACIES)
 

@@ -71,7 +71,7 @@ class Evidence:
             }
             for a, b in combinations(dict.fromkeys(k[:2] for k in intervals), 2):
                 verdicts = [
-                    stats.overlap_conclusion(intervals[*a, kind], intervals[*b, kind])
+                    stats.compare_by_overlap(intervals[*a, kind], intervals[*b, kind])
                     for kind in ("closed", "open")
                 ]
                 rows.append(
@@ -130,7 +130,7 @@ class Evidence:
         rows = []
         for d, a, b in pairs[["dataset", "a", "b"]].itertuples(index=False):
             x, y = per_task[d][a], per_task[d][b]
-            single = [stats.open_interval(m).half_width for m in (x, y)]
+            single = [stats.open_task_interval(m).half_width for m in (x, y)]
             rows.append((np.corrcoef(x, y)[0, 1], stats.paired_interval(x, y).half_width, *single))
         return pairs.join(
             pd.DataFrame(

@@ -76,7 +76,7 @@ def intervals(
     images : dict, optional
         Number of images by data set, where the data are not at hand.
     """
-    make = {"closed": stats.closed_interval, "open": stats.open_interval}
+    make = {"closed": stats.closed_task_interval, "open": stats.open_task_interval}
     rows = []
     for key, part in results.groupby(["dataset", "backbone", "learner", "sampling"], sort=False):
         r = make[key[3]](part["accuracy"], level)
@@ -220,15 +220,15 @@ def pair_table(results: pd.DataFrame, level: float = 0.95) -> pd.DataFrame:
                 "b": tuple(b),
             }  # pandas tells a named tuple from a plain one
             if not only_open:
-                row["closed"] = stats.overlap_conclusion(
-                    *(stats.closed_interval(closed[m], level) for m in (a, b))
+                row["closed"] = stats.compare_by_overlap(
+                    *(stats.closed_task_interval(closed[m], level) for m in (a, b))
                 )
-            row["open"] = stats.overlap_conclusion(
-                *(stats.open_interval(opened[m], level) for m in (a, b))
+            row["open"] = stats.compare_by_overlap(
+                *(stats.open_task_interval(opened[m], level) for m in (a, b))
             )
-            row["unpaired"] = stats.independent_interval(opened[a], opened[b], level).conclusion
+            row["unpaired"] = stats.welch_interval(opened[a], opened[b], level).sign
             paired = stats.paired_interval(*common(opened[a], opened[b]), level)
-            rows.append({**row, "paired": paired.conclusion, "p_value": paired.p_value})
+            rows.append({**row, "paired": paired.sign, "p_value": paired.p_value})
     return pd.DataFrame(rows)
 
 

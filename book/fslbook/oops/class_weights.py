@@ -146,7 +146,7 @@ def _interval(possible: ndarray, queries: int, level: float, seed: list[int], sh
     except InputError:
         return np.nan, np.nan, np.nan, 0
     right = rng.binomial(queries, accuracy[labels[tasks.support]]).mean(axis=1) / queries
-    interval = stats.open_interval(right, level)
+    interval = stats.open_task_interval(right, level)
     return interval.low, interval.high, accuracy.mean(), len(tasks)
 
 

@@ -109,7 +109,7 @@ def weighted_interval(accuracies: ndarray, weights: ndarray, level: float) -> In
         Of the self-normalised mean Σwx / Σw. Its variance by the delta method is T / (T - 1) ·
         Σw²(x - mean)² / (Σw)² (Owen, 2013, chapter 9); Student's quantile has n - 1 degrees of
         freedom, n = (Σw)² / Σw² the effective number of tasks (Kish, 1965). With equal weights it
-        is `open_interval`. Where a few tasks have most of the weight it is too narrow: with
+        is `open_task_interval`. Where a few tasks have most of the weight it is too narrow: with
         log-normal weights that go along with the accuracies it covered in 92 to 94 % of cases for n
         = T / 3, 85 to 87 % for n = T / 9, and 71 to 77 % for n = T / 50.
 

@@ -87,9 +87,9 @@ def coverage(
     for repetition in range(repetitions):
         x, labels = gaussian_classes(n, rng)
         sampled = sample_closed(labels, tasks=tasks, seed=repetition, **shape)
-        closed.append(stats.closed_interval(_percent(x, sampled), level))
+        closed.append(stats.closed_task_interval(_percent(x, sampled), level))
         sampled = sample_open(labels, seed=repetition, **shape)
-        opened.append(stats.open_interval(_percent(x, sampled), level))
+        opened.append(stats.open_task_interval(_percent(x, sampled), level))
     return float(truth), {"closed": closed, "open": opened}
 
 

@@ -110,7 +110,7 @@ def common_optimum(pilots: Sequence[Pilot]) -> CommonOptimum:
     """Fit one Q* to independent runs with equal shots, and test whether they share it.
 
     The optimum is the q with the least sum of (β̂ - α̂q²)² / Var(β̂ - α̂q²) over the runs. As in
-    `fslcore.stats.pilot`, no estimate of α needs to be positive. Runs on the same tasks are not
+    `fslcore.stats.estimate_variance`, no estimate of α needs to be positive. Runs on the same tasks are not
     independent: see `compare_optima`.
 
     """
@@ -147,7 +147,7 @@ def fit_variance(
     queries : (n,) array_like
         Q of each measurement, at least 4 different ones.
     tasks : (n,) array_like
-        T behind each: from `fslcore.stats.task_count` for the paper's smooth model, or the whole
+        T behind each: from `fslcore.stats.open_task_count` for the paper's smooth model, or the whole
         numbers of tasks.
     variance, error : (n,) array_like
         Measured Var(Ā) and its standard error.

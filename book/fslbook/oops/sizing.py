@@ -150,7 +150,7 @@ def _trials(labels, ready, seeds, size, **shape) -> Iterator[tuple]:
 
 def _spread(accuracy: ndarray) -> tuple:
     """T, variance and fourth central moment of the mean, and half-width of the open interval."""
-    interval = stats.open_interval(accuracy)
+    interval = stats.open_task_interval(accuracy)
     t, square = interval.n_tasks, accuracy.var(ddof=1)
     fourth = ((accuracy - interval.mean) ** 4).mean() * (t / (t - 1)) ** 2
     return t, square / t, fourth / t**2, interval.half_width
@@ -165,7 +165,7 @@ def pilot_values(
     seed: int = 0,
     **options,
 ) -> dict[tuple[str, int, int], dict[str, ndarray]]:
-    """(dataset, shots, run) → method or pair of methods → (T, K, Q) values, for `stats.pilot`.
+    """(dataset, shots, run) → method or pair of methods → (T, K, Q) values, for `stats.estimate_variance`.
 
     Run i draws its tasks with seed ``seed`` + i. Options are ``sampling`` ('closed' by default),
     ``tasks`` (600, or for open tasks their maximum), and those of `sample_closed`.
@@ -173,7 +173,7 @@ def pilot_values(
     Raises
     ------
     InputError
-        Fewer than 3 open tasks, of which `stats.pilot` can tell nothing; what the samplers raise.
+        Fewer than 3 open tasks, of which `stats.estimate_variance` can tell nothing; what the samplers raise.
     """
     values = {}
     for dataset in datasets:
@@ -194,7 +194,7 @@ def image_counts(datasets: list[str]) -> dict[str, int]:
 
 def by_method(values: dict[str, ndarray], shots: int) -> dict[str, Pilot]:
     """A pilot of each method and pair of methods."""
-    return {method: stats.pilot(v, shots) for method, v in values.items()}
+    return {method: stats.estimate_variance(v, shots) for method, v in values.items()}
 
 
 def _queries(tasks: Tasks) -> int:
@@ -218,7 +218,7 @@ def _sample(dataset, labels, *, sampling="closed", tasks=600, **shape) -> Tasks:
 def by_target(
     datasets: list[str], methods: list[Method], shots: int, *, tasks: int = 600, **shape
 ) -> pd.DataFrame:
-    """Q* of a closed run, for tasks with new classes each, and for new images (`stats.pilot`).
+    """Q* of a closed run, for tasks with new classes each, and for new images (`stats.estimate_variance`).
 
     ``shape`` as for `sample_closed`.
 
@@ -237,7 +237,7 @@ def by_target(
         by_label = _with_pairs(_values(_ready(source, methods), sampled))
         for name, values in by_label.items():
             images = len(source.labels)
-            pilot = partial(stats.pilot, values, shots, labels=labels, images=images)
+            pilot = partial(stats.estimate_variance, values, shots, labels=labels, images=images)
             rows.append((dataset, name, pilot(target="classes"), pilot(target="images")))
     return pd.DataFrame(rows, columns=["dataset", "method", "classes", "images"])
 
@@ -323,7 +323,7 @@ def regret_table(choices: pd.DataFrame, rows: list[str], regrets: dict[str, str]
 
 def _choice(p: Pilot, grid: pd.DataFrame) -> tuple:
     """The Q that a pilot recommends, and its measured and fitted variance over the least."""
-    chosen = stats.best_queries(p.expected, grid["queries"], grid["n_tasks"])
+    chosen = stats.optimal_queries(p.expected, grid["queries"], grid["n_tasks"])
     row = grid[grid["queries"] == chosen].iloc[0]
     measured, fitted = (row[name] / grid[name].min() for name in ("variance", "fitted"))
     return chosen, measured, fitted
@@ -384,7 +384,7 @@ def common_optima(runs: dict) -> pd.DataFrame:
 
 def _cost(values: ndarray, against: ndarray, shots: int) -> float:
     """Variance of the first method at the Q* of the second, over its least."""
-    model, second = (stats.pilot(x, shots).expected for x in (values, against))
+    model, second = (stats.estimate_variance(x, shots).expected for x in (values, against))
     queries = np.array([second.optimum, model.optimum])
     variance, least_variance = model.variance(queries, 1 / (shots + queries))
     return variance / least_variance
@@ -421,7 +421,7 @@ def by_size(
                 "tasks, and at least 3 are needed: name a larger data set"
             )
         tasks = _of_rows(tasks, rows)
-        p = stats.pilot(ready.outcomes(tasks).by_class(), shots)
+        p = stats.estimate_variance(ready.outcomes(tasks).by_class(), shots)
         pilots.append(p)
         sizes.append((len(rows), len(tasks), p.optimum, p.low, p.high))
     table = pd.DataFrame(sizes, columns=["images", "tasks", "optimum", "low", "high"])
@@ -485,7 +485,7 @@ def gaussian_regrets(
         for sampling, _ in product(("closed", "open"), range(runs)):
             images = world.ways * world.n if sampling == "closed" else None
             values = world.pilot(sampling, tasks, queries, rng)
-            p = stats.pilot(values, world.shots, images=images)
+            p = stats.estimate_variance(values, world.shots, images=images)
             rows.append((*regime, kind, sampling, *_gaussian_regret(p, truth, *regime[2:])))
     return pd.DataFrame(rows, columns=REGRETS)
 
@@ -554,7 +554,7 @@ def _difficulty_ratios(
     easy = cheap.outcomes(proposals).accuracy()
     accuracy = measured.outcomes(proposals[:tasks]).accuracy()
     chosen, weights = sample_by_difficulty(proposals, 1 - easy, tasks=tasks, seed=seed)
-    uniform = stats.closed_interval(accuracy, level).half_width
+    uniform = stats.closed_task_interval(accuracy, level).half_width
     weighted = weighted_interval(measured.outcomes(chosen).accuracy(), weights, level).half_width
     regressed = regression_interval(accuracy, easy[:tasks], easy, level).half_width
     correlation = np.corrcoef(easy[:tasks], accuracy)[0, 1]
@@ -644,7 +644,7 @@ def _gaussian_regret(p: Pilot, truth, shots: int, n: int) -> tuple:
     grid = np.arange(1, n // 2 - shots + 1)
     tasks = n // (shots + grid)
     variance = truth.variance(grid, tasks)
-    chosen, plain_choice = (stats.best_queries(m, grid, tasks) for m in (p.expected, p.model))
+    chosen, plain_choice = (stats.optimal_queries(m, grid, tasks) for m in (p.expected, p.model))
     regret = variance[[chosen - 1, plain_choice - 1]] / variance.min()
     return truth.optimum, p.optimum, p.low, p.high, chosen, *regret
 
@@ -673,7 +673,7 @@ def by_difficulty(
     images, rows = evaluation.load_images_or_features(dataset), []
     for pair in pairs:
         correlations, *ratios = np.transpose(_difficulty_repeats(images, pair, level, **options))
-        intervals = [stats.open_interval(values, level) for values in ratios]
+        intervals = [stats.open_task_interval(values, level) for values in ratios]
         labels = [method.label for method in pair]
         rows.append((*labels, np.mean(correlations), *intervals))
     columns = ["difficulty", "measured", "correlation", "weighted", "regressed"]

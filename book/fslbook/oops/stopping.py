@@ -26,18 +26,22 @@ def studies(differences: ndarray, tasks: int, repeats: int, seed: int = 0) -> nd
     return rng.choice(np.abs(differences), size) * rng.choice([-1.0, 1.0], size)
 
 
-def path(differences: ndarray, looks: ndarray, level: float = stats.LEVEL) -> pd.DataFrame:
+def path(
+    differences: ndarray, looks: ndarray, level: float = stats.DEFAULT_CONFIDENCE_LEVEL
+) -> pd.DataFrame:
     """Both intervals at each look: mean, half (half-width of the usual one), low and high (the anytime-valid one)."""
     rows = []
     for tasks in looks:
         so_far = differences[:tasks]
-        usual = stats.closed_interval(so_far, level)
-        anytime = stats.anytime_interval(so_far, bounds=(-100, 100), level=level)
+        usual = stats.closed_task_interval(so_far, level)
+        anytime = stats.confidence_sequence(so_far, bounds=(-100, 100), confidence_level=level)
         rows.append((tasks, usual.mean, usual.half_width, anytime.low, anytime.high))
     return pd.DataFrame(rows, columns=["tasks", "mean", "half", "low", "high"])
 
 
-def missed(drawn: ndarray, looks: ndarray, level: float = stats.LEVEL) -> pd.DataFrame:
+def missed(
+    drawn: ndarray, looks: ndarray, level: float = stats.DEFAULT_CONFIDENCE_LEVEL
+) -> pd.DataFrame:
     """Share of studies whose interval has excluded 0 at any look so far: columns tasks, usual, anytime."""
     paths = [path(x, looks, level) for x in drawn]
     usual = np.array([np.abs(p["mean"]) > p["half"] for p in paths])
@@ -49,7 +53,9 @@ def missed(drawn: ndarray, looks: ndarray, level: float = stats.LEVEL) -> pd.Dat
     return pd.DataFrame({"tasks": looks, **ever})
 
 
-def figure(study: pd.DataFrame, shares: pd.DataFrame, level: float = stats.LEVEL) -> plt.Figure:
+def figure(
+    study: pd.DataFrame, shares: pd.DataFrame, level: float = stats.DEFAULT_CONFIDENCE_LEVEL
+) -> plt.Figure:
     """The two intervals of one study as tasks are drawn (`path`), and the share of false positives (`missed`)."""
     figure, (top, bottom) = plt.subplots(2, 1, figsize=(5.6, 5.8), sharex=True)
     intervals = {

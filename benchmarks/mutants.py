@@ -71,7 +71,7 @@ ROOMS = {
         " tests/misuse/test_statistics.py",
     ),
     "tools": (
-        "fslcore/download.py fslcore/fetch.py fslcore/near_copies fslcore/recorder.py",
+        "fslcore/download.py fslcore/fetch.py fslcore/recorder.py",
         "tests/tools",
     ),
     "base": (

@@ -1,8 +1,8 @@
 """Few-shot evaluation: draw tasks, adapt a learner, record its right answers, compute statistics.
 
 The core has six subpackages. Data flow one way: ``datasets`` → ``models`` → ``tasks`` → ``learners`` →
-``evaluation`` → ``stats``. ``report`` compares any methods from a file of their results, ``fslcore.record`` records
-any evaluation loop, and ``near_copies`` finds images that show nearly the same. Nothing is imported here, so that
+``evaluation`` → ``stats``. ``report`` compares any methods from a file of their results, and ``fslcore.record``
+records any evaluation loop. Nothing is imported here, so that
 ``fslcore.stats`` needs only NumPy and SciPy.
 """
 

@@ -17,12 +17,16 @@ from fslcore.cli.options import (
     REPLACED,
     SIZE,
     SPLIT,
+    SPLITS,
     Once,
     completing,
     count_of,
     dataset_of,
+    files_in,
     name_of,
+    number_of,
     path_of,
+    values_of,
 )
 from fslcore.cli.output import joined, output_file, overview, show
 from fslcore.cli.program import Program
@@ -35,7 +39,6 @@ from .paths import JUPYTER, PROFILES, RUNS, check_shipped
 
 OF_THE_LIBRARY = (
     "compare",
-    "duplicates",
     "evaluate",
     "features",
     "fetch",
@@ -66,6 +69,7 @@ def _program() -> Program:
     program = Program("fslbook", text, "fslbook list\nfslbook run --help", extra="book")
     _notebook_commands(program.command)
     _support_set_command(program.command)
+    _duplicates_command(program.command)
     _training_commands(program.command)
     program.add_completion()
     return program
@@ -136,6 +140,50 @@ def _support_set_command(command: Callable) -> None:
     add("--level", **LEVEL | {"default": 0.9, "help": "nominal coverage (0.9)"})
     text = f"the page, one HTML file (FOLDER.html in this folder); {REPLACED}"
     add("-o", "--output", type=Path, help=text)
+    add("--json", **JSON)
+
+
+def _duplicates_command(command: Callable) -> None:
+    add = command("duplicates", duplicates, computes=True)
+    add("dataset", **DATASET)
+    text = "backbone of the features to compare (efficientnet-lite0)"
+    add("--backbone", **BACKBONE | {"default": "efficientnet-lite0", "help": text})
+    add(
+        "--splits",
+        nargs="+",
+        choices=SPLITS,
+        action=Once,
+        default=["novel"],
+        help="searched together (novel)",
+    )
+    add(
+        "--by",
+        choices=["either", "both", "hash", "features"],
+        default="either",
+        help="what must be near: hash, features, both, either (either)",
+    )
+    add(
+        "--bits",
+        type=count_of("bits", 0, 64),
+        help="maximum of differing bits, out of 64 (from the data)",
+    )
+    add(
+        "--distance",
+        type=number_of("distance", over=0, maximum=2),
+        help="largest distance of features (from the data)",
+    )
+    add("--size", **SIZE)
+    add(
+        "-o",
+        "--output",
+        type=Path,
+        help=f"a .csv: the group of each image, which evaluate --apart takes; {REPLACED}",
+    )
+    add(
+        "--sheet",
+        type=Path,
+        help=f"a .png, .pdf or .svg: pairs at and around the threshold; {REPLACED}",
+    )
     add("--json", **JSON)
 
 
@@ -309,6 +357,36 @@ def assess(options: argparse.Namespace) -> None:
     notebooks.page(executed, output, f"{images.name}: assessment")
     record = assess.as_json(images, table, options.level) | {"report": output}
     show(options, record, *assess.summary(images, table, options.level), output)
+
+
+def duplicates(options: argparse.Namespace) -> None:
+    """Find near-copies among the images of a data set.
+
+    fslbook duplicates clipart --splits novel base --sheet pairs.png
+    fslbook duplicates folder:/data/mushrooms --distance 0.04 -o groups.csv
+    """
+    inputs = files_in(options.dataset)
+    output = options.output and output_file(options.output, [".csv"], inputs)
+    picture = options.sheet and output_file(
+        options.sheet, [".png", ".pdf", ".svg"], inputs, "sheet"
+    )
+    from . import near_copies
+
+    settings = values_of(options, "splits by bits distance size")
+    copies = near_copies.find(
+        options.dataset, options.backbone, **settings, progress=not options.quiet
+    )
+    if output:
+        copies.write(output)
+    if picture:
+        near_copies.write_sheet(copies, picture)
+    record = (
+        values_of(options, "dataset backbone")
+        | settings
+        | copies.record()
+        | {"output": output, "sheet": picture}
+    )
+    show(options, record, *copies.lines(), *filter(None, (output, picture)))
 
 
 def pack(options: argparse.Namespace) -> None:

@@ -19,7 +19,6 @@ from .options import (
     REPLACED,
     SIZE,
     SPLIT,
-    SPLITS,
     Once,
     completing,
     count_of,
@@ -35,6 +34,7 @@ from .program import Program
 BOOK_COMMANDS = (
     "assess",
     "caption",
+    "duplicates",
     "jupyter",
     "pack",
     "plan",
@@ -305,7 +305,7 @@ def _evaluation_commands(command: Callable[..., Any]) -> None:
         "--apart",
         metavar="FACT",
         help="keep images with the same family, author … apart, never on both sides of a task; or "
-        "a .csv of duplicates",
+        "a .csv with their columns image and group",
     )
     add(
         "--balanced",
@@ -375,41 +375,3 @@ def _data_commands(command: Callable[..., Any]) -> None:
         metavar="FOLDER",
         help="a folder of files downloaded before",
     )
-
-    add = command("duplicates", commands.duplicates, computes=True, extra="evaluate")
-    add("dataset", **DATASET)
-    text = "backbone of the features to compare (efficientnet-lite0)"
-    add("--backbone", **BACKBONE | {"default": "efficientnet-lite0", "help": text})
-    add(
-        "--splits",
-        nargs="+",
-        choices=SPLITS,
-        action=Once,
-        default=["novel"],
-        help="searched together (novel)",
-    )
-    add(
-        "--by",
-        choices=["either", "both", "hash", "features"],
-        default="either",
-        help="what must be near: hash, features, both, either (either)",
-    )
-    _add_count(add, "--bits", 0, 64, help="maximum of differing bits, out of 64 (from the data)")
-    add(
-        "--distance",
-        type=number_of("distance", over=0, maximum=2),
-        help="largest distance of features (from the data)",
-    )
-    add("--size", **SIZE)
-    add(
-        "-o",
-        "--output",
-        type=Path,
-        help=f"a .csv: the group of each image, which evaluate --apart takes; {REPLACED}",
-    )
-    add(
-        "--sheet",
-        type=Path,
-        help=f"a .png, .pdf or .svg: pairs at and around the threshold; {REPLACED}",
-    )
-    add("--json", **JSON)

@@ -186,33 +186,3 @@ def fetch(options: argparse.Namespace) -> None:
         print(*fetch.fetch(sources, downloads=downloads, progress=progress, **terms), sep="\n")
     if fetch.RESULTS in options.what:
         print(fetch.fetch_results(downloads=downloads, progress=progress))
-
-
-def duplicates(options: argparse.Namespace) -> None:
-    """Find near-copies among the images of a data set.
-
-    fslcore duplicates clipart --splits novel base --sheet pairs.png
-    fslcore duplicates folder:/data/mushrooms --distance 0.04 -o groups.csv
-    """
-    inputs = files_in(options.dataset)
-    output = options.output and output_file(options.output, [".csv"], inputs)
-    picture = options.sheet and output_file(
-        options.sheet, [".png", ".pdf", ".svg"], inputs, "sheet"
-    )
-    from .. import near_copies
-
-    settings = values_of(options, "splits by bits distance size")
-    copies = near_copies.find(
-        options.dataset, options.backbone, **settings, progress=not options.quiet
-    )
-    if output:
-        copies.write(output)
-    if picture:
-        near_copies.write_sheet(copies, picture)
-    record = (
-        values_of(options, "dataset backbone")
-        | settings
-        | copies.record()
-        | {"output": output, "sheet": picture}
-    )
-    show(options, record, *copies.lines(), *filter(None, (output, picture)))

@@ -23,10 +23,9 @@ def image_groups(source: Source, name: str) -> np.ndarray:
         N images, or rows of features.
     name : str
         A column of ``source.facts``, such as family or author; or a .csv with the columns ``image``
-        and ``group``, as ``fslcore duplicates -o`` writes it: images by the names of
-        `fslcore.datasets.Images.names`, rows of features by their number from 0. Rows of other
-        images are not used. If its column ``missed`` says that the groups miss more than 10 % of
-        copies, a line on stderr says so too.
+        and ``group``: images by the names of `fslcore.datasets.Images.names`, rows of features by
+        their number from 0. Rows of other images are not used. If its column ``missed`` says that
+        the groups miss more than 10 % of copies, a line on stderr says so too.
 
     Raises
     ------

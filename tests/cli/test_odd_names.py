@@ -10,10 +10,10 @@ from refusal import refuses
 from signs import control_characters
 
 from fslbook.attributes import captions
+from fslbook.near_copies import Copies
 from fslcore.datasets import load
 from fslcore.errors import visible
 from fslcore.evaluation import image_groups
-from fslcore.near_copies import Copies
 from fslcore.paths import replace_file, written_together
 from fslcore.report import Results
 

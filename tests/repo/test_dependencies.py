@@ -123,7 +123,7 @@ def test_of_a_package_that_passes_names_on_the_modules_count_whose_names_are_use
 
 def test_imports_inside_functions_count_and_those_for_type_checkers_do_not(copy):
     house = House(copy)
-    assert "fslcore.near_copies" in house.reached({"fslcore.cli.commands"})  # in duplicates
+    assert "fslcore.fetch" in house.reached({"fslcore.cli.commands"})  # in fetch
     (copy / "fslcore" / "attic.py").write_text(
         "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from .tasks import Tasks\n"
         "class A:\n    def f(self):\n        with open('x'):\n            from . import store\n"

@@ -280,10 +280,8 @@ LACKING = {
     "": {
         "report": "fslcore report two.csv;fslcore compare 2±1 1±1 --tasks 9;fslcore completion bash"
     },
-    "report": {
-        "evaluate": "fslcore evaluate clipart clip;fslcore features clipart clip;fslcore duplicates clipart"
-    },
-    "evaluate": {"book": "fslbook run planning;fslbook assess photos"},
+    "report": {"evaluate": "fslcore evaluate clipart clip;fslcore features clipart clip"},
+    "evaluate": {"book": "fslbook run planning;fslbook assess photos;fslbook duplicates clipart"},
 }
 LACKING[""]["evaluate"] = LACKING["report"]["evaluate"] + ";fslcore fetch oops-benchmark"
 LACKING["report"]["book"] = (

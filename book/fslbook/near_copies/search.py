@@ -6,11 +6,12 @@ from collections.abc import Sequence
 
 import pandas as pd
 
-from .. import evaluation
-from ..datasets import Images, Source, load
-from ..errors import InputError, choice, number, whole
-from ..models import backbones
-from ..models.backbone import Backbone
+from fslcore import evaluation
+from fslcore.datasets import Images, Source, load
+from fslcore.errors import InputError, choice, number, whole
+from fslcore.models import backbones
+from fslcore.models.backbone import Backbone
+
 from .fingerprints import BITS, fingerprints
 from .pairs import compare
 from .result import Copies

@@ -5,8 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..errors import InputError
-from ..paths import replace_file
+from fslcore.errors import InputError
+from fslcore.paths import replace_file
+
 from .fingerprints import picture
 from .result import Copies
 from .thresholds import pixels_of

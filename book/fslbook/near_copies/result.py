@@ -9,9 +9,10 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from ..datasets import Images
-from ..errors import visible, whole
-from ..paths import replace_file
+from fslcore.datasets import Images
+from fslcore.errors import visible, whole
+from fslcore.paths import replace_file
+
 from .fingerprints import BITS
 from .thresholds import COPIES, LEAST, OTHERS, OWN
 

@@ -12,12 +12,12 @@ from PIL import Image
 from scipy import fft
 from tqdm import tqdm
 
-from ..datasets import Images, Source
-from ..datasets.bank import Bank
-from ..datasets.images import OnDemand
-from ..errors import instance
-from ..models import backbones
-from ..models.backbone import Backbone
+from fslcore.datasets import Images, Source
+from fslcore.datasets.bank import Bank
+from fslcore.datasets.images import OnDemand
+from fslcore.errors import instance
+from fslcore.models import backbones
+from fslcore.models.backbone import Backbone
 
 SIDE, LOW = 32, 8  # pixels per side of the grey picture, and its lowest cosine frequencies per side
 BITS = LOW * LOW

@@ -8,17 +8,16 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-import torch
 from features import features_file
 from PIL import Image, ImageDraw
-from refusal import refuses
 from scipy import fft, ndimage
 from scipy.sparse import csgraph
 from scipy.spatial import distance
 
-from fslcore import datasets, errors, evaluation, near_copies
+from fslbook import cli, near_copies
+from fslbook.near_copies import fingerprints, pairs, search, thresholds
+from fslcore import datasets, errors, evaluation
 from fslcore.cli import app
-from fslcore.near_copies import fingerprints, pairs, search, thresholds
 
 SIDE = 96
 
@@ -272,7 +271,7 @@ def test_a_hash_that_finds_enough_or_frequencies_that_mistake_too_many(
 def test_groups_that_miss_copies_say_so_wherever_they_are_used(icons, tmp_path, capsys):
     table = tmp_path / "g.csv"
     command = f"duplicates {icons} --by hash --bits 0 -o {table} --size 28 --quiet".split()
-    assert app.main([*command, "--json"]) == 0
+    assert cli.main([*command, "--json"]) == 0
     missed = json.loads(capsys.readouterr().out)["missed"]
     assert missed > 0.05 and (pd.read_csv(table)["missed"] == round(missed, 4)).all()
     source = evaluation.load_images_or_features(icons, 28)
@@ -345,7 +344,7 @@ def test_copies_across_splits_are_counted_apart(monkeypatch, folder):
 def test_the_command_writes_groups_that_evaluate_keeps_apart(folder, tmp_path, capsys):
     table, sheet = tmp_path / "g.csv", tmp_path / "s.png"
     command = f"duplicates {folder} --by hash --bits 6 --size 28 -o {table} --quiet".split()
-    assert app.main([*command, "--sheet", str(sheet)]) == 0
+    assert cli.main([*command, "--sheet", str(sheet)]) == 0
     printed = capsys.readouterr().out
     assert "at most 6 of 64 bits" in printed and "5 groups of two or more hold 10 images" in printed
     assert Image.open(sheet).size[0] > 500
@@ -353,7 +352,7 @@ def test_the_command_writes_groups_that_evaluate_keeps_apart(folder, tmp_path, c
         list(pd.read_csv(table)) == "split image class group missed".split()
         and len(pd.read_csv(table)) == 29
     )
-    assert app.main([*command, "--json"]) == 0
+    assert cli.main([*command, "--json"]) == 0
     record = json.loads(capsys.readouterr().out)
     assert record["pairs"]["the threshold"] == {"within a class": 4, "across classes": 1}
     assert record["groups"] == [2] * 5
@@ -368,36 +367,6 @@ def test_the_command_writes_groups_that_evaluate_keeps_apart(folder, tmp_path, c
         not set(support) & set(query)
         for support, query in zip(group[tasks.support], group[tasks.query])
     )
-
-
-def test_facts_and_tables_give_groups(tmp_path):
-    source = datasets.load("glyphs/hebrew")
-    assert (evaluation.image_groups(source, "family") == source.facts["family"]).all()
-    bank = datasets.bank.Bank(torch.zeros(3, 2), np.zeros(3, int), "")
-    (tmp_path / "g.csv").write_text("image,group\n2,x\n0,y\n1,x\n9,z\n")
-    assert evaluation.image_groups(bank, str(tmp_path / "g.csv")).tolist() == ["y", "x", "x"]
-
-
-@pytest.mark.parametrize(
-    "text, message",
-    [
-        (
-            "image,group\n0,a\n1,NA\n2,#N/A\n",
-            "apart: {f} has no group for 1 (2 of 3 are missing, left empty, or NA",
-        ),
-        ("image,group\n0,a\n1,b\n2,b\n2,c\n", "apart: {f} has 2 twice"),
-        ("image,kind\n0,a\n", "apart: {f} lacks the column group"),
-        (None, "apart: no file {f}"),
-    ],
-)
-def test_tables_that_do_not_fit_are_named(tmp_path, text, message):
-    file = tmp_path / "g.csv"
-    if text:
-        file.write_text(text)
-    with refuses(message.format(f=file)):
-        evaluation.image_groups(
-            datasets.bank.Bank(torch.zeros(3, 2), np.zeros(3, int), ""), str(file)
-        )
 
 
 BAD_COMMANDS = """duplicates clipart --bits 65 => bits = 65; a whole number from 0 to 64
@@ -418,7 +387,8 @@ evaluate features:{f} none -o {t}/t.csv --apart {t}/no.csv => apart: no file {t}
 def test_bad_commands_are_reported_in_a_line(tmp_path, capsys, line, message):
     features_file(tmp_path, np.arange(6).repeat(10))
     file = tmp_path / "f.npz"
-    assert app.main([word.format(f=file, t=tmp_path) for word in line.split()]) == 2
+    main = app.main if line.startswith("evaluate") else cli.main
+    assert main([word.format(f=file, t=tmp_path) for word in line.split()]) == 2
     line = capsys.readouterr().err.strip()
     assert message.format(f=file, t=tmp_path) in line and "\n" not in line
     assert sorted(tmp_path.iterdir()) == [file]

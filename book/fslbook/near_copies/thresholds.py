@@ -1,7 +1,7 @@
 """Thresholds from the data: images and their own copies should be near-copies, images of different
 classes should not.
 
-`fslcore.near_copies.find` describes the rule. Samples are tables of distances: a column per
+`fslbook.near_copies.find` describes the rule. Samples are tables of distances: a column per
 measure, and the ``kind`` of own copy, or "others" for images of other classes.
 """
 
@@ -18,8 +18,9 @@ import pandas as pd
 from numpy.typing import NDArray
 from PIL import Image
 
-from ..datasets import Images
-from ..models.backbone import Backbone
+from fslcore.datasets import Images
+from fslcore.models.backbone import Backbone
+
 from .fingerprints import BLOCK, SCALES, Vectors, distances, fingerprints, of_rows, picture
 
 SAMPLE = 1000  # images whose nearest of another class is sought

@@ -52,7 +52,7 @@ ROOMS = {
     "datasets": (
         "fslcore/datasets",
         "tests/datasets tests/misuse/test_images.py tests/models/test_released_preprocessing.py"
-        " tests/tools/test_fetch.py",
+        " tests/tools/test_fetch.py tests/evaluation/test_shards.py",
     ),
     "models": (
         "fslcore/models",

@@ -2,6 +2,7 @@
 
 import hashlib
 import pickle
+import shutil
 import threading
 import time
 import warnings
@@ -321,6 +322,13 @@ def test_photos_that_threads_decode_raise_no_warning_of_their_size(folder, monke
         assert len([*images.ahead([range(3), range(3, 6)], 4)]) == 2 and warnings.filters == before
 
 
+def test_a_name_without_an_embedding_is_named():
+    text = torch.ones(3, 4)
+    text[1] = 0
+    with refuses("text", r"\b1\b", "length 0"):
+        Bank(torch.from_numpy(FEATURES), LABELS, "", text=text)
+
+
 @pytest.mark.parametrize("limit", [24, 23])
 def test_images_are_indexed_as_an_array_is(monkeypatch, limit):
     monkeypatch.setattr("fslcore.datasets.images.KEPT", limit)
@@ -330,6 +338,16 @@ def test_images_are_indexed_as_an_array_is(monkeypatch, limit):
         assert np.array_equal(images[rows], pixels[rows])
     with pytest.raises(IndexError):
         images[6]
+
+
+def test_a_path_may_hold_a_colon_and_a_question_mark(folder, tmp_path_factory):
+    odd = tmp_path_factory.mktemp("odd") / "a:b?x=1"
+    shutil.copytree(folder, odd)
+    digest = datasets.load_folder(folder, size=16).digest
+    assert datasets.load(f"folder:{odd}", size=16).digest == digest
+    odd.rename(odd.with_name("a:b"))
+    with refuses(r"\bground\b", r"\bx\b"):  # the settings that there are
+        datasets.load(f"folder:{odd}", size=16)
 
 
 def test_folder_digest_follows_content(folder):
@@ -504,6 +522,22 @@ def test_settings_in_the_name_of_coloured_glyphs(settings):
     assert images.digest == datasets.load_coloured("hebrew", **settings).digest
     assert images.counts.max() == settings.get("per_class", 60)
     assert all(class_name.startswith("hebrew") for class_name in images.class_names)
+
+
+def test_an_ink_that_there_is_not_is_named():
+    with refuses("ink", "redd", "red"):
+        datasets.load_coloured(ink="redd")
+
+
+def test_digests_of_coloured_glyphs_stay():
+    """They are part of the keys of stored results."""
+    digests = [
+        datasets.load(f"coloured/hebrew?per_class=1{ink}").digest for ink in ("", "&ink=red")
+    ]
+    assert digests == [
+        "68f1cd7d6b6eb062eca5af548522623ef4ba4dc1947bca61e53ecf02e09cd072",
+        "828d656a5e3f19168da28f8797607c7670636c00ef82c3a32da7c365ccd1df32",
+    ]
 
 
 def test_settings_of_their_usual_value_are_no_part_of_a_name():

@@ -1,6 +1,7 @@
 """`check_learner` names each fault of a learner that has it."""
 
 import itertools
+from functools import partial
 from types import SimpleNamespace
 
 import numpy as np
@@ -84,6 +85,24 @@ FAULTS = {
 def test_a_sound_learner_has_no_fault():
     check_learner(Sound())
     assert check_learner(SimpleNamespace(scores=Sound().scores)) is None
+
+
+@pytest.mark.parametrize("size", [1e-4, 1e4])
+def test_what_is_rounding_depends_on_the_size_of_scores(size):
+    def noisy(share):
+        noise = partial(torch.randn, generator=torch.Generator().manual_seed(0))
+        return broken(lambda s, *_: size * (s + share * s.std() * noise(s.shape)))
+
+    check_learner(noisy(1e-6))  # of 32 bits
+    with refuses("asked again"):
+        check_learner(noisy(0.1))
+
+
+def test_faults_are_counted():
+    with refuses(r"\b1 fault\b"):
+        check_learner(broken(lambda *_: {}["x"]))
+    with refuses(r"\b2 faults\b", r"\(1\) .*\(2\) "):
+        check_learner(broken(lambda *_: {}["x"], config=lambda self: {"k": object()}))
 
 
 @pytest.mark.parametrize("fault", FAULTS)

@@ -11,9 +11,11 @@ from torch import nn
 from torch.nn import functional as F
 
 from fslbook.learners import ANIL, LEO, MTL, SIB, FrozenMAML
+from fslcore import learners
 from fslcore.catalogue import registered_learners
 from fslcore.learners import check_learner, learner_class
 from fslcore.learners.protocol import Learner
+from fslcore.models import backbones
 from fslcore.models.backbones import Backbone
 from fslcore.models.networks import Conv4
 from fslcore.tasks import sample_closed
@@ -29,6 +31,24 @@ of_all = pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
 
 def made(kind, **shape):
     return as_trained(kind, **SETTINGS.get(kind.name, {}), **shape)
+
+
+#: Of the learners of the library, as the papers and their docstrings have them. They are part of the keys of results.
+DEFAULTS = {
+    "ncc": {},
+    "lr": {"C": 1.0, "tol": 1e-6, "max_iter": 1000},  # of scikit-learn, but for tol
+    "ft": {"epochs": 30, "lr": 1e-4, "head_lr": 0.1},
+    "cosine": {"scale": 10.0, "steps": 100, "lr": 0.1},
+    "protonet": {},
+    "simpleshot": {"transform": "CL2N", "center": None},
+}
+
+
+@pytest.mark.parametrize("name", DEFAULTS)
+def test_defaults_are_those_of_stored_results(name):
+    config = learners.make(name, backbones.load("glyph-conv")).config()
+    about = ("learner", "version", "backbone")
+    assert {key: value for key, value in config.items() if key not in about} == DEFAULTS[name]
 
 
 @of_all

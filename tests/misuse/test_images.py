@@ -112,7 +112,7 @@ def test_names_of_the_folder(folder):
             "miniimagenet": "miniimagenet & miniimagenet:",
             "": "dataset",
             "Folder:data": "Folder: & folder:",
-            "coloured?ink=redd": "redd",
+            "coloured?ink=redd": "ink & redd",
             "coloured?per_class=-5": "per_class & -5",
             "cub:.": "cub|.",
             "../clipart": "../clipart",

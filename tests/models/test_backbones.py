@@ -16,7 +16,7 @@ import torch
 from PIL import Image
 from refusal import refuses, says_in_one_line
 from running import run_code
-from safetensors.torch import save_file
+from safetensors.torch import load_file, save_file
 
 from fslcore import catalogue, datasets, store
 from fslcore.datasets import folder
@@ -264,6 +264,16 @@ def test_the_key_of_an_own_network_covers_preprocessing_and_nothing_that_changes
     before = backbone.digest
     network.train().to(memory_format=torch.channels_last)
     assert backbone.digest == before == replace(backbone, network=own_network).digest
+
+
+def test_base_classes_of_a_file_of_the_user_are_not_known(tmp_path):
+    own = backbones.load("glyph-conv")
+    tensors = load_file(catalogue.CHECKPOINTS / "glyph-conv.safetensors")
+    save_file(tensors, tmp_path / "bare.safetensors")  # without the recipe of its training
+    assert (
+        own.base == "glyphs"
+        and backbones.load(f"glyph-conv:{tmp_path}/bare.safetensors").base is None
+    )
 
 
 def test_the_keys_of_known_networks_stay():

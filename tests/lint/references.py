@@ -1,4 +1,4 @@
-"""Names that docstrings refer to, and the map of the code in ``CONTRIBUTING.md``: what they name is there."""
+"""Names that docstrings refer to: what they name is there."""
 
 import ast
 import builtins
@@ -12,8 +12,6 @@ MODULES = ("fslcore/**/*.py", "book/**/*.py")
 PACKAGES = ("fslcore", "fslbook")
 LINK = re.compile(r"`[^`<>]+<[^<>]+>`_", re.DOTALL)
 REFERENCE = re.compile(r"(?<![`\w])`([^`]+)`(?!`)")  # not ``code``
-MAP = re.compile(r"(?<=^## Structure of the code\n)\n(\|.*\n)+", re.MULTILINE)
-ROW = re.compile(r"^\| (.*?) \|", re.MULTILINE)
 LOADS = re.compile(r"def __getattr__|globals\(\)\[")
 
 
@@ -91,32 +89,3 @@ def cross_references(repository: Repository):
                 if not is_there(" ".join(match[1].split())):
                     found = line + text.count("\n", 0, match.start())
                     yield file.path, found, match[0], "a name that is defined, or ``code``"
-
-
-@rule()
-def map_of_the_code(repository: Repository):
-    """Each module at the top of a package has a row in CONTRIBUTING.md, and each row names what there is."""
-    page = repository.file("CONTRIBUTING.md")
-    table = MAP.search(page.text)
-    if not table:
-        yield page.path, 1, "no map", "a table under '## Structure of the code'"
-        return
-    listed, folder = {}, ""
-    for row in ROW.finditer(page.text, table.start(), table.end()):
-        for path in re.findall(r"`([\w./]+)`", row[1]):
-            if match := re.match("fslcore/|book/fslbook/", path):
-                folder = match[0]
-            listed[folder + path.removeprefix(folder)] = page.line(row.start())
-    for path, line in listed.items():
-        if not (repository.root / path).exists():
-            yield page.path, line, path, "modules and folders that there are"
-    for package in ("fslcore", "book/fslbook"):
-        modules = repository.files(f"{package}/*.py", f"{package}/*/__init__.py")
-        for path in (file.path.removesuffix("__init__.py") for file in modules):
-            if path not in (*listed, f"{package}/", f"{package}/__main__.py"):
-                yield (
-                    page.path,
-                    page.line(table.start() + 1),
-                    f"{path} in no row",
-                    "a row of the table",
-                )

@@ -136,16 +136,7 @@ fslbook train r2d2
 """
 SLIDES = "\n\n---\n\n".join(["# Talk\n\nNote:\nSay it slowly."] * 15) + "\n"
 ANSWER = "The mean of all tasks, since each of them counts once."
-MAP = """# Contributing
-
-## Structure of the code
-
-| Room | |
-| --- | --- |
-| `fslcore/gaps.py` | gaps of means, and `means` |
-"""
 GOOD = {
-    "CONTRIBUTING.md": MAP,
     "README.md": README,
     "notebooks/means.md": CHAPTER,
     "notebooks/two-means.md": CHAPTER.replace('"means"', '"two-means"'),
@@ -227,8 +218,6 @@ BAD = [
     ("learners-that-are-trained", TRAINED, "`r2d2`, ", "", "trains", "r2d2 is missing"),
     ("cross-references", MODULE, "of means.", "of `mean`.", "Gaps of", "`mean`"),
     ("cross-references", MODULE, "of means.", "of `fslcore.gap`.", "Gaps of", "fslcore.gap"),
-    ("map-of-the-code", MAP, "gaps.py", "", "| Room", "fslcore/gaps.py in no row"),
-    ("map-of-the-code", MAP, "gaps.py`", "gaps.py`, `x.py`", "gaps.py", "fslcore/x.py"),
     ("names-in-cells", CHAPTER, "default_rng(seed)", "default_rng(sed)", "rng(sed)", "`sed`"),
 ]
 

@@ -38,6 +38,7 @@ def evaluate(options: argparse.Namespace) -> None:
     fslcore evaluate folder:/data/mushrooms efficientnet-lite0 -o mushrooms.csv
     fslcore evaluate features:my.npz none -o mine.csv --learners ncc --samplings closed --tasks 2000
     """
+    _name_learners(options)
     _check_output(options)  # what can fail does so before the work, which may take hours
     _check_evaluation(options)
     from .. import evaluation
@@ -290,6 +291,19 @@ def _show_results(
     show(options, record, *lines)
 
 
+def _name_learners(options: argparse.Namespace) -> None:
+    """Replace ``module:Class`` of a registered learner by its name, under which results are kept."""
+    if not any(":" in learner for learner in options.learners):
+        return
+    from ..learners.own import registered_name
+
+    names = [registered_name(learner) for learner in options.learners]
+    for name in names:
+        if names.count(name) > 1:
+            raise InputError(f"learners = {' '.join(options.learners)}; {name} is allowed once")
+    options.learners = names
+
+
 def _check_output(options: argparse.Namespace) -> None:
     """Check where results go, and let a recording have closed tasks alone unless the options say
     otherwise.
@@ -338,10 +352,6 @@ def _check_evaluation(options: argparse.Namespace) -> None:
     """Check the arguments together, before torch is imported or an image read."""
     if not options.dataset.startswith("features:"):
         check_backbone(options.backbone)
-    if any(":" in learner for learner in options.learners):
-        from ..learners.own import registered_name
-
-        options.learners = [registered_name(learner) for learner in options.learners]
     if options.part and (options.intervals or options.until):
         raise InputError(
             f"--{'intervals' if options.intervals else 'until'}: not with --part, which computes "

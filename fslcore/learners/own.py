@@ -61,7 +61,7 @@ def registered_name(name: str) -> str:
         return name
     kind = load(name)
     known = getattr(kind, "name", None)
-    if known in registered_learners and kind is learner_class(known):
+    if isinstance(known, str) and known in registered_learners and kind is learner_class(known):
         return known
     return name
 

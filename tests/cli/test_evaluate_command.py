@@ -73,6 +73,7 @@ def test_an_unknown_learner_is_told_how_one_s_own_is_named(command, capsys):
             "class 0 has 30 images (lower them, or skip small classes: --skip-small-classes)",
         ),
         (["--learners", "ncc", "fslbook.learners:LEO"], "learner = leo; it needs weights"),
+        (["--learners", "ncc", "fslcore.learners:NearestCentroid"], "ncc is allowed once"),
         (["--learners", "ncc", "fslbook.learners.dn4:DN4"], "learner = dn4; features of length 8"),
         (
             ["--intervals"],

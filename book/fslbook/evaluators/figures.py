@@ -12,7 +12,7 @@ from matplotlib.ticker import FixedLocator, MaxNLocator, NullLocator
 
 from fslbook.style import COLOURS, LINES, MARKERS
 
-from ..figures import LOOKS, in_words, plain_ticks
+from ..figures import LOOKS, SHARES, in_words, plain_ticks
 
 SHARP = 160  # dots per inch of the clouds of points, which would make a drawing of a megabyte
 WIDTH = 4.8  # inches; type of 9 points is then 9 pixels high on a phone
@@ -82,16 +82,22 @@ def estimate_scatter(table: pd.DataFrame, estimators: list[str]) -> plt.Figure:
     )
     # 5-fold gives multiples of 1/25 and the query of 1/75: jitter, or points hide each other.
     noise = np.random.default_rng(0).uniform(-1, 1, (2, len(table)))
-    truth = 100 * table["accuracy"] + 0.6 * noise[0]
+    truth = _jittered(100 * table["accuracy"], 0.6 * noise[0])
     for ax, name in zip(axes, estimators):
         error = 100 * (table[name] - table["accuracy"]).abs().mean()
-        guess = 100 * table[name] + 1.5 * noise[1] * (name in ("5-fold", "hold-out"))
+        size = 1.5 if name in ("5-fold", "hold-out") else 0
+        guess = _jittered(100 * table[name], size * noise[1])
         ax.scatter(guess, truth, s=5, alpha=0.25, color=COLOURS[0], rasterized=True)
         ax.plot([0, 100], [0, 100], color="black", linewidth=1)
         ax.set(title=f"{name}: off by {error:.1f} points", xlabel="estimate (%)")
         ax.set(xlim=(0, 102), ylim=(0, 102), aspect="equal")
     axes[0].set_ylabel("accuracy on the query (%)")
     return figure
+
+
+def _jittered(percent: pd.Series, noise: np.ndarray) -> pd.Series:
+    """Shares moved a little, so that equal ones do not hide each other; none leaves 0 to 100 %."""
+    return (percent + noise).clip(*SHARES)
 
 
 def task_intervals(table: pd.DataFrame) -> plt.Figure:
@@ -139,8 +145,8 @@ def estimates(table: pd.DataFrame, names: list[str], title: str) -> plt.Figure:
     for ax, name in zip(axes.flat, names):
         ax.plot([0, 100], [0, 100], color="black", linewidth=1)
         ax.scatter(
-            table["oracle"] + noise[0],
-            table[name] + noise[1],
+            _jittered(table["oracle"], noise[0]),
+            _jittered(table[name], noise[1]),
             s=10,
             alpha=0.4,
             color=LOOKS[name]["color"],

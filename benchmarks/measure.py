@@ -1,11 +1,15 @@
-"""How large and how readable the code is: `make measure` prints a table with a row per room.
+"""How large and how readable the code is: `make measure` prints a table with a row per room, beside the last release.
 
 Measured are tokens outside docstrings and comments, tokens per line of code, names that say nothing, texts or lists
 times a truth value, and functions with more than 15 names. There are no caps: a change that adds code says why.
 """
 
+import argparse
 import ast
 import io
+import subprocess
+import tarfile
+import tempfile
 import tokenize
 from dataclasses import dataclass, fields
 from functools import cache
@@ -124,33 +128,94 @@ def is_truth(node: ast.AST) -> bool:
 
 def rooms(package: Path) -> list[Path]:
     """The folders with code right below a package; its own files are one room more."""
+    if not package.is_dir():
+        return []
     return sorted(path for path in package.iterdir() if any(path.rglob("*.py")) and path.is_dir())
 
 
-def row(name: str, measures: Measures) -> str:
-    """One line of the table."""
+def measures_by_room(root: Path) -> dict[str, Measures]:
+    """The measures of each room, of the files beside the rooms, and of each package."""
+    measures = {}
+    for package in PACKAGES:
+        folder = root / package
+        for room in rooms(folder):
+            measures[room.relative_to(root).as_posix()] = measure_path(room)
+        own_files = sorted(folder.glob("*.py"))
+        measures[f"{package}/*.py"] = sum(map(measure_path, own_files), Measures())
+        measures[f"{package}, all"] = measure_path(folder)
+    return measures
+
+
+def cells(measures: Measures) -> list[str]:
+    """Tokens, lines, tokens per line, share of vague names in percent, products, crowded functions."""
     per_line = measures.tokens / max(measures.lines, 1)
     vague = 100 * measures.vague_names / max(measures.names, 1)
-    return (
-        f"{name:28} {measures.tokens:9,} {measures.lines:8,} {per_line:10.1f} {vague:8.1f}"
-        f" {measures.products:9} {measures.crowded_functions:11}"
-    )
-
-
-def table() -> str:
-    """A row for each room, and one for each package."""
-    lines = [
-        f"{'room':28} {'tokens':>9} {'lines':>8} {'per line':>10} {'vague %':>8} {'products':>9} {'many names':>11}"
+    return [
+        f"{measures.tokens:,}",
+        f"{measures.lines:,}",
+        f"{per_line:.1f}",
+        f"{vague:.1f}",
+        f"{measures.products}",
+        f"{measures.crowded_functions}",
     ]
-    for package in PACKAGES:
-        folder = ROOT / package
-        for room in rooms(folder):
-            lines.append(row(room.relative_to(ROOT).as_posix(), measure_path(room)))
-        own_files = sum((measure_path(file) for file in sorted(folder.glob("*.py"))), Measures())
-        lines.append(row(f"{package}/*.py", own_files))
-        lines.append(row(f"{package}, all", measure_path(folder)))
+
+
+COLUMNS = ["tokens", "lines", "per line", "vague %", "products", "many names"]
+
+
+def table(root: Path = ROOT, released: Path | None = None) -> str:
+    """A row for each room and package: each measure, with that of the release in brackets."""
+    now = measures_by_room(root)
+    before = measures_by_room(released) if released else {}
+    rows = [["room", *COLUMNS]]
+    for room in now | before:
+        texts = cells(now.get(room, Measures()))
+        if released:
+            old_texts = cells(before.get(room, Measures()))
+            texts = [f"{text} ({old})" for text, old in zip(texts, old_texts)]
+        rows.append([room, *texts])
+    widths = [max(map(len, column)) for column in zip(*rows)]
+    lines = []
+    for name, *texts in rows:
+        padded = [text.rjust(width) for text, width in zip(texts, widths[1:])]
+        lines.append("  ".join([name.ljust(widths[0]), *padded]))
     return "\n".join(lines)
 
 
+def last_release() -> str | None:
+    """The newest tag of a version among the ancestors of this commit."""
+    command = ["git", "describe", "--tags", "--abbrev=0", "--match", "v*"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    return done.stdout.strip() if done.returncode == 0 else None
+
+
+def unpack(commit: str, folder: Path) -> None:
+    """Write the packages as they were at a commit."""
+    listed = ["git", "ls-tree", "-d", "--name-only", commit, *PACKAGES]
+    present = subprocess.run(listed, cwd=ROOT, check=True, capture_output=True, text=True)
+    archive = ["git", "archive", commit, *present.stdout.split()]
+    done = subprocess.run(archive, cwd=ROOT, check=True, capture_output=True)
+    with tarfile.open(fileobj=io.BytesIO(done.stdout)) as files:
+        files.extractall(folder, filter="data")
+
+
+def main() -> None:
+    """Print the table."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--against", metavar="COMMIT", help="compare with it (the last release)")
+    commit = parser.parse_args().against or last_release()
+    if commit is None:
+        print("No release to compare with: there is no tag such as v0.1.0.")
+        print(table())
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        try:
+            unpack(commit, Path(folder))
+        except subprocess.CalledProcessError as error:
+            parser.error(f"against: {commit!r} must be a commit; git: {error.stderr!s}")
+        print(f"In brackets: {commit}.")
+        print(table(released=Path(folder)))
+
+
 if __name__ == "__main__":
-    print(table())
+    main()

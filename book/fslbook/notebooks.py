@@ -177,7 +177,7 @@ def _needed(p: Parameter, kind: str, item: object) -> str:
     return needed
 
 
-def _check_allowed(p: Parameter, item, absent: bool) -> None:
+def _check_allowed(p: Parameter, item, absent: bool) -> None:  # noqa: PLR0912 a branch per kind of parameter
     p = replace(p, allowed=p.allowed.removesuffix(" or none"))
     bounds = re.fullmatch(r"(-?[\d.]*?)\.\.(-?[\d.]*)", p.allowed)
     if bounds:

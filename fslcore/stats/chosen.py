@@ -156,7 +156,7 @@ def rank_confidence_sets(better: ArrayLike) -> RankSets:
     return RankSets(best.astype(int), worst.astype(int))
 
 
-def winner_interval(
+def winner_interval(  # noqa: PLR0914 the steps of one formula
     scores: ArrayLike,
     covariance: ArrayLike | None = None,
     df: ArrayLike | None = None,

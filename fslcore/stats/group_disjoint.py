@@ -139,7 +139,7 @@ def _minus_class_means(values: Floats, classes: Array, count: int) -> Floats:
     return values - means[classes][..., None]
 
 
-def _changes(tasks: GroupTasks, members: Array, *, transductive: bool) -> Floats:
+def _changes(tasks: GroupTasks, members: Array, *, transductive: bool) -> Floats:  # noqa: PLR0914 the steps of one formula
     """(T, G) what each task contributes to the change without each group."""
     shots = tasks.support.shape[2]
     queries = tasks.query.shape[2]

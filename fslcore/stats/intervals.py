@@ -435,7 +435,7 @@ def limits(
     return _limits_within(mean, half_width, bounds, df, confidence_level)
 
 
-def _limits_within(
+def _limits_within(  # noqa: PLR0914 the steps of one formula
     mean: Floats, half_width: Floats, bounds: Pair, df: Floats, confidence_level: float
 ) -> tuple[Floats, Floats]:
     """`limits` of checked arrays of one shape."""

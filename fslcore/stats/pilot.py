@@ -303,7 +303,7 @@ def _moments(x: Floats, held: Floats | None) -> Moments:
     )
 
 
-def estimate_variance(
+def estimate_variance(  # noqa: PLR0914 the steps of one formula
     scores: ArrayLike,
     shots: int,
     confidence_level: float = DEFAULT_CONFIDENCE_LEVEL,

@@ -23,6 +23,24 @@ def test_a_function_of_many_names_is_counted():
     assert measure.measure_source(source.format(f"{names}, last")).crowded_functions == 1
 
 
+def test_a_table_shows_the_release_beside_and_rooms_that_left(tmp_path):
+    for version, room, text in (("old", "gone", SOURCE), ("new", "here", "total = 1\n")):
+        path = tmp_path / version / "fslcore" / room / "a.py"
+        path.parent.mkdir(parents=True)
+        path.write_text(text)
+    rows = measure.table(tmp_path / "new", tmp_path / "old").splitlines()
+    by_room = {row.split("  ")[0].strip(): row.split() for row in rows}
+    assert by_room["fslcore/gone"][1:7] == ["0", "(13)", "0", "(2)", "0.0", "(6.5)"]
+    assert by_room["fslcore/here"][1:3] == ["3", "(0)"]
+    assert by_room["fslcore, all"][2:5] == ["3", "(13)", "1"]
+
+
+def test_the_packages_of_a_commit_are_unpacked(tmp_path):
+    measure.unpack("HEAD", tmp_path)
+    assert (tmp_path / "fslcore" / "errors.py").exists()
+    assert (tmp_path / "book" / "fslbook" / "cli.py").exists()
+
+
 @pytest.mark.slow
 def test_every_room_has_a_row():
     rows = measure.table().splitlines()

@@ -99,7 +99,7 @@ def look(images: np.ndarray) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["light", "form", "colour", "texture", "ground"])
 
 
-def _look(image: np.ndarray) -> tuple[str, str, str, str, str]:
+def _look(image: np.ndarray) -> tuple[str, str, str, str, str]:  # noqa: PLR0914 one look at an image gives five words
     """A row of `look`."""
     x = np.broadcast_to(image, (*image.shape[:2], 3)).astype(np.float32)
     side = min(x.shape[:2])

@@ -170,7 +170,7 @@ def _degrees_of_freedom(table: pd.DataFrame, mean_squares: pd.Series) -> pd.Seri
     return cells**2 / squared_correlations.groupby("laboratory").sum()
 
 
-def _scatter_posterior(
+def _scatter_posterior(  # noqa: PLR0914 the steps of a posterior on a grid
     mean_squares: pd.Series, freedom: pd.Series, level: float
 ) -> tuple[float, ...]:
     """The first six fields of `LaboratorySpread`, on a grid around the pooled root mean square."""

@@ -83,6 +83,12 @@ def test_every_module_says_what_it_is(package):
             assert 2 <= len(sentence.split()) <= 40, (path, sentence)
 
 
+def test_every_program_of_the_site_is_on_its_page():
+    page = (ROOT / "book" / "site-build.md").read_text("utf-8")
+    listed = re.findall(r"^\| `(\w+\.py)` \| \d+ \|", page, re.MULTILINE)
+    assert sorted(listed) == sorted(path.name for path in (ROOT / "book").glob("*.py"))
+
+
 if __name__ == "__main__":
     page = PAGE.read_text("utf-8")
     start, end = page.index(BEGIN) + len(BEGIN), page.index(END)

@@ -109,7 +109,7 @@ def in_process(name: str, options: argparse.Namespace) -> list[dict]:
         environment = (
             os.environ
             | {v: str(threads) for v in variables}
-            | {"FSLCORE_CACHE": cache, "FSLCORE_QUIET": "1"}
+            | {"FSLCORE_CACHE": cache, "PYTHONWARNINGS": "ignore"}
         )
         environment["PYTHONPATH"] = os.pathsep.join(
             [str(HERE.parent), os.environ.get("PYTHONPATH", "")]

@@ -9,9 +9,10 @@ records any evaluation loop. Nothing is imported here, so that
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from .errors import FslcoreWarning, InputError
     from .recorder import record
 
-__all__ = ["record"]
+__all__ = ["FslcoreWarning", "InputError", "record"]
 
 __version__ = "0.1.0"
 
@@ -21,4 +22,8 @@ def __getattr__(name: str) -> object:
         from .recorder import record
 
         return record
+    if name in ("FslcoreWarning", "InputError"):
+        from . import errors
+
+        return getattr(errors, name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

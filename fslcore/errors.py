@@ -11,11 +11,12 @@ import operator
 import os
 import sys
 import unicodedata
+import warnings
 from collections import Counter
 from collections.abc import Iterable
 from contextlib import suppress
 from decimal import Decimal
-from functools import cache
+from types import FrameType
 from typing import SupportsIndex, TypeVar, overload
 
 import numpy as np
@@ -319,11 +320,17 @@ def reason(error: BaseException) -> str:
     return f"{type(error).__name__}: {' '.join(str(error).split())[:200]}".removesuffix(": ")
 
 
-@cache
-def note(line: str) -> None:
-    """Write a note for the user to stderr, each line once, after the program's name; none with --quiet."""
-    if not os.environ.get("FSLCORE_QUIET"):
-        print(f"{os.environ.get('FSLCORE_PROGRAM', 'fslcore')}: {visible(line)}", file=sys.stderr)
+class FslcoreWarning(UserWarning):
+    """What the user should know of a result that is computed all the same; ``warnings`` filters it."""
+
+
+def warn(message: str) -> None:
+    """Warn the user in one line, as of the first caller outside this package; a command prints it."""
+    frame: FrameType | None = sys._getframe(1)
+    level = 2
+    while frame and frame.f_globals.get("__name__", "").partition(".")[0] == __package__:
+        frame, level = frame.f_back, level + 1
+    warnings.warn(visible(message), FslcoreWarning, stacklevel=level)
 
 
 def unique_keys(pairs: list[tuple[str, object]]) -> dict[str, object]:

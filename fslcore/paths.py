@@ -22,7 +22,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import BinaryIO
 
-from .errors import InputError, memory, missing, note, number, reason, shown
+from .errors import InputError, memory, missing, number, reason, shown, warn
 
 _PACKAGE = Path(__file__).resolve().parent
 ROOT = _PACKAGE.parent
@@ -96,7 +96,7 @@ def note_replacement(path: Path, name: str = "output") -> None:
     """Write a note if there is a file that a command is going to replace."""
     if path.is_file() and path.stat().st_size:
         written = time.strftime("%Y-%m-%d %H:%M", time.localtime(path.stat().st_mtime))
-        note(f"{name} = {path}; the file of {written} there will be replaced when this is done")
+        warn(f"{name} = {path}; the file of {written} there will be replaced when this is done")
 
 
 def _check_no_input(path: Path, inputs: Iterable[str | Path], name: str) -> None:

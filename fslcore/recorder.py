@@ -29,7 +29,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .errors import InputError, flag, note, reason, shown, whole
+from .errors import InputError, flag, reason, shown, warn, whole
 from .paths import check_output, is_at, note_replacement, replace_file
 
 if TYPE_CHECKING:
@@ -178,7 +178,7 @@ class Recorder:
         numbers = (self.part.with_name(f"{self.part.stem}-{n}{ENDING}") for n in itertools.count(1))
         kept = next(path for path in numbers if not path.exists())
         os.rename(self.part, kept)
-        note(f"record: {self.part} was not finished; its tasks are kept in {kept}")
+        warn(f"record: {self.part} was not finished; its tasks are kept in {kept}")
 
     def __repr__(self) -> str:
         return f"Recorder({str(self.path)!r}, {self.method!r}): {len(self)} tasks"
@@ -191,7 +191,7 @@ class Recorder:
             self.save()
         else:
             tasks = f"{len(self)} tasks of {shown(self.method)}"
-            note(f"record: {self.part} holds {tasks}, and is not finished")
+            warn(f"record: {self.part} holds {tasks}, and is not finished")
             self._file.close()
 
     def __len__(self) -> int:
@@ -282,7 +282,7 @@ class Recorder:
             raise InputError(f"record: no task of {self.method} was recorded")
         if 2 * self._foreign_predictions > self._queries:
             share = self._foreign_predictions / self._queries
-            note(
+            warn(
                 f"record: {share:.0%} of the predictions of {self.method} are not a class of their "
                 "task; are they in the same terms as the labels?"
             )
@@ -621,7 +621,7 @@ def _lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
                 line = json.loads(text)
             except (ValueError, RecursionError) as error:
                 if not text.endswith(b"\n"):
-                    note(
+                    warn(
                         f"record: the last line of {path} was not written to its end, and is left out"
                     )
                     return

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
 
-from .errors import InputError, note
+from .errors import InputError, warn
 from .paths import BUILD, IN_CHECKOUT, at_home, check_folder
 
 T = TypeVar("T")
@@ -54,7 +54,7 @@ def find(path: Path, read: Callable[[Path], T]) -> T | None:
     except MemoryError:
         raise
     except Exception as error:  # readers raise anything on a broken file
-        note(f"{path} is damaged and made again ({str(error) or type(error).__name__})")
+        warn(f"{path} is damaged and made again ({str(error) or type(error).__name__})")
         return None
 
 

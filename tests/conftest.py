@@ -12,7 +12,6 @@ import hypothesis
 import numpy as np
 import pytest
 
-from fslcore.errors import note
 from fslcore.paths import ROOT
 
 CACHES = itertools.count()
@@ -85,12 +84,6 @@ def shared_cache(tmp_path_factory):
     """A cache for all of a session and its workers: for features of many images that tests of several files read."""
     own = tmp_path_factory.getbasetemp()
     return (own.parent if "PYTEST_XDIST_WORKER" in os.environ else own) / "shared-cache"
-
-
-@pytest.fixture(autouse=True)
-def fresh_notes():
-    """A note is printed once a process; here once a test."""
-    note.cache_clear()
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from fslcore.errors import InputError
+from fslcore.errors import FslcoreWarning, InputError
 
 
 def says_in_one_line(text, *facts):
@@ -25,3 +25,10 @@ def refuses(*facts):
     assert "\n" not in text, text
     for fact in facts:
         assert fact in text or re.search(fact, text), f"{text} lacks {fact}"
+
+
+def warned(recwarn):
+    """The warnings of ours since the last call, a line each, as the fixture ``recwarn`` records them."""
+    lines = [str(w.message) for w in recwarn.list if issubclass(w.category, FslcoreWarning)]
+    recwarn.clear()
+    return "".join(f"{line}\n" for line in lines)

@@ -15,7 +15,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fslcore.errors import InputError, note
+from fslcore.errors import InputError, warn
 from fslcore.paths import IN_CHECKOUT, ROOT, check_output, readable, replace_file, scratch
 
 from . import notebooks
@@ -107,7 +107,7 @@ def write(source: str | Path, folder: str | Path) -> list[Path]:
         contents[path_of_solutions] = plain(executed, name, solutions=True)
     for file, content in contents.items():
         if file.exists():
-            note(f"{file} exists and is kept; delete or rename it to get a new one")
+            warn(f"{file} exists and is kept; delete or rename it to get a new one")
         else:
             replace_file(file, lambda part, content=content: nbformat.write(content, part))
     return list(contents)

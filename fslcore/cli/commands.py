@@ -10,7 +10,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from .. import catalogue
-from ..errors import InputError, missing, note
+from ..errors import InputError, missing, warn
 from ..paths import DATA, check_folder, written_together
 from .options import check_backbone, files_in, values_of
 from .output import grouped_lines, output_file, overview, replacements_noted, show
@@ -35,7 +35,7 @@ def _data_sets() -> dict[str, list[str]]:
     try:
         from .. import datasets
     except ModuleNotFoundError as error:  # with NumPy and SciPy alone, the rest still works
-        note(f"data sets: {missing(error.name or str(error))}")
+        warn(f"data sets: {missing(error.name or str(error))}")
         return {}
     folder, *papers = datasets.path_forms()
     groups = {"shipped": datasets.names() if DATA.is_dir() else [], "at hand": [], "to fetch": []}

@@ -8,7 +8,7 @@ import argparse
 from typing import TYPE_CHECKING
 
 from ..catalogue import learner_title
-from ..errors import InputError, note, whole
+from ..errors import InputError, warn, whole
 from ..recorder import ENDING
 from .options import check_backbone, files_in, values_of
 from .output import output_file, show
@@ -95,7 +95,7 @@ def _draw_tasks(options: argparse.Namespace, source: Source) -> TasksOf:
             # Closed tasks need the least data: if they cannot be drawn, nothing can.
             if sampling == "closed" or "closed" not in options.samplings:
                 raise
-            note(f"no open tasks: {error}")
+            warn(f"no open tasks: {error}")
         else:
             if sampling == "open" and options.apart is None:
                 _note_weights(
@@ -106,7 +106,7 @@ def _draw_tasks(options: argparse.Namespace, source: Source) -> TasksOf:
     )
     if small_classes:
         n_classes = len(set(source.classes))
-        note(
+        warn(
             f"{len(small_classes)} of {n_classes} classes are left out as small: "
             f"{', '.join(small_classes)}"
         )
@@ -134,7 +134,7 @@ def _note_weights(options: argparse.Namespace, source: Source, n_tasks: int) -> 
         line = f"the smallest has {n_balanced / n_tasks:.2f} times the average weight in their mean"
         if n_balanced >= 2:
             line += f" (--balanced gives all classes the same weight, in {int(n_balanced)} tasks)"
-        note(f"open tasks: larger classes are in more of them; {line}")
+        warn(f"open tasks: larger classes are in more of them; {line}")
 
 
 def _compute_part(options: argparse.Namespace, methods: Methods, tasks_of: TasksOf) -> None:

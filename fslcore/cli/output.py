@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from dataclasses import asdict, is_dataclass
 from pathlib import Path
 
-from ..errors import note, visible
+from ..errors import visible, warn
 from ..paths import check_output, note_replacement
 
 SCREEN = 100  # columns of a terminal, whose lines are 24
@@ -81,7 +81,7 @@ def replacements_noted(folders: Mapping[str, Path | None]) -> Iterator[None]:
         pairs = zip(states[name], map(os.stat, earlier))
         replaced = sum(not os.path.samestat(before, after) for before, after in pairs)
         if replaced:
-            note(f"{name} = {folders[name]}; {replaced} files of an earlier report were replaced")
+            warn(f"{name} = {folders[name]}; {replaced} files of an earlier report were replaced")
 
 
 def print_json(value: object) -> None:

@@ -13,10 +13,10 @@ from contextlib import suppress
 from pathlib import Path
 from textwrap import dedent, indent
 from threading import current_thread, main_thread
-from typing import Any
+from typing import Any, TextIO
 
 from .. import __version__, catalogue, store
-from ..errors import InputError, visible
+from ..errors import FslcoreWarning, InputError, visible
 from ..paths import check_data
 from .faults import Terminated, message
 from .options import Parser, device_of
@@ -30,8 +30,7 @@ EXIT_CODES = """exit codes:
 OPTIONS_OF_CHILDREN = (
     "FSLCORE_DEVICE",
     "FSLCORE_PRECISION",
-    "FSLCORE_PROGRAM",
-    "FSLCORE_QUIET",
+    "PYTHONWARNINGS",
     "TQDM_DISABLE",
 )
 
@@ -141,32 +140,58 @@ class Program:
         before = {name: os.environ[name] for name in OPTIONS_OF_CHILDREN if name in os.environ}
         command = next((word for word in arguments if word in self._commands.choices), None)
         extra = self._commands.choices[command].get_default("extra") if command else self.extra
-        os.environ["FSLCORE_PROGRAM"] = self.name  # begins each note
-        try:
+        with warnings.catch_warnings():
+            _show_warnings_as_lines(self.name)
             try:
-                _stop_on_sigterm()
-                defaults = argparse.Namespace(debug=False, quiet=False, device=None, precision=None)
-                options = self.parser.parse_args(arguments, defaults)
-            except SystemExit:  # after --help or --version
-                sys.stdout.flush()
-                raise
-            _prepare(options)
-            options.command(options)
-            sys.stdout.flush()
-        except (Exception, KeyboardInterrupt) as error:
-            line, code = message(error, extra)
-            if "--debug" in arguments:
-                traceback.print_exc()
-            if line:
-                print(f"{self.name}: {visible(line)}", file=sys.stderr)
-            if isinstance(error, OSError):
-                _drop_output()
-            return code
-        finally:  # another command in this process has its own options
-            for name in OPTIONS_OF_CHILDREN:
-                os.environ.pop(name, None)
-            os.environ.update(before)
+                self._run(arguments)
+            except (Exception, KeyboardInterrupt) as error:
+                line, code = message(error, extra)
+                if "--debug" in arguments:
+                    traceback.print_exc()
+                if line:
+                    print(f"{self.name}: {visible(line)}", file=sys.stderr)
+                if isinstance(error, OSError):
+                    _drop_output()
+                return code
+            finally:  # another command in this process has its own options
+                for name in OPTIONS_OF_CHILDREN:
+                    os.environ.pop(name, None)
+                os.environ.update(before)
         return 0
+
+    def _run(self, arguments: list[str]) -> None:
+        try:
+            _stop_on_sigterm()
+            defaults = argparse.Namespace(debug=False, quiet=False, device=None, precision=None)
+            options = self.parser.parse_args(arguments, defaults)
+        except SystemExit:  # after --help or --version
+            sys.stdout.flush()
+            raise
+        _prepare(options)
+        options.command(options)
+        sys.stdout.flush()
+
+
+def _show_warnings_as_lines(program: str) -> None:
+    """Print a warning of ours as a line of the program, once per command; others as Python does."""
+    show_other = warnings.showwarning
+    printed = set()  # Python forgets what it has shown wherever a block changes the filters
+
+    def show(  # noqa: PLR0917 (as `warnings.showwarning`)
+        warning: Warning | str,
+        category: type[Warning],
+        filename: str,
+        lineno: int,
+        file: TextIO | None = None,
+        line: str | None = None,
+    ) -> None:
+        if not issubclass(category, FslcoreWarning):
+            show_other(warning, category, filename, lineno, file, line)
+        elif str(warning) not in printed:
+            printed.add(str(warning))
+            print(f"{program}: {warning}", file=sys.stderr)
+
+    warnings.showwarning = show
 
 
 def _open_outputs() -> None:
@@ -196,7 +221,7 @@ def _prepare(options: argparse.Namespace) -> None:
 
             backbones.device()  # a missing device is reported even if everything is in the cache
     if options.quiet:
-        os.environ["TQDM_DISABLE"] = os.environ["FSLCORE_QUIET"] = "1"  # no bars, no notes
+        os.environ |= {"TQDM_DISABLE": "1", "PYTHONWARNINGS": "ignore"}
         warnings.simplefilter("ignore")
 
 

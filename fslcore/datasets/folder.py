@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 from PIL import Image, ImageOps
 
-from ..errors import InputError, note, number, whole
+from ..errors import InputError, number, warn, whole
 from ..paths import at_home
 from .decode import Lost, centre_square, colour, cut, is_image, rgb, squeezed
 from .images import Images, OnDemand
@@ -77,7 +77,7 @@ class _Reader:
             self.flat[i] = self.files[i]
             if len(self.flat) == max(2, round(MANY * len(self.files))):
                 first = ", ".join(map(str, list(self.flat.values())[:3]))
-                note(
+                warn(
                     f"{self.name}: {len(self.flat)} or more of {len(self.files)} images show one "
                     f"colour ({first} …)"
                 )
@@ -266,7 +266,7 @@ def load_folder(
     name = name or f"folder:{path}"
     files, class_of_file = from_class_folders({folder.name: folder for folder in classes}, name)
     if loose:
-        note(
+        warn(
             f"{name}: {len(loose)} files beside the class folders belong to no class and are left "
             f"out ({_some(loose)})"
         )
@@ -326,13 +326,13 @@ def from_class_folders(folders: dict[str, Path], name: str) -> tuple[list[Path],
     if left_out:
         kinds = Counter(file.suffix.lower() or file.name for file in left_out).most_common(4)
         listed = ", ".join(f"{n} {kind}" for kind, n in kinds)
-        note(
+        warn(
             f"{name}: {len(left_out)} files are not images and are left out: {listed} "
             f"({_some(left_out)})"
         )
     deep = [file for file, c in zip(files, classes) if file.parent != folders[c]]
     if deep:
-        note(
+        warn(
             f"{name}: {len(deep)} of {len(files)} images lie in folders below the class folders, "
             f"and are taken for that class ({_some(deep)})"
         )

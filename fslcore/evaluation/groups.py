@@ -5,7 +5,7 @@ import pandas as pd
 
 from ..datasets import Source
 from ..datasets.papers import text_table
-from ..errors import InputError, note, shown, suggestion, visible
+from ..errors import InputError, shown, suggestion, visible, warn
 from ..paths import at_home
 
 __all__ = ["image_groups"]
@@ -64,7 +64,7 @@ def image_groups(source: Source, name: str) -> np.ndarray:
 def _note_missed_copies(name: str, shares: pd.Series) -> None:
     highest = pd.to_numeric(shares.str.replace(",", "."), errors="coerce").max()
     if highest > MOST_MISSED:
-        note(
+        warn(
             f"{name}: the groups miss {highest:.0%} of re-encoded or downscaled copies, so a task "
             "may have copies on both sides: accuracies may be too high, and intervals for new "
             "images too narrow"

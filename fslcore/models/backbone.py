@@ -20,7 +20,7 @@ from torch.nn import functional as F
 
 from ..catalogue import PRECISIONS
 from ..datasets import Images
-from ..errors import InputError, choice, instance, note
+from ..errors import InputError, choice, instance, warn
 
 __all__ = [
     "Backbone",
@@ -294,7 +294,7 @@ def match_input_size(images: Images, backbone: Backbone) -> tuple[Images, Backbo
                 f"size = {images.side}; {backbone.name} reads images at {backbone.read_at} pixels "
                 "only"
             )
-        note(
+        warn(
             f"{images.name}: the whole image at {backbone.read_at} × {backbone.read_at} pixels, "
             f"of which {backbone.name} reads the central {backbone.resolution}"
         )
@@ -310,10 +310,10 @@ def match_input_size(images: Images, backbone: Backbone) -> tuple[Images, Backbo
             f"size = {side}; {backbone.name} takes images of {backbone.resolution} pixels per "
             "side only"
         )
-    note(f"{images.name}: read at {side} × {side} pixels for {backbone.name}")
+    warn(f"{images.name}: read at {side} × {side} pixels for {backbone.name}")
     folder = _folder(images.name)
     if folder and folder == _folder(backbone.base or ""):
-        note(
+        warn(
             f"{images.name}: {backbone.name} was trained and selected on the classes of this "
             "folder, so that its "
             "accuracies do not apply to new classes; evaluate on classes of another folder"

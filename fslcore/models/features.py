@@ -23,7 +23,7 @@ from .. import datasets, store
 from ..datasets import Images
 from ..datasets.bank import Bank, chunks
 from ..datasets.images import OnDemand
-from ..errors import InputError, note
+from ..errors import InputError, warn
 from .backbone import Backbone, autocast, check_features, device, has_bfloat16, precision
 from .fused import folded
 from .shards import Shards
@@ -96,7 +96,7 @@ def make_shard(images: Images, backbone: Backbone, rows: range, *, progress: boo
     store.check_writable()
     many_files = images.squeezed_to and len(images) >= MANY
     if many_files and not os.environ.get("FSLCORE_PRECISION") and has_bfloat16():
-        note(
+        warn(
             "features are computed in 32 bits; --precision auto uses bfloat16 here, which is 1.2 "
             "to 5 times as fast, depending on the network, and rounds more"
         )
@@ -135,7 +135,7 @@ def base_mean(images: Images, backbone: Backbone, *, progress: bool = False) -> 
             "feature; center=VECTOR or FILE.npy is needed, or transform='L2N'"
         )
     base = datasets.load(name, split="base", size=images.side)
-    note(
+    warn(
         f"features of {backbone.name} are centred by their mean over the {len(base):,} images of "
         f"base classes of {name}"
     )

@@ -22,7 +22,7 @@ from torch import nn
 
 from .. import sources, store
 from ..catalogue import USER_CHECKPOINT, public_name
-from ..errors import InputError, instance, note, suggestion
+from ..errors import InputError, instance, suggestion, warn
 from ..paths import at_home, check_zip, load_tensors, locked, replace_file
 from .backbone import Backbone, FromFile
 from .fused import with_fast_convolutions
@@ -253,7 +253,7 @@ def _pinned(pins: Path) -> dict[str, str]:
     try:
         return dict(json.loads(pins.read_text("utf-8"))) if pins.is_file() else {}
     except (ValueError, TypeError):
-        note(
+        warn(
             f"{pins} is damaged and made again: weights from the model hub are pinned as they are "
             "now"
         )

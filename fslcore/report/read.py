@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from ..errors import InputError, note, reason, shown, unique_keys, visible
+from ..errors import InputError, reason, shown, unique_keys, visible, warn
 from ..paths import check_expanded, check_zip
 from ..recorder import is_earlier_part
 from . import events, logs
@@ -137,7 +137,7 @@ def files_inside(folder: Path) -> list[Path]:
     earlier = [file for file in files if is_earlier_part(file)]
     if earlier:
         names = ", ".join(file.name for file in earlier)
-        note(f"{folder}: not read, recorded by loops that were stopped and run again: {names}")
+        warn(f"{folder}: not read, recorded by loops that were stopped and run again: {names}")
     return [file for file in files if file not in earlier]
 
 

@@ -10,13 +10,14 @@ import pandas as pd
 import pytest
 from features import features_file
 from PIL import Image, ImageDraw
+from refusal import warned
 from scipy import fft, ndimage
 from scipy.sparse import csgraph
 from scipy.spatial import distance
 
 from fslbook import cli, near_copies
 from fslbook.near_copies import fingerprints, pairs, search, thresholds
-from fslcore import datasets, errors, evaluation
+from fslcore import datasets, evaluation
 from fslcore.cli import app
 
 SIDE = 96
@@ -268,22 +269,21 @@ def test_a_hash_that_finds_enough_or_frequencies_that_mistake_too_many(
     assert copies.frequencies is None and 0 < copies.missed <= 0.4
 
 
-def test_groups_that_miss_copies_say_so_wherever_they_are_used(icons, tmp_path, capsys):
+def test_groups_that_miss_copies_say_so_wherever_they_are_used(icons, tmp_path, capsys, recwarn):
     table = tmp_path / "g.csv"
     command = f"duplicates {icons} --by hash --bits 0 -o {table} --size 28 --quiet".split()
     assert cli.main([*command, "--json"]) == 0
     missed = json.loads(capsys.readouterr().out)["missed"]
     assert missed > 0.05 and (pd.read_csv(table)["missed"] == round(missed, 4)).all()
     source = evaluation.load_images_or_features(icons, 28)
-    line = f"fslcore: {table}: the groups miss {missed:.0%} of re-encoded or downscaled copies"
+    line = f"{table}: the groups miss {missed:.0%} of re-encoded or downscaled copies"
     for text, noted in (
         ("0.04", False),
         (f"{missed:.4f}".replace(".", ","), True),
     ):  # as a spreadsheet may write it
         pd.read_csv(table).assign(missed=text).to_csv(table, index=False)
-        errors.note.cache_clear()
         evaluation.image_groups(source, str(table))
-        assert (line in capsys.readouterr().err) == noted
+        assert (line in warned(recwarn)) == noted
 
 
 def test_hashes_are_those_of_the_definition():

@@ -14,7 +14,7 @@ from fslbook.catalogue import LEARNERS
 from fslcore import datasets
 from fslcore.cli import app
 from fslcore.cli.options import REPLACED
-from fslcore.errors import InputError, note
+from fslcore.errors import InputError, warn
 from fslcore.paths import ROOT
 
 PROGRAMS = {"fslcore": app._program().parser, "fslbook": book._program().parser}
@@ -64,13 +64,11 @@ def test_the_help_on_each_output_says_what_happens_to_a_file_there():
 def test_a_note_begins_with_the_name_of_the_program_that_writes_it(monkeypatch, capsys):
     def show_names(options):
         """Write a note."""
-        note(f"on {options.what}")
+        warn(f"on {options.what}")
 
     monkeypatch.setattr(book, "show_names", show_names)
     assert book.main(["list", "estimators"]) == 0
     assert capsys.readouterr().err == "fslbook: on estimators\n"
-    note("without a command")
-    assert capsys.readouterr().err == "fslcore: without a command\n"
 
 
 HELP = [(program, name) for program in PROGRAMS for name in (program, *_commands(program))]

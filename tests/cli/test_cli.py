@@ -7,6 +7,7 @@ import shlex
 import signal
 import subprocess
 import sys
+import warnings
 import zipfile
 from pathlib import Path
 
@@ -20,7 +21,7 @@ from running import run_code
 from fslcore import recorder, store
 from fslcore.cli import app, commands, evaluate, options, output, program
 from fslcore.datasets.bank import load_features
-from fslcore.errors import InputError, note
+from fslcore.errors import FslcoreWarning, InputError, warn
 from fslcore.evaluation import Outcomes, three_targets
 from fslcore.paths import ROOT
 from fslcore.report import Results
@@ -367,7 +368,7 @@ def test_json_is_strict(capsys):
 @pytest.fixture
 def environment(monkeypatch):
     """What a command says to what it starts is set back at the end."""
-    for name in ("FSLCORE_DEVICE", "FSLCORE_PRECISION", "TQDM_DISABLE", "FSLCORE_QUIET"):
+    for name in ("FSLCORE_DEVICE", "FSLCORE_PRECISION", "TQDM_DISABLE", "PYTHONWARNINGS"):
         monkeypatch.setenv(name, "")
 
 
@@ -435,7 +436,7 @@ def test_options_reach_what_a_command_starts_and_end_with_it(monkeypatch, capsys
         print(
             *(os.environ[name] for name in ("FSLCORE_DEVICE", "FSLCORE_PRECISION", "TQDM_DISABLE"))
         )
-        note("of no weight")
+        warn("of no weight")
 
     monkeypatch.setattr(commands, "features", features)
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
@@ -446,8 +447,23 @@ def test_options_reach_what_a_command_starts_and_end_with_it(monkeypatch, capsys
     assert not any(
         os.environ.get(name) for name in program.OPTIONS_OF_CHILDREN
     )  # the next command has its own
-    note("of some weight")
-    assert capsys.readouterr().err == "fslcore: of some weight\n"
+    with pytest.warns(FslcoreWarning, match="of some weight"):
+        warn("of some weight")
+
+
+def test_a_warning_is_printed_once_in_one_line_and_a_user_can_filter_it(monkeypatch, capsys):
+    def features(options):
+        for _ in range(2):
+            warn("two\nlines")
+
+    monkeypatch.setattr(commands, "features", features)
+    for _ in range(2):  # once per command
+        assert app.main("features clipart glyph-conv".split()) == 0
+        assert capsys.readouterr().err == "fslcore: two\\nlines\n"
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FslcoreWarning)
+        assert app.main("features clipart glyph-conv".split()) == 0
+        assert capsys.readouterr().err == ""
 
 
 def test_list_fits_one_screen_and_shows_all_of_a_kind(capsys):

@@ -14,14 +14,13 @@ import pandas as pd
 import pytest
 import torch
 from PIL import Image
-from refusal import refuses, says_in_one_line
+from refusal import refuses, says_in_one_line, warned
 from safetensors.torch import save_file as torch_file
 
 from fslcore import datasets, evaluation
 from fslcore.datasets import coloured
 from fslcore.datasets.bank import LONGEST, SHORTEST, Bank, load_features
 from fslcore.datasets.images import OnDemand
-from fslcore.errors import note
 from fslcore.paths import DATA
 from tests.pickled import Touch
 
@@ -292,13 +291,12 @@ def test_an_error_while_images_are_decoded_ahead_waits_for_few_of_them(error):
     assert len(begun) < 100 and threading.active_count() == before
 
 
-def test_errors_and_notes_of_files_are_the_same_when_decoded_ahead(folder, capfd):
+def test_errors_and_notes_of_files_are_the_same_when_decoded_ahead(folder, recwarn):
     flat, broken = Image.new("RGB", (20, 30), "red"), folder / "dog" / "2.png"
     for name in ("cat/0.png", "cat/2.png", "dog/1.png"):
         flat.save(folder / name)
     content, messages = broken.read_bytes(), []
     for ahead in (False, True):
-        note.cache_clear()
         broken.write_bytes(content)
         images = datasets.load_folder(folder, size=16).images
         broken.write_bytes(b"not an image")
@@ -307,7 +305,7 @@ def test_errors_and_notes_of_files_are_the_same_when_decoded_ahead(folder, capfd
         assert (next(parts) == images[:2]).all() and (next(parts) == images[2:4]).all()
         with refuses("unreadable image .*dog/2.png") as error:
             next(parts)
-        messages.append((str(error.value), capfd.readouterr().err))
+        messages.append((str(error.value), warned(recwarn)))
     assert messages[0] == messages[1] and says_in_one_line(messages[0][1], "2", "of 6", "colour")
 
 

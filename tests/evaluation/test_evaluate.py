@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 import torch
 from features import features_file
-from refusal import refuses, says_in_one_line
+from refusal import refuses, says_in_one_line, warned
 
 from fslcore import evaluation, learners, store
 from fslcore.datasets.bank import Bank
@@ -85,19 +85,19 @@ def test_results_table(features, sampling, tasks):
         lambda b: b[:200] + bytes(40) + b[240:],
     ],
 )
-def test_damaged_records_are_reported_and_made_again(features, damage, capsys):
+def test_damaged_records_are_reported_and_made_again(features, damage, recwarn):
     table = run(features, tasks=40)
     (path,) = store.path("records").iterdir()
     content = path.read_bytes()
     path.write_bytes(damage(content))
     assert table.equals(run(features, tasks=40))
-    message = capsys.readouterr().err
+    message = warned(recwarn)
     assert says_in_one_line(message, path, "damaged")
     assert evaluation.Outcomes.load(path)[0].correct.shape == (40, 75)
 
 
 @pytest.mark.parametrize("provenance", [{}, {"sha256": None}, "its own"])
-def test_a_record_with_other_answers_is_made_again(features, provenance, capsys):
+def test_a_record_with_other_answers_is_made_again(features, provenance, recwarn):
     table = run(features, tasks=40)
     (path,) = store.path("records").iterdir()
     record, facts = evaluation.Outcomes.load(path)
@@ -106,7 +106,7 @@ def test_a_record_with_other_answers_is_made_again(features, provenance, capsys)
         provenance = {"sha256": facts["sha256"]}
     changed.save(path, {"key": facts["key"], **provenance})
     assert table.equals(run(features, tasks=40))
-    assert says_in_one_line(capsys.readouterr().err, path, "damaged", "other content")
+    assert says_in_one_line(warned(recwarn), path, "damaged", "other content")
 
 
 def test_a_record_of_other_tasks_is_not_taken(features):

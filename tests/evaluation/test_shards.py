@@ -18,7 +18,7 @@ import pytest
 import torch
 from features import features_file
 from PIL import Image
-from refusal import refuses, says_in_one_line
+from refusal import refuses, says_in_one_line, warned
 from running import run_code
 from safetensors.torch import load_file, save_file
 from test_transductivity import FEATURES, TASKS, UNEVEN, shipped
@@ -29,7 +29,6 @@ from fslcore.catalogue import reads_images, registered_learners
 from fslcore.cli import app
 from fslcore.datasets.bank import Bank, load_features
 from fslcore.datasets.images import OnDemand
-from fslcore.errors import note
 from fslcore.evaluation import cache, outcomes
 from fslcore.models import backbones, features as feature_code, shards
 from fslcore.paths import ROOT
@@ -171,7 +170,7 @@ def test_another_process_may_have_been_faster(monkeypatch, function, limit):
 
 
 @pytest.mark.parametrize("damage", [lambda content: b"", damaged])
-def test_a_damaged_shard_is_reported_and_made_again(counted, capsys, damage):
+def test_a_damaged_shard_is_reported_and_made_again(counted, recwarn, damage):
     images = pictures()
     parts = backbones.shards_of(pictures(), flat())
     for rows in parts.bounds:
@@ -181,12 +180,12 @@ def test_a_damaged_shard_is_reported_and_made_again(counted, capsys, damage):
     file.write_bytes(damage(file.read_bytes()))
     assert torch.equal(read_features().data, backbones.compute(images, flat()).float())
     assert counted == [parts.bounds[1]]
-    message = capsys.readouterr().err
+    message = warned(recwarn)
     assert says_in_one_line(message, file, "damaged")
 
 
 @pytest.mark.parametrize("metadata", [None, {}, {"sha256": "0" * 64}])
-def test_features_without_their_digest_are_made_again(counted, capsys, metadata):
+def test_features_without_their_digest_are_made_again(counted, recwarn, metadata):
     images = pictures()
     features = read_features().data
     (path,) = store.path("features").iterdir()
@@ -195,7 +194,7 @@ def test_features_without_their_digest_are_made_again(counted, capsys, metadata)
     shards._SEEN.clear()  # as in another process
     assert torch.equal(read_features().data, features)
     assert len(counted) == len(backbones.shards_of(images, flat()).bounds)
-    assert says_in_one_line(capsys.readouterr().err, path, "damaged")
+    assert says_in_one_line(warned(recwarn), path, "damaged")
 
 
 def test_an_image_that_cannot_be_read_is_named_and_finished_shards_stay(tmp_path):
@@ -215,7 +214,7 @@ def test_an_image_that_cannot_be_read_is_named_and_finished_shards_stay(tmp_path
 # ---- many features, which are mapped
 
 
-def test_many_features_are_mapped_and_looked_at_once(monkeypatch, capsys):
+def test_many_features_are_mapped_and_looked_at_once(monkeypatch, recwarn):
     monkeypatch.setattr(shards, "MAPPED", 0)
     computed = backbones.compute(pictures(), flat())
     bank = read_features()
@@ -234,15 +233,14 @@ def test_many_features_are_mapped_and_looked_at_once(monkeypatch, capsys):
         path.write_bytes(damage)
         os.utime(path, (1, 1))
         assert torch.equal(read_features().data, computed)
-        assert says_in_one_line(capsys.readouterr().err, path, "damaged")
+        assert says_in_one_line(warned(recwarn), path, "damaged")
         assert path.read_bytes() == content
-        note.cache_clear()
     path.with_suffix(".checked").write_bytes(b"\xff")
-    assert torch.equal(read_features().data, computed) and not capsys.readouterr().err
+    assert torch.equal(read_features().data, computed) and not warned(recwarn)
 
 
 def test_few_features_are_looked_at_once_a_process_and_again_when_the_file_is_another(
-    monkeypatch, capsys
+    monkeypatch, recwarn
 ):
     computed = read_features().data
     checks = []
@@ -257,7 +255,7 @@ def test_few_features_are_looked_at_once_a_process_and_again_when_the_file_is_an
     path.write_bytes(damaged(content))
     os.utime(path, (1, 1))
     assert torch.equal(read_features().data, computed)
-    assert says_in_one_line(capsys.readouterr().err, path, "damaged")
+    assert says_in_one_line(warned(recwarn), path, "damaged")
     assert path.read_bytes() == content
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from refusal import refuses, says_in_one_line
+from refusal import refuses, says_in_one_line, warned
 
 from fslbook.training import pixels
 from fslcore import store
@@ -34,20 +34,20 @@ def path():
     return path
 
 
-def test_what_is_missing_is_made_once(capsys):
+def test_what_is_missing_is_made_once(recwarn):
     path = store.path("numbers", "a.txt")
     written = []
     assert store.find(path, number) is None
     assert [store.get(path, number, writing(i, written)) for i in (3, 4)] == [3, 3] and written == [
         3
     ]
-    assert store.find(path, number) == 3 and not capsys.readouterr().err
+    assert store.find(path, number) == 3 and not warned(recwarn)
 
 
-def test_what_is_damaged_is_reported_and_made_again(path, capsys):
+def test_what_is_damaged_is_reported_and_made_again(path, recwarn):
     path.write_text("three")
     assert store.get(path, number, writing(4, [])) == 4 == number(path)
-    message = capsys.readouterr().err
+    message = warned(recwarn)
     assert says_in_one_line(message, path, "damaged", "(invalid literal")
 
 
@@ -58,9 +58,9 @@ def fails_with(error):
     return read
 
 
-def test_the_kind_of_an_error_without_words_is_reported(path, capsys):
+def test_the_kind_of_an_error_without_words_is_reported(path, recwarn):
     assert store.find(path, fails_with(EOFError)) is None
-    assert says_in_one_line(capsys.readouterr().err, path, "damaged", "(EOFError)")
+    assert says_in_one_line(warned(recwarn), path, "damaged", "(EOFError)")
 
 
 def test_a_lack_of_memory_is_no_damage(path):
@@ -69,12 +69,12 @@ def test_a_lack_of_memory_is_no_damage(path):
     assert number(path) == 3
 
 
-def test_a_file_that_goes_while_it_is_read_is_not_damaged(path, capsys):
+def test_a_file_that_goes_while_it_is_read_is_not_damaged(path, recwarn):
     def late(path):
         path.unlink()
         return number(path)
 
-    assert store.find(path, late) is None and not capsys.readouterr().err
+    assert store.find(path, late) is None and not warned(recwarn)
 
 
 def test_a_cache_that_cannot_be_written_to_serves_what_it_holds_and_nothing_is_computed(
@@ -89,7 +89,7 @@ def test_a_cache_that_cannot_be_written_to_serves_what_it_holds_and_nothing_is_c
     assert not written
 
 
-def test_damaged_pixels_are_reported_and_made_again(monkeypatch, capsys):
+def test_damaged_pixels_are_reported_and_made_again(monkeypatch, recwarn):
     monkeypatch.setattr(images, "KEPT", 0)  # too many to stay in memory
     made_up = np.random.default_rng(0).integers(0, 256, (6, 4, 4, 3), dtype=np.uint8)
     many = Images(
@@ -104,4 +104,4 @@ def test_damaged_pixels_are_reported_and_made_again(monkeypatch, capsys):
     content = path.read_bytes()
     path.write_bytes(content[:-9])
     assert (pixels.ready(many).images == made_up).all() and path.read_bytes() == content
-    assert says_in_one_line(capsys.readouterr().err, path, "damaged")
+    assert says_in_one_line(warned(recwarn), path, "damaged")

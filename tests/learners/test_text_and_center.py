@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
-from refusal import refuses
+from refusal import refuses, warned
 from safetensors.torch import save_file
 
 from fslcore import datasets, evaluation, store
@@ -69,7 +69,7 @@ def test_the_center_is_an_array_a_file_or_beside_the_features(bank, tmp_path):
         SimpleShot("cl2n")
 
 
-def test_base_classes_are_the_networks_else_the_data_sets(monkeypatch, capsys):
+def test_base_classes_are_the_networks_else_the_data_sets(monkeypatch, recwarn):
     base = pictures("base", 1, 30)
     loaded = []
     monkeypatch.setattr(
@@ -84,7 +84,7 @@ def test_base_classes_are_the_networks_else_the_data_sets(monkeypatch, capsys):
     mean = backbones.features(base, backbone).data.mean(dim=0)
     assert learner.center.numpy() == pytest.approx(mean.numpy(), abs=1e-6)
     note = "glyph-conv are centred by their mean over the 30 images of base classes of glyphs"
-    assert note in capsys.readouterr().err
+    assert note in warned(recwarn)
     monkeypatch.setattr(
         evaluation.methods, "load_backbone", lambda name: replace(backbone, base=None)
     )

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 import torch
 from PIL import Image
-from refusal import refuses, says_in_one_line
+from refusal import refuses, says_in_one_line, warned
 from running import run_code
 from safetensors.torch import load_file, save_file
 
@@ -369,14 +369,14 @@ DAMAGES = {
 
 
 @pytest.mark.parametrize("damage", DAMAGES)
-def test_damaged_features_are_reported_and_made_again(damage, capsys):
+def test_damaged_features_are_reported_and_made_again(damage, recwarn):
     backbone = backbones.load("glyph-conv")
     first = backbones.features(pictures(), backbone).data
     (path,) = store.path("features").iterdir()
     content = path.read_bytes()
     path.write_bytes(DAMAGES[damage](content))
     assert torch.equal(backbones.features(pictures(), backbone).data, first)
-    (line,) = capsys.readouterr().err.splitlines()
+    (line,) = warned(recwarn).splitlines()
     assert says_in_one_line(line, path, "damaged") and path.read_bytes() == content
     # Complete files without a digest: of something else, and of the very features.
     for tensor in (first[:5], first.half()):
@@ -385,13 +385,13 @@ def test_damaged_features_are_reported_and_made_again(damage, capsys):
         assert path.read_bytes() == content
 
 
-def test_damaged_pins_are_reported_and_made_again(capsys):
+def test_damaged_pins_are_reported_and_made_again(recwarn):
     pins = store.path("weights.json")
     pins.parent.mkdir(parents=True)
     for text in ("", "{", "[1]", "\xff"):
         pins.write_text(text, "latin-1")
         assert weights._first_seen("net", "1234") == "1234" == weights._first_seen("net", "5678")
-    assert f"{pins} is damaged" in capsys.readouterr().err
+    assert f"{pins} is damaged" in warned(recwarn)
 
 
 def test_processes_that_pin_at_the_same_time_keep_each_others_pins(monkeypatch, tmp_path):
@@ -464,24 +464,22 @@ def test_bfloat16_is_asked_for_and_differs_by_rounding_alone(monkeypatch):
         ({}, 3, False, 0),
         ({}, 2, True, 0),
         ({"FSLCORE_PRECISION": "f32"}, 3, True, 0),
-        ({"FSLCORE_QUIET": "1"}, 3, True, 0),
     ],
 )
 def test_a_note_on_many_files_in_32_bits_names_what_is_faster(
-    tmp_path, monkeypatch, capsys, variables, images, has_bfloat16, notes
+    tmp_path, monkeypatch, recwarn, variables, images, has_bfloat16, notes
 ):
     monkeypatch.setattr(
         torch.cpu, "get_capabilities", lambda: {"avx512_bf16": has_bfloat16}, raising=False
     )
     monkeypatch.setattr(feature_code, "MANY", 3)
-    for name in ("FSLCORE_PRECISION", "FSLCORE_QUIET"):
-        monkeypatch.setenv(name, variables.get(name, ""))
+    monkeypatch.setenv("FSLCORE_PRECISION", variables.get("FSLCORE_PRECISION", ""))
     noise(tmp_path, images)
     backbones.features(pictures(), FLAT)
-    assert not capsys.readouterr().err  # these are in memory
+    assert not warned(recwarn)  # these are in memory
     for size in (32, 31):
         backbones.features(datasets.load_folder(tmp_path, size=size), FLAT)
-    assert capsys.readouterr().err.count("--precision auto") == notes
+    assert warned(recwarn).count("--precision auto") == notes
 
 
 MEMORY = """

@@ -9,7 +9,7 @@ from html.parser import HTMLParser
 import numpy as np
 import pandas as pd
 import pytest
-from refusal import says_in_one_line
+from refusal import says_in_one_line, warned
 from signs import control_characters
 
 from fslcore.cli import app, output
@@ -134,7 +134,7 @@ def test_errors_and_json_print_no_control_characters(tmp_path, capsys):
 
 
 @pytest.mark.parametrize("existing", [False, True])
-def test_of_a_report_that_fails_nothing_is_left(tmp_path, capsys, monkeypatch, existing):
+def test_of_a_report_that_fails_nothing_is_left(tmp_path, recwarn, monkeypatch, existing):
     monkeypatch.chdir(tmp_path)
     wide("r.csv")
     if existing:
@@ -144,7 +144,7 @@ def test_of_a_report_that_fails_nothing_is_left(tmp_path, capsys, monkeypatch, e
     (tmp_path / "f" / "report.svg").mkdir(parents=True)  # where a file is to go
     before = contents(tmp_path)
     assert report("r.csv", "-o", "r.html", "--tables", "t", "--figures", "f") == 2
-    assert "report.svg; this is a folder" in capsys.readouterr().err
+    assert "report.svg; this is a folder" in warned(recwarn)
     assert contents(tmp_path) == before
     monkeypatch.setattr(Results, "write_figures", lambda *_: 1 / 0)
     assert report("r.csv", "-o", "r.html", "--tables", "t", "--figures", "g") == 1

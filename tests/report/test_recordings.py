@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from lookup import row, targets
 from recording import LABELS, played
-from refusal import refuses, says_in_one_line
+from refusal import refuses, says_in_one_line, warned
 
 import fslcore
 from fslcore import recorder, stats
@@ -50,12 +50,12 @@ def test_each_target_is_that_of_the_tasks_in_any_order(tmp_path, closed):
     assert not any("was not recorded" in line for line in results.cautions)
 
 
-def test_a_folder_is_read_without_what_stopped_loops_left(tmp_path, closed, capsys):
+def test_a_folder_is_read_without_what_stopped_loops_left(tmp_path, closed, recwarn):
     """The tasks before a loop was run again would count its method twice."""
     played(tmp_path / "a.jsonl", closed, transductive=False)
     (tmp_path / "a.part-1.jsonl").write_bytes((tmp_path / "a.jsonl").read_bytes())
     assert [*Results.read(tmp_path).methods["method"]] == ["A"] * 3
-    assert "not read, recorded by loops that were stopped" in capsys.readouterr().err
+    assert "not read, recorded by loops that were stopped" in warned(recwarn)
     assert Results.read(tmp_path / "a.part-1.jsonl").shape is Shape.RECORDED
 
 

@@ -5,6 +5,7 @@ import os
 import re
 import subprocess
 import sys
+import warnings
 from contextlib import suppress
 from pathlib import Path
 from types import SimpleNamespace
@@ -13,7 +14,7 @@ import numpy as np
 import pytest
 import torch
 from recording import LABELS, played
-from refusal import refuses, says_in_one_line
+from refusal import refuses, says_in_one_line, warned
 from running import run_code
 
 import fslcore
@@ -109,7 +110,7 @@ def test_a_loop_that_is_killed_loses_at_most_the_task_in_hand(tmp_path):
     assert len(kept.correct["ours"]) == len(recording.correct["ours"])
 
 
-def test_a_stopped_loop_that_is_run_again_keeps_its_first_tasks(tmp_path, capsys):
+def test_a_stopped_loop_that_is_run_again_keeps_its_first_tasks(tmp_path, recwarn):
     """Each under a name of its own, said once; a part without tasks is no loss."""
     path, part = tmp_path / "r.jsonl", tmp_path / "r.part.jsonl"
     for tasks in (0, 3, 2):
@@ -118,27 +119,27 @@ def test_a_stopped_loop_that_is_run_again_keeps_its_first_tasks(tmp_path, capsys
                 record.task(**GOOD)
             raise KeyboardInterrupt
     first = tmp_path / "r.part-1.jsonl"
-    kept = [line for line in capsys.readouterr().err.splitlines() if str(first) in line]
+    kept = [line for line in warned(recwarn).splitlines() if str(first) in line]
     assert len(kept) == 1 and str(part) in kept[0]
     recorded(path)
     second = tmp_path / "r.part-2.jsonl"
     assert sorted(tmp_path.iterdir()) == [path, first, second]
-    assert str(second) in capsys.readouterr().err
+    assert str(second) in warned(recwarn)
     assert [len(recorder.load(file).correct["A"]) for file in (first, second)] == [3, 2]
 
 
-def test_a_finished_recording_is_not_replaced_without_a_word(tmp_path, capsys):
+def test_a_finished_recording_is_not_replaced_without_a_word(tmp_path, recwarn):
     path = recorded(tmp_path / "r.jsonl")
-    assert capsys.readouterr().err == ""
+    assert warned(recwarn) == ""
     recorded(path)
     assert re.fullmatch(
-        rf"fslcore: record = {re.escape(str(path))}; the file of [\d: -]{{16}} there will be "
+        rf"record = {re.escape(str(path))}; the file of [\d: -]{{16}} there will be "
         r"replaced when this is done\n",
-        capsys.readouterr().err,
+        warned(recwarn),
     )
 
 
-def test_a_file_that_is_cut_off_anywhere_holds_whole_lines(tmp_path, capsys):
+def test_a_file_that_is_cut_off_anywhere_holds_whole_lines(tmp_path, recwarn):
     path, cut = recorded(tmp_path / "r.jsonl", [0, 1], [1, 1], [0, 0]), tmp_path / "cut.jsonl"
     content = path.read_bytes()
     ends = np.flatnonzero(np.frombuffer(content, np.uint8) == ord("\n"))
@@ -154,19 +155,20 @@ def test_a_file_that_is_cut_off_anywhere_holds_whole_lines(tmp_path, capsys):
             recording.correct["A"].tolist() == [[True, True], [False, True], [True, False]][:tasks]
         )
         assert recording.unfinished == (() if size >= ends[4] else ("A",))
-    assert says_in_one_line(capsys.readouterr().err, "last line", cut, "left out")
+    (line,) = set(warned(recwarn).splitlines())
+    assert says_in_one_line(line, "last line", cut, "left out")
 
 
-def test_what_is_finished_stays_until_the_next_is(tmp_path, capsys):
+def test_what_is_finished_stays_until_the_next_is(tmp_path, recwarn):
     path, part = recorded(tmp_path / "r.jsonl"), tmp_path / "r.part.jsonl"
+    warnings.simplefilter("always")  # `recwarn` restores it
     for _ in range(2):  # the second begins anew
         with pytest.raises(ZeroDivisionError), fslcore.record(path, "A") as record:
             record.task(**GOOD)
             record.task(**GOOD)
             raise ZeroDivisionError
-        last_line = capsys.readouterr().err.splitlines()[-1]
+        last_line = warned(recwarn).splitlines()[-1]
         assert says_in_one_line(last_line, part, "2 tasks of A", "not finished")
-        recorder.note.cache_clear()
         assert len(recorder.load(path).correct["A"]) == 1 and recorder.load(part).unfinished == (
             "A",
         )
@@ -210,7 +212,7 @@ with fslcore.record(sys.argv[1], "A") as r:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no limit to the size of files")
-def test_where_the_disk_is_full_the_tasks_before_are_kept(tmp_path, capsys):
+def test_where_the_disk_is_full_the_tasks_before_are_kept(tmp_path, recwarn):
     path, part = tmp_path / "r.jsonl", tmp_path / "r.part.jsonl"
     done = run_code(FULL, path)
     assert "30 tasks of A" in done.stderr and "OSError" in done.stderr.splitlines()[-1]
@@ -218,7 +220,7 @@ def test_where_the_disk_is_full_the_tasks_before_are_kept(tmp_path, capsys):
     assert recording.correct["A"][:, 1].tolist() == [False, True] * 15 and recording.unfinished == (
         "A",
     )
-    assert f"last line of {part}" in capsys.readouterr().err and not path.exists()
+    assert f"last line of {part}" in warned(recwarn) and not path.exists()
 
 
 def test_tasks_of_any_size_and_names_of_any_letters(tmp_path):
@@ -289,7 +291,7 @@ def test_of_a_task_that_is_refused_nothing_is_kept(tmp_path, changed, words):
     assert len(recorder.load(record.save()).images) == 6
 
 
-def test_predictions_of_other_classes_are_told_when_they_are_most(tmp_path, capsys):
+def test_predictions_of_other_classes_are_told_when_they_are_most(tmp_path, recwarn):
     task = GOOD | dict(labels=[6, 8], support_labels=[6, 8])
     for name, predictions in (
         ("local", [0, 1]),
@@ -299,8 +301,8 @@ def test_predictions_of_other_classes_are_told_when_they_are_most(tmp_path, caps
     ):
         with fslcore.record(tmp_path / f"{name}.jsonl", name) as record:
             record.task(**task | dict(predictions=predictions))
-        expected = "fslcore: record: 100% of the predictions of local are not a class of their task"
-        assert capsys.readouterr().err.startswith(expected) == (name == "local")
+        expected = "record: 100% of the predictions of local are not a class of their task"
+        assert warned(recwarn).startswith(expected) == (name == "local")
 
 
 def test_bad_files_are_named_before_the_work(tmp_path):

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from fslcore import datasets, sources
 from fslcore.catalogue import USER_CHECKPOINT
-from fslcore.errors import InputError, note
+from fslcore.errors import InputError, warn
 from fslcore.models.weights import trained_path
 
 from .papers import of_paper, settings_of
@@ -101,7 +101,7 @@ def train_paper(
     for name, dataset_name, shots, network in todo:
         path = trained_path(network)
         if path.is_file():
-            note(f"{network} is already trained; without the file {path} it is trained again")
+            warn(f"{network} is already trained; without the file {path} it is trained again")
         else:
             path.parent.mkdir(parents=True, exist_ok=True)
             settings = dict(changes, dataset=dataset_name)

@@ -28,7 +28,7 @@ from tqdm import tqdm
 from fslcore import datasets, learners
 from fslcore.catalogue import reads_images, registered_learners
 from fslcore.datasets.bank import Bank
-from fslcore.errors import InputError, choice, flag, instance, note, number, reason, shown, whole
+from fslcore.errors import InputError, choice, flag, instance, number, reason, shown, warn, whole
 from fslcore.evaluation import evaluate
 from fslcore.learners.common import class_means
 from fslcore.models import backbones
@@ -650,7 +650,7 @@ class _Run:
             state = torch.load(path, map_location=self.where, weights_only=True)
             unchanged = state["settings"] == self.settings and state.get("data") == self.data
         except Exception as error:  # of any kind: a text is read as the commands of a pickle
-            note(f"{path} is damaged ({type(error).__name__}); training starts from the beginning")
+            warn(f"{path} is damaged ({type(error).__name__}); training starts from the beginning")
             return
         if not unchanged:
             return

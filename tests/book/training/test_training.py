@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 import torch
 from PIL import Image
-from refusal import refuses
+from refusal import refuses, warned
 from safetensors import safe_open
 
 from fslbook import training
@@ -308,7 +308,7 @@ def test_a_folder_trains_on_some_classes_and_validates_on_others(photos, monkeyp
     )
 
 
-def test_a_test_on_the_folder_of_the_training_has_a_warning(photos, tmp_path, monkeypatch, capsys):
+def test_a_test_on_the_folder_of_the_training_has_a_warning(photos, tmp_path, monkeypatch, recwarn):
     """However the folder is written, and not on another one."""
     monkeypatch.setattr(loop, "VALIDATION", {"features": 4})
     options = dict(
@@ -318,13 +318,13 @@ def test_a_test_on_the_folder_of_the_training_has_a_warning(photos, tmp_path, mo
     warning = "was trained and selected on the classes of this folder"
     monkeypatch.chdir(tmp_path)
     evaluation.configure("folder:photos/", network, "protonet")
-    assert warning in capsys.readouterr().err
+    assert warning in warned(recwarn)
     (tmp_path / "photos").rename(tmp_path / "other")
     evaluation.configure("folder:other", network, "protonet")
-    assert warning not in capsys.readouterr().err
+    assert warning not in warned(recwarn)
 
 
-def test_a_damaged_or_foreign_state_is_not_gone_on_from(small, tmp_path, capsys):
+def test_a_damaged_or_foreign_state_is_not_gone_on_from(small, tmp_path, recwarn):
     run = trained("protonet", **SHORT)
     run.save(tmp_path / "state")
     state = (tmp_path / "state").read_bytes()
@@ -342,7 +342,7 @@ def test_a_damaged_or_foreign_state_is_not_gone_on_from(small, tmp_path, capsys)
         path = tmp_path / f"state{i}"
         path.write_bytes(content)
         run.resume(path)
-        assert run.epoch == 0 and f"{path} is damaged" in capsys.readouterr().err
+        assert run.epoch == 0 and f"{path} is damaged" in warned(recwarn)
     (tmp_path / "state").write_bytes(state)
     run.epoch, run.data = 0, {"base": "other", "validation": "images"}
     run.resume(tmp_path / "state")

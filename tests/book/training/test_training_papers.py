@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from PIL import Image
-from refusal import refuses, says_in_one_line
+from refusal import refuses, says_in_one_line, warned
 
 from fslbook import cli, training
 from fslbook.catalogue import method_title
@@ -237,7 +237,7 @@ def small_paper(cifar_fs, monkeypatch):
 
 
 def test_a_paper_is_trained_whole_goes_on_and_its_networks_are_known_by_name(
-    small_paper, cifar_fs, own_cache, capsys
+    small_paper, cifar_fs, own_cache, recwarn
 ):
     assert len(paper_networks.missing("fewstab")) == 5
     paths = [*training.train_paper("fewstab", **small_paper)]
@@ -259,7 +259,7 @@ def test_a_paper_is_trained_whole_goes_on_and_its_networks_are_known_by_name(
         and (folder / "protonet.safetensors").read_bytes() == (folder / "kept").read_bytes()
     )
     assert all(path.read_bytes() == content for path, content in before.items())
-    assert "fewstab/cifar-fs/rfs is already trained" in capsys.readouterr().err
+    assert "fewstab/cifar-fs/rfs is already trained" in warned(recwarn)
 
     run = evaluation.configure(cifar_fs, "trained:fewstab/{dataset}/1shot-leo", "leo")
     assert run.backbone.name == "resnet12-1shot-leo" and run.backbone.read_at == 36

@@ -62,7 +62,7 @@ ROOMS = {
     "learners": ("fslcore/learners", "tests/learners tests/models/test_devices.py"),
     "evaluation": (
         "fslcore/evaluation",
-        "tests/evaluation tests/cli/test_evaluate_command.py tests/cli/test_cli.py tests/tools/test_copies.py"
+        "tests/evaluation tests/cli/test_evaluate_command.py tests/cli/test_cli.py"
         " tests/book/test_target_tables.py",
     ),
     "report": (
@@ -80,7 +80,7 @@ ROOMS = {
     ),
     "cli": (
         "fslcore/cli",
-        "tests/cli tests/report/test_command.py tests/report/test_printed_figures.py tests/tools/test_copies.py"
+        "tests/cli tests/report/test_command.py tests/report/test_printed_figures.py"
         " tests/tools/test_fetch.py tests/evaluation/test_shards.py",
     ),
     "fslbook": (

@@ -239,7 +239,7 @@ def open_task_count(images: ArrayLike, ways: int, shots: int, queries: ArrayLike
 
 
 def moments(
-    values: ArrayLike, *, labels: ArrayLike | None = None, target: str = "classes"
+    scores: ArrayLike, *, labels: ArrayLike | None = None, target: str = "classes"
 ) -> Moments:
     """Unbiased estimates of the moments from one run with Q ≥ 2.
 
@@ -250,14 +250,14 @@ def moments(
 
     Parameters
     ----------
-    values : (T, K, Q) array_like, or (T, K·Q) with ``labels``
+    scores : (T, K, Q) array_like, or (T, K·Q) with ``labels``
         Value of each query, by task and class (`Outcomes.by_class` of `fslcore.evaluation`; the
         difference of two of them for a paired comparison). T ≥ 2, Q ≥ 2. The tasks must be
         independent: open tasks, or closed ones of a large data set. Closed tasks of N images have
         the data in common, which makes α too small by the variance over data sets of the closed
         mean.
     labels : (T, K·Q) array_like, optional
-        Class of each query, where they are not grouped by class: ``values`` then come in the same
+        Class of each query, where they are not grouped by class: ``scores`` then come in the same
         order. Q queries of each of the task's K classes, in any order; numbers from 0 on, or texts.
         Beside values that are grouped by class, (T, K) and the class of each group.
     target : str
@@ -276,7 +276,7 @@ def moments(
     >>> round(m.mean, 4), round(m.m2, 4), round(m.model(1).alpha, 4)
     (0.5833, 0.3333, 0.0208)
     """
-    x = checked_values(values, 2, labels)
+    x = checked_values(scores, 2, labels)
     return _moments(x, _held_for_target(x, labels, target))
 
 

@@ -141,12 +141,12 @@ TAKEN = {
     ("open_task_count", "images"): (*SINGLE, *NONE),
     ("open_task_count", "queries"): (*SINGLE, *NONE),
     # Measures of any unit.
-    ("welch_interval", "first"): NEGATIVE,
-    ("welch_interval", "second"): NEGATIVE,
+    ("welch_interval", "a"): NEGATIVE,
+    ("welch_interval", "b"): NEGATIVE,
     ("simultaneous_intervals", "differences"): NEGATIVE,
     ("winner_interval", "df"): ("with inf",),  # of normal means
-    ("probability_of_improvement", "first"): NEGATIVE,
-    ("probability_of_improvement", "second"): NEGATIVE,
+    ("probability_of_improvement", "a"): NEGATIVE,
+    ("probability_of_improvement", "b"): NEGATIVE,
     ("conformal_quantile", "scores"): (
         *NEGATIVE,
         "[inf, inf, inf, inf, inf]",

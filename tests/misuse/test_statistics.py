@@ -48,7 +48,7 @@ INTERVALS = [
         "pandas' NA",
         stats.closed_task_interval,
         (pd.array([0.5, None, 0.7], "Float64"),),
-        "accuracies|NaN",
+        "scores|NaN",
     ),
     row(
         "a DataFrame",

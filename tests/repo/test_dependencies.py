@@ -102,13 +102,13 @@ def test_of_a_package_that_passes_names_on_the_modules_count_whose_names_are_use
         return {name for name in House(copy).reached(names) if name.startswith("fslcore.stats.")}
 
     assert users("fslcore.report.words") == {"your-results", "benchmark", "comparing-methods"}
-    assert {"sizing-tasks", "planning"} <= users("fslcore.stats.estimate_variance") < set(CHAPTERS)
+    assert {"sizing-tasks", "planning"} <= users("fslcore.stats.pilot") < set(CHAPTERS)
     new = copy / "fslcore" / "attic.py"
     for code, chapters in {
-        "from .stats import pilot": {"pilot"},
+        "from .stats import estimate_variance": {"pilot"},
         "from . import stats\nstats.holm": {"adjusted_p_values"},
-        "from . import stats as s\ns.power, s.pilot": {"power", "pilot"},
-        "from . import stats\ngetattr(stats, 'plan')": {
+        "from . import stats as s\ns.power, s.estimate_variance": {"power", "pilot"},
+        "from . import stats\ngetattr(stats, 'plan_sample_size')": {
             "adjusted_p_values",
             "power",
             "pilot",

@@ -158,7 +158,11 @@ def test_lines_on_statistics_run_on_whether_queries_were_right():
         code for code in re.findall(r"(?ms)^```python\n(.*?)^```$", page) if "accuracies_a" in code
     ]
     exec(lines, variables)
-    in_text = re.findall(r"`((?:pilot|plan)\([^`…]*right[^`…]*\))`", page)
+    in_text = re.findall(r"`((?:estimate_variance|plan_sample_size)\([^`…]*right[^`…]*\))`", page)
     assert len(in_text) == 2
     for line in in_text:
-        eval(line, variables | {"pilot": estimate_variance, "plan": plan_sample_size})
+        eval(
+            line,
+            variables
+            | {"estimate_variance": estimate_variance, "plan_sample_size": plan_sample_size},
+        )

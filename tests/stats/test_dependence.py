@@ -240,7 +240,7 @@ def test_bad_groups_are_refused(run, groups, words):
 
 def test_values_without_a_query_are_needed_for_each(run):
     values, support, query, labels = run
-    with refuses("values_without has shape"):
+    with refuses("scores_without has shape"):
         jackknife_influence(
             values.mean(axis=1), support, labels, query=query, scores_without=values[:, 1:]
         )

@@ -12,7 +12,7 @@ from statsmodels.stats.libqsturng import qsturng
 from fslcore import stats
 
 friedman_nemenyi = import_module(
-    "fslcore.stats.friedman_nemenyi"
+    "fslcore.stats.across_datasets"
 )  # the function of that name hides it
 
 # Demšar (2006), Table 6: AUC of C4.5 and three variants. Two of voting are equal in print, and ranked 2 and 3.

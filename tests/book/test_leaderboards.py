@@ -186,3 +186,29 @@ def test_readings_judge_a_width_by_its_tasks():
     ]
     found = leaderboards.readings(pd.DataFrame(rows)).set_index("implied")["said"].to_dict()
     assert found == {"interval": "95 % interval", "standard deviation": "—", "—": "—"}
+
+
+def test_the_highest_two_are_of_one_leaderboard_and_have_a_half_width():
+    columns = ["board", "method", "dataset", "shots", "transductive", "mean", "plus_minus"]
+    rows = [
+        ("large", "a", "x", "1", "no", 60.0, 0.5),
+        ("large", "b", "x", "1", "no", 70.0, 0.5),
+        ("large", "c", "x", "1", "no", 80.0, 0.5),
+        ("large", "without", "x", "1", "no", 99.0, np.nan),
+        ("large", "all queries", "x", "1", "yes", 98.0, 0.5),
+        ("large", "five", "x", "5", "no", 97.0, 0.5),
+        ("small", "d", "x", "1", "no", 96.0, 0.5),
+        *[("of y", str(i), "y", "1", "no", 95.0, 0.5) for i in range(9)],
+    ]
+    first, second = leaderboards.highest_two(pd.DataFrame(rows, columns=columns), "x")
+    assert (first["method"], second["method"]) == ("c", "b")
+
+
+def test_corrected_leaders_are_drawn_from_their_printed_accuracy():
+    row = {"board": "CUB, 5-shot, ResNet", "mean": 80.0}
+    for suffix, drop in (("", 1.0), ("_laboratory", 3.0)):
+        ends = zip(("estimate", "low", "high"), (0, -2, 1))
+        row |= {f"{name}{suffix}": 80 - drop + end for name, end in ends}
+    rows = leaderboards.top_rows(pd.DataFrame([row]))
+    assert set(rows["row"]) == {"CUB, ResNet"} and set(rows["panel"]) == {"5-shot"}
+    assert rows[["mean", "low", "high"]].to_numpy().tolist() == [[-1, -3, 0], [-3, -5, -2]]

@@ -15,6 +15,7 @@ from statsmodels.formula.api import ols
 from statsmodels.stats.anova import anova_lm
 from statsmodels.stats.power import TTestIndPower
 
+from fslbook import published
 from fslbook.beyond import runs as stored
 from fslbook.training import RECIPES
 from fslcore import datasets, stats
@@ -532,3 +533,29 @@ def test_no_displayed_name_takes_the_runs_for_the_papers_baseline():
     assert RECIPES["baseline"].learner == "lr"
     displayed = stored.bases()
     assert "Baseline" not in displayed and "Baseline, unit features" in displayed
+
+
+def test_printed_pairs_are_all_pairs_with_the_better_first():
+    table = published.table("S7", "fewstab").query("metric == 'acc'")
+    pairs = stored.printed_pairs(0.9)
+    assert [*pairs.columns] == ["dataset", "shots", "a", "b", "difference", "apart", "survives"]
+    sizes = table.groupby(["dataset", "shots"]).size()
+    assert len(pairs) == (sizes * (sizes - 1) // 2).sum() and pairs["difference"].min() >= 0
+    cells = table.set_index(["dataset", "shots", "learner"])
+    for pair in pairs.sample(20, random_state=0).itertuples():
+        a, b = (cells.loc[(pair.dataset, pair.shots, name)] for name in (pair.a, pair.b))
+        assert pair.difference == pytest.approx(a["mean"] - b["mean"])
+        assert pair.apart == (a["mean"] - a["half_width"] > b["mean"] + b["half_width"])
+        spread_of_both = math.hypot(pair.survives, pair.survives)
+        low, high = scipy.stats.norm.interval(0.9, loc=0, scale=spread_of_both)
+        assert (low, high) == pytest.approx((-pair.difference, pair.difference))
+
+
+def test_a_pair_is_drawn_for_these_runs_and_new_ones():
+    intervals = {
+        kind: stats.Interval(mean, 1.0, 0.95, 100, "closed")
+        for mean, kind in enumerate(["fixed", "runs", "paired", "images"])
+    }
+    rows = stored.pair_rows(pd.DataFrame([{"a": "A", "b": "B", **intervals}]))
+    assert rows["mean"].tolist() == [0, 1, 2, 3] and set(rows["row"]) == {"A − B"}
+    assert rows["series"].tolist() == ["these runs", "new runs", "same starts", "new images"]

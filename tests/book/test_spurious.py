@@ -9,11 +9,12 @@ from refusal import refuses
 from scipy import stats as scipy_stats
 
 from fslbook import checks, published
-from fslbook.fewstab import audit, tables
+from fslbook.fewstab import audit, tables, trap
 from fslcore import stats
 from fslcore.evaluation import Outcomes
 from fslcore.paths import DATA
 from fslcore.stats import Interval
+from fslcore.tasks import sample_closed
 
 PIXELS, SETS = "facts:ink+roundness+symmetry+colour", "facts:style+grid+palette"  # of icons
 
@@ -226,3 +227,22 @@ def test_gaps_are_those_of_the_worst_class():
     for records in ((random, {"ncc": biased["ncc"]}), ({}, {})):
         with refuses("the same are needed"):
             tables.gaps(*records)
+
+
+def test_random_queries_have_the_classes_of_the_supports_and_none_of_their_images():
+    labels = np.arange(4).repeat(9)
+    tasks = sample_closed(labels, tasks=30, ways=3, shots=2, queries=4, seed=1)
+    redrawn = trap._random_queries(tasks, labels, 4, seed=2)
+    assert np.array_equal(redrawn.support, tasks.support) and redrawn.query.shape == (30, 12)
+    of_support = labels[tasks.support].reshape(30, 3, 2)[:, :, 0]
+    assert np.array_equal(
+        labels[redrawn.query].reshape(30, 3, 4), of_support[..., None].repeat(4, 2)
+    )
+    for support, query in zip(redrawn.support, redrawn.query):
+        assert len({*support, *query}) == 6 + 12
+    # Each of the seven images that are left of a class is as likely.
+    many = np.concatenate(
+        [trap._random_queries(tasks, labels, 4, seed=seed).query for seed in range(40)]
+    )
+    counts = np.bincount(many.ravel(), minlength=36)
+    assert counts.min() > 0.6 * counts.mean()

@@ -61,7 +61,7 @@ def load_embedded(name: str, *, split: str = "novel", domain: str | None = None)
     Parameters
     ----------
     name : str
-        ``clipart``, ``fashion``, ``glyphs`` or ``icons``.
+        A key of `cards`, such as ``clipart``.
     split : str
         ``novel`` (the classes for evaluation), ``validation`` or ``base`` (for training).
     domain : str, optional

@@ -55,6 +55,15 @@ class Recipe:
         self.named = {path for path in paths if "/" in path or (ROOT / path).is_file()}
         self.used: set[str] = set()
 
+    def link_entries(self, folder: str) -> None:
+        """Make a linked folder one of links, so that new files in it stay in the copy."""
+        linked = self.folder / folder
+        source = linked.resolve()
+        linked.unlink()
+        linked.mkdir()
+        for entry in source.iterdir():
+            (linked / entry.name).symlink_to(entry)
+
     def _path(self, named: str) -> Path:
         self.used.add(named)
         return self.folder / named.replace("NAME", self.name)

@@ -3,6 +3,8 @@
 import pytest
 from recipes import Recipe
 
+from tests.checkout import ROOT
+
 pytestmark = pytest.mark.slow
 
 MEDIAN = '''"""Nearest median of a class."""
@@ -241,3 +243,77 @@ def test_a_command_of_the_book(tmp_path):
     assert recipe.run("-m", "fslbook", "cite") == "The fslcore authors\n"
     recipe.test("tests/cli/test_both_commands.py", "tests/book/test_book_command.py")
     recipe.check_files()
+
+
+DIGITS = """\"\"\"Build the `NAME` set: the digits that scikit-learn ships.
+
+    python data/NAME/build.py
+\"\"\"
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import sklearn
+from sklearn.datasets import load_digits
+
+HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent))
+import _build  # noqa: E402
+
+digits = load_digits()
+frame = pd.DataFrame(
+    {
+        "image": [_build.webp((16 * image).clip(0, 255).astype(np.uint8)) for image in digits.images],
+        "class_name": digits.target.astype(str),
+        "split": "novel",
+        "domain": "digits",
+        "caption": "a handwritten digit",
+    }
+)
+frame = _build.in_order(frame, ["class_name"])
+facts = {
+    "name": "NAME",
+    "title": "Handwritten digits",
+    "licence": "MIT",
+    "source": "scikit-learn",
+    "image": {"height": 8, "width": 8, "channels": 1},
+    "sha256": _build.write_images(frame, HERE),
+    "build": "python data/NAME/build.py",
+    "packages": {"scikit-learn": sklearn.__version__},
+}
+_build.write_card(frame, HERE, facts, (HERE / "card.tmpl").read_text(encoding="utf-8"))
+"""
+CARD = """# {title}
+
+- **Source**: {source}. Package: {packages}.
+- **Licence**: {licence}.
+- **Rebuild**: `{build}`
+- **SHA-256** of `images.parquet`: `{sha256}`.
+
+{splits}
+
+{classes}
+"""
+
+
+def test_a_data_set_that_ships(tmp_path):
+    recipe = Recipe("A data set that ships", tmp_path / "copy", "digits")
+    recipe.link_entries("data")
+    recipe.write("data/NAME/build.py", DIGITS.replace("NAME", "digits"))
+    folder = recipe.folder / "data" / "digits"
+    (folder / "card.tmpl").write_text(CARD, "utf-8")
+    contents = []
+    for _ in range(2):
+        recipe.run("data/digits/build.py")
+        contents.append([path.read_bytes() for path in sorted(folder.iterdir()) if path.is_file()])
+    assert contents[0] == contents[1] and len(contents[0]) == 5
+    assert "digits" in recipe.run("-m", "fslcore", "list", "datasets")
+    recipe.test("tests/datasets/test_bank_and_datasets.py", "-k", "digits or card")
+    command = ["evaluate", "digits", "glyph-conv", "--learners", "ncc", "--samplings", "closed"]
+    output = ["--tasks", "10", "-o", str(tmp_path / "digits.csv")]
+    assert "mean accuracy" in recipe.run("-m", "fslcore", *command, *output)
+    recipe.run("-m", "tests.lint")
+    recipe.check_files()
+    assert not (ROOT / "data" / "digits").exists()

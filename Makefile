@@ -23,7 +23,7 @@ $(call need,pdf,test -f _build/html/index.html -o '$(filter book,$(GOALS))',ther
 
 book: .venv/ready
 	@test -f _build/html/index.html || rm -f _build/site.done
-	@PATH="$(CURDIR)/$(BIN):$$PATH" $(ONE_THREAD) python book/warm.py snakemake --cores all --resources estimators=1 bias=1 targets=1 --nolock --rerun-incomplete --keep-going --quiet rules --config profile=$(PROFILE)
+	@PATH="$(CURDIR)/$(BIN):$$PATH" $(ONE_THREAD) python book/fork_server.py snakemake --cores all --resources estimators=1 bias=1 targets=1 --nolock --rerun-incomplete --keep-going --quiet rules --config profile=$(PROFILE)
 	@echo "The book is at $(CURDIR)/_build/html/index.html"
 
 # JupyterLab on the executed chapters, without solutions (book/jupyter.md); notebooks that exist there are kept.

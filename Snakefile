@@ -9,7 +9,7 @@ from pathlib import Path
 import yaml
 
 sys.path.insert(0, "book")
-from dependencies import House
+from dependencies import SourceTree
 from fslbook.catalogue import LEARNERS as BOOK_LEARNERS
 from jobs import Needs, asked
 
@@ -18,7 +18,7 @@ from jobs import Needs, asked
 shell.prefix("set -euo pipefail; export OMP_NUM_THREADS=1 MALLOC_MMAP_MAX_=0 MALLOC_TRIM_THRESHOLD_=4294967296; ")
 
 # As `python -m`, but `make book` imports torch and the rest once for all these jobs.
-WARM = "python book/warm.py -m"
+FORKED = "python book/fork_server.py -m"
 
 PARTS = asked(config, "parts", 1, minimum=1)  # jobs that share the features, then the tasks, of a data set and backbone
 NEEDS = Needs(config)
@@ -27,7 +27,7 @@ PROFILE = config.get("profile", "profiles/quick.yml")
 SETTINGS = yaml.safe_load(Path(PROFILE).read_text()) or {}
 NOTEBOOKS = sorted(p.stem for p in Path("notebooks").glob("*.md") if not SETTINGS or p.stem in SETTINGS)
 ALL = len(list(Path("notebooks").glob("*.md")))
-HOUSE = House()  # which modules and data a chapter is made from
+SOURCES = SourceTree()  # which modules and data a chapter is made from
 
 # The evaluations the two chapters on intervals share. A notebook that asks for others computes them itself.
 SHARED = {"datasets": [], "backbones": []} | SETTINGS.get("closed-vs-open", {})
@@ -69,7 +69,7 @@ ruleorder: first_notebook > then_notebook > notebook
 
 def made_by(*modules):
     """A digest of what makes something, asked for where it is made: each job of a cluster reads this file anew."""
-    return lambda wildcards: HOUSE.digest(HOUSE.reached(modules))
+    return lambda wildcards: SOURCES.digest(SOURCES.reached(modules))
 
 
 def of_pair(wildcards):
@@ -161,7 +161,7 @@ rule evaluate:
         mem_mb=NEEDS.memory(8000),
         gpu=NEEDS.gpu,
     shell:
-        "{WARM} fslcore evaluate {params.pair:q} --learners {params.learners} {params.tasks} -o {output}"
+        "{FORKED} fslcore evaluate {params.pair:q} --learners {params.learners} {params.tasks} -o {output}"
 
 
 rule notebook:
@@ -181,9 +181,9 @@ rule notebook:
         targets=lambda wildcards: int(wildcards.name in SHARE["targets"]),
     params:
         settings=lambda wildcards: SETTINGS.get(wildcards.name, {}),  # a changed profile is a reason to run
-        sources=lambda wildcards: HOUSE.chapter(wildcards.name),
+        sources=lambda wildcards: SOURCES.chapter(wildcards.name),
     shell:
-        "{WARM} fslbook run {wildcards.name} --profile {PROFILE} -o {output}"
+        "{FORKED} fslbook run {wildcards.name} --profile {PROFILE} -o {output}"
 
 
 use rule notebook as first_notebook with:
@@ -207,10 +207,10 @@ rule site:
     output:
         touch("_build/site.done"),
     params:
-        sources=lambda wildcards: HOUSE.digest(HOUSE.files),  # the API reference
+        sources=lambda wildcards: SOURCES.digest(SOURCES.files),  # the API reference
         chapters=lambda wildcards: f"--profile {PROFILE} --chapters {' '.join(NOTEBOOKS)}" if len(NOTEBOOKS) < ALL else "",
     resources:
         runtime=NEEDS.minutes(30),
         mem_mb=NEEDS.memory(8000),
     shell:
-        "PYTHONPATH=book {WARM} assemble {params.chapters}"
+        "PYTHONPATH=book {FORKED} assemble {params.chapters}"

@@ -31,7 +31,7 @@ import uses
 import weight
 import yaml
 from bs4 import BeautifulSoup
-from dependencies import House
+from dependencies import SourceTree
 from executed import SiteError, figures, fill, glued, judged, with_figures
 from ledger_page import (
     check_chapters,
@@ -377,9 +377,9 @@ def gather(root, build, site, chosen=None, profile=None):
 
 def link_functions(root, site, chapters):
     """Link the functions of each page to the API pages; write the chapters of each, for links back."""
-    house = House(root)
+    sources = SourceTree(root)
     pages = "\n".join(path.read_text("utf-8") for path in sorted((root / "book").glob("api-*.md")))
-    targets, modules = uses.documented(house, pages), uses.DOCUMENTED.findall(pages)
+    targets, modules = uses.documented(sources, pages), uses.DOCUMENTED.findall(pages)
     for page in {*uses.EXPLAINED.values()} - {*chapters}:
         path = site / f"{page}.md"
         links = uses.explained_links(page, modules)
@@ -388,7 +388,7 @@ def link_functions(root, site, chapters):
         path = site / f"{chapter}.ipynb"
         book = json.loads(path.read_text("utf-8"))
         sentences = (
-            uses.function_links(house, chapter, targets),
+            uses.function_links(sources, chapter, targets),
             uses.explained_links(chapter, modules),
         )
         source = "\n\n".join(filter(None, sentences))
@@ -396,7 +396,7 @@ def link_functions(root, site, chapters):
             cell = {"cell_type": "markdown", "id": "functions", "metadata": {}, "source": source}
             book["cells"].append(cell)
             path.write_text(json.dumps(book, indent=1, ensure_ascii=False) + "\n", "utf-8")
-    found = uses.chapters_of_functions(house, chapters)
+    found = uses.chapters_of_functions(sources, chapters)
     (site / "uses.json").write_text(json.dumps(found, indent=1) + "\n", "utf-8")
 
 
@@ -465,7 +465,7 @@ def build_site(root, build, strict=True, chosen=None, profile=None):
         here = Path(__file__).resolve().parent
         command = [
             sys.executable,
-            str(here / "warm.py"),
+            str(here / "fork_server.py"),
             "-m",
             "pages",
             "build",
@@ -485,8 +485,8 @@ def build_site(root, build, strict=True, chosen=None, profile=None):
             )
         slides.check_images(site)
         panels.mark(site)
-        markup.mend(site)
-        weight.lighten(site)
+        markup.fix_html(site)
+        weight.strip_site(site)
         (site / ".buildinfo").unlink(missing_ok=True)
         swap(site, build / "html")
     return build / "html" / "index.html"

@@ -33,7 +33,7 @@ NO_DATA = {
 }  # beside the data: how they are made, and their cards for people
 
 
-class House:
+class SourceTree:
     """The sources and data in a folder, the repository's by default, as they are when first asked for."""
 
     def __init__(self, root: str | Path = ".") -> None:
@@ -55,7 +55,7 @@ class House:
         Raises
         ------
         LookupError
-            An import of the house's that leads nowhere.
+            An import of a module of theirs that leads nowhere.
         """
         source = (self.root / "notebooks" / f"{chapter}.md").read_text("utf-8")
         imported = self.imported(ast.parse("\n".join(CODE.findall(source))), chapter)
@@ -95,7 +95,7 @@ class House:
         return hashlib.sha256(b"".join(parts)).hexdigest()
 
     def taken(self, code: str, name: str, imports: str = "") -> set[str]:
-        """Full names of what code takes from the house, by its own imports or by those of other code."""
+        """Full names of what code takes from the sources, by its own imports or by those of other code."""
         attributes, count = _mentions(_parsed(code))
         full_names = set()
         for node in _run(_parsed(imports or code).body, late=True):
@@ -226,7 +226,7 @@ class House:
 
 @cache
 def _parsed(source: str) -> ast.Module:
-    """One tree for every house that holds this source: a checkout and copies of it differ in a file or two."""
+    """One tree for all that hold this source: a checkout and copies of it differ in a file or two."""
     return ast.parse(source)
 
 

@@ -1,7 +1,7 @@
 """What the HTML of the theme and of pandas lacks for screen readers, and for lines that break.
 
-`mend` rewrites the pages of a built site. Each entry of ``REPLACEMENTS`` answers a rule of axe, which the test of the
-site runs on every page: icons are hidden, buttons are named by their own words, and headers of tables have words.
+`fix_html` rewrites the pages of a built site. Each entry of ``REPLACEMENTS`` answers a rule of axe, which the test of
+the site runs on every page: icons are hidden, buttons are named by their own words, and headers of tables have words.
 In texts, a number and the sign that belongs to it stay on one line, and '15 of 15', of two numbers that a chapter
 gives one by one, reads 'all 15'.
 """
@@ -43,7 +43,7 @@ def _named_arrow(match: re.Match) -> str:
     return f'>{match["title"]}</a>{opening}<span class="toctree-toggle"'
 
 
-def mended(text: str) -> str:
+def fixed(text: str) -> str:
     """The HTML of a page with all ``REPLACEMENTS`` made, and its arrows named."""
     for pattern, replacement in REPLACEMENTS:
         text = pattern.sub(replacement, text)
@@ -63,7 +63,7 @@ def unbroken(text: str) -> str:
     return "".join(parts[:1] + [a + b for a, b in zip(parts[1::3], parts[3::3])])
 
 
-def mend(site: Path) -> None:
+def fix_html(site: Path) -> None:
     """Rewrite every page of a built site."""
     for page in site.glob("*.html"):
-        page.write_text(mended(page.read_text("utf-8")), "utf-8")
+        page.write_text(fixed(page.read_text("utf-8")), "utf-8")

@@ -15,7 +15,7 @@ from functools import cache
 from pathlib import Path
 
 import yaml
-from dependencies import CODE, House
+from dependencies import CODE, SourceTree
 
 HIDDEN_CELL = re.compile(
     r"^```\{code-cell\}[^\n]*\n[^`]*?tags: \[.*?^```$", re.MULTILINE | re.DOTALL
@@ -27,30 +27,32 @@ EXPLAINED = yaml.safe_load(Path(__file__).with_name("explained.yml").read_text("
 
 
 @cache  # both directions of the links ask
-def uses_of_chapter(house: House, chapter: str) -> list[set[str]]:
+def uses_of_chapter(sources: SourceTree, chapter: str) -> list[set[str]]:
     """Functions that a chapter's lesson calls, that its other cells call or its prose quotes, and
     that the modules which it imports call.
     """
-    text = (house.root / "notebooks" / f"{chapter}.md").read_text("utf-8")
+    text = (sources.root / "notebooks" / f"{chapter}.md").read_text("utf-8")
     code = "\n".join(CODE.findall(text))
     lesson = "\n".join(CODE.findall(HIDDEN_CELL.sub("", text)))
-    quoted = {house.public[name] for name in QUOTED.findall(text) if name in house.public}
-    modules = house.imported(ast.parse(code), chapter)
-    of_modules = [house.taken(house.files[module].read_text("utf-8"), module) for module in modules]
+    quoted = {sources.public[name] for name in QUOTED.findall(text) if name in sources.public}
+    modules = sources.imported(ast.parse(code), chapter)
+    of_modules = [
+        sources.taken(sources.files[module].read_text("utf-8"), module) for module in modules
+    ]
     return [
-        house.taken(lesson, chapter, imports=code),
-        house.taken(code, chapter) | quoted,
+        sources.taken(lesson, chapter, imports=code),
+        sources.taken(code, chapter) | quoted,
         set().union(*of_modules),
     ]
 
 
-def chapters_of_functions(house: House, chapters: Iterable[str]) -> dict[str, list[str]]:
+def chapters_of_functions(sources: SourceTree, chapters: Iterable[str]) -> dict[str, list[str]]:
     """Chapters to read about each function: those whose lesson calls it, or else those that use or
     quote it, or else those whose modules call it, unless these are many; the first few in this order.
     """
     found = [defaultdict(list) for _ in range(3)]
     for chapter in chapters:
-        for chapters_of, functions in zip(found, uses_of_chapter(house, chapter)):
+        for chapters_of, functions in zip(found, uses_of_chapter(sources, chapter)):
             for function in functions:
                 chapters_of[function].append(chapter)
     few = {name: names for name, names in found[2].items() if len(names) <= CHAPTERS_SHOWN}
@@ -58,20 +60,20 @@ def chapters_of_functions(house: House, chapters: Iterable[str]) -> dict[str, li
     return {function: names[:CHAPTERS_SHOWN] for function, names in closest.items()}
 
 
-def documented(house: House, pages: str) -> dict[str, str]:
+def documented(sources: SourceTree, pages: str) -> dict[str, str]:
     """The name under which these API pages document each function that a package passes on, or that a
     module of its own has.
     """
     targets = {}
     for module in DOCUMENTED.findall(pages):
-        names = house.names_of(module)
+        names = sources.names_of(module)
         targets |= {names[name]: f"{module}.{name}" for name in names if not name.isupper()}
     return targets
 
 
-def function_links(house: House, chapter: str, targets: dict[str, str]) -> str:
+def function_links(sources: SourceTree, chapter: str, targets: dict[str, str]) -> str:
     """The sentence with which a chapter links the documented functions of its cells; '' without any."""
-    lesson, others, _ = uses_of_chapter(house, chapter)
+    lesson, others, _ = uses_of_chapter(sources, chapter)
     found = {
         short_name(targets[full]): targets[full] for full in lesson | others if full in targets
     }

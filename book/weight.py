@@ -1,8 +1,8 @@
 """A built site without what no reader needs: from 70 MB to 25 MB at most.
 
-`lighten` deletes files that no page asks for, keeps of MathJax what pages written in TeX load, takes the outputs out of
-the notebooks that readers download, and moves images out of the HTML, where they take a third more space. Photos within
-drawings become WebP without loss, which takes a quarter less than PNG.
+`strip_site` deletes files that no page asks for, keeps of MathJax what pages written in TeX load, takes the outputs
+out of the notebooks that readers download, and moves images out of the HTML, where they take a third more space.
+Photos within drawings become WebP without loss, which takes a quarter less than PNG.
 """
 
 import base64
@@ -45,7 +45,7 @@ IMAGE = re.compile(r'(<img [^>]*src=")data:image/svg\+xml;base64,([A-Za-z0-9+/=]
 PHOTO = re.compile(rb"data:image/png;base64,([A-Za-z0-9+/=\s]+)")
 
 
-def lighten(site: Path) -> None:
+def strip_site(site: Path) -> None:
     """Take out of a built site what no reader needs."""
     for pattern in UNUSED:
         for path in site.glob(pattern):

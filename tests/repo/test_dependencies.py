@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 import uses
-from dependencies import House
+from dependencies import SourceTree
 from running import captured
 
 from fslcore.paths import ROOT
@@ -31,16 +31,16 @@ def edit(path):
 
 def changed(copy, module):
     """Chapters whose digest an edit changes."""
-    house = House(copy)
-    before = {name: house.chapter(name) for name in CHAPTERS}
+    sources = SourceTree(copy)
+    before = {name: sources.chapter(name) for name in CHAPTERS}
     edit(copy / module)
-    after = House(copy)
+    after = SourceTree(copy)
     return {name for name in CHAPTERS if after.chapter(name) != before[name]}
 
 
 def digest_of_results(copy):
-    house = House(copy)
-    return house.digest(house.reached({"fslcore.evaluation"}))
+    sources = SourceTree(copy)
+    return sources.digest(sources.reached({"fslcore.evaluation"}))
 
 
 @pytest.mark.slow
@@ -73,7 +73,7 @@ def test_a_learner_is_a_file_an_import_and_a_line_of_the_catalogue(copy):
     package.write_text(
         text.replace('    "NearestCentroid",', '    "Nearest",\n    "NearestCentroid",')
     )
-    assert "fslcore.learners.nearest" in House(copy).reached({"fslcore.evaluation"})
+    assert "fslcore.learners.nearest" in SourceTree(copy).reached({"fslcore.evaluation"})
     code = (
         "from fslcore.catalogue import by_kind; from fslcore.learners import Nearest, __all__, make\n"
         "print(type(make('nearest')) is Nearest, 'Nearest' in __all__, 'nearest' in by_kind()['learners']['features'])"
@@ -93,13 +93,15 @@ def test_an_interval_changes_the_chapters_that_use_it_and_no_evaluation(copy):
 
 
 def test_of_a_package_that_passes_names_on_the_modules_count_whose_names_are_used(copy):
-    house = House(copy)
+    sources = SourceTree(copy)
 
     def users(module):
-        return {name for name in CHAPTERS if module in house.modules(name)}
+        return {name for name in CHAPTERS if module in sources.modules(name)}
 
     def stats_modules(names):
-        return {name for name in House(copy).reached(names) if name.startswith("fslcore.stats.")}
+        return {
+            name for name in SourceTree(copy).reached(names) if name.startswith("fslcore.stats.")
+        }
 
     assert users("fslcore.report.words") == {"your-results", "benchmark", "comparing-methods"}
     assert {"sizing-tasks", "planning"} <= users("fslcore.stats.pilot") < set(CHAPTERS)
@@ -122,15 +124,15 @@ def test_of_a_package_that_passes_names_on_the_modules_count_whose_names_are_use
 
 
 def test_imports_inside_functions_count_and_those_for_type_checkers_do_not(copy):
-    house = House(copy)
-    assert "fslcore.fetch" in house.reached({"fslcore.cli.commands"})  # in fetch
+    sources = SourceTree(copy)
+    assert "fslcore.fetch" in sources.reached({"fslcore.cli.commands"})  # in fetch
     (copy / "fslcore" / "attic.py").write_text(
         "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from .tasks import Tasks\n"
         "class A:\n    def f(self):\n        with open('x'):\n            from . import store\n"
     )
-    assert House(copy).reached({"fslcore.attic"}) == {
+    assert SourceTree(copy).reached({"fslcore.attic"}) == {
         "fslcore",
-        *house.reached({"fslcore.store"}),
+        *sources.reached({"fslcore.store"}),
         "fslcore.attic",
     }
 
@@ -141,14 +143,14 @@ def test_an_import_that_leads_nowhere_is_told(copy):
         notebook.read_text() + "\n```{code-cell}\n:tags: [x]\nfrom fslcore import attic\n```\n"
     )
     with pytest.raises(LookupError, match="informed imports fslcore.attic"):
-        House(copy).modules("informed")
+        SourceTree(copy).modules("informed")
 
 
 def test_data_are_those_that_a_chapter_s_modules_name():
-    house = House(ROOT)
+    sources = SourceTree(ROOT)
 
     def folders(chapter):
-        files = house.data(house.modules(chapter))
+        files = sources.data(sources.modules(chapter))
         assert all(path.is_file() for path in files)
         return {path.parent.relative_to(ROOT / "data").as_posix() for path in files}
 
@@ -160,8 +162,8 @@ def test_data_are_those_that_a_chapter_s_modules_name():
 
 
 def test_every_folder_of_data_belongs_to_a_chapter():
-    house = House(ROOT)
-    read = {path.parent for path in house.data(house.files)}
+    sources = SourceTree(ROOT)
+    read = {path.parent for path in sources.data(sources.files)}
     endings = (".parquet", ".csv", ".npz", ".txt")
     assert {path.parent for path in (ROOT / "data").rglob("*") if path.suffix in endings} <= read
 
@@ -194,13 +196,13 @@ def test_snakemake_reruns_the_same_chapters(copy):
 
 
 def test_functions_and_chapters_link_to_each_other():
-    house = House(ROOT)
-    chapters_of = uses.chapters_of_functions(house, CHAPTERS)
-    functions = {full for name, full in house.names_of("fslcore.stats").items() if name.islower()}
+    sources = SourceTree(ROOT)
+    chapters_of = uses.chapters_of_functions(sources, CHAPTERS)
+    functions = {full for name, full in sources.names_of("fslcore.stats").items() if name.islower()}
     paired = "fslcore.stats.task_intervals.paired_interval"
     assert functions - set(chapters_of) == {"fslcore.stats.proportions.mcnemar"}
     assert "comparing-methods" in chapters_of[paired]
-    links = uses.function_links(house, "comparing-methods", {paired: "a.stats.paired"})
+    links = uses.function_links(sources, "comparing-methods", {paired: "a.stats.paired"})
     assert links.endswith(": {py:obj}`stats.paired <a.stats.paired>`.")
 
 

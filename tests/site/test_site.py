@@ -94,7 +94,7 @@ ENTRY = re.compile(
 def test_two_equal_numbers_read_all_and_no_line_ends_before_a_sign():
     number = markup.GLUED.format
     same = f"<p>{number(15)} of {number(15)} at 95 %, {number(9)} of {number(15)}.</p>"
-    text = re.sub("<.*?>", "", markup.mended(f"{same}<pre>5 %</pre>"))
+    text = re.sub("<.*?>", "", markup.fixed(f"{same}<pre>5 %</pre>"))
     assert text == "All 15 at 95\u00a0%, 9 of 15.5 %"
 
 

@@ -1,10 +1,10 @@
 """Run a build whose jobs start as copies of one process that has imported what they need.
 
-``python book/warm.py COMMAND …`` runs the command, and meanwhile imports torch and the rest once. Jobs of the command
-write ``python book/warm.py -m MODULE …`` in place of ``python -m MODULE …``. The module then runs in a copy of the
-process, with the job's arguments, folder, variables and output. The kernels of notebooks start so too, by a kernel
-specification that Jupyter finds before its own. Where there is no such process, as on the nodes of a cluster, or no
-`os.pidfd_open`, as outside Linux, the module runs as ever.
+``python book/fork_server.py COMMAND …`` runs the command, and meanwhile imports torch and the rest once. Jobs of the
+command write ``python book/fork_server.py -m MODULE …`` in place of ``python -m MODULE …``. The module then runs in a
+copy of the process, with the job's arguments, folder, variables and output. The kernels of notebooks start so too, by
+a kernel specification that Jupyter finds before its own. Where there is no such process, as on the nodes of a
+cluster, or no `os.pidfd_open`, as outside Linux, the module runs as ever.
 """
 
 import gc

@@ -1,4 +1,4 @@
-"""Jobs of a build that start as copies of one process (book/warm.py) run as by themselves."""
+"""Jobs of a build that start as copies of one process (book/fork_server.py) run as by themselves."""
 
 import os
 import signal
@@ -7,11 +7,11 @@ import sys
 import time
 from pathlib import Path
 
+import fork_server  # book/fork_server.py
 import pytest
-import warm  # book/warm.py
 from running import captured
 
-SCRIPT = Path(warm.__file__)
+SCRIPT = Path(fork_server.__file__)
 JOB = f"{sys.executable} {SCRIPT} -m"
 SHOWN = (
     "import os, sys; "
@@ -61,7 +61,7 @@ def test_a_job_and_its_copy_end_together(tmp_path, stopped):
 
 
 def test_a_job_without_a_process_to_copy_runs_by_itself(tmp_path, monkeypatch):
-    monkeypatch.delenv(warm.ADDRESS, raising=False)
+    monkeypatch.delenv(fork_server.ADDRESS, raising=False)
     (tmp_path / "shown.py").write_text("import sys; print(sys.argv[1:]); sys.exit(3)")
     done = captured([sys.executable, SCRIPT, "-m", "shown", "a"], cwd=tmp_path)
     assert (done.returncode, done.stdout) == (3, "['a']\n")

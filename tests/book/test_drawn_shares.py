@@ -174,3 +174,22 @@ def test_coverage_of_equal_weights_is_drawn_in_percent():
     assert marks(right, "x").tolist() == [[0, 0], [100, 1]]
     assert marks(right, "y").tolist() == [[95, 0], [40, 1]] and 95 in right.lines[0].get_xdata()
     assert sorted(left.collections[0].get_offsets()[:, 0]) == [0.5, 1.0, 1.5]
+
+
+@pytest.mark.parametrize("estimators", [["5-fold"], ["5-fold", "hold-out"]])
+def test_values_of_settings_stand_in_the_row_of_their_method(estimators):
+    places = [(d, m, e) for d in ("x", "y") for m in ("A", "B") for e in estimators]
+    ours = pd.DataFrame(places, columns=["dataset", "method", "estimator"])
+    ours = ours.assign(mae=np.arange(len(ours)) + 2.0, half_width=1.0)
+    printed = ours[ours["dataset"] == "x"].reset_index(drop=True)
+    figure = evaluators.setting_forest({"here": ours, "printed": printed}, "error (points)")
+    for ax, table in zip(figure.axes, (ours, printed)):
+        names = [label.get_text() for label in ax.get_yticklabels()]
+        assert names == ["", "A", "B"] * 2
+        for bar in ax.containers:
+            part = table[table["estimator"] == bar.get_label()]
+            x, y = bar.lines[0].get_data()
+            assert x.tolist() == part["mae"].tolist()
+            assert [names[round(row)] for row in y] == part["method"].tolist()
+            below = {"x": 0, "y": 3}
+            assert all(0.6 < row - below[d] < 2.4 for row, d in zip(y, part["dataset"]))

@@ -213,3 +213,23 @@ def test_a_figure_of_estimates_that_are_all_equal_says_so(recwarn):
         and "correlation 0." in titles[0]
         and not recwarn.list
     )
+
+
+def test_rows_of_a_forest_hold_ours_and_the_printed_in_panels():
+    ours = pd.DataFrame(
+        {
+            "dataset": ["d"],
+            "method": ["A"],
+            "estimator": ["5-fold"],
+            "mae": [3.0],
+            "half_width": [1.0],
+        }
+    )
+    printed = ours.assign(mae=4.0)
+    by_method = estimates.rows(ours, printed)
+    assert by_method[["panel", "row", "series", "mean"]].to_numpy().tolist() == [
+        ["d", "A", "5-fold", 3.0],
+        ["d, as printed", "A", "5-fold", 4.0],
+    ]
+    by_estimator = estimates.rows(ours, row="estimator")
+    assert by_estimator[["panel", "row", "series"]].to_numpy().tolist() == [["d", "5-fold", "A"]]

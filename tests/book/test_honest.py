@@ -1,5 +1,6 @@
 """Intervals of any number that a task gives: against enumeration, against `three_intervals`, and their properties."""
 
+from dataclasses import replace
 from itertools import combinations, product
 
 import numpy as np
@@ -159,6 +160,13 @@ def test_tables_of_a_small_run():
     assert factors.loc[("same", "wAcc-R"), "new images"] == pytest.approx(
         np.sqrt(1 + first.image_variance / first.sampling_variance)
     )
+    # Without a variance of images, that of classes stands in; four times the classes halve its share.
+    unknown = [replace(result, image_variance=np.nan) for result in ordered["result"]]
+    more = pd.DataFrame({"classes": [32], "images": [len(runs.labels)]}, index=["more"])
+    factors = worst_class.scaled(runs, ordered.assign(result=unknown), more, tasks=60)
+    factors = factors.loc[("more", ordered["measure"][0])]
+    expected = np.sqrt(1 + first.class_variance / 4 / first.sampling_variance)
+    assert factors.tolist() == pytest.approx([expected, expected])
     assert worst_class.measure_table(measured).shape == (6, 4) and worst_class.measure_table(
         ordered
     ).shape == (3, 4)

@@ -307,7 +307,9 @@ def test_eurosat_and_food_are_taken_whole(tmp_path):
         "images/waffles/waffles_2.jpg",
     ]
     assert np.asarray(tested.images)[:, 4, 4, 0].tolist() == [1, 7]
-    assert len(datasets.load(f"food101:{root}")) == 6
+    whole = datasets.load(f"food101:{root}")
+    assert sorted(whole.facts["part"]) == ["", "", "test", "test", "train", "train"]
+    refused(f"food101:{root}?part=val", "part.*val.*test, train")
 
 
 def test_meta_album_tests_on_one_set_of_three(tmp_path):

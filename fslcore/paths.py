@@ -399,6 +399,7 @@ def locked(path: Path) -> Iterator[None]:
     Others wait for ``.NAME.lock`` beside it, which is removed at the end (Windows keeps it). Without file locks in the
     file system, there is no waiting.
     """
+    # The package filelock leaves its file beside the target on Linux, and waits by polling.
     target = Path(os.path.realpath(path))
     target.parent.mkdir(parents=True, exist_ok=True)
     lock = target.with_name(f".{target.name}.lock")

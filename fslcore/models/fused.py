@@ -1,4 +1,8 @@
-"""The same networks, faster for computing features only: folded norms and direct convolutions."""
+"""The same networks, faster for computing features only: folded norms and direct convolutions.
+
+`torch.compile` needs a C++ compiler and, for EfficientNet-Lite0 on one core, some minutes before the first batch;
+then a batch takes 0.044 s, compared with 0.071 s here and 0.116 s in the plain network (16 images of 96 pixels).
+"""
 
 from __future__ import annotations
 

@@ -167,9 +167,9 @@ style()
 ```
 
 ```{code-cell} ipython3
-method = evaluation.ready(dataset, backbone, "ncc")
-drawn = evaluation.draw(method.source, "closed", tasks=tasks, seed=seed)
-accuracies = 100 * method.record(drawn).accuracy()
+method = evaluation.configure(dataset, backbone, "ncc")
+drawn = evaluation.sample_tasks(method.source, "closed", tasks=tasks, seed=seed)
+accuracies = 100 * method.outcomes(drawn).accuracy()
 np.median(accuracies), accuracies.mean()
 ```
 

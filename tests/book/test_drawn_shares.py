@@ -183,9 +183,10 @@ def test_values_of_settings_stand_in_the_row_of_their_method(estimators):
     ours = ours.assign(mae=np.arange(len(ours)) + 2.0, half_width=1.0)
     printed = ours[ours["dataset"] == "x"].reset_index(drop=True)
     figure = evaluators.setting_forest({"here": ours, "printed": printed}, "error (points)")
+    figure.canvas.draw()
+    names = [label.get_text() for label in figure.axes[0].get_yticklabels()]
+    assert names == ["", "A", "B"] * 2
     for ax, table in zip(figure.axes, (ours, printed)):
-        names = [label.get_text() for label in ax.get_yticklabels()]
-        assert names == ["", "A", "B"] * 2
         for bar in ax.containers:
             part = table[table["estimator"] == bar.get_label()]
             x, y = bar.lines[0].get_data()

@@ -317,3 +317,96 @@ def test_a_data_set_that_ships(tmp_path):
     recipe.run("-m", "tests.lint")
     recipe.check_files()
     assert not (ROOT / "data" / "digits").exists()
+
+
+MEDIANS = '''"""Interval for the median, from order statistics."""
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.stats import binom
+
+from ..errors import InputError, floats
+from .intervals import DEFAULT_CONFIDENCE_LEVEL, checked_level
+
+__all__ = ["median_interval"]
+
+
+def median_interval(
+    scores: ArrayLike, confidence_level: float = DEFAULT_CONFIDENCE_LEVEL
+) -> tuple[float, float]:
+    """Interval for the median of continuous scores, valid for any number of tasks.
+
+    Parameters
+    ----------
+    scores : (T,) array_like
+        Accuracies of tasks.
+    confidence_level : float
+        Least coverage, between 0 and 1.
+
+    Returns
+    -------
+    low, high : float
+        Two of the scores (David and Nagaraja, 2003, section 7.1).
+
+    Raises
+    ------
+    InputError
+        Too few scores; a level outside 0 to 1.
+
+    Examples
+    --------
+    >>> median_interval([0.5, 0.6, 0.7, 0.8, 0.9, 0.95])
+    (0.5, 0.95)
+    """
+    x = np.sort(floats("scores", scores))
+    tail = (1 - checked_level(confidence_level)) / 2
+    left_out = int(binom.ppf(tail, x.size, 0.5))
+    if binom.cdf(left_out, x.size, 0.5) > tail:
+        left_out -= 1
+    if left_out < 0:
+        raise InputError(f"scores: {x.size} are there; more are needed at this confidence_level")
+    return float(x[left_out]), float(x[x.size - 1 - left_out])
+'''
+COVERAGE = """
+
+def test_the_interval_of_a_median_holds_it():
+    samples = np.random.default_rng(0).exponential(size=(2000, 15))
+    ends = np.array([stats.median_interval(sample) for sample in samples])
+    coverage = ((ends[:, 0] <= np.log(2)) & (np.log(2) <= ends[:, 1])).mean()
+    exact = 1 - 2 * scipy_stats.binom.cdf(3, 15, 0.5)
+    assert abs(coverage - exact) < 4 * np.sqrt(exact * (1 - exact) / 2000)
+"""
+RULE = """@RULES.of(stats.median_interval)
+def median():
+    x = np.sort(two_methods(20)[0])
+    return Rule(
+        stats.median_interval(x),
+        [x[5], x[14]],  # P(B <= 5) = 0.021 and P(B <= 6) = 0.058 for B of 20 with 1/2
+        {"one side": [x[6], x[13]], "one place too far": [x[4], x[15]], "all scores": [x[0], x[-1]]},
+    )
+
+
+"""
+
+
+def test_a_statistic(tmp_path):
+    recipe = Recipe("A statistic", tmp_path / "copy", "medians")
+    recipe.write("fslcore/stats/NAME.py", MEDIANS)
+    package = "fslcore/stats/__init__.py"
+    recipe.insert(package, "from .pilot import", "from .medians import median_interval\n")
+    recipe.insert(package, '    "minimum_detectable_difference",\n', '    "median_interval",\n')
+    module = ".. automodule:: fslcore.stats.medians\n   :members:\n\n"
+    recipe.insert("book/api-stats-intervals.md", ".. automodule:: fslcore.stats.rare", module)
+    recipe.insert("book/explained.yml", "fslcore.stats.anytime:", "fslcore.stats.medians: primer\n")
+    recipe.append("tests/stats/test_stats.py", COVERAGE)
+    place = '@pytest.mark.parametrize("name", RULES)'
+    recipe.insert("tests/stats/test_faulty_rules.py", place, RULE)
+    tests = ["tests/stats/test_stats.py", "tests/stats/test_faulty_rules.py"]
+    values = '        "paired_interval": dict(atol=1e-9),\n'
+    line = '        "median_interval": dict(scores=A),\n'
+    recipe.insert("tests/misuse/test_arguments.py", values, line)
+    recipe.test(*tests, "tests/misuse/test_arguments.py", "-k", "median or public")
+    recipe.test("fslcore/stats/medians.py")
+    recipe.run("-m", "mypy", "--strict", "fslcore/stats/medians.py")
+    recipe.run("-m", "tests.lint")
+    recipe.check_files()

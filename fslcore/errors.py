@@ -1,7 +1,7 @@
 """The one exception for input that the user can correct, and the checks that raise it.
 
-Every message is one line: the name, the value, and what is allowed. Each check returns its value in the checked
-type, so that ``tasks = whole("tasks", tasks, minimum=2)`` is one step.
+Every message is one line: the argument, what it must be, and what was found. Each check returns its value in the
+checked type, so that ``tasks = whole("tasks", tasks, minimum=2)`` is one step.
 """
 
 import difflib
@@ -45,7 +45,7 @@ def whole(name: str, value: object, minimum: int | None = None, maximum: int | N
             integer = operator.index(value)
     if integer is None or not _is_within(integer, minimum, maximum):
         raise InputError(
-            f"{name} = {_shown_as(int, value)}; a whole number{_range(minimum, maximum)} is allowed"
+            f"{name} must be an integer{_range(minimum, maximum)}, got {_quoted(value)}"
         )
     return integer
 
@@ -79,10 +79,9 @@ def number(
             real = float(scalar)
     bounds = (minimum, maximum, over, under)
     if math.isnan(real) or not (infinite or math.isfinite(real)) or not _is_within(real, *bounds):
-        finite = "" if infinite or any(bound is not None for bound in bounds) else " that is finite"
-        raise InputError(
-            f"{name} = {_shown_as(float, value)}; a number{_range(*bounds)}{finite} is allowed"
-        )
+        is_bounded = any(bound is not None for bound in bounds)
+        kind = "number" if infinite or is_bounded else "finite number"
+        raise InputError(f"{name} must be a {kind}{_range(*bounds)}, got {_quoted(value)}")
     return real
 
 
@@ -95,7 +94,7 @@ def flag(name: str, value: object) -> bool:
         Anything else.
     """
     if not isinstance(value, (bool, np.bool_)):
-        raise InputError(f"{name} = {shown(value)}; True or False is allowed")
+        raise InputError(f"{name} must be True or False, got {_quoted(value)}")
     return bool(value)
 
 
@@ -110,17 +109,21 @@ def choice(name: str, value: object, allowed: Iterable[str]) -> str:
     names = list(allowed)
     if not isinstance(value, str) or value not in names:
         similar = suggestion(value, names)
-        listed = f"{', '.join(names)} {'is' if len(names) == 1 else 'are'}"
-        if similar and len(names) > 20:
-            listed = f"one of {len(names)} names is"
-        raise InputError(f"{name} = {shown(value)}; {listed} allowed{similar}")
+        listed = f"one of {len(names)} names" if similar and len(names) > 20 else either(names)
+        raise InputError(f"{name} must be {listed}, got {_quoted(value)}{similar}")
     return value
 
 
 def suggestion(name: object, names: Iterable[str]) -> str:
-    """`` (did you mean …?)`` if one of these names is similar, else an empty text."""
+    """``; did you mean '…'?`` if one of these names is similar, else an empty text."""
     similar = difflib.get_close_matches(name, list(names), 1) if isinstance(name, str) else []
-    return f" (did you mean {similar[0]}?)" if similar else ""
+    return f"; did you mean {similar[0]!r}?" if similar else ""
+
+
+def either(names: Iterable[str]) -> str:
+    """Names as a message lists those that are allowed: ``'open' or 'closed'``."""
+    *others, last = [repr(name) for name in names]
+    return f"{', '.join(others)} or {last}" if others else last
 
 
 def floats(
@@ -354,15 +357,9 @@ def shown(value: object) -> str:
     return text if len(text) <= 80 else f"{text[:77]}..."
 
 
-def _shown_as(kind: type, value: object) -> str:
-    """As `shown`, but with quotes around a text that could be read as a finite number of this kind."""
-    if not isinstance(value, str):
-        return shown(value)
-    try:
-        is_number = math.isfinite(kind(value))
-    except ValueError:
-        is_number = False
-    return shown(repr(value) if is_number else value)
+def _quoted(value: object) -> str:
+    """A value's ``repr``, shortened to one line."""
+    return shown(repr(value))
 
 
 def visible(text: str) -> str:
@@ -399,20 +396,15 @@ def _range(
     over: float | None = None,
     under: float | None = None,
 ) -> str:
-    """Inclusive and exclusive bounds in words."""
+    """Inclusive and exclusive bounds, as `` >= 1`` or `` from 1 to 64``."""
     if minimum is not None and maximum is not None:
-        return (
-            f" from {minimum:g} to {maximum:g}"
-            if abs(maximum) < 1e6
-            else f" from {minimum:g} to {maximum:,}"
-        )
+        return f" from {_plain(minimum)} to {_plain(maximum)}"
     if over is not None and under is not None:
-        return f" between {over:g} and {under:g}"
-    low = ""
-    if minimum is not None or over is not None:
-        low = f" of at least {minimum:g}" if over is None else f" over {over:g}"
-    if under is not None:
-        return f"{low} and below {under:g}" if low else f" below {under:g}"
-    if maximum is not None:
-        return f"{low} and up to {maximum:g}" if low else f" of at most {maximum:,}"
-    return low
+        return f" between {_plain(over)} and {_plain(under)}"
+    bounds = {">=": minimum, ">": over, "<=": maximum, "<": under}
+    parts = [f"{sign} {_plain(bound)}" for sign, bound in bounds.items() if bound is not None]
+    return f" {' and '.join(parts)}" if parts else ""
+
+
+def _plain(bound: float) -> str:
+    return f"{bound:g}" if abs(bound) < 1e6 else f"{bound:,}"

@@ -57,7 +57,7 @@ class Parser(argparse.ArgumentParser):
         name, *values = pair.groups() if pair else words
         if not (self._pair_options() and name.isidentifier() and values):
             return ""
-        return f" (did you mean {self._pair_options()[0]} {name} {shlex.quote(values[0])}?)"
+        return f"; did you mean {self._pair_options()[0]} {name} {shlex.quote(values[0])}?"
 
     def _get_value(self, action: argparse.Action, text: str) -> object:
         """The value as the argument's ``type`` reads it, whose messages are kept."""

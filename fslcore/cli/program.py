@@ -178,7 +178,7 @@ def _show_warnings_as_lines(program: str) -> None:
     printed = set()  # Python forgets what it has shown wherever a block changes the filters
 
     def show(  # noqa: PLR0917 (as `warnings.showwarning`)
-        warning: Warning | str,
+        message: Warning | str,
         category: type[Warning],
         filename: str,
         lineno: int,
@@ -186,10 +186,10 @@ def _show_warnings_as_lines(program: str) -> None:
         line: str | None = None,
     ) -> None:
         if not issubclass(category, FslcoreWarning):
-            show_other(warning, category, filename, lineno, file, line)
-        elif str(warning) not in printed:
-            printed.add(str(warning))
-            print(f"{program}: {warning}", file=sys.stderr)
+            show_other(message, category, filename, lineno, file, line)
+        elif str(message) not in printed:
+            printed.add(str(message))
+            print(f"{program}: {message}", file=sys.stderr)
 
     warnings.showwarning = show
 

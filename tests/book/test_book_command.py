@@ -84,7 +84,7 @@ def test_one_value_where_a_list_is_meant_is_the_list_of_it(small, tmp_path):
 @pytest.mark.parametrize(
     "words, message",
     [
-        (["folds", "3"], "parameter folds = 3; 2, 5, 10 are allowed"),
+        (["folds", "3"], "parameter folds must be '2', '5' or '10', got '3'"),
         (
             ["where", "/etc/passwd"],
             "parameter where = /etc/passwd; this is a file, a folder is needed",
@@ -138,18 +138,18 @@ def test_the_bar_of_a_run_counts_its_cells(small, tmp_path, monkeypatch):
 
 
 # Told before torch is imported.
-COMMANDS = """rn primer => command = rn; list, run, jupyter
-list closed-v-open => (did you mean closed-vs-open?)
+COMMANDS = """rn primer => command must be 'list', 'run', 'jupyter'
+list closed-v-open => did you mean 'closed-vs-open'?
 assess '' => folder = ''; a path is needed
-assess {t} --backbone dinno -o {t}/a.html => (did you mean dino?)
-train protnet => learner = protnet; one of 24 names is allowed (did you mean protonet?)
+assess {t} --backbone dinno -o {t}/a.html => did you mean 'dino'?
+train protnet => learner must be one of 24 names, got 'protnet'; did you mean 'protonet'?
 train protonet --dataset coloured/hebrw => dataset = coloured/hebrw; known are
-run sizing => notebook = sizing; one of 28 names is allowed (did you mean sizing-tasks?)
+run sizing => notebook must be one of 28 names, got 'sizing'; did you mean 'sizing-tasks'?
 run sizing-tasks -p shots => argument -p/--parameter: expected 2 arguments
 run sizing-tasks -p shots=1 => -p shots=1; -p shots 1 is allowed, in two words
 run -p datasets='[a, b]' sizing-tasks => -p datasets '[a, b]' is allowed, in two words
-run sizing-tasks shots 1 => shots: no such argument (did you mean -p shots 1?)
-run sizing-tasks shots=1 => shots=1: no such argument (did you mean -p shots 1?)
+run sizing-tasks shots 1 => shots: no such argument; did you mean -p shots 1?
+run sizing-tasks shots=1 => shots=1: no such argument; did you mean -p shots 1?
 run sizing-tasks shots => shots: no such argument; see fslbook run --help
 run sizing-tasks -o {t}/out.ipynb -p shots [ => parameter shots = [; not a YAML value:
 run sizing-tasks -o {t}/out.ipynb --profile {t} => profile: {t} is a folder"""

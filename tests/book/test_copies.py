@@ -369,9 +369,9 @@ def test_the_command_writes_groups_that_evaluate_keeps_apart(folder, tmp_path, c
     )
 
 
-BAD_COMMANDS = """duplicates clipart --bits 65 => bits = 65; a whole number from 0 to 64
-duplicates clipart --distance 0 => distance = 0.0; a number over 0 and up to 2
-duplicates clipart --by looks => by = looks; either, both, hash, features are allowed
+BAD_COMMANDS = """duplicates clipart --bits 65 => bits must be an integer from 0 to 64
+duplicates clipart --distance 0 => distance must be a number > 0 and <= 2
+duplicates clipart --by looks => by must be 'either', 'both', 'hash' or 'features', got 'looks'
 duplicates clipart --by hash --distance 0.1 => distance = 0.1; it is not used if near-copies are found by
 duplicates clipart --splits novel novel => splits = novel novel; novel is allowed once
 duplicates features:{f} --by hash => there are no pixels to hash

@@ -29,7 +29,7 @@ def test_a_profile_that_ships_goes_by_its_name(tmp_path, monkeypatch, name):
     (tmp_path / name).write_text("planning: {seed: 7}")  # a file of the user's comes first
     assert notebooks.profile(name) == {"planning": {"seed": 7}}
     with refuses(
-        r"no file lorge.yml; evaluators-fetchable.yml, .* quick.yml ship .* \(did you mean large.yml\?\)"
+        r"no file lorge.yml; evaluators-fetchable.yml, .* quick.yml ship .*; did you mean 'large.yml'"
     ):
         notebooks.profile("lorge.yml")
 
@@ -70,7 +70,7 @@ def test_a_chapter_refuses_impossible_and_misspelt_parameters():
         check_parameters("primer", namespace | {"truth": 150})
     injected = "# Parameters\nsed = 95\n"
     cells = ["", "seed: int = 0", injected]
-    with refuses(r"\bsed\b", "primer", "truth", r"seed\?"):
+    with refuses(r"\bsed\b", "primer", "truth", r"'seed'\?"):
         check_parameters("primer", namespace | {"In": cells, "sed": 95})
     # In Jupyter the cell can be corrected and run again, in the same process.
     check_parameters("primer", namespace | {"In": [*cells, "# Parameters\nseed = 95\n"], "sed": 95})
@@ -96,7 +96,7 @@ def test_one_value_in_place_of_a_list_becomes_a_list_in_a_chapter_too():
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "given, message", [("truth 150", "truth = 150; 1..99"), ("sed 1", "did you mean seed?")]
+    "given, message", [("truth 150", "truth = 150; 1..99"), ("sed 1", "did you mean 'seed'?")]
 )
 def test_plain_papermill_stops_at_a_parameter_that_a_chapter_refuses(tmp_path, given, message):
     jupytext.write(jupytext.read(NOTEBOOKS / "primer.md"), tmp_path / "primer.ipynb")

@@ -77,7 +77,7 @@ def test_an_unknown_learner_is_told_how_one_s_own_is_named(command, capsys):
         (["--learners", "ncc", "fslbook.learners.dn4:DN4"], "learner = dn4; features of length 8"),
         (
             ["--intervals"],
-            "tasks with --intervals (ncc) = 6; a whole number of at least 20 is allowed",
+            "tasks with --intervals (ncc) must be an integer >= 20, got 6",
         ),
         (["--until", "1", "--samplings", "open"], "until = 1; closed tasks, of one number for all"),
         (["--until", "1", "--ft-tasks", "5"], "until = 1; closed tasks, of one number for all"),

@@ -437,7 +437,7 @@ def test_a_file_or_folder_is_known_for_one(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "f.npz").touch(), (tmp_path / "photos").mkdir()
     for name, meant in (("f.npz", "features:f.npz"), ("photos", "folder:photos")):
-        with refuses(rf"dataset = {name}; .* \(did you mean {meant}\?\)"):
+        with refuses(rf"dataset = {name}; .*; did you mean '{meant}'"):
             datasets.check_name(name)
 
 

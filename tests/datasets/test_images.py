@@ -495,8 +495,8 @@ def test_other_images_are_seen_as_before(tmp_path):
     for dataset, size, message in (
         ("clipart", 64, "size = 64; the pixels of clipart are fixed; folder:PATH, cifar-fs:PATH"),
         ("features:none.npz", 64, "size = 64; features:none.npz are features"),
-        (f"folder:{tmp_path}", 3, "size = 3; a whole number from 8"),
-        (f"folder:{tmp_path}", 2.5, "size = 2.5; a whole number"),
+        (f"folder:{tmp_path}", 3, "size must be an integer from 8"),
+        (f"folder:{tmp_path}", 2.5, "size must be an integer"),
     ):
         with refuses(message):
             evaluation.load_images_or_features(dataset, size)

@@ -250,8 +250,8 @@ def test_finetuning_in_bfloat16_differs_by_rounding_alone_and_in_its_key(
     [
         ("learner = ft; precomputed features allow ncc", lambda: learners.make("ft")),
         ("learner = knn; ncc, lr", lambda: learners.make("knn")),
-        ("epochs = 0", lambda: FineTune(glyph_like(), epochs=0)),
-        ("C = 0; a number over 0", lambda: LogisticRegression(C=0)),
+        ("epochs must be", lambda: FineTune(glyph_like(), epochs=0)),
+        ("C must be a number > 0", lambda: LogisticRegression(C=0)),
     ],
 )
 def test_settings_that_are_refused(message, call):

@@ -706,8 +706,8 @@ def test_resnet18_for_small_images_keeps_their_places():
     [
         ("conv", {"dropout": 0.1}, "dropout = 0.1, dropblock = 0; 0 is allowed for conv"),
         ("resnet18", {"dropblock": 5}, "0 is allowed for resnet18"),
-        ("residual", {"dropout": 1}, "dropout = 1; a number of at least 0 and below 1"),
-        ("residual", {"dropblock": 1.5}, "dropblock = 1.5; a whole number"),
+        ("residual", {"dropout": 1}, "dropout must be a number >= 0 and < 1"),
+        ("residual", {"dropblock": 1.5}, "dropblock must be an integer"),
         ("residual", {"stem": 3}, "stem = 3; 7 is allowed, and 3 for resnet18"),
         ("resnet18", {"stem": 5}, "stem = 5; 7 is allowed, and 3 for resnet18"),
         ("resnet18", {"widths": (4,)}, "resnet18 has its own"),

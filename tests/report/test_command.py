@@ -198,16 +198,16 @@ def test_terminal_page_and_json_say_the_same(tmp_path, capsys):
     [
         (["gone.csv"], "gone.csv"),
         (["r.csv", "r.csv"], "r.csv is given twice"),
-        (["r.csv", "--level", "95"], "level = 95.0; a number between 0 and 1 is allowed"),
-        (["r.csv", "--sampling", "random"], "sampling = random; open, closed are allowed"),
-        (["r.csv", "--seed", "run"], "seed = run; runs, tasks are allowed"),
+        (["r.csv", "--level", "95"], "level must be a number between 0 and 1, got 95.0"),
+        (["r.csv", "--sampling", "random"], "sampling must be 'open' or 'closed', got 'random'"),
+        (["r.csv", "--seed", "run"], "seed must be 'runs' or 'tasks', got 'run'"),
         (
             ["r.csv", "--reference", "our"],
-            "reference = our; base, ours are allowed (did you mean ours?)",
+            "reference must be 'base' or 'ours', got 'our'; did you mean 'ours'?",
         ),
         (
             ["r.csv", "--drop", "bass"],
-            "drop = bass; no column, method or row has that name (did you mean base?)",
+            "drop = bass; no column, method or row has that name; did you mean 'base'?",
         ),
         (["r.csv", "--tables", ""], "tables = ''; a path is needed"),  # a variable that is not set
         (["r.csv", "-o", "r.csv"], ".html"),

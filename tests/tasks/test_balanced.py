@@ -122,7 +122,7 @@ def test_uneven_supports_take_their_images_from_all_classes():
 @pytest.mark.parametrize(
     "change, message",
     [
-        (dict(balanced="yes"), "balanced = yes; True or False"),
+        (dict(balanced="yes"), "balanced must be True or False, got 'yes'"),
         (dict(groups=np.arange(240) // 2), "balanced: not with groups"),
         (dict(shots=15, queries=10), "the data hold 1 task of 5 ways"),
     ],

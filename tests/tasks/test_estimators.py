@@ -164,7 +164,7 @@ NO_DRAW = "none of 2000 draws of 81 support images held all 80 classes"
 @pytest.mark.parametrize(
     "call, message",
     [
-        (lambda: k_fold(closed(5, shots=2), 1), "k = 1; a whole number of at least 2"),
+        (lambda: k_fold(closed(5, shots=2), 1), "k must be an integer >= 2"),
         (lambda: k_fold(closed(5, shots=2), 11), "k = 11; task 0 has a support of 10: 2 to 10"),
         (lambda: hold_out(closed(5, shots=2), 12), "k = 12; task 0"),
         (lambda: leave_one_out(SINGLE), "k = 1; task 0 has a support of 1"),
@@ -174,9 +174,9 @@ NO_DRAW = "none of 2000 draws of 81 support images held all 80 classes"
         ),
         (
             lambda: bootstrap_split(closed(5, shots=2), 0),
-            "rounds = 0; a whole number of at least 1",
+            "rounds must be an integer >= 1",
         ),
-        (lambda: bootstrap_split(closed(5, shots=2), seed=-1), "seed = -1; a whole number"),
+        (lambda: bootstrap_split(closed(5, shots=2), seed=-1), "seed must be an integer"),
         (lambda: bootstrap_split(closed(5, shots=1)), "task 0 has one support image per class"),
         (lambda: bootstrap_split(closed(80, shots=[2] + 79 * [1]), rounds=1), NO_DRAW),
         (lambda: resplit(closed(5), "jackknife"), "estimator = jackknife; hold-out"),

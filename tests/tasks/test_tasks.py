@@ -256,10 +256,10 @@ def test_digest_changes_with_anything_a_learner_sees():
     "arguments, message",
     [
         (dict(ways=7), "ways = 7; the data have 6 classes"),
-        (dict(ways=1), "ways = 1; a whole number from 2"),
+        (dict(ways=1), "ways must be an integer from 2"),
         (dict(shots=20, queries=15), "shots + queries = 35; class 0 has 30 images"),
         (dict(shots=(1, 2)), "one for each of 5 ways"),
-        (dict(tasks=1), "tasks = 1; a whole number of at least 2"),
+        (dict(tasks=1), "tasks must be an integer >= 2"),
         (dict(tasks=10**10), "tasks = 10,000,000,000; about "),
     ],
 )
@@ -326,7 +326,7 @@ def test_a_task_beyond_the_bank_is_refused():
     tasks.check_bank(180)
     with refuses("the bank has 20 images"):
         tasks.check_bank(20)
-    with refuses("n_images = -1", "at least 0"):
+    with refuses("n_images must be", ">= 0", "-1"):
         tasks.check_bank(-1)
 
 

@@ -315,8 +315,8 @@ def test_bad_files_are_named_before_the_work(tmp_path):
         (tmp_path / "b.jsonl", "A", {}, "it is a recording of B; one file per method is needed"),
         (None, "A", {}, "record = None; the name of a file"),
         (path, " ", {}, "method = ' '; a name is needed"),
-        (path, "A", {"seed": 2**64}, "seed = 18446744073709551616; a whole number from 0"),
-        (path, "A", {"transductive": "yes"}, "transductive = yes; True or False"),
+        (path, "A", {"seed": 2**64}, "seed must be an integer from 0"),
+        (path, "A", {"transductive": "yes"}, "transductive must be True or False, got 'yes'"),
     ):
         with refuses(words):
             fslcore.record(path, method, **facts)

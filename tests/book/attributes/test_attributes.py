@@ -130,7 +130,7 @@ def test_a_source_of_captions_names_its_rule_for_compounds(tmp_path):
     pd.DataFrame({"image": few.names, "caption": EIGHT[:2]}).to_csv(table, index=False)
     assert words_of(attributes.of(few, f"{table}?compounds=whole")) == alone
     for source, message in (
-        ("captions?compounds=no", "compounds = no; parts, whole are allowed"),
+        ("captions?compounds=no", "compounds must be 'parts' or 'whole', got 'no'"),
         ("pixels?compounds=whole", "compounds are parts of captions, and pixels has none"),
         ("facts:style?compounds=whole", "and facts:style has none"),
         ("captions?parts=no", "source = captions.parts=no; captions, pixels"),
@@ -229,7 +229,10 @@ TWO = Attributes(np.ones((2, 2), bool), ["a", "b"])
         (lambda: from_words(["red dog"]), "words of image 0 = red dog; a list of texts"),
         (lambda: from_facts([1, 2]), r"facts = \[1, 2\]; a data frame"),
         (lambda: from_captions("a red dog"), "captions = a red dog; a list of texts"),
-        (lambda: from_captions(["a red dog"], "no"), "compounds = no; parts, whole are allowed"),
+        (
+            lambda: from_captions(["a red dog"], "no"),
+            "compounds must be 'parts' or 'whole', got 'no'",
+        ),
         (lambda: attributes.of(None, ""), "source = ''; captions, pixels"),
     ],
 )
@@ -378,10 +381,10 @@ def test_attributes_of_a_data_set(tmp_path, monkeypatch):
     assert by_facts.names == ("colour: blue", "colour: red", "style: filled", "style: outline")
     assert by_facts.has[:2].tolist() == [[True, True, True, False], [False, False, False, True]]
     for images, source, message in (
-        (with_facts, "facts:style+size", "fact of few = size; style, colour are allowed"),
+        (with_facts, "facts:style+size", "fact of few must be 'style' or 'colour', got 'size'"),
         (few, "facts:style", "facts:style; nothing is known of the images of few"),
         (replace(few, captions=None), "captions", "few has no captions"),
-        (few, "blib", "source = blib; captions, pixels, vit-gpt2, blip, .*did you mean blip"),
+        (few, "blib", "source = blib; captions, pixels, vit-gpt2, blip, .*did you mean 'blip"),
         (few, "blip", "it has not been run on few: fslbook caption few --captioner blip writes"),
     ):
         with refuses(message):

@@ -154,7 +154,7 @@ def test_the_network_s_classes_are_those_of_base_and_come_back_with_the_settings
 
 def test_bad_settings(bank, tasks, tmp_path):
     for parts, message in (
-        (0, "parts = 0; a whole number"),
+        (0, "parts must be an integer"),
         (5, "parts = 5; 24 features are not so many equal parts"),
     ):
         with refuses(message):

@@ -221,7 +221,7 @@ def test_the_best_epoch_is_kept(small, tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     "settings, message",
     [
-        (dict(name="x"), "learner = x; glyph-conv, baseline"),
+        (dict(name="x"), "learner must be 'glyph-conv', 'baseline'"),
         (dict(name="rfs", shots=1), "shots = 1; none are allowed for rfs"),
         (dict(teacher="conv4-baseline"), "teacher = conv4-baseline; none is allowed for protonet"),
         (
@@ -229,25 +229,31 @@ def test_the_best_epoch_is_kept(small, tmp_path, monkeypatch):
             "frozen = conv4-baseline; none is allowed for rfs",
         ),
         (dict(name="leo", frozen="conv4-baseline:/none"), "conv4-baseline: no weights file /none"),
-        (dict(architecture={"depth": 6}), "architecture = depth; kind, widths, side"),
+        (dict(architecture={"depth": 6}), "architecture must be 'kind', 'widths', 'side'"),
         (
             dict(architecture={"side": 15}),
             "side = 15; 4 blocks of conv leave no place of such an image",
         ),
         (dict(architecture={"widths": []}), "widths = \\[\\]; conv has at least one"),
-        (dict(optimiser="lion"), "optimiser = lion; adamw, adam, sgd, sgd-momentum are allowed"),
-        (dict(schedule="wave"), "schedule = wave; one-cycle, cosine, steps, constant are allowed"),
+        (
+            dict(optimiser="lion"),
+            "optimiser must be 'adamw', 'adam', 'sgd' or 'sgd-momentum', got 'lion'",
+        ),
+        (
+            dict(schedule="wave"),
+            "schedule must be 'one-cycle', 'cosine', 'steps' or 'constant', got 'wave'",
+        ),
         (
             dict(augmentation=("blur",)),
-            "augmentation = blur; jitter, crop, flip, colour are allowed",
+            "augmentation must be 'jitter', 'crop', 'flip' or 'colour', got 'blur'",
         ),
-        (dict(temperature=0), "temperature = 0; a number over 0"),
-        (dict(taught=2), "taught = 2; a number"),
-        (dict(milestones=[0]), "milestones = 0; a whole number of at least 1"),
-        (dict(patience=-1), "patience = -1; a whole number"),
-        (dict(read_at=31), "read_at = 31; a whole number of at least 32"),
+        (dict(temperature=0), "temperature must be a number > 0"),
+        (dict(taught=2), "taught must be a number"),
+        (dict(milestones=[0]), "milestones must be an integer >= 1"),
+        (dict(patience=-1), "patience must be an integer"),
+        (dict(read_at=31), "read_at must be an integer >= 32"),
         (dict(mean=[0.5]), r"mean = \[0.5\]; a number for each of the 3 channels"),
-        (dict(std=[0, 1, 1]), "std = 0; a number over 0"),
+        (dict(std=[0, 1, 1]), "std must be a number > 0"),
     ],
 )
 def test_bad_settings(tmp_path, monkeypatch, settings, message):

@@ -203,7 +203,7 @@ def test_terminal_page_and_json_say_the_same(tmp_path, capsys):
         (["r.csv", "--seed", "run"], "seed must be 'runs' or 'tasks', got 'run'"),
         (
             ["r.csv", "--reference", "our"],
-            "reference must be 'base' or 'ours', got 'our'; did you mean 'ours'?",
+            "reference = our; base, ours are allowed; did you mean 'ours'?",
         ),
         (
             ["r.csv", "--drop", "bass"],

@@ -19,7 +19,9 @@ from .options import (
     REPLACED,
     SIZE,
     SPLIT,
+    ColumnsOf,
     Once,
+    PairsOf,
     completing,
     count_of,
     dataset_of,
@@ -111,9 +113,9 @@ def _result_commands(command: Callable[..., Any]) -> None:
         "results",
         nargs="+",
         type=path_of("results"),
-        help="files or folders: text of any kind, .json, .jsonl, .npy, .npz, .xlsx, .parquet; a "
-        "row per task, seed, "
-        "data set or item, or means with their ±; scores as logged by lm-eval or MTEB",
+        help="files, folders, or a pattern such as 'runs/{method}/seed{seed}.json': text of any kind, "
+        ".tex, .json, .jsonl, .npy, .npz, .xlsx, .parquet; a row per task, seed, data set or item, or "
+        "means with their ±; scores as logged by lm-eval or MTEB",
     )
     add(
         "-o",
@@ -141,22 +143,8 @@ def _result_commands(command: Callable[..., Any]) -> None:
     )
     add("--common", action="store_true", help="use only the tasks that all methods share")
     add("--lower-is-better", action="store_true", help="the values are errors, losses or times")
-    add(
-        "--drop",
-        dest="leave_out",
-        nargs="+",
-        default=[],
-        metavar="NAME",
-        help="columns, methods, data sets and tasks to leave out",
-    )
-    add(
-        "--methods",
-        dest="only_methods",
-        nargs="+",
-        default=[],
-        metavar="NAME",
-        help="the methods; no other column is used",
-    )
+    add("--higher-is-better", action="store_true", help="they are not, though a name says so")
+    _add_roles(add)
     add(
         "--out-of",
         type=number_of("out_of", over=0),
@@ -234,6 +222,63 @@ def _result_commands(command: Callable[..., Any]) -> None:
     )
     add("--level", **LEVEL)
     add("--json", **JSON)
+
+
+def _add_roles(add: Callable[..., Any]) -> None:
+    """Add the options that say what columns are; without one, words such as accuracy or task say it."""
+    add("--method", metavar="COLUMN", help="names the method of each row")
+    add(
+        "--methods",
+        nargs="+",
+        default=[],
+        metavar="NAME",
+        help="a column of values for each method; or the only methods to compare",
+    )
+    add(
+        "--columns",
+        nargs="+",
+        action=ColumnsOf,
+        default={},
+        metavar=("WORD", "NAME"),
+        help="columns of values that are data sets, seeds, …: --columns dataset CUB Cars",
+    )
+    add("--value", metavar="COLUMN", help="the values; in JSON also a path of keys (JMESPath)")
+    add(
+        "--unit",
+        nargs="+",
+        action=PairsOf,
+        default={},
+        metavar="COLUMN=WORD",
+        help="what a column numbers: task, item, class, seed, run, draw, fold, dataset or support",
+    )
+    add("--rows", metavar="WORD", help="what a row is, where no column says it: task, item, …")
+    add(
+        "--by",
+        nargs="+",
+        default=[],
+        metavar="COLUMN",
+        help="settings: methods are compared within their values",
+    )
+    add(
+        "--where",
+        nargs="+",
+        default=[],
+        metavar="COLUMN=VALUE",
+        help="the rows to use; COLUMN!=VALUE leaves rows out",
+    )
+    add("--group", metavar="COLUMN", help="the groups that tasks or items come in")
+    add(
+        "--ignore",
+        nargs="+",
+        default=[],
+        metavar="COLUMN",
+        help="without a role; '()' for numbers in brackets",
+    )
+    add("--pm", metavar="KIND", help="what ± is: ci, se or sd; sd=COLUMN names its column")
+    add("--n", metavar="N", help="of how many values a mean is: a number, or a column")
+    add("--low", metavar="COLUMN", help="the lower ends of intervals")
+    add("--high", metavar="COLUMN", help="the upper ends of intervals")
+    add("--of", metavar="COLUMN", help="the totals of which the values are counts")
 
 
 def _add_count(

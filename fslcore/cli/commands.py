@@ -55,13 +55,14 @@ def report(options: argparse.Namespace) -> None:
     """Report on results of your own methods: which is better, by how much, and for what.
 
     fslcore report results.csv
-    fslcore report ours.csv protonet.csv -o report.html
+    fslcore report results.csv --methods ours protonet --rows task
+    fslcore report 'runs/{method}/seed{seed}/results.json' --value test.acc -o report.html
     fslcore report results.csv --sampling open --reference ours --tables paper --figures paper
-    fslcore report seed0.csv seed1.csv seed2.csv --seed tasks --json
     """
     first, *others = options.results
     title = f"{first.name} and {len(others)} more" if others else first.name
-    name = "report.html" if others else f"{first.absolute().stem}.html"
+    is_one = not others and "{" not in str(first)
+    name = f"{first.absolute().stem}.html" if is_one else "report.html"
     output = output_file(options.output or Path(name), [".html"], options.results)
     folders = values_of(options, "tables figures")
     for name, folder in folders.items():

@@ -16,7 +16,7 @@ def message(error: BaseException, extra: str) -> tuple[str, int]:
     text = " ".join(str(error).split())
     kind = type(error).__name__
     if isinstance(error, InputError):
-        return text, 2
+        return (str(error) if type(error).__name__ == "UnnamedRoles" else text), 2
     if isinstance(error, KeyboardInterrupt):
         return "stopped", 143 if isinstance(error, Terminated) else 130
     if isinstance(error, BrokenPipeError):

@@ -160,10 +160,10 @@ def printed_of(name: str) -> Callable[[str], object]:
     """A reader of a printed figure: its mean and the number after ±."""
 
     def check(text: str) -> tuple[float, float]:
-        from ..report.read import number_in
+        from ..report.tables import half_width_of, number_in
 
         match = number_in(text)
-        half_width = match and (match[2] or match[3])
+        half_width = match and half_width_of(match)
         if match is None or not half_width:
             raise InputError(
                 f"{name} = {shown(text)}; a mean and its ±, such as 71.2±0.4, 71.2+-0.4 or 71.2 "
@@ -270,3 +270,38 @@ SIZE = dict(
     help="pixels at which your own images are read (the model's own)",
 )
 SPLIT = dict(choices=SPLITS, default="novel", help="classes of the data set (novel)")
+
+
+class PairsOf(argparse.Action):
+    """COLUMN=WORD as a dict."""
+
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,
+        namespace: argparse.Namespace,
+        values: Any,
+        option_string: str | None = None,
+    ) -> None:
+        pairs = dict(getattr(namespace, self.dest))
+        for text in values:
+            column, sign, word = text.rpartition("=")
+            if not sign:
+                parser.error(f"{self.dest} = {text}; COLUMN=WORD is allowed")
+            pairs[column] = word
+        setattr(namespace, self.dest, pairs)
+
+
+class ColumnsOf(argparse.Action):
+    """A word and the names of columns, as a dict of lists."""
+
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,
+        namespace: argparse.Namespace,
+        values: Any,
+        option_string: str | None = None,
+    ) -> None:
+        word, *names = values
+        if not names:
+            parser.error(f"{self.dest} = {word}; a word and names of columns are allowed")
+        setattr(namespace, self.dest, {**getattr(namespace, self.dest), word: names})

@@ -149,7 +149,8 @@ class Program:
                 if "--debug" in arguments:
                     traceback.print_exc()
                 if line:
-                    print(f"{self.name}: {visible(line)}", file=sys.stderr)
+                    lines = "\n".join(map(visible, line.split("\n")))
+                    print(f"{self.name}: {lines}", file=sys.stderr)
                 if isinstance(error, OSError):
                     _drop_output()
                 return code

@@ -18,10 +18,9 @@ from ..stats.across_datasets import interval_over_datasets
 from ..stats.intervals import Bounds, Ends
 from ..stats.proportions import PairedProportions
 from . import over_datasets
+from .model import PERCENT, SETTINGS, UNIT_KEYS, Measurements, Shape
 from .options import Options
 from .over_datasets import paired
-from .rows import PERCENT, UNIT_KEYS
-from .shapes import PLACE_KEYS, Measurements, Shape
 
 FEW_UNITS = 20
 MOST_KURTOSIS = 6.0  # twice that of a normal distribution, exceeded by 0.6 % of 20 normal values
@@ -99,6 +98,7 @@ class Place:
     rows: pd.DataFrame
     options: Options
     analysis: Analysis
+    percent: bool = True
 
     @property
     def unit(self) -> str:
@@ -115,12 +115,12 @@ class Place:
     @property
     def bounds(self) -> Bounds:
         """Between which values lie: accuracies do, other measures need not."""
-        return None if self.options.lower_is_better else PERCENT_BOUNDS
+        return PERCENT_BOUNDS if self.percent else None
 
     @property
     def difference_bounds(self) -> Bounds:
         """Between which differences of values lie."""
-        return None if self.options.lower_is_better else DIFFERENCE_BOUNDS
+        return DIFFERENCE_BOUNDS if self.percent else None
 
 
 def analyse(measured: Measurements, options: Options) -> Analysis:
@@ -138,7 +138,7 @@ def analyse(measured: Measurements, options: Options) -> Analysis:
             "others (--reference NAME)"
         )
     for name, rows in places(measured):
-        place = Place(name, rows, options, analysis)
+        place = Place(name, rows, options, analysis, measured.percent)
         analysis.samples += analyses[measured.shape](place)
     if measured.shape is not Shape.ITEMS and not has_items_of_classes(measured):
         analysis.applies += applies_to(measured, options)
@@ -156,8 +156,10 @@ def has_items_of_classes(measured: Measurements) -> bool:
 def places(measured: Measurements) -> Iterator[tuple[str, pd.DataFrame]]:
     """The rows of each place, named by what differs between places."""
     rows = measured.rows
-    keys = [key for key in PLACE_KEYS if key in rows and rows[key].nunique() > 1]
-    if measured.shape in (Shape.DATASETS, Shape.DATASETS_AND_SEEDS):
+    keys = dict.fromkeys((*SETTINGS, *measured.blocks))
+    keys = [key for key in keys if key in rows and rows[key].nunique() > 1]
+    over_datasets = measured.shape in (Shape.DATASETS, Shape.DATASETS_AND_SEEDS)
+    if over_datasets and "dataset" not in measured.blocks:
         keys = [key for key in keys if key != "dataset"]
     if not keys:
         yield "", rows
@@ -169,7 +171,8 @@ def places(measured: Measurements) -> Iterator[tuple[str, pd.DataFrame]]:
 def place_word(key: str, value: object) -> str:
     """One key of a place in words: '5-shot'."""
     words = {"ways": "{}-way", "shots": "{}-shot", "queries": "{} queries"}
-    return words.get(key, "{}").format(value)
+    words |= dict.fromkeys(("dataset", "sampling"), "{}")
+    return words.get(key, f"{key.strip()} {{}}").format(value)
 
 
 # Intervals of methods and differences ------------------------------------------------------------
@@ -582,6 +585,30 @@ def analyse_seeds(place: Place) -> list[Sample]:
     return [sample_of_grid(place, place.grid(key), key)]
 
 
+def analyse_folds(place: Place) -> list[Sample]:
+    """One mean per fold and method; variances are enlarged, as folds share their training data
+    (Nadeau and Bengio, 2003): by 1 + k / (k - 1) for k folds.
+    """
+    grid = place.grid("fold").dropna()
+    if len(grid) < 2:
+        raise InputError(f"fewer than two folds are shared by all methods{place}")
+    factor = float(np.sqrt(1 + len(grid) / (len(grid) - 1)))
+    level = place.options.level
+
+    def corrected(values: np.ndarray, bounds: Bounds) -> Interval:
+        interval = stats.open_task_interval(values, level, bounds=bounds)
+        return replace(interval, half_width=interval.half_width * factor)
+
+    intervals = {name: corrected(grid[name].to_numpy(), place.bounds) for name in grid}
+
+    def difference(first: str, second: str) -> Interval:
+        return corrected(paired(grid[[first, second]]), place.difference_bounds)
+
+    sample = sample_of(place, intervals, difference, "fold", "corrected resampled t-test")
+    sample.pairs["spread"] = np.nan  # more folds are no new data
+    return [sample]
+
+
 def analyse_datasets_and_seeds(place: Place) -> list[Sample]:
     """Over data sets, on means over seeds; and within each data set over its seeds."""
     samples = analyse_datasets(replace(place, name=f"over data sets{place}"))
@@ -692,6 +719,7 @@ ANALYSES = {
     Shape.RUNS: analyse_runs,
     Shape.DATASETS: analyse_datasets,
     Shape.SEEDS: analyse_seeds,
+    Shape.FOLDS: analyse_folds,
     Shape.DATASETS_AND_SEEDS: analyse_datasets_and_seeds,
     Shape.PRINTED: analyse_printed,
     Shape.OUTCOMES: analyse_outcomes,
@@ -705,12 +733,10 @@ OPEN = (
     "tasks."
 )
 UNKNOWN = (
-    "This holds for these images if tasks reuse images, for new images if they do not: "
-    "say --sampling closed or open."
+    "Verdicts apply to new tasks of these test data if tasks share data, to new data if they do "
+    "not: say --sampling closed or open."
 )
-NEW_CLASSES = (
-    "The sample is the classes: verdicts apply to new classes like these, with these images."
-)
+NEW_CLASSES = "The sample is the classes: verdicts apply to new classes like these."
 NEW_ITEMS = (
     "Verdicts apply to new items like these, if items are independent; the support stays as it was."
 )
@@ -723,7 +749,11 @@ APPLIES = {
         "The sample is the data sets: verdicts apply to other data sets if these are a random "
         "sample of them, and say nothing about any single one."
     ),
-    Shape.SEEDS: "Verdicts apply to new seeds, with these data and these images.",
+    Shape.SEEDS: "Verdicts apply to new seeds, with these data.",
+    Shape.FOLDS: (
+        "Verdicts apply to new splits of these data. Folds share training data: intervals are "
+        "corrected for it (Nadeau and Bengio, 2003)."
+    ),
     Shape.DATASETS_AND_SEEDS: (
         "Over data sets, verdicts apply to other data sets if these are a random sample of them; "
         "within one, to new seeds."

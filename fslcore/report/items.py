@@ -30,7 +30,7 @@ from .analysis import (
     sample_of_grid,
     sample_of_intervals,
 )
-from .rows import PERCENT, UNIT_KEYS
+from .model import PERCENT, UNIT_KEYS
 from .shapes import averaged
 
 # The most cautious target first: it is the one that a claim about methods needs.

@@ -20,7 +20,7 @@ import pandas as pd
 from ..errors import InputError
 
 if TYPE_CHECKING:
-    from .read import Table
+    from .model import Table
 
 SAMPLES_NAME = re.compile(r"samples_(?P<task>.+)_\d{4}-\d\d-\d\dT\d\d-\d\d-[\d.]+")
 SAMPLE_FIELDS = (

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import shlex
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from .analysis import CLOSED, OPEN, UNKNOWN
-from .options import Options
-from .shapes import Shape
+from .model import Shape
+from .proposal import command
 
 if TYPE_CHECKING:
     from .results import Results
 
-FLAGS = {"leave_out": "--drop", "only_methods": "--methods"}  # others are called after their field
 WITH_MARGIN = (
     Shape.TASKS,
     Shape.TASKS_IN_DRAWS,
@@ -35,7 +34,7 @@ class Step:
 
 def next_steps(results: Results) -> list[Step]:
     """What to do next, the most useful first."""
-    report = command_of(results)
+    report = command(results.files, results.options)
     steps = []
     if any("--common" in caution for caution in results.cautions):
         purpose = "Compares methods on what all of them share."
@@ -71,26 +70,6 @@ def next_steps(results: Results) -> list[Step]:
         Step(f"{report} --tables paper --figures paper", "Writes tables and figures for a paper.")
     )
     return steps
-
-
-def command_of(results: Results) -> str:
-    """The command that gave this report."""
-    parts = ["fslcore report", *map(quoted_path, results.files)]
-    options = results.options
-    for field in fields(Options):
-        value = getattr(options, field.name)
-        if value == field.default:
-            continue
-        flag = FLAGS.get(field.name, "--" + field.name.replace("_", "-"))
-        names = value if isinstance(value, tuple) else [value]
-        texts = [] if value is True else [shlex.quote(str(name)) for name in names]
-        parts += [flag, *texts]
-    return " ".join(parts)
-
-
-def quoted_path(path: str) -> str:
-    """A path as a shell takes it, and no option."""
-    return shlex.quote(f"./{path}" if path.startswith("-") else path)
 
 
 def compared_figures(results: Results) -> str:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 from ..errors import InputError, choice, flag, number, shown, whole
 from ..stats import DEFAULT_CONFIDENCE_LEVEL
@@ -14,6 +15,10 @@ CHOICES = {
     "separator": ("comma", "semicolon", "tab", "bar", "blanks", "unknown"),
     "decimal": (".", ",", "unknown"),
 }
+
+UNITS = ("task", "item", "class", "seed", "run", "draw", "fold", "dataset", "support")
+TEXTS = {"reference": "the name of a method"}
+COLUMN = "the name of a column"
 
 
 @dataclass(frozen=True)
@@ -33,14 +38,35 @@ class Options:
         Confidence level of intervals; tests are made at 1 - ``level``.
     margin : float or None
         The largest difference that does not matter, chosen before the results are seen.
-    leave_out : sequence of str
-        Columns, methods, data sets and tasks to leave out (``--drop``).
-    only_methods : sequence of str
-        The methods: no other is read, and no other column as one (``--methods``).
+    method, value, group : str or None
+        The column of the methods, of the values, and of the groups that units come in. In a table
+        with several columns of values, ``value`` names what they measure.
+    methods : sequence of str
+        A column of values for each method.
+    columns : dict of sequences of str
+        Columns of values that are something else: ``{"dataset": ["CUB", "Cars"]}``.
+    unit : dict of str
+        What columns of other names number: ``{"episode_no": "task"}``; one of `UNITS`.
+    rows : str or None
+        What a row is where no column says it; one of `UNITS`. Row k is then the same in all files.
+    by : sequence of str
+        Columns within whose values methods are compared.
+    where : sequence of str
+        The rows to use: 'split=test' or 'method!=ours'; several of one column are alternatives.
+    ignore : sequence of str
+        Columns without a role; '()' for all numbers in parentheses.
+    pm : str or None
+        What ± is: 'ci' (half of an interval), 'se' or 'sd'; 'sd=COLUMN' names its column.
+    n : str, int or None
+        Of how many values each mean is: a number, or a column.
+    low, high : str or None
+        The columns with the ends of intervals.
+    of : str or None
+        The column of the totals of which the values are counts.
     common : bool
         Where methods have different tasks, use those that all share.
-    lower_is_better : bool
-        Values are errors, losses or times.
+    lower_is_better, higher_is_better : bool
+        Which of two values is the better, where a name says otherwise or nothing.
     out_of : float or None
         The full score, such as 75 for right answers of 75; None for shares or percent.
     separator : str
@@ -57,10 +83,24 @@ class Options:
     reference: str | None = None
     level: float = DEFAULT_CONFIDENCE_LEVEL
     margin: float | None = None
-    leave_out: Sequence[str] = ()
-    only_methods: Sequence[str] = ()
+    method: str | None = None
+    value: str | None = None
+    group: str | None = None
+    methods: Sequence[str] = ()
+    columns: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    unit: Mapping[str, str] = field(default_factory=dict)
+    rows: str | None = None
+    by: Sequence[str] = ()
+    where: Sequence[str] = ()
+    ignore: Sequence[str] = ()
+    pm: str | None = None
+    n: str | int | None = None
+    low: str | None = None
+    high: str | None = None
+    of: str | None = None
     common: bool = False
     lower_is_better: bool = False
+    higher_is_better: bool = False
     out_of: float | None = None
     separator: str = "unknown"
     decimal: str = "unknown"
@@ -79,16 +119,36 @@ class Options:
         for name in ("pool", "shots"):
             if getattr(self, name) is not None:
                 whole(name, getattr(self, name), 1)
-        if self.reference is not None and not isinstance(self.reference, str):
-            raise InputError(
-                f"reference = {shown(self.reference)}; the name of a method is allowed"
-            )
-        for name in ("leave_out", "only_methods"):
+        for name in ("reference", "method", "value", "group", "low", "high", "of"):
+            text = getattr(self, name)
+            if text is not None and not isinstance(text, str):
+                raise InputError(f"{name} = {shown(text)}; {TEXTS.get(name, COLUMN)} is allowed")
+        self._check_names()
+        if self.lower_is_better and self.higher_is_better:
+            raise InputError("lower_is_better and higher_is_better; one of them is allowed")
+
+    def _check_names(self) -> None:
+        for name in ("methods", "by", "where", "ignore"):
             names = getattr(self, name)
+            names = (names,) if isinstance(names, str) else names
             is_list = isinstance(names, (list, tuple))
             if not is_list or not all(isinstance(part, str) for part in names):
                 raise InputError(f"{name} = {shown(names)}; a list of names is allowed")
             object.__setattr__(self, name, tuple(names))
+        for name in ("unit", "columns"):
+            if not isinstance(getattr(self, name), Mapping):
+                raise InputError(f"{name} = {shown(getattr(self, name))}; a dict is allowed")
+        for word in (*self.unit.values(), *filter(None, [self.rows])):
+            choice("unit", word, UNITS)
+        for word, names in self.columns.items():
+            choice("columns", word, (*UNITS, "shots"))
+            if isinstance(names, str) or not all(isinstance(name, str) for name in names):
+                raise InputError(f"columns = {shown(names)}; a list of names is allowed")
+        if self.pm is not None:
+            choice("pm", str(self.pm).partition("=")[0], ("ci", "se", "sd"))
+        for condition in self.where:
+            if not re.fullmatch(r".+?!?=.*", condition, re.DOTALL):
+                raise InputError(f"where = {condition}; COLUMN=VALUE or COLUMN!=VALUE is allowed")
 
     @property
     def sign(self) -> int:

@@ -42,7 +42,7 @@ def template() -> Template:
 
 def write(results: Results, path: Path, title: str) -> None:
     """Write the page."""
-    check_output(path, inputs=results.files)
+    check_output(path, inputs=results.inputs)
     text = html(results, visible(title))
     replace_file(path, lambda part: part.write_text(text, "utf-8"))
 
@@ -139,7 +139,7 @@ def write_tables(results: Results, folder: Path) -> list[Path]:
         texts[folder / f"{stem}.tex"] = latex(table)
         texts[folder / f"{stem}.md"] = markdown(table)
     for path in texts:
-        check_output(path, inputs=results.files, name="tables")
+        check_output(path, inputs=results.inputs, name="tables")
     for path, text in texts.items():
         replace_file(path, partial(Path.write_text, data=text, encoding="utf-8"))
     return list(texts)
@@ -170,7 +170,7 @@ def write_figures(results: Results, folder: Path) -> list[Path]:
     picture = figure.draw(results)
     paths = [folder / f"report.{ending}" for ending in ENDINGS]
     for path in paths:
-        check_output(path, inputs=results.files, name="figures")
+        check_output(path, inputs=results.inputs, name="figures")
     for path in paths:
         raw = image_bytes(picture, path.suffix[1:])
         replace_file(path, partial(Path.write_bytes, data=raw))

@@ -1,38 +1,38 @@
 """A results file as a table of cells: text in any coding, arrays, JSON, spreadsheets, Parquet.
 
-What a column means is decided in `fslcore.report.shapes`. Nothing is loaded that could run code.
+What a column means is decided in `fslcore.report.roles`. Nothing is loaded that could run code.
 """
 
 from __future__ import annotations
 
-import csv
+import glob
 import json
 import os
 import re
 import shlex
 from collections import Counter
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
-from ..errors import InputError, reason, shown, unique_keys, visible, warn
+from ..errors import InputError, reason, shown, unique_keys, warn
 from ..paths import check_expanded, check_zip
 from ..recorder import is_earlier_part
-from . import events, logs
-from .columns import chosen_meanings, meanings
+from . import logs
+from .model import Table
 from .options import Options
+from .tables import Reading, typed
+from .text import python_text, read_text
+from .vocabulary import is_accuracy
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-Reading = tuple[pd.DataFrame, list[str]]  # a frame, and a sentence for each choice
-# In the order in which they are tried.
-SEPARATORS = {"tab": "\t", "semicolon": ";", "comma": ",", "bar": "|", "blanks": " "}
-TEXT_ENDINGS = (".csv", ".tsv", ".txt", ".dat", ".log", ".out", ".md", "")
+TEXT_ENDINGS = (".csv", ".tsv", ".txt", ".dat", ".log", ".out", ".md", ".tex", "")
 # Formats that need another library; the line writes them as a CSV. None runs code of the file.
 CONVERSIONS = {
     ".pt": "import torch, pandas as pd; pd.DataFrame({{name: values.tolist() for name, values in "
@@ -46,41 +46,6 @@ PICKLES = (".pkl", ".pickle")
 BYTES_OF_XML = 10  # of memory per byte of a spreadsheet's XML: its cells as objects of Python
 BYTES_OF_CELL = 8  # of a table in memory, at least
 ROWS, ROWS_OF_DELTAS = 2**16, 16  # of a Parquet file whose texts are measured together
-PLUS_MINUS = r"(?:±|\+\s*/?\s*-|\$?\\pm\$?)"
-NUMBER = r"[-+]?(?:\d+[.,]?\d*|[.,]\d+)(?:[eE][-+]?\d+)?"
-CELL = re.compile(
-    rf"\$?\s*({NUMBER})\s*(?:\\?%)?\s*(?:{PLUS_MINUS}\s*({NUMBER})"
-    rf"|(?:\(|\$?_\{{)\s*(?:{PLUS_MINUS})?\s*({NUMBER})\s*[)}}])?"
-    r"\s*(?:\\?%)?\s*\$?"
-)
-EMPTY_CELLS = {"", "-", "--", "---", "–", "—", "nan", "na", "n/a", "none", "null", "nil"}
-TRUTH = {"true": 1.0, "false": 0.0, "yes": 1.0, "no": 0.0, "correct": 1.0, "wrong": 0.0}
-LOGGED = re.compile(r"([A-Za-z][A-Za-z @/_-]*?)\s*[:=]?\s+?(\d+\.\d+)")
-MARKUP = re.compile(r"\\text(?:bf|it)\{([^{}]*)\}|\\(?:underline|mathbf)\{([^{}]*)\}|\*\*(.*?)\*\*")
-
-
-@dataclass(frozen=True)
-class Table:
-    """Cells of one file: text or numbers.
-
-    Attributes
-    ----------
-    frame : DataFrame
-        Columns named as in the file; of a file without names ``value``, or ``column 1``, ….
-    name : str
-        The file's name in messages.
-    notes : tuple of str
-        A sentence for each choice that reading took.
-    """
-
-    frame: pd.DataFrame
-    name: str
-    notes: tuple[str, ...] = ()
-
-    @property
-    def stem(self) -> str:
-        """The name without its ending, which may be a method's or a data set's."""
-        return Path(self.name).stem
 
 
 def refuse(problems: Sequence[str]) -> None:
@@ -93,7 +58,7 @@ def refuse(problems: Sequence[str]) -> None:
         raise InputError(f"{len(problems)} problems: {'; '.join(numbered)}")
 
 
-def read_tables(files: Sequence[Path], options: Options) -> list[Table]:
+def read_tables(files: Sequence[FilePath], options: Options) -> list[Table]:
     """The tables of all files.
 
     Raises
@@ -102,31 +67,130 @@ def read_tables(files: Sequence[Path], options: Options) -> list[Table]:
         Files that cannot be read, all of them in one line, each with what to type.
     """
     tables, problems = [], []
-    for path in files:
+    for file in files:
         try:
-            tables.append(read_table(path, options))
+            tables.append(replace(read_table(file.path, options), parts=file.parts or None))
         except InputError as error:
             problems.append(str(error))
     refuse(problems)
     return logs.with_supports(tables)
 
 
-def expanded(paths: Sequence[Path]) -> list[Path]:
-    """The files, with those inside of folders; each may be given once."""
+@dataclass(frozen=True)
+class FilePath:
+    """A file, and the named parts of its path: of 'runs/{method}/{seed}.csv' both."""
+
+    path: Path
+    parts: dict[str, str]
+
+
+def expanded(paths: Sequence[Path]) -> list[FilePath]:
+    """The files, with those inside of folders and those that a pattern with {names} matches; each
+    may be given once.
+    """
     files = []
     for path in paths:
-        if os.path.isdir(path):
-            inside = events.test_runs(path) or files_inside(path)
+        if "{" in str(path) and not os.path.exists(path):
+            files += matching(str(path))
+        elif os.path.isdir(path):
+            inside = files_inside(path)
             if not inside:
-                raise InputError(f"{path} has no files")
-            files += inside
+                pattern = path_pattern(below(path))
+                if pattern is None:
+                    raise InputError(f"{path} has no files")
+                raise Folders(f"{path} has folders and no files", pattern)
+            files += [FilePath(file, {}) for file in inside]
         else:
-            files.append(path)
-    repeated = [name for name, count in Counter(map(os.path.realpath, files)).items() if count > 1]
+            files.append(FilePath(path, {}))
+    real = Counter(os.path.realpath(file.path) for file in files)
+    repeated = [name for name, count in real.items() if count > 1]
     if repeated:
         name = os.path.basename(repeated[0])
         raise InputError(f"{name} is given twice; once is allowed")
     return files
+
+
+class Folders(InputError):
+    """A folder of folders.
+
+    Attributes
+    ----------
+    pattern : str
+        That matches the files below.
+    """
+
+    def __init__(self, message: str, pattern: str) -> None:
+        super().__init__(message)
+        self.pattern = pattern
+
+
+def below(folder: Path) -> list[str]:
+    """The files below a folder, without hidden ones and those of hidden folders."""
+    files = [file for file in sorted(folder.rglob("*")) if file.is_file()]
+    return [
+        str(file)
+        for file in files
+        if not any(part.startswith(".") for part in file.relative_to(folder).parts)
+    ]
+
+
+def matching(pattern: str) -> list[FilePath]:
+    """The files that a pattern such as 'runs/{method}/seed{seed}/results.json' matches.
+
+    Raises
+    ------
+    InputError
+        A name that stands twice, and no file that matches.
+    """
+    pieces = re.split(r"\{(\w*)\}", pattern)
+    names = pieces[1::2]
+    if len(set(names)) < len(names) or "" in names:
+        raise InputError(f"{pattern}: each part has a name of its own, such as {{method}}")
+    expression = "".join(
+        f"(?P<{piece}>[^/]+?)" if number % 2 else re.escape(piece)
+        for number, piece in enumerate(pieces)
+    )
+    found = glob.glob("*".join(map(glob.escape, pieces[::2])))
+    matches = {path: re.fullmatch(expression, path) for path in sorted(found)}
+    files = [FilePath(Path(path), match.groupdict()) for path, match in matches.items() if match]
+    if not files:
+        raise InputError(f"{pattern}: no file has such a path")
+    return files
+
+
+def path_pattern(paths: Sequence[str]) -> str | None:
+    """A pattern for these paths: parts that hold a number behind a word are called by it, of the
+    others the first that varies is the method, the second the data set. None for one path, or where
+    the parts of paths do not agree.
+    """
+    if not paths:
+        return None
+    endings = Counter(Path(path).name for path in paths)
+    if max(endings.values()) < 2:
+        endings = Counter(Path(path).suffix for path in paths)
+    ending = endings.most_common(1)[0][0]
+    split = [re.split(r"([/_.-])", path) for path in paths if path.endswith(ending)]
+    widths = Counter(map(len, split))
+    if len(split) < 2 or len(widths) > 1:
+        return None
+    names = ["method", "dataset", "setting", "split"]
+    parts = []
+    for tokens in zip(*split, strict=True):
+        if len(set(tokens)) == 1:
+            parts.append(tokens[0])
+            continue
+        numbered = [re.fullmatch(r"([A-Za-z]*?)(\d+)", token) for token in tokens]
+        words = {match[1] for match in numbered if match}
+        if all(numbered) and len(words) == 1:
+            word = words.pop()
+            name = word if word in ("seed", "run", "fold", "task", "split") else "number"
+            name = name if f"{{{name}}}" not in "".join(parts) else f"{name}_{len(parts)}"
+            parts.append(f"{word}{{{name}}}")
+        elif names:
+            parts.append(f"{{{names.pop(0)}}}")
+        else:
+            return None
+    return "".join(parts)
 
 
 def files_inside(folder: Path) -> list[Path]:
@@ -149,8 +213,9 @@ def read_table(path: Path, options: Options) -> Table:
         raise InputError(f"no file {path}{hint}")
     ending = path.suffix.lower()
     try:
-        if events.MARK in path.name:
-            frame, notes = events.test_run(path)
+        from_tool = False
+        if ending in JSON_READERS:
+            frame, notes, from_tool = JSON_READERS[ending](path, options)
         elif ending in READERS:
             frame, notes = READERS[ending](path)
         elif ending in TEXT_ENDINGS:
@@ -168,12 +233,12 @@ def read_table(path: Path, options: Options) -> Table:
         raise
     except Exception as error:  # readers raise anything on a broken file
         raise InputError(f"{path.name} cannot be read ({reason(error)})") from None
-    return Table(frame, path.name, tuple(notes))
+    return Table(frame, path.name, tuple(notes), from_tool)
 
 
 def other_format(path: Path) -> str:
     """The refusal of another format, with a line of Python that writes it as a CSV, if known."""
-    endings = filter(None, [*TEXT_ENDINGS, *READERS])
+    endings = filter(None, [*TEXT_ENDINGS, *JSON_READERS, *READERS])
     message = f"{path.name}: {', '.join(endings)} are read"
     if path.suffix.lower() in PICKLES:
         return (
@@ -185,347 +250,6 @@ def other_format(path: Path) -> str:
         return message
     code = line.format(path=python_text(path.name), target=python_text(f"{path.stem}.csv"))
     return f"{message}; this writes it as a CSV: python -c {shlex.quote(code)}"
-
-
-def python_text(text: str) -> str:
-    """A text as Python writes it, in double quotes, so that a shell's single quotes hold it."""
-    return json.dumps(text)
-
-
-# Text ---------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Lines:
-    """The lines of a text that are rows.
-
-    Attributes
-    ----------
-    rows : list of str
-        Without empty lines, comments and rules. Where all lines begin with #, they are rows.
-    places : list of int
-        The place of each row. An empty line between rows has one too.
-    comments : int
-        How many lines are comments.
-    inside : list of str
-        The comments between the rows.
-    """
-
-    rows: list[str]
-    places: list[int]
-    comments: int
-    inside: list[str]
-
-    @property
-    def in_place(self) -> list[str]:
-        """The rows at their places, with empty lines between them."""
-        lines = [""] * (self.places[-1] + 1)
-        for place, row in zip(self.places, self.rows, strict=True):
-            lines[place] = row
-        return lines
-
-
-def read_text(path: Path, options: Options) -> Reading:
-    """A table of text: a line of names, or none, and rows of as many cells."""
-    text, notes = decoded(path.read_bytes(), path.name)
-    lines = lines_of(text, path.name, is_rule)
-    kind = separator_of(lines.rows) if options.separator == "unknown" else options.separator
-    if kind is None:
-        raise InputError(unlike_a_table(path, lines.rows))
-    rows = split_rows(lines.rows, kind)
-    if kind == "one" or all(len(row) == 1 for row in rows):
-        kind = "one"
-        lines = lines_of(text, path.name, is_rule_of_values)
-        rows = values_in_place(lines, path.name, notes)
-        places = [*range(len(rows))]
-    else:
-        check_widths(rows, lines.rows, path.name)
-        check_comments(lines.inside, len(rows[0]), kind, path.name)
-        places = lines.places
-    if lines.comments:
-        notes.append(f"Lines that begin with # are left out of {path.name}: {lines.comments}.")
-    headless = all(map(is_value, rows[0]))
-    is_open = options.separator == options.decimal == "unknown"
-    if headless and is_open and kind == "comma" and len(rows[0]) == 2:
-        raise InputError(
-            f"{path.name}: {lines.rows[0]} may be two numbers, or one with a decimal comma; say "
-            "--separator comma or --separator semicolon --decimal ,"
-        )
-    if kind not in ("comma", "one"):
-        notes.append(f"{path.name}: {kind.removesuffix('s')}s separate the cells.")
-    if headless:
-        notes.append(f"{path.name} has no line of names.")
-        names = ["value"]
-        if len(rows[0]) > 1:
-            names = [f"column {number}" for number in range(1, len(rows[0]) + 1)]
-    else:
-        names = checked_names(rows.pop(0), path.name)
-        places = [place - 1 for place in places[1:]]
-    if options.common and kind != "one" and lines.inside and not chosen_meanings(names):
-        raise InputError(
-            f"--common: {path.name}: {shown(lines.inside[0])} is a comment between the rows, which "
-            "name no task; write a row of nan there if values are missing, or remove the line"
-        )
-    cells = pd.DataFrame(rows, index=places, columns=names, dtype=object)
-    frame, more_notes = typed(cells, path.name, options.decimal)
-    return frame, [*notes, *more_notes]
-
-
-def lines_of(text: str, file: str, is_rule: Callable[[str, Sequence[str]], bool]) -> Lines:
-    """The lines of a text, by a function that says which are rules, given the rows before them."""
-    lines = text.splitlines()
-    if len(lines) > 2 and not any(map(str.strip, lines[1::2])) and all(map(str.strip, lines[::2])):
-        lines = lines[::2]  # each line ends twice, as Python's csv writes without newline=""
-    has_other = any(line.strip() and not is_comment(line) for line in lines)
-    rows: list[str] = []
-    places: list[int] = []
-    comments: list[str] = []
-    inside: list[str] = []
-    place = seen = 0
-    for line in lines:
-        if not line.strip():
-            place += bool(rows)
-        elif has_other and is_comment(line):
-            comments.append(line)
-        elif not is_rule(line, rows):
-            if rows:
-                inside += comments[seen:]
-            seen = len(comments)
-            rows.append(line)
-            places.append(place)
-            place += 1
-    if not rows:
-        raise InputError(f"{file} has no rows")
-    return Lines(rows, places, len(comments), inside)
-
-
-def is_comment(line: str) -> bool:
-    """Whether a line begins with a sign of a comment."""
-    return line.lstrip().startswith(("#", "//"))
-
-
-def is_rule(line: str, rows: Sequence[str]) -> bool:
-    """Whether a line of several cells separates rows; dashes for missing values do not."""
-    if "-" not in line or not re.fullmatch(r"[\s|:+-]+", line):
-        return False
-    return "---" in line or "+" in line or (len(rows) == 1 and "|" in line)
-
-
-def is_rule_of_values(line: str, rows: Sequence[str]) -> bool:
-    """Whether a line of one cell separates the name from its values."""
-    below_name = len(rows) == 1 and not is_value(rows[0])
-    return below_name and re.fullmatch(r"\s*-{3,}\s*", line) is not None
-
-
-def values_in_place(lines: Lines, file: str, notes: list[str]) -> list[list[str]]:
-    """The rows of a file with one value per line, where an empty line is a missing value.
-
-    Raises
-    ------
-    InputError
-        A comment between values, which may stand for a value or for none.
-    """
-    if lines.inside:
-        raise InputError(
-            f"{file}: {shown(lines.inside[0])} is a comment between the values; write nan there "
-            "if a value is missing, or remove the line"
-        )
-    in_place = lines.in_place
-    empty = len(in_place) - len(lines.rows)
-    if empty:
-        notes.append(f"{file}: {empty} empty lines are read as tasks without a value.")
-    return split_rows(in_place, "one")
-
-
-def check_comments(comments: Sequence[str], width: int, kind: str, file: str) -> None:
-    """Raise `InputError` for comments between rows that look like rows of a method."""
-    alike = []
-    for comment, cells in zip(comments, split_rows(comments, kind), strict=True):
-        if len(cells) == width and any(map(number_in, cells[1:])):
-            alike.append(comment)
-    if alike:
-        raise InputError(
-            f"{file}: {len(alike)} lines between its rows, such as {shown(alike[0])}, begin with "
-            "a sign of a comment and have as many cells as the rows; remove them if they are "
-            "comments, and else write the method without that sign"
-        )
-
-
-def decoded(raw: bytes, name: str) -> tuple[str, list[str]]:
-    """The text of a file in UTF-8, UTF-16 or Windows-1252, and a note on what is unusual."""
-    has_mark = raw.startswith((b"\xff\xfe", b"\xfe\xff"))
-    if has_mark or b"\0" in raw[:1000]:
-        without_mark = "utf-16-le" if raw[1:2] == b"\0" else "utf-16-be"
-        try:
-            text = raw.decode("utf-16" if has_mark else without_mark)
-        except UnicodeDecodeError:
-            raise InputError(f"{name} is no text; a table of text is needed") from None
-        return text, [f"{name} is read as UTF-16."]
-    try:
-        return raw.decode("utf-8-sig"), []
-    except UnicodeDecodeError:
-        return raw.decode("cp1252", errors="replace"), [f"{name} is read as Windows-1252."]
-
-
-def separator_of(lines: Sequence[str]) -> str | None:
-    """The kind of separator that splits the lines into equally many cells; 'one' for one cell a
-    line.
-    """
-    sample = [*lines[:50], *lines[-5:]]
-    counts_of_kind = {kind: Counter(map(len, split_rows(sample, kind))) for kind in SEPARATORS}
-    for kind, counts in counts_of_kind.items():
-        if len(counts) == 1 and 1 not in counts:
-            return kind
-    one_name = not any(sign in lines[0] for sign in "\t;,") or number_in(lines[0])
-    if one_name and any(map(number_in, lines[1:])) and all(map(is_value, lines[1:6])):
-        return "one"
-    # One row may be damaged: then the first lines still agree.
-    for kind in ("tab", "semicolon", "comma"):
-        usual, times = counts_of_kind[kind].most_common(1)[0]
-        if usual > 1 and times > len(sample) / 2:
-            return kind
-    return None
-
-
-def split_rows(lines: Sequence[str], kind: str) -> list[list[str]]:
-    """The cells of each line."""
-    if kind == "one":
-        return [[line.strip().strip('"')] for line in lines]
-    if kind == "blanks":
-        return [re.sub(rf"\s*({PLUS_MINUS})\s*", r"\1", line).split() for line in lines]
-    if kind == "bar":
-        lines = [line.strip().strip("|") for line in lines]
-    limit = csv.field_size_limit(
-        max(map(len, lines), default=0) + 1
-    )  # of a cell: 131,072 characters
-    try:
-        return list(csv.reader(lines, delimiter=SEPARATORS[kind], skipinitialspace=True))
-    finally:
-        csv.field_size_limit(limit)
-
-
-def check_widths(rows: Sequence[Sequence[str]], lines: Sequence[str], file: str) -> None:
-    """Raise `InputError` for a row with another number of cells than the first."""
-    width = len(rows[0])
-    for number, row in enumerate(rows):
-        if len(row) != width:
-            raise InputError(
-                f"row {number} of {file}, {shown(lines[number])}, has {len(row)} cells and its "
-                f"first line {width}; write nan where a value is missing, and quote cells that "
-                "contain the separator"
-            )
-
-
-def checked_names(names: list[str], file: str) -> list[str]:
-    """The names of columns; each may stand once."""
-    names = [without_markup(name) for name in names]
-    repeated = [name for name, count in Counter(names).items() if count > 1 and name]
-    if repeated:
-        raise InputError(f"{file} has two columns {repeated[0]}; give one of them another name")
-    return [name or f"Unnamed:{number}" for number, name in enumerate(names)]
-
-
-def unlike_a_table(path: Path, lines: Sequence[str]) -> str:
-    """The refusal of free text, with the line of Python that extracts the numbers of this file."""
-    labels = Counter(match[1].strip() for line in lines for match in LOGGED.finditer(line))
-    named = [label for label in labels if re.search(r"acc|score|top.?1", label, re.IGNORECASE)]
-    message = f"{path.name} is no table: its lines do not have equally many cells"
-    if not (named or labels):
-        return f"{message}; a line of names and a row per task are needed"
-    label = max(named or labels, key=labels.__getitem__)
-    pattern = rf"{re.escape(label)}\s*[:=]?\s*(\d+\.?\d*)".replace("\\ ", " ")
-    source, target = python_text(path.name), python_text(f"{path.stem}.csv")
-    code = (
-        f"import re; text = open({source}).read(); "
-        f'open({target}, "w").write("accuracy\\n" + '
-        f'"\\n".join(re.findall(r"{pattern}", text)))'
-    )
-    numbers = f'its {labels[label]} numbers of "{label}"'
-    return f"{message}; this writes {numbers} as a table: python -c {shlex.quote(code)}"
-
-
-# Cells --------------------------------------------------------------------------------------------
-
-
-def without_markup(text: str) -> str:
-    """Text without bold, italic and underlining of LaTeX and Markdown."""
-    return MARKUP.sub(lambda match: match[match.lastindex or 0], text).strip()
-
-
-def number_in(text: str) -> re.Match[str] | None:
-    """The number of a cell such as '71.3 ± 0.4 %', and the one behind ±; None for other text."""
-    return CELL.fullmatch(without_markup(text.replace("−", "-")))
-
-
-def is_value(text: str) -> bool:
-    """Whether a cell holds a number, or a word for a missing one."""
-    word = text.strip().strip('"').lower()
-    return number_in(text) is not None or (text.strip() != "" and word in EMPTY_CELLS)
-
-
-def number_and_half_width(text: str) -> tuple[str, str] | None:
-    """The number of a cell and the one behind ±, empty if there is none; None for other text."""
-    word = text.strip().lower()
-    if word in EMPTY_CELLS:
-        return "", ""
-    if word in TRUTH:
-        return f"{TRUTH[word]:g}", ""
-    match = number_in(text)
-    return match and (match[1], match[2] or match[3] or "")
-
-
-def typed(frame: pd.DataFrame, file: str, decimal: str = "unknown") -> Reading:
-    """Columns as numbers, or as text with its control characters made visible.
-
-    One of 'mean ± half' gets a second column, named NAME ±.
-    """
-    columns, notes = {}, []
-    for name, cells in frame.items():
-        if cells.dtype.kind in "biuf":
-            has_gaps = cells.dtype.kind == "b" or cells.isna().any()
-            columns[str(name)] = cells.astype(float) if has_gaps else cells
-            continue
-        texts = cells.astype(object).where(cells.notna(), "").astype(str)
-        parsed = parsed_cells(texts, decimal)
-        if parsed is None:
-            clean = {text: visible(without_markup(text)) for text in texts.unique()}
-            columns[str(name)] = texts.map(clean).astype(object)
-            continue
-        columns[str(name)], half_widths, more_notes = parsed
-        if half_widths.notna().any():
-            columns[f"{name} ±"] = half_widths
-        notes += more_notes
-    notes = [f"{file}: {note}" for note in dict.fromkeys(notes)]
-    return pd.DataFrame(columns, index=frame.index), notes
-
-
-def parsed_cells(texts: pd.Series, decimal: str) -> tuple[pd.Series, pd.Series, list[str]] | None:
-    """Numbers of cells, the numbers behind ±, and notes; None where a cell is other text."""
-    values = pd.to_numeric(texts, errors="coerce").astype(float)
-    unusual = texts[values.isna()]
-    if unusual.empty:
-        return values, pd.Series(np.nan, values.index), []
-    parts = {}
-    for text in unusual.unique():
-        part = number_and_half_width(text)
-        if part is None:
-            return None
-        parts[text] = part
-    numbers = [number for number, _ in parts.values()]
-    notes = []
-    if any("," in number for number in numbers):
-        if decimal == "." or any("." in number for number in numbers):
-            return None
-        notes.append("commas are read as decimal commas.")
-    if any("%" in text for text in parts):
-        notes.append("percent signs are left out.")
-    if any(text.strip().lower() in TRUTH for text in parts):
-        notes.append("true and false are read as 1 and 0.")
-    table = pd.DataFrame([*parts.values()], [*parts], columns=["number", "half_width"])
-    table = table.replace("", "nan").replace(",", ".", regex=True).astype(float)
-    values = values.fillna(texts.map(table["number"]))
-    half_widths = texts.map(table["half_width"])
-    return (values, half_widths, notes) if values.notna().any() else None
 
 
 # Other formats ------------------------------------------------------------------------------------
@@ -554,31 +278,66 @@ def read_arrays(path: Path) -> Reading:
         by_method = values.T if len(values) == tasks else values
         columns |= {f"{name} {number}": row for number, row in enumerate(by_method, 1)}
     if is_single and len(columns) == 1:
-        columns = {"value": columns.popitem()[1]}
+        columns = {"numbers": columns.popitem()[1]}
     series = {name: pd.Series(row, dtype=float) for name, row in columns.items()}
     return pd.DataFrame(series), notes
 
 
-def read_json(path: Path) -> Reading:
-    """A list of records; a list of numbers; or lists, or records, by method."""
+def read_json(path: Path, options: Options) -> tuple[pd.DataFrame, list[str], bool]:
+    """A list of records or of numbers, lists by name, records by two names, or the results of one
+    run; or what the JMESPath expression ``value`` finds. And whether it is a tool's own format.
+    """
     content = parsed_json(path.read_text("utf-8-sig"))
     if isinstance(content, list):
         if any(isinstance(entry, (dict, list)) for entry in content):
             return frame_of_records(content, path)
-        return typed(pd.DataFrame({"value": content}), path.name)
-    if isinstance(content, dict) and content:
-        frame = logs.mteb_frame(content, path)
-        if frame is not None:
-            return frame, []
-        kinds = {type(value) for value in content.values()}
-        if kinds == {list}:
-            columns = {name: pd.Series(values) for name, values in content.items()}
-            return typed(pd.DataFrame(columns), path.name)
-        if kinds == {dict}:
-            return frame_of_dicts(content, path)
-    raise InputError(
-        f'{path.name}: a list of records, or an object such as {{"method": [numbers]}}, is needed'
-    )
+        return *typed(pd.DataFrame({"numbers": content}), path.name), False
+    if not isinstance(content, dict) or not content:
+        raise InputError(f"{path.name}: a list of records, or an object, is needed")
+    frame = logs.mteb_frame(content, path)
+    if frame is not None:
+        return frame, [], True
+    kinds = {type(value) for value in content.values()}
+    if kinds == {list} and not any(
+        isinstance(x, (dict, list)) for v in content.values() for x in v
+    ):
+        columns = {name: pd.Series(values) for name, values in content.items()}
+        return *typed(pd.DataFrame(columns), path.name), False
+    if (
+        kinds == {dict}
+        and len(content) > 1
+        and len({tuple(value) for value in content.values()}) == 1
+    ):
+        return *frame_of_dicts(content, path), False
+    return *frame_of_run(content, path, options), False
+
+
+def frame_of_run(content: dict[str, Any], path: Path, options: Options) -> Reading:
+    """One row of a run's results, whose keys are joined by points: test.acc."""
+    frame = pd.json_normalize(content)
+    is_nested = frame.map(lambda cell: isinstance(cell, (list, dict))).any()
+    value = options.value
+    if value is not None and value not in frame.columns[~is_nested]:
+        import jmespath
+
+        try:
+            found = jmespath.search(value, content)
+        except jmespath.exceptions.JMESPathError:
+            found = None
+        numbers = found if isinstance(found, list) else [found]
+        if not numbers or not all(isinstance(number, (int, float)) for number in numbers):
+            raise InputError(
+                f"{path.name}: {value} is {shown(found)}; a path of keys to a number, or to a list of "
+                f"numbers, is needed, such as {', '.join(frame.columns[:4])}"
+            )
+        return typed(pd.DataFrame({value: numbers}), path.name)
+    if is_nested.all():
+        raise InputError(
+            f"{path.name} has the keys {', '.join(map(str, content))}; say where the numbers are, by "
+            "JMESPath (--value 'results[].accuracy')"
+        )
+    frame, notes = typed(frame.loc[:, ~is_nested], path.name)
+    return frame, notes + notes_on_nested([*map(str, is_nested.index[is_nested])], path)
 
 
 def parsed_json(text: str) -> object:
@@ -587,32 +346,25 @@ def parsed_json(text: str) -> object:
 
 
 def frame_of_dicts(content: dict[str, dict[str, Any]], path: Path) -> Reading:
-    """Numbers by method and data set, or lists of them by method and seed or data set."""
+    """Numbers, or lists of them, by two keys; what the keys are is asked."""
     rows = []
-    for method, inner in content.items():
-        for column, values in inner.items():
+    for first, inner in content.items():
+        for second, values in inner.items():
             values = values if isinstance(values, list) else [values]
-            rows += [(method, column, task, value) for task, value in enumerate(values)]
-    frame = pd.DataFrame(rows, columns=["method", "column", "task", "accuracy"])
-    if frame["task"].max() == 0:
-        del frame["task"]
-    column = frame.pop("column")
-    seeds = column.str.extract(r"(?i)^(?:seed|run)?[-_ ]*(\d+)$")[0]
-    is_seed = seeds.notna().all()
-    frame["seed" if is_seed else "dataset"] = seeds.astype(int) if is_seed else column
-    values, notes = typed(frame[["accuracy"]], path.name)
-    inner_names = "seeds" if is_seed else "data sets"
-    notes.append(f"{path.name}: outer names are read as methods, inner names as {inner_names}.")
-    return frame.drop(columns="accuracy").join(values), notes
+            rows += [(first, second, place, value) for place, value in enumerate(values)]
+    frame = pd.DataFrame(rows, columns=["key 1", "key 2", "place", "numbers"])
+    if frame["place"].max() == 0:
+        del frame["place"]
+    return typed(frame, path.name)
 
 
-def read_json_lines(path: Path) -> Reading:
+def read_json_lines(path: Path, options: Options) -> tuple[pd.DataFrame, list[str], bool]:
     """A record per line."""
     lines = path.read_text("utf-8-sig").splitlines()
     return frame_of_records([parsed_json(line) for line in lines if line.strip()], path)
 
 
-def frame_of_records(records: list[Any], path: Path) -> Reading:
+def frame_of_records(records: list[Any], path: Path) -> tuple[pd.DataFrame, list[str], bool]:
     """Records with simple values; those with lists or objects inside are left out and named."""
     for number, record in enumerate(records, 1):
         if not isinstance(record, dict):
@@ -621,17 +373,17 @@ def frame_of_records(records: list[Any], path: Path) -> Reading:
                 '{"method": "ours", "task": 1, "accuracy": 71.2} is needed'
             )
     if records and logs.are_samples(records):
-        return logs.samples_frame(records, path)
-    frame = pd.DataFrame.from_records(records)
+        return *logs.samples_frame(records, path), True
+    frame = pd.json_normalize(records)
     is_nested = frame.map(lambda cell: isinstance(cell, (list, dict))).any()
     frame, notes = typed(frame.loc[:, ~is_nested], path.name)
     notes += notes_on_nested([*map(str, is_nested.index[is_nested])], path)
-    return frame, notes
+    return frame, notes, False
 
 
 def notes_on_nested(names: Sequence[str], path: Path) -> list[str]:
     """A note on columns of lists or objects, which are left out; one of accuracies is refused."""
-    accuracies = meanings(names).get("accuracy")
+    accuracies = [name for name in names if is_accuracy(name)]
     if accuracies:
         raise InputError(
             f"{path.name}: {accuracies[0]} holds lists or objects; a number per row is needed"
@@ -734,12 +486,10 @@ def check_texts(path: Path, columns: Sequence[str]) -> None:
             check_expanded("results", path, size)
 
 
+JSON_READERS = {".json": read_json, ".jsonl": read_json_lines, ".ndjson": read_json_lines}
 READERS = {
     ".npy": read_arrays,
     ".npz": read_arrays,
-    ".json": read_json,
-    ".jsonl": read_json_lines,
-    ".ndjson": read_json_lines,
     ".xlsx": read_spreadsheet,
     ".parquet": read_parquet,
 }

@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 
 from .. import recorder, stats
-from ..errors import InputError, visible
+from ..errors import InputError, suggestion, visible
 from ..recorder import Recording, is_recording
 from ..stats import ThreeIntervals
 from ..stats.influence import Influence
@@ -28,9 +28,10 @@ from .analysis import (
     named_intervals,
     sample_of_intervals,
 )
+from .model import PERCENT, Measurements, Shape
 from .options import Options
-from .rows import PERCENT
-from .shapes import Measurements, Shape, check_names
+from .roles import chosen_rows
+from .shapes import check_reference
 
 # By the bytes of support and query, and how many times these came before.
 TaskNumbers = dict[tuple[bytes, bytes, int], int]
@@ -122,8 +123,12 @@ def analyse_recordings(paths: Sequence[Path], options: Options) -> tuple[Measure
     recording = recorder.load(paths)
     methods = chosen_methods(methods_of(recording), options)
     sampling = "closed" if reuses_images(methods) else "open"
-    note = f"A recording of fslcore.record: its tasks are {sampling}."
-    measured = Measurements(task_rows(methods, sampling), Shape.RECORDED, True, (note,))
+    rows = task_rows(methods, sampling)
+    note = (
+        f"Read: {len(methods)} methods, {rows['task'].nunique():,} {sampling} tasks (recorded by "
+        "fslcore.record), accuracy in percent."
+    )
+    measured = Measurements(rows, Shape.RECORDED, True, (note,))
     try:
         analysis = three_targets(methods, options)
     except InputError as error:
@@ -156,10 +161,13 @@ def methods_of(recording: Recording) -> dict[str, MethodTasks]:
 
 def chosen_methods(methods: dict[str, MethodTasks], options: Options) -> dict[str, MethodTasks]:
     """Methods that the user does not leave out; with --common, on the tasks that all share."""
-    check_names(task_rows(methods, ""), [], options)
-    names = options.only_methods or [name for name in methods if name not in options.leave_out]
-    if not names:
-        raise InputError("no method is left: --drop leaves out all")
+    rows = chosen_rows(pd.DataFrame({"method": [*methods]}), options.where)
+    names = options.methods or list(rows["method"])
+    for name in names:
+        if name not in methods:
+            listed = ", ".join(methods)
+            raise InputError(f"methods = {name}; {listed} are there{suggestion(name, methods)}")
+    check_reference(rows, options)
     chosen = {name: methods[name] for name in names}
     if options.common:
         for shared in [tasks.number for tasks in chosen.values()]:

@@ -16,11 +16,13 @@ from .. import stats
 from ..errors import InputError, choice, shown
 from ..recorder import is_recording
 from ..stats.power import new_sample_sizes
-from . import analysis, page, read, recordings, shapes, terminal, words
+from . import analysis, page, proposal, read, recordings, shapes, terminal, words
 from .analysis import Analysis, Sample
+from .model import Measurements, Shape, Table, UnnamedRoles
 from .next_steps import Step, next_steps
 from .options import Options
-from .shapes import Measurements, Shape
+from .roles import Unassigned
+from .tables import typed
 
 PAIR_COLUMNS = (
     "place target unit a b difference low high half_width p p_holm n spread test verdict new_units "
@@ -61,6 +63,8 @@ class Results:
         Further tables by title, such as ranks over data sets.
     files : tuple of str
         The files as they were given, for commands that read them again.
+    inputs : tuple of str
+        The files that were read, which no output may replace.
     """
 
     shape: Shape
@@ -74,6 +78,7 @@ class Results:
     cautions: tuple[str, ...]
     frames: dict[str, pd.DataFrame] = field(default_factory=dict)
     files: tuple[str, ...] = ("FILE",)
+    inputs: tuple[str, ...] = ()
 
     @classmethod
     def read(cls, path: str | Path | Sequence[str | Path], **options: object) -> Results:
@@ -95,14 +100,29 @@ class Results:
         names = [name for name in paths if isinstance(name, (str, os.PathLike)) and name]
         if not paths or len(names) < len(paths):
             raise InputError(f"path = {shown(path)}; the names of files are allowed")
-        files = read.expanded([Path(name).expanduser() for name in names])
-        if any(map(is_recording, files)):
-            measured, analysed = recordings.analyse_recordings(files, chosen)
+        try:
+            files = read.expanded([Path(name).expanduser() for name in names])
+        except read.Folders as error:
+            raise of_folders(error, options) from None
+        given = [file.path for file in files]
+        if any(map(is_recording, given)):
+            measured, analysed = recordings.analyse_recordings(given, chosen)
+            results = cls.from_analysis(measured, analysed, chosen)
         else:
-            measured = shapes.measurements(read.read_tables(files, chosen), chosen)
-            analysed = analysis.analyse(measured, chosen)
-        results = cls.from_analysis(measured, analysed, chosen)
-        return replace(results, files=tuple(map(str, paths)))
+            results = cls.from_tables(read.read_tables(files, chosen), chosen, [*map(str, paths)])
+        return replace(results, files=tuple(map(str, paths)), inputs=tuple(map(str, given)))
+
+    @classmethod
+    def from_tables(
+        cls, tables: Sequence[Table], options: Options, files: Sequence[str]
+    ) -> Results:
+        """The results in tables; of columns without a role the error says what they could be."""
+        try:
+            measured, analysed, chosen = analysed_tables(tables, options)
+        except Unassigned as error:
+            asked = proposal.Question(tables, options, files)
+            raise proposal.refusal(error, asked, analysed_tables) from None
+        return replace(cls.from_analysis(measured, analysed, chosen), options=options)
 
     @classmethod
     def from_frame(cls, frame: pd.DataFrame, name: str = "results", **options: object) -> Results:
@@ -123,10 +143,8 @@ class Results:
             )
         named = [level for level in frame.index.names if level is not None]
         frame = frame.reset_index(level=named) if named else frame
-        frame, notes = read.typed(frame.reset_index(drop=True), name)
-        table = read.Table(frame, name, tuple(notes))
-        measured = shapes.measurements([table], chosen)
-        return cls.from_analysis(measured, analysis.analyse(measured, chosen), chosen)
+        frame, notes = typed(frame.reset_index(drop=True), name)
+        return cls.from_tables([Table(frame, name, tuple(notes))], chosen, ["FILE"])
 
     @classmethod
     def from_analysis(cls, measured: Measurements, analysed: Analysis, options: Options) -> Results:
@@ -173,6 +191,7 @@ class Results:
         frames = {"methods": self.methods, "pairs": self.pairs, "verdicts": self.verdicts}
         return {
             "version": 1,
+            "read": results_line(self.reading),
             "shape": str(self.shape),
             "unit": "percent" if self.percent else "as written",
             "level": self.options.level,
@@ -214,11 +233,35 @@ class Results:
         return page.html(self)
 
 
+def of_folders(error: read.Folders, options: dict[str, Any]) -> InputError:
+    """The error for a folder of folders: the pattern of its files, with what else has to be named."""
+    try:
+        Results.read(error.pattern, **options)
+    except InputError as further:
+        return type(further)(f"{error}. Of {error.pattern}: {further}")
+    line = proposal.command([error.pattern], checked_options(options))
+    return UnnamedRoles(f"{error}. If this is meant, type:\n  {line}")
+
+
+def analysed_tables(
+    tables: Sequence[Table], options: Options
+) -> tuple[Measurements, Analysis, Options]:
+    """What tables hold and say, and the options with the direction that they name."""
+    measured = shapes.measurements(tables, options)
+    options = replace(options, lower_is_better=measured.lower_is_better, higher_is_better=False)
+    return measured, analysis.analyse(measured, options), options
+
+
 def checked_options(options: dict[str, Any]) -> Options:
     """Options with known names and allowed values."""
     for name in options:
         choice("option", name, Options.__dataclass_fields__)
     return Options(**options)
+
+
+def results_line(reading: Sequence[str]) -> str:
+    """What was read, in one sentence."""
+    return next(iter(reading), "")
 
 
 def plain_rows(frame: pd.DataFrame) -> list[dict[str, object]]:

@@ -1,71 +1,21 @@
-"""The rows of all files, and what kind of sample they are.
-
-The rule: what has one meaning is taken; of two meanings the more cautious is taken, said, and the
-option for the other is named; only what would be false is refused. The size of a number decides
-nothing but its unit, shares or percent.
-"""
+"""The rows of all files, and what kind of sample they are, from the roles that were named."""
 
 from __future__ import annotations
 
-import re
-import shlex
 from collections.abc import Sequence
-from dataclasses import dataclass
-from enum import StrEnum
 
 import numpy as np
 import pandas as pd
 
-from ..errors import InputError, suggestion, visible
-from .columns import is_summary
+from ..errors import InputError, choice, suggestion, visible
+from . import roles as named
+from .model import PERCENT, SETTINGS, UNIT_KEYS, Measurements, Shape, Table
 from .options import Options
-from .read import Table, refuse
-from .rows import PERCENT, UNIT_KEYS, key_of_word, rows_of
+from .roles import Roles, Unassigned
+from .vocabulary import ANSWERS, METRICS, is_accuracy, is_summary, plain_name
 
-PLACE_KEYS = ("dataset", "ways", "shots", "queries", "sampling")
 FEW_VALUES = 4  # different values of a block that may come again by chance
-NUMBERED_FILE = re.compile(
-    r"(?P<method>.*?)[-_. ]*(?P<word>seed|run|split|(?<![a-z])[sr])?[-_. ]*(?P<number>\d+)",
-    re.IGNORECASE,
-)
-
-
-class Shape(StrEnum):
-    """What the rows are a sample of."""
-
-    TASKS = "tasks"
-    TASKS_IN_DRAWS = "tasks in several draws"
-    RUNS = "training runs on tasks"
-    DATASETS = "data sets"
-    SEEDS = "seeds"
-    DATASETS_AND_SEEDS = "data sets and seeds"
-    PRINTED = "printed means"
-    OUTCOMES = "right or wrong answers"
-    ITEMS = "items under supports"
-    RECORDED = "recorded tasks"
-
-
-@dataclass(frozen=True)
-class Measurements:
-    """Rows of measurements and what they are.
-
-    Attributes
-    ----------
-    rows : DataFrame
-        ``method``, ``accuracy`` (percent, or as written) and the keys that the files have: those
-        of the place (`PLACE_KEYS`), ``seed``, ``run``, and of the unit (`UNIT_KEYS`);
-        ``half_width`` of printed means.
-    shape : Shape
-    percent : bool
-        Whether the values are accuracies in percent.
-    notes : tuple of str
-        How the files were read, a sentence per choice.
-    """
-
-    rows: pd.DataFrame
-    shape: Shape
-    percent: bool
-    notes: tuple[str, ...]
+COUNT_KEYS = ("ways", "shots", "queries")
 
 
 def measurements(tables: Sequence[Table], options: Options) -> Measurements:
@@ -73,145 +23,218 @@ def measurements(tables: Sequence[Table], options: Options) -> Measurements:
 
     Raises
     ------
+    Unassigned
+        Columns without a role; `fslcore.report.proposal` says what they could be.
     InputError
-        What has no true reading, with the way out; all problems of all files in one line.
+        What has no true reading, with the way out.
     """
     notes = [note for table in tables for note in table.notes]
-    problems: list[str] = []
-    parts = []
-    for table in tables:
-        try:
-            parts.append(rows_of(table, options, notes))
-        except InputError as error:
-            problems.append(str(error))
-    refuse(problems)
-    rows = joined(parts, tables, notes)
-    rows = without_summaries(rows, options, notes)
-    check_names(rows, tables, options)
-    rows = with_units(rows, options, notes)
+    name = tables[0].name if len(tables) == 1 else f"{len(tables)} files"
+    frame = named.one_frame(tables)
+    if frame.empty:
+        raise InputError(f"{name} has no rows")
+    frame = named.chosen_rows(frame, options.where)
+    roles = named.roles_of(frame, options, name)
+    lower = named.direction_of(roles, options, tables, frame)
+    rows = named.rows_by(frame, roles, options)
+    rows = with_methods(rows, tables, options, notes)
+    rows, percent, measure = scaled(rows, roles, options, name=name, lower=lower, notes=notes)
+    rows = without_summaries(rows, notes)
+    check_reference(rows, options)
+    blocks = tuple(named.block_name(column) for column in roles.blocks)
+    for key in rows.columns.intersection(COUNT_KEYS):
+        digits = rows[key].astype(str).str.extract(r"(\d+)")[0]
+        rows[key] = pd.to_numeric(digits).astype("Int64")
+    rows = with_units(rows, options, roles, blocks, notes)
     rows = with_items_of_one_class(rows, notes)
-    shape = shape_of(rows, options, notes)
-    percent = not options.lower_is_better
-    return Measurements(rows.reset_index(drop=True), shape, percent, tuple(dict.fromkeys(notes)))
+    shape = shape_of(rows, options, roles, blocks, notes)
+    sentence = named.reading_sentence(rows, roles, measure, options)
+    rows = rows.drop(columns=named.PLACE, errors="ignore")
+    return Measurements(
+        rows.reset_index(drop=True),
+        shape,
+        percent,
+        (sentence, *dict.fromkeys(notes)),
+        blocks,
+        lower,
+    )
 
 
-# All files ----------------------------------------------------------------------------------------
+# Rows ---------------------------------------------------------------------------------------------
 
 
-def joined(
-    parts: Sequence[pd.DataFrame], tables: Sequence[Table], notes: list[str]
+def with_methods(
+    rows: pd.DataFrame, tables: Sequence[Table], options: Options, notes: list[str]
 ) -> pd.DataFrame:
-    """The rows of all files; what files do not name is taken from their own names."""
-    if len(parts) == 1:
-        rows = parts[0]
-        return rows if "method" in rows else rows.assign(method=visible(tables[0].stem))
-    numbered = [NUMBERED_FILE.fullmatch(table.stem) for table in tables]
-    prefixes = [match["method"] for match in numbered if match]
-    are_seeds = len(prefixes) == len(tables) and len(set(prefixes)) < len(prefixes)
-    if are_seeds and not any("support" in part for part in parts):
-        notes.append("The number at the end of a file's name is read as its seed.")
-    if any("method" not in part for part in parts):
-        notes.append("Methods are called after their files.")
-    named = []
-    for part, table, match in zip(parts, tables, numbered, strict=True):
-        if are_seeds and match and not {"seed", "run", "support"} & {*part}:
-            part = part.assign(**{key_of_word(match["word"] or "seed"): int(match["number"])})
-        if "method" not in part:
-            name = match["method"] if are_seeds and match else table.stem
-            part = part.assign(method=visible(name or "method"))
-        named.append(part.assign(file=table.stem))
-    rows = pd.concat(named, ignore_index=True)
-    several_files = rows.groupby("method")["file"].nunique().max() > 1
-    if several_files and not {"seed", "run", "dataset"} & {*rows}:
-        rows["dataset"] = rows["file"]
-        notes.append("Files with the same methods are read as data sets, named after the files.")
-    return rows.drop(columns="file")
+    """Rows with the names of their methods; of ``methods`` that are values of a column, these alone."""
+    if "method" not in rows:
+        rows = rows.assign(method=tables[0].stem)
+        notes.append("Nothing distinguishes methods: all rows are of one, called after its file.")
+    rows["method"] = rows["method"].map(lambda name: visible(str(name).strip()))
+    is_nameless = rows["method"].isin(["", "nan", "None"])
+    if (is_nameless & rows["accuracy"].notna()).any():
+        raise InputError("a row has no method; name it, or leave it out")
+    rows = rows[~is_nameless]
+    there = set(rows["method"])
+    for name in options.methods:
+        if name not in there:
+            listed = ", ".join(sorted(there)[:20])
+            raise InputError(f"methods = {name}; {listed} are there{suggestion(name, there)}")
+    if options.methods:
+        rows = rows[rows["method"].isin(options.methods)]
+    has_values = rows["accuracy"].notna().groupby(rows["method"]).transform("any")
+    if not has_values.any():
+        raise InputError("no row has a value")
+    empty = int(rows["accuracy"].isna().sum())
+    if empty:
+        notes.append(f"{empty} empty values are left out.")
+    return rows[has_values].copy()
 
 
-def without_summaries(rows: pd.DataFrame, options: Options, notes: list[str]) -> pd.DataFrame:
-    """Rows of means over the others, and what the user drops, are left out."""
+def scaled(
+    rows: pd.DataFrame, roles: Roles, options: Options, *, name: str, lower: bool, notes: list[str]
+) -> tuple[pd.DataFrame, bool, str]:
+    """Accuracies in percent, other measures as written; whether they are accuracies, and in words
+    what they are.
+    """
+    values = rows["accuracy"].dropna()
+    if not np.isfinite(values).all():
+        raise InputError(f"{name} has an infinite value; finite numbers are needed, or nan")
+    direction = "lower is better" if lower else "higher is better"
+    if roles.of:
+        rows["accuracy"] *= PERCENT
+        notes.append("Counts are divided by their totals; each row weighs the same.")
+        return rows, True, f"{roles.value} of {roles.of} in percent"
+    measure = measure_of(roles, options)
+    is_answer = plain_name(measure) in ANSWERS and values.isin([0, 1]).all()
+    is_share = measure is None or is_accuracy(measure) or is_answer or options.out_of is not None
+    if lower or not is_share:
+        return rows, False, f"{measure or 'values'} as written ({direction})"
+    full_score = options.out_of or (1.0 if values.max() <= 1 else PERCENT)
+    outside = values.min() if values.min() < 0 else values.max()
+    if outside < 0 or outside > full_score:
+        column = next(
+            (c for c in roles.wide if outside_in(rows, roles, c, outside)),
+            measure,
+        )
+        raise InputError(
+            f"{name}: {column} has the value {outside:g}, and accuracies go from 0 to {full_score:g}; "
+            "for right answers of 75 say --out-of 75, for another measure --value NAME, and "
+            f"--lower-is-better where lower is better"
+        )
+    if options.out_of is None:
+        check_one_unit(rows, name)
+    if "half_width" in rows:
+        rows["half_width"] *= PERCENT / full_score
+    if full_score == 1 and not values.isin([0.0, 1.0]).all():
+        notes.append("Values from 0 to 1 are read as shares.")
+    if (values % 1 == 0).all() and values.max() > 1 and options.out_of is None:
+        notes.append(
+            "Whole numbers are read as percent; if they count right answers, say --out-of N."
+        )
+    rows["accuracy"] *= PERCENT / full_score
+    return rows, True, "accuracy in percent"
+
+
+def measure_of(roles: Roles, options: Options) -> str | None:
+    """What the values measure: the metric that was chosen, or the name of their column."""
+    for condition in options.where:
+        column, _, value = condition.partition("=")
+        if plain_name(column) in METRICS and not column.endswith("!"):
+            return value
+    return roles.value or options.value
+
+
+def outside_in(rows: pd.DataFrame, roles: Roles, column: str, value: float) -> bool:
+    """Whether a column of values holds this one."""
+    names = roles.wide[column]
+    part = rows
+    for key, word in names.items():
+        part = part[part[key].astype(str) == str(word)]
+    return bool((part["accuracy"] == value).any())
+
+
+def check_one_unit(rows: pd.DataFrame, name: str) -> None:
+    """Raise `InputError` where some values are in shares and others in percent."""
+    positive = rows["accuracy"][rows["accuracy"] > 0]
+    if positive.empty or positive.max() <= 1:
+        return
+    small = positive[positive < 1]
+    highest = positive.groupby(rows["method"]).max()
+    if len(small) or highest.min() <= 1 or positive.median() <= 1:
+        small = positive[positive <= 1]
+        raise InputError(
+            f"{name} has the values {small.iloc[0]:g} and {positive.max():g}: shares and percent are "
+            "mixed; write one unit, or say --out-of 100 if all are percent"
+        )
+
+
+def without_summaries(rows: pd.DataFrame, notes: list[str]) -> pd.DataFrame:
+    """Rows of means over the others are left out."""
     for key in ("task", "item", "dataset", "class", "method", "seed", "run"):
         if key not in rows:
             continue
         texts = rows[key].astype(str)
         summaries = {text for text in texts.unique() if is_summary(text)}
-        if summaries:
-            summaries |= {text for text in texts.unique() if re.fullmatch(r"\d+%", text)}
         if summaries and len(summaries) < texts.nunique():
             notes.append(f"Left out, as a summary of the others: {', '.join(sorted(summaries))}.")
             rows = rows[~texts.isin(summaries)]
-        rows = rows[~rows[key].astype(str).isin(options.leave_out)]
-    if options.only_methods:
-        rows = rows[rows["method"].isin(options.only_methods)]
-    if rows.empty:
-        raise InputError("nothing is left: --drop and --methods leave every row out")
     return rows.copy()
 
 
-def check_names(rows: pd.DataFrame, tables: Sequence[Table], options: Options) -> None:
-    """Raise `InputError` for a method, a reference or a dropped name that the files do not have."""
-    methods = set(rows["method"])
-    names = {*methods}
-    for table in tables:
-        names |= {*map(str, table.frame)}
-        for column in table.frame.select_dtypes(exclude="floating"):
-            names |= {*map(str, table.frame[column].unique())}
-    problems = []
-    for option, given_names in (("methods", options.only_methods), ("drop", options.leave_out)):
-        for name in given_names:
-            if name not in names:
-                problems.append(
-                    f"{option} = {name}; no column, method or row has that "
-                    f"name{suggestion(name, methods)}"
-                )
-    if options.reference is not None and options.reference not in methods:
-        listed = ", ".join(sorted(methods)[:20])
-        problems.append(
-            f"reference = {options.reference}; {listed} are "
-            f"allowed{suggestion(options.reference, methods)}"
-        )
-    refuse(problems)
+def check_reference(rows: pd.DataFrame, options: Options) -> None:
+    """Raise `InputError` for a reference that is no method."""
+    if options.reference is not None:
+        choice("reference", options.reference, sorted(set(rows["method"])))
 
 
-def with_units(rows: pd.DataFrame, options: Options, notes: list[str]) -> pd.DataFrame:
+def with_units(
+    rows: pd.DataFrame, options: Options, roles: Roles, blocks: Sequence[str], notes: list[str]
+) -> pd.DataFrame:
     """Rows that have a value, with the key of their unit, and no row twice.
 
     Raises
     ------
+    Unassigned
+        Rows that nothing tells apart.
     InputError
         Rows with the same keys; ``common`` where rows name no task and methods have different
         numbers of rows.
     """
-    keys = ["method", *PLACE_KEYS, "seed", "run", "support", *UNIT_KEYS]
-    keys = [key for key in keys if key in rows]
+    keys = [*SETTINGS, *blocks, "seed", "draw", "run", "fold", "support", *UNIT_KEYS]
+    keys = ["method", *dict.fromkeys(key for key in keys if key in rows)]
     parts = {"class": "accuracies of the classes", "item": "answers to the items"}
     parts_of_task = [key for key in parts if key in keys]
     has_value = rows["accuracy"].notna()
     repeated = rows[has_value].duplicated(keys, keep=False)
-    if repeated.any() and not {*UNIT_KEYS} & {*keys}:
-        # Rows without a value have their place too: only then is row k the same task in all files.
-        numbered = numbered_rows(rows, keys, options, notes)
-        return numbered[has_value].copy()
+    if options.rows is not None:
+        if options.rows in keys:
+            raise InputError(f"rows = {options.rows}; a column names the {options.rows} already")
+        # Rows without a value have their place too: only then is row k the same in all files.
+        return numbered_rows(rows, keys, options, notes)[has_value].copy()
     rows = rows[has_value].copy()
     if "task" in keys and parts_of_task and "support" not in keys:
         notes += [f"The {parts[key]} of a task are averaged." for key in parts_of_task]
         return averaged(rows, [key for key in keys if key not in parts])
     if not repeated.any():
         return rows
-    if "support" not in keys and rows["accuracy"].isin([0.0, PERCENT]).all():
-        unit = next(key for key in UNIT_KEYS if key in keys)
-        notes.append(f"Right and wrong answers of the same {unit} are averaged.")
-        return averaged(rows, keys)
-    if rows.groupby(keys).size().nunique() > 1 or "run" in keys:
-        first = rows[repeated].iloc[0]
-        place = ", ".join(f"{key} {first[key]}" for key in keys)
-        raise InputError(
-            f"{int(repeated.sum())} rows come more than once (the first: {place}); keep each once, "
-            "or number training runs in a column run"
-        )
-    rows["run"] = rows.groupby(keys, sort=False).cumcount()
-    notes.append("A task that comes again for a method is read as another training run of it.")
-    return rows
+    first = rows[repeated].iloc[0]
+    place = ", ".join(f"{key} {first[key]}" for key in keys)
+    count = int((rows[keys] == first[keys]).all(axis=1).sum())
+    left = [c for c, why in roles.ignored.items() if why not in ("constant", "an index", "±")]
+    if not {*UNIT_KEYS} & {*keys}:
+        raise Unassigned(
+            f"{first['method']} has {count:,} rows, and nothing says what a row is: --rows task, or "
+            "item, class, seed, run, fold, dataset, where row k is the same for all methods",
+            [], ["rows"], roles,
+        )  # fmt: skip
+    hint = (
+        f" Columns without a role may tell them apart: {', '.join(map(str, left))}." if left else ""
+    )
+    raise InputError(
+        f"{count:,} rows have {place}: keep each once, name what differs (--by, --unit COLUMN=run), "
+        f"or choose (--where).{hint}"
+    )
 
 
 def with_items_of_one_class(rows: pd.DataFrame, notes: list[str]) -> pd.DataFrame:
@@ -233,13 +256,17 @@ def with_items_of_one_class(rows: pd.DataFrame, notes: list[str]) -> pd.DataFram
 def numbered_rows(
     rows: pd.DataFrame, keys: Sequence[str], options: Options, notes: list[str]
 ) -> pd.DataFrame:
-    """Rows with their place as ``task``; a method with fewer rows than others has its own tasks."""
-    rows = rows.assign(task=rows.groupby([*keys], sort=False, dropna=False).cumcount())
-    notes.append(
-        "Rows name no task: row k of each method is read as task k. If they are different "
-        "tasks, the tests still hold."
-    )
-    count = rows.groupby([*keys], dropna=False)["task"].transform("size")
+    """Rows with their place as their unit; a method with fewer rows than others has units of its own."""
+    unit = options.rows or "task"
+    # In a column or a file per method, an empty line has its place too.
+    has_places = len(keys) == 1 or not rows.duplicated([*keys, named.PLACE]).any()
+    by_method = rows.groupby("method")[named.PLACE].min().nunique() == 1
+    place = rows[named.PLACE]
+    if not (has_places and by_method):
+        place = rows.groupby([*keys], sort=False, dropna=False).cumcount()
+    rows = rows.assign(**{unit: place})
+    notes.append(f"Row k of each method is {unit} k, as --rows says.")
+    count = rows.groupby([*keys], dropna=False)[unit].transform("size")
     place = [rows[key] for key in keys if key != "method"] or [np.zeros(len(rows))]
     most = count.groupby(place, dropna=False).transform("max")
     is_shorter = count < most
@@ -247,15 +274,15 @@ def numbered_rows(
         return rows
     first = is_shorter.idxmax()
     problem = (
-        f"{rows['method'][first]} has {count[first]:,} rows, another method {most[first]:,}, and "
-        "rows name no task: which tasks are the same is unknown; number them in a column task, or "
+        f"{rows['method'][first]} has {count[first]:,} rows, another method {most[first]:,}: "
+        "which of them are the same is unknown; number them in a column, or "
         "write nan where a value is missing"
     )
     if options.common:
         raise InputError(f"--common: {problem}")
     notes.append(f"{problem}.")
-    own_numbers = (rows["method"].factorize()[0] + 1) * count.max() + rows["task"]
-    return rows.assign(task=rows["task"].mask(is_shorter, own_numbers))
+    own_numbers = (rows["method"].factorize()[0] + 1) * count.max() + rows[unit]
+    return rows.assign(**{unit: rows[unit].mask(is_shorter, own_numbers)})
 
 
 def averaged(rows: pd.DataFrame, keys: Sequence[str]) -> pd.DataFrame:
@@ -266,7 +293,9 @@ def averaged(rows: pd.DataFrame, keys: Sequence[str]) -> pd.DataFrame:
 # The shape ----------------------------------------------------------------------------------------
 
 
-def shape_of(rows: pd.DataFrame, options: Options, notes: list[str]) -> Shape:
+def shape_of(
+    rows: pd.DataFrame, options: Options, roles: Roles, blocks: Sequence[str], notes: list[str]
+) -> Shape:
     """What the rows are a sample of.
 
     Raises
@@ -275,36 +304,46 @@ def shape_of(rows: pd.DataFrame, options: Options, notes: list[str]) -> Shape:
         One mean per method, without a ±: nothing varies; copies of the same numbers.
     """
     units = {*UNIT_KEYS} & {*rows}
-    seeded = [key for key in ("run", "seed") if key in rows and rows[key].nunique() > 1]
+    seeded = [
+        key for key in ("run", "draw", "seed", "fold") if key in rows and rows[key].nunique() > 1
+    ]
+    if len(seeded) > 1:
+        raise InputError(
+            f"{' and '.join(seeded)} both vary; one of them can be the sample: --by {seeded[-1]} "
+            f"compares within it, --where {seeded[-1]}=… keeps one"
+        )
     if "support" in rows and (units or rows["support"].nunique() > 1):
         return Shape.ITEMS
     if units and "group" in rows:
         return Shape.ITEMS
     if seeded:
-        check_copies(rows, seeded[0], notes)
+        check_copies(rows, seeded[0], blocks, notes)
     if not units:
-        return shape_of_means(rows, seeded, notes)
-    check_blocks(rows, seeded)
+        return shape_of_means(rows, seeded, blocks, notes)
+    check_blocks(rows, seeded, blocks)
     if seeded:
-        return shape_of_seeded(rows, seeded[0], options, notes)
+        return shape_of_seeded(seeded[0], options, roles)
     if rows["accuracy"].isin([0.0, PERCENT]).all() and not options.lower_is_better:
         notes.append("Values are 0 and 1 alone: each is read as one wrong or right answer.")
         return Shape.OUTCOMES
     return Shape.TASKS
 
 
-def shape_of_means(rows: pd.DataFrame, seeded: Sequence[str], notes: list[str]) -> Shape:
+def shape_of_means(
+    rows: pd.DataFrame, seeded: Sequence[str], blocks: Sequence[str], notes: list[str]
+) -> Shape:
     """`shape_of` one mean per cell."""
-    datasets = rows["dataset"].nunique() if "dataset" in rows else 1
+    is_unit = "dataset" in rows and "dataset" not in blocks
+    datasets = rows["dataset"].nunique() if is_unit else 1
     if "half_width" in rows and rows["half_width"].notna().all():
         return Shape.PRINTED
+    if seeded and seeded[0] == "fold":
+        if datasets > 1:
+            raise InputError("folds and data sets both vary: compare within each (--by dataset)")
+        return Shape.FOLDS
     if datasets > 1:
         return Shape.DATASETS_AND_SEEDS if seeded else Shape.DATASETS
     if seeded:
-        notes.append(
-            "Does a seed here vary the training, the tasks, or both? Verdicts are for whatever "
-            "it varies."
-        )
         return Shape.SEEDS
     raise InputError(
         "one number per method: nothing shows how much it varies. Bring a row per task, per seed "
@@ -313,56 +352,49 @@ def shape_of_means(rows: pd.DataFrame, seeded: Sequence[str], notes: list[str]) 
     )
 
 
-def shape_of_seeded(rows: pd.DataFrame, key: str, options: Options, notes: list[str]) -> Shape:
-    """`shape_of` tasks under several seeds: draws of tasks, or the more cautious training runs."""
-    unit = next(name for name in UNIT_KEYS if name in rows)
-    of_unit = rows.groupby([name for name in (*PLACE_KEYS, unit) if name in rows])[key].nunique()
-    is_unknown = options.seed == "unknown"
-    if options.seed == "tasks" or (is_unknown and of_unit.max() == 1):
-        notes.append(
-            f"Each {key} has tasks of its own: they are read as one sample of tasks in several "
-            "draws."
-        )
+def shape_of_seeded(key: str, options: Options, roles: Roles) -> Shape:
+    """`shape_of` tasks under several seeds: what a seed numbers is asked."""
+    if key == "draw" or (key == "seed" and options.seed == "tasks"):
         return Shape.TASKS_IN_DRAWS
-    if key == "seed" and is_unknown and unit == "item":
-        notes.append(
-            "Each seed is read as a support (labelled examples, or a prompt) of all items; "
-            "--seed runs reads trainings."
+    if key == "run" or (key == "seed" and options.seed == "runs"):
+        return Shape.RUNS
+    if key == "fold":
+        raise InputError(
+            "a fold beside tasks or items: compare within each fold (--by fold), or say what it is "
+            "(--unit fold=run, or fold=draw)"
         )
-        return Shape.ITEMS
-    if key == "seed" and is_unknown:
-        notes.append(
-            "A seed may number trainings or draws of tasks: it is read as trainings, the more "
-            "cautious; --seed tasks reads draws of tasks."
-        )
-    return Shape.RUNS
+    raise Unassigned(
+        "what a seed numbers has to be said: --seed runs (trainings), --seed tasks (draws of tasks); "
+        "of items also --unit seed=support (examples or prompts)",
+        [], ["seed"], roles,
+    )  # fmt: skip
 
 
-def check_blocks(rows: pd.DataFrame, seeded: Sequence[str]) -> None:
+def check_blocks(rows: pd.DataFrame, seeded: Sequence[str], blocks: Sequence[str]) -> None:
     """Raise `InputError` where the values of a method, under one seed, are one block of values
     again and again.
     """
-    groups = [name for name in ("method", *PLACE_KEYS, *seeded) if name in rows]
+    groups = [name for name in ("method", *SETTINGS, *blocks, *seeded) if name in rows]
     for place, part in rows.groupby(groups, sort=False):
         values = part["accuracy"].to_numpy()
         for times in range(2, 11):
-            blocks = values.reshape(times, -1) if len(values) % times == 0 else values[None]
-            repeats = len(blocks) > 1 and (blocks == blocks[0]).all()
-            if repeats and len(np.unique(blocks[0])) > FEW_VALUES:
+            parts = values.reshape(times, -1) if len(values) % times == 0 else values[None]
+            repeats = len(parts) > 1 and (parts == parts[0]).all()
+            if repeats and len(np.unique(parts[0])) > FEW_VALUES:
                 raise InputError(
-                    f"{place[0]}: {len(values)} values are the same {blocks.shape[1]} values "
+                    f"{place[0]}: {len(values)} values are the same {parts.shape[1]} values "
                     f"{times} times; keep each task once, or number runs in a column run"
                 )
 
 
-def check_copies(rows: pd.DataFrame, key: str, notes: list[str]) -> None:
+def check_copies(rows: pd.DataFrame, key: str, blocks: Sequence[str], notes: list[str]) -> None:
     """Raise `InputError` where two seeds, or runs, of a method have the very same numbers, and
     another does not.
 
     A method with the same numbers under every seed may be deterministic, which is noted, and a few
     different values, as where all answers are right, may come again by chance.
     """
-    groups = [name for name in ("method", *PLACE_KEYS) if name in rows]
+    groups = [name for name in ("method", *SETTINGS, *blocks) if name in rows]
     equal = []
     for place, part in rows.groupby(groups, sort=False):
         vectors = part.groupby(key, sort=False)["accuracy"].agg(tuple)
@@ -375,12 +407,12 @@ def check_copies(rows: pd.DataFrame, key: str, notes: list[str]) -> None:
             continue
         raise InputError(
             f"{place[0]}: {key} {copies.index[0]} and {key} {copies.index[1]} have the very same "
-            f"numbers; one is a copy of the other: leave it out (--drop {shlex.quote(str(copies.index[1]))}), or "
+            f"numbers; one is a copy of the other: leave it out (--where '{key}!={copies.index[1]}'), or "
             "bring its own results"
         )
     if equal:
         notes.append(
             f"Every {key} of {', '.join(dict.fromkeys(equal))} has the very same numbers: it is "
             "read as a method without randomness. If they are copies of one file, leave them out "
-            f"with --drop and the number of the {key}."
+            f"(--where '{key}!=NUMBER')."
         )

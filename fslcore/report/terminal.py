@@ -25,6 +25,7 @@ def lines(results: Results) -> list[str]:
     """`fslcore.report.Results.lines`."""
     sentences = words.answers(results)
     answer = sentences[: words.MOST_LINES]
+    answer[1:1] = results.reading[:1]
     if len(sentences) > words.MOST_LINES:
         answer.append(f"… and {len(sentences) - words.MOST_LINES} more verdicts, on the page.")
     answer += results.applies

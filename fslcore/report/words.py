@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from .analysis import plural
-from .shapes import Shape
+from .model import Shape
 
 if TYPE_CHECKING:
     from .results import Results
@@ -258,7 +258,7 @@ def aligned(table: pd.DataFrame) -> list[str]:
 
 def readings_with_options(results: Results) -> list[str]:
     """The readings that an option could change, which a user has to see."""
-    return [note for note in results.reading if "--" in note][:3]
+    return [note for note in results.reading[1:] if "--" in note][:3]
 
 
 def paper_sentence(results: Results) -> str:

@@ -50,7 +50,7 @@ def test_files_and_class_folders_whose_names_are_not_utf8(tmp_path, monkeypatch)
     monkeypatch.chdir(tmp_path)
     for name in (NOT_TEXT, "run2"):
         pd.DataFrame({"accuracy": np.linspace(0.4, 0.8, 6)}).to_csv(f"{name}.csv", index=False)
-    methods = Results.read([f"{NOT_TEXT}.csv", "run2.csv"]).methods
+    methods = Results.read([f"{NOT_TEXT}.csv", "run2.csv"], method="file", rows="task").methods
     assert set(methods["method"]) == {visible(NOT_TEXT), "run2"}
     for c in (NOT_TEXT, "b"):
         (tmp_path / "images" / c).mkdir(parents=True)

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pandas as pd
+import proposed
 import pytest
 import scipy.stats
 from numpy.testing import assert_allclose
@@ -13,10 +14,9 @@ from statsmodels.stats.power import TTestPower
 from statsmodels.stats.proportion import proportion_confint
 
 from fslcore import stats
-from fslcore.report import Results
 from fslcore.report.analysis import stratified_interval
 
-report_on = Results.from_frame
+report_on = proposed.from_frame
 
 RNG = np.random.default_rng(11)
 

@@ -2,14 +2,14 @@
 
 import numpy as np
 import pandas as pd
+import proposed
 import pytest
 from refusal import says_in_one_line
 
 from fslcore import stats
-from fslcore.report import Results
 from fslcore.report.analysis import FEW_UNITS, MOST_KURTOSIS, variance_units
 
-report_on = Results.from_frame
+report_on = proposed.from_frame
 
 
 def accuracies(rng, tasks, methods, failing):

@@ -8,6 +8,7 @@ from html.parser import HTMLParser
 
 import numpy as np
 import pandas as pd
+import proposed
 import pytest
 from refusal import says_in_one_line, warned
 from signs import control_characters
@@ -48,7 +49,8 @@ def table_of(names, tasks=12):
 
 def wide(path, columns=("ours", "base"), tasks=30):
     values = np.random.default_rng(1).normal(70, 8, (tasks, len(columns))).clip(2, 98)
-    pd.DataFrame(values, columns=list(columns)).to_csv(path, index=False)
+    wide = pd.DataFrame(values, columns=list(columns)).rename_axis("task").reset_index()
+    wide.melt("task", var_name="method", value_name="accuracy").to_csv(path, index=False)
     return path
 
 
@@ -107,7 +109,7 @@ def test_names_of_any_signs_are_shown_as_they_are_and_obeyed_by_nothing(tmp_path
 
 
 def test_latex_stays_balanced_whatever_the_names(tmp_path):
-    Results.from_frame(table_of(ODD_NAMES)).write_tables(tmp_path)
+    proposed.from_frame(table_of(ODD_NAMES)).write_tables(tmp_path)
     text = (tmp_path / "methods.tex").read_text("utf-8")
     bare = re.sub(r"\\[\\&%$#_{}]|\\text\w+(\{\})?", "", text)
     assert (
@@ -172,8 +174,8 @@ def test_the_page_is_named_after_the_file_or_report_where_there_are_several(
     wide("mine.csv")
     assert report("mine.csv") == 0 and (tmp_path / "mine.html").is_file()
     for name in ("ours.csv", "base.csv"):
-        wide(name, ["accuracy"])
-    assert report("ours.csv", "base.csv") == 0
+        wide(name)
+    assert report("ours.csv", "base.csv", "--by", "file") == 0
     assert (
         "The page: report.html" in capsys.readouterr().out and (tmp_path / "report.html").is_file()
     )
@@ -189,7 +191,9 @@ def test_terminal_page_and_json_say_the_same(tmp_path, capsys):
     )  # NaN and Infinity are no JSON
     sentences = [row["sentence"] for row in record["verdicts"]]
     text = Page(tmp_path / "r.html").text
-    assert lines[: len(sentences)] == sentences and all(sentence in text for sentence in sentences)
+    assert lines[0] == sentences[0] and lines[2 : len(sentences) + 1] == sentences[1:]
+    assert lines[1] == record["read"] and record["read"].startswith("Read: 3 methods")
+    assert all(sentence in text for sentence in [*sentences, record["read"]])
     assert record["report"] == str(tmp_path / "r.html")
 
 
@@ -206,8 +210,8 @@ def test_terminal_page_and_json_say_the_same(tmp_path, capsys):
             "reference = our; base, ours are allowed; did you mean 'ours'?",
         ),
         (
-            ["r.csv", "--drop", "bass"],
-            "drop = bass; no column, method or row has that name; did you mean 'base'?",
+            ["r.csv", "--where", "method!=bass"],
+            "where = method!=bass; method has the values ours, base",
         ),
         (["r.csv", "--tables", ""], "tables = ''; a path is needed"),  # a variable that is not set
         (["r.csv", "-o", "r.csv"], ".html"),

@@ -8,11 +8,12 @@ import re
 import jsonschema
 import numpy as np
 import pandas as pd
+import proposed
 import pytest
 from hypothesis import given, settings, strategies as st
 from recording import LABELS, played
 
-from fslcore.report import Results, Shape
+from fslcore.report import Shape
 from fslcore.tasks import sample_closed
 
 SCHEMA = json.loads(
@@ -98,7 +99,7 @@ def drawn(name, world, seed=0, effect=0.0):
 
 def report_on(name, values, **more):
     _, table, options = {**CASES, **OF_ANSWERS}[name]
-    return Results.from_frame(table(values), **options, **more)
+    return proposed.from_frame(table(values), **options, **more)
 
 
 WORLDS = ("usual", "near 1", "constant", "all right", "equal")
@@ -159,7 +160,7 @@ def test_so_do_recordings(tmp_path, world):
     seed = 0 if world == "equal" else 1
     skill = skills.get(world, 0.8) if world == "equal" else second
     played(tmp_path / "b.jsonl", tasks, "b", skill, seed, transductive=False)
-    results = Results.read(tmp_path)
+    results = proposed.read(tmp_path)
     assert results.shape is Shape.RECORDED and len(results.pairs) == 3
     check_ends(results)
     check_agreement(results)

@@ -2,15 +2,15 @@
 
 import numpy as np
 import pandas as pd
+import proposed
 import pytest
 import scipy.stats
 from lookup import row, targets
-from refusal import refuses
 
 from fslcore import stats
-from fslcore.report import Results, Shape
+from fslcore.report import Shape
 
-report_on = Results.from_frame
+report_on = proposed.from_frame
 
 SUPPORTS, ITEMS = 4, 30
 CROSSED = ["new items and supports", "new items", "new supports"]
@@ -29,7 +29,7 @@ def scores(models="ab"):
 
 def table(values):
     rows = [
-        {"item": f"q{item}", "support": f"s{support}", "score": score, "model": model}
+        {"item": f"q{item}", "support": f"s{support}", "accuracy": score, "model": model}
         for model, grid in values.items()
         for (support, item), score in np.ndenumerate(grid)
     ]
@@ -105,38 +105,6 @@ def test_groups_pools_and_seeds_are_used(change, options, target, sentence, sett
     assert any(sentence in line for line in results.applies)
 
 
-def test_other_designs_answer_for_less():
-    values = {
-        model: (grid + 1) / 3 for model, grid in scores().items()
-    }  # not right and wrong alone
-    crossed = table(values)
-    of_supports = crossed.groupby(["model", "support"], as_index=False)["score"].mean()
-    designs = [  # the rows, the target, what is said, and the sample
-        (
-            crossed[crossed["support"] == "s0"],
-            "new items",
-            "with this support",
-            lambda grid: grid[0],
-        ),
-        (
-            crossed.assign(support=crossed["support"] + crossed["item"]),
-            "new items",
-            "supports of its own",
-            lambda grid: grid.mean(axis=0),
-        ),
-        (of_supports, "new supports", "nothing about new items", lambda grid: grid.mean(axis=1)),
-    ]
-    for frame, target, words, sample in designs:
-        results = report_on(frame)
-        assert targets(results) == [target] and words in results.applies[0]
-        first, second = (100 * sample(grid) for grid in values.values())
-        expected = stats.open_task_interval(first, bounds=(0, 100))
-        assert row(results, target, "a")["half_width"] == pytest.approx(expected.half_width)
-        assert results.pairs["p"].item() == pytest.approx(
-            scipy.stats.ttest_rel(first, second).pvalue, rel=1e-9
-        )
-
-
 @pytest.mark.parametrize(
     "missing, common_targets",
     [
@@ -155,15 +123,6 @@ def test_uneven_scores_apply_to_items_and_name_the_way_to_more(missing, common_t
     assert targets(common) == common_targets
     if common_targets == CROSSED:
         assert row(common, "new items", "a")["n"] == ITEMS - 1
-
-
-def test_repeated_answers_are_averaged_and_an_item_has_one_group():
-    frame = table(scores())
-    results = report_on(pd.concat([frame, frame.assign(score=1 - frame["score"])]))
-    assert targets(results) == CROSSED and row(results, "new items", "a")["mean"] == 50
-    assert any("are averaged" in line for line in results.cautions)
-    with refuses("item q1", "2 groups", "one"):
-        report_on(frame.assign(group=np.where(frame.index == 1, "g", "h")))
 
 
 def classes_of_items(rng, classes, items, spread):
@@ -231,21 +190,6 @@ def test_classes_that_are_no_clusters_of_items_are_not_the_sample():
     guesses["class"] = (guesses["class"] + (guesses["method"] == "b")) % 2  # what it answered
     results = report_on(guesses)
     assert targets(results) == [""] and any("another method" in line for line in results.reading)
-
-
-@pytest.mark.parametrize("is_long", [True, False])
-def test_answers_with_classes_alone_are_means_of_classes(is_long):
-    right = classes_of_items(np.random.default_rng(4), 10, 20, 1.0)
-    frame = table_of_classes(right * 1).drop(columns="item")
-    if is_long:
-        frame = frame.melt("class", var_name="method", value_name="correct")
-    results = report_on(frame)
-    assert set(results.pairs["unit"]) == {"class"} and results.pairs["n"].tolist() == [10]
-    assert "new classes" in results.applies[0]
-    assert any("of the same class are averaged" in line for line in results.reading)
-    means = 100 * right.mean(axis=2)
-    expected = scipy.stats.ttest_rel(*means).pvalue
-    assert results.pairs["p"][0] == pytest.approx(expected, rel=1e-9)
 
 
 def test_a_class_that_holds_nearly_all_items_shows_nothing_of_new_classes():

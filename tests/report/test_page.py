@@ -8,12 +8,13 @@ import unicodedata
 import jsonschema
 import numpy as np
 import pandas as pd
+import proposed
 import pytest
 from refusal import refuses
 
-from fslcore.report import Results, page
+from fslcore.report import page
 
-report_on = Results.from_frame
+report_on = proposed.from_frame
 
 RNG = np.random.default_rng(8)
 SCHEMA = json.loads(
@@ -35,7 +36,10 @@ CASES = {
     "many": table(12),
     "printed": PRINTED,
     "data sets": DATASETS,
-    "equal": pd.DataFrame({"a": [50.0] * 30, "b": [50.0] * 30}),
+    "equal": pd.DataFrame({"a": [50.0] * 30, "b": [50.0] * 30})
+    .rename_axis("task")
+    .reset_index()
+    .melt("task", var_name="method", value_name="accuracy"),
 }
 
 
@@ -171,14 +175,14 @@ def test_no_table_replaces_a_file_that_was_read(tmp_path, name):
     before = path.read_text()
     for source in (path, tmp_path):
         with refuses("is an input"):
-            Results.read(source).write_tables(tmp_path)
+            proposed.read(source).write_tables(tmp_path)
         assert path.read_text() == before and [*tmp_path.iterdir()] == [path]
 
 
 def test_no_figure_and_no_page_replaces_a_file_that_was_read(tmp_path):
     table(2).to_csv(tmp_path / "r.csv", index=False)
     (tmp_path / "report.png").symlink_to(tmp_path / "r.csv")
-    results = Results.read(tmp_path / "r.csv")
+    results = proposed.read(tmp_path / "r.csv")
     before = (tmp_path / "r.csv").read_text()
     with refuses("is an input"):
         results.write_figures(tmp_path)

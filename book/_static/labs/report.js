@@ -141,11 +141,12 @@
   const folded = (summary, ...content) => el("details", {}, el("summary", {}, summary), content);
 
   /** The verdicts and what they apply to. */
-  function verdictsOf(answer) {
+  function verdictsOf(answer, reading) {
     const found = sentences(answer), rest = found.slice(MOST_LINES);
     const more = rest.length ? [folded(`${rest.length} more verdicts`, list(rest, { class: "fsl-verdicts" }))] : [];
     const notes = [...newSampleNotes(answer), answer.applies].map(text => el("p", {}, text));
-    return [list(found.slice(0, MOST_LINES), { class: "fsl-verdicts" }), ...more, ...notes];
+    const first = [list(found.slice(0, 1), { class: "fsl-verdicts" }), el("p", {}, reading)];
+    return [...first, ...(found.length > 1 ? [list(found.slice(1, MOST_LINES), { class: "fsl-verdicts" })] : []), ...more, ...notes];
   }
 
   /** Where to be careful, figure, tables, how the file was read, and the command. */
@@ -189,7 +190,7 @@
         const options = chosen.reference === undefined ? [] : ["--reference", report.shellWord(chosen.reference)];
         if (chosen.sampling !== "unknown") options.push("--sampling", chosen.sampling);
         const found = report.analyse(measured, chosen);
-        verdicts.replaceChildren(...verdictsOf(found));
+        verdicts.replaceChildren(...verdictsOf(found, measured.reading[0]));
         body.replaceChildren(...explained(measured, found, options));
       };
       const sampling = labs.select("How were the tasks drawn?", { options: SAMPLINGS, change: update });
@@ -212,7 +213,7 @@
     const examples = Object.entries(report.EXAMPLES).map(([name, example]) => labs.button(example.title, () => text(name, example.text)));
     root.append(
       el("p", { class: "fsl-title" }, "Drop your file, get the report"),
-      el("p", {}, "A table of accuracies as text: a row per task, data set or seed and a column per method, or a row per measurement. ",
+      el("p", {}, "A table as text, with a row per measurement and columns called method, accuracy, and task, dataset or seed. ",
         el("strong", {}, "Nothing leaves this page"), ": your browser reads the file here."),
       labs.dropZone("Drop a file here, or choose it (.csv, .tsv, .txt)", open),
       folded("Paste a table instead", el("div", { class: "fsl-control" }, label, area), labs.button("Read it", () => text("pasted.csv", area.value))),

@@ -30,12 +30,10 @@ def _wide() -> str:
     """Shares: the first closed 5-way 5-shot episodes of clip art's novel classes."""
     rows = pd.read_parquet(DATA / "episodes" / "episodes.parquet")
     rows = rows[(rows["dataset"] == "clipart") & (rows["split"] == "novel") & (rows["block"] == -1)]
-    learner = (
-        rows["learner"].astype(str).replace("lr", "logistic regression")
-    )  # lr is a learning rate to the reader
+    learner = rows["learner"].astype(str).replace("lr", "logistic regression")
     rows = rows.assign(method=rows["backbone"].astype(str) + " " + learner)
     wide = rows.pivot(index="task", columns="method", values="accuracy")
-    return wide.head(TASKS).dropna(axis=1).round(4).to_csv(lineterminator="\n")
+    return _long(wide.head(TASKS).dropna(axis=1).round(4))
 
 
 def _semicolons() -> str:
@@ -44,7 +42,7 @@ def _semicolons() -> str:
     for backbone in ("efficientnet-lite0", "glyph-conv"):
         with np.load(DATA / "results" / f"fashion.{backbone}.ft.open.npz") as record:
             means[backbone] = 100 * record["correct"].mean(axis=1)
-    return pd.DataFrame(means).round(2).to_csv(index_label="task", sep=";", lineterminator="\n")
+    return _long(pd.DataFrame(means).round(2).rename_axis("task"), sep=";")
 
 
 def _datasets() -> str:
@@ -54,7 +52,13 @@ def _datasets() -> str:
     rows = rows[rows["backbone"].astype(str).str.startswith("conv4")]
     names = rows["backbone"].astype(str).str.removeprefix("conv4-")
     means = rows.assign(method=names).pivot_table("accuracy", "dataset", "method", observed=True)
-    return (100 * means).round(2).to_csv(lineterminator="\n")
+    return _long((100 * means).round(2))
+
+
+def _long(wide: pd.DataFrame, sep: str = ",") -> str:
+    """A row per measurement, of a table with a column per method."""
+    long = wide.reset_index().melt(wide.index.name, var_name="method", value_name="accuracy")
+    return long.to_csv(index=False, sep=sep, lineterminator="\n")
 
 
 def script() -> str:

@@ -1,0 +1,115 @@
+"""Cells of tables: numbers, those behind ± and in brackets, and text."""
+
+from __future__ import annotations
+
+import re
+
+import pandas as pd
+
+from ..errors import visible
+
+Reading = tuple[pd.DataFrame, list[str]]  # a frame, and a sentence for each choice
+PLUS_MINUS = r"(?:±|\+\s*/?\s*-|\$?\\pm\$?)"
+NUMBER = r"[-+]?(?:\d+[.,]?\d*|[.,]\d+)(?:[eE][-+]?\d+)?"
+CELL = re.compile(
+    rf"\$?\s*({NUMBER})\s*(?:\\?%)?\s*(?:{PLUS_MINUS}\s*(?P<half>{NUMBER})"
+    rf"|(?:\(|\$?_\{{)\s*(?P<sign>{PLUS_MINUS})?\s*(?P<inside>{NUMBER})\s*[)}}])?"
+    r"\s*(?:\\?%)?\s*\$?"
+)
+EMPTY_CELLS = {"", "-", "--", "---", "–", "—", "nan", "na", "n/a", "none", "null", "nil"}
+TRUTH = {"true": 1.0, "false": 0.0, "yes": 1.0, "no": 0.0, "correct": 1.0, "wrong": 0.0}
+MARKUP = re.compile(r"\\text(?:bf|it)\{([^{}]*)\}|\\(?:underline|mathbf)\{([^{}]*)\}|\*\*(.*?)\*\*")
+
+
+def without_markup(text: str) -> str:
+    """Text without bold, italic and underlining of LaTeX and Markdown."""
+    return MARKUP.sub(lambda match: match[match.lastindex or 0], text).strip()
+
+
+def number_in(text: str) -> re.Match[str] | None:
+    """The number of a cell such as '71.3 ± 0.4 %', and the one behind ±; None for other text."""
+    return CELL.fullmatch(without_markup(text.replace("−", "-")))
+
+
+def is_value(text: str) -> bool:
+    """Whether a cell holds a number, or a word for a missing one."""
+    word = text.strip().strip('"').lower()
+    return number_in(text) is not None or (text.strip() != "" and word in EMPTY_CELLS)
+
+
+def parts_of_cell(text: str) -> tuple[str, str, str] | None:
+    """The number of a cell, the one behind ± and the one in brackets, empty if there is none; None
+    for other text.
+    """
+    word = text.strip().lower()
+    if word in EMPTY_CELLS:
+        return "", "", ""
+    if word in TRUTH:
+        return f"{TRUTH[word]:g}", "", ""
+    match = number_in(text)
+    if match is None:
+        return None
+    half_width = half_width_of(match)
+    return match[1], half_width, "" if half_width else match["inside"] or ""
+
+
+def half_width_of(match: re.Match[str]) -> str:
+    """The number behind ±, in brackets or not; empty if there is none."""
+    return match["half"] or (match["inside"] if match["sign"] else "") or ""
+
+
+def typed(frame: pd.DataFrame, file: str, decimal: str = "unknown") -> Reading:
+    """Columns as numbers, or as text with its control characters made visible.
+
+    One of 'mean ± half' gets a second column, named NAME ±, and one of 'number (number)' NAME ().
+    """
+    columns, notes = {}, []
+    for name, cells in frame.items():
+        if cells.dtype.kind in "biuf":
+            has_gaps = cells.dtype.kind == "b" or cells.isna().any()
+            columns[str(name)] = cells.astype(float) if has_gaps else cells
+            continue
+        texts = cells.astype(object).where(cells.notna(), "").astype(str)
+        parsed = parsed_cells(texts, decimal)
+        if parsed is None:
+            clean = {text: visible(without_markup(text)) for text in texts.unique()}
+            columns[str(name)] = texts.map(clean).astype(object)
+            continue
+        columns[str(name)], seconds, more_notes = parsed
+        for sign, numbers in seconds.items():
+            if numbers.notna().any():
+                columns[f"{name} {sign}"] = numbers
+        notes += more_notes
+    notes = [f"{file}: {note}" for note in dict.fromkeys(notes)]
+    return pd.DataFrame(columns, index=frame.index), notes
+
+
+def parsed_cells(
+    texts: pd.Series, decimal: str
+) -> tuple[pd.Series, dict[str, pd.Series], list[str]] | None:
+    """Numbers of cells, those behind ± and in brackets, and notes; None where a cell is other text."""
+    values = pd.to_numeric(texts, errors="coerce").astype(float)
+    unusual = texts[values.isna()]
+    if unusual.empty:
+        return values, {}, []
+    parts = {}
+    for text in unusual.unique():
+        part = parts_of_cell(text)
+        if part is None:
+            return None
+        parts[text] = part
+    numbers = [number for number, *_ in parts.values()]
+    notes = []
+    if any("," in number for number in numbers):
+        if decimal == "." or any("." in number for number in numbers):
+            return None
+        notes.append("commas are read as decimal commas.")
+    if any("%" in text for text in parts):
+        notes.append("percent signs are left out.")
+    if any(text.strip().lower() in TRUTH for text in parts):
+        notes.append("true and false are read as 1 and 0.")
+    table = pd.DataFrame([*parts.values()], [*parts], columns=["number", "±", "()"])
+    table = table.replace("", "nan").replace(",", ".", regex=True).astype(float)
+    values = values.fillna(texts.map(table["number"]))
+    seconds = {sign: texts.map(table[sign]) for sign in ("±", "()")}
+    return (values, seconds, notes) if values.notna().any() else None

@@ -1,0 +1,326 @@
+"""Text as a table: its coding, its lines, its separators, a tabular of LaTeX."""
+
+from __future__ import annotations
+
+import csv
+import html
+import json
+import re
+import shlex
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import pandas as pd
+
+from ..errors import InputError, shown
+from .options import Options
+from .tables import PLUS_MINUS, Reading, is_value, number_in, typed, without_markup
+
+# In the order in which they are tried.
+SEPARATORS = {"tab": "\t", "semicolon": ";", "comma": ",", "bar": "|", "blanks": " "}
+LOGGED = re.compile(r"([A-Za-z][A-Za-z @/_-]*?)\s*[:=]?\s+?(\d+\.\d+)")
+
+
+@dataclass(frozen=True)
+class Lines:
+    """The lines of a text that are rows.
+
+    Attributes
+    ----------
+    rows : list of str
+        Without empty lines, comments and rules. Where all lines begin with #, they are rows.
+    places : list of int
+        The place of each row. An empty line between rows has one too.
+    comments : int
+        How many lines are comments.
+    inside : list of str
+        The comments between the rows.
+    """
+
+    rows: list[str]
+    places: list[int]
+    comments: int
+    inside: list[str]
+
+    @property
+    def in_place(self) -> list[str]:
+        """The rows at their places, with empty lines between them."""
+        lines = [""] * (self.places[-1] + 1)
+        for place, row in zip(self.places, self.rows, strict=True):
+            lines[place] = row
+        return lines
+
+
+def read_text(path: Path, options: Options) -> Reading:
+    """A table of text: a line of names, or none, and rows of as many cells."""
+    text, notes = decoded(path.read_bytes(), path.name)
+    if path.suffix.lower() == ".tex":
+        text = tabular_lines(text, path.name)
+    text = with_whole_cells(text)
+    lines = lines_of(text, path.name, is_rule)
+    kind = separator_of(lines.rows) if options.separator == "unknown" else options.separator
+    if kind is None:
+        raise InputError(unlike_a_table(path, lines.rows))
+    rows = split_rows(lines.rows, kind)
+    if kind == "one" or all(len(row) == 1 for row in rows):
+        kind = "one"
+        lines = lines_of(text, path.name, is_rule_of_values)
+        rows = values_in_place(lines, path.name, notes)
+        places = [*range(len(rows))]
+    else:
+        check_widths(rows, lines.rows, path.name)
+        check_comments(lines.inside, len(rows[0]), kind, path.name)
+        places = lines.places
+    if lines.comments:
+        notes.append(f"Lines that begin with # are left out of {path.name}: {lines.comments}.")
+    headless = all(map(is_value, rows[0]))
+    is_open = options.separator == options.decimal == "unknown"
+    if headless and is_open and kind == "comma" and len(rows[0]) == 2:
+        raise InputError(
+            f"{path.name}: {lines.rows[0]} may be two numbers, or one with a decimal comma; say "
+            "--separator comma or --separator semicolon --decimal ,"
+        )
+    if kind not in ("comma", "one"):
+        notes.append(f"{path.name}: {kind.removesuffix('s')}s separate the cells.")
+    if headless:
+        notes.append(f"{path.name} has no line of names.")
+        names = ["numbers"]
+        if len(rows[0]) > 1:
+            names = [f"column {number}" for number in range(1, len(rows[0]) + 1)]
+    else:
+        names = checked_names(rows.pop(0), path.name)
+        places = [place - 1 for place in places[1:]]
+    if options.rows and kind != "one" and lines.inside:
+        raise InputError(
+            f"--rows: {path.name}: {shown(lines.inside[0])} is a comment between the rows, which "
+            "name no task; write a row of nan there if values are missing, or remove the line"
+        )
+    cells = pd.DataFrame(rows, index=places, columns=names, dtype=object)
+    frame, more_notes = typed(cells, path.name, options.decimal)
+    return frame, [*notes, *more_notes]
+
+
+def with_whole_cells(text: str) -> str:
+    """The text with quoted cells that hold line breaks on one line each."""
+    lines: list[str] = []
+    is_open = False
+    for line in text.splitlines():
+        if is_open:
+            lines[-1] += f" {line}"
+        else:
+            lines.append(line)
+        is_open ^= line.count('"') % 2 == 1
+    return text if is_open else "\n".join(lines)  # a quote alone is no beginning of a cell
+
+
+def tabular_lines(text: str, file: str) -> str:
+    """The one tabular of LaTeX as lines of cells with bars between them.
+
+    Raises
+    ------
+    InputError
+        None or several, cells over several rows or columns.
+    """
+    bodies = re.findall(
+        r"\\begin\{tabular\}(?:\[.*?\])?\{.*?\}\s*\n(.*?)\\end\{tabular\}", text, re.DOTALL
+    )
+    if len(bodies) != 1:
+        raise InputError(f"{file} has {len(bodies)} tabulars; one is read")
+    merged = re.search(r"\\multi(?:row|column)", bodies[0])
+    if merged:
+        raise InputError(f"{file} has a {merged[0]}; write its cell into each row and column")
+    body = re.sub(
+        r"(?<!\\)%.*|\\(?:top|mid|bottom|h|c?mid)(?:rule|line)(?:\([^)]*\))?(?:\{[^}]*\})?",
+        "",
+        bodies[0],
+    )
+    body = re.sub(r"~?\\cite\w*\{[^}]*\}|~", " ", body)
+    rows = [row.strip() for row in re.split(r"\\\\(?:\[[^\]]*\])?", body)]
+    cells = [[cell.strip() for cell in re.split(r"(?<!\\)&", row)] for row in rows if row]
+    return "\n".join("| " + " | ".join(row) + " |" for row in cells)
+
+
+def lines_of(text: str, file: str, is_rule: Callable[[str, Sequence[str]], bool]) -> Lines:
+    """The lines of a text, by a function that says which are rules, given the rows before them."""
+    lines = text.splitlines()
+    if len(lines) > 2 and not any(map(str.strip, lines[1::2])) and all(map(str.strip, lines[::2])):
+        lines = lines[::2]  # each line ends twice, as Python's csv writes without newline=""
+    has_other = any(line.strip() and not is_comment(line) for line in lines)
+    rows: list[str] = []
+    places: list[int] = []
+    comments: list[str] = []
+    inside: list[str] = []
+    place = seen = 0
+    for line in lines:
+        if not line.strip():
+            place += bool(rows)
+        elif has_other and is_comment(line):
+            comments.append(line)
+        elif not is_rule(line, rows):
+            if rows:
+                inside += comments[seen:]
+            seen = len(comments)
+            rows.append(line)
+            places.append(place)
+            place += 1
+    if not rows:
+        raise InputError(f"{file} has no rows")
+    return Lines(rows, places, len(comments), inside)
+
+
+def is_comment(line: str) -> bool:
+    """Whether a line begins with a sign of a comment."""
+    return line.lstrip().startswith(("#", "//"))
+
+
+def is_rule(line: str, rows: Sequence[str]) -> bool:
+    """Whether a line of several cells separates rows; dashes for missing values do not."""
+    if "-" not in line or not re.fullmatch(r"[\s|:+-]+", line):
+        return False
+    return "---" in line or "+" in line or (len(rows) == 1 and "|" in line)
+
+
+def is_rule_of_values(line: str, rows: Sequence[str]) -> bool:
+    """Whether a line of one cell separates the name from its values."""
+    below_name = len(rows) == 1 and not is_value(rows[0])
+    return below_name and re.fullmatch(r"\s*-{3,}\s*", line) is not None
+
+
+def values_in_place(lines: Lines, file: str, notes: list[str]) -> list[list[str]]:
+    """The rows of a file with one value per line, where an empty line is a missing value.
+
+    Raises
+    ------
+    InputError
+        A comment between values, which may stand for a value or for none.
+    """
+    if lines.inside:
+        raise InputError(
+            f"{file}: {shown(lines.inside[0])} is a comment between the values; write nan there "
+            "if a value is missing, or remove the line"
+        )
+    in_place = lines.in_place
+    empty = len(in_place) - len(lines.rows)
+    if empty:
+        notes.append(f"{file}: {empty} empty lines are read as tasks without a value.")
+    return split_rows(in_place, "one")
+
+
+def check_comments(comments: Sequence[str], width: int, kind: str, file: str) -> None:
+    """Raise `InputError` for comments between rows that look like rows of a method."""
+    alike = []
+    for comment, cells in zip(comments, split_rows(comments, kind), strict=True):
+        if len(cells) == width and any(map(number_in, cells[1:])):
+            alike.append(comment)
+    if alike:
+        raise InputError(
+            f"{file}: {len(alike)} lines between its rows, such as {shown(alike[0])}, begin with "
+            "a sign of a comment and have as many cells as the rows; remove them if they are "
+            "comments, and else write the method without that sign"
+        )
+
+
+def decoded(raw: bytes, name: str) -> tuple[str, list[str]]:
+    """The text of a file in UTF-8, UTF-16 or Windows-1252, and a note on what is unusual."""
+    has_mark = raw.startswith((b"\xff\xfe", b"\xfe\xff"))
+    if has_mark or b"\0" in raw[:1000]:
+        without_mark = "utf-16-le" if raw[1:2] == b"\0" else "utf-16-be"
+        try:
+            text = raw.decode("utf-16" if has_mark else without_mark)
+        except UnicodeDecodeError:
+            raise InputError(f"{name} is no text; a table of text is needed") from None
+        return text, [f"{name} is read as UTF-16."]
+    try:
+        return raw.decode("utf-8-sig"), []
+    except UnicodeDecodeError:
+        return raw.decode("cp1252", errors="replace"), [f"{name} is read as Windows-1252."]
+
+
+def separator_of(lines: Sequence[str]) -> str | None:
+    """The kind of separator that splits the lines into equally many cells; 'one' for one cell a
+    line.
+    """
+    sample = [*lines[:50], *lines[-5:]]
+    counts_of_kind = {kind: Counter(map(len, split_rows(sample, kind))) for kind in SEPARATORS}
+    for kind, counts in counts_of_kind.items():
+        if len(counts) == 1 and 1 not in counts:
+            return kind
+    one_name = not any(sign in lines[0] for sign in "\t;,") or number_in(lines[0])
+    if one_name and any(map(number_in, lines[1:])) and all(map(is_value, lines[1:6])):
+        return "one"
+    # One row may be damaged: then the first lines still agree.
+    for kind in ("tab", "semicolon", "comma"):
+        usual, times = counts_of_kind[kind].most_common(1)[0]
+        if usual > 1 and times > len(sample) / 2:
+            return kind
+    return None
+
+
+def split_rows(lines: Sequence[str], kind: str) -> list[list[str]]:
+    """The cells of each line."""
+    if kind == "one":
+        return [[line.strip().strip('"')] for line in lines]
+    if kind == "blanks":
+        return [re.sub(rf"\s*({PLUS_MINUS})\s*", r"\1", line).split() for line in lines]
+    if kind == "bar":
+        lines = [line.strip().strip("|") for line in lines]
+    limit = csv.field_size_limit(
+        max(map(len, lines), default=0) + 1
+    )  # of a cell: 131,072 characters
+    try:
+        return list(csv.reader(lines, delimiter=SEPARATORS[kind], skipinitialspace=True))
+    finally:
+        csv.field_size_limit(limit)
+
+
+def check_widths(rows: Sequence[Sequence[str]], lines: Sequence[str], file: str) -> None:
+    """Raise `InputError` for a row with another number of cells than the first."""
+    width = len(rows[0])
+    for number, row in enumerate(rows):
+        if len(row) != width:
+            raise InputError(
+                f"row {number} of {file}, {shown(lines[number])}, has {len(row)} cells and its "
+                f"first line {width}; write nan where a value is missing, and quote cells that "
+                "contain the separator"
+            )
+
+
+def checked_names(names: list[str], file: str) -> list[str]:
+    """The names of columns; each may stand once."""
+    names = [without_markup(html.unescape(name)) for name in names]
+    repeated = [name for name, count in Counter(names).items() if count > 1 and name]
+    if repeated and not names[0]:
+        raise InputError(
+            f"{file} has several lines of names, as pandas writes them: "
+            'df.columns = ["_".join(names) for names in df.columns] and df.reset_index() before '
+            ".to_csv make one line"
+        )
+    if repeated:
+        raise InputError(f"{file} has two columns {repeated[0]}; give one of them another name")
+    return [name or f"column {number}" for number, name in enumerate(names, 1)]
+
+
+def unlike_a_table(path: Path, lines: Sequence[str]) -> str:
+    """The refusal of free text, with the line of Python that extracts the numbers of this file."""
+    labels = Counter(match[1].strip() for line in lines for match in LOGGED.finditer(line))
+    named = [label for label in labels if re.search(r"acc|score|top.?1", label, re.IGNORECASE)]
+    message = f"{path.name} is no table: its lines do not have equally many cells"
+    if not (named or labels):
+        return f"{message}; a line of names and a row per task are needed"
+    label = max(named or labels, key=labels.__getitem__)
+    pattern = rf"{re.escape(label)}\s*[:=]?\s*(\d+\.?\d*)".replace("\\ ", " ")
+    source, target = python_text(path.name), python_text(f"{path.stem}.csv")
+    code = (
+        f"import re; text = open({source}).read(); "
+        f'open({target}, "w").write("accuracy\\n" + '
+        f'"\\n".join(re.findall(r"{pattern}", text)))'
+    )
+    numbers = f'its {labels[label]} numbers of "{label}"'
+    return f"{message}; this writes {numbers} as a table: python -c {shlex.quote(code)}"
+
+
+def python_text(text: str) -> str:
+    """A text as Python writes it, in double quotes, so that a shell's single quotes hold it."""
+    return json.dumps(text)

@@ -1,0 +1,41 @@
+"""What a report answers as a file is, or after its own proposal was typed."""
+
+import shlex
+from dataclasses import fields
+
+from fslcore.cli import app
+from fslcore.report import Options, Results
+from fslcore.report.model import UnnamedRoles
+
+
+def typed(error):
+    """The files and the options of the command that an error proposes."""
+    lines = [line.strip() for line in str(error).splitlines()]
+    (line,) = [line for line in lines if line.startswith("fslcore report ")]
+    parsed = vars(app._program().parser.parse_args(shlex.split(line)[1:]))
+    defaults = Options()
+    options = {field.name: parsed[field.name] for field in fields(Options)}
+    options = {name: value for name, value in options.items() if value != getattr(defaults, name)}
+    options = {name: value for name, value in options.items() if value not in ([], None)}
+    return [str(path) for path in parsed["results"]], options
+
+
+def from_frame(frame, name="results", **options):
+    """`Results.from_frame`, with the roles that it proposes."""
+    try:
+        return Results.from_frame(frame, name, **options)
+    except UnnamedRoles as error:
+        if "fslcore report" not in str(error):
+            raise
+        return Results.from_frame(frame, name, **typed(error)[1])
+
+
+def read(paths, **options):
+    """`Results.read`, with the roles that it proposes."""
+    try:
+        return Results.read(paths, **options)
+    except UnnamedRoles as error:
+        if "fslcore report" not in str(error):
+            raise
+        files, roles = typed(error)
+        return Results.read(files, **roles)

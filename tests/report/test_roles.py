@@ -1,0 +1,299 @@
+# ruff: noqa: E501  a row of a table per line
+"""Every column that varies has one role, named by the file or by the user; else a command is proposed, which works."""
+
+import json
+import re
+
+import numpy as np
+import pandas as pd
+import proposed
+import pytest
+import scipy.stats
+from refusal import refuses
+
+from fslcore.report import Results, Shape
+from fslcore.report.model import UnnamedRoles
+
+RNG = np.random.default_rng(3)
+HARD = RNG.normal(65, 6, 30)
+OURS, BASE = (HARD + gap + RNG.normal(0, 1, 30) for gap in (3, 0))
+LONG = pd.DataFrame(
+    {
+        "method": np.repeat(["ours", "base"], 30),
+        "task": np.tile(range(30), 2),
+        "accuracy": np.concatenate([OURS, BASE]).round(2),
+    }
+)
+WIDE = LONG.pivot(index="task", columns="method", values="accuracy").reset_index()
+DATASETS = pd.DataFrame(
+    {"dataset": [*"abcdef"], "ours": [61.9, 53.1, 64.8, 71.1, 52.6, 66.2], "base": [60.1, 52.2, 63, 70.4, 50.9, 66]}
+)  # fmt: skip
+
+
+def renamed(**names):
+    return LONG.rename(columns=names)
+
+
+# By name: a table, and the difference of ours and base that its proposal gives.
+GAP = (LONG["accuracy"][:30].to_numpy() - LONG["accuracy"][30:].to_numpy()).mean()
+OF_DATASETS = (DATASETS["ours"] - DATASETS["base"]).mean()
+PROPOSED = {
+    **{word: (renamed(method=word), GAP) for word in ("framework", "trainer", "policy", "pipeline_name", "backbone")},
+    **{word: (renamed(task=word), GAP) for word in ("uid", "number_of_try")},
+    "another word for accuracy": (renamed(accuracy="result"), GAP),
+    "a column per method": (WIDE, GAP),
+    "no column for tasks": (WIDE.drop(columns="task"), GAP),
+    "data sets": (DATASETS, OF_DATASETS),
+    "a row per method": (DATASETS.set_index("dataset").T.rename_axis("method").reset_index(), OF_DATASETS),
+    "average and rank": (
+        DATASETS.set_index("dataset").T.assign(Avg=[61.6, 60.4], Rank=[1, 2]).rename_axis("method").reset_index(),
+        OF_DATASETS,
+    ),
+    "p-values and improvements": (DATASETS.assign(**{"improvement (%)": range(1, 7), "p-value": [0.01, 0.2, 0.02, 0.4, 0.03, 0.8]}), OF_DATASETS),
+    "a learning rate": (LONG.assign(lr=np.tile([0.1, 0.01], 30)), GAP),
+    "a batch size": (LONG.assign(batch_size=np.tile([32, 64], 30)), GAP),
+    "a split": (pd.concat([LONG.assign(split="test"), LONG.assign(split="train", accuracy=99.0)]), GAP),
+    "metrics": (
+        pd.concat([LONG.rename(columns={"accuracy": "value"}).assign(metric=m, value=lambda f, k=k: f["value"] * k) for m, k in (("accuracy", 1), ("loss", 0.01))]),
+        GAP,
+    ),
+    "ranks in brackets": (DATASETS.assign(ours=DATASETS["ours"].astype(str) + " (1)", base=DATASETS["base"].astype(str) + " (2)"), OF_DATASETS),
+    "counts": (renamed(accuracy="successes").assign(successes=np.repeat([9, 6], 30), trials=10), 30),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", PROPOSED)
+def test_what_has_no_role_is_refused_with_a_command_that_works(name):
+    table, gap = PROPOSED[name]
+    with pytest.raises(UnnamedRoles, match="no role|what a row is") as error:
+        Results.from_frame(table)
+    results = Results.from_frame(table, **proposed.typed(error.value)[1])
+    pairs = results.pairs[results.pairs["a"] + results.pairs["b"] == "oursbase"]
+    assert np.average(pairs["difference"], weights=pairs["n"]) == pytest.approx(gap, abs=1e-6)
+
+
+HARMLESS = {
+    "lr": 0.001, "batch_size": 64, "n_images": "1,000", "gpu": "A100", "n_way": 5, "note": "x",
+    "runtime_s": RNG.random(60), "loss": RNG.random(60), "f1": RNG.random(60), "timestamp": range(60),
+    "best_epoch": RNG.integers(1, 99, 60),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", HARMLESS)
+def test_constant_columns_and_known_measures_change_nothing(name):
+    plain, more = (
+        Results.from_frame(LONG),
+        Results.from_frame(LONG.assign(**{name: HARMLESS[name]})),
+    )
+    pd.testing.assert_frame_equal(plain.pairs, more.pairs)
+    assert np.ndim(HARMLESS[name]) == 0 or f"left out: {name}" in more.reading[0]
+
+
+@pytest.mark.parametrize("name", ["lr", "x", "delta", "slurm_job_id", "k", "Unix time of what"])
+def test_no_column_that_varies_is_passed_over(name):
+    for values in (
+        RNG.integers(0, 3, 60),
+        RNG.random(60) * 100,
+        RNG.integers(10**9, 2 * 10**9, 60),
+    ):
+        table = LONG.assign(**{name: values})
+        if "time" in name:
+            assert f"left out: {name}" in Results.from_frame(table).reading[0]
+            continue
+        with pytest.raises(UnnamedRoles, match=f"{name} has no role"):
+            Results.from_frame(table)
+        results = Results.from_frame(table, ignore=[name])
+        pd.testing.assert_frame_equal(results.pairs, Results.from_frame(LONG).pairs)
+        assert f"left out: {name}" in results.reading[0]
+
+
+NO_SAMPLE = {
+    "training curve": (pd.DataFrame({"method": "a", "epoch": range(20), "accuracy": range(20)}), "training curve"),
+    "steps": (pd.DataFrame({"Step": range(20), "Value": np.linspace(0, 1, 20)}), "training curve"),
+    "log": (pd.DataFrame({"train_acc": HARD, "val_acc": BASE, "lr": np.linspace(1, 0, 30)}), "log of one training"),
+    "search": (pd.DataFrame({"trial": range(20), "accuracy": HARD[:20]}), "trials of a search"),
+    "leaderboard": (pd.DataFrame({"model": [*"abc"], "accuracy": [71, 72, 73]}), "one number per method"),
+    "summary": (pd.DataFrame(LONG.describe().reset_index(names="statistic")), "is a summary"),
+    "shots in the header": (pd.DataFrame({"method": ["a", "b"], "1": [5, 6], "2": [6, 7], "16": [8, 9]}), "numbers of shots"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", NO_SAMPLE)
+def test_what_is_no_sample_is_refused_in_these_words(name):
+    table, words = NO_SAMPLE[name]
+    with refuses(words):
+        proposed.from_frame(table)
+
+
+@pytest.mark.parametrize("name", ["fid", "wer", "loss", "time", "error"])
+def test_the_direction_is_a_fact_or_a_question(name):
+    table = renamed(accuracy=name)
+    with refuses("say --lower-is-better"):
+        Results.from_frame(table, value=name)
+    lower = Results.from_frame(table, value=name, lower_is_better=True)
+    assert lower.pairs["a"][0] == "base" and not lower.percent
+    assert Results.from_frame(table, value=name, higher_is_better=True).pairs["a"][0] == "ours"
+    arrow = Results.from_frame(renamed(accuracy=f"{name} ↓"), value=f"{name} ↓")
+    pd.testing.assert_frame_equal(arrow.pairs, lower.pairs)
+
+
+def test_a_measure_that_is_no_accuracy_has_its_own_unit_and_no_bounds():
+    table = renamed(accuracy="reward")
+    table["reward"] *= 1000
+    results = Results.from_frame(table, value="reward")
+    assert not results.percent and results.pairs["difference"][0] == pytest.approx(1000 * GAP)
+    assert "points" not in results.lines()[0] and "reward as written" in results.lines()[1]
+
+
+def test_what_a_plus_minus_is_has_to_be_said():
+    cells = pd.DataFrame({"method": ["a", "b"], "accuracy": ["70.1 ± 0.5", "68.0 ± 0.6"]})
+    with pytest.raises(UnnamedRoles, match="--pm ci, --pm se, or --pm sd --n N"):
+        Results.from_frame(cells)
+    widths = {}
+    for kind, options in {"ci": {}, "se": {}, "sd": {"n": 5}}.items():
+        widths[kind] = Results.from_frame(cells, pm=kind, **options).methods["half_width"][0]
+    assert widths["ci"] == pytest.approx(0.5)
+    assert widths["se"] == pytest.approx(0.5 * scipy.stats.norm.ppf(0.975))
+    assert widths["sd"] == pytest.approx(0.5 * scipy.stats.t.ppf(0.975, 4) / np.sqrt(5))
+
+
+def test_spreads_and_ends_beside_a_mean_are_used():
+    means = pd.DataFrame({"method": ["a", "b"], "accuracy": [70.1, 68.0]})
+    of = {
+        "se": Results.from_frame(means.assign(stderr=[0.5, 0.6])),
+        "sd": Results.from_frame(means.assign(std=[0.5, 0.6], n=5)),
+        "ends": Results.from_frame(
+            means.assign(lo=[69.6, 67.4], hi=[70.6, 68.6]), low="lo", high="hi"
+        ),
+    }
+    widths = {name: results.methods["half_width"][0] for name, results in of.items()}
+    assert widths["ends"] == pytest.approx(0.5) and widths["se"] == pytest.approx(0.98, abs=0.001)
+    assert widths["sd"] == pytest.approx(0.6208, abs=0.001)
+
+
+def test_what_a_seed_is_is_asked():
+    table = pd.concat(
+        [
+            LONG.assign(seed=seed, accuracy=LONG["accuracy"] + RNG.normal(0, 1, 60))
+            for seed in range(3)
+        ]
+    )
+    with pytest.raises(UnnamedRoles, match=r"--seed runs.*--seed tasks"):
+        Results.from_frame(table)
+    assert Results.from_frame(table, seed="runs").shape is Shape.RUNS
+    assert Results.from_frame(table, seed="tasks").shape is Shape.TASKS_IN_DRAWS
+
+
+def test_folds_share_training_data():
+    values = pd.DataFrame({"fold": range(5), "ours": OURS[:5], "base": BASE[:5]})
+    table = values.melt("fold", var_name="method", value_name="acc")
+    results = Results.from_frame(table)
+    difference = (values["ours"] - values["base"]).to_numpy()
+    error = np.sqrt(difference.var(ddof=1) * (1 / 5 + 1 / 4))
+    expected = 2 * scipy.stats.t.sf(abs(difference.mean()) / error, 4)
+    assert results.shape is Shape.FOLDS and results.pairs["p"][0] == pytest.approx(expected)
+
+
+def test_paths_have_named_parts_and_json_is_reached_by_a_path_of_keys(tmp_path):
+    for method, gap in (("ours", 3), ("base", 0)):
+        for seed in range(4):
+            folder = tmp_path / "runs" / method / f"seed{seed}"
+            folder.mkdir(parents=True)
+            content = {"test": {"acc": 60 + gap + seed, "list": [50, 60 + gap]}, "loss": 0.1 * seed}
+            (folder / "results.json").write_text(json.dumps(content))
+    pattern = f"{tmp_path}/runs/{{method}}/seed{{seed}}/results.json"
+    results = Results.read(pattern, value="test.acc")
+    assert results.shape is Shape.SEEDS and results.pairs["difference"][0] == pytest.approx(3)
+    with pytest.raises(UnnamedRoles, match=re.escape("{method}/seed{seed}")) as error:
+        Results.read(tmp_path / "runs")
+    files, options = proposed.typed(error.value)
+    assert Results.read(files, **options).pairs["difference"][0] == pytest.approx(3)
+
+
+def test_a_number_in_json_is_found_by_jmespath(tmp_path):
+    pytest.importorskip("jmespath")
+    for method, gap in (("ours", 3), ("base", 0)):
+        for seed in range(4):
+            content = {"tests": [{"acc": 50}, {"acc": 60 + gap + seed}]}
+            (tmp_path / f"{method}_{seed}.json").write_text(json.dumps(content))
+    results = Results.read(f"{tmp_path}/{{method}}_{{seed}}.json", value="tests[-1].acc")
+    assert results.pairs["difference"][0] == pytest.approx(3)
+    with refuses("tests.acc is None; a path of keys to a number"):
+        Results.read(f"{tmp_path}/{{method}}_{{seed}}.json", value="tests.acc")
+
+
+def test_files_are_named_by_a_pattern_or_by_the_column_file(tmp_path):
+    for name, part in LONG.groupby("method"):
+        part.drop(columns="method").to_csv(tmp_path / f"{name}_cub.csv", index=False)
+        part.drop(columns="method").assign(accuracy=part["accuracy"] - 5).to_csv(
+            tmp_path / f"{name}_cars.csv", index=False
+        )
+    files = sorted(tmp_path.glob("*.csv"))
+    with pytest.raises(UnnamedRoles, match="file has no role") as error:
+        Results.read(files)
+    assert "{method}_{dataset}.csv" in str(error.value)
+    results = proposed.read(files)
+    assert {*results.pairs["place"]} == {"cars", "cub"}
+    assert results.pairs["difference"].to_numpy() == pytest.approx([GAP, GAP])
+
+
+def test_conditions_and_blocks():
+    table = pd.concat(
+        [LONG.assign(data_pct=share, accuracy=LONG["accuracy"] - share / 10) for share in (5, 50)]
+    )
+    by = Results.from_frame(table, by="data_pct")
+    assert [*by.pairs["place"]] == ["data_pct 5", "data_pct 50"]
+    where = Results.from_frame(table, where=["data_pct=5"])
+    assert where.pairs["difference"][0] == pytest.approx(by.pairs["difference"][0])
+    assert "only data_pct=5" in where.reading[0]
+    without = Results.from_frame(LONG, where=["task!=3"])
+    assert {*without.methods["n"]} == {29}
+    with refuses("where = task=99"):
+        Results.from_frame(LONG, where=["task=99"])
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda table: pd.concat([table, table.iloc[:1]]),
+        lambda table: table.assign(accuracy=table["accuracy"].where(table.index > 0, 105)),
+        lambda table: table.assign(accuracy=table["accuracy"].where(table["method"] == "ours", table["accuracy"] / 100)),
+        lambda table: table.assign(accuracy=table["accuracy"].where(table.index > 0, 0.65)),
+        lambda table: table.assign(accuracy=table["accuracy"].astype(str).where(table.index > 0, "OOM")),
+    ],
+    ids=["a row twice", "105 %", "a method in shares", "a value in shares", "OOM"],
+)  # fmt: skip
+def test_what_must_be_noticed_is(change):
+    with refuses(""):
+        proposed.from_frame(change(LONG))
+
+
+@pytest.mark.parametrize(
+    "options, words",
+    [
+        ({"method": "gone"}, "method = gone"),
+        ({"by": ["task"], "unit": {"task": "item"}}, "one role"),
+        ({"unit": {"task": "thing"}}, "unit must be"),
+        ({"where": ["task"]}, "COLUMN=VALUE"),
+        ({"pm": "half"}, "pm must be"),
+        ({"low": "accuracy"}, "both ends"),
+        ({"methods": ["gone"]}, "methods = gone"),
+        ({"reference": "Gone"}, "reference must be"),
+        ({"ignore": 3}, "a list of names"),
+        ({"lower_is_better": True, "higher_is_better": True}, "one of them"),
+    ],
+)
+def test_options_that_fit_nothing_are_refused(options, words):
+    with refuses(words):
+        Results.from_frame(LONG, **options)
+
+
+def test_a_tabular_of_latex_is_a_table(tmp_path):
+    path = tmp_path / "t.tex"
+    body = r"Method & 1-shot & 5-shot \\ \midrule Proto~\cite{a} & $49.42 \pm 0.78$ & $68.2 \pm 0.66$ \\ Ours & $\mathbf{52.10} \pm 0.80$ & $70.4 \pm 0.7$ \\"
+    path.write_text(f"\\begin{{tabular}}{{lcc}}\n\\toprule {body} \\bottomrule\n\\end{{tabular}}")
+    results = Results.read(path, pm="ci")
+    assert [*results.pairs["difference"]] == pytest.approx([2.68, 2.2])
+    path.write_text(path.read_text().replace("Method", r"\multirow{2}{*}{Method}"))
+    with refuses("multirow"):
+        Results.read(path, pm="ci")

@@ -266,6 +266,12 @@ def test_the_key_of_an_own_network_covers_preprocessing_and_nothing_that_changes
     assert backbone.digest == before == replace(backbone, network=own_network).digest
 
 
+def test_the_keys_of_stored_features_stay(monkeypatch):
+    monkeypatch.setenv("FSLCORE_PRECISION", "f32")
+    key = backbones.feature_key(datasets.load("glyphs/hebrew"), backbones.load("glyph-conv"))
+    assert key == "7a45d066443ce1c9dcc7d427efd69151b2b98d38cbbac659819935e81ea97173"
+
+
 def test_base_classes_of_a_file_of_the_user_are_not_known(tmp_path):
     own = backbones.load("glyph-conv")
     tensors = load_file(catalogue.CHECKPOINTS / "glyph-conv.safetensors")

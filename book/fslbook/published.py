@@ -15,7 +15,7 @@ from IPython.display import HTML
 from scipy.stats import norm
 
 from fslcore.paths import DATA
-from fslcore.stats.intervals import plus_minus
+from fslcore.stats.formatting import format_interval
 
 from .catalogue import LEARNER_TITLES
 
@@ -259,4 +259,4 @@ KEYS = (
 
 
 def _cells(mean: pd.Series, half_width: pd.Series) -> list[str]:
-    return [cell.replace("-", "−") for cell in plus_minus(mean, half_width, ".2f")]
+    return [cell.replace("-", "−") for cell in format_interval(mean, half_width, spec=".2f")]

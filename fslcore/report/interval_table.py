@@ -5,6 +5,7 @@ import pandas as pd
 
 from .. import stats
 from ..evaluation.three_targets import TARGETS
+from ..stats.formatting import UNKNOWN
 
 __all__ = ["interval_cells", "interval_table", "legend", "varying_keys"]
 
@@ -14,7 +15,7 @@ MARKS = {  # of cells, by what stands in them
     "few errors": "so few errors, or right answers, are left that the limits are rough",
     "as new images": "the tasks do not show that classes add anything",
     "as new classes": "nothing is known of new images alone, so what new classes add is in it",
-    "—": "these tasks do not tell",
+    UNKNOWN: "these tasks do not show it",
 }
 
 
@@ -42,7 +43,11 @@ def interval_cells(result: stats.ThreeIntervals) -> dict[str, str]:
     images is a floor, and the cell says so. Where nothing is known of new images alone, the
     interval for new classes stands for both.
     """
-    cells = {target: half_width_or_ends(getattr(result, kind)) for kind, target in TARGETS.items()}
+    cells = {}
+    for kind, target in TARGETS.items():
+        interval = getattr(result, kind)
+        remark = ", few errors" if interval.few_errors else ""
+        cells[target] = interval.format_half_width(".2f") + remark
     if not np.isfinite(result.classes.half_width):
         return cells
     images = TARGETS["images"]
@@ -53,14 +58,6 @@ def interval_cells(result: stats.ThreeIntervals) -> dict[str, str]:
         has_equal_widths = result.classes.half_width == result.images.half_width
         cells[classes] = f"as {images}" if has_equal_widths else f"{cells[classes]} (floor)"
     return cells
-
-
-def half_width_or_ends(interval: stats.Interval) -> str:
-    """'± half-width' or 'low to high' (`Interval.around`); a dash where nothing is known."""
-    if not np.isfinite(interval.half_width):
-        return "—"
-    text = interval.around(".2f")
-    return f"{text}, few errors" if interval.few_errors else text
 
 
 def legend(table: pd.DataFrame) -> list[str]:

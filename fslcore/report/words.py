@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 import pandas as pd
 
+from ..stats.formatting import decimals, format_ends, format_interval
 from .analysis import plural
 from .model import Shape
 
@@ -35,12 +36,8 @@ def p_text(p: float) -> str:
 
 
 def digits_of(frame: pd.DataFrame) -> int:
-    """Decimals that show two digits of the narrowest interval: 2 to 6."""
-    widths = frame["half_width"].astype(float)
-    widths = widths[(widths > 0) & np.isfinite(widths)]
-    if widths.empty:
-        return 2
-    return int(np.clip(1 - np.floor(np.log10(widths.min())), 2, 6))
+    """Decimals that show two digits of the narrowest interval."""
+    return decimals(frame["half_width"])
 
 
 def places_of(frame: pd.DataFrame) -> list[str]:
@@ -55,9 +52,7 @@ def pair_names(pairs: pd.DataFrame) -> pd.Series:
 
 def interval_text(low: float, high: float, digits: int) -> str:
     """'1.80 to 2.94'; 'unknown' where nothing is known of how far it goes."""
-    if not np.isfinite([low, high]).all():
-        return "unknown"
-    return f"{signed(low, digits)} to {signed(high, digits)}"
+    return format_ends(low, high, f".{digits}f").replace("-", MINUS)
 
 
 def verdict_sentence(pair: pd.Series, results: Results, digits: int) -> str:
@@ -212,13 +207,8 @@ class _Pair(Protocol):
 
 def mean_text(row: _Mean, digits: int) -> str:
     """'71.23 ± 0.54', or both ends where they are not equally far from the mean."""
-    mean = signed(row.mean, digits)
-    if not np.isfinite(row.half_width):
-        return f"{mean} ± ∞"
-    ends = np.array([row.mean - row.low, row.high - row.mean])
-    if np.abs(ends - row.half_width).max() > row.half_width / 10:
-        return f"{mean} ({interval_text(row.low, row.high, digits)})"
-    return f"{mean} ± {signed(row.half_width, digits)}"
+    text = format_interval(row.mean, row.half_width, row.low, row.high, spec=f".{digits}f")
+    return str(text).replace("-", MINUS)
 
 
 def pair_table(results: Results) -> pd.DataFrame:

@@ -15,6 +15,7 @@ from scipy.special import ndtri
 from scipy.stats import qmc
 
 from ..errors import InputError, floats
+from .formatting import decimals, format_interval
 from .intervals import (
     DEFAULT_CONFIDENCE_LEVEL,
     Bounds,
@@ -22,8 +23,6 @@ from .intervals import (
     Pair,
     checked_bounds,
     checked_level,
-    decimals,
-    ends_text,
     limits,
     normal_quantile,
     student_quantile,
@@ -89,8 +88,8 @@ class Winner:
 
     def __str__(self) -> str:
         spec = f".{decimals((self.high - self.low) / 2)}f"
-        ends = ends_text(self.low, self.high, spec)
-        return f"{self.estimate:{spec}} ({ends}) corrected, {self.mean:{spec}} observed"
+        corrected = format_interval(self.estimate, low=self.low, high=self.high, spec=spec)
+        return f"{corrected} corrected, {self.mean:{spec}} observed"
 
 
 def rank_confidence_sets(better: ArrayLike) -> RankSets:

@@ -9,16 +9,23 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from math import floor, inf, isfinite, isinf, isnan, log10, nan, sqrt
+from math import inf, isfinite, isinf, isnan, nan, sqrt
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import special, stats
 
 from ..errors import InputError, detached, floats, number, shown
+from .formatting import (
+    NO_ESTIMATE,
+    decimals,
+    format_half_width,
+    format_interval,
+    with_interval,
+)
 from .rare import NO_RARITY, Rarity, chance_beyond, reach
 
-__all__ = ["DEFAULT_CONFIDENCE_LEVEL", "Ends", "Interval", "limits", "plus_minus"]
+__all__ = ["DEFAULT_CONFIDENCE_LEVEL", "Ends", "Interval", "limits"]
 
 Array = np.ndarray  # of any type
 Floats = NDArray[np.float64]
@@ -29,7 +36,6 @@ MANY_TASKS = 100  # from which a closed interval has a normal quantile, as in th
 # Of the bounds' span: rare hard, or easy, classes would change means that are closer to a bound.
 NEAR = 0.1
 SLACK = 1e-9  # relative: one task that errs, among any number without an error, is just that one
-UNKNOWN_WIDTH = "unknown"  # in text, for an infinite half-width
 ROUNDED = 1e-9  # share of the bounds' span by which rounding may move a mean off a bound
 
 
@@ -200,37 +206,18 @@ class Interval:
         """Whether the two intervals have a point in common."""
         return self.low <= second.high and second.low <= self.high
 
-    def around(self, spec: str = "") -> str:
-        """'± half-width', or 'low to high' where an end is off from mean ± half-width by over a
-        tenth of the latter; '± unknown' where an end is infinite.
-
-        Parameters
-        ----------
-        spec : str
-            As for `plus_minus`.
-
-        Returns
-        -------
-        str
-            '' where the half-width is NaN.
-        """
-        spec = spec or self._spec
-        low = self.mean - self.half_width
-        high = self.mean + self.half_width
-        asymmetry = max(abs(low - self.low), abs(high - self.high))
-        if isfinite(self.half_width) and asymmetry > self.half_width / 10:
-            return ends_text(self.low, self.high, spec)
-        return str(plus_minus(0.0, self.half_width, spec)).partition(" ")[2]
+    def format_half_width(self, spec: str = "") -> str:
+        """The interval alone, by `fslcore.stats.formatting.format_half_width`."""
+        return format_half_width(
+            self.mean, self.half_width, self.low, self.high, spec or self._spec
+        )
 
     def __format__(self, spec: str) -> str:
         spec = spec or self._spec
-        mean = str(plus_minus(self.mean, self.half_width, spec)).partition(" ±")[0]
-        around = self.around(spec)
-        if not around or isnan(self.mean):
-            return mean
-        if around.startswith("±"):
-            return f"{mean} {around} (few errors)" if self.few_errors else f"{mean} {around}"
-        return f"{mean} ({around}, few errors)" if self.few_errors else f"{mean} ({around})"
+        if isnan(self.mean):
+            return NO_ESTIMATE
+        remark = "few errors" if self.few_errors else ""
+        return with_interval(format(self.mean, spec), self.format_half_width(spec), remark)
 
     def __str__(self) -> str:
         return format(self)
@@ -364,10 +351,7 @@ class Ends:
         return int(self.low > 0) - int(self.high < 0)
 
     def __str__(self) -> str:
-        spec = f".{decimals(self.half_width)}f"
-        ends = ends_text(self.low, self.high, spec)
-        is_known = isfinite(self.half_width)
-        return f"{self.mean:{spec}} ({ends})" if is_known else f"{self.mean:{spec}} {ends}"
+        return str(format_interval(self.mean, low=self.low, high=self.high))
 
 
 def limits(
@@ -560,67 +544,6 @@ def checked_bounds(bounds: Bounds) -> Bounds:
     return float(ends[0]), float(ends[1])
 
 
-def plus_minus(mean: ArrayLike, half_width: ArrayLike, spec: str = "") -> str | Array:
-    """'mean ± half-width' as text; of an `Interval`, ``f"{r}"`` and ``f"{r:.1f}"`` give the same.
-
-    Parameters
-    ----------
-    mean, half_width : array_like
-        Numbers, or arrays that broadcast.
-    spec : str
-        Python's format of a number, for both: '.1f', or '+.1f' for a mean with its sign. Without it
-        two decimals, or as many more as show two digits of the half-width.
-
-    Returns
-    -------
-    str, or array of str
-        '—' where the mean is NaN, the mean alone where the half-width is; 'mean ± unknown' where
-        the half-width is infinite.
-
-    Raises
-    ------
-    InputError
-        What are no numbers, shapes that do not broadcast, a format that numbers do not have.
-
-    Examples
-    --------
-    >>> plus_minus(80.123, 0.314), plus_minus(0.80123, 0.00314), plus_minus(-1.25, 0.5, "+.1f")
-    ('80.12 ± 0.31', '0.8012 ± 0.0031', '-1.2 ± 0.5')
-    """
-    try:
-        format(0.0, spec)
-    except (TypeError, ValueError) as error:
-        raise InputError(f"spec = {shown(spec)}: {error}; a format of numbers is needed") from None
-    mean, half_width = broadcast(mean=mean, half_width=half_width)
-    cells = np.vectorize(_cell, otypes=[object])(mean, half_width, spec)
-    return cells if cells.ndim else str(cells[()])
-
-
-def _cell(mean: float, half_width: float, spec: str) -> str:
-    spec = spec or f".{decimals(half_width)}f"
-    if isnan(mean):
-        return "—"
-    if isnan(half_width):
-        return format(mean, spec)
-    width = UNKNOWN_WIDTH if isinf(half_width) else format(half_width, spec.lstrip("+ "))
-    return f"{mean:{spec}} ± {width}"
-
-
-def decimals(half_width: float) -> int:
-    """How many decimals show two digits of a half-width: at least two, and no more than nine."""
-    if not 0 < half_width < inf:
-        return 2
-    return min(max(2, 1 - floor(log10(half_width))), 9)
-
-
-def ends_text(low: float, high: float, spec: str) -> str:
-    """'low to high', or '± unknown' where an end is infinite."""
-    if isinf(low) or isinf(high):
-        return f"± {UNKNOWN_WIDTH}"
-    unsigned = spec.lstrip("+ ")
-    return f"{low:{unsigned}} to {high:{unsigned}}"
-
-
 def joint_text(intervals: dict[str, Interval], after_mean: str = "") -> str:
     """Intervals of one mean, by what is new in each: the mean once, with words after it, and all
     with the digits of the narrowest.
@@ -629,7 +552,7 @@ def joint_text(intervals: dict[str, Interval], after_mean: str = "") -> str:
     cells = []
     for target, interval in intervals.items():
         remark = ", few errors" if interval.few_errors else ""
-        cells.append(f"{interval.around(spec)} ({target}{remark})")
+        cells.append(f"{interval.format_half_width(spec)} ({target}{remark})")
     return f"{interval.mean:{spec}}{after_mean} {', '.join(cells)}"
 
 

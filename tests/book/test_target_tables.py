@@ -82,7 +82,7 @@ def test_one_interval_for_two_targets_is_named_once():
         unknown["new images"] == "as new classes"
         and unknown["new classes"] == separate["new classes"]
     )
-    assert cells(1.0, 4.0, freedom=np.zeros(2))["new classes"] == "—"
+    assert cells(1.0, 4.0, freedom=np.zeros(2))["new classes"] == "± unknown"
 
 
 def test_the_intervals_of_a_transductive_learner_count_its_other_answers(features):

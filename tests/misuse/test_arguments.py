@@ -24,7 +24,8 @@ from fslbook.fewstab.tables import gaps
 from fslcore import evaluation, stats, tasks as samplers
 from fslcore.errors import InputError
 from fslcore.report import Options
-from fslcore.stats.intervals import limits, plus_minus
+from fslcore.stats.formatting import format_interval
+from fslcore.stats.intervals import limits
 from fslcore.stats.pilot import moments
 
 RNG = np.random.default_rng(0)
@@ -133,9 +134,11 @@ TAKEN = {
     ("limits", "mean"): (*SINGLE, "with a dimension more"),
     ("limits", "half_width"): (*SINGLE, "with inf", "with a dimension more"),
     ("limits", "df"): SINGLE,
-    ("plus_minus", "mean"): (*SINGLE, *TEXT),  # an empty text for what is no number
-    ("plus_minus", "half_width"): (*SINGLE, *TEXT),
-    ("plus_minus", "spec"): ("''",),
+    ("format_interval", "estimate"): (*SINGLE, *TEXT),  # an empty text for what is no number
+    ("format_interval", "half_width"): (*SINGLE, *TEXT),
+    ("format_interval", "low"): (*SINGLE, *TEXT),
+    ("format_interval", "high"): (*SINGLE, *TEXT),
+    ("format_interval", "spec"): ("''",),
     ("Options", "leave_out"): ("[]",),
     ("Options", "only_methods"): ("[]",),
     ("open_task_count", "images"): (*SINGLE, *NONE),
@@ -182,7 +185,9 @@ ATTRIBUTES = Attributes(
 # reports and attributes, those that take numbers.
 MODULES = {
     "stats": stats,
-    "inside stats": SimpleNamespace(limits=limits, moments=moments, plus_minus=plus_minus),
+    "inside stats": SimpleNamespace(
+        limits=limits, moments=moments, format_interval=format_interval
+    ),
     "tasks": samplers,
     "biased_tasks": biased_tasks,
     "estimation": SimpleNamespace(
@@ -203,7 +208,7 @@ KINDS = {
     "count": "shots pool ways classes n_classes least most max_tasks k rounds n present absent".split(),
     "array": (
         "accuracies a b first second scores values scores_without p_values "
-        "differences better covariance estimates mean half_width variance difficulty"
+        "differences better covariance estimates estimate mean half_width low high variance difficulty"
     ).split(),
     "confidence_level": "level confidence_level power target_power".split(),
     "bounds": "bounds".split(),
@@ -331,7 +336,7 @@ VALUES = {
     },
     "inside stats": {
         "limits": dict(mean=A, half_width=B, df=9.0),
-        "plus_minus": dict(mean=A, half_width=B, spec=".1f"),
+        "format_interval": dict(estimate=A, half_width=B, low=A, high=B, spec=".1f"),
         "moments": dict(labels=QUERIES),
     },
     "tasks": {

@@ -18,6 +18,7 @@ from statsmodels.stats.weightstats import DescrStatsW
 
 from fslcore import stats
 from fslcore.stats import intervals
+from fslcore.stats.formatting import format_interval
 
 accuracies = arrays(
     float, st.integers(2, 30), elements=st.floats(0, 100).map(lambda v: round(v, 3))
@@ -236,7 +237,7 @@ def test_the_short_form_stands_where_it_is_true():
     assert f"{near_100(60.0, 1.0):+.1f}" == "+60.0 ± 1.0"
     interval = near_100(99.7, 0.3)
     ends = f"{interval.low:.2f} to {interval.high:.2f}"
-    assert (interval.around(), str(interval)) == (ends, f"99.70 ({ends})")
+    assert (interval.format_half_width(), str(interval)) == (ends, f"99.70 ({ends})")
     assert str(near_100(62.5, np.inf)) == "62.50 ± unknown"
     assert str(near_100(100.0, 0.0)).startswith("100.00 (99.")
 
@@ -340,9 +341,9 @@ def test_adjusted_p_values_are_those_of_statsmodels(ours, theirs, p):
     ],
 )
 def test_a_cell_of_mean_and_half_width(mean, half_width, spec, cell):
-    assert intervals.plus_minus(mean, half_width, spec) == cell
+    assert format_interval(mean, half_width, spec=spec) == cell
     assert format(stats.Interval(mean, half_width, 0.95, 9, "open"), spec) == cell
-    assert intervals.plus_minus([[mean], [mean]], half_width, spec).tolist() == [[cell], [cell]]
+    assert format_interval([[mean], [mean]], half_width, spec=spec).tolist() == [[cell], [cell]]
 
 
 def test_bounds_allow_for_rounding():

@@ -6,11 +6,15 @@ import math
 import re
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, strategies as st
 
 from fslcore import stats
-from fslcore.stats.intervals import Interval, plus_minus
+from fslcore.errors import InputError
+from fslcore.report import words
+from fslcore.stats.formatting import format_interval
+from fslcore.stats.intervals import Interval
 from fslcore.tasks import sample_closed
 
 RNG = np.random.default_rng(5)
@@ -117,13 +121,13 @@ def test_a_text_says_the_ends(world, unit, bounded):
 def test_a_text_keeps_two_digits_of_the_half_width_in_any_unit(mean, exponent):
     """And as many decimals of the mean: never ± 0.00 for what is not 0."""
     half_width = 10**exponent
-    text = plus_minus(mean, half_width)
+    text = format_interval(mean, half_width)
     of_mean, of_half = text.split(" ± ")
     assert abs(float(of_half) - half_width) <= 0.05 * half_width
     assert abs(float(of_mean) - mean) <= 0.05 * half_width + 0.005
     assert len(of_mean.partition(".")[2]) == len(of_half.partition(".")[2]) >= 2
     assert text == str(Interval(mean, half_width, 0.95, 100, "closed"))
-    assert plus_minus(mean, math.inf).endswith("± unknown")
+    assert format_interval(mean, math.inf).endswith("± unknown")
 
 
 def test_what_was_wrong():
@@ -139,6 +143,38 @@ def test_what_was_wrong():
     assert re.fullmatch(r"0\.\d{4} ± 0\.\d{4} \(these runs\), ± 0\.\d{4} \(new runs\)", str(shares))
     few = stats.new_run_intervals(np.ones(ANSWERS), *PLACES, bounds=(0, 1))
     assert str(few).startswith("1.00 with new runs 0.40 to 1.00 (these images, few errors), ")
+
+
+@pytest.mark.parametrize(
+    "estimate, half_width, low, high, text",
+    [
+        (99.9, 0.1, 99.69, 99.97, "99.90 (99.69 to 99.97)"),
+        (80.0, 0.5, 79.46, 80.46, "80.00 ± 0.50"),  # off by less than a tenth
+        (80.0, 0.5, 79.44, 80.5, "80.00 (79.44 to 80.50)"),
+        (0.5, math.inf, 0.0, 1.0, "0.50 ± unknown"),
+        (0.5, 0.0, -math.inf, math.inf, "0.50 ± unknown"),
+        (0.0, 2e-5, -2e-5, 2e-5, "0.000000 ± 0.000020"),
+    ],
+)
+def test_every_place_writes_an_interval_alike(estimate, half_width, low, high, text):
+    """In a print, a table of a report and a cell of three targets."""
+    assert format_interval(estimate, half_width, low, high) == text
+    frame = pd.DataFrame([dict(mean=estimate, half_width=half_width, low=low, high=high)])
+    assert words.mean_text(next(frame.itertuples()), words.digits_of(frame)) == text
+    unknown = "unknown" in text
+    assert (words.interval_text(low, high, 2) == "unknown") is (unknown and half_width == 0)
+    made = Interval(estimate, half_width, 0.95, 100, "closed")
+    for name, value in (("low", low), ("high", high)):
+        object.__setattr__(made, name, value)
+    assert str(made) == text
+    anytime = format_interval(estimate, low=low, high=high)
+    assert ("unknown" in anytime) is math.isinf(low)
+
+
+def test_an_end_without_the_other_is_refused():
+    for ends in (dict(low=1.0), dict(high=1.0), {}):
+        with pytest.raises(InputError, match="given"):
+            format_interval(1.0, **ends)
 
 
 def test_kinds_say_what_an_interval_holds_for():

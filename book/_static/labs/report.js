@@ -16,10 +16,10 @@
   /** A share with two digits that count, as Python's format .2g. */
   const twoDigits = share => String(Number(fixed(share, 1 - Math.floor(Math.log10(share)))));
 
-  /** Decimals that show two digits of the narrowest interval: 2 to 6. */
+  /** Decimals that show two digits of the narrowest interval: 2 to 9. */
   function digitsOf(rows) {
     const widths = rows.map(row => row.half_width).filter(width => width > 0 && width < Infinity);
-    return widths.length ? Math.min(Math.max(1 - Math.floor(Math.log10(widths.reduce((a, b) => Math.min(a, b)))), 2), 6) : 2;
+    return widths.length ? Math.min(Math.max(1 - Math.floor(Math.log10(widths.reduce((a, b) => Math.min(a, b)))), 2), 9) : 2;
   }
 
   /** The p-value after Holm's correction; where only the correction makes a pair open, that before it too. */

@@ -144,7 +144,7 @@ def table(results: dict[str, Both], level: float = 0.95) -> pd.DataFrame:
             "ordinary": f"{comparison['ordinary'][1].mean():.2f}",
             "any group": f"{comparison['mixed'][1].mean():.2f}",
             "apart": f"{comparison['apart'][1].mean():.2f}",
-            "copies": f"{comparison.copies(level).mean:+.2f} ± {comparison.copies(level).half_width:.2f}",
+            "copies": f"{comparison.copies(level):+.2f}",
             "difference": f"{gap.closed.mean:+.2f}",
             "± these images": half(gap.closed.half_width),
             "± new groups": half(gap.images.half_width),

@@ -131,9 +131,7 @@ def harder_table(summary: pd.DataFrame) -> pd.DataFrame:
         ),
         "closed": [f"{closed[key]:.0f}" for key in zip(suited["regime"], suited["target"])],
         "ours": [f"{r.share:.0f} ({r.low:.0f}–{r.high:.0f})" for r in suited.itertuples()],
-        "± ours": suited["half_width"].map(
-            lambda half: f"{half:.2f}" if np.isfinite(half) else "—"
-        ),
+        "± ours": suited["half_width"].map(half),
     }
     knowledge = suited["given"].replace({"": "—"})
     return suited.assign(**columns, given=knowledge).set_index(["regime", "target", "given"])[

@@ -304,7 +304,7 @@ def pair_table(compared: pd.DataFrame) -> pd.DataFrame:
     """`pairs` for reading."""
 
     def half_widths(column: str) -> list[str]:
-        return [f"± {r.half_width:.1f}" for r in compared[column]]
+        return [r.format_half_width(".1f") for r in compared[column]]
 
     table = pd.DataFrame(
         {

@@ -9,11 +9,12 @@ import pandas as pd
 
 from fslcore.evaluation.three_targets import TARGETS
 from fslcore.stats import Interval
+from fslcore.stats.formatting import UNKNOWN
 
 
 def half(value: float, digits: int = 2) -> str:
-    """A half-width for reading; a dash where there is none."""
-    return f"{value:.{digits}f}" if np.isfinite(value) else "—"
+    """A half-width for reading, without its ±."""
+    return f"{value:.{digits}f}" if np.isfinite(value) else UNKNOWN
 
 
 def series_rows(intervals: dict[str, Interval], **place: str) -> list[dict[str, object]]:

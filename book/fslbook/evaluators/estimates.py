@@ -17,7 +17,7 @@ import pandas as pd
 from fslcore import datasets, evaluation, stats
 from fslcore.errors import InputError
 from fslcore.evaluation import Method
-from fslcore.stats.intervals import plus_minus
+from fslcore.stats.formatting import format_interval
 from fslcore.tasks import LEAVE_ONE_OUT_REFILLED, Tasks
 
 from .. import published
@@ -358,7 +358,7 @@ def differences(table: pd.DataFrame) -> pd.DataFrame:
     """`biases` or `error_differences` as a page shows them: 'mean ± half-width', a column per
     estimator; * by verdict."""
     mark = np.where(table["verdict"] != 0, "\u00a0*", "\u00a0\u2007")  # of equal width
-    cell = pd.Series(plus_minus(table["mean"], table["half_width"], "+.1f"), table.index)
+    cell = pd.Series(format_interval(table["mean"], table["half_width"], spec="+.1f"), table.index)
     return _laid_out(table, cell.str.replace("-", "−") + mark)
 
 
@@ -475,7 +475,7 @@ def rows(
 def wide(table: pd.DataFrame, digits: int = 1) -> pd.DataFrame:
     """A table of `means` or `maes` as text, a column per estimator; a dash where there is none."""
     value = table["mean"] if "mean" in table else table["mae"]
-    return _laid_out(table, plus_minus(value, table["half_width"], f".{digits}f"))
+    return _laid_out(table, format_interval(value, table["half_width"], spec=f".{digits}f"))
 
 
 def as_printed(table: pd.DataFrame) -> pd.DataFrame:

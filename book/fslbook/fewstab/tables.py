@@ -21,7 +21,7 @@ from fslcore import datasets, evaluation
 from fslcore.errors import InputError
 from fslcore.evaluation import Method, Outcomes
 from fslcore.stats import closed_task_interval, paired_interval, welch_interval
-from fslcore.stats.intervals import plus_minus
+from fslcore.stats.formatting import format_interval
 from fslcore.tasks import Tasks, sample_class_matched, sample_closed
 
 from .. import attributes, published
@@ -677,7 +677,9 @@ def with_printed(
         there is none.
     """
     theirs = printed[printed["metric"] == metric].set_index([*SETTING, "learner"])
-    theirs = pd.Series(plus_minus(theirs["mean"], theirs["half_width"], ".2f"), theirs.index)
+    theirs = pd.Series(
+        format_interval(theirs["mean"], theirs["half_width"], spec=".2f"), theirs.index
+    )
     columns = []
     for part in (texts(live, marked), theirs):
         part = part.rename(index=known_as, level="dataset")

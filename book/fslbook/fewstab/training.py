@@ -15,7 +15,7 @@ from fslcore.errors import InputError
 from fslcore.models.registry import shipped
 from fslcore.models.weights import recipe_of, trained_path
 from fslcore.stats import closed_task_interval
-from fslcore.stats.intervals import plus_minus
+from fslcore.stats.formatting import format_interval
 
 from .. import published
 from ..catalogue import LEARNER_TITLES
@@ -290,7 +290,7 @@ def accuracies(
 def accuracy_table(table: pd.DataFrame, names: Iterable[str]) -> pd.DataFrame:
     """`accuracies` with a row per learner, a column per data set and number of shots, and a dash
     for no network."""
-    cells = table.assign(cell=plus_minus(table["mean"], table["half_width"], ".1f"))
+    cells = table.assign(cell=format_interval(table["mean"], table["half_width"], spec=".1f"))
     wide = cells.pivot(index="learner", columns=["dataset", "shots"], values="cell")
     return wide.sort_index(axis=1).reindex(names).fillna("—").rename_axis(index="learner")
 

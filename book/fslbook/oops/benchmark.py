@@ -12,7 +12,7 @@ from numpy import ndarray
 from fslcore import evaluation, stats
 from fslcore.errors import InputError
 from fslcore.evaluation import Method
-from fslcore.stats.intervals import plus_minus
+from fslcore.stats.formatting import format_interval
 
 from .. import published, reported
 from ..catalogue import LEARNER_TITLES
@@ -95,7 +95,7 @@ def intervals(
 
 def wide(table: pd.DataFrame) -> pd.DataFrame:
     """Table 2's layout: a row per data set and learner, a column per backbone and sampling; 'mean ± half-width'."""
-    cell = plus_minus(table["mean"], table["half_width"], ".2f")
+    cell = format_interval(table["mean"], table["half_width"], spec=".2f")
     return _laid_out(table.assign(cell=cell), ["backbone", "sampling"])
 
 
@@ -477,7 +477,9 @@ def difference_table(table: pd.DataFrame, digits: int = 3) -> pd.DataFrame:
     )  # of equal width
     if "reading" in table:
         mark += (table["reading"] == "recomputed").map({True: "†", False: ""})
-    cell = pd.Series(plus_minus(table["mean"], table["half_width"], f".{digits}f"), table.index)
+    cell = pd.Series(
+        format_interval(table["mean"], table["half_width"], spec=f".{digits}f"), table.index
+    )
     cell = (cell.str.replace("-", "−") + mark).where(table["mean"].notna(), "—")
     column = [Method(*b).label for b in zip(table["b_backbone"], table["b_learner"])]
     out = table.assign(cell=cell, column=column).pivot(

@@ -419,7 +419,7 @@ class Replay:
     groups: ndarray | None
 
     def intervals(self, *names: str, **chosen) -> stats.crossed.CrossedIntervals:
-        """Of one learner, or of the difference of two; ``chosen`` are ``pool``, ``shots`` and ``level``."""
+        """Of one learner, or of the difference of two; ``chosen`` are ``pool``, ``shots`` and ``confidence_level``."""
         first, *second = (self.scores[name] for name in names)
         values, bounds = (first - second[0], (-100, 100)) if second else (first, (0, 100))
         return stats.crossed_intervals(
@@ -488,7 +488,7 @@ def in_rows(replays: dict[str, Replay], method: str, level: float, **chosen) -> 
     """A panel per data set and a row per interval, as `fslbook.figures.forest` draws them."""
     rows = []
     for name, replay in replays.items():
-        result = replay.intervals(method, level=level, **chosen)
+        result = replay.intervals(method, confidence_level=level, **chosen)
         naive = stats.open_task_interval(replay.scores[method].mean(axis=1), level)
         for kind, r in zip(
             SERIES.values(), (naive, result.supports, result.items, result.both), strict=True

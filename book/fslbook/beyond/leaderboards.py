@@ -317,7 +317,7 @@ def printed_difference(
     tasks : int
         Where neither source says how many.
     **split
-        ``images``, ``classes``, ``shots`` and ``level``, as `stats.compare_printed` takes them.
+        ``images``, ``classes``, ``shots`` and ``confidence_level``, as `stats.compare_printed` takes them.
     """
     figures = [(row["mean"], row["plus_minus"]) for row in (first, second)]
     found = stats.compare_printed(*figures, _tasks_of_both(first, second, tasks), **split)

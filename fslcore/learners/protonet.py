@@ -14,6 +14,10 @@ class ProtoNet(OnFeatures):
     name = "protonet"
 
     def forward(self, support: Tensor, members: Tensor, query: Tensor) -> Tensor:
+        """Scores (T, n_query, K) from embedded features (T, n, D) and (T, n_query, D).
+
+        ``members`` (T, n, K) says which support images are of which class (`one_hot`).
+        """
         return -torch.cdist(
             query, class_means(support, members), compute_mode="donot_use_mm_for_euclid_dist"
         ).square()

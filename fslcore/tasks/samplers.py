@@ -22,9 +22,9 @@ from .tasks import Integers, Tasks, describe
 
 __all__ = ["sample_all_classes", "sample_closed", "sample_open"]
 
-MOST = 10**9  # images per class in a task
-MOST_WAYS = 10**6
-AT_ONCE = 2**20  # random numbers by which classes are chosen
+MAX_IMAGES_PER_CLASS = 10**9  # in the support or the query of a task
+MAX_WAYS = 10**6
+RANDOM_NUMBERS_AT_ONCE = 2**20  # random numbers by which classes are chosen
 
 
 def sample_closed(
@@ -308,21 +308,30 @@ def sample_all_classes(labels: ArrayLike, *, shots: int, tasks: int, seed: int =
 
 
 def streams(seed: int, n: int) -> list[np.random.Generator]:
-    """Independent random streams, one for each purpose."""
+    """Independent random streams, one for each purpose.
+
+    So the first t tasks are the same for any number of tasks: each stream grows by whole tasks. The
+    order in which a sampler takes them determines its tasks, and thereby stored results.
+    """
     seed = whole("seed", seed, minimum=0)
     return [np.random.default_rng(s) for s in np.random.SeedSequence(seed).spawn(n)]
 
 
 def per_class(name: str, count: int | Sequence[int], ways: int) -> Integers:
     """(K,) numbers of images, from one number or K; raises `InputError` for others."""
-    whole("ways", ways, 2, MOST_WAYS)
+    whole("ways", ways, 2, MAX_WAYS)
     try:
         counts = np.atleast_1d(wholes(name, count))
     except InputError:  # a number too large for 64 bits does not give an integer array
         counts = np.zeros(0, int)
-    if not counts.size or counts.ndim > 1 or counts.min() < 1 or counts.max() > MOST:
+    if (
+        not counts.size
+        or counts.ndim > 1
+        or counts.min() < 1
+        or counts.max() > MAX_IMAGES_PER_CLASS
+    ):
         raise InputError(
-            f"{name} = {shown(count)}; whole numbers of at least 1, up to {MOST:,}, are allowed"
+            f"{name} = {shown(count)}; whole numbers of at least 1, up to {MAX_IMAGES_PER_CLASS:,}, are allowed"
         )
     if counts.size not in (1, ways):
         raise InputError(f"{name} = {count}; one number, or one for each of {ways} ways")
@@ -374,7 +383,7 @@ class ImagesOfClasses:
 def _random_classes(tasks: int, classes: int, ways: int, rng: np.random.Generator) -> Integers:
     """Random classes (T, K), without repetition in a task; memory is linear in the tasks."""
     chosen = np.empty((tasks, ways), np.int64)
-    rows = max(1, AT_ONCE // classes)
+    rows = max(1, RANDOM_NUMBERS_AT_ONCE // classes)
     for at in range(0, tasks, rows):  # the same numbers, whatever the rows
         uniform = rng.random((min(rows, tasks - at), classes))
         chosen[at : at + rows] = uniform.argsort(axis=1)[:, :ways]

@@ -159,5 +159,5 @@ def test_what_is_no_executed_notebook_is_refused(tmp_path):
         plain_notebooks.read(tmp_path / "new.ipynb")
     with refuses("no file .*gone.ipynb"):
         plain_notebooks.read(tmp_path / "gone.ipynb")
-    with refuses(r"notebook = primr; .*; did you mean 'primer'"):
+    with refuses("notebook", "primr", "did you mean 'primer'"):
         plain_notebooks.read("primr")

@@ -271,7 +271,7 @@ def test_bad_input_names_value_and_bound(arguments, message):
 def test_open_sampler_wants_two_tasks():
     with refuses("1 task", "5 ways"):
         sample_open(LABELS)
-    with refuses("max_tasks = 1"):
+    with refuses("max_tasks", "got 1"):
         sample_open(LABELS.repeat(10), max_tasks=1)
 
 

@@ -442,7 +442,8 @@ def add_winner(place: Place, grid: pd.DataFrame) -> None:
 def analyse_draws(place: Place) -> list[Sample]:
     """Tasks in several draws, as one sample that is stratified by draw."""
     unit = place.unit
-    grid = place.grid("seed" if "seed" in place.rows else "run", unit)
+    draw = next(key for key in ("draw", "seed", "run") if key in place.rows)
+    grid = place.grid(draw, unit)
     if grid.isna().to_numpy().any():
         return [sample_of_grid(place, grid, unit)]
     draws = grid.index.get_level_values(0).to_numpy()

@@ -181,7 +181,10 @@ def test_what_a_seed_is_is_asked():
     with pytest.raises(UnnamedRoles, match=r"--seed runs.*--seed tasks"):
         Results.from_frame(table)
     assert Results.from_frame(table, seed="runs").shape is Shape.RUNS
-    assert Results.from_frame(table, seed="tasks").shape is Shape.TASKS_IN_DRAWS
+    draws = Results.from_frame(table, seed="tasks")
+    named = Results.from_frame(table.rename(columns={"seed": "draw"}))
+    assert draws.shape is named.shape is Shape.TASKS_IN_DRAWS
+    pd.testing.assert_frame_equal(draws.pairs, named.pairs)
 
 
 def test_folds_share_training_data():

@@ -187,7 +187,7 @@ class SourceTree:
     @cache
     def _passed_on(self, name: str) -> dict[str, str]:
         """Of a package that imports from its modules and does nothing else: where each name comes from."""
-        body = self._tree(name).body
+        body = _package_body(self._tree(name))
         imports = [node for node in body if not isinstance(node, ast.Assign | ast.Expr)]
         only_imports = all(isinstance(node, ast.ImportFrom) and node.level == 1 for node in imports)
         if self.files[name].name != "__init__.py" or not only_imports:
@@ -268,16 +268,39 @@ def _attributes(tree: ast.Module, name: str) -> set[str] | None:
     return None if count[name] > len(taken[name]) else set(taken[name])
 
 
+def _is_for_type_checkers(node: ast.stmt) -> bool:
+    """Whether a statement is ``if TYPE_CHECKING:``."""
+    return (
+        isinstance(node, ast.If)
+        and isinstance(node.test, ast.Name)
+        and node.test.id == "TYPE_CHECKING"
+    )
+
+
+def _package_body(tree: ast.Module) -> list[ast.stmt]:
+    """A package's statements; names that its ``__getattr__`` imports late count as imported there.
+
+    They are those that it imports for type checkers.
+    """
+    hooks = {"__getattr__", "__dir__"}
+    functions = {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}
+    if "__getattr__" not in functions or functions - hooks:
+        return tree.body
+    body = []
+    for node in tree.body:
+        if _is_for_type_checkers(node):
+            body += node.body
+        elif not isinstance(node, ast.FunctionDef | ast.ImportFrom) or getattr(node, "level", 0):
+            body.append(node)
+    return body
+
+
 def _run(body: list[ast.AST], late: bool) -> Iterator[ast.Import | ast.ImportFrom]:
     """Imports among these statements, but not those for type checkers; those in functions only where ``late``."""
     for node in body:
         if isinstance(node, ast.Import | ast.ImportFrom):
             yield node
-        elif (
-            isinstance(node, ast.If)
-            and isinstance(node.test, ast.Name)
-            and node.test.id == "TYPE_CHECKING"
-        ):
+        elif _is_for_type_checkers(node):
             yield from _run(node.orelse, late)
         elif late or not isinstance(node, ast.FunctionDef | ast.ClassDef):
             inside = [

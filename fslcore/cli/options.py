@@ -160,7 +160,7 @@ def printed_of(name: str) -> Callable[[str], object]:
     """A reader of a printed figure: its mean and the number after ±."""
 
     def check(text: str) -> tuple[float, float]:
-        from ..report.tables import half_width_of, number_in
+        from ..report.numbers import half_width_of, number_in
 
         match = number_in(text)
         half_width = match and half_width_of(match)

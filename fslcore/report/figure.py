@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 from . import words
+from .numbers import MINUS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -53,7 +54,7 @@ def draw_means(axes: Axes, results: Results) -> None:
 def draw_differences(axes: Axes, results: Results) -> None:
     """Differences with their intervals and verdicts; significant ones are filled."""
     pairs = narrowest_first(words.decided_first(words.chosen_pairs(results)))
-    names = pairs["a"].map(shortened) + f"\n{words.MINUS} " + pairs["b"].map(shortened)
+    names = pairs["a"].map(shortened) + f"\n{MINUS} " + pairs["b"].map(shortened)
     colors = np.where(pairs["verdict"] == "better", INK, GREY)
     rows = draw_forest(axes, pairs["difference"], pairs, names, colors)
     place = axes.get_yaxis_transform()

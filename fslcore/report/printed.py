@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from ..stats import Interval
 from ..stats.published import CORRELATION, Printed, PrintedDifference, PrintedReading
-from .words import interval_text
+from .numbers import interval_text
 
 WHERE = {
     "closed": "on these images",

@@ -16,10 +16,10 @@ import pandas as pd
 from ..errors import InputError, visible
 from . import roles as named
 from .model import Table, UnnamedRoles
+from .numbers import number_in
 from .options import Options
 from .read import FilePath, matching, path_pattern
 from .roles import BRACKETS, FILE, Direction, Unassigned, is_numeric
-from .tables import number_in
 from .vocabulary import (
     KIND_OF_SPREAD,
     LOWER_IS_BETTER,

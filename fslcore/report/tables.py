@@ -2,33 +2,14 @@
 
 from __future__ import annotations
 
-import re
-
 import pandas as pd
 
 from ..errors import visible
+from .numbers import half_width_of, number_in, without_markup
 
 Reading = tuple[pd.DataFrame, list[str]]  # a frame, and a sentence for each choice
-PLUS_MINUS = r"(?:±|\+\s*/?\s*-|\$?\\pm\$?)"
-NUMBER = r"[-+]?(?:\d+[.,]?\d*|[.,]\d+)(?:[eE][-+]?\d+)?"
-CELL = re.compile(
-    rf"\$?\s*({NUMBER})\s*(?:\\?%)?\s*(?:{PLUS_MINUS}\s*(?P<half>{NUMBER})"
-    rf"|(?:\(|\$?_\{{)\s*(?P<sign>{PLUS_MINUS})?\s*(?P<inside>{NUMBER})\s*[)}}])?"
-    r"\s*(?:\\?%)?\s*\$?"
-)
 EMPTY_CELLS = {"", "-", "--", "---", "–", "—", "nan", "na", "n/a", "none", "null", "nil"}
 TRUTH = {"true": 1.0, "false": 0.0, "yes": 1.0, "no": 0.0, "correct": 1.0, "wrong": 0.0}
-MARKUP = re.compile(r"\\text(?:bf|it)\{([^{}]*)\}|\\(?:underline|mathbf)\{([^{}]*)\}|\*\*(.*?)\*\*")
-
-
-def without_markup(text: str) -> str:
-    """Text without bold, italic and underlining of LaTeX and Markdown."""
-    return MARKUP.sub(lambda match: match[match.lastindex or 0], text).strip()
-
-
-def number_in(text: str) -> re.Match[str] | None:
-    """The number of a cell such as '71.3 ± 0.4 %', and the one behind ±; None for other text."""
-    return CELL.fullmatch(without_markup(text.replace("−", "-")))
 
 
 def is_value(text: str) -> bool:
@@ -51,11 +32,6 @@ def parts_of_cell(text: str) -> tuple[str, str, str] | None:
         return None
     half_width = half_width_of(match)
     return match[1], half_width, "" if half_width else match["inside"] or ""
-
-
-def half_width_of(match: re.Match[str]) -> str:
-    """The number behind ±, in brackets or not; empty if there is none."""
-    return match["half"] or (match["inside"] if match["sign"] else "") or ""
 
 
 def typed(frame: pd.DataFrame, file: str, decimal: str = "unknown") -> Reading:

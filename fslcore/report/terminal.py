@@ -9,6 +9,7 @@ import pandas as pd
 
 from . import words
 from .next_steps import next_steps
+from .numbers import MINUS, interval_text, signed
 
 if TYPE_CHECKING:
     from .results import Results
@@ -63,7 +64,7 @@ def difference_plot(results: Results) -> list[str]:
     drawn_pairs = pairs.head(MOST_ROWS)
     table = pd.DataFrame(index=drawn_pairs.index)
     table[f"{results.level} interval"] = [
-        f"{words.signed(row.difference, digits)} ({words.interval_text(row.low, row.high, digits)})"
+        f"{signed(row.difference, digits)} ({interval_text(row.low, row.high, digits)})"
         for row in drawn_pairs.itertuples()
     ]
     if drawn_pairs["effect"].any():
@@ -73,8 +74,8 @@ def difference_plot(results: Results) -> list[str]:
         label=words.pair_names(drawn_pairs), middle=drawn_pairs["difference"]
     )
     if drawn_pairs["label"].map(len).max() > LABEL:  # then the first name stands above
-        first = drawn_pairs["a"] + f" {words.MINUS} …"
-        drawn_pairs["label"] = f"{words.MINUS} " + drawn_pairs["b"]
+        first = drawn_pairs["a"] + f" {MINUS} …"
+        drawn_pairs["label"] = f"{MINUS} " + drawn_pairs["b"]
         drawn_pairs["place"] = [
             ", ".join(filter(None, row)) for row in zip(drawn_pairs["place"], first)
         ]
@@ -143,7 +144,7 @@ def position(value: float, first: float, last: float, columns: int) -> int:
 def axis_line(first: float, last: float, columns: int, digits: int, *, zero: bool) -> str:
     """The numbers at both ends, and 0 where it is a line and has room."""
     digits = min(digits, 2)
-    low, high = words.signed(first, digits), words.signed(last, digits)
+    low, high = signed(first, digits), signed(last, digits)
     line = low + " " * max(columns - len(low) - len(high), 1) + high
     at_zero = position(0.0, first, last, columns)
     if zero and line[max(at_zero - 1, 0) : at_zero + 2].isspace():

@@ -15,8 +15,9 @@ from pathlib import Path
 import pandas as pd
 
 from ..errors import InputError, shown
+from .numbers import PLUS_MINUS, number_in, without_markup
 from .options import Options
-from .tables import PLUS_MINUS, Reading, is_value, number_in, typed, without_markup
+from .tables import Reading, is_value, typed
 
 # In the order in which they are tried.
 SEPARATORS = {"tab": "\t", "semicolon": ";", "comma": ",", "bar": "|", "blanks": " "}

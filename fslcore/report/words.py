@@ -7,25 +7,20 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 import pandas as pd
 
-from ..stats.formatting import decimals, format_ends, format_interval
+from ..stats.formatting import decimals, format_interval
 from .analysis import plural
 from .model import Shape
+from .numbers import MINUS, interval_text, signed
 
 if TYPE_CHECKING:
     from .results import Results
 
 MOST_LINES = 8  # of verdicts, in a terminal
-MINUS = "−"
 TESTED_ALONE = (
     "New {} are a new study, and only its own verdict counts then: adding them to this file and "
     "testing all again gives up to twice as many false verdicts, and more with every further "
     "round. For repeated looks use stats.confidence_sequence from the start."
 )
-
-
-def signed(value: float, digits: int = 2) -> str:
-    """A number with a true minus sign."""
-    return f"{value:.{digits}f}".replace("-", MINUS)
 
 
 def p_text(p: float) -> str:
@@ -48,11 +43,6 @@ def places_of(frame: pd.DataFrame) -> list[str]:
 def pair_names(pairs: pd.DataFrame) -> pd.Series:
     """'a − b' of each pair."""
     return pairs["a"] + f" {MINUS} " + pairs["b"]
-
-
-def interval_text(low: float, high: float, digits: int) -> str:
-    """'1.80 to 2.94'; 'unknown' where nothing is known of how far it goes."""
-    return format_ends(low, high, f".{digits}f").replace("-", MINUS)
 
 
 def verdict_sentence(pair: pd.Series, results: Results, digits: int) -> str:

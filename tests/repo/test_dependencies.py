@@ -3,6 +3,7 @@
 import re
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -121,6 +122,18 @@ def test_of_a_package_that_passes_names_on_the_modules_count_whose_names_are_use
         chosen = {f"fslcore.stats.{name}" for name in chapters}
         have = stats_modules({"fslcore.attic"})
         assert chosen <= have and (have == stats_modules(chosen) or "getattr" in code), code
+
+
+@pytest.mark.parametrize("package", ["fslcore", "fslcore.report"])
+def test_names_that_a_package_imports_late_are_those_it_imports_for_type_checkers(package):
+    """So a chapter depends on the modules of the names it uses, and editors find them."""
+    module = import_module(package)
+    names = SourceTree(ROOT).names_of(package)
+    assert set(names) == set(module.__all__) <= set(dir(module))
+    for name, full in names.items():
+        origin = import_module(full.removesuffix(f".{name}"))
+        assert getattr(module, name) is getattr(origin, name)
+    assert not hasattr(module, "attic")
 
 
 def test_imports_inside_functions_count_and_those_for_type_checkers_do_not(copy):

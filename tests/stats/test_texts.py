@@ -13,6 +13,7 @@ from hypothesis import given, strategies as st
 from fslcore import stats
 from fslcore.errors import InputError
 from fslcore.report import words
+from fslcore.report.numbers import interval_text
 from fslcore.stats.formatting import format_interval
 from fslcore.stats.intervals import Interval
 from fslcore.tasks import sample_closed
@@ -162,7 +163,7 @@ def test_every_place_writes_an_interval_alike(estimate, half_width, low, high, t
     frame = pd.DataFrame([dict(mean=estimate, half_width=half_width, low=low, high=high)])
     assert words.mean_text(next(frame.itertuples()), words.digits_of(frame)) == text
     unknown = "unknown" in text
-    assert (words.interval_text(low, high, 2) == "unknown") is (unknown and half_width == 0)
+    assert (interval_text(low, high, 2) == "unknown") is (unknown and half_width == 0)
     made = Interval(estimate, half_width, 0.95, 100, "closed")
     for name, value in (("low", low), ("high", high)):
         object.__setattr__(made, name, value)

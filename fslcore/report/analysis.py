@@ -156,8 +156,8 @@ def has_items_of_classes(measured: Measurements) -> bool:
 def places(measured: Measurements) -> Iterator[tuple[str, pd.DataFrame]]:
     """The rows of each place, named by what differs between places."""
     rows = measured.rows
-    keys = dict.fromkeys((*SETTINGS, *measured.blocks))
-    keys = [key for key in keys if key in rows and rows[key].nunique() > 1]
+    settings = dict.fromkeys((*SETTINGS, *measured.blocks))
+    keys = [key for key in settings if key in rows and rows[key].nunique() > 1]
     over_datasets = measured.shape in (Shape.DATASETS, Shape.DATASETS_AND_SEEDS)
     if over_datasets and "dataset" not in measured.blocks:
         keys = [key for key in keys if key != "dataset"]

@@ -70,7 +70,7 @@ class Options:
     out_of : float or None
         The full score, such as 75 for right answers of 75; None for shares or percent.
     separator : str
-        A name of `fslcore.report.read.SEPARATORS`, or 'unknown': the one that splits all lines of a
+        A name of `fslcore.report.text.SEPARATORS`, or 'unknown': the one that splits all lines of a
         text into equally many cells.
     decimal : str
         '.', ',' or 'unknown': a comma if numbers have commas and none has a point.

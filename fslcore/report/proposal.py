@@ -10,6 +10,7 @@ import shlex
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
@@ -192,9 +193,9 @@ def with_pattern(asked: Question) -> list[Question]:
     return [Question(tables, asked.options, [pattern])]
 
 
-def merged(options: Options, more: Mapping[str, object]) -> Options:
+def merged(options: Options, more: Mapping[str, Any]) -> Options:
     """Options with further ones: lists and dicts get longer."""
-    changes = {}
+    changes: dict[str, Any] = {}
     for name, value in more.items():
         known = getattr(options, name)
         if isinstance(known, tuple):
@@ -320,8 +321,9 @@ def like_each_other(columns: Sequence[str], frame: pd.DataFrame) -> list[str]:
 
 def one_of_each(columns: Sequence[str]) -> dict[str, object]:
     """Columns as methods; of names of two parts, a method's and a measure's, the first measure."""
-    parts = [re.fullmatch(r"(.+)[ _/-](.+)", str(column)) for column in columns]
-    if all(parts):
+    matches = [re.fullmatch(r"(.+)[ _/-](.+)", str(column)) for column in columns]
+    parts = [match for match in matches if match]
+    if len(parts) == len(columns):
         methods = {match[1] for match in parts}
         measures = list(dict.fromkeys(match[2] for match in parts))
         if min(len(methods), len(measures)) > 1 and len(columns) == len(methods) * len(measures):

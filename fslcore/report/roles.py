@@ -97,7 +97,7 @@ class Roles:
 
     def taken(self) -> set[object]:
         """The columns that have a role."""
-        columns = {self.method, self.value, self.count, self.low, self.high, self.of}
+        columns: set[object] = {self.method, self.value, self.count, self.low, self.high, self.of}
         columns |= {*self.wide, *self.keys, *self.blocks, *self.ignored}
         if self.spread:
             columns.add(self.spread[1])
@@ -169,7 +169,7 @@ def chosen_rows(frame: pd.DataFrame, where: Sequence[str]) -> pd.DataFrame:
     """
     wanted: dict[tuple[str, bool], list[str]] = {}
     for condition in where:
-        column, differs, value = re.fullmatch(r"(.+?)(!?)=(.*)", condition, re.DOTALL).groups()
+        column, differs, value = re.split(r"(?s)(?<=.)(!?)=", condition, maxsplit=1)
         check_column("where", column, frame)
         if value not in set(texts_of(frame[column])):
             seen = ", ".join(map(str, frame[column].unique()[:8]))
@@ -391,8 +391,9 @@ def name_headers(frame: pd.DataFrame, roles: Roles) -> None:
         for column in frame.columns
         if column not in roles.taken() and is_numeric(frame[column]) and column != PLACE
     ]
-    matches = {column: NUMBERED.fullmatch(str(column)) for column in open_columns}
-    matches = {column: match for column, match in matches.items() if match}
+    matches = {
+        column: match for column in open_columns if (match := NUMBERED.fullmatch(str(column)))
+    }
     kinds = {
         (bool(m["shots"]), (m["word"] or "").lower(), bool(m["method"] or m["of"]))
         for m in matches.values()
@@ -440,9 +441,9 @@ def add_spread(frame: pd.DataFrame, options: Options, roles: Roles) -> None:
         if column in roles.taken() and roles.ignored.get(column) != "constant":
             continue
         rest = plain_name(column).removeprefix(plain_name(roles.value))
-        kind = KIND_OF_SPREAD.get(rest) or KIND_OF_SPREAD.get(plain_name(column))
-        if kind and roles.spread is None and roles.low is None and is_numeric(frame[column]):
-            roles.spread = ((options.pm or kind).partition("=")[0], column)
+        found = KIND_OF_SPREAD.get(rest) or KIND_OF_SPREAD.get(plain_name(column))
+        if found and roles.spread is None and roles.low is None and is_numeric(frame[column]):
+            roles.spread = ((options.pm or found).partition("=")[0], column)
     counts = [column for column in frame.columns if plain_name(column) in COUNTS]
     counts = [c for c in counts if c not in roles.taken() or roles.ignored.get(c) == "constant"]
     if roles.spread and roles.count is None and len(counts) == 1:

@@ -22,6 +22,7 @@ import yaml
 
 from fslbook import notebooks
 from fslbook.catalogue import FACTS
+from fslbook.estimation.resampled import ESTIMATORS, ORACLE
 from fslbook.evaluators import estimates
 from fslbook.fewstab import tables
 from fslcore import __version__, evaluation
@@ -30,8 +31,6 @@ from fslcore.errors import InputError
 from fslcore.evaluation import cache
 from fslcore.models import backbones, registry
 from fslcore.tasks import (
-    ESTIMATORS,
-    ORACLE,
     Tasks,
     resplit,
     sample_class_matched,

@@ -644,7 +644,7 @@ def luck():
 def conformal():
     scores = np.arange(1.0, 20)
     return Rule(
-        conformal_quantile(scores, level=0.9),
+        conformal_quantile(scores, confidence_level=0.9),
         18,  # ⌈20 · 0.9⌉
         {
             "without the next case": np.sort(scores)[int(np.ceil(19 * 0.9)) - 2],

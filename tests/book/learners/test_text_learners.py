@@ -95,7 +95,7 @@ def test_settings_below_their_range_are_refused():
         (TipAdapter, "beta", -1),
         (TextProbe, "C", 0),
     ):
-        with refuses(f"{name} = {value}"):
+        with refuses(name, f"got {value}"):
             learner(**{name: value})
 
 

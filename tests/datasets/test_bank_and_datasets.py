@@ -415,14 +415,14 @@ def test_card_tells_the_truth(name):
         (lambda: datasets.load("clipartt"), "known are clipart, coloured"),
         (
             lambda: datasets.load_embedded("fashion", split="base"),
-            "split of fashion = base; novel is allowed",
+            "split of fashion .*novel.*base",
         ),
         (
             lambda: datasets.load_embedded("glyphs", domain="thai"),
-            r"domain of glyphs \(novel\) = thai; ",
+            r"domain of glyphs \(novel\).*thai",
         ),
-        (lambda: datasets.load_coloured("hebrew", bias=1.5), "bias = 1.5"),
-        (lambda: datasets.load_coloured("hebrew", seed=-1), "seed = -1"),
+        (lambda: datasets.load_coloured("hebrew", bias=1.5), "^bias .*1.5"),
+        (lambda: datasets.load_coloured("hebrew", seed=-1), "^seed .*-1"),
         (lambda: datasets.load("clipart?bias=1"), "only coloured takes settings"),
         (lambda: datasets.load("coloured?tint=1"), "not tint"),
         (lambda: datasets.load("coloured?bias=much"), "bias = much is not an allowed number"),
@@ -437,7 +437,7 @@ def test_a_file_or_folder_is_known_for_one(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "f.npz").touch(), (tmp_path / "photos").mkdir()
     for name, meant in (("f.npz", "features:f.npz"), ("photos", "folder:photos")):
-        with refuses(rf"dataset = {name}; .*; did you mean '{meant}'"):
+        with refuses(rf"dataset = {name}; .*did you mean '?{meant}'?"):
             datasets.check_name(name)
 
 

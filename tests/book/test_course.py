@@ -102,9 +102,9 @@ def test_a_share_for_a_percentage_is_named_and_the_reverse(name, answer, words):
 @pytest.mark.parametrize(
     "question, message",
     [
-        (("primer", "0.82"), "answer must be a number"),
-        (("claim", "two"), "answer must be a number"),
-        (("claims", 2), "exercise = claims; .*claim"),
+        (("primer", "0.82"), "answer must be a finite number, got '0.82'"),
+        (("claim", "two"), "answer must be a finite number, got 'two'"),
+        (("claims", 2), "exercise must be .*'claim', .*got 'claims'; did you mean 'claim'"),
     ],
 )
 def test_what_is_no_answer_gets_one_line(question, message):

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import yaml
 
-from fslcore.errors import InputError, choice
+from fslcore.errors import choice
 
 from ..catalogue import TRAINERS
 
@@ -62,11 +62,7 @@ def of_paper(
     kind = dataset.partition(":")[0].partition("?")[0]
     named = {"learners": learner, "datasets": kind, "shots": shots}
     for group in ("learners", "datasets"):
-        if named[group] not in recipes[group]:
-            names = ", ".join(recipes[group])
-            raise InputError(
-                f"{group[:-1]} = {named[group]}; {names} are allowed for the paper {paper}"
-            )
+        choice(f"{group[:-1]} of the paper {paper}", named[group], recipes[group])
     fields: dict = {}
     notes: dict[str, list[str]] = {name: [] for name in NOTES}
 

@@ -135,11 +135,11 @@ def test_a_paper_is_followed_from_images_to_a_backbone(
         ),
         (
             dict(name="leo", paper="evaluators"),
-            "learner = leo; baseline, .* are allowed for the paper evaluators",
+            "learner of the paper evaluators must be 'baseline', .*, got 'leo'",
         ),
         (
             dict(name="maml", paper="evaluators"),
-            "dataset must be 'cifar-fs', 'miniimagenet' or 'meta-album', got 'coloured'",
+            "dataset of the paper evaluators must be 'cifar-fs', .*, got 'coloured'",
         ),
         ({"name": "protonet", "lr.x": 3}, "lr.x = 3; architecture.KEY and options.KEY are allowed"),
         ({"name": "protonet", "rate": 3}, "field of a recipe must be 'learner', 'batch'"),
@@ -214,7 +214,7 @@ def test_all_networks_of_a_paper_are_listed_after_what_they_rest_on():
     assert "evaluators/meta-album-test_set-2/maml" in {
         network for *_, network in paper_networks.networks("evaluators")
     }
-    with refuses("dataset must be 'miniimagenet'"):
+    with refuses("dataset of the paper fewstab must be", "miniimagenet", "got 'clipart'"):
         [*paper_networks.networks("fewstab", "clipart")]
 
 

@@ -84,11 +84,11 @@ def images():
     "named, facts",
     [
         ("absent:Nearest", ["no module absent"]),
-        ("mine:Neerest", ["Neerest", "Nearest?"]),
+        ("mine:Neerest", ["Neerest", "'Nearest'"]),
         ("mine.py:Nearest", ["mine.py", ":Nearest?"]),
         ("mine:NoScores", ["NoScores", "scores(bank, tasks)"]),
         ("mine:NoConfig", ["config", "{'k': 3}", "dict"]),
-        ("mine:Reads", ["reads", "nearest image", "pixels", "features, images"]),
+        ("mine:Reads", ["reads", "nearest image", "pixels", "'features' or 'images'"]),
         ("mine:Asks", ["Asks", "TypeError: ", "'k'"]),
         ("mine:Breaks", ["Breaks", "scores", "KeyError: 'x'"]),
         ("mine:Loose", ["k: ", "config()", "settings"]),

@@ -417,8 +417,8 @@ def test_processes_that_pin_at_the_same_time_keep_each_others_pins(monkeypatch, 
         (2, "cpu", "cpu"),
         (2, "cuda:1", "cuda:1"),
     ]
-    + [(2, name, "cpu, cuda, cuda:0, cuda:1 are allowed") for name in ("cuda:2", "gpu")]
-    + [(0, "cuda", "cpu is allowed")],
+    + [(2, name, "refused") for name in ("cuda:2", "gpu")]
+    + [(0, "cuda", "refused")],
 )
 def test_the_device_can_be_named(monkeypatch, gpus, name, expected):
     monkeypatch.setattr(torch.cuda, "is_available", lambda: gpus > 0)
@@ -426,8 +426,9 @@ def test_the_device_can_be_named(monkeypatch, gpus, name, expected):
     monkeypatch.delenv("FSLCORE_DEVICE", raising=False)
     if name is not None:
         monkeypatch.setenv("FSLCORE_DEVICE", name)
-    if expected.endswith("allowed"):
-        with refuses(f"device = {name}; {expected}"):
+    if expected == "refused":
+        allowed = ["cpu", "cuda", *(f"cuda:{i}" for i in range(gpus))] if gpus else ["cpu"]
+        with refuses("device", f"{name!r}", *map(repr, allowed)):
             backbones.device()
     else:
         assert backbones.device() == torch.device(expected)
@@ -459,7 +460,7 @@ def test_bfloat16_is_asked_for_and_differs_by_rounding_alone(monkeypatch):
     monkeypatch.delattr(torch.cpu, "get_capabilities")  # as in an older torch
     assert precision() == "f32"
     monkeypatch.setenv("FSLCORE_PRECISION", "f16")
-    with refuses("precision", "f16", "f32, bf16, auto"):
+    with refuses("precision", "f16", "f32.*bf16.*auto"):
         backbones.feature_key(images, backbone)
 
 

@@ -194,7 +194,7 @@ def test_a_fetched_data_set_is_the_folder_without_its_path(data_folder):
         ("meta-album", "name the split: meta-album.test_set=0, "),
         ("cub?splits=fewstab", "fslcore fetch cub-fewstab"),
         ("dtd?part=test", "dtd takes no settings"),
-        ("dtdd", "did you mean dtd"),
+        ("dtdd", "did you mean 'dtd"),
     ],
 )
 def test_what_is_not_at_hand_is_said_in_one_line(data_folder, name, words, capsys):

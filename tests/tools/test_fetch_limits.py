@@ -215,7 +215,7 @@ ENTRY = "title: a, licence: b"
         (f"data: {{a: {{{ENTRY}, files: [x]}}}}", "x; fields by their names"),
         (f"data: {{a: {{{ENTRY}, files: [{{to: b}}]}}}}", "data, a: "),
         (f"data: {{a: {{{ENTRY}, files: [{{url: 'https://x/y', by: [1]}}]}}}}", "by = "),
-        (f"data: {{a: {{{ENTRY}, disk: large}}}}", "disk must be an integer"),
+        (f"data: {{a: {{{ENTRY}, disk: large}}}}", "disk.*large"),
         (f"data: {{a: {{{ENTRY}, accept: 3}}}}", "accept = 3; yes or no"),
         (f"data: {{a: {{{ENTRY}, path: [1]}}}}", "path = "),
         (f"data: {{a: {{{ENTRY}, has: x}}}}", "has = x; a list"),

@@ -187,5 +187,5 @@ def test_bad_input_is_refused():
     with refuses("the bank has"):
         check_transductive(NearestCentroid(), Bank(FEATURES.data[:9], LABELS[:9], "few"), TASKS)
     for queries in (0, -1, 1.5):
-        with refuses(f"queries = {queries}"):
+        with refuses(f"^queries .*{queries}"):
             check_transductive(NearestCentroid(), FEATURES, TASKS, queries=queries)

@@ -37,7 +37,7 @@ def test_a_missing_or_damaged_machine_is_bad_input(write, tmp_path):
     write("some", rows=[])
     with refuses(r"\bsome\b", "rates"):
         measurements.load_machine()
-    with refuses("machine = som; .*did you mean some"):
+    with refuses("machine must be 'some', got 'som'; did you mean 'some'"):
         measurements.load_machine("som")
     (tmp_path / "some.json").write_text("{")
     with refuses(r"some\.json in .* is damaged"):

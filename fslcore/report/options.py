@@ -112,6 +112,7 @@ class Options:
             choice(name, getattr(self, name), allowed)
         flag("common", self.common)
         flag("lower_is_better", self.lower_is_better)
+        flag("higher_is_better", self.higher_is_better)
         number("level", self.level, over=0, under=1)
         for name in ("margin", "out_of"):
             if getattr(self, name) is not None:
@@ -138,14 +139,20 @@ class Options:
         for name in ("unit", "columns"):
             if not isinstance(getattr(self, name), Mapping):
                 raise InputError(f"{name} = {shown(getattr(self, name))}; a dict is allowed")
-        for word in (*self.unit.values(), *filter(None, [self.rows])):
+        for word in self.unit.values():
             choice("unit", word, UNITS)
+        if self.rows is not None:
+            choice("rows", self.rows, UNITS)
+        if self.n is not None and not isinstance(self.n, str):
+            whole("n", self.n, 1)
         for word, names in self.columns.items():
             choice("columns", word, (*UNITS, "shots"))
-            if isinstance(names, str) or not all(isinstance(name, str) for name in names):
+            is_list = isinstance(names, (list, tuple))
+            if not is_list or not all(isinstance(name, str) for name in names):
                 raise InputError(f"columns = {shown(names)}; a list of names is allowed")
         if self.pm is not None:
-            choice("pm", str(self.pm).partition("=")[0], ("ci", "se", "sd"))
+            kind = self.pm.partition("=")[0] if isinstance(self.pm, str) else self.pm
+            choice("pm", kind, ("ci", "se", "sd"))
         for condition in self.where:
             if not re.fullmatch(r".+?!?=.*", condition, re.DOTALL):
                 raise InputError(f"where = {condition}; COLUMN=VALUE or COLUMN!=VALUE is allowed")

@@ -136,11 +136,11 @@ class Results:
         **options
             As for `read`.
         """
-        chosen = checked_options(options)
         if not isinstance(frame, pd.DataFrame) or frame.columns.nlevels > 1:
             raise InputError(
                 f"frame = {shown(frame)}; a DataFrame with one level of columns is allowed"
             )
+        chosen = checked_options(options)
         named = [level for level in frame.index.names if level is not None]
         frame = frame.reset_index(level=named) if named else frame
         frame, notes = typed(frame.reset_index(drop=True), name)

@@ -81,7 +81,7 @@ def test_an_unknown_learner_is_told_how_one_s_own_is_named(command, capsys):
         ),
         (["--until", "1", "--samplings", "open"], "until = 1; closed tasks, of one number for all"),
         (["--until", "1", "--ft-tasks", "5"], "until = 1; closed tasks, of one number for all"),
-        (["--until", "0"], "until = 0"),
+        (["--until", "0"], "until must be a number > 0"),
         (
             ["--balanced", "--samplings", "closed"],
             "--balanced: only with open tasks, and not with --apart",
@@ -114,7 +114,7 @@ def test_a_disk_without_room(command, tmp_path, capsys):
 
 
 @pytest.mark.parametrize(
-    "options, words", [("--samplings open", "new images"), ("--ways 6", "—\n")]
+    "options, words", [("--samplings open", "new images"), ("--ways 6", "± unknown\n")]
 )
 def test_intervals_of_open_tasks_and_of_all_classes(command, capsys, options, words):
     sizes = [*command(*[200] * 6)[:-2], *"--queries 3 --tasks 30 --intervals".split()]

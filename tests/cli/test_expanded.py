@@ -105,7 +105,7 @@ def test_what_may_expand_is_said_by_a_variable_and_by_the_size_of_the_file(tmp_p
         check_expanded("f", path, 20 * 2**20 + 1)
     for wrong in ("all", "0", "nan"):
         monkeypatch.setenv("FSLCORE_EXPANDED", wrong)
-        with refuses(f"FSLCORE_EXPANDED = {wrong}"):
+        with refuses("FSLCORE_EXPANDED must be a number > 0", f"got .*{wrong}"):
             check_expanded("f", path, 1)
 
 

@@ -91,6 +91,20 @@ BAD = {
     "flag": [None, 0, 1, "no", [], 2.5],
     "object": ODD,
     "mapping": [None, 3, "x", [], [1, 2]],
+    "column": [3, 0.5, True, [], {}, b"x", np.nan],
+    "column or count": [-1, 0, 2.5, True, [], {}, b"8", np.nan],
+    "columns": [None, 3, True, {}, [3], [None], b"x", np.nan],
+    "units of columns": [None, 3, "x", [], {"c": "nowhere"}, {"c": 3}, {"c": []}],
+    "columns of units": [
+        None,
+        3,
+        "x",
+        [],
+        {"nowhere": ["a"]},
+        {"seed": "a"},
+        {"seed": 3},
+        {"seed": [3]},
+    ],
     "any": [],
 }
 # The good value of an argument, spoilt.
@@ -139,8 +153,6 @@ TAKEN = {
     ("format_interval", "low"): (*SINGLE, *TEXT),
     ("format_interval", "high"): (*SINGLE, *TEXT),
     ("format_interval", "spec"): ("''",),
-    ("Options", "leave_out"): ("[]",),
-    ("Options", "only_methods"): ("[]",),
     ("open_task_count", "images"): (*SINGLE, *NONE),
     ("open_task_count", "queries"): (*SINGLE, *NONE),
     # Measures of any unit.
@@ -218,11 +230,11 @@ KINDS = {
     "labels": "labels groups class_groups attributes".split(),
     "flag": (
         "group_disjoint transductive paired unseen skip_small_classes balanced refill stored "
-        "progress common lower_is_better"
+        "progress common lower_is_better higher_is_better"
     ).split(),
     "positives": "weights queries images error".split(),
     "choice": "target same_tasks sampling spec variant name estimator separator decimal".split(),
-    "object": "model tasks pilot pilots sampler record names proposals leave_out only_methods methods".split(),
+    "object": "model tasks pilot pilots sampler record names proposals methods".split(),
     "positive": "standard_error images_per_class margin out_of".split(),
     "df": "df".split(),
     "seed": "default seed".split(),
@@ -244,7 +256,10 @@ OTHER_KINDS = {
     "sample_open": SAMPLER,
     "sample_all_classes": dict(tasks="count"),
     "sample_biased": SAMPLER | dict(support="choice", query="choice"),
-    "Options": dict(seed="choice", tasks="count"),
+    "Options": dict.fromkeys("seed rows pm".split(), "choice")
+    | dict.fromkeys("reference method value group low high of".split(), "column")
+    | dict.fromkeys("methods by where ignore".split(), "columns")
+    | dict(n="column or count", unit="units of columns", columns="columns of units"),
 }
 
 
@@ -371,10 +386,18 @@ VALUES = {
             seed="runs",
             reference="ours",
             margin=1.0,
-            leave_out=(),
-            only_methods=(),
+            methods=("ours", "base"),
+            columns={"seed": ["s1", "s2"]},
+            unit={"c": "task"},
+            rows="item",
+            by=("backbone",),
+            where=("split=test",),
+            ignore=("loss",),
+            pm="se",
+            n=600,
             common=True,
             lower_is_better=True,
+            higher_is_better=False,
             out_of=100,
             separator="tab",
             decimal=",",
@@ -395,7 +418,7 @@ WORDS = {
     "first": "first and|first has|first:|first =|first holds|first goes",
     "second": "second has|second:|second =|second holds|and second",
     "a": "of a|a and|a has|a:|a =|a holds|a goes",
-    "n": "n =|owner",
+    "n": "n must|n =|owner",
     "b": "of b|and b|b and|b has|b:|b =|b holds|and b",
     "accuracies": "accuracies|first |second ",
     "labels": "labels|images?|the data have",

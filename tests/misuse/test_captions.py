@@ -90,7 +90,7 @@ def test_images(change, expected):
                 words,
             )
             for name, words in {
-                "pixel": "pixel & mean pixels",
+                "pixel": "'pixel' & mean 'pixels'",
                 "pixels:x": "pixels:x",
                 "blip:gone": "blip|pip install '.[book,captions]' ./data",
             }.items()

@@ -97,7 +97,7 @@ def test_parameters(not_executed, notebook, name, value, expected):
         row(
             "a notebook that is misspelt",
             "closed-vs-opne -o out.ipynb",
-            "closed-vs-opne & mean closed-vs-open",
+            "'closed-vs-opne' & mean 'closed-vs-open'",
         ),
         row("output out.html", f"{HERE} -o out.html", "out.html & .ipynb"),
         row(

@@ -294,8 +294,11 @@ def test_printed_figures_give_what_the_library_gives(labs):
     }"""
     for first, second, tasks, answers in printed_cases():
         by_lab = labs(code, first, second, tasks, answers)
+        level = answers.pop("level")
         try:
-            expected = stats.compare_printed(first, second, tasks, **answers)
+            expected = stats.compare_printed(
+                first, second, tasks, confidence_level=level, **answers
+            )
         except InputError:
             assert "cannot vary as much" in by_lab
             verdicts.add("refused")
@@ -371,7 +374,9 @@ def test_the_sizing_curve_and_the_plan_are_those_of_the_library(labs, seed):
     alpha, beta = np.exp(rng.uniform(-10, -5)), np.exp(rng.uniform(-6, -1))
     shots, ways, level = rng.choice([1, 5, 10]), rng.choice([2, 5, 10]), rng.choice([0.95, 0.9])
     wanted = dict(
-        difference=rng.choice([0.01, 0.03, 0.08]), power=rng.choice([0.5, 0.8, 0.9]), level=level
+        difference=rng.choice([0.01, 0.03, 0.08]),
+        target_power=rng.choice([0.5, 0.8, 0.9]),
+        confidence_level=level,
     )
     classes = ways * rng.randint(1, 5)
     model = stats.VarianceModel(alpha, beta, beta / shots + shots * alpha, shots)

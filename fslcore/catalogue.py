@@ -30,6 +30,8 @@ LEARNERS = {
     "simpleshot": LearnerEntry("SimpleShot", "fslcore.learners:SimpleShot"),
 }
 #: The learners above, and those that other packages have added by `register_learners`.
+#:
+#: :meta hide-value:
 registered_learners = dict(LEARNERS)
 
 

@@ -213,7 +213,8 @@ def dropped(page, tmp_path, text, name="mine.csv"):
 def test_a_file_gives_the_standard_deviation_of_the_chosen_pair(page, tmp_path):
     rng = np.random.default_rng(5)
     shares = pd.DataFrame(rng.uniform(0.4, 0.9, (80, 3)).round(4), columns=["ours", "ncc", "base"])
-    dropped(page, tmp_path, shares.to_csv(index_label="task"))
+    long = shares.melt(ignore_index=False, var_name="method", value_name="accuracy")
+    dropped(page, tmp_path, long.to_csv(index_label="task"))
     page.get_by_label("minus").select_option("2")
     sd = float((100 * (shares["ours"] - shares["base"])).std(ddof=1))
     page.wait_for_timeout(200)
@@ -231,10 +232,12 @@ def test_a_file_gives_the_standard_deviation_of_the_chosen_pair(page, tmp_path):
 
 
 def test_a_bad_file_gets_one_line(page, tmp_path):
-    single = dropped(page, tmp_path, "task,ours\n1,70.5\n2,71.25\n")
+    wide = dropped(page, tmp_path, "task,ours,base\n1,70.5,70\n2,71.25,69\n")
+    assert "ours, base have no role" in wide
+    single = dropped(page, tmp_path, "method,task,accuracy\nours,1,70.5\nours,2,71.25\n")
     assert single == "mine.csv has one method; two are needed for a difference."
     assert page.locator(".fsl-says.fsl-wrong").count() == 1
-    means = dropped(page, tmp_path, "dataset,a,b\nCUB,50.5,51\nCars,52,53.5\n")
+    means = dropped(page, tmp_path, "method,dataset,accuracy\na,CUB,50.5\nb,CUB,51\n")
     assert means == "mine.csv holds data sets; accuracies per task are needed."
     unshared = dropped(page, tmp_path, "method,task,acc\na,1,.5\na,2,.6\nb,2,.6\nb,3,.7\n")
     assert unshared == "a and b share 1 task; 2 or more are needed."

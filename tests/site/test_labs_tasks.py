@@ -237,7 +237,9 @@ def test_a_bad_file_gets_one_line(page, tmp_path):
     single = dropped(page, tmp_path, "method,task,accuracy\nours,1,70.5\nours,2,71.25\n")
     assert single == "mine.csv has one method; two are needed for a difference."
     assert page.locator(".fsl-says.fsl-wrong").count() == 1
-    means = dropped(page, tmp_path, "method,dataset,accuracy\na,CUB,50.5\nb,CUB,51\n")
+    means = dropped(
+        page, tmp_path, "method,dataset,accuracy\na,CUB,50.5\nb,CUB,51\na,Cars,52\nb,Cars,53.5\n"
+    )
     assert means == "mine.csv holds data sets; accuracies per task are needed."
     unshared = dropped(page, tmp_path, "method,task,acc\na,1,.5\na,2,.6\nb,2,.6\nb,3,.7\n")
     assert unshared == "a and b share 1 task; 2 or more are needed."

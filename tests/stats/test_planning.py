@@ -253,9 +253,9 @@ def test_a_plan_of_open_tasks_tells_their_queries_beside_them():
 @pytest.mark.parametrize(
     "call, words",
     [
-        (lambda: power(1, 0), "standard_error = 0"),
-        (lambda: power(1, 1, 0.5), "df = 0.5"),
-        (lambda: minimum_detectable_difference(1, target_power=0.01), "power = 0.01"),
+        (lambda: power(1, 0), "^standard_error .*got 0"),
+        (lambda: power(1, 1, 0.5), "^df .*got 0.5"),
+        (lambda: minimum_detectable_difference(1, target_power=0.01), "^target_power .*got 0.01"),
         (lambda: plan_sample_size(small_pilot(), difference=0), "difference = 0"),
         (lambda: plan_sample_size(small_pilot(), difference=1, ways=5), "left out with a Pilot"),
         (
@@ -263,7 +263,10 @@ def test_a_plan_of_open_tasks_tells_their_queries_beside_them():
             "at least as many as ways = 4",
         ),
         (lambda: plan_sample_size(small_pilot(), difference=1e-12), "more than 4.6e"),
-        (lambda: plan_sample_size(pilot([1, 2], 1, 1), difference=1), "images_per_class = None"),
+        (
+            lambda: plan_sample_size(pilot([1, 2], 1, 1), difference=1),
+            "^images_per_class .*got None",
+        ),
     ],
 )
 def test_bad_input_is_refused(call, words):

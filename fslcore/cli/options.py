@@ -166,8 +166,8 @@ def printed_of(name: str) -> Callable[[str], object]:
         half_width = match and half_width_of(match)
         if match is None or not half_width:
             raise InputError(
-                f"{name} = {shown(text)}; a mean and its ±, such as 71.2±0.4, 71.2+-0.4 or 71.2 "
-                "(0.4), is needed"
+                f"{name} = {shown(text)}; a mean and its ±, such as 71.2±0.4 or 71.2+-0.4, is "
+                "needed; a number in brackets is none"
             )
         return float(match[1].replace(",", ".")), float(half_width.replace(",", "."))
 

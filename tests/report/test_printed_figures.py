@@ -38,7 +38,7 @@ def test_figures_of_one_decimal_are_rounded():
         assert words.details(figures)[-1].startswith("With one decimal") == coarse
 
 
-WRITTEN = r"71.2±0.4|71.2 ± 0.4|71.2+-0.4|71.2+/-.4|71.2\pm0.4|71.2 \pm 0.4|71.2%±0.4%|71.2 (0.4)|$71.2_{0.4}$|71,2±0,4"
+WRITTEN = r"71.2±0.4|71.2 ± 0.4|71.2+-0.4|71.2+/-.4|71.2\pm0.4|71.2 \pm 0.4|71.2%±0.4%|71,2±0,4"
 
 
 @pytest.mark.parametrize("text", WRITTEN.split("|"))
@@ -126,14 +126,21 @@ def test_new_images_have_the_paired_intervals_too():
     assert "two tasks that share no image are needed" in words.images_sentence(lone)
 
 
+@pytest.mark.parametrize("text", ["71.2 (0.4)", "$71.2_{0.4}$"])
+def test_a_number_in_brackets_is_no_half_width(capsys, text):
+    code, output = run(capsys, text, "70.5±0.5", "--tasks", "600")
+    assert (code, output.out) == (2, "")
+    assert says_in_one_line(output.err, text, "71.2±0.4", "brackets")
+
+
 LINES = """71.2 70±1 --tasks 600 => a = 71.2; a mean and its ±, such as 71.2±0.4
 0.712±0.004 70±1 --tasks 600 => mean of a = 0.712; percent is allowed
 71.2±0.4 70±1 => --tasks
-71.2±0.4 70±1 --tasks 1 => tasks = 1
+71.2±0.4 70±1 --tasks 1 => tasks must be an integer >= 2, got 1
 71.2±0.4 70±1 --tasks 5 6 7 => one number is allowed, or one for each figure
 71.2±0.4 70±1 --tasks 5 6 --same-tasks yes => the same tasks are equally many
-71.2±0.4 70±1 --tasks 6 --sampling opn => did you mean open?
-71.2±0.4 70±1 --tasks 6 --images 40 => images = 40"""
+71.2±0.4 70±1 --tasks 6 --sampling opn => did you mean 'open'?
+71.2±0.4 70±1 --tasks 6 --images 40 => images must be an integer from 100"""
 
 
 @pytest.mark.parametrize("line, message", [line.split(" => ") for line in LINES.splitlines()])

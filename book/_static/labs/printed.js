@@ -187,10 +187,10 @@
 
   // ---------------------------------------------------------------- the page
 
-  /** Mean and ± from a text such as 71.2 ± 0.4, 71.2+-0.4 or 71.2 (0.4); null where it is none. */
+  /** Mean and ± from a text such as 71.2 ± 0.4 or 71.2+-0.4; null where it is none, as in brackets. */
   function figure(text) {
-    const found = /^\s*\$?(\d+[.,]?\d*)\s*%?\s*(?:(?:±|\+\s*\/?\s*-|\$?\\pm\$?)\s*(\d*[.,]?\d+)|\(\s*(\d*[.,]?\d+)\s*\))\s*%?\$?\s*$/.exec(text);
-    return found && [found[1], found[2] || found[3]].map(part => Number(part.replace(",", ".")));
+    const found = /^\s*\$?(\d+[.,]?\d*)\s*%?\s*(?:±|\+\s*\/?\s*-|\$?\\pm\$?)\s*(\d*[.,]?\d+)\s*%?\$?\s*$/.exec(text);
+    return found && [found[1], found[2]].map(part => Number(part.replace(",", ".")));
   }
 
   L.register("printed", root => {

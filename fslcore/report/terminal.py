@@ -32,8 +32,8 @@ def lines(results: Results) -> list[str]:
     answer += results.applies
     answer += words.readings_with_options(results)
     answer += results.cautions[:MOST_CAUTIONS]
-    if (words.chosen_pairs(results)["new_units"] > 0).any():  # a sentence gives such a number
-        answer += words.new_sample_notes(results)
+    shown = words.decided_first(words.chosen_pairs(results)).head(words.MOST_LINES)
+    answer += words.new_sample_notes(shown)
     answer += ["", *mean_plot(results)]
     if len(results.pairs):
         answer += ["", *difference_plot(results)]

@@ -104,9 +104,9 @@ def new_sample_text(pair: pd.Series, digits: int) -> str:
     return f" {sample} would detect a true {size} with 80 % power."
 
 
-def new_sample_notes(results: Results) -> list[str]:
-    """Why new units are tested on their own, where a number of them is given."""
-    asked = results.pairs[results.pairs["new_units"] > 0]
+def new_sample_notes(pairs: pd.DataFrame) -> list[str]:
+    """Why new units are tested on their own, where a sentence on these pairs gives their number."""
+    asked = pairs[pairs["new_units"] > 0]
     units = " or ".join(map(plural, asked["unit"].unique()))
     return [TESTED_ALONE.format(units)] if units else []
 

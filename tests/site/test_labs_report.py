@@ -88,7 +88,7 @@ def concluded(path, **options):
         ],
         "pairs": [{name: row[name] for name in PAIR_COLUMNS} for row in record["pairs"]],
         "sentences": list(results.verdicts["sentence"]) or [words.single_sentence(results)],
-        "new_sample_notes": words.new_sample_notes(results),
+        "new_sample_notes": words.new_sample_notes(results.pairs),
         "method_table": words.method_table(results).astype(str).to_numpy().tolist(),
         "pair_table": words.pair_table(results).astype(str).to_numpy().tolist(),
     }

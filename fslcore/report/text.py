@@ -17,7 +17,7 @@ import pandas as pd
 from ..errors import InputError, shown
 from .numbers import PLUS_MINUS, number_in, without_markup
 from .options import Options
-from .tables import Reading, is_value, typed
+from .tables import COMMENTS, Reading, is_value, typed
 
 # In the order in which they are tried.
 SEPARATORS = {"tab": "\t", "semicolon": ";", "comma": ",", "bar": "|", "blanks": " "}
@@ -93,13 +93,9 @@ def read_text(path: Path, options: Options) -> Reading:
     else:
         names = checked_names(rows.pop(0), path.name)
         places = [place - 1 for place in places[1:]]
-    if options.rows and kind != "one" and lines.inside:
-        raise InputError(
-            f"--rows: {path.name}: {shown(lines.inside[0])} is a comment between the rows, which "
-            "name no task; write a row of nan there if values are missing, or remove the line"
-        )
     cells = pd.DataFrame(rows, index=places, columns=names, dtype=object)
     frame, more_notes = typed(cells, path.name, options.decimal)
+    frame.attrs[COMMENTS] = lines.inside
     return frame, [*notes, *more_notes]
 
 

@@ -26,6 +26,7 @@ from .vocabulary import (
     LOWER_IS_BETTER,
     METRICS,
     OTHER_MEASURES,
+    STEPS,
     is_summary,
     plain_name,
     words_of,
@@ -46,6 +47,7 @@ NOT_METHODS = set(
 LIKE_RUNS = {"run", "rep", "repeat", "repetition", "replicate", "trial", "iteration", "restart"}
 FEW_VALUES, FEW_KINDS = 12, 5
 MOSTLY = 0.4  # of the cells of a column that some text has spoiled
+LIKE = 3  # times as large, or as small, as the others: still a measurement of the same kind
 SHOWN = 4
 ATTEMPTS = 12
 
@@ -85,7 +87,7 @@ def refusal(error: Unassigned, asked: Question, measure: Measure) -> UnnamedRole
     proposed, problem = proposal(asked, measure)
     if proposed is not None:
         lines += ["If this is meant, type:", f"  {command(proposed.files, proposed.options)}"]
-    elif problem:
+    elif problem and problem != str(error):
         lines.append(f"With the most likely roles: {problem}")
     return UnnamedRoles("\n".join(lines))
 
@@ -102,7 +104,7 @@ def table_of(error: Unassigned, frame: pd.DataFrame) -> list[str]:
         rows.append(
             (
                 visible(str(column)),
-                f"{count} values ({shown}{more})",
+                f"{count} value{'' if count == 1 else 's'} ({shown}{more})",
                 could_be(column, values, error),
             )
         )
@@ -123,6 +125,8 @@ def could_be(column: str, values: pd.Series, error: Unassigned) -> str:
     if is_numeric(values) and "value" in error.missing:
         choices += [f"--value {name}", f"--methods {name} …"]
     is_measured = is_numeric(values) and bool((values.dropna() % 1 != 0).any())
+    if values.nunique() == 1:
+        return ", ".join([*choices, ignored])
     if not is_measured and values.nunique() <= named.FEW:
         choices += [] if error.roles.method else [f"--method {name}"]
         choices.append(f"--by {name}")
@@ -153,7 +157,7 @@ def completed(asked: Question, measure: Measure) -> tuple[Question | None, str]:
             measure(asked.tables, options)
         except Unassigned as error:
             frame = named.chosen_rows(named.one_frame(asked.tables), options.where)
-            more = guess(error, frame, options)
+            more = guess(with_likely_columns(error, frame), frame, options)
             problem = str(error)
         except Direction as error:
             more = {"lower_is_better": True}
@@ -206,6 +210,23 @@ def merged(options: Options, more: Mapping[str, Any]) -> Options:
     return replace(options, **changes)
 
 
+def with_likely_columns(error: Unassigned, frame: pd.DataFrame) -> Unassigned:
+    """The error without constant columns whose number is unlike those that vary: of a setting."""
+    constant = [c for c in error.columns if error.roles.ignored.get(c) == "constant"]
+    varying = [column for column in error.columns if column not in constant]
+    numbers = frame[[column for column in varying if is_numeric(frame[column])]].stack()
+    if numbers.empty:
+        return error
+    low, high = numbers.min() / LIKE, numbers.max() * LIKE
+    unlike = [
+        column
+        for column in constant
+        if words_of(column) & (NOT_METHODS | STEPS) or not low <= frame[column].iloc[0] <= high
+    ]
+    columns = [column for column in error.columns if column not in unlike]
+    return Unassigned(str(error), columns, error.missing, error.roles)
+
+
 def guess(error: Unassigned, frame: pd.DataFrame, options: Options) -> dict[str, object]:
     """What the next column without a role, or the next role without a column, most likely is."""
     roles, columns = error.roles, error.columns
@@ -216,7 +237,7 @@ def guess(error: Unassigned, frame: pd.DataFrame, options: Options) -> dict[str,
         choice = chosen_part(column, frame[column])
         if choice:
             return {"where": [choice]}
-    for of_role in (guessed_value, guessed_method):
+    for of_role in (guessed_methods_of_a_mean, guessed_value, guessed_method):
         found = of_role(error, frame)
         if found:
             return found
@@ -250,6 +271,15 @@ def chosen_part(column: str, values: pd.Series) -> str | None:
     if plain in ("split", "subset", "phase", "partition") and "test" in texts:
         return f"{column}=test"
     return None
+
+
+def guessed_methods_of_a_mean(error: Unassigned, frame: pd.DataFrame) -> dict[str, object]:
+    """The columns of the methods, where the column of values may be their mean."""
+    roles = error.roles
+    if not roles.value or not is_summary(roles.value) or roles.method:
+        return {}
+    likely = guessed_value(Unassigned(str(error), error.columns, ["value"], roles), frame)
+    return {**likely, "ignore": [roles.value]} if "methods" in likely else {}
 
 
 def guessed_value(error: Unassigned, frame: pd.DataFrame) -> dict[str, object]:
@@ -292,6 +322,8 @@ def guessed_value(error: Unassigned, frame: pd.DataFrame) -> dict[str, object]:
     means = [column for column in results + numeric if "mean" in words_of(column)]
     if len(means) > 1:
         return {"methods": list(dict.fromkeys(means))}
+    if len(means) == 1 and roles.method and not results:
+        return {"value": means[0]}
     has_methods = roles.method or any(like_methods(column, frame) for column in error.columns)
     if len(results) > 1:
         texts = [column for column in error.columns if not is_numberlike(frame[column])]
@@ -315,7 +347,8 @@ def like_each_other(columns: Sequence[str], frame: pd.DataFrame) -> list[str]:
     answers = [column for column in numeric if frame[column].dropna().isin([0, 1]).all()]
     if len(answers) > 1:
         return answers
-    whole = [column for column in numeric if (frame[column].dropna() % 1 == 0).all()]
+    varying = [column for column in numeric if named.varies(frame[column])]
+    whole = [column for column in varying if (frame[column].dropna() % 1 == 0).all()]
     return [column for column in columns if column not in whole] or [*columns]
 
 

@@ -114,6 +114,7 @@ class Unassigned(InputError):
     Attributes
     ----------
     columns : list of str
+        Those that vary; where no column holds values, also those of one number.
     missing : tuple of str
         'value', 'rows', 'pm', 'seed': roles that nothing has.
     roles : Roles
@@ -229,11 +230,11 @@ def roles_of(frame: pd.DataFrame, options: Options, name: str) -> Roles:
     leave_out_measures(frame, roles)
     add_spread(frame, options, roles)
     check_sample(frame, roles, name)
-    unnamed = [column for column in frame.columns if column not in roles.taken()]
-    unnamed = [column for column in unnamed if column != PLACE]
+    unnamed = unnamed_columns(frame, roles)
     missing = []
     if not roles.value and not roles.wide:
         missing.append("value")
+        unnamed += constant_numbers(frame, roles)
     if roles.spread and roles.spread[0] == "unknown":
         missing.append("pm")
     if unnamed or missing:
@@ -342,6 +343,21 @@ def leave_out_constant(frame: pd.DataFrame, roles: Roles) -> None:
             roles.ignored[column] = "an index"
 
 
+def unnamed_columns(frame: pd.DataFrame, roles: Roles) -> list[str]:
+    """The columns without a role, in their order."""
+    return [column for column in frame.columns if column not in {*roles.taken(), PLACE}]
+
+
+def constant_numbers(frame: pd.DataFrame, roles: Roles) -> list[str]:
+    """The constant columns that may hold the values of a method: numbers, under no known word."""
+    return [
+        column
+        for column, why in roles.ignored.items()
+        if why == "constant" and column != PLACE
+        if is_numeric(frame[column]) and plain_name(column) not in ROLE_OF
+    ]
+
+
 def numbers_rows(frame: pd.DataFrame, values: pd.Series) -> bool:
     """Whether whole numbers count on from row to row of each file."""
     if not is_numeric(values):
@@ -383,13 +399,15 @@ def name_by_words(frame: pd.DataFrame, options: Options, roles: Roles) -> None:
 
 
 def name_headers(frame: pd.DataFrame, roles: Roles) -> None:
-    """Columns whose names hold a word and a number: seed0, ours_run2, 5-shot."""
+    """Columns whose names hold a word and a number: seed0, ours_run2, 5-shot.
+
+    One of them is a measurement too where all its values are equal.
+    """
     if roles.value or roles.wide:
         return
+    open_columns = [*unnamed_columns(frame, roles), *constant_numbers(frame, roles)]
     open_columns = [
-        column
-        for column in frame.columns
-        if column not in roles.taken() and is_numeric(frame[column]) and column != PLACE
+        column for column in frame.columns if column in open_columns and is_numeric(frame[column])
     ]
     matches = {
         column: match for column in open_columns if (match := NUMBERED.fullmatch(str(column)))
@@ -406,6 +424,7 @@ def name_headers(frame: pd.DataFrame, roles: Roles) -> None:
         if match["method"] or match["of"]:
             names["method"] = match["method"] or match["of"]
         roles.wide[column] = names
+        roles.ignored.pop(column, None)
 
 
 def leave_out_measures(frame: pd.DataFrame, roles: Roles) -> None:
@@ -590,7 +609,7 @@ def numbers(frame: pd.DataFrame, column: str) -> pd.Series:
     cells = frame[column]
     if is_numeric(cells):
         return cells.astype(float)
-    values = pd.to_numeric(cells.replace("", np.nan), errors="coerce")
+    values = pd.to_numeric(cells.where(cells.ne("")), errors="coerce")
     is_text = ~cells.astype(str).map(is_value) & cells.notna() & cells.ne("")
     if not is_text.any():  # two decimal signs in one column
         is_text = values.isna() & cells.notna() & cells.ne("")

@@ -52,6 +52,13 @@ PROPOSED = {
     "p-values and improvements": (DATASETS.assign(**{"improvement (%)": range(1, 7), "p-value": [0.01, 0.2, 0.02, 0.4, 0.03, 0.8]}), OF_DATASETS),
     "a learning rate": (LONG.assign(lr=np.tile([0.1, 0.01], 30)), GAP),
     "a batch size": (LONG.assign(batch_size=np.tile([32, 64], 30)), GAP),
+    "equal on a data set": (
+        DATASETS.replace(66, 66.2).set_index("dataset").T.rename_axis("method").reset_index(),
+        OF_DATASETS - (66.2 - 66) / 6,
+    ),
+    "a method that never varies": (WIDE.assign(base=60.0), OURS.round(2).mean() - 60),
+    "methods that never vary": (WIDE.assign(ours=65.0, base=60.0), 5),
+    "their mean": (WIDE.assign(**{"Mean accuracy": WIDE[["ours", "base"]].mean(axis=1)}), GAP),
     "a split": (pd.concat([LONG.assign(split="test"), LONG.assign(split="train", accuracy=99.0)]), GAP),
     "metrics": (
         pd.concat([LONG.rename(columns={"accuracy": "value"}).assign(metric=m, value=lambda f, k=k: f["value"] * k) for m, k in (("accuracy", 1), ("loss", 0.01))]),
@@ -299,3 +306,10 @@ def test_a_tabular_of_latex_is_a_table(tmp_path):
     path.write_text(path.read_text().replace("Method", r"\multirow{2}{*}{Method}"))
     with refuses("multirow"):
         Results.read(path, pm="ci")
+
+
+def test_a_task_counts_on_which_methods_are_equal():
+    """Its column holds one number: left out as a constant, it made the difference 7.5."""
+    values = {"task 0": 50.0, "task 1": [60, 55.0], "task 2": [70, 60.0]}
+    results = Results.from_frame(pd.DataFrame({"method": ["ours", "base"], **values}))
+    assert (results.pairs["difference"][0], results.pairs["n"][0]) == (5, 3)

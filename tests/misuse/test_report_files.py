@@ -107,7 +107,7 @@ FORMS = [  # in r.csv
     row(
         "methods are numbers",
         WIDE.replace("ours,base", "1,2"),
-        means({"r": (MEANS["ours"] + MEANS["base"]) / 2}, 2),
+        renamed("1", "2"),
     ),
     row("Open with a capital", constant("sampling", "Open"), means()),
     row("K is 5.0", constant("ways", "5.0"), means()),
@@ -115,7 +115,11 @@ FORMS = [  # in r.csv
     row("a title and an empty line on top", "My results,,\n,,\n" + WIDE, "My results"),
     row("no header", "\n".join(LINES[1:]), renamed("column 2", "column 3")),
     row("no header, shares only", BARE.split("\n", 1)[1], "--separator comma"),
-    row("two header lines, as pandas writes", ",clip,clip\n" + WIDE, "two columns clip"),
+    row(
+        "two header lines, as pandas writes",
+        ",clip,clip\n" + WIDE,
+        "several lines of names & reset_index",
+    ),
     row(
         "the header once more in the middle",
         "\n".join(LINES[:20] + LINES[:1] + LINES[20:]),
@@ -139,7 +143,7 @@ LAYOUTS = [  # in r.csv
     row(
         "TensorBoard",
         per_task("Wall time,Step,Value", lambda i, a, b: (1.7e9 + i, i, a)),
-        means({"r": MEANS["ours"]}),
+        "training curve & --where Step=39 & --unit Step=task",
     ),
     row(
         "a row per query, 1.0",
@@ -149,7 +153,7 @@ LAYOUTS = [  # in r.csv
     row(
         "long, fifteen rows per task",
         table("method,task,accuracy", QUERIES),
-        means({"x": 75, "y": 75}, 60),
+        "15 rows & method x, task 0 & --unit",
     ),
     row(
         "transposed, a row a method",
@@ -165,9 +169,13 @@ LAYOUTS = [  # in r.csv
     row(
         "methods that differ in case only", WIDE.replace("base", "Ours", 1), renamed("ours", "Ours")
     ),
-    row("a method without a name", WIDE.replace("base", "", 1), "column 3 & name"),
-    row("tasks 01 and 1", "task,ours,base\n01,.7,.6\n1,.72,.61\n2,.69,.64\n", "more than once"),
-    row("long, a task twice", LONG + "ours,3,0.5\n", "ours & 3 & more than once"),
+    row("a method without a name", WIDE.replace("base", "", 1), renamed("ours", "column 3")),
+    row(
+        "tasks 01 and 1",
+        "task,ours,base\n01,.7,.6\n1,.72,.61\n2,.69,.64\n",
+        "2 rows & task 1 & once",
+    ),
+    row("long, a task twice", LONG + "ours,3,0.5\n", "2 rows & ours & task 3 & once"),
     row("long, a method without name", LONG + ",40,0.7\n", "method"),
     row(
         "one method in percent, one in shares",

@@ -113,11 +113,16 @@ F = frame(2, 40)
             "level",
         ),
         row("tasks that are numbers and texts", F.assign(task=[*range(39), "last"]), of_40_tasks),
-        row("columns difference and mean", F.set_axis(["difference", "mean"], axis=1), "r.csv"),
     ],
 )
 def test_hard_tables(wide, expected):
     judge(lambda: everything(wide), expected)
+
+
+def test_a_difference_and_a_mean_are_methods_only_where_they_are_named():
+    summaries = F.set_axis(["difference", "mean"], axis=1)
+    judge(lambda: proposed.from_frame(summaries, "r.csv"), "r.csv & difference, mean have no role")
+    judge(lambda: everything(summaries), of_40_tasks)
 
 
 @pytest.mark.parametrize("path", [3, []], ids=repr)

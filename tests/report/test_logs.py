@@ -14,7 +14,7 @@ from refusal import refuses
 from running import run_code
 
 from fslcore import stats
-from fslcore.report import Shape
+from fslcore.report import Results, Shape
 
 ROOT = Path(__file__).resolve().parents[2]
 LOGS = ROOT / "tests" / "report" / "logs"
@@ -41,13 +41,11 @@ def scores_of(model):
 
 
 def test_one_support_for_all_items_is_crossed_with_them_under_any_name():
-    renamed = []
     for number, path in enumerate(LM_EVAL):
-        renamed.append(Path(f"{path.parent.name}_{number % 4}.jsonl"))
-        shutil.copy(path, renamed[-1])
+        shutil.copy(path, f"{path.parent.name}_{number % 4}.jsonl")
     lists = Path("words.json")
     lists.write_text(json.dumps(records_of(LM_EVAL[-1])))
-    for results in (proposed.read(LM_EVAL), proposed.read(renamed)):
+    for results in (proposed.read(LM_EVAL), Results.read("{method}_{n}.jsonl", ignore=["n"])):
         assert results.shape is Shape.ITEMS and targets(results) == CROSSED
         for model in ("letters", "words"):
             expected = stats.crossed_intervals(100 * scores_of(model), bounds=(0, 100)).both

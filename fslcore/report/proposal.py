@@ -12,6 +12,7 @@ from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from ..errors import InputError, visible
@@ -211,19 +212,18 @@ def merged(options: Options, more: Mapping[str, Any]) -> Options:
 
 
 def with_likely_columns(error: Unassigned, frame: pd.DataFrame) -> Unassigned:
-    """The error without constant columns whose number is unlike those that vary: of a setting."""
+    """The error without constant columns that are a setting by their name, or whose number is
+    unlike those that vary.
+    """
     constant = [c for c in error.columns if error.roles.ignored.get(c) == "constant"]
     varying = [column for column in error.columns if column not in constant]
-    numbers = frame[[column for column in varying if is_numeric(frame[column])]].stack()
-    if numbers.empty:
-        return error
-    low, high = numbers.min() / LIKE, numbers.max() * LIKE
-    unlike = [
-        column
-        for column in constant
-        if words_of(column) & (NOT_METHODS | STEPS) or not low <= frame[column].iloc[0] <= high
-    ]
-    columns = [column for column in error.columns if column not in unlike]
+    unlikely = {c for c in constant if words_of(c) & (NOT_METHODS | STEPS)}
+    numbers = frame[[c for c in varying if is_numeric(frame[c])]].to_numpy(float)
+    numbers = numbers[np.isfinite(numbers)]
+    if numbers.size:
+        low, high = numbers.min() / LIKE, numbers.max() * LIKE
+        unlikely |= {c for c in constant if not low <= frame[c].iloc[0] <= high}
+    columns = [column for column in error.columns if column not in unlikely]
     return Unassigned(str(error), columns, error.missing, error.roles)
 
 

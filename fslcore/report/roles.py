@@ -354,7 +354,8 @@ def constant_numbers(frame: pd.DataFrame, roles: Roles) -> list[str]:
         column
         for column, why in roles.ignored.items()
         if why == "constant" and column != PLACE
-        if is_numeric(frame[column]) and plain_name(column) not in ROLE_OF
+        if is_numeric(frame[column]) and frame[column].notna().any()
+        if plain_name(column) not in ROLE_OF
     ]
 
 
@@ -494,7 +495,7 @@ def check_sample(frame: pd.DataFrame, roles: Roles, name: str) -> None:
                 f"{name}: {column} numbers the trials of a search: they are no sample, and the best of "
                 "them is too high. Bring the chosen setting on several seeds, tasks or data sets"
             )
-    open_columns = [c for c in frame.columns if c not in roles.taken() and c != PLACE]
+    open_columns = unnamed_columns(frame, roles)
     first = next((c for c in open_columns if not is_numeric(frame[c])), None)
     for column in [first, *roles.keys, roles.method]:
         if column is not None and {*frame[column].astype(str).str.lower()} >= DESCRIBED:
@@ -512,7 +513,9 @@ def check_sample(frame: pd.DataFrame, roles: Roles, name: str) -> None:
             "whose rows are no independent sample. Bring the final test of several seeds, tasks or "
             "data sets"
         )
-    numbers = [c for c in open_columns if re.fullmatch(r"\d+", str(c))]
+    # A column counts that holds one number too: it is a measurement like the others.
+    open_columns += constant_numbers(frame, roles)
+    numbers = [c for c in frame.columns if c in open_columns and re.fullmatch(r"\d+", str(c))]
     if len(numbers) > 1 and roles.method:
         raise InputError(
             f"{name}: the columns {', '.join(map(str, numbers))} are numbers of shots, of seeds or of "

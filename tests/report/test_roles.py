@@ -313,3 +313,19 @@ def test_a_task_counts_on_which_methods_are_equal():
     values = {"task 0": 50.0, "task 1": [60, 55.0], "task 2": [70, 60.0]}
     results = Results.from_frame(pd.DataFrame({"method": ["ours", "base"], **values}))
     assert (results.pairs["difference"][0], results.pairs["n"][0]) == (5, 3)
+
+
+def test_columns_called_by_numbers_are_named_in_full():
+    """Also the one in which all methods are equal, without which the mean was another."""
+    equal = pd.DataFrame({"method": ["ours", "base"], "0": 50.0, "1": [60, 55.0], "2": [70, 60.0]})
+    with refuses("--columns seed 0 1 2"):
+        Results.from_frame(equal)
+    results = Results.from_frame(equal, columns={"seed": ["0", "1", "2"]})
+    assert results.methods["mean"].tolist() == [60, 55]
+
+
+def test_settings_that_never_vary_are_no_values():
+    settings = pd.DataFrame({"lr": [0.1] * 3, "epochs": [5] * 3})
+    with refuses("lr, epochs have no role") as error:
+        Results.from_frame(settings)
+    assert "fslcore report" not in str(error.value)

@@ -31,12 +31,15 @@ def report(quick: bool, repeats: int, methods: int = 60, tasks: int = 600) -> li
         + 0.02 * np.arange(methods)
         + rng.normal(0, 4, (tasks, methods))
     )
-    frame = pd.DataFrame(x.clip(2, 100), columns=[f"m{i}" for i in range(methods)])
-    pairs, (p, holm) = Results.from_frame(frame).pairs, pair_loop(frame)
+    names = [f"m{i}" for i in range(methods)]
+    frame = pd.DataFrame(x.clip(2, 100), columns=names)
+
+    def all_pairs():
+        return Results.from_frame(frame, methods=names, rows="task").pairs
+
+    pairs, (p, holm) = all_pairs(), pair_loop(frame)
     equal = np.isclose(pairs["p"], p, atol=1e-9) & np.isclose(pairs["p_holm"], holm, atol=1e-9)
-    ours, theirs = paired(
-        lambda: Results.from_frame(frame).pairs, lambda: pair_loop(frame), 1 if quick else repeats
-    )
+    ours, theirs = paired(all_pairs, lambda: pair_loop(frame), 1 if quick else repeats)
     title, n = f"report: paired tests of {methods} methods on {tasks} tasks", len(pairs)
     against = "SciPy a pair, statsmodels' correction"
     return [

@@ -149,7 +149,9 @@ def test_a_notebook_that_is_there_is_kept(exercises, capsys):
     line = ["jupyter", str(exercises / "run/exercises.ipynb"), "-o", str(exercises)]
     assert cli.main(line) == 0
     assert path.read_text() == "my answers"
-    assert says_in_one_line(capsys.readouterr().err, "exercises.ipynb", "kept")
+    ours, theirs = capsys.readouterr().err.splitlines()
+    assert says_in_one_line(ours, path, "kept")
+    assert says_in_one_line(theirs, exercises / "solutions/exercises.ipynb", "kept")
     path.write_bytes(before)
 
 

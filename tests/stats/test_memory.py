@@ -71,7 +71,7 @@ def test_closed_tasks_hold_no_number_for_each_task_and_class(is_disjoint):
 def test_the_classes_of_tasks_do_not_depend_on_how_many_are_drawn_at_once(monkeypatch):
     draws = []
     for at_once in (1, 300, 10**9):
-        monkeypatch.setattr(samplers, "AT_ONCE", at_once)
+        monkeypatch.setattr(samplers, "RANDOM_NUMBERS_AT_ONCE", at_once)
         draws.append(samplers._random_classes(50, 70, 5, np.random.default_rng(0)))
     expected = np.random.default_rng(0).random((50, 70)).argsort(axis=1)[:, :5]
     assert all((some == expected).all() for some in draws)

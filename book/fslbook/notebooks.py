@@ -50,6 +50,15 @@ __all__ = [
 ]
 
 TYPES = {"int": int, "float": (int, float), "str": str, "bool": bool}
+REFUSALS = (  # names of InputError and of the classes under it: a notebook's error arrives as a name
+    "BootstrapFailed",
+    "Direction",
+    "Folders",
+    "InputError",
+    "Lost",
+    "Unassigned",
+    "UnnamedRoles",
+)
 
 
 @dataclass(frozen=True)
@@ -375,7 +384,7 @@ def run(name: str, settings: dict, output: str | Path, progress: bool = False) -
                 ),
             )
         except papermill.PapermillExecutionError as error:
-            if error.ename in ("InputError", "BootstrapFailed"):
+            if error.ename in REFUSALS:
                 raise InputError(f"{name}: {_advice(name, error.evalue)}") from None
             missing = re.fullmatch(r"No module named '(.+)'", error.evalue)
             if missing:

@@ -1,6 +1,7 @@
 """Parameters of the notebooks, profiles, and running a notebook."""
 
 import os
+import re
 import subprocess
 import sys
 
@@ -74,6 +75,25 @@ def test_a_chapter_refuses_impossible_and_misspelt_parameters():
         check_parameters("primer", namespace | {"In": cells, "sed": 95})
     # In Jupyter the cell can be corrected and run again, in the same process.
     check_parameters("primer", namespace | {"In": [*cells, "# Parameters\nseed = 95\n"], "sed": 95})
+
+
+def test_every_kind_of_refusal_is_known_by_its_name():
+    sources = [p for folder in ("fslcore", "book/fslbook") for p in (ROOT / folder).rglob("*.py")]
+    kinds = [
+        kind
+        for path in sources
+        for kind in re.findall(r"^class (\w+)\(InputError\)", path.read_text("utf-8"), re.MULTILINE)
+    ]
+    assert len(kinds) > 3 and sorted([*kinds, "InputError"]) == sorted(notebooks.REFUSALS)
+
+
+@pytest.mark.slow
+def test_columns_without_a_role_are_refused_in_a_chapter_and_no_fault(tmp_path):
+    path = tmp_path / "results.csv"
+    path.write_text("ours,baseline\n0.5,0.4\n0.7,0.5\n0.6,0.7\n")
+    with pytest.raises(InputError, match="ours.*baseline"):
+        notebooks.run("your-results", {"results": [str(path)]}, tmp_path / "out.ipynb")
+    assert not (tmp_path / "out.ipynb").exists()
 
 
 def test_a_source_of_captions_may_name_a_rule_for_compounds():

@@ -77,14 +77,15 @@ def powers(
         limit = stats.norm.ppf((1 + np.asarray(confidence_level)) / 2)
         return stats.norm.sf(limit - shift) + stats.norm.sf(limit + shift)
     limit = stats.t.ppf((1 + np.asarray(confidence_level)) / 2, df)
-    upper = stats.nct.sf(limit, df, shift)
     lower = 0.0
-    if shift.min() < 10:
-        lower = stats.nct.cdf(-limit, df, shift)
-    # SciPy gives NaN for huge shifts, beside which only the estimated error varies.
-    huge = np.isnan(upper)
-    if huge.any():
-        upper = np.where(huge, stats.chi2.cdf(df * (shift / limit) ** 2, df), upper)
+    with np.errstate(over="ignore"):  # of huge shifts, and in SciPy's series for them
+        upper = stats.nct.sf(limit, df, shift)
+        if shift.min() < 10:
+            lower = stats.nct.cdf(-limit, df, shift)
+        # SciPy gives NaN for huge shifts, beside which only the estimated error varies.
+        huge = np.isnan(upper)
+        if huge.any():
+            upper = np.where(huge, stats.chi2.cdf(df * (shift / limit) ** 2, df), upper)
     # SciPy gives NaN for some lower tails that are too small to matter.
     return upper + np.nan_to_num(lower)
 

@@ -244,6 +244,15 @@ def test_power_of_a_huge_difference_is_1_and_tends_to_it():
     assert [power(x, 1.0, df) for x in (1e12, 1e200) for df in (1, 20, np.inf)] == [1.0] * 6
 
 
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("difference", [0.0, 1e-6, 1.0, 1e300])
+@pytest.mark.parametrize("standard_error", [1e-320, 1e-30, 1e-3, 1.0, 1e300])
+def test_no_power_overflows(difference, standard_error):
+    for df in (1, 5, 1e6, 1e300, np.inf):
+        for level in (1e-12, 0.5, 0.95):
+            assert 0 <= power(difference, standard_error, df, confidence_level=level) <= 1
+
+
 def test_a_plan_of_open_tasks_tells_their_queries_beside_them():
     planned = Plan(23, 108, None, 13, (20, np.inf), (90, 126), None)
     expected = "23 (20 to ∞) tasks of 13 queries per class, 108 (90 to 126) images per class"

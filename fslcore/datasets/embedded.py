@@ -3,36 +3,20 @@
 from __future__ import annotations
 
 import hashlib
-from functools import cache
 from io import BytesIO
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pyarrow.parquet as pq
-import yaml
 from PIL import Image
 
 from ..errors import choice
-from ..paths import DATA, check_data
+from ..paths import DATA
 from .images import Images, OnDemand
+from .listing import cards
 
-__all__ = ["cards", "load_embedded"]
-
-
-@cache
-def cards() -> dict[str, dict[str, Any]]:
-    """The card of each embedded data set, by name: title, licence, source, counts, digest.
-
-    Raises
-    ------
-    InputError
-        The distribution of the data is not installed.
-    """
-    check_data()
-    paths = sorted(DATA.glob("*/card.yml"))
-    cards = [yaml.safe_load(path.read_text("utf-8")) for path in paths]
-    return {card["name"]: card for card in cards}
+__all__ = ["load_embedded"]
 
 
 def embedded_table(
@@ -61,7 +45,7 @@ def load_embedded(name: str, *, split: str = "novel", domain: str | None = None)
     Parameters
     ----------
     name : str
-        A key of `cards`, such as ``clipart``.
+        A key of `fslcore.datasets.listing.cards`, such as ``clipart``.
     split : str
         ``novel`` (the classes for evaluation), ``validation`` or ``base`` (for training).
     domain : str, optional

@@ -6,43 +6,54 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .. import sources
 from ..errors import InputError, suggestion, whole
 from ..paths import at_home
-from .coloured import load_coloured
-from .decode import colour
-from .embedded import cards, load_embedded
-from .folder import SIZES, load_folder
-from .images import Images
-from .papers import PAPERS
-from .releases import RELEASES, load_quickdraw, load_release
+from .listing import PARTED_RELEASES, READERS, cards
 
-__all__ = ["check_name", "fetchable", "load", "names", "path_forms", "source_of"]
+if TYPE_CHECKING:
+    from .images import Images
+
+__all__ = ["check_name", "fetchable", "load", "names", "path_forms", "reader", "source_of"]
 
 Settings = dict[str, Any]  # of a reader, by the names of its arguments
-#: Readers of the user's own data, by the name before the colon; each takes a path and a split.
-READERS: dict[str, Callable[..., Images]] = {
-    **PAPERS,
-    **{name: partial(load_release, name) for name in RELEASES},
-    "quickdraw": load_quickdraw,
-}
+
+
+def _colour(ground: str) -> str:
+    from .decode import colour  # late, with Pillow
+
+    return colour(ground)
+
+
 SETTINGS: dict[
     str, dict[str, Callable[[str], Any]]
 ] = {  # after a question mark: settings of the readers
     "coloured": {"per_class": int, "bias": float, "seed": int, "ink": str},
-    "folder": {"ground": colour, "white": float},
+    "folder": {"ground": _colour, "white": float},
     "cub": {"splits": str},
     "meta-album": {"test_set": int},
     "quickdraw": {"per_class": int},
-    **{name: {"part": str} for name, release in RELEASES.items() if release.parts},
+    **{name: {"part": str} for name in PARTED_RELEASES},
 }
 #: Settings that a fetched data set requires, where papers split it differently.
 NEEDED: dict[str, tuple[str, tuple[object, ...]]] = {
     "cub": ("splits", ("chen", "fewstab", "meta-dataset")),
     "meta-album": ("test_set", (0, 1, 2)),
 }
+
+
+def reader(name: str) -> Callable[..., Images]:
+    """The reader of the user's own data, by a name of `fslcore.datasets.listing.READERS`; it takes
+    a path and a split.
+    """
+    from .papers import PAPERS  # late, with pandas
+    from .releases import load_quickdraw, load_release
+
+    if name == "quickdraw":
+        return load_quickdraw
+    return PAPERS[name] if name in PAPERS else partial(load_release, name)
 
 
 def names(split: str = "novel") -> list[str]:
@@ -162,16 +173,20 @@ def load(spec: str, split: str = "novel", size: int | None = None) -> Images:
         the known ones) or missing folder; a name of `fetchable` with other numbers of classes and
         images than `fslcore.sources` lists; and as for the reader.
     """
+    # Late: with pandas, Pillow and pyarrow.
+    from .coloured import load_coloured
+    from .embedded import load_embedded
+    from .folder import SIZES, load_folder
+
     if size is not None:
         whole("size", size, *SIZES)
     kind, path, settings = _read_as(spec, split)
     if kind:
         if size is not None:
             settings["size"] = size
-        if kind == "folder":
-            images = load_folder(path, name=spec, **settings)
-        else:
-            images = READERS[kind](path, split, **settings)
+        is_folder = kind == "folder"
+        read = partial(load_folder, name=spec) if is_folder else partial(reader(kind), split=split)
+        images = read(path, **settings)
         _check_counts(images, spec, split)
         if ":" not in spec:
             images = _called(images, spec)

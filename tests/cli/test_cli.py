@@ -222,6 +222,18 @@ def test_version_help_list_and_compare_need_numpy_and_scipy_alone():
         assert done.returncode == 0 and text in done.stdout and "Traceback" not in done.stderr
 
 
+def test_names_of_data_sets_load_no_reader():
+    """So that ``fslcore list`` and completion are quick."""
+    code = (
+        "import sys\n"
+        "from fslcore.cli import app\n"
+        "app.main(['list', 'datasets'])\n"
+        "sys.exit(', '.join({'pandas', 'PIL', 'pyarrow', 'torch'} & {*sys.modules}))"
+    )
+    done = run_code(code, cwd=ROOT)
+    assert "clipart" in done.stdout and "dtd" in done.stdout and not done.stderr.strip()
+
+
 @pytest.mark.parametrize(
     "error, code, line",
     [

@@ -11,7 +11,9 @@ from refusal import refuses
 
 from fslcore import datasets
 from fslcore.cli import app
-from fslcore.datasets.load import READERS
+from fslcore.datasets import listing, papers, releases
+from fslcore.datasets.listing import READERS
+from fslcore.datasets.load import reader
 
 SPLITS = {"base": "train", "validation": "val", "novel": "test"}
 CLASSES = {"train": ["apple", "bear"], "val": ["cup"], "test": ["dog", "elm"]}
@@ -246,6 +248,10 @@ def test_faults_are_told_in_one_line(tmp_path, name, make, fault, message):
 
 def test_names_are_known_to_the_command_line_and_to_notebooks(tmp_path, capsys):
     assert [f"{name}:PATH" for name in READERS] == datasets.path_forms()[1:]
+    assert tuple(papers.PAPERS) == listing.PAPERS
+    assert tuple(releases.RELEASES) == listing.RELEASES
+    parted = [name for name, release in releases.RELEASES.items() if release.parts]
+    assert tuple(parted) == listing.PARTED_RELEASES
     assert app.main(["list", "datasets"]) == 0
     assert "cifar-fs:PATH, miniimagenet:PATH" in capsys.readouterr().out
     folders(tmp_path)
@@ -261,7 +267,7 @@ def test_names_are_known_to_the_command_line_and_to_notebooks(tmp_path, capsys):
 
 
 @pytest.mark.parametrize(
-    "read", [*READERS.values(), datasets.load_folder], ids=[*READERS, "folder"]
+    "read", [*map(reader, READERS), datasets.load_folder], ids=[*READERS, "folder"]
 )
 def test_a_home_folder_of_nobody_is_told(read):
     with refuses("^dataset = ~nobody-9/x; Could not determine home"):

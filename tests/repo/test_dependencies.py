@@ -124,7 +124,7 @@ def test_of_a_package_that_passes_names_on_the_modules_count_whose_names_are_use
         assert chosen <= have and (have == stats_modules(chosen) or "getattr" in code), code
 
 
-@pytest.mark.parametrize("package", ["fslcore", "fslcore.report"])
+@pytest.mark.parametrize("package", ["fslcore", "fslcore.datasets", "fslcore.report"])
 def test_names_that_a_package_imports_late_are_those_it_imports_for_type_checkers(package):
     """So a chapter depends on the modules of the names it uses, and editors find them."""
     module = import_module(package)

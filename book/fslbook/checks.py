@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 import numpy as np
 import pandas as pd
 
-from fslcore.stats import Interval
+from fslcore.stats import Interval, Target
 
 from . import published
 from .catalogue import LEARNER_TITLES
@@ -178,7 +178,14 @@ def less(first: Interval, second: Interval) -> Interval:
     """The difference of two printed means, taken as independent."""
     half_width = np.hypot(first.half_width, second.half_width)
     difference = first.mean - second.mean
-    return Interval(difference, half_width, first.confidence_level, first.n_tasks, "independent")
+    return Interval(
+        mean=difference,
+        half_width=half_width,
+        confidence_level=first.confidence_level,
+        n_tasks=first.n_tasks,
+        target=Target.NEW_TASKS,
+        is_difference=True,
+    )
 
 
 def shown(rows: pd.DataFrame, verdict: str) -> pd.DataFrame:

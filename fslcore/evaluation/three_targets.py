@@ -15,7 +15,6 @@ from .groups import image_groups
 from .methods import Method, configure, load_images_or_features
 
 __all__ = [
-    "TARGETS",
     "Answers",
     "answers",
     "groups_of_classes",
@@ -24,8 +23,6 @@ __all__ = [
     "pairs",
 ]
 
-# What an interval applies to.
-TARGETS = {"closed": "these images", "images": "new images", "classes": "new classes"}
 # Facts that make images dependent: of those that ship; then a filmed sign, a photo with several
 # objects, who drew.
 IMAGE_FACTS = ["family", "author", "track", "photo", "drawer"]

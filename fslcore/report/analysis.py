@@ -13,7 +13,7 @@ import scipy.stats
 
 from .. import stats
 from ..errors import InputError
-from ..stats import Interval
+from ..stats import Interval, Target
 from ..stats.across_datasets import interval_over_datasets
 from ..stats.intervals import Bounds, Ends
 from ..stats.proportions import PairedProportions
@@ -195,12 +195,9 @@ def pair_row(
     row: dict[str, Any] = {"a": pair[0], "b": pair[1], "difference": mean, **numbers_of(interval)}
     row |= {"p": interval.p_value, "spread": np.nan, "spread_df": np.nan, "test": test}
     row |= {"effect_size": np.nan, "effect": ""}
-    if isinstance(interval, Interval):
-        if np.isfinite(interval.half_width):
-            row["spread"] = interval.standard_error * np.sqrt(interval.n_tasks)
-            row["spread_df"] = interval.df
-        if interval.kind == "independent":
-            row["test"] = "Welch's t-test"
+    if isinstance(interval, Interval) and np.isfinite(interval.half_width):
+        row["spread"] = interval.standard_error * np.sqrt(interval.n_tasks)
+        row["spread_df"] = interval.df
     if options.sign * mean < 0:
         row |= {"a": pair[1], "b": pair[0], "difference": -mean}
         row |= {"low": -row["high"], "high": -row["low"]}
@@ -307,18 +304,25 @@ def sample_of_grid(
         if count < 2:
             raise InputError(f"{name} has {count} {unit}{place}; 2 or more are needed")
     level = place.options.level
+    bounds = place.difference_bounds
     intervals = {name: mean_interval(grid[name].dropna(), place) for name in grid}
 
+    def are_paired(first: str, second: str) -> bool:
+        count = len(grid[[first, second]].dropna())
+        return count == grid[[first, second]].count().max() or (shared_only and count > 1)
+
     def difference(first: str, second: str) -> Interval:
-        shared = grid[[first, second]].dropna()
-        values = [grid[name].dropna() for name in (first, second)]
-        same_units = len(shared) == max(map(len, values))
-        if same_units or (shared_only and len(shared) > 1):
+        if are_paired(first, second):
             interval_of = interval_over_datasets if shared_only else stats.open_task_interval
-            return interval_of(paired(shared), level, bounds=place.difference_bounds)
-        return stats.welch_interval(values[0], values[1], level, bounds=place.difference_bounds)
+            return interval_of(paired(grid[[first, second]].dropna()), level, bounds=bounds)
+        return stats.welch_interval(
+            grid[first].dropna(), grid[second].dropna(), level, bounds=bounds
+        )
 
     sample = sample_of(place, intervals, difference, unit, "paired t-test")
+    for pair in sample.pairs.itertuples():
+        if not are_paired(pair.a, pair.b):
+            sample.pairs.loc[pair.Index, "test"] = "Welch's t-test"
     add_variance_units(sample, grid)
     if len(sample.pairs):
         add_effects_of_independent(sample.pairs, grid)
@@ -478,7 +482,7 @@ def stratified_interval(
         half_width=half_width,
         confidence_level=level,
         n_tasks=len(values),
-        kind="stratified",
+        target=Target.NEW_TASKS,
         df=df,
         bounds=bounds,
     )
@@ -654,7 +658,7 @@ def cut_at_bounds(frame: pd.DataFrame, bounds: Bounds) -> None:
 
 def printed_interval(mean: float, half_width: float, level: float) -> Interval:
     """A printed mean with its ±, which is normal."""
-    return Interval(float(mean), float(half_width), level, 0, "printed")
+    return Interval(float(mean), float(half_width), level, 0, Target.NEW_TASKS)
 
 
 def analyse_outcomes(place: Place) -> list[Sample]:

@@ -4,8 +4,8 @@ import numpy as np
 import pandas as pd
 
 from .. import stats
-from ..evaluation.three_targets import TARGETS
 from ..stats.formatting import UNKNOWN
+from ..stats.targets import IMAGE_TARGETS, Target
 
 __all__ = ["interval_cells", "interval_table", "legend", "varying_keys"]
 
@@ -44,14 +44,13 @@ def interval_cells(result: stats.ThreeIntervals) -> dict[str, str]:
     interval for new classes stands for both.
     """
     cells = {}
-    for kind, target in TARGETS.items():
-        interval = getattr(result, kind)
+    for target, interval in result.by_target.items():
         remark = ", few errors" if interval.few_errors else ""
-        cells[target] = interval.format_half_width(".2f") + remark
+        cells[target.value] = interval.format_half_width(".2f") + remark
     if not np.isfinite(result.classes.half_width):
         return cells
-    images = TARGETS["images"]
-    classes = TARGETS["classes"]
+    images = Target.NEW_IMAGES.value
+    classes = Target.NEW_CLASSES.value
     if not np.isfinite(result.image_variance):
         cells[images] = f"as {classes}"
     elif result.class_variance == result.image_variance:
@@ -62,7 +61,7 @@ def interval_cells(result: stats.ThreeIntervals) -> dict[str, str]:
 
 def legend(table: pd.DataFrame) -> list[str]:
     """A line for each mark that stands in cells of `interval_cells`, with what it means."""
-    columns = [column for column in TARGETS.values() if column in table]
+    columns = [target for target in IMAGE_TARGETS if target in table]
     cells = table[columns].astype(str).to_numpy().ravel()
     return [
         f"{mark}: {meaning}."

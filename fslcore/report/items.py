@@ -16,7 +16,9 @@ import pandas as pd
 
 from .. import stats
 from ..errors import InputError
+from ..stats import Target
 from ..stats.crossed import CrossedIntervals
+from ..stats.targets import ITEM_TARGETS
 from .analysis import (
     NEW_ITEMS,
     NEW_ITEMS_OF_CLASSES,
@@ -33,10 +35,8 @@ from .analysis import (
 from .model import PERCENT, UNIT_KEYS
 from .shapes import averaged
 
-# The most cautious target first: it is the one that a claim about methods needs.
-TARGETS = {"both": "new items and supports", "items": "new items", "supports": "new supports"}
 MULTIPLES = (2, 10)  # times as many supports, or items, as there are
-CLASSES, ITEMS_OF_CLASSES = "new classes", "new items of these classes"
+ITEMS_OF_CLASSES = "new items of these classes"
 FEWEST_CLASSES = 5  # with fewer, such as the two of yes and no, new classes are seldom meant
 
 
@@ -71,7 +71,7 @@ def analyse_items(place: Place) -> list[Sample]:
     if not units:
         analysis.applies.append(Design.MEANS_OF_SUPPORTS.value)
         sample = sample_of_grid(place, place.grid("support"), "support")
-        return [replace(sample, target=TARGETS["supports"])]
+        return [replace(sample, target=Target.NEW_SUPPORTS)]
     unit = units[0]
     place = with_means(replace(place, rows=rows), ["method", "support", unit])
     if len(place.rows) < len(rows):
@@ -89,7 +89,7 @@ def analyse_items(place: Place) -> list[Sample]:
     if "group" in rows:
         return [grouped_sample(place, unit)]
     analyse = analyse_outcomes if has_answers(place) else analyse_tasks
-    return [replace(sample, target=TARGETS["items"]) for sample in analyse(place)]
+    return [replace(sample, target=Target.NEW_ITEMS) for sample in analyse(place)]
 
 
 def analyse_items_of_classes(place: Place) -> list[Sample]:
@@ -174,10 +174,11 @@ def crossed_samples(place: Place, unit: str) -> list[Sample]:
         )
     title = f"half-widths for new items and supports, with more of either{place}"
     place.analysis.frames[title] = planned_frame(intervals)
-    units = {"both": unit, "items": unit, "supports": "support"}
     samples = [
-        target_sample(place, intervals, target, units[target], words)
-        for target, words in TARGETS.items()
+        target_sample(
+            place, intervals, target, "support" if target == Target.NEW_SUPPORTS else unit
+        )
+        for target in ITEM_TARGETS
     ]
     add_variance_units(samples[1], deviations_of(place, unit))
     # More of one does not settle what both leave open, nor more supports what a pool leaves open.
@@ -198,8 +199,9 @@ def grouped_sample(place: Place, unit: str, key: str = "group") -> Sample:
         )
     single = replace(place, rows=shared.assign(support=""))
     intervals, unit = crossed_intervals(single, unit, key)
-    words = CLASSES if key == "class" else TARGETS["items"]
-    sample = target_sample(place, intervals, "items", unit, words)
+    sample = target_sample(
+        place, intervals, Target.NEW_ITEMS, unit, Target.NEW_CLASSES if key == "class" else None
+    )
     add_variance_units(sample, deviations_of(single, unit))
     return sample
 
@@ -267,13 +269,14 @@ def arrays_of(scores: pd.DataFrame, unit: str) -> dict[str, np.ndarray]:
 def target_sample(
     place: Place,
     intervals: dict[tuple[str, ...], CrossedIntervals],
-    target: str,
+    target: Target,
     unit: str,
-    words: str,
+    shown: Target | None = None,
 ) -> Sample:
-    """The sample of one target, which ``words`` name."""
-    of_target = {names: getattr(result, target) for names, result in intervals.items()}
-    return sample_of_intervals(of_target, place, unit, f"paired t-test for {words}", words)
+    """The sample of one target; ``shown`` is what it is where groups of items are classes."""
+    of_target = {names: result.by_target[target] for names, result in intervals.items()}
+    target = shown or target
+    return sample_of_intervals(of_target, place, unit, f"paired t-test for {target}", target)
 
 
 def planned_frame(intervals: dict[tuple[str, ...], CrossedIntervals]) -> pd.DataFrame:

@@ -16,8 +16,9 @@ import pandas as pd
 from .. import recorder, stats
 from ..errors import InputError, suggestion, visible
 from ..recorder import Recording, is_recording
-from ..stats import ThreeIntervals
+from ..stats import Target, ThreeIntervals
 from ..stats.influence import Influence
+from ..stats.targets import IMAGE_TARGETS
 from .analysis import (
     DIFFERENCE_BOUNDS,
     FEW_UNITS,
@@ -35,13 +36,11 @@ from .shapes import check_reference
 
 # By the bytes of support and query, and how many times these came before.
 TaskNumbers = dict[tuple[bytes, bytes, int], int]
-# The most cautious target first.
-TARGETS = {"classes": "new classes", "images": "new images", "closed": "these images"}
 TEST = "t-test with jackknife variances of images and classes"
 APPLIES = {
-    "new classes": "a claim about methods needs the verdicts for new classes",
-    "new images": "verdicts for new images hold for these classes",
-    "these images": "verdicts for these images hold for this test set alone",
+    Target.NEW_CLASSES: "a claim about methods needs the verdicts for new classes",
+    Target.NEW_IMAGES: "verdicts for new images hold for these classes",
+    Target.THESE_IMAGES: "verdicts for these images hold for this test set alone",
 }
 
 
@@ -217,14 +216,14 @@ def three_targets(methods: dict[str, MethodTasks], options: Options) -> Analysis
     analysis = Analysis()
     place = Place("", pd.DataFrame(), options, analysis)
     intervals = three_intervals(methods, options)
-    for target, words in TARGETS.items():
-        of_target = {names: getattr(result, target) for names, result in intervals.items()}
-        sample = sample_of_intervals(of_target, place, "task", TEST, words)
-        if target != "closed":
+    for target in reversed(IMAGE_TARGETS):  # the most cautious first
+        of_target = {names: result.by_target[target] for names, result in intervals.items()}
+        sample = sample_of_intervals(of_target, place, "task", TEST, target)
+        if target != Target.THESE_IMAGES:
             sample.pairs["spread"] = np.nan  # more tasks do not settle what images leave open
         if np.isfinite(sample.methods["half_width"]).any():
             analysis.samples.append(sample)
-    applies = "; ".join(APPLIES[sample.target] for sample in analysis.samples)
+    applies = "; ".join(APPLIES[Target(sample.target)] for sample in analysis.samples)
     analysis.applies.append(f"{applies[0].upper()}{applies[1:]}.")
     analysis.cautions += class_cautions({name: intervals[name,] for name in methods})
     return analysis

@@ -20,6 +20,7 @@ from .proportions import mcnemar
 from .published import compare_printed
 from .runs import new_run_interval, new_run_intervals, plan_runs, probability_of_improvement
 from .simultaneous import simultaneous_intervals
+from .targets import Target
 from .task_intervals import (
     closed_task_interval,
     compare_by_overlap,
@@ -33,6 +34,7 @@ from .three_intervals import ThreeIntervals, three_intervals
 __all__ = [
     "DEFAULT_CONFIDENCE_LEVEL",
     "Interval",
+    "Target",
     "ThreeIntervals",
     "VarianceModel",
     "benjamini_hochberg",

@@ -7,7 +7,7 @@ agree have a p-value of 2^(1 - D), however large their differences are.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import permutations
 from math import inf
 
@@ -18,6 +18,7 @@ from scipy import stats
 from ..errors import InputError, floats
 from .intervals import DEFAULT_CONFIDENCE_LEVEL, Array, Bounds, Floats, Interval, checked_level
 from .rare import rarity_of
+from .targets import Target
 from .task_intervals import open_task_interval
 
 DIGITS = 9  # of the largest: values that differ by less are equal, as sums of shares are rounded
@@ -174,7 +175,8 @@ def interval_over_datasets(
     if nearly_all_are_one(differences):
         largest = float(np.abs(differences).max())
         bounds = -largest, largest
-    return open_task_interval(differences, confidence_level, bounds=bounds)
+    interval = open_task_interval(differences, confidence_level, bounds=bounds)
+    return replace(interval, target=Target.NEW_DATASETS, is_difference=True)
 
 
 def decisive_datasets(

@@ -29,6 +29,7 @@ from .intervals import (
     student,
 )
 from .rare import NO_RARITY, Rarity, rarity_of
+from .targets import ITEM_TARGETS, Target
 
 ROUNDING = 1e-12  # relative: means of items that differ by no more are equal
 
@@ -119,9 +120,14 @@ class CrossedIntervals:
             self.both.mean, self.both.confidence_level, self.both.bounds, count
         )[2]
 
+    @property
+    def by_target(self) -> dict[Target, Interval]:
+        """The three intervals by what each applies to (`ITEM_TARGETS`)."""
+        return dict(zip(ITEM_TARGETS, (self.both, self.items, self.supports), strict=True))
+
     def __str__(self) -> str:
         return joint_text(
-            {"new items": self.items, "new supports": self.supports, "both": self.both}
+            {Target.NEW_ITEMS: self.items, Target.NEW_SUPPORTS: self.supports, "both": self.both}
         )
 
 
@@ -354,15 +360,16 @@ class _Variances(NamedTuple):
             student(by_supports[0], [by_supports], confidence_level),
             for_items,
         )
+        others = rarity.for_other_units
         for_supports = min(student(alone[0], [alone], confidence_level), for_both)
         return [
             Interval(
-                mean, half_width, confidence_level, count, kind, df, count, bounds, rarity=rare
+                mean, half_width, confidence_level, count, target, df, count, bounds, rarity=rare
             )
-            for kind, count, (half_width, df), rare in (
-                ("items", items, for_items, rarity),
-                ("supports", self.supports, for_supports, rarity.for_other_units),
-                ("both", min(items, self.supports), for_both, rarity.for_other_units),
+            for target, count, (half_width, df), rare in (
+                (Target.NEW_ITEMS, items, for_items, rarity),
+                (Target.NEW_SUPPORTS, self.supports, for_supports, others),
+                (Target.NEW_ITEMS_AND_SUPPORTS, min(items, self.supports), for_both, others),
             )
         ]
 

@@ -7,7 +7,7 @@ on the bounds (`chance_of_equal`).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from math import inf, isfinite, isinf, isnan, nan, sqrt
 
@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import special, stats
 
-from ..errors import InputError, detached, floats, number, shown
+from ..errors import InputError, choice, detached, floats, number, shown
 from .formatting import (
     NO_ESTIMATE,
     decimals,
@@ -24,6 +24,7 @@ from .formatting import (
     with_interval,
 )
 from .rare import NO_RARITY, Rarity, chance_beyond, reach
+from .targets import Target
 
 __all__ = ["DEFAULT_CONFIDENCE_LEVEL", "Ends", "Interval", "limits"]
 
@@ -51,12 +52,8 @@ class Interval:
         Nominal coverage, 0.95 say.
     n_tasks : int
         T, the number of tasks behind it.
-    kind : str
-        'closed', 'open', 'paired', 'independent', 'weighted' or 'regression'; of
-        `fslcore.stats.three_intervals` also 'images' and 'classes'; of
-        `fslcore.stats.crossed_intervals` 'items', 'supports' and 'both'; of
-        `fslcore.stats.new_run_interval` 'tasks' for these runs and 'runs' for new ones; 'printed' of a
-        published mean with its ±; 'stratified' by `fslcore.report`, of tasks in several draws.
+    target : Target
+        What it applies to, such as 'new images'.
     df : float
         Degrees of freedom of the Student quantile in it; infinite for a normal one.
     units : int or None
@@ -68,13 +65,17 @@ class Interval:
     classes : int or None
         Independent classes, or groups of classes, behind an interval for new classes, if it is
         known.
+    is_difference : bool or None
+        Whether the mean is that of a difference, which is not near a bound at its bounds as an accuracy
+        is. If the caller does not say it, it is one where the bounds lie to either side of 0, and not
+        known (None) without bounds.
     rarity : Rarity
         How large the deviations are that have to be expected beside those that the half-width shows, where
         fewer than a quarter of the units differ from the others (`fslcore.stats.rare`): see Notes.
         It counts with bounds alone.
     low, high : float
-        Ends of the interval. Without bounds, and with bounds to either side of 0, mean ±
-        half_width, cut at the bounds. With other bounds ``limits(mean, half_width, bounds, df,
+        Ends of the interval. Without bounds, and of a difference, mean ±
+        half_width, cut at the bounds. Else ``limits(mean, half_width, bounds, df,
         level)``; with C ``classes`` and a mean close to a bound, the interval also holds the mean
         of C + 1 classes of which one is at the other bound. Where nothing varies, or few units
         differ from the others, see Notes.
@@ -117,20 +118,26 @@ class Interval:
     half_width: float
     confidence_level: float
     n_tasks: int
-    kind: str
+    target: Target
     df: float = inf
     units: int | None = None
     bounds: Bounds = None
     classes: int | None = None
     rarity: Rarity = NO_RARITY
+    is_difference: bool | None = None
     low: float = field(init=False)
     high: float = field(init=False)
     few_errors: bool = field(init=False, default=False)
 
     def __post_init__(self) -> None:
+        object.__setattr__(
+            self, "target", Target(choice("target", self.target, [t.value for t in Target]))
+        )
         bounds = checked_bounds(self.bounds)
         if bounds is not None:
             object.__setattr__(self, "mean", mean_within(self.mean, bounds))
+            if self.is_difference is None:
+                object.__setattr__(self, "is_difference", bounds[0] < 0 < bounds[1])
         for name, end in zip(("low", "high"), _ends(self)):
             object.__setattr__(self, name, end)
         object.__setattr__(self, "few_errors", _has_few_errors(self))
@@ -244,7 +251,7 @@ def _ends(interval: Interval) -> Pair:
         return _ends_of_equal_values(interval)
     if bounds is None:
         return low, high
-    if not _is_difference(bounds):
+    if not interval.is_difference:
         df = inf if isnan(interval.df) else interval.df
         ends = limits(mean, half_width, bounds, df, interval.confidence_level)
         low, high = float(ends[0]), float(ends[1])
@@ -284,11 +291,7 @@ def _ends_of_equal_values(interval: Interval) -> Pair:
         return -inf, inf
     mean, (lowest, highest) = interval.mean, interval.bounds
     units = interval.equal_units
-    if (
-        interval.classes is not None
-        and mean in interval.bounds
-        and not _is_difference(interval.bounds)
-    ):
+    if interval.classes is not None and mean in interval.bounds and not interval.is_difference:
         units = interval.n_tasks
     share = 1 - ((1 - interval.confidence_level) / 2) ** (1 / units)
     return _with_another_class(
@@ -302,7 +305,7 @@ def _with_another_class(interval: Interval, low: float, high: float) -> Pair:
     """
     classes = interval.classes
     bounds = interval.bounds
-    if bounds is None or classes is None or _is_difference(bounds) or isinf(interval.half_width):
+    if bounds is None or classes is None or interval.is_difference or isinf(interval.half_width):
         return low, high
     mean, (lowest, highest) = interval.mean, bounds
     distance = min(mean - lowest, highest - mean)
@@ -319,15 +322,10 @@ def _has_few_errors(interval: Interval) -> bool:
     """
     mean = interval.mean
     bounds = interval.bounds
-    if bounds is None or _is_difference(bounds) or not isfinite(mean + interval.half_width):
+    if bounds is None or interval.is_difference or not isfinite(mean + interval.half_width):
         return False
     distance = min(mean - bounds[0], bounds[1] - mean)
     return distance**2 <= interval.standard_error**2 * (1 + SLACK)
-
-
-def _is_difference(bounds: Pair) -> bool:
-    """Whether the mean may lie on either side of 0, as the mean of a difference may."""
-    return bounds[0] < 0 < bounds[1]
 
 
 @dataclass(frozen=True)
@@ -544,7 +542,9 @@ def checked_bounds(bounds: Bounds) -> Bounds:
     return float(ends[0]), float(ends[1])
 
 
-def joint_text(intervals: dict[str, Interval], after_mean: str = "") -> str:
+def joint_text(
+    intervals: Mapping[str, Interval] | Mapping[Target, Interval], after_mean: str = ""
+) -> str:
     """Intervals of one mean, by what is new in each: the mean once, with words after it, and all
     with the digits of the narrowest.
     """

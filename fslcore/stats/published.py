@@ -10,7 +10,7 @@ tasks that share nothing bound it (Hoeffding, 1948).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from math import inf, log, sqrt
 from typing import NamedTuple
@@ -27,6 +27,7 @@ from .intervals import (
     student,
     student_quantile,
 )
+from .targets import Target
 
 # From the 5-way 5-shot episodes in data/episodes, 600 tasks or fewer of four methods on each of 12
 # sets of classes; tests/stats/test_printed.py makes them again.
@@ -403,7 +404,14 @@ def _difference(
     half, df = student(total, parts, confidence_level)
     n_tasks = sets or sum(counts)
     widest = Interval(
-        gap, half, confidence_level, n_tasks, "independent", df, bounds=(-100.0, 100.0)
+        mean=gap,
+        half_width=half,
+        confidence_level=confidence_level,
+        n_tasks=n_tasks,
+        target=Target.NEW_TASKS,
+        df=df,
+        bounds=(-100.0, 100.0),
+        is_difference=True,
     )
     if not paired:
         return PrintedDifference(widest, widest, (), None)
@@ -414,8 +422,7 @@ def _difference(
     def same_tasks(correlation: float, largest: float) -> Interval:
         error = sqrt(total - 2 * correlation * product)
         half_width = min(quantile * error, largest)
-        bounds = (-100.0, 100.0)
-        return Interval(gap, half_width, confidence_level, counts[0], "paired", df, bounds=bounds)
+        return replace(widest, half_width=half_width, n_tasks=counts[0], df=df)
 
     decisive = (total - (gap / quantile) ** 2) / (2 * product)
     return PrintedDifference(

@@ -33,11 +33,18 @@ from .intervals import (
 )
 from .power import check_nonzero, check_power, smallest
 from .rare import rarity_of
+from .targets import IMAGE_TARGETS, Target
 from .task_intervals import paired_differences, rounding
 from .three_intervals import ROUNDING, Design, ThreeIntervals, checked_design, intervals_on
 
 NODES = 50  # quantiles over which a variance is averaged
 MOST_RUNS = 10**6
+WITH_NEW_RUNS = {  # what an interval for these runs applies to if the runs are new too
+    Target.NEW_TASKS: Target.NEW_RUNS,
+    Target.THESE_IMAGES: Target.NEW_RUNS,
+    Target.NEW_IMAGES: Target.NEW_RUNS_AND_IMAGES,
+    Target.NEW_CLASSES: Target.NEW_RUNS_AND_CLASSES,
+}
 
 
 @dataclass(frozen=True)
@@ -48,11 +55,11 @@ class NewRuns:
     Attributes
     ----------
     interval : Interval
-        For new runs: the mean over all runs that the recipe could give. Its kind is
-        'runs'.
+        For new runs: the mean over all runs that the recipe could give. Its target is 'new runs';
+        of `new_run_intervals` also 'new runs and images' and 'new runs and classes'.
     fixed : Interval
-        For these runs alone: the usual interval of the mean over them. Its kind is 'tasks'; of
-        `new_run_intervals` that of the test set.
+        For these runs alone: the usual interval of the mean over them. Its target is 'new tasks';
+        of `new_run_intervals` that of the test set.
     n_runs : tuple of int
         Runs of the method, or of the two.
     run_variance : float
@@ -117,12 +124,13 @@ class RunIntervals:
     images: NewRuns
     classes: NewRuns
 
+    @property
+    def by_target(self) -> dict[Target, NewRuns]:
+        """The same by the test set (`IMAGE_TARGETS`)."""
+        return dict(zip(IMAGE_TARGETS, (self.closed, self.images, self.classes), strict=True))
+
     def __str__(self) -> str:
-        intervals = {
-            "these images": self.closed.interval,
-            "new images": self.images.interval,
-            "new classes": self.classes.interval,
-        }
+        intervals = {target: runs.interval for target, runs in self.by_target.items()}
         return joint_text(intervals, after_mean=" with new runs")
 
 
@@ -199,10 +207,11 @@ def new_run_interval(
         half_width=student_quantile(df, confidence_level) * sqrt(shared),
         confidence_level=confidence_level,
         n_tasks=tasks,
-        kind="tasks",
+        target=Target.NEW_TASKS,
         df=df,
         bounds=bounds_of_difference(scores, second, bounds),
         rarity=rarity_of(by_task, ROUNDING * np.abs(by_task).max()),
+        is_difference=None if second is None else True,
     )
     interactions = [
         ((runs - mean).var(axis=1, ddof=1) / tasks).sum() / (len(runs) - 1)
@@ -287,30 +296,36 @@ def new_run_intervals(
         methods,
         confidence_level=confidence_level,
         bounds=bounds_of_difference(scores, second, bounds),
+        is_difference=None if second is None else True,
     )
 
 
 def _on_design(
-    design: Design, methods: list[Floats], *, confidence_level: float, bounds: Bounds
+    design: Design,
+    methods: list[Floats],
+    *,
+    confidence_level: float,
+    bounds: Bounds,
+    is_difference: bool | None,
 ) -> RunIntervals:
     """`new_run_intervals` of checked runs (R, T, K·Q) of one method or two."""
     intervals = partial(intervals_on, design, confidence_level=confidence_level)
     means = [runs.mean(axis=0) for runs in methods]
     difference = means[0] - means[1] if len(means) > 1 else means[0]
-    fixed = intervals(difference, bounds=bounds)
+    fixed = intervals(difference, bounds=bounds, is_difference=is_difference)
     of_methods = [
         _OneMethod(intervals(mean), list(map(intervals, runs)), runs.mean(axis=(1, 2)))
         for mean, runs in zip(means, methods)
     ]
-    classes = _new_runs_on("classes", fixed, of_methods)
-    images = _no_wider(_new_runs_on("images", fixed, of_methods), classes)
-    closed = _no_wider(_new_runs_on("closed", fixed, of_methods), images)
+    classes = _new_runs_on(Target.NEW_CLASSES, fixed, of_methods)
+    images = _no_wider(_new_runs_on(Target.NEW_IMAGES, fixed, of_methods), classes)
+    closed = _no_wider(_new_runs_on(Target.THESE_IMAGES, fixed, of_methods), images)
     return RunIntervals(closed, images, classes)
 
 
-def _new_runs_on(target: str, fixed: ThreeIntervals, methods: list[_OneMethod]) -> NewRuns:
+def _new_runs_on(target: Target, fixed: ThreeIntervals, methods: list[_OneMethod]) -> NewRuns:
     """Of one target, from the intervals for these runs."""
-    interval = getattr(fixed, target)
+    interval = fixed.by_target[target]
     shared = interval.standard_error**2 if isfinite(interval.half_width) else inf
     interactions = [method.interaction(target) for method in methods]
     means = [method.run_means for method in methods]
@@ -322,7 +337,7 @@ def _no_wider(runs: NewRuns, larger: NewRuns) -> NewRuns:
     make it.
     """
     interval = min(runs.interval, larger.interval, key=lambda r: r.half_width)
-    return replace(runs, interval=interval)
+    return replace(runs, interval=replace(interval, target=runs.interval.target))
 
 
 class _OneMethod(NamedTuple):
@@ -332,15 +347,18 @@ class _OneMethod(NamedTuple):
     runs: list[ThreeIntervals]
     run_means: Floats
 
-    def interaction(self, target: str) -> float:
+    def interaction(self, target: Target) -> float:
         """Variance from what tasks, images or classes change in one run alone."""
         total = sum(_variance(run, target) for run in self.runs)
         return (total - len(self.runs) * _variance(self.mean, target)) / (len(self.runs) - 1)
 
 
-def _variance(intervals: ThreeIntervals, target: str) -> float:
+def _variance(intervals: ThreeIntervals, target: Target) -> float:
     """Variance of the mean for a target, with the noise of the tasks; 0 where it is not known."""
-    added = {"images": intervals.image_variance, "classes": intervals.class_variance}
+    added = {
+        Target.NEW_IMAGES: intervals.image_variance,
+        Target.NEW_CLASSES: intervals.class_variance,
+    }
     variance = added.get(target, 0.0)
     return intervals.sampling_variance + (variance if isfinite(variance) else 0.0)
 
@@ -410,7 +428,7 @@ def _assembled(
     interval = replace(
         fixed,
         half_width=width[0],
-        kind="runs",
+        target=WITH_NEW_RUNS[fixed.target],
         df=width[1],
         units=int(counts.min()),
         classes=None,

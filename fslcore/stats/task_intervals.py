@@ -28,6 +28,7 @@ from .intervals import (
     student_quantile,
 )
 from .rare import Rarity, rarity_of
+from .targets import Target
 
 ULPS = 4  # an accuracy is a sum and a quotient: its last digits may be off by a few
 
@@ -78,7 +79,8 @@ def closed_task_interval(
     """
     bounds = declared_bounds(scores, bounds)
     sample = per_task("scores", scores)
-    return _interval(sample, confidence_level, "closed", bounds, df=closed_df(sample.values.size))
+    df = closed_df(sample.values.size)
+    return _interval(sample, confidence_level, Target.THESE_IMAGES, bounds, df=df)
 
 
 def open_task_interval(
@@ -118,7 +120,7 @@ def open_task_interval(
     0.1027
     """
     bounds = declared_bounds(scores, bounds)
-    return _interval(per_task("scores", scores), confidence_level, "open", bounds)
+    return _interval(per_task("scores", scores), confidence_level, Target.NEW_IMAGES, bounds)
 
 
 def paired_interval(
@@ -176,7 +178,8 @@ def paired_interval(
         )
     _check_units(a, b)
     bounds = bounds_of_difference(a, b, bounds)
-    return _interval(Sample(differences, 0.0), confidence_level, "paired", bounds)
+    sample = Sample(differences, 0.0)
+    return _interval(sample, confidence_level, Target.NEW_TASKS, bounds, is_difference=True)
 
 
 def paired_differences(
@@ -287,7 +290,7 @@ def compare_by_overlap(a: Interval, b: Interval) -> int:
     Parameters
     ----------
     a, b : Interval
-        Of one kind and level, but not paired, whose own ``sign`` says it.
+        For one target and of one level; not of a difference, whose own ``sign`` says it.
 
     Raises
     ------
@@ -296,10 +299,13 @@ def compare_by_overlap(a: Interval, b: Interval) -> int:
     """
     instance("a", a, Interval)
     instance("b", b, Interval)
-    if a.kind != b.kind or a.confidence_level != b.confidence_level or a.kind == "paired":
+    for name, interval in (("a", a), ("b", b)):
+        if interval.is_difference:
+            raise InputError(f"{name} must be of one method, got a difference; its sign says it")
+    if a.target != b.target or a.confidence_level != b.confidence_level:
         raise InputError(
-            f"cannot compare a {a.kind} interval at {a.confidence_level} with a {b.kind} one at "
-            f"{b.confidence_level}; two closed or two open ones at one level are allowed"
+            f"a and b must be for one target at one level, got {a.target} at {a.confidence_level} "
+            f"and {b.target} at {b.confidence_level}"
         )
     return 0 if a.meets(b) else int(np.sign(a.mean - b.mean))
 
@@ -360,7 +366,7 @@ def welch_interval(
     """
     samples = per_task("a", a), per_task("b", b)
     _check_units(samples[0].values, samples[1].values)
-    intervals = [_interval(sample, confidence_level, "open") for sample in samples]
+    intervals = [_interval(sample, confidence_level, Target.NEW_TASKS) for sample in samples]
     counts = [interval.n_tasks for interval in intervals]
     parts = [(interval.standard_error**2, interval.n_tasks - 1) for interval in intervals]
     half_width, df = student(sum(variance for variance, _ in parts), parts, confidence_level)
@@ -375,11 +381,12 @@ def welch_interval(
         half_width=half_width,
         confidence_level=confidence_level,
         n_tasks=sum(counts),
-        kind="independent",
+        target=Target.NEW_TASKS,
         df=df,
         units=min(counts),
         bounds=bounds,
         rarity=_larger_rarity(intervals),
+        is_difference=True,
     )
 
 
@@ -412,9 +419,11 @@ def per_task(name: str, values: ArrayLike) -> Sample:
 def _interval(
     sample: Sample,
     confidence_level: float,
-    kind: str,
+    target: Target,
     bounds: Bounds = None,
+    *,
     df: float | None = None,
+    is_difference: bool | None = None,
 ) -> Interval:
     """Student's interval of checked values; they are equal where they spread by rounding alone."""
     values, tolerance = sample
@@ -426,7 +435,7 @@ def _interval(
     if bounds is not None:
         slack = ROUNDED * (bounds[1] - bounds[0])
         if values.min() < bounds[0] - slack or values.max() > bounds[1] + slack:
-            subject = "differences of a and b" if kind == "paired" else "scores"
+            subject = "differences of a and b" if is_difference else "scores"
             raise InputError(
                 f"{subject} go from {values.min():g} to {values.max():g}; "
                 f"bounds = {shown(bounds)}, between which they lie"
@@ -436,8 +445,9 @@ def _interval(
         half_width=float(half_width),
         confidence_level=confidence_level,
         n_tasks=tasks,
-        kind=kind,
+        target=target,
         df=df,
         bounds=bounds,
         rarity=rarity_of(values, 2 * tolerance),
+        is_difference=is_difference,
     )

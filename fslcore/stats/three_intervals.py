@@ -42,6 +42,7 @@ from .intervals import (
     student_quantile,
 )
 from .rare import NO_RARITY, Rarity, rarity_of
+from .targets import IMAGE_TARGETS, Target
 from .task_checks import check_reuse, check_task_count, checked_images, order_by_class
 
 __all__ = ["ThreeIntervals", "three_intervals"]
@@ -115,10 +116,13 @@ class ThreeIntervals:
     image_variance: float
     class_variance: float
 
+    @property
+    def by_target(self) -> dict[Target, Interval]:
+        """The three intervals by what each applies to (`IMAGE_TARGETS`)."""
+        return dict(zip(IMAGE_TARGETS, (self.closed, self.images, self.classes), strict=True))
+
     def __str__(self) -> str:
-        return joint_text(
-            {"these images": self.closed, "new images": self.images, "new classes": self.classes}
-        )
+        return joint_text(self.by_target)
 
 
 def three_intervals(
@@ -247,7 +251,12 @@ def three_intervals(
 
 
 def intervals_on(
-    design: Design, values: Floats, *, confidence_level: float, bounds: Bounds = None
+    design: Design,
+    values: Floats,
+    *,
+    confidence_level: float,
+    bounds: Bounds = None,
+    is_difference: bool | None = None,
 ) -> ThreeIntervals:
     """`three_intervals` of values (T, K·Q) on a checked design; nothing is checked again."""
     values = np.take_along_axis(values, design.order, axis=1).reshape(design.query.shape)
@@ -261,6 +270,7 @@ def intervals_on(
         confidence_level=confidence_level,
         bounds=bounds,
         rarity=rarity_of(accuracy, ROUNDING * np.abs(accuracy).max()),
+        is_difference=is_difference,
     )
 
 
@@ -273,6 +283,7 @@ def assembled(
     confidence_level: float,
     bounds: Bounds = None,
     rarity: Rarity = NO_RARITY,
+    is_difference: bool | None = None,
 ) -> ThreeIntervals:
     """Three intervals of a mean over tasks, with its variance from the tasks and those from images
     and from classes.
@@ -286,21 +297,22 @@ def assembled(
         half_width=half_width,
         confidence_level=confidence_level,
         n_tasks=tasks,
-        kind="closed",
+        target=Target.THESE_IMAGES,
         df=df,
         bounds=bounds,
         rarity=rarity,
+        is_difference=is_difference,
     )
     from_images = _at_least(0.0, estimates[0], resolution)
     # New classes have new images.
     from_classes = _at_least(
         from_images.estimate if from_images.df else 0.0, estimates[1], resolution
     )
-    images = _wider_interval(closed, "images", sampling, from_images)
-    classes = _wider_interval(closed, "classes", sampling, from_classes)
+    images = _wider_interval(closed, Target.NEW_IMAGES, sampling, from_images)
+    classes = _wider_interval(closed, Target.NEW_CLASSES, sampling, from_classes)
     # What holds for new classes holds for new images too.
     if classes.half_width < images.half_width or classes.low > images.low:
-        images = replace(classes, kind="images")
+        images = replace(classes, target=Target.NEW_IMAGES)
     return ThreeIntervals(
         closed, images, classes, sampling, from_images.estimate, from_classes.estimate
     )
@@ -315,7 +327,7 @@ def _at_least(minimum: float, variance: Variance, resolution: float) -> Variance
     return variance._replace(estimate=max(estimate, minimum), noise=noise)
 
 
-def _wider_interval(closed: Interval, kind: str, sampling: float, added: Variance) -> Interval:
+def _wider_interval(closed: Interval, target: Target, sampling: float, added: Variance) -> Interval:
     """The interval for new images or classes, whose variance adds to that of the sampling of tasks.
 
     Its degrees of freedom are Satterthwaite's: the variance is uncertain by the number of units and
@@ -324,7 +336,7 @@ def _wider_interval(closed: Interval, kind: str, sampling: float, added: Varianc
     """
     variance, df, noise, units = added
     if not isfinite(variance):
-        return replace(closed, half_width=inf, kind=kind, df=nan)
+        return replace(closed, half_width=inf, target=target, df=nan)
     total = variance + sampling
     scatter = 0.0
     if total:
@@ -335,10 +347,10 @@ def _wider_interval(closed: Interval, kind: str, sampling: float, added: Varianc
     return replace(
         closed,
         half_width=student_quantile(total_df, closed.confidence_level) * sqrt(total),
-        kind=kind,
+        target=target,
         df=total_df,
         units=min(closed.n_tasks, units),  # that gave equal values, where nothing varies
-        classes=units if kind == "classes" else None,
+        classes=units if target == Target.NEW_CLASSES else None,
         rarity=closed.rarity.for_other_units,
     )
 

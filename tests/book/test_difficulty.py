@@ -98,7 +98,7 @@ def test_weighted_interval_by_its_formula_and_of_equal_weights():
     df = sum(w) ** 2 / sum(w**2) - 1
     assert (interval.mean, interval.standard_error, interval.df) == pytest.approx((mean, error, df))
     assert interval.half_width == pytest.approx(scipy_stats.t.ppf(0.95, df) * error)
-    assert (interval.n_tasks, interval.kind) == (30, "weighted")
+    assert (interval.n_tasks, interval.target) == (30, "new tasks")
     equal, unweighted = weighted_interval(x, np.full(30, 7), 0.95), stats.open_task_interval(x)
     assert (equal.mean, equal.half_width, equal.df) == pytest.approx(
         (unweighted.mean, unweighted.half_width, unweighted.df)
@@ -137,7 +137,7 @@ def test_regression_interval_is_a_prediction_at_the_mean_of_all():
     line = sm.OLS(x, sm.add_constant(cheap[:40])).fit()
     prediction = line.get_prediction([1, cheap.mean()])
     assert interval.mean == pytest.approx(prediction.predicted_mean[0])
-    assert (interval.df, interval.kind, interval.n_tasks) == (38, "regression", 40)
+    assert (interval.df, interval.target, interval.n_tasks) == (38, "new tasks", 40)
     variance = prediction.se_mean[0] ** 2 + line.params[1] ** 2 * cheap.var(ddof=1) / 5000
     assert interval.half_width == pytest.approx(scipy_stats.t.ppf(0.95, 38) * variance**0.5)
     for everything in (np.full(90, 0.3), cheap):  # a cheap method that never varies teaches nothing

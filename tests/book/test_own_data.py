@@ -93,7 +93,7 @@ def fewstab_accuracies(mean):
     index = pd.MultiIndex.from_product(
         [datasets, [1, 5], learners], names=["dataset", "shots", "learner"]
     )
-    cell = stats.Interval(mean, 0.5, 0.95, 3000, "closed")
+    cell = stats.Interval(mean, 0.5, 0.95, 3000, "these images")
     return pd.DataFrame(
         {name: [cell] * len(index) for name in ("acc", "wacc-r", "wacc-a")}, index=index
     )
@@ -248,7 +248,8 @@ def test_what_was_chosen_stands_beside_tables_4_and_5():
 def cells(columns, datasets=("cub?splits=fewstab", "clipart"), **index):
     rows = pd.MultiIndex.from_product([datasets, *index.values()], names=["dataset", *index])
     values = {
-        name: stats.Interval(30.0 + i, 0.5, 0.95, 3000, "closed") for i, name in enumerate(columns)
+        name: stats.Interval(30.0 + i, 0.5, 0.95, 3000, "these images")
+        for i, name in enumerate(columns)
     }
     return pd.DataFrame({name: [value] * len(rows) for name, value in values.items()}, rows)
 

@@ -393,7 +393,7 @@ def test_the_range_of_a_plan_is_for_the_spreads_that_a_pilot_allows_for():
 def test_where_all_runs_are_equal_their_number_is_the_evidence():
     for runs in (3, 6):
         interval = stats.new_run_interval(np.full((runs, 9), 0.7), bounds=(-1, 1)).interval
-        assert (interval.kind, interval.half_width) == ("runs", 0)
+        assert (interval.target, interval.half_width) == ("new runs", 0)
         assert interval.p_value == pytest.approx(2 / 1.7**runs)
 
 
@@ -553,7 +553,7 @@ def test_printed_pairs_are_all_pairs_with_the_better_first():
 
 def test_a_pair_is_drawn_for_these_runs_and_new_ones():
     intervals = {
-        kind: stats.Interval(mean, 1.0, 0.95, 100, "closed")
+        kind: stats.Interval(mean, 1.0, 0.95, 100, "these images")
         for mean, kind in enumerate(["fixed", "runs", "paired", "images"])
     }
     rows = stored.pair_rows(pd.DataFrame([{"a": "A", "b": "B", **intervals}]))

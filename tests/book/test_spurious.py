@@ -20,7 +20,7 @@ PIXELS, SETS = "facts:ink+roundness+symmetry+colour", "facts:style+grid+palette"
 
 
 def interval(mean, half):
-    return Interval(mean, half, 0.95, 100, "closed")
+    return Interval(mean, half, 0.95, 100, "these images")
 
 
 def test_a_training_goes_with_its_learner_and_its_shots():

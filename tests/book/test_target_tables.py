@@ -135,9 +135,7 @@ def test_verdicts_are_corrected_for_the_pairs_of_all_data_sets():
     """p-values 0.01, 0.02, 0.03 and 0.2: Holm keeps the first alone, Benjamini and Hochberg the first three."""
     halves = 1.96 / np.abs(norm.ppf(np.array([0.01, 0.02, 0.03, 0.2]) / 2))
     results = [
-        SimpleNamespace(
-            **dict.fromkeys(three_targets.TARGETS, stats.Interval(1.0, h, 0.95, 100, "x"))
-        )
+        stats.ThreeIntervals(*3 * [stats.Interval(1.0, h, 0.95, 100, "new tasks")], 1.0, 0.0, 0.0)
         for h in halves
     ]
     pairs = pd.DataFrame({"dataset": ["one", "one", "other", "other"], "result": results})

@@ -23,9 +23,10 @@ from fslcore import recorder, store
 from fslcore.cli import app, commands, evaluate, options, output, program
 from fslcore.datasets.bank import load_features
 from fslcore.errors import FslcoreWarning, InputError, warn
-from fslcore.evaluation import Outcomes, three_targets
+from fslcore.evaluation import Outcomes
 from fslcore.paths import ROOT
 from fslcore.report import Results
+from fslcore.stats.targets import IMAGE_TARGETS
 from fslcore.tasks import sample_closed
 
 
@@ -54,7 +55,7 @@ def test_evaluate_writes_a_recording_whose_report_has_three_intervals(recorded, 
     ] * 3  # without an option
     methods = Results.read(path).methods.set_index(["target", "method"])
     for row, name in zip(printed[path]["intervals"], ("NCC", "LR", "OpTA")):
-        for kind, target in three_targets.TARGETS.items():
+        for kind, target in zip(("closed", "images", "classes"), IMAGE_TARGETS, strict=True):
             interval = row["result"][kind]
             if interval["half_width"] is not None:
                 reported = methods.loc[(target, name), ["mean", "half_width"]]

@@ -223,10 +223,10 @@ def test_draws_of_one_task_each_have_bounds():
     assert np.isfinite([pair["low"], pair["high"]]).all() and pair["p"] == 1
 
 
-def test_the_mean_of_one_method_over_draws_is_called_stratified():
+def test_the_variance_of_a_mean_over_draws_is_taken_within_them():
     values, draws = pd.Series(RNG.uniform(60, 80, 12)), np.arange(12) // 4
     found = stratified_interval(values, draws, 0.95, (0, 100))
-    assert found.kind == "stratified" and "'stratified'" in stats.Interval.__doc__
+    assert found.target == "new tasks" and not found.is_difference
     within = np.mean([values[draws == draw].var() for draw in range(3)]) / 12
     assert found.standard_error == pytest.approx(np.sqrt(within)) and found.df == 9
 

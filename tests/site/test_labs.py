@@ -20,6 +20,7 @@ from fslcore.errors import InputError
 from fslcore.report import printed
 from fslcore.stats.intervals import limits
 from fslcore.stats.pilot import Moments, Pilot
+from fslcore.stats.targets import IMAGE_TARGETS
 from fslcore.tasks import sample_closed
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -408,9 +409,9 @@ def test_the_plan_of_three_intervals_is_that_of_the_library(labs, count, per_cla
     df = [np.inf, count * per_class - 1, count - 1]
     if count == 5:  # each task holds all classes
         halves[2], df[2] = np.inf, np.nan
-    kinds = ("closed", "images", "classes")
     intervals = [
-        stats.Interval(0.5, half, 0.95, 600, *kind) for half, *kind in zip(halves, kinds, df)
+        stats.Interval(0.5, half, 0.95, 600, *target)
+        for half, *target in zip(halves, IMAGE_TARGETS, df)
     ]
     closed, *others = (interval.standard_error**2 for interval in intervals)
     pilot = stats.ThreeIntervals(
@@ -425,7 +426,14 @@ def test_the_plan_of_three_intervals_is_that_of_the_library(labs, count, per_cla
         ways=5,
         shots=1,
     )
-    answers = dict(zip(kinds, halves), tasks=600, ways=5, shots=1, perClass=per_class, count=count)
+    answers = dict(
+        zip(("closed", "images", "classes"), halves),
+        tasks=600,
+        ways=5,
+        shots=1,
+        perClass=per_class,
+        count=count,
+    )
     answers |= dict(imagesDf=df[1], classesDf=df[2])
     by_lab = labs(
         "(g, d, p) => fslLabs.compute.sizing.planClosed(g, d, p)", answers, difference, 0.8

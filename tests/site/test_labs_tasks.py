@@ -69,9 +69,10 @@ def planned(deviation, pilot, difference, power, level):
             lambda t: stats.power(difference, deviation / np.sqrt(t), t - 1, level) >= power, 2
         )
         return [n, n, n]
-    closed = stats.Interval(0.0, 1.0, level, pilot, "closed", np.inf)
+    closed = stats.Interval(0.0, 1.0, level, pilot, "these images", np.inf)
     unknown = [
-        stats.Interval(0.0, np.inf, level, pilot, kind, np.nan) for kind in ("images", "classes")
+        stats.Interval(0.0, np.inf, level, pilot, kind, np.nan)
+        for kind in ("new images", "new classes")
     ]
     answer = stats.ThreeIntervals(closed, *unknown, deviation**2 / pilot, np.inf, np.inf)
     plan = stats.plan_sample_size(

@@ -169,10 +169,8 @@ def test_classes_of_which_nothing_is_known_leave_new_classes_open():
     intervals = run_of(0)
     intervals = replace(intervals, classes=np.full_like(intervals.classes, np.inf)).intervals()
     assert np.isinf(intervals.classes.half_width) and np.isfinite(intervals.images.half_width)
-    assert (intervals.classes.n_tasks, intervals.classes.kind) == (
-        intervals.images.n_tasks,
-        "classes",
-    )
+    assert intervals.classes.n_tasks == intervals.images.n_tasks
+    assert intervals.classes.target == "new classes"
 
 
 def test_intervals_scale_with_the_values_where_images_tell_nothing_alone():

@@ -30,7 +30,7 @@ def test_on_a_bound_the_ends_are_clopper_and_pearsons(tasks):
 def test_ends_are_where_the_chance_of_equal_values_is_half_of_what_the_level_leaves(
     mean, tasks, level
 ):
-    interval = stats.Interval(mean, 0.0, level, tasks, "paired", bounds=POINTS)
+    interval = stats.Interval(mean, 0.0, level, tasks, "new tasks", bounds=POINTS)
     for end, bound in ((interval.low, -100), (interval.high, 100)):
         distance = optimize.brentq(
             lambda x, bound=bound: (1 - (x - mean) / (bound - mean)) ** tasks - (1 - level) / 2,
@@ -45,7 +45,7 @@ def test_ends_are_where_the_chance_of_equal_values_is_half_of_what_the_level_lea
 @given(st.floats(-100, 100), counts, levels, st.sampled_from([1.0, 0.01]))
 def test_p_value_conclusion_and_interval_agree(mean, tasks, level, unit):
     interval = stats.Interval(
-        unit * mean, 0.0, level, tasks, "paired", bounds=(-100 * unit, 100 * unit)
+        unit * mean, 0.0, level, tasks, "new tasks", bounds=(-100 * unit, 100 * unit)
     )
     if min(abs(interval.low), abs(interval.high)) > 1e-9:
         assert interval.sign == int(interval.low > 0) - int(interval.high < 0)
@@ -58,8 +58,8 @@ def test_p_value_conclusion_and_interval_agree(mean, tasks, level, unit):
 
 @given(st.floats(-30, 30), counts, levels, st.floats(0.01, 40))
 def test_equivalence_is_the_narrower_interval_within_the_margin(mean, tasks, level, margin):
-    test = stats.tost(stats.Interval(mean, 0.0, level, tasks, "paired", bounds=POINTS), margin)
-    narrow = stats.Interval(mean, 0.0, 2 * level - 1 or 1e-12, tasks, "paired", bounds=POINTS)
+    test = stats.tost(stats.Interval(mean, 0.0, level, tasks, "new tasks", bounds=POINTS), margin)
+    narrow = stats.Interval(mean, 0.0, 2 * level - 1 or 1e-12, tasks, "new tasks", bounds=POINTS)
     if min(abs(narrow.low + margin), abs(narrow.high - margin)) > 1e-9:
         assert test.equivalent == (-margin < narrow.low and narrow.high < margin)
 
@@ -169,7 +169,7 @@ def test_all_right_is_on_the_bound_whatever_the_rounding(value, unit):
 @given(st.sampled_from([0.0, 100.0]), st.floats(-5e-8, 5e-8), st.sampled_from([0.0, 0.1]))
 def test_a_mean_within_rounding_of_a_bound_is_that_bound(bound, off, half):
     rounded, exact = (
-        stats.Interval(bound + x, half, 0.95, 50, "open", bounds=PERCENT) for x in (off, 0.0)
+        stats.Interval(bound + x, half, 0.95, 50, "new images", bounds=PERCENT) for x in (off, 0.0)
     )
     assert rounded == exact
 

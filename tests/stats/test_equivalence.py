@@ -59,7 +59,7 @@ def test_without_any_variance_and_without_an_end():
         assert (test.margin, test.equivalent) == (0.01, equivalent)
     off = stats.paired_interval([0.7] * 9, [0.6] * 9, bounds=(-1, 1))
     assert stats.tost(off, 0.01).p_value == 1
-    wide = stats.tost(stats.Interval(0.0, np.inf, 0.95, 100, "classes", np.nan), 5)
+    wide = stats.tost(stats.Interval(0.0, np.inf, 0.95, 100, "new classes", np.nan), 5)
     assert (wide.p_value, wide.verdict) == (1, "not significantly different")
 
 

@@ -83,7 +83,7 @@ def test_new_images_never_need_more_than_new_classes_do():
     intervals = intervals_of((4.0, 4.5), freedom=(2.0, 1e6))
     assert intervals.images.half_width == intervals.classes.half_width
     assert intervals.classes.half_width == pytest.approx(1.96 * np.sqrt(4.5), rel=1e-3)
-    assert intervals.images.kind == "images"
+    assert intervals.images.target == "new images"
     unknown = intervals_of((4.0, 4.5), freedom=(5.0, 0.0))
     assert np.isinf(unknown.classes.half_width) and np.isfinite(unknown.images.half_width)
 

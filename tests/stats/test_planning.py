@@ -48,11 +48,14 @@ def pilot(values, image_variance, class_variance, df=np.inf):
     closed = closed_task_interval(values)
     sampling = float(np.var(values, ddof=1) / len(values))
 
-    def interval(variance, kind):
+    def interval(variance, target):
         half_width = scipy_stats.t.ppf(0.975, df) * np.sqrt(variance + sampling)
-        return Interval(closed.mean, half_width, 0.95, len(values), kind, df)
+        return Interval(closed.mean, half_width, 0.95, len(values), target, df)
 
-    images, classes = interval(image_variance, "images"), interval(class_variance, "classes")
+    images, classes = (
+        interval(image_variance, "new images"),
+        interval(class_variance, "new classes"),
+    )
     return ThreeIntervals(closed, images, classes, sampling, image_variance, class_variance)
 
 

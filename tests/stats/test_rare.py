@@ -101,7 +101,7 @@ def test_one_differing_task_is_no_narrower_than_none():
 
 @pytest.mark.parametrize("level", [0.8, 0.95, 0.99])
 def test_a_tiny_difference_joins_none(level):
-    none = stats.Interval(0.0, 0.0, level, 600, "paired", bounds=(-1, 1))
+    none = stats.Interval(0.0, 0.0, level, 600, "new tasks", bounds=(-1, 1))
     differences = np.r_[1e-7, np.zeros(599)]
     one = stats.paired_interval(differences, 0 * differences, level, bounds=(-1, 1))
     assert none.high <= one.high * 1.04 < 1.35 * none.high

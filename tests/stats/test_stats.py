@@ -183,7 +183,7 @@ def test_limits_against_a_logistic_regression():
     fit = Logit(np.arange(n) >= k, np.ones(n)).fit(disp=0)
     expected = pytest.approx(scipy_special.expit(fit.conf_int()[0]), rel=1e-5)
     assert intervals.limits(p, half_width, BOUNDS) == expected
-    r = stats.Interval(p, half_width, 0.95, n, "closed", bounds=BOUNDS)
+    r = stats.Interval(p, half_width, 0.95, n, "these images", bounds=BOUNDS)
     assert (r.low, r.high) == expected and not r.few_errors
 
 
@@ -229,7 +229,30 @@ def test_a_closed_interval_of_few_tasks_has_students_quantile(tasks):
 
 
 def near_100(mean, half_width, **others):
-    return stats.Interval(mean, half_width, 0.95, 600, "open", bounds=(0, 100), **others)
+    return stats.Interval(mean, half_width, 0.95, 600, "new images", bounds=(0, 100), **others)
+
+
+def test_what_a_difference_is_is_said_or_follows_from_bounds_on_either_side_of_0():
+    """A measure from -1 to 1, such as Matthews' correlation, is near its bound at 1 as an accuracy is."""
+    by_bounds = stats.Interval(0.97, 0.05, 0.95, 600, "new images", bounds=(-1, 1))
+    measure = replace(by_bounds, is_difference=False)
+    assert by_bounds.is_difference is True and by_bounds.high == 1 and not by_bounds.few_errors
+    assert 0.97 < measure.high < 1 and measure.low < by_bounds.low
+    assert (measure.low, measure.high) == pytest.approx(
+        [float(end) for end in stats.intervals.limits(0.97, 0.05, (-1, 1))]
+    )
+    assert near_100(99.7, 0.1).is_difference is False
+    assert stats.closed_task_interval([1.0, 2.0]).is_difference is None
+    a, b = [3.0, 4.0, 6.0], [2.0, 3.5, 4.0]
+    differences = [
+        stats.paired_interval(a, b, bounds=(0, 10)),
+        stats.welch_interval(a, b, bounds=(0, 10)),
+        stats.new_run_interval([a, b], [b, b]).fixed,
+        stats.new_run_interval([a, b], [b, b], paired=True).interval,
+    ]
+    assert all(interval.is_difference for interval in differences)
+    assert differences[0].high == min(10, differences[0].mean + differences[0].half_width)
+    assert stats.new_run_interval([a, b]).interval.is_difference is None
 
 
 def test_the_short_form_stands_where_it_is_true():
@@ -342,7 +365,7 @@ def test_adjusted_p_values_are_those_of_statsmodels(ours, theirs, p):
 )
 def test_a_cell_of_mean_and_half_width(mean, half_width, spec, cell):
     assert format_interval(mean, half_width, spec=spec) == cell
-    assert format(stats.Interval(mean, half_width, 0.95, 9, "open"), spec) == cell
+    assert format(stats.Interval(mean, half_width, 0.95, 9, "new images"), spec) == cell
     assert format_interval([[mean], [mean]], half_width, spec=spec).tolist() == [[cell], [cell]]
 
 
@@ -366,18 +389,19 @@ def test_few_errors_are_shown():
 
 
 def test_intervals_are_compared_by_whether_they_overlap():
-    low, touching, high = (stats.Interval(mean, 1, 0.95, 10, "open") for mean in (77, 78, 80))
+    low, touching, high = (stats.Interval(mean, 1, 0.95, 10, "new images") for mean in (77, 78, 80))
     for first, second, conclusion in ((high, low, 1), (low, high, -1), (high, touching, 0)):
         assert stats.compare_by_overlap(first, second) == conclusion
         assert first.meets(second) == second.meets(first) == (conclusion == 0)
-    paired = replace(low, kind="paired")
-    for pair in (
-        (low, replace(low, kind="closed")),
-        (low, replace(low, confidence_level=0.9)),
-        [paired] * 2,
-    ):
-        with refuses("cannot compare"):
-            stats.compare_by_overlap(*pair)
+    closed = replace(low, target=stats.Target.THESE_IMAGES)
+    with refuses("for one target at one level, got new images at 0.95 and these images at 0.95"):
+        stats.compare_by_overlap(low, closed)
+    with refuses("for one target at one level, .* new images at 0.9$"):
+        stats.compare_by_overlap(low, replace(low, confidence_level=0.9))
+    for name in ("paired_interval", "welch_interval"):
+        difference = getattr(stats, name)([0.7, 0.8, 0.9], [0.6, 0.8, 0.8])
+        with refuses("a must be of one method, got a difference"):
+            stats.compare_by_overlap(difference, difference)
 
 
 @pytest.mark.parametrize("interval", [stats.closed_task_interval, stats.open_task_interval])

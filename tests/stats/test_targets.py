@@ -96,7 +96,9 @@ def test_the_closed_interval_is_the_usual_one(run):
     assert intervals.closed.half_width < intervals.images.half_width < intervals.classes.half_width
     for kind in KINDS:
         interval = getattr(intervals, kind)
-        assert (interval.kind, interval.mean) == (kind, intervals.closed.mean)
+        assert interval.mean == intervals.closed.mean
+    assert all(interval.target == target for target, interval in intervals.by_target.items())
+    assert [*intervals.by_target.values()] == [getattr(intervals, kind) for kind in KINDS]
 
 
 @given(st.randoms(use_true_random=False), st.floats(-9, 9).map(lambda power: 10**power))
@@ -273,8 +275,8 @@ def test_true_and_false_have_bounds(run):
 
 
 def test_near_a_bound_the_interval_for_new_classes_holds_one_more_class_at_the_other():
-    def ends(mean, half, bounds=(0, 100), classes=12, kind="classes"):
-        interval = Interval(mean, half, 0.95, 600, kind, 11.0, classes, bounds, classes)
+    def ends(mean, half, bounds=(0, 100), classes=12, target="new classes"):
+        interval = Interval(mean, half, 0.95, 600, target, 11.0, classes, bounds, classes)
         return interval.low, interval.high
 
     assert ends(100, 0)[0] == pytest.approx(100 * 12 / 13)
@@ -304,7 +306,9 @@ def test_rare_hard_classes_near_the_ceiling_are_not_excluded(share, count):
         easy = rng.random(count) >= share
         accuracy = np.where(easy, rng.normal(99.9, 0.05, count).clip(99.7, 100), 60.0)
         half = stats.t.ppf(0.975, count - 1) * stats.sem(accuracy)
-        interval = Interval(accuracy.mean(), half, 0.95, 600, "classes", count - 1, None, (0, 100))
+        interval = Interval(
+            accuracy.mean(), half, 0.95, 600, "new classes", count - 1, None, (0, 100)
+        )
         usual += interval.low <= truth <= interval.high
         interval = replace(interval, classes=count)
         extended += interval.low <= truth <= interval.high

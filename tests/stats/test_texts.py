@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import given, strategies as st
+from refusal import refuses
 
 from fslcore import stats
 from fslcore.errors import InputError
@@ -16,6 +17,7 @@ from fslcore.report import words
 from fslcore.report.numbers import interval_text
 from fslcore.stats.formatting import format_interval
 from fslcore.stats.intervals import Interval
+from fslcore.stats.targets import IMAGE_TARGETS
 from fslcore.tasks import sample_closed
 
 RNG = np.random.default_rng(5)
@@ -127,7 +129,7 @@ def test_a_text_keeps_two_digits_of_the_half_width_in_any_unit(mean, exponent):
     assert abs(float(of_half) - half_width) <= 0.05 * half_width
     assert abs(float(of_mean) - mean) <= 0.05 * half_width + 0.005
     assert len(of_mean.partition(".")[2]) == len(of_half.partition(".")[2]) >= 2
-    assert text == str(Interval(mean, half_width, 0.95, 100, "closed"))
+    assert text == str(Interval(mean, half_width, 0.95, 100, "these images"))
     assert format_interval(mean, math.inf).endswith("± unknown")
 
 
@@ -164,7 +166,7 @@ def test_every_place_writes_an_interval_alike(estimate, half_width, low, high, t
     assert words.mean_text(next(frame.itertuples()), words.digits_of(frame)) == text
     unknown = "unknown" in text
     assert (interval_text(low, high, 2) == "unknown") is (unknown and half_width == 0)
-    made = Interval(estimate, half_width, 0.95, 100, "closed")
+    made = Interval(estimate, half_width, 0.95, 100, "these images")
     for name, value in (("low", low), ("high", high)):
         object.__setattr__(made, name, value)
     assert str(made) == text
@@ -178,10 +180,18 @@ def test_an_end_without_the_other_is_refused():
             format_interval(1.0, **ends)
 
 
-def test_kinds_say_what_an_interval_holds_for():
-    runs = stats.new_run_interval(np.random.default_rng(0).random((3, 50)))
-    assert (runs.fixed.kind, runs.interval.kind) == ("tasks", "runs")
-    for result in results("usual", 1, (0, 1)).values():
-        for interval in intervals_of(result):
-            if isinstance(interval, Interval):
-                assert f"'{interval.kind}'" in Interval.__doc__
+def test_targets_say_what_an_interval_applies_to():
+    found = results("usual", 1, (0, 1))
+    runs = found["new runs"]
+    assert (runs.fixed.target, runs.interval.target) == ("new tasks", "new runs")
+    for target, added in zip(IMAGE_TARGETS, ("", " and images", " and classes"), strict=True):
+        runs = found["run intervals"].by_target[target]
+        assert (runs.fixed.target, runs.interval.target) == (target, f"new runs{added}")
+    for name in ("three", "crossed", "one support"):
+        for target, interval in found[name].by_target.items():
+            assert interval.target == target
+    for name in ("paired", "independent"):
+        assert found[name].target == "new tasks" and found[name].is_difference
+    assert (found["closed"].target, found["open"].target) == ("these images", "new images")
+    with refuses("target must be 'these images', 'new images'"):
+        Interval(0.5, 0.1, 0.95, 100, "closed")

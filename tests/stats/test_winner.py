@@ -22,7 +22,7 @@ def correlated(methods, rho):
 @pytest.mark.parametrize("df", [3, 29, np.inf])
 def test_one_method_has_student_s_interval(level, df):
     winner = stats.winner_interval([70.0], [[4.0]], df, level)
-    half = stats.Interval(70.0, winner.half_width, level, 99, "paired", df).standard_error
+    half = stats.Interval(70.0, winner.half_width, level, 99, "new tasks", df).standard_error
     assert half == pytest.approx(2.0)
     assert ends(winner)[1:4] == pytest.approx(
         [70, 70 - winner.half_width, 70 + winner.half_width], abs=1e-6
@@ -101,7 +101,7 @@ def test_ties_and_what_does_not_vary():
 
 def test_near_a_bound_it_holds_the_interval_of_a_method_that_was_not_chosen():
     winner = stats.winner_interval([99.0, 90.0], np.eye(2), bounds=(0, 100))
-    alone = stats.Interval(99.0, winner.half_width, 0.95, 99, "open", bounds=(0, 100))
+    alone = stats.Interval(99.0, winner.half_width, 0.95, 99, "new images", bounds=(0, 100))
     assert winner.low == pytest.approx(alone.low) and winner.low < 99 - winner.half_width
     assert winner.high == 100
     far = stats.winner_interval([70.0, 60.0], np.eye(2), bounds=(0, 100))

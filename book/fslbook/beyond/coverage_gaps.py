@@ -11,7 +11,7 @@ from collections.abc import Iterator
 import numpy as np
 import pandas as pd
 
-from fslcore.evaluation.three_targets import TARGETS
+from fslcore.stats import Target
 from fslcore.stats.influence import Influence
 
 from . import worst_class
@@ -90,7 +90,7 @@ def summary(test_sets: pd.DataFrame) -> pd.DataFrame:
     closed = test_sets[test_sets["interval"] == "closed"]
     for statement, part in closed.groupby("statement", sort=False):
         truth = part["mean"] - part["halves"] / 2
-        place = {"target": TARGETS["closed"], "statement": statement, "interval": "closed"}
+        place = {"target": Target.THESE_IMAGES.value, "statement": statement, "interval": "closed"}
         rows.append(place | _share(part, truth))
     keys = ["new", "statement", "interval"]
     for (new, statement, interval), part in test_sets.groupby(keys, sort=False):

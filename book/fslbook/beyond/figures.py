@@ -11,7 +11,6 @@ import seaborn as sns
 from scipy.stats import t
 
 from fslbook.style import COLOURS, MARKERS
-from fslcore.evaluation.three_targets import TARGETS
 from fslcore.stats import power
 from fslcore.stats.crossed import CrossedIntervals
 
@@ -83,7 +82,7 @@ def three_rows(table: pd.DataFrame) -> pd.DataFrame:
     set."""
     rows = []
     for at in table.itertuples():
-        intervals = {target: getattr(at.result, kind) for kind, target in TARGETS.items()}
+        intervals = {target.value: interval for target, interval in at.result.by_target.items()}
         if "a" in table:
             rows += series_rows(intervals, row=at.dataset, panel=f"{at.a} − {at.b}")
         else:

@@ -8,8 +8,9 @@ import numpy as np
 import pandas as pd
 
 from fslcore import stats
-from fslcore.evaluation.three_targets import TARGETS, Answers
+from fslcore.evaluation.three_targets import Answers
 from fslcore.report.interval_table import varying_keys
+from fslcore.stats.targets import IMAGE_TARGETS, Target
 
 from .targets import half
 
@@ -83,14 +84,14 @@ def plan_table(needed: pd.DataFrame) -> pd.DataFrame:
 def reach(table: pd.DataFrame, *, power: float, level: float) -> pd.DataFrame:
     """The difference (points) that each pair of `pairs` would have detected with this power, by target."""
 
-    def least(result: stats.ThreeIntervals, kind: str) -> str:
+    def least(result: stats.ThreeIntervals, target: Target) -> str:
         if (
-            kind == "images"
+            target == Target.NEW_IMAGES
             and np.isinf(result.image_variance)
             and np.isfinite(result.classes.half_width)
         ):
             return "as new classes"
-        r = getattr(result, kind)
+        r = result.by_target[target]
         finite = np.isfinite(r.half_width)
         return half(
             stats.minimum_detectable_difference(
@@ -101,8 +102,8 @@ def reach(table: pd.DataFrame, *, power: float, level: float) -> pd.DataFrame:
         )
 
     detectable = {
-        target: [least(result, kind) for result in table["result"]]
-        for kind, target in TARGETS.items()
+        target.value: [least(result, target) for result in table["result"]]
+        for target in IMAGE_TARGETS
     }
     return varying_keys(table.assign(**detectable), ["dataset", "a", "b"], list(detectable))
 

@@ -16,7 +16,7 @@ from scipy.stats import f as fisher, norm
 from fslcore import evaluation, stats
 from fslcore.catalogue import reads_images
 from fslcore.errors import InputError
-from fslcore.evaluation.three_targets import IMAGE_FACTS, TARGETS, groups_of_images
+from fslcore.evaluation.three_targets import IMAGE_FACTS, groups_of_images
 from fslcore.paths import DATA
 from fslcore.stats.runs import RunIntervals, RunPlan
 from fslcore.tasks import Tasks, sample_closed
@@ -190,7 +190,7 @@ def rows(by_learner: dict[str, RunIntervals]) -> pd.DataFrame:
     for kind, panel in (("fixed", "these runs"), ("interval", "new runs")):
         for name, result in by_learner.items():
             intervals = {
-                label: getattr(getattr(result, target), kind) for target, label in TARGETS.items()
+                target.value: getattr(runs, kind) for target, runs in result.by_target.items()
             }
             table += series_rows(intervals, row=name, panel=panel)
     return pd.DataFrame(table)

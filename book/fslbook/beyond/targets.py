@@ -7,9 +7,9 @@ from collections.abc import Callable
 import numpy as np
 import pandas as pd
 
-from fslcore.evaluation.three_targets import TARGETS
 from fslcore.stats import Interval
 from fslcore.stats.formatting import UNKNOWN
+from fslcore.stats.targets import IMAGE_TARGETS
 
 
 def half(value: float, digits: int = 2) -> str:
@@ -35,14 +35,14 @@ def verdicts(
     or `fslcore.stats.benjamini_hochberg`, they are corrected for the number of pairs of all data
     sets, target by target."""
     conclusive = {}
-    for kind, target in TARGETS.items():
-        intervals = [getattr(r, kind) for r in table["result"]]
+    for target in IMAGE_TARGETS:
+        intervals = [r.by_target[target] for r in table["result"]]
         if adjust is None:
-            conclusive[target] = [r.sign != 0 for r in intervals]
+            conclusive[target.value] = [r.sign != 0 for r in intervals]
         else:
-            conclusive[target] = adjust(np.array([r.p_value for r in intervals])) < 1 - np.array(
-                [r.confidence_level for r in intervals]
-            )
+            conclusive[target.value] = adjust(
+                np.array([r.p_value for r in intervals])
+            ) < 1 - np.array([r.confidence_level for r in intervals])
     conclusive = pd.DataFrame(conclusive)
     conclusive.insert(0, "pairs", 1)
     by_set = conclusive.groupby(table["dataset"], sort=False).sum()

@@ -19,12 +19,12 @@ from fslcore.errors import InputError
 from fslcore.evaluation import Method, Outcomes
 from fslcore.evaluation.three_targets import (
     CLASS_FACTS,
-    TARGETS,
     groups_of_classes,
     groups_of_images,
 )
 from fslcore.report.interval_table import interval_cells
 from fslcore.stats.influence import Influence
+from fslcore.stats.targets import IMAGE_TARGETS
 from fslcore.tasks import Tasks, sample_closed
 
 from .. import attributes, published
@@ -456,8 +456,8 @@ def verdicts(ordered: dict[str, pd.DataFrame], level: float = 0.95) -> pd.DataFr
     for (dataset, table), measure in product(ordered.items(), MEASURES):
         part = table[table["measure"] == measure]
         row = {"pairs": len(part), "intervals apart": int((part["apart"] != 0).sum())}
-        for kind, target in TARGETS.items():
-            intervals = [getattr(result, kind) for result in part["result"]]
+        for target in IMAGE_TARGETS:
+            intervals = [result.by_target[target] for result in part["result"]]
             row[f"paired, {target}"] = _conclusive(intervals, level)
         rows[dataset, measure] = row
     return pd.DataFrame.from_dict(rows, orient="index").rename_axis(["dataset", "measure"])

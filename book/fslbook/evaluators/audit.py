@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 from scipy import optimize, stats as scipy_stats
 
-from fslcore.stats import Interval, compare_by_overlap
+from fslcore.stats import Interval, Target, compare_by_overlap
 
 from .. import published
 from ..checks import Checks, less, share
@@ -279,7 +279,7 @@ class Evidence:
 
 
 def _interval(mean, half_width):
-    return Interval(mean, half_width, 0.95, 0, "closed")
+    return Interval(mean, half_width, 0.95, 0, Target.THESE_IMAGES)
 
 
 def _verdicts(verdicts):

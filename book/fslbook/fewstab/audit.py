@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 from scipy import optimize, stats as scipy_stats
 
-from fslcore.stats import Interval, compare_by_overlap
+from fslcore.stats import Interval, Target, compare_by_overlap
 
 from .. import published
 from ..checks import Checks, less, share
@@ -277,7 +277,7 @@ class Evidence:
         """The cells of a table as intervals, a column per value of the last key."""
         cells = _printed(table).set_index(keys)
         intervals = [
-            Interval(mean, half_width, 0.95, self.tasks, "closed")
+            Interval(mean, half_width, 0.95, self.tasks, Target.THESE_IMAGES)
             for mean, half_width in zip(cells["mean"], cells["half_width"])
         ]
         order = cells.index.droplevel(-1).unique()

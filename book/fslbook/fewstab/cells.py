@@ -48,18 +48,14 @@ def texts(
     marked : Series of bool, optional
         By the table's rows: those that are marked by `NEAR`, as near chance.
     """
-    tasks = table.map(_tasks_of_a_run)
+    # An independent difference comes from the tasks of two runs.
+    tasks = table.map(lambda interval: interval.equal_units)
     fewer = tasks < np.max(tasks.to_numpy())
     cells = table.map(text) + (" (" + tasks.astype(str) + " tasks)").where(fewer, "")
     if marked is None:
         return cells
     marks = marked.reindex(table.index, fill_value=False).map({True: f" {NEAR}", False: ""})
     return cells.add(marks, axis=0)
-
-
-def _tasks_of_a_run(interval: Interval) -> int:
-    """An independent difference comes from the tasks of two runs."""
-    return interval.n_tasks // 2 if interval.kind == "independent" else interval.n_tasks
 
 
 def near_chance(worst: pd.Series, guess: float) -> pd.Series:

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 from scipy import stats as scipy_stats
 
 from fslcore import stats
+from fslcore.stats import Target
 
 from .. import published
 from ..checks import Checks, count, share
@@ -63,10 +64,11 @@ class Evidence:
     def direct(self) -> pd.DataFrame:
         """Closed and open verdicts on every pair of methods in Table 2, and the difference of the open means."""
         t = published.table(2).set_index(["dataset", "backbone", "learner", "sampling"])
+        targets = {"closed": Target.THESE_IMAGES, "open": Target.NEW_IMAGES}
         rows = []
         for dataset in t.index.unique("dataset"):
             intervals = {
-                k: stats.Interval(r["mean"], r["half_width"], 0.95, 0, k[-1])
+                k: stats.Interval(r["mean"], r["half_width"], 0.95, 0, targets[k[-1]])
                 for k, r in t.loc[dataset].iterrows()
             }
             for a, b in combinations(dict.fromkeys(k[:2] for k in intervals), 2):

@@ -11,7 +11,7 @@ import numpy as np
 from numpy import ndarray
 from scipy import stats
 
-from fslcore.stats import Interval
+from fslcore.stats import Interval, Target
 from fslcore.tasks.samplers import streams
 from fslcore.tasks.tasks import Tasks
 
@@ -126,7 +126,7 @@ def weighted_interval(accuracies: ndarray, weights: ndarray, level: float) -> In
     df = float(1 / (share @ share) - 1)
     spread = np.sqrt(count / (count - 1) * (share**2 @ (accuracies - mean) ** 2))
     half = float(stats.t.ppf((1 + level) / 2, df) * spread) if np.ptp(accuracies) else 0.0
-    return Interval(mean, half, level, count, "weighted", df)
+    return Interval(mean, half, level, count, Target.NEW_TASKS, df)
 
 
 def regression_interval(
@@ -174,4 +174,6 @@ def regression_interval(
     of_tasks = residual @ residual / df * (1 / count + leverage)
     spread = np.sqrt(of_tasks + slope**2 * all_cheap.var(ddof=1) / len(all_cheap))
     half = float(stats.t.ppf((1 + level) / 2, df) * spread) if np.ptp(accuracies) else 0.0
-    return Interval(float(accuracies.mean() + slope * shift), half, level, count, "regression", df)
+    return Interval(
+        float(accuracies.mean() + slope * shift), half, level, count, Target.NEW_TASKS, df
+    )

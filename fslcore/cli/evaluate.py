@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from ..datasets import Source
     from ..evaluation import ConfiguredMethod, Outcomes, TransductivityResult
-    from ..stats.anytime import AnytimeInterval
+    from ..stats import Interval
     from ..tasks import Tasks
 
     Methods = dict[str, ConfiguredMethod]  # by learner
@@ -269,7 +269,7 @@ def _show_results(
     options: argparse.Namespace,
     table: pd.DataFrame,
     transductivity: TransductivityOf,
-    intervals_at_stop: dict[str, AnytimeInterval] | None,
+    intervals_at_stop: dict[str, Interval] | None,
     intervals: pd.DataFrame | None,
 ) -> None:
     from ..report.interval_table import interval_table, legend

@@ -4,7 +4,6 @@ from collections.abc import Mapping
 
 from .. import stats
 from ..errors import number
-from ..stats.anytime import AnytimeInterval
 from ..tasks import Tasks
 from .cache import ConfiguredMethod, concatenated
 from .outcomes import Outcomes
@@ -21,7 +20,7 @@ def run_until_precise(
     *,
     level: float = stats.DEFAULT_CONFIDENCE_LEVEL,
     progress: bool = False,
-) -> tuple[dict[str, Outcomes], dict[str, AnytimeInterval]]:
+) -> tuple[dict[str, Outcomes], dict[str, stats.Interval]]:
     """Run methods on the first tasks, as many as make all their intervals narrow enough.
 
     Parameters
@@ -43,7 +42,7 @@ def run_until_precise(
     -------
     records : dict of Outcomes
         By the methods' names; of the first 100, 200 … tasks, or of all if there are too few.
-    intervals : dict of AnytimeInterval
+    intervals : dict of stats.Interval
         In percent.
 
     Raises
@@ -64,7 +63,7 @@ def run_until_precise(
     return records, intervals
 
 
-def _interval(record: Outcomes, level: float) -> AnytimeInterval:
+def _interval(record: Outcomes, level: float) -> stats.Interval:
     return stats.confidence_sequence(
         100 * record.accuracy(), bounds=(0, 100), confidence_level=level
     )

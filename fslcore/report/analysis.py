@@ -15,7 +15,7 @@ from .. import stats
 from ..errors import InputError
 from ..stats import Interval, Target
 from ..stats.across_datasets import interval_over_datasets
-from ..stats.intervals import Bounds, Ends
+from ..stats.intervals import Bounds
 from ..stats.proportions import PairedProportions
 from . import over_datasets
 from .model import PERCENT, SETTINGS, UNIT_KEYS, Measurements, Shape
@@ -178,24 +178,24 @@ def place_word(key: str, value: object) -> str:
 # Intervals of methods and differences ------------------------------------------------------------
 
 
-def numbers_of(interval: Interval | Ends) -> dict[str, float]:
+def numbers_of(interval: Interval) -> dict[str, float]:
     """The ends of an interval, its half-width and its number of units."""
     numbers = {key: getattr(interval, key) for key in ("low", "high", "half_width")}
     return numbers | {"n": interval.n_tasks}
 
 
 def pair_row(
-    pair: Sequence[str], interval: Interval | PairedProportions, test: str, options: Options
+    pair: Sequence[str], interval: Interval, p_value: float, test: str, options: Options
 ) -> dict[str, object]:
-    """A row of `Sample.pairs`; ``interval`` is of the first of the pair minus the second.
+    """A row of `Sample.pairs`; interval and p-value are of the first of the pair minus the second.
 
     The better of the two is the first on the units that both have, which need not be all of each.
     """
     mean = interval.mean
     row: dict[str, Any] = {"a": pair[0], "b": pair[1], "difference": mean, **numbers_of(interval)}
-    row |= {"p": interval.p_value, "spread": np.nan, "spread_df": np.nan, "test": test}
+    row |= {"p": p_value, "spread": np.nan, "spread_df": np.nan, "test": test}
     row |= {"effect_size": np.nan, "effect": ""}
-    if isinstance(interval, Interval) and np.isfinite(interval.half_width):
+    if interval.ends is None and np.isfinite(interval.half_width):
         row["spread"] = interval.standard_error * np.sqrt(interval.n_tasks)
         row["spread_df"] = interval.df
     if options.sign * mean < 0:
@@ -229,17 +229,22 @@ def named_intervals(
 
 
 def sample_of_intervals(
-    intervals: Mapping[tuple[str, ...], Any],
+    intervals: Mapping[tuple[str, ...], Interval],
     place: Place,
     unit: str,
     test: str,
     target: str = "",
+    *,
+    p_values: Mapping[tuple[str, ...], float] | None = None,
 ) -> Sample:
-    """A sample of intervals by (method,), the best first, and by (a, b)."""
+    """A sample of intervals by (method,), the best first, and by (a, b), whose p-values are by default
+    those of the intervals.
+    """
     methods, pairs = [], []
     for names, interval in intervals.items():
         if len(names) == 2:
-            pairs.append(pair_row(names, interval, test, place.options))
+            p_value = interval.p_value if p_values is None else p_values[names]
+            pairs.append(pair_row(names, interval, p_value, test, place.options))
         else:
             row = {"method": names[0], "mean": interval.mean, **numbers_of(interval)}
             methods.append(row)
@@ -434,10 +439,10 @@ def add_winner(place: Place, grid: pd.DataFrame) -> None:
         return
     row = {
         "method": grid.columns[winner.method],
-        "mean": winner.mean,
-        "corrected": winner.estimate,
-        "low": winner.low,
-        "high": winner.high,
+        "mean": winner.observed.mean,
+        "corrected": winner.corrected.mean,
+        "low": winner.corrected.low,
+        "high": winner.corrected.high,
     }
     title = f"the highest mean, corrected for its choice{place}"
     place.analysis.frames[title] = pd.DataFrame([row])
@@ -668,21 +673,27 @@ def analyse_outcomes(place: Place) -> list[Sample]:
         return analyse_tasks(place)
     answers = grid > 0
     level = place.options.level
+    tests: dict[tuple[str, ...], PairedProportions] = {}
+
+    def difference(first: str, second: str) -> Interval:
+        tests[first, second] = stats.mcnemar(answers[first], answers[second], level)
+        return tests[first, second].interval
+
     shares = named_intervals(
         answers.mean(),
         place.options,
         lambda name: wilson_interval(answers[name], level),
-        lambda first, second: stats.mcnemar(answers[first], answers[second], level),
+        difference,
     )
-    sample = sample_of_intervals(shares, place, place.unit, "McNemar's test")
+    p_values = {pair: test.p_value for pair, test in tests.items()}
+    sample = sample_of_intervals(shares, place, place.unit, "McNemar's test", p_values=p_values)
     sample.methods[["mean", "low", "high", "half_width"]] *= PERCENT
-    pairs = [names for names in shares if len(names) == 2]
-    if pairs:
+    if tests:
         sample.pairs[["difference", "low", "high", "half_width"]] *= PERCENT
-        sample.pairs["spread"] = [(grid[a] - grid[b]).std() for a, b in pairs]
+        sample.pairs["spread"] = [(grid[a] - grid[b]).std() for a, b in tests]
         # The variance is nearly the share of discordant items, a Poisson number over N.
-        sample.pairs["spread_df"] = [2 * sum(shares[pair].discordant) for pair in pairs]
-        discordant = np.array([shares[pair].discordant for pair in pairs])
+        sample.pairs["spread_df"] = [2 * sum(test.discordant) for test in tests.values()]
+        discordant = np.array([test.discordant for test in tests.values()])
         add_discordant(sample.pairs, discordant, place)
     return [sample]
 
@@ -711,11 +722,19 @@ def add_discordant(pairs: pd.DataFrame, discordant: np.ndarray, place: Place) ->
         )
 
 
-def wilson_interval(answers: pd.Series, level: float) -> Ends:
+def wilson_interval(answers: pd.Series, level: float) -> Interval:
     """Wilson's interval of a share of right answers."""
     counted = scipy.stats.binomtest(int(answers.sum()), len(answers))
     ends = counted.proportion_ci(level, "wilson")
-    return Ends(float(answers.mean()), ends.low, ends.high, level, len(answers))
+    return Interval.from_ends(
+        mean=float(answers.mean()),
+        low=ends.low,
+        high=ends.high,
+        confidence_level=level,
+        n_tasks=len(answers),
+        target=Target.NEW_ITEMS,
+        is_difference=False,
+    )
 
 
 ANALYSES = {

@@ -6,15 +6,21 @@ it makes two methods significantly different, equal methods become so sooner or 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.optimize import brentq
 from scipy.special import logsumexp
 
 from ..errors import InputError, floats
-from .intervals import DEFAULT_CONFIDENCE_LEVEL, Array, Ends, Pair, checked_bounds, checked_level
+from .intervals import (
+    DEFAULT_CONFIDENCE_LEVEL,
+    Array,
+    Interval,
+    Pair,
+    checked_bounds,
+    checked_level,
+)
+from .targets import Target
 
 # Shares of the wealth that are bet, and how it is first divided among them: most on some tenths, a
 # little on all, so that intervals are narrow from some hundred tasks to some ten thousand.
@@ -24,26 +30,9 @@ DIVIDED /= DIVIDED.sum()
 TINY = 1e-12  # the least mean that is tried
 
 
-@dataclass(frozen=True)
-class AnytimeInterval(Ends):
-    """What `confidence_sequence` returns, in the unit of the input.
-
-    Attributes
-    ----------
-    mean : float
-        Over the tasks so far.
-    low, high : float
-        Ends of the interval, which need not lie equally far from the mean.
-    confidence_level : float
-        Chance that the intervals after 1, 2, 3 … tasks *all* hold the true mean, at least.
-    n_tasks : int
-        Tasks so far.
-    """
-
-
 def confidence_sequence(
     scores: ArrayLike, confidence_level: float = DEFAULT_CONFIDENCE_LEVEL, *, bounds: Pair = (0, 1)
-) -> AnytimeInterval:
+) -> Interval:
     """Interval of a mean over tasks that holds whenever one stops drawing them.
 
     Parameters
@@ -60,7 +49,9 @@ def confidence_sequence(
 
     Returns
     -------
-    AnytimeInterval
+    Interval
+        Its ends need not lie equally far from the mean. The intervals after 1, 2, 3 … tasks *all* hold the
+        true mean with a probability of ``confidence_level`` or more.
 
     Raises
     ------
@@ -109,7 +100,15 @@ def confidence_sequence(
     won = np.log(2 / (1 - confidence_level))
     ends = _lower(share, count, won), 1 - _lower(1 - share, count, won)
     first, last = (low + (high - low) * end for end in ends)
-    return AnytimeInterval(float(x.mean()), first, last, confidence_level, x.size)
+    return Interval.from_ends(
+        mean=float(x.mean()),
+        low=first,
+        high=last,
+        confidence_level=confidence_level,
+        n_tasks=x.size,
+        target=Target.THESE_IMAGES,
+        is_difference=low < 0 < high,
+    )
 
 
 def _wealth(share: Array, count: Array, mean: float) -> float:

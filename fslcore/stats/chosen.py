@@ -4,7 +4,7 @@ is.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from math import inf, sqrt
 
@@ -15,11 +15,12 @@ from scipy.special import ndtri
 from scipy.stats import qmc
 
 from ..errors import InputError, floats
-from .formatting import decimals, format_interval
+from .formatting import decimals
 from .intervals import (
     DEFAULT_CONFIDENCE_LEVEL,
     Bounds,
     Floats,
+    Interval,
     Pair,
     checked_bounds,
     checked_level,
@@ -29,6 +30,7 @@ from .intervals import (
 )
 from .rare import NO_RARITY, rarity_of
 from .simultaneous import cholesky
+from .targets import Target
 from .task_intervals import open_task_interval
 
 FEWEST_TASKS = 100  # for `winner_interval`: see its notes
@@ -60,16 +62,11 @@ class Winner:
     ----------
     method : int
         Its position among the methods.
-    mean : float
-        As observed: on average too high.
-    estimate : float
-        Corrected for the choice: about as often above the true mean as below it.
-    low, high : float
-        Ends of the interval, which holds ``mean`` and the estimate.
-    half_width : float
-        Of the interval that ignores the choice, ``mean`` ± half_width.
-    confidence_level : float
-        Nominal coverage.
+    observed : Interval
+        The observed mean, on average too high, ± the half-width that ignores the choice.
+    corrected : Interval
+        The mean corrected for the choice, about as often above the true mean as below it; the interval
+        holds both means.
     is_skewed : bool
         Whether T is below 25 γ², with the skewness γ of the accuracies of some method that may be
         best (Cochran, 1977, *Sampling Techniques*, section 2.15), as where failures are rare: then
@@ -78,18 +75,13 @@ class Winner:
     """
 
     method: int
-    mean: float
-    estimate: float
-    low: float
-    high: float
-    half_width: float
-    confidence_level: float
+    observed: Interval
+    corrected: Interval
     is_skewed: bool
 
     def __str__(self) -> str:
-        spec = f".{decimals((self.high - self.low) / 2)}f"
-        corrected = format_interval(self.estimate, low=self.low, high=self.high, spec=spec)
-        return f"{corrected} corrected, {self.mean:{spec}} observed"
+        spec = f".{decimals(self.corrected.half_width)}f"
+        return f"{self.corrected:{spec}} corrected, {self.observed.mean:{spec}} observed"
 
 
 def rank_confidence_sets(better: ArrayLike) -> RankSets:
@@ -195,7 +187,7 @@ def winner_interval(  # noqa: PLR0914 the steps of one formula
     Notes
     -----
     The highest of several means is on average too high, and the interval reaches further down than
-    up: it is ``mean`` - r to ``mean`` + half_width, and never shorter than the interval of a method
+    up: it is the observed mean - r to that mean + its half-width, and never shorter than the interval of a method
     that was chosen beforehand. How far the highest mean can be off depends on how close the true
     means are, and it is most where they are equal. So r is computed for the closest true means that
     the data allow: the gap to each other method is taken to be the observed one, less its
@@ -206,7 +198,7 @@ def winner_interval(  # noqa: PLR0914 the steps of one formula
     be best (Benjamini, Hechtlinger and Stark, 2019, `arXiv:1906.00505
     <https://arxiv.org/abs/1906.00505>`_; Zrnic and Fithian, 2024, `arXiv:2212.09009
     <https://arxiv.org/abs/2212.09009>`_). The median of such errors, with gaps less their usual
-    excess over true ones, is what ``estimate`` subtracts. Both change continuously with the data,
+    excess over true ones, is what the corrected mean subtracts. Both change continuously with the data,
     also where two means tie. The interval that is conditional on the choice (Andrews, Kitagawa and
     McCloskey, 2024, Quarterly Journal of Economics 139, 305) does not: where two means tie, as
     counts of right answers do, it shrinks to a point 3 standard errors below the mean.
@@ -230,10 +222,8 @@ def winner_interval(  # noqa: PLR0914 the steps of one formula
     Examples
     --------
     >>> found = winner_interval([82.0, 81, 76, 60], 2 * np.eye(4))
-    >>> round(found.estimate, 1), round(found.low, 1), round(found.high, 1)
-    (81.2, 78.9, 84.8)
-    >>> round(found.half_width, 2)
-    2.77
+    >>> print(f"{found.observed:.1f}; {found.corrected:.1f}")
+    82.0 ± 2.8; 81.2 (78.9 to 84.8)
     """
     by_task = _checked_accuracies(scores) if covariance is None else None
     mean, covariance, df, order = _checked(scores, covariance, df)
@@ -265,16 +255,24 @@ def winner_interval(  # noqa: PLR0914 the steps of one formula
     lowest, highest = bounds or (-inf, inf)
     low = min(mean[0] - reach, beforehand[0])
     high = max(mean[0] + half_width, beforehand[1])
-    return Winner(
-        method=int(order[0]),
+    observed = Interval(
         mean=float(mean[0]),
-        estimate=float(np.clip(mean[0] - correction, lowest, highest)),
-        low=float(max(low, lowest)),
-        high=float(min(high, highest)),
         half_width=half_width,
         confidence_level=confidence_level,
-        is_skewed=is_skewed,
+        n_tasks=0 if by_task is None else by_task.shape[1],
+        target=Target.NEW_TASKS,
+        is_difference=False,
+        ends=(float(mean[0]) - half_width, float(mean[0]) + half_width),
     )
+    low = float(max(low, lowest))
+    high = float(min(high, highest))
+    corrected = replace(
+        observed,
+        mean=float(np.clip(mean[0] - correction, lowest, highest)),
+        half_width=(high - low) / 2,
+        ends=(low, high),
+    )
+    return Winner(int(order[0]), observed, corrected, is_skewed)
 
 
 class _Errors:

@@ -16,17 +16,11 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import special, stats
 
 from ..errors import InputError, choice, detached, floats, number, shown
-from .formatting import (
-    NO_ESTIMATE,
-    decimals,
-    format_half_width,
-    format_interval,
-    with_interval,
-)
+from .formatting import NO_ESTIMATE, decimals, format_half_width, with_interval
 from .rare import NO_RARITY, Rarity, chance_beyond, reach
 from .targets import Target
 
-__all__ = ["DEFAULT_CONFIDENCE_LEVEL", "Ends", "Interval", "limits"]
+__all__ = ["DEFAULT_CONFIDENCE_LEVEL", "Interval", "limits"]
 
 Array = np.ndarray  # of any type
 Floats = NDArray[np.float64]
@@ -42,7 +36,7 @@ ROUNDED = 1e-9  # share of the bounds' span by which rounding may move a mean of
 
 @dataclass(frozen=True)
 class Interval:
-    """A mean with its confidence interval, in the unit of the input.
+    """A mean, or another estimate, with its confidence interval, in the unit of the input.
 
     Attributes
     ----------
@@ -73,8 +67,12 @@ class Interval:
         How large the deviations are that have to be expected beside those that the half-width shows, where
         fewer than a quarter of the units differ from the others (`fslcore.stats.rare`): see Notes.
         It counts with bounds alone.
+    ends : (float, float) or None
+        Both ends, where they are not those of Student's interval, as of a score interval: then
+        ``half_width`` is half their distance unless given, verdicts are of the ends, and there is neither
+        a standard error nor a p-value here.
     low, high : float
-        Ends of the interval. Without bounds, and of a difference, mean ±
+        Ends of the interval: ``ends`` if they were given. Without bounds, and of a difference, mean ±
         half_width, cut at the bounds. Else ``limits(mean, half_width, bounds, df,
         level)``; with C ``classes`` and a mean close to a bound, the interval also holds the mean
         of C + 1 classes of which one is at the other bound. Where nothing varies, or few units
@@ -125,6 +123,7 @@ class Interval:
     classes: int | None = None
     rarity: Rarity = NO_RARITY
     is_difference: bool | None = None
+    ends: Pair | None = None
     low: float = field(init=False)
     high: float = field(init=False)
     few_errors: bool = field(init=False, default=False)
@@ -142,6 +141,29 @@ class Interval:
             object.__setattr__(self, name, end)
         object.__setattr__(self, "few_errors", _has_few_errors(self))
 
+    @classmethod
+    def from_ends(
+        cls,
+        mean: float,
+        low: float,
+        high: float,
+        *,
+        confidence_level: float,
+        n_tasks: int,
+        target: Target,
+        is_difference: bool | None = None,
+    ) -> Interval:
+        """An interval that need not reach equally far to both sides of the mean."""
+        return cls(
+            mean=mean,
+            half_width=(high - low) / 2,
+            confidence_level=confidence_level,
+            n_tasks=n_tasks,
+            target=target,
+            is_difference=is_difference,
+            ends=(low, high),
+        )
+
     @property
     def equal_units(self) -> int:
         """How many independent values are equal where nothing varies: ``units``, by default the
@@ -152,6 +174,7 @@ class Interval:
     @property
     def standard_error(self) -> float:
         """Estimated standard deviation of the mean."""
+        self._check_has_test()
         return self.half_width / student_quantile(self.df, self.confidence_level)
 
     @property
@@ -161,6 +184,8 @@ class Interval:
         For a paired interval this is the verdict on which method is better. Where few units differ,
         or none, it is that of ``p_value``, and always 0 without bounds if nothing varies.
         """
+        if self.ends is not None:
+            return int(self.low > 0) - int(self.high < 0)
         if self.half_width == 0 or self.has_rare_units:
             return int(np.sign(self.mean)) if self.p_value < 1 - self.confidence_level else 0
         return int(self.mean > self.half_width) - int(self.mean < -self.half_width)
@@ -175,6 +200,7 @@ class Interval:
         all equal to this mean m if the true mean is 0: ``2 (b / (b + |m|))^n`` for n units and
         bounds -b and b; without bounds 1. It is 1 where the half-width is infinite.
         """
+        self._check_has_test()
         if isinf(self.half_width):
             return 1.0
         return min(2 * self.one_sided_p_value(0.0), 1.0)
@@ -185,6 +211,7 @@ class Interval:
         The observed mean itself is a half, and where nothing varies the largest chance of equal
         values (`chance_of_equal`), 1 without bounds.
         """
+        self._check_has_test()
         if self.half_width == 0:
             if self.bounds is None:
                 return 1.0
@@ -196,6 +223,14 @@ class Interval:
             self._deviation(true_mean > self.mean),
             self.equal_units,
         )
+
+    def _check_has_test(self) -> None:
+        """Raise `InputError` where the ends are not those of Student's interval."""
+        if self.ends is not None:
+            raise InputError(
+                "this interval was computed from its ends, without a standard error; the result that "
+                "holds it has its p-value, if there is one"
+            )
 
     @property
     def has_rare_units(self) -> bool:
@@ -239,7 +274,9 @@ class Interval:
 
 
 def _ends(interval: Interval) -> Pair:
-    """Both ends: mean ± half-width, or what the bounds make of it."""
+    """Both ends: those given, mean ± half-width, or what the bounds make of it."""
+    if interval.ends is not None:
+        return interval.ends
     mean = interval.mean
     half_width = interval.half_width
     bounds = interval.bounds
@@ -322,34 +359,12 @@ def _has_few_errors(interval: Interval) -> bool:
     """
     mean = interval.mean
     bounds = interval.bounds
-    if bounds is None or interval.is_difference or not isfinite(mean + interval.half_width):
+    if interval.ends is not None or interval.is_difference or bounds is None:
+        return False
+    if not isfinite(mean + interval.half_width):
         return False
     distance = min(mean - bounds[0], bounds[1] - mean)
     return distance**2 <= interval.standard_error**2 * (1 + SLACK)
-
-
-@dataclass(frozen=True)
-class Ends:
-    """An interval whose ends need not lie equally far from the mean, in the unit of the input."""
-
-    mean: float
-    low: float
-    high: float
-    confidence_level: float
-    n_tasks: int
-
-    @property
-    def half_width(self) -> float:
-        """Half of the interval's length."""
-        return (self.high - self.low) / 2
-
-    @property
-    def sign(self) -> int:
-        """+1 if the interval lies above 0, -1 if below, else 0: the verdict on a difference."""
-        return int(self.low > 0) - int(self.high < 0)
-
-    def __str__(self) -> str:
-        return str(format_interval(self.mean, low=self.low, high=self.high))
 
 
 def limits(

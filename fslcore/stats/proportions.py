@@ -10,23 +10,19 @@ from numpy.typing import ArrayLike
 from scipy import optimize, stats
 
 from ..errors import InputError, array
-from .intervals import DEFAULT_CONFIDENCE_LEVEL, Array, Ends, checked_level, normal_quantile
+from .intervals import DEFAULT_CONFIDENCE_LEVEL, Array, Interval, checked_level, normal_quantile
+from .targets import Target
 
 
 @dataclass(frozen=True)
-class PairedProportions(Ends):
+class PairedProportions:
     """What `mcnemar` returns, in shares.
 
     Attributes
     ----------
-    mean : float
-        Share of right answers of the first method minus that of the second.
-    low, high : float
-        Ends of Tango's score interval.
-    confidence_level : float
-        Nominal coverage.
-    n_tasks : int
-        Number of items.
+    interval : Interval
+        Of the share of right answers of the first method minus that of the second: Tango's score
+        interval; ``n_tasks`` is the number of items.
     p_value : float
         Two-sided p-value of the hypothesis of equal shares: below 1 - confidence_level exactly where the
         interval excludes 0.
@@ -34,8 +30,12 @@ class PairedProportions(Ends):
         Items that only the first, and only the second method answers rightly.
     """
 
+    interval: Interval
     p_value: float
     discordant: tuple[int, int]
+
+    def __str__(self) -> str:
+        return f"{self.interval} (p = {self.p_value:.2g})"
 
 
 def mcnemar(
@@ -79,7 +79,7 @@ def mcnemar(
     --------
     >>> a, b = [1] * 44 + [0] * 6, [1] * 43 + [0] * 4 + [1] * 3
     >>> r = mcnemar(a, b)
-    >>> r.discordant, round(r.mean, 2), round(r.p_value, 3)
+    >>> r.discordant, round(r.interval.mean, 2), round(r.p_value, 3)
     ((1, 3), -0.04, 0.317)
     """
     checked_level(confidence_level)
@@ -97,9 +97,16 @@ def mcnemar(
     high = _largest(wins, losses, count, z)
     discordant = wins + losses
     p_value = float(stats.chi2.sf((wins - losses) ** 2 / discordant, 1)) if discordant else 1.0
-    return PairedProportions(
-        (wins - losses) / count, low, high, confidence_level, count, p_value, (wins, losses)
+    interval = Interval.from_ends(
+        mean=(wins - losses) / count,
+        low=low,
+        high=high,
+        confidence_level=confidence_level,
+        n_tasks=count,
+        target=Target.NEW_ITEMS,
+        is_difference=True,
     )
+    return PairedProportions(interval, p_value, (wins, losses))
 
 
 def _outcomes(name: str, values: ArrayLike) -> Array:

@@ -451,34 +451,13 @@ def _spread(means: Floats) -> float:
     return 0.0 if np.ptp(means) <= 1e-12 * np.abs(means).max() else float(means.var(ddof=1))
 
 
-@dataclass(frozen=True)
-class Chance:
-    """A probability with its interval; see `probability_of_improvement`.
-
-    Attributes
-    ----------
-    value, low, high : float
-        From 0 to 1.
-    confidence_level : float
-        Nominal coverage.
-    """
-
-    value: float
-    low: float
-    high: float
-    confidence_level: float
-
-    def __str__(self) -> str:
-        return f"{self.value:.0%} ({self.low:.0%} to {self.high:.0%})"
-
-
 def probability_of_improvement(
     a: ArrayLike,
     b: ArrayLike,
     *,
     paired: bool = False,
     confidence_level: float = DEFAULT_CONFIDENCE_LEVEL,
-) -> Chance:
+) -> Interval:
     """How often one run of a method comes out above one run of another, on the same test.
 
     A difference of the means over runs may be significant and yet small against the spread of the
@@ -496,9 +475,9 @@ def probability_of_improvement(
 
     Returns
     -------
-    Chance
-        ``value`` is the share of all R·S pairs of runs (of the R pairs, if ``paired``) in which the
-        first method's run is the higher.
+    Interval
+        Its ``mean`` is the share of all R·S pairs of runs (of the R pairs, if ``paired``) in which the
+        first method's run is the higher; ``n_tasks`` is the smaller number of runs.
 
     Raises
     ------
@@ -527,7 +506,8 @@ def probability_of_improvement(
 
     Examples
     --------
-    >>> print(probability_of_improvement([61.2, 63.0, 62.1, 60.4, 62.5], [59.8, 61.9, 60.1, 60.9, 59.0]))
+    >>> found = probability_of_improvement([61.2, 63.0, 62.1, 60.4, 62.5], [59.8, 61.9, 60.1, 60.9, 59.0])
+    >>> print(f"{found:.0%}")
     88% (44% to 100%)
     """
     confidence_level = checked_level(confidence_level)
@@ -551,8 +531,17 @@ def probability_of_improvement(
         float(stats.beta.ppf((1 + confidence_level) / 2, higher + 1, lower)) if lower > 0 else 1.0
     )
     # A few runs may by chance be all of one kind, and then nearly agree.
-    agreeing = ((1 - confidence_level) / 2) ** (1 / min(map(len, methods)))
-    return Chance(value, min(low, agreeing), max(high, 1 - agreeing), confidence_level)
+    fewest = min(map(len, methods))
+    agreeing = ((1 - confidence_level) / 2) ** (1 / fewest)
+    return Interval.from_ends(
+        mean=value,
+        low=min(low, agreeing),
+        high=max(high, 1 - agreeing),
+        confidence_level=confidence_level,
+        n_tasks=fewest,
+        target=Target.NEW_RUNS,
+        is_difference=False,
+    )
 
 
 def _shares_below(runs: Floats, others: Floats, tolerance: float) -> Floats:

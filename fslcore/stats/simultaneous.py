@@ -20,10 +20,12 @@ from .intervals import (
     DEFAULT_CONFIDENCE_LEVEL,
     Bounds,
     Floats,
+    Interval,
     chance_of_equal,
     checked_bounds,
     checked_level,
 )
+from .targets import Target
 
 __all__ = ["Simultaneous", "simultaneous_intervals"]
 
@@ -36,23 +38,29 @@ class Simultaneous:
 
     Attributes
     ----------
-    mean, half_width : (K,) arrays
-        In the unit of the differences.
+    intervals : tuple of Interval
+        One per difference, in its unit.
     p_values : (K,) array
         Two-sided, adjusted for K comparisons (single-step): below 1 - confidence_level where the interval
         excludes 0.
     factor : float
         Half-width over standard error: between the quantile of Student's t for one comparison and
         that for K by Bonferroni. 0 if no difference varies.
-    confidence_level : float
-        Nominal probability that all K intervals hold.
     """
 
-    mean: Floats
-    half_width: Floats
+    intervals: tuple[Interval, ...]
     p_values: Floats
     factor: float
-    confidence_level: float
+
+    @property
+    def mean(self) -> Floats:
+        """(K,) mean differences."""
+        return np.array([interval.mean for interval in self.intervals])
+
+    @property
+    def half_width(self) -> Floats:
+        """(K,) half-widths of the intervals."""
+        return np.array([interval.half_width for interval in self.intervals])
 
 
 def simultaneous_intervals(
@@ -98,8 +106,8 @@ def simultaneous_intervals(
     --------
     >>> ours, others = np.array([7.0, 5, 8, 6]), np.array([[6.0, 5, 5, 4], [6, 2, 7, 5]])
     >>> found = simultaneous_intervals(ours - others)
-    >>> found.mean, found.half_width.round(2)
-    (array([1.5, 1.5]), array([2.49, 1.93]))
+    >>> print(*found.intervals, sep="; ")
+    1.50 ± 2.49; 1.50 ± 1.93
     """
     x = floats("differences", differences, 2)
     checked_level(confidence_level)
@@ -114,7 +122,7 @@ def simultaneous_intervals(
     )
     varies = np.flatnonzero(np.ptp(x, axis=1) > 0)
     if not varies.size:
-        return Simultaneous(mean, half_width, p_values, 0.0, confidence_level)
+        return Simultaneous(_intervals(mean, half_width, tasks, confidence_level), p_values, 0.0)
     k = len(varies)
     df = tasks - 1
     error = x[varies].std(ddof=1, axis=1) / sqrt(tasks)
@@ -125,7 +133,25 @@ def simultaneous_intervals(
     single = 2 * scipy.stats.t.sf(t, df)
     adjusted = [_exceedance(statistic, reach, k, df) for statistic in t]
     p_values[varies] = np.clip(adjusted, single, np.minimum(k * single, 1))
-    return Simultaneous(mean, half_width, p_values, c, confidence_level)
+    return Simultaneous(_intervals(mean, half_width, tasks, confidence_level), p_values, c)
+
+
+def _intervals(
+    means: Floats, half_widths: Floats, tasks: int, confidence_level: float
+) -> tuple[Interval, ...]:
+    """Mean ± half-width of each difference."""
+    return tuple(
+        Interval(
+            mean=mean,
+            half_width=half_width,
+            confidence_level=confidence_level,
+            n_tasks=tasks,
+            target=Target.NEW_TASKS,
+            is_difference=True,
+            ends=(mean - half_width, mean + half_width),
+        )
+        for mean, half_width in zip(means.tolist(), half_widths.tolist(), strict=True)
+    )
 
 
 def _of_equal_differences(

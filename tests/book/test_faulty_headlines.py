@@ -545,7 +545,7 @@ def first_of_a_leaderboard():
 
     def ends(variances):
         winner = stats.winner_interval(means, np.diag(variances), bounds=(0, 100))
-        return [winner.estimate, winner.low, winner.high]
+        return [winner.corrected.mean, winner.corrected.low, winner.corrected.high]
 
     return Rule(
         [found[f"{name}_laboratory"] for name in ("estimate", "low", "high")],

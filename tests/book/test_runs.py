@@ -230,7 +230,7 @@ def test_two_methods_are_compared_both_ways():
 def test_nothing_is_known_of_new_classes_where_every_task_has_all():
     right, places, _ = world(np.random.default_rng(2), 3, classes=4)
     endless = stats.new_run_intervals(right, *places).classes.interval
-    assert (endless.half_width, endless.kind) == (np.inf, "runs")
+    assert (endless.half_width, endless.target) == (np.inf, "new runs and classes")
 
 
 def test_chance_better_is_the_same_from_both_sides():
@@ -239,10 +239,10 @@ def test_chance_better_is_the_same_from_both_sides():
         stats.probability_of_improvement(first, second),
         stats.probability_of_improvement(second, first, confidence_level=0.95),
     )
-    assert (forth.value, forth.low, forth.high) == pytest.approx(
-        (1 - back.value, 1 - back.high, 1 - back.low)
+    assert (forth.mean, forth.low, forth.high) == pytest.approx(
+        (1 - back.mean, 1 - back.high, 1 - back.low)
     )
-    assert stats.probability_of_improvement(first, first).value == 0.5
+    assert stats.probability_of_improvement(first, first).mean == 0.5
     for runs, against, level in (
         (3, 3, 0.95),
         (9, 12, 0.8),
@@ -251,7 +251,7 @@ def test_chance_better_is_the_same_from_both_sides():
             np.ones(runs), np.zeros(against), confidence_level=level
         )
         exact = scipy.stats.binomtest(runs, runs).proportion_ci(level, "exact").low
-        assert (sure.value, sure.low, sure.high, sure.confidence_level) == pytest.approx(
+        assert (sure.mean, sure.low, sure.high, sure.confidence_level) == pytest.approx(
             (1, exact, 1, level)
         )
 
@@ -271,9 +271,9 @@ def test_what_differs_by_rounding_alone_is_no_difference(rounded):
         0,
         0,
     )
-    assert stats.probability_of_improvement(first[0], second[0], paired=True).value == 0.5
+    assert stats.probability_of_improvement(first[0], second[0], paired=True).mean == 0.5
     assert stats.new_run_interval(first, second).fixed.sign == 0
-    assert stats.probability_of_improvement([0.3] * 6, [0.1 + 0.2] * 6).value == 0.5
+    assert stats.probability_of_improvement([0.3] * 6, [0.1 + 0.2] * 6).mean == 0.5
 
 
 def collapsing(rng, shift, runs):
@@ -311,7 +311,7 @@ def test_chance_better_is_covered_where_runs_are_of_two_kinds_or_of_one(first, s
     widths = [
         (scipy.stats.beta.ppf(0.975, k + 1, fewest - k) if k < fewest else 1)
         - (scipy.stats.beta.ppf(0.025, k, fewest - k + 1) if k else 0)
-        for k in (fewest * chance.value for chance in chances)
+        for k in (fewest * chance.mean for chance in chances)
     ]
     saved = 1 - np.mean([chance.high - chance.low for chance in chances]) / np.mean(widths)
     assert saved > (0.05 if share == 1 else 0)
@@ -331,7 +331,7 @@ def test_no_interval_excludes_what_that_of_runs_which_all_agree_holds(first, sec
 def test_chance_better_is_mann_whitneys_share_with_the_exact_interval_of_independent_pairs():
     first, second = [3.0, 1, 2, 9, 9, 9], [2.0, 2, 0, 0]
     share = scipy.stats.mannwhitneyu(first, second).statistic / 24
-    assert stats.probability_of_improvement(first, second).value == pytest.approx(share)
+    assert stats.probability_of_improvement(first, second).mean == pytest.approx(share)
     paired = stats.probability_of_improvement(
         [1.0, 2, 3, 4, 5, 6, 7], [0.0, 1, 4, 3, 4, 7, 6], paired=True
     )
@@ -340,7 +340,7 @@ def test_chance_better_is_mann_whitneys_share_with_the_exact_interval_of_indepen
     )  # one run is below all others
     for chance, better, runs in ((paired, 5, 7), (four_of_five, 4, 5)):
         exact = scipy.stats.binomtest(better, runs).proportion_ci(0.95, "exact")
-        assert (chance.value, chance.low, chance.high) == pytest.approx(
+        assert (chance.mean, chance.low, chance.high) == pytest.approx(
             (better / runs, exact.low, exact.high)
         )
 

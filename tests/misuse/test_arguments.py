@@ -213,7 +213,7 @@ MODULES = {
     "attributes": ATTRIBUTES,
 }
 
-RESULTS = {"Interval", "ThreeIntervals", "Resplit"}  # made by functions, not by users
+RESULTS = {"Interval", "Target", "ThreeIntervals", "Resplit"}  # made by functions, not by users
 
 KINDS = {
     "real": "alpha beta gamma difference".split(),

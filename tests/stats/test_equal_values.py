@@ -202,8 +202,8 @@ def test_a_winner_that_is_always_right_may_err():
     right = np.full((3, 600), 100.0)
     right[1:] -= np.arange(600) % 7
     winner = stats.winner_interval(right, bounds=PERCENT)
-    assert (winner.method, winner.high) == (0, 100)
-    assert winner.low == pytest.approx(100 * (0.05 / 6) ** (1 / 600))
-    assert stats.winner_interval(right).low == -math.inf
+    assert (winner.method, winner.corrected.high) == (0, 100)
+    assert winner.corrected.low == pytest.approx(100 * (0.05 / 6) ** (1 / 600))
+    assert stats.winner_interval(right).corrected.low == -math.inf
     # Its variance is known.
-    assert stats.winner_interval([100.0, 90.0], np.diag([0.0, 1.0])).low == 100
+    assert stats.winner_interval([100.0, 90.0], np.diag([0.0, 1.0])).corrected.low == 100

@@ -37,7 +37,7 @@ def means(answers, bounds):
         "closed": stats.closed_task_interval(tasks[0], bounds=bounds),
         "open": stats.open_task_interval(tasks[0], bounds=bounds),
         "anytime": stats.confidence_sequence(tasks[0], bounds=bounds),
-        "winner": stats.winner_interval(tasks[:, : TABLE[1]], bounds=bounds),
+        "winner": stats.winner_interval(tasks[:, : TABLE[1]], bounds=bounds).corrected,
         "these runs": new.fixed,
         "new runs": new.interval,
         **{f"three, {name}": getattr(three, name) for name in ("closed", "images", "classes")},

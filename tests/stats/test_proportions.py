@@ -51,10 +51,16 @@ def log_term(count, share):
 def test_the_score_statistic_is_the_normal_quantile_at_both_ends(table, level):
     proportions = mcnemar(*answers(*table), level)
     z = stats.norm.ppf((1 + level) / 2)
-    for end, sign in ((proportions.low, 1), (proportions.high, -1)):
+    for end, sign in ((proportions.interval.low, 1), (proportions.interval.high, -1)):
         if -1 + 1e-6 < end < 1 - 1e-6:
             assert score(table[1], table[2], sum(table), end) == pytest.approx(sign * z, abs=2e-3)
-    assert -1 <= proportions.low <= proportions.mean <= proportions.high <= 1
+    assert (
+        -1
+        <= proportions.interval.low
+        <= proportions.interval.mean
+        <= proportions.interval.high
+        <= 1
+    )
 
 
 @pytest.mark.parametrize("table", TABLES)
@@ -66,7 +72,7 @@ def test_the_p_value_is_that_of_mcnemar(table):
         counts = [[both_right, first], [second, neither]]
         expected = contingency_tables.mcnemar(counts, exact=False, correction=False).pvalue
     assert proportions.p_value == pytest.approx(expected)
-    assert proportions.discordant == (first, second) and proportions.n_tasks == sum(table)
+    assert proportions.discordant == (first, second) and proportions.interval.n_tasks == sum(table)
 
 
 @pytest.mark.parametrize("shares", [(0.1, 0.1), (0.2, 0.05), (0.02, 0.02), (0.3, 0.25)])
@@ -80,7 +86,9 @@ def test_coverage_by_counting_all_tables(shares):
             )
             if chance > 1e-7:
                 proportions = mcnemar(*answers(count - i - j, i, j, 0))
-                covered += chance * (proportions.low <= first - second <= proportions.high)
+                covered += chance * (
+                    proportions.interval.low <= first - second <= proportions.interval.high
+                )
     assert 0.93 < covered < 0.995
 
 
@@ -90,13 +98,13 @@ def test_the_interval_excludes_0_exactly_where_the_p_value_is_below_1_minus_leve
         for first in range(min(count, 14)):
             for second in range(min(count - first, 14)):
                 table = mcnemar(*answers(count - first - second, first, second, 0), level)
-                excludes_0 = table.low > 0 or table.high < 0
+                excludes_0 = table.interval.low > 0 or table.interval.high < 0
                 assert excludes_0 == (table.p_value < 1 - level), (count, first, second)
 
 
 def test_five_against_none_of_200_is_one_answer():
     table = mcnemar(*answers(100, 5, 0, 95))
-    assert table.low > 0 and table.p_value == pytest.approx(0.0253, abs=1e-4)
+    assert table.interval.low > 0 and table.p_value == pytest.approx(0.0253, abs=1e-4)
 
 
 @pytest.mark.parametrize("items", [10, 20, 100, 200, 1000])

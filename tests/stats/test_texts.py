@@ -17,6 +17,7 @@ from fslcore.report import words
 from fslcore.report.numbers import interval_text
 from fslcore.stats.formatting import format_interval
 from fslcore.stats.intervals import Interval
+from fslcore.stats.proportions import PairedProportions
 from fslcore.stats.targets import IMAGE_TARGETS
 from fslcore.tasks import sample_closed
 
@@ -69,13 +70,14 @@ def intervals_of(result):
         ("items", "supports", "both"),
         ("fixed", "interval"),
         ("difference",),
+        ("corrected",),
     ]
     for fields in names:
         if hasattr(result, fields[0]) and isinstance(getattr(result, fields[0]), Interval):
             return [getattr(result, name) for name in fields]
     if hasattr(result, "closed"):  # of runs
         return [getattr(result, name).interval for name in ("closed", "images", "classes")]
-    return [result]
+    return [result.interval if isinstance(result, PairedProportions) else result]
 
 
 def ends_in(text):
@@ -102,8 +104,6 @@ def test_a_text_says_the_ends(world, unit, bounded):
     for name, result in results(world, unit, (0, unit) if bounded else None).items():
         text = str(result)
         assert "inf" not in text and "∞" not in text and "nan" not in text, (name, text)
-        if name == "chance":
-            continue
         intervals = intervals_of(result)
         said = ends_in(text)
         assert len(said) == len(intervals), (name, text)
@@ -195,3 +195,32 @@ def test_targets_say_what_an_interval_applies_to():
     assert (found["closed"].target, found["open"].target) == ("these images", "new images")
     with refuses("target must be 'these images', 'new images'"):
         Interval(0.5, 0.1, 0.95, 100, "closed")
+
+
+def test_every_estimate_with_two_ends_is_an_interval():
+    found = results("usual", 1, (0, 1))
+    held = {
+        "winner": [found["winner"].observed, found["winner"].corrected],
+        "proportions": [found["proportions"].interval],
+        "anytime": [found["anytime"]],
+        "chance": [found["chance"]],
+        "simultaneous": stats.simultaneous_intervals(RNG.normal(0, 1, (3, 40))).intervals,
+    }
+    for name, intervals in held.items():
+        for interval in intervals:
+            assert isinstance(interval, Interval) and interval.ends == (interval.low, interval.high)
+            assert interval.half_width == pytest.approx((interval.high - interval.low) / 2)
+            assert interval.sign == int(interval.low > 0) - int(interval.high < 0), name
+            for of_a_test in ("p_value", "standard_error"):
+                with refuses("computed from its ends"):
+                    getattr(interval, of_a_test)
+    proportions = found["proportions"]
+    assert (proportions.interval.sign != 0) == (proportions.p_value < 0.05)
+
+
+def test_given_ends_are_kept():
+    interval = Interval.from_ends(
+        0.99, 0.95, 0.999, confidence_level=0.9, n_tasks=50, target="new items"
+    )
+    assert (interval.low, interval.high) == (0.95, 0.999) and not interval.few_errors
+    assert f"{interval}" == "0.990 (0.950 to 0.999)" and f"{interval:.0%}" == "99% (95% to 100%)"

@@ -11,7 +11,15 @@ from fslcore.stats import chosen
 
 
 def ends(winner):
-    return np.array([winner.mean, winner.estimate, winner.low, winner.high, winner.half_width])
+    return np.array(
+        [
+            winner.observed.mean,
+            winner.corrected.mean,
+            winner.corrected.low,
+            winner.corrected.high,
+            winner.observed.half_width,
+        ]
+    )
 
 
 def correlated(methods, rho):
@@ -22,17 +30,21 @@ def correlated(methods, rho):
 @pytest.mark.parametrize("df", [3, 29, np.inf])
 def test_one_method_has_student_s_interval(level, df):
     winner = stats.winner_interval([70.0], [[4.0]], df, level)
-    half = stats.Interval(70.0, winner.half_width, level, 99, "new tasks", df).standard_error
+    half = stats.Interval(
+        70.0, winner.observed.half_width, level, 99, "new tasks", df
+    ).standard_error
     assert half == pytest.approx(2.0)
     assert ends(winner)[1:4] == pytest.approx(
-        [70, 70 - winner.half_width, 70 + winner.half_width], abs=1e-6
+        [70, 70 - winner.observed.half_width, 70 + winner.observed.half_width], abs=1e-6
     )
 
 
 def test_scores_of_one_method_have_the_open_interval():
     x = np.random.default_rng(0).normal(60, 10, 15)
     winner, alone = stats.winner_interval([x]), stats.open_task_interval(x)
-    assert [winner.low, winner.high] == pytest.approx([alone.low, alone.high], rel=1e-6)
+    assert [winner.corrected.low, winner.corrected.high] == pytest.approx(
+        [alone.low, alone.high], rel=1e-6
+    )
 
 
 @pytest.mark.parametrize("methods", [2, 5, 20])
@@ -48,11 +60,13 @@ def test_equal_means_have_the_quantiles_of_the_largest_of_normal_variables(metho
             9,
         )[0]
 
-    off_below = share_below(-winner.half_width)
-    off_above = 1 - share_below(winner.mean - winner.low)
+    off_below = share_below(-winner.observed.half_width)
+    off_above = 1 - share_below(winner.observed.mean - winner.corrected.low)
     assert off_above == pytest.approx(max(0.045 - off_below, 0.025), abs=0.005)
-    assert share_below(winner.mean - winner.estimate) == pytest.approx(0.5, abs=0.005)
-    assert winner.high == pytest.approx(70 + 1.96, abs=0.001)
+    assert share_below(winner.observed.mean - winner.corrected.mean) == pytest.approx(
+        0.5, abs=0.005
+    )
+    assert winner.corrected.high == pytest.approx(70 + 1.96, abs=0.001)
 
 
 @pytest.mark.parametrize("rho", [0.0, 0.9, 1.0])
@@ -61,19 +75,34 @@ def test_it_is_continuous_where_means_tie(rho):
     covariance = correlated(3, rho)
     gaps = [0.0, 1e-9, 1e-4, 0.01, 0.1, 0.3, 1.0, 2.0, 4.0]
     found = [stats.winner_interval([50.0, 50.0 - gap, 40], covariance) for gap in gaps]
-    lows, estimates = [[getattr(w, name) for w in found] for name in ("low", "estimate")]
+    lows, estimates = [[getattr(w.corrected, name) for w in found] for name in ("low", "mean")]
     assert np.diff(lows).min() > -1e-3 and np.diff(estimates).min() > -1e-3
     assert np.abs(np.diff(lows)[:3]).max() < 0.02
     assert np.abs(np.diff(estimates)[:3]).max() < 0.02
     for winner in found:
-        assert winner.low <= winner.mean - winner.half_width
-        assert winner.low < winner.estimate <= winner.mean < winner.high
+        assert winner.corrected.low <= winner.observed.mean - winner.observed.half_width
+        assert (
+            winner.corrected.low
+            < winner.corrected.mean
+            <= winner.observed.mean
+            < winner.corrected.high
+        )
 
 
 def test_ties_of_equal_tasks_in_another_order():
     rng = np.random.default_rng(0)
     winner = stats.winner_interval([rng.permutation(np.arange(100.0)) for _ in range(3)])
-    assert 42 < winner.low < 44 < 46 < winner.estimate < 49 < 55 < winner.high < 56
+    assert (
+        42
+        < winner.corrected.low
+        < 44
+        < 46
+        < winner.corrected.mean
+        < 49
+        < 55
+        < winner.corrected.high
+        < 56
+    )
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -92,18 +121,23 @@ def test_ties_and_what_does_not_vary():
     winner = stats.winner_interval(np.full((3, 100), 80.0))
     assert ends(winner).tolist() == [80, 80, -np.inf, np.inf, 0] and winner.method == 0
     bounded = stats.winner_interval(np.full((3, 100), 80.0), bounds=(0, 100))
-    assert 70 < bounded.low < 80 < bounded.high < 82
+    assert 70 < bounded.corrected.low < 80 < bounded.corrected.high < 82
     tied = stats.winner_interval([1.0, 1.0], np.eye(2))
-    assert tied.low < tied.estimate < 1 and np.isfinite(ends(tied)).all()
+    assert tied.corrected.low < tied.corrected.mean < 1 and np.isfinite(ends(tied)).all()
     fixed = stats.winner_interval([3.0, 1.0], np.diag([1.0, 0.0]))
-    assert fixed.low < 3 < fixed.high < 3 + 2.1
+    assert fixed.corrected.low < 3 < fixed.corrected.high < 3 + 2.1
 
 
 def test_near_a_bound_it_holds_the_interval_of_a_method_that_was_not_chosen():
     winner = stats.winner_interval([99.0, 90.0], np.eye(2), bounds=(0, 100))
-    alone = stats.Interval(99.0, winner.half_width, 0.95, 99, "new images", bounds=(0, 100))
-    assert winner.low == pytest.approx(alone.low) and winner.low < 99 - winner.half_width
-    assert winner.high == 100
+    alone = stats.Interval(
+        99.0, winner.observed.half_width, 0.95, 99, "new images", bounds=(0, 100)
+    )
+    assert (
+        winner.corrected.low == pytest.approx(alone.low)
+        and winner.corrected.low < 99 - winner.observed.half_width
+    )
+    assert winner.corrected.high == 100
     far = stats.winner_interval([70.0, 60.0], np.eye(2), bounds=(0, 100))
     unbounded = stats.winner_interval([70.0, 60.0], np.eye(2))
     assert ends(far) == pytest.approx(ends(unbounded), abs=0.1)
@@ -119,9 +153,11 @@ def test_it_holds_the_truth_as_often_as_said(methods, naive, rho, spread):
     for x in rng.multivariate_normal(true, covariance, 1000):
         winner = stats.winner_interval(x, covariance)
         truth = true[winner.method]
-        off = winner.mean - truth
-        is_inside = winner.low <= truth <= winner.high
-        outcomes.append([is_inside, winner.estimate <= truth, off, abs(off) <= winner.half_width])
+        off = winner.observed.mean - truth
+        is_inside = winner.corrected.low <= truth <= winner.corrected.high
+        outcomes.append(
+            [is_inside, winner.corrected.mean <= truth, off, abs(off) <= winner.observed.half_width]
+        )
     inside, below, off, naive_inside = np.mean(outcomes, axis=0)
     assert 0.95 - 3 * 0.0069 < inside < 0.975
     assert 0.45 < below < 0.55
@@ -163,7 +199,7 @@ def test_it_holds_the_truth_of_equal_methods(world, methods):
     for _ in range(600):
         accuracies, truth = world(rng, methods)
         winner = stats.winner_interval(accuracies)
-        holds.append(winner.low <= truth <= winner.high)
+        holds.append(winner.corrected.low <= truth <= winner.corrected.high)
         first, second = np.sort(accuracies.mean(axis=1))[:-3:-1]
         tied.append(first - second < 1e-9)
     assert np.mean(holds) > 0.95 - 3 * 0.0089
@@ -181,7 +217,8 @@ def test_skewed_accuracies_are_said():
 
 def test_fewer_tasks_are_refused_where_there_is_a_choice():
     x = np.random.default_rng(1).normal(50, 3, (2, chosen.FEWEST_TASKS))
-    assert stats.winner_interval(x).low < stats.winner_interval(x).high
+    corrected = stats.winner_interval(x).corrected
+    assert corrected.low < corrected.high
     with refuses(r"scores have shape \(2, 99\); .* 100 or more"):
         stats.winner_interval(x[:, 1:])
     assert stats.winner_interval(x[:1, 1:]).method == 0

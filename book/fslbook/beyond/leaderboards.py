@@ -365,9 +365,9 @@ def tops(board_rows: pd.DataFrame, reproduction: float, least: int = 5) -> pd.Da
         ):
             winner = stats.winner_interval(means, np.diag(variances), bounds=(0, 100))
             row |= {
-                f"estimate{suffix}": winner.estimate,
-                f"low{suffix}": winner.low,
-                f"high{suffix}": winner.high,
+                f"estimate{suffix}": winner.corrected.mean,
+                f"low{suffix}": winner.corrected.low,
+                f"high{suffix}": winner.corrected.high,
                 f"candidates{suffix}": may_be_best(means, variances).sum(),
             }
         rows.append(row)

@@ -315,7 +315,7 @@ def pair_table(compared: pd.DataFrame) -> pd.DataFrame:
             "new runs": half_widths("runs"),
             "new runs, same starts": half_widths("paired"),
             "new runs, new images": half_widths("images"),
-            "one run beats one": [str(c) for c in compared["chance"]],
+            "one run beats one": [f"{c:.0%}" for c in compared["chance"]],
         }
     )
     return table.set_index(["better", "than"])

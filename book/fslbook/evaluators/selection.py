@@ -295,9 +295,12 @@ def chosen_table(blocks: pd.DataFrame) -> pd.DataFrame:
     """`chosen_on` by what is chosen: means over blocks, and how often intervals hold the accuracy
     on other tasks."""
     winners, accuracies = blocks["found"], blocks["other"]
-    corrected = [w.low <= x <= w.high for w, x in zip(winners, accuracies)]
-    longer = [(w.high - w.low) / 2 / w.half_width if w.half_width else 1.0 for w in winners]
-    naive = [abs(w.mean - x) <= w.half_width for w, x in zip(winners, accuracies)]
+    corrected = [w.corrected.low <= x <= w.corrected.high for w, x in zip(winners, accuracies)]
+    longer = [
+        w.corrected.half_width / w.observed.half_width if w.observed.half_width else 1.0
+        for w in winners
+    ]
+    naive = [w.observed.low <= x <= w.observed.high for w, x in zip(winners, accuracies)]
     all_of = blocks.assign(naive=naive, corrected=corrected, longer=longer, blocks=1)
     by = {
         "candidates": "first",
@@ -316,13 +319,12 @@ def chosen_rows(blocks: pd.DataFrame) -> pd.DataFrame:
     rows = []
     for block in blocks.drop_duplicates("row").itertuples():
         winner = block.found
-        low, high = winner.mean - winner.half_width, winner.mean + winner.half_width
-        for series, mean, *ends in (
-            ("naive", winner.mean, low, high),
-            ("corrected for the choice", winner.estimate, winner.low, winner.high),
+        for series, interval in (
+            ("naive", winner.observed),
+            ("corrected for the choice", winner.corrected),
         ):
-            mean, low, high = (value - block.other for value in (mean, *ends))
-            rows.append(dict(row=block.row, series=series, mean=mean, low=low, high=high))
+            off = {end: getattr(interval, end) - block.other for end in ("mean", "low", "high")}
+            rows.append(dict(row=block.row, series=series) | off)
     return pd.DataFrame(rows)
 
 

@@ -18,7 +18,7 @@ def run_until_precise(
     tasks: Tasks,
     width: float,
     *,
-    level: float = stats.DEFAULT_CONFIDENCE_LEVEL,
+    confidence_level: float = stats.DEFAULT_CONFIDENCE_LEVEL,
     progress: bool = False,
 ) -> tuple[dict[str, Outcomes], dict[str, stats.Interval]]:
     """Run methods on the first tasks, as many as make all their intervals narrow enough.
@@ -33,7 +33,7 @@ def run_until_precise(
     width : float
         In points: half of the interval's length (`fslcore.stats.confidence_sequence`). The interval is
         valid even if it is checked after every 100 tasks and the result decides when to stop.
-    level : float
+    confidence_level : float
         Nominal coverage of each method's interval.
     progress : bool
         Show progress bars.
@@ -57,13 +57,13 @@ def run_until_precise(
         for name, run in runs.items():
             parts[name].append(run.outcomes(next_tasks, progress=progress))
         records = {name: concatenated(parts[name]) for name in runs}
-        intervals = {name: _interval(record, level) for name, record in records.items()}
+        intervals = {name: _interval(record, confidence_level) for name, record in records.items()}
         if all(interval.half_width <= width for interval in intervals.values()):
             break
     return records, intervals
 
 
-def _interval(record: Outcomes, level: float) -> stats.Interval:
+def _interval(record: Outcomes, confidence_level: float) -> stats.Interval:
     return stats.confidence_sequence(
-        100 * record.accuracy(), bounds=(0, 100), confidence_level=level
+        100 * record.accuracy(), bounds=(0, 100), confidence_level=confidence_level
     )

@@ -64,7 +64,10 @@ class Answers:
     transductive: frozenset[Method] = frozenset()
 
     def intervals(
-        self, a: Method, b: Method | None = None, level: float = 0.95
+        self,
+        a: Method,
+        b: Method | None = None,
+        confidence_level: float = stats.DEFAULT_CONFIDENCE_LEVEL,
     ) -> stats.ThreeIntervals:
         """Of one method, from 0 to 100, or of the difference a - b of two, from -100 to 100."""
         values = self.right[a] if b is None else self.right[a] - self.right[b]
@@ -78,7 +81,7 @@ class Answers:
             group_disjoint=self.group_disjoint,
             transductive=not self.transductive.isdisjoint({a, b}),
             bounds=(0, 100) if b is None else (-100, 100),
-            confidence_level=level,
+            confidence_level=confidence_level,
         )
 
 
@@ -160,7 +163,9 @@ def groups_of_classes(source: Source, names: Sequence[str]) -> np.ndarray | None
     return None if divides_a_class else groups
 
 
-def intervals(by_dataset: dict[str, Answers], level: float = 0.95) -> pd.DataFrame:
+def intervals(
+    by_dataset: dict[str, Answers], confidence_level: float = stats.DEFAULT_CONFIDENCE_LEVEL
+) -> pd.DataFrame:
     """Three intervals of every method of `answers`.
 
     Returns
@@ -172,14 +177,17 @@ def intervals(by_dataset: dict[str, Answers], level: float = 0.95) -> pd.DataFra
     for dataset, of_dataset in by_dataset.items():
         sizes = len(of_dataset.labels), len(np.unique(of_dataset.labels))
         for method in of_dataset.right:
-            rows.append((dataset, *sizes, method.label, of_dataset.intervals(method, level=level)))
+            result = of_dataset.intervals(method, confidence_level=confidence_level)
+            rows.append((dataset, *sizes, method.label, result))
     return pd.DataFrame(rows, columns=["dataset", "n_images", "classes", "method", "result"])
 
 
-def pairs(by_dataset: dict[str, Answers], level: float = 0.95) -> pd.DataFrame:
+def pairs(
+    by_dataset: dict[str, Answers], confidence_level: float = stats.DEFAULT_CONFIDENCE_LEVEL
+) -> pd.DataFrame:
     """Three intervals of the difference a - b of every two methods, as ``result``."""
     rows = []
     for dataset, of_dataset in by_dataset.items():
         for a, b in combinations(of_dataset.right, 2):
-            rows.append((dataset, a.label, b.label, of_dataset.intervals(a, b, level)))
+            rows.append((dataset, a.label, b.label, of_dataset.intervals(a, b, confidence_level)))
     return pd.DataFrame(rows, columns=["dataset", "a", "b", "result"])

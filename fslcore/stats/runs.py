@@ -135,8 +135,8 @@ class RunIntervals:
 
 
 def new_run_interval(
-    scores: ArrayLike,
-    second: ArrayLike | None = None,
+    a: ArrayLike,
+    b: ArrayLike | None = None,
     *,
     paired: bool = False,
     confidence_level: float = DEFAULT_CONFIDENCE_LEVEL,
@@ -147,11 +147,11 @@ def new_run_interval(
 
     Parameters
     ----------
-    scores : (R, T) array_like
+    a : (R, T) array_like
         Accuracy of each of R ≥ 2 runs on each of T ≥ 2 tasks, the same for every run, in any unit.
         Tasks that share no image make it apply to new runs on new images, tasks drawn with reuse of
         images (closed) of new runs on these.
-    second : (S, T) array_like, optional
+    b : (S, T) array_like, optional
         Accuracies of a second method on these tasks: the result is of the difference, the first
         minus this one.
     paired : bool
@@ -172,7 +172,7 @@ def new_run_interval(
     ------
     InputError
         Fewer than 2 runs or tasks, other shapes, NaN, other tasks or (paired) another number of
-        runs for ``second``, ``paired`` without it, a level outside (0, 1).
+        runs for ``b``, ``paired`` without it, a level outside (0, 1).
 
     Notes
     -----
@@ -196,7 +196,7 @@ def new_run_interval(
     """
     confidence_level = checked_level(confidence_level)
     paired = flag("paired", paired)
-    methods = _methods(2, "scores", scores, "second", second, paired=paired)
+    methods = _validated_runs(2, a, b, paired=paired)
     means = [runs.mean(axis=0) for runs in methods]
     by_task = paired_differences(*means) if len(means) > 1 else means[0]
     tasks = len(by_task)
@@ -209,9 +209,9 @@ def new_run_interval(
         n_tasks=tasks,
         target=Target.NEW_TASKS,
         df=df,
-        bounds=bounds_of_difference(scores, second, bounds),
+        bounds=bounds_of_difference(a, b, bounds),
         rarity=rarity_of(by_task, ROUNDING * np.abs(by_task).max()),
-        is_difference=None if second is None else True,
+        is_difference=None if b is None else True,
     )
     interactions = [
         ((runs - mean).var(axis=1, ddof=1) / tasks).sum() / (len(runs) - 1)
@@ -221,12 +221,12 @@ def new_run_interval(
 
 
 def new_run_intervals(
-    scores: ArrayLike,
+    a: ArrayLike,
     support: ArrayLike,
     query: ArrayLike,
     labels: ArrayLike,
     *,
-    second: ArrayLike | None = None,
+    b: ArrayLike | None = None,
     paired: bool = False,
     groups: ArrayLike | None = None,
     class_groups: ArrayLike | None = None,
@@ -239,11 +239,11 @@ def new_run_intervals(
 
     Parameters
     ----------
-    scores : (R, T, K·Q) array_like
+    a : (R, T, K·Q) array_like
         As for `three_intervals`, for each of R ≥ 2 runs on the same tasks.
     support, query, labels, groups, class_groups, transductive
         As for `three_intervals`.
-    second : (S, T, K·Q) array_like, optional
+    b : (S, T, K·Q) array_like, optional
         The same of a second method: the result is of the difference, the first minus this one.
     paired, confidence_level, bounds : bool, float, (float, float)
         As for `new_run_interval`.
@@ -281,7 +281,7 @@ def new_run_intervals(
     """
     confidence_level = checked_level(confidence_level)
     paired = flag("paired", paired)
-    methods = _methods(3, "scores", scores, "second", second, paired=paired)
+    methods = _validated_runs(3, a, b, paired=paired)
     design = checked_design(
         methods[0][0],
         support,
@@ -295,8 +295,8 @@ def new_run_intervals(
         design,
         methods,
         confidence_level=confidence_level,
-        bounds=bounds_of_difference(scores, second, bounds),
-        is_difference=None if second is None else True,
+        bounds=bounds_of_difference(a, b, bounds),
+        is_difference=None if b is None else True,
     )
 
 
@@ -363,37 +363,23 @@ def _variance(intervals: ThreeIntervals, target: Target) -> float:
     return intervals.sampling_variance + (variance if isfinite(variance) else 0.0)
 
 
-def _methods(
-    ndim: int,
-    name: str,
-    values: ArrayLike,
-    second_name: str,
-    second: ArrayLike | None,
-    *,
-    paired: bool,
-) -> list[Floats]:
+def _validated_runs(ndim: int, a: ArrayLike, b: ArrayLike | None, *, paired: bool) -> list[Floats]:
     """One or two checked arrays of runs; of paired runs their differences."""
-    x = _checked_runs(ndim, name, values)
-    if second is None:
+    x = _checked_runs(ndim, "a", a)
+    if b is None:
         if paired:
-            raise InputError(
-                f"paired = True; a second method ({second_name}) is needed, whose runs go with those of "
-                "the first"
-            )
+            raise InputError("paired must be False without b, whose runs go with those of a")
         return [x]
-    y = _checked_runs(ndim, second_name, second)
+    y = _checked_runs(ndim, "b", b)
     if x.shape[1:] != y.shape[1:]:
         raise InputError(
-            f"{name} has tasks of shape {x.shape[1:]}, {second_name} of {y.shape[1:]}; "
-            "the same tasks are needed"
+            f"a and b must have the same tasks, got shapes {x.shape[1:]} and {y.shape[1:]}"
         )
     if not paired:
         return [x, y]
     if len(x) != len(y):
-        raise InputError(
-            f"{name} has {len(x)} runs, {second_name} {len(y)}; paired runs are as many"
-        )
-    atol = _rounding((values, x), (second, y))
+        raise InputError(f"paired runs must be as many, got {len(x)} of a and {len(y)} of b")
+    atol = _rounding((a, x), (b, y))
     return [paired_differences(x.ravel(), y.ravel(), atol=atol).reshape(x.shape)]
 
 
@@ -512,7 +498,7 @@ def probability_of_improvement(
     """
     confidence_level = checked_level(confidence_level)
     paired = flag("paired", paired)
-    methods = _methods(1, "a", a, "b", () if b is None else b, paired=paired)
+    methods = _validated_runs(1, a, () if b is None else b, paired=paired)
     if paired:
         value = float((1 + np.sign(methods[0])).mean()) / 2
         pairs = float(len(methods[0]))

@@ -220,8 +220,8 @@ def test_three_targets_for_these_runs_are_three_intervals_of_their_mean():
 def test_two_methods_are_compared_both_ways():
     right, places, _ = world(np.random.default_rng(1), 3)
     against = world(np.random.default_rng(2), 5)[0]
-    forth = stats.new_run_intervals(right, *places, second=against)
-    back = stats.new_run_intervals(against, *places, second=right)
+    forth = stats.new_run_intervals(right, *places, b=against)
+    back = stats.new_run_intervals(against, *places, b=right)
     assert forth.images.interval.mean == pytest.approx(-back.images.interval.mean)
     assert forth.classes.interval.half_width == pytest.approx(back.classes.interval.half_width)
     assert forth.closed.n_runs == (3, 5)
@@ -417,9 +417,9 @@ def test_bad_input_is_named():
         (lambda: stats.new_run_interval(few), "nothing can be said of new runs"),
         (
             lambda: stats.new_run_interval(many, np.zeros((4, 9)), paired=True),
-            "paired runs are as many",
+            "paired runs must be as many, got 3 of a and 4 of b",
         ),
-        (lambda: stats.new_run_interval(many, paired=True), "a second method"),
+        (lambda: stats.new_run_interval(many, paired=True), "paired must be False without b"),
         (lambda: stats.new_run_interval(many[:, :1]), "at least 2 tasks"),
         (lambda: stats.plan_runs(stats.new_run_interval(many), difference=0), "difference = 0"),
     ):

@@ -337,10 +337,8 @@ VALUES = {
         "plan_sample_size": dict(
             pilot=stats.three_intervals(**PLACES), images_per_class=12, n_classes=8
         ),
-        "new_run_interval": dict(scores=RIGHT[:5, :, 0], second=None),
-        "new_run_intervals": dict(
-            scores=np.stack([PLACES["scores"], 1 - PLACES["scores"]]), second=None
-        ),
+        "new_run_interval": dict(a=RIGHT[:5, :, 0], b=None),
+        "new_run_intervals": dict(a=np.stack([PLACES["scores"], 1 - PLACES["scores"]]), b=None),
         "plan_runs": dict(pilot=stats.new_run_interval(RIGHT[:5, :, 0], RIGHT[5:10, :, 0])),
         "simultaneous_intervals": dict(differences=[[0.1, 0.2, 0.4], [0.2, -0.1, 0.3]]),
         "rank_confidence_sets": dict(better=np.triu(np.ones((3, 3)), 1)),

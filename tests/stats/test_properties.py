@@ -51,7 +51,7 @@ def differences(first, second, bounds):
     tasks = first.mean(axis=2), second.mean(axis=2)
     change = first - second
     three = stats.three_intervals(change[0], *PLACES, bounds=bounds)
-    runs = stats.new_run_intervals(first, *PLACES, second=second, bounds=bounds)
+    runs = stats.new_run_intervals(first, *PLACES, b=second, bounds=bounds)
     crossed = stats.crossed_intervals(change[:, :, 0], bounds=bounds)
     return {
         "paired": stats.paired_interval(tasks[0][0], tasks[1][0], bounds=bounds),

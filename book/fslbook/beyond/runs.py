@@ -276,7 +276,7 @@ def pairs(dataset: str, level: float = stats.DEFAULT_CONFIDENCE_LEVEL) -> pd.Dat
         tasks = x.shape[1]
         at = places(dataset, tasks)
         at |= dict(confidence_level=level, bounds=(-100, 100))
-        result = stats.new_run_intervals(x, **at, second=y)
+        result = stats.new_run_intervals(x, **at, b=y)
         means = x.mean(axis=2), y.mean(axis=2)
         conclusions = [stats.three_intervals(i - j, **at).images.sign for i, j in product(x, y)]
         rows.append(

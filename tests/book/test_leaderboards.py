@@ -147,7 +147,7 @@ def test_tops_correct_the_first_for_the_choice():
     errors = np.full(5, (0.5 / 1.959964) ** 2)
     alone = stats.winner_interval(np.array(means), np.diag(errors), bounds=(0, 100))
     assert (top["first"], top["methods"], top["lead"]) == ("M0", 5, pytest.approx(1.4))
-    assert (top["low"], top["high"]) == pytest.approx((alone.low, alone.high))
+    assert (top["low"], top["high"]) == pytest.approx((alone.corrected.low, alone.corrected.high))
     assert top["estimate_laboratory"] < top["estimate"] <= 71.2
     assert (top["candidates"], top["candidates_laboratory"]) == (1, 4)
     assert leaderboards.tops(boards, reproduction=2.0, least=6).empty

@@ -15,7 +15,7 @@ import pandas as pd
 from .. import stats
 from ..errors import InputError, choice, shown
 from ..recorder import is_recording
-from ..stats.power import new_sample_sizes
+from ..stats.planning import new_sample_sizes
 from . import analysis, page, proposal, read, recordings, shapes, terminal, words
 from .analysis import Analysis, Sample
 from .model import Measurements, Shape, Table, UnnamedRoles

@@ -12,10 +12,11 @@ from .anytime import confidence_sequence
 from .chosen import rank_confidence_sets, winner_interval
 from .crossed import crossed_intervals
 from .equivalence import tost
+from .image_intervals import ThreeIntervals, three_intervals
 from .influence import jackknife_influence
 from .intervals import DEFAULT_CONFIDENCE_LEVEL, Interval
 from .pilot import VarianceModel, estimate_variance, open_task_count, optimal_queries
-from .power import minimum_detectable_difference, plan_sample_size, power
+from .planning import minimum_detectable_difference, plan_sample_size, power
 from .proportions import mcnemar
 from .published import compare_printed
 from .runs import new_run_interval, new_run_intervals, plan_runs, probability_of_improvement
@@ -29,7 +30,6 @@ from .task_intervals import (
     paired_interval,
     welch_interval,
 )
-from .three_intervals import ThreeIntervals, three_intervals
 
 __all__ = [
     "DEFAULT_CONFIDENCE_LEVEL",

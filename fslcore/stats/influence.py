@@ -20,6 +20,7 @@ from numpy.typing import ArrayLike
 from ..errors import InputError, flag, floats, instance, labels as checked_labels
 from .dependence import Sparse, checked_groups, of_parts, units_of, variances
 from .group_disjoint import cells_of
+from .image_intervals import PARTS, ThreeIntervals, assembled
 from .intervals import (
     DEFAULT_CONFIDENCE_LEVEL,
     Array,
@@ -29,7 +30,6 @@ from .intervals import (
     checked_level,
 )
 from .task_checks import check_reuse, check_task_count, checked_images, order_by_class
-from .three_intervals import PARTS, ThreeIntervals, assembled
 
 
 @dataclass(frozen=True)

@@ -19,6 +19,7 @@ from numpy.typing import ArrayLike
 from scipy import stats
 
 from ..errors import InputError, flag, floats, instance
+from .image_intervals import ROUNDING, Design, ThreeIntervals, checked_design, intervals_on
 from .intervals import (
     DEFAULT_CONFIDENCE_LEVEL,
     Bounds,
@@ -31,11 +32,10 @@ from .intervals import (
     student,
     student_quantile,
 )
-from .power import check_nonzero, check_power, smallest
+from .planning import check_nonzero, check_power, smallest
 from .rare import rarity_of
 from .targets import IMAGE_TARGETS, Target
 from .task_intervals import paired_differences, rounding
-from .three_intervals import ROUNDING, Design, ThreeIntervals, checked_design, intervals_on
 
 NODES = 50  # quantiles over which a variance is averaged
 MOST_RUNS = 10**6

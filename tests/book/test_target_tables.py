@@ -13,7 +13,7 @@ from fslcore import evaluation, stats
 from fslcore.evaluation import three_targets
 from fslcore.report.interval_table import interval_cells, interval_table, legend
 from fslcore.stats.dependence import Variance
-from fslcore.stats.three_intervals import assembled
+from fslcore.stats.image_intervals import assembled
 
 SHAPE = dict(ways=5, shots=2, queries=3, seed=0)
 

@@ -9,7 +9,7 @@ import pytest
 from browsing import page_of
 
 from fslcore import stats
-from fslcore.stats.power import smallest
+from fslcore.stats.planning import smallest
 
 ROOT = Path(__file__).resolve().parents[2]
 LABS = ROOT / "book" / "_static" / "labs"

@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 
 from fslcore.stats import confidence_sequence
-from fslcore.stats.power import new_sample_sizes, powers
+from fslcore.stats.planning import new_sample_sizes, powers
 
 LEVEL, MOST = 0.95, 10**6
 

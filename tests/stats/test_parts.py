@@ -8,7 +8,7 @@ from hypothesis import given, strategies as st
 
 from fslcore.stats import jackknife_influence
 from fslcore.stats.dependence import Variance, square
-from fslcore.stats.three_intervals import _adjusted, _table, assembled
+from fslcore.stats.image_intervals import _adjusted, _table, assembled
 
 
 def intervals_of(estimates, noise=(0.0, 0.0), freedom=(np.inf, np.inf), sampling=0.0, tasks=10**9):

@@ -19,7 +19,7 @@ from fslcore.stats import (
     plan_sample_size,
     power,
 )
-from fslcore.stats.power import OF_CLASSES, Plan, smallest
+from fslcore.stats.planning import OF_CLASSES, Plan, smallest
 
 
 @given(st.floats(0.05, 3), st.integers(3, 400), st.floats(0.8, 0.99))

@@ -1,6 +1,5 @@
 """The three intervals: against enumeration, against re-evaluation, and by simulation."""
 
-import sys
 from dataclasses import replace
 from itertools import combinations, product
 
@@ -15,6 +14,7 @@ from fslbook.beyond import coverage, worlds
 from fslcore.stats import (
     Interval,
     closed_task_interval,
+    image_intervals,
     jackknife_influence,
     plan_sample_size,
     three_intervals,
@@ -176,7 +176,7 @@ def test_equal_values_count_the_units_of_each_target(run):
 
 def test_how_many_units_are_held_at_once_changes_nothing(run, monkeypatch):
     at_once = three_intervals(*run(400))
-    monkeypatch.setattr(sys.modules["fslcore.stats.three_intervals"], "AT_ONCE", 7)
+    monkeypatch.setattr(image_intervals, "AT_ONCE", 7)
     in_parts = three_intervals(*run(400))
     assert in_parts.image_variance == pytest.approx(at_once.image_variance, rel=1e-12)
     assert in_parts.classes.half_width == pytest.approx(at_once.classes.half_width, rel=1e-12)

@@ -139,7 +139,7 @@
     return beyond(quantile((1 + level) / 2, df), df, Math.abs(difference) / standardError);
   }
 
-  const PARTS = 25, MOST = 2 ** 53; // as fslcore.stats.power has them, the latter as far as numbers here are whole
+  const PARTS = 25, MOST = 2 ** 53; // as fslcore.stats.planning has them, the latter as far as numbers here are whole
 
   /** Mean power over several variances of the mean. */
   function powerOf(difference, variances, df, level) {

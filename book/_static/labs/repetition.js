@@ -133,7 +133,7 @@
     });
   }
 
-  /** `fslcore.stats.three_intervals.assembled`, of accuracies in percent. */
+  /** `fslcore.stats.image_intervals.assembled`, of accuracies in percent. */
   function assembled({ mean, tasks, sampling, level, found, noise, freedom, units }) {
     const bounds = [0, 100], rounded = (1e-12 * mean) ** 2;
     const seen = x => (Math.abs(x) > rounded ? x : 0);

@@ -12,9 +12,9 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import optimize, stats
 
 from ..errors import InputError, instance, number, whole
+from .image_intervals import ThreeIntervals
 from .intervals import DEFAULT_CONFIDENCE_LEVEL, Bounds, Floats, Interval, Pair, checked_level
 from .pilot import Pilot
-from .three_intervals import ThreeIntervals
 
 __all__ = ["Plan", "minimum_detectable_difference", "plan_sample_size", "power", "smallest"]
 

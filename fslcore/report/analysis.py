@@ -16,7 +16,9 @@ from ..errors import InputError
 from ..stats import Interval, Target
 from ..stats.across_datasets import interval_over_datasets
 from ..stats.intervals import Bounds
-from ..stats.proportions import PairedProportions
+from ..stats.proportions import PairedProportions, wilson_interval
+from ..stats.rare import variance_units
+from ..stats.task_intervals import stratified_interval
 from . import over_datasets
 from .model import PERCENT, SETTINGS, UNIT_KEYS, Measurements, Shape
 from .options import Options
@@ -369,21 +371,6 @@ def add_effects_of_independent(pairs: pd.DataFrame, grid: pd.DataFrame) -> None:
     pairs.loc[varies, "effect"] = COHEN_D
 
 
-def variance_units(values: np.ndarray) -> float:
-    """How many units carry the variance of values: (Σ d²)² / Σ d⁴, with d the deviations from the
-    mean.
-
-    It is the number of values over their kurtosis: a third of normal ones, and k where k of many
-    differ from the rest. NaN where nothing varies.
-    """
-    deviations = values - values.mean()
-    largest = np.abs(deviations).max()
-    if largest <= 1e-9 * np.abs(values).max():
-        return np.nan
-    squares = (deviations / largest) ** 2
-    return float(squares.sum() ** 2 / (squares**2).sum())
-
-
 def mean_interval(values: pd.Series, place: Place) -> Interval:
     """The interval of a mean, by how tasks were drawn."""
     of_mean = (
@@ -457,11 +444,13 @@ def analyse_draws(place: Place) -> list[Sample]:
         return [sample_of_grid(place, grid, unit)]
     draws = grid.index.get_level_values(0).to_numpy()
     level = place.options.level
-    intervals = {name: stratified_interval(grid[name], draws, level, place.bounds) for name in grid}
+    intervals = {
+        name: stratified_interval(grid[name], draws, level, bounds=place.bounds) for name in grid
+    }
 
     def difference(first: str, second: str) -> Interval:
-        differences = pd.Series(paired(grid[[first, second]]))
-        return stratified_interval(differences, draws, level, place.difference_bounds)
+        differences = paired(grid[[first, second]])
+        return stratified_interval(differences, draws, level, bounds=place.difference_bounds)
 
     place.analysis.assumptions.append(
         f"Variances are taken within each of {len(set(draws))} draws."
@@ -469,28 +458,6 @@ def analyse_draws(place: Place) -> list[Sample]:
     sample = sample_of(place, intervals, difference, unit, "paired t-test, stratified by draw")
     add_variance_units(sample, grid - grid.groupby(draws).transform("mean"))
     return [sample]
-
-
-def stratified_interval(
-    values: pd.Series, strata: np.ndarray, level: float, bounds: Bounds
-) -> Interval:
-    """Interval of a mean whose variance is taken within strata (Cochran, 1977, chapter 5)."""
-    groups = values.groupby(strata)
-    count = groups.size()
-    df = len(values) - len(count)
-    if (count < 2).any():
-        return stats.open_task_interval(values, level, bounds=bounds)
-    variance = float((count * groups.var()).sum()) / len(values) ** 2
-    half_width = float(scipy.stats.t.ppf((1 + level) / 2, df) * np.sqrt(variance))
-    return Interval(
-        mean=float(values.mean()),
-        half_width=half_width,
-        confidence_level=level,
-        n_tasks=len(values),
-        target=Target.NEW_TASKS,
-        df=df,
-        bounds=bounds,
-    )
 
 
 # Training runs ------------------------------------------------------------------------------------
@@ -720,21 +687,6 @@ def add_discordant(pairs: pd.DataFrame, discordant: np.ndarray, place: Place) ->
             f"{pair['a']} and {pair['b']} answer {count} of {pair['n']:,} {plural(place.unit)} "
             f"differently{others}{place}: one answer more or less can change the verdict."
         )
-
-
-def wilson_interval(answers: pd.Series, level: float) -> Interval:
-    """Wilson's interval of a share of right answers."""
-    counted = scipy.stats.binomtest(int(answers.sum()), len(answers))
-    ends = counted.proportion_ci(level, "wilson")
-    return Interval.from_ends(
-        mean=float(answers.mean()),
-        low=ends.low,
-        high=ends.high,
-        confidence_level=level,
-        n_tasks=len(answers),
-        target=Target.NEW_ITEMS,
-        is_difference=False,
-    )
 
 
 ANALYSES = {

@@ -6,16 +6,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
-import scipy.stats
 
 from .. import stats
-from ..stats.across_datasets import decisive_datasets, nearly_all_are_one
+from ..stats.across_datasets import decisive_datasets, nearly_all_are_one, signed_rank_p_value
 from .options import Options
 
 if TYPE_CHECKING:
     from .analysis import Place
-
-DIGITS = 9
 
 
 def paired(columns: pd.DataFrame) -> np.ndarray:
@@ -62,20 +59,9 @@ def signed_rank_frame(pairs: pd.DataFrame, grid: pd.DataFrame) -> pd.DataFrame:
     columns = [grid[[pair.a, pair.b]].dropna() for pair in pairs.itertuples()]
     frame = pd.DataFrame({"pair": pairs["a"] + " − " + pairs["b"]})
     frame["n"] = [len(values) for values in columns]
-    frame["p_wilcoxon"] = [signed_rank_p(values) for values in columns]
+    frame["p_wilcoxon"] = [signed_rank_p_value(paired(values)) for values in columns]
     frame["p_holm"] = stats.holm(frame["p_wilcoxon"].to_numpy())
     return frame
-
-
-def signed_rank_p(columns: pd.DataFrame) -> float:
-    """Two-sided p-value of Wilcoxon's signed-rank test, exact without ties and for up to 50 data
-    sets.
-    """
-    # Ties are between numbers as they were written: 70.3 - 70 and 60.3 - 60 are the same.
-    differences = paired(columns).round(DIGITS)
-    if not differences.any():
-        return 1.0
-    return float(scipy.stats.wilcoxon(differences).pvalue)
 
 
 def rank_frame(grid: pd.DataFrame, options: Options) -> pd.DataFrame:

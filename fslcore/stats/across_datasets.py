@@ -179,6 +179,16 @@ def interval_over_datasets(
     return replace(interval, target=Target.NEW_DATASETS, is_difference=True)
 
 
+def signed_rank_p_value(differences: Floats) -> float:
+    """Two-sided p-value of Wilcoxon's signed-rank test of differences (D,), exact without ties and
+    for up to 50 data sets.
+
+    Ties are between numbers as they were written: 70.3 - 70 and 60.3 - 60 are the same.
+    """
+    written = differences.round(DIGITS)
+    return float(stats.wilcoxon(written).pvalue) if written.any() else 1.0
+
+
 def decisive_datasets(
     differences: Floats, confidence_level: float, *, bounds: Bounds = None
 ) -> Array:

@@ -1,4 +1,4 @@
-"""The difference of two proportions on the same items: the right answers of two methods."""
+"""Proportions of right answers: of one method, and the difference of two on the same items."""
 
 from __future__ import annotations
 
@@ -107,6 +107,42 @@ def mcnemar(
         is_difference=True,
     )
     return PairedProportions(interval, p_value, (wins, losses))
+
+
+def wilson_interval(
+    answers: ArrayLike, confidence_level: float = DEFAULT_CONFIDENCE_LEVEL
+) -> Interval:
+    """Wilson's score interval (1927) of a share of right answers.
+
+    Parameters
+    ----------
+    answers : (N,) array_like
+        1 or True where the answer is right, else 0.
+    confidence_level : float
+        Nominal coverage, between 0 and 1.
+
+    Raises
+    ------
+    InputError
+        Other values, no answers, a level outside (0, 1).
+
+    Examples
+    --------
+    >>> print(wilson_interval([1] * 9 + [0]))
+    0.90 (0.60 to 0.98)
+    """
+    checked_level(confidence_level)
+    right = _outcomes("answers", answers)
+    ends = stats.binomtest(int(right.sum()), right.size).proportion_ci(confidence_level, "wilson")
+    return Interval.from_ends(
+        mean=float(right.mean()),
+        low=float(ends.low),
+        high=float(ends.high),
+        confidence_level=confidence_level,
+        n_tasks=right.size,
+        target=Target.NEW_ITEMS,
+        is_difference=False,
+    )
 
 
 def _outcomes(name: str, values: ArrayLike) -> Array:

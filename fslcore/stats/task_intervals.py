@@ -390,6 +390,61 @@ def welch_interval(
     )
 
 
+def stratified_interval(
+    scores: ArrayLike,
+    strata: ArrayLike,
+    confidence_level: float = DEFAULT_CONFIDENCE_LEVEL,
+    *,
+    bounds: Bounds = None,
+) -> Interval:
+    """Interval of a mean over tasks whose variance is taken within strata (Cochran, 1977, chapter 5).
+
+    Parameters
+    ----------
+    scores : (T,) array_like
+        One number per task, or a difference of two methods.
+    strata : (T,) array_like
+        The stratum of each task, such as the draw that it is from. Strata have their own means, and
+        another study would have the same strata. With a stratum of one task, `open_task_interval`.
+    confidence_level, bounds
+        As for `closed_task_interval`.
+
+    Raises
+    ------
+    InputError
+        As for `closed_task_interval`; another number of strata.
+
+    Examples
+    --------
+    >>> print(stratified_interval([70.0, 72, 71, 80, 82, 81], [0, 0, 0, 1, 1, 1]))
+    76.00 ± 1.13
+    """
+    values, tolerance = per_task("scores", scores)
+    confidence_level = checked_level(confidence_level)
+    bounds = declared_bounds(scores, bounds)
+    stratum = np.unique(np.asarray(detached(strata)), return_inverse=True)[1].ravel()
+    if stratum.size != values.size:
+        raise InputError(f"strata must be {values.size} as the scores are, got {stratum.size}")
+    counts = np.bincount(stratum)
+    if counts.min() < 2:
+        return open_task_interval(scores, confidence_level, bounds=bounds)
+    means = np.bincount(stratum, values) / counts
+    deviations = values - means[stratum]
+    deviations[np.abs(deviations) <= tolerance] = 0.0
+    variances = np.bincount(stratum, deviations**2) / (counts - 1)
+    df = values.size - counts.size
+    error = np.sqrt((counts * variances).sum()) / values.size
+    return Interval(
+        mean=float(values.mean()),
+        half_width=float(student_quantile(df, confidence_level) * error),
+        confidence_level=confidence_level,
+        n_tasks=values.size,
+        target=Target.NEW_TASKS,
+        df=df,
+        bounds=bounds,
+    )
+
+
 def _larger_rarity(samples: list[Interval]) -> Rarity:
     """That of two samples which moves its mean more, for as many units as the smaller one has."""
     fewest = min(sample.n_tasks for sample in samples)

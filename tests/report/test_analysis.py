@@ -14,7 +14,6 @@ from statsmodels.stats.power import TTestPower
 from statsmodels.stats.proportion import proportion_confint
 
 from fslcore import stats
-from fslcore.report.analysis import stratified_interval
 
 report_on = proposed.from_frame
 
@@ -221,14 +220,6 @@ def test_draws_of_one_task_each_have_bounds():
     equal = pd.DataFrame({"seed": range(9), "task": range(9), "a": 0.7, "b": 0.7})
     pair = report_on(equal, seed="tasks").pairs.iloc[0]
     assert np.isfinite([pair["low"], pair["high"]]).all() and pair["p"] == 1
-
-
-def test_the_variance_of_a_mean_over_draws_is_taken_within_them():
-    values, draws = pd.Series(RNG.uniform(60, 80, 12)), np.arange(12) // 4
-    found = stratified_interval(values, draws, 0.95, (0, 100))
-    assert found.target == "new tasks" and not found.is_difference
-    within = np.mean([values[draws == draw].var() for draw in range(3)]) / 12
-    assert found.standard_error == pytest.approx(np.sqrt(within)) and found.df == 9
 
 
 def test_a_printed_interval_ends_at_100_percent():

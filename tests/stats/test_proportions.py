@@ -5,8 +5,9 @@ import pytest
 from refusal import refuses
 from scipy import optimize, stats
 from statsmodels.stats import contingency_tables
+from statsmodels.stats.proportion import proportion_confint
 
-from fslcore.stats import mcnemar
+from fslcore.stats.proportions import mcnemar, wilson_interval
 
 TABLES = [
     (30, 12, 2, 6),
@@ -130,3 +131,19 @@ def test_false_positives_by_counting_all_outcomes(items):
 def test_what_are_no_answers_is_refused(a, b):
     with refuses():
         mcnemar(a, b)
+
+
+@pytest.mark.parametrize("right, count", [(0, 1), (0, 10), (9, 10), (37, 50), (600, 600)])
+@pytest.mark.parametrize("level", [0.5, 0.95])
+def test_wilsons_interval_is_that_of_statsmodels(right, count, level):
+    answers = np.arange(count) < right
+    interval = wilson_interval(answers, level)
+    expected = proportion_confint(right, count, 1 - level, method="wilson")
+    assert (interval.low, interval.high) == pytest.approx(expected, abs=1e-12)
+    assert (interval.mean, interval.n_tasks) == (right / count, count)
+
+
+def test_wilsons_interval_is_of_answers():
+    for answers in ([], [0.5], [[1, 0]], [2]):
+        with refuses("answers"):
+            wilson_interval(answers)

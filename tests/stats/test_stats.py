@@ -12,13 +12,14 @@ from hypothesis.extra.numpy import arrays
 from refusal import refuses
 from running import run_code
 from scipy import special as scipy_special, stats as scipy_stats
-from statsmodels.api import Logit
+from statsmodels.api import OLS, Logit
 from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.weightstats import DescrStatsW
 
 from fslcore import stats
 from fslcore.stats import intervals
 from fslcore.stats.formatting import format_interval
+from fslcore.stats.task_intervals import stratified_interval
 
 accuracies = arrays(
     float, st.integers(2, 30), elements=st.floats(0, 100).map(lambda v: round(v, 3))
@@ -408,3 +409,34 @@ def test_intervals_are_compared_by_whether_they_overlap():
 def test_one_task_is_refused(interval):
     with refuses("at least 2 tasks"):
         interval([0.5])
+
+
+def test_the_variance_of_a_mean_over_draws_is_taken_within_them():
+    """Of draws of one size it is that of a regression on them; of others that of Cochran's formula."""
+    rng = np.random.default_rng(3)
+    draws = np.arange(12) // 4
+    values = rng.uniform(60, 80, 12) + 9 * draws
+    found = stratified_interval(values, draws)
+    regression = OLS(values, pd.get_dummies(draws, dtype=float)).fit()
+    assert found.standard_error == pytest.approx(np.sqrt(regression.mse_resid / 12))
+    assert (found.df, found.mean) == (9, pytest.approx(values.mean()))
+    assert found.target == "new tasks" and found.half_width < open_half_width(values)
+    sizes = [2, 3, 7]
+    uneven = np.repeat(["b", "a", "c"], sizes)
+    parts = np.split(values, np.cumsum(sizes)[:-1])
+    within = sum(len(part) * part.var(ddof=1) for part in parts) / 12**2
+    assert stratified_interval(values, uneven).standard_error == pytest.approx(np.sqrt(within))
+
+
+def test_strata_without_variance_are_like_tasks_without():
+    constant = np.repeat([0.1 + 0.2, 0.7], 3)  # sums of which are off by rounding
+    assert stratified_interval(constant, np.arange(6) // 3).half_width == 0
+    single = np.array([70.0, 72, 75])
+    by_task = stratified_interval(single, [1, 2, 2], bounds=(0, 100))
+    assert by_task == stats.open_task_interval(single, bounds=(0, 100))
+    with refuses("strata must be 3 as the scores are, got 2"):
+        stratified_interval(single, [1, 2])
+
+
+def open_half_width(values):
+    return stats.open_task_interval(values).half_width

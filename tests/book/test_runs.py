@@ -190,8 +190,15 @@ def test_an_interval_is_never_wider_than_that_of_the_next_target():
     for seed in range(8):
         right, places, _ = world(np.random.default_rng(seed), 2, tasks=60)
         result = stats.new_run_intervals(right, *places)
-        halves = [getattr(result, k).interval.half_width for k in ("closed", "images", "classes")]
+        intervals = [getattr(result, k).interval for k in ("closed", "images", "classes")]
+        halves = [interval.half_width for interval in intervals]
         assert halves == sorted(halves)
+        targets = ["new runs", "new runs and images", "new runs and classes"]
+        assert [interval.target for interval in intervals] == targets
+    narrow = replace(result.classes.interval, half_width=1e-3)
+    larger = replace(result.classes, interval=narrow)
+    taken_over = runs_module._no_wider(result.images, larger).interval
+    assert (taken_over.half_width, taken_over.target) == (1e-3, "new runs and images")
 
 
 def test_three_targets_for_these_runs_are_three_intervals_of_their_mean():

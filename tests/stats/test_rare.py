@@ -193,3 +193,5 @@ def test_equal_differences_over_data_sets_have_the_p_value_of_the_sign_test(data
         assert theirs < nearly.p_value < 0.02 and nearly.sign == sign
     none = interval_over_datasets(0 * differences, 0.95, bounds=(-100, 100))
     assert none.p_value == 1 and none.low < -10
+    assert {x.target for x in (interval, nearly, none)} == {"new data sets"}
+    assert nearly.is_difference

@@ -193,7 +193,7 @@ def fetch_results(
                     download(client, file.url, path)
                 _checked_facts(file, path, removable=True)
             except InputError as error:
-                way_out = f"--from FOLDER takes files that you have, such as FOLDER/{name}"
+                way_out = f"downloads=FOLDER takes files that you have, such as FOLDER/{name}"
                 raise InputError(f"{RESULTS}: {error}; {way_out}") from None
     return folder
 
@@ -243,7 +243,7 @@ def _check_brought(absent: list[str]) -> None:
 def _check_terms(coming: list[DataSet | Weights], accept: bool) -> None:
     limited = [source.name for source in coming if source.accept]
     if limited and not accept:
-        raise InputError(f"{', '.join(limited)}: read the terms above; --accept-terms accepts them")
+        raise InputError(f"{', '.join(limited)}: read the terms above; accept=True accepts them")
 
 
 def _check_disk(wanted: list[DataSet]) -> None:
@@ -375,7 +375,9 @@ def _receive_all(
                 try:
                     download(client, file.url, paths[file], size=file.bytes, progress=progress)
                 except InputError as error:
-                    raise InputError(f"{error}; --from FOLDER takes files that you have") from None
+                    raise InputError(
+                        f"{error}; downloads=FOLDER takes files that you have"
+                    ) from None
     return paths
 
 

@@ -403,8 +403,8 @@ def run(name: str, settings: dict, output: str | Path, progress: bool = False) -
 def _advice(name: str, message: str) -> str:
     """An error with the option that it advises as a parameter of the notebook, or without it if there is none."""
     if any(p.name == "skip_small_classes" for p in parameters(name)):
-        return message.replace("--skip-small-classes", "-p skip_small_classes true")
-    return message.replace(", or skip small classes: --skip-small-classes", "")
+        return message.replace("skip_small_classes=True", "-p skip_small_classes true")
+    return message.replace(", or skip small classes: skip_small_classes=True", "")
 
 
 def _engine(name: str, progress: bool) -> type:

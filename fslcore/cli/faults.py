@@ -4,9 +4,25 @@ from __future__ import annotations
 
 from ..errors import InputError, missing
 
+# What the library's messages name, and the option by which a command sets it.
+OPTION_OF_ARGUMENT = {
+    "accept=True": "--accept-terms",
+    "downloads=FOLDER": "--from FOLDER",
+    "sampling='closed'": "--samplings closed",
+    "skip_small_classes=True": "--skip-small-classes",
+    "FSLCORE_PRECISION=auto": "--precision auto",
+}
+
 
 class Terminated(KeyboardInterrupt):
     """SIGTERM: triggers the same clean-up as Ctrl-C."""
+
+
+def with_options(text: str) -> str:
+    """A message of the library with options of the command in place of arguments."""
+    for argument, option in OPTION_OF_ARGUMENT.items():
+        text = text.replace(argument, option)
+    return text
 
 
 def message(error: BaseException, extra: str) -> tuple[str, int]:
@@ -16,7 +32,7 @@ def message(error: BaseException, extra: str) -> tuple[str, int]:
     text = " ".join(str(error).split())
     kind = type(error).__name__
     if isinstance(error, InputError):
-        return (str(error) if type(error).__name__ == "UnnamedRoles" else text), 2
+        return with_options(str(error) if kind == "UnnamedRoles" else text), 2
     if isinstance(error, KeyboardInterrupt):
         return "stopped", 143 if isinstance(error, Terminated) else 130
     if isinstance(error, BrokenPipeError):

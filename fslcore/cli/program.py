@@ -18,7 +18,7 @@ from typing import Any, TextIO
 from .. import __version__, catalogue, store
 from ..errors import FslcoreWarning, InputError, visible
 from ..paths import check_data
-from .faults import Terminated, message
+from .faults import Terminated, message, with_options
 from .options import Parser, device_of
 
 EXIT_CODES = """exit codes:
@@ -190,7 +190,7 @@ def _show_warnings_as_lines(program: str) -> None:
             show_other(message, category, filename, lineno, file, line)
         elif str(message) not in printed:
             printed.add(str(message))
-            print(f"{program}: {message}", file=sys.stderr)
+            print(f"{program}: {with_options(str(message))}", file=sys.stderr)
 
     warnings.showwarning = show
 

@@ -97,8 +97,8 @@ def make_shard(images: Images, backbone: Backbone, rows: range, *, progress: boo
     many_files = images.squeezed_to and len(images) >= MANY
     if many_files and not os.environ.get("FSLCORE_PRECISION") and has_bfloat16():
         warn(
-            "features are computed in 32 bits; --precision auto uses bfloat16 here, which is 1.2 "
-            "to 5 times as fast, depending on the network, and rounds more"
+            "features are computed in 32 bits; FSLCORE_PRECISION=auto uses bfloat16 here, which is "
+            "1.2 to 5 times as fast, depending on the network, and rounds more"
         )
     shards_of(images, backbone).make(
         rows, lambda rows: compute(images, backbone, rows, progress=progress)

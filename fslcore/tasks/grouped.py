@@ -126,7 +126,7 @@ def _too_few_groups(classes: np.ndarray, count: Integers, needed: Integers, enou
         others = f", and {needed[worst] - enough} more that other classes of a task may hold"
     return (
         f"shots + queries = {enough}, each of another group{others}; class {classes[worst]} has "
-        f"{count[worst]} groups (lower them, or skip small classes: --skip-small-classes)"
+        f"{count[worst]} groups (lower them, or skip small classes: skip_small_classes=True)"
     )
 
 

@@ -252,7 +252,7 @@ def _check_two(tasks: int, ways: int, images: str, balanced: bool) -> None:
         raise InputError(
             f"the data hold {number} of {ways} ways and up to {images} a class without reuse"
             f"{smallest}; at least 2 are needed: lower ways, shots or queries, or draw closed "
-            "tasks alone (--samplings closed)"
+            "tasks alone (sampling='closed')"
         )
 
 
@@ -367,7 +367,7 @@ class ImagesOfClasses:
             worst = int(size.argmin())
             raise InputError(
                 f"shots + queries = {enough}; class {classes[worst]} has {size[worst]} images "
-                "(lower them, or skip small classes: --skip-small-classes)"
+                "(lower them, or skip small classes: skip_small_classes=True)"
             )
         if is_large.sum() < ways:
             raise InputError(

@@ -1,8 +1,10 @@
 """The command ``fslcore``: what it runs, and the one line it says about bad input."""
 
+import ast
 import errno
 import json
 import os
+import re
 import shlex
 import signal
 import subprocess
@@ -20,7 +22,7 @@ from refusal import says_in_one_line
 from running import run_code
 
 from fslcore import recorder, store
-from fslcore.cli import app, commands, evaluate, options, output, program
+from fslcore.cli import app, commands, evaluate, faults, options, output, program
 from fslcore.datasets.bank import load_features
 from fslcore.errors import FslcoreWarning, InputError, warn
 from fslcore.evaluation import Outcomes
@@ -233,6 +235,48 @@ def test_names_of_data_sets_load_no_reader():
     )
     done = run_code(code, cwd=ROOT)
     assert "clipart" in done.stdout and "dtd" in done.stdout and not done.stderr.strip()
+
+
+def strings_outside(tree):
+    """The strings of a module that are no docstrings."""
+    nodes = [n for n in ast.walk(tree) if isinstance(n, ast.Constant) and isinstance(n.value, str)]
+    holders = (ast.Module, ast.ClassDef, ast.FunctionDef)
+    documented = {
+        n.body[0].value for n in ast.walk(tree) if isinstance(n, holders) and ast.get_docstring(n)
+    }
+    return [node.value for node in nodes if node not in documented]
+
+
+def test_options_are_named_by_the_command_alone():
+    """Python users set arguments. The report proposes whole commands, so its own words may name options."""
+    option, command = re.compile(r"(?<![\w-])--[a-z]"), re.compile(r"fsl(core|book) \w+ --")
+    found = []
+    for path in sorted((ROOT / "fslcore").rglob("*.py")):
+        if path.parent.name not in ("cli", "report"):
+            strings = strings_outside(ast.parse(path.read_text("utf-8")))
+            found += [(path.name, s) for s in strings if option.search(s) and not command.search(s)]
+    assert not found
+    assert option.search("sampling (--samplings closed)") and not option.search("a --")
+
+
+def test_a_command_names_its_options_where_the_library_names_arguments(capsys):
+    options_of = {
+        option
+        for parser in app._program()._commands.choices.values()
+        for action in parser._actions
+        for option in action.option_strings
+    }
+    code = "".join(p.read_text("utf-8") for p in (ROOT / "fslcore").rglob("*.py"))
+    for argument, option in faults.OPTION_OF_ARGUMENT.items():
+        assert option.split()[0] in options_of
+        assert code.count(argument) > code.count(f'"{argument}": "--'), (
+            f"{argument} is in no message"
+        )
+        with warnings.catch_warnings():
+            program._show_warnings_as_lines("fslcore")
+            warn(f"x (set {argument})")
+        assert capsys.readouterr().err == f"fslcore: x (set {option})\n"
+        assert faults.message(InputError(f"no ({argument})"), "report") == (f"no ({option})", 2)
 
 
 @pytest.mark.parametrize(

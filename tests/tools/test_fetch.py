@@ -323,7 +323,7 @@ def test_a_connection_that_never_holds_is_named_and_gone_on_with_later(data_fold
 
 def test_a_refusal_is_named_once(data_folder, server):
     server.faults[ARCHIVE] = [403]
-    with refuses("dtd: ", "http://127.*gz", "403 Forbidden", "--from FOLDER"):
+    with refuses("dtd: ", "http://127.*gz", "403 Forbidden", "downloads=FOLDER"):
         quiet(["dtd"])
     assert len(server.log) == 1 and not (data_folder / "dtd").exists()
 
@@ -360,7 +360,7 @@ def test_without_a_network_that_is_said_at_once(tmp_path, monkeypatch):
     registry.write_text(f"a/b.pt sha256:{hashlib.sha256(b'as it is').hexdigest()}\n")
     monkeypatch.setenv("FSLCORE_CACHE", str(tmp_path / "cache"))
     at_no_host = dict(url="http://host.invalid/", registry=registry)
-    with refuses("network", "host.invalid", "--from FOLDER", "FOLDER/a/b.pt"):
+    with refuses("network", "host.invalid", "downloads=FOLDER", "FOLDER/a/b.pt"):
         fetch.fetch_results(**at_no_host)
     assert sum(waited) <= 1
     (tmp_path / "own" / "a").mkdir(parents=True)

@@ -1,4 +1,4 @@
-"""What an interval applies to: what another study would draw anew."""
+"""What an interval applies to: what another study draws again."""
 
 from enum import StrEnum
 

@@ -37,6 +37,7 @@ from .intervals import (
     checked_level,
     declared_bounds,
 )
+from .targets import Target
 from .task_checks import order_by_class
 
 __all__ = [
@@ -49,7 +50,8 @@ __all__ = [
     "optimal_queries",
 ]
 
-TARGETS = ("classes", "images")  # what a mean over open tasks applies to; see `estimate_variance`
+# What a mean over open tasks applies to; see `estimate_variance`.
+TARGETS = (Target.NEW_CLASSES.value, Target.NEW_IMAGES.value)
 
 
 @dataclass(frozen=True)
@@ -130,7 +132,7 @@ class Moments:
         K, classes per task.
     of_classes : float
         The part of α that the classes of a task make, each by itself: 0 unless the target is
-        'images'.
+        'new images'.
     """
 
     mean: float
@@ -169,8 +171,8 @@ class Pilot:
         Of the estimates of α and β, by a jackknife over tasks.
     bounds : (float, float) or None
         Least and largest possible value: (0, 1) for True and False, else as given.
-    target : str
-        'classes' or 'images'; see `estimate_variance`.
+    target : Target
+        'new classes' or 'new images'; see `estimate_variance`.
     """
 
     moments: Moments
@@ -181,7 +183,7 @@ class Pilot:
     n_tasks: int
     covariance: Floats
     bounds: Bounds = None
-    target: str = "classes"
+    target: Target = Target.NEW_CLASSES
 
     @property
     def optimum(self) -> float:
@@ -239,7 +241,7 @@ def open_task_count(images: ArrayLike, ways: int, shots: int, queries: ArrayLike
 
 
 def moments(
-    scores: ArrayLike, *, labels: ArrayLike | None = None, target: str = "classes"
+    scores: ArrayLike, *, labels: ArrayLike | None = None, target: str = Target.NEW_CLASSES
 ) -> Moments:
     """Unbiased estimates of the moments from one run with Q ≥ 2.
 
@@ -261,13 +263,13 @@ def moments(
         order. Q queries of each of the task's K classes, in any order; numbers from 0 on, or texts.
         Beside values that are grouped by class, (T, K) and the class of each group.
     target : str
-        'classes' or 'images', as `estimate_variance` explains.
+        'new classes' or 'new images', as `estimate_variance` explains.
 
     Raises
     ------
     InputError
         Another shape, fewer than 2 tasks or queries, NaN or infinity; labels of another shape,
-        padding (-1) among them, classes with different numbers of queries. For the target 'images':
+        padding (-1) among them, classes with different numbers of queries. For the target 'new images':
         no labels, or fewer than two tasks per class.
 
     Examples
@@ -282,7 +284,8 @@ def moments(
 
 def _held_for_target(x: Floats, labels: ArrayLike | None, target: str) -> Floats | None:
     """Which classes each task holds, if what they change is no part of α."""
-    return classes_held(x, labels) if choice("target", target, TARGETS) == "images" else None
+    is_of_images = choice("target", target, TARGETS) == Target.NEW_IMAGES
+    return classes_held(x, labels) if is_of_images else None
 
 
 def _moments(x: Floats, held: Floats | None) -> Moments:
@@ -309,15 +312,15 @@ def estimate_variance(  # noqa: PLR0914 the steps of one formula
     confidence_level: float = DEFAULT_CONFIDENCE_LEVEL,
     *,
     labels: ArrayLike | None = None,
-    target: str = "classes",
+    target: str = Target.NEW_CLASSES,
     bounds: Bounds = None,
     images: int | None = None,
 ) -> Pilot:
     """Q* and an interval for it from one run with Q ≥ 2.
 
     Which classes a task holds makes it easy or hard, and whether that counts depends on what the
-    mean applies to. With the target 'classes' new classes are drawn for each task, as in the paper:
-    their part of α is a variance of the mean like any other. With 'images' the classes stay and the
+    mean applies to. With the target 'new classes' new ones are drawn for each task, as in the paper:
+    their part of α is a variance of the mean like any other. With 'new images' the classes stay and the
     open tasks use their images up. Then the tasks together take all classes evenly, easy ones as
     often as hard ones, and what classes do each by themselves cancels: α is the variance of what
     the classes of a task leave of its mean, in a regression on which they are. It is smaller, and
@@ -326,7 +329,7 @@ def estimate_variance(  # noqa: PLR0914 the steps of one formula
     times the real variance at the usual Q, for one method; for a difference, in which easy and hard
     cancel, 1.0 to 1.2 times. There, at 5 shots, closed pilots of 60 images per class had a mean
     regret, the variance at their Q* over the least that new test sets have, of 1.01 for one method
-    by the target 'images' and of 1.12 by 'classes'. For a difference the target 'classes' does as
+    by the target 'new images' and of 1.12 by 'new classes'. For a difference 'new classes' does as
     well: 1.00 against 1.02.
 
     The interval is that of the ratio of two variances: of the means of tasks, α + β/(SQ), over what
@@ -343,13 +346,13 @@ def estimate_variance(  # noqa: PLR0914 the steps of one formula
         As for `moments`, with T ≥ 3.
     labels : (T, K·Q) or (T, K) array_like, optional
         As for `moments`; of the data set's classes, not of the places in a task, where the target
-        is 'images'.
+        is 'new images'.
     shots : int
         S of the run; Q* is that of tasks with as many shots.
     confidence_level : float
         Nominal coverage, between 0 and 1.
     target : str
-        'classes' (the paper's) or 'images', for the mean on new images of these classes by tasks
+        'new classes' (the paper's) or 'new images', for the mean on new images of these classes by tasks
         that use the data up.
     bounds : (float, float), optional
         Least and largest possible value, as for `three_intervals`: they tell `plan_sample_size` whether it is
@@ -395,7 +398,7 @@ def estimate_variance(  # noqa: PLR0914 the steps of one formula
         n_tasks=len(x),
         covariance=jackknife(without_one),
         bounds=declared_bounds(scores, bounds),
-        target=target,
+        target=Target(target),
     )
 
 
@@ -504,7 +507,7 @@ def classes_held(x: Floats, labels: ArrayLike | None) -> Floats:
     """(T, C) the classes that each task holds, from labels as `moments` takes them."""
     if labels is None:
         raise InputError(
-            "labels = None; the classes of the queries are needed for the target 'images'"
+            "labels = None; the classes of the queries are needed for the target 'new images'"
         )
     tasks, ways, _ = x.shape
     classes = np.sort(_labels(x, labels, np.shape(labels)), axis=1)
@@ -515,7 +518,7 @@ def classes_held(x: Floats, labels: ArrayLike | None) -> Floats:
     if tasks < 2 * len(names) and len(names) > ways:
         raise InputError(
             f"labels: {len(names)} classes in {tasks} tasks; at least two tasks per class are "
-            "needed for the target 'images' (a pilot of closed tasks)"
+            "needed for the target 'new images' (a pilot of closed tasks)"
         )
     held = np.zeros((tasks, len(names)))
     np.put_along_axis(held, code.reshape(classes.shape), 1.0, axis=1)

@@ -365,7 +365,7 @@ def plan_sample_size(
     open interval, with its T - 1 degrees of freedom, has the wanted power: Q is that of
     `optimal_queries` for many tasks, and less where a handful of tasks would do. For Q, α is that of
     ``Pilot.expected``. A pilot on closed tasks of few images plans too little, as its α leaves out
-    what they have in common (`moments`). A pilot of the target 'images' plans for a mean that takes
+    what they have in common (`moments`). A pilot of the target 'new images' plans for a mean that takes
     the classes evenly; an interval that does not take them out, as the paired one, tells less.
 
     A pilot estimates a variance v with few degrees of freedom f. A plan that takes it for the truth
@@ -512,11 +512,17 @@ def _closed_plan(
 
 
 def _check_difference(pilot: ThreeIntervals | Pilot) -> None:
-    """Raise `InputError` where the bounds of a pilot's values exclude one side of 0."""
-    bounds = pilot.bounds if isinstance(pilot, Pilot) else pilot.closed.bounds
-    if bounds is not None and not bounds[0] < 0 < bounds[1]:
+    """Raise `InputError` for a pilot of one method."""
+    if isinstance(pilot, Pilot):
+        bounds = pilot.bounds
+        is_of_one_method = bounds is not None and not bounds[0] < 0 < bounds[1]
+    else:
+        bounds = pilot.closed.bounds
+        is_of_one_method = pilot.closed.is_difference is False
+    if is_of_one_method:
+        place = f" lie between {bounds[0]:g} and {bounds[1]:g}," if bounds else " are"
         raise InputError(
-            f"pilot: its values lie between {bounds[0]:g} and {bounds[1]:g}, as those of one "
+            f"pilot: its values{place} as those of one "
             "method; a pilot of a difference is needed, 1.0 * right_of_first - right_of_second "
             "with bounds=(-1, 1)"
         )

@@ -112,7 +112,7 @@ def test_classes_of_the_data_set_are_told_to_the_pilot(bank):
         [bank], [Method("none", "ncc")], [5], ways=3, queries=5, tasks=200
     )[bank, 5, 0][method]
     pilot = stats.estimate_variance(
-        values.reshape(200, 15), 5, labels=labels[tasks.query], target="images"
+        values.reshape(200, 15), 5, labels=labels[tasks.query], target="new images"
     )
     assert images.model.alpha == pytest.approx(pilot.model.alpha)
     assert images.model.alpha < classes.model.alpha

@@ -179,7 +179,7 @@ def test_open_tasks_that_use_the_classes_up_have_the_variance_of_the_target_imag
     x, of_task = fixed_classes(rng, 4000)
     for_images, for_classes = (
         stats.estimate_variance(x, 5, labels=of_task, target=target).model.variance(queries, tasks)
-        for target in ("images", "classes")
+        for target in ("new images", "new classes")
     )
     assert for_images == pytest.approx(real, rel=0.08) and for_classes > 1.08 * real
 
@@ -187,9 +187,9 @@ def test_open_tasks_that_use_the_classes_up_have_the_variance_of_the_target_imag
 def test_the_target_images_by_leaving_out_each_task():
     rng = np.random.default_rng(10)
     x, of_task = fixed_classes(rng, 25)
-    p = stats.estimate_variance(x, 5, labels=of_task, target="images")
+    p = stats.estimate_variance(x, 5, labels=of_task, target="new images")
     by_hand = [
-        moments(np.delete(x, i, 0), labels=np.delete(of_task, i, 0), target="images").model(5)
+        moments(np.delete(x, i, 0), labels=np.delete(of_task, i, 0), target="new images").model(5)
         for i in range(25)
     ]
     assert p.covariance == pytest.approx(jackknife_covariance(by_hand), rel=1e-6)
@@ -198,9 +198,9 @@ def test_the_target_images_by_leaving_out_each_task():
     query_variance = x.var(axis=2, ddof=1).mean() / 3
     assert p.model.alpha == pytest.approx(fit.mse_resid - query_variance / 4, rel=1e-9)
     flat = stats.estimate_variance(
-        x.reshape(25, 12), 5, labels=np.repeat(of_task, 4, axis=1), target="images"
+        x.reshape(25, 12), 5, labels=np.repeat(of_task, 4, axis=1), target="new images"
     )
-    assert (flat.low, flat.high) == pytest.approx((p.low, p.high)) and flat.target == "images"
+    assert (flat.low, flat.high) == pytest.approx((p.low, p.high)) and flat.target == "new images"
 
 
 @pytest.mark.parametrize(
@@ -281,7 +281,7 @@ def test_labels_that_do_not_fit_are_refused(labels, words):
 def test_labels_that_do_not_fit_the_target_are_refused(label, words):
     x, _ = fixed_classes(np.random.default_rng(0), 40)
     with refuses(words):
-        stats.estimate_variance(x, 5, labels=label, target="images")
+        stats.estimate_variance(x, 5, labels=label, target="new images")
 
 
 NUMBERS = np.arange(16).reshape(4, 2, 2)

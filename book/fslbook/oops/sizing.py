@@ -238,7 +238,14 @@ def by_target(
         for name, values in by_label.items():
             images = len(source.labels)
             pilot = partial(stats.estimate_variance, values, shots, labels=labels, images=images)
-            rows.append((dataset, name, pilot(target="classes"), pilot(target="images")))
+            rows.append(
+                (
+                    dataset,
+                    name,
+                    pilot(target=stats.Target.NEW_CLASSES),
+                    pilot(target=stats.Target.NEW_IMAGES),
+                )
+            )
     return pd.DataFrame(rows, columns=["dataset", "method", "classes", "images"])
 
 

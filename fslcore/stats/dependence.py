@@ -24,7 +24,7 @@ from .intervals import Array, Floats, Pair
 
 Sparse: TypeAlias = sparse.csr_array
 Squared = Callable[[Sparse], tuple[float, Floats]]
-NEARLY = (
+DOMINANT_GROUP_SHARE = (
     0.9  # a class of which one group holds a larger share is one group, as far as its variance goes
 )
 
@@ -162,7 +162,7 @@ def _grouped(label: Array, groups: Array) -> tuple[Sparse, float]:
     size = np.asarray(members.sum(axis=0)).ravel()
     share = np.asarray(members[group, classes]).ravel() / size[classes]
     # Where nearly all of a class is one group, changes are not scaled: they count between classes.
-    scale = (1 - 1 / size[classes]) / np.where(share > NEARLY, 1, 1 - share)
+    scale = (1 - 1 / size[classes]) / np.where(share > DOMINANT_GROUP_SHARE, 1, 1 - share)
     matrix = sparse.csr_array(
         (scale, (np.flatnonzero(present), group)), (len(label), members.shape[0])
     )
@@ -176,7 +176,7 @@ def _group_df(p: Floats, classes: Array, count: int) -> float:
     It is the sum of b (a_g - a)² with b = (p / (1 - p))², for effects a_g of groups and their mean
     a, weighted by the shares.
     """
-    if (p > NEARLY).any():
+    if (p > DOMINANT_GROUP_SHARE).any():
         return 0.0
 
     def summed(x: Floats) -> Array:

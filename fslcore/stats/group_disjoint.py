@@ -20,7 +20,7 @@ from .intervals import Array, Floats
 AT_ONCE = 2**22  # numbers
 
 
-class Cells(NamedTuple):
+class GroupCells(NamedTuple):
     """The images of a group in a class, as one, since a task has at most one of them.
 
     Attributes
@@ -57,7 +57,7 @@ class GroupTasks(NamedTuple):
     classes: Array
 
 
-def cells_of(labels: Array, groups: ArrayLike | None, support: Array, query: Array) -> Cells:
+def cells_of(labels: Array, groups: ArrayLike | None, support: Array, query: Array) -> GroupCells:
     """The cells of images, if tasks with this support and query (T, n) of images keep groups (N,)
     apart.
 
@@ -85,7 +85,7 @@ def cells_of(labels: Array, groups: ArrayLike | None, support: Array, query: Arr
             "groups: a task has two images of a group in a class; tasks that keep groups apart "
             "have one"
         )
-    return Cells(cell_of_image, first_image, len(first_image) > len(names))
+    return GroupCells(cell_of_image, first_image, len(first_image) > len(names))
 
 
 def without_groups(tasks: GroupTasks, members: Array, *, parts: int, transductive: bool) -> Floats:

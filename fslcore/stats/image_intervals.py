@@ -53,7 +53,7 @@ PARTS = 50  # of the tasks, to see how noisy a variance is
 AT_ONCE = 2**16
 
 
-class Design(NamedTuple):
+class TaskDesign(NamedTuple):
     """Tasks and images that `checked_design` has checked, for any number of results on these tasks.
 
     Attributes
@@ -251,7 +251,7 @@ def three_intervals(
 
 
 def intervals_on(
-    design: Design,
+    design: TaskDesign,
     values: Floats,
     *,
     confidence_level: float,
@@ -262,7 +262,7 @@ def intervals_on(
     values = np.take_along_axis(values, design.order, axis=1).reshape(design.query.shape)
     accuracy = values.mean(axis=(1, 2))
     tasks = len(accuracy)
-    return assembled(
+    return three_intervals_of(
         accuracy.mean(),
         tasks,
         accuracy.var(ddof=1) / tasks,
@@ -274,7 +274,7 @@ def intervals_on(
     )
 
 
-def assembled(
+def three_intervals_of(
     mean: float,
     tasks: int,
     sampling: float,
@@ -355,7 +355,7 @@ def _wider_interval(closed: Interval, target: Target, sampling: float, added: Va
     )
 
 
-def _variances(values: Floats, design: Design) -> tuple[Variance, Variance]:
+def _variances(values: Floats, design: TaskDesign) -> tuple[Variance, Variance]:
     """`variances` of a mean accuracy from answers (T, K, Q)."""
     changes, average = _changes_by_image(values, design)
     label = design.label
@@ -376,7 +376,7 @@ def _variances(values: Floats, design: Design) -> tuple[Variance, Variance]:
     return variances(design.units, of_images, of_classes if has_others else None)
 
 
-def _changes_by_group(values: Floats, design: Design) -> Floats:
+def _changes_by_group(values: Floats, design: TaskDesign) -> Floats:
     """(P, G) changes of a mean accuracy without each group, of tasks that keep groups apart."""
     label = design.label
     present = label >= 0
@@ -390,7 +390,7 @@ def _changes_by_group(values: Floats, design: Design) -> Floats:
     return without_groups(tasks, members, parts=parts, transductive=design.transductive)
 
 
-def _changes_by_class(accuracy: Floats, design: Design) -> tuple[Sparse, Sparse]:
+def _changes_by_class(accuracy: Floats, design: TaskDesign) -> tuple[Sparse, Sparse]:
     """(T, C) what each task contributes to the change without a class that it holds, and (T, 1)
     the mean of this over all classes.
     """
@@ -400,7 +400,7 @@ def _changes_by_class(accuracy: Floats, design: Design) -> tuple[Sparse, Sparse]
     return changes, _table(gap[:, None] * ways / classes, np.zeros((tasks, 1), int), 1)
 
 
-def _changes_by_image(values: Floats, design: Design) -> tuple[Sparse, Sparse]:
+def _changes_by_image(values: Floats, design: TaskDesign) -> tuple[Sparse, Sparse]:
     """(T, N) what each task contributes to the change without an image that it holds, and (T, C)
     the same of the average image of a class.
 
@@ -423,7 +423,7 @@ def _changes_by_image(values: Floats, design: Design) -> tuple[Sparse, Sparse]:
     return _table(changes, images, len(design.label)), average
 
 
-def _single_changes(values: Floats, design: Design) -> tuple[Floats, Floats]:
+def _single_changes(values: Floats, design: TaskDesign) -> tuple[Floats, Floats]:
     """By how much the mean over all tasks changes without a support image, (T, K, S), and without a
     query, (T, K, Q), as estimated from each of its uses.
     """
@@ -436,7 +436,7 @@ def _single_changes(values: Floats, design: Design) -> tuple[Floats, Floats]:
     return np.repeat(as_support[..., None], shots, axis=2), as_query
 
 
-def _transductive_changes(values: Floats, design: Design) -> tuple[Floats, Floats]:
+def _transductive_changes(values: Floats, design: TaskDesign) -> tuple[Floats, Floats]:
     """`_single_changes` where each answer depends on all images of its task."""
     (tasks, ways, shots), queries = design.support.shape, design.query.shape[2]
     sizes = design.class_sizes
@@ -505,7 +505,7 @@ def checked_design(
     class_groups: ArrayLike | None,
     transductive: bool,
     group_disjoint: bool = False,
-) -> Design:
+) -> TaskDesign:
     """The checked arguments of `three_intervals`, for any values (T, K·Q) of the shape of these."""
     labels = checked_labels("labels", labels)
     support = wholes("support", support)
@@ -551,7 +551,7 @@ def _by_class(
     class_groups: ArrayLike | None,
     *,
     transductive: bool,
-) -> Design:
+) -> TaskDesign:
     """Tasks with their images ordered by class; classes that no task holds are left out."""
     names, label = np.unique(labels, return_inverse=True)
     present = np.zeros(len(names), bool)
@@ -565,7 +565,7 @@ def _by_class(
     needed = support.shape[2] + (query.shape[2] + 1 if transductive else 2)
     _check_class_sizes(label, names, needed)
     units = units_of(label, *checked_groups(label, names, groups, class_groups))
-    return Design(support, query, task_classes, label, order, units, None, transductive)
+    return TaskDesign(support, query, task_classes, label, order, units, None, transductive)
 
 
 def _check_class_sizes(label: Array, names: Array, needed: int) -> None:

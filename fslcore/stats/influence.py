@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike
 from ..errors import InputError, flag, floats, instance, labels as checked_labels
 from .dependence import Sparse, checked_groups, of_parts, units_of, variances
 from .group_disjoint import cells_of
-from .image_intervals import PARTS, ThreeIntervals, assembled
+from .image_intervals import PARTS, ThreeIntervals, three_intervals_of
 from .intervals import (
     DEFAULT_CONFIDENCE_LEVEL,
     Array,
@@ -128,7 +128,7 @@ class Influence:
             lambda matrix: of_parts(self.images @ matrix),
             of_classes if np.isfinite(classes).all() else None,
         )
-        return assembled(
+        return three_intervals_of(
             self.mean,
             self.n_tasks,
             self.sampling_variance,

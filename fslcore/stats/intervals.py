@@ -29,9 +29,9 @@ Bounds = Pair | None  # least and largest possible value, where they are known
 DEFAULT_CONFIDENCE_LEVEL = 0.95  # nominal coverage where none is asked for
 MANY_TASKS = 100  # from which a closed interval has a normal quantile, as in the paper
 # Of the bounds' span: rare hard, or easy, classes would change means that are closer to a bound.
-NEAR = 0.1
-SLACK = 1e-9  # relative: one task that errs, among any number without an error, is just that one
-ROUNDED = 1e-9  # share of the bounds' span by which rounding may move a mean off a bound
+NEAR_BOUND_SHARE = 0.1
+RELATIVE_SLACK = 1e-9  # one task that errs, among any number without an error, is just that one
+ROUNDING_SHARE = 1e-9  # share of the bounds' span by which rounding may move a mean off a bound
 
 
 @dataclass(frozen=True)
@@ -244,7 +244,7 @@ class Interval:
             return 0.0
         return self.rarity.deviation(abs(self.bounds[int(upwards)] - self.mean))
 
-    def meets(self, second: Interval) -> bool:
+    def overlaps(self, second: Interval) -> bool:
         """Whether the two intervals have a point in common."""
         return self.low <= second.high and second.low <= self.high
 
@@ -311,7 +311,7 @@ def _ends_with_rare_units(interval: Interval, low: float, high: float) -> Pair:
     for upwards in (False, True):
         room = abs(bounds[upwards] - interval.mean)
         distance = abs(ends[upwards] - interval.mean)
-        if distance < interval.half_width * (1 - SLACK):  # a bound is near on this side
+        if distance < interval.half_width * (1 - RELATIVE_SLACK):  # a bound is near on this side
             continue
         at_least, at_most = (
             reach(tail, interval.standard_error, interval.df, size, interval.equal_units)
@@ -346,7 +346,7 @@ def _with_another_class(interval: Interval, low: float, high: float) -> Pair:
         return low, high
     mean, (lowest, highest) = interval.mean, bounds
     distance = min(mean - lowest, highest - mean)
-    share = max(0.0, 1 - distance / (highest - lowest) / NEAR) / (classes + 1)
+    share = max(0.0, 1 - distance / (highest - lowest) / NEAR_BOUND_SHARE) / (classes + 1)
     if mean - lowest > distance:
         return min(low, mean - share * (mean - lowest)), high
     return low, max(high, mean + share * (highest - mean))
@@ -364,7 +364,7 @@ def _has_few_errors(interval: Interval) -> bool:
     if not isfinite(mean + interval.half_width):
         return False
     distance = min(mean - bounds[0], bounds[1] - mean)
-    return distance**2 <= interval.standard_error**2 * (1 + SLACK)
+    return distance**2 <= interval.standard_error**2 * (1 + RELATIVE_SLACK)
 
 
 def limits(
@@ -440,7 +440,7 @@ def _limits_within(  # noqa: PLR0914 the steps of one formula
     span = highest - lowest
     share = (mean - lowest) / span
     half = half_width / span
-    is_outside = np.maximum(-share, share - 1) > ROUNDED
+    is_outside = np.maximum(-share, share - 1) > ROUNDING_SHARE
     if is_outside.any():
         outside = mean[is_outside].flat[0]
         raise InputError(f"mean = {outside:g}; {lowest:g} to {highest:g} is allowed")
@@ -516,7 +516,7 @@ def broadcast(**values: ArrayLike) -> list[Floats]:
 def mean_within(mean: float, bounds: Pair, name: str = "mean") -> float:
     """The mean, or the bound that it differs from by rounding alone."""
     for bound in bounds:
-        if abs(mean - bound) <= ROUNDED * (bounds[1] - bounds[0]):
+        if abs(mean - bound) <= ROUNDING_SHARE * (bounds[1] - bounds[0]):
             return float(bound)
     if mean < bounds[0] or mean > bounds[1]:
         raise InputError(f"{name} = {mean:g}; {bounds[0]:g} to {bounds[1]:g} is allowed")

@@ -20,9 +20,9 @@ __all__ = ["Plan", "minimum_detectable_difference", "plan_sample_size", "power",
 
 MAXIMUM = 2**62  # sizes beyond are not looked for
 # Middles of equal parts of the chances, to average over.
-MIDDLES = (np.arange(25) + 0.5) / 25
+ASSURANCE_QUANTILES = (np.arange(25) + 0.5) / 25
 # Of an image variance's degrees of freedom: few images decide, so that it scatters more.
-PEAKED = 0.4
+IMAGE_DF_FACTOR = 0.4
 OF_IMAGES = 8.0  # by how much a variance falls faster than its size grows, see `plan_sample_size`
 OF_CLASSES = 4.0
 # Per class and task; where more would be better still, they are not worth much.
@@ -185,7 +185,7 @@ def new_sample_sizes(
         The largest size that is tried.
     """
     df = np.minimum(np.asarray(df, float), 1e9)[:, None]
-    ratios = stats.chi2.ppf(MIDDLES, df) / df
+    ratios = stats.chi2.ppf(ASSURANCE_QUANTILES, df) / df
     shifts = np.abs(effects)[:, None] * np.sqrt(ratios)
     levels = np.asarray(levels, float)[:, None]
 
@@ -290,7 +290,7 @@ class _Goal:
 
         df = variance.df
         exact = isinf(df)
-        planned = needed(1.0 if exact else stats.chi2.ppf(MIDDLES, df) / df)
+        planned = needed(1.0 if exact else stats.chi2.ppf(ASSURANCE_QUANTILES, df) / df)
         if planned is None:
             raise InputError(
                 f"difference = {self.difference}; "
@@ -496,7 +496,7 @@ def _closed_plan(
     images = classes = None
     # Where the part of new images is not known, the classes' interval may replace theirs.
     if isfinite(pilot.image_variance + pilot.images.half_width):
-        of_images = variance(pilot.images, images_per_class, OF_IMAGES + shots / 2, PEAKED)
+        of_images = variance(pilot.images, images_per_class, OF_IMAGES + shots / 2, IMAGE_DF_FACTOR)
         images = goal.size(of_images, shots + 2, lambda n: n * n_classes - 1)
     if isfinite(pilot.class_variance + pilot.classes.half_width):
         of_classes = variance(pilot.classes, n_classes, OF_CLASSES, 1.0)

@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike
 from scipy import stats
 
 from ..errors import InputError, flag, floats, instance
-from .image_intervals import ROUNDING, Design, ThreeIntervals, checked_design, intervals_on
+from .image_intervals import ROUNDING, TaskDesign, ThreeIntervals, checked_design, intervals_on
 from .intervals import (
     DEFAULT_CONFIDENCE_LEVEL,
     Bounds,
@@ -70,7 +70,7 @@ class NewRuns:
     interaction_variance : float
         Variance of one run's mean from what tasks, images or classes change in this run only. With
         R runs the mean has the variance (run + interaction) / R + rest. Estimates below 0 are 0.
-    spreads : tuple of float
+    run_deviations : tuple of float
         Standard deviation of the runs' means, of the method or of the two (of the differences,
         where runs are paired).
     rest_df : float
@@ -83,7 +83,7 @@ class NewRuns:
     run_variance: float
     rest_variance: float
     interaction_variance: float
-    spreads: tuple[float, ...]
+    run_deviations: tuple[float, ...]
     rest_df: float
 
     @property
@@ -93,13 +93,13 @@ class NewRuns:
 
         More runs or tasks narrow it little: it is the spread of the runs.
         """
-        variance = sum(s**2 * (1 + 1 / n) for s, n in zip(self.spreads, self.n_runs))
-        return student_quantile(self._spread_df, self.interval.confidence_level) * sqrt(variance)
+        variance = sum(s**2 * (1 + 1 / n) for s, n in zip(self.run_deviations, self.n_runs))
+        return student_quantile(self._run_df, self.interval.confidence_level) * sqrt(variance)
 
     @property
-    def _spread_df(self) -> float:
-        """Satterthwaite's degrees of freedom of the sum of squared spreads."""
-        squares = [s**2 for s in self.spreads]
+    def _run_df(self) -> float:
+        """Satterthwaite's degrees of freedom of the sum of squared deviations."""
+        squares = [s**2 for s in self.run_deviations]
         scatter = sum(s**2 / (n - 1) for s, n in zip(squares, self.n_runs))
         return sum(squares) ** 2 / scatter if scatter > 0 else float(min(self.n_runs) - 1)
 
@@ -217,7 +217,7 @@ def new_run_interval(
         ((runs - mean).var(axis=1, ddof=1) / tasks).sum() / (len(runs) - 1)
         for runs, mean in zip(methods, means)
     ]
-    return _assembled(fixed, shared, df, [runs.mean(axis=1) for runs in methods], interactions)
+    return _new_runs(fixed, shared, df, [runs.mean(axis=1) for runs in methods], interactions)
 
 
 def new_run_intervals(
@@ -301,7 +301,7 @@ def new_run_intervals(
 
 
 def _on_design(
-    design: Design,
+    design: TaskDesign,
     methods: list[Floats],
     *,
     confidence_level: float,
@@ -329,7 +329,7 @@ def _new_runs_on(target: Target, fixed: ThreeIntervals, methods: list[_OneMethod
     shared = interval.standard_error**2 if isfinite(interval.half_width) else inf
     interactions = [method.interaction(target) for method in methods]
     means = [method.run_means for method in methods]
-    return _assembled(interval, shared, interval.df, means, interactions)
+    return _new_runs(interval, shared, interval.df, means, interactions)
 
 
 def _no_wider(runs: NewRuns, larger: NewRuns) -> NewRuns:
@@ -395,17 +395,17 @@ def _checked_runs(ndim: int, name: str, values: ArrayLike) -> Floats:
     return runs
 
 
-def _assembled(
+def _new_runs(
     fixed: Interval, shared: float, df: float, means: list[Floats], interactions: list[float]
 ) -> NewRuns:
     """From the interval for these runs with its variance, the means of the runs, and the variances
     in single runs.
     """
     counts = np.array([len(run_means) for run_means in means])
-    spreads = np.array([_spread(run_means) for run_means in means])
-    by_one_run = np.clip(interactions, 0.0, spreads)
-    by_runs = float((spreads / counts).sum())
-    parts = [*zip((spreads / counts).tolist(), (counts - 1).tolist())]
+    variances = np.array([_run_variance(run_means) for run_means in means])
+    by_one_run = np.clip(interactions, 0.0, variances)
+    by_runs = float((variances / counts).sum())
+    parts = [*zip((variances / counts).tolist(), (counts - 1).tolist())]
     common = max(shared - float((by_one_run / counts).sum()), 0.0)
     width = student(max(by_runs + common, shared), [*parts, (shared, df)], fixed.confidence_level)
     if counts.min() == 2:  # they may be alike by chance, and then seem to matter little
@@ -424,15 +424,15 @@ def _assembled(
         interval=interval,
         fixed=fixed,
         n_runs=tuple(counts.tolist()),
-        run_variance=float(spreads.sum() - by_one_run.sum()),
+        run_variance=float(variances.sum() - by_one_run.sum()),
         rest_variance=float(common),
         interaction_variance=float(by_one_run.sum()),
-        spreads=tuple(np.sqrt(spreads).tolist()),
+        run_deviations=tuple(np.sqrt(variances).tolist()),
         rest_df=float(df),
     )
 
 
-def _spread(means: Floats) -> float:
+def _run_variance(means: Floats) -> float:
     """Variance of the means of runs; 0 where they differ by rounding alone."""
     return 0.0 if np.ptp(means) <= 1e-12 * np.abs(means).max() else float(means.var(ddof=1))
 
@@ -627,8 +627,8 @@ def plan_runs(
     check_power(target_power, confidence_level)
     if isinf(pilot.rest_variance):
         return RunPlan(None, (None, None))
-    variance = sum(s**2 for s in pilot.spreads)
-    df = pilot._spread_df
+    variance = sum(s**2 for s in pilot.run_deviations)
+    df = pilot._run_df
 
     def needed(variances: Floats) -> int | None:
         return smallest(
@@ -660,7 +660,7 @@ def _power_of_runs(
         p_value = 2 * chance_of_equal(difference, 0.0, bounds, n) if bounds else 1.0
         return np.full(len(variances), float(p_value < 1 - confidence_level))
     rest = pilot.rest_variance**2 / pilot.rest_df
-    df = total**2 / (by_runs**2 / (len(pilot.spreads) * (n - 1)) + rest)
+    df = total**2 / (by_runs**2 / (len(pilot.run_deviations) * (n - 1)) + rest)
     df = np.maximum(df, 1.0)[:, None]
     limit = stats.t.ppf((1 + confidence_level) / 2, df) * np.sqrt(_chi2_nodes(df) / df)
     shift = abs(difference) / np.sqrt(total)[:, None]

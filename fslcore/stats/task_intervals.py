@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 from ..errors import InputError, detached, floats, instance, number, shown, whole
 from .intervals import (
     DEFAULT_CONFIDENCE_LEVEL,
-    ROUNDED,
+    ROUNDING_SHARE,
     Bounds,
     Floats,
     Interval,
@@ -178,7 +178,7 @@ def paired_interval(
         )
     _check_units(a, b)
     bounds = bounds_of_difference(a, b, bounds)
-    sample = Sample(differences, 0.0)
+    sample = CheckedScores(differences, 0.0)
     return _interval(sample, confidence_level, Target.NEW_TASKS, bounds, is_difference=True)
 
 
@@ -307,7 +307,7 @@ def compare_by_overlap(a: Interval, b: Interval) -> int:
             f"a and b must be for one target at one level, got {a.target} at {a.confidence_level} "
             f"and {b.target} at {b.confidence_level}"
         )
-    return 0 if a.meets(b) else int(np.sign(a.mean - b.mean))
+    return 0 if a.overlaps(b) else int(np.sign(a.mean - b.mean))
 
 
 def rounding(
@@ -454,25 +454,25 @@ def _larger_rarity(samples: list[Interval]) -> Rarity:
     )
 
 
-class Sample(NamedTuple):
+class CheckedScores(NamedTuple):
     """Checked values, one per task, and by how much rounding may have put them off."""
 
     values: Floats
     tolerance: float
 
 
-def per_task(name: str, values: ArrayLike) -> Sample:
+def per_task(name: str, values: ArrayLike) -> CheckedScores:
     """One number per task, of at least 2 tasks."""
     numbers = floats(name, values)
     if numbers.size < 2:
         raise InputError(
             f"{name} has shape {numbers.shape}; one number per task for at least 2 tasks is needed"
         )
-    return Sample(numbers, float(rounding(values, numbers).item()))
+    return CheckedScores(numbers, float(rounding(values, numbers).item()))
 
 
 def _interval(
-    sample: Sample,
+    sample: CheckedScores,
     confidence_level: float,
     target: Target,
     bounds: Bounds = None,
@@ -488,7 +488,7 @@ def _interval(
     spread = values.std(ddof=1) if np.ptp(values) > 2 * tolerance else 0.0
     half_width = student_quantile(df, confidence_level) * spread / np.sqrt(tasks)
     if bounds is not None:
-        slack = ROUNDED * (bounds[1] - bounds[0])
+        slack = ROUNDING_SHARE * (bounds[1] - bounds[0])
         if values.min() < bounds[0] - slack or values.max() > bounds[1] + slack:
             subject = "differences of a and b" if is_difference else "scores"
             raise InputError(

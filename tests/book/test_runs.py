@@ -181,7 +181,7 @@ def test_what_changes_in_one_run_alone_is_counted_once():
     for _ in range(25):
         right, places, _ = world(rng, 6, tasks=300, sd=(0, 0, 0, 0, 1.2))
         result = stats.new_run_intervals(right, *places).images
-        added = result.spreads[0] ** 2 / 6
+        added = result.run_deviations[0] ** 2 / 6
         ratio.append(result.interval.standard_error**2 / (added + result.fixed.standard_error**2))
     assert np.mean(ratio) < 0.75
 
@@ -358,7 +358,9 @@ def test_runs_that_agree_can_be_planned_with():
     agreeing = stats.new_run_interval(
         np.tile(tasks + rng.normal(1, 0.1, 50), (3, 1)), np.tile(tasks, (4, 1))
     )
-    assert agreeing.spreads == (0, 0) and stats.plan_runs(agreeing, difference=5.0).n_runs == 2
+    assert (
+        agreeing.run_deviations == (0, 0) and stats.plan_runs(agreeing, difference=5.0).n_runs == 2
+    )
     for values in (tasks, tasks.round()):  # nothing varies, but for rounding: the bounds decide
         runs = np.tile(values + 1, (3, 1)), np.tile(values, (4, 1))
         bounded = stats.new_run_interval(*runs, bounds=(-100, 100))
@@ -379,7 +381,11 @@ def test_a_plan_has_the_power_that_it_promises():
         powers.append(stats.power(1, math.sqrt(2 / runs), 2 * (runs - 1)))
     assert 0.75 <= np.mean(powers) <= 0.92
     exact = replace(
-        pilot, n_runs=(3000, 3000), rest_variance=0.0, interaction_variance=0.0, spreads=(1.0, 1.0)
+        pilot,
+        n_runs=(3000, 3000),
+        rest_variance=0.0,
+        interaction_variance=0.0,
+        run_deviations=(1.0, 1.0),
     )
     assert stats.plan_runs(exact, difference=1).n_runs == 17  # of each, as textbooks have it
 
@@ -388,7 +394,7 @@ def test_the_range_of_a_plan_is_for_the_spreads_that_a_pilot_allows_for():
     """Each end is statsmodels' number for a variance that is known: that of an end of the χ² interval of the runs'."""
     rng = np.random.default_rng(2)
     a, b = (crossed(rng, 8, 200, run=2, task=0.1, both=0) for _ in "ab")
-    pilot = replace(stats.new_run_interval(a, b), rest_variance=0.0, spreads=(2.0, 2.0))
+    pilot = replace(stats.new_run_interval(a, b), rest_variance=0.0, run_deviations=(2.0, 2.0))
     plan = stats.plan_runs(pilot, difference=3, confidence_level=0.9)
     ends = [4.0 * 14 / scipy.stats.chi2.ppf(q, 14) for q in (0.95, 0.05)]
     solve = TTestIndPower().solve_power

@@ -13,7 +13,7 @@ from fslcore import evaluation, stats
 from fslcore.evaluation import three_targets
 from fslcore.report.interval_table import interval_cells, interval_table, legend
 from fslcore.stats.dependence import Variance
-from fslcore.stats.image_intervals import assembled
+from fslcore.stats.image_intervals import three_intervals_of
 
 SHAPE = dict(ways=5, shots=2, queries=3, seed=0)
 
@@ -61,7 +61,7 @@ def test_one_interval_for_two_targets_is_named_once():
 
     def cells(images, classes, freedom=(50.0, 9.0), **options):
         estimates = Variance(images, freedom[0], 0.0, 60), Variance(classes, freedom[1], 0.0, 10)
-        return interval_cells(assembled(estimates=estimates, **settled | options))
+        return interval_cells(three_intervals_of(estimates=estimates, **settled | options))
 
     separate, floor = cells(1.0, 4.0), cells(1.0, 0.2)
     assert separate["new images"].startswith("± ") and separate["new classes"].startswith("± ")

@@ -8,13 +8,13 @@ from hypothesis import given, strategies as st
 
 from fslcore.stats import jackknife_influence
 from fslcore.stats.dependence import Variance, square
-from fslcore.stats.image_intervals import _adjusted, _table, assembled
+from fslcore.stats.image_intervals import _adjusted, _table, three_intervals_of
 
 
 def intervals_of(estimates, noise=(0.0, 0.0), freedom=(np.inf, np.inf), sampling=0.0, tasks=10**9):
     """Three intervals of a mean of 70, from variances of images and of classes."""
     variances = [Variance(*numbers, units=10**6) for numbers in zip(estimates, freedom, noise)]
-    return assembled(70.0, tasks, sampling, variances, confidence_level=0.95)
+    return three_intervals_of(70.0, tasks, sampling, variances, confidence_level=0.95)
 
 
 @pytest.mark.parametrize("parts", [20, 50])

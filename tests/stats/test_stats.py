@@ -270,7 +270,7 @@ def test_bounds_change_no_verdict():
     accuracies = 100 - 10 * np.random.default_rng(0).random(30)
     unbounded = stats.open_task_interval(accuracies)
     bounded = stats.open_task_interval(accuracies, bounds=(0, 100))
-    assert bounded.high < 100 and bounded.meets(bounded)
+    assert bounded.high < 100 and bounded.overlaps(bounded)
     for name in ("sign", "p_value", "standard_error", "half_width"):
         assert getattr(bounded, name) == getattr(unbounded, name)
 
@@ -393,7 +393,7 @@ def test_intervals_are_compared_by_whether_they_overlap():
     low, touching, high = (stats.Interval(mean, 1, 0.95, 10, "new images") for mean in (77, 78, 80))
     for first, second, conclusion in ((high, low, 1), (low, high, -1), (high, touching, 0)):
         assert stats.compare_by_overlap(first, second) == conclusion
-        assert first.meets(second) == second.meets(first) == (conclusion == 0)
+        assert first.overlaps(second) == second.overlaps(first) == (conclusion == 0)
     closed = replace(low, target=stats.Target.THESE_IMAGES)
     with refuses("for one target at one level, got new images at 0.95 and these images at 0.95"):
         stats.compare_by_overlap(low, closed)

@@ -178,7 +178,7 @@ def interval_table(by_learner: dict[str, RunIntervals]) -> pd.DataFrame:
         rows[name] = {
             "mean": f"{result.closed.interval.mean:.1f}",
             **{label: half(r.half_width, 1) for label, r in halves.items()},
-            "sd of runs": f"{result.closed.spreads[0]:.1f}",
+            "sd of runs": f"{result.closed.run_deviations[0]:.1f}",
             "another run": f"± {result.closed.prediction_half_width:.1f}",
         }
     return pd.DataFrame.from_dict(rows, orient="index").rename_axis("learner")

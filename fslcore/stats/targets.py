@@ -1,4 +1,4 @@
-"""What an interval applies to: what another study draws again."""
+"""What an interval applies to: which parts of a study are new in a repetition of it."""
 
 from enum import StrEnum
 

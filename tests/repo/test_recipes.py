@@ -326,14 +326,15 @@ from numpy.typing import ArrayLike
 from scipy.stats import binom
 
 from ..errors import InputError, floats
-from .intervals import DEFAULT_CONFIDENCE_LEVEL, checked_level
+from .intervals import DEFAULT_CONFIDENCE_LEVEL, Interval, checked_level
+from .targets import Target
 
 __all__ = ["median_interval"]
 
 
 def median_interval(
     scores: ArrayLike, confidence_level: float = DEFAULT_CONFIDENCE_LEVEL
-) -> tuple[float, float]:
+) -> Interval:
     """Interval for the median of continuous scores, valid for any number of tasks.
 
     Parameters
@@ -345,8 +346,8 @@ def median_interval(
 
     Returns
     -------
-    low, high : float
-        Two of the scores (David and Nagaraja, 2003, section 7.1).
+    Interval
+        Its ends are two of the scores (David and Nagaraja, 2003, section 7.1).
 
     Raises
     ------
@@ -355,8 +356,8 @@ def median_interval(
 
     Examples
     --------
-    >>> median_interval([0.5, 0.6, 0.7, 0.8, 0.9, 0.95])
-    (0.5, 0.95)
+    >>> print(median_interval([0.5, 0.6, 0.7, 0.8, 0.9, 0.95]))
+    0.75 (0.50 to 0.95)
     """
     x = np.sort(floats("scores", scores))
     tail = (1 - checked_level(confidence_level)) / 2
@@ -365,22 +366,30 @@ def median_interval(
         left_out -= 1
     if left_out < 0:
         raise InputError(f"scores: {x.size} are there; more are needed at this confidence_level")
-    return float(x[left_out]), float(x[x.size - 1 - left_out])
+    return Interval.from_ends(
+        mean=float(np.median(x)),
+        low=float(x[left_out]),
+        high=float(x[x.size - 1 - left_out]),
+        confidence_level=confidence_level,
+        n_tasks=x.size,
+        target=Target.NEW_TASKS,
+    )
 '''
 COVERAGE = """
 
 def test_the_interval_of_a_median_holds_it():
     samples = np.random.default_rng(0).exponential(size=(2000, 15))
-    ends = np.array([stats.median_interval(sample) for sample in samples])
-    coverage = ((ends[:, 0] <= np.log(2)) & (np.log(2) <= ends[:, 1])).mean()
+    intervals = [stats.median_interval(sample) for sample in samples]
+    coverage = np.mean([found.low <= np.log(2) <= found.high for found in intervals])
     exact = 1 - 2 * scipy_stats.binom.cdf(3, 15, 0.5)
     assert abs(coverage - exact) < 4 * np.sqrt(exact * (1 - exact) / 2000)
 """
 RULE = """@RULES.of(stats.median_interval)
 def median():
     x = np.sort(two_methods(20)[0])
+    found = stats.median_interval(x)
     return Rule(
-        stats.median_interval(x),
+        [found.low, found.high],
         [x[5], x[14]],  # P(B <= 5) = 0.021 and P(B <= 6) = 0.058 for B of 20 with 1/2
         {"one side": [x[6], x[13]], "one place too far": [x[4], x[15]], "all scores": [x[0], x[-1]]},
     )

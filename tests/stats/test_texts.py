@@ -3,7 +3,10 @@ infinite: it says what the object holds.
 """
 
 import math
+import pkgutil
 import re
+from dataclasses import fields, is_dataclass
+from importlib import import_module
 
 import numpy as np
 import pandas as pd
@@ -72,9 +75,9 @@ def intervals_of(result):
         ("difference",),
         ("corrected",),
     ]
-    for fields in names:
-        if hasattr(result, fields[0]) and isinstance(getattr(result, fields[0]), Interval):
-            return [getattr(result, name) for name in fields]
+    for held in names:
+        if hasattr(result, held[0]) and isinstance(getattr(result, held[0]), Interval):
+            return [getattr(result, name) for name in held]
     if hasattr(result, "closed"):  # of runs
         return [getattr(result, name).interval for name in ("closed", "images", "classes")]
     return [result.interval if isinstance(result, PairedProportions) else result]
@@ -224,3 +227,18 @@ def test_given_ends_are_kept():
     )
     assert (interval.low, interval.high) == (0.95, 0.999) and not interval.few_errors
     assert f"{interval}" == "0.990 (0.950 to 0.999)" and f"{interval:.0%}" == "99% (95% to 100%)"
+
+
+def test_no_other_result_has_ends_of_its_own():
+    """But for Q*, which may be infinite: an infinite end of an interval means that it is unknown."""
+    modules = [
+        import_module(f"fslcore.stats.{module.name}")
+        for module in pkgutil.iter_modules(stats.__path__)
+    ]
+    with_ends = {
+        name
+        for module in modules
+        for name, member in vars(module).items()
+        if is_dataclass(member) and {"low", "high"} <= {field.name for field in fields(member)}
+    }
+    assert with_ends == {"Interval", "Pilot"}

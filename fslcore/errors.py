@@ -28,7 +28,7 @@ HUGE = 1e30  # magnitude of values whose powers are taken
 
 
 class InputError(ValueError):
-    """Bad input: the message is one line that names the value and what is allowed."""
+    """Bad input: the message is one line that names the argument, what it must be, and the value."""
 
 
 def whole(name: str, value: object, minimum: int | None = None, maximum: int | None = None) -> int:
@@ -154,17 +154,20 @@ def floats(
     """
     result = array(name, values, "an array of numbers", float)
     if result.dtype.kind not in "biuf":
-        raise InputError(f"{name} holds {result.dtype}; numbers are allowed")
+        raise InputError(f"{name} must contain real numbers, got {result.dtype}")
     _check_dimensions(name, result, ndim)
     result = result.astype(float)
     if not finite:
         return result
     if not np.isfinite(result).all():
-        raise InputError(f"{name}: {int((~np.isfinite(result)).sum())} values are NaN or infinite")
+        n_refused = int((~np.isfinite(result)).sum())
+        raise InputError(
+            f"{name} must be finite, got NaN or infinity in {n_refused} of {result.size} values"
+        )
     largest = np.abs(result).max(initial=0.0)
     if not extreme and largest and not 1 / HUGE <= largest <= HUGE:
         raise InputError(
-            f"{name}: the largest magnitude is {largest:g}; 0 or {1 / HUGE:g} to {HUGE:g} is allowed"
+            f"{name} must have a largest magnitude of 0 or {1 / HUGE:g} to {HUGE:g}, got {largest:g}"
         )
     return result
 
@@ -178,24 +181,23 @@ def wholes(name: str, values: ArrayLike, ndim: int | None = None) -> np.ndarray:
         Not an array of whole numbers (5.0 and True are none), masked values, another number of
         dimensions.
     """
-    result = array(name, values, "an array of whole numbers")
+    result = array(name, values, "an array of integers")
     if result.dtype.kind not in "iu":
-        raise InputError(
-            f"{name} holds {result.dtype} (shape {result.shape}); whole numbers (integers) are allowed"
-        )
+        raise InputError(f"{name} must contain integers, got {result.dtype} (shape {result.shape})")
     _check_dimensions(name, result, ndim)
     if result.dtype.kind == "i":
         return result
     if result.max(initial=0) > np.iinfo(np.int64).max:
-        raise InputError(f"{name} holds {result.max()}; whole numbers of up to 63 bits are allowed")
+        raise InputError(f"{name} must contain integers of at most 63 bits, got {result.max()}")
     return result.astype(np.int64)
 
 
 def array(name: str, values: ArrayLike, allowed: str, of_objects: type | None = None) -> np.ndarray:
     """Values as an array without masked values; object arrays, as from pandas, are converted to ``of_objects``."""
     if np.ma.is_masked(values):
+        n_masked = int(np.ma.getmaskarray(values).sum())
         raise InputError(
-            f"{name}: {int(np.ma.getmaskarray(values).sum())} values are masked; leave them out first"
+            f"{name} must have no masked values, got {n_masked} of {np.size(values)}; remove them first"
         )
     try:
         result = np.asarray(detached(values))
@@ -205,7 +207,7 @@ def array(name: str, values: ArrayLike, allowed: str, of_objects: type | None = 
         TypeError,
         RuntimeError,
     ):  # the last of a list of tensors that carry gradients
-        raise InputError(f"{name} = {shown(values)}; {allowed} is allowed") from None
+        raise InputError(f"{name} must be {allowed}, got {_quoted(values)}") from None
 
 
 def detached(values: object) -> object:
@@ -220,9 +222,8 @@ def detached(values: object) -> object:
 
 def _check_dimensions(name: str, values: np.ndarray, ndim: int | None) -> None:
     if ndim is not None and values.ndim != ndim:
-        raise InputError(
-            f"{name} has shape {values.shape}; {ndim} dimension{'s are' if ndim != 1 else ' is'} needed"
-        )
+        dimensions = "1 dimension" if ndim == 1 else f"{ndim} dimensions"
+        raise InputError(f"{name} must have {dimensions}, got shape {values.shape}")
 
 
 def labels(name: str, values: ArrayLike, count: int | None = None) -> np.ndarray:
@@ -239,13 +240,14 @@ def labels(name: str, values: ArrayLike, count: int | None = None) -> np.ndarray
         Not one dimension, empty, another number of images, masked values, NaN or infinity, None,
         other objects, or texts and numbers together.
     """
-    result = array(name, values, "one number or text per image")
+    result = array(name, values, "one number or string per image")
     if result.ndim != 1 or not result.size or (count is not None and len(result) != count):
-        needed = "(N,), one per image," if count is None else f"({count},), one per image,"
-        raise InputError(f"{name}: shape {result.shape}; {needed} is needed")
+        shape = "(N,)" if count is None else f"({count},)"
+        raise InputError(f"{name} must have shape {shape}, one per image, got shape {result.shape}")
     if result.dtype.kind == "f" and not np.isfinite(result).all():
+        n_refused = int((~np.isfinite(result)).sum())
         raise InputError(
-            f"{name}: {int((~np.isfinite(result)).sum())} are NaN or infinite; every image needs one"
+            f"{name} must be finite, got NaN or infinity for {n_refused} of {result.size} images"
         )
     if result.dtype == object:
         are_texts = all(isinstance(label, str) for label in result)
@@ -256,7 +258,7 @@ def labels(name: str, values: ArrayLike, count: int | None = None) -> np.ndarray
         valid = result.dtype.kind in "biufSUT"
     if not valid:
         raise InputError(
-            f"{name} = {shown(values)}; numbers alone or texts alone are allowed, without None and NaN"
+            f"{name} must be numbers alone or strings alone, without None and NaN, got {_quoted(values)}"
         )
     return result
 
@@ -280,7 +282,7 @@ def instance(name: str, value: object, kind: type | tuple[type, ...]) -> object:
     if not isinstance(value, kind):
         kinds = kind if isinstance(kind, tuple) else (kind,)
         raise InputError(
-            f"{name} = {shown(value)}; {' or '.join(k.__name__ for k in kinds)} is allowed"
+            f"{name} must be of type {' or '.join(k.__name__ for k in kinds)}, got {_quoted(value)}"
         )
     return value
 
@@ -289,7 +291,7 @@ def check_memory(name: str, value: int, need: float) -> None:
     """Raise `InputError` if a number of items takes more bytes of memory than this machine has."""
     if need > memory():
         raise InputError(
-            f"{name} = {value:,}; about {need / 2**30:,.0f} GiB of memory would be needed, and this machine has "
+            f"{name} = {value:,} needs about {need / 2**30:,.0f} GiB of memory, and this machine has "
             f"{memory() / 2**30:,.0f} GiB"
         )
 
@@ -347,7 +349,7 @@ def unique_keys(pairs: list[tuple[str, object]]) -> dict[str, object]:
     content = dict(pairs)
     if len(content) < len(pairs):
         repeated = Counter(key for key, _ in pairs).most_common(1)[0][0]
-        raise ValueError(f"the key {shown(repeated)} stands twice in an object; once is allowed")
+        raise ValueError(f"the key {shown(repeated)} appears twice in an object; once is allowed")
     return content
 
 

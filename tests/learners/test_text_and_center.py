@@ -60,8 +60,8 @@ def test_the_center_is_an_array_a_file_or_beside_the_features(bank, tmp_path):
     for center, message in (
         (tmp_path / "none.npy", "center: no file .*none.npy"),
         (tmp_path / "text.npy", r"center: .*text.npy is not a .npy of \(D,\) numbers"),
-        ([[1.0]], r"center has shape \(1, 1\)"),
-        ([np.nan], "center: 1 values are NaN"),
+        ([[1.0]], r"center must have 1 dimension, .* \(1, 1\)"),
+        ([np.nan], "center must be finite, got NaN or infinity in 1 of 1"),
     ):
         with refuses(message):
             SimpleShot(center=center)

@@ -487,7 +487,7 @@ def test_a_note_on_many_files_in_32_bits_names_what_is_faster(
     for size in (32, 31):
         backbones.features(datasets.load_folder(tmp_path, size=size), FLAT)
     # Python may show a warning again at one line; a command prints each once.
-    texts = {line for line in warned(recwarn).splitlines() if "--precision auto" in line}
+    texts = {line for line in warned(recwarn).splitlines() if "FSLCORE_PRECISION=auto" in line}
     assert len(texts) == notes
 
 

@@ -11,6 +11,7 @@ from fslcore.errors import (
     choice,
     flag,
     floats,
+    instance,
     labels,
     number,
     reason,
@@ -69,9 +70,20 @@ GRADIENTS = torch.ones(2, requires_grad=True)
         (lambda: floats("a", [1j]), "a", "complex128", "numbers"),
         (lambda: floats("a", 1.0), "a", "shape ()", "1 dimension"),
         (lambda: floats("a", [GRADIENTS]), "a", "requires_grad=True", "array of numbers"),
-        (lambda: floats("a", np.ma.masked_less([1.0, 2.0], 2)), "a", "1 ", "masked"),
+        (lambda: floats("a", np.ma.masked_less([1.0, 2.0], 2)), "a", "got 1 of 2", "masked"),
         (lambda: floats("a", [1e-31]), "a", "1e-31", "0 or 1e-30 to 1e+30"),
         (lambda: wholes("w", np.array([2**63], np.uint64)), "w", str(2**63), "63 bits"),
+        (lambda: floats("a", [np.nan, 1.0]), "a", "got NaN or infinity in 1 of 2 values", "finite"),
+        (lambda: wholes("w", [True]), "w", "got bool", "integers"),
+        (lambda: wholes("w", [5.0], 1), "w", "float64 (shape (1,))", "integers"),
+        (
+            lambda: labels("l", [1.0, np.inf]),
+            "l",
+            "got NaN or infinity for 1 of 2 images",
+            "finite",
+        ),
+        (lambda: labels("l", ["a"], 2), "l", "got shape (1,)", "shape (2,), one per image"),
+        (lambda: instance("i", "x", (list, tuple)), "i", "got 'x'", "of type list or tuple"),
         (lambda: labels("l", [["a"]]), "l", "shape (1, 1)", "(N,)"),
         (lambda: labels("l", np.array([1j])), "l", "array([0.+1.j])", "numbers alone"),
     ],
@@ -80,4 +92,5 @@ def test_what_does_not_fit_is_named_with_its_value_and_what_is_allowed(check, na
     with refuses(rf"^{name}\b") as error:
         check()
     text = str(error.value)
+    assert " must " in text and ", got " in text
     assert value in text and allowed in text.replace(value, "", 1), text

@@ -37,7 +37,7 @@ def test_ranks_count_the_verdicts_and_hold_the_true_ranks_where_no_verdict_is_fa
     [
         ([[0, 2], [0, 0]], "better has shape (2, 2); (M, M) truth values are allowed"),
         ([[0, 1], [1, 0]], "better[0, 1] and better[1, 0] are both true"),
-        ([True, False], "better has shape (2,)"),
+        ([True, False], "better must have 2 dimensions, got shape (2,)"),
     ],
 )
 def test_bad_input_is_refused(better, words):

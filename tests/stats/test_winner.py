@@ -236,7 +236,7 @@ def test_a_covariance_may_be_off_by_rounding():
     "arguments, words",
     [
         (([[1.0]],), "2 tasks or more"),
-        (([[np.nan]],), "^scores: 1 values"),
+        (([[np.nan]],), "^scores must be finite, got NaN or infinity in 1 of"),
         (([1.0, 2.0], np.eye(3)), r"covariance \(3, 3\)"),
         (([1.0, 2.0], [[1, 0.5], [0.2, 1]]), "covariance: no covariance matrix"),
         (([1.0, 2.0], [[1, 2], [2, 1]]), "covariance: no covariance matrix"),

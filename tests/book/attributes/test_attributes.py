@@ -226,7 +226,7 @@ TWO = Attributes(np.ones((2, 2), bool), ["a", "b"])
         (lambda: TWO.spurious([0, 10**12]), "labels must .* 0 to .*, got 1000000000000"),
         (lambda: describe(TWO, [0, -1]), "labels must .* 0 to .*, got -1"),
         (lambda: agreement(TWO, TWO[:1]), "the same images"),
-        (lambda: agreement(TWO, None), "reference = None; Attributes is allowed"),
+        (lambda: agreement(TWO, None), "reference must be of type Attributes, got None"),
         (lambda: from_words(["red dog"]), "words of image 0 = red dog; a list of texts"),
         (lambda: from_facts([1, 2]), r"facts = \[1, 2\]; a data frame"),
         (lambda: from_captions("a red dog"), "captions = a red dog; a list of texts"),

@@ -150,9 +150,9 @@ def test_a_paper_is_followed_from_images_to_a_backbone(
         ),
         (
             {"name": "protonet", "augmentation": "flip"},
-            "augmentation = flip; list or tuple is allowed",
+            "augmentation must be of type list or tuple, got 'flip'",
         ),
-        ({"name": "protonet", "optimiser": 3}, "optimiser = 3; str is allowed"),
+        ({"name": "protonet", "optimiser": 3}, "optimiser must be of type str, got 3"),
         ({"name": "protonet", "jitter": 3}, "jitter must be True or False, got 3"),
         (
             {"name": "anil", "options.pace": 3, "dataset": "coloured?per_class=20"},

@@ -191,7 +191,7 @@ def run_module(arguments: list[str]) -> int:
         connection.connect(address)
         socket.send_fds(connection, [json.dumps(request).encode()], OUTPUTS)
         status = int(connection.recv(16) or 1)
-    return status if status >= 0 else 128 - status  # as a shell says of signals
+    return status if status >= 0 else 128 - status  # as a shell reports signals
 
 
 if __name__ == "__main__":

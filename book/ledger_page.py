@@ -31,7 +31,7 @@ STATUS = {
     "shown": "made again on other data or with other captioners; no claim of it is tested",
     "printed": "settings and counts as the paper prints them: there is no result to reproduce",
 }
-# What a run says of a claim; `word_of_claim` decides it.
+# Verdicts of a run on a claim; `word_of_claim` decides it.
 CLAIM_WORDS = ("holds", "holds in part", "does not hold", "not tested here")
 HEAD = ["Item", "Status", "What it shows", "Where", "Verdict", "How", "Run on the paper's data"]
 ON_STATUS = (

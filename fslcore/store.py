@@ -46,7 +46,7 @@ def get(path: Path, read: Callable[[Path], T], make: Callable[[Path], object]) -
 
 
 def find(path: Path, read: Callable[[Path], T]) -> T | None:
-    """The content of a file of the cache; None if there is none, or a damaged one, which a line on stderr reports."""
+    """The content of a file of the cache; None if there is none, or a damaged one, which a warning reports."""
     try:
         return read(path) if path.is_file() else None
     except FileNotFoundError:  # by now: another process has removed it

@@ -85,7 +85,7 @@ FORMS = {
 REDRAWN = dict.fromkeys(("closed", "open", "re-split"), "yes") | {
     "biased": "no, they follow from attributes"
 }
-#: What a row says of its results: the SHA-256 of its tasks and of its array, and whether `load` draws its tasks again.
+#: What identifies results of a row: SHA-256 of its tasks and of its array, and whether `load` draws its tasks again.
 RESULTS = ("digest", "array", "redrawn")
 FEW_VALUES = 4  # different accuracies that two learners may share in all tasks by chance
 #: What ``about.json`` holds: a list or a mapping of a form, a mapping with these keys, a type, or one of several.

@@ -155,7 +155,7 @@ def from_files(
         A missing file (the first, and how many) or one that cannot be opened. When it is read, also
         an image that cannot be decoded, that becomes one colour when decoded, or that does not
         contain its box, by name. No image is silently dropped. If one image in twenty shows one
-        colour, a line on stderr says so.
+        colour, a warning says so.
     """
     if size is not None:
         whole("size", size, *SIZES)
@@ -235,7 +235,7 @@ def load_folder(
 
     Images are recognised by their content, whatever the file name ends in. All images below a class
     folder, also in its subfolders, are of that class; links are followed. Hidden files, files that
-    are not images, and images outside the class folders are left out: a line on stderr counts and
+    are not images, and images outside the class folders are left out: a warning counts and
     names them.
 
     Raises
@@ -301,7 +301,7 @@ def _check_levels(path: Path, classes: list[Path], loose: list[Path]) -> None:
 def from_class_folders(folders: dict[str, Path], name: str) -> tuple[list[Path], list[str]]:
     """The image files in and below the folders of classes, sorted, and the class of each.
 
-    Lines on stderr, which begin with ``name``, report files left out and folders in class folders.
+    Warnings, which begin with ``name``, report files left out and folders in class folders.
 
     Raises
     ------

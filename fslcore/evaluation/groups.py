@@ -25,7 +25,7 @@ def image_groups(source: Source, name: str) -> np.ndarray:
         A column of ``source.facts``, such as family or author; or a .csv with the columns ``image``
         and ``group``: images by the names of `fslcore.datasets.Images.names`, rows of features by
         their number from 0. Rows of other images are not used. If its column ``missed`` says that
-        the groups miss more than 10 % of copies, a line on stderr says so too.
+        the groups miss more than 10 % of copies, a warning says so too.
 
     Raises
     ------

@@ -279,7 +279,7 @@ class _Problem(NamedTuple):
             move_a = part[:, None, None] * move_a
             move_z = part[:, None, None] * move_z
         change = place.slope - slope
-        curved = _dot(move_z, change)  # below 0 by rounding alone: such a step tells nothing
+        curved = _dot(move_z, change)  # below 0 by rounding alone: such a step is noise
         pair = [move_a, move_z, change, torch.where(curved > 0, 1 / curved, 0)]
         pairs = [*place.pairs[1 - STORED_STEPS :], pair]
         return _Place(place.a - move_a, place.z - move_z, value, slope, pairs)

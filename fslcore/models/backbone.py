@@ -277,7 +277,7 @@ def match_input_size(images: Images, backbone: Backbone) -> tuple[Images, Backbo
 
     The size is the one the user set (`fslcore.datasets.load`); otherwise, for a folder of class
     folders, the one the network was trained at, instead of the limit of 64 pixels for embedded
-    data. All other images and their backbone are returned unchanged. A line on stderr reports the
+    data. All other images and their backbone are returned unchanged. A warning reports the
     size, and a folder that the network was trained on.
 
     Raises

@@ -108,7 +108,7 @@ def make_shard(images: Images, backbone: Backbone, rows: range, *, progress: boo
 def base_mean(images: Images, backbone: Backbone, *, progress: bool = False) -> Tensor:
     """Mean feature (D,) of base classes: of the network's training, or else of the data set.
 
-    A line on stderr names them.
+    A warning names them.
 
     Parameters
     ----------

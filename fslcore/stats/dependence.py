@@ -83,7 +83,7 @@ def _image_groups(label: Array, groups: ArrayLike | None) -> Array | None:
         raise InputError("groups: all images are in one; at least 2 are needed")
     if len(np.unique(used * (classes.max() + 1) + classes)) == len(np.unique(classes)):
         raise InputError(
-            "groups: each class is one group, so nothing tells what other groups would be like; "
+            "groups: each class is one group, so variation between groups cannot be estimated; "
             "leave groups out, or give finer ones"
         )
     return codes

@@ -250,7 +250,7 @@ def _check_two(tasks: int, ways: int, images: str, balanced: bool) -> None:
         number = "1 task" if tasks else "0 tasks"
         smallest = ", balanced by their smallest class" if balanced else ""
         raise InputError(
-            f"the data hold {number} of {ways} ways and up to {images} a class without reuse"
+            f"the data hold {number} of {ways} ways and up to {images} per class without reuse"
             f"{smallest}; at least 2 are needed: lower ways, shots or queries, or draw closed "
             "tasks alone (sampling='closed')"
         )

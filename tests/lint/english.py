@@ -1,7 +1,9 @@
 """Prose is plain English: phrases that no colleague would say are found by pattern."""
 
 import ast
+import io
 import re
+import tokenize
 
 from .files import CELL_HEAD, FENCE, File, rule
 
@@ -118,3 +120,38 @@ def plain_docstrings(file: File):
             for words, found, allowed in phrases(ast.get_docstring(node) or ""):
                 at = line_of(ast.get_docstring(node, clean=False), words)
                 yield node.body[0].lineno + at - 1, found, allowed
+
+
+def texts_of(node: ast.Constant | ast.JoinedStr) -> str:
+    """A string, or an f-string with a number in place of each value."""
+    parts = node.values if isinstance(node, ast.JoinedStr) else [node]
+    return "".join(part.value if isinstance(part, ast.Constant) else "9" for part in parts)
+
+
+def comments(text: str) -> list[tuple[int, str]]:
+    """The line and words of each block of comments: one sentence may go over several lines."""
+    blocks: list[tuple[int, int, str]] = []
+    for token in tokenize.generate_tokens(io.StringIO(text).readline):
+        if token.type == tokenize.COMMENT:
+            line, words = token.start[0], token.string.lstrip("#: ")
+            if blocks and blocks[-1][1] == line - 1:
+                first, _, before = blocks.pop()
+                blocks.append((first, line, f"{before} {words}"))
+            else:
+                blocks.append((line, line, words))
+    return [(first, words) for first, _, words in blocks]
+
+
+@rule("fslcore/**/*.py", "book/fslbook/**/*.py", "book/*.py")
+def plain_messages(file: File):
+    """The same in messages, which are words with blanks between them, and in comments."""
+    nodes = list(ast.walk(file.tree))
+    holders = [n for n in nodes if isinstance(n, (ast.Module, ast.ClassDef, ast.FunctionDef))]
+    inside = {id(part) for n in nodes if isinstance(n, ast.JoinedStr) for part in n.values}
+    inside |= {id(n.body[0].value) for n in holders if ast.get_docstring(n, clean=False)}
+    strings = [n for n in nodes if isinstance(n, ast.JoinedStr)]
+    strings += [n for n in nodes if isinstance(n, ast.Constant) and isinstance(n.value, str)]
+    texts = [(n.lineno, texts_of(n)) for n in strings if id(n) not in inside]
+    for line, text in [*texts, *comments(file.text)]:
+        for _, found, allowed in phrases(text):
+            yield line, found, allowed

@@ -514,7 +514,7 @@ def width_ratios(summary: pd.DataFrame) -> pd.DataFrame:
 PILOT = Regime(
     classes=10, images=30, shots=1, spread=0.6
 )  # the test set that `check_plan` plans from
-# Pilots, what is new, and how many times as far apart the second backbone sees the classes: the
+# Pilots, what is new, and the factor by which classes differ more under the second backbone: the
 # median plans are 1.3 to 10 times the pilot's size.
 PLANNED = (
     (PILOT, "images", 1.05),

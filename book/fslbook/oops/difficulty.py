@@ -166,7 +166,7 @@ def regression_interval(
     deviation = cheap - cheap.mean()
     shift = all_cheap.mean() - cheap.mean()
     slope = leverage = 0.0
-    if np.ptp(cheap):  # else the cheap method tells nothing
+    if np.ptp(cheap):  # else the cheap method is uninformative
         square = deviation @ deviation
         slope = deviation @ accuracies / square
         leverage = shift**2 / square

@@ -180,7 +180,7 @@ def _weights(name: str, entry: Entry, file: str) -> Path:
                 paper = file.partition("/")[0]
                 raise InputError(
                     f"backbone {name}:{file}: no file {path}; "
-                    f"the book's command train --paper {paper} makes all networks of that paper"
+                    f"the book's command train makes all networks of the paper {paper}"
                 )
         if not path.is_file():
             raise InputError(

@@ -13,10 +13,8 @@ def typed(error):
     lines = [line.strip() for line in str(error).splitlines()]
     (line,) = [line for line in lines if line.startswith("fslcore report ")]
     parsed = vars(app._program().parser.parse_args(shlex.split(line)[1:]))
-    defaults = Options()
-    options = {field.name: parsed[field.name] for field in fields(Options)}
-    options = {name: value for name, value in options.items() if value != getattr(defaults, name)}
-    options = {name: value for name, value in options.items() if value not in ([], None)}
+    names = {field.name for field in fields(Options)}
+    options = {name: value for name, value in parsed.items() if name in names}
     return [str(path) for path in parsed["results"]], options
 
 

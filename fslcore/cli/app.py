@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import argparse
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -124,55 +126,60 @@ def _result_commands(command: Callable[..., Any]) -> None:
         help="the report, one HTML file (RESULTS.html in this folder; of several, report.html); "
         f"{REPLACED}",
     )
-    add(
+    # What is not typed keeps the value of `fslcore.report.Options`.
+    add_option = partial(add, default=argparse.SUPPRESS)
+    add_option(
         "--sampling",
         choices=["open", "closed"],
-        default="unknown",
         help="how tasks were drawn: open, each image in one task at most",
     )
-    add(
+    add_option(
         "--reference",
         metavar="NAME",
         help="compare this method with each other one, and nothing else",
     )
-    add(
+    add_option(
         "--seed",
         choices=["runs", "tasks"],
-        default="unknown",
         help="what a seed numbers: runs (trainings), or tasks (draws of tasks)",
     )
-    add("--common", action="store_true", help="use only the tasks that all methods share")
-    add("--lower-is-better", action="store_true", help="the values are errors, losses or times")
-    add("--higher-is-better", action="store_true", help="they are not, though a name says so")
-    _add_roles(add)
-    add(
+    add_option("--common", action="store_true", help="use only the tasks that all methods share")
+    add_option(
+        "--lower-is-better", action="store_true", help="the values are errors, losses or times"
+    )
+    add_option(
+        "--higher-is-better", action="store_true", help="they are not, though a name says so"
+    )
+    _add_roles(add_option)
+    add_option(
         "--out-of",
         type=number_of("out_of", over=0),
         metavar="N",
         help="the full score: 75 for right answers of 75 (1 or 100)",
     )
-    add(
+    add_option(
         "--margin",
         type=number_of("margin", over=0),
         metavar="POINTS",
         help="the largest difference that does not matter, in points, chosen beforehand",
     )
-    add(
+    add_option(
         "--separator",
         choices=["comma", "semicolon", "tab", "bar", "blanks"],
-        default="unknown",
         help="what separates the cells of text",
     )
-    add("--decimal", choices=[".", ","], default="unknown", help="the decimal sign of text")
+    add_option("--decimal", choices=[".", ","], help="the decimal sign of text")
     _add_count(
-        add,
+        add_option,
         "--pool",
         1,
         metavar="N",
         help="labelled examples per class that supports were drawn from, if these share them",
     )
-    _add_count(add, "--shots", 1, metavar="N", help="labelled examples of a class in each support")
-    add("--level", **LEVEL)
+    _add_count(
+        add_option, "--shots", 1, metavar="N", help="labelled examples of a class in each support"
+    )
+    add_option("--level", **LEVEL | {"default": argparse.SUPPRESS})
     add(
         "--tables",
         type=path_of("tables"),
@@ -230,7 +237,6 @@ def _add_roles(add: Callable[..., Any]) -> None:
     add(
         "--methods",
         nargs="+",
-        default=[],
         metavar="NAME",
         help="a column of values for each method; or the only methods to compare",
     )
@@ -238,7 +244,6 @@ def _add_roles(add: Callable[..., Any]) -> None:
         "--columns",
         nargs="+",
         action=ColumnsOf,
-        default={},
         metavar=("WORD", "NAME"),
         help="columns of values that are data sets, seeds, …: --columns dataset CUB Cars",
     )
@@ -247,7 +252,6 @@ def _add_roles(add: Callable[..., Any]) -> None:
         "--unit",
         nargs="+",
         action=PairsOf,
-        default={},
         metavar="COLUMN=WORD",
         help="what a column numbers: task, item, class, seed, run, draw, fold, dataset or support",
     )
@@ -255,14 +259,12 @@ def _add_roles(add: Callable[..., Any]) -> None:
     add(
         "--by",
         nargs="+",
-        default=[],
         metavar="COLUMN",
         help="settings: methods are compared within their values",
     )
     add(
         "--where",
         nargs="+",
-        default=[],
         metavar="COLUMN=VALUE",
         help="the rows to use; COLUMN!=VALUE leaves rows out",
     )
@@ -270,7 +272,6 @@ def _add_roles(add: Callable[..., Any]) -> None:
     add(
         "--ignore",
         nargs="+",
-        default=[],
         metavar="COLUMN",
         help="without a role; '()' for numbers in brackets",
     )

@@ -70,9 +70,10 @@ def report(options: argparse.Namespace) -> None:
             check_folder(folder, name)
     from ..report import Options, Results
 
-    results = Results.read(
-        options.results, **values_of(options, " ".join(Options.__dataclass_fields__))
-    )
+    typed = {
+        name: value for name, value in vars(options).items() if name in Options.__dataclass_fields__
+    }
+    results = Results.read(options.results, **typed)
     with replacements_noted(folders), written_together():
         results.to_html(output, f"{title}: report")
         if options.tables:

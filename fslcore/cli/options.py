@@ -282,7 +282,7 @@ class PairsOf(argparse.Action):
         values: Any,
         option_string: str | None = None,
     ) -> None:
-        pairs = dict(getattr(namespace, self.dest))
+        pairs = dict(getattr(namespace, self.dest, {}))
         for text in values:
             column, sign, word = text.rpartition("=")
             if not sign:
@@ -304,4 +304,5 @@ class ColumnsOf(argparse.Action):
         word, *names = values
         if not names:
             parser.error(f"{self.dest} = {word}; a word and names of columns are allowed")
-        setattr(namespace, self.dest, {**getattr(namespace, self.dest), word: names})
+        columns = getattr(namespace, self.dest, {})
+        setattr(namespace, self.dest, {**columns, word: names})

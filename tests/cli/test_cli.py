@@ -27,7 +27,8 @@ from fslcore.datasets.bank import load_features
 from fslcore.errors import FslcoreWarning, InputError, warn
 from fslcore.evaluation import Outcomes
 from fslcore.paths import ROOT
-from fslcore.report import Results
+from fslcore.report import Options, Results
+from fslcore.report.options import CHOICES
 from fslcore.stats.targets import IMAGE_TARGETS
 from fslcore.tasks import sample_closed
 
@@ -249,7 +250,7 @@ def strings_outside(tree):
 
 def test_options_are_named_by_the_command_alone():
     """Python users set arguments. The report proposes whole commands, so its own words may name options."""
-    option, command = re.compile(r"(?<![\w-])--[a-z]"), re.compile(r"fsl(core|book) \w+ --")
+    option, command = re.compile(r"(?<![\w-])--[a-z]"), re.compile(r"(fslcore|command) \w+ --")
     found = []
     for path in sorted((ROOT / "fslcore").rglob("*.py")):
         if path.parent.name not in ("cli", "report"):
@@ -277,6 +278,20 @@ def test_a_command_names_its_options_where_the_library_names_arguments(capsys):
             warn(f"x (set {argument})")
         assert capsys.readouterr().err == f"fslcore: x (set {option})\n"
         assert faults.message(InputError(f"no ({argument})"), "report") == (f"no ({option})", 2)
+
+
+def test_defaults_of_the_report_stand_in_its_options_alone():
+    fields = Options.__dataclass_fields__
+    report = app._program()._commands.choices["report"]
+    actions = {action.dest: action for action in report._actions}
+    assert fields.keys() <= actions.keys()
+    assert not fields.keys() & vars(report.parse_args(["r.csv"])).keys()
+    for name, allowed in CHOICES.items():
+        assert {*actions[name].choices, "unknown"} == {*allowed}
+    words = "r.csv --columns seed a --columns task b --unit n=task --unit m=run".split()
+    parsed = report.parse_args(words)
+    assert parsed.columns == {"seed": ["a"], "task": ["b"]}
+    assert parsed.unit == {"n": "task", "m": "run"}
 
 
 @pytest.mark.parametrize(
